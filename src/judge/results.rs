@@ -1,0 +1,206 @@
+//! What a run found, as plain values: the judge fills them, reports render them.
+//!
+//! Serialized, [`Results`] is the machine output of the command line (`--json`, design.md). JSON has no
+//! infinities and NaNs: such a number becomes `null` there, and the hex texts beside it still tell it.
+
+use serde::Serialize;
+
+use crate::method::Method;
+use crate::problem::{InputType, Operand, Shape, Weights};
+
+/// The version of the machine output's layout.
+pub const SCHEMA: u32 = 1;
+
+/// One whole run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Results {
+    pub schema: u32,
+    /// The harness's own version.
+    pub version: String,
+    pub seed: u64,
+    pub backend: String,
+    /// What the backend ran on, in words.
+    pub device: String,
+    /// SHA-256 of the kernel sources, in hex.
+    pub kernel_source: String,
+    /// The command line that repeats the run.
+    pub command: String,
+    pub cases: Vec<CaseResult>,
+    pub coefficients: Vec<CoefficientResult>,
+    pub pairwise: Vec<PairwiseMatrix>,
+    pub curves: Vec<MethodCurve>,
+}
+
+/// Whether a kernel computes what its formula says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    Pass,
+    Fail,
+    /// It could not be run here. Not a pass.
+    Unmeasured,
+}
+
+/// One method's scan of one problem, judged element by element.
+#[derive(Clone, Debug, Serialize)]
+pub struct CaseResult {
+    /// `regime/weights/input/b-OPERAND/c-OPERAND/method`, unique in a run.
+    pub id: String,
+    pub method: Method,
+    pub weights: Weights,
+    pub input: InputType,
+    pub b: Operand,
+    pub c: Operand,
+    pub regime: String,
+    pub shape: Shape,
+    pub backend: String,
+    pub verdict: Verdict,
+    /// Why it was not measured, or what faulted; empty otherwise.
+    pub reason: String,
+    /// Elements compared (outputs and last states).
+    pub judged: usize,
+    /// The element with the largest error/bound; none when nothing was measured.
+    pub worst: Option<Worst>,
+    /// Largest error of an output in units in the last place of the input type, fractional.
+    pub max_ulp: f64,
+    /// ‖got − want‖₂ / ‖want‖₂ over the judged outputs.
+    pub rel_l2: f64,
+    /// Fault models that explain a failure, best first.
+    pub diagnosis: Vec<Diagnosis>,
+    /// The command that reruns just this case.
+    pub rerun: String,
+}
+
+/// A fault model that explains a failed case, and how well.
+#[derive(Clone, Debug, Serialize)]
+pub struct Diagnosis {
+    pub name: String,
+    pub residual: f64,
+}
+
+/// One element's error against its allowance.
+#[derive(Clone, Debug, Serialize)]
+pub struct Worst {
+    /// `out`, `last_state`, `a_bar` or `b_bar`; a complex one names its part: `last_state.re`.
+    pub tensor: String,
+    /// Index into the tensor, as shaped in spec.md §3.
+    pub index: Vec<usize>,
+    pub got: f64,
+    pub got_hex: String,
+    pub want: f64,
+    pub want_hex: String,
+    /// |got − want|
+    pub error: f64,
+    /// The derived bound on `error`.
+    pub bound: f64,
+    /// error/bound: the share of the allowance used; above 1 the verdict is `fail`.
+    pub ratio: f64,
+    /// The error in units in the last place of the tensor's type.
+    pub ulp: f64,
+    /// The inputs that matter at this element, as `name = value` texts.
+    pub inputs: Vec<String>,
+}
+
+/// One method's (Ā, B̄) over a sweep of z, each element judged on its own.
+#[derive(Clone, Debug, Serialize)]
+pub struct CoefficientResult {
+    pub method: Method,
+    pub weights: Weights,
+    /// The sweep's name, for instance `real axis` or `complex plane`.
+    pub sweep: String,
+    pub backend: String,
+    pub verdict: Verdict,
+    pub reason: String,
+    pub worst_a_bar: Option<Worst>,
+    pub worst_b_bar: Option<Worst>,
+    pub points: Vec<CoefficientPoint>,
+}
+
+/// Errors of Ā and B̄ at one (Δ, A, B). `ulp` is in f32 ulps for real weights, and normwise
+/// (|got − want| / |want|, in units of 2⁻²⁴) for complex ones.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct CoefficientPoint {
+    pub z_re: f64,
+    pub z_im: f64,
+    pub a_bar_ulp: f64,
+    pub b_bar_ulp: f64,
+}
+
+/// How far apart the methods' outputs are on one problem: the strict upper triangle of methods × methods.
+#[derive(Clone, Debug, Serialize)]
+pub struct PairwiseMatrix {
+    /// `truth`, or the backend's name.
+    pub source: String,
+    pub regime: String,
+    pub weights: Weights,
+    pub input: InputType,
+    /// The problem's id: a case id without its method.
+    pub problem: String,
+    pub pairs: Vec<Pair>,
+}
+
+/// The difference between two methods' outputs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Pair {
+    pub left: Method,
+    pub right: Method,
+    /// Mean of |left − right|.
+    pub mean: f64,
+    /// Maximum of |left − right|.
+    pub max: f64,
+    /// ‖left − right‖₂ / max(‖left‖₂, ‖right‖₂); 0 when both are zero.
+    pub rel_l2: f64,
+    /// Largest difference in units in the last place of the input type.
+    pub max_ulp: f64,
+    pub status: PairStatus,
+    /// Output index (batch, channel, l) of the largest disagreement with the truth's difference (for the
+    /// truth itself: of `max`).
+    pub worst_index: Vec<usize>,
+    /// |kernel's difference − truth's difference| / (sum of the two bounds) there; 0 for the truth itself.
+    pub ratio: f64,
+}
+
+/// How a kernel's difference between two methods compares with the truth's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PairStatus {
+    /// The truth's own entry: the oracle.
+    Oracle,
+    /// Differs where the truth differs and by as much, within both methods' bounds.
+    Agrees,
+    /// The outputs coincide although the truth says that they differ.
+    Coincides,
+    /// The outputs differ although the truth says that they agree.
+    Differs,
+    /// The outputs differ, but not by what the truth says.
+    Off,
+    /// One of the two methods could not be measured.
+    Unmeasured,
+}
+
+/// |Ā| and |B̄/Δ| of one method against |z|, from the truth, for A = `a`, B = 1 and Δ = |z/A|.
+#[derive(Clone, Debug, Serialize)]
+pub struct MethodCurve {
+    pub method: Method,
+    pub weights: Weights,
+    /// A in words, for instance `-1` or `-0.5+3i`.
+    pub a: String,
+    pub z_abs: Vec<f64>,
+    pub a_bar_abs: Vec<f64>,
+    pub b_bar_over_delta_abs: Vec<f64>,
+}
+
+impl Results {
+    /// Fails when any case, coefficient sweep or pair fails. Unmeasured is not a failure, nor a pass.
+    pub fn failed(&self) -> bool {
+        self.cases.iter().any(|c| c.verdict == Verdict::Fail)
+            || self.coefficients.iter().any(|c| c.verdict == Verdict::Fail)
+            || self.pairwise.iter().flat_map(|m| &m.pairs).any(|p| p.status.is_failure())
+    }
+}
+
+impl PairStatus {
+    pub fn is_failure(self) -> bool {
+        matches!(self, PairStatus::Coincides | PairStatus::Differs | PairStatus::Off)
+    }
+}

@@ -1,0 +1,49 @@
+//! Everything that computes a [`Problem`] in production precision: the CUDA kernels' own source built for the
+//! CPU ([`cpu`]) and a same-precision sequential reference ([`reference`]). Never sees the truth.
+
+pub mod cpu;
+pub mod reference;
+
+use crate::method::Method;
+use crate::problem::{CoefficientProblem, Problem};
+
+/// What one forward selective scan returns, widened to f32.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScanOutput {
+    /// (batch, dim, seqlen); every value is representable in the problem's input type.
+    pub out: Vec<f32>,
+    /// (batch, dim, dstate)·w
+    pub last_state: Vec<f32>,
+}
+
+/// Ā and B̄, each (n)·w.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coefficients {
+    pub a_bar: Vec<f32>,
+    pub b_bar: Vec<f32>,
+}
+
+/// Why a kernel did not produce an output.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KernelError {
+    #[error("{what} of {found} is not supported, expected {expected} (hint: {hint})")]
+    Unsupported { what: &'static str, found: String, expected: String, hint: &'static str },
+    #[error("kernel fault: {0}")]
+    Fault(String),
+}
+
+/// Something that computes problems in production precision.
+pub trait Backend: Sync {
+    /// The name that `--backend` takes, for instance `cpu`.
+    fn name(&self) -> &'static str;
+
+    /// What it runs on, in words, for instance `x86_64 CPU, kernels built by g++ 12.2`.
+    fn device(&self) -> String;
+
+    /// Runs the forward selective scan over every channel of the problem.
+    fn scan(&self, method: Method, problem: &Problem) -> Result<ScanOutput, KernelError>;
+
+    /// Discretizes each element on its own.
+    fn coefficients(&self, method: Method, problem: &CoefficientProblem)
+    -> Result<Coefficients, KernelError>;
+}

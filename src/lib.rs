@@ -1,0 +1,7 @@
+//! holdfast judges discretization kernels of state-space models against certified ground truth.
+pub mod judge;
+pub mod kernel;
+pub mod method;
+pub mod problem;
+pub mod report;
+pub mod truth;

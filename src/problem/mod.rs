@@ -1,0 +1,86 @@
+//! What is to be computed: shapes, inputs drawn from a seed, and the named regimes that make them hard.
+//!
+//! A [`Problem`] holds the tensors of one selective scan (spec.md §3), already rounded to their storage type.
+//! It knows nothing of truth, kernels or verdicts.
+
+pub mod inputs;
+pub mod regime;
+pub mod shape;
+
+pub use shape::{InputType, Operand, Shape, Weights};
+
+/// One selective scan's inputs. Every value is exactly representable in the tensor's storage type
+/// ([`InputType`] for u, delta, z and variable B, C; f32 for the rest) and is held widened to f32.
+///
+/// Complex values are two neighbouring floats, re then im: `w` below is 1 for real weights, 2 for complex.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    pub shape: Shape,
+    pub weights: Weights,
+    pub input: InputType,
+    pub b_operand: Operand,
+    pub c_operand: Operand,
+    /// (batch, dim, seqlen)
+    pub u: Vec<f32>,
+    /// (batch, dim, seqlen), before bias and softplus
+    pub delta: Vec<f32>,
+    /// (dim, dstate)·w
+    pub a: Vec<f32>,
+    /// Constant: (dim, dstate)·w. Variable: (batch, groups, dstate, seqlen)·w.
+    pub b: Vec<f32>,
+    /// Laid out like `b`.
+    pub c: Vec<f32>,
+    /// The skip D, (dim).
+    pub d: Option<Vec<f32>>,
+    /// The gate, (batch, dim, seqlen).
+    pub z: Option<Vec<f32>>,
+    /// (dim)
+    pub delta_bias: Option<Vec<f32>>,
+    pub delta_softplus: bool,
+    /// The channels (batch index, dim index) for which truth is computed and which are judged; a kernel
+    /// always computes all of them (channels are independent, spec.md §1).
+    pub judged_channels: Vec<(usize, usize)>,
+}
+
+impl Problem {
+    /// Index of element (batch, channel, l) in `u`, `delta`, `z` and the output.
+    pub fn sequence_index(&self, batch: usize, channel: usize, l: usize) -> usize {
+        (batch * self.shape.dim + channel) * self.shape.seqlen + l
+    }
+
+    /// Index of the first float of A[channel, n] in `a`, and of B or C when they are constant.
+    pub fn weight_index(&self, channel: usize, n: usize) -> usize {
+        (channel * self.shape.dstate + n) * self.weights.width()
+    }
+
+    /// Index of the first float of B or C at (batch, channel, n, l), whichever way `operand` is laid out.
+    /// Channel d reads group d / (dim / groups) (spec.md §3).
+    pub fn operand_index(
+        &self,
+        operand: Operand,
+        (batch, channel): (usize, usize),
+        n: usize,
+        l: usize,
+    ) -> usize {
+        match operand {
+            Operand::Constant => self.weight_index(channel, n),
+            Operand::Variable => {
+                let group = channel / (self.shape.dim / self.shape.groups);
+                let row = (batch * self.shape.groups + group) * self.shape.dstate + n;
+                (row * self.shape.seqlen + l) * self.weights.width()
+            }
+        }
+    }
+}
+
+/// Elementwise discretization: Ā and B̄ of each (Δ, A, B) triple, without a scan.
+#[derive(Clone, Debug)]
+pub struct CoefficientProblem {
+    pub weights: Weights,
+    /// (n): the step itself, no bias or softplus is applied
+    pub delta: Vec<f32>,
+    /// (n)·w
+    pub a: Vec<f32>,
+    /// (n)·w
+    pub b: Vec<f32>,
+}

@@ -1,0 +1,133 @@
+//! Sizes and storage types of a selective scan's tensors (spec.md §3).
+
+use serde::Serialize;
+
+/// The sizes of a selective scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Shape {
+    pub batch: usize,
+    pub dim: usize,
+    /// State size N, at most [`Shape::MAX_DSTATE`].
+    pub dstate: usize,
+    pub seqlen: usize,
+    /// Groups that share a variable B or C; divides `dim`.
+    pub groups: usize,
+}
+
+impl Shape {
+    /// The largest state size that the kernels accept (spec.md §3).
+    pub const MAX_DSTATE: usize = 256;
+
+    /// Elements of u, delta, z and out.
+    pub fn sequence_len(&self) -> usize {
+        self.batch * self.dim * self.seqlen
+    }
+}
+
+impl std::fmt::Display for Shape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "b{} d{} n{} l{}", self.batch, self.dim, self.dstate, self.seqlen)?;
+        if self.groups != 1 {
+            write!(f, " g{}", self.groups)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether A, B and C are real (f32) or complex (two f32).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Weights {
+    Real,
+    Complex,
+}
+
+impl Weights {
+    pub const ALL: [Weights; 2] = [Weights::Real, Weights::Complex];
+
+    /// Floats that one weight takes.
+    pub fn width(self) -> usize {
+        match self {
+            Weights::Real => 1,
+            Weights::Complex => 2,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Weights::Real => "real",
+            Weights::Complex => "complex",
+        }
+    }
+}
+
+/// Storage type of u, delta, z, out and of variable B and C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InputType {
+    F32,
+    F16,
+    Bf16,
+}
+
+impl InputType {
+    pub const ALL: [InputType; 3] = [InputType::F32, InputType::F16, InputType::Bf16];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            InputType::F32 => "f32",
+            InputType::F16 => "f16",
+            InputType::Bf16 => "bf16",
+        }
+    }
+
+    /// Rounds to this type (to nearest, ties to even) and widens back to f32.
+    pub fn round(self, value: f32) -> f32 {
+        match self {
+            InputType::F32 => value,
+            InputType::F16 => half::f16::from_f32(value).to_f32(),
+            InputType::Bf16 => half::bf16::from_f32(value).to_f32(),
+        }
+    }
+}
+
+/// Whether B (or C) is one value per (channel, state), or varies along the sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Operand {
+    Constant,
+    Variable,
+}
+
+impl Operand {
+    pub const ALL: [Operand; 2] = [Operand::Constant, Operand::Variable];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Operand::Constant => "constant",
+            Operand::Variable => "variable",
+        }
+    }
+}
+
+macro_rules! display_and_parse_by_name {
+    ($($type:ty),*) => {$(
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::ALL.into_iter().find(|v| v.name() == text).ok_or_else(|| {
+                    let names: Vec<_> = Self::ALL.iter().map(|v| v.name()).collect();
+                    format!("unknown value `{text}` (hint: one of {})", names.join(", "))
+                })
+            }
+        }
+    )*};
+}
+display_and_parse_by_name!(Weights, InputType, Operand);
