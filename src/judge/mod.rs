@@ -1,1 +1,8 @@
+//! Judges what a kernel computed against the truth, from plain arrays: error budgets, verdicts, pairwise
+//! matrices. Pure and silent; [`results`] holds what it returns.
+
+pub mod allowance;
+pub mod budget;
+pub mod model;
 pub mod results;
+pub mod ulp;

@@ -1,1 +1,207 @@
+//! Draws a problem's tensors from a seed. The stream depends on the seed and the problem's id alone, so each
+//! problem can be drawn again by itself.
 
+use std::f64::consts::PI;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use sha2::{Digest, Sha256};
+
+use super::regime::{Recipe, Signal, StateMatrix, Steps};
+use super::{CoefficientProblem, InputType, Operand, Problem, Weights};
+
+/// A source of inputs, keyed by a seed and a name.
+pub struct Draw(ChaCha8Rng);
+
+impl Draw {
+    /// The stream of `name` under `seed`.
+    pub fn new(seed: u64, name: &str) -> Self {
+        let key = Sha256::new().chain_update(seed.to_le_bytes()).chain_update(name).finalize();
+        Draw(ChaCha8Rng::from_seed(key.into()))
+    }
+
+    /// Uniform in [0, 1).
+    pub fn unit(&mut self) -> f64 {
+        self.0.random::<f64>()
+    }
+
+    pub fn uniform(&mut self, lo: f64, hi: f64) -> f64 {
+        lo + (hi - lo) * self.unit()
+    }
+
+    /// Log-uniform in [lo, hi), both positive.
+    pub fn log_uniform(&mut self, lo: f64, hi: f64) -> f64 {
+        self.uniform(lo.ln(), hi.ln()).exp()
+    }
+
+    /// Standard normal, by Box and Muller (1958).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
+        radius * (2.0 * PI * self.unit()).cos()
+    }
+
+    /// `count` different numbers below `n`, ascending; all of them when there are no more than `count`.
+    pub fn choose(&mut self, count: usize, n: usize) -> Vec<usize> {
+        let mut all: Vec<usize> = (0..n).collect();
+        for i in 0..count.min(n) {
+            let j = i + (self.unit() * (n - i) as f64) as usize;
+            all.swap(i, j);
+        }
+        all.truncate(count);
+        all.sort_unstable();
+        all
+    }
+}
+
+/// Draws the tensors that `recipe` describes.
+pub fn draw(
+    recipe: &Recipe,
+    weights: Weights,
+    input: InputType,
+    (b_operand, c_operand): (Operand, Operand),
+    draw: &mut Draw,
+) -> Problem {
+    let shape = recipe.shape;
+    let a = state_matrix(recipe, weights, draw);
+    let (delta, delta_bias) = steps(recipe, weights, &a, draw);
+    let operand_len = |operand| match operand {
+        Operand::Constant => shape.dim * shape.dstate * weights.width(),
+        Operand::Variable => shape.batch * shape.groups * shape.dstate * shape.seqlen * weights.width(),
+    };
+    let stored = |values: Vec<f32>| values.into_iter().map(|v| input.round(v)).collect::<Vec<f32>>();
+    let operand = |operand, signal, draw: &mut Draw| {
+        let values = signal_values(signal, operand_len(operand), draw);
+        // A constant operand is a weight (f32); a variable one is an input (spec.md §3).
+        if operand == Operand::Variable { stored(values) } else { values }
+    };
+    let b = operand(b_operand, recipe.b, draw);
+    let c = operand(c_operand, Signal::Normal(1.0), draw);
+    let judged = recipe.judged_channels.min(shape.batch * shape.dim);
+    Problem {
+        shape,
+        weights,
+        input,
+        b_operand,
+        c_operand,
+        u: stored(signal_values(recipe.u, shape.sequence_len(), draw)),
+        delta: stored(delta),
+        a,
+        b,
+        c,
+        d: recipe.skip.then(|| signal_values(Signal::Normal(1.0), shape.dim, draw)),
+        z: recipe.gate.then(|| stored(signal_values(Signal::Normal(2.0), shape.sequence_len(), draw))),
+        delta_bias,
+        delta_softplus: recipe.softplus,
+        judged_channels: draw
+            .choose(judged, shape.batch * shape.dim)
+            .into_iter()
+            .map(|i| (i / shape.dim, i % shape.dim))
+            .collect(),
+    }
+}
+
+fn signal_values(signal: Signal, len: usize, draw: &mut Draw) -> Vec<f32> {
+    match signal {
+        Signal::Zero => vec![0.0; len],
+        Signal::Normal(scale) => (0..len).map(|_| (scale * draw.normal()) as f32).collect(),
+    }
+}
+
+/// A, (dim, dstate)·w. Channels differ wherever the regime's definition leaves that open, so that a kernel
+/// that reads another channel's row is seen.
+fn state_matrix(recipe: &Recipe, weights: Weights, draw: &mut Draw) -> Vec<f32> {
+    let n_states = recipe.shape.dstate as f64;
+    let mut a = Vec::with_capacity(recipe.shape.dim * recipe.shape.dstate * weights.width());
+    for _channel in 0..recipe.shape.dim {
+        let channel_scale = draw.log_uniform(0.5, 2.0);
+        for state in 0..recipe.shape.dstate {
+            let n = state as f64;
+            let (re, im) = match recipe.a {
+                StateMatrix::S4dReal => (-(n + 1.0), 0.0),
+                StateMatrix::S4dLin => (-0.5, PI * n),
+                StateMatrix::S4dInv => (-0.5, n_states / PI * (n_states / (2.0 * n + 1.0) - 1.0)),
+                StateMatrix::Imaginary => (0.0, PI * (n + 0.5) * channel_scale),
+                StateMatrix::Zero => (0.0, 0.0),
+                StateMatrix::Repeated => (-channel_scale, 2.0 * channel_scale),
+                StateMatrix::Positive => {
+                    let size = draw.uniform(1.5, 2.5);
+                    (size, 1e-3 * size)
+                }
+                StateMatrix::Stable { lo, hi } => match weights {
+                    Weights::Real => (-draw.log_uniform(lo, hi), 0.0),
+                    Weights::Complex => {
+                        let size = draw.log_uniform(lo, hi);
+                        let angle = draw.uniform(0.5 * PI, 1.5 * PI);
+                        (size * angle.cos(), size * angle.sin())
+                    }
+                },
+            };
+            a.push(re as f32);
+            if weights == Weights::Complex {
+                a.push(im as f32);
+            }
+        }
+    }
+    a
+}
+
+/// delta, (batch, dim, seqlen), and its bias, (dim).
+fn steps(recipe: &Recipe, weights: Weights, a: &[f32], draw: &mut Draw) -> (Vec<f32>, Option<Vec<f32>>) {
+    let shape = recipe.shape;
+    let mut delta = Vec::with_capacity(shape.sequence_len());
+    for _batch in 0..shape.batch {
+        for channel in 0..shape.dim {
+            for l in 0..shape.seqlen {
+                let value = match recipe.steps {
+                    Steps::LogUniform { lo, hi } => draw.log_uniform(lo, hi),
+                    Steps::Trained => 0.5 * draw.normal(),
+                    Steps::SometimesZero { lo, hi } => {
+                        let step = draw.log_uniform(lo, hi);
+                        if l % 3 == 1 { 0.0 } else { step }
+                    }
+                    Steps::NearPole => {
+                        let row = (channel * shape.dstate + l / 4 % shape.dstate) * weights.width();
+                        let away = draw.log_uniform(1e-3, 1e-1) * if draw.unit() < 0.5 { -1.0 } else { 1.0 };
+                        let small = draw.log_uniform(1e-3, 1e-2);
+                        if l % 4 == 0 { 2.0 / f64::from(a[row]) * (1.0 + away) } else { small }
+                    }
+                };
+                delta.push(value as f32);
+            }
+        }
+    }
+    // As Mamba initialises it: softplus(bias) is log-uniform.
+    let bias = recipe.bias.map(|(lo, hi)| {
+        (0..shape.dim).map(|_| draw.log_uniform(lo, hi).exp_m1().ln() as f32).collect::<Vec<f32>>()
+    });
+    (delta, bias)
+}
+
+/// A sweep of (Δ, A, B) triples with |ΔA| log-uniform in [lo, hi), each real z negative or positive, complex
+/// z anywhere in the plane; Δ log-uniform over its trained range (spec.md §4), B standard normal.
+pub fn draw_coefficients(
+    weights: Weights,
+    count: usize,
+    (lo, hi): (f64, f64),
+    draw: &mut Draw,
+) -> CoefficientProblem {
+    let mut problem = CoefficientProblem { weights, delta: vec![], a: vec![], b: vec![] };
+    for _ in 0..count {
+        let z_abs = draw.log_uniform(lo, hi);
+        let delta = draw.log_uniform(2e-9, 8.0) as f32;
+        let angle = draw.uniform(0.0, 2.0 * PI);
+        let a_abs = z_abs / f64::from(delta);
+        problem.delta.push(delta);
+        match weights {
+            Weights::Real => {
+                problem.a.push((a_abs * angle.cos().signum()) as f32);
+                problem.b.push(draw.normal() as f32);
+            }
+            Weights::Complex => {
+                problem.a.extend([(a_abs * angle.cos()) as f32, (a_abs * angle.sin()) as f32]);
+                problem.b.extend([draw.normal() as f32, draw.normal() as f32]);
+            }
+        }
+    }
+    problem
+}

@@ -4,6 +4,7 @@
 //! It knows nothing of truth, kernels or verdicts.
 
 pub mod inputs;
+pub mod plan;
 pub mod regime;
 pub mod shape;
 

@@ -1,1 +1,350 @@
+//! The named regimes: which inputs are hard, and why.
 
+use std::sync::LazyLock;
+
+use super::{Shape, Weights};
+
+/// How A is filled (spec.md §4).
+#[derive(Clone, Copy, Debug)]
+pub enum StateMatrix {
+    /// −(1…N)
+    S4dReal,
+    /// −½ + iπn
+    S4dLin,
+    /// −½ + i(N/π)(N/(2n+1) − 1)
+    S4dInv,
+    /// iπ(n + ½), scaled by channel
+    Imaginary,
+    Zero,
+    /// The same value in every state of a channel.
+    Repeated,
+    /// Unstable, between 1.5 and 2.5.
+    Positive,
+    /// Modulus log-uniform in [lo, hi), in the left half-plane.
+    Stable {
+        lo: f64,
+        hi: f64,
+    },
+}
+
+/// How delta is drawn.
+#[derive(Clone, Copy, Debug)]
+pub enum Steps {
+    LogUniform {
+        lo: f64,
+        hi: f64,
+    },
+    /// ½·normal: what a network adds to the bias before softplus.
+    Trained,
+    /// Log-uniform, but every third step is zero.
+    SometimesZero {
+        lo: f64,
+        hi: f64,
+    },
+    /// Every fourth step puts one state within 10% to 0.1% of the bilinear pole z = 2; the rest are small.
+    NearPole,
+}
+
+/// How u or B is drawn.
+#[derive(Clone, Copy, Debug)]
+pub enum Signal {
+    Zero,
+    /// Normal with this standard deviation.
+    Normal(f64),
+}
+
+/// Everything that a regime fixes about its problems.
+#[derive(Clone, Copy, Debug)]
+pub struct Recipe {
+    pub shape: Shape,
+    pub a: StateMatrix,
+    pub steps: Steps,
+    pub u: Signal,
+    pub b: Signal,
+    pub skip: bool,
+    pub gate: bool,
+    /// softplus(bias) is log-uniform in this range; `None` for no bias.
+    pub bias: Option<(f64, f64)>,
+    pub softplus: bool,
+    /// How many channels the truth is computed for (drawn by the seed).
+    pub judged_channels: usize,
+}
+
+/// Which input types and operand layouts a regime runs without being asked (spec.md §3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variants {
+    /// All three input types, each with all four layouts of B and C.
+    Every,
+    /// All three input types, each with one layout.
+    EachInput,
+    /// f32 and one 16-bit type, each with one layout.
+    Two,
+    /// f32 and bf16: f16 would overflow at 65504.
+    WideRange,
+}
+
+/// A family of hard inputs.
+#[derive(Clone, Debug)]
+pub struct Regime {
+    pub name: String,
+    /// Why it is hard, in one sentence.
+    pub why: &'static str,
+    pub weights: &'static [Weights],
+    pub variants: Variants,
+    pub recipe: Recipe,
+    /// Short enough that a relative error of 2⁻¹⁸ in Ā or B̄ cannot hide in the bound.
+    pub short: bool,
+}
+
+const BOTH: &[Weights] = &Weights::ALL;
+const REAL: &[Weights] = &[Weights::Real];
+const COMPLEX: &[Weights] = &[Weights::Complex];
+
+/// The lengths around which production kernels change their launch (spec.md §4).
+pub const LAUNCH_EDGES: [usize; 5] = [128, 256, 512, 1024, 2048];
+
+const PLAIN: Recipe = Recipe {
+    shape: Shape { batch: 1, dim: 4, dstate: 16, seqlen: 64, groups: 1 },
+    a: StateMatrix::Stable { lo: 0.3, hi: 16.0 },
+    // spec.md §4: Δ is initialised log-uniform on [1e-3, 0.1].
+    steps: Steps::LogUniform { lo: 1e-3, hi: 0.1 },
+    u: Signal::Normal(1.0),
+    b: Signal::Normal(1.0),
+    skip: false,
+    gate: false,
+    bias: None,
+    softplus: false,
+    judged_channels: usize::MAX,
+};
+
+const fn shape(batch: usize, dim: usize, dstate: usize, seqlen: usize) -> Shape {
+    Shape { batch, dim, dstate, seqlen, groups: 1 }
+}
+
+/// Every regime, in the order of reports.
+pub fn all() -> &'static [Regime] {
+    static ALL: LazyLock<Vec<Regime>> = LazyLock::new(build);
+    &ALL
+}
+
+/// The regime of this name.
+pub fn find(name: &str) -> Option<&'static Regime> {
+    all().iter().find(|r| r.name == name)
+}
+
+fn build() -> Vec<Regime> {
+    use StateMatrix::*;
+    let regime = |name: &str, why, weights, variants, recipe| Regime {
+        name: name.to_owned(),
+        why,
+        weights,
+        variants,
+        recipe,
+        short: false,
+    };
+    let mut all = vec![
+        Regime {
+            short: true,
+            ..regime(
+                "short",
+                "so few steps and states that no bound can hide a wrong coefficient",
+                BOTH,
+                Variants::Every,
+                Recipe {
+                    shape: shape(2, 6, 2, 8),
+                    a: Stable { lo: 0.3, hi: 4.0 },
+                    steps: Steps::LogUniform { lo: 0.05, hi: 1.0 },
+                    ..PLAIN
+                },
+            )
+        },
+        regime(
+            "s4d-real",
+            "A = −(1…N): neighbouring states decay at almost the same rate",
+            REAL,
+            Variants::EachInput,
+            Recipe { a: S4dReal, shape: shape(1, 4, 16, 96), ..PLAIN },
+        ),
+        regime(
+            "s4d-lin",
+            "A = −½ + iπn: fast oscillation with slow decay, so errors live long",
+            COMPLEX,
+            Variants::EachInput,
+            Recipe { a: S4dLin, shape: shape(1, 3, 16, 96), ..PLAIN },
+        ),
+        regime(
+            "s4d-inv",
+            "A = −½ + i(N/π)(N/(2n+1) − 1): the first state turns many times a step, the last hardly",
+            COMPLEX,
+            Variants::EachInput,
+            Recipe { a: S4dInv, shape: shape(1, 3, 16, 96), ..PLAIN },
+        ),
+        regime(
+            "vim-tiny",
+            "Vision Mamba at full size with everything that it switches on: 384 channels, 197 tokens",
+            REAL,
+            Variants::EachInput,
+            Recipe {
+                shape: shape(1, 384, 16, 197),
+                a: S4dReal,
+                steps: Steps::Trained,
+                bias: Some((1e-3, 0.1)),
+                softplus: true,
+                skip: true,
+                gate: true,
+                judged_channels: 3,
+                ..PLAIN
+            },
+        ),
+        regime(
+            "tiny-z",
+            "|z| from 1e-9 to 1e-3: closed forms of the φ-functions cancel to nothing",
+            BOTH,
+            Variants::EachInput,
+            Recipe {
+                shape: shape(1, 4, 8, 32),
+                a: Stable { lo: 1e-6, hi: 1e-3 },
+                steps: Steps::LogUniform { lo: 1e-3, hi: 1.0 },
+                ..PLAIN
+            },
+        ),
+        regime(
+            "stiff",
+            "|z| up to 200: exp(z) underflows and rounding z alone costs many ulps",
+            BOTH,
+            Variants::Two,
+            Recipe {
+                shape: shape(1, 4, 4, 32),
+                a: Stable { lo: 1e3, hi: 1e4 },
+                steps: Steps::LogUniform { lo: 1e-3, hi: 2e-2 },
+                u: Signal::Normal(0.05),
+                ..PLAIN
+            },
+        ),
+        regime(
+            "imaginary",
+            "purely imaginary A: nothing decays, every rounding error stays for ever",
+            COMPLEX,
+            Variants::EachInput,
+            Recipe { a: Imaginary, shape: shape(1, 3, 8, 96), ..PLAIN },
+        ),
+        regime(
+            "zero-a",
+            "A = 0: a singular A, where the formulas with A⁻¹ divide by zero",
+            BOTH,
+            Variants::Two,
+            Recipe { a: Zero, shape: shape(1, 4, 4, 32), ..PLAIN },
+        ),
+        regime(
+            "bilinear-pole",
+            "positive A with z near 2: the bilinear denominator cancels",
+            BOTH,
+            Variants::WideRange,
+            Recipe { a: Positive, steps: Steps::NearPole, shape: shape(1, 4, 2, 12), ..PLAIN },
+        ),
+        regime(
+            "delta-zero",
+            "every third Δ is zero: the step must be the exact identity",
+            BOTH,
+            Variants::Two,
+            Recipe { steps: Steps::SometimesZero { lo: 1e-3, hi: 0.5 }, shape: shape(1, 4, 4, 48), ..PLAIN },
+        ),
+        regime(
+            "trained-delta",
+            "Δ from 2e-9 to above 5, as trained models have it: powers of Δ span 50 decades",
+            BOTH,
+            Variants::Two,
+            Recipe { steps: Steps::LogUniform { lo: 2e-9, hi: 8.0 }, shape: shape(1, 4, 4, 48), ..PLAIN },
+        ),
+        regime(
+            "u-zero",
+            "u = 0: the output is exactly zero, and a wrong bound of zero shows",
+            BOTH,
+            Variants::Two,
+            Recipe { u: Signal::Zero, shape: shape(1, 2, 4, 24), ..PLAIN },
+        ),
+        regime(
+            "b-zero",
+            "B = 0: only the skip D is left",
+            BOTH,
+            Variants::Two,
+            Recipe { b: Signal::Zero, skip: true, shape: shape(1, 2, 4, 24), ..PLAIN },
+        ),
+        regime(
+            "repeated-states",
+            "equal eigenvalues: states may not be told apart by A",
+            BOTH,
+            Variants::Two,
+            Recipe { a: Repeated, shape: shape(1, 4, 8, 32), ..PLAIN },
+        ),
+        regime(
+            "n1",
+            "N = 1: loops over states that assume two",
+            BOTH,
+            Variants::Two,
+            Recipe { shape: shape(2, 3, 1, 40), ..PLAIN },
+        ),
+        regime(
+            "l1",
+            "L = 1: nothing to scan, both directions of poly coincide",
+            BOTH,
+            Variants::Two,
+            Recipe { shape: shape(2, 5, 4, 1), ..PLAIN },
+        ),
+        regime(
+            "square",
+            "L = dim: swapped axes go unnoticed by shape checks",
+            BOTH,
+            Variants::Two,
+            Recipe { shape: shape(2, 24, 4, 24), judged_channels: 8, ..PLAIN },
+        ),
+        regime(
+            "groups",
+            "three groups of two channels: d % groups is not d / (dim / groups)",
+            BOTH,
+            Variants::EachInput,
+            Recipe { shape: Shape { groups: 3, ..shape(2, 6, 4, 24) }, ..PLAIN },
+        ),
+        regime(
+            "dstate-256",
+            "the largest state size: long sums over states",
+            BOTH,
+            Variants::Two,
+            Recipe { shape: shape(1, 2, 256, 16), judged_channels: 1, ..PLAIN },
+        ),
+        regime(
+            "everything-on",
+            "skip, gate, bias and softplus at once, with groups",
+            BOTH,
+            Variants::Every,
+            Recipe {
+                shape: Shape { groups: 2, ..shape(2, 4, 3, 33) },
+                steps: Steps::Trained,
+                bias: Some((1e-3, 0.5)),
+                softplus: true,
+                skip: true,
+                gate: true,
+                judged_channels: 4,
+                ..PLAIN
+            },
+        ),
+    ];
+    for edge in LAUNCH_EDGES {
+        for seqlen in [edge - 1, edge, edge + 1] {
+            all.push(regime(
+                &format!("seqlen-{seqlen}"),
+                "production kernels change their launch here: tails and chunk edges",
+                BOTH,
+                Variants::Two,
+                Recipe {
+                    shape: shape(1, 2, if seqlen > 600 { 1 } else { 2 }, seqlen),
+                    a: Stable { lo: 0.3, hi: 4.0 },
+                    skip: seqlen % 2 == 1,
+                    judged_channels: 1,
+                    ..PLAIN
+                },
+            ));
+        }
+    }
+    all
+}

@@ -1,0 +1,56 @@
+//! Every allowance of the judge, in one place, each with its derivation. Nothing else in the crate types a
+//! tolerance.
+//!
+//! u = 2⁻²⁴ is the unit roundoff of f32, in which all kernels compute (spec.md §3): a correctly rounded
+//! operation has a relative error of at most u. Errors of complex numbers are normwise.
+
+use crate::problem::Weights;
+
+/// The unit roundoff of f32, 2⁻²⁴.
+pub const U: f64 = 1.0 / (1 << 24) as f64;
+
+/// Half the smallest subnormal f32, 2⁻¹⁵⁰: the error of one rounding that underflows.
+pub const HALF_SUBNORMAL: f64 = 7.006492321624085e-46;
+
+/// What a kernel's Ā and B̄ may be off, relative, for the z that it works with.
+///
+/// The kernels' accuracy contract is 4 ulp for real coefficients and 8u normwise for complex ones. One ulp is
+/// at most 2u of the value (at the low end of its binade), so both are 8u. The contract leaves room for: one
+/// exponential (libm's is within 1 ulp = 2u on CPUs and GPUs), the φ-functions made of it, and three products
+/// with Δ and B.
+pub const COEFFICIENT: f64 = 8.0 * U;
+
+/// The contract on real coefficients judged one by one, in ulps of the exact coefficient.
+pub const COEFFICIENT_ULPS: f64 = 4.0;
+
+/// One rounded product: u, or √5·u normwise for a complex one (Brent, Percival and Zimmermann 2007,
+/// theorem 1; with fused operations it is at most 2u).
+pub fn product(weights: Weights) -> f64 {
+    match weights {
+        Weights::Real => U,
+        Weights::Complex => 5f64.sqrt() * U,
+    }
+}
+
+/// One rounded sum: componentwise rounding is also at most u normwise.
+pub const SUM: f64 = U;
+
+/// softplus(x) = log1p(exp(x)), relative, for the x that the kernel works with: exp within 2u is damped by
+/// t/((1+t)·log1p(t)) ≤ 1 for t = eˣ, log1p itself is within 2u, and returning x itself above 20 costs at most
+/// log1p(e⁻²⁰)/20 < 2⁻³³.
+pub const SOFTPLUS: f64 = 4.0 * U + 1.0 / (1u64 << 33) as f64;
+
+/// z·sigmoid(z) = z/(1 + exp(−z)) times a value, relative: exp within 2u, damped by e⁻ᶻ/(1+e⁻ᶻ) < 1; a sum, a
+/// quotient and two products, u each (a reciprocal in place of the quotient costs one more).
+pub const GATE: f64 = 7.0 * U;
+
+/// Below this gate value exp(−z) may overflow in f32 and the gate become zero: the allowance there is the
+/// whole of |z·eᶻ|.
+pub const GATE_UNDERFLOW: f64 = -87.0;
+
+/// Additions that a term may pass in a scan beside the one for each later step: its own, and one for each
+/// level at which a block-wide scan joins earlier steps to it. log₂ of the length covers any balanced scan;
+/// three more cover the serial part within a thread, the join of warps and the join of chunks.
+pub fn scan_joins(seqlen: usize) -> f64 {
+    f64::from(seqlen.next_power_of_two().trailing_zeros()) + 4.0
+}

@@ -1,0 +1,144 @@
+//! The six methods in f64, with their sensitivities: what error budgets are made of. Not a truth: relative
+//! errors of 1e-13 are nothing to a bound.
+
+use num_complex::Complex64;
+
+use crate::judge::allowance::{COEFFICIENT, HALF_SUBNORMAL, U};
+use crate::method::Method;
+
+/// One step's coefficients and how far a correct kernel's may be from them.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    pub a_bar: Complex64,
+    /// Bound on |computed Ā − Ā|.
+    pub a_bar_error: f64,
+    pub b_bar: Complex64,
+    /// Bound on |computed B̄ − B̄|.
+    pub b_bar_error: f64,
+}
+
+/// φ₀(z)…φ₃(z) (spec.md §1).
+pub fn phi(z: Complex64) -> [Complex64; 4] {
+    if z.norm() < 1.0 {
+        // Taylor for φ₃: |z|ᵏ·3!/(k+3)! is below 2⁻⁵³ from k = 16 on. Then φₖ = 1/k! + z·φₖ₊₁.
+        let mut phi3 = Complex64::ZERO;
+        for k in (0..18).rev() {
+            phi3 = phi3 * z + 1.0 / factorial(k + 3);
+        }
+        let phi2 = z * phi3 + 0.5;
+        let phi1 = z * phi2 + 1.0;
+        [z * phi1 + 1.0, phi1, phi2, phi3]
+    } else {
+        let phi0 = z.exp();
+        let phi1 = (phi0 - 1.0) / z;
+        let phi2 = (phi1 - 1.0) / z;
+        [phi0, phi1, phi2, (phi2 - 0.5) / z]
+    }
+}
+
+fn factorial(k: u32) -> f64 {
+    (1..=k).map(f64::from).product()
+}
+
+/// The step for Δ = `delta`, known to a relative error of `delta_error`, and one state's A and B.
+///
+/// Ā and B̄ may be off by the contract ([`COEFFICIENT`]) for the Δ and z that the kernel works with. Its Δ has
+/// the relative error `delta_error`, which moves Δ and z together; its z is rounded once more, by u. With
+/// θ = u + `delta_error` and h = B̄/B as a function of Δ and z, that moves
+///
+/// - exp by |e^{z(1+θ)} − eᶻ| ≤ |eᶻ|(e^{|z|θ} − 1), the conditioning of the exponential;
+/// - h by |z ∂h/∂z|·u + |z ∂h/∂z + Δ ∂h/∂Δ|·`delta_error`, where zφₖ′ = (z − k)φₖ + 1/(k−1)!; times e^{|z|θ}
+///   for the higher orders;
+/// - bilinear Ā by exactly |z|θ/(|1 − z/2|²(1 − η)): its denominator moves by η = θ|z/2|/|1 − z/2| of itself,
+///   and the higher orders of its h are 1/(1 − η). At η ≥ 1 nothing is bounded.
+pub fn step(method: Method, delta: f64, delta_error: f64, a: Complex64, b: Complex64) -> Step {
+    let z = a * delta;
+    let theta = U + delta_error;
+    let [exp_z, phi1, phi2, phi3] = phi(z);
+    let denominator = 1.0 - z * 0.5;
+    let (a_bar, a_bar_error, higher_orders) = if method == Method::Bilinear {
+        let eta = theta * 0.5 * z.norm() / denominator.norm();
+        let growth = if eta < 1.0 { 1.0 / (1.0 - eta) } else { f64::INFINITY };
+        let a_bar = (1.0 + z * 0.5) / denominator;
+        let moved = z.norm() * theta / denominator.norm_sqr() * growth;
+        (a_bar, a_bar.norm() * COEFFICIENT + moved, growth)
+    } else {
+        let growth = (z.norm() * theta).exp();
+        let moved = exp_z.norm() * (z.norm() * theta).exp_m1();
+        (exp_z, exp_z.norm() * COEFFICIENT * growth + moved, growth)
+    };
+    // h, z ∂h/∂z and Δ ∂h/∂Δ.
+    let (h, by_z, by_delta) = {
+        let [z_phi1, z_phi2, z_phi3] =
+            [(z - 1.0) * phi1 + 1.0, (z - 2.0) * phi2 + 1.0, (z - 3.0) * phi3 + 0.5];
+        let (d, d2, d3) = (delta, delta * delta, delta * delta * delta);
+        match method {
+            Method::Zoh => (Complex64::from(d), Complex64::ZERO, Complex64::from(d)),
+            Method::Foh => (phi2 * d2, z_phi2 * d2, phi2 * (2.0 * d2)),
+            Method::Bilinear => {
+                let h = d / denominator;
+                (h, h * (z * 0.5) / denominator, h)
+            }
+            Method::Poly => {
+                (phi1 * d + phi2 * (0.5 * d2), z_phi1 * d + z_phi2 * (0.5 * d2), phi1 * d + phi2 * d2)
+            }
+            Method::HighOrder => (
+                phi1 * d + phi2 * d2 + phi3 * (0.5 * d3),
+                z_phi1 * d + z_phi2 * d2 + z_phi3 * (0.5 * d3),
+                phi1 * d + phi2 * (2.0 * d2) + phi3 * (1.5 * d3),
+            ),
+            Method::Rk4 => {
+                let h = (1.0 + z * (0.5 + z * (1.0 / 6.0 + z / 24.0))) * d;
+                (h, z * (0.5 + z * (1.0 / 3.0 + z / 8.0)) * d, h)
+            }
+        }
+    };
+    let moved = (by_z.norm() * U + (by_z + by_delta).norm() * delta_error) * higher_orders;
+    let h_error = h.norm() * COEFFICIENT + moved;
+    Step {
+        a_bar,
+        a_bar_error: a_bar_error + 2.0 * HALF_SUBNORMAL,
+        b_bar: h * b,
+        b_bar_error: h_error * b.norm() + 2.0 * HALF_SUBNORMAL,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The Taylor branch and the recurrence meet at |z| = 1 all around the circle.
+    #[test]
+    fn phi_branches_agree_where_they_meet() {
+        for i in 0..64 {
+            let z = Complex64::from_polar(1.0, 0.1 * f64::from(i));
+            let (inside, outside) = (phi(z * (1.0 - 1e-9)), phi(z * (1.0 + 1e-9)));
+            for k in 0..4 {
+                assert!((inside[k] - outside[k]).norm() < 1e-8, "phi{k} at {z}");
+            }
+        }
+    }
+
+    /// The sensitivities are those of the functions: a finite difference in Δ and in z sees the same.
+    #[test]
+    fn budget_covers_a_relative_change_of_delta_and_not_much_more() {
+        let change = 1e-5;
+        for method in Method::ALL {
+            for (re, im) in [(-1.0, 0.0), (-0.5, 3.0), (0.3, -20.0), (-30.0, 4.0), (-1e-4, 1e-4)] {
+                let (a, b) = (Complex64::new(re, im), Complex64::new(1.0, -0.5));
+                let exact = step(method, 0.7, change, a, b);
+                let moved = step(method, 0.7 * (1.0 + change), 0.0, a, b);
+                let contract = step(method, 0.7, 0.0, a, b);
+                for (moved, exact, bound, floor) in [
+                    (moved.a_bar, exact.a_bar, exact.a_bar_error, contract.a_bar_error),
+                    (moved.b_bar, exact.b_bar, exact.b_bar_error, contract.b_bar_error),
+                ] {
+                    let error = (moved - exact).norm();
+                    assert!(error <= bound, "{method} at {a}: {error} > {bound}");
+                    // Triangle inequalities cost at most a factor of a few, not an order of magnitude.
+                    assert!(bound - floor <= 6.0 * error + 1e-300, "{method} at {a}: {bound} for {error}");
+                }
+            }
+        }
+    }
+}

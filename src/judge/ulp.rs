@@ -1,0 +1,117 @@
+//! Units in the last place of a binary floating-point format, as fractions: the truth is never rounded to the
+//! format before it is compared.
+
+use crate::problem::InputType;
+
+/// A binary floating-point format with gradual underflow, as IEEE 754 describes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// Significand bits, the implicit one included.
+    pub precision: i32,
+    /// Exponent of the smallest normal number, 2^`min_exponent`.
+    pub min_exponent: i32,
+    /// Exponent of the largest binade: finite values stay below 2^(`max_exponent` + 1).
+    pub max_exponent: i32,
+}
+
+impl Format {
+    pub const F32: Format = Format { precision: 24, min_exponent: -126, max_exponent: 127 };
+    pub const F16: Format = Format { precision: 11, min_exponent: -14, max_exponent: 15 };
+    pub const BF16: Format = Format { precision: 8, min_exponent: -126, max_exponent: 127 };
+
+    /// The format of stored inputs and outputs.
+    pub fn of(input: InputType) -> Format {
+        match input {
+            InputType::F32 => Format::F32,
+            InputType::F16 => Format::F16,
+            InputType::Bf16 => Format::BF16,
+        }
+    }
+
+    /// The spacing of this format's numbers in the binade of `value` (of the smallest normal binade below
+    /// it). `value` must be finite.
+    pub fn ulp(self, value: f64) -> f64 {
+        let exponent = exponent(value).max(self.min_exponent);
+        2f64.powi(exponent - (self.precision - 1))
+    }
+
+    /// The largest error that rounding a number of at most this magnitude to nearest makes: half an ulp.
+    pub fn rounding_error(self, magnitude: f64) -> f64 {
+        0.5 * self.ulp(magnitude)
+    }
+
+    /// From this magnitude on, rounding to nearest gives an infinity.
+    pub fn overflow_threshold(self) -> f64 {
+        let next_binade = 2f64.powi(self.max_exponent) * 2.0;
+        next_binade - 0.5 * self.ulp(2f64.powi(self.max_exponent))
+    }
+
+    /// |got − want| in ulps of `want`.
+    pub fn distance(self, got: f64, want: f64) -> f64 {
+        if got == want { 0.0 } else { (got - want).abs() / self.ulp(want) }
+    }
+}
+
+/// floor(log2 |value|), and below every format's exponents for zero and f64 subnormals.
+fn exponent(value: f64) -> i32 {
+    let biased = (value.to_bits() >> 52) & 0x7ff;
+    biased as i32 - 1023
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A float small enough to list: 4 significand bits, exponents −3 to 3.
+    const TINY: Format = Format { precision: 4, min_exponent: -3, max_exponent: 3 };
+
+    /// Every non-negative finite number of `TINY`, ascending, built from its definition.
+    fn tiny_values() -> Vec<f64> {
+        let subnormal = (0..8).map(|m| f64::from(m) * 2f64.powi(-3 - 3));
+        let normal = (-3..=3).flat_map(|e| (8..16).map(move |m| f64::from(m) * 2f64.powi(e - 3)));
+        subnormal.chain(normal).collect()
+    }
+
+    #[test]
+    fn ulp_is_the_gap_to_the_next_number_of_every_tiny_float() {
+        let values = tiny_values();
+        for pair in values.windows(2) {
+            assert_eq!(TINY.ulp(pair[0]), pair[1] - pair[0], "at {}", pair[0]);
+            assert_eq!(TINY.ulp(-pair[0]), pair[1] - pair[0]);
+            // Between two neighbours the ulp is that of the lower one: it is a property of the binade.
+            let between = 0.75 * pair[0] + 0.25 * pair[1];
+            assert_eq!(TINY.distance(pair[0], between), 0.25);
+            assert_eq!(TINY.distance(pair[1], between), 0.75);
+        }
+    }
+
+    #[test]
+    fn rounding_error_is_attained_and_never_exceeded_by_tiny_floats() {
+        let values = tiny_values();
+        for pair in values.windows(2) {
+            for i in 0..=64 {
+                let x = pair[0] + (pair[1] - pair[0]) * f64::from(i) / 64.0;
+                let nearest = values.iter().map(|v| (v - x).abs()).fold(f64::INFINITY, f64::min);
+                assert!(nearest <= TINY.rounding_error(x), "{x}");
+            }
+            let middle = 0.5 * (pair[0] + pair[1]);
+            assert_eq!(middle - pair[0], TINY.rounding_error(middle));
+        }
+    }
+
+    #[test]
+    fn overflow_starts_half_an_ulp_above_the_largest_number() {
+        assert_eq!(TINY.overflow_threshold(), 15.5);
+        assert_eq!(Format::F16.overflow_threshold(), 65520.0);
+        let f32_threshold = Format::F32.overflow_threshold();
+        assert_eq!(f32_threshold as f32, f32::INFINITY);
+        assert_eq!(f32_threshold.next_down() as f32, f32::MAX);
+    }
+
+    #[test]
+    fn ulp_matches_the_neighbours_of_f32_at_the_ends_of_its_range() {
+        for x in [0.0f32, f32::from_bits(1), f32::MIN_POSITIVE, 1.0, 1.5, 3e38, 1e-40] {
+            assert_eq!(Format::F32.ulp(f64::from(x)), f64::from(x.next_up()) - f64::from(x), "{x}");
+        }
+    }
+}
