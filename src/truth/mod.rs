@@ -1,1 +1,22 @@
+//! High-precision results with certificates: what a method's formula says, correctly rounded to f64.
+//!
+//! Each value is computed by two routes that share no rounding, and rounded only where they agree to
+//! [`certify::REQUIRED_BITS`] beyond its last place; anything else is an error, not a number. The truth never
+//! sees a kernel, and it does not judge.
 
+pub mod certify;
+pub mod coefficient;
+pub mod element;
+pub mod elementary;
+pub mod error;
+pub mod rational;
+pub mod scalar;
+pub mod scan;
+
+mod shapes;
+pub mod textbook;
+pub mod wide;
+
+pub use certify::Certificate;
+pub use error::TruthError;
+pub use textbook::{Form, Textbook};

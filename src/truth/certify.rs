@@ -1,0 +1,167 @@
+//! When a rounding is justified, and the certificate that says so.
+
+use std::fmt;
+
+use super::scalar::Real;
+
+/// Bits beyond the last place of the f64 to which two routes must agree.
+pub const REQUIRED_BITS: i64 = 100;
+
+/// An f64's last place is never below this power of two.
+const SUBNORMAL_PLACE: i64 = -1074;
+
+/// How a value was justified. Certificates of several values add up with [`Certificate::absorb`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certificate {
+    /// The two computations that were compared.
+    pub routes: (&'static str, &'static str),
+    /// Bits of the widest arithmetic that was needed.
+    pub bits: u32,
+    /// The worst agreement, in bits beyond the last place of the f64; none when every value was exact.
+    pub agreement: Option<i64>,
+    /// Values that two routes justified.
+    pub compared: usize,
+    /// Values that are zero, and proved to be.
+    pub proved_zero: usize,
+    /// Other values taken from exact rational arithmetic.
+    pub exact: usize,
+    /// Values beyond the range of f64, rounded to ±∞.
+    pub overflowed: usize,
+    /// Why the literal route was not available (everywhere), if so: another algorithm stood in.
+    pub unavailable: Option<&'static str>,
+}
+
+impl Certificate {
+    pub fn new(routes: (&'static str, &'static str)) -> Self {
+        Certificate {
+            routes,
+            bits: 0,
+            agreement: None,
+            compared: 0,
+            proved_zero: 0,
+            exact: 0,
+            overflowed: 0,
+            unavailable: None,
+        }
+    }
+
+    /// Adds what another certificate justifies.
+    pub fn absorb(&mut self, other: &Certificate) {
+        self.bits = self.bits.max(other.bits);
+        self.agreement = match (self.agreement, other.agreement) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        self.compared += other.compared;
+        self.proved_zero += other.proved_zero;
+        self.exact += other.exact;
+        self.overflowed += other.overflowed;
+        self.unavailable = self.unavailable.or(other.unavailable);
+    }
+
+    pub(super) fn count(&mut self, settled: Settled, bits: u32) {
+        self.bits = self.bits.max(bits);
+        self.compared += 1;
+        self.overflowed += usize::from(settled.value.is_infinite());
+        self.agreement = Some(self.agreement.map_or(settled.agreement, |a| a.min(settled.agreement)));
+    }
+
+    pub(super) fn count_exact(&mut self, value: f64) {
+        if value == 0.0 {
+            self.proved_zero += 1;
+        } else {
+            self.exact += 1;
+            self.overflowed += usize::from(value.is_infinite());
+        }
+    }
+}
+
+impl fmt::Display for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "certified: {} and {}", self.routes.0, self.routes.1)?;
+        if let Some(bits) = self.agreement {
+            write!(f, " agree to {bits} bits beyond the last place at {} bits", self.bits)?;
+        }
+        write!(f, "; {} compared", self.compared)?;
+        for (count, what) in [
+            (self.proved_zero, "proved zero"),
+            (self.exact, "exact rationals"),
+            (self.overflowed, "beyond the range of f64"),
+        ] {
+            if count > 0 {
+                write!(f, ", {count} {what}")?;
+            }
+        }
+        if let Some(reason) = self.unavailable {
+            write!(f, "\nliteral route not available: {reason}; a second algorithm stood in")?;
+        }
+        Ok(())
+    }
+}
+
+/// A justified rounding.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settled {
+    pub value: f64,
+    /// Bits beyond the f64's last place to which the routes agree.
+    pub agreement: i64,
+}
+
+/// Why two routes do not justify a rounding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// Both are exactly zero, which needs a proof.
+    Zero,
+    /// They agree to fewer than [`REQUIRED_BITS`] bits.
+    Disagreement,
+    /// They agree, but a boundary between two roundings is too close to call.
+    Boundary,
+    /// One left the range of the arithmetic.
+    NotFinite,
+}
+
+impl Doubt {
+    pub fn reason(self) -> &'static str {
+        match self {
+            Doubt::Zero => "both routes give zero without a proof",
+            Doubt::Disagreement => "the two routes agree to fewer than 100 bits beyond the last place",
+            Doubt::Boundary => "the value lies on a rounding boundary",
+            Doubt::NotFinite => "the arithmetic left its range",
+        }
+    }
+}
+
+/// The f64 that both `x` and `y` round to, if they agree to [`REQUIRED_BITS`] beyond its last place and no
+/// rounding boundary comes closer than that to either.
+pub fn settle<R: Real>(x: &R, y: &R) -> Result<Settled, Doubt> {
+    if !x.is_finite() || !y.is_finite() {
+        return Err(Doubt::NotFinite);
+    }
+    let (Some(x_exponent), Some(y_exponent)) = (x.exponent(), y.exponent()) else {
+        return Err(if x.is_zero() && y.is_zero() { Doubt::Zero } else { Doubt::Disagreement });
+    };
+    let exponent = x_exponent.max(y_exponent);
+    let place = (exponent - 52).max(SUBNORMAL_PLACE);
+    let difference = x.clone() - y.clone();
+    let agreement = match difference.exponent() {
+        None => place - (exponent + 1 - i64::from(R::BITS)),
+        Some(e) => place - (e + 1),
+    };
+    if agreement < REQUIRED_BITS {
+        return Err(Doubt::Disagreement);
+    }
+    if exponent < SUBNORMAL_PLACE - 1 {
+        // Below half the smallest subnormal only the sign is left to round: it takes a relative agreement.
+        let relative = difference.exponent().is_none_or(|e| exponent - e > REQUIRED_BITS / 2);
+        let value = x.to_nearest_f64();
+        return if relative { Ok(Settled { value, agreement }) } else { Err(Doubt::Disagreement) };
+    }
+    let margin = R::pow2(place - REQUIRED_BITS);
+    let (low, high) = if x <= y { (x, y) } else { (y, x) };
+    let value = (low.clone() - margin.clone()).to_nearest_f64();
+    let upper = (high.clone() + margin).to_nearest_f64();
+    if value.to_bits() != upper.to_bits() {
+        return Err(Doubt::Boundary);
+    }
+    Ok(Settled { value, agreement })
+}

@@ -1,0 +1,165 @@
+//! The truth of elementwise discretization: Ā and B̄ of each (Δ, A, B) triple, for diagonal A.
+
+use nalgebra::Complex;
+use rayon::prelude::*;
+
+use super::certify::{Certificate, settle};
+use super::element::{LARGEST_EXPONENT, Needs, ROUTES, Shared};
+use super::elementary::Exponent;
+use super::error::TruthError;
+use super::rational::{self, Gaussian};
+use super::scalar::Real;
+use super::textbook::Form;
+use super::wide::Wide;
+use crate::problem::{CoefficientProblem, Weights};
+
+/// Ā and B̄, correctly rounded.
+#[derive(Clone, Debug)]
+pub struct CoefficientTruth {
+    /// (n)·w
+    pub a_bar: Vec<f64>,
+    /// (n)·w, the coefficient of u_l
+    pub b_bar: Vec<f64>,
+    /// (n)·w, the coefficient of u_{l−1}: zero but for textbook forms.
+    pub b_bar_prev: Vec<f64>,
+    /// (n)·w, the coefficient of u_{l+1}: zero but for textbook forms.
+    pub b_bar_next: Vec<f64>,
+    pub certificate: Certificate,
+}
+
+/// Discretizes each element by `method`, a [`crate::method::Method`] or a [`super::Textbook`] form
+/// (spec.md §2). The f32 inputs are taken exactly, and Δ < 0 is as good as any other step.
+///
+/// # Errors
+/// Lengths that disagree, numbers that are not finite, bilinear's pole, |ΔA| beyond 2¹⁶, and values that
+/// cannot be certified.
+pub fn solve(method: impl Into<Form>, problem: &CoefficientProblem) -> Result<CoefficientTruth, TruthError> {
+    let form = method.into();
+    validate(problem)?;
+    let elements = match problem.weights {
+        Weights::Real => solve_all::<Wide>(form, problem, |p| Wide::from(p[0])),
+        Weights::Complex => {
+            solve_all::<Complex<Wide>>(form, problem, |p| Complex::new(Wide::from(p[0]), Wide::from(p[1])))
+        }
+    }?;
+    let mut certificate = Certificate::new(ROUTES);
+    let mut columns: [Vec<f64>; 4] = Default::default();
+    for element in &elements {
+        certificate.absorb(&element.certificate);
+        for (column, values) in columns.iter_mut().zip(&element.values) {
+            column.extend(&values[..problem.weights.width()]);
+        }
+    }
+    let [a_bar, b_bar, b_bar_prev, b_bar_next] = columns;
+    Ok(CoefficientTruth { a_bar, b_bar, b_bar_prev, b_bar_next, certificate })
+}
+
+fn validate(problem: &CoefficientProblem) -> Result<(), TruthError> {
+    let width = problem.weights.width();
+    let n = problem.delta.len();
+    for (what, values, expected) in
+        [("delta", &problem.delta, n), ("A", &problem.a, n * width), ("B", &problem.b, n * width)]
+    {
+        check_tensor(what, values, expected)?;
+    }
+    Ok(())
+}
+
+/// That a tensor has the expected length and only finite numbers.
+pub(super) fn check_tensor(what: &'static str, values: &[f32], expected: usize) -> Result<(), TruthError> {
+    if values.len() != expected {
+        let (expected, found) = (format!("{expected} numbers"), format!("{} numbers", values.len()));
+        return Err(TruthError::Shape { what, expected, found });
+    }
+    match values.iter().position(|v| !v.is_finite()) {
+        Some(index) => Err(TruthError::NotFinite { what, index, found: values[index].to_string() }),
+        None => Ok(()),
+    }
+}
+
+/// That |z| is in range and bilinear not at its pole. `place` names the element.
+pub(super) fn check_exponent<T: Exponent>(
+    z: T,
+    has_pole: bool,
+    place: impl Fn() -> String,
+) -> Result<(), TruthError> {
+    if let Some(found) = z.exponent_bound().filter(|&e| e > LARGEST_EXPONENT) {
+        return Err(TruthError::StepTooLarge { place: place(), found, limit: LARGEST_EXPONENT });
+    }
+    if has_pole && z == T::one().shifted(1) {
+        return Err(TruthError::Pole { place: place() });
+    }
+    Ok(())
+}
+
+struct Element {
+    /// Ā and B̄ now, prev, next; one or two parts each.
+    values: [[f64; 2]; 4],
+    certificate: Certificate,
+}
+
+fn solve_all<T: Exponent>(
+    form: Form,
+    problem: &CoefficientProblem,
+    widen: fn(&[f32]) -> T,
+) -> Result<Vec<Element>, TruthError> {
+    let needs = Needs::of(&[form]);
+    let weight = |values: &[f32], i: usize| widen(&values[i * T::WIDTH..(i + 1) * T::WIDTH]);
+    let solve_one = |i: usize| {
+        let delta = Wide::from(problem.delta[i]);
+        let (a, b) = (weight(&problem.a, i), weight(&problem.b, i));
+        let place = || format!("element {i}");
+        check_exponent(a.scale(delta), form.has_pole(), place)?;
+        let shared = [Shared::literal(needs, delta, a), Shared::inverse_free(needs, delta, a)];
+        let [first, second] = shared.map(|s| s.step(form));
+        let pairs = [
+            (first.a, second.a),
+            (first.now * b, b * second.now),
+            (first.prev * b, b * second.prev),
+            (first.next * b, b * second.next),
+        ];
+        let mut certificate = Certificate::new(ROUTES);
+        if shared[0].stood_in {
+            certificate.unavailable = Some("A⁻¹ and its powers lose the bits as ΔA → 0");
+        }
+        let mut values = [[0.0; 2]; 4];
+        for (which, &(x, y)) in pairs.iter().enumerate() {
+            for (part, value) in values[which].iter_mut().enumerate().take(T::WIDTH) {
+                *value = match settle(&x.part(part), &y.part(part)) {
+                    Ok(settled) => {
+                        certificate.count(settled, Wide::BITS);
+                        settled.value
+                    }
+                    Err(doubt) => {
+                        let value = exactly(form, problem, i, which, part).ok_or_else(|| {
+                            TruthError::Uncertified {
+                                place: place(),
+                                reason: doubt.reason(),
+                                bits: Wide::BITS,
+                            }
+                        })?;
+                        certificate.count_exact(value);
+                        value
+                    }
+                };
+            }
+        }
+        Ok(Element { values, certificate })
+    };
+    (0..problem.delta.len()).into_par_iter().map(solve_one).collect()
+}
+
+/// One part of one coefficient where it is zero for its structure, or rational.
+fn exactly(form: Form, problem: &CoefficientProblem, i: usize, which: usize, part: usize) -> Option<f64> {
+    let width = problem.weights.width();
+    let weight = |values: &[f32]| Gaussian::from_parts(&values[i * width..(i + 1) * width]);
+    let (a, b) = (weight(&problem.a), weight(&problem.b));
+    let step = rational::step(form, &rational::exact(f64::from(problem.delta[i])), &a);
+    // Of a real A every coefficient is real (power series with real terms), B's parts scale by it.
+    let factor = if which == 0 { Gaussian::real(dashu_ratio::RBig::ONE) } else { b };
+    if factor.is_zero() || (a.im.is_zero() && factor.part(part).is_zero()) {
+        return Some(0.0);
+    }
+    let coefficient = [step.a, step.now, step.prev, step.next].into_iter().nth(which)??;
+    Some(rational::round((&coefficient * &factor).part(part)))
+}

@@ -1,0 +1,346 @@
+//! The truth of the selective scan (spec.md §3), for the judged channels of a problem.
+//!
+//! Two scans run side by side: one on the literal coefficients, with states summed in ascending order, one on
+//! the inverse-free coefficients, with other associations and the states summed in descending order. Skip,
+//! gate, bias and softplus are part of both.
+
+use nalgebra::Complex;
+use num_traits::{One, Zero};
+use rayon::prelude::*;
+
+use super::certify::{Certificate, Settled, settle};
+use super::coefficient::check_exponent;
+use super::element::{Needs, ROUTES, Shared, Step};
+use super::elementary::{Exponent, exp_by_doubling, exp_by_halving, softplus_by_artanh, softplus_by_halley};
+use super::error::TruthError;
+use super::rational::ExactScan;
+use super::scalar::{Entry, Real};
+use super::textbook::Form;
+use super::wide::Wide;
+use crate::method::Method;
+use crate::problem::{Operand, Problem, Weights};
+
+/// One method's scan, correctly rounded. `M` is a [`Method`], a [`super::Textbook`] form, or a [`Form`].
+#[derive(Clone, Debug)]
+pub struct ScanTruth<M = Method> {
+    pub method: M,
+    /// (judged channels, seqlen)
+    pub out: Vec<f64>,
+    /// (judged channels, dstate)·w; poly's is the forward one.
+    pub last_state: Vec<f64>,
+    pub certificate: Certificate,
+}
+
+/// States whose sums are held at a time: bounds the memory without idling a thread.
+const NODES_AT_ONCE: usize = 32;
+
+/// Scans the judged channels of `problem` by each of `methods`. What the methods share is computed once.
+///
+/// # Errors
+/// Shapes that disagree, numbers that are not finite, bilinear's pole, |ΔA| beyond 2¹⁶, and values that
+/// cannot be certified.
+pub fn solve<M>(problem: &Problem, methods: &[M]) -> Result<Vec<ScanTruth<M>>, TruthError>
+where
+    M: Copy + Into<Form> + Sync,
+{
+    super::shapes::validate(problem)?;
+    let forms: Vec<Form> = methods.iter().map(|&m| m.into()).collect();
+    let solve_channel = |&channel: &(usize, usize)| match problem.weights {
+        Weights::Real => Channel::<Wide>::new(problem, &forms, channel).solve(),
+        Weights::Complex => Channel::<Complex<Wide>>::new(problem, &forms, channel).solve(),
+    };
+    let channels: Vec<Vec<Part>> =
+        problem.judged_channels.par_iter().map(solve_channel).collect::<Result<_, _>>()?;
+    let mut truths: Vec<ScanTruth<M>> = methods
+        .iter()
+        .map(|&method| ScanTruth {
+            method,
+            out: Vec::new(),
+            last_state: Vec::new(),
+            certificate: Certificate::new(ROUTES),
+        })
+        .collect();
+    for parts in channels {
+        for (truth, part) in truths.iter_mut().zip(parts) {
+            truth.out.extend(part.out);
+            truth.last_state.extend(part.last_state);
+            truth.certificate.absorb(&part.certificate);
+        }
+    }
+    Ok(truths)
+}
+
+/// One channel's share of a [`ScanTruth`].
+struct Part {
+    out: Vec<f64>,
+    last_state: Vec<f64>,
+    certificate: Certificate,
+}
+
+/// Which parts of a number can be other than zero: an exact zero of the arithmetic is proved where every
+/// product that adds to it has a zero factor.
+type Pattern = [bool; 2];
+
+fn pattern<T: Entry>(x: &T, y: &T) -> Pattern {
+    std::array::from_fn(|i| i < T::WIDTH && !(x.part(i).is_zero() && y.part(i).is_zero()))
+}
+
+fn product(p: Pattern, q: Pattern) -> Pattern {
+    [(p[0] && q[0]) || (p[1] && q[1]), (p[0] && q[1]) || (p[1] && q[0])]
+}
+
+fn sum(p: Pattern, q: Pattern) -> Pattern {
+    [p[0] || q[0], p[1] || q[1]]
+}
+
+/// One form's sums over states: at each position, by each route, and whether they can be other than zero.
+#[derive(Clone)]
+struct Sums {
+    values: [Vec<Wide>; 2],
+    live: Vec<bool>,
+}
+
+impl Sums {
+    fn new(len: usize) -> Self {
+        Sums { values: [vec![Wide::zero(); len], vec![Wide::zero(); len]], live: vec![false; len] }
+    }
+
+    fn add(&mut self, route: usize, other: &Sums) {
+        for (total, value) in self.values[route].iter_mut().zip(&other.values[route]) {
+            *total += *value;
+        }
+        for (total, live) in self.live.iter_mut().zip(&other.live) {
+            *total |= live;
+        }
+    }
+}
+
+/// A state by both routes.
+#[derive(Clone, Copy)]
+struct State<T> {
+    x: [T; 2],
+    live: Pattern,
+}
+
+impl<T: Exponent> State<T> {
+    fn zero() -> Self {
+        State { x: [T::zero(); 2], live: [false; 2] }
+    }
+
+    /// One step; `inputs` are the coefficient's pair, its pattern and u for each term of the step.
+    fn advance(&mut self, a: [T; 2], terms: &[([T; 2], Wide)], b: T) {
+        let mut live = product(pattern(&a[0], &a[1]), self.live);
+        let mut x = [T::zero(); 2];
+        for (i, &(coefficient, u)) in terms.iter().enumerate() {
+            if u.is_zero() || b.is_zero() || (i > 0 && coefficient[0].is_zero() && coefficient[1].is_zero()) {
+                continue;
+            }
+            // The routes associate (coefficient · B) u and coefficient (B u).
+            x[0] += (coefficient[0] * b).scale(u);
+            x[1] += coefficient[1] * b.scale(u);
+            live = sum(live, product(pattern(&coefficient[0], &coefficient[1]), pattern(&b, &b)));
+        }
+        if self.live != [false; 2] {
+            x = [x[0] + a[0] * self.x[0], a[1] * self.x[1] + x[1]];
+        }
+        *self = State { x, live };
+    }
+}
+
+struct Node<T> {
+    sums: Vec<Sums>,
+    last: Vec<State<T>>,
+    stood_in: bool,
+}
+
+struct Channel<'p, T> {
+    problem: &'p Problem,
+    forms: &'p [Form],
+    at: (usize, usize),
+    u: Vec<Wide>,
+    /// Δ after bias and softplus, by each route.
+    delta: [Vec<Wide>; 2],
+    scalar: std::marker::PhantomData<T>,
+}
+
+impl<'p, T: Exponent> Channel<'p, T> {
+    fn new(problem: &'p Problem, forms: &'p [Form], at: (usize, usize)) -> Self {
+        let (batch, d) = at;
+        let start = problem.sequence_index(batch, d, 0);
+        let range = start..start + problem.shape.seqlen;
+        let bias = problem.delta_bias.as_ref().map_or(Wide::zero(), |b| Wide::from(b[d]));
+        let raw: Vec<Wide> = problem.delta[range.clone()].iter().map(|&v| Wide::from(v) + bias).collect();
+        let softened = |softplus: fn(Wide) -> Wide| match problem.delta_softplus {
+            true => raw.par_iter().map(|&v| softplus(v)).collect(),
+            false => raw.clone(),
+        };
+        let delta = [softened(softplus_by_halley), softened(softplus_by_artanh)];
+        let u = problem.u[range].iter().map(|&v| Wide::from(v)).collect();
+        Channel { problem, forms, at, u, delta, scalar: std::marker::PhantomData }
+    }
+
+    fn weight(&self, values: &[f32], start: usize) -> T {
+        T::entry_from_parts(Wide::from(values[start]), Wide::from(values[start + T::WIDTH - 1]))
+    }
+
+    fn operand(&self, values: &[f32], operand: Operand, n: usize, l: usize) -> T {
+        self.weight(values, self.problem.operand_index(operand, self.at, n, l))
+    }
+
+    fn solve(&self) -> Result<Vec<Part>, TruthError> {
+        let (len, dstate) = (self.problem.shape.seqlen, self.problem.shape.dstate);
+        let mut totals = vec![Sums::new(len); self.forms.len()];
+        let mut last: Vec<Vec<State<T>>> = vec![Vec::new(); self.forms.len()];
+        let mut stood_in = false;
+        for start in (0..dstate).step_by(NODES_AT_ONCE) {
+            let states = start..(start + NODES_AT_ONCE).min(dstate);
+            let nodes: Vec<Node<T>> =
+                states.into_par_iter().map(|n| self.node(n)).collect::<Result<_, _>>()?;
+            for (f, total) in totals.iter_mut().enumerate() {
+                let mut subtotal = Sums::new(len);
+                nodes.iter().for_each(|node| total.add(0, &node.sums[f]));
+                nodes.iter().rev().for_each(|node| subtotal.add(1, &node.sums[f]));
+                total.add(1, &subtotal);
+                last[f].extend(nodes.iter().map(|node| node.last[f]));
+            }
+            stood_in |= nodes.iter().any(|node| node.stood_in);
+        }
+        let finish = |f: usize| self.finish(self.forms[f], &totals[f], &last[f], stood_in);
+        (0..self.forms.len()).into_par_iter().map(finish).collect()
+    }
+
+    /// One state's scan by every form.
+    fn node(&self, n: usize) -> Result<Node<T>, TruthError> {
+        let p = self.problem;
+        let len = p.shape.seqlen;
+        let needs = Needs::of(self.forms);
+        let has_pole = self.forms.iter().any(|f| f.has_pole());
+        let a = self.weight(&p.a, p.weight_index(self.at.1, n));
+        let mut node = Node {
+            sums: vec![Sums::new(len); self.forms.len()],
+            last: vec![State::zero(); self.forms.len()],
+            stood_in: false,
+        };
+        let mut kept: Vec<([T; 2], [T; 2])> = Vec::new();
+        for l in 0..len {
+            let [first, second] = [self.delta[0][l], self.delta[1][l]];
+            check_exponent(a.scale(first), has_pole, || {
+                format!("batch {}, channel {}, state {n}, position {l}", self.at.0, self.at.1)
+            })?;
+            let shared = [Shared::literal(needs, first, a), Shared::inverse_free(needs, second, a)];
+            node.stood_in |= shared[0].stood_in;
+            let b = self.operand(&p.b, p.b_operand, n, l);
+            let c = self.operand(&p.c, p.c_operand, n, l);
+            for (f, &form) in self.forms.iter().enumerate() {
+                let [s, t]: [Step<T>; 2] = [shared[0].step(form), shared[1].step(form)];
+                let terms = [
+                    ([s.now, t.now], self.u[l]),
+                    ([s.prev, t.prev], if l > 0 { self.u[l - 1] } else { Wide::zero() }),
+                    ([s.next, t.next], self.u[(l + 1).min(len - 1)]),
+                ];
+                node.last[f].advance([s.a, t.a], &terms, b);
+                self.observe(&mut node.sums[f], l, c, &node.last[f]);
+                if form.is_bidirectional() {
+                    kept.push(([s.a, t.a], [s.now, t.now]));
+                }
+            }
+        }
+        for (f, _) in self.forms.iter().enumerate().filter(|(_, form)| form.is_bidirectional()) {
+            let mut backward = State::zero();
+            for (l, &(a, now)) in kept.iter().enumerate().rev() {
+                let b = self.operand(&p.b, p.b_operand, n, l);
+                backward.advance(a, &[(now, self.u[l])], b);
+                self.observe(&mut node.sums[f], l, self.operand(&p.c, p.c_operand, n, l), &backward);
+            }
+        }
+        Ok(node)
+    }
+
+    /// Adds Re(C x) to the sums at l.
+    fn observe(&self, sums: &mut Sums, l: usize, c: T, state: &State<T>) {
+        let reaches = product(pattern(&c, &c), state.live)[0];
+        if reaches {
+            sums.live[l] = true;
+            for (values, x) in sums.values.iter_mut().zip(&state.x) {
+                let mut y = c.part(0) * x.part(0);
+                if T::WIDTH == 2 {
+                    y -= c.part(1) * x.part(1);
+                }
+                values[l] += y;
+            }
+        }
+    }
+
+    /// y = 2 Re Σ C x, averaged for poly, then skip and gate, then the certificate.
+    fn finish(&self, form: Form, sums: &Sums, last: &[State<T>], stood_in: bool) -> Result<Part, TruthError> {
+        let p = self.problem;
+        let (batch, d) = self.at;
+        let mut certificate = Certificate::new(ROUTES);
+        if stood_in {
+            certificate.unavailable = Some("A⁻¹ and its powers lose the bits as ΔA → 0");
+        }
+        let doubling = i64::from(T::WIDTH == 2) - i64::from(form.is_bidirectional());
+        let skip = p.d.as_ref().map_or(Wide::zero(), |skip| Wide::from(skip[d]));
+        let exact = ExactScan::new(p, form, self.at);
+        let mut out = Vec::with_capacity(sums.live.len());
+        for (l, &live) in sums.live.iter().enumerate() {
+            let mut y = [0, 1].map(|route| sums.values[route][l].times_pow2(doubling));
+            let mut live = live;
+            let skipped = skip * self.u[l];
+            live |= !skipped.is_zero();
+            y = [y[0] + skipped, skipped + y[1]];
+            if let Some(gate) = &p.z {
+                let z = Wide::from(gate[p.sequence_index(batch, d, l)]);
+                live &= !z.is_zero();
+                // z sigmoid(z), by either exponential
+                y[0] *= z / (Wide::one() + exp_by_halving(-z));
+                y[1] = y[1] * z / (Wide::one() + exp_by_doubling(-z));
+            }
+            let fallback = || exact.as_ref().and_then(|e| e.output(l));
+            let place = || format!("{form}: output at batch {batch}, channel {d}, position {l}");
+            out.push(conclude(&mut certificate, &y[0], &y[1], live, fallback, place)?);
+        }
+        let mut last_state = Vec::with_capacity(last.len() * T::WIDTH);
+        for (n, state) in last.iter().enumerate() {
+            for part in 0..T::WIDTH {
+                let fallback = || {
+                    let state = exact.as_ref().and_then(|e| e.last_state(n))?;
+                    Some(super::rational::round(state.part(part)))
+                };
+                let place =
+                    || format!("{form}: last state at batch {batch}, channel {d}, state {n}, part {part}");
+                let [x, y] = state.x.map(|x| x.part(part));
+                last_state.push(conclude(&mut certificate, &x, &y, state.live[part], fallback, place)?);
+            }
+        }
+        Ok(Part { out, last_state, certificate })
+    }
+}
+
+/// The rounding of a value that two routes computed, or that `fallback` knows exactly.
+fn conclude(
+    certificate: &mut Certificate,
+    x: &Wide,
+    y: &Wide,
+    live: bool,
+    fallback: impl FnOnce() -> Option<f64>,
+    place: impl FnOnce() -> String,
+) -> Result<f64, TruthError> {
+    if !live {
+        certificate.count_exact(0.0);
+        return Ok(0.0);
+    }
+    match settle(x, y) {
+        Ok(settled @ Settled { value, .. }) => {
+            certificate.count(settled, Wide::BITS);
+            Ok(value)
+        }
+        Err(doubt) => {
+            let uncertified =
+                || TruthError::Uncertified { place: place(), reason: doubt.reason(), bits: Wide::BITS };
+            let value = fallback().ok_or_else(uncertified)?;
+            certificate.count_exact(value);
+            Ok(value)
+        }
+    }
+}
