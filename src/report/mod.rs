@@ -1,1 +1,60 @@
+//! Renders what the judge found: console tables, JSON, Markdown, one self-contained HTML page, SVG plots.
+//!
+//! One value, [`Results`], and many renderers. Nothing here computes a number: the renderers pick, group,
+//! sort and format. Nothing here prints either: the console report is a `String`.
+//!
+//! - [`write`]: a whole report directory, replaced only when the new one is complete
+//! - [`console`]: the verdict table and the explained failures, at most 100 columns wide
+//! - [`json`]: the machine output, also behind `--json FILE`
+//! - [`html`], [`markdown`]: the pages, from the templates beside this code
+//! - [`plots`]: the pictures, by plotters
+//! - [`grid`], [`failures`], [`pairs`], [`sweeps`], [`summary`]: what the renderers share, as plain values
 
+pub mod console;
+pub mod failures;
+pub mod grid;
+pub mod html;
+pub mod json;
+pub mod markdown;
+pub mod methods;
+pub mod pairs;
+pub mod plots;
+pub mod summary;
+pub mod sweeps;
+mod template;
+pub mod text;
+mod write;
+
+use std::path::PathBuf;
+
+pub use write::{WrittenReport, write};
+
+#[allow(unused_imports)] // for the documentation above
+use crate::judge::results::Results;
+
+/// Why a report was not written. Whatever was there before is then still there.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    #[error("cannot {action} `{}`: {source}", path.display())]
+    Io { action: &'static str, path: PathBuf, source: std::io::Error },
+    #[error(
+        "expected a new or empty directory or a holdfast report at `{}`, found {found} \
+         (hint: choose another directory with --out, or move it away)",
+        path.display()
+    )]
+    NotAReport { path: PathBuf, found: String },
+    #[error("cannot fill in the template `{name}`: {source}")]
+    Template { name: &'static str, source: minijinja::Error },
+    #[error("cannot draw the plot `{name}`: {reason}")]
+    Plot { name: String, reason: String },
+    #[error("cannot serialize the results: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+impl ReportError {
+    /// Wraps an I/O error with what was attempted on which path.
+    fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> ReportError {
+        let path = path.into();
+        move |source| ReportError::Io { action, path, source }
+    }
+}

@@ -1,0 +1,193 @@
+//! The report for a terminal: at most 100 columns wide whatever the results (a single command-line argument
+//! longer than that is left whole, so that it can be pasted). Returns text; printing is `main`'s.
+
+use std::path::Path;
+
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{CellAlignment, Table};
+
+use super::failures::{self, Failure};
+use super::summary::{self, Headline};
+use super::sweeps::{self, Coefficient};
+use super::{grid, pairs, text};
+use crate::judge::results::{Results, Worst};
+use crate::method::Method;
+
+/// The widest line.
+pub const WIDTH: usize = 100;
+/// Failures that are explained; the rest are counted.
+const EXPLAINED: usize = 10;
+/// Failing pairs that are listed; the rest are counted.
+const LISTED_PAIRS: usize = 6;
+
+/// The whole console report: header, failures explained, verdict table, sweeps, pairs, totals, and where the
+/// written report is. ANSI colours only when `colour`.
+pub fn render(results: &Results, report: Option<&Path>, colour: bool) -> String {
+    let mut parts = vec![header(results)];
+    parts.extend(explained(results));
+    parts.extend(table(results));
+    parts.push(closing(results, report));
+    let text = parts.join("\n\n") + "\n";
+    if colour { coloured(&text) } else { text }
+}
+
+fn header(results: &Results) -> String {
+    let field = |name: &str, value: &str| text::wrap(&format!("  {name:8} "), value, WIDTH);
+    [
+        format!("holdfast {}: {}", text::fit(&results.version, 40), summary::headline(results).text()),
+        field("backend", &format!("{}, on {}", results.backend, results.device)),
+        field("seed", &results.seed.to_string()),
+        field("kernels", &format!("sha256 {}", results.kernel_source)),
+        text::wrap_command("  command  ", &results.command, WIDTH),
+    ]
+    .join("\n")
+}
+
+/// The failures, worst first; none when there are none.
+fn explained(results: &Results) -> Option<String> {
+    let failures = failures::all(results);
+    let mut parts: Vec<String> = failures.iter().take(EXPLAINED).map(explain).collect();
+    if failures.len() > EXPLAINED {
+        let more = text::count(failures.len() - EXPLAINED, "more failure");
+        parts.push(format!("and {more}: see the table below, the report, or --json"));
+    }
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
+}
+
+fn explain(failure: &Failure) -> String {
+    let mut lines =
+        vec![text::wrap("FAIL ", &failure.title(), WIDTH), text::wrap("     ", &failure.detail(), WIDTH)];
+    if !failure.reason().is_empty() {
+        lines.push(text::wrap("     ", failure.reason(), WIDTH));
+    }
+    lines.extend(failure.worst().into_iter().map(worst));
+    if !failure.diagnosis().is_empty() {
+        let names = failure.diagnosis().iter().take(3);
+        let names: Vec<_> =
+            names.map(|d| format!("{} (residual {})", d.name, text::number(d.residual, 2))).collect();
+        lines.push(text::wrap("     looks like ", &names.join(", or "), WIDTH));
+    }
+    if !failure.rerun().is_empty() {
+        lines.push(text::wrap_command("     rerun ", failure.rerun(), WIDTH));
+    }
+    lines.join("\n")
+}
+
+fn worst(worst: &Worst) -> String {
+    let ratio = match worst.ratio {
+        ratio if ratio.is_nan() => "not comparable with its bound".to_owned(),
+        ratio => format!("the error is {} × its bound", text::share(ratio)),
+    };
+    let value = |name: &str, value: f64, digits: usize, beside: &str| {
+        format!("       {name:5} {:>15}  {}", text::number(value, digits), text::fit(beside, 60))
+    };
+    let mut lines = vec![
+        text::wrap("     worst ", &format!("{}: {ratio}", text::element(worst)), WIDTH),
+        value("got", worst.got, 9, &worst.got_hex),
+        value("want", worst.want, 9, &worst.want_hex),
+        value("error", worst.error, 3, &format!("{} ulp", text::number(worst.ulp, 3))),
+        value("bound", worst.bound, 3, "").trim_end().to_owned(),
+    ];
+    if !worst.inputs.is_empty() {
+        lines.push(text::wrap("       from  ", &worst.inputs.join(", "), WIDTH));
+    }
+    lines.join("\n")
+}
+
+/// The verdict matrix and the coefficient sweeps in one table: both are read by method.
+fn table(results: &Results) -> Option<String> {
+    let methods = grid::methods(results);
+    let mut rows: Vec<(String, String, Vec<String>)> = Vec::new();
+    for row in grid::rows(results) {
+        let cells = methods.iter().map(|m| row.cells[*m as usize].text()).collect();
+        rows.push((row.regime.to_owned(), row.weights.to_string(), cells));
+    }
+    for row in sweeps::rows(results) {
+        for coefficient in Coefficient::ALL {
+            let cells = methods.iter().map(|m| coefficient.text(row.cells[*m as usize])).collect();
+            rows.push((format!("{} {}", coefficient.symbol(), row.sweep), row.weights.to_string(), cells));
+        }
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    let first =
+        WIDTH - 9 - methods.iter().enumerate().map(|(i, m)| cell_width(&rows, i, *m) + 2).sum::<usize>();
+    let mut table = Table::new();
+    table.load_style(UTF8_HORIZONTAL_ONLY.row_separator(comfy_table::LineStyle::none()));
+    let mut header = vec!["regime".to_owned(), "weights".to_owned()];
+    header.extend(methods.iter().map(|m| m.to_string()));
+    table.set_header(header);
+    for (regime, weights, cells) in rows {
+        let mut row = vec![text::fit(&regime, first - 2), weights];
+        row.extend(cells);
+        table.add_row(row);
+    }
+    for index in 2..methods.len() + 2 {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let legend = "worst error/bound over the row's input types and operands (1 is the bound); – unmeasured";
+    Some(format!("{}\n {legend}", table.trim_fmt()))
+}
+
+fn cell_width(rows: &[(String, String, Vec<String>)], column: usize, method: Method) -> usize {
+    let cells = rows.iter().map(|(_, _, cells)| cells[column].chars().count()).max().unwrap_or(0);
+    cells.max(method.name().len())
+}
+
+/// Pairs, totals, and where the report is.
+fn closing(results: &Results, report: Option<&Path>) -> String {
+    let mut lines = vec![pair_lines(results)];
+    lines.push(summary::totals(results.coefficients.iter().map(|c| c.verdict)).text("coefficient sweep"));
+    lines.push(summary::totals(results.cases.iter().map(|c| c.verdict)).text("case"));
+    if summary::headline(results) == Headline::NothingMeasured {
+        lines.push("nothing was measured: this is not a pass (hint: holdfast doctor)".to_owned());
+    }
+    if let Some(path) = report {
+        lines.push(format!("report: {}", path.display()));
+    }
+    lines.join("\n")
+}
+
+fn pair_lines(results: &Results) -> String {
+    let totals = pairs::totals(results);
+    if totals.problems == 0 {
+        return "pairwise: not compared".to_owned();
+    }
+    let mut lines = vec![format!(
+        "pairwise, {}: {} agree with the truth's differences, {} fail, {} unmeasured",
+        text::count(totals.problems, "problem"),
+        totals.agreeing,
+        totals.failing,
+        totals.unmeasured
+    )];
+    for (matrix, pair, truth) in pairs::failing(results).into_iter().take(LISTED_PAIRS) {
+        let truth = truth.map_or("?".to_owned(), |t| text::number(t.rel_l2, 3));
+        let index: Vec<_> = pair.worst_index.iter().map(usize::to_string).collect();
+        let line = format!(
+            "{} vs {}: {}; rel L2 {}, truth {truth}, {} × bounds at [{}], in {} ({})",
+            pair.left,
+            pair.right,
+            pairs::explain(pair.status),
+            text::number(pair.rel_l2, 3),
+            text::share(pair.ratio),
+            index.join(", "),
+            matrix.problem,
+            matrix.source,
+        );
+        lines.push(text::wrap("  FAIL ", &line, WIDTH));
+    }
+    if totals.failing > LISTED_PAIRS {
+        lines.push(format!("  and {}", text::count(totals.failing - LISTED_PAIRS, "more failing pair")));
+    }
+    lines.join("\n")
+}
+
+/// Bold red and green on the words that matter.
+fn coloured(text: &str) -> String {
+    text.replace("FAIL", "\u{1b}[1;31mFAIL\u{1b}[0m")
+        .replace(": PASS", ": \u{1b}[1;32mPASS\u{1b}[0m")
+        .replace("NOTHING MEASURED", "\u{1b}[1;33mNOTHING MEASURED\u{1b}[0m")
+}

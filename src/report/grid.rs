@@ -1,0 +1,105 @@
+//! The verdict matrix: one row per regime and weight type, one column per method.
+
+use super::text;
+use crate::judge::results::{CaseResult, Results, Verdict};
+use crate::method::Method;
+use crate::problem::Weights;
+
+/// One regime with one weight type, over the six methods in the order of their ids.
+#[derive(Clone, Debug)]
+pub struct Row<'a> {
+    pub regime: &'a str,
+    pub weights: Weights,
+    pub cells: [Cell<'a>; 6],
+}
+
+/// The cases of one method in one row: every input type and operand combination that ran.
+#[derive(Clone, Debug, Default)]
+pub struct Cell<'a> {
+    pub cases: Vec<&'a CaseResult>,
+}
+
+/// The rows in the order in which the regimes first appear, real before complex.
+pub fn rows(results: &Results) -> Vec<Row<'_>> {
+    let mut regimes: Vec<(&str, Vec<Row>)> = Vec::new();
+    for case in &results.cases {
+        let position = regimes.iter().position(|(name, _)| *name == case.regime).unwrap_or_else(|| {
+            regimes.push((&case.regime, Vec::new()));
+            regimes.len() - 1
+        });
+        let rows = &mut regimes[position].1;
+        let row = rows.iter().position(|row| row.weights == case.weights).unwrap_or_else(|| {
+            rows.push(Row { regime: &case.regime, weights: case.weights, cells: Default::default() });
+            rows.len() - 1
+        });
+        rows[row].cells[case.method as usize].cases.push(case);
+    }
+    for (_, rows) in &mut regimes {
+        rows.sort_by_key(|row| row.weights);
+    }
+    regimes.into_iter().flat_map(|(_, rows)| rows).collect()
+}
+
+/// The methods that any case of the run used, in the order of their ids.
+pub fn methods(results: &Results) -> Vec<Method> {
+    let used = |m: &Method| {
+        results.cases.iter().any(|c| c.method == *m) || results.coefficients.iter().any(|c| c.method == *m)
+    };
+    Method::ALL.into_iter().filter(used).collect()
+}
+
+/// The ratio as a sort key: a NaN is worse than any number.
+pub fn severity(ratio: f64) -> (bool, f64) {
+    (ratio.is_nan(), if ratio.is_nan() { 0.0 } else { ratio })
+}
+
+/// The case's error/bound; none when nothing was compared.
+pub fn ratio(case: &CaseResult) -> Option<f64> {
+    case.worst.as_ref().map(|worst| worst.ratio)
+}
+
+/// The order of the worst first: failures, among them those that produced nothing to compare, then by ratio.
+pub fn worse(a: &CaseResult, b: &CaseResult) -> std::cmp::Ordering {
+    let key = |case: &CaseResult| {
+        let failed = case.verdict == Verdict::Fail;
+        let (nan, ratio) = ratio(case).map_or((failed, f64::NEG_INFINITY), severity);
+        (failed, nan, ratio)
+    };
+    let (a, b) = (key(a), key(b));
+    (b.0, b.1).cmp(&(a.0, a.1)).then(b.2.total_cmp(&a.2))
+}
+
+impl<'a> Cell<'a> {
+    /// The case that the cell shows: the worst failure, or the measured one with the largest ratio.
+    pub fn worst(&self) -> Option<&'a CaseResult> {
+        self.cases.iter().copied().min_by(|a, b| worse(a, b))
+    }
+
+    /// `Fail` when any case fails, `Unmeasured` when none passed; none when no case was asked for.
+    pub fn verdict(&self) -> Option<Verdict> {
+        let any = |verdict| self.cases.iter().any(|case| case.verdict == verdict);
+        match (any(Verdict::Fail), any(Verdict::Pass)) {
+            (true, _) => Some(Verdict::Fail),
+            (_, true) => Some(Verdict::Pass),
+            _ => (!self.cases.is_empty()).then_some(Verdict::Unmeasured),
+        }
+    }
+
+    pub fn unmeasured(&self) -> usize {
+        self.cases.iter().filter(|case| case.verdict == Verdict::Unmeasured).count()
+    }
+
+    /// `0.41`, `FAIL 3e5`, `–` (unmeasured), `0.41 –` (some of the cases are), or nothing (not asked for).
+    pub fn text(&self) -> String {
+        let share = self.worst().and_then(ratio).map(text::share);
+        match self.verdict() {
+            None => String::new(),
+            Some(Verdict::Fail) => share.map_or("FAIL".to_owned(), |share| format!("FAIL {share}")),
+            Some(Verdict::Unmeasured) => text::UNMEASURED.to_owned(),
+            Some(Verdict::Pass) => {
+                let share = share.unwrap_or_else(|| "pass".to_owned());
+                if self.unmeasured() > 0 { format!("{share} {}", text::UNMEASURED) } else { share }
+            }
+        }
+    }
+}

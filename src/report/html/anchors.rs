@@ -1,0 +1,39 @@
+//! Names of the page's places: `case-…` from a case's id, unique and fit for an address.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::judge::results::Results;
+
+/// The anchors of the run's cases.
+pub struct Anchors {
+    by_id: HashMap<String, String>,
+}
+
+impl Anchors {
+    pub fn new(results: &Results) -> Anchors {
+        let (mut by_id, mut taken) = (HashMap::new(), HashSet::new());
+        for case in &results.cases {
+            let slug = format!("case-{}", slug(&case.id));
+            let mut anchor = slug.clone();
+            for n in 2.. {
+                if taken.insert(anchor.clone()) {
+                    break;
+                }
+                anchor = format!("{slug}-{n}");
+            }
+            by_id.entry(case.id.clone()).or_insert(anchor);
+        }
+        Anchors { by_id }
+    }
+
+    /// The anchor of the case with this id; none for an unknown id.
+    pub fn case(&self, id: &str) -> Option<&str> {
+        self.by_id.get(id).map(String::as_str)
+    }
+}
+
+/// Letters, digits, dots and underscores; anything else becomes a hyphen.
+fn slug(text: &str) -> String {
+    let keep = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c } else { '-' };
+    text.chars().map(keep).collect()
+}

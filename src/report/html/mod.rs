@@ -1,0 +1,96 @@
+//! `index.html`: one file that needs nothing else, from the template beside this code.
+//!
+//! Every text goes through the template engine's escaping; only the pictures, which [`super::plots`] wrote
+//! and escaped, are taken as they are.
+
+mod anchors;
+mod problems;
+mod view;
+
+use minijinja::{Value, context};
+use serde::Serialize;
+
+use super::plots::Plot;
+use super::template::{self, value};
+use super::{ReportError, grid, pairs, summary, text};
+use crate::judge::results::Results;
+use anchors::Anchors;
+
+const PAGE: &str = include_str!("../templates/index.html.jinja");
+const STYLE: &str = include_str!("../templates/style.css");
+/// Parts of the page, for the page's template to include.
+const PARTS: [(&str, &str); 4] = [
+    ("failures.html", include_str!("../templates/failures.html.jinja")),
+    ("matrix.html", include_str!("../templates/matrix.html.jinja")),
+    ("pairs.html", include_str!("../templates/pairs.html.jinja")),
+    ("cases.html", include_str!("../templates/cases.html.jinja")),
+];
+/// Limits that keep the page below 3 MB; what is left out is counted on the page and is in `results.json`.
+const CASES: usize = 4000;
+const EXPLAINED: usize = 60;
+const PROBLEMS: usize = 100;
+
+#[derive(Serialize)]
+struct Picture {
+    name: String,
+    title: String,
+    how_to_read: String,
+    svg: Value,
+}
+
+/// Renders the page with the pictures inside.
+pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
+    let fail = |source| ReportError::Template { name: "index.html", source };
+    let mut env = template::environment().map_err(fail)?;
+    env.add_template("index.html", PAGE).map_err(fail)?;
+    env.add_template("style.css", STYLE).map_err(fail)?;
+    for (name, part) in PARTS {
+        env.add_template(name, part).map_err(fail)?;
+    }
+    let anchors = Anchors::new(results);
+    let headline = summary::headline(results);
+    let cases = summary::totals(results.cases.iter().map(|c| c.verdict));
+    let sweeps = summary::totals(results.coefficients.iter().map(|c| c.verdict));
+    let failures = view::failures(results, &anchors);
+    let paired = pairs::by_problem(results);
+    let table = view::cases(results, &anchors);
+    let pictures: Vec<_> = plots.iter().map(picture).collect();
+    let page = env.get_template("index.html").map_err(fail)?.render(context! {
+        version => results.version.as_str(),
+        headline => headline.text(),
+        headline_class => headline.class(),
+        cases_text => cases.text("case"),
+        sweeps_text => sweeps.text("coefficient sweep"),
+        pairs => value(problems::pair_totals(results)),
+        backend => results.backend.as_str(),
+        device => results.device.as_str(),
+        seed => results.seed.to_string(),
+        kernel_source => results.kernel_source.as_str(),
+        command => text::line(&results.command),
+        schema => results.schema,
+        method_names => grid::methods(results).iter().map(|m| m.name()).collect::<Vec<_>>(),
+        methods => value(view::methods(results, &anchors)),
+        more_failures => failures.len().saturating_sub(EXPLAINED),
+        failures => value(failures.into_iter().take(EXPLAINED).collect::<Vec<_>>()),
+        matrix => value(view::matrix(results, &anchors)),
+        sweeps => value(view::sweeps(results)),
+        more_problems => paired.len().saturating_sub(PROBLEMS),
+        problems => value(paired.iter().take(PROBLEMS).map(problems::problem).collect::<Vec<_>>()),
+        plots => value(pictures),
+        formulas => value(view::formulas()),
+        more_cases => table.len().saturating_sub(CASES),
+        cases => value(table.into_iter().take(CASES).collect::<Vec<_>>()),
+    });
+    page.map_err(fail)
+}
+
+/// Inside a page a picture needs no namespace; without it the page holds no address at all.
+fn picture(plot: &Plot) -> Picture {
+    let svg = plot.svg.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", "", 1);
+    Picture {
+        name: plot.name.clone(),
+        title: plot.title.clone(),
+        how_to_read: plot.how_to_read.clone(),
+        svg: Value::from_safe_string(svg),
+    }
+}

@@ -1,0 +1,271 @@
+//! The page's contents as the template takes them: texts, classes and links, nothing left to decide.
+
+use serde::Serialize;
+
+use super::anchors::Anchors;
+use crate::judge::results::{CaseResult, Results, Verdict, Worst};
+use crate::method::Method;
+use crate::problem::Weights;
+use crate::report::failures::{self, Failure};
+use crate::report::sweeps::{self, Coefficient};
+use crate::report::{grid, methods, summary, text};
+
+/// A short text with a colour, perhaps a link and a longer text for those who point at it.
+#[derive(Default, Serialize)]
+pub struct Tag {
+    pub text: String,
+    pub class: String,
+    pub href: String,
+    pub title: String,
+}
+
+#[derive(Serialize)]
+pub struct MethodView {
+    name: &'static str,
+    verdict: Tag,
+    cases: String,
+    /// Per weight type: the worst case, its regime, and the worst sweep.
+    worst: Vec<WorstView>,
+}
+
+#[derive(Serialize)]
+pub struct WorstView {
+    case: Tag,
+    regime: String,
+    sweep: Tag,
+}
+
+/// One line per method.
+pub fn methods(results: &Results, anchors: &Anchors) -> Vec<MethodView> {
+    let view = |line: summary::MethodLine| {
+        let both = summary::Totals {
+            pass: line.cases.pass + line.sweeps.pass,
+            fail: line.cases.fail + line.sweeps.fail,
+            unmeasured: line.cases.unmeasured + line.sweeps.unmeasured,
+        };
+        let worst = (0..Weights::ALL.len()).map(|i| WorstView {
+            case: line.worst_case[i].map_or_else(Tag::default, |case| case_tag(case, anchors)),
+            regime: line.worst_case[i].map_or_else(String::new, |case| case.regime.clone()),
+            sweep: line.worst_sweep[i].map_or_else(Tag::default, |sweep| {
+                let parts = Coefficient::ALL.map(|c| {
+                    let ulp = c.worst(sweep).map_or("–".to_owned(), |w| text::number(w.ulp, 3));
+                    format!("{} {ulp}", c.symbol())
+                });
+                let class = text::verdict_class(sweep.verdict).to_owned();
+                Tag { text: parts.join(", "), class, title: sweep.sweep.clone(), ..Tag::default() }
+            }),
+        });
+        MethodView {
+            name: line.method.name(),
+            verdict: verdict_tag(both.verdict()),
+            cases: line.cases.text("case"),
+            worst: worst.collect(),
+        }
+    };
+    summary::methods(results).into_iter().map(view).collect()
+}
+
+fn verdict_tag(verdict: Verdict) -> Tag {
+    let class = text::verdict_class(verdict).to_owned();
+    Tag { text: text::verdict(verdict).to_owned(), class, ..Tag::default() }
+}
+
+fn case_tag(case: &CaseResult, anchors: &Anchors) -> Tag {
+    let share = grid::ratio(case).map(text::share);
+    let text = match case.verdict {
+        Verdict::Fail => format!("FAIL {}", share.unwrap_or_default()).trim_end().to_owned(),
+        Verdict::Unmeasured => text::UNMEASURED.to_owned(),
+        Verdict::Pass => share.unwrap_or_else(|| "pass".to_owned()),
+    };
+    let href = anchors.case(&case.id).map(|anchor| format!("#{anchor}")).unwrap_or_default();
+    Tag { text, class: text::verdict_class(case.verdict).to_owned(), href, title: case.id.clone() }
+}
+
+#[derive(Serialize)]
+pub struct MatrixRow {
+    regime: String,
+    weights: &'static str,
+    cells: Vec<Tag>,
+}
+
+/// The verdict matrix; each cell leads to its worst case.
+pub fn matrix(results: &Results, anchors: &Anchors) -> Vec<MatrixRow> {
+    let methods = grid::methods(results);
+    let cell = |cell: &grid::Cell| {
+        let Some(worst) = cell.worst() else { return Tag::default() };
+        let mut class = cell.verdict().map_or("", text::verdict_class).to_owned();
+        if class == "pass" {
+            // Colour in three steps of headroom; the number says the rest.
+            class.push_str(match grid::ratio(worst) {
+                Some(ratio) if ratio > 0.8 => " near",
+                Some(ratio) if ratio > 0.4 => " half",
+                _ => " low",
+            });
+        }
+        let title = format!("{}; worst: {}", text::count(cell.cases.len(), "case"), worst.id);
+        Tag { text: cell.text(), class, title, ..case_tag(worst, anchors) }
+    };
+    let view = |row: grid::Row| MatrixRow {
+        regime: row.regime.to_owned(),
+        weights: row.weights.name(),
+        cells: methods.iter().map(|m| cell(&row.cells[*m as usize])).collect(),
+    };
+    grid::rows(results).into_iter().map(view).collect()
+}
+
+#[derive(Serialize)]
+pub struct WorstElement {
+    element: String,
+    share: String,
+    /// Name, decimal, hex or ULP.
+    values: Vec<[String; 3]>,
+    inputs: Vec<String>,
+}
+
+#[derive(Serialize)]
+pub struct FailureView {
+    title: String,
+    method: &'static str,
+    detail: String,
+    reason: String,
+    worst: Vec<WorstElement>,
+    diagnosis: Vec<[String; 2]>,
+    rerun: String,
+    href: String,
+}
+
+pub fn failures(results: &Results, anchors: &Anchors) -> Vec<FailureView> {
+    let view = |failure: Failure| FailureView {
+        title: failure.title(),
+        method: failure.method().name(),
+        detail: failure.detail(),
+        reason: failure.reason().to_owned(),
+        worst: failure.worst().into_iter().map(worst_element).collect(),
+        diagnosis: failure
+            .diagnosis()
+            .iter()
+            .map(|d| [d.name.clone(), text::number(d.residual, 2)])
+            .collect(),
+        rerun: text::line(failure.rerun()),
+        href: match failure {
+            Failure::Case(case) => anchors.case(&case.id).unwrap_or_default().to_owned(),
+            Failure::Sweep(_) => String::new(),
+        },
+    };
+    failures::all(results).into_iter().map(view).collect()
+}
+
+fn worst_element(worst: &Worst) -> WorstElement {
+    let row = |name: &str, value: f64, digits: usize, beside: &str| {
+        [name.to_owned(), text::number(value, digits), beside.to_owned()]
+    };
+    WorstElement {
+        element: text::element(worst),
+        share: text::share(worst.ratio),
+        values: vec![
+            row("got", worst.got, 9, &worst.got_hex),
+            row("want", worst.want, 9, &worst.want_hex),
+            row("error", worst.error, 3, &format!("{} ulp", text::number(worst.ulp, 3))),
+            row("bound", worst.bound, 3, ""),
+        ],
+        inputs: worst.inputs.clone(),
+    }
+}
+
+#[derive(Serialize)]
+pub struct SweepView {
+    name: String,
+    weights: &'static str,
+    coefficient: &'static str,
+    cells: Vec<Tag>,
+}
+
+/// Two rows per sweep: Ā and B̄.
+pub fn sweeps(results: &Results) -> Vec<SweepView> {
+    let methods = grid::methods(results);
+    let mut views = Vec::new();
+    for row in sweeps::rows(results) {
+        for coefficient in Coefficient::ALL {
+            let cell = |method: &Method| {
+                let result = row.cells[*method as usize];
+                let Some(found) = result else { return Tag::default() };
+                let class = match found.verdict {
+                    Verdict::Fail if !coefficient.failed(found) => "pass",
+                    verdict => text::verdict_class(verdict),
+                };
+                let title = coefficient.worst(found).map_or(found.reason.clone(), |w| {
+                    format!("{} ulp at {}", text::number(w.ulp, 3), w.inputs.join(", "))
+                });
+                let class = class.to_owned();
+                Tag { text: coefficient.text(result), class, title, ..Tag::default() }
+            };
+            let cells = methods.iter().map(cell).collect();
+            let (name, symbol) = (row.sweep.to_owned(), coefficient.symbol());
+            views.push(SweepView { name, weights: row.weights.name(), coefficient: symbol, cells });
+        }
+    }
+    views
+}
+
+#[derive(Serialize)]
+pub struct FormulaView {
+    id: u8,
+    name: &'static str,
+    a_bar: &'static str,
+    b_bar: &'static str,
+    scan: &'static str,
+    order: u8,
+    consistency: &'static str,
+    invariant: bool,
+    note: &'static str,
+}
+
+pub fn formulas() -> Vec<FormulaView> {
+    let view = |m: Method| FormulaView {
+        id: m.id(),
+        name: m.name(),
+        a_bar: m.a_bar_formula(),
+        b_bar: m.b_bar_formula(),
+        scan: if m.is_bidirectional() { "bidirectional" } else { "causal" },
+        order: methods::order(m),
+        consistency: methods::consistency(m),
+        invariant: methods::is_time_scale_invariant(m),
+        note: methods::note(m),
+    };
+    Method::ALL.into_iter().map(view).collect()
+}
+
+#[derive(Serialize)]
+pub struct CaseView {
+    anchor: String,
+    id: String,
+    shape: String,
+    verdict: Tag,
+    element: String,
+    max_ulp: String,
+    rel_l2: String,
+    reason: String,
+    rerun: String,
+}
+
+/// Every case, the worst first.
+pub fn cases(results: &Results, anchors: &Anchors) -> Vec<CaseView> {
+    let mut cases: Vec<_> = results.cases.iter().collect();
+    cases.sort_by(|a, b| grid::worse(a, b));
+    let view = |case: &CaseResult| {
+        let measured = case.verdict != Verdict::Unmeasured;
+        let number = |value: f64| if measured { text::number(value, 3) } else { String::new() };
+        CaseView {
+            anchor: anchors.case(&case.id).unwrap_or_default().to_owned(),
+            id: case.id.clone(),
+            shape: case.shape.to_string(),
+            verdict: Tag { href: String::new(), ..case_tag(case, anchors) },
+            element: case.worst.as_ref().map(text::element).unwrap_or_default(),
+            max_ulp: number(case.max_ulp),
+            rel_l2: number(case.rel_l2),
+            reason: case.reason.clone(),
+            rerun: text::line(&case.rerun),
+        }
+    };
+    cases.into_iter().map(view).collect()
+}

@@ -1,0 +1,144 @@
+//! `report.md`: the result in a form fit for a pull-request comment, always under 60 KB.
+
+use minijinja::context;
+use serde::Serialize;
+
+use super::failures::{self, Failure};
+use super::template::{self, value};
+use super::{ReportError, grid, pairs, summary, sweeps, text};
+use crate::judge::results::Results;
+
+const TEMPLATE: &str = include_str!("templates/report.md.jinja");
+/// Rows of the verdict table, failures and pairs that are shown; the rest are counted.
+const ROWS: usize = 120;
+const EXPLAINED: usize = 10;
+const LISTED_PAIRS: usize = 15;
+
+#[derive(Serialize)]
+struct Row {
+    regime: String,
+    weights: String,
+    cells: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Explained {
+    title: String,
+    detail: String,
+    worst: Vec<String>,
+    diagnosis: String,
+    rerun: String,
+}
+
+/// Renders the page.
+pub fn page(results: &Results) -> Result<String, ReportError> {
+    let fail = |source| ReportError::Template { name: "report.md", source };
+    let mut env = template::environment().map_err(fail)?;
+    env.add_filter("md", |value: String| escape(&value));
+    env.add_filter("code", |value: String| code(&value));
+    env.add_template("report.md", TEMPLATE).map_err(fail)?;
+    let methods = grid::methods(results);
+    let rows = rows(results);
+    let failures = failures::all(results);
+    let failing_pairs = pairs::failing(results);
+    let pair_totals = pairs::totals(results);
+    let page = env.get_template("report.md").map_err(fail)?.render(context! {
+        verdict => summary::headline(results).text(),
+        version => results.version.as_str(),
+        backend => results.backend.as_str(),
+        device => results.device.as_str(),
+        seed => results.seed.to_string(),
+        kernel_source => results.kernel_source.as_str(),
+        command => text::line(&results.command),
+        cases => summary::totals(results.cases.iter().map(|c| c.verdict)).text("case"),
+        sweeps => summary::totals(results.coefficients.iter().map(|c| c.verdict)).text("coefficient sweep"),
+        methods => methods.iter().map(|m| m.name()).collect::<Vec<_>>(),
+        rows => value(rows.iter().take(ROWS).collect::<Vec<_>>()),
+        more_rows => rows.len().saturating_sub(ROWS),
+        failures => value(failures.iter().take(EXPLAINED).map(explain).collect::<Vec<_>>()),
+        more_failures => failures.len().saturating_sub(EXPLAINED),
+        problems => text::count(pair_totals.problems, "problem"),
+        agreeing => pair_totals.agreeing,
+        failing => pair_totals.failing,
+        unmeasured => pair_totals.unmeasured,
+        pairs => failing_pairs.iter().take(LISTED_PAIRS).map(|(matrix, pair, truth)| context! {
+            left => pair.left.name(),
+            right => pair.right.name(),
+            status => pairs::status(pair.status),
+            rel_l2 => text::number(pair.rel_l2, 3),
+            truth => truth.map_or("?".to_owned(), |t| text::number(t.rel_l2, 3)),
+            problem => text::fit(&matrix.problem, 120),
+        }).collect::<Vec<_>>(),
+        more_pairs => failing_pairs.len().saturating_sub(LISTED_PAIRS),
+    });
+    page.map_err(fail)
+}
+
+/// The verdict matrix, rows with a failure first: those are what a reviewer must see.
+fn rows(results: &Results) -> Vec<Row> {
+    let methods = grid::methods(results);
+    let mut rows = Vec::new();
+    for row in grid::rows(results) {
+        let cells = methods.iter().map(|m| row.cells[*m as usize].text()).collect();
+        rows.push(Row { regime: text::fit(row.regime, 60), weights: row.weights.to_string(), cells });
+    }
+    for row in sweeps::rows(results) {
+        for coefficient in sweeps::Coefficient::ALL {
+            let cells = methods.iter().map(|m| coefficient.text(row.cells[*m as usize])).collect();
+            let regime = format!("{} {}", coefficient.symbol(), text::fit(row.sweep, 60));
+            rows.push(Row { regime, weights: row.weights.to_string(), cells });
+        }
+    }
+    rows.sort_by_key(|row| !row.cells.iter().any(|cell| cell.starts_with("FAIL")));
+    rows
+}
+
+fn explain(failure: &Failure) -> Explained {
+    let mut worst = Vec::new();
+    for w in failure.worst() {
+        worst.push(format!("{}: error is {} × its bound", text::element(w), text::share(w.ratio)));
+        worst.push(format!("  got   {}  {}", text::number(w.got, 9), w.got_hex));
+        worst.push(format!("  want  {}  {}", text::number(w.want, 9), w.want_hex));
+        worst.push(format!("  error {}  {} ulp", text::number(w.error, 3), text::number(w.ulp, 3)));
+        worst.push(format!("  bound {}", text::number(w.bound, 3)));
+        worst.push(format!("  from  {}", w.inputs.join(", ")));
+    }
+    let diagnosis = failure.diagnosis().iter().take(3);
+    let diagnosis: Vec<_> =
+        diagnosis.map(|d| format!("{} (residual {})", d.name, text::number(d.residual, 2))).collect();
+    let reason = failure.reason();
+    let detail = failure.detail() + if reason.is_empty() { "" } else { ": " } + reason;
+    Explained {
+        title: text::fit(&failure.title(), 200),
+        detail: text::fit(&detail, 250),
+        worst: worst.iter().map(|line| clip(line)).collect(),
+        diagnosis: text::fit(&diagnosis.join(", or "), 300),
+        rerun: clip(failure.rerun()),
+    }
+}
+
+/// One line for a fenced block: alignment kept, control characters and fences taken out, not endless.
+fn clip(line: &str) -> String {
+    let clean: String = line.chars().map(|c| if c.is_control() || c == '`' { ' ' } else { c }).collect();
+    if clean.chars().count() <= 200 { clean } else { clean.chars().take(199).chain(['…']).collect() }
+}
+
+/// Text that Markdown shows as it is, in a table cell too.
+fn escape(value: &str) -> String {
+    let mut escaped = String::new();
+    for c in text::line(value).chars() {
+        match c {
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '@' | '#' => escaped.extend(['\\', c]),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// A code span, in a table cell too.
+fn code(value: &str) -> String {
+    format!("`{}`", text::line(value).replace('`', "'").replace('|', "\\|"))
+}

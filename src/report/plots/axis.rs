@@ -1,0 +1,156 @@
+//! Axes: where a value is on the sheet, and the ticks and labels around a panel.
+
+use super::canvas::{Anchor, Canvas, Drawn, Point};
+use super::palette;
+
+/// How values spread along an axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scale {
+    Linear,
+    /// Only for positive limits.
+    Log,
+}
+
+/// One axis of a panel: `low` is drawn at `start`, `high` at `end`.
+#[derive(Clone, Copy, Debug)]
+pub struct Axis {
+    pub scale: Scale,
+    pub low: f64,
+    pub high: f64,
+    pub start: f64,
+    pub end: f64,
+}
+
+impl Axis {
+    /// A logarithmic axis over whole decades that hold every positive finite value, at least one decade.
+    pub fn decades(values: impl Iterator<Item = f64>, (start, end): (f64, f64)) -> Axis {
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        for value in values.filter(|v| v.is_finite() && *v > 0.0) {
+            low = low.min(value.log10());
+            high = high.max(value.log10());
+        }
+        if low > high {
+            (low, high) = (-1.0, 0.0);
+        }
+        // Kept where ten to that power is an f64.
+        let (low, high) = (low.floor().clamp(-300.0, 299.0), high.ceil().clamp(-299.0, 300.0));
+        let high = high.max(low + 1.0);
+        Axis { scale: Scale::Log, low: 10f64.powf(low), high: 10f64.powf(high), start, end }
+    }
+
+    /// The same axis, its limits brought within `low` and `high`.
+    pub fn within(mut self, low: f64, high: f64) -> Axis {
+        self.low = self.low.clamp(low, high / 10.0);
+        self.high = self.high.clamp(self.low * 10.0, high);
+        self
+    }
+
+    pub fn linear(high: f64, (start, end): (f64, f64)) -> Axis {
+        Axis { scale: Scale::Linear, low: 0.0, high, start, end }
+    }
+
+    /// Where a value is drawn; one beyond the limits (zero on a logarithmic axis, an infinity) is drawn at
+    /// the limit, a NaN at the upper one: it must not look good.
+    pub fn place(&self, value: f64) -> f64 {
+        let share = match self.scale {
+            _ if value.is_nan() => 1.0,
+            Scale::Linear => (value - self.low) / (self.high - self.low),
+            Scale::Log if value <= 0.0 => 0.0,
+            Scale::Log => (value / self.low).log10() / (self.high / self.low).log10(),
+        };
+        self.start + share.clamp(0.0, 1.0) * (self.end - self.start)
+    }
+
+    /// Values and texts of the labelled ticks, about `most` at the most.
+    pub fn ticks(&self, most: usize) -> Vec<(f64, String)> {
+        match self.scale {
+            Scale::Log => {
+                let (low, high) = (self.low.log10().round() as i32, self.high.log10().round() as i32);
+                let step = ((high - low) as usize).div_ceil(most.max(1)).max(1);
+                let label = |e: i32| (10f64.powi(e), power_of_ten(e));
+                (low..=high).filter(|e| e.rem_euclid(step as i32) == 0).map(label).collect()
+            }
+            Scale::Linear => {
+                let rough = (self.high - self.low) / most.max(1) as f64;
+                let unit = 10f64.powf(rough.log10().floor());
+                let steps = [1.0, 2.0, 5.0, 10.0].map(|m| m * unit);
+                let step = steps.into_iter().find(|s| *s >= rough * 0.999).unwrap_or(steps[3]);
+                let count = ((self.high - self.low) / step + 1e-9) as usize;
+                let decimals = if step < 1.0 { 1 } else { 0 };
+                let value = |i: usize| self.low + i as f64 * step;
+                (0..=count).map(|i| (value(i), format!("{:.decimals$}", value(i)))).collect()
+            }
+        }
+    }
+}
+
+/// `0.01`, `1`, `100`, and `10⁻⁵` further out.
+fn power_of_ten(exponent: i32) -> String {
+    if (-2..=3).contains(&exponent) {
+        return format!("{}", 10f64.powi(exponent));
+    }
+    let digits = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let exponent = exponent.to_string();
+    let superscript = exponent.chars().map(|c| match c.to_digit(10) {
+        Some(digit) => digits[digit as usize],
+        None => '⁻',
+    });
+    format!("10{}", superscript.collect::<String>())
+}
+
+/// A rectangle with an axis along its bottom and one along its left side.
+#[derive(Clone, Copy, Debug)]
+pub struct Panel {
+    pub x: Axis,
+    pub y: Axis,
+}
+
+impl Panel {
+    pub fn place(&self, (x, y): Point) -> Point {
+        (self.x.place(x), self.y.place(y))
+    }
+
+    /// Upper left and lower right corners.
+    pub fn corners(&self) -> (Point, Point) {
+        ((self.x.start, self.y.end), (self.x.end, self.y.start))
+    }
+
+    /// Grid, frame and tick labels; at most so many labels along x and along y.
+    pub fn draw(&self, canvas: &Canvas, (most_x, most_y): (usize, usize)) -> Drawn {
+        let (upper, lower) = self.corners();
+        for (value, label) in self.x.ticks(most_x) {
+            let x = self.x.place(value);
+            canvas.line(&[(x, upper.1), (x, lower.1)], palette::GRID, 0.75)?;
+            canvas.text(&label, (x, lower.1 + 11.0), 11.0, palette::INK, Anchor::Middle)?;
+        }
+        for (value, label) in self.y.ticks(most_y) {
+            let y = self.y.place(value);
+            canvas.line(&[(upper.0, y), (lower.0, y)], palette::GRID, 0.75)?;
+            canvas.text(&label, (upper.0 - 5.0, y), 11.0, palette::INK, Anchor::End)?;
+        }
+        canvas.frame(upper, lower, palette::FAINT, 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_without_usable_values_still_has_a_decade() {
+        let values = [0.0, f64::NAN, f64::INFINITY, -1.0];
+        let axis = Axis::decades(values.into_iter(), (0.0, 100.0));
+        assert!(values.into_iter().all(|v| (0.0..=100.0).contains(&axis.place(v))));
+        assert_eq!(axis.place(f64::NAN), 100.0);
+        assert_eq!(axis.ticks(5).len(), 2);
+    }
+
+    #[test]
+    fn ticks_are_labelled_and_few() {
+        let axis = Axis::decades([1e-9, 80.0].into_iter(), (0.0, 100.0));
+        let labels: Vec<_> = axis.ticks(6).into_iter().map(|(_, label)| label).collect();
+        assert_eq!(labels, ["10⁻⁸", "10⁻⁶", "10⁻⁴", "0.01", "1", "100"]);
+        let axis = Axis::linear(4.8, (0.0, 100.0));
+        assert_eq!(axis.ticks(5).len(), 5);
+    }
+}

@@ -1,0 +1,87 @@
+//! |Ā| and |B̄/Δ| of the methods against |z|: what the six formulas are, from the truth.
+
+use super::axis::{Axis, Panel};
+use super::canvas::{Anchor, Canvas, Drawn, picture};
+use super::{Plot, legend, palette};
+use crate::judge::results::{MethodCurve, Results};
+use crate::problem::Weights;
+use crate::report::{ReportError, text};
+
+const TOP: f64 = 66.0;
+const BOTTOM: f64 = 346.0;
+
+/// One picture per weight type and A.
+pub fn plots(results: &Results) -> Result<Vec<Plot>, ReportError> {
+    let mut groups: Vec<((Weights, &str), Vec<&MethodCurve>)> = Vec::new();
+    for curve in &results.curves {
+        let key = (curve.weights, curve.a.as_str());
+        match groups.iter_mut().find(|(k, _)| *k == key) {
+            Some((_, curves)) => curves.push(curve),
+            None => groups.push((key, vec![curve])),
+        }
+    }
+    groups.sort_by_key(|((weights, _), _)| *weights);
+    let mut plots: Vec<Plot> = Vec::new();
+    for ((weights, a), curves) in groups {
+        let stem = format!("magnitudes-{weights}");
+        let taken = plots.iter().filter(|p| p.name.starts_with(&stem)).count();
+        let name = if taken == 0 { stem } else { format!("{stem}-{}", taken + 1) };
+        let title = format!("|Ā| and |B̄/Δ| of the methods against |z|, {weights} weights, A = {a}, B = 1");
+        let svg = picture(&name, &title, (800.0, 394.0), |canvas| draw(canvas, &title, &curves))?;
+        let how_to_read = "Left, how much of the state one step keeps: five methods share eᶻ and lie on one \
+                           line, bilinear leaves it near |z| = 1 and forgets less at large steps. Right, how \
+                           much of the input a step takes in per unit of time: a consistent method tends to \
+                           |B| = 1 on the left side, so a line that falls there (foh) loses its input as the \
+                           steps get smaller."
+            .to_owned();
+        plots.push(Plot { name, title, how_to_read, svg });
+    }
+    Ok(plots)
+}
+
+fn draw(canvas: &Canvas, title: &str, curves: &[&MethodCurve]) -> Drawn {
+    canvas.bold(&text::fit(title, 100), (12.0, 16.0), 14.0, palette::INK, Anchor::Start)?;
+    let methods: Vec<_> = curves.iter().map(|c| c.method).collect();
+    legend::methods(canvas, &methods, (64.0, 42.0), true)?;
+    let panels: [(&str, f64, fn(&MethodCurve) -> &[f64]); 2] = [
+        ("|Ā| (no unit)", 66.0, |c| &c.a_bar_abs),
+        ("|B̄/Δ| (in units of B)", 468.0, |c| &c.b_bar_over_delta_abs),
+    ];
+    for (label, left, values) in panels {
+        let all = curves.iter().flat_map(|c| values(c)).copied();
+        let steps = curves.iter().flat_map(|c| &c.z_abs).copied();
+        let panel = Panel {
+            x: Axis::decades(steps, (left, left + 318.0)).within(1e-12, 1e6),
+            // Beyond these limits nothing is left, or nothing can be compared.
+            y: Axis::decades(all.chain([1.0]), (BOTTOM, TOP)).within(1e-6, 1e6),
+        };
+        panel.draw(canvas, (7, 8))?;
+        for (i, curve) in curves.iter().enumerate() {
+            one(canvas, &panel, curve, values(curve), i)?;
+        }
+        let middle = (left + 159.0, BOTTOM + 30.0);
+        canvas.text("|z| = |ΔA| (no unit)", middle, 12.0, palette::INK, Anchor::Middle)?;
+        canvas.upright(label, (left - 48.0, (TOP + BOTTOM) / 2.0), 12.0, palette::INK)?;
+    }
+    Ok(())
+}
+
+/// One method's line; its markers are shifted along it by the method's place, so that lines that coincide
+/// still show all their markers.
+fn one(canvas: &Canvas, panel: &Panel, curve: &MethodCurve, values: &[f64], place: usize) -> Drawn {
+    let look = palette::look(curve.method);
+    let points: Vec<_> = curve.z_abs.iter().copied().zip(values.iter().copied()).collect();
+    let line: Vec<_> = points.iter().filter(|p| !p.1.is_nan()).map(|p| panel.place((p.0, p.1))).collect();
+    if line.len() > 1 {
+        canvas.dashed(&line, look.colour, 2.0, look.dashes)?;
+    }
+    let mut next = panel.x.start + 9.0 * place as f64;
+    for point in points {
+        let at = panel.place(point);
+        if at.0 >= next {
+            canvas.marker(look.marker, at, 3.4, look.colour)?;
+            next = at.0 + 54.0;
+        }
+    }
+    Ok(())
+}

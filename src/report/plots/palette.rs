@@ -1,0 +1,59 @@
+//! Colours (Okabe–Ito) and, because colour is not enough, a marker and a dash pattern per method.
+
+use plotters::style::RGBColor;
+
+use crate::method::Method;
+
+pub const INK: RGBColor = RGBColor(34, 34, 34);
+pub const FAINT: RGBColor = RGBColor(105, 105, 105);
+pub const GRID: RGBColor = RGBColor(225, 225, 225);
+pub const PAPER: RGBColor = RGBColor(255, 255, 255);
+/// Okabe–Ito vermillion: a bound, and what exceeds it.
+pub const LIMIT: RGBColor = RGBColor(213, 94, 0);
+pub const OVER: RGBColor = RGBColor(253, 236, 226);
+pub const BLUE: RGBColor = RGBColor(0, 114, 178);
+pub const ORANGE: RGBColor = RGBColor(230, 159, 0);
+
+/// A marker's shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marker {
+    Circle,
+    TriangleUp,
+    TriangleDown,
+    Square,
+    Diamond,
+    Cross,
+}
+
+/// How a method is drawn, everywhere alike.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    pub colour: RGBColor,
+    pub marker: Marker,
+    /// Lengths of dash and gap in turn; empty for a solid line.
+    pub dashes: &'static [f64],
+}
+
+pub fn look(method: Method) -> Look {
+    let (colour, marker, dashes): (_, _, &[f64]) = match method {
+        Method::Zoh => (BLUE, Marker::Circle, &[]),
+        Method::Foh => (ORANGE, Marker::TriangleUp, &[9.0, 4.0]),
+        Method::Bilinear => (RGBColor(0, 158, 115), Marker::Square, &[12.0, 3.0, 2.0, 3.0]),
+        Method::Poly => (RGBColor(204, 121, 167), Marker::Diamond, &[2.5, 3.0]),
+        Method::HighOrder => (RGBColor(86, 180, 233), Marker::TriangleDown, &[5.0, 3.0]),
+        Method::Rk4 => (LIMIT, Marker::Cross, &[14.0, 4.0]),
+    };
+    Look { colour, marker, dashes }
+}
+
+/// Pale yellow through blue to almost black, and the ink that is legible on it; `share` in 0…1.
+pub fn heat(share: f64) -> (RGBColor, RGBColor) {
+    const STOPS: [(f64, f64, f64); 4] =
+        [(255.0, 255.0, 229.0), (161.0, 218.0, 200.0), (44.0, 127.0, 184.0), (12.0, 36.0, 97.0)];
+    let place = share.clamp(0.0, 1.0) * (STOPS.len() - 1) as f64;
+    let lower = (place as usize).min(STOPS.len() - 2);
+    let (part, from, to) = (place - lower as f64, STOPS[lower], STOPS[lower + 1]);
+    let mix = |a: f64, b: f64| (a + (b - a) * part).round() as u8;
+    let colour = RGBColor(mix(from.0, to.0), mix(from.1, to.1), mix(from.2, to.2));
+    (colour, if place > 1.7 { PAPER } else { INK })
+}

@@ -1,0 +1,127 @@
+//! The run in a few lines: its verdict, its totals, one line per method.
+
+use super::{grid, text};
+use crate::judge::results::{CaseResult, CoefficientResult, Results, Verdict};
+use crate::method::Method;
+use crate::problem::Weights;
+
+/// The run's verdict. A run that measured nothing has not passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headline {
+    Pass,
+    Fail,
+    NothingMeasured,
+}
+
+/// How many of something passed, failed or were not measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    pub pass: usize,
+    pub fail: usize,
+    pub unmeasured: usize,
+}
+
+pub fn headline(results: &Results) -> Headline {
+    let cases = totals(results.cases.iter().map(|c| c.verdict));
+    let sweeps = totals(results.coefficients.iter().map(|c| c.verdict));
+    match (results.failed(), cases.pass + sweeps.pass) {
+        (true, _) => Headline::Fail,
+        (false, 0) => Headline::NothingMeasured,
+        (false, _) => Headline::Pass,
+    }
+}
+
+pub fn totals(verdicts: impl Iterator<Item = Verdict>) -> Totals {
+    let mut totals = Totals::default();
+    for verdict in verdicts {
+        match verdict {
+            Verdict::Pass => totals.pass += 1,
+            Verdict::Fail => totals.fail += 1,
+            Verdict::Unmeasured => totals.unmeasured += 1,
+        }
+    }
+    totals
+}
+
+/// One method over the whole run.
+#[derive(Clone, Debug)]
+pub struct MethodLine<'a> {
+    pub method: Method,
+    pub cases: Totals,
+    pub sweeps: Totals,
+    /// The worst measured case per weight type, in the order of [`Weights::ALL`].
+    pub worst_case: [Option<&'a CaseResult>; 2],
+    /// The sweep whose Ā or B̄ is worst, per weight type.
+    pub worst_sweep: [Option<&'a CoefficientResult>; 2],
+}
+
+/// One line per method that the run used.
+pub fn methods(results: &Results) -> Vec<MethodLine<'_>> {
+    grid::methods(results).into_iter().map(|method| line(results, method)).collect()
+}
+
+fn line(results: &Results, method: Method) -> MethodLine<'_> {
+    let cases: Vec<_> = results.cases.iter().filter(|c| c.method == method).collect();
+    let sweeps: Vec<_> = results.coefficients.iter().filter(|c| c.method == method).collect();
+    let measured = |weights: Weights| {
+        cases.iter().copied().filter(move |c| c.weights == weights && c.verdict != Verdict::Unmeasured)
+    };
+    let sweep_severity = |sweep: &CoefficientResult| {
+        let worst = sweep.worst_a_bar.iter().chain(&sweep.worst_b_bar).map(|w| grid::severity(w.ratio));
+        worst.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))).unwrap_or((false, f64::NEG_INFINITY))
+    };
+    let worst_sweep = |weights: Weights| {
+        let measured = sweeps.iter().copied();
+        measured.filter(|s| s.weights == weights && s.verdict != Verdict::Unmeasured).max_by(|a, b| {
+            let failed = |s: &CoefficientResult| s.verdict == Verdict::Fail;
+            let (x, y) = (sweep_severity(a), sweep_severity(b));
+            failed(a).cmp(&failed(b)).then(x.0.cmp(&y.0)).then(x.1.total_cmp(&y.1))
+        })
+    };
+    MethodLine {
+        method,
+        cases: totals(cases.iter().map(|c| c.verdict)),
+        sweeps: totals(sweeps.iter().map(|c| c.verdict)),
+        worst_case: Weights::ALL.map(|w| measured(w).min_by(|a, b| grid::worse(a, b))),
+        worst_sweep: Weights::ALL.map(worst_sweep),
+    }
+}
+
+impl Headline {
+    pub fn text(self) -> &'static str {
+        match self {
+            Headline::Pass => "PASS",
+            Headline::Fail => "FAIL",
+            Headline::NothingMeasured => "NOTHING MEASURED",
+        }
+    }
+
+    /// A CSS class: `pass`, `fail` or `unmeasured`.
+    pub fn class(self) -> &'static str {
+        match self {
+            Headline::Pass => "pass",
+            Headline::Fail => "fail",
+            Headline::NothingMeasured => "unmeasured",
+        }
+    }
+}
+
+impl Totals {
+    pub fn all(self) -> usize {
+        self.pass + self.fail + self.unmeasured
+    }
+
+    pub fn verdict(self) -> Verdict {
+        match self {
+            Totals { fail: 1.., .. } => Verdict::Fail,
+            Totals { pass: 1.., .. } => Verdict::Pass,
+            _ => Verdict::Unmeasured,
+        }
+    }
+
+    /// `N cases: N pass, N fail, N unmeasured`
+    pub fn text(self, noun: &str) -> String {
+        let Totals { pass, fail, unmeasured } = self;
+        format!("{}: {pass} pass, {fail} fail, {unmeasured} unmeasured", text::count(self.all(), noun))
+    }
+}

@@ -1,0 +1,73 @@
+//! The coefficient sweeps in rows: Ā and B̄ of the six methods over one sweep of z.
+
+use super::text;
+use crate::judge::results::{CoefficientResult, Results, Verdict, Worst};
+use crate::problem::Weights;
+
+/// One sweep over the six methods, in the order of their ids.
+#[derive(Clone, Debug)]
+pub struct SweepRow<'a> {
+    pub sweep: &'a str,
+    pub weights: Weights,
+    pub cells: [Option<&'a CoefficientResult>; 6],
+}
+
+/// The two coefficients of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coefficient {
+    ABar,
+    BBar,
+}
+
+/// The rows in the order in which the sweeps first appear.
+pub fn rows(results: &Results) -> Vec<SweepRow<'_>> {
+    let mut rows: Vec<SweepRow> = Vec::new();
+    for result in &results.coefficients {
+        let free = |row: &SweepRow| {
+            row.sweep == result.sweep
+                && row.weights == result.weights
+                && row.cells[result.method as usize].is_none()
+        };
+        let position = rows.iter().position(free).unwrap_or_else(|| {
+            rows.push(SweepRow { sweep: &result.sweep, weights: result.weights, cells: [None; 6] });
+            rows.len() - 1
+        });
+        rows[position].cells[result.method as usize] = Some(result);
+    }
+    rows
+}
+
+impl Coefficient {
+    pub const ALL: [Coefficient; 2] = [Coefficient::ABar, Coefficient::BBar];
+
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Coefficient::ABar => "Ā",
+            Coefficient::BBar => "B̄",
+        }
+    }
+
+    pub fn worst(self, result: &CoefficientResult) -> Option<&Worst> {
+        match self {
+            Coefficient::ABar => result.worst_a_bar.as_ref(),
+            Coefficient::BBar => result.worst_b_bar.as_ref(),
+        }
+    }
+
+    /// Whether this coefficient is (one of those) to blame for the sweep's failure.
+    pub fn failed(self, result: &CoefficientResult) -> bool {
+        let over = |c: Coefficient| c.worst(result).is_some_and(|w| w.ratio.is_nan() || w.ratio > 1.0);
+        result.verdict == Verdict::Fail && (over(self) || !Coefficient::ALL.into_iter().any(over))
+    }
+
+    /// `0.41`, `FAIL 3e5`, `–` (unmeasured), or nothing (not asked for).
+    pub fn text(self, result: Option<&CoefficientResult>) -> String {
+        let Some(result) = result else { return String::new() };
+        let share = self.worst(result).map(|w| text::share(w.ratio));
+        match (result.verdict, self.failed(result)) {
+            (Verdict::Unmeasured, _) => text::UNMEASURED.to_owned(),
+            (_, true) => share.map_or("FAIL".to_owned(), |share| format!("FAIL {share}")),
+            _ => share.unwrap_or_else(|| "pass".to_owned()),
+        }
+    }
+}

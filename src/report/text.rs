@@ -1,0 +1,194 @@
+//! Numbers and names as short texts, the same in every renderer.
+
+use crate::judge::results::{Verdict, Worst};
+
+/// The mark of what could not be measured.
+pub const UNMEASURED: &str = "–";
+
+/// error/bound in at most six characters: `0.41`, `0.041`, `3e-5`, `12`, `3e5`, `inf`, `NaN`.
+pub fn share(ratio: f64) -> String {
+    match ratio {
+        r if r.is_nan() => "NaN".to_owned(),
+        r if r.is_infinite() => "inf".to_owned(),
+        0.0 => "0".to_owned(),
+        r if r < 0.001 => format!("{r:.0e}"),
+        r if r < 0.1 => format!("{r:.3}"),
+        r if r < 10.0 => format!("{r:.2}"),
+        r if r < 1000.0 => format!("{r:.0}"),
+        r => format!("{r:.0e}"),
+    }
+}
+
+/// A number in about `digits` significant digits, scientific when it is far from 1.
+pub fn number(value: f64, digits: usize) -> String {
+    if value.is_nan() {
+        return "NaN".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
+    }
+    if value == 0.0 {
+        return if value.is_sign_negative() { "-0" } else { "0" }.to_owned();
+    }
+    let scientific = format!("{value:.*e}", digits.saturating_sub(1));
+    let exponent: i32 = scientific.rsplit('e').next().and_then(|e| e.parse().ok()).unwrap_or(0);
+    if (-3..=5).contains(&exponent) {
+        let decimals = (digits as i32 - 1 - exponent).max(0) as usize;
+        format!("{value:.decimals$}")
+    } else {
+        scientific
+    }
+}
+
+/// A count with its noun: `1 case`, `12 cases`.
+pub fn count(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+/// The verdict in capitals, as the tables show it.
+pub fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "PASS",
+        Verdict::Fail => "FAIL",
+        Verdict::Unmeasured => "UNMEASURED",
+    }
+}
+
+/// The lower-case verdict, as JSON and CSS classes spell it.
+pub fn verdict_class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "pass",
+        Verdict::Fail => "fail",
+        Verdict::Unmeasured => "unmeasured",
+    }
+}
+
+/// `out[0, 3, 17]`
+pub fn element(worst: &Worst) -> String {
+    let index: Vec<_> = worst.index.iter().map(usize::to_string).collect();
+    format!("{}[{}]", worst.tensor, index.join(", "))
+}
+
+/// One printable line: control characters (a regime's name may come from a file) become `�`, runs of
+/// white space become one space.
+pub fn line(text: &str) -> String {
+    let words: Vec<_> = text.split_whitespace().collect();
+    words.join(" ").chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// At most `width` characters, an ellipsis in the middle where something was left out (both ends of a
+/// regime's name tell it apart: `seqlen-1023`).
+pub fn fit(text: &str, width: usize) -> String {
+    let chars: Vec<char> = line(text).chars().collect();
+    if chars.len() <= width {
+        return chars.into_iter().collect();
+    }
+    let kept = width.saturating_sub(1);
+    let (head, tail) = (kept - kept / 2, kept / 2);
+    let mut short: String = chars[..head].iter().collect();
+    short.push('…');
+    short.extend(&chars[chars.len() - tail..]);
+    short
+}
+
+/// `prefix` and then `text`, wrapped at spaces so that no line exceeds `width` characters; later lines are
+/// indented as wide as the prefix. A single word longer than a line is cut.
+pub fn wrap(prefix: &str, text: &str, width: usize) -> String {
+    let indent = prefix.chars().count();
+    let room = width.saturating_sub(indent).max(1);
+    let mut lines = vec![String::new()];
+    for word in line(text).split(' ') {
+        let mut rest: Vec<char> = word.chars().collect();
+        loop {
+            let last = lines.last_mut().expect("never empty");
+            let used = last.chars().count();
+            let gap = usize::from(used > 0);
+            if used + gap + rest.len() <= room {
+                last.extend(std::iter::repeat_n(' ', gap).chain(rest));
+                break;
+            }
+            if used == 0 {
+                last.extend(rest.drain(..room));
+            }
+            lines.push(String::new());
+        }
+    }
+    prefix.to_owned() + &lines.join(&format!("\n{}", " ".repeat(indent)))
+}
+
+/// `prefix` and then a shell command that can be pasted as it stands: broken between arguments, each break
+/// escaped by a backslash. A single argument longer than a line is left whole.
+pub fn wrap_command(prefix: &str, command: &str, width: usize) -> String {
+    let indent = prefix.chars().count() + 2;
+    let mut text = prefix.to_owned();
+    let mut used = prefix.chars().count();
+    for (i, argument) in line(command).split(' ').enumerate() {
+        let length = argument.chars().count();
+        if i > 0 && used + 1 + length + 2 > width {
+            text.push_str(" \\\n");
+            text.push_str(&" ".repeat(indent));
+            used = indent;
+        } else if i > 0 {
+            text.push(' ');
+            used += 1;
+        }
+        text.push_str(argument);
+        used += length;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_short_whatever_the_ratio() {
+        let cases = [
+            (0.0, "0"),
+            (0.41, "0.41"),
+            (0.0412, "0.041"),
+            (3e-5, "3e-5"),
+            (1.0, "1.00"),
+            (12.3, "12"),
+            (3.1e5, "3e5"),
+            (f64::INFINITY, "inf"),
+            (f64::NAN, "NaN"),
+            (1e308, "1e308"),
+        ];
+        for (ratio, text) in cases {
+            assert_eq!(share(ratio), text);
+        }
+    }
+
+    #[test]
+    fn numbers_keep_their_sign_and_scale() {
+        assert_eq!(number(-0.0, 4), "-0");
+        assert_eq!(number(12.3456, 4), "12.35");
+        assert_eq!(number(-1.5e-9, 3), "-1.50e-9");
+        assert_eq!(number(f64::NEG_INFINITY, 3), "-inf");
+        assert_eq!(number(123456.0, 3), "123456");
+    }
+
+    #[test]
+    fn fit_keeps_both_ends_and_drops_control_characters() {
+        assert_eq!(fit("seqlen-1023-both-ways", 11), "seqle…-ways");
+        assert_eq!(fit("a\u{1b}[31m\nb", 20), "a\u{fffd}[31m b");
+        assert_eq!(fit("abc", 1), "…");
+    }
+
+    #[test]
+    fn wrapped_text_never_exceeds_the_width() {
+        let text = format!("a {} b {}", "x".repeat(57), "word ".repeat(30));
+        assert!(wrap("  - ", &text, 20).lines().all(|l| l.chars().count() <= 20));
+    }
+
+    #[test]
+    fn wrapped_commands_paste_back_to_the_same_arguments() {
+        let command = "holdfast verify --method foh --regime s4d-lin --weights complex --seed 123456789";
+        let wrapped = wrap_command("", command, 40);
+        assert!(wrapped.lines().all(|l| l.chars().count() <= 40), "{wrapped}");
+        let joined = wrapped.replace("\\\n", " ");
+        assert_eq!(joined.split_whitespace().collect::<Vec<_>>().join(" "), command);
+    }
+}

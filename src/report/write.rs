@@ -1,0 +1,134 @@
+//! A whole report directory, written beside its place and moved there when it is complete.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::{ReportError, html, json, markdown, plots};
+use crate::judge::results::Results;
+
+/// What [`html`]'s template says of its origin; a directory whose page lacks it is not ours to replace.
+const GENERATOR: &str = "<meta name=\"generator\" content=\"holdfast";
+
+/// Where the parts of a written report are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenReport {
+    pub dir: PathBuf,
+    pub html: PathBuf,
+    pub markdown: PathBuf,
+    pub json: PathBuf,
+    pub plots: Vec<PathBuf>,
+}
+
+/// Writes `index.html`, `report.md`, `results.json` and `plots/*.svg` into `dir`.
+///
+/// Everything is rendered and written into a hidden sibling of `dir` first, and only the complete report is
+/// renamed to `dir`: an interrupted run leaves the old report as it was (and at worst the hidden sibling).
+///
+/// # Errors
+/// [`ReportError::NotAReport`] when `dir` exists and is neither empty nor a holdfast report: replacing would
+/// delete what we did not write. Otherwise whatever kept a part from being rendered or written.
+pub fn write(results: &Results, dir: &Path) -> Result<WrittenReport, ReportError> {
+    // A link to a directory stays a link: what it points to is replaced.
+    let dir = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
+    let exists = may_be_replaced(&dir)?;
+    let parent = match dir.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    fs::create_dir_all(&parent).map_err(ReportError::io("create", &parent))?;
+    let new = sibling(&parent)?;
+    let plots = fill(results, new.path())?;
+    if exists {
+        let old = sibling(&parent)?;
+        let parked = old.path().join("report");
+        fs::rename(&dir, &parked).map_err(ReportError::io("replace", &dir))?;
+        if let Err(error) = fs::rename(new.path(), &dir) {
+            // Nothing better can be done when this fails too; the first error says what happened.
+            let _ = fs::rename(&parked, &dir);
+            return Err(ReportError::io("replace", &dir)(error));
+        }
+    } else {
+        fs::rename(new.path(), &dir).map_err(ReportError::io("create", &dir))?;
+    }
+    // Its directory has moved: there is nothing left to remove.
+    let _ = new.keep();
+    Ok(WrittenReport {
+        html: dir.join("index.html"),
+        markdown: dir.join("report.md"),
+        json: dir.join("results.json"),
+        plots: plots.iter().map(|name| dir.join("plots").join(name)).collect(),
+        dir,
+    })
+}
+
+/// Renders and writes every part into `dir`; the plots' file names.
+fn fill(results: &Results, dir: &Path) -> Result<Vec<String>, ReportError> {
+    let plots = plots::all(results)?;
+    let put = |name: &str, text: &str| {
+        let path = dir.join(name);
+        fs::write(&path, text).map_err(ReportError::io("write", path))
+    };
+    put("index.html", &html::page(results, &plots)?)?;
+    put("report.md", &markdown::page(results)?)?;
+    put("results.json", &json::to_string(results)?)?;
+    let folder = dir.join("plots");
+    fs::create_dir(&folder).map_err(ReportError::io("create", &folder))?;
+    for plot in &plots {
+        put(&format!("plots/{}", plot.file_name()), &plot.svg)?;
+    }
+    Ok(plots.iter().map(plots::Plot::file_name).collect())
+}
+
+/// A hidden directory in `parent` that removes itself, readable as other new directories are.
+fn sibling(parent: &Path) -> Result<tempfile::TempDir, ReportError> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".holdfast-report-");
+    #[cfg(unix)]
+    {
+        // The process's umask still applies; the default of 0700 would lock other readers out.
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(fs::Permissions::from_mode(0o777));
+    }
+    builder.tempdir_in(parent).map_err(ReportError::io("create a directory in", parent))
+}
+
+/// Whether `dir` exists; an error when it holds anything that a report does not hold.
+fn may_be_replaced(dir: &Path) -> Result<bool, ReportError> {
+    let refuse = |found: String| Err(ReportError::NotAReport { path: dir.to_owned(), found });
+    match fs::symlink_metadata(dir) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(ReportError::io("look at", dir)(error)),
+        Ok(metadata) if !metadata.is_dir() => return refuse("something that is no directory".to_owned()),
+        Ok(_) => {}
+    }
+    let names = entries(dir)?;
+    if names.is_empty() {
+        return Ok(true);
+    }
+    let known = ["index.html", "report.md", "results.json", "plots", ".DS_Store"];
+    if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
+        return refuse(format!("`{name}`"));
+    }
+    if !is_our_page(&dir.join("index.html")) {
+        return refuse("no index.html that holdfast wrote".to_owned());
+    }
+    if names.iter().any(|name| name == "plots")
+        && let Some(name) = entries(&dir.join("plots"))?.iter().find(|name| !name.ends_with(".svg"))
+    {
+        return refuse(format!("`plots/{name}`"));
+    }
+    Ok(true)
+}
+
+fn entries(dir: &Path) -> Result<Vec<String>, ReportError> {
+    let list = fs::read_dir(dir).and_then(|list| list.collect::<Result<Vec<_>, _>>());
+    let list = list.map_err(ReportError::io("list", dir))?;
+    Ok(list.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
+}
+
+fn is_our_page(page: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = fs::File::open(page).and_then(|file| file.take(4096).read_to_end(&mut head));
+    read.is_ok() && String::from_utf8_lossy(&head).contains(GENERATOR)
+}

@@ -1,0 +1,187 @@
+//! The report's pages show everything that the results hold, need nothing else, and stay small.
+
+mod support_report;
+
+use holdfast::judge::results::Results;
+use holdfast::report::{console, html, json, markdown, plots};
+use support_report as fixture;
+
+fn every_kind() -> Vec<(&'static str, Results)> {
+    vec![
+        ("passing", fixture::passing()),
+        ("failing", fixture::spoil(fixture::passing())),
+        ("small", fixture::small()),
+        ("small failing", fixture::spoil(fixture::small())),
+        ("empty", fixture::empty()),
+    ]
+}
+
+fn page(results: &Results) -> String {
+    html::page(results, &plots::all(results).unwrap()).unwrap()
+}
+
+#[test]
+fn the_page_shows_every_case_and_every_anchor_leads_somewhere() {
+    for (name, results) in every_kind() {
+        let page = page(&results);
+        let rows = page.matches("<tr id=\"case-").count();
+        assert_eq!(rows, results.cases.len(), "{name}");
+        for link in page.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+            assert_eq!(page.matches(&format!(" id=\"{link}\"")).count(), 1, "{name}: #{link}");
+        }
+        for id in page.split(" id=\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+            assert_eq!(page.matches(&format!(" id=\"{id}\"")).count(), 1, "{name}: {id} twice");
+        }
+        for section in
+            ["verdict", "ran", "methods", "failures", "matrix", "coefficients", "pairwise", "plots"]
+        {
+            assert!(page.contains(&format!("id=\"{section}\"")), "{name}: {section}");
+        }
+    }
+}
+
+#[test]
+fn the_page_shows_every_pair_of_every_problem() {
+    let results = fixture::passing();
+    let page = page(&results);
+    for matrix in &results.pairwise {
+        assert!(page.contains(&matrix.problem.replace('/', "&#x2f;")), "{}", matrix.problem);
+    }
+    let cells: usize = results.pairwise.iter().map(|m| m.pairs.len()).sum();
+    let shown = page.matches(" × the sum of both bounds; mean ").count();
+    assert_eq!(shown, cells);
+}
+
+#[test]
+fn the_page_needs_no_network_and_runs_no_script() {
+    for (name, results) in every_kind() {
+        let page = page(&results);
+        for forbidden in ["http:", "https:", "<script", "<link", "<img", "<iframe", "url(", "@import", "src="]
+        {
+            assert!(!page.contains(forbidden), "{name}: {forbidden}");
+        }
+        assert!(!page.contains('\u{1b}'), "{name}: a control character");
+    }
+}
+
+#[test]
+fn hostile_names_reach_no_page_unescaped() {
+    let results = fixture::spoil(fixture::small());
+    let page = page(&results);
+    assert!(page.contains("&lt;script&gt;alert("));
+    let markdown = markdown::page(&results).unwrap();
+    assert!(!markdown.contains("<script>"));
+    for plot in plots::all(&results).unwrap() {
+        assert!(!plot.svg.contains("<script>") && !plot.svg.contains('\u{1b}'), "{}", plot.name);
+    }
+    let text = console::render(&results, None, false);
+    assert!(!text.contains('\u{1b}'));
+}
+
+#[test]
+fn pages_stay_within_their_sizes() {
+    for (name, results) in every_kind() {
+        let (page, markdown) = (page(&results).len(), markdown::page(&results).unwrap().len());
+        assert!(page < 3_000_000, "{name}: index.html has {page} bytes");
+        assert!(markdown < 60_000, "{name}: report.md has {markdown} bytes");
+    }
+}
+
+#[test]
+fn a_run_in_which_everything_fails_still_fits() {
+    let mut results = fixture::passing();
+    for _ in 0..3 {
+        let copies: Vec<_> = results.cases.iter().take(1000).cloned().collect();
+        results.cases.extend(copies);
+    }
+    for (i, case) in results.cases.iter_mut().enumerate() {
+        case.id = format!("{}-{i}-{}", case.id, "|<&".repeat(30));
+        case.verdict = holdfast::judge::results::Verdict::Fail;
+        case.reason = "`*_[|".repeat(100);
+    }
+    assert!(page(&results).len() < 6_000_000);
+    let markdown = markdown::page(&results).unwrap();
+    assert!(markdown.len() < 60_000, "{}", markdown.len());
+}
+
+#[test]
+fn the_console_report_fits_a_hundred_columns() {
+    for (name, results) in every_kind() {
+        let text = console::render(&results, Some("reports/latest".as_ref()), false);
+        for line in text.lines() {
+            assert!(line.chars().count() <= console::WIDTH, "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn the_console_names_every_regime_and_counts_every_case() {
+    let results = fixture::passing();
+    let text = console::render(&results, None, false);
+    for regime in fixture::REGIMES {
+        assert!(text.contains(regime), "{regime}");
+    }
+    assert!(text.contains("960 cases: 960 pass, 0 fail, 0 unmeasured"), "{text}");
+    assert!(text.starts_with("holdfast 0.1.0: PASS\n"));
+}
+
+#[test]
+fn nothing_measured_is_not_a_pass() {
+    let mut results = fixture::small();
+    results.coefficients.clear();
+    for case in &mut results.cases {
+        *case = fixture::unmeasured(case.clone(), "no GPU on this machine");
+    }
+    for results in [results, fixture::empty()] {
+        let text = console::render(&results, None, false);
+        assert!(text.starts_with("holdfast 0.1.0: NOTHING MEASURED\n"), "{text}");
+        assert!(!page(&results).contains(">PASS<"));
+        assert!(!markdown::page(&results).unwrap().contains("PASS"));
+    }
+}
+
+#[test]
+fn every_broken_method_is_among_the_explained_failures() {
+    let text = console::render(&fixture::spoil(fixture::passing()), None, false);
+    let explained = text.split("═══").next().unwrap();
+    for method in ["foh", "poly", "highorder", "rk4", "bilinear"] {
+        let failure = |line: &str| line.starts_with("FAIL") && line.ends_with(&format!("/{method}"));
+        let wrapped = explained.contains(&format!("/{method}\n"));
+        assert!(explained.lines().any(failure) || wrapped, "{method}\n{explained}");
+    }
+}
+
+#[test]
+fn json_holds_every_case_and_no_bare_nan() {
+    let results = fixture::spoil(fixture::small());
+    let value: serde_json::Value = serde_json::from_str(&json::to_string(&results).unwrap()).unwrap();
+    assert_eq!(value["schema"], 1);
+    assert_eq!(value["cases"].as_array().unwrap().len(), results.cases.len());
+    let nan = value["cases"].as_array().unwrap().iter().find(|c| c["worst"]["got"].is_null());
+    assert!(nan.is_some());
+}
+
+#[test]
+fn console_text_is_as_agreed() {
+    snapshot("console-pass", console::render(&fixture::small(), Some("reports/latest".as_ref()), false));
+    let failing = fixture::spoil(fixture::small());
+    snapshot("console-fail", console::render(&failing, Some("reports/latest".as_ref()), false));
+    snapshot("console-empty", console::render(&fixture::empty(), None, false));
+}
+
+#[test]
+fn markdown_is_as_agreed() {
+    snapshot("markdown-pass", markdown::page(&fixture::small()).unwrap());
+    snapshot("markdown-fail", markdown::page(&fixture::spoil(fixture::small())).unwrap());
+    snapshot("markdown-empty", markdown::page(&fixture::empty()).unwrap());
+}
+
+fn snapshot(name: &str, text: String) {
+    insta::with_settings!({
+        snapshot_path => "../golden/report",
+        prepend_module_to_snapshot => false,
+        omit_expression => true,
+    }, {
+        insta::assert_snapshot!(name, text);
+    });
+}

@@ -1,0 +1,77 @@
+//! Plots hold on whatever the numbers are, and say what they show.
+
+mod support_report;
+
+use holdfast::judge::results::{CoefficientPoint, Results};
+use holdfast::report::plots;
+use rstest::rstest;
+use support_report as fixture;
+
+/// Every number of the results replaced by one and the same.
+fn flooded(value: f64) -> Results {
+    let mut results = fixture::small();
+    for worst in results.cases.iter_mut().filter_map(|c| c.worst.as_mut()) {
+        worst.ratio = value;
+    }
+    for sweep in &mut results.coefficients {
+        sweep.points =
+            vec![CoefficientPoint { z_re: value, z_im: value, a_bar_ulp: value, b_bar_ulp: value }];
+    }
+    for pair in results.pairwise.iter_mut().flat_map(|m| &mut m.pairs) {
+        pair.rel_l2 = value;
+    }
+    for curve in &mut results.curves {
+        for values in [&mut curve.z_abs, &mut curve.a_bar_abs, &mut curve.b_bar_over_delta_abs] {
+            values.fill(value);
+        }
+    }
+    results
+}
+
+#[rstest]
+fn degenerate_numbers_are_drawn_not_dropped(
+    #[values(0.0, -1.0, 1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, 5e-324)] value: f64,
+) {
+    let plots = plots::all(&flooded(value)).unwrap();
+    assert_eq!(plots.len(), 8);
+    for plot in plots {
+        assert!(plot.svg.contains("<circle") || plot.name.starts_with("pairwise"), "{}", plot.name);
+    }
+}
+
+#[test]
+fn missing_data_leaves_out_its_picture_only() {
+    assert!(plots::all(&fixture::empty()).unwrap().is_empty());
+    let mut results = fixture::small();
+    results.cases.truncate(1);
+    for sweep in &mut results.coefficients {
+        sweep.points.clear();
+    }
+    results.curves.iter_mut().for_each(|c| c.z_abs.clear());
+    results.pairwise.retain(|m| m.source != "truth");
+    let names: Vec<_> = plots::all(&results).unwrap().into_iter().map(|p| p.name).collect();
+    assert_eq!(
+        names,
+        ["shares-real", "pairwise-real", "pairwise-complex", "magnitudes-real", "magnitudes-complex"]
+    );
+}
+
+#[test]
+fn every_picture_is_text_with_a_title_and_two_sentences() {
+    for plot in plots::all(&fixture::spoil(fixture::passing())).unwrap() {
+        assert!(plot.svg.starts_with("<svg role=\"img\" aria-label=\""), "{}", plot.name);
+        assert!(plot.svg.matches("<text").count() > 10, "{}", plot.name);
+        assert!(plot.svg.len() < 300_000, "{}: {} bytes", plot.name, plot.svg.len());
+        assert!(plot.how_to_read.matches(['.', ';']).count() >= 2, "{}", plot.name);
+    }
+}
+
+#[test]
+fn the_pairwise_picture_shows_a_failing_problem_when_there_is_one() {
+    let mut results = fixture::spoil(fixture::passing());
+    let matrices = results.pairwise.len() / 4;
+    results.pairwise[..matrices].reverse();
+    let plots = plots::all(&results).unwrap();
+    let picture = plots.iter().find(|p| p.name == "pairwise-real").unwrap();
+    assert!(picture.svg.contains("coincides"));
+}
