@@ -1,8 +1,15 @@
 //! Everything that computes a [`Problem`] in production precision: the CUDA kernels' own source built for the
-//! CPU ([`cpu`]) and a same-precision sequential reference ([`reference`]). Never sees the truth.
+//! CPU ([`cpu`]) and a same-precision sequential reference ([`mod@reference`]). [`registry`] lists the kernels and the
+//! faults that can be planted in them. Never sees the truth.
 
 pub mod cpu;
 pub mod reference;
+pub mod registry;
+mod shapes;
+
+pub use cpu::CpuBackend;
+pub use reference::ReferenceBackend;
+pub use registry::{Fault, Instantiation};
 
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Problem};

@@ -1,0 +1,158 @@
+// (Ā, B̄) of one element, the method a compile-time parameter: spec.md §2, one `if constexpr` branch per row.
+//
+// Accuracy contract, for |z| <= 80 and the given f32 Δ, A, B taken as exact: real Ā and B̄ within 4 ulp, complex
+// within 8 · 2^-24 normwise; results in the subnormal range within half a subnormal more. Beyond 80: e^z underflows
+// to 0 or overflows to infinity, and nothing finite turns into a NaN that the exact value is not.
+// How: z = ΔA as an exact pair, φ by phi.cuh, and a monitor that sends the few elements on which pairs of floats
+// lose too much (see precise.cuh) to double. The weight type W is float, Complex<float>, double or Complex<double>;
+// the double ones always take the double path (precision lifting).
+// Expected cost, flops per element: zoh 30 real / 80 complex, bilinear 10 / 30, rk4 60 / 140, the others 110 / 400.
+#pragma once
+
+#include "phi.cuh"
+#include "precise.cuh"
+
+namespace HOLDFAST_NAMESPACE {
+
+template <class W>
+struct Coefficients {
+  W a_bar, b_bar;
+};
+
+// Real arithmetic type behind a weight type.
+template <class W>
+struct ArithmeticOf {
+  using type = W;
+};
+template <class T>
+struct ArithmeticOf<Complex<T>> {
+  using type = T;
+};
+
+// Far enough from overflow, and from underflow of a pair's low part. False for 0 and NaN.
+template <class W>
+HOLDFAST_DEVICE bool comfortable(W x) {
+  const auto m = norm1(x);
+  return m > 1e-28f && m < 1e28f;
+}
+
+template <class W>
+HOLDFAST_DEVICE W log2e_times_imaginary(W a) {
+  return a;
+}
+HOLDFAST_DEVICE Complex<float> log2e_times_imaginary(Complex<float> a) { return {a.re, a.im * 1.4427f}; }
+
+HOLDFAST_DEVICE bool bilinear_in_f32(float, float) { return true; }
+// quotient() squares the divisor.
+HOLDFAST_DEVICE bool bilinear_in_f32(Complex<float> n, Complex<float> d) {
+  return norm1(d) > 1e-12f && norm1(d) < 1e12f && norm1(n) < 1e12f;
+}
+HOLDFAST_DEVICE float quotient(float n, float d) { return n / d; }
+
+// 1 + ΔA/2, each part rounded once.
+HOLDFAST_DEVICE float one_plus_half(float delta, float a) { return fused(0.5f * delta, a, 1.0f); }
+HOLDFAST_DEVICE Complex<float> one_plus_half(float delta, Complex<float> a) {
+  return {fused(0.5f * delta, a.re, 1.0f), 0.5f * delta * a.im};
+}
+
+// (above)(below)⁻¹ and ΔB (below)⁻¹. Returns false where f32 would not do.
+template <class W>
+HOLDFAST_DEVICE bool bilinear(float delta, W a, W b, Coefficients<W>& out) {
+  W above = one_plus_half(delta, a);
+  W below = one_plus_half(-delta, a);
+  if (planted(Fault::kBilinearSwapped)) {
+    const W t = above;
+    above = below;
+    below = t;
+  }
+  const W step = scaled(b, delta);
+  out = {quotient(above, below), quotient(step, below)};
+  return comfortable(step) && comfortable(out.b_bar) && bilinear_in_f32(above, below);
+}
+
+// How far apart e^z's share of a sum of φ's and the sum itself may be before double takes over: e^z is good to
+// 2^-26 normwise, so 8 keeps its contribution below 2^-23.
+constexpr float kMostCancellation = 8.0f;
+
+// B̄ = (φ combination) Δ B. Returns false where f32 would not do.
+template <Method kMethod, class W, class V, class E>
+HOLDFAST_DEVICE bool b_bar_by_phi(float delta, V z, E e, W b, W& out) {
+  if (!phi_in_f32(z)) return false;
+  Phi<V> p = phi(z, e);
+  if (kMethod == Method::kFoh && planted(Fault::kFohTaylor4)) {
+    p.phi2 = widened(phi2_of_four_terms(rounded(z), 1.0f));
+    p.magnitude_of_exponential = 0.0f;
+  }
+  const V sum = combined_phi<kMethod>(p.phi1, p.phi2, p.phi3, delta);
+  if constexpr (sizeof(W) == 2 * sizeof(float)) {
+    // The same combination of the errors: e^z's enters φ_k as |e^z| / |z|^k.
+    const float w = p.magnitude_of_inverse;
+    const float error = p.magnitude_of_exponential *
+                        combined_phi<kMethod>(w, w * w, w * w * w, fabsf(delta));
+    if (error > kMostCancellation * norm1(rounded(sum))) return false;
+  }
+  const V per_b = scaled(sum, delta);
+  const V product = per_b * widened(b);
+  out = rounded(product);
+  return comfortable(rounded(per_b)) && comfortable(out) && fabsf(delta) > 1e-20f && fabsf(delta) < 1e6f;
+}
+
+// B̄ = Δ (24 + 12z + 4z² + z³)/24 B. Returns false where f32 would not do: near a root, or out of range.
+template <class W, class V>
+HOLDFAST_DEVICE bool b_bar_of_rk4(float delta, V z, W b, W& out) {
+  const V sum = rk4_polynomial(z, 1.0f);
+  const float m = norm1(rounded(z));
+  // 2^-16 of the terms' sum leaves a pair's 2^-44 a factor of 16 below the contract.
+  if (!(m < 1e6f) || norm1(rounded(sum)) * 65536.0f < rk4_polynomial(m, 1.0f)) return false;
+  const Pair<float> step = two_prod(delta, 0x1.555556p-5f) + delta * -0x1.555556p-30f;
+  const V per_b = scaled(sum, step.hi) + scaled(sum, step.lo);
+  const V product = per_b * widened(b);
+  out = rounded(product);
+  return comfortable(rounded(per_b)) && comfortable(out) && comfortable(delta);
+}
+
+// In f32. Returns false where f32 would not do; `out` is then worthless.
+template <Method kMethod, class W>
+HOLDFAST_DEVICE bool discretize_in_f32(float delta, W a, W b, Coefficients<W>& out) {
+  if constexpr (kMethod == Method::kBilinear) {
+    return bilinear(delta, a, b, out);
+  } else {
+    const auto z = exact_product(delta, a);
+    if (!exponential_in_f32(z)) return false;
+    const auto e = exponential(z);
+    out.a_bar = value(e);
+    if (planted(Fault::kComplexImagLog2e)) out.a_bar = value(exponential(exact_product(delta, log2e_times_imaginary(a))));
+    if constexpr (kMethod == Method::kZoh) {
+      // spec.md §2, row 0: the simplified input term.
+      out.b_bar = scaled(b, delta);
+      return true;
+    } else if constexpr (kMethod == Method::kRk4) {
+      if (planted(Fault::kRk4IsZoh)) {
+        out.b_bar = scaled(b, delta);
+        return true;
+      }
+      return b_bar_of_rk4(delta, z, b, out.b_bar);
+    } else {
+      return b_bar_by_phi<kMethod>(delta, z, e, b, out.b_bar);
+    }
+  }
+}
+
+template <Method kMethod, class W>
+HOLDFAST_ONCE static Coefficients<W> discretize(typename ArithmeticOf<W>::type delta, W a, W b) {
+  Coefficients<W> out;
+  bool done = false;
+  if constexpr (sizeof(typename ArithmeticOf<W>::type) == sizeof(float)) {
+    done = discretize_in_f32<kMethod>(delta, a, b, out);
+  }
+  if (!done) {
+    const PreciseCoefficients precise =
+        discretize_precisely<kMethod>(to_double(delta), to_complex_double(a), to_complex_double(b));
+    out = {FromDouble<W>::of(precise.a_bar), FromDouble<W>::of(precise.b_bar)};
+  }
+  if (planted(Fault::kABar2e18)) out.a_bar = scaled(out.a_bar, typename ArithmeticOf<W>::type(1.0 + 1.0 / 262144.0));
+  if (planted(Fault::kBBar2e18)) out.b_bar = scaled(out.b_bar, typename ArithmeticOf<W>::type(1.0 + 1.0 / 262144.0));
+  return out;
+}
+
+}  // namespace HOLDFAST_NAMESPACE

@@ -1,0 +1,64 @@
+// A block of GPU threads on a CPU: one fibre per thread, run in a fixed order by one OS thread.
+//
+// A thread runs until it waits: at a barrier for its block, in a shuffle for its warp. The next thread that can run
+// is then resumed, in the order of the thread numbers, so that a block's result never depends on timing. Where no
+// thread can run and not all have finished, a GPU would hang or be undefined: here it is an error with a message.
+// Several OS threads may each run a block at the same time; fibres never move between them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace holdfast_host {
+
+struct Index {
+  unsigned x, y, z;
+};
+
+// For the running thread; valid only inside run_block.
+Index thread_index();
+Index block_index();
+Index block_size();
+
+// `line` tells the wait in messages, and waits at different lines apart.
+void barrier(int line);
+void warp_barrier(int line);
+// Gives `bits` to the other lanes of the warp, waits for all, returns what they gave (kLanes of them).
+const std::uint64_t* exchange(unsigned mask, std::uint64_t bits, int line);
+unsigned lane_index();
+
+constexpr int kLanes = 32;
+
+template <class T>
+T shuffle(unsigned mask, T value, int lane, int line) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "CUDA shuffles 32 or 64 bits");
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  const std::uint64_t* given = exchange(mask, bits, line);
+  if (lane >= 0 && lane < kLanes) std::memcpy(&value, &given[lane], sizeof value);
+  return value;
+}
+
+// Lanes without a neighbour that far keep their own value.
+template <class T>
+T shuffle_up(unsigned mask, T value, int distance, int line) {
+  return shuffle(mask, value, static_cast<int>(lane_index()) - distance, line);
+}
+
+template <class T>
+T shuffle_down(unsigned mask, T value, int distance, int line) {
+  return shuffle(mask, value, static_cast<int>(lane_index()) + distance, line);
+}
+
+// The block's shared memory, filled with NaN patterns before the block starts. `key` tells static objects apart.
+void* static_shared(int key, std::size_t bytes);
+void* dynamic_shared();
+
+using Entry = void (*)(const void* params);
+
+// Runs one block. Returns false on a fault, with its description in `message`.
+bool run_block(Entry entry, const void* params, unsigned block, unsigned threads, std::size_t dynamic_bytes,
+               char* message, std::size_t capacity);
+
+}  // namespace holdfast_host

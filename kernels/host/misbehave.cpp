@@ -1,0 +1,90 @@
+// Kernels that misbehave on purpose: what block.h promises to catch, so that a test can see it caught.
+#include <cstdio>
+
+#include "../platform.cuh"
+#include "interface.h"
+
+namespace {
+
+constexpr unsigned kThreads = 64;
+
+// 0: one thread leaves before the barrier.
+void exits_before_barrier(const void*) {
+  if (threadIdx.x == 5) return;
+  __syncthreads();
+}
+
+// 1: threads wait at two different barriers.
+void waits_at_two_barriers(const void*) {
+  if (threadIdx.x < 32) {
+    __syncthreads();
+  } else {
+    __syncthreads();
+  }
+}
+
+// 2: half a warp shuffles.
+void shuffles_with_half_a_warp(const void*) {
+  if (threadIdx.x % 32 < 16) (void)__shfl_up_sync(~0u, 1.0f, 1);
+}
+
+// 3: one warp waits at the barrier, the other in a shuffle that one of its lanes skips.
+void barrier_against_shuffle(const void*) {
+  if (threadIdx.x != 40) (void)__shfl_up_sync(~0u, 1.0f, 1);
+  __syncthreads();
+}
+
+// 4: deep recursion. Stops just past the canary, into the memory of the next lower stack.
+__attribute__((noinline)) int deep(volatile char* above, int depth) {
+  volatile char frame[512];
+  frame[0] = static_cast<char>(depth);
+  frame[511] = above[0];
+  const int below = depth > 0 ? deep(frame, depth - 1) : 0;
+  return below + frame[0] + frame[511];
+}
+void overflows_its_stack(const void*) {
+  volatile char seed[1] = {1};
+  if (threadIdx.x == 1) (void)deep(seed, 70);
+  __syncthreads();
+}
+
+// 5: reads shared memory that nobody has written, and says what it got.
+void reads_unwritten_shared(const void* params) {
+  HOLDFAST_DYNAMIC_SHARED(float, values);
+  HOLDFAST_SHARED(float, one);
+  if (threadIdx.x == 0) **static_cast<float* const*>(params) = values[3] + one;
+}
+
+// 6: shuffles and barriers as they should be: the sum over the block, by every thread.
+void sums(const void* params) {
+  HOLDFAST_DYNAMIC_SHARED(float, partial);
+  float x = static_cast<float>(threadIdx.x);
+  for (int distance = 16; distance > 0; distance /= 2) {
+    const float other = __shfl_down_sync(~0u, x, distance);
+    if (static_cast<int>(threadIdx.x % 32) + distance < 32) x += other;
+  }
+  x = __shfl_sync(~0u, x, 0);
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = x;
+  __syncthreads();
+  if (threadIdx.x == blockDim.x - 1) **static_cast<float* const*>(params) = partial[0] + partial[1];
+}
+
+constexpr HoldfastKernel kKernels[] = {
+    exits_before_barrier,    waits_at_two_barriers, shuffles_with_half_a_warp, barrier_against_shuffle,
+    overflows_its_stack,     reads_unwritten_shared, sums,
+};
+
+}  // namespace
+
+extern "C" int holdfast_misbehave(int which, char* message, std::size_t capacity) {
+  if (which < 0 || which >= static_cast<int>(sizeof kKernels / sizeof kKernels[0])) {
+    std::snprintf(message, capacity, "no such kernel");
+    return 2;
+  }
+  float result = 0.0f;
+  float* to = &result;
+  if (!holdfast_host::run_block(kKernels[which], &to, 0, kThreads, 256, message, capacity)) return 1;
+  std::snprintf(message, capacity, "%g", static_cast<double>(result));
+  return 0;
+}

@@ -1,0 +1,59 @@
+// What differs between compilers: NVRTC or nvcc for a GPU, a C++17 compiler for the CPU (host/).
+//
+// Formula: none. Cost: none. Everything else in kernels/ includes this file first and names no compiler.
+// Results must not depend on the compiler's liking for fused multiply-adds: wherever an error term relies on a
+// rounding, mul_rn/add_rn pin it down (they are never contracted), and fma is always asked for by name.
+#pragma once
+
+#if defined(__CUDACC__)
+#define HOLDFAST_DEVICE __device__ __forceinline__
+#define HOLDFAST_OUTLINE __device__ __noinline__
+#define HOLDFAST_UNROLL _Pragma("unroll")
+#define HOLDFAST_NO_UNROLL _Pragma("unroll 1")
+// Inlined on a GPU, one function per method in the CPU build: inlining it into each of the 24 kernels of a
+// method would multiply the build time by ten.
+#define HOLDFAST_ONCE __device__ __forceinline__
+// Shared memory: one object, and an array whose size the launch gives.
+#define HOLDFAST_SHARED(type, name) __shared__ type name
+#define HOLDFAST_DYNAMIC_SHARED(type, name)                       \
+  extern __shared__ __align__(16) unsigned char name##_bytes[]; \
+  type* const name = reinterpret_cast<type*>(name##_bytes)
+#else
+#include "host/cuda_host.h"
+#define HOLDFAST_DEVICE inline
+#define HOLDFAST_OUTLINE __attribute__((noinline))
+#define HOLDFAST_UNROLL
+#define HOLDFAST_NO_UNROLL
+#define HOLDFAST_ONCE __attribute__((noinline))
+#define HOLDFAST_SHARED(type, name) type& name = *static_cast<type*>(holdfast_host::static_shared(__LINE__, sizeof(type)))
+#define HOLDFAST_DYNAMIC_SHARED(type, name) type* const name = static_cast<type*>(holdfast_host::dynamic_shared())
+#endif
+
+// The CPU build compiles these files a second time, with faults as a run-time variable, into its own namespace.
+#ifndef HOLDFAST_NAMESPACE
+#define HOLDFAST_NAMESPACE holdfast
+#endif
+
+namespace HOLDFAST_NAMESPACE {
+
+// The ids of spec.md §2.
+enum class Method : int { kZoh = 0, kFoh = 1, kBilinear = 2, kPoly = 3, kHighOrder = 4, kRk4 = 5 };
+
+#if defined(__CUDACC__)
+HOLDFAST_DEVICE float mul_rn(float a, float b) { return __fmul_rn(a, b); }
+HOLDFAST_DEVICE double mul_rn(double a, double b) { return __dmul_rn(a, b); }
+HOLDFAST_DEVICE float add_rn(float a, float b) { return __fadd_rn(a, b); }
+HOLDFAST_DEVICE double add_rn(double a, double b) { return __dadd_rn(a, b); }
+#else
+HOLDFAST_DEVICE float mul_rn(float a, float b) { return a * b; }
+HOLDFAST_DEVICE double mul_rn(double a, double b) { return a * b; }
+HOLDFAST_DEVICE float add_rn(float a, float b) { return a + b; }
+HOLDFAST_DEVICE double add_rn(double a, double b) { return a + b; }
+#endif
+
+HOLDFAST_DEVICE float fused(float a, float b, float c) { return fmaf(a, b, c); }
+HOLDFAST_DEVICE double fused(double a, double b, double c) { return fma(a, b, c); }
+HOLDFAST_DEVICE float magnitude(float a) { return fabsf(a); }
+HOLDFAST_DEVICE double magnitude(double a) { return fabs(a); }
+
+}  // namespace HOLDFAST_NAMESPACE

@@ -1,0 +1,94 @@
+// Storage types of u, Δ, the gate, out and variable B and C: f32, f16, bf16 (and f64 for precision lifting).
+//
+// Own conversions, so that NVRTC needs no header: loads are exact, stores round once, to nearest even
+// (spec.md §3). Cost: none for f32, some integer operations otherwise (one instruction for f16 on a GPU).
+#pragma once
+
+#include "complex.cuh"
+
+namespace HOLDFAST_NAMESPACE {
+
+struct Half {
+  unsigned short bits;
+};
+struct Bfloat16 {
+  unsigned short bits;
+};
+
+HOLDFAST_DEVICE float widened_load(float x) { return x; }
+HOLDFAST_DEVICE double widened_load(double x) { return x; }
+HOLDFAST_DEVICE float widened_load(Bfloat16 x) { return __uint_as_float(static_cast<unsigned>(x.bits) << 16); }
+
+HOLDFAST_DEVICE float widened_load(Half x) {
+#if defined(__CUDACC__)
+  float result;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(x.bits));
+  return result;
+#else
+  const unsigned sign = static_cast<unsigned>(x.bits & 0x8000u) << 16;
+  const unsigned magnitude_bits = x.bits & 0x7fffu;
+  if (magnitude_bits >= 0x7c00u) return __uint_as_float(sign | 0x7f800000u | (magnitude_bits & 0x3ffu) << 13);
+  // Shifted into place, the exponent is 112 too small; the product is exact, subnormals included.
+  return __uint_as_float(sign | __float_as_uint(__uint_as_float(magnitude_bits << 13) * 0x1p112f));
+#endif
+}
+
+HOLDFAST_DEVICE void rounded_store(float x, float& to) { to = x; }
+HOLDFAST_DEVICE void rounded_store(double x, double& to) { to = x; }
+HOLDFAST_DEVICE void rounded_store(double x, float& to) { to = static_cast<float>(x); }
+
+HOLDFAST_DEVICE void rounded_store(float x, Bfloat16& to) {
+  const unsigned bits = __float_as_uint(x);
+  const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+  to.bits = static_cast<unsigned short>(is_nan ? (bits >> 16) | 0x40u : (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+HOLDFAST_DEVICE void rounded_store(float x, Half& to) {
+#if defined(__CUDACC__)
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(x));
+#else
+  const unsigned bits = __float_as_uint(x);
+  const unsigned sign = bits >> 16 & 0x8000u;
+  const unsigned m = bits & 0x7fffffffu;
+  unsigned half_bits;
+  if (m > 0x7f800000u) {
+    half_bits = 0x7e00u;
+  } else if (m >= 0x477ff000u) {
+    half_bits = 0x7c00u;  // 65520 and above round to infinity
+  } else if (m < 0x38800000u) {
+    // Below 2^-14: adding 1/2 lets the FPU round to a multiple of 2^-24, the subnormal unit.
+    half_bits = __float_as_uint(__uint_as_float(m) + 0.5f) - 0x3f000000u;
+  } else {
+    half_bits = (m - 0x38000000u + 0xfffu + (m >> 13 & 1u)) >> 13;
+  }
+  to.bits = static_cast<unsigned short>(sign | half_bits);
+#endif
+}
+
+// Real or complex weights over the arithmetic type T.
+template <bool kComplex, class T>
+struct WeightOf {
+  using type = T;
+  static constexpr int kWidth = 1;
+  template <class Stored>
+  static HOLDFAST_DEVICE type load(const Stored* p) {
+    return static_cast<T>(widened_load(p[0]));
+  }
+};
+template <class T>
+struct WeightOf<true, T> {
+  using type = Complex<T>;
+  static constexpr int kWidth = 2;
+  template <class Stored>
+  static HOLDFAST_DEVICE type load(const Stored* p) {
+    return {static_cast<T>(widened_load(p[0])), static_cast<T>(widened_load(p[1]))};
+  }
+};
+
+// kCount neighbours at once, as one wide access where `aligned` says that the address allows it.
+template <class Stored, int kCount>
+struct alignas(sizeof(Stored) * kCount) Packet {
+  Stored item[kCount];
+};
+
+}  // namespace HOLDFAST_NAMESPACE

@@ -1,0 +1,107 @@
+//! The C interface of the kernels built for the CPU: `kernels/host/interface.h`, field by field.
+
+use std::ffi::{CStr, c_char, c_int, c_longlong, c_uint, c_void};
+
+use crate::kernel::registry::Instantiation;
+use crate::problem::{InputType, Operand, Weights};
+
+#[repr(C)]
+pub struct RawInstantiation {
+    method: c_int,
+    input: c_int,
+    complex: c_int,
+    variable_b: c_int,
+    variable_c: c_int,
+    gate: c_int,
+}
+
+impl From<Instantiation> for RawInstantiation {
+    fn from(which: Instantiation) -> Self {
+        RawInstantiation {
+            method: which.method.id().into(),
+            input: match which.input {
+                InputType::F32 => 0,
+                InputType::F16 => 1,
+                InputType::Bf16 => 2,
+            },
+            complex: (which.weights == Weights::Complex).into(),
+            variable_b: (which.b == Operand::Variable).into(),
+            variable_c: (which.c == Operand::Variable).into(),
+            gate: which.gate.into(),
+        }
+    }
+}
+
+#[repr(C)]
+pub struct RawScan {
+    pub u: *const c_void,
+    pub delta: *const c_void,
+    pub a: *const c_void,
+    pub b: *const c_void,
+    pub c: *const c_void,
+    pub d: *const c_void,
+    pub z: *const c_void,
+    pub delta_bias: *const c_void,
+    pub out: *mut c_void,
+    pub last_state: *mut c_void,
+    pub workspace: *mut c_void,
+    pub batch: c_longlong,
+    pub dim: c_longlong,
+    pub dstate: c_longlong,
+    pub seqlen: c_longlong,
+    pub groups: c_longlong,
+    pub delta_softplus: c_int,
+}
+
+// SAFETY: the buffers outlive the call, inputs are only read, and each block writes its own part of the outputs.
+unsafe impl Sync for RawScan {}
+
+#[repr(C)]
+pub struct RawDiscretize {
+    pub delta: *const c_void,
+    pub a: *const c_void,
+    pub b: *const c_void,
+    pub a_bar: *mut c_void,
+    pub b_bar: *mut c_void,
+    pub n: c_longlong,
+}
+
+// SAFETY: as for RawScan; each thread writes its own element.
+unsafe impl Sync for RawDiscretize {}
+
+unsafe extern "C" {
+    pub fn holdfast_scan(
+        which: *const RawInstantiation,
+        fault: c_int,
+        params: *const RawScan,
+        first: c_uint,
+        count: c_uint,
+        message: *mut c_char,
+        capacity: usize,
+    ) -> c_int;
+    pub fn holdfast_discretize(
+        method: c_int,
+        complex: c_int,
+        fault: c_int,
+        params: *const RawDiscretize,
+        first: c_uint,
+        count: c_uint,
+        message: *mut c_char,
+        capacity: usize,
+    ) -> c_int;
+    pub fn holdfast_discretize_block() -> c_uint;
+    pub fn holdfast_scan_threads(seqlen: c_longlong) -> c_uint;
+    pub fn holdfast_scan_chunk(seqlen: c_longlong) -> c_uint;
+    pub fn holdfast_fault_name(fault: c_int) -> *const c_char;
+    pub fn holdfast_planted_fault() -> c_int;
+    pub fn holdfast_misbehave(which: c_int, message: *mut c_char, capacity: usize) -> c_int;
+}
+
+/// Calls `run` with a buffer for its message; its status, and the message.
+pub fn with_message(run: impl FnOnce(*mut c_char, usize) -> c_int) -> (c_int, String) {
+    let mut buffer = [0u8; 512];
+    let status = run(buffer.as_mut_ptr().cast(), buffer.len());
+    let text =
+        CStr::from_bytes_until_nul(&buffer).map_or_else(|_| String::new(), |t| t.to_string_lossy().into());
+    (status, text)
+}

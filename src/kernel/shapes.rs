@@ -1,0 +1,84 @@
+//! Checks that a problem's tensors have the sizes that its shape promises, before any of them is read.
+
+use super::KernelError;
+use crate::problem::{CoefficientProblem, Operand, Problem, Shape};
+
+const HINT: &str = "see the table of shapes in the problem module's documentation";
+
+fn unsupported(
+    what: &'static str,
+    found: impl ToString,
+    expected: impl ToString,
+    hint: &'static str,
+) -> KernelError {
+    KernelError::Unsupported { what, found: found.to_string(), expected: expected.to_string(), hint }
+}
+
+fn check_len(what: &'static str, found: usize, expected: usize) -> Result<(), KernelError> {
+    if found == expected {
+        Ok(())
+    } else {
+        Err(unsupported(what, format!("{found} values"), format!("{expected} values"), HINT))
+    }
+}
+
+/// The product of some sizes, or an error where it leaves the address space.
+fn product(what: &'static str, sizes: &[usize]) -> Result<usize, KernelError> {
+    sizes
+        .iter()
+        .try_fold(1usize, |total, &size| total.checked_mul(size))
+        .filter(|&total| total <= isize::MAX as usize / 16)
+        .ok_or_else(|| unsupported(what, format!("{sizes:?} elements"), "a size that fits in memory", HINT))
+}
+
+/// Every size at least 1, dstate at most 256, groups dividing dim, and each tensor of the right length (spec.md §3).
+pub fn check_scan(problem: &Problem) -> Result<(), KernelError> {
+    let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
+    for (what, size) in
+        [("batch", batch), ("dim", dim), ("dstate", dstate), ("seqlen", seqlen), ("groups", groups)]
+    {
+        if size == 0 {
+            return Err(unsupported(what, 0, "at least 1", "an empty problem has no output to judge"));
+        }
+    }
+    if dstate > Shape::MAX_DSTATE {
+        return Err(unsupported("dstate", dstate, "at most 256", "spec.md §3 bounds the state size"));
+    }
+    if dim % groups != 0 {
+        let expected = format!("a divisor of dim = {dim}");
+        return Err(unsupported("groups", groups, expected, "channel d reads group d / (dim / groups)"));
+    }
+    let width = problem.weights.width();
+    let sequence = product("u", &[batch, dim, seqlen])?;
+    let constant = product("A", &[dim, dstate, width])?;
+    let variable = product("variable B or C", &[batch, groups, dstate, seqlen, width])?;
+    let states = product("last state", &[batch, dim, dstate, width])?;
+    // One block per channel, numbered by a 32-bit index.
+    if product("channels", &[batch, dim])? > i32::MAX as usize || states > isize::MAX as usize / 16 {
+        return Err(unsupported("channels", batch * dim, "at most 2147483647", "split the batch"));
+    }
+    let operand_len = |operand| match operand {
+        Operand::Constant => constant,
+        Operand::Variable => variable,
+    };
+    check_len("u", problem.u.len(), sequence)?;
+    check_len("delta", problem.delta.len(), sequence)?;
+    check_len("A", problem.a.len(), constant)?;
+    check_len("B", problem.b.len(), operand_len(problem.b_operand))?;
+    check_len("C", problem.c.len(), operand_len(problem.c_operand))?;
+    for (what, tensor, expected) in
+        [("D", &problem.d, dim), ("z", &problem.z, sequence), ("delta_bias", &problem.delta_bias, dim)]
+    {
+        if let Some(tensor) = tensor {
+            check_len(what, tensor.len(), expected)?;
+        }
+    }
+    Ok(())
+}
+
+/// One A and one B per Δ.
+pub fn check_coefficients(problem: &CoefficientProblem) -> Result<(), KernelError> {
+    let expected = product("A", &[problem.delta.len(), problem.weights.width()])?;
+    check_len("A", problem.a.len(), expected)?;
+    check_len("B", problem.b.len(), expected)
+}

@@ -1,0 +1,121 @@
+//! Small problems for the kernels' own tests. Not every test uses every helper.
+#![allow(dead_code)]
+
+use holdfast::kernel::{Backend, Coefficients, CpuBackend};
+use holdfast::method::Method;
+use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
+use rand::RngExt as _;
+use rand::SeedableRng as _;
+use rand_chacha::ChaCha8Rng;
+
+/// A generator seeded by the test's name, so that every case is replayable.
+pub fn generator(name: &str) -> ChaCha8Rng {
+    let seed = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    println!("seed of `{name}`: {seed}");
+    ChaCha8Rng::seed_from_u64(seed)
+}
+
+/// What is chosen of a random problem; the rest is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    pub shape: Shape,
+    pub weights: Weights,
+    pub input: InputType,
+    pub b: Operand,
+    pub c: Operand,
+    pub gate: bool,
+    pub extras: bool,
+}
+
+impl Layout {
+    /// Real weights, f32, constant B and C, no gate.
+    pub fn plain(batch: usize, dim: usize, dstate: usize, seqlen: usize) -> Self {
+        Layout {
+            shape: Shape { batch, dim, dstate, seqlen, groups: 1 },
+            weights: Weights::Real,
+            input: InputType::F32,
+            b: Operand::Constant,
+            c: Operand::Constant,
+            gate: false,
+            extras: false,
+        }
+    }
+
+    fn operand_len(&self, operand: Operand) -> usize {
+        let Shape { batch, dim, dstate, seqlen, groups } = self.shape;
+        self.weights.width()
+            * match operand {
+                Operand::Constant => dim * dstate,
+                Operand::Variable => batch * groups * dstate * seqlen,
+            }
+    }
+
+    /// Stable A (real: −4…−½, complex: S4D-Lin like), Δ in 0.01…0.3, everything else in −1…1. With `extras`: D,
+    /// delta_bias and softplus.
+    pub fn random(&self, rng: &mut ChaCha8Rng) -> Problem {
+        let shape = self.shape;
+        let input = self.input;
+        let mut draw = |len: usize, low: f32, high: f32, storage: InputType| -> Vec<f32> {
+            (0..len).map(|_| storage.round(rng.random_range(low..high))).collect()
+        };
+        let storage = |operand| if operand == Operand::Constant { InputType::F32 } else { input };
+        let sequence = shape.sequence_len();
+        let mut a = draw(shape.dim * shape.dstate * self.weights.width(), -4.0, -0.5, InputType::F32);
+        if self.weights == Weights::Complex {
+            for (i, part) in a.iter_mut().enumerate() {
+                *part = if i % 2 == 0 { *part * 0.25 } else { -*part * 3.0 };
+            }
+        }
+        Problem {
+            shape,
+            weights: self.weights,
+            input,
+            b_operand: self.b,
+            c_operand: self.c,
+            u: draw(sequence, -1.0, 1.0, input),
+            delta: if self.extras {
+                draw(sequence, -4.0, -1.5, input)
+            } else {
+                draw(sequence, 0.01, 0.3, input)
+            },
+            a,
+            b: draw(self.operand_len(self.b), -1.0, 1.0, storage(self.b)),
+            c: draw(self.operand_len(self.c), -1.0, 1.0, storage(self.c)),
+            d: self.extras.then(|| draw(shape.dim, -1.0, 1.0, InputType::F32)),
+            z: self.gate.then(|| draw(sequence, -2.0, 2.0, input)),
+            delta_bias: self.extras.then(|| draw(shape.dim, -0.5, 0.5, InputType::F32)),
+            delta_softplus: self.extras,
+            judged_channels: Vec::new(),
+        }
+    }
+}
+
+/// Every layout: weights × input × B × C × gate, each with extras where there is a gate.
+pub fn layouts(shape: Shape) -> impl Iterator<Item = Layout> {
+    let mut list = Vec::new();
+    for weights in Weights::ALL {
+        for input in InputType::ALL {
+            for b in Operand::ALL {
+                for c in Operand::ALL {
+                    for gate in [false, true] {
+                        list.push(Layout { shape, weights, input, b, c, gate, extras: gate });
+                    }
+                }
+            }
+        }
+    }
+    list.into_iter()
+}
+
+/// Ā and B̄ of single elements.
+pub fn coefficients(method: Method, weights: Weights, delta: &[f32], a: &[f32], b: &[f32]) -> Coefficients {
+    let problem = CoefficientProblem { weights, delta: delta.into(), a: a.into(), b: b.into() };
+    CpuBackend::new().coefficients(method, &problem).expect("the kernel runs")
+}
+
+/// The bits, so that equal means equal: −0 is not 0, and a NaN equals itself.
+pub fn bits(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
