@@ -4,12 +4,21 @@
 //! [`certify::REQUIRED_BITS`] beyond its last place; anything else is an error, not a number. The truth never
 //! sees a kernel, and it does not judge.
 
+pub mod augmented;
+pub mod big;
 pub mod certify;
 pub mod coefficient;
+pub mod dense;
 pub mod element;
 pub mod elementary;
 pub mod error;
+pub mod exact;
+pub mod expm;
+pub mod literal;
+pub mod matrix;
+pub mod modular;
 pub mod rational;
+pub mod routes;
 pub mod scalar;
 pub mod scan;
 

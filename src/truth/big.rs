@@ -1,0 +1,172 @@
+//! [`Big`], the slower scalar to climb to where 237 bits cannot justify a rounding.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
+
+use dashu_float::round::mode::HalfEven;
+use dashu_float::{Context, FBig, FpResult, Repr};
+use dashu_int::ops::BitTest;
+use dashu_int::{IBig, UBig};
+use num_traits::{Num, One, Signed, Zero};
+
+use super::scalar::{Real, real_field, round_to_f64};
+
+/// A binary float with `BITS` bits and practically unbounded exponents, rounded to nearest. What has no
+/// finite result is not a number, and stays it.
+#[derive(Clone)]
+pub struct Big<const BITS: usize>(Option<Repr<2>>);
+
+impl<const BITS: usize> Big<BITS> {
+    const CONTEXT: Context<HalfEven> = Context::new(BITS);
+
+    fn of(result: FpResult<FBig<HalfEven, 2>>) -> Self {
+        let repr = result.ok().map(|rounded| rounded.value().into_repr());
+        Big(repr.filter(|r| r.is_finite()))
+    }
+
+    fn raw_sqrt(self) -> Self {
+        self.0.map_or(Big(None), |x| Self::of(Self::CONTEXT.sqrt(&x)))
+    }
+
+    fn raw_is_finite(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+impl<const BITS: usize> Real for Big<BITS> {
+    const BITS: u32 = BITS as u32;
+
+    fn exact(value: f64) -> Self {
+        Big(FBig::<HalfEven, 2>::try_from(value).ok().map(FBig::into_repr).filter(|r| r.is_finite()))
+    }
+
+    fn to_nearest_f64(&self) -> f64 {
+        let Some(repr) = &self.0 else { return f64::NAN };
+        let Some(exponent) = self.exponent() else { return 0.0 };
+        let (_, significand): (_, UBig) = repr.significand().clone().into_parts();
+        let len = significand.bit_len();
+        let top = if len > 64 { &significand >> (len - 64) } else { &significand << (64 - len) };
+        let sticky = len > 64 && significand.trailing_zeros().is_some_and(|zeros| zeros < len - 64);
+        round_to_f64(self.is_negative(), u64::try_from(&top).unwrap_or(u64::MAX), exponent, sticky)
+    }
+
+    fn exponent(&self) -> Option<i64> {
+        let repr = self.0.as_ref()?;
+        if repr.significand().is_zero() {
+            return None;
+        }
+        Some(repr.exponent() as i64 + repr.digits() as i64 - 1)
+    }
+
+    fn times_pow2(&self, n: i64) -> Self {
+        match &self.0 {
+            Some(repr) if !repr.significand().is_zero() => {
+                Big(Some(Repr::new(repr.significand().clone(), repr.exponent() + n as isize)))
+            }
+            _ => self.clone(),
+        }
+    }
+}
+
+macro_rules! operators {
+    ($($trait:ident $method:ident $assign:ident $assign_method:ident),*) => {$(
+        impl<const BITS: usize> $trait for Big<BITS> {
+            type Output = Self;
+            fn $method(self, other: Self) -> Self {
+                match (&self.0, &other.0) {
+                    (Some(x), Some(y)) => Self::of(Self::CONTEXT.$method(x, y)),
+                    _ => Big(None),
+                }
+            }
+        }
+        impl<const BITS: usize> $assign for Big<BITS> {
+            fn $assign_method(&mut self, other: Self) {
+                *self = match (&self.0, &other.0) {
+                    (Some(x), Some(y)) => Self::of(Self::CONTEXT.$method(x, y)),
+                    _ => Big(None),
+                };
+            }
+        }
+    )*};
+}
+operators!(Add add AddAssign add_assign, Sub sub SubAssign sub_assign, Mul mul MulAssign mul_assign,
+    Rem rem RemAssign rem_assign);
+
+impl<const BITS: usize> Div for Big<BITS> {
+    type Output = Self;
+    fn div(self, other: Self) -> Self {
+        match (&self.0, &other.0) {
+            (Some(x), Some(y)) if !y.significand().is_zero() => Self::of(Self::CONTEXT.div(x, y)),
+            _ => Big(None),
+        }
+    }
+}
+
+impl<const BITS: usize> DivAssign for Big<BITS> {
+    fn div_assign(&mut self, other: Self) {
+        *self = self.clone() / other;
+    }
+}
+
+impl<const BITS: usize> Neg for Big<BITS> {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Big(self.0.map(|repr| {
+            let (significand, exponent) = repr.into_parts();
+            Repr::new(-significand, exponent)
+        }))
+    }
+}
+
+impl<const BITS: usize> PartialEq for Big<BITS> {
+    fn eq(&self, other: &Self) -> bool {
+        self.partial_cmp(other) == Some(Ordering::Equal)
+    }
+}
+
+impl<const BITS: usize> PartialOrd for Big<BITS> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self.0.as_ref()?.partial_cmp(other.0.as_ref()?)
+    }
+}
+
+impl<const BITS: usize> Zero for Big<BITS> {
+    fn zero() -> Self {
+        Big(Some(Repr::zero()))
+    }
+    fn is_zero(&self) -> bool {
+        self.0.as_ref().is_some_and(|repr| repr.significand().is_zero())
+    }
+}
+
+impl<const BITS: usize> One for Big<BITS> {
+    fn one() -> Self {
+        Big(Some(Repr::new(IBig::ONE, 0)))
+    }
+}
+
+impl<const BITS: usize> Num for Big<BITS> {
+    type FromStrRadixErr = std::num::ParseFloatError;
+    /// Reads an f64: `Num` asks for it, the truth never parses numbers of more bits.
+    fn from_str_radix(text: &str, _: u32) -> Result<Self, Self::FromStrRadixErr> {
+        text.parse().map(Self::exact)
+    }
+}
+
+impl<const BITS: usize> fmt::Display for Big<BITS> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.to_nearest_f64(), f)
+    }
+}
+
+impl<const BITS: usize> fmt::Debug for Big<BITS> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(repr) => fmt::Debug::fmt(repr, f),
+            None => f.write_str("nan"),
+        }
+    }
+}
+
+real_field!([const BITS: usize] Big<BITS>);

@@ -1,0 +1,271 @@
+//! The truth of a dense step: Ā and B̄ of a matrix A, every entry correctly rounded to f64.
+
+use nalgebra::{Complex, ComplexField, DMatrix};
+
+use super::big::Big;
+use super::certify::{Certificate, Doubt, settle};
+use super::error::TruthError;
+use super::exact::Exact;
+use super::matrix::norm_exponent;
+use super::rational;
+use super::routes::{Given, attempt};
+use super::scalar::{Entry, Real};
+use super::textbook::Form;
+use super::wide::Wide;
+
+/// ‖ΔA‖ may be at most 2 to this for exponentials.
+const LARGEST_EXPONENT: i64 = 30;
+/// Beyond this the 237-bit scalar's exponents do not reach.
+const LARGEST_WIDE_EXPONENT: i64 = 16;
+/// Names of the two routes, for certificates.
+const ROUTES: (&str, &str) = ("literal (Padé, inverses)", "inverse-free (augmented Taylor, solve)");
+
+/// A number that A and B may hold: f64 or `Complex<f64>`.
+pub trait Input: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
+    /// Entries over a wider real.
+    type Over<R: Real>: Entry<Part = R, Rounded = Self>;
+    /// Its parts, real first; a real number's second is 0.
+    fn parts(self) -> [f64; 2];
+    fn from_parts(parts: [f64; 2]) -> Self;
+}
+
+impl Input for f64 {
+    type Over<R: Real> = R;
+    fn parts(self) -> [f64; 2] {
+        [self, 0.0]
+    }
+    fn from_parts([re, _]: [f64; 2]) -> Self {
+        re
+    }
+}
+
+impl Input for Complex<f64> {
+    type Over<R: Real> = Complex<R>;
+    fn parts(self) -> [f64; 2] {
+        [self.re, self.im]
+    }
+    fn from_parts([re, im]: [f64; 2]) -> Self {
+        Complex::new(re, im)
+    }
+}
+
+/// Ā and B̄, entrywise correctly rounded. What overflows f64 is ±∞.
+#[derive(Clone, Debug)]
+pub struct DenseTruth<I: Input> {
+    /// (n, n)
+    pub a_bar: DMatrix<I>,
+    /// (n, m), the coefficient of u_l
+    pub b_bar: DMatrix<I>,
+    /// (n, m), the coefficient of u_{l−1}: textbook forms only.
+    pub b_bar_prev: Option<DMatrix<I>>,
+    /// (n, m), the coefficient of u_{l+1}: textbook forms only.
+    pub b_bar_next: Option<DMatrix<I>>,
+    pub certificate: Certificate,
+}
+
+/// Discretizes x' = A x + B u by `form`, a [`crate::method::Method`] or a [`super::Textbook`] form
+/// (spec.md §2); A is (n, n), B (n, m). Δ may be negative: the formulas do not mind.
+///
+/// # Errors
+/// Shapes that disagree, numbers that are not finite, bilinear's pole, ‖ΔA‖ beyond 2³⁰ where there is an
+/// exponential, and entries that cannot be certified.
+pub fn discretize<I: Input>(
+    form: impl Into<Form>,
+    a: &DMatrix<I>,
+    b: &DMatrix<I>,
+    delta: f64,
+) -> Result<DenseTruth<I>, TruthError> {
+    let form = form.into();
+    validate(a, b, delta)?;
+    let is_real = |m: &DMatrix<I>| m.iter().all(|x| x.parts()[1] == 0.0);
+    if <I::Over<Wide> as Entry>::WIDTH == 2 && is_real(a) && is_real(b) {
+        // Real arithmetic costs a quarter, and its imaginary zeros need no proof.
+        let real = |m: &DMatrix<I>| m.map(|x| x.parts()[0]);
+        let truth = Solver::new(form, &real(a), &real(b), delta)?.climb()?;
+        let back = |m: DMatrix<f64>| m.map(|x| I::from_parts([x, 0.0]));
+        return Ok(DenseTruth {
+            a_bar: back(truth.a_bar),
+            b_bar: back(truth.b_bar),
+            b_bar_prev: truth.b_bar_prev.map(back),
+            b_bar_next: truth.b_bar_next.map(back),
+            certificate: truth.certificate,
+        });
+    }
+    Solver::new(form, a, b, delta)?.climb()
+}
+
+fn validate<I: Input>(a: &DMatrix<I>, b: &DMatrix<I>, delta: f64) -> Result<(), TruthError> {
+    let n = a.nrows();
+    let shape = |what, expected: String, m: &DMatrix<I>| TruthError::Shape {
+        what,
+        expected,
+        found: format!("({}, {})", m.nrows(), m.ncols()),
+    };
+    if n == 0 || a.ncols() != n {
+        return Err(shape("A", "(n, n) with n at least 1".into(), a));
+    }
+    if b.nrows() != n || b.ncols() == 0 {
+        return Err(shape("B", format!("({n}, m) with m at least 1"), b));
+    }
+    for (what, matrix) in [("A", a), ("B", b)] {
+        // Row by row, as files hold it.
+        let entries = (0..matrix.len()).map(|i| matrix[(i / matrix.ncols(), i % matrix.ncols())]);
+        for (index, entry) in entries.enumerate() {
+            if entry.parts().iter().any(|p| !p.is_finite()) {
+                return Err(TruthError::NotFinite { what, index, found: format!("{entry:?}") });
+            }
+        }
+    }
+    if !delta.is_finite() {
+        return Err(TruthError::NotFinite { what: "delta", index: 0, found: delta.to_string() });
+    }
+    Ok(())
+}
+
+/// One part of one entry that is still to be settled.
+#[derive(Clone, Copy)]
+struct Open {
+    panel: usize,
+    at: (usize, usize),
+    part: usize,
+}
+
+struct Solver<'a, I: Input> {
+    form: Form,
+    a: &'a DMatrix<I>,
+    b: &'a DMatrix<I>,
+    delta: f64,
+    exact: Exact,
+    singular: bool,
+    certificate: Certificate,
+    panels: [Option<DMatrix<[f64; 2]>>; 4],
+}
+
+impl<'a, I: Input> Solver<'a, I> {
+    fn new(form: Form, a: &'a DMatrix<I>, b: &'a DMatrix<I>, delta: f64) -> Result<Self, TruthError> {
+        let wide = |m: &DMatrix<I>| m.map(<I::Over<Wide> as Entry>::exact_entry);
+        let exact = Exact::new(form, &wide(a), &wide(b), delta);
+        if exact.at_pole() {
+            return Err(TruthError::Pole { place: format!("ΔA of size {}", a.nrows()) });
+        }
+        let singular = exact.is_singular();
+        let certificate = Certificate::new(ROUTES);
+        Ok(Solver { form, a, b, delta, exact, singular, certificate, panels: [const { None }; 4] })
+    }
+
+    /// Ziv's strategy: what one precision leaves open goes to the next.
+    fn climb(mut self) -> Result<DenseTruth<I>, TruthError> {
+        let z = self.a.map(|x| I::Over::<Wide>::exact_entry(x).scale(Wide::exact(self.delta)));
+        let found = norm_exponent(&z).unwrap_or(i64::MIN);
+        if !self.form.is_rational() && found > LARGEST_EXPONENT {
+            let place = format!("A of size {}", self.a.nrows());
+            return Err(TruthError::StepTooLarge { place, found, limit: LARGEST_EXPONENT });
+        }
+        let mut open = None;
+        if self.form.is_rational() || found <= LARGEST_WIDE_EXPONENT {
+            open = self.rung::<Wide>(open);
+        }
+        macro_rules! rungs {
+            ($($bits:literal)*) => {$(
+                if open.as_ref().is_none_or(|o| !o.is_empty()) {
+                    open = self.rung::<Big<$bits>>(open);
+                }
+            )*};
+        }
+        rungs!(512 1024 2048 4096);
+        match open.as_ref().map(|o| o.first()) {
+            Some(None) => Ok(self.finish()),
+            Some(Some((open, doubt))) => Err(TruthError::Uncertified {
+                place: describe(open),
+                reason: doubt.reason(),
+                bits: self.certificate.bits,
+            }),
+            None => Err(TruthError::Uncertified {
+                place: "every entry".into(),
+                reason: "no linear system could be solved",
+                bits: self.certificate.bits,
+            }),
+        }
+    }
+
+    /// Settles what it can of `open` (at first: everything) in the arithmetic of R. Returns what it cannot,
+    /// or `open` as it was when the arithmetic did not suffice to solve at all.
+    fn rung<R: Real>(&mut self, open: Option<Vec<(Open, Doubt)>>) -> Option<Vec<(Open, Doubt)>> {
+        let first = open.is_none();
+        let lift = |m: &DMatrix<I>| m.map(<I::Over<R> as Entry>::exact_entry);
+        let (a, b) = (lift(self.a), lift(self.b));
+        let given = Given::new(self.form, &a, &b, R::exact(self.delta), self.exact.chain());
+        let Some(attempt) = attempt(&given, self.singular) else { return open };
+        if first {
+            self.panels = attempt.panels[0]
+                .each_ref()
+                .map(|p| p.as_ref().map(|m| DMatrix::from_element(m.nrows(), m.ncols(), [0.0; 2])));
+        }
+        self.certificate.unavailable = self.certificate.unavailable.or(attempt.unavailable);
+        let todo: Vec<Open> = match open {
+            Some(open) => open.into_iter().map(|(open, _)| open).collect(),
+            None => self.all(),
+        };
+        let [x, y] = &attempt.panels;
+        let mut left = Vec::new();
+        for open in todo {
+            let (Some(x), Some(y)) = (&x[open.panel], &y[open.panel]) else { continue };
+            let value = match settle(&x[open.at].part(open.part), &y[open.at].part(open.part)) {
+                Ok(settled) => {
+                    self.certificate.count(settled, R::BITS);
+                    settled.value
+                }
+                Err(doubt) => {
+                    let row = open.at.0 + open.part * self.a.nrows();
+                    // Exact arithmetic answers at once if at all, but for disagreements it seldom knows
+                    // more than a wider scalar: it is asked once.
+                    let known = match first || doubt != Doubt::Disagreement {
+                        true => self.exact.entry(open.panel, row, open.at.1),
+                        false => None,
+                    };
+                    let Some(known) = known else {
+                        left.push((open, doubt));
+                        continue;
+                    };
+                    let value = rational::round(&known);
+                    self.certificate.count_exact(value);
+                    value
+                }
+            };
+            if let Some(panel) = &mut self.panels[open.panel] {
+                panel[open.at][open.part] = value;
+            }
+        }
+        self.certificate.bits = self.certificate.bits.max(R::BITS);
+        Some(left)
+    }
+
+    fn all(&self) -> Vec<Open> {
+        let mut all = Vec::new();
+        for (panel, matrix) in self.panels.iter().enumerate() {
+            let Some(matrix) = matrix else { continue };
+            for at in (0..matrix.nrows()).flat_map(|i| (0..matrix.ncols()).map(move |j| (i, j))) {
+                all.extend((0..<I::Over<Wide> as Entry>::WIDTH).map(|part| Open { panel, at, part }));
+            }
+        }
+        all
+    }
+
+    fn finish(self) -> DenseTruth<I> {
+        let [a_bar, b_bar, b_bar_prev, b_bar_next] = self.panels.map(|p| p.map(|m| m.map(I::from_parts)));
+        let empty = || DMatrix::from_element(0, 0, I::from_parts([0.0; 2]));
+        DenseTruth {
+            a_bar: a_bar.unwrap_or_else(empty),
+            b_bar: b_bar.unwrap_or_else(empty),
+            b_bar_prev,
+            b_bar_next,
+            certificate: self.certificate,
+        }
+    }
+}
+
+fn describe(open: &Open) -> String {
+    let panel = ["a_bar", "b_bar", "b_bar_prev", "b_bar_next"][open.panel];
+    let part = ["real", "imaginary"][open.part];
+    format!("{panel}[{}, {}], {part} part,", open.at.0, open.at.1)
+}

@@ -1,0 +1,287 @@
+//! What exact arithmetic knows about a dense step: zeros proved by structure or by Cayley–Hamilton, and
+//! entries that are rational numbers.
+//!
+//! A complex A is taken as the real matrix of twice the size that acts on (Re x, Im x), so that the real and
+//! the imaginary part of an entry are proved apart.
+
+use std::cell::OnceCell;
+
+use dashu_int::ops::BitTest;
+use dashu_int::{IBig, UBig};
+use dashu_ratio::RBig;
+use nalgebra::DMatrix;
+
+use super::modular::{Residue, is_singular};
+use super::rational::exact;
+use super::scalar::Entry;
+use super::textbook::{Form, Textbook};
+use crate::method::Method;
+
+/// Real unknowns up to which exact linear systems are solved: their numbers grow to that many × 60 bits.
+const LARGEST_SOLVE: usize = 48;
+
+/// One problem in exact arithmetic. Rows are real unknowns: part p of entry i is row i + p·n.
+pub struct Exact {
+    form: Form,
+    n: usize,
+    dim: usize,
+    a: Vec<Vec<f64>>,
+    /// Columns of Ā's right factor I, then of B.
+    sources: Vec<Vec<f64>>,
+    delta: f64,
+    /// reach[i][j]: some power of A couples unknown j to unknown i.
+    reach: Vec<Vec<bool>>,
+    solved: OnceCell<Option<Vec<Vec<RBig>>>>,
+}
+
+impl Exact {
+    pub fn new<T: Entry>(form: Form, a: &DMatrix<T>, b: &DMatrix<T>, delta: f64) -> Self {
+        use super::scalar::Real;
+        let n = a.nrows();
+        let dim = n * T::WIDTH;
+        let part = |x: &T, p: usize| x.part(p).to_nearest_f64();
+        let entry = |row: usize, column: usize| {
+            let x = &a[(row % n, column % n)];
+            match (row / n, column / n) {
+                (0, 1) => -part(x, 1),
+                (1, 0) => part(x, 1),
+                _ => part(x, 0),
+            }
+        };
+        let rows: Vec<Vec<f64>> = (0..dim).map(|i| (0..dim).map(|j| entry(i, j)).collect()).collect();
+        let unit = |j: usize| (0..dim).map(|i| if i == j { 1.0 } else { 0.0 }).collect();
+        let column = |j: usize| (0..dim).map(|i| part(&b[(i % n, j)], i / n)).collect();
+        let sources = (0..n).map(unit).chain((0..b.ncols()).map(column)).collect();
+        let reach = transitive_closure(&rows);
+        Exact { form, n, dim, a: rows, sources, delta, reach, solved: OnceCell::new() }
+    }
+
+    /// Whether A has no inverse.
+    pub fn is_singular(&self) -> bool {
+        is_singular(self.residues(|_, _, x| x))
+    }
+
+    /// Whether I − ΔA/2 has no inverse.
+    pub fn at_pole(&self) -> bool {
+        let half = Residue::of(self.delta).times(Residue::of(0.5));
+        self.form.has_pole()
+            && is_singular(self.residues(|i, j, x| {
+                let one = if i == j { Residue::ONE } else { Residue::ZERO };
+                one.minus(half.times(x))
+            }))
+    }
+
+    /// The size of A if its couplings have no cycle (but for the diagonal), else 0.
+    pub fn chain(&self) -> usize {
+        let cyclic = (0..self.dim).any(|i| (0..i).any(|j| self.reach[i][j] && self.reach[j][i]));
+        if cyclic { 0 } else { self.n }
+    }
+
+    fn residues(&self, map: impl Fn(usize, usize, Residue) -> Residue) -> Vec<Vec<Residue>> {
+        let row = |(i, row): (usize, &Vec<f64>)| {
+            row.iter().enumerate().map(|(j, &x)| map(i, j, Residue::of(x))).collect()
+        };
+        self.a.iter().enumerate().map(row).collect()
+    }
+
+    fn source(&self, panel: usize, column: usize) -> &[f64] {
+        &self.sources[if panel == 0 { column } else { self.n + column }]
+    }
+
+    /// The entry if exact arithmetic knows it: as a zero (of every power of A, hence of every power series in
+    /// A and its analytic continuation), or as a rational number. `row` counts real unknowns.
+    pub fn entry(&self, panel: usize, row: usize, column: usize) -> Option<RBig> {
+        let source = self.source(panel, column);
+        if (0..self.dim).all(|k| source[k] == 0.0 || !self.reach[row][k]) {
+            return Some(RBig::ZERO);
+        }
+        if let Some(value) = self.polynomial_entry(panel, row, column) {
+            return Some(value);
+        }
+        let last = self.last_nonzero_residue(row, source);
+        if last.is_none_or(|k| k < self.dim) {
+            let moments = self.moments(row, source);
+            let terms = moments.iter().rposition(|m| !m.is_zero()).map_or(0, |k| k + 1);
+            // By Cayley–Hamilton dim zeros in a row are followed by zeros only.
+            if terms <= self.dim {
+                return self.series(panel, &moments[..terms]);
+            }
+        }
+        self.solved_entry(panel, row, column)
+    }
+
+    /// The last k < 2·dim for which e_rowᵀ Aᵏ source is not 0 modulo the prime.
+    fn last_nonzero_residue(&self, row: usize, source: &[f64]) -> Option<usize> {
+        let a = self.residues(|_, _, x| x);
+        let mut vector: Vec<Residue> = source.iter().map(|&x| Residue::of(x)).collect();
+        let mut last = None;
+        for k in 0..2 * self.dim {
+            if vector[row] != Residue::ZERO {
+                last = Some(k);
+            }
+            let dot = |row: &Vec<Residue>| {
+                row.iter().zip(&vector).fold(Residue::ZERO, |sum, (&x, &y)| sum.plus(x.times(y)))
+            };
+            vector = a.iter().map(dot).collect();
+        }
+        last
+    }
+
+    /// e_rowᵀ Aᵏ source for k < 2·dim, exactly.
+    fn moments(&self, row: usize, source: &[f64]) -> Vec<RBig> {
+        let (a, a_scale) = integers(self.a.iter().flatten());
+        let (mut vector, scale) = integers(source.iter());
+        let mut scale = scale;
+        let mut moments = Vec::with_capacity(2 * self.dim);
+        for _ in 0..2 * self.dim {
+            moments.push(RBig::from_parts(vector[row].clone(), UBig::ONE << scale));
+            let dot = |coefficients: &[IBig]| {
+                let products = coefficients.iter().zip(&vector).filter(|(x, y)| !x.is_zero() && !y.is_zero());
+                products.fold(IBig::ZERO, |sum, (x, y)| sum + x * y)
+            };
+            vector = a.chunks(self.dim).map(dot).collect();
+            scale += a_scale;
+        }
+        moments
+    }
+
+    /// Σ cₖ Δᵏ⁺ʲ mₖ with the form's series in z; the moments beyond are zero.
+    fn series(&self, panel: usize, moments: &[RBig]) -> Option<RBig> {
+        let delta = exact(self.delta);
+        let mut sum = RBig::ZERO;
+        let mut power = RBig::ONE;
+        for (k, moment) in moments.iter().enumerate() {
+            if !moment.is_zero() {
+                sum += self.coefficient(panel, k, &delta)? * &power * moment;
+            }
+            power *= &delta;
+        }
+        Some(sum)
+    }
+
+    /// The coefficient of zᵏ in the panel's series; none for a panel that the form does not have.
+    fn coefficient(&self, panel: usize, k: usize, delta: &RBig) -> Option<RBig> {
+        let inverse_factorial = |n: usize| {
+            let factorial = (1..=n).fold(UBig::ONE, |f, i| f * UBig::from(i));
+            RBig::from_parts(IBig::ONE, factorial)
+        };
+        // Δʲ φⱼ
+        let integral = |j: usize| (0..j).fold(inverse_factorial(k + j), |c, _| c * delta);
+        let pow2 = |n: usize| RBig::from_parts(IBig::ONE, UBig::ONE << n);
+        let if_below = |limit: usize, c: RBig| if k < limit { c } else { RBig::ZERO };
+        let half = || pow2(1);
+        Some(match (self.form, panel) {
+            (form, 0) if form.has_pole() => {
+                if k == 0 {
+                    RBig::ONE
+                } else {
+                    pow2(k - 1)
+                }
+            }
+            (Form::Textbook(Textbook::Rk4Classical), 0) => if_below(5, inverse_factorial(k)),
+            (_, 0) => inverse_factorial(k),
+            (Form::Method(Method::Zoh), 1) => if_below(1, delta.clone()),
+            (Form::Method(Method::Foh), 1) => integral(2),
+            (Form::Method(Method::Poly), 1) => integral(1) + half() * integral(2),
+            (Form::Method(Method::HighOrder), 1) => integral(1) + integral(2) + half() * integral(3),
+            (Form::Method(Method::Rk4) | Form::Textbook(Textbook::Rk4Classical), 1) => {
+                if_below(4, inverse_factorial(k + 1) * delta)
+            }
+            (Form::Method(Method::Bilinear), 1) => pow2(k) * delta,
+            (Form::Textbook(Textbook::BilinearAveraged), 1 | 2) => pow2(k + 1) * delta,
+            (Form::Textbook(Textbook::ZohExact), 1) => integral(1),
+            (Form::Textbook(Textbook::FohTextbook), 1) => integral(1) - inverse_factorial(k + 2) * delta,
+            (Form::Textbook(Textbook::FohTextbook), 3) => inverse_factorial(k + 2) * delta,
+            (Form::Textbook(Textbook::ExpTrapezoidal), 1) => if_below(1, half() * delta),
+            (Form::Textbook(Textbook::ExpTrapezoidal), 2) => half() * integral(0) * delta,
+            _ => return None,
+        })
+    }
+
+    /// Panels that are polynomials of z of degree below 5.
+    fn polynomial_entry(&self, panel: usize, row: usize, column: usize) -> Option<RBig> {
+        let is_polynomial = match self.form {
+            Form::Method(Method::Zoh | Method::Rk4) => panel == 1,
+            Form::Textbook(Textbook::ExpTrapezoidal) => panel == 1,
+            Form::Textbook(Textbook::Rk4Classical) => true,
+            _ => false,
+        };
+        if !is_polynomial {
+            return None;
+        }
+        let mut moments = self.moments(row, self.source(panel, column));
+        moments.truncate(5);
+        self.series(panel, &moments)
+    }
+
+    /// Bilinear's entry from the exact solution of (I − z/2) X = (I, B).
+    fn solved_entry(&self, panel: usize, row: usize, column: usize) -> Option<RBig> {
+        if !self.form.has_pole() {
+            return None;
+        }
+        let index = if panel == 0 { column } else { self.n + column };
+        let x = self.solved.get_or_init(|| self.solve()).as_ref()?.get(index)?.get(row)?.clone();
+        let delta = exact(self.delta);
+        Some(match (self.form, panel) {
+            // (I − z/2)⁻¹(I + z/2) = 2 (I − z/2)⁻¹ − I
+            (_, 0) => x * RBig::from(2) - if row == column { RBig::ONE } else { RBig::ZERO },
+            (Form::Textbook(_), _) => x * delta / RBig::from(2),
+            _ => x * delta,
+        })
+    }
+
+    /// Gauss–Jordan over the rationals; columns of the solution.
+    fn solve(&self) -> Option<Vec<Vec<RBig>>> {
+        if self.dim > LARGEST_SOLVE {
+            return None;
+        }
+        let half = exact(self.delta) / RBig::from(2);
+        let mut rows: Vec<Vec<RBig>> = (0..self.dim)
+            .map(|i| {
+                let left = (0..self.dim).map(|j| {
+                    let identity = if i == j { RBig::ONE } else { RBig::ZERO };
+                    identity - &half * exact(self.a[i][j])
+                });
+                left.chain(self.sources.iter().map(|s| exact(s[i]))).collect()
+            })
+            .collect();
+        for k in 0..self.dim {
+            let pivot = (k..self.dim).find(|&i| !rows[i][k].is_zero())?;
+            rows.swap(k, pivot);
+            let inverse = RBig::ONE / &rows[k][k];
+            rows[k].iter_mut().for_each(|x| *x *= &inverse);
+            let head = rows[k].clone();
+            for row in rows.iter_mut().enumerate().filter(|(i, _)| *i != k).map(|(_, row)| row) {
+                let factor = row[k].clone();
+                if !factor.is_zero() {
+                    row.iter_mut().zip(&head).for_each(|(x, h)| *x -= &factor * h);
+                }
+            }
+        }
+        let solution = |j: usize| rows.iter().map(|row| row[self.dim + j].clone()).collect();
+        Some((0..self.sources.len()).map(solution).collect())
+    }
+}
+
+fn transitive_closure(rows: &[Vec<f64>]) -> Vec<Vec<bool>> {
+    let n = rows.len();
+    let mut reach: Vec<Vec<bool>> = rows.iter().map(|r| r.iter().map(|&x| x != 0.0).collect()).collect();
+    (0..n).for_each(|i| reach[i][i] = true);
+    for k in 0..n {
+        let through = reach[k].clone();
+        for row in reach.iter_mut().filter(|row| row[k]) {
+            row.iter_mut().zip(&through).for_each(|(x, &y)| *x |= y);
+        }
+    }
+    reach
+}
+
+/// The numbers as integers over a common 2^scale.
+fn integers<'a>(values: impl Iterator<Item = &'a f64> + Clone) -> (Vec<IBig>, usize) {
+    let rationals: Vec<RBig> = values.map(|&x| exact(x)).collect();
+    // Denominators are powers of two: the longest is a multiple of all.
+    let scale = rationals.iter().map(|r| r.denominator().bit_len() - 1).max().unwrap_or(0);
+    let scaled =
+        rationals.iter().map(|r| r.numerator().clone() << (scale + 1 - r.denominator().bit_len())).collect();
+    (scaled, scale)
+}

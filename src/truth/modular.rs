@@ -1,0 +1,74 @@
+//! Arithmetic modulo the Mersenne prime 2⁶¹ − 1: settles cheaply whether exact arithmetic is worth its price.
+//!
+//! A nonzero residue proves that an exact number is not zero. A zero residue proves nothing by itself.
+
+const PRIME: u64 = (1 << 61) - 1;
+
+/// A residue, below the prime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Residue(u64);
+
+impl Residue {
+    pub const ZERO: Residue = Residue(0);
+    pub const ONE: Residue = Residue(1);
+
+    /// A finite f64 m·2ᵉ is a fraction without the prime in its denominator, so it has a residue: 2⁶¹ ≡ 1.
+    pub fn of(value: f64) -> Self {
+        let bits = value.abs().to_bits();
+        let field = bits >> 52;
+        let fraction = bits & ((1 << 52) - 1);
+        let (significand, exponent) =
+            if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field as i64 - 1075) };
+        let magnitude =
+            Residue(significand).times(Residue(1 << exponent.rem_euclid(61).unsigned_abs() % PRIME));
+        if value < 0.0 { Residue::ZERO.minus(magnitude) } else { magnitude }
+    }
+
+    pub fn plus(self, other: Self) -> Self {
+        let sum = self.0 + other.0;
+        Residue(if sum >= PRIME { sum - PRIME } else { sum })
+    }
+
+    pub fn minus(self, other: Self) -> Self {
+        self.plus(Residue(if other.0 == 0 { 0 } else { PRIME - other.0 }))
+    }
+
+    pub fn times(self, other: Self) -> Self {
+        let wide = u128::from(self.0) * u128::from(other.0);
+        let folded = (wide as u64 & PRIME) + (wide >> 61) as u64;
+        Residue(if folded >= PRIME { folded - PRIME } else { folded })
+    }
+
+    /// By Fermat; of zero it is zero.
+    pub fn inverse(self) -> Self {
+        let (mut power, mut exponent, mut result) = (self, PRIME - 2, Residue::ONE);
+        while exponent > 0 {
+            if exponent & 1 == 1 {
+                result = result.times(power);
+            }
+            power = power.times(power);
+            exponent >>= 1;
+        }
+        result
+    }
+}
+
+/// Whether the square matrix, in rows, is singular modulo the prime. If not, it is regular; if so it is
+/// singular but for a chance of about 2⁻⁵⁰.
+pub fn is_singular(mut rows: Vec<Vec<Residue>>) -> bool {
+    let n = rows.len();
+    for k in 0..n {
+        let Some(pivot) = (k..n).find(|&i| rows[i][k] != Residue::ZERO) else { return true };
+        rows.swap(k, pivot);
+        let inverse = rows[k][k].inverse();
+        let (above, below) = rows.split_at_mut(k + 1);
+        let head = &above[k];
+        for row in below.iter_mut().filter(|row| row[k] != Residue::ZERO) {
+            let factor = row[k].times(inverse);
+            for (entry, &leading) in row[k..].iter_mut().zip(&head[k..]) {
+                *entry = entry.minus(factor.times(leading));
+            }
+        }
+    }
+    false
+}

@@ -1,0 +1,124 @@
+//! One form's dense step, assembled by each route from the same parts (spec.md §2).
+
+use nalgebra::DMatrix;
+use num_traits::One;
+
+use super::matrix::{plus_identity, product, scaled, shifted};
+use super::scalar::{Entry, Real};
+use super::textbook::{Form, Textbook};
+use super::{augmented, expm, literal};
+use crate::method::Method;
+
+/// Ā, then the coefficients of u_l, u_{l−1} and u_{l+1} as far as the form has them.
+pub type Panels<T> = [Option<DMatrix<T>>; 4];
+
+/// What a route works on.
+pub struct Given<'a, T: Entry> {
+    pub form: Form,
+    pub a: &'a DMatrix<T>,
+    pub b: &'a DMatrix<T>,
+    pub delta: T::Part,
+    /// ΔA
+    pub z: DMatrix<T>,
+    /// See [`expm::taylor`].
+    pub chain: usize,
+}
+
+impl<'a, T: Entry> Given<'a, T> {
+    pub fn new(form: Form, a: &'a DMatrix<T>, b: &'a DMatrix<T>, delta: T::Part, chain: usize) -> Self {
+        let z = scaled(a, &delta);
+        Given { form, a, b, delta, z, chain }
+    }
+
+    /// How many of φ₁, φ₂, φ₃ the form's B̄ needs.
+    pub fn phis(&self) -> usize {
+        match self.form {
+            Form::Textbook(Textbook::ZohExact) => 1,
+            Form::Method(Method::Foh | Method::Poly) | Form::Textbook(Textbook::FohTextbook) => 2,
+            Form::Method(Method::HighOrder) => 3,
+            _ => 0,
+        }
+    }
+}
+
+/// The panels of a form from eᶻ and the Δᵏ φₖ(z) B.
+pub fn assemble<T: Entry>(
+    given: &Given<T>,
+    exp: DMatrix<T>,
+    integrals: &[DMatrix<T>],
+    rk4: impl FnOnce() -> DMatrix<T>,
+) -> Panels<T> {
+    let delta = &given.delta;
+    let held = || scaled(given.b, delta);
+    let (now, prev, next) = match given.form {
+        Form::Method(Method::Foh) => (integrals[1].clone(), None, None),
+        Form::Method(Method::Poly) => (&integrals[0] + shifted(&integrals[1], -1), None, None),
+        Form::Method(Method::HighOrder) => {
+            (&integrals[0] + &integrals[1] + shifted(&integrals[2], -1), None, None)
+        }
+        Form::Method(Method::Rk4) => (rk4(), None, None),
+        Form::Textbook(Textbook::ZohExact) => (integrals[0].clone(), None, None),
+        Form::Textbook(Textbook::FohTextbook) => {
+            // Δφ₂B = Δ²φ₂B/Δ; at Δ = 0 it vanishes.
+            let next = if *delta == T::Part::exact(0.0) {
+                integrals[1].clone()
+            } else {
+                integrals[1].map(|entry| entry.unscale(delta.clone()))
+            };
+            (&integrals[0] - &next, None, Some(next))
+        }
+        Form::Textbook(Textbook::ExpTrapezoidal) => {
+            let half = shifted(&held(), -1);
+            let prev = product(&exp, &half);
+            (half, Some(prev), None)
+        }
+        _ => (held(), None, None),
+    };
+    [Some(exp), Some(now), prev, next]
+}
+
+/// Bilinear's panels from (I − z/2)⁻¹(I + z/2) and (I − z/2)⁻¹ΔB.
+pub fn bilinear<T: Entry>(given: &Given<T>, a: DMatrix<T>, now: DMatrix<T>) -> Panels<T> {
+    match given.form {
+        Form::Textbook(Textbook::BilinearAveraged) => {
+            let half = shifted(&now, -1);
+            [Some(a), Some(half.clone()), Some(half), None]
+        }
+        _ => [Some(a), Some(now), None, None],
+    }
+}
+
+/// (I − z/2, I + z/2)
+pub fn bilinear_factors<T: Entry>(z: &DMatrix<T>) -> (DMatrix<T>, DMatrix<T>) {
+    let half = shifted(z, -1);
+    (plus_identity(-half.clone(), &T::Part::one()), plus_identity(half, &T::Part::one()))
+}
+
+/// Two routes' results.
+pub struct Attempt<T> {
+    pub panels: [Panels<T>; 2],
+    /// Why the literal route did not take part, if so.
+    pub unavailable: Option<&'static str>,
+}
+
+/// Runs both routes; where the literal one is not available a second algorithm takes its place. None when a
+/// solve failed, which more precision may cure.
+pub fn attempt<T: Entry>(given: &Given<T>, singular: bool) -> Option<Attempt<T>> {
+    let other = augmented::panels(given)?;
+    let (first, unavailable) = match literal::panels(given, singular) {
+        Ok(panels) => (panels, None),
+        Err(literal::Unavailable::Failed) => return None,
+        Err(literal::Unavailable::Reason(reason)) => (by_doubling(given)?, Some(reason)),
+    };
+    Some(Attempt { panels: [first, other], unavailable })
+}
+
+fn by_doubling<T: Entry>(given: &Given<T>) -> Option<Panels<T>> {
+    let exp = expm::pade(&given.z, given.chain)?;
+    let mut power = T::Part::one();
+    let integrals = expm::phi_by_doubling(&given.z, given.chain).map(|phi| {
+        power *= given.delta.clone();
+        scaled(&product(&phi, given.b), &power)
+    });
+    Some(assemble(given, exp, &integrals, || given.b.clone()))
+}
