@@ -112,7 +112,7 @@ fn table(results: &Results) -> Option<String> {
         return None;
     }
     let first =
-        WIDTH - 9 - methods.iter().enumerate().map(|(i, m)| cell_width(&rows, i, *m) + 2).sum::<usize>();
+        WIDTH - 10 - methods.iter().enumerate().map(|(i, m)| cell_width(&rows, i, *m) + 3).sum::<usize>();
     let mut table = Table::new();
     table.load_style(UTF8_HORIZONTAL_ONLY.row_separator(comfy_table::LineStyle::none()));
     let mut header = vec!["regime".to_owned(), "weights".to_owned()];

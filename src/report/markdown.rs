@@ -71,7 +71,7 @@ pub fn page(results: &Results) -> Result<String, ReportError> {
         }).collect::<Vec<_>>(),
         more_pairs => failing_pairs.len().saturating_sub(LISTED_PAIRS),
     });
-    page.map_err(fail)
+    page.map(text::page).map_err(fail)
 }
 
 /// The verdict matrix, rows with a failure first: those are what a reviewer must see.
