@@ -63,6 +63,14 @@ pub fn verdict_class(verdict: Verdict) -> &'static str {
     }
 }
 
+/// What the ratio says of the error.
+pub fn verdict_on_error(ratio: f64) -> String {
+    if ratio.is_nan() {
+        return "the error cannot be compared with its bound".to_owned();
+    }
+    format!("the error is {} × its bound", share(ratio))
+}
+
 /// `out[0, 3, 17]`
 pub fn element(worst: &Worst) -> String {
     let index: Vec<_> = worst.index.iter().map(usize::to_string).collect();

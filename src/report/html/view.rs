@@ -45,7 +45,7 @@ pub fn methods(results: &Results, anchors: &Anchors) -> Vec<MethodView> {
         };
         let worst = (0..Weights::ALL.len()).map(|i| WorstView {
             case: line.worst_case[i].map_or_else(Tag::default, |case| case_tag(case, anchors)),
-            regime: line.worst_case[i].map_or_else(String::new, |case| case.regime.clone()),
+            regime: line.worst_case[i].map_or_else(String::new, |case| text::fit(&case.regime, 30)),
             sweep: line.worst_sweep[i].map_or_else(Tag::default, |sweep| {
                 let parts = Coefficient::ALL.map(|c| {
                     let ulp = c.worst(sweep).map_or("–".to_owned(), |w| text::number(w.ulp, 3));
@@ -106,7 +106,7 @@ pub fn matrix(results: &Results, anchors: &Anchors) -> Vec<MatrixRow> {
         Tag { text: cell.text(), class, title, ..case_tag(worst, anchors) }
     };
     let view = |row: grid::Row| MatrixRow {
-        regime: row.regime.to_owned(),
+        regime: text::fit(row.regime, 60),
         weights: row.weights.name(),
         cells: methods.iter().map(|m| cell(&row.cells[*m as usize])).collect(),
     };
@@ -116,7 +116,7 @@ pub fn matrix(results: &Results, anchors: &Anchors) -> Vec<MatrixRow> {
 #[derive(Serialize)]
 pub struct WorstElement {
     element: String,
-    share: String,
+    verdict: String,
     /// Name, decimal, hex or ULP.
     values: Vec<[String; 3]>,
     inputs: Vec<String>,
@@ -161,7 +161,7 @@ fn worst_element(worst: &Worst) -> WorstElement {
     };
     WorstElement {
         element: text::element(worst),
-        share: text::share(worst.ratio),
+        verdict: text::verdict_on_error(worst.ratio),
         values: vec![
             row("got", worst.got, 9, &worst.got_hex),
             row("want", worst.want, 9, &worst.want_hex),
