@@ -99,7 +99,7 @@ fn a_run_in_which_everything_fails_still_fits() {
         case.verdict = holdfast::judge::results::Verdict::Fail;
         case.reason = "`*_[|".repeat(100);
     }
-    assert!(page(&results).len() < 6_000_000);
+    assert!(page(&results).len() < 3_000_000);
     let markdown = markdown::page(&results).unwrap();
     assert!(markdown.len() < 60_000, "{}", markdown.len());
 }
@@ -109,7 +109,9 @@ fn the_console_report_fits_a_hundred_columns() {
     for (name, results) in every_kind() {
         let text = console::render(&results, Some("reports/latest".as_ref()), false);
         for line in text.lines() {
-            assert!(line.chars().count() <= console::WIDTH, "{name}: {line}");
+            // A command's single long argument stays whole, to be pasted.
+            let argument = line.ends_with(" \\") && line.split_whitespace().count() == 3;
+            assert!(argument || line.chars().count() <= console::WIDTH, "{name}: {line}");
         }
     }
 }
@@ -145,9 +147,7 @@ fn every_broken_method_is_among_the_explained_failures() {
     let text = console::render(&fixture::spoil(fixture::passing()), None, false);
     let explained = text.split("═══").next().unwrap();
     for method in ["foh", "poly", "highorder", "rk4", "bilinear"] {
-        let failure = |line: &str| line.starts_with("FAIL") && line.ends_with(&format!("/{method}"));
-        let wrapped = explained.contains(&format!("/{method}\n"));
-        assert!(explained.lines().any(failure) || wrapped, "{method}\n{explained}");
+        assert!(explained.contains(&format!("--method {method} ")), "{method}\n{explained}");
     }
 }
 

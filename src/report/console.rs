@@ -74,15 +74,15 @@ fn explain(failure: &Failure) -> String {
 }
 
 fn worst(worst: &Worst) -> String {
-    let ratio = match worst.ratio {
-        ratio if ratio.is_nan() => "not comparable with its bound".to_owned(),
-        ratio => format!("the error is {} × its bound", text::share(ratio)),
-    };
     let value = |name: &str, value: f64, digits: usize, beside: &str| {
         format!("       {name:5} {:>15}  {}", text::number(value, digits), text::fit(beside, 60))
     };
     let mut lines = vec![
-        text::wrap("     worst ", &format!("{}: {ratio}", text::element(worst)), WIDTH),
+        text::wrap(
+            "     worst ",
+            &format!("{}: {}", text::element(worst), text::verdict_on_error(worst.ratio)),
+            WIDTH,
+        ),
         value("got", worst.got, 9, &worst.got_hex),
         value("want", worst.want, 9, &worst.want_hex),
         value("error", worst.error, 3, &format!("{} ulp", text::number(worst.ulp, 3))),
@@ -112,7 +112,7 @@ fn table(results: &Results) -> Option<String> {
         return None;
     }
     let first =
-        WIDTH - 9 - methods.iter().enumerate().map(|(i, m)| cell_width(&rows, i, *m) + 2).sum::<usize>();
+        WIDTH - 10 - methods.iter().enumerate().map(|(i, m)| cell_width(&rows, i, *m) + 3).sum::<usize>();
     let mut table = Table::new();
     table.load_style(UTF8_HORIZONTAL_ONLY.row_separator(comfy_table::LineStyle::none()));
     let mut header = vec!["regime".to_owned(), "weights".to_owned()];

@@ -1,6 +1,7 @@
 //! What failed, worst first, with everything that explains it.
 
 use super::grid;
+use super::sweeps::Coefficient;
 use crate::judge::results::{CaseResult, CoefficientResult, Diagnosis, Results, Verdict, Worst};
 use crate::method::Method;
 
@@ -66,11 +67,14 @@ impl<'a> Failure<'a> {
         }
     }
 
-    /// The worst element; of a sweep the worst Ā and the worst B̄.
+    /// The worst element; of a sweep the worst Ā and the worst B̄, as far as they fail.
     pub fn worst(&self) -> Vec<&'a Worst> {
         match self {
             Failure::Case(case) => case.worst.iter().collect(),
-            Failure::Sweep(sweep) => sweep.worst_a_bar.iter().chain(&sweep.worst_b_bar).collect(),
+            Failure::Sweep(sweep) => {
+                let failing = Coefficient::ALL.into_iter().filter(|c| c.failed(sweep));
+                failing.filter_map(|c| c.worst(sweep)).collect()
+            }
         }
     }
 

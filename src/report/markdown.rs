@@ -71,7 +71,7 @@ pub fn page(results: &Results) -> Result<String, ReportError> {
         }).collect::<Vec<_>>(),
         more_pairs => failing_pairs.len().saturating_sub(LISTED_PAIRS),
     });
-    page.map_err(fail)
+    page.map(text::page).map_err(fail)
 }
 
 /// The verdict matrix, rows with a failure first: those are what a reviewer must see.
@@ -96,7 +96,7 @@ fn rows(results: &Results) -> Vec<Row> {
 fn explain(failure: &Failure) -> Explained {
     let mut worst = Vec::new();
     for w in failure.worst() {
-        worst.push(format!("{}: error is {} × its bound", text::element(w), text::share(w.ratio)));
+        worst.push(format!("{}: {}", text::element(w), text::verdict_on_error(w.ratio)));
         worst.push(format!("  got   {}  {}", text::number(w.got, 9), w.got_hex));
         worst.push(format!("  want  {}  {}", text::number(w.want, 9), w.want_hex));
         worst.push(format!("  error {}  {} ulp", text::number(w.error, 3), text::number(w.ulp, 3)));

@@ -63,6 +63,14 @@ pub fn verdict_class(verdict: Verdict) -> &'static str {
     }
 }
 
+/// What the ratio says of the error.
+pub fn verdict_on_error(ratio: f64) -> String {
+    if ratio.is_nan() {
+        return "the error cannot be compared with its bound".to_owned();
+    }
+    format!("the error is {} × its bound", share(ratio))
+}
+
 /// `out[0, 3, 17]`
 pub fn element(worst: &Worst) -> String {
     let index: Vec<_> = worst.index.iter().map(usize::to_string).collect();
@@ -74,6 +82,12 @@ pub fn element(worst: &Worst) -> String {
 pub fn line(text: &str) -> String {
     let words: Vec<_> = text.split_whitespace().collect();
     words.join(" ").chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// A page without control characters, which a name from a file may bring; line feeds stay.
+pub fn page(text: String) -> String {
+    let odd = |c: char| c.is_control() && c != '\n';
+    if text.contains(odd) { text.replace(odd, "\u{fffd}") } else { text }
 }
 
 /// At most `width` characters, an ellipsis in the middle where something was left out (both ends of a
@@ -122,7 +136,7 @@ pub fn wrap_command(prefix: &str, command: &str, width: usize) -> String {
     let indent = prefix.chars().count() + 2;
     let mut text = prefix.to_owned();
     let mut used = prefix.chars().count();
-    for (i, argument) in line(command).split(' ').enumerate() {
+    for (i, argument) in arguments(command).into_iter().enumerate() {
         let length = argument.chars().count();
         if i > 0 && used + 1 + length + 2 > width {
             text.push_str(" \\\n");
@@ -132,10 +146,25 @@ pub fn wrap_command(prefix: &str, command: &str, width: usize) -> String {
             text.push(' ');
             used += 1;
         }
-        text.push_str(argument);
+        text.push_str(&argument);
         used += length;
     }
     text
+}
+
+/// The command's words, an option together with its value.
+fn arguments(command: &str) -> Vec<String> {
+    let mut arguments: Vec<String> = Vec::new();
+    for word in line(command).split(' ') {
+        match arguments.last_mut() {
+            Some(last) if last.starts_with("--") && !last.contains(' ') && !word.starts_with('-') => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => arguments.push(word.to_owned()),
+        }
+    }
+    arguments
 }
 
 #[cfg(test)]

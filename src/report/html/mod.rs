@@ -26,7 +26,7 @@ const PARTS: [(&str, &str); 4] = [
     ("cases.html", include_str!("../templates/cases.html.jinja")),
 ];
 /// Limits that keep the page below 3 MB; what is left out is counted on the page and is in `results.json`.
-const CASES: usize = 4000;
+const CASE_BYTES: usize = 1_800_000;
 const EXPLAINED: usize = 60;
 const PROBLEMS: usize = 100;
 
@@ -53,7 +53,7 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
     let sweeps = summary::totals(results.coefficients.iter().map(|c| c.verdict));
     let failures = view::failures(results, &anchors);
     let paired = pairs::by_problem(results);
-    let table = view::cases(results, &anchors);
+    let table = view::cases(results, &anchors, CASE_BYTES);
     let pictures: Vec<_> = plots.iter().map(picture).collect();
     let page = env.get_template("index.html").map_err(fail)?.render(context! {
         version => results.version.as_str(),
@@ -78,10 +78,10 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
         problems => value(paired.iter().take(PROBLEMS).map(problems::problem).collect::<Vec<_>>()),
         plots => value(pictures),
         formulas => value(view::formulas()),
-        more_cases => table.len().saturating_sub(CASES),
-        cases => value(table.into_iter().take(CASES).collect::<Vec<_>>()),
+        more_cases => results.cases.len() - table.len(),
+        cases => value(table),
     });
-    page.map_err(fail)
+    page.map(text::page).map_err(fail)
 }
 
 /// Inside a page a picture needs no namespace; without it the page holds no address at all.

@@ -45,7 +45,7 @@ pub fn methods(results: &Results, anchors: &Anchors) -> Vec<MethodView> {
         };
         let worst = (0..Weights::ALL.len()).map(|i| WorstView {
             case: line.worst_case[i].map_or_else(Tag::default, |case| case_tag(case, anchors)),
-            regime: line.worst_case[i].map_or_else(String::new, |case| case.regime.clone()),
+            regime: line.worst_case[i].map_or_else(String::new, |case| text::fit(&case.regime, 30)),
             sweep: line.worst_sweep[i].map_or_else(Tag::default, |sweep| {
                 let parts = Coefficient::ALL.map(|c| {
                     let ulp = c.worst(sweep).map_or("–".to_owned(), |w| text::number(w.ulp, 3));
@@ -106,7 +106,7 @@ pub fn matrix(results: &Results, anchors: &Anchors) -> Vec<MatrixRow> {
         Tag { text: cell.text(), class, title, ..case_tag(worst, anchors) }
     };
     let view = |row: grid::Row| MatrixRow {
-        regime: row.regime.to_owned(),
+        regime: text::fit(row.regime, 60),
         weights: row.weights.name(),
         cells: methods.iter().map(|m| cell(&row.cells[*m as usize])).collect(),
     };
@@ -116,7 +116,7 @@ pub fn matrix(results: &Results, anchors: &Anchors) -> Vec<MatrixRow> {
 #[derive(Serialize)]
 pub struct WorstElement {
     element: String,
-    share: String,
+    verdict: String,
     /// Name, decimal, hex or ULP.
     values: Vec<[String; 3]>,
     inputs: Vec<String>,
@@ -161,7 +161,7 @@ fn worst_element(worst: &Worst) -> WorstElement {
     };
     WorstElement {
         element: text::element(worst),
-        share: text::share(worst.ratio),
+        verdict: text::verdict_on_error(worst.ratio),
         values: vec![
             row("got", worst.got, 9, &worst.got_hex),
             row("want", worst.want, 9, &worst.want_hex),
@@ -248,8 +248,8 @@ pub struct CaseView {
     rerun: String,
 }
 
-/// Every case, the worst first.
-pub fn cases(results: &Results, anchors: &Anchors) -> Vec<CaseView> {
+/// The cases, the worst first, as many as fit into about so many bytes of the page.
+pub fn cases(results: &Results, anchors: &Anchors, bytes: usize) -> Vec<CaseView> {
     let mut cases: Vec<_> = results.cases.iter().collect();
     cases.sort_by(|a, b| grid::worse(a, b));
     let view = |case: &CaseResult| {
@@ -259,13 +259,24 @@ pub fn cases(results: &Results, anchors: &Anchors) -> Vec<CaseView> {
             anchor: anchors.case(&case.id).unwrap_or_default().to_owned(),
             id: case.id.clone(),
             shape: case.shape.to_string(),
-            verdict: Tag { href: String::new(), ..case_tag(case, anchors) },
+            verdict: Tag { href: String::new(), title: String::new(), ..case_tag(case, anchors) },
             element: case.worst.as_ref().map(text::element).unwrap_or_default(),
             max_ulp: number(case.max_ulp),
             rel_l2: number(case.rel_l2),
-            reason: case.reason.clone(),
+            reason: text::fit(&case.reason, 400),
             rerun: text::line(&case.rerun),
         }
     };
-    cases.into_iter().map(view).collect()
+    let mut left = bytes;
+    let fits = |view: &CaseView| {
+        let texts = [&view.anchor, &view.id, &view.shape, &view.reason, &view.rerun, &view.element];
+        let size = 220 + texts.into_iter().map(|text| escaped_size(text)).sum::<usize>();
+        left.checked_sub(size).map(|rest| left = rest).is_some()
+    };
+    cases.into_iter().map(view).take_while(fits).collect()
+}
+
+/// Bytes of the text on a page.
+fn escaped_size(text: &str) -> usize {
+    text.len() + 5 * text.bytes().filter(|b| b"<>&\"'/".contains(b)).count()
 }

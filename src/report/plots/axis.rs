@@ -86,7 +86,7 @@ impl Axis {
 
 /// `0.01`, `1`, `100`, and `10⁻⁵` further out.
 fn power_of_ten(exponent: i32) -> String {
-    if (-2..=3).contains(&exponent) {
+    if (-2..=2).contains(&exponent) {
         return format!("{}", 10f64.powi(exponent));
     }
     let digits = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
@@ -115,7 +115,7 @@ impl Panel {
         ((self.x.start, self.y.end), (self.x.end, self.y.start))
     }
 
-    /// Grid, frame and tick labels; at most so many labels along x and along y.
+    /// Grid, frame and tick labels; at most so many labels along x and along y (none for 0).
     pub fn draw(&self, canvas: &Canvas, (most_x, most_y): (usize, usize)) -> Drawn {
         let (upper, lower) = self.corners();
         for (value, label) in self.x.ticks(most_x) {
@@ -123,7 +123,8 @@ impl Panel {
             canvas.line(&[(x, upper.1), (x, lower.1)], palette::GRID, 0.75)?;
             canvas.text(&label, (x, lower.1 + 11.0), 11.0, palette::INK, Anchor::Middle)?;
         }
-        for (value, label) in self.y.ticks(most_y) {
+        let rows = if most_y == 0 { Vec::new() } else { self.y.ticks(most_y) };
+        for (value, label) in rows {
             let y = self.y.place(value);
             canvas.line(&[(upper.0, y), (lower.0, y)], palette::GRID, 0.75)?;
             canvas.text(&label, (upper.0 - 5.0, y), 11.0, palette::INK, Anchor::End)?;

@@ -71,7 +71,9 @@ impl Canvas<'_> {
     }
 
     pub fn frame(&self, from: Point, to: Point, colour: RGBColor, width: f64) -> Drawn {
-        self.area.draw(&Rectangle::new([fine(from), fine(to)], stroke(colour, width)))
+        // Not a `Rectangle`: the SVG backend ignores the stroke width of one.
+        let corners = [from, (to.0, from.1), to, (from.0, to.1), from, (to.0, from.1)];
+        self.line(&corners, colour, width)
     }
 
     pub fn line(&self, points: &[Point], colour: RGBColor, width: f64) -> Drawn {

@@ -67,16 +67,19 @@ fn draw(canvas: &Canvas, title: &str, curves: &[&MethodCurve]) -> Drawn {
 }
 
 /// One method's line; its markers are shifted along it by the method's place, so that lines that coincide
-/// still show all their markers.
+/// still show all their markers. The line ends where it leaves the panel.
 fn one(canvas: &Canvas, panel: &Panel, curve: &MethodCurve, values: &[f64], place: usize) -> Drawn {
     let look = palette::look(curve.method);
     let points: Vec<_> = curve.z_abs.iter().copied().zip(values.iter().copied()).collect();
-    let line: Vec<_> = points.iter().filter(|p| !p.1.is_nan()).map(|p| panel.place((p.0, p.1))).collect();
-    if line.len() > 1 {
-        canvas.dashed(&line, look.colour, 2.0, look.dashes)?;
+    let seen = |value: f64| value >= panel.y.low && value <= panel.y.high;
+    for part in points.chunk_by(|a, b| seen(a.1) || seen(b.1)) {
+        let line: Vec<_> = part.iter().filter(|p| !p.1.is_nan()).map(|p| panel.place(*p)).collect();
+        if line.len() > 1 {
+            canvas.dashed(&line, look.colour, 2.0, look.dashes)?;
+        }
     }
     let mut next = panel.x.start + 9.0 * place as f64;
-    for point in points {
+    for point in points.into_iter().filter(|point| seen(point.1)) {
         let at = panel.place(point);
         if at.0 >= next {
             canvas.marker(look.marker, at, 3.4, look.colour)?;

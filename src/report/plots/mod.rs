@@ -3,7 +3,8 @@
 //! colours).
 //!
 //! A picture whose data the run did not produce is left out. Numbers that a logarithmic axis cannot show
-//! (zero, infinities, NaN) are drawn at the edge that they are beyond, never dropped.
+//! (zero, infinities, NaN) are drawn at the edge that they are beyond, never dropped; only the curves of the
+//! formulas end there.
 
 mod axis;
 mod canvas;

@@ -121,7 +121,7 @@ impl Sheet<'_> {
             return Axis::linear((1.2 * self.limit()).max(1.05 * largest), place);
         }
         let limits = Axis::decades(errors().chain([0.1, 100.0]), place);
-        Axis { scale: Scale::Log, ..limits.within(1e-2, 1e9) }
+        Axis { scale: Scale::Log, ..limits.within(1e-2, 1e6) }
     }
 }
 
