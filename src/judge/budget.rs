@@ -81,7 +81,7 @@ fn channel_budget(method: Method, problem: &Problem, channel: (usize, usize), bu
 
 /// Δ at one position, and the relative error that a kernel's Δ may have: the sum with the bias rounds, and
 /// softplus multiplies that relative error of x by |x·σ(x)/softplus(x)|.
-fn step_size(problem: &Problem, (batch, channel): (usize, usize), l: usize) -> (f64, f64) {
+pub fn step_size(problem: &Problem, (batch, channel): (usize, usize), l: usize) -> (f64, f64) {
     let delta = f64::from(problem.delta[problem.sequence_index(batch, channel, l)]);
     let (x, sum_error) = match &problem.delta_bias {
         Some(bias) => (delta + f64::from(bias[channel]), U),

@@ -3,6 +3,10 @@
 
 pub mod allowance;
 pub mod budget;
+pub mod coefficient;
 pub mod model;
+pub mod pairwise;
 pub mod results;
+pub mod scan;
 pub mod ulp;
+pub mod verdict;

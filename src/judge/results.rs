@@ -27,7 +27,10 @@ pub struct Results {
     pub command: String,
     pub cases: Vec<CaseResult>,
     pub coefficients: Vec<CoefficientResult>,
+    /// The matrices worth showing: one problem for each weight type, and failing ones.
     pub pairwise: Vec<PairwiseMatrix>,
+    /// What all the kernel's pairs came to, shown or not.
+    pub pairs: PairTotals,
     pub curves: Vec<MethodCurve>,
 }
 
@@ -178,6 +181,33 @@ pub enum PairStatus {
     Unmeasured,
 }
 
+/// How many pairs of methods, over all problems, had each status.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct PairTotals {
+    pub agree: usize,
+    pub coincide: usize,
+    pub differ: usize,
+    pub off: usize,
+    pub unmeasured: usize,
+}
+
+impl PairTotals {
+    pub fn count<'a>(pairs: impl Iterator<Item = &'a Pair>) -> Self {
+        let mut totals = PairTotals::default();
+        for pair in pairs {
+            match pair.status {
+                PairStatus::Oracle => {}
+                PairStatus::Agrees => totals.agree += 1,
+                PairStatus::Coincides => totals.coincide += 1,
+                PairStatus::Differs => totals.differ += 1,
+                PairStatus::Off => totals.off += 1,
+                PairStatus::Unmeasured => totals.unmeasured += 1,
+            }
+        }
+        totals
+    }
+}
+
 /// |Ā| and |B̄/Δ| of one method against |z|, from the truth, for A = `a`, B = 1 and Δ = |z/A|.
 #[derive(Clone, Debug, Serialize)]
 pub struct MethodCurve {
@@ -191,15 +221,41 @@ pub struct MethodCurve {
 }
 
 impl Results {
-    /// Fails when any case, coefficient sweep or pair fails. Unmeasured is not a failure, nor a pass.
+    /// Every verdict in the run: of cases, coefficient sweeps and pairs.
+    fn verdicts(&self) -> Vec<Verdict> {
+        let pairs = [
+            (self.pairs.agree, Verdict::Pass),
+            (self.pairs.coincide + self.pairs.differ + self.pairs.off, Verdict::Fail),
+            (self.pairs.unmeasured, Verdict::Unmeasured),
+        ];
+        let pairs = pairs.into_iter().filter(|(count, _)| *count > 0).map(|(_, verdict)| verdict);
+        let cases = self.cases.iter().map(|c| c.verdict);
+        cases.chain(self.coefficients.iter().map(|c| c.verdict)).chain(pairs).collect()
+    }
+
+    /// Whether anything in the run fails.
     pub fn failed(&self) -> bool {
-        self.cases.iter().any(|c| c.verdict == Verdict::Fail)
-            || self.coefficients.iter().any(|c| c.verdict == Verdict::Fail)
-            || self.pairwise.iter().flat_map(|m| &m.pairs).any(|p| p.status.is_failure())
+        self.verdict() == Verdict::Fail
+    }
+
+    /// The run's verdict: a single failure fails it, anything unmeasured keeps it from passing, and a run
+    /// that judged nothing is unmeasured.
+    pub fn verdict(&self) -> Verdict {
+        let mut verdict = Verdict::Unmeasured;
+        let mut complete = true;
+        for one in self.verdicts() {
+            match one {
+                Verdict::Fail => return Verdict::Fail,
+                Verdict::Pass => verdict = Verdict::Pass,
+                Verdict::Unmeasured => complete = false,
+            }
+        }
+        if complete { verdict } else { Verdict::Unmeasured }
     }
 }
 
 impl PairStatus {
+    /// Whether the kernel's difference is not the truth's.
     pub fn is_failure(self) -> bool {
         matches!(self, PairStatus::Coincides | PairStatus::Differs | PairStatus::Off)
     }

@@ -5,6 +5,7 @@
 pub mod cpu;
 pub mod reference;
 pub mod registry;
+pub mod select;
 mod shapes;
 
 pub use cpu::CpuBackend;

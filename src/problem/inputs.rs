@@ -1,5 +1,6 @@
 //! Draws a problem's tensors from a seed. The stream depends on the seed and the problem's id alone, so each
-//! problem can be drawn again by itself.
+//! problem can be drawn again by itself: on any machine, since elementary functions come from the `libm` crate
+//! and not from the system.
 
 use std::f64::consts::PI;
 
@@ -31,13 +32,13 @@ impl Draw {
 
     /// Log-uniform in [lo, hi), both positive.
     pub fn log_uniform(&mut self, lo: f64, hi: f64) -> f64 {
-        self.uniform(lo.ln(), hi.ln()).exp()
+        libm::exp(self.uniform(libm::log(lo), libm::log(hi)))
     }
 
     /// Standard normal, by Box and Muller (1958).
     pub fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
-        radius * (2.0 * PI * self.unit()).cos()
+        let radius = (-2.0 * libm::log(1.0 - self.unit())).sqrt();
+        radius * libm::cos(2.0 * PI * self.unit())
     }
 
     /// `count` different numbers below `n`, ascending; all of them when there are no more than `count`.
@@ -132,7 +133,7 @@ fn state_matrix(recipe: &Recipe, weights: Weights, draw: &mut Draw) -> Vec<f32> 
                     Weights::Complex => {
                         let size = draw.log_uniform(lo, hi);
                         let angle = draw.uniform(0.5 * PI, 1.5 * PI);
-                        (size * angle.cos(), size * angle.sin())
+                        (size * libm::cos(angle), size * libm::sin(angle))
                     }
                 },
             };
@@ -172,7 +173,7 @@ fn steps(recipe: &Recipe, weights: Weights, a: &[f32], draw: &mut Draw) -> (Vec<
     }
     // As Mamba initialises it: softplus(bias) is log-uniform.
     let bias = recipe.bias.map(|(lo, hi)| {
-        (0..shape.dim).map(|_| draw.log_uniform(lo, hi).exp_m1().ln() as f32).collect::<Vec<f32>>()
+        (0..shape.dim).map(|_| libm::log(libm::expm1(draw.log_uniform(lo, hi))) as f32).collect::<Vec<f32>>()
     });
     (delta, bias)
 }
@@ -194,11 +195,11 @@ pub fn draw_coefficients(
         problem.delta.push(delta);
         match weights {
             Weights::Real => {
-                problem.a.push((a_abs * angle.cos().signum()) as f32);
+                problem.a.push((a_abs * libm::cos(angle).signum()) as f32);
                 problem.b.push(draw.normal() as f32);
             }
             Weights::Complex => {
-                problem.a.extend([(a_abs * angle.cos()) as f32, (a_abs * angle.sin()) as f32]);
+                problem.a.extend([(a_abs * libm::cos(angle)) as f32, (a_abs * libm::sin(angle)) as f32]);
                 problem.b.extend([draw.normal() as f32, draw.normal() as f32]);
             }
         }

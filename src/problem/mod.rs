@@ -7,6 +7,7 @@ pub mod inputs;
 pub mod plan;
 pub mod regime;
 pub mod shape;
+pub mod sweep;
 
 pub use shape::{InputType, Operand, Shape, Weights};
 

@@ -151,7 +151,7 @@ fn build() -> Vec<Regime> {
                 BOTH,
                 Variants::Every,
                 Recipe {
-                    shape: shape(2, 6, 2, 8),
+                    shape: shape(2, 12, 2, 8),
                     a: Stable { lo: 0.3, hi: 4.0 },
                     steps: Steps::LogUniform { lo: 0.05, hi: 1.0 },
                     ..PLAIN

@@ -1,0 +1,183 @@
+//! Methods × methods: how far apart their outputs are, and whether a kernel's differences are the truth's.
+//!
+//! The oracle is the truth's own matrix. A loose "the methods differ" test passes a kernel that runs one method
+//! under another's name as long as some constant differs; here the difference itself has to be right, within
+//! the sum of the two methods' bounds.
+
+use super::results::{Pair, PairStatus};
+use super::ulp::Format;
+use crate::method::Method;
+
+/// One method's outputs on a problem's judged channels, in the truth's order.
+#[derive(Clone, Debug)]
+pub struct MethodOutputs {
+    pub method: Method,
+    /// (judged channels, seqlen)
+    pub truth: Vec<f64>,
+    /// The kernel's, laid out alike; none when it could not be run.
+    pub kernel: Option<Vec<f64>>,
+    /// The derived bound on the kernel's error, laid out alike.
+    pub bound: Vec<f64>,
+}
+
+/// The truth's matrix and the kernel's. `index_of` turns a position in the outputs into a tensor index.
+pub fn matrices(
+    outputs: &[MethodOutputs],
+    format: Format,
+    index_of: impl Fn(usize) -> Vec<usize>,
+) -> (Vec<Pair>, Vec<Pair>) {
+    let mut truth = Vec::new();
+    let mut kernel = Vec::new();
+    for (i, left) in outputs.iter().enumerate() {
+        for right in &outputs[i + 1..] {
+            truth.push(truth_pair(left, right, format, &index_of));
+            kernel.push(kernel_pair(left, right, format, &index_of));
+        }
+    }
+    (truth, kernel)
+}
+
+/// Whether the truth's difference is larger than both kernels' allowances together somewhere: only then can
+/// outputs tell the methods apart.
+pub fn distinguishable(left: &MethodOutputs, right: &MethodOutputs) -> bool {
+    (0..left.truth.len()).any(|i| truth_differs(left, right, i))
+}
+
+fn truth_differs(left: &MethodOutputs, right: &MethodOutputs, i: usize) -> bool {
+    (left.truth[i] - right.truth[i]).abs() > left.bound[i] + right.bound[i]
+}
+
+fn truth_pair(
+    left: &MethodOutputs,
+    right: &MethodOutputs,
+    format: Format,
+    index_of: &impl Fn(usize) -> Vec<usize>,
+) -> Pair {
+    let figures = Figures::of(&left.truth, &right.truth, format);
+    figures.pair((left.method, right.method), PairStatus::Oracle, index_of(figures.max_at), 0.0)
+}
+
+fn kernel_pair(
+    left: &MethodOutputs,
+    right: &MethodOutputs,
+    format: Format,
+    index_of: &impl Fn(usize) -> Vec<usize>,
+) -> Pair {
+    let methods = (left.method, right.method);
+    let (Some(l), Some(r)) = (&left.kernel, &right.kernel) else {
+        let nothing =
+            Figures { mean: f64::NAN, max: f64::NAN, max_at: 0, rel_l2: f64::NAN, max_ulp: f64::NAN };
+        return nothing.pair(methods, PairStatus::Unmeasured, vec![], f64::NAN);
+    };
+    let figures = Figures::of(l, r, format);
+    let (mut ratio, mut at) = (0.0, 0);
+    for i in 0..l.len() {
+        let disagreement = ((l[i] - r[i]) - (left.truth[i] - right.truth[i])).abs();
+        let here = if disagreement == 0.0 { 0.0 } else { disagreement / (left.bound[i] + right.bound[i]) };
+        // Two infinities of one sign, as f16 outputs may be, have no difference to judge.
+        let both_overflow = l[i].is_infinite() && l[i] == r[i];
+        if !both_overflow && (here.is_nan() || here > ratio) {
+            (ratio, at) = (if here.is_nan() { f64::INFINITY } else { here }, i);
+        }
+    }
+    let status = if ratio <= 1.0 {
+        PairStatus::Agrees
+    } else if !distinguishable(left, right) {
+        PairStatus::Differs
+    } else if (0..l.len())
+        .filter(|&i| truth_differs(left, right, i))
+        .all(|i| (l[i] - r[i]).abs() <= left.bound[i] + right.bound[i])
+    {
+        PairStatus::Coincides
+    } else {
+        PairStatus::Off
+    };
+    figures.pair(methods, status, index_of(at), ratio)
+}
+
+struct Figures {
+    mean: f64,
+    max: f64,
+    max_at: usize,
+    rel_l2: f64,
+    max_ulp: f64,
+}
+
+impl Figures {
+    fn of(left: &[f64], right: &[f64], format: Format) -> Figures {
+        let mut figures = Figures { mean: 0.0, max: 0.0, max_at: 0, rel_l2: 0.0, max_ulp: 0.0 };
+        let (mut squares, mut left_squares, mut right_squares) = (0.0, 0.0, 0.0);
+        for (i, (&l, &r)) in left.iter().zip(right).enumerate() {
+            let difference = if l == r { 0.0 } else { (l - r).abs() };
+            figures.mean += difference / left.len() as f64;
+            if difference.is_nan() || difference > figures.max {
+                (figures.max, figures.max_at) = (difference, i);
+            }
+            let larger = l.abs().max(r.abs());
+            if difference > 0.0 && larger.is_finite() {
+                figures.max_ulp = figures.max_ulp.max(difference / format.ulp(larger));
+            }
+            squares += difference * difference;
+            left_squares += l * l;
+            right_squares += r * r;
+        }
+        if squares > 0.0 {
+            figures.rel_l2 = (squares / left_squares.max(right_squares)).sqrt();
+        }
+        figures
+    }
+
+    fn pair(
+        &self,
+        (left, right): (Method, Method),
+        status: PairStatus,
+        worst_index: Vec<usize>,
+        ratio: f64,
+    ) -> Pair {
+        let Figures { mean, max, rel_l2, max_ulp, .. } = *self;
+        Pair { left, right, mean, max, rel_l2, max_ulp, status, worst_index, ratio }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outputs(method: Method, truth: [f64; 2], kernel: [f64; 2]) -> MethodOutputs {
+        MethodOutputs { method, truth: truth.into(), kernel: Some(kernel.into()), bound: vec![0.01; 2] }
+    }
+
+    fn status(left: MethodOutputs, right: MethodOutputs) -> PairStatus {
+        matrices(&[left, right], Format::F32, |i| vec![i]).1[0].status
+    }
+
+    #[test]
+    fn a_difference_within_both_bounds_of_the_truths_agrees() {
+        let left = outputs(Method::Zoh, [1.0, 2.0], [1.009, 2.0]);
+        let right = outputs(Method::Rk4, [1.0, 3.0], [0.991, 3.009]);
+        assert_eq!(status(left, right), PairStatus::Agrees);
+    }
+
+    #[test]
+    fn outputs_that_coincide_where_the_truth_differs_fail() {
+        let left = outputs(Method::Zoh, [1.0, 2.0], [1.0, 2.0]);
+        let right = outputs(Method::Rk4, [1.0, 3.0], [1.0, 2.001]);
+        assert_eq!(status(left, right), PairStatus::Coincides);
+    }
+
+    #[test]
+    fn outputs_that_differ_where_the_truth_agrees_fail() {
+        let left = outputs(Method::Zoh, [1.0, 2.0], [1.0, 2.0]);
+        let right = outputs(Method::Rk4, [1.0, 2.0], [1.0, 2.5]);
+        assert_eq!(status(left, right), PairStatus::Differs);
+    }
+
+    #[test]
+    fn outputs_that_differ_by_something_else_or_are_not_numbers_fail() {
+        let left = outputs(Method::Zoh, [1.0, 2.0], [1.0, 2.0]);
+        let right = outputs(Method::Rk4, [1.0, 3.0], [1.0, 2.5]);
+        assert_eq!(status(left.clone(), right), PairStatus::Off);
+        let nan = outputs(Method::Rk4, [1.0, 3.0], [f64::NAN, 3.0]);
+        assert_eq!(status(left, nan), PairStatus::Off);
+    }
+}

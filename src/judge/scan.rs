@@ -1,0 +1,129 @@
+//! The verdict on one method's selective scan: outputs and last states against the truth, element by element.
+
+use super::budget::{self, Budget};
+use super::results::{Verdict, Worst};
+use super::ulp::Format;
+use super::verdict::{Element, Tally, worst};
+use crate::method::Method;
+use crate::problem::{Problem, Weights};
+
+/// What the truth says about the judged channels of a problem.
+#[derive(Clone, Copy, Debug)]
+pub struct Want<'a> {
+    /// (judged channels, seqlen)
+    pub out: &'a [f64],
+    /// (judged channels, dstate)·w
+    pub last_state: &'a [f64],
+}
+
+/// What a kernel returned, for every channel.
+#[derive(Clone, Copy, Debug)]
+pub struct Got<'a> {
+    /// (batch, dim, seqlen)
+    pub out: &'a [f32],
+    /// (batch, dim, dstate)·w
+    pub last_state: &'a [f32],
+}
+
+/// A scan's verdict and the figures behind it.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    pub verdict: Verdict,
+    /// Why it is unmeasured; empty otherwise.
+    pub reason: String,
+    pub judged: usize,
+    pub worst: Option<Worst>,
+    pub max_ulp: f64,
+    pub rel_l2: f64,
+}
+
+/// Judges every output and last state of the judged channels against `budget`.
+pub fn judge(method: Method, problem: &Problem, got: Got, want: Want, budget: &Budget) -> Judgement {
+    let format = Format::of(problem.input);
+    let (seqlen, dstate, width) = (problem.shape.seqlen, problem.shape.dstate, problem.weights.width());
+    let mut out = Tally::default();
+    let mut last_state = Tally::default();
+    for (row, &(batch, channel)) in problem.judged_channels.iter().enumerate() {
+        let start = problem.sequence_index(batch, channel, 0);
+        for l in 0..seqlen {
+            let judged = row * seqlen + l;
+            let element = Element {
+                got: f64::from(got.out[start + l]),
+                want: want.out[judged],
+                bound: budget.out[judged],
+            };
+            out.add(element, format);
+        }
+        let start = (batch * problem.shape.dim + channel) * dstate * width;
+        for i in 0..dstate * width {
+            let element = Element {
+                got: f64::from(got.last_state[start + i]),
+                want: want.last_state[row * dstate * width + i],
+                bound: budget.last_state[row * dstate + i / width],
+            };
+            // The weight type is f32 whatever the input type.
+            last_state.add(element, Format::F32);
+        }
+    }
+    let unbounded = out.unbounded.is_some() || last_state.unbounded.is_some();
+    let verdict = match (unbounded, out.passes() && last_state.passes()) {
+        (true, _) => Verdict::Unmeasured,
+        (false, true) => Verdict::Pass,
+        (false, false) => Verdict::Fail,
+    };
+    Judgement {
+        verdict,
+        reason: if unbounded {
+            "the derived bound is infinite: nothing can be judged".into()
+        } else {
+            String::new()
+        },
+        judged: out.judged + last_state.judged,
+        worst: worst_of(method, problem, &out, &last_state),
+        max_ulp: out.max_ulp,
+        rel_l2: out.rel_l2(),
+    }
+}
+
+fn worst_of(method: Method, problem: &Problem, out: &Tally, last_state: &Tally) -> Option<Worst> {
+    let (seqlen, dstate, width) = (problem.shape.seqlen, problem.shape.dstate, problem.weights.width());
+    let (out, last_state) = (out.worst?, last_state.worst?);
+    if out.2.ratio >= last_state.2.ratio {
+        let (row, l) = (out.0 / seqlen, out.0 % seqlen);
+        let channel = problem.judged_channels[row];
+        let inputs = inputs_at(method, problem, channel, 0, l);
+        Some(worst("out", vec![channel.0, channel.1, l], out.1, out.2, inputs))
+    } else {
+        let (row, i) = (last_state.0 / (dstate * width), last_state.0 % (dstate * width));
+        let channel = problem.judged_channels[row];
+        let tensor = match (problem.weights, i % 2) {
+            (Weights::Real, _) => "last_state",
+            (Weights::Complex, 0) => "last_state.re",
+            (Weights::Complex, _) => "last_state.im",
+        };
+        let n = i / width;
+        let inputs = inputs_at(method, problem, channel, n, seqlen - 1);
+        Some(worst(tensor, vec![channel.0, channel.1, n], last_state.1, last_state.2, inputs))
+    }
+}
+
+/// The inputs of state n at position l, as texts.
+fn inputs_at(method: Method, problem: &Problem, channel: (usize, usize), n: usize, l: usize) -> Vec<String> {
+    let (delta, _) = budget::step_size(problem, channel, l);
+    let a = budget::complex_at(problem.weights, &problem.a, problem.weight_index(channel.1, n));
+    let b = problem.operand_index(problem.b_operand, channel, n, l);
+    let b = budget::complex_at(problem.weights, &problem.b, b);
+    let step = super::model::step(method, delta, 0.0, a, b);
+    let show = |name: &str, value: num_complex::Complex64| match problem.weights {
+        Weights::Real => format!("{name} = {:e}", value.re),
+        Weights::Complex => format!("{name} = {:e}{:+e}i", value.re, value.im),
+    };
+    vec![
+        format!("delta = {delta:e}"),
+        show(&format!("A[{n}]"), a),
+        show(&format!("B[{n}]"), b),
+        format!("u = {:e}", problem.u[problem.sequence_index(channel.0, channel.1, l)]),
+        show(&format!("a_bar[{n}]"), step.a_bar),
+        show(&format!("b_bar[{n}]"), step.b_bar),
+    ]
+}

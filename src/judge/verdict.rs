@@ -1,0 +1,148 @@
+//! Compares arrays element by element against their bounds: error ≤ bound, or the element fails.
+
+use super::results::Worst;
+use super::ulp::Format;
+
+/// One compared element.
+#[derive(Clone, Copy, Debug)]
+pub struct Element {
+    pub got: f64,
+    pub want: f64,
+    pub bound: f64,
+}
+
+/// How far an element is off: error, error/bound and ulps of its format.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Distance {
+    pub error: f64,
+    pub ratio: f64,
+    pub ulp: f64,
+}
+
+impl Element {
+    /// Judges non-finite values first: a NaN never passes, and an infinity passes only where the truth lies
+    /// beyond the format's overflow threshold (or may, within the bound) with the same sign.
+    pub fn distance(self, format: Format) -> Distance {
+        let Element { got, want, bound } = self;
+        let broken = Distance { error: f64::INFINITY, ratio: f64::INFINITY, ulp: f64::INFINITY };
+        if got.is_nan() || want.is_nan() || bound.is_nan() {
+            return broken;
+        }
+        let overflow = format.overflow_threshold();
+        if got.is_infinite() || want.abs() >= overflow {
+            let may_overflow = want.abs() + bound >= overflow;
+            let may_be_finite = want.abs() - bound < overflow;
+            let fits = if got.is_infinite() {
+                may_overflow && got.signum() == want.signum()
+            } else {
+                may_be_finite && (got - want).abs() <= bound
+            };
+            return if fits { Distance { error: 0.0, ratio: 0.0, ulp: 0.0 } } else { broken };
+        }
+        let error = (got - want).abs();
+        let ratio = if error == 0.0 { 0.0 } else { error / bound };
+        Distance { error, ratio, ulp: format.distance(got, want) }
+    }
+}
+
+/// What a comparison of many elements comes to.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    pub judged: usize,
+    pub max_ulp: f64,
+    /// Position (in the order of adding) and distance of the element with the largest ratio.
+    pub worst: Option<(usize, Element, Distance)>,
+    /// The first element whose bound is infinite: nothing was judged there.
+    pub unbounded: Option<usize>,
+    squared_error: f64,
+    squared_want: f64,
+}
+
+impl Tally {
+    pub fn add(&mut self, element: Element, format: Format) {
+        let position = self.judged;
+        self.judged += 1;
+        if element.bound == f64::INFINITY {
+            self.unbounded.get_or_insert(position);
+        }
+        let distance = element.distance(format);
+        self.max_ulp = self.max_ulp.max(distance.ulp);
+        self.squared_error += distance.error * distance.error;
+        if element.want.is_finite() {
+            self.squared_want += element.want * element.want;
+        }
+        if self.worst.as_ref().is_none_or(|(_, _, worst)| distance.ratio > worst.ratio) {
+            self.worst = Some((position, element, distance));
+        }
+    }
+
+    /// Whether every element is within its bound. Nothing judged is not a pass.
+    pub fn passes(&self) -> bool {
+        self.worst.is_some_and(|(_, _, distance)| distance.ratio <= 1.0)
+    }
+
+    /// ‖got − want‖₂ / ‖want‖₂; 0 when both are zero.
+    pub fn rel_l2(&self) -> f64 {
+        if self.squared_error == 0.0 { 0.0 } else { (self.squared_error / self.squared_want).sqrt() }
+    }
+}
+
+/// The worst element as results show it.
+pub fn worst(
+    tensor: &str,
+    index: Vec<usize>,
+    element: Element,
+    distance: Distance,
+    inputs: Vec<String>,
+) -> Worst {
+    Worst {
+        tensor: tensor.to_owned(),
+        index,
+        got: element.got,
+        got_hex: crate::hexfloat::f64(element.got),
+        want: element.want,
+        want_hex: crate::hexfloat::f64(element.want),
+        error: distance.error,
+        bound: element.bound,
+        ratio: distance.ratio,
+        ulp: distance.ulp,
+        inputs,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ratio(got: f64, want: f64, bound: f64) -> f64 {
+        Element { got, want, bound }.distance(Format::F16).ratio
+    }
+
+    #[test]
+    fn nan_never_passes_whatever_the_bound() {
+        assert_eq!(ratio(f64::NAN, 1.0, 1e300), f64::INFINITY);
+        assert_eq!(ratio(f64::NAN, f64::NAN, 1.0), f64::INFINITY);
+        assert_eq!(ratio(1.0, 1.0, f64::NAN), f64::INFINITY);
+    }
+
+    #[test]
+    fn infinity_passes_only_beyond_the_overflow_threshold_with_the_right_sign() {
+        assert_eq!(ratio(f64::INFINITY, 70000.0, 1.0), 0.0);
+        assert_eq!(ratio(f64::NEG_INFINITY, 70000.0, 1.0), f64::INFINITY);
+        assert_eq!(ratio(f64::INFINITY, 60000.0, 1.0), f64::INFINITY);
+        assert_eq!(ratio(f64::INFINITY, 65519.5, 1.0), 0.0);
+        assert_eq!(ratio(65504.0, 70000.0, 1.0), f64::INFINITY);
+    }
+
+    #[test]
+    fn zero_error_passes_a_zero_bound_and_any_error_fails_it() {
+        assert_eq!(ratio(0.0, 0.0, 0.0), 0.0);
+        assert_eq!(ratio(-0.0, 0.0, 0.0), 0.0);
+        assert_eq!(ratio(1e-30, 0.0, 0.0), f64::INFINITY);
+    }
+
+    #[test]
+    fn an_empty_comparison_does_not_pass() {
+        assert!(!Tally::default().passes());
+    }
+}

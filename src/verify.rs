@@ -1,0 +1,314 @@
+//! A whole run: every planned problem through truth, kernel and judge. The one place where the rooms meet;
+//! silent, and free of verdict logic of its own.
+
+use rayon::prelude::*;
+
+use crate::judge::pairwise::{self, MethodOutputs};
+use crate::judge::results::{
+    CaseResult, CoefficientResult, MethodCurve, PairTotals, PairwiseMatrix, Results, SCHEMA, Verdict,
+};
+use crate::judge::scan::{Got, Judgement, Want};
+use crate::judge::ulp::Format;
+use crate::judge::{budget, coefficient, scan};
+use crate::kernel::{Backend, ScanOutput};
+use crate::method::Method;
+use crate::problem::plan::{self, Filter, Spec};
+use crate::problem::sweep::{self, Sweep};
+use crate::problem::{InputType, Problem, Weights};
+use crate::truth;
+use crate::truth::scan::ScanTruth;
+
+/// What a run is to cover.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub filter: Filter,
+    /// In the order of ids.
+    pub methods: Vec<Method>,
+    pub seed: u64,
+    /// The command line that asked for it, for provenance.
+    pub command: String,
+}
+
+impl Request {
+    /// Every regime and method.
+    pub fn everything(seed: u64) -> Self {
+        let command = format!("holdfast verify --seed {seed}");
+        Request { filter: Filter::default(), methods: Method::ALL.to_vec(), seed, command }
+    }
+
+    /// How many times [`verify`] reports progress.
+    pub fn units_of_work(&self) -> usize {
+        self.specs().len() + self.sweeps().len()
+    }
+
+    fn specs(&self) -> Vec<Spec> {
+        plan::plan(&self.filter)
+    }
+
+    /// Coefficients are judged whenever f32 is: they have no input type of their own.
+    fn sweeps(&self) -> Vec<Sweep> {
+        let f = &self.filter;
+        if !f.regimes.is_empty() || !(f.inputs.is_empty() || f.inputs.contains(&InputType::F32)) {
+            return Vec::new();
+        }
+        sweep::all().into_iter().filter(|s| f.weights.is_empty() || f.weights.contains(&s.weights)).collect()
+    }
+}
+
+/// Runs the request on `backend`, calling `progress` after each unit of work.
+pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + Sync)) -> Results {
+    let mut specs = request.specs();
+    // The largest first, so that no core idles at the end; results go back into the plan's order.
+    specs.sort_by_key(|spec| std::cmp::Reverse(cost(spec)));
+    let mut solved: Vec<Solved> = specs
+        .par_iter()
+        .map(|spec| {
+            let solved = solve(request, backend, spec);
+            progress();
+            solved
+        })
+        .collect();
+    let order: Vec<String> = request.specs().iter().map(Spec::id).collect();
+    solved.sort_by_key(|s| order.iter().position(|id| *id == s.spec.id()));
+    let coefficients = request
+        .sweeps()
+        .par_iter()
+        .flat_map(|sweep| {
+            let results = solve_sweep(request, backend, sweep);
+            progress();
+            results
+        })
+        .collect();
+    let (pairwise, pairs) = pairwise_results(&solved);
+    Results {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: request.seed,
+        backend: backend.name().to_owned(),
+        device: backend.device(),
+        kernel_source: env!("HOLDFAST_KERNEL_SHA256").to_owned(),
+        command: request.command.clone(),
+        cases: solved.into_iter().flat_map(|s| s.cases).collect(),
+        coefficients,
+        pairwise,
+        pairs,
+        curves: curves(request),
+    }
+}
+
+fn cost(spec: &Spec) -> usize {
+    let recipe = &spec.regime.recipe;
+    let channels = recipe.judged_channels.min(recipe.shape.batch * recipe.shape.dim);
+    channels * recipe.shape.dstate * recipe.shape.seqlen * spec.weights.width().pow(2)
+}
+
+/// One problem's cases and pairwise matrices.
+struct Solved {
+    spec: Spec,
+    cases: Vec<CaseResult>,
+    truth_matrix: PairwiseMatrix,
+    kernel_matrix: PairwiseMatrix,
+}
+
+fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
+    let problem = spec.draw(request.seed);
+    let truths = truth::scan::solve(&problem, &request.methods);
+    let mut cases = Vec::new();
+    let mut outputs = Vec::new();
+    for (i, &method) in request.methods.iter().enumerate() {
+        let run = backend.scan(method, &problem).map_err(|e| e.to_string());
+        match &truths {
+            Err(error) => {
+                cases.push(case(request, backend, spec, method, &problem, unmeasured(error.to_string())));
+            }
+            Ok(truths) => {
+                let truth = &truths[i];
+                let budget = budget::scan(method, &problem);
+                let judgement = match &run {
+                    Ok(output) => scan::judge(method, &problem, got(output), want(truth), &budget),
+                    // A kernel that faults has been measured, and found wanting.
+                    Err(reason) => Judgement { verdict: Verdict::Fail, ..unmeasured(reason.clone()) },
+                };
+                cases.push(case(request, backend, spec, method, &problem, judgement));
+                outputs.push(MethodOutputs {
+                    method,
+                    truth: truth.out.clone(),
+                    kernel: run.ok().map(|output| judged_outputs(&problem, &output)),
+                    bound: budget.out,
+                });
+            }
+        }
+    }
+    let seqlen = problem.shape.seqlen;
+    let (truth_pairs, kernel_pairs) = pairwise::matrices(&outputs, Format::of(problem.input), |position| {
+        let (batch, channel) = problem.judged_channels[position / seqlen];
+        vec![batch, channel, position % seqlen]
+    });
+    let matrix = |source: &str, pairs| PairwiseMatrix {
+        source: source.to_owned(),
+        regime: spec.regime.name.clone(),
+        weights: spec.weights,
+        input: spec.input,
+        problem: spec.id(),
+        pairs,
+    };
+    Solved {
+        spec: spec.clone(),
+        cases,
+        truth_matrix: matrix("truth", truth_pairs),
+        kernel_matrix: matrix(backend.name(), kernel_pairs),
+    }
+}
+
+fn got(output: &ScanOutput) -> Got<'_> {
+    Got { out: &output.out, last_state: &output.last_state }
+}
+
+fn want(truth: &ScanTruth) -> Want<'_> {
+    Want { out: &truth.out, last_state: &truth.last_state }
+}
+
+fn judged_outputs(problem: &Problem, output: &ScanOutput) -> Vec<f64> {
+    let seqlen = problem.shape.seqlen;
+    problem
+        .judged_channels
+        .iter()
+        .map(|&(batch, channel)| problem.sequence_index(batch, channel, 0))
+        .flat_map(|start| output.out[start..start + seqlen].iter().map(|&v| f64::from(v)))
+        .collect()
+}
+
+fn unmeasured(reason: String) -> Judgement {
+    Judgement {
+        verdict: Verdict::Unmeasured,
+        reason,
+        judged: 0,
+        worst: None,
+        max_ulp: f64::NAN,
+        rel_l2: f64::NAN,
+    }
+}
+
+fn case(
+    request: &Request,
+    backend: &dyn Backend,
+    spec: &Spec,
+    method: Method,
+    problem: &Problem,
+    judgement: Judgement,
+) -> CaseResult {
+    let Spec { regime, weights, input, b, c } = spec;
+    CaseResult {
+        id: format!("{}/{method}", spec.id()),
+        method,
+        weights: *weights,
+        input: *input,
+        b: *b,
+        c: *c,
+        regime: regime.name.clone(),
+        shape: problem.shape,
+        backend: backend.name().to_owned(),
+        verdict: judgement.verdict,
+        reason: judgement.reason,
+        judged: judgement.judged,
+        worst: judgement.worst,
+        max_ulp: judgement.max_ulp,
+        rel_l2: judgement.rel_l2,
+        diagnosis: Vec::new(),
+        rerun: format!(
+            "holdfast verify --method {method} --regime {} --weights {weights} --input {input} --b {b} --c {c} \
+             --backend {} --seed {}",
+            regime.name,
+            backend.name(),
+            request.seed
+        ),
+    }
+}
+
+fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<CoefficientResult> {
+    let problem = sweep.draw(request.seed);
+    request
+        .methods
+        .iter()
+        .map(|&method| {
+            let judged =
+                truth::coefficient::solve(method, &problem).map_err(|e| (Verdict::Unmeasured, e.to_string()));
+            let judged = judged.and_then(|want| {
+                let got = backend.coefficients(method, &problem);
+                let got = got.map_err(|e| (Verdict::Fail, e.to_string()))?;
+                let want = (&want.a_bar[..], &want.b_bar[..]);
+                Ok(coefficient::judge(&problem, (&got.a_bar, &got.b_bar), want))
+            });
+            let result = CoefficientResult {
+                method,
+                weights: sweep.weights,
+                sweep: sweep.name.to_owned(),
+                backend: backend.name().to_owned(),
+                verdict: Verdict::Unmeasured,
+                reason: String::new(),
+                worst_a_bar: None,
+                worst_b_bar: None,
+                points: Vec::new(),
+            };
+            match judged {
+                Err((verdict, reason)) => CoefficientResult { verdict, reason, ..result },
+                Ok(j) => CoefficientResult {
+                    verdict: j.verdict,
+                    worst_a_bar: j.worst_a_bar,
+                    worst_b_bar: j.worst_b_bar,
+                    points: j.points,
+                    ..result
+                },
+            }
+        })
+        .collect()
+}
+
+/// How many failing problems keep their matrices: enough to see a pattern, without drowning the report.
+const FAILING_MATRICES: usize = 6;
+
+/// The matrices worth showing (one problem for each weight type, and failing ones), and the totals of all.
+fn pairwise_results(solved: &[Solved]) -> (Vec<PairwiseMatrix>, PairTotals) {
+    let mut shown: Vec<&Solved> = Vec::new();
+    for weights in Weights::ALL {
+        let of_weights = || solved.iter().filter(|s| s.spec.weights == weights);
+        let f32_ones = || of_weights().filter(|s| s.spec.input == InputType::F32);
+        let showcase = f32_ones().find(|s| ["vim-tiny", "s4d-lin"].contains(&s.spec.regime.name.as_str()));
+        shown.extend(showcase.or(f32_ones().next()).or(of_weights().next()));
+    }
+    let fails = |s: &&Solved| s.kernel_matrix.pairs.iter().any(|p| p.status.is_failure());
+    let failing = solved.iter().filter(fails).take(FAILING_MATRICES);
+    for s in failing {
+        if shown.iter().all(|other| other.spec.id() != s.spec.id()) {
+            shown.push(s);
+        }
+    }
+    let totals = PairTotals::count(solved.iter().flat_map(|s| &s.kernel_matrix.pairs));
+    let matrices = shown.into_iter().flat_map(|s| [s.truth_matrix.clone(), s.kernel_matrix.clone()]);
+    (matrices.filter(|m| !m.pairs.is_empty()).collect(), totals)
+}
+
+/// |Ā| and |B̄/Δ| against |z| for the report, straight from the truth. A curve that cannot be certified (at a
+/// pole, say) is left out.
+fn curves(request: &Request) -> Vec<MethodCurve> {
+    let mut curves = Vec::new();
+    for curve in sweep::curves() {
+        for &method in &request.methods {
+            let Ok(truth) = truth::coefficient::solve(method, &curve.problem) else { continue };
+            let width = curve.problem.weights.width();
+            let norms = |values: &[f64]| -> Vec<f64> {
+                values.chunks(width).map(|v| v.iter().fold(0.0, |norm: f64, x| norm.hypot(*x))).collect()
+            };
+            let deltas = curve.problem.delta.iter().map(|&d| f64::from(d));
+            curves.push(MethodCurve {
+                method,
+                weights: curve.problem.weights,
+                a: curve.a.to_owned(),
+                z_abs: deltas.clone().map(|delta| delta * curve.a_abs).collect(),
+                a_bar_abs: norms(&truth.a_bar),
+                b_bar_over_delta_abs: norms(&truth.b_bar).iter().zip(deltas).map(|(b, d)| b / d).collect(),
+            });
+        }
+    }
+    curves
+}

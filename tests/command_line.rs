@@ -1,0 +1,134 @@
+//! Promise: the command-line contract of the README. Scripts depend on exit statuses and on the JSON's fields.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use rstest::rstest;
+use serde_json::Value;
+
+fn holdfast(directory: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_holdfast"))
+        .args(args)
+        .current_dir(directory)
+        .env_remove("VIM_USE_CUDA_KERNEL")
+        .output()
+        .expect("the binary that cargo built runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+fn verified(args: &[&str]) -> (Output, Value) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let file = directory.path().join("results.json");
+    let file_arg = file.to_str().expect("UTF-8").to_owned();
+    let mut all = vec!["verify", "--backend", "cpu", "--json", &file_arg];
+    all.extend(args);
+    let output = holdfast(directory.path(), &all);
+    let json = std::fs::read_to_string(&file).expect("results were written");
+    (output, serde_json::from_str(&json).expect("JSON"))
+}
+
+#[test]
+fn verify_passes_with_status_0_and_every_field_of_the_contract() {
+    let (output, json) = verified(&["--regime", "n1", "--weights", "real", "--seed", "5"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    assert_eq!(json["schema"], 1);
+    assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(json["seed"], 5);
+    assert_eq!(json["backend"], "cpu");
+    assert!(json["device"].is_string() && json["pairwise"].is_array());
+    let cases = json["cases"].as_array().expect("a list");
+    assert!(cases.len() >= 6);
+    for case in cases {
+        for field in ["id", "method", "weights", "input", "b", "c", "regime", "shape", "backend", "verdict"] {
+            assert!(!case[field].is_null(), "{field} of {case}");
+        }
+        for field in ["index", "got", "want", "bound", "ratio"] {
+            assert!(!case["worst"][field].is_null(), "worst.{field} of {case}");
+        }
+        assert_eq!(case["verdict"], "pass");
+        assert!(case["max_ulp"].is_number() && case["rel_l2"].is_number());
+        assert_eq!(case["diagnosis"], Value::Array(vec![]));
+    }
+}
+
+#[test]
+fn same_seed_gives_the_same_results_and_another_seed_other_inputs() {
+    let args = |seed| ["--regime", "short", "--method", "foh", "--input", "f16", "--seed", seed];
+    let (_, mut one) = verified(&args("3"));
+    let (_, mut again) = verified(&args("3"));
+    let (_, other) = verified(&args("4"));
+    for json in [&mut one, &mut again] {
+        json.as_object_mut().expect("an object").remove("command");
+    }
+    assert_eq!(one, again);
+    assert_ne!(one["cases"][0]["worst"]["want"], other["cases"][0]["worst"]["want"]);
+}
+
+#[rstest]
+#[case::filter(&["--method", "rk4"], &["rk4"])]
+#[case::by_id(&["--method", "3", "--method", "zoh"], &["zoh", "poly"])]
+fn method_filter_takes_names_and_ids(#[case] args: &[&str], #[case] expected: &[&str]) {
+    let mut all = vec!["--regime", "l1", "--weights", "complex", "--input", "f32"];
+    all.extend(args);
+    let (_, json) = verified(&all);
+    let methods: Vec<&str> =
+        json["cases"].as_array().expect("a list").iter().filter_map(|c| c["method"].as_str()).collect();
+    assert_eq!(methods, expected);
+}
+
+#[test]
+fn rerun_command_of_a_case_reruns_just_that_case() {
+    let (_, json) = verified(&["--regime", "groups", "--weights", "complex", "--method", "poly"]);
+    for case in json["cases"].as_array().expect("a list") {
+        let rerun = case["rerun"].as_str().expect("a command");
+        let words: Vec<&str> = rerun.split_whitespace().skip(2).filter(|w| *w != "cpu").collect();
+        let words: Vec<&str> = words.into_iter().filter(|w| *w != "--backend").collect();
+        let (_, again) = verified(&words);
+        assert_eq!(again["cases"].as_array().map(Vec::len), Some(1), "{rerun}");
+        assert_eq!(again["cases"][0], *case);
+    }
+}
+
+#[rstest]
+#[case::unknown_method(&["verify", "--method", "zohh"], "zoh")]
+#[case::unknown_regime(&["verify", "--regime", "shrot"], "short")]
+#[case::unknown_command(&["verfy"], "verify")]
+#[case::bad_seed(&["verify", "--seed", "many"], "many")]
+fn bad_usage_exits_with_status_2_and_a_hint(#[case] args: &[&str], #[case] hint: &str) {
+    let output = holdfast(Path::new("."), args);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains(hint), "{}", text(&output.stderr));
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn a_directory_of_something_else_is_not_replaced_by_a_report() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let precious = directory.path().join("precious.txt");
+    std::fs::write(&precious, "mine").expect("written");
+    let out = directory.path().to_str().expect("UTF-8");
+    let args = ["verify", "--regime", "l1", "--method", "zoh", "--backend", "cpu", "--out", out];
+    let output = holdfast(Path::new("."), &args);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("hint:"), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read_to_string(&precious).expect("still there"), "mine");
+}
+
+#[test]
+fn the_variable_of_the_production_api_selects_the_path() {
+    let run = |value: &str| {
+        Command::new(env!("CARGO_BIN_EXE_holdfast"))
+            .args(["verify", "--regime", "l1", "--method", "zoh"])
+            .env("VIM_USE_CUDA_KERNEL", value)
+            .output()
+            .expect("runs")
+    };
+    let reference = run("0");
+    assert!(text(&reference.stdout).contains("backend `reference`"), "{}", text(&reference.stdout));
+    let nonsense = run("yes");
+    assert_eq!(nonsense.status.code(), Some(2));
+    assert!(text(&nonsense.stderr).contains("expected 0 or 1"));
+}

@@ -1,0 +1,172 @@
+//! Promise: the default run covers every combination that the kernels offer, on inputs that are what their
+//! regime says, and on inputs that can tell every two methods apart.
+
+use std::collections::BTreeSet;
+
+use holdfast::judge::budget;
+use holdfast::judge::pairwise::{MethodOutputs, distinguishable};
+use holdfast::method::Method;
+use holdfast::problem::plan::{Filter, Spec, plan};
+use holdfast::problem::regime::{self, LAUNCH_EDGES};
+use holdfast::problem::{InputType, Operand, Problem, Weights};
+use holdfast::truth;
+use rstest::rstest;
+
+fn drawn(regime_name: &str) -> Vec<Problem> {
+    let regimes = vec![regime::find(regime_name).unwrap_or_else(|| panic!("no regime {regime_name}"))];
+    plan(&Filter { regimes, ..Filter::default() }).iter().map(|spec| spec.draw(1)).collect()
+}
+
+/// |ΔA| of every element, for problems without bias and softplus.
+fn z_range(problem: &Problem) -> (f64, f64) {
+    let w = problem.weights.width();
+    let mut range = (f64::INFINITY, 0.0f64);
+    for channel in 0..problem.shape.dim {
+        for l in 0..problem.shape.seqlen {
+            let delta = f64::from(problem.delta[problem.sequence_index(0, channel, l)]);
+            for n in 0..problem.shape.dstate {
+                let at = problem.weight_index(channel, n);
+                let a = problem.a[at..at + w].iter().fold(0.0, |norm: f64, &x| norm.hypot(f64::from(x)));
+                range = (range.0.min(delta * a), range.1.max(delta * a));
+            }
+        }
+    }
+    range
+}
+
+#[test]
+fn default_plan_covers_every_weight_input_and_layout() {
+    let covered: BTreeSet<_> =
+        plan(&Filter::default()).iter().map(|s| (s.weights, s.input, s.b, s.c)).collect();
+    let all = Weights::ALL.len() * InputType::ALL.len() * Operand::ALL.len() * Operand::ALL.len();
+    assert_eq!(covered.len(), all);
+}
+
+#[test]
+fn default_plan_tries_each_launch_edge_and_its_neighbours_with_both_weights() {
+    let specs = plan(&Filter::default());
+    for edge in LAUNCH_EDGES {
+        for seqlen in [edge - 1, edge, edge + 1] {
+            for weights in Weights::ALL {
+                let runs = |s: &&Spec| s.weights == weights && s.regime.recipe.shape.seqlen == seqlen;
+                assert!(specs.iter().any(|s| runs(&s)), "seqlen {seqlen}, {weights}");
+            }
+        }
+    }
+}
+
+#[test]
+fn problem_ids_are_unique_and_say_what_is_drawn() {
+    let specs = plan(&Filter::default());
+    let ids: BTreeSet<String> = specs.iter().map(Spec::id).collect();
+    assert_eq!(ids.len(), specs.len());
+    for spec in specs {
+        let problem = spec.draw(1);
+        assert_eq!((problem.weights, problem.input), (spec.weights, spec.input), "{}", spec.id());
+        assert_eq!((problem.b_operand, problem.c_operand), (spec.b, spec.c), "{}", spec.id());
+    }
+}
+
+#[test]
+fn asking_for_an_input_type_runs_it_in_every_regime() {
+    for input in InputType::ALL {
+        let specs = plan(&Filter { inputs: vec![input], ..Filter::default() });
+        let regimes: BTreeSet<&str> = specs.iter().map(|s| s.regime.name.as_str()).collect();
+        assert_eq!(regimes.len(), regime::all().len());
+        assert!(specs.iter().all(|s| s.input == input));
+    }
+}
+
+#[test]
+fn the_same_seed_draws_the_same_problem_and_another_seed_another() {
+    let spec = &plan(&Filter::default())[0];
+    let (one, again, other) = (spec.draw(7), spec.draw(7), spec.draw(8));
+    assert_eq!((&one.u, &one.a, &one.b, &one.c), (&again.u, &again.a, &again.b, &again.c));
+    assert_ne!(one.u, other.u);
+}
+
+#[rstest]
+#[case::tiny("tiny-z", 1e-9, 1e-3)]
+#[case::stiff("stiff", 1.0, 200.0)]
+#[case::imaginary("imaginary", 1e-3, 5.0)]
+#[case::zero("zero-a", 0.0, 0.0)]
+fn z_lies_where_the_regime_says(#[case] name: &str, #[case] lo: f64, #[case] hi: f64) {
+    for problem in drawn(name) {
+        let (least, most) = z_range(&problem);
+        // bf16 and f16 steps are rounded, by at most 2⁻⁸.
+        let slack = 1.0 + 2f64.powi(-8);
+        assert!(least >= lo / slack && most <= hi * slack, "{name}: |z| from {least} to {most}");
+        assert!(most >= hi / 10.0, "{name} does not reach its range: |z| only up to {most}");
+    }
+}
+
+#[test]
+fn bilinear_pole_regime_comes_within_ten_percent_of_the_pole() {
+    for problem in drawn("bilinear-pole") {
+        let w = problem.weights.width();
+        let near = (0..problem.shape.dim).all(|channel| {
+            (0..problem.shape.seqlen).any(|l| {
+                let delta = problem.delta[problem.sequence_index(0, channel, l)];
+                (0..problem.shape.dstate)
+                    .any(|n| (delta * problem.a[(channel * problem.shape.dstate + n) * w] - 2.0).abs() < 0.25)
+            })
+        });
+        assert!(near);
+    }
+}
+
+#[test]
+fn zeros_are_where_the_regime_says() {
+    assert!(drawn("u-zero").iter().all(|p| p.u.iter().all(|&u| u == 0.0)));
+    assert!(drawn("b-zero").iter().all(|p| p.b.iter().all(|&b| b == 0.0)));
+    for problem in drawn("delta-zero") {
+        let zeros = problem.delta.iter().filter(|&&d| d == 0.0).count();
+        assert!(zeros * 4 > problem.delta.len() && zeros * 2 < problem.delta.len());
+    }
+    for problem in drawn("imaginary") {
+        assert!(problem.a.chunks(2).all(|a| a[0] == 0.0 && a[1] != 0.0));
+    }
+}
+
+#[test]
+fn everything_on_switches_everything_on() {
+    for problem in drawn("everything-on") {
+        assert!(problem.d.is_some() && problem.z.is_some() && problem.delta_bias.is_some());
+        assert!(problem.delta_softplus && problem.shape.groups > 1);
+    }
+}
+
+/// Without this the pairwise verdict could be vacuous: two methods that no problem tells apart.
+#[rstest]
+fn short_regime_tells_every_two_methods_apart(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
+    let filter = Filter {
+        regimes: vec![regime::find("short").expect("named in the table")],
+        weights: vec![weights],
+        inputs: vec![InputType::F32],
+        ..Filter::default()
+    };
+    for spec in plan(&filter) {
+        let problem = spec.draw(1);
+        let truths = truth::scan::solve(&problem, &Method::ALL).expect("certified");
+        let outputs: Vec<MethodOutputs> = truths
+            .into_iter()
+            .map(|t| MethodOutputs {
+                method: t.method,
+                truth: t.out,
+                kernel: None,
+                bound: budget::scan(t.method, &problem).out,
+            })
+            .collect();
+        for (i, left) in outputs.iter().enumerate() {
+            for right in &outputs[i + 1..] {
+                assert!(
+                    distinguishable(left, right),
+                    "{} and {} in {}",
+                    left.method,
+                    right.method,
+                    spec.id()
+                );
+            }
+        }
+    }
+}
