@@ -165,8 +165,9 @@ fn write<I: Input>(
                 shape.push(2);
             }
             // Row by row: the transpose's columns.
-            let bytes = m.transpose().into_iter().flat_map(|x| x.parts()[..I::WIDTH].to_vec());
-            (name, shape, bytes.flat_map(f64::to_le_bytes).collect())
+            let rows = m.transpose();
+            let numbers = rows.iter().flat_map(|x| x.parts()[..I::WIDTH].to_vec());
+            (name, shape, numbers.flat_map(f64::to_le_bytes).collect())
         })
         .collect();
     let views = stored.iter().map(|(name, shape, bytes)| {
