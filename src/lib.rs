@@ -1,4 +1,6 @@
 //! holdfast judges discretization kernels of state-space models against certified ground truth.
+pub mod cli;
+pub mod hexfloat;
 pub mod judge;
 pub mod kernel;
 pub mod method;

@@ -2,6 +2,7 @@
 
 use nalgebra::{Complex, ComplexField, DMatrix};
 
+use super::balance;
 use super::big::Big;
 use super::certify::{Certificate, Doubt, settle};
 use super::error::TruthError;
@@ -24,6 +25,8 @@ const ROUTES: (&str, &str) = ("literal (Padé, inverses)", "inverse-free (augmen
 pub trait Input: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     /// Entries over a wider real.
     type Over<R: Real>: Entry<Part = R, Rounded = Self>;
+    /// Parts of one number: 1 or 2.
+    const WIDTH: usize = <Self::Over<Wide> as Entry>::WIDTH;
     /// Its parts, real first; a real number's second is 0.
     fn parts(self) -> [f64; 2];
     fn from_parts(parts: [f64; 2]) -> Self;
@@ -78,7 +81,7 @@ pub fn discretize<I: Input>(
     let form = form.into();
     validate(a, b, delta)?;
     let is_real = |m: &DMatrix<I>| m.iter().all(|x| x.parts()[1] == 0.0);
-    if <I::Over<Wide> as Entry>::WIDTH == 2 && is_real(a) && is_real(b) {
+    if I::WIDTH == 2 && is_real(a) && is_real(b) {
         // Real arithmetic costs a quarter, and its imaginary zeros need no proof.
         let real = |m: &DMatrix<I>| m.map(|x| x.parts()[0]);
         let truth = Solver::new(form, &real(a), &real(b), delta)?.climb()?;
@@ -137,6 +140,8 @@ struct Solver<'a, I: Input> {
     delta: f64,
     exact: Exact,
     singular: bool,
+    /// See [`balance`].
+    scaling: Vec<i64>,
     certificate: Certificate,
     panels: [Option<DMatrix<[f64; 2]>>; 4],
 }
@@ -149,14 +154,15 @@ impl<'a, I: Input> Solver<'a, I> {
             return Err(TruthError::Pole { place: format!("ΔA of size {}", a.nrows()) });
         }
         let singular = exact.is_singular();
+        let scaling = balance::exponents(&wide(a));
         let certificate = Certificate::new(ROUTES);
-        Ok(Solver { form, a, b, delta, exact, singular, certificate, panels: [const { None }; 4] })
+        Ok(Solver { form, a, b, delta, exact, singular, scaling, certificate, panels: [const { None }; 4] })
     }
 
     /// Ziv's strategy: what one precision leaves open goes to the next.
     fn climb(mut self) -> Result<DenseTruth<I>, TruthError> {
         let z = self.a.map(|x| I::Over::<Wide>::exact_entry(x).scale(Wide::exact(self.delta)));
-        let found = norm_exponent(&z).unwrap_or(i64::MIN);
+        let found = norm_exponent(&balance::balance(&z, &self.scaling)).unwrap_or(i64::MIN);
         if !self.form.is_rational() && found > LARGEST_EXPONENT {
             let place = format!("A of size {}", self.a.nrows());
             return Err(TruthError::StepTooLarge { place, found, limit: LARGEST_EXPONENT });
@@ -193,7 +199,8 @@ impl<'a, I: Input> Solver<'a, I> {
     fn rung<R: Real>(&mut self, open: Option<Vec<(Open, Doubt)>>) -> Option<Vec<(Open, Doubt)>> {
         let first = open.is_none();
         let lift = |m: &DMatrix<I>| m.map(<I::Over<R> as Entry>::exact_entry);
-        let (a, b) = (lift(self.a), lift(self.b));
+        let d = &self.scaling;
+        let (a, b) = (balance::balance(&lift(self.a), d), balance::balance_rows(&lift(self.b), d));
         let given = Given::new(self.form, &a, &b, R::exact(self.delta), self.exact.chain());
         let Some(attempt) = attempt(&given, self.singular) else { return open };
         if first {
@@ -210,7 +217,10 @@ impl<'a, I: Input> Solver<'a, I> {
         let mut left = Vec::new();
         for open in todo {
             let (Some(x), Some(y)) = (&x[open.panel], &y[open.panel]) else { continue };
-            let value = match settle(&x[open.at].part(open.part), &y[open.at].part(open.part)) {
+            let (i, j) = open.at;
+            let unbalance = self.scaling[i] - if open.panel == 0 { self.scaling[j] } else { 0 };
+            let [x, y] = [x, y].map(|m| m[open.at].part(open.part).times_pow2(unbalance));
+            let value = match settle(&x, &y) {
                 Ok(settled) => {
                     self.certificate.count(settled, R::BITS);
                     settled.value
@@ -245,7 +255,7 @@ impl<'a, I: Input> Solver<'a, I> {
         for (panel, matrix) in self.panels.iter().enumerate() {
             let Some(matrix) = matrix else { continue };
             for at in (0..matrix.nrows()).flat_map(|i| (0..matrix.ncols()).map(move |j| (i, j))) {
-                all.extend((0..<I::Over<Wide> as Entry>::WIDTH).map(|part| Open { panel, at, part }));
+                all.extend((0..I::WIDTH).map(|part| Open { panel, at, part }));
             }
         }
         all

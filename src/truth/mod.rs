@@ -5,6 +5,7 @@
 //! sees a kernel, and it does not judge.
 
 pub mod augmented;
+pub mod balance;
 pub mod big;
 pub mod certify;
 pub mod coefficient;

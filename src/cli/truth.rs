@@ -1,0 +1,162 @@
+//! `holdfast truth`: one certified value on the terminal, or a dense step from file to file.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use nalgebra::{Complex, DMatrix};
+
+use super::truth_files::{self, FileError};
+use crate::hexfloat;
+use crate::truth::dense::{DenseTruth, Input, discretize};
+use crate::truth::textbook::UnknownForm;
+use crate::truth::{Form, TruthError};
+
+/// Print one certified (Ā, B̄) in decimal and hex float, or discretize the dense system of a file.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// zoh, foh, bilinear, poly, highorder, rk4 (or an id 0 to 5); zoh-exact, foh-textbook, rk4-classical,
+    /// bilinear-averaged, exp-trapezoidal.
+    pub method: String,
+    /// A, real or complex: `-0.5`, `-0.5+3.14i`, `2i`. Decimals are rounded to the nearest f64.
+    #[arg(long, allow_hyphen_values = true, required_unless_present = "from", conflicts_with = "from")]
+    pub a: Option<String>,
+    /// The step Δ, real.
+    #[arg(long, allow_hyphen_values = true, required_unless_present = "from", conflicts_with = "from")]
+    pub delta: Option<String>,
+    /// B, real or complex.
+    #[arg(long, allow_hyphen_values = true, default_value = "1", conflicts_with = "from")]
+    pub b: String,
+    /// A safetensors file with F64 tensors A (n,n), B (n,m) and delta (1); complex ones end in a dimension 2.
+    #[arg(long, value_name = "IN.safetensors", requires = "out")]
+    pub from: Option<PathBuf>,
+    /// Where to write a_bar (n,n) and b_bar (n,m).
+    #[arg(long, value_name = "OUT.safetensors", requires = "from")]
+    pub out: Option<PathBuf>,
+}
+
+/// Why `holdfast truth` gives no answer: bad input or usage, exit status 2.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Method(#[from] UnknownForm),
+    #[error(
+        "--{flag} is `{found}`, expected {expected} (hint: numbers look like -0.5, 1e-3, 2i or -0.5+3.14i)"
+    )]
+    Number { flag: &'static str, found: String, expected: &'static str },
+    #[error("{0} is missing (hint: give --a and --delta, or --from and --out)")]
+    Missing(&'static str),
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error(transparent)]
+    Truth(#[from] TruthError),
+    #[error("cannot write the answer: {0}")]
+    Output(#[from] std::io::Error),
+}
+
+/// Answers on `out`.
+///
+/// # Errors
+/// [`Error`], each a case of bad input or usage.
+pub fn run(args: &Args, out: &mut impl Write) -> Result<(), Error> {
+    let form: Form = args.method.parse()?;
+    match (&args.from, &args.out) {
+        (Some(from), Some(to)) => {
+            let certificate = truth_files::discretize_file(form, from, to)?;
+            writeln!(out, "{form} of {} written to {}", from.display(), to.display())?;
+            writeln!(out, "{certificate}")?;
+        }
+        (Some(_), None) => return Err(Error::Missing("--out")),
+        (None, _) => {
+            let a = number("a", args.a.as_deref().ok_or(Error::Missing("--a"))?)?;
+            let text = args.delta.as_deref().ok_or(Error::Missing("--delta"))?;
+            let (delta, b) = (number("delta", text)?, number("b", &args.b)?);
+            if delta.im != 0.0 {
+                return Err(Error::Number {
+                    flag: "delta",
+                    found: text.to_owned(),
+                    expected: "a real number",
+                });
+            }
+            let single = |x: Complex<f64>| DMatrix::from_element(1, 1, x);
+            if a.im == 0.0 && b.im == 0.0 {
+                let truth = discretize(form, &single(a).map(|x| x.re), &single(b).map(|x| x.re), delta.re)?;
+                print(&truth, out)?;
+            } else {
+                print(&discretize(form, &single(a), &single(b), delta.re)?, out)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn print<I: Input>(truth: &DenseTruth<I>, out: &mut impl Write) -> std::io::Result<()> {
+    let named = [
+        ("a_bar", Some(&truth.a_bar)),
+        ("b_bar", Some(&truth.b_bar)),
+        ("b_bar_prev", truth.b_bar_prev.as_ref()),
+        ("b_bar_next", truth.b_bar_next.as_ref()),
+    ];
+    for (name, value) in named.into_iter().filter_map(|(name, m)| m.map(|m| (name, m[(0, 0)]))) {
+        let parts = &value.parts()[..I::WIDTH];
+        let decimal = joined(parts, |x| format!("{x:?}"));
+        writeln!(out, "{name:10} = {decimal}  {}", joined(parts, hexfloat::f64))?;
+    }
+    writeln!(out, "{}", truth.certificate)
+}
+
+/// One part, or `re+imi`.
+fn joined(parts: &[f64], format: impl Fn(f64) -> String) -> String {
+    match *parts {
+        [re, im] => {
+            let imaginary = format(im);
+            let plus = if imaginary.starts_with('-') { "" } else { "+" };
+            format!("{}{plus}{imaginary}i", format(re))
+        }
+        _ => parts.iter().map(|&x| format(x)).collect(),
+    }
+}
+
+/// Reads `x`, `yi` or `x±yi`.
+fn number(flag: &'static str, text: &str) -> Result<Complex<f64>, Error> {
+    let bad = || Error::Number { flag, found: text.to_owned(), expected: "a finite real or complex number" };
+    let real = |part: &str| part.parse::<f64>().ok().filter(|x| x.is_finite()).ok_or_else(bad);
+    let Some(body) = text.strip_suffix(['i', 'j']) else {
+        return Ok(Complex::new(real(text)?, 0.0));
+    };
+    // The sign that splits the parts is the last one that does not belong to an exponent.
+    let bytes = body.as_bytes();
+    let is_split = |&k: &usize| matches!(bytes[k], b'+' | b'-') && !matches!(bytes[k - 1], b'e' | b'E');
+    let split = (1..bytes.len()).rev().find(is_split).unwrap_or(0);
+    let (re, im) = body.split_at(split);
+    let im = match im {
+        "" | "+" => 1.0,
+        "-" => -1.0,
+        _ => real(im)?,
+    };
+    Ok(Complex::new(if re.is_empty() { 0.0 } else { real(re)? }, im))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_as_written() {
+        for (text, re, im) in [
+            ("-0.5+3.14i", -0.5, 3.14),
+            ("2i", 0.0, 2.0),
+            ("-i", 0.0, -1.0),
+            ("i", 0.0, 1.0),
+            ("1e-3-4e2i", 1e-3, -4e2),
+            ("-1E-3-4E-2i", -1e-3, -4e-2),
+            ("-2e-5i", 0.0, -2e-5),
+            ("7", 7.0, 0.0),
+            ("+1-i", 1.0, -1.0),
+        ] {
+            assert_eq!(number("a", text).expect(text), Complex::new(re, im), "{text}");
+        }
+        for text in ["", "x", "1+", "1+2", "nan", "inf", "1e999", "1+nani", "--1", "1+-2i", "ii", "é+i"] {
+            assert!(number("a", text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The files of `holdfast truth --from IN --out OUT`: safetensors with F64 tensors, row by row.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use nalgebra::{Complex, DMatrix};
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
+use sha2::{Digest, Sha256};
+
+use crate::truth::dense::{DenseTruth, Input, discretize};
+use crate::truth::{Certificate, Form, TruthError};
+
+/// The largest matrix that is taken on: the work grows with the cube.
+const LARGEST_SIZE: usize = 256;
+
+/// What is wrong with a file.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    #[error("cannot read {path}: {source}")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("cannot write {path}: {source}")]
+    Write { path: PathBuf, source: std::io::Error },
+    #[error("{path} is no valid safetensors file: {source} (hint: it may be truncated)")]
+    Format { path: PathBuf, source: safetensors::SafeTensorError },
+    #[error("{path} has no tensor `{name}`, expected A, B and delta; it has {found}")]
+    Missing { path: PathBuf, name: &'static str, found: String },
+    #[error(
+        "{path}: tensor `{name}` is {found}, expected {expected} (hint: complex ones end in a dimension of 2)"
+    )]
+    Tensor { path: PathBuf, name: &'static str, expected: String, found: String },
+    #[error("{path}: {source}")]
+    Truth { path: PathBuf, source: TruthError },
+}
+
+/// A matrix as a file holds it.
+enum Matrix {
+    Real(DMatrix<f64>),
+    Complex(DMatrix<Complex<f64>>),
+}
+
+impl Matrix {
+    fn complex(self) -> DMatrix<Complex<f64>> {
+        match self {
+            Matrix::Real(m) => m.map(|x| Complex::new(x, 0.0)),
+            Matrix::Complex(m) => m,
+        }
+    }
+}
+
+/// Discretizes the system in `from` and writes it to `to`, which appears whole or not at all.
+///
+/// # Errors
+/// [`FileError`] for anything wrong with the files or the system in them.
+pub fn discretize_file(form: Form, from: &Path, to: &Path) -> Result<Certificate, FileError> {
+    let bytes = std::fs::read(from).map_err(|source| FileError::Read { path: from.into(), source })?;
+    let file =
+        SafeTensors::deserialize(&bytes).map_err(|source| FileError::Format { path: from.into(), source })?;
+    let reader = Reader { path: from, file };
+    let (a, b, delta) = (reader.matrix("A")?, reader.matrix("B")?, reader.scalar("delta")?);
+    let refused = |source| FileError::Truth { path: from.into(), source };
+    let provenance = Provenance { form, delta, input: hex(&Sha256::digest(&bytes)) };
+    match (a, b) {
+        (Matrix::Real(a), Matrix::Real(b)) => {
+            write(to, &discretize(form, &a, &b, delta).map_err(refused)?, &provenance)
+        }
+        (a, b) => {
+            let truth = discretize(form, &a.complex(), &b.complex(), delta).map_err(refused)?;
+            write(to, &truth, &provenance)
+        }
+    }
+}
+
+struct Reader<'a> {
+    path: &'a Path,
+    file: SafeTensors<'a>,
+}
+
+impl Reader<'_> {
+    fn tensor(&self, name: &'static str) -> Result<TensorView<'_>, FileError> {
+        let view = self.file.tensor(name).map_err(|_| {
+            let mut names = self.file.names();
+            names.sort_unstable();
+            let found = if names.is_empty() { "none".into() } else { names.join(", ") };
+            FileError::Missing { path: self.path.into(), name, found }
+        })?;
+        if view.dtype() != Dtype::F64 {
+            return Err(self.unexpected(name, "of type F64".into(), format!("of type {:?}", view.dtype())));
+        }
+        Ok(view)
+    }
+
+    fn unexpected(&self, name: &'static str, expected: String, found: String) -> FileError {
+        FileError::Tensor { path: self.path.into(), name, expected, found }
+    }
+
+    fn matrix(&self, name: &'static str) -> Result<Matrix, FileError> {
+        let view = self.tensor(name)?;
+        let values = numbers(view.data());
+        match *view.shape() {
+            [rows, columns] | [rows, columns, 2] if rows.max(columns) > LARGEST_SIZE => {
+                let expected = format!("at most {LARGEST_SIZE} by {LARGEST_SIZE}");
+                Err(self.unexpected(name, expected, format!("{rows} by {columns}")))
+            }
+            [rows, columns] => Ok(Matrix::Real(DMatrix::from_row_iterator(rows, columns, values))),
+            [rows, columns, 2] => {
+                let flat: Vec<f64> = values.collect();
+                let entries = flat.chunks_exact(2).map(|pair| Complex::new(pair[0], pair[1]));
+                Ok(Matrix::Complex(DMatrix::from_row_iterator(rows, columns, entries)))
+            }
+            _ => Err(self.unexpected(
+                name,
+                "of shape (rows, columns) or (rows, columns, 2)".into(),
+                format!("of shape {:?}", view.shape()),
+            )),
+        }
+    }
+
+    fn scalar(&self, name: &'static str) -> Result<f64, FileError> {
+        let view = self.tensor(name)?;
+        match (view.shape(), numbers(view.data()).next()) {
+            ([] | [1], Some(value)) => Ok(value),
+            (shape, _) => {
+                Err(self.unexpected(name, "of shape (1) or ()".into(), format!("of shape {shape:?}")))
+            }
+        }
+    }
+}
+
+fn numbers(bytes: &[u8]) -> impl Iterator<Item = f64> + '_ {
+    bytes.as_chunks::<8>().0.iter().map(|&chunk| f64::from_le_bytes(chunk))
+}
+
+/// What the output says of itself.
+struct Provenance {
+    form: Form,
+    delta: f64,
+    /// SHA-256 of the input file.
+    input: String,
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn write<I: Input>(
+    to: &Path,
+    truth: &DenseTruth<I>,
+    provenance: &Provenance,
+) -> Result<Certificate, FileError> {
+    let failed = |source| FileError::Write { path: to.into(), source };
+    let tensors = [
+        ("a_bar", Some(&truth.a_bar)),
+        ("b_bar", Some(&truth.b_bar)),
+        ("b_bar_prev", truth.b_bar_prev.as_ref()),
+        ("b_bar_next", truth.b_bar_next.as_ref()),
+    ];
+    let stored: Vec<(&str, Vec<usize>, Vec<u8>)> = tensors
+        .into_iter()
+        .filter_map(|(name, matrix)| matrix.map(|m| (name, m)))
+        .map(|(name, m)| {
+            let mut shape = vec![m.nrows(), m.ncols()];
+            if I::WIDTH == 2 {
+                shape.push(2);
+            }
+            // Row by row: the transpose's columns.
+            let rows = m.transpose();
+            let numbers = rows.iter().flat_map(|x| x.parts()[..I::WIDTH].to_vec());
+            (name, shape, numbers.flat_map(f64::to_le_bytes).collect())
+        })
+        .collect();
+    let views = stored.iter().map(|(name, shape, bytes)| {
+        TensorView::new(Dtype::F64, shape.clone(), bytes).map(|view| (*name, view))
+    });
+    let unwritable = |e: safetensors::SafeTensorError| failed(std::io::Error::other(e.to_string()));
+    let views = views.collect::<Result<Vec<_>, _>>().map_err(unwritable)?;
+    let metadata = HashMap::from([
+        ("generator".to_owned(), format!("holdfast {}", env!("CARGO_PKG_VERSION"))),
+        ("method".to_owned(), provenance.form.to_string()),
+        ("delta".to_owned(), crate::hexfloat::f64(provenance.delta)),
+        ("input_sha256".to_owned(), provenance.input.clone()),
+        ("certificate".to_owned(), truth.certificate.to_string()),
+    ]);
+    let bytes = safetensors::serialize(views, Some(metadata)).map_err(unwritable)?;
+    let folder = to.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = temporary(folder).map_err(failed)?;
+    file.write_all(&bytes).map_err(failed)?;
+    file.persist(to).map_err(|e| failed(e.error))?;
+    Ok(truth.certificate.clone())
+}
+
+/// A file to rename once it is complete, with the permissions that any new file has.
+fn temporary(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".holdfast-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
+}
