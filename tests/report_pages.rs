@@ -143,6 +143,26 @@ fn nothing_measured_is_not_a_pass() {
 }
 
 #[test]
+fn what_was_not_measured_is_explained_everywhere() {
+    let results = fixture::spoil(fixture::small());
+    let reason = "2 unmeasured: no GPU on this machine";
+    assert!(console::render(&results, None, false).contains(reason));
+    assert!(markdown::page(&results).unwrap().contains(reason));
+    assert!(page(&results).contains(reason));
+}
+
+#[test]
+fn colour_changes_nothing_but_the_colour() {
+    let results = fixture::spoil(fixture::small());
+    let coloured = console::render(&results, None, true);
+    assert!(coloured.contains("\u{1b}[1;31mFAIL\u{1b}[0m"));
+    let plain = ["\u{1b}[1;31m", "\u{1b}[1;32m", "\u{1b}[1;33m", "\u{1b}[0m"]
+        .into_iter()
+        .fold(coloured, |text, code| text.replace(code, ""));
+    assert_eq!(plain, console::render(&results, None, false));
+}
+
+#[test]
 fn every_broken_method_is_among_the_explained_failures() {
     let text = console::render(&fixture::spoil(fixture::passing()), None, false);
     let explained = text.split("═══").next().unwrap();

@@ -13,6 +13,7 @@ const TEMPLATE: &str = include_str!("templates/report.md.jinja");
 const ROWS: usize = 120;
 const EXPLAINED: usize = 10;
 const LISTED_PAIRS: usize = 15;
+const REASONS: usize = 5;
 
 #[derive(Serialize)]
 struct Row {
@@ -41,6 +42,7 @@ pub fn page(results: &Results) -> Result<String, ReportError> {
     let rows = rows(results);
     let failures = failures::all(results);
     let failing_pairs = pairs::failing(results);
+    let reasons: Vec<_> = summary::unmeasured_reasons(results).into_iter().take(REASONS).collect();
     let pair_totals = pairs::totals(results);
     let page = env.get_template("report.md").map_err(fail)?.render(context! {
         verdict => summary::headline(results).text(),
@@ -52,6 +54,7 @@ pub fn page(results: &Results) -> Result<String, ReportError> {
         command => text::line(&results.command),
         cases => summary::totals(results.cases.iter().map(|c| c.verdict)).text("case"),
         sweeps => summary::totals(results.coefficients.iter().map(|c| c.verdict)).text("coefficient sweep"),
+        reasons => value(reasons.iter().map(|(reason, n)| (text::fit(reason, 200), n)).collect::<Vec<_>>()),
         methods => methods.iter().map(|m| m.name()).collect::<Vec<_>>(),
         rows => value(rows.iter().take(ROWS).collect::<Vec<_>>()),
         more_rows => rows.len().saturating_sub(ROWS),
@@ -111,28 +114,36 @@ fn explain(failure: &Failure) -> Explained {
     Explained {
         title: text::fit(&failure.title(), 200),
         detail: text::fit(&detail, 250),
-        worst: worst.iter().map(|line| clip(line)).collect(),
+        worst: worst.iter().map(|line| clip(line, 200)).collect(),
         diagnosis: text::fit(&diagnosis.join(", or "), 300),
-        rerun: clip(failure.rerun()),
+        rerun: clip(failure.rerun(), 800),
     }
 }
 
 /// One line for a fenced block: alignment kept, control characters and fences taken out, not endless.
-fn clip(line: &str) -> String {
+fn clip(line: &str, width: usize) -> String {
     let clean: String = line.chars().map(|c| if c.is_control() || c == '`' { ' ' } else { c }).collect();
-    if clean.chars().count() <= 200 { clean } else { clean.chars().take(199).chain(['…']).collect() }
+    if clean.chars().count() <= width {
+        clean
+    } else {
+        clean.chars().take(width - 1).chain(['…']).collect()
+    }
 }
 
 /// Text that Markdown shows as it is, in a table cell too.
 fn escape(value: &str) -> String {
+    let chars: Vec<char> = text::line(value).chars().collect();
     let mut escaped = String::new();
-    for c in text::line(value).chars() {
+    for (i, c) in chars.iter().enumerate() {
+        let word = |j: Option<usize>| j.and_then(|j| chars.get(j)).is_some_and(|c| c.is_alphanumeric());
         match c {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '@' | '#' => escaped.extend(['\\', c]),
-            c => escaped.push(c),
+            // Within a word an underscore is only that: x86_64.
+            '_' if word(i.checked_sub(1)) && word(Some(i + 1)) => escaped.push('_'),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '@' | '#' => escaped.extend(['\\', *c]),
+            c => escaped.push(*c),
         }
     }
     escaped

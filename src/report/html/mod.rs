@@ -29,6 +29,7 @@ const PARTS: [(&str, &str); 4] = [
 const CASE_BYTES: usize = 1_800_000;
 const EXPLAINED: usize = 60;
 const PROBLEMS: usize = 100;
+const REASONS: usize = 5;
 
 #[derive(Serialize)]
 struct Picture {
@@ -62,6 +63,7 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
         cases_text => cases.text("case"),
         sweeps_text => sweeps.text("coefficient sweep"),
         pairs => value(problems::pair_totals(results)),
+        reasons => value(summary::unmeasured_reasons(results).into_iter().take(REASONS).collect::<Vec<_>>()),
         backend => results.backend.as_str(),
         device => results.device.as_str(),
         seed => results.seed.to_string(),

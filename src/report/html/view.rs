@@ -45,7 +45,7 @@ pub fn methods(results: &Results, anchors: &Anchors) -> Vec<MethodView> {
         };
         let worst = (0..Weights::ALL.len()).map(|i| WorstView {
             case: line.worst_case[i].map_or_else(Tag::default, |case| case_tag(case, anchors)),
-            regime: line.worst_case[i].map_or_else(String::new, |case| text::fit(&case.regime, 30)),
+            regime: line.worst_case[i].map_or_else(String::new, |case| text::fit(&case.regime, 22)),
             sweep: line.worst_sweep[i].map_or_else(Tag::default, |sweep| {
                 let parts = Coefficient::ALL.map(|c| {
                     let ulp = c.worst(sweep).map_or("–".to_owned(), |w| text::number(w.ulp, 3));
@@ -58,7 +58,7 @@ pub fn methods(results: &Results, anchors: &Anchors) -> Vec<MethodView> {
         MethodView {
             name: line.method.name(),
             verdict: verdict_tag(both.verdict()),
-            cases: line.cases.text("case"),
+            cases: line.cases.counts(),
             worst: worst.collect(),
         }
     };
