@@ -96,12 +96,17 @@ fn a_run_in_which_everything_fails_still_fits() {
     }
     for (i, case) in results.cases.iter_mut().enumerate() {
         case.id = format!("{}-{i}-{}", case.id, "|<&".repeat(30));
+        case.regime = format!("{}{}", "<&".repeat(40), i % 60);
         case.verdict = holdfast::judge::results::Verdict::Fail;
         case.reason = "`*_[|".repeat(100);
     }
-    assert!(page(&results).len() < 3_000_000);
+    let page = page(&results);
+    assert!(page.len() < 3_000_000, "{}", page.len());
+    for link in page.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()).take(500) {
+        assert!(page.contains(&format!(" id=\"{link}\"")), "#{link}");
+    }
     let markdown = markdown::page(&results).unwrap();
-    assert!(markdown.len() < 60_000, "{}", markdown.len());
+    assert!(markdown.len() < markdown::BYTES, "{}", markdown.len());
 }
 
 #[test]

@@ -9,11 +9,24 @@ use super::{ReportError, grid, pairs, summary, sweeps, text};
 use crate::judge::results::Results;
 
 const TEMPLATE: &str = include_str!("templates/report.md.jinja");
-/// Rows of the verdict table, failures and pairs that are shown; the rest are counted.
-const ROWS: usize = 120;
-const EXPLAINED: usize = 10;
-const LISTED_PAIRS: usize = 15;
+/// The page stays below this many bytes.
+pub const BYTES: usize = 60_000;
 const REASONS: usize = 5;
+
+/// How many rows of the verdict table, failures and pairs are shown; the rest are counted.
+#[derive(Clone, Copy)]
+struct Limits {
+    rows: usize,
+    explained: usize,
+    pairs: usize,
+}
+
+/// What to show, and what to show instead when that does not fit.
+const LIMITS: [Limits; 3] = [
+    Limits { rows: 120, explained: 10, pairs: 15 },
+    Limits { rows: 60, explained: 5, pairs: 8 },
+    Limits { rows: 12, explained: 2, pairs: 3 },
+];
 
 #[derive(Serialize)]
 struct Row {
@@ -31,8 +44,19 @@ struct Explained {
     rerun: String,
 }
 
-/// Renders the page.
+/// Renders the page, as much of it as fits.
 pub fn page(results: &Results) -> Result<String, ReportError> {
+    let mut page = String::new();
+    for limits in LIMITS {
+        page = render(results, limits)?;
+        if page.len() < BYTES {
+            break;
+        }
+    }
+    Ok(page)
+}
+
+fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
     let fail = |source| ReportError::Template { name: "report.md", source };
     let mut env = template::environment().map_err(fail)?;
     env.add_filter("md", |value: String| escape(&value));
@@ -56,15 +80,15 @@ pub fn page(results: &Results) -> Result<String, ReportError> {
         sweeps => summary::totals(results.coefficients.iter().map(|c| c.verdict)).text("coefficient sweep"),
         reasons => value(reasons.iter().map(|(reason, n)| (text::fit(reason, 200), n)).collect::<Vec<_>>()),
         methods => methods.iter().map(|m| m.name()).collect::<Vec<_>>(),
-        rows => value(rows.iter().take(ROWS).collect::<Vec<_>>()),
-        more_rows => rows.len().saturating_sub(ROWS),
-        failures => value(failures.iter().take(EXPLAINED).map(explain).collect::<Vec<_>>()),
-        more_failures => failures.len().saturating_sub(EXPLAINED),
+        rows => value(rows.iter().take(limits.rows).collect::<Vec<_>>()),
+        more_rows => rows.len().saturating_sub(limits.rows),
+        failures => value(failures.iter().take(limits.explained).map(explain).collect::<Vec<_>>()),
+        more_failures => failures.len().saturating_sub(limits.explained),
         problems => text::count(pair_totals.problems, "problem"),
         agreeing => pair_totals.agreeing,
         failing => pair_totals.failing,
         unmeasured => pair_totals.unmeasured,
-        pairs => failing_pairs.iter().take(LISTED_PAIRS).map(|(matrix, pair, truth)| context! {
+        pairs => failing_pairs.iter().take(limits.pairs).map(|(matrix, pair, truth)| context! {
             left => pair.left.name(),
             right => pair.right.name(),
             status => pairs::status(pair.status),
@@ -72,7 +96,7 @@ pub fn page(results: &Results) -> Result<String, ReportError> {
             truth => truth.map_or("?".to_owned(), |t| text::number(t.rel_l2, 3)),
             problem => text::fit(&matrix.problem, 120),
         }).collect::<Vec<_>>(),
-        more_pairs => failing_pairs.len().saturating_sub(LISTED_PAIRS),
+        more_pairs => failing_pairs.len().saturating_sub(limits.pairs),
     });
     page.map(text::page).map_err(fail)
 }

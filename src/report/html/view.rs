@@ -78,7 +78,7 @@ fn case_tag(case: &CaseResult, anchors: &Anchors) -> Tag {
         Verdict::Pass => share.unwrap_or_else(|| "pass".to_owned()),
     };
     let href = anchors.case(&case.id).map(|anchor| format!("#{anchor}")).unwrap_or_default();
-    Tag { text, class: text::verdict_class(case.verdict).to_owned(), href, title: case.id.clone() }
+    Tag { text, class: text::verdict_class(case.verdict).to_owned(), href, title: text::fit(&case.id, 120) }
 }
 
 #[derive(Serialize)]
@@ -102,7 +102,8 @@ pub fn matrix(results: &Results, anchors: &Anchors) -> Vec<MatrixRow> {
                 _ => " low",
             });
         }
-        let title = format!("{}; worst: {}", text::count(cell.cases.len(), "case"), worst.id);
+        let title =
+            format!("{}; worst: {}", text::count(cell.cases.len(), "case"), text::fit(&worst.id, 120));
         Tag { text: cell.text(), class, title, ..case_tag(worst, anchors) }
     };
     let view = |row: grid::Row| MatrixRow {
@@ -237,7 +238,7 @@ pub fn formulas() -> Vec<FormulaView> {
 
 #[derive(Serialize)]
 pub struct CaseView {
-    anchor: String,
+    pub anchor: String,
     id: String,
     shape: String,
     verdict: Tag,
