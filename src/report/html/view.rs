@@ -48,7 +48,7 @@ pub fn methods(results: &Results, anchors: &Anchors) -> Vec<MethodView> {
             regime: line.worst_case[i].map_or_else(String::new, |case| text::fit(&case.regime, 22)),
             sweep: line.worst_sweep[i].map_or_else(Tag::default, |sweep| {
                 let parts = Coefficient::ALL.map(|c| {
-                    let ulp = c.worst(sweep).map_or("–".to_owned(), |w| text::number(w.ulp, 3));
+                    let ulp = c.largest(sweep).map_or("–".to_owned(), |ulp| text::number(ulp, 3));
                     format!("{} {ulp}", c.symbol())
                 });
                 let class = text::verdict_class(sweep.verdict).to_owned();

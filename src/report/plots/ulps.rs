@@ -137,10 +137,7 @@ fn thinned(points: &[CoefficientPoint], coefficient: Coefficient, x: &Axis) -> V
     let mut bins = vec![None::<(f64, f64)>; BINS + 1];
     for point in points {
         let z = point.z_re.hypot(point.z_im);
-        let error = match coefficient {
-            Coefficient::ABar => point.a_bar_ulp,
-            Coefficient::BBar => point.b_bar_ulp,
-        };
+        let error = coefficient.error(point);
         let share = (x.place(z) - x.start) / (x.end - x.start);
         let bin = &mut bins[(share * BINS as f64) as usize];
         if bin.is_none_or(|(_, worst)| !worst.is_nan() && (error.is_nan() || error > worst)) {
