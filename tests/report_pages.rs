@@ -96,12 +96,17 @@ fn a_run_in_which_everything_fails_still_fits() {
     }
     for (i, case) in results.cases.iter_mut().enumerate() {
         case.id = format!("{}-{i}-{}", case.id, "|<&".repeat(30));
+        case.regime = format!("{}{}", "<&".repeat(40), i % 60);
         case.verdict = holdfast::judge::results::Verdict::Fail;
         case.reason = "`*_[|".repeat(100);
     }
-    assert!(page(&results).len() < 3_000_000);
+    let page = page(&results);
+    assert!(page.len() < 3_000_000, "{}", page.len());
+    for link in page.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()).take(500) {
+        assert!(page.contains(&format!(" id=\"{link}\"")), "#{link}");
+    }
     let markdown = markdown::page(&results).unwrap();
-    assert!(markdown.len() < 60_000, "{}", markdown.len());
+    assert!(markdown.len() < markdown::BYTES, "{}", markdown.len());
 }
 
 #[test]
@@ -140,6 +145,26 @@ fn nothing_measured_is_not_a_pass() {
         assert!(!page(&results).contains(">PASS<"));
         assert!(!markdown::page(&results).unwrap().contains("PASS"));
     }
+}
+
+#[test]
+fn what_was_not_measured_is_explained_everywhere() {
+    let results = fixture::spoil(fixture::small());
+    let reason = "2 unmeasured: no GPU on this machine";
+    assert!(console::render(&results, None, false).contains(reason));
+    assert!(markdown::page(&results).unwrap().contains(reason));
+    assert!(page(&results).contains(reason));
+}
+
+#[test]
+fn colour_changes_nothing_but_the_colour() {
+    let results = fixture::spoil(fixture::small());
+    let coloured = console::render(&results, None, true);
+    assert!(coloured.contains("\u{1b}[1;31mFAIL\u{1b}[0m"));
+    let plain = ["\u{1b}[1;31m", "\u{1b}[1;32m", "\u{1b}[1;33m", "\u{1b}[0m"]
+        .into_iter()
+        .fold(coloured, |text, code| text.replace(code, ""));
+    assert_eq!(plain, console::render(&results, None, false));
 }
 
 #[test]

@@ -19,6 +19,8 @@ pub const WIDTH: usize = 100;
 const EXPLAINED: usize = 10;
 /// Failing pairs that are listed; the rest are counted.
 const LISTED_PAIRS: usize = 6;
+/// Reasons for not measuring that are listed.
+const REASONS: usize = 5;
 
 /// The whole console report: header, failures explained, verdict table, sweeps, pairs, totals, and where the
 /// written report is. ANSI colours only when `colour`.
@@ -142,6 +144,9 @@ fn closing(results: &Results, report: Option<&Path>) -> String {
     let mut lines = vec![pair_lines(results)];
     lines.push(summary::totals(results.coefficients.iter().map(|c| c.verdict)).text("coefficient sweep"));
     lines.push(summary::totals(results.cases.iter().map(|c| c.verdict)).text("case"));
+    for (reason, count) in summary::unmeasured_reasons(results).into_iter().take(REASONS) {
+        lines.push(text::wrap(&format!("  {count} unmeasured: "), reason, WIDTH));
+    }
     if summary::headline(results) == Headline::NothingMeasured {
         lines.push("nothing was measured: this is not a pass (hint: holdfast doctor)".to_owned());
     }

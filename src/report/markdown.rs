@@ -9,10 +9,24 @@ use super::{ReportError, grid, pairs, summary, sweeps, text};
 use crate::judge::results::Results;
 
 const TEMPLATE: &str = include_str!("templates/report.md.jinja");
-/// Rows of the verdict table, failures and pairs that are shown; the rest are counted.
-const ROWS: usize = 120;
-const EXPLAINED: usize = 10;
-const LISTED_PAIRS: usize = 15;
+/// The page stays below this many bytes.
+pub const BYTES: usize = 60_000;
+const REASONS: usize = 5;
+
+/// How many rows of the verdict table, failures and pairs are shown; the rest are counted.
+#[derive(Clone, Copy)]
+struct Limits {
+    rows: usize,
+    explained: usize,
+    pairs: usize,
+}
+
+/// What to show, and what to show instead when that does not fit.
+const LIMITS: [Limits; 3] = [
+    Limits { rows: 120, explained: 10, pairs: 15 },
+    Limits { rows: 60, explained: 5, pairs: 8 },
+    Limits { rows: 12, explained: 2, pairs: 3 },
+];
 
 #[derive(Serialize)]
 struct Row {
@@ -30,8 +44,19 @@ struct Explained {
     rerun: String,
 }
 
-/// Renders the page.
+/// Renders the page, as much of it as fits.
 pub fn page(results: &Results) -> Result<String, ReportError> {
+    let mut page = String::new();
+    for limits in LIMITS {
+        page = render(results, limits)?;
+        if page.len() < BYTES {
+            break;
+        }
+    }
+    Ok(page)
+}
+
+fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
     let fail = |source| ReportError::Template { name: "report.md", source };
     let mut env = template::environment().map_err(fail)?;
     env.add_filter("md", |value: String| escape(&value));
@@ -41,6 +66,7 @@ pub fn page(results: &Results) -> Result<String, ReportError> {
     let rows = rows(results);
     let failures = failures::all(results);
     let failing_pairs = pairs::failing(results);
+    let reasons: Vec<_> = summary::unmeasured_reasons(results).into_iter().take(REASONS).collect();
     let pair_totals = pairs::totals(results);
     let page = env.get_template("report.md").map_err(fail)?.render(context! {
         verdict => summary::headline(results).text(),
@@ -52,16 +78,17 @@ pub fn page(results: &Results) -> Result<String, ReportError> {
         command => text::line(&results.command),
         cases => summary::totals(results.cases.iter().map(|c| c.verdict)).text("case"),
         sweeps => summary::totals(results.coefficients.iter().map(|c| c.verdict)).text("coefficient sweep"),
+        reasons => value(reasons.iter().map(|(reason, n)| (text::fit(reason, 200), n)).collect::<Vec<_>>()),
         methods => methods.iter().map(|m| m.name()).collect::<Vec<_>>(),
-        rows => value(rows.iter().take(ROWS).collect::<Vec<_>>()),
-        more_rows => rows.len().saturating_sub(ROWS),
-        failures => value(failures.iter().take(EXPLAINED).map(explain).collect::<Vec<_>>()),
-        more_failures => failures.len().saturating_sub(EXPLAINED),
+        rows => value(rows.iter().take(limits.rows).collect::<Vec<_>>()),
+        more_rows => rows.len().saturating_sub(limits.rows),
+        failures => value(failures.iter().take(limits.explained).map(explain).collect::<Vec<_>>()),
+        more_failures => failures.len().saturating_sub(limits.explained),
         problems => text::count(pair_totals.problems, "problem"),
         agreeing => pair_totals.agreeing,
         failing => pair_totals.failing,
         unmeasured => pair_totals.unmeasured,
-        pairs => failing_pairs.iter().take(LISTED_PAIRS).map(|(matrix, pair, truth)| context! {
+        pairs => failing_pairs.iter().take(limits.pairs).map(|(matrix, pair, truth)| context! {
             left => pair.left.name(),
             right => pair.right.name(),
             status => pairs::status(pair.status),
@@ -69,7 +96,7 @@ pub fn page(results: &Results) -> Result<String, ReportError> {
             truth => truth.map_or("?".to_owned(), |t| text::number(t.rel_l2, 3)),
             problem => text::fit(&matrix.problem, 120),
         }).collect::<Vec<_>>(),
-        more_pairs => failing_pairs.len().saturating_sub(LISTED_PAIRS),
+        more_pairs => failing_pairs.len().saturating_sub(limits.pairs),
     });
     page.map(text::page).map_err(fail)
 }
@@ -111,28 +138,36 @@ fn explain(failure: &Failure) -> Explained {
     Explained {
         title: text::fit(&failure.title(), 200),
         detail: text::fit(&detail, 250),
-        worst: worst.iter().map(|line| clip(line)).collect(),
+        worst: worst.iter().map(|line| clip(line, 200)).collect(),
         diagnosis: text::fit(&diagnosis.join(", or "), 300),
-        rerun: clip(failure.rerun()),
+        rerun: clip(failure.rerun(), 800),
     }
 }
 
 /// One line for a fenced block: alignment kept, control characters and fences taken out, not endless.
-fn clip(line: &str) -> String {
+fn clip(line: &str, width: usize) -> String {
     let clean: String = line.chars().map(|c| if c.is_control() || c == '`' { ' ' } else { c }).collect();
-    if clean.chars().count() <= 200 { clean } else { clean.chars().take(199).chain(['…']).collect() }
+    if clean.chars().count() <= width {
+        clean
+    } else {
+        clean.chars().take(width - 1).chain(['…']).collect()
+    }
 }
 
 /// Text that Markdown shows as it is, in a table cell too.
 fn escape(value: &str) -> String {
+    let chars: Vec<char> = text::line(value).chars().collect();
     let mut escaped = String::new();
-    for c in text::line(value).chars() {
+    for (i, c) in chars.iter().enumerate() {
+        let word = |j: Option<usize>| j.and_then(|j| chars.get(j)).is_some_and(|c| c.is_alphanumeric());
         match c {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '@' | '#' => escaped.extend(['\\', c]),
-            c => escaped.push(c),
+            // Within a word an underscore is only that: x86_64.
+            '_' if word(i.checked_sub(1)) && word(Some(i + 1)) => escaped.push('_'),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '@' | '#' => escaped.extend(['\\', *c]),
+            c => escaped.push(*c),
         }
     }
     escaped

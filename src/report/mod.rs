@@ -3,7 +3,7 @@
 //! One value, [`Results`], and many renderers. Nothing here computes a number: the renderers pick, group,
 //! sort and format. Nothing here prints either: the console report is a `String`.
 //!
-//! - [`write`]: a whole report directory, replaced only when the new one is complete
+//! - [`write()`]: a whole report directory, replaced only when the new one is complete
 //! - [`console`]: the verdict table and the explained failures, at most 100 columns wide
 //! - [`json`]: the machine output, also behind `--json FILE`
 //! - [`html`], [`markdown`]: the pages, from the templates beside this code

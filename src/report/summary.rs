@@ -43,6 +43,22 @@ pub fn totals(verdicts: impl Iterator<Item = Verdict>) -> Totals {
     totals
 }
 
+/// Why cases and sweeps were not measured, each reason once with its count, the most frequent first.
+pub fn unmeasured_reasons(results: &Results) -> Vec<(&str, usize)> {
+    let cases = results.cases.iter().map(|c| (c.verdict, c.reason.as_str()));
+    let sweeps = results.coefficients.iter().map(|c| (c.verdict, c.reason.as_str()));
+    let mut reasons: Vec<(&str, usize)> = Vec::new();
+    for (_, reason) in cases.chain(sweeps).filter(|(verdict, _)| *verdict == Verdict::Unmeasured) {
+        let reason = if reason.is_empty() { "no reason given" } else { reason };
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, count)) => *count += 1,
+            None => reasons.push((reason, 1)),
+        }
+    }
+    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    reasons
+}
+
 /// One method over the whole run.
 #[derive(Clone, Debug)]
 pub struct MethodLine<'a> {
@@ -121,7 +137,12 @@ impl Totals {
 
     /// `N cases: N pass, N fail, N unmeasured`
     pub fn text(self, noun: &str) -> String {
+        format!("{}: {}", text::count(self.all(), noun), self.counts())
+    }
+
+    /// `N pass, N fail, N unmeasured`
+    pub fn counts(self) -> String {
         let Totals { pass, fail, unmeasured } = self;
-        format!("{}: {pass} pass, {fail} fail, {unmeasured} unmeasured", text::count(self.all(), noun))
+        format!("{pass} pass, {fail} fail, {unmeasured} unmeasured")
     }
 }

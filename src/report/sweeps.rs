@@ -1,7 +1,7 @@
 //! The coefficient sweeps in rows: Ā and B̄ of the six methods over one sweep of z.
 
 use super::text;
-use crate::judge::results::{CoefficientResult, Results, Verdict, Worst};
+use crate::judge::results::{CoefficientPoint, CoefficientResult, Results, Verdict, Worst};
 use crate::problem::Weights;
 
 /// One sweep over the six methods, in the order of their ids.
@@ -52,6 +52,20 @@ impl Coefficient {
             Coefficient::ABar => result.worst_a_bar.as_ref(),
             Coefficient::BBar => result.worst_b_bar.as_ref(),
         }
+    }
+
+    /// Its error at one point of a sweep, in the unit that [`CoefficientPoint`] documents.
+    pub fn error(self, point: &CoefficientPoint) -> f64 {
+        match self {
+            Coefficient::ABar => point.a_bar_ulp,
+            Coefficient::BBar => point.b_bar_ulp,
+        }
+    }
+
+    /// The largest such error of a sweep, a NaN being larger than any; none without points.
+    pub fn largest(self, result: &CoefficientResult) -> Option<f64> {
+        let worse = |a: f64, b: f64| if a.is_nan() || a > b { a } else { b };
+        result.points.iter().map(|point| self.error(point)).reduce(worse)
     }
 
     /// Whether this coefficient is (one of those) to blame for the sweep's failure.

@@ -12,9 +12,9 @@ pub fn share(ratio: f64) -> String {
         r if r.is_infinite() => "inf".to_owned(),
         0.0 => "0".to_owned(),
         r if r < 0.001 => format!("{r:.0e}"),
-        r if r < 0.1 => format!("{r:.3}"),
-        r if r < 10.0 => format!("{r:.2}"),
-        r if r < 1000.0 => format!("{r:.0}"),
+        r if r < 0.0995 => format!("{r:.3}"),
+        r if r < 9.995 => format!("{r:.2}"),
+        r if r < 999.5 => format!("{r:.0}"),
         r => format!("{r:.0e}"),
     }
 }
@@ -177,6 +177,7 @@ mod tests {
             (0.0, "0"),
             (0.41, "0.41"),
             (0.0412, "0.041"),
+            (0.0999, "0.10"),
             (3e-5, "3e-5"),
             (1.0, "1.00"),
             (12.3, "12"),

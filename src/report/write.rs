@@ -29,6 +29,18 @@ pub struct WrittenReport {
 /// [`ReportError::NotAReport`] when `dir` exists and is neither empty nor a holdfast report: replacing would
 /// delete what we did not write. Otherwise whatever kept a part from being rendered or written.
 pub fn write(results: &Results, dir: &Path) -> Result<WrittenReport, ReportError> {
+    let plots = replace(dir, |new| fill(results, new))?;
+    Ok(WrittenReport {
+        html: dir.join("index.html"),
+        markdown: dir.join("report.md"),
+        json: dir.join("results.json"),
+        plots: plots.iter().map(|name| dir.join("plots").join(name)).collect(),
+        dir: dir.to_owned(),
+    })
+}
+
+/// Lets `fill` write into a new directory and moves that to `dir` when it succeeded.
+fn replace<T>(dir: &Path, fill: impl FnOnce(&Path) -> Result<T, ReportError>) -> Result<T, ReportError> {
     // A link to a directory stays a link: what it points to is replaced.
     let dir = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
     let exists = may_be_replaced(&dir)?;
@@ -38,7 +50,7 @@ pub fn write(results: &Results, dir: &Path) -> Result<WrittenReport, ReportError
     };
     fs::create_dir_all(&parent).map_err(ReportError::io("create", &parent))?;
     let new = sibling(&parent)?;
-    let plots = fill(results, new.path())?;
+    let filled = fill(new.path())?;
     if exists {
         let old = sibling(&parent)?;
         let parked = old.path().join("report");
@@ -53,13 +65,7 @@ pub fn write(results: &Results, dir: &Path) -> Result<WrittenReport, ReportError
     }
     // Its directory has moved: there is nothing left to remove.
     let _ = new.keep();
-    Ok(WrittenReport {
-        html: dir.join("index.html"),
-        markdown: dir.join("report.md"),
-        json: dir.join("results.json"),
-        plots: plots.iter().map(|name| dir.join("plots").join(name)).collect(),
-        dir,
-    })
+    Ok(filled)
 }
 
 /// Renders and writes every part into `dir`; the plots' file names.
@@ -131,4 +137,42 @@ fn is_our_page(page: &Path) -> bool {
     let mut head = Vec::new();
     let read = fs::File::open(page).and_then(|file| file.take(4096).read_to_end(&mut head));
     read.is_ok() && String::from_utf8_lossy(&head).contains(GENERATOR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes the least that counts as a report; its page.
+    fn old_report(dir: &Path) -> String {
+        let page = format!("{GENERATOR} old\">");
+        let fill =
+            |new: &Path| fs::write(new.join("index.html"), &page).map_err(ReportError::io("write", new));
+        replace(dir, fill).unwrap();
+        page
+    }
+
+    #[test]
+    fn a_failing_write_leaves_the_old_report_and_nothing_else() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("latest");
+        let page = old_report(&dir);
+        let failed = replace(&dir, |new| {
+            fs::write(new.join("index.html"), "half").unwrap();
+            fs::write(new.join("missing/file"), "half").map_err(ReportError::io("write", new))
+        });
+        assert!(matches!(failed, Err(ReportError::Io { action: "write", .. })));
+        assert_eq!(fs::read_to_string(dir.join("index.html")).unwrap(), page);
+        assert_eq!(entries(home.path()).unwrap(), ["latest"]);
+    }
+
+    #[test]
+    fn an_interrupted_write_leaves_the_old_report() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("latest");
+        let page = old_report(&dir);
+        let panicked = std::panic::catch_unwind(|| replace::<()>(&dir, |_| panic!("interrupted")));
+        assert!(panicked.is_err());
+        assert_eq!(fs::read_to_string(dir.join("index.html")).unwrap(), page);
+    }
 }

@@ -26,14 +26,20 @@ impl Anchors {
         Anchors { by_id }
     }
 
+    /// Without the cases whose anchors `shown` lacks: no link may lead to a place that is not on the page.
+    pub fn retain<'a>(&mut self, shown: impl Iterator<Item = &'a str>) {
+        let shown: HashSet<&str> = shown.collect();
+        self.by_id.retain(|_, anchor| shown.contains(anchor.as_str()));
+    }
+
     /// The anchor of the case with this id; none for an unknown id.
     pub fn case(&self, id: &str) -> Option<&str> {
         self.by_id.get(id).map(String::as_str)
     }
 }
 
-/// Letters, digits, dots and underscores; anything else becomes a hyphen.
+/// Letters, digits, dots and underscores; anything else becomes a hyphen. Not endless.
 fn slug(text: &str) -> String {
     let keep = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c } else { '-' };
-    text.chars().map(keep).collect()
+    text.chars().map(keep).take(120).collect()
 }

@@ -26,9 +26,10 @@ const PARTS: [(&str, &str); 4] = [
     ("cases.html", include_str!("../templates/cases.html.jinja")),
 ];
 /// Limits that keep the page below 3 MB; what is left out is counted on the page and is in `results.json`.
-const CASE_BYTES: usize = 1_800_000;
+const CASE_BYTES: usize = 1_500_000;
 const EXPLAINED: usize = 60;
 const PROBLEMS: usize = 100;
+const REASONS: usize = 5;
 
 #[derive(Serialize)]
 struct Picture {
@@ -47,13 +48,14 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
     for (name, part) in PARTS {
         env.add_template(name, part).map_err(fail)?;
     }
-    let anchors = Anchors::new(results);
+    let mut anchors = Anchors::new(results);
+    let table = view::cases(results, &anchors, CASE_BYTES);
+    anchors.retain(table.iter().map(|case| case.anchor.as_str()));
     let headline = summary::headline(results);
     let cases = summary::totals(results.cases.iter().map(|c| c.verdict));
     let sweeps = summary::totals(results.coefficients.iter().map(|c| c.verdict));
     let failures = view::failures(results, &anchors);
     let paired = pairs::by_problem(results);
-    let table = view::cases(results, &anchors, CASE_BYTES);
     let pictures: Vec<_> = plots.iter().map(picture).collect();
     let page = env.get_template("index.html").map_err(fail)?.render(context! {
         version => results.version.as_str(),
@@ -62,6 +64,7 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
         cases_text => cases.text("case"),
         sweeps_text => sweeps.text("coefficient sweep"),
         pairs => value(problems::pair_totals(results)),
+        reasons => value(summary::unmeasured_reasons(results).into_iter().take(REASONS).collect::<Vec<_>>()),
         backend => results.backend.as_str(),
         device => results.device.as_str(),
         seed => results.seed.to_string(),

@@ -80,7 +80,7 @@ fn pair_matrix(matrix: &PairwiseMatrix) -> PairMatrixView {
             PairStatus::Unmeasured => (text::UNMEASURED.to_owned(), "unmeasured"),
             PairStatus::Oracle => (text::share(pair.rel_l2), ""),
             PairStatus::Agrees => (text::share(pair.rel_l2), "pass low"),
-            status => (format!("{} {}", text::share(pair.rel_l2), pairs::status(status)), "fail"),
+            status => (format!("{}\n{}", text::share(pair.rel_l2), pairs::status(status)), "fail"),
         };
         Tag { text, class: class.to_owned(), title: describe(pair), ..Tag::default() }
     };

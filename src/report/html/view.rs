@@ -45,10 +45,10 @@ pub fn methods(results: &Results, anchors: &Anchors) -> Vec<MethodView> {
         };
         let worst = (0..Weights::ALL.len()).map(|i| WorstView {
             case: line.worst_case[i].map_or_else(Tag::default, |case| case_tag(case, anchors)),
-            regime: line.worst_case[i].map_or_else(String::new, |case| text::fit(&case.regime, 30)),
+            regime: line.worst_case[i].map_or_else(String::new, |case| text::fit(&case.regime, 22)),
             sweep: line.worst_sweep[i].map_or_else(Tag::default, |sweep| {
                 let parts = Coefficient::ALL.map(|c| {
-                    let ulp = c.worst(sweep).map_or("–".to_owned(), |w| text::number(w.ulp, 3));
+                    let ulp = c.largest(sweep).map_or("–".to_owned(), |ulp| text::number(ulp, 3));
                     format!("{} {ulp}", c.symbol())
                 });
                 let class = text::verdict_class(sweep.verdict).to_owned();
@@ -58,7 +58,7 @@ pub fn methods(results: &Results, anchors: &Anchors) -> Vec<MethodView> {
         MethodView {
             name: line.method.name(),
             verdict: verdict_tag(both.verdict()),
-            cases: line.cases.text("case"),
+            cases: line.cases.counts(),
             worst: worst.collect(),
         }
     };
@@ -78,7 +78,7 @@ fn case_tag(case: &CaseResult, anchors: &Anchors) -> Tag {
         Verdict::Pass => share.unwrap_or_else(|| "pass".to_owned()),
     };
     let href = anchors.case(&case.id).map(|anchor| format!("#{anchor}")).unwrap_or_default();
-    Tag { text, class: text::verdict_class(case.verdict).to_owned(), href, title: case.id.clone() }
+    Tag { text, class: text::verdict_class(case.verdict).to_owned(), href, title: text::fit(&case.id, 120) }
 }
 
 #[derive(Serialize)]
@@ -102,7 +102,8 @@ pub fn matrix(results: &Results, anchors: &Anchors) -> Vec<MatrixRow> {
                 _ => " low",
             });
         }
-        let title = format!("{}; worst: {}", text::count(cell.cases.len(), "case"), worst.id);
+        let title =
+            format!("{}; worst: {}", text::count(cell.cases.len(), "case"), text::fit(&worst.id, 120));
         Tag { text: cell.text(), class, title, ..case_tag(worst, anchors) }
     };
     let view = |row: grid::Row| MatrixRow {
@@ -237,7 +238,7 @@ pub fn formulas() -> Vec<FormulaView> {
 
 #[derive(Serialize)]
 pub struct CaseView {
-    anchor: String,
+    pub anchor: String,
     id: String,
     shape: String,
     verdict: Tag,

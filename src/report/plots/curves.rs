@@ -10,6 +10,9 @@ use crate::report::{ReportError, text};
 const TOP: f64 = 66.0;
 const BOTTOM: f64 = 346.0;
 
+/// Which of a curve's values a panel shows.
+type Values = fn(&MethodCurve) -> &[f64];
+
 /// One picture per weight type and A.
 pub fn plots(results: &Results) -> Result<Vec<Plot>, ReportError> {
     let mut groups: Vec<((Weights, &str), Vec<&MethodCurve>)> = Vec::new();
@@ -43,7 +46,7 @@ fn draw(canvas: &Canvas, title: &str, curves: &[&MethodCurve]) -> Drawn {
     canvas.bold(&text::fit(title, 100), (12.0, 16.0), 14.0, palette::INK, Anchor::Start)?;
     let methods: Vec<_> = curves.iter().map(|c| c.method).collect();
     legend::methods(canvas, &methods, (64.0, 42.0), true)?;
-    let panels: [(&str, f64, fn(&MethodCurve) -> &[f64]); 2] = [
+    let panels: [(&str, f64, Values); 2] = [
         ("|Ā| (no unit)", 66.0, |c| &c.a_bar_abs),
         ("|B̄/Δ| (in units of B)", 468.0, |c| &c.b_bar_over_delta_abs),
     ];

@@ -33,8 +33,9 @@ pub fn plots(results: &Results) -> Result<Vec<Plot>, ReportError> {
         let svg = picture(&name, &title, (WIDTH, height), |canvas| draw(canvas, &title, &rows))?;
         let how_to_read = "Each mark is the worst error of one method in one regime, divided by the bound \
                            derived for that element: left of the dashed line the method keeps its promise, \
-                           in the shaded part it fails. A mark far to the left has headroom; one that \
-                           creeps towards the line from run to run deserves a look before it crosses."
+                           in the shaded part it fails (on the frame: by more than the axis shows). A mark \
+                           far to the left has headroom; one that creeps towards the line from run to run \
+                           deserves a look before it crosses."
             .to_owned();
         plots.push(Plot { name, title, how_to_read, svg });
     }
@@ -44,7 +45,7 @@ pub fn plots(results: &Results) -> Result<Vec<Plot>, ReportError> {
 fn draw(canvas: &Canvas, title: &str, rows: &[Row]) -> Drawn {
     let bottom = TOP + rows.len() as f64 * ROW;
     let ratios = || rows.iter().flat_map(|r| &r.cells).filter_map(|c| c.worst().and_then(grid::ratio));
-    let x = Axis::decades(ratios().chain([0.1, 9.9]), (LEFT, RIGHT)).within(1e-6, 1e9);
+    let x = Axis::decades(ratios().chain([0.1, 9.9]), (LEFT, RIGHT)).within(1e-4, 1e4);
     let panel = Panel { x, y: Axis::linear(rows.len() as f64, (bottom, TOP)) };
     canvas.bold(title, (12.0, 16.0), 14.0, palette::INK, Anchor::Start)?;
     let used = |m: &Method| rows.iter().any(|row| !row.cells[*m as usize].cases.is_empty());
@@ -72,7 +73,7 @@ fn draw(canvas: &Canvas, title: &str, rows: &[Row]) -> Drawn {
             };
             let look = palette::look(*method);
             // Spread within the row, so that equal shares do not cover each other.
-            let y = top + ROW * (*method as usize as f64 + 1.0) / 7.0;
+            let y = top + ROW * (0.2 + 0.12 * *method as usize as f64);
             canvas.marker(look.marker, (x.place(ratio), y), 3.6, look.colour)?;
         }
     }

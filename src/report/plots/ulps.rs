@@ -77,7 +77,7 @@ impl Sheet<'_> {
         };
         canvas.text(contract, (236.0, 38.0), 12.0, palette::INK, Anchor::Start)?;
         for i in 0..self.methods.len() {
-            let corner = (52.0 + (i % 3) as f64 * 255.0, 72.0 + (i / 3) as f64 * 226.0);
+            let corner = (54.0 + (i % 3) as f64 * 258.0, 72.0 + (i / 3) as f64 * 226.0);
             self.panel(canvas, i, corner)?;
         }
         Ok(())
@@ -85,7 +85,7 @@ impl Sheet<'_> {
 
     fn panel(&self, canvas: &Canvas, i: usize, (left, top): canvas::Point) -> Drawn {
         let (method, points) = &self.methods[i];
-        let (right, bottom) = (left + 228.0, top + 162.0);
+        let (right, bottom) = (left + 220.0, top + 162.0);
         let all = || self.methods.iter().flat_map(|(_, points)| points);
         let x = Axis::decades(all().map(|p| p.z_re.hypot(p.z_im)), (left, right)).within(1e-12, 1e6);
         let panel = Panel { x, y: self.errors((bottom, top)) };
@@ -137,10 +137,7 @@ fn thinned(points: &[CoefficientPoint], coefficient: Coefficient, x: &Axis) -> V
     let mut bins = vec![None::<(f64, f64)>; BINS + 1];
     for point in points {
         let z = point.z_re.hypot(point.z_im);
-        let error = match coefficient {
-            Coefficient::ABar => point.a_bar_ulp,
-            Coefficient::BBar => point.b_bar_ulp,
-        };
+        let error = coefficient.error(point);
         let share = (x.place(z) - x.start) / (x.end - x.start);
         let bin = &mut bins[(share * BINS as f64) as usize];
         if bin.is_none_or(|(_, worst)| !worst.is_nan() && (error.is_nan() || error > worst)) {
