@@ -1,4 +1,82 @@
-//! The command line, one module a subcommand. Only here is anything printed.
+//! The command line: one module for each subcommand. Each returns what is to be printed and the exit status;
+//! `main` prints and exits.
 
+pub mod doctor;
 pub mod truth;
 mod truth_files;
+pub mod verify;
+
+use clap::{Parser, Subcommand};
+
+use crate::kernel::select::SelectError;
+
+/// Judges discretization kernels of state-space models against certified ground truth.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    about,
+    after_help = "With no command: verify every regime on the best backend, report into reports/latest/.\n\n\
+                  Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; \
+                  2 bad input or usage; 3 the requested backend cannot run here."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a backend on hard inputs and judge every output (the default command)
+    Verify(verify::Args),
+    /// Print one certified value, or discretize a dense system from a file
+    Truth(truth::Args),
+    /// What this machine can run, and why not the rest
+    Doctor,
+}
+
+/// What a command comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub text: String,
+    pub status: u8,
+}
+
+/// All verdicts pass.
+pub const PASSED: u8 = 0;
+/// Some verdict fails, or could not be measured.
+pub const FAILED: u8 = 1;
+
+/// Why a command could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    #[error(transparent)]
+    Backend(#[from] SelectError),
+    #[error(transparent)]
+    Truth(#[from] truth::Error),
+    #[error(transparent)]
+    Report(#[from] crate::report::ReportError),
+}
+
+impl CliError {
+    /// The exit status of the command-line contract.
+    pub fn status(&self) -> u8 {
+        match self {
+            CliError::Backend(SelectError::NoCuda(_)) => 3,
+            _ => 2,
+        }
+    }
+}
+
+/// Carries out a parsed command line.
+pub fn run(cli: Cli) -> Result<Outcome, CliError> {
+    match cli.command {
+        None => verify::run(&verify::Args::default()),
+        Some(Command::Verify(args)) => verify::run(&args),
+        Some(Command::Truth(args)) => {
+            let mut text = Vec::new();
+            truth::run(&args, &mut text)?;
+            Ok(Outcome { text: String::from_utf8_lossy(&text).into_owned(), status: PASSED })
+        }
+        Some(Command::Doctor) => Ok(doctor::run()),
+    }
+}
