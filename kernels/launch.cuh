@@ -1,6 +1,6 @@
 // How a selective scan is launched: the one table, shared by every host (the CPU build, and a CUDA driver).
 //
-// Plain C++ without device code, so that any host compiler takes it.
+// Plain C++ without device code, so that any host compiler takes it; of NVRTC it hides what only a host calls.
 #pragma once
 
 namespace holdfast_launch {
@@ -8,6 +8,10 @@ namespace holdfast_launch {
 // Neighbouring positions that one thread takes.
 constexpr int kItems = 4;
 
+// The most threads that any row asks for: what registers are budgeted for.
+constexpr int kMaxThreads = 512;
+
+#if !defined(__CUDACC_RTC__)
 struct Row {
   long long longest;  // sequence that this row serves
   int threads;
@@ -16,18 +20,19 @@ struct Row {
 // A chunk is threads · kItems positions: up to 2048 the sequence is one chunk. 64 threads are the least from
 // seqlen 129 on, so that the scan across warps is never idle there.
 constexpr Row kTable[] = {
-    {128, 32}, {256, 64}, {512, 128}, {1024, 256}, {2048, 512}, {0x7fffffffffffffffLL, 512},
+    {128, 32}, {256, 64}, {512, 128}, {1024, 256}, {2048, kMaxThreads}, {0x7fffffffffffffffLL, kMaxThreads},
 };
 
 constexpr int threads_for(long long seqlen) {
   for (const Row& row : kTable) {
     if (seqlen <= row.longest) return row.threads;
   }
-  return 512;
+  return kMaxThreads;
 }
 
 // Dynamic shared memory: the carried states, twice over. `width` is 1 for real weights, 2 for complex;
 // `element` is the size of the arithmetic type.
 constexpr long long shared_bytes(long long dstate, int width, int element) { return 2 * dstate * width * element; }
+#endif
 
 }  // namespace holdfast_launch

@@ -10,7 +10,7 @@ namespace HOLDFAST_NAMESPACE {
 
 template <int kMethod, class Input, bool kComplex, bool kVariableB, bool kVariableC, bool kHasGate,
           int kItems = holdfast_launch::kItems, class T = float>
-__global__ void selective_scan(const ScanParams params) {
+__global__ void HOLDFAST_LAUNCH_BOUNDS(holdfast_launch::kMaxThreads) selective_scan(const ScanParams params) {
   using Scan = SelectiveScan<static_cast<Method>(kMethod), Input, kComplex, kVariableB, kVariableC, kHasGate, kItems, T>;
   using W = typename Scan::W;
   HOLDFAST_SHARED(WarpTotals<W>, totals);

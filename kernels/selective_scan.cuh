@@ -5,7 +5,7 @@
 // C_l at position l and averages before skip and gate; its last state is the forward one.
 // How: chunks of blockDim.x · kItems positions; per state n a block scan (scan.cuh); the state before the next
 // chunk is carried in shared memory. Positions past the end are the identity map. `poly` runs the reversed scan
-// first and keeps its partial sums in registers (one chunk) or in `workspace`, f32, never in the rounded output.
+// first and keeps its partial sums in `workspace`, f32, never in the rounded output.
 // Deviations: none in the mathematics; the scan's association differs from the recurrence's (scan.cuh).
 // Expected cost per (batch, channel, n, l): discretize.cuh's, one B̄u product, 3 flops of recurrence and output
 // each, and a 1/kItems share of the block scan; memory traffic is u, Δ, z, out once and variable B, C per channel.
@@ -30,7 +30,7 @@ struct ScanParams {
   const float* delta_bias;  // or null
   void* out;
   void* last_state;  // arithmetic type
-  void* workspace;   // (batch, dim, seqlen) of the arithmetic type, for poly over more than one chunk
+  void* workspace;   // (batch, dim, seqlen) of the arithmetic type, for poly
   long long batch, dim, dstate, seqlen, groups;
   int delta_softplus;
 };
@@ -50,7 +50,7 @@ HOLDFAST_DEVICE T readout(Complex<T> c, Complex<T> x, T y) {
 
 // kCount items from `p`, of which the first `valid` exist; the rest become 0. `wide`: one aligned access.
 template <class T, int kCount, class Stored>
-HOLDFAST_DEVICE void load_items(const Stored* p, long long valid, bool wide, T (&to)[kCount]) {
+HOLDFAST_DEVICE void load_items(const Stored* p, int valid, bool wide, T (&to)[kCount]) {
   if (wide && valid >= kCount) {
     const Packet<Stored, kCount> packet = *reinterpret_cast<const Packet<Stored, kCount>*>(p);
     HOLDFAST_UNROLL
@@ -66,7 +66,7 @@ template <class Stored, class W, int kWidth, int kItems>
 struct VariableOperand {
   const Stored* group;
   long long seqlen;
-  HOLDFAST_DEVICE void load(long long n, long long l, long long valid, bool wide, W (&to)[kItems]) const {
+  HOLDFAST_DEVICE void load(int n, long long l, int valid, bool wide, W (&to)[kItems]) const {
     const Stored* row = group + n * seqlen * kWidth;
     if constexpr (kWidth == 1) {
       load_items(row + l, valid, wide, to);
@@ -85,7 +85,9 @@ struct Block {
   using W = typename Weight::type;
   using T = typename ArithmeticOf<W>::type;
   T delta[kItems], u[kItems], y[kItems];
-  long long first, valid;  // this thread's positions: first … first + valid − 1
+  // This thread's positions: first … first + valid − 1.
+  long long first;
+  int valid;
   bool wide;
   int turn = 0;  // of the block scans, through all chunks: which set of warp totals is next
 };
@@ -102,24 +104,28 @@ struct SelectiveScan {
   const ScanParams& p;
   W* states;  // [2][dstate] in shared memory
   WarpTotals<W>& totals;
-  long long batch, channel, row, group_row;
+  int channel;
+  long long group_row;
 
   HOLDFAST_DEVICE SelectiveScan(const ScanParams& params, W* states_, WarpTotals<W>& totals_)
       : p(params), states(states_), totals(totals_) {
-    batch = static_cast<long long>(blockIdx.x) / p.dim;
-    channel = static_cast<long long>(blockIdx.x) % p.dim;
-    row = static_cast<long long>(blockIdx.x) * p.seqlen;
+    const unsigned dim = static_cast<unsigned>(p.dim);
+    const long long batch = blockIdx.x / dim;
+    channel = static_cast<int>(blockIdx.x % dim);
     // Channel d reads group d / (dim / groups) (spec.md §3).
     group_row = (batch * p.groups + channel / (p.dim / p.groups)) * p.dstate;
   }
 
-  HOLDFAST_DEVICE void load_operand(bool variable, const void* from, long long n, const Items& items,
+  // Index of (batch, channel, 0) in u, delta, z, out. Not kept: registers are scarce.
+  HOLDFAST_DEVICE long long row() const { return static_cast<long long>(blockIdx.x) * p.seqlen; }
+
+  HOLDFAST_DEVICE void load_operand(bool variable, const void* from, int n, const Items& items,
                                     W (&to)[kItems]) const {
     if (variable) {
       const Input* group = static_cast<const Input*>(from) + group_row * p.seqlen * kWidth;
       VariableOperand<Input, W, kWidth, kItems>{group, p.seqlen}.load(n, items.first, items.valid, items.wide, to);
     } else {
-      const W w = Weight::load(static_cast<const float*>(from) + (channel * p.dstate + n) * kWidth);
+      const W w = Weight::load(static_cast<const float*>(from) + (static_cast<long long>(channel) * p.dstate + n) * kWidth);
       HOLDFAST_UNROLL
       for (int i = 0; i < kItems; ++i) to[i] = w;
     }
@@ -128,11 +134,11 @@ struct SelectiveScan {
   HOLDFAST_DEVICE void load_sequence(long long chunk, Items& items) const {
     items.first = (chunk * blockDim.x + threadIdx.x) * kItems;
     const long long rest = p.seqlen - items.first;
-    items.valid = rest < 0 ? 0 : rest < kItems ? rest : kItems;
+    items.valid = rest < 0 ? 0 : rest < kItems ? static_cast<int>(rest) : kItems;
     // Rows start at multiples of seqlen; the host aligns the buffers themselves to 16 bytes.
     items.wide = p.seqlen % kItems == 0;
-    const Input* u = static_cast<const Input*>(p.u) + row + items.first;
-    const Input* delta = static_cast<const Input*>(p.delta) + row + items.first;
+    const Input* u = static_cast<const Input*>(p.u) + row() + items.first;
+    const Input* delta = static_cast<const Input*>(p.delta) + row() + items.first;
     load_items(u, items.valid, items.wide, items.u);
     load_items(delta, items.valid, items.wide, items.delta);
     const T bias = p.delta_bias ? static_cast<T>(p.delta_bias[channel]) : T(0);
@@ -148,8 +154,8 @@ struct SelectiveScan {
   template <bool kReverse>
   HOLDFAST_DEVICE void scan_chunk(Items& items, int parity) const {
     HOLDFAST_NO_UNROLL
-    for (long long n = 0; n < p.dstate; ++n) {
-      const W a = Weight::load(p.a + (channel * p.dstate + n) * kWidth);
+    for (int n = 0; n < p.dstate; ++n) {
+      const W a = Weight::load(p.a + (static_cast<long long>(channel) * p.dstate + n) * kWidth);
       W b[kItems], c[kItems];
       load_operand(kVariableB, p.b, n, items, b);
       load_operand(kVariableC, p.c, n, items, c);
@@ -183,24 +189,24 @@ struct SelectiveScan {
   }
 
   HOLDFAST_DEVICE void clear_states() const {
-    for (long long n = threadIdx.x; n < p.dstate; n += blockDim.x) states[n] = real_as<W>(T(0));
+    for (int n = threadIdx.x; n < p.dstate; n += blockDim.x) states[n] = real_as<W>(T(0));
     __syncthreads();
   }
 
   // y of the reversed scan, as (batch, dim, seqlen): every thread reads what it wrote itself.
-  HOLDFAST_DEVICE T* workspace(const Items& items) const { return static_cast<T*>(p.workspace) + row + items.first; }
+  HOLDFAST_DEVICE T* workspace(const Items& items) const { return static_cast<T*>(p.workspace) + row() + items.first; }
 
-  HOLDFAST_DEVICE void store(const Items& items, const T (&y)[kItems]) const {
-    Input* out = static_cast<Input*>(p.out) + row + items.first;
+  HOLDFAST_DEVICE void store(const Items& items) const {
+    Input* out = static_cast<Input*>(p.out) + row() + items.first;
     T z[kItems];
     if constexpr (kHasGate) {
-      load_items(static_cast<const Input*>(p.z) + row + items.first, items.valid, items.wide, z);
+      load_items(static_cast<const Input*>(p.z) + row() + items.first, items.valid, items.wide, z);
     }
     const T skip = p.d ? static_cast<T>(p.d[channel]) : T(0);
     Packet<Input, kItems> packet;
     HOLDFAST_UNROLL
     for (int i = 0; i < kItems; ++i) {
-      T result = p.d ? fused(skip, items.u[i], y[i]) : y[i];
+      T result = p.d ? fused(skip, items.u[i], items.y[i]) : items.y[i];
       if constexpr (kHasGate) result *= gate(z[i]);
       rounded_store(result, packet.item[i]);
     }
@@ -220,16 +226,14 @@ struct SelectiveScan {
     // 2 Re(Σ C x) for complex weights (spec.md §3), ½ of both directions for poly.
     const T factor = T(kComplex ? 2 : 1) * T(kBidirectional && !planted(Fault::kPolyCausal) ? 0.5 : 1);
     Items items;
-    T y[kItems];
     if constexpr (kBidirectional) {
       clear_states();
       for (long long chunk = chunks - 1; chunk >= 0; --chunk) {
         load_sequence(chunk, items);
         scan_chunk<true>(items, static_cast<int>((chunks - 1 - chunk) & 1));
+        HOLDFAST_UNROLL
         for (int i = 0; i < kItems; ++i) {
-          if (planted(Fault::kPolyCausal)) items.y[i] = T(0);
-          y[i] = items.y[i];
-          if (chunks > 1 && i < items.valid) workspace(items)[i] = items.y[i];
+          if (i < items.valid) workspace(items)[i] = planted(Fault::kPolyCausal) ? T(0) : items.y[i];
         }
       }
       __syncthreads();
@@ -240,10 +244,10 @@ struct SelectiveScan {
       scan_chunk<false>(items, static_cast<int>(chunk & 1));
       HOLDFAST_UNROLL
       for (int i = 0; i < kItems; ++i) {
-        if (kBidirectional && i < items.valid) items.y[i] += chunks > 1 ? workspace(items)[i] : y[i];
-        y[i] = factor * items.y[i];
+        if (kBidirectional && i < items.valid) items.y[i] += workspace(items)[i];
+        items.y[i] *= factor;
       }
-      store(items, y);
+      store(items);
     }
     __syncthreads();
     T* last_state = static_cast<T*>(p.last_state) + static_cast<long long>(blockIdx.x) * p.dstate * kWidth;

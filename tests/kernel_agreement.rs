@@ -96,7 +96,6 @@ fn first_disagreement(
     let bounds = tolerance(method, problem);
     got.out.iter().zip(&want.out).zip(&bounds).enumerate().find_map(|(i, ((&got, &want), &bound))| {
         let error = (f64::from(got) - f64::from(want)).abs();
-        // Written so that a NaN disagrees.
         (!(error <= bound))
             .then(|| format!("out[{i}]: kernel {got:e}, reference {want:e}, tolerance {bound:e}"))
     })

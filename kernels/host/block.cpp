@@ -33,7 +33,9 @@ constexpr std::size_t kStaticSharedBytes = 48 * 1024;
 constexpr std::size_t kDynamicSharedBytes = 228 * 1024;
 constexpr int kMaxStaticObjects = 8;
 constexpr std::uint64_t kCanary = 0x5afe57ac4c0ffee5u;
-constexpr int kCanaryWords = 8;
+// At the low end of every stack. One word per cache line is looked at whenever a thread waits.
+constexpr std::size_t kCanaryBytes = 1024;
+constexpr std::size_t kCanaryStride = 64;
 
 enum class State : unsigned char { kRunnable, kAtBarrier, kInShuffle, kDone };
 
@@ -143,9 +145,9 @@ void fail_deadlock(Machine& m) {
 }
 
 bool canary_intact(const Fiber& fiber) {
-  std::uint64_t words[kCanaryWords];
-  std::memcpy(words, fiber.stack, sizeof words);
-  for (std::uint64_t word : words) {
+  for (std::size_t at = 0; at < kCanaryBytes; at += kCanaryStride) {
+    std::uint64_t word;
+    std::memcpy(&word, fiber.stack + at, sizeof word);
     if (word != kCanary) return false;
   }
   return true;
@@ -225,7 +227,9 @@ void start(Machine& m, unsigned i) {
   // A fibre that ended or was abandoned has left its frames poisoned.
   __asan_unpoison_memory_region(fiber.stack, kStackBytes);
 #endif
-  for (int k = 0; k < kCanaryWords; ++k) std::memcpy(fiber.stack + 8 * k, &kCanary, sizeof kCanary);
+  for (std::size_t at = 0; at < kCanaryBytes; at += kCanaryStride) {
+    std::memcpy(fiber.stack + at, &kCanary, sizeof kCanary);
+  }
   // Equal offsets in all stacks would fall into the same few cache sets.
   const std::size_t color = (i % 61) * 64;
   make_context(fiber.context, fiber.stack, kStackBytes - color, fiber_main);

@@ -37,8 +37,7 @@ void barrier_against_shuffle(const void*) {
 // 4: deep recursion. Stops just past the canary, into the memory of the next lower stack.
 __attribute__((noinline)) int deep(volatile char* above, int depth) {
   volatile char frame[512];
-  frame[0] = static_cast<char>(depth);
-  frame[511] = above[0];
+  for (volatile char& byte : frame) byte = static_cast<char>(depth + above[0]);
   const int below = depth > 0 ? deep(frame, depth - 1) : 0;
   return below + frame[0] + frame[511];
 }

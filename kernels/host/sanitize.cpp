@@ -1,0 +1,117 @@
+// Runs every kernel over a few lengths on the CPU, to be built with sanitizers (.ci/sanitize). Every buffer has exactly
+// the size that spec.md §3 gives it, so that one element too many is a report. Exits 1 where an output is not finite.
+#include <cstdio>
+#include <vector>
+
+#include "../discretize.cu"
+#include "../launch.cuh"
+#include "../selective_scan.cuh"
+#include "interface.h"
+
+#define HOLDFAST_EACH_TABLE(X) X(0, 0) X(0, 1) X(1, 0) X(1, 1) X(2, 0) X(2, 1) X(3, 0) X(3, 1) X(4, 0) X(4, 1) X(5, 0) X(5, 1)
+#define HOLDFAST_DECLARE_TABLE(method, complex) extern const HoldfastTable table_##method##_##complex;
+namespace holdfast {
+HOLDFAST_EACH_TABLE(HOLDFAST_DECLARE_TABLE)
+}
+
+namespace {
+
+#define HOLDFAST_TABLE_ADDRESS(method, complex) &holdfast::table_##method##_##complex,
+const HoldfastTable* const kTables[12] = {HOLDFAST_EACH_TABLE(HOLDFAST_TABLE_ADDRESS)};
+
+char message[512];
+
+std::vector<unsigned char> filled(std::size_t count, int input, float low, float high) {
+  const std::size_t size = input == 0 ? 4 : 2;
+  std::vector<unsigned char> bytes(count * size);
+  for (std::size_t i = 0; i < count; ++i) {
+    const float x = low + (high - low) * static_cast<float>(i * 2654435761u % 1024) / 1024.0f;
+    if (input == 0) std::memcpy(&bytes[i * 4], &x, 4);
+    holdfast::Half half;
+    holdfast::rounded_store(x, half);
+    holdfast::Bfloat16 bfloat;
+    holdfast::rounded_store(x, bfloat);
+    if (input == 1) std::memcpy(&bytes[i * 2], &half, 2);
+    if (input == 2) std::memcpy(&bytes[i * 2], &bfloat, 2);
+  }
+  return bytes;
+}
+
+const float* floats(const std::vector<unsigned char>& bytes) { return reinterpret_cast<const float*>(bytes.data()); }
+
+bool scan(int method, int complex, int input, int vb, int vc, int gate, std::size_t seqlen) {
+  const HoldfastKernel kernel = kTables[method * 2 + complex]->scan[input][vb][vc][gate];
+  if (kernel == nullptr) return true;
+  const std::size_t batch = 2, dim = 2, dstate = 3, groups = 2, width = 1 + complex;
+  const std::size_t sequence = batch * dim * seqlen, constant = dim * dstate * width, variable = batch * groups * dstate * seqlen * width;
+  const auto u = filled(sequence, input, -1.0f, 1.0f), delta = filled(sequence, input, -6.0f, 2.0f);
+  const auto z = filled(sequence, input, -2.0f, 2.0f), a = filled(constant, 0, -4.0f, -0.5f);
+  const auto b = filled(vb ? variable : constant, vb ? input : 0, -1.0f, 1.0f);
+  const auto c = filled(vc ? variable : constant, vc ? input : 0, -1.0f, 1.0f);
+  const auto d = filled(dim, 0, -1.0f, 1.0f), bias = filled(dim, 0, -0.5f, 0.5f);
+  std::vector<unsigned char> out(sequence * (input == 0 ? 4 : 2));
+  std::vector<float> last_state(batch * dim * dstate * width), workspace(sequence);
+  const HoldfastScan params = {u.data(), delta.data(), floats(a), b.data(), c.data(), floats(d), z.data(), floats(bias),
+                               out.data(), last_state.data(), workspace.data(), static_cast<long long>(batch),
+                               static_cast<long long>(dim), static_cast<long long>(dstate), static_cast<long long>(seqlen),
+                               static_cast<long long>(groups), 1};
+  const auto threads = static_cast<unsigned>(holdfast_launch::threads_for(params.seqlen));
+  const auto shared = static_cast<std::size_t>(holdfast_launch::shared_bytes(params.dstate, 1 + complex, sizeof(float)));
+  for (unsigned block = 0; block < batch * dim; ++block) {
+    if (!holdfast_host::run_block(kernel, &params, block, threads, shared, message, sizeof message)) {
+      std::printf("method %d, complex %d, seqlen %zu: %s\n", method, complex, seqlen, message);
+      return false;
+    }
+  }
+  for (float x : last_state) {
+    if (!std::isfinite(x)) return std::printf("method %d, complex %d, seqlen %zu: not finite\n", method, complex, seqlen), false;
+  }
+  return true;
+}
+
+// Every magnitude of z, Δ and B, the double path included.
+bool discretize(int method, int complex) {
+  const float sizes[] = {0.0f, 1e-40f, 1e-30f, 1e-9f, 0.3f, 1.0f, 2.5f, 6.2831855f, 79.0f, 100.0f, 1e6f, 1e30f};
+  std::vector<float> delta, a, b;
+  for (float x : sizes) {
+    for (float y : sizes) {
+      for (float step : {0.0f, 1e-30f, 0.01f, 1.0f, 1e10f}) {
+        for (float sign : {1.0f, -1.0f}) {
+          delta.push_back(step);
+          a.push_back(sign * x);
+          if (complex) a.push_back(y);
+          b.push_back(y);
+          if (complex) b.push_back(-x);
+        }
+      }
+    }
+  }
+  std::vector<float> a_bar(a.size()), b_bar(b.size());
+  const HoldfastDiscretize params = {delta.data(), a.data(), b.data(), a_bar.data(), b_bar.data(), static_cast<long long>(delta.size())};
+  for (unsigned block = 0; block * 64 < delta.size(); ++block) {
+    if (!holdfast_host::run_block(kTables[method * 2 + complex]->discretize, &params, block, 64, 0, message, sizeof message)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int main() {
+  bool sound = true;
+  for (int method = 0; method < 6; ++method) {
+    for (int complex = 0; complex < 2; ++complex) {
+      sound = discretize(method, complex) && sound;
+      for (int input = 0; input < 3; ++input) {
+        for (int flags = 0; flags < 8; ++flags) {
+          for (std::size_t seqlen : {1, 7, 33, 130}) sound = scan(method, complex, input, flags & 1, flags >> 1 & 1, flags >> 2, seqlen) && sound;
+        }
+      }
+      for (std::size_t seqlen : {513, 2049, 4100}) sound = scan(method, complex, 0, 1, 1, 1, seqlen) && sound;
+    }
+  }
+  // Abandoned fibres must not leak, nor upset the sanitizer.
+  for (int which = 0; which < 4; ++which) sound = holdfast_misbehave(which, message, sizeof message) == 1 && sound;
+  sound = holdfast_misbehave(6, message, sizeof message) == 0 && sound;
+  std::puts(sound ? "every kernel ran clean" : "FAILED");
+  return sound ? 0 : 1;
+}
