@@ -5,7 +5,8 @@ use rayon::prelude::*;
 
 use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::results::{
-    CaseResult, CoefficientResult, MethodCurve, PairTotals, PairwiseMatrix, Results, SCHEMA, Verdict,
+    CaseResult, CoefficientResult, MethodCurve, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA,
+    Verdict,
 };
 use crate::judge::scan::{Got, Judgement, Want};
 use crate::judge::ulp::Format;
@@ -88,12 +89,26 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
         device: backend.device(),
         kernel_source: env!("HOLDFAST_KERNEL_SHA256").to_owned(),
         command: request.command.clone(),
+        regimes: notes(request),
         cases: solved.into_iter().flat_map(|s| s.cases).collect(),
         coefficients,
         pairwise,
         pairs,
         curves: curves(request),
     }
+}
+
+/// Why each regime and sweep of the request is hard.
+fn notes(request: &Request) -> Vec<RegimeNote> {
+    let mut notes: Vec<RegimeNote> = Vec::new();
+    let regimes = request.specs().into_iter().map(|s| (s.regime.name.clone(), s.regime.why));
+    let sweeps = request.sweeps().into_iter().map(|s| (s.name.to_owned(), s.why));
+    for (name, why) in regimes.chain(sweeps) {
+        if notes.iter().all(|note| note.name != name) {
+            notes.push(RegimeNote { name, why: why.to_owned() });
+        }
+    }
+    notes
 }
 
 fn cost(spec: &Spec) -> usize {
@@ -249,6 +264,12 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                 worst_a_bar: None,
                 worst_b_bar: None,
                 points: Vec::new(),
+                rerun: format!(
+                    "holdfast verify --method {method} --weights {} --backend {} --seed {}",
+                    sweep.weights,
+                    backend.name(),
+                    request.seed
+                ),
             };
             match judged {
                 Err((verdict, reason)) => CoefficientResult { verdict, reason, ..result },
@@ -283,7 +304,7 @@ fn pairwise_results(solved: &[Solved]) -> (Vec<PairwiseMatrix>, PairTotals) {
             shown.push(s);
         }
     }
-    let totals = PairTotals::count(solved.iter().flat_map(|s| &s.kernel_matrix.pairs));
+    let totals = PairTotals::count(solved.iter().map(|s| &s.kernel_matrix));
     let matrices = shown.into_iter().flat_map(|s| [s.truth_matrix.clone(), s.kernel_matrix.clone()]);
     (matrices.filter(|m| !m.pairs.is_empty()).collect(), totals)
 }

@@ -141,7 +141,7 @@ fn nothing_measured_is_not_a_pass() {
     }
     for results in [results, fixture::empty()] {
         let text = console::render(&results, None, false);
-        assert!(text.starts_with("holdfast 0.1.0: NOTHING MEASURED\n"), "{text}");
+        assert!(text.starts_with("holdfast 0.1.0: UNMEASURED\n"), "{text}");
         assert!(!page(&results).contains(">PASS<"));
         assert!(!markdown::page(&results).unwrap().contains("PASS"));
     }

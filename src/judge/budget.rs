@@ -27,20 +27,23 @@ use super::allowance::{self, HALF_SUBNORMAL, SUM, U};
 use super::model::{self, Step};
 use super::ulp::Format;
 use crate::method::Method;
-use crate::problem::{Problem, Weights};
+use crate::problem::{InputType, Problem, Weights};
 
 /// Bounds on |got − want|, for the judged channels only.
 #[derive(Clone, Debug)]
 pub struct Budget {
     /// (judged channels, seqlen)
     pub out: Vec<f64>,
+    /// (judged channels, seqlen): the part of `out` that rounding to the 16-bit input type takes; 0 for f32,
+    /// whose last operation is rounded like any other.
+    pub store: Vec<f64>,
     /// (judged channels, dstate): for complex states, on the modulus of the error.
     pub last_state: Vec<f64>,
 }
 
 /// The bounds for `method` on `problem`.
 pub fn scan(method: Method, problem: &Problem) -> Budget {
-    let mut budget = Budget { out: Vec::new(), last_state: Vec::new() };
+    let mut budget = Budget { out: Vec::new(), store: Vec::new(), last_state: Vec::new() };
     for &channel in &problem.judged_channels {
         channel_budget(method, problem, channel, &mut budget);
     }
@@ -75,7 +78,9 @@ fn channel_budget(method: Method, problem: &Problem, channel: (usize, usize), bu
     let scale = if problem.weights == Weights::Complex { 2.0 } else { 1.0 }
         * if method.is_bidirectional() { 0.5 } else { 1.0 };
     for (l, position) in positions.iter().enumerate() {
-        budget.out.push(output_bound(method, problem, channel, l, position, scale));
+        let (bound, store) = output_bound(method, problem, channel, l, position, scale);
+        budget.out.push(bound + store);
+        budget.store.push(store);
     }
 }
 
@@ -175,7 +180,7 @@ fn add_states<'a>(
     }
 }
 
-/// From the states to the stored output: sum, average, skip, gate, rounding.
+/// From the states to the stored output: the bound on sum, average, skip and gate, and that on the rounding.
 fn output_bound(
     method: Method,
     problem: &Problem,
@@ -183,7 +188,7 @@ fn output_bound(
     l: usize,
     position: &Position,
     scale: f64,
-) -> f64 {
+) -> (f64, f64) {
     let mu = allowance::product(problem.weights);
     // The two directions of poly are one more addition.
     let additions = problem.shape.dstate as f64 + f64::from(u8::from(method.is_bidirectional()));
@@ -203,7 +208,12 @@ fn output_bound(
         bound = factor * bound + (allowance::GATE * factor + vanished) * (value.abs() + bound);
         value *= factor;
     }
-    bound + HALF_SUBNORMAL + Format::of(problem.input).rounding_error(value.abs() + bound)
+    bound += HALF_SUBNORMAL;
+    let store = match problem.input {
+        InputType::F32 => 0.0,
+        narrow => Format::of(narrow).rounding_error(value.abs() + bound),
+    };
+    (bound, store)
 }
 
 /// The weight at `index`, widened.

@@ -85,22 +85,23 @@ const UNDERFLOW: f64 = 2.0 * HALF_SUBNORMAL;
 
 fn real_distance(got: f64, want: f64) -> (Element, Distance) {
     let ulp = if want.is_finite() { Format::F32.ulp(want) } else { f64::INFINITY };
-    let element = Element { got, want, bound: COEFFICIENT_ULPS * ulp };
+    let element = Element { got, want, bound: COEFFICIENT_ULPS * ulp, store: 0.0 };
     (element, element.distance(Format::F32))
 }
 
 /// Shown by modulus: got and want are |got| and |want|, the error is |got − want|.
 fn complex_distance(got: Complex64, want: Complex64) -> (Element, Distance) {
     let bound = COEFFICIENT * want.norm() + UNDERFLOW;
-    let element = Element { got: got.norm(), want: want.norm(), bound };
+    let element = Element { got: got.norm(), want: want.norm(), bound, store: 0.0 };
     let error = (got - want).norm();
     let distance = if error.is_nan() || !want.norm().is_finite() {
-        Distance { error: f64::INFINITY, ratio: f64::INFINITY, ulp: f64::INFINITY }
+        Distance::BROKEN
     } else if error == 0.0 {
-        Distance { error: 0.0, ratio: 0.0, ulp: 0.0 }
+        Distance::NONE
     } else {
         let smallest = HALF_SUBNORMAL / U;
-        Distance { error, ratio: error / bound, ulp: error / (U * want.norm().max(smallest)) }
+        let ratio = error / bound;
+        Distance { error, ratio, share: ratio, ulp: error / (U * want.norm().max(smallest)) }
     };
     (element, distance)
 }

@@ -6,6 +6,7 @@
 
 use super::results::{Pair, PairStatus};
 use super::ulp::Format;
+use super::verdict::quotient;
 use crate::method::Method;
 
 /// One method's outputs on a problem's judged channels, in the truth's order.
@@ -53,7 +54,7 @@ fn truth_pair(
     format: Format,
     index_of: &impl Fn(usize) -> Vec<usize>,
 ) -> Pair {
-    let figures = Figures::of(&left.truth, &right.truth, format);
+    let figures = Figures::of(left.truth.iter().zip(&right.truth).enumerate(), format);
     figures.pair((left.method, right.method), PairStatus::Oracle, index_of(figures.max_at), 0.0)
 }
 
@@ -69,14 +70,16 @@ fn kernel_pair(
             Figures { mean: f64::NAN, max: f64::NAN, max_at: 0, rel_l2: f64::NAN, max_ulp: f64::NAN };
         return nothing.pair(methods, PairStatus::Unmeasured, vec![], f64::NAN);
     };
-    let figures = Figures::of(l, r, format);
+    // Outputs that rightly overflow f16 have no difference to judge.
+    let comparable = |i: &usize| {
+        !(left.rightly_overflows(l[*i], *i, format) || right.rightly_overflows(r[*i], *i, format))
+    };
+    let figures = Figures::of((0..l.len()).filter(comparable).map(|i| (i, (&l[i], &r[i]))), format);
     let (mut ratio, mut at) = (0.0, 0);
-    for i in 0..l.len() {
+    for i in (0..l.len()).filter(comparable) {
         let disagreement = ((l[i] - r[i]) - (left.truth[i] - right.truth[i])).abs();
-        let here = if disagreement == 0.0 { 0.0 } else { disagreement / (left.bound[i] + right.bound[i]) };
-        // Two infinities of one sign, as f16 outputs may be, have no difference to judge.
-        let both_overflow = l[i].is_infinite() && l[i] == r[i];
-        if !both_overflow && (here.is_nan() || here > ratio) {
+        let here = quotient(disagreement, left.bound[i] + right.bound[i]);
+        if here.is_nan() || here > ratio {
             (ratio, at) = (if here.is_nan() { f64::INFINITY } else { here }, i);
         }
     }
@@ -85,6 +88,7 @@ fn kernel_pair(
     } else if !distinguishable(left, right) {
         PairStatus::Differs
     } else if (0..l.len())
+        .filter(comparable)
         .filter(|&i| truth_differs(left, right, i))
         .all(|i| (l[i] - r[i]).abs() <= left.bound[i] + right.bound[i])
     {
@@ -93,6 +97,15 @@ fn kernel_pair(
         PairStatus::Off
     };
     figures.pair(methods, status, index_of(at), ratio)
+}
+
+impl MethodOutputs {
+    /// Whether the kernel's output is an infinity that the format forces on it.
+    fn rightly_overflows(&self, kernel: f64, i: usize, format: Format) -> bool {
+        kernel.is_infinite()
+            && kernel.signum() == self.truth[i].signum()
+            && self.truth[i].abs() + self.bound[i] >= format.overflow_threshold()
+    }
 }
 
 struct Figures {
@@ -104,12 +117,14 @@ struct Figures {
 }
 
 impl Figures {
-    fn of(left: &[f64], right: &[f64], format: Format) -> Figures {
+    fn of<'a>(outputs: impl Iterator<Item = (usize, (&'a f64, &'a f64))>, format: Format) -> Figures {
         let mut figures = Figures { mean: 0.0, max: 0.0, max_at: 0, rel_l2: 0.0, max_ulp: 0.0 };
+        let (mut count, mut sum) = (0.0, 0.0);
         let (mut squares, mut left_squares, mut right_squares) = (0.0, 0.0, 0.0);
-        for (i, (&l, &r)) in left.iter().zip(right).enumerate() {
+        for (i, (&l, &r)) in outputs {
             let difference = if l == r { 0.0 } else { (l - r).abs() };
-            figures.mean += difference / left.len() as f64;
+            count += 1.0;
+            sum += difference;
             if difference.is_nan() || difference > figures.max {
                 (figures.max, figures.max_at) = (difference, i);
             }
@@ -120,6 +135,9 @@ impl Figures {
             squares += difference * difference;
             left_squares += l * l;
             right_squares += r * r;
+        }
+        if count > 0.0 {
+            figures.mean = sum / count;
         }
         if squares > 0.0 {
             figures.rel_l2 = (squares / left_squares.max(right_squares)).sqrt();
@@ -170,6 +188,16 @@ mod tests {
         let left = outputs(Method::Zoh, [1.0, 2.0], [1.0, 2.0]);
         let right = outputs(Method::Rk4, [1.0, 2.0], [1.0, 2.5]);
         assert_eq!(status(left, right), PairStatus::Differs);
+    }
+
+    #[test]
+    fn outputs_that_rightly_overflow_are_not_compared() {
+        let half = |left, right| matrices(&[left, right], Format::F16, |i| vec![i]).1[0].status;
+        let left = outputs(Method::Zoh, [1.0, 7e4], [1.0, f64::INFINITY]);
+        let right = outputs(Method::Rk4, [1.0, 3.0], [1.0, 3.0]);
+        assert_eq!(half(left, right.clone()), PairStatus::Agrees);
+        let wrongly = outputs(Method::Zoh, [1.0, 6e4], [1.0, f64::INFINITY]);
+        assert_eq!(half(wrongly, right), PairStatus::Off);
     }
 
     #[test]

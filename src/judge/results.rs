@@ -25,6 +25,8 @@ pub struct Results {
     pub kernel_source: String,
     /// The command line that repeats the run.
     pub command: String,
+    /// The regimes and sweeps that were run, each with why it is hard.
+    pub regimes: Vec<RegimeNote>,
     pub cases: Vec<CaseResult>,
     pub coefficients: Vec<CoefficientResult>,
     /// The matrices worth showing: one problem for each weight type, and failing ones.
@@ -32,6 +34,13 @@ pub struct Results {
     /// What all the kernel's pairs came to, shown or not.
     pub pairs: PairTotals,
     pub curves: Vec<MethodCurve>,
+}
+
+/// Why a regime or a sweep is hard.
+#[derive(Clone, Debug, Serialize)]
+pub struct RegimeNote {
+    pub name: String,
+    pub why: String,
 }
 
 /// Whether a kernel computes what its formula says.
@@ -62,7 +71,7 @@ pub struct CaseResult {
     pub reason: String,
     /// Elements compared (outputs and last states).
     pub judged: usize,
-    /// The element with the largest error/bound; none when nothing was measured.
+    /// The element with the largest share of its allowance used; none when nothing was measured.
     pub worst: Option<Worst>,
     /// Largest error of an output in units in the last place of the input type, fractional.
     pub max_ulp: f64,
@@ -96,8 +105,11 @@ pub struct Worst {
     pub error: f64,
     /// The derived bound on `error`.
     pub bound: f64,
-    /// error/bound: the share of the allowance used; above 1 the verdict is `fail`.
+    /// error/bound; above 1 the verdict is `fail`.
     pub ratio: f64,
+    /// The share of the kernel's allowance used: error/bound once the rounding to 16 bits on store, which no
+    /// kernel can avoid, is taken from both. Above 1 exactly when `ratio` is; equal to it for f32.
+    pub share: f64,
     /// The error in units in the last place of the tensor's type.
     pub ulp: f64,
     /// The inputs that matter at this element, as `name = value` texts.
@@ -117,6 +129,8 @@ pub struct CoefficientResult {
     pub worst_a_bar: Option<Worst>,
     pub worst_b_bar: Option<Worst>,
     pub points: Vec<CoefficientPoint>,
+    /// The command that reruns this sweep.
+    pub rerun: String,
 }
 
 /// Errors of Ā and B̄ at one (Δ, A, B). `ulp` is in f32 ulps for real weights, and normwise
@@ -184,6 +198,8 @@ pub enum PairStatus {
 /// How many pairs of methods, over all problems, had each status.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct PairTotals {
+    /// Problems whose methods were compared.
+    pub problems: usize,
     pub agree: usize,
     pub coincide: usize,
     pub differ: usize,
@@ -192,9 +208,11 @@ pub struct PairTotals {
 }
 
 impl PairTotals {
-    pub fn count<'a>(pairs: impl Iterator<Item = &'a Pair>) -> Self {
+    /// Counts the pairs of the kernels' matrices; the truth's own are no verdicts.
+    pub fn count<'a>(matrices: impl Iterator<Item = &'a PairwiseMatrix>) -> Self {
         let mut totals = PairTotals::default();
-        for pair in pairs {
+        let kernels = matrices.filter(|m| m.pairs.iter().any(|p| p.status != PairStatus::Oracle));
+        for pair in kernels.inspect(|_| totals.problems += 1).flat_map(|m| &m.pairs) {
             match pair.status {
                 PairStatus::Oracle => {}
                 PairStatus::Agrees => totals.agree += 1,

@@ -51,6 +51,7 @@ pub fn judge(method: Method, problem: &Problem, got: Got, want: Want, budget: &B
                 got: f64::from(got.out[start + l]),
                 want: want.out[judged],
                 bound: budget.out[judged],
+                store: budget.store[judged],
             };
             out.add(element, format);
         }
@@ -60,6 +61,7 @@ pub fn judge(method: Method, problem: &Problem, got: Got, want: Want, budget: &B
                 got: f64::from(got.last_state[start + i]),
                 want: want.last_state[row * dstate * width + i],
                 bound: budget.last_state[row * dstate + i / width],
+                store: 0.0,
             };
             // The weight type is f32 whatever the input type.
             last_state.add(element, Format::F32);

@@ -9,13 +9,16 @@ pub struct Element {
     pub got: f64,
     pub want: f64,
     pub bound: f64,
+    /// The part of `bound` that rounding on store takes; 0 where that is no rounding of its own (f32).
+    pub store: f64,
 }
 
-/// How far an element is off: error, error/bound and ulps of its format.
+/// How far an element is off: error, error/bound, the same without the store's part, ulps of its format.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distance {
     pub error: f64,
     pub ratio: f64,
+    pub share: f64,
     pub ulp: f64,
 }
 
@@ -23,10 +26,9 @@ impl Element {
     /// Judges non-finite values first: a NaN never passes, and an infinity passes only where the truth lies
     /// beyond the format's overflow threshold (or may, within the bound) with the same sign.
     pub fn distance(self, format: Format) -> Distance {
-        let Element { got, want, bound } = self;
-        let broken = Distance { error: f64::INFINITY, ratio: f64::INFINITY, ulp: f64::INFINITY };
+        let Element { got, want, bound, store } = self;
         if got.is_nan() || want.is_nan() || bound.is_nan() {
-            return broken;
+            return Distance::BROKEN;
         }
         let overflow = format.overflow_threshold();
         if got.is_infinite() || want.abs() >= overflow {
@@ -37,12 +39,25 @@ impl Element {
             } else {
                 may_be_finite && (got - want).abs() <= bound
             };
-            return if fits { Distance { error: 0.0, ratio: 0.0, ulp: 0.0 } } else { broken };
+            return if fits { Distance::NONE } else { Distance::BROKEN };
         }
         let error = (got - want).abs();
-        let ratio = if error == 0.0 { 0.0 } else { error / bound };
-        Distance { error, ratio, ulp: format.distance(got, want) }
+        let share = if error <= store { 0.0 } else { (error - store) / (bound - store) };
+        Distance { error, ratio: quotient(error, bound), share, ulp: format.distance(got, want) }
     }
+}
+
+impl Distance {
+    /// Exactly right.
+    pub const NONE: Distance = Distance { error: 0.0, ratio: 0.0, share: 0.0, ulp: 0.0 };
+    /// So wrong that no number tells.
+    pub const BROKEN: Distance =
+        Distance { error: f64::INFINITY, ratio: f64::INFINITY, share: f64::INFINITY, ulp: f64::INFINITY };
+}
+
+/// error/bound, where no error needs no bound.
+pub fn quotient(error: f64, bound: f64) -> f64 {
+    if error == 0.0 { 0.0 } else { error / bound }
 }
 
 /// What a comparison of many elements comes to.
@@ -50,7 +65,7 @@ impl Element {
 pub struct Tally {
     pub judged: usize,
     pub max_ulp: f64,
-    /// Position (in the order of adding) and distance of the element with the largest ratio.
+    /// Position (in the order of adding) and distance of the element with the largest share.
     pub worst: Option<(usize, Element, Distance)>,
     /// The first element whose bound is infinite: nothing was judged there.
     pub unbounded: Option<usize>,
@@ -71,7 +86,7 @@ impl Tally {
         if element.want.is_finite() {
             self.squared_want += element.want * element.want;
         }
-        if self.worst.as_ref().is_none_or(|(_, _, worst)| distance.ratio > worst.ratio) {
+        if self.worst.as_ref().is_none_or(|(_, _, worst)| distance.share > worst.share) {
             self.worst = Some((position, element, distance));
         }
     }
@@ -105,6 +120,7 @@ pub fn worst(
         error: distance.error,
         bound: element.bound,
         ratio: distance.ratio,
+        share: distance.share,
         ulp: distance.ulp,
         inputs,
     }
@@ -115,7 +131,7 @@ mod tests {
     use super::*;
 
     fn ratio(got: f64, want: f64, bound: f64) -> f64 {
-        Element { got, want, bound }.distance(Format::F16).ratio
+        Element { got, want, bound, store: 0.0 }.distance(Format::F16).ratio
     }
 
     #[test]
@@ -139,6 +155,15 @@ mod tests {
         assert_eq!(ratio(0.0, 0.0, 0.0), 0.0);
         assert_eq!(ratio(-0.0, 0.0, 0.0), 0.0);
         assert_eq!(ratio(1e-30, 0.0, 0.0), f64::INFINITY);
+    }
+
+    #[test]
+    fn share_leaves_out_the_rounding_on_store_and_crosses_one_with_the_ratio() {
+        let at = |error: f64| Element { got: 1.0 + error, want: 1.0, bound: 0.75, store: 0.5 };
+        let distance = |error: f64| at(error).distance(Format::F16);
+        assert_eq!((distance(0.5).share, distance(0.5).ratio), (0.0, 0.5 / 0.75));
+        assert_eq!((distance(0.625).share, distance(0.75).share), (0.5, 1.0));
+        assert!(distance(0.7500001).share > 1.0 && distance(0.7500001).ratio > 1.0);
     }
 
     #[test]

@@ -59,16 +59,9 @@ pub fn plan(filter: &Filter) -> Vec<Spec> {
 
 fn variants(filter: &Filter, variants: Variants, turn: usize) -> Vec<(InputType, Operand, Operand)> {
     let own: Vec<(InputType, Operand, Operand)> = match variants {
-        Variants::Every => InputType::ALL
-            .into_iter()
-            .flat_map(|input| (0..4).map(move |i| (input, layout(i).0, layout(i).1)))
-            .collect(),
+        Variants::Every => every(&InputType::ALL),
+        Variants::WideRange => every(&[InputType::F32, InputType::Bf16]),
         Variants::EachInput => rotate(&InputType::ALL, turn),
-        Variants::Two => {
-            let narrow = if turn.is_multiple_of(2) { InputType::F16 } else { InputType::Bf16 };
-            rotate(&[InputType::F32, narrow], turn)
-        }
-        Variants::WideRange => rotate(&[InputType::F32, InputType::Bf16], turn),
     };
     if filter.inputs.is_empty() && filter.b.is_empty() && filter.c.is_empty() {
         return own;
@@ -91,6 +84,11 @@ fn named_or<T: Copy + Ord>(named: &[T], own: impl Iterator<Item = T>) -> Vec<T> 
     values.sort_unstable();
     values.dedup();
     values
+}
+
+/// Every layout of (B, C) for each input type.
+fn every(inputs: &[InputType]) -> Vec<(InputType, Operand, Operand)> {
+    inputs.iter().flat_map(|&input| (0..4).map(move |i| (input, layout(i).0, layout(i).1))).collect()
 }
 
 /// One layout of (B, C) for each input type, moving on with each regime so that all of them occur.

@@ -77,9 +77,7 @@ pub enum Variants {
     Every,
     /// All three input types, each with one layout.
     EachInput,
-    /// f32 and one 16-bit type, each with one layout.
-    Two,
-    /// f32 and bf16: f16 would overflow at 65504.
+    /// f32 and bf16 with all four layouts: f16 would overflow at 65504.
     WideRange,
 }
 
@@ -162,21 +160,21 @@ fn build() -> Vec<Regime> {
             "s4d-real",
             "A = −(1…N): neighbouring states decay at almost the same rate",
             REAL,
-            Variants::EachInput,
+            Variants::Every,
             Recipe { a: S4dReal, shape: shape(1, 4, 16, 96), ..PLAIN },
         ),
         regime(
             "s4d-lin",
             "A = −½ + iπn: fast oscillation with slow decay, so errors live long",
             COMPLEX,
-            Variants::EachInput,
+            Variants::Every,
             Recipe { a: S4dLin, shape: shape(1, 3, 16, 96), ..PLAIN },
         ),
         regime(
             "s4d-inv",
             "A = −½ + i(N/π)(N/(2n+1) − 1): the first state turns many times a step, the last hardly",
             COMPLEX,
-            Variants::EachInput,
+            Variants::Every,
             Recipe { a: S4dInv, shape: shape(1, 3, 16, 96), ..PLAIN },
         ),
         regime(
@@ -200,7 +198,7 @@ fn build() -> Vec<Regime> {
             "tiny-z",
             "|z| from 1e-9 to 1e-3: closed forms of the φ-functions cancel to nothing",
             BOTH,
-            Variants::EachInput,
+            Variants::Every,
             Recipe {
                 shape: shape(1, 4, 8, 32),
                 a: Stable { lo: 1e-6, hi: 1e-3 },
@@ -212,7 +210,7 @@ fn build() -> Vec<Regime> {
             "stiff",
             "|z| up to 200: exp(z) underflows and rounding z alone costs many ulps",
             BOTH,
-            Variants::Two,
+            Variants::Every,
             Recipe {
                 shape: shape(1, 4, 4, 32),
                 a: Stable { lo: 1e3, hi: 1e4 },
@@ -225,14 +223,14 @@ fn build() -> Vec<Regime> {
             "imaginary",
             "purely imaginary A: nothing decays, every rounding error stays for ever",
             COMPLEX,
-            Variants::EachInput,
+            Variants::Every,
             Recipe { a: Imaginary, shape: shape(1, 3, 8, 96), ..PLAIN },
         ),
         regime(
             "zero-a",
             "A = 0: a singular A, where the formulas with A⁻¹ divide by zero",
             BOTH,
-            Variants::Two,
+            Variants::Every,
             Recipe { a: Zero, shape: shape(1, 4, 4, 32), ..PLAIN },
         ),
         regime(
@@ -246,71 +244,71 @@ fn build() -> Vec<Regime> {
             "delta-zero",
             "every third Δ is zero: the step must be the exact identity",
             BOTH,
-            Variants::Two,
+            Variants::Every,
             Recipe { steps: Steps::SometimesZero { lo: 1e-3, hi: 0.5 }, shape: shape(1, 4, 4, 48), ..PLAIN },
         ),
         regime(
             "trained-delta",
             "Δ from 2e-9 to above 5, as trained models have it: powers of Δ span 50 decades",
             BOTH,
-            Variants::Two,
+            Variants::Every,
             Recipe { steps: Steps::LogUniform { lo: 2e-9, hi: 8.0 }, shape: shape(1, 4, 4, 48), ..PLAIN },
         ),
         regime(
             "u-zero",
             "u = 0: the output is exactly zero, and a wrong bound of zero shows",
             BOTH,
-            Variants::Two,
+            Variants::Every,
             Recipe { u: Signal::Zero, shape: shape(1, 2, 4, 24), ..PLAIN },
         ),
         regime(
             "b-zero",
             "B = 0: only the skip D is left",
             BOTH,
-            Variants::Two,
+            Variants::Every,
             Recipe { b: Signal::Zero, skip: true, shape: shape(1, 2, 4, 24), ..PLAIN },
         ),
         regime(
             "repeated-states",
             "equal eigenvalues: states may not be told apart by A",
             BOTH,
-            Variants::Two,
+            Variants::Every,
             Recipe { a: Repeated, shape: shape(1, 4, 8, 32), ..PLAIN },
         ),
         regime(
             "n1",
             "N = 1: loops over states that assume two",
             BOTH,
-            Variants::Two,
+            Variants::Every,
             Recipe { shape: shape(2, 3, 1, 40), ..PLAIN },
         ),
         regime(
             "l1",
             "L = 1: nothing to scan, both directions of poly coincide",
             BOTH,
-            Variants::Two,
+            Variants::Every,
             Recipe { shape: shape(2, 5, 4, 1), ..PLAIN },
         ),
         regime(
             "square",
             "L = dim: swapped axes go unnoticed by shape checks",
             BOTH,
-            Variants::Two,
+            Variants::Every,
             Recipe { shape: shape(2, 24, 4, 24), judged_channels: 8, ..PLAIN },
         ),
         regime(
             "groups",
             "three groups of two channels: d % groups is not d / (dim / groups)",
             BOTH,
-            Variants::EachInput,
+            Variants::Every,
             Recipe { shape: Shape { groups: 3, ..shape(2, 6, 4, 24) }, ..PLAIN },
         ),
         regime(
             "dstate-256",
             "the largest state size: long sums over states",
             BOTH,
-            Variants::Two,
-            Recipe { shape: shape(1, 2, 256, 16), judged_channels: 1, ..PLAIN },
+            Variants::Every,
+            Recipe { shape: shape(1, 2, 256, 16), ..PLAIN },
         ),
         regime(
             "everything-on",
@@ -335,12 +333,12 @@ fn build() -> Vec<Regime> {
                 &format!("seqlen-{seqlen}"),
                 "production kernels change their launch here: tails and chunk edges",
                 BOTH,
-                Variants::Two,
+                Variants::EachInput,
                 Recipe {
                     shape: shape(1, 2, if seqlen > 600 { 1 } else { 2 }, seqlen),
                     a: Stable { lo: 0.3, hi: 4.0 },
                     skip: seqlen % 2 == 1,
-                    judged_channels: 1,
+
                     ..PLAIN
                 },
             ));

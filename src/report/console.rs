@@ -130,7 +130,7 @@ fn table(results: &Results) -> Option<String> {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let legend = "worst error/bound over the row's input types and operands (1 is the bound); – unmeasured";
+    let legend = "worst share of the allowance used over the row's inputs and operands (1 is the bound)";
     Some(format!("{}\n {legend}", table.trim_fmt()))
 }
 
@@ -147,8 +147,8 @@ fn closing(results: &Results, report: Option<&Path>) -> String {
     for (reason, count) in summary::unmeasured_reasons(results).into_iter().take(REASONS) {
         lines.push(text::wrap(&format!("  {count} unmeasured: "), reason, WIDTH));
     }
-    if summary::headline(results) == Headline::NothingMeasured {
-        lines.push("nothing was measured: this is not a pass (hint: holdfast doctor)".to_owned());
+    if summary::headline(results) == Headline::Unmeasured {
+        lines.push("not everything was measured: this is not a pass (hint: holdfast doctor)".to_owned());
     }
     if let Some(path) = report {
         lines.push(format!("report: {}", path.display()));
@@ -194,5 +194,5 @@ fn pair_lines(results: &Results) -> String {
 fn coloured(text: &str) -> String {
     text.replace("FAIL", "\u{1b}[1;31mFAIL\u{1b}[0m")
         .replace(": PASS", ": \u{1b}[1;32mPASS\u{1b}[0m")
-        .replace("NOTHING MEASURED", "\u{1b}[1;33mNOTHING MEASURED\u{1b}[0m")
+        .replace("UNMEASURED", "\u{1b}[1;33mUNMEASURED\u{1b}[0m")
 }

@@ -85,11 +85,11 @@ impl<'a> Failure<'a> {
         }
     }
 
-    /// The command that reruns just this; empty when the results have none.
+    /// The command that reruns it; empty when the results have none.
     pub fn rerun(&self) -> &'a str {
         match self {
             Failure::Case(case) => &case.rerun,
-            Failure::Sweep(_) => "",
+            Failure::Sweep(sweep) => &sweep.rerun,
         }
     }
 }

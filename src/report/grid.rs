@@ -53,17 +53,17 @@ pub fn severity(ratio: f64) -> (bool, f64) {
     (ratio.is_nan(), if ratio.is_nan() { 0.0 } else { ratio })
 }
 
-/// The case's error/bound; none when nothing was compared.
-pub fn ratio(case: &CaseResult) -> Option<f64> {
-    case.worst.as_ref().map(|worst| worst.ratio)
+/// The share of its allowance that the case used; none when nothing was compared.
+pub fn share(case: &CaseResult) -> Option<f64> {
+    case.worst.as_ref().map(|worst| worst.share)
 }
 
 /// The order of the worst first: failures, among them those that produced nothing to compare, then by ratio.
 pub fn worse(a: &CaseResult, b: &CaseResult) -> std::cmp::Ordering {
     let key = |case: &CaseResult| {
         let failed = case.verdict == Verdict::Fail;
-        let (nan, ratio) = ratio(case).map_or((failed, f64::NEG_INFINITY), severity);
-        (failed, nan, ratio)
+        let (nan, share) = share(case).map_or((failed, f64::NEG_INFINITY), severity);
+        (failed, nan, share)
     };
     let (a, b) = (key(a), key(b));
     (b.0, b.1).cmp(&(a.0, a.1)).then(b.2.total_cmp(&a.2))
@@ -91,7 +91,7 @@ impl<'a> Cell<'a> {
 
     /// `0.41`, `FAIL 3e5`, `–` (unmeasured), `0.41 –` (some of the cases are), or nothing (not asked for).
     pub fn text(&self) -> String {
-        let share = self.worst().and_then(ratio).map(text::share);
+        let share = self.worst().and_then(share).map(text::share);
         match self.verdict() {
             None => String::new(),
             Some(Verdict::Fail) => share.map_or("FAIL".to_owned(), |share| format!("FAIL {share}")),

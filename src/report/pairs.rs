@@ -57,16 +57,13 @@ pub struct PairTotals {
 }
 
 pub fn totals(results: &Results) -> PairTotals {
-    let mut totals = PairTotals { problems: by_problem(results).len(), ..PairTotals::default() };
-    for pair in results.pairwise.iter().flat_map(|m| &m.pairs) {
-        match pair.status {
-            PairStatus::Oracle => {}
-            PairStatus::Agrees => totals.agreeing += 1,
-            PairStatus::Unmeasured => totals.unmeasured += 1,
-            PairStatus::Coincides | PairStatus::Differs | PairStatus::Off => totals.failing += 1,
-        }
+    let pairs = &results.pairs;
+    PairTotals {
+        problems: pairs.problems,
+        agreeing: pairs.agree,
+        failing: pairs.coincide + pairs.differ + pairs.off,
+        unmeasured: pairs.unmeasured,
     }
-    totals
 }
 
 /// Every failing pair with its kernel's matrix and, where there is one, the truth's entry.

@@ -5,12 +5,12 @@ use crate::judge::results::{CaseResult, CoefficientResult, Results, Verdict};
 use crate::method::Method;
 use crate::problem::Weights;
 
-/// The run's verdict. A run that measured nothing has not passed.
+/// The run's verdict. A run that left anything unmeasured has not passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Headline {
     Pass,
     Fail,
-    NothingMeasured,
+    Unmeasured,
 }
 
 /// How many of something passed, failed or were not measured.
@@ -22,12 +22,10 @@ pub struct Totals {
 }
 
 pub fn headline(results: &Results) -> Headline {
-    let cases = totals(results.cases.iter().map(|c| c.verdict));
-    let sweeps = totals(results.coefficients.iter().map(|c| c.verdict));
-    match (results.failed(), cases.pass + sweeps.pass) {
-        (true, _) => Headline::Fail,
-        (false, 0) => Headline::NothingMeasured,
-        (false, _) => Headline::Pass,
+    match results.verdict() {
+        Verdict::Pass => Headline::Pass,
+        Verdict::Fail => Headline::Fail,
+        Verdict::Unmeasured => Headline::Unmeasured,
     }
 }
 
@@ -108,7 +106,7 @@ impl Headline {
         match self {
             Headline::Pass => "PASS",
             Headline::Fail => "FAIL",
-            Headline::NothingMeasured => "NOTHING MEASURED",
+            Headline::Unmeasured => "UNMEASURED",
         }
     }
 
@@ -117,7 +115,7 @@ impl Headline {
         match self {
             Headline::Pass => "pass",
             Headline::Fail => "fail",
-            Headline::NothingMeasured => "unmeasured",
+            Headline::Unmeasured => "unmeasured",
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::judge::results::{Verdict, Worst};
 /// The mark of what could not be measured.
 pub const UNMEASURED: &str = "–";
 
-/// error/bound in at most six characters: `0.41`, `0.041`, `3e-5`, `12`, `3e5`, `inf`, `NaN`.
+/// A share of a bound in at most six characters: `0.41`, `0.041`, `3e-5`, `12`, `3e5`, `inf`, `NaN`.
 pub fn share(ratio: f64) -> String {
     match ratio {
         r if r.is_nan() => "NaN".to_owned(),

@@ -68,6 +68,8 @@ pub fn empty() -> Results {
         cases: Vec::new(),
         coefficients: Vec::new(),
         pairwise: Vec::new(),
+        pairs: PairTotals::default(),
+        regimes: Vec::new(),
         curves: Vec::new(),
     }
 }
@@ -84,6 +86,7 @@ pub fn worst(tensor: &str, ratio: f64) -> Worst {
         error: ratio * bound,
         bound,
         ratio,
+        share: ratio,
         ulp: ratio * 4.2,
         inputs: vec!["delta = 0.0123".to_owned(), "A[3, 0] = -1".to_owned(), "u = 0.5".to_owned()],
     }
@@ -166,6 +169,9 @@ fn sized(regimes: &[&str], variants: usize) -> Results {
             }
         }
     }
+    results.pairs = PairTotals::count(results.pairwise.iter());
+    let note = |name: &&str| RegimeNote { name: (*name).to_owned(), why: format!("{name} is hard") };
+    results.regimes = regimes.iter().map(note).collect();
     results
 }
 
@@ -191,6 +197,7 @@ fn sweep(weights: Weights, method: Method) -> CoefficientResult {
         worst_a_bar: Some(worst("a_bar", 0.31 + 0.05 * method as usize as f64)),
         worst_b_bar: Some(worst("b_bar", 0.42 + 0.04 * method as usize as f64)),
         points: (0..300).map(point).collect(),
+        rerun: format!("holdfast verify --method {method} --weights {weights} --seed 20260101"),
     }
 }
 
@@ -293,6 +300,7 @@ pub fn spoil(mut results: Results) -> Results {
         matrix.pairs[6].rel_l2 = 0.0;
         matrix.pairs[3].status = PairStatus::Unmeasured;
     }
+    results.pairs = PairTotals::count(results.pairwise.iter());
     results
 }
 

@@ -71,7 +71,7 @@ fn verdict_tag(verdict: Verdict) -> Tag {
 }
 
 fn case_tag(case: &CaseResult, anchors: &Anchors) -> Tag {
-    let share = grid::ratio(case).map(text::share);
+    let share = grid::share(case).map(text::share);
     let text = match case.verdict {
         Verdict::Fail => format!("FAIL {}", share.unwrap_or_default()).trim_end().to_owned(),
         Verdict::Unmeasured => text::UNMEASURED.to_owned(),
@@ -84,6 +84,7 @@ fn case_tag(case: &CaseResult, anchors: &Anchors) -> Tag {
 #[derive(Serialize)]
 pub struct MatrixRow {
     regime: String,
+    why: String,
     weights: &'static str,
     cells: Vec<Tag>,
 }
@@ -96,7 +97,7 @@ pub fn matrix(results: &Results, anchors: &Anchors) -> Vec<MatrixRow> {
         let mut class = cell.verdict().map_or("", text::verdict_class).to_owned();
         if class == "pass" {
             // Colour in three steps of headroom; the number says the rest.
-            class.push_str(match grid::ratio(worst) {
+            class.push_str(match grid::share(worst) {
                 Some(ratio) if ratio > 0.8 => " near",
                 Some(ratio) if ratio > 0.4 => " half",
                 _ => " low",
@@ -106,8 +107,13 @@ pub fn matrix(results: &Results, anchors: &Anchors) -> Vec<MatrixRow> {
             format!("{}; worst: {}", text::count(cell.cases.len(), "case"), text::fit(&worst.id, 120));
         Tag { text: cell.text(), class, title, ..case_tag(worst, anchors) }
     };
+    let why = |name: &str| {
+        let note = results.regimes.iter().find(|note| note.name == name);
+        note.map_or_else(String::new, |note| note.why.clone())
+    };
     let view = |row: grid::Row| MatrixRow {
         regime: text::fit(row.regime, 60),
+        why: why(row.regime),
         weights: row.weights.name(),
         cells: methods.iter().map(|m| cell(&row.cells[*m as usize])).collect(),
     };

@@ -22,7 +22,7 @@ pub fn plots(results: &Results) -> Result<Vec<Plot>, ReportError> {
         let rows: Vec<_> = grid::rows(results)
             .into_iter()
             .filter(|row| row.weights == weights)
-            .filter(|row| row.cells.iter().any(|cell| cell.worst().and_then(grid::ratio).is_some()))
+            .filter(|row| row.cells.iter().any(|cell| cell.worst().and_then(grid::share).is_some()))
             .collect();
         if rows.is_empty() {
             continue;
@@ -44,7 +44,7 @@ pub fn plots(results: &Results) -> Result<Vec<Plot>, ReportError> {
 
 fn draw(canvas: &Canvas, title: &str, rows: &[Row]) -> Drawn {
     let bottom = TOP + rows.len() as f64 * ROW;
-    let ratios = || rows.iter().flat_map(|r| &r.cells).filter_map(|c| c.worst().and_then(grid::ratio));
+    let ratios = || rows.iter().flat_map(|r| &r.cells).filter_map(|c| c.worst().and_then(grid::share));
     let x = Axis::decades(ratios().chain([0.1, 9.9]), (LEFT, RIGHT)).within(1e-4, 1e4);
     let panel = Panel { x, y: Axis::linear(rows.len() as f64, (bottom, TOP)) };
     canvas.bold(title, (12.0, 16.0), 14.0, palette::INK, Anchor::Start)?;
@@ -68,7 +68,7 @@ fn draw(canvas: &Canvas, title: &str, rows: &[Row]) -> Drawn {
         canvas.text(&text::fit(row.regime, 26), (LEFT - 6.0, middle), 11.5, palette::INK, Anchor::End)?;
         for method in &methods {
             let Some(case) = row.cells[*method as usize].worst() else { continue };
-            let Some(ratio) = grid::ratio(case).filter(|_| case.verdict != Verdict::Unmeasured) else {
+            let Some(ratio) = grid::share(case).filter(|_| case.verdict != Verdict::Unmeasured) else {
                 continue;
             };
             let look = palette::look(*method);
