@@ -22,6 +22,8 @@
 #else
 #include "host/cuda_host.h"
 #define HOLDFAST_DEVICE inline
+// A shuffle may carry a whole struct: every wait is a switch of stacks.
+#define HOLDFAST_SHUFFLE_STRUCTS
 #define HOLDFAST_OUTLINE __attribute__((noinline))
 #define HOLDFAST_UNROLL
 #define HOLDFAST_NO_UNROLL

@@ -20,8 +20,8 @@ struct Step {
   W a, b;
 };
 
-HOLDFAST_DEVICE float multiply_add(float a, float x, float b) { return fmaf(a, x, b); }
-HOLDFAST_DEVICE double multiply_add(double a, double x, double b) { return fma(a, x, b); }
+HOLDFAST_DEVICE float multiply_add(float a, float x, float b) { return fused(a, x, b); }
+HOLDFAST_DEVICE double multiply_add(double a, double x, double b) { return fused(a, x, b); }
 template <class T>
 HOLDFAST_DEVICE Complex<T> multiply_add(Complex<T> a, Complex<T> x, Complex<T> b) {
   return {fused(-a.im, x.im, fused(a.re, x.re, b.re)), fused(a.im, x.re, fused(a.re, x.im, b.im))};
@@ -56,6 +56,15 @@ HOLDFAST_DEVICE Complex<T> shuffled(Complex<T> x, int distance) {
   return {shuffled<kReverse>(x.re, distance), shuffled<kReverse>(x.im, distance)};
 }
 
+template <bool kReverse, class W>
+HOLDFAST_DEVICE Step<W> shuffled_step(Step<W> x, int distance) {
+#if defined(HOLDFAST_SHUFFLE_STRUCTS)
+  return shuffled<kReverse>(x, distance);
+#else
+  return {shuffled<kReverse>(x.a, distance), shuffled<kReverse>(x.b, distance)};
+#endif
+}
+
 // Shared between the warps of a block: two sets, used in turn, so that one barrier per scan suffices.
 template <class W>
 struct WarpTotals {
@@ -73,10 +82,10 @@ HOLDFAST_DEVICE W block_scan(Step<W> own, const W* carry, WarpTotals<W>& shared,
   Step<W> inclusive = own;
   HOLDFAST_UNROLL
   for (int distance = 1; distance < kWarp; distance *= 2) {
-    const Step<W> earlier = {shuffled<kReverse>(inclusive.a, distance), shuffled<kReverse>(inclusive.b, distance)};
+    const Step<W> earlier = shuffled_step<kReverse>(inclusive, distance);
     if (rank >= distance) inclusive = then(earlier, inclusive);
   }
-  const Step<W> before = {shuffled<kReverse>(inclusive.a, 1), shuffled<kReverse>(inclusive.b, 1)};
+  const Step<W> before = shuffled_step<kReverse>(inclusive, 1);
   if (rank == kWarp - 1) shared.total[turn][warp] = inclusive;
   __syncthreads();
   W x = *carry;

@@ -41,8 +41,8 @@ HOLDFAST_DEVICE float gate(float z) { return z / (1.0f + expf(-z)); }
 HOLDFAST_DEVICE double gate(double z) { return z / (1.0 + exp(-z)); }
 
 // C x, real part
-HOLDFAST_DEVICE float readout(float c, float x, float y) { return fmaf(c, x, y); }
-HOLDFAST_DEVICE double readout(double c, double x, double y) { return fma(c, x, y); }
+HOLDFAST_DEVICE float readout(float c, float x, float y) { return fused(c, x, y); }
+HOLDFAST_DEVICE double readout(double c, double x, double y) { return fused(c, x, y); }
 template <class T>
 HOLDFAST_DEVICE T readout(Complex<T> c, Complex<T> x, T y) {
   return fused(-c.im, x.im, fused(c.re, x.re, y));

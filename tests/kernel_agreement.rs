@@ -96,7 +96,7 @@ fn first_disagreement(
     let bounds = tolerance(method, problem);
     got.out.iter().zip(&want.out).zip(&bounds).enumerate().find_map(|(i, ((&got, &want), &bound))| {
         let error = (f64::from(got) - f64::from(want)).abs();
-        (!(error <= bound))
+        (error.is_nan() || error > bound)
             .then(|| format!("out[{i}]: kernel {got:e}, reference {want:e}, tolerance {bound:e}"))
     })
 }

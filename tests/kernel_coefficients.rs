@@ -228,7 +228,7 @@ fn zero_of_factor(rng: &mut ChaCha8Rng, method: Method, delta: f64) -> Option<Co
         let f = factor(method, delta, z);
         let slope = (factor(method, delta, z + 1e-6) - factor(method, delta, z - 1e-6)) / 2e-6;
         z -= f / slope;
-        if !(z.norm() < 75.0) {
+        if z.is_nan() || z.norm() > 75.0 {
             return None;
         }
     }

@@ -1,6 +1,7 @@
 // The scheduler of block.h.
 #include "block.h"
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -33,7 +34,8 @@ constexpr std::size_t kStaticSharedBytes = 48 * 1024;
 constexpr std::size_t kDynamicSharedBytes = 228 * 1024;
 constexpr int kMaxStaticObjects = 8;
 constexpr std::uint64_t kCanary = 0x5afe57ac4c0ffee5u;
-// At the low end of every stack. One word per cache line is looked at whenever a thread waits.
+// At the low end of every stack, one word per cache line: the topmost is looked at whenever a thread waits, all of them
+// when it ends.
 constexpr std::size_t kCanaryBytes = 1024;
 constexpr std::size_t kCanaryStride = 64;
 
@@ -48,7 +50,7 @@ struct Fiber {
 };
 
 struct Warp {
-  std::uint64_t given[2][kLanes];
+  Parcel given[2][kLanes];
   std::uint32_t ready;  // lanes that can run
   unsigned lanes, arrived, turn;
   int line;
@@ -144,6 +146,12 @@ void fail_deadlock(Machine& m) {
   fail(m, text);
 }
 
+bool canary_top_intact(const Fiber& fiber) {
+  std::uint64_t word;
+  std::memcpy(&word, fiber.stack + kCanaryBytes - kCanaryStride, sizeof word);
+  return word == kCanary;
+}
+
 bool canary_intact(const Fiber& fiber) {
   for (std::size_t at = 0; at < kCanaryBytes; at += kCanaryStride) {
     std::uint64_t word;
@@ -153,20 +161,24 @@ bool canary_intact(const Fiber& fiber) {
   return true;
 }
 
-// Gives up the processor to the next thread that can run, in the order of their numbers.
+void check_canary(Machine& m, bool (*intact)(const Fiber&)) {
+  if (intact(m.fibers[m.current])) return;
+  char text[64];
+  std::snprintf(text, sizeof text, "thread %u overflowed its stack", m.current);
+  fail(m, text);
+}
+
+// Gives up the processor to the next thread that can run: of its own warp, in the order of the lanes, as long as there
+// is one (32 stacks fit into the nearest cache, 512 do not), then of the next warps.
 void yield(Machine& m, bool ends) {
   Fiber& from = m.fibers[m.current];
-  if (!canary_intact(from)) {
-    char text[64];
-    std::snprintf(text, sizeof text, "thread %u overflowed its stack", m.current);
-    fail(m, text);
-  }
+  check_canary(m, ends ? canary_intact : canary_top_intact);
   const unsigned warp = m.current / kLanes;
   const unsigned lane = m.current % kLanes;
-  std::uint32_t later = lane == 31 ? 0 : m.warps[warp].ready & ~((std::uint32_t{2} << lane) - 1);
-  for (unsigned i = 0; i <= m.warp_count; ++i) {
-    const unsigned w = (warp + i) % m.warp_count;
-    const std::uint32_t ready = i == 0 ? later : m.warps[w].ready;
+  const std::uint32_t own = m.warps[warp].ready;
+  const std::uint32_t later = lane == 31 ? 0 : own & ~((std::uint32_t{2} << lane) - 1);
+  for (unsigned i = 0, w = warp; i < m.warp_count; ++i, w = w + 1 == m.warp_count ? 0 : w + 1) {
+    const std::uint32_t ready = i == 0 && later != 0 ? later : m.warps[w].ready;
     if (ready != 0) {
       m.current = w * kLanes + static_cast<unsigned>(__builtin_ctz(ready));
       switch_to(m, &from, &m.fibers[m.current], ends);
@@ -231,14 +243,14 @@ void start(Machine& m, unsigned i) {
     std::memcpy(fiber.stack + at, &kCanary, sizeof kCanary);
   }
   // Equal offsets in all stacks would fall into the same few cache sets.
-  const std::size_t color = (i % 61) * 64;
+  const std::size_t color = i * 1088 % 4096;
   make_context(fiber.context, fiber.stack, kStackBytes - color, fiber_main);
   fiber.fake_stack = nullptr;
   fiber.state = State::kRunnable;
   fiber.line = 0;
 }
 
-const std::uint64_t* meet_warp(unsigned mask, std::uint64_t bits, int line) {
+const Parcel* meet_warp(unsigned mask, const void* value, std::size_t size, int line) {
   Machine& m = *active;
   Warp& warp = m.warps[m.current / kLanes];
   const unsigned lane = m.current % kLanes;
@@ -253,8 +265,8 @@ const std::uint64_t* meet_warp(unsigned mask, std::uint64_t bits, int line) {
     fail(m, text);
   }
   // Two sets in turn: a lane cannot be two exchanges ahead of another.
-  std::uint64_t* given = warp.given[warp.turn];
-  given[lane] = bits;
+  Parcel* given = warp.given[warp.turn];
+  std::memcpy(given[lane].bytes, value, size);
   if (++warp.arrived == warp.lanes) {
     warp.arrived = 0;
     warp.turn ^= 1;
@@ -297,9 +309,11 @@ void barrier(int line) {
   self.state = State::kRunnable;
 }
 
-void warp_barrier(int line) { meet_warp(~0u, 0, line); }
+void warp_barrier(int line) { meet_warp(~0u, &line, 0, line); }
 
-const std::uint64_t* exchange(unsigned mask, std::uint64_t bits, int line) { return meet_warp(mask, bits, line); }
+const Parcel* exchange(unsigned mask, const void* value, std::size_t size, int line) {
+  return meet_warp(mask, value, size, line);
+}
 
 void* dynamic_shared() { return active->shared + kStaticSharedBytes; }
 

@@ -1,13 +1,12 @@
 // A block of GPU threads on a CPU: one fibre per thread, run in a fixed order by one OS thread.
 //
 // A thread runs until it waits: at a barrier for its block, in a shuffle for its warp. The next thread that can run
-// is then resumed, in the order of the thread numbers, so that a block's result never depends on timing. Where no
+// is then resumed, in a fixed order (lanes of the same warp first), so that a block's result never depends on timing. Where no
 // thread can run and not all have finished, a GPU would hang or be undefined: here it is an error with a message.
 // Several OS threads may each run a block at the same time; fibres never move between them.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 
 namespace holdfast_host {
@@ -24,19 +23,24 @@ Index block_size();
 // `line` tells the wait in messages, and waits at different lines apart.
 void barrier(int line);
 void warp_barrier(int line);
-// Gives `bits` to the other lanes of the warp, waits for all, returns what they gave (kLanes of them).
-const std::uint64_t* exchange(unsigned mask, std::uint64_t bits, int line);
-unsigned lane_index();
-
 constexpr int kLanes = 32;
 
+// What one lane can give at once.
+struct alignas(32) Parcel {
+  unsigned char bytes[32];
+};
+
+// Gives `size` bytes to the other lanes of the warp, waits for all, returns what they gave (kLanes of them).
+const Parcel* exchange(unsigned mask, const void* value, std::size_t size, int line);
+unsigned lane_index();
+
+// CUDA shuffles 32 or 64 bits at a time. Here a struct of several may go at once (HOLDFAST_SHUFFLE_STRUCTS): the same
+// lanes meet in the same order, only fewer times.
 template <class T>
 T shuffle(unsigned mask, T value, int lane, int line) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "CUDA shuffles 32 or 64 bits");
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof value);
-  const std::uint64_t* given = exchange(mask, bits, line);
-  if (lane >= 0 && lane < kLanes) std::memcpy(&value, &given[lane], sizeof value);
+  static_assert(sizeof(T) <= sizeof(Parcel), "more than a parcel holds");
+  const Parcel* given = exchange(mask, &value, sizeof value, line);
+  if (lane >= 0 && lane < kLanes) std::memcpy(&value, given[lane].bytes, sizeof value);
   return value;
 }
 
