@@ -19,6 +19,8 @@ DIGITS = 500
 ZERO = mpf(10) ** -330
 FORMS = ["zoh", "foh", "bilinear", "poly", "highorder", "rk4",
          "zoh-exact", "foh-textbook", "rk4-classical", "bilinear-averaged", "exp-trapezoidal"]
+# "badly scaled" is D R D⁻¹ for D = diag(SCALEⁱ), exactly; its power series is summed for R.
+SCALE = 2.0 ** 17
 mp.dps = DIGITS
 rng = random.Random(20240607)
 
@@ -188,19 +190,19 @@ def dense(forms, delta, a, b):
             ab, bb = [row[:n] for row in x], [row[n:] for row in x]
             if form == "bilinear-averaged":
                 bb = plus((half, bb))
-                extra = [bb, None]
+                extra = [[list(row) for row in bb], None]
         elif form == "rk4-classical":
             z2 = times(z, z)
             z3 = times(z2, z)
-            ab, bb = plus((1, eye), (1, z), (half, z2), (mpf(1) / 6, z3), (mpf(1) / 24, times(z2, z2))), rk4
+            ab, bb = plus((1, eye), (1, z), (half, z2), (mpf(1) / 6, z3), (mpf(1) / 24, times(z2, z2))), plus((1, rk4))
         else:
-            ab = e
+            ab = [list(row) for row in e]
             bb = {
                 "zoh": lambda: plus((d, b)),
                 "foh": lambda: plus((d**2, p[2])),
                 "poly": lambda: plus((d, p[1]), (d**2 / 2, p[2])),
                 "highorder": lambda: plus((d, p[1]), (d**2, p[2]), (d**3 / 2, p[3])),
-                "rk4": lambda: rk4,
+                "rk4": lambda: plus((1, rk4)),
                 "zoh-exact": lambda: plus((d, p[1])),
                 "foh-textbook": lambda: plus((d, p[1]), (-d, p[2])),
                 "exp-trapezoidal": lambda: plus((d / 2, b)),
@@ -235,7 +237,7 @@ def families():
         return m[:-1] + [list(m[0])]
 
     def scaled(n):
-        return [[x * 10.0 ** (5 * (i - j)) for j, x in enumerate(row)] for i, row in enumerate(stable(n))]
+        return [[x * SCALE ** (i - j) for j, x in enumerate(row)] for i, row in enumerate(stable(n))]
 
     def stiff(n):
         return [[-(7.0**i) if i == j else 0.25 for j in range(n)] for i in range(n)]
@@ -290,8 +292,14 @@ def dense_cases():
         for name, a, b, delta in source:
             lift = lambda m: [[mpf(x) if width == 1 else mpc(x) for x in row] for row in m]
             exact = lambda v: mpf(0) if abs(v) < ZERO else v
+            scale = SCALE if name.startswith("badly scaled") else 1.0
+            a_in = [[x * mpf(scale) ** (j - i) for j, x in enumerate(row)] for i, row in enumerate(lift(a))]
+            b_in = [[x * mpf(scale) ** -i for x in row] for i, row in enumerate(lift(b))]
             results = {}
-            for form, panels in dense(FORMS, mpf(delta), lift(a), lift(b)):
+            for form, panels in dense(FORMS, mpf(delta), a_in, b_in):
+                for which, panel in enumerate(panels):
+                    for i, row in enumerate(panel or []):
+                        row[:] = [x * mpf(scale) ** (i - (j if which == 0 else 0)) for j, x in enumerate(row)]
                 results[form] = [None if m is None else
                                  [[parts(mpc(exact(mp.re(x)), exact(mp.im(x))), width) for x in row] for row in m]
                                  for m in panels]

@@ -10,7 +10,8 @@ use dashu_int::ops::BitTest;
 use dashu_int::{IBig, UBig};
 use num_traits::{Num, One, Signed, Zero};
 
-use super::scalar::{Real, real_field, round_to_f64};
+use super::field::real_field;
+use super::scalar::{Real, round_to_f64};
 
 /// A binary float with `BITS` bits and practically unbounded exponents, rounded to nearest. What has no
 /// finite result is not a number, and stays it.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::scalar::Real;
+use super::wide::Wide;
 
 /// Bits beyond the last place of the f64 to which two routes must agree.
 pub const REQUIRED_BITS: i64 = 100;
@@ -156,12 +157,15 @@ pub fn settle<R: Real>(x: &R, y: &R) -> Result<Settled, Doubt> {
         let value = x.to_nearest_f64();
         return if relative { Ok(Settled { value, agreement }) } else { Err(Doubt::Disagreement) };
     }
-    let margin = R::pow2(place - REQUIRED_BITS);
     let (low, high) = if x <= y { (x, y) } else { (y, x) };
-    let value = (low.clone() - margin.clone()).to_nearest_f64();
-    let upper = (high.clone() + margin).to_nearest_f64();
-    if value.to_bits() != upper.to_bits() {
-        return Err(Doubt::Boundary);
-    }
-    Ok(Settled { value, agreement })
+    let at_distance = |bits: i64| {
+        let margin = R::pow2(place - bits);
+        let value = (low.clone() - margin.clone()).to_nearest_f64();
+        let upper = (high.clone() + margin).to_nearest_f64();
+        (value.to_bits() == upper.to_bits()).then_some(Settled { value, agreement })
+    };
+    // A wider scalar resolves a closer boundary, if the routes agree that much more closely.
+    let resolved = i64::from(R::BITS) - (i64::from(Wide::BITS) - REQUIRED_BITS);
+    let closer = || if agreement >= resolved { at_distance(resolved) } else { None };
+    at_distance(REQUIRED_BITS).or_else(closer).ok_or(Doubt::Boundary)
 }

@@ -19,8 +19,8 @@ impl Residue {
         let fraction = bits & ((1 << 52) - 1);
         let (significand, exponent) =
             if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field as i64 - 1075) };
-        let magnitude =
-            Residue(significand).times(Residue(1 << exponent.rem_euclid(61).unsigned_abs() % PRIME));
+        let power = Residue(1 << exponent.rem_euclid(61));
+        let magnitude = Residue(significand).times(power);
         if value < 0.0 { Residue::ZERO.minus(magnitude) } else { magnitude }
     }
 

@@ -1,7 +1,9 @@
 //! Exact rational arithmetic, complex: settles ties and zeros, which no finite precision can.
 
+use std::cell::OnceCell;
 use std::ops::{Add, Mul, Sub};
 
+use dashu_int::ops::BitTest;
 use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
 
@@ -169,20 +171,35 @@ pub fn step(form: Form, delta: &RBig, a: &Gaussian) -> ExactStep {
     }
 }
 
-/// Steps beyond which an exact scan is given up: the numbers grow with each.
-const LONGEST_EXACT_SCAN: usize = 64;
+/// Bits of a state's denominator beyond which it is given up: irrational for our purposes.
+const LONGEST_DENOMINATOR: usize = 1 << 13;
+/// States that are kept at most, all positions together.
+const MOST_STATES: usize = 1 << 17;
 
-/// One channel's exact scan, for outputs and states on a rounding boundary.
+/// One channel's states where they are rational: (n, l), none where they are not.
+type States = Vec<Vec<Option<Gaussian>>>;
+
+/// One channel's exact scan, for outputs and states on a rounding boundary: those that A = 0, Δ = 0 or a
+/// first step make rational.
 pub struct ExactScan<'p> {
     problem: &'p Problem,
     form: Form,
     channel: (usize, usize),
+    forward: OnceCell<States>,
+    backward: OnceCell<States>,
 }
 
 impl<'p> ExactScan<'p> {
-    /// None where softplus makes every step irrational.
+    /// None where softplus makes every step irrational, or for a scan too long to hold.
     pub fn new(problem: &'p Problem, form: Form, channel: (usize, usize)) -> Option<Self> {
-        (!problem.delta_softplus).then_some(ExactScan { problem, form, channel })
+        let small = problem.shape.dstate * problem.shape.seqlen <= MOST_STATES;
+        (small && !problem.delta_softplus).then(|| ExactScan {
+            problem,
+            form,
+            channel,
+            forward: OnceCell::new(),
+            backward: OnceCell::new(),
+        })
     }
 
     fn weights(&self, values: &[f32], start: usize) -> Gaussian {
@@ -194,38 +211,54 @@ impl<'p> ExactScan<'p> {
         exact(f64::from(self.problem.u[self.problem.sequence_index(batch, d, l)]))
     }
 
-    /// The state n after positions `order` in turn, or none where it is not rational.
-    fn run(&self, n: usize, order: impl Iterator<Item = usize>) -> Option<Gaussian> {
-        let (p, (batch, d)) = (self.problem, self.channel);
-        let a = self.weights(&p.a, p.weight_index(d, n));
-        let bias = p.delta_bias.as_ref().map_or(RBig::ZERO, |b| exact(f64::from(b[d])));
-        let mut x = Gaussian::zero();
-        for (taken, l) in order.enumerate() {
-            if taken >= LONGEST_EXACT_SCAN {
-                return None;
-            }
-            let delta = exact(f64::from(p.delta[p.sequence_index(batch, d, l)])) + &bias;
-            let b = self.weights(&p.b, p.operand_index(p.b_operand, self.channel, n, l));
-            let step = step(self.form, &delta, &a);
-            let inputs = [
-                (step.now, self.input(l)),
-                (step.prev, if l > 0 { self.input(l - 1) } else { RBig::ZERO }),
-                (step.next, self.input((l + 1).min(p.shape.seqlen - 1))),
-            ];
-            x = if x.is_zero() { x } else { &step.a? * &x };
-            for (coefficient, u) in inputs {
-                let bu = b.scale(&u);
-                if !bu.is_zero() {
-                    x = &x + &(&coefficient? * &bu);
+    /// The states at every position, scanned from the first or from the last.
+    fn states(&self, backward: bool) -> &States {
+        let (cell, len) = (if backward { &self.backward } else { &self.forward }, self.problem.shape.seqlen);
+        cell.get_or_init(|| {
+            let state = |n| {
+                let mut x = Some(Gaussian::zero());
+                let mut visit = |l: usize| {
+                    x = x.take().and_then(|x| self.advance(n, l, x));
+                    x.clone()
+                };
+                if backward {
+                    let mut states: Vec<_> = (0..len).rev().map(&mut visit).collect();
+                    states.reverse();
+                    states
+                } else {
+                    (0..len).map(visit).collect()
                 }
-            }
-        }
-        Some(x)
+            };
+            (0..self.problem.shape.dstate).map(state).collect()
+        })
     }
 
-    /// The last forward state, part by part.
+    /// The state after position l, or none where it is not rational.
+    fn advance(&self, n: usize, l: usize, x: Gaussian) -> Option<Gaussian> {
+        let (p, (batch, d)) = (self.problem, self.channel);
+        let bias = p.delta_bias.as_ref().map_or(RBig::ZERO, |b| exact(f64::from(b[d])));
+        let delta = exact(f64::from(p.delta[p.sequence_index(batch, d, l)])) + bias;
+        let b = self.weights(&p.b, p.operand_index(p.b_operand, self.channel, n, l));
+        let step = step(self.form, &delta, &self.weights(&p.a, p.weight_index(d, n)));
+        let inputs = [
+            (step.now, self.input(l)),
+            (step.prev, if l > 0 { self.input(l - 1) } else { RBig::ZERO }),
+            (step.next, self.input((l + 1).min(p.shape.seqlen - 1))),
+        ];
+        let mut sum = if x.is_zero() { x } else { &step.a? * &x };
+        for (coefficient, u) in inputs {
+            let bu = b.scale(&u);
+            if !bu.is_zero() {
+                sum = &sum + &(&coefficient? * &bu);
+            }
+        }
+        let longest = sum.re.denominator().bit_len().max(sum.im.denominator().bit_len());
+        (longest <= LONGEST_DENOMINATOR).then_some(sum)
+    }
+
+    /// The last forward state.
     pub fn last_state(&self, n: usize) -> Option<Gaussian> {
-        self.run(n, 0..self.problem.shape.seqlen)
+        self.states(false)[n].last().cloned().flatten()
     }
 
     /// The output at l, correctly rounded.
@@ -237,14 +270,14 @@ impl<'p> ExactScan<'p> {
             if c.is_zero() {
                 continue;
             }
-            let forward = self.run(n, 0..=l)?;
-            let x = if self.form.is_bidirectional() {
-                let backward = self.run(n, (l..p.shape.seqlen).rev())?;
-                (&forward + &backward).scale(&RBig::from_parts(IBig::ONE, UBig::from(2u8)))
+            let forward = self.states(false)[n][l].as_ref()?;
+            let y = if self.form.is_bidirectional() {
+                let both = forward + self.states(true)[n][l].as_ref()?;
+                (&c * &both).re / RBig::from(2)
             } else {
-                forward
+                (&c * forward).re
             };
-            sum += (&c * &x).re * RBig::from(p.weights.width());
+            sum += y * RBig::from(p.weights.width());
         }
         if let Some(skip) = &p.d {
             sum += exact(f64::from(skip[d])) * self.input(l);

@@ -13,7 +13,8 @@ use super::coefficient::check_exponent;
 use super::element::{Needs, ROUTES, Shared, Step};
 use super::elementary::{Exponent, exp_by_doubling, exp_by_halving, softplus_by_artanh, softplus_by_halley};
 use super::error::TruthError;
-use super::rational::ExactScan;
+use super::rational::{self, ExactScan};
+use super::rescue::{Rescue, Wanted};
 use super::scalar::{Entry, Real};
 use super::textbook::Form;
 use super::wide::Wide;
@@ -282,6 +283,7 @@ impl<'p, T: Exponent> Channel<'p, T> {
         let doubling = i64::from(T::WIDTH == 2) - i64::from(form.is_bidirectional());
         let skip = p.d.as_ref().map_or(Wide::zero(), |skip| Wide::from(skip[d]));
         let exact = ExactScan::new(p, form, self.at);
+        let rescue = Rescue::new(p, form, self.at);
         let mut out = Vec::with_capacity(sums.live.len());
         for (l, &live) in sums.live.iter().enumerate() {
             let mut y = [0, 1].map(|route| sums.values[route][l].times_pow2(doubling));
@@ -296,16 +298,19 @@ impl<'p, T: Exponent> Channel<'p, T> {
                 y[0] *= z / (Wide::one() + exp_by_halving(-z));
                 y[1] = y[1] * z / (Wide::one() + exp_by_doubling(-z));
             }
-            let fallback = || exact.as_ref().and_then(|e| e.output(l));
+            let fallback = Fallback {
+                exact: &|| exact.as_ref()?.output(l),
+                wider: &|| rescue.as_ref()?.settle(Wanted::Output { l }),
+            };
             let place = || format!("{form}: output at batch {batch}, channel {d}, position {l}");
             out.push(conclude(&mut certificate, &y[0], &y[1], live, fallback, place)?);
         }
         let mut last_state = Vec::with_capacity(last.len() * T::WIDTH);
         for (n, state) in last.iter().enumerate() {
             for part in 0..T::WIDTH {
-                let fallback = || {
-                    let state = exact.as_ref().and_then(|e| e.last_state(n))?;
-                    Some(super::rational::round(state.part(part)))
+                let fallback = Fallback {
+                    exact: &|| Some(rational::round(exact.as_ref()?.last_state(n)?.part(part))),
+                    wider: &|| rescue.as_ref()?.settle(Wanted::LastState { n, part }),
                 };
                 let place =
                     || format!("{form}: last state at batch {batch}, channel {d}, state {n}, part {part}");
@@ -317,30 +322,40 @@ impl<'p, T: Exponent> Channel<'p, T> {
     }
 }
 
-/// The rounding of a value that two routes computed, or that `fallback` knows exactly.
+/// Where to turn when 237 bits leave a value open.
+struct Fallback<'f> {
+    exact: &'f dyn Fn() -> Option<f64>,
+    wider: &'f dyn Fn() -> Option<(Settled, u32)>,
+}
+
+/// The rounding of a value that two routes computed, or that `fallback` knows. A value that is not `live` is
+/// exactly zero.
 fn conclude(
     certificate: &mut Certificate,
     x: &Wide,
     y: &Wide,
     live: bool,
-    fallback: impl FnOnce() -> Option<f64>,
+    fallback: Fallback,
     place: impl FnOnce() -> String,
 ) -> Result<f64, TruthError> {
     if !live {
         certificate.count_exact(0.0);
         return Ok(0.0);
     }
-    match settle(x, y) {
-        Ok(settled @ Settled { value, .. }) => {
+    let doubt = match settle(x, y) {
+        Ok(settled) => {
             certificate.count(settled, Wide::BITS);
-            Ok(value)
+            return Ok(settled.value);
         }
-        Err(doubt) => {
-            let uncertified =
-                || TruthError::Uncertified { place: place(), reason: doubt.reason(), bits: Wide::BITS };
-            let value = fallback().ok_or_else(uncertified)?;
-            certificate.count_exact(value);
-            Ok(value)
-        }
+        Err(doubt) => doubt,
+    };
+    if let Some(value) = (fallback.exact)() {
+        certificate.count_exact(value);
+        return Ok(value);
     }
+    if let Some((settled, bits)) = (fallback.wider)() {
+        certificate.count(settled, bits);
+        return Ok(settled.value);
+    }
+    Err(TruthError::Uncertified { place: place(), reason: doubt.reason(), bits: Wide::BITS })
 }

@@ -7,7 +7,8 @@ use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssi
 use f256::f256;
 use num_traits::{Num, One, Zero};
 
-use super::scalar::{Real, real_field, round_to_f64};
+use super::field::real_field;
+use super::scalar::{Real, round_to_f64};
 
 /// A binary float with 237 bits and exponents to ±262 143; + − × ÷ √ round to nearest.
 #[derive(Clone, Copy, PartialEq)]

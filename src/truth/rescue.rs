@@ -1,0 +1,161 @@
+//! One channel's scan at higher precisions, for the few values that 237 bits leave open: a sum that cancels,
+//! a state that decays beyond the range of the wide scalar, a tie that a tiny e^z decides.
+//!
+//! Slow: every coefficient comes from the dense routes at size 1. Several values of a channel share one run.
+
+use std::sync::OnceLock;
+
+use nalgebra::{Complex, DMatrix};
+use num_traits::{One, Zero};
+use rayon::prelude::*;
+
+use super::big::Big;
+use super::certify::{Settled, settle};
+use super::expm;
+use super::routes::{Given, attempt};
+use super::scalar::{Entry, Real};
+use super::textbook::Form;
+use crate::problem::{Problem, Weights};
+
+/// Which value is wanted.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted {
+    Output { l: usize },
+    LastState { n: usize, part: usize },
+}
+
+/// Outputs (l) and last states (n, part) by both routes.
+struct Run<R> {
+    out: Vec<[R; 2]>,
+    last: Vec<Vec<[R; 2]>>,
+}
+
+/// A channel's runs, each made when first asked for.
+pub struct Rescue<'p> {
+    problem: &'p Problem,
+    form: Form,
+    channel: (usize, usize),
+    first: OnceLock<Option<Run<Big<512>>>>,
+    second: OnceLock<Option<Run<Big<1536>>>>,
+    third: OnceLock<Option<Run<Big<4096>>>>,
+}
+
+impl<'p> Rescue<'p> {
+    /// None with softplus, whose Δ is known to 237 bits only.
+    pub fn new(problem: &'p Problem, form: Form, channel: (usize, usize)) -> Option<Self> {
+        (!problem.delta_softplus).then(|| Rescue {
+            problem,
+            form,
+            channel,
+            first: OnceLock::new(),
+            second: OnceLock::new(),
+            third: OnceLock::new(),
+        })
+    }
+
+    /// The rounding of a value, and the bits it took.
+    pub fn settle(&self, wanted: Wanted) -> Option<(Settled, u32)> {
+        self.look(&self.first, wanted)
+            .or_else(|| self.look(&self.second, wanted))
+            .or_else(|| self.look(&self.third, wanted))
+    }
+
+    fn look<R: Real>(&self, cell: &OnceLock<Option<Run<R>>>, wanted: Wanted) -> Option<(Settled, u32)> {
+        let run = cell.get_or_init(|| match self.problem.weights {
+            Weights::Real => self.run::<R>(),
+            Weights::Complex => self.run::<Complex<R>>(),
+        });
+        let run = run.as_ref()?;
+        let [x, y] = match wanted {
+            Wanted::Output { l } => &run.out[l],
+            Wanted::LastState { n, part } => &run.last[n][part],
+        };
+        settle(x, y).ok().map(|settled| (settled, R::BITS))
+    }
+
+    fn run<T: Entry>(&self) -> Option<Run<T::Part>> {
+        let p = self.problem;
+        let (batch, d) = self.channel;
+        let len = p.shape.seqlen;
+        let exact = |x: f32| T::Part::exact(f64::from(x));
+        let at = |l: usize| p.sequence_index(batch, d, l);
+        let nodes: Vec<Node<T>> =
+            (0..p.shape.dstate).into_par_iter().map(|n| self.node(n)).collect::<Option<_>>()?;
+        let doubling = i64::from(T::WIDTH == 2) - i64::from(self.form.is_bidirectional());
+        let output = |l: usize| {
+            let skipped = p.d.as_ref().map_or(T::Part::zero(), |skip| exact(skip[d]) * exact(p.u[at(l)]));
+            let mut y = [T::Part::zero(), T::Part::zero()];
+            nodes.iter().for_each(|node| y[0] += node.y[l][0].clone());
+            nodes.iter().rev().for_each(|node| y[1] += node.y[l][1].clone());
+            let mut y = y.map(|y| y.times_pow2(doubling) + skipped.clone());
+            if let Some(gate) = &p.z {
+                let z = exact(gate[at(l)]);
+                let minus = DMatrix::from_element(1, 1, -z.clone());
+                let exponentials = [expm::taylor(&minus, 0), expm::pade(&minus, 0)?];
+                for (y, e) in y.iter_mut().zip(&exponentials) {
+                    *y *= z.clone() / (T::Part::one() + e[0].clone());
+                }
+            }
+            Some(y)
+        };
+        let out = (0..len).map(output).collect::<Option<_>>()?;
+        let parts =
+            |node: &Node<T>| (0..T::WIDTH).map(|part| node.last.each_ref().map(|x| x.part(part))).collect();
+        Some(Run { out, last: nodes.iter().map(parts).collect() })
+    }
+
+    fn node<T: Entry>(&self, n: usize) -> Option<Node<T>> {
+        let p = self.problem;
+        let (batch, d) = self.channel;
+        let len = p.shape.seqlen;
+        let exact = |x: f32| T::Part::exact(f64::from(x));
+        let weight = |values: &[f32], at: usize| {
+            T::entry_from_parts(exact(values[at]), exact(values[at + T::WIDTH - 1]))
+        };
+        let a = DMatrix::from_element(1, 1, weight(&p.a, p.weight_index(d, n)));
+        let one = DMatrix::from_element(1, 1, T::one());
+        let bias = p.delta_bias.as_ref().map_or(T::Part::zero(), |b| exact(b[d]));
+        let u = |l: usize| exact(p.u[p.sequence_index(batch, d, l)]);
+        // Ā and the forcing at each position, by both routes.
+        let step = |l: usize| {
+            let delta = exact(p.delta[p.sequence_index(batch, d, l)]) + bias.clone();
+            let given = Given::new(self.form, &a, &one, delta, 0);
+            let panels = attempt(&given, a[0].is_zero())?.panels;
+            let b = weight(&p.b, p.operand_index(p.b_operand, self.channel, n, l));
+            let inputs = [u(l), if l > 0 { u(l - 1) } else { T::Part::zero() }, u((l + 1).min(len - 1))];
+            Some(panels.map(|[a_bar, terms @ ..]| {
+                let forcing = terms.iter().zip(&inputs).fold(T::zero(), |sum, (term, u)| match term {
+                    Some(term) => sum + (term[0].clone() * b.clone()).scale(u.clone()),
+                    None => sum,
+                });
+                (a_bar.map_or(T::zero(), |m| m[0].clone()), forcing)
+            }))
+        };
+        let steps: Vec<[(T, T); 2]> = (0..len).into_par_iter().map(step).collect::<Option<_>>()?;
+        let mut node =
+            Node { y: vec![[T::Part::zero(), T::Part::zero()]; len], last: [T::zero(), T::zero()] };
+        let scan = |order: &mut dyn Iterator<Item = usize>, y: &mut Vec<[T::Part; 2]>| {
+            let mut x = [T::zero(), T::zero()];
+            for l in order {
+                let c = weight(&p.c, p.operand_index(p.c_operand, self.channel, n, l));
+                for route in 0..2 {
+                    let (a_bar, forcing) = &steps[l][route];
+                    x[route] = a_bar.clone() * x[route].clone() + forcing.clone();
+                    y[l][route] += (c.clone() * x[route].clone()).real();
+                }
+            }
+            x
+        };
+        node.last = scan(&mut (0..len), &mut node.y);
+        if self.form.is_bidirectional() {
+            scan(&mut (0..len).rev(), &mut node.y);
+        }
+        Some(node)
+    }
+}
+
+/// One state's share of the outputs, and its last value, by both routes.
+struct Node<T: Entry> {
+    y: Vec<[T::Part; 2]>,
+    last: [T; 2],
+}
