@@ -96,6 +96,20 @@ impl CpuBackend {
     }
 }
 
+/// A binary that was carried here may use an instruction that this processor lacks.
+fn check_processor() -> Result<(), KernelError> {
+    #[cfg(holdfast_fma)]
+    if !std::is_x86_feature_detected!("fma") {
+        return Err(KernelError::Unsupported {
+            what: "processor",
+            found: "no fused multiply-add".to_owned(),
+            expected: "one like that on which this binary was built".to_owned(),
+            hint: "build holdfast on this machine",
+        });
+    }
+    Ok(())
+}
+
 fn pointer(input: &Option<Input>) -> *const c_void {
     input.as_ref().map_or(null(), Input::as_ptr)
 }
@@ -110,6 +124,7 @@ impl Backend for CpuBackend {
     }
 
     fn scan(&self, method: Method, problem: &Problem) -> Result<ScanOutput, KernelError> {
+        check_processor()?;
         shapes::check_scan(problem)?;
         if self.fault.is_some() && problem.input != InputType::F32 {
             return Err(KernelError::Unsupported {
