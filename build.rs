@@ -120,11 +120,14 @@ fn planted_fault() -> Result<Option<usize>, String> {
     let Some(name) = env::var("HOLDFAST_PLANT").ok().filter(|name| !name.is_empty()) else { return Ok(None) };
     let names = fault_names()?;
     match names.iter().position(|n| *n == name) {
+        Some(0) => Ok(None),
         Some(number) => {
             println!("cargo::warning=the kernels of this build have the fault `{name}` planted in them");
             Ok(Some(number))
         }
-        None => Err(format!("HOLDFAST_PLANT names no fault: `{name}` (hint: one of {})", names.join(", "))),
+        None => {
+            Err(format!("HOLDFAST_PLANT names no fault: `{name}` (hint: one of {})", names[1..].join(", ")))
+        }
     }
 }
 
