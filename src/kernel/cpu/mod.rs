@@ -195,6 +195,7 @@ impl Backend for CpuBackend {
         method: Method,
         problem: &CoefficientProblem,
     ) -> Result<Coefficients, KernelError> {
+        check_processor()?;
         shapes::check_coefficients(problem)?;
         let n = problem.delta.len();
         let delta = Input::new(&problem.delta, InputType::F32);
