@@ -2,6 +2,7 @@
 //! `main` prints and exits.
 
 pub mod doctor;
+pub mod gpu_check;
 pub mod truth;
 mod truth_files;
 pub mod verify;
@@ -36,6 +37,9 @@ pub enum Command {
     /// Run jobs from standard input on the GPU; the harness starts it by itself
     #[command(hide = true)]
     Worker(worker::Args),
+    /// Check what must hold on a real GPU
+    #[command(hide = true)]
+    GpuCheck(gpu_check::Args),
 }
 
 /// What a command comes to.
@@ -84,6 +88,7 @@ pub fn run(cli: Cli) -> Result<Outcome, CliError> {
             Ok(Outcome { text: String::from_utf8_lossy(&text).into_owned(), status: PASSED })
         }
         Some(Command::Doctor) => Ok(doctor::run()),
+        Some(Command::GpuCheck(args)) => gpu_check::run(&args),
         Some(Command::Worker(args)) => worker::run(&args).map_err(CliError::from),
     }
 }
