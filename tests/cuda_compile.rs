@@ -28,7 +28,9 @@ fn programs() -> Vec<Vec<Kernel>> {
     let mut groups: BTreeMap<String, Vec<Kernel>> = BTreeMap::new();
     for kernel in Kernel::production().chain(Misbehaviour::ALL.map(Kernel::Misbehave)) {
         let group = match kernel {
-            Kernel::Scan(Instantiation { method, weights, input, .. }) => format!("{method} {weights} {input}"),
+            Kernel::Scan(Instantiation { method, weights, input, .. }) => {
+                format!("{method} {weights} {input}")
+            }
             Kernel::Discretize { .. } => "discretize".to_owned(),
             Kernel::Misbehave(_) => "misbehave".to_owned(),
         };
@@ -127,15 +129,16 @@ fn a_damaged_cache_entry_is_compiled_again() {
     let version = nvrtc::version().expect("NVRTC is there");
     let path = directory.path().join(format!("{}.image", cache::key(kernel, &arch("sm_90"), version)));
     let whole = std::fs::read(&path).expect("the entry");
-    let damages: [&dyn Fn(&mut Vec<u8>); 6] = [
-        &|bytes| bytes.clear(),
-        &|bytes| bytes.truncate(bytes.len() / 2),
-        &|bytes| {
+    type Damage = fn(&mut Vec<u8>);
+    let damages: [Damage; 6] = [
+        |bytes| bytes.clear(),
+        |bytes| bytes.truncate(bytes.len() / 2),
+        |bytes| {
             bytes.pop();
         },
-        &|bytes| bytes.push(0),
-        &|bytes| *bytes.last_mut().expect("bytes") ^= 1,
-        &|bytes| bytes[20] ^= 1,
+        |bytes| bytes.push(0),
+        |bytes| *bytes.last_mut().expect("bytes") ^= 1,
+        |bytes| bytes[20] ^= 1,
     ];
     for (i, damage) in damages.iter().enumerate() {
         let mut bytes = whole.clone();

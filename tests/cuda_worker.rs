@@ -100,7 +100,10 @@ fn a_hang_ends_at_the_time_limit() {
     let start = Instant::now();
     let error = backend.misbehave(Misbehaviour::Hang, &problem()).expect_err("a kernel that hangs");
     assert!(start.elapsed() >= limit && start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
-    assert!(matches!(&error, KernelError::Fault(text) if text.starts_with("no result after 1.5 s")), "{error}");
+    assert!(
+        matches!(&error, KernelError::Fault(text) if text.starts_with("no result after 1.5 s")),
+        "{error}"
+    );
     assert_still_works(&backend);
 }
 
@@ -127,7 +130,8 @@ fn faults_among_many_threads_stay_with_their_cases() {
 
 #[test]
 fn too_little_memory_is_an_error_of_its_own() {
-    let backend = CudaBackend::with_setup(setup(1 << 16, Duration::from_secs(60))).expect("the stand-in starts");
+    let backend =
+        CudaBackend::with_setup(setup(1 << 16, Duration::from_secs(60))).expect("the stand-in starts");
     let mut layout = Layout::plain(1, 1, 4, 30_000);
     layout.b = Operand::Variable;
     let large = layout.random(&mut generator("too_little_memory"));

@@ -24,10 +24,9 @@ impl Agreement {
         }
         let apart = (f64::from(left) - f64::from(right)).abs();
         let ratio = if apart == 0.0 { 0.0 } else { apart / (2.0 * bound) };
-        // Not a maximum, which would drop a NaN; and no bound excuses one.
-        if !(ratio <= self.ratio) || !apart.is_finite() {
-            self.ratio = if ratio.is_finite() && apart.is_finite() { ratio } else { f64::INFINITY };
-        }
+        // No bound excuses a NaN or an infinity.
+        let ratio = if apart.is_finite() && !ratio.is_nan() { ratio } else { f64::INFINITY };
+        self.ratio = self.ratio.max(ratio);
     }
 
     /// The worst of both, over all values of both.

@@ -4,10 +4,10 @@
 use rayon::prelude::*;
 
 use super::{Row, device_row};
-use crate::kernel::cuda::CudaBackend;
-use crate::kernel::{Backend, CpuBackend};
 use crate::judge::agreement::{Agreement, agreement};
 use crate::judge::budget;
+use crate::kernel::cuda::CudaBackend;
+use crate::kernel::{Backend, CpuBackend};
 use crate::method::Method;
 use crate::problem::InputType;
 use crate::problem::plan::{self, Filter};

@@ -12,8 +12,11 @@ use crate::kernel::registry::Kernel;
 pub fn run(backend: &CudaBackend) -> Vec<Row> {
     let start = Instant::now();
     let kernels: Vec<Kernel> = Kernel::production().collect();
-    let errors: Vec<String> =
-        kernels.par_iter().filter_map(|&kernel| backend.prepare(kernel).err()).map(|e| e.to_string()).collect();
+    let errors: Vec<String> = kernels
+        .par_iter()
+        .filter_map(|&kernel| backend.prepare(kernel).err())
+        .map(|e| e.to_string())
+        .collect();
     let statistics = backend.statistics();
     vec![
         device_row(backend),

@@ -35,7 +35,8 @@ fn row(what: String, outcome: Result<Option<String>, KernelError>, good: &str) -
 /// Every method ten times on the same inputs.
 pub fn ten_times(backend: &dyn Backend) -> Vec<Row> {
     let mut rows = vec![device_row(backend)];
-    let same = |l: &ScanOutput, r: &ScanOutput| same_bits(&l.out, &r.out) && same_bits(&l.last_state, &r.last_state);
+    let same =
+        |l: &ScanOutput, r: &ScanOutput| same_bits(&l.out, &r.out) && same_bits(&l.last_state, &r.last_state);
     for (name, problem) in problems() {
         let outcome = Method::ALL.into_iter().try_fold(None, |found: Option<String>, method| {
             let first = backend.scan(method, &problem)?;
@@ -77,7 +78,11 @@ pub fn independence(backend: &dyn Backend) -> Vec<Row> {
     rows
 }
 
-fn dependence(backend: &dyn Backend, method: Method, problem: &Problem) -> Result<Option<String>, KernelError> {
+fn dependence(
+    backend: &dyn Backend,
+    method: Method,
+    problem: &Problem,
+) -> Result<Option<String>, KernelError> {
     let first = backend.scan(method, problem)?;
     let rolled = backend.scan(method, &rolled(problem))?;
     let per_batch = problem.shape.dim * problem.shape.seqlen;

@@ -37,9 +37,16 @@ pub fn run(args: &Args) -> Result<Vec<Row>, CliError> {
     let mut cases: Vec<(Kernel, usize)> = Kernel::production().map(|kernel| (kernel, 21)).collect();
     cases.extend(Kernel::production().map(|kernel| (kernel, 132)));
     let everything = |kernel: &Kernel| {
-        matches!(kernel, Kernel::Scan(Instantiation {
-            input: InputType::F32, b: Operand::Variable, c: Operand::Variable, gate: true, ..
-        }))
+        matches!(
+            kernel,
+            Kernel::Scan(Instantiation {
+                input: InputType::F32,
+                b: Operand::Variable,
+                c: Operand::Variable,
+                gate: true,
+                ..
+            })
+        )
     };
     cases.extend(Kernel::production().filter(everything).map(|kernel| (kernel, 2051)));
     let mut failures = Vec::new();
@@ -99,7 +106,10 @@ fn one(
         InputType::Bf16 => 2e-2,
     };
     let size = want.iter().fold(0.0f32, |size, value| size.max(value.abs()));
-    let off = got.iter().zip(&want).position(|(got, want)| !((got - want).abs() <= unit * size));
+    let off = got.iter().zip(&want).position(|(got, want)| {
+        let apart = (got - want).abs();
+        apart.is_nan() || apart > unit * size
+    });
     match off {
         _ if got.len() != want.len() => Err((format!("{} outputs for {}", got.len(), want.len()), false)),
         Some(i) => Err((format!("output {i} is {:e}, the CPU's {:e}", got[i], want[i]), false)),
@@ -118,4 +128,3 @@ fn coefficient_problem(weights: Weights, n: usize) -> CoefficientProblem {
     let ramp = |len: usize, scale: f32| (0..len).map(|i| scale * (i as f32 + 0.5)).collect::<Vec<_>>();
     CoefficientProblem { weights, delta: ramp(n, 1e-3), a: ramp(n * width, -0.1), b: ramp(n * width, 0.1) }
 }
-
