@@ -81,8 +81,10 @@ impl Folder {
     }
 }
 
-/// Writes tensors, each (name, type, shape, numbers).
-fn write(path: &Path, tensors: &[(&str, &[usize], &[f64])]) {
+/// A tensor's name, shape and numbers.
+type Tensor<'t> = (&'t str, &'t [usize], &'t [f64]);
+
+fn write(path: &Path, tensors: &[Tensor]) {
     let bytes: Vec<Vec<u8>> =
         tensors.iter().map(|(_, _, values)| values.iter().flat_map(|x| x.to_le_bytes()).collect()).collect();
     let views = tensors.iter().zip(&bytes).map(|((name, shape, _), bytes)| {
@@ -128,7 +130,7 @@ fn a_complex_matrix_promotes_a_real_one() {
 fn bad_files_are_refused_and_write_nothing() {
     let folder = Folder::new();
     let (a, b, delta): (&[f64], &[f64], &[f64]) = (&[1.0, 2.0, 3.0, 4.0], &[1.0, 1.0], &[0.5]);
-    let cases: [(&[(&str, &[usize], &[f64])], &str); 6] = [
+    let cases: [(&[Tensor], &str); 6] = [
         (&[("A", &[2, 2], a), ("delta", &[1], delta)], "no tensor `B`"),
         (&[("A", &[2, 2], a), ("B", &[2], b), ("delta", &[1], delta)], "of shape [2]"),
         (&[("A", &[1, 4], a), ("B", &[1, 2], b), ("delta", &[1], delta)], "A has shape (1, 4)"),
