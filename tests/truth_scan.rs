@@ -73,7 +73,7 @@ fn a_tie_is_settled_by_rational_arithmetic() {
     let truth = only(&at_the_tie(0.0, 0.0), Method::Zoh);
     let exact = TIE.iter().fold(RBig::ONE, |product, &x| product * RBig::from(x));
     assert_eq!(truth.out[1], rational::round(&exact));
-    assert!(truth.out[1] as u64 % 4 == 0, "to even: the significand's last bit is 0");
+    assert!((truth.out[1] as u64).is_multiple_of(4), "to even: the significand's last bit is 0");
     assert_eq!(truth.certificate.exact, 1);
 }
 
