@@ -44,7 +44,7 @@ fn every_verdict_of_the_default_run_passes() {
     insta::with_settings!({
         snapshot_path => "../golden",
         prepend_module_to_snapshot => false,
-        description => "Verdicts of the default run, seed 1, on the CPU build of the kernels.",
+        description => format!("Verdicts of the default run, seed 1, backend cpu, kernels {}.", results.kernel_source),
         omit_expression => true,
     }, { insta::assert_snapshot!("verdict-table", verdict_table(&results)) });
 }
