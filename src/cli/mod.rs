@@ -5,6 +5,7 @@ pub mod doctor;
 pub mod truth;
 mod truth_files;
 pub mod verify;
+pub mod worker;
 
 use clap::{Parser, Subcommand};
 
@@ -32,6 +33,9 @@ pub enum Command {
     Truth(truth::Args),
     /// What this machine can run, and why not the rest
     Doctor,
+    /// Run jobs from standard input on the GPU; the harness starts it by itself
+    #[command(hide = true)]
+    Worker(worker::Args),
 }
 
 /// What a command comes to.
@@ -53,6 +57,8 @@ pub enum CliError {
     Backend(#[from] SelectError),
     #[error(transparent)]
     Truth(#[from] truth::Error),
+    #[error(transparent)]
+    Worker(#[from] worker::Error),
     #[error(transparent)]
     Report(#[from] crate::report::ReportError),
 }
@@ -78,5 +84,6 @@ pub fn run(cli: Cli) -> Result<Outcome, CliError> {
             Ok(Outcome { text: String::from_utf8_lossy(&text).into_owned(), status: PASSED })
         }
         Some(Command::Doctor) => Ok(doctor::run()),
+        Some(Command::Worker(args)) => worker::run(&args).map_err(CliError::from),
     }
 }
