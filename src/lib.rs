@@ -15,6 +15,25 @@
 //! - [`judge`]: plain arrays from both sides in; bounds, verdicts and pairwise matrices out.
 //! - [`report`]: renders what the judge returned. Computes nothing.
 //!
+//! What the numbers mean is in [`spec`], which comments cite as `spec.md`.
+//!
+//! ```
+//! use holdfast::method::Method;
+//! use holdfast::problem::{CoefficientProblem, Weights};
+//!
+//! // The certified step of x' = -2x + u over delta = 0.5 by the bilinear method.
+//! let problem = CoefficientProblem {
+//!     weights: Weights::Real,
+//!     delta: vec![0.5],
+//!     a: vec![-2.0],
+//!     b: vec![1.0],
+//! };
+//! let truth = holdfast::truth::coefficient::solve(Method::Bilinear, &problem)?;
+//! assert_eq!(truth.a_bar, [1.0 / 3.0]);
+//! println!("{}", truth.certificate);
+//! # Ok::<(), holdfast::truth::TruthError>(())
+//! ```
+//!
 //! [`verify`] walks a problem through all of them, [`cli`] is the command line around it, [`method`] names
 //! the six methods and [`hexfloat`] writes numbers exactly.
 
@@ -25,5 +44,7 @@ pub mod kernel;
 pub mod method;
 pub mod problem;
 pub mod report;
+#[doc = include_str!("spec.md")]
+pub mod spec {}
 pub mod truth;
 pub mod verify;

@@ -71,7 +71,8 @@ fn same_seed_gives_the_same_results_and_another_seed_other_inputs() {
 #[case::filter(&["--method", "rk4"], &["rk4"])]
 #[case::by_id(&["--method", "3", "--method", "zoh"], &["zoh", "poly"])]
 fn method_filter_takes_names_and_ids(#[case] args: &[&str], #[case] expected: &[&str]) {
-    let mut all = vec!["--regime", "l1", "--weights", "complex", "--input", "f32"];
+    let mut all = vec!["--regime", "l1", "--weights", "complex", "--input", "f32", "--b", "variable"];
+    all.extend(["--c", "variable"]);
     all.extend(args);
     let (_, json) = verified(&all);
     let methods: Vec<&str> =

@@ -71,8 +71,9 @@ fn certified_coefficients(#[values(Weights::Real, Weights::Complex)] weights: We
             }
         }
     }
-    let provenance =
-        format!("Certified A-bar and B-bar, correctly rounded to f64; {weights} weights, B fixed.");
+    let provenance = format!(
+        "Certified A-bar and B-bar, correctly rounded to f64 from two routes; {weights} weights, B fixed."
+    );
     golden(&format!("certified-coefficients-{weights}"), &provenance, &text);
 }
 
@@ -118,6 +119,7 @@ fn truth_pairwise_matrix(#[values(Weights::Real, Weights::Complex)] weights: Wei
         )
         .unwrap();
     }
-    let provenance = format!("Differences between the methods' certified outputs, seed {SEED}.");
+    let provenance =
+        format!("Differences between the methods' certified outputs, seed {SEED}; no kernel is involved.");
     golden(&format!("truth-pairwise-{weights}"), &provenance, &text);
 }

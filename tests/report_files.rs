@@ -118,12 +118,17 @@ fn json_is_replaced_whole_and_its_directory_is_made() {
     assert_eq!(names(home.path()), ["out/run.json"]);
 }
 
-/// Not a test of anything but a way to look: writes the fixtures as reports into the build's own directory.
+/// Also a way to look: the pages stay in the build's own directory, `target/tmp/report-*`.
 #[test]
-#[ignore = "writes pages to look at: cargo test --test report_files -- --ignored"]
-fn pages_to_look_at() {
+fn runs_of_every_kind_have_a_page() {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    report::write(&fixture::passing(), &dir.join("report-pass")).unwrap();
-    report::write(&fixture::spoil(fixture::passing()), &dir.join("report-fail")).unwrap();
-    report::write(&fixture::empty(), &dir.join("report-empty")).unwrap();
+    for (name, results) in [
+        ("report-pass", fixture::passing()),
+        ("report-fail", fixture::spoil(fixture::passing())),
+        ("report-empty", fixture::empty()),
+    ] {
+        let written = report::write(&results, &dir.join(name)).unwrap();
+        assert!(written.html.is_file() && written.markdown.is_file() && written.json.is_file());
+        assert_eq!(written.plots.is_empty(), results.cases.is_empty(), "{name}");
+    }
 }

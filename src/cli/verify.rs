@@ -2,10 +2,11 @@
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Once;
+use std::time::{Duration, Instant};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::{CliError, FAILED, Outcome, PASSED};
 use crate::judge::results::Verdict;
@@ -131,9 +132,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let variable = std::env::var(select::VARIABLE).ok();
     let selection = select::select(args.backend, variable.as_deref())?;
     let request = args.request();
-    let bar = progress_bar(request.units_of_work());
-    let results = verify(&request, selection.backend.as_ref(), &|| bar.inc(1));
-    bar.finish_and_clear();
+    let bar = Progress::new(request.units_of_work());
+    let results = verify(&request, selection.backend.as_ref(), &|| bar.advance());
+    bar.finish();
     let directory = args.report_directory();
     if let Some(directory) = directory {
         report::write(&results, directory)?;
@@ -153,15 +154,32 @@ fn colour() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// On standard error, and only there where a person looks; silent for the first second.
-fn progress_bar(units: usize) -> ProgressBar {
-    let bar = ProgressBar::new(units as u64);
-    let template = "{bar:40} {pos}/{len} problems, {eta} left";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
+/// A progress bar on standard error, where a person looks, and only for work of more than a second.
+struct Progress {
+    bar: ProgressBar,
+    started: Instant,
+    shown: Once,
+}
+
+impl Progress {
+    fn new(units: usize) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(units as u64), ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} problems, {eta} left") {
+            bar.set_style(style);
+        }
+        Progress { bar, started: Instant::now(), shown: Once::new() }
     }
-    bar.enable_steady_tick(Duration::from_secs(1));
-    bar
+
+    fn advance(&self) {
+        if self.started.elapsed() > Duration::from_secs(1) {
+            self.shown.call_once(|| self.bar.set_draw_target(ProgressDrawTarget::stderr()));
+        }
+        self.bar.inc(1);
+    }
+
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 fn method_parser() -> impl TypedValueParser<Value = Method> {

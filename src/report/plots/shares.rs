@@ -55,7 +55,7 @@ fn draw(canvas: &Canvas, title: &str, rows: &[Row]) -> Drawn {
     panel.draw(canvas, (9, 0))?;
     canvas.dashed(&[(x.place(1.0), TOP), (x.place(1.0), bottom)], palette::LIMIT, 1.75, &[7.0, 4.0])?;
     canvas.text(
-        "worst error / bound (no unit; 1 is the bound)",
+        "share of the allowance used (no unit; 1 is the bound)",
         ((LEFT + RIGHT) / 2.0, bottom + 32.0),
         12.0,
         palette::INK,

@@ -1,0 +1,120 @@
+//! Promise: a broken kernel is caught and the method named. Each fault is planted in a copy of the kernels'
+//! source; `HOLDFAST_PLANT=<fault> cargo test` plants the same in the production build.
+
+use std::collections::BTreeSet;
+
+use holdfast::judge::coefficient;
+use holdfast::judge::results::{PairStatus, Results, Verdict};
+use holdfast::kernel::{Backend, CpuBackend, Fault};
+use holdfast::method::Method;
+use holdfast::problem::plan::Filter;
+use holdfast::problem::{InputType, Weights, regime, sweep};
+use holdfast::report::console;
+use holdfast::truth;
+use holdfast::verify::{Request, verify};
+use rstest::rstest;
+
+fn short_run(backend: &CpuBackend) -> Results {
+    let request = Request {
+        filter: Filter {
+            regimes: regime::all().iter().filter(|r| r.short).collect(),
+            inputs: vec![InputType::F32],
+            ..Filter::default()
+        },
+        ..Request::everything(1)
+    };
+    verify(&request, backend, &|| {})
+}
+
+fn failing(results: &Results, weights: Weights) -> BTreeSet<Method> {
+    let fails =
+        |c: &&holdfast::judge::results::CaseResult| c.verdict == Verdict::Fail && c.weights == weights;
+    results.cases.iter().filter(fails).map(|c| c.method).collect()
+}
+
+fn affected(fault: Fault, weights: Weights) -> BTreeSet<Method> {
+    Method::ALL.into_iter().filter(|&method| fault.affects(method, weights)).collect()
+}
+
+fn every_fault() -> impl Iterator<Item = Fault> {
+    Fault::ALL.into_iter()
+}
+
+/// In the short regime, by the scan alone: just the broken methods fail, and the console names them.
+#[test]
+fn every_planted_fault_fails_exactly_its_methods() {
+    for fault in every_fault() {
+        let results = short_run(&CpuBackend::with_fault(fault));
+        assert_eq!(results.verdict(), Verdict::Fail, "{}", fault.name());
+        let text = console::render(&results, None, false);
+        for weights in Weights::ALL {
+            let expected = affected(fault, weights);
+            assert_eq!(failing(&results, weights), expected, "{} with {weights} weights", fault.name());
+            for method in expected {
+                // Not only once: every layout of B and C shows it.
+                let passes = |c: &&holdfast::judge::results::CaseResult| {
+                    c.method == method && c.weights == weights && c.verdict == Verdict::Pass
+                };
+                assert_eq!(results.cases.iter().filter(passes).count(), 0, "{} {method}", fault.name());
+                assert!(text.contains(&format!("/{method}")), "{}: {method} not in\n{text}", fault.name());
+            }
+        }
+    }
+}
+
+/// The coefficients alone show every fault that is one of coefficients. (Scanning poly one way is not.)
+#[rstest]
+fn every_coefficient_fault_fails_a_sweep(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
+    for fault in every_fault().filter(|&f| f != Fault::PolyCausal) {
+        let mut failing = BTreeSet::new();
+        for sweep in sweep::all().into_iter().filter(|s| s.weights == weights) {
+            let problem = sweep.draw(1);
+            for method in Method::ALL {
+                let want = truth::coefficient::solve(method, &problem).expect("certified");
+                let backend = CpuBackend::with_fault(fault);
+                let got = backend.coefficients(method, &problem).expect("runs");
+                let judgement =
+                    coefficient::judge(&problem, (&got.a_bar, &got.b_bar), (&want.a_bar, &want.b_bar));
+                if judgement.verdict == Verdict::Fail {
+                    failing.insert(method);
+                }
+            }
+        }
+        assert_eq!(failing, affected(fault, weights), "{} with {weights} weights", fault.name());
+    }
+}
+
+fn status(results: &Results, weights: Weights, left: Method, right: Method) -> PairStatus {
+    let matrix = results.pairwise.iter().find(|m| m.source != "truth" && m.weights == weights);
+    let pairs = &matrix.expect("a matrix for each weight type").pairs;
+    pairs.iter().find(|p| (p.left, p.right) == (left, right)).expect("every pair").status
+}
+
+#[rstest]
+fn a_method_that_runs_as_another_coincides_with_it(
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+) {
+    let results = short_run(&CpuBackend::with_fault(Fault::Rk4IsZoh));
+    assert_eq!(status(&results, weights, Method::Zoh, Method::Rk4), PairStatus::Coincides);
+    assert_eq!(status(&results, weights, Method::Zoh, Method::Foh), PairStatus::Agrees);
+    assert_eq!(status(&results, weights, Method::Foh, Method::Rk4), PairStatus::Off);
+}
+
+#[test]
+fn the_copy_that_faults_are_planted_in_is_the_production_kernel() {
+    let production = CpuBackend::new();
+    let spec = &holdfast::problem::plan::plan(&Filter {
+        regimes: vec![regime::find("groups").expect("in the table")],
+        inputs: vec![InputType::F32],
+        ..Filter::default()
+    })[0];
+    let problem = spec.draw(1);
+    for fault in every_fault() {
+        for method in Method::ALL {
+            let healthy = production.scan(method, &problem).expect("runs");
+            let copy = CpuBackend::with_fault(fault).scan(method, &problem).expect("runs");
+            let same = healthy == copy;
+            assert_eq!(same, !fault.affects(method, problem.weights), "{} {method}", fault.name());
+        }
+    }
+}

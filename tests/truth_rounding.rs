@@ -1,0 +1,148 @@
+//! Roundings and their justification: the two scalars against exact rationals, and [`settle`] on the edges.
+
+use dashu_ratio::RBig;
+use holdfast::truth::big::Big;
+use holdfast::truth::certify::{Doubt, REQUIRED_BITS, settle};
+use holdfast::truth::rational;
+use holdfast::truth::scalar::Real;
+use holdfast::truth::wide::Wide;
+use nalgebra::{Complex, DMatrix};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rstest::rstest;
+
+/// Sums a + b whose exact value is hard to round: ties, near ties, powers of two, subnormals, the top.
+fn hard_sums() -> Vec<(f64, f64)> {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let tiny = f64::from_bits(1);
+    let mut sums = vec![
+        (f64::MAX, 2f64.powi(969)),
+        (f64::MAX, 2f64.powi(970)),
+        (f64::MAX, 2f64.powi(970) - 2f64.powi(920)),
+        (-f64::MAX, -2f64.powi(971)),
+        (1.0, -2f64.powi(-54)),
+        (1.0, -2f64.powi(-55)),
+        (f64::MIN_POSITIVE, -tiny),
+        (0.0, tiny),
+    ];
+    for _ in 0..4000 {
+        let a = f64::from_bits(rng.random::<u64>() & !(1 << 63)).min(f64::MAX / 4.0);
+        // Half of a's last place, exactly and with the smallest disturbance.
+        let half = (a.next_up() - a) / 2.0;
+        sums.extend([(a, half), (a, -half), (a, half * 0.5), (-a, half), (a, half * rng.random::<f64>())]);
+    }
+    sums.retain(|(a, b)| a.is_finite() && b.is_finite());
+    sums
+}
+
+/// The rational's own rounding, and of what overflows, infinity.
+fn want(exact: &RBig) -> u64 {
+    rational::round(exact).to_bits()
+}
+
+fn rounds_like_rationals<R: Real>() {
+    let below = RBig::from_parts(1.into(), dashu_int::UBig::ONE << 1075);
+    for (a, b) in hard_sums() {
+        let sum = rational::exact(a) + rational::exact(b);
+        // Sums of more bits than R holds are not exact in it.
+        let spread = a.abs().max(b.abs()).log2() - a.abs().min(b.abs()).log2();
+        if b != 0.0 && spread > f64::from(R::BITS) - 110.0 {
+            continue;
+        }
+        let got = R::exact(a) + R::exact(b);
+        assert_eq!(got.to_nearest_f64().to_bits(), want(&sum), "{a:e} + {b:e}");
+        // Down to and below the subnormals, by powers of two.
+        for shift in [-1000, -1050, -1074] {
+            let scaled = &sum * RBig::from_parts(1.into(), dashu_int::UBig::ONE << -shift as usize);
+            if scaled.is_zero() || (scaled < below && scaled > -&below) {
+                continue;
+            }
+            assert_eq!(
+                got.times_pow2(shift as i64).to_nearest_f64().to_bits(),
+                want(&scaled),
+                "{a:e} + {b:e}"
+            );
+        }
+    }
+}
+
+#[test]
+fn wide_rounds_to_nearest_even_like_exact_rationals() {
+    rounds_like_rationals::<Wide>();
+}
+
+#[test]
+fn big_rounds_to_nearest_even_like_exact_rationals() {
+    rounds_like_rationals::<Big<512>>();
+}
+
+#[test]
+fn specials_keep_their_kind_and_sign() {
+    assert!(Wide::exact(f64::NAN).to_nearest_f64().is_nan());
+    assert_eq!(Wide::exact(f64::NEG_INFINITY).to_nearest_f64(), f64::NEG_INFINITY);
+    assert_eq!(Wide::exact(-0.0).to_nearest_f64().to_bits(), (-0.0f64).to_bits());
+    let least = Wide::exact(f64::from_bits(1));
+    assert_eq!(least.to_nearest_f64().to_bits(), 1);
+    assert_eq!(least.times_pow2(-1).to_nearest_f64(), 0.0, "a tie goes to the even zero");
+    assert_eq!((-least.times_pow2(-2)).to_nearest_f64().to_bits(), (-0.0f64).to_bits());
+    let above = least.times_pow2(-1) + least.times_pow2(-200);
+    assert_eq!(above.to_nearest_f64().to_bits(), 1);
+    assert!(Big::<512>::exact(f64::INFINITY).to_nearest_f64().is_nan());
+    assert!((Big::<512>::exact(1.0) / Big::<512>::exact(0.0)).to_nearest_f64().is_nan());
+}
+
+#[rstest]
+#[case::agreeing(REQUIRED_BITS + 1, Ok(()))]
+#[case::too_far_apart(REQUIRED_BITS - 2, Err(Doubt::Disagreement))]
+fn routes_must_agree_to_the_required_bits(#[case] bits: i64, #[case] verdict: Result<(), Doubt>) {
+    let third = Wide::exact(1.0) / Wide::exact(3.0);
+    // The last place of 1/3 is 2^−54.
+    let other = third + Wide::pow2(-54 - bits);
+    assert_eq!(settle(&third, &other).map(|s| assert_eq!(s.value, 1.0 / 3.0)), verdict);
+}
+
+#[test]
+fn a_boundary_is_never_crossed_in_doubt() {
+    let tie = Wide::exact(1.0) + Wide::pow2(-53);
+    assert_eq!(settle(&tie, &tie), Err(Doubt::Boundary));
+    let near = tie + Wide::pow2(-52 - REQUIRED_BITS - 1);
+    assert_eq!(settle(&near, &near), Err(Doubt::Boundary));
+    let clear = tie + Wide::pow2(-52 - REQUIRED_BITS + 1);
+    assert_eq!(settle(&clear, &clear).expect("clear").value, 1.0f64.next_up());
+    // A wider scalar resolves what the narrow one cannot.
+    let tie = Big::<512>::exact(1.0) + Big::pow2(-53);
+    let near = tie.clone() - Big::pow2(-300);
+    assert_eq!(settle(&tie, &tie), Err(Doubt::Boundary));
+    assert_eq!(settle(&near, &near).expect("clear").value, 1.0);
+}
+
+#[test]
+fn zeros_and_vanishing_numbers_need_a_reason() {
+    let zero = Wide::exact(0.0);
+    assert_eq!(settle(&zero, &zero), Err(Doubt::Zero));
+    assert_eq!(settle(&zero, &Wide::pow2(-3000)), Err(Doubt::Disagreement));
+    let small = Wide::pow2(-3000);
+    assert_eq!(settle(&-small, &-small).expect("a sign").value.to_bits(), (-0.0f64).to_bits());
+    assert_eq!(settle(&small, &-small), Err(Doubt::Disagreement), "noise has no sign");
+    let infinite = Wide::exact(f64::INFINITY);
+    assert_eq!(settle(&infinite, &infinite), Err(Doubt::NotFinite));
+}
+
+#[test]
+fn nalgebra_solves_over_both_scalars() {
+    fn residual<R: Real>() -> R {
+        let n = 6;
+        let hilbert = DMatrix::from_fn(n, n, |i, j| {
+            Complex::new(R::one() / R::exact((i + j + 1) as f64), R::exact(f64::from(u8::from(i == j))))
+        });
+        let inverse = hilbert.clone().try_inverse().expect("regular");
+        let right = DMatrix::from_element(n, 1, Complex::new(R::one(), R::zero()));
+        let solved = hilbert.lu().solve(&right).expect("regular");
+        (inverse * right - solved)
+            .iter()
+            .fold(R::zero(), |sum, x| sum + x.re.clone().abs() + x.im.clone().abs())
+    }
+    // A few bits of 237 or 512 go to the condition of a well-conditioned matrix.
+    assert!(residual::<Wide>() < Wide::pow2(-53 - REQUIRED_BITS));
+    assert!(residual::<Big<512>>() < Big::pow2(-53 - REQUIRED_BITS - 237));
+}

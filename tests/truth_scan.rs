@@ -1,0 +1,130 @@
+//! The truth of scans on its own: zeros, ties and places where 237 bits do not suffice.
+
+use dashu_ratio::RBig;
+use holdfast::method::Method;
+use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
+use holdfast::truth::{Textbook, TruthError, rational, scan};
+use rstest::rstest;
+
+/// One channel of `seqlen` positions with constant real weights.
+fn channel(a: &[f32], delta: &[f32], u: &[f32]) -> Problem {
+    let dstate = a.len();
+    Problem {
+        shape: Shape { batch: 1, dim: 1, dstate, seqlen: u.len(), groups: 1 },
+        weights: Weights::Real,
+        input: InputType::F32,
+        b_operand: Operand::Constant,
+        c_operand: Operand::Constant,
+        u: u.to_vec(),
+        delta: delta.to_vec(),
+        a: a.to_vec(),
+        b: vec![1.0; dstate],
+        c: vec![1.0; dstate],
+        d: None,
+        z: None,
+        delta_bias: None,
+        delta_softplus: false,
+        judged_channels: vec![(0, 0)],
+    }
+}
+
+fn only(problem: &Problem, method: Method) -> scan::ScanTruth {
+    scan::solve(problem, &[method]).expect("certified").remove(0)
+}
+
+#[test]
+fn a_silent_input_gives_proved_zeros() {
+    let problem = channel(&[-1.0, -2.0], &[0.1; 5], &[0.0; 5]);
+    for truth in scan::solve(&problem, &Method::ALL).expect("certified") {
+        assert_eq!(truth.out, [0.0; 5]);
+        assert_eq!((truth.certificate.proved_zero, truth.certificate.compared), (7, 0), "{}", truth.method);
+    }
+}
+
+#[test]
+fn an_exact_cancellation_is_proved_by_rational_arithmetic() {
+    // A = 0 sums the inputs: 1 − 1 = 0 with a live state.
+    let problem = channel(&[0.0], &[1.0; 3], &[1.0, -1.0, 0.5]);
+    let truth = only(&problem, Method::Zoh);
+    assert_eq!(truth.out, [1.0, 0.0, 0.5]);
+    assert_eq!(truth.certificate.proved_zero, 1);
+}
+
+/// Δ, u, B, C whose product is an odd integer of 54 bits, halfway between two f64: twice its half, rounded
+/// down, and the next.
+const TIE: [u64; 4] = [3, 4_097, 1_048_577, 1_048_579];
+
+/// The two f64 beside the tie.
+fn beside_the_tie() -> [f64; 2] {
+    let product: u64 = TIE.iter().product();
+    assert_eq!((product.ilog2(), product % 2), (53, 1));
+    [(product - 1) as f64, (product + 1) as f64]
+}
+
+fn at_the_tie(a: f32, before: f32) -> Problem {
+    let [delta, u, b, c] = TIE.map(|x| x as f32);
+    let mut problem = channel(&[a], &[delta; 2], &[before, u]);
+    (problem.b, problem.c) = (vec![b], vec![c]);
+    problem
+}
+
+#[test]
+fn a_tie_is_settled_by_rational_arithmetic() {
+    let truth = only(&at_the_tie(0.0, 0.0), Method::Zoh);
+    let exact = TIE.iter().fold(RBig::ONE, |product, &x| product * RBig::from(x));
+    assert_eq!(truth.out[1], rational::round(&exact));
+    assert!((truth.out[1] as u64).is_multiple_of(4), "to even: the significand's last bit is 0");
+    assert_eq!(truth.certificate.exact, 1);
+}
+
+#[rstest]
+#[case::above(1.0, 1)]
+#[case::below(-1.0, 0)]
+fn a_tie_is_decided_by_a_decayed_state(#[case] before: f32, #[case] side: usize) {
+    // The first input is left with e⁻¹⁹² of its weight, 277 bits below.
+    let truth = only(&at_the_tie(-64.0, before), Method::Zoh);
+    assert_eq!(truth.out[1], beside_the_tie()[side]);
+    assert!(truth.certificate.bits > 237);
+}
+
+#[test]
+fn bilinear_at_its_pole_is_refused() {
+    let problem = channel(&[2.0], &[1.0], &[1.0]);
+    let error = scan::solve(&problem, &[Method::Bilinear]).expect_err("the pole");
+    assert!(matches!(error, TruthError::Pole { .. }), "{error}");
+    assert!(scan::solve(&problem, &[Method::Zoh]).is_ok());
+}
+
+#[test]
+fn poly_averages_two_directions_and_keeps_the_forward_state() {
+    let problem = channel(&[-1.0, -3.0], &[0.25; 4], &[1.0, 0.0, 0.0, -2.0]);
+    let mut reversed = problem.clone();
+    reversed.u.reverse();
+    let (forward, backward) = (only(&problem, Method::Poly), only(&reversed, Method::Poly));
+    let mirrored: Vec<f64> = backward.out.iter().rev().copied().collect();
+    assert_eq!(forward.out, mirrored, "a constant step has no direction");
+    assert_ne!(forward.last_state, backward.last_state);
+}
+
+#[test]
+fn shapes_and_numbers_are_checked_before_any_work() {
+    let good = channel(&[-1.0], &[0.1; 3], &[1.0; 3]);
+    let refuse = |change: fn(&mut Problem)| {
+        let mut problem = good.clone();
+        change(&mut problem);
+        scan::solve(&problem, &[Method::Zoh]).expect_err("refused").to_string()
+    };
+    assert!(refuse(|p| p.u.truncate(2)).starts_with("u has shape 2 numbers, expected 3"));
+    assert!(refuse(|p| p.shape.groups = 0).contains("groups"));
+    assert!(refuse(|p| p.a[0] = f32::NAN).starts_with("A[0] is NaN"));
+    assert!(refuse(|p| p.judged_channels = vec![(0, 1)]).contains("judged_channels"));
+    assert!(refuse(|p| p.a[0] = -1e30).contains("log2 of the size"));
+}
+
+#[test]
+fn held_input_makes_the_textbook_first_order_hold_exact() {
+    // A constant input: foh-textbook and zoh-exact are the same step but for φ₁ − φ₂ + φ₂ = φ₁.
+    let problem = channel(&[-1.5, -0.25], &[0.125; 6], &[0.75; 6]);
+    let truths = scan::solve(&problem, &[Textbook::FohTextbook, Textbook::ZohExact]).expect("certified");
+    assert_eq!(truths[0].out, truths[1].out);
+}
