@@ -144,8 +144,11 @@ fn a_damaged_cache_entry_is_compiled_again() {
         let mut bytes = whole.clone();
         damage(&mut bytes);
         std::fs::write(&path, bytes).expect("writable");
-        assert_eq!(image(compiled), first, "damage {i}");
-        assert_eq!(std::fs::read(&path).expect("the entry"), whole, "damage {i} was not repaired");
+        // NVRTC numbers what is internal to a program at random: another compilation has other bytes.
+        let again = image(compiled);
+        assert_eq!((&again.symbol, again.resources), (&first.symbol, first.resources), "damage {i}");
+        let kept = Cache::at(directory.path()).load(&again.key);
+        assert!(kept.is_some_and(|kept| *again == kept), "damage {i} was not repaired");
     }
     // An entry under another key's name is not taken for it.
     let other = Kernel::production().nth(1).expect("a kernel");

@@ -27,7 +27,7 @@ pub enum Error {
 /// Runs the command. Only a GPU's outputs are worth recording.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let backend = CudaBackend::new().map_err(|error| SelectError::NoCuda(error.to_string()))?;
-    let recorded = golden::record(&backend, nvrtc::FLAGS.join(" ")).map_err(Error::from)?;
+    let recorded = golden::record(&backend, nvrtc::flags().join(" ")).map_err(Error::from)?;
     let path = args.out.join(FILE);
     write(&path, &recorded)
         .map_err(|reason| Error::Write { path: path.clone(), reason: reason.to_string() })?;

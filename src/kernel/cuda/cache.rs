@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::arch::Arch;
-use super::nvrtc::{FLAGS, Resources};
+use super::nvrtc::{self, Resources};
 use super::sources;
 use crate::kernel::registry::Kernel;
 
@@ -43,7 +43,7 @@ pub fn key(kernel: Kernel, arch: &Arch, version: (i32, i32)) -> String {
     };
     add(&sources::program(kernel.source()).map_or([0; 32], sources::hash));
     add(arch.to_string().as_bytes());
-    add(FLAGS.join(" ").as_bytes());
+    add(nvrtc::flags().join(" ").as_bytes());
     add(format!("{}.{}", version.0, version.1).as_bytes());
     add(kernel.name_expression().as_bytes());
     hex(&hash.finalize())

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::arch::Arch;
 use super::error::CudaError;
 use super::sources;
+use crate::kernel::CpuBackend;
 use crate::kernel::registry::Kernel;
 
 /// The oldest NVRTC that is known to have every function used here and C++17.
@@ -24,7 +25,7 @@ const OLDEST: (i32, i32) = (12, 0);
 /// version and on the CPU build (`-ffp-contract=off`), whose results a GPU's can be compared with.
 ///
 /// `--ptxas-options=-v` makes the log name each kernel's registers and spills.
-pub const FLAGS: [&str; 6] = [
+const FLAGS: [&str; 6] = [
     "--std=c++17",
     "--fmad=false",
     "--ftz=false",
@@ -32,6 +33,13 @@ pub const FLAGS: [&str; 6] = [
     "--prec-sqrt=true",
     "--ptxas-options=-v",
 ];
+
+/// [`FLAGS`], and the fault that this build was asked to plant in its kernels, if any.
+pub fn flags() -> Vec<String> {
+    let planted =
+        CpuBackend::planted_fault().map(|fault| format!("--define-macro=HOLDFAST_FAULT={}", fault.number()));
+    FLAGS.iter().map(|&flag| flag.to_owned()).chain(planted).collect()
+}
 
 /// What one kernel takes of a multiprocessor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,7 +138,7 @@ pub fn compile(kernels: &[Kernel], arch: &Arch) -> Result<Program, CudaError> {
         })?;
     }
     let mut options = vec![format!("--gpu-architecture={arch}")];
-    options.extend(FLAGS.map(str::to_owned));
+    options.extend(flags());
     let options: Vec<CString> = options.into_iter().map(|o| CString::new(o).unwrap_or_default()).collect();
     let pointers: Vec<*const c_char> = options.iter().map(|o| o.as_ptr()).collect();
     // SAFETY: as many valid strings as are announced, alive through the call.
