@@ -97,6 +97,11 @@ impl Gpu {
 
     /// Milliseconds of each of `repeats` launches, by CUDA events, after `warmups` that are not timed.
     pub fn time(&mut self, launch: &Launch, warmups: usize, repeats: usize) -> Result<Vec<f32>, DeviceError> {
+        // The newer of the two functions that tell the time between events is the only one bound here.
+        if self.info.cuda < 12080 {
+            let found = format!("CUDA {}.{}", self.info.cuda / 1000, self.info.cuda % 1000 / 10);
+            return Err(DeviceError::Fault(format!("the driver serves {found}, timing needs 12.8 or newer")));
+        }
         for _ in 0..warmups {
             self.run(launch)?;
         }
