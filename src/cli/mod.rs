@@ -59,6 +59,8 @@ pub enum CliError {
     Truth(#[from] truth::Error),
     #[error(transparent)]
     Worker(#[from] worker::Error),
+    #[error("no case fits {0} (hint: some regimes have real or complex weights only)")]
+    NothingToRun(String),
     #[error(transparent)]
     Report(#[from] crate::report::ReportError),
 }
