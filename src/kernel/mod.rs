@@ -4,6 +4,7 @@
 
 pub mod cpu;
 pub mod cuda;
+pub mod golden;
 pub mod reference;
 pub mod registry;
 pub mod select;

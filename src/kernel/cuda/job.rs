@@ -127,6 +127,11 @@ pub fn scan_output(storage: InputType, outputs: &[Vec<u8>]) -> Result<ScanOutput
     Ok(ScanOutput { out: decoded(out, storage), last_state: decoded(last_state, InputType::F32) })
 }
 
+/// The first output, widened: a scan's out, or Ā.
+pub fn first_output(storage: InputType, outputs: &[Vec<u8>]) -> Vec<f32> {
+    outputs.first().map_or_else(Vec::new, |bytes| decoded(bytes, storage))
+}
+
 /// Ā and B̄.
 pub fn coefficients_output(outputs: &[Vec<u8>]) -> Result<Coefficients, KernelError> {
     let [a_bar, b_bar] = outputs else { return Err(incomplete()) };

@@ -138,7 +138,10 @@ impl Buffer {
             )));
         }
         if let Some(at) = written(&bytes[self.guard + self.len..]) {
-            return Err(DeviceError::Fault(format!("wrote {at} bytes past the end of `{}`", self.name)));
+            return Err(DeviceError::Fault(format!(
+                "wrote past the end of `{}`, at byte {at} after it",
+                self.name
+            )));
         }
         Ok(bytes)
     }

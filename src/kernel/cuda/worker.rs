@@ -20,10 +20,15 @@ pub enum On {
     },
 }
 
+/// A device that needs no GPU.
+pub fn stand_in(memory: usize) -> Box<dyn Device> {
+    Box::new(StandIn::new(memory))
+}
+
 /// Serves until the input ends, or until the device is broken. Errors of the streams mean that the harness is gone.
 pub fn serve(on: On, mut input: impl Read, mut output: impl Write) -> io::Result<()> {
     let mut device: Box<dyn Device> = match on {
-        On::StandIn { memory } => Box::new(StandIn::new(memory)),
+        On::StandIn { memory } => stand_in(memory),
         On::Gpu => match Gpu::open() {
             Ok(gpu) => Box::new(gpu),
             Err(error) => return wire::send(&mut output, &Reply::Cannot(error.to_string()), &[]),
