@@ -252,7 +252,6 @@ pub struct CaseView {
     max_ulp: String,
     rel_l2: String,
     reason: String,
-    rerun: String,
 }
 
 /// The cases, the worst first, as many as fit into about so many bytes of the page.
@@ -271,12 +270,11 @@ pub fn cases(results: &Results, anchors: &Anchors, bytes: usize) -> Vec<CaseView
             max_ulp: number(case.max_ulp),
             rel_l2: number(case.rel_l2),
             reason: text::fit(&case.reason, 400),
-            rerun: text::line(&case.rerun),
         }
     };
     let mut left = bytes;
     let fits = |view: &CaseView| {
-        let texts = [&view.anchor, &view.id, &view.shape, &view.reason, &view.rerun, &view.element];
+        let texts = [&view.anchor, &view.id, &view.shape, &view.reason, &view.element];
         let size = 220 + texts.into_iter().map(|text| escaped_size(text)).sum::<usize>();
         left.checked_sub(size).map(|rest| left = rest).is_some()
     };
