@@ -21,8 +21,8 @@ pub struct Want<'a> {
 pub struct Got<'a> {
     /// (batch, dim, seqlen)
     pub out: &'a [f32],
-    /// (batch, dim, dstate)·w
-    pub last_state: &'a [f32],
+    /// (batch, dim, dstate)·w; none where it was not recorded.
+    pub last_state: Option<&'a [f32]>,
 }
 
 /// A scan's verdict and the figures behind it.
@@ -37,7 +37,7 @@ pub struct Judgement {
     pub rel_l2: f64,
 }
 
-/// Judges every output and last state of the judged channels against `budget`.
+/// Judges every output and last state (where there is one) of the judged channels against `budget`.
 pub fn judge(method: Method, problem: &Problem, got: Got, want: Want, budget: &Budget) -> Judgement {
     let format = Format::of(problem.input);
     let (seqlen, dstate, width) = (problem.shape.seqlen, problem.shape.dstate, problem.weights.width());
@@ -55,10 +55,11 @@ pub fn judge(method: Method, problem: &Problem, got: Got, want: Want, budget: &B
             };
             out.add(element, format);
         }
+        let Some(got) = got.last_state else { continue };
         let start = (batch * problem.shape.dim + channel) * dstate * width;
         for i in 0..dstate * width {
             let element = Element {
-                got: f64::from(got.last_state[start + i]),
+                got: f64::from(got[start + i]),
                 want: want.last_state[row * dstate * width + i],
                 bound: budget.last_state[row * dstate + i / width],
                 store: 0.0,
@@ -68,7 +69,8 @@ pub fn judge(method: Method, problem: &Problem, got: Got, want: Want, budget: &B
         }
     }
     let unbounded = out.unbounded.is_some() || last_state.unbounded.is_some();
-    let verdict = match (unbounded, out.passes() && last_state.passes()) {
+    let states_pass = got.last_state.is_none() || last_state.passes();
+    let verdict = match (unbounded, out.passes() && states_pass) {
         (true, _) => Verdict::Unmeasured,
         (false, true) => Verdict::Pass,
         (false, false) => Verdict::Fail,
@@ -89,24 +91,23 @@ pub fn judge(method: Method, problem: &Problem, got: Got, want: Want, budget: &B
 
 fn worst_of(method: Method, problem: &Problem, out: &Tally, last_state: &Tally) -> Option<Worst> {
     let (seqlen, dstate, width) = (problem.shape.seqlen, problem.shape.dstate, problem.weights.width());
-    let (out, last_state) = (out.worst?, last_state.worst?);
-    if out.2.ratio >= last_state.2.ratio {
+    let out = out.worst?;
+    let Some(last_state) = last_state.worst.filter(|state| state.2.ratio > out.2.ratio) else {
         let (row, l) = (out.0 / seqlen, out.0 % seqlen);
         let channel = problem.judged_channels[row];
         let inputs = inputs_at(method, problem, channel, 0, l);
-        Some(worst("out", vec![channel.0, channel.1, l], out.1, out.2, inputs))
-    } else {
-        let (row, i) = (last_state.0 / (dstate * width), last_state.0 % (dstate * width));
-        let channel = problem.judged_channels[row];
-        let tensor = match (problem.weights, i % 2) {
-            (Weights::Real, _) => "last_state",
-            (Weights::Complex, 0) => "last_state.re",
-            (Weights::Complex, _) => "last_state.im",
-        };
-        let n = i / width;
-        let inputs = inputs_at(method, problem, channel, n, seqlen - 1);
-        Some(worst(tensor, vec![channel.0, channel.1, n], last_state.1, last_state.2, inputs))
-    }
+        return Some(worst("out", vec![channel.0, channel.1, l], out.1, out.2, inputs));
+    };
+    let (row, i) = (last_state.0 / (dstate * width), last_state.0 % (dstate * width));
+    let channel = problem.judged_channels[row];
+    let tensor = match (problem.weights, i % 2) {
+        (Weights::Real, _) => "last_state",
+        (Weights::Complex, 0) => "last_state.re",
+        (Weights::Complex, _) => "last_state.im",
+    };
+    let n = i / width;
+    let inputs = inputs_at(method, problem, channel, n, seqlen - 1);
+    Some(worst(tensor, vec![channel.0, channel.1, n], last_state.1, last_state.2, inputs))
 }
 
 /// The inputs of state n at position l, as texts.
