@@ -122,13 +122,49 @@ impl TensorFile<File> {
     /// # Errors
     /// [`TensorFileError`] for anything wrong with it.
     pub fn open(path: &Path) -> Result<Self, TensorFileError> {
-        // Looked at first: opening a pipe would wait for its other end.
-        if !std::fs::metadata(path)?.is_file() {
-            return Err(TensorFileError::NotRegular);
-        }
-        let file = File::open(path)?;
-        let len = file.metadata()?.len();
+        let (file, len) = open_bounded(path)?;
         TensorFile::new(file, len)
+    }
+}
+
+/// All bytes of a file that is not larger than [`LARGEST_FILE`].
+///
+/// # Errors
+/// [`TensorFileError`] for a file that is larger, or cannot be read.
+pub fn read_bounded(path: &Path) -> Result<Vec<u8>, TensorFileError> {
+    let (file, len) = open_bounded(path)?;
+    let mut bytes = Vec::with_capacity(len as usize);
+    // Also when it grows meanwhile.
+    file.take(LARGEST_FILE).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn open_bounded(path: &Path) -> Result<(File, u64), TensorFileError> {
+    // Looked at first: opening a pipe would wait for its other end.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(TensorFileError::NotRegular);
+    }
+    let file = File::open(path)?;
+    let len = file.metadata()?.len();
+    if len > LARGEST_FILE {
+        return Err(TensorFileError::FileTooLarge { found: len });
+    }
+    Ok((file, len))
+}
+
+impl<R> TensorFile<R> {
+    /// Every tensor's name, ascending.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tensors.keys().map(String::as_str)
+    }
+
+    pub fn info(&self, name: &str) -> Option<&TensorInfo> {
+        self.tensors.get(name)
+    }
+
+    /// The texts that the file says of itself.
+    pub fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.metadata
     }
 }
 
@@ -162,32 +198,17 @@ impl<R: Read + Seek> TensorFile<R> {
         Ok(TensorFile { reader, tensors, metadata })
     }
 
-    /// Every tensor's name, ascending.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.tensors.keys().map(String::as_str)
-    }
-
-    pub fn info(&self, name: &str) -> Option<&TensorInfo> {
-        self.tensors.get(name)
-    }
-
-    /// The texts that the file says of itself.
-    pub fn metadata(&self) -> &BTreeMap<String, String> {
-        &self.metadata
-    }
-
-    /// The floats of a tensor, widened to f32 (F64: rounded); re and im of a C64 follow each other. None when
-    /// there is no such tensor.
+    /// The floats of a tensor, widened to f32; re and im of a C64 follow each other. None when there is no such
+    /// tensor, or when it is F64.
     ///
     /// # Errors
     /// The file cannot be read any more.
     pub fn floats(&mut self, name: &str) -> Result<Option<Vec<f32>>, TensorFileError> {
         Ok(match self.tensors.get(name).map(|info| info.stored) {
-            None => None,
+            None | Some(Stored::F64) => None,
             Some(Stored::F16) => Some(self.decode(name, |b| half::f16::from_le_bytes(b).to_f32())?),
             Some(Stored::Bf16) => Some(self.decode(name, |b| half::bf16::from_le_bytes(b).to_f32())?),
             Some(Stored::F32 | Stored::C64) => Some(self.decode(name, f32::from_le_bytes)?),
-            Some(Stored::F64) => Some(self.decode(name, |b| f64::from_le_bytes(b) as f32)?),
         })
     }
 

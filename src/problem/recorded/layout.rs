@@ -42,10 +42,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`RecordError`], naming the tensor that does not fit.
-    pub fn of<R>(file: &TensorFile<R>) -> Result<Layout, RecordError>
-    where
-        R: std::io::Read + std::io::Seek,
-    {
+    pub fn of<R>(file: &TensorFile<R>) -> Result<Layout, RecordError> {
         let outputs = outputs(file)?;
         let (u, a) = (required(file, "u")?, required(file, "A")?);
         let (input, stored) = input_type(file, u)?;
@@ -157,10 +154,7 @@ impl Layout {
     }
 
     /// delta, z, D and delta_bias; that no size of u and A is zero.
-    fn check_sequences<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<(), RecordError>
-    where
-        R: std::io::Read + std::io::Seek,
-    {
+    fn check_sequences<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<(), RecordError> {
         let Shape { batch, dim, dstate, seqlen, .. } = self.shape;
         for (name, what, found) in
             [("u", "batch", batch), ("u", "dim", dim), ("u", "seqlen", seqlen), ("A", "dstate", dstate)]
@@ -188,10 +182,7 @@ impl Layout {
         Ok(())
     }
 
-    fn check_outputs<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<(), RecordError>
-    where
-        R: std::io::Read + std::io::Seek,
-    {
+    fn check_outputs<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<(), RecordError> {
         let Shape { batch, dim, dstate, seqlen, .. } = self.shape;
         let own = stored_as(self.input);
         let widened = file.metadata().contains_key(INPUT_TYPE);
@@ -226,10 +217,7 @@ impl Layout {
 }
 
 /// The tensors of each output. Any other tensor is an error: a misspelt one would change the verdict.
-fn outputs<R>(file: &TensorFile<R>) -> Result<BTreeMap<OutputName, Tensors>, RecordError>
-where
-    R: std::io::Read + std::io::Seek,
-{
+fn outputs<R>(file: &TensorFile<R>) -> Result<BTreeMap<OutputName, Tensors>, RecordError> {
     let mut outputs: BTreeMap<OutputName, Tensors> = BTreeMap::new();
     let mut states: BTreeMap<OutputName, String> = BTreeMap::new();
     for name in file.names() {
@@ -256,10 +244,7 @@ where
 }
 
 /// The input type, and what its tensors are stored as.
-fn input_type<R>(file: &TensorFile<R>, u: &TensorInfo) -> Result<(InputType, Stored), RecordError>
-where
-    R: std::io::Read + std::io::Seek,
-{
+fn input_type<R>(file: &TensorFile<R>, u: &TensorInfo) -> Result<(InputType, Stored), RecordError> {
     let own = match u.stored {
         Stored::F32 => InputType::F32,
         Stored::F16 => InputType::F16,
@@ -289,10 +274,7 @@ fn stored_as(input: InputType) -> Stored {
     }
 }
 
-fn softplus<R>(file: &TensorFile<R>) -> Result<bool, RecordError>
-where
-    R: std::io::Read + std::io::Seek,
-{
+fn softplus<R>(file: &TensorFile<R>) -> Result<bool, RecordError> {
     match file.metadata().get(DELTA_SOFTPLUS).map(String::as_str) {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),
@@ -304,17 +286,11 @@ where
     }
 }
 
-fn required<'f, R>(file: &'f TensorFile<R>, name: &str) -> Result<&'f TensorInfo, RecordError>
-where
-    R: std::io::Read + std::io::Seek,
-{
+fn required<'f, R>(file: &'f TensorFile<R>, name: &str) -> Result<&'f TensorInfo, RecordError> {
     file.info(name).ok_or_else(|| missing(file, name, "the names are spec.md §3's, in its case"))
 }
 
-fn missing<R>(file: &TensorFile<R>, name: &str, hint: &'static str) -> RecordError
-where
-    R: std::io::Read + std::io::Seek,
-{
+fn missing<R>(file: &TensorFile<R>, name: &str, hint: &'static str) -> RecordError {
     let names: Vec<&str> = file.names().collect();
     let found = if names.is_empty() { "none".to_owned() } else { shown(&names.join(", ")) };
     RecordError::Missing { name: name.to_owned(), found, hint }
