@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::verify::{DEFAULT_SEED, Progress, colour};
 use super::{CliError, FAILED, Outcome, PASSED};
 use crate::check::{self, Options};
-use crate::judge::results::{Results, Verdict};
+use crate::judge::results::{RegimeNote, Results, Verdict};
 use crate::problem::recorded::{RecordError, Recording};
 use crate::report;
 use crate::tensor_file::shown;
@@ -86,9 +86,12 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     Ok(Outcome { text, status })
 }
 
-/// Which part of each run was judged, a line each.
+/// Which part of each run was judged.
 fn judged(results: &Results) -> String {
-    results.regimes.iter().map(|note| format!("{}: {}\n", note.name, note.why)).collect()
+    let part = |note: &RegimeNote| {
+        format!("{}:\n{}\n", note.name, report::text::wrap("  ", &note.why, report::console::WIDTH))
+    };
+    results.regimes.iter().map(part).collect()
 }
 
 /// The files, each once.
