@@ -46,16 +46,16 @@ pub struct Checked {
 }
 
 /// Judges every output of `run`. `name` identifies the file in results, `argument` on a command line.
-pub fn check(name: &str, argument: &str, run: &RecordedRun, options: &Options) -> Checked {
-    let mut problem = run.problem.clone();
+pub fn check(name: &str, argument: &str, run: RecordedRun, options: &Options) -> Checked {
+    let RecordedRun { mut problem, outputs, provenance } = run;
     let all = problem.judged_channels.len();
-    let methods = methods(run);
+    let methods = methods(&outputs);
     let count = options.channels.unwrap_or_else(|| affordable(&problem, methods.len())).min(all).max(1);
-    let surveyed = select(&mut problem, run, name, count, options.seed);
+    let surveyed = select(&mut problem, &outputs, name, count, options.seed);
     let truths = truths(&problem, &methods);
     let mut cases = Vec::new();
     let mut groups: BTreeMap<&str, Vec<MethodOutputs>> = BTreeMap::new();
-    for output in &run.outputs {
+    for output in &outputs {
         let method = output.name.method;
         let judgement = match &truths[&method] {
             Err(error) => unmeasured(error.to_string()),
@@ -92,7 +92,7 @@ pub fn check(name: &str, argument: &str, run: &RecordedRun, options: &Options) -
     };
     let recorded = format!("recorded run, {}, {}", problem.shape, problem.input);
     let note = RegimeNote { name: name.to_owned(), why: format!("{recorded}; {chosen}") };
-    Checked { note, device: device(run), cases, pairwise }
+    Checked { note, device: device(&provenance), cases, pairwise }
 }
 
 /// The files' verdicts as one run's.
@@ -129,8 +129,8 @@ pub fn results(checked: Vec<Checked>, seed: u64, command: String) -> Results {
 }
 
 /// The methods that were recorded, in the order of ids.
-fn methods(run: &RecordedRun) -> Vec<Method> {
-    let mut methods: Vec<Method> = run.outputs.iter().map(|output| output.name.method).collect();
+fn methods(outputs: &[RecordedOutput]) -> Vec<Method> {
+    let mut methods: Vec<Method> = outputs.iter().map(|output| output.name.method).collect();
     methods.sort_unstable();
     methods.dedup();
     methods
@@ -149,15 +149,15 @@ fn steps(problem: &Problem) -> usize {
 
 /// Leaves `count` channels to judge: those with an output that is no number first; then, where that can be afforded,
 /// the ones farthest from an f32 reference until half are chosen; the rest by lot. Whether the reference was run.
-fn select(problem: &mut Problem, run: &RecordedRun, name: &str, count: usize, seed: u64) -> bool {
+fn select(problem: &mut Problem, outputs: &[RecordedOutput], name: &str, count: usize, seed: u64) -> bool {
     let all = problem.judged_channels.clone();
     if count >= all.len() {
         return false;
     }
-    let total = steps(problem).saturating_mul(all.len()).saturating_mul(run.outputs.len());
+    let total = steps(problem).saturating_mul(all.len()).saturating_mul(outputs.len());
     let survey = total <= SURVEYED_STEPS;
     let mut suspicion = vec![0.0f64; all.len()];
-    for output in &run.outputs {
+    for output in outputs {
         let reference = if survey { ReferenceBackend.scan(output.name.method, problem).ok() } else { None };
         let seqlen = problem.shape.seqlen;
         for (i, score) in suspicion.iter_mut().enumerate() {
@@ -276,8 +276,8 @@ fn matrices(name: &str, label: &str, problem: &Problem, outputs: &[MethodOutputs
 }
 
 /// What the file says of itself, in one line.
-fn device(run: &RecordedRun) -> String {
-    let texts: Vec<String> = run.provenance.iter().map(|(key, value)| format!("{key} {value}")).collect();
+fn device(provenance: &BTreeMap<String, String>) -> String {
+    let texts: Vec<String> = provenance.iter().map(|(key, value)| format!("{key} {value}")).collect();
     match texts.is_empty() {
         true => "a machine that the recording does not name".to_owned(),
         false => crate::tensor_file::shown(&texts.join(", ")),

@@ -158,7 +158,7 @@ fn a_kernel_s_recorded_run_passes_as_it_does_live(
     let problem = problem("groups", weights, input, Operand::Variable, Operand::Constant);
     let complex = ComplexAs::Trailing;
     let run = read(&recorded(&problem, &Method::ALL, complex));
-    let checked = check::check("run", "run", &run, &ALL);
+    let checked = check::check("run", "run", run, &ALL);
     for case in &checked.cases {
         assert_eq!(case.verdict, Verdict::Pass, "{} {}", case.id, case.reason);
     }
@@ -174,7 +174,7 @@ fn labels_are_cases_of_their_own_and_compared_among_themselves() {
     file.add_output(&problem, "zoh.new", &scan(Method::Zoh), None, ComplexAs::Trailing);
     // A kernel that ignores which method it was asked for.
     file.add_output(&problem, "rk4.new", &scan(Method::Zoh), None, ComplexAs::Trailing);
-    let checked = check::check("run", "run", &read(&file), &ALL);
+    let checked = check::check("run", "run", read(&file), &ALL);
     let cases: Vec<_> = checked.cases.iter().map(|c| (c.id.as_str(), c.verdict)).collect();
     let expected =
         [("run/zoh", Verdict::Pass), ("run/zoh.new", Verdict::Pass), ("run/rk4.new", Verdict::Fail)];
@@ -196,7 +196,7 @@ fn an_output_of_nan_is_a_failed_case_even_where_few_channels_are_judged() {
     file.add_output(&problem, "foh", &output.out, None, ComplexAs::Trailing);
     for seed in 0..3 {
         let options = Options { channels: Some(1), seed };
-        let case = &check::check("run", "run", &read(&file), &options).cases[0];
+        let case = &check::check("run", "run", read(&file), &options).cases[0];
         assert_eq!(case.verdict, Verdict::Fail);
         let worst = case.worst.as_ref().expect("an element");
         assert!(worst.got.is_nan() && worst.index[2] == problem.shape.seqlen - 1);
@@ -215,7 +215,7 @@ fn one_wrong_channel_among_many_is_judged_among_the_first() {
     let mut file = File::of(&problem, ComplexAs::Trailing);
     file.add_output(&problem, "poly", &output.out, None, ComplexAs::Trailing);
     let options = Options { channels: Some(2), seed: 1 };
-    let checked = check::check("run", "run", &read(&file), &options);
+    let checked = check::check("run", "run", read(&file), &options);
     assert_eq!(checked.cases[0].verdict, Verdict::Fail);
     assert!(checked.note.why.contains(&format!("2 of {channels} channels judged")), "{}", checked.note.why);
 }
@@ -227,7 +227,7 @@ fn bilinear_s_pole_leaves_the_other_methods_of_a_run_measured() {
     problem.delta.fill(1.0);
     (problem.delta_bias, problem.delta_softplus) = (None, false);
     let run = read(&recorded(&problem, &[Method::Zoh, Method::Bilinear], ComplexAs::Trailing));
-    let checked = check::check("run", "run", &run, &Options { channels: Some(1), seed: 1 });
+    let checked = check::check("run", "run", run, &Options { channels: Some(1), seed: 1 });
     assert_eq!(checked.cases[1].verdict, Verdict::Unmeasured);
     assert!(checked.cases[1].reason.contains("singular"), "{}", checked.cases[1].reason);
     assert_ne!(checked.cases[0].verdict, Verdict::Unmeasured);

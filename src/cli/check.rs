@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     for (path, name) in runs.iter().zip(&names) {
         let run = Recording::open(path).and_then(Recording::read);
         let run = run.map_err(|source| Error { path: path.to_path_buf(), source })?;
-        checked.push(check::check(name, &quoted(path), &run, &options));
+        checked.push(check::check(name, &quoted(path), run, &options));
         bar.advance();
     }
     bar.finish();
