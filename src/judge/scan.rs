@@ -68,20 +68,10 @@ pub fn judge(method: Method, problem: &Problem, got: Got, want: Want, budget: &B
             last_state.add(element, Format::F32);
         }
     }
-    let unbounded = out.unbounded.is_some() || last_state.unbounded.is_some();
-    let states_pass = got.last_state.is_none() || last_state.passes();
-    let verdict = match (unbounded, out.passes() && states_pass) {
-        (true, _) => Verdict::Unmeasured,
-        (false, true) => Verdict::Pass,
-        (false, false) => Verdict::Fail,
-    };
+    let (verdict, reason) = verdict(got, &out, &last_state);
     Judgement {
         verdict,
-        reason: if unbounded {
-            "the derived bound is infinite: nothing can be judged".into()
-        } else {
-            String::new()
-        },
+        reason,
         judged: out.judged + last_state.judged,
         worst: worst_of(method, problem, &out, &last_state),
         max_ulp: out.max_ulp,
@@ -89,10 +79,24 @@ pub fn judge(method: Method, problem: &Problem, got: Got, want: Want, budget: &B
     }
 }
 
+fn verdict(got: Got, out: &Tally, last_state: &Tally) -> (Verdict, String) {
+    // Channels without a truth are still the kernel's to compute: a NaN there is an element never written.
+    let strays = got.out.iter().chain(got.last_state.unwrap_or_default()).filter(|v| v.is_nan()).count();
+    if strays > 0 {
+        (Verdict::Fail, format!("{strays} values are NaN, over all channels"))
+    } else if out.unbounded.is_some() || last_state.unbounded.is_some() {
+        (Verdict::Unmeasured, "the derived bound is infinite: nothing can be judged".to_owned())
+    } else if out.passes() && (got.last_state.is_none() || last_state.passes()) {
+        (Verdict::Pass, String::new())
+    } else {
+        (Verdict::Fail, String::new())
+    }
+}
+
 fn worst_of(method: Method, problem: &Problem, out: &Tally, last_state: &Tally) -> Option<Worst> {
     let (seqlen, dstate, width) = (problem.shape.seqlen, problem.shape.dstate, problem.weights.width());
     let out = out.worst?;
-    let Some(last_state) = last_state.worst.filter(|state| state.2.ratio > out.2.ratio) else {
+    let Some(last_state) = last_state.worst.filter(|state| state.2.share > out.2.share) else {
         let (row, l) = (out.0 / seqlen, out.0 % seqlen);
         let channel = problem.judged_channels[row];
         let inputs = inputs_at(method, problem, channel, 0, l);
