@@ -176,7 +176,7 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
 }
 
 fn got(output: &ScanOutput) -> Got<'_> {
-    Got { out: &output.out, last_state: &output.last_state }
+    Got { out: &output.out, last_state: Some(&output.last_state) }
 }
 
 fn want(truth: &ScanTruth) -> Want<'_> {
