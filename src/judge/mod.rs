@@ -4,6 +4,8 @@
 pub mod allowance;
 pub mod budget;
 pub mod coefficient;
+pub mod diagnose;
+pub mod faults;
 pub mod model;
 pub mod pairwise;
 pub mod results;
