@@ -114,7 +114,7 @@
   X(kSoftplusMissing, "softplus-missing", "no softplus")                                            \
   X(kSoftplusAbove1, "softplus-above-1", "softplus replaced by the identity above 1 already")       \
   X(kSoftplusAbove5, "softplus-above-5", "softplus replaced by the identity above 5 already")       \
-  X(kSoftplusAbove10, "softplus-above-10", "softplus replaced by the identity above 10 already")    \
+  X(kSoftplusAbove8, "softplus-above-8", "softplus replaced by the identity above 8 already")      \
   X(kDeltaAtMostTenth, "delta-at-most-0.1", "delta clamped to at most 0.1")                         \
   X(kDeltaAtMost1, "delta-at-most-1", "delta clamped to at most 1")                                 \
   X(kDeltaAtLeast1e4, "delta-at-least-1e-4", "delta clamped to at least 1e-4")                      \

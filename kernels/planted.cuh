@@ -220,7 +220,7 @@ struct PlantedScan {
     float x = widened_load(static_cast<const Input*>(scan.p.delta)[scan.row() + l]);
     if (!after && !planted(Fault::kBiasMissing)) x += bias;
     const int threshold = planted_among(Fault::kSoftplusAbove1, 3);
-    const float identity_above = threshold < 0 ? 20.0f : threshold == 0 ? 1.0f : 5.0f * threshold;
+    const float identity_above = threshold < 0 ? 20.0f : threshold == 0 ? 1.0f : threshold == 1 ? 5.0f : 8.0f;
     if (scan.p.delta_softplus && !planted(Fault::kSoftplusMissing) && !(x > identity_above)) {
       x = static_cast<float>(log1p(exp(static_cast<double>(x))));
     }

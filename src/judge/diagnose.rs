@@ -17,12 +17,17 @@
 //! named from [`NEARLY_ROUNDED`] on: a recorded state that lies next to a rounding boundary goes the other way
 //! than the model's, and that error has the size of the roundings themselves.
 //!
+//! Where the recorded value is infinite or NaN, a model whose states leave the range of f32 in that channel agrees.
+//!
 //! What nothing explains gets no diagnosis. Models that coincide on the problem keep the catalogue's order.
 
+use std::borrow::Cow;
+
 use super::budget::Budget;
+use super::faults::Fault;
 use super::faults::catalogue::{self, Entry};
+use super::faults::scan::{self, Channel};
 use super::faults::variant::Variant;
-use super::faults::{Fault, scan};
 use super::results::Diagnosis;
 use super::scan::Want;
 use crate::method::Method;
@@ -81,12 +86,33 @@ impl Fit {
     }
 }
 
+/// Every fault model that applies to a method and a problem, computed: what diagnoses of any number of outputs
+/// start from.
+pub struct Models {
+    /// With the judged channels, in order.
+    singles: Vec<(&'static Entry, Vec<Channel>)>,
+}
+
+impl Models {
+    pub fn of(method: Method, problem: &Problem) -> Self {
+        let applying = catalogue::ALL.iter().filter(|entry| entry.fault.applies(method, problem));
+        let computed = |entry: &'static Entry| {
+            let variant = variant(method, &[entry.fault]);
+            let channels = problem.judged_channels.iter();
+            (entry, channels.map(|&channel| scan::channel(&variant, problem, channel)).collect())
+        };
+        Models { singles: applying.map(computed).collect() }
+    }
+}
+
 /// The models that explain the case, best first.
-pub fn diagnose(case: &Case, effort: Effort) -> Vec<Diagnosis> {
+pub fn diagnose(case: &Case, models: &Models, effort: Effort) -> Vec<Diagnosis> {
     let order = channels_by_error(case);
-    let candidates = catalogue::ALL.iter().filter(|entry| entry.fault.applies(case.method, case.problem));
-    let singles: Vec<(&Entry, Fit)> =
-        candidates.map(|entry| (entry, fit(case, &order, &variant(case.method, &[entry.fault]), false))).collect();
+    let singles: Vec<(&Entry, Fit)> = models
+        .singles
+        .iter()
+        .map(|(entry, channels)| (*entry, fit(case, &order, |row| Cow::Borrowed(&channels[row]), false)))
+        .collect();
     let mut exact: Vec<(Vec<&Entry>, Fit)> =
         singles.iter().filter(|(_, fit)| fit.explains()).map(|&(entry, fit)| (vec![entry], fit)).collect();
     if exact.is_empty() {
@@ -159,7 +185,10 @@ fn pairs<'a>(
         if a.fault.part() == b.fault.part() {
             continue;
         }
-        let fit = fit(case, order, &variant(case.method, &[a.fault, b.fault]), true);
+        let variant = variant(case.method, &[a.fault, b.fault]);
+        let channel =
+            |row: usize| Cow::Owned(scan::channel(&variant, case.problem, case.problem.judged_channels[row]));
+        let fit = fit(case, order, channel, true);
         if fit.explains() && fit.residual <= NEEDED * fit_a.residual.min(fit_b.residual) {
             found.push((vec![a, b], fit));
         }
@@ -191,18 +220,24 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, got: f64, model: (f64, f64), want: (f64, f64)) {
-        // An f32 kernel overflows where an f64 model need not.
-        let overflow = |x: f64| !x.is_finite() || x.abs() > f64::from(f32::MAX);
-        let distance = |from: f64| {
-            if overflow(got) && overflow(from) { 0.0 } else { (got - from).abs() }
+    fn add(
+        &mut self,
+        got: f64,
+        (model, model_bound): (f64, f64),
+        (want, want_bound): (f64, f64),
+        overflows: bool,
+    ) {
+        let unit = model_bound.max(want_bound);
+        let (error, specified) = match (got.is_finite(), overflows) {
+            (true, _) => (got - model, got - want),
+            // As the model has it. Beside the specified method, all of the value is lost.
+            (false, true) => (0.0, want),
+            (false, false) => (f64::INFINITY, f64::INFINITY),
         };
-        let error = distance(model.0);
-        let share = error / model.1;
+        let share = if error == 0.0 { 0.0 } else { error.abs() / model_bound };
         self.share = if share.is_nan() { f64::INFINITY } else { self.share.max(share) };
-        let unit = model.1.max(want.1);
         self.model += (error / unit).powi(2);
-        self.specified += (distance(want.0) / unit).powi(2);
+        self.specified += (specified / unit).powi(2);
     }
 
     fn fit(&self) -> Fit {
@@ -212,22 +247,22 @@ impl Sums {
 }
 
 /// Fits a model, channel by channel; with `hasty`, only as long as it may still explain the case.
-fn fit(case: &Case, order: &[usize], variant: &Variant, hasty: bool) -> Fit {
+fn fit<'a>(case: &Case, order: &[usize], model: impl Fn(usize) -> Cow<'a, Channel>, hasty: bool) -> Fit {
     let problem = case.problem;
     let (seqlen, dstate, width) = (problem.shape.seqlen, problem.shape.dstate, problem.weights.width());
     let mut sums = Sums::default();
     for &row in order {
-        let model = scan::channel(variant, problem, problem.judged_channels[row]);
+        let model = model(row);
         for l in 0..seqlen {
             let i = row * seqlen + l;
             let want = (case.want.out[i], case.budget.out[i]);
-            sums.add(case.out[i], (model.out[l], model.out_bound[l]), want);
+            sums.add(case.out[i], (model.out[l], model.out_bound[l]), want, model.overflows);
         }
         for i in 0..dstate * width {
             let (n, at) = (i / width, row * dstate * width + i);
             let value = if i % width == 0 { model.last_state[n].re } else { model.last_state[n].im };
             let want = (case.want.last_state[at], case.budget.last_state[row * dstate + n]);
-            sums.add(case.last_state[at], (value, model.last_state_bound[n]), want);
+            sums.add(case.last_state[at], (value, model.last_state_bound[n]), want, model.overflows);
         }
         if hasty && sums.share > 1.0 {
             break;

@@ -224,8 +224,8 @@ pub const ALL: &[Entry] = &[
         "softplus returns its argument above 1 already", "the threshold 20 mistyped, or that of another type"),
     entry(Fault::Softplus(Some(5.0)), "softplus-above-5",
         "softplus returns its argument above 5 already", "the threshold 20 mistyped, or that of another type"),
-    entry(Fault::Softplus(Some(10.0)), "softplus-above-10",
-        "softplus returns its argument above 10 already", "the threshold 20 mistyped, or that of another type"),
+    entry(Fault::Softplus(Some(8.0)), "softplus-above-8",
+        "softplus returns its argument above 8 already", "the threshold 20 mistyped, or that of another type"),
     entry(Fault::Clamp(Clamp::AtMost(0.1)), "delta-at-most-0.1",
         "Δ is clamped to at most 0.1", "the range of the initialization applied to trained values"),
     entry(Fault::Clamp(Clamp::AtMost(1.0)), "delta-at-most-1",
@@ -254,7 +254,9 @@ mod tests {
     #[test]
     fn names_are_unique_kebab_case() {
         for (i, entry) in ALL.iter().enumerate() {
-            assert!(entry.name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c)));
+            assert!(
+                entry.name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c))
+            );
             assert!(ALL[..i].iter().all(|earlier| earlier.name != entry.name), "{}", entry.name);
         }
     }

@@ -168,7 +168,8 @@ mod tests {
     fn the_specified_variant_is_the_specified_method() {
         for method in Method::ALL {
             let variant = Variant::specified(method);
-            for (re, im, delta) in [(-1.0, 0.0, 0.3), (-0.5, 3.0, 2.0), (-4.0, 1.0, 9.0), (-1e-6, 0.0, 1e-3)] {
+            for (re, im, delta) in [(-1.0, 0.0, 0.3), (-0.5, 3.0, 2.0), (-4.0, 1.0, 9.0), (-1e-6, 0.0, 1e-3)]
+            {
                 let a = Complex64::new(re, im);
                 let want = model::step(method, delta, 0.0, a, Complex64::ONE);
                 let t = terms(&variant, delta, 0.0, a);

@@ -25,6 +25,9 @@ pub struct Channel {
     pub last_state: Vec<Complex64>,
     /// (dstate)
     pub last_state_bound: Vec<f64>,
+    /// Whether some state leaves the range of f32: what a kernel returns from there on depends on how it
+    /// associates the scan.
+    pub overflows: bool,
 }
 
 /// One position's map x → a x + b.
@@ -47,14 +50,18 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
         out_bound: Vec::with_capacity(seqlen),
         last_state: Vec::new(),
         last_state_bound: Vec::new(),
+        overflows: false,
     };
     for n in 0..problem.shape.dstate {
         let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l, &steps)).collect();
         let last = run.add_states(n, &maps, &steps, false, &mut forward, &mut magnitude);
+        result.overflows |= last.overflows;
+        let last = last.state;
         result.last_state.push(last.value);
         result.last_state_bound.push(last.error + HALF_SUBNORMAL);
         if variant.scan.is_bidirectional() {
-            run.add_states(n, &maps, &steps, true, &mut backward, &mut magnitude);
+            let last = run.add_states(n, &maps, &steps, true, &mut backward, &mut magnitude);
+            result.overflows |= last.overflows;
         }
     }
     for l in 0..seqlen {
@@ -63,6 +70,11 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
         result.out_bound.push(bound);
     }
     result
+}
+
+struct Last {
+    state: Bounded,
+    overflows: bool,
 }
 
 struct Run<'a> {
@@ -93,8 +105,7 @@ impl Run<'_> {
     /// Δ and its relative error, as [`crate::judge::budget::step_size`].
     fn step_size(&self, l: usize) -> (f64, f64) {
         let (problem, variant) = (self.problem, self.variant);
-        let delta =
-            f64::from(problem.delta[problem.sequence_index(self.channel.0, self.channel.1, l)]);
+        let delta = f64::from(problem.delta[problem.sequence_index(self.channel.0, self.channel.1, l)]);
         let bias = problem.delta_bias.as_ref().map(|bias| f64::from(bias[self.channel.1]));
         let mut x = delta;
         let mut error = 0.0;
@@ -167,7 +178,9 @@ impl Run<'_> {
         let u_of_higher = if self.variant.u_in_higher_terms { u } else { 1.0 };
         let neighbour = if t.neighbour == Complex64::ZERO { 0.0 } else { self.u(l as isize + t.offset) };
         let mut parts = [t.first * b * u, t.higher * b * u_of_higher, t.neighbour * b * neighbour];
-        if self.variant.sum == Sum::OuterProducts && self.variant.b_bar == Formula::Method(crate::method::Method::Rk4) {
+        if self.variant.sum == Sum::OuterProducts
+            && self.variant.b_bar == Formula::Method(crate::method::Method::Rk4)
+        {
             parts = self.outer_products(n, l, delta).map(|part| part * u);
         }
         let size: f64 = parts.iter().map(|part| part.norm()).sum();
@@ -202,13 +215,14 @@ impl Run<'_> {
         reverse: bool,
         y: &mut [Bounded],
         magnitude: &mut [f64],
-    ) -> Bounded {
+    ) -> Last {
         let (variant, seqlen) = (self.variant, maps.len());
         let mu = allowance::product(self.problem.weights);
         let joins = allowance::scan_joins(seqlen) * SUM;
         let growth = (1.0 + mu) * (1.0 + SUM);
         let mut state = Bounded::default();
         let mut size = 0.0;
+        let mut overflows = false;
         for k in 0..seqlen {
             let l = if reverse { seqlen - 1 - k } else { k };
             let Map { mut a, b } = maps[l];
@@ -235,6 +249,7 @@ impl Run<'_> {
                 + joins * b.value.norm()
                 + underflow;
             size = a_abs * size + b.value.norm();
+            overflows |= size > f64::from(f32::MAX);
             state.value = rounded(a.value * state.value + b.value, variant.state);
             let dropped = match variant.directions {
                 Directions::CausalOnly => reverse,
@@ -253,7 +268,7 @@ impl Run<'_> {
             y[l].error += c.norm() * read.error;
             magnitude[l] += c.norm() * (read.value.norm() + read.error);
         }
-        state
+        Last { state, overflows }
     }
 
     fn output(&self, l: usize, forward: Bounded, backward: Bounded, magnitude: f64) -> (f64, f64) {
@@ -270,13 +285,14 @@ impl Run<'_> {
         }
         let mu = allowance::product(problem.weights);
         let additions = problem.shape.dstate as f64 + 1.0;
-        let mut bound = scale
-            * (forward.error + backward.error + (mu * (1.0 + U) + additions * SUM) * magnitude);
+        let mut bound =
+            scale * (forward.error + backward.error + (mu * (1.0 + U) + additions * SUM) * magnitude);
         let (forward, backward) = (scale * forward.value.re, scale * backward.value.re);
         let index = problem.sequence_index(self.channel.0, self.channel.1, l);
-        let skip = problem.d.as_ref().map_or(0.0, |d| {
-            variant.skip * f64::from(d[self.channel.1]) * f64::from(problem.u[index])
-        });
+        let skip = problem
+            .d
+            .as_ref()
+            .map_or(0.0, |d| variant.skip * f64::from(d[self.channel.1]) * f64::from(problem.u[index]));
         let size = forward.abs() + backward.abs() + skip.abs();
         bound += 2.0 * SUM * (size + bound);
         let mut value = forward + backward + skip;
