@@ -204,7 +204,7 @@ const PAIRS: &[(Method, Weights, &str, &str)] = &[
     (Method::Rk4, Weights::Real, "rk4-outer-products", "skip-missing"),
     (Method::Rk4, Weights::Complex, "rk4-outer-products", "real-part-once"),
     (Method::Rk4, Weights::Real, "runs-as-zoh", "group-modulo"),
-    (Method::Rk4, Weights::Real, "a-bar-of-rk4-classical", "gate-missing"),
+    (Method::Rk4, Weights::Real, "runs-as-rk4-classical", "gate-missing"),
     (Method::Rk4, Weights::Complex, "phi-taylor-3", "base-2"),
     (Method::Rk4, Weights::Real, "u-missing-in-higher-terms", "tail-16-ignored"),
     (Method::Rk4, Weights::Complex, "a-bar-delta-missing", "b-transposed"),
@@ -219,10 +219,10 @@ fn mixed_pairs_are_always_caught_and_named_in_most() {
             let entries = [first, second].map(|name| catalogue::find(name).expect("in the catalogue"));
             let kinds = Kind::ALL.map(|kind| solve(kind, weights, method));
             // The first problem on which both can show.
-            let solved = kinds
-                .into_iter()
-                .find(|s| entries.iter().all(|entry| s.shows(entry)))
-                .expect("some problem shows both");
+            let solved =
+                kinds.into_iter().find(|s| entries.iter().all(|entry| s.shows(entry))).unwrap_or_else(|| {
+                    panic!("no problem shows both {first} and {second} in {method} {weights}")
+                });
             let run = solved.run(&planted(first, Some(second)));
             assert_eq!(run.verdict, Verdict::Fail, "{first} and {second} in {method}");
             let models = Models::of(method, &solved.problem);
