@@ -13,7 +13,10 @@ use holdfast::judge::faults::catalogue::{self, Entry};
 use holdfast::judge::results::{Diagnosis, Verdict};
 use holdfast::kernel::CpuBackend;
 use holdfast::method::Method;
-use holdfast::problem::Weights;
+use holdfast::problem::plan::{Filter, plan};
+use holdfast::problem::{InputType, Weights, regime};
+use holdfast::report::console;
+use holdfast::verify::{Request, verify};
 use rayon::prelude::*;
 use rstest::rstest;
 
@@ -259,4 +262,81 @@ fn what_no_model_explains_gets_no_name(#[case] fault: &str) {
             }
         }
     }
+}
+
+/// Faults that were written into the kernels' own lines, in f32, before there was a catalogue: an independent
+/// check of the models.
+#[rstest]
+#[case("foh-taylor4", Method::Foh, "phi-taylor-4")]
+#[case("rk4-is-zoh", Method::Rk4, "runs-as-zoh")]
+#[case("ids-3-4-swapped", Method::Poly, "runs-as-highorder")]
+#[case("ids-3-4-swapped", Method::HighOrder, "runs-as-poly")]
+// Its factor is typed as 1.4427: more than rounding remains.
+#[case("complex-imag-log2e", Method::Zoh, "log2e-twice-imaginary")]
+#[case("complex-imag-log2e", Method::Poly, "log2e-twice-imaginary")]
+fn faults_in_the_kernels_own_lines_are_named(
+    #[case] fault: &str,
+    #[case] method: Method,
+    #[case] name: &str,
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+    #[values(Kind::Plain, Kind::Full)] kind: Kind,
+) {
+    let solved = solve(kind, weights, method);
+    let run = solved.run(&planted(fault, None));
+    if fault == "complex-imag-log2e" && weights == Weights::Real {
+        assert_eq!(run.verdict, Verdict::Pass);
+        return;
+    }
+    assert_eq!(run.verdict, Verdict::Fail);
+    let found = diagnose(&solved.case(&run), &Models::of(method, &solved.problem), Effort::default());
+    assert_eq!(found.first().map(|d| d.name.as_str()), Some(name), "{found:?}");
+}
+
+/// Outputs rounded to 16 bits tell as much: what zoh returns, recorded under rk4.
+#[rstest]
+fn a_method_that_ran_as_another_is_named_for_every_input_type(
+    #[values(InputType::F32, InputType::F16, InputType::Bf16)] input: InputType,
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+) {
+    let filter = Filter {
+        regimes: regime::all()
+            .iter()
+            .filter(|r| ["short", "everything-on"].contains(&r.name.as_str()))
+            .collect(),
+        weights: vec![weights],
+        inputs: vec![input],
+        ..Filter::default()
+    };
+    for spec in plan(&filter) {
+        let solved = Solved::of(Kind::Full, spec.draw(1), Method::Rk4);
+        let run = solved.run_as(Method::Zoh, &CpuBackend::new());
+        assert_eq!(run.verdict, Verdict::Fail, "{}", spec.id());
+        let models = Models::of(Method::Rk4, &solved.problem);
+        let found = diagnose(&solved.case(&run), &models, Effort::default());
+        assert_eq!(found.first().map(|d| d.name.as_str()), Some("runs-as-zoh"), "{}: {found:?}", spec.id());
+    }
+}
+
+#[test]
+fn a_failing_run_reports_the_names() {
+    let filter = Filter {
+        regimes: regime::all()
+            .iter()
+            .filter(|r| ["short", "n1", "groups"].contains(&r.name.as_str()))
+            .collect(),
+        inputs: vec![InputType::F32],
+        ..Filter::default()
+    };
+    let request = Request { filter, ..Request::everything(1) };
+    let results = verify(&request, &planted("bilinear-inverse-only-a-bar", None), &|| {});
+    for case in &results.cases {
+        assert_eq!(case.verdict == Verdict::Fail, case.method == Method::Bilinear, "{}", case.id);
+        assert!(case.verdict == Verdict::Fail || case.diagnosis.is_empty(), "{}", case.id);
+    }
+    let first: Vec<&str> =
+        results.cases.iter().filter_map(|c| c.diagnosis.first()).map(|d| d.name.as_str()).collect();
+    assert!(first.len() >= 6, "{first:?}");
+    assert!(first.iter().all(|name| *name == "bilinear-inverse-only-a-bar"), "{first:?}");
+    let text = console::render(&results, None, false);
+    assert!(text.contains("looks like bilinear-inverse-only-a-bar"), "{text}");
 }

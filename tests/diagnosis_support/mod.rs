@@ -104,12 +104,9 @@ pub struct Solved {
     pub budget: Budget,
 }
 
-/// The method on the problem.
+/// The method on the problem of this kind.
 pub fn solve(kind: Kind, weights: Weights, method: Method) -> Solved {
-    let problem = problem(kind, weights);
-    let mut truths = holdfast::truth::scan::solve(&problem, &[method]).expect("certified");
-    let budget = budget::scan(method, &problem);
-    Solved { kind, method, truth: truths.remove(0), budget, problem }
+    Solved::of(kind, problem(kind, weights), method)
 }
 
 /// What a kernel returned, and the verdict on it.
@@ -127,13 +124,32 @@ impl Solved {
         applies && self.run(&backend).verdict == Verdict::Fail
     }
 
+    pub fn of(kind: Kind, problem: Problem, method: Method) -> Solved {
+        let mut truths = holdfast::truth::scan::solve(&problem, &[method]).expect("certified");
+        let budget = budget::scan(method, &problem);
+        Solved { kind, method, truth: truths.remove(0), budget, problem }
+    }
+
     pub fn run(&self, backend: &CpuBackend) -> Run {
-        let output = backend.scan(self.method, &self.problem).expect("the kernel runs");
+        self.run_as(self.method, backend)
+    }
+
+    /// What `method` returns, judged as the case's own method.
+    pub fn run_as(&self, method: Method, backend: &CpuBackend) -> Run {
+        let output = backend.scan(method, &self.problem).expect("the kernel runs");
         let got = Got { out: &output.out, last_state: &output.last_state };
         let judgement = judge(self.method, &self.problem, got, self.want(), &self.budget);
-        // Every channel is judged, in order.
-        let widened = |values: &[f32]| values.iter().map(|&v| f64::from(v)).collect();
-        Run { out: widened(&output.out), last_state: widened(&output.last_state), verdict: judgement.verdict }
+        let channels = self.problem.judged_channels.iter();
+        let rows: Vec<usize> = channels.map(|&(b, d)| b * self.problem.shape.dim + d).collect();
+        let judged = |values: &[f32], len: usize| -> Vec<f64> {
+            rows.iter().flat_map(|row| &values[row * len..(row + 1) * len]).map(|&v| f64::from(v)).collect()
+        };
+        let shape = self.problem.shape;
+        Run {
+            out: judged(&output.out, shape.seqlen),
+            last_state: judged(&output.last_state, shape.dstate * self.problem.weights.width()),
+            verdict: judgement.verdict,
+        }
     }
 
     pub fn want(&self) -> Want<'_> {
