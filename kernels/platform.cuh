@@ -13,7 +13,7 @@
 // Inlined on a GPU, one function per method in the CPU build: inlining it into each of the 24 kernels of a
 // method would multiply the build time by ten.
 #define HOLDFAST_ONCE __device__ __forceinline__
-#define HOLDFAST_LAUNCH_BOUNDS(threads) __launch_bounds__(threads)
+#define HOLDFAST_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 // Shared memory: one object, and an array whose size the launch gives.
 #define HOLDFAST_SHARED(type, name) __shared__ type name
 #define HOLDFAST_DYNAMIC_SHARED(type, name)                       \
@@ -28,7 +28,7 @@
 #define HOLDFAST_UNROLL
 #define HOLDFAST_NO_UNROLL
 #define HOLDFAST_ONCE __attribute__((noinline))
-#define HOLDFAST_LAUNCH_BOUNDS(threads)
+#define HOLDFAST_LAUNCH_BOUNDS(threads, blocks)
 #define HOLDFAST_SHARED(type, name) type& name = *static_cast<type*>(holdfast_host::static_shared(__LINE__, sizeof(type)))
 #define HOLDFAST_DYNAMIC_SHARED(type, name) type* const name = static_cast<type*>(holdfast_host::dynamic_shared())
 #endif

@@ -104,6 +104,9 @@ struct SelectiveScan {
   using InputType = Input;
   static constexpr Method kItsMethod = kMethod;
   static constexpr bool kHasVariableB = kVariableB, kHasVariableC = kVariableC;
+  // Complex poly would need more than the 128 registers that 512 threads leave each: it reads C and u again where it
+  // needs them, rather than keep them across the discretization.
+  static constexpr bool kFrugal = kBidirectional && kComplex;
 
   const ScanParams& p;
   W* states;  // [2][dstate] in shared memory
@@ -123,6 +126,13 @@ struct SelectiveScan {
   // Index of (batch, channel, 0) in u, delta, z, out. Not kept: registers are scarce.
   HOLDFAST_DEVICE long long row() const { return static_cast<long long>(blockIdx.x) * p.seqlen; }
 
+  HOLDFAST_DEVICE const Input* u_row(const Items& items) const {
+    return static_cast<const Input*>(p.u) + row() + items.first;
+  }
+  HOLDFAST_DEVICE T u_at(const Items& items, int i) const {
+    return kFrugal ? static_cast<T>(widened_load(u_row(items)[i])) : items.u[i];
+  }
+
   HOLDFAST_DEVICE void load_operand(bool variable, const void* from, int n, const Items& items,
                                     W (&to)[kItems]) const {
     if (variable) {
@@ -135,15 +145,14 @@ struct SelectiveScan {
     }
   }
 
-  HOLDFAST_DEVICE void load_sequence(long long chunk, Items& items) const {
-    items.first = (chunk * blockDim.x + threadIdx.x) * kItems;
+  HOLDFAST_DEVICE void load_sequence(int chunk, Items& items) const {
+    items.first = (static_cast<long long>(chunk) * blockDim.x + threadIdx.x) * kItems;
     const long long rest = p.seqlen - items.first;
     items.valid = rest < 0 ? 0 : rest < kItems ? static_cast<int>(rest) : kItems;
     // Rows start at multiples of seqlen; the host aligns the buffers themselves to 16 bytes.
     items.wide = p.seqlen % kItems == 0;
-    const Input* u = static_cast<const Input*>(p.u) + row() + items.first;
     const Input* delta = static_cast<const Input*>(p.delta) + row() + items.first;
-    load_items(u, items.valid, items.wide, items.u);
+    if constexpr (!kFrugal) load_items(u_row(items), items.valid, items.wide, items.u);
     load_items(delta, items.valid, items.wide, items.delta);
     const T bias = p.delta_bias ? static_cast<T>(p.delta_bias[channel]) : T(0);
     HOLDFAST_UNROLL
@@ -162,8 +171,7 @@ struct SelectiveScan {
       const W a = Weight::load(p.a + (static_cast<long long>(channel) * p.dstate + n) * kWidth);
       W b[kItems], c[kItems];
       load_operand(kVariableB, p.b, n, items, b);
-      load_operand(kVariableC, p.c, n, items, c);
-      if constexpr (kPlantable) plant_in_readout(kReverse, n, items, c);
+      if constexpr (!kFrugal) load_operand(kVariableC, p.c, n, items, c);
       Step<W> steps[kItems];
       Step<W> own = {real_as<W>(T(1)), real_as<W>(T(0))};
       HOLDFAST_UNROLL
@@ -171,7 +179,7 @@ struct SelectiveScan {
         const int i = kReverse ? kItems - 1 - j : j;
         if (i < items.valid) {
           const Coefficients<W> k = discretize<kMethod>(items.delta[i], a, b[i]);
-          steps[i] = {k.a_bar, scaled(k.b_bar, items.u[i])};
+          steps[i] = {k.a_bar, scaled(k.b_bar, u_at(items, i))};
           if constexpr (kPlantable) plant_in_step(kReverse, n, items.first + i, steps[i]);
           own = j == 0 ? steps[i] : then(own, steps[i]);
         } else {
@@ -181,7 +189,11 @@ struct SelectiveScan {
       const W* carry = states + parity * p.dstate + n;
       W x = block_scan<kReverse>(own, carry, totals, items.turn);
       items.turn ^= 1;
-      if constexpr (kPlantable) x = PlantedScan<SelectiveScan>(*this).state_before(x, kReverse, n, items.first, items.valid);
+      if constexpr (kFrugal) load_operand(kVariableC, p.c, n, items, c);
+      if constexpr (kPlantable) {
+        plant_in_readout(kReverse, n, items, c);
+        x = PlantedScan<SelectiveScan>(*this).state_before(x, kReverse, n, items.first, items.valid);
+      }
       HOLDFAST_UNROLL
       for (int j = 0; j < kItems; ++j) {
         const int i = kReverse ? kItems - 1 - j : j;
@@ -215,10 +227,17 @@ struct SelectiveScan {
       load_items(static_cast<const Input*>(p.z) + row() + items.first, items.valid, items.wide, z);
     }
     const T skip = p.d ? static_cast<T>(p.d[channel]) : T(0);
+    T u[kItems];
+    if constexpr (kFrugal) {
+      load_items(u_row(items), items.valid, items.wide, u);
+    } else {
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kItems; ++i) u[i] = items.u[i];
+    }
     Packet<Input, kItems> packet;
     HOLDFAST_UNROLL
     for (int i = 0; i < kItems; ++i) {
-      T result = p.d ? fused(skip, items.u[i], items.y[i]) : items.y[i];
+      T result = p.d ? fused(skip, u[i], items.y[i]) : items.y[i];
       if constexpr (kHasGate) result *= gate(z[i]);
       if constexpr (kPlantable) plant_in_output(i, items, kHasGate ? z[i] : T(0), result);
       rounded_store(result, packet.item[i]);
@@ -252,15 +271,15 @@ struct SelectiveScan {
 
   HOLDFAST_DEVICE void run() const {
     const long long span = static_cast<long long>(blockDim.x) * kItems;
-    const long long chunks = (p.seqlen + span - 1) / span;
+    const int chunks = static_cast<int>((p.seqlen + span - 1) / span);
     // 2 Re(Σ C x) for complex weights (spec.md §3), ½ of both directions for poly.
     const T factor = T(kComplex ? 2 : 1) * T(kBidirectional && !planted(Fault::kPolyCausal) ? 0.5 : 1);
     Items items;
     if constexpr (kBidirectional) {
       clear_states();
-      for (long long chunk = chunks - 1; chunk >= 0; --chunk) {
+      for (int chunk = chunks - 1; chunk >= 0; --chunk) {
         load_sequence(chunk, items);
-        scan_chunk<true>(items, static_cast<int>((chunks - 1 - chunk) & 1));
+        scan_chunk<true>(items, (chunks - 1 - chunk) & 1);
         HOLDFAST_UNROLL
         for (int i = 0; i < kItems; ++i) {
           if (i < items.valid) workspace(items)[i] = planted(Fault::kPolyCausal) ? T(0) : items.y[i];
@@ -269,9 +288,9 @@ struct SelectiveScan {
       __syncthreads();
     }
     clear_states();
-    for (long long chunk = 0; chunk < chunks; ++chunk) {
+    for (int chunk = 0; chunk < chunks; ++chunk) {
       load_sequence(chunk, items);
-      scan_chunk<false>(items, static_cast<int>(chunk & 1));
+      scan_chunk<false>(items, chunk & 1);
       HOLDFAST_UNROLL
       for (int i = 0; i < kItems; ++i) {
         if (kBidirectional && i < items.valid) items.y[i] += workspace(items)[i];

@@ -94,6 +94,10 @@ unsigned holdfast_scan_threads(long long seqlen) { return static_cast<unsigned>(
 
 unsigned holdfast_scan_chunk(long long seqlen) { return holdfast_scan_threads(seqlen) * holdfast_launch::kItems; }
 
+unsigned holdfast_scan_shared(long long dstate, int width) {
+  return static_cast<unsigned>(holdfast_launch::shared_bytes(dstate, width, sizeof(float)));
+}
+
 const char* holdfast_fault_name(int fault) {
   const int count = static_cast<int>(holdfast::Fault::kCount);
   return fault >= 0 && fault < count ? kFaultNames[fault] : nullptr;

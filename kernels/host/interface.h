@@ -56,6 +56,8 @@ unsigned holdfast_discretize_block();
 // Threads of a scan over `seqlen` (launch.cuh), and positions per chunk.
 unsigned holdfast_scan_threads(long long seqlen);
 unsigned holdfast_scan_chunk(long long seqlen);
+// Bytes of dynamic shared memory of a scan (launch.cuh); `width` is 1 for real weights, 2 for complex.
+unsigned holdfast_scan_shared(long long dstate, int width);
 // Names of faults.cuh's list; null past its end.
 const char* holdfast_fault_name(int fault);
 // The fault that this build plants in the production kernels, 0 for none.

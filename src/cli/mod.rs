@@ -2,9 +2,12 @@
 //! `main` prints and exits.
 
 pub mod doctor;
+pub mod golden;
+pub mod gpu_check;
 pub mod truth;
 mod truth_files;
 pub mod verify;
+pub mod worker;
 
 use clap::{Parser, Subcommand};
 
@@ -32,6 +35,15 @@ pub enum Command {
     Truth(truth::Args),
     /// What this machine can run, and why not the rest
     Doctor,
+    /// Run jobs from standard input on the GPU; the harness starts it by itself
+    #[command(hide = true)]
+    Worker(worker::Args),
+    /// Record a GPU's outputs for the tests of machines without one
+    #[command(hide = true)]
+    Golden(golden::Args),
+    /// Check what must hold on a real GPU
+    #[command(hide = true)]
+    GpuCheck(gpu_check::Args),
 }
 
 /// What a command comes to.
@@ -53,6 +65,12 @@ pub enum CliError {
     Backend(#[from] SelectError),
     #[error(transparent)]
     Truth(#[from] truth::Error),
+    #[error(transparent)]
+    Golden(#[from] golden::Error),
+    #[error(transparent)]
+    Worker(#[from] worker::Error),
+    #[error("no case fits {0} (hint: some regimes have real or complex weights only)")]
+    NothingToRun(String),
     #[error(transparent)]
     Report(#[from] crate::report::ReportError),
 }
@@ -78,5 +96,8 @@ pub fn run(cli: Cli) -> Result<Outcome, CliError> {
             Ok(Outcome { text: String::from_utf8_lossy(&text).into_owned(), status: PASSED })
         }
         Some(Command::Doctor) => Ok(doctor::run()),
+        Some(Command::Golden(args)) => golden::run(&args),
+        Some(Command::GpuCheck(args)) => gpu_check::run(&args),
+        Some(Command::Worker(args)) => worker::run(&args).map_err(CliError::from),
     }
 }

@@ -132,6 +132,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let variable = std::env::var(select::VARIABLE).ok();
     let selection = select::select(args.backend, variable.as_deref())?;
     let request = args.request();
+    if request.units_of_work() == 0 {
+        return Err(CliError::NothingToRun(request.command));
+    }
     let bar = Progress::new(request.units_of_work());
     let results = verify(&request, selection.backend.as_ref(), &|| bar.advance());
     bar.finish();

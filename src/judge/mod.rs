@@ -1,6 +1,7 @@
 //! Judges what a kernel computed against the truth, from plain arrays: error budgets, verdicts, pairwise
 //! matrices. Pure and silent; [`results`] holds what it returns.
 
+pub mod agreement;
 pub mod allowance;
 pub mod budget;
 pub mod coefficient;

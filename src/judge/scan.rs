@@ -67,19 +67,10 @@ pub fn judge(method: Method, problem: &Problem, got: Got, want: Want, budget: &B
             last_state.add(element, Format::F32);
         }
     }
-    let unbounded = out.unbounded.is_some() || last_state.unbounded.is_some();
-    let verdict = match (unbounded, out.passes() && last_state.passes()) {
-        (true, _) => Verdict::Unmeasured,
-        (false, true) => Verdict::Pass,
-        (false, false) => Verdict::Fail,
-    };
+    let (verdict, reason) = verdict(got, &out, &last_state);
     Judgement {
         verdict,
-        reason: if unbounded {
-            "the derived bound is infinite: nothing can be judged".into()
-        } else {
-            String::new()
-        },
+        reason,
         judged: out.judged + last_state.judged,
         worst: worst_of(method, problem, &out, &last_state),
         max_ulp: out.max_ulp,
@@ -87,10 +78,24 @@ pub fn judge(method: Method, problem: &Problem, got: Got, want: Want, budget: &B
     }
 }
 
+fn verdict(got: Got, out: &Tally, last_state: &Tally) -> (Verdict, String) {
+    // Channels without a truth are still the kernel's to compute: a NaN there is an element never written.
+    let strays = got.out.iter().chain(got.last_state).filter(|v| v.is_nan()).count();
+    if strays > 0 {
+        (Verdict::Fail, format!("{strays} values are NaN, over all channels"))
+    } else if out.unbounded.is_some() || last_state.unbounded.is_some() {
+        (Verdict::Unmeasured, "the derived bound is infinite: nothing can be judged".to_owned())
+    } else if out.passes() && last_state.passes() {
+        (Verdict::Pass, String::new())
+    } else {
+        (Verdict::Fail, String::new())
+    }
+}
+
 fn worst_of(method: Method, problem: &Problem, out: &Tally, last_state: &Tally) -> Option<Worst> {
     let (seqlen, dstate, width) = (problem.shape.seqlen, problem.shape.dstate, problem.weights.width());
     let (out, last_state) = (out.worst?, last_state.worst?);
-    if out.2.ratio >= last_state.2.ratio {
+    if out.2.share >= last_state.2.share {
         let (row, l) = (out.0 / seqlen, out.0 % seqlen);
         let channel = problem.judged_channels[row];
         let inputs = inputs_at(method, problem, channel, 0, l);

@@ -3,6 +3,8 @@
 //! faults that can be planted in them. Never sees the truth.
 
 pub mod cpu;
+pub mod cuda;
+pub mod golden;
 pub mod reference;
 pub mod registry;
 pub mod select;
@@ -38,6 +40,13 @@ pub enum KernelError {
     Unsupported { what: &'static str, found: String, expected: String, hint: &'static str },
     #[error("kernel fault: {0}")]
     Fault(String),
+    #[error(
+        "out of device memory: a buffer of {needed} bytes was asked for, {free} are free (hint: a smaller batch)"
+    )]
+    OutOfMemory { needed: u64, free: u64 },
+    /// The kernel did not run, for a reason that is not its own.
+    #[error("{0}")]
+    Unavailable(String),
 }
 
 /// Something that computes problems in production precision.

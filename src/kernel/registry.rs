@@ -64,6 +64,96 @@ impl Instantiation {
     }
 }
 
+/// One compiled entry point: everything that a CUDA compiler is ever asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kernel {
+    Scan(Instantiation),
+    /// Ā and B̄ element by element.
+    Discretize {
+        method: Method,
+        weights: Weights,
+    },
+    /// Not a kernel that anyone wants: see [`Misbehaviour`].
+    Misbehave(Misbehaviour),
+}
+
+impl Kernel {
+    /// Every kernel that users run: all scans, then all element-wise ones.
+    pub fn production() -> impl Iterator<Item = Kernel> {
+        let elements = Method::ALL
+            .into_iter()
+            .flat_map(|method| Weights::ALL.map(|weights| Kernel::Discretize { method, weights }));
+        Instantiation::all().map(Kernel::Scan).chain(elements)
+    }
+
+    fn table() -> impl Iterator<Item = Kernel> {
+        Kernel::production().chain(Misbehaviour::ALL.into_iter().map(Kernel::Misbehave))
+    }
+
+    /// Its row in the table of all kernels, for messages between processes of the same binary.
+    pub fn number(&self) -> u16 {
+        Kernel::table().position(|kernel| kernel == *self).unwrap_or_default() as u16
+    }
+
+    /// The kernel in that row.
+    pub fn numbered(number: u16) -> Option<Kernel> {
+        Kernel::table().nth(usize::from(number))
+    }
+
+    /// The file of `kernels/` that defines it.
+    pub fn source(&self) -> &'static str {
+        match self {
+            Kernel::Scan(_) => "selective_scan.cu",
+            Kernel::Discretize { .. } => "discretize.cu",
+            Kernel::Misbehave(_) => "misbehave.cu",
+        }
+    }
+
+    /// The C++ expression that names it, as a CUDA compiler's name expression.
+    pub fn name_expression(&self) -> String {
+        match self {
+            Kernel::Scan(which) => which.name_expression(),
+            Kernel::Discretize { method, weights } => {
+                format!("holdfast::discretize_elements<{}, {}>", method.id(), *weights == Weights::Complex)
+            }
+            Kernel::Misbehave(which) => format!("holdfast::misbehave<{}>", *which as i32),
+        }
+    }
+}
+
+/// What the kernels of `kernels/misbehave.cu` do on a GPU instead of a scan, to show that a fault stays where it
+/// happens. In the order of that file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(i32)]
+pub enum Misbehaviour {
+    /// Writes to an address that nobody owns: the context is broken from then on.
+    IllegalAddress = 0,
+    /// Never returns.
+    Hang = 1,
+    /// Leaves the last output unwritten.
+    Unwritten = 2,
+    /// Writes one element past the end of the output.
+    PastTheEnd = 3,
+    /// Writes one element before its start.
+    BeforeTheStart = 4,
+    /// Changes an input.
+    ChangedInput = 5,
+    /// Aborts. Where there is no GPU, the worker process itself does.
+    Abort = 6,
+}
+
+impl Misbehaviour {
+    pub const ALL: [Misbehaviour; 7] = [
+        Misbehaviour::IllegalAddress,
+        Misbehaviour::Hang,
+        Misbehaviour::Unwritten,
+        Misbehaviour::PastTheEnd,
+        Misbehaviour::BeforeTheStart,
+        Misbehaviour::ChangedInput,
+        Misbehaviour::Abort,
+    ];
+}
+
 /// A fault that can be planted in the kernels on purpose: the list of `kernels/faults.cuh`, in its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]

@@ -3,6 +3,7 @@
 
 use super::Backend;
 use super::cpu::CpuBackend;
+use super::cuda::CudaBackend;
 use super::reference::ReferenceBackend;
 
 /// The variable that the production API reads: `1` forces the CUDA kernels, `0` the reference path.
@@ -49,26 +50,39 @@ pub enum SelectError {
 
 /// Selects a backend. `variable` is the value of [`VARIABLE`], if it is set.
 pub fn select(choice: Choice, variable: Option<&str>) -> Result<Selection, SelectError> {
-    let selection = |backend: Box<dyn Backend>, why: &str| Selection { backend, why: why.to_owned() };
-    match (choice, variable) {
-        (Choice::Cuda, _) => Err(SelectError::NoCuda(no_cuda())),
-        (Choice::Cpu, _) => Ok(selection(Box::new(CpuBackend::new()), "asked for by --backend")),
-        (Choice::Reference, _) => Ok(selection(Box::new(ReferenceBackend), "asked for by --backend")),
-        (Choice::Auto, Some("1")) => {
-            Err(SelectError::NoCuda(format!("{VARIABLE}=1 asks for it, but {}", no_cuda())))
-        }
-        (Choice::Auto, Some("0")) => {
-            Ok(selection(Box::new(ReferenceBackend), "VIM_USE_CUDA_KERNEL=0 asks for the reference path"))
-        }
-        (Choice::Auto, Some(other)) => Err(SelectError::Variable(other.to_owned())),
-        (Choice::Auto, None) => {
-            let why = format!("selected automatically: {}", no_cuda());
-            Ok(selection(Box::new(CpuBackend::new()), &why))
-        }
-    }
+    select_with(choice, variable, || match CudaBackend::new() {
+        Ok(backend) => Ok(Box::new(backend)),
+        Err(error) => Err(error.to_string()),
+    })
 }
 
-/// Why the CUDA backend cannot run.
-pub fn no_cuda() -> String {
-    "this version of holdfast has no CUDA backend yet".to_owned()
+/// Selects a backend where `cuda` tells whether CUDA can run, and if not, why.
+pub fn select_with(
+    choice: Choice,
+    variable: Option<&str>,
+    cuda: impl FnOnce() -> Result<Box<dyn Backend>, String>,
+) -> Result<Selection, SelectError> {
+    let selection = |backend: Box<dyn Backend>, why: String| Selection { backend, why };
+    let asked = || "asked for by --backend".to_owned();
+    match (choice, variable) {
+        (Choice::Cuda, _) => Ok(selection(cuda().map_err(SelectError::NoCuda)?, asked())),
+        (Choice::Cpu, _) => Ok(selection(Box::new(CpuBackend::new()), asked())),
+        (Choice::Reference, _) => Ok(selection(Box::new(ReferenceBackend), asked())),
+        (Choice::Auto, Some("1")) => match cuda() {
+            Ok(backend) => Ok(selection(backend, format!("{VARIABLE}=1 asks for it"))),
+            Err(reason) => Err(SelectError::NoCuda(format!("{VARIABLE}=1 asks for it, but {reason}"))),
+        },
+        (Choice::Auto, Some("0")) => {
+            Ok(selection(Box::new(ReferenceBackend), format!("{VARIABLE}=0 asks for the reference path")))
+        }
+        (Choice::Auto, Some(other)) => Err(SelectError::Variable(other.to_owned())),
+        (Choice::Auto, None) => Ok(match cuda() {
+            Ok(backend) => {
+                selection(backend, "selected automatically: a GPU runs the production path".to_owned())
+            }
+            Err(reason) => {
+                selection(Box::new(CpuBackend::new()), format!("selected automatically: no CUDA, {reason}"))
+            }
+        }),
+    }
 }

@@ -2,7 +2,7 @@
 //! barriers and shuffles, run by fibres. It computes what a GPU would; it says nothing about a GPU's speed.
 
 mod buffer;
-mod ffi;
+pub(super) mod ffi;
 
 use std::ffi::{CStr, c_int, c_uint, c_void};
 use std::ptr::{null, null_mut};
@@ -79,6 +79,18 @@ impl CpuBackend {
         unsafe { ffi::holdfast_scan_chunk(seqlen as i64) as usize }
     }
 
+    /// Bytes of dynamic shared memory of a scan's block.
+    pub fn shared_bytes(dstate: usize, weights: Weights) -> usize {
+        // SAFETY: a pure function.
+        unsafe { ffi::holdfast_scan_shared(dstate as i64, weights.width() as c_int) as usize }
+    }
+
+    /// Threads of a block of the element-wise kernels.
+    pub fn discretize_threads() -> usize {
+        // SAFETY: a pure function.
+        unsafe { ffi::holdfast_discretize_block() as usize }
+    }
+
     /// The fault that the build planted in the production kernels (`HOLDFAST_PLANT`).
     pub fn planted_fault() -> Option<Fault> {
         // SAFETY: a pure function.
@@ -103,22 +115,22 @@ impl CpuBackend {
             (_, message) => Err(KernelError::Fault(message)),
         }
     }
+}
 
-    /// Runs `blocks` blocks, spread over the threads of the current pool. The first block's fault wins, so that
-    /// the message does not depend on timing.
-    fn launch(
-        blocks: usize,
-        run: impl Fn(c_uint, *mut std::ffi::c_char, usize) -> c_int + Sync,
-    ) -> Result<(), KernelError> {
-        let faults: Vec<_> = (0..blocks)
-            .into_par_iter()
-            .filter_map(|block| match ffi::with_message(|text, size| run(block as c_uint, text, size)) {
-                (0, _) => None,
-                (_, message) => Some(message),
-            })
-            .collect();
-        faults.into_iter().next().map_or(Ok(()), |message| Err(KernelError::Fault(message)))
-    }
+/// Runs `blocks` blocks, spread over the threads of the current pool. The first block's fault wins, so that
+/// the message does not depend on timing.
+pub(super) fn run_blocks(
+    blocks: usize,
+    run: impl Fn(c_uint, *mut std::ffi::c_char, usize) -> c_int + Sync,
+) -> Result<(), KernelError> {
+    let faults: Vec<_> = (0..blocks)
+        .into_par_iter()
+        .filter_map(|block| match ffi::with_message(|text, size| run(block as c_uint, text, size)) {
+            (0, _) => None,
+            (_, message) => Some(message),
+        })
+        .collect();
+    faults.into_iter().next().map_or(Ok(()), |message| Err(KernelError::Fault(message)))
 }
 
 /// A binary that was carried here may use an instruction that this processor lacks.
@@ -206,7 +218,7 @@ impl Backend for CpuBackend {
         let fault = self.fault_number();
         // SAFETY: check_scan has compared every buffer's length with the shape that the kernel goes by, the
         // buffers live to the end of this function, and each block writes its own channel only.
-        CpuBackend::launch(shape.batch * shape.dim, |block, text, size| unsafe {
+        run_blocks(shape.batch * shape.dim, |block, text, size| unsafe {
             ffi::holdfast_scan(which, fault, params, block, 1, text, size)
         })?;
         workspace.into_values().map_err(KernelError::Fault)?;
@@ -244,7 +256,7 @@ impl Backend for CpuBackend {
         let per_block = unsafe { ffi::holdfast_discretize_block() } as usize;
         // SAFETY: check_coefficients has compared the lengths, the buffers live to the end of this function, and
         // each thread writes its own element only.
-        CpuBackend::launch(n.div_ceil(per_block), |block, text, size| unsafe {
+        run_blocks(n.div_ceil(per_block), |block, text, size| unsafe {
             ffi::holdfast_discretize(method.id().into(), complex, fault, params, block, 1, text, size)
         })?;
         Ok(Coefficients {

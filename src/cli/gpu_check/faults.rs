@@ -1,0 +1,50 @@
+//! Planted faults: each must fail its own case, with its reason, and leave the next one alone.
+
+use std::time::Instant;
+
+use super::{Row, device_row, mamba, same_bits};
+use crate::kernel::cuda::CudaBackend;
+use crate::kernel::registry::Misbehaviour;
+use crate::kernel::{Backend, KernelError};
+use crate::method::Method;
+use crate::problem::{InputType, Operand, Shape, Weights};
+
+pub fn run(backend: &CudaBackend) -> Vec<Row> {
+    let shape = Shape { batch: 2, dim: 3, dstate: 4, seqlen: 37, groups: 1 };
+    let layout = (Operand::Variable, Operand::Variable);
+    let problem = mamba("gpu-check/faults", shape, Weights::Real, InputType::F32, layout, false);
+    let mut rows = vec![device_row(backend)];
+    let want = match backend.scan(Method::Zoh, &problem) {
+        Ok(output) => output.out,
+        Err(error) => {
+            return vec![Row {
+                what: "a case without a fault".to_owned(),
+                passed: false,
+                figure: error.to_string(),
+            }];
+        }
+    };
+    for which in Misbehaviour::ALL {
+        let start = Instant::now();
+        let outcome = backend.misbehave(which, &problem);
+        let seconds = start.elapsed().as_secs_f64();
+        let after = backend.scan(Method::Zoh, &problem);
+        let next_runs = after.as_ref().is_ok_and(|output| same_bits(&output.out, &want));
+        let (caught, reason) = match outcome {
+            Err(KernelError::Fault(reason)) => (true, reason),
+            Err(error) => (false, format!("another error: {error}")),
+            Ok(_) => (false, "not noticed".to_owned()),
+        };
+        let next = match after {
+            Ok(_) if next_runs => "the next case runs".to_owned(),
+            Ok(_) => "the next case is wrong".to_owned(),
+            Err(error) => format!("the next case fails: {error}"),
+        };
+        rows.push(Row {
+            what: format!("{which:?}"),
+            passed: caught && next_runs,
+            figure: format!("{seconds:.1} s: {reason}; {next}"),
+        });
+    }
+    rows
+}

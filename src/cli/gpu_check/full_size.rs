@@ -1,0 +1,61 @@
+//! The shape of Mamba-1 1.4B at full size, a few channels of it judged against the truth.
+
+use std::time::Instant;
+
+use super::{Args, MAMBA_1_4B, Row, device_row, mamba};
+use crate::judge::results::Verdict;
+use crate::judge::scan::{Got, Judgement, Want};
+use crate::judge::{budget, scan};
+use crate::kernel::Backend;
+use crate::method::Method;
+use crate::problem::{InputType, Operand, Problem, Shape, Weights};
+use crate::truth;
+use crate::truth::scan::ScanTruth;
+
+pub fn run(backend: &dyn Backend, args: &Args) -> Vec<Row> {
+    // The stand-in would take hours.
+    let shape =
+        if args.stand_in { Shape { batch: 1, dim: 8, seqlen: 300, ..MAMBA_1_4B } } else { MAMBA_1_4B };
+    let mut rows = vec![device_row(backend)];
+    for input in [InputType::F32, InputType::Bf16] {
+        if args.input.is_some_and(|only| only != input) {
+            continue;
+        }
+        let layout = (Operand::Variable, Operand::Variable);
+        let problem = mamba("gpu-check/full-size", shape, Weights::Real, input, layout, true);
+        match truth::scan::solve(&problem, &Method::ALL) {
+            Ok(truths) => rows.extend(truths.iter().map(|truth| judged(backend, &problem, truth))),
+            Err(error) => rows.push(Row {
+                what: format!("{input} {shape}: truth"),
+                passed: false,
+                figure: error.to_string(),
+            }),
+        }
+    }
+    rows
+}
+
+fn judged(backend: &dyn Backend, problem: &Problem, truth: &ScanTruth) -> Row {
+    let method = truth.method;
+    let what = format!("{method} {} {}", problem.input, problem.shape);
+    let start = Instant::now();
+    let output = match backend.scan(method, problem) {
+        Ok(output) => output,
+        Err(error) => return Row { what, passed: false, figure: error.to_string() },
+    };
+    let seconds = start.elapsed().as_secs_f64();
+    let got = Got { out: &output.out, last_state: &output.last_state };
+    let want = Want { out: &truth.out, last_state: &truth.last_state };
+    let Judgement { verdict, judged, worst, max_ulp, .. } =
+        scan::judge(method, problem, got, want, &budget::scan(method, problem));
+    let finite = output.out.iter().all(|value| value.is_finite());
+    Row {
+        what,
+        passed: verdict == Verdict::Pass && finite,
+        figure: format!(
+            "{judged} values judged, worst {:.3} of the bound, {max_ulp:.1} ulp; all values finite: {finite}; \
+             {seconds:.1} s with both copies",
+            worst.map_or(f64::NAN, |worst| worst.ratio)
+        ),
+    }
+}

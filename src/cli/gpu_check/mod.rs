@@ -1,0 +1,147 @@
+//! `holdfast gpu-check STEP`: what must hold on a real GPU beyond `verify`. `.ci/gpu` runs every step. Hidden from
+//! users, whose question `verify` answers.
+
+mod agree;
+mod faults;
+mod full_size;
+mod jit;
+mod repeat;
+mod time;
+mod tiny;
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use super::{CliError, FAILED, Outcome, PASSED};
+use crate::kernel::Backend;
+use crate::kernel::cuda::process::Program;
+use crate::kernel::cuda::{CudaBackend, CudaError, Setup};
+use crate::kernel::select::SelectError;
+use crate::problem::inputs::{self, Draw};
+use crate::problem::regime::{Recipe, Signal, StateMatrix, Steps};
+use crate::problem::{InputType, Operand, Problem, Shape, Weights};
+
+/// What is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Step {
+    /// Compile every kernel, cold and cached
+    Jit,
+    /// Every instantiation in this process, on tiny shapes, for a sanitizer to watch
+    Tiny,
+    /// CUDA and CPU runs of every planned problem agree within their bounds
+    Agree,
+    /// Ten runs are bitwise identical
+    Repeat,
+    /// Results do not depend on the position in the batch or on other channels
+    Independence,
+    /// Planted faults stay where they happen
+    Faults,
+    /// The shape of Mamba-1 1.4B, sampled channels judged
+    FullSize,
+    /// Forward times at that shape
+    Time,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    pub step: Step,
+    /// Run on the CPU in the place of a GPU, to test the checks themselves
+    #[arg(long)]
+    pub stand_in: bool,
+    /// No guard zones and no poison, which would hide faults from a sanitizer
+    #[arg(long)]
+    pub sanitizer: bool,
+    /// Only this input type
+    #[arg(long)]
+    pub input: Option<InputType>,
+}
+
+/// One thing that was checked or measured.
+struct Row {
+    what: String,
+    passed: bool,
+    figure: String,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let rows = match args.step {
+        Step::Jit => jit::run(&backend(args)?),
+        Step::Tiny => tiny::run(args)?,
+        Step::Agree => agree::run(&backend(args)?, args.input),
+        Step::Repeat => repeat::ten_times(&backend(args)?),
+        Step::Independence => repeat::independence(&backend(args)?),
+        Step::Faults => faults::run(&backend(args)?),
+        Step::FullSize => full_size::run(&backend(args)?, args),
+        Step::Time => time::run(args)?,
+    };
+    let mut text = String::new();
+    for Row { what, passed, figure } in &rows {
+        let verdict = if *passed { "pass" } else { "FAIL" };
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{verdict}  {what:<44}  {figure}");
+    }
+    // A check that checked nothing has not passed.
+    let passed = !rows.is_empty() && rows.iter().all(|row| row.passed);
+    Ok(Outcome { text, status: if passed { PASSED } else { FAILED } })
+}
+
+/// Memory of the stand-in.
+const STAND_IN: usize = 4 << 30;
+
+fn no_cuda(error: CudaError) -> CliError {
+    CliError::Backend(SelectError::NoCuda(error.to_string()))
+}
+
+fn backend(args: &Args) -> Result<CudaBackend, CliError> {
+    if !args.stand_in && args.step != Step::Faults {
+        return CudaBackend::new().map_err(no_cuda);
+    }
+    let mut setup = Setup::from_environment(Program::of_this_process().map_err(no_cuda)?);
+    if args.stand_in {
+        setup.program.arguments.extend(["--stand-in".to_owned(), STAND_IN.to_string()]);
+    }
+    if args.step == Step::Faults {
+        // One of the faults is a hang.
+        setup.limit = Duration::from_secs(10);
+    }
+    CudaBackend::with_setup(setup).map_err(no_cuda)
+}
+
+/// What a check runs on, in words.
+fn device_row(backend: &dyn Backend) -> Row {
+    Row { what: "device".to_owned(), passed: true, figure: backend.device() }
+}
+
+/// Inputs as Mamba has them (spec.md §4): A = −(1…N) or S4D-Lin, Δ = softplus(½·normal + bias) with softplus(bias)
+/// log-uniform on [1e-3, 0.1], skip D.
+fn mamba(
+    name: &str,
+    shape: Shape,
+    weights: Weights,
+    input: InputType,
+    layout: (Operand, Operand),
+    gate: bool,
+) -> Problem {
+    let recipe = Recipe {
+        shape,
+        a: if weights == Weights::Real { StateMatrix::S4dReal } else { StateMatrix::S4dLin },
+        steps: Steps::Trained,
+        u: Signal::Normal(1.0),
+        b: Signal::Normal(1.0),
+        skip: true,
+        gate,
+        bias: Some((1e-3, 0.1)),
+        softplus: true,
+        judged_channels: 6,
+    };
+    inputs::draw(&recipe, weights, input, layout, &mut Draw::new(1, name))
+}
+
+/// Whether two outputs have the same bits: −0 is not 0, and a NaN equals itself.
+fn same_bits(left: &[f32], right: &[f32]) -> bool {
+    left.len() == right.len() && left.iter().zip(right).all(|(l, r)| l.to_bits() == r.to_bits())
+}
+
+/// Batch 8, dim 4096, seqlen 2048, N = 16.
+const MAMBA_1_4B: Shape = Shape { batch: 8, dim: 4096, dstate: 16, seqlen: 2048, groups: 1 };

@@ -1,0 +1,23 @@
+//! `holdfast worker`: one process's share of a CUDA run (see [`crate::kernel::cuda::worker`]). Not for people.
+
+use super::{Outcome, PASSED};
+use crate::kernel::cuda::worker::{self, On};
+
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Run on the CPU in the place of a GPU with this many bytes of memory, for tests
+    #[arg(long, value_name = "BYTES")]
+    pub stand_in: Option<usize>,
+}
+
+/// The harness went away, or spoke another language.
+#[derive(Debug, thiserror::Error)]
+#[error("the worker's stream of jobs broke: {0} (hint: this command is for holdfast itself)")]
+pub struct Error(#[from] std::io::Error);
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, Error> {
+    let on = args.stand_in.map_or(On::Gpu, |memory| On::StandIn { memory });
+    worker::serve(on, std::io::stdin().lock(), std::io::stdout().lock())?;
+    Ok(Outcome { text: String::new(), status: PASSED })
+}

@@ -1,0 +1,85 @@
+//! The little that the host side asks of a device, so that a GPU and a stand-in for one run the same code.
+
+use serde::{Deserialize, Serialize};
+
+use super::cache::Image;
+use crate::kernel::cpu::ffi::{RawDiscretize, RawScan};
+use crate::kernel::registry::Kernel;
+
+/// What a device says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceInfo {
+    pub name: String,
+    /// Compute capability.
+    pub major: i32,
+    pub minor: i32,
+    pub memory_bytes: u64,
+    /// The driver's own version, where the system tells it.
+    pub driver: Option<String>,
+    /// The newest CUDA that the driver serves: 1000 · major + 10 · minor.
+    pub cuda: i32,
+    /// Devices visible; the first one runs.
+    pub devices: i32,
+    /// Whether kernels must be compiled for it: not for the stand-in, which has them built in.
+    pub needs_images: bool,
+}
+
+impl std::fmt::Display for DeviceInfo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let gib = self.memory_bytes as f64 / f64::from(1 << 30);
+        write!(f, "{} (sm_{}{}, {gib:.0} GiB)", self.name, self.major, self.minor)?;
+        if let Some(driver) = &self.driver {
+            write!(f, ", driver {driver}")?;
+        }
+        write!(f, ", CUDA {}.{}", self.cuda / 1000, self.cuda % 1000 / 10)
+    }
+}
+
+/// Why a device did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum DeviceError {
+    #[error("out of device memory: a buffer of {needed} bytes was asked for, {free} are free")]
+    OutOfMemory { needed: u64, free: u64 },
+    /// The kernel did something wrong; the device still works.
+    #[error("{0}")]
+    Fault(String),
+    /// The device cannot be used any more by this process.
+    #[error("{0}")]
+    Broken(String),
+}
+
+/// A kernel's one argument.
+pub enum Params {
+    Scan(RawScan),
+    Discretize(RawDiscretize),
+}
+
+/// A kernel, its argument and its launch.
+pub struct Launch<'a> {
+    pub kernel: Kernel,
+    pub image: Option<&'a Image>,
+    pub blocks: u32,
+    pub threads: u32,
+    /// Bytes of dynamic shared memory.
+    pub shared: u32,
+    pub params: Params,
+}
+
+/// Memory and launches. Addresses are the device's own.
+pub trait Device {
+    fn info(&self) -> &DeviceInfo;
+
+    fn allocate(&mut self, bytes: usize) -> Result<u64, DeviceError>;
+
+    /// Gives an allocation back. Errors are ignored: a broken device is noticed elsewhere.
+    fn free(&mut self, address: u64);
+
+    fn fill(&mut self, address: u64, byte: u8, len: usize) -> Result<(), DeviceError>;
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError>;
+
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError>;
+
+    /// Launches and waits until it is done.
+    fn run(&mut self, launch: &Launch) -> Result<(), DeviceError>;
+}

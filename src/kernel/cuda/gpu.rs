@@ -1,0 +1,301 @@
+//! A GPU, through the CUDA driver. Used by the worker process, and by checks that a sanitizer watches.
+//!
+//! A fault of a kernel breaks the context for good, and with it everything that this process could do on the GPU:
+//! that is why users' cases run in a worker that can be replaced.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, c_int, c_uint, c_void};
+use std::ptr::null_mut;
+
+use cudarc::driver::sys::{self, CUdevice_attribute, CUfunction_attribute, CUresult};
+
+use super::cache::Image;
+use super::device::{Device, DeviceError, DeviceInfo, Launch, Params};
+use super::error::CudaError;
+
+/// The oldest driver that serves what is used here.
+const OLDEST: c_int = 12000;
+
+/// Dynamic shared memory that a kernel may have without asking.
+const FREE_SHARED: u32 = 48 * 1024;
+
+/// The first visible GPU, with a context of this process.
+pub struct Gpu {
+    info: DeviceInfo,
+    /// Loaded kernels by image key.
+    functions: HashMap<String, sys::CUfunction>,
+}
+
+/// Whether the driver's library can be loaded.
+pub fn driver_present() -> Result<(), CudaError> {
+    // SAFETY: loads and unloads a library, whose constructors are trusted.
+    if unsafe { sys::is_culib_present() } {
+        return Ok(());
+    }
+    Err(CudaError::NoLibrary {
+        library: "libcuda",
+        hint: "install the NVIDIA driver, or run where there is a GPU",
+    })
+}
+
+impl Gpu {
+    /// Opens the first visible device.
+    pub fn open() -> Result<Self, CudaError> {
+        driver_present()?;
+        let mut cuda = 0;
+        // SAFETY: the library is present; the pointer is valid; allowed before cuInit.
+        check("cuDriverGetVersion", unsafe { sys::cuDriverGetVersion(&mut cuda) })?;
+        if cuda < OLDEST {
+            let found = format!("{}.{}", cuda / 1000, cuda % 1000 / 10);
+            let (library, update) = ("libcuda", "the NVIDIA driver");
+            return Err(CudaError::TooOld { library, found, expected: "12.0", update });
+        }
+        // SAFETY: no arguments to get wrong.
+        match unsafe { sys::cuInit(0) } {
+            CUresult::CUDA_ERROR_NO_DEVICE => return Err(CudaError::NoDevice),
+            status => check("cuInit", status)?,
+        }
+        let (mut devices, mut device) = (0, 0);
+        // SAFETY: initialized; the pointers are valid.
+        check("cuDeviceGetCount", unsafe { sys::cuDeviceGetCount(&mut devices) })?;
+        if devices == 0 {
+            return Err(CudaError::NoDevice);
+        }
+        // SAFETY: there is a device 0.
+        check("cuDeviceGet", unsafe { sys::cuDeviceGet(&mut device, 0) })?;
+        let mut context = null_mut();
+        // SAFETY: the device exists; the primary context lives until the process ends.
+        check("cuDevicePrimaryCtxRetain", unsafe { sys::cuDevicePrimaryCtxRetain(&mut context, device) })?;
+        // SAFETY: a context that was just retained.
+        check("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(context) })?;
+        let mut name = [0u8; 256];
+        let mut memory = 0;
+        // SAFETY: the buffer is as long as announced, the pointer valid.
+        check("cuDeviceGetName", unsafe {
+            sys::cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as c_int, device)
+        })?;
+        // SAFETY: the pointer is valid.
+        check("cuDeviceTotalMem", unsafe { sys::cuDeviceTotalMem_v2(&mut memory, device) })?;
+        let attribute = |which| {
+            let mut value = 0;
+            // SAFETY: the pointer is valid, the device exists.
+            check("cuDeviceGetAttribute", unsafe { sys::cuDeviceGetAttribute(&mut value, which, device) })
+                .map(|()| value)
+        };
+        let info = DeviceInfo {
+            name: CStr::from_bytes_until_nul(&name).unwrap_or_default().to_string_lossy().into_owned(),
+            major: attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            minor: attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+            memory_bytes: memory as u64,
+            driver: driver_version(),
+            cuda,
+            devices,
+            needs_images: true,
+        };
+        Ok(Gpu { info, functions: HashMap::new() })
+    }
+
+    /// Milliseconds of each of `repeats` launches, by CUDA events, after `warmups` that are not timed.
+    pub fn time(&mut self, launch: &Launch, warmups: usize, repeats: usize) -> Result<Vec<f32>, DeviceError> {
+        for _ in 0..warmups {
+            self.run(launch)?;
+        }
+        let (start, end) = (Event::new()?, Event::new()?);
+        let mut times = Vec::with_capacity(repeats);
+        for _ in 0..repeats {
+            start.record()?;
+            self.enqueue(launch)?;
+            end.record()?;
+            times.push(end.since(&start)?);
+        }
+        Ok(times)
+    }
+
+    /// Registers and bytes of local memory per thread of a kernel, as the driver counts them.
+    pub fn registers_and_local(&mut self, image: &Image) -> Result<(i32, i32), DeviceError> {
+        let function = self.function(image)?;
+        let attribute = |which| {
+            let mut value = 0;
+            // SAFETY: a loaded function, a valid pointer.
+            on_device("cuFuncGetAttribute", unsafe { sys::cuFuncGetAttribute(&mut value, which, function) })
+                .map(|()| value)
+        };
+        Ok((
+            attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+            attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
+        ))
+    }
+
+    fn function(&mut self, image: &Image) -> Result<sys::CUfunction, DeviceError> {
+        if let Some(&function) = self.functions.get(&image.key) {
+            return Ok(function);
+        }
+        let symbol = CString::new(image.symbol.as_str()).unwrap_or_default();
+        let (mut module, mut function) = (null_mut(), null_mut());
+        // SAFETY: a cubin carries its own length; it comes from NVRTC, by way of a checksum. It is copied.
+        on_device("cuModuleLoadData", unsafe {
+            sys::cuModuleLoadData(&mut module, image.cubin.as_ptr().cast())
+        })?;
+        // SAFETY: a loaded module, never unloaded; a valid string.
+        on_device("cuModuleGetFunction", unsafe {
+            sys::cuModuleGetFunction(&mut function, module, symbol.as_ptr())
+        })?;
+        self.functions.insert(image.key.clone(), function);
+        Ok(function)
+    }
+
+    fn enqueue(&mut self, launch: &Launch) -> Result<(), DeviceError> {
+        let no_image = || DeviceError::Fault("no compiled image came with the kernel".to_owned());
+        let image = launch.image.ok_or_else(no_image)?;
+        let function = self.function(image)?;
+        if launch.shared + image.resources.shared > FREE_SHARED {
+            let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: a loaded function.
+            on_device("cuFuncSetAttribute", unsafe {
+                sys::cuFuncSetAttribute(function, attribute, launch.shared as c_int)
+            })?;
+        }
+        let params: *const c_void = match &launch.params {
+            Params::Scan(params) => (params as *const _ as *const c_void).cast(),
+            Params::Discretize(params) => (params as *const _ as *const c_void).cast(),
+        };
+        let mut arguments = [params.cast_mut()];
+        // SAFETY: the kernel takes one struct by value, whose layout table.inc asserts; the driver copies it.
+        let status = unsafe {
+            sys::cuLaunchKernel(
+                function,
+                launch.blocks as c_uint,
+                1,
+                1,
+                launch.threads as c_uint,
+                1,
+                1,
+                launch.shared as c_uint,
+                null_mut(),
+                arguments.as_mut_ptr(),
+                null_mut(),
+            )
+        };
+        on_device("cuLaunchKernel", status)
+    }
+}
+
+impl Device for Gpu {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn allocate(&mut self, bytes: usize) -> Result<u64, DeviceError> {
+        let mut address = 0;
+        // SAFETY: the pointer is valid.
+        match unsafe { sys::cuMemAlloc_v2(&mut address, bytes) } {
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+                let (mut free, mut total) = (0, 0);
+                // SAFETY: the pointers are valid. Where it fails, 0 bytes are reported as free.
+                let _ = unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
+                Err(DeviceError::OutOfMemory { needed: bytes as u64, free: free as u64 })
+            }
+            status => on_device("cuMemAlloc", status).map(|()| address),
+        }
+    }
+
+    fn free(&mut self, address: u64) {
+        // SAFETY: allocated by `allocate`, freed once by its owner.
+        let _ = unsafe { sys::cuMemFree_v2(address) };
+    }
+
+    fn fill(&mut self, address: u64, byte: u8, len: usize) -> Result<(), DeviceError> {
+        // SAFETY: the driver checks addresses.
+        on_device("cuMemsetD8", unsafe { sys::cuMemsetD8_v2(address, byte, len) })
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the host side is as long as announced, the driver checks the device's.
+        on_device("cuMemcpyHtoD", unsafe {
+            sys::cuMemcpyHtoD_v2(address, bytes.as_ptr().cast(), bytes.len())
+        })
+    }
+
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: as for `write`.
+        on_device("cuMemcpyDtoH", unsafe {
+            sys::cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), address, bytes.len())
+        })
+    }
+
+    fn run(&mut self, launch: &Launch) -> Result<(), DeviceError> {
+        self.enqueue(launch)?;
+        // A kernel's faults show here, not at its launch.
+        // SAFETY: no arguments to get wrong.
+        on_device("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() })
+    }
+}
+
+struct Event(sys::CUevent);
+
+impl Event {
+    fn new() -> Result<Self, DeviceError> {
+        let mut event = null_mut();
+        // SAFETY: the pointer is valid.
+        on_device("cuEventCreate", unsafe { sys::cuEventCreate(&mut event, 0) }).map(|()| Event(event))
+    }
+
+    fn record(&self) -> Result<(), DeviceError> {
+        // SAFETY: a live event, the default stream.
+        on_device("cuEventRecord", unsafe { sys::cuEventRecord(self.0, null_mut()) })
+    }
+
+    /// Waits for this event; milliseconds since `start`.
+    fn since(&self, start: &Event) -> Result<f32, DeviceError> {
+        let mut time = 0.0;
+        // SAFETY: live events, both recorded.
+        on_device("cuEventSynchronize", unsafe { sys::cuEventSynchronize(self.0) })?;
+        // SAFETY: as above; the pointer is valid.
+        on_device("cuEventElapsedTime", unsafe { sys::cuEventElapsedTime_v2(&mut time, start.0, self.0) })?;
+        Ok(time)
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: created once, destroyed once.
+        let _ = unsafe { sys::cuEventDestroy_v2(self.0) };
+    }
+}
+
+fn check(call: &'static str, status: CUresult) -> Result<(), CudaError> {
+    if status == CUresult::CUDA_SUCCESS {
+        return Ok(());
+    }
+    let (mut name, mut text) = (std::ptr::null(), std::ptr::null());
+    // SAFETY: the library is present; the pointers are valid, and null or static strings afterwards.
+    unsafe {
+        let _ = sys::cuGetErrorName(status, &mut name);
+        let _ = sys::cuGetErrorString(status, &mut text);
+        let words = |text: *const std::ffi::c_char| match text.is_null() {
+            true => format!("status {}", status as u32),
+            false => CStr::from_ptr(text).to_string_lossy().into_owned(),
+        };
+        Err(CudaError::Call { call, name: words(name), text: words(text) })
+    }
+}
+
+/// After any failed call but an allocation the process gives the device up: most such errors are for good.
+fn on_device(call: &'static str, status: CUresult) -> Result<(), DeviceError> {
+    check(call, status).map_err(|error| DeviceError::Broken(error.to_string()))
+}
+
+/// The version in `/proc/driver/nvidia/version`: "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95  …".
+fn driver_version() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
+    let line = text.lines().next()?;
+    let is_version =
+        |word: &&str| word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    line.split_whitespace().find(is_version).map(str::to_owned)
+}

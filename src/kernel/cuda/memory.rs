@@ -1,0 +1,148 @@
+//! What a kernel sees of a device's memory: buffers between guard zones, outputs poisoned.
+
+use super::device::{Device, DeviceError};
+
+/// All bits set: a NaN in f32, f16 and bf16 that no arithmetic produces, neither a GPU's nor a CPU's.
+const POISON: u8 = 0xff;
+
+/// Bytes before and after a buffer that must keep their pattern. A multiple of the alignment of device memory, so
+/// that buffers start aligned. Wider than a warp's widest store.
+const GUARD: usize = 1024;
+
+/// Whether buffers have guard zones and outputs are poisoned. A sanitizer watches exact bounds and initialization
+/// itself, and both would hide faults from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guarding {
+    On,
+    Off,
+}
+
+impl Guarding {
+    fn bytes(self) -> usize {
+        match self {
+            Guarding::On => GUARD,
+            Guarding::Off => 0,
+        }
+    }
+}
+
+/// A buffer in device memory.
+#[derive(Debug)]
+pub struct Buffer {
+    allocation: u64,
+    guard: usize,
+    len: usize,
+    name: &'static str,
+}
+
+impl Buffer {
+    /// Copies an input to the device. No byte of it may change.
+    pub fn input(
+        device: &mut dyn Device,
+        guarding: Guarding,
+        name: &'static str,
+        bytes: &[u8],
+    ) -> Result<Self, DeviceError> {
+        let buffer = Buffer::allocate(device, guarding, name, bytes.len())?;
+        if buffer.guard > 0 {
+            device.fill(buffer.allocation, POISON, buffer.guard)?;
+            device.fill(buffer.address() + bytes.len() as u64, POISON, buffer.guard)?;
+        }
+        device.write(buffer.address(), bytes)?;
+        Ok(buffer)
+    }
+
+    /// An output, nothing of it written yet.
+    pub fn output(
+        device: &mut dyn Device,
+        guarding: Guarding,
+        name: &'static str,
+        len: usize,
+    ) -> Result<Self, DeviceError> {
+        let buffer = Buffer::allocate(device, guarding, name, len)?;
+        if buffer.guard > 0 {
+            device.fill(buffer.allocation, POISON, len + 2 * buffer.guard)?;
+        }
+        Ok(buffer)
+    }
+
+    fn allocate(
+        device: &mut dyn Device,
+        guarding: Guarding,
+        name: &'static str,
+        len: usize,
+    ) -> Result<Self, DeviceError> {
+        let guard = guarding.bytes();
+        // A device gives no empty allocation.
+        let allocation = device.allocate((len + 2 * guard).max(1))?;
+        Ok(Buffer { allocation, guard, len, name })
+    }
+
+    /// Where the kernel finds it.
+    pub fn address(&self) -> u64 {
+        self.allocation + self.guard as u64
+    }
+
+    pub fn free(&self, device: &mut dyn Device) {
+        device.free(self.allocation);
+    }
+
+    /// Fails if a guard zone was written to, or a byte of the input.
+    pub fn check_input(&self, device: &mut dyn Device, bytes: &[u8]) -> Result<(), DeviceError> {
+        if self.guard == 0 {
+            return Ok(());
+        }
+        let found = self.read_guarded(device)?;
+        if let Some(at) = found[self.guard..self.guard + self.len].iter().zip(bytes).position(|(l, r)| l != r)
+        {
+            return Err(DeviceError::Fault(format!("changed its input `{}` at byte {at}", self.name)));
+        }
+        Ok(())
+    }
+
+    /// The bytes of an output whose elements have `size` bytes; or what the kernel did to the memory around them,
+    /// or left undone: `complete` asks for every element.
+    pub fn check_output(
+        &self,
+        device: &mut dyn Device,
+        size: usize,
+        complete: bool,
+    ) -> Result<Vec<u8>, DeviceError> {
+        let mut bytes = self.read_guarded(device)?;
+        bytes.truncate(self.guard + self.len);
+        bytes.drain(..self.guard);
+        if complete && self.guard > 0 {
+            let unwritten = |element: &&[u8]| element.iter().all(|&byte| byte == POISON);
+            let count = bytes.chunks(size).filter(unwritten).count();
+            if let Some(first) = bytes.chunks(size).position(|element| unwritten(&element)) {
+                return Err(DeviceError::Fault(format!(
+                    "left {count} of {} elements of `{}` unwritten, the first at {first}",
+                    self.len / size,
+                    self.name
+                )));
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// The whole allocation, guard zones intact.
+    fn read_guarded(&self, device: &mut dyn Device) -> Result<Vec<u8>, DeviceError> {
+        let mut bytes = vec![0; self.len + 2 * self.guard];
+        device.read(self.allocation, &mut bytes)?;
+        let written = |zone: &[u8]| zone.iter().position(|&byte| byte != POISON);
+        if let Some(at) = written(&bytes[..self.guard]) {
+            let before = self.guard - at;
+            return Err(DeviceError::Fault(format!(
+                "wrote {before} bytes before the start of `{}`",
+                self.name
+            )));
+        }
+        if let Some(at) = written(&bytes[self.guard + self.len..]) {
+            return Err(DeviceError::Fault(format!(
+                "wrote past the end of `{}`, at byte {at} after it",
+                self.name
+            )));
+        }
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,199 @@
+//! The CUDA kernels on a GPU: compiled by NVRTC when they are needed ([`nvrtc`], [`images`], [`cache`]), run by a
+//! worker process ([`worker`], [`process`]) that a fault may kill without harm to any other case.
+//!
+//! ```text
+//! this process                                  worker process
+//! CudaBackend ── Images ── NVRTC, cache         Gpu (the driver), or a stand-in without one
+//!      └── Worker ════ jobs: image, tensors ═══►  └── guarded buffers, launch, checks
+//! ```
+//!
+//! Nothing here panics where a library is missing: each is asked for before it is used.
+
+pub mod arch;
+pub mod cache;
+pub mod device;
+pub mod error;
+pub mod gpu;
+pub mod images;
+pub mod job;
+mod memory;
+pub mod nvrtc;
+pub mod process;
+mod sources;
+mod standin;
+mod wire;
+pub mod worker;
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use self::arch::Arch;
+use self::cache::Cache;
+use self::device::{DeviceError, DeviceInfo};
+pub use self::error::CudaError;
+use self::images::{Images, Statistics};
+use self::job::Prepared;
+pub use self::memory::Guarding;
+use self::process::{Program, Silence, Worker};
+use self::wire::{Reply, Request};
+use super::registry::{Instantiation, Kernel, Misbehaviour};
+use super::{Backend, Coefficients, KernelError, ScanOutput, shapes};
+use crate::method::Method;
+use crate::problem::{CoefficientProblem, Problem};
+
+/// Seconds that one case may take on the device before its worker is replaced.
+pub const LIMIT_VARIABLE: &str = "HOLDFAST_CASE_SECONDS";
+
+/// Generous: a full-size case takes less than a second.
+const DEFAULT_LIMIT: Duration = Duration::from_secs(120);
+
+/// How a backend is set up.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// What is run as a worker.
+    pub program: Program,
+    pub cache: Cache,
+    /// Overrides the device's own architecture.
+    pub arch: Option<String>,
+    /// For one case, on the device.
+    pub limit: Duration,
+}
+
+impl Setup {
+    /// As the environment's variables say.
+    pub fn from_environment(program: Program) -> Self {
+        let seconds = std::env::var(LIMIT_VARIABLE).ok().and_then(|text| text.parse::<f64>().ok());
+        let limit =
+            seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).filter(|limit| !limit.is_zero());
+        Setup {
+            program,
+            cache: Cache::from_environment(),
+            arch: std::env::var(arch::VARIABLE).ok(),
+            limit: limit.unwrap_or(DEFAULT_LIMIT),
+        }
+    }
+}
+
+/// Runs the kernels on the first visible GPU. Cases run one after the other; kernels are compiled by whichever
+/// thread needs them, several at once.
+pub struct CudaBackend {
+    setup: Setup,
+    info: DeviceInfo,
+    images: Option<Images>,
+    /// Replaced when it dies. GPU work is serial.
+    worker: Mutex<Option<Worker>>,
+}
+
+impl CudaBackend {
+    /// Set up by the environment, with this very program as the worker. Fails where CUDA cannot run.
+    pub fn new() -> Result<Self, CudaError> {
+        // Before a process is started in vain.
+        gpu::driver_present()?;
+        nvrtc::version()?;
+        CudaBackend::with_setup(Setup::from_environment(Program::of_this_process()?))
+    }
+
+    /// Starts the first worker. Fails where it has no device, or NVRTC cannot compile for it.
+    pub fn with_setup(setup: Setup) -> Result<Self, CudaError> {
+        let (worker, info) = Worker::start(&setup.program)?;
+        let images = match info.needs_images {
+            false => None,
+            true => {
+                let own = Arch::of_device(info.major, info.minor);
+                Some(Images::new(Arch::selected(setup.arch.as_deref(), own)?, setup.cache.clone())?)
+            }
+        };
+        Ok(CudaBackend { setup, info, images, worker: Mutex::new(Some(worker)) })
+    }
+
+    /// What the device says of itself.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// How many kernels have been compiled or loaded so far, and how long that took.
+    pub fn statistics(&self) -> Statistics {
+        self.images.as_ref().map(Images::statistics).unwrap_or_default()
+    }
+
+    /// Compiles or loads a kernel before it is needed.
+    pub fn prepare(&self, kernel: Kernel) -> Result<(), CudaError> {
+        self.images.as_ref().map_or(Ok(()), |images| images.get(kernel).map(drop))
+    }
+
+    /// Launches a kernel that misbehaves in the place of a scan over `problem` (f32, real weights), to show what
+    /// becomes of it.
+    pub fn misbehave(&self, which: Misbehaviour, problem: &Problem) -> Result<ScanOutput, KernelError> {
+        self.scan_with(Kernel::Misbehave(which), problem)
+    }
+
+    fn scan_with(&self, kernel: Kernel, problem: &Problem) -> Result<ScanOutput, KernelError> {
+        shapes::check_scan(problem)?;
+        job::scan_output(problem.input, &self.run(kernel, || job::scan(kernel, problem))?)
+    }
+
+    fn run(&self, kernel: Kernel, job: impl FnOnce() -> Prepared) -> Result<Vec<Vec<u8>>, KernelError> {
+        let unavailable = |error: CudaError| KernelError::Unavailable(error.to_string());
+        let image = self.images.as_ref().map(|images| images.get(kernel)).transpose().map_err(unavailable)?;
+        let mut slot = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut worker = match slot.take() {
+            Some(worker) => worker,
+            None => Worker::start(&self.setup.program).map_err(unavailable)?.0,
+        };
+        // Encoded with the worker in hand: many threads wait here, and their tensors would fill the memory.
+        let Prepared { mut job, inputs } = job();
+        job.image = image.map(|image| (*image).clone());
+        match worker.ask(Request { job }, inputs, self.setup.limit) {
+            Ok((Reply::Done, outputs)) => {
+                *slot = Some(worker);
+                Ok(outputs.into_iter().flatten().collect())
+            }
+            Ok((Reply::Failed(DeviceError::Broken(reason)), _)) => Err(KernelError::Fault(reason)),
+            Ok((Reply::Failed(error), _)) => {
+                *slot = Some(worker);
+                Err(match error {
+                    DeviceError::OutOfMemory { needed, free } => KernelError::OutOfMemory { needed, free },
+                    error => KernelError::Fault(error.to_string()),
+                })
+            }
+            Ok((Reply::Device(_) | Reply::Cannot(_), _)) => {
+                Err(KernelError::Unavailable("the worker process speaks another language".to_owned()))
+            }
+            Err(Silence::Died(how)) => Err(KernelError::Fault(format!("the worker process {how}"))),
+            Err(Silence::TimedOut) => Err(KernelError::Fault(format!(
+                "no result after {} s (hint: {LIMIT_VARIABLE} sets the limit)",
+                self.setup.limit.as_secs_f64()
+            ))),
+        }
+    }
+}
+
+impl Backend for CudaBackend {
+    fn name(&self) -> &'static str {
+        "cuda"
+    }
+
+    fn device(&self) -> String {
+        match &self.images {
+            None => self.info.to_string(),
+            Some(images) => {
+                let (major, minor) = images.version();
+                format!("{}, kernels for {} by NVRTC {major}.{minor}", self.info, images.arch())
+            }
+        }
+    }
+
+    fn scan(&self, method: Method, problem: &Problem) -> Result<ScanOutput, KernelError> {
+        self.scan_with(Kernel::Scan(Instantiation::of(method, problem)), problem)
+    }
+
+    fn coefficients(
+        &self,
+        method: Method,
+        problem: &CoefficientProblem,
+    ) -> Result<Coefficients, KernelError> {
+        shapes::check_coefficients(problem)?;
+        let kernel = Kernel::Discretize { method, weights: problem.weights };
+        job::coefficients_output(&self.run(kernel, || job::coefficients(method, problem))?)
+    }
+}

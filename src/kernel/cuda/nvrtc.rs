@@ -1,0 +1,289 @@
+//! Compiles kernels with NVRTC: no GPU needed, no file read, no C++ compiler.
+//!
+//! Every function asks for the library first: cudarc panics on a library that is not there.
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::ptr::null_mut;
+
+use cudarc::nvrtc::sys;
+use serde::{Deserialize, Serialize};
+
+use super::arch::Arch;
+use super::error::CudaError;
+use super::sources;
+use crate::kernel::registry::Kernel;
+
+/// The oldest NVRTC that is known to have every function used here and C++17.
+const OLDEST: (i32, i32) = (12, 0);
+
+/// What every kernel is compiled with, besides its architecture. No fast math: division, square root and
+/// subnormals as IEEE has them, which the kernels' error bounds presuppose.
+///
+/// `--fmad=false`: products and sums are contracted nowhere but where the source asks for an fma by name, as it does
+/// throughout its inner loops. The roundings are then those of the source, the same on every architecture, compiler
+/// version and on the CPU build (`-ffp-contract=off`), whose results a GPU's can be compared with.
+///
+/// `--ptxas-options=-v` makes the log name each kernel's registers and spills.
+pub const FLAGS: [&str; 6] = [
+    "--std=c++17",
+    "--fmad=false",
+    "--ftz=false",
+    "--prec-div=true",
+    "--prec-sqrt=true",
+    "--ptxas-options=-v",
+];
+
+/// What one kernel takes of a multiprocessor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resources {
+    pub registers: u32,
+    /// Bytes of registers written to memory for want of registers, and read back.
+    pub spill_stores: u32,
+    pub spill_loads: u32,
+    /// Bytes of memory per thread: spills, and arrays that are indexed at run time.
+    pub stack: u32,
+    /// Bytes of static shared memory per block.
+    pub shared: u32,
+}
+
+/// A compiled program.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Machine code for one architecture.
+    pub cubin: Vec<u8>,
+    /// For each kernel, in the order asked for: its symbol, and what it takes.
+    pub kernels: Vec<(String, Resources)>,
+    /// What the compiler said beyond resources: warnings. Empty when all is well.
+    pub warnings: String,
+}
+
+/// NVRTC's version, or why it cannot be used.
+pub fn version() -> Result<(i32, i32), CudaError> {
+    // SAFETY: loads and unloads a library, whose constructors are trusted.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(CudaError::NoLibrary {
+            library: "libnvrtc",
+            hint: "install the CUDA toolkit, or `pip install nvidia-cuda-nvrtc` and put its folder on LD_LIBRARY_PATH",
+        });
+    }
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: the library is present; both pointers are valid. Every NVRTC has this function.
+    check("nvrtcVersion", unsafe { sys::nvrtcVersion(&mut major, &mut minor) })?;
+    if (major, minor) < OLDEST {
+        let found = format!("{major}.{minor}");
+        return Err(CudaError::TooOld {
+            library: "libnvrtc",
+            found,
+            expected: "12.0",
+            update: "the CUDA toolkit",
+        });
+    }
+    Ok((major, minor))
+}
+
+/// The architectures that this NVRTC compiles for.
+fn known_architectures() -> Result<Vec<i32>, CudaError> {
+    let mut count = 0;
+    // SAFETY: the caller has seen the library; the pointer is valid.
+    check("nvrtcGetNumSupportedArchs", unsafe { sys::nvrtcGetNumSupportedArchs(&mut count) })?;
+    let mut known = vec![0; usize::try_from(count).unwrap_or_default()];
+    // SAFETY: as above; the array holds as many as were announced.
+    check("nvrtcGetSupportedArchs", unsafe { sys::nvrtcGetSupportedArchs(known.as_mut_ptr()) })?;
+    Ok(known)
+}
+
+/// Fails unless this NVRTC compiles for `arch`.
+pub fn check_architecture(arch: &Arch) -> Result<(), CudaError> {
+    let (major, minor) = version()?;
+    let known = known_architectures()?;
+    if known.contains(&arch.number) {
+        return Ok(());
+    }
+    let known: Vec<_> = known.iter().map(|number| format!("sm_{number}")).collect();
+    Err(CudaError::ArchitectureUnknown {
+        arch: arch.to_string(),
+        version: format!("{major}.{minor}"),
+        known: known.join(", "),
+    })
+}
+
+/// Compiles kernels that share one source file. May be called from several threads at once.
+pub fn compile(kernels: &[Kernel], arch: &Arch) -> Result<Program, CudaError> {
+    check_architecture(arch)?;
+    let name = kernels.first().map_or("", Kernel::source);
+    let fail = |reason: &str, log: String| CudaError::Compilation {
+        program: name.to_owned(),
+        arch: arch.to_string(),
+        reason: reason.to_owned(),
+        log,
+    };
+    let source = sources::program(name)
+        .filter(|_| kernels.iter().all(|kernel| kernel.source() == name))
+        .ok_or_else(|| fail("the kernels share no source file", String::new()))?;
+    let expressions: Vec<CString> =
+        kernels.iter().map(|k| CString::new(k.name_expression()).unwrap_or_default()).collect();
+    let program = Handle::new(source)?;
+    for expression in &expressions {
+        // SAFETY: the program and the string live through the call.
+        check("nvrtcAddNameExpression", unsafe {
+            sys::nvrtcAddNameExpression(program.0, expression.as_ptr())
+        })?;
+    }
+    let mut options = vec![format!("--gpu-architecture={arch}")];
+    options.extend(FLAGS.map(str::to_owned));
+    let options: Vec<CString> = options.into_iter().map(|o| CString::new(o).unwrap_or_default()).collect();
+    let pointers: Vec<*const c_char> = options.iter().map(|o| o.as_ptr()).collect();
+    // SAFETY: as many valid strings as are announced, alive through the call.
+    let status = unsafe { sys::nvrtcCompileProgram(program.0, pointers.len() as c_int, pointers.as_ptr()) };
+    let log = program.log()?;
+    if let Err(CudaError::Call { name, .. }) = check("nvrtcCompileProgram", status) {
+        return Err(fail(&name, log));
+    }
+    let cubin = program.cubin()?;
+    let (resources, warnings) = read_log(&log);
+    let mut named = Vec::new();
+    for expression in &expressions {
+        let symbol = program.lowered_name(expression)?;
+        let of_symbol = resources.iter().find(|(name, _)| *name == symbol).map(|(_, r)| *r);
+        let found = of_symbol.ok_or_else(|| fail("the log does not mention a kernel", log.clone()))?;
+        named.push((symbol, found));
+    }
+    Ok(Program { cubin, kernels: named, warnings })
+}
+
+/// An NVRTC program, destroyed in the end.
+struct Handle(sys::nvrtcProgram);
+
+impl Handle {
+    fn new(source: &sources::Source) -> Result<Self, CudaError> {
+        let text = CString::new(source.text).unwrap_or_default();
+        let headers = sources::header_texts();
+        let texts: Vec<*const c_char> = headers.iter().map(|h| h.as_ptr()).collect();
+        let names: Vec<*const c_char> = sources::HEADERS.iter().map(|h| h.name.as_ptr()).collect();
+        let mut program = null_mut();
+        // SAFETY: all strings live through the call, which copies them; as many headers as are announced.
+        let status = unsafe {
+            sys::nvrtcCreateProgram(
+                &mut program,
+                text.as_ptr(),
+                source.name.as_ptr(),
+                headers.len() as c_int,
+                texts.as_ptr(),
+                names.as_ptr(),
+            )
+        };
+        check("nvrtcCreateProgram", status).map(|()| Handle(program))
+    }
+
+    fn log(&self) -> Result<String, CudaError> {
+        let mut size = 0;
+        // SAFETY: the program is alive, the pointer valid.
+        check("nvrtcGetProgramLogSize", unsafe { sys::nvrtcGetProgramLogSize(self.0, &mut size) })?;
+        let mut log = vec![0u8; size];
+        // SAFETY: the buffer is as large as was announced.
+        check("nvrtcGetProgramLog", unsafe { sys::nvrtcGetProgramLog(self.0, log.as_mut_ptr().cast()) })?;
+        Ok(String::from_utf8_lossy(&log).trim_end_matches('\0').to_owned())
+    }
+
+    fn cubin(&self) -> Result<Vec<u8>, CudaError> {
+        let mut size = 0;
+        // SAFETY: the program is alive, the pointer valid.
+        check("nvrtcGetCUBINSize", unsafe { sys::nvrtcGetCUBINSize(self.0, &mut size) })?;
+        let mut cubin = vec![0u8; size];
+        // SAFETY: the buffer is as large as was announced.
+        check("nvrtcGetCUBIN", unsafe { sys::nvrtcGetCUBIN(self.0, cubin.as_mut_ptr().cast()) })?;
+        Ok(cubin)
+    }
+
+    fn lowered_name(&self, expression: &CStr) -> Result<String, CudaError> {
+        let mut name = std::ptr::null();
+        // SAFETY: the program is alive; the expression is one of those it was compiled for.
+        check("nvrtcGetLoweredName", unsafe {
+            sys::nvrtcGetLoweredName(self.0, expression.as_ptr(), &mut name)
+        })?;
+        // SAFETY: on success it is a string that lives as long as the program.
+        Ok(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: created by nvrtcCreateProgram, and destroyed only here.
+        let _ = unsafe { sys::nvrtcDestroyProgram(&mut self.0) };
+    }
+}
+
+fn check(call: &'static str, status: sys::nvrtcResult) -> Result<(), CudaError> {
+    if status == sys::nvrtcResult::NVRTC_SUCCESS {
+        return Ok(());
+    }
+    // SAFETY: returns a static string for every value.
+    let text = unsafe { CStr::from_ptr(sys::nvrtcGetErrorString(status)) };
+    let name = text.to_string_lossy().into_owned();
+    Err(CudaError::Call { call, text: format!("status {}", status as u32), name })
+}
+
+/// Each entry point's resources by symbol, and every line that says something else.
+fn read_log(log: &str) -> (Vec<(String, Resources)>, String) {
+    let mut entries: Vec<(String, Resources)> = Vec::new();
+    let mut others = Vec::new();
+    let mut in_entry = false;
+    for line in log.lines().filter(|line| !line.trim().is_empty()) {
+        if let Some(rest) = line.split("Compiling entry function '").nth(1) {
+            entries.push((rest.split('\'').next().unwrap_or_default().to_owned(), Resources::default()));
+            in_entry = true;
+        } else if let Some(rest) = line.split("Function properties for ").nth(1) {
+            // Functions that are called, not inlined, have properties of their own.
+            in_entry = entries.last().is_some_and(|(symbol, _)| symbol == rest.trim());
+        } else if line.contains("bytes stack frame") {
+            if let Some((_, r)) = entries.last_mut().filter(|_| in_entry) {
+                r.stack = number_before(line, " bytes stack frame");
+            }
+            if let Some((_, r)) = entries.last_mut() {
+                r.spill_stores += number_before(line, " bytes spill stores");
+                r.spill_loads += number_before(line, " bytes spill loads");
+            }
+        } else if line.contains(": Used ") {
+            if let Some((_, r)) = entries.last_mut() {
+                r.registers = number_before(line, " registers");
+                r.shared = number_before(line, " bytes smem");
+                r.stack = r.stack.max(number_before(line, " bytes cumulative stack size"));
+            }
+        } else if !line.trim_start().starts_with("ptxas info") {
+            others.push(line);
+        }
+    }
+    (entries, others.join("\n"))
+}
+
+/// The number that ends where `unit` starts, 0 if there is none.
+fn number_before(line: &str, unit: &str) -> u32 {
+    let before = line.split(unit).next().filter(|before| before.len() < line.len());
+    before.and_then(|text| text.rsplit([' ', ',']).next()).and_then(|n| n.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resources_are_read_from_the_log_and_the_rest_is_a_warning() {
+        let log = "selective_scan.cuh(7): warning #177-D: variable \"x\" was declared but never referenced\n\n\
+                   ptxas info    : 8 bytes gmem\n\
+                   ptxas info    : Compiling entry function 'one' for 'sm_90'\n\
+                   ptxas info    : Function properties for one\n    \
+                   40 bytes stack frame, 24 bytes spill stores, 28 bytes spill loads\n\
+                   ptxas info    : Function properties for helper\n    \
+                   16 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads\n\
+                   ptxas info    : Used 128 registers, used 1 barriers, 56 bytes cumulative stack size, 512 bytes smem\n\
+                   ptxas info    : Compiling entry function 'two' for 'sm_90'\n\
+                   ptxas info    : Function properties for two\n    \
+                   0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n\
+                   ptxas info    : Used 20 registers, used 0 barriers, 400 bytes cmem[0]\n";
+        let (entries, warnings) = read_log(log);
+        let one = Resources { registers: 128, spill_stores: 28, spill_loads: 32, stack: 56, shared: 512 };
+        let two = Resources { registers: 20, ..Resources::default() };
+        assert_eq!(entries, [("one".to_owned(), one), ("two".to_owned(), two)]);
+        assert!(warnings.starts_with("selective_scan.cuh(7): warning") && warnings.lines().count() == 1);
+    }
+}

@@ -1,0 +1,162 @@
+//! Outputs recorded on real hardware: which cases, how they are written down, and how they are read again. A machine
+//! without a GPU runs the same cases on the CPU and compares, so that a drift in the kernels shows there.
+
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{Backend, KernelError, ScanOutput};
+use crate::hexfloat;
+use crate::method::Method;
+use crate::problem::plan::{self, Filter, Spec};
+use crate::problem::{InputType, Problem, regime};
+
+/// The seed of the recorded inputs.
+pub const SEED: u64 = 1;
+
+/// The file in a folder of goldens.
+pub const FILE: &str = "scans.json";
+
+/// Every recorded output of one device.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Golden {
+    pub provenance: Provenance,
+    pub cases: Vec<Case>,
+}
+
+/// Where the numbers come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Device, driver, toolkit and architecture, in words.
+    pub device: String,
+    /// What the kernels were compiled with.
+    pub flags: String,
+    /// SHA-256 of the kernel sources that ran.
+    pub kernel_source: String,
+    pub holdfast: String,
+    pub seed: u64,
+    /// What records them again.
+    pub command: String,
+}
+
+/// One method on one problem.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Case {
+    /// [`Spec::id`]
+    pub problem: String,
+    pub method: String,
+    /// SHA-256 of all input tensors: other inputs must not pass for a drift of the kernels.
+    pub inputs: String,
+    /// Hexadecimal floats, separated by spaces.
+    pub out: String,
+    pub last_state: String,
+}
+
+/// The problems that are recorded: small, and together every method, weight type, input type and layout of B and C,
+/// with and without gate, skip, bias and softplus.
+pub fn specs() -> Vec<Spec> {
+    let regimes = ["short", "everything-on"].into_iter().filter_map(regime::find).collect();
+    let mut specs = plan::plan(&Filter { regimes, ..Filter::default() });
+    // Every layout in f32, and for the other types those where B and C differ from the last one's.
+    specs.retain(|spec| spec.input == InputType::F32 || spec.b == spec.c);
+    specs
+}
+
+/// Runs every case on `backend`.
+pub fn record(backend: &dyn Backend, flags: String) -> Result<Golden, KernelError> {
+    let mut cases = Vec::new();
+    for spec in specs() {
+        let problem = spec.draw(SEED);
+        for method in Method::ALL {
+            let output = backend.scan(method, &problem)?;
+            cases.push(Case {
+                problem: spec.id(),
+                method: method.to_string(),
+                inputs: input_hash(&problem),
+                out: written(&output.out),
+                last_state: written(&output.last_state),
+            });
+        }
+    }
+    let provenance = Provenance {
+        device: backend.device(),
+        flags,
+        kernel_source: env!("HOLDFAST_KERNEL_SHA256").to_owned(),
+        holdfast: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: SEED,
+        command: "holdfast golden --out golden/h200".to_owned(),
+    };
+    Ok(Golden { provenance, cases })
+}
+
+impl Case {
+    /// The recorded numbers; `None` where a text is no list of hexadecimal floats.
+    pub fn output(&self) -> Option<ScanOutput> {
+        Some(ScanOutput { out: read(&self.out)?, last_state: read(&self.last_state)? })
+    }
+}
+
+/// SHA-256 over every tensor's length and bits.
+pub fn input_hash(problem: &Problem) -> String {
+    let mut hash = Sha256::new();
+    let none = Vec::new();
+    let optional =
+        [&problem.d, &problem.z, &problem.delta_bias].map(|tensor| tensor.as_ref().unwrap_or(&none));
+    for tensor in [&problem.u, &problem.delta, &problem.a, &problem.b, &problem.c].into_iter().chain(optional)
+    {
+        hash.update((tensor.len() as u64).to_le_bytes());
+        for value in tensor {
+            hash.update(value.to_bits().to_le_bytes());
+        }
+    }
+    hash.finalize().iter().fold(String::new(), |mut hex, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+fn written(values: &[f32]) -> String {
+    values.iter().map(|&value| hexfloat::f32(value)).collect::<Vec<_>>().join(" ")
+}
+
+fn read(text: &str) -> Option<Vec<f32>> {
+    text.split_whitespace().map(parse).collect()
+}
+
+/// What [`hexfloat::f32`] writes.
+fn parse(text: &str) -> Option<f32> {
+    let (sign, magnitude) = text.strip_prefix('-').map_or((1.0, text), |rest| (-1.0, rest));
+    let magnitude = match magnitude {
+        "nan" => f64::NAN,
+        "inf" => f64::INFINITY,
+        _ => {
+            let (mantissa, exponent) = magnitude.strip_prefix("0x")?.split_once('p')?;
+            let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+            let digits = u64::from_str_radix(&format!("{whole}{fraction}"), 16).ok()?;
+            let exponent =
+                exponent.parse::<i32>().ok()?.checked_sub(4 * i32::try_from(fraction.len()).ok()?)?;
+            // Exact: at most 53 bits, far inside the range of f64.
+            digits as f64 * 2f64.powi(exponent)
+        }
+    };
+    Some((sign * magnitude) as f32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_back_with_all_bits() {
+        let values =
+            [0.0, -0.0, 1.0, -0.1, f32::MIN_POSITIVE, 1e-45, -1e-40, f32::MAX, f32::NEG_INFINITY, 0.75];
+        let back = read(&written(&values)).expect("hexadecimal floats");
+        assert!(back.iter().zip(values).all(|(l, r)| l.to_bits() == r.to_bits()), "{back:?}");
+        assert!(read("nan").is_some_and(|values| values[0].is_nan()));
+        for text in ["1.0", "0x", "0x1", "0xgp0", "0x1p", "0x1.8p+1 x"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+}
