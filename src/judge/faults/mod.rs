@@ -168,7 +168,7 @@ impl Fault {
             Fault::B(BUse::Conjugated) | Fault::Readout(_) => complex,
             Fault::Sum(Sum::OuterProducts) => problem.shape.dstate > 1,
             Fault::Edge(length, _) => seqlen > length,
-            Fault::Tail(Tail::Ignored(width)) => seqlen % width != 0,
+            Fault::Tail(Tail::Ignored(width)) => !seqlen.is_multiple_of(width),
             Fault::Directions(_) | Fault::Reversed(_) | Fault::Tail(_) => seqlen > 1,
             Fault::GroupModulo => problem.shape.groups > 1,
             Fault::Skip(_) => problem.d.is_some(),
