@@ -86,7 +86,11 @@ pub struct CaseResult {
 /// A fault model that explains a failed case, and how well.
 #[derive(Clone, Debug, Serialize)]
 pub struct Diagnosis {
+    /// The model's name, or two names joined by ` + `.
     pub name: String,
+    /// What is wrong, in words.
+    pub what: String,
+    /// What the model leaves of the error: ‖got − model‖ / ‖got − specified‖, in units of the bounds.
     pub residual: f64,
 }
 

@@ -67,8 +67,7 @@ fn explain(failure: &Failure) -> String {
     lines.extend(failure.worst().into_iter().map(worst));
     if !failure.diagnosis().is_empty() {
         let names = failure.diagnosis().iter().take(3);
-        let names: Vec<_> =
-            names.map(|d| format!("{} (residual {})", d.name, text::number(d.residual, 2))).collect();
+        let names: Vec<_> = names.map(text::diagnosis).collect();
         lines.push(text::wrap("     looks like ", &names.join(", or "), WIDTH));
     }
     if !failure.rerun().is_empty() {

@@ -1,6 +1,13 @@
 //! Numbers and names as short texts, the same in every renderer.
 
-use crate::judge::results::{Verdict, Worst};
+use crate::judge::results::{Diagnosis, Verdict, Worst};
+
+/// A fault model as reports name it.
+pub fn diagnosis(diagnosis: &Diagnosis) -> String {
+    let colon = if diagnosis.what.is_empty() { "" } else { ": " };
+    let residual = number(diagnosis.residual, 2);
+    format!("{}{colon}{} (residual {residual})", diagnosis.name, diagnosis.what)
+}
 
 /// The mark of what could not be measured.
 pub const UNMEASURED: &str = "–";

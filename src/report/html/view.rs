@@ -136,7 +136,7 @@ pub struct FailureView {
     detail: String,
     reason: String,
     worst: Vec<WorstElement>,
-    diagnosis: Vec<[String; 2]>,
+    diagnosis: Vec<String>,
     rerun: String,
     href: String,
 }
@@ -148,11 +148,7 @@ pub fn failures(results: &Results, anchors: &Anchors) -> Vec<FailureView> {
         detail: failure.detail(),
         reason: failure.reason().to_owned(),
         worst: failure.worst().into_iter().map(worst_element).collect(),
-        diagnosis: failure
-            .diagnosis()
-            .iter()
-            .map(|d| [d.name.clone(), text::number(d.residual, 2)])
-            .collect(),
+        diagnosis: failure.diagnosis().iter().map(text::diagnosis).collect(),
         rerun: text::line(failure.rerun()),
         href: match failure {
             Failure::Case(case) => anchors.case(&case.id).unwrap_or_default().to_owned(),
