@@ -3,7 +3,7 @@
 //! # When a model explains an output
 //!
 //! Every model comes with a bound on what a sound f32 kernel with that fault may be off it
-//! ([`faults::scan`]). With e = got − model, and the case's own error got − want beside it:
+//! ([`super::faults::scan`]). With e = got − model, and the case's own error got − want beside it:
 //!
 //! - its **share** is the largest |e| / bound over outputs and last states: at most 1 if the model is right;
 //! - its **residual** is ‖e‖ / ‖got − want‖, each element in units of the larger of the model's bound and the
