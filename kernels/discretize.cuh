@@ -11,6 +11,9 @@
 
 #include "phi.cuh"
 #include "precise.cuh"
+#if defined(HOLDFAST_FAULT)
+#include "planted.cuh"
+#endif
 
 namespace HOLDFAST_NAMESPACE {
 
@@ -152,6 +155,7 @@ HOLDFAST_ONCE static Coefficients<W> discretize(typename ArithmeticOf<W>::type d
   }
   if (planted(Fault::kABar2e18)) out.a_bar = scaled(out.a_bar, typename ArithmeticOf<W>::type(1.0 + 1.0 / 262144.0));
   if (planted(Fault::kBBar2e18)) out.b_bar = scaled(out.b_bar, typename ArithmeticOf<W>::type(1.0 + 1.0 / 262144.0));
+  if constexpr (kPlantable) plant_in_coefficients<kMethod>(delta, a, b, out);
   return out;
 }
 

@@ -100,6 +100,10 @@ struct SelectiveScan {
   using Items = Block<Input, Weight, kItems>;
   static constexpr int kWidth = Weight::kWidth;
   static constexpr bool kBidirectional = kMethod == Method::kPoly;
+  // For planted.cuh.
+  using InputType = Input;
+  static constexpr Method kItsMethod = kMethod;
+  static constexpr bool kHasVariableB = kVariableB, kHasVariableC = kVariableC;
   // Complex poly would need more than the 128 registers that 512 threads leave each: it reads C and u again where it
   // needs them, rather than keep them across the discretization.
   static constexpr bool kFrugal = kBidirectional && kComplex;
@@ -176,6 +180,7 @@ struct SelectiveScan {
         if (i < items.valid) {
           const Coefficients<W> k = discretize<kMethod>(items.delta[i], a, b[i]);
           steps[i] = {k.a_bar, scaled(k.b_bar, u_at(items, i))};
+          if constexpr (kPlantable) plant_in_step(kReverse, n, items.first + i, steps[i]);
           own = j == 0 ? steps[i] : then(own, steps[i]);
         } else {
           steps[i] = {real_as<W>(T(1)), real_as<W>(T(0))};
@@ -185,12 +190,21 @@ struct SelectiveScan {
       W x = block_scan<kReverse>(own, carry, totals, items.turn);
       items.turn ^= 1;
       if constexpr (kFrugal) load_operand(kVariableC, p.c, n, items, c);
+      if constexpr (kPlantable) {
+        plant_in_readout(kReverse, n, items, c);
+        x = PlantedScan<SelectiveScan>(*this).state_before(x, kReverse, n, items.first, items.valid);
+      }
       HOLDFAST_UNROLL
       for (int j = 0; j < kItems; ++j) {
         const int i = kReverse ? kItems - 1 - j : j;
         if (i < items.valid) {
+          [[maybe_unused]] const W before = x;
           x = multiply_add(steps[i].a, x, steps[i].b);
-          items.y[i] = readout(c[i], x, items.y[i]);
+          if constexpr (kPlantable) {
+            items.y[i] = readout(c[i], PlantedScan<SelectiveScan>(*this).read_state(kReverse, before, x), items.y[i]);
+          } else {
+            items.y[i] = readout(c[i], x, items.y[i]);
+          }
         }
       }
       const bool last = threadIdx.x == (kReverse ? 0 : blockDim.x - 1);
@@ -225,6 +239,7 @@ struct SelectiveScan {
     for (int i = 0; i < kItems; ++i) {
       T result = p.d ? fused(skip, u[i], items.y[i]) : items.y[i];
       if constexpr (kHasGate) result *= gate(z[i]);
+      if constexpr (kPlantable) plant_in_output(i, items, kHasGate ? z[i] : T(0), result);
       rounded_store(result, packet.item[i]);
     }
     if (items.wide && items.valid == kItems) {
@@ -235,6 +250,23 @@ struct SelectiveScan {
         if (i < items.valid) out[i] = packet.item[i];
       }
     }
+  }
+
+  // Faults, in copies that have them (planted.cuh).
+  HOLDFAST_DEVICE void plant_in_readout(bool reverse, int n, const Items& items, W (&c)[kItems]) const {
+    const PlantedScan<SelectiveScan> planted_scan(*this);
+    for (int i = 0; planted_scan.active && i < items.valid; ++i) c[i] = planted_scan.c(reverse, n, items.first + i);
+  }
+  HOLDFAST_DEVICE void plant_in_step(bool reverse, int n, long long l, Step<W>& step) const {
+    const PlantedScan<SelectiveScan> planted_scan(*this);
+    if (planted_scan.active) step = planted_scan.step(reverse, n, l);
+  }
+  HOLDFAST_DEVICE void plant_in_output(int i, const Items& items, T z, T& result) const {
+    const PlantedScan<SelectiveScan> planted_scan(*this);
+    if (!planted_scan.active || i >= items.valid) return;
+    const T factor = T(kComplex ? 2 : 1) * T(kBidirectional && !planted(Fault::kPolyCausal) ? 0.5 : 1);
+    const T reversed = kBidirectional ? workspace(items)[i] * factor : T(0);
+    result = static_cast<T>(planted_scan.output(items.first + i, items.y[i], reversed, kHasGate, z));
   }
 
   HOLDFAST_DEVICE void run() const {

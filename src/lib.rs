@@ -9,7 +9,7 @@
 //!     └────► kernel ───┘
 //! ```
 //!
-//! - [`problem`]: shapes, named regimes, inputs from a seed. Knows nothing of the rest.
+//! - [`problem`]: shapes, named regimes, inputs from a seed, recorded runs. Knows nothing of the rest.
 //! - [`truth`]: high-precision results for a problem, with certificates. Never sees a kernel.
 //! - [`kernel`]: everything that computes the same problem in production precision. Never sees the truth.
 //! - [`judge`]: plain arrays from both sides in; bounds, verdicts and pairwise matrices out.
@@ -34,9 +34,11 @@
 //! # Ok::<(), holdfast::truth::TruthError>(())
 //! ```
 //!
-//! [`verify`] walks a problem through all of them, [`cli`] is the command line around it, [`method`] names
-//! the six methods and [`hexfloat`] writes numbers exactly.
+//! [`verify`] walks a problem through all of them, [`check`](mod@check) a recorded run through the last three, [`cli`] is the command line around it, [`method`] names
+//! the six methods, [`hexfloat`] writes numbers exactly and [`tensor_file`] reads safetensors files without trusting
+//! them.
 
+pub mod check;
 pub mod cli;
 pub mod hexfloat;
 pub mod judge;
@@ -46,5 +48,6 @@ pub mod problem;
 pub mod report;
 #[doc = include_str!("spec.md")]
 pub mod spec {}
+pub mod tensor_file;
 pub mod truth;
 pub mod verify;

@@ -1,6 +1,8 @@
 //! A whole run: every planned problem through truth, kernel and judge. The one place where the rooms meet;
 //! silent, and free of verdict logic of its own.
 
+mod diagnosis;
+
 use rayon::prelude::*;
 
 use crate::judge::pairwise::{self, MethodOutputs};
@@ -81,6 +83,8 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
         })
         .collect();
     let (pairwise, pairs) = pairwise_results(&solved);
+    let mut cases: Vec<CaseResult> = solved.into_iter().flat_map(|s| s.cases).collect();
+    diagnosis::fill(request, backend, &specs, &mut cases);
     Results {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -90,7 +94,7 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
         kernel_source: env!("HOLDFAST_KERNEL_SHA256").to_owned(),
         command: request.command.clone(),
         regimes: notes(request),
-        cases: solved.into_iter().flat_map(|s| s.cases).collect(),
+        cases,
         coefficients,
         pairwise,
         pairs,
@@ -176,11 +180,19 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
 }
 
 fn got(output: &ScanOutput) -> Got<'_> {
-    Got { out: &output.out, last_state: &output.last_state }
+    Got { out: &output.out, last_state: Some(&output.last_state) }
 }
 
 fn want(truth: &ScanTruth) -> Want<'_> {
     Want { out: &truth.out, last_state: &truth.last_state }
+}
+
+/// Outputs and last states of the judged channels.
+fn got_judged(problem: &Problem, output: &ScanOutput) -> (Vec<f64>, Vec<f64>) {
+    let states = problem.shape.dstate * problem.weights.width();
+    let rows = problem.judged_channels.iter().map(|&(batch, channel)| batch * problem.shape.dim + channel);
+    let last_state = rows.flat_map(|row| &output.last_state[row * states..(row + 1) * states]);
+    (judged_outputs(problem, output), last_state.map(|&v| f64::from(v)).collect())
 }
 
 fn judged_outputs(problem: &Problem, output: &ScanOutput) -> Vec<f64> {

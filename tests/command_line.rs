@@ -97,6 +97,7 @@ fn rerun_command_of_a_case_reruns_just_that_case() {
 #[case::unknown_method(&["verify", "--method", "zohh"], "zoh")]
 #[case::unknown_regime(&["verify", "--regime", "shrot"], "short")]
 #[case::unknown_command(&["verfy"], "verify")]
+#[case::nothing_to_run(&["verify", "--regime", "vim-tiny", "--weights", "complex"], "vim-tiny")]
 #[case::bad_seed(&["verify", "--seed", "many"], "many")]
 fn bad_usage_exits_with_status_2_and_a_hint(#[case] args: &[&str], #[case] hint: &str) {
     let output = holdfast(Path::new("."), args);
@@ -132,4 +133,17 @@ fn the_variable_of_the_production_api_selects_the_path() {
     let nonsense = run("yes");
     assert_eq!(nonsense.status.code(), Some(2));
     assert!(text(&nonsense.stderr).contains("expected 0 or 1"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_cannot_be_written_is_an_error_not_a_panic() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("linux has it");
+    let output = Command::new(env!("CARGO_BIN_EXE_holdfast"))
+        .args(["truth", "zoh", "--a", "1", "--delta", "1"])
+        .stdout(full)
+        .output()
+        .expect("runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).starts_with("error: cannot write"), "{}", text(&output.stderr));
 }

@@ -132,7 +132,7 @@ fn bad_files_are_refused_and_write_nothing() {
     let (a, b, delta): (&[f64], &[f64], &[f64]) = (&[1.0, 2.0, 3.0, 4.0], &[1.0, 1.0], &[0.5]);
     let cases: [(&[Tensor], &str); 6] = [
         (&[("A", &[2, 2], a), ("delta", &[1], delta)], "no tensor `B`"),
-        (&[("A", &[2, 2], a), ("B", &[2], b), ("delta", &[1], delta)], "of shape [2]"),
+        (&[("A", &[2, 2], a), ("B", &[2], b), ("delta", &[1], delta)], "of shape (2)"),
         (&[("A", &[1, 4], a), ("B", &[1, 2], b), ("delta", &[1], delta)], "A has shape (1, 4)"),
         (&[("A", &[2, 2], a), ("B", &[1, 2], b), ("delta", &[1], delta)], "B has shape (1, 2)"),
         (&[("A", &[2, 2], a), ("B", &[2, 1], b), ("delta", &[2], b)], "tensor `delta`"),

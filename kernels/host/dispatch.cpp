@@ -31,12 +31,19 @@ const char* const kFaultNames[] = {HOLDFAST_FAULTS(HOLDFAST_FAULT_TEXT)};
 
 constexpr bool is_flag(int x) { return x == 0 || x == 1; }
 
-// The fault `ids-3-4-swapped` lives here: dispatch is the only place that turns an id into a method.
+bool has_fault(int fault, holdfast::Fault which) {
+  return fault < 0 ? holdfast::planted(which) : holdfast::holds(fault, which);
+}
+
+// The faults `ids-3-4-swapped` and `runs-as-…` live here: dispatch is the only place that turns an id into a method.
 const HoldfastTable* table_of(int method, int complex, int fault) {
   if (method < 0 || method > 5 || !is_flag(complex)) return nullptr;
-  const bool swapped = fault < 0 ? holdfast::planted(holdfast::Fault::kIds34Swapped)
-                                 : fault == static_cast<int>(holdfast::Fault::kIds34Swapped);
-  if (swapped && (method == 3 || method == 4)) method = 7 - method;
+  if (has_fault(fault, holdfast::Fault::kIds34Swapped) && (method == 3 || method == 4)) method = 7 - method;
+  const int runs_as = static_cast<int>(holdfast::Fault::kRunsAsZoh);
+  for (int i = 0; i < 11; ++i) {
+    // The textbook forms are causal; planted.cuh makes them of zoh.
+    if (has_fault(fault, static_cast<holdfast::Fault>(runs_as + i))) method = i < 6 ? i : 0;
+  }
   return (fault < 0 ? kProduction : kFaulty)[method * 2 + complex];
 }
 

@@ -1,6 +1,7 @@
 //! The command line: one module for each subcommand. Each returns what is to be printed and the exit status;
 //! `main` prints and exits.
 
+pub mod check;
 pub mod doctor;
 pub mod golden;
 pub mod gpu_check;
@@ -31,6 +32,8 @@ pub struct Cli {
 pub enum Command {
     /// Run a backend on hard inputs and judge every output (the default command)
     Verify(verify::Args),
+    /// Judge recorded runs of any framework
+    Check(check::Args),
     /// Print one certified value, or discretize a dense system from a file
     Truth(truth::Args),
     /// What this machine can run, and why not the rest
@@ -64,11 +67,15 @@ pub enum CliError {
     #[error(transparent)]
     Backend(#[from] SelectError),
     #[error(transparent)]
+    Check(#[from] check::Error),
+    #[error(transparent)]
     Truth(#[from] truth::Error),
     #[error(transparent)]
     Golden(#[from] golden::Error),
     #[error(transparent)]
     Worker(#[from] worker::Error),
+    #[error("no case fits {0} (hint: some regimes have real or complex weights only)")]
+    NothingToRun(String),
     #[error(transparent)]
     Report(#[from] crate::report::ReportError),
 }
@@ -88,6 +95,7 @@ pub fn run(cli: Cli) -> Result<Outcome, CliError> {
     match cli.command {
         None => verify::run(&verify::Args::default()),
         Some(Command::Verify(args)) => verify::run(&args),
+        Some(Command::Check(args)) => check::run(&args),
         Some(Command::Truth(args)) => {
             let mut text = Vec::new();
             truth::run(&args, &mut text)?;

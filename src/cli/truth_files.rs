@@ -1,14 +1,15 @@
 //! The files of `holdfast truth --from IN --out OUT`: safetensors with F64 tensors, row by row.
 
 use std::collections::HashMap;
-use std::io::Write;
+use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
 use nalgebra::{Complex, DMatrix};
+use safetensors::Dtype;
 use safetensors::tensor::TensorView;
-use safetensors::{Dtype, SafeTensors};
 use sha2::{Digest, Sha256};
 
+use crate::tensor_file::{self, Stored, TensorFile, TensorFileError, shape_text, shown};
 use crate::truth::dense::{DenseTruth, Input, discretize};
 use crate::truth::{Certificate, Form, TruthError};
 
@@ -22,8 +23,8 @@ pub enum FileError {
     Read { path: PathBuf, source: std::io::Error },
     #[error("cannot write {path}: {source}")]
     Write { path: PathBuf, source: std::io::Error },
-    #[error("{path} is no valid safetensors file: {source} (hint: it may be truncated)")]
-    Format { path: PathBuf, source: safetensors::SafeTensorError },
+    #[error("{path} is no valid safetensors file: {source}")]
+    Format { path: PathBuf, source: TensorFileError },
     #[error("{path} has no tensor `{name}`, expected A, B and delta; it has {found}")]
     Missing { path: PathBuf, name: &'static str, found: String },
     #[error(
@@ -54,10 +55,9 @@ impl Matrix {
 /// # Errors
 /// [`FileError`] for anything wrong with the files or the system in them.
 pub fn discretize_file(form: Form, from: &Path, to: &Path) -> Result<Certificate, FileError> {
-    let bytes = std::fs::read(from).map_err(|source| FileError::Read { path: from.into(), source })?;
-    let file =
-        SafeTensors::deserialize(&bytes).map_err(|source| FileError::Format { path: from.into(), source })?;
-    let reader = Reader { path: from, file };
+    let bytes = tensor_file::read_bounded(from).map_err(|e| unreadable(from, e))?;
+    let file = TensorFile::new(Cursor::new(&bytes[..]), bytes.len() as u64);
+    let mut reader = Reader { path: from, file: file.map_err(|e| unreadable(from, e))? };
     let (a, b, delta) = (reader.matrix("A")?, reader.matrix("B")?, reader.scalar("delta")?);
     let refused = |source| FileError::Truth { path: from.into(), source };
     let provenance = Provenance { form, delta, input: hex(&Sha256::digest(&bytes)) };
@@ -72,64 +72,68 @@ pub fn discretize_file(form: Form, from: &Path, to: &Path) -> Result<Certificate
     }
 }
 
+fn unreadable(path: &Path, error: TensorFileError) -> FileError {
+    match error {
+        TensorFileError::Read(source) => FileError::Read { path: path.into(), source },
+        source => FileError::Format { path: path.into(), source },
+    }
+}
+
 struct Reader<'a> {
     path: &'a Path,
-    file: SafeTensors<'a>,
+    file: TensorFile<Cursor<&'a [u8]>>,
 }
 
 impl Reader<'_> {
-    fn tensor(&self, name: &'static str) -> Result<TensorView<'_>, FileError> {
-        let view = self.file.tensor(name).map_err(|_| {
-            let mut names = self.file.names();
-            names.sort_unstable();
-            let found = if names.is_empty() { "none".into() } else { names.join(", ") };
-            FileError::Missing { path: self.path.into(), name, found }
-        })?;
-        if view.dtype() != Dtype::F64 {
-            return Err(self.unexpected(name, "of type F64".into(), format!("of type {:?}", view.dtype())));
+    /// A tensor's shape and numbers, row by row.
+    fn tensor(&mut self, name: &'static str) -> Result<(Vec<usize>, Vec<f64>), FileError> {
+        let Some(info) = self.file.info(name) else {
+            let names: Vec<&str> = self.file.names().collect();
+            let found = if names.is_empty() { "none".into() } else { shown(&names.join(", ")) };
+            return Err(FileError::Missing { path: self.path.into(), name, found });
+        };
+        if info.stored != Stored::F64 {
+            return Err(self.unexpected(name, "of type F64".into(), format!("of type {}", info.stored)));
         }
-        Ok(view)
+        let shape = info.shape.clone();
+        let numbers = self.file.doubles(name).map_err(|e| unreadable(self.path, e))?;
+        Ok((shape, numbers.unwrap_or_default()))
     }
 
     fn unexpected(&self, name: &'static str, expected: String, found: String) -> FileError {
         FileError::Tensor { path: self.path.into(), name, expected, found }
     }
 
-    fn matrix(&self, name: &'static str) -> Result<Matrix, FileError> {
-        let view = self.tensor(name)?;
-        let values = numbers(view.data());
-        match *view.shape() {
+    fn matrix(&mut self, name: &'static str) -> Result<Matrix, FileError> {
+        let (shape, values) = self.tensor(name)?;
+        match shape[..] {
             [rows, columns] | [rows, columns, 2] if rows.max(columns) > LARGEST_SIZE => {
                 let expected = format!("at most {LARGEST_SIZE} by {LARGEST_SIZE}");
                 Err(self.unexpected(name, expected, format!("{rows} by {columns}")))
             }
             [rows, columns] => Ok(Matrix::Real(DMatrix::from_row_iterator(rows, columns, values))),
             [rows, columns, 2] => {
-                let flat: Vec<f64> = values.collect();
-                let entries = flat.chunks_exact(2).map(|pair| Complex::new(pair[0], pair[1]));
+                let entries = values.chunks_exact(2).map(|pair| Complex::new(pair[0], pair[1]));
                 Ok(Matrix::Complex(DMatrix::from_row_iterator(rows, columns, entries)))
             }
             _ => Err(self.unexpected(
                 name,
                 "of shape (rows, columns) or (rows, columns, 2)".into(),
-                format!("of shape {:?}", view.shape()),
+                format!("of shape {}", shape_text(&shape)),
             )),
         }
     }
 
-    fn scalar(&self, name: &'static str) -> Result<f64, FileError> {
-        let view = self.tensor(name)?;
-        match (view.shape(), numbers(view.data()).next()) {
-            ([] | [1], Some(value)) => Ok(value),
-            (shape, _) => {
-                Err(self.unexpected(name, "of shape (1) or ()".into(), format!("of shape {shape:?}")))
+    fn scalar(&mut self, name: &'static str) -> Result<f64, FileError> {
+        let (shape, values) = self.tensor(name)?;
+        match (&shape[..], values.first()) {
+            ([] | [1], Some(&value)) => Ok(value),
+            _ => {
+                let found = format!("of shape {}", shape_text(&shape));
+                Err(self.unexpected(name, "of shape (1) or ()".into(), found))
             }
         }
     }
-}
-
-fn numbers(bytes: &[u8]) -> impl Iterator<Item = f64> + '_ {
-    bytes.as_chunks::<8>().0.iter().map(|&chunk| f64::from_le_bytes(chunk))
 }
 
 /// What the output says of itself.

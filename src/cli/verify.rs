@@ -132,6 +132,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let variable = std::env::var(select::VARIABLE).ok();
     let selection = select::select(args.backend, variable.as_deref())?;
     let request = args.request();
+    if request.units_of_work() == 0 {
+        return Err(CliError::NothingToRun(request.command));
+    }
     let bar = Progress::new(request.units_of_work());
     let results = verify(&request, selection.backend.as_ref(), &|| bar.advance());
     bar.finish();
@@ -150,19 +153,19 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
 }
 
 /// Colour only where a person looks, and does not mind (https://no-color.org).
-fn colour() -> bool {
+pub(super) fn colour() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// A progress bar on standard error, where a person looks, and only for work of more than a second.
-struct Progress {
+pub(super) struct Progress {
     bar: ProgressBar,
     started: Instant,
     shown: Once,
 }
 
 impl Progress {
-    fn new(units: usize) -> Self {
+    pub(super) fn new(units: usize) -> Self {
         let bar = ProgressBar::with_draw_target(Some(units as u64), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} problems, {eta} left") {
             bar.set_style(style);
@@ -170,14 +173,14 @@ impl Progress {
         Progress { bar, started: Instant::now(), shown: Once::new() }
     }
 
-    fn advance(&self) {
+    pub(super) fn advance(&self) {
         if self.started.elapsed() > Duration::from_secs(1) {
             self.shown.call_once(|| self.bar.set_draw_target(ProgressDrawTarget::stderr()));
         }
         self.bar.inc(1);
     }
 
-    fn finish(&self) {
+    pub(super) fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }

@@ -97,7 +97,9 @@ pub fn step_size(problem: &Problem, (batch, channel): (usize, usize), l: usize) 
     }
     let softplus = x.exp().ln_1p().max(x);
     let sigmoid = 1.0 / (1.0 + (-x).exp());
-    (softplus, (x * sigmoid / softplus).abs() * sum_error + allowance::SOFTPLUS)
+    // Both vanish together as x → −∞, where softplus(x) → eˣ and its conditioning → |x|.
+    let conditioning = if softplus > 0.0 { (x * sigmoid / softplus).abs() } else { x.abs() };
+    (softplus, conditioning * sum_error + allowance::SOFTPLUS)
 }
 
 /// The coefficients of state n at each position, and the inputs b_l = B̄_l u_l with their bounds β_l.

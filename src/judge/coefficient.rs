@@ -21,8 +21,15 @@ pub struct Judgement {
 
 /// Judges computed coefficients (f32, (n)·w) against the truth's (f64, (n)·w).
 pub fn judge(problem: &CoefficientProblem, got: (&[f32], &[f32]), want: (&[f64], &[f64])) -> Judgement {
-    let (a_distances, worst_a_bar) = compare("a_bar", problem, got.0, want.0);
-    let (b_distances, worst_b_bar) = compare("b_bar", problem, got.1, want.1);
+    // Where z = 0 every method's Ā is exactly 1, and B̄ is exactly 0 where Δ or B is: nothing rounds.
+    let zero = |values: &[f32], i: usize| {
+        let width = problem.weights.width();
+        values[i * width..(i + 1) * width].iter().all(|&part| part == 0.0)
+    };
+    let identity = |i| problem.delta[i] == 0.0 || zero(&problem.a, i);
+    let nothing = |i| problem.delta[i] == 0.0 || zero(&problem.b, i);
+    let (a_distances, worst_a_bar) = compare("a_bar", problem, got.0, want.0, &identity);
+    let (b_distances, worst_b_bar) = compare("b_bar", problem, got.1, want.1, &nothing);
     let passes = |worst: &Option<Worst>| worst.as_ref().is_some_and(|w| w.ratio <= 1.0);
     let verdict = if passes(&worst_a_bar) && passes(&worst_b_bar) { Verdict::Pass } else { Verdict::Fail };
     let points = a_distances
@@ -47,6 +54,7 @@ fn compare(
     problem: &CoefficientProblem,
     got: &[f32],
     want: &[f64],
+    exact: &dyn Fn(usize) -> bool,
 ) -> (Vec<f64>, Option<Worst>) {
     let width = problem.weights.width();
     let mut shown = Vec::with_capacity(problem.delta.len());
@@ -58,6 +66,7 @@ fn compare(
                 Complex64::new(want[i * width], want[i * width + 1])
             }),
         };
+        let distance = if exact(i) && distance.error > 0.0 { Distance::BROKEN } else { distance };
         shown.push(distance.ulp);
         if worst_at.is_none_or(|(_, _, worst)| distance.ratio > worst.ratio) {
             worst_at = Some((i, element, distance));
@@ -109,6 +118,26 @@ fn complex_distance(got: Complex64, want: Complex64) -> (Element, Distance) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_step_of_zero_must_be_the_exact_identity() {
+        let problem = |delta, a| CoefficientProblem {
+            weights: Weights::Real,
+            delta: vec![delta],
+            a: vec![a],
+            b: vec![1.0],
+        };
+        let verdict = |problem: &CoefficientProblem, a_bar: f32, b_bar: f32| {
+            let want = [f64::from(problem.delta[0])];
+            judge(problem, (&[a_bar], &[b_bar]), (&[1.0], &want)).verdict
+        };
+        for (delta, a) in [(0.0, -1.0), (0.5, 0.0)] {
+            let problem = problem(delta, a);
+            assert_eq!(verdict(&problem, 1.0, delta), Verdict::Pass);
+            assert_eq!(verdict(&problem, 1f32.next_up(), delta), Verdict::Fail);
+        }
+        assert_eq!(verdict(&problem(0.0, -1.0), 1.0, 1e-30), Verdict::Fail);
+    }
 
     fn one(weights: Weights, got: &[f32], want: &[f64]) -> Judgement {
         let w = weights.width();

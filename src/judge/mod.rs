@@ -5,6 +5,8 @@ pub mod agreement;
 pub mod allowance;
 pub mod budget;
 pub mod coefficient;
+pub mod diagnose;
+pub mod faults;
 pub mod model;
 pub mod pairwise;
 pub mod results;

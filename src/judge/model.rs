@@ -93,13 +93,15 @@ pub fn step(method: Method, delta: f64, delta_error: f64, a: Complex64, b: Compl
             }
         }
     };
+    // At z = 0 every method's Ā is 1, and any kernel's exponential or quotient gives exactly that.
+    let a_bar_error = if z == Complex64::ZERO { 0.0 } else { a_bar_error + 2.0 * HALF_SUBNORMAL };
     let moved = (by_z.norm() * U + (by_z + by_delta).norm() * delta_error) * higher_orders;
     let h_error = h.norm() * COEFFICIENT + moved;
     Step {
         a_bar,
-        a_bar_error: a_bar_error + 2.0 * HALF_SUBNORMAL,
+        a_bar_error,
         b_bar: h * b,
-        b_bar_error: h_error * b.norm() + 2.0 * HALF_SUBNORMAL,
+        b_bar_error: if h * b == Complex64::ZERO { 0.0 } else { h_error * b.norm() + 2.0 * HALF_SUBNORMAL },
     }
 }
 

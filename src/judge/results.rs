@@ -21,7 +21,7 @@ pub struct Results {
     pub backend: String,
     /// What the backend ran on, in words.
     pub device: String,
-    /// SHA-256 of the kernel sources, in hex.
+    /// SHA-256 of the kernel sources, in hex; empty for recorded runs, whose kernels are unknown.
     pub kernel_source: String,
     /// The command line that repeats the run.
     pub command: String,
@@ -56,7 +56,7 @@ pub enum Verdict {
 /// One method's scan of one problem, judged element by element.
 #[derive(Clone, Debug, Serialize)]
 pub struct CaseResult {
-    /// `regime/weights/input/b-OPERAND/c-OPERAND/method`, unique in a run.
+    /// `regime/weights/input/b-OPERAND/c-OPERAND/method`, of a recorded run `file/method[.label]`; unique.
     pub id: String,
     pub method: Method,
     pub weights: Weights,
@@ -86,7 +86,11 @@ pub struct CaseResult {
 /// A fault model that explains a failed case, and how well.
 #[derive(Clone, Debug, Serialize)]
 pub struct Diagnosis {
+    /// The model's name, or two names joined by ` + `.
     pub name: String,
+    /// What is wrong, in words.
+    pub what: String,
+    /// What the model leaves of the error: ‖got − model‖ / ‖got − specified‖, in units of the bounds.
     pub residual: f64,
 }
 

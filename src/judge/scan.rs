@@ -21,8 +21,8 @@ pub struct Want<'a> {
 pub struct Got<'a> {
     /// (batch, dim, seqlen)
     pub out: &'a [f32],
-    /// (batch, dim, dstate)·w
-    pub last_state: &'a [f32],
+    /// (batch, dim, dstate)·w; none where it was not recorded.
+    pub last_state: Option<&'a [f32]>,
 }
 
 /// A scan's verdict and the figures behind it.
@@ -37,7 +37,7 @@ pub struct Judgement {
     pub rel_l2: f64,
 }
 
-/// Judges every output and last state of the judged channels against `budget`.
+/// Judges every output and last state (where there is one) of the judged channels against `budget`.
 pub fn judge(method: Method, problem: &Problem, got: Got, want: Want, budget: &Budget) -> Judgement {
     let format = Format::of(problem.input);
     let (seqlen, dstate, width) = (problem.shape.seqlen, problem.shape.dstate, problem.weights.width());
@@ -55,10 +55,11 @@ pub fn judge(method: Method, problem: &Problem, got: Got, want: Want, budget: &B
             };
             out.add(element, format);
         }
+        let Some(got) = got.last_state else { continue };
         let start = (batch * problem.shape.dim + channel) * dstate * width;
         for i in 0..dstate * width {
             let element = Element {
-                got: f64::from(got.last_state[start + i]),
+                got: f64::from(got[start + i]),
                 want: want.last_state[row * dstate * width + i],
                 bound: budget.last_state[row * dstate + i / width],
                 store: 0.0,
@@ -67,19 +68,10 @@ pub fn judge(method: Method, problem: &Problem, got: Got, want: Want, budget: &B
             last_state.add(element, Format::F32);
         }
     }
-    let unbounded = out.unbounded.is_some() || last_state.unbounded.is_some();
-    let verdict = match (unbounded, out.passes() && last_state.passes()) {
-        (true, _) => Verdict::Unmeasured,
-        (false, true) => Verdict::Pass,
-        (false, false) => Verdict::Fail,
-    };
+    let (verdict, reason) = verdict(got, &out, &last_state);
     Judgement {
         verdict,
-        reason: if unbounded {
-            "the derived bound is infinite: nothing can be judged".into()
-        } else {
-            String::new()
-        },
+        reason,
         judged: out.judged + last_state.judged,
         worst: worst_of(method, problem, &out, &last_state),
         max_ulp: out.max_ulp,
@@ -87,26 +79,39 @@ pub fn judge(method: Method, problem: &Problem, got: Got, want: Want, budget: &B
     }
 }
 
+fn verdict(got: Got, out: &Tally, last_state: &Tally) -> (Verdict, String) {
+    // Channels without a truth are still the kernel's to compute: a NaN there is an element never written.
+    let strays = got.out.iter().chain(got.last_state.unwrap_or_default()).filter(|v| v.is_nan()).count();
+    if strays > 0 {
+        (Verdict::Fail, format!("{strays} values are NaN, over all channels"))
+    } else if out.unbounded.is_some() || last_state.unbounded.is_some() {
+        (Verdict::Unmeasured, "the derived bound is infinite: nothing can be judged".to_owned())
+    } else if out.passes() && (got.last_state.is_none() || last_state.passes()) {
+        (Verdict::Pass, String::new())
+    } else {
+        (Verdict::Fail, String::new())
+    }
+}
+
 fn worst_of(method: Method, problem: &Problem, out: &Tally, last_state: &Tally) -> Option<Worst> {
     let (seqlen, dstate, width) = (problem.shape.seqlen, problem.shape.dstate, problem.weights.width());
-    let (out, last_state) = (out.worst?, last_state.worst?);
-    if out.2.ratio >= last_state.2.ratio {
+    let out = out.worst?;
+    let Some(last_state) = last_state.worst.filter(|state| state.2.share > out.2.share) else {
         let (row, l) = (out.0 / seqlen, out.0 % seqlen);
         let channel = problem.judged_channels[row];
         let inputs = inputs_at(method, problem, channel, 0, l);
-        Some(worst("out", vec![channel.0, channel.1, l], out.1, out.2, inputs))
-    } else {
-        let (row, i) = (last_state.0 / (dstate * width), last_state.0 % (dstate * width));
-        let channel = problem.judged_channels[row];
-        let tensor = match (problem.weights, i % 2) {
-            (Weights::Real, _) => "last_state",
-            (Weights::Complex, 0) => "last_state.re",
-            (Weights::Complex, _) => "last_state.im",
-        };
-        let n = i / width;
-        let inputs = inputs_at(method, problem, channel, n, seqlen - 1);
-        Some(worst(tensor, vec![channel.0, channel.1, n], last_state.1, last_state.2, inputs))
-    }
+        return Some(worst("out", vec![channel.0, channel.1, l], out.1, out.2, inputs));
+    };
+    let (row, i) = (last_state.0 / (dstate * width), last_state.0 % (dstate * width));
+    let channel = problem.judged_channels[row];
+    let tensor = match (problem.weights, i % 2) {
+        (Weights::Real, _) => "last_state",
+        (Weights::Complex, 0) => "last_state.re",
+        (Weights::Complex, _) => "last_state.im",
+    };
+    let n = i / width;
+    let inputs = inputs_at(method, problem, channel, n, seqlen - 1);
+    Some(worst(tensor, vec![channel.0, channel.1, n], last_state.1, last_state.2, inputs))
 }
 
 /// The inputs of state n at position l, as texts.

@@ -160,6 +160,8 @@ fn steps(recipe: &Recipe, weights: Weights, a: &[f32], draw: &mut Draw) -> (Vec<
                         let step = draw.log_uniform(lo, hi);
                         if l % 3 == 1 { 0.0 } else { step }
                     }
+                    Steps::SoftplusRange if l % 3 == 0 => draw.uniform(-100.0, 100.0),
+                    Steps::SoftplusRange => draw.uniform(-5.0, 25.0),
                     Steps::NearPole => {
                         let row = (channel * shape.dstate + l / 4 % shape.dstate) * weights.width();
                         let away = draw.log_uniform(1e-3, 1e-1) * if draw.unit() < 0.5 { -1.0 } else { 1.0 };

@@ -1,10 +1,12 @@
-//! What is to be computed: shapes, inputs drawn from a seed, and the named regimes that make them hard.
+//! What is to be computed: shapes, inputs drawn from a seed, the named regimes that make them hard, and runs that
+//! were recorded elsewhere.
 //!
 //! A [`Problem`] holds the tensors of one selective scan (spec.md §3), already rounded to their storage type.
 //! It knows nothing of truth, kernels or verdicts.
 
 pub mod inputs;
 pub mod plan;
+pub mod recorded;
 pub mod regime;
 pub mod shape;
 pub mod sweep;

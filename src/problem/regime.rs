@@ -41,6 +41,8 @@ pub enum Steps {
         lo: f64,
         hi: f64,
     },
+    /// Before softplus: every third from −100 to 100, the rest from −5 to 25, around the threshold at 20.
+    SoftplusRange,
     /// Every fourth step puts one state within 10% to 0.1% of the bilinear pole z = 2; the rest are small.
     NearPole,
 }
@@ -294,7 +296,7 @@ fn build() -> Vec<Regime> {
             "L = dim: swapped axes go unnoticed by shape checks",
             BOTH,
             Variants::Every,
-            Recipe { shape: shape(2, 24, 4, 24), judged_channels: 8, ..PLAIN },
+            Recipe { shape: shape(2, 24, 2, 24), ..PLAIN },
         ),
         regime(
             "groups",
@@ -322,9 +324,30 @@ fn build() -> Vec<Regime> {
                 softplus: true,
                 skip: true,
                 gate: true,
-                judged_channels: 4,
                 ..PLAIN
             },
+        ),
+        regime(
+            "softplus-range",
+            "softplus from −100 to 100: eˣ underflows, passes its threshold at 20, and overflows f32",
+            BOTH,
+            Variants::Every,
+            Recipe {
+                steps: Steps::SoftplusRange,
+                bias: Some((1e-3, 0.5)),
+                softplus: true,
+                a: Stable { lo: 1e-3, hi: 0.05 },
+                u: Signal::Normal(0.02),
+                shape: shape(1, 4, 2, 48),
+                ..PLAIN
+            },
+        ),
+        regime(
+            "seqlen-4097",
+            "three chunks: state carried over two edges, and over Vim's 4096 tokens",
+            BOTH,
+            Variants::EachInput,
+            Recipe { a: Stable { lo: 0.3, hi: 4.0 }, shape: shape(1, 1, 2, 4097), ..PLAIN },
         ),
     ];
     for edge in LAUNCH_EDGES {

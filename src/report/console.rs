@@ -35,14 +35,16 @@ pub fn render(results: &Results, report: Option<&Path>, colour: bool) -> String 
 
 fn header(results: &Results) -> String {
     let field = |name: &str, value: &str| text::wrap(&format!("  {name:8} "), value, WIDTH);
-    [
+    let mut lines = vec![
         format!("holdfast {}: {}", text::fit(&results.version, 40), summary::headline(results).text()),
         field("backend", &format!("{}, on {}", results.backend, results.device)),
         field("seed", &results.seed.to_string()),
-        field("kernels", &format!("sha256 {}", results.kernel_source)),
-        text::wrap_command("  command  ", &results.command, WIDTH),
-    ]
-    .join("\n")
+    ];
+    if !results.kernel_source.is_empty() {
+        lines.push(field("kernels", &format!("sha256 {}", results.kernel_source)));
+    }
+    lines.push(text::wrap_command("  command  ", &results.command, WIDTH));
+    lines.join("\n")
 }
 
 /// The failures, worst first; none when there are none.
@@ -65,8 +67,7 @@ fn explain(failure: &Failure) -> String {
     lines.extend(failure.worst().into_iter().map(worst));
     if !failure.diagnosis().is_empty() {
         let names = failure.diagnosis().iter().take(3);
-        let names: Vec<_> =
-            names.map(|d| format!("{} (residual {})", d.name, text::number(d.residual, 2))).collect();
+        let names: Vec<_> = names.map(text::diagnosis).collect();
         lines.push(text::wrap("     looks like ", &names.join(", or "), WIDTH));
     }
     if !failure.rerun().is_empty() {

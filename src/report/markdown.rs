@@ -130,9 +130,7 @@ fn explain(failure: &Failure) -> Explained {
         worst.push(format!("  bound {}", text::number(w.bound, 3)));
         worst.push(format!("  from  {}", w.inputs.join(", ")));
     }
-    let diagnosis = failure.diagnosis().iter().take(3);
-    let diagnosis: Vec<_> =
-        diagnosis.map(|d| format!("{} (residual {})", d.name, text::number(d.residual, 2))).collect();
+    let diagnosis: Vec<_> = failure.diagnosis().iter().take(3).map(text::diagnosis).collect();
     let reason = failure.reason();
     let detail = failure.detail() + if reason.is_empty() { "" } else { ": " } + reason;
     Explained {

@@ -1,6 +1,13 @@
 //! Numbers and names as short texts, the same in every renderer.
 
-use crate::judge::results::{Verdict, Worst};
+use crate::judge::results::{Diagnosis, Verdict, Worst};
+
+/// A fault model as reports name it.
+pub fn diagnosis(diagnosis: &Diagnosis) -> String {
+    let colon = if diagnosis.what.is_empty() { "" } else { ": " };
+    let residual = number(diagnosis.residual, 2);
+    format!("{}{colon}{} (residual {residual})", diagnosis.name, diagnosis.what)
+}
 
 /// The mark of what could not be measured.
 pub const UNMEASURED: &str = "–";
@@ -152,12 +159,24 @@ pub fn wrap_command(prefix: &str, command: &str, width: usize) -> String {
     text
 }
 
-/// The command's words, an option together with its value.
+/// The command's words, an option together with its value, and what stands in single quotes in one piece.
 fn arguments(command: &str) -> Vec<String> {
     let mut arguments: Vec<String> = Vec::new();
+    let mut quoted = false;
     for word in line(command).split(' ') {
+        let continues = quoted;
+        let mut chars = word.chars();
+        while let Some(c) = chars.next() {
+            match c {
+                '\'' => quoted = !quoted,
+                '\\' if !quoted => drop(chars.next()),
+                _ => {}
+            }
+        }
         match arguments.last_mut() {
-            Some(last) if last.starts_with("--") && !last.contains(' ') && !word.starts_with('-') => {
+            Some(last)
+                if continues || last.starts_with("--") && !last.contains(' ') && !word.starts_with('-') =>
+            {
                 last.push(' ');
                 last.push_str(word);
             }
@@ -211,6 +230,14 @@ mod tests {
     fn wrapped_text_never_exceeds_the_width() {
         let text = format!("a {} b {}", "x".repeat(57), "word ".repeat(30));
         assert!(wrap("  - ", &text, 20).lines().all(|l| l.chars().count() <= 20));
+    }
+
+    #[test]
+    fn quoted_arguments_are_never_broken() {
+        let command = r"holdfast check 'a file of some words' 'it'\''s another one' plain --seed 1";
+        let expected =
+            ["holdfast", "check", "'a file of some words'", r"'it'\''s another one'", "plain", "--seed 1"];
+        assert_eq!(arguments(command), expected);
     }
 
     #[test]

@@ -44,7 +44,7 @@ fn judged(backend: &dyn Backend, problem: &Problem, truth: &ScanTruth) -> Row {
         Err(error) => return Row { what, passed: false, figure: error.to_string() },
     };
     let seconds = start.elapsed().as_secs_f64();
-    let got = Got { out: &output.out, last_state: &output.last_state };
+    let got = Got { out: &output.out, last_state: Some(&output.last_state) };
     let want = Want { out: &truth.out, last_state: &truth.last_state };
     let Judgement { verdict, judged, worst, max_ulp, .. } =
         scan::judge(method, problem, got, want, &budget::scan(method, problem));

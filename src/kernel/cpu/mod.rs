@@ -20,11 +20,20 @@ pub const KERNEL_SOURCE: &str = env!("HOLDFAST_KERNEL_SHA256");
 /// The compiler that built the kernels for the CPU, as it names itself.
 pub const COMPILER: &str = env!("HOLDFAST_CXX_VERSION");
 
+/// `kFaultsPerNumber` of `kernels/faults.cuh`.
+const FAULTS_PER_NUMBER: c_int = 1024;
+
 /// Runs the kernels on this machine's CPU. The results do not depend on the number of threads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CpuBackend {
-    fault: Option<Fault>,
+    /// As `kernels/faults.cuh` numbers it; two at once are first + 1024·second.
+    fault: Option<c_int>,
 }
+
+/// The kernels have no fault of this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown fault `{0}` (hint: kernels/faults.cuh lists them)")]
+pub struct UnknownFault(String);
 
 impl CpuBackend {
     /// The production kernels.
@@ -34,12 +43,28 @@ impl CpuBackend {
 
     /// A copy of the kernels with a fault in it, to test what judges them. It takes f32 inputs only.
     pub fn with_fault(fault: Fault) -> Self {
-        CpuBackend { fault: Some(fault) }
+        CpuBackend { fault: Some(fault.number()) }
+    }
+
+    /// The same copy with a fault of `kernels/faults.cuh`, by its name there, and perhaps a second one.
+    ///
+    /// # Errors
+    /// When the kernels have no fault of that name.
+    pub fn with_faults(first: &str, second: Option<&str>) -> Result<Self, UnknownFault> {
+        let number = |name: &str| {
+            (1..)
+                .map_while(|number| Some((number, CpuBackend::fault_name(number)?)))
+                .find(|(_, known)| *known == name)
+                .map(|(number, _)| number)
+                .ok_or_else(|| UnknownFault(name.to_owned()))
+        };
+        let second = second.map(number).transpose()?.unwrap_or(0);
+        Ok(CpuBackend { fault: Some(number(first)? + FAULTS_PER_NUMBER * second) })
     }
 
     /// The copy of the kernels that faults are planted in, with none planted: must equal the production ones.
     fn fault_number(&self) -> c_int {
-        self.fault.map_or(-1, Fault::number)
+        self.fault.unwrap_or(-1)
     }
 
     /// Threads of a block, for a sequence of this length (`kernels/launch.cuh`).
@@ -163,9 +188,10 @@ impl Backend for CpuBackend {
         let states = shape.batch * shape.dim * shape.dstate * problem.weights.width();
         let mut out = Output::new("out", shape.sequence_len(), storage);
         let mut last_state = Output::new("last_state", states, InputType::F32);
-        let needs_workspace = method == Method::Poly
-            || self.fault == Some(Fault::Ids34Swapped)
-            || CpuBackend::planted_fault() == Some(Fault::Ids34Swapped);
+        // SAFETY: a pure function.
+        let planted = unsafe { ffi::holdfast_planted_fault() };
+        // A fault may run another method as poly.
+        let needs_workspace = method == Method::Poly || self.fault.is_some() || planted != 0;
         let mut workspace =
             Output::new("workspace", if needs_workspace { shape.sequence_len() } else { 0 }, InputType::F32);
         let params = ffi::RawScan {

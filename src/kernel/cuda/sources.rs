@@ -34,6 +34,7 @@ pub const HEADERS: &[Source] = sources![
     "launch.cuh",
     "pair.cuh",
     "phi.cuh",
+    "planted.cuh",
     "platform.cuh",
     "precise.cuh",
     "scan.cuh",

@@ -136,7 +136,7 @@ pub struct FailureView {
     detail: String,
     reason: String,
     worst: Vec<WorstElement>,
-    diagnosis: Vec<[String; 2]>,
+    diagnosis: Vec<String>,
     rerun: String,
     href: String,
 }
@@ -148,11 +148,7 @@ pub fn failures(results: &Results, anchors: &Anchors) -> Vec<FailureView> {
         detail: failure.detail(),
         reason: failure.reason().to_owned(),
         worst: failure.worst().into_iter().map(worst_element).collect(),
-        diagnosis: failure
-            .diagnosis()
-            .iter()
-            .map(|d| [d.name.clone(), text::number(d.residual, 2)])
-            .collect(),
+        diagnosis: failure.diagnosis().iter().map(text::diagnosis).collect(),
         rerun: text::line(failure.rerun()),
         href: match failure {
             Failure::Case(case) => anchors.case(&case.id).unwrap_or_default().to_owned(),
@@ -252,7 +248,6 @@ pub struct CaseView {
     max_ulp: String,
     rel_l2: String,
     reason: String,
-    rerun: String,
 }
 
 /// The cases, the worst first, as many as fit into about so many bytes of the page.
@@ -271,12 +266,11 @@ pub fn cases(results: &Results, anchors: &Anchors, bytes: usize) -> Vec<CaseView
             max_ulp: number(case.max_ulp),
             rel_l2: number(case.rel_l2),
             reason: text::fit(&case.reason, 400),
-            rerun: text::line(&case.rerun),
         }
     };
     let mut left = bytes;
     let fits = |view: &CaseView| {
-        let texts = [&view.anchor, &view.id, &view.shape, &view.reason, &view.rerun, &view.element];
+        let texts = [&view.anchor, &view.id, &view.shape, &view.reason, &view.element];
         let size = 220 + texts.into_iter().map(|text| escaped_size(text)).sum::<usize>();
         left.checked_sub(size).map(|rest| left = rest).is_some()
     };

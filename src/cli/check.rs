@@ -1,0 +1,136 @@
+//! `holdfast check`: judges recorded runs.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use super::verify::{DEFAULT_SEED, Progress, colour};
+use super::{CliError, FAILED, Outcome, PASSED};
+use crate::check::{self, Options};
+use crate::judge::results::{RegimeNote, Results, Verdict};
+use crate::problem::recorded::{RecordError, Recording};
+use crate::report;
+use crate::tensor_file::shown;
+
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "A run is a safetensors file with tensors\n  \
+    u, delta, [z]          (batch, dim, seqlen)  of the input type: F32, F16 or BF16\n  \
+    A                      (dim, dstate)         F32; complex: C64, or F32 with a trailing dimension of 2\n  \
+    B, C                   (dim, dstate) as A, or (batch, groups, dstate, seqlen) as u\n  \
+    [D], [delta_bias]      (dim)                 F32\n  \
+    out.METHOD[.LABEL]     (batch, dim, seqlen)  as u; each one is a case\n  \
+    last_state.METHOD[.LABEL] (batch, dim, dstate) as A, optional\n\
+    and metadata delta_softplus (true or false), input_type (f16 or bf16, when these are stored widened to F32),\n\
+    and any provenance. METHOD is zoh, foh, bilinear, poly, highorder or rk4.\n\n\
+    Examples:\n  \
+    holdfast check run.safetensors                          judge one run\n  \
+    holdfast check runs/*.safetensors --out report          several, with a written report\n  \
+    holdfast check run.safetensors --channels 64 --seed 7   more channels of a large run, or others")]
+pub struct Args {
+    /// The recorded runs
+    #[arg(required = true, value_name = "RUN.safetensors")]
+    pub runs: Vec<PathBuf>,
+    /// Channels to judge of each run [default: as many as take a few seconds]
+    #[arg(long, value_name = "N")]
+    pub channels: Option<NonZeroUsize>,
+    /// Draws the channels, where not all are judged
+    #[arg(long, default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Directory for the report
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// File for the machine-readable results
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// What is wrong with a recorded run: bad input, exit status 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {source}", shown(&path.to_string_lossy()))]
+pub struct Error {
+    pub path: PathBuf,
+    pub source: RecordError,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Error`] for a file that is no recorded run; reports that cannot be written.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let runs = distinct(&args.runs);
+    // Every header before any truth: a mistake in the last file should not cost the time of the others.
+    for path in &runs {
+        Recording::open(path).map_err(|source| Error { path: path.to_path_buf(), source })?;
+    }
+    let options = Options { channels: args.channels.map(NonZeroUsize::get), seed: args.seed };
+    let names = names(&runs);
+    let bar = Progress::new(runs.len());
+    let mut checked = Vec::new();
+    for (path, name) in runs.iter().zip(&names) {
+        let run = Recording::open(path).and_then(Recording::read);
+        let run = run.map_err(|source| Error { path: path.to_path_buf(), source })?;
+        checked.push(check::check(name, &quoted(path), run, &options));
+        bar.advance();
+    }
+    bar.finish();
+    let results = check::results(checked, args.seed, command(args, &runs));
+    if let Some(directory) = &args.out {
+        report::write(&results, directory)?;
+    }
+    let mut text = report::console::render(&results, args.out.as_deref(), colour());
+    text.push_str(&judged(&results));
+    if let Some(file) = &args.json {
+        report::json::write(&results, file)?;
+        text.push_str(&format!("results: {}\n", file.display()));
+    }
+    let status = if results.verdict() == Verdict::Pass { PASSED } else { FAILED };
+    Ok(Outcome { text, status })
+}
+
+/// Which part of each run was judged.
+fn judged(results: &Results) -> String {
+    let part = |note: &RegimeNote| {
+        format!("{}:\n{}\n", note.name, report::text::wrap("  ", &note.why, report::console::WIDTH))
+    };
+    results.regimes.iter().map(part).collect()
+}
+
+/// The files, each once.
+fn distinct(runs: &[PathBuf]) -> Vec<&Path> {
+    let mut distinct: Vec<&Path> = Vec::new();
+    for path in runs {
+        if !distinct.contains(&path.as_path()) {
+            distinct.push(path);
+        }
+    }
+    distinct
+}
+
+/// What identifies each run: its file's name, or the whole path where two have the same name.
+fn names(runs: &[&Path]) -> Vec<String> {
+    let short = |path: &Path| path.file_name().map(|name| shown(&name.to_string_lossy()));
+    let name = |path: &&Path| match short(path) {
+        Some(name) if runs.iter().filter(|other| short(other).as_ref() == Some(&name)).count() == 1 => name,
+        _ => shown(&path.to_string_lossy()),
+    };
+    runs.iter().map(name).collect()
+}
+
+/// The command line that repeats this run.
+fn command(args: &Args, runs: &[&Path]) -> String {
+    let mut words = vec!["holdfast check".to_owned()];
+    words.extend(runs.iter().map(|path| quoted(path)));
+    words.extend(args.channels.map(|n| format!("--channels {n}")));
+    words.push(format!("--seed {}", args.seed));
+    words.join(" ")
+}
+
+/// The path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=,:@%".contains(c);
+    if text.chars().all(plain) && !text.starts_with('-') {
+        return text.into_owned();
+    }
+    let dashed = if text.starts_with('-') { "./" } else { "" };
+    format!("'{dashed}{}'", text.replace('\'', "'\\''"))
+}

@@ -1,0 +1,272 @@
+//! What a failed case looks like: the fault models that explain its recorded output, alone or in pairs.
+//!
+//! # When a model explains an output
+//!
+//! Every model comes with a bound on what a sound f32 kernel with that fault may be off it
+//! ([`super::faults::scan`]). With e = got − model, and the case's own error got − want beside it:
+//!
+//! - its **share** is the largest |e| / bound over outputs and last states: at most 1 if the model is right;
+//! - its **residual** is ‖e‖ / ‖got − want‖, each element in units of the larger of the model's bound and the
+//!   specified method's, so that small elements count as much as large ones. Its inverse says how much better than
+//!   the specified method the model fits.
+//!
+//! A model explains the case if its share is at most 1 and its residual at most ¼: rounding is all that is
+//! left, and the model is needed to say so ([`NEEDED`]). A pair must also be that much better than each of its
+//! two alone. Failing those, a model whose share is above 1 is still named when all but [`NEARLY`] of the error
+//! is gone: a constant typed with four digits is the fault that it looks like. States rounded to 16 bits are
+//! named from [`NEARLY_ROUNDED`] on: a recorded state that lies next to a rounding boundary goes the other way
+//! than the model's, and that error has the size of the roundings themselves.
+//!
+//! Where the recorded value is infinite or NaN, a model whose states leave the range of f32 in that channel agrees.
+//!
+//! What nothing explains gets no diagnosis. Models that coincide on the problem keep the catalogue's order.
+
+use std::borrow::Cow;
+
+use super::budget::Budget;
+use super::faults::Fault;
+use super::faults::catalogue::{self, Entry};
+use super::faults::scan::{self, Channel};
+use super::faults::variant::Variant;
+use super::results::Diagnosis;
+use super::scan::Want;
+use crate::method::Method;
+use crate::problem::{InputType, Problem};
+
+/// The most that may remain of the error for a model to be needed.
+pub const NEEDED: f64 = 0.25;
+/// The most that may remain where more than rounding remains: 2⁻⁶.
+pub const NEARLY: f64 = 1.0 / 64.0;
+/// The same for states rounded to 16 bits: one flipped rounding among 64 of its size.
+pub const NEARLY_ROUNDED: f64 = 1.0 / 8.0;
+/// Residuals closer than this are equal: the models are the same but for the order of f64 operations.
+const SAME: f64 = 1e-6;
+/// How many models a diagnosis names.
+const NAMED: usize = 5;
+
+/// A failed case, the judged channels only.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    pub method: Method,
+    pub problem: &'a Problem,
+    /// (judged channels, seqlen)
+    pub out: &'a [f64],
+    /// (judged channels, dstate)·w
+    pub last_state: &'a [f64],
+    pub want: Want<'a>,
+    pub budget: &'a Budget,
+}
+
+/// How long to look for pairs: in positions times states that may be computed. A count, not a time, so that
+/// the same case gets the same diagnosis on every machine; a million take about a second.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort(pub usize);
+
+impl Default for Effort {
+    fn default() -> Self {
+        Effort(1_500_000)
+    }
+}
+
+impl Effort {
+    /// No pairs at all.
+    pub const SINGLE: Effort = Effort(0);
+}
+
+/// How well a model fits.
+#[derive(Clone, Copy, Debug)]
+struct Fit {
+    share: f64,
+    residual: f64,
+}
+
+impl Fit {
+    fn explains(self) -> bool {
+        self.share <= 1.0 && self.residual <= NEEDED
+    }
+}
+
+/// Every fault model that applies to a method and a problem, computed: what diagnoses of any number of outputs
+/// start from.
+pub struct Models {
+    /// With the judged channels, in order.
+    singles: Vec<(&'static Entry, Vec<Channel>)>,
+}
+
+impl Models {
+    pub fn of(method: Method, problem: &Problem) -> Self {
+        let applying = catalogue::ALL.iter().filter(|entry| entry.fault.applies(method, problem));
+        let computed = |entry: &'static Entry| {
+            let variant = variant(method, &[entry.fault]);
+            let channels = problem.judged_channels.iter();
+            (entry, channels.map(|&channel| scan::channel(&variant, problem, channel)).collect())
+        };
+        Models { singles: applying.map(computed).collect() }
+    }
+}
+
+/// The models that explain the case, best first.
+pub fn diagnose(case: &Case, models: &Models, effort: Effort) -> Vec<Diagnosis> {
+    let order = channels_by_error(case);
+    let singles: Vec<(&Entry, Fit)> = models
+        .singles
+        .iter()
+        .map(|(entry, channels)| (*entry, fit(case, &order, |row| Cow::Borrowed(&channels[row]), false)))
+        .collect();
+    let mut exact: Vec<(Vec<&Entry>, Fit)> =
+        singles.iter().filter(|(_, fit)| fit.explains()).map(|&(entry, fit)| (vec![entry], fit)).collect();
+    if exact.is_empty() {
+        exact = pairs(case, &order, &singles, effort);
+    }
+    let mut nearly: Vec<(Vec<&Entry>, Fit)> = singles
+        .iter()
+        .filter(|(entry, fit)| {
+            let rounds = matches!(entry.fault, Fault::State(to) if to != InputType::F32);
+            !fit.explains() && fit.residual <= if rounds { NEARLY_ROUNDED } else { NEARLY }
+        })
+        .map(|&(entry, fit)| (vec![entry], fit))
+        .collect();
+    by_residual(&mut exact);
+    by_residual(&mut nearly);
+    exact.into_iter().chain(nearly).take(NAMED).map(|(entries, fit)| named(&entries, fit)).collect()
+}
+
+fn named(entries: &[&Entry], fit: Fit) -> Diagnosis {
+    let join = |text: fn(&Entry) -> &'static str, with: &str| {
+        entries.iter().map(|entry| text(entry)).collect::<Vec<_>>().join(with)
+    };
+    Diagnosis { name: join(|e| e.name, " + "), what: join(|e| e.what, "; "), residual: fit.residual }
+}
+
+/// Ascending; equal ones stay in the catalogue's order.
+fn by_residual(models: &mut [(Vec<&Entry>, Fit)]) {
+    models.sort_by(|(_, a), (_, b)| a.residual.total_cmp(&b.residual));
+    // A chain of equals, each within SAME of the first, goes back into the catalogue's order.
+    let position = |entries: &[&Entry]| -> Vec<usize> {
+        entries.iter().filter_map(|e| catalogue::ALL.iter().position(|other| other.name == e.name)).collect()
+    };
+    let mut start = 0;
+    while start < models.len() {
+        let first = models[start].1.residual;
+        let len = models[start..].iter().take_while(|(_, fit)| fit.residual <= first * (1.0 + SAME)).count();
+        models[start..start + len].sort_by_key(|(entries, _)| position(entries));
+        start += len;
+    }
+}
+
+/// The specified method with these faults in it, in the order of the parts they change.
+fn variant(method: Method, faults: &[Fault]) -> Variant {
+    let mut faults = faults.to_vec();
+    faults.sort_by_key(|fault| fault.part());
+    let mut variant = Variant::specified(method);
+    faults.into_iter().for_each(|fault| fault.change(&mut variant));
+    variant
+}
+
+/// Pairs that explain the case. Those whose members remove most of the error by themselves come first, as far
+/// as the effort goes.
+fn pairs<'a>(
+    case: &Case,
+    order: &[usize],
+    singles: &[(&'a Entry, Fit)],
+    effort: Effort,
+) -> Vec<(Vec<&'a Entry>, Fit)> {
+    let shape = case.problem.shape;
+    let per_pair = shape.seqlen * shape.dstate * if case.method.is_bidirectional() { 2 } else { 1 };
+    let mut ranked: Vec<usize> = (0..singles.len()).collect();
+    ranked.sort_by(|&a, &b| singles[a].1.residual.total_cmp(&singles[b].1.residual));
+    let mut combinations: Vec<(usize, usize)> = Vec::new();
+    for (rank, &second) in ranked.iter().enumerate() {
+        combinations.extend(ranked[..rank].iter().map(|&first| (first.min(second), first.max(second))));
+    }
+    let mut found = Vec::new();
+    for (first, second) in combinations.into_iter().take(effort.0 / per_pair.max(1)) {
+        let ((a, fit_a), (b, fit_b)) = (singles[first], singles[second]);
+        if a.fault.part() == b.fault.part() {
+            continue;
+        }
+        let variant = variant(case.method, &[a.fault, b.fault]);
+        let channel =
+            |row: usize| Cow::Owned(scan::channel(&variant, case.problem, case.problem.judged_channels[row]));
+        let fit = fit(case, order, channel, true);
+        if fit.explains() && fit.residual <= NEEDED * fit_a.residual.min(fit_b.residual) {
+            found.push((vec![a, b], fit));
+        }
+    }
+    found
+}
+
+/// Judged channels, the one with the largest error in units of its bound first: most models fail there at once.
+fn channels_by_error(case: &Case) -> Vec<usize> {
+    let seqlen = case.problem.shape.seqlen;
+    let worst = |row: usize| {
+        (row * seqlen..(row + 1) * seqlen).fold(0.0, |worst: f64, i| {
+            let error = (case.out[i] - case.want.out[i]).abs() / case.budget.out[i];
+            if error.is_nan() { f64::INFINITY } else { worst.max(error) }
+        })
+    };
+    let mut order: Vec<usize> = (0..case.problem.judged_channels.len()).collect();
+    let errors: Vec<f64> = order.iter().map(|&row| worst(row)).collect();
+    order.sort_by(|&a, &b| errors[b].total_cmp(&errors[a]));
+    order
+}
+
+/// The sums behind a [`Fit`].
+#[derive(Default)]
+struct Sums {
+    share: f64,
+    model: f64,
+    specified: f64,
+}
+
+impl Sums {
+    fn add(
+        &mut self,
+        got: f64,
+        (model, model_bound): (f64, f64),
+        (want, want_bound): (f64, f64),
+        overflows: bool,
+    ) {
+        let unit = model_bound.max(want_bound);
+        let (error, specified) = match (got.is_finite(), overflows) {
+            (true, _) => (got - model, got - want),
+            // As the model has it. Beside the specified method, all of the value is lost.
+            (false, true) => (0.0, want),
+            (false, false) => (f64::INFINITY, f64::INFINITY),
+        };
+        let share = if error == 0.0 { 0.0 } else { error.abs() / model_bound };
+        self.share = if share.is_nan() { f64::INFINITY } else { self.share.max(share) };
+        self.model += (error / unit).powi(2);
+        self.specified += (specified / unit).powi(2);
+    }
+
+    fn fit(&self) -> Fit {
+        let residual = (self.model / self.specified).sqrt();
+        Fit { share: self.share, residual: if residual.is_nan() { f64::INFINITY } else { residual } }
+    }
+}
+
+/// Fits a model, channel by channel; with `hasty`, only as long as it may still explain the case.
+fn fit<'a>(case: &Case, order: &[usize], model: impl Fn(usize) -> Cow<'a, Channel>, hasty: bool) -> Fit {
+    let problem = case.problem;
+    let (seqlen, dstate, width) = (problem.shape.seqlen, problem.shape.dstate, problem.weights.width());
+    let mut sums = Sums::default();
+    for &row in order {
+        let model = model(row);
+        for l in 0..seqlen {
+            let i = row * seqlen + l;
+            let want = (case.want.out[i], case.budget.out[i]);
+            sums.add(case.out[i], (model.out[l], model.out_bound[l]), want, model.overflows);
+        }
+        for i in 0..dstate * width {
+            let (n, at) = (i / width, row * dstate * width + i);
+            let value = if i % width == 0 { model.last_state[n].re } else { model.last_state[n].im };
+            let want = (case.want.last_state[at], case.budget.last_state[row * dstate + n]);
+            sums.add(case.last_state[at], (value, model.last_state_bound[n]), want, model.overflows);
+        }
+        if hasty && sums.share > 1.0 {
+            break;
+        }
+    }
+    sums.fit()
+}

@@ -1,0 +1,225 @@
+//! The catalogue of fault models: ways in which kernels of this kind go wrong, each a change to the specified
+//! selective scan, computed in f64.
+//!
+//! A model has a name, a sentence and an origin ([`catalogue`]); it [applies](Fault::applies) to some methods
+//! and problems, and [changes](Fault::change) one [`Part`] of a [`Variant`]. Two models that change different
+//! parts can be combined.
+//!
+//! Where two descriptions of a bug are one and the same formula, the catalogue has one model: Δ missing in B̄ is
+//! 1/Δ too much, Δ squared is 1/Δ missing; for `rk4` the φ series cut after one term is `zoh`.
+
+pub mod catalogue;
+pub mod coefficient;
+pub mod scan;
+pub mod variant;
+
+use self::variant::{
+    BUse, Bias, Clamp, Directions, Formula, Gate, Inverse, Power, Readout, Reversed, Sum, Tail, Variant,
+};
+use crate::method::Method;
+use crate::problem::{InputType, Problem, Weights};
+
+/// Which part of the exponent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExponentPart {
+    Whole,
+    Real,
+    Imaginary,
+}
+
+/// A fault model: one change to the specified scan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fault {
+    /// Another form under this id: Ā, B̄ and the direction of the scan.
+    RunsAs(Formula),
+    ABarOf(Formula),
+    BBarOf(Formula),
+    /// How bilinear's Ā and B̄ use their inverse.
+    Inverse(Inverse, Inverse),
+    Taylor(u32),
+    /// Factor on the exponent of Ā.
+    Exponent(f64, ExponentPart),
+    StepDelta(Power),
+    ABarDelta(Power),
+    BBarDelta(Power),
+    Sum(Sum),
+    Directions(Directions),
+    Reversed(Reversed),
+    UMissing,
+    B(BUse),
+    Readout(Readout),
+    /// The carried state multiplied by the factor at multiples of the length.
+    Edge(usize, f64),
+    Tail(Tail),
+    GroupModulo,
+    BTransposed,
+    CTransposed,
+    Skip(f64),
+    Gate(Gate),
+    Bias(Bias),
+    /// Identity above the threshold; `None`: no softplus at all.
+    Softplus(Option<f64>),
+    Clamp(Clamp),
+    State(InputType),
+}
+
+/// The part of the scan that a fault changes. Faults of one part exclude each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    Form,
+    ABar,
+    Exponent,
+    BBar,
+    StepDelta,
+    ABarDelta,
+    BBarDelta,
+    Directions,
+    Reversed,
+    U,
+    B,
+    Readout,
+    Edge,
+    Tail,
+    Group,
+    BAxis,
+    CAxis,
+    Skip,
+    Gate,
+    Bias,
+    Softplus,
+    Clamp,
+    State,
+}
+
+impl Fault {
+    pub fn part(self) -> Part {
+        match self {
+            Fault::RunsAs(_) => Part::Form,
+            Fault::ABarOf(_) => Part::ABar,
+            Fault::Exponent(..) => Part::Exponent,
+            // The inverse's variants may touch both coefficients; what only B̄ has comes with it.
+            Fault::BBarOf(_) | Fault::Inverse(..) | Fault::Taylor(_) | Fault::Sum(_) => Part::BBar,
+            Fault::StepDelta(_) => Part::StepDelta,
+            Fault::ABarDelta(_) => Part::ABarDelta,
+            Fault::BBarDelta(_) => Part::BBarDelta,
+            Fault::Directions(_) => Part::Directions,
+            Fault::Reversed(_) => Part::Reversed,
+            Fault::UMissing => Part::U,
+            Fault::B(_) => Part::B,
+            Fault::Readout(_) => Part::Readout,
+            Fault::Edge(..) => Part::Edge,
+            Fault::Tail(_) => Part::Tail,
+            Fault::GroupModulo => Part::Group,
+            Fault::BTransposed => Part::BAxis,
+            Fault::CTransposed => Part::CAxis,
+            Fault::Skip(_) => Part::Skip,
+            Fault::Gate(_) => Part::Gate,
+            Fault::Bias(_) => Part::Bias,
+            Fault::Softplus(_) => Part::Softplus,
+            Fault::Clamp(_) => Part::Clamp,
+            Fault::State(_) => Part::State,
+        }
+    }
+
+    /// Whether the fault can change what `method` computes, and is not the same as a more specific one for
+    /// this method (module docs).
+    pub fn applies_to(self, method: Method) -> bool {
+        use Method::{Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
+        match self {
+            Fault::RunsAs(Formula::Method(other)) => other != method,
+            // highorder-n0 is the same.
+            Fault::RunsAs(Formula::ZohExact) => method != HighOrder,
+            Fault::RunsAs(_) => true,
+            Fault::ABarOf(Formula::Method(Zoh)) => method == Bilinear,
+            Fault::ABarOf(Formula::Method(_)) => method != Bilinear,
+            // runs-as-rk4-classical is the same for rk4.
+            Fault::ABarOf(_) => method != Rk4,
+            // Where Ā and the direction are the same as well, it is runs-as.
+            Fault::BBarOf(Formula::Method(other)) => match (method, other) {
+                (Bilinear, Zoh) => false,
+                (Bilinear | Poly, other) => other != method,
+                (_, other) => matches!(other, Bilinear | Poly),
+            },
+            // poly-without-half-foh is the same.
+            Fault::BBarOf(_) => method == Bilinear,
+            Fault::Inverse(..) => method == Bilinear,
+            Fault::Taylor(count) => {
+                matches!(method, Foh | Poly | HighOrder) || method == Rk4 && matches!(count, 2 | 3)
+            }
+            Fault::Exponent(..) => method != Bilinear,
+            Fault::Sum(Sum::PolyShare(_)) => method == Poly,
+            Fault::Sum(Sum::Cut(_) | Sum::WithoutFactorials) => method == HighOrder,
+            Fault::Sum(Sum::Powers(..)) => matches!(method, Poly | HighOrder),
+            Fault::Sum(_) => method == Rk4,
+            Fault::Directions(_) | Fault::Reversed(_) | Fault::Gate(Gate::BeforeAverage) => method == Poly,
+            Fault::Skip(share) => share != 0.5 || method == Poly,
+            Fault::UMissing => matches!(method, Poly | HighOrder | Rk4),
+            _ => true,
+        }
+    }
+
+    /// Whether the problem has what the fault is about: complex weights, a gate, groups, enough positions.
+    /// A fault may still have no effect on it.
+    pub fn applies(self, method: Method, problem: &Problem) -> bool {
+        let complex = problem.weights == Weights::Complex;
+        let seqlen = problem.shape.seqlen;
+        let shows = match self {
+            Fault::Exponent(_, part) => complex || part == ExponentPart::Whole,
+            Fault::B(BUse::Conjugated) | Fault::Readout(_) => complex,
+            Fault::Sum(Sum::OuterProducts) => problem.shape.dstate > 1,
+            Fault::Edge(length, _) => seqlen > length,
+            Fault::Tail(Tail::Ignored(width)) => !seqlen.is_multiple_of(width),
+            Fault::Directions(_) | Fault::Reversed(_) | Fault::Tail(_) => seqlen > 1,
+            Fault::GroupModulo => problem.shape.groups > 1,
+            Fault::Skip(_) => problem.d.is_some(),
+            Fault::Gate(Gate::BeforeSkip) => problem.z.is_some() && problem.d.is_some(),
+            Fault::Gate(_) => problem.z.is_some(),
+            Fault::Bias(Bias::AfterSoftplus) => problem.delta_bias.is_some() && problem.delta_softplus,
+            Fault::Bias(_) => problem.delta_bias.is_some(),
+            Fault::Softplus(_) => problem.delta_softplus,
+            _ => true,
+        };
+        shows && self.applies_to(method)
+    }
+
+    /// Puts the fault into `variant`.
+    pub fn change(self, variant: &mut Variant) {
+        match self {
+            Fault::RunsAs(formula) => {
+                // The textbook forms are causal.
+                variant.scan = if let Formula::Method(method) = formula { method } else { Method::Zoh };
+                (variant.a_bar, variant.b_bar) = (formula, formula);
+            }
+            Fault::ABarOf(formula) => variant.a_bar = formula,
+            Fault::BBarOf(formula) => variant.b_bar = formula,
+            Fault::Inverse(a_bar, b_bar) => {
+                (variant.a_bar_inverse, variant.b_bar_inverse) = (a_bar, b_bar);
+            }
+            Fault::Taylor(count) => variant.taylor = Some(count),
+            Fault::Exponent(factor, part) => {
+                let imaginary = if part == ExponentPart::Real { 1.0 } else { factor };
+                variant.exponent = (if part == ExponentPart::Imaginary { 1.0 } else { factor }, imaginary);
+            }
+            Fault::StepDelta(power) => variant.step_delta = power,
+            Fault::ABarDelta(power) => variant.a_bar_delta = power,
+            Fault::BBarDelta(power) => variant.b_bar_delta = power,
+            Fault::Sum(sum) => variant.sum = sum,
+            Fault::Directions(directions) => variant.directions = directions,
+            Fault::Reversed(reversed) => variant.reversed = reversed,
+            Fault::UMissing => variant.u_in_higher_terms = false,
+            Fault::B(b_use) => variant.b_use = b_use,
+            Fault::Readout(readout) => variant.readout = readout,
+            Fault::Edge(length, factor) => variant.edge = Some((length, factor)),
+            Fault::Tail(tail) => variant.tail = tail,
+            Fault::GroupModulo => variant.group_modulo = true,
+            Fault::BTransposed => variant.b_transposed = true,
+            Fault::CTransposed => variant.c_transposed = true,
+            Fault::Skip(share) => variant.skip = share,
+            Fault::Gate(gate) => variant.gate = gate,
+            Fault::Bias(bias) => variant.bias = bias,
+            Fault::Softplus(above) => variant.softplus_above = above,
+            Fault::Clamp(clamp) => variant.clamp = clamp,
+            Fault::State(to) => variant.state = to,
+        }
+    }
+}

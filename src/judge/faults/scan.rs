@@ -1,0 +1,334 @@
+//! The scan of a [`Variant`] over one channel, in f64, with a bound on what a sound f32 kernel with the same
+//! fault may be off.
+//!
+//! The bound is [`crate::judge::budget`]'s recurrence on the variant's own magnitudes, with coefficients'
+//! errors to first order. It says how closely a recorded output must match a fault model, not whether a
+//! kernel is right.
+
+use num_complex::Complex64;
+
+use super::coefficient::{self, Bounded};
+use super::variant::{Bias, Clamp, Directions, Formula, Gate, Readout, Reversed, Sum, Tail, Variant};
+use crate::judge::allowance::{self, HALF_SUBNORMAL, SUM, U};
+use crate::judge::budget::complex_at;
+use crate::judge::ulp::Format;
+use crate::problem::{InputType, Operand, Problem, Weights};
+
+/// What a variant computes for one channel.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    /// (seqlen)
+    pub out: Vec<f64>,
+    /// (seqlen)
+    pub out_bound: Vec<f64>,
+    /// (dstate)
+    pub last_state: Vec<Complex64>,
+    /// (dstate)
+    pub last_state_bound: Vec<f64>,
+    /// Whether some state leaves the range of f32: what a kernel returns from there on depends on how it
+    /// associates the scan.
+    pub overflows: bool,
+}
+
+/// One position's map x → a x + b.
+#[derive(Clone, Copy)]
+struct Map {
+    a: Bounded,
+    b: Bounded,
+}
+
+/// Runs `variant` over one channel of the problem.
+pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) -> Channel {
+    let run = Run { variant, problem, channel };
+    let seqlen = problem.shape.seqlen;
+    let steps: Vec<(f64, f64)> = (0..seqlen).map(|l| run.step_size(l)).collect();
+    let mut forward = vec![Bounded::default(); seqlen];
+    let mut backward = forward.clone();
+    let mut magnitude = vec![0.0; seqlen];
+    let mut result = Channel {
+        out: Vec::with_capacity(seqlen),
+        out_bound: Vec::with_capacity(seqlen),
+        last_state: Vec::new(),
+        last_state_bound: Vec::new(),
+        overflows: false,
+    };
+    for n in 0..problem.shape.dstate {
+        let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l, &steps)).collect();
+        let last = run.add_states(n, &maps, &steps, false, &mut forward, &mut magnitude);
+        result.overflows |= last.overflows;
+        let last = last.state;
+        result.last_state.push(last.value);
+        result.last_state_bound.push(last.error + HALF_SUBNORMAL);
+        if variant.scan.is_bidirectional() {
+            let last = run.add_states(n, &maps, &steps, true, &mut backward, &mut magnitude);
+            result.overflows |= last.overflows;
+        }
+    }
+    for l in 0..seqlen {
+        let (out, bound) = run.output(l, forward[l], backward[l], magnitude[l]);
+        result.out.push(out);
+        result.out_bound.push(bound);
+    }
+    result
+}
+
+struct Last {
+    state: Bounded,
+    overflows: bool,
+}
+
+struct Run<'a> {
+    variant: &'a Variant,
+    problem: &'a Problem,
+    channel: (usize, usize),
+}
+
+impl Run<'_> {
+    fn ignored(&self, l: usize) -> bool {
+        let seqlen = self.problem.shape.seqlen;
+        match self.variant.tail {
+            Tail::Whole => false,
+            Tail::LastIgnored => l + 1 == seqlen,
+            Tail::Ignored(width) => l >= seqlen - seqlen % width,
+        }
+    }
+
+    fn u(&self, l: isize) -> f64 {
+        if l < 0 {
+            return 0.0;
+        }
+        // Past the end the input is held.
+        let l = (l as usize).min(self.problem.shape.seqlen - 1);
+        f64::from(self.problem.u[self.problem.sequence_index(self.channel.0, self.channel.1, l)])
+    }
+
+    /// Δ and its relative error, as [`crate::judge::budget::step_size`].
+    fn step_size(&self, l: usize) -> (f64, f64) {
+        let (problem, variant) = (self.problem, self.variant);
+        let delta = f64::from(problem.delta[problem.sequence_index(self.channel.0, self.channel.1, l)]);
+        let bias = problem.delta_bias.as_ref().map(|bias| f64::from(bias[self.channel.1]));
+        let mut x = delta;
+        let mut error = 0.0;
+        if let (Some(bias), Bias::Right) = (bias, variant.bias) {
+            (x, error) = (x + bias, U);
+        }
+        if let (true, Some(above)) = (problem.delta_softplus, variant.softplus_above)
+            && x <= above
+        {
+            let softplus = x.exp().ln_1p().max(x);
+            let sigmoid = 1.0 / (1.0 + (-x).exp());
+            error = (x * sigmoid / softplus).abs() * error + allowance::SOFTPLUS;
+            x = softplus;
+        }
+        if let (Some(bias), Bias::AfterSoftplus) = (bias, variant.bias) {
+            let sum = x + bias;
+            (x, error) = (sum, (x * error / sum).abs() + U);
+        }
+        x = variant.step_delta.of(x);
+        match variant.clamp {
+            Clamp::None => {}
+            Clamp::AtMost(most) => x = x.min(most),
+            Clamp::AtLeast(least) => x = x.max(least),
+            Clamp::ZeroBelow(guard) => x = if x.abs() < guard { 0.0 } else { x },
+        }
+        // A square doubles it, and clamps and squares round once more.
+        (x, 2.0 * error + U)
+    }
+
+    fn operand(&self, operand: Operand, values: &[f32], transposed: bool, n: usize, l: usize) -> Complex64 {
+        let (problem, (batch, channel)) = (self.problem, self.channel);
+        let shape = problem.shape;
+        let width = problem.weights.width();
+        let index = match operand {
+            Operand::Constant if transposed => (n * shape.dim + channel) * width,
+            Operand::Constant => problem.weight_index(channel, n),
+            Operand::Variable => {
+                let group = if self.variant.group_modulo {
+                    channel % shape.groups
+                } else {
+                    channel / (shape.dim / shape.groups)
+                };
+                let rows = (batch * shape.groups + group) * shape.dstate * shape.seqlen;
+                let within = if transposed { l * shape.dstate + n } else { n * shape.seqlen + l };
+                (rows + within) * width
+            }
+        };
+        complex_at(problem.weights, values, index)
+    }
+
+    fn b(&self, n: usize, l: usize) -> Complex64 {
+        let b = self.operand(self.problem.b_operand, &self.problem.b, self.variant.b_transposed, n, l);
+        coefficient::used(self.variant.b_use, b)
+    }
+
+    fn a(&self, n: usize) -> Complex64 {
+        let problem = self.problem;
+        complex_at(problem.weights, &problem.a, problem.weight_index(self.channel.1, n))
+    }
+
+    fn map(&self, n: usize, l: usize, steps: &[(f64, f64)]) -> Map {
+        if self.ignored(l) {
+            let one = Bounded { value: Complex64::ONE, error: 0.0 };
+            return Map { a: one, b: Bounded::default() };
+        }
+        let (a, b) = (self.a(n), self.b(n, l));
+        let (delta, delta_error) = steps[l];
+        let u = self.u(l as isize);
+        let t = coefficient::terms(self.variant, delta, delta_error, a);
+        let u_of_higher = if self.variant.u_in_higher_terms { u } else { 1.0 };
+        let neighbour = if t.neighbour == Complex64::ZERO { 0.0 } else { self.u(l as isize + t.offset) };
+        let mut parts = [t.first * b * u, t.higher * b * u_of_higher, t.neighbour * b * neighbour];
+        if self.variant.sum == Sum::OuterProducts
+            && self.variant.b_bar == Formula::Method(crate::method::Method::Rk4)
+        {
+            parts = self.outer_products(n, l, delta).map(|part| part * u);
+        }
+        let size: f64 = parts.iter().map(|part| part.norm()).sum();
+        // Two products more, with u and with B.
+        let mu = allowance::product(self.problem.weights);
+        let b_u = Bounded {
+            value: parts.iter().sum(),
+            error: size * (t.error + 4.0 * mu) + 4.0 * HALF_SUBNORMAL * f64::from(u != 0.0),
+        };
+        Map { a: coefficient::a_bar(self.variant, delta, delta_error, a), b: b_u }
+    }
+
+    /// A²B as a(aᵀB), A³B as a(aᵀAB): the terms of first, second, and third and fourth order in Δ.
+    fn outer_products(&self, n: usize, l: usize, delta: f64) -> [Complex64; 3] {
+        let (mut ab, mut aab) = (Complex64::ZERO, Complex64::ZERO);
+        for m in 0..self.problem.shape.dstate {
+            let product = self.a(m) * self.b(m, l);
+            ab += product;
+            aab += self.a(m) * product;
+        }
+        let (a, b) = (self.a(n), self.b(n, l));
+        let d2 = delta * delta / 2.0;
+        [b * delta, a * b * d2, a * (ab * (d2 * delta / 3.0) + aab * (d2 * delta * delta / 12.0))]
+    }
+
+    /// Adds what state n contributes to y in one direction; its last state.
+    fn add_states(
+        &self,
+        n: usize,
+        maps: &[Map],
+        steps: &[(f64, f64)],
+        reverse: bool,
+        y: &mut [Bounded],
+        magnitude: &mut [f64],
+    ) -> Last {
+        let (variant, seqlen) = (self.variant, maps.len());
+        let mu = allowance::product(self.problem.weights);
+        let joins = allowance::scan_joins(seqlen) * SUM;
+        let growth = (1.0 + mu) * (1.0 + SUM);
+        let mut state = Bounded::default();
+        let mut size = 0.0;
+        let mut overflows = false;
+        for k in 0..seqlen {
+            let l = if reverse { seqlen - 1 - k } else { k };
+            let Map { mut a, b } = maps[l];
+            let edge = if reverse { l + 1 } else { l };
+            if reverse && variant.reversed == Reversed::ABarOffByOne && l + 1 < seqlen && !self.ignored(l) {
+                let (delta, delta_error) = steps[l + 1];
+                a = coefficient::a_bar(variant, delta, delta_error, self.a(n));
+            }
+            if let Some((length, factor)) = variant.edge
+                && edge % length == 0
+                && edge > 0
+                && edge < seqlen
+                && !self.ignored(l)
+            {
+                a = Bounded { value: a.value * factor, error: a.error * factor };
+            }
+            let before = state;
+            let a_abs = a.value.norm();
+            let excess = a.error * growth + a_abs * (growth - 1.0);
+            let underflow = 2.0 * HALF_SUBNORMAL * f64::from(size > 0.0);
+            state.error = (a_abs + a.error) * growth * state.error
+                + excess * size
+                + b.error * (1.0 + joins)
+                + joins * b.value.norm()
+                + underflow;
+            size = a_abs * size + b.value.norm();
+            overflows |= size > f64::from(f32::MAX);
+            state.value = rounded(a.value * state.value + b.value, variant.state);
+            let dropped = match variant.directions {
+                Directions::CausalOnly => reverse,
+                Directions::BackwardOnly => !reverse,
+                _ => false,
+            };
+            if dropped && variant.scan.is_bidirectional() || self.ignored(l) {
+                continue;
+            }
+            let read = if reverse && variant.reversed == Reversed::OffByOne { before } else { state };
+            let mut c = self.operand(self.problem.c_operand, &self.problem.c, variant.c_transposed, n, l);
+            if variant.readout == Readout::ImaginaryPart {
+                c *= -Complex64::I;
+            }
+            y[l].value += (c * read.value).re;
+            y[l].error += c.norm() * read.error;
+            magnitude[l] += c.norm() * (read.value.norm() + read.error);
+        }
+        Last { state, overflows }
+    }
+
+    fn output(&self, l: usize, forward: Bounded, backward: Bounded, magnitude: f64) -> (f64, f64) {
+        let (variant, problem) = (self.variant, self.problem);
+        if self.ignored(l) {
+            return (0.0, HALF_SUBNORMAL);
+        }
+        let mut scale = 1.0;
+        if problem.weights == Weights::Complex && variant.readout != Readout::RealPartOnce {
+            scale *= 2.0;
+        }
+        if variant.scan.is_bidirectional() && variant.directions == Directions::Averaged {
+            scale *= 0.5;
+        }
+        let mu = allowance::product(problem.weights);
+        let additions = problem.shape.dstate as f64 + 1.0;
+        let mut bound =
+            scale * (forward.error + backward.error + (mu * (1.0 + U) + additions * SUM) * magnitude);
+        let (forward, backward) = (scale * forward.value.re, scale * backward.value.re);
+        let index = problem.sequence_index(self.channel.0, self.channel.1, l);
+        let skip = problem
+            .d
+            .as_ref()
+            .map_or(0.0, |d| variant.skip * f64::from(d[self.channel.1]) * f64::from(problem.u[index]));
+        let size = forward.abs() + backward.abs() + skip.abs();
+        bound += 2.0 * SUM * (size + bound);
+        let mut value = forward + backward + skip;
+        if let (Some(gate), false) = (&problem.z, variant.gate == Gate::Missing) {
+            let z = f64::from(gate[index]);
+            let sigmoid = 1.0 / (1.0 + (-z).exp());
+            let silu = z * sigmoid;
+            let (ungated, factor) = match variant.gate {
+                Gate::BeforeAverage => (backward, silu),
+                Gate::BeforeSkip => (skip, silu),
+                Gate::Doubled => (0.0, silu * silu),
+                Gate::SigmoidOnly => (0.0, sigmoid),
+                Gate::Right | Gate::Missing => (0.0, silu),
+            };
+            value = (value - ungated) * factor + ungated;
+            let widest = factor.abs().max(if ungated == 0.0 { 0.0 } else { 1.0 });
+            bound = widest * (bound + 2.0 * allowance::GATE * (size + bound));
+            if z < allowance::GATE_UNDERFLOW {
+                bound += factor.abs() * (size + bound);
+            }
+        }
+        bound += HALF_SUBNORMAL;
+        if problem.input != InputType::F32 {
+            bound += Format::of(problem.input).rounding_error(value.abs() + bound);
+        }
+        (value, bound)
+    }
+}
+
+/// A state stored in `to`: f32 itself is left to the bound.
+fn rounded(x: Complex64, to: InputType) -> Complex64 {
+    match to {
+        InputType::F32 => x,
+        narrow => {
+            let round = |part: f64| f64::from(narrow.round(part as f32));
+            Complex64::new(round(x.re), round(x.im))
+        }
+    }
+}

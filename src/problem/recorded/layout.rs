@@ -1,0 +1,309 @@
+//! Sizes, layouts and types of a recorded run, from the header alone. A number's rank and type decide how a tensor
+//! is read (module documentation of [`super`]), so that no shape has two readings.
+
+use std::collections::BTreeMap;
+
+use super::names::{self, OutputName, Role};
+use super::{InputType, RecordError};
+use crate::problem::{Operand, Shape, Weights};
+use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text, shown};
+
+/// How a recorded run is to be read.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    pub shape: Shape,
+    pub weights: Weights,
+    pub input: InputType,
+    pub b_operand: Operand,
+    pub c_operand: Operand,
+    pub delta_softplus: bool,
+    /// Each output, and whether its last state was recorded.
+    pub outputs: BTreeMap<OutputName, Tensors>,
+}
+
+/// The names of an output's tensors in the file.
+#[derive(Clone, Debug)]
+pub struct Tensors {
+    pub out: String,
+    pub last_state: Option<String>,
+}
+
+/// Metadata that say how the tensors are to be read.
+pub(super) const DELTA_SOFTPLUS: &str = "delta_softplus";
+pub(super) const INPUT_TYPE: &str = "input_type";
+
+const SHAPES: &str = "spec.md §3 lists the shapes";
+const GROUPS: &str = "a variable B or C has a dimension of groups: B.unsqueeze(1) for a single one";
+const WEIGHTS: &str =
+    "A decides whether weights are real or complex; save constant ones as float32 or complex64";
+
+impl Layout {
+    /// The layout of what `file`'s header tells.
+    ///
+    /// # Errors
+    /// [`RecordError`], naming the tensor that does not fit.
+    pub fn of<R>(file: &TensorFile<R>) -> Result<Layout, RecordError> {
+        let outputs = outputs(file)?;
+        let (u, a) = (required(file, "u")?, required(file, "A")?);
+        let (input, stored) = input_type(file, u)?;
+        let [batch, dim, seqlen] = u.shape[..] else {
+            return Err(misshapen("u", u, "(batch, dim, seqlen)".into(), SHAPES));
+        };
+        let (weights, a_sizes) = match (a.stored, &a.shape[..]) {
+            (Stored::F32, &[d, n]) => (Weights::Real, (d, n)),
+            (Stored::C64, &[d, n]) | (Stored::F32, &[d, n, 2]) => (Weights::Complex, (d, n)),
+            (Stored::F32 | Stored::C64, _) => {
+                let expected = "(dim, dstate), or (dim, dstate, 2) for complex F32".into();
+                return Err(misshapen("A", a, expected, SHAPES));
+            }
+            _ => {
+                return Err(mistyped("A", a, "F32 or C64".into(), "weights are never of 16 bits: A.float()"));
+            }
+        };
+        let dstate = a_sizes.1;
+        if a_sizes.0 != dim {
+            return Err(misshapen("A", a, format!("({dim}, dstate): u has dim = {dim}"), SHAPES));
+        }
+        if dstate > Shape::MAX_DSTATE {
+            let expected = format!("at most {}", Shape::MAX_DSTATE);
+            return Err(size("A", "dstate", dstate, expected, "spec.md §3 limits the state size"));
+        }
+        let mut layout = Layout {
+            shape: Shape { batch, dim, dstate, seqlen, groups: 1 },
+            weights,
+            input,
+            b_operand: Operand::Constant,
+            c_operand: Operand::Constant,
+            delta_softplus: softplus(file)?,
+            outputs,
+        };
+        let mut groups = None;
+        layout.b_operand = layout.operand("B", required(file, "B")?, stored, &mut groups)?;
+        layout.c_operand = layout.operand("C", required(file, "C")?, stored, &mut groups)?;
+        layout.shape.groups = groups.unwrap_or(1);
+        layout.check_sequences(file, stored)?;
+        layout.check_outputs(file, stored)?;
+        Ok(layout)
+    }
+
+    /// Whether B or C is constant or varies; `groups` is what the other one said.
+    fn operand(
+        &self,
+        name: &str,
+        info: &TensorInfo,
+        stored: Stored,
+        groups: &mut Option<usize>,
+    ) -> Result<Operand, RecordError> {
+        let Shape { batch, dim, dstate, seqlen, .. } = self.shape;
+        let variable = match (self.weights, info.stored, &info.shape[..]) {
+            // Constant: a weight, laid out as A.
+            (Weights::Real, _, [_, _]) | (Weights::Complex, Stored::C64, [_, _]) => false,
+            (Weights::Complex, _, [_, _, 2]) => false,
+            (Weights::Real, _, [_, _, _, _]) | (Weights::Complex, _, [_, _, _, _] | [_, _, _, _, _]) => true,
+            (Weights::Real, ..) => {
+                let expected = format!("({dim}, {dstate}) or ({batch}, groups, {dstate}, {seqlen})");
+                return Err(misshapen(name, info, expected, GROUPS));
+            }
+            (Weights::Complex, ..) => {
+                let expected = format!(
+                    "({dim}, {dstate}) as C64, ({dim}, {dstate}, 2), ({batch}, groups, {dstate}, {}) or \
+                     ({batch}, groups, {dstate}, {seqlen}, 2): A is complex",
+                    2 * seqlen as u128
+                );
+                return Err(misshapen(name, info, expected, GROUPS));
+            }
+        };
+        let complex64 = self.weights == Weights::Complex && info.stored == Stored::C64;
+        let expected_type = if variable { stored } else { Stored::F32 };
+        if info.stored != expected_type && !(complex64 && expected_type == Stored::F32) {
+            return Err(match variable {
+                false => mistyped(name, info, format!("{expected_type}, a constant weight's"), WEIGHTS),
+                true => mistyped(name, info, format!("{stored} as u"), "a variable B or C is an input"),
+            });
+        }
+        if !variable {
+            if info.shape[..2] != [dim, dstate] {
+                return Err(misshapen(name, info, format!("({dim}, {dstate}) as A"), SHAPES));
+            }
+            return Ok(Operand::Constant);
+        }
+        let length: &[usize] = match (self.weights, complex64, info.shape.len()) {
+            (Weights::Real, ..) | (_, true, _) => &[seqlen],
+            (_, _, 4) => &[seqlen.saturating_mul(2)],
+            _ => &[seqlen, 2],
+        };
+        let own = info.shape[1];
+        if [&[batch, own, dstate], length].concat() != info.shape {
+            let length: Vec<String> = length.iter().map(usize::to_string).collect();
+            let expected = format!("({batch}, groups, {dstate}, {})", length.join(", "));
+            let hint = match self.weights {
+                Weights::Complex => "A is complex: re and im of B and C alternate along the sequence",
+                Weights::Real => SHAPES,
+            };
+            return Err(misshapen(name, info, expected, hint));
+        }
+        if own == 0 || dim % own != 0 {
+            let expected = format!("a divisor of dim = {dim}");
+            return Err(size(name, "groups", own, expected, "each group serves as many channels"));
+        }
+        if let Some(other) = groups.filter(|&other| other != own) {
+            return Err(size(name, "groups", own, format!("{other} as B"), "B and C share their groups"));
+        }
+        *groups = Some(own);
+        Ok(Operand::Variable)
+    }
+
+    /// delta, z, D and delta_bias; that no size of u and A is zero.
+    fn check_sequences<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<(), RecordError> {
+        let Shape { batch, dim, dstate, seqlen, .. } = self.shape;
+        for (name, what, found) in
+            [("u", "batch", batch), ("u", "dim", dim), ("u", "seqlen", seqlen), ("A", "dstate", dstate)]
+        {
+            if found == 0 {
+                return Err(size(name, what, 0, "at least 1".into(), "an empty run has nothing to judge"));
+            }
+        }
+        required(file, "delta")?;
+        for name in ["delta", "z"] {
+            let Some(info) = file.info(name) else { continue };
+            if info.stored != stored {
+                let hint = "u, delta, z, variable B and C, and outputs are of one type";
+                return Err(mistyped(name, info, format!("{stored} as u"), hint));
+            }
+            self.check_shape(name, info, &[batch, dim, seqlen])?;
+        }
+        for name in ["D", "delta_bias"] {
+            let Some(info) = file.info(name) else { continue };
+            if info.stored != Stored::F32 {
+                return Err(mistyped(name, info, "F32".into(), "it is never of 16 bits: save it as float32"));
+            }
+            self.check_shape(name, info, &[dim])?;
+        }
+        Ok(())
+    }
+
+    fn check_outputs<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<(), RecordError> {
+        let Shape { batch, dim, dstate, seqlen, .. } = self.shape;
+        let own = stored_as(self.input);
+        let widened = file.metadata().contains_key(INPUT_TYPE);
+        for tensors in self.outputs.values() {
+            let (name, info) = (&tensors.out, required(file, &tensors.out)?);
+            if !(info.stored == own || info.stored == stored || (widened && info.stored == Stored::F32)) {
+                let hint = "outputs are rounded on store; a widened copy needs the metadata `input_type`";
+                return Err(mistyped(name, info, format!("{own}, the run's input type"), hint));
+            }
+            self.check_shape(name, info, &[batch, dim, seqlen])?;
+            let Some(name) = &tensors.last_state else { continue };
+            let info = required(file, name)?;
+            let hint = "a state is of the weights' type whatever the input type";
+            match (self.weights, info.stored) {
+                (Weights::Real, Stored::F32) | (Weights::Complex, Stored::C64) => {
+                    self.check_shape(name, info, &[batch, dim, dstate])?;
+                }
+                (Weights::Complex, Stored::F32) => self.check_shape(name, info, &[batch, dim, dstate, 2])?,
+                (Weights::Real, _) => return Err(mistyped(name, info, "F32".into(), hint)),
+                (Weights::Complex, _) => return Err(mistyped(name, info, "C64 or F32".into(), hint)),
+            }
+        }
+        Ok(())
+    }
+
+    fn check_shape(&self, name: &str, info: &TensorInfo, expected: &[usize]) -> Result<(), RecordError> {
+        if info.shape == expected {
+            return Ok(());
+        }
+        Err(misshapen(name, info, shape_text(expected), SHAPES))
+    }
+}
+
+/// The tensors of each output. Any other tensor is an error: a misspelt one would change the verdict.
+fn outputs<R>(file: &TensorFile<R>) -> Result<BTreeMap<OutputName, Tensors>, RecordError> {
+    let mut outputs: BTreeMap<OutputName, Tensors> = BTreeMap::new();
+    let mut states: BTreeMap<OutputName, String> = BTreeMap::new();
+    for name in file.names() {
+        match names::role(name)? {
+            Role::Input => {}
+            Role::Out(output) => {
+                outputs.insert(output, Tensors { out: name.to_owned(), last_state: None });
+            }
+            Role::LastState(output) => {
+                states.insert(output, name.to_owned());
+            }
+        }
+    }
+    if outputs.is_empty() && states.is_empty() {
+        return Err(RecordError::NoOutput);
+    }
+    for (output, name) in states {
+        match outputs.get_mut(&output) {
+            Some(tensors) => tensors.last_state = Some(name),
+            None => return Err(missing(file, &format!("out.{output}"), "a last state needs its output")),
+        }
+    }
+    Ok(outputs)
+}
+
+/// The input type, and what its tensors are stored as.
+fn input_type<R>(file: &TensorFile<R>, u: &TensorInfo) -> Result<(InputType, Stored), RecordError> {
+    let own = match u.stored {
+        Stored::F32 => InputType::F32,
+        Stored::F16 => InputType::F16,
+        Stored::Bf16 => InputType::Bf16,
+        Stored::F64 | Stored::C64 => {
+            return Err(mistyped("u", u, "F32, F16 or BF16".into(), "record what the kernel read"));
+        }
+    };
+    let Some(text) = file.metadata().get(INPUT_TYPE) else { return Ok((own, u.stored)) };
+    let claimed = InputType::ALL.into_iter().find(|input| input.name() == text);
+    let Some(claimed) = claimed else {
+        let expected = "f32, f16 or bf16";
+        return Err(RecordError::Metadata { key: INPUT_TYPE, found: shown(text), expected });
+    };
+    if own != claimed && own != InputType::F32 {
+        let expected = format!("{} as the metadata `input_type` claims, or F32", stored_as(claimed));
+        return Err(mistyped("u", u, expected, "the metadata may be of another run"));
+    }
+    Ok((claimed, u.stored))
+}
+
+fn stored_as(input: InputType) -> Stored {
+    match input {
+        InputType::F32 => Stored::F32,
+        InputType::F16 => Stored::F16,
+        InputType::Bf16 => Stored::Bf16,
+    }
+}
+
+fn softplus<R>(file: &TensorFile<R>) -> Result<bool, RecordError> {
+    match file.metadata().get(DELTA_SOFTPLUS).map(String::as_str) {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(text) => Err(RecordError::Metadata {
+            key: DELTA_SOFTPLUS,
+            found: shown(text),
+            expected: "true or false, in lower case",
+        }),
+    }
+}
+
+fn required<'f, R>(file: &'f TensorFile<R>, name: &str) -> Result<&'f TensorInfo, RecordError> {
+    file.info(name).ok_or_else(|| missing(file, name, "the names are spec.md §3's, in its case"))
+}
+
+fn missing<R>(file: &TensorFile<R>, name: &str, hint: &'static str) -> RecordError {
+    let names: Vec<&str> = file.names().collect();
+    let found = if names.is_empty() { "none".to_owned() } else { shown(&names.join(", ")) };
+    RecordError::Missing { name: name.to_owned(), found, hint }
+}
+
+fn mistyped(name: &str, info: &TensorInfo, expected: String, hint: &'static str) -> RecordError {
+    RecordError::Dtype { name: shown(name), found: info.stored.to_string(), expected, hint }
+}
+
+fn misshapen(name: &str, info: &TensorInfo, expected: String, hint: &'static str) -> RecordError {
+    RecordError::Shape { name: shown(name), found: shape_text(&info.shape), expected, hint }
+}
+
+fn size(name: &str, what: &'static str, found: usize, expected: String, hint: &'static str) -> RecordError {
+    RecordError::Size { name: name.to_owned(), what, found, expected, hint }
+}

@@ -1,0 +1,140 @@
+//! Recorded runs: the inputs and outputs of somebody's selective scan, read from a safetensors file.
+//!
+//! # The format
+//!
+//! Tensors `u`, `delta`, `A`, `B`, `C` and optionally `D`, `z`, `delta_bias`, shaped as in spec.md §3; outputs
+//! `out.<method>[.<label>]` and optionally `last_state.<method>[.<label>]`. Metadata `delta_softplus` (`true` or
+//! `false`, the default), `input_type` (below), and any provenance.
+//!
+//! - The rank and type of `A`, `B` and `C` say what they are, so no shape has two readings: `A` is real as F32
+//!   (dim, dstate), complex as C64 (dim, dstate) or F32 (dim, dstate, 2). A constant `B` or `C` looks like `A`. A
+//!   variable one is (batch, groups, dstate, seqlen) when `A` is real, and (batch, groups, dstate, seqlen·2) or
+//!   (batch, groups, dstate, seqlen, 2) when it is complex, or C64 (batch, groups, dstate, seqlen).
+//! - `u`, `delta`, `z`, variable `B` and `C`, and outputs are of one type, the input type: F32, F16 or BF16.
+//! - A run of a 16-bit type may be stored widened to F32 when the metadata `input_type` is `f16` or `bf16`. Each
+//!   number must then be one of that type: for inputs since the kernel saw the rounded ones, and for outputs since
+//!   their rounding on store is part of what is judged. (Outputs alone may be widened too, then.)
+//! - Inputs must be finite. Outputs may be anything: a NaN there is for the judge.
+
+mod layout;
+mod names;
+mod values;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::path::Path;
+
+use super::{InputType, Problem};
+use crate::method::Method;
+use crate::tensor_file::{TensorFile, TensorFileError};
+
+pub use layout::Layout;
+pub use names::OutputName;
+
+/// A run as it was recorded.
+#[derive(Clone, Debug)]
+pub struct RecordedRun {
+    /// Every channel is to be judged.
+    pub problem: Problem,
+    /// In the order of label and method.
+    pub outputs: Vec<RecordedOutput>,
+    /// What the file says of itself, besides how it is to be read.
+    pub provenance: BTreeMap<String, String>,
+}
+
+/// One method's recorded output.
+#[derive(Clone, Debug)]
+pub struct RecordedOutput {
+    pub name: OutputName,
+    /// (batch, dim, seqlen), widened
+    pub out: Vec<f32>,
+    /// (batch, dim, dstate)·w
+    pub last_state: Option<Vec<f32>>,
+}
+
+/// Why a file is no recorded run.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    #[error(transparent)]
+    File(#[from] TensorFileError),
+    #[error("tensor `{name}` is missing, expected u, delta, A, B and C; found {found} (hint: {hint})")]
+    Missing { name: String, found: String, hint: &'static str },
+    #[error(
+        "found no output, expected at least one tensor `out.METHOD` (hint: METHOD is one of {})",
+        method_names()
+    )]
+    NoOutput,
+    #[error(
+        "tensor `{name}` is none of a recorded run's, expected u, delta, A, B, C, D, z, delta_bias, \
+         out.METHOD[.LABEL] or last_state.METHOD[.LABEL] (hint: put notes into the metadata)"
+    )]
+    Unknown { name: String },
+    #[error(
+        "tensor `{name}` is of no known method, expected one of {} (hint: labels come after it)",
+        method_names()
+    )]
+    UnknownMethod { name: String },
+    #[error("tensor `{name}` is of type {found}, expected {expected} (hint: {hint})")]
+    Dtype { name: String, found: String, expected: String, hint: &'static str },
+    #[error("tensor `{name}` has shape {found}, expected {expected} (hint: {hint})")]
+    Shape { name: String, found: String, expected: String, hint: &'static str },
+    #[error("tensor `{name}` has {what} = {found}, expected {expected} (hint: {hint})")]
+    Size { name: String, what: &'static str, found: usize, expected: String, hint: &'static str },
+    #[error(
+        "tensor `{name}` is {value} at {index}, expected a finite number (hint: look at what produced it)"
+    )]
+    NotFinite { name: String, index: String, value: f32 },
+    #[error(
+        "tensor `{name}` is {value:e} at {index}, expected a number that {input} can hold, as the metadata claims \
+         (hint: record what the kernel read and wrote; its neighbour in {input} is {rounded:e})"
+    )]
+    NotRounded { name: String, index: String, value: f32, rounded: f32, input: InputType },
+    #[error("metadata `{key}` is `{found}`, expected {expected} (hint: metadata are texts)")]
+    Metadata { key: &'static str, found: String, expected: &'static str },
+}
+
+fn method_names() -> String {
+    Method::ALL.map(Method::name).join(", ")
+}
+
+/// A file that has the names, types and shapes of a recorded run; its numbers have not been read yet.
+#[derive(Debug)]
+pub struct Recording<R> {
+    file: TensorFile<R>,
+    layout: Layout,
+}
+
+impl Recording<File> {
+    /// Opens the file at `path` and checks what its header says.
+    ///
+    /// # Errors
+    /// [`RecordError`], naming the tensor that is wrong.
+    pub fn open(path: &Path) -> Result<Self, RecordError> {
+        Recording::new(TensorFile::open(path)?)
+    }
+}
+
+impl<R: Read + Seek> Recording<R> {
+    /// Checks what the file's header says.
+    ///
+    /// # Errors
+    /// [`RecordError`], naming the tensor that is wrong.
+    pub fn new(file: TensorFile<R>) -> Result<Self, RecordError> {
+        let layout = Layout::of(&file)?;
+        Ok(Recording { file, layout })
+    }
+
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Reads the numbers.
+    ///
+    /// # Errors
+    /// [`RecordError`] for inputs that are not finite, numbers that are not of the type that the run claims,
+    /// and files that can no longer be read.
+    pub fn read(self) -> Result<RecordedRun, RecordError> {
+        values::read(self.file, &self.layout)
+    }
+}

@@ -1,0 +1,267 @@
+//! Reads safetensors files without trusting them: no number of a header is believed before it is checked against
+//! the file's real length, and nothing is allocated that the file does not hold.
+//!
+//! Memory stays below the header's limit plus what the tensors asked for take: a file may have at most
+//! [`LARGEST_FILE`] bytes, its header at most [`LARGEST_HEADER`]. What the tensors mean is for others to say.
+
+mod header;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// The largest file that is read, in bytes.
+pub const LARGEST_FILE: u64 = 1 << 30;
+/// The largest header that is read, in bytes.
+pub const LARGEST_HEADER: u64 = 4 << 20;
+/// Bytes before the header: its length.
+const PREFIX: u64 = 8;
+
+/// What is wrong with a file.
+#[derive(Debug, thiserror::Error)]
+pub enum TensorFileError {
+    #[error("cannot read the file: {0}")]
+    Read(#[from] io::Error),
+    #[error(
+        "cannot read the file: found something that is no regular file, expected one (hint: save it first)"
+    )]
+    NotRegular,
+    #[error(
+        "the file has {found} bytes, expected at most {LARGEST_FILE} \
+         (hint: batches and channels are independent, so record fewer of them)"
+    )]
+    FileTooLarge { found: u64 },
+    #[error(
+        "the file has {found} bytes, expected {expected} by its header (hint: it may be truncated or appended to)"
+    )]
+    Length { expected: u64, found: u64 },
+    #[error(
+        "the header claims {found} bytes, expected at most {LARGEST_HEADER} \
+         (hint: it may be another kind of file)"
+    )]
+    HeaderTooLong { found: u64 },
+    #[error("the header is not UTF-8 from its byte {at} on (hint: it may be another kind of file)")]
+    HeaderNotText { at: usize },
+    #[error("the header is not JSON as safetensors lays it out: {reason} (hint: it may be damaged)")]
+    Header { reason: String },
+    #[error("the header has two entries `{name}`, expected one (hint: it was not written by safetensors)")]
+    Duplicate { name: String },
+    #[error("tensor `{name}` {reason} (hint: {hint})")]
+    Tensor { name: String, reason: String, hint: &'static str },
+}
+
+/// How a tensor's numbers are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored {
+    F16,
+    Bf16,
+    F32,
+    F64,
+    /// Two F32, re then im.
+    C64,
+}
+
+impl Stored {
+    pub const ALL: [Stored; 5] = [Stored::F16, Stored::Bf16, Stored::F32, Stored::F64, Stored::C64];
+
+    /// The name in a header.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stored::F16 => "F16",
+            Stored::Bf16 => "BF16",
+            Stored::F32 => "F32",
+            Stored::F64 => "F64",
+            Stored::C64 => "C64",
+        }
+    }
+
+    /// Bytes that one element takes.
+    pub fn size(self) -> u64 {
+        match self {
+            Stored::F16 | Stored::Bf16 => 2,
+            Stored::F32 => 4,
+            Stored::F64 | Stored::C64 => 8,
+        }
+    }
+
+    /// Floats that one element is.
+    pub fn floats(self) -> usize {
+        if self == Stored::C64 { 2 } else { 1 }
+    }
+}
+
+impl std::fmt::Display for Stored {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One tensor of a file; the file is known to hold all of it.
+#[derive(Clone, Debug)]
+pub struct TensorInfo {
+    pub stored: Stored,
+    pub shape: Vec<usize>,
+    /// Elements: the product of the shape.
+    pub len: usize,
+    /// Where its bytes start in the file.
+    start: u64,
+}
+
+/// An open file whose header has been checked.
+#[derive(Debug)]
+pub struct TensorFile<R> {
+    reader: R,
+    tensors: BTreeMap<String, TensorInfo>,
+    metadata: BTreeMap<String, String>,
+}
+
+impl TensorFile<File> {
+    /// Opens the file at `path` and checks its header.
+    ///
+    /// # Errors
+    /// [`TensorFileError`] for anything wrong with it.
+    pub fn open(path: &Path) -> Result<Self, TensorFileError> {
+        let (file, len) = open_bounded(path)?;
+        TensorFile::new(file, len)
+    }
+}
+
+/// All bytes of a file that is not larger than [`LARGEST_FILE`].
+///
+/// # Errors
+/// [`TensorFileError`] for a file that is larger, or cannot be read.
+pub fn read_bounded(path: &Path) -> Result<Vec<u8>, TensorFileError> {
+    let (file, len) = open_bounded(path)?;
+    let mut bytes = Vec::with_capacity(len as usize);
+    // Also when it grows meanwhile.
+    file.take(LARGEST_FILE).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn open_bounded(path: &Path) -> Result<(File, u64), TensorFileError> {
+    // Looked at first: opening a pipe would wait for its other end.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(TensorFileError::NotRegular);
+    }
+    let file = File::open(path)?;
+    let len = file.metadata()?.len();
+    if len > LARGEST_FILE {
+        return Err(TensorFileError::FileTooLarge { found: len });
+    }
+    Ok((file, len))
+}
+
+impl<R> TensorFile<R> {
+    /// Every tensor's name, ascending.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tensors.keys().map(String::as_str)
+    }
+
+    pub fn info(&self, name: &str) -> Option<&TensorInfo> {
+        self.tensors.get(name)
+    }
+
+    /// The texts that the file says of itself.
+    pub fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.metadata
+    }
+}
+
+impl<R: Read + Seek> TensorFile<R> {
+    /// Checks the header of a file of `len` bytes.
+    ///
+    /// # Errors
+    /// [`TensorFileError`] for anything wrong with it.
+    pub fn new(mut reader: R, len: u64) -> Result<Self, TensorFileError> {
+        if len > LARGEST_FILE {
+            return Err(TensorFileError::FileTooLarge { found: len });
+        }
+        if len < PREFIX {
+            return Err(TensorFileError::Length { expected: PREFIX, found: len });
+        }
+        let mut prefix = [0; PREFIX as usize];
+        reader.read_exact(&mut prefix)?;
+        let header_len = u64::from_le_bytes(prefix);
+        if header_len > LARGEST_HEADER {
+            return Err(TensorFileError::HeaderTooLong { found: header_len });
+        }
+        let data_start = PREFIX + header_len;
+        if data_start > len {
+            return Err(TensorFileError::Length { expected: data_start, found: len });
+        }
+        let mut text = vec![0; header_len as usize];
+        reader.read_exact(&mut text)?;
+        let text =
+            std::str::from_utf8(&text).map_err(|e| TensorFileError::HeaderNotText { at: e.valid_up_to() })?;
+        let (tensors, metadata) = header::parse(text, data_start, len)?;
+        Ok(TensorFile { reader, tensors, metadata })
+    }
+
+    /// The floats of a tensor, widened to f32; re and im of a C64 follow each other. None when there is no such
+    /// tensor, or when it is F64.
+    ///
+    /// # Errors
+    /// The file cannot be read any more.
+    pub fn floats(&mut self, name: &str) -> Result<Option<Vec<f32>>, TensorFileError> {
+        Ok(match self.tensors.get(name).map(|info| info.stored) {
+            None | Some(Stored::F64) => None,
+            Some(Stored::F16) => Some(self.decode(name, |b| half::f16::from_le_bytes(b).to_f32())?),
+            Some(Stored::Bf16) => Some(self.decode(name, |b| half::bf16::from_le_bytes(b).to_f32())?),
+            Some(Stored::F32 | Stored::C64) => Some(self.decode(name, f32::from_le_bytes)?),
+        })
+    }
+
+    /// The numbers of an F64 tensor. None when there is no such tensor, or of another type.
+    ///
+    /// # Errors
+    /// The file cannot be read any more.
+    pub fn doubles(&mut self, name: &str) -> Result<Option<Vec<f64>>, TensorFileError> {
+        match self.tensors.get(name).map(|info| info.stored) {
+            Some(Stored::F64) => self.decode(name, f64::from_le_bytes).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Reads a tensor a piece at a time, so that its bytes and its numbers are never both held.
+    fn decode<T, const N: usize>(
+        &mut self,
+        name: &str,
+        number: impl Fn([u8; N]) -> T,
+    ) -> Result<Vec<T>, TensorFileError> {
+        const PIECE: u64 = 1 << 16;
+        let Some(info) = self.tensors.get(name) else { return Ok(Vec::new()) };
+        let bytes = info.len as u64 * info.stored.size();
+        self.reader.seek(SeekFrom::Start(info.start))?;
+        let mut numbers = Vec::with_capacity((bytes / N as u64) as usize);
+        let mut piece = vec![0; bytes.min(PIECE) as usize];
+        let mut left = bytes;
+        while left > 0 {
+            let now = &mut piece[..left.min(PIECE) as usize];
+            self.reader.read_exact(now)?;
+            numbers.extend(now.as_chunks::<N>().0.iter().map(|&chunk| number(chunk)));
+            left -= now.len() as u64;
+        }
+        Ok(numbers)
+    }
+}
+
+/// A text from a file as messages may show it: short, and without anything that a terminal would obey.
+pub fn shown(text: &str) -> String {
+    const LONGEST: usize = 200;
+    let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let mut short: String = text.chars().take(LONGEST).map(plain).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+/// A shape as messages show it: `(2, 3, 5)`, cut after eight sizes.
+pub fn shape_text(shape: &[usize]) -> String {
+    let mut sizes: Vec<String> = shape.iter().take(8).map(usize::to_string).collect();
+    if shape.len() > 8 {
+        sizes.push(format!("… {} dimensions", shape.len()));
+    }
+    format!("({})", sizes.join(", "))
+}

@@ -1,0 +1,169 @@
+//! The problems on which faults are told apart, and a kernel's output on them beside truth and bounds.
+
+use holdfast::judge::budget::{self, Budget};
+use holdfast::judge::diagnose::Case;
+use holdfast::judge::faults::catalogue::Entry;
+use holdfast::judge::results::Verdict;
+use holdfast::judge::scan::{Got, Want, judge};
+use holdfast::kernel::{Backend, CpuBackend};
+use holdfast::method::Method;
+use holdfast::problem::inputs::Draw;
+use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
+use holdfast::truth::scan::ScanTruth;
+
+/// What each problem shows that the others do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Constant B and C, nothing else: coefficients, operand use, directions, tails.
+    Plain,
+    /// Groups, variable B and C, skip, gate, bias, softplus of arguments up to 14.
+    Full,
+    /// Steps from 1e-9 to 1e-2: guards and floors.
+    Tiny,
+    /// 2111 positions: chunk edges.
+    Long,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 4] = [Kind::Plain, Kind::Full, Kind::Tiny, Kind::Long];
+}
+
+fn values(len: usize, mut draw: impl FnMut() -> f64) -> Vec<f32> {
+    (0..len).map(|_| draw() as f32).collect()
+}
+
+/// The problem of this kind: every length is 15 modulo 16, so that tails of 1, 4, 8 and 16 differ.
+pub fn problem(kind: Kind, weights: Weights) -> Problem {
+    let mut draw = Draw::new(1, &format!("diagnosis/{kind:?}/{weights}"));
+    let (batch, dim, dstate, seqlen, groups) = match kind {
+        Kind::Plain => (1, 3, 4, 31, 1),
+        Kind::Full => (2, 4, 3, 47, 2),
+        Kind::Tiny => (1, 2, 2, 31, 1),
+        Kind::Long => (1, 1, 1, 2111, 1),
+    };
+    let shape = Shape { batch, dim, dstate, seqlen, groups };
+    let width = weights.width();
+    let operand =
+        if matches!(kind, Kind::Plain | Kind::Long) { Operand::Constant } else { Operand::Variable };
+    let operand_len = match operand {
+        Operand::Constant => dim * dstate * width,
+        Operand::Variable => batch * groups * dstate * seqlen * width,
+    };
+    let full = kind == Kind::Full;
+    let (low, high) = if kind == Kind::Long { (0.1, 0.4) } else { (0.3, 2.5) };
+    let mut a = Vec::new();
+    for _ in 0..dim * dstate {
+        let size = draw.log_uniform(low, high);
+        let angle = if weights == Weights::Real { std::f64::consts::PI } else { draw.uniform(1.8, 4.4) };
+        a.push((size * angle.cos()) as f32);
+        if weights == Weights::Complex {
+            a.push((size * angle.sin()) as f32);
+        }
+    }
+    let mut delta = Vec::new();
+    for _ in 0..batch {
+        for channel in 0..dim {
+            for l in 0..seqlen {
+                delta.push(match kind {
+                    Kind::Plain => draw.log_uniform(0.02, 3.0),
+                    // The argument of softplus; the bias is in ±½.
+                    Kind::Full if l % 9 == 4 => draw.uniform(1.5, 14.0),
+                    Kind::Full => draw.uniform(-4.0, 1.0),
+                    Kind::Tiny if channel == 0 => draw.log_uniform(1e-9, 1e-7),
+                    Kind::Tiny => draw.log_uniform(1e-5, 1e-2),
+                    Kind::Long => draw.log_uniform(1e-3, 0.05),
+                } as f32);
+            }
+        }
+    }
+    Problem {
+        shape,
+        weights,
+        input: InputType::F32,
+        b_operand: operand,
+        c_operand: operand,
+        u: values(shape.sequence_len(), || draw.normal()),
+        delta,
+        a,
+        b: values(operand_len, || draw.normal()),
+        c: values(operand_len, || draw.normal()),
+        d: full.then(|| values(dim, || draw.normal())),
+        z: full.then(|| values(shape.sequence_len(), || 1.5 * draw.normal())),
+        delta_bias: full.then(|| values(dim, || draw.uniform(-0.5, 0.5))),
+        delta_softplus: full,
+        judged_channels: (0..batch * dim).map(|i| (i / dim, i % dim)).collect(),
+    }
+}
+
+/// One method on one problem, solved: whatever a kernel returns can be judged by it.
+pub struct Solved {
+    pub kind: Kind,
+    pub method: Method,
+    pub problem: Problem,
+    pub truth: ScanTruth,
+    pub budget: Budget,
+}
+
+/// The method on the problem of this kind.
+pub fn solve(kind: Kind, weights: Weights, method: Method) -> Solved {
+    Solved::of(kind, problem(kind, weights), method)
+}
+
+/// What a kernel returned, and the verdict on it.
+pub struct Run {
+    pub out: Vec<f64>,
+    pub last_state: Vec<f64>,
+    pub verdict: Verdict,
+}
+
+impl Solved {
+    /// Whether the fault, planted alone, fails this case.
+    pub fn shows(&self, entry: &Entry) -> bool {
+        let applies = entry.fault.applies(self.method, &self.problem);
+        let backend = CpuBackend::with_faults(entry.name, None).expect("the kernels list every model");
+        applies && self.run(&backend).verdict == Verdict::Fail
+    }
+
+    pub fn of(kind: Kind, problem: Problem, method: Method) -> Solved {
+        let mut truths = holdfast::truth::scan::solve(&problem, &[method]).expect("certified");
+        let budget = budget::scan(method, &problem);
+        Solved { kind, method, truth: truths.remove(0), budget, problem }
+    }
+
+    pub fn run(&self, backend: &CpuBackend) -> Run {
+        self.run_as(self.method, backend)
+    }
+
+    /// What `method` returns, judged as the case's own method.
+    pub fn run_as(&self, method: Method, backend: &CpuBackend) -> Run {
+        let output = backend.scan(method, &self.problem).expect("the kernel runs");
+        let got = Got { out: &output.out, last_state: &output.last_state };
+        let judgement = judge(self.method, &self.problem, got, self.want(), &self.budget);
+        let channels = self.problem.judged_channels.iter();
+        let rows: Vec<usize> = channels.map(|&(b, d)| b * self.problem.shape.dim + d).collect();
+        let judged = |values: &[f32], len: usize| -> Vec<f64> {
+            rows.iter().flat_map(|row| &values[row * len..(row + 1) * len]).map(|&v| f64::from(v)).collect()
+        };
+        let shape = self.problem.shape;
+        Run {
+            out: judged(&output.out, shape.seqlen),
+            last_state: judged(&output.last_state, shape.dstate * self.problem.weights.width()),
+            verdict: judgement.verdict,
+        }
+    }
+
+    pub fn want(&self) -> Want<'_> {
+        Want { out: &self.truth.out, last_state: &self.truth.last_state }
+    }
+
+    pub fn case<'a>(&'a self, run: &'a Run) -> Case<'a> {
+        Case {
+            method: self.method,
+            problem: &self.problem,
+            out: &run.out,
+            last_state: &run.last_state,
+            want: self.want(),
+            budget: &self.budget,
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Writes recorded runs, well-formed and otherwise.
+
+#![allow(dead_code)] // each test file uses its share
+
+use std::collections::HashMap;
+
+use holdfast::problem::{InputType, Operand, Problem, Weights};
+use safetensors::Dtype;
+use safetensors::tensor::TensorView;
+
+/// How complex tensors are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComplexAs {
+    C64,
+    /// A trailing dimension of 2.
+    Trailing,
+    /// Variable ones: re and im alternate along the sequence; others as `Trailing`.
+    Interleaved,
+}
+
+impl ComplexAs {
+    /// The ways that apply.
+    pub fn all(weights: Weights, input: InputType) -> Vec<ComplexAs> {
+        match (weights, input) {
+            (Weights::Real, _) => vec![ComplexAs::Trailing],
+            (_, InputType::F32) => vec![ComplexAs::C64, ComplexAs::Trailing, ComplexAs::Interleaved],
+            (_, _) => vec![ComplexAs::Trailing, ComplexAs::Interleaved],
+        }
+    }
+}
+
+/// A tensor as it is stored.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    pub dtype: Dtype,
+    pub shape: Vec<usize>,
+    pub bytes: Vec<u8>,
+}
+
+/// A file to be, open to any change.
+#[derive(Clone, Debug, Default)]
+pub struct File {
+    pub tensors: Vec<(String, Tensor)>,
+    pub metadata: HashMap<String, String>,
+}
+
+pub fn dtype(input: InputType) -> Dtype {
+    match input {
+        InputType::F32 => Dtype::F32,
+        InputType::F16 => Dtype::F16,
+        InputType::Bf16 => Dtype::BF16,
+    }
+}
+
+pub fn tensor(dtype: Dtype, shape: &[usize], values: &[f32]) -> Tensor {
+    let bytes = values.iter().flat_map(|&v| match dtype {
+        Dtype::F16 => half::f16::from_f32(v).to_le_bytes().to_vec(),
+        Dtype::BF16 => half::bf16::from_f32(v).to_le_bytes().to_vec(),
+        Dtype::F64 => f64::from(v).to_le_bytes().to_vec(),
+        _ => v.to_le_bytes().to_vec(),
+    });
+    Tensor { dtype, shape: shape.to_vec(), bytes: bytes.collect() }
+}
+
+fn weight(weights: Weights, complex: ComplexAs, shape: &[usize], values: &[f32]) -> Tensor {
+    match (weights, complex) {
+        (Weights::Real, _) => tensor(Dtype::F32, shape, values),
+        (Weights::Complex, ComplexAs::C64) => tensor(Dtype::C64, shape, values),
+        (Weights::Complex, _) => tensor(Dtype::F32, &[shape, &[2]].concat(), values),
+    }
+}
+
+impl File {
+    /// The inputs of a problem.
+    pub fn of(problem: &Problem, complex: ComplexAs) -> File {
+        let s = problem.shape;
+        let input = dtype(problem.input);
+        let sequence = [s.batch, s.dim, s.seqlen];
+        let operand = |operand, values: &[f32]| match (operand, problem.weights, complex) {
+            (Operand::Constant, weights, _) => weight(weights, complex, &[s.dim, s.dstate], values),
+            (Operand::Variable, Weights::Real, _) => {
+                tensor(input, &[s.batch, s.groups, s.dstate, s.seqlen], values)
+            }
+            (_, _, ComplexAs::C64) => tensor(Dtype::C64, &[s.batch, s.groups, s.dstate, s.seqlen], values),
+            (_, _, ComplexAs::Trailing) => tensor(input, &[s.batch, s.groups, s.dstate, s.seqlen, 2], values),
+            (_, _, ComplexAs::Interleaved) => {
+                tensor(input, &[s.batch, s.groups, s.dstate, 2 * s.seqlen], values)
+            }
+        };
+        let mut file = File::default();
+        file.set("u", tensor(input, &sequence, &problem.u));
+        file.set("delta", tensor(input, &sequence, &problem.delta));
+        file.set("A", weight(problem.weights, complex, &[s.dim, s.dstate], &problem.a));
+        file.set("B", operand(problem.b_operand, &problem.b));
+        file.set("C", operand(problem.c_operand, &problem.c));
+        if let Some(d) = &problem.d {
+            file.set("D", tensor(Dtype::F32, &[s.dim], d));
+        }
+        if let Some(z) = &problem.z {
+            file.set("z", tensor(input, &sequence, z));
+        }
+        if let Some(bias) = &problem.delta_bias {
+            file.set("delta_bias", tensor(Dtype::F32, &[s.dim], bias));
+        }
+        file.metadata.insert("delta_softplus".to_owned(), problem.delta_softplus.to_string());
+        file
+    }
+
+    /// Adds or replaces a tensor.
+    pub fn set(&mut self, name: &str, tensor: Tensor) {
+        self.remove(name);
+        self.tensors.push((name.to_owned(), tensor));
+    }
+
+    pub fn remove(&mut self, name: &str) {
+        self.tensors.retain(|(other, _)| other != name);
+    }
+
+    pub fn add_output(
+        &mut self,
+        problem: &Problem,
+        name: &str,
+        out: &[f32],
+        last_state: Option<&[f32]>,
+        complex: ComplexAs,
+    ) {
+        let s = problem.shape;
+        self.set(&format!("out.{name}"), tensor(dtype(problem.input), &[s.batch, s.dim, s.seqlen], out));
+        if let Some(values) = last_state {
+            let shape = [s.batch, s.dim, s.dstate];
+            self.set(&format!("last_state.{name}"), weight(problem.weights, complex, &shape, values));
+        }
+    }
+
+    /// The file as safetensors writes it.
+    pub fn bytes(&self) -> Vec<u8> {
+        let views = self.tensors.iter().map(|(name, t)| {
+            (name.as_str(), TensorView::new(t.dtype, t.shape.clone(), &t.bytes).expect("a tensor"))
+        });
+        safetensors::serialize(views, Some(self.metadata.clone())).expect("a file")
+    }
+}
+
+/// A file with this header, whatever it says, and `data` bytes of zeros.
+pub fn raw(header: &[u8], data: usize) -> Vec<u8> {
+    [&(header.len() as u64).to_le_bytes()[..], header, &vec![0; data]].concat()
+}
