@@ -137,7 +137,7 @@ impl Solved {
     /// What `method` returns, judged as the case's own method.
     pub fn run_as(&self, method: Method, backend: &CpuBackend) -> Run {
         let output = backend.scan(method, &self.problem).expect("the kernel runs");
-        let got = Got { out: &output.out, last_state: &output.last_state };
+        let got = Got { out: &output.out, last_state: Some(&output.last_state) };
         let judgement = judge(self.method, &self.problem, got, self.want(), &self.budget);
         let channels = self.problem.judged_channels.iter();
         let rows: Vec<usize> = channels.map(|&(b, d)| b * self.problem.shape.dim + d).collect();
