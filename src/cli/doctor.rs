@@ -24,7 +24,9 @@ pub fn run() -> Outcome {
     let driver = gpu::driver_present();
     // In a process of its own: a driver in disorder may do worse than fail.
     let device = match &driver {
-        Ok(()) => Program::of_this_process().and_then(|program| Worker::start(&program).map(|(_, info)| info)),
+        Ok(()) => {
+            Program::of_this_process().and_then(|program| Worker::start(&program).map(|(_, info)| info))
+        }
         Err(error) => Err(error.clone()),
     };
     let nvrtc = nvrtc::version();
@@ -38,7 +40,10 @@ pub fn run() -> Outcome {
     ));
     findings.push(finding(
         "device",
-        device.as_ref().map(|info| format!("{info}; {} visible, the first one runs", info.devices)).map_err(Clone::clone),
+        device
+            .as_ref()
+            .map(|info| format!("{info}; {} visible, the first one runs", info.devices))
+            .map_err(Clone::clone),
         "runs the kernels",
     ));
     findings.push(finding(
@@ -71,12 +76,22 @@ fn finding(what: &'static str, found: Result<String, CudaError>, enables: &'stat
 fn cpu() -> Finding {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let text = format!("{}, {threads} threads", CpuBackend::new().device());
-    Finding { what: "--backend cpu", there: true, text, enables: "runs the kernels' own source, without a GPU" }
+    Finding {
+        what: "--backend cpu",
+        there: true,
+        text,
+        enables: "runs the kernels' own source, without a GPU",
+    }
 }
 
 fn reference() -> Finding {
     let text = "sequential f32 in Rust".to_owned();
-    Finding { what: "reference", there: true, text, enables: "--backend reference: a baseline without a kernel" }
+    Finding {
+        what: "reference",
+        there: true,
+        text,
+        enables: "--backend reference: a baseline without a kernel",
+    }
 }
 
 fn architecture(device: &Result<DeviceInfo, CudaError>) -> Finding {

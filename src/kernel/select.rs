@@ -77,7 +77,9 @@ pub fn select_with(
         }
         (Choice::Auto, Some(other)) => Err(SelectError::Variable(other.to_owned())),
         (Choice::Auto, None) => Ok(match cuda() {
-            Ok(backend) => selection(backend, "selected automatically: a GPU runs the production path".to_owned()),
+            Ok(backend) => {
+                selection(backend, "selected automatically: a GPU runs the production path".to_owned())
+            }
             Err(reason) => {
                 selection(Box::new(CpuBackend::new()), format!("selected automatically: no CUDA, {reason}"))
             }

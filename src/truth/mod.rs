@@ -6,9 +6,11 @@
 
 pub mod augmented;
 pub mod balance;
+pub mod ball;
 pub mod big;
 pub mod certify;
 pub mod coefficient;
+pub mod defective;
 pub mod dense;
 pub mod element;
 pub mod elementary;
@@ -16,7 +18,9 @@ pub mod error;
 pub mod exact;
 pub mod expm;
 mod field;
+pub mod floor;
 pub mod literal;
+pub mod mag;
 pub mod matrix;
 pub mod modular;
 pub mod rational;

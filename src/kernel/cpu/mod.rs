@@ -90,7 +90,6 @@ impl CpuBackend {
             (_, message) => Err(KernelError::Fault(message)),
         }
     }
-
 }
 
 /// Runs `blocks` blocks, spread over the threads of the current pool. The first block's fault wins, so that

@@ -59,7 +59,8 @@ mod tests {
         for text in ["sm_75", "sm_90", "sm_90a", "sm_100", "sm_103f"] {
             assert_eq!(text.parse::<Arch>().expect("an architecture").to_string(), text);
         }
-        for text in ["", "90", "sm_", "sm_9", "sm_90aa", "sm_9x", "sm_1000", "compute_90", "sm_90 ", "sm_٩٠"] {
+        for text in ["", "90", "sm_", "sm_9", "sm_90aa", "sm_9x", "sm_1000", "compute_90", "sm_90 ", "sm_٩٠"]
+        {
             let error = text.parse::<Arch>().expect_err(text);
             assert!(error.to_string().contains("HOLDFAST_CUDA_ARCH"), "{error}");
         }

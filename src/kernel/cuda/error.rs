@@ -19,7 +19,9 @@ pub enum CudaError {
     OutOfMemory { needed: u64, free: u64 },
     #[error("{found} is no CUDA architecture, expected one such as sm_90 (hint: {variable} overrides the device's own)", variable = super::arch::VARIABLE)]
     Architecture { found: String },
-    #[error("NVRTC {version} does not compile for {arch}, only for {known} (hint: install an NVRTC that does)")]
+    #[error(
+        "NVRTC {version} does not compile for {arch}, only for {known} (hint: install an NVRTC that does)"
+    )]
     ArchitectureUnknown { arch: String, version: String, known: String },
     #[error("{program} does not compile for {arch}: {reason}\n{log}")]
     Compilation { program: String, arch: String, reason: String, log: String },

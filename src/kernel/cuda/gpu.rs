@@ -32,7 +32,10 @@ pub fn driver_present() -> Result<(), CudaError> {
     if unsafe { sys::is_culib_present() } {
         return Ok(());
     }
-    Err(CudaError::NoLibrary { library: "libcuda", hint: "install the NVIDIA driver, or run where there is a GPU" })
+    Err(CudaError::NoLibrary {
+        library: "libcuda",
+        hint: "install the NVIDIA driver, or run where there is a GPU",
+    })
 }
 
 impl Gpu {
@@ -211,7 +214,9 @@ impl Device for Gpu {
             return Ok(());
         }
         // SAFETY: the host side is as long as announced, the driver checks the device's.
-        on_device("cuMemcpyHtoD", unsafe { sys::cuMemcpyHtoD_v2(address, bytes.as_ptr().cast(), bytes.len()) })
+        on_device("cuMemcpyHtoD", unsafe {
+            sys::cuMemcpyHtoD_v2(address, bytes.as_ptr().cast(), bytes.len())
+        })
     }
 
     fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
@@ -290,6 +295,7 @@ fn on_device(call: &'static str, status: CUresult) -> Result<(), DeviceError> {
 fn driver_version() -> Option<String> {
     let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
     let line = text.lines().next()?;
-    let is_version = |word: &&str| word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let is_version =
+        |word: &&str| word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     line.split_whitespace().find(is_version).map(str::to_owned)
 }

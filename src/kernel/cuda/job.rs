@@ -235,7 +235,8 @@ impl Buffers {
         guarding: Guarding,
     ) -> Result<(), DeviceError> {
         for (bytes, &name) in inputs.iter().zip(input_names) {
-            let buffer = bytes.as_ref().map(|bytes| Buffer::input(device, guarding, name, bytes)).transpose()?;
+            let buffer =
+                bytes.as_ref().map(|bytes| Buffer::input(device, guarding, name, bytes)).transpose()?;
             self.inputs.push(buffer);
         }
         for (&(size, len), &name) in job.outputs.iter().zip(output_names) {

@@ -132,7 +132,10 @@ impl Buffer {
         let written = |zone: &[u8]| zone.iter().position(|&byte| byte != POISON);
         if let Some(at) = written(&bytes[..self.guard]) {
             let before = self.guard - at;
-            return Err(DeviceError::Fault(format!("wrote {before} bytes before the start of `{}`", self.name)));
+            return Err(DeviceError::Fault(format!(
+                "wrote {before} bytes before the start of `{}`",
+                self.name
+            )));
         }
         if let Some(at) = written(&bytes[self.guard + self.len..]) {
             return Err(DeviceError::Fault(format!("wrote {at} bytes past the end of `{}`", self.name)));

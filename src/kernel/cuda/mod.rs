@@ -63,7 +63,8 @@ impl Setup {
     /// As the environment's variables say.
     pub fn from_environment(program: Program) -> Self {
         let seconds = std::env::var(LIMIT_VARIABLE).ok().and_then(|text| text.parse::<f64>().ok());
-        let limit = seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).filter(|limit| !limit.is_zero());
+        let limit =
+            seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).filter(|limit| !limit.is_zero());
         Setup {
             program,
             cache: Cache::from_environment(),

@@ -134,8 +134,7 @@ pub fn compile(kernels: &[Kernel], arch: &Arch) -> Result<Program, CudaError> {
     let options: Vec<CString> = options.into_iter().map(|o| CString::new(o).unwrap_or_default()).collect();
     let pointers: Vec<*const c_char> = options.iter().map(|o| o.as_ptr()).collect();
     // SAFETY: as many valid strings as are announced, alive through the call.
-    let status =
-        unsafe { sys::nvrtcCompileProgram(program.0, pointers.len() as c_int, pointers.as_ptr()) };
+    let status = unsafe { sys::nvrtcCompileProgram(program.0, pointers.len() as c_int, pointers.as_ptr()) };
     let log = program.log()?;
     if let Err(CudaError::Call { name, .. }) = check("nvrtcCompileProgram", status) {
         return Err(fail(&name, log));

@@ -21,8 +21,8 @@ pub struct Program {
 impl Program {
     /// This very program, if it is the `holdfast` binary: any other one does not know the subcommand.
     pub fn of_this_process() -> Result<Self, CudaError> {
-        let path = std::env::current_exe()
-            .map_err(|error| CudaError::Worker(format!("has no program: {error}")))?;
+        let path =
+            std::env::current_exe().map_err(|error| CudaError::Worker(format!("has no program: {error}")))?;
         if path.file_stem().is_none_or(|stem| stem != "holdfast") {
             return Err(CudaError::NotHoldfast(path));
         }

@@ -40,7 +40,8 @@ impl StandIn {
         let (start, words) = self.allocations.range_mut(..=address).next_back().ok_or_else(illegal)?;
         let offset = (address - start) as usize;
         // SAFETY: the same memory as bytes, which have no invalid values.
-        let all = unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<u8>(), words.len() * 16) };
+        let all =
+            unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<u8>(), words.len() * 16) };
         all.get_mut(offset..offset + len).ok_or_else(illegal)
     }
 

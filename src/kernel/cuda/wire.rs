@@ -48,7 +48,8 @@ pub fn send<T: Serialize>(to: &mut impl Write, header: &T, tensors: &[Option<Vec
 
 /// Receives what [`send`] sent. `UnexpectedEof` where the other side is gone.
 pub fn receive<T: DeserializeOwned>(from: &mut impl Read) -> Result<(T, Vec<Option<Vec<u8>>>)> {
-    let strange = |what: &str| Error::new(ErrorKind::InvalidData, format!("{what} in the stream of messages"));
+    let strange =
+        |what: &str| Error::new(ErrorKind::InvalidData, format!("{what} in the stream of messages"));
     let mut word = [0; 4];
     from.read_exact(&mut word)?;
     if u32::from_le_bytes(word) != MAGIC {
