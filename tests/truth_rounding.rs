@@ -1,8 +1,10 @@
 //! Roundings and their justification: the two scalars against exact rationals, and [`settle`] on the edges.
 
 use dashu_ratio::RBig;
+use holdfast::truth::ball::Ball;
 use holdfast::truth::big::Big;
-use holdfast::truth::certify::{Doubt, REQUIRED_BITS, settle};
+use holdfast::truth::certify::{self, Doubt, REQUIRED_BITS, Settled};
+use holdfast::truth::mag::Mag;
 use holdfast::truth::rational;
 use holdfast::truth::scalar::Real;
 use holdfast::truth::wide::Wide;
@@ -10,6 +12,11 @@ use nalgebra::{Complex, DMatrix};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rstest::rstest;
+
+/// The rule, where the error of the second number is taken to be zero.
+fn settle<R: Real>(x: &R, y: &R) -> Result<Settled, Doubt> {
+    certify::settle(x, &Ball::exact(y.clone()))
+}
 
 /// Sums a + b whose exact value is hard to round: ties, near ties, powers of two, subnormals, the top.
 fn hard_sums() -> Vec<(f64, f64)> {
@@ -145,4 +152,14 @@ fn nalgebra_solves_over_both_scalars() {
     // A few bits of 237 or 512 go to the condition of a well-conditioned matrix.
     assert!(residual::<Wide>() < Wide::pow2(-53 - REQUIRED_BITS));
     assert!(residual::<Big<512>>() < Big::pow2(-53 - REQUIRED_BITS - 237));
+}
+
+#[test]
+fn agreement_proves_nothing_beyond_the_error_bound() {
+    let third = Wide::exact(1.0) / Wide::exact(3.0);
+    let place = -2 - 52;
+    let within = |bits: i64| Ball { mid: third, radius: Mag::pow2(place - bits) };
+    assert!(certify::settle(&third, &within(REQUIRED_BITS + 1)).is_ok());
+    assert_eq!(certify::settle(&third, &within(REQUIRED_BITS)), Err(Doubt::Floor));
+    assert_eq!(certify::settle(&third, &Ball { mid: third, radius: Mag::UNBOUNDED }), Err(Doubt::Floor));
 }

@@ -11,6 +11,7 @@ use dashu_int::{IBig, UBig};
 use num_traits::{Num, One, Signed, Zero};
 
 use super::field::real_field;
+use super::mag::Mag;
 use super::scalar::{Real, round_to_f64};
 
 /// A binary float with `BITS` bits and practically unbounded exponents, rounded to nearest. What has no
@@ -58,6 +59,18 @@ impl<const BITS: usize> Real for Big<BITS> {
             return None;
         }
         Some(repr.exponent() as i64 + repr.digits() as i64 - 1)
+    }
+
+    const UNDERFLOW: i64 = -(1 << 45);
+
+    fn magnitude(&self) -> Mag {
+        let Some(repr) = &self.0 else { return Mag::UNBOUNDED };
+        let Some(exponent) = self.exponent() else { return Mag::ZERO };
+        let (_, significand): (_, UBig) = repr.significand().clone().into_parts();
+        let len = significand.bit_len();
+        let top = if len > 53 { significand >> (len - 53) } else { significand << (53 - len) };
+        let top = u64::try_from(&top).unwrap_or(u64::MAX) + 1;
+        Mag::new(top as f64, exponent - 52)
     }
 
     fn times_pow2(&self, n: i64) -> Self {

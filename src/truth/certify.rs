@@ -2,14 +2,16 @@
 
 use std::fmt;
 
+use super::ball::Ball;
 use super::scalar::Real;
 use super::wide::Wide;
 
-/// Bits beyond the last place of the f64 to which two routes must agree.
+/// Bits beyond the last place of the f64 to which two routes must agree, and below which the proven error of
+/// one of them must lie.
 pub const REQUIRED_BITS: i64 = 100;
 
 /// An f64's last place is never below this power of two.
-const SUBNORMAL_PLACE: i64 = -1074;
+pub(super) const SUBNORMAL_PLACE: i64 = -1074;
 
 /// How a value was justified. Certificates of several values add up with [`Certificate::absorb`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,6 +119,8 @@ pub enum Doubt {
     Disagreement,
     /// They agree, but a boundary between two roundings is too close to call.
     Boundary,
+    /// The proven error of the inverse-free route is not as far below the last place.
+    Floor,
     /// One left the range of the arithmetic.
     NotFinite,
 }
@@ -127,14 +131,19 @@ impl Doubt {
             Doubt::Zero => "both routes give zero without a proof",
             Doubt::Disagreement => "the two routes agree to fewer than 100 bits beyond the last place",
             Doubt::Boundary => "the value lies on a rounding boundary",
+            Doubt::Floor => "the proven error bound is not 100 bits below the last place",
             Doubt::NotFinite => "the arithmetic left its range",
         }
     }
 }
 
-/// The f64 that both `x` and `y` round to, if they agree to [`REQUIRED_BITS`] beyond its last place and no
-/// rounding boundary comes closer than that to either.
-pub fn settle<R: Real>(x: &R, y: &R) -> Result<Settled, Doubt> {
+/// The f64 that both `x` and all of `bounded` round to, if they agree to [`REQUIRED_BITS`] beyond its last
+/// place, the radius is as far below it, and no rounding boundary comes closer than that to either.
+///
+/// The truth lies within the radius, so the rounding is proved by the radius alone; that the literal route
+/// agrees guards against a mistake in the formulas.
+pub fn settle<R: Real>(x: &R, bounded: &Ball<R>) -> Result<Settled, Doubt> {
+    let (y, radius) = (&bounded.mid, bounded.radius);
     if !x.is_finite() || !y.is_finite() {
         return Err(Doubt::NotFinite);
     }
@@ -148,14 +157,21 @@ pub fn settle<R: Real>(x: &R, y: &R) -> Result<Settled, Doubt> {
         None => place - (exponent + 1 - i64::from(R::BITS)),
         Some(e) => place - (e + 1),
     };
+    if !radius.at_most_pow2(place - REQUIRED_BITS - 1) {
+        return Err(Doubt::Floor);
+    }
     if agreement < REQUIRED_BITS {
         return Err(Doubt::Disagreement);
     }
     if exponent < SUBNORMAL_PLACE - 1 {
         // Below half the smallest subnormal only the sign is left to round: it takes a relative agreement.
-        let relative = difference.exponent().is_none_or(|e| exponent - e > REQUIRED_BITS / 2);
-        let value = x.to_nearest_f64();
-        return if relative { Ok(Settled { value, agreement }) } else { Err(Doubt::Disagreement) };
+        let below = y_exponent - REQUIRED_BITS / 2;
+        let value = y.to_nearest_f64();
+        return match difference.exponent() {
+            _ if !radius.at_most_pow2(below) => Err(Doubt::Floor),
+            Some(e) if e >= below => Err(Doubt::Disagreement),
+            _ => Ok(Settled { value, agreement }),
+        };
     }
     let (low, high) = if x <= y { (x, y) } else { (y, x) };
     let at_distance = |bits: i64| {
@@ -166,6 +182,7 @@ pub fn settle<R: Real>(x: &R, y: &R) -> Result<Settled, Doubt> {
     };
     // A wider scalar resolves a closer boundary, if the routes agree that much more closely.
     let resolved = i64::from(R::BITS) - (i64::from(Wide::BITS) - REQUIRED_BITS);
-    let closer = || if agreement >= resolved { at_distance(resolved) } else { None };
+    let close = agreement >= resolved && radius.at_most_pow2(place - resolved - 1);
+    let closer = || if close { at_distance(resolved) } else { None };
     at_distance(REQUIRED_BITS).or_else(closer).ok_or(Doubt::Boundary)
 }

@@ -1,9 +1,13 @@
 //! The truth of elementwise discretization: Ā and B̄ of each (Δ, A, B) triple, for diagonal A.
 
-use nalgebra::Complex;
+use std::cell::LazyCell;
+
+use nalgebra::{Complex, DMatrix};
 use rayon::prelude::*;
 
+use super::ball::Ball;
 use super::certify::{Certificate, settle};
+use super::dense::{DenseTruth, Input, discretize};
 use super::element::{LARGEST_EXPONENT, Needs, ROUTES, Shared};
 use super::elementary::Exponent;
 use super::error::TruthError;
@@ -110,43 +114,66 @@ fn solve_all<T: Exponent>(
         let (a, b) = (weight(&problem.a, i), weight(&problem.b, i));
         let place = || format!("element {i}");
         check_exponent(a.scale(delta), form.has_pole(), place)?;
-        let shared = [Shared::literal(needs, delta, a), Shared::inverse_free(needs, delta, a)];
-        let [first, second] = shared.map(|s| s.step(form));
+        let literal = Shared::literal(needs, delta, a);
+        let first = literal.step(form);
+        let second = Shared::inverse_free(needs, Ball::exact(delta), a).step(form);
+        let times_b = |c: Ball<T>| Ball::exact(b).times(&c);
         let pairs = [
             (first.a, second.a),
-            (first.now * b, b * second.now),
-            (first.prev * b, b * second.prev),
-            (first.next * b, b * second.next),
+            (first.now * b, times_b(second.now)),
+            (first.prev * b, times_b(second.prev)),
+            (first.next * b, times_b(second.next)),
         ];
+        // Where 237 bits leave a value open: the dense truth at size 1, with its wider scalars.
+        let wider = LazyCell::new(|| climb::<T>(form, problem, i));
         let mut certificate = Certificate::new(ROUTES);
-        if shared[0].stood_in {
+        if literal.stood_in {
             certificate.unavailable = Some("A⁻¹ and its powers lose the bits as ΔA → 0");
         }
         let mut values = [[0.0; 2]; 4];
         for (which, &(x, y)) in pairs.iter().enumerate() {
             for (part, value) in values[which].iter_mut().enumerate().take(T::WIDTH) {
-                *value = match settle(&x.part(part), &y.part(part)) {
-                    Ok(settled) => {
-                        certificate.count(settled, Wide::BITS);
-                        settled.value
-                    }
-                    Err(doubt) => {
-                        let value = exactly(form, problem, i, which, part).ok_or_else(|| {
-                            TruthError::Uncertified {
-                                place: place(),
-                                reason: doubt.reason(),
-                                bits: Wide::BITS,
-                            }
-                        })?;
-                        certificate.count_exact(value);
-                        value
-                    }
-                };
+                if let Ok(settled) = settle(&x.part(part), &y.part(part)) {
+                    certificate.count(settled, Wide::BITS);
+                    *value = settled.value;
+                } else if let Some(known) = exactly(form, problem, i, which, part) {
+                    certificate.count_exact(known);
+                    *value = known;
+                } else {
+                    let (known, by) = wider.as_ref().map_err(|e| e.clone().at(place()))?;
+                    certificate.absorb(by);
+                    *value = known[which][part];
+                }
             }
         }
         Ok(Element { values, certificate })
     };
     (0..problem.delta.len()).into_par_iter().map(solve_one).collect()
+}
+
+/// One element's Ā and B̄s, and how they were justified.
+type Known = ([[f64; 2]; 4], Certificate);
+
+/// The element as a dense problem of size 1.
+fn climb<T: Exponent>(form: Form, problem: &CoefficientProblem, i: usize) -> Result<Known, TruthError> {
+    let delta = f64::from(problem.delta[i]);
+    let parts = |values: &[f32]| {
+        let part = |p: usize| f64::from(values[i * T::WIDTH + p]);
+        [part(0), if T::WIDTH == 2 { part(1) } else { 0.0 }]
+    };
+    fn first<I: Input>(truth: DenseTruth<I>) -> Known {
+        let of = |m: Option<&DMatrix<I>>| m.map_or([0.0; 2], |m| m[0].parts());
+        let (prev, next) = (truth.b_bar_prev.as_ref(), truth.b_bar_next.as_ref());
+        let values = [of(Some(&truth.a_bar)), of(Some(&truth.b_bar)), of(prev), of(next)];
+        (values, truth.certificate)
+    }
+    let (a, b) = (parts(&problem.a), parts(&problem.b));
+    if T::WIDTH == 1 {
+        let one = |x: [f64; 2]| DMatrix::from_element(1, 1, x[0]);
+        return discretize(form, &one(a), &one(b), delta).map(first);
+    }
+    let one = |x: [f64; 2]| DMatrix::from_element(1, 1, Complex::new(x[0], x[1]));
+    discretize(form, &one(a), &one(b), delta).map(first)
 }
 
 /// One part of one coefficient where it is zero for its structure, or rational.

@@ -3,8 +3,9 @@
 use nalgebra::{Complex, ComplexField, DMatrix};
 
 use super::balance;
+use super::ball::Ball;
 use super::big::Big;
-use super::certify::{Certificate, Doubt, settle};
+use super::certify::{Certificate, Doubt, REQUIRED_BITS, SUBNORMAL_PLACE, settle};
 use super::error::TruthError;
 use super::exact::Exact;
 use super::matrix::norm_exponent;
@@ -18,6 +19,8 @@ use super::wide::Wide;
 const LARGEST_EXPONENT: i64 = 30;
 /// Beyond this the 237-bit scalar's exponents do not reach.
 const LARGEST_WIDE_EXPONENT: i64 = 16;
+/// Bits by which a forecast of the precision needed may be too high.
+const SLACK: i64 = 8;
 /// Names of the two routes, for certificates.
 const ROUTES: (&str, &str) = ("literal (Padé, inverses)", "inverse-free (augmented Taylor, solve)");
 
@@ -131,6 +134,8 @@ struct Open {
     panel: usize,
     at: (usize, usize),
     part: usize,
+    /// Bits without which the error bound will not do, going by an attempt with fewer.
+    needs: i64,
 }
 
 struct Solver<'a, I: Input> {
@@ -179,6 +184,7 @@ impl<'a, I: Input> Solver<'a, I> {
             )*};
         }
         rungs!(512 1024 2048 4096);
+        let open = open.map(|open| self.last_resort(open));
         match open.as_ref().map(|o| o.first()) {
             Some(None) => Ok(self.finish()),
             Some(Some((open, doubt))) => Err(TruthError::Uncertified {
@@ -198,13 +204,17 @@ impl<'a, I: Input> Solver<'a, I> {
     /// or `open` as it was when the arithmetic did not suffice to solve at all.
     fn rung<R: Real>(&mut self, open: Option<Vec<(Open, Doubt)>>) -> Option<Vec<(Open, Doubt)>> {
         let first = open.is_none();
+        if open.as_ref().is_some_and(|o| o.iter().all(|(open, _)| open.needs > i64::from(R::BITS))) {
+            return open;
+        }
         let lift = |m: &DMatrix<I>| m.map(<I::Over<R> as Entry>::exact_entry);
         let d = &self.scaling;
         let (a, b) = (balance::balance(&lift(self.a), d), balance::balance_rows(&lift(self.b), d));
         let given = Given::new(self.form, &a, &b, R::exact(self.delta), self.exact.chain());
         let Some(attempt) = attempt(&given, self.singular) else { return open };
         if first {
-            self.panels = attempt.panels[0]
+            self.panels = attempt
+                .literal
                 .each_ref()
                 .map(|p| p.as_ref().map(|m| DMatrix::from_element(m.nrows(), m.ncols(), [0.0; 2])));
         }
@@ -213,33 +223,30 @@ impl<'a, I: Input> Solver<'a, I> {
             Some(open) => open.into_iter().map(|(open, _)| open).collect(),
             None => self.all(),
         };
-        let [x, y] = &attempt.panels;
+        let (x, y) = (&attempt.literal, &attempt.bounded);
         let mut left = Vec::new();
         for open in todo {
             let (Some(x), Some(y)) = (&x[open.panel], &y[open.panel]) else { continue };
             let (i, j) = open.at;
             let unbalance = self.scaling[i] - if open.panel == 0 { self.scaling[j] } else { 0 };
-            let [x, y] = [x, y].map(|m| m[open.at].part(open.part).times_pow2(unbalance));
+            let x = x[open.at].part(open.part).times_pow2(unbalance);
+            let y = y.at(open.at).part(open.part).shifted(unbalance);
             let value = match settle(&x, &y) {
                 Ok(settled) => {
                     self.certificate.count(settled, R::BITS);
                     settled.value
                 }
                 Err(doubt) => {
-                    let row = open.at.0 + open.part * self.a.nrows();
-                    // Exact arithmetic answers at once if at all, but for disagreements it seldom knows
-                    // more than a wider scalar: it is asked once.
-                    let known = match first || doubt != Doubt::Disagreement {
-                        true => self.exact.entry(open.panel, row, open.at.1),
-                        false => None,
-                    };
+                    // Exact arithmetic answers at once if at all, but where bits are lacking it seldom
+                    // knows more than a wider scalar: it is asked once.
+                    let lacking = matches!(doubt, Doubt::Disagreement | Doubt::Floor);
+                    let known = if first || !lacking { self.ask_exact(&open, !lacking) } else { None };
                     let Some(known) = known else {
-                        left.push((open, doubt));
+                        let needs = i64::from(R::BITS) + shortage(&y) - SLACK;
+                        left.push((Open { needs, ..open }, doubt));
                         continue;
                     };
-                    let value = rational::round(&known);
-                    self.certificate.count_exact(value);
-                    value
+                    known
                 }
             };
             if let Some(panel) = &mut self.panels[open.panel] {
@@ -250,12 +257,31 @@ impl<'a, I: Input> Solver<'a, I> {
         Some(left)
     }
 
+    fn ask_exact(&mut self, open: &Open, thorough: bool) -> Option<f64> {
+        let row = open.at.0 + open.part * self.a.nrows();
+        let value = rational::round(&self.exact.entry(open.panel, row, open.at.1, thorough)?);
+        self.certificate.count_exact(value);
+        Some(value)
+    }
+
+    /// What no precision settled, and exact arithmetic only at length.
+    fn last_resort(&mut self, open: Vec<(Open, Doubt)>) -> Vec<(Open, Doubt)> {
+        let mut left = Vec::new();
+        for (open, doubt) in open {
+            match (self.ask_exact(&open, true), &mut self.panels[open.panel]) {
+                (Some(value), Some(panel)) => panel[open.at][open.part] = value,
+                _ => left.push((open, doubt)),
+            }
+        }
+        left
+    }
+
     fn all(&self) -> Vec<Open> {
         let mut all = Vec::new();
         for (panel, matrix) in self.panels.iter().enumerate() {
             let Some(matrix) = matrix else { continue };
             for at in (0..matrix.nrows()).flat_map(|i| (0..matrix.ncols()).map(move |j| (i, j))) {
-                all.extend((0..I::WIDTH).map(|part| Open { panel, at, part }));
+                all.extend((0..I::WIDTH).map(|part| Open { panel, at, part, needs: 0 }));
             }
         }
         all
@@ -271,6 +297,17 @@ impl<'a, I: Input> Solver<'a, I> {
             b_bar_next,
             certificate: self.certificate,
         }
+    }
+}
+
+/// Bits by which the error bound misses what a certificate asks, were the value as large as it may be.
+fn shortage<R: Real>(value: &Ball<R>) -> i64 {
+    let size = value.mid.magnitude() + value.radius;
+    let place = |e: i64| (e - 52).max(SUBNORMAL_PLACE);
+    let allowed = size.exponent().map(|e| place(e) - REQUIRED_BITS);
+    match (value.radius.exponent(), allowed) {
+        (Some(radius), Some(allowed)) if !value.radius.is_unbounded() => radius - allowed,
+        _ => 0,
     }
 }
 

@@ -3,11 +3,13 @@
 //! The *literal* route evaluates the formulas as spec.md §2 writes them, with A⁻¹ and eᶻ; the *inverse-free*
 //! one builds on the φ-functions. Where the literal formulas cancel (z → 0), a direct Taylor series stands in.
 
+use super::ball::Ball;
 use super::elementary::{Exponent, Phi, exp_by_doubling, phi_by_doubling, phi_direct};
 use super::scalar::Real;
 use super::textbook::{Form, Textbook};
 use super::wide::Wide;
 use crate::method::Method;
+use num_traits::Zero;
 
 /// |z| may be at most 2 to this, so that eᶻ stays within the range of the wide scalar.
 pub const LARGEST_EXPONENT: i64 = 16;
@@ -49,8 +51,8 @@ impl Needs {
 
 /// What all forms share at one (Δ, A): eᶻ, the integrals Δᵏφₖ, and the rational functions.
 #[derive(Clone, Copy, Debug)]
-pub struct Shared<T> {
-    delta: Wide,
+pub struct Shared<T: Coefficient> {
+    delta: T::Step,
     exp: T,
     /// Δᵏ φₖ(z)
     integrals: [T; 3],
@@ -107,39 +109,42 @@ impl<T: Exponent> Shared<T> {
         shared
     }
 
-    /// The inverse-free route.
-    pub fn inverse_free(needs: Needs, delta: Wide, a: T) -> Self {
-        let z = a.scale(delta);
-        let mut shared = Self::blank(delta);
+    /// The inverse-free route, with its proven error.
+    pub fn inverse_free(needs: Needs, delta: Ball<Wide>, a: T) -> Shared<Ball<T>> {
+        let a = Ball::exact(a);
+        let z = a.scale(&delta);
+        let mut shared = Shared::<Ball<T>>::blank(delta);
+        let (one, two) = (Ball::<T>::one(), Ball::<T>::one().shifted(1));
         if needs.phi {
-            let Phi { exp, phi1, phi2, phi3 } = phi_by_doubling(z);
-            let integral = phi3.scale(delta);
+            let Phi { exp, phi1, phi2, phi3 } = phi_by_doubling(&z);
+            let integral = phi3.scale(&delta);
             shared.exp = exp;
             shared.integrals =
-                [phi1.scale(delta), phi2.scale(delta).scale(delta), integral.scale(delta).scale(delta)];
+                [phi1.scale(&delta), phi2.scale(&delta).scale(&delta), integral.scale(&delta).scale(&delta)];
         } else if needs.exp {
-            shared.exp = exp_by_doubling(z);
+            shared.exp = exp_by_doubling(&z);
         }
         if needs.reciprocal {
-            let two = T::one().shifted(1);
-            let denominator = two - z;
-            shared.bilinear_a = (two + z) / denominator;
-            shared.bilinear_b = T::from_real(delta.times_pow2(1)) / denominator;
+            let denominator = two.minus(&z);
+            shared.bilinear_a = two.plus(&z).over(&denominator);
+            shared.bilinear_b = two.scale(&delta).over(&denominator);
         }
         if needs.powers {
             // Horner: 1 + z/2 (1 + z/3 (1 + z/4))
-            let third = Wide::exact(3.0);
-            let inner = T::one() + z.shifted(-2);
-            let middle = T::one() + (z * inner).unscale(third);
-            let outer = T::one() + (z * middle).shifted(-1);
-            shared.rk4_b = outer.scale(delta);
-            shared.rk4_a = T::one() + z * outer;
+            let third = Ball::exact(Wide::exact(3.0));
+            let inner = one.plus(&z.shifted(-2));
+            let middle = one.plus(&z.times(&inner).unscale(&third));
+            let outer = one.plus(&z.times(&middle).shifted(-1));
+            shared.rk4_b = outer.scale(&delta);
+            shared.rk4_a = one.plus(&z.times(&outer));
         }
         shared
     }
+}
 
-    fn blank(delta: Wide) -> Self {
-        let zero = T::zero();
+impl<C: Coefficient> Shared<C> {
+    fn blank(delta: C::Step) -> Self {
+        let zero = C::zero();
         Shared {
             delta,
             exp: zero,
@@ -153,32 +158,97 @@ impl<T: Exponent> Shared<T> {
     }
 
     /// The step of one form. `form` must be among those that the needs were taken from.
-    pub fn step(&self, form: Form) -> Step<T> {
-        let zero = T::zero();
+    pub fn step(&self, form: Form) -> Step<C> {
+        let zero = C::zero();
         let [first, second, third] = self.integrals;
-        let now = |a: T, now: T| Step { a, now, prev: zero, next: zero };
+        let delta = || C::real(self.delta);
+        let now = |a: C, now: C| Step { a, now, prev: zero, next: zero };
         match form {
-            Form::Method(Method::Zoh) => now(self.exp, T::from_real(self.delta)),
+            Form::Method(Method::Zoh) => now(self.exp, delta()),
             Form::Method(Method::Foh) => now(self.exp, second),
             Form::Method(Method::Bilinear) => now(self.bilinear_a, self.bilinear_b),
-            Form::Method(Method::Poly) => now(self.exp, first + second.shifted(-1)),
-            Form::Method(Method::HighOrder) => now(self.exp, first + second + third.shifted(-1)),
+            Form::Method(Method::Poly) => now(self.exp, first.sum(second.half())),
+            Form::Method(Method::HighOrder) => now(self.exp, first.sum(second).sum(third.half())),
             Form::Method(Method::Rk4) => now(self.exp, self.rk4_b),
             Form::Textbook(Textbook::ZohExact) => now(self.exp, first),
             Form::Textbook(Textbook::FohTextbook) => {
                 // Δφ₂ = Δ²φ₂/Δ, and at Δ = 0 both terms vanish.
-                let next = if self.delta == Wide::exact(0.0) { zero } else { second.unscale(self.delta) };
-                Step { a: self.exp, now: first - next, prev: zero, next }
+                let next = second.over_step(self.delta);
+                Step { a: self.exp, now: first.sum(next.negative()), prev: zero, next }
             }
             Form::Textbook(Textbook::Rk4Classical) => now(self.rk4_a, self.rk4_b),
             Form::Textbook(Textbook::BilinearAveraged) => {
-                let half = self.bilinear_b.shifted(-1);
+                let half = self.bilinear_b.half();
                 Step { a: self.bilinear_a, now: half, prev: half, next: zero }
             }
             Form::Textbook(Textbook::ExpTrapezoidal) => {
-                let half = self.delta.times_pow2(-1);
-                Step { a: self.exp, now: T::from_real(half), prev: self.exp.scale(half), next: zero }
+                let half = delta().half();
+                Step { a: self.exp, now: half, prev: self.exp.by_step(self.delta).half(), next: zero }
             }
         }
+    }
+}
+
+/// What assembling a step asks of a coefficient: a plain number of the literal route, or one with its error.
+pub trait Coefficient: Copy {
+    /// How Δ is held.
+    type Step: Copy;
+    fn zero() -> Self;
+    fn real(delta: Self::Step) -> Self;
+    fn sum(self, other: Self) -> Self;
+    fn negative(self) -> Self;
+    fn half(self) -> Self;
+    fn by_step(self, delta: Self::Step) -> Self;
+    /// Zero for Δ = 0.
+    fn over_step(self, delta: Self::Step) -> Self;
+}
+
+impl<T: Exponent> Coefficient for T {
+    type Step = Wide;
+    fn zero() -> Self {
+        <T as Zero>::zero()
+    }
+    fn real(delta: Wide) -> Self {
+        T::from_real(delta)
+    }
+    fn sum(self, other: Self) -> Self {
+        self + other
+    }
+    fn negative(self) -> Self {
+        -self
+    }
+    fn half(self) -> Self {
+        self.shifted(-1)
+    }
+    fn by_step(self, delta: Wide) -> Self {
+        self.scale(delta)
+    }
+    fn over_step(self, delta: Wide) -> Self {
+        if delta.is_zero() { <T as Zero>::zero() } else { self.unscale(delta) }
+    }
+}
+
+impl<T: Exponent> Coefficient for Ball<T> {
+    type Step = Ball<Wide>;
+    fn zero() -> Self {
+        Ball::zero()
+    }
+    fn real(delta: Ball<Wide>) -> Self {
+        Ball { mid: T::from_real(delta.mid), radius: delta.radius }
+    }
+    fn sum(self, other: Self) -> Self {
+        self.plus(&other)
+    }
+    fn negative(self) -> Self {
+        Ball { mid: -self.mid, radius: self.radius }
+    }
+    fn half(self) -> Self {
+        self.shifted(-1)
+    }
+    fn by_step(self, delta: Ball<Wide>) -> Self {
+        self.scale(&delta)
+    }
+    fn over_step(self, delta: Ball<Wide>) -> Self {
+        if delta.is_exact_zero() { Ball::zero() } else { self.unscale(&delta) }
     }
 }

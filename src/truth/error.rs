@@ -20,3 +20,15 @@ pub enum TruthError {
     )]
     Uncertified { place: String, reason: &'static str, bits: u32 },
 }
+
+impl TruthError {
+    /// The same, told of another place.
+    pub(super) fn at(self, name: String) -> Self {
+        match self {
+            TruthError::Uncertified { place, reason, bits } => {
+                TruthError::Uncertified { place: format!("{name}: {place}"), reason, bits }
+            }
+            other => other,
+        }
+    }
+}

@@ -4,21 +4,28 @@
 //! A complex A is taken as the real matrix of twice the size that acts on (Re x, Im x), so that the real and
 //! the imaginary part of an entry are proved apart.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 
 use dashu_int::ops::BitTest;
 use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
 use nalgebra::DMatrix;
 
+use super::defective;
 use super::modular::{Residue, is_singular};
-use super::rational::exact;
+use super::rational::{Gaussian, exact};
 use super::scalar::Entry;
 use super::textbook::{Form, Textbook};
 use crate::method::Method;
 
 /// Real unknowns up to which exact linear systems are solved: their numbers grow to that many × 60 bits.
 const LARGEST_SOLVE: usize = 48;
+
+/// Real unknowns up to which that is quicker than a wider scalar.
+const SMALL_SOLVE: usize = 6;
+/// Real unknowns up to which a singular matrix is proved to be.
+const LARGEST_PROOF: usize = 64;
 
 /// One problem in exact arithmetic. Rows are real unknowns: part p of entry i is row i + p·n.
 pub struct Exact {
@@ -31,6 +38,9 @@ pub struct Exact {
     delta: f64,
     /// reach[i][j]: some power of A couples unknown j to unknown i.
     reach: Vec<Vec<bool>>,
+    singular: bool,
+    /// By source, see `last_nonzero_residue`.
+    lasts: RefCell<BTreeMap<usize, Vec<Option<usize>>>>,
     solved: OnceCell<Option<Vec<Vec<RBig>>>>,
 }
 
@@ -48,27 +58,56 @@ impl Exact {
                 _ => part(x, 0),
             }
         };
-        let rows: Vec<Vec<f64>> = (0..dim).map(|i| (0..dim).map(|j| entry(i, j)).collect()).collect();
         let unit = |j: usize| (0..dim).map(|i| if i == j { 1.0 } else { 0.0 }).collect();
         let column = |j: usize| (0..dim).map(|i| part(&b[(i % n, j)], i / n)).collect();
         let sources = (0..n).map(unit).chain((0..b.ncols()).map(column)).collect();
-        let reach = transitive_closure(&rows);
-        Exact { form, n, dim, a: rows, sources, delta, reach, solved: OnceCell::new() }
+        let mut a: Vec<Vec<f64>> = (0..dim).map(|i| (0..dim).map(|j| entry(i, j)).collect()).collect();
+        let singular = is_singular(residues(&a, |_, _, x| x))
+            && (dim > LARGEST_PROOF || {
+                proves_singular(a.iter().map(|row| row.iter().map(|&x| exact(x)).collect()).collect())
+            });
+        if delta == 0.0 {
+            // ΔA = 0, and Δ multiplies every B: what A is does not matter.
+            a.iter_mut().for_each(|row| row.fill(0.0));
+        }
+        let reach = transitive_closure(&a);
+        Exact {
+            form,
+            n,
+            dim,
+            a,
+            sources,
+            delta,
+            reach,
+            singular,
+            lasts: RefCell::default(),
+            solved: OnceCell::new(),
+        }
     }
 
-    /// Whether A has no inverse.
+    /// Whether A has no inverse. For a very large A this is all but certain only.
     pub fn is_singular(&self) -> bool {
-        is_singular(self.residues(|_, _, x| x))
+        self.singular
     }
 
-    /// Whether I − ΔA/2 has no inverse.
+    /// Whether I − ΔA/2 has no inverse. A matrix too large to prove it of is left to the solver to refuse.
     pub fn at_pole(&self) -> bool {
         let half = Residue::of(self.delta).times(Residue::of(0.5));
+        let one = |i, j| if i == j { Residue::ONE } else { Residue::ZERO };
         self.form.has_pole()
-            && is_singular(self.residues(|i, j, x| {
-                let one = if i == j { Residue::ONE } else { Residue::ZERO };
-                one.minus(half.times(x))
-            }))
+            && is_singular(residues(&self.a, |i, j, x| one(i, j).minus(half.times(x))))
+            && self.dim <= LARGEST_PROOF
+            && proves_singular(self.minus_half())
+    }
+
+    /// I − ΔA/2
+    fn minus_half(&self) -> Vec<Vec<RBig>> {
+        let half = exact(self.delta) / RBig::from(2);
+        let entry = |i: usize, j: usize| {
+            let identity = if i == j { RBig::ONE } else { RBig::ZERO };
+            identity - &half * exact(self.a[i][j])
+        };
+        (0..self.dim).map(|i| (0..self.dim).map(|j| entry(i, j)).collect()).collect()
     }
 
     /// The size of A if its couplings have no cycle (but for the diagonal), else 0.
@@ -77,20 +116,14 @@ impl Exact {
         if cyclic { 0 } else { self.n }
     }
 
-    fn residues(&self, map: impl Fn(usize, usize, Residue) -> Residue) -> Vec<Vec<Residue>> {
-        let row = |(i, row): (usize, &Vec<f64>)| {
-            row.iter().enumerate().map(|(j, &x)| map(i, j, Residue::of(x))).collect()
-        };
-        self.a.iter().enumerate().map(row).collect()
-    }
-
     fn source(&self, panel: usize, column: usize) -> &[f64] {
         &self.sources[if panel == 0 { column } else { self.n + column }]
     }
 
     /// The entry if exact arithmetic knows it: as a zero (of every power of A, hence of every power series in
-    /// A and its analytic continuation), or as a rational number. `row` counts real unknowns.
-    pub fn entry(&self, panel: usize, row: usize, column: usize) -> Option<RBig> {
+    /// A and its analytic continuation), or as a rational number. `row` counts real unknowns. Linear systems
+    /// are solved where they are small, or when asked to be `thorough`.
+    pub fn entry(&self, panel: usize, row: usize, column: usize, thorough: bool) -> Option<RBig> {
         let source = self.source(panel, column);
         if (0..self.dim).all(|k| source[k] == 0.0 || !self.reach[row][k]) {
             return Some(RBig::ZERO);
@@ -98,7 +131,7 @@ impl Exact {
         if let Some(value) = self.polynomial_entry(panel, row, column) {
             return Some(value);
         }
-        let last = self.last_nonzero_residue(row, source);
+        let last = self.last_nonzero_residue(row, panel, column);
         if last.is_none_or(|k| k < self.dim) {
             let moments = self.moments(row, source);
             let terms = moments.iter().rposition(|m| !m.is_zero()).map_or(0, |k| k + 1);
@@ -107,24 +140,62 @@ impl Exact {
                 return self.series(panel, &moments[..terms]);
             }
         }
-        self.solved_entry(panel, row, column)
+        if let Some(value) = self.defective_entry(panel, row, source) {
+            return Some(value);
+        }
+        if thorough || self.dim <= SMALL_SOLVE { self.solved_entry(panel, row, column) } else { None }
     }
 
-    /// The last k < 2·dim for which e_rowᵀ Aᵏ source is not 0 modulo the prime.
-    fn last_nonzero_residue(&self, row: usize, source: &[f64]) -> Option<usize> {
-        let a = self.residues(|_, _, x| x);
-        let mut vector: Vec<Residue> = source.iter().map(|&x| Residue::of(x)).collect();
-        let mut last = None;
-        for k in 0..2 * self.dim {
-            if vector[row] != Residue::ZERO {
-                last = Some(k);
-            }
-            let dot = |row: &Vec<Residue>| {
-                row.iter().zip(&vector).fold(Residue::ZERO, |sum, (&x, &y)| sum.plus(x.times(y)))
-            };
-            vector = a.iter().map(dot).collect();
+    /// See [`defective`].
+    fn defective_entry(&self, panel: usize, row: usize, source: &[f64]) -> Option<RBig> {
+        if self.form.is_rational() {
+            return None;
         }
-        last
+        let (n, width) = (self.n, self.dim / self.n);
+        let parts = |k: usize| (0..width).map(move |p| k + p * n);
+        let reaches = |i: usize, j: usize| parts(i).any(|i| parts(j).any(|j| self.reach[i][j]));
+        let sourced = |k: usize| (0..n).any(|l| parts(l).any(|l| source[l] != 0.0) && reaches(k, l));
+        let between: Vec<usize> = (0..n).filter(|&k| reaches(row % n, k) && sourced(k)).collect();
+        if between.len() > defective::LARGEST {
+            return None;
+        }
+        let delta = exact(self.delta);
+        let number = |re: f64, im: f64| Gaussian { re: exact(re), im: exact(im) };
+        let second = |row: usize| if width == 2 { row + n } else { row };
+        let imaginary = |x: f64| if width == 2 { x } else { 0.0 };
+        let z: Vec<Vec<Gaussian>> = between
+            .iter()
+            .map(|&i| {
+                let entry = |&j: &usize| number(self.a[i][j], imaginary(self.a[second(i)][j])).scale(&delta);
+                between.iter().map(entry).collect()
+            })
+            .collect();
+        let vector: Vec<Gaussian> =
+            between.iter().map(|&k| number(source[k], imaginary(source[second(k)]))).collect();
+        let at = between.iter().position(|&k| k == row % n)?;
+        defective::entry((self.form, panel), &delta, &z, &vector, (at, row / n))
+    }
+
+    /// The last k < 2·dim for which e_rowᵀ Aᵏ source is not 0 modulo the prime; found for all rows at once.
+    fn last_nonzero_residue(&self, row: usize, panel: usize, column: usize) -> Option<usize> {
+        let index = if panel == 0 { column } else { self.n + column };
+        let mut lasts = self.lasts.borrow_mut();
+        let last = lasts.entry(index).or_insert_with(|| {
+            let a = residues(&self.a, |_, _, x| x);
+            let mut vector: Vec<Residue> = self.sources[index].iter().map(|&x| Residue::of(x)).collect();
+            let mut last = vec![None; self.dim];
+            for k in 0..2 * self.dim {
+                for (last, _) in last.iter_mut().zip(&vector).filter(|(_, x)| **x != Residue::ZERO) {
+                    *last = Some(k);
+                }
+                let dot = |row: &Vec<Residue>| {
+                    row.iter().zip(&vector).fold(Residue::ZERO, |sum, (&x, &y)| sum.plus(x.times(y)))
+                };
+                vector = a.iter().map(dot).collect();
+            }
+            last
+        });
+        last[row]
     }
 
     /// e_rowᵀ Aᵏ source for k < 2·dim, exactly.
@@ -235,16 +306,10 @@ impl Exact {
         if self.dim > LARGEST_SOLVE {
             return None;
         }
-        let half = exact(self.delta) / RBig::from(2);
-        let mut rows: Vec<Vec<RBig>> = (0..self.dim)
-            .map(|i| {
-                let left = (0..self.dim).map(|j| {
-                    let identity = if i == j { RBig::ONE } else { RBig::ZERO };
-                    identity - &half * exact(self.a[i][j])
-                });
-                left.chain(self.sources.iter().map(|s| exact(s[i]))).collect()
-            })
-            .collect();
+        let mut rows = self.minus_half();
+        for (i, row) in rows.iter_mut().enumerate() {
+            row.extend(self.sources.iter().map(|s| exact(s[i])));
+        }
         for k in 0..self.dim {
             let pivot = (k..self.dim).find(|&i| !rows[i][k].is_zero())?;
             rows.swap(k, pivot);
@@ -261,6 +326,31 @@ impl Exact {
         let solution = |j: usize| rows.iter().map(|row| row[self.dim + j].clone()).collect();
         Some((0..self.sources.len()).map(solution).collect())
     }
+}
+
+fn residues(a: &[Vec<f64>], map: impl Fn(usize, usize, Residue) -> Residue) -> Vec<Vec<Residue>> {
+    let row = |(i, row): (usize, &Vec<f64>)| {
+        row.iter().enumerate().map(|(j, &x)| map(i, j, Residue::of(x))).collect()
+    };
+    a.iter().enumerate().map(row).collect()
+}
+
+/// Whether the matrix, in rows, is singular, by Gauss over the rationals.
+fn proves_singular(mut rows: Vec<Vec<RBig>>) -> bool {
+    let n = rows.len();
+    for k in 0..n {
+        let Some(pivot) = (k..n).find(|&i| !rows[i][k].is_zero()) else { return true };
+        rows.swap(k, pivot);
+        let (above, below) = rows.split_at_mut(k + 1);
+        let head = &above[k];
+        for row in below.iter_mut().filter(|row| !row[k].is_zero()) {
+            let factor = &row[k] / &head[k];
+            for (x, h) in row[k..].iter_mut().zip(&head[k..]) {
+                *x -= &factor * h;
+            }
+        }
+    }
+    false
 }
 
 fn transitive_closure(rows: &[Vec<f64>]) -> Vec<Vec<bool>> {

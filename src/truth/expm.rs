@@ -1,5 +1,6 @@
-//! The matrix exponential by two algorithms that share no rounding: Taylor and diagonal Padé, each with its
-//! own scaling and squaring. Degrees come from the precision by a bound on the truncated tail.
+//! The matrix exponential of the literal route, by diagonal Padé, and the degrees for it and for the Taylor
+//! series of [`super::floor`]. Both square alike, and so share the conditioning of that phase: it is the
+//! error bound of the other route, not their agreement, that a certificate rests on there.
 
 use nalgebra::DMatrix;
 use num_traits::One;
@@ -57,21 +58,7 @@ fn taylor_degree(exponent: i64, bits: u32) -> usize {
     }
 }
 
-/// eᶻ by Taylor. `chain` is the longest path of couplings in an acyclic z, else 0: terms up to there are the
-/// leading ones of some entry, so they are not truncated, however small.
-pub fn taylor<T: Entry>(z: &DMatrix<T>, chain: usize) -> DMatrix<T> {
-    let n = z.nrows();
-    let Some(exponent) = norm_exponent(z) else { return DMatrix::identity(n, n) };
-    let plan = Plan::taylor(exponent, T::Part::BITS);
-    let coefficients = inverse_factorials(0, plan.degree + chain);
-    let mut value = polynomial(&shifted(z, -plan.squarings), &coefficients);
-    for _ in 0..plan.squarings {
-        value = product(&value, &value);
-    }
-    value
-}
-
-/// eᶻ by diagonal Padé: (V − U)⁻¹(V + U), U the odd and V the even terms of the numerator. None if the
+/// eᶻ by diagonal Padé, `chain` as for [`super::floor::exponential`]: (V − U)⁻¹(V + U), U the odd and V the even terms of the numerator. None if the
 /// denominator turns out singular (it is not, for a finite z).
 pub fn pade<T: Entry>(z: &DMatrix<T>, chain: usize) -> Option<DMatrix<T>> {
     let n = z.nrows();

@@ -1,14 +1,16 @@
 //! High-precision results with certificates: what a method's formula says, correctly rounded to f64.
 //!
-//! Each value is computed by two routes that share no rounding, and rounded only where they agree to
-//! [`certify::REQUIRED_BITS`] beyond its last place; anything else is an error, not a number. The truth never
-//! sees a kernel, and it does not judge.
+//! Each value is computed by two routes. One carries a proven bound of its error ([`floor`]); a value is rounded
+//! only where that bound lies [`certify::REQUIRED_BITS`] below its last place and the routes agree as closely.
+//! Anything else is an error, not a number. The truth never sees a kernel, and it does not judge.
 
 pub mod augmented;
 pub mod balance;
+pub mod ball;
 pub mod big;
 pub mod certify;
 pub mod coefficient;
+pub mod defective;
 pub mod dense;
 pub mod element;
 pub mod elementary;
@@ -16,7 +18,9 @@ pub mod error;
 pub mod exact;
 pub mod expm;
 mod field;
+pub mod floor;
 pub mod literal;
+pub mod mag;
 pub mod matrix;
 pub mod modular;
 pub mod rational;

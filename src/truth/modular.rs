@@ -1,8 +1,14 @@
-//! Arithmetic modulo the Mersenne prime 2⁶¹ − 1: settles cheaply whether exact arithmetic is worth its price.
+//! Arithmetic modulo a prime: settles cheaply whether exact arithmetic is worth its price.
 //!
 //! A nonzero residue proves that an exact number is not zero. A zero residue proves nothing by itself.
 
-const PRIME: u64 = (1 << 61) - 1;
+/// 2 is a primitive root of it. Modulo a Mersenne prime a power of two would pass for another (2⁶¹ ≡ 1), and
+/// powers of two are what binary inputs are made of.
+const PRIME: u64 = (1 << 62) - 117;
+
+/// 2⁶² modulo the prime.
+const FOLD: u128 = 117;
+const HALF: Residue = Residue(PRIME.div_ceil(2));
 
 /// A residue, below the prime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,14 +18,15 @@ impl Residue {
     pub const ZERO: Residue = Residue(0);
     pub const ONE: Residue = Residue(1);
 
-    /// A finite f64 m·2ᵉ is a fraction without the prime in its denominator, so it has a residue: 2⁶¹ ≡ 1.
+    /// A finite f64 m·2ᵉ is a fraction without the prime in its denominator, so it has a residue.
     pub fn of(value: f64) -> Self {
         let bits = value.abs().to_bits();
         let field = bits >> 52;
         let fraction = bits & ((1 << 52) - 1);
         let (significand, exponent) =
             if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field as i64 - 1075) };
-        let power = Residue(1 << exponent.rem_euclid(61));
+        let base = if exponent < 0 { HALF } else { Residue(2) };
+        let power = base.power(exponent.unsigned_abs());
         let magnitude = Residue(significand).times(power);
         if value < 0.0 { Residue::ZERO.minus(magnitude) } else { magnitude }
     }
@@ -34,14 +41,14 @@ impl Residue {
     }
 
     pub fn times(self, other: Self) -> Self {
-        let wide = u128::from(self.0) * u128::from(other.0);
-        let folded = (wide as u64 & PRIME) + (wide >> 61) as u64;
+        // 2⁶² ≡ 117: folded twice, the product is below twice the prime.
+        let fold = |x: u128| (x >> 62) * FOLD + (x & ((1 << 62) - 1));
+        let folded = fold(fold(u128::from(self.0) * u128::from(other.0))) as u64;
         Residue(if folded >= PRIME { folded - PRIME } else { folded })
     }
 
-    /// By Fermat; of zero it is zero.
-    pub fn inverse(self) -> Self {
-        let (mut power, mut exponent, mut result) = (self, PRIME - 2, Residue::ONE);
+    fn power(self, mut exponent: u64) -> Self {
+        let (mut power, mut result) = (self, Residue::ONE);
         while exponent > 0 {
             if exponent & 1 == 1 {
                 result = result.times(power);
@@ -50,6 +57,11 @@ impl Residue {
             exponent >>= 1;
         }
         result
+    }
+
+    /// By Fermat; of zero it is zero.
+    pub fn inverse(self) -> Self {
+        self.power(PRIME - 2)
     }
 }
 

@@ -9,9 +9,11 @@ use nalgebra::{Complex, DMatrix};
 use num_traits::{One, Zero};
 use rayon::prelude::*;
 
+use super::ball::Ball;
 use super::big::Big;
 use super::certify::{Settled, settle};
 use super::expm;
+use super::floor::{self, Bounded};
 use super::routes::{Given, attempt};
 use super::scalar::{Entry, Real};
 use super::textbook::Form;
@@ -26,8 +28,8 @@ pub enum Wanted {
 
 /// Outputs (l) and last states (n, part) by both routes.
 struct Run<R> {
-    out: Vec<[R; 2]>,
-    last: Vec<Vec<[R; 2]>>,
+    out: Vec<(R, Ball<R>)>,
+    last: Vec<Vec<(R, Ball<R>)>>,
 }
 
 /// A channel's runs, each made when first asked for.
@@ -66,7 +68,7 @@ impl<'p> Rescue<'p> {
             Weights::Complex => self.run::<Complex<R>>(),
         });
         let run = run.as_ref()?;
-        let [x, y] = match wanted {
+        let (x, y) = match wanted {
             Wanted::Output { l } => &run.out[l],
             Wanted::LastState { n, part } => &run.last[n][part],
         };
@@ -84,23 +86,24 @@ impl<'p> Rescue<'p> {
         let doubling = i64::from(T::WIDTH == 2) - i64::from(self.form.is_bidirectional());
         let output = |l: usize| {
             let skipped = p.d.as_ref().map_or(T::Part::zero(), |skip| exact(skip[d]) * exact(p.u[at(l)]));
-            let mut y = [T::Part::zero(), T::Part::zero()];
-            nodes.iter().for_each(|node| y[0] += node.y[l][0].clone());
-            nodes.iter().rev().for_each(|node| y[1] += node.y[l][1].clone());
-            let mut y = y.map(|y| y.times_pow2(doubling) + skipped.clone());
+            let mut literal = nodes.iter().fold(T::Part::zero(), |sum, node| sum + node.y[l].0.clone());
+            let mut bounded = nodes.iter().rev().fold(Ball::zero(), |sum, node| sum.plus(&node.y[l].1));
+            literal = literal.times_pow2(doubling) + skipped.clone();
+            bounded = bounded.shifted(doubling).plus(&Ball::exact(skipped));
             if let Some(gate) = &p.z {
                 let z = exact(gate[at(l)]);
                 let minus = DMatrix::from_element(1, 1, -z.clone());
-                let exponentials = [expm::taylor(&minus, 0), expm::pade(&minus, 0)?];
-                for (y, e) in y.iter_mut().zip(&exponentials) {
-                    *y *= z.clone() / (T::Part::one() + e[0].clone());
-                }
+                literal *= z.clone() / (T::Part::one() + expm::pade(&minus, 0)?[0].clone());
+                let exponential = floor::exponential(&Bounded::exact(minus), 0).at((0, 0));
+                bounded = bounded.times(&Ball::exact(z)).over(&exponential.plus(&Ball::one()));
             }
-            Some(y)
+            Some((literal, bounded))
         };
         let out = (0..len).map(output).collect::<Option<_>>()?;
-        let parts =
-            |node: &Node<T>| (0..T::WIDTH).map(|part| node.last.each_ref().map(|x| x.part(part))).collect();
+        let parts = |node: &Node<T>| {
+            let (literal, bounded) = &node.last;
+            (0..T::WIDTH).map(|part| (literal.part(part), bounded.part(part))).collect()
+        };
         Some(Run { out, last: nodes.iter().map(parts).collect() })
     }
 
@@ -120,31 +123,37 @@ impl<'p> Rescue<'p> {
         let step = |l: usize| {
             let delta = exact(p.delta[p.sequence_index(batch, d, l)]) + bias.clone();
             let given = Given::new(self.form, &a, &one, delta, 0);
-            let panels = attempt(&given, a[0].is_zero())?.panels;
+            let attempt = attempt(&given, a[0].is_zero())?;
             let b = weight(&p.b, p.operand_index(p.b_operand, self.channel, n, l));
             let inputs = [u(l), if l > 0 { u(l - 1) } else { T::Part::zero() }, u((l + 1).min(len - 1))];
-            Some(panels.map(|[a_bar, terms @ ..]| {
-                let forcing = terms.iter().zip(&inputs).fold(T::zero(), |sum, (term, u)| match term {
-                    Some(term) => sum + (term[0].clone() * b.clone()).scale(u.clone()),
-                    None => sum,
-                });
-                (a_bar.map_or(T::zero(), |m| m[0].clone()), forcing)
-            }))
+            let [a_bar, terms @ ..] = attempt.literal;
+            let mut literal = (a_bar.map_or(T::zero(), |m| m[0].clone()), T::zero());
+            for (term, u) in terms.iter().zip(&inputs).filter_map(|(t, u)| Some((t.as_ref()?, u))) {
+                literal.1 += (term[0].clone() * b.clone()).scale(u.clone());
+            }
+            let [a_bar, terms @ ..] = attempt.bounded;
+            let mut bounded = (a_bar.map_or(Ball::zero(), |m| m.at((0, 0))), Ball::zero());
+            for (term, u) in terms.iter().zip(&inputs).filter_map(|(t, u)| Some((t.as_ref()?, u))) {
+                // 24 bits by 24: exact.
+                let bu = Ball::exact(b.clone().scale(u.clone()));
+                bounded.1 = bounded.1.plus(&term.at((0, 0)).times(&bu));
+            }
+            Some((literal, bounded))
         };
-        let steps: Vec<[(T, T); 2]> = (0..len).into_par_iter().map(step).collect::<Option<_>>()?;
+        let steps: Vec<_> = (0..len).into_par_iter().map(step).collect::<Option<_>>()?;
         let mut node =
-            Node { y: vec![[T::Part::zero(), T::Part::zero()]; len], last: [T::zero(), T::zero()] };
-        let scan = |order: &mut dyn Iterator<Item = usize>, y: &mut Vec<[T::Part; 2]>| {
-            let mut x = [T::zero(), T::zero()];
+            Node { y: vec![(T::Part::zero(), Ball::zero()); len], last: (T::zero(), Ball::zero()) };
+        let scan = |order: &mut dyn Iterator<Item = usize>, y: &mut Vec<(T::Part, Ball<T::Part>)>| {
+            let (mut literal, mut bounded) = (T::zero(), Ball::<T>::zero());
             for l in order {
                 let c = weight(&p.c, p.operand_index(p.c_operand, self.channel, n, l));
-                for route in 0..2 {
-                    let (a_bar, forcing) = &steps[l][route];
-                    x[route] = a_bar.clone() * x[route].clone() + forcing.clone();
-                    y[l][route] += (c.clone() * x[route].clone()).real();
-                }
+                let ((a, forcing), (bounded_a, bounded_forcing)) = &steps[l];
+                literal = a.clone() * literal + forcing.clone();
+                bounded = bounded_a.times(&bounded).plus(bounded_forcing);
+                y[l].0 += (c.clone() * literal.clone()).real();
+                y[l].1 = y[l].1.plus(&Ball::exact(c).times(&bounded).part(0));
             }
-            x
+            (literal, bounded)
         };
         node.last = scan(&mut (0..len), &mut node.y);
         if self.form.is_bidirectional() {
@@ -156,6 +165,6 @@ impl<'p> Rescue<'p> {
 
 /// One state's share of the outputs, and its last value, by both routes.
 struct Node<T: Entry> {
-    y: Vec<[T::Part; 2]>,
-    last: [T; 2],
+    y: Vec<(T::Part, Ball<T::Part>)>,
+    last: (T, Ball<T>),
 }

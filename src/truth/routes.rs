@@ -1,12 +1,13 @@
-//! One form's dense step, assembled by each route from the same parts (spec.md §2).
+//! One form's dense step, assembled by the literal route; [`augmented`] has the other one's assembly (spec.md §2).
 
 use nalgebra::DMatrix;
 use num_traits::One;
 
+use super::augmented::{self, BoundedPanels};
 use super::matrix::{plus_identity, product, scaled, shifted};
 use super::scalar::{Entry, Real};
 use super::textbook::{Form, Textbook};
-use super::{augmented, expm, literal};
+use super::{expm, literal};
 use crate::method::Method;
 
 /// Ā, then the coefficients of u_l, u_{l−1} and u_{l+1} as far as the form has them.
@@ -95,8 +96,10 @@ pub fn bilinear_factors<T: Entry>(z: &DMatrix<T>) -> (DMatrix<T>, DMatrix<T>) {
 }
 
 /// Two routes' results.
-pub struct Attempt<T> {
-    pub panels: [Panels<T>; 2],
+pub struct Attempt<T: Entry> {
+    pub literal: Panels<T>,
+    /// The inverse-free route's, with their proven errors.
+    pub bounded: BoundedPanels<T>,
     /// Why the literal route did not take part, if so.
     pub unavailable: Option<&'static str>,
 }
@@ -110,7 +113,7 @@ pub fn attempt<T: Entry>(given: &Given<T>, singular: bool) -> Option<Attempt<T>>
         Err(literal::Unavailable::Failed) => return None,
         Err(literal::Unavailable::Reason(reason)) => (by_doubling(given)?, Some(reason)),
     };
-    Some(Attempt { panels: [first, other], unavailable })
+    Some(Attempt { literal: first, bounded: other, unavailable })
 }
 
 fn by_doubling<T: Entry>(given: &Given<T>) -> Option<Panels<T>> {

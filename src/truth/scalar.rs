@@ -2,6 +2,8 @@
 
 use nalgebra::{Complex, ComplexField, RealField};
 
+use super::mag::Mag;
+
 /// A binary floating-point real of fixed precision, wide enough to carry a truth.
 pub trait Real: RealField {
     /// Bits of the significand.
@@ -15,6 +17,12 @@ pub trait Real: RealField {
 
     /// ⌊log₂|x|⌋, or none for zero. A finite argument is expected.
     fn exponent(&self) -> Option<i64>;
+
+    /// An upper bound of |x|, tight to 2⁻⁴⁰; unbounded for what is not finite.
+    fn magnitude(&self) -> Mag;
+
+    /// Results below 2 to this may have lost bits, or everything, to underflow.
+    const UNDERFLOW: i64;
 
     /// x·2ⁿ, exactly as long as it stays in range.
     fn times_pow2(&self, n: i64) -> Self;
@@ -40,6 +48,9 @@ pub trait Entry: ComplexField<RealField = Self::Part> {
 
     /// Part 0 is the real one, part 1 the imaginary one.
     fn part(&self, index: usize) -> Self::Part;
+
+    /// An upper bound of |x|, tight to 2⁻⁴⁰; unbounded for what is not finite.
+    fn size(&self) -> Mag;
 
     /// x·2ⁿ
     fn shifted(&self, n: i64) -> Self;
@@ -71,6 +82,10 @@ impl<R: Real> Entry for R {
         self.clone()
     }
 
+    fn size(&self) -> Mag {
+        self.magnitude()
+    }
+
     fn shifted(&self, n: i64) -> Self {
         self.times_pow2(n)
     }
@@ -99,6 +114,10 @@ impl<R: Real> Entry for Complex<R> {
 
     fn part(&self, index: usize) -> R {
         if index == 0 { self.re.clone() } else { self.im.clone() }
+    }
+
+    fn size(&self) -> Mag {
+        self.re.magnitude().hypot(self.im.magnitude())
     }
 
     fn shifted(&self, n: i64) -> Self {

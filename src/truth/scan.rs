@@ -1,18 +1,21 @@
 //! The truth of the selective scan (spec.md §3), for the judged channels of a problem.
 //!
 //! Two scans run side by side: one on the literal coefficients, with states summed in ascending order, one on
-//! the inverse-free coefficients, with other associations and the states summed in descending order. Skip,
-//! gate, bias and softplus are part of both.
+//! the inverse-free coefficients, with other associations and the states summed in descending order. The
+//! latter is computed with [`Ball`]s: Δ (with bias and softplus), coefficients, states, sums, skip and gate
+//! all carry a proven bound of their error, so an output that cancels is known to have lost its bits.
 
 use nalgebra::Complex;
 use num_traits::{One, Zero};
 use rayon::prelude::*;
 
+use super::ball::{self, Ball};
 use super::certify::{Certificate, Settled, settle};
 use super::coefficient::check_exponent;
 use super::element::{Needs, ROUTES, Shared, Step};
 use super::elementary::{Exponent, exp_by_doubling, exp_by_halving, softplus_by_artanh, softplus_by_halley};
 use super::error::TruthError;
+use super::mag::Mag;
 use super::rational::{self, ExactScan};
 use super::rescue::{Rescue, Wanted};
 use super::scalar::{Entry, Real};
@@ -82,8 +85,15 @@ struct Part {
 /// product that adds to it has a zero factor.
 type Pattern = [bool; 2];
 
-fn pattern<T: Entry>(x: &T, y: &T) -> Pattern {
-    std::array::from_fn(|i| i < T::WIDTH && !(x.part(i).is_zero() && y.part(i).is_zero()))
+fn pattern<T: Entry>(x: &T) -> Pattern {
+    std::array::from_fn(|i| i < T::WIDTH && !x.part(i).is_zero())
+}
+
+/// Of a coefficient, a power series in A with real terms: real for a real A. That a part came out as zero
+/// proves nothing, unless it is zero without an error.
+fn coefficient_pattern<T: Entry>(coefficient: &Ball<T>, a: &T) -> Pattern {
+    let live = !coefficient.is_exact_zero();
+    [live, live && pattern(a)[1]]
 }
 
 fn product(p: Pattern, q: Pattern) -> Pattern {
@@ -97,54 +107,61 @@ fn sum(p: Pattern, q: Pattern) -> Pattern {
 /// One form's sums over states: at each position, by each route, and whether they can be other than zero.
 #[derive(Clone)]
 struct Sums {
-    values: [Vec<Wide>; 2],
+    literal: Vec<Wide>,
+    bounded: Vec<Ball<Wide>>,
     live: Vec<bool>,
 }
 
 impl Sums {
     fn new(len: usize) -> Self {
-        Sums { values: [vec![Wide::zero(); len], vec![Wide::zero(); len]], live: vec![false; len] }
+        Sums { literal: vec![Wide::zero(); len], bounded: vec![Ball::zero(); len], live: vec![false; len] }
     }
 
-    fn add(&mut self, route: usize, other: &Sums) {
-        for (total, value) in self.values[route].iter_mut().zip(&other.values[route]) {
-            *total += *value;
-        }
-        for (total, live) in self.live.iter_mut().zip(&other.live) {
-            *total |= live;
-        }
+    fn add_literal(&mut self, other: &Sums) {
+        self.literal.iter_mut().zip(&other.literal).for_each(|(total, value)| *total += *value);
+    }
+
+    fn add_bounded(&mut self, other: &Sums) {
+        self.bounded.iter_mut().zip(&other.bounded).for_each(|(total, value)| *total = total.plus(value));
+        self.live.iter_mut().zip(&other.live).for_each(|(total, live)| *total |= live);
     }
 }
 
 /// A state by both routes.
 #[derive(Clone, Copy)]
 struct State<T> {
-    x: [T; 2],
+    literal: T,
+    bounded: Ball<T>,
     live: Pattern,
 }
 
+/// A coefficient by both routes.
+type Pair<T> = (T, Ball<T>);
+
 impl<T: Exponent> State<T> {
     fn zero() -> Self {
-        State { x: [T::zero(); 2], live: [false; 2] }
+        State { literal: T::zero(), bounded: Ball::zero(), live: [false; 2] }
     }
 
-    /// One step; `inputs` are the coefficient's pair, its pattern and u for each term of the step.
-    fn advance(&mut self, a: [T; 2], terms: &[([T; 2], Wide)], b: T) {
-        let mut live = product(pattern(&a[0], &a[1]), self.live);
-        let mut x = [T::zero(); 2];
-        for (i, &(coefficient, u)) in terms.iter().enumerate() {
-            if u.is_zero() || b.is_zero() || (i > 0 && coefficient[0].is_zero() && coefficient[1].is_zero()) {
+    /// One step for the weights a and b; `terms` are the coefficients and their u.
+    fn advance(&mut self, a: T, a_bar: Pair<T>, terms: &[(Pair<T>, Wide)], b: T) {
+        let mut live = product(coefficient_pattern(&a_bar.1, &a), self.live);
+        let (mut literal, mut bounded) = (T::zero(), Ball::zero());
+        for &((first, second), u) in terms {
+            if u.is_zero() || b.is_zero() || second.is_exact_zero() {
                 continue;
             }
-            // The routes associate (coefficient · B) u and coefficient (B u).
-            x[0] += (coefficient[0] * b).scale(u);
-            x[1] += coefficient[1] * b.scale(u);
-            live = sum(live, product(pattern(&coefficient[0], &coefficient[1]), pattern(&b, &b)));
+            // The routes associate (coefficient · B) u and coefficient (B u). The latter product of two
+            // numbers of 24 bits is exact.
+            literal += (first * b).scale(u);
+            bounded = bounded.plus(&second.times(&Ball::exact(b.scale(u))));
+            live = sum(live, product(coefficient_pattern(&second, &a), pattern(&b)));
         }
         if self.live != [false; 2] {
-            x = [x[0] + a[0] * self.x[0], a[1] * self.x[1] + x[1]];
+            literal += a_bar.0 * self.literal;
+            bounded = a_bar.1.times(&self.bounded).plus(&bounded);
         }
-        *self = State { x, live };
+        *self = State { literal, bounded, live };
     }
 }
 
@@ -160,7 +177,7 @@ struct Channel<'p, T> {
     at: (usize, usize),
     u: Vec<Wide>,
     /// Δ after bias and softplus, by each route.
-    delta: [Vec<Wide>; 2],
+    delta: Vec<(Wide, Ball<Wide>)>,
     scalar: std::marker::PhantomData<T>,
 }
 
@@ -170,12 +187,14 @@ impl<'p, T: Exponent> Channel<'p, T> {
         let start = problem.sequence_index(batch, d, 0);
         let range = start..start + problem.shape.seqlen;
         let bias = problem.delta_bias.as_ref().map_or(Wide::zero(), |b| Wide::from(b[d]));
-        let raw: Vec<Wide> = problem.delta[range.clone()].iter().map(|&v| Wide::from(v) + bias).collect();
-        let softened = |softplus: fn(Wide) -> Wide| match problem.delta_softplus {
-            true => raw.par_iter().map(|&v| softplus(v)).collect(),
-            false => raw.clone(),
+        let soften = |&value: &f32| {
+            let raw = Ball::exact(Wide::from(value)).plus(&Ball::exact(bias));
+            match problem.delta_softplus {
+                true => (softplus_by_halley(raw.mid), softplus_by_artanh(&raw)),
+                false => (raw.mid, raw),
+            }
         };
-        let delta = [softened(softplus_by_halley), softened(softplus_by_artanh)];
+        let delta = problem.delta[range.clone()].par_iter().map(soften).collect();
         let u = problem.u[range].iter().map(|&v| Wide::from(v)).collect();
         Channel { problem, forms, at, u, delta, scalar: std::marker::PhantomData }
     }
@@ -199,9 +218,9 @@ impl<'p, T: Exponent> Channel<'p, T> {
                 states.into_par_iter().map(|n| self.node(n)).collect::<Result<_, _>>()?;
             for (f, total) in totals.iter_mut().enumerate() {
                 let mut subtotal = Sums::new(len);
-                nodes.iter().for_each(|node| total.add(0, &node.sums[f]));
-                nodes.iter().rev().for_each(|node| subtotal.add(1, &node.sums[f]));
-                total.add(1, &subtotal);
+                nodes.iter().for_each(|node| total.add_literal(&node.sums[f]));
+                nodes.iter().rev().for_each(|node| subtotal.add_bounded(&node.sums[f]));
+                total.add_bounded(&subtotal);
                 last[f].extend(nodes.iter().map(|node| node.last[f]));
             }
             stood_in |= nodes.iter().any(|node| node.stood_in);
@@ -222,35 +241,36 @@ impl<'p, T: Exponent> Channel<'p, T> {
             last: vec![State::zero(); self.forms.len()],
             stood_in: false,
         };
-        let mut kept: Vec<([T; 2], [T; 2])> = Vec::new();
+        let mut kept: Vec<(Pair<T>, Pair<T>)> = Vec::new();
         for l in 0..len {
-            let [first, second] = [self.delta[0][l], self.delta[1][l]];
+            let (first, second) = self.delta[l];
             check_exponent(a.scale(first), has_pole, || {
                 format!("batch {}, channel {}, state {n}, position {l}", self.at.0, self.at.1)
             })?;
-            let shared = [Shared::literal(needs, first, a), Shared::inverse_free(needs, second, a)];
-            node.stood_in |= shared[0].stood_in;
+            let (literal, bounded) =
+                (Shared::literal(needs, first, a), Shared::inverse_free(needs, second, a));
+            node.stood_in |= literal.stood_in;
             let b = self.operand(&p.b, p.b_operand, n, l);
             let c = self.operand(&p.c, p.c_operand, n, l);
             for (f, &form) in self.forms.iter().enumerate() {
-                let [s, t]: [Step<T>; 2] = [shared[0].step(form), shared[1].step(form)];
+                let (s, t): (Step<T>, Step<Ball<T>>) = (literal.step(form), bounded.step(form));
                 let terms = [
-                    ([s.now, t.now], self.u[l]),
-                    ([s.prev, t.prev], if l > 0 { self.u[l - 1] } else { Wide::zero() }),
-                    ([s.next, t.next], self.u[(l + 1).min(len - 1)]),
+                    ((s.now, t.now), self.u[l]),
+                    ((s.prev, t.prev), if l > 0 { self.u[l - 1] } else { Wide::zero() }),
+                    ((s.next, t.next), self.u[(l + 1).min(len - 1)]),
                 ];
-                node.last[f].advance([s.a, t.a], &terms, b);
+                node.last[f].advance(a, (s.a, t.a), &terms, b);
                 self.observe(&mut node.sums[f], l, c, &node.last[f]);
                 if form.is_bidirectional() {
-                    kept.push(([s.a, t.a], [s.now, t.now]));
+                    kept.push(((s.a, t.a), (s.now, t.now)));
                 }
             }
         }
         for (f, _) in self.forms.iter().enumerate().filter(|(_, form)| form.is_bidirectional()) {
             let mut backward = State::zero();
-            for (l, &(a, now)) in kept.iter().enumerate().rev() {
+            for (l, &(a_bar, now)) in kept.iter().enumerate().rev() {
                 let b = self.operand(&p.b, p.b_operand, n, l);
-                backward.advance(a, &[(now, self.u[l])], b);
+                backward.advance(a, a_bar, &[(now, self.u[l])], b);
                 self.observe(&mut node.sums[f], l, self.operand(&p.c, p.c_operand, n, l), &backward);
             }
         }
@@ -259,16 +279,20 @@ impl<'p, T: Exponent> Channel<'p, T> {
 
     /// Adds Re(C x) to the sums at l.
     fn observe(&self, sums: &mut Sums, l: usize, c: T, state: &State<T>) {
-        let reaches = product(pattern(&c, &c), state.live)[0];
-        if reaches {
+        if product(pattern(&c), state.live)[0] {
             sums.live[l] = true;
-            for (values, x) in sums.values.iter_mut().zip(&state.x) {
-                let mut y = c.part(0) * x.part(0);
-                if T::WIDTH == 2 {
-                    y -= c.part(1) * x.part(1);
-                }
-                values[l] += y;
-            }
+            let real = |x: &T| {
+                let y = c.part(0) * x.part(0);
+                if T::WIDTH == 2 { y - c.part(1) * x.part(1) } else { y }
+            };
+            sums.literal[l] += real(&state.literal);
+            // The real part alone errs by no more than the whole product.
+            let whole = ball::product_radius::<Wide>(
+                (c.size(), Mag::ZERO),
+                (state.bounded.mid.size(), state.bounded.radius),
+            );
+            let y = Ball { mid: real(&state.bounded.mid), radius: whole };
+            sums.bounded[l] = sums.bounded[l].plus(&y);
         }
     }
 
@@ -286,24 +310,28 @@ impl<'p, T: Exponent> Channel<'p, T> {
         let rescue = Rescue::new(p, form, self.at);
         let mut out = Vec::with_capacity(sums.live.len());
         for (l, &live) in sums.live.iter().enumerate() {
-            let mut y = [0, 1].map(|route| sums.values[route][l].times_pow2(doubling));
+            let (mut literal, mut bounded) =
+                (sums.literal[l].times_pow2(doubling), sums.bounded[l].shifted(doubling));
             let mut live = live;
+            // 24 bits by 24: exact.
             let skipped = skip * self.u[l];
             live |= !skipped.is_zero();
-            y = [y[0] + skipped, skipped + y[1]];
+            literal += skipped;
+            bounded = Ball::exact(skipped).plus(&bounded);
             if let Some(gate) = &p.z {
                 let z = Wide::from(gate[p.sequence_index(batch, d, l)]);
                 live &= !z.is_zero();
                 // z sigmoid(z), by either exponential
-                y[0] *= z / (Wide::one() + exp_by_halving(-z));
-                y[1] = y[1] * z / (Wide::one() + exp_by_doubling(-z));
+                literal *= z / (Wide::one() + exp_by_halving(-z));
+                let denominator = Ball::one().plus(&exp_by_doubling(&Ball::exact(-z)));
+                bounded = bounded.times(&Ball::exact(z)).over(&denominator);
             }
             let fallback = Fallback {
                 exact: &|| exact.as_ref()?.output(l),
                 wider: &|| rescue.as_ref()?.settle(Wanted::Output { l }),
             };
             let place = || format!("{form}: output at batch {batch}, channel {d}, position {l}");
-            out.push(conclude(&mut certificate, &y[0], &y[1], live, fallback, place)?);
+            out.push(conclude(&mut certificate, &literal, &bounded, live, fallback, place)?);
         }
         let mut last_state = Vec::with_capacity(last.len() * T::WIDTH);
         for (n, state) in last.iter().enumerate() {
@@ -314,7 +342,7 @@ impl<'p, T: Exponent> Channel<'p, T> {
                 };
                 let place =
                     || format!("{form}: last state at batch {batch}, channel {d}, state {n}, part {part}");
-                let [x, y] = state.x.map(|x| x.part(part));
+                let (x, y) = (state.literal.part(part), state.bounded.part(part));
                 last_state.push(conclude(&mut certificate, &x, &y, state.live[part], fallback, place)?);
             }
         }
@@ -333,7 +361,7 @@ struct Fallback<'f> {
 fn conclude(
     certificate: &mut Certificate,
     x: &Wide,
-    y: &Wide,
+    y: &Ball<Wide>,
     live: bool,
     fallback: Fallback,
     place: impl FnOnce() -> String,

@@ -8,6 +8,7 @@ use f256::f256;
 use num_traits::{Num, One, Zero};
 
 use super::field::real_field;
+use super::mag::Mag;
 use super::scalar::{Real, round_to_f64};
 
 /// A binary float with 237 bits and exponents to ±262 143; + − × ÷ √ round to nearest.
@@ -76,6 +77,24 @@ impl Real for Wide {
         let biased = (self.0.to_bits().0 >> FRACTION_HIGH_BITS) & EXPONENT_MASK;
         // Below the normal range the bound is coarse, but nothing there is ever certified.
         Some(biased as i64 - EXPONENT_BIAS)
+    }
+
+    const UNDERFLOW: i64 = -262_000;
+
+    fn magnitude(&self) -> Mag {
+        if self.0.eq_zero() {
+            return Mag::ZERO;
+        }
+        let high = self.0.to_bits().0;
+        let biased = (high >> FRACTION_HIGH_BITS) & EXPONENT_MASK;
+        match biased {
+            EXPONENT_MASK => Mag::UNBOUNDED,
+            0 => Mag::pow2(1 - EXPONENT_BIAS),
+            _ => {
+                let fraction = (high >> (FRACTION_HIGH_BITS - 52)) as u64 & ((1 << 52) - 1);
+                Mag::new(f64::from_bits(0x3ff << 52 | fraction) + f64::EPSILON, biased as i64 - EXPONENT_BIAS)
+            }
+        }
     }
 
     fn times_pow2(&self, n: i64) -> Self {
