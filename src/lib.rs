@@ -34,9 +34,9 @@
 //! # Ok::<(), holdfast::truth::TruthError>(())
 //! ```
 //!
-//! [`verify`] walks a problem through all of them, [`check`](mod@check) a recorded run through the last three, [`cli`] is the command line around it, [`method`] names
-//! the six methods, [`hexfloat`] writes numbers exactly and [`tensor_file`] reads safetensors files without trusting
-//! them.
+//! [`verify`] walks a problem through all of them, [`check`](mod@check) a recorded run through all but the
+//! kernel; [`cli`] is the command line around them. [`method`] names the six methods, [`hexfloat`] writes numbers
+//! exactly, and [`tensor_file`] reads safetensors files without trusting them.
 
 pub mod check;
 pub mod cli;
