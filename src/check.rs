@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::judge::pairwise::{self, MethodOutputs};
-use crate::judge::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA, Verdict};
+use crate::judge::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA};
 use crate::judge::scan::{Got, Judgement, Want};
 use crate::judge::ulp::Format;
 use crate::judge::{budget, scan};
@@ -58,7 +58,7 @@ pub fn check(name: &str, argument: &str, run: RecordedRun, options: &Options) ->
     for output in &outputs {
         let method = output.name.method;
         let judgement = match &truths[&method] {
-            Err(error) => unmeasured(error.to_string()),
+            Err(error) => Judgement::unmeasured(error.to_string()),
             Ok(truth) => {
                 let budget = budget::scan(method, &problem);
                 let got = Got { out: &output.out, last_state: output.last_state.as_deref() };
@@ -210,17 +210,6 @@ fn truths(problem: &Problem, methods: &[Method]) -> BTreeMap<Method, Result<Scan
         (method, truth.map(|mut truths| truths.swap_remove(0)))
     };
     methods.iter().map(alone).collect()
-}
-
-fn unmeasured(reason: String) -> Judgement {
-    Judgement {
-        verdict: Verdict::Unmeasured,
-        reason,
-        judged: 0,
-        worst: None,
-        max_ulp: f64::NAN,
-        rel_l2: f64::NAN,
-    }
 }
 
 fn judged_outputs(problem: &Problem, output: &RecordedOutput) -> Vec<f64> {

@@ -138,7 +138,14 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
         let run = backend.scan(method, &problem).map_err(|e| e.to_string());
         match &truths {
             Err(error) => {
-                cases.push(case(request, backend, spec, method, &problem, unmeasured(error.to_string())));
+                cases.push(case(
+                    request,
+                    backend,
+                    spec,
+                    method,
+                    &problem,
+                    Judgement::unmeasured(error.to_string()),
+                ));
             }
             Ok(truths) => {
                 let truth = &truths[i];
@@ -146,7 +153,9 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
                 let judgement = match &run {
                     Ok(output) => scan::judge(method, &problem, got(output), want(truth), &budget),
                     // A kernel that faults has been measured, and found wanting.
-                    Err(reason) => Judgement { verdict: Verdict::Fail, ..unmeasured(reason.clone()) },
+                    Err(reason) => {
+                        Judgement { verdict: Verdict::Fail, ..Judgement::unmeasured(reason.clone()) }
+                    }
                 };
                 cases.push(case(request, backend, spec, method, &problem, judgement));
                 outputs.push(MethodOutputs {
@@ -203,17 +212,6 @@ fn judged_outputs(problem: &Problem, output: &ScanOutput) -> Vec<f64> {
         .map(|&(batch, channel)| problem.sequence_index(batch, channel, 0))
         .flat_map(|start| output.out[start..start + seqlen].iter().map(|&v| f64::from(v)))
         .collect()
-}
-
-fn unmeasured(reason: String) -> Judgement {
-    Judgement {
-        verdict: Verdict::Unmeasured,
-        reason,
-        judged: 0,
-        worst: None,
-        max_ulp: f64::NAN,
-        rel_l2: f64::NAN,
-    }
 }
 
 fn case(

@@ -37,6 +37,20 @@ pub struct Judgement {
     pub rel_l2: f64,
 }
 
+impl Judgement {
+    /// Nothing was compared, for this reason.
+    pub fn unmeasured(reason: String) -> Self {
+        Judgement {
+            verdict: Verdict::Unmeasured,
+            reason,
+            judged: 0,
+            worst: None,
+            max_ulp: f64::NAN,
+            rel_l2: f64::NAN,
+        }
+    }
+}
+
 /// Judges every output and last state (where there is one) of the judged channels against `budget`.
 pub fn judge(method: Method, problem: &Problem, got: Got, want: Want, budget: &Budget) -> Judgement {
     let format = Format::of(problem.input);
