@@ -7,6 +7,7 @@ pub mod budget;
 pub mod coefficient;
 pub mod diagnose;
 pub mod faults;
+pub mod invariants;
 pub mod model;
 pub mod pairwise;
 pub mod results;

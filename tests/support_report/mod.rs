@@ -67,6 +67,7 @@ pub fn empty() -> Results {
         command: "holdfast verify --seed 20260101".to_owned(),
         cases: Vec::new(),
         coefficients: Vec::new(),
+        invariants: Vec::new(),
         pairwise: Vec::new(),
         pairs: PairTotals::default(),
         regimes: Vec::new(),
