@@ -1,4 +1,4 @@
-//! Judges what a kernel computed against the truth, from plain arrays: error budgets, verdicts, pairwise
+//! Judges what a kernel computed against the truth, from plain arrays: error budgets, verdicts, invariants, pairwise
 //! matrices. Pure and silent; [`results`] holds what it returns.
 
 pub mod agreement;
