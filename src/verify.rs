@@ -5,6 +5,7 @@ mod diagnosis;
 
 use rayon::prelude::*;
 
+use crate::judge::contract::Contract;
 use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::results::{
     CaseResult, CoefficientResult, MethodCurve, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA,
@@ -149,7 +150,7 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
             }
             Ok(truths) => {
                 let truth = &truths[i];
-                let budget = budget::scan(method, &problem);
+                let budget = budget::scan(method, &problem, &Contract::PRODUCTION);
                 let judgement = match &run {
                     Ok(output) => scan::judge(method, &problem, got(output), want(truth), &budget),
                     // A kernel that faults has been measured, and found wanting.
