@@ -29,6 +29,10 @@ pub struct Request {
     /// In the order of ids.
     pub methods: Vec<Method>,
     pub seed: u64,
+    /// What the kernels promise.
+    pub contract: Contract,
+    /// Options of the command that a rerun of one case needs: a foreign header's.
+    pub rerun: String,
     /// The command line that asked for it, for provenance.
     pub command: String,
 }
@@ -37,7 +41,14 @@ impl Request {
     /// Every regime and method.
     pub fn everything(seed: u64) -> Self {
         let command = format!("holdfast verify --seed {seed}");
-        Request { filter: Filter::default(), methods: Method::ALL.to_vec(), seed, command }
+        Request {
+            filter: Filter::default(),
+            methods: Method::ALL.to_vec(),
+            seed,
+            contract: Contract::PRODUCTION,
+            rerun: String::new(),
+            command,
+        }
     }
 
     /// How many times [`verify`] reports progress.
@@ -92,7 +103,7 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
         seed: request.seed,
         backend: backend.name().to_owned(),
         device: backend.device(),
-        kernel_source: env!("HOLDFAST_KERNEL_SHA256").to_owned(),
+        kernel_source: backend.source(),
         command: request.command.clone(),
         regimes: notes(request),
         cases,
@@ -132,11 +143,16 @@ struct Solved {
 
 fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
     let problem = spec.draw(request.seed);
-    let truths = truth::scan::solve(&problem, &request.methods);
+    let scans = request.methods.iter().map(|&method| backend.scan(method, &problem));
+    let runs: Vec<_> = scans.map(|run| run.map_err(|error| error.to_string())).collect();
+    // A header that does not compile has failed without any truth.
+    let truths = match runs.iter().all(Result::is_err) {
+        true => Ok(Vec::new()),
+        false => truth::scan::solve(&problem, &request.methods),
+    };
     let mut cases = Vec::new();
     let mut outputs = Vec::new();
-    for (i, &method) in request.methods.iter().enumerate() {
-        let run = backend.scan(method, &problem).map_err(|e| e.to_string());
+    for (i, (&method, run)) in request.methods.iter().zip(runs).enumerate() {
         match &truths {
             Err(error) => {
                 cases.push(case(
@@ -149,14 +165,14 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
                 ));
             }
             Ok(truths) => {
-                let truth = &truths[i];
-                let budget = budget::scan(method, &problem, &Contract::PRODUCTION);
+                let Some(truth) = truths.get(i) else {
+                    cases.push(case(request, backend, spec, method, &problem, faulted(run.err())));
+                    continue;
+                };
+                let budget = budget::scan(method, &problem, &request.contract);
                 let judgement = match &run {
                     Ok(output) => scan::judge(method, &problem, got(output), want(truth), &budget),
-                    // A kernel that faults has been measured, and found wanting.
-                    Err(reason) => {
-                        Judgement { verdict: Verdict::Fail, ..Judgement::unmeasured(reason.clone()) }
-                    }
+                    Err(reason) => faulted(Some(reason.clone())),
                 };
                 cases.push(case(request, backend, spec, method, &problem, judgement));
                 outputs.push(MethodOutputs {
@@ -187,6 +203,11 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
         truth_matrix: matrix("truth", truth_pairs),
         kernel_matrix: matrix(backend.name(), kernel_pairs),
     }
+}
+
+/// A kernel that faults has been measured, and found wanting.
+fn faulted(reason: Option<String>) -> Judgement {
+    Judgement { verdict: Verdict::Fail, ..Judgement::unmeasured(reason.unwrap_or_default()) }
 }
 
 fn got(output: &ScanOutput) -> Got<'_> {
@@ -243,10 +264,11 @@ fn case(
         diagnosis: Vec::new(),
         rerun: format!(
             "holdfast verify --method {method} --regime {} --weights {weights} --input {input} --b {b} --c {c} \
-             --backend {} --seed {}",
+             --backend {} --seed {}{}",
             regime.name,
             backend.name(),
-            request.seed
+            request.seed,
+            request.rerun
         ),
     }
 }
@@ -263,7 +285,11 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                 let got = backend.coefficients(method, &problem);
                 let got = got.map_err(|e| (Verdict::Fail, e.to_string()))?;
                 let want = (&want.a_bar[..], &want.b_bar[..]);
-                Ok(coefficient::judge(&problem, (&got.a_bar, &got.b_bar), want))
+                let got = (&got.a_bar[..], &got.b_bar[..]);
+                Ok(match request.contract == Contract::PRODUCTION {
+                    true => coefficient::judge(&problem, got, want),
+                    false => coefficient::judge_rounded(method, &problem, got, want, &request.contract),
+                })
             });
             let result = CoefficientResult {
                 method,
@@ -276,10 +302,11 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                 worst_b_bar: None,
                 points: Vec::new(),
                 rerun: format!(
-                    "holdfast verify --method {method} --weights {} --backend {} --seed {}",
+                    "holdfast verify --method {method} --weights {} --backend {} --seed {}{}",
                     sweep.weights,
                     backend.name(),
-                    request.seed
+                    request.seed,
+                    request.rerun
                 ),
             };
             match judged {

@@ -12,6 +12,8 @@ pub mod worker;
 
 use clap::{Parser, Subcommand};
 
+use crate::kernel::foreign::HeaderError;
+use crate::kernel::foreign::select::ForeignSelectError;
 use crate::kernel::select::SelectError;
 
 /// Judges discretization kernels of state-space models against certified ground truth.
@@ -67,6 +69,12 @@ pub enum CliError {
     #[error(transparent)]
     Backend(#[from] SelectError),
     #[error(transparent)]
+    Header(#[from] HeaderError),
+    #[error(transparent)]
+    ForeignBackend(#[from] ForeignSelectError),
+    #[error("a header is judged in f32, found --input {0} (hint: leave --input out)")]
+    HeaderInput(crate::problem::InputType),
+    #[error(transparent)]
     Check(#[from] check::Error),
     #[error(transparent)]
     Truth(#[from] truth::Error),
@@ -85,6 +93,7 @@ impl CliError {
     pub fn status(&self) -> u8 {
         match self {
             CliError::Backend(SelectError::NoCuda(_)) => 3,
+            CliError::ForeignBackend(error) if error.is_missing() => 3,
             _ => 2,
         }
     }

@@ -8,8 +8,12 @@ use std::time::{Duration, Instant};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::check::quoted;
 use super::{CliError, FAILED, Outcome, PASSED};
+use crate::judge::contract::Contract;
 use crate::judge::results::Verdict;
+use crate::kernel::Backend;
+use crate::kernel::foreign::{self, Header};
 use crate::kernel::select::{self, Choice};
 use crate::method::Method;
 use crate::problem::plan::Filter;
@@ -28,7 +32,8 @@ pub const DEFAULT_SEED: u64 = 1;
 #[command(after_help = "Examples:\n  \
     holdfast verify                                       everything, report into reports/latest/\n  \
     holdfast verify --method foh --weights complex        one method's complex kernels\n  \
-    holdfast verify --regime stiff --seed 7 --out /tmp/r  other random inputs, report elsewhere\n\n\
+    holdfast verify --regime stiff --seed 7 --out /tmp/r  other random inputs, report elsewhere\n  \
+    holdfast verify --header discretization_kernels.cuh   somebody else's coefficients, in f32\n\n\
     A filtered run writes a report only where --out names a directory.")]
 pub struct Args {
     /// Methods to run, by name or id; may be repeated [default: all six]
@@ -49,6 +54,9 @@ pub struct Args {
     /// Regimes to run; may be repeated [default: all]
     #[arg(long = "regime", value_name = "R", value_parser = regime_parser(), hide_possible_values = true)]
     pub regimes: Vec<&'static Regime>,
+    /// Judge this header of coefficients in place of the production kernels
+    #[arg(long, value_name = "FILE.cuh")]
+    pub header: Option<PathBuf>,
     /// What runs the kernels
     #[arg(long, default_value = "auto", value_parser = backend_parser())]
     pub backend: Choice,
@@ -72,6 +80,7 @@ impl Default for Args {
             b: None,
             c: None,
             regimes: Vec::new(),
+            header: None,
             backend: Choice::Auto,
             seed: DEFAULT_SEED,
             out: None,
@@ -89,12 +98,14 @@ impl Args {
             filter: Filter {
                 regimes: self.regimes.clone(),
                 weights: self.weights.into_iter().collect(),
-                inputs: self.input.into_iter().collect(),
+                inputs: self.input.or(self.header.as_ref().map(|_| InputType::F32)).into_iter().collect(),
                 b: self.b.into_iter().collect(),
                 c: self.c.into_iter().collect(),
             },
             methods,
             seed: self.seed,
+            contract: if self.header.is_some() { Contract::FOREIGN } else { Contract::PRODUCTION },
+            rerun: self.header_option().map(|option| format!(" {option}")).unwrap_or_default(),
             command: self.command(),
         }
     }
@@ -108,14 +119,34 @@ impl Args {
         words.extend(self.b.map(|b| format!("--b {b}")));
         words.extend(self.c.map(|c| format!("--c {c}")));
         words.extend(self.regimes.iter().map(|r| format!("--regime {}", r.name)));
+        words.extend(self.header_option());
         words.push(format!("--backend {} --seed {}", self.backend.name(), self.seed));
         words.join(" ")
     }
 
+    fn header_option(&self) -> Option<String> {
+        self.header.as_ref().map(|path| format!("--header {}", quoted(path)))
+    }
+
+    /// What runs, and why.
+    fn backend(&self) -> Result<(Box<dyn Backend>, String), CliError> {
+        let variable = std::env::var(select::VARIABLE).ok();
+        let Some(path) = &self.header else {
+            let selection = select::select(self.backend, variable.as_deref())?;
+            return Ok((selection.backend, selection.why));
+        };
+        if let Some(input) = self.input.filter(|&input| input != InputType::F32) {
+            return Err(CliError::HeaderInput(input));
+        }
+        let selection = foreign::select::select(Header::read(path)?, self.backend, variable.as_deref())?;
+        Ok((selection.backend, selection.why))
+    }
+
     fn is_filtered(&self) -> bool {
-        !(self.methods.is_empty()
-            && self.regimes.is_empty()
-            && (self.weights, self.input, self.b, self.c) == (None, None, None, None))
+        self.header.is_some()
+            || !(self.methods.is_empty()
+                && self.regimes.is_empty()
+                && (self.weights, self.input, self.b, self.c) == (None, None, None, None))
     }
 
     fn report_directory(&self) -> Option<&Path> {
@@ -129,21 +160,20 @@ impl Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let variable = std::env::var(select::VARIABLE).ok();
-    let selection = select::select(args.backend, variable.as_deref())?;
+    let (backend, why) = args.backend()?;
     let request = args.request();
     if request.units_of_work() == 0 {
         return Err(CliError::NothingToRun(request.command));
     }
     let bar = Progress::new(request.units_of_work());
-    let results = verify(&request, selection.backend.as_ref(), &|| bar.advance());
+    let results = verify(&request, backend.as_ref(), &|| bar.advance());
     bar.finish();
     let directory = args.report_directory();
     if let Some(directory) = directory {
         report::write(&results, directory)?;
     }
     let mut text = report::console::render(&results, directory, colour());
-    text.push_str(&format!("backend `{}`: {}\n", results.backend, selection.why));
+    text.push_str(&format!("backend `{}`: {}\n", results.backend, why));
     if let Some(file) = &args.json {
         report::json::write(&results, file)?;
         text.push_str(&format!("results: {}\n", file.display()));

@@ -25,6 +25,12 @@ impl Contract {
     /// Δ and B.
     pub const PRODUCTION: Contract = Contract::uniform(8.0, 1.0);
 
+    /// Headers of other people, for what they are usually made of: plain f32 and an exponential to base 2. The same
+    /// 8u once z is given, but z is rounded three times: log₂e as an f32 (half an ulp, at most u), its product with A
+    /// or with z, and the product with Δ. A formula that amplifies these by more than the conditioning of Ā and B̄
+    /// themselves, by subtracting what nearly cancels, has no allowance for it.
+    pub const FOREIGN: Contract = Contract::uniform(8.0, 3.0);
+
     /// The same `units` for every method and weight type.
     pub const fn uniform(units: f64, z_roundings: f64) -> Self {
         Contract { a_bar: [[units; 2]; 6], b_bar: [[units; 2]; 6], z_roundings }

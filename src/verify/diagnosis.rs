@@ -5,7 +5,6 @@ use rayon::prelude::*;
 
 use super::{Request, cost, got_judged, want};
 use crate::judge::budget;
-use crate::judge::contract::Contract;
 use crate::judge::diagnose::{Case, Effort, Models, diagnose};
 use crate::judge::results::{CaseResult, Diagnosis, Verdict};
 use crate::kernel::Backend;
@@ -89,7 +88,7 @@ fn of_case(request: &Request, backend: &dyn Backend, spec: &Spec, method: Method
         out: &out,
         last_state: &last_state,
         want: want(&truths[0]),
-        budget: &budget::scan(method, &problem, &Contract::PRODUCTION),
+        budget: &budget::scan(method, &problem, &request.contract),
     };
     diagnose(&case, &Models::of(method, &problem), Effort::default())
 }

@@ -47,6 +47,12 @@ pub const LIMIT_VARIABLE: &str = "HOLDFAST_CASE_SECONDS";
 /// Generous: a full-size case takes less than a second.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(120);
 
+/// The limit that [`LIMIT_VARIABLE`] sets.
+pub fn limit_from_environment() -> Option<Duration> {
+    let seconds = std::env::var(LIMIT_VARIABLE).ok().and_then(|text| text.parse::<f64>().ok());
+    seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).filter(|limit| !limit.is_zero())
+}
+
 /// How a backend is set up.
 #[derive(Clone, Debug)]
 pub struct Setup {
@@ -62,14 +68,11 @@ pub struct Setup {
 impl Setup {
     /// As the environment's variables say.
     pub fn from_environment(program: Program) -> Self {
-        let seconds = std::env::var(LIMIT_VARIABLE).ok().and_then(|text| text.parse::<f64>().ok());
-        let limit =
-            seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).filter(|limit| !limit.is_zero());
         Setup {
             program,
             cache: Cache::from_environment(),
             arch: std::env::var(arch::VARIABLE).ok(),
-            limit: limit.unwrap_or(DEFAULT_LIMIT),
+            limit: limit_from_environment().unwrap_or(DEFAULT_LIMIT),
         }
     }
 }
