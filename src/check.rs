@@ -119,6 +119,7 @@ pub fn results(checked: Vec<Checked>, seed: u64, command: String) -> Results {
         pairwise: Vec::new(),
         pairs: PairTotals::default(),
         curves: Vec::new(),
+        header: None,
     };
     for file in checked {
         results.regimes.push(file.note);

@@ -111,6 +111,7 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
         pairwise,
         pairs,
         curves: curves(request),
+        header: None,
     }
 }
 
@@ -219,11 +220,13 @@ fn want(truth: &ScanTruth) -> Want<'_> {
 }
 
 /// Outputs and last states of the judged channels.
-fn got_judged(problem: &Problem, output: &ScanOutput) -> (Vec<f64>, Vec<f64>) {
-    let states = problem.shape.dstate * problem.weights.width();
-    let rows = problem.judged_channels.iter().map(|&(batch, channel)| batch * problem.shape.dim + channel);
-    let last_state = rows.flat_map(|row| &output.last_state[row * states..(row + 1) * states]);
-    (judged_outputs(problem, output), last_state.map(|&v| f64::from(v)).collect())
+fn got_judged<T: Copy + Into<f64>>(problem: &Problem, out: &[T], last_state: &[T]) -> (Vec<f64>, Vec<f64>) {
+    let (seqlen, states) = (problem.shape.seqlen, problem.shape.dstate * problem.weights.width());
+    let rows = || problem.judged_channels.iter().map(|&(batch, channel)| batch * problem.shape.dim + channel);
+    let of = |values: &[T], size: usize| -> Vec<f64> {
+        rows().flat_map(|row| &values[row * size..(row + 1) * size]).map(|&v| v.into()).collect()
+    };
+    (of(out, seqlen), of(last_state, states))
 }
 
 fn judged_outputs(problem: &Problem, output: &ScanOutput) -> Vec<f64> {

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::check::quoted;
 use super::{CliError, FAILED, Outcome, PASSED};
 use crate::judge::contract::Contract;
-use crate::judge::results::Verdict;
+use crate::judge::results::{HeaderInstantiation, HeaderNote, Verdict};
 use crate::kernel::Backend;
 use crate::kernel::foreign::{self, Header};
 use crate::kernel::select::{self, Choice};
@@ -128,18 +128,25 @@ impl Args {
         self.header.as_ref().map(|path| format!("--header {}", quoted(path)))
     }
 
-    /// What runs, and why.
-    fn backend(&self) -> Result<(Box<dyn Backend>, String), CliError> {
+    /// What runs, why, and what the compiler said of a header.
+    fn backend(&self) -> Result<(Box<dyn Backend>, String, Option<HeaderNote>), CliError> {
         let variable = std::env::var(select::VARIABLE).ok();
         let Some(path) = &self.header else {
             let selection = select::select(self.backend, variable.as_deref())?;
-            return Ok((selection.backend, selection.why));
+            return Ok((selection.backend, selection.why, None));
         };
         if let Some(input) = self.input.filter(|&input| input != InputType::F32) {
             return Err(CliError::HeaderInput(input));
         }
         let selection = foreign::select::select(Header::read(path)?, self.backend, variable.as_deref())?;
-        Ok((selection.backend, selection.why))
+        let instantiations = Weights::ALL.map(|weights| {
+            let lines = selection.backend.rejected(weights);
+            let compiles = lines.is_none();
+            let lines = lines.unwrap_or_default().lines().map(str::to_owned).collect();
+            HeaderInstantiation { weights, compiles, lines }
+        });
+        let note = HeaderNote { path: path.display().to_string(), instantiations: instantiations.to_vec() };
+        Ok((selection.backend, selection.why, Some(note)))
     }
 
     fn is_filtered(&self) -> bool {
@@ -160,14 +167,15 @@ impl Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let (backend, why) = args.backend()?;
+    let (backend, why, header) = args.backend()?;
     let request = args.request();
     if request.units_of_work() == 0 {
         return Err(CliError::NothingToRun(request.command));
     }
     let bar = Progress::new(request.units_of_work());
-    let results = verify(&request, backend.as_ref(), &|| bar.advance());
+    let mut results = verify(&request, backend.as_ref(), &|| bar.advance());
     bar.finish();
+    results.header = header;
     let directory = args.report_directory();
     if let Some(directory) = directory {
         report::write(&results, directory)?;

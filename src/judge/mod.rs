@@ -8,6 +8,7 @@ pub mod coefficient;
 pub mod contract;
 pub mod diagnose;
 pub mod faults;
+pub mod lost_digits;
 pub mod model;
 pub mod pairwise;
 pub mod results;

@@ -53,7 +53,7 @@ pub enum KernelError {
     /// No result in time.
     #[error("kernel fault: {0}")]
     TimedOut(String),
-    /// A compiler does not take a foreign kernel's source; its own lines.
+    /// A compiler does not take a foreign kernel's source; the first of its own lines.
     #[error("{0}")]
     Rejected(String),
     #[error(

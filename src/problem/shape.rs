@@ -1,6 +1,6 @@
 //! Sizes and storage types of a selective scan's tensors (spec.md §3).
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The sizes of a selective scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -35,7 +35,7 @@ impl std::fmt::Display for Shape {
 }
 
 /// Whether A, B and C are real (f32) or complex (two f32).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Weights {
     Real,

@@ -67,7 +67,8 @@ fn check_input(input: InputType) -> Result<(), KernelError> {
     })
 }
 
-/// What a compiler said, as the reason why there is no output.
+/// The first of a compiler's lines, as the reason why there is no output.
 fn rejection(weights: Weights, lines: &str) -> KernelError {
-    KernelError::Rejected(format!("the header does not compile for {weights} weights:\n{lines}"))
+    let first = lines.lines().next().unwrap_or_default();
+    KernelError::Rejected(format!("the header does not compile for {weights} weights: {first}"))
 }
