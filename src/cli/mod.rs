@@ -2,6 +2,7 @@
 //! `main` prints and exits.
 
 pub mod check;
+pub mod diff;
 pub mod doctor;
 pub mod golden;
 pub mod gpu_check;
@@ -36,6 +37,8 @@ pub enum Command {
     Verify(verify::Args),
     /// Judge recorded runs of any framework
     Check(check::Args),
+    /// Compare two revisions of a kernel header with the specification
+    Diff(diff::Args),
     /// Print one certified value, or discretize a dense system from a file
     Truth(truth::Args),
     /// What this machine can run, and why not the rest
@@ -105,6 +108,7 @@ pub fn run(cli: Cli) -> Result<Outcome, CliError> {
         None => verify::run(&verify::Args::default()),
         Some(Command::Verify(args)) => verify::run(&args),
         Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Diff(args)) => diff::run(&args),
         Some(Command::Truth(args)) => {
             let mut text = Vec::new();
             truth::run(&args, &mut text)?;

@@ -223,7 +223,7 @@ impl Progress {
     }
 }
 
-fn method_parser() -> impl TypedValueParser<Value = Method> {
+pub(super) fn method_parser() -> impl TypedValueParser<Value = Method> {
     let values = Method::ALL.map(|m| PossibleValue::new(m.name()).alias(METHOD_IDS[m.id() as usize]));
     PossibleValuesParser::new(values).try_map(|text| text.parse::<Method>())
 }
@@ -240,7 +240,9 @@ fn backend_parser() -> impl TypedValueParser<Value = Choice> {
         .try_map(|text| Choice::ALL.into_iter().find(|c| c.name() == text).ok_or("unknown backend"))
 }
 
-fn name_parser<T>(names: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
+pub(super) fn name_parser<T>(
+    names: impl IntoIterator<Item = &'static str>,
+) -> impl TypedValueParser<Value = T>
 where
     T: std::str::FromStr<Err = String> + Clone + Send + Sync + 'static,
 {

@@ -4,9 +4,9 @@
 use rayon::prelude::*;
 
 use super::{Request, cost, got_judged, want};
-use crate::judge::{budget, lost_digits};
 use crate::judge::diagnose::{Case, Effort, Models, diagnose};
 use crate::judge::results::{CaseResult, Diagnosis, Verdict};
+use crate::judge::{budget, lost_digits};
 use crate::kernel::Backend;
 use crate::method::Method;
 use crate::problem::Weights;

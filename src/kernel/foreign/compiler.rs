@@ -99,7 +99,7 @@ impl Compiler {
         command.env("LC_ALL", "C");
         match run(command).map_err(|error| ForeignError::Compiler(format!("{}: {error}", self.program)))? {
             Ended::Well => Ok(Ok(program)),
-            Ended::Badly(message) => Ok(Err(trimmed(&message, folder))),
+            Ended::Badly(message) => Ok(Err(trimmed(&message, folder, &header.shown()))),
             Ended::TooLate => Ok(Err(format!("the compiler did not finish within {} s", LIMIT.as_secs()))),
         }
     }
@@ -166,12 +166,15 @@ fn run(mut command: Command) -> std::io::Result<Ended> {
     Ok(if status.success() { Ended::Well } else { Ended::Badly(message) })
 }
 
-/// The lines that say what is wrong, with what the harness added to paths taken away; the first ones where there are
-/// no such lines.
-pub fn trimmed(message: &str, folder: &Path) -> String {
+/// The lines that say what is wrong, and where in the user's file (`path`) the reason lies, with what the harness added
+/// to paths taken away; the first lines where there are none of this kind.
+pub fn trimmed(message: &str, folder: &Path, path: &str) -> String {
     let prefix = format!("{}/", folder.display());
     let lines: Vec<String> = message.lines().map(|line| line.trim_end().replace(&prefix, "")).collect();
-    let wrong = |line: &&String| line.contains("error") || line.contains("undefined reference");
+    let wrong = |line: &&String| {
+        let noted = line.contains(" note: ") && line.starts_with(path);
+        noted || line.contains("error") || line.contains("undefined reference")
+    };
     let telling: Vec<&String> = lines.iter().filter(wrong).collect();
     let mut shown: Vec<&String> = if telling.is_empty() { lines.iter().collect() } else { telling };
     shown.retain(|line| !line.is_empty());

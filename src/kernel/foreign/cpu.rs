@@ -10,11 +10,12 @@ use rayon::prelude::*;
 use super::compiler::{self, Compiler, Precision};
 use super::header::Header;
 use super::process::{self, Job, Worker};
-use super::{Elements, Foreign, ForeignError, check_input, rejection};
+use super::{Foreign, ForeignError, check_input, rejection};
 use crate::kernel::cuda::process::Silence;
 use crate::kernel::cuda::{LIMIT_VARIABLE, limit_from_environment};
 use crate::kernel::{Backend, Coefficients, KernelError, Lifted, ScanOutput, shapes};
 use crate::method::Method;
+use crate::problem::elements::Elements;
 use crate::problem::{CoefficientProblem, Operand, Problem, Weights};
 
 /// For one case, unless the environment says otherwise: a thousand times what the largest one takes.

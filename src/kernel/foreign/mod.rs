@@ -18,7 +18,8 @@ pub use header::{Header, HeaderError};
 
 use super::{Backend, Coefficients, KernelError};
 use crate::method::Method;
-use crate::problem::{CoefficientProblem, InputType, Operand, Weights};
+use crate::problem::elements::Elements;
+use crate::problem::{InputType, Operand, Weights};
 
 /// Why no header can be run here at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,16 +35,8 @@ pub enum ForeignError {
     Folder(String),
 }
 
-/// Elements to discretize: (Δ, A, B) and the input u that B̄ multiplies.
-#[derive(Clone, Debug)]
-pub struct Elements {
-    pub coefficients: CoefficientProblem,
-    /// (n)
-    pub u: Vec<f32>,
-}
-
 /// A backend that runs a foreign header.
-pub trait Foreign: Backend {
+pub trait Foreign: Backend + Send {
     /// Ā and B̄u of each element, as the header's callers get them: with constant B it is told Δu, with variable B BΔu.
     ///
     /// # Errors
