@@ -8,12 +8,14 @@
 
 pub mod compiler;
 pub mod cpu;
+pub mod gpu;
 pub mod header;
 pub mod process;
 pub mod runtime;
 pub mod select;
 
 pub use cpu::ForeignCpu;
+pub use gpu::ForeignCuda;
 pub use header::{Header, HeaderError};
 
 use super::{Backend, Coefficients, KernelError};

@@ -1,7 +1,7 @@
 //! Which backend runs a foreign header, and why: the same choice as for the production kernels (spec.md §5), except
 //! that there is no reference path to a header.
 
-use super::{Foreign, ForeignCpu, ForeignError, Header};
+use super::{Foreign, ForeignCpu, ForeignCuda, ForeignError, Header};
 use crate::kernel::select::{Choice, VARIABLE};
 
 /// A backend for a header, and in words why it was taken.
@@ -67,6 +67,9 @@ pub fn select(
     }
 }
 
-fn cuda(_header: Header) -> Result<Box<dyn Foreign>, String> {
-    Err("todo".to_owned())
+fn cuda(header: Header) -> Result<Box<dyn Foreign>, String> {
+    match ForeignCuda::new(header) {
+        Ok(backend) => Ok(Box::new(backend)),
+        Err(error) => Err(error.to_string()),
+    }
 }
