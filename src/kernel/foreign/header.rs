@@ -91,12 +91,13 @@ impl Header {
         shown(&self.path.to_string_lossy())
     }
 
-    /// The text with a first line that makes compilers report positions in the user's own file.
+    /// The text between a line that makes compilers report positions in the user's own file, and one that shows them there
+    /// what was never closed.
     pub fn located(&self) -> Vec<u8> {
         let path = self.shown().replace('\\', "\\\\").replace('"', "\\\"");
         let mut text = format!("#line 1 \"{path}\"\n").into_bytes();
         text.extend(&self.text);
-        text.push(b'\n');
+        text.extend(b"\nnamespace holdfast_end_of_header {}\n");
         text
     }
 
