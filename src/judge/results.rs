@@ -37,6 +37,26 @@ pub struct Results {
     /// What all the kernel's pairs came to, shown or not.
     pub pairs: PairTotals,
     pub curves: Vec<MethodCurve>,
+    /// The header that was judged in place of the production kernels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<HeaderNote>,
+}
+
+/// A foreign header, and what the compiler said of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct HeaderNote {
+    /// As it was named.
+    pub path: String,
+    pub instantiations: Vec<HeaderInstantiation>,
+}
+
+/// A header's function for one weight type.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct HeaderInstantiation {
+    pub weights: Weights,
+    pub compiles: bool,
+    /// The compiler's own lines, where it does not.
+    pub lines: Vec<String>,
 }
 
 /// Why a regime or a sweep is hard.

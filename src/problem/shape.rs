@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The sizes of a selective scan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Shape {
     pub batch: usize,
     pub dim: usize,
@@ -62,7 +62,7 @@ impl Weights {
 }
 
 /// Storage type of u, delta, z, out and of variable B and C.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InputType {
     F32,
@@ -92,7 +92,7 @@ impl InputType {
 }
 
 /// Whether B (or C) is one value per (channel, state), or varies along the sequence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Operand {
     Constant,

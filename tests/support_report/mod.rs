@@ -73,6 +73,7 @@ pub fn empty() -> Results {
         pairs: PairTotals::default(),
         regimes: Vec::new(),
         curves: Vec::new(),
+        header: None,
     }
 }
 
