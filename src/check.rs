@@ -118,6 +118,8 @@ pub fn results(checked: Vec<Checked>, seed: u64, command: String) -> Results {
         pairwise: Vec::new(),
         pairs: PairTotals::default(),
         curves: Vec::new(),
+        errors: Default::default(),
+        analysis: Default::default(),
     };
     for file in checked {
         results.regimes.push(file.note);

@@ -5,7 +5,9 @@ mod diagnosis;
 
 use rayon::prelude::*;
 
+use crate::analysis;
 use crate::judge::pairwise::{self, MethodOutputs};
+use crate::judge::profile::{self, ErrorHistogram, ErrorProfile, ErrorSequence};
 use crate::judge::results::{
     CaseResult, CoefficientResult, MethodCurve, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA,
     Verdict,
@@ -83,6 +85,7 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
         })
         .collect();
     let (pairwise, pairs) = pairwise_results(&solved);
+    let errors = error_profile(&solved);
     let mut cases: Vec<CaseResult> = solved.into_iter().flat_map(|s| s.cases).collect();
     diagnosis::fill(request, backend, &specs, &mut cases);
     Results {
@@ -99,6 +102,8 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
         pairwise,
         pairs,
         curves: curves(request),
+        errors,
+        analysis: analysis::methods().clone(),
     }
 }
 
@@ -125,6 +130,7 @@ fn cost(spec: &Spec) -> usize {
 struct Solved {
     spec: Spec,
     cases: Vec<CaseResult>,
+    profiles: Vec<(ErrorHistogram, ErrorSequence)>,
     truth_matrix: PairwiseMatrix,
     kernel_matrix: PairwiseMatrix,
 }
@@ -134,6 +140,7 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
     let truths = truth::scan::solve(&problem, &request.methods);
     let mut cases = Vec::new();
     let mut outputs = Vec::new();
+    let mut profiles = Vec::new();
     for (i, &method) in request.methods.iter().enumerate() {
         let run = backend.scan(method, &problem).map_err(|e| e.to_string());
         match &truths {
@@ -158,6 +165,10 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
                     }
                 };
                 cases.push(case(request, backend, spec, method, &problem, judgement));
+                if let Ok(output) = &run {
+                    let case = (method, &*format!("{}/{method}", spec.id()));
+                    profiles.push(profile::of_case(case, &problem, &output.out, &truth.out, &budget));
+                }
                 outputs.push(MethodOutputs {
                     method,
                     truth: truth.out.clone(),
@@ -183,6 +194,7 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
     Solved {
         spec: spec.clone(),
         cases,
+        profiles,
         truth_matrix: matrix("truth", truth_pairs),
         kernel_matrix: matrix(backend.name(), kernel_pairs),
     }
@@ -293,6 +305,18 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
             }
         })
         .collect()
+}
+
+/// All errors against their bounds, and along the longest f32 problem of each weight type.
+fn error_profile(solved: &[Solved]) -> ErrorProfile {
+    let mut sequences = Vec::new();
+    for weights in Weights::ALL {
+        let f32_ones = solved.iter().filter(|s| s.spec.weights == weights && s.spec.input == InputType::F32);
+        // The first one of that length: `max_by_key` would take the last.
+        let longest = f32_ones.rev().max_by_key(|s| s.spec.regime.recipe.shape.seqlen);
+        sequences.extend(longest.into_iter().flat_map(|s| &s.profiles).map(|(_, sequence)| sequence.clone()));
+    }
+    ErrorProfile::collect(solved.iter().flat_map(|s| &s.profiles).map(|(histogram, _)| histogram), sequences)
 }
 
 /// How many failing problems keep their matrices: enough to see a pattern, without drowning the report.

@@ -9,6 +9,7 @@ pub mod diagnose;
 pub mod faults;
 pub mod model;
 pub mod pairwise;
+pub mod profile;
 pub mod results;
 pub mod scan;
 pub mod ulp;

@@ -5,6 +5,8 @@
 
 use serde::Serialize;
 
+use super::profile::ErrorProfile;
+use crate::analysis::MethodAnalysis;
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Shape, Weights};
 
@@ -34,6 +36,10 @@ pub struct Results {
     /// What all the kernel's pairs came to, shown or not.
     pub pairs: PairTotals,
     pub curves: Vec<MethodCurve>,
+    /// How the errors spread over their bounds and along the sequence.
+    pub errors: ErrorProfile,
+    /// What the methods are, whoever computes them.
+    pub analysis: MethodAnalysis,
 }
 
 /// Why a regime or a sweep is hard.

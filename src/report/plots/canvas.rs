@@ -132,6 +132,12 @@ impl Canvas<'_> {
         self.area.draw(&Polygon::new(corners, colour.filled()))
     }
 
+    /// A filled shape.
+    pub fn polygon(&self, corners: &[Point], colour: RGBColor) -> Drawn {
+        let corners: Vec<_> = corners.iter().copied().map(fine).collect();
+        self.area.draw(&Polygon::new(corners, colour.filled()))
+    }
+
     pub fn text(&self, text: &str, at: Point, size: f64, colour: RGBColor, anchor: Anchor) -> Drawn {
         self.write(text, at, size, colour, anchor, FontStyle::Normal, FontTransform::None)
     }
