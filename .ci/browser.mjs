@@ -105,7 +105,7 @@ async function look(browser, folder) {
       }
       // The page itself, in pieces that can be looked at: a full one is taller than pictures may be.
       const height = await page.evaluate(() => document.documentElement.scrollHeight);
-      const piece = 8000;
+      const piece = 2400;
       for (let i = 0; i * piece < height; i++) {
         const clip = { x: 0, y: i * piece, width, height: Math.min(piece, height - i * piece) };
         await page.screenshot({ path: join(shots, `${colorScheme}-${width}-${i + 1}.png`), fullPage: true, clip });

@@ -307,7 +307,8 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
         .collect()
 }
 
-/// All errors against their bounds, and along the longest f32 problem of each weight type.
+/// The f32 outputs' errors against their bounds (rounding on store hides most of the 16-bit ones'), and along the
+/// longest problem of each weight type.
 fn error_profile(solved: &[Solved]) -> ErrorProfile {
     let mut sequences = Vec::new();
     for weights in Weights::ALL {
@@ -316,7 +317,8 @@ fn error_profile(solved: &[Solved]) -> ErrorProfile {
         let longest = f32_ones.rev().max_by_key(|s| s.spec.regime.recipe.shape.seqlen);
         sequences.extend(longest.into_iter().flat_map(|s| &s.profiles).map(|(_, sequence)| sequence.clone()));
     }
-    ErrorProfile::collect(solved.iter().flat_map(|s| &s.profiles).map(|(histogram, _)| histogram), sequences)
+    let f32_ones = solved.iter().filter(|s| s.spec.input == InputType::F32);
+    ErrorProfile::collect(f32_ones.flat_map(|s| &s.profiles).map(|(histogram, _)| histogram), sequences)
 }
 
 /// How many failing problems keep their matrices: enough to see a pattern, without drowning the report.

@@ -8,8 +8,9 @@ use crate::truth::{Form, Textbook, TruthError};
 /// The part of the plane: Re z, and Im z of its upper half; the lower half mirrors it.
 const RE: [f32; 2] = [-5.0, 3.0];
 const IM: f32 = 4.0;
-/// Distance of the points that are looked at.
+/// Distance of the points that are looked at, along the rows, and of the rows.
 const GRID: f32 = 0.125;
+const ROWS: f32 = 0.0625;
 /// The stable region, and within it what halves the state at least.
 const BOUNDS: [f64; 2] = [1.0, 0.5];
 
@@ -43,10 +44,10 @@ pub fn measure() -> Result<Vec<StabilityRegion>, TruthError> {
 /// Im z, and (Re z, |Ā|) along that line, for lines of both halves in ascending order.
 fn magnitudes(form: Form) -> Result<Vec<(f64, Vec<(f64, f64)>)>, TruthError> {
     let columns = ((RE[1] - RE[0]) / GRID) as usize;
-    let lines = (IM / GRID) as usize;
+    let lines = (IM / ROWS) as usize;
     // Between the lines of the grid: bilinear's pole and zero lie on them.
     let re: Vec<f32> = (0..columns).map(|i| RE[0] + GRID * (i as f32 + 0.5)).collect();
-    let im: Vec<f32> = (0..=lines).map(|i| GRID * i as f32).collect();
+    let im: Vec<f32> = (0..=lines).map(|i| ROWS * i as f32).collect();
     let a: Vec<f32> = im.iter().flat_map(|&im| re.iter().flat_map(move |&re| [re, im])).collect();
     let n = a.len() / 2;
     let problem =

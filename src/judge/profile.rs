@@ -17,7 +17,7 @@ const STRETCHES: usize = 128;
 /// What a run's errors look like.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ErrorProfile {
-    /// Over every judged output of every case, one for each method and weight type.
+    /// Over every judged output of every f32 case, one for each method and weight type.
     pub histograms: Vec<ErrorHistogram>,
     /// Each method on the longest f32 problem of each weight type.
     pub sequences: Vec<ErrorSequence>,
@@ -28,7 +28,7 @@ pub struct ErrorProfile {
 pub struct ErrorHistogram {
     pub method: Method,
     pub weights: Weights,
-    /// No error but the one that rounding on store makes.
+    /// No error at all.
     pub none: usize,
     /// Shares up to 1, [`STEPS`] equal steps of the logarithm to a decade, [`DECADES`] of them, ascending; the
     /// first step also has all that is smaller.

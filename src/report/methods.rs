@@ -58,11 +58,11 @@ pub fn textbook(method: Method) -> Option<Textbook> {
 /// Ā and what is added to Ā x_{l−1}, of a textbook form.
 pub fn textbook_formulas(form: Textbook) -> (&'static str, &'static str) {
     match form {
-        Textbook::ZohExact => ("exp(z)", "Δ φ₁(z) B u_l"),
-        Textbook::FohTextbook => ("exp(z)", "Δ ((φ₁ − φ₂) B u_l + φ₂ B u_{l+1})"),
-        Textbook::Rk4Classical => ("I + z + z²/2 + z³/6 + z⁴/24", "Δ (I + z/2 + z²/6 + z³/24) B u_l"),
-        Textbook::BilinearAveraged => ("(I − z/2)⁻¹(I + z/2)", "(I − z/2)⁻¹ Δ B (u_{l−1} + u_l)/2"),
-        Textbook::ExpTrapezoidal => ("exp(z)", "½ Δ (exp(z) B u_{l−1} + B u_l)"),
+        Textbook::ZohExact => ("exp(z)", "Δ φ₁(z) B uₗ"),
+        Textbook::FohTextbook => ("exp(z)", "Δ ((φ₁ − φ₂) B uₗ + φ₂ B uₗ₊₁)"),
+        Textbook::Rk4Classical => ("I + z + z²/2 + z³/6 + z⁴/24", "Δ (I + z/2 + z²/6 + z³/24) B uₗ"),
+        Textbook::BilinearAveraged => ("(I − z/2)⁻¹(I + z/2)", "(I − z/2)⁻¹ Δ B (uₗ₋₁ + u_l)/2"),
+        Textbook::ExpTrapezoidal => ("exp(z)", "½ Δ (exp(z) B uₗ₋₁ + B uₗ)"),
     }
 }
 

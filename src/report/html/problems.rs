@@ -85,7 +85,10 @@ fn difference(matrix: &PairwiseMatrix) -> PairMatrixView {
         };
         Tag { text, class: class.to_owned(), ..Tag::default() }
     };
-    PairMatrixView { source: format!("truth − {}, in both bounds", matrix.source), ..triangle(matrix, tag) }
+    PairMatrixView {
+        source: format!("difference of truth and {}, as a share of both bounds", matrix.source),
+        ..triangle(matrix, tag)
+    }
 }
 
 /// The strict upper triangle: rows but the last method, columns but the first.

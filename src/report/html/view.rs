@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::anchors::Anchors;
-use crate::judge::results::{CaseResult, RegimeNote, Results, Verdict, Worst};
+use crate::judge::results::{CaseResult, CoefficientResult, RegimeNote, Results, Verdict, Worst};
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::report::failures::{self, Failure};
@@ -49,14 +49,7 @@ pub fn methods(results: &Results, anchors: &Anchors) -> Vec<MethodView> {
                 ..case_tag(case, anchors)
             }),
             regime: line.worst_case[i].map_or_else(String::new, |case| text::fit(&case.regime, 22)),
-            sweep: line.worst_sweep[i].map_or_else(Tag::default, |sweep| {
-                let parts = Coefficient::ALL.map(|c| {
-                    let ulp = c.largest(sweep).map_or("–".to_owned(), |ulp| text::number(ulp, 3));
-                    format!("{} {ulp}", c.symbol())
-                });
-                let class = text::verdict_class(sweep.verdict).to_owned();
-                Tag { text: parts.join(", "), class, title: sweep.sweep.clone(), ..Tag::default() }
-            }),
+            sweep: line.worst_sweep[i].map_or_else(Tag::default, sweep_tag),
         });
         MethodView {
             name: line.method.name(),
@@ -66,6 +59,16 @@ pub fn methods(results: &Results, anchors: &Anchors) -> Vec<MethodView> {
         }
     };
     summary::methods(results).into_iter().map(view).collect()
+}
+
+/// The worst errors of Ā and B̄.
+fn sweep_tag(sweep: &CoefficientResult) -> Tag {
+    let parts = Coefficient::ALL.map(|c| {
+        let ulp = c.largest(sweep).map_or("–".to_owned(), |ulp| text::number(ulp, 3));
+        format!("{} {ulp}", c.symbol())
+    });
+    let class = text::verdict_class(sweep.verdict).to_owned();
+    Tag { text: parts.join(", "), class, title: sweep.sweep.clone(), ..Tag::default() }
 }
 
 /// Where the worst element of a method with one weight type is shown.
@@ -82,8 +85,16 @@ pub struct WorstCaseView {
     case: String,
     detail: String,
     element: Option<WorstElement>,
-    max_ulp: String,
+    /// Why there is none.
+    reason: String,
     rel_l2: String,
+    /// The most ulp that any case has, and where.
+    ulp: String,
+    ulp_case: String,
+    ulp_href: String,
+    /// The worst sweep's Ā and B̄.
+    coefficients: Tag,
+    coefficient_unit: &'static str,
     rerun: String,
 }
 
@@ -91,8 +102,14 @@ pub struct WorstCaseView {
 pub fn worst_cases(results: &Results, anchors: &Anchors) -> Vec<WorstCaseView> {
     let mut views = Vec::new();
     for line in summary::methods(results) {
-        for (weights, case) in Weights::ALL.into_iter().zip(line.worst_case) {
-            let Some(case) = case else { continue };
+        for (i, weights) in Weights::ALL.into_iter().enumerate() {
+            let Some(case) = line.worst_case[i] else { continue };
+            let of_line = |c: &&CaseResult| c.method == line.method && c.weights == weights;
+            let measured = |c: &&CaseResult| c.verdict != Verdict::Unmeasured;
+            let ulp = results.cases.iter().filter(of_line).filter(measured).max_by(|a, b| {
+                let [a, b] = [a, b].map(|case| grid::severity(case.max_ulp));
+                a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+            });
             views.push(WorstCaseView {
                 anchor: worst_anchor(line.method, weights),
                 method: line.method.name(),
@@ -101,8 +118,17 @@ pub fn worst_cases(results: &Results, anchors: &Anchors) -> Vec<WorstCaseView> {
                 case: text::fit(&case.id, 200),
                 detail: format!("{}, {} elements judged, backend {}", case.shape, case.judged, case.backend),
                 element: case.worst.as_ref().map(worst_element),
-                max_ulp: text::number(case.max_ulp, 3),
+                reason: text::fit(&case.reason, 400),
                 rel_l2: text::number(case.rel_l2, 3),
+                ulp: ulp.map_or_else(String::new, |case| text::number(case.max_ulp, 3)),
+                ulp_case: ulp.map_or_else(String::new, |case| text::fit(&case.id, 120)),
+                ulp_href: ulp.and_then(|case| anchors.case(&case.id)).unwrap_or_default().to_owned(),
+                coefficients: line.worst_sweep[i].map_or_else(Tag::default, sweep_tag),
+                coefficient_unit: if weights == Weights::Real {
+                    "f32 ulp"
+                } else {
+                    "· 2⁻²⁴ of the modulus"
+                },
                 rerun: text::line(&case.rerun),
             });
         }

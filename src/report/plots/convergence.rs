@@ -48,13 +48,13 @@ fn draw(canvas: &Canvas, title: &str, forms: &[Form], analysis: &MethodAnalysis)
     canvas.bold(title, (12.0, 16.0), 14.0, palette::INK, Anchor::Start)?;
     let panels =
         [(order::CONSTANT, "constant input, u = 1", 70.0), (order::SMOOTH, "smooth input, u = t²", 470.0)];
-    let step = 660.0 / forms.len() as f64;
+    let (start, step) = if forms.len() > 5 { (124.0, 110.0) } else { (117.0, 137.0) };
     for (input, heading, left) in panels {
         let curves = analysis.convergence.iter().filter(|c| c.system == SYSTEMS[0].name && c.input == input);
         let curves: Vec<_> = curves.collect();
         let panel = Panel {
             x: Axis::decades(curves.iter().flat_map(|c| &c.delta).copied(), (left, left + 310.0)),
-            y: Axis::decades([1e-13, 1.0].into_iter(), (BOTTOM, TOP)),
+            y: errors(curves.iter().flat_map(|c| &c.error).copied()),
         };
         panel.draw(canvas, (4, 7))?;
         for form in forms {
@@ -68,7 +68,7 @@ fn draw(canvas: &Canvas, title: &str, forms: &[Form], analysis: &MethodAnalysis)
         canvas.upright("relative error of x(1)", (left - 52.0, (TOP + BOTTOM) / 2.0), 12.0, palette::INK)?;
     }
     // The table stands right below the legend, in its columns.
-    legend::row(canvas, forms, (124.0, 384.0), step, true)?;
+    legend::row(canvas, forms, (start, 384.0), step, true)?;
     let rows: [(&str, f64, fn(&MethodAnalysis, Form) -> String); 2] = [
         ("order, constant", 410.0, |a, form| {
             both(
@@ -86,11 +86,16 @@ fn draw(canvas: &Canvas, title: &str, forms: &[Form], analysis: &MethodAnalysis)
     for (label, y, cell) in rows {
         canvas.text(label, (12.0, y), 12.0, palette::INK, Anchor::Start)?;
         for (i, form) in forms.iter().enumerate() {
-            let x = 124.0 + i as f64 * step;
+            let x = start + i as f64 * step;
             canvas.text(&cell(analysis, *form), (x, y), 12.0, palette::INK, Anchor::Start)?;
         }
     }
     canvas.text("measured (expected)", (12.0, 384.0), 11.0, palette::FAINT, Anchor::Start)
+}
+
+/// Down to the smallest error that is no mere rounding: what is exact is on the lower edge.
+fn errors(all: impl Iterator<Item = f64>) -> Axis {
+    Axis::decades(all.filter(|e| *e > 1e-14).chain([0.01, 1.0]), (BOTTOM, TOP)).within(1e-13, 1e3)
 }
 
 /// `1.00 (1)`

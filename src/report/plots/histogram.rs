@@ -18,8 +18,8 @@ pub fn plots(results: &Results) -> Result<Vec<Plot>, ReportError> {
             continue;
         }
         let name = format!("histogram-{weights}");
-        let title = format!("Errors as shares of their bounds, all judged outputs, {weights} weights");
-        let height = 58.0 + histograms.len().div_ceil(3) as f64 * 196.0;
+        let title = format!("Errors as shares of their bounds, all f32 outputs, {weights} weights");
+        let height = 26.0 + histograms.len().div_ceil(3) as f64 * 196.0;
         let svg = picture(&name, &title, (800.0, height), |canvas| draw(canvas, &title, &histograms))?;
         let how_to_read =
             "Each bar counts the outputs whose error is that share of the bound derived for them; \

@@ -28,11 +28,11 @@ pub fn plot(results: &Results) -> Result<Option<Plot>, ReportError> {
     }
     let (name, title) =
         ("plane-complex".to_owned(), "Error of Ā and B̄ over the complex plane of z = ΔA".to_owned());
-    let height = 64.0 + methods.len() as f64 * 116.0 + 32.0;
+    let height = 72.0 + methods.len() as f64 * 116.0 + 14.0;
     let svg = picture(&name, &title, (800.0, height), |canvas| draw(canvas, &title, &methods))?;
     let how_to_read = "Each cell is the largest error of the coefficient, in 2⁻²⁴ of its modulus (the contract is \
                        8), for the swept z of that modulus and angle: 0° is growth, ±90° the imaginary axis, ±180° \
-                       decay; white was not swept. A dark band along one angle or one modulus is a place where the \
+                       decay; grey was not swept. A dark band along one angle or one modulus is a place where the \
                        formula cancels or its argument is reduced badly."
         .to_owned();
     Ok(Some(Plot { name, title, how_to_read, svg }))
@@ -50,7 +50,7 @@ fn draw(canvas: &Canvas, title: &str, methods: &[(Method, Vec<CoefficientPoint>)
     }
     let last = methods.len() - 1;
     for (i, (method, points)) in methods.iter().enumerate() {
-        let top = 64.0 + i as f64 * 116.0;
+        let top = 72.0 + i as f64 * 116.0;
         canvas.bold(method.name(), (12.0, top + 48.0), 12.0, palette::INK, Anchor::Start)?;
         for (coefficient, left) in [(Coefficient::ABar, 120.0), (Coefficient::BBar, 476.0)] {
             panel(canvas, points, coefficient, (left, top), i == last)?;
@@ -91,6 +91,7 @@ fn panel(
     }
     let (width, height) = ((right - left) / COLUMNS as f64, (bottom - top) / ROWS as f64);
     let levels: Vec<Option<usize>> = worst.into_iter().map(|w| w.map(level)).collect();
+    canvas.rectangle((left, top), (right, bottom), palette::GRID)?;
     for (row, levels) in levels.chunks(COLUMNS).enumerate() {
         // Neighbours of one colour are one rectangle: a third of the file.
         let mut column = 0;

@@ -18,7 +18,7 @@ pub fn plots(results: &Results) -> Result<Vec<Plot>, ReportError> {
         let Some(first) = sequences.first() else { continue };
         let name = format!("sequence-{weights}");
         let title = format!("Output error along the sequence, {weights} weights");
-        let height = 78.0 + sequences.len().div_ceil(3) as f64 * 206.0;
+        let height = 46.0 + sequences.len().div_ceil(3) as f64 * 206.0;
         let svg = picture(&name, &title, (800.0, height), |canvas| draw(canvas, &title, &sequences))?;
         let problem =
             first.case.strip_suffix(first.method.name()).map_or(&*first.case, |id| id.trim_end_matches('/'));

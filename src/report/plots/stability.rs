@@ -3,7 +3,7 @@
 use super::axis::{Axis, Panel};
 use super::canvas::{Anchor, Canvas, Drawn, Point, picture};
 use super::{Plot, palette};
-use crate::analysis::StabilityRegion;
+use crate::analysis::{StabilityRegion, StabilityRow};
 use crate::judge::results::Results;
 use crate::report::{ReportError, text};
 
@@ -65,30 +65,32 @@ fn draw(canvas: &Canvas, title: &str, kinds: &[Vec<&StabilityRegion>]) -> Drawn 
     Ok(())
 }
 
-/// Fills the region: between two neighbouring rows with as many intervals each by what joins them, elsewhere by a
-/// strip as high as a row.
+/// Fills the region: rows with as many intervals each make one shape for each interval, which ends in a point beyond
+/// its last row where the next one has fewer.
 fn shade(
     canvas: &Canvas,
     panel: &Panel,
     region: &StabilityRegion,
     colour: plotters::style::RGBColor,
 ) -> Drawn {
-    for pair in region.rows.windows(2) {
-        let [below, above] = [&pair[0], &pair[1]];
-        let middle = (below.im + above.im) / 2.0;
-        if below.intervals.len() == above.intervals.len() {
-            for (b, a) in below.intervals.iter().zip(&above.intervals) {
-                let corners = [(b[0], below.im), (b[1], below.im), (a[1], above.im), (a[0], above.im)];
-                canvas.polygon(&corners.map(|p| panel.place(p)), colour)?;
-            }
-            continue;
-        }
-        for (row, from, to) in [(below, below.im, middle), (above, middle, above.im)] {
-            for [left, right] in &row.intervals {
-                let corners: [Point; 2] = [(*left, to), (*right, from)];
-                let [upper, lower] = corners.map(|p| panel.place(p));
-                canvas.rectangle(upper, lower, colour)?;
-            }
+    let rows = &region.rows;
+    let step = rows.windows(2).map(|pair| pair[1].im - pair[0].im).next().unwrap_or(0.0);
+    let mut first = 0usize;
+    for run in rows.chunk_by(|a, b| a.intervals.len() == b.intervals.len()) {
+        let (before, after) = (first.checked_sub(1).map(|i| &rows[i]), rows.get(first + run.len()));
+        first += run.len();
+        for k in 0..run[0].intervals.len() {
+            let apex = |neighbour: Option<&StabilityRow>, end: &StabilityRow, away: f64| -> Option<Point> {
+                let [from, to] = end.intervals[k];
+                neighbour.filter(|n| n.intervals.len() < end.intervals.len())?;
+                Some(((from + to) / 2.0, end.im + away))
+            };
+            let mut corners: Vec<Point> = run.iter().map(|row| (row.intervals[k][0], row.im)).collect();
+            corners.extend(apex(after, &run[run.len() - 1], step / 2.0));
+            corners.extend(run.iter().rev().map(|row| (row.intervals[k][1], row.im)));
+            corners.extend(apex(before, &run[0], -step / 2.0));
+            let places: Vec<Point> = corners.into_iter().map(|p| panel.place(p)).collect();
+            canvas.polygon(&places, colour)?;
         }
     }
     Ok(())
