@@ -86,7 +86,7 @@ fn difference(matrix: &PairwiseMatrix) -> PairMatrixView {
         Tag { text, class: class.to_owned(), ..Tag::default() }
     };
     PairMatrixView {
-        source: format!("difference of truth and {}, as a share of both bounds", matrix.source),
+        source: format!("difference of {}, in both bounds", matrix.source),
         ..triangle(matrix, tag)
     }
 }

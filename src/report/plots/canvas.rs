@@ -6,6 +6,7 @@ use plotters::prelude::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea, SVGB
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontStyle, FontTransform, IntoFont, RGBColor, ShapeStyle, TextStyle};
 
+use super::compact::compact;
 use super::palette::{self, Marker};
 use crate::report::{ReportError, text};
 
@@ -50,7 +51,7 @@ pub fn picture(
     let fine = format!("<svg width=\"{}\" height=\"{}\"", size.0, size.1);
     let label = escape(title);
     let plain = format!("<svg role=\"img\" aria-label=\"{label}\" width=\"{width}\" height=\"{height}\"");
-    Ok(svg.replacen(&fine, &plain, 1))
+    Ok(compact(&svg.replacen(&fine, &plain, 1)))
 }
 
 fn escape(text: &str) -> String {

@@ -90,7 +90,7 @@ fn draw(canvas: &Canvas, title: &str, forms: &[Form], analysis: &MethodAnalysis)
             canvas.text(&cell(analysis, *form), (x, y), 12.0, palette::INK, Anchor::Start)?;
         }
     }
-    canvas.text("measured (expected)", (12.0, 384.0), 11.0, palette::FAINT, Anchor::Start)
+    canvas.text("found (expected)", (12.0, 384.0), 11.0, palette::FAINT, Anchor::Start)
 }
 
 /// Down to the smallest error that is no mere rounding: what is exact is on the lower edge.

@@ -8,6 +8,7 @@
 
 mod axis;
 mod canvas;
+mod compact;
 mod consistency;
 mod convergence;
 mod curves;
