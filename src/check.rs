@@ -115,6 +115,7 @@ pub fn results(checked: Vec<Checked>, seed: u64, command: String) -> Results {
         regimes: Vec::new(),
         cases: Vec::new(),
         coefficients: Vec::new(),
+        invariants: Vec::new(),
         pairwise: Vec::new(),
         pairs: PairTotals::default(),
         curves: Vec::new(),

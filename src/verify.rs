@@ -2,6 +2,7 @@
 //! silent, and free of verdict logic of its own.
 
 mod diagnosis;
+pub mod invariants;
 
 use rayon::prelude::*;
 
@@ -30,6 +31,8 @@ pub struct Request {
     /// In the order of ids.
     pub methods: Vec<Method>,
     pub seed: u64,
+    /// Neither cases nor sweeps.
+    pub invariants_only: bool,
     /// The command line that asked for it, for provenance.
     pub command: String,
 }
@@ -38,25 +41,49 @@ impl Request {
     /// Every regime and method.
     pub fn everything(seed: u64) -> Self {
         let command = format!("holdfast verify --seed {seed}");
-        Request { filter: Filter::default(), methods: Method::ALL.to_vec(), seed, command }
+        Request {
+            filter: Filter::default(),
+            methods: Method::ALL.to_vec(),
+            seed,
+            invariants_only: false,
+            command,
+        }
     }
 
     /// How many times [`verify`] reports progress.
     pub fn units_of_work(&self) -> usize {
-        self.specs().len() + self.sweeps().len()
+        self.specs().len() + self.sweeps().len() + self.probed().len()
     }
 
     fn specs(&self) -> Vec<Spec> {
-        plan::plan(&self.filter)
+        if self.invariants_only { Vec::new() } else { plan::plan(&self.filter) }
     }
 
-    /// Coefficients are judged whenever f32 is: they have no input type of their own.
     fn sweeps(&self) -> Vec<Sweep> {
-        let f = &self.filter;
-        if !f.regimes.is_empty() || !(f.inputs.is_empty() || f.inputs.contains(&InputType::F32)) {
+        if self.invariants_only || !self.judges_f32_beyond_regimes() {
             return Vec::new();
         }
-        sweep::all().into_iter().filter(|s| f.weights.is_empty() || f.weights.contains(&s.weights)).collect()
+        sweep::all().into_iter().filter(|s| self.asks_for(s.weights)).collect()
+    }
+
+    /// The methods and weight types whose invariants are probed.
+    fn probed(&self) -> Vec<(Method, Weights)> {
+        if !self.judges_f32_beyond_regimes() {
+            return Vec::new();
+        }
+        let weights: Vec<_> = Weights::ALL.into_iter().filter(|w| self.asks_for(*w)).collect();
+        self.methods.iter().flat_map(|&m| weights.iter().map(move |&w| (m, w))).collect()
+    }
+
+    fn asks_for(&self, weights: Weights) -> bool {
+        self.filter.weights.is_empty() || self.filter.weights.contains(&weights)
+    }
+
+    /// Coefficients are judged, and invariants probed, whenever f32 is: they belong to no regime, and have no input
+    /// type of their own.
+    fn judges_f32_beyond_regimes(&self) -> bool {
+        let f = &self.filter;
+        f.regimes.is_empty() && (f.inputs.is_empty() || f.inputs.contains(&InputType::F32))
     }
 }
 
@@ -84,6 +111,7 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
             results
         })
         .collect();
+    let invariants = invariants::run(request, backend, progress);
     let (pairwise, pairs) = pairwise_results(&solved);
     let errors = error_profile(&solved);
     let mut cases: Vec<CaseResult> = solved.into_iter().flat_map(|s| s.cases).collect();
@@ -99,11 +127,12 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
         regimes: notes(request),
         cases,
         coefficients,
+        invariants,
         pairwise,
         pairs,
-        curves: curves(request),
+        curves: if request.invariants_only { Vec::new() } else { curves(request) },
         errors,
-        analysis: analysis::methods().clone(),
+        analysis: if request.invariants_only { Default::default() } else { analysis::methods().clone() },
     }
 }
 

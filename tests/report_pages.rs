@@ -6,7 +6,7 @@ use holdfast::judge::faults::catalogue;
 use holdfast::judge::results::Results;
 use holdfast::method::Method;
 use holdfast::problem::Weights;
-use holdfast::report::{console, html, json, markdown, plots};
+use holdfast::report::{console, html, invariants, json, markdown, plots};
 use support_report as fixture;
 
 fn every_kind() -> Vec<(&'static str, Results)> {
@@ -96,6 +96,19 @@ fn the_page_sets_what_was_measured_beside_what_is_specified() {
     assert!(row(&results, "foh").contains("0.0000 (0)"));
     results.analysis.forms.iter_mut().for_each(|form| form.order_constant = Some(3.0));
     assert!(row(&results, "rk4").contains("class=\"num fail\">3.00 (4)"));
+}
+
+#[test]
+fn the_page_shows_every_invariant_and_how_it_came_out() {
+    let results = fixture::spoil(fixture::small());
+    let page = page(&results);
+    for row in invariants::rows(&results) {
+        let shown = between(&page, &format!("<tr id=\"invariant-{}\">", row.name), "</tr>");
+        for method in invariants::methods(&results) {
+            assert!(shown.contains(&format!(">{}</td>", row.text(method))), "{} {method}: {shown}", row.name);
+        }
+    }
+    assert!(!results.invariants.is_empty());
 }
 
 #[test]

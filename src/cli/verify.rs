@@ -49,6 +49,9 @@ pub struct Args {
     /// Regimes to run; may be repeated [default: all]
     #[arg(long = "regime", value_name = "R", value_parser = regime_parser(), hide_possible_values = true)]
     pub regimes: Vec<&'static Regime>,
+    /// Only the invariants: no case, no sweep, no truth
+    #[arg(long, conflicts_with_all = ["regimes", "input", "b", "c"])]
+    pub invariants_only: bool,
     /// What runs the kernels
     #[arg(long, default_value = "auto", value_parser = backend_parser())]
     pub backend: Choice,
@@ -72,6 +75,7 @@ impl Default for Args {
             b: None,
             c: None,
             regimes: Vec::new(),
+            invariants_only: false,
             backend: Choice::Auto,
             seed: DEFAULT_SEED,
             out: None,
@@ -95,6 +99,7 @@ impl Args {
             },
             methods,
             seed: self.seed,
+            invariants_only: self.invariants_only,
             command: self.command(),
         }
     }
@@ -108,6 +113,7 @@ impl Args {
         words.extend(self.b.map(|b| format!("--b {b}")));
         words.extend(self.c.map(|c| format!("--c {c}")));
         words.extend(self.regimes.iter().map(|r| format!("--regime {}", r.name)));
+        words.extend(self.invariants_only.then(|| "--invariants-only".to_owned()));
         words.push(format!("--backend {} --seed {}", self.backend.name(), self.seed));
         words.join(" ")
     }
@@ -115,6 +121,7 @@ impl Args {
     fn is_filtered(&self) -> bool {
         !(self.methods.is_empty()
             && self.regimes.is_empty()
+            && !self.invariants_only
             && (self.weights, self.input, self.b, self.c) == (None, None, None, None))
     }
 

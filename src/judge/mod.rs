@@ -1,4 +1,4 @@
-//! Judges what a kernel computed against the truth, from plain arrays: error budgets, verdicts, pairwise
+//! Judges what a kernel computed against the truth, from plain arrays: error budgets, verdicts, invariants, pairwise
 //! matrices. Pure and silent; [`results`] holds what it returns.
 
 pub mod agreement;
@@ -7,6 +7,7 @@ pub mod budget;
 pub mod coefficient;
 pub mod diagnose;
 pub mod faults;
+pub mod invariants;
 pub mod model;
 pub mod pairwise;
 pub mod profile;

@@ -3,8 +3,9 @@
 //! Serialized, [`Results`] is the machine output of the command line (`--json`, design.md). JSON has no
 //! infinities and NaNs: such a number becomes `null` there, and the hex texts beside it still tell it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use super::invariants::InvariantResult;
 use super::profile::ErrorProfile;
 use crate::analysis::MethodAnalysis;
 use crate::method::Method;
@@ -31,6 +32,8 @@ pub struct Results {
     pub regimes: Vec<RegimeNote>,
     pub cases: Vec<CaseResult>,
     pub coefficients: Vec<CoefficientResult>,
+    /// Of each method and weight type; none where regimes or 16-bit inputs alone were asked for.
+    pub invariants: Vec<InvariantResult>,
     /// The matrices worth showing: one problem for each weight type, and failing ones.
     pub pairwise: Vec<PairwiseMatrix>,
     /// What all the kernel's pairs came to, shown or not.
@@ -50,7 +53,7 @@ pub struct RegimeNote {
 }
 
 /// Whether a kernel computes what its formula says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     Pass,
@@ -101,7 +104,7 @@ pub struct Diagnosis {
 }
 
 /// One element's error against its allowance.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Worst {
     /// `out`, `last_state`, `a_bar` or `b_bar`; a complex one names its part: `last_state.re`.
     pub tensor: String,
@@ -249,7 +252,7 @@ pub struct MethodCurve {
 }
 
 impl Results {
-    /// Every verdict in the run: of cases, coefficient sweeps and pairs.
+    /// Every verdict in the run: of cases, coefficient sweeps, invariants and pairs.
     fn verdicts(&self) -> Vec<Verdict> {
         let pairs = [
             (self.pairs.agree, Verdict::Pass),
@@ -258,7 +261,9 @@ impl Results {
         ];
         let pairs = pairs.into_iter().filter(|(count, _)| *count > 0).map(|(_, verdict)| verdict);
         let cases = self.cases.iter().map(|c| c.verdict);
-        cases.chain(self.coefficients.iter().map(|c| c.verdict)).chain(pairs).collect()
+        let coefficients = self.coefficients.iter().map(|c| c.verdict);
+        let invariants = self.invariants.iter().map(|i| i.verdict);
+        cases.chain(coefficients).chain(invariants).chain(pairs).collect()
     }
 
     /// Whether anything in the run fails.

@@ -6,10 +6,12 @@
 
 pub mod inputs;
 pub mod plan;
+pub mod probe;
 pub mod recorded;
 pub mod regime;
 pub mod shape;
 pub mod sweep;
+pub mod transform;
 
 pub use shape::{InputType, Operand, Shape, Weights};
 

@@ -9,7 +9,7 @@ use comfy_table::{CellAlignment, Table};
 use super::failures::{self, Failure};
 use super::summary::{self, Headline};
 use super::sweeps::{self, Coefficient};
-use super::{grid, pairs, text};
+use super::{grid, invariants, pairs, text};
 use crate::judge::results::{Results, Worst};
 use crate::method::Method;
 
@@ -28,6 +28,7 @@ pub fn render(results: &Results, report: Option<&Path>, colour: bool) -> String 
     let mut parts = vec![header(results)];
     parts.extend(explained(results));
     parts.extend(table(results));
+    parts.extend(invariant_table(results));
     parts.push(closing(results, report));
     let text = parts.join("\n\n") + "\n";
     if colour { coloured(&text) } else { text }
@@ -140,10 +141,40 @@ fn cell_width(rows: &[(String, String, Vec<String>)], column: usize, method: Met
     cells.max(method.name().len())
 }
 
+/// The invariants by method, the worse of both weight types; none when none was probed.
+fn invariant_table(results: &Results) -> Option<String> {
+    let methods = invariants::methods(results);
+    let rows = invariants::rows(results);
+    if rows.is_empty() {
+        return None;
+    }
+    let mut table = Table::new();
+    table.load_style(UTF8_HORIZONTAL_ONLY.row_separator(comfy_table::LineStyle::none()));
+    let mut header = vec!["invariant".to_owned()];
+    header.extend(methods.iter().map(|m| m.to_string()));
+    table.set_header(header);
+    for row in rows {
+        let mut cells = vec![text::fit(row.name, 22)];
+        cells.extend(methods.iter().map(|m| row.text(*m)));
+        table.add_row(cells);
+    }
+    for index in 1..=methods.len() {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let legend =
+        "worst share of each invariant's own budget; exact: no difference was allowed, and there is none";
+    Some(format!("{}\n {legend}", table.trim_fmt()))
+}
+
 /// Pairs, totals, and where the report is.
 fn closing(results: &Results, report: Option<&Path>) -> String {
     let mut lines = vec![pair_lines(results)];
     lines.push(summary::totals(results.coefficients.iter().map(|c| c.verdict)).text("coefficient sweep"));
+    if !results.invariants.is_empty() {
+        lines.push(summary::totals(results.invariants.iter().map(|i| i.verdict)).text("invariant"));
+    }
     lines.push(summary::totals(results.cases.iter().map(|c| c.verdict)).text("case"));
     for (reason, count) in summary::unmeasured_reasons(results).into_iter().take(REASONS) {
         lines.push(text::wrap(&format!("  {count} unmeasured: "), reason, WIDTH));

@@ -1,20 +1,22 @@
 //! What failed, worst first, with everything that explains it.
 
-use super::grid;
 use super::sweeps::Coefficient;
+use super::{grid, invariants, text};
+use crate::judge::invariants::InvariantResult;
 use crate::judge::results::{CaseResult, CoefficientResult, Diagnosis, Results, Verdict, Worst};
 use crate::method::Method;
 
-/// A failed scan or a failed coefficient sweep.
+/// A failed scan, coefficient sweep or invariant.
 #[derive(Clone, Copy, Debug)]
 pub enum Failure<'a> {
     Case(&'a CaseResult),
     Sweep(&'a CoefficientResult),
+    Invariant(&'a InvariantResult),
 }
 
 /// Every failure. The worst of each method comes first, then the second worst of each, and so on: one broken
 /// method must not hide another one behind its many regimes. Sweeps precede scans: wrong coefficients are
-/// why a scan is wrong.
+/// why a scan is wrong. Broken invariants come last: they say that something is wrong, seldom what.
 pub fn all(results: &Results) -> Vec<Failure<'_>> {
     let mut ranked: Vec<(usize, Failure)> = Vec::new();
     for method in Method::ALL {
@@ -22,7 +24,11 @@ pub fn all(results: &Results) -> Vec<Failure<'_>> {
         let mut cases: Vec<_> =
             results.cases.iter().filter(|c| failed(c.verdict) && c.method == method).collect();
         cases.sort_by(|a, b| grid::worse(a, b));
-        ranked.extend(sweeps.map(Failure::Sweep).chain(cases.into_iter().map(Failure::Case)).enumerate());
+        let invariants = results.invariants.iter().filter(|i| failed(i.verdict) && i.method == method);
+        let mut invariants: Vec<_> = invariants.collect();
+        invariants.sort_by(|a, b| invariants::worse(a, b));
+        let failures = sweeps.map(Failure::Sweep).chain(cases.into_iter().map(Failure::Case));
+        ranked.extend(failures.chain(invariants.into_iter().map(Failure::Invariant)).enumerate());
     }
     ranked.sort_by_key(|(rank, _)| *rank);
     ranked.into_iter().map(|(_, failure)| failure).collect()
@@ -37,6 +43,7 @@ impl<'a> Failure<'a> {
         match self {
             Failure::Case(case) => case.method,
             Failure::Sweep(sweep) => sweep.method,
+            Failure::Invariant(invariant) => invariant.method,
         }
     }
 
@@ -47,6 +54,7 @@ impl<'a> Failure<'a> {
             Failure::Sweep(sweep) => {
                 format!("coefficients/{}/{}/{}", sweep.sweep, sweep.weights, sweep.method)
             }
+            Failure::Invariant(i) => format!("invariants/{}/{}/{}", i.name, i.weights, i.method),
         }
     }
 
@@ -57,6 +65,10 @@ impl<'a> Failure<'a> {
                 format!("{}, {} elements judged, backend {}", case.shape, case.judged, case.backend)
             }
             Failure::Sweep(sweep) => format!("{} points, backend {}", sweep.points.len(), sweep.backend),
+            Failure::Invariant(i) => {
+                let compared = text::count(i.judged, "comparison");
+                format!("must hold: {}; probe {}, {compared}, backend {}", i.what, i.problem, i.backend)
+            }
         }
     }
 
@@ -64,6 +76,7 @@ impl<'a> Failure<'a> {
         match self {
             Failure::Case(case) => &case.reason,
             Failure::Sweep(sweep) => &sweep.reason,
+            Failure::Invariant(invariant) => &invariant.reason,
         }
     }
 
@@ -75,13 +88,14 @@ impl<'a> Failure<'a> {
                 let failing = Coefficient::ALL.into_iter().filter(|c| c.failed(sweep));
                 failing.filter_map(|c| c.worst(sweep)).collect()
             }
+            Failure::Invariant(invariant) => invariant.worst.iter().collect(),
         }
     }
 
     pub fn diagnosis(&self) -> &'a [Diagnosis] {
         match self {
             Failure::Case(case) => &case.diagnosis,
-            Failure::Sweep(_) => &[],
+            Failure::Sweep(_) | Failure::Invariant(_) => &[],
         }
     }
 
@@ -90,6 +104,7 @@ impl<'a> Failure<'a> {
         match self {
             Failure::Case(case) => &case.rerun,
             Failure::Sweep(sweep) => &sweep.rerun,
+            Failure::Invariant(invariant) => &invariant.rerun,
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::failures::{self, Failure};
 use super::template::{self, value};
-use super::{ReportError, grid, pairs, summary, sweeps, text};
+use super::{ReportError, grid, invariants, pairs, summary, sweeps, text};
 use crate::judge::results::Results;
 
 const TEMPLATE: &str = include_str!("templates/report.md.jinja");
@@ -32,6 +32,13 @@ const LIMITS: [Limits; 3] = [
 struct Row {
     regime: String,
     weights: String,
+    cells: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct InvariantRow {
+    name: String,
+    what: String,
     cells: Vec<String>,
 }
 
@@ -78,6 +85,13 @@ fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
         command => text::line(&results.command),
         cases => summary::totals(results.cases.iter().map(|c| c.verdict)).text("case"),
         sweeps => summary::totals(results.coefficients.iter().map(|c| c.verdict)).text("coefficient sweep"),
+        invariants => if results.invariants.is_empty() {
+            String::new()
+        } else {
+            summary::totals(results.invariants.iter().map(|i| i.verdict)).text("invariant")
+        },
+        invariant_methods => invariants::methods(results).iter().map(|m| m.name()).collect::<Vec<_>>(),
+        invariant_rows => value(invariant_rows(results).iter().take(limits.rows).collect::<Vec<_>>()),
         reasons => value(reasons.iter().map(|(reason, n)| (text::fit(reason, 200), n)).collect::<Vec<_>>()),
         methods => methods.iter().map(|m| m.name()).collect::<Vec<_>>(),
         rows => value(rows.iter().take(limits.rows).collect::<Vec<_>>()),
@@ -116,6 +130,21 @@ fn rows(results: &Results) -> Vec<Row> {
             rows.push(Row { regime, weights: row.weights.to_string(), cells });
         }
     }
+    rows.sort_by_key(|row| !row.cells.iter().any(|cell| cell.starts_with("FAIL")));
+    rows
+}
+
+/// The invariants, broken ones first.
+fn invariant_rows(results: &Results) -> Vec<InvariantRow> {
+    let methods = invariants::methods(results);
+    let mut rows: Vec<InvariantRow> = invariants::rows(results)
+        .iter()
+        .map(|row| InvariantRow {
+            name: text::fit(row.name, 60),
+            what: text::fit(row.what, 250),
+            cells: methods.iter().map(|m| row.text(*m)).collect(),
+        })
+        .collect();
     rows.sort_by_key(|row| !row.cells.iter().any(|cell| cell.starts_with("FAIL")));
     rows
 }

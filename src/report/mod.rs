@@ -14,6 +14,7 @@ pub mod console;
 pub mod failures;
 pub mod grid;
 pub mod html;
+pub mod invariants;
 pub mod json;
 pub mod markdown;
 pub mod methods;

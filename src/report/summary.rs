@@ -41,12 +41,15 @@ pub fn totals(verdicts: impl Iterator<Item = Verdict>) -> Totals {
     totals
 }
 
-/// Why cases and sweeps were not measured, each reason once with its count, the most frequent first.
+/// Why cases, sweeps and invariants were not measured, each reason once with its count, the most frequent first.
 pub fn unmeasured_reasons(results: &Results) -> Vec<(&str, usize)> {
     let cases = results.cases.iter().map(|c| (c.verdict, c.reason.as_str()));
     let sweeps = results.coefficients.iter().map(|c| (c.verdict, c.reason.as_str()));
+    let invariants = results.invariants.iter().map(|i| (i.verdict, i.reason.as_str()));
     let mut reasons: Vec<(&str, usize)> = Vec::new();
-    for (_, reason) in cases.chain(sweeps).filter(|(verdict, _)| *verdict == Verdict::Unmeasured) {
+    for (_, reason) in
+        cases.chain(sweeps).chain(invariants).filter(|(verdict, _)| *verdict == Verdict::Unmeasured)
+    {
         let reason = if reason.is_empty() { "no reason given" } else { reason };
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, count)) => *count += 1,

@@ -1,6 +1,7 @@
 //! Synthetic results for the report's tests: what a run could have found, without a run.
 #![allow(dead_code)] // each test file uses its part
 
+use holdfast::judge::invariants::{Invariant, InvariantResult};
 use holdfast::judge::profile::{ErrorHistogram, ErrorProfile, ErrorSequence};
 use holdfast::judge::results::*;
 use holdfast::method::Method;
@@ -68,6 +69,7 @@ pub fn empty() -> Results {
         command: "holdfast verify --seed 20260101".to_owned(),
         cases: Vec::new(),
         coefficients: Vec::new(),
+        invariants: Vec::new(),
         pairwise: Vec::new(),
         pairs: PairTotals::default(),
         regimes: Vec::new(),
@@ -165,6 +167,7 @@ fn sized(regimes: &[&str], variants: usize) -> Results {
         for method in Method::ALL {
             results.coefficients.push(sweep(weights, method));
             results.curves.push(curve(weights, method));
+            results.invariants.extend(invariants(weights, method));
         }
         for regime in regimes.iter().take(8) {
             for source in ["truth", "cpu"] {
@@ -229,6 +232,31 @@ fn sweep(weights: Weights, method: Method) -> CoefficientResult {
         points: (0..300).map(point).collect(),
         rerun: format!("holdfast verify --method {method} --weights {weights} --seed 20260101"),
     }
+}
+
+/// Three invariants, two of them exact, and one of complex weights only.
+fn invariants(weights: Weights, method: Method) -> Vec<InvariantResult> {
+    let all = [Invariant::BHomogeneous, Invariant::UAdditive, Invariant::Conjugation];
+    let applying = all.into_iter().filter(|i| i.applies(method, weights));
+    let result = |invariant: Invariant| InvariantResult {
+        name: invariant.name().to_owned(),
+        what: invariant.what().to_owned(),
+        method,
+        weights,
+        problem: "grouped b2 d4 n3 l33 g2".to_owned(),
+        backend: "cpu".to_owned(),
+        verdict: Verdict::Pass,
+        reason: String::new(),
+        judged: 2064,
+        worst: Some(match invariant {
+            Invariant::UAdditive => worst("out", 0.02 + 0.01 * method as usize as f64),
+            _ => Worst { error: 0.0, bound: 0.0, ratio: 0.0, share: 0.0, ulp: 0.0, ..worst("out", 0.0) },
+        }),
+        rerun: format!(
+            "holdfast verify --invariants-only --method {method} --weights {weights} --seed 20260101"
+        ),
+    };
+    applying.map(result).collect()
 }
 
 /// Roughly what the six methods look like for A = -1.
@@ -328,6 +356,11 @@ pub fn spoil(mut results: Results) -> Results {
         }
         sweep.points[7].a_bar_ulp = f64::NAN;
         sweep.points[9].b_bar_ulp = f64::INFINITY;
+    }
+    let broken = |i: &&mut InvariantResult| i.method == Method::Bilinear && i.name == "u-additive";
+    if let Some(invariant) = results.invariants.iter_mut().find(broken) {
+        invariant.verdict = Verdict::Fail;
+        invariant.worst = Some(worst("last_state", 7.3e3));
     }
     for matrix in results.pairwise.iter_mut().filter(|m| m.source != "truth").take(2) {
         for (pair, status) in [(0, PairStatus::Off), (6, PairStatus::Coincides), (8, PairStatus::Differs)] {

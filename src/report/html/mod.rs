@@ -7,6 +7,7 @@ mod anchors;
 mod cases;
 mod confusion;
 mod formulas;
+mod invariants;
 mod problems;
 mod view;
 
@@ -23,7 +24,8 @@ use anchors::Anchors;
 const PAGE: &str = include_str!("../templates/index.html.jinja");
 const STYLE: &str = include_str!("../templates/style.css");
 /// Parts of the page, for the page's template to include.
-const PARTS: [(&str, &str); 7] = [
+const PARTS: [(&str, &str); 8] = [
+    ("invariants.html", include_str!("../templates/invariants.html.jinja")),
     ("worst.html", include_str!("../templates/worst.html.jinja")),
     ("formulas.html", include_str!("../templates/formulas.html.jinja")),
     ("confusion.html", include_str!("../templates/confusion.html.jinja")),
@@ -65,6 +67,7 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
     let paired = pairs::by_problem(results);
     let pictures =
         |about| value(plots.iter().filter(|p| p.about() == about).map(picture).collect::<Vec<_>>());
+    let (invariant_methods, invariants) = invariants::invariants(results);
     let page = env.get_template("index.html").map_err(fail)?.render(context! {
         version => results.version.as_str(),
         headline => headline.text(),
@@ -87,6 +90,9 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
         sweeps => value(view::sweeps(results)),
         more_problems => paired.len().saturating_sub(PROBLEMS),
         problems => value(paired.iter().take(PROBLEMS).map(problems::problem).collect::<Vec<_>>()),
+        invariants_text => summary::totals(results.invariants.iter().map(|i| i.verdict)).text("invariant"),
+        invariant_methods => invariant_methods,
+        invariants => value(invariants),
         plots => pictures(About::Kernel),
         method_plots => pictures(About::Methods),
         analysis_reason => results.analysis.reason.as_str(),

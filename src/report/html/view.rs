@@ -249,7 +249,7 @@ pub fn failures(results: &Results, anchors: &Anchors) -> Vec<FailureView> {
         rerun: text::line(failure.rerun()),
         href: match failure {
             Failure::Case(case) => anchors.case(&case.id).unwrap_or_default().to_owned(),
-            Failure::Sweep(_) => String::new(),
+            Failure::Sweep(_) | Failure::Invariant(_) => String::new(),
         },
     };
     failures::all(results).into_iter().map(view).collect()

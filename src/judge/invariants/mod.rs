@@ -1,0 +1,213 @@
+//! Invariants: what must hold between a kernel's own outputs, whatever the truth. They serve any kernel, also one
+//! whose formula nobody knows.
+//!
+//! Each compares a problem's outputs with those of a transformed problem, element by element, against a budget of its
+//! own. Two kinds of budget:
+//!
+//! - **Exact** (a bound of 0): the transformation commutes with every rounding. That holds for scaling by a power of
+//!   two and for negation (rounding to nearest is symmetric and, barring overflow and underflow, which the probes stay
+//!   clear of, the same in every binade), for conjugation (an imaginary part enters and leaves every operation with
+//!   its sign), and where a value must not enter a result at all: the same operations on the same numbers at the same
+//!   place in the launch round alike.
+//! - **Derived**: each run is within its bound ([`super::budget`]) of its own truth, and the truths obey the invariant
+//!   exactly; so the runs obey it within Σ |kᵢ|·boundᵢ over the runs and their factors in it. [`Run`] carries the bound
+//!   of each element, [`Comparison`] adds them up.
+//!
+//! No truth is computed. [`steps`] adds the derivations of the invariants of Ā and B̄, [`carry`] that of a carried state.
+
+pub mod carry;
+pub mod comparison;
+pub mod run;
+pub mod steps;
+
+use serde::{Deserialize, Serialize};
+
+pub use comparison::Comparison;
+pub use run::Run;
+
+use super::results::{Verdict, Worst};
+use crate::method::Method;
+use crate::problem::Weights;
+
+/// An invariant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Invariant {
+    /// Exact: every term is a product with a zero.
+    ZeroInput,
+    /// Exact.
+    UHomogeneous,
+    /// Derived, three runs; u is a sum that is exact in f32.
+    UAdditive,
+    /// Exact. The skip, which B does not enter, is left out; so for all of B and C.
+    BHomogeneous,
+    /// Derived, three runs.
+    BAdditive,
+    /// Exact.
+    CHomogeneous,
+    /// Derived, three runs; the states are exact, since C does not enter them.
+    CAdditive,
+    /// Derived, two runs: i·B and −i·C change places of real and imaginary parts in complex products, whose two
+    /// roundings may differ.
+    ComplexLinear,
+    /// Exact: what comes later does not enter.
+    Causality,
+    /// Derived, two runs: the two directions are associated differently.
+    TimeReversal,
+    /// Exact for `zoh`, `bilinear`, `rk4` (every operation of a dimensionally consistent formula scales by a power of
+    /// two) and, with the factor s, for `foh`. Derived for `poly` and `highorder`, where B̄ is a polynomial in s.
+    TimeScale,
+    /// Derived from the coefficients alone: [`steps::time_scale`].
+    TimeScaleStep,
+    /// Exact.
+    Conjugation,
+    /// Exact.
+    ChannelIndependence,
+    /// Exact.
+    BatchIndependence,
+    /// Exact.
+    GroupIndependence,
+    /// Exact.
+    StateIndependence,
+    /// Derived, two runs: sums over states round by their order, and a vectorized loop may treat its tail differently.
+    StatePermutation,
+    /// Derived, two runs and the carried state: [`carry`].
+    Splitting,
+    /// Exact where Δ = 0 throughout; derived, two elements of one run, where Δ is 0 from some position on.
+    ZeroStep,
+    /// Derived from the coefficients alone: [`steps::small_step`].
+    SmallStep,
+    /// Derived from the coefficients alone: [`steps::stability`].
+    Stability,
+    /// Derived, N + 1 runs.
+    SingleStates,
+    /// Derived, two runs, the one of a single state N times.
+    RepeatedStates,
+}
+
+use Invariant::*;
+
+impl Invariant {
+    pub const ALL: [Invariant; 24] = [
+        ZeroInput,
+        UHomogeneous,
+        UAdditive,
+        BHomogeneous,
+        BAdditive,
+        CHomogeneous,
+        CAdditive,
+        ComplexLinear,
+        Causality,
+        TimeReversal,
+        TimeScale,
+        TimeScaleStep,
+        Conjugation,
+        ChannelIndependence,
+        BatchIndependence,
+        GroupIndependence,
+        StateIndependence,
+        StatePermutation,
+        Splitting,
+        ZeroStep,
+        SmallStep,
+        Stability,
+        SingleStates,
+        RepeatedStates,
+    ];
+
+    /// In kebab-case; unique.
+    pub fn name(self) -> &'static str {
+        self.texts().0
+    }
+
+    /// What must hold, in one sentence.
+    pub fn what(self) -> &'static str {
+        self.texts().1
+    }
+
+    fn texts(self) -> (&'static str, &'static str) {
+        match self {
+            ZeroInput => ("zero-input", "u = 0 gives zero outputs and states"),
+            UHomogeneous => ("u-homogeneous", "−2u gives −2 times the outputs and states"),
+            UAdditive => ("u-additive", "u + v gives the sum of what u and v give"),
+            BHomogeneous => ("b-homogeneous", "−2B gives −2 times the outputs and states"),
+            BAdditive => ("b-additive", "B + B' gives the sum of what B and B' give"),
+            CHomogeneous => ("c-homogeneous", "−2C gives −2 times the outputs, and the same states"),
+            CAdditive => {
+                ("c-additive", "C + C' gives the sum of the outputs of C and C', and the same states")
+            }
+            ComplexLinear => ("complex-linear", "iB with −iC gives the same outputs, and i times the states"),
+            Causality => ("causality", "changed inputs from position l on change nothing before l"),
+            TimeReversal => ("time-reversal", "reversed sequences give the reversed outputs"),
+            TimeScale => (
+                "time-scale",
+                "(A/s, B/s, sΔ) gives the same outputs with zoh, bilinear and rk4, s times them with foh, and \
+                 with poly and highorder others that are polynomials in s",
+            ),
+            TimeScaleStep => (
+                "time-scale-step",
+                "(A/s, B/s, sΔ) leaves Ā, and B̄ of zoh, bilinear and rk4; it changes that of foh, poly and \
+                 highorder by what their formulas say",
+            ),
+            Conjugation => {
+                ("conjugation", "conjugated A, B and C give the same outputs, and conjugated states")
+            }
+            ChannelIndependence => ("channel-independence", "a changed channel changes no other channel"),
+            BatchIndependence => ("batch-independence", "a changed batch entry changes no other entry"),
+            GroupIndependence => {
+                ("group-independence", "changed B and C of a group change no channel of another group")
+            }
+            StateIndependence => {
+                ("state-independence", "changed A, B and C of a state change no other state's last value")
+            }
+            StatePermutation => {
+                ("state-permutation", "permuted states give the same outputs, and permuted states")
+            }
+            Splitting => {
+                ("splitting", "a sequence split anywhere, the state carried over, gives what the whole gives")
+            }
+            ZeroStep => ("zero-step", "Δ = 0 keeps the state: from the start it stays zero, later as it was"),
+            SmallStep => {
+                ("small-step", "Ā → 1 as Δ → 0, and B̄ vanishes like Δ (like Δ² with foh); at Δ = 0 exactly")
+            }
+            Stability => ("stability", "|Ā| is at most 1 where Re A < 0"),
+            SingleStates => {
+                ("single-states", "the outputs of N states are the sum of those of each state alone (N = 1)")
+            }
+            RepeatedStates => ("repeated-states", "N equal states give N times what one gives"),
+        }
+    }
+
+    /// Whether it says anything of this method with these weights.
+    pub fn applies(self, method: Method, weights: Weights) -> bool {
+        match self {
+            ComplexLinear | Conjugation => weights == Weights::Complex,
+            Causality => !method.is_bidirectional(),
+            TimeReversal => method.is_bidirectional(),
+            _ => true,
+        }
+    }
+}
+
+/// One invariant of one method, over all problems that it is probed on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct InvariantResult {
+    /// For instance `u-additive`; [`Invariant::name`].
+    pub name: String,
+    /// What must hold, in one sentence.
+    pub what: String,
+    pub method: Method,
+    pub weights: Weights,
+    /// The problem of the worst element, with its shape, for instance `carried b2 d2 n3 l149 g2`.
+    pub problem: String,
+    pub backend: String,
+    pub verdict: Verdict,
+    /// Why it failed or was not measured, where no element tells; empty otherwise.
+    pub reason: String,
+    /// Elements compared.
+    pub judged: usize,
+    /// The element with the largest share of its budget used: `want` is what the invariant asks for, made of the
+    /// kernel's own numbers, and a `bound` of 0 asks for it exactly.
+    pub worst: Option<Worst>,
+    /// The command that reruns it.
+    pub rerun: String,
+}

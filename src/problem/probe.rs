@@ -1,0 +1,101 @@
+//! The problems that invariants are probed on: mild ones, since an invariant needs no hard place to break, and small
+//! ones, since each is solved some fifty times.
+
+use super::inputs::{self, Draw};
+use super::regime::{Recipe, Signal, StateMatrix, Steps};
+use super::transform::quantized;
+use super::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
+
+/// A problem's family. All have f32 inputs, stable A of at most 4 and Δ in [0.01, 0.5], without softplus and bias.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// Two groups of two channels, variable B and C, skip and gate.
+    Grouped,
+    /// Constant B and C, skip; past the first change of launch.
+    Constant,
+    /// Variable B and C, each channel a group of its own, skip; past the first change of launch.
+    Carried,
+    /// As `Carried`, past the largest chunk of a block.
+    Long,
+}
+
+impl Probe {
+    pub const ALL: [Probe; 4] = [Probe::Grouped, Probe::Constant, Probe::Carried, Probe::Long];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Probe::Grouped => "grouped",
+            Probe::Constant => "constant",
+            Probe::Carried => "carried",
+            Probe::Long => "long",
+        }
+    }
+
+    /// Positions at which a sequence is split, or changed from there on: its ends, and places beside chunk edges.
+    pub fn splits(self) -> &'static [usize] {
+        match self {
+            Probe::Grouped => &[1, 16, 32],
+            Probe::Constant => &[1, 65, 129],
+            Probe::Carried => &[1, 75, 128, 147],
+            Probe::Long => &[1000, 2048],
+        }
+    }
+
+    /// The problem: the same for the same seed. u, B and C are [`quantized`]; every channel is judged.
+    pub fn draw(self, weights: Weights, seed: u64) -> Problem {
+        self.draw_named(weights, seed, "")
+    }
+
+    /// Another problem of the same shape, to take changed values from.
+    pub fn draw_other(self, weights: Weights, seed: u64) -> Problem {
+        self.draw_named(weights, seed, "/other")
+    }
+
+    fn draw_named(self, weights: Weights, seed: u64, suffix: &str) -> Problem {
+        let (batch, dim, dstate, seqlen, groups) = match self {
+            Probe::Grouped => (2, 4, 3, 33, 2),
+            Probe::Constant => (2, 2, 3, 131, 1),
+            Probe::Carried => (2, 2, 3, 149, 2),
+            Probe::Long => (1, 1, 2, 2051, 1),
+        };
+        let recipe = Recipe {
+            shape: Shape { batch, dim, dstate, seqlen, groups },
+            a: StateMatrix::Stable { lo: 0.3, hi: 4.0 },
+            steps: Steps::LogUniform { lo: 0.01, hi: 0.5 },
+            u: Signal::Normal(1.0),
+            b: Signal::Normal(1.0),
+            skip: true,
+            gate: self == Probe::Grouped,
+            bias: None,
+            softplus: false,
+            judged_channels: usize::MAX,
+        };
+        let operand = if self == Probe::Constant { Operand::Constant } else { Operand::Variable };
+        let mut draw = Draw::new(seed, &format!("invariants/{}/{weights}{suffix}", self.name()));
+        quantized(inputs::draw(&recipe, weights, InputType::F32, (operand, operand), &mut draw))
+    }
+}
+
+/// (Δ, A, B) with Δ from `delta`, |z| from `z_abs`, both log-uniform, Re z < 0 and B standard normal.
+pub fn stable_steps(weights: Weights, delta: (f64, f64), z_abs: (f64, f64), seed: u64) -> CoefficientProblem {
+    let name = format!("invariants/steps/{weights}/{delta:?}/{z_abs:?}");
+    let mut draw = Draw::new(seed, &name);
+    let mut problem = CoefficientProblem { weights, delta: vec![], a: vec![], b: vec![] };
+    for _ in 0..STEPS {
+        let step = draw.log_uniform(delta.0, delta.1) as f32;
+        let size = draw.log_uniform(z_abs.0, z_abs.1) / f64::from(step);
+        let angle = draw.uniform(0.5, 1.5) * std::f64::consts::PI;
+        let width = weights.width();
+        problem.delta.push(step);
+        let a = match weights {
+            Weights::Real => [-size, 0.0],
+            Weights::Complex => [size * libm::cos(angle), size * libm::sin(angle)],
+        };
+        problem.a.extend(a[..width].iter().map(|&part| part as f32));
+        problem.b.extend((0..width).map(|_| draw.normal() as f32));
+    }
+    problem
+}
+
+/// Triples of a set of steps.
+const STEPS: usize = 256;

@@ -1,0 +1,66 @@
+//! The invariants in rows: one invariant over the six methods.
+
+use super::{grid, text};
+use crate::judge::invariants::InvariantResult;
+use crate::judge::results::{Results, Verdict};
+use crate::method::Method;
+
+/// One invariant; each method's results are those of the weight types that were asked for.
+#[derive(Clone, Debug)]
+pub struct Row<'a> {
+    pub name: &'a str,
+    /// What must hold, in one sentence.
+    pub what: &'a str,
+    results: Vec<&'a InvariantResult>,
+}
+
+/// The rows in the order in which the invariants first appear.
+pub fn rows(results: &Results) -> Vec<Row<'_>> {
+    let mut rows: Vec<Row> = Vec::new();
+    for result in &results.invariants {
+        match rows.iter_mut().find(|row| row.name == result.name) {
+            Some(row) => row.results.push(result),
+            None => rows.push(Row { name: &result.name, what: &result.what, results: vec![result] }),
+        }
+    }
+    rows
+}
+
+/// The methods that any invariant was probed with, in the order of their ids.
+pub fn methods(results: &Results) -> Vec<Method> {
+    let used = |m: &Method| results.invariants.iter().any(|i| i.method == *m);
+    Method::ALL.into_iter().filter(used).collect()
+}
+
+/// The order of the worst first: failures, among them those that have no element to show, then by share.
+pub fn worse(a: &InvariantResult, b: &InvariantResult) -> std::cmp::Ordering {
+    let key = |i: &InvariantResult| {
+        let failed = i.verdict == Verdict::Fail;
+        let rank = [Verdict::Pass, Verdict::Unmeasured, Verdict::Fail].iter().position(|v| *v == i.verdict);
+        let (nan, share) = i.worst.as_ref().map_or((failed, f64::NEG_INFINITY), |w| grid::severity(w.share));
+        (rank, nan, share)
+    };
+    let (a, b) = (key(a), key(b));
+    (b.0, b.1).cmp(&(a.0, a.1)).then(b.2.total_cmp(&a.2))
+}
+
+impl<'a> Row<'a> {
+    /// The worst result of this method, over the weight types; none where the invariant says nothing of it.
+    pub fn worst(&self, method: Method) -> Option<&'a InvariantResult> {
+        self.results.iter().copied().filter(|i| i.method == method).min_by(|a, b| worse(a, b))
+    }
+
+    /// `0.41`, `exact` (no difference was allowed, and there is none), `FAIL 3e5`, `–` (unmeasured), or nothing (it
+    /// says nothing of this method).
+    pub fn text(&self, method: Method) -> String {
+        let Some(result) = self.worst(method) else { return String::new() };
+        let share = result.worst.as_ref().map(|w| text::share(w.share));
+        let exact = result.worst.as_ref().is_some_and(|w| w.bound == 0.0 && w.error == 0.0);
+        match result.verdict {
+            Verdict::Unmeasured => text::UNMEASURED.to_owned(),
+            Verdict::Fail => share.map_or("FAIL".to_owned(), |share| format!("FAIL {share}")),
+            Verdict::Pass if exact => "exact".to_owned(),
+            Verdict::Pass => share.unwrap_or_else(|| "pass".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,422 @@
+//! Each invariant, said with problems and runs.
+
+use crate::judge::budget;
+use crate::judge::invariants::comparison::{Budgeted, largest_difference};
+use crate::judge::invariants::{Comparison, Invariant, Run, carry, steps};
+use crate::kernel::{Backend, KernelError};
+use crate::method::Method;
+use crate::problem::probe::{Probe, stable_steps};
+use crate::problem::transform::{conjugated, grafted, prepended, scaled, select, sum, time_scaled, times_i};
+use crate::problem::{CoefficientProblem, Problem, Weights};
+use Budgeted::{Derived, Exactly};
+
+/// One method of one backend on one probe.
+pub struct Bench<'a> {
+    backend: &'a dyn Backend,
+    method: Method,
+    probe: Probe,
+    seed: u64,
+    problem: Problem,
+    /// Of the same shape.
+    other: Problem,
+    run: Run,
+    /// Nothing comes out of the states.
+    silent: bool,
+}
+
+type Checked<T> = Result<T, KernelError>;
+
+impl<'a> Bench<'a> {
+    pub fn new(
+        backend: &'a dyn Backend,
+        method: Method,
+        weights: Weights,
+        probe: Probe,
+        seed: u64,
+    ) -> Checked<Self> {
+        let problem = probe.draw(weights, seed);
+        let other = probe.draw_other(weights, seed);
+        let run = scan(backend, method, &problem)?;
+        let silent = scan(backend, method, &Problem { d: None, ..problem.clone() })?.is_zero();
+        Ok(Bench { backend, method, probe, seed, problem, other, run, silent })
+    }
+
+    /// The problem in words.
+    pub fn describe(&self, invariant: Invariant) -> String {
+        match invariant {
+            Invariant::TimeScaleStep | Invariant::SmallStep | Invariant::Stability => "steps".to_owned(),
+            _ => format!("{} {}", self.probe.name(), self.problem.shape),
+        }
+    }
+
+    fn scan(&self, problem: &Problem) -> Checked<Run> {
+        scan(self.backend, self.method, problem)
+    }
+
+    fn states(&self) -> Vec<usize> {
+        (0..self.problem.shape.dstate).collect()
+    }
+
+    fn positions(&self) -> Vec<usize> {
+        (0..self.problem.shape.seqlen).collect()
+    }
+
+    /// Without the skip, which neither B, C nor a state enters.
+    fn without_skip(&self) -> Problem {
+        Problem { d: None, ..self.problem.clone() }
+    }
+}
+
+/// The one place where a kernel runs a scan for an invariant, and where its bounds come from.
+fn scan(backend: &dyn Backend, method: Method, problem: &Problem) -> Checked<Run> {
+    let output = backend.scan(method, problem)?;
+    let budget = budget::scan(method, problem);
+    Ok(Run::new(problem.shape, problem.weights, &output.out, &output.last_state, budget))
+}
+
+/// What `invariant` comes to on this bench.
+pub fn compare(bench: &Bench, invariant: Invariant) -> Checked<Comparison> {
+    let mut comparison = Comparison::default();
+    if bench.silent {
+        comparison.broken("every output or every state is zero: every law holds, and says nothing");
+    }
+    let c = &mut comparison;
+    match invariant {
+        Invariant::ZeroInput => zero_input(bench, c),
+        Invariant::UHomogeneous => homogeneous(bench, c, Factor::U),
+        Invariant::BHomogeneous => homogeneous(bench, c, Factor::B),
+        Invariant::CHomogeneous => homogeneous(bench, c, Factor::C),
+        Invariant::UAdditive => additive(bench, c, Factor::U),
+        Invariant::BAdditive => additive(bench, c, Factor::B),
+        Invariant::CAdditive => additive(bench, c, Factor::C),
+        Invariant::ComplexLinear => complex_linear(bench, c),
+        Invariant::Causality => causality(bench, c),
+        Invariant::TimeReversal => time_reversal(bench, c),
+        Invariant::TimeScale => time_scale(bench, c),
+        Invariant::Conjugation => conjugation(bench, c),
+        Invariant::ChannelIndependence => channel_independence(bench, c),
+        Invariant::BatchIndependence => batch_independence(bench, c),
+        Invariant::GroupIndependence => group_independence(bench, c),
+        Invariant::StateIndependence => state_independence(bench, c),
+        Invariant::StatePermutation => state_permutation(bench, c),
+        Invariant::Splitting => splitting(bench, c),
+        Invariant::ZeroStep => zero_step(bench, c),
+        Invariant::SingleStates => single_states(bench, c),
+        Invariant::RepeatedStates => repeated_states(bench, c),
+        Invariant::TimeScaleStep => time_scale_step(bench, c),
+        Invariant::SmallStep => small_step(bench, c),
+        Invariant::Stability => stability(bench, c),
+    }?;
+    Ok(comparison)
+}
+
+/// What the outputs are linear in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Factor {
+    U,
+    B,
+    C,
+}
+
+impl Factor {
+    fn name(self) -> &'static str {
+        match self {
+            Factor::U => "u",
+            Factor::B => "B",
+            Factor::C => "C",
+        }
+    }
+
+    /// The problem in which this is the only factor of the outputs: without a skip, except for u.
+    fn problem(self, bench: &Bench) -> Problem {
+        if self == Factor::U { bench.problem.clone() } else { bench.without_skip() }
+    }
+
+    fn replaced(self, problem: &Problem, change: impl FnOnce(&[f32]) -> Vec<f32>) -> Problem {
+        let mut changed = problem.clone();
+        match self {
+            Factor::U => changed.u = change(&problem.u),
+            Factor::B => changed.b = change(&problem.b),
+            Factor::C => changed.c = change(&problem.c),
+        }
+        changed
+    }
+
+    fn of(self, problem: &Problem) -> &[f32] {
+        match self {
+            Factor::U => &problem.u,
+            Factor::B => &problem.b,
+            Factor::C => &problem.c,
+        }
+    }
+}
+
+fn zero_input(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+    let zero = bench.scan(&Factor::U.replaced(&bench.problem, |u| vec![0.0; u.len()]))?;
+    c.all("with u = 0", &zero, &[], Exactly);
+    Ok(())
+}
+
+fn homogeneous(bench: &Bench, c: &mut Comparison, factor: Factor) -> Checked<()> {
+    let problem = factor.problem(bench);
+    let plain = bench.scan(&problem)?;
+    let twice = bench.scan(&factor.replaced(&problem, |values| scaled(values, -2.0)))?;
+    let how = format!("with −2{}, against −2 times what {0} gives", factor.name());
+    c.out(&how, &twice, &[(-2.0, &plain)], Exactly, |_, _, _| true);
+    let of_state = if factor == Factor::C { 1.0 } else { -2.0 };
+    c.last_state(&how, &twice, &[(of_state, &plain)], Exactly, |_, _, _| true);
+    Ok(())
+}
+
+fn additive(bench: &Bench, c: &mut Comparison, factor: Factor) -> Checked<()> {
+    let problem = factor.problem(bench);
+    let other = factor.replaced(&problem, |_| factor.of(&bench.other).to_vec());
+    let both = factor.replaced(&problem, |values| sum(values, factor.of(&bench.other)));
+    let (one, two, both) = (bench.scan(&problem)?, bench.scan(&other)?, bench.scan(&both)?);
+    let how = format!("with {0} + {0}', against the sum of what {0} and {0}' give", factor.name());
+    c.out(&how, &both, &[(1.0, &one), (1.0, &two)], Derived, |_, _, _| true);
+    match factor {
+        Factor::C => c.last_state(&how, &both, &[(1.0, &one)], Exactly, |_, _, _| true),
+        _ => c.last_state(&how, &both, &[(1.0, &one), (1.0, &two)], Derived, |_, _, _| true),
+    }
+    Ok(())
+}
+
+fn complex_linear(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+    let turned = Problem {
+        b: times_i(&bench.problem.b, 1.0),
+        c: times_i(&bench.problem.c, -1.0),
+        ..bench.problem.clone()
+    };
+    let turned = bench.scan(&turned)?;
+    let want = bench.run.with_states(|x| x * num_complex::Complex64::I);
+    c.all("with iB and −iC", &turned, &[(1.0, &want)], Derived);
+    Ok(())
+}
+
+fn causality(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+    for &from in bench.probe.splits() {
+        let later = |place: crate::problem::transform::Place| place.l.is_some_and(|l| l >= from);
+        let changed = bench.scan(&grafted(&bench.problem, &bench.other, &later))?;
+        let how = format!("with other inputs from l = {from} on");
+        c.out(&how, &changed, &[(1.0, &bench.run)], Exactly, |_, _, l| l < from);
+    }
+    Ok(())
+}
+
+fn time_reversal(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+    let (states, mut positions) = (bench.states(), bench.positions());
+    positions.reverse();
+    let reversed = bench.scan(&select(&bench.problem, &states, &positions))?;
+    let want = bench.run.select(&states, &positions);
+    c.out("reversed", &reversed, &[(1.0, &want)], Derived, |_, _, _| true);
+    Ok(())
+}
+
+/// With E: y(s) → y(2s), the outputs of zoh, bilinear and rk4 satisfy (E−1)y = 0; those of foh, which are s·y(1),
+/// (E−2)y = 0; poly's, of the form a + bs, (E−1)(E−2)y = 0; highorder's, a + bs + cs², (E−1)(E−2)(E−4)y = 0.
+fn annihilator(method: Method) -> (&'static [f64], Budgeted) {
+    match method {
+        Method::Zoh | Method::Bilinear | Method::Rk4 => (&[1.0], Exactly),
+        Method::Foh => (&[2.0], Exactly),
+        Method::Poly => (&[-2.0, 3.0], Derived),
+        Method::HighOrder => (&[8.0, -14.0, 7.0], Derived),
+    }
+}
+
+fn time_scale(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+    let (factors, budgeted) = annihilator(bench.method);
+    // Around the time unit of training, and where every Δ lies around 1e-7.
+    for first in [1.0, 2f32.powi(-20)] {
+        let runs = (0..=factors.len()).map(|k| {
+            let s = first * 2f32.powi(k as i32);
+            bench.scan(&time_scaled(&bench.without_skip(), s))
+        });
+        let runs: Vec<Run> = runs.collect::<Checked<_>>()?;
+        let want: Vec<(f64, &Run)> = factors.iter().copied().zip(&runs).collect();
+        let how = match bench.method {
+            Method::Poly => "3y(2s) − 2y(s) against y(4s)",
+            Method::HighOrder => "7y(4s) − 14y(2s) + 8y(s) against y(8s)",
+            Method::Foh => "2y(s) against y(2s)",
+            _ => "y(s) against y(2s)",
+        };
+        c.all(&format!("{how}, s = {first:e}"), &runs[factors.len()], &want, budgeted);
+        let changes = matches!(bench.method, Method::Foh | Method::Poly | Method::HighOrder);
+        // At tiny s, the terms that change are tiny, too.
+        if changes && first == 1.0 && largest_difference(&runs[0], &runs[1]) <= 1.0 {
+            c.broken("(A/2, B/2, 2Δ) gives the same outputs: this method's must differ");
+        }
+    }
+    Ok(())
+}
+
+fn conjugation(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+    let conjugate = bench.scan(&conjugated(&bench.problem))?;
+    let want = bench.run.with_states(|x| x.conj());
+    c.all("with A, B and C conjugated", &conjugate, &[(1.0, &want)], Exactly);
+    Ok(())
+}
+
+fn channel_independence(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+    for channel in 0..bench.problem.shape.dim {
+        let changed = grafted(&bench.problem, &bench.other, &|place| place.channel == Some(channel));
+        let changed = bench.scan(&changed)?;
+        let how = format!("with other inputs in channel {channel}");
+        c.out(&how, &changed, &[(1.0, &bench.run)], Exactly, |_, d, _| d != channel);
+        c.last_state(&how, &changed, &[(1.0, &bench.run)], Exactly, |_, d, _| d != channel);
+    }
+    Ok(())
+}
+
+fn batch_independence(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+    for batch in 0..bench.problem.shape.batch {
+        let changed = grafted(&bench.problem, &bench.other, &|place| place.batch == Some(batch));
+        let changed = bench.scan(&changed)?;
+        let how = format!("with other inputs in batch entry {batch}");
+        c.out(&how, &changed, &[(1.0, &bench.run)], Exactly, |b, _, _| b != batch);
+        c.last_state(&how, &changed, &[(1.0, &bench.run)], Exactly, |b, _, _| b != batch);
+    }
+    Ok(())
+}
+
+fn group_independence(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+    let shape = bench.problem.shape;
+    for group in 0..shape.groups {
+        let changed = grafted(&bench.problem, &bench.other, &|place| place.group == Some(group));
+        let changed = bench.scan(&changed)?;
+        let how = format!("with other B and C in group {group}");
+        let elsewhere = |_: usize, channel: usize, _: usize| channel / (shape.dim / shape.groups) != group;
+        c.out(&how, &changed, &[(1.0, &bench.run)], Exactly, elsewhere);
+        c.last_state(&how, &changed, &[(1.0, &bench.run)], Exactly, elsewhere);
+    }
+    Ok(())
+}
+
+fn state_independence(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+    for state in bench.states() {
+        let changed = grafted(&bench.problem, &bench.other, &|place| place.state == Some(state));
+        let changed = bench.scan(&changed)?;
+        let how = format!("with other A, B and C of state {state}");
+        c.last_state(&how, &changed, &[(1.0, &bench.run)], Exactly, |_, _, n| n != state);
+    }
+    Ok(())
+}
+
+fn state_permutation(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+    let mut states = bench.states();
+    states.rotate_left(1);
+    let permuted = bench.scan(&select(&bench.problem, &states, &bench.positions()))?;
+    let want = bench.run.select(&states, &bench.positions());
+    c.all(&format!("with the states in the order {states:?}"), &permuted, &[(1.0, &want)], Derived);
+    Ok(())
+}
+
+fn splitting(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+    let (problem, states, whole) = (&bench.problem, bench.states(), &bench.run);
+    let steps = carry::unit_steps(problem);
+    let unit = bench.backend.coefficients(bench.method, &steps)?;
+    let causal = !bench.method.is_bidirectional();
+    for &at in bench.probe.splits() {
+        let (before, after) = bench.positions().into_iter().partition::<Vec<usize>, _>(|&l| l < at);
+        let first = bench.scan(&select(problem, &states, &before))?;
+        let (b, errors) = carry::carry(bench.method, problem, &steps, &unit, &first);
+        let rest = select(problem, &states, &after);
+        let second = bench.scan(&prepended(&rest, carry::DELTA, 1.0, &b))?;
+        let second = second.select(&states, &(1..=after.len()).collect::<Vec<_>>());
+        let second = second.widened(&carry::in_outputs(&rest, &errors), &errors);
+        let how = format!("split at l = {at}");
+        // poly's outputs see both sides at once; its last state is the forward one.
+        if causal {
+            let want = whole.select(&states, &before);
+            c.out(&format!("{how}, before"), &first, &[(1.0, &want)], Derived, |_, _, _| true);
+            let want = whole.select(&states, &after);
+            c.out(&format!("{how}, l counted from there"), &second, &[(1.0, &want)], Derived, |_, _, _| true);
+        }
+        c.last_state(&how, &second, &[(1.0, whole)], Derived, |_, _, _| true);
+    }
+    Ok(())
+}
+
+fn zero_step(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+    let plain = bench.without_skip();
+    let still = bench.scan(&Problem { delta: vec![0.0; plain.delta.len()], ..plain.clone() })?;
+    c.all("with Δ = 0", &still, &[], Exactly);
+    let (states, seqlen) = (bench.states(), plain.shape.seqlen);
+    for &at in bench.probe.splits() {
+        let mut delta = plain.delta.clone();
+        delta.chunks_mut(seqlen).for_each(|row| row[at..].fill(0.0));
+        let frozen = bench.scan(&Problem { delta, ..plain.clone() })?;
+        let how = format!("with Δ = 0 from l = {at} on");
+        // C is constant, so the output stays, too. poly's reversed state vanishes from `at` on, not before.
+        let kept = if bench.method.is_bidirectional() { at } else { at - 1 };
+        let want = frozen.select(&states, &vec![kept; seqlen]);
+        c.out(&how, &frozen, &[(1.0, &want)], Derived, |_, _, l| l > kept);
+        let before: Vec<usize> = (0..at).collect();
+        let first = bench.scan(&select(&plain, &states, &before))?;
+        c.last_state(&how, &frozen, &[(1.0, &first)], Derived, |_, _, _| true);
+    }
+    Ok(())
+}
+
+fn single_states(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+    let (plain, positions) = (bench.without_skip(), bench.positions());
+    let together = bench.scan(&plain)?;
+    let alone = bench.states().into_iter().map(|n| bench.scan(&select(&plain, &[n], &positions)));
+    let alone: Vec<Run> = alone.collect::<Checked<_>>()?;
+    let want: Vec<(f64, &Run)> = alone.iter().map(|run| (1.0, run)).collect();
+    let how = "against the sum over states alone";
+    c.out(how, &together, &want, Derived, |_, _, _| true);
+    for (n, alone) in alone.iter().enumerate() {
+        let state = together.select(&[n], &positions);
+        let how = format!("state {n} alone");
+        c.last_state(&how, alone, &[(1.0, &state)], Derived, |_, _, _| true);
+    }
+    Ok(())
+}
+
+/// How often a state is repeated.
+const REPEATS: usize = 5;
+
+fn repeated_states(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+    let (plain, positions) = (bench.without_skip(), bench.positions());
+    let one = bench.scan(&select(&plain, &[0], &positions))?;
+    let many = bench.scan(&select(&plain, &[0; REPEATS], &positions))?;
+    let want = one.select(&[0; REPEATS], &positions);
+    let how = format!("{REPEATS} equal states against one");
+    c.out(&how, &many, &[(REPEATS as f64, &want)], Derived, |_, _, _| true);
+    c.last_state(&how, &many, &[(1.0, &want)], Derived, |_, _, _| true);
+    Ok(())
+}
+
+impl Bench<'_> {
+    /// |z| and Δ around 1, so that every term of B̄ weighs something.
+    fn steps(&self, delta: (f64, f64), z_abs: (f64, f64)) -> CoefficientProblem {
+        stable_steps(self.problem.weights, delta, z_abs, self.seed)
+    }
+}
+
+fn time_scale_step(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+    let problem = bench.steps((0.25, 2.0), (0.5, 8.0));
+    let plain = bench.backend.coefficients(bench.method, &problem)?;
+    let rescaled = bench.backend.coefficients(bench.method, &steps::time_scaled(&problem, steps::SCALE))?;
+    steps::time_scale(bench.method, &problem, (&plain, &rescaled), c);
+    Ok(())
+}
+
+fn small_step(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+    // Around the sizes at which a guard against small numbers would set in.
+    let problem = bench.steps((1e-10, 1e-6), (1e-10, 1e-6));
+    let at = |factor| bench.backend.coefficients(bench.method, &steps::shortened(&problem, factor));
+    let (whole, half, none) = (at(1.0)?, at(0.5)?, at(0.0)?);
+    steps::small_step(bench.method, &problem, [&whole, &half, &none], c);
+    Ok(())
+}
+
+fn stability(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+    for z_abs in [(1e-6, 1e2), (1e2, 1e4)] {
+        let problem = bench.steps((1e-3, 1.0), z_abs);
+        let got = bench.backend.coefficients(bench.method, &problem)?;
+        steps::stability(bench.method, &problem, &got, c);
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Runs a backend over the probes of every invariant. What is compared, and against what, is the judge's
+//! ([`crate::judge::invariants`]); here is which problems a kernel has to solve for it.
+
+mod laws;
+
+use rayon::prelude::*;
+
+use self::laws::Bench;
+use super::Request;
+use crate::judge::invariants::{Comparison, Invariant, InvariantResult};
+use crate::judge::results::Verdict;
+use crate::kernel::{Backend, KernelError};
+use crate::method::Method;
+use crate::problem::Weights;
+use crate::problem::probe::Probe;
+
+/// Every invariant that applies to the request's methods and weight types, in the order of [`Invariant::ALL`].
+/// `progress` is called after each method of each weight type.
+pub fn run(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + Sync)) -> Vec<InvariantResult> {
+    let results = request.probed().into_par_iter().map(|(method, weights)| {
+        let results: Vec<_> = Invariant::ALL
+            .into_iter()
+            .filter(|invariant| invariant.applies(method, weights))
+            .map(|invariant| (invariant, check(backend, invariant, method, weights, request.seed)))
+            .collect();
+        progress();
+        results
+    });
+    let mut results: Vec<(Invariant, InvariantResult)> = results.flatten().collect();
+    results.sort_by_key(|(invariant, _)| *invariant);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// One invariant of one method on `backend`, over every probe that it says something about.
+pub fn check(
+    backend: &dyn Backend,
+    invariant: Invariant,
+    method: Method,
+    weights: Weights,
+    seed: u64,
+) -> InvariantResult {
+    let mut result = InvariantResult {
+        name: invariant.name().to_owned(),
+        what: invariant.what().to_owned(),
+        method,
+        weights,
+        problem: String::new(),
+        backend: backend.name().to_owned(),
+        verdict: Verdict::Unmeasured,
+        reason: "it was probed on nothing".to_owned(),
+        judged: 0,
+        worst: None,
+        rerun: format!(
+            "holdfast verify --invariants-only --method {method} --weights {weights} --backend {} --seed {seed}",
+            backend.name()
+        ),
+    };
+    for &probe in probes(invariant) {
+        let checked = Bench::new(backend, method, weights, probe, seed)
+            .and_then(|bench| Ok((laws::compare(&bench, invariant)?, bench.describe(invariant))));
+        match checked {
+            Ok((comparison, problem)) => add(&mut result, &comparison, problem),
+            // A kernel that faults has been measured, and found wanting.
+            Err(error) => fail(&mut result, probe.name().to_owned(), error),
+        }
+    }
+    result
+}
+
+fn fail(result: &mut InvariantResult, problem: String, error: KernelError) {
+    if result.verdict != Verdict::Fail {
+        (result.problem, result.worst) = (problem, None);
+        (result.verdict, result.reason) = (Verdict::Fail, error.to_string());
+    }
+}
+
+/// Adds one probe's comparison: the worst element stays, and a failure stays a failure.
+fn add(result: &mut InvariantResult, comparison: &Comparison, problem: String) {
+    let verdict = comparison.verdict();
+    let share = |worst: &Option<crate::judge::results::Worst>| worst.as_ref().map_or(-1.0, |w| w.share);
+    let rank =
+        |verdict| [Verdict::Pass, Verdict::Unmeasured, Verdict::Fail].iter().position(|v| *v == verdict);
+    let first = result.problem.is_empty();
+    let worse = (rank(verdict), share(&comparison.worst)) > (rank(result.verdict), share(&result.worst));
+    result.judged += comparison.judged;
+    if first || worse {
+        result.problem = problem;
+        result.worst = comparison.worst.clone();
+        result.verdict = verdict;
+        result.reason = match verdict {
+            Verdict::Unmeasured => "nothing could be compared: a bound is infinite".to_owned(),
+            _ => comparison.broken.clone(),
+        };
+    }
+}
+
+/// Where an invariant is probed: those that concern the sequence also past the edges of chunks.
+fn probes(invariant: Invariant) -> &'static [Probe] {
+    use Invariant::*;
+    match invariant {
+        TimeScaleStep | SmallStep | Stability => &[Probe::Constant],
+        GroupIndependence => &[Probe::Grouped],
+        Splitting => &[Probe::Carried, Probe::Long],
+        ZeroStep => &[Probe::Constant],
+        UHomogeneous | UAdditive | Causality | TimeReversal => {
+            &[Probe::Grouped, Probe::Constant, Probe::Long]
+        }
+        _ => &[Probe::Grouped, Probe::Constant],
+    }
+}
