@@ -121,6 +121,8 @@ pub fn results(checked: Vec<Checked>, seed: u64, command: String) -> Results {
         pairs: PairTotals::default(),
         curves: Vec::new(),
         header: None,
+        errors: Default::default(),
+        analysis: Default::default(),
     };
     for file in checked {
         results.regimes.push(file.note);

@@ -12,6 +12,7 @@
 //! - [`problem`]: shapes, named regimes, inputs from a seed, recorded runs. Knows nothing of the rest.
 //! - [`truth`]: high-precision results for a problem, with certificates. Never sees a kernel.
 //! - [`kernel`]: everything that computes the same problem in production precision. Never sees the truth.
+//! - [`analysis`]: what the methods are as approximations, measured with the truth; no kernel involved.
 //! - [`judge`]: plain arrays from both sides in; bounds, verdicts and pairwise matrices out.
 //! - [`report`]: renders what the judge returned. Computes nothing.
 //!
@@ -38,6 +39,7 @@
 //! kernel, [`diff`](mod@diff) two revisions of a foreign header through all; [`cli`] is the command line around them. [`method`] names the six methods, [`hexfloat`] writes numbers
 //! exactly, and [`tensor_file`] reads safetensors files without trusting them.
 
+pub mod analysis;
 pub mod check;
 pub mod cli;
 pub mod diff;

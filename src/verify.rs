@@ -6,8 +6,10 @@ pub mod invariants;
 
 use rayon::prelude::*;
 
+use crate::analysis;
 use crate::judge::contract::Contract;
 use crate::judge::pairwise::{self, MethodOutputs};
+use crate::judge::profile::{self, ErrorHistogram, ErrorProfile, ErrorSequence};
 use crate::judge::results::{
     CaseResult, CoefficientResult, MethodCurve, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA,
     Verdict,
@@ -118,6 +120,7 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
         .collect();
     let invariants = invariants::run(request, backend, progress);
     let (pairwise, pairs) = pairwise_results(&solved);
+    let errors = error_profile(&solved);
     let mut cases: Vec<CaseResult> = solved.into_iter().flat_map(|s| s.cases).collect();
     diagnosis::fill(request, backend, &specs, &mut cases);
     Results {
@@ -136,6 +139,8 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
         pairs,
         curves: if request.invariants_only { Vec::new() } else { curves(request) },
         header: None,
+        errors,
+        analysis: if request.invariants_only { Default::default() } else { analysis::methods().clone() },
     }
 }
 
@@ -162,6 +167,7 @@ fn cost(spec: &Spec) -> usize {
 struct Solved {
     spec: Spec,
     cases: Vec<CaseResult>,
+    profiles: Vec<(ErrorHistogram, ErrorSequence)>,
     truth_matrix: PairwiseMatrix,
     kernel_matrix: PairwiseMatrix,
 }
@@ -177,6 +183,7 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
     };
     let mut cases = Vec::new();
     let mut outputs = Vec::new();
+    let mut profiles = Vec::new();
     for (i, (&method, run)) in request.methods.iter().zip(runs).enumerate() {
         match &truths {
             Err(error) => {
@@ -200,6 +207,10 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
                     Err(reason) => faulted(Some(reason.clone())),
                 };
                 cases.push(case(request, backend, spec, method, &problem, judgement));
+                if let Ok(output) = &run {
+                    let case = (method, &*format!("{}/{method}", spec.id()));
+                    profiles.push(profile::of_case(case, &problem, &output.out, &truth.out, &budget));
+                }
                 outputs.push(MethodOutputs {
                     method,
                     truth: truth.out.clone(),
@@ -225,6 +236,7 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
     Solved {
         spec: spec.clone(),
         cases,
+        profiles,
         truth_matrix: matrix("truth", truth_pairs),
         kernel_matrix: matrix(backend.name(), kernel_pairs),
     }
@@ -348,6 +360,20 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
             }
         })
         .collect()
+}
+
+/// The f32 outputs' errors against their bounds (rounding on store hides most of the 16-bit ones'), and along the
+/// longest problem of each weight type.
+fn error_profile(solved: &[Solved]) -> ErrorProfile {
+    let mut sequences = Vec::new();
+    for weights in Weights::ALL {
+        let f32_ones = solved.iter().filter(|s| s.spec.weights == weights && s.spec.input == InputType::F32);
+        // The first one of that length: `max_by_key` would take the last.
+        let longest = f32_ones.rev().max_by_key(|s| s.spec.regime.recipe.shape.seqlen);
+        sequences.extend(longest.into_iter().flat_map(|s| &s.profiles).map(|(_, sequence)| sequence.clone()));
+    }
+    let f32_ones = solved.iter().filter(|s| s.spec.input == InputType::F32);
+    ErrorProfile::collect(f32_ones.flat_map(|s| &s.profiles).map(|(histogram, _)| histogram), sequences)
 }
 
 /// How many failing problems keep their matrices: enough to see a pattern, without drowning the report.

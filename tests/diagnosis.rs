@@ -10,6 +10,7 @@ use std::time::Instant;
 use diagnosis_support::{Kind, Run, Solved, solve};
 use holdfast::judge::diagnose::{Effort, Models, diagnose};
 use holdfast::judge::faults::catalogue::{self, Entry};
+use holdfast::judge::faults::recorded::RecordedFault;
 use holdfast::judge::results::{Diagnosis, Verdict};
 use holdfast::kernel::CpuBackend;
 use holdfast::method::Method;
@@ -137,6 +138,25 @@ fn confusion_matrix(outcomes: &[Outcome]) -> String {
     text
 }
 
+/// The same for machines: the report's page shows it. One line for each fault.
+fn confusion_data(outcomes: &[Outcome]) -> String {
+    let mut rows = Vec::new();
+    for entry in catalogue::ALL {
+        let of_fault = || outcomes.iter().filter(|o| o.fault == entry.name);
+        let mut named: BTreeMap<&str, usize> = BTreeMap::new();
+        of_fault().for_each(|o| *named.entry(o.first_name().unwrap_or("(nothing)")).or_default() += 1);
+        let marks = Method::ALL.map(|method| {
+            let mark =
+                |weights| of_fault().find(|o| (o.method, o.weights) == (method, weights)).map(Outcome::mark);
+            Weights::ALL.map(|weights| mark(weights).unwrap_or('.')).into_iter().collect()
+        });
+        let named = named.into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
+        let row = RecordedFault { fault: entry.name.to_owned(), marks, named };
+        rows.push(serde_json::to_string(&row).unwrap());
+    }
+    format!("[\n{}\n]\n", rows.join(",\n"))
+}
+
 fn golden(name: &str, text: &str) {
     insta::with_settings!({
         snapshot_path => "../golden",
@@ -167,6 +187,12 @@ fn every_planted_fault_is_caught_and_named_first() {
         .collect();
     assert!(wrong.is_empty(), "{matrix}\n{}", wrong.join("\n"));
     golden("confusion-matrix", &matrix);
+    insta::with_settings!({
+        snapshot_path => "../golden",
+        prepend_module_to_snapshot => false,
+        description => "Faults planted in the kernels' CPU build, one method and weight type at a time.",
+        omit_expression => true,
+    }, { insta::assert_binary_snapshot!("fault-catalogue.json", confusion_data(&all).into_bytes()) });
 }
 
 /// Pairs that a careless kernel might have at once.

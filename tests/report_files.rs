@@ -35,7 +35,7 @@ fn a_report_has_its_parts_and_leaves_nothing_beside_it() {
     for file in [&written.html, &written.markdown, &written.json].into_iter().chain(&written.plots) {
         assert!(fs::metadata(file).unwrap().len() > 100, "{}", file.display());
     }
-    assert_eq!(written.plots.len(), 8);
+    assert_eq!(written.plots.len(), 20);
     assert_eq!(fs::read_dir(dir.parent().unwrap()).unwrap().count(), 1);
 }
 

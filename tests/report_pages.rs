@@ -2,8 +2,11 @@
 
 mod support_report;
 
+use holdfast::judge::faults::catalogue;
 use holdfast::judge::results::Results;
-use holdfast::report::{console, html, json, markdown, plots};
+use holdfast::method::Method;
+use holdfast::problem::Weights;
+use holdfast::report::{console, html, invariants, json, markdown, plots};
 use support_report as fixture;
 
 fn every_kind() -> Vec<(&'static str, Results)> {
@@ -24,7 +27,7 @@ fn page(results: &Results) -> String {
 fn the_page_shows_every_case_and_every_anchor_leads_somewhere() {
     for (name, results) in every_kind() {
         let page = page(&results);
-        let rows = page.matches("<tr id=\"case-").count();
+        let rows = page.matches("<span id=\"case-").count();
         assert_eq!(rows, results.cases.len(), "{name}");
         for link in page.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()) {
             assert_eq!(page.matches(&format!(" id=\"{link}\"")).count(), 1, "{name}: #{link}");
@@ -50,6 +53,70 @@ fn the_page_shows_every_pair_of_every_problem() {
     let cells: usize = results.pairwise.iter().map(|m| m.pairs.len()).sum();
     let shown = page.matches(" × the sum of both bounds; mean ").count();
     assert_eq!(shown, cells);
+}
+
+/// What stands between two texts, the first time.
+fn between<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
+    page.split_once(from).and_then(|(_, rest)| rest.split_once(to)).unwrap_or_else(|| panic!("no {from}")).0
+}
+
+#[test]
+fn each_method_leads_to_its_worst_element_passing_or_not() {
+    for results in [fixture::passing(), fixture::spoil(fixture::passing())] {
+        let page = page(&results);
+        for method in Method::ALL {
+            for weights in Weights::ALL {
+                let anchor = format!("worst-{method}-{weights}");
+                let line = between(&page, &format!("<tr id=\"method-{method}\">"), "</tr>");
+                assert!(line.contains(&format!("href=\"#{anchor}\"")), "{anchor}: {line}");
+                let card = between(&page, &format!("id=\"{anchor}\">"), "</article>");
+                // A kernel that faulted has no element to show, but a reason.
+                let faulted = card.contains("kernel fault: barrier");
+                let element = ["Worst element", "got", "want", "bound", "0x1.", "Inputs there"];
+                assert!(element.iter().all(|part| card.contains(part)) || faulted, "{anchor}: {card}");
+                assert!(
+                    card.contains("Most ulp in any case") && card.contains("holdfast verify"),
+                    "{anchor}: {card}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_page_sets_what_was_measured_beside_what_is_specified() {
+    let mut results = fixture::small();
+    let row = |results: &Results, name: &str| {
+        between(&page(results), &format!("<tr id=\"formula-{name}\""), "</tr>").to_owned()
+    };
+    for (name, orders) in [("rk4", ["4.00 (4)", "1.00 (1)"]), ("zoh-exact", ["exact (exact)", "1.00 (1)"])] {
+        let row = row(&results, name);
+        assert!(orders.iter().all(|order| row.contains(order)) && !row.contains("fail"), "{row}");
+    }
+    assert!(row(&results, "foh").contains("0.0000 (0)"));
+    results.analysis.forms.iter_mut().for_each(|form| form.order_constant = Some(3.0));
+    assert!(row(&results, "rk4").contains("class=\"num fail\">3.00 (4)"));
+}
+
+#[test]
+fn the_page_shows_every_invariant_and_how_it_came_out() {
+    let results = fixture::spoil(fixture::small());
+    let page = page(&results);
+    for row in invariants::rows(&results) {
+        let shown = between(&page, &format!("<tr id=\"invariant-{}\">", row.name), "</tr>");
+        for method in invariants::methods(&results) {
+            assert!(shown.contains(&format!(">{}</td>", row.text(method))), "{} {method}: {shown}", row.name);
+        }
+    }
+    assert!(!results.invariants.is_empty());
+}
+
+#[test]
+fn the_page_shows_the_whole_fault_catalogue() {
+    let page = page(&fixture::empty());
+    let matrix = between(&page, "id=\"confusion\"", "</section>");
+    assert_eq!(matrix.matches("<tr id=\"fault-").count(), catalogue::ALL.len());
+    assert!(matrix.contains("Of 902 planted faults 902 were caught and named first"), "{}", &matrix[..900]);
 }
 
 #[test]

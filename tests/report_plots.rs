@@ -3,7 +3,7 @@
 mod support_report;
 
 use holdfast::judge::results::{CoefficientPoint, Results};
-use holdfast::report::plots;
+use holdfast::report::plots::{self, About};
 use rstest::rstest;
 use support_report as fixture;
 
@@ -25,15 +25,57 @@ fn flooded(value: f64) -> Results {
             values.fill(value);
         }
     }
+    for sequence in &mut results.errors.sequences {
+        sequence.error.fill(value);
+        sequence.bound.fill(value);
+    }
+    let analysis = &mut results.analysis;
+    analysis.convergence.iter_mut().for_each(|c| c.error.fill(value));
+    analysis.consistency.iter_mut().for_each(|c| c.b_bar_over_delta.fill(value));
+    for response in &mut analysis.frequency {
+        response.magnitude.fill(value);
+        response.phase.fill(value);
+    }
+    analysis.step.iter_mut().for_each(|s| s.output.fill(value));
+    for row in analysis.stability.iter_mut().flat_map(|r| &mut r.rows) {
+        row.intervals = vec![[value, value]];
+    }
+    for form in &mut analysis.forms {
+        (form.order_constant, form.order_smooth) = (Some(value), Some(value));
+    }
     results
 }
+
+/// Every picture of a run in which everything was measured, in the order of the page.
+const PICTURES: [&str; 20] = [
+    "shares-real",
+    "shares-complex",
+    "histogram-real",
+    "histogram-complex",
+    "sequence-real",
+    "sequence-complex",
+    "coefficients-real",
+    "coefficients-complex",
+    "plane-complex",
+    "pairwise-real",
+    "pairwise-complex",
+    "convergence",
+    "convergence-textbook",
+    "consistency",
+    "magnitudes-real",
+    "magnitudes-complex",
+    "stability",
+    "frequency-real",
+    "frequency-complex",
+    "step",
+];
 
 #[rstest]
 fn degenerate_numbers_are_drawn_not_dropped(
     #[values(0.0, -1.0, 1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, 5e-324)] value: f64,
 ) {
     let plots = plots::all(&flooded(value)).unwrap();
-    assert_eq!(plots.len(), 8);
+    assert_eq!(plots.iter().map(|p| &*p.name).collect::<Vec<_>>(), PICTURES);
     for plot in plots {
         let marks = plot.name.starts_with("shares") || plot.name.starts_with("coefficients");
         // One circle is the legend's.
@@ -51,11 +93,29 @@ fn missing_data_leaves_out_its_picture_only() {
     }
     results.curves.iter_mut().for_each(|c| c.z_abs.clear());
     results.pairwise.retain(|m| m.source != "truth");
+    results.errors = Default::default();
+    results.analysis = Default::default();
     let names: Vec<_> = plots::all(&results).unwrap().into_iter().map(|p| p.name).collect();
     assert_eq!(
         names,
         ["shares-real", "pairwise-real", "pairwise-complex", "magnitudes-real", "magnitudes-complex"]
     );
+}
+
+/// A recorded run has no analysis; what the methods are needs no run.
+#[test]
+fn pictures_of_kernels_and_of_methods_do_not_need_each_other() {
+    let count =
+        |results: &Results, about| plots::all(results).unwrap().iter().filter(|p| p.about() == about).count();
+    let whole = fixture::small();
+    assert_eq!((count(&whole, About::Kernel), count(&whole, About::Methods)), (11, 9));
+    let mut recorded = fixture::small();
+    recorded.analysis = Default::default();
+    recorded.curves.clear();
+    assert_eq!((count(&recorded, About::Kernel), count(&recorded, About::Methods)), (11, 0));
+    let mut methods = fixture::empty();
+    methods.analysis = whole.analysis.clone();
+    assert_eq!((count(&methods, About::Kernel), count(&methods, About::Methods)), (0, 7));
 }
 
 #[test]

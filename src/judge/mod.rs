@@ -12,6 +12,7 @@ pub mod invariants;
 pub mod lost_digits;
 pub mod model;
 pub mod pairwise;
+pub mod profile;
 pub mod recommendation;
 pub mod results;
 pub mod revisions;

@@ -6,6 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::invariants::InvariantResult;
+use super::profile::ErrorProfile;
+use crate::analysis::MethodAnalysis;
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Shape, Weights};
 
@@ -37,6 +39,12 @@ pub struct Results {
     /// What all the kernel's pairs came to, shown or not.
     pub pairs: PairTotals,
     pub curves: Vec<MethodCurve>,
+    /// How the errors spread over their bounds and along the sequence.
+    #[serde(default)]
+    pub errors: ErrorProfile,
+    /// What the methods are, whoever computes them.
+    #[serde(default)]
+    pub analysis: MethodAnalysis,
     /// The header that was judged in place of the production kernels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<HeaderNote>,

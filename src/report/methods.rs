@@ -1,28 +1,68 @@
-//! What the six methods are, for the pages: formulas and frank notes (spec.md §2). Properties of the
-//! specification, quoted from it; nothing here was measured.
+//! What the six methods are said to be (spec.md §2), for the pages to set beside what
+//! [`analysis`](crate::analysis) measured: claims, and frank notes. Nothing here was measured.
 
+use super::text;
 use crate::method::Method;
+use crate::truth::{Form, Textbook};
 
-/// How B̄/Δ behaves as Δ → 0, which spec.md §2 takes as the test of consistency.
-pub fn consistency(method: Method) -> &'static str {
-    match method {
-        Method::Foh => "not consistent: B̄/Δ → 0",
-        _ => "B̄/Δ → B",
-    }
+/// Whether B̄/Δ → B as Δ → 0, which spec.md §2 takes as the test of consistency.
+pub fn is_consistent(form: Form) -> bool {
+    form != Form::Method(Method::Foh)
 }
 
 /// Whether (A, B, Δ) → (A/s, B/s, sΔ) leaves the step unchanged.
-pub fn is_time_scale_invariant(method: Method) -> bool {
-    matches!(method, Method::Zoh | Method::Bilinear | Method::Rk4)
+pub fn is_time_scale_invariant(form: Form) -> bool {
+    !matches!(form, Form::Method(Method::Foh | Method::Poly | Method::HighOrder))
 }
 
-/// The order of the discretization error for constant input, as spec.md §2 states it.
-pub fn order(method: Method) -> u8 {
+/// The order of the error of the state for constant input; none for an exact form. Of the six methods as spec.md §2
+/// states it. The textbook forms with u_{l−1} start from u = 0, and pay for the jump at the start.
+pub fn order_constant(form: Form) -> Option<u8> {
+    match form {
+        Form::Method(Method::Foh) => Some(0),
+        Form::Method(Method::Zoh | Method::Poly | Method::HighOrder) => Some(1),
+        Form::Method(Method::Bilinear) => Some(2),
+        Form::Method(Method::Rk4) | Form::Textbook(Textbook::Rk4Classical) => Some(4),
+        Form::Textbook(Textbook::ZohExact | Textbook::FohTextbook) => None,
+        Form::Textbook(Textbook::BilinearAveraged | Textbook::ExpTrapezoidal) => Some(1),
+    }
+}
+
+/// The order for an input that varies: one sample in a step allows 1 at the most, two allow 2.
+pub fn order_smooth(form: Form) -> Option<u8> {
+    match form {
+        Form::Method(Method::Foh) => Some(0),
+        Form::Textbook(Textbook::FohTextbook | Textbook::BilinearAveraged | Textbook::ExpTrapezoidal) => {
+            Some(2)
+        }
+        _ => Some(1),
+    }
+}
+
+/// A measured order to two decimals, without the sign of a rounded zero.
+pub fn order_text(order: f64) -> String {
+    if order.abs() < 100.0 { format!("{order:.2}").replace("-0.00", "0.00") } else { text::number(order, 2) }
+}
+
+/// The form that textbooks have under the method's name.
+pub fn textbook(method: Method) -> Option<Textbook> {
     match method {
-        Method::Foh => 0,
-        Method::Zoh | Method::Poly | Method::HighOrder => 1,
-        Method::Bilinear => 2,
-        Method::Rk4 => 4,
+        Method::Zoh => Some(Textbook::ZohExact),
+        Method::Foh => Some(Textbook::FohTextbook),
+        Method::Bilinear => Some(Textbook::BilinearAveraged),
+        Method::Rk4 => Some(Textbook::Rk4Classical),
+        Method::Poly | Method::HighOrder => None,
+    }
+}
+
+/// Ā and what is added to Ā x_{l−1}, of a textbook form.
+pub fn textbook_formulas(form: Textbook) -> (&'static str, &'static str) {
+    match form {
+        Textbook::ZohExact => ("exp(z)", "Δ φ₁(z) B uₗ"),
+        Textbook::FohTextbook => ("exp(z)", "Δ ((φ₁ − φ₂) B uₗ + φ₂ B uₗ₊₁)"),
+        Textbook::Rk4Classical => ("I + z + z²/2 + z³/6 + z⁴/24", "Δ (I + z/2 + z²/6 + z³/24) B uₗ"),
+        Textbook::BilinearAveraged => ("(I − z/2)⁻¹(I + z/2)", "(I − z/2)⁻¹ Δ B (uₗ₋₁ + u_l)/2"),
+        Textbook::ExpTrapezoidal => ("exp(z)", "½ Δ (exp(z) B uₗ₋₁ + B uₗ)"),
     }
 }
 

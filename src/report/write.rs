@@ -112,17 +112,22 @@ fn may_be_replaced(dir: &Path) -> Result<bool, ReportError> {
     if names.is_empty() {
         return Ok(true);
     }
-    let known = ["index.html", "report.md", "results.json", "plots", ".DS_Store"];
+    let known = ["index.html", "report.md", "results.json", "plots", "screenshots", ".DS_Store"];
     if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
         return refuse(format!("`{name}`"));
     }
     if !is_our_page(&dir.join("index.html")) {
         return refuse("no index.html that holdfast wrote".to_owned());
     }
-    if names.iter().any(|name| name == "plots")
-        && let Some(name) = entries(&dir.join("plots"))?.iter().find(|name| !name.ends_with(".svg"))
-    {
-        return refuse(format!("`plots/{name}`"));
+    // The screenshots are those of `.ci/browser`.
+    for (folder, kinds) in [("plots", &["svg"][..]), ("screenshots", &["png", "pdf"])] {
+        if !names.iter().any(|name| name == folder) {
+            continue;
+        }
+        let ours = |name: &String| name.rsplit_once('.').is_some_and(|(_, kind)| kinds.contains(&kind));
+        if let Some(name) = entries(&dir.join(folder))?.iter().find(|name| !ours(name)) {
+            return refuse(format!("`{folder}/{name}`"));
+        }
     }
     Ok(true)
 }

@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test file uses its part
 
 use holdfast::judge::invariants::{Invariant, InvariantResult};
+use holdfast::judge::profile::{ErrorHistogram, ErrorProfile, ErrorSequence};
 use holdfast::judge::results::*;
 use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, Shape, Weights};
@@ -74,6 +75,8 @@ pub fn empty() -> Results {
         regimes: Vec::new(),
         curves: Vec::new(),
         header: None,
+        errors: Default::default(),
+        analysis: Default::default(),
     }
 }
 
@@ -174,9 +177,36 @@ fn sized(regimes: &[&str], variants: usize) -> Results {
         }
     }
     results.pairs = PairTotals::count(results.pairwise.iter());
+    results.errors = errors(regimes[0]);
+    results.analysis = holdfast::analysis::methods().clone();
     let note = |name: &&str| RegimeNote { name: (*name).to_owned(), why: format!("{name} is hard") };
     results.regimes = regimes.iter().map(note).collect();
     results
+}
+
+fn errors(regime: &str) -> ErrorProfile {
+    let mut errors = ErrorProfile::default();
+    for weights in Weights::ALL {
+        for method in Method::ALL {
+            let mut histogram = ErrorHistogram::new(method, weights);
+            for i in 0..4000 {
+                let share = 10f64.powf(-6.0 * noise(i, method as usize, 4) * noise(i, weights as usize, 5));
+                histogram.count(if i % 10 == 0 { 0.0 } else { 0.5 * share });
+            }
+            errors.histograms.push(histogram);
+            let bound = |l: usize| 1e-7 * (1.0 + l as f64 / 100.0);
+            let position: Vec<usize> = (0..128).map(|i| i * 16).collect();
+            errors.sequences.push(ErrorSequence {
+                method,
+                weights,
+                case: format!("{regime}/{weights}/f32/b-variable/c-variable/{method}"),
+                error: position.iter().map(|&l| bound(l) * noise(l, method as usize, 6).powi(3)).collect(),
+                bound: position.iter().map(|&l| bound(l)).collect(),
+                position,
+            });
+        }
+    }
+    errors
 }
 
 fn sweep(weights: Weights, method: Method) -> CoefficientResult {
@@ -341,6 +371,14 @@ pub fn spoil(mut results: Results) -> Results {
         matrix.pairs[3].status = PairStatus::Unmeasured;
     }
     results.pairs = PairTotals::count(results.pairwise.iter());
+    let broken = |method, weights| method == Method::Foh && weights == Weights::Complex;
+    for histogram in results.errors.histograms.iter_mut().filter(|h| broken(h.method, h.weights)) {
+        [3e5, f64::INFINITY, f64::NAN].into_iter().for_each(|share| histogram.count(share));
+    }
+    for sequence in results.errors.sequences.iter_mut().filter(|s| broken(s.method, s.weights)) {
+        sequence.error.iter_mut().enumerate().for_each(|(i, error)| *error *= (i * i) as f64);
+        sequence.error[9] = f64::NAN;
+    }
     results
 }
 

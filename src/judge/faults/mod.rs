@@ -10,6 +10,7 @@
 
 pub mod catalogue;
 pub mod coefficient;
+pub mod recorded;
 pub mod scan;
 pub mod variant;
 

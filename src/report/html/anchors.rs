@@ -39,7 +39,7 @@ impl Anchors {
 }
 
 /// Letters, digits, dots and underscores; anything else becomes a hyphen. Not endless.
-fn slug(text: &str) -> String {
+pub fn slug(text: &str) -> String {
     let keep = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c } else { '-' };
     text.chars().map(keep).take(120).collect()
 }

@@ -4,29 +4,38 @@
 //! and escaped, are taken as they are.
 
 mod anchors;
+mod cases;
+mod confusion;
+mod formulas;
+mod invariants;
 mod problems;
 mod view;
 
 use minijinja::{Value, context};
 use serde::Serialize;
 
-use super::plots::Plot;
+use super::plots::{About, Plot};
 use super::template::{self, value};
 use super::{ReportError, grid, pairs, summary, text};
 use crate::judge::results::Results;
+use crate::method::Method;
 use anchors::Anchors;
 
 const PAGE: &str = include_str!("../templates/index.html.jinja");
 const STYLE: &str = include_str!("../templates/style.css");
 /// Parts of the page, for the page's template to include.
-const PARTS: [(&str, &str); 4] = [
+const PARTS: [(&str, &str); 8] = [
+    ("invariants.html", include_str!("../templates/invariants.html.jinja")),
+    ("worst.html", include_str!("../templates/worst.html.jinja")),
+    ("formulas.html", include_str!("../templates/formulas.html.jinja")),
+    ("confusion.html", include_str!("../templates/confusion.html.jinja")),
     ("failures.html", include_str!("../templates/failures.html.jinja")),
     ("matrix.html", include_str!("../templates/matrix.html.jinja")),
     ("pairs.html", include_str!("../templates/pairs.html.jinja")),
     ("cases.html", include_str!("../templates/cases.html.jinja")),
 ];
 /// Limits that keep the page below 3 MB; what is left out is counted on the page and is in `results.json`.
-const CASE_BYTES: usize = 1_500_000;
+const CASE_BYTES: usize = 900_000;
 const EXPLAINED: usize = 60;
 const PROBLEMS: usize = 100;
 const REASONS: usize = 5;
@@ -49,19 +58,21 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
         env.add_template(name, part).map_err(fail)?;
     }
     let mut anchors = Anchors::new(results);
-    let table = view::cases(results, &anchors, CASE_BYTES);
-    anchors.retain(table.iter().map(|case| case.anchor.as_str()));
+    let (table, shown) = cases::problems(results, &anchors, CASE_BYTES);
+    anchors.retain(shown.iter().map(String::as_str));
     let headline = summary::headline(results);
-    let cases = summary::totals(results.cases.iter().map(|c| c.verdict));
+    let case_totals = summary::totals(results.cases.iter().map(|c| c.verdict));
     let sweeps = summary::totals(results.coefficients.iter().map(|c| c.verdict));
     let failures = view::failures(results, &anchors);
     let paired = pairs::by_problem(results);
-    let pictures: Vec<_> = plots.iter().map(picture).collect();
+    let pictures =
+        |about| value(plots.iter().filter(|p| p.about() == about).map(picture).collect::<Vec<_>>());
+    let (invariant_methods, invariants) = invariants::invariants(results);
     let page = env.get_template("index.html").map_err(fail)?.render(context! {
         version => results.version.as_str(),
         headline => headline.text(),
         headline_class => headline.class(),
-        cases_text => cases.text("case"),
+        cases_text => case_totals.text("case"),
         sweeps_text => sweeps.text("coefficient sweep"),
         pairs => value(problems::pair_totals(results)),
         reasons => value(summary::unmeasured_reasons(results).into_iter().take(REASONS).collect::<Vec<_>>()),
@@ -79,9 +90,18 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
         sweeps => value(view::sweeps(results)),
         more_problems => paired.len().saturating_sub(PROBLEMS),
         problems => value(paired.iter().take(PROBLEMS).map(problems::problem).collect::<Vec<_>>()),
-        plots => value(pictures),
-        formulas => value(view::formulas()),
-        more_cases => results.cases.len() - table.len(),
+        invariants_text => summary::totals(results.invariants.iter().map(|i| i.verdict)).text("invariant"),
+        invariant_methods => invariant_methods,
+        invariants => value(invariants),
+        plots => pictures(About::Kernel),
+        method_plots => pictures(About::Methods),
+        analysis_reason => results.analysis.reason.as_str(),
+        confusion => value(confusion::confusion()),
+        all_methods => Method::ALL.map(Method::name).to_vec(),
+        worst_cases => value(view::worst_cases(results, &anchors)),
+        whys => value(view::whys(results)),
+        formulas => value(formulas::formulas(&results.analysis)),
+        more_cases => results.cases.len() - shown.len(),
         cases => value(table),
     });
     page.map(text::page).map_err(fail)

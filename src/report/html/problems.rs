@@ -44,7 +44,8 @@ pub struct PairMatrixView {
 
 /// One problem's matrices, the truth's first, and its failing pairs in words.
 pub fn problem(problem: &PairedProblem) -> ProblemView {
-    let matrices = problem.truth.iter().chain(&problem.kernels).map(|m| pair_matrix(m)).collect();
+    let mut matrices: Vec<_> = problem.truth.iter().chain(&problem.kernels).map(|m| pair_matrix(m)).collect();
+    matrices.extend(problem.kernels.iter().map(|m| difference(m)));
     let pairs = problem.kernels.iter().flat_map(|m| &m.pairs).filter(|p| p.status.is_failure());
     ProblemView {
         problem: problem.problem.to_owned(),
@@ -70,19 +71,30 @@ fn describe(pair: &Pair) -> String {
     )
 }
 
+/// How far the kernel's difference of two methods is from the truth's, where that is worst: in units of both bounds.
+fn difference(matrix: &PairwiseMatrix) -> PairMatrixView {
+    let tag = |pair: &Pair| {
+        let class = match pair.status {
+            PairStatus::Unmeasured => "unmeasured",
+            status if status.is_failure() => "fail",
+            _ => "pass low",
+        };
+        let text = match pair.status {
+            PairStatus::Unmeasured => text::UNMEASURED.to_owned(),
+            _ => text::share(pair.ratio),
+        };
+        Tag { text, class: class.to_owned(), ..Tag::default() }
+    };
+    PairMatrixView {
+        source: format!("difference of {}, in both bounds", matrix.source),
+        ..triangle(matrix, tag)
+    }
+}
+
 /// The strict upper triangle: rows but the last method, columns but the first.
-fn pair_matrix(matrix: &PairwiseMatrix) -> PairMatrixView {
+fn triangle(matrix: &PairwiseMatrix, tag: impl Fn(&Pair) -> Tag) -> PairMatrixView {
     let cell = |row: Method, column: Method| {
-        let Some(pair) = pairs::entry(matrix, row, column).filter(|_| row < column) else {
-            return Tag::default();
-        };
-        let (text, class) = match pair.status {
-            PairStatus::Unmeasured => (text::UNMEASURED.to_owned(), "unmeasured"),
-            PairStatus::Oracle => (text::share(pair.rel_l2), ""),
-            PairStatus::Agrees => (text::share(pair.rel_l2), "pass low"),
-            status => (format!("{}\n{}", text::share(pair.rel_l2), pairs::status(status)), "fail"),
-        };
-        Tag { text, class: class.to_owned(), title: describe(pair), ..Tag::default() }
+        pairs::entry(matrix, row, column).filter(|_| row < column).map_or_else(Tag::default, &tag)
     };
     let (rows, columns) = (&Method::ALL[..5], &Method::ALL[1..]);
     PairMatrixView {
@@ -90,4 +102,17 @@ fn pair_matrix(matrix: &PairwiseMatrix) -> PairMatrixView {
         header: columns.iter().map(|m| m.name()).collect(),
         rows: rows.iter().map(|r| (r.name(), columns.iter().map(|c| cell(*r, *c)).collect())).collect(),
     }
+}
+
+/// Relative L2 differences.
+fn pair_matrix(matrix: &PairwiseMatrix) -> PairMatrixView {
+    triangle(matrix, |pair| {
+        let (text, class) = match pair.status {
+            PairStatus::Unmeasured => (text::UNMEASURED.to_owned(), "unmeasured"),
+            PairStatus::Oracle => (text::share(pair.rel_l2), ""),
+            PairStatus::Agrees => (text::share(pair.rel_l2), "pass low"),
+            status => (format!("{}\n{}", text::share(pair.rel_l2), pairs::status(status)), "fail"),
+        };
+        Tag { text, class: class.to_owned(), title: describe(pair), ..Tag::default() }
+    })
 }

@@ -3,12 +3,12 @@
 use serde::Serialize;
 
 use super::anchors::Anchors;
-use crate::judge::results::{CaseResult, Results, Verdict, Worst};
+use crate::judge::results::{CaseResult, CoefficientResult, RegimeNote, Results, Verdict, Worst};
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::report::failures::{self, Failure};
 use crate::report::sweeps::{self, Coefficient};
-use crate::report::{grid, methods, summary, text};
+use crate::report::{grid, summary, text};
 
 /// A short text with a colour, perhaps a link and a longer text for those who point at it.
 #[derive(Default, Serialize)]
@@ -44,16 +44,12 @@ pub fn methods(results: &Results, anchors: &Anchors) -> Vec<MethodView> {
             unmeasured: line.cases.unmeasured + line.sweeps.unmeasured,
         };
         let worst = (0..Weights::ALL.len()).map(|i| WorstView {
-            case: line.worst_case[i].map_or_else(Tag::default, |case| case_tag(case, anchors)),
-            regime: line.worst_case[i].map_or_else(String::new, |case| text::fit(&case.regime, 22)),
-            sweep: line.worst_sweep[i].map_or_else(Tag::default, |sweep| {
-                let parts = Coefficient::ALL.map(|c| {
-                    let ulp = c.largest(sweep).map_or("–".to_owned(), |ulp| text::number(ulp, 3));
-                    format!("{} {ulp}", c.symbol())
-                });
-                let class = text::verdict_class(sweep.verdict).to_owned();
-                Tag { text: parts.join(", "), class, title: sweep.sweep.clone(), ..Tag::default() }
+            case: line.worst_case[i].map_or_else(Tag::default, |case| Tag {
+                href: format!("#{}", worst_anchor(line.method, Weights::ALL[i])),
+                ..case_tag(case, anchors)
             }),
+            regime: line.worst_case[i].map_or_else(String::new, |case| text::fit(&case.regime, 22)),
+            sweep: line.worst_sweep[i].map_or_else(Tag::default, sweep_tag),
         });
         MethodView {
             name: line.method.name(),
@@ -63,6 +59,102 @@ pub fn methods(results: &Results, anchors: &Anchors) -> Vec<MethodView> {
         }
     };
     summary::methods(results).into_iter().map(view).collect()
+}
+
+/// The worst errors of Ā and B̄.
+fn sweep_tag(sweep: &CoefficientResult) -> Tag {
+    let parts = Coefficient::ALL.map(|c| {
+        let ulp = c.largest(sweep).map_or("–".to_owned(), |ulp| text::number(ulp, 3));
+        format!("{} {ulp}", c.symbol())
+    });
+    let class = text::verdict_class(sweep.verdict).to_owned();
+    Tag { text: parts.join(", "), class, title: sweep.sweep.clone(), ..Tag::default() }
+}
+
+/// Where the worst element of a method with one weight type is shown.
+fn worst_anchor(method: Method, weights: Weights) -> String {
+    format!("worst-{method}-{weights}")
+}
+
+#[derive(Serialize)]
+pub struct WorstCaseView {
+    anchor: String,
+    method: &'static str,
+    weights: &'static str,
+    verdict: Tag,
+    case: String,
+    detail: String,
+    element: Option<WorstElement>,
+    /// Why there is none.
+    reason: String,
+    rel_l2: String,
+    /// The most ulp that any case has, and where.
+    ulp: String,
+    ulp_case: String,
+    ulp_href: String,
+    /// The worst sweep's Ā and B̄.
+    coefficients: Tag,
+    coefficient_unit: &'static str,
+    rerun: String,
+}
+
+/// The worst case of each method and weight type, passing or not, with its worst element.
+pub fn worst_cases(results: &Results, anchors: &Anchors) -> Vec<WorstCaseView> {
+    let mut views = Vec::new();
+    for line in summary::methods(results) {
+        for (i, weights) in Weights::ALL.into_iter().enumerate() {
+            let Some(case) = line.worst_case[i] else { continue };
+            let of_line = |c: &&CaseResult| c.method == line.method && c.weights == weights;
+            let measured = |c: &&CaseResult| c.verdict != Verdict::Unmeasured;
+            let ulp = results.cases.iter().filter(of_line).filter(measured).max_by(|a, b| {
+                let [a, b] = [a, b].map(|case| grid::severity(case.max_ulp));
+                a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+            });
+            views.push(WorstCaseView {
+                anchor: worst_anchor(line.method, weights),
+                method: line.method.name(),
+                weights: weights.name(),
+                verdict: case_tag(case, anchors),
+                case: text::fit(&case.id, 200),
+                detail: format!("{}, {} elements judged, backend {}", case.shape, case.judged, case.backend),
+                element: case.worst.as_ref().map(worst_element),
+                reason: text::fit(&case.reason, 400),
+                rel_l2: text::number(case.rel_l2, 3),
+                ulp: ulp.map_or_else(String::new, |case| text::number(case.max_ulp, 3)),
+                ulp_case: ulp.map_or_else(String::new, |case| text::fit(&case.id, 120)),
+                ulp_href: ulp.and_then(|case| anchors.case(&case.id)).unwrap_or_default().to_owned(),
+                coefficients: line.worst_sweep[i].map_or_else(Tag::default, sweep_tag),
+                coefficient_unit: if weights == Weights::Real {
+                    "f32 ulp"
+                } else {
+                    "· 2⁻²⁴ of the modulus"
+                },
+                rerun: text::line(&case.rerun),
+            });
+        }
+    }
+    views
+}
+
+#[derive(Serialize)]
+pub struct WhyView {
+    anchor: String,
+    name: String,
+    why: String,
+}
+
+/// Why each regime and sweep is hard.
+pub fn whys(results: &Results) -> Vec<WhyView> {
+    let view = |note: &RegimeNote| WhyView {
+        anchor: why_anchor(&note.name),
+        name: text::fit(&note.name, 60),
+        why: note.why.clone(),
+    };
+    results.regimes.iter().map(view).collect()
+}
+
+fn why_anchor(name: &str) -> String {
+    format!("why-{}", super::anchors::slug(name))
 }
 
 fn verdict_tag(verdict: Verdict) -> Tag {
@@ -83,7 +175,10 @@ fn case_tag(case: &CaseResult, anchors: &Anchors) -> Tag {
 
 #[derive(Serialize)]
 pub struct MatrixRow {
+    anchor: String,
     regime: String,
+    /// Where it says why the regime is hard, and what it says.
+    why_anchor: String,
     why: String,
     weights: &'static str,
     cells: Vec<Tag>,
@@ -112,7 +207,9 @@ pub fn matrix(results: &Results, anchors: &Anchors) -> Vec<MatrixRow> {
         note.map_or_else(String::new, |note| note.why.clone())
     };
     let view = |row: grid::Row| MatrixRow {
+        anchor: format!("regime-{}-{}", super::anchors::slug(row.regime), row.weights),
         regime: text::fit(row.regime, 60),
+        why_anchor: if why(row.regime).is_empty() { String::new() } else { why_anchor(row.regime) },
         why: why(row.regime),
         weights: row.weights.name(),
         cells: methods.iter().map(|m| cell(&row.cells[*m as usize])).collect(),
@@ -208,76 +305,4 @@ pub fn sweeps(results: &Results) -> Vec<SweepView> {
         }
     }
     views
-}
-
-#[derive(Serialize)]
-pub struct FormulaView {
-    id: u8,
-    name: &'static str,
-    a_bar: &'static str,
-    b_bar: &'static str,
-    scan: &'static str,
-    order: u8,
-    consistency: &'static str,
-    invariant: bool,
-    note: &'static str,
-}
-
-pub fn formulas() -> Vec<FormulaView> {
-    let view = |m: Method| FormulaView {
-        id: m.id(),
-        name: m.name(),
-        a_bar: m.a_bar_formula(),
-        b_bar: m.b_bar_formula(),
-        scan: if m.is_bidirectional() { "bidirectional" } else { "causal" },
-        order: methods::order(m),
-        consistency: methods::consistency(m),
-        invariant: methods::is_time_scale_invariant(m),
-        note: methods::note(m),
-    };
-    Method::ALL.into_iter().map(view).collect()
-}
-
-#[derive(Serialize)]
-pub struct CaseView {
-    pub anchor: String,
-    id: String,
-    shape: String,
-    verdict: Tag,
-    element: String,
-    max_ulp: String,
-    rel_l2: String,
-    reason: String,
-}
-
-/// The cases, the worst first, as many as fit into about so many bytes of the page.
-pub fn cases(results: &Results, anchors: &Anchors, bytes: usize) -> Vec<CaseView> {
-    let mut cases: Vec<_> = results.cases.iter().collect();
-    cases.sort_by(|a, b| grid::worse(a, b));
-    let view = |case: &CaseResult| {
-        let measured = case.verdict != Verdict::Unmeasured;
-        let number = |value: f64| if measured { text::number(value, 3) } else { String::new() };
-        CaseView {
-            anchor: anchors.case(&case.id).unwrap_or_default().to_owned(),
-            id: case.id.clone(),
-            shape: case.shape.to_string(),
-            verdict: Tag { href: String::new(), title: String::new(), ..case_tag(case, anchors) },
-            element: case.worst.as_ref().map(text::element).unwrap_or_default(),
-            max_ulp: number(case.max_ulp),
-            rel_l2: number(case.rel_l2),
-            reason: text::fit(&case.reason, 400),
-        }
-    };
-    let mut left = bytes;
-    let fits = |view: &CaseView| {
-        let texts = [&view.anchor, &view.id, &view.shape, &view.reason, &view.element];
-        let size = 220 + texts.into_iter().map(|text| escaped_size(text)).sum::<usize>();
-        left.checked_sub(size).map(|rest| left = rest).is_some()
-    };
-    cases.into_iter().map(view).take_while(fits).collect()
-}
-
-/// Bytes of the text on a page.
-fn escaped_size(text: &str) -> usize {
-    text.len() + 5 * text.bytes().filter(|b| b"<>&\"'/".contains(b)).count()
 }

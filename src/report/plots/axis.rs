@@ -45,8 +45,24 @@ impl Axis {
         self
     }
 
-    pub fn linear(high: f64, (start, end): (f64, f64)) -> Axis {
-        Axis { scale: Scale::Linear, low: 0.0, high, start, end }
+    pub fn linear(high: f64, place: (f64, f64)) -> Axis {
+        Axis::between(0.0, high, place)
+    }
+
+    /// A linear axis; one without usable limits reaches from 0 to 1.
+    pub fn between(low: f64, high: f64, (start, end): (f64, f64)) -> Axis {
+        let usable = low < high && (high - low).is_finite();
+        let (low, high) = if usable { (low, high) } else { (0.0, 1.0) };
+        Axis { scale: Scale::Linear, low, high, start, end }
+    }
+
+    /// A linear axis that holds every finite value, with a little room.
+    pub fn around(values: impl Iterator<Item = f64>, place: (f64, f64)) -> Axis {
+        // Beyond these limits nothing can be compared.
+        let values = values.filter(|v| v.abs() <= 1e6);
+        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        let room = 0.04 * (high - low);
+        Axis::between(low - room, high + room, place)
     }
 
     /// Where a value is drawn; one beyond the limits (zero on a logarithmic axis, an infinity) is drawn at
@@ -75,9 +91,11 @@ impl Axis {
                 let unit = 10f64.powf(rough.log10().floor());
                 let steps = [1.0, 2.0, 5.0, 10.0].map(|m| m * unit);
                 let step = steps.into_iter().find(|s| *s >= rough * 0.999).unwrap_or(steps[3]);
-                let count = ((self.high - self.low) / step + 1e-9) as usize;
-                let decimals = if step < 1.0 { 1 } else { 0 };
-                let value = |i: usize| self.low + i as f64 * step;
+                let first = (self.low / step - 1e-9).ceil();
+                let count = (self.high / step - first + 1e-9) as usize;
+                let decimals = (-step.log10()).ceil().clamp(0.0, 12.0) as usize;
+                // Adding zero takes the sign of a negative one.
+                let value = |i: usize| (first + i as f64) * step + 0.0;
                 (0..=count).map(|i| (value(i), format!("{:.decimals$}", value(i)))).collect()
             }
         }

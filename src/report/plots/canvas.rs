@@ -6,6 +6,7 @@ use plotters::prelude::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea, SVGB
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontStyle, FontTransform, IntoFont, RGBColor, ShapeStyle, TextStyle};
 
+use super::compact::compact;
 use super::palette::{self, Marker};
 use crate::report::{ReportError, text};
 
@@ -50,7 +51,7 @@ pub fn picture(
     let fine = format!("<svg width=\"{}\" height=\"{}\"", size.0, size.1);
     let label = escape(title);
     let plain = format!("<svg role=\"img\" aria-label=\"{label}\" width=\"{width}\" height=\"{height}\"");
-    Ok(svg.replacen(&fine, &plain, 1))
+    Ok(compact(&svg.replacen(&fine, &plain, 1)))
 }
 
 fn escape(text: &str) -> String {
@@ -129,6 +130,12 @@ impl Canvas<'_> {
             Marker::Diamond => &[(0.0, -1.25), (1.25, 0.0), (0.0, 1.25), (-1.25, 0.0)],
         };
         let corners: Vec<_> = corners.iter().map(|c| fine((x + c.0 * r, y + c.1 * r))).collect();
+        self.area.draw(&Polygon::new(corners, colour.filled()))
+    }
+
+    /// A filled shape.
+    pub fn polygon(&self, corners: &[Point], colour: RGBColor) -> Drawn {
+        let corners: Vec<_> = corners.iter().copied().map(fine).collect();
         self.area.draw(&Polygon::new(corners, colour.filled()))
     }
 

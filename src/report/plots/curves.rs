@@ -2,7 +2,7 @@
 
 use super::axis::{Axis, Panel};
 use super::canvas::{Anchor, Canvas, Drawn, picture};
-use super::{Plot, legend, palette};
+use super::{Plot, legend, palette, series};
 use crate::judge::results::{MethodCurve, Results};
 use crate::problem::Weights;
 use crate::report::{ReportError, text};
@@ -60,34 +60,12 @@ fn draw(canvas: &Canvas, title: &str, curves: &[&MethodCurve]) -> Drawn {
         };
         panel.draw(canvas, (7, 8))?;
         for (i, curve) in curves.iter().enumerate() {
-            one(canvas, &panel, curve, values(curve), i)?;
+            let points: Vec<_> = curve.z_abs.iter().copied().zip(values(curve).iter().copied()).collect();
+            series::line(canvas, &panel, &points, palette::look(curve.method), i)?;
         }
         let middle = (left + 159.0, BOTTOM + 30.0);
         canvas.text("|z| = |ΔA| (no unit)", middle, 12.0, palette::INK, Anchor::Middle)?;
         canvas.upright(label, (left - 48.0, (TOP + BOTTOM) / 2.0), 12.0, palette::INK)?;
-    }
-    Ok(())
-}
-
-/// One method's line; its markers are shifted along it by the method's place, so that lines that coincide
-/// still show all their markers. The line ends where it leaves the panel.
-fn one(canvas: &Canvas, panel: &Panel, curve: &MethodCurve, values: &[f64], place: usize) -> Drawn {
-    let look = palette::look(curve.method);
-    let points: Vec<_> = curve.z_abs.iter().copied().zip(values.iter().copied()).collect();
-    let seen = |value: f64| value >= panel.y.low && value <= panel.y.high;
-    for part in points.chunk_by(|a, b| seen(a.1) || seen(b.1)) {
-        let line: Vec<_> = part.iter().filter(|p| !p.1.is_nan()).map(|p| panel.place(*p)).collect();
-        if line.len() > 1 {
-            canvas.dashed(&line, look.colour, 2.0, look.dashes)?;
-        }
-    }
-    let mut next = panel.x.start + 9.0 * place as f64;
-    for point in points.into_iter().filter(|point| seen(point.1)) {
-        let at = panel.place(point);
-        if at.0 >= next {
-            canvas.marker(look.marker, at, 3.4, look.colour)?;
-            next = at.0 + 54.0;
-        }
     }
     Ok(())
 }

@@ -3,20 +3,27 @@
 use super::canvas::{Anchor, Canvas, Drawn, Point};
 use super::palette;
 use crate::method::Method;
+use crate::truth::Form;
 
 /// Width of one entry.
 const STEP: f64 = 108.0;
 
 /// One row of methods from `at` to the right, each with its marker, on its line when `lines`.
 pub fn methods(canvas: &Canvas, methods: &[Method], (x, y): Point, lines: bool) -> Drawn {
-    for (i, method) in methods.iter().enumerate() {
-        let (x, look) = (x + i as f64 * STEP, palette::look(*method));
+    let forms: Vec<Form> = methods.iter().map(|&m| m.into()).collect();
+    row(canvas, &forms, (x, y), STEP, lines)
+}
+
+/// One row of forms, so many pixels apart.
+pub fn row(canvas: &Canvas, forms: &[Form], (x, y): Point, step: f64, lines: bool) -> Drawn {
+    for (i, form) in forms.iter().enumerate() {
+        let (x, look) = (x + i as f64 * step, palette::form_look(*form));
         if lines {
             canvas.dashed(&[(x, y), (x + 34.0, y)], look.colour, 2.0, look.dashes)?;
         }
         canvas.marker(look.marker, (x + 17.0, y), 4.0, look.colour)?;
         let text_x = if lines { x + 39.0 } else { x + 26.0 };
-        canvas.text(method.name(), (text_x, y), 12.0, palette::INK, Anchor::Start)?;
+        canvas.text(form.name(), (text_x, y), 12.0, palette::INK, Anchor::Start)?;
     }
     Ok(())
 }

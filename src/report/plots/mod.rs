@@ -8,15 +8,33 @@
 
 mod axis;
 mod canvas;
+mod compact;
+mod consistency;
+mod convergence;
 mod curves;
+mod histogram;
 mod legend;
 mod pairwise;
 mod palette;
+mod plane;
+mod response;
+mod sequence;
+mod series;
 mod shares;
+mod stability;
 mod ulps;
 
 use super::ReportError;
 use crate::judge::results::Results;
+
+/// What a picture is about: the page has a section for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// What the kernel computed.
+    Kernel,
+    /// What the methods are, whoever computes them.
+    Methods,
+}
 
 /// One picture and how to read it.
 #[derive(Clone, Debug)]
@@ -30,6 +48,12 @@ pub struct Plot {
 }
 
 impl Plot {
+    /// Pictures of the methods themselves have the truth's data alone.
+    pub fn about(&self) -> About {
+        let methods = ["convergence", "consistency", "magnitudes", "stability", "frequency", "step"];
+        if methods.iter().any(|stem| self.name.starts_with(stem)) { About::Methods } else { About::Kernel }
+    }
+
     pub fn file_name(&self) -> String {
         format!("{}.svg", self.name)
     }
@@ -38,8 +62,16 @@ impl Plot {
 /// Every picture that the results have data for, in the order in which a reader wants them.
 pub fn all(results: &Results) -> Result<Vec<Plot>, ReportError> {
     let mut plots = shares::plots(results)?;
+    plots.extend(histogram::plots(results)?);
+    plots.extend(sequence::plots(results)?);
     plots.extend(ulps::plots(results)?);
+    plots.extend(plane::plot(results)?);
     plots.extend(pairwise::plots(results)?);
+    plots.extend(convergence::plots(results)?);
+    plots.extend(consistency::plot(results)?);
     plots.extend(curves::plots(results)?);
+    plots.extend(stability::plot(results)?);
+    plots.extend(response::frequency(results)?);
+    plots.extend(response::step(results)?);
     Ok(plots)
 }

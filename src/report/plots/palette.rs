@@ -3,10 +3,13 @@
 use plotters::style::RGBColor;
 
 use crate::method::Method;
+use crate::truth::{Form, Textbook};
 
 pub const INK: RGBColor = RGBColor(34, 34, 34);
 pub const FAINT: RGBColor = RGBColor(105, 105, 105);
 pub const GRID: RGBColor = RGBColor(225, 225, 225);
+/// Behind lines: what they are compared with.
+pub const SHADOW: RGBColor = RGBColor(208, 208, 208);
 pub const PAPER: RGBColor = RGBColor(255, 255, 255);
 /// Okabe–Ito vermillion: a bound, and what exceeds it.
 pub const LIMIT: RGBColor = RGBColor(213, 94, 0);
@@ -44,6 +47,20 @@ pub fn look(method: Method) -> Look {
         Method::Rk4 => (LIMIT, Marker::Cross, &[14.0, 4.0]),
     };
     Look { colour, marker, dashes }
+}
+
+/// How a textbook form is drawn: as the method whose name it has, in grey where it has none.
+pub fn form_look(form: Form) -> Look {
+    match form {
+        Form::Method(method) => look(method),
+        Form::Textbook(Textbook::ZohExact) => look(Method::Zoh),
+        Form::Textbook(Textbook::FohTextbook) => look(Method::Foh),
+        Form::Textbook(Textbook::BilinearAveraged) => look(Method::Bilinear),
+        Form::Textbook(Textbook::Rk4Classical) => look(Method::Rk4),
+        Form::Textbook(Textbook::ExpTrapezoidal) => {
+            Look { colour: FAINT, marker: Marker::Diamond, dashes: &[4.0, 3.0] }
+        }
+    }
 }
 
 /// Pale yellow through blue to almost black, and the ink that is legible on it; `share` in 0…1.

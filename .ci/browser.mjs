@@ -1,0 +1,164 @@
+// What `.ci/browser` checks. Arguments: Chromium, playwright-core's module, report folders.
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [executablePath, driver, ...folders] = process.argv.slice(2);
+const { chromium } = await import(pathToFileURL(resolve(driver)));
+const problems = [];
+let checks = 0;
+
+function check(holds, what) {
+  checks += 1;
+  if (!holds) problems.push(what);
+}
+
+// In the page: everything that can be seen without scrolling or clicking.
+function inspect() {
+  const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
+  const links = [...document.querySelectorAll("a[href]")].map((a) => a.getAttribute("href"));
+  const figures = [...document.querySelectorAll("figure[id]")].map((figure) => {
+    const svg = figure.querySelector("svg");
+    const box = svg?.getBoundingClientRect();
+    const words = figure.querySelector("figcaption")?.textContent.trim() ?? "";
+    return { id: figure.id, width: box?.width ?? 0, height: box?.height ?? 0, words: words.length };
+  });
+  const root = document.documentElement;
+  // What is wider than the window may scroll inside a box of its own, and nowhere else.
+  const wide = [...document.querySelectorAll("body *")].filter((e) => {
+    if (e.closest(".scroll, svg") && !e.matches(".scroll")) return false;
+    const box = e.getBoundingClientRect();
+    return box.width > 0 && (box.right > root.clientWidth + 1 || box.left < -1);
+  });
+  const style = getComputedStyle(document.body);
+  return {
+    twice: ids.filter((id, i) => ids.indexOf(id) !== i),
+    outside: links.filter((href) => !href.startsWith("#")),
+    broken: links.filter((href) => href.startsWith("#") && !document.getElementById(href.slice(1))),
+    links: links.length,
+    figures,
+    headline: document.querySelector("h1")?.textContent,
+    overflow: root.scrollWidth - root.clientWidth,
+    wide: wide.slice(0, 5).map((e) => `${e.tagName.toLowerCase()}#${e.id}.${e.className}`),
+    paper: style.backgroundColor,
+    ink: style.color,
+  };
+}
+
+// Relative luminance of "rgb(r, g, b)", and the contrast of two: WCAG 2.2.
+function luminance(colour) {
+  const [r, g, b] = colour.match(/[\d.]+/g).map((v) => {
+    const share = Number(v) / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+function contrast(a, b) {
+  const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+  return (high + 0.05) / (low + 0.05);
+}
+
+async function follow(page, name, selector) {
+  const link = page.locator(selector).first();
+  if ((await link.count()) === 0) return;
+  const href = await link.getAttribute("href");
+  await link.click();
+  await page.waitForTimeout(150);
+  const seen = await page.evaluate((id) => {
+    const box = document.getElementById(id)?.getBoundingClientRect();
+    return Boolean(box && box.height > 0 && box.bottom > 0 && box.top < innerHeight);
+  }, href.slice(1));
+  check(seen, `${name}: ${selector} leads to ${href}, which is then not in view`);
+}
+
+async function look(browser, folder) {
+  const shots = join(folder, "screenshots");
+  rmSync(shots, { recursive: true, force: true });
+  mkdirSync(shots, { recursive: true });
+  const plots = existsSync(join(folder, "plots")) ? readdirSync(join(folder, "plots")) : [];
+  const address = pathToFileURL(resolve(folder, "index.html")).href;
+  for (const colorScheme of ["light", "dark"]) {
+    for (const width of [400, 1600]) {
+      const name = `${folder} ${colorScheme} ${width}`;
+      const context = await browser.newContext({ colorScheme, viewport: { width, height: 1000 } });
+      const page = await context.newPage();
+      page.on("console", (m) => check(!["error", "warning"].includes(m.type()), `${name}: console: ${m.text()}`));
+      page.on("pageerror", (e) => check(false, `${name}: ${e.message}`));
+      page.on("request", (r) => check(r.url() === address, `${name}: asked for ${r.url()}`));
+      await page.goto(address);
+      const found = await page.evaluate(inspect);
+      check(["PASS", "FAIL", "UNMEASURED"].includes(found.headline), `${name}: headline ${found.headline}`);
+      check(found.links > 5, `${name}: ${found.links} links`);
+      check(found.twice.length === 0, `${name}: ids twice: ${found.twice.slice(0, 5)}`);
+      check(found.outside.length === 0, `${name}: links that leave the page: ${found.outside.slice(0, 5)}`);
+      check(found.broken.length === 0, `${name}: links to nowhere: ${found.broken.slice(0, 5)}`);
+      check(found.overflow <= 0, `${name}: ${found.overflow} pixels wider than the window`);
+      check(found.wide.length === 0, `${name}: out of the window: ${found.wide}`);
+      check(contrast(found.paper, found.ink) >= 7, `${name}: ink ${found.ink} on ${found.paper}`);
+      const dark = luminance(found.paper) < 0.2;
+      check(dark === (colorScheme === "dark"), `${name}: the paper is ${found.paper}`);
+      const pictures = found.figures.map((f) => f.id.replace(/^plot-/, "") + ".svg").sort();
+      check(pictures.join() === [...plots].sort().join(), `${name}: pictures ${pictures}, files ${plots}`);
+      for (const f of found.figures) {
+        check(f.width >= 300 && f.height >= 150, `${name}: ${f.id} is ${f.width} × ${f.height}`);
+        check(f.words >= 100, `${name}: ${f.id} is not explained`);
+      }
+      // The page itself, in pieces that can be looked at: a full one is taller than pictures may be.
+      const height = await page.evaluate(() => document.documentElement.scrollHeight);
+      const piece = 2400;
+      for (let i = 0; i * piece < height; i++) {
+        const clip = { x: 0, y: i * piece, width, height: Math.min(piece, height - i * piece) };
+        await page.screenshot({ path: join(shots, `${colorScheme}-${width}-${i + 1}.png`), fullPage: true, clip });
+      }
+      await follow(page, name, "nav a[href='#formulas']");
+      await follow(page, name, "#method-foh a[href='#worst-foh-complex']");
+      await follow(page, name, "#matrix td a");
+      await follow(page, name, "#matrix th a");
+      await follow(page, name, ".failure a[href^='#case-']");
+      if (colorScheme === "dark" && width === 1600) {
+        await page.emulateMedia({ media: "print" });
+        const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+        check(luminance(paper) > 0.9, `${name}: prints on ${paper}`);
+        await page.pdf({ path: join(shots, "print.pdf"), format: "A4" });
+      }
+      await context.close();
+    }
+  }
+  const context = await browser.newContext({ viewport: { width: 800, height: 600 } });
+  for (const plot of plots) {
+    const page = await context.newPage();
+    page.on("console", (m) => check(m.type() !== "error", `${folder} ${plot}: console: ${m.text()}`));
+    await page.goto(pathToFileURL(resolve(folder, "plots", plot)).href);
+    const root = await page.evaluate(() => document.documentElement.tagName);
+    check(root === "svg", `${folder} ${plot}: its root is ${root}`);
+    const svg = page.locator("svg").first();
+    await svg.screenshot({ path: join(shots, `plot-${plot.replace(/\.svg$/, "")}.png`) });
+    // No text may leave the sheet.
+    const outside = await page.evaluate(() => {
+      const { width, height } = document.documentElement.getBoundingClientRect();
+      const leaves = (t) => {
+        const box = t.getBoundingClientRect();
+        return box.left < -1 || box.top < -1 || box.right > width + 1 || box.bottom > height + 1;
+      };
+      return [...document.querySelectorAll("text")].filter(leaves).map((t) => t.textContent.trim());
+    });
+    check(outside.length === 0, `${folder} ${plot}: texts beyond the edge: ${outside.slice(0, 5)}`);
+    await page.close();
+  }
+  await context.close();
+  console.log(`${folder}: looked at, ${plots.length} pictures, screenshots in ${shots}`);
+}
+
+const browser = await chromium.launch({
+  executablePath,
+  headless: true,
+  args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"],
+});
+try {
+  for (const folder of folders) await look(browser, folder);
+} finally {
+  await browser.close();
+}
+problems.forEach((problem) => console.error(`FAIL ${problem}`));
+console.log(`${checks} checks, ${problems.length} failed`);
+process.exit(problems.length === 0 ? 0 : 1);

@@ -1,0 +1,34 @@
+//! What became of every fault model when it was planted: the record of the test that plants them all, for reports.
+
+use serde::{Deserialize, Serialize};
+
+/// One fault, planted in one method and weight type at a time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RecordedFault {
+    pub fault: String,
+    /// For each method, in the order of ids, a mark for real and one for complex weights: `=` named first, `~` named
+    /// under the name of the same formula, `x` another name, `?` no name, `-` not caught, `.` it does not apply.
+    pub marks: [String; 6],
+    /// The names that came first, and how often.
+    pub named: Vec<(String, usize)>,
+}
+
+/// The record: `cargo test` compares it with what it finds.
+const RECORD: &str = include_str!("../../../golden/fault-catalogue.snap.json");
+
+/// Every fault of the catalogue, in its order; empty if the record is not readable, which a test rules out.
+pub fn all() -> Vec<RecordedFault> {
+    serde_json::from_str(RECORD).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::catalogue;
+
+    #[test]
+    fn the_record_has_every_fault_of_the_catalogue() {
+        let recorded: Vec<String> = super::all().into_iter().map(|row| row.fault).collect();
+        let catalogue: Vec<&str> = catalogue::ALL.iter().map(|entry| entry.name).collect();
+        assert_eq!(recorded, catalogue);
+    }
+}

@@ -1,0 +1,35 @@
+//! The invariants as the template takes them.
+
+use serde::Serialize;
+
+use super::view::Tag;
+use crate::judge::results::{Results, Verdict};
+use crate::report::{invariants, text};
+
+#[derive(Serialize)]
+pub struct InvariantView {
+    name: String,
+    what: String,
+    cells: Vec<Tag>,
+}
+
+/// One row per invariant, one cell per method that any was probed with.
+pub fn invariants(results: &Results) -> (Vec<&'static str>, Vec<InvariantView>) {
+    let methods = invariants::methods(results);
+    let view = |row: invariants::Row| InvariantView {
+        name: row.name.to_owned(),
+        what: row.what.to_owned(),
+        cells: methods
+            .iter()
+            .map(|&method| {
+                let Some(worst) = row.worst(method) else { return Tag::default() };
+                let class = text::verdict_class(worst.verdict);
+                let low = if worst.verdict == Verdict::Pass { " low" } else { "" };
+                let title = text::fit(&format!("{}; {}", worst.problem, worst.rerun), 240);
+                Tag { text: row.text(method), class: format!("{class}{low}"), title, ..Tag::default() }
+            })
+            .collect(),
+    };
+    let rows = invariants::rows(results).into_iter().map(view).collect();
+    (methods.iter().map(|m| m.name()).collect(), rows)
+}

@@ -1,0 +1,60 @@
+//! Says the same in fewer bytes: plotters' SVG repeats defaults, and dashes are lines of their own.
+
+/// How plotters begins a line.
+const LINE: &str = "<polyline fill=\"none\" opacity=\"1\" ";
+/// Attributes that state what holds without them.
+const DEFAULTS: [&str; 3] = [" opacity=\"1\"", " stroke=\"none\" stroke-width=\"1\"", " stroke=\"none\""];
+const FONT: &str = " font-family=\"sans-serif\"";
+
+/// Neighbouring lines of one look become one path, defaults go, the font is named once.
+pub fn compact(svg: &str) -> String {
+    let mut short = String::with_capacity(svg.len());
+    let mut open: Option<&str> = None;
+    for line in svg.split_inclusive('\n') {
+        let style_and_points = line.strip_prefix(LINE).and_then(|rest| {
+            let (style, points) = rest.split_once(" points=\"")?;
+            Some((style, points.split_once('"')?.0.trim_end()))
+        });
+        if open.is_some() && open != style_and_points.map(|(style, _)| style) {
+            short.push_str("\"/>\n");
+            open = None;
+        }
+        match style_and_points {
+            Some((style, points)) => {
+                if open.is_none() {
+                    short.push_str(&format!("<path fill=\"none\" {style} d=\""));
+                    open = Some(style);
+                }
+                short.push('M');
+                short.push_str(points);
+            }
+            // What is written is escaped: only elements begin like this.
+            None if line.starts_with('<') => {
+                let mut line = line.replace(FONT, "");
+                DEFAULTS.iter().for_each(|default| line = line.replace(default, ""));
+                short.push_str(&line);
+            }
+            None => short.push_str(line),
+        }
+    }
+    short.replacen(" width=\"", &format!("{FONT} width=\""), 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_one_look_are_joined_and_texts_are_left_alone() {
+        let svg = "<svg role=\"img\" width=\"9\">\n\
+                   <polyline fill=\"none\" opacity=\"1\" stroke=\"#111111\" stroke-width=\"7\" points=\"1,2 3,4 \"/>\n\
+                   <polyline fill=\"none\" opacity=\"1\" stroke=\"#111111\" stroke-width=\"7\" points=\"5,6 7,8 \"/>\n\
+                   <polyline fill=\"none\" opacity=\"1\" stroke=\"#222222\" stroke-width=\"7\" points=\"9,9 1,1 \"/>\n\
+                   <text x=\"1\" font-family=\"sans-serif\" opacity=\"1\">\na opacity=\"1\" b\n</text>\n</svg>\n";
+        let expected = "<svg role=\"img\" font-family=\"sans-serif\" width=\"9\">\n\
+                        <path fill=\"none\" stroke=\"#111111\" stroke-width=\"7\" d=\"M1,2 3,4M5,6 7,8\"/>\n\
+                        <path fill=\"none\" stroke=\"#222222\" stroke-width=\"7\" d=\"M9,9 1,1\"/>\n\
+                        <text x=\"1\">\na opacity=\"1\" b\n</text>\n</svg>\n";
+        assert_eq!(compact(svg), expected);
+    }
+}
