@@ -186,14 +186,14 @@ struct alignas(2 * sizeof(T)) complex {
 using complex_t = c10::complex<float>;
 
 // Base 2 for the real part, radians for the imaginary part.
-__device__ __forceinline__ inline complex_t cexp2f(complex_t z) {
+__device__ __forceinline__ complex_t cexp2f(complex_t z) {
   const float modulus = exp2f(z.real_);
   float s, c;
   sincosf(z.imag_, &s, &c);
   return complex_t(modulus * c, modulus * s);
 }
 
-__device__ __forceinline__ inline complex_t cexpf(complex_t z) {
+__device__ __forceinline__ complex_t cexpf(complex_t z) {
   const float modulus = expf(z.real_);
   float s, c;
   sincosf(z.imag_, &s, &c);
