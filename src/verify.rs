@@ -5,19 +5,20 @@ mod diagnosis;
 
 use rayon::prelude::*;
 
+use crate::judge::diagnose;
 use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::results::{
     CaseResult, CoefficientResult, MethodCurve, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA,
     Verdict,
 };
-use crate::judge::scan::{Got, Judgement, Want};
+use crate::judge::scan::{Got, Judgement, Place, Want};
 use crate::judge::ulp::Format;
 use crate::judge::{budget, coefficient, scan};
 use crate::kernel::{Backend, ScanOutput};
 use crate::method::Method;
 use crate::problem::plan::{self, Filter, Spec};
 use crate::problem::sweep::{self, Sweep};
-use crate::problem::{InputType, Problem, Weights};
+use crate::problem::{InputType, Weights};
 use crate::truth;
 use crate::truth::scan::ScanTruth;
 
@@ -132,20 +133,16 @@ struct Solved {
 fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
     let problem = spec.draw(request.seed);
     let truths = truth::scan::solve(&problem, &request.methods);
+    let case = |method, judgement: Judgement| {
+        judgement.into_case(method, &problem, place(request, backend, spec, method))
+    };
     let mut cases = Vec::new();
     let mut outputs = Vec::new();
     for (i, &method) in request.methods.iter().enumerate() {
         let run = backend.scan(method, &problem).map_err(|e| e.to_string());
         match &truths {
             Err(error) => {
-                cases.push(case(
-                    request,
-                    backend,
-                    spec,
-                    method,
-                    &problem,
-                    Judgement::unmeasured(error.to_string()),
-                ));
+                cases.push(case(method, Judgement::unmeasured(error.to_string())));
             }
             Ok(truths) => {
                 let truth = &truths[i];
@@ -157,21 +154,18 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
                         Judgement { verdict: Verdict::Fail, ..Judgement::unmeasured(reason.clone()) }
                     }
                 };
-                cases.push(case(request, backend, spec, method, &problem, judgement));
+                cases.push(case(method, judgement));
                 outputs.push(MethodOutputs {
                     method,
                     truth: truth.out.clone(),
-                    kernel: run.ok().map(|output| judged_outputs(&problem, &output)),
+                    kernel: run.ok().map(|output| problem.judged_sequences(&output.out)),
                     bound: budget.out,
                 });
             }
         }
     }
-    let seqlen = problem.shape.seqlen;
-    let (truth_pairs, kernel_pairs) = pairwise::matrices(&outputs, Format::of(problem.input), |position| {
-        let (batch, channel) = problem.judged_channels[position / seqlen];
-        vec![batch, channel, position % seqlen]
-    });
+    let (truth_pairs, kernel_pairs) =
+        pairwise::matrices(&outputs, Format::of(problem.input), |position| problem.judged_index(position));
     let matrix = |source: &str, pairs| PairwiseMatrix {
         source: source.to_owned(),
         regime: spec.regime.name.clone(),
@@ -196,50 +190,12 @@ fn want(truth: &ScanTruth) -> Want<'_> {
     Want { out: &truth.out, last_state: &truth.last_state }
 }
 
-/// Outputs and last states of the judged channels.
-fn got_judged(problem: &Problem, output: &ScanOutput) -> (Vec<f64>, Vec<f64>) {
-    let states = problem.shape.dstate * problem.weights.width();
-    let rows = problem.judged_channels.iter().map(|&(batch, channel)| batch * problem.shape.dim + channel);
-    let last_state = rows.flat_map(|row| &output.last_state[row * states..(row + 1) * states]);
-    (judged_outputs(problem, output), last_state.map(|&v| f64::from(v)).collect())
-}
-
-fn judged_outputs(problem: &Problem, output: &ScanOutput) -> Vec<f64> {
-    let seqlen = problem.shape.seqlen;
-    problem
-        .judged_channels
-        .iter()
-        .map(|&(batch, channel)| problem.sequence_index(batch, channel, 0))
-        .flat_map(|start| output.out[start..start + seqlen].iter().map(|&v| f64::from(v)))
-        .collect()
-}
-
-fn case(
-    request: &Request,
-    backend: &dyn Backend,
-    spec: &Spec,
-    method: Method,
-    problem: &Problem,
-    judgement: Judgement,
-) -> CaseResult {
+fn place(request: &Request, backend: &dyn Backend, spec: &Spec, method: Method) -> Place {
     let Spec { regime, weights, input, b, c } = spec;
-    CaseResult {
+    Place {
         id: format!("{}/{method}", spec.id()),
-        method,
-        weights: *weights,
-        input: *input,
-        b: *b,
-        c: *c,
         regime: regime.name.clone(),
-        shape: problem.shape,
         backend: backend.name().to_owned(),
-        verdict: judgement.verdict,
-        reason: judgement.reason,
-        judged: judgement.judged,
-        worst: judgement.worst,
-        max_ulp: judgement.max_ulp,
-        rel_l2: judgement.rel_l2,
-        diagnosis: Vec::new(),
         rerun: format!(
             "holdfast verify --method {method} --regime {} --weights {weights} --input {input} --b {b} --c {c} \
              --backend {} --seed {}",
@@ -261,8 +217,13 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
             let judged = judged.and_then(|want| {
                 let got = backend.coefficients(method, &problem);
                 let got = got.map_err(|e| (Verdict::Fail, e.to_string()))?;
-                let want = (&want.a_bar[..], &want.b_bar[..]);
-                Ok(coefficient::judge(&problem, (&got.a_bar, &got.b_bar), want))
+                let (got, want) = ((&got.a_bar[..], &got.b_bar[..]), (&want.a_bar[..], &want.b_bar[..]));
+                let judgement = coefficient::judge(&problem, got, want);
+                let diagnosis = match judgement.verdict {
+                    Verdict::Fail => diagnose::coefficient::diagnose(method, &problem, got, want),
+                    _ => Vec::new(),
+                };
+                Ok((judgement, diagnosis))
             });
             let result = CoefficientResult {
                 method,
@@ -274,6 +235,7 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                 worst_a_bar: None,
                 worst_b_bar: None,
                 points: Vec::new(),
+                diagnosis: Vec::new(),
                 rerun: format!(
                     "holdfast verify --method {method} --weights {} --backend {} --seed {}",
                     sweep.weights,
@@ -283,11 +245,12 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
             };
             match judged {
                 Err((verdict, reason)) => CoefficientResult { verdict, reason, ..result },
-                Ok(j) => CoefficientResult {
+                Ok((j, diagnosis)) => CoefficientResult {
                     verdict: j.verdict,
                     worst_a_bar: j.worst_a_bar,
                     worst_b_bar: j.worst_b_bar,
                     points: j.points,
+                    diagnosis,
                     ..result
                 },
             }

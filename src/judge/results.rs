@@ -3,7 +3,7 @@
 //! Serialized, [`Results`] is the machine output of the command line (`--json`, design.md). JSON has no
 //! infinities and NaNs: such a number becomes `null` there, and the hex texts beside it still tell it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Shape, Weights};
@@ -12,7 +12,7 @@ use crate::problem::{InputType, Operand, Shape, Weights};
 pub const SCHEMA: u32 = 1;
 
 /// One whole run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Results {
     pub schema: u32,
     /// The harness's own version.
@@ -37,14 +37,14 @@ pub struct Results {
 }
 
 /// Why a regime or a sweep is hard.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RegimeNote {
     pub name: String,
     pub why: String,
 }
 
 /// Whether a kernel computes what its formula says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     Pass,
@@ -54,7 +54,7 @@ pub enum Verdict {
 }
 
 /// One method's scan of one problem, judged element by element.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CaseResult {
     /// `regime/weights/input/b-OPERAND/c-OPERAND/method`, of a recorded run `file/method[.label]`; unique.
     pub id: String,
@@ -84,7 +84,7 @@ pub struct CaseResult {
 }
 
 /// A fault model that explains a failed case, and how well.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Diagnosis {
     /// The model's name, or two names joined by ` + `.
     pub name: String,
@@ -95,7 +95,7 @@ pub struct Diagnosis {
 }
 
 /// One element's error against its allowance.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Worst {
     /// `out`, `last_state`, `a_bar` or `b_bar`; a complex one names its part: `last_state.re`.
     pub tensor: String,
@@ -121,7 +121,7 @@ pub struct Worst {
 }
 
 /// One method's (Ā, B̄) over a sweep of z, each element judged on its own.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CoefficientResult {
     pub method: Method,
     pub weights: Weights,
@@ -133,13 +133,16 @@ pub struct CoefficientResult {
     pub worst_a_bar: Option<Worst>,
     pub worst_b_bar: Option<Worst>,
     pub points: Vec<CoefficientPoint>,
+    /// Fault models that explain a failure, best first.
+    #[serde(default)]
+    pub diagnosis: Vec<Diagnosis>,
     /// The command that reruns this sweep.
     pub rerun: String,
 }
 
 /// Errors of Ā and B̄ at one (Δ, A, B). `ulp` is in f32 ulps for real weights, and normwise
 /// (|got − want| / |want|, in units of 2⁻²⁴) for complex ones.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct CoefficientPoint {
     pub z_re: f64,
     pub z_im: f64,
@@ -148,7 +151,7 @@ pub struct CoefficientPoint {
 }
 
 /// How far apart the methods' outputs are on one problem: the strict upper triangle of methods × methods.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PairwiseMatrix {
     /// `truth`, or the backend's name.
     pub source: String,
@@ -161,7 +164,7 @@ pub struct PairwiseMatrix {
 }
 
 /// The difference between two methods' outputs.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pair {
     pub left: Method,
     pub right: Method,
@@ -182,7 +185,7 @@ pub struct Pair {
 }
 
 /// How a kernel's difference between two methods compares with the truth's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PairStatus {
     /// The truth's own entry: the oracle.
@@ -200,7 +203,7 @@ pub enum PairStatus {
 }
 
 /// How many pairs of methods, over all problems, had each status.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct PairTotals {
     /// Problems whose methods were compared.
     pub problems: usize,
@@ -231,7 +234,7 @@ impl PairTotals {
 }
 
 /// |Ā| and |B̄/Δ| of one method against |z|, from the truth, for A = `a`, B = 1 and Δ = |z/A|.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MethodCurve {
     pub method: Method,
     pub weights: Weights,

@@ -52,6 +52,27 @@ impl Problem {
         (batch * self.shape.dim + channel) * self.shape.seqlen + l
     }
 
+    /// The judged channels of `values` (batch, dim, seqlen), one after the other: (judged channels, seqlen).
+    pub fn judged_sequences(&self, values: &[f32]) -> Vec<f64> {
+        self.judged(values, self.shape.seqlen)
+    }
+
+    /// The judged channels of `values` (batch, dim, dstate)·w: (judged channels, dstate)·w.
+    pub fn judged_states(&self, values: &[f32]) -> Vec<f64> {
+        self.judged(values, self.shape.dstate * self.weights.width())
+    }
+
+    fn judged(&self, values: &[f32], row_len: usize) -> Vec<f64> {
+        let rows = self.judged_channels.iter().map(|&(batch, channel)| batch * self.shape.dim + channel);
+        rows.flat_map(|row| &values[row * row_len..(row + 1) * row_len]).map(|&v| f64::from(v)).collect()
+    }
+
+    /// The index (batch, channel, l) of a position in [`Problem::judged_sequences`].
+    pub fn judged_index(&self, position: usize) -> Vec<usize> {
+        let (batch, channel) = self.judged_channels[position / self.shape.seqlen];
+        vec![batch, channel, position % self.shape.seqlen]
+    }
+
     /// Index of the first float of A[channel, n] in `a`, and of B or C when they are constant.
     pub fn weight_index(&self, channel: usize, n: usize) -> usize {
         (channel * self.shape.dstate + n) * self.weights.width()

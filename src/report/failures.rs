@@ -81,7 +81,7 @@ impl<'a> Failure<'a> {
     pub fn diagnosis(&self) -> &'a [Diagnosis] {
         match self {
             Failure::Case(case) => &case.diagnosis,
-            Failure::Sweep(_) => &[],
+            Failure::Sweep(sweep) => &sweep.diagnosis,
         }
     }
 

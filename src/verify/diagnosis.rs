@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::{Request, cost, got_judged, want};
+use super::{Request, cost, want};
 use crate::judge::budget;
 use crate::judge::diagnose::{Case, Effort, Models, diagnose};
 use crate::judge::results::{CaseResult, Diagnosis, Verdict};
@@ -81,12 +81,11 @@ fn of_case(request: &Request, backend: &dyn Backend, spec: &Spec, method: Method
     else {
         return Vec::new();
     };
-    let (out, last_state) = got_judged(&problem, &output);
     let case = Case {
         method,
         problem: &problem,
-        out: &out,
-        last_state: &last_state,
+        out: &problem.judged_sequences(&output.out),
+        last_state: Some(&problem.judged_states(&output.last_state)),
         want: want(&truths[0]),
         budget: &budget::scan(method, &problem),
     };
