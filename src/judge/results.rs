@@ -1,10 +1,12 @@
 //! What a run found, as plain values: the judge fills them, reports render them.
 //!
 //! Serialized, [`Results`] is the machine output of the command line (`--json`, design.md). JSON has no
-//! infinities and NaNs: such a number becomes `null` there, and the hex texts beside it still tell it.
+//! infinities and NaNs: such a number becomes `null` there, and the hex texts beside it still tell it; read back, `null`
+//! is NaN.
 
 use serde::{Deserialize, Serialize};
 
+use super::nullable;
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Shape, Weights};
 
@@ -74,8 +76,10 @@ pub struct CaseResult {
     /// The element with the largest share of its allowance used; none when nothing was measured.
     pub worst: Option<Worst>,
     /// Largest error of an output in units in the last place of the input type, fractional.
+    #[serde(deserialize_with = "nullable::one")]
     pub max_ulp: f64,
     /// ‖got − want‖₂ / ‖want‖₂ over the judged outputs.
+    #[serde(deserialize_with = "nullable::one")]
     pub rel_l2: f64,
     /// Fault models that explain a failure, best first.
     pub diagnosis: Vec<Diagnosis>,
@@ -91,6 +95,7 @@ pub struct Diagnosis {
     /// What is wrong, in words.
     pub what: String,
     /// What the model leaves of the error: ‖got − model‖ / ‖got − specified‖, in units of the bounds.
+    #[serde(deserialize_with = "nullable::one")]
     pub residual: f64,
 }
 
@@ -101,20 +106,27 @@ pub struct Worst {
     pub tensor: String,
     /// Index into the tensor, as shaped in spec.md §3.
     pub index: Vec<usize>,
+    #[serde(deserialize_with = "nullable::one")]
     pub got: f64,
     pub got_hex: String,
+    #[serde(deserialize_with = "nullable::one")]
     pub want: f64,
     pub want_hex: String,
     /// |got − want|
+    #[serde(deserialize_with = "nullable::one")]
     pub error: f64,
     /// The derived bound on `error`.
+    #[serde(deserialize_with = "nullable::one")]
     pub bound: f64,
     /// error/bound; above 1 the verdict is `fail`.
+    #[serde(deserialize_with = "nullable::one")]
     pub ratio: f64,
     /// The share of the kernel's allowance used: error/bound once the rounding to 16 bits on store, which no
     /// kernel can avoid, is taken from both. Above 1 exactly when `ratio` is; equal to it for f32.
+    #[serde(deserialize_with = "nullable::one")]
     pub share: f64,
     /// The error in units in the last place of the tensor's type.
+    #[serde(deserialize_with = "nullable::one")]
     pub ulp: f64,
     /// The inputs that matter at this element, as `name = value` texts.
     pub inputs: Vec<String>,
@@ -144,9 +156,13 @@ pub struct CoefficientResult {
 /// (|got − want| / |want|, in units of 2⁻²⁴) for complex ones.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct CoefficientPoint {
+    #[serde(deserialize_with = "nullable::one")]
     pub z_re: f64,
+    #[serde(deserialize_with = "nullable::one")]
     pub z_im: f64,
+    #[serde(deserialize_with = "nullable::one")]
     pub a_bar_ulp: f64,
+    #[serde(deserialize_with = "nullable::one")]
     pub b_bar_ulp: f64,
 }
 
@@ -169,18 +185,23 @@ pub struct Pair {
     pub left: Method,
     pub right: Method,
     /// Mean of |left − right|.
+    #[serde(deserialize_with = "nullable::one")]
     pub mean: f64,
     /// Maximum of |left − right|.
+    #[serde(deserialize_with = "nullable::one")]
     pub max: f64,
     /// ‖left − right‖₂ / max(‖left‖₂, ‖right‖₂); 0 when both are zero.
+    #[serde(deserialize_with = "nullable::one")]
     pub rel_l2: f64,
     /// Largest difference in units in the last place of the input type.
+    #[serde(deserialize_with = "nullable::one")]
     pub max_ulp: f64,
     pub status: PairStatus,
     /// Output index (batch, channel, l) of the largest disagreement with the truth's difference (for the
     /// truth itself: of `max`).
     pub worst_index: Vec<usize>,
     /// |kernel's difference − truth's difference| / (sum of the two bounds) there; 0 for the truth itself.
+    #[serde(deserialize_with = "nullable::one")]
     pub ratio: f64,
 }
 
@@ -240,8 +261,11 @@ pub struct MethodCurve {
     pub weights: Weights,
     /// A in words, for instance `-1` or `-0.5+3i`.
     pub a: String,
+    #[serde(deserialize_with = "nullable::many")]
     pub z_abs: Vec<f64>,
+    #[serde(deserialize_with = "nullable::many")]
     pub a_bar_abs: Vec<f64>,
+    #[serde(deserialize_with = "nullable::many")]
     pub b_bar_over_delta_abs: Vec<f64>,
 }
 

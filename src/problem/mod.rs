@@ -3,6 +3,19 @@
 //!
 //! A [`Problem`] holds the tensors of one selective scan (spec.md §3), already rounded to their storage type.
 //! It knows nothing of truth, kernels or verdicts.
+//!
+//! ```
+//! use holdfast::problem::{InputType, Operand, Weights, plan::Spec, regime};
+//!
+//! let regime = regime::find("short").expect("in the table");
+//! let (weights, input) = (Weights::Complex, InputType::Bf16);
+//! let spec = Spec { regime, weights, input, b: Operand::Variable, c: Operand::Constant };
+//! // The same tensors for the same seed, on every machine.
+//! let problem = spec.draw(1);
+//! assert_eq!(spec.id(), "short/complex/bf16/b-variable/c-constant");
+//! assert_eq!(problem.u.len(), problem.shape.sequence_len());
+//! assert_eq!(spec.draw(1).u, problem.u);
+//! ```
 
 pub mod inputs;
 pub mod plan;

@@ -1,0 +1,79 @@
+//! Promise: an interrupt leaves no half-written report. The signal is sent to the real binary while it writes.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rstest::rstest;
+
+fn verify(out: &Path, json: Option<&Path>) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
+    command.args(["verify", "--regime", "l1", "--backend", "cpu", "--out"]).arg(out);
+    if let Some(file) = json {
+        command.arg("--json").arg(file);
+    }
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("runs")
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<_> =
+        entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// Sends the signal as soon as `ready`; how the process ended.
+fn interrupted(mut child: Child, signal: &str, ready: impl Fn() -> bool) -> ExitStatus {
+    let start = Instant::now();
+    while !ready() && child.try_wait().expect("a child").is_none() {
+        assert!(start.elapsed() < Duration::from_secs(60), "it never began to write");
+        sleep(Duration::from_micros(200));
+    }
+    let kill = Command::new("kill").args([signal, &child.id().to_string()]).stderr(Stdio::null()).status();
+    kill.expect("kill is there");
+    child.wait().expect("it ends")
+}
+
+#[rstest]
+fn an_interrupt_while_the_report_is_written_leaves_the_old_one_alone(
+    #[values("-INT", "-TERM")] signal: &str,
+) {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let out = home.path().join("report");
+    assert!(verify(&out, None).wait().expect("it ends").success());
+    let page = fs::read(out.join("index.html")).expect("a report");
+    // Again with another seed would differ; here the file's age tells whether it was replaced.
+    let written = fs::metadata(out.join("index.html")).and_then(|m| m.modified()).expect("a time");
+    let writing = || names(home.path()).iter().any(|name| name.starts_with(".holdfast-report-"));
+    let mut caught = 0;
+    for _ in 0..10 {
+        let status = interrupted(verify(&out, None), signal, writing);
+        assert_eq!(names(home.path()), ["report"], "after {status}");
+        if status.code() == Some(130) {
+            caught += 1;
+            assert_eq!(fs::read(out.join("index.html")).expect("a report"), page);
+            let now = fs::metadata(out.join("index.html")).and_then(|m| m.modified()).expect("a time");
+            assert_eq!(now, written, "replaced although interrupted");
+            break;
+        }
+    }
+    assert!(caught > 0, "the signal never came in time");
+}
+
+#[test]
+fn an_interrupt_while_cases_run_writes_nothing() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
+    command.args(["verify", "--backend", "cpu", "--out"]).arg(home.path().join("report"));
+    command.arg("--json").arg(home.path().join("results.json"));
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("runs");
+    let start = Instant::now();
+    // The whole run takes many times longer.
+    let status = interrupted(child, "-INT", || start.elapsed() > Duration::from_millis(500));
+    assert_eq!(status.code(), Some(130));
+    assert_eq!(names(home.path()), Vec::<String>::new());
+}
