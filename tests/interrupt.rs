@@ -11,7 +11,7 @@ use rstest::rstest;
 
 fn verify(out: &Path, json: Option<&Path>) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
-    command.args(["verify", "--regime", "l1", "--backend", "cpu", "--out"]).arg(out);
+    command.args(["verify", "--regime", "l1", "--method", "zoh", "--backend", "cpu", "--out"]).arg(out);
     if let Some(file) = json {
         command.arg("--json").arg(file);
     }

@@ -16,7 +16,9 @@ use crate::report::console::Detail;
 /// Drawn once, and kept, so that two runs judge the same numbers.
 pub const DEFAULT_SEED: u64 = 1;
 
+// Not a group: commands that take these options have one of this name.
 #[derive(Clone, Debug, clap::Args)]
+#[group(skip)]
 pub struct Args {
     /// Seed of everything that is drawn: random inputs, and the channels judged of a large recorded run
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]

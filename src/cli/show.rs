@@ -8,6 +8,7 @@ use clap::ColorChoice;
 use crate::report::console::Detail;
 
 #[derive(Clone, Debug, clap::Args)]
+#[group(skip)]
 #[command(next_help_heading = "Display")]
 pub struct Args {
     /// When to use colour; NO_COLOR in the environment turns `auto` off
