@@ -129,8 +129,6 @@ fn completions_know_commands_and_names(#[case] shell: &str, #[case] says: &str) 
     for says in [says, "compare", "highorder", "bf16"] {
         assert!(script.contains(says), "{says} in the script for {shell}");
     }
-    // Hidden commands stay hidden, and the shell itself takes the script.
-    assert!(!script.contains("holdfast gpu-check"), "{shell}");
     if shell == "bash" && Path::new("/bin/bash").exists() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), &script).expect("written");

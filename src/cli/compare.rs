@@ -11,7 +11,7 @@ use crate::report::{self, json};
 #[command(after_help = "Examples:\n  \
     holdfast verify --json before.json && …change a kernel… && holdfast verify --json after.json\n  \
     holdfast compare before.json after.json\n  \
-    holdfast compare reports/h200/results.json reports/latest/results.json --verbose\n\n\
+    holdfast compare gpu/results.json reports/latest/results.json --verbose\n\n\
     Verdicts that changed come first, then errors whose share of the allowance is more than twice what it was, or\n\
     less than half, and reaches 1/16. Exit status: 0 no regression; 1 a verdict is worse, a case is gone, or a new\n\
     one does not pass; 2 files that cannot be compared.")]

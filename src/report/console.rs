@@ -62,18 +62,18 @@ pub fn render_detail(results: &Results, report: Option<&Path>, colour: bool, det
     if colour { coloured(&text) } else { text }
 }
 
-/// `holdfast 0.1.0: PASS; 12 cases: 12 pass, …; pairs: …`
+/// `holdfast 0.1.0: PASS; 12/12 cases, 2/2 sweeps and 30/30 pairs pass`
 fn one_line(results: &Results) -> String {
+    let of = |totals: summary::Totals| format!("{}/{}", totals.pass, totals.all());
     let pairs = pairs::totals(results);
     format!(
-        "holdfast {}: {}; {}, {}; pairs: {} agree, {} fail, {} unmeasured",
-        text::fit(&results.version, 40),
+        "holdfast {}: {}; {} cases, {} sweeps and {}/{} pairs pass",
+        text::fit(&results.version, 20),
         summary::headline(results).text(),
-        summary::totals(results.cases.iter().map(|c| c.verdict)).text("case"),
-        summary::totals(results.coefficients.iter().map(|c| c.verdict)).text("sweep"),
+        of(summary::totals(results.cases.iter().map(|c| c.verdict))),
+        of(summary::totals(results.coefficients.iter().map(|c| c.verdict))),
         pairs.agreeing,
-        pairs.failing,
-        pairs.unmeasured
+        pairs.agreeing + pairs.failing + pairs.unmeasured
     )
 }
 
