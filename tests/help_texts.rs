@@ -69,7 +69,7 @@ fn every_command_that_help_lists_is_tested() {
 
 #[test]
 fn errors_in_usage_say_what_was_meant() {
-    let results = "golden/help/errors.snap"; // any file that is no JSON
+    let results = "Cargo.toml"; // no JSON
     let commands: [&[&str]; 16] = [
         &["verfy"],
         &["verify", "--method", "zho"],

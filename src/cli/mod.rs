@@ -37,7 +37,7 @@ use crate::kernel::select::SelectError;
                   holdfast list regimes                 the hard inputs, and why they are hard\n\n\
                   With no command: verify every regime on the best backend, report into reports/latest/.\n\n\
                   Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; \
-                  2 bad input or usage; 3 the requested backend cannot run here."
+                  2 bad input or usage; 3 the requested backend cannot run here; 130 interrupted."
 )]
 pub struct Cli {
     #[command(subcommand)]

@@ -79,9 +79,14 @@ impl<T: Clone> Names<T> {
     }
 }
 
-/// The name most like `text`, if one is like it at all: by clap's own measure, and its own threshold.
+/// How like a name must be: below one letter of three changed, or two swapped.
+const LIKE: f64 = 0.65;
+
+/// The name most like `text`, if one is like it at all: a beginning (Jaro) or a typing error away.
 fn likeliest<'a>(text: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let scored = names.map(|name| (strsim::jaro(text, name), name)).filter(|(likeness, _)| *likeness > 0.7);
+    let likeness =
+        |name: &str| strsim::jaro(text, name).max(strsim::normalized_damerau_levenshtein(text, name));
+    let scored = names.map(|name| (likeness(name), name)).filter(|(likeness, _)| *likeness > LIKE);
     scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }
 
@@ -119,5 +124,7 @@ mod tests {
         assert_eq!(likeliest("shrot", regimes()), Some("short"));
         assert_eq!(likeliest("seqlen_2049", regimes()), Some("seqlen-2049"));
         assert_eq!(likeliest("qqq", regimes()), None);
+        assert_eq!(likeliest("zho", Method::ALL.map(Method::name).into_iter()), Some("zoh"));
+        assert_eq!(likeliest("f64", InputType::ALL.map(InputType::name).into_iter()), None);
     }
 }

@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long, value_parser = names::operand())]
     pub c: Option<Operand>,
     /// Regimes to run, as `holdfast list regimes` names them; may be repeated [default: all]
-    #[arg(long = "regime", value_name = "R", value_parser = names::regime())]
+    #[arg(long = "regime", value_name = "R", value_parser = names::regime(), hide_possible_values = true)]
     pub regimes: Vec<&'static Regime>,
     /// What runs the kernels
     #[arg(long, default_value = "auto", value_parser = names::backend())]
