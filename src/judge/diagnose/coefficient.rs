@@ -138,7 +138,8 @@ fn fit(variant: &Variant, problem: &CoefficientProblem, coefficients: &[Coeffici
         let Coefficient { element, is_b_bar, got, want } = *coefficient;
         let model = model(variant, problem, element, is_b_bar);
         let finite = got.re.is_finite() && got.im.is_finite();
-        let overflows = !(model.value.norm() + model.error <= f64::from(f32::MAX));
+        let reach = model.value.norm() + model.error;
+        let overflows = reach.is_nan() || reach > f64::from(f32::MAX);
         let (error, specified) = match (finite, overflows) {
             (true, _) => ((got - model.value).norm(), (got - want).norm()),
             // As the model has it. Beside the specified method, all of the value is lost.
