@@ -61,7 +61,7 @@ pub fn check(name: &str, argument: &str, run: RecordedRun, options: &Options) ->
         let judgement = match &truths[&method] {
             Err(error) => Judgement::unmeasured(error.to_string()),
             Ok(truth) => {
-                let budget = budget::scan(method, &problem, &Contract::PRODUCTION);
+                let budget = budget::scan(method, &problem, &Contract::FRAMEWORK);
                 let got = Got { out: &output.out, last_state: output.last_state.as_deref() };
                 let want = Want { out: &truth.out, last_state: &truth.last_state };
                 let judgement = scan::judge(method, &problem, got, want, &budget);
@@ -119,6 +119,7 @@ pub fn results(checked: Vec<Checked>, seed: u64, command: String) -> Results {
         pairwise: Vec::new(),
         pairs: PairTotals::default(),
         curves: Vec::new(),
+        sensitivity: Vec::new(),
     };
     for file in checked {
         results.regimes.push(file.note);
@@ -238,6 +239,10 @@ fn case(
         backend: BACKEND.to_owned(),
         verdict: judgement.verdict,
         reason: judgement.reason,
+        beyond: judgement.beyond,
+        worst_case_ratio: judgement.worst_case_ratio,
+        relative: None,
+        lifted: None,
         judged: judgement.judged,
         worst: judgement.worst,
         max_ulp: judgement.max_ulp,

@@ -2,19 +2,23 @@
 //! silent, and free of verdict logic of its own.
 
 mod diagnosis;
+mod lifting;
+mod sensitivity;
 
 use rayon::prelude::*;
 
 use crate::judge::contract::Contract;
 use crate::judge::pairwise::{self, MethodOutputs};
+use crate::judge::relative::Relative;
 use crate::judge::results::{
     CaseResult, CoefficientResult, MethodCurve, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA,
     Verdict,
 };
 use crate::judge::scan::{Got, Judgement, Want};
+use crate::judge::sensitivity::Sensitivity;
 use crate::judge::ulp::Format;
-use crate::judge::{budget, coefficient, scan};
-use crate::kernel::{Backend, ScanOutput};
+use crate::judge::{budget, coefficient, relative, scan};
+use crate::kernel::{Backend, JudgedOutput, ReferenceBackend, ScanOutput};
 use crate::method::Method;
 use crate::problem::plan::{self, Filter, Spec};
 use crate::problem::sweep::{self, Sweep};
@@ -31,13 +35,15 @@ pub struct Request {
     pub seed: u64,
     /// The command line that asked for it, for provenance.
     pub command: String,
+    /// Whether to measure how small an error of a coefficient is caught, on the CPU build of the kernels.
+    pub sensitivity: bool,
 }
 
 impl Request {
     /// Every regime and method.
     pub fn everything(seed: u64) -> Self {
         let command = format!("holdfast verify --seed {seed}");
-        Request { filter: Filter::default(), methods: Method::ALL.to_vec(), seed, command }
+        Request { filter: Filter::default(), methods: Method::ALL.to_vec(), seed, command, sensitivity: true }
     }
 
     /// How many times [`verify`] reports progress.
@@ -84,6 +90,7 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
         })
         .collect();
     let (pairwise, pairs) = pairwise_results(&solved);
+    let sensitivity = solved.iter_mut().flat_map(|s| std::mem::take(&mut s.sensitivity)).collect();
     let mut cases: Vec<CaseResult> = solved.into_iter().flat_map(|s| s.cases).collect();
     diagnosis::fill(request, backend, &specs, &mut cases);
     Results {
@@ -100,6 +107,7 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
         pairwise,
         pairs,
         curves: curves(request),
+        sensitivity,
     }
 }
 
@@ -126,8 +134,17 @@ fn cost(spec: &Spec) -> usize {
 struct Solved {
     spec: Spec,
     cases: Vec<CaseResult>,
+    sensitivity: Vec<Sensitivity>,
     truth_matrix: PairwiseMatrix,
     kernel_matrix: PairwiseMatrix,
+}
+
+/// What the backend is expected to keep.
+fn contract(backend: &dyn Backend) -> Contract {
+    match backend.z_roundings() {
+        0 => Contract::PRODUCTION,
+        roundings => Contract { z_roundings: roundings.into(), ..Contract::FRAMEWORK },
+    }
 }
 
 fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
@@ -135,22 +152,18 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
     let truths = truth::scan::solve(&problem, &request.methods);
     let mut cases = Vec::new();
     let mut outputs = Vec::new();
+    let mut sensitivity = Vec::new();
     for (i, &method) in request.methods.iter().enumerate() {
         let run = backend.scan(method, &problem).map_err(|e| e.to_string());
         match &truths {
             Err(error) => {
-                cases.push(case(
-                    request,
-                    backend,
-                    spec,
-                    method,
-                    &problem,
-                    Judgement::unmeasured(error.to_string()),
-                ));
+                let judgement = Judgement::unmeasured(error.to_string());
+                cases.push(case(request, backend, spec, method, &problem, judgement));
             }
             Ok(truths) => {
                 let truth = &truths[i];
-                let budget = budget::scan(method, &problem, &Contract::PRODUCTION);
+                let budget = budget::scan(method, &problem, &contract(backend));
+                let solved = SolvedCase { method, problem: &problem, want: want(truth), budget: &budget };
                 let judgement = match &run {
                     Ok(output) => scan::judge(method, &problem, got(output), want(truth), &budget),
                     // A kernel that faults has been measured, and found wanting.
@@ -158,11 +171,26 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
                         Judgement { verdict: Verdict::Fail, ..Judgement::unmeasured(reason.clone()) }
                     }
                 };
-                cases.push(case(request, backend, spec, method, &problem, judgement));
+                let mut case = case(request, backend, spec, method, &problem, judgement);
+                let judged = run.as_ref().ok().map(|output| output.judged(&problem));
+                let reference = ReferenceBackend.scan_judged(method, &problem).ok();
+                if let (Some(got), Some(reference)) = (&judged, &reference) {
+                    case.relative = solved.relative(got, reference);
+                }
+                if let (Verdict::Pass, Some(relative)) = (case.verdict, case.relative)
+                    && !relative.passes()
+                {
+                    (case.verdict, case.reason) = (Verdict::Fail, relative.reason());
+                }
+                case.lifted = lifting::of_case(backend, &solved, case.verdict, judged.as_ref());
+                if request.sensitivity && is_measured_for_sensitivity(request, spec) {
+                    sensitivity.push(sensitivity::of_case(spec, &solved, reference.as_ref()));
+                }
+                cases.push(case);
                 outputs.push(MethodOutputs {
                     method,
                     truth: truth.out.clone(),
-                    kernel: run.ok().map(|output| judged_outputs(&problem, &output)),
+                    kernel: judged.map(|judged| judged.out),
                     bound: budget.out,
                 });
             }
@@ -184,6 +212,7 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
     Solved {
         spec: spec.clone(),
         cases,
+        sensitivity,
         truth_matrix: matrix("truth", truth_pairs),
         kernel_matrix: matrix(backend.name(), kernel_pairs),
     }
@@ -197,22 +226,30 @@ fn want(truth: &ScanTruth) -> Want<'_> {
     Want { out: &truth.out, last_state: &truth.last_state }
 }
 
-/// Outputs and last states of the judged channels.
-fn got_judged(problem: &Problem, output: &ScanOutput) -> (Vec<f64>, Vec<f64>) {
-    let states = problem.shape.dstate * problem.weights.width();
-    let rows = problem.judged_channels.iter().map(|&(batch, channel)| batch * problem.shape.dim + channel);
-    let last_state = rows.flat_map(|row| &output.last_state[row * states..(row + 1) * states]);
-    (judged_outputs(problem, output), last_state.map(|&v| f64::from(v)).collect())
+fn want_of(output: &JudgedOutput) -> Want<'_> {
+    Want { out: &output.out, last_state: &output.last_state }
 }
 
-fn judged_outputs(problem: &Problem, output: &ScanOutput) -> Vec<f64> {
-    let seqlen = problem.shape.seqlen;
-    problem
-        .judged_channels
-        .iter()
-        .map(|&(batch, channel)| problem.sequence_index(batch, channel, 0))
-        .flat_map(|start| output.out[start..start + seqlen].iter().map(|&v| f64::from(v)))
-        .collect()
+/// One method on one problem, with all that a judgement of it needs.
+struct SolvedCase<'a> {
+    method: Method,
+    problem: &'a Problem,
+    want: Want<'a>,
+    budget: &'a budget::Budget,
+}
+
+impl SolvedCase<'_> {
+    fn relative(&self, got: &JudgedOutput, reference: &JudgedOutput) -> Option<Relative> {
+        relative::judge(self.problem.weights, want_of(got), want_of(reference), self.want, self.budget)
+    }
+}
+
+/// Sensitivity is measured on the first f32 problem of each regime and weight type.
+fn is_measured_for_sensitivity(request: &Request, spec: &Spec) -> bool {
+    let same = |s: &Spec| {
+        s.input == InputType::F32 && s.regime.name == spec.regime.name && s.weights == spec.weights
+    };
+    request.specs().into_iter().find(same).is_some_and(|first| first.id() == spec.id())
 }
 
 fn case(
@@ -236,6 +273,10 @@ fn case(
         backend: backend.name().to_owned(),
         verdict: judgement.verdict,
         reason: judgement.reason,
+        beyond: judgement.beyond,
+        worst_case_ratio: judgement.worst_case_ratio,
+        relative: None,
+        lifted: None,
         judged: judgement.judged,
         worst: judgement.worst,
         max_ulp: judgement.max_ulp,
@@ -251,6 +292,10 @@ fn case(
     }
 }
 
+fn widened(values: &[f32]) -> Vec<f64> {
+    values.iter().map(|&v| v.into()).collect()
+}
+
 fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<CoefficientResult> {
     let problem = sweep.draw(request.seed);
     request
@@ -262,8 +307,16 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
             let judged = judged.and_then(|want| {
                 let got = backend.coefficients(method, &problem);
                 let got = got.map_err(|e| (Verdict::Fail, e.to_string()))?;
-                let want = (&want.a_bar[..], &want.b_bar[..]);
-                Ok(coefficient::judge(&problem, (&got.a_bar, &got.b_bar), want))
+                let got = [widened(&got.a_bar), widened(&got.b_bar)];
+                let judged = coefficient::judge(
+                    method,
+                    &problem,
+                    (&got[0], &got[1]),
+                    (&want.a_bar, &want.b_bar),
+                    &contract(backend),
+                );
+                let lifted = lifting::of_sweep(backend, method, &problem, judged.verdict, &got, &want);
+                Ok((judged, lifted))
             });
             let result = CoefficientResult {
                 method,
@@ -275,6 +328,7 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                 worst_a_bar: None,
                 worst_b_bar: None,
                 points: Vec::new(),
+                lifted: None,
                 rerun: format!(
                     "holdfast verify --method {method} --weights {} --backend {} --seed {}",
                     sweep.weights,
@@ -284,7 +338,8 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
             };
             match judged {
                 Err((verdict, reason)) => CoefficientResult { verdict, reason, ..result },
-                Ok(j) => CoefficientResult {
+                Ok((j, lifted)) => CoefficientResult {
+                    lifted,
                     verdict: j.verdict,
                     worst_a_bar: j.worst_a_bar,
                     worst_b_bar: j.worst_b_bar,

@@ -96,6 +96,7 @@ impl Args {
             methods,
             seed: self.seed,
             command: self.command(),
+            sensitivity: true,
         }
     }
 

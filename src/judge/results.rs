@@ -3,8 +3,11 @@
 //! Serialized, [`Results`] is the machine output of the command line (`--json`, design.md). JSON has no
 //! infinities and NaNs: such a number becomes `null` there, and the hex texts beside it still tell it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use super::lifting::Lifting;
+use super::relative::Relative;
+use super::sensitivity::Sensitivity;
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Shape, Weights};
 
@@ -34,6 +37,21 @@ pub struct Results {
     /// What all the kernel's pairs came to, shown or not.
     pub pairs: PairTotals,
     pub curves: Vec<MethodCurve>,
+    /// How small an error of a coefficient is caught, by method, weight type and regime; empty where it was not measured.
+    pub sensitivity: Vec<Sensitivity>,
+}
+
+/// Which derived bounds an error is beyond ([`super::budget`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Beyond {
+    #[default]
+    None,
+    /// Beyond the judged bound, within the worst case: rounding could do it, at odds of 1 in 10¹³ for an element if
+    /// roundings are independent. It fails.
+    Probabilistic,
+    /// No rounding does that.
+    WorstCase,
 }
 
 /// Why a regime or a sweep is hard.
@@ -44,7 +62,7 @@ pub struct RegimeNote {
 }
 
 /// Whether a kernel computes what its formula says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     Pass,
@@ -69,6 +87,14 @@ pub struct CaseResult {
     pub verdict: Verdict,
     /// Why it was not measured, or what faulted; empty otherwise.
     pub reason: String,
+    /// Which bounds some element is beyond.
+    pub beyond: Beyond,
+    /// Largest error over its worst-case bound.
+    pub worst_case_ratio: f64,
+    /// The error against that of the same-precision reference path; none where that was not run.
+    pub relative: Option<Relative>,
+    /// The same source in double, and with it truncation and rounding apart; none where there is no such build.
+    pub lifted: Option<Lifting>,
     /// Elements compared (outputs and last states).
     pub judged: usize,
     /// The element with the largest share of its allowance used; none when nothing was measured.
@@ -133,6 +159,8 @@ pub struct CoefficientResult {
     pub worst_a_bar: Option<Worst>,
     pub worst_b_bar: Option<Worst>,
     pub points: Vec<CoefficientPoint>,
+    /// The same source in double; none where there is no such build.
+    pub lifted: Option<Lifting>,
     /// The command that reruns this sweep.
     pub rerun: String,
 }
@@ -243,7 +271,7 @@ pub struct MethodCurve {
 }
 
 impl Results {
-    /// Every verdict in the run: of cases, coefficient sweeps and pairs.
+    /// Every verdict in the run: of cases, coefficient sweeps, their lifted runs, and pairs.
     fn verdicts(&self) -> Vec<Verdict> {
         let pairs = [
             (self.pairs.agree, Verdict::Pass),
@@ -252,7 +280,9 @@ impl Results {
         ];
         let pairs = pairs.into_iter().filter(|(count, _)| *count > 0).map(|(_, verdict)| verdict);
         let cases = self.cases.iter().map(|c| c.verdict);
-        cases.chain(self.coefficients.iter().map(|c| c.verdict)).chain(pairs).collect()
+        let lifted = self.cases.iter().map(|c| &c.lifted).chain(self.coefficients.iter().map(|c| &c.lifted));
+        let lifted = lifted.flatten().map(|lifting| lifting.verdict);
+        cases.chain(self.coefficients.iter().map(|c| c.verdict)).chain(lifted).chain(pairs).collect()
     }
 
     /// Whether anything in the run fails.

@@ -33,6 +33,41 @@ pub struct Coefficients {
     pub b_bar: Vec<f32>,
 }
 
+/// What a scan returns for the judged channels alone, in double.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgedOutput {
+    /// (judged channels, seqlen)
+    pub out: Vec<f64>,
+    /// (judged channels, dstate)·w
+    pub last_state: Vec<f64>,
+}
+
+/// Ā and B̄ in double, each (n)·w.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiftedCoefficients {
+    pub a_bar: Vec<f64>,
+    pub b_bar: Vec<f64>,
+}
+
+impl ScanOutput {
+    /// The judged channels' part.
+    pub fn judged(&self, problem: &Problem) -> JudgedOutput {
+        judged(problem, &self.out, &self.last_state)
+    }
+}
+
+/// The judged channels of outputs (batch, dim, seqlen) and last states (batch, dim, dstate)·w.
+fn judged<T: Copy + Into<f64>>(problem: &Problem, out: &[T], last_state: &[T]) -> JudgedOutput {
+    let pick = |values: &[T], len: usize| -> Vec<f64> {
+        let rows = problem.judged_channels.iter().map(|&(batch, dim)| batch * problem.shape.dim + dim);
+        rows.flat_map(|row| &values[row * len..(row + 1) * len]).map(|&v| v.into()).collect()
+    };
+    JudgedOutput {
+        out: pick(out, problem.shape.seqlen),
+        last_state: pick(last_state, problem.shape.dstate * problem.weights.width()),
+    }
+}
+
 /// Why a kernel did not produce an output.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KernelError {
@@ -57,10 +92,30 @@ pub trait Backend: Sync {
     /// What it runs on, in words, for instance `x86_64 CPU, kernels built by g++ 12.2`.
     fn device(&self) -> String;
 
+    /// How often it rounds z = ΔA before anything is computed of it: 0 where z is kept exact.
+    fn z_roundings(&self) -> u32 {
+        0
+    }
+
     /// Runs the forward selective scan over every channel of the problem.
     fn scan(&self, method: Method, problem: &Problem) -> Result<ScanOutput, KernelError>;
 
     /// Discretizes each element on its own.
     fn coefficients(&self, method: Method, problem: &CoefficientProblem)
     -> Result<Coefficients, KernelError>;
+
+    /// The scan with the kernel's own source in double arithmetic, from the same inputs and without rounding on
+    /// store; none where there is no such build of it.
+    fn lifted(&self, _method: Method, _problem: &Problem) -> Option<Result<JudgedOutput, KernelError>> {
+        None
+    }
+
+    /// Ā and B̄ likewise.
+    fn lifted_coefficients(
+        &self,
+        _method: Method,
+        _problem: &CoefficientProblem,
+    ) -> Option<Result<LiftedCoefficients, KernelError>> {
+        None
+    }
 }

@@ -1,9 +1,9 @@
 //! Sizes and storage types of a selective scan's tensors (spec.md §3).
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The sizes of a selective scan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Shape {
     pub batch: usize,
     pub dim: usize,
@@ -35,7 +35,7 @@ impl std::fmt::Display for Shape {
 }
 
 /// Whether A, B and C are real (f32) or complex (two f32).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Weights {
     Real,
@@ -62,7 +62,7 @@ impl Weights {
 }
 
 /// Storage type of u, delta, z, out and of variable B and C.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InputType {
     F32,
@@ -92,7 +92,7 @@ impl InputType {
 }
 
 /// Whether B (or C) is one value per (channel, state), or varies along the sequence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Operand {
     Constant,

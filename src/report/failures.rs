@@ -1,7 +1,7 @@
 //! What failed, worst first, with everything that explains it.
 
-use super::grid;
 use super::sweeps::Coefficient;
+use super::{grid, precision};
 use crate::judge::results::{CaseResult, CoefficientResult, Diagnosis, Results, Verdict, Worst};
 use crate::method::Method;
 
@@ -75,6 +75,14 @@ impl<'a> Failure<'a> {
                 let failing = Coefficient::ALL.into_iter().filter(|c| c.failed(sweep));
                 failing.filter_map(|c| c.worst(sweep)).collect()
             }
+        }
+    }
+
+    /// Which bounds it is beyond, and truncation and rounding apart.
+    pub fn precision(&self) -> Vec<String> {
+        match self {
+            Failure::Case(case) => precision::of_case(case),
+            Failure::Sweep(sweep) => precision::of_sweep(sweep),
         }
     }
 

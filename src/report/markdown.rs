@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::failures::{self, Failure};
 use super::template::{self, value};
-use super::{ReportError, grid, pairs, summary, sweeps, text};
+use super::{ReportError, grid, pairs, precision, summary, sweeps, text};
 use crate::judge::results::Results;
 
 const TEMPLATE: &str = include_str!("templates/report.md.jinja");
@@ -78,6 +78,8 @@ fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
         command => text::line(&results.command),
         cases => summary::totals(results.cases.iter().map(|c| c.verdict)).text("case"),
         sweeps => summary::totals(results.coefficients.iter().map(|c| c.verdict)).text("coefficient sweep"),
+        precision => precision::lifting(results).into_iter().chain(precision::sensitivity(results)).collect::<Vec<_>>(),
+        sensitivity => sensitivity(results),
         reasons => value(reasons.iter().map(|(reason, n)| (text::fit(reason, 200), n)).collect::<Vec<_>>()),
         methods => methods.iter().map(|m| m.name()).collect::<Vec<_>>(),
         rows => value(rows.iter().take(limits.rows).collect::<Vec<_>>()),
@@ -120,6 +122,25 @@ fn rows(results: &Results) -> Vec<Row> {
     rows
 }
 
+/// The measured sensitivity, a line for each regime and weight type: Ā and B̄ of each method, as exponents of 2.
+fn sensitivity(results: &Results) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut heads: Vec<String> = Vec::new();
+    for one in &results.sensitivity {
+        let shown = |exponent: Option<i32>| exponent.map_or(text::UNMEASURED.to_owned(), |e| e.to_string());
+        let head = format!("{:16} {:8}", text::fit(&one.regime, 16), one.weights);
+        let cell = format!("{:>9}", format!("{}/{}", shown(one.a_bar), shown(one.b_bar)));
+        match heads.iter().position(|other| *other == head) {
+            Some(at) => lines[at].push_str(&cell),
+            None => {
+                lines.push(format!("{head}{cell}"));
+                heads.push(head);
+            }
+        }
+    }
+    lines
+}
+
 fn explain(failure: &Failure) -> Explained {
     let mut worst = Vec::new();
     for w in failure.worst() {
@@ -130,6 +151,7 @@ fn explain(failure: &Failure) -> Explained {
         worst.push(format!("  bound {}", text::number(w.bound, 3)));
         worst.push(format!("  from  {}", w.inputs.join(", ")));
     }
+    worst.extend(failure.precision());
     let diagnosis: Vec<_> = failure.diagnosis().iter().take(3).map(text::diagnosis).collect();
     let reason = failure.reason();
     let detail = failure.detail() + if reason.is_empty() { "" } else { ": " } + reason;

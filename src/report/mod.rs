@@ -19,6 +19,7 @@ pub mod markdown;
 pub mod methods;
 pub mod pairs;
 pub mod plots;
+pub mod precision;
 pub mod summary;
 pub mod sweeps;
 mod template;

@@ -3,9 +3,8 @@
 
 use rayon::prelude::*;
 
-use super::{Request, cost, got_judged, want};
+use super::{Request, cost, want};
 use crate::judge::budget;
-use crate::judge::contract::Contract;
 use crate::judge::diagnose::{Case, Effort, Models, diagnose};
 use crate::judge::results::{CaseResult, Diagnosis, Verdict};
 use crate::kernel::Backend;
@@ -45,7 +44,7 @@ fn choose<'a>(
 ) -> Vec<(usize, &'a Spec)> {
     let failed = |case: &CaseResult| {
         case.verdict == Verdict::Fail
-            && case.reason.is_empty()
+            && (case.reason.is_empty() || case.relative.is_some_and(|relative| !relative.passes()))
             && case.method == method
             && case.weights == weights
     };
@@ -82,14 +81,14 @@ fn of_case(request: &Request, backend: &dyn Backend, spec: &Spec, method: Method
     else {
         return Vec::new();
     };
-    let (out, last_state) = got_judged(&problem, &output);
+    let got = output.judged(&problem);
     let case = Case {
         method,
         problem: &problem,
-        out: &out,
-        last_state: &last_state,
+        out: &got.out,
+        last_state: &got.last_state,
         want: want(&truths[0]),
-        budget: &budget::scan(method, &problem, &Contract::PRODUCTION),
+        budget: &budget::scan(method, &problem, &super::contract(backend)),
     };
     diagnose(&case, &Models::of(method, &problem), Effort::default())
 }

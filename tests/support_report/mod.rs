@@ -71,6 +71,7 @@ pub fn empty() -> Results {
         pairs: PairTotals::default(),
         regimes: Vec::new(),
         curves: Vec::new(),
+        sensitivity: Vec::new(),
     }
 }
 
@@ -113,6 +114,10 @@ pub fn case(
         backend: "cpu".to_owned(),
         verdict: if ratio <= 1.0 { Verdict::Pass } else { Verdict::Fail },
         reason: String::new(),
+        beyond: if ratio <= 1.0 { Beyond::None } else { Beyond::WorstCase },
+        worst_case_ratio: ratio,
+        relative: None,
+        lifted: None,
         judged: 1704,
         worst: Some(worst("out", ratio)),
         max_ulp: ratio * 4.2,
@@ -197,6 +202,7 @@ fn sweep(weights: Weights, method: Method) -> CoefficientResult {
         worst_a_bar: Some(worst("a_bar", 0.31 + 0.05 * method as usize as f64)),
         worst_b_bar: Some(worst("b_bar", 0.42 + 0.04 * method as usize as f64)),
         points: (0..300).map(point).collect(),
+        lifted: None,
         rerun: format!("holdfast verify --method {method} --weights {weights} --seed 20260101"),
     }
 }
