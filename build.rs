@@ -1,5 +1,6 @@
-//! Builds the CUDA kernels of `kernels/` for the CPU, through `kernels/host/`, twice: the production kernels, and
-//! a copy (f32 inputs only) whose faults are chosen at run time, for tests of the harness itself.
+//! Builds the CUDA kernels of `kernels/` for the CPU, through `kernels/host/`, three times: the production
+//! kernels; a copy (f32 inputs only) whose faults are chosen at run time, for tests of the harness itself; and that
+//! copy with its arithmetic in double, for precision lifting.
 //!
 //! `HOLDFAST_PLANT=<fault>` plants a fault of `kernels/faults.cuh` in the production kernels: everything that
 //! judges them must then fail. Exports `HOLDFAST_KERNEL_SHA256` and `HOLDFAST_CXX_VERSION` to the crate.
@@ -70,15 +71,21 @@ fn build() -> Result<(), String> {
                 "#define HOLDFAST_TABLE_METHOD {method}\n#define HOLDFAST_TABLE_COMPLEX {complex}\n\
                  #define HOLDFAST_TABLE_NAME table_{method}_{complex}\n"
             );
-            let production =
-                format!("{plant}{table}#define HOLDFAST_TABLE_INPUTS 3\n#include \"host/table.inc\"\n");
-            let faulty = format!(
-                "#include \"host/interface.h\"\n#define HOLDFAST_FAULT (*holdfast_runtime_fault())\n\
-                 #define HOLDFAST_NAMESPACE holdfast_faulty\n{table}\
-                 #define HOLDFAST_TABLE_INPUTS 1\n#include \"host/table.inc\"\n"
+            let production = format!(
+                "{plant}{table}#define HOLDFAST_TABLE_ARITHMETIC float\n\
+                 #define HOLDFAST_TABLE_INPUTS 3\n#include \"host/table.inc\"\n"
             );
             build.file(written(&out, &format!("table_{method}_{complex}"), &production)?);
-            build.file(written(&out, &format!("faulty_{method}_{complex}"), &faulty)?);
+            for (copy, arithmetic) in [("faulty", "float"), ("lifted", "double")] {
+                let source = format!(
+                    "#include \"host/interface.h\"\n#define HOLDFAST_FAULT (*holdfast_runtime_fault())\n\
+                     #define HOLDFAST_PERTURBATION holdfast_runtime_perturbation()\n\
+                     #define HOLDFAST_NAMESPACE holdfast_{copy}\n{table}\
+                     #define HOLDFAST_TABLE_ARITHMETIC {arithmetic}\n\
+                     #define HOLDFAST_TABLE_INPUTS 1\n#include \"host/table.inc\"\n"
+                );
+                build.file(written(&out, &format!("{copy}_{method}_{complex}"), &source)?);
+            }
         }
     }
     build.try_compile("holdfast_kernels").map_err(|error| {

@@ -156,6 +156,10 @@ HOLDFAST_ONCE static Coefficients<W> discretize(typename ArithmeticOf<W>::type d
   if (planted(Fault::kABar2e18)) out.a_bar = scaled(out.a_bar, typename ArithmeticOf<W>::type(1.0 + 1.0 / 262144.0));
   if (planted(Fault::kBBar2e18)) out.b_bar = scaled(out.b_bar, typename ArithmeticOf<W>::type(1.0 + 1.0 / 262144.0));
   if constexpr (kPlantable) plant_in_coefficients<kMethod>(delta, a, b, out);
+  if constexpr (kPerturbable) {
+    using T = typename ArithmeticOf<W>::type;
+    out = {scaled(out.a_bar, T(1.0 + perturbation()[0])), scaled(out.b_bar, T(1.0 + perturbation()[1]))};
+  }
   return out;
 }
 

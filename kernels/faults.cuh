@@ -143,6 +143,16 @@ constexpr bool kPlantable = false;
 HOLDFAST_DEVICE constexpr bool planted(Fault) { return false; }
 #endif
 
+// Relative perturbations of every Ā and B̄, chosen at run time in the copy with run-time faults: what measures how
+// small an error is caught. Two doubles.
+#if defined(HOLDFAST_PERTURBATION)
+HOLDFAST_DEVICE const double* perturbation() { return HOLDFAST_PERTURBATION; }
+constexpr bool kPerturbable = true;
+#else
+HOLDFAST_DEVICE const double* perturbation() { return nullptr; }
+constexpr bool kPerturbable = false;
+#endif
+
 // The hooks below are called where `kPlantable` only, and defined by planted.cuh.
 template <Method kMethod, class T, class W, class Coefficients>
 HOLDFAST_DEVICE void plant_in_coefficients(T delta, W a, W b, Coefficients& out);

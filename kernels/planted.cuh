@@ -146,13 +146,14 @@ HOLDFAST_DEVICE Exact planted_b(Exact b) {
 }
 
 // Δ after bias and softplus: the clamps.
+template <class T>
 HOLDFAST_DEVICE double planted_clamp(double delta) {
   delta = power_of_step(planted_among(Fault::kStepDeltaMissing, 3), delta);
   if (planted(Fault::kDeltaAtMostTenth) && delta > 0.1) delta = 0.1;
   if (planted(Fault::kDeltaAtMost1) && delta > 1.0) delta = 1.0;
   if (planted(Fault::kDeltaAtLeast1e4) && delta < 1e-4) delta = 1e-4;
   if (planted(Fault::kDeltaAtLeast1e3) && delta < 1e-3) delta = 1e-3;
-  return planted(Fault::kDeltaGuard1e8) && fabs(delta) < 1e-8 ? 0.0 : static_cast<float>(delta);
+  return planted(Fault::kDeltaGuard1e8) && fabs(delta) < 1e-8 ? 0.0 : static_cast<T>(delta);
 }
 
 // The textbook forms take the place of whatever method ran them.
@@ -166,7 +167,7 @@ HOLDFAST_DEVICE int planted_formula() {
 template <Method kMethod, class T, class W, class Coefficients>
 HOLDFAST_DEVICE void plant_in_coefficients(T delta, W a, W b, Coefficients& out) {
   if (!planted_here()) return;
-  const double step = planted_clamp(to_double(delta));
+  const double step = planted_clamp<T>(to_double(delta));
   const Terms t = planted_terms(planted_formula<kMethod>(), step, to_complex_double(a));
   out.a_bar = FromDouble<W>::of(planted_a_bar(planted_formula<kMethod>(), step, to_complex_double(a)));
   out.b_bar = FromDouble<W>::of((t.first + t.higher + t.neighbour) * planted_b(to_complex_double(b)));
@@ -215,16 +216,18 @@ struct PlantedScan {
   }
 
   HOLDFAST_DEVICE double delta(long long l) const {
-    const float bias = scan.p.delta_bias ? scan.p.delta_bias[scan.channel] : 0.0f;
+    using T = typename Scan::Arithmetic;
+    const T bias = scan.p.delta_bias ? scan.p.delta_bias[scan.channel] : T(0);
     const bool after = planted(Fault::kBiasAfterSoftplus);
-    float x = widened_load(static_cast<const Input*>(scan.p.delta)[scan.row() + l]);
+    T x = widened_load(static_cast<const Input*>(scan.p.delta)[scan.row() + l]);
     if (!after && !planted(Fault::kBiasMissing)) x += bias;
     const int threshold = planted_among(Fault::kSoftplusAbove1, 3);
-    const float identity_above = threshold < 0 ? 20.0f : threshold == 0 ? 1.0f : threshold == 1 ? 5.0f : 8.0f;
+    const T unplanted = sizeof(T) == sizeof(float) ? 20.0f : 40.0f;
+    const T identity_above = threshold < 0 ? unplanted : threshold == 0 ? 1.0f : threshold == 1 ? 5.0f : 8.0f;
     if (scan.p.delta_softplus && !planted(Fault::kSoftplusMissing) && !(x > identity_above)) {
-      x = static_cast<float>(log1p(exp(static_cast<double>(x))));
+      x = static_cast<T>(log1p(exp(static_cast<double>(x))));
     }
-    return planted_clamp(after ? x + bias : x);
+    return planted_clamp<T>(after ? x + bias : x);
   }
 
   HOLDFAST_DEVICE Exact operand(bool variable, bool transposed, const void* from, int n, long long l) const {

@@ -102,6 +102,7 @@ struct SelectiveScan {
   static constexpr bool kBidirectional = kMethod == Method::kPoly;
   // For planted.cuh.
   using InputType = Input;
+  using Arithmetic = T;
   static constexpr Method kItsMethod = kMethod;
   static constexpr bool kHasVariableB = kVariableB, kHasVariableC = kVariableC;
   // Complex poly would need more than the 128 registers that 512 threads leave each: it reads C and u again where it

@@ -63,7 +63,7 @@ pub fn check(name: &str, argument: &str, run: RecordedRun, options: &Options) ->
         let judgement = match &truths[&method] {
             Err(error) => Judgement::unmeasured(error.to_string()),
             Ok(truth) => {
-                let budget = budget::scan(method, &problem, &Contract::PRODUCTION);
+                let budget = budget::scan(method, &problem, &Contract::FRAMEWORK);
                 let got = Got { out: &output.out, last_state: output.last_state.as_deref() };
                 let want = Want { out: &truth.out, last_state: &truth.last_state };
                 let judgement = scan::judge(method, &problem, got, want, &budget);
@@ -131,6 +131,7 @@ pub fn results(checked: Vec<Checked>, seed: u64, command: String) -> Results {
         header: None,
         errors: Default::default(),
         analysis: Default::default(),
+        sensitivity: Vec::new(),
     };
     for file in checked {
         results.regimes.push(file.note);

@@ -3,6 +3,8 @@
 
 mod diagnosis;
 pub mod invariants;
+mod lifting;
+mod sensitivity;
 
 use rayon::prelude::*;
 
@@ -11,18 +13,20 @@ use crate::judge::contract::Contract;
 use crate::judge::diagnose;
 use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::profile::{self, ErrorHistogram, ErrorProfile, ErrorSequence};
+use crate::judge::relative::Relative;
 use crate::judge::results::{
     CaseResult, CoefficientResult, MethodCurve, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA,
     Verdict,
 };
 use crate::judge::scan::{Got, Judgement, Place, Want};
+use crate::judge::sensitivity::Sensitivity;
 use crate::judge::ulp::Format;
-use crate::judge::{budget, coefficient, scan};
-use crate::kernel::{Backend, ScanOutput};
+use crate::judge::{budget, coefficient, relative, scan};
+use crate::kernel::{Backend, JudgedOutput, ReferenceBackend, ScanOutput};
 use crate::method::Method;
 use crate::problem::plan::{self, Filter, Spec};
 use crate::problem::sweep::{self, Sweep};
-use crate::problem::{InputType, Weights};
+use crate::problem::{InputType, Problem, Weights};
 use crate::truth;
 use crate::truth::scan::ScanTruth;
 
@@ -35,12 +39,12 @@ pub struct Request {
     pub seed: u64,
     /// Neither cases nor sweeps.
     pub invariants_only: bool,
-    /// What the kernels promise.
-    pub contract: Contract,
     /// Options of the command that a rerun of one case needs: a foreign header's.
     pub rerun: String,
     /// The command line that asked for it, for provenance.
     pub command: String,
+    /// Whether to measure how small an error of a coefficient is caught, on the CPU build of the kernels.
+    pub sensitivity: bool,
 }
 
 impl Request {
@@ -52,7 +56,7 @@ impl Request {
             methods: Method::ALL.to_vec(),
             seed,
             invariants_only: false,
-            contract: Contract::PRODUCTION,
+            sensitivity: true,
             rerun: String::new(),
             command,
         }
@@ -122,6 +126,7 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
     let invariants = invariants::run(request, backend, progress);
     let (pairwise, pairs) = pairwise_results(&solved);
     let errors = error_profile(&solved);
+    let sensitivity = solved.iter_mut().flat_map(|s| std::mem::take(&mut s.sensitivity)).collect();
     let mut cases: Vec<CaseResult> = solved.into_iter().flat_map(|s| s.cases).collect();
     diagnosis::fill(request, backend, &specs, &mut cases);
     Results {
@@ -142,6 +147,7 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
         header: None,
         errors,
         analysis: if request.invariants_only { Default::default() } else { analysis::methods().clone() },
+        sensitivity,
     }
 }
 
@@ -169,8 +175,14 @@ struct Solved {
     spec: Spec,
     cases: Vec<CaseResult>,
     profiles: Vec<(ErrorHistogram, ErrorSequence)>,
+    sensitivity: Vec<Sensitivity>,
     truth_matrix: PairwiseMatrix,
     kernel_matrix: PairwiseMatrix,
+}
+
+/// What the backend is expected to keep.
+fn contract(backend: &dyn Backend) -> Contract {
+    Contract::of(backend.z_roundings())
 }
 
 fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
@@ -188,6 +200,7 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
     let mut cases = Vec::new();
     let mut outputs = Vec::new();
     let mut profiles = Vec::new();
+    let mut sensitivity = Vec::new();
     for (i, (&method, run)) in request.methods.iter().zip(runs).enumerate() {
         match &truths {
             Err(error) => {
@@ -198,20 +211,36 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
                     cases.push(case(method, faulted(run.err())));
                     continue;
                 };
-                let budget = budget::scan(method, &problem, &request.contract);
+                let budget = budget::scan(method, &problem, &contract(backend));
+                let solved = SolvedCase { method, problem: &problem, want: want(truth), budget: &budget };
                 let judgement = match &run {
                     Ok(output) => scan::judge(method, &problem, got(output), want(truth), &budget),
                     Err(reason) => faulted(Some(reason.clone())),
                 };
-                cases.push(case(method, judgement));
-                if let Ok(output) = &run {
-                    let case = (method, &*format!("{}/{method}", spec.id()));
-                    profiles.push(profile::of_case(case, &problem, &output.out, &truth.out, &budget));
+                let mut case = case(method, judgement);
+                let judged = run.as_ref().ok().map(|output| output.judged(&problem));
+                let reference = ReferenceBackend.scan_judged(method, &problem).ok();
+                if let (Some(got), Some(reference)) = (&judged, &reference) {
+                    case.relative = solved.relative(got, reference);
                 }
+                if let (Verdict::Pass, Some(relative)) = (case.verdict, case.relative)
+                    && !relative.passes()
+                {
+                    (case.verdict, case.reason) = (Verdict::Fail, relative.reason());
+                }
+                case.lifted = lifting::of_case(backend, &solved, case.verdict, judged.as_ref());
+                if request.sensitivity && is_measured_for_sensitivity(request, spec) {
+                    sensitivity.push(sensitivity::of_case(spec, &solved, reference.as_ref()));
+                }
+                if let Ok(output) = &run {
+                    let of = (method, case.id.as_str());
+                    profiles.push(profile::of_case(of, &problem, &output.out, &truth.out, &budget));
+                }
+                cases.push(case);
                 outputs.push(MethodOutputs {
                     method,
                     truth: truth.out.clone(),
-                    kernel: run.ok().map(|output| problem.judged_sequences(&output.out)),
+                    kernel: judged.map(|judged| judged.out),
                     bound: budget.out,
                 });
             }
@@ -231,6 +260,7 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
         spec: spec.clone(),
         cases,
         profiles,
+        sensitivity,
         truth_matrix: matrix("truth", truth_pairs),
         kernel_matrix: matrix(backend.name(), kernel_pairs),
     }
@@ -247,6 +277,32 @@ fn got(output: &ScanOutput) -> Got<'_> {
 
 fn want(truth: &ScanTruth) -> Want<'_> {
     Want { out: &truth.out, last_state: &truth.last_state }
+}
+
+fn want_of(output: &JudgedOutput) -> Want<'_> {
+    Want { out: &output.out, last_state: &output.last_state }
+}
+
+/// One method on one problem, with all that a judgement of it needs.
+struct SolvedCase<'a> {
+    method: Method,
+    problem: &'a Problem,
+    want: Want<'a>,
+    budget: &'a budget::Budget,
+}
+
+impl SolvedCase<'_> {
+    fn relative(&self, got: &JudgedOutput, reference: &JudgedOutput) -> Option<Relative> {
+        relative::judge(self.problem.weights, want_of(got), want_of(reference), self.want, self.budget)
+    }
+}
+
+/// Sensitivity is measured on the first f32 problem of each regime and weight type.
+fn is_measured_for_sensitivity(request: &Request, spec: &Spec) -> bool {
+    let same = |s: &Spec| {
+        s.input == InputType::F32 && s.regime.name == spec.regime.name && s.weights == spec.weights
+    };
+    request.specs().into_iter().find(same).is_some_and(|first| first.id() == spec.id())
 }
 
 fn place(request: &Request, backend: &dyn Backend, spec: &Spec, method: Method) -> Place {
@@ -266,6 +322,10 @@ fn place(request: &Request, backend: &dyn Backend, spec: &Spec, method: Method) 
     }
 }
 
+fn widened(values: &[f32]) -> Vec<f64> {
+    values.iter().map(|&v| v.into()).collect()
+}
+
 fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<CoefficientResult> {
     let problem = sweep.draw(request.seed);
     request
@@ -277,16 +337,16 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
             let judged = judged.and_then(|want| {
                 let got = backend.coefficients(method, &problem);
                 let got = got.map_err(|e| (Verdict::Fail, e.to_string()))?;
-                let (got, want) = ((&got.a_bar[..], &got.b_bar[..]), (&want.a_bar[..], &want.b_bar[..]));
-                let judgement = match request.contract == Contract::PRODUCTION {
-                    true => coefficient::judge(&problem, got, want),
-                    false => coefficient::judge_rounded(method, &problem, got, want, &request.contract),
-                };
-                let diagnosis = match judgement.verdict {
-                    Verdict::Fail => diagnose::coefficient::diagnose(method, &problem, got, want),
+                let wide = [widened(&got.a_bar), widened(&got.b_bar)];
+                let got = (&got.a_bar[..], &got.b_bar[..]);
+                let exact = (&want.a_bar[..], &want.b_bar[..]);
+                let judged = coefficient::judge(method, &problem, got, exact, &contract(backend));
+                let diagnosis = match judged.verdict {
+                    Verdict::Fail => diagnose::coefficient::diagnose(method, &problem, got, exact),
                     _ => Vec::new(),
                 };
-                Ok((judgement, diagnosis))
+                let lifted = lifting::of_sweep(backend, method, &problem, judged.verdict, &wide, &want);
+                Ok((judged, diagnosis, lifted))
             });
             let result = CoefficientResult {
                 method,
@@ -299,6 +359,7 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                 worst_b_bar: None,
                 points: Vec::new(),
                 diagnosis: Vec::new(),
+                lifted: None,
                 rerun: format!(
                     "holdfast verify --method {method} --weights {} --backend {} --seed {}{}",
                     sweep.weights,
@@ -309,7 +370,8 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
             };
             match judged {
                 Err((verdict, reason)) => CoefficientResult { verdict, reason, ..result },
-                Ok((j, diagnosis)) => CoefficientResult {
+                Ok((j, diagnosis, lifted)) => CoefficientResult {
+                    lifted,
                     verdict: j.verdict,
                     worst_a_bar: j.worst_a_bar,
                     worst_b_bar: j.worst_b_bar,

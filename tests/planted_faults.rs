@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use holdfast::judge::coefficient;
+use holdfast::judge::contract::Contract;
 use holdfast::judge::results::{PairStatus, Results, Verdict};
 use holdfast::kernel::{Backend, CpuBackend, Fault};
 use holdfast::method::Method;
@@ -73,8 +74,11 @@ fn every_coefficient_fault_fails_a_sweep(#[values(Weights::Real, Weights::Comple
                 let want = truth::coefficient::solve(method, &problem).expect("certified");
                 let backend = CpuBackend::with_fault(fault);
                 let got = backend.coefficients(method, &problem).expect("runs");
-                let judgement =
-                    coefficient::judge(&problem, (&got.a_bar, &got.b_bar), (&want.a_bar, &want.b_bar));
+                let widened = |values: &[f32]| values.iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
+                let (got, want) =
+                    ([widened(&got.a_bar), widened(&got.b_bar)], (&want.a_bar[..], &want.b_bar[..]));
+                let contract = Contract::PRODUCTION;
+                let judgement = coefficient::judge(method, &problem, (&got[0], &got[1]), want, &contract);
                 if judgement.verdict == Verdict::Fail {
                     failing.insert(method);
                 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use holdfast::judge::coefficient;
+use holdfast::judge::contract::Contract;
 use holdfast::judge::diagnose::coefficient::diagnose;
 use holdfast::judge::faults::{Part, catalogue};
 use holdfast::judge::results::{Diagnosis, Verdict};
@@ -31,7 +32,7 @@ fn found(
 ) -> (Verdict, Vec<Diagnosis>) {
     let got = backend.coefficients(method, problem).expect("runs");
     let (got, want) = ((&got.a_bar[..], &got.b_bar[..]), (&want.a_bar[..], &want.b_bar[..]));
-    let verdict = coefficient::judge(problem, got, want).verdict;
+    let verdict = coefficient::judge(method, problem, got, want, &Contract::PRODUCTION).verdict;
     (verdict, if verdict == Verdict::Fail { diagnose(method, problem, got, want) } else { Vec::new() })
 }
 

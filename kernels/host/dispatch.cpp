@@ -16,6 +16,10 @@ namespace holdfast_faulty {
 HOLDFAST_EACH_TABLE(HOLDFAST_DECLARE_TABLE)
 }
 
+namespace holdfast_lifted {
+HOLDFAST_EACH_TABLE(HOLDFAST_DECLARE_TABLE)
+}
+
 namespace {
 
 #define HOLDFAST_PRODUCTION_TABLE(method, complex) &holdfast::table_##method##_##complex,
@@ -23,8 +27,12 @@ const HoldfastTable* const kProduction[12] = {HOLDFAST_EACH_TABLE(HOLDFAST_PRODU
 #define HOLDFAST_FAULTY_TABLE(method, complex) &holdfast_faulty::table_##method##_##complex,
 const HoldfastTable* const kFaulty[12] = {HOLDFAST_EACH_TABLE(HOLDFAST_FAULTY_TABLE)};
 
+#define HOLDFAST_LIFTED_TABLE(method, complex) &holdfast_lifted::table_##method##_##complex,
+const HoldfastTable* const kLifted[12] = {HOLDFAST_EACH_TABLE(HOLDFAST_LIFTED_TABLE)};
+
 constexpr unsigned kDiscretizeThreads = 64;
 thread_local int runtime_fault = 0;
+thread_local double runtime_perturbation[2] = {0.0, 0.0};
 
 #define HOLDFAST_FAULT_TEXT(member, name, effect) name,
 const char* const kFaultNames[] = {HOLDFAST_FAULTS(HOLDFAST_FAULT_TEXT)};
@@ -36,15 +44,15 @@ bool has_fault(int fault, holdfast::Fault which) {
 }
 
 // The faults `ids-3-4-swapped` and `runs-as-…` live here: dispatch is the only place that turns an id into a method.
-const HoldfastTable* table_of(int method, int complex, int fault) {
-  if (method < 0 || method > 5 || !is_flag(complex)) return nullptr;
+const HoldfastTable* table_of(int method, int complex, int lifted, int fault) {
+  if (method < 0 || method > 5 || !is_flag(complex) || !is_flag(lifted)) return nullptr;
   if (has_fault(fault, holdfast::Fault::kIds34Swapped) && (method == 3 || method == 4)) method = 7 - method;
   const int runs_as = static_cast<int>(holdfast::Fault::kRunsAsZoh);
   for (int i = 0; i < 11; ++i) {
     // The textbook forms are causal; planted.cuh makes them of zoh.
     if (has_fault(fault, static_cast<holdfast::Fault>(runs_as + i))) method = i < 6 ? i : 0;
   }
-  return (fault < 0 ? kProduction : kFaulty)[method * 2 + complex];
+  return (lifted ? kLifted : fault < 0 ? kProduction : kFaulty)[method * 2 + complex];
 }
 
 int no_such_kernel(char* message, std::size_t capacity) {
@@ -54,7 +62,8 @@ int no_such_kernel(char* message, std::size_t capacity) {
 
 int run(HoldfastKernel kernel, int fault, const void* params, unsigned first, unsigned count, unsigned threads,
         std::size_t shared, char* message, std::size_t capacity) {
-  runtime_fault = fault < 0 ? 0 : fault;
+  // Lifted kernels exist once, with the fault as a variable.
+  runtime_fault = fault < 0 ? holdfast_planted_fault() : fault;
   for (unsigned i = 0; i < count; ++i) {
     if (!holdfast_host::run_block(kernel, params, first + i, threads, shared, message, capacity)) return 1;
   }
@@ -67,24 +76,29 @@ extern "C" {
 
 int* holdfast_runtime_fault() { return &runtime_fault; }
 
+const double* holdfast_runtime_perturbation() { return runtime_perturbation; }
+
 int holdfast_scan(const HoldfastInstantiation* which, int fault, const HoldfastScan* params, unsigned first,
                   unsigned count, char* message, std::size_t capacity) {
-  const HoldfastTable* table = table_of(which->method, which->complex, fault);
+  const HoldfastTable* table = table_of(which->method, which->complex, which->lifted, fault);
   if (table == nullptr || which->input < 0 || which->input > 2 || !is_flag(which->variable_b) ||
       !is_flag(which->variable_c) || !is_flag(which->gate)) {
     return no_such_kernel(message, capacity);
   }
   const HoldfastKernel kernel = table->scan[which->input][which->variable_b][which->variable_c][which->gate];
   if (kernel == nullptr) return no_such_kernel(message, capacity);
-  const long long shared = holdfast_launch::shared_bytes(params->dstate, 1 + which->complex, sizeof(float));
+  const long long shared = holdfast_launch::shared_bytes(params->dstate, 1 + which->complex, which->lifted ? sizeof(double) : sizeof(float));
+  runtime_perturbation[0] = which->perturbation[0];
+  runtime_perturbation[1] = which->perturbation[1];
   return run(kernel, fault, params, first, count, holdfast_scan_threads(params->seqlen),
              static_cast<std::size_t>(shared), message, capacity);
 }
 
-int holdfast_discretize(int method, int complex, int fault, const HoldfastDiscretize* params, unsigned first,
+int holdfast_discretize(int method, int complex, int lifted, int fault, const HoldfastDiscretize* params, unsigned first,
                         unsigned count, char* message, std::size_t capacity) {
-  const HoldfastTable* table = table_of(method, complex, fault);
+  const HoldfastTable* table = table_of(method, complex, lifted, fault);
   if (table == nullptr) return no_such_kernel(message, capacity);
+  runtime_perturbation[0] = runtime_perturbation[1] = 0.0;
   return run(table->discretize, fault, params, first, count, kDiscretizeThreads, 0, message, capacity);
 }
 

@@ -11,6 +11,11 @@ struct HoldfastInstantiation {
   int variable_b;
   int variable_c;
   int gate;
+  // 1 for the arithmetic in double (`input` must be 0; u, delta, z, out, last_state, workspace and variable B and C
+  // are then arrays of double).
+  int lifted;
+  // Relative, of Ā and of B̄; for kernels with run-time faults.
+  double perturbation[2];
 };
 
 // The fields of ScanParams (selective_scan.cuh) and DiscretizeParams (discretize.cu), which each namespace has for
@@ -35,7 +40,7 @@ struct HoldfastDiscretize {
 
 using HoldfastKernel = void (*)(const void* params);
 
-// The kernels of one method and weight type: [input][variable B][variable C][gate]; `discretize` has no such choices.
+// The kernels of one method and weight type, lifted ones under input 0: [input][variable B][variable C][gate]; `discretize` has no such choices.
 struct HoldfastTable {
   HoldfastKernel scan[3][2][2][2];
   HoldfastKernel discretize;
@@ -43,14 +48,15 @@ struct HoldfastTable {
 
 // The copy with run-time faults reads this; set for the OS thread that runs the block.
 extern "C" int* holdfast_runtime_fault();
+extern "C" const double* holdfast_runtime_perturbation();
 
 extern "C" {
 // Runs blocks first … first + count − 1 on the calling thread. `fault` is a number of faults.cuh's list for the
-// copy with faults, or negative for the production kernels. 0 on success, else 1 with `message` filled.
+// copy with faults, or negative for the production kernels (lifted: for the faults that the build plants). 0 on success, else 1 with `message` filled.
 int holdfast_scan(const HoldfastInstantiation* which, int fault, const HoldfastScan* params, unsigned first,
                   unsigned count, char* message, std::size_t capacity);
 // The number of blocks is ceil(n / holdfast_discretize_block()).
-int holdfast_discretize(int method, int complex, int fault, const HoldfastDiscretize* params, unsigned first,
+int holdfast_discretize(int method, int complex, int lifted, int fault, const HoldfastDiscretize* params, unsigned first,
                         unsigned count, char* message, std::size_t capacity);
 unsigned holdfast_discretize_block();
 // Threads of a scan over `seqlen` (launch.cuh), and positions per chunk.

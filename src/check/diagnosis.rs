@@ -48,7 +48,7 @@ pub fn fill(
 
 /// The judged channels with the largest errors in units of their bounds, in their own order.
 fn worst_rows(problem: &Problem, output: &RecordedOutput, truth: &ScanTruth, count: usize) -> Vec<usize> {
-    let budget = budget::scan(truth.method, problem, &Contract::PRODUCTION);
+    let budget = budget::scan(truth.method, problem, &Contract::FRAMEWORK);
     let (seqlen, dstate, width) = (problem.shape.seqlen, problem.shape.dstate, problem.weights.width());
     let mut worst = vec![0.0f64; problem.judged_channels.len()];
     let mut add = |row: usize, got: f64, want: f64, bound: f64| {
@@ -86,7 +86,7 @@ fn of_rows(problem: &Problem, output: &RecordedOutput, truth: &ScanTruth, rows: 
             out: &chosen(&truth.out, problem.shape.seqlen),
             last_state: &chosen(&truth.last_state, states),
         },
-        budget: &budget::scan(method, problem, &Contract::PRODUCTION),
+        budget: &budget::scan(method, problem, &Contract::FRAMEWORK),
     };
     diagnose(&case, &Models::of(method, problem), Effort::default())
 }

@@ -6,7 +6,6 @@ use super::check::quoted;
 use super::output::{self, Progress};
 use super::show::Show;
 use super::{CliError, Outcome, names};
-use crate::judge::contract::Contract;
 use crate::judge::results::{HeaderInstantiation, HeaderNote};
 use crate::kernel::Backend;
 use crate::kernel::foreign::{self, Header};
@@ -92,9 +91,10 @@ impl Args {
             methods,
             seed: self.output.seed,
             invariants_only: self.invariants_only,
-            contract: if self.header.is_some() { Contract::FOREIGN } else { Contract::PRODUCTION },
             rerun: self.header_option().map(|option| format!(" {option}")).unwrap_or_default(),
             command: self.command(),
+            // Measured on the production kernels' own build.
+            sensitivity: self.header.is_none(),
         }
     }
 

@@ -12,16 +12,55 @@ pub const U: f64 = 1.0 / (1 << 24) as f64;
 /// Half the smallest subnormal f32, 2⁻¹⁵⁰: the error of one rounding that underflows.
 pub const HALF_SUBNORMAL: f64 = 7.006492321624085e-46;
 
-/// What a kernel's Ā and B̄ may be off, relative, for the z that it works with.
-///
-/// The kernels' accuracy contract is 4 ulp for real coefficients and 8u normwise for complex ones. One ulp is
-/// at most 2u of the value (at the low end of its binade), so both are 8u. The contract leaves room for: one
-/// exponential (libm's is within 1 ulp = 2u on CPUs and GPUs), the φ-functions made of it, and three products
-/// with Δ and B.
+/// What the coefficients of a faulty kernel may be off the fault's own formula, relative: room for one exponential
+/// (libm's is within 1 ulp = 2u on CPUs and GPUs), the φ-functions made of it, and three products with Δ and B.
 pub const COEFFICIENT: f64 = 8.0 * U;
 
-/// The contract on real coefficients judged one by one, in ulps of the exact coefficient.
-pub const COEFFICIENT_ULPS: f64 = 4.0;
+/// The arithmetic that a kernel computes in: f32 (spec.md §3), or double when it is lifted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arithmetic {
+    /// The unit roundoff u.
+    pub unit: f64,
+    /// What one rounding that underflows may be off.
+    pub underflow: f64,
+    /// log1p(exp(−t))/t for the t above which softplus is the identity.
+    pub softplus_threshold: f64,
+    /// Below this gate value exp(−z) may overflow.
+    pub gate_underflow: f64,
+}
+
+impl Arithmetic {
+    pub const SINGLE: Arithmetic = Arithmetic {
+        unit: U,
+        underflow: HALF_SUBNORMAL,
+        softplus_threshold: SOFTPLUS - 4.0 * U,
+        gate_underflow: GATE_UNDERFLOW,
+    };
+
+    /// u = 2⁻⁵³; half a subnormal is no f64, a whole one bounds it; softplus is the identity above 40, where
+    /// log1p(e⁻⁴⁰)/40 < 2⁻⁶².
+    pub const DOUBLE: Arithmetic = Arithmetic {
+        unit: f64::EPSILON / 2.0,
+        underflow: 5e-324,
+        softplus_threshold: 1.0 / (1u64 << 62) as f64,
+        gate_underflow: -709.0,
+    };
+
+    /// One rounded product ([`product`]).
+    pub fn product(self, weights: Weights) -> f64 {
+        product(weights) / U * self.unit
+    }
+
+    /// softplus, relative ([`SOFTPLUS`]).
+    pub fn softplus(self) -> f64 {
+        4.0 * self.unit + self.softplus_threshold
+    }
+
+    /// The gate, relative ([`GATE`]).
+    pub fn gate(self) -> f64 {
+        GATE / U * self.unit
+    }
+}
 
 /// One rounded product: u, or √5·u normwise for a complex one (Brent, Percival and Zimmermann 2007,
 /// theorem 1; with fused operations it is at most 2u).

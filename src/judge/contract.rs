@@ -1,8 +1,8 @@
 //! What a kernel promises of its coefficients: the part of every bound that the kernel's author decides.
 
-use super::allowance::U;
+use super::allowance::Arithmetic;
 use crate::method::Method;
-use crate::problem::Weights;
+use crate::problem::{Problem, Weights};
 
 /// How far a sound kernel's Ā and B̄ may be from those of the specification, for exactly given Δ, A and B.
 ///
@@ -10,6 +10,8 @@ use crate::problem::Weights;
 /// roundings of z = ΔA cost by the conditioning of each formula ([`super::model::step`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contract {
+    /// What the kernel computes in.
+    pub arithmetic: Arithmetic,
     /// Ā, by method id, for real and for complex weights.
     pub a_bar: [[f64; 2]; 6],
     /// B̄, likewise.
@@ -17,37 +19,107 @@ pub struct Contract {
     /// How often z is rounded, by u each, before anything is computed of it: 0 where it is kept exact, 1 for a
     /// plain product ΔA, one more for each further factor (log₂e ahead of a base-2 exponential, say).
     pub z_roundings: f64,
+    /// What forming b = B̄u from B̄ and u rounds, in u, for real and for complex weights.
+    pub input: [f64; 2],
+    /// Whether φ comes of closed forms without error terms where |Re z| + |Im z| ≥ 1.5: its error is then relative
+    /// to the terms that cancel there ([`super::model::step`]).
+    pub closed_phi: bool,
 }
 
+/// A rounded complex product, in u ([`super::allowance::product`]).
+const SQRT_5: f64 = 2.236_067_977_499_79;
+
 impl Contract {
-    /// The kernels of `kernels/`. One ulp is at most 2u of the value, so 4 ulp are 8u; this leaves room for one
-    /// exponential (libm's is within 1 ulp on CPUs and GPUs), the φ-functions made of it, and three products with
-    /// Δ and B.
-    pub const PRODUCTION: Contract = Contract::uniform(8.0, 1.0);
+    /// The kernels of `kernels/`, which keep z exact (as a pair of floats). First-order counts of the roundings in
+    /// `discretize.cuh`, with an eighth of u on top where they are several:
+    ///
+    /// - eᶻ (`exponential.cuh`): good to 2⁻²⁷ = u/8, sine and cosine to 2⁻²⁶ each (√2·u/4 normwise), then one
+    ///   rounding: 1.125u real, 1.48u complex;
+    /// - bilinear, real: 1 ± z/2 by one fused rounding each and a quotient, 3u; B̄ likewise by the product ΔB. Complex:
+    ///   the parts of 1 ± z/2 rounded once, 2u for the numerator of the quotient, 2u for |d|², 1u for the division;
+    /// - zoh's B̄: one product. rk4's: pairs, 2⁻²⁸ at the most cancellation that the f32 path takes, and a rounding;
+    /// - φ, real: the numerators stay above eᶻ/13 (`phi.cuh`), so that eᶻ adds 13u/8, and one rounding: 2.7u.
+    ///   Complex: the monitor keeps what eᶻ adds below 2⁻²³ = 2u, and one rounding: 3.1u.
+    pub const PRODUCTION: Contract = Contract {
+        a_bar: [[1.25, 1.5], [1.25, 1.5], [3.125, 7.125], [1.25, 1.5], [1.25, 1.5], [1.25, 1.5]],
+        b_bar: [[1.0, 1.0], [3.0, 3.25], [3.125, 7.125], [3.0, 3.25], [3.0, 3.25], [1.125, 1.125]],
+        // B is part of B̄, and u is real.
+        input: [1.0; 2],
+        ..Contract::uniform(0.0, 0.0)
+    };
 
-    /// Headers of other people, for what they are usually made of: plain f32 and an exponential to base 2. The same
-    /// 8u once z is given, but z is rounded three times: log₂e as an f32 (half an ulp, at most u), its product with A
-    /// or with z, and the product with Δ. A formula that amplifies these by more than the conditioning of Ā and B̄
-    /// themselves, by subtracting what nearly cancels, has no allowance for it.
-    pub const FOREIGN: Contract = Contract::uniform(8.0, 3.0);
+    /// A careful f32 implementation without error terms, such as a framework's: z rounded once, one exponential
+    /// (libm's is within 1 ulp = 2u), the φ-functions made of it, and three products with Δ and B. What is expected
+    /// of recorded runs and of the reference path. B may be applied apart from the rest of B̄: two products with u and B.
+    pub const FRAMEWORK: Contract = Contract::uniform(8.0, 1.0);
 
-    /// The same `units` for every method and weight type.
+    /// Headers of other people, for what they are usually made of: plain f32 and an exponential to base 2. What a
+    /// framework's code may be off once z is given, but z is rounded three times: log₂e as an f32 (half an ulp, at most
+    /// u), its product with A or with z, and the product with Δ. A formula that amplifies these by more than the
+    /// conditioning of Ā and B̄ themselves, by subtracting what nearly cancels, has no allowance for it.
+    pub const FOREIGN: Contract = Contract { z_roundings: 3.0, ..Contract::FRAMEWORK };
+
+    /// What is expected of a kernel that rounds z this often: one that keeps it exact promises what those of
+    /// `kernels/` do.
+    pub fn of(z_roundings: u32) -> Contract {
+        match z_roundings {
+            0 => Contract::PRODUCTION,
+            n => Contract { z_roundings: n.into(), ..Contract::FRAMEWORK },
+        }
+    }
+
+    /// The kernels' double path (`precise.cuh`), which lifting runs throughout: e^x, sin and cos within 1 ulp = 2u
+    /// and their product, 5u; a quotient 5u (as above) of parts rounded once; the Horner sum for φ₃ and two steps up,
+    /// 9u of the smallest φ, combination and two products 6u; the rest as above, the z of f32 inputs exact.
+    const LIFTED: Contract = Contract {
+        arithmetic: Arithmetic::DOUBLE,
+        a_bar: [[6.0; 2], [6.0; 2], [8.0; 2], [6.0; 2], [6.0; 2], [6.0; 2]],
+        b_bar: [[1.0; 2], [16.0; 2], [8.0; 2], [16.0; 2], [16.0; 2], [6.0; 2]],
+        z_roundings: 0.0,
+        input: [1.0; 2],
+        closed_phi: true,
+    };
+
+    /// The lifted kernels on a problem. Δ itself is a double that rounds with A where it is not the given f32.
+    pub fn lifted(problem: &Problem) -> Contract {
+        let given = problem.delta_bias.is_none() && !problem.delta_softplus;
+        Contract { z_roundings: if given { 0.0 } else { 1.0 }, ..Contract::LIFTED }
+    }
+
+    /// The lifted kernels on given Δ, A and B.
+    pub fn lifted_coefficients() -> Contract {
+        Contract::LIFTED
+    }
+
+    /// The same `units` for every method and weight type, in f32.
     pub const fn uniform(units: f64, z_roundings: f64) -> Self {
-        Contract { a_bar: [[units; 2]; 6], b_bar: [[units; 2]; 6], z_roundings }
+        Contract {
+            arithmetic: Arithmetic::SINGLE,
+            a_bar: [[units; 2]; 6],
+            b_bar: [[units; 2]; 6],
+            z_roundings,
+            input: [2.0, 2.0 * SQRT_5],
+            closed_phi: false,
+        }
     }
 
     /// The relative error that Ā may have.
     pub fn a_bar_error(&self, method: Method, weights: Weights) -> f64 {
-        self.a_bar[usize::from(method.id())][weights.width() - 1] * U
+        self.a_bar[usize::from(method.id())][weights.width() - 1] * self.arithmetic.unit
     }
 
     /// The relative error that B̄ may have.
     pub fn b_bar_error(&self, method: Method, weights: Weights) -> f64 {
-        self.b_bar[usize::from(method.id())][weights.width() - 1] * U
+        self.b_bar[usize::from(method.id())][weights.width() - 1] * self.arithmetic.unit
+    }
+
+    /// The relative error that forming b = B̄u may add.
+    pub fn input_error(&self, weights: Weights) -> f64 {
+        self.input[weights.width() - 1] * self.arithmetic.unit
     }
 
     /// The relative error of z that the kernel's own roundings of it cost.
     pub fn z_error(&self) -> f64 {
-        self.z_roundings * U
+        self.z_roundings * self.arithmetic.unit
     }
 }

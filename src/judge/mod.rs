@@ -2,7 +2,7 @@
 //! matrices. Pure and silent; [`results`] holds what it returns.
 //!
 //! ```
-//! use holdfast::judge::{coefficient, diagnose, results::Verdict};
+//! use holdfast::judge::{coefficient, contract::Contract, diagnose, results::Verdict};
 //! use holdfast::method::Method;
 //! use holdfast::problem::{CoefficientProblem, Weights};
 //!
@@ -16,7 +16,7 @@
 //! let want = ([(-1.0f64).exp(), (-0.25f64).exp()], [0.5, 0.75]);
 //! let got = (want.0.map(|x| x as f32), [1.0f32, 3.0]);
 //! let (got, want) = ((&got.0[..], &got.1[..]), (&want.0[..], &want.1[..]));
-//! let judgement = coefficient::judge(&problem, got, want);
+//! let judgement = coefficient::judge(Method::Zoh, &problem, got, want, &Contract::PRODUCTION);
 //! assert_eq!(judgement.verdict, Verdict::Fail);
 //! assert!(judgement.worst_a_bar.expect("judged").ratio < 1.0);
 //! let looks_like = diagnose::coefficient::diagnose(Method::Zoh, &problem, got, want);
@@ -32,14 +32,17 @@ pub mod contract;
 pub mod diagnose;
 pub mod faults;
 pub mod invariants;
+pub mod lifting;
 pub mod lost_digits;
 pub mod model;
 mod nullable;
 pub mod pairwise;
 pub mod profile;
 pub mod recommendation;
+pub mod relative;
 pub mod results;
 pub mod revisions;
 pub mod scan;
+pub mod sensitivity;
 pub mod ulp;
 pub mod verdict;

@@ -7,8 +7,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::invariants::InvariantResult;
+use super::lifting::Lifting;
 use super::nullable;
 use super::profile::ErrorProfile;
+use super::relative::Relative;
+use super::sensitivity::Sensitivity;
 use crate::analysis::MethodAnalysis;
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Shape, Weights};
@@ -47,6 +50,9 @@ pub struct Results {
     /// What the methods are, whoever computes them.
     #[serde(default)]
     pub analysis: MethodAnalysis,
+    /// How small an error of a coefficient is caught, by method, weight type and regime; empty where it was not measured.
+    #[serde(default)]
+    pub sensitivity: Vec<Sensitivity>,
     /// The header that was judged in place of the production kernels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<HeaderNote>,
@@ -67,6 +73,19 @@ pub struct HeaderInstantiation {
     pub compiles: bool,
     /// The compiler's own lines, where it does not.
     pub lines: Vec<String>,
+}
+
+/// Which derived bounds an error is beyond ([`super::budget`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Beyond {
+    #[default]
+    None,
+    /// Beyond the judged bound, within the worst case: rounding could do it, at odds of 1 in 10¹³ for an element if
+    /// roundings are independent. It fails.
+    Probabilistic,
+    /// No rounding does that.
+    WorstCase,
 }
 
 /// Why a regime or a sweep is hard.
@@ -102,6 +121,14 @@ pub struct CaseResult {
     pub verdict: Verdict,
     /// Why it was not measured, or what faulted; empty otherwise.
     pub reason: String,
+    /// Which bounds some element is beyond.
+    pub beyond: Beyond,
+    /// Largest error over its worst-case bound.
+    pub worst_case_ratio: f64,
+    /// The error against that of the same-precision reference path; none where that was not run.
+    pub relative: Option<Relative>,
+    /// The same source in double, and with it truncation and rounding apart; none where there is no such build.
+    pub lifted: Option<Lifting>,
     /// Elements compared (outputs and last states).
     pub judged: usize,
     /// The element with the largest share of its allowance used; none when nothing was measured.
@@ -179,6 +206,9 @@ pub struct CoefficientResult {
     /// Fault models that explain a failure, best first.
     #[serde(default)]
     pub diagnosis: Vec<Diagnosis>,
+    /// The same source in double; none where there is no such build.
+    #[serde(default)]
+    pub lifted: Option<Lifting>,
     /// The command that reruns this sweep.
     pub rerun: String,
 }
@@ -301,7 +331,7 @@ pub struct MethodCurve {
 }
 
 impl Results {
-    /// Every verdict in the run: of cases, coefficient sweeps, invariants and pairs.
+    /// Every verdict in the run: of cases, coefficient sweeps, their lifted runs, invariants and pairs.
     fn verdicts(&self) -> Vec<Verdict> {
         let pairs = [
             (self.pairs.agree, Verdict::Pass),
@@ -310,9 +340,11 @@ impl Results {
         ];
         let pairs = pairs.into_iter().filter(|(count, _)| *count > 0).map(|(_, verdict)| verdict);
         let cases = self.cases.iter().map(|c| c.verdict);
+        let lifted = self.cases.iter().map(|c| &c.lifted).chain(self.coefficients.iter().map(|c| &c.lifted));
+        let lifted = lifted.flatten().map(|lifting| lifting.verdict);
         let coefficients = self.coefficients.iter().map(|c| c.verdict);
         let invariants = self.invariants.iter().map(|i| i.verdict);
-        cases.chain(coefficients).chain(invariants).chain(pairs).collect()
+        cases.chain(coefficients).chain(lifted).chain(invariants).chain(pairs).collect()
     }
 
     /// Whether anything in the run fails.

@@ -186,8 +186,9 @@ fn each<'a>(
     let problem = &elements.coefficients;
     let width = problem.weights.width();
     let mu = allowance::product(problem.weights);
+    let (a_bounds, b_bounds) = coefficient::bounds(method, problem, want, &Contract::FOREIGN);
     (0..problem.delta.len()).flat_map(move |index| {
-        let (a_bound, b_bound) = coefficient::bounds(method, problem, index, &Contract::FOREIGN);
+        let (a_bound, b_bound) = (a_bounds[index], b_bounds[index]);
         let at = index * width;
         let part = |values: &[f64]| Complex64::new(values[at], if width == 2 { values[at + 1] } else { 0.0 });
         let u = f64::from(elements.u[index]);

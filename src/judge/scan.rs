@@ -1,8 +1,9 @@
 //! The verdict on one method's selective scan: outputs and last states against the truth, element by element.
 
+use super::allowance::Arithmetic;
 use super::budget::{self, Budget};
 use super::contract::Contract;
-use super::results::{CaseResult, Verdict, Worst};
+use super::results::{Beyond, CaseResult, Verdict, Worst};
 use super::ulp::Format;
 use super::verdict::{Element, Tally, worst};
 use crate::method::Method;
@@ -32,6 +33,9 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// Why it is unmeasured; empty otherwise.
     pub reason: String,
+    pub beyond: Beyond,
+    /// Largest error over its worst-case bound.
+    pub worst_case_ratio: f64,
     pub judged: usize,
     pub worst: Option<Worst>,
     pub max_ulp: f64,
@@ -44,6 +48,8 @@ impl Judgement {
         Judgement {
             verdict: Verdict::Unmeasured,
             reason,
+            beyond: Beyond::None,
+            worst_case_ratio: f64::NAN,
             judged: 0,
             worst: None,
             max_ulp: f64::NAN,
@@ -65,6 +71,10 @@ impl Judgement {
             backend: place.backend,
             verdict: self.verdict,
             reason: self.reason,
+            beyond: self.beyond,
+            worst_case_ratio: self.worst_case_ratio,
+            relative: None,
+            lifted: None,
             judged: self.judged,
             worst: self.worst,
             max_ulp: self.max_ulp,
@@ -85,45 +95,61 @@ pub struct Place {
     pub rerun: String,
 }
 
+/// What all comparisons come to.
+struct Tallies {
+    out: Tally,
+    last_state: Tally,
+    /// Largest error over its worst-case bound.
+    worst_case_ratio: f64,
+}
+
+fn compare(problem: &Problem, got: (&[f64], Option<&[f64]>), want: Want, budget: &Budget) -> Tallies {
+    let width = problem.weights.width();
+    let mut t = Tallies { out: Tally::default(), last_state: Tally::default(), worst_case_ratio: 0.0 };
+    let mut add = |tally: &mut Tally, element: Element, worst: f64, format: Format| {
+        tally.add(element, format);
+        let ratio = Element { bound: worst, ..element }.distance(format).ratio;
+        t.worst_case_ratio = t.worst_case_ratio.max(ratio);
+    };
+    for (i, (&got, &want)) in got.0.iter().zip(want.out).enumerate() {
+        let element = Element { got, want, bound: budget.out[i], store: budget.store[i] };
+        add(&mut t.out, element, budget.worst_out[i], Format::of(problem.input));
+    }
+    for (i, (&got, &want)) in got.1.unwrap_or_default().iter().zip(want.last_state).enumerate() {
+        let element = Element { got, want, bound: budget.last_state[i / width], store: 0.0 };
+        // The weight type is f32 whatever the input type.
+        add(&mut t.last_state, element, budget.worst_last_state[i / width], Format::F32);
+    }
+    t
+}
+
+/// Whether every judged output and last state is within its bound.
+pub fn within(problem: &Problem, got: Want, want: Want, budget: &Budget) -> bool {
+    let t = compare(problem, (got.out, Some(got.last_state)), want, budget);
+    let unbounded = t.out.unbounded.is_some() || t.last_state.unbounded.is_some();
+    unbounded || (t.out.passes() && t.last_state.passes())
+}
+
 /// Judges every output and last state (where there is one) of the judged channels against `budget`.
 pub fn judge(method: Method, problem: &Problem, got: Got, want: Want, budget: &Budget) -> Judgement {
-    let format = Format::of(problem.input);
-    let (seqlen, dstate, width) = (problem.shape.seqlen, problem.shape.dstate, problem.weights.width());
-    let mut out = Tally::default();
-    let mut last_state = Tally::default();
-    for (row, &(batch, channel)) in problem.judged_channels.iter().enumerate() {
-        let start = problem.sequence_index(batch, channel, 0);
-        for l in 0..seqlen {
-            let judged = row * seqlen + l;
-            let element = Element {
-                got: f64::from(got.out[start + l]),
-                want: want.out[judged],
-                bound: budget.out[judged],
-                store: budget.store[judged],
-            };
-            out.add(element, format);
-        }
-        let Some(got) = got.last_state else { continue };
-        let start = (batch * problem.shape.dim + channel) * dstate * width;
-        for i in 0..dstate * width {
-            let element = Element {
-                got: f64::from(got[start + i]),
-                want: want.last_state[row * dstate * width + i],
-                bound: budget.last_state[row * dstate + i / width],
-                store: 0.0,
-            };
-            // The weight type is f32 whatever the input type.
-            last_state.add(element, Format::F32);
-        }
-    }
-    let (verdict, reason) = verdict(got, &out, &last_state);
+    let out = problem.judged_sequences(got.out);
+    let last_state = got.last_state.map(|values| problem.judged_states(values));
+    let t = compare(problem, (&out, last_state.as_deref()), want, budget);
+    let (verdict, reason) = verdict(got, &t.out, &t.last_state);
+    let beyond = match verdict {
+        Verdict::Fail if t.worst_case_ratio <= 1.0 => Beyond::Probabilistic,
+        Verdict::Fail => Beyond::WorstCase,
+        _ => Beyond::None,
+    };
     Judgement {
         verdict,
         reason,
-        judged: out.judged + last_state.judged,
-        worst: worst_of(method, problem, &out, &last_state),
-        max_ulp: out.max_ulp,
-        rel_l2: out.rel_l2(),
+        beyond,
+        worst_case_ratio: t.worst_case_ratio,
+        judged: t.out.judged + t.last_state.judged,
+        worst: worst_of(method, problem, &t.out, &t.last_state),
+        max_ulp: t.out.max_ulp,
+        rel_l2: t.out.rel_l2(),
     }
 }
 
@@ -164,7 +190,7 @@ fn worst_of(method: Method, problem: &Problem, out: &Tally, last_state: &Tally) 
 
 /// The inputs of state n at position l, as texts.
 fn inputs_at(method: Method, problem: &Problem, channel: (usize, usize), n: usize, l: usize) -> Vec<String> {
-    let (delta, _) = budget::step_size(problem, channel, l);
+    let (delta, _) = budget::step_size(problem, channel, l, Arithmetic::SINGLE);
     let a = budget::complex_at(problem.weights, &problem.a, problem.weight_index(channel.1, n));
     let b = problem.operand_index(problem.b_operand, channel, n, l);
     let b = budget::complex_at(problem.weights, &problem.b, b);

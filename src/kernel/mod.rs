@@ -51,13 +51,30 @@ pub struct Coefficients {
     pub b_bar: Vec<f32>,
 }
 
-/// What the same scan returns where every float of the kernel's source is a double.
+/// What a scan returns for the judged channels alone, in double.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Lifted {
-    /// (batch, dim, seqlen)
+pub struct JudgedOutput {
+    /// (judged channels, seqlen)
     pub out: Vec<f64>,
-    /// (batch, dim, dstate)·w
+    /// (judged channels, dstate)·w
     pub last_state: Vec<f64>,
+}
+
+/// Ā and B̄ in double, each (n)·w.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiftedCoefficients {
+    pub a_bar: Vec<f64>,
+    pub b_bar: Vec<f64>,
+}
+
+impl ScanOutput {
+    /// The judged channels' part.
+    pub fn judged(&self, problem: &Problem) -> JudgedOutput {
+        JudgedOutput {
+            out: problem.judged_sequences(&self.out),
+            last_state: problem.judged_states(&self.last_state),
+        }
+    }
 }
 
 /// Why a kernel did not produce an output.
@@ -95,9 +112,9 @@ pub trait Backend: Sync {
         env!("HOLDFAST_KERNEL_SHA256").to_owned()
     }
 
-    /// The scan in double, where the backend can lift a foreign header's source.
-    fn lifted_scan(&self, _method: Method, _problem: &Problem) -> Option<Lifted> {
-        None
+    /// How often it rounds z = ΔA before anything is computed of it: 0 where z is kept exact.
+    fn z_roundings(&self) -> u32 {
+        0
     }
 
     /// Runs the forward selective scan over every channel of the problem.
@@ -106,4 +123,19 @@ pub trait Backend: Sync {
     /// Discretizes each element on its own.
     fn coefficients(&self, method: Method, problem: &CoefficientProblem)
     -> Result<Coefficients, KernelError>;
+
+    /// The scan with the kernel's own source in double arithmetic, from the same inputs and without rounding on
+    /// store; none where there is no such build of it.
+    fn lifted(&self, _method: Method, _problem: &Problem) -> Option<Result<JudgedOutput, KernelError>> {
+        None
+    }
+
+    /// Ā and B̄ likewise.
+    fn lifted_coefficients(
+        &self,
+        _method: Method,
+        _problem: &CoefficientProblem,
+    ) -> Option<Result<LiftedCoefficients, KernelError>> {
+        None
+    }
 }

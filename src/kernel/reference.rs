@@ -9,7 +9,7 @@ use num_complex::Complex32;
 use num_traits::Num;
 use rayon::prelude::*;
 
-use super::{Backend, Coefficients, KernelError, ScanOutput, shapes};
+use super::{Backend, Coefficients, JudgedOutput, KernelError, ScanOutput, shapes};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Problem, Weights};
 
@@ -204,6 +204,23 @@ fn coefficients<W: Weight>(method: Method, problem: &CoefficientProblem) -> Coef
     result
 }
 
+impl ReferenceBackend {
+    /// The scan of the judged channels alone.
+    pub fn scan_judged(&self, method: Method, problem: &Problem) -> Result<JudgedOutput, KernelError> {
+        shapes::check_scan(problem)?;
+        let mut output = JudgedOutput { out: Vec::new(), last_state: Vec::new() };
+        for &(batch, channel) in &problem.judged_channels {
+            let (y, last_state) = match problem.weights {
+                Weights::Real => scan_channel::<f32>(method, problem, batch, channel),
+                Weights::Complex => scan_channel::<Complex32>(method, problem, batch, channel),
+            };
+            output.out.extend(y.into_iter().map(f64::from));
+            output.last_state.extend(last_state.into_iter().map(f64::from));
+        }
+        Ok(output)
+    }
+}
+
 impl Backend for ReferenceBackend {
     fn name(&self) -> &'static str {
         "reference"
@@ -211,6 +228,10 @@ impl Backend for ReferenceBackend {
 
     fn device(&self) -> String {
         format!("{} CPU, sequential f32 in Rust", std::env::consts::ARCH)
+    }
+
+    fn z_roundings(&self) -> u32 {
+        1
     }
 
     fn scan(&self, method: Method, problem: &Problem) -> Result<ScanOutput, KernelError> {

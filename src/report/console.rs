@@ -9,7 +9,7 @@ use comfy_table::{CellAlignment, Table};
 use super::failures::{self, Failure};
 use super::summary::{self, Headline};
 use super::sweeps::{self, Coefficient};
-use super::{grid, invariants, pairs, text};
+use super::{grid, invariants, pairs, precision, text};
 use crate::judge::results::{HeaderNote, Results, Worst};
 use crate::method::Method;
 
@@ -138,6 +138,7 @@ fn explain(failure: &Failure) -> String {
         lines.push(text::wrap("     ", failure.reason(), WIDTH));
     }
     lines.extend(failure.worst().into_iter().map(worst));
+    lines.extend(failure.precision().iter().map(|line| text::wrap("     ", line, WIDTH)));
     if !failure.diagnosis().is_empty() {
         let names = failure.diagnosis().iter().take(3);
         let names: Vec<_> = names.map(text::diagnosis).collect();
@@ -248,6 +249,10 @@ fn closing(results: &Results, report: Option<&Path>, detail: Detail) -> String {
         lines.push(summary::totals(results.invariants.iter().map(|i| i.verdict)).text("invariant"));
     }
     lines.push(summary::totals(results.cases.iter().map(|c| c.verdict)).text("case"));
+    lines.extend(precision::lifting(results).iter().map(|line| text::wrap("", line, WIDTH)));
+    for line in precision::sensitivity(results) {
+        lines.push(text::wrap("sensitivity, ", &line, WIDTH));
+    }
     for (reason, count) in summary::unmeasured_reasons(results).into_iter().take(detail.most(REASONS)) {
         lines.push(text::wrap(&format!("  {count} unmeasured: "), reason, WIDTH));
     }

@@ -1,7 +1,7 @@
 //! What failed, worst first, with everything that explains it.
 
 use super::sweeps::Coefficient;
-use super::{grid, invariants, text};
+use super::{grid, invariants, precision, text};
 use crate::judge::invariants::InvariantResult;
 use crate::judge::results::{CaseResult, CoefficientResult, Diagnosis, Results, Verdict, Worst};
 use crate::method::Method;
@@ -89,6 +89,15 @@ impl<'a> Failure<'a> {
                 failing.filter_map(|c| c.worst(sweep)).collect()
             }
             Failure::Invariant(invariant) => invariant.worst.iter().collect(),
+        }
+    }
+
+    /// Which bounds it is beyond, and truncation and rounding apart.
+    pub fn precision(&self) -> Vec<String> {
+        match self {
+            Failure::Case(case) => precision::of_case(case),
+            Failure::Sweep(sweep) => precision::of_sweep(sweep),
+            Failure::Invariant(_) => Vec::new(),
         }
     }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::failures::{self, Failure};
 use super::template::{self, value};
-use super::{ReportError, grid, invariants, pairs, summary, sweeps, text};
+use super::{ReportError, grid, invariants, pairs, precision, summary, sweeps, text};
 use crate::judge::results::Results;
 
 const TEMPLATE: &str = include_str!("templates/report.md.jinja");
@@ -92,6 +92,8 @@ fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
         },
         invariant_methods => invariants::methods(results).iter().map(|m| m.name()).collect::<Vec<_>>(),
         invariant_rows => value(invariant_rows(results).iter().take(limits.rows).collect::<Vec<_>>()),
+        precision => precision::lifting(results).into_iter().chain(precision::sensitivity(results)).collect::<Vec<_>>(),
+        sensitivity => sensitivity(results),
         reasons => value(reasons.iter().map(|(reason, n)| (text::fit(reason, 200), n)).collect::<Vec<_>>()),
         methods => methods.iter().map(|m| m.name()).collect::<Vec<_>>(),
         rows => value(rows.iter().take(limits.rows).collect::<Vec<_>>()),
@@ -149,6 +151,25 @@ fn invariant_rows(results: &Results) -> Vec<InvariantRow> {
     rows
 }
 
+/// The measured sensitivity, a line for each regime and weight type: Ā and B̄ of each method, as exponents of 2.
+fn sensitivity(results: &Results) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut heads: Vec<String> = Vec::new();
+    for one in &results.sensitivity {
+        let shown = |exponent: Option<i32>| exponent.map_or(text::UNMEASURED.to_owned(), |e| e.to_string());
+        let head = format!("{:16} {:8}", text::fit(&one.regime, 16), one.weights);
+        let cell = format!("{:>9}", format!("{}/{}", shown(one.a_bar), shown(one.b_bar)));
+        match heads.iter().position(|other| *other == head) {
+            Some(at) => lines[at].push_str(&cell),
+            None => {
+                lines.push(format!("{head}{cell}"));
+                heads.push(head);
+            }
+        }
+    }
+    lines
+}
+
 fn explain(failure: &Failure) -> Explained {
     let mut worst = Vec::new();
     for w in failure.worst() {
@@ -159,6 +180,7 @@ fn explain(failure: &Failure) -> Explained {
         worst.push(format!("  bound {}", text::number(w.bound, 3)));
         worst.push(format!("  from  {}", w.inputs.join(", ")));
     }
+    worst.extend(failure.precision());
     let diagnosis: Vec<_> = failure.diagnosis().iter().take(3).map(text::diagnosis).collect();
     let reason = failure.reason();
     let detail = failure.detail() + if reason.is_empty() { "" } else { ": " } + reason;

@@ -40,6 +40,7 @@ pub mod markdown;
 pub mod methods;
 pub mod pairs;
 pub mod plots;
+pub mod precision;
 pub mod revisions;
 pub mod scratch;
 pub mod summary;

@@ -4,6 +4,7 @@
 use rayon::prelude::*;
 
 use super::{Request, cost, want};
+use crate::judge::contract::Contract;
 use crate::judge::diagnose::{Case, Effort, Models, diagnose};
 use crate::judge::results::{CaseResult, Diagnosis, Verdict};
 use crate::judge::{budget, lost_digits};
@@ -44,7 +45,7 @@ fn choose<'a>(
 ) -> Vec<(usize, &'a Spec)> {
     let failed = |case: &CaseResult| {
         case.verdict == Verdict::Fail
-            && case.reason.is_empty()
+            && (case.reason.is_empty() || case.relative.is_some_and(|relative| !relative.passes()))
             && case.method == method
             && case.weights == weights
     };
@@ -81,18 +82,21 @@ fn of_case(request: &Request, backend: &dyn Backend, spec: &Spec, method: Method
     else {
         return Vec::new();
     };
+    let got = output.judged(&problem);
+    let contract = super::contract(backend);
     let case = Case {
         method,
         problem: &problem,
-        out: &problem.judged_sequences(&output.out),
-        last_state: Some(&problem.judged_states(&output.last_state)),
+        out: &got.out,
+        last_state: Some(&got.last_state),
         want: want(&truths[0]),
-        budget: &budget::scan(method, &problem, &request.contract),
+        budget: &budget::scan(method, &problem, &contract),
     };
-    let lifted = backend.lifted_scan(method, &problem);
-    let lifted = lifted
-        .map(|lifted| (problem.judged_sequences(&lifted.out), problem.judged_states(&lifted.last_state)));
-    if let Some(lost) = lifted.and_then(|(out, last_state)| lost_digits::diagnose(&case, &out, &last_state)) {
+    // The production kernels' lifted runs have a verdict of their own.
+    if contract != Contract::PRODUCTION
+        && let Some(Ok(lifted)) = backend.lifted(method, &problem)
+        && let Some(lost) = lost_digits::diagnose(&case, &lifted.out, &lifted.last_state)
+    {
         return vec![lost];
     }
     diagnose(&case, &Models::of(method, &problem), Effort::default())

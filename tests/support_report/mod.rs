@@ -77,6 +77,7 @@ pub fn empty() -> Results {
         header: None,
         errors: Default::default(),
         analysis: Default::default(),
+        sensitivity: Vec::new(),
     }
 }
 
@@ -119,6 +120,10 @@ pub fn case(
         backend: "cpu".to_owned(),
         verdict: if ratio <= 1.0 { Verdict::Pass } else { Verdict::Fail },
         reason: String::new(),
+        beyond: if ratio <= 1.0 { Beyond::None } else { Beyond::WorstCase },
+        worst_case_ratio: ratio,
+        relative: None,
+        lifted: None,
         judged: 1704,
         worst: Some(worst("out", ratio)),
         max_ulp: ratio * 4.2,
@@ -232,6 +237,7 @@ fn sweep(weights: Weights, method: Method) -> CoefficientResult {
         worst_b_bar: Some(worst("b_bar", 0.42 + 0.04 * method as usize as f64)),
         points: (0..300).map(point).collect(),
         diagnosis: Vec::new(),
+        lifted: None,
         rerun: format!("holdfast verify --method {method} --weights {weights} --seed 20260101"),
     }
 }

@@ -160,7 +160,16 @@ mod tests {
 
     fn run(out: [f32; 2], bound: f64) -> Run {
         let shape = Shape { batch: 1, dim: 1, dstate: 1, seqlen: 2, groups: 1 };
-        let budget = Budget { out: vec![bound; 2], store: vec![0.0; 2], last_state: vec![bound] };
+        let (outputs, states) = (vec![bound; 2], vec![bound]);
+        let budget = Budget {
+            worst_out: outputs.clone(),
+            rounding_out: outputs.clone(),
+            out: outputs,
+            store: vec![0.0; 2],
+            worst_last_state: states.clone(),
+            rounding_last_state: states.clone(),
+            last_state: states,
+        };
         Run::new(shape, Weights::Complex, &out, &[1.0, -1.0], budget)
     }
 

@@ -1,18 +1,18 @@
-//! Buffers as a kernel sees them: 16-byte aligned, in the storage type, with guard zones around outputs.
+//! Buffers as a kernel sees them: 32-byte aligned, in the storage type, with guard zones around outputs.
 
 use half::{bf16, f16};
 
 use crate::problem::InputType;
 
-/// Sixteen bytes: what the kernels' widest load takes.
+/// What the kernels' widest load takes: four doubles, when lifted.
 #[derive(Clone, Copy)]
-#[repr(C, align(16))]
-struct Line([u8; 16]);
+#[repr(C, align(32))]
+struct Line([u8; 32]);
 
 const LINE: usize = size_of::<Line>();
 /// Lines before and after an output that must keep their pattern.
-const GUARD_LINES: usize = 16;
-/// All bits set: a NaN in f32, f16 and bf16, so an element that is never written can never pass for a number.
+const GUARD_LINES: usize = 8;
+/// All bits set: a NaN in f64, f32, f16 and bf16, so an element that is never written can never pass for a number.
 const POISON: u8 = 0xff;
 
 /// Bytes of one element of a storage type.
@@ -44,6 +44,17 @@ impl Input {
         Input(lines)
     }
 
+    /// Widened to double, exactly.
+    pub fn widened(values: &[f32]) -> Self {
+        let mut lines = vec![Line([0; LINE]); (values.len() * size_of::<f64>()).div_ceil(LINE)];
+        for (line, chunk) in lines.iter_mut().zip(values.chunks(LINE / size_of::<f64>())) {
+            for (bytes, &value) in line.0.chunks_mut(size_of::<f64>()).zip(chunk) {
+                bytes.copy_from_slice(&f64::from(value).to_ne_bytes());
+            }
+        }
+        Input(lines)
+    }
+
     pub fn as_ptr(&self) -> *const std::ffi::c_void {
         self.0.as_ptr().cast()
     }
@@ -53,13 +64,23 @@ impl Input {
 pub struct Output {
     lines: Vec<Line>,
     len: usize,
-    storage: InputType,
+    /// None for double.
+    storage: Option<InputType>,
     name: &'static str,
 }
 
 impl Output {
     pub fn new(name: &'static str, len: usize, storage: InputType) -> Self {
-        let body = (len * element_size(storage)).div_ceil(LINE);
+        Output::of(name, len, Some(storage))
+    }
+
+    /// In double.
+    pub fn lifted(name: &'static str, len: usize) -> Self {
+        Output::of(name, len, None)
+    }
+
+    fn of(name: &'static str, len: usize, storage: Option<InputType>) -> Self {
+        let body = (len * storage.map_or(size_of::<f64>(), element_size)).div_ceil(LINE);
         Output { lines: vec![Line([POISON; LINE]); body + 2 * GUARD_LINES], len, storage, name }
     }
 
@@ -74,7 +95,13 @@ impl Output {
 
     /// The values, widened; or what the kernel did to the memory around them.
     pub fn into_values(self) -> Result<Vec<f32>, String> {
-        let size = element_size(self.storage);
+        // Of an output in double too: nothing there is lost that f32 can hold.
+        Ok(self.into_doubles()?.into_iter().map(|value| value as f32).collect())
+    }
+
+    /// The same in double.
+    pub fn into_doubles(self) -> Result<Vec<f64>, String> {
+        let size = self.storage.map_or(size_of::<f64>(), element_size);
         let start = GUARD_LINES * LINE;
         let end = start + self.len * size;
         if let Some(at) = self.bytes().take(start).position(|byte| byte != POISON) {
@@ -88,9 +115,10 @@ impl Output {
         for line in &self.lines[GUARD_LINES..self.lines.len() - GUARD_LINES] {
             for bytes in line.0.chunks(size).take(self.len - values.len()) {
                 values.push(match self.storage {
-                    InputType::F32 => f32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
-                    InputType::F16 => f16::from_ne_bytes([bytes[0], bytes[1]]).to_f32(),
-                    InputType::Bf16 => bf16::from_ne_bytes([bytes[0], bytes[1]]).to_f32(),
+                    None => bytes.try_into().map_or(f64::NAN, f64::from_ne_bytes),
+                    Some(InputType::F32) => bytes.try_into().map_or(f32::NAN, f32::from_ne_bytes).into(),
+                    Some(InputType::F16) => f16::from_ne_bytes([bytes[0], bytes[1]]).into(),
+                    Some(InputType::Bf16) => bf16::from_ne_bytes([bytes[0], bytes[1]]).into(),
                 });
             }
         }

@@ -13,6 +13,20 @@ pub struct RawInstantiation {
     variable_b: c_int,
     variable_c: c_int,
     gate: c_int,
+    lifted: c_int,
+    perturbation: [f64; 2],
+}
+
+impl RawInstantiation {
+    /// The copy whose arithmetic is double: it has one storage type, double, which holds every other's values.
+    pub fn lifted(self) -> Self {
+        RawInstantiation { input: 0, lifted: 1, ..self }
+    }
+
+    /// Ā and B̄ off by these relative amounts, in the kernels with run-time faults.
+    pub fn perturbed(self, perturbation: [f64; 2]) -> Self {
+        RawInstantiation { perturbation, ..self }
+    }
 }
 
 impl From<Instantiation> for RawInstantiation {
@@ -28,6 +42,8 @@ impl From<Instantiation> for RawInstantiation {
             variable_b: (which.b == Operand::Variable).into(),
             variable_c: (which.c == Operand::Variable).into(),
             gate: which.gate.into(),
+            lifted: 0,
+            perturbation: [0.0; 2],
         }
     }
 }
@@ -82,6 +98,7 @@ unsafe extern "C" {
     pub fn holdfast_discretize(
         method: c_int,
         complex: c_int,
+        lifted: c_int,
         fault: c_int,
         params: *const RawDiscretize,
         first: c_uint,

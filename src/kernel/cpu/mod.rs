@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use self::buffer::{Input, Output};
 use super::registry::{Fault, Instantiation};
-use super::{Backend, Coefficients, KernelError, ScanOutput, shapes};
+use super::{Backend, Coefficients, JudgedOutput, KernelError, LiftedCoefficients, ScanOutput, shapes};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, InputType, Operand, Problem, Weights};
 
@@ -28,6 +28,8 @@ const FAULTS_PER_NUMBER: c_int = 1024;
 pub struct CpuBackend {
     /// As `kernels/faults.cuh` numbers it; two at once are first + 1024·second.
     fault: Option<c_int>,
+    /// Of Ā and of B̄, relative; in the copy with faults only.
+    perturbation: [f64; 2],
 }
 
 /// The kernels have no fault of this name.
@@ -43,7 +45,7 @@ impl CpuBackend {
 
     /// A copy of the kernels with a fault in it, to test what judges them. It takes f32 inputs only.
     pub fn with_fault(fault: Fault) -> Self {
-        CpuBackend { fault: Some(fault.number()) }
+        CpuBackend { fault: Some(fault.number()), ..CpuBackend::default() }
     }
 
     /// The same copy with a fault of `kernels/faults.cuh`, by its name there, and perhaps a second one.
@@ -59,7 +61,18 @@ impl CpuBackend {
                 .ok_or_else(|| UnknownFault(name.to_owned()))
         };
         let second = second.map(number).transpose()?.unwrap_or(0);
-        Ok(CpuBackend { fault: Some(number(first)? + FAULTS_PER_NUMBER * second) })
+        Ok(CpuBackend { fault: Some(number(first)? + FAULTS_PER_NUMBER * second), ..CpuBackend::default() })
+    }
+
+    /// The same copy with no fault but every Ā and B̄ off by these relative amounts, once computed: to measure how
+    /// small an error is caught. Below 2⁻²³ an f32 coefficient does not move.
+    pub fn perturbed(a_bar: f64, b_bar: f64) -> Self {
+        CpuBackend { fault: Some(0), perturbation: [a_bar, b_bar] }
+    }
+
+    /// The scan of the judged channels alone: what measurements that repeat it many times can afford.
+    pub fn scan_judged(&self, method: Method, problem: &Problem) -> Result<JudgedOutput, KernelError> {
+        Ok(self.run_scan(method, problem, Rows::Judged)?.judged(problem))
     }
 
     /// The copy of the kernels that faults are planted in, with none planted: must equal the production ones.
@@ -151,16 +164,22 @@ fn pointer(input: &Option<Input>) -> *const c_void {
     input.as_ref().map_or(null(), Input::as_ptr)
 }
 
-impl Backend for CpuBackend {
-    fn name(&self) -> &'static str {
-        "cpu"
-    }
+/// Floats of the last states.
+fn states_len(problem: &Problem) -> usize {
+    let shape = problem.shape;
+    shape.batch * shape.dim * shape.dstate * problem.weights.width()
+}
 
-    fn device(&self) -> String {
-        format!("{} CPU, kernels built by {COMPILER}", std::env::consts::ARCH)
-    }
+/// Which channels' blocks run.
+#[derive(Clone, Copy, PartialEq)]
+enum Rows {
+    All,
+    Judged,
+}
 
-    fn scan(&self, method: Method, problem: &Problem) -> Result<ScanOutput, KernelError> {
+impl CpuBackend {
+    /// Runs the blocks of `rows`; what the others would have written is NaN.
+    fn run_scan(&self, method: Method, problem: &Problem, rows: Rows) -> Result<ScanOutput, KernelError> {
         check_processor()?;
         shapes::check_scan(problem)?;
         if self.fault.is_some() && problem.input != InputType::F32 {
@@ -171,29 +190,92 @@ impl Backend for CpuBackend {
                 hint: "the kernels with planted faults are built for f32 only",
             });
         }
-        let shape = problem.shape;
         let storage = problem.input;
-        let operand_storage = |operand| match operand {
-            Operand::Constant => InputType::F32,
-            Operand::Variable => storage,
-        };
-        let u = Input::new(&problem.u, storage);
-        let delta = Input::new(&problem.delta, storage);
+        let out = Output::new("out", problem.shape.sequence_len(), storage);
+        let last_state = Output::new("last_state", states_len(problem), InputType::F32);
+        let workspace = |len| Output::new("workspace", len, InputType::F32);
+        let input = |values: &[f32]| Input::new(values, storage);
+        let (out, last_state) =
+            self.launch(method, problem, rows, input, (out, last_state, workspace), false)?;
+        Ok(ScanOutput {
+            out: out.into_values().map_err(KernelError::Fault)?,
+            last_state: last_state.into_values().map_err(KernelError::Fault)?,
+        })
+    }
+
+    fn discretize(
+        &self,
+        method: Method,
+        problem: &CoefficientProblem,
+        output: impl Fn(&'static str, usize) -> Output,
+        lifted: bool,
+    ) -> Result<(Output, Output), KernelError> {
+        let n = problem.delta.len();
+        let delta = Input::new(&problem.delta, InputType::F32);
         let a = Input::new(&problem.a, InputType::F32);
-        let b = Input::new(&problem.b, operand_storage(problem.b_operand));
-        let c = Input::new(&problem.c, operand_storage(problem.c_operand));
+        let b = Input::new(&problem.b, InputType::F32);
+        let mut a_bar = output("a_bar", problem.a.len());
+        let mut b_bar = output("b_bar", problem.b.len());
+        let params = ffi::RawDiscretize {
+            delta: delta.as_ptr(),
+            a: a.as_ptr(),
+            b: b.as_ptr(),
+            a_bar: a_bar.as_mut_ptr(),
+            b_bar: b_bar.as_mut_ptr(),
+            n: n as i64,
+        };
+        let params = &params;
+        let complex = c_int::from(problem.weights == Weights::Complex);
+        let fault = self.fault_number();
+        // SAFETY: a pure function.
+        let per_block = unsafe { ffi::holdfast_discretize_block() } as usize;
+        // SAFETY: check_coefficients has compared the lengths, the buffers live to the end of this function, and
+        // each thread writes its own element only.
+        run_blocks(n.div_ceil(per_block), |block, text, size| unsafe {
+            ffi::holdfast_discretize(
+                method.id().into(),
+                complex,
+                lifted.into(),
+                fault,
+                params,
+                block,
+                1,
+                text,
+                size,
+            )
+        })?;
+        Ok((a_bar, b_bar))
+    }
+
+    /// Runs the kernel over buffers of one storage type; the outputs, as the kernel left them.
+    fn launch(
+        &self,
+        method: Method,
+        problem: &Problem,
+        rows: Rows,
+        input: impl Fn(&[f32]) -> Input,
+        (mut out, mut last_state, workspace): (Output, Output, impl FnOnce(usize) -> Output),
+        lifted: bool,
+    ) -> Result<(Output, Output), KernelError> {
+        let shape = problem.shape;
+        // Constant operands are weights: f32 whatever the input type.
+        let operand = |operand, values: &[f32]| match operand {
+            Operand::Constant => Input::new(values, InputType::F32),
+            Operand::Variable => input(values),
+        };
+        let u = input(&problem.u);
+        let delta = input(&problem.delta);
+        let a = Input::new(&problem.a, InputType::F32);
+        let b = operand(problem.b_operand, &problem.b);
+        let c = operand(problem.c_operand, &problem.c);
         let d = problem.d.as_ref().map(|d| Input::new(d, InputType::F32));
-        let z = problem.z.as_ref().map(|z| Input::new(z, storage));
+        let z = problem.z.as_ref().map(|z| input(z));
         let bias = problem.delta_bias.as_ref().map(|bias| Input::new(bias, InputType::F32));
-        let states = shape.batch * shape.dim * shape.dstate * problem.weights.width();
-        let mut out = Output::new("out", shape.sequence_len(), storage);
-        let mut last_state = Output::new("last_state", states, InputType::F32);
         // SAFETY: a pure function.
         let planted = unsafe { ffi::holdfast_planted_fault() };
         // A fault may run another method as poly.
         let needs_workspace = method == Method::Poly || self.fault.is_some() || planted != 0;
-        let mut workspace =
-            Output::new("workspace", if needs_workspace { shape.sequence_len() } else { 0 }, InputType::F32);
+        let mut workspace = workspace(if needs_workspace { shape.sequence_len() } else { 0 });
         let params = ffi::RawScan {
             u: u.as_ptr(),
             delta: delta.as_ptr(),
@@ -213,19 +295,36 @@ impl Backend for CpuBackend {
             groups: shape.groups as i64,
             delta_softplus: problem.delta_softplus.into(),
         };
-        let which = ffi::RawInstantiation::from(Instantiation::of(method, problem));
+        let which =
+            ffi::RawInstantiation::from(Instantiation::of(method, problem)).perturbed(self.perturbation);
+        let which = if lifted { which.lifted() } else { which };
+        let blocks: Vec<usize> = match rows {
+            Rows::All => (0..shape.batch * shape.dim).collect(),
+            Rows::Judged => problem.judged_channels.iter().map(|&(b, d)| b * shape.dim + d).collect(),
+        };
         let (which, params) = (&which, &params);
         let fault = self.fault_number();
         // SAFETY: check_scan has compared every buffer's length with the shape that the kernel goes by, the
         // buffers live to the end of this function, and each block writes its own channel only.
-        run_blocks(shape.batch * shape.dim, |block, text, size| unsafe {
-            ffi::holdfast_scan(which, fault, params, block, 1, text, size)
+        run_blocks(blocks.len(), |i, text, size| unsafe {
+            ffi::holdfast_scan(which, fault, params, blocks[i as usize] as c_uint, 1, text, size)
         })?;
         workspace.into_values().map_err(KernelError::Fault)?;
-        Ok(ScanOutput {
-            out: out.into_values().map_err(KernelError::Fault)?,
-            last_state: last_state.into_values().map_err(KernelError::Fault)?,
-        })
+        Ok((out, last_state))
+    }
+}
+
+impl Backend for CpuBackend {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn device(&self) -> String {
+        format!("{} CPU, kernels built by {COMPILER}", std::env::consts::ARCH)
+    }
+
+    fn scan(&self, method: Method, problem: &Problem) -> Result<ScanOutput, KernelError> {
+        self.run_scan(method, problem, Rows::All)
     }
 
     fn coefficients(
@@ -235,33 +334,48 @@ impl Backend for CpuBackend {
     ) -> Result<Coefficients, KernelError> {
         check_processor()?;
         shapes::check_coefficients(problem)?;
-        let n = problem.delta.len();
-        let delta = Input::new(&problem.delta, InputType::F32);
-        let a = Input::new(&problem.a, InputType::F32);
-        let b = Input::new(&problem.b, InputType::F32);
-        let mut a_bar = Output::new("a_bar", problem.a.len(), InputType::F32);
-        let mut b_bar = Output::new("b_bar", problem.b.len(), InputType::F32);
-        let params = ffi::RawDiscretize {
-            delta: delta.as_ptr(),
-            a: a.as_ptr(),
-            b: b.as_ptr(),
-            a_bar: a_bar.as_mut_ptr(),
-            b_bar: b_bar.as_mut_ptr(),
-            n: n as i64,
-        };
-        let params = &params;
-        let complex = c_int::from(problem.weights == Weights::Complex);
-        let fault = self.fault_number();
-        // SAFETY: a pure function.
-        let per_block = unsafe { ffi::holdfast_discretize_block() } as usize;
-        // SAFETY: check_coefficients has compared the lengths, the buffers live to the end of this function, and
-        // each thread writes its own element only.
-        run_blocks(n.div_ceil(per_block), |block, text, size| unsafe {
-            ffi::holdfast_discretize(method.id().into(), complex, fault, params, block, 1, text, size)
-        })?;
+        let output = |name, len| Output::new(name, len, InputType::F32);
+        let (a_bar, b_bar) = self.discretize(method, problem, output, false)?;
         Ok(Coefficients {
             a_bar: a_bar.into_values().map_err(KernelError::Fault)?,
             b_bar: b_bar.into_values().map_err(KernelError::Fault)?,
         })
+    }
+
+    fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<JudgedOutput, KernelError>> {
+        let run = || {
+            check_processor()?;
+            shapes::check_scan(problem)?;
+            let out = Output::lifted("out", problem.shape.sequence_len());
+            let last_state = Output::lifted("last_state", states_len(problem));
+            let workspace = |len| Output::lifted("workspace", len);
+            let buffers = (out, last_state, workspace);
+            let (out, last_state) =
+                self.launch(method, problem, Rows::Judged, Input::widened, buffers, true)?;
+            let out = out.into_doubles().map_err(KernelError::Fault)?;
+            let last_state = last_state.into_doubles().map_err(KernelError::Fault)?;
+            Ok(JudgedOutput {
+                out: problem.judged_sequences(&out),
+                last_state: problem.judged_states(&last_state),
+            })
+        };
+        Some(run())
+    }
+
+    fn lifted_coefficients(
+        &self,
+        method: Method,
+        problem: &CoefficientProblem,
+    ) -> Option<Result<LiftedCoefficients, KernelError>> {
+        let run = || {
+            check_processor()?;
+            shapes::check_coefficients(problem)?;
+            let (a_bar, b_bar) = self.discretize(method, problem, Output::lifted, true)?;
+            Ok(LiftedCoefficients {
+                a_bar: a_bar.into_doubles().map_err(KernelError::Fault)?,
+                b_bar: b_bar.into_doubles().map_err(KernelError::Fault)?,
+            })
+        };
+        Some(run())
     }
 }

@@ -36,8 +36,9 @@ use self::job::Prepared;
 pub use self::memory::Guarding;
 use self::process::Program;
 use self::station::Station;
+use super::cpu::CpuBackend;
 use super::registry::{Instantiation, Kernel, Misbehaviour};
-use super::{Backend, Coefficients, KernelError, ScanOutput, shapes};
+use super::{Backend, Coefficients, JudgedOutput, KernelError, LiftedCoefficients, ScanOutput, shapes};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Problem};
 
@@ -167,5 +168,18 @@ impl Backend for CudaBackend {
         shapes::check_coefficients(problem)?;
         let kernel = Kernel::Discretize { method, weights: problem.weights };
         job::coefficients_output(&self.run(kernel, || job::coefficients(method, problem))?)
+    }
+
+    /// By the CPU build: the lifted source is the same, and so is IEEE 754's double.
+    fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<JudgedOutput, KernelError>> {
+        CpuBackend::new().lifted(method, problem)
+    }
+
+    fn lifted_coefficients(
+        &self,
+        method: Method,
+        problem: &CoefficientProblem,
+    ) -> Option<Result<LiftedCoefficients, KernelError>> {
+        CpuBackend::new().lifted_coefficients(method, problem)
     }
 }

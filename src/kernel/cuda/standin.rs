@@ -118,7 +118,7 @@ impl Device for StandIn {
                 let complex = (weights == Weights::Complex).into();
                 // SAFETY: as above.
                 run_blocks(launch.blocks as usize, |block, text, size| unsafe {
-                    ffi::holdfast_discretize(method.id().into(), complex, -1, params, block, 1, text, size)
+                    ffi::holdfast_discretize(method.id().into(), complex, 0, -1, params, block, 1, text, size)
                 })
                 .map_err(|error| DeviceError::Fault(error.to_string()))
             }

@@ -13,7 +13,7 @@ use super::process::{self, Job, Worker};
 use super::{Foreign, ForeignError, check_input, rejection};
 use crate::kernel::cuda::process::Silence;
 use crate::kernel::cuda::{LIMIT_VARIABLE, limit_from_environment};
-use crate::kernel::{Backend, Coefficients, KernelError, Lifted, ScanOutput, shapes};
+use crate::kernel::{Backend, Coefficients, JudgedOutput, KernelError, ScanOutput, shapes};
 use crate::method::Method;
 use crate::problem::elements::Elements;
 use crate::problem::{CoefficientProblem, Operand, Problem, Weights};
@@ -192,6 +192,11 @@ impl Backend for ForeignCpu {
         self.header.sha256()
     }
 
+    /// log₂e as an f32, its product with A or z, and the product with Δ.
+    fn z_roundings(&self) -> u32 {
+        3
+    }
+
     fn scan(&self, method: Method, problem: &Problem) -> Result<ScanOutput, KernelError> {
         shapes::check_scan(problem)?;
         check_input(problem.input)?;
@@ -209,15 +214,20 @@ impl Backend for ForeignCpu {
         self.elements(method, Operand::Variable, &elements)
     }
 
-    fn lifted_scan(&self, method: Method, problem: &Problem) -> Option<Lifted> {
+    fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<JudgedOutput, KernelError>> {
         let side = usize::from(problem.weights == Weights::Complex);
         let compile = || {
             Program::new(&self.compiler, &self.header, problem.weights, Precision::Lifted, self.folder.path())
         };
+        // A header that cannot be compiled in double has no lifted build.
         let program = self.lifted[side].get_or_init(compile).as_ref().ok()?;
-        let values = program.run(problem.weights, scan_job(method, problem), self.limit).ok()?;
+        let values = match program.run(problem.weights, scan_job(method, problem), self.limit) {
+            Ok(values) => values,
+            Err(error) => return Some(Err(error)),
+        };
         let (out, last_state) = values.split_at(problem.shape.sequence_len());
-        Some(Lifted { out: out.to_vec(), last_state: last_state.to_vec() })
+        let (out, last_state) = (problem.judged_sequences(out), problem.judged_states(last_state));
+        Some(Ok(JudgedOutput { out, last_state }))
     }
 }
 

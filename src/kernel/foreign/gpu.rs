@@ -178,6 +178,11 @@ impl Backend for ForeignCuda {
         self.header.sha256()
     }
 
+    /// log₂e as an f32, its product with A or z, and the product with Δ.
+    fn z_roundings(&self) -> u32 {
+        3
+    }
+
     fn scan(&self, method: Method, problem: &Problem) -> Result<ScanOutput, KernelError> {
         shapes::check_scan(problem)?;
         check_input(problem.input)?;

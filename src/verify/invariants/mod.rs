@@ -18,7 +18,7 @@ use crate::problem::probe::Probe;
 /// Every invariant that applies to the request's methods and weight types, in the order of [`Invariant::ALL`].
 /// `progress` is called after each method of each weight type.
 pub fn run(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + Sync)) -> Vec<InvariantResult> {
-    let subject = Subject { backend, contract: request.contract, seed: request.seed };
+    let subject = Subject { backend, contract: super::contract(backend), seed: request.seed };
     let results = request.probed().into_par_iter().map(|(method, weights)| {
         let results: Vec<_> = Invariant::ALL
             .into_iter()

@@ -1,0 +1,167 @@
+//! Precision lifting: the same kernel source in double must shrink the error by about 2²⁹ (53 bits for 24).
+//!
+//! The lifted run has a verdict of its own, free of any tolerance: it must lie within the same derived bound
+//! ([`super::budget`]), evaluated at u = 2⁻⁵³ with the contract of the kernels' double path, plus half an ulp of the truth, which
+//! is rounded to f64. A wrong formula stays wrong by as much as before; what only rounds badly is cured. With that the
+//! error of a case splits in two, each against its own allowance:
+//!
+//! - **rounding**: the kernel against its own formula in high precision, got − lifted;
+//! - **truncation**: that formula against the specified method, lifted − want.
+//!
+//! What it does not separate: in double the coefficients come of the double path (`kernels/precise.cuh`), not of the f32
+//! path's polynomials and pairs. A wrong constant in those is f32's alone and is called rounding here; the coefficient
+//! sweeps judge it. Everything else, from loads to store, is the same source.
+
+use serde::{Deserialize, Serialize};
+
+use super::budget::Budget;
+use super::results::Verdict;
+use super::scan::Want;
+use crate::problem::Weights;
+
+/// What a lifted run says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Lifting {
+    pub verdict: Verdict,
+    /// Why it was not measured, or what faulted; empty otherwise.
+    pub reason: String,
+    /// log₂(‖error in f32‖ / ‖error in double‖), about 29 for a right formula and 0 for a wrong one; none where either
+    /// error is zero.
+    pub shrink: Option<f64>,
+    /// For a case that fails.
+    pub conclusion: Option<Conclusion>,
+    /// got − lifted, against the bound on got.
+    pub rounding: Part,
+    /// lifted − want, against the bound on lifted.
+    pub truncation: Part,
+}
+
+/// Why a case fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Conclusion {
+    /// It fails in f32 and passes in double.
+    Rounding,
+    /// It fails in both.
+    WrongFormula,
+}
+
+impl Conclusion {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Conclusion::Rounding => "rounding (it passes in double)",
+            Conclusion::WrongFormula => "wrong formula (it fails in double too)",
+        }
+    }
+}
+
+/// One part of the error.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Part {
+    /// Largest share of the allowance, the rounding on store taken out of both.
+    pub share: f64,
+    /// Largest modulus.
+    pub max: f64,
+    /// ‖part‖₂ / ‖want‖₂; 0 where the part is zero.
+    pub rel_l2: f64,
+}
+
+/// Compares values, all (elements): each with its allowance, of which the second number is the rounding on store.
+fn part<'a>(elements: impl Iterator<Item = (f64, f64, f64, (f64, f64))> + 'a) -> Part {
+    let (mut part, mut squared, mut size) = (Part::default(), 0.0, 0.0);
+    for (got, want, scale, (bound, store)) in elements {
+        let error = (got - want).abs();
+        let share = if error <= store { 0.0 } else { (error - store) / (bound - store) };
+        part.share = if share.is_nan() { f64::INFINITY } else { part.share.max(share) };
+        part.max = if error.is_nan() { f64::INFINITY } else { part.max.max(error) };
+        squared += error * error;
+        size += scale * scale;
+    }
+    part.rel_l2 = if squared == 0.0 { 0.0 } else { (squared / size).sqrt() };
+    part
+}
+
+/// Half an ulp of a truth that is rounded to f64.
+fn truth_rounding(want: f64) -> f64 {
+    want.abs() * (f64::EPSILON / 2.0) + 5e-324
+}
+
+/// The lifted run of one scan, for the judged channels; `got` is none where the kernel returned nothing.
+pub fn scan(
+    weights: Weights,
+    verdict: Verdict,
+    got: Option<Want>,
+    lifted: Want,
+    want: Want,
+    (budget, lifted_budget): (&Budget, &Budget),
+) -> Lifting {
+    let width = weights.width();
+    let of_states = |bounds: &[f64]| -> Vec<f64> { bounds.iter().flat_map(|&b| vec![b; width]).collect() };
+    let none = vec![0.0; budget.last_state.len() * width];
+    let values = |of: Want| -> Vec<f64> { of.out.iter().chain(of.last_state).copied().collect() };
+    let bounds =
+        |of: &Budget| -> Vec<f64> { of.out.iter().copied().chain(of_states(&of.last_state)).collect() };
+    let store: Vec<f64> = budget.store.iter().chain(&none).copied().collect();
+    parts(
+        verdict,
+        got.map(values).as_deref(),
+        &values(lifted),
+        &values(want),
+        (&bounds(budget), &store, &bounds(lifted_budget)),
+    )
+}
+
+/// The lifted run of one tensor: values and bounds (elements), the second bound being the rounding on store, the third
+/// that on the lifted values.
+pub fn parts(
+    verdict: Verdict,
+    got: Option<&[f64]>,
+    lifted: &[f64],
+    want: &[f64],
+    (bound, store, lifted_bound): (&[f64], &[f64], &[f64]),
+) -> Lifting {
+    let indices = 0..want.len();
+    let truncation = part(
+        indices
+            .clone()
+            .map(|i| (lifted[i], want[i], want[i], (lifted_bound[i] + truth_rounding(want[i]), 0.0))),
+    );
+    // An infinity that the truth's size explains is judged elsewhere.
+    let rounding = got.map_or(Part { share: f64::NAN, max: f64::NAN, rel_l2: f64::NAN }, |got| {
+        let finite = indices.clone().filter(|&i| !got[i].is_infinite());
+        part(finite.map(|i| (got[i], lifted[i], want[i], (bound[i], store[i]))))
+    });
+    let unbounded = indices.clone().any(|i| lifted_bound[i].is_infinite());
+    let (own, reason) = if unbounded {
+        (Verdict::Unmeasured, "the derived bound in double is infinite: nothing can be judged".to_owned())
+    } else if truncation.share <= 1.0 {
+        (Verdict::Pass, String::new())
+    } else {
+        (Verdict::Fail, String::new())
+    };
+    let shrink = got.and_then(|got| {
+        let finite = indices.filter(|&i| !got[i].is_infinite());
+        let error = part(finite.map(|i| (got[i], want[i], want[i], (bound[i], store[i]))));
+        (error.rel_l2 > 0.0 && truncation.rel_l2 > 0.0).then(|| (error.rel_l2 / truncation.rel_l2).log2())
+    });
+    let conclusion = match (verdict, own) {
+        (Verdict::Fail, Verdict::Pass) => Some(Conclusion::Rounding),
+        (Verdict::Fail, Verdict::Fail) => Some(Conclusion::WrongFormula),
+        _ => None,
+    };
+    Lifting { verdict: own, reason, shrink, conclusion, rounding, truncation }
+}
+
+/// A lifted run that returned nothing.
+pub fn faulted(reason: String) -> Lifting {
+    let none = Part { share: f64::NAN, max: f64::NAN, rel_l2: f64::NAN };
+    Lifting {
+        verdict: Verdict::Fail,
+        reason,
+        shrink: None,
+        conclusion: None,
+        rounding: none,
+        truncation: none,
+    }
+}

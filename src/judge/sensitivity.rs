@@ -1,0 +1,58 @@
+//! How small a relative error of Ā or of B̄ the verdict catches: measured, by running the kernel with one planted.
+
+use serde::{Deserialize, Serialize};
+
+use crate::method::Method;
+use crate::problem::Weights;
+
+/// The exponents that are tried: an f32 coefficient does not move by less than 2⁻²³ of itself.
+pub const SMALLEST: i32 = -23;
+pub const LARGEST: i32 = -1;
+
+/// The smallest perturbations caught for one method, weight type and regime.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sensitivity {
+    pub method: Method,
+    pub weights: Weights,
+    pub regime: String,
+    /// The problem it was measured on: a case id without its method.
+    pub problem: String,
+    /// Every Ā times 1 + 2^k fails from this k on; none where not even 2⁻¹ does.
+    pub a_bar: Option<i32>,
+    /// The same for B̄.
+    pub b_bar: Option<i32>,
+}
+
+/// The smallest exponent in [[`SMALLEST`], [`LARGEST`]] at which `caught` holds, by bisection: a larger error of the same
+/// sign shows if a smaller one does.
+pub fn smallest_caught(caught: impl Fn(f64) -> bool) -> Option<i32> {
+    let at = |exponent: i32| caught(2f64.powi(exponent));
+    if !at(LARGEST) {
+        return None;
+    }
+    let (mut missed, mut found) = (SMALLEST - 1, LARGEST);
+    while found - missed > 1 {
+        let middle = missed + (found - missed) / 2;
+        if at(middle) { found = middle } else { missed = middle }
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bisection_finds_every_threshold_in_a_handful_of_runs() {
+        for threshold in SMALLEST..=LARGEST {
+            let runs = std::cell::Cell::new(0);
+            let caught = |size: f64| {
+                runs.set(runs.get() + 1);
+                size >= 2f64.powi(threshold)
+            };
+            assert_eq!(smallest_caught(caught), Some(threshold));
+            assert!(runs.get() <= 6, "{}", runs.get());
+        }
+        assert_eq!(smallest_caught(|_| false), None);
+    }
+}

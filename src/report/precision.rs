@@ -1,0 +1,99 @@
+//! What lifting, the relative gate and the measured sensitivity say, as short lines for every renderer.
+
+use super::text;
+use crate::judge::lifting::Lifting;
+use crate::judge::results::{Beyond, CaseResult, CoefficientResult, Results, Verdict};
+use crate::judge::sensitivity::Sensitivity;
+use crate::problem::{InputType, Weights};
+
+/// What a failed case has beside its worst element: which bounds it is beyond, and truncation and rounding apart.
+pub fn of_case(case: &CaseResult) -> Vec<String> {
+    let mut lines = Vec::new();
+    if case.beyond == Beyond::Probabilistic {
+        let ratio = text::share(case.worst_case_ratio);
+        lines.push(format!("beyond the probabilistic bound, within the worst case ({ratio} of it)"));
+    }
+    lines.extend(case.lifted.iter().flat_map(of_lifting));
+    lines
+}
+
+/// The same of a failed sweep.
+pub fn of_sweep(sweep: &CoefficientResult) -> Vec<String> {
+    sweep.lifted.iter().flat_map(of_lifting).collect()
+}
+
+fn of_lifting(lifted: &Lifting) -> Vec<String> {
+    if lifted.verdict == Verdict::Unmeasured || !lifted.reason.is_empty() {
+        return vec![format!("lifted to double: {} {}", text::verdict_class(lifted.verdict), lifted.reason)];
+    }
+    let part = |name: &str, what: &str, part: crate::judge::lifting::Part| {
+        format!(
+            "{name} ({what}): {} of its allowance, max {}, rel L2 {}",
+            text::share(part.share),
+            text::number(part.max, 3),
+            text::number(part.rel_l2, 3)
+        )
+    };
+    let conclusion = lifted.conclusion.map_or(String::new(), |c| format!(": {}", c.name()));
+    let shrink = lifted.shrink.map_or(String::new(), |s| format!(", error shrinks by 2^{s:.1}"));
+    vec![
+        format!("lifted to double: {}{conclusion}{shrink}", text::verdict_class(lifted.verdict)),
+        part("rounding", "got - lifted", lifted.rounding),
+        part("truncation", "lifted - want", lifted.truncation),
+    ]
+}
+
+/// How the lifted runs went; none where there are none.
+pub fn lifting(results: &Results) -> Option<String> {
+    let cases: Vec<(&CaseResult, &Lifting)> =
+        results.cases.iter().filter_map(|case| Some((case, case.lifted.as_ref()?))).collect();
+    let sweeps: Vec<&Lifting> =
+        results.coefficients.iter().filter_map(|sweep| sweep.lifted.as_ref()).collect();
+    if cases.is_empty() && sweeps.is_empty() {
+        return None;
+    }
+    let all = cases.iter().map(|(_, lifted)| *lifted).chain(sweeps.iter().copied());
+    let passes = all.clone().filter(|lifted| lifted.verdict == Verdict::Pass).count();
+    let mut shrinks: Vec<f64> =
+        cases.iter().filter(|(case, _)| case.input == InputType::F32).filter_map(|(_, l)| l.shrink).collect();
+    shrinks.sort_by(f64::total_cmp);
+    let median = shrinks.get(shrinks.len() / 2).map_or(String::new(), |median| {
+        format!("; f32 errors shrink by 2^{median:.1} (median), 2^{:.1} at least", shrinks[0])
+    });
+    Some(format!("lifted to double: {passes} of {} within the same bounds at u = 2^-53{median}", all.count()))
+}
+
+/// The smallest errors caught, for each weight type: in the short regimes, and over all of them.
+pub fn sensitivity(results: &Results) -> Vec<String> {
+    let mut lines = Vec::new();
+    for weights in Weights::ALL {
+        let of = |short: bool| -> Vec<&Sensitivity> {
+            let is_short = |s: &&Sensitivity| s.regime == "short" || !short;
+            results.sensitivity.iter().filter(|s| s.weights == weights).filter(is_short).collect()
+        };
+        let (short, all) = (of(true), of(false));
+        if all.is_empty() {
+            continue;
+        }
+        let shown = |among: &[&Sensitivity], pick: fn(&Sensitivity) -> Option<i32>| match among
+            .iter()
+            .filter_map(|s| pick(s))
+            .max()
+        {
+            Some(exponent) => format!("2^{exponent}"),
+            None => text::UNMEASURED.to_owned(),
+        };
+        let blind = all.iter().filter(|s| s.a_bar.is_none() || s.b_bar.is_none()).count();
+        lines.push(format!(
+            "{weights}: a relative error of {} in Ā and of {} in B̄ is caught in the short regime, of {} and {} \
+             wherever either is caught; {} of {} regimes and methods are blind to one of them",
+            shown(&short, |s| s.a_bar),
+            shown(&short, |s| s.b_bar),
+            shown(&all, |s| s.a_bar),
+            shown(&all, |s| s.b_bar),
+            blind,
+            all.len()
+        ));
+    }
+    lines
+}

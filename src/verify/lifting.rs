@@ -1,0 +1,68 @@
+//! Runs the lifted kernels beside the f32 ones, and has the judge compare.
+
+use super::{SolvedCase, want_of};
+use crate::judge::allowance::HALF_SUBNORMAL;
+use crate::judge::contract::Contract;
+use crate::judge::lifting::{self, Lifting};
+use crate::judge::results::Verdict;
+use crate::judge::{budget, coefficient};
+use crate::kernel::{Backend, JudgedOutput};
+use crate::method::Method;
+use crate::problem::CoefficientProblem;
+use crate::truth::coefficient::CoefficientTruth;
+
+/// Only of the production kernels is it known what their double path promises; a foreign header's constants may be f32
+/// there as well.
+fn has_lifted_contract(backend: &dyn Backend) -> bool {
+    super::contract(backend) == Contract::PRODUCTION
+}
+
+/// The lifted run of one case; none where the backend has none.
+pub fn of_case(
+    backend: &dyn Backend,
+    case: &SolvedCase,
+    verdict: Verdict,
+    got: Option<&JudgedOutput>,
+) -> Option<Lifting> {
+    let SolvedCase { method, problem, want, budget } = *case;
+    if !has_lifted_contract(backend) {
+        return None;
+    }
+    let lifted = match backend.lifted(method, problem)? {
+        Ok(lifted) => lifted,
+        Err(error) => return Some(lifting::faulted(error.to_string())),
+    };
+    let lifted_budget = budget::scan(method, problem, &Contract::lifted(problem));
+    let bounds = (budget, &lifted_budget);
+    Some(lifting::scan(problem.weights, verdict, got.map(want_of), want_of(&lifted), want, bounds))
+}
+
+/// The lifted run of one sweep: Ā and B̄ one after the other, normwise bounds on each part.
+pub fn of_sweep(
+    backend: &dyn Backend,
+    method: Method,
+    problem: &CoefficientProblem,
+    verdict: Verdict,
+    got: &[Vec<f64>; 2],
+    want: &CoefficientTruth,
+) -> Option<Lifting> {
+    if !has_lifted_contract(backend) {
+        return None;
+    }
+    let lifted = match backend.lifted_coefficients(method, problem)? {
+        Ok(lifted) => [lifted.a_bar, lifted.b_bar].concat(),
+        Err(error) => return Some(lifting::faulted(error.to_string())),
+    };
+    let both = |contract: &Contract| -> Vec<f64> {
+        let (a, b) = coefficient::bounds(method, problem, (&want.a_bar, &want.b_bar), contract);
+        a.into_iter().chain(b).flat_map(|bound| vec![bound; problem.weights.width()]).collect()
+    };
+    let bounds = both(&super::contract(backend));
+    let lifted_bounds = both(&Contract::lifted_coefficients());
+    // Where the f32 bound is 0 the result is exact; the parts still differ by what underflows.
+    let bounds: Vec<f64> = bounds.into_iter().map(|bound| bound.max(HALF_SUBNORMAL)).collect();
+    let store = vec![0.0; bounds.len()];
+    let want = [&want.a_bar[..], &want.b_bar[..]].concat();
+    let got = got.concat();
+    Some(lifting::parts(verdict, Some(&got), &lifted, &want, (&bounds, &store, &lifted_bounds)))
+}

@@ -1,0 +1,55 @@
+//! Promise: how small a relative error of Ā and of B̄ is caught is measured, and at most 2⁻²⁰ in the short f32 regimes.
+
+use holdfast::judge::results::{Results, Verdict};
+use holdfast::kernel::CpuBackend;
+use holdfast::problem::plan::Filter;
+use holdfast::problem::{InputType, regime};
+use holdfast::report::precision;
+use holdfast::verify::{Request, verify};
+
+fn request(regimes: Vec<&'static regime::Regime>) -> Request {
+    let filter = Filter { regimes, inputs: vec![InputType::F32], ..Filter::default() };
+    Request { filter, ..Request::everything(1) }
+}
+
+fn run(request: &Request, backend: &CpuBackend) -> Results {
+    verify(request, backend, &|| {})
+}
+
+#[test]
+fn two_to_the_minus_20_is_caught_in_the_short_regimes_by_the_verdict_itself() {
+    let request = request(regime::all().iter().filter(|r| r.short).collect());
+    let results = run(&request, &CpuBackend::new());
+    assert_eq!(results.sensitivity.len(), 12);
+    let quiet = Request { sensitivity: false, ..request };
+    for one in &results.sensitivity {
+        let (a_bar, b_bar) = (one.a_bar.expect("caught"), one.b_bar.expect("caught"));
+        assert!(a_bar <= -20 && b_bar <= -20, "{one:?}");
+    }
+    // What was measured is what a run of such a kernel says.
+    let verdict = |results: &Results, one: &holdfast::judge::sensitivity::Sensitivity| {
+        let id = format!("{}/{}", one.problem, one.method);
+        results.cases.iter().find(|case| case.id == id).expect("the same cases").verdict
+    };
+    for exponent in -23..=-18 {
+        let size = 2f64.powi(exponent);
+        let (a, b) =
+            (run(&quiet, &CpuBackend::perturbed(size, 0.0)), run(&quiet, &CpuBackend::perturbed(0.0, size)));
+        for one in &results.sensitivity {
+            let caught = |threshold: Option<i32>| threshold.is_some_and(|t| exponent >= t);
+            assert_eq!(verdict(&a, one) == Verdict::Fail, caught(one.a_bar), "Ā 2^{exponent} {one:?}");
+            assert_eq!(verdict(&b, one) == Verdict::Fail, caught(one.b_bar), "B̄ 2^{exponent} {one:?}");
+        }
+    }
+    let lines = precision::sensitivity(&results);
+    assert!(lines.len() == 2 && lines[0].contains("caught in the short regime"), "{lines:?}");
+}
+
+#[test]
+fn a_regime_that_cannot_show_an_error_says_so() {
+    let blind = ["u-zero", "l1"].map(|name| regime::find(name).expect("in the table"));
+    for one in run(&request(blind.to_vec()), &CpuBackend::new()).sensitivity {
+        assert_eq!(one.a_bar, None, "nothing is multiplied by the first Ā: {one:?}");
+        assert_eq!(one.b_bar.is_none(), one.regime == "u-zero", "{one:?}");
+    }
+}
