@@ -13,6 +13,8 @@ use std::process::{Command, ExitCode};
 use sha2::{Digest, Sha256};
 
 const KERNELS: &str = "kernels";
+/// The folder in it that is no part of the production kernels.
+const FOREIGN: &str = "foreign";
 
 fn main() -> ExitCode {
     match build() {
@@ -25,7 +27,7 @@ fn main() -> ExitCode {
 }
 
 fn build() -> Result<(), String> {
-    println!("cargo::rerun-if-changed={KERNELS}");
+    watch()?;
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=HOLDFAST_PLANT");
     println!("cargo::rustc-env=HOLDFAST_KERNEL_SHA256={}", source_hash(Path::new(KERNELS))?);
@@ -82,6 +84,18 @@ fn build() -> Result<(), String> {
     build.try_compile("holdfast_kernels").map_err(|error| {
         format!("the kernels did not compile: {error} (hint: a C++17 compiler is needed, for instance g++ 9 or clang++ 9; CXX chooses one)")
     })
+}
+
+/// Rebuilds when a kernel changes. What foreign headers are compiled with ([`FOREIGN`]) is none of this build's.
+fn watch() -> Result<(), String> {
+    let entries = fs::read_dir(KERNELS).map_err(|error| format!("cannot list {KERNELS}: {error}"))?;
+    for entry in entries {
+        let path = entry.map_err(|error| format!("cannot list {KERNELS}: {error}"))?.path();
+        if !path.ends_with(FOREIGN) {
+            println!("cargo::rerun-if-changed={}", path.display());
+        }
+    }
+    Ok(())
 }
 
 /// Whether the kernels run where they are built, on an x86-64 processor with fused multiply-add. (Other
@@ -165,13 +179,15 @@ fn source_hash(root: &Path) -> Result<String, String> {
     }))
 }
 
-/// Every source file below `directory`; prose does not change what a kernel computes.
+/// Every source file of the production kernels below `directory`; prose does not change what a kernel computes.
 fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
     let entries =
         fs::read_dir(directory).map_err(|error| format!("cannot list {}: {error}", directory.display()))?;
     for entry in entries {
         let path = entry.map_err(|error| format!("cannot list {}: {error}", directory.display()))?.path();
-        if path.is_dir() {
+        if path.ends_with(FOREIGN) {
+            continue;
+        } else if path.is_dir() {
             collect(&path, files)?;
         } else if path.extension().is_some_and(|e| ["cu", "cuh", "h", "cpp", "inc"].iter().any(|x| e == *x)) {
             files.push(path);

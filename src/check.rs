@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::judge::contract::Contract;
 use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA};
 use crate::judge::scan::{Got, Judgement, Want};
@@ -60,7 +61,7 @@ pub fn check(name: &str, argument: &str, run: RecordedRun, options: &Options) ->
         let judgement = match &truths[&method] {
             Err(error) => Judgement::unmeasured(error.to_string()),
             Ok(truth) => {
-                let budget = budget::scan(method, &problem);
+                let budget = budget::scan(method, &problem, &Contract::PRODUCTION);
                 let got = Got { out: &output.out, last_state: output.last_state.as_deref() };
                 let want = Want { out: &truth.out, last_state: &truth.last_state };
                 let judgement = scan::judge(method, &problem, got, want, &budget);
@@ -119,6 +120,7 @@ pub fn results(checked: Vec<Checked>, seed: u64, command: String) -> Results {
         pairwise: Vec::new(),
         pairs: PairTotals::default(),
         curves: Vec::new(),
+        header: None,
         errors: Default::default(),
         analysis: Default::default(),
     };

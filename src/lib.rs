@@ -36,12 +36,13 @@
 //! ```
 //!
 //! [`verify`] walks a problem through all of them, [`check`](mod@check) a recorded run through all but the
-//! kernel; [`cli`] is the command line around them. [`method`] names the six methods, [`hexfloat`] writes numbers
+//! kernel, [`diff`](mod@diff) two revisions of a foreign header through all; [`cli`] is the command line around them. [`method`] names the six methods, [`hexfloat`] writes numbers
 //! exactly, and [`tensor_file`] reads safetensors files without trusting them.
 
 pub mod analysis;
 pub mod check;
 pub mod cli;
+pub mod diff;
 pub mod hexfloat;
 pub mod judge;
 pub mod kernel;

@@ -7,6 +7,7 @@ pub mod invariants;
 use rayon::prelude::*;
 
 use crate::analysis;
+use crate::judge::contract::Contract;
 use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::profile::{self, ErrorHistogram, ErrorProfile, ErrorSequence};
 use crate::judge::results::{
@@ -33,6 +34,10 @@ pub struct Request {
     pub seed: u64,
     /// Neither cases nor sweeps.
     pub invariants_only: bool,
+    /// What the kernels promise.
+    pub contract: Contract,
+    /// Options of the command that a rerun of one case needs: a foreign header's.
+    pub rerun: String,
     /// The command line that asked for it, for provenance.
     pub command: String,
 }
@@ -46,6 +51,8 @@ impl Request {
             methods: Method::ALL.to_vec(),
             seed,
             invariants_only: false,
+            contract: Contract::PRODUCTION,
+            rerun: String::new(),
             command,
         }
     }
@@ -122,7 +129,7 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
         seed: request.seed,
         backend: backend.name().to_owned(),
         device: backend.device(),
-        kernel_source: env!("HOLDFAST_KERNEL_SHA256").to_owned(),
+        kernel_source: backend.source(),
         command: request.command.clone(),
         regimes: notes(request),
         cases,
@@ -131,6 +138,7 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
         pairwise,
         pairs,
         curves: if request.invariants_only { Vec::new() } else { curves(request) },
+        header: None,
         errors,
         analysis: if request.invariants_only { Default::default() } else { analysis::methods().clone() },
     }
@@ -166,12 +174,17 @@ struct Solved {
 
 fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
     let problem = spec.draw(request.seed);
-    let truths = truth::scan::solve(&problem, &request.methods);
+    let scans = request.methods.iter().map(|&method| backend.scan(method, &problem));
+    let runs: Vec<_> = scans.map(|run| run.map_err(|error| error.to_string())).collect();
+    // A header that does not compile has failed without any truth.
+    let truths = match runs.iter().all(Result::is_err) {
+        true => Ok(Vec::new()),
+        false => truth::scan::solve(&problem, &request.methods),
+    };
     let mut cases = Vec::new();
     let mut outputs = Vec::new();
     let mut profiles = Vec::new();
-    for (i, &method) in request.methods.iter().enumerate() {
-        let run = backend.scan(method, &problem).map_err(|e| e.to_string());
+    for (i, (&method, run)) in request.methods.iter().zip(runs).enumerate() {
         match &truths {
             Err(error) => {
                 cases.push(case(
@@ -184,14 +197,14 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
                 ));
             }
             Ok(truths) => {
-                let truth = &truths[i];
-                let budget = budget::scan(method, &problem);
+                let Some(truth) = truths.get(i) else {
+                    cases.push(case(request, backend, spec, method, &problem, faulted(run.err())));
+                    continue;
+                };
+                let budget = budget::scan(method, &problem, &request.contract);
                 let judgement = match &run {
                     Ok(output) => scan::judge(method, &problem, got(output), want(truth), &budget),
-                    // A kernel that faults has been measured, and found wanting.
-                    Err(reason) => {
-                        Judgement { verdict: Verdict::Fail, ..Judgement::unmeasured(reason.clone()) }
-                    }
+                    Err(reason) => faulted(Some(reason.clone())),
                 };
                 cases.push(case(request, backend, spec, method, &problem, judgement));
                 if let Ok(output) = &run {
@@ -229,6 +242,11 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
     }
 }
 
+/// A kernel that faults has been measured, and found wanting.
+fn faulted(reason: Option<String>) -> Judgement {
+    Judgement { verdict: Verdict::Fail, ..Judgement::unmeasured(reason.unwrap_or_default()) }
+}
+
 fn got(output: &ScanOutput) -> Got<'_> {
     Got { out: &output.out, last_state: Some(&output.last_state) }
 }
@@ -238,11 +256,13 @@ fn want(truth: &ScanTruth) -> Want<'_> {
 }
 
 /// Outputs and last states of the judged channels.
-fn got_judged(problem: &Problem, output: &ScanOutput) -> (Vec<f64>, Vec<f64>) {
-    let states = problem.shape.dstate * problem.weights.width();
-    let rows = problem.judged_channels.iter().map(|&(batch, channel)| batch * problem.shape.dim + channel);
-    let last_state = rows.flat_map(|row| &output.last_state[row * states..(row + 1) * states]);
-    (judged_outputs(problem, output), last_state.map(|&v| f64::from(v)).collect())
+fn got_judged<T: Copy + Into<f64>>(problem: &Problem, out: &[T], last_state: &[T]) -> (Vec<f64>, Vec<f64>) {
+    let (seqlen, states) = (problem.shape.seqlen, problem.shape.dstate * problem.weights.width());
+    let rows = || problem.judged_channels.iter().map(|&(batch, channel)| batch * problem.shape.dim + channel);
+    let of = |values: &[T], size: usize| -> Vec<f64> {
+        rows().flat_map(|row| &values[row * size..(row + 1) * size]).map(|&v| v.into()).collect()
+    };
+    (of(out, seqlen), of(last_state, states))
 }
 
 fn judged_outputs(problem: &Problem, output: &ScanOutput) -> Vec<f64> {
@@ -283,10 +303,11 @@ fn case(
         diagnosis: Vec::new(),
         rerun: format!(
             "holdfast verify --method {method} --regime {} --weights {weights} --input {input} --b {b} --c {c} \
-             --backend {} --seed {}",
+             --backend {} --seed {}{}",
             regime.name,
             backend.name(),
-            request.seed
+            request.seed,
+            request.rerun
         ),
     }
 }
@@ -303,7 +324,11 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                 let got = backend.coefficients(method, &problem);
                 let got = got.map_err(|e| (Verdict::Fail, e.to_string()))?;
                 let want = (&want.a_bar[..], &want.b_bar[..]);
-                Ok(coefficient::judge(&problem, (&got.a_bar, &got.b_bar), want))
+                let got = (&got.a_bar[..], &got.b_bar[..]);
+                Ok(match request.contract == Contract::PRODUCTION {
+                    true => coefficient::judge(&problem, got, want),
+                    false => coefficient::judge_rounded(method, &problem, got, want, &request.contract),
+                })
             });
             let result = CoefficientResult {
                 method,
@@ -316,10 +341,11 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                 worst_b_bar: None,
                 points: Vec::new(),
                 rerun: format!(
-                    "holdfast verify --method {method} --weights {} --backend {} --seed {}",
+                    "holdfast verify --method {method} --weights {} --backend {} --seed {}{}",
                     sweep.weights,
                     backend.name(),
-                    request.seed
+                    request.seed,
+                    request.rerun
                 ),
             };
             match judged {

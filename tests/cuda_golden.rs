@@ -6,6 +6,7 @@ use std::path::Path;
 
 use holdfast::judge::agreement::{Agreement, agreement};
 use holdfast::judge::budget;
+use holdfast::judge::contract::Contract;
 use holdfast::kernel::golden::{self, Case, FILE, Golden};
 use holdfast::kernel::{Backend, CpuBackend, ScanOutput};
 use holdfast::method::Method;
@@ -30,7 +31,7 @@ fn compare(case: &Case, spec: &Spec, change: impl FnOnce(&mut ScanOutput)) -> Ag
     assert_eq!(want.out.len(), problem.shape.sequence_len());
     change(&mut want);
     let got = CpuBackend::new().scan(method, &problem).expect("the kernel runs");
-    agreement(&problem, &got, &want, &budget::scan(method, &problem))
+    agreement(&problem, &got, &want, &budget::scan(method, &problem, &Contract::PRODUCTION))
 }
 
 #[test]
@@ -70,7 +71,7 @@ fn a_drift_would_show() {
     let problem = spec.draw(golden::SEED);
     for method in Method::ALL {
         let output = CpuBackend::new().scan(method, &problem).expect("the kernel runs");
-        let budget = budget::scan(method, &problem);
+        let budget = budget::scan(method, &problem, &Contract::PRODUCTION);
         let same = agreement(&problem, &output, &output, &budget);
         assert_eq!((same.ratio, same.equal), (0.0, same.values));
         let mut drifted = output.clone();

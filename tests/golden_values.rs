@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use holdfast::hexfloat;
 use holdfast::judge::budget;
+use holdfast::judge::contract::Contract;
 use holdfast::judge::pairwise::{MethodOutputs, matrices};
 use holdfast::judge::ulp::Format;
 use holdfast::method::Method;
@@ -94,7 +95,7 @@ fn truth_pairwise_matrix(#[values(Weights::Real, Weights::Complex)] weights: Wei
         .into_iter()
         .map(|t| MethodOutputs {
             method: t.method,
-            bound: budget::scan(t.method, &problem).out,
+            bound: budget::scan(t.method, &problem, &Contract::PRODUCTION).out,
             truth: t.out,
             kernel: None,
         })

@@ -3,6 +3,7 @@
 
 use std::process::Command;
 
+use holdfast::judge::contract::Contract;
 use holdfast::judge::invariants::Invariant;
 use holdfast::judge::results::Verdict;
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError, ReferenceBackend, ScanOutput};
@@ -10,7 +11,7 @@ use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{CoefficientProblem, InputType, Problem, Weights, regime};
 use holdfast::report::console;
-use holdfast::verify::invariants::{check, run};
+use holdfast::verify::invariants::{Subject, check, run};
 use holdfast::verify::{Request, verify};
 use rayon::prelude::*;
 
@@ -88,12 +89,13 @@ impl Backend for Misbehaving {
 }
 
 fn verdict(culprit: Culprit, invariant: Invariant, method: Method, weights: Weights) -> Verdict {
+    let of = |backend: &dyn Backend| {
+        let subject = Subject { backend, contract: Contract::PRODUCTION, seed: 1 };
+        check(subject, invariant, method, weights).verdict
+    };
     match culprit {
-        Culprit::Planted(name) => {
-            let backend = CpuBackend::with_faults(name, None).expect("a fault of the kernels");
-            check(&backend, invariant, method, weights, 1).verdict
-        }
-        Culprit::Misbehaving(how) => check(&Misbehaving(how), invariant, method, weights, 1).verdict,
+        Culprit::Planted(name) => of(&CpuBackend::with_faults(name, None).expect("a fault of the kernels")),
+        Culprit::Misbehaving(how) => of(&Misbehaving(how)),
     }
 }
 

@@ -6,6 +6,7 @@
 mod kernel_support;
 
 use holdfast::judge::budget;
+use holdfast::judge::contract::Contract;
 use holdfast::kernel::{Backend, CpuBackend, Instantiation, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
@@ -19,7 +20,8 @@ fn assert_agreement(method: Method, problem: &Problem, what: &str) {
     assert!(got.out.iter().any(|&y| y != 0.0), "{what}: nothing but zeros");
     let (dim, width) = (problem.shape.dim, problem.weights.width());
     let every = (0..problem.shape.batch * dim).map(|i| (i / dim, i % dim)).collect();
-    let budget = budget::scan(method, &Problem { judged_channels: every, ..problem.clone() });
+    let budget =
+        budget::scan(method, &Problem { judged_channels: every, ..problem.clone() }, &Contract::PRODUCTION);
     let outputs = got.out.iter().zip(&want.out).zip(&budget.out);
     let per_part = budget.last_state.iter().flat_map(|bound| std::iter::repeat_n(bound, width));
     let states = got.last_state.iter().zip(&want.last_state).zip(per_part);

@@ -4,6 +4,7 @@
 mod kernel_support;
 
 use holdfast::judge::budget;
+use holdfast::judge::contract::Contract;
 use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend, ScanOutput};
 use holdfast::method::Method;
 use holdfast::problem::{Operand, Problem, Shape, Weights};
@@ -183,7 +184,7 @@ fn softplus_is_the_identity_above_20_and_comes_after_the_bias() {
     problem.delta.fill(1.0);
     problem.delta_bias = Some(vec![-1.0; 2]);
     problem.judged_channels = vec![(0, 0), (0, 1)];
-    let budget = budget::scan(Method::Zoh, &problem);
+    let budget = budget::scan(Method::Zoh, &problem, &Contract::PRODUCTION);
     let soft = CpuBackend::new().scan(Method::Zoh, &problem).expect("the kernel runs");
     for ((soft, plain), bound) in soft.out.iter().zip(&plain.out).zip(&budget.out) {
         let want = 2.0 * std::f64::consts::LN_2 * f64::from(*plain);

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use holdfast::judge::budget;
+use holdfast::judge::contract::Contract;
 use holdfast::judge::pairwise::{MethodOutputs, distinguishable};
 use holdfast::method::Method;
 use holdfast::problem::plan::{Filter, Spec, plan};
@@ -154,7 +155,7 @@ fn short_regime_tells_every_two_methods_apart(#[values(Weights::Real, Weights::C
                 method: t.method,
                 truth: t.out,
                 kernel: None,
-                bound: budget::scan(t.method, &problem).out,
+                bound: budget::scan(t.method, &problem, &Contract::PRODUCTION).out,
             })
             .collect();
         for (i, left) in outputs.iter().enumerate() {

@@ -125,7 +125,7 @@ fn command(args: &Args, runs: &[&Path]) -> String {
 }
 
 /// The path as a shell takes it.
-fn quoted(path: &Path) -> String {
+pub(super) fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     let plain = |c: char| c.is_alphanumeric() || "/._-+=,:@%".contains(c);
     if text.chars().all(plain) && !text.starts_with('-') {

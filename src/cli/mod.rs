@@ -2,6 +2,7 @@
 //! `main` prints and exits.
 
 pub mod check;
+pub mod diff;
 pub mod doctor;
 pub mod golden;
 pub mod gpu_check;
@@ -12,6 +13,8 @@ pub mod worker;
 
 use clap::{Parser, Subcommand};
 
+use crate::kernel::foreign::HeaderError;
+use crate::kernel::foreign::select::ForeignSelectError;
 use crate::kernel::select::SelectError;
 
 /// Judges discretization kernels of state-space models against certified ground truth.
@@ -34,6 +37,8 @@ pub enum Command {
     Verify(verify::Args),
     /// Judge recorded runs of any framework
     Check(check::Args),
+    /// Compare two revisions of a kernel header with the specification
+    Diff(diff::Args),
     /// Print one certified value, or discretize a dense system from a file
     Truth(truth::Args),
     /// What this machine can run, and why not the rest
@@ -67,6 +72,12 @@ pub enum CliError {
     #[error(transparent)]
     Backend(#[from] SelectError),
     #[error(transparent)]
+    Header(#[from] HeaderError),
+    #[error(transparent)]
+    ForeignBackend(#[from] ForeignSelectError),
+    #[error("a header is judged in f32, found --input {0} (hint: leave --input out)")]
+    HeaderInput(crate::problem::InputType),
+    #[error(transparent)]
     Check(#[from] check::Error),
     #[error(transparent)]
     Truth(#[from] truth::Error),
@@ -85,6 +96,7 @@ impl CliError {
     pub fn status(&self) -> u8 {
         match self {
             CliError::Backend(SelectError::NoCuda(_)) => 3,
+            CliError::ForeignBackend(error) if error.is_missing() => 3,
             _ => 2,
         }
     }
@@ -96,6 +108,7 @@ pub fn run(cli: Cli) -> Result<Outcome, CliError> {
         None => verify::run(&verify::Args::default()),
         Some(Command::Verify(args)) => verify::run(&args),
         Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Diff(args)) => diff::run(&args),
         Some(Command::Truth(args)) => {
             let mut text = Vec::new();
             truth::run(&args, &mut text)?;

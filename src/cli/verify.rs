@@ -8,8 +8,12 @@ use std::time::{Duration, Instant};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::check::quoted;
 use super::{CliError, FAILED, Outcome, PASSED};
-use crate::judge::results::Verdict;
+use crate::judge::contract::Contract;
+use crate::judge::results::{HeaderInstantiation, HeaderNote, Verdict};
+use crate::kernel::Backend;
+use crate::kernel::foreign::{self, Header};
 use crate::kernel::select::{self, Choice};
 use crate::method::Method;
 use crate::problem::plan::Filter;
@@ -28,7 +32,8 @@ pub const DEFAULT_SEED: u64 = 1;
 #[command(after_help = "Examples:\n  \
     holdfast verify                                       everything, report into reports/latest/\n  \
     holdfast verify --method foh --weights complex        one method's complex kernels\n  \
-    holdfast verify --regime stiff --seed 7 --out /tmp/r  other random inputs, report elsewhere\n\n\
+    holdfast verify --regime stiff --seed 7 --out /tmp/r  other random inputs, report elsewhere\n  \
+    holdfast verify --header discretization_kernels.cuh   somebody else's coefficients, in f32\n\n\
     A filtered run writes a report only where --out names a directory.")]
 pub struct Args {
     /// Methods to run, by name or id; may be repeated [default: all six]
@@ -52,6 +57,9 @@ pub struct Args {
     /// Only the invariants: no case, no sweep, no truth
     #[arg(long, conflicts_with_all = ["regimes", "input", "b", "c"])]
     pub invariants_only: bool,
+    /// Judge this header of coefficients in place of the production kernels
+    #[arg(long, value_name = "FILE.cuh")]
+    pub header: Option<PathBuf>,
     /// What runs the kernels
     #[arg(long, default_value = "auto", value_parser = backend_parser())]
     pub backend: Choice,
@@ -76,6 +84,7 @@ impl Default for Args {
             c: None,
             regimes: Vec::new(),
             invariants_only: false,
+            header: None,
             backend: Choice::Auto,
             seed: DEFAULT_SEED,
             out: None,
@@ -93,13 +102,15 @@ impl Args {
             filter: Filter {
                 regimes: self.regimes.clone(),
                 weights: self.weights.into_iter().collect(),
-                inputs: self.input.into_iter().collect(),
+                inputs: self.input.or(self.header.as_ref().map(|_| InputType::F32)).into_iter().collect(),
                 b: self.b.into_iter().collect(),
                 c: self.c.into_iter().collect(),
             },
             methods,
             seed: self.seed,
             invariants_only: self.invariants_only,
+            contract: if self.header.is_some() { Contract::FOREIGN } else { Contract::PRODUCTION },
+            rerun: self.header_option().map(|option| format!(" {option}")).unwrap_or_default(),
             command: self.command(),
         }
     }
@@ -114,15 +125,42 @@ impl Args {
         words.extend(self.c.map(|c| format!("--c {c}")));
         words.extend(self.regimes.iter().map(|r| format!("--regime {}", r.name)));
         words.extend(self.invariants_only.then(|| "--invariants-only".to_owned()));
+        words.extend(self.header_option());
         words.push(format!("--backend {} --seed {}", self.backend.name(), self.seed));
         words.join(" ")
     }
 
+    fn header_option(&self) -> Option<String> {
+        self.header.as_ref().map(|path| format!("--header {}", quoted(path)))
+    }
+
+    /// What runs, why, and what the compiler said of a header.
+    fn backend(&self) -> Result<(Box<dyn Backend>, String, Option<HeaderNote>), CliError> {
+        let variable = std::env::var(select::VARIABLE).ok();
+        let Some(path) = &self.header else {
+            let selection = select::select(self.backend, variable.as_deref())?;
+            return Ok((selection.backend, selection.why, None));
+        };
+        if let Some(input) = self.input.filter(|&input| input != InputType::F32) {
+            return Err(CliError::HeaderInput(input));
+        }
+        let selection = foreign::select::select(Header::read(path)?, self.backend, variable.as_deref())?;
+        let instantiations = Weights::ALL.map(|weights| {
+            let lines = selection.backend.rejected(weights);
+            let compiles = lines.is_none();
+            let lines = lines.unwrap_or_default().lines().map(str::to_owned).collect();
+            HeaderInstantiation { weights, compiles, lines }
+        });
+        let note = HeaderNote { path: path.display().to_string(), instantiations: instantiations.to_vec() };
+        Ok((selection.backend, selection.why, Some(note)))
+    }
+
     fn is_filtered(&self) -> bool {
-        !(self.methods.is_empty()
-            && self.regimes.is_empty()
-            && !self.invariants_only
-            && (self.weights, self.input, self.b, self.c) == (None, None, None, None))
+        self.header.is_some()
+            || self.invariants_only
+            || !(self.methods.is_empty()
+                && self.regimes.is_empty()
+                && (self.weights, self.input, self.b, self.c) == (None, None, None, None))
     }
 
     fn report_directory(&self) -> Option<&Path> {
@@ -136,21 +174,21 @@ impl Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let variable = std::env::var(select::VARIABLE).ok();
-    let selection = select::select(args.backend, variable.as_deref())?;
+    let (backend, why, header) = args.backend()?;
     let request = args.request();
     if request.units_of_work() == 0 {
         return Err(CliError::NothingToRun(request.command));
     }
     let bar = Progress::new(request.units_of_work());
-    let results = verify(&request, selection.backend.as_ref(), &|| bar.advance());
+    let mut results = verify(&request, backend.as_ref(), &|| bar.advance());
     bar.finish();
+    results.header = header;
     let directory = args.report_directory();
     if let Some(directory) = directory {
         report::write(&results, directory)?;
     }
     let mut text = report::console::render(&results, directory, colour());
-    text.push_str(&format!("backend `{}`: {}\n", results.backend, selection.why));
+    text.push_str(&format!("backend `{}`: {}\n", results.backend, why));
     if let Some(file) = &args.json {
         report::json::write(&results, file)?;
         text.push_str(&format!("results: {}\n", file.display()));
@@ -192,7 +230,7 @@ impl Progress {
     }
 }
 
-fn method_parser() -> impl TypedValueParser<Value = Method> {
+pub(super) fn method_parser() -> impl TypedValueParser<Value = Method> {
     let values = Method::ALL.map(|m| PossibleValue::new(m.name()).alias(METHOD_IDS[m.id() as usize]));
     PossibleValuesParser::new(values).try_map(|text| text.parse::<Method>())
 }
@@ -209,7 +247,9 @@ fn backend_parser() -> impl TypedValueParser<Value = Choice> {
         .try_map(|text| Choice::ALL.into_iter().find(|c| c.name() == text).ok_or("unknown backend"))
 }
 
-fn name_parser<T>(names: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
+pub(super) fn name_parser<T>(
+    names: impl IntoIterator<Item = &'static str>,
+) -> impl TypedValueParser<Value = T>
 where
     T: std::str::FromStr<Err = String> + Clone + Send + Sync + 'static,
 {

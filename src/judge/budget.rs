@@ -24,6 +24,7 @@
 use num_complex::Complex64;
 
 use super::allowance::{self, HALF_SUBNORMAL, SUM, U};
+use super::contract::Contract;
 use super::model::{self, Step};
 use super::ulp::Format;
 use crate::method::Method;
@@ -41,11 +42,11 @@ pub struct Budget {
     pub last_state: Vec<f64>,
 }
 
-/// The bounds for `method` on `problem`.
-pub fn scan(method: Method, problem: &Problem) -> Budget {
+/// The bounds for `method` on `problem`, for kernels that keep the `contract`.
+pub fn scan(method: Method, problem: &Problem, contract: &Contract) -> Budget {
     let mut budget = Budget { out: Vec::new(), store: Vec::new(), last_state: Vec::new() };
     for &channel in &problem.judged_channels {
-        channel_budget(method, problem, channel, &mut budget);
+        channel_budget(method, problem, channel, contract, &mut budget);
     }
     budget
 }
@@ -61,12 +62,18 @@ struct Position {
     magnitude: f64,
 }
 
-fn channel_budget(method: Method, problem: &Problem, channel: (usize, usize), budget: &mut Budget) {
+fn channel_budget(
+    method: Method,
+    problem: &Problem,
+    channel: (usize, usize),
+    contract: &Contract,
+    budget: &mut Budget,
+) {
     let seqlen = problem.shape.seqlen;
     let steps: Vec<(f64, f64)> = (0..seqlen).map(|l| step_size(problem, channel, l)).collect();
     let mut positions = vec![Position::default(); seqlen];
     for n in 0..problem.shape.dstate {
-        let (coefficients, inputs) = state_steps(method, problem, channel, n, &steps);
+        let (coefficients, inputs) = state_steps(method, problem, channel, n, &steps, contract);
         let forward = states(problem, &coefficients, &inputs, 0..seqlen);
         budget.last_state.push(forward.last().map_or(0.0, |s| s.error) + HALF_SUBNORMAL);
         add_states(&mut positions, problem, channel, n, (0..seqlen).zip(&forward));
@@ -109,17 +116,18 @@ fn state_steps(
     channel: (usize, usize),
     n: usize,
     steps: &[(f64, f64)],
+    contract: &Contract,
 ) -> (Vec<Step>, Vec<(Complex64, f64)>) {
     let a = complex_at(problem.weights, &problem.a, problem.weight_index(channel.1, n));
     let mu = allowance::product(problem.weights);
     steps
         .iter()
         .enumerate()
-        .map(|(l, &(delta, delta_error))| {
+        .map(|(l, &delta)| {
             let b_index = problem.operand_index(problem.b_operand, channel, n, l);
             let b = complex_at(problem.weights, &problem.b, b_index);
             let u = f64::from(problem.u[problem.sequence_index(channel.0, channel.1, l)]);
-            let step = model::step(method, delta, delta_error, a, b);
+            let step = model::step(method, problem.weights, delta, a, b, contract);
             // Two products more: with u, and with a B that the kernel may apply apart.
             let b_u = step.b_bar * u;
             let beta = step.b_bar_error * u.abs() * (1.0 + 2.0 * mu) + 2.0 * mu * b_u.norm();

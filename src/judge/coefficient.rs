@@ -1,13 +1,16 @@
 //! The verdict on Ā and B̄ themselves, element by element, against the kernels' accuracy contract: 4 ulp for
-//! real weights, 8·2⁻²⁴ normwise for complex ones, whatever z.
+//! real weights, 8·2⁻²⁴ normwise for complex ones, whatever z. A foreign kernel may round z, too: [`judge_rounded`].
 
 use num_complex::Complex64;
 
 use super::allowance::{COEFFICIENT, COEFFICIENT_ULPS, HALF_SUBNORMAL, U};
 use super::budget::complex_at;
+use super::contract::Contract;
+use super::model;
 use super::results::{CoefficientPoint, Verdict, Worst};
 use super::ulp::Format;
 use super::verdict::{Distance, Element, worst};
+use crate::method::Method;
 use crate::problem::{CoefficientProblem, Weights};
 
 /// Ā and B̄ of one sweep, judged.
@@ -21,6 +24,36 @@ pub struct Judgement {
 
 /// Judges computed coefficients (f32, (n)·w) against the truth's (f64, (n)·w).
 pub fn judge(problem: &CoefficientProblem, got: (&[f32], &[f32]), want: (&[f64], &[f64])) -> Judgement {
+    judge_within(problem, got, want, None)
+}
+
+/// The same for a kernel that keeps the `contract` for the z that it rounds: each bound is [`model::step`]'s.
+pub fn judge_rounded(
+    method: Method,
+    problem: &CoefficientProblem,
+    got: (&[f32], &[f32]),
+    want: (&[f64], &[f64]),
+    contract: &Contract,
+) -> Judgement {
+    let bounds = (0..problem.delta.len()).map(|i| bounds(method, problem, i, contract)).unzip();
+    judge_within(problem, got, want, Some(bounds))
+}
+
+/// The bounds on the errors of Ā and B̄ of element i.
+pub fn bounds(method: Method, problem: &CoefficientProblem, i: usize, contract: &Contract) -> (f64, f64) {
+    let (weights, at) = (problem.weights, i * problem.weights.width());
+    let (a, b) = (complex_at(weights, &problem.a, at), complex_at(weights, &problem.b, at));
+    let step = model::step(method, weights, (f64::from(problem.delta[i]), 0.0), a, b, contract);
+    (step.a_bar_error, step.b_bar_error)
+}
+
+fn judge_within(
+    problem: &CoefficientProblem,
+    got: (&[f32], &[f32]),
+    want: (&[f64], &[f64]),
+    bounds: Option<(Vec<f64>, Vec<f64>)>,
+) -> Judgement {
+    let (a_bounds, b_bounds) = bounds.unzip();
     // Where z = 0 every method's Ā is exactly 1, and B̄ is exactly 0 where Δ or B is: nothing rounds.
     let zero = |values: &[f32], i: usize| {
         let width = problem.weights.width();
@@ -28,8 +61,8 @@ pub fn judge(problem: &CoefficientProblem, got: (&[f32], &[f32]), want: (&[f64],
     };
     let identity = |i| problem.delta[i] == 0.0 || zero(&problem.a, i);
     let nothing = |i| problem.delta[i] == 0.0 || zero(&problem.b, i);
-    let (a_distances, worst_a_bar) = compare("a_bar", problem, got.0, want.0, &identity);
-    let (b_distances, worst_b_bar) = compare("b_bar", problem, got.1, want.1, &nothing);
+    let (a_distances, worst_a_bar) = compare("a_bar", problem, (got.0, want.0), a_bounds, &identity);
+    let (b_distances, worst_b_bar) = compare("b_bar", problem, (got.1, want.1), b_bounds, &nothing);
     let passes = |worst: &Option<Worst>| worst.as_ref().is_some_and(|w| w.ratio <= 1.0);
     let verdict = if passes(&worst_a_bar) && passes(&worst_b_bar) { Verdict::Pass } else { Verdict::Fail };
     let points = a_distances
@@ -52,19 +85,21 @@ fn z_at(problem: &CoefficientProblem, i: usize) -> Complex64 {
 fn compare(
     tensor: &str,
     problem: &CoefficientProblem,
-    got: &[f32],
-    want: &[f64],
+    (got, want): (&[f32], &[f64]),
+    bounds: Option<Vec<f64>>,
     exact: &dyn Fn(usize) -> bool,
 ) -> (Vec<f64>, Option<Worst>) {
     let width = problem.weights.width();
     let mut shown = Vec::with_capacity(problem.delta.len());
     let mut worst_at: Option<(usize, Element, Distance)> = None;
     for i in 0..problem.delta.len() {
+        let bound = bounds.as_ref().map(|bounds| bounds[i]);
         let (element, distance) = match problem.weights {
-            Weights::Real => real_distance(f64::from(got[i]), want[i]),
-            Weights::Complex => complex_distance(complex_at(Weights::Complex, got, i * width), {
-                Complex64::new(want[i * width], want[i * width + 1])
-            }),
+            Weights::Real => real_distance(f64::from(got[i]), want[i], bound),
+            Weights::Complex => {
+                let want = Complex64::new(want[i * width], want[i * width + 1]);
+                complex_distance(complex_at(Weights::Complex, got, i * width), want, bound)
+            }
         };
         let distance = if exact(i) && distance.error > 0.0 { Distance::BROKEN } else { distance };
         shown.push(distance.ulp);
@@ -92,15 +127,15 @@ fn compare(
 /// Subnormal results carry an absolute error: two roundings of half the smallest subnormal.
 const UNDERFLOW: f64 = 2.0 * HALF_SUBNORMAL;
 
-fn real_distance(got: f64, want: f64) -> (Element, Distance) {
+fn real_distance(got: f64, want: f64, bound: Option<f64>) -> (Element, Distance) {
     let ulp = if want.is_finite() { Format::F32.ulp(want) } else { f64::INFINITY };
-    let element = Element { got, want, bound: COEFFICIENT_ULPS * ulp, store: 0.0 };
+    let element = Element { got, want, bound: bound.unwrap_or(COEFFICIENT_ULPS * ulp), store: 0.0 };
     (element, element.distance(Format::F32))
 }
 
 /// Shown by modulus: got and want are |got| and |want|, the error is |got − want|.
-fn complex_distance(got: Complex64, want: Complex64) -> (Element, Distance) {
-    let bound = COEFFICIENT * want.norm() + UNDERFLOW;
+fn complex_distance(got: Complex64, want: Complex64, bound: Option<f64>) -> (Element, Distance) {
+    let bound = bound.unwrap_or(COEFFICIENT * want.norm() + UNDERFLOW);
     let element = Element { got: got.norm(), want: want.norm(), bound, store: 0.0 };
     let error = (got - want).norm();
     let distance = if error.is_nan() || !want.norm().is_finite() {

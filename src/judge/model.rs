@@ -3,8 +3,10 @@
 
 use num_complex::Complex64;
 
-use crate::judge::allowance::{COEFFICIENT, HALF_SUBNORMAL, U};
+use crate::judge::allowance::HALF_SUBNORMAL;
+use crate::judge::contract::Contract;
 use crate::method::Method;
+use crate::problem::Weights;
 
 /// One step's coefficients and how far a correct kernel's may be from them.
 #[derive(Clone, Copy, Debug)]
@@ -42,18 +44,27 @@ fn factorial(k: u32) -> f64 {
 
 /// The step for Δ = `delta`, known to a relative error of `delta_error`, and one state's A and B.
 ///
-/// Ā and B̄ may be off by the contract ([`COEFFICIENT`]) for the Δ and z that the kernel works with. Its Δ has
-/// the relative error `delta_error`, which moves Δ and z together; its z is rounded once more, by u. With
-/// θ = u + `delta_error` and h = B̄/B as a function of Δ and z, that moves
+/// Ā and B̄ may be off by the `contract` for the Δ and z that the kernel works with. Its Δ has the relative error
+/// `delta_error`, which moves Δ and z together; its own roundings of z are ζ ([`Contract::z_error`]). With
+/// θ = ζ + `delta_error` and h = B̄/B as a function of Δ and z, that moves
 ///
 /// - exp by |e^{z(1+θ)} − eᶻ| ≤ |eᶻ|(e^{|z|θ} − 1), the conditioning of the exponential;
-/// - h by |z ∂h/∂z|·u + |z ∂h/∂z + Δ ∂h/∂Δ|·`delta_error`, where zφₖ′ = (z − k)φₖ + 1/(k−1)!; times e^{|z|θ}
+/// - h by |z ∂h/∂z|·ζ + |z ∂h/∂z + Δ ∂h/∂Δ|·`delta_error`, where zφₖ′ = (z − k)φₖ + 1/(k−1)!; times e^{|z|θ}
 ///   for the higher orders;
 /// - bilinear Ā by exactly |z|θ/(|1 − z/2|²(1 − η)): its denominator moves by η = θ|z/2|/|1 − z/2| of itself,
 ///   and the higher orders of its h are 1/(1 − η). At η ≥ 1 nothing is bounded.
-pub fn step(method: Method, delta: f64, delta_error: f64, a: Complex64, b: Complex64) -> Step {
+pub fn step(
+    method: Method,
+    weights: Weights,
+    (delta, delta_error): (f64, f64),
+    a: Complex64,
+    b: Complex64,
+    contract: &Contract,
+) -> Step {
     let z = a * delta;
-    let theta = U + delta_error;
+    let zeta = contract.z_error();
+    let theta = zeta + delta_error;
+    let a_units = contract.a_bar_error(method, weights);
     let [exp_z, phi1, phi2, phi3] = phi(z);
     let denominator = 1.0 - z * 0.5;
     let (a_bar, a_bar_error, higher_orders) = if method == Method::Bilinear {
@@ -61,11 +72,11 @@ pub fn step(method: Method, delta: f64, delta_error: f64, a: Complex64, b: Compl
         let growth = if eta < 1.0 { 1.0 / (1.0 - eta) } else { f64::INFINITY };
         let a_bar = (1.0 + z * 0.5) / denominator;
         let moved = z.norm() * theta / denominator.norm_sqr() * growth;
-        (a_bar, a_bar.norm() * COEFFICIENT + moved, growth)
+        (a_bar, a_bar.norm() * a_units + moved, growth)
     } else {
         let growth = (z.norm() * theta).exp();
         let moved = exp_z.norm() * (z.norm() * theta).exp_m1();
-        (exp_z, exp_z.norm() * COEFFICIENT * growth + moved, growth)
+        (exp_z, exp_z.norm() * a_units * growth + moved, growth)
     };
     // h, z ∂h/∂z and Δ ∂h/∂Δ.
     let (h, by_z, by_delta) = {
@@ -95,8 +106,8 @@ pub fn step(method: Method, delta: f64, delta_error: f64, a: Complex64, b: Compl
     };
     // At z = 0 every method's Ā is 1, and any kernel's exponential or quotient gives exactly that.
     let a_bar_error = if z == Complex64::ZERO { 0.0 } else { a_bar_error + 2.0 * HALF_SUBNORMAL };
-    let moved = (by_z.norm() * U + (by_z + by_delta).norm() * delta_error) * higher_orders;
-    let h_error = h.norm() * COEFFICIENT + moved;
+    let moved = (by_z.norm() * zeta + (by_z + by_delta).norm() * delta_error) * higher_orders;
+    let h_error = h.norm() * contract.b_bar_error(method, weights) + moved;
     Step {
         a_bar,
         a_bar_error,
@@ -128,9 +139,12 @@ mod tests {
         for method in Method::ALL {
             for (re, im) in [(-1.0, 0.0), (-0.5, 3.0), (0.3, -20.0), (-30.0, 4.0), (-1e-4, 1e-4)] {
                 let (a, b) = (Complex64::new(re, im), Complex64::new(1.0, -0.5));
-                let exact = step(method, 0.7, change, a, b);
-                let moved = step(method, 0.7 * (1.0 + change), 0.0, a, b);
-                let contract = step(method, 0.7, 0.0, a, b);
+                let of = |delta, error| {
+                    step(method, Weights::Complex, (delta, error), a, b, &Contract::PRODUCTION)
+                };
+                let exact = of(0.7, change);
+                let moved = of(0.7 * (1.0 + change), 0.0);
+                let contract = of(0.7, 0.0);
                 for (moved, exact, bound, floor) in [
                     (moved.a_bar, exact.a_bar, exact.a_bar_error, contract.a_bar_error),
                     (moved.b_bar, exact.b_bar, exact.b_bar_error, contract.b_bar_error),

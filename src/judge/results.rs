@@ -40,9 +40,31 @@ pub struct Results {
     pub pairs: PairTotals,
     pub curves: Vec<MethodCurve>,
     /// How the errors spread over their bounds and along the sequence.
+    #[serde(default)]
     pub errors: ErrorProfile,
     /// What the methods are, whoever computes them.
+    #[serde(default)]
     pub analysis: MethodAnalysis,
+    /// The header that was judged in place of the production kernels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<HeaderNote>,
+}
+
+/// A foreign header, and what the compiler said of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct HeaderNote {
+    /// As it was named.
+    pub path: String,
+    pub instantiations: Vec<HeaderInstantiation>,
+}
+
+/// A header's function for one weight type.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct HeaderInstantiation {
+    pub weights: Weights,
+    pub compiles: bool,
+    /// The compiler's own lines, where it does not.
+    pub lines: Vec<String>,
 }
 
 /// Why a regime or a sweep is hard.

@@ -1,6 +1,7 @@
 //! The verdict on one method's selective scan: outputs and last states against the truth, element by element.
 
 use super::budget::{self, Budget};
+use super::contract::Contract;
 use super::results::{Verdict, Worst};
 use super::ulp::Format;
 use super::verdict::{Element, Tally, worst};
@@ -134,7 +135,7 @@ fn inputs_at(method: Method, problem: &Problem, channel: (usize, usize), n: usiz
     let a = budget::complex_at(problem.weights, &problem.a, problem.weight_index(channel.1, n));
     let b = problem.operand_index(problem.b_operand, channel, n, l);
     let b = budget::complex_at(problem.weights, &problem.b, b);
-    let step = super::model::step(method, delta, 0.0, a, b);
+    let step = super::model::step(method, problem.weights, (delta, 0.0), a, b, &Contract::PRODUCTION);
     let show = |name: &str, value: num_complex::Complex64| match problem.weights {
         Weights::Real => format!("{name} = {:e}", value.re),
         Weights::Complex => format!("{name} = {:e}{:+e}i", value.re, value.im),

@@ -1,9 +1,10 @@
 //! Everything that computes a [`Problem`] in production precision: the CUDA kernels' own source built for the
-//! CPU ([`cpu`]) and a same-precision sequential reference ([`mod@reference`]). [`registry`] lists the kernels and the
+//! CPU ([`cpu`]), a same-precision sequential reference ([`mod@reference`]), and headers of other people ([`foreign`]). [`registry`] lists the kernels and the
 //! faults that can be planted in them. Never sees the truth.
 
 pub mod cpu;
 pub mod cuda;
+pub mod foreign;
 pub mod golden;
 pub mod reference;
 pub mod registry;
@@ -33,6 +34,15 @@ pub struct Coefficients {
     pub b_bar: Vec<f32>,
 }
 
+/// What the same scan returns where every float of the kernel's source is a double.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lifted {
+    /// (batch, dim, seqlen)
+    pub out: Vec<f64>,
+    /// (batch, dim, dstate)·w
+    pub last_state: Vec<f64>,
+}
+
 /// Why a kernel did not produce an output.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KernelError {
@@ -40,6 +50,12 @@ pub enum KernelError {
     Unsupported { what: &'static str, found: String, expected: String, hint: &'static str },
     #[error("kernel fault: {0}")]
     Fault(String),
+    /// No result in time.
+    #[error("kernel fault: {0}")]
+    TimedOut(String),
+    /// A compiler does not take a foreign kernel's source; the first of its own lines.
+    #[error("{0}")]
+    Rejected(String),
     #[error(
         "out of device memory: a buffer of {needed} bytes was asked for, {free} are free (hint: a smaller batch)"
     )]
@@ -56,6 +72,16 @@ pub trait Backend: Sync {
 
     /// What it runs on, in words, for instance `x86_64 CPU, kernels built by g++ 12.2`.
     fn device(&self) -> String;
+
+    /// SHA-256, in hex, of the source that it runs.
+    fn source(&self) -> String {
+        env!("HOLDFAST_KERNEL_SHA256").to_owned()
+    }
+
+    /// The scan in double, where the backend can lift a foreign header's source.
+    fn lifted_scan(&self, _method: Method, _problem: &Problem) -> Option<Lifted> {
+        None
+    }
 
     /// Runs the forward selective scan over every channel of the problem.
     fn scan(&self, method: Method, problem: &Problem) -> Result<ScanOutput, KernelError>;

@@ -4,6 +4,7 @@
 //! A [`Problem`] holds the tensors of one selective scan (spec.md §3), already rounded to their storage type.
 //! It knows nothing of truth, kernels or verdicts.
 
+pub mod elements;
 pub mod inputs;
 pub mod plan;
 pub mod probe;

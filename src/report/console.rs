@@ -10,7 +10,7 @@ use super::failures::{self, Failure};
 use super::summary::{self, Headline};
 use super::sweeps::{self, Coefficient};
 use super::{grid, invariants, pairs, text};
-use crate::judge::results::{Results, Worst};
+use crate::judge::results::{HeaderNote, Results, Worst};
 use crate::method::Method;
 
 /// The widest line.
@@ -45,15 +45,40 @@ fn header(results: &Results) -> String {
         lines.push(field("kernels", &format!("sha256 {}", results.kernel_source)));
     }
     lines.push(text::wrap_command("  command  ", &results.command, WIDTH));
+    lines.extend(results.header.as_ref().into_iter().flat_map(rejections));
     lines.join("\n")
+}
+
+/// What the compiler said of a header, for each weight type that it does not take.
+fn rejections(header: &HeaderNote) -> Vec<String> {
+    let mut lines = Vec::new();
+    for instantiation in header.instantiations.iter().filter(|i| !i.compiles) {
+        let what = format!("does not compile for {} weights:", instantiation.weights);
+        lines.push(text::wrap(&format!("  {:8} ", "header"), &what, WIDTH));
+        lines.extend(instantiation.lines.iter().map(|line| text::wrap("    ", line, WIDTH)));
+    }
+    lines
 }
 
 /// The failures, worst first; none when there are none.
 fn explained(results: &Results) -> Option<String> {
     let failures = failures::all(results);
-    let mut parts: Vec<String> = failures.iter().take(EXPLAINED).map(explain).collect();
-    if failures.len() > EXPLAINED {
-        let more = text::count(failures.len() - EXPLAINED, "more failure");
+    // What could not be run for one and the same reason is explained once.
+    let mut distinct: Vec<&Failure> = Vec::new();
+    for failure in &failures {
+        let unlike = |other: &&Failure| {
+            failure.reason().is_empty() || !failure.worst().is_empty() || other.reason() != failure.reason()
+        };
+        if distinct.len() == EXPLAINED {
+            break;
+        }
+        if distinct.iter().all(unlike) {
+            distinct.push(failure);
+        }
+    }
+    let mut parts: Vec<String> = distinct.iter().map(|failure| explain(failure)).collect();
+    if failures.len() > distinct.len() {
+        let more = text::count(failures.len() - distinct.len(), "more failure");
         parts.push(format!("and {more}: see the table below, the report, or --json"));
     }
     (!parts.is_empty()).then(|| parts.join("\n\n"))

@@ -1,4 +1,4 @@
-//! The machine output: [`Results`] as JSON, in the layout that design.md fixes.
+//! The machine output: results ([`crate::judge::results::Results`], [`crate::diff::Diff`]) as JSON, in the layout that design.md fixes.
 //!
 //! JSON knows no NaN and no infinity; such a number is `null`, and the hex text beside it still tells it.
 
@@ -6,11 +6,12 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
+use serde::Serialize;
+
 use super::ReportError;
-use crate::judge::results::Results;
 
 /// The results as indented JSON with a final line feed.
-pub fn to_string(results: &Results) -> Result<String, ReportError> {
+pub fn to_string(results: &impl Serialize) -> Result<String, ReportError> {
     let mut text = serde_json::to_string_pretty(results)?;
     text.push('\n');
     Ok(text)
@@ -18,7 +19,7 @@ pub fn to_string(results: &Results) -> Result<String, ReportError> {
 
 /// Writes the results to `file`: it holds either what it held before or all of them. Something that is no
 /// regular file, as `/dev/stdout`, is written to as it is.
-pub fn write(results: &Results, file: &Path) -> Result<(), ReportError> {
+pub fn write(results: &impl Serialize, file: &Path) -> Result<(), ReportError> {
     let text = to_string(results)?;
     if fs::metadata(file).is_ok_and(|m| !m.is_file()) {
         return fs::write(file, text).map_err(ReportError::io("write", file));

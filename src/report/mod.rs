@@ -20,6 +20,7 @@ pub mod markdown;
 pub mod methods;
 pub mod pairs;
 pub mod plots;
+pub mod revisions;
 pub mod summary;
 pub mod sweeps;
 mod template;

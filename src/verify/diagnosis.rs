@@ -4,9 +4,9 @@
 use rayon::prelude::*;
 
 use super::{Request, cost, got_judged, want};
-use crate::judge::budget;
 use crate::judge::diagnose::{Case, Effort, Models, diagnose};
 use crate::judge::results::{CaseResult, Diagnosis, Verdict};
+use crate::judge::{budget, lost_digits};
 use crate::kernel::Backend;
 use crate::method::Method;
 use crate::problem::Weights;
@@ -81,14 +81,19 @@ fn of_case(request: &Request, backend: &dyn Backend, spec: &Spec, method: Method
     else {
         return Vec::new();
     };
-    let (out, last_state) = got_judged(&problem, &output);
+    let (out, last_state) = got_judged(&problem, &output.out, &output.last_state);
     let case = Case {
         method,
         problem: &problem,
         out: &out,
         last_state: &last_state,
         want: want(&truths[0]),
-        budget: &budget::scan(method, &problem),
+        budget: &budget::scan(method, &problem, &request.contract),
     };
+    let lifted = backend.lifted_scan(method, &problem);
+    let lifted = lifted.map(|lifted| got_judged(&problem, &lifted.out, &lifted.last_state));
+    if let Some(lost) = lifted.and_then(|(out, last_state)| lost_digits::diagnose(&case, &out, &last_state)) {
+        return vec![lost];
+    }
     diagnose(&case, &Models::of(method, &problem), Effort::default())
 }

@@ -1,6 +1,7 @@
 //! The problems on which faults are told apart, and a kernel's output on them beside truth and bounds.
 
 use holdfast::judge::budget::{self, Budget};
+use holdfast::judge::contract::Contract;
 use holdfast::judge::diagnose::Case;
 use holdfast::judge::faults::catalogue::Entry;
 use holdfast::judge::results::Verdict;
@@ -126,7 +127,7 @@ impl Solved {
 
     pub fn of(kind: Kind, problem: Problem, method: Method) -> Solved {
         let mut truths = holdfast::truth::scan::solve(&problem, &[method]).expect("certified");
-        let budget = budget::scan(method, &problem);
+        let budget = budget::scan(method, &problem, &Contract::PRODUCTION);
         Solved { kind, method, truth: truths.remove(0), budget, problem }
     }
 

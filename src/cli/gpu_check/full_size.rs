@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::{Args, MAMBA_1_4B, Row, device_row, mamba};
+use crate::judge::contract::Contract;
 use crate::judge::results::Verdict;
 use crate::judge::scan::{Got, Judgement, Want};
 use crate::judge::{budget, scan};
@@ -47,7 +48,7 @@ fn judged(backend: &dyn Backend, problem: &Problem, truth: &ScanTruth) -> Row {
     let got = Got { out: &output.out, last_state: Some(&output.last_state) };
     let want = Want { out: &truth.out, last_state: &truth.last_state };
     let Judgement { verdict, judged, worst, max_ulp, .. } =
-        scan::judge(method, problem, got, want, &budget::scan(method, problem));
+        scan::judge(method, problem, got, want, &budget::scan(method, problem, &Contract::PRODUCTION));
     let finite = output.out.iter().all(|value| value.is_finite());
     Row {
         what,

@@ -16,6 +16,7 @@ use num_complex::Complex64;
 
 use super::Run;
 use crate::judge::budget::complex_at;
+use crate::judge::contract::Contract;
 use crate::judge::model;
 use crate::kernel::Coefficients;
 use crate::method::Method;
@@ -39,7 +40,7 @@ pub fn unit_steps(problem: &Problem) -> CoefficientProblem {
 /// The B that carries `first`'s last states into `problem`, (batch, dim, dstate)·w (each channel is a group of its own),
 /// and e, (batch, dim, dstate).
 pub fn carry(
-    method: Method,
+    (method, contract): (Method, &Contract),
     problem: &Problem,
     steps: &CoefficientProblem,
     unit: &Coefficients,
@@ -55,7 +56,8 @@ pub fn carry(
         let rounded = [exact.re as f32, exact.im as f32];
         b.extend_from_slice(&rounded[..width]);
         let rounded = complex_at(problem.weights, &rounded, 0);
-        let eta = model::step(method, f64::from(DELTA), 0.0, a, Complex64::ONE).b_bar_error;
+        let delta = (f64::from(DELTA), 0.0);
+        let eta = model::step(method, problem.weights, delta, a, Complex64::ONE, contract).b_bar_error;
         errors.push(eta * rounded.norm() + (h * rounded - x).norm() + first.state_bound[i]);
     }
     (b, errors)

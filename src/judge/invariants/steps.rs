@@ -5,11 +5,15 @@ use num_complex::Complex64;
 
 use super::Comparison;
 use crate::judge::budget::complex_at;
+use crate::judge::contract::Contract;
 use crate::judge::model::{self, Step};
 use crate::kernel::Coefficients;
 use crate::method::Method;
 use crate::problem::CoefficientProblem;
 use crate::problem::transform::scaled;
+
+/// A method, and what a kernel promises of its coefficients.
+type Promise<'a> = (Method, &'a Contract);
 
 /// One step's inputs, what the kernel computed, and the bounds of that.
 struct Point {
@@ -21,13 +25,13 @@ struct Point {
     bounds: Step,
 }
 
-fn points(method: Method, problem: &CoefficientProblem, got: &Coefficients) -> Vec<Point> {
+fn points((method, contract): Promise, problem: &CoefficientProblem, got: &Coefficients) -> Vec<Point> {
     let width = problem.weights.width();
     let at = |values: &[f32], i: usize| complex_at(problem.weights, values, i * width);
     let deltas = problem.delta.iter().map(|&delta| f64::from(delta)).enumerate();
     let point = |(i, delta): (usize, f64)| {
         let (a, b) = (at(&problem.a, i), at(&problem.b, i));
-        let bounds = model::step(method, delta, 0.0, a, b);
+        let bounds = model::step(method, problem.weights, (delta, 0.0), a, b, contract);
         Point { delta, a, b, a_bar: at(&got.a_bar, i), b_bar: at(&got.b_bar, i), bounds }
     };
     deltas.map(point).collect()
@@ -73,20 +77,20 @@ pub const SCALE: f32 = 2.0;
 /// known from the kernel's own Ā: q = A⁻²(Ā−1−z)B, r = A⁻³(Ā−1−z−z²/2)B, and an error α of Ā moves them by α|B|/|A|²
 /// and α|B|/|A|³. A kernel whose B̄ does not change where it has to is off by all of that.
 pub fn time_scale(
-    method: Method,
+    promise: Promise,
     problem: &CoefficientProblem,
     (plain, rescaled): (&Coefficients, &Coefficients),
     comparison: &mut Comparison,
 ) {
     let s = f64::from(SCALE);
-    let (of_q, of_r) = match method {
+    let (of_q, of_r) = match promise.0 {
         Method::Zoh | Method::Bilinear | Method::Rk4 => (0.0, 0.0),
         Method::Foh => (s - 1.0, 0.0),
         Method::Poly => (0.5 * (s - 1.0), 0.0),
         Method::HighOrder => (s - 1.0, 0.5 * (s * s - 1.0)),
     };
-    let before = points(method, problem, plain);
-    let after = points(method, &time_scaled(problem, SCALE), rescaled);
+    let before = points(promise, problem, plain);
+    let after = points(promise, &time_scaled(problem, SCALE), rescaled);
     for (i, (one, other)) in before.iter().zip(&after).enumerate() {
         let bound = one.bounds.a_bar_error + other.bounds.a_bar_error;
         near(comparison, "a_bar", i, other, other.a_bar, one.a_bar, bound);
@@ -111,18 +115,18 @@ pub fn shortened(problem: &CoefficientProblem, factor: f32) -> CoefficientProble
 /// and 1 else, so B̄(Δ) − 2ᵖB̄(Δ/2) = Δᵖ(g(Δ) − g(Δ/2))B, at most Δᵖ·(Δ/2)·(|A|+1)e^{2|z|}|B|: |g′| ≤ (|A|+1)e^{2|z|} follows
 /// term by term from |φₖ′| ≤ e^{|z|}/(k+1)!, and for bilinear from |1−z/2|⁻² ≤ e^{2|z|}.
 pub fn small_step(
-    method: Method,
+    promise: Promise,
     problem: &CoefficientProblem,
     [whole, half, none]: [&Coefficients; 3],
     comparison: &mut Comparison,
 ) {
-    for (i, point) in points(method, &shortened(problem, 0.0), none).iter().enumerate() {
+    for (i, point) in points(promise, &shortened(problem, 0.0), none).iter().enumerate() {
         near(comparison, "a_bar", i, point, point.a_bar, Complex64::ONE, 0.0);
         near(comparison, "b_bar", i, point, point.b_bar, Complex64::ZERO, 0.0);
     }
-    let order = if method == Method::Foh { 2 } else { 1 };
-    let halves = points(method, &shortened(problem, 0.5), half);
-    for (i, (one, half)) in points(method, problem, whole).iter().zip(&halves).enumerate() {
+    let order = if promise.0 == Method::Foh { 2 } else { 1 };
+    let halves = points(promise, &shortened(problem, 0.5), half);
+    for (i, (one, half)) in points(promise, problem, whole).iter().zip(&halves).enumerate() {
         let z = (one.a * one.delta).norm();
         let growth = (2.0 * z).exp();
         let bound = 0.5 * z * z * growth + one.bounds.a_bar_error + 2.0 * half.bounds.a_bar_error;
@@ -137,12 +141,12 @@ pub fn small_step(
 /// |Ā| ≤ 1 where Re z < 0: of eᶻ, and of (1+z/2)/(1−z/2), which maps the left half-plane into the unit disc. A computed
 /// Ā may lie above by the bound of its error.
 pub fn stability(
-    method: Method,
+    promise: Promise,
     problem: &CoefficientProblem,
     got: &Coefficients,
     comparison: &mut Comparison,
 ) {
-    for (i, point) in points(method, problem, got).iter().enumerate() {
+    for (i, point) in points(promise, problem, got).iter().enumerate() {
         let size = point.a_bar.norm();
         let above = if size <= 1.0 { 1.0 } else { size };
         let from = format!("delta = {:e}, A = {:e}, |a_bar| = {size:e}", point.delta, point.a);

@@ -21,21 +21,21 @@ pub mod nvrtc;
 pub mod process;
 mod sources;
 mod standin;
+pub mod station;
 mod wire;
 pub mod worker;
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use self::arch::Arch;
 use self::cache::Cache;
-use self::device::{DeviceError, DeviceInfo};
+use self::device::DeviceInfo;
 pub use self::error::CudaError;
 use self::images::{Images, Statistics};
 use self::job::Prepared;
 pub use self::memory::Guarding;
-use self::process::{Program, Silence, Worker};
-use self::wire::{Reply, Request};
+use self::process::Program;
+use self::station::Station;
 use super::registry::{Instantiation, Kernel, Misbehaviour};
 use super::{Backend, Coefficients, KernelError, ScanOutput, shapes};
 use crate::method::Method;
@@ -46,6 +46,12 @@ pub const LIMIT_VARIABLE: &str = "HOLDFAST_CASE_SECONDS";
 
 /// Generous: a full-size case takes less than a second.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(120);
+
+/// The limit that [`LIMIT_VARIABLE`] sets.
+pub fn limit_from_environment() -> Option<Duration> {
+    let seconds = std::env::var(LIMIT_VARIABLE).ok().and_then(|text| text.parse::<f64>().ok());
+    seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).filter(|limit| !limit.is_zero())
+}
 
 /// How a backend is set up.
 #[derive(Clone, Debug)]
@@ -62,14 +68,11 @@ pub struct Setup {
 impl Setup {
     /// As the environment's variables say.
     pub fn from_environment(program: Program) -> Self {
-        let seconds = std::env::var(LIMIT_VARIABLE).ok().and_then(|text| text.parse::<f64>().ok());
-        let limit =
-            seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).filter(|limit| !limit.is_zero());
         Setup {
             program,
             cache: Cache::from_environment(),
             arch: std::env::var(arch::VARIABLE).ok(),
-            limit: limit.unwrap_or(DEFAULT_LIMIT),
+            limit: limit_from_environment().unwrap_or(DEFAULT_LIMIT),
         }
     }
 }
@@ -77,11 +80,9 @@ impl Setup {
 /// Runs the kernels on the first visible GPU. Cases run one after the other; kernels are compiled by whichever
 /// thread needs them, several at once.
 pub struct CudaBackend {
-    setup: Setup,
     info: DeviceInfo,
     images: Option<Images>,
-    /// Replaced when it dies. GPU work is serial.
-    worker: Mutex<Option<Worker>>,
+    station: Station,
 }
 
 impl CudaBackend {
@@ -95,7 +96,7 @@ impl CudaBackend {
 
     /// Starts the first worker. Fails where it has no device, or NVRTC cannot compile for it.
     pub fn with_setup(setup: Setup) -> Result<Self, CudaError> {
-        let (worker, info) = Worker::start(&setup.program)?;
+        let (station, info) = Station::start(setup.program, setup.limit)?;
         let images = match info.needs_images {
             false => None,
             true => {
@@ -103,7 +104,7 @@ impl CudaBackend {
                 Some(Images::new(Arch::selected(setup.arch.as_deref(), own)?, setup.cache.clone())?)
             }
         };
-        Ok(CudaBackend { setup, info, images, worker: Mutex::new(Some(worker)) })
+        Ok(CudaBackend { info, images, station })
     }
 
     /// What the device says of itself.
@@ -135,36 +136,7 @@ impl CudaBackend {
     fn run(&self, kernel: Kernel, job: impl FnOnce() -> Prepared) -> Result<Vec<Vec<u8>>, KernelError> {
         let unavailable = |error: CudaError| KernelError::Unavailable(error.to_string());
         let image = self.images.as_ref().map(|images| images.get(kernel)).transpose().map_err(unavailable)?;
-        let mut slot = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut worker = match slot.take() {
-            Some(worker) => worker,
-            None => Worker::start(&self.setup.program).map_err(unavailable)?.0,
-        };
-        // Encoded with the worker in hand: many threads wait here, and their tensors would fill the memory.
-        let Prepared { mut job, inputs } = job();
-        job.image = image.map(|image| (*image).clone());
-        match worker.ask(Request { job }, inputs, self.setup.limit) {
-            Ok((Reply::Done, outputs)) => {
-                *slot = Some(worker);
-                Ok(outputs.into_iter().flatten().collect())
-            }
-            Ok((Reply::Failed(DeviceError::Broken(reason)), _)) => Err(KernelError::Fault(reason)),
-            Ok((Reply::Failed(error), _)) => {
-                *slot = Some(worker);
-                Err(match error {
-                    DeviceError::OutOfMemory { needed, free } => KernelError::OutOfMemory { needed, free },
-                    error => KernelError::Fault(error.to_string()),
-                })
-            }
-            Ok((Reply::Device(_) | Reply::Cannot(_), _)) => {
-                Err(KernelError::Unavailable("the worker process speaks another language".to_owned()))
-            }
-            Err(Silence::Died(how)) => Err(KernelError::Fault(format!("the worker process {how}"))),
-            Err(Silence::TimedOut) => Err(KernelError::Fault(format!(
-                "no result after {} s (hint: {LIMIT_VARIABLE} sets the limit)",
-                self.setup.limit.as_secs_f64()
-            ))),
-        }
+        self.station.run(image.map(|image| (*image).clone()), job)
     }
 }
 

@@ -115,9 +115,15 @@ pub fn check_architecture(arch: &Arch) -> Result<(), CudaError> {
     })
 }
 
+/// A program's source and what it includes, by the names under which it does.
+pub struct Unit {
+    pub name: String,
+    pub text: String,
+    pub headers: Vec<(String, String)>,
+}
+
 /// Compiles kernels that share one source file. May be called from several threads at once.
 pub fn compile(kernels: &[Kernel], arch: &Arch) -> Result<Program, CudaError> {
-    check_architecture(arch)?;
     let name = kernels.first().map_or("", Kernel::source);
     let fail = |reason: &str, log: String| CudaError::Compilation {
         program: name.to_owned(),
@@ -128,24 +134,38 @@ pub fn compile(kernels: &[Kernel], arch: &Arch) -> Result<Program, CudaError> {
     let source = sources::program(name)
         .filter(|_| kernels.iter().all(|kernel| kernel.source() == name))
         .ok_or_else(|| fail("the kernels share no source file", String::new()))?;
-    let expressions: Vec<CString> =
-        kernels.iter().map(|k| CString::new(k.name_expression()).unwrap_or_default()).collect();
-    let program = Handle::new(source)?;
+    let text =
+        |source: &sources::Source| (source.name.to_string_lossy().into_owned(), source.text.to_owned());
+    let (name, source) = text(source);
+    let unit = Unit { name, text: source, headers: sources::HEADERS.iter().map(text).collect() };
+    let expressions: Vec<String> = kernels.iter().map(Kernel::name_expression).collect();
+    compile_unit(&unit, &expressions, &flags(), arch)?.map_err(|(reason, log)| fail(&reason, log))
+}
+
+/// Compiles the kernels that the expressions name. The inner error is NVRTC's reason and log: the source's own fault.
+pub fn compile_unit(
+    unit: &Unit,
+    expressions: &[String],
+    flags: &[String],
+    arch: &Arch,
+) -> Result<Result<Program, (String, String)>, CudaError> {
+    check_architecture(arch)?;
+    let expressions: Vec<CString> = expressions.iter().map(|e| c_string(e)).collect();
+    let program = Handle::new(unit)?;
     for expression in &expressions {
         // SAFETY: the program and the string live through the call.
         check("nvrtcAddNameExpression", unsafe {
             sys::nvrtcAddNameExpression(program.0, expression.as_ptr())
         })?;
     }
-    let mut options = vec![format!("--gpu-architecture={arch}")];
-    options.extend(flags());
-    let options: Vec<CString> = options.into_iter().map(|o| CString::new(o).unwrap_or_default()).collect();
+    let mut options = vec![c_string(&format!("--gpu-architecture={arch}"))];
+    options.extend(flags.iter().map(|flag| c_string(flag)));
     let pointers: Vec<*const c_char> = options.iter().map(|o| o.as_ptr()).collect();
     // SAFETY: as many valid strings as are announced, alive through the call.
     let status = unsafe { sys::nvrtcCompileProgram(program.0, pointers.len() as c_int, pointers.as_ptr()) };
     let log = program.log()?;
     if let Err(CudaError::Call { name, .. }) = check("nvrtcCompileProgram", status) {
-        return Err(fail(&name, log));
+        return Ok(Err((name, log)));
     }
     let cubin = program.cubin()?;
     let (resources, warnings) = read_log(&log);
@@ -153,29 +173,37 @@ pub fn compile(kernels: &[Kernel], arch: &Arch) -> Result<Program, CudaError> {
     for expression in &expressions {
         let symbol = program.lowered_name(expression)?;
         let of_symbol = resources.iter().find(|(name, _)| *name == symbol).map(|(_, r)| *r);
-        let found = of_symbol.ok_or_else(|| fail("the log does not mention a kernel", log.clone()))?;
+        let Some(found) = of_symbol else {
+            return Ok(Err(("the log does not mention a kernel".to_owned(), log)));
+        };
         named.push((symbol, found));
     }
-    Ok(Program { cubin, kernels: named, warnings })
+    Ok(Ok(Program { cubin, kernels: named, warnings }))
+}
+
+/// Sources hold no zero bytes; what does is compiled as nothing.
+fn c_string(text: &str) -> CString {
+    CString::new(text).unwrap_or_default()
 }
 
 /// An NVRTC program, destroyed in the end.
 struct Handle(sys::nvrtcProgram);
 
 impl Handle {
-    fn new(source: &sources::Source) -> Result<Self, CudaError> {
-        let text = CString::new(source.text).unwrap_or_default();
-        let headers = sources::header_texts();
-        let texts: Vec<*const c_char> = headers.iter().map(|h| h.as_ptr()).collect();
-        let names: Vec<*const c_char> = sources::HEADERS.iter().map(|h| h.name.as_ptr()).collect();
+    fn new(unit: &Unit) -> Result<Self, CudaError> {
+        let (text, name) = (c_string(&unit.text), c_string(&unit.name));
+        let headers = unit.headers.iter().map(|(name, text)| (c_string(name), c_string(text)));
+        let headers: Vec<(CString, CString)> = headers.collect();
+        let names: Vec<*const c_char> = headers.iter().map(|(name, _)| name.as_ptr()).collect();
+        let texts: Vec<*const c_char> = headers.iter().map(|(_, text)| text.as_ptr()).collect();
         let mut program = null_mut();
         // SAFETY: all strings live through the call, which copies them; as many headers as are announced.
         let status = unsafe {
             sys::nvrtcCreateProgram(
                 &mut program,
                 text.as_ptr(),
-                source.name.as_ptr(),
-                headers.len() as c_int,
+                name.as_ptr(),
+                unit.headers.len() as c_int,
                 texts.as_ptr(),
                 names.as_ptr(),
             )

@@ -146,7 +146,8 @@ impl Drop for Worker {
     }
 }
 
-fn tail(mut from: ChildStderr) -> String {
+/// The last bytes of a stream, read to its end.
+pub fn tail(mut from: ChildStderr) -> String {
     let mut kept = Vec::new();
     let mut buffer = [0; 4096];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
@@ -157,7 +158,8 @@ fn tail(mut from: ChildStderr) -> String {
     String::from_utf8_lossy(&kept).into_owned()
 }
 
-fn ending(status: ExitStatus) -> String {
+/// How a process ended, in words.
+pub fn ending(status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return format!("signal {signal}");

@@ -1,6 +1,6 @@
 //! The kernel sources, carried inside the binary: what NVRTC compiles is what this binary was built with.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 
 use sha2::{Digest, Sha256};
 
@@ -45,11 +45,6 @@ pub const HEADERS: &[Source] = sources![
 /// The program of that name.
 pub fn program(name: &str) -> Option<&'static Source> {
     PROGRAMS.iter().find(|source| source.name.to_bytes() == name.as_bytes())
-}
-
-/// C strings of the headers' texts, in order.
-pub fn header_texts() -> Vec<CString> {
-    HEADERS.iter().map(|header| CString::new(header.text).unwrap_or_default()).collect()
 }
 
 /// SHA-256 over a program and every header: names, lengths and texts.

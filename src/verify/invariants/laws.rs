@@ -1,9 +1,11 @@
 //! Each invariant, said with problems and runs.
 
+use super::Subject;
 use crate::judge::budget;
+use crate::judge::contract::Contract;
 use crate::judge::invariants::comparison::{Budgeted, largest_difference};
 use crate::judge::invariants::{Comparison, Invariant, Run, carry, steps};
-use crate::kernel::{Backend, KernelError};
+use crate::kernel::{Coefficients, KernelError};
 use crate::method::Method;
 use crate::problem::probe::{Probe, stable_steps};
 use crate::problem::transform::{conjugated, grafted, prepended, scaled, select, sum, time_scaled, times_i};
@@ -12,10 +14,9 @@ use Budgeted::{Derived, Exactly};
 
 /// One method of one backend on one probe.
 pub struct Bench<'a> {
-    backend: &'a dyn Backend,
+    subject: Subject<'a>,
     method: Method,
     probe: Probe,
-    seed: u64,
     problem: Problem,
     /// Of the same shape.
     other: Problem,
@@ -27,18 +28,12 @@ pub struct Bench<'a> {
 type Checked<T> = Result<T, KernelError>;
 
 impl<'a> Bench<'a> {
-    pub fn new(
-        backend: &'a dyn Backend,
-        method: Method,
-        weights: Weights,
-        probe: Probe,
-        seed: u64,
-    ) -> Checked<Self> {
-        let problem = probe.draw(weights, seed);
-        let other = probe.draw_other(weights, seed);
-        let run = scan(backend, method, &problem)?;
-        let silent = scan(backend, method, &Problem { d: None, ..problem.clone() })?.is_zero();
-        Ok(Bench { backend, method, probe, seed, problem, other, run, silent })
+    pub fn new(subject: Subject<'a>, method: Method, weights: Weights, probe: Probe) -> Checked<Self> {
+        let problem = probe.draw(weights, subject.seed);
+        let other = probe.draw_other(weights, subject.seed);
+        let run = scan(&subject, method, &problem)?;
+        let silent = scan(&subject, method, &Problem { d: None, ..problem.clone() })?.is_zero();
+        Ok(Bench { subject, method, probe, problem, other, run, silent })
     }
 
     /// The problem in words.
@@ -50,7 +45,16 @@ impl<'a> Bench<'a> {
     }
 
     fn scan(&self, problem: &Problem) -> Checked<Run> {
-        scan(self.backend, self.method, problem)
+        scan(&self.subject, self.method, problem)
+    }
+
+    fn coefficients(&self, problem: &CoefficientProblem) -> Checked<Coefficients> {
+        self.subject.backend.coefficients(self.method, problem)
+    }
+
+    /// What the coefficients are held to.
+    fn promise(&self) -> (Method, &Contract) {
+        (self.method, &self.subject.contract)
     }
 
     fn states(&self) -> Vec<usize> {
@@ -68,9 +72,9 @@ impl<'a> Bench<'a> {
 }
 
 /// The one place where a kernel runs a scan for an invariant, and where its bounds come from.
-fn scan(backend: &dyn Backend, method: Method, problem: &Problem) -> Checked<Run> {
-    let output = backend.scan(method, problem)?;
-    let budget = budget::scan(method, problem);
+fn scan(subject: &Subject, method: Method, problem: &Problem) -> Checked<Run> {
+    let output = subject.backend.scan(method, problem)?;
+    let budget = budget::scan(method, problem, &subject.contract);
     Ok(Run::new(problem.shape, problem.weights, &output.out, &output.last_state, budget))
 }
 
@@ -314,12 +318,12 @@ fn state_permutation(bench: &Bench, c: &mut Comparison) -> Checked<()> {
 fn splitting(bench: &Bench, c: &mut Comparison) -> Checked<()> {
     let (problem, states, whole) = (&bench.problem, bench.states(), &bench.run);
     let steps = carry::unit_steps(problem);
-    let unit = bench.backend.coefficients(bench.method, &steps)?;
+    let unit = bench.coefficients(&steps)?;
     let causal = !bench.method.is_bidirectional();
     for &at in bench.probe.splits() {
         let (before, after) = bench.positions().into_iter().partition::<Vec<usize>, _>(|&l| l < at);
         let first = bench.scan(&select(problem, &states, &before))?;
-        let (b, errors) = carry::carry(bench.method, problem, &steps, &unit, &first);
+        let (b, errors) = carry::carry(bench.promise(), problem, &steps, &unit, &first);
         let rest = select(problem, &states, &after);
         let second = bench.scan(&prepended(&rest, carry::DELTA, 1.0, &b))?;
         let second = second.select(&states, &(1..=after.len()).collect::<Vec<_>>());
@@ -391,32 +395,32 @@ fn repeated_states(bench: &Bench, c: &mut Comparison) -> Checked<()> {
 impl Bench<'_> {
     /// |z| and Δ around 1, so that every term of B̄ weighs something.
     fn steps(&self, delta: (f64, f64), z_abs: (f64, f64)) -> CoefficientProblem {
-        stable_steps(self.problem.weights, delta, z_abs, self.seed)
+        stable_steps(self.problem.weights, delta, z_abs, self.subject.seed)
     }
 }
 
 fn time_scale_step(bench: &Bench, c: &mut Comparison) -> Checked<()> {
     let problem = bench.steps((0.25, 2.0), (0.5, 8.0));
-    let plain = bench.backend.coefficients(bench.method, &problem)?;
-    let rescaled = bench.backend.coefficients(bench.method, &steps::time_scaled(&problem, steps::SCALE))?;
-    steps::time_scale(bench.method, &problem, (&plain, &rescaled), c);
+    let plain = bench.coefficients(&problem)?;
+    let rescaled = bench.coefficients(&steps::time_scaled(&problem, steps::SCALE))?;
+    steps::time_scale(bench.promise(), &problem, (&plain, &rescaled), c);
     Ok(())
 }
 
 fn small_step(bench: &Bench, c: &mut Comparison) -> Checked<()> {
     // Around the sizes at which a guard against small numbers would set in.
     let problem = bench.steps((1e-10, 1e-6), (1e-10, 1e-6));
-    let at = |factor| bench.backend.coefficients(bench.method, &steps::shortened(&problem, factor));
+    let at = |factor| bench.coefficients(&steps::shortened(&problem, factor));
     let (whole, half, none) = (at(1.0)?, at(0.5)?, at(0.0)?);
-    steps::small_step(bench.method, &problem, [&whole, &half, &none], c);
+    steps::small_step(bench.promise(), &problem, [&whole, &half, &none], c);
     Ok(())
 }
 
 fn stability(bench: &Bench, c: &mut Comparison) -> Checked<()> {
     for z_abs in [(1e-6, 1e2), (1e2, 1e4)] {
         let problem = bench.steps((1e-3, 1.0), z_abs);
-        let got = bench.backend.coefficients(bench.method, &problem)?;
-        steps::stability(bench.method, &problem, &got, c);
+        let got = bench.coefficients(&problem)?;
+        steps::stability(bench.promise(), &problem, &got, c);
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use self::laws::Bench;
 use super::Request;
+use crate::judge::contract::Contract;
 use crate::judge::invariants::{Comparison, Invariant, InvariantResult};
 use crate::judge::results::Verdict;
 use crate::kernel::{Backend, KernelError};
@@ -17,28 +18,34 @@ use crate::problem::probe::Probe;
 /// Every invariant that applies to the request's methods and weight types, in the order of [`Invariant::ALL`].
 /// `progress` is called after each method of each weight type.
 pub fn run(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + Sync)) -> Vec<InvariantResult> {
+    let subject = Subject { backend, contract: request.contract, seed: request.seed };
     let results = request.probed().into_par_iter().map(|(method, weights)| {
         let results: Vec<_> = Invariant::ALL
             .into_iter()
             .filter(|invariant| invariant.applies(method, weights))
-            .map(|invariant| (invariant, check(backend, invariant, method, weights, request.seed)))
+            .map(|invariant| (invariant, check(subject, invariant, method, weights)))
             .collect();
         progress();
         results
     });
     let mut results: Vec<(Invariant, InvariantResult)> = results.flatten().collect();
     results.sort_by_key(|(invariant, _)| *invariant);
-    results.into_iter().map(|(_, result)| result).collect()
+    let mut results: Vec<InvariantResult> = results.into_iter().map(|(_, result)| result).collect();
+    results.iter_mut().for_each(|result| result.rerun.push_str(&request.rerun));
+    results
 }
 
-/// One invariant of one method on `backend`, over every probe that it says something about.
-pub fn check(
-    backend: &dyn Backend,
-    invariant: Invariant,
-    method: Method,
-    weights: Weights,
-    seed: u64,
-) -> InvariantResult {
+/// What is probed, what it promises of its coefficients, and with which inputs.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    pub backend: &'a dyn Backend,
+    pub contract: Contract,
+    pub seed: u64,
+}
+
+/// One invariant of one method of the subject, over every probe that it says something about.
+pub fn check(subject: Subject, invariant: Invariant, method: Method, weights: Weights) -> InvariantResult {
+    let Subject { backend, seed, .. } = subject;
     let mut result = InvariantResult {
         name: invariant.name().to_owned(),
         what: invariant.what().to_owned(),
@@ -56,7 +63,7 @@ pub fn check(
         ),
     };
     for &probe in probes(invariant) {
-        let checked = Bench::new(backend, method, weights, probe, seed)
+        let checked = Bench::new(subject, method, weights, probe)
             .and_then(|bench| Ok((laws::compare(&bench, invariant)?, bench.describe(invariant))));
         match checked {
             Ok((comparison, problem)) => add(&mut result, &comparison, problem),

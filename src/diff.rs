@@ -1,0 +1,101 @@
+//! Two revisions of a kernel header through truth and judge: what [`crate::verify`] is for one. Silent, and free of
+//! verdict logic of its own.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::judge::recommendation;
+use crate::judge::results::SCHEMA;
+use crate::judge::revisions::{self, Comparison, Outcome};
+use crate::kernel::Coefficients;
+use crate::kernel::foreign::Foreign;
+use crate::method::Method;
+use crate::problem::{Operand, Weights, elements};
+use crate::truth;
+
+/// What to compare.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// In the order of ids.
+    pub methods: Vec<Method>,
+    pub weights: Vec<Weights>,
+    pub b: Vec<Operand>,
+    pub seed: u64,
+}
+
+/// One revision.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Revision {
+    /// As it was named.
+    pub path: String,
+    /// SHA-256, in hex, of the header and of what the harness compiles with it.
+    pub sha256: String,
+    /// The compiler's own lines for each weight type that it does not take.
+    pub rejected: Vec<(Weights, Vec<String>)>,
+}
+
+/// Two revisions, compared.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Diff {
+    pub schema: u32,
+    /// The harness's own version.
+    pub version: String,
+    pub seed: u64,
+    pub backend: String,
+    /// What the new one ran on, in words.
+    pub device: String,
+    pub old: Revision,
+    pub new: Revision,
+    pub comparisons: Vec<Comparison>,
+    pub recommendation: String,
+    /// Whether anything got worse, or could not be told.
+    pub worse: bool,
+}
+
+/// Compares two headers, compiled for the same backend and named by `paths`.
+pub fn diff(request: &Request, old: &dyn Foreign, new: &dyn Foreign, paths: (String, String)) -> Diff {
+    let combinations: Vec<(Weights, Method)> =
+        request.weights.iter().flat_map(|&w| request.methods.iter().map(move |&m| (w, m))).collect();
+    let drawn: Vec<_> = Weights::ALL.iter().map(|&weights| elements::draw(weights, request.seed)).collect();
+    let mut comparisons: Vec<Comparison> = combinations
+        .par_iter()
+        .flat_map_iter(|&(weights, method)| {
+            let elements = &drawn[weights.width() - 1];
+            let truth = truth::coefficient::solve(method, &elements.coefficients);
+            let want = truth.as_ref().map(|t| (&t.a_bar[..], &t.b_bar[..])).map_err(ToString::to_string);
+            let run = |header: &dyn Foreign, b| {
+                header.elements(method, b, elements).map_err(|error| error.to_string())
+            };
+            let of = |&b: &Operand| {
+                let (old, new) = (run(old, b), run(new, b));
+                revisions::compare(method, b, elements, outcome(&old), outcome(&new), want.clone())
+            };
+            request.b.iter().map(of).collect::<Vec<_>>()
+        })
+        .collect();
+    comparisons.sort_by_key(|c| (c.method, c.weights, c.b));
+    Diff {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: request.seed,
+        backend: new.name().to_owned(),
+        device: new.device(),
+        old: revision(old, paths.0),
+        new: revision(new, paths.1),
+        recommendation: recommendation::of(&comparisons),
+        worse: recommendation::is_worse(&comparisons),
+        comparisons,
+    }
+}
+
+fn outcome(run: &Result<Coefficients, String>) -> Outcome<'_> {
+    run.as_ref().map(|values| (&values.a_bar[..], &values.b_bar[..])).map_err(Clone::clone)
+}
+
+fn revision(header: &dyn Foreign, path: String) -> Revision {
+    let rejected = Weights::ALL.into_iter().filter_map(|weights| {
+        let lines = header.rejected(weights)?;
+        Some((weights, lines.lines().map(str::to_owned).collect()))
+    });
+    Revision { path, sha256: header.source(), rejected: rejected.collect() }
+}

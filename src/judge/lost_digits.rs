@@ -1,0 +1,47 @@
+//! Whether a failed case has a wrong formula, or a right one that loses digits: by the same source in double.
+//!
+//! The unit roundoff of double is 2⁻²⁹ of single's, and what rounding costs a formula, cancellation included, is in
+//! proportion to it; what is wrong with the formula itself stays. With e the error of the single run and e′ that of the
+//! double one, each element in units of its bound, rounding is to blame where either
+//!
+//! - ‖e′‖ ≤ 2⁻²⁰ ‖e‖: the 2⁹ that are left are room for roundings that happen to cancel in single, and for constants
+//!   and thresholds (softplus above 20) that are as coarse in double; or
+//! - every |e′| ≤ 1 and ‖e′‖ ≤ ¼ ‖e‖: in double the case passes, and most of the error is gone. Constants typed as
+//!   single ones keep an error of their own in double.
+
+use super::diagnose::{Case, NEEDED};
+use super::results::Diagnosis;
+
+/// What may be left of an error that is all rounding.
+pub const LEFT_IN_DOUBLE: f64 = 1.0 / (1 << 20) as f64;
+
+/// The name of the finding, beside those of the fault models.
+pub const NAME: &str = "lost-digits";
+
+/// A finding, where rounding is to blame for the case: `out` and `last_state` are the double run's, the judged channels
+/// only.
+pub fn diagnose(case: &Case, out: &[f64], last_state: &[f64]) -> Option<Diagnosis> {
+    let width = case.problem.weights.width();
+    let (mut single, mut double, mut worst) = (0.0, 0.0, 0.0f64);
+    let mut add = |got: f64, lifted: f64, want: f64, bound: f64| {
+        let in_units = |value: f64| if value == want { 0.0 } else { (value - want).abs() / bound };
+        let (e, lifted) = (in_units(got), in_units(lifted));
+        single += e * e;
+        double += lifted * lifted;
+        worst = if lifted.is_nan() { f64::INFINITY } else { worst.max(lifted) };
+    };
+    for (i, &want) in case.want.out.iter().enumerate() {
+        add(case.out[i], *out.get(i)?, want, case.budget.out[i]);
+    }
+    for (i, &want) in case.want.last_state.iter().enumerate() {
+        add(case.last_state[i], *last_state.get(i)?, want, case.budget.last_state[i / width]);
+    }
+    let residual = (double / single).sqrt();
+    let rounding = residual <= LEFT_IN_DOUBLE || worst <= 1.0 && residual <= NEEDED;
+    rounding.then(|| Diagnosis {
+        name: NAME.to_owned(),
+        what: "the formula is right, but f32 loses its digits, by cancellation: compiled in double, the error is gone"
+            .to_owned(),
+        residual,
+    })
+}

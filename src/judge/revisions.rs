@@ -1,0 +1,342 @@
+//! Two revisions of a kernel header, compared element by element: which is closer to the specification?
+//!
+//! # When a difference counts
+//!
+//! Every Ā and B̄u has a derived bound ([`super::coefficient::bounds`] under [`Contract::FOREIGN`]; B̄u has two more
+//! products, with u and with B). Errors are in units of it. Where two revisions' bits differ,
+//!
+//! - both errors at most 1: both are as right as f32 allows, and the difference is **rounding**;
+//! - both above 1, and the two values at most twice the bound apart: two roundings of one wrong value may be that far
+//!   apart, so the difference is **rounding** here as well;
+//! - otherwise the new one is **closer** if its error is the smaller one, and **farther** if not.
+//!
+//! An element that leaves its bound thus counts as farther even where it moves by less than rounding may, and one that
+//! comes into it as closer. Errors that no number tells (a NaN, an infinity) are larger than every other one, and equal to
+//! each other. No tolerance is typed anywhere.
+
+use num_complex::Complex64;
+use serde::{Deserialize, Serialize};
+
+use super::allowance::{self, HALF_SUBNORMAL};
+use super::budget::complex_at;
+use super::coefficient;
+use super::contract::Contract;
+use super::ulp::Format;
+use crate::method::Method;
+use crate::problem::elements::Elements;
+use crate::problem::{Operand, Weights};
+
+/// How the new revision compares with the old one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// Every bit.
+    Equal,
+    Rounding,
+    Closer,
+    Farther,
+    /// Closer at some inputs, farther at others.
+    Mixed,
+    /// The old one did not compile or run, the new one does.
+    Mended,
+    /// The new one does not compile or run, the old one did.
+    Broken,
+    /// Neither compiles and runs.
+    BothBroken,
+    /// There is no truth to compare with.
+    Unmeasured,
+}
+
+impl Change {
+    pub const ALL: [Change; 9] = [
+        Change::Equal,
+        Change::Rounding,
+        Change::Closer,
+        Change::Farther,
+        Change::Mixed,
+        Change::Mended,
+        Change::Broken,
+        Change::BothBroken,
+        Change::Unmeasured,
+    ];
+
+    /// Whether something got worse somewhere.
+    pub fn is_worse(self) -> bool {
+        matches!(self, Change::Farther | Change::Mixed | Change::Broken)
+    }
+
+    /// Whether something got better, and nothing worse.
+    pub fn is_better(self) -> bool {
+        matches!(self, Change::Closer | Change::Mended)
+    }
+}
+
+/// One element at which the revisions differ. Texts of complex values have both parts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Difference {
+    /// `rounding`, `closer` or `farther`, of this element alone.
+    pub change: Change,
+    /// `a_bar` or `b_bar_u`
+    pub value: String,
+    pub index: usize,
+    /// Δ, A, B and u, as `name = value` texts.
+    pub inputs: Vec<String>,
+    pub old: String,
+    pub new: String,
+    pub truth: String,
+    /// |old − truth| in units of the element's bound; infinite where no number tells.
+    pub old_error: f64,
+    pub new_error: f64,
+}
+
+/// One method with one weight type and one layout of B.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Comparison {
+    pub method: Method,
+    pub weights: Weights,
+    pub b: Operand,
+    pub change: Change,
+    /// Values compared: Ā and B̄u of every element.
+    pub compared: usize,
+    /// How many of them have the same bits, differ by rounding, are closer, are farther.
+    pub equal: usize,
+    pub rounding: usize,
+    pub closer: usize,
+    pub farther: usize,
+    /// The largest error of each revision, in units of the bounds: above 1 it is not what is specified. None where it
+    /// did not run.
+    pub old_worst: Option<f64>,
+    pub new_worst: Option<f64>,
+    /// Why a revision did not compile or run, or why there is no truth.
+    pub old_reason: String,
+    pub new_reason: String,
+    /// The worst element of each kind of difference that there is.
+    pub differences: Vec<Difference>,
+}
+
+/// What a revision computed: (n)·w each, or why it did not.
+pub type Outcome<'a> = Result<(&'a [f32], &'a [f32]), String>;
+
+/// Compares two revisions on the elements, whose Ā and B̄ (not B̄u) the truth knows.
+pub fn compare(
+    method: Method,
+    b: Operand,
+    elements: &Elements,
+    old: Outcome,
+    new: Outcome,
+    want: Result<(&[f64], &[f64]), String>,
+) -> Comparison {
+    let weights = elements.coefficients.weights;
+    let blank = Comparison {
+        method,
+        weights,
+        b,
+        change: Change::Unmeasured,
+        compared: 0,
+        equal: 0,
+        rounding: 0,
+        closer: 0,
+        farther: 0,
+        old_worst: None,
+        new_worst: None,
+        old_reason: String::new(),
+        new_reason: String::new(),
+        differences: Vec::new(),
+    };
+    let want = match want {
+        Ok(want) => want,
+        Err(reason) => return Comparison { new_reason: reason, ..blank },
+    };
+    let worst = |values: &(&[f32], &[f32])| {
+        each(method, elements, want, *values).fold(0.0, |worst: f64, value| worst.max(value.error))
+    };
+    let (old_worst, new_worst) = (old.as_ref().ok().map(worst), new.as_ref().ok().map(worst));
+    let blank = Comparison { old_worst, new_worst, ..blank };
+    match (old, new) {
+        (Err(old_reason), Err(new_reason)) => {
+            Comparison { change: Change::BothBroken, old_reason, new_reason, ..blank }
+        }
+        (Err(old_reason), Ok(_)) => Comparison { change: Change::Mended, old_reason, ..blank },
+        (Ok(_), Err(new_reason)) => Comparison { change: Change::Broken, new_reason, ..blank },
+        (Ok(old), Ok(new)) => {
+            tally(blank, elements, each(method, elements, want, old), each(method, elements, want, new))
+        }
+    }
+}
+
+/// One value of one revision.
+struct Value {
+    is_b: bool,
+    index: usize,
+    got: Complex64,
+    bits: (u32, u32),
+    want: Complex64,
+    bound: f64,
+    /// |got − want| / bound
+    error: f64,
+}
+
+/// Ā, then B̄u, of every element.
+fn each<'a>(
+    method: Method,
+    elements: &'a Elements,
+    want: (&'a [f64], &'a [f64]),
+    got: (&'a [f32], &'a [f32]),
+) -> impl Iterator<Item = Value> + 'a {
+    let problem = &elements.coefficients;
+    let width = problem.weights.width();
+    let mu = allowance::product(problem.weights);
+    (0..problem.delta.len()).flat_map(move |index| {
+        let (a_bound, b_bound) = coefficient::bounds(method, problem, index, &Contract::FOREIGN);
+        let at = index * width;
+        let part = |values: &[f64]| Complex64::new(values[at], if width == 2 { values[at + 1] } else { 0.0 });
+        let u = f64::from(elements.u[index]);
+        let b_bar_u = part(want.1) * u;
+        // As in the budget of a scan: the products with u and with B.
+        let products = b_bound * u.abs() * (1.0 + 2.0 * mu) + 2.0 * mu * b_bar_u.norm();
+        let b_bound = products + 2.0 * HALF_SUBNORMAL * f64::from(u != 0.0);
+        [(false, got.0, part(want.0), a_bound), (true, got.1, b_bar_u, b_bound)].map(
+            |(is_b, values, want, bound)| {
+                let got = complex_at(problem.weights, values, at);
+                // All NaNs are one.
+                let bits = |value: f32| if value.is_nan() { f32::NAN.to_bits() } else { value.to_bits() };
+                let bits = (bits(values[at]), if width == 2 { bits(values[at + 1]) } else { 0 });
+                Value { is_b, index, got, bits, want, bound, error: error(got, want, bound) }
+            },
+        )
+    })
+}
+
+/// |got − want| in units of the bound; infinite for what is not finite, unless the truth may lie beyond f32's range.
+fn error(got: Complex64, want: Complex64, bound: f64) -> f64 {
+    if !got.is_finite() {
+        let may_overflow = want.re.abs().max(want.im.abs()) + bound >= Format::F32.overflow_threshold();
+        let right = |got: f64, want: f64| !got.is_infinite() || got.signum() == want.signum();
+        let excused = may_overflow && !got.is_nan() && right(got.re, want.re) && right(got.im, want.im);
+        return if excused { 0.0 } else { f64::INFINITY };
+    }
+    let error = (got - want).norm();
+    if error == 0.0 { 0.0 } else { error / bound }
+}
+
+fn tally(
+    mut comparison: Comparison,
+    elements: &Elements,
+    old: impl Iterator<Item = Value>,
+    new: impl Iterator<Item = Value>,
+) -> Comparison {
+    // The worst of each kind, by how much it matters.
+    let mut worst: [Option<(f64, Value, Value)>; 3] = [None, None, None];
+    for (old, new) in old.zip(new) {
+        comparison.compared += 1;
+        if old.bits == new.bits {
+            comparison.equal += 1;
+            continue;
+        }
+        let gap = (old.got - new.got).norm() / old.bound;
+        let (kind, weight) = match change(old.error, new.error, gap) {
+            Change::Closer => (1, old.error),
+            Change::Farther => (2, new.error),
+            _ => (0, gap),
+        };
+        match kind {
+            0 => comparison.rounding += 1,
+            1 => comparison.closer += 1,
+            _ => comparison.farther += 1,
+        }
+        if worst[kind].as_ref().is_none_or(|(heaviest, ..)| weight > *heaviest) {
+            worst[kind] = Some((weight, old, new));
+        }
+    }
+    comparison.change = match (comparison.closer, comparison.farther, comparison.rounding) {
+        (0, 0, 0) => Change::Equal,
+        (0, 0, _) => Change::Rounding,
+        (_, 0, _) => Change::Closer,
+        (0, ..) => Change::Farther,
+        _ => Change::Mixed,
+    };
+    let kinds = [Change::Rounding, Change::Closer, Change::Farther];
+    let found = kinds.into_iter().zip(worst).filter_map(|(kind, worst)| Some((kind, worst?)));
+    comparison.differences =
+        found.map(|(kind, (_, old, new))| difference(kind, elements, &old, &new)).collect();
+    comparison
+}
+
+/// What a difference between two values comes to (module docs): their errors and the gap between them, all in units of the
+/// bound.
+fn change(old: f64, new: f64, gap: f64) -> Change {
+    let one_rounding = old <= 1.0 && new <= 1.0 || old > 1.0 && new > 1.0 && gap <= 2.0;
+    if one_rounding || old == new {
+        Change::Rounding
+    } else if new < old {
+        Change::Closer
+    } else {
+        Change::Farther
+    }
+}
+
+fn difference(change: Change, elements: &Elements, old: &Value, new: &Value) -> Difference {
+    let problem = &elements.coefficients;
+    let (index, complex) = (old.index, problem.weights == Weights::Complex);
+    let at = index * problem.weights.width();
+    // Inputs and values are f32: their shortest texts; the truth has all its digits.
+    let single = |value: Complex64| match complex {
+        true => format!("{:e}{:+e}i", value.re as f32, value.im as f32),
+        false => format!("{:e}", value.re as f32),
+    };
+    let weight =
+        |name: &str, values: &[f32]| format!("{name} = {}", single(complex_at(problem.weights, values, at)));
+    Difference {
+        change,
+        value: if old.is_b { "b_bar_u" } else { "a_bar" }.to_owned(),
+        index,
+        inputs: vec![
+            format!("delta = {:e}", problem.delta[index]),
+            weight("A", &problem.a),
+            weight("B", &problem.b),
+            format!("u = {:e}", elements.u[index]),
+        ],
+        old: single(old.got),
+        new: single(new.got),
+        truth: match complex {
+            true => format!("{:e}{:+e}i", old.want.re, old.want.im),
+            false => format!("{:e}", old.want.re),
+        },
+        old_error: old.error,
+        new_error: new.error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_leaves_or_enters_its_bound_or_moves_by_more_than_rounding_counts() {
+        for (old, new, gap, want) in [
+            (0.2, 0.9, 1.1, Change::Rounding),
+            (0.9, 1.1, 0.2, Change::Farther),
+            (1.1, 0.9, 0.2, Change::Closer),
+            (50.0, 51.0, 1.0, Change::Rounding),
+            (50.0, 53.0, 3.0, Change::Farther),
+            (50.0, 40.0, 10.0, Change::Closer),
+            (f64::INFINITY, f64::INFINITY, f64::NAN, Change::Rounding),
+            (f64::INFINITY, 50.0, f64::INFINITY, Change::Closer),
+            (0.0, f64::INFINITY, f64::NAN, Change::Farther),
+        ] {
+            assert_eq!(change(old, new, gap), want, "{old} {new} {gap}");
+        }
+    }
+
+    #[test]
+    fn no_bound_excuses_a_nan_and_overflow_excuses_an_infinity() {
+        let real = |value: f64| Complex64::new(value, 0.0);
+        assert_eq!(error(real(f64::NAN), real(1.0), 1e300), f64::INFINITY);
+        assert_eq!(error(real(f64::INFINITY), real(1.0), 1.0), f64::INFINITY);
+        assert_eq!(error(real(f64::INFINITY), real(1e39), 1.0), 0.0);
+        assert_eq!(error(real(f64::NEG_INFINITY), real(1e39), 1.0), f64::INFINITY);
+        assert_eq!(error(real(1.0), real(1.0), 0.0), 0.0);
+        assert_eq!(error(real(1.5), real(1.0), 0.0), f64::INFINITY);
+        assert_eq!(error(Complex64::new(3.0, 4.0), Complex64::ZERO, 2.5), 2.0);
+    }
+}

@@ -1,0 +1,193 @@
+//! The system's C++ compiler, as far as a foreign header needs it.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::ForeignError;
+use super::header::Header;
+use super::runtime;
+use crate::problem::Weights;
+
+/// The variable that chooses the compiler, with options if need be.
+pub const VARIABLE: &str = "CXX";
+
+/// A header that takes longer than this to compile has templates that never end.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Lines of a compiler's message that are shown.
+const LINES: usize = 8;
+
+/// Bytes of a compiler's message that are looked at.
+const MESSAGE: u64 = 1 << 20;
+
+/// In which arithmetic a header is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    Single,
+    /// Every float of the header a double, to tell a wrong formula from lost digits.
+    Lifted,
+}
+
+/// A compiler that runs here.
+#[derive(Clone, Debug)]
+pub struct Compiler {
+    program: String,
+    options: Vec<String>,
+    /// The first line of what it says of itself.
+    pub version: String,
+}
+
+impl Compiler {
+    /// `CXX`, or else the first of the usual names.
+    ///
+    /// # Errors
+    /// [`ForeignError::NoCompiler`] where none runs.
+    pub fn find() -> Result<Self, ForeignError> {
+        let named = std::env::var(VARIABLE).ok().filter(|value| !value.trim().is_empty());
+        Compiler::find_among(named.as_deref(), &["c++", "g++", "clang++"])
+    }
+
+    /// The compiler that was named, or else the first of `usual`.
+    pub fn find_among(named: Option<&str>, usual: &[&str]) -> Result<Self, ForeignError> {
+        let candidates: Vec<&str> = named.map_or_else(|| usual.to_vec(), |name| vec![name]);
+        let found = candidates.iter().find_map(|candidate| Compiler::run(candidate));
+        found.ok_or_else(|| ForeignError::NoCompiler {
+            tried: candidates.join(", "),
+            from: if named.is_some() { format!(" ({VARIABLE})") } else { String::new() },
+        })
+    }
+
+    fn run(candidate: &str) -> Option<Self> {
+        let mut words = candidate.split_whitespace().map(str::to_owned);
+        let program = words.next()?;
+        let output = Command::new(&program).arg("--version").stdin(Stdio::null()).output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let version = text.lines().next().unwrap_or("unknown compiler").trim().to_owned();
+        output.status.success().then(|| Compiler { program, options: words.collect(), version })
+    }
+
+    /// Compiles the worker of a header for one weight type into `folder`; the program's path, or the compiler's own
+    /// lines.
+    ///
+    /// # Errors
+    /// Files that cannot be written; a compiler that cannot be started.
+    pub fn compile(
+        &self,
+        header: &Header,
+        weights: Weights,
+        precision: Precision,
+        folder: &Path,
+    ) -> Result<Result<PathBuf, String>, ForeignError> {
+        let program = folder.join(format!("{}-{precision:?}", weights.name()));
+        let mut command = Command::new(&self.program);
+        command.args(&self.options).args(["-x", "c++", "-std=c++17", "-O2", "-ffp-contract=off", "-w"]);
+        // A few errors are enough, and each in a line of its own.
+        command.args(["-fmax-errors=4", "-fdiagnostics-color=never", "-fno-diagnostics-show-caret"]);
+        command.arg(format!("-DHOLDFAST_COMPLEX={}", u8::from(weights == Weights::Complex)));
+        if header.has_methods {
+            command.arg("-DHOLDFAST_HEADER_HAS_METHODS");
+        }
+        if precision == Precision::Lifted {
+            command.arg("-DHOLDFAST_LIFTED");
+        }
+        command.arg("-iquote").arg(folder).arg("-I").arg(folder).arg("-idirafter").arg(&header.folder);
+        command.arg("-o").arg(&program).arg(folder.join("worker.cpp"));
+        // The lines should be those that the harness looks for.
+        command.env("LC_ALL", "C");
+        match run(command).map_err(|error| ForeignError::Compiler(format!("{}: {error}", self.program)))? {
+            Ended::Well => Ok(Ok(program)),
+            Ended::Badly(message) => Ok(Err(trimmed(&message, folder, &header.shown()))),
+            Ended::TooLate => Ok(Err(format!("the compiler did not finish within {} s", LIMIT.as_secs()))),
+        }
+    }
+}
+
+/// Lays out what a header is compiled with.
+///
+/// # Errors
+/// Files that cannot be written.
+pub fn lay_out(header: &Header, folder: &Path) -> Result<(), ForeignError> {
+    let write = |name: &str, text: &[u8]| {
+        let path = folder.join(name);
+        let parent = path.parent().unwrap_or(folder);
+        let written = std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, text));
+        written.map_err(|error| ForeignError::Folder(error.to_string()))
+    };
+    // A C++ compiler has its own <type_traits>.
+    for source in runtime::SOURCES.iter().filter(|source| source.name != "type_traits") {
+        write(source.name, source.text.as_bytes())?;
+    }
+    for name in runtime::EMPTY {
+        write(name, runtime::EMPTY_TEXT.as_bytes())?;
+    }
+    write(runtime::HEADER, &header.located())
+}
+
+enum Ended {
+    Well,
+    Badly(String),
+    TooLate,
+}
+
+/// Runs a command to its end, or to its time limit.
+fn run(mut command: Command) -> std::io::Result<Ended> {
+    // A driver has a compiler proper as its child: both must end.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let stderr = child.stderr.take();
+    let reader = thread::spawn(move || {
+        let mut text = Vec::new();
+        if let Some(mut stderr) = stderr {
+            let _ = stderr.by_ref().take(MESSAGE).read_to_end(&mut text);
+            // The rest is thrown away, so that the compiler does not wait for a reader.
+            let _ = std::io::copy(&mut stderr, &mut std::io::sink());
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    });
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if start.elapsed() > LIMIT {
+            let group = format!("-{}", child.id());
+            let _ = Command::new("kill").args(["-9", "--", &group]).stderr(Stdio::null()).status();
+            let _ = child.kill();
+            let _ = child.wait();
+            return Ok(Ended::TooLate);
+        }
+        thread::sleep(Duration::from_millis(5));
+    };
+    let message = reader.join().unwrap_or_default();
+    Ok(if status.success() { Ended::Well } else { Ended::Badly(message) })
+}
+
+/// The lines that say what is wrong, and where in the user's file (`path`) the reason lies, with what the harness added
+/// to paths taken away; the first lines where there are none of this kind.
+pub fn trimmed(message: &str, folder: &Path, path: &str) -> String {
+    let prefix = format!("{}/", folder.display());
+    let lines: Vec<String> = message.lines().map(|line| line.trim_end().replace(&prefix, "")).collect();
+    let wrong = |line: &&String| {
+        let noted = line.contains(": note") && line.starts_with(path);
+        // Where a header is not closed, NVRTC cannot find the kernels that were asked for, either.
+        if line.contains("__nv_name_map") {
+            return false;
+        }
+        noted || line.contains("error") || line.contains("undefined reference")
+    };
+    let telling: Vec<&String> = lines.iter().filter(wrong).collect();
+    let mut shown: Vec<&String> = if telling.is_empty() { lines.iter().collect() } else { telling };
+    shown.retain(|line| !line.is_empty());
+    let left_out = shown.len().saturating_sub(LINES);
+    shown.truncate(LINES);
+    let mut text =
+        shown.into_iter().map(|line| crate::tensor_file::shown(line)).collect::<Vec<_>>().join("\n");
+    if left_out > 0 {
+        text.push_str(&format!("\n… and {left_out} more lines"));
+    }
+    if text.is_empty() { "the compiler failed without a word".to_owned() } else { text }
+}

@@ -1,0 +1,198 @@
+//! A foreign header of coefficients: read, recognized, never changed.
+
+use std::fmt::Write as _;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::runtime;
+use crate::tensor_file::shown;
+
+/// Far more than any header of coefficients has.
+const LARGEST: u64 = 4 << 20;
+
+/// The function that a header must have.
+const FUNCTION: &str = "compute_discretization";
+
+/// Why a file is no header of coefficients: bad input.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HeaderError {
+    #[error("{path}: {reason} (hint: name a .cuh file that defines {FUNCTION})")]
+    Unreadable { path: String, reason: String },
+    #[error("{path}: found a directory, expected a header (hint: name the .cuh file in it)")]
+    Directory { path: String },
+    #[error(
+        "{path}: found more than {LARGEST} bytes, expected a header of coefficients (hint: is it the right file?)"
+    )]
+    TooLarge { path: String },
+    #[error("{path}: found a zero byte, expected C++ text (hint: is it the right file?)")]
+    NotText { path: String },
+    #[error(
+        "{path}: found no `{FUNCTION}`, expected a header that defines template <typename weight_t, bool kIsComplex> \
+         {FUNCTION}(delta, A, delta_u, B, method) (hint: is it the right file?)"
+    )]
+    NoFunction { path: String },
+}
+
+/// A header's text and where it came from.
+#[derive(Clone, Debug)]
+pub struct Header {
+    /// As the user named it.
+    pub path: PathBuf,
+    /// Where its own includes are looked for after the harness's.
+    pub folder: PathBuf,
+    pub text: Vec<u8>,
+    /// Whether it declares `DiscretizationMethod` itself.
+    pub has_methods: bool,
+}
+
+impl Header {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// [`HeaderError`] for what cannot be a header of coefficients. Whether it compiles is not asked here.
+    pub fn read(path: &Path) -> Result<Self, HeaderError> {
+        let name = shown(&path.to_string_lossy());
+        let unreadable =
+            |error: std::io::Error| HeaderError::Unreadable { path: name.clone(), reason: reason(&error) };
+        let meta = std::fs::metadata(path).map_err(unreadable)?;
+        if meta.is_dir() {
+            return Err(HeaderError::Directory { path: name });
+        }
+        if !meta.is_file() {
+            let reason = "found a device or a pipe, expected a file".to_owned();
+            return Err(HeaderError::Unreadable { path: name, reason });
+        }
+        let mut text = Vec::new();
+        let file = std::fs::File::open(path).map_err(unreadable)?;
+        file.take(LARGEST + 1).read_to_end(&mut text).map_err(unreadable)?;
+        if text.len() as u64 > LARGEST {
+            return Err(HeaderError::TooLarge { path: name });
+        }
+        if text.contains(&0) {
+            return Err(HeaderError::NotText { path: name });
+        }
+        let code = without_comments(&String::from_utf8_lossy(&text));
+        if !code.contains(FUNCTION) {
+            return Err(HeaderError::NoFunction { path: name });
+        }
+        let absolute = std::path::absolute(path).map_err(unreadable)?;
+        Ok(Header {
+            path: path.to_owned(),
+            folder: absolute.parent().map(Path::to_owned).unwrap_or_default(),
+            has_methods: declares_methods(&code),
+            text,
+        })
+    }
+
+    /// The path for people.
+    pub fn shown(&self) -> String {
+        shown(&self.path.to_string_lossy())
+    }
+
+    /// The text between a line that makes compilers report positions in the user's own file, and one that shows them there
+    /// what was never closed.
+    pub fn located(&self) -> Vec<u8> {
+        let path = self.shown().replace('\\', "\\\\").replace('"', "\\\"");
+        let mut text = format!("#line 1 \"{path}\"\n").into_bytes();
+        text.extend(&self.text);
+        text.extend(b"\nnamespace holdfast_end_of_header {}\n");
+        text
+    }
+
+    /// SHA-256, in hex, of the header and of what the harness compiles with it.
+    pub fn sha256(&self) -> String {
+        let mut hash = Sha256::new();
+        hash.update((self.text.len() as u64).to_le_bytes());
+        hash.update(&self.text);
+        for source in runtime::SOURCES {
+            hash.update(source.name);
+            hash.update((source.text.len() as u64).to_le_bytes());
+            hash.update(source.text);
+        }
+        hash.finalize().iter().fold(String::new(), |mut hex, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    }
+}
+
+/// A system's reason in our style, without its number.
+fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "found no such file".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "may not be read".to_owned(),
+        _ => format!("cannot be read: {error}"),
+    }
+}
+
+/// The text with comments and the insides of strings blanked.
+fn without_comments(text: &str) -> String {
+    let mut code = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek()) {
+            ('/', Some('/')) => {
+                while chars.next_if(|&c| c != '\n').is_some() {}
+                code.push(' ');
+            }
+            ('/', Some('*')) => {
+                chars.next();
+                let mut last = ' ';
+                for c in chars.by_ref() {
+                    if last == '*' && c == '/' {
+                        break;
+                    }
+                    last = c;
+                }
+                code.push(' ');
+            }
+            ('"', _) => {
+                while let Some(c) = chars.next_if(|&c| c != '"' && c != '\n') {
+                    if c == '\\' {
+                        chars.next();
+                    }
+                }
+                chars.next_if_eq(&'"');
+                code.push_str("\"\"");
+            }
+            _ => code.push(c),
+        }
+    }
+    code
+}
+
+/// Whether the code has `enum [class|struct] DiscretizationMethod … {`, or takes the name for another type.
+fn declares_methods(code: &str) -> bool {
+    let words: Vec<&str> = code
+        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .filter(|word| !word.is_empty() && !["class", "struct"].contains(word))
+        .collect();
+    words.windows(2).any(|pair| ["enum", "using"].contains(&pair[0]) && pair[1] == "DiscretizationMethod")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_enum_is_recognized_where_it_is_code() {
+        let declares = |text: &str| declares_methods(&without_comments(text));
+        assert!(declares("enum DiscretizationMethod { A };"));
+        assert!(declares("enum class\n DiscretizationMethod : int {A};"));
+        assert!(!declares("// enum DiscretizationMethod {\nint f(DiscretizationMethod m);"));
+        assert!(!declares(
+            "/* enum DiscretizationMethod */ const char* s = \"enum DiscretizationMethod\\\"\";"
+        ));
+        assert!(!declares("f(DiscretizationMethod method)"));
+    }
+
+    #[test]
+    fn comments_and_strings_are_no_code() {
+        assert_eq!(without_comments("a/*b*c*/d//e\nf\"g//h\\\"\"i"), "a d \nf\"\"i");
+        // What is never closed ends with the text.
+        assert_eq!(without_comments("a/*b"), "a ");
+    }
+}

@@ -1,0 +1,74 @@
+//! What the harness compiles a foreign header with, carried inside the binary: users have no source tree.
+
+/// A file of `kernels/foreign/`.
+pub struct Source {
+    pub name: &'static str,
+    pub text: &'static str,
+}
+
+macro_rules! sources {
+    ($($name:literal),* $(,)?) => {
+        &[$(Source { name: $name, text: include_str!(concat!("../../../kernels/foreign/", $name)) }),*]
+    };
+}
+
+/// Every file of the folder.
+pub const SOURCES: &[Source] =
+    sources!["driver.cuh", "selective_scan.h", "selective_scan_common.h", "type_traits", "worker.cpp"];
+
+/// Files that headers of this kind include and that only a CUDA toolkit or PyTorch has: what they would bring is in
+/// `selective_scan_common.h`.
+pub const EMPTY: &[&str] = &[
+    "c10/util/complex.h",
+    "cuda.h",
+    "cuda_bf16.h",
+    "cuda_fp16.h",
+    "cuda_runtime.h",
+    "cuda_runtime_api.h",
+    "device_launch_parameters.h",
+    "math_constants.h",
+    "vector_types.h",
+];
+
+/// Files of the C++ library that NVRTC lacks and whose functions it has built in.
+pub const EMPTY_FOR_NVRTC: &[&str] = &[
+    "algorithm",
+    "cassert",
+    "cfloat",
+    "climits",
+    "cmath",
+    "cstddef",
+    "cstdint",
+    "cstdio",
+    "cstdlib",
+    "math.h",
+    "stdint.h",
+    "stdio.h",
+    "stdlib.h",
+    "utility",
+];
+
+/// The name under which the user's header is included.
+pub const HEADER: &str = "holdfast_header.cuh";
+
+/// What an empty file holds: the vocabulary, so that it does not matter which of them comes first.
+pub const EMPTY_TEXT: &str = "#pragma once\n#include \"selective_scan_common.h\"\n";
+
+/// The text of a file of [`SOURCES`].
+pub fn text(name: &str) -> &'static str {
+    SOURCES.iter().find(|source| source.name == name).map_or("", |source| source.text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_folder_is_carried() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/foreign");
+        for entry in std::fs::read_dir(folder).expect("the folder is there") {
+            let name = entry.expect("an entry").file_name().into_string().expect("UTF-8");
+            assert!(SOURCES.iter().any(|source| source.name == name), "{name} is not in SOURCES");
+        }
+    }
+}

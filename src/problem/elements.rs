@@ -1,0 +1,46 @@
+//! Elements on which two revisions of a kernel header are compared: (Δ, A, B, u), without a scan around them.
+
+use std::f64::consts::PI;
+
+use super::inputs::Draw;
+use super::sweep;
+use super::{CoefficientProblem, Weights};
+
+/// Elements to discretize: (Δ, A, B) and the input u that B̄ multiplies.
+#[derive(Clone, Debug)]
+pub struct Elements {
+    pub coefficients: CoefficientProblem,
+    /// (n)
+    pub u: Vec<f32>,
+}
+
+/// Elements such as models have them, beside those of the sweeps: with them the six methods, both weight types and
+/// both layouts of B come to some 10⁵ values.
+const TRAINED: usize = 480;
+
+/// States of the models that these elements are of.
+const STATES: u32 = 16;
+
+/// The sweeps on which coefficients are judged, and the steps of trained models (spec.md §4): the same for the same seed.
+pub fn draw(weights: Weights, seed: u64) -> Elements {
+    let mut all = CoefficientProblem { weights, delta: Vec::new(), a: Vec::new(), b: Vec::new() };
+    for sweep in sweep::all().into_iter().filter(|sweep| sweep.weights == weights) {
+        let part = sweep.draw(seed);
+        all.delta.extend(part.delta);
+        all.a.extend(part.a);
+        all.b.extend(part.b);
+    }
+    let mut draw = Draw::new(seed, &format!("elements/{weights}"));
+    for i in 0..TRAINED {
+        all.delta.push(draw.log_uniform(2e-9, 8.0) as f32);
+        let n = f64::from(i as u32 % STATES);
+        match weights {
+            // S4D-Real and S4D-Lin.
+            Weights::Real => all.a.push(-(n + 1.0) as f32),
+            Weights::Complex => all.a.extend([-0.5, (PI * n) as f32]),
+        }
+        all.b.extend((0..weights.width()).map(|_| draw.normal() as f32));
+    }
+    let u = all.delta.iter().map(|_| draw.normal() as f32).collect();
+    Elements { coefficients: all, u }
+}

@@ -1,0 +1,151 @@
+//! Two revisions of a kernel header for a terminal: at most 100 columns wide. Computes nothing.
+
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{CellAlignment, Table};
+
+use super::console::WIDTH;
+use super::text;
+use crate::diff::{Diff, Revision};
+use crate::judge::revisions::{Change, Comparison, Difference};
+use crate::problem::Operand;
+
+/// Combinations that differ by rounding only and are listed; the rest are counted.
+const LISTED_ROUNDINGS: usize = 2;
+
+/// What each change is called.
+pub fn name(change: Change) -> &'static str {
+    match change {
+        Change::Equal => "bitwise equal",
+        Change::Rounding => "equal within rounding",
+        Change::Closer => "closer",
+        Change::Farther => "FARTHER",
+        Change::Mixed => "closer and FARTHER",
+        Change::Mended => "mended",
+        Change::Broken => "BROKEN",
+        Change::BothBroken => "both broken",
+        Change::Unmeasured => "unmeasured",
+    }
+}
+
+/// The whole comparison: header, table, the worst input of each difference, recommendation.
+pub fn render(diff: &Diff) -> String {
+    let mut parts = vec![header(diff), table(diff)];
+    parts.extend(differences(diff));
+    parts.push(text::wrap("recommendation: ", &diff.recommendation, WIDTH));
+    parts.join("\n\n") + "\n"
+}
+
+fn header(diff: &Diff) -> String {
+    let field = |name: &str, value: &str| text::wrap(&format!("  {name:8} "), value, WIDTH);
+    let mut lines = vec![
+        format!("holdfast {}: two revisions of a header", text::fit(&diff.version, 40)),
+        field("old", &diff.old.path),
+        field("new", &diff.new.path),
+        field("backend", &format!("{}, on {}", diff.backend, diff.device)),
+        field("seed", &diff.seed.to_string()),
+    ];
+    for (which, revision) in [("old", &diff.old), ("new", &diff.new)] {
+        lines.extend(rejections(which, revision));
+    }
+    lines.join("\n")
+}
+
+fn rejections(which: &str, revision: &Revision) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (weights, said) in &revision.rejected {
+        let what = format!("does not compile for {weights} weights:");
+        lines.push(text::wrap(&format!("  {which:8} "), &what, WIDTH));
+        lines.extend(said.iter().map(|line| text::wrap("    ", line, WIDTH)));
+    }
+    lines
+}
+
+fn table(diff: &Diff) -> String {
+    let mut table = Table::new();
+    table.load_style(UTF8_HORIZONTAL_ONLY.row_separator(comfy_table::LineStyle::none()));
+    table.set_header(["method", "weights", "B", "the new one is", "old error", "new error", "same bits"]);
+    for c in &diff.comparisons {
+        let share = |worst: Option<f64>| worst.map_or(text::UNMEASURED.to_owned(), text::share);
+        let same = match c.compared {
+            0 => text::UNMEASURED.to_owned(),
+            all => percent(c.equal, all),
+        };
+        table.add_row([
+            c.method.to_string(),
+            c.weights.to_string(),
+            c.b.to_string(),
+            name(c.change).to_owned(),
+            share(c.old_worst),
+            share(c.new_worst),
+            same,
+        ]);
+    }
+    for index in 4..7 {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let legend = " errors: the worst of Ā and B̄u, in units of its bound; above 1 it is not what is specified";
+    format!("{}\n{legend}", table.trim_fmt())
+}
+
+/// Never 100% of something that is not all of it.
+fn percent(part: usize, all: usize) -> String {
+    match part {
+        part if part == all => "100%".to_owned(),
+        part => format!("{}%", (100 * part / all).min(99)),
+    }
+}
+
+/// What is different, worst first: what got worse, what got better, what is rounding.
+fn differences(diff: &Diff) -> Option<String> {
+    let mut parts = Vec::new();
+    let of = |worse: bool, better: bool| {
+        diff.comparisons
+            .iter()
+            .filter(move |c| c.change.is_worse() == worse && c.change.is_better() == better)
+    };
+    parts.extend(of(true, false).map(explain));
+    parts.extend(of(false, true).map(explain));
+    let rounding: Vec<&Comparison> = of(false, false).filter(|c| c.change == Change::Rounding).collect();
+    parts.extend(rounding.iter().take(LISTED_ROUNDINGS).map(|c| explain(c)));
+    if rounding.len() > LISTED_ROUNDINGS {
+        let more = rounding.len() - LISTED_ROUNDINGS;
+        parts.push(format!("and {more} more that differ by rounding: see --json"));
+    }
+    parts.extend(
+        of(false, false)
+            .filter(|c| [Change::BothBroken, Change::Unmeasured].contains(&c.change))
+            .map(explain),
+    );
+    (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
+fn explain(c: &Comparison) -> String {
+    let b = if c.b == Operand::Constant { "constant B" } else { "variable B" };
+    let mut lines = vec![format!("{}, {} weights, {b}: {}", c.method, c.weights, name(c.change))];
+    for (which, reason) in [("old", &c.old_reason), ("new", &c.new_reason)] {
+        if !reason.is_empty() {
+            lines.push(text::wrap(&format!("  {which:6} "), reason, WIDTH));
+        }
+    }
+    // Beside what matters, rounding is not worth its lines.
+    let matters = |d: &&Difference| d.change != Change::Rounding || c.change == Change::Rounding;
+    for d in c.differences.iter().filter(matters) {
+        let (count, what) = match d.change {
+            Change::Closer => (c.closer, "closer"),
+            Change::Farther => (c.farther, "FARTHER"),
+            _ => (c.rounding, "apart by rounding"),
+        };
+        let at = format!("{what} at {count} of {} values, most at {} of", c.compared, d.value);
+        lines.push(text::wrap("  ", &format!("{at} {}", d.inputs.join(", ")), WIDTH));
+        let value = |name: &str, value: &str, error: &str| {
+            text::wrap(&format!("    {name:6} "), &format!("{value}{error}"), WIDTH)
+        };
+        let bounds = |error: f64| format!("  ({} × its bound off)", text::share(error));
+        lines.push(value("old", &d.old, &bounds(d.old_error)));
+        lines.push(value("new", &d.new, &bounds(d.new_error)));
+        lines.push(value("truth", &d.truth, ""));
+    }
+    lines.join("\n")
+}

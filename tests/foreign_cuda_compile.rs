@@ -1,0 +1,52 @@
+//! Promise: NVRTC takes a foreign header as the system's C++ compiler does, and says the same of one that is wrong. Needs
+//! the library, not a GPU.
+
+mod cuda_support;
+
+use std::path::PathBuf;
+
+use cuda_support::has_nvrtc;
+use holdfast::kernel::foreign::{Header, gpu};
+use holdfast::method::Method;
+use holdfast::problem::Weights;
+
+fn header(name: &str) -> Header {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/headers").join(name);
+    Header::read(&path).expect("a fixture")
+}
+
+/// The number of kernels, or the compiler's lines.
+fn compiled(name: &str, weights: Weights) -> Result<usize, String> {
+    let arch = "sm_90".parse().expect("an architecture");
+    let compiled = gpu::compile(&header(name), Method::Poly, weights, &arch).expect("NVRTC works");
+    compiled.map(|kernels| kernels.len())
+}
+
+#[test]
+fn headers_compile_for_a_gpu_as_they_do_for_a_cpu() {
+    if !has_nvrtc("headers_compile_for_a_gpu_as_they_do_for_a_cpu") {
+        return;
+    }
+    for name in ["accurate.cuh", "base-2.cuh", "ids-shifted.cuh", "naive.cuh"] {
+        for weights in Weights::ALL {
+            // Two layouts of B, and with each two of C and the element-wise kernel.
+            assert_eq!(compiled(name, weights), Ok(6), "{name}, {weights}");
+        }
+    }
+}
+
+#[test]
+fn nvrtc_lines_name_the_place_in_the_users_file() {
+    if !has_nvrtc("nvrtc_lines_name_the_place_in_the_users_file") {
+        return;
+    }
+    assert_eq!(compiled("complex-does-not-compile.cuh", Weights::Real), Ok(6));
+    for (name, weights) in
+        [("complex-does-not-compile.cuh", Weights::Complex), ("syntax-error.cuh", Weights::Real)]
+    {
+        let lines = compiled(name, weights).expect_err("it does not compile");
+        assert!(lines.contains("error") && lines.lines().count() <= 9, "{name}: {lines}");
+    }
+    let lines = compiled("syntax-error.cuh", Weights::Real).expect_err("it does not compile");
+    assert!(lines.contains("tests/headers/syntax-error.cuh("), "{lines}");
+}

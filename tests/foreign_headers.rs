@@ -1,0 +1,264 @@
+//! Promise: `verify --header` judges other people's headers as it judges the production kernels. The two correct fixtures
+//! pass everywhere, each faulty one fails exactly where its fault is, and the fault is named.
+
+mod foreign_support;
+
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use foreign_support::{header, path};
+use holdfast::judge::contract::Contract;
+use holdfast::judge::results::{CaseResult, Results, Verdict};
+use holdfast::kernel::Backend;
+use holdfast::kernel::foreign::compiler::Compiler;
+use holdfast::kernel::foreign::{Foreign, Header, HeaderError};
+use holdfast::method::Method::{self, Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
+use holdfast::problem::plan::Filter;
+use holdfast::problem::regime;
+use holdfast::problem::{InputType, Weights};
+use holdfast::verify::{Request, verify};
+use rstest::rstest;
+
+const EXPONENTIALS: &[Method] = &[Zoh, Foh, Poly, HighOrder, Rk4];
+const BOTH: &[Weights] = &Weights::ALL;
+const COMPLEX: &[Weights] = &[Weights::Complex];
+
+fn judged(name: &str, regimes: &[&str]) -> Results {
+    let filter = Filter {
+        regimes: regimes.iter().map(|name| regime::find(name).expect("a regime")).collect(),
+        inputs: vec![InputType::F32],
+        ..Filter::default()
+    };
+    let request = Request { filter, contract: Contract::FOREIGN, ..Request::everything(1) };
+    verify(&request, header(name).as_ref(), &|| {})
+}
+
+fn of<'a>(results: &'a Results, method: Method, weights: Weights) -> Vec<&'a CaseResult> {
+    results.cases.iter().filter(|c| c.method == method && c.weights == weights).collect()
+}
+
+#[rstest]
+#[case("accurate")]
+#[case("base-2")]
+fn a_correct_header_passes_every_regime_and_sweep(#[case] name: &str) {
+    // The launch edges of production kernels are no edges of the serial driver, and the two slowest are no harder.
+    let slow = |name: &&str| name.starts_with("seqlen-") || ["vim-tiny", "dstate-256"].contains(name);
+    let regimes = regime::all().iter().map(|r| r.name.as_str()).filter(|name| !slow(name));
+    let scans = judged(name, &regimes.collect::<Vec<_>>());
+    assert_eq!(scans.verdict(), Verdict::Pass);
+    assert!(scans.cases.len() > 500 && scans.pairs.agree > 1000);
+    for weights in Weights::ALL {
+        for sweep in holdfast::problem::sweep::all().into_iter().filter(|s| s.weights == weights) {
+            let problem = sweep.draw(1);
+            for method in Method::ALL {
+                let want = holdfast::truth::coefficient::solve(method, &problem).expect("certified");
+                let got = header(name).coefficients(method, &problem).expect("it runs");
+                let judged = holdfast::judge::coefficient::judge_rounded(
+                    method,
+                    &problem,
+                    (&got.a_bar, &got.b_bar),
+                    (&want.a_bar, &want.b_bar),
+                    &Contract::FOREIGN,
+                );
+                assert_eq!(judged.verdict, Verdict::Pass, "{method}, {}, {weights}", sweep.name);
+            }
+        }
+    }
+}
+
+#[rstest]
+#[case("log2e-twice", EXPONENTIALS, BOTH, &["log2e-twice", "log2e-twice-real"])]
+#[case("imaginary-log2e", EXPONENTIALS, COMPLEX, &["log2e-twice-imaginary"])]
+#[case("bilinear-unstable", &[Bilinear], BOTH, &["bilinear-swapped"])]
+#[case("foh-exact-zoh", &[Foh], BOTH, &["runs-as-zoh-exact"])]
+#[case("foh-taylor", &[Foh], BOTH, &["phi-taylor-4"])]
+#[case("b-twice", &Method::ALL, BOTH, &["b-twice"])]
+#[case("ids-shifted", &[Foh, Bilinear], BOTH, &["runs-as-bilinear", "runs-as-foh"])]
+#[case("rk4-is-zoh", &[Rk4], BOTH, &["runs-as-zoh"])]
+fn a_fault_fails_where_it_is_and_is_named(
+    #[case] name: &str,
+    #[case] methods: &[Method],
+    #[case] weights: &[Weights],
+    #[case] names: &[&str],
+) {
+    let results = judged(name, &["short"]);
+    for method in Method::ALL {
+        for which in Weights::ALL {
+            let cases = of(&results, method, which);
+            assert_eq!(cases.len(), 4);
+            let faulty = methods.contains(&method) && weights.contains(&which);
+            let expected = if faulty { Verdict::Fail } else { Verdict::Pass };
+            for case in &cases {
+                assert_eq!(case.verdict, expected, "{}: {}", case.id, case.reason);
+            }
+            let named: Vec<_> = cases.iter().filter_map(|c| c.diagnosis.first()).collect();
+            assert_eq!(!named.is_empty(), faulty, "{method}, {which}: named where it fails, and only there");
+            for diagnosis in named {
+                assert!(names.contains(&diagnosis.name.as_str()), "{method}, {which}: {}", diagnosis.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_guard_against_small_steps_is_found_among_trained_steps() {
+    let results = judged("small-delta-guard", &["trained-delta", "short"]);
+    assert!(results.cases.iter().filter(|c| c.regime == "short").all(|c| c.verdict == Verdict::Pass));
+    let failed: Vec<_> = results.cases.iter().filter(|c| c.verdict == Verdict::Fail).collect();
+    let named = failed.iter().filter_map(|c| c.diagnosis.first());
+    let guard = named.clone().filter(|d| d.name == "delta-zero-below-1e-8").count();
+    assert!(guard >= 5 && guard == named.count(), "{guard} of {} failures", failed.len());
+}
+
+#[test]
+fn lost_digits_are_told_from_a_wrong_formula() {
+    let results = judged("naive", &["tiny-z", "short"]);
+    for weights in Weights::ALL {
+        for method in Method::ALL {
+            for case in of(&results, method, weights) {
+                let expected = if method == Foh { Verdict::Fail } else { Verdict::Pass };
+                assert_eq!(case.verdict, expected, "{}", case.id);
+                if let Some(diagnosis) = case.diagnosis.first() {
+                    assert_eq!(diagnosis.name, "lost-digits");
+                    assert!(diagnosis.residual <= 1.0 / (1 << 20) as f64, "{}", diagnosis.residual);
+                }
+            }
+        }
+        assert!(of(&results, Foh, weights).iter().any(|case| !case.diagnosis.is_empty()));
+    }
+}
+
+#[test]
+fn a_header_whose_complex_case_does_not_compile_is_judged_on_its_real_one() {
+    let results = judged("complex-does-not-compile", &["short"]);
+    for method in Method::ALL {
+        assert!(of(&results, method, Weights::Real).iter().all(|c| c.verdict == Verdict::Pass));
+        for case in of(&results, method, Weights::Complex) {
+            assert_eq!(case.verdict, Verdict::Fail);
+            assert!(case.reason.contains("does not compile for complex weights"), "{}", case.reason);
+        }
+    }
+    let header = header("complex-does-not-compile");
+    assert_eq!(header.rejected(Weights::Real), None);
+    let lines = header.rejected(Weights::Complex).expect("the compiler's lines");
+    assert!(
+        lines.contains("error: ") && lines.contains("tests/headers/complex-does-not-compile.cuh:"),
+        "{lines}"
+    );
+    assert!(lines.lines().count() <= 9);
+}
+
+#[test]
+fn a_syntax_error_is_shown_in_the_users_file() {
+    let header = header("syntax-error");
+    for weights in Weights::ALL {
+        let lines = header.rejected(weights).expect("it does not compile");
+        assert!(lines.contains("tests/headers/syntax-error.cuh:") && lines.contains("error: "), "{lines}");
+    }
+}
+
+#[test]
+fn a_crash_fails_its_own_cases_only() {
+    let results = judged("crash", &["n1"]);
+    for case in &results.cases {
+        match case.method {
+            Foh => {
+                assert_eq!(case.verdict, Verdict::Fail);
+                assert!(case.reason.contains("signal 11"), "{}", case.reason);
+            }
+            _ => assert_eq!(case.verdict, Verdict::Pass, "{}", case.id),
+        }
+    }
+}
+
+#[test]
+fn a_hang_ends_at_its_limit_and_is_given_up_after_a_few() {
+    let start = Instant::now();
+    let results = judged("hang", &["n1"]);
+    for case in &results.cases {
+        match case.method {
+            Rk4 => {
+                assert_eq!(case.verdict, Verdict::Fail);
+                let said =
+                    case.reason.contains("no result after 3 s") || case.reason.contains("hung in 2 other");
+                assert!(said, "{}", case.reason);
+            }
+            _ => assert_eq!(case.verdict, Verdict::Pass, "{}: {}", case.id, case.reason),
+        }
+    }
+    // Eight cases, of which at most four are waited for, two at a time.
+    assert!(start.elapsed() < Duration::from_secs(40), "{:?}", start.elapsed());
+}
+
+#[test]
+fn what_is_no_header_is_a_typed_error() {
+    let read = |path: &std::path::Path| Header::read(path).expect_err("no header");
+    assert!(matches!(read(&path("no-such-file")), HeaderError::Unreadable { .. }));
+    assert!(matches!(read(path("x").parent().expect("a folder")), HeaderError::Directory { .. }));
+    assert!(matches!(read(&path("phi")), HeaderError::NoFunction { .. }));
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), b"compute_discretization\0").expect("written");
+    assert!(matches!(read(file.path()), HeaderError::NotText { .. }));
+    let compiler = Compiler::find_among(Some("no-such-compiler"), &[]).expect_err("none");
+    assert!(compiler.to_string().contains("no-such-compiler") && compiler.to_string().contains("hint:"));
+}
+
+fn holdfast(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_holdfast"))
+        .args(args)
+        .env_remove("VIM_USE_CUDA_KERNEL")
+        .env("LD_LIBRARY_PATH", "")
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("the binary that cargo built runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn the_command_judges_a_header_and_repeats_it() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let json = file.path().to_str().expect("UTF-8");
+    let fixture = "tests/headers/complex-does-not-compile.cuh";
+    let args = ["verify", "--header", fixture, "--backend", "cpu", "--regime", "l1", "--json", json];
+    let output = holdfast(&args);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    assert!(shown.contains("does not compile for complex weights:") && shown.contains("error: "), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+    let json: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(file.path()).expect("results")).expect("JSON");
+    assert_eq!((&json["schema"], &json["header"]["path"]), (&1.into(), &fixture.into()));
+    assert_eq!(json["header"]["instantiations"][0]["compiles"], true);
+    assert_eq!(json["header"]["instantiations"][1]["compiles"], false);
+    let rerun = json["cases"][0]["rerun"].as_str().expect("a command");
+    assert!(rerun.ends_with(&format!("--header {fixture}")), "{rerun}");
+    let words: Vec<&str> = rerun.split_whitespace().skip(1).collect();
+    assert_eq!(holdfast(&words).status.code(), Some(0), "{rerun}");
+}
+
+#[rstest]
+#[case(&["--header", "no-such-file.cuh"], 2)]
+#[case(&["--header", "tests"], 2)]
+#[case(&["--header", "README.md"], 2)]
+#[case(&["--header", "tests/headers/accurate.cuh", "--input", "bf16"], 2)]
+#[case(&["--header", "tests/headers/accurate.cuh", "--backend", "reference"], 2)]
+fn bad_input_exits_with_status_2_and_a_hint(#[case] args: &[&str], #[case] status: i32) {
+    let output = holdfast(&[&["verify"], args].concat());
+    assert_eq!(output.status.code(), Some(status));
+    assert!(text(&output.stderr).contains("hint:") && output.stdout.is_empty(), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_machine_without_a_compiler_says_so_with_status_3() {
+    let output = Command::new(env!("CARGO_BIN_EXE_holdfast"))
+        .args(["verify", "--backend", "cpu", "--header"])
+        .arg(path("accurate"))
+        .env("CXX", "no-such-compiler")
+        .output()
+        .expect("runs");
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stderr).contains("no C++ compiler runs here"), "{}", text(&output.stderr));
+}

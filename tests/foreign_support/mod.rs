@@ -1,0 +1,29 @@
+//! The fixtures of tests/headers/, each compiled once for the whole test binary.
+#![allow(dead_code)]
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::time::Duration;
+
+use holdfast::kernel::foreign::compiler::Compiler;
+use holdfast::kernel::foreign::{ForeignCpu, Header};
+
+pub fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/headers").join(format!("{name}.cuh"))
+}
+
+/// The fixture, ready to run.
+pub fn header(name: &str) -> Arc<ForeignCpu> {
+    type Slot = Arc<OnceLock<Arc<ForeignCpu>>>;
+    static COMPILED: LazyLock<Mutex<HashMap<String, Slot>>> = LazyLock::new(Mutex::default);
+    let slot = COMPILED.lock().expect("no test panics here").entry(name.to_owned()).or_default().clone();
+    slot.get_or_init(|| {
+        let header = Header::read(&path(name)).expect("a fixture");
+        // Enough on a busy machine for what takes a millisecond, and short for what hangs.
+        let limit = Duration::from_secs(3);
+        let compiler = Compiler::find().expect("a C++ compiler: the kernels were built by one");
+        Arc::new(ForeignCpu::with(header, compiler, limit).expect("a folder for it"))
+    })
+    .clone()
+}
