@@ -51,7 +51,7 @@ fn build() -> Result<(), String> {
         .flag("-fno-exceptions")
         .flag("-fno-rtti");
     if this_machine_fuses() {
-        // The same bits as the library function, three times as fast.
+        // The same bits as the library function, which is called for every fma otherwise.
         build.flag("-mfma");
         println!("cargo::rustc-cfg=holdfast_fma");
     }

@@ -1,12 +1,14 @@
 //! A recorded run through truth and judge: what [`crate::verify`] is for kernels that run here. Silent, and free of
 //! verdict logic of its own.
 
+mod diagnosis;
+
 use std::collections::BTreeMap;
 
 use crate::judge::contract::Contract;
 use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA};
-use crate::judge::scan::{Got, Judgement, Want};
+use crate::judge::scan::{Got, Judgement, Place, Want};
 use crate::judge::ulp::Format;
 use crate::judge::{budget, scan};
 use crate::kernel::{Backend, ReferenceBackend};
@@ -68,15 +70,21 @@ pub fn check(name: &str, argument: &str, run: RecordedRun, options: &Options) ->
                 groups.entry(&output.name.label).or_default().push(MethodOutputs {
                     method,
                     truth: truth.out.clone(),
-                    kernel: Some(judged_outputs(&problem, output)),
+                    kernel: Some(problem.judged_sequences(&output.out)),
                     bound: budget.out,
                 });
                 judgement
             }
         };
-        let rerun = format!("holdfast check {argument} --channels {count} --seed {}", options.seed);
-        cases.push(case(name, output, &problem, judgement, rerun));
+        let place = Place {
+            id: format!("{name}/{}", output.name),
+            regime: name.to_owned(),
+            backend: BACKEND.to_owned(),
+            rerun: format!("holdfast check {argument} --channels {count} --seed {}", options.seed),
+        };
+        cases.push(judgement.into_case(method, &problem, place));
     }
+    diagnosis::fill(&mut problem, &outputs, &truths, &mut cases);
     let pairwise = groups.into_iter().flat_map(|(label, outputs)| matrices(name, label, &problem, &outputs));
     let pairwise = pairwise.filter(|m| !m.pairs.is_empty()).collect();
     let chosen = match (count == all, surveyed) {
@@ -217,47 +225,10 @@ fn truths(problem: &Problem, methods: &[Method]) -> BTreeMap<Method, Result<Scan
     methods.iter().map(alone).collect()
 }
 
-fn judged_outputs(problem: &Problem, output: &RecordedOutput) -> Vec<f64> {
-    let seqlen = problem.shape.seqlen;
-    let starts = problem.judged_channels.iter().map(|&(batch, d)| problem.sequence_index(batch, d, 0));
-    starts.flat_map(|start| output.out[start..start + seqlen].iter().map(|&v| f64::from(v))).collect()
-}
-
-fn case(
-    name: &str,
-    output: &RecordedOutput,
-    problem: &Problem,
-    judgement: Judgement,
-    rerun: String,
-) -> CaseResult {
-    CaseResult {
-        id: format!("{name}/{}", output.name),
-        method: output.name.method,
-        weights: problem.weights,
-        input: problem.input,
-        b: problem.b_operand,
-        c: problem.c_operand,
-        regime: name.to_owned(),
-        shape: problem.shape,
-        backend: BACKEND.to_owned(),
-        verdict: judgement.verdict,
-        reason: judgement.reason,
-        judged: judgement.judged,
-        worst: judgement.worst,
-        max_ulp: judgement.max_ulp,
-        rel_l2: judgement.rel_l2,
-        diagnosis: Vec::new(),
-        rerun,
-    }
-}
-
 /// The truth's matrix and the recorded one, across the methods of one label.
 fn matrices(name: &str, label: &str, problem: &Problem, outputs: &[MethodOutputs]) -> [PairwiseMatrix; 2] {
-    let seqlen = problem.shape.seqlen;
-    let (truth, recorded) = pairwise::matrices(outputs, Format::of(problem.input), |position| {
-        let (batch, channel) = problem.judged_channels[position / seqlen];
-        vec![batch, channel, position % seqlen]
-    });
+    let (truth, recorded) =
+        pairwise::matrices(outputs, Format::of(problem.input), |position| problem.judged_index(position));
     let id = if label.is_empty() { name.to_owned() } else { format!("{name}/{label}") };
     [("truth", truth), (BACKEND, recorded)].map(|(source, pairs)| PairwiseMatrix {
         source: source.to_owned(),

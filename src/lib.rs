@@ -16,24 +16,29 @@
 //! - [`judge`]: plain arrays from both sides in; bounds, verdicts and pairwise matrices out.
 //! - [`report`]: renders what the judge returned. Computes nothing.
 //!
-//! What the numbers mean is in [`spec`], which comments cite as `spec.md`.
+//! Each room opens with an example of its own; this is the way through all of them:
 //!
-//! ```
-//! use holdfast::method::Method;
-//! use holdfast::problem::{CoefficientProblem, Weights};
+//! ```no_run
+//! use holdfast::kernel::CpuBackend;
+//! use holdfast::verify::{Request, verify};
 //!
-//! // The certified step of x' = -2x + u over delta = 0.5 by the bilinear method.
-//! let problem = CoefficientProblem {
-//!     weights: Weights::Real,
-//!     delta: vec![0.5],
-//!     a: vec![-2.0],
-//!     b: vec![1.0],
-//! };
-//! let truth = holdfast::truth::coefficient::solve(Method::Bilinear, &problem)?;
-//! assert_eq!(truth.a_bar, [1.0 / 3.0]);
-//! println!("{}", truth.certificate);
-//! # Ok::<(), holdfast::truth::TruthError>(())
+//! let results = verify(&Request::everything(1), &CpuBackend::new(), &|| {});
+//! print!("{}", holdfast::report::console::render(&results, None, false));
+//! holdfast::report::write(&results, "reports/latest".as_ref())?;
+//! # Ok::<(), holdfast::report::ReportError>(())
 //! ```
+//!
+//! # Where to look
+//!
+//! | for | see |
+//! |---|---|
+//! | what the six methods are, and what every number means | [`spec`], which comments cite as `spec.md` |
+//! | why a bound is what it is | [`judge::budget`], [`judge::allowance`] |
+//! | why the truth is one | [`truth::floor`], [`truth::certify`] |
+//! | which inputs are hard | [`problem::regime`] |
+//! | what a failure can look like | [`judge::faults::catalogue`], [`judge::diagnose`] |
+//! | what `results.json` holds | [`judge::results`] |
+//! | how two runs are compared | [`judge::compare`] |
 //!
 //! [`verify`] walks a problem through all of them, [`check`](mod@check) a recorded run through all but the
 //! kernel, [`diff`](mod@diff) two revisions of a foreign header through all; [`cli`] is the command line around them. [`method`] names the six methods, [`hexfloat`] writes numbers

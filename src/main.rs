@@ -3,11 +3,11 @@
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
-use holdfast::cli::{self, Cli};
+use holdfast::cli;
 
 fn main() -> ExitCode {
-    match cli::run(Cli::parse()) {
+    cli::interrupt::install();
+    match cli::run(cli::parse()) {
         Ok(outcome) => match print(&outcome.text) {
             Ok(()) => ExitCode::from(outcome.status),
             Err(error) => {

@@ -8,20 +8,21 @@ use rayon::prelude::*;
 
 use crate::analysis;
 use crate::judge::contract::Contract;
+use crate::judge::diagnose;
 use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::profile::{self, ErrorHistogram, ErrorProfile, ErrorSequence};
 use crate::judge::results::{
     CaseResult, CoefficientResult, MethodCurve, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA,
     Verdict,
 };
-use crate::judge::scan::{Got, Judgement, Want};
+use crate::judge::scan::{Got, Judgement, Place, Want};
 use crate::judge::ulp::Format;
 use crate::judge::{budget, coefficient, scan};
 use crate::kernel::{Backend, ScanOutput};
 use crate::method::Method;
 use crate::problem::plan::{self, Filter, Spec};
 use crate::problem::sweep::{self, Sweep};
-use crate::problem::{InputType, Problem, Weights};
+use crate::problem::{InputType, Weights};
 use crate::truth;
 use crate::truth::scan::ScanTruth;
 
@@ -181,24 +182,20 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
         true => Ok(Vec::new()),
         false => truth::scan::solve(&problem, &request.methods),
     };
+    let case = |method, judgement: Judgement| {
+        judgement.into_case(method, &problem, place(request, backend, spec, method))
+    };
     let mut cases = Vec::new();
     let mut outputs = Vec::new();
     let mut profiles = Vec::new();
     for (i, (&method, run)) in request.methods.iter().zip(runs).enumerate() {
         match &truths {
             Err(error) => {
-                cases.push(case(
-                    request,
-                    backend,
-                    spec,
-                    method,
-                    &problem,
-                    Judgement::unmeasured(error.to_string()),
-                ));
+                cases.push(case(method, Judgement::unmeasured(error.to_string())));
             }
             Ok(truths) => {
                 let Some(truth) = truths.get(i) else {
-                    cases.push(case(request, backend, spec, method, &problem, faulted(run.err())));
+                    cases.push(case(method, faulted(run.err())));
                     continue;
                 };
                 let budget = budget::scan(method, &problem, &request.contract);
@@ -206,7 +203,7 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
                     Ok(output) => scan::judge(method, &problem, got(output), want(truth), &budget),
                     Err(reason) => faulted(Some(reason.clone())),
                 };
-                cases.push(case(request, backend, spec, method, &problem, judgement));
+                cases.push(case(method, judgement));
                 if let Ok(output) = &run {
                     let case = (method, &*format!("{}/{method}", spec.id()));
                     profiles.push(profile::of_case(case, &problem, &output.out, &truth.out, &budget));
@@ -214,17 +211,14 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
                 outputs.push(MethodOutputs {
                     method,
                     truth: truth.out.clone(),
-                    kernel: run.ok().map(|output| judged_outputs(&problem, &output)),
+                    kernel: run.ok().map(|output| problem.judged_sequences(&output.out)),
                     bound: budget.out,
                 });
             }
         }
     }
-    let seqlen = problem.shape.seqlen;
-    let (truth_pairs, kernel_pairs) = pairwise::matrices(&outputs, Format::of(problem.input), |position| {
-        let (batch, channel) = problem.judged_channels[position / seqlen];
-        vec![batch, channel, position % seqlen]
-    });
+    let (truth_pairs, kernel_pairs) =
+        pairwise::matrices(&outputs, Format::of(problem.input), |position| problem.judged_index(position));
     let matrix = |source: &str, pairs| PairwiseMatrix {
         source: source.to_owned(),
         regime: spec.regime.name.clone(),
@@ -255,52 +249,12 @@ fn want(truth: &ScanTruth) -> Want<'_> {
     Want { out: &truth.out, last_state: &truth.last_state }
 }
 
-/// Outputs and last states of the judged channels.
-fn got_judged<T: Copy + Into<f64>>(problem: &Problem, out: &[T], last_state: &[T]) -> (Vec<f64>, Vec<f64>) {
-    let (seqlen, states) = (problem.shape.seqlen, problem.shape.dstate * problem.weights.width());
-    let rows = || problem.judged_channels.iter().map(|&(batch, channel)| batch * problem.shape.dim + channel);
-    let of = |values: &[T], size: usize| -> Vec<f64> {
-        rows().flat_map(|row| &values[row * size..(row + 1) * size]).map(|&v| v.into()).collect()
-    };
-    (of(out, seqlen), of(last_state, states))
-}
-
-fn judged_outputs(problem: &Problem, output: &ScanOutput) -> Vec<f64> {
-    let seqlen = problem.shape.seqlen;
-    problem
-        .judged_channels
-        .iter()
-        .map(|&(batch, channel)| problem.sequence_index(batch, channel, 0))
-        .flat_map(|start| output.out[start..start + seqlen].iter().map(|&v| f64::from(v)))
-        .collect()
-}
-
-fn case(
-    request: &Request,
-    backend: &dyn Backend,
-    spec: &Spec,
-    method: Method,
-    problem: &Problem,
-    judgement: Judgement,
-) -> CaseResult {
+fn place(request: &Request, backend: &dyn Backend, spec: &Spec, method: Method) -> Place {
     let Spec { regime, weights, input, b, c } = spec;
-    CaseResult {
+    Place {
         id: format!("{}/{method}", spec.id()),
-        method,
-        weights: *weights,
-        input: *input,
-        b: *b,
-        c: *c,
         regime: regime.name.clone(),
-        shape: problem.shape,
         backend: backend.name().to_owned(),
-        verdict: judgement.verdict,
-        reason: judgement.reason,
-        judged: judgement.judged,
-        worst: judgement.worst,
-        max_ulp: judgement.max_ulp,
-        rel_l2: judgement.rel_l2,
-        diagnosis: Vec::new(),
         rerun: format!(
             "holdfast verify --method {method} --regime {} --weights {weights} --input {input} --b {b} --c {c} \
              --backend {} --seed {}{}",
@@ -323,12 +277,16 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
             let judged = judged.and_then(|want| {
                 let got = backend.coefficients(method, &problem);
                 let got = got.map_err(|e| (Verdict::Fail, e.to_string()))?;
-                let want = (&want.a_bar[..], &want.b_bar[..]);
-                let got = (&got.a_bar[..], &got.b_bar[..]);
-                Ok(match request.contract == Contract::PRODUCTION {
+                let (got, want) = ((&got.a_bar[..], &got.b_bar[..]), (&want.a_bar[..], &want.b_bar[..]));
+                let judgement = match request.contract == Contract::PRODUCTION {
                     true => coefficient::judge(&problem, got, want),
                     false => coefficient::judge_rounded(method, &problem, got, want, &request.contract),
-                })
+                };
+                let diagnosis = match judgement.verdict {
+                    Verdict::Fail => diagnose::coefficient::diagnose(method, &problem, got, want),
+                    _ => Vec::new(),
+                };
+                Ok((judgement, diagnosis))
             });
             let result = CoefficientResult {
                 method,
@@ -340,6 +298,7 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                 worst_a_bar: None,
                 worst_b_bar: None,
                 points: Vec::new(),
+                diagnosis: Vec::new(),
                 rerun: format!(
                     "holdfast verify --method {method} --weights {} --backend {} --seed {}{}",
                     sweep.weights,
@@ -350,11 +309,12 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
             };
             match judged {
                 Err((verdict, reason)) => CoefficientResult { verdict, reason, ..result },
-                Ok(j) => CoefficientResult {
+                Ok((j, diagnosis)) => CoefficientResult {
                     verdict: j.verdict,
                     worst_a_bar: j.worst_a_bar,
                     worst_b_bar: j.worst_b_bar,
                     points: j.points,
+                    diagnosis,
                     ..result
                 },
             }

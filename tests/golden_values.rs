@@ -60,15 +60,15 @@ fn certified_coefficients(#[values(Weights::Real, Weights::Complex)] weights: We
     let mut text = String::new();
     for method in Method::ALL {
         let truth = truth::coefficient::solve(method, &problem).expect("certified");
-        writeln!(text, "{method}").unwrap();
         for i in 0..problem.delta.len() {
-            writeln!(text, "  delta {} A {:?}", problem.delta[i], &problem.a[i * w..(i + 1) * w]).unwrap();
+            // Each line says where it is: a difference shows little of what is around it.
+            let place = format!("{method} delta {} A {:?}", problem.delta[i], &problem.a[i * w..(i + 1) * w]);
             for (name, values) in [("a_bar", &truth.a_bar), ("b_bar", &truth.b_bar)] {
                 let shown = values[i * w..(i + 1) * w]
                     .iter()
                     .map(|&v| format!("{:<24} {v:e}", hexfloat::f64(v)))
                     .collect::<Vec<_>>();
-                writeln!(text, "    {name} {}", shown.join("  i ")).unwrap();
+                writeln!(text, "{place:42} {name} {}", shown.join("  i ")).unwrap();
             }
         }
     }

@@ -99,6 +99,7 @@ fn foh_computed_as_exact_zoh_fails_with_status_1_and_the_contract_s_fields() {
     assert_eq!(case["regime"], "foh-as-exact-zoh.safetensors");
     assert_eq!((&case["b"], &case["c"]), (&Value::from("variable"), &Value::from("variable")));
     assert!(case["worst"]["ratio"].as_f64().expect("a number") > 1e3);
+    assert_eq!(case["diagnosis"][0]["name"], "runs-as-zoh-exact");
     assert_eq!(json["pairwise"][1]["pairs"][0]["status"], "off");
     // The command that it gives leads to the same verdict.
     let rerun = case["rerun"].as_str().expect("a command");
@@ -164,6 +165,25 @@ fn a_kernel_s_recorded_run_passes_as_it_does_live(
     }
     let recorded = checked.pairwise.iter().find(|m| m.source == "recorded").expect("a matrix");
     assert!(recorded.pairs.len() == 15 && recorded.pairs.iter().all(|p| p.status == PairStatus::Agrees));
+}
+
+/// By outputs alone, too: last states are optional in a recording, and a large run is diagnosed by its worst channels.
+#[rstest]
+#[case("groups", None)]
+#[case("vim-tiny", Some(8))]
+fn a_failed_case_is_named_without_its_last_state(#[case] regime: &str, #[case] channels: Option<usize>) {
+    let problem = problem(regime, Weights::Real, InputType::F32, Operand::Variable, Operand::Variable);
+    let kernel = CpuBackend::with_faults("log2e-twice", None).expect("in the kernels' list");
+    let mut file = File::of(&problem, ComplexAs::Trailing);
+    for method in [Method::Zoh, Method::Bilinear, Method::Rk4] {
+        let output = kernel.scan(method, &problem).expect("runs");
+        file.add_output(&problem, method.name(), &output.out, None, ComplexAs::Trailing);
+    }
+    let checked = check::check("run", "run", read(&file), &Options { channels, seed: 1 });
+    let names: Vec<_> = checked.cases.iter().map(|c| c.diagnosis.first().map(|d| d.name.as_str())).collect();
+    // Bilinear has no exponential.
+    assert_eq!(names, [Some("log2e-twice"), None, Some("log2e-twice")]);
+    assert_eq!(checked.cases[1].verdict, Verdict::Pass);
 }
 
 #[test]

@@ -3,10 +3,11 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use super::verify::{DEFAULT_SEED, Progress, colour};
-use super::{CliError, FAILED, Outcome, PASSED};
+use super::output::{self, Progress};
+use super::show::Show;
+use super::{CliError, Outcome};
 use crate::check::{self, Options};
-use crate::judge::results::{RegimeNote, Results, Verdict};
+use crate::judge::results::{RegimeNote, Results};
 use crate::problem::recorded::{RecordError, Recording};
 use crate::report;
 use crate::tensor_file::shown;
@@ -32,15 +33,8 @@ pub struct Args {
     /// Channels to judge of each run [default: as many as take a few seconds]
     #[arg(long, value_name = "N")]
     pub channels: Option<NonZeroUsize>,
-    /// Draws the channels, where not all are judged
-    #[arg(long, default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
-    /// Directory for the report
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// File for the machine-readable results
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: output::Args,
 }
 
 /// What is wrong with a recorded run: bad input, exit status 2.
@@ -55,15 +49,15 @@ pub struct Error {
 ///
 /// # Errors
 /// [`Error`] for a file that is no recorded run; reports that cannot be written.
-pub fn run(args: &Args) -> Result<Outcome, CliError> {
+pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let runs = distinct(&args.runs);
     // Every header before any truth: a mistake in the last file should not cost the time of the others.
     for path in &runs {
         Recording::open(path).map_err(|source| Error { path: path.to_path_buf(), source })?;
     }
-    let options = Options { channels: args.channels.map(NonZeroUsize::get), seed: args.seed };
+    let options = Options { channels: args.channels.map(NonZeroUsize::get), seed: args.output.seed };
     let names = names(&runs);
-    let bar = Progress::new(runs.len());
+    let bar = Progress::new(runs.len(), "runs", show);
     let mut checked = Vec::new();
     for (path, name) in runs.iter().zip(&names) {
         let run = Recording::open(path).and_then(Recording::read);
@@ -72,18 +66,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         bar.advance();
     }
     bar.finish();
-    let results = check::results(checked, args.seed, command(args, &runs));
-    if let Some(directory) = &args.out {
-        report::write(&results, directory)?;
-    }
-    let mut text = report::console::render(&results, args.out.as_deref(), colour());
-    text.push_str(&judged(&results));
-    if let Some(file) = &args.json {
-        report::json::write(&results, file)?;
-        text.push_str(&format!("results: {}\n", file.display()));
-    }
-    let status = if results.verdict() == Verdict::Pass { PASSED } else { FAILED };
-    Ok(Outcome { text, status })
+    let results = check::results(checked, args.output.seed, command(args, &runs));
+    let Args { output: output::Args { out, json, .. }, .. } = args;
+    output::finish(&results, out.as_deref(), json.as_deref(), &judged(&results), show)
 }
 
 /// Which part of each run was judged.
@@ -120,7 +105,7 @@ fn command(args: &Args, runs: &[&Path]) -> String {
     let mut words = vec!["holdfast check".to_owned()];
     words.extend(runs.iter().map(|path| quoted(path)));
     words.extend(args.channels.map(|n| format!("--channels {n}")));
-    words.push(format!("--seed {}", args.seed));
+    words.push(format!("--seed {}", args.output.seed));
     words.join(" ")
 }
 

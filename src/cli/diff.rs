@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-
-use super::verify::{DEFAULT_SEED, method_parser, name_parser};
-use super::{CliError, FAILED, Outcome, PASSED};
+use super::output::DEFAULT_SEED;
+use super::show::Show;
+use super::{CliError, FAILED, Outcome, PASSED, names};
 use crate::diff::{Request, diff};
 use crate::kernel::foreign::Header;
 use crate::kernel::foreign::select::select;
@@ -13,6 +12,7 @@ use crate::kernel::select::{self, Choice};
 use crate::method::Method;
 use crate::problem::{Operand, Weights};
 use crate::report;
+use crate::report::console::Detail;
 use crate::tensor_file::shown;
 
 #[derive(Clone, Debug, clap::Args)]
@@ -27,43 +27,36 @@ use crate::tensor_file::shown;
 )]
 pub struct Args {
     /// The revision that is in use
-    #[arg(value_name = "OLD.cuh")]
+    #[arg(value_name = "OLD.cuh", value_hint = clap::ValueHint::FilePath)]
     pub old: PathBuf,
     /// The revision that might replace it
-    #[arg(value_name = "NEW.cuh")]
+    #[arg(value_name = "NEW.cuh", value_hint = clap::ValueHint::FilePath)]
     pub new: PathBuf,
     /// Methods to compare, by name or id; may be repeated [default: all six]
-    #[arg(long = "method", value_name = "M", value_parser = method_parser())]
+    #[arg(long = "method", value_name = "M", value_parser = names::method())]
     pub methods: Vec<Method>,
     /// Only real or only complex weights
-    #[arg(long, value_parser = name_parser::<Weights>(Weights::ALL.map(Weights::name)))]
+    #[arg(long, value_parser = names::weights())]
     pub weights: Option<Weights>,
     /// Only this layout of B
-    #[arg(long, value_parser = name_parser::<Operand>(Operand::ALL.map(Operand::name)))]
+    #[arg(long, value_parser = names::operand())]
     pub b: Option<Operand>,
     /// What runs the headers
-    #[arg(long, default_value = "auto", value_parser = header_backend_parser())]
+    #[arg(long, default_value = "auto", value_parser = names::header_backend())]
     pub backend: Choice,
     /// Seed of the random inputs
     #[arg(long, default_value_t = DEFAULT_SEED)]
     pub seed: u64,
     /// File for the machine-readable results
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub json: Option<PathBuf>,
-}
-
-/// There is no reference path to a header.
-fn header_backend_parser() -> impl TypedValueParser<Value = Choice> {
-    let choices = Choice::ALL.into_iter().filter(|choice| *choice != Choice::Reference);
-    PossibleValuesParser::new(choices.map(Choice::name).collect::<Vec<_>>())
-        .try_map(|text| Choice::ALL.into_iter().find(|c| c.name() == text).ok_or("unknown backend"))
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// Files that are no headers; a backend that cannot run here; results that cannot be written.
-pub fn run(args: &Args) -> Result<Outcome, CliError> {
+pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let mut methods = if args.methods.is_empty() { Method::ALL.to_vec() } else { args.methods.clone() };
     methods.sort_unstable();
     methods.dedup();
@@ -82,11 +75,17 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let path = |path: &PathBuf| shown(&path.to_string_lossy());
     let result =
         diff(&request, old.backend.as_ref(), new.backend.as_ref(), (path(&args.old), path(&args.new)));
+    if let Some(file) = &args.json {
+        report::json::write(&result, file)?;
+    }
+    let status = if result.worse { FAILED } else { PASSED };
+    if show.detail == Detail::Quiet {
+        return Ok(Outcome { text: format!("{}\n", result.recommendation), status });
+    }
     let mut text = report::revisions::render(&result);
     text.push_str(&format!("backend `{}`: {}\n", result.backend, new.why));
     if let Some(file) = &args.json {
-        report::json::write(&result, file)?;
         text.push_str(&format!("results: {}\n", file.display()));
     }
-    Ok(Outcome { text, status: if result.worse { FAILED } else { PASSED } })
+    Ok(Outcome { text, status })
 }

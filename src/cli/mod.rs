@@ -2,16 +2,25 @@
 //! `main` prints and exits.
 
 pub mod check;
+pub mod compare;
+pub mod completions;
 pub mod diff;
 pub mod doctor;
 pub mod golden;
 pub mod gpu_check;
+pub mod interrupt;
+pub mod list;
+pub mod names;
+pub mod output;
+pub mod show;
 pub mod truth;
 mod truth_files;
 pub mod verify;
 pub mod worker;
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::kernel::foreign::HeaderError;
 use crate::kernel::foreign::select::ForeignSelectError;
@@ -22,13 +31,22 @@ use crate::kernel::select::SelectError;
 #[command(
     version,
     about,
-    after_help = "With no command: verify every regime on the best backend, report into reports/latest/.\n\n\
+    max_term_width = 100,
+    after_help = "Examples:\n  \
+                  holdfast                              everything, report into reports/latest/\n  \
+                  holdfast verify --method foh          one method\n  \
+                  holdfast check run.safetensors        what another framework recorded\n  \
+                  holdfast compare old.json new.json    what changed between two runs\n  \
+                  holdfast list regimes                 the hard inputs, and why they are hard\n\n\
+                  With no command: verify every regime on the best backend, report into reports/latest/.\n\n\
                   Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; \
-                  2 bad input or usage; 3 the requested backend cannot run here."
+                  2 bad input or usage; 3 the requested backend cannot run here; 130 interrupted."
 )]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Option<Command>,
+    #[command(flatten)]
+    pub show: show::Args,
 }
 
 #[derive(Debug, Subcommand)]
@@ -39,10 +57,19 @@ pub enum Command {
     Check(check::Args),
     /// Compare two revisions of a kernel header with the specification
     Diff(diff::Args),
+    /// What changed in verdicts and errors between two runs
+    Compare(compare::Args),
     /// Print one certified value, or discretize a dense system from a file
     Truth(truth::Args),
+    /// The methods, regimes, backends and fault models that there are
+    List(list::Args),
     /// What this machine can run, and why not the rest
+    #[command(after_help = "Example:\n  \
+        holdfast doctor      each part that a backend needs, whether it is there, and what it is for\n\n\
+        Exit status 0 whatever was found: a missing GPU is no error.")]
     Doctor,
+    /// Print a script that teaches a shell to complete this command line
+    Completions(completions::Args),
     /// Run jobs from standard input on the GPU; the harness starts it by itself
     #[command(hide = true)]
     Worker(worker::Args),
@@ -80,6 +107,8 @@ pub enum CliError {
     #[error(transparent)]
     Check(#[from] check::Error),
     #[error(transparent)]
+    Compare(#[from] compare::Error),
+    #[error(transparent)]
     Truth(#[from] truth::Error),
     #[error(transparent)]
     Golden(#[from] golden::Error),
@@ -102,13 +131,24 @@ impl CliError {
     }
 }
 
+/// Parses the command line; help, and errors in usage, print themselves and end the process.
+pub fn parse() -> Cli {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let matches = Cli::command().color(show::colour_of(&arguments)).get_matches_from(arguments);
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
 /// Carries out a parsed command line.
 pub fn run(cli: Cli) -> Result<Outcome, CliError> {
+    let show = cli.show.show();
     match cli.command {
-        None => verify::run(&verify::Args::default()),
-        Some(Command::Verify(args)) => verify::run(&args),
-        Some(Command::Check(args)) => check::run(&args),
-        Some(Command::Diff(args)) => diff::run(&args),
+        None => verify::run(&verify::Args::default(), show),
+        Some(Command::Verify(args)) => verify::run(&args, show),
+        Some(Command::Check(args)) => check::run(&args, show),
+        Some(Command::Diff(args)) => diff::run(&args, show),
+        Some(Command::Compare(args)) => compare::run(&args, show),
+        Some(Command::List(args)) => Ok(list::run(&args)),
+        Some(Command::Completions(args)) => Ok(completions::run(&args)),
         Some(Command::Truth(args)) => {
             let mut text = Vec::new();
             truth::run(&args, &mut text)?;
@@ -118,5 +158,15 @@ pub fn run(cli: Cli) -> Result<Outcome, CliError> {
         Some(Command::Golden(args)) => golden::run(&args),
         Some(Command::GpuCheck(args)) => gpu_check::run(&args),
         Some(Command::Worker(args)) => worker::run(&args).map_err(CliError::from),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clap_finds_nothing_wrong_with_the_description() {
+        Cli::command().debug_assert();
     }
 }

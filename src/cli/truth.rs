@@ -5,31 +5,36 @@ use std::path::PathBuf;
 
 use nalgebra::{Complex, DMatrix};
 
+use super::names;
 use super::truth_files::{self, FileError};
 use crate::hexfloat;
 use crate::truth::dense::{DenseTruth, Input, discretize};
-use crate::truth::textbook::UnknownForm;
 use crate::truth::{Form, TruthError};
 
 /// Print one certified (Ā, B̄) in decimal and hex float, or discretize the dense system of a file.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    holdfast truth foh --a=-0.5+3.14i --delta 0.1       one state, complex weights, B = 1\n  \
+    holdfast truth zoh-exact --a=-2 --b 3 --delta 1e-3  a textbook form, for comparison\n  \
+    holdfast truth rk4 --from system.safetensors --out step.safetensors\n\n\
+    Every digit is certified: two routes agree, and a proven error bound leaves no doubt about the rounding.")]
 pub struct Args {
-    /// zoh, foh, bilinear, poly, highorder, rk4 (or an id 0 to 5); zoh-exact, foh-textbook, rk4-classical,
-    /// bilinear-averaged, exp-trapezoidal.
-    pub method: String,
-    /// A, real or complex: `-0.5`, `-0.5+3.14i`, `2i`. Decimals are rounded to the nearest f64.
+    /// A method, or a textbook form
+    #[arg(value_name = "METHOD", value_parser = names::form())]
+    pub method: Form,
+    /// A, real or complex: `-0.5`, `-0.5+3.14i`, `2i`; rounded to the nearest f64
     #[arg(long, allow_hyphen_values = true, required_unless_present = "from", conflicts_with = "from")]
     pub a: Option<String>,
-    /// The step Δ, real.
+    /// The step Δ, real
     #[arg(long, allow_hyphen_values = true, required_unless_present = "from", conflicts_with = "from")]
     pub delta: Option<String>,
-    /// B, real or complex.
+    /// B, real or complex
     #[arg(long, allow_hyphen_values = true, default_value = "1", conflicts_with = "from")]
     pub b: String,
-    /// A safetensors file with F64 tensors A (n,n), B (n,m) and delta (1); complex ones end in a dimension 2.
+    /// A safetensors file with F64 tensors A (n,n), B (n,m) and delta (1); complex ones end in a dimension 2
     #[arg(long, value_name = "IN.safetensors", requires = "out")]
     pub from: Option<PathBuf>,
-    /// Where to write a_bar (n,n) and b_bar (n,m).
+    /// Where to write a_bar (n,n) and b_bar (n,m)
     #[arg(long, value_name = "OUT.safetensors", requires = "from")]
     pub out: Option<PathBuf>,
 }
@@ -37,8 +42,6 @@ pub struct Args {
 /// Why `holdfast truth` gives no answer: bad input or usage, exit status 2.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error(transparent)]
-    Method(#[from] UnknownForm),
     #[error(
         "--{flag} is `{found}`, expected {expected} (hint: numbers look like -0.5, 1e-3, 2i or -0.5+3.14i)"
     )]
@@ -58,7 +61,7 @@ pub enum Error {
 /// # Errors
 /// [`Error`], each a case of bad input or usage.
 pub fn run(args: &Args, out: &mut impl Write) -> Result<(), Error> {
-    let form: Form = args.method.parse()?;
+    let form = args.method;
     match (&args.from, &args.out) {
         (Some(from), Some(to)) => {
             let certificate = truth_files::discretize_file(form, from, to)?;

@@ -9,6 +9,7 @@ use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use sha2::{Digest, Sha256};
 
+use crate::report::scratch;
 use crate::tensor_file::{self, Stored, TensorFile, TensorFileError, shape_text, shown};
 use crate::truth::dense::{DenseTruth, Input, discretize};
 use crate::truth::{Certificate, Form, TruthError};
@@ -188,9 +189,10 @@ fn write<I: Input>(
     ]);
     let bytes = safetensors::serialize(views, Some(metadata)).map_err(unwritable)?;
     let folder = to.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = temporary(folder).map_err(failed)?;
+    let file = scratch::create(|| temporary(folder), tempfile::NamedTempFile::path);
+    let mut file = file.map_err(failed)?;
     file.write_all(&bytes).map_err(failed)?;
-    file.persist(to).map_err(|e| failed(e.error))?;
+    file.publish(|file| file.persist(to)).transpose().map_err(|e| failed(e.error))?;
     Ok(truth.certificate.clone())
 }
 

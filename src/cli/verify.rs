@@ -1,32 +1,24 @@
 //! `holdfast verify`: runs a backend over the planned problems and writes the report.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
-use std::time::{Duration, Instant};
-
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::check::quoted;
-use super::{CliError, FAILED, Outcome, PASSED};
+use super::output::{self, Progress};
+use super::show::Show;
+use super::{CliError, Outcome, names};
 use crate::judge::contract::Contract;
-use crate::judge::results::{HeaderInstantiation, HeaderNote, Verdict};
+use crate::judge::results::{HeaderInstantiation, HeaderNote};
 use crate::kernel::Backend;
 use crate::kernel::foreign::{self, Header};
 use crate::kernel::select::{self, Choice};
 use crate::method::Method;
 use crate::problem::plan::Filter;
-use crate::problem::regime::{self, Regime};
+use crate::problem::regime::Regime;
 use crate::problem::{InputType, Operand, Weights};
-use crate::report;
 use crate::verify::{Request, verify};
 
 /// Where the report of an unfiltered run goes.
 pub const DEFAULT_REPORT: &str = "reports/latest";
-
-/// Drawn once, and kept, so that two runs judge the same numbers.
-pub const DEFAULT_SEED: u64 = 1;
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
@@ -34,44 +26,37 @@ pub const DEFAULT_SEED: u64 = 1;
     holdfast verify --method foh --weights complex        one method's complex kernels\n  \
     holdfast verify --regime stiff --seed 7 --out /tmp/r  other random inputs, report elsewhere\n  \
     holdfast verify --header discretization_kernels.cuh   somebody else's coefficients, in f32\n\n\
-    A filtered run writes a report only where --out names a directory.")]
+    A filtered run writes a report only where --out names a directory. `holdfast list` shows every name.")]
 pub struct Args {
     /// Methods to run, by name or id; may be repeated [default: all six]
-    #[arg(long = "method", value_name = "M", value_parser = method_parser())]
+    #[arg(long = "method", value_name = "M", value_parser = names::method())]
     pub methods: Vec<Method>,
     /// Only real or only complex weights
-    #[arg(long, value_parser = name_parser::<Weights>(Weights::ALL.map(Weights::name)))]
+    #[arg(long, value_parser = names::weights())]
     pub weights: Option<Weights>,
     /// Only this input type
-    #[arg(long, value_parser = name_parser::<InputType>(InputType::ALL.map(InputType::name)))]
+    #[arg(long, value_parser = names::input())]
     pub input: Option<InputType>,
     /// Only this layout of B
-    #[arg(long, value_parser = name_parser::<Operand>(Operand::ALL.map(Operand::name)))]
+    #[arg(long, value_parser = names::operand())]
     pub b: Option<Operand>,
     /// Only this layout of C
-    #[arg(long, value_parser = name_parser::<Operand>(Operand::ALL.map(Operand::name)))]
+    #[arg(long, value_parser = names::operand())]
     pub c: Option<Operand>,
-    /// Regimes to run; may be repeated [default: all]
-    #[arg(long = "regime", value_name = "R", value_parser = regime_parser(), hide_possible_values = true)]
+    /// Regimes to run, as `holdfast list regimes` names them; may be repeated [default: all]
+    #[arg(long = "regime", value_name = "R", value_parser = names::regime(), hide_possible_values = true)]
     pub regimes: Vec<&'static Regime>,
     /// Only the invariants: no case, no sweep, no truth
     #[arg(long, conflicts_with_all = ["regimes", "input", "b", "c"])]
     pub invariants_only: bool,
     /// Judge this header of coefficients in place of the production kernels
-    #[arg(long, value_name = "FILE.cuh")]
+    #[arg(long, value_name = "FILE.cuh", value_hint = clap::ValueHint::FilePath)]
     pub header: Option<PathBuf>,
     /// What runs the kernels
-    #[arg(long, default_value = "auto", value_parser = backend_parser())]
+    #[arg(long, default_value = "auto", value_parser = names::backend())]
     pub backend: Choice,
-    /// Seed of the random inputs
-    #[arg(long, default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
-    /// Directory for the report [default: reports/latest, for an unfiltered run]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// File for the machine-readable results
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: output::Args,
 }
 
 impl Default for Args {
@@ -86,9 +71,7 @@ impl Default for Args {
             invariants_only: false,
             header: None,
             backend: Choice::Auto,
-            seed: DEFAULT_SEED,
-            out: None,
-            json: None,
+            output: output::Args::default(),
         }
     }
 }
@@ -107,7 +90,7 @@ impl Args {
                 c: self.c.into_iter().collect(),
             },
             methods,
-            seed: self.seed,
+            seed: self.output.seed,
             invariants_only: self.invariants_only,
             contract: if self.header.is_some() { Contract::FOREIGN } else { Contract::PRODUCTION },
             rerun: self.header_option().map(|option| format!(" {option}")).unwrap_or_default(),
@@ -126,7 +109,7 @@ impl Args {
         words.extend(self.regimes.iter().map(|r| format!("--regime {}", r.name)));
         words.extend(self.invariants_only.then(|| "--invariants-only".to_owned()));
         words.extend(self.header_option());
-        words.push(format!("--backend {} --seed {}", self.backend.name(), self.seed));
+        words.push(format!("--backend {} --seed {}", self.backend.name(), self.output.seed));
         words.join(" ")
     }
 
@@ -164,7 +147,7 @@ impl Args {
     }
 
     fn report_directory(&self) -> Option<&Path> {
-        match &self.out {
+        match &self.output.out {
             Some(directory) => Some(directory),
             None if self.is_filtered() => None,
             None => Some(Path::new(DEFAULT_REPORT)),
@@ -173,87 +156,16 @@ impl Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Outcome, CliError> {
+pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let (backend, why, header) = args.backend()?;
     let request = args.request();
     if request.units_of_work() == 0 {
         return Err(CliError::NothingToRun(request.command));
     }
-    let bar = Progress::new(request.units_of_work());
+    let bar = Progress::new(request.units_of_work(), "problems", show);
     let mut results = verify(&request, backend.as_ref(), &|| bar.advance());
     bar.finish();
     results.header = header;
-    let directory = args.report_directory();
-    if let Some(directory) = directory {
-        report::write(&results, directory)?;
-    }
-    let mut text = report::console::render(&results, directory, colour());
-    text.push_str(&format!("backend `{}`: {}\n", results.backend, why));
-    if let Some(file) = &args.json {
-        report::json::write(&results, file)?;
-        text.push_str(&format!("results: {}\n", file.display()));
-    }
-    let status = if results.verdict() == Verdict::Pass { PASSED } else { FAILED };
-    Ok(Outcome { text, status })
-}
-
-/// Colour only where a person looks, and does not mind (https://no-color.org).
-pub(super) fn colour() -> bool {
-    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}
-
-/// A progress bar on standard error, where a person looks, and only for work of more than a second.
-pub(super) struct Progress {
-    bar: ProgressBar,
-    started: Instant,
-    shown: Once,
-}
-
-impl Progress {
-    pub(super) fn new(units: usize) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(units as u64), ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} problems, {eta} left") {
-            bar.set_style(style);
-        }
-        Progress { bar, started: Instant::now(), shown: Once::new() }
-    }
-
-    pub(super) fn advance(&self) {
-        if self.started.elapsed() > Duration::from_secs(1) {
-            self.shown.call_once(|| self.bar.set_draw_target(ProgressDrawTarget::stderr()));
-        }
-        self.bar.inc(1);
-    }
-
-    pub(super) fn finish(&self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-pub(super) fn method_parser() -> impl TypedValueParser<Value = Method> {
-    let values = Method::ALL.map(|m| PossibleValue::new(m.name()).alias(METHOD_IDS[m.id() as usize]));
-    PossibleValuesParser::new(values).try_map(|text| text.parse::<Method>())
-}
-
-const METHOD_IDS: [&str; 6] = ["0", "1", "2", "3", "4", "5"];
-
-fn regime_parser() -> impl TypedValueParser<Value = &'static Regime> {
-    let values = regime::all().iter().map(|r| PossibleValue::new(r.name.as_str()).help(r.why));
-    PossibleValuesParser::new(values).try_map(|text| regime::find(&text).ok_or("unknown regime"))
-}
-
-fn backend_parser() -> impl TypedValueParser<Value = Choice> {
-    PossibleValuesParser::new(Choice::ALL.map(Choice::name))
-        .try_map(|text| Choice::ALL.into_iter().find(|c| c.name() == text).ok_or("unknown backend"))
-}
-
-pub(super) fn name_parser<T>(
-    names: impl IntoIterator<Item = &'static str>,
-) -> impl TypedValueParser<Value = T>
-where
-    T: std::str::FromStr<Err = String> + Clone + Send + Sync + 'static,
-{
-    let names: Vec<_> = names.into_iter().collect();
-    PossibleValuesParser::new(names)
-        .try_map(|text| text.parse::<T>().map_err(Box::<dyn std::error::Error + Send + Sync>::from))
+    let note = format!("backend `{}`: {why}\n", results.backend);
+    output::finish(&results, args.report_directory(), args.output.json.as_deref(), &note, show)
 }

@@ -21,7 +21,11 @@
 //!
 //! What nothing explains gets no diagnosis. Models that coincide on the problem keep the catalogue's order.
 
+pub mod coefficient;
+
 use std::borrow::Cow;
+
+use rayon::prelude::*;
 
 use super::budget::Budget;
 use super::faults::Fault;
@@ -51,8 +55,8 @@ pub struct Case<'a> {
     pub problem: &'a Problem,
     /// (judged channels, seqlen)
     pub out: &'a [f64],
-    /// (judged channels, dstate)·w
-    pub last_state: &'a [f64],
+    /// (judged channels, dstate)·w; none where it was not recorded.
+    pub last_state: Option<&'a [f64]>,
     pub want: Want<'a>,
     pub budget: &'a Budget,
 }
@@ -95,7 +99,7 @@ pub struct Models {
 
 impl Models {
     pub fn of(method: Method, problem: &Problem) -> Self {
-        let applying = catalogue::ALL.iter().filter(|entry| entry.fault.applies(method, problem));
+        let applying = catalogue::ALL.par_iter().filter(|entry| entry.fault.applies(method, problem));
         let computed = |entry: &'static Entry| {
             let variant = variant(method, &[entry.fault]);
             let channels = problem.judged_channels.iter();
@@ -118,7 +122,7 @@ pub fn diagnose(case: &Case, models: &Models, effort: Effort) -> Vec<Diagnosis> 
     if exact.is_empty() {
         exact = pairs(case, &order, &singles, effort);
     }
-    let mut nearly: Vec<(Vec<&Entry>, Fit)> = singles
+    let nearly: Vec<(Vec<&Entry>, Fit)> = singles
         .iter()
         .filter(|(entry, fit)| {
             let rounds = matches!(entry.fault, Fault::State(to) if to != InputType::F32);
@@ -126,6 +130,11 @@ pub fn diagnose(case: &Case, models: &Models, effort: Effort) -> Vec<Diagnosis> 
         })
         .map(|&(entry, fit)| (vec![entry], fit))
         .collect();
+    best_first(exact, nearly)
+}
+
+/// What is reported: the models that explain, then those that nearly do.
+fn best_first(mut exact: Vec<(Vec<&Entry>, Fit)>, mut nearly: Vec<(Vec<&Entry>, Fit)>) -> Vec<Diagnosis> {
     by_residual(&mut exact);
     by_residual(&mut nearly);
     exact.into_iter().chain(nearly).take(NAMED).map(|(entries, fit)| named(&entries, fit)).collect()
@@ -227,14 +236,19 @@ impl Sums {
         (want, want_bound): (f64, f64),
         overflows: bool,
     ) {
-        let unit = model_bound.max(want_bound);
         let (error, specified) = match (got.is_finite(), overflows) {
             (true, _) => (got - model, got - want),
             // As the model has it. Beside the specified method, all of the value is lost.
             (false, true) => (0.0, want),
             (false, false) => (f64::INFINITY, f64::INFINITY),
         };
-        let share = if error == 0.0 { 0.0 } else { error.abs() / model_bound };
+        self.add_errors(error.abs(), model_bound, specified.abs(), want_bound);
+    }
+
+    /// Adds the distances from the model and from the specified method, each with its bound.
+    fn add_errors(&mut self, error: f64, model_bound: f64, specified: f64, want_bound: f64) {
+        let unit = model_bound.max(want_bound);
+        let share = if error == 0.0 { 0.0 } else { error / model_bound };
         self.share = if share.is_nan() { f64::INFINITY } else { self.share.max(share) };
         self.model += (error / unit).powi(2);
         self.specified += (specified / unit).powi(2);
@@ -259,10 +273,11 @@ fn fit<'a>(case: &Case, order: &[usize], model: impl Fn(usize) -> Cow<'a, Channe
             sums.add(case.out[i], (model.out[l], model.out_bound[l]), want, model.overflows);
         }
         for i in 0..dstate * width {
+            let Some(last_state) = case.last_state else { break };
             let (n, at) = (i / width, row * dstate * width + i);
             let value = if i % width == 0 { model.last_state[n].re } else { model.last_state[n].im };
             let want = (case.want.last_state[at], case.budget.last_state[row * dstate + n]);
-            sums.add(case.last_state[at], (value, model.last_state_bound[n]), want, model.overflows);
+            sums.add(last_state[at], (value, model.last_state_bound[n]), want, model.overflows);
         }
         if hasty && sums.share > 1.0 {
             break;

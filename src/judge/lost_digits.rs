@@ -33,8 +33,9 @@ pub fn diagnose(case: &Case, out: &[f64], last_state: &[f64]) -> Option<Diagnosi
     for (i, &want) in case.want.out.iter().enumerate() {
         add(case.out[i], *out.get(i)?, want, case.budget.out[i]);
     }
-    for (i, &want) in case.want.last_state.iter().enumerate() {
-        add(case.last_state[i], *last_state.get(i)?, want, case.budget.last_state[i / width]);
+    for (i, (&want, &got)) in case.want.last_state.iter().zip(case.last_state.unwrap_or_default()).enumerate()
+    {
+        add(got, *last_state.get(i)?, want, case.budget.last_state[i / width]);
     }
     let residual = (double / single).sqrt();
     let rounding = residual <= LEFT_IN_DOUBLE || worst <= 1.0 && residual <= NEEDED;

@@ -1,16 +1,40 @@
 //! Judges what a kernel computed against the truth, from plain arrays: error budgets, verdicts, invariants, pairwise
 //! matrices. Pure and silent; [`results`] holds what it returns.
+//!
+//! ```
+//! use holdfast::judge::{coefficient, diagnose, results::Verdict};
+//! use holdfast::method::Method;
+//! use holdfast::problem::{CoefficientProblem, Weights};
+//!
+//! let problem = CoefficientProblem {
+//!     weights: Weights::Real,
+//!     delta: vec![0.5, 0.25],
+//!     a: vec![-2.0, -1.0],
+//!     b: vec![1.0, 3.0],
+//! };
+//! // What zoh's formula says: exp(ΔA) and ΔB. A kernel got the first right and forgot Δ in the second.
+//! let want = ([(-1.0f64).exp(), (-0.25f64).exp()], [0.5, 0.75]);
+//! let got = (want.0.map(|x| x as f32), [1.0f32, 3.0]);
+//! let (got, want) = ((&got.0[..], &got.1[..]), (&want.0[..], &want.1[..]));
+//! let judgement = coefficient::judge(&problem, got, want);
+//! assert_eq!(judgement.verdict, Verdict::Fail);
+//! assert!(judgement.worst_a_bar.expect("judged").ratio < 1.0);
+//! let looks_like = diagnose::coefficient::diagnose(Method::Zoh, &problem, got, want);
+//! assert_eq!(looks_like[0].name, "b-bar-delta-missing");
+//! ```
 
 pub mod agreement;
 pub mod allowance;
 pub mod budget;
 pub mod coefficient;
+pub mod compare;
 pub mod contract;
 pub mod diagnose;
 pub mod faults;
 pub mod invariants;
 pub mod lost_digits;
 pub mod model;
+mod nullable;
 pub mod pairwise;
 pub mod profile;
 pub mod recommendation;

@@ -1,11 +1,13 @@
 //! What a run found, as plain values: the judge fills them, reports render them.
 //!
 //! Serialized, [`Results`] is the machine output of the command line (`--json`, design.md). JSON has no
-//! infinities and NaNs: such a number becomes `null` there, and the hex texts beside it still tell it.
+//! infinities and NaNs: such a number becomes `null` there, and the hex texts beside it still tell it; read back, `null`
+//! is NaN.
 
 use serde::{Deserialize, Serialize};
 
 use super::invariants::InvariantResult;
+use super::nullable;
 use super::profile::ErrorProfile;
 use crate::analysis::MethodAnalysis;
 use crate::method::Method;
@@ -15,7 +17,7 @@ use crate::problem::{InputType, Operand, Shape, Weights};
 pub const SCHEMA: u32 = 1;
 
 /// One whole run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Results {
     pub schema: u32,
     /// The harness's own version.
@@ -68,7 +70,7 @@ pub struct HeaderInstantiation {
 }
 
 /// Why a regime or a sweep is hard.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RegimeNote {
     pub name: String,
     pub why: String,
@@ -85,7 +87,7 @@ pub enum Verdict {
 }
 
 /// One method's scan of one problem, judged element by element.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CaseResult {
     /// `regime/weights/input/b-OPERAND/c-OPERAND/method`, of a recorded run `file/method[.label]`; unique.
     pub id: String,
@@ -105,8 +107,10 @@ pub struct CaseResult {
     /// The element with the largest share of its allowance used; none when nothing was measured.
     pub worst: Option<Worst>,
     /// Largest error of an output in units in the last place of the input type, fractional.
+    #[serde(deserialize_with = "nullable::one")]
     pub max_ulp: f64,
     /// ‖got − want‖₂ / ‖want‖₂ over the judged outputs.
+    #[serde(deserialize_with = "nullable::one")]
     pub rel_l2: f64,
     /// Fault models that explain a failure, best first.
     pub diagnosis: Vec<Diagnosis>,
@@ -115,13 +119,14 @@ pub struct CaseResult {
 }
 
 /// A fault model that explains a failed case, and how well.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Diagnosis {
     /// The model's name, or two names joined by ` + `.
     pub name: String,
     /// What is wrong, in words.
     pub what: String,
     /// What the model leaves of the error: ‖got − model‖ / ‖got − specified‖, in units of the bounds.
+    #[serde(deserialize_with = "nullable::one")]
     pub residual: f64,
 }
 
@@ -132,27 +137,34 @@ pub struct Worst {
     pub tensor: String,
     /// Index into the tensor, as shaped in spec.md §3.
     pub index: Vec<usize>,
+    #[serde(deserialize_with = "nullable::one")]
     pub got: f64,
     pub got_hex: String,
+    #[serde(deserialize_with = "nullable::one")]
     pub want: f64,
     pub want_hex: String,
     /// |got − want|
+    #[serde(deserialize_with = "nullable::one")]
     pub error: f64,
     /// The derived bound on `error`.
+    #[serde(deserialize_with = "nullable::one")]
     pub bound: f64,
     /// error/bound; above 1 the verdict is `fail`.
+    #[serde(deserialize_with = "nullable::one")]
     pub ratio: f64,
     /// The share of the kernel's allowance used: error/bound once the rounding to 16 bits on store, which no
     /// kernel can avoid, is taken from both. Above 1 exactly when `ratio` is; equal to it for f32.
+    #[serde(deserialize_with = "nullable::one")]
     pub share: f64,
     /// The error in units in the last place of the tensor's type.
+    #[serde(deserialize_with = "nullable::one")]
     pub ulp: f64,
     /// The inputs that matter at this element, as `name = value` texts.
     pub inputs: Vec<String>,
 }
 
 /// One method's (Ā, B̄) over a sweep of z, each element judged on its own.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CoefficientResult {
     pub method: Method,
     pub weights: Weights,
@@ -164,22 +176,29 @@ pub struct CoefficientResult {
     pub worst_a_bar: Option<Worst>,
     pub worst_b_bar: Option<Worst>,
     pub points: Vec<CoefficientPoint>,
+    /// Fault models that explain a failure, best first.
+    #[serde(default)]
+    pub diagnosis: Vec<Diagnosis>,
     /// The command that reruns this sweep.
     pub rerun: String,
 }
 
 /// Errors of Ā and B̄ at one (Δ, A, B). `ulp` is in f32 ulps for real weights, and normwise
 /// (|got − want| / |want|, in units of 2⁻²⁴) for complex ones.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct CoefficientPoint {
+    #[serde(deserialize_with = "nullable::one")]
     pub z_re: f64,
+    #[serde(deserialize_with = "nullable::one")]
     pub z_im: f64,
+    #[serde(deserialize_with = "nullable::one")]
     pub a_bar_ulp: f64,
+    #[serde(deserialize_with = "nullable::one")]
     pub b_bar_ulp: f64,
 }
 
 /// How far apart the methods' outputs are on one problem: the strict upper triangle of methods × methods.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PairwiseMatrix {
     /// `truth`, or the backend's name.
     pub source: String,
@@ -192,28 +211,33 @@ pub struct PairwiseMatrix {
 }
 
 /// The difference between two methods' outputs.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pair {
     pub left: Method,
     pub right: Method,
     /// Mean of |left − right|.
+    #[serde(deserialize_with = "nullable::one")]
     pub mean: f64,
     /// Maximum of |left − right|.
+    #[serde(deserialize_with = "nullable::one")]
     pub max: f64,
     /// ‖left − right‖₂ / max(‖left‖₂, ‖right‖₂); 0 when both are zero.
+    #[serde(deserialize_with = "nullable::one")]
     pub rel_l2: f64,
     /// Largest difference in units in the last place of the input type.
+    #[serde(deserialize_with = "nullable::one")]
     pub max_ulp: f64,
     pub status: PairStatus,
     /// Output index (batch, channel, l) of the largest disagreement with the truth's difference (for the
     /// truth itself: of `max`).
     pub worst_index: Vec<usize>,
     /// |kernel's difference − truth's difference| / (sum of the two bounds) there; 0 for the truth itself.
+    #[serde(deserialize_with = "nullable::one")]
     pub ratio: f64,
 }
 
 /// How a kernel's difference between two methods compares with the truth's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PairStatus {
     /// The truth's own entry: the oracle.
@@ -231,7 +255,7 @@ pub enum PairStatus {
 }
 
 /// How many pairs of methods, over all problems, had each status.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct PairTotals {
     /// Problems whose methods were compared.
     pub problems: usize,
@@ -262,14 +286,17 @@ impl PairTotals {
 }
 
 /// |Ā| and |B̄/Δ| of one method against |z|, from the truth, for A = `a`, B = 1 and Δ = |z/A|.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MethodCurve {
     pub method: Method,
     pub weights: Weights,
     /// A in words, for instance `-1` or `-0.5+3i`.
     pub a: String,
+    #[serde(deserialize_with = "nullable::many")]
     pub z_abs: Vec<f64>,
+    #[serde(deserialize_with = "nullable::many")]
     pub a_bar_abs: Vec<f64>,
+    #[serde(deserialize_with = "nullable::many")]
     pub b_bar_over_delta_abs: Vec<f64>,
 }
 

@@ -2,7 +2,7 @@
 
 use super::budget::{self, Budget};
 use super::contract::Contract;
-use super::results::{Verdict, Worst};
+use super::results::{CaseResult, Verdict, Worst};
 use super::ulp::Format;
 use super::verdict::{Element, Tally, worst};
 use crate::method::Method;
@@ -50,6 +50,39 @@ impl Judgement {
             rel_l2: f64::NAN,
         }
     }
+
+    /// As a case of the results, not yet diagnosed.
+    pub fn into_case(self, method: Method, problem: &Problem, place: Place) -> CaseResult {
+        CaseResult {
+            id: place.id,
+            method,
+            weights: problem.weights,
+            input: problem.input,
+            b: problem.b_operand,
+            c: problem.c_operand,
+            regime: place.regime,
+            shape: problem.shape,
+            backend: place.backend,
+            verdict: self.verdict,
+            reason: self.reason,
+            judged: self.judged,
+            worst: self.worst,
+            max_ulp: self.max_ulp,
+            rel_l2: self.rel_l2,
+            diagnosis: Vec::new(),
+            rerun: place.rerun,
+        }
+    }
+}
+
+/// Where a case stands in a run.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub id: String,
+    pub regime: String,
+    pub backend: String,
+    /// The command that reruns just this case.
+    pub rerun: String,
 }
 
 /// Judges every output and last state (where there is one) of the judged channels against `budget`.

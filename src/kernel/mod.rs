@@ -1,6 +1,23 @@
 //! Everything that computes a [`Problem`] in production precision: the CUDA kernels' own source built for the
 //! CPU ([`cpu`]), a same-precision sequential reference ([`mod@reference`]), and headers of other people ([`foreign`]). [`registry`] lists the kernels and the
 //! faults that can be planted in them. Never sees the truth.
+//!
+//! ```
+//! use holdfast::kernel::{Backend, CpuBackend};
+//! use holdfast::method::Method;
+//! use holdfast::problem::{CoefficientProblem, Weights};
+//!
+//! let one = |value: f32| vec![value];
+//! let problem =
+//!     CoefficientProblem { weights: Weights::Real, delta: one(0.5), a: one(-2.0), b: one(1.0) };
+//! // The CUDA kernel's own source, built for this CPU.
+//! let step = CpuBackend::new().coefficients(Method::Bilinear, &problem)?;
+//! assert!((step.a_bar[0] - 1.0 / 3.0).abs() < 1e-7);
+//! // And a copy with a bug in it.
+//! let broken = CpuBackend::with_faults("bilinear-swapped", None).expect("in the list");
+//! assert_eq!(broken.coefficients(Method::Bilinear, &problem)?.a_bar, [3.0]);
+//! # Ok::<(), holdfast::kernel::KernelError>(())
+//! ```
 
 pub mod cpu;
 pub mod cuda;

@@ -3,6 +3,19 @@
 //!
 //! A [`Problem`] holds the tensors of one selective scan (spec.md §3), already rounded to their storage type.
 //! It knows nothing of truth, kernels or verdicts.
+//!
+//! ```
+//! use holdfast::problem::{InputType, Operand, Weights, plan::Spec, regime};
+//!
+//! let regime = regime::find("short").expect("in the table");
+//! let (weights, input) = (Weights::Complex, InputType::Bf16);
+//! let spec = Spec { regime, weights, input, b: Operand::Variable, c: Operand::Constant };
+//! // The same tensors for the same seed, on every machine.
+//! let problem = spec.draw(1);
+//! assert_eq!(spec.id(), "short/complex/bf16/b-variable/c-constant");
+//! assert_eq!(problem.u.len(), problem.shape.sequence_len());
+//! assert_eq!(spec.draw(1).u, problem.u);
+//! ```
 
 pub mod elements;
 pub mod inputs;
@@ -53,6 +66,27 @@ impl Problem {
     /// Index of element (batch, channel, l) in `u`, `delta`, `z` and the output.
     pub fn sequence_index(&self, batch: usize, channel: usize, l: usize) -> usize {
         (batch * self.shape.dim + channel) * self.shape.seqlen + l
+    }
+
+    /// The judged channels of `values` (batch, dim, seqlen), one after the other: (judged channels, seqlen).
+    pub fn judged_sequences<T: Copy + Into<f64>>(&self, values: &[T]) -> Vec<f64> {
+        self.judged(values, self.shape.seqlen)
+    }
+
+    /// The judged channels of `values` (batch, dim, dstate)·w: (judged channels, dstate)·w.
+    pub fn judged_states<T: Copy + Into<f64>>(&self, values: &[T]) -> Vec<f64> {
+        self.judged(values, self.shape.dstate * self.weights.width())
+    }
+
+    fn judged<T: Copy + Into<f64>>(&self, values: &[T], row_len: usize) -> Vec<f64> {
+        let rows = self.judged_channels.iter().map(|&(batch, channel)| batch * self.shape.dim + channel);
+        rows.flat_map(|row| &values[row * row_len..(row + 1) * row_len]).map(|&v| v.into()).collect()
+    }
+
+    /// The index (batch, channel, l) of a position in [`Problem::judged_sequences`].
+    pub fn judged_index(&self, position: usize) -> Vec<usize> {
+        let (batch, channel) = self.judged_channels[position / self.shape.seqlen];
+        vec![batch, channel, position % self.shape.seqlen]
     }
 
     /// Index of the first float of A[channel, n] in `a`, and of B or C when they are constant.

@@ -22,16 +22,60 @@ const LISTED_PAIRS: usize = 6;
 /// Reasons for not measuring that are listed.
 const REASONS: usize = 5;
 
+/// How much to show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// One line: the verdict, and how many of what.
+    Quiet,
+    /// The first few of everything that fails.
+    #[default]
+    Normal,
+    /// All that fails or could not be measured.
+    Verbose,
+}
+
+impl Detail {
+    /// How many of a list are shown that is cut at `normal` by default.
+    fn most(self, normal: usize) -> usize {
+        if self == Detail::Verbose { usize::MAX } else { normal }
+    }
+}
+
 /// The whole console report: header, failures explained, verdict table, sweeps, pairs, totals, and where the
 /// written report is. ANSI colours only when `colour`.
 pub fn render(results: &Results, report: Option<&Path>, colour: bool) -> String {
-    let mut parts = vec![header(results)];
-    parts.extend(explained(results));
-    parts.extend(table(results));
-    parts.extend(invariant_table(results));
-    parts.push(closing(results, report));
+    render_detail(results, report, colour, Detail::Normal)
+}
+
+/// The console report in more or less detail.
+pub fn render_detail(results: &Results, report: Option<&Path>, colour: bool, detail: Detail) -> String {
+    let mut parts = Vec::new();
+    if detail == Detail::Quiet {
+        parts.push(one_line(results));
+    } else {
+        parts.push(header(results));
+        parts.extend(explained(results, detail));
+        parts.extend(table(results));
+        parts.extend(invariant_table(results));
+        parts.push(closing(results, report, detail));
+    }
     let text = parts.join("\n\n") + "\n";
     if colour { coloured(&text) } else { text }
+}
+
+/// `holdfast 0.1.0: PASS; 12/12 cases, 2/2 sweeps and 30/30 pairs pass`
+fn one_line(results: &Results) -> String {
+    let of = |totals: summary::Totals| format!("{}/{}", totals.pass, totals.all());
+    let pairs = pairs::totals(results);
+    format!(
+        "holdfast {}: {}; {} cases, {} sweeps and {}/{} pairs pass",
+        text::fit(&results.version, 20),
+        summary::headline(results).text(),
+        of(summary::totals(results.cases.iter().map(|c| c.verdict))),
+        of(summary::totals(results.coefficients.iter().map(|c| c.verdict))),
+        pairs.agreeing,
+        pairs.agreeing + pairs.failing + pairs.unmeasured
+    )
 }
 
 fn header(results: &Results) -> String {
@@ -61,15 +105,16 @@ fn rejections(header: &HeaderNote) -> Vec<String> {
 }
 
 /// The failures, worst first; none when there are none.
-fn explained(results: &Results) -> Option<String> {
+fn explained(results: &Results, detail: Detail) -> Option<String> {
     let failures = failures::all(results);
+    let most = detail.most(EXPLAINED);
     // What could not be run for one and the same reason is explained once.
     let mut distinct: Vec<&Failure> = Vec::new();
     for failure in &failures {
         let unlike = |other: &&Failure| {
             failure.reason().is_empty() || !failure.worst().is_empty() || other.reason() != failure.reason()
         };
-        if distinct.len() == EXPLAINED {
+        if distinct.len() == most {
             break;
         }
         if distinct.iter().all(unlike) {
@@ -79,7 +124,9 @@ fn explained(results: &Results) -> Option<String> {
     let mut parts: Vec<String> = distinct.iter().map(|failure| explain(failure)).collect();
     if failures.len() > distinct.len() {
         let more = text::count(failures.len() - distinct.len(), "more failure");
-        parts.push(format!("and {more}: see the table below, the report, or --json"));
+        parts.push(format!(
+            "and {more}: --verbose explains them all; or see the table below, the report, or --json"
+        ));
     }
     (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
@@ -194,14 +241,14 @@ fn invariant_table(results: &Results) -> Option<String> {
 }
 
 /// Pairs, totals, and where the report is.
-fn closing(results: &Results, report: Option<&Path>) -> String {
-    let mut lines = vec![pair_lines(results)];
+fn closing(results: &Results, report: Option<&Path>, detail: Detail) -> String {
+    let mut lines = vec![pair_lines(results, detail)];
     lines.push(summary::totals(results.coefficients.iter().map(|c| c.verdict)).text("coefficient sweep"));
     if !results.invariants.is_empty() {
         lines.push(summary::totals(results.invariants.iter().map(|i| i.verdict)).text("invariant"));
     }
     lines.push(summary::totals(results.cases.iter().map(|c| c.verdict)).text("case"));
-    for (reason, count) in summary::unmeasured_reasons(results).into_iter().take(REASONS) {
+    for (reason, count) in summary::unmeasured_reasons(results).into_iter().take(detail.most(REASONS)) {
         lines.push(text::wrap(&format!("  {count} unmeasured: "), reason, WIDTH));
     }
     if summary::headline(results) == Headline::Unmeasured {
@@ -213,7 +260,8 @@ fn closing(results: &Results, report: Option<&Path>) -> String {
     lines.join("\n")
 }
 
-fn pair_lines(results: &Results) -> String {
+fn pair_lines(results: &Results, detail: Detail) -> String {
+    let most = detail.most(LISTED_PAIRS);
     let totals = pairs::totals(results);
     if totals.problems == 0 {
         return "pairwise: not compared".to_owned();
@@ -225,7 +273,7 @@ fn pair_lines(results: &Results) -> String {
         totals.failing,
         totals.unmeasured
     )];
-    for (matrix, pair, truth) in pairs::failing(results).into_iter().take(LISTED_PAIRS) {
+    for (matrix, pair, truth) in pairs::failing(results).into_iter().take(most) {
         let truth = truth.map_or("?".to_owned(), |t| text::number(t.rel_l2, 3));
         let index: Vec<_> = pair.worst_index.iter().map(usize::to_string).collect();
         let line = format!(
@@ -241,15 +289,19 @@ fn pair_lines(results: &Results) -> String {
         );
         lines.push(text::wrap("  FAIL ", &line, WIDTH));
     }
-    if totals.failing > LISTED_PAIRS {
-        lines.push(format!("  and {}", text::count(totals.failing - LISTED_PAIRS, "more failing pair")));
+    let listed = pairs::failing(results).len().min(most);
+    if totals.failing > listed {
+        lines.push(format!("  and {}", text::count(totals.failing - listed, "more failing pair")));
     }
     lines.join("\n")
 }
 
 /// Bold red and green on the words that matter.
-fn coloured(text: &str) -> String {
-    text.replace("FAIL", "\u{1b}[1;31mFAIL\u{1b}[0m")
+pub(super) fn coloured(text: &str) -> String {
+    text.replace("REGRESSION", "\u{1b}[1;31mREGRESSION\u{1b}[0m")
+        .replace("WORSE", "\u{1b}[1;31mWORSE\u{1b}[0m")
+        .replace("no regression", "\u{1b}[1;32mno regression\u{1b}[0m")
+        .replace("FAIL", "\u{1b}[1;31mFAIL\u{1b}[0m")
         .replace(": PASS", ": \u{1b}[1;32mPASS\u{1b}[0m")
         .replace("UNMEASURED", "\u{1b}[1;33mUNMEASURED\u{1b}[0m")
 }

@@ -95,7 +95,8 @@ impl<'a> Failure<'a> {
     pub fn diagnosis(&self) -> &'a [Diagnosis] {
         match self {
             Failure::Case(case) => &case.diagnosis,
-            Failure::Sweep(_) | Failure::Invariant(_) => &[],
+            Failure::Sweep(sweep) => &sweep.diagnosis,
+            Failure::Invariant(_) => &[],
         }
     }
 

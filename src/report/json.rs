@@ -4,11 +4,15 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use serde_json::Value;
+use serde_json::error::Category;
 
-use super::ReportError;
+use super::{ReportError, scratch};
+use crate::judge::compare::Comparison;
+use crate::judge::results::{Results, SCHEMA};
 
 /// The results as indented JSON with a final line feed.
 pub fn to_string(results: &impl Serialize) -> Result<String, ReportError> {
@@ -17,10 +21,77 @@ pub fn to_string(results: &impl Serialize) -> Result<String, ReportError> {
     Ok(text)
 }
 
+/// Why a file's results were not read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error("cannot read `{}`: {source} (hint: `holdfast verify --json FILE` writes one)", path.display())]
+    Io { path: PathBuf, source: std::io::Error },
+    #[error(
+        "`{}` ends in the middle, at line {line} (hint: it may be truncated; copy it again, or repeat the run)",
+        path.display()
+    )]
+    Truncated { path: PathBuf, line: usize },
+    #[error(
+        "`{}` is no JSON, expected holdfast's results: {source} (hint: reports have them in results.json)",
+        path.display()
+    )]
+    NotJson { path: PathBuf, source: serde_json::Error },
+    #[error(
+        "`{}` is JSON, but none of holdfast's results: {found} (hint: reports have them in results.json)",
+        path.display()
+    )]
+    NotResults { path: PathBuf, found: String },
+    #[error(
+        "`{}` has schema {found}, expected {SCHEMA} (hint: another version of holdfast wrote it; repeat the run)",
+        path.display()
+    )]
+    Schema { path: PathBuf, found: String },
+}
+
+/// Reads what [`write()`] wrote.
+///
+/// # Errors
+/// [`ReadError`], each naming the file.
+pub fn read(file: &Path) -> Result<Results, ReadError> {
+    let path = || file.to_owned();
+    let text = fs::read(file).map_err(|source| ReadError::Io { path: path(), source })?;
+    let value: Value = serde_json::from_slice(&text).map_err(|source| match source.classify() {
+        Category::Eof => ReadError::Truncated { path: path(), line: source.line() },
+        _ => ReadError::NotJson { path: path(), source },
+    })?;
+    // The schema before anything that it may have changed.
+    match value.get("schema") {
+        Some(schema) if *schema == SCHEMA => {}
+        Some(schema) => return Err(ReadError::Schema { path: path(), found: schema.to_string() }),
+        None => {
+            let found = "it has no field `schema`".to_owned();
+            return Err(ReadError::NotResults { path: path(), found });
+        }
+    }
+    serde_json::from_value(value)
+        .map_err(|error| ReadError::NotResults { path: path(), found: error.to_string() })
+}
+
+/// Writes a comparison to `file`, as [`write()`] does results.
+pub fn write_comparison(comparison: &Comparison, file: &Path) -> Result<(), ReportError> {
+    #[derive(serde::Serialize)]
+    struct Output<'a> {
+        schema: u32,
+        regressed: bool,
+        #[serde(flatten)]
+        comparison: &'a Comparison,
+    }
+    let output = Output { schema: SCHEMA, regressed: comparison.regressed(), comparison };
+    put(file, serde_json::to_string_pretty(&output)? + "\n")
+}
+
 /// Writes the results to `file`: it holds either what it held before or all of them. Something that is no
 /// regular file, as `/dev/stdout`, is written to as it is.
 pub fn write(results: &impl Serialize, file: &Path) -> Result<(), ReportError> {
-    let text = to_string(results)?;
+    put(file, to_string(results)?)
+}
+
+fn put(file: &Path, text: String) -> Result<(), ReportError> {
     if fs::metadata(file).is_ok_and(|m| !m.is_file()) {
         return fs::write(file, text).map_err(ReportError::io("write", file));
     }
@@ -39,8 +110,11 @@ pub fn write(results: &impl Serialize, file: &Path) -> Result<(), ReportError> {
         use std::os::unix::fs::PermissionsExt as _;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let mut temporary = builder.tempfile_in(parent).map_err(ReportError::io("create a file in", parent))?;
+    let create = || builder.tempfile_in(parent);
+    let temporary = scratch::create(create, tempfile::NamedTempFile::path);
+    let mut temporary = temporary.map_err(ReportError::io("create a file in", parent))?;
     temporary.write_all(text.as_bytes()).map_err(ReportError::io("write", file))?;
-    temporary.persist(&target).map_err(|e| ReportError::io("write", file)(e.error))?;
+    let moved = temporary.publish(|file| file.persist(&target));
+    moved.transpose().map_err(|e| ReportError::io("write", file)(e.error))?;
     Ok(())
 }

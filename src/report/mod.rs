@@ -3,13 +3,33 @@
 //! One value, [`Results`], and many renderers. Nothing here computes a number: the renderers pick, group,
 //! sort and format. Nothing here prints either: the console report is a `String`.
 //!
+//! ```
+//! use holdfast::kernel::CpuBackend;
+//! use holdfast::method::Method;
+//! use holdfast::problem::{plan::Filter, regime};
+//! use holdfast::verify::{Request, verify};
+//!
+//! let l1 = regime::find("l1").expect("in the table");
+//! let filter = Filter { regimes: vec![l1], ..Filter::default() };
+//! let request = Request { filter, methods: vec![Method::Zoh], ..Request::everything(1) };
+//! let results = verify(&request, &CpuBackend::new(), &|| {});
+//! let text = holdfast::report::console::render(&results, None, false);
+//! assert!(text.starts_with("holdfast") && text.contains("PASS"));
+//! let json = holdfast::report::json::to_string(&results)?;
+//! assert!(json.contains("\"schema\": 1"));
+//! # Ok::<(), holdfast::report::ReportError>(())
+//! ```
+//!
 //! - [`write()`]: a whole report directory, replaced only when the new one is complete
 //! - [`console`]: the verdict table and the explained failures, at most 100 columns wide
+//! - [`compare`]: what changed between two runs
 //! - [`json`]: the machine output, also behind `--json FILE`
 //! - [`html`], [`markdown`]: the pages, from the templates beside this code
 //! - [`plots`]: the pictures, by plotters
+//! - [`scratch`]: temporary files that an interrupt does not leave behind
 //! - [`grid`], [`failures`], [`pairs`], [`sweeps`], [`summary`]: what the renderers share, as plain values
 
+pub mod compare;
 pub mod console;
 pub mod failures;
 pub mod grid;
@@ -21,6 +41,7 @@ pub mod methods;
 pub mod pairs;
 pub mod plots;
 pub mod revisions;
+pub mod scratch;
 pub mod summary;
 pub mod sweeps;
 mod template;

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use super::scratch::{self, Scratch};
 use super::{ReportError, html, json, markdown, plots};
 use crate::judge::results::Results;
 
@@ -23,7 +24,7 @@ pub struct WrittenReport {
 /// Writes `index.html`, `report.md`, `results.json` and `plots/*.svg` into `dir`.
 ///
 /// Everything is rendered and written into a hidden sibling of `dir` first, and only the complete report is
-/// renamed to `dir`: an interrupted run leaves the old report as it was (and at worst the hidden sibling).
+/// renamed to `dir`: an interrupted run leaves the old report as it was.
 ///
 /// # Errors
 /// [`ReportError::NotAReport`] when `dir` exists and is neither empty nor a holdfast report: replacing would
@@ -51,21 +52,25 @@ fn replace<T>(dir: &Path, fill: impl FnOnce(&Path) -> Result<T, ReportError>) ->
     fs::create_dir_all(&parent).map_err(ReportError::io("create", &parent))?;
     let new = sibling(&parent)?;
     let filled = fill(new.path())?;
-    if exists {
-        let old = sibling(&parent)?;
-        let parked = old.path().join("report");
-        fs::rename(&dir, &parked).map_err(ReportError::io("replace", &dir))?;
-        if let Err(error) = fs::rename(new.path(), &dir) {
-            // Nothing better can be done when this fails too; the first error says what happened.
-            let _ = fs::rename(&parked, &dir);
-            return Err(ReportError::io("replace", &dir)(error));
+    let moved = new.publish(|new| {
+        if exists {
+            // Not listed: an interrupt must never remove what is parked there, and waits until it is gone.
+            let old = plain_sibling(&parent).map_err(create_in(&parent))?;
+            let parked = old.path().join("report");
+            fs::rename(&dir, &parked).map_err(ReportError::io("replace", &dir))?;
+            if let Err(error) = fs::rename(new.path(), &dir) {
+                // Nothing better can be done when this fails too; the first error says what happened.
+                let _ = fs::rename(&parked, &dir);
+                return Err(ReportError::io("replace", &dir)(error));
+            }
+        } else {
+            fs::rename(new.path(), &dir).map_err(ReportError::io("create", &dir))?;
         }
-    } else {
-        fs::rename(new.path(), &dir).map_err(ReportError::io("create", &dir))?;
-    }
-    // Its directory has moved: there is nothing left to remove.
-    let _ = new.keep();
-    Ok(filled)
+        // Its directory has moved: there is nothing left to remove.
+        let _ = new.keep();
+        Ok(())
+    });
+    moved.unwrap_or(Ok(())).map(|()| filled)
 }
 
 /// Renders and writes every part into `dir`; the plots' file names.
@@ -86,8 +91,17 @@ fn fill(results: &Results, dir: &Path) -> Result<Vec<String>, ReportError> {
     Ok(plots.iter().map(plots::Plot::file_name).collect())
 }
 
-/// A hidden directory in `parent` that removes itself, readable as other new directories are.
-fn sibling(parent: &Path) -> Result<tempfile::TempDir, ReportError> {
+fn create_in(parent: &Path) -> impl FnOnce(std::io::Error) -> ReportError {
+    ReportError::io("create a directory in", parent)
+}
+
+/// A hidden directory in `parent` that removes itself, also when the run is interrupted.
+fn sibling(parent: &Path) -> Result<Scratch<tempfile::TempDir>, ReportError> {
+    scratch::create(|| plain_sibling(parent), tempfile::TempDir::path).map_err(create_in(parent))
+}
+
+/// A hidden directory in `parent`, readable as other new directories are.
+fn plain_sibling(parent: &Path) -> std::io::Result<tempfile::TempDir> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".holdfast-report-");
     #[cfg(unix)]
@@ -96,7 +110,7 @@ fn sibling(parent: &Path) -> Result<tempfile::TempDir, ReportError> {
         use std::os::unix::fs::PermissionsExt as _;
         builder.permissions(fs::Permissions::from_mode(0o777));
     }
-    builder.tempdir_in(parent).map_err(ReportError::io("create a directory in", parent))
+    builder.tempdir_in(parent)
 }
 
 /// Whether `dir` exists; an error when it holds anything that a report does not hold.

@@ -21,7 +21,7 @@ pub struct Given<'a, T: Entry> {
     pub delta: T::Part,
     /// ΔA
     pub z: DMatrix<T>,
-    /// See [`expm::taylor`].
+    /// As for [`super::floor::exponential`].
     pub chain: usize,
 }
 

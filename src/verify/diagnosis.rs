@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::{Request, cost, got_judged, want};
+use super::{Request, cost, want};
 use crate::judge::diagnose::{Case, Effort, Models, diagnose};
 use crate::judge::results::{CaseResult, Diagnosis, Verdict};
 use crate::judge::{budget, lost_digits};
@@ -81,17 +81,17 @@ fn of_case(request: &Request, backend: &dyn Backend, spec: &Spec, method: Method
     else {
         return Vec::new();
     };
-    let (out, last_state) = got_judged(&problem, &output.out, &output.last_state);
     let case = Case {
         method,
         problem: &problem,
-        out: &out,
-        last_state: &last_state,
+        out: &problem.judged_sequences(&output.out),
+        last_state: Some(&problem.judged_states(&output.last_state)),
         want: want(&truths[0]),
         budget: &budget::scan(method, &problem, &request.contract),
     };
     let lifted = backend.lifted_scan(method, &problem);
-    let lifted = lifted.map(|lifted| got_judged(&problem, &lifted.out, &lifted.last_state));
+    let lifted = lifted
+        .map(|lifted| (problem.judged_sequences(&lifted.out), problem.judged_states(&lifted.last_state)));
     if let Some(lost) = lifted.and_then(|(out, last_state)| lost_digits::diagnose(&case, &out, &last_state)) {
         return vec![lost];
     }

@@ -162,7 +162,7 @@ impl Solved {
             method: self.method,
             problem: &self.problem,
             out: &run.out,
-            last_state: &run.last_state,
+            last_state: Some(&run.last_state),
             want: self.want(),
             budget: &self.budget,
         }

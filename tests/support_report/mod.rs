@@ -231,6 +231,7 @@ fn sweep(weights: Weights, method: Method) -> CoefficientResult {
         worst_a_bar: Some(worst("a_bar", 0.31 + 0.05 * method as usize as f64)),
         worst_b_bar: Some(worst("b_bar", 0.42 + 0.04 * method as usize as f64)),
         points: (0..300).map(point).collect(),
+        diagnosis: Vec::new(),
         rerun: format!("holdfast verify --method {method} --weights {weights} --seed 20260101"),
     }
 }

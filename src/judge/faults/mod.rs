@@ -183,6 +183,31 @@ impl Fault {
         shows && self.applies_to(method)
     }
 
+    /// Whether Ā and B̄ alone, without a scan around them, can show it for these weights.
+    pub fn shows_in_coefficients(self, weights: Weights) -> bool {
+        let complex = weights == Weights::Complex;
+        match self {
+            Fault::Exponent(_, part) => complex || part == ExponentPart::Whole,
+            Fault::B(BUse::Conjugated) => complex,
+            // States that mix take more than one element.
+            Fault::Sum(Sum::OuterProducts) => false,
+            // Summed over the two inputs that they read, their B̄ is that of zoh-exact and of bilinear.
+            Fault::RunsAs(Formula::FohTextbook | Formula::BilinearAveraged) => false,
+            _ => matches!(
+                self.part(),
+                Part::Form
+                    | Part::ABar
+                    | Part::Exponent
+                    | Part::BBar
+                    | Part::StepDelta
+                    | Part::ABarDelta
+                    | Part::BBarDelta
+                    | Part::B
+                    | Part::Clamp
+            ),
+        }
+    }
+
     /// Puts the fault into `variant`.
     pub fn change(self, variant: &mut Variant) {
         match self {

@@ -8,7 +8,7 @@
 use num_complex::Complex64;
 
 use super::coefficient::{self, Bounded};
-use super::variant::{Bias, Clamp, Directions, Formula, Gate, Readout, Reversed, Sum, Tail, Variant};
+use super::variant::{Bias, Directions, Formula, Gate, Readout, Reversed, Sum, Tail, Variant};
 use crate::judge::allowance::{self, HALF_SUBNORMAL, SUM, U};
 use crate::judge::budget::complex_at;
 use crate::judge::ulp::Format;
@@ -124,15 +124,9 @@ impl Run<'_> {
             let sum = x + bias;
             (x, error) = (sum, (x * error / sum).abs() + U);
         }
-        x = variant.step_delta.of(x);
-        match variant.clamp {
-            Clamp::None => {}
-            Clamp::AtMost(most) => x = x.min(most),
-            Clamp::AtLeast(least) => x = x.max(least),
-            Clamp::ZeroBelow(guard) => x = if x.abs() < guard { 0.0 } else { x },
-        }
+        let step = variant.clamp.of(variant.step_delta.of(x));
         // A square doubles it, and clamps and squares round once more.
-        (x, 2.0 * error + U)
+        (step, 2.0 * error + U)
     }
 
     fn operand(&self, operand: Operand, values: &[f32], transposed: bool, n: usize, l: usize) -> Complex64 {

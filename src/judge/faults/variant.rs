@@ -120,6 +120,24 @@ pub enum Clamp {
     ZeroBelow(f64),
 }
 
+impl Clamp {
+    /// What Δ becomes.
+    pub fn of(self, delta: f64) -> f64 {
+        match self {
+            Clamp::None => delta,
+            Clamp::AtMost(most) => delta.min(most),
+            Clamp::AtLeast(least) => delta.max(least),
+            Clamp::ZeroBelow(guard) => {
+                if delta.abs() < guard {
+                    0.0
+                } else {
+                    delta
+                }
+            }
+        }
+    }
+}
+
 /// What becomes of the sum Σ C x.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readout {

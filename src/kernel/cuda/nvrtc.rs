@@ -34,7 +34,8 @@ const FLAGS: [&str; 6] = [
     "--ptxas-options=-v",
 ];
 
-/// [`FLAGS`], and the fault that this build was asked to plant in its kernels, if any.
+/// The flags that every kernel is compiled with, and the fault that this build was asked to plant in its kernels, if
+/// any.
 pub fn flags() -> Vec<String> {
     let planted =
         CpuBackend::planted_fault().map(|fault| format!("--define-macro=HOLDFAST_FAULT={}", fault.number()));

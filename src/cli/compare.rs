@@ -1,0 +1,58 @@
+//! `holdfast compare`: what changed between two runs, from their machine output.
+
+use std::path::{Path, PathBuf};
+
+use super::show::Show;
+use super::{CliError, FAILED, Outcome, PASSED};
+use crate::judge::compare::{self, OtherSeed};
+use crate::report::{self, json};
+
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    holdfast verify --json before.json && …change a kernel… && holdfast verify --json after.json\n  \
+    holdfast compare before.json after.json\n  \
+    holdfast compare gpu/results.json reports/latest/results.json --verbose\n\n\
+    Verdicts that changed come first, then errors whose share of the allowance is more than twice what it was, or\n\
+    less than half, and reaches 1/16. Exit status: 0 no regression; 1 a verdict is worse, a case is gone, or a new\n\
+    one does not pass; 2 files that cannot be compared.")]
+pub struct Args {
+    /// The earlier run: a results.json, or what --json wrote
+    #[arg(value_name = "OLD.json", value_hint = clap::ValueHint::FilePath)]
+    pub old: PathBuf,
+    /// The later run
+    #[arg(value_name = "NEW.json", value_hint = clap::ValueHint::FilePath)]
+    pub new: PathBuf,
+    /// File for the machine-readable comparison
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
+}
+
+/// Why two files were not compared: exit status 2.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Read(#[from] json::ReadError),
+    #[error("{} and {} cannot be compared: {source}", old.display(), new.display())]
+    Seed { old: PathBuf, new: PathBuf, source: OtherSeed },
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Error`] for files that are no results or of another seed; a comparison that cannot be written.
+pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
+    let read = |path: &Path| json::read(path).map_err(Error::from);
+    let (old, new) = (read(&args.old)?, read(&args.new)?);
+    let comparison = compare::compare(&old, &new).map_err(|source| Error::Seed {
+        old: args.old.clone(),
+        new: args.new.clone(),
+        source,
+    })?;
+    let (old_name, new_name) = (args.old.display().to_string(), args.new.display().to_string());
+    let text =
+        report::compare::render(&comparison, (&old_name, &old), (&new_name, &new), show.colour, show.detail);
+    if let Some(file) = &args.json {
+        json::write_comparison(&comparison, file)?;
+    }
+    Ok(Outcome { text, status: if comparison.regressed() { FAILED } else { PASSED } })
+}

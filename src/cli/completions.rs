@@ -1,0 +1,23 @@
+//! `holdfast completions`: a script that teaches a shell to complete the command line.
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use super::{Cli, Outcome, PASSED};
+
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    holdfast completions bash > ~/.local/share/bash-completion/completions/holdfast\n  \
+    holdfast completions zsh > ~/.zfunc/_holdfast       (a folder of fpath)\n  \
+    holdfast completions fish > ~/.config/fish/completions/holdfast.fish")]
+pub struct Args {
+    /// The shell
+    pub shell: Shell,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Outcome {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "holdfast", &mut script);
+    Outcome { text: String::from_utf8_lossy(&script).into_owned(), status: PASSED }
+}

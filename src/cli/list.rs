@@ -1,0 +1,113 @@
+//! `holdfast list`: the names that other commands take, each with what there is to know about it.
+
+use clap::ValueEnum;
+
+use super::{Outcome, PASSED};
+use crate::judge::faults::catalogue;
+use crate::kernel::cpu::CpuBackend;
+use crate::kernel::cuda::CudaBackend;
+use crate::kernel::{Backend, ReferenceBackend};
+use crate::method::Method;
+use crate::problem::regime::{self, Regime};
+use crate::problem::sweep;
+use crate::report::console::WIDTH;
+use crate::report::text::{count, wrap};
+
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    holdfast list                 everything\n  \
+    holdfast list regimes         what `--regime` takes, and why each is hard\n  \
+    holdfast list faults          what a diagnosis can say")]
+pub struct Args {
+    /// What to list [default: everything]
+    pub what: Option<What>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum What {
+    /// The six methods and their formulas
+    Methods,
+    /// The named regimes and sweeps of hard inputs
+    Regimes,
+    /// What can run the kernels, here and elsewhere
+    Backends,
+    /// The fault models that failures are compared with
+    Faults,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Outcome {
+    let parts = What::value_variants().iter().filter(|what| args.what.is_none_or(|asked| asked == **what));
+    let parts: Vec<String> = parts.map(|what| what.text()).collect();
+    Outcome { text: parts.join("\n"), status: PASSED }
+}
+
+impl What {
+    fn text(self) -> String {
+        match self {
+            What::Methods => methods(),
+            What::Regimes => regimes(),
+            What::Backends => backends(),
+            What::Faults => faults(),
+        }
+    }
+}
+
+/// `name` in a column, and then what belongs to it, wrapped.
+fn row(name: &str, width: usize, text: &str) -> String {
+    wrap(&format!("  {name:width$}  "), text, WIDTH) + "\n"
+}
+
+fn methods() -> String {
+    let mut text = format!("{} (z = ΔA; spec.md §2)\n", count(Method::ALL.len(), "method"));
+    for method in Method::ALL {
+        let scan = if method.is_bidirectional() { ", scanned in both directions and averaged" } else { "" };
+        let formula = format!("Ā = {}, B̄ = {}{scan}", method.a_bar_formula(), method.b_bar_formula());
+        text += &row(&format!("{} {method}", method.id()), 11, &formula);
+    }
+    text
+}
+
+fn regimes() -> String {
+    let mut text = format!("{} of scans\n", count(regime::all().len(), "regime"));
+    for Regime { name, why, weights, recipe, .. } in regime::all() {
+        let weights: Vec<_> = weights.iter().map(|w| w.name()).collect();
+        text += &row(name, 16, &format!("{why} ({} weights, {})", weights.join(" and "), recipe.shape));
+    }
+    let sweeps = sweep::all();
+    text += &format!("\n{} of coefficients, run whenever no regime is named\n", count(sweeps.len(), "sweep"));
+    for sweep in sweeps {
+        text += &row(sweep.name, 19, &format!("{} ({} weights)", sweep.why, sweep.weights));
+    }
+    text
+}
+
+fn backends() -> String {
+    let cuda = match CudaBackend::new() {
+        Ok(backend) => format!("runs here: {}", backend.device()),
+        Err(error) => format!("cannot run here: {error}"),
+    };
+    let rows = [
+        (
+            "auto",
+            "cuda where it can run, else cpu; VIM_USE_CUDA_KERNEL=1 or 0 decides as in production".to_owned(),
+        ),
+        ("cuda", format!("the CUDA kernels on a GPU; {cuda}")),
+        ("cpu", format!("the same kernel source on the CPU; runs here: {}", CpuBackend::new().device())),
+        ("reference", format!("a baseline without a kernel; runs here: {}", ReferenceBackend.device())),
+    ];
+    let mut text = "4 backends (holdfast doctor says more)\n".to_owned();
+    for (name, about) in rows {
+        text += &row(name, 9, &about);
+    }
+    text
+}
+
+fn faults() -> String {
+    let mut text = format!("{} that a failure can look like\n", count(catalogue::ALL.len(), "fault model"));
+    for entry in catalogue::ALL {
+        text += &row(entry.name, 29, entry.what);
+        text += &row("", 29, &format!("from {}", entry.origin));
+    }
+    text
+}

@@ -1,0 +1,135 @@
+//! Names on the command line: each option that takes one of a list knows the list, for completions, and answers a
+//! wrong name with the one that was probably meant.
+
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::error::{Error, ErrorKind};
+use clap::{Arg, Command};
+
+use crate::kernel::select::Choice;
+use crate::method::Method;
+use crate::problem::regime::{self, Regime};
+use crate::problem::{InputType, Operand, Weights};
+use crate::truth::Form;
+
+/// One of a list of names, some of them with another name (a method's id).
+#[derive(Clone)]
+pub struct Names<T: Clone> {
+    noun: &'static str,
+    /// What shows the list, if it is longer than a line.
+    listed_by: Option<&'static str>,
+    names: Vec<(&'static str, Option<&'static str>, T)>,
+}
+
+/// The ids of the production API.
+fn id(method: Method) -> Option<&'static str> {
+    ["0", "1", "2", "3", "4", "5"].get(usize::from(method.id())).copied()
+}
+
+/// A method, by name or id.
+pub fn method() -> Names<Method> {
+    let names = Method::ALL.map(|m| (m.name(), id(m), m));
+    Names { noun: "method", listed_by: None, names: names.into() }
+}
+
+/// A method or a textbook form.
+pub fn form() -> Names<Form> {
+    let id = |form| if let Form::Method(method) = form { id(method) } else { None };
+    let names = Form::all().map(|form| (form.name(), id(form), form));
+    Names { noun: "method", listed_by: None, names: names.collect() }
+}
+
+pub fn regime() -> Names<&'static Regime> {
+    let names = regime::all().iter().map(|r| (r.name.as_str(), None, r));
+    Names { noun: "regime", listed_by: Some("holdfast list regimes"), names: names.collect() }
+}
+
+pub fn backend() -> Names<Choice> {
+    Names::plain("backend", Choice::ALL.map(|choice| (choice.name(), choice)))
+}
+
+/// There is no reference path to a header.
+pub fn header_backend() -> Names<Choice> {
+    Names::plain("backend", [Choice::Auto, Choice::Cpu, Choice::Cuda].map(|choice| (choice.name(), choice)))
+}
+
+pub fn weights() -> Names<Weights> {
+    Names::plain("weight type", Weights::ALL.map(|w| (w.name(), w)))
+}
+
+pub fn input() -> Names<InputType> {
+    Names::plain("input type", InputType::ALL.map(|i| (i.name(), i)))
+}
+
+pub fn operand() -> Names<Operand> {
+    Names::plain("layout", Operand::ALL.map(|o| (o.name(), o)))
+}
+
+impl<T: Clone> Names<T> {
+    fn plain<const N: usize>(noun: &'static str, names: [(&'static str, T); N]) -> Self {
+        let names = names.map(|(name, value)| (name, None, value));
+        Names { noun, listed_by: None, names: names.into() }
+    }
+
+    fn hint(&self, text: &str) -> String {
+        let names = || self.names.iter().map(|(name, ..)| *name);
+        if let Some(name) = likeliest(text, names()) {
+            return format!("did you mean `{name}`?");
+        }
+        match self.listed_by {
+            Some(command) => format!("`{command}` shows them all"),
+            None => format!("one of {}", names().collect::<Vec<_>>().join(", ")),
+        }
+    }
+}
+
+/// How like a name must be: below one letter of three changed, or two swapped.
+const LIKE: f64 = 0.65;
+
+/// The name most like `text`, if one is like it at all: a beginning (Jaro) or a typing error away.
+fn likeliest<'a>(text: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let likeness =
+        |name: &str| strsim::jaro(text, name).max(strsim::normalized_damerau_levenshtein(text, name));
+    let scored = names.map(|name| (likeness(name), name)).filter(|(likeness, _)| *likeness > LIKE);
+    scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+}
+
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for Names<T> {
+    type Value = T;
+
+    fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<T, Error> {
+        let text = value.to_string_lossy();
+        let named = self
+            .names
+            .iter()
+            .find(|(name, alias, _)| *name == text || alias.is_some_and(|alias| alias == text));
+        named.map(|(.., value)| value.clone()).ok_or_else(|| {
+            let message = format!("no {} `{text}` (hint: {})\n", self.noun, self.hint(&text));
+            Error::raw(ErrorKind::InvalidValue, message).with_cmd(command)
+        })
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let long = self.listed_by.is_some();
+        let value = move |(name, alias, _): &(&'static str, Option<&'static str>, T)| {
+            PossibleValue::new(*name).hide(long).aliases(*alias)
+        };
+        Some(Box::new(self.names.iter().map(value)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_likeliest_name_is_the_one_a_typing_error_away() {
+        let regimes = || regime::all().iter().map(|r| r.name.as_str());
+        assert_eq!(likeliest("shrot", regimes()), Some("short"));
+        assert_eq!(likeliest("seqlen_2049", regimes()), Some("seqlen-2049"));
+        assert_eq!(likeliest("qqq", regimes()), None);
+        assert_eq!(likeliest("zho", Method::ALL.map(Method::name).into_iter()), Some("zoh"));
+        assert_eq!(likeliest("f64", InputType::ALL.map(InputType::name).into_iter()), None);
+    }
+}

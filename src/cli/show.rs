@@ -1,0 +1,65 @@
+//! How much is shown, and whether in colour: the options that every command takes.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+
+use clap::ColorChoice;
+
+use crate::report::console::Detail;
+
+#[derive(Clone, Debug, clap::Args)]
+#[group(skip)]
+#[command(next_help_heading = "Display")]
+pub struct Args {
+    /// When to use colour; NO_COLOR in the environment turns `auto` off
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorChoice,
+    /// Only the verdict: one line, no progress bar; errors still show
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Every failure, failing pair and reason explained, not only the first few
+    #[arg(long, short, global = true)]
+    pub verbose: bool,
+}
+
+/// The options, settled.
+#[derive(Clone, Copy, Debug)]
+pub struct Show {
+    pub colour: bool,
+    pub detail: Detail,
+}
+
+impl Args {
+    pub fn show(&self) -> Show {
+        let colour = match self.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            // Only where a person looks, and does not mind (https://no-color.org).
+            ColorChoice::Auto => {
+                std::io::stdout().is_terminal()
+                    && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            }
+        };
+        let detail = match (self.quiet, self.verbose) {
+            (true, _) => Detail::Quiet,
+            (_, true) => Detail::Verbose,
+            _ => Detail::Normal,
+        };
+        Show { colour, detail }
+    }
+}
+
+/// What `--color` says, before the command line is parsed: help and usage errors are coloured by it too.
+pub fn colour_of(arguments: &[OsString]) -> ColorChoice {
+    let mut choice = ColorChoice::Auto;
+    let mut words = arguments.iter().map(|word| word.to_string_lossy());
+    while let Some(word) = words.next() {
+        let value = match word.strip_prefix("--color") {
+            Some("") => words.next().map(|value| value.into_owned()),
+            Some(rest) => rest.strip_prefix('=').map(str::to_owned),
+            None => None,
+        };
+        choice = value.and_then(|value| value.parse().ok()).unwrap_or(choice);
+    }
+    choice
+}

@@ -1,0 +1,195 @@
+//! What changed between two runs: verdicts first, then errors, then what is gone or new.
+//!
+//! Scans are matched by their case ids, sweeps by name, weights and method. Runs of another seed have other inputs
+//! under the same ids: they must not be compared ([`compare`] says so).
+//!
+//! - A verdict is **worse** when it is no pass and was another verdict before: a failure that can no longer be
+//!   measured is not mended. It is better when it has become a pass.
+//! - An error **moved** when the larger of the two shares of the allowance is more than [`FACTOR`] times the smaller
+//!   and at least [`NOTABLE`]. The same kernels give the same bits on the same machine, so any move is real; the rule
+//!   keeps out those that say nothing: a worst share is the largest of some hundred rounding errors, and another order
+//!   of the same operations moves it by less than 2, or moves it far below the bound.
+//! - Of pairs only the failing ones are listed in results; the rest is compared by number.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::results::{CaseResult, CoefficientResult, PairTotals, Results, Verdict};
+use crate::method::Method;
+
+/// A share of the allowance that became this many times larger or smaller has moved.
+pub const FACTOR: f64 = 2.0;
+/// Both shares below this are nothing to look at: four bits are left to the bound.
+pub const NOTABLE: f64 = 1.0 / 16.0;
+
+/// One case or sweep as one of the runs has it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Item {
+    pub id: String,
+    pub method: Method,
+    pub verdict: Verdict,
+    /// The worst share of the allowance used; none when nothing was measured.
+    pub share: Option<f64>,
+}
+
+/// The same case or sweep in both runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Change {
+    pub old: Item,
+    pub new: Item,
+}
+
+/// Everything that differs between two runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// Verdicts that are worse, then those that are better, each in the order of the new run.
+    pub verdicts: Vec<Change>,
+    /// Errors that moved under the same verdict, the largest factor first.
+    pub errors: Vec<Change>,
+    /// Only in the old run.
+    pub gone: Vec<Item>,
+    /// Only in the new run.
+    pub added: Vec<Item>,
+    /// Cases and sweeps in both runs about which there is nothing to say.
+    pub unchanged: usize,
+    pub old_pairs: PairTotals,
+    pub new_pairs: PairTotals,
+    /// Pairs that fail in the new run only: `problem: method vs method`.
+    pub failing_pairs: Vec<String>,
+}
+
+/// The runs' inputs differ.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the runs have the seeds {old} and {new}, expected the same: their inputs differ \
+     (hint: repeat one of them with --seed {old})"
+)]
+pub struct OtherSeed {
+    pub old: u64,
+    pub new: u64,
+}
+
+/// Compares two runs.
+///
+/// # Errors
+/// [`OtherSeed`], when the same id stands for different inputs.
+pub fn compare(old: &Results, new: &Results) -> Result<Comparison, OtherSeed> {
+    if old.seed != new.seed {
+        return Err(OtherSeed { old: old.seed, new: new.seed });
+    }
+    let (old_items, new_items) = (items(old), items(new));
+    let before: BTreeMap<&str, &Item> = old_items.iter().map(|item| (item.id.as_str(), item)).collect();
+    let after: BTreeSet<&str> = new_items.iter().map(|item| item.id.as_str()).collect();
+    let (mut verdicts, mut errors, mut added, mut unchanged) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    for new in &new_items {
+        let Some(&old) = before.get(new.id.as_str()) else {
+            added.push(new.clone());
+            continue;
+        };
+        let change = Change { old: old.clone(), new: new.clone() };
+        match () {
+            () if old.verdict != new.verdict => verdicts.push(change),
+            () if change.moved() => errors.push(change),
+            () => unchanged += 1,
+        }
+    }
+    verdicts.sort_by_key(|change| !change.is_worse());
+    errors.sort_by(|a, b| b.factor().total_cmp(&a.factor()));
+    Ok(Comparison {
+        verdicts,
+        errors,
+        gone: old_items.iter().filter(|item| !after.contains(item.id.as_str())).cloned().collect(),
+        added,
+        unchanged,
+        old_pairs: old.pairs,
+        new_pairs: new.pairs,
+        failing_pairs: failing_pairs(new).difference(&failing_pairs(old)).cloned().collect(),
+    })
+}
+
+impl Comparison {
+    /// Whether the new run is worse: in a verdict of something that both have, by something that is gone, by
+    /// something new that does not pass, or by its pairs.
+    pub fn regressed(&self) -> bool {
+        self.verdicts.iter().any(Change::is_worse)
+            || !self.gone.is_empty()
+            || self.added.iter().any(|item| item.verdict != Verdict::Pass)
+            || self.pairs_regressed()
+    }
+
+    /// Whether more pairs fail or are unmeasured, or fewer problems were compared.
+    pub fn pairs_regressed(&self) -> bool {
+        let (old, new) = (&self.old_pairs, &self.new_pairs);
+        failing(new) > failing(old)
+            || new.unmeasured > old.unmeasured
+            || new.problems < old.problems
+            || !self.failing_pairs.is_empty()
+    }
+}
+
+impl Change {
+    pub fn is_worse(&self) -> bool {
+        self.new.verdict != self.old.verdict && self.new.verdict != Verdict::Pass
+    }
+
+    /// By what the share grew or shrank, at least 1: infinite when one of the two is no number.
+    pub fn factor(&self) -> f64 {
+        let (Some(old), Some(new)) = (self.old.share, self.new.share) else {
+            return if self.old.share == self.new.share { 1.0 } else { f64::INFINITY };
+        };
+        match (old.is_finite(), new.is_finite()) {
+            (true, true) if old == new => 1.0,
+            (true, true) => old.max(new) / old.min(new),
+            (false, false) => 1.0,
+            _ => f64::INFINITY,
+        }
+    }
+
+    /// Whether the new share is the larger one; one that is no number is larger than any.
+    pub fn grew(&self) -> bool {
+        let size =
+            |item: &Item| item.share.map_or(-1.0, |share| if share.is_nan() { f64::INFINITY } else { share });
+        size(&self.new) > size(&self.old)
+    }
+
+    /// The rule of the module documentation.
+    fn moved(&self) -> bool {
+        let reaches = |item: &Item| item.share.is_some_and(|share| share.is_nan() || share >= NOTABLE);
+        self.factor() > FACTOR && (reaches(&self.old) || reaches(&self.new))
+    }
+}
+
+/// How many pairs disagree with the truth.
+pub fn failing(pairs: &PairTotals) -> usize {
+    pairs.coincide + pairs.differ + pairs.off
+}
+
+fn items(results: &Results) -> Vec<Item> {
+    results.cases.iter().map(of_case).chain(results.coefficients.iter().map(of_sweep)).collect()
+}
+
+fn of_case(case: &CaseResult) -> Item {
+    let CaseResult { id, method, verdict, worst, .. } = case;
+    let share = worst.as_ref().map(|worst| worst.share);
+    Item { id: id.clone(), method: *method, verdict: *verdict, share }
+}
+
+fn of_sweep(sweep: &CoefficientResult) -> Item {
+    let worst = sweep.worst_a_bar.iter().chain(&sweep.worst_b_bar).map(|worst| worst.share);
+    let worse = |a: f64, b: f64| if a.is_nan() || a > b { a } else { b };
+    Item {
+        id: format!("coefficients/{}/{}/{}", sweep.sweep, sweep.weights, sweep.method),
+        method: sweep.method,
+        verdict: sweep.verdict,
+        share: worst.reduce(worse),
+    }
+}
+
+fn failing_pairs(results: &Results) -> BTreeSet<String> {
+    let failing = results.pairwise.iter().flat_map(|matrix| {
+        let pairs = matrix.pairs.iter().filter(|pair| pair.status.is_failure());
+        pairs.map(|pair| format!("{}: {} vs {}", matrix.problem, pair.left, pair.right))
+    });
+    failing.collect()
+}

@@ -1,0 +1,77 @@
+//! Promise: an interrupt leaves no half-written report. The signal is sent to the real binary while it writes.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rstest::rstest;
+
+fn verify(out: &Path, json: Option<&Path>) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
+    command.args(["verify", "--regime", "l1", "--method", "zoh", "--backend", "cpu", "--out"]).arg(out);
+    if let Some(file) = json {
+        command.arg("--json").arg(file);
+    }
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("runs")
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<_> =
+        entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// Sends the signal as soon as `ready`; how the process ended.
+fn interrupted(mut child: Child, signal: &str, ready: impl Fn() -> bool) -> ExitStatus {
+    let start = Instant::now();
+    while !ready() && child.try_wait().expect("a child").is_none() {
+        assert!(start.elapsed() < Duration::from_secs(60), "it never began to write");
+        sleep(Duration::from_micros(200));
+    }
+    let kill = Command::new("kill").args([signal, &child.id().to_string()]).stderr(Stdio::null()).status();
+    kill.expect("kill is there");
+    child.wait().expect("it ends")
+}
+
+#[rstest]
+fn an_interrupt_while_the_report_is_written_leaves_the_old_one_alone(
+    #[values("-INT", "-TERM")] signal: &str,
+) {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let out = home.path().join("report");
+    assert!(verify(&out, None).wait().expect("it ends").success());
+    let parts = names(&out);
+    let written = || fs::metadata(out.join("index.html")).and_then(|m| m.modified()).expect("a report");
+    let writing = || names(home.path()).iter().any(|name| name.starts_with(".holdfast-report-"));
+    for _ in 0..20 {
+        let before = written();
+        let status = interrupted(verify(&out, None), signal, writing);
+        // Whenever it came, there is one whole report and nothing beside it.
+        assert_eq!(names(home.path()), ["report"], "after {status}");
+        assert_eq!(names(&out), parts, "after {status}");
+        if status.code() == Some(130) && written() == before {
+            return;
+        }
+        // Too late: the new report had already taken its place.
+    }
+    panic!("no signal came while a report was half-written");
+}
+
+#[test]
+fn an_interrupt_while_cases_run_writes_nothing() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
+    command.args(["verify", "--backend", "cpu", "--out"]).arg(home.path().join("report"));
+    command.arg("--json").arg(home.path().join("results.json"));
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("runs");
+    let start = Instant::now();
+    // The whole run takes many times longer.
+    let status = interrupted(child, "-INT", || start.elapsed() > Duration::from_millis(500));
+    assert_eq!(status.code(), Some(130));
+    assert_eq!(names(home.path()), Vec::<String>::new());
+}

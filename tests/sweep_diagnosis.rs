@@ -1,0 +1,164 @@
+//! Promise: a failing coefficient sweep is named. Every fault model that Ā and B̄ can show is planted in the kernels,
+//! for every method and weight type that it applies to.
+
+use std::collections::BTreeSet;
+
+use holdfast::judge::coefficient;
+use holdfast::judge::diagnose::coefficient::diagnose;
+use holdfast::judge::faults::{Part, catalogue};
+use holdfast::judge::results::{Diagnosis, Verdict};
+use holdfast::kernel::{Backend, CpuBackend};
+use holdfast::method::Method;
+use holdfast::problem::plan::Filter;
+use holdfast::problem::{CoefficientProblem, InputType, Operand, Weights, sweep};
+use holdfast::report::console;
+use holdfast::truth;
+use holdfast::truth::coefficient::CoefficientTruth;
+use holdfast::verify::{Request, verify};
+use rayon::prelude::*;
+use rstest::rstest;
+
+/// The first sweep of these weights: the kernels' whole range of z.
+fn problem(weights: Weights) -> CoefficientProblem {
+    sweep::all().into_iter().find(|s| s.weights == weights).expect("one for each weight type").draw(1)
+}
+
+fn found(
+    backend: &CpuBackend,
+    method: Method,
+    problem: &CoefficientProblem,
+    want: &CoefficientTruth,
+) -> (Verdict, Vec<Diagnosis>) {
+    let got = backend.coefficients(method, problem).expect("runs");
+    let (got, want) = ((&got.a_bar[..], &got.b_bar[..]), (&want.a_bar[..], &want.b_bar[..]));
+    let verdict = coefficient::judge(problem, got, want).verdict;
+    (verdict, if verdict == Verdict::Fail { diagnose(method, problem, got, want) } else { Vec::new() })
+}
+
+/// Named first; or, where the scan alone would tell two models apart, among those that fit equally well.
+fn is_named(name: &str, found: &[Diagnosis]) -> bool {
+    let best = found.first().map_or(f64::NAN, |d| d.residual);
+    found.iter().any(|d| d.name == name && d.residual <= best * (1.0 + 1e-6))
+}
+
+#[rstest]
+fn every_fault_that_coefficients_show_is_named(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
+    let problem = problem(weights);
+    for method in Method::ALL {
+        let want = truth::coefficient::solve(method, &problem).expect("certified");
+        let healthy = found(&CpuBackend::new(), method, &problem, &want);
+        assert_eq!(healthy, (Verdict::Pass, Vec::new()));
+        let entries = catalogue::ALL
+            .iter()
+            .filter(|e| e.fault.applies_to(method) && e.fault.shows_in_coefficients(weights));
+        let entries: Vec<_> = entries.collect();
+        assert!(entries.len() > 20, "{method}: {}", entries.len());
+        entries.par_iter().for_each(|entry| {
+            let backend = CpuBackend::with_faults(entry.name, None).expect("the kernels list every model");
+            let (verdict, found) = found(&backend, method, &problem, &want);
+            assert_eq!(verdict, Verdict::Fail, "{} in {method}", entry.name);
+            assert!(is_named(entry.name, &found), "{} in {method} {weights}: {found:?}", entry.name);
+        });
+    }
+}
+
+/// What the scan's part of the catalogue is about leaves Ā and B̄ as they are: nothing to name, nothing named.
+#[test]
+fn faults_of_the_scan_alone_pass_a_sweep() {
+    let problem = problem(Weights::Complex);
+    let want = truth::coefficient::solve(Method::Poly, &problem).expect("certified");
+    let hidden = |e: &&catalogue::Entry| {
+        e.fault.applies_to(Method::Poly)
+            && e.fault.part() != Part::Form
+            && !e.fault.shows_in_coefficients(Weights::Complex)
+    };
+    let names: BTreeSet<&str> = catalogue::ALL.iter().filter(hidden).map(|e| e.name).collect();
+    assert!(names.len() > 30 && names.contains("poly-causal"));
+    for name in names {
+        let backend = CpuBackend::with_faults(name, None).expect("the kernels list every model");
+        assert_eq!(found(&backend, Method::Poly, &problem, &want).0, Verdict::Pass, "{name}");
+    }
+}
+
+/// A form that reads two inputs has the same coefficients, summed, as one that reads one.
+#[rstest]
+#[case("runs-as-foh-textbook", "runs-as-zoh-exact")]
+#[case("runs-as-bilinear-averaged", "runs-as-bilinear")]
+fn forms_that_read_two_inputs_go_by_the_name_of_their_sum(#[case] fault: &str, #[case] name: &str) {
+    let problem = problem(Weights::Complex);
+    let want = truth::coefficient::solve(Method::Zoh, &problem).expect("certified");
+    let backend = CpuBackend::with_faults(fault, None).expect("the kernels list every model");
+    let (verdict, found) = found(&backend, Method::Zoh, &problem, &want);
+    assert_eq!((verdict, found[0].name.as_str()), (Verdict::Fail, name), "{found:?}");
+}
+
+/// The kernels' own f32 lines: written before there was a catalogue.
+#[rstest]
+#[case("foh-taylor4", Method::Foh, "phi-taylor-4")]
+#[case("rk4-is-zoh", Method::Rk4, "runs-as-zoh")]
+#[case("ids-3-4-swapped", Method::HighOrder, "runs-as-poly")]
+// Its factor is typed as 1.4427: more than rounding remains.
+#[case("complex-imag-log2e", Method::Zoh, "log2e-twice-imaginary")]
+fn faults_in_the_kernels_own_lines_are_named(
+    #[case] fault: &str,
+    #[case] method: Method,
+    #[case] name: &str,
+) {
+    let problem = problem(Weights::Complex);
+    let want = truth::coefficient::solve(method, &problem).expect("certified");
+    let backend = CpuBackend::with_faults(fault, None).expect("in the kernels' list");
+    let (verdict, found) = found(&backend, method, &problem, &want);
+    assert_eq!(verdict, Verdict::Fail);
+    assert_eq!(found.first().map(|d| d.name.as_str()), Some(name), "{found:?}");
+}
+
+#[rstest]
+#[case(Method::Zoh, "log2e-twice", "b-twice")]
+#[case(Method::Bilinear, "bilinear-a-bar-swapped", "b-bar-delta-doubled")]
+#[case(Method::HighOrder, "phi-taylor-3", "base-2")]
+fn pairs_are_named(#[case] method: Method, #[case] first: &str, #[case] second: &str) {
+    let problem = problem(Weights::Real);
+    let want = truth::coefficient::solve(method, &problem).expect("certified");
+    let backend = CpuBackend::with_faults(first, Some(second)).expect("in the kernels' list");
+    let (_, found) = found(&backend, method, &problem, &want);
+    let names: BTreeSet<&str> = found.first().expect("named").name.split(" + ").collect();
+    assert_eq!(names, BTreeSet::from([first, second]), "{found:?}");
+}
+
+/// A wrong name would be worse than none.
+#[rstest]
+fn what_no_model_explains_gets_no_name(#[values("a-bar-2e-18", "b-bar-2e-18")] fault: &str) {
+    for weights in Weights::ALL {
+        let problem = problem(weights);
+        for method in Method::ALL {
+            let want = truth::coefficient::solve(method, &problem).expect("certified");
+            let backend = CpuBackend::with_faults(fault, None).expect("in the kernels' list");
+            assert_eq!(found(&backend, method, &problem, &want), (Verdict::Fail, Vec::new()), "{method}");
+        }
+    }
+}
+
+#[test]
+fn a_failing_run_reports_what_its_sweeps_look_like() {
+    let backend = CpuBackend::with_faults("bilinear-inverse-only-a-bar", None).expect("in the list");
+    let request = Request {
+        filter: Filter {
+            weights: vec![Weights::Real],
+            inputs: vec![InputType::F32],
+            b: vec![Operand::Constant],
+            c: vec![Operand::Constant],
+            ..Filter::default()
+        },
+        methods: vec![Method::Bilinear],
+        ..Request::everything(1)
+    };
+    let mut results = verify(&request, &backend, &|| {});
+    assert_eq!(results.coefficients.len(), 2);
+    for sweep in &results.coefficients {
+        let first = sweep.diagnosis.first().map(|d| d.name.as_str());
+        assert_eq!(first, Some("bilinear-inverse-only-a-bar"), "{}", sweep.sweep);
+    }
+    results.cases.clear();
+    let text = console::render(&results, None, false);
+    assert!(text.contains("looks like bilinear-inverse-only-a-bar"), "{text}");
+}
