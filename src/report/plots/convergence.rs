@@ -11,13 +11,18 @@ use crate::truth::Form;
 const TOP: f64 = 62.0;
 const BOTTOM: f64 = 330.0;
 
+/// A picture's name, whom it is about, and the forms in it.
+type Kind = (&'static str, &'static str, fn(&Form) -> bool);
+/// A row of the table: its label, its height, and a form's cell.
+type TableRow = (&'static str, f64, fn(&MethodAnalysis, Form) -> String);
+
 /// The six methods, and the textbook forms.
 pub fn plots(results: &Results) -> Result<Vec<Plot>, ReportError> {
     let analysis = &results.analysis;
     if analysis.convergence.is_empty() {
         return Ok(Vec::new());
     }
-    let kinds: [(&str, &str, fn(&Form) -> bool); 2] = [
+    let kinds: [Kind; 2] = [
         ("convergence", "the six methods", |form| matches!(form, Form::Method(_))),
         ("convergence-textbook", "the textbook forms", |form| matches!(form, Form::Textbook(_))),
     ];
@@ -69,7 +74,7 @@ fn draw(canvas: &Canvas, title: &str, forms: &[Form], analysis: &MethodAnalysis)
     }
     // The table stands right below the legend, in its columns.
     legend::row(canvas, forms, (start, 384.0), step, true)?;
-    let rows: [(&str, f64, fn(&MethodAnalysis, Form) -> String); 2] = [
+    let rows: [TableRow; 2] = [
         ("order, constant", 410.0, |a, form| {
             both(
                 a.forms.iter().find(|f| f.form == form.name()).map(|f| f.order_constant),

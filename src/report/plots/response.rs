@@ -12,6 +12,9 @@ use crate::report::{ReportError, text};
 const TOP: f64 = 82.0;
 const BOTTOM: f64 = 350.0;
 
+/// Which of a response's values a panel shows.
+type Values = fn(&FrequencyResponse) -> &[f64];
+
 /// One picture per system: magnitude and phase.
 pub fn frequency(results: &Results) -> Result<Vec<Plot>, ReportError> {
     let mut plots = Vec::new();
@@ -42,7 +45,7 @@ fn draw_frequency(canvas: &Canvas, title: &str, responses: &[&FrequencyResponse]
     let magnitudes = responses.iter().flat_map(|r| &r.magnitude).copied();
     let magnitude = Axis::decades(magnitudes, (BOTTOM, TOP)).within(1e-6, 1e6);
     let phase = Axis::between(-180.0, 180.0, (BOTTOM, TOP));
-    let panels: [(&str, f64, Axis, fn(&FrequencyResponse) -> &[f64]); 2] = [
+    let panels: [(&str, f64, Axis, Values); 2] = [
         ("|H(ω)| (units of y per unit of u)", 66.0, magnitude, |r| &r.magnitude),
         ("phase of H(ω) / degrees", 470.0, phase, |r| &r.phase),
     ];
