@@ -8,6 +8,7 @@ mod cases;
 mod confusion;
 mod formulas;
 mod invariants;
+mod precision;
 mod problems;
 mod view;
 
@@ -24,7 +25,8 @@ use anchors::Anchors;
 const PAGE: &str = include_str!("../templates/index.html.jinja");
 const STYLE: &str = include_str!("../templates/style.css");
 /// Parts of the page, for the page's template to include.
-const PARTS: [(&str, &str); 8] = [
+const PARTS: [(&str, &str); 9] = [
+    ("precision.html", include_str!("../templates/precision.html.jinja")),
     ("invariants.html", include_str!("../templates/invariants.html.jinja")),
     ("worst.html", include_str!("../templates/worst.html.jinja")),
     ("formulas.html", include_str!("../templates/formulas.html.jinja")),
@@ -93,6 +95,8 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
         invariants_text => summary::totals(results.invariants.iter().map(|i| i.verdict)).text("invariant"),
         invariant_methods => invariant_methods,
         invariants => value(invariants),
+        sensitivity => value(precision::sensitivity(results)),
+        lifting => value(precision::lifting(results, &anchors)),
         plots => pictures(About::Kernel),
         method_plots => pictures(About::Methods),
         analysis_reason => results.analysis.reason.as_str(),
