@@ -58,6 +58,13 @@ pub struct Args {
     pub output: output::Args,
 }
 
+/// What runs, and why that.
+struct Chosen {
+    backend: Box<dyn Backend>,
+    why: String,
+    header: Option<HeaderNote>,
+}
+
 impl Default for Args {
     fn default() -> Self {
         Args {
@@ -118,11 +125,11 @@ impl Args {
     }
 
     /// What runs, why, and what the compiler said of a header.
-    fn backend(&self) -> Result<(Box<dyn Backend>, String, Option<HeaderNote>), CliError> {
+    fn backend(&self) -> Result<Chosen, CliError> {
         let variable = std::env::var(select::VARIABLE).ok();
         let Some(path) = &self.header else {
             let selection = select::select(self.backend, variable.as_deref())?;
-            return Ok((selection.backend, selection.why, None));
+            return Ok(Chosen { backend: selection.backend, why: selection.why, header: None });
         };
         if let Some(input) = self.input.filter(|&input| input != InputType::F32) {
             return Err(CliError::HeaderInput(input));
@@ -135,7 +142,7 @@ impl Args {
             HeaderInstantiation { weights, compiles, lines }
         });
         let note = HeaderNote { path: path.display().to_string(), instantiations: instantiations.to_vec() };
-        Ok((selection.backend, selection.why, Some(note)))
+        Ok(Chosen { backend: selection.backend, why: selection.why, header: Some(note) })
     }
 
     fn is_filtered(&self) -> bool {
@@ -157,7 +164,7 @@ impl Args {
 
 /// Runs the command.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
-    let (backend, why, header) = args.backend()?;
+    let Chosen { backend, why, header } = args.backend()?;
     let request = args.request();
     if request.units_of_work() == 0 {
         return Err(CliError::NothingToRun(request.command));
