@@ -2,7 +2,7 @@
 // selective scan in f32 around it, with the semantics of spec.md, section 3.
 //
 // The header gets delta_u_val = Δu where B is constant, and what it returns is multiplied by B afterwards; where B varies it
-// gets BΔu, and that is that. B_val is B itself in both cases: a header that multiplies by it applies B twice.
+// gets BΔu, and that is that. Δu is a weight_t; with HOLDFAST_REAL_DELTA_U, for headers that take no other, a float. B_val is B itself in both cases: a header that multiplies by it applies B twice.
 //
 // Included after the header. Everything here is written with `float`, which a lifted build reads as `double`.
 #pragma once
@@ -37,6 +37,18 @@ struct WeightOf<true> {
   }
 };
 
+// A_val as the header's caller passes it: A, or what kernels make of it once for base-2 exponentials (of a complex A, the
+// real part alone: cexp2f takes the other in radians).
+#if defined(HOLDFAST_A_TIMES_LOG2E)
+__device__ inline float as_called(float a) { return a * float(M_LOG2E); }
+__device__ inline complex_t as_called(complex_t a) { return complex_t(a.real_ * float(M_LOG2E), a.imag_); }
+#else
+template <typename weight_t>
+__device__ weight_t as_called(weight_t a) {
+  return a;
+}
+#endif
+
 template <bool kComplex>
 struct Step {
   typename WeightOf<kComplex>::type a_bar;
@@ -48,9 +60,15 @@ template <bool kComplex>
 __device__ Step<kComplex> discretize(int method, bool variable_b, float delta, typename WeightOf<kComplex>::type a,
                                      typename WeightOf<kComplex>::type b, float u) {
   using weight_t = typename WeightOf<kComplex>::type;
+#if defined(HOLDFAST_REAL_DELTA_U)
+  const float delta_u = delta * u;
+#else
   const weight_t delta_u = weight_t(delta * u);
+#endif
   const auto id = static_cast<DiscretizationMethod>(method);
-  const auto r = compute_discretization<weight_t, kComplex>(delta, a, variable_b ? b * delta_u : delta_u, b, id);
+  a = as_called(a);
+  const auto r = variable_b ? compute_discretization<weight_t, kComplex>(delta, a, b * delta_u, b, id)
+                            : compute_discretization<weight_t, kComplex>(delta, a, delta_u, b, id);
   Step<kComplex> step;
   if constexpr (kComplex) {
     step.a_bar = weight_t(r.x, r.y);

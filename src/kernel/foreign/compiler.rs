@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::ForeignError;
-use super::header::Header;
+use super::header::{DeltaU, Header};
 use super::runtime;
 use crate::problem::Weights;
 
@@ -81,15 +81,34 @@ impl Compiler {
         precision: Precision,
         folder: &Path,
     ) -> Result<Result<PathBuf, String>, ForeignError> {
+        let mut attempts = DeltaU::of(weights)
+            .iter()
+            .map(|&delta_u| self.attempt(header, weights, precision, delta_u, folder));
+        let first = attempts.next().unwrap_or_else(|| Ok(Err(String::new())))?;
+        // Where no form compiles, the lines are those on the usual one.
+        for other in attempts.take(usize::from(first.is_err())) {
+            if let Ok(program) = other? {
+                return Ok(Ok(program));
+            }
+        }
+        Ok(first)
+    }
+
+    fn attempt(
+        &self,
+        header: &Header,
+        weights: Weights,
+        precision: Precision,
+        delta_u: DeltaU,
+        folder: &Path,
+    ) -> Result<Result<PathBuf, String>, ForeignError> {
         let program = folder.join(format!("{}-{precision:?}", weights.name()));
         let mut command = Command::new(&self.program);
         command.args(&self.options).args(["-x", "c++", "-std=c++17", "-O2", "-ffp-contract=off", "-w"]);
         // A few errors are enough, and each in a line of its own.
         command.args(["-fmax-errors=4", "-fdiagnostics-color=never", "-fno-diagnostics-show-caret"]);
         command.arg(format!("-DHOLDFAST_COMPLEX={}", u8::from(weights == Weights::Complex)));
-        if header.has_methods {
-            command.arg("-DHOLDFAST_HEADER_HAS_METHODS");
-        }
+        command.args(header.macros(delta_u).iter().map(|name| format!("-D{name}")));
         if precision == Precision::Lifted {
             command.arg("-DHOLDFAST_LIFTED");
         }

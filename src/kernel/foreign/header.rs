@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::runtime;
+use crate::problem::Weights;
 use crate::tensor_file::shown;
 
 /// Far more than any header of coefficients has.
@@ -35,6 +36,25 @@ pub enum HeaderError {
     NoFunction { path: String },
 }
 
+/// The type in which Δu comes where B is constant. Callers differ: it is a template parameter, and a header may serve
+/// only one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeltaU {
+    /// That of the weights.
+    Weight,
+    Real,
+}
+
+impl DeltaU {
+    /// Those worth trying, the usual one first.
+    pub fn of(weights: Weights) -> &'static [DeltaU] {
+        match weights {
+            Weights::Real => &[DeltaU::Weight],
+            Weights::Complex => &[DeltaU::Weight, DeltaU::Real],
+        }
+    }
+}
+
 /// A header's text and where it came from.
 #[derive(Clone, Debug)]
 pub struct Header {
@@ -45,6 +65,8 @@ pub struct Header {
     pub text: Vec<u8>,
     /// Whether it declares `DiscretizationMethod` itself.
     pub has_methods: bool,
+    /// Whether its callers pass A·log₂e (of a complex A, the real part alone times log₂e) where it says A.
+    pub a_times_log2e: bool,
 }
 
 impl Header {
@@ -82,6 +104,7 @@ impl Header {
             path: path.to_owned(),
             folder: absolute.parent().map(Path::to_owned).unwrap_or_default(),
             has_methods: declares_methods(&code),
+            a_times_log2e: false,
             text,
         })
     }
@@ -89,6 +112,15 @@ impl Header {
     /// The path for people.
     pub fn shown(&self) -> String {
         shown(&self.path.to_string_lossy())
+    }
+
+    /// What the driver is compiled with, as macros to define.
+    pub fn macros(&self, delta_u: DeltaU) -> Vec<&'static str> {
+        let mut macros = Vec::new();
+        macros.extend(self.has_methods.then_some("HOLDFAST_HEADER_HAS_METHODS"));
+        macros.extend(self.a_times_log2e.then_some("HOLDFAST_A_TIMES_LOG2E"));
+        macros.extend((delta_u == DeltaU::Real).then_some("HOLDFAST_REAL_DELTA_U"));
+        macros
     }
 
     /// The text between a line that makes compilers report positions in the user's own file, and one that shows them there
@@ -104,6 +136,7 @@ impl Header {
     /// SHA-256, in hex, of the header and of what the harness compiles with it.
     pub fn sha256(&self) -> String {
         let mut hash = Sha256::new();
+        hash.update([u8::from(self.a_times_log2e)]);
         hash.update((self.text.len() as u64).to_le_bytes());
         hash.update(&self.text);
         for source in runtime::SOURCES {
