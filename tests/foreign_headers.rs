@@ -33,7 +33,7 @@ fn judged(name: &str, regimes: &[&str]) -> Results {
     verify(&request, header(name).as_ref(), &|| {})
 }
 
-fn of<'a>(results: &'a Results, method: Method, weights: Weights) -> Vec<&'a CaseResult> {
+fn of(results: &Results, method: Method, weights: Weights) -> Vec<&CaseResult> {
     results.cases.iter().filter(|c| c.method == method && c.weights == weights).collect()
 }
 

@@ -89,6 +89,13 @@ impl Default for Args {
     }
 }
 
+/// What runs, why, and what the compiler said of a header.
+struct Chosen {
+    backend: Box<dyn Backend>,
+    why: String,
+    header: Option<HeaderNote>,
+}
+
 impl Args {
     fn request(&self) -> Request {
         let mut methods = if self.methods.is_empty() { Method::ALL.to_vec() } else { self.methods.clone() };
@@ -128,12 +135,11 @@ impl Args {
         self.header.as_ref().map(|path| format!("--header {}", quoted(path)))
     }
 
-    /// What runs, why, and what the compiler said of a header.
-    fn backend(&self) -> Result<(Box<dyn Backend>, String, Option<HeaderNote>), CliError> {
+    fn backend(&self) -> Result<Chosen, CliError> {
         let variable = std::env::var(select::VARIABLE).ok();
         let Some(path) = &self.header else {
             let selection = select::select(self.backend, variable.as_deref())?;
-            return Ok((selection.backend, selection.why, None));
+            return Ok(Chosen { backend: selection.backend, why: selection.why, header: None });
         };
         if let Some(input) = self.input.filter(|&input| input != InputType::F32) {
             return Err(CliError::HeaderInput(input));
@@ -146,7 +152,7 @@ impl Args {
             HeaderInstantiation { weights, compiles, lines }
         });
         let note = HeaderNote { path: path.display().to_string(), instantiations: instantiations.to_vec() };
-        Ok((selection.backend, selection.why, Some(note)))
+        Ok(Chosen { backend: selection.backend, why: selection.why, header: Some(note) })
     }
 
     fn is_filtered(&self) -> bool {
@@ -167,7 +173,7 @@ impl Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let (backend, why, header) = args.backend()?;
+    let Chosen { backend, why, header } = args.backend()?;
     let request = args.request();
     if request.units_of_work() == 0 {
         return Err(CliError::NothingToRun(request.command));

@@ -34,6 +34,9 @@ const FLAGS: [&str; 7] = [
 /// The kernels of one method and weight type, or the compiler's own lines.
 type Compiled = Result<Result<HashMap<String, Image>, String>, CudaError>;
 
+/// Compiled once, by whichever thread comes first.
+type Shared = Arc<OnceLock<Compiled>>;
+
 /// A header, compiled for the first visible GPU.
 pub struct ForeignCuda {
     header: Header,
@@ -41,7 +44,7 @@ pub struct ForeignCuda {
     arch: Arch,
     version: (i32, i32),
     station: Station,
-    compiled: Mutex<HashMap<(Method, Weights), Arc<OnceLock<Compiled>>>>,
+    compiled: Mutex<HashMap<(Method, Weights), Shared>>,
     rejected: [Option<String>; 2],
 }
 
@@ -97,7 +100,7 @@ impl ForeignCuda {
 }
 
 /// A compiled slot, as a reference to what is in it.
-struct Slot(Arc<OnceLock<Compiled>>);
+struct Slot(Shared);
 
 impl std::ops::Deref for Slot {
     type Target = Compiled;
