@@ -11,11 +11,11 @@ use holdfast::judge::contract::Contract;
 use holdfast::judge::results::{CaseResult, Results, Verdict};
 use holdfast::kernel::Backend;
 use holdfast::kernel::foreign::compiler::Compiler;
-use holdfast::kernel::foreign::{Foreign, Header, HeaderError};
+use holdfast::kernel::foreign::{Foreign, ForeignCpu, Header, HeaderError};
 use holdfast::method::Method::{self, Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
 use holdfast::problem::plan::Filter;
 use holdfast::problem::regime;
-use holdfast::problem::{InputType, Weights};
+use holdfast::problem::{InputType, Operand, Weights};
 use holdfast::verify::{Request, verify};
 use rstest::rstest;
 
@@ -24,9 +24,15 @@ const BOTH: &[Weights] = &Weights::ALL;
 const COMPLEX: &[Weights] = &[Weights::Complex];
 
 fn judged(name: &str, regimes: &[&str]) -> Results {
+    judged_with(name, regimes, &Operand::ALL)
+}
+
+/// With these layouts of B, and all of C.
+fn judged_with(name: &str, regimes: &[&str], b: &[Operand]) -> Results {
     let filter = Filter {
         regimes: regimes.iter().map(|name| regime::find(name).expect("a regime")).collect(),
         inputs: vec![InputType::F32],
+        b: b.to_vec(),
         ..Filter::default()
     };
     let request = Request { filter, sensitivity: false, ..Request::everything(1) };
@@ -38,15 +44,15 @@ fn of(results: &Results, method: Method, weights: Weights) -> Vec<&CaseResult> {
 }
 
 #[rstest]
-#[case("accurate")]
-#[case("base-2")]
-fn a_correct_header_passes_every_regime_and_sweep(#[case] name: &str) {
+#[case("accurate", &Operand::ALL)]
+#[case("base-2", &[Operand::Variable])]
+fn a_correct_header_passes_every_regime_and_sweep(#[case] name: &str, #[case] b: &[Operand]) {
     // The launch edges of production kernels are no edges of the serial driver, and the two slowest are no harder.
     let slow = |name: &&str| name.starts_with("seqlen-") || ["vim-tiny", "dstate-256"].contains(name);
     let regimes = regime::all().iter().map(|r| r.name.as_str()).filter(|name| !slow(name));
-    let scans = judged(name, &regimes.collect::<Vec<_>>());
+    let scans = judged_with(name, &regimes.collect::<Vec<_>>(), b);
     assert_eq!(scans.verdict(), Verdict::Pass);
-    assert!(scans.cases.len() > 500 && scans.pairs.agree > 1000);
+    assert!(scans.cases.len() > 250 * b.len() && scans.pairs.agree > 500 * b.len());
     for weights in Weights::ALL {
         for sweep in holdfast::problem::sweep::all().into_iter().filter(|s| s.weights == weights) {
             let problem = sweep.draw(1);
@@ -108,6 +114,31 @@ fn a_guard_against_small_steps_is_found_among_trained_steps() {
     let named = failed.iter().filter_map(|c| c.diagnosis.first());
     let guard = named.clone().filter(|d| d.name == "delta-zero-below-1e-8").count();
     assert!(guard >= 5 && guard == named.count(), "{guard} of {} failures", failed.len());
+}
+
+#[rstest]
+#[case("premultiplied", true, &[])]
+#[case("accurate", true, &["log2e-twice", "log2e-twice-real"])]
+#[case("premultiplied", false, &["base-2", "base-2-real"])]
+fn a_header_is_called_with_a_as_its_callers_scale_it(
+    #[case] name: &str,
+    #[case] a_times_log2e: bool,
+    #[case] names: &[&str],
+) {
+    let header = Header { a_times_log2e, ..Header::read(&path(name)).expect("a fixture") };
+    let backend = ForeignCpu::new(header).expect("compiles");
+    let regimes = vec![regime::find("short").expect("a regime")];
+    let filter = Filter { regimes, inputs: vec![InputType::F32], ..Filter::default() };
+    let results = verify(&Request { filter, sensitivity: false, ..Request::everything(1) }, &backend, &|| {});
+    for weights in Weights::ALL {
+        let cases = of(&results, Zoh, weights);
+        let expected = if names.is_empty() { Verdict::Pass } else { Verdict::Fail };
+        assert!(cases.len() == 4 && cases.iter().all(|case| case.verdict == expected), "{weights}");
+        for diagnosis in cases.iter().filter_map(|case| case.diagnosis.first()) {
+            assert!(names.contains(&diagnosis.name.as_str()), "{weights}: {}", diagnosis.name);
+        }
+    }
+    assert_eq!(results.verdict() == Verdict::Pass, names.is_empty());
 }
 
 #[test]
@@ -242,7 +273,7 @@ fn the_command_judges_a_header_and_repeats_it() {
 #[rstest]
 #[case(&["--header", "no-such-file.cuh"], 2)]
 #[case(&["--header", "tests"], 2)]
-#[case(&["--header", "README.md"], 2)]
+#[case(&["--header", "Cargo.toml"], 2)]
 #[case(&["--header", "tests/headers/accurate.cuh", "--input", "bf16"], 2)]
 #[case(&["--header", "tests/headers/accurate.cuh", "--backend", "reference"], 2)]
 fn bad_input_exits_with_status_2_and_a_hint(#[case] args: &[&str], #[case] status: i32) {

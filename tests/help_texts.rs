@@ -36,7 +36,7 @@ fn narrow(text: &str) {
     }
 }
 
-const COMMANDS: [&str; 7] = ["verify", "check", "compare", "truth", "list", "doctor", "completions"];
+const COMMANDS: [&str; 8] = ["verify", "check", "diff", "compare", "truth", "list", "doctor", "completions"];
 
 #[test]
 fn the_help_of_every_command_has_examples() {

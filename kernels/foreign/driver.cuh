@@ -2,7 +2,7 @@
 // selective scan in f32 around it, with the semantics of spec.md, section 3.
 //
 // The header gets delta_u_val = Δu where B is constant, and what it returns is multiplied by B afterwards; where B varies it
-// gets BΔu, and that is that. Δu is a weight_t; with HOLDFAST_REAL_DELTA_U, for headers that take no other, a float. B_val is B itself in both cases: a header that multiplies by it applies B twice.
+// gets BΔu, and that is that. Δu is a float with HOLDFAST_REAL_DELTA_U, and otherwise a weight_t. B_val is B itself in both cases: a header that multiplies by it applies B twice.
 //
 // Included after the header. Everything here is written with `float`, which a lifted build reads as `double`.
 #pragma once

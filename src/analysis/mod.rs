@@ -23,6 +23,7 @@ use std::sync::OnceLock;
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
+use crate::judge::nullable;
 use crate::problem::{CoefficientProblem, Weights};
 use crate::truth::{Form, TruthError, coefficient};
 
@@ -49,10 +50,12 @@ pub struct FormProperties {
     pub order_constant: Option<f64>,
     pub order_smooth: Option<f64>,
     /// B̄/(ΔB) at the smallest step.
+    #[serde(default, deserialize_with = "nullable::one")]
     pub b_bar_over_delta: f64,
     /// The order in which |B̄/(ΔB) − 1| vanishes; none where it is zero.
     pub consistency_order: Option<f64>,
     /// The largest relative change of Ā or B̄ when time is counted in another unit; 0 where no bit changes.
+    #[serde(default, deserialize_with = "nullable::one")]
     pub time_scale_change: f64,
 }
 

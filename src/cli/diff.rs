@@ -41,6 +41,9 @@ pub struct Args {
     /// Only this layout of B
     #[arg(long, value_parser = names::operand())]
     pub b: Option<Operand>,
+    /// The headers' callers pass A·log₂e (of a complex A, the real part times log₂e) in place of A
+    #[arg(long)]
+    pub a_times_log2e: bool,
     /// What runs the headers
     #[arg(long, default_value = "auto", value_parser = names::header_backend())]
     pub backend: Choice,
@@ -67,7 +70,8 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         seed: args.seed,
     };
     // Both files before any compiler: a mistake in the second should not cost the time of the first.
-    let (old, new) = (Header::read(&args.old)?, Header::read(&args.new)?);
+    let read = |path| Ok::<_, CliError>(Header { a_times_log2e: args.a_times_log2e, ..Header::read(path)? });
+    let (old, new) = (read(&args.old)?, read(&args.new)?);
     let variable = std::env::var(select::VARIABLE).ok();
     let compile = |header| select(header, args.backend, variable.as_deref());
     let (old, new) = rayon::join(|| compile(old), || compile(new));

@@ -51,18 +51,14 @@ pub struct Args {
     /// Judge this header of coefficients in place of the production kernels
     #[arg(long, value_name = "FILE.cuh", value_hint = clap::ValueHint::FilePath)]
     pub header: Option<PathBuf>,
+    /// The header's callers pass A·log₂e (of a complex A, the real part times log₂e) in place of A
+    #[arg(long, requires = "header")]
+    pub a_times_log2e: bool,
     /// What runs the kernels
     #[arg(long, default_value = "auto", value_parser = names::backend())]
     pub backend: Choice,
     #[command(flatten)]
     pub output: output::Args,
-}
-
-/// What runs, and why that.
-struct Chosen {
-    backend: Box<dyn Backend>,
-    why: String,
-    header: Option<HeaderNote>,
 }
 
 impl Default for Args {
@@ -76,10 +72,18 @@ impl Default for Args {
             regimes: Vec::new(),
             invariants_only: false,
             header: None,
+            a_times_log2e: false,
             backend: Choice::Auto,
             output: output::Args::default(),
         }
     }
+}
+
+/// What runs, why, and what the compiler said of a header.
+struct Chosen {
+    backend: Box<dyn Backend>,
+    why: String,
+    header: Option<HeaderNote>,
 }
 
 impl Args {
@@ -121,7 +125,8 @@ impl Args {
     }
 
     fn header_option(&self) -> Option<String> {
-        self.header.as_ref().map(|path| format!("--header {}", quoted(path)))
+        let convention = if self.a_times_log2e { " --a-times-log2e" } else { "" };
+        self.header.as_ref().map(|path| format!("--header {}{convention}", quoted(path)))
     }
 
     /// What runs, why, and what the compiler said of a header.
@@ -134,7 +139,8 @@ impl Args {
         if let Some(input) = self.input.filter(|&input| input != InputType::F32) {
             return Err(CliError::HeaderInput(input));
         }
-        let selection = foreign::select::select(Header::read(path)?, self.backend, variable.as_deref())?;
+        let header = Header { a_times_log2e: self.a_times_log2e, ..Header::read(path)? };
+        let selection = foreign::select::select(header, self.backend, variable.as_deref())?;
         let instantiations = Weights::ALL.map(|weights| {
             let lines = selection.backend.rejected(weights);
             let compiles = lines.is_none();

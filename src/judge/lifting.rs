@@ -15,6 +15,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::budget::Budget;
+use super::nullable;
 use super::results::Verdict;
 use super::scan::Want;
 use crate::problem::Weights;
@@ -60,10 +61,13 @@ impl Conclusion {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Part {
     /// Largest share of the allowance, the rounding on store taken out of both.
+    #[serde(default, deserialize_with = "nullable::one")]
     pub share: f64,
     /// Largest modulus.
+    #[serde(default, deserialize_with = "nullable::one")]
     pub max: f64,
     /// ‖part‖₂ / ‖want‖₂; 0 where the part is zero.
+    #[serde(default, deserialize_with = "nullable::one")]
     pub rel_l2: f64,
 }
 

@@ -35,7 +35,7 @@ pub mod invariants;
 pub mod lifting;
 pub mod lost_digits;
 pub mod model;
-mod nullable;
+pub(crate) mod nullable;
 pub mod pairwise;
 pub mod profile;
 pub mod recommendation;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::budget::Budget;
+use super::nullable;
 use super::ulp::Format;
 use super::verdict::Element;
 use crate::method::Method;
@@ -46,7 +47,9 @@ pub struct ErrorSequence {
     pub case: String,
     /// Ascending: of each stretch of the sequence, over the judged channels, where the largest share is.
     pub position: Vec<usize>,
+    #[serde(default, deserialize_with = "nullable::many")]
     pub error: Vec<f64>,
+    #[serde(default, deserialize_with = "nullable::many")]
     pub bound: Vec<f64>,
 }
 

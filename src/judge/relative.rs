@@ -14,6 +14,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::budget::Budget;
+use super::nullable;
 use super::scan::Want;
 use crate::problem::Weights;
 
@@ -27,12 +28,16 @@ pub const MULTIPLE: f64 = 3.0;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Relative {
     /// Root mean square of the kernel's errors in units of one rounding.
+    #[serde(default, deserialize_with = "nullable::one")]
     pub kernel: f64,
     /// The same of the reference path.
+    #[serde(default, deserialize_with = "nullable::one")]
     pub reference: f64,
     /// [`MULTIPLE`]
+    #[serde(default, deserialize_with = "nullable::one")]
     pub multiple: f64,
     /// kernel / max(1, reference); above `multiple` the case fails.
+    #[serde(default, deserialize_with = "nullable::one")]
     pub ratio: f64,
 }
 

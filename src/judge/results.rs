@@ -124,6 +124,7 @@ pub struct CaseResult {
     /// Which bounds some element is beyond.
     pub beyond: Beyond,
     /// Largest error over its worst-case bound.
+    #[serde(default, deserialize_with = "nullable::one")]
     pub worst_case_ratio: f64,
     /// The error against that of the same-precision reference path; none where that was not run.
     pub relative: Option<Relative>,

@@ -137,7 +137,10 @@ impl CudaBackend {
     fn run(&self, kernel: Kernel, job: impl FnOnce() -> Prepared) -> Result<Vec<Vec<u8>>, KernelError> {
         let unavailable = |error: CudaError| KernelError::Unavailable(error.to_string());
         let image = self.images.as_ref().map(|images| images.get(kernel)).transpose().map_err(unavailable)?;
-        self.station.run(image.map(|image| (*image).clone()), job)
+        self.station.run(image.map(|image| (*image).clone()), job).map_err(|error| match error {
+            KernelError::TimedOut(reason) => KernelError::Fault(reason),
+            error => error,
+        })
     }
 }
 

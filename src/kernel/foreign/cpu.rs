@@ -1,6 +1,5 @@
 //! A foreign header on the CPU: one worker program for each weight type, several processes of each.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -9,20 +8,15 @@ use rayon::prelude::*;
 
 use super::compiler::{self, Compiler, Precision};
 use super::header::Header;
+use super::patience::{self, Patience};
 use super::process::{self, Job, Worker};
 use super::{Foreign, ForeignError, check_input, rejection};
+use crate::kernel::cuda::LIMIT_VARIABLE;
 use crate::kernel::cuda::process::Silence;
-use crate::kernel::cuda::{LIMIT_VARIABLE, limit_from_environment};
 use crate::kernel::{Backend, Coefficients, JudgedOutput, KernelError, ScanOutput, shapes};
 use crate::method::Method;
 use crate::problem::elements::Elements;
 use crate::problem::{CoefficientProblem, Operand, Problem, Weights};
-
-/// For one case, unless the environment says otherwise: a thousand times what the largest one takes.
-const LIMIT: Duration = Duration::from_secs(10);
-
-/// Cases of one method and weight type that may hang before the rest are given up.
-const PATIENCE: usize = 2;
 
 /// A header, compiled for this machine.
 pub struct ForeignCpu {
@@ -32,7 +26,7 @@ pub struct ForeignCpu {
     single: [Program; 2],
     /// Compiled when first asked for: most headers need it for nothing.
     lifted: [OnceLock<Result<Program, ForeignError>>; 2],
-    hung: Mutex<HashMap<(Method, Weights), usize>>,
+    patience: Patience,
     /// Holds the programs; removed in the end.
     folder: tempfile::TempDir,
 }
@@ -51,7 +45,7 @@ impl ForeignCpu {
     /// No compiler runs here, or no file can be written. What the compiler says of the header is no error: it is the
     /// reason of failed cases.
     pub fn new(header: Header) -> Result<Self, ForeignError> {
-        ForeignCpu::with(header, Compiler::find()?, limit_from_environment().unwrap_or(LIMIT))
+        ForeignCpu::with(header, Compiler::find()?, patience::limit())
     }
 
     /// With this compiler, and this time limit for one case.
@@ -67,7 +61,7 @@ impl ForeignCpu {
         let (real, complex) = rayon::join(|| compile(Weights::Real), || compile(Weights::Complex));
         let single = [real?, complex?];
         let lifted = [OnceLock::new(), OnceLock::new()];
-        Ok(ForeignCpu { header, compiler, limit, single, lifted, hung: Mutex::default(), folder })
+        Ok(ForeignCpu { header, compiler, limit, single, lifted, patience: Patience::default(), folder })
     }
 
     /// The header.
@@ -80,17 +74,7 @@ impl ForeignCpu {
     }
 
     fn run(&self, method: Method, weights: Weights, job: Job) -> Result<Vec<f64>, KernelError> {
-        let hung =
-            |table: &HashMap<(Method, Weights), usize>| table.get(&(method, weights)).copied().unwrap_or(0);
-        if hung(&self.hung.lock().unwrap_or_else(PoisonError::into_inner)) >= PATIENCE {
-            return Err(KernelError::Fault(format!("not run: {method} hung in {PATIENCE} other cases")));
-        }
-        self.single(weights).run(weights, job, self.limit).inspect_err(|error| {
-            if matches!(error, KernelError::TimedOut(_)) {
-                let mut table = self.hung.lock().unwrap_or_else(PoisonError::into_inner);
-                *table.entry((method, weights)).or_default() += 1;
-            }
-        })
+        self.patience.run(method, weights, || self.single(weights).run(weights, job, self.limit))
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::header::{DeltaU, Header};
+use super::patience::{self, Patience};
 use super::{Foreign, check_input, compiler, rejection, runtime};
 use crate::kernel::cuda::arch::Arch;
 use crate::kernel::cuda::cache::Image;
@@ -34,8 +35,8 @@ const FLAGS: [&str; 7] = [
 /// The kernels of one method and weight type, or the compiler's own lines.
 type Compiled = Result<Result<HashMap<String, Image>, String>, CudaError>;
 
-/// Compiled by the first who needs it.
-type Once = Arc<OnceLock<Compiled>>;
+/// Compiled once, by whichever thread comes first.
+type Shared = Arc<OnceLock<Compiled>>;
 
 /// A header, compiled for the first visible GPU.
 pub struct ForeignCuda {
@@ -44,7 +45,8 @@ pub struct ForeignCuda {
     arch: Arch,
     version: (i32, i32),
     station: Station,
-    compiled: Mutex<HashMap<(Method, Weights), Once>>,
+    patience: Patience,
+    compiled: Mutex<HashMap<(Method, Weights), Shared>>,
     rejected: [Option<String>; 2],
 }
 
@@ -57,13 +59,22 @@ impl ForeignCuda {
         gpu::driver_present()?;
         let version = nvrtc::version()?;
         let setup = Setup::from_environment(Program::of_this_process()?);
-        let (station, info) = Station::start(setup.program, setup.limit)?;
+        let (station, info) = Station::start(setup.program, patience::limit())?;
         let own = Arch::of_device(info.major, info.minor);
         let arch = Arch::selected(setup.arch.as_deref(), own)?;
         nvrtc::check_architecture(&arch)?;
         let rejected = [None, None];
         let compiled = Mutex::default();
-        let mut backend = ForeignCuda { header, info, arch, version, station, compiled, rejected };
+        let mut backend = ForeignCuda {
+            header,
+            info,
+            arch,
+            version,
+            station,
+            patience: Patience::default(),
+            compiled,
+            rejected,
+        };
         // One method instantiates the whole function, whatever the others are.
         let lines = |weights| match &*backend.kernels(Method::Zoh, weights) {
             Ok(Ok(_)) => Ok(None),
@@ -95,12 +106,12 @@ impl ForeignCuda {
             Ok(Err(lines)) => return Err(rejection(weights, lines)),
             Err(error) => return Err(KernelError::Unavailable(error.to_string())),
         };
-        self.station.run(image, job)
+        self.patience.run(method, weights, || self.station.run(image, job))
     }
 }
 
 /// A compiled slot, as a reference to what is in it.
-struct Slot(Arc<OnceLock<Compiled>>);
+struct Slot(Shared);
 
 impl std::ops::Deref for Slot {
     type Target = Compiled;

@@ -36,13 +36,13 @@ pub enum HeaderError {
     NoFunction { path: String },
 }
 
-/// The type in which Δu comes where B is constant. Callers differ: it is a template parameter, and a header may serve
-/// only one of them.
+/// The type in which Δu comes where B is constant. It is a template parameter, so that callers may pass the float that it
+/// is; others make it a weight first, and a header may serve only those.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeltaU {
+    Real,
     /// That of the weights.
     Weight,
-    Real,
 }
 
 impl DeltaU {
@@ -50,7 +50,7 @@ impl DeltaU {
     pub fn of(weights: Weights) -> &'static [DeltaU] {
         match weights {
             Weights::Real => &[DeltaU::Weight],
-            Weights::Complex => &[DeltaU::Weight, DeltaU::Real],
+            Weights::Complex => &[DeltaU::Real, DeltaU::Weight],
         }
     }
 }

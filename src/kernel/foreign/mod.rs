@@ -10,6 +10,7 @@ pub mod compiler;
 pub mod cpu;
 pub mod gpu;
 pub mod header;
+pub mod patience;
 pub mod process;
 pub mod runtime;
 pub mod select;
