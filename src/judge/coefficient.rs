@@ -34,7 +34,13 @@ pub fn judge<T: Copy + Into<f64>>(
     let (a_distances, worst_a_bar) = compare("a_bar", problem, got.0, want.0, &bounds.0);
     let (b_distances, worst_b_bar) = compare("b_bar", problem, got.1, want.1, &bounds.1);
     let passes = |worst: &Option<Worst>| worst.as_ref().is_some_and(|w| w.ratio <= 1.0);
-    let verdict = if passes(&worst_a_bar) && passes(&worst_b_bar) { Verdict::Pass } else { Verdict::Fail };
+    let bounded = bounds.0.iter().chain(&bounds.1).all(|bound| bound.is_finite());
+    let verdict = match passes(&worst_a_bar) && passes(&worst_b_bar) {
+        true if bounded => Verdict::Pass,
+        // An infinite bound judges nothing.
+        true => Verdict::Unmeasured,
+        false => Verdict::Fail,
+    };
     let points = a_distances
         .iter()
         .zip(&b_distances)
@@ -140,7 +146,7 @@ fn compare<T: Copy + Into<f64>>(
 fn complex_distance(got: Complex64, want: Complex64, bound: f64) -> (Element, Distance) {
     let element = Element { got: got.norm(), want: want.norm(), bound, store: 0.0 };
     let error = (got - want).norm();
-    let distance = if error.is_nan() || !want.norm().is_finite() {
+    let distance = if error.is_nan() || bound.is_nan() || !want.norm().is_finite() {
         Distance::BROKEN
     } else if error == 0.0 {
         Distance::NONE

@@ -37,6 +37,10 @@ pub fn diagnose(case: &Case, out: &[f64], last_state: &[f64]) -> Option<Diagnosi
     {
         add(got, *last_state.get(i)?, want, case.budget.last_state[i / width]);
     }
+    // An overflow is no cancellation.
+    if !single.is_finite() {
+        return None;
+    }
     let residual = (double / single).sqrt();
     let rounding = residual <= LEFT_IN_DOUBLE || worst <= 1.0 && residual <= NEEDED;
     rounding.then(|| Diagnosis {

@@ -80,8 +80,12 @@ pub fn step(
         (a_bar, a_bar.norm() * a_units + moved, growth)
     } else {
         let growth = (z.norm() * theta).exp();
-        let moved = exp_z.norm() * (z.norm() * theta).exp_m1();
-        (exp_z, exp_z.norm() * a_units * growth + moved, growth)
+        // Where eᶻ underflows to 0 the other factor may be infinite.
+        let a_bar_error = match exp_z.norm() {
+            0.0 => (z.re + z.norm() * theta).exp(),
+            size => size * a_units * growth + size * (z.norm() * theta).exp_m1(),
+        };
+        (exp_z, a_bar_error, growth)
     };
     // h, z ∂h/∂z and Δ ∂h/∂Δ.
     let (h, by_z, by_delta) = {

@@ -56,8 +56,15 @@ impl Relative {
     }
 }
 
-/// Compares a kernel's judged outputs with the reference's. None where the reference has an infinity or NaN: then it is no
-/// measure.
+/// How often one z or b may occur for the reference to be a measure: the products of equal Ā in a tree all err alike, and
+/// those of a serial scan do not, so that a sound tree may be a hundred times worse where Δ is constant.
+pub const MOST_REPEATS: f64 = 16.0;
+
+/// Of fewer elements a root mean square says little.
+pub const FEWEST: usize = 16;
+
+/// Compares a kernel's judged outputs with the reference's, where both are finite (what is not is the derived bound's to
+/// judge). None where the reference is no measure: few elements, or many equal steps.
 pub fn judge(
     weights: Weights,
     kernel: Want,
@@ -65,18 +72,22 @@ pub fn judge(
     want: Want,
     budget: &Budget,
 ) -> Option<Relative> {
-    let rms = |got: Want| -> f64 {
-        let out = got.out.iter().zip(want.out).zip(budget.rounding_out.iter().copied());
-        let unit = budget.rounding_last_state.iter().flat_map(|&unit| vec![unit; weights.width()]);
-        let last_state = got.last_state.iter().zip(want.last_state).zip(unit);
-        let (mut sum, mut count) = (0.0, 0.0);
-        for ((got, want), unit) in out.chain(last_state) {
-            sum += ((got - want) / unit).powi(2);
-            count += 1.0;
+    let unit = budget.rounding_last_state.iter().flat_map(|&unit| vec![unit; weights.width()]);
+    let units = budget.rounding_out.iter().copied().chain(unit);
+    let all = |of: Want<'_>| of.out.iter().chain(of.last_state).copied().collect::<Vec<f64>>();
+    let (kernel, reference, want) = (all(kernel), all(reference), all(want));
+    let (mut sums, mut count) = ([0.0, 0.0], 0);
+    for (i, unit) in units.enumerate() {
+        let errors = [&kernel, &reference].map(|got| ((got[i] - want[i]) / unit).powi(2));
+        if errors.iter().all(|error| error.is_finite()) {
+            sums = [sums[0] + errors[0], sums[1] + errors[1]];
+            count += 1;
         }
-        f64::sqrt(sum / f64::max(count, 1.0))
-    };
-    let (kernel, reference) = (rms(kernel), rms(reference));
+    }
+    if count < FEWEST || budget.repeats > MOST_REPEATS {
+        return None;
+    }
+    let [kernel, reference] = sums.map(|sum| f64::sqrt(sum / count as f64));
     let ratio = kernel / reference.max(1.0);
-    (reference.is_finite()).then_some(Relative { kernel, reference, multiple: MULTIPLE, ratio })
+    Some(Relative { kernel, reference, multiple: MULTIPLE, ratio })
 }

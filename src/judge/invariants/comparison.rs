@@ -169,6 +169,7 @@ mod tests {
             worst_last_state: states.clone(),
             rounding_last_state: states.clone(),
             last_state: states,
+            repeats: 1.0,
         };
         Run::new(shape, Weights::Complex, &out, &[1.0, -1.0], budget)
     }
