@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use holdfast::judge::compare::{Comparison, compare};
+use holdfast::judge::lifting::{Lifting, Part};
 use holdfast::judge::results::{Results, Verdict};
 use holdfast::report::compare::render;
 use holdfast::report::console::Detail;
@@ -32,7 +33,8 @@ fn share(results: &mut Results, index: usize, share: f64) {
 fn a_run_equals_itself() {
     let same = compared(|_| {});
     assert!(!same.regressed() && same.verdicts.is_empty() && same.errors.is_empty());
-    assert_eq!(same.unchanged, fixture::passing().cases.len() + fixture::passing().coefficients.len());
+    let run = fixture::passing();
+    assert_eq!(same.unchanged, run.cases.len() + run.coefficients.len() + run.invariants.len());
 }
 
 #[test]
@@ -62,11 +64,105 @@ fn a_failure_that_is_no_longer_measured_is_not_mended() {
 #[case::gone(|r: &mut Results| drop(r.cases.pop()), true)]
 #[case::sweep_gone(|r: &mut Results| drop(r.coefficients.pop()), true)]
 #[case::sweep_fails(|r: &mut Results| r.coefficients[0].verdict = Verdict::Fail, true)]
+#[case::invariant_fails(|r: &mut Results| r.invariants[0].verdict = Verdict::Fail, true)]
+#[case::invariant_unmeasured(|r: &mut Results| r.invariants[0].verdict = Verdict::Unmeasured, true)]
+#[case::invariant_gone(|r: &mut Results| drop(r.invariants.pop()), true)]
+#[case::invariants_gone(|r: &mut Results| r.invariants.clear(), true)]
 #[case::pair_fails(|r: &mut Results| { r.pairs.off += 1; r.pairs.agree -= 1 }, true)]
 #[case::pairs_not_compared(|r: &mut Results| r.pairs.problems -= 1, true)]
 #[case::larger_error(|r: &mut Results| share(r, 0, 0.9), false)]
 fn regressions(#[case] change: fn(&mut Results), #[case] regressed: bool) {
     assert_eq!(compared(change).regressed(), regressed);
+}
+
+#[test]
+fn invariants_are_named_and_have_shares() {
+    let change = compared(|results| {
+        for invariant in &mut results.invariants[..3] {
+            (invariant.verdict, invariant.worst) = (Verdict::Fail, Some(fixture::worst("out", 7.0)));
+        }
+    });
+    let worse: Vec<_> = change.verdicts.iter().map(|c| (c.new.id.clone(), c.new.share)).collect();
+    let run = fixture::passing();
+    let of = |i: usize| {
+        let invariant = &run.invariants[i];
+        format!("invariant/{}/{}/{}", invariant.name, invariant.weights, invariant.method)
+    };
+    assert_eq!(of(0), "invariant/b-homogeneous/real/zoh");
+    assert_eq!(worse, [(of(0), Some(7.0)), (of(1), Some(7.0)), (of(2), Some(7.0))]);
+    assert!(change.regressed());
+}
+
+/// A lifted run that passes with this share.
+fn lifting(share: f64) -> Lifting {
+    let part = |share| Part { share, max: share * 1e-16, rel_l2: share * 1e-16 };
+    Lifting {
+        verdict: if share <= 1.0 { Verdict::Pass } else { Verdict::Fail },
+        reason: String::new(),
+        shrink: Some(29.0),
+        conclusion: None,
+        rounding: part(0.2),
+        truncation: part(share),
+    }
+}
+
+/// Its first case and its first sweep have lifted runs.
+fn lifted() -> Results {
+    let mut results = fixture::passing();
+    results.cases[0].lifted = Some(lifting(0.1));
+    results.coefficients[0].lifted = Some(lifting(0.1));
+    results
+}
+
+#[rstest]
+#[case::same(|_: &mut Results| (), 0, 0, false)]
+#[case::case_fails(|r: &mut Results| r.cases[0].lifted = Some(lifting(9.0)), 1, 0, true)]
+#[case::sweep_fails(|r: &mut Results| r.coefficients[0].lifted = Some(lifting(9.0)), 1, 0, true)]
+#[case::larger_share(|r: &mut Results| r.cases[0].lifted = Some(lifting(0.5)), 0, 1, false)]
+#[case::gone(|r: &mut Results| r.cases[0].lifted = None, 0, 0, true)]
+#[case::all_gone(|r: &mut Results| (r.cases[0].lifted, r.coefficients[0].lifted) = (None, None), 0, 0, true)]
+fn lifted_runs_are_compared(
+    #[case] change: fn(&mut Results),
+    #[case] verdicts: usize,
+    #[case] errors: usize,
+    #[case] regressed: bool,
+) {
+    let old = lifted();
+    let mut new = old.clone();
+    change(&mut new);
+    let change = compare(&old, &new).expect("of one seed");
+    assert_eq!((change.verdicts.len(), change.errors.len()), (verdicts, errors));
+    assert_eq!(change.regressed(), regressed);
+    let all = compared(|_| {}).unchanged + 2;
+    assert_eq!(change.compared() + change.gone.len(), all);
+    let ids = [old.cases[0].id.clone() + "/lifted", "coefficients/real axis/real/zoh/lifted".to_owned()];
+    let mut changed = change.verdicts.iter().chain(&change.errors).map(|c| &c.new).chain(&change.gone);
+    assert!(changed.all(|item| ids.contains(&item.id)));
+}
+
+#[test]
+fn another_backend_without_a_double_build_lost_nothing() {
+    let mut other = fixture::passing();
+    other.backend = "reference".to_owned();
+    for (old, new) in [(&lifted(), &other), (&other, &lifted())] {
+        let change = compare(old, new).expect("of one seed");
+        assert!(!change.regressed() && change.gone.is_empty() && change.added.is_empty());
+    }
+}
+
+#[test]
+fn runs_that_have_nothing_in_common_are_a_regression() {
+    let (full, none) = (fixture::passing(), fixture::empty());
+    for (old, new) in [(&full, &none), (&none, &full), (&none, &none)] {
+        let change = compare(old, new).expect("of one seed");
+        assert!(change.regressed() && change.compared() == 0);
+        let text = render(&change, ("a", old), ("b", new), false, Detail::Normal);
+        let (gone, new) = (change.gone.len(), change.added.len());
+        let first = format!("holdfast compare: REGRESSION; nothing was compared: {gone} gone, {new} new\n");
+        assert!(text.starts_with(&first), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    }
+    assert_eq!(compare(&full, &none).expect("of one seed").gone.len(), compared(|_| {}).unchanged);
 }
 
 #[test]
@@ -214,8 +310,14 @@ fn a_broken_kernel_is_a_regression_of_its_method() {
     let output = holdfast(&["compare", path(&good), path(&bad), "--json", path(&out)]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{text}");
-    assert!(text.contains("REGRESSION; 8 worse") && text.contains("8 verdicts changed (rk4 8)"), "{text}");
+    assert!(text.contains("holdfast compare: REGRESSION; "), "{text}");
     let json: serde_json::Value = serde_json::from_slice(&fs::read(&out).expect("written")).expect("JSON");
+    let worse = json["verdicts"].as_array().expect("a list");
+    assert!(text.contains(&format!("{} verdicts changed (rk4 {0})", worse.len())), "{text}");
+    let id = |change: &serde_json::Value| change["new"]["id"].as_str().expect("a text").to_owned();
+    let lifted = worse.iter().filter(|change| id(change).ends_with("/lifted")).count();
+    let invariants = worse.iter().filter(|change| id(change).starts_with("invariant/")).count();
+    assert_eq!((worse.len() - lifted - invariants, lifted), (8, 8), "{text}");
     assert_eq!((&json["schema"], &json["regressed"]), (&1.into(), &true.into()));
     assert_eq!(json["verdicts"][0]["new"]["method"], "rk4");
     assert_eq!(holdfast(&["compare", path(&bad), path(&good)]).status.code(), Some(0));

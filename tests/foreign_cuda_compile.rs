@@ -27,7 +27,7 @@ fn headers_compile_for_a_gpu_as_they_do_for_a_cpu() {
     if !has_nvrtc("headers_compile_for_a_gpu_as_they_do_for_a_cpu") {
         return;
     }
-    for name in ["accurate.cuh", "base-2.cuh", "ids-shifted.cuh", "naive.cuh"] {
+    for name in ["accurate.cuh", "base-2.cuh", "ids-shifted.cuh", "naive.cuh", "unqualified.cuh"] {
         for weights in Weights::ALL {
             // Two layouts of B, and with each two of C and the element-wise kernel.
             assert_eq!(compiled(name, weights), Ok(6), "{name}, {weights}");

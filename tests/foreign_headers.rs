@@ -72,6 +72,15 @@ fn a_correct_header_passes_every_regime_and_sweep(#[case] name: &str, #[case] b:
     }
 }
 
+#[test]
+fn unqualified_functions_of_a_float_are_those_of_a_float() {
+    let results = judged("unqualified", &["short", "tiny-z"]);
+    for case in &results.cases {
+        assert_eq!(case.verdict, Verdict::Pass, "{}: {}", case.id, case.reason);
+    }
+    assert!(results.cases.len() >= 48);
+}
+
 #[rstest]
 #[case("log2e-twice", EXPONENTIALS, BOTH, &["log2e-twice", "log2e-twice-real"])]
 #[case("imaginary-log2e", EXPONENTIALS, COMPLEX, &["log2e-twice-imaginary"])]

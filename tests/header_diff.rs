@@ -126,10 +126,25 @@ fn what_does_not_compile_or_run_is_broken_and_mended_where_it_happens() {
     let both = compared_on(&[Method::Zoh], "syntax-error", "complex-does-not-compile");
     assert!(changes(&both, complex).iter().all(|c| *c == Change::BothBroken));
     assert!(changes(&both, |c| !complex(c)).iter().all(|c| *c == Change::Mended));
+    assert!(both.worse, "of complex weights nothing is known");
     let crash = compared_on(&[Method::Zoh, Method::Foh], "accurate", "crash");
     for c in &crash.comparisons {
         assert_eq!(c.change, if c.method == Method::Foh { Change::Broken } else { Change::Equal });
     }
+}
+
+/// Two revisions that do not compile are no evidence that nothing got worse.
+#[test]
+fn what_is_broken_before_and_after_could_not_be_told() {
+    let both = compared_on(&[Method::Zoh], "syntax-error", "syntax-error");
+    assert!(changes(&both, |_| true).iter().all(|c| *c == Change::BothBroken));
+    assert!(both.worse);
+    assert_eq!(both.recommendation, "nothing can be said: still broken on 4");
+    let file = "syntax-error.cuh";
+    let output = holdfast(&["diff", file, file, "--backend", "cpu", "--method", "zoh"]);
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("recommendation: nothing can be said"), "{shown}");
 }
 
 fn holdfast(args: &[&str]) -> Output {

@@ -75,3 +75,16 @@ fn an_interrupt_while_cases_run_writes_nothing() {
     assert_eq!(status.code(), Some(130));
     assert_eq!(names(home.path()), Vec::<String>::new());
 }
+
+#[rstest]
+fn an_interrupt_removes_what_a_header_was_compiled_in(#[values("-INT", "-TERM")] signal: &str) {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let header = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/headers/hang.cuh");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
+    command.args(["verify", "--backend", "cpu", "--method", "rk4", "--header", header]);
+    let child = command.env("TMPDIR", home.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let compiling = || names(home.path()).iter().any(|name| name.starts_with("holdfast-header-"));
+    let status = interrupted(child.expect("runs"), signal, compiling);
+    assert_eq!(status.code(), Some(130));
+    assert_eq!(names(home.path()), Vec::<String>::new());
+}

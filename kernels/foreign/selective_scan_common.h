@@ -10,6 +10,7 @@
 #else
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cfloat>
 #include <climits>
 #include <cmath>
@@ -18,10 +19,30 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+// Not the same as <cmath> and <cstdlib>: these bring abs(float), exp(float), isnan(float) and the like into the global
+// namespace, where C's functions of a double or an int would take their place without a word.
+#include <math.h>
+#include <stdlib.h>
+#if defined(HOLDFAST_LIFTED)
+// What a header may include itself: the library does not survive a float that is a double.
+#include <complex>
+#include <functional>
+#include <iomanip>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+#endif
 #endif
 
 #ifndef M_LOG2E
@@ -36,6 +57,25 @@
 #ifndef INFINITY
 #define INFINITY __int_as_float(0x7f800000)
 #endif
+#ifndef NAN
+#define NAN __int_as_float(0x7fffffff)
+#endif
+#ifndef MAX_DSTATE
+#define MAX_DSTATE 256
+#endif
+
+#if defined(__CUDACC_RTC__)
+// NVRTC has no <cfloat>.
+#ifndef FLT_EPSILON
+#define FLT_EPSILON 1.1920928955078125e-7f
+#endif
+#ifndef FLT_MIN
+#define FLT_MIN 1.17549435082228750797e-38f
+#endif
+#ifndef FLT_MAX
+#define FLT_MAX 3.40282346638528859812e+38f
+#endif
+#endif
 
 #if !defined(__CUDACC_RTC__)
 // The single type itself, which a lifted header cannot name.
@@ -44,8 +84,11 @@ using holdfast_single = float;
 #define __device__
 #define __host__
 #define __global__
+#define __constant__
 #define __forceinline__
+#define __noinline__
 #define __launch_bounds__(...)
+#define __align__(n) __attribute__((aligned(n)))
 #define __ldg(pointer) (*(pointer))
 
 // The compiler's intrinsics for a device, as the functions that they round like or approximate.
@@ -58,6 +101,8 @@ using holdfast_single = float;
 #define __cosf(x) cosf(x)
 #define __sincosf(x, s, c) sincosf(x, s, c)
 #define __fdividef(x, y) ((x) / (y))
+#define fdividef(x, y) ((x) / (y))
+#define exp10f(x) powf(10.0f, x)
 #define __fmul_rn(x, y) ((x) * (y))
 #define __fadd_rn(x, y) ((x) + (y))
 #define __fsub_rn(x, y) ((x) - (y))
@@ -65,7 +110,42 @@ using holdfast_single = float;
 #define __frcp_rn(x) (1.0f / (x))
 #define __fmaf_rn(x, y, z) fmaf(x, y, z)
 #define __fsqrt_rn(x) sqrtf(x)
+#define __frsqrt_rn(x) (1.0f / sqrtf(x))
 #define rsqrtf(x) (1.0f / sqrtf(x))
+#define __saturatef(x) fminf(fmaxf(x, 0.0f), 1.0f)
+
+// A device has these in the global namespace; of a NaN and a number they return the number.
+inline float max(float x, float y) { return fmaxf(x, y); }
+inline float min(float x, float y) { return fminf(x, y); }
+inline double max(double x, double y) { return fmax(x, y); }
+inline double min(double x, double y) { return fmin(x, y); }
+inline double max(float x, double y) { return fmax(double(x), y); }
+inline double min(float x, double y) { return fmin(double(x), y); }
+inline double max(double x, float y) { return fmax(x, double(y)); }
+inline double min(double x, float y) { return fmin(x, double(y)); }
+#define HOLDFAST_MAX_MIN(type)                                    \
+  inline constexpr type max(type x, type y) { return x < y ? y : x; } \
+  inline constexpr type min(type x, type y) { return y < x ? y : x; }
+HOLDFAST_MAX_MIN(int)
+HOLDFAST_MAX_MIN(unsigned)
+HOLDFAST_MAX_MIN(long)
+HOLDFAST_MAX_MIN(unsigned long)
+HOLDFAST_MAX_MIN(long long)
+HOLDFAST_MAX_MIN(unsigned long long)
+#undef HOLDFAST_MAX_MIN
+
+// The bits of a single, also where a header is lifted.
+template <typename To, typename From>
+inline To holdfast_bits(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bits of the same width");
+  To to;
+  memcpy(&to, &from, sizeof(to));
+  return to;
+}
+inline holdfast_single __int_as_float(int x) { return holdfast_bits<holdfast_single>(x); }
+inline holdfast_single __uint_as_float(unsigned x) { return holdfast_bits<holdfast_single>(x); }
+inline int __float_as_int(holdfast_single x) { return holdfast_bits<int>(x); }
+inline unsigned __float_as_uint(holdfast_single x) { return holdfast_bits<unsigned>(x); }
 
 #if defined(HOLDFAST_LIFTED)
 #define float double
@@ -74,6 +154,7 @@ using holdfast_single = float;
 #define expm1f expm1
 #define logf log
 #define log2f log2
+#define log10f log10
 #define log1pf log1p
 #define powf pow
 #define sqrtf sqrt
@@ -81,6 +162,14 @@ using holdfast_single = float;
 #define sinf sin
 #define cosf cos
 #define tanf tan
+#define asinf asin
+#define acosf acos
+#define atanf atan
+#define asinhf asinh
+#define acoshf acosh
+#define atanhf atanh
+#define erff erf
+#define erfcf erfc
 #define sinhf sinh
 #define coshf cosh
 #define tanhf tanh
@@ -95,6 +184,12 @@ using holdfast_single = float;
 #define copysignf copysign
 #define roundf round
 #define rintf rint
+#define truncf trunc
+#define nearbyintf nearbyint
+#define remainderf remainder
+#define frexpf frexp
+#define scalbnf scalbn
+#define fdimf fdim
 #define floorf floor
 #define ceilf ceil
 #endif
@@ -105,6 +200,23 @@ inline void holdfast_sincos(float x, float* s, float* c) {
   *c = cosf(x);
 }
 #define sincosf holdfast_sincos
+
+// sin(πx) and cos(πx), exact where they are 0 or ±1.
+inline float holdfast_sinpi(float x) {
+  double turn = std::remainder(double(x), 2.0);
+  if (std::fabs(turn) > 0.5) turn = std::copysign(1.0, turn) - turn;
+  return float(std::sin(M_PI * turn));
+}
+inline float holdfast_cospi(float x) {
+  return float(std::sin(M_PI * (0.5 - std::fabs(std::remainder(double(x), 2.0)))));
+}
+inline void holdfast_sincospi(float x, float* s, float* c) {
+  *s = holdfast_sinpi(x);
+  *c = holdfast_cospi(x);
+}
+#define sinpif holdfast_sinpi
+#define cospif holdfast_cospi
+#define sincospif holdfast_sincospi
 
 struct float2 {
   float x, y;

@@ -8,6 +8,7 @@ const INTERRUPTED: i32 = 130;
 /// From now on an interrupt or a request to terminate removes what is half-written, and ends the process.
 pub fn install() {
     let installed = ctrlc::set_handler(|| {
+        crate::kernel::foreign::folder::remove_all();
         scratch::remove_all();
         std::process::exit(INTERRUPTED);
     });

@@ -1,7 +1,8 @@
 //! What changed between two runs: verdicts first, then errors, then what is gone or new.
 //!
-//! Scans are matched by their case ids, sweeps by name, weights and method. Runs of another seed have other inputs
-//! under the same ids: they must not be compared ([`compare`] says so).
+//! Scans are matched by their case ids, sweeps and invariants by name, weights and method, and the lifted runs of scans
+//! and sweeps by what they lift: everything that has a verdict is compared, pairs by number. Runs of another seed have
+//! other inputs under the same ids: they must not be compared ([`compare`] says so).
 //!
 //! - A verdict is **worse** when it is no pass and was another verdict before: a failure that can no longer be
 //!   measured is not mended. It is better when it has become a pass.
@@ -9,12 +10,17 @@
 //!   and at least [`NOTABLE`]. The same kernels give the same bits on the same machine, so any move is real; the rule
 //!   keeps out those that say nothing: a worst share is the largest of some hundred rounding errors, and another order
 //!   of the same operations moves it by less than 2, or moves it far below the bound.
+//! - Lifted runs are left out where the backends differ and one of them has no double build: nothing was lost then. The
+//!   same backend without its lifted runs has lost them.
+//! - Two runs that have nothing in common are no evidence: that is a regression as well.
 //! - Of pairs only the failing ones are listed in results; the rest is compared by number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::invariants::InvariantResult;
+use super::lifting::Lifting;
 use super::results::{CaseResult, CoefficientResult, PairTotals, Results, Verdict};
 use crate::method::Method;
 
@@ -23,7 +29,7 @@ pub const FACTOR: f64 = 2.0;
 /// Both shares below this are nothing to look at: four bits are left to the bound.
 pub const NOTABLE: f64 = 1.0 / 16.0;
 
-/// One case or sweep as one of the runs has it.
+/// One case, sweep, invariant or lifted run as one of the two runs has it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Item {
     pub id: String,
@@ -33,7 +39,7 @@ pub struct Item {
     pub share: Option<f64>,
 }
 
-/// The same case or sweep in both runs.
+/// The same item in both runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Change {
     pub old: Item,
@@ -51,7 +57,7 @@ pub struct Comparison {
     pub gone: Vec<Item>,
     /// Only in the new run.
     pub added: Vec<Item>,
-    /// Cases and sweeps in both runs about which there is nothing to say.
+    /// Items in both runs about which there is nothing to say.
     pub unchanged: usize,
     pub old_pairs: PairTotals,
     pub new_pairs: PairTotals,
@@ -78,7 +84,8 @@ pub fn compare(old: &Results, new: &Results) -> Result<Comparison, OtherSeed> {
     if old.seed != new.seed {
         return Err(OtherSeed { old: old.seed, new: new.seed });
     }
-    let (old_items, new_items) = (items(old), items(new));
+    let lifted = old.backend == new.backend || has_lifted(old) && has_lifted(new);
+    let (old_items, new_items) = (items(old, lifted), items(new, lifted));
     let before: BTreeMap<&str, &Item> = old_items.iter().map(|item| (item.id.as_str(), item)).collect();
     let after: BTreeSet<&str> = new_items.iter().map(|item| item.id.as_str()).collect();
     let (mut verdicts, mut errors, mut added, mut unchanged) = (Vec::new(), Vec::new(), Vec::new(), 0);
@@ -110,12 +117,18 @@ pub fn compare(old: &Results, new: &Results) -> Result<Comparison, OtherSeed> {
 
 impl Comparison {
     /// Whether the new run is worse: in a verdict of something that both have, by something that is gone, by
-    /// something new that does not pass, or by its pairs.
+    /// something new that does not pass, or by its pairs; or whether it has nothing to compare.
     pub fn regressed(&self) -> bool {
-        self.verdicts.iter().any(Change::is_worse)
+        self.compared() == 0
+            || self.verdicts.iter().any(Change::is_worse)
             || !self.gone.is_empty()
             || self.added.iter().any(|item| item.verdict != Verdict::Pass)
             || self.pairs_regressed()
+    }
+
+    /// How many items both runs have.
+    pub fn compared(&self) -> usize {
+        self.verdicts.len() + self.errors.len() + self.unchanged
     }
 
     /// Whether more pairs fail or are unmeasured, or fewer problems were compared.
@@ -165,8 +178,42 @@ pub fn failing(pairs: &PairTotals) -> usize {
     pairs.coincide + pairs.differ + pairs.off
 }
 
-fn items(results: &Results) -> Vec<Item> {
-    results.cases.iter().map(of_case).chain(results.coefficients.iter().map(of_sweep)).collect()
+fn has_lifted(results: &Results) -> bool {
+    results.cases.iter().any(|case| case.lifted.is_some())
+        || results.coefficients.iter().any(|sweep| sweep.lifted.is_some())
+}
+
+/// Everything that has a verdict of its own: cases, sweeps, invariants, then the lifted runs if `lifted`.
+fn items(results: &Results, lifted: bool) -> Vec<Item> {
+    let cases = results.cases.iter().map(|case| (of_case(case), &case.lifted));
+    let sweeps = results.coefficients.iter().map(|sweep| (of_sweep(sweep), &sweep.lifted));
+    let (mut items, lifts): (Vec<Item>, Vec<&Option<Lifting>>) = cases.chain(sweeps).unzip();
+    let lifts: Vec<Item> = items
+        .iter()
+        .zip(lifts)
+        .filter(|_| lifted)
+        .filter_map(|(item, lifting)| lifting.as_ref().map(|lifting| of_lifted(item, lifting)))
+        .collect();
+    items.extend(results.invariants.iter().map(of_invariant));
+    items.extend(lifts);
+    items
+}
+
+fn of_invariant(invariant: &InvariantResult) -> Item {
+    let InvariantResult { name, method, weights, verdict, worst, .. } = invariant;
+    Item {
+        id: format!("invariant/{name}/{weights}/{method}"),
+        method: *method,
+        verdict: *verdict,
+        share: worst.as_ref().map(|worst| worst.share),
+    }
+}
+
+/// The lifted run of a case or sweep; its share is that of the truncation, which its verdict is about.
+fn of_lifted(item: &Item, lifting: &Lifting) -> Item {
+    // A reason says why there is no share: it faulted, or there is no bound.
+    let share = lifting.reason.is_empty().then_some(lifting.truncation.share);
+    Item { id: format!("{}/lifted", item.id), method: item.method, verdict: lifting.verdict, share }
 }
 
 fn of_case(case: &CaseResult) -> Item {

@@ -2,9 +2,10 @@
 
 use super::revisions::{Change, Comparison};
 
-/// Whether anything got worse, or could not be told.
+/// Whether anything got worse, or could not be told: where neither revision runs there is nothing to compare.
 pub fn is_worse(comparisons: &[Comparison]) -> bool {
-    comparisons.iter().any(|c| c.change.is_worse() || c.change == Change::Unmeasured)
+    let unknown = |change: Change| matches!(change, Change::BothBroken | Change::Unmeasured);
+    comparisons.iter().any(|c| c.change.is_worse() || unknown(c.change))
 }
 
 /// A recommendation: what to do, and what it rests on.

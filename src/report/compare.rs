@@ -34,6 +34,10 @@ pub fn render(
 }
 
 fn totals(comparison: &Comparison) -> String {
+    if comparison.compared() == 0 {
+        let (gone, new) = (comparison.gone.len(), comparison.added.len());
+        return format!("nothing was compared: {gone} gone, {new} new");
+    }
     let worse = comparison.verdicts.iter().filter(|change| change.is_worse()).count();
     format!(
         "{worse} worse, {} better, {} gone, {} new, {} moved, {} unchanged",

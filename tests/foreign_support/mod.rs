@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -23,7 +23,9 @@ pub fn header(name: &str) -> Arc<ForeignCpu> {
         // Enough on a busy machine for what takes a millisecond, and short for what hangs.
         let limit = Duration::from_secs(3);
         let compiler = Compiler::find().expect("a C++ compiler: the kernels were built by one");
-        Arc::new(ForeignCpu::with(header, compiler, limit).expect("a folder for it"))
+        // What is static is never dropped: its folder stays, among what cargo builds.
+        let parent = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        Arc::new(ForeignCpu::with(header, compiler, limit, parent).expect("a folder for it"))
     })
     .clone()
 }

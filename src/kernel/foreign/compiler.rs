@@ -116,6 +116,8 @@ impl Compiler {
         command.arg("-o").arg(&program).arg(folder.join("worker.cpp"));
         // The lines should be those that the harness looks for.
         command.env("LC_ALL", "C");
+        // What the compiler leaves behind goes with the folder.
+        command.env("TMPDIR", folder);
         match run(command).map_err(|error| ForeignError::Compiler(format!("{}: {error}", self.program)))? {
             Ended::Well => Ok(Ok(program)),
             Ended::Badly(message) => Ok(Err(trimmed(&message, folder, &header.shown()))),

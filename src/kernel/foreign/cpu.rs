@@ -7,6 +7,7 @@ use std::time::Duration;
 use rayon::prelude::*;
 
 use super::compiler::{self, Compiler, Precision};
+use super::folder::Folder;
 use super::header::Header;
 use super::patience::{self, Patience};
 use super::process::{self, Job, Worker};
@@ -28,7 +29,7 @@ pub struct ForeignCpu {
     lifted: [OnceLock<Result<Program, ForeignError>>; 2],
     patience: Patience,
     /// Holds the programs; removed in the end.
-    folder: tempfile::TempDir,
+    folder: Folder,
 }
 
 /// A worker program and its idle processes.
@@ -45,17 +46,20 @@ impl ForeignCpu {
     /// No compiler runs here, or no file can be written. What the compiler says of the header is no error: it is the
     /// reason of failed cases.
     pub fn new(header: Header) -> Result<Self, ForeignError> {
-        ForeignCpu::with(header, Compiler::find()?, patience::limit())
+        ForeignCpu::with(header, Compiler::find()?, patience::limit(), &std::env::temp_dir())
     }
 
-    /// With this compiler, and this time limit for one case.
+    /// With this compiler, this time limit for one case, and a temporary folder in `parent`.
     ///
     /// # Errors
     /// No file can be written.
-    pub fn with(header: Header, compiler: Compiler, limit: Duration) -> Result<Self, ForeignError> {
-        let folder = tempfile::Builder::new().prefix("holdfast-header-").tempdir();
-        let folder = folder.map_err(|error| ForeignError::Folder(error.to_string()))?;
-        compiler::lay_out(&header, folder.path())?;
+    pub fn with(
+        header: Header,
+        compiler: Compiler,
+        limit: Duration,
+        parent: &Path,
+    ) -> Result<Self, ForeignError> {
+        let folder = Folder::create_in(parent, |path| compiler::lay_out(&header, path))?;
         let compile =
             |weights: Weights| Program::new(&compiler, &header, weights, Precision::Single, folder.path());
         let (real, complex) = rayon::join(|| compile(Weights::Real), || compile(Weights::Complex));

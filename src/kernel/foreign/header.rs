@@ -128,7 +128,8 @@ impl Header {
     pub fn located(&self) -> Vec<u8> {
         let path = self.shown().replace('\\', "\\\\").replace('"', "\\\"");
         let mut text = format!("#line 1 \"{path}\"\n").into_bytes();
-        text.extend(&self.text);
+        // Compilers skip a byte order mark at the beginning of a file only.
+        text.extend(self.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.text));
         text.extend(b"\nnamespace holdfast_end_of_header {}\n");
         text
     }
@@ -220,6 +221,18 @@ mod tests {
             "/* enum DiscretizationMethod */ const char* s = \"enum DiscretizationMethod\\\"\";"
         ));
         assert!(!declares("f(DiscretizationMethod method)"));
+    }
+
+    #[test]
+    fn a_byte_order_mark_does_not_reach_the_compiler() {
+        let header = |text: &[u8]| Header {
+            path: "x.cuh".into(),
+            folder: PathBuf::new(),
+            text: text.to_vec(),
+            has_methods: false,
+            a_times_log2e: false,
+        };
+        assert_eq!(header(b"\xef\xbb\xbfint x;").located(), header(b"int x;").located());
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 pub mod compiler;
 pub mod cpu;
+pub mod folder;
 pub mod gpu;
 pub mod header;
 pub mod patience;
