@@ -138,7 +138,9 @@ fn a_header_is_called_with_a_as_its_callers_scale_it(
     let backend = ForeignCpu::new(header).expect("compiles");
     let regimes = vec![regime::find("short").expect("a regime")];
     let filter = Filter { regimes, inputs: vec![InputType::F32], ..Filter::default() };
-    let results = verify(&Request { filter, sensitivity: false, ..Request::everything(1) }, &backend, &|| {});
+    let methods = vec![Zoh, Bilinear];
+    let request = Request { filter, methods, sensitivity: false, ..Request::everything(1) };
+    let results = verify(&request, &backend, &|| {});
     for weights in Weights::ALL {
         let cases = of(&results, Zoh, weights);
         let expected = if names.is_empty() { Verdict::Pass } else { Verdict::Fail };
