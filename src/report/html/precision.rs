@@ -8,7 +8,7 @@ use crate::judge::lifting::{Lifting, Part};
 use crate::judge::results::{CaseResult, Results};
 use crate::judge::sensitivity::Sensitivity;
 use crate::method::Method;
-use crate::problem::Weights;
+use crate::problem::{InputType, Weights};
 use crate::report::{grid, text};
 
 #[derive(Serialize)]
@@ -56,7 +56,7 @@ pub struct LiftingView {
     cases: usize,
     truncation: Tag,
     rounding: Tag,
-    /// The least and the median number of bits that double gains.
+    /// The least and the median number of bits that double gains on f32 outputs.
     least: String,
     median: String,
 }
@@ -72,7 +72,9 @@ pub fn lifting(results: &Results, anchors: &Anchors) -> Vec<LiftingView> {
             if lifted.is_empty() {
                 continue;
             }
-            let mut shrinks: Vec<f64> = lifted.iter().filter_map(|(_, l)| l.shrink).collect();
+            // A 16-bit output is rounded on store, which double does not do: that gain says nothing.
+            let f32_only = lifted.iter().filter(|(case, _)| case.input == InputType::F32);
+            let mut shrinks: Vec<f64> = f32_only.filter_map(|(_, l)| l.shrink).collect();
             shrinks.sort_by(f64::total_cmp);
             let bits =
                 |shrink: Option<&f64>| shrink.map_or(text::UNMEASURED.to_owned(), |s| format!("{s:.1}"));
