@@ -1,5 +1,5 @@
-//! Promise: `verify --header` judges other people's headers as it judges the production kernels. The two correct fixtures
-//! pass everywhere, each faulty one fails exactly where its fault is, and the fault is named.
+//! Promise: `verify --header` judges other people's headers as it judges the production kernels. The correct fixtures
+//! pass (two of them on every sweep and on all but the slow regimes), each faulty one fails exactly where its fault is, and the fault is named.
 
 mod foreign_support;
 
