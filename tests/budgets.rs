@@ -4,11 +4,14 @@
 use holdfast::judge::budget;
 use holdfast::judge::contract::Contract;
 use holdfast::judge::results::{Beyond, Verdict};
-use holdfast::kernel::{CpuBackend, ReferenceBackend};
+use holdfast::judge::scan::{self, Got, Want};
+use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::plan::{self, Filter};
-use holdfast::problem::{InputType, Operand, Problem, Weights, regime};
+use holdfast::problem::{InputType, Operand, Problem, Shape, Weights, regime};
+use holdfast::truth;
 use holdfast::verify::{Request, verify};
+use rstest::rstest;
 
 fn one_f32(regime: &str, weights: Weights) -> Filter {
     Filter {
@@ -101,3 +104,74 @@ fn the_relative_gate_catches_a_loss_that_the_absolute_one_lets_pass() {
 
 /// 2⁻²³, the least by which an f32 Ā moves.
 const LOSS: f64 = 1.0 / 8_388_608.0;
+
+/// One channel of real or complex weights, with constant B and C, that shape the problem: all else is given.
+fn unkind(weights: Weights, a: Vec<f32>, b: Vec<f32>, c: Vec<f32>, delta: Vec<f32>, u: Vec<f32>) -> Problem {
+    let shape = Shape { batch: 1, dim: 1, dstate: a.len() / weights.width(), seqlen: u.len(), groups: 1 };
+    let filter =
+        Filter { b: vec![Operand::Constant], c: vec![Operand::Constant], ..one_f32("short", weights) };
+    Problem {
+        shape,
+        a,
+        b,
+        c,
+        delta,
+        u,
+        d: None,
+        z: None,
+        delta_bias: None,
+        delta_softplus: false,
+        judged_channels: vec![(0, 0)],
+        ..plan::plan(&filter)[0].draw(1)
+    }
+}
+
+/// Both parts of many complex states, each rounded off the sum of y in the same direction.
+fn small_beside_one() -> Problem {
+    let n = 256;
+    let (mut b, mut c) = (vec![1.0, 0.0], vec![1.0, 0.0]);
+    for i in 1..n {
+        let x = 0.99 * 2f32.powi(-24) * (1.0 - 1e-4 * i as f32);
+        b.extend([x, -x]);
+        c.extend([1.0, 1.0]);
+    }
+    unkind(Weights::Complex, [-1.0, 0.0].repeat(n), b, c, vec![1.0], vec![1.0])
+}
+
+/// The products of Ā over positions 4 to 11 are subnormal on their own, and multiply a large state.
+fn vanishing_products() -> Problem {
+    let mut delta = vec![1e-6; 16];
+    delta[0] = 1.0;
+    delta[4..12].fill(12.5);
+    let mut u = vec![0.0; 16];
+    u[0] = 1e4;
+    unkind(Weights::Real, vec![-1.0], vec![1.0], vec![1.0], delta, u)
+}
+
+/// Products with C below half the smallest subnormal, and a sum of them above it.
+fn vanishing_outputs() -> Problem {
+    unkind(Weights::Real, vec![-1.0; 16], vec![1e-20; 16], vec![6.5e-26; 16], vec![1.0], vec![1.0])
+}
+
+/// softplus(−100) is subnormal, and B lifts its rounding into the normal range.
+fn subnormal_delta() -> Problem {
+    let problem = unkind(Weights::Real, vec![-1.0], vec![1e6], vec![1.0], vec![-100.0], vec![1.0]);
+    Problem { delta_softplus: true, ..problem }
+}
+
+#[rstest]
+#[case(small_beside_one())]
+#[case(vanishing_products())]
+#[case(vanishing_outputs())]
+#[case(subnormal_delta())]
+fn a_sound_kernel_is_within_its_bound_on_the_unkindest_inputs(#[case] problem: Problem) {
+    let output = CpuBackend::new().scan(Method::Zoh, &problem).expect("runs");
+    let truth = &truth::scan::solve(&problem, &[Method::Zoh]).expect("certified")[0];
+    let got = Got { out: &output.out, last_state: Some(&output.last_state) };
+    let want = Want { out: &truth.out, last_state: &truth.last_state };
+    let budget = budget::scan(Method::Zoh, &problem, &Contract::PRODUCTION);
+    let judgement = scan::judge(Method::Zoh, &problem, got, want, &budget);
+    assert_eq!(judgement.verdict, Verdict::Pass, "{:?}", judgement.worst);
+    // And not because the bound says nothing.
+    assert!(judgement.worst.is_some_and(|worst| worst.ratio > 1e-3));
+}
