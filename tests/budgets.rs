@@ -126,16 +126,17 @@ fn unkind(weights: Weights, a: Vec<f32>, b: Vec<f32>, c: Vec<f32>, delta: Vec<f3
     }
 }
 
-/// Both parts of many complex states, each rounded off the sum of y in the same direction.
+/// Both parts of many complex states, each rounded off the sum of y in the same direction. No two of them repeat.
 fn small_beside_one() -> Problem {
     let n = 256;
-    let (mut b, mut c) = (vec![1.0, 0.0], vec![1.0, 0.0]);
+    let (mut a, mut b, mut c) = (vec![-1.0, 0.0], vec![1.0, 0.0], vec![1.0, 0.0]);
     for i in 1..n {
         let x = 0.99 * 2f32.powi(-24) * (1.0 - 1e-4 * i as f32);
+        a.extend([-1.0 - 1e-3 * i as f32, 0.0]);
         b.extend([x, -x]);
         c.extend([1.0, 1.0]);
     }
-    unkind(Weights::Complex, [-1.0, 0.0].repeat(n), b, c, vec![1.0], vec![1.0])
+    unkind(Weights::Complex, a, b, c, vec![1.0], vec![1.0])
 }
 
 /// The products of Ā over positions 4 to 11 are subnormal on their own, and multiply a large state.
