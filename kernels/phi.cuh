@@ -2,7 +2,7 @@
 //
 // Formula: near 0 the Taylor series of φ₃ (real: |z| <= 1, 10 terms, complex: |z| <= 1.5, 12 terms; the remainders
 // are below 2^-28 of φ₃, half an ulp being 2^-25), then φ_k = 1/k! + z φ_{k+1}, which is the stable direction there.
-// Elsewhere φ₁ = (e^z − 1)/z and φ_{k+1} = (φ_k − 1/k!)/z, in pairs, from an e^z that is good to 2^-27: where
+// Elsewhere φ₁ = (e^z − 1)/z and φ_{k+1} = (φ_k − 1/k!)/z, in pairs, from an e^z that is good to 0.15 · 2^-24: where
 // |z| > 1 the real numerators stay above e^z/13, so a real φ is good to an ulp. Complex numerators have zeros:
 // `magnitude_of_exponential` lets the caller see how much has cancelled. Cost: 60 flops real, 250 complex.
 // Deviations: for Re z < −40, e^z is dropped against 1 (below 2^-57 of it).

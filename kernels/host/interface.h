@@ -70,4 +70,7 @@ const char* holdfast_fault_name(int fault);
 int holdfast_planted_fault();
 // A kernel that misbehaves on purpose, for tests of the machinery: see misbehave.cpp.
 int holdfast_misbehave(int which, char* message, std::size_t capacity);
+// e^x, sin x and cos x for x = hi + lo as exponential.cuh has them, for the test of what they may be off:
+// see elementary.cpp. (count) each, and (count, 3) results.
+void holdfast_elementary(const float* hi, const float* lo, std::size_t count, double* results);
 }

@@ -33,14 +33,15 @@ impl Contract {
     /// The kernels of `kernels/`, which keep z exact (as a pair of floats). First-order counts of the roundings in
     /// `discretize.cuh`, with an eighth of u on top where they are several:
     ///
-    /// - eᶻ (`exponential.cuh`): good to 2⁻²⁷ = u/8, sine and cosine to 2⁻²⁶ each (√2·u/4 normwise), then one
-    ///   rounding: 1.125u real, 1.48u complex;
+    /// - eᶻ (`exponential.cuh`): before its one rounding eˣ is good to 0.15u and e^iy to 0.24u, every reduced argument
+    ///   tried (`tests/kernel_exponential.rs`): 1.15u real, 1.39u complex;
     /// - bilinear, real: 1 ± z/2 by one fused rounding each and a quotient, 3u; B̄ likewise by the product ΔB. Complex:
     ///   the parts of 1 ± z/2 rounded once, 2u for the numerator of the quotient, 2u for |d|², 1u for the division;
     /// - zoh's B̄: one product. rk4's: pairs, 2⁻²⁸ at the most cancellation that the f32 path takes, and a rounding;
-    /// - φ, real: the numerators stay above eᶻ/13 (`phi.cuh`), so that eᶻ adds 13u/8, and one rounding: 2.7u.
-    ///   Complex: a strict count gives 5u, as the monitor compares sums of parts (√2 twice) with an eᶻ good to √2·2⁻²⁶,
-    ///   and one rounding. 3.25u is less than that, and rests on measurement: at most 1.12u at the monitor's edge.
+    /// - φ, real: the numerators stay above eᶻ/13 (`phi.cuh`), so that eᶻ adds 13·0.15u, and one rounding: 2.95u.
+    ///   Complex: the monitor keeps eᶻ's share within 4 times the sum, by sums of parts (√2): 4√2·0.39u, and one rounding,
+    ///   3.21u. In the series, real and complex, the tail of φ₃ is off by at most 0.14u, times |z| ≤ 1.5, over
+    ///   |φ₃| ≥ 0.119: 1.7u, and one rounding.
     pub const PRODUCTION: Contract = Contract {
         a_bar: [[1.25, 1.5], [1.25, 1.5], [3.125, 7.125], [1.25, 1.5], [1.25, 1.5], [1.25, 1.5]],
         b_bar: [[1.0, 1.0], [3.0, 3.25], [3.125, 7.125], [3.0, 3.25], [3.0, 3.25], [1.125, 1.125]],

@@ -113,6 +113,7 @@ unsafe extern "C" {
     pub fn holdfast_fault_name(fault: c_int) -> *const c_char;
     pub fn holdfast_planted_fault() -> c_int;
     pub fn holdfast_misbehave(which: c_int, message: *mut c_char, capacity: usize) -> c_int;
+    pub fn holdfast_elementary(hi: *const f32, lo: *const f32, count: usize, results: *mut f64);
 }
 
 /// Calls `run` with a buffer for its message; its status, and the message.

@@ -104,6 +104,18 @@ impl CpuBackend {
         unsafe { ffi::holdfast_discretize_block() as usize }
     }
 
+    /// e^x, sin x and cos x of `kernels/exponential.cuh` at x = hi + lo, before anything is rounded to f32: what the
+    /// bounds on Ā rest on. For |x| ≤ 80.
+    pub fn elementary(arguments: &[(f32, f32)]) -> Vec<[f64; 3]> {
+        let (hi, lo): (Vec<f32>, Vec<f32>) = arguments.iter().copied().unzip();
+        let mut results = vec![[0.0; 3]; arguments.len()];
+        // SAFETY: two arrays of `len` values are read, and one of 3·len is written.
+        unsafe {
+            ffi::holdfast_elementary(hi.as_ptr(), lo.as_ptr(), hi.len(), results.as_mut_ptr().cast());
+        }
+        results
+    }
+
     /// The fault that the build planted in the production kernels (`HOLDFAST_PLANT`).
     pub fn planted_fault() -> Option<Fault> {
         // SAFETY: a pure function.

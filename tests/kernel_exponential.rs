@@ -1,0 +1,80 @@
+//! Promise: e^x and e^iy of `kernels/exponential.cuh` are as good as `Contract::PRODUCTION` takes them to be, for every
+//! reduced argument.
+//!
+//! Every f32 from 2⁻⁶ to the end of the reduced range, of either sign, with a tail of half a unit in the last place of
+//! alternating sign. Below 2⁻⁶ what is rounded is smaller by 2⁻¹² than at the upper end. Compared with f64, whose
+//! functions are good to 2⁻⁵². The reduction of larger arguments is tried on a sample.
+
+use holdfast::kernel::CpuBackend;
+use rayon::prelude::*;
+
+/// The unit roundoff of f32.
+const U: f64 = 1.0 / 16_777_216.0;
+/// What contract.rs counts with.
+const EXPONENTIAL: f64 = 0.15;
+const ROTATION: f64 = 0.24;
+
+/// The error of one result, in u.
+type ErrorOf = fn(f64, [f64; 3]) -> f64;
+
+/// Relative.
+fn of_exponential(x: f64, [exponential, ..]: [f64; 3]) -> f64 {
+    (exponential / x.exp() - 1.0).abs() / U
+}
+
+/// Of (cos x, sin x), as a vector.
+fn of_rotation(x: f64, [_, sine, cosine]: [f64; 3]) -> f64 {
+    let (sin, cos) = x.sin_cos();
+    (sine - sin).hypot(cosine - cos) / U
+}
+
+fn worst(arguments: &[(f32, f32)], error: ErrorOf) -> f64 {
+    let results = CpuBackend::elementary(arguments);
+    let errors = arguments.iter().zip(results).map(|(&(hi, lo), r)| error(f64::from(hi) + f64::from(lo), r));
+    errors.fold(0.0, f64::max)
+}
+
+/// A float, and a tail of half a unit in its last place.
+fn with_tail(bits: u32) -> (f32, f32) {
+    let hi = f32::from_bits(bits);
+    let half = (f32::from_bits(bits + 1) - hi) / 2.0;
+    (hi, if bits.is_multiple_of(2) { half } else { -half })
+}
+
+/// The worst of every float from 2⁻⁶ to `end`, of either sign.
+fn worst_of_all(end: f32, error: ErrorOf) -> f64 {
+    const BLOCK: usize = 1 << 16;
+    let blocks: Vec<u32> = (2f32.powi(-6).to_bits()..=end.to_bits()).step_by(BLOCK).collect();
+    let worst_of_block = |first: u32| {
+        let last = (first + BLOCK as u32 - 1).min(end.to_bits());
+        let arguments: Vec<_> =
+            (first..=last).flat_map(|bits| [with_tail(bits), with_tail(bits | SIGN)]).collect();
+        worst(&arguments, error)
+    };
+    blocks.into_par_iter().map(worst_of_block).reduce(|| 0.0, f64::max)
+}
+
+const SIGN: u32 = 1 << 31;
+
+/// And not nothing: that would not be the f32 path.
+fn assert_within(error: f64, limit: f64) {
+    println!("{error:.3} u, counted with {limit}");
+    assert!((0.05..limit).contains(&error), "{error}");
+}
+
+#[test]
+fn every_reduced_argument_is_within_what_the_contract_counts() {
+    assert_within(worst_of_all(std::f32::consts::LN_2 / 2.0, of_exponential), EXPONENTIAL);
+    assert_within(worst_of_all(std::f32::consts::FRAC_PI_4, of_rotation), ROTATION);
+}
+
+/// Uniform in bits, as far as arguments are reduced in f32: |x| ≤ 80 for e^x, |y| ≤ 1000 for e^iy.
+#[test]
+fn larger_arguments_are_reduced_to_that() {
+    let sample = |end: f32| -> Vec<(f32, f32)> {
+        let bits = (0.3f32.to_bits()..end.to_bits()).step_by(997);
+        bits.flat_map(|bits| [with_tail(bits), with_tail(bits | SIGN)]).collect()
+    };
+    assert_within(worst(&sample(80.0), of_exponential), EXPONENTIAL);
+    assert_within(worst(&sample(1000.0), of_rotation), ROTATION);
+}
