@@ -52,6 +52,8 @@
   X(kPhiTaylor6, "phi-taylor-6", "the series of every phi in b_bar cut after 6 terms")              \
   X(kPhiTaylor7, "phi-taylor-7", "the series of every phi in b_bar cut after 7 terms")              \
   X(kPhiTaylor8, "phi-taylor-8", "the series of every phi in b_bar cut after 8 terms")              \
+  X(kBBarSeries2, "b-bar-series-2", "b_bar is the series of zoh-exact's, cut after 2 terms")         \
+  X(kBBarSeries3, "b-bar-series-3", "b_bar is the series of zoh-exact's, cut after 3 terms")         \
   X(kLog2eTwice, "log2e-twice", "log2(e) applied twice in a_bar's exponent")                        \
   X(kLog2eTwiceReal, "log2e-twice-real", "log2(e) applied twice in a_bar's exponent, real part")    \
   X(kLog2eTwiceImaginary, "log2e-twice-imaginary", "log2(e) applied twice in a_bar's exponent, imaginary part") \

@@ -89,6 +89,8 @@ HOLDFAST_OUTLINE static Terms planted_terms(int formula, double delta, Exact a) 
   const Exact z = scaled(a, delta), none = {0.0, 0.0};
   const int other = planted_among(Fault::kBBarOfZoh, 7);
   if (other >= 0) formula = other;
+  const int series = planted_among(Fault::kBBarSeries2, 2);
+  if (series >= 0) formula = kOfZohExact;
   PrecisePhi phi = precise_phi(z);
   const int cut = planted_among(Fault::kPhiTaylor1, 8);
   if (cut >= 0) phi = {phi_of_terms(z, 1, cut + 1), phi_of_terms(z, 2, cut + 1), phi_of_terms(z, 3, cut + 1)};
@@ -121,7 +123,7 @@ HOLDFAST_OUTLINE static Terms planted_terms(int formula, double delta, Exact a) 
     t.first = {delta, 0.0};
     t.higher = scaled(higher, delta);
   } else if (formula == kOfZohExact) {
-    t.first = scaled(phi.phi1, delta);
+    t.first = scaled(series >= 0 ? phi_of_terms(z, 1, series + 2) : phi.phi1, delta);
   } else if (formula == kOfFohTextbook) {
     t = {scaled(phi.phi1 - phi.phi2, delta), none, scaled(phi.phi2, delta), 1};
   } else if (formula == kOfBilinearAveraged) {

@@ -116,6 +116,30 @@ fn a_fault_fails_where_it_is_and_is_named(
 }
 
 #[test]
+fn every_early_formula_gets_its_own_name() {
+    let results = judged("early-formulas", &["short"]);
+    let names = [
+        (Zoh, None),
+        (Foh, Some("runs-as-zoh-exact")),
+        (Bilinear, Some("bilinear-swapped")),
+        (Poly, Some("b-bar-series-3")),
+        (HighOrder, Some("b-bar-series-2")),
+        (Rk4, None),
+    ];
+    for (method, name) in names {
+        let cases = results.cases.iter().filter(|case| case.method == method);
+        for case in cases.clone() {
+            let expected = if name.is_some() { Verdict::Fail } else { Verdict::Pass };
+            assert_eq!(case.verdict, expected, "{}: {}", case.id, case.reason);
+        }
+        // Not every case of a method is diagnosed.
+        let named: Vec<_> = cases.filter_map(|case| case.diagnosis.first()).collect();
+        assert_eq!(named.is_empty(), name.is_none(), "{method}");
+        assert!(named.iter().all(|d| Some(d.name.as_str()) == name), "{method}: {named:?}");
+    }
+}
+
+#[test]
 fn a_guard_against_small_steps_is_found_among_trained_steps() {
     let results = judged("small-delta-guard", &["trained-delta", "short"]);
     assert!(results.cases.iter().filter(|c| c.regime == "short").all(|c| c.verdict == Verdict::Pass));

@@ -38,6 +38,8 @@ pub enum Fault {
     /// How bilinear's Ā and B̄ use their inverse.
     Inverse(Inverse, Inverse),
     Taylor(u32),
+    /// B̄ is that of exact zoh by its series, cut after so many terms.
+    BBarSeries(u32),
     /// Factor on the exponent of Ā.
     Exponent(f64, ExponentPart),
     StepDelta(Power),
@@ -99,7 +101,11 @@ impl Fault {
             Fault::ABarOf(_) => Part::ABar,
             Fault::Exponent(..) => Part::Exponent,
             // The inverse's variants may touch both coefficients; what only B̄ has comes with it.
-            Fault::BBarOf(_) | Fault::Inverse(..) | Fault::Taylor(_) | Fault::Sum(_) => Part::BBar,
+            Fault::BBarOf(_)
+            | Fault::Inverse(..)
+            | Fault::Taylor(_)
+            | Fault::BBarSeries(_)
+            | Fault::Sum(_) => Part::BBar,
             Fault::StepDelta(_) => Part::StepDelta,
             Fault::ABarDelta(_) => Part::ABarDelta,
             Fault::BBarDelta(_) => Part::BBarDelta,
@@ -147,6 +153,8 @@ impl Fault {
             Fault::Taylor(count) => {
                 matches!(method, Foh | Poly | HighOrder) || method == Rk4 && matches!(count, 2 | 3)
             }
+            // For rk4 this is its own series cut short.
+            Fault::BBarSeries(_) => method != Rk4,
             Fault::Exponent(..) => method != Bilinear,
             Fault::Sum(Sum::PolyShare(_)) => method == Poly,
             Fault::Sum(Sum::Cut(_) | Sum::WithoutFactorials) => method == HighOrder,
@@ -222,6 +230,9 @@ impl Fault {
                 (variant.a_bar_inverse, variant.b_bar_inverse) = (a_bar, b_bar);
             }
             Fault::Taylor(count) => variant.taylor = Some(count),
+            Fault::BBarSeries(count) => {
+                (variant.b_bar, variant.taylor) = (Formula::ZohExact, Some(count));
+            }
             Fault::Exponent(factor, part) => {
                 let imaginary = if part == ExponentPart::Real { 1.0 } else { factor };
                 variant.exponent = (if part == ExponentPart::Imaginary { 1.0 } else { factor }, imaginary);
