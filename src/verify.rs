@@ -211,8 +211,10 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
                     cases.push(case(method, faulted(run.err())));
                     continue;
                 };
-                let budget = budget::scan(method, &problem, &contract(backend));
-                let solved = SolvedCase { method, problem: &problem, want: want(truth), budget: &budget };
+                let contract = contract(backend);
+                let budget = budget::scan(method, &problem, &contract);
+                let solved =
+                    SolvedCase { method, problem: &problem, want: want(truth), budget: &budget, contract };
                 let judgement = match &run {
                     Ok(output) => scan::judge(method, &problem, got(output), want(truth), &budget),
                     Err(reason) => faulted(Some(reason.clone())),
@@ -289,11 +291,13 @@ struct SolvedCase<'a> {
     problem: &'a Problem,
     want: Want<'a>,
     budget: &'a budget::Budget,
+    contract: Contract,
 }
 
 impl SolvedCase<'_> {
     fn relative(&self, got: &JudgedOutput, reference: &JudgedOutput) -> Option<Relative> {
-        relative::judge(self.problem.weights, want_of(got), want_of(reference), self.want, self.budget)
+        let zeta = self.contract.z_roundings;
+        relative::judge(self.problem.weights, want_of(got), want_of(reference), self.want, self.budget, zeta)
     }
 }
 

@@ -160,11 +160,25 @@ fn subnormal_delta() -> Problem {
     Problem { delta_softplus: true, ..problem }
 }
 
+/// softplus of a Δ whose exponential overflows even in double.
+fn huge_delta() -> Problem {
+    let problem = unkind(Weights::Real, vec![-1.0], vec![1.1], vec![1.0], vec![800.0], vec![0.7]);
+    Problem { delta_softplus: true, ..problem }
+}
+
+/// z·sigmoid(z) is subnormal, and a large y lifts its rounding into the normal range.
+fn subnormal_gate() -> Problem {
+    let problem = unkind(Weights::Real, vec![-1.0], vec![1e6], vec![1.0], vec![1.0], vec![0.7]);
+    Problem { z: Some(vec![4.2e-45]), ..problem }
+}
+
 #[rstest]
 #[case(small_beside_one())]
 #[case(vanishing_products())]
 #[case(vanishing_outputs())]
 #[case(subnormal_delta())]
+#[case(huge_delta())]
+#[case(subnormal_gate())]
 fn a_sound_kernel_is_within_its_bound_on_the_unkindest_inputs(#[case] problem: Problem) {
     let output = CpuBackend::new().scan(Method::Zoh, &problem).expect("runs");
     let truth = &truth::scan::solve(&problem, &[Method::Zoh]).expect("certified")[0];
@@ -175,4 +189,52 @@ fn a_sound_kernel_is_within_its_bound_on_the_unkindest_inputs(#[case] problem: P
     assert_eq!(judgement.verdict, Verdict::Pass, "{:?}", judgement.worst);
     // And not because the bound says nothing.
     assert!(judgement.worst.is_some_and(|worst| worst.ratio > 1e-3));
+}
+
+/// A framework may form Δu before it applies B, and lose it to the subnormal range.
+#[test]
+fn what_underflows_before_b_is_applied_is_allowed_for() {
+    let (delta, u, b) = (1.3e-30, 1e-12, 1e30);
+    let problem = unkind(Weights::Real, vec![-1.0], vec![b], vec![1.0], vec![delta], vec![u]);
+    let got = [delta * u * b];
+    let want = [f64::from(delta) * f64::from(u) * f64::from(b)];
+    let judged = |contract| {
+        let budget = budget::scan(Method::Zoh, &problem, &contract);
+        let got = Got { out: &got, last_state: Some(&got) };
+        scan::judge(Method::Zoh, &problem, got, Want { out: &want, last_state: &want }, &budget).verdict
+    };
+    assert_eq!(judged(Contract::FRAMEWORK), Verdict::Pass);
+    assert_eq!(judged(Contract::PRODUCTION), Verdict::Fail);
+}
+
+/// bilinear at 2/Δ, which f32 hits or misses: nothing is known from there on, and all before it still is.
+#[rstest]
+#[case(0, [1.0, 1.0, 1.0], Verdict::Unmeasured)]
+#[case(2, [1.0, 1.0, 1.0], Verdict::Unmeasured)]
+#[case(1, [0.0, 1.0, 1.0], Verdict::Unmeasured)]
+// No state and no input for the pole to multiply.
+#[case(0, [0.0, 1.0, 1.0], Verdict::Pass)]
+fn a_pole_leaves_the_rest_judged(#[case] pole: usize, #[case] u: [f32; 3], #[case] expected: Verdict) {
+    let mut delta = vec![0.3; 3];
+    delta[pole] = 0.7;
+    let problem = unkind(Weights::Real, vec![2.0 / 0.7], vec![1.0], vec![1.0], delta, u.to_vec());
+    // The pole is as near to z as a rounding of Δ would bring it.
+    let contract = Contract { z_roundings: 2.0, ..Contract::PRODUCTION };
+    let output = CpuBackend::new().scan(Method::Bilinear, &problem).expect("runs");
+    let truth = &truth::scan::solve(&problem, &[Method::Bilinear]).expect("certified")[0];
+    let budget = budget::scan(Method::Bilinear, &problem, &contract);
+    let want = Want { out: &truth.out, last_state: &truth.last_state };
+    let verdict = |out: &[f32]| {
+        let got = Got { out, last_state: Some(&output.last_state) };
+        scan::judge(Method::Bilinear, &problem, got, want, &budget).verdict
+    };
+    let known = |l: usize| budget.out[l].is_finite();
+    let harmless = expected == Verdict::Pass;
+    assert!((0..3).all(|l| known(l) == (l < pole || harmless)), "{:?}", budget.out);
+    assert_eq!(verdict(&output.out), expected);
+    if known(0) {
+        let mut wrong = output.out.clone();
+        wrong[0] += 0.01;
+        assert_eq!(verdict(&wrong), Verdict::Fail, "what is known fails beside what is not");
+    }
 }

@@ -33,13 +33,13 @@ pub fn judge<T: Copy + Into<f64>>(
     let bounds = bounds(method, problem, want, contract);
     let (a_distances, worst_a_bar) = compare("a_bar", problem, got.0, want.0, &bounds.0);
     let (b_distances, worst_b_bar) = compare("b_bar", problem, got.1, want.1, &bounds.1);
-    let passes = |worst: &Option<Worst>| worst.as_ref().is_some_and(|w| w.ratio <= 1.0);
+    let fails = |worst: &Option<Worst>| worst.as_ref().is_some_and(|w| w.ratio > 1.0);
     let bounded = bounds.0.iter().chain(&bounds.1).all(|bound| bound.is_finite());
-    let verdict = match passes(&worst_a_bar) && passes(&worst_b_bar) {
-        true if bounded => Verdict::Pass,
-        // An infinite bound judges nothing.
-        true => Verdict::Unmeasured,
-        false => Verdict::Fail,
+    let verdict = match fails(&worst_a_bar) || fails(&worst_b_bar) {
+        true => Verdict::Fail,
+        // An infinite bound judges nothing, nor do no elements.
+        false if bounded && worst_a_bar.is_some() && worst_b_bar.is_some() => Verdict::Pass,
+        false => Verdict::Unmeasured,
     };
     let points = a_distances
         .iter()
@@ -87,7 +87,9 @@ pub fn bounds(
             } else {
                 (units.1 + rounded) * size(want.1, i) + step.b_bar_error + 2.0 * contract.arithmetic.underflow
             };
-            (a_bound, b_bound)
+            // What comes of infinities bounds nothing.
+            let bound = |value: f64| if value.is_nan() { f64::INFINITY } else { value };
+            (bound(a_bound), bound(b_bound))
         })
         .unzip()
 }
@@ -121,7 +123,8 @@ fn compare<T: Copy + Into<f64>>(
             Weights::Complex => complex_distance(got, want, bound),
         };
         shown.push(distance.ulp);
-        if worst_at.is_none_or(|(_, _, worst)| distance.ratio > worst.ratio) {
+        let is_worst = worst_at.is_none_or(|(_, _, worst)| distance.ratio > worst.ratio);
+        if bound.is_finite() && is_worst {
             worst_at = Some((i, element, distance));
         }
     }

@@ -21,9 +21,20 @@ pub struct Contract {
     pub z_roundings: f64,
     /// What forming b = B̄u from B̄ and u rounds, in u, for real and for complex weights.
     pub input: [f64; 2],
-    /// Whether φ comes of closed forms without error terms where |Re z| + |Im z| ≥ 1.5: its error is then relative
-    /// to the terms that cancel there ([`super::model::step`]).
-    pub closed_phi: bool,
+    /// How sums of powers of z, of which h = B̄/B is made, are computed.
+    pub sums: Sums,
+}
+
+/// How a kernel computes φ₁, φ₂, φ₃ and rk4's polynomial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sums {
+    /// With error terms: `b_bar` says all that they may be off.
+    Compensated,
+    /// Term by term, by series below |z| = 1 and by closed forms from there on, so that what cancels is lost
+    /// ([`super::sums`]).
+    Plain,
+    /// The same in complex arithmetic, whatever the weights.
+    PlainComplex,
 }
 
 /// A rounded complex product, in u ([`super::allowance::product`]).
@@ -47,12 +58,15 @@ impl Contract {
         b_bar: [[1.0, 1.0], [3.0, 3.25], [3.125, 7.125], [3.0, 3.25], [3.0, 3.25], [1.125, 1.125]],
         // B is part of B̄, and u is real.
         input: [1.0; 2],
+        sums: Sums::Compensated,
         ..Contract::uniform(0.0, 0.0)
     };
 
     /// A careful f32 implementation without error terms, such as a framework's: z rounded once, one exponential
-    /// (libm's is within 1 ulp = 2u), the φ-functions made of it, and three products with Δ and B. What is expected
-    /// of recorded runs and of the reference path. B may be applied apart from the rest of B̄: two products with u and B.
+    /// (libm's is within 1 ulp = 2u; with sine and cosine and their product 5u), the φ-functions as [`Sums::Plain`], and
+    /// at most 8u for three products with Δ and B (√5u each, if complex) or for bilinear's quotient (5u of parts that
+    /// are rounded once). What is expected of recorded runs and of the reference path. B may be applied apart from the
+    /// rest of B̄: two products with u and B.
     pub const FRAMEWORK: Contract = Contract::uniform(8.0, 1.0);
 
     /// Headers of other people, for what they are usually made of: plain f32 and an exponential to base 2. What a
@@ -71,15 +85,15 @@ impl Contract {
     }
 
     /// The kernels' double path (`precise.cuh`), which lifting runs throughout: e^x, sin and cos within 1 ulp = 2u
-    /// and their product, 5u; a quotient 5u (as above) of parts rounded once; the Horner sum for φ₃ and two steps up,
-    /// 9u of the smallest φ, combination and two products 6u; the rest as above, the z of f32 inputs exact.
+    /// and their product, 5u; a quotient 5u (as above) of parts rounded once; the φ-functions as
+    /// [`Sums::PlainComplex`], two products with Δ and B; the rest as above, the z of f32 inputs exact.
     const LIFTED: Contract = Contract {
         arithmetic: Arithmetic::DOUBLE,
         a_bar: [[6.0; 2], [6.0; 2], [8.0; 2], [6.0; 2], [6.0; 2], [6.0; 2]],
-        b_bar: [[1.0; 2], [16.0; 2], [8.0; 2], [16.0; 2], [16.0; 2], [6.0; 2]],
+        b_bar: [[1.0; 2], [8.0; 2], [8.0; 2], [8.0; 2], [8.0; 2], [8.0; 2]],
         z_roundings: 0.0,
         input: [1.0; 2],
-        closed_phi: true,
+        sums: Sums::PlainComplex,
     };
 
     /// The lifted kernels on a problem. Δ itself is a double that rounds with A where it is not the given f32.
@@ -93,7 +107,7 @@ impl Contract {
         Contract::LIFTED
     }
 
-    /// The same `units` for every method and weight type, in f32.
+    /// The same `units` for every method and weight type, in f32, with plain sums.
     pub const fn uniform(units: f64, z_roundings: f64) -> Self {
         Contract {
             arithmetic: Arithmetic::SINGLE,
@@ -101,7 +115,7 @@ impl Contract {
             b_bar: [[units; 2]; 6],
             z_roundings,
             input: [2.0, 2.0 * SQRT_5],
-            closed_phi: false,
+            sums: Sums::Plain,
         }
     }
 
@@ -118,6 +132,11 @@ impl Contract {
     /// The relative error that forming b = B̄u may add.
     pub fn input_error(&self, weights: Weights) -> f64 {
         self.input[weights.width() - 1] * self.arithmetic.unit
+    }
+
+    /// Whether a product with u may come before that with B.
+    pub fn applies_b_apart(&self) -> bool {
+        self.input[0] > 1.0
     }
 
     /// The relative error of z that the kernel's own roundings of it cost.

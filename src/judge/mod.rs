@@ -44,5 +44,6 @@ pub mod results;
 pub mod revisions;
 pub mod scan;
 pub mod sensitivity;
+pub mod sums;
 pub mod ulp;
 pub mod verdict;

@@ -4,6 +4,7 @@
 use num_complex::Complex64;
 
 use crate::judge::contract::Contract;
+use crate::judge::sums;
 use crate::method::Method;
 use crate::problem::Weights;
 
@@ -51,12 +52,8 @@ fn factorial(k: u32) -> f64 {
 /// - h by |z ∂h/∂z|·ζ + |z ∂h/∂z + Δ ∂h/∂Δ|·`delta_error`, where zφₖ′ = (z − k)φₖ + 1/(k−1)!; times e^{|z|θ}
 ///   for the higher orders;
 /// - bilinear Ā by exactly |z|θ/(|1 − z/2|²(1 − η)): its denominator moves by η = θ|z/2|/|1 − z/2| of itself,
-///   and the higher orders of its h are 1/(1 − η). At η ≥ 1 nothing is bounded.
-///
-/// Where φ comes of closed forms alone ([`Contract::closed_phi`]) and |Re z| + |Im z| ≥ 1.5, e^z − 1 =
-/// expm1(x)cos y − 2sin²(y/2) + i eˣ sin y is off by at most 25u·max(1, eˣ) (functions within 2u each, products and
-/// sum u), each quotient by 5u and each subtraction by u, so that E₁ = (25u·max(1, |eᶻ|) + 5u|eᶻ − 1|)/|z| and
-/// Eₖ₊₁ = (Eₖ + 6u|φₖ − 1/k!|)/|z|; h takes them as it takes the φₖ, and 5u of its terms for the sums between.
+///   and the higher orders of its h are 1/(1 − η). At η ≥ 1 nothing is bounded;
+/// - h by what the kernel loses where it sums h term by term ([`super::sums`]).
 pub fn step(
     method: Method,
     weights: Weights,
@@ -116,24 +113,15 @@ pub fn step(
     // At z = 0 every method's Ā is 1, and any kernel's exponential or quotient gives exactly that.
     let a_bar_error = if z == Complex64::ZERO { 0.0 } else { a_bar_error + 2.0 * underflow };
     let moved = (by_z.norm() * zeta + (by_z + by_delta).norm() * delta_error) * higher_orders;
-    let closed = if contract.closed_phi && z.re.abs() + z.im.abs() >= 1.5 {
-        let u = contract.arithmetic.unit;
-        let z_abs = z.norm();
-        let e1 = (25.0 * exp_z.norm().max(1.0) + 5.0 * (exp_z - 1.0).norm()) * u / z_abs;
-        let e2 = (e1 + 6.0 * u * (phi1 - 1.0).norm()) / z_abs;
-        let e3 = (e2 + 6.0 * u * (phi2 - 0.5).norm()) / z_abs;
-        let [t1, t2, t3] = [(phi1, e1), (phi2, e2), (phi3, e3)].map(|(phi, e)| e + 5.0 * u * phi.norm());
-        let (d, d2, d3) = (delta.abs(), delta * delta, delta.abs().powi(3));
-        match method {
-            Method::Foh => t2 * d2,
-            Method::Poly => t1 * d + t2 * (0.5 * d2),
-            Method::HighOrder => t1 * d + t2 * d2 + t3 * (0.5 * d3),
-            Method::Zoh | Method::Bilinear | Method::Rk4 => 0.0,
-        }
-    } else {
-        0.0
-    };
-    let h_error = closed + h.norm() * contract.b_bar_error(method, weights) + moved;
+    let summed = sums::error(
+        (contract.sums, contract.arithmetic),
+        weights,
+        method,
+        delta,
+        (z, exp_z),
+        [phi1, phi2, phi3],
+    );
+    let h_error = summed + h.norm() * contract.b_bar_error(method, weights) + moved;
     Step {
         a_bar,
         a_bar_error,

@@ -123,11 +123,10 @@ fn compare(problem: &Problem, got: (&[f64], Option<&[f64]>), want: Want, budget:
     t
 }
 
-/// Whether every judged output and last state is within its bound.
+/// Whether every judged output and last state is within its bound, as far as it has one.
 pub fn within(problem: &Problem, got: Want, want: Want, budget: &Budget) -> bool {
     let t = compare(problem, (got.out, Some(got.last_state)), want, budget);
-    let unbounded = t.out.unbounded.is_some() || t.last_state.unbounded.is_some();
-    unbounded || (t.out.passes() && t.last_state.passes())
+    !t.out.fails() && !t.last_state.fails()
 }
 
 /// Judges every output and last state (where there is one) of the judged channels against `budget`.
@@ -158,8 +157,10 @@ fn verdict(got: Got, out: &Tally, last_state: &Tally) -> (Verdict, String) {
     let strays = got.out.iter().chain(got.last_state.unwrap_or_default()).filter(|v| v.is_nan()).count();
     if strays > 0 {
         (Verdict::Fail, format!("{strays} values are NaN, over all channels"))
+    } else if out.fails() || last_state.fails() {
+        (Verdict::Fail, String::new())
     } else if out.unbounded.is_some() || last_state.unbounded.is_some() {
-        (Verdict::Unmeasured, "the derived bound is infinite: nothing can be judged".to_owned())
+        (Verdict::Unmeasured, "the derived bound is infinite: nothing can be judged there".to_owned())
     } else if out.passes() && (got.last_state.is_none() || last_state.passes()) {
         (Verdict::Pass, String::new())
     } else {

@@ -79,6 +79,7 @@ impl Tally {
         self.judged += 1;
         if element.bound == f64::INFINITY {
             self.unbounded.get_or_insert(position);
+            return;
         }
         let distance = element.distance(format);
         self.max_ulp = self.max_ulp.max(distance.ulp);
@@ -89,6 +90,11 @@ impl Tally {
         if self.worst.as_ref().is_none_or(|(_, _, worst)| distance.share > worst.share) {
             self.worst = Some((position, element, distance));
         }
+    }
+
+    /// Whether some element is beyond its bound.
+    pub fn fails(&self) -> bool {
+        self.worst.is_some_and(|(_, _, distance)| distance.ratio > 1.0)
     }
 
     /// Whether every element is within its bound. Nothing judged is not a pass.

@@ -24,7 +24,7 @@ pub fn of_case(
     verdict: Verdict,
     got: Option<&JudgedOutput>,
 ) -> Option<Lifting> {
-    let SolvedCase { method, problem, want, budget } = *case;
+    let SolvedCase { method, problem, want, budget, .. } = *case;
     if !has_lifted_contract(backend) {
         return None;
     }

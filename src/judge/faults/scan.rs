@@ -9,8 +9,8 @@ use num_complex::Complex64;
 
 use super::coefficient::{self, Bounded};
 use super::variant::{Bias, Directions, Formula, Gate, Readout, Reversed, Sum, Tail, Variant};
-use crate::judge::allowance::{self, HALF_SUBNORMAL, SUM, U};
-use crate::judge::budget::complex_at;
+use crate::judge::allowance::{self, Arithmetic, HALF_SUBNORMAL, SUM, U};
+use crate::judge::budget::{self, complex_at};
 use crate::judge::ulp::Format;
 use crate::problem::{InputType, Operand, Problem, Weights};
 
@@ -115,7 +115,7 @@ impl Run<'_> {
         if let (true, Some(above)) = (problem.delta_softplus, variant.softplus_above)
             && x <= above
         {
-            let softplus = x.exp().ln_1p().max(x);
+            let softplus = budget::softplus(x);
             let sigmoid = 1.0 / (1.0 + (-x).exp());
             error = (x * sigmoid / softplus).abs() * error + allowance::SOFTPLUS;
             x = softplus;
@@ -216,6 +216,8 @@ impl Run<'_> {
         let growth = (1.0 + mu) * (1.0 + SUM);
         let mut state = Bounded::default();
         let mut size = 0.0;
+        // What products of Ā that have underflowed on their own may multiply.
+        let mut largest = 1.0f64;
         let mut overflows = false;
         for k in 0..seqlen {
             let l = if reverse { seqlen - 1 - k } else { k };
@@ -236,13 +238,14 @@ impl Run<'_> {
             let before = state;
             let a_abs = a.value.norm();
             let excess = a.error * growth + a_abs * (growth - 1.0);
-            let underflow = 2.0 * HALF_SUBNORMAL * f64::from(size > 0.0);
+            let underflow = 2.0 * HALF_SUBNORMAL * largest * f64::from(size > 0.0);
             state.error = (a_abs + a.error) * growth * state.error
                 + excess * size
                 + b.error * (1.0 + joins)
                 + joins * b.value.norm()
                 + underflow;
             size = a_abs * size + b.value.norm();
+            largest = largest.max(size + state.error);
             overflows |= size > f64::from(f32::MAX);
             state.value = rounded(a.value * state.value + b.value, variant.state);
             let dropped = match variant.directions {
@@ -278,9 +281,11 @@ impl Run<'_> {
             scale *= 0.5;
         }
         let mu = allowance::product(problem.weights);
-        let additions = problem.shape.dstate as f64 + 1.0;
-        let mut bound =
-            scale * (forward.error + backward.error + (mu * (1.0 + U) + additions * SUM) * magnitude);
+        let directions = if variant.scan.is_bidirectional() { 2.0 } else { 1.0 };
+        let budget::Readout { additions, vanished } =
+            budget::Readout::of(problem, directions, Arithmetic::SINGLE);
+        let read_out = (mu * (1.0 + U) + additions * SUM) * magnitude + vanished;
+        let mut bound = scale * (forward.error + backward.error + read_out);
         let (forward, backward) = (scale * forward.value.re, scale * backward.value.re);
         let index = problem.sequence_index(self.channel.0, self.channel.1, l);
         let skip = problem
@@ -304,6 +309,8 @@ impl Run<'_> {
             value = (value - ungated) * factor + ungated;
             let widest = factor.abs().max(if ungated == 0.0 { 0.0 } else { 1.0 });
             bound = widest * (bound + 2.0 * allowance::GATE * (size + bound));
+            // A subnormal factor is rounded to the grid that subnormals have.
+            bound += 2.0 * HALF_SUBNORMAL * (size + bound) * f64::from(z != 0.0);
             if z < allowance::GATE_UNDERFLOW {
                 bound += factor.abs() * (size + bound);
             }

@@ -1,0 +1,162 @@
+//! The states of one channel, position by position: what they are, and what rounding may do to them.
+
+use num_complex::Complex64;
+
+use super::{GENERIC, LAMBDA, complex_at, or_less};
+use crate::judge::allowance::{self, Arithmetic};
+use crate::judge::contract::Contract;
+use crate::judge::model::{self, Step};
+use crate::method::Method;
+use crate::problem::Problem;
+
+/// The maps x → Ā x + b of one state.
+pub struct StateSteps {
+    pub z: Vec<Complex64>,
+    coefficients: Vec<Step>,
+    pub inputs: Vec<StepInput>,
+}
+
+/// b_l = B̄_l u_l, and what a kernel's may be off.
+#[derive(Clone, Copy)]
+pub struct StepInput {
+    pub b_u: Complex64,
+    /// By its coefficient, and by an underflow.
+    coefficient: f64,
+    /// By the products that form it from B̄ and u.
+    product: f64,
+}
+
+/// The maps of state n along the sequence, each Δ with its relative error.
+pub fn state_steps(
+    method: Method,
+    problem: &Problem,
+    channel: (usize, usize),
+    n: usize,
+    steps: &[(f64, f64)],
+    contract: &Contract,
+) -> StateSteps {
+    let a = complex_at(problem.weights, &problem.a, problem.weight_index(channel.1, n));
+    let arithmetic = contract.arithmetic;
+    let input_error = contract.input_error(problem.weights);
+    // A product that underflows: the last one, or one that B multiplies yet, where B is applied apart.
+    let apart = contract.applies_b_apart();
+    let mut maps = StateSteps { z: Vec::new(), coefficients: Vec::new(), inputs: Vec::new() };
+    for (l, &delta) in steps.iter().enumerate() {
+        let b_index = problem.operand_index(problem.b_operand, channel, n, l);
+        let b = complex_at(problem.weights, &problem.b, b_index);
+        let u = f64::from(problem.u[problem.sequence_index(channel.0, channel.1, l)]);
+        let step = model::step(method, problem.weights, delta, a, b, contract);
+        let b_u = if u == 0.0 { Complex64::ZERO } else { step.b_bar * u };
+        let vanished = 2.0 * arithmetic.underflow * if apart { 1.0 + b.norm() } else { 1.0 };
+        maps.z.push(a * delta.0);
+        maps.inputs.push(StepInput {
+            b_u,
+            coefficient: times(step.b_bar_error, u.abs()) * (1.0 + input_error)
+                + vanished * f64::from(u != 0.0),
+            product: input_error * b_u.norm(),
+        });
+        maps.coefficients.push(step);
+    }
+    maps
+}
+
+/// What is known of a state after one position.
+#[derive(Clone, Copy, Default)]
+pub struct State {
+    pub x: Complex64,
+    /// M
+    pub magnitude: f64,
+    /// E
+    pub worst: f64,
+    /// D, and the roundings that are not taken as random
+    pub linear: f64,
+    /// V + J u² M̂²
+    pub variance: f64,
+    /// u M
+    pub rounding: f64,
+}
+
+impl State {
+    /// The judged bound and the worst case.
+    pub fn bounds(&self, repeats: f64) -> (f64, f64) {
+        (or_less(self.linear + LAMBDA * (repeats * self.variance).sqrt(), self.worst), self.worst)
+    }
+}
+
+/// The states along `order` (the recurrences of [`super`]).
+pub fn states(
+    problem: &Problem,
+    maps: &StateSteps,
+    arithmetic: Arithmetic,
+    order: impl Iterator<Item = usize>,
+) -> Vec<State> {
+    let (u, mu) = (arithmetic.unit, arithmetic.product(problem.weights));
+    let most_joins = allowance::scan_joins(problem.shape.seqlen);
+    let growth = (1.0 + mu) * (1.0 + u);
+    let mut state = State::default();
+    // V itself, and whether every rounding so far may be random.
+    let (mut variance, mut random) = (0.0, true);
+    // The largest M̂ so far: a tree multiplies it by products of Ā that may have underflowed on their own.
+    let mut largest = 1.0f64;
+    order
+        .enumerate()
+        .map(|(position, l)| {
+            // The first p + 1 terms have p sums between them, however they are joined: adding a zero is exact.
+            let joins = most_joins.min(position as f64);
+            let (step, input, z) = (&maps.coefficients[l], maps.inputs[l], maps.z[l]);
+            let (a_abs, b_abs) = (step.a_bar.norm(), input.b_u.norm());
+            let a_computed = (a_abs + step.a_bar_error) * growth;
+            let a_excess = step.a_bar_error * growth + a_abs * (growth - 1.0);
+            // A product that underflows loses at most half a subnormal, if there is anything to multiply: of a state, or of
+            // what then multiplies one.
+            let underflow = 2.0 * arithmetic.underflow * largest * f64::from(state.magnitude > 0.0);
+            let beta = input.coefficient + input.product;
+            let worst = times(a_computed, state.worst)
+                + times(a_excess, state.magnitude)
+                + beta * (1.0 + joins * u)
+                + times(joins * u, b_abs)
+                + underflow;
+            let magnitude = times(a_abs, state.magnitude) + b_abs;
+            // Of what the product with Ā and the sum with b round.
+            let before = times(a_computed, state.magnitude + state.worst);
+            let after = magnitude + worst;
+            largest = largest.max(after);
+            let product = if z == Complex64::ZERO { 0.0 } else { mu * before };
+            let sum = if input.b_u == Complex64::ZERO { 0.0 } else { u * after };
+            let mut linear = times(a_computed, state.linear)
+                + times(step.a_bar_error, state.x.norm())
+                + input.coefficient
+                + underflow;
+            variance = times(a_computed * a_computed, variance) + input.product * input.product;
+            let product_is_random = (step.a_bar - 1.0).norm() >= GENERIC * u;
+            let sum_is_random = b_abs >= GENERIC * u * a_abs * state.magnitude;
+            for (rounding, is_random) in [(product, product_is_random), (sum, sum_is_random)] {
+                if is_random {
+                    variance += rounding * rounding;
+                } else {
+                    linear += rounding;
+                    random &= rounding == 0.0;
+                }
+            }
+            let x = match state.x {
+                Complex64::ZERO => input.b_u,
+                x => step.a_bar * x + input.b_u,
+            };
+            let rounding = u * magnitude;
+            state = State { x, magnitude, worst, linear, variance, rounding };
+            let mut seen = state;
+            let (joined, joined_variance) = (times(joins, u * after), times(joins, (u * after).powi(2)));
+            if random {
+                seen.variance += joined_variance;
+            } else {
+                seen.linear += joined;
+            }
+            seen
+        })
+        .collect()
+}
+
+/// a·b, where nothing times whatever is nothing: an unbounded Ā of a state that is still 0.
+fn times(a: f64, b: f64) -> f64 {
+    if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
+}
