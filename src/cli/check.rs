@@ -50,6 +50,8 @@ pub struct Error {
 /// # Errors
 /// [`Error`] for a file that is no recorded run; reports that cannot be written.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
+    let Args { output: output::Args { out, json, .. }, .. } = args;
+    output::prepare(out.as_deref(), json.as_deref())?;
     let runs = distinct(&args.runs);
     // Every header before any truth: a mistake in the last file should not cost the time of the others.
     for path in &runs {
@@ -67,7 +69,6 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     }
     bar.finish();
     let results = check::results(checked, args.output.seed, command(args, &runs));
-    let Args { output: output::Args { out, json, .. }, .. } = args;
     output::finish(&results, out.as_deref(), json.as_deref(), &judged(&results), show)
 }
 

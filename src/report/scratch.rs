@@ -72,6 +72,14 @@ impl<T> Drop for Scratch<T> {
     }
 }
 
+/// Whether something can be written into `folder`, or into the nearest folder above it that there is.
+pub fn probe(folder: &Path) -> io::Result<()> {
+    let is_there = |folder: &&Path| fs::symlink_metadata(folder).is_ok();
+    let nearest = folder.ancestors().find(is_there).unwrap_or(Path::new("."));
+    create(|| tempfile::Builder::new().prefix(".holdfast-probe-").tempfile_in(nearest), |file| file.path())
+        .map(drop)
+}
+
 /// Removes everything that is listed, and never lets go of the list: for a handler that ends the process.
 pub fn remove_all() {
     let listed = listed();
