@@ -22,7 +22,9 @@ const LARGEST_SIZE: usize = 256;
 pub enum FileError {
     #[error("cannot read {path}: {source} (hint: name a safetensors file with A, B and delta)")]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("cannot write {path}: {source} (hint: look at its permissions, or choose another place)")]
+    #[error(
+        "cannot write {path}: {source} (hint: look at what is there and who may write, or choose another place)"
+    )]
     Write { path: PathBuf, source: std::io::Error },
     #[error("{path} is no valid safetensors file: {source}")]
     Format { path: PathBuf, source: TensorFileError },

@@ -33,7 +33,9 @@ pub const DEFAULT_REPORT: &str = "reports/latest";
     holdfast verify --method foh --weights complex        one method's complex kernels\n  \
     holdfast verify --regime stiff --seed 7 --out /tmp/r  other random inputs, report elsewhere\n  \
     holdfast verify --header discretization_kernels.cuh   somebody else's coefficients, in f32\n\n\
-    A filtered run writes a report only where --out names a directory. `holdfast list` shows every name.")]
+    A filtered run writes a report only where --out names a directory. `holdfast list` shows every name.\n\n\
+    Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; 2 bad input or usage; \
+    3 the requested backend cannot run here; 130 interrupted.")]
 pub struct Args {
     /// Methods to run, by name or id; may be repeated [default: all six]
     #[arg(long = "method", value_name = "M", value_parser = names::method())]

@@ -60,7 +60,7 @@ use crate::judge::results::Results;
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     #[error(
-        "cannot {action} `{}`: {source} (hint: look at its permissions, or choose another place)",
+        "cannot {action} `{}`: {source} (hint: look at what is there and who may write, or choose another place)",
         path.display()
     )]
     Io { action: &'static str, path: PathBuf, source: std::io::Error },

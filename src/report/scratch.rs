@@ -76,8 +76,9 @@ impl<T> Drop for Scratch<T> {
 pub fn probe(folder: &Path) -> io::Result<()> {
     let is_there = |folder: &&Path| fs::symlink_metadata(folder).is_ok();
     let nearest = folder.ancestors().find(is_there).unwrap_or(Path::new("."));
-    create(|| tempfile::Builder::new().prefix(".holdfast-probe-").tempfile_in(nearest), |file| file.path())
-        .map(drop)
+    let file = || tempfile::Builder::new().prefix(".holdfast-probe-").tempfile_in(nearest);
+    // The kind alone: nobody asked for a file of the probe's name.
+    create(file, |file| file.path()).map(drop).map_err(|error| error.kind().into())
 }
 
 /// Removes everything that is listed, and never lets go of the list: for a handler that ends the process.
