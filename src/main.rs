@@ -7,7 +7,7 @@ use holdfast::cli;
 
 fn main() -> ExitCode {
     cli::interrupt::install();
-    match cli::run(cli::parse()) {
+    match cli::parse().and_then(cli::run) {
         Ok(outcome) => match print(&outcome.text) {
             Ok(()) => ExitCode::from(outcome.status),
             Err(error) => {

@@ -119,6 +119,66 @@ fn a_directory_of_something_else_is_not_replaced_by_a_report() {
     assert_eq!(std::fs::read_to_string(&precious).expect("still there"), "mine");
 }
 
+/// Before anything is read, compiled or run: the files that are to be judged are not even there.
+#[rstest]
+#[case::report(&["verify", "--header", "no.cuh", "--out", "file"], "file")]
+#[case::report_below_a_file(&["verify", "--header", "no.cuh", "--out", "file/report"], "file/report")]
+#[case::results(&["verify", "--header", "no.cuh", "--json", "folder"], "folder")]
+#[case::recorded(&["check", "no.safetensors", "--json", "file/results.json"], "file/results.json")]
+#[case::revisions(&["diff", "no.cuh", "neither.cuh", "--json", "folder"], "folder")]
+fn a_place_that_cannot_be_written_is_an_error_before_the_work(#[case] args: &[&str], #[case] place: &str) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    std::fs::write(directory.path().join("file"), "mine").expect("written");
+    std::fs::create_dir(directory.path().join("folder")).expect("created");
+    let output = holdfast(directory.path(), args);
+    assert_eq!(output.status.code(), Some(2));
+    let error = text(&output.stderr);
+    assert!(error.contains(&format!("`{place}`")) || error.contains(&format!("/{place}`")), "{error}");
+    assert!(error.contains("(hint: "), "{error}");
+    assert_eq!(std::fs::read_dir(directory.path()).expect("a folder").count(), 2, "nothing else is there");
+}
+
+const BASE_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/headers/base-2.cuh");
+
+#[rstest]
+#[case::invariants(&["verify", "--invariants-only", "--method", "zoh", "--weights", "real", "--backend", "cpu"], "PASS; 21/21 invariants pass")]
+#[case::cases(
+    &["verify", "--regime", "l1", "--method", "zoh", "--weights", "real", "--input", "f32", "--backend", "cpu"],
+    "PASS; 4/4 cases and 4/4 lifted runs pass"
+)]
+#[case::revisions(
+    &["diff", BASE_2, BASE_2, "--method", "zoh", "--weights", "real", "--b", "variable", "--backend", "cpu"],
+    "no need to take it: equal on 1"
+)]
+#[case::one_of_two_recorded(
+    &["check", concat!(env!("CARGO_MANIFEST_DIR"), "/golden/recorded/foh-as-exact-zoh.safetensors")],
+    "FAIL; 1/2 cases and 0/1 pairs pass"
+)]
+fn quiet_is_a_line_of_what_was_run_and_nothing_else(#[case] args: &[&str], #[case] line: &str) {
+    let args: Vec<&str> = args.iter().copied().chain(["--quiet"]).collect();
+    let said = text(&holdfast(Path::new("."), &args).stdout);
+    let name = if args[0] == "diff" { "diff" } else { env!("CARGO_PKG_VERSION") };
+    assert_eq!(said, format!("holdfast {name}: {line}\n"));
+}
+
+/// The likeliest mistake with somebody else's header is one of usage; and what is not judged is said.
+#[test]
+fn a_header_in_powers_of_two_that_fails_is_told_of_the_option_for_it() {
+    let header = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/headers/premultiplied.cuh");
+    let narrow =
+        ["--method", "zoh", "--weights", "real", "--regime", "short", "--b", "variable", "--backend", "cpu"];
+    let verified = |more: &[&str]| {
+        let args: Vec<&str> =
+            ["verify", "--header", header].iter().chain(&narrow).chain(more).copied().collect();
+        holdfast(Path::new("."), &args)
+    };
+    let (wrong, right) = (verified(&[]), verified(&["--a-times-log2e"]));
+    assert_eq!((wrong.status.code(), right.status.code()), (Some(1), Some(0)));
+    assert!(text(&wrong.stdout).contains("say so by --a-times-log2e"), "{}", text(&wrong.stdout));
+    assert!(!text(&right.stdout).contains("say so by"), "{}", text(&right.stdout));
+    assert!(text(&right.stdout).contains("lifted to double: not compared"), "{}", text(&right.stdout));
+}
+
 #[test]
 fn the_variable_of_the_production_api_selects_the_path() {
     let run = |value: &str| {

@@ -70,8 +70,29 @@ fn every_command_that_help_lists_is_tested() {
 #[test]
 fn errors_in_usage_say_what_was_meant() {
     let results = "Cargo.toml"; // no JSON
-    let commands: [&[&str]; 16] = [
+    let commands: [&[&str]; 37] = [
         &["verfy"],
+        &["qqq"],
+        &["help", "verfy"],
+        &["--method", "foh"],
+        &["--jobs", "0"],
+        &["verify", "foh"],
+        &["verify", "--sed", "3"],
+        &["verify", "--seed"],
+        &["verify", "--seed", "-1"],
+        &["verify", "--seed", "1", "--seed", "2"],
+        &["verify", "--seed", "99999999999999999999"],
+        &["verify", "--json", ""],
+        &["verify", "--method"],
+        &["verify", "--regime"],
+        &["verify", "--a-times-log2e"],
+        &["verify", "--invariants-only", "--regime", "short"],
+        &["verify", "--quiet=3"],
+        &["verify", "--color", "sometimes"],
+        &["check"],
+        &["check", "--channels", "0", "run.safetensors"],
+        &["truth", "foh"],
+        &["completions", "tcsh"],
         &["verify", "--method", "zho"],
         &["verify", "--method", "9"],
         &["verify", "--regime", "shrot"],
@@ -94,10 +115,19 @@ fn errors_in_usage_say_what_was_meant() {
         let error = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
         assert!(output.stdout.is_empty(), "{args:?}");
-        assert!(error.starts_with("error: "), "{error}");
+        assert!(error.starts_with("error: ") && error.contains(" (hint: "), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
         all += &format!("$ holdfast {}\n{error}\n", args.join(" "));
     }
     golden("errors", &all);
+}
+
+#[test]
+fn an_error_shows_nothing_that_a_terminal_would_obey() {
+    for args in [["verify", "--method", "\u{1b}[31mzoh"], ["verify", "--\u{1b}[31mzoh", "foh"]] {
+        let error = text(&holdfast(&args).stderr);
+        assert!(error.contains('\u{fffd}') && !error.contains('\u{1b}'), "{error:?}");
+    }
 }
 
 /// Of the lists only the machine's own answers (backends) differ from place to place.
@@ -126,9 +156,10 @@ fn completions_know_commands_and_names(#[case] shell: &str, #[case] says: &str) 
     let output = holdfast(&["completions", shell]);
     let script = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0));
-    for says in [says, "compare", "highorder", "bf16"] {
+    for says in [says, "compare", "highorder", "bf16", "seqlen-2049"] {
         assert!(script.contains(says), "{says} in the script for {shell}");
     }
+    assert!(!script.contains("gpu-check"), "{shell}: what help does not list is not offered");
     if shell == "bash" && Path::new("/bin/bash").exists() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), &script).expect("written");

@@ -15,17 +15,18 @@ use crate::tensor_file::shown;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "A run is a safetensors file with tensors\n  \
     u, delta, [z]          (batch, dim, seqlen)  of the input type: F32, F16 or BF16\n  \
-    A                      (dim, dstate)         F32; complex: C64, or F32 with a trailing dimension of 2\n  \
+    A                      (dim, dstate)         F32; complex: C64, or F32 and a last dimension of 2\n  \
     B, C                   (dim, dstate) as A, or (batch, groups, dstate, seqlen) as u\n  \
     [D], [delta_bias]      (dim)                 F32\n  \
     out.METHOD[.LABEL]     (batch, dim, seqlen)  as u; each one is a case\n  \
     last_state.METHOD[.LABEL] (batch, dim, dstate) as A, optional\n\
-    and metadata delta_softplus (true or false), input_type (f16 or bf16, when these are stored widened to F32),\n\
-    and any provenance. METHOD is zoh, foh, bilinear, poly, highorder or rk4.\n\n\
+    and metadata delta_softplus (true or false), input_type (f16 or bf16, when these are stored widened to F32), and \
+    any provenance. METHOD is zoh, foh, bilinear, poly, highorder or rk4.\n\n\
     Examples:\n  \
     holdfast check run.safetensors                          judge one run\n  \
     holdfast check runs/*.safetensors --out report          several, with a written report\n  \
-    holdfast check run.safetensors --channels 64 --seed 7   more channels of a large run, or others")]
+    holdfast check run.safetensors --channels 64 --seed 7   more channels of a large run, or others\n\n\
+    Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; 2 bad input or usage.")]
 pub struct Args {
     /// The recorded runs
     #[arg(required = true, value_name = "RUN.safetensors")]
@@ -50,6 +51,8 @@ pub struct Error {
 /// # Errors
 /// [`Error`] for a file that is no recorded run; reports that cannot be written.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
+    let Args { output: output::Args { out, json, .. }, .. } = args;
+    output::prepare(out.as_deref(), json.as_deref())?;
     let runs = distinct(&args.runs);
     // Every header before any truth: a mistake in the last file should not cost the time of the others.
     for path in &runs {
@@ -67,7 +70,6 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     }
     bar.finish();
     let results = check::results(checked, args.output.seed, command(args, &runs));
-    let Args { output: output::Args { out, json, .. }, .. } = args;
     output::finish(&results, out.as_deref(), json.as_deref(), &judged(&results), show)
 }
 

@@ -12,9 +12,18 @@ use crate::report::{self, json};
     holdfast verify --json before.json && …change a kernel… && holdfast verify --json after.json\n  \
     holdfast compare before.json after.json\n  \
     holdfast compare gpu/results.json reports/latest/results.json --verbose\n\n\
-    Verdicts that changed come first, then errors whose share of the allowance is more than twice what it was, or\n\
-    less than half, and reaches 1/16. Exit status: 0 no regression; 1 a verdict is worse, a case is gone, or a new\n\
-    one does not pass; 2 files that cannot be compared.")]
+    Listed are the verdicts that changed, then errors whose share of the allowance has more than doubled or halved \
+    and reaches 1/16, then what is gone or new. An error that moved under the same verdict is no regression.\n\n\
+    A regression is any of these, of cases, sweeps, invariants and lifted runs alike:\n  \
+    worse    what passed fails or is unmeasured, or one of these two has become the other\n  \
+    gone     the old run judged it, the new one did not\n  \
+    new      only the new run judged it, and it does not pass\n  \
+    pairs    a pair of methods fails in the new run only; or more of them fail or are\n           \
+             unmeasured in all, or those of fewer problems were compared\n  \
+    nothing  the runs have nothing in common\n\
+    Between different backends lifted runs are left out where one run has none.\n\n\
+    Exit status: 0 no regression; 1 a regression; 2 bad usage, or files that are no results, or of another schema \
+    or seed.")]
 pub struct Args {
     /// The earlier run: a results.json, or what --json wrote
     #[arg(value_name = "OLD.json", value_hint = clap::ValueHint::FilePath)]

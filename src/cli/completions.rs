@@ -1,6 +1,6 @@
 //! `holdfast completions`: a script that teaches a shell to complete the command line.
 
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 
 use super::{Cli, Outcome, PASSED};
@@ -18,6 +18,15 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Outcome {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "holdfast", &mut script);
+    clap_complete::generate(args.shell, &mut visible(&Cli::command()), "holdfast", &mut script);
     Outcome { text: String::from_utf8_lossy(&script).into_owned(), status: PASSED }
+}
+
+/// The command line without what `--help` does not list: some shells' scripts would offer it.
+fn visible(whole: &Command) -> Command {
+    let commands = whole.get_subcommands().filter(|command| !command.is_hide_set());
+    Command::new("holdfast")
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(whole.get_arguments())
+        .subcommands(commands)
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::output::DEFAULT_SEED;
+use super::output::{self, DEFAULT_SEED};
 use super::show::Show;
 use super::{CliError, FAILED, Outcome, PASSED, names};
 use crate::diff::{Request, diff};
@@ -69,6 +69,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         b: args.b.map_or(Operand::ALL.to_vec(), |b| vec![b]),
         seed: args.seed,
     };
+    output::prepare(None, args.json.as_deref())?;
     // Both files before any compiler: a mistake in the second should not cost the time of the first.
     let read = |path| Ok::<_, CliError>(Header { a_times_log2e: args.a_times_log2e, ..Header::read(path)? });
     let (old, new) = (read(&args.old)?, read(&args.new)?);
@@ -84,10 +85,10 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     }
     let status = if result.worse { FAILED } else { PASSED };
     if show.detail == Detail::Quiet {
-        return Ok(Outcome { text: format!("{}\n", result.recommendation), status });
+        return Ok(Outcome { text: format!("holdfast diff: {}\n", result.recommendation), status });
     }
     let mut text = report::revisions::render(&result);
-    text.push_str(&format!("backend `{}`: {}\n", result.backend, new.why));
+    text.push_str(&output::backend_line(&result.backend, &new.why));
     if let Some(file) = &args.json {
         text.push_str(&format!("results: {}\n", file.display()));
     }

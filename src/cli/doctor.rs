@@ -8,6 +8,8 @@ use crate::kernel::cuda::cache::Cache;
 use crate::kernel::cuda::device::DeviceInfo;
 use crate::kernel::cuda::process::{Program, Worker};
 use crate::kernel::cuda::{CudaError, gpu, nvrtc};
+use crate::report::console::WIDTH;
+use crate::report::text::wrap;
 
 /// One line of the report.
 struct Finding {
@@ -61,7 +63,8 @@ pub fn run() -> Outcome {
     );
     for Finding { what, there, text: found, enables } in findings {
         let answer = if there { "yes" } else { "no" };
-        text.push_str(&format!("{what:<13} {answer:<4} {found}\n{:19}{enables}\n", ""));
+        let prefix = format!("{what:<14} {answer:<4} ");
+        text.push_str(&format!("{}\n{:20}{enables}\n", wrap(&prefix, &found, WIDTH), ""));
     }
     Outcome { text, status: PASSED }
 }

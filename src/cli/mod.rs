@@ -15,6 +15,7 @@ pub mod output;
 pub mod show;
 pub mod truth;
 mod truth_files;
+mod usage;
 pub mod verify;
 pub mod worker;
 
@@ -97,6 +98,8 @@ pub const FAILED: u8 = 1;
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
     #[error(transparent)]
+    Usage(#[from] usage::UsageError),
+    #[error(transparent)]
     Backend(#[from] SelectError),
     #[error(transparent)]
     Header(#[from] HeaderError),
@@ -131,11 +134,15 @@ impl CliError {
     }
 }
 
-/// Parses the command line; help, and errors in usage, print themselves and end the process.
-pub fn parse() -> Cli {
+/// Parses the command line; help prints itself and ends the process.
+///
+/// # Errors
+/// [`CliError::Usage`] for a command line that makes no sense.
+pub fn parse() -> Result<Cli, CliError> {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    let matches = Cli::command().color(show::colour_of(&arguments)).get_matches_from(arguments);
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    let command = Cli::command().color(show::colour_of(&arguments));
+    let parsed = command.try_get_matches_from(&arguments).and_then(|m| Cli::from_arg_matches(&m));
+    parsed.map_err(|error| usage::UsageError::of(&error, &arguments).into())
 }
 
 /// Carries out a parsed command line.

@@ -11,6 +11,7 @@ use crate::kernel::select::Choice;
 use crate::method::Method;
 use crate::problem::regime::{self, Regime};
 use crate::problem::{InputType, Operand, Weights};
+use crate::tensor_file::shown;
 use crate::truth::Form;
 
 /// One of a list of names, some of them with another name (a method's id).
@@ -88,7 +89,7 @@ impl<T: Clone> Names<T> {
 const LIKE: f64 = 0.65;
 
 /// The name most like `text`, if one is like it at all: a beginning (Jaro) or a typing error away.
-fn likeliest<'a>(text: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn likeliest<'a>(text: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let likeness =
         |name: &str| strsim::jaro(text, name).max(strsim::normalized_damerau_levenshtein(text, name));
     let scored = names.map(|name| (likeness(name), name)).filter(|(likeness, _)| *likeness > LIKE);
@@ -105,15 +106,14 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Names<T> {
             .iter()
             .find(|(name, alias, _)| *name == text || alias.is_some_and(|alias| alias == text));
         named.map(|(.., value)| value.clone()).ok_or_else(|| {
-            let message = format!("no {} `{text}` (hint: {})\n", self.noun, self.hint(&text));
+            let message = format!("no {} `{}` (hint: {})\n", self.noun, shown(&text), self.hint(&text));
             Error::raw(ErrorKind::InvalidValue, message).with_cmd(command)
         })
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let long = self.listed_by.is_some();
-        let value = move |(name, alias, _): &(&'static str, Option<&'static str>, T)| {
-            PossibleValue::new(*name).hide(long).aliases(*alias)
+        let value = |(name, alias, _): &(&'static str, Option<&'static str>, T)| {
+            PossibleValue::new(*name).aliases(*alias)
         };
         Some(Box::new(self.names.iter().map(value)))
     }

@@ -37,6 +37,16 @@ impl Default for Args {
     }
 }
 
+/// Whether report and machine output can be written, asked before a run of minutes and not after it.
+///
+/// # Errors
+/// [`CliError::Report`] for a place that cannot be written to.
+pub fn prepare(directory: Option<&Path>, json: Option<&Path>) -> Result<(), CliError> {
+    directory.map_or(Ok(()), report::may_be_written)?;
+    json.map_or(Ok(()), report::json::may_be_written)?;
+    Ok(())
+}
+
 /// Writes report and machine output where they were asked for; the text for the terminal, with `note` at its end, and
 /// the exit status.
 ///
@@ -66,6 +76,11 @@ pub fn finish(
     Ok(Outcome { text, status })
 }
 
+/// What ran, and why that.
+pub fn backend_line(backend: &str, why: &str) -> String {
+    report::text::wrap(&format!("backend `{backend}`: "), why, report::console::WIDTH) + "\n"
+}
+
 /// A progress bar on standard error, where a person looks, and only for work of more than a second.
 pub struct Progress {
     bar: ProgressBar,
@@ -77,7 +92,7 @@ pub struct Progress {
 impl Progress {
     pub fn new(units: usize, noun: &str, show: Show) -> Self {
         let bar = ProgressBar::with_draw_target(Some(units as u64), ProgressDrawTarget::hidden());
-        let template = format!("{{bar:40}} {{pos}}/{{len}} {noun}, {{eta}} left");
+        let template = format!("{{bar:24}} {{pos}}/{{len}} {noun}, {{eta}} left");
         if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style);
         }

@@ -11,7 +11,7 @@ use crate::report::console::Detail;
 #[group(skip)]
 #[command(next_help_heading = "Display")]
 pub struct Args {
-    /// When to use colour; NO_COLOR in the environment turns `auto` off
+    /// When to use colour; NO_COLOR or TERM=dumb in the environment turns `auto` off
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
     /// Only the verdict: one line, no progress bar; errors still show
@@ -34,11 +34,7 @@ impl Args {
         let colour = match self.color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            // Only where a person looks, and does not mind (https://no-color.org).
-            ColorChoice::Auto => {
-                std::io::stdout().is_terminal()
-                    && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-            }
+            ColorChoice::Auto => std::io::stdout().is_terminal() && welcome(|name| std::env::var_os(name)),
         };
         let detail = match (self.quiet, self.verbose) {
             (true, _) => Detail::Quiet,
@@ -47,6 +43,12 @@ impl Args {
         };
         Show { colour, detail }
     }
+}
+
+/// Whether the person at a terminal minds colour (<https://no-color.org>), or the terminal knows none.
+fn welcome(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    variable("NO_COLOR").is_none_or(|value| value.is_empty())
+        && variable("TERM").is_none_or(|value| value != "dumb")
 }
 
 /// What `--color` says, before the command line is parsed: help and usage errors are coloured by it too.
@@ -62,4 +64,19 @@ pub fn colour_of(arguments: &[OsString]) -> ColorChoice {
         choice = value.and_then(|value| value.parse().ok()).unwrap_or(choice);
     }
     choice
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn colour_is_unwelcome_by_no_color_and_on_a_dumb_terminal() {
+        let welcome = |set: &[(&str, &str)]| {
+            let value =
+                |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
+            super::welcome(value)
+        };
+        assert!(welcome(&[]) && welcome(&[("TERM", "xterm"), ("NO_COLOR", "")]));
+        assert!(!welcome(&[("NO_COLOR", "1"), ("TERM", "xterm")]));
+        assert!(!welcome(&[("TERM", "dumb")]));
+    }
 }

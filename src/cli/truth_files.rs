@@ -20,9 +20,11 @@ const LARGEST_SIZE: usize = 256;
 /// What is wrong with a file.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    #[error("cannot read {path}: {source}")]
+    #[error("cannot read {path}: {source} (hint: name a safetensors file with A, B and delta)")]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("cannot write {path}: {source}")]
+    #[error(
+        "cannot write {path}: {source} (hint: look at what is there and who may write, or choose another place)"
+    )]
     Write { path: PathBuf, source: std::io::Error },
     #[error("{path} is no valid safetensors file: {source}")]
     Format { path: PathBuf, source: TensorFileError },

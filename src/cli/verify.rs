@@ -6,7 +6,7 @@ use super::check::quoted;
 use super::output::{self, Progress};
 use super::show::Show;
 use super::{CliError, Outcome, names};
-use crate::judge::results::{HeaderInstantiation, HeaderNote};
+use crate::judge::results::{HeaderInstantiation, HeaderNote, Verdict};
 use crate::kernel::Backend;
 use crate::kernel::foreign::{self, Header};
 use crate::kernel::select::{self, Choice};
@@ -15,6 +15,14 @@ use crate::problem::plan::Filter;
 use crate::problem::regime::Regime;
 use crate::problem::{InputType, Operand, Weights};
 use crate::verify::{Request, verify};
+
+/// What takes the place of the lifted runs' line where a header is judged.
+const NOT_LIFTED: &str =
+    "lifted to double: not compared for a header; it only helps to diagnose what fails on a CPU\n";
+
+/// For a header that fails and computes with powers of two: the likeliest mistake is one of usage.
+const MAYBE_LOG2E: &str =
+    "hint: this header calls exp2; if its callers pass A·log₂e, say so by --a-times-log2e\n";
 
 /// Where the report of an unfiltered run goes.
 pub const DEFAULT_REPORT: &str = "reports/latest";
@@ -25,7 +33,9 @@ pub const DEFAULT_REPORT: &str = "reports/latest";
     holdfast verify --method foh --weights complex        one method's complex kernels\n  \
     holdfast verify --regime stiff --seed 7 --out /tmp/r  other random inputs, report elsewhere\n  \
     holdfast verify --header discretization_kernels.cuh   somebody else's coefficients, in f32\n\n\
-    A filtered run writes a report only where --out names a directory. `holdfast list` shows every name.")]
+    A filtered run writes a report only where --out names a directory. `holdfast list` shows every name.\n\n\
+    Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; 2 bad input or usage; \
+    3 the requested backend cannot run here; 130 interrupted.")]
 pub struct Args {
     /// Methods to run, by name or id; may be repeated [default: all six]
     #[arg(long = "method", value_name = "M", value_parser = names::method())]
@@ -84,6 +94,8 @@ struct Chosen {
     backend: Box<dyn Backend>,
     why: String,
     header: Option<HeaderNote>,
+    /// Whether it is a header that computes with powers of two.
+    calls_exp2: bool,
 }
 
 impl Args {
@@ -134,12 +146,18 @@ impl Args {
         let variable = std::env::var(select::VARIABLE).ok();
         let Some(path) = &self.header else {
             let selection = select::select(self.backend, variable.as_deref())?;
-            return Ok(Chosen { backend: selection.backend, why: selection.why, header: None });
+            return Ok(Chosen {
+                backend: selection.backend,
+                why: selection.why,
+                header: None,
+                calls_exp2: false,
+            });
         };
         if let Some(input) = self.input.filter(|&input| input != InputType::F32) {
             return Err(CliError::HeaderInput(input));
         }
         let header = Header { a_times_log2e: self.a_times_log2e, ..Header::read(path)? };
+        let calls_exp2 = header.text.windows(4).any(|word| word == b"exp2");
         let selection = foreign::select::select(header, self.backend, variable.as_deref())?;
         let instantiations = Weights::ALL.map(|weights| {
             let lines = selection.backend.rejected(weights);
@@ -148,7 +166,7 @@ impl Args {
             HeaderInstantiation { weights, compiles, lines }
         });
         let note = HeaderNote { path: path.display().to_string(), instantiations: instantiations.to_vec() };
-        Ok(Chosen { backend: selection.backend, why: selection.why, header: Some(note) })
+        Ok(Chosen { backend: selection.backend, why: selection.why, header: Some(note), calls_exp2 })
     }
 
     fn is_filtered(&self) -> bool {
@@ -170,7 +188,8 @@ impl Args {
 
 /// Runs the command.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
-    let Chosen { backend, why, header } = args.backend()?;
+    output::prepare(args.report_directory(), args.output.json.as_deref())?;
+    let Chosen { backend, why, header, calls_exp2 } = args.backend()?;
     let request = args.request();
     if request.units_of_work() == 0 {
         return Err(CliError::NothingToRun(request.command));
@@ -179,6 +198,12 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let mut results = verify(&request, backend.as_ref(), &|| bar.advance());
     bar.finish();
     results.header = header;
-    let note = format!("backend `{}`: {why}\n", results.backend);
+    let mut note = output::backend_line(&results.backend, &why);
+    if args.header.is_some() {
+        note += NOT_LIFTED;
+    }
+    if calls_exp2 && !args.a_times_log2e && results.verdict() == Verdict::Fail {
+        note += MAYBE_LOG2E;
+    }
     output::finish(&results, args.report_directory(), args.output.json.as_deref(), &note, show)
 }

@@ -63,19 +63,25 @@ pub fn render_detail(results: &Results, report: Option<&Path>, colour: bool, det
     if colour { coloured(&text) } else { text }
 }
 
-/// `holdfast 0.1.0: PASS; 12/12 cases, 2/2 sweeps and 30/30 pairs pass`
+/// `holdfast 0.1.0: PASS; 12/12 cases, 2/2 sweeps and 30/30 pairs pass`: of everything that was run, and of nothing else.
 fn one_line(results: &Results) -> String {
-    let of = |totals: summary::Totals| format!("{}/{}", totals.pass, totals.all());
+    let sweeps = &results.coefficients;
+    let lifted = results.cases.iter().map(|c| &c.lifted).chain(sweeps.iter().map(|s| &s.lifted)).flatten();
+    let counts = [
+        ("cases", summary::totals(results.cases.iter().map(|c| c.verdict))),
+        ("sweeps", summary::totals(sweeps.iter().map(|s| s.verdict))),
+        ("lifted runs", summary::totals(lifted.map(|l| l.verdict))),
+        ("invariants", summary::totals(results.invariants.iter().map(|i| i.verdict))),
+    ];
     let pairs = pairs::totals(results);
-    format!(
-        "holdfast {}: {}; {} cases, {} sweeps and {}/{} pairs pass",
-        text::fit(&results.version, 20),
-        summary::headline(results).text(),
-        of(summary::totals(results.cases.iter().map(|c| c.verdict))),
-        of(summary::totals(results.coefficients.iter().map(|c| c.verdict))),
-        pairs.agreeing,
-        pairs.agreeing + pairs.failing + pairs.unmeasured
-    )
+    let counts = counts.map(|(nouns, totals)| (nouns, totals.pass, totals.all()));
+    let pairs = ("pairs", pairs.agreeing, pairs.agreeing + pairs.failing + pairs.unmeasured);
+    let run = counts.into_iter().chain([pairs]).filter(|(_, _, all)| *all > 0);
+    let mut run: Vec<String> = run.map(|(nouns, pass, all)| format!("{pass}/{all} {nouns}")).collect();
+    let last = run.pop().map_or("nothing was run".to_owned(), |last| format!("{last} pass"));
+    let counts = if run.is_empty() { last } else { format!("{} and {last}", run.join(", ")) };
+    let verdict = summary::headline(results).text();
+    format!("holdfast {}: {verdict}; {counts}", text::fit(&results.version, 20))
 }
 
 fn header(results: &Results) -> String {

@@ -91,6 +91,22 @@ pub fn write(results: &impl Serialize, file: &Path) -> Result<(), ReportError> {
     put(file, to_string(results)?)
 }
 
+/// Whether [`write()`] finds a place for `file`: to be asked before a run whose results would else be lost.
+///
+/// # Errors
+/// [`ReportError::Io`] for a directory, or a place that nothing can be written to.
+pub fn may_be_written(file: &Path) -> Result<(), ReportError> {
+    let cannot = ReportError::io("write", file);
+    match fs::metadata(file) {
+        Ok(found) if found.is_dir() => Err(cannot(std::io::ErrorKind::IsADirectory.into())),
+        Ok(found) if !found.is_file() => Ok(()),
+        _ => {
+            let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+            scratch::probe(target.parent().unwrap_or(Path::new("/"))).map_err(cannot)
+        }
+    }
+}
+
 fn put(file: &Path, text: String) -> Result<(), ReportError> {
     if fs::metadata(file).is_ok_and(|m| !m.is_file()) {
         return fs::write(file, text).map_err(ReportError::io("write", file));

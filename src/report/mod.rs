@@ -51,7 +51,7 @@ mod write;
 
 use std::path::PathBuf;
 
-pub use write::{WrittenReport, write};
+pub use write::{WrittenReport, may_be_written, write};
 
 #[allow(unused_imports)] // for the documentation above
 use crate::judge::results::Results;
@@ -59,7 +59,10 @@ use crate::judge::results::Results;
 /// Why a report was not written. Whatever was there before is then still there.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    #[error("cannot {action} `{}`: {source}", path.display())]
+    #[error(
+        "cannot {action} `{}`: {source} (hint: look at what is there and who may write, or choose another place)",
+        path.display()
+    )]
     Io { action: &'static str, path: PathBuf, source: std::io::Error },
     #[error(
         "expected a new or empty directory or a holdfast report at `{}`, found {found} \

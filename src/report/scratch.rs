@@ -72,6 +72,15 @@ impl<T> Drop for Scratch<T> {
     }
 }
 
+/// Whether something can be written into `folder`, or into the nearest folder above it that there is.
+pub fn probe(folder: &Path) -> io::Result<()> {
+    let is_there = |folder: &&Path| fs::symlink_metadata(folder).is_ok();
+    let nearest = folder.ancestors().find(is_there).unwrap_or(Path::new("."));
+    let file = || tempfile::Builder::new().prefix(".holdfast-probe-").tempfile_in(nearest);
+    // The kind alone: nobody asked for a file of the probe's name.
+    create(file, |file| file.path()).map(drop).map_err(|error| error.kind().into())
+}
+
 /// Removes everything that is listed, and never lets go of the list: for a handler that ends the process.
 pub fn remove_all() {
     let listed = listed();

@@ -40,6 +40,16 @@ pub fn write(results: &Results, dir: &Path) -> Result<WrittenReport, ReportError
     })
 }
 
+/// Whether [`write`] finds a place for `dir`: to be asked before a run whose results would else be lost.
+///
+/// # Errors
+/// Those of [`write`].
+pub fn may_be_written(dir: &Path) -> Result<(), ReportError> {
+    let dir = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
+    may_be_replaced(&dir)?;
+    scratch::probe(dir.parent().unwrap_or(Path::new("/"))).map_err(ReportError::io("create", &dir))
+}
+
 /// Lets `fill` write into a new directory and moves that to `dir` when it succeeded.
 fn replace<T>(dir: &Path, fill: impl FnOnce(&Path) -> Result<T, ReportError>) -> Result<T, ReportError> {
     // A link to a directory stays a link: what it points to is replaced.

@@ -21,7 +21,7 @@ const PREFIX: u64 = 8;
 /// What is wrong with a file.
 #[derive(Debug, thiserror::Error)]
 pub enum TensorFileError {
-    #[error("cannot read the file: {0}")]
+    #[error("cannot read the file: {0} (hint: look at its name and permissions)")]
     Read(#[from] io::Error),
     #[error(
         "cannot read the file: found something that is no regular file, expected one (hint: save it first)"
