@@ -41,14 +41,16 @@ pub fn totals(verdicts: impl Iterator<Item = Verdict>) -> Totals {
     totals
 }
 
-/// Why cases, sweeps and invariants were not measured, each reason once with its count, the most frequent first.
+/// Why cases, sweeps, invariants and lifted runs were not measured, each reason once with its count, the most frequent first.
 pub fn unmeasured_reasons(results: &Results) -> Vec<(&str, usize)> {
     let cases = results.cases.iter().map(|c| (c.verdict, c.reason.as_str()));
     let sweeps = results.coefficients.iter().map(|c| (c.verdict, c.reason.as_str()));
     let invariants = results.invariants.iter().map(|i| (i.verdict, i.reason.as_str()));
+    let lifted = results.cases.iter().map(|c| &c.lifted).chain(results.coefficients.iter().map(|s| &s.lifted));
+    let lifted = lifted.flatten().map(|l| (l.verdict, l.reason.as_str()));
     let mut reasons: Vec<(&str, usize)> = Vec::new();
     for (_, reason) in
-        cases.chain(sweeps).chain(invariants).filter(|(verdict, _)| *verdict == Verdict::Unmeasured)
+        cases.chain(sweeps).chain(invariants).chain(lifted).filter(|(verdict, _)| *verdict == Verdict::Unmeasured)
     {
         let reason = if reason.is_empty() { "no reason given" } else { reason };
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
@@ -66,6 +68,9 @@ pub struct MethodLine<'a> {
     pub method: Method,
     pub cases: Totals,
     pub sweeps: Totals,
+    pub invariants: Totals,
+    /// Of all that was judged of the method, lifted runs included.
+    pub verdict: Verdict,
     /// The worst measured case per weight type, in the order of [`Weights::ALL`].
     pub worst_case: [Option<&'a CaseResult>; 2],
     /// The sweep whose Ā or B̄ is worst, per weight type.
@@ -95,10 +100,16 @@ fn line(results: &Results, method: Method) -> MethodLine<'_> {
             failed(a).cmp(&failed(b)).then(x.0.cmp(&y.0)).then(x.1.total_cmp(&y.1))
         })
     };
+    let invariants = || results.invariants.iter().filter(|i| i.method == method).map(|i| i.verdict);
+    let lifted = cases.iter().map(|c| &c.lifted).chain(sweeps.iter().map(|s| &s.lifted)).flatten();
+    let verdicts = cases.iter().map(|c| c.verdict).chain(sweeps.iter().map(|s| s.verdict));
+    let verdicts = verdicts.chain(invariants()).chain(lifted.map(|lifted| lifted.verdict));
     MethodLine {
         method,
         cases: totals(cases.iter().map(|c| c.verdict)),
         sweeps: totals(sweeps.iter().map(|c| c.verdict)),
+        invariants: totals(invariants()),
+        verdict: totals(verdicts).verdict(),
         worst_case: Weights::ALL.map(|w| measured(w).min_by(|a, b| grid::worse(a, b))),
         worst_sweep: Weights::ALL.map(worst_sweep),
     }

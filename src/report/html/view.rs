@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use super::anchors::Anchors;
+use super::anchors::{self, Anchors};
 use crate::judge::results::{CaseResult, CoefficientResult, RegimeNote, Results, Verdict, Worst};
 use crate::method::Method;
 use crate::problem::Weights;
-use crate::report::failures::{self, Failure};
+use crate::report::failures::Failure;
 use crate::report::sweeps::{self, Coefficient};
 use crate::report::{grid, summary, text};
 
@@ -24,6 +24,8 @@ pub struct MethodView {
     name: &'static str,
     verdict: Tag,
     cases: String,
+    /// How sweeps and invariants went.
+    others: [String; 2],
     /// Per weight type: the worst case, its regime, and the worst sweep.
     worst: Vec<WorstView>,
 }
@@ -38,11 +40,6 @@ pub struct WorstView {
 /// One line per method.
 pub fn methods(results: &Results, anchors: &Anchors) -> Vec<MethodView> {
     let view = |line: summary::MethodLine| {
-        let both = summary::Totals {
-            pass: line.cases.pass + line.sweeps.pass,
-            fail: line.cases.fail + line.sweeps.fail,
-            unmeasured: line.cases.unmeasured + line.sweeps.unmeasured,
-        };
         let worst = (0..Weights::ALL.len()).map(|i| WorstView {
             case: line.worst_case[i].map_or_else(Tag::default, |case| Tag {
                 href: format!("#{}", worst_anchor(line.method, Weights::ALL[i])),
@@ -53,12 +50,21 @@ pub fn methods(results: &Results, anchors: &Anchors) -> Vec<MethodView> {
         });
         MethodView {
             name: line.method.name(),
-            verdict: verdict_tag(both.verdict()),
+            verdict: verdict_tag(line.verdict),
             cases: line.cases.counts(),
+            others: others(&line),
             worst: worst.collect(),
         }
     };
     summary::methods(results).into_iter().map(view).collect()
+}
+
+/// `4 of 4` sweeps and `43 of 44` invariants that pass; nothing where none was asked for.
+fn others(line: &summary::MethodLine) -> [String; 2] {
+    [line.sweeps, line.invariants].map(|totals| match totals.all() {
+        0 => String::new(),
+        all => format!("{} of {all}", totals.pass),
+    })
 }
 
 /// The worst errors of Ā and B̄.
@@ -169,7 +175,8 @@ fn case_tag(case: &CaseResult, anchors: &Anchors) -> Tag {
         Verdict::Unmeasured => text::UNMEASURED.to_owned(),
         Verdict::Pass => share.unwrap_or_else(|| "pass".to_owned()),
     };
-    let href = anchors.case(&case.id).map(|anchor| format!("#{anchor}")).unwrap_or_default();
+    let anchor = anchors.explained(&Failure::Case(case).title()).or_else(|| anchors.case(&case.id));
+    let href = anchor.map(|anchor| format!("#{anchor}")).unwrap_or_default();
     Tag { text, class: text::verdict_class(case.verdict).to_owned(), href, title: text::fit(&case.id, 120) }
 }
 
@@ -228,31 +235,83 @@ pub struct WorstElement {
 
 #[derive(Serialize)]
 pub struct FailureView {
+    anchor: String,
     title: String,
     method: &'static str,
     detail: String,
     reason: String,
     worst: Vec<WorstElement>,
+    /// Which bounds it is beyond, and truncation and rounding apart.
+    precision: Vec<String>,
     diagnosis: Vec<String>,
+    /// What to say where no fault model explains it.
+    unexplained: &'static str,
     rerun: String,
+    /// The table that it is in, and its place there.
+    table: &'static str,
     href: String,
 }
 
-pub fn failures(results: &Results, anchors: &Anchors) -> Vec<FailureView> {
-    let view = |failure: Failure| FailureView {
+/// The failures that have an anchor, each with everything that explains it.
+pub fn failures(failures: &[Failure], anchors: &Anchors) -> Vec<FailureView> {
+    let view = |(i, failure): (usize, &Failure)| FailureView {
+        anchor: format!("fail-{}", i + 1),
         title: failure.title(),
         method: failure.method().name(),
         detail: failure.detail(),
         reason: failure.reason().to_owned(),
         worst: failure.worst().into_iter().map(worst_element).collect(),
+        precision: failure.precision(),
         diagnosis: failure.diagnosis().iter().map(text::diagnosis).collect(),
+        unexplained: match failure {
+            Failure::Invariant(_) => {
+                "An invariant says that something is wrong, not what: fault models are fitted to cases and sweeps."
+            }
+            _ => "No fault model of the catalogue explains it.",
+        },
         rerun: text::line(failure.rerun()),
+        table: match failure {
+            Failure::Case(_) => "all cases",
+            Failure::Sweep(_) => "coefficient sweeps",
+            Failure::Invariant(_) => "invariants",
+        },
         href: match failure {
             Failure::Case(case) => anchors.case(&case.id).unwrap_or_default().to_owned(),
-            Failure::Sweep(_) | Failure::Invariant(_) => String::new(),
+            Failure::Sweep(sweep) => anchors::sweep(&sweep.sweep, sweep.weights),
+            Failure::Invariant(invariant) => anchors::invariant(&invariant.name),
         },
     };
-    failures::all(results).into_iter().map(view).collect()
+    failures.iter().enumerate().map(view).collect()
+}
+
+/// One method that fails, for the top of the page.
+#[derive(Serialize)]
+pub struct SuspectView {
+    method: &'static str,
+    /// How much of what fails.
+    counts: String,
+    /// Its first failure that is explained.
+    href: String,
+    /// What that one looks like; empty where nothing explains it.
+    looks_like: String,
+}
+
+/// The methods that fail.
+pub fn suspects(results: &Results, failures: &[Failure]) -> Vec<SuspectView> {
+    let view = |line: summary::MethodLine| {
+        let of_method = || failures.iter().filter(|f| f.method() == line.method);
+        let at = failures.iter().position(|f| f.method() == line.method)?;
+        let parts = [(line.cases, "case"), (line.sweeps, "coefficient sweep"), (line.invariants, "invariant")];
+        let parts = parts.into_iter().filter(|(totals, _)| totals.fail > 0);
+        let parts: Vec<_> = parts.map(|(totals, noun)| text::count(totals.fail, noun)).collect();
+        Some(SuspectView {
+            method: line.method.name(),
+            counts: if parts.is_empty() { "runs in double".to_owned() } else { parts.join(", ") },
+            href: format!("fail-{}", at + 1),
+            looks_like: of_method().find_map(|f| f.diagnosis().first()).map_or_else(String::new, text::diagnosis),
+        })
+    };
+    summary::methods(results).into_iter().filter_map(view).collect()
 }
 
 fn worst_element(worst: &Worst) -> WorstElement {
@@ -274,6 +333,8 @@ fn worst_element(worst: &Worst) -> WorstElement {
 
 #[derive(Serialize)]
 pub struct SweepView {
+    /// Of the sweep's first row alone.
+    anchor: String,
     name: String,
     weights: &'static str,
     coefficient: &'static str,
@@ -281,9 +342,10 @@ pub struct SweepView {
 }
 
 /// Two rows per sweep: Ā and B̄.
-pub fn sweeps(results: &Results) -> Vec<SweepView> {
+pub fn sweeps(results: &Results, anchors: &Anchors) -> Vec<SweepView> {
     let methods = grid::methods(results);
     let mut views = Vec::new();
+    let mut taken = std::collections::HashSet::new();
     for row in sweeps::rows(results) {
         for coefficient in Coefficient::ALL {
             let cell = |method: &Method| {
@@ -296,12 +358,15 @@ pub fn sweeps(results: &Results) -> Vec<SweepView> {
                 let title = coefficient.worst(found).map_or(found.reason.clone(), |w| {
                     format!("{} ulp at {}", text::number(w.ulp, 3), w.inputs.join(", "))
                 });
-                let class = class.to_owned();
-                Tag { text: coefficient.text(result), class, title, ..Tag::default() }
+                let explained = anchors.explained(&Failure::Sweep(found).title());
+                let href = explained.map(|anchor| format!("#{anchor}")).unwrap_or_default();
+                Tag { text: coefficient.text(result), class: class.to_owned(), href, title }
             };
             let cells = methods.iter().map(cell).collect();
             let (name, symbol) = (row.sweep.to_owned(), coefficient.symbol());
-            views.push(SweepView { name, weights: row.weights.name(), coefficient: symbol, cells });
+            let anchor = Some(anchors::sweep(row.sweep, row.weights)).filter(|a| taken.insert(a.clone()));
+            let anchor = anchor.unwrap_or_default();
+            views.push(SweepView { anchor, name, weights: row.weights.name(), coefficient: symbol, cells });
         }
     }
     views
