@@ -46,7 +46,8 @@ fn lifted_failed(lifted: Option<&Lifting>) -> bool {
 }
 
 /// Said of what fails in double alone: its worst element is within its bound.
-const LIFTED_ALONE: &str = "only its run in double fails: the formula is not the specified one, by less than f32 shows";
+const LIFTED_ALONE: &str =
+    "only its run in double fails: the formula is not the specified one, by less than f32 shows";
 
 impl<'a> Failure<'a> {
     pub fn method(&self) -> Method {

@@ -32,7 +32,14 @@ pub struct ProblemView {
     weights: &'static str,
     failed: bool,
     matrices: Vec<PairMatrixView>,
-    failing: Vec<String>,
+    failing: Vec<FailingView>,
+}
+
+/// A failing pair in words, and the command that reruns its two methods; empty when the results have none.
+#[derive(Serialize)]
+struct FailingView {
+    text: String,
+    rerun: String,
 }
 
 #[derive(Serialize)]
@@ -61,7 +68,9 @@ pub fn failing(problems: &[PairedProblem]) -> Vec<FailingPairView> {
     let mut found: Vec<(&Pair, Vec<usize>)> = Vec::new();
     for (i, problem) in problems.iter().enumerate() {
         for pair in problem.kernels.iter().flat_map(|m| &m.pairs).filter(|p| p.status.is_failure()) {
-            let same = |(p, _): &&mut (&Pair, _)| (p.left, p.right, p.status) == (pair.left, pair.right, pair.status);
+            let same = |(p, _): &&mut (&Pair, _)| {
+                (p.left, p.right, p.status) == (pair.left, pair.right, pair.status)
+            };
             match found.iter_mut().find(same) {
                 Some((_, places)) => places.push(i),
                 None => found.push((pair, vec![i])),
@@ -86,7 +95,7 @@ pub fn failing(problems: &[PairedProblem]) -> Vec<FailingPairView> {
 }
 
 /// One problem's matrices, the truth's first, and its failing pairs in words.
-pub fn problem(problem: &PairedProblem) -> ProblemView {
+pub fn problem(problem: &PairedProblem, results: &Results) -> ProblemView {
     let mut matrices: Vec<_> = problem.truth.iter().chain(&problem.kernels).map(|m| pair_matrix(m)).collect();
     matrices.extend(problem.kernels.iter().map(|m| difference(m)));
     let pairs = problem.kernels.iter().flat_map(|m| &m.pairs).filter(|p| p.status.is_failure());
@@ -95,8 +104,21 @@ pub fn problem(problem: &PairedProblem) -> ProblemView {
         weights: problem.weights.name(),
         failed: problem.failed(),
         matrices,
-        failing: pairs.map(describe).collect(),
+        failing: pairs
+            .map(|pair| FailingView { text: describe(pair), rerun: rerun(problem.problem, pair, results) })
+            .collect(),
     }
+}
+
+/// The left method's command with the right method besides.
+fn rerun(problem: &str, pair: &Pair, results: &Results) -> String {
+    let id = format!("{problem}/{}", pair.left);
+    let case = results.cases.iter().find(|case| case.id == id).map_or("", |case| &*case.rerun);
+    let option = format!("--method {}", pair.left);
+    if !case.contains(&option) {
+        return String::new();
+    }
+    text::line(&case.replacen(&option, &format!("{option} --method {}", pair.right), 1))
 }
 
 fn describe(pair: &Pair) -> String {

@@ -23,9 +23,8 @@ pub struct Tag {
 pub struct MethodView {
     name: &'static str,
     verdict: Tag,
-    cases: String,
-    /// How sweeps and invariants went.
-    others: [String; 2],
+    /// How many of its cases, sweeps and invariants pass.
+    passing: [String; 3],
     /// Per weight type: the worst case, its regime, and the worst sweep.
     worst: Vec<WorstView>,
 }
@@ -51,19 +50,19 @@ pub fn methods(results: &Results, anchors: &Anchors) -> Vec<MethodView> {
         MethodView {
             name: line.method.name(),
             verdict: verdict_tag(line.verdict),
-            cases: line.cases.counts(),
-            others: others(&line),
+            passing: passing(&line),
             worst: worst.collect(),
         }
     };
     summary::methods(results).into_iter().map(view).collect()
 }
 
-/// `4 of 4` sweeps and `43 of 44` invariants that pass; nothing where none was asked for.
-fn others(line: &summary::MethodLine) -> [String; 2] {
-    [line.sweeps, line.invariants].map(|totals| match totals.all() {
-        0 => String::new(),
-        all => format!("{} of {all}", totals.pass),
+/// `43 of 44`, and how many of them were not measured; nothing where none was asked for.
+fn passing(line: &summary::MethodLine) -> [String; 3] {
+    [line.cases, line.sweeps, line.invariants].map(|totals| match (totals.all(), totals.unmeasured) {
+        (0, _) => String::new(),
+        (all, 0) => format!("{} of {all}", totals.pass),
+        (all, unmeasured) => format!("{} of {all}, {unmeasured} unmeasured", totals.pass),
     })
 }
 
@@ -191,6 +190,15 @@ pub struct MatrixRow {
     cells: Vec<Tag>,
 }
 
+/// Colour in three steps; the number says the rest.
+fn headroom(share: Option<f64>) -> &'static str {
+    match share {
+        Some(share) if share > 0.8 => " near",
+        Some(share) if share > 0.4 => " half",
+        _ => " low",
+    }
+}
+
 /// The verdict matrix; each cell leads to its worst case.
 pub fn matrix(results: &Results, anchors: &Anchors) -> Vec<MatrixRow> {
     let methods = grid::methods(results);
@@ -198,12 +206,7 @@ pub fn matrix(results: &Results, anchors: &Anchors) -> Vec<MatrixRow> {
         let Some(worst) = cell.worst() else { return Tag::default() };
         let mut class = cell.verdict().map_or("", text::verdict_class).to_owned();
         if class == "pass" {
-            // Colour in three steps of headroom; the number says the rest.
-            class.push_str(match grid::share(worst) {
-                Some(ratio) if ratio > 0.8 => " near",
-                Some(ratio) if ratio > 0.4 => " half",
-                _ => " low",
-            });
+            class.push_str(headroom(grid::share(worst)));
         }
         let title =
             format!("{}; worst: {}", text::count(cell.cases.len(), "case"), text::fit(&worst.id, 120));
@@ -267,6 +270,7 @@ pub fn failures(failures: &[Failure], anchors: &Anchors) -> Vec<FailureView> {
             Failure::Invariant(_) => {
                 "An invariant says that something is wrong, not what: fault models are fitted to cases and sweeps."
             }
+            _ if failure.worst().is_empty() => "",
             _ => "No fault model of the catalogue explains it.",
         },
         rerun: text::line(failure.rerun()),
@@ -292,8 +296,9 @@ pub struct SuspectView {
     counts: String,
     /// Its first failure that is explained.
     href: String,
-    /// What that one looks like; empty where nothing explains it.
+    /// What its failures look like, or why they are failures; empty where nothing says so.
     looks_like: String,
+    reason: String,
 }
 
 /// The methods that fail.
@@ -301,14 +306,18 @@ pub fn suspects(results: &Results, failures: &[Failure]) -> Vec<SuspectView> {
     let view = |line: summary::MethodLine| {
         let of_method = || failures.iter().filter(|f| f.method() == line.method);
         let at = failures.iter().position(|f| f.method() == line.method)?;
-        let parts = [(line.cases, "case"), (line.sweeps, "coefficient sweep"), (line.invariants, "invariant")];
+        let parts =
+            [(line.cases, "case"), (line.sweeps, "coefficient sweep"), (line.invariants, "invariant")];
         let parts = parts.into_iter().filter(|(totals, _)| totals.fail > 0);
         let parts: Vec<_> = parts.map(|(totals, noun)| text::count(totals.fail, noun)).collect();
         Some(SuspectView {
             method: line.method.name(),
             counts: if parts.is_empty() { "runs in double".to_owned() } else { parts.join(", ") },
             href: format!("fail-{}", at + 1),
-            looks_like: of_method().find_map(|f| f.diagnosis().first()).map_or_else(String::new, text::diagnosis),
+            looks_like: of_method()
+                .find_map(|f| f.diagnosis().first())
+                .map_or_else(String::new, text::diagnosis),
+            reason: text::fit(failures[at].reason(), 160),
         })
     };
     summary::methods(results).into_iter().filter_map(view).collect()
@@ -351,16 +360,20 @@ pub fn sweeps(results: &Results, anchors: &Anchors) -> Vec<SweepView> {
             let cell = |method: &Method| {
                 let result = row.cells[*method as usize];
                 let Some(found) = result else { return Tag::default() };
-                let class = match found.verdict {
+                let mut class = match found.verdict {
                     Verdict::Fail if !coefficient.failed(found) => "pass",
                     verdict => text::verdict_class(verdict),
-                };
+                }
+                .to_owned();
+                if class == "pass" {
+                    class.push_str(headroom(coefficient.worst(found).map(|w| w.share)));
+                }
                 let title = coefficient.worst(found).map_or(found.reason.clone(), |w| {
                     format!("{} ulp at {}", text::number(w.ulp, 3), w.inputs.join(", "))
                 });
                 let explained = anchors.explained(&Failure::Sweep(found).title());
                 let href = explained.map(|anchor| format!("#{anchor}")).unwrap_or_default();
-                Tag { text: coefficient.text(result), class: class.to_owned(), href, title }
+                Tag { text: coefficient.text(result), class, href, title }
             };
             let cells = methods.iter().map(cell).collect();
             let (name, symbol) = (row.sweep.to_owned(), coefficient.symbol());

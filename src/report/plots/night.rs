@@ -21,7 +21,7 @@ const PAIRS: [(RGBColor, RGBColor); 18] = [
     (palette::ORANGE, RGBColor(230, 159, 0)),
     (palette::ON_PALE, palette::ON_DARK),
     (palette::ON_MIDDLE, palette::ON_MIDDLE),
-    (palette::ON_DARK, palette::INK),
+    (palette::ON_DARK, palette::ON_PALE),
     // The methods, as Okabe and Ito have them.
     (palette::METHODS[0], RGBColor(0, 114, 178)),
     (palette::METHODS[1], RGBColor(230, 159, 0)),
@@ -57,7 +57,10 @@ fn colours(svg: &str) -> impl Iterator<Item = (&'static str, RGBColor)> {
     // What is written in texts is escaped: only attributes look like this.
     ["fill", "stroke"].into_iter().flat_map(move |property| {
         let attribute = format!(" {property}=\"#");
-        svg.split(&*attribute).skip(1).filter_map(move |rest| Some((property, parse(rest.get(..6)?)?))).collect::<Vec<_>>()
+        svg.split(&*attribute)
+            .skip(1)
+            .filter_map(move |rest| Some((property, parse(rest.get(..6)?)?)))
+            .collect::<Vec<_>>()
     })
 }
 
@@ -95,10 +98,18 @@ mod tests {
     #[test]
     fn what_is_drawn_has_a_contrast_of_three_with_the_sheet_by_day_and_by_night() {
         let sheets = both(palette::PAPER);
-        let lines = [palette::FAINT, palette::LIMIT, palette::BLUE, palette::ORANGE].into_iter().chain(palette::METHODS);
+        let lines = [palette::FAINT, palette::LIMIT, palette::BLUE, palette::ORANGE]
+            .into_iter()
+            .chain(palette::METHODS);
         for (colour, least) in lines.map(|c| (c, 3.0)).chain([(palette::INK, 7.0), (palette::FAINT, 4.5)]) {
             for (drawn, sheet) in both(colour).into_iter().zip(sheets) {
-                assert!(contrast(drawn, sheet) >= least, "{} on {}: {}", hex(drawn), hex(sheet), contrast(drawn, sheet));
+                assert!(
+                    contrast(drawn, sheet) >= least,
+                    "{} on {}: {}",
+                    hex(drawn),
+                    hex(sheet),
+                    contrast(drawn, sheet)
+                );
             }
         }
         for (drawn, sheet) in both(palette::LIMIT).into_iter().zip(both(palette::OVER)) {
@@ -111,7 +122,13 @@ mod tests {
         for i in 0..HEATS {
             let (colour, ink) = palette::heat(i as f64 / (HEATS - 1) as f64);
             for (ink, colour) in both(ink).into_iter().zip(both(colour)) {
-                assert!(contrast(ink, colour) >= 4.5, "{} on {}: {}", hex(ink), hex(colour), contrast(ink, colour));
+                assert!(
+                    contrast(ink, colour) >= 4.5,
+                    "{} on {}: {}",
+                    hex(ink),
+                    hex(colour),
+                    contrast(ink, colour)
+                );
             }
         }
     }

@@ -32,8 +32,8 @@ pub const METHODS: [RGBColor; 6] = [
 ];
 /// Inks on the colours of [`heat`]: on those that are pale by day and dark by night, on those that are pale by both
 /// (a picture's colours say what is what, so that no two inks may be equal), and on those that are dark by day.
-pub const ON_PALE: RGBColor = RGBColor(33, 33, 33);
-pub const ON_MIDDLE: RGBColor = RGBColor(35, 35, 35);
+pub const ON_PALE: RGBColor = RGBColor(0, 0, 0);
+pub const ON_MIDDLE: RGBColor = RGBColor(1, 1, 1);
 pub const ON_DARK: RGBColor = RGBColor(254, 254, 254);
 
 /// A marker's shape.
@@ -97,8 +97,8 @@ pub fn heat(share: f64) -> (RGBColor, RGBColor) {
     (heats(place), ink)
 }
 
-/// The stop beyond which a colour needs light ink.
-const DARK: f64 = 1.7;
+/// The stop beyond which a colour needs light ink: where black and white have the same contrast with it.
+const DARK: f64 = 2.02;
 
 /// The colour at one of [`HEATS`] places.
 pub fn heats(place: usize) -> RGBColor {
