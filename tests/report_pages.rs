@@ -202,6 +202,21 @@ fn failures_of_every_kind_lead_to_their_table_and_back() {
     }
 }
 
+/// Two hundred wrong cases of a method come before its one broken law.
+#[test]
+fn a_broken_invariant_is_explained_and_open_however_much_else_fails() {
+    let mut results = fixture::passing();
+    for case in results.cases.iter_mut().filter(|case| case.method == Method::Bilinear) {
+        case.verdict = Verdict::Fail;
+    }
+    let page = page(&fixture::spoil(results));
+    let (anchor, failure) = explained(&page, "invariants/u-additive/real/bilinear");
+    assert!(failure.contains("Rerun just this"), "{failure}");
+    assert!(page.contains(&format!("<details open class=\"failure\" id=\"{anchor}\">")), "{anchor}");
+    assert_eq!(page.matches("class=\"failure\" id=\"fail-").count(), 60 + 1);
+    assert!(page.contains("more, in the <a href=\"#cases\">"));
+}
+
 #[test]
 fn a_method_is_said_to_fail_where_its_invariants_alone_do() {
     let mut results = fixture::small();

@@ -37,6 +37,23 @@ pub fn all(results: &Results) -> Vec<Failure<'_>> {
     ranked.into_iter().map(|(_, failure)| failure).collect()
 }
 
+/// So many of them, in their order. A fourth is kept for invariants: a method that is wrong in a hundred regimes must
+/// not hide that it also breaks a law.
+pub fn explained<'a>(failures: &[Failure<'a>], most: usize) -> Vec<Failure<'a>> {
+    let is_invariant = |failure: &Failure| matches!(failure, Failure::Invariant(_));
+    let invariants = failures.iter().filter(|f| is_invariant(f)).count();
+    let others = failures.len() - invariants;
+    let mut left = [most - invariants.min((most / 4).max(most.saturating_sub(others))), 0];
+    left[1] = most - left[0];
+    let mut take = |failure: &&Failure| {
+        let left = &mut left[usize::from(is_invariant(failure))];
+        let taken = *left > 0;
+        *left -= usize::from(taken);
+        taken
+    };
+    failures.iter().filter(|f| take(f)).copied().collect()
+}
+
 fn failed(verdict: Verdict) -> bool {
     verdict == Verdict::Fail
 }

@@ -67,8 +67,8 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
     let case_totals = summary::totals(results.cases.iter().map(|c| c.verdict));
     let sweeps = summary::totals(results.coefficients.iter().map(|c| c.verdict));
     let failures = failures::all(results);
-    let explained = &failures[..failures.len().min(EXPLAINED)];
-    anchors.explain(explained);
+    let explained = failures::explained(&failures, EXPLAINED);
+    anchors.explain(&explained);
     let paired = pairs::by_problem(results);
     let pictures =
         |about| value(plots.iter().filter(|p| p.about() == about).map(picture).collect::<Vec<_>>());
@@ -91,8 +91,8 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
         method_names => grid::methods(results).iter().map(|m| m.name()).collect::<Vec<_>>(),
         methods => value(view::methods(results, &anchors)),
         more_failures => failures.len().saturating_sub(EXPLAINED),
-        failures => value(view::failures(explained, &anchors)),
-        suspects => value(view::suspects(results, &failures)),
+        failures => value(view::failures(&explained, &anchors)),
+        suspects => value(view::suspects(results, &explained)),
         failing_pairs => value(problems::failing(&paired[..paired.len().min(PROBLEMS)])),
         header => value(header::header(results)),
         matrix => value(view::matrix(results, &anchors)),

@@ -236,9 +236,13 @@ pub struct WorstElement {
     inputs: Vec<String>,
 }
 
+/// So many failures are open from the start, and half as many invariants wherever they are.
+const OPEN: usize = 12;
+
 #[derive(Serialize)]
 pub struct FailureView {
     anchor: String,
+    open: bool,
     title: String,
     method: &'static str,
     detail: String,
@@ -257,8 +261,11 @@ pub struct FailureView {
 
 /// The failures that have an anchor, each with everything that explains it.
 pub fn failures(failures: &[Failure], anchors: &Anchors) -> Vec<FailureView> {
+    let laws = failures.iter().enumerate().filter(|(_, f)| matches!(f, Failure::Invariant(_)));
+    let laws: Vec<usize> = laws.map(|(i, _)| i).take(OPEN / 2).collect();
     let view = |(i, failure): (usize, &Failure)| FailureView {
         anchor: format!("fail-{}", i + 1),
+        open: i < OPEN || laws.contains(&i),
         title: failure.title(),
         method: failure.method().name(),
         detail: failure.detail(),
