@@ -66,6 +66,10 @@ async function follow(page, name, selector) {
   const link = page.locator(selector).first();
   if ((await link.count()) === 0) return;
   const href = await link.getAttribute("href");
+  // What is folded is opened first, as a reader would.
+  await link.evaluate((e) => {
+    for (let fold = e.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  });
   await link.click();
   await page.waitForTimeout(150);
   const seen = await page.evaluate((id) => {
