@@ -15,13 +15,17 @@ function check(holds, what) {
 
 // In the page: everything that can be seen without scrolling or clicking.
 function inspect() {
+  const fill = (e) => (e ? getComputedStyle(e).fill : "none");
+  const colours = (sheet, ink) => ({ sheet: fill(sheet), ink: fill(ink) });
   const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
   const links = [...document.querySelectorAll("a[href]")].map((a) => a.getAttribute("href"));
   const figures = [...document.querySelectorAll("figure[id]")].map((figure) => {
     const svg = figure.querySelector("svg");
+    const sheet = svg?.querySelector("rect");
+    const ink = svg?.querySelector("text");
     const box = svg?.getBoundingClientRect();
     const words = figure.querySelector("figcaption")?.textContent.trim() ?? "";
-    return { id: figure.id, width: box?.width ?? 0, height: box?.height ?? 0, words: words.length };
+    return { id: figure.id, width: box?.width ?? 0, height: box?.height ?? 0, words: words.length, ...colours(sheet, ink) };
   });
   const root = document.documentElement;
   // What is wider than the window may scroll inside a box of its own, and nowhere else.
@@ -62,6 +66,10 @@ async function follow(page, name, selector) {
   const link = page.locator(selector).first();
   if ((await link.count()) === 0) return;
   const href = await link.getAttribute("href");
+  // What is folded is opened first, as a reader would.
+  await link.evaluate((e) => {
+    for (let fold = e.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  });
   await link.click();
   await page.waitForTimeout(150);
   const seen = await page.evaluate((id) => {
@@ -102,6 +110,8 @@ async function look(browser, folder) {
       for (const f of found.figures) {
         check(f.width >= 300 && f.height >= 150, `${name}: ${f.id} is ${f.width} × ${f.height}`);
         check(f.words >= 100, `${name}: ${f.id} is not explained`);
+        check(luminance(f.sheet) < 0.2 === dark, `${name}: ${f.id} is drawn on ${f.sheet}`);
+        check(contrast(f.sheet, f.ink) >= 7, `${name}: ${f.id} is written in ${f.ink} on ${f.sheet}`);
       }
       // The page itself, in pieces that can be looked at: a full one is taller than pictures may be.
       const height = await page.evaluate(() => document.documentElement.scrollHeight);
@@ -114,39 +124,54 @@ async function look(browser, folder) {
       await follow(page, name, "#method-foh a[href='#worst-foh-complex']");
       await follow(page, name, "#matrix td a");
       await follow(page, name, "#matrix th a");
+      await follow(page, name, ".suspects a");
       await follow(page, name, ".failure a[href^='#case-']");
+      await follow(page, name, ".failure a[href^='#invariant-']");
+      await follow(page, name, ".failure a[href^='#sweep-']");
+      await follow(page, name, ".failure a[href^='#pair-']");
+      await follow(page, name, "#invariants td.fail a");
       if (colorScheme === "dark" && width === 1600) {
         await page.emulateMedia({ media: "print" });
         const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
         check(luminance(paper) > 0.9, `${name}: prints on ${paper}`);
+        for (const f of (await page.evaluate(inspect)).figures) {
+          check(luminance(f.sheet) > 0.9, `${name}: ${f.id} prints on ${f.sheet}`);
+        }
         await page.pdf({ path: join(shots, "print.pdf"), format: "A4" });
       }
       await context.close();
     }
   }
-  const context = await browser.newContext({ viewport: { width: 800, height: 600 } });
-  for (const plot of plots) {
-    const page = await context.newPage();
-    page.on("console", (m) => check(m.type() !== "error", `${folder} ${plot}: console: ${m.text()}`));
-    await page.goto(pathToFileURL(resolve(folder, "plots", plot)).href);
-    const root = await page.evaluate(() => document.documentElement.tagName);
-    check(root === "svg", `${folder} ${plot}: its root is ${root}`);
-    const svg = page.locator("svg").first();
-    await svg.screenshot({ path: join(shots, `plot-${plot.replace(/\.svg$/, "")}.png`) });
-    // No text may leave the sheet.
-    const outside = await page.evaluate(() => {
-      const { width, height } = document.documentElement.getBoundingClientRect();
-      const leaves = (t) => {
-        const box = t.getBoundingClientRect();
-        return box.left < -1 || box.top < -1 || box.right > width + 1 || box.bottom > height + 1;
-      };
-      return [...document.querySelectorAll("text")].filter(leaves).map((t) => t.textContent.trim());
-    });
-    check(outside.length === 0, `${folder} ${plot}: texts beyond the edge: ${outside.slice(0, 5)}`);
-    await page.close();
+  for (const colorScheme of ["light", "dark"]) {
+    for (const plot of plots) await lookAtPlot(browser, folder, plot, colorScheme);
   }
-  await context.close();
   console.log(`${folder}: looked at, ${plots.length} pictures, screenshots in ${shots}`);
+}
+
+// A picture as a file of its own.
+async function lookAtPlot(browser, folder, plot, colorScheme) {
+  const context = await browser.newContext({ colorScheme, viewport: { width: 800, height: 600 } });
+  const page = await context.newPage();
+  page.on("console", (m) => check(m.type() !== "error", `${folder} ${plot}: console: ${m.text()}`));
+  await page.goto(pathToFileURL(resolve(folder, "plots", plot)).href);
+  const root = await page.evaluate(() => document.documentElement.tagName);
+  check(root === "svg", `${folder} ${plot}: its root is ${root}`);
+  const svg = page.locator("svg").first();
+  const shot = `plot-${colorScheme}-${plot.replace(/\.svg$/, "")}.png`;
+  await svg.screenshot({ path: join(folder, "screenshots", shot) });
+  const sheet = await page.evaluate(() => getComputedStyle(document.querySelector("rect")).fill);
+  check(luminance(sheet) < 0.2 === (colorScheme === "dark"), `${folder} ${plot} ${colorScheme}: drawn on ${sheet}`);
+  // No text may leave the sheet.
+  const outside = await page.evaluate(() => {
+    const { width, height } = document.documentElement.getBoundingClientRect();
+    const leaves = (t) => {
+      const box = t.getBoundingClientRect();
+      return box.left < -1 || box.top < -1 || box.right > width + 1 || box.bottom > height + 1;
+    };
+    return [...document.querySelectorAll("text")].filter(leaves).map((t) => t.textContent.trim());
+  });
+  check(outside.length === 0, `${folder} ${plot}: texts beyond the edge: ${outside.slice(0, 5)}`);
+  await context.close();
 }
 
 const browser = await chromium.launch({

@@ -3,7 +3,8 @@
 mod support_report;
 
 use holdfast::judge::faults::catalogue;
-use holdfast::judge::results::Results;
+use holdfast::judge::lifting::{Lifting, Part};
+use holdfast::judge::results::{HeaderInstantiation, HeaderNote, Results, Verdict};
 use holdfast::method::Method;
 use holdfast::problem::Weights;
 use holdfast::report::{console, html, invariants, json, markdown, plots};
@@ -105,10 +106,169 @@ fn the_page_shows_every_invariant_and_how_it_came_out() {
     for row in invariants::rows(&results) {
         let shown = between(&page, &format!("<tr id=\"invariant-{}\">", row.name), "</tr>");
         for method in invariants::methods(&results) {
-            assert!(shown.contains(&format!(">{}</td>", row.text(method))), "{} {method}: {shown}", row.name);
+            let cell = [format!(">{}</td>", row.text(method)), format!(">{}</a></td>", row.text(method))];
+            assert!(cell.iter().any(|cell| shown.contains(cell)), "{} {method}: {shown}", row.name);
         }
     }
     assert!(!results.invariants.is_empty());
+}
+
+/// A header with one weight type that does not compile, as a compiler and a careless path put it.
+fn judged_header() -> HeaderNote {
+    let error = "driver.cuh:70:86: error: cannot convert 'c10::complex<float>' to 'float'";
+    let lines = ["in file included from <stdin>", error, "```</code> | note: \u{1b}[31margument 3"];
+    let one = |weights, lines: &[&str]| HeaderInstantiation {
+        weights,
+        compiles: lines.is_empty(),
+        lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+    };
+    HeaderNote {
+        path: "mine/kernel`s <new>.cuh".to_owned(),
+        instantiations: vec![one(Weights::Real, &[]), one(Weights::Complex, &lines)],
+    }
+}
+
+#[test]
+fn the_judged_header_and_what_the_compiler_said_of_it_are_shown() {
+    let mut results = fixture::small();
+    assert!(!page(&results).contains("header judged"));
+    assert!(!markdown::page(&results).unwrap().contains("Header"));
+    results.header = Some(judged_header());
+    let page = page(&results);
+    let ran = between(&page, "<section id=\"ran\">", "</section>");
+    let parts = [
+        "mine&#x2f;kernel`s &lt;new&gt;.cuh",
+        "real weights: <span class=\"pass\">compiles</span></div>",
+        "complex weights: <span class=\"fail\">does not compile</span>: <code>driver.cuh:70:86: error: ",
+        "<details><summary>what the compiler said, 3 lines</summary>",
+        "in file included from &lt;stdin&gt;",
+        "note: \u{fffd}[31margument 3",
+    ];
+    for part in parts {
+        assert!(ran.contains(part), "{part}\n{ran}");
+    }
+    let markdown = markdown::page(&results).unwrap();
+    let parts = [
+        "Header `mine/kernel's <new>.cuh`: real compiles, complex **does not compile**.",
+        "What the compiler said of complex weights: driver.cuh:70:86: error: ",
+        "\n```\nin file included from <stdin>\n",
+        "\n   </code> | note:  [31margument 3\n```\n",
+    ];
+    for part in parts {
+        assert!(markdown.contains(part), "{part}\n{markdown}");
+    }
+    if let Some(header) = &mut results.header {
+        header.instantiations[1].lines = vec!["error: ".to_owned() + &"template<".repeat(500); 400];
+    }
+    assert!(markdown::page(&results).unwrap().len() < markdown::BYTES);
+}
+
+/// The explained failure with this title.
+fn explained<'a>(page: &'a str, title: &str) -> (&'a str, &'a str) {
+    let title = format!("<code>{}</code></summary>", title.replace('/', "&#x2f;"));
+    let (before, rest) = page.split_once(&*title).unwrap_or_else(|| panic!("no {title}"));
+    let anchor = before.rsplit_once("class=\"failure\" id=\"").unwrap().1.split('"').next().unwrap();
+    (anchor, rest.split_once("</details>").unwrap().0)
+}
+
+#[test]
+fn failures_of_every_kind_lead_to_their_table_and_back() {
+    let results = fixture::spoil(fixture::small());
+    let page = page(&results);
+    let sweep = results.coefficients.iter().find(|s| s.verdict == Verdict::Fail).unwrap();
+    let case = results.cases.iter().find(|c| c.verdict == Verdict::Fail && !c.diagnosis.is_empty()).unwrap();
+    let kinds = [
+        (
+            "invariants/u-additive/real/bilinear".to_owned(),
+            "invariant-u-additive".to_owned(),
+            "fault models are fitted",
+        ),
+        (
+            format!("coefficients/{}/{}/{}", sweep.sweep, sweep.weights, sweep.method),
+            "sweep-real-axis-real".to_owned(),
+            "No fault model of the catalogue",
+        ),
+        (case.id.clone(), format!("case-{}", case.id.replace('/', "-")), "Looks like <b>phi-taylor-4"),
+    ];
+    for (title, place, says) in kinds {
+        let (anchor, failure) = explained(&page, &title);
+        assert!(failure.contains(&format!("href=\"#{place}\"")), "{title}: {failure}");
+        for part in [says, "Worst element", "Rerun just this", "holdfast verify"] {
+            assert!(failure.contains(part), "{title}: no {part} in {failure}");
+        }
+        assert!(page.matches(&format!(" id=\"{place}\"")).count() == 1, "{place}");
+        let tables = page.split_once("<section id=\"matrix\">").unwrap().1;
+        assert!(tables.contains(&format!("href=\"#{anchor}\"")), "{title}: nothing leads back to {anchor}");
+    }
+}
+
+/// Two hundred wrong cases of a method come before its one broken law.
+#[test]
+fn a_broken_invariant_is_explained_and_open_however_much_else_fails() {
+    let mut results = fixture::passing();
+    for case in results.cases.iter_mut().filter(|case| case.method == Method::Bilinear) {
+        case.verdict = Verdict::Fail;
+    }
+    let page = page(&fixture::spoil(results));
+    let (anchor, failure) = explained(&page, "invariants/u-additive/real/bilinear");
+    assert!(failure.contains("Rerun just this"), "{failure}");
+    assert!(page.contains(&format!("<details open class=\"failure\" id=\"{anchor}\">")), "{anchor}");
+    assert_eq!(page.matches("class=\"failure\" id=\"fail-").count(), 60 + 1);
+    assert!(page.contains("more, in the <a href=\"#cases\">"));
+}
+
+#[test]
+fn a_method_is_said_to_fail_where_its_invariants_alone_do() {
+    let mut results = fixture::small();
+    let row = |page: &str| between(page, "<tr id=\"method-rk4\">", "</tr>").to_owned();
+    assert!(row(&page(&results)).contains(">PASS<"));
+    assert!(!page(&results).contains("class=\"suspects\""));
+    let broken = results.invariants.iter_mut().find(|i| i.method == Method::Rk4).unwrap();
+    broken.verdict = Verdict::Fail;
+    let page = page(&results);
+    assert!(row(&page).contains(">FAIL<"), "{}", row(&page));
+    let suspects = between(&page, "<ul class=\"suspects\">", "</ul>");
+    assert!(suspects.contains("<b>rk4</b> fails: 1 invariant. <a href=\"#fail-1\">"), "{suspects}");
+}
+
+#[test]
+fn a_case_that_fails_in_double_alone_is_a_failure() {
+    let mut results = fixture::small();
+    let share = Part { share: 3.5e4, max: 1e-12, rel_l2: 1e-13 };
+    results.cases[3].lifted = Some(Lifting {
+        verdict: Verdict::Fail,
+        reason: String::new(),
+        shrink: Some(4.0),
+        conclusion: None,
+        rounding: Part { share: 0.2, ..share },
+        truncation: share,
+    });
+    let page = page(&results);
+    let (_, failure) = explained(&page, &results.cases[3].id);
+    for part in
+        ["only its run in double fails", "lifted to double: fail", "truncation (lifted - want): 4e4 of its"]
+    {
+        assert!(failure.contains(part), "no {part} in {failure}");
+    }
+    assert!(between(&page, "<ul class=\"suspects\">", "</ul>").contains("runs in double"));
+    assert!(markdown::page(&results).unwrap().contains("only its run in double fails"));
+}
+
+#[test]
+fn failing_pairs_are_explained_with_the_command_that_reruns_them() {
+    let results = fixture::spoil(fixture::small());
+    let page = page(&results);
+    let table = between(&page, "id=\"fail-pairs\"", "</details>");
+    assert!(table.contains("<b>6 pairs of methods</b>"), "{table}");
+    let problem = &results.pairwise.iter().find(|m| m.source != "truth").unwrap();
+    assert!(
+        table.contains("zoh / foh</th><td>the outputs differ, but not by what the truth says</td>"),
+        "{table}"
+    );
+    assert!(table.contains("href=\"#pair-1\"") && table.contains("2 problems"), "{table}");
+    let shown = between(&page, "<details id=\"pair-1\"", "</details>");
+    assert!(shown.contains(&problem.problem.replace('/', "&#x2f;")), "{shown}");
+    assert!(shown.contains("--method zoh --method foh"), "{shown}");
 }
 
 #[test]

@@ -137,3 +137,27 @@ fn the_pairwise_picture_shows_a_failing_problem_when_there_is_one() {
     let picture = plots.iter().find(|p| p.name == "pairwise-real").unwrap();
     assert!(picture.svg.contains("coincides"));
 }
+
+#[test]
+fn every_colour_of_every_picture_has_one_for_the_night() {
+    for results in [fixture::passing(), fixture::spoil(fixture::passing())] {
+        let plots = plots::all(&results).unwrap();
+        let page = plots::night_style(&plots);
+        for plot in &plots {
+            let (_, rest) = plot.svg.split_once("<style>").expect("a style sheet");
+            let (style, body) = rest.split_once("</style>").expect("its end");
+            // Nothing for printers, which do not see this rule.
+            assert!(style.starts_with("@media screen and (prefers-color-scheme:dark){["), "{}", plot.name);
+            for property in ["fill", "stroke"] {
+                for rest in body.split(&format!(" {property}=\"#")).skip(1) {
+                    let rule = format!("[{property}=\"#{}\"]{{{property}:#", &rest[..6]);
+                    // Black on what is pale by day and by night is black by both.
+                    let same = &rest[..6] == "010101";
+                    assert!(same || style.contains(&rule) && page.contains(&rule), "{}: {rule}", plot.name);
+                }
+            }
+            assert_eq!(plot.inline().replacen(" width=", " ", 1).matches("<style>").count(), 0);
+            assert!(plot.inline().ends_with(body), "{}", plot.name);
+        }
+    }
+}

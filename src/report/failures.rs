@@ -3,10 +3,11 @@
 use super::sweeps::Coefficient;
 use super::{grid, invariants, precision, text};
 use crate::judge::invariants::InvariantResult;
+use crate::judge::lifting::Lifting;
 use crate::judge::results::{CaseResult, CoefficientResult, Diagnosis, Results, Verdict, Worst};
 use crate::method::Method;
 
-/// A failed scan, coefficient sweep or invariant.
+/// A failed scan, coefficient sweep or invariant. A scan or sweep whose run in double alone fails is one, too.
 #[derive(Clone, Copy, Debug)]
 pub enum Failure<'a> {
     Case(&'a CaseResult),
@@ -20,9 +21,11 @@ pub enum Failure<'a> {
 pub fn all(results: &Results) -> Vec<Failure<'_>> {
     let mut ranked: Vec<(usize, Failure)> = Vec::new();
     for method in Method::ALL {
-        let sweeps = results.coefficients.iter().filter(|s| failed(s.verdict) && s.method == method);
+        let sweeps = results.coefficients.iter().filter(|s| s.method == method);
+        let sweeps = sweeps.filter(|s| failed(s.verdict) || lifted_failed(s.lifted.as_ref()));
+        let cases = results.cases.iter().filter(|c| c.method == method);
         let mut cases: Vec<_> =
-            results.cases.iter().filter(|c| failed(c.verdict) && c.method == method).collect();
+            cases.filter(|c| failed(c.verdict) || lifted_failed(c.lifted.as_ref())).collect();
         cases.sort_by(|a, b| grid::worse(a, b));
         let invariants = results.invariants.iter().filter(|i| failed(i.verdict) && i.method == method);
         let mut invariants: Vec<_> = invariants.collect();
@@ -34,9 +37,34 @@ pub fn all(results: &Results) -> Vec<Failure<'_>> {
     ranked.into_iter().map(|(_, failure)| failure).collect()
 }
 
+/// So many of them, in their order. A fourth is kept for invariants: a method that is wrong in a hundred regimes must
+/// not hide that it also breaks a law.
+pub fn explained<'a>(failures: &[Failure<'a>], most: usize) -> Vec<Failure<'a>> {
+    let is_invariant = |failure: &Failure| matches!(failure, Failure::Invariant(_));
+    let invariants = failures.iter().filter(|f| is_invariant(f)).count();
+    let others = failures.len() - invariants;
+    let mut left = [most - invariants.min((most / 4).max(most.saturating_sub(others))), 0];
+    left[1] = most - left[0];
+    let mut take = |failure: &&Failure| {
+        let left = &mut left[usize::from(is_invariant(failure))];
+        let taken = *left > 0;
+        *left -= usize::from(taken);
+        taken
+    };
+    failures.iter().filter(|f| take(f)).copied().collect()
+}
+
 fn failed(verdict: Verdict) -> bool {
     verdict == Verdict::Fail
 }
+
+fn lifted_failed(lifted: Option<&Lifting>) -> bool {
+    lifted.is_some_and(|lifted| failed(lifted.verdict))
+}
+
+/// Said of what fails in double alone: its worst element is within its bound.
+const LIFTED_ALONE: &str =
+    "only its run in double fails: the formula is not the specified one, by less than f32 shows";
 
 impl<'a> Failure<'a> {
     pub fn method(&self) -> Method {
@@ -74,6 +102,8 @@ impl<'a> Failure<'a> {
 
     pub fn reason(&self) -> &'a str {
         match self {
+            Failure::Case(case) if !failed(case.verdict) => LIFTED_ALONE,
+            Failure::Sweep(sweep) if !failed(sweep.verdict) => LIFTED_ALONE,
             Failure::Case(case) => &case.reason,
             Failure::Sweep(sweep) => &sweep.reason,
             Failure::Invariant(invariant) => &invariant.reason,

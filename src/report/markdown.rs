@@ -6,12 +6,13 @@ use serde::Serialize;
 use super::failures::{self, Failure};
 use super::template::{self, value};
 use super::{ReportError, grid, invariants, pairs, precision, summary, sweeps, text};
-use crate::judge::results::Results;
+use crate::judge::results::{HeaderInstantiation, Results};
 
 const TEMPLATE: &str = include_str!("templates/report.md.jinja");
 /// The page stays below this many bytes.
 pub const BYTES: usize = 60_000;
 const REASONS: usize = 5;
+const COMPILER_LINES: usize = 20;
 
 /// How many rows of the verdict table, failures and pairs are shown; the rest are counted.
 #[derive(Clone, Copy)]
@@ -83,6 +84,7 @@ fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
         seed => results.seed.to_string(),
         kernel_source => results.kernel_source.as_str(),
         command => text::line(&results.command),
+        header => header(results),
         cases => summary::totals(results.cases.iter().map(|c| c.verdict)).text("case"),
         sweeps => summary::totals(results.coefficients.iter().map(|c| c.verdict)).text("coefficient sweep"),
         invariants => if results.invariants.is_empty() {
@@ -115,6 +117,21 @@ fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
         more_pairs => failing_pairs.len().saturating_sub(limits.pairs),
     });
     page.map(text::page).map_err(fail)
+}
+
+/// The header that was judged, and the first of the compiler's lines.
+fn header(results: &Results) -> Option<minijinja::Value> {
+    let header = results.header.as_ref()?;
+    let instantiation = |one: &HeaderInstantiation| {
+        context! {
+            weights => one.weights.name(),
+            compiles => one.compiles,
+            first => text::fit(text::first_error(&one.lines), 160),
+            lines => one.lines.iter().take(COMPILER_LINES).map(|line| clip(line, 200)).collect::<Vec<_>>(),
+        }
+    };
+    let instantiations: Vec<_> = header.instantiations.iter().map(instantiation).collect();
+    Some(context! { path => text::fit(&header.path, 200), instantiations => instantiations })
 }
 
 /// The verdict matrix, rows with a failure first: those are what a reviewer must see.

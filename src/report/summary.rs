@@ -1,6 +1,6 @@
 //! The run in a few lines: its verdict, its totals, one line per method.
 
-use super::{grid, text};
+use super::{grid, invariants, text};
 use crate::judge::results::{CaseResult, CoefficientResult, Results, Verdict};
 use crate::method::Method;
 use crate::problem::Weights;
@@ -41,14 +41,20 @@ pub fn totals(verdicts: impl Iterator<Item = Verdict>) -> Totals {
     totals
 }
 
-/// Why cases, sweeps and invariants were not measured, each reason once with its count, the most frequent first.
+/// Why cases, sweeps, invariants and lifted runs were not measured, each reason once with its count, the most frequent first.
 pub fn unmeasured_reasons(results: &Results) -> Vec<(&str, usize)> {
     let cases = results.cases.iter().map(|c| (c.verdict, c.reason.as_str()));
     let sweeps = results.coefficients.iter().map(|c| (c.verdict, c.reason.as_str()));
     let invariants = results.invariants.iter().map(|i| (i.verdict, i.reason.as_str()));
+    let lifted =
+        results.cases.iter().map(|c| &c.lifted).chain(results.coefficients.iter().map(|s| &s.lifted));
+    let lifted = lifted.flatten().map(|l| (l.verdict, l.reason.as_str()));
     let mut reasons: Vec<(&str, usize)> = Vec::new();
-    for (_, reason) in
-        cases.chain(sweeps).chain(invariants).filter(|(verdict, _)| *verdict == Verdict::Unmeasured)
+    for (_, reason) in cases
+        .chain(sweeps)
+        .chain(invariants)
+        .chain(lifted)
+        .filter(|(verdict, _)| *verdict == Verdict::Unmeasured)
     {
         let reason = if reason.is_empty() { "no reason given" } else { reason };
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
@@ -66,6 +72,9 @@ pub struct MethodLine<'a> {
     pub method: Method,
     pub cases: Totals,
     pub sweeps: Totals,
+    pub invariants: Totals,
+    /// Of its cases and sweeps; a failing invariant or lifted run fails the method, too.
+    pub verdict: Verdict,
     /// The worst measured case per weight type, in the order of [`Weights::ALL`].
     pub worst_case: [Option<&'a CaseResult>; 2],
     /// The sweep whose Ā or B̄ is worst, per weight type.
@@ -74,7 +83,8 @@ pub struct MethodLine<'a> {
 
 /// One line per method that the run used.
 pub fn methods(results: &Results) -> Vec<MethodLine<'_>> {
-    grid::methods(results).into_iter().map(|method| line(results, method)).collect()
+    let used = |m: &Method| grid::methods(results).contains(m) || invariants::methods(results).contains(m);
+    Method::ALL.into_iter().filter(used).map(|method| line(results, method)).collect()
 }
 
 fn line(results: &Results, method: Method) -> MethodLine<'_> {
@@ -95,10 +105,20 @@ fn line(results: &Results, method: Method) -> MethodLine<'_> {
             failed(a).cmp(&failed(b)).then(x.0.cmp(&y.0)).then(x.1.total_cmp(&y.1))
         })
     };
+    let invariants = totals(results.invariants.iter().filter(|i| i.method == method).map(|i| i.verdict));
+    let lifted = cases.iter().map(|c| &c.lifted).chain(sweeps.iter().map(|s| &s.lifted)).flatten();
+    let lifted = totals(lifted.map(|lifted| lifted.verdict));
+    let judged = totals(cases.iter().map(|c| c.verdict).chain(sweeps.iter().map(|s| s.verdict)));
     MethodLine {
         method,
         cases: totals(cases.iter().map(|c| c.verdict)),
         sweeps: totals(sweeps.iter().map(|c| c.verdict)),
+        invariants,
+        verdict: match judged.all() {
+            _ if invariants.fail + lifted.fail > 0 => Verdict::Fail,
+            0 => invariants.verdict(),
+            _ => judged.verdict(),
+        },
         worst_case: Weights::ALL.map(|w| measured(w).min_by(|a, b| grid::worse(a, b))),
         worst_sweep: Weights::ALL.map(worst_sweep),
     }

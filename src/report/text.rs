@@ -52,6 +52,11 @@ pub fn count(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
+/// Of a compiler's lines the first with an error, or else the first one.
+pub fn first_error(lines: &[String]) -> &str {
+    lines.iter().find(|line| line.contains("error")).or(lines.first()).map_or("", String::as_str)
+}
+
 /// The verdict in capitals, as the tables show it.
 pub fn verdict(verdict: Verdict) -> &'static str {
     match verdict {

@@ -3,10 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::judge::results::Results;
+use crate::problem::Weights;
+use crate::report::failures::Failure;
 
-/// The anchors of the run's cases.
+/// The anchors of the run's cases, and of the failures that the page explains.
 pub struct Anchors {
     by_id: HashMap<String, String>,
+    explained: HashMap<String, String>,
 }
 
 impl Anchors {
@@ -23,7 +26,7 @@ impl Anchors {
             }
             by_id.entry(case.id.clone()).or_insert(anchor);
         }
-        Anchors { by_id }
+        Anchors { by_id, explained: HashMap::new() }
     }
 
     /// Without the cases whose anchors `shown` lacks: no link may lead to a place that is not on the page.
@@ -32,10 +35,32 @@ impl Anchors {
         self.by_id.retain(|_, anchor| shown.contains(anchor.as_str()));
     }
 
+    /// Gives these failures their anchors, `fail-1` and so on.
+    pub fn explain(&mut self, failures: &[Failure]) {
+        for (i, failure) in failures.iter().enumerate() {
+            self.explained.entry(failure.title()).or_insert_with(|| format!("fail-{}", i + 1));
+        }
+    }
+
+    /// Where a failure of this title is explained; none where it passes, or where there are too many.
+    pub fn explained(&self, title: &str) -> Option<&str> {
+        self.explained.get(title).map(String::as_str)
+    }
+
     /// The anchor of the case with this id; none for an unknown id.
     pub fn case(&self, id: &str) -> Option<&str> {
         self.by_id.get(id).map(String::as_str)
     }
+}
+
+/// The row of an invariant.
+pub fn invariant(name: &str) -> String {
+    format!("invariant-{}", slug(name))
+}
+
+/// The rows of a sweep: the first one of the two.
+pub fn sweep(name: &str, weights: Weights) -> String {
+    format!("sweep-{}-{weights}", slug(name))
 }
 
 /// Letters, digits, dots and underscores; anything else becomes a hyphen. Not endless.

@@ -2,21 +2,25 @@
 
 use serde::Serialize;
 
+use super::anchors::{self, Anchors};
 use super::view::Tag;
 use crate::judge::results::{Results, Verdict};
+use crate::report::failures::Failure;
 use crate::report::{invariants, text};
 
 #[derive(Serialize)]
 pub struct InvariantView {
+    anchor: String,
     name: String,
     what: String,
     cells: Vec<Tag>,
 }
 
-/// One row per invariant, one cell per method that any was probed with.
-pub fn invariants(results: &Results) -> (Vec<&'static str>, Vec<InvariantView>) {
+/// One row per invariant, one cell per method that any was probed with; a failing one leads to its explanation.
+pub fn invariants(results: &Results, anchors: &Anchors) -> (Vec<&'static str>, Vec<InvariantView>) {
     let methods = invariants::methods(results);
     let view = |row: invariants::Row| InvariantView {
+        anchor: anchors::invariant(row.name),
         name: row.name.to_owned(),
         what: row.what.to_owned(),
         cells: methods
@@ -26,7 +30,9 @@ pub fn invariants(results: &Results) -> (Vec<&'static str>, Vec<InvariantView>) 
                 let class = text::verdict_class(worst.verdict);
                 let low = if worst.verdict == Verdict::Pass { " low" } else { "" };
                 let title = text::fit(&format!("{}; {}", worst.problem, worst.rerun), 240);
-                Tag { text: row.text(method), class: format!("{class}{low}"), title, ..Tag::default() }
+                let explained = anchors.explained(&Failure::Invariant(worst).title());
+                let href = explained.map(|anchor| format!("#{anchor}")).unwrap_or_default();
+                Tag { text: row.text(method), class: format!("{class}{low}"), href, title }
             })
             .collect(),
     };

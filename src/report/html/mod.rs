@@ -7,6 +7,7 @@ mod anchors;
 mod cases;
 mod confusion;
 mod formulas;
+mod header;
 mod invariants;
 mod precision;
 mod problems;
@@ -15,9 +16,9 @@ mod view;
 use minijinja::{Value, context};
 use serde::Serialize;
 
-use super::plots::{About, Plot};
+use super::plots::{self, About, Plot};
 use super::template::{self, value};
-use super::{ReportError, grid, pairs, summary, text};
+use super::{ReportError, failures, grid, pairs, summary, text};
 use crate::judge::results::Results;
 use crate::method::Method;
 use anchors::Anchors;
@@ -65,13 +66,16 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
     let headline = summary::headline(results);
     let case_totals = summary::totals(results.cases.iter().map(|c| c.verdict));
     let sweeps = summary::totals(results.coefficients.iter().map(|c| c.verdict));
-    let failures = view::failures(results, &anchors);
+    let failures = failures::all(results);
+    let explained = failures::explained(&failures, EXPLAINED);
+    anchors.explain(&explained);
     let paired = pairs::by_problem(results);
     let pictures =
         |about| value(plots.iter().filter(|p| p.about() == about).map(picture).collect::<Vec<_>>());
-    let (invariant_methods, invariants) = invariants::invariants(results);
+    let (invariant_methods, invariants) = invariants::invariants(results, &anchors);
     let page = env.get_template("index.html").map_err(fail)?.render(context! {
         version => results.version.as_str(),
+        night => Value::from_safe_string(plots::night_style(plots)),
         headline => headline.text(),
         headline_class => headline.class(),
         cases_text => case_totals.text("case"),
@@ -87,15 +91,19 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
         method_names => grid::methods(results).iter().map(|m| m.name()).collect::<Vec<_>>(),
         methods => value(view::methods(results, &anchors)),
         more_failures => failures.len().saturating_sub(EXPLAINED),
-        failures => value(failures.into_iter().take(EXPLAINED).collect::<Vec<_>>()),
+        failures => value(view::failures(&explained, &anchors)),
+        suspects => value(view::suspects(results, &explained)),
+        failing_pairs => value(problems::failing(&paired[..paired.len().min(PROBLEMS)])),
+        header => value(header::header(results)),
         matrix => value(view::matrix(results, &anchors)),
-        sweeps => value(view::sweeps(results)),
+        sweeps => value(view::sweeps(results, &anchors)),
         more_problems => paired.len().saturating_sub(PROBLEMS),
-        problems => value(paired.iter().take(PROBLEMS).map(problems::problem).collect::<Vec<_>>()),
+        problems => value(paired.iter().take(PROBLEMS).map(|p| problems::problem(p, results)).collect::<Vec<_>>()),
         invariants_text => summary::totals(results.invariants.iter().map(|i| i.verdict)).text("invariant"),
         invariant_methods => invariant_methods,
         invariants => value(invariants),
         sensitivity => value(precision::sensitivity(results)),
+        sensitivity_lines => super::precision::sensitivity(results),
         lifting => value(precision::lifting(results, &anchors)),
         plots => pictures(About::Kernel),
         method_plots => pictures(About::Methods),
@@ -111,13 +119,11 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
     page.map(text::page).map_err(fail)
 }
 
-/// Inside a page a picture needs no namespace; without it the page holds no address at all.
 fn picture(plot: &Plot) -> Picture {
-    let svg = plot.svg.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", "", 1);
     Picture {
         name: plot.name.clone(),
         title: plot.title.clone(),
         how_to_read: plot.how_to_read.clone(),
-        svg: Value::from_safe_string(svg),
+        svg: Value::from_safe_string(plot.inline()),
     }
 }

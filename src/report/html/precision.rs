@@ -104,7 +104,11 @@ fn worst(lifted: &[(&CaseResult, &Lifting)], anchors: &Anchors, part: fn(&Liftin
     Tag {
         text: text::share(share),
         class: if share <= 1.0 { "pass" } else { "fail" }.to_owned(),
-        href: anchors.case(&case.id).map(|anchor| format!("#{anchor}")).unwrap_or_default(),
+        href: anchors
+            .explained(&case.id)
+            .or_else(|| anchors.case(&case.id))
+            .map(|anchor| format!("#{anchor}"))
+            .unwrap_or_default(),
         title: text::fit(&case.id, 120),
     }
 }

@@ -32,7 +32,14 @@ pub struct ProblemView {
     weights: &'static str,
     failed: bool,
     matrices: Vec<PairMatrixView>,
-    failing: Vec<String>,
+    failing: Vec<FailingView>,
+}
+
+/// A failing pair in words, and the command that reruns its two methods; empty when the results have none.
+#[derive(Serialize)]
+struct FailingView {
+    text: String,
+    rerun: String,
 }
 
 #[derive(Serialize)]
@@ -42,8 +49,53 @@ pub struct PairMatrixView {
     rows: Vec<(&'static str, Vec<Tag>)>,
 }
 
+/// Two methods that are not as far apart as the truth says, over all problems that the page shows.
+#[derive(Serialize)]
+pub struct FailingPairView {
+    left: &'static str,
+    right: &'static str,
+    what: &'static str,
+    problems: String,
+    /// The first of those problems, and its place on the page.
+    problem: String,
+    href: String,
+    truth: String,
+    kernel: String,
+}
+
+/// The failing pairs of these problems, which are in the order of the page.
+pub fn failing(problems: &[PairedProblem]) -> Vec<FailingPairView> {
+    let mut found: Vec<(&Pair, Vec<usize>)> = Vec::new();
+    for (i, problem) in problems.iter().enumerate() {
+        for pair in problem.kernels.iter().flat_map(|m| &m.pairs).filter(|p| p.status.is_failure()) {
+            let same = |(p, _): &&mut (&Pair, _)| {
+                (p.left, p.right, p.status) == (pair.left, pair.right, pair.status)
+            };
+            match found.iter_mut().find(same) {
+                Some((_, places)) => places.push(i),
+                None => found.push((pair, vec![i])),
+            }
+        }
+    }
+    let view = |(pair, places): (&Pair, Vec<usize>)| {
+        let first = &problems[places[0]];
+        let truth = first.truth.and_then(|truth| pairs::entry(truth, pair.left, pair.right));
+        FailingPairView {
+            left: pair.left.name(),
+            right: pair.right.name(),
+            what: pairs::explain(pair.status),
+            problems: text::count(places.len(), "problem"),
+            problem: text::fit(first.problem, 120),
+            href: format!("pair-{}", places[0] + 1),
+            truth: truth.map_or(text::UNMEASURED.to_owned(), |t| text::number(t.rel_l2, 3)),
+            kernel: text::number(pair.rel_l2, 3),
+        }
+    };
+    found.into_iter().map(view).collect()
+}
+
 /// One problem's matrices, the truth's first, and its failing pairs in words.
-pub fn problem(problem: &PairedProblem) -> ProblemView {
+pub fn problem(problem: &PairedProblem, results: &Results) -> ProblemView {
     let mut matrices: Vec<_> = problem.truth.iter().chain(&problem.kernels).map(|m| pair_matrix(m)).collect();
     matrices.extend(problem.kernels.iter().map(|m| difference(m)));
     let pairs = problem.kernels.iter().flat_map(|m| &m.pairs).filter(|p| p.status.is_failure());
@@ -52,8 +104,21 @@ pub fn problem(problem: &PairedProblem) -> ProblemView {
         weights: problem.weights.name(),
         failed: problem.failed(),
         matrices,
-        failing: pairs.map(describe).collect(),
+        failing: pairs
+            .map(|pair| FailingView { text: describe(pair), rerun: rerun(problem.problem, pair, results) })
+            .collect(),
     }
+}
+
+/// The left method's command with the right method besides.
+fn rerun(problem: &str, pair: &Pair, results: &Results) -> String {
+    let id = format!("{problem}/{}", pair.left);
+    let case = results.cases.iter().find(|case| case.id == id).map_or("", |case| &*case.rerun);
+    let option = format!("--method {}", pair.left);
+    if !case.contains(&option) {
+        return String::new();
+    }
+    text::line(&case.replacen(&option, &format!("{option} --method {}", pair.right), 1))
 }
 
 fn describe(pair: &Pair) -> String {

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use super::anchors::Anchors;
+use super::anchors::{self, Anchors};
 use crate::judge::results::{CaseResult, CoefficientResult, RegimeNote, Results, Verdict, Worst};
 use crate::method::Method;
 use crate::problem::Weights;
-use crate::report::failures::{self, Failure};
+use crate::report::failures::Failure;
 use crate::report::sweeps::{self, Coefficient};
 use crate::report::{grid, summary, text};
 
@@ -23,7 +23,8 @@ pub struct Tag {
 pub struct MethodView {
     name: &'static str,
     verdict: Tag,
-    cases: String,
+    /// How many of its cases, sweeps and invariants pass.
+    passing: [String; 3],
     /// Per weight type: the worst case, its regime, and the worst sweep.
     worst: Vec<WorstView>,
 }
@@ -38,11 +39,6 @@ pub struct WorstView {
 /// One line per method.
 pub fn methods(results: &Results, anchors: &Anchors) -> Vec<MethodView> {
     let view = |line: summary::MethodLine| {
-        let both = summary::Totals {
-            pass: line.cases.pass + line.sweeps.pass,
-            fail: line.cases.fail + line.sweeps.fail,
-            unmeasured: line.cases.unmeasured + line.sweeps.unmeasured,
-        };
         let worst = (0..Weights::ALL.len()).map(|i| WorstView {
             case: line.worst_case[i].map_or_else(Tag::default, |case| Tag {
                 href: format!("#{}", worst_anchor(line.method, Weights::ALL[i])),
@@ -53,12 +49,21 @@ pub fn methods(results: &Results, anchors: &Anchors) -> Vec<MethodView> {
         });
         MethodView {
             name: line.method.name(),
-            verdict: verdict_tag(both.verdict()),
-            cases: line.cases.counts(),
+            verdict: verdict_tag(line.verdict),
+            passing: passing(&line),
             worst: worst.collect(),
         }
     };
     summary::methods(results).into_iter().map(view).collect()
+}
+
+/// `43 of 44`, and how many of them were not measured; nothing where none was asked for.
+fn passing(line: &summary::MethodLine) -> [String; 3] {
+    [line.cases, line.sweeps, line.invariants].map(|totals| match (totals.all(), totals.unmeasured) {
+        (0, _) => String::new(),
+        (all, 0) => format!("{} of {all}", totals.pass),
+        (all, unmeasured) => format!("{} of {all}, {unmeasured} unmeasured", totals.pass),
+    })
 }
 
 /// The worst errors of Ā and B̄.
@@ -169,7 +174,8 @@ fn case_tag(case: &CaseResult, anchors: &Anchors) -> Tag {
         Verdict::Unmeasured => text::UNMEASURED.to_owned(),
         Verdict::Pass => share.unwrap_or_else(|| "pass".to_owned()),
     };
-    let href = anchors.case(&case.id).map(|anchor| format!("#{anchor}")).unwrap_or_default();
+    let anchor = anchors.explained(&Failure::Case(case).title()).or_else(|| anchors.case(&case.id));
+    let href = anchor.map(|anchor| format!("#{anchor}")).unwrap_or_default();
     Tag { text, class: text::verdict_class(case.verdict).to_owned(), href, title: text::fit(&case.id, 120) }
 }
 
@@ -184,6 +190,15 @@ pub struct MatrixRow {
     cells: Vec<Tag>,
 }
 
+/// Colour in three steps; the number says the rest.
+fn headroom(share: Option<f64>) -> &'static str {
+    match share {
+        Some(share) if share > 0.8 => " near",
+        Some(share) if share > 0.4 => " half",
+        _ => " low",
+    }
+}
+
 /// The verdict matrix; each cell leads to its worst case.
 pub fn matrix(results: &Results, anchors: &Anchors) -> Vec<MatrixRow> {
     let methods = grid::methods(results);
@@ -191,12 +206,7 @@ pub fn matrix(results: &Results, anchors: &Anchors) -> Vec<MatrixRow> {
         let Some(worst) = cell.worst() else { return Tag::default() };
         let mut class = cell.verdict().map_or("", text::verdict_class).to_owned();
         if class == "pass" {
-            // Colour in three steps of headroom; the number says the rest.
-            class.push_str(match grid::share(worst) {
-                Some(ratio) if ratio > 0.8 => " near",
-                Some(ratio) if ratio > 0.4 => " half",
-                _ => " low",
-            });
+            class.push_str(headroom(grid::share(worst)));
         }
         let title =
             format!("{}; worst: {}", text::count(cell.cases.len(), "case"), text::fit(&worst.id, 120));
@@ -226,33 +236,98 @@ pub struct WorstElement {
     inputs: Vec<String>,
 }
 
+/// So many failures are open from the start, and half as many invariants wherever they are.
+const OPEN: usize = 12;
+
 #[derive(Serialize)]
 pub struct FailureView {
+    anchor: String,
+    open: bool,
     title: String,
     method: &'static str,
     detail: String,
     reason: String,
     worst: Vec<WorstElement>,
+    /// Which bounds it is beyond, and truncation and rounding apart.
+    precision: Vec<String>,
     diagnosis: Vec<String>,
+    /// What to say where no fault model explains it.
+    unexplained: &'static str,
     rerun: String,
+    /// The table that it is in, and its place there.
+    table: &'static str,
     href: String,
 }
 
-pub fn failures(results: &Results, anchors: &Anchors) -> Vec<FailureView> {
-    let view = |failure: Failure| FailureView {
+/// The failures that have an anchor, each with everything that explains it.
+pub fn failures(failures: &[Failure], anchors: &Anchors) -> Vec<FailureView> {
+    let laws = failures.iter().enumerate().filter(|(_, f)| matches!(f, Failure::Invariant(_)));
+    let laws: Vec<usize> = laws.map(|(i, _)| i).take(OPEN / 2).collect();
+    let view = |(i, failure): (usize, &Failure)| FailureView {
+        anchor: format!("fail-{}", i + 1),
+        open: i < OPEN || laws.contains(&i),
         title: failure.title(),
         method: failure.method().name(),
         detail: failure.detail(),
         reason: failure.reason().to_owned(),
         worst: failure.worst().into_iter().map(worst_element).collect(),
+        precision: failure.precision(),
         diagnosis: failure.diagnosis().iter().map(text::diagnosis).collect(),
+        unexplained: match failure {
+            Failure::Invariant(_) => {
+                "An invariant says that something is wrong, not what: fault models are fitted to cases and sweeps."
+            }
+            _ if failure.worst().is_empty() => "",
+            _ => "No fault model of the catalogue explains it.",
+        },
         rerun: text::line(failure.rerun()),
+        table: match failure {
+            Failure::Case(_) => "all cases",
+            Failure::Sweep(_) => "coefficient sweeps",
+            Failure::Invariant(_) => "invariants",
+        },
         href: match failure {
             Failure::Case(case) => anchors.case(&case.id).unwrap_or_default().to_owned(),
-            Failure::Sweep(_) | Failure::Invariant(_) => String::new(),
+            Failure::Sweep(sweep) => anchors::sweep(&sweep.sweep, sweep.weights),
+            Failure::Invariant(invariant) => anchors::invariant(&invariant.name),
         },
     };
-    failures::all(results).into_iter().map(view).collect()
+    failures.iter().enumerate().map(view).collect()
+}
+
+/// One method that fails, for the top of the page.
+#[derive(Serialize)]
+pub struct SuspectView {
+    method: &'static str,
+    /// How much of what fails.
+    counts: String,
+    /// Its first failure that is explained.
+    href: String,
+    /// What its failures look like, or why they are failures; empty where nothing says so.
+    looks_like: String,
+    reason: String,
+}
+
+/// The methods that fail.
+pub fn suspects(results: &Results, failures: &[Failure]) -> Vec<SuspectView> {
+    let view = |line: summary::MethodLine| {
+        let of_method = || failures.iter().filter(|f| f.method() == line.method);
+        let at = failures.iter().position(|f| f.method() == line.method)?;
+        let parts =
+            [(line.cases, "case"), (line.sweeps, "coefficient sweep"), (line.invariants, "invariant")];
+        let parts = parts.into_iter().filter(|(totals, _)| totals.fail > 0);
+        let parts: Vec<_> = parts.map(|(totals, noun)| text::count(totals.fail, noun)).collect();
+        Some(SuspectView {
+            method: line.method.name(),
+            counts: if parts.is_empty() { "runs in double".to_owned() } else { parts.join(", ") },
+            href: format!("fail-{}", at + 1),
+            looks_like: of_method()
+                .find_map(|f| f.diagnosis().first())
+                .map_or_else(String::new, text::diagnosis),
+            reason: text::fit(failures[at].reason(), 160),
+        })
+    };
+    summary::methods(results).into_iter().filter_map(view).collect()
 }
 
 fn worst_element(worst: &Worst) -> WorstElement {
@@ -274,6 +349,8 @@ fn worst_element(worst: &Worst) -> WorstElement {
 
 #[derive(Serialize)]
 pub struct SweepView {
+    /// Of the sweep's first row alone.
+    anchor: String,
     name: String,
     weights: &'static str,
     coefficient: &'static str,
@@ -281,27 +358,35 @@ pub struct SweepView {
 }
 
 /// Two rows per sweep: Ā and B̄.
-pub fn sweeps(results: &Results) -> Vec<SweepView> {
+pub fn sweeps(results: &Results, anchors: &Anchors) -> Vec<SweepView> {
     let methods = grid::methods(results);
     let mut views = Vec::new();
+    let mut taken = std::collections::HashSet::new();
     for row in sweeps::rows(results) {
         for coefficient in Coefficient::ALL {
             let cell = |method: &Method| {
                 let result = row.cells[*method as usize];
                 let Some(found) = result else { return Tag::default() };
-                let class = match found.verdict {
+                let mut class = match found.verdict {
                     Verdict::Fail if !coefficient.failed(found) => "pass",
                     verdict => text::verdict_class(verdict),
-                };
+                }
+                .to_owned();
+                if class == "pass" {
+                    class.push_str(headroom(coefficient.worst(found).map(|w| w.share)));
+                }
                 let title = coefficient.worst(found).map_or(found.reason.clone(), |w| {
                     format!("{} ulp at {}", text::number(w.ulp, 3), w.inputs.join(", "))
                 });
-                let class = class.to_owned();
-                Tag { text: coefficient.text(result), class, title, ..Tag::default() }
+                let explained = anchors.explained(&Failure::Sweep(found).title());
+                let href = explained.map(|anchor| format!("#{anchor}")).unwrap_or_default();
+                Tag { text: coefficient.text(result), class, href, title }
             };
             let cells = methods.iter().map(cell).collect();
             let (name, symbol) = (row.sweep.to_owned(), coefficient.symbol());
-            views.push(SweepView { name, weights: row.weights.name(), coefficient: symbol, cells });
+            let anchor = Some(anchors::sweep(row.sweep, row.weights)).filter(|a| taken.insert(a.clone()));
+            let anchor = anchor.unwrap_or_default();
+            views.push(SweepView { anchor, name, weights: row.weights.name(), coefficient: symbol, cells });
         }
     }
     views

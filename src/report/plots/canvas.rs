@@ -51,7 +51,10 @@ pub fn picture(
     let fine = format!("<svg width=\"{}\" height=\"{}\"", size.0, size.1);
     let label = escape(title);
     let plain = format!("<svg role=\"img\" aria-label=\"{label}\" width=\"{width}\" height=\"{height}\"");
-    Ok(compact(&svg.replacen(&fine, &plain, 1)))
+    let svg = compact(&svg.replacen(&fine, &plain, 1));
+    let (open, close) = super::STYLE;
+    let style = super::night::style([&*svg].into_iter());
+    Ok(svg.replacen(">\n", &format!(">\n{open}{style}{close}\n"), 1))
 }
 
 fn escape(text: &str) -> String {

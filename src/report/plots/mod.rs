@@ -1,6 +1,6 @@
 //! The report's pictures, as SVG with real text: readable at the width of a README, in light and in dark
-//! (each brings its own light background), and by the colour-blind (Okabe–Ito colours, and shapes beside
-//! colours).
+//! (each brings its own sheet and follows the reader's preference), and by the colour-blind (shapes beside
+//! colours that they tell apart).
 //!
 //! A picture whose data the run did not produce is left out. Numbers that a logarithmic axis cannot show
 //! (zero, infinities, NaN) are drawn at the edge that they are beyond, never dropped; only the curves of the
@@ -14,6 +14,7 @@ mod convergence;
 mod curves;
 mod histogram;
 mod legend;
+mod night;
 mod pairwise;
 mod palette;
 mod plane;
@@ -47,6 +48,9 @@ pub struct Plot {
     pub svg: String,
 }
 
+/// The beginning and the end of the style sheet in a picture.
+const STYLE: (&str, &str) = ("<style>", "</style>");
+
 impl Plot {
     /// Pictures of the methods themselves have the truth's data alone.
     pub fn about(&self) -> About {
@@ -57,6 +61,21 @@ impl Plot {
     pub fn file_name(&self) -> String {
         format!("{}.svg", self.name)
     }
+
+    /// The picture as a part of a page that has a style for all of them ([`night_style`]): without one of its own, and
+    /// without a namespace, so that the page holds no address at all.
+    pub fn inline(&self) -> String {
+        let svg = self.svg.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", "", 1);
+        match (svg.find(STYLE.0), svg.find(STYLE.1)) {
+            (Some(from), Some(to)) if from < to => format!("{}{}", &svg[..from], &svg[to + STYLE.1.len()..]),
+            _ => svg,
+        }
+    }
+}
+
+/// The style sheet that turns pictures dark in a page, where their readers prefer that.
+pub fn night_style(plots: &[Plot]) -> String {
+    night::style(plots.iter().map(|plot| &*plot.svg))
 }
 
 /// Every picture that the results have data for, in the order in which a reader wants them.

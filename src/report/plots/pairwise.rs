@@ -28,7 +28,7 @@ pub fn plots(results: &Results) -> Result<Vec<Plot>, ReportError> {
         let svg = picture(&name, &title, (800.0, HEIGHT), draw)?;
         let how_to_read = format!(
             "Each cell is the relative L2 difference ‖left − right‖ / max(‖left‖, ‖right‖) of two methods' \
-             outputs on `{}`: 0 would be the same output, 1 a difference as large as the output itself. The \
+             outputs on {}: 0 would be the same output, 1 a difference as large as the output itself. The \
              two matrices must look alike; a framed cell is a pair that the kernel has closer together, or \
              farther apart, than the truth says.",
             text::line(problem.problem)

@@ -32,7 +32,7 @@ pub fn plot(results: &Results) -> Result<Option<Plot>, ReportError> {
     let svg = picture(&name, &title, (800.0, height), |canvas| draw(canvas, &title, &methods))?;
     let how_to_read = "Each cell is the largest error of the coefficient, in 2⁻²⁴ of its modulus (the contract is \
                        8), for the swept z of that modulus and angle: 0° is growth, ±90° the imaginary axis, ±180° \
-                       decay; grey was not swept. A dark band along one angle or one modulus is a place where the \
+                       decay; grey was not swept. A band that stands out along one angle or one modulus is a place where the \
                        formula cancels or its argument is reduced badly."
         .to_owned();
     Ok(Some(Plot { name, title, how_to_read, svg }))

@@ -23,7 +23,7 @@ pub fn plots(results: &Results) -> Result<Vec<Plot>, ReportError> {
         let problem =
             first.case.strip_suffix(first.method.name()).map_or(&*first.case, |id| id.trim_end_matches('/'));
         let how_to_read = format!(
-            "Dots are errors of single outputs on `{}`, the longest f32 problem of the run: of each stretch of the \
+            "Dots are errors of single outputs on {}, the longest f32 problem of the run: of each stretch of the \
              sequence the output nearest its bound, which is the line above it. Errors that keep their distance are \
              well; errors that grow towards the line, or jump at a power of two, point to a state that is carried \
              from chunk to chunk with a loss.",

@@ -33,7 +33,8 @@ pub fn plots(results: &Results) -> Result<Vec<Plot>, ReportError> {
         let svg = picture(&name, &title, (WIDTH, height), |canvas| draw(canvas, &title, &rows))?;
         let how_to_read = "Each mark is the worst error of one method in one regime, divided by the bound \
                            derived for that element: left of the dashed line the method keeps its promise, \
-                           in the shaded part it fails (on the frame: by more than the axis shows). A mark \
+                           in the shaded part it fails (on the right frame: by more than the axis shows; \
+                           on the left one: its errors are smaller than the axis shows, or none). A mark \
                            far to the left has headroom; one that creeps towards the line from run to run \
                            deserves a look before it crosses."
             .to_owned();
@@ -65,7 +66,7 @@ fn draw(canvas: &Canvas, title: &str, rows: &[Row]) -> Drawn {
         let top = TOP + i as f64 * ROW;
         canvas.line(&[(LEFT, top), (RIGHT, top)], palette::GRID, 0.75)?;
         let middle = top + ROW / 2.0;
-        canvas.text(&text::fit(row.regime, 26), (LEFT - 6.0, middle), 11.5, palette::INK, Anchor::End)?;
+        canvas.text(&text::fit(row.regime, 26), (LEFT - 10.0, middle), 11.5, palette::INK, Anchor::End)?;
         for method in &methods {
             let Some(case) = row.cells[*method as usize].worst() else { continue };
             let Some(ratio) = grid::share(case).filter(|_| case.verdict != Verdict::Unmeasured) else {

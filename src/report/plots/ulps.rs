@@ -40,7 +40,7 @@ pub fn plots(results: &Results) -> Result<Vec<Plot>, ReportError> {
         let how_to_read = format!(
             "Each mark is the largest error, in {unit}, that the kernel made near that |z| = |ΔA|, against \
              the exact coefficient of the same f32 inputs. The dashed line is the contract that the kernels \
-             document; the verdict asks for less, what the roundings of each method add up to. A hump tells where a formula loses digits: on the left \
+             document; the verdict is stricter, it allows what the roundings of each method add up to. A hump tells where a formula loses digits: on the left \
              to cancellation or a series cut short, on the right to the conditioning of eᶻ."
         );
         plots.push(Plot { name, title, how_to_read, svg });
