@@ -1,4 +1,4 @@
-//! What the six methods are said to be (spec.md §2), for the pages to set beside what
+//! What the methods are said to be (spec.md §2), for the pages to set beside what
 //! [`analysis`](crate::analysis) measured: claims, and frank notes. Nothing here was measured.
 
 use super::text;

@@ -53,7 +53,7 @@ fn draw(canvas: &Canvas, title: &str, forms: &[Form], analysis: &MethodAnalysis)
     canvas.bold(title, (12.0, 16.0), 14.0, palette::INK, Anchor::Start)?;
     let panels =
         [(order::CONSTANT, "constant input, u = 1", 70.0), (order::SMOOTH, "smooth input, u = t²", 470.0)];
-    let (start, step) = if forms.len() > 5 { (124.0, 110.0) } else { (117.0, 137.0) };
+    let (start, step) = if forms.len() > 5 { (124.0, 660.0 / forms.len() as f64) } else { (117.0, 137.0) };
     for (input, heading, left) in panels {
         let curves = analysis.convergence.iter().filter(|c| c.system == SYSTEMS[0].name && c.input == input);
         let curves: Vec<_> = curves.collect();
