@@ -27,7 +27,7 @@ pub const DEFAULT_REPORT: &str = "reports/latest";
     holdfast verify --header discretization_kernels.cuh   somebody else's coefficients, in f32\n\n\
     A filtered run writes a report only where --out names a directory. `holdfast list` shows every name.")]
 pub struct Args {
-    /// Methods to run, by name or id; may be repeated [default: all six]
+    /// Methods to run, by name or id; may be repeated [default: all]
     #[arg(long = "method", value_name = "M", value_parser = names::method())]
     pub methods: Vec<Method>,
     /// Only real or only complex weights
