@@ -1,4 +1,4 @@
-//! The six discretization methods: their names, ids and formulas. Nothing here computes.
+//! The discretization methods: their names, ids and formulas. Nothing here computes.
 
 use std::fmt;
 use std::str::FromStr;

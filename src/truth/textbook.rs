@@ -1,4 +1,4 @@
-//! The textbook forms that reports set beside the six methods (spec.md §2, "Textbook forms").
+//! The textbook forms that reports set beside the methods (spec.md §2, "Textbook forms").
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! How far apart the six methods are on one problem: the truth's matrix beside a kernel's.
+//! How far apart the methods are on one problem: the truth's matrix beside a kernel's.
 
 use super::canvas::{Anchor, Canvas, Drawn, Point, picture};
 use super::{Plot, palette};
