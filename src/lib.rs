@@ -32,7 +32,7 @@
 //!
 //! | for | see |
 //! |---|---|
-//! | what the six methods are, and what every number means | [`spec`], which comments cite as `spec.md` |
+//! | what the methods are, and what every number means | [`spec`], which comments cite as `spec.md` |
 //! | why a bound is what it is | [`judge::budget`], [`judge::allowance`] |
 //! | why the truth is one | [`truth::floor`], [`truth::certify`] |
 //! | which inputs are hard | [`problem::regime`] |
@@ -41,7 +41,7 @@
 //! | how two runs are compared | [`judge::compare`] |
 //!
 //! [`verify`] walks a problem through all of them, [`check`](mod@check) a recorded run through all but the
-//! kernel, [`diff`](mod@diff) two revisions of a foreign header through all; [`cli`] is the command line around them. [`method`] names the six methods, [`hexfloat`] writes numbers
+//! kernel, [`diff`](mod@diff) two revisions of a foreign header through all; [`cli`] is the command line around them. [`method`] names the methods, [`hexfloat`] writes numbers
 //! exactly, and [`tensor_file`] reads safetensors files without trusting them.
 
 pub mod analysis;

@@ -1,4 +1,4 @@
-//! The six discretization methods: their names, ids and formulas. Nothing here computes.
+//! The discretization methods: their names, ids and formulas. Nothing here computes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
+// A list of the variants that nobody has to keep, for the test of ALL.
+#[cfg_attr(test, derive(clap::ValueEnum))]
 pub enum Method {
     /// Zero-order hold with the simplified input term that Mamba uses.
     Zoh = 0,
@@ -25,7 +27,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// Every method, in the order of the ids.
+    /// Every method, in the order of the ids. What is laid out by method takes its length from here.
     pub const ALL: [Method; 6] =
         [Method::Zoh, Method::Foh, Method::Bilinear, Method::Poly, Method::HighOrder, Method::Rk4];
 
@@ -46,16 +48,24 @@ impl Method {
         }
     }
 
+    /// Every name, for texts: `zoh, foh, …`.
+    pub fn names() -> String {
+        Method::ALL.map(Method::name).join(", ")
+    }
+
     /// Whether the scan runs in both directions and averages (spec.md §2: `poly` alone).
     pub fn is_bidirectional(self) -> bool {
-        self == Method::Poly
+        match self {
+            Method::Poly => true,
+            Method::Zoh | Method::Foh | Method::Bilinear | Method::HighOrder | Method::Rk4 => false,
+        }
     }
 
     /// Ā as a formula in z = ΔA (spec.md §2).
     pub fn a_bar_formula(self) -> &'static str {
         match self {
             Method::Bilinear => "(I − z/2)⁻¹(I + z/2)",
-            _ => "exp(z)",
+            Method::Zoh | Method::Foh | Method::Poly | Method::HighOrder | Method::Rk4 => "exp(z)",
         }
     }
 
@@ -80,7 +90,11 @@ impl fmt::Display for Method {
 
 /// The text names no method.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown method `{0}` (hint: one of zoh, foh, bilinear, poly, highorder, rk4, or its id 0 to 5)")]
+#[error(
+    "unknown method `{0}` (hint: one of {names}, or its id 0 to {last})",
+    names = Method::names(),
+    last = Method::ALL.len() - 1
+)]
 pub struct UnknownMethod(String);
 
 impl FromStr for Method {
@@ -92,5 +106,46 @@ impl FromStr for Method {
             .into_iter()
             .find(|m| m.name() == text || m.id().to_string() == text)
             .ok_or_else(|| UnknownMethod(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum as _;
+
+    use super::*;
+
+    #[test]
+    fn all_has_every_method_at_its_id() {
+        assert_eq!(Method::value_variants(), Method::ALL);
+        for (i, method) in Method::ALL.into_iter().enumerate() {
+            assert_eq!(usize::from(method.id()), i, "{method}");
+        }
+    }
+
+    /// `results.json`, recorded tensors and the command line know a method by one and the same name.
+    #[test]
+    fn names_and_ids_are_read_back_and_serialized_alike() {
+        for method in Method::ALL {
+            assert_eq!(method.name().parse(), Ok(method));
+            assert_eq!(method.id().to_string().parse(), Ok(method));
+            assert_eq!(serde_json::to_value(method).expect("a unit variant"), method.name());
+        }
+    }
+
+    /// spec.md §2 has a row for each method, with its id, its name and the direction of its scan, and no other.
+    #[test]
+    fn the_specification_has_a_row_for_every_method() {
+        let rows: Vec<Vec<&str>> = include_str!("spec.md")
+            .lines()
+            .map(|line| line.split('|').map(str::trim).collect::<Vec<_>>())
+            .filter(|cells| cells.len() > 2 && cells[1].parse::<u8>().is_ok())
+            .collect();
+        assert_eq!(rows.len(), Method::ALL.len());
+        for (method, row) in Method::ALL.into_iter().zip(rows) {
+            let scan = if method.is_bidirectional() { "bidirectional" } else { "causal" };
+            assert_eq!((row[1], row[2]), (&*method.id().to_string(), &*format!("`{method}`")));
+            assert_eq!(row[row.len() - 2], scan, "{method}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use holdfast::judge::results::{Results, Verdict};
 use holdfast::kernel::CpuBackend;
 use holdfast::method::Method;
-use holdfast::problem::Weights;
+use holdfast::problem::{Weights, sweep};
 use holdfast::report::console;
 use holdfast::verify::{Request, verify};
 
@@ -103,7 +103,9 @@ fn every_verdict_of_the_default_run_passes() {
         println!("unmeasured: golden/error-table.snap was recorded on x86-64 Linux with glibc");
     }
     assert_eq!(results.verdict(), Verdict::Pass, "\n{}", console::render(&results, None, false));
-    assert!(results.pairs.agree > 1000 && results.coefficients.len() == 24);
+    assert!(
+        results.pairs.agree > 1000 && results.coefficients.len() == sweep::all().len() * Method::ALL.len()
+    );
 }
 
 #[test]

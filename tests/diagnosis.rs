@@ -266,6 +266,9 @@ fn mixed_pairs_are_always_caught_and_named_in_most() {
     let named = lines.iter().filter(|(named, _)| *named).count();
     let text: Vec<&str> = lines.iter().map(|(_, line)| line.as_str()).collect();
     let text = format!("{}\n\n{} pairs, all caught, {named} named", text.join("\n"), lines.len());
+    for method in Method::ALL {
+        assert!(PAIRS.iter().any(|pair| pair.0 == method), "no pair for {method}");
+    }
     assert!(lines.len() >= 30 && named * 10 >= lines.len() * 8, "{text}");
     golden("confusion-pairs", &text);
 }

@@ -12,8 +12,6 @@ use kernel_support::{Layout, generator, layouts};
 use rand::RngExt as _;
 use rand_chacha::ChaCha8Rng;
 
-const METHODS: [Method; 6] = Method::ALL;
-
 /// Numerator over 96 of B̄/B at A = 0, Δ = ½ (spec.md §2 with φₖ(0) = 1/k!): Δ, Δ²/2, Δ, Δ + Δ²/4, Δ + Δ²/2 + Δ³/12, Δ.
 fn step_in_96ths(method: Method) -> i64 {
     match method {
@@ -120,7 +118,7 @@ fn every_layout_is_read_exactly() {
     ] {
         for layout in layouts(shape) {
             let problem = integers(layout, &mut rng);
-            for method in METHODS {
+            for method in Method::ALL {
                 assert_exact(&CpuBackend::new(), method, &problem, &format!("{layout:?}"));
             }
         }
@@ -133,7 +131,7 @@ fn the_reference_reads_every_layout_exactly() {
     let mut rng = generator("the_reference_reads_every_layout_exactly");
     for layout in layouts(Shape { batch: 2, dim: 6, dstate: 3, seqlen: 5, groups: 3 }) {
         let problem = integers(layout, &mut rng);
-        for method in METHODS.into_iter().filter(|&method| method != Method::HighOrder) {
+        for method in Method::ALL.into_iter().filter(|&method| method != Method::HighOrder) {
             assert_exact(&ReferenceBackend, method, &problem, &format!("{layout:?}"));
         }
     }
@@ -154,7 +152,7 @@ fn states_are_carried_exactly_across_every_chunk_edge() {
                 layout.b = Operand::Variable;
                 layout.c = Operand::Variable;
                 let problem = integers(layout, &mut rng);
-                for method in METHODS {
+                for method in Method::ALL {
                     assert_exact(
                         &CpuBackend::new(),
                         method,

@@ -1,4 +1,4 @@
-//! What the six methods are as approximations of x' = Ax + Bu, whoever computes them: measured with the certified
+//! What the methods are as approximations of x' = Ax + Bu, whoever computes them: measured with the certified
 //! truth, beside the textbook forms (spec.md §2). No kernel is involved, nothing is judged and nothing depends on a
 //! seed: reports draw what stands here, and a test compares it with what the specification claims.
 //!
@@ -32,7 +32,7 @@ use crate::truth::{Form, TruthError, coefficient};
 pub struct MethodAnalysis {
     /// Why there is nothing; empty otherwise.
     pub reason: String,
-    /// The six methods, then the textbook forms.
+    /// The methods, then the textbook forms.
     pub forms: Vec<FormProperties>,
     pub convergence: Vec<Convergence>,
     pub consistency: Vec<ConsistencyCurve>,

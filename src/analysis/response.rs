@@ -18,7 +18,7 @@ const FREQUENCIES: usize = 96;
 const STEPS: usize = 16;
 const POINTS: usize = 128;
 
-/// Magnitude and phase of the six methods and the continuous system, up to Nyquist's frequency.
+/// Magnitude and phase of the methods and the continuous system, up to Nyquist's frequency.
 pub fn frequency() -> Result<Vec<FrequencyResponse>, TruthError> {
     let delta = f64::from(DELTA);
     let nyquist = std::f64::consts::PI / delta;
@@ -65,7 +65,7 @@ fn paired(system: &System, h: impl Fn(fn(Complex64) -> Complex64) -> Complex64) 
     }
 }
 
-/// The outputs of the six methods for u = 1, and of the continuous system: by zero-order hold in one step to each t.
+/// The outputs of the methods for u = 1, and of the continuous system: by zero-order hold in one step to each t.
 pub fn step() -> Result<Vec<StepResponse>, TruthError> {
     let delta = f64::from(DELTA);
     let mut all = Vec::new();

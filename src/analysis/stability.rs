@@ -14,15 +14,24 @@ const ROWS: f32 = 0.0625;
 /// The stable region, and within it what halves the state at least.
 const BOUNDS: [f64; 2] = [1.0, 0.5];
 
+/// Whose Ā stands for this method's.
+fn same_a_bar(method: Method) -> Form {
+    match method {
+        Method::Zoh | Method::Foh | Method::Poly | Method::HighOrder | Method::Rk4 => Method::Zoh.into(),
+        Method::Bilinear => Method::Bilinear.into(),
+    }
+}
+
 /// The three different Ā: eᶻ, bilinear's, and that of the classical Runge–Kutta method.
 pub fn measure() -> Result<Vec<StabilityRegion>, TruthError> {
-    let exponential = Method::ALL.into_iter().filter(|m| *m != Method::Bilinear);
-    let exponential: Vec<&str> = exponential.map(Method::name).collect();
-    let kinds: [(Form, Vec<&str>); 3] = [
-        (Method::Zoh.into(), exponential),
-        (Method::Bilinear.into(), vec!["bilinear"]),
-        (Textbook::Rk4Classical.into(), vec!["rk4-classical"]),
-    ];
+    let mut kinds: Vec<(Form, Vec<&str>)> = Vec::new();
+    for method in Method::ALL {
+        match kinds.iter_mut().find(|(form, _)| *form == same_a_bar(method)) {
+            Some((_, names)) => names.push(method.name()),
+            None => kinds.push((same_a_bar(method), vec![method.name()])),
+        }
+    }
+    kinds.push((Textbook::Rk4Classical.into(), vec![Textbook::Rk4Classical.name()]));
     let mut regions = Vec::new();
     for (form, names) in kinds {
         let rows = magnitudes(form)?;

@@ -32,7 +32,7 @@ pub struct Args {
     /// The revision that might replace it
     #[arg(value_name = "NEW.cuh", value_hint = clap::ValueHint::FilePath)]
     pub new: PathBuf,
-    /// Methods to compare, by name or id; may be repeated [default: all six]
+    /// Methods to compare, by name or id; may be repeated [default: all]
     #[arg(long = "method", value_name = "M", value_parser = names::method())]
     pub methods: Vec<Method>,
     /// Only real or only complex weights

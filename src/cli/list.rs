@@ -6,6 +6,7 @@ use super::{Outcome, PASSED};
 use crate::judge::faults::catalogue;
 use crate::kernel::cpu::CpuBackend;
 use crate::kernel::cuda::CudaBackend;
+use crate::kernel::select::Choice;
 use crate::kernel::{Backend, ReferenceBackend};
 use crate::method::Method;
 use crate::problem::regime::{self, Regime};
@@ -25,7 +26,7 @@ pub struct Args {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum What {
-    /// The six methods and their formulas
+    /// The methods and their formulas
     Methods,
     /// The named regimes and sweeps of hard inputs
     Regimes,
@@ -83,22 +84,24 @@ fn regimes() -> String {
 }
 
 fn backends() -> String {
-    let cuda = match CudaBackend::new() {
-        Ok(backend) => format!("runs here: {}", backend.device()),
-        Err(error) => format!("cannot run here: {error}"),
+    let about = |choice| match choice {
+        Choice::Auto => {
+            "cuda where it can run, else cpu; VIM_USE_CUDA_KERNEL=1 or 0 decides as in production".to_owned()
+        }
+        Choice::Cuda => match CudaBackend::new() {
+            Ok(backend) => format!("the CUDA kernels on a GPU; runs here: {}", backend.device()),
+            Err(error) => format!("the CUDA kernels on a GPU; cannot run here: {error}"),
+        },
+        Choice::Cpu => {
+            format!("the same kernel source on the CPU; runs here: {}", CpuBackend::new().device())
+        }
+        Choice::Reference => {
+            format!("a baseline without a kernel; runs here: {}", ReferenceBackend.device())
+        }
     };
-    let rows = [
-        (
-            "auto",
-            "cuda where it can run, else cpu; VIM_USE_CUDA_KERNEL=1 or 0 decides as in production".to_owned(),
-        ),
-        ("cuda", format!("the CUDA kernels on a GPU; {cuda}")),
-        ("cpu", format!("the same kernel source on the CPU; runs here: {}", CpuBackend::new().device())),
-        ("reference", format!("a baseline without a kernel; runs here: {}", ReferenceBackend.device())),
-    ];
-    let mut text = "4 backends (holdfast doctor says more)\n".to_owned();
-    for (name, about) in rows {
-        text += &row(name, 9, &about);
+    let mut text = format!("{} (holdfast doctor says more)\n", count(Choice::ALL.len(), "backend"));
+    for choice in Choice::ALL {
+        text += &row(choice.name(), 9, &about(choice));
     }
     text
 }

@@ -25,7 +25,8 @@ pub struct Names<T: Clone> {
 
 /// The ids of the production API.
 fn id(method: Method) -> Option<&'static str> {
-    ["0", "1", "2", "3", "4", "5"].get(usize::from(method.id())).copied()
+    const IDS: [&str; Method::ALL.len()] = ["0", "1", "2", "3", "4", "5"];
+    Some(IDS[method as usize])
 }
 
 /// A method, by name or id.

@@ -37,7 +37,7 @@ pub const DEFAULT_REPORT: &str = "reports/latest";
     Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; 2 bad input or usage; \
     3 the requested backend cannot run here; 130 interrupted.")]
 pub struct Args {
-    /// Methods to run, by name or id; may be repeated [default: all six]
+    /// Methods to run, by name or id; may be repeated [default: all]
     #[arg(long = "method", value_name = "M", value_parser = names::method())]
     pub methods: Vec<Method>,
     /// Only real or only complex weights

@@ -68,7 +68,7 @@ pub fn bounds(
     };
     let units =
         (contract.a_bar_error(method, problem.weights), contract.b_bar_error(method, problem.weights));
-    let moved = Contract { a_bar: [[0.0; 2]; 6], b_bar: [[0.0; 2]; 6], ..*contract };
+    let moved = Contract { a_bar: Default::default(), b_bar: Default::default(), ..*contract };
     // The truth is rounded to f64, which shows once the kernel computes in it.
     let rounded = if contract.arithmetic == Arithmetic::DOUBLE { contract.arithmetic.unit } else { 0.0 };
     (0..problem.delta.len())

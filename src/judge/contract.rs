@@ -13,9 +13,9 @@ pub struct Contract {
     /// What the kernel computes in.
     pub arithmetic: Arithmetic,
     /// Ā, by method id, for real and for complex weights.
-    pub a_bar: [[f64; 2]; 6],
+    pub a_bar: [[f64; 2]; Method::ALL.len()],
     /// B̄, likewise.
-    pub b_bar: [[f64; 2]; 6],
+    pub b_bar: [[f64; 2]; Method::ALL.len()],
     /// How often z is rounded, by u each, before anything is computed of it: 0 where it is kept exact, 1 for a
     /// plain product ΔA, one more for each further factor (log₂e ahead of a base-2 exponential, say).
     pub z_roundings: f64,
@@ -111,8 +111,8 @@ impl Contract {
     pub const fn uniform(units: f64, z_roundings: f64) -> Self {
         Contract {
             arithmetic: Arithmetic::SINGLE,
-            a_bar: [[units; 2]; 6],
-            b_bar: [[units; 2]; 6],
+            a_bar: [[units; 2]; Method::ALL.len()],
+            b_bar: [[units; 2]; Method::ALL.len()],
             z_roundings,
             input: [2.0, 2.0 * SQRT_5],
             sums: Sums::Plain,

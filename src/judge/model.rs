@@ -1,4 +1,4 @@
-//! The six methods in f64, with their sensitivities: what error budgets are made of. Not a truth: relative
+//! The methods in f64, with their sensitivities: what error budgets are made of. Not a truth: relative
 //! errors of 1e-13 are nothing to a bound.
 
 use num_complex::Complex64;
@@ -69,7 +69,11 @@ pub fn step(
     let a_units = contract.a_bar_error(method, weights);
     let [exp_z, phi1, phi2, phi3] = phi(z);
     let denominator = 1.0 - z * 0.5;
-    let (a_bar, a_bar_error, higher_orders) = if method == Method::Bilinear {
+    let rational = match method {
+        Method::Bilinear => true,
+        Method::Zoh | Method::Foh | Method::Poly | Method::HighOrder | Method::Rk4 => false,
+    };
+    let (a_bar, a_bar_error, higher_orders) = if rational {
         let eta = theta * 0.5 * z.norm() / denominator.norm();
         let growth = if eta < 1.0 { 1.0 / (1.0 - eta) } else { f64::INFINITY };
         let a_bar = (1.0 + z * 0.5) / denominator;

@@ -14,7 +14,7 @@ pub struct Elements {
     pub u: Vec<f32>,
 }
 
-/// Elements such as models have them, beside those of the sweeps: with them the six methods, both weight types and
+/// Elements such as models have them, beside those of the sweeps: with them the methods, both weight types and
 /// both layouts of B come to some 10⁵ values.
 const TRAINED: usize = 480;
 

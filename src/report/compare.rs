@@ -85,7 +85,7 @@ fn part(heading: String, rows: Vec<String>, most: usize) -> Vec<String> {
         return Vec::new();
     }
     let more = rows.len().saturating_sub(most);
-    let mut lines = vec![String::new(), heading];
+    let mut lines = vec![String::new(), text::wrap("", &heading, WIDTH)];
     lines.extend(rows.into_iter().take(most));
     if more > 0 {
         lines.push(format!("  and {more} more (--verbose lists them)"));

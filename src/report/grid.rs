@@ -5,12 +5,12 @@ use crate::judge::results::{CaseResult, Results, Verdict};
 use crate::method::Method;
 use crate::problem::Weights;
 
-/// One regime with one weight type, over the six methods in the order of their ids.
+/// One regime with one weight type, over the methods in the order of their ids.
 #[derive(Clone, Debug)]
 pub struct Row<'a> {
     pub regime: &'a str,
     pub weights: Weights,
-    pub cells: [Cell<'a>; 6],
+    pub cells: [Cell<'a>; Method::ALL.len()],
 }
 
 /// The cases of one method in one row: every input type and operand combination that ran.

@@ -1,4 +1,4 @@
-//! The invariants in rows: one invariant over the six methods.
+//! The invariants in rows: one invariant over the methods.
 
 use super::{grid, text};
 use crate::judge::invariants::InvariantResult;

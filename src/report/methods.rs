@@ -1,4 +1,4 @@
-//! What the six methods are said to be (spec.md §2), for the pages to set beside what
+//! What the methods are said to be (spec.md §2), for the pages to set beside what
 //! [`analysis`](crate::analysis) measured: claims, and frank notes. Nothing here was measured.
 
 use super::text;
@@ -15,7 +15,7 @@ pub fn is_time_scale_invariant(form: Form) -> bool {
     !matches!(form, Form::Method(Method::Foh | Method::Poly | Method::HighOrder))
 }
 
-/// The order of the error of the state for constant input; none for an exact form. Of the six methods as spec.md §2
+/// The order of the error of the state for constant input; none for an exact form. Of the methods as spec.md §2
 /// states it. The textbook forms with u_{l−1} start from u = 0, and pay for the jump at the start.
 pub fn order_constant(form: Form) -> Option<u8> {
     match form {

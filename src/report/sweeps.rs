@@ -1,15 +1,16 @@
-//! The coefficient sweeps in rows: Ā and B̄ of the six methods over one sweep of z.
+//! The coefficient sweeps in rows: Ā and B̄ of the methods over one sweep of z.
 
 use super::text;
 use crate::judge::results::{CoefficientPoint, CoefficientResult, Results, Verdict, Worst};
+use crate::method::Method;
 use crate::problem::Weights;
 
-/// One sweep over the six methods, in the order of their ids.
+/// One sweep over the methods, in the order of their ids.
 #[derive(Clone, Debug)]
 pub struct SweepRow<'a> {
     pub sweep: &'a str,
     pub weights: Weights,
-    pub cells: [Option<&'a CoefficientResult>; 6],
+    pub cells: [Option<&'a CoefficientResult>; Method::ALL.len()],
 }
 
 /// The two coefficients of a step.
@@ -29,7 +30,7 @@ pub fn rows(results: &Results) -> Vec<SweepRow<'_>> {
                 && row.cells[result.method as usize].is_none()
         };
         let position = rows.iter().position(free).unwrap_or_else(|| {
-            rows.push(SweepRow { sweep: &result.sweep, weights: result.weights, cells: [None; 6] });
+            rows.push(SweepRow { sweep: &result.sweep, weights: result.weights, cells: Default::default() });
             rows.len() - 1
         });
         rows[position].cells[result.method as usize] = Some(result);

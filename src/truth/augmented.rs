@@ -50,7 +50,11 @@ pub fn panels<T: Entry>(given: &Given<T>) -> Option<BoundedPanels<T>> {
             let prev = exp.times(&half);
             (half, Some(prev), None)
         }
-        _ => (held(), None, None),
+        Form::Method(Method::Zoh) => (held(), None, None),
+        Form::Method(Method::Bilinear)
+        | Form::Textbook(Textbook::Rk4Classical | Textbook::BilinearAveraged) => {
+            unreachable!("{} is rational", given.form)
+        }
     };
     Some([Some(exp), Some(now), prev, next])
 }

@@ -23,9 +23,13 @@ fn weights(form: Form, panel: usize, delta: &RBig) -> Option<[RBig; 4]> {
     let d3 = &d2 * delta;
     Some(match (form, panel) {
         (form, 0) if !form.is_rational() => [RBig::ONE, zero(), zero(), zero()],
-        (Form::Method(Method::Foh), 1) => [zero(), zero(), d2, zero()],
-        (Form::Method(Method::Poly), 1) => [zero(), d1, d2 * half(), zero()],
-        (Form::Method(Method::HighOrder), 1) => [zero(), d1, d2, d3 * half()],
+        (Form::Method(method), 1) => match method {
+            Method::Foh => [zero(), zero(), d2, zero()],
+            Method::Poly => [zero(), d1, d2 * half(), zero()],
+            Method::HighOrder => [zero(), d1, d2, d3 * half()],
+            // Rational whatever z is.
+            Method::Zoh | Method::Bilinear | Method::Rk4 => return None,
+        },
         (Form::Textbook(Textbook::ZohExact), 1) => [zero(), d1, zero(), zero()],
         (Form::Textbook(Textbook::FohTextbook), 1) => [zero(), d1.clone(), -d1, zero()],
         (Form::Textbook(Textbook::FohTextbook), 3) => [zero(), zero(), d1, zero()],

@@ -44,7 +44,13 @@ impl Needs {
             exp: any(|f| !f.is_rational()),
             phi: any(|f| !f.input_is_rational() && *f != Form::Textbook(Textbook::ExpTrapezoidal)),
             reciprocal: any(|f| f.has_pole()),
-            powers: any(|f| matches!(f, Form::Method(Method::Rk4) | Form::Textbook(Textbook::Rk4Classical))),
+            powers: any(|f| match f {
+                Form::Method(Method::Rk4) => true,
+                Form::Method(
+                    Method::Zoh | Method::Foh | Method::Bilinear | Method::Poly | Method::HighOrder,
+                ) => false,
+                Form::Textbook(form) => *form == Textbook::Rk4Classical,
+            }),
         }
     }
 }

@@ -250,15 +250,16 @@ impl Exact {
                 }
             }
             (Form::Textbook(Textbook::Rk4Classical), 0) => if_below(5, inverse_factorial(k)),
-            (_, 0) => inverse_factorial(k),
-            (Form::Method(Method::Zoh), 1) => if_below(1, delta.clone()),
-            (Form::Method(Method::Foh), 1) => integral(2),
-            (Form::Method(Method::Poly), 1) => integral(1) + half() * integral(2),
-            (Form::Method(Method::HighOrder), 1) => integral(1) + integral(2) + half() * integral(3),
-            (Form::Method(Method::Rk4) | Form::Textbook(Textbook::Rk4Classical), 1) => {
-                if_below(4, inverse_factorial(k + 1) * delta)
-            }
-            (Form::Method(Method::Bilinear), 1) => pow2(k) * delta,
+            (form, 0) if !form.is_rational() => inverse_factorial(k),
+            (Form::Method(method), 1) => match method {
+                Method::Zoh => if_below(1, delta.clone()),
+                Method::Foh => integral(2),
+                Method::Bilinear => pow2(k) * delta,
+                Method::Poly => integral(1) + half() * integral(2),
+                Method::HighOrder => integral(1) + integral(2) + half() * integral(3),
+                Method::Rk4 => if_below(4, inverse_factorial(k + 1) * delta),
+            },
+            (Form::Textbook(Textbook::Rk4Classical), 1) => if_below(4, inverse_factorial(k + 1) * delta),
             (Form::Textbook(Textbook::BilinearAveraged), 1 | 2) => pow2(k + 1) * delta,
             (Form::Textbook(Textbook::ZohExact), 1) => integral(1),
             (Form::Textbook(Textbook::FohTextbook), 1) => integral(1) - inverse_factorial(k + 2) * delta,
@@ -273,9 +274,10 @@ impl Exact {
     fn polynomial_entry(&self, panel: usize, row: usize, column: usize) -> Option<RBig> {
         let is_polynomial = match self.form {
             Form::Method(Method::Zoh | Method::Rk4) => panel == 1,
+            Form::Method(Method::Foh | Method::Bilinear | Method::Poly | Method::HighOrder) => false,
             Form::Textbook(Textbook::ExpTrapezoidal) => panel == 1,
             Form::Textbook(Textbook::Rk4Classical) => true,
-            _ => false,
+            Form::Textbook(Textbook::ZohExact | Textbook::FohTextbook | Textbook::BilinearAveraged) => false,
         };
         if !is_polynomial {
             return None;

@@ -37,7 +37,10 @@ impl<'a, T: Entry> Given<'a, T> {
             Form::Textbook(Textbook::ZohExact) => 1,
             Form::Method(Method::Foh | Method::Poly) | Form::Textbook(Textbook::FohTextbook) => 2,
             Form::Method(Method::HighOrder) => 3,
-            _ => 0,
+            Form::Method(Method::Zoh | Method::Bilinear | Method::Rk4)
+            | Form::Textbook(
+                Textbook::Rk4Classical | Textbook::BilinearAveraged | Textbook::ExpTrapezoidal,
+            ) => 0,
         }
     }
 }
@@ -73,7 +76,12 @@ pub fn assemble<T: Entry>(
             let prev = product(&exp, &half);
             (half, Some(prev), None)
         }
-        _ => (held(), None, None),
+        Form::Method(Method::Zoh) => (held(), None, None),
+        // Both routes assemble the rational forms apart.
+        Form::Method(Method::Bilinear)
+        | Form::Textbook(Textbook::Rk4Classical | Textbook::BilinearAveraged) => {
+            unreachable!("{} is rational", given.form)
+        }
     };
     [Some(exp), Some(now), prev, next]
 }

@@ -1,4 +1,4 @@
-//! The textbook forms that reports set beside the six methods (spec.md §2, "Textbook forms").
+//! The textbook forms that reports set beside the methods (spec.md §2, "Textbook forms").
 
 use std::fmt;
 use std::str::FromStr;
@@ -62,16 +62,21 @@ impl Form {
 
     /// Whether Ā or B̄ needs eᶻ or a φ-function; the rest are rational functions of Δ, A and B.
     pub fn is_rational(self) -> bool {
-        matches!(
-            self,
+        match self {
             Form::Method(Method::Bilinear)
-                | Form::Textbook(Textbook::Rk4Classical | Textbook::BilinearAveraged)
-        )
+            | Form::Textbook(Textbook::Rk4Classical | Textbook::BilinearAveraged) => true,
+            Form::Method(Method::Zoh | Method::Foh | Method::Poly | Method::HighOrder | Method::Rk4)
+            | Form::Textbook(Textbook::ZohExact | Textbook::FohTextbook | Textbook::ExpTrapezoidal) => false,
+        }
     }
 
     /// Whether B̄ (not Ā) is a rational function of Δ, A and B.
     pub fn input_is_rational(self) -> bool {
-        self.is_rational() || matches!(self, Form::Method(Method::Zoh | Method::Rk4))
+        match self {
+            Form::Method(Method::Zoh | Method::Bilinear | Method::Rk4) => true,
+            Form::Method(Method::Foh | Method::Poly | Method::HighOrder) => false,
+            Form::Textbook(_) => self.is_rational(),
+        }
     }
 
     pub(super) fn is_bidirectional(self) -> bool {
@@ -79,7 +84,11 @@ impl Form {
     }
 
     pub(super) fn has_pole(self) -> bool {
-        matches!(self, Form::Method(Method::Bilinear) | Form::Textbook(Textbook::BilinearAveraged))
+        match self {
+            Form::Method(Method::Bilinear) => true,
+            Form::Method(Method::Zoh | Method::Foh | Method::Poly | Method::HighOrder | Method::Rk4) => false,
+            Form::Textbook(form) => form == Textbook::BilinearAveraged,
+        }
     }
 }
 
@@ -104,8 +113,10 @@ impl fmt::Display for Form {
 /// The text names neither a method nor a textbook form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown method `{0}` (hint: one of zoh, foh, bilinear, poly, highorder, rk4, or its id 0 to 5, or \
-     zoh-exact, foh-textbook, rk4-classical, bilinear-averaged, exp-trapezoidal)"
+    "unknown method `{0}` (hint: one of {methods}, or its id 0 to {last}, or {forms})",
+    methods = Method::names(),
+    last = Method::ALL.len() - 1,
+    forms = Textbook::ALL.map(Textbook::name).join(", ")
 )]
 pub struct UnknownForm(String);
 

@@ -267,7 +267,7 @@ fn invariants(weights: Weights, method: Method) -> Vec<InvariantResult> {
     applying.map(result).collect()
 }
 
-/// Roughly what the six methods look like for A = -1.
+/// Roughly what the methods look like for A = -1.
 fn curve(weights: Weights, method: Method) -> MethodCurve {
     let z_abs: Vec<f64> = (0..90).map(|i| 10f64.powf(-4.0 + 6.0 * f64::from(i) / 89.0)).collect();
     let b_bar = |z: f64| {
@@ -284,7 +284,7 @@ fn curve(weights: Weights, method: Method) -> MethodCurve {
     };
     let a_bar = |z: f64| match method {
         Method::Bilinear => ((1.0 - z / 2.0) / (1.0 + z / 2.0)).abs(),
-        _ => (-z).exp(),
+        Method::Zoh | Method::Foh | Method::Poly | Method::HighOrder | Method::Rk4 => (-z).exp(),
     };
     MethodCurve {
         method,

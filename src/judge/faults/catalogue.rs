@@ -264,4 +264,41 @@ mod tests {
             assert!(ALL[..i].iter().all(|earlier| earlier.name != entry.name), "{}", entry.name);
         }
     }
+
+    /// A method can be taken for any other, and its B̄ can: one block of each, in the order of the ids, as
+    /// `kernels/planted.cuh` and the dispatch count them.
+    #[test]
+    fn every_method_can_be_run_in_place_of_another() {
+        let block = |start: &str| -> Vec<&str> {
+            let from = ALL.iter().position(|entry| entry.name == start).expect("in the catalogue");
+            ALL[from..].iter().take(Method::ALL.len()).map(|entry| entry.name).collect()
+        };
+        let named = |prefix: &str| Method::ALL.map(|method| format!("{prefix}-{method}"));
+        assert_eq!(block("runs-as-zoh"), named("runs-as"));
+        assert_eq!(block("b-bar-of-zoh"), named("b-bar-of"));
+        for entry in ALL {
+            if let Fault::RunsAs(formula) = entry.fault {
+                assert_eq!(entry.name, format!("runs-as-{}", formula.name()));
+            }
+        }
+    }
+
+    /// The kernels plant by a name's place in their list, and count from the first of each block.
+    #[test]
+    fn the_kernels_list_the_blocks_in_the_same_order() {
+        let kernels: Vec<&str> = include_str!("../../../kernels/faults.cuh")
+            .lines()
+            .filter(|line| line.trim_start().starts_with("X(k"))
+            .filter_map(|line| line.split('"').nth(1))
+            .collect();
+        for prefix in ["runs-as-", "b-bar-of-"] {
+            let of = |names: &mut dyn Iterator<Item = &'static str>| -> Vec<&str> {
+                names.filter(|name| name.starts_with(prefix)).collect()
+            };
+            let ours = of(&mut ALL.iter().map(|entry| entry.name));
+            assert_eq!(of(&mut kernels.iter().copied()), ours);
+            let from = kernels.iter().position(|name| *name == ours[0]).expect("in the list");
+            assert_eq!(&kernels[from..from + ours.len()], ours, "a block without gaps");
+        }
+    }
 }

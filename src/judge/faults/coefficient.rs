@@ -65,7 +65,10 @@ pub fn a_bar(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> B
             // Cancellation: the terms' moduli against their sum.
             (value, z.norm().exp() / value.norm().max(f64::MIN_POSITIVE))
         }
-        _ => {
+        Formula::Method(Method::Zoh | Method::Foh | Method::Poly | Method::HighOrder | Method::Rk4)
+        | Formula::ZohExact
+        | Formula::FohTextbook
+        | Formula::ExpTrapezoidal => {
             let exponent = Complex64::new(z.re * variant.exponent.0, z.im * variant.exponent.1);
             (exponent.exp(), exponent.norm())
         }

@@ -2,13 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::method::Method;
+
 /// One fault, planted in one method and weight type at a time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RecordedFault {
     pub fault: String,
     /// For each method, in the order of ids, a mark for real and one for complex weights: `=` named first, `~` named
     /// under the name of the same formula, `x` another name, `?` no name, `-` not caught, `.` it does not apply.
-    pub marks: [String; 6],
+    pub marks: [String; Method::ALL.len()],
     /// The names that came first, and how often.
     pub named: Vec<(String, usize)>,
 }

@@ -124,7 +124,10 @@ pub fn small_step(
         near(comparison, "a_bar", i, point, point.a_bar, Complex64::ONE, 0.0);
         near(comparison, "b_bar", i, point, point.b_bar, Complex64::ZERO, 0.0);
     }
-    let order = if promise.0 == Method::Foh { 2 } else { 1 };
+    let order = match promise.0 {
+        Method::Zoh | Method::Bilinear | Method::Poly | Method::HighOrder | Method::Rk4 => 1,
+        Method::Foh => 2,
+    };
     let halves = points(promise, &shortened(problem, 0.5), half);
     for (i, (one, half)) in points(promise, problem, whole).iter().zip(&halves).enumerate() {
         let z = (one.a * one.delta).norm();

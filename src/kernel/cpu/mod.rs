@@ -286,7 +286,7 @@ impl CpuBackend {
         // SAFETY: a pure function.
         let planted = unsafe { ffi::holdfast_planted_fault() };
         // A fault may run another method as poly.
-        let needs_workspace = method == Method::Poly || self.fault.is_some() || planted != 0;
+        let needs_workspace = method.is_bidirectional() || self.fault.is_some() || planted != 0;
         let mut workspace = workspace(if needs_workspace { shape.sequence_len() } else { 0 });
         let params = ffi::RawScan {
             u: u.as_ptr(),

@@ -31,7 +31,7 @@ pub struct Measured {
     class: &'static str,
 }
 
-/// The six methods, each with its textbook form below it, and the textbook form that belongs to none.
+/// The methods, each with its textbook form below it, and the textbook form that belongs to none.
 pub fn formulas(analysis: &MethodAnalysis) -> Vec<FormulaView> {
     let mut views = Vec::new();
     for method in Method::ALL {

@@ -16,14 +16,14 @@ type Kind = (&'static str, &'static str, fn(&Form) -> bool);
 /// A row of the table: its label, its height, and a form's cell.
 type TableRow = (&'static str, f64, fn(&MethodAnalysis, Form) -> String);
 
-/// The six methods, and the textbook forms.
+/// The methods, and the textbook forms.
 pub fn plots(results: &Results) -> Result<Vec<Plot>, ReportError> {
     let analysis = &results.analysis;
     if analysis.convergence.is_empty() {
         return Ok(Vec::new());
     }
     let kinds: [Kind; 2] = [
-        ("convergence", "the six methods", |form| matches!(form, Form::Method(_))),
+        ("convergence", "the methods", |form| matches!(form, Form::Method(_))),
         ("convergence-textbook", "the textbook forms", |form| matches!(form, Form::Textbook(_))),
     ];
     let mut plots = Vec::new();
@@ -32,7 +32,7 @@ pub fn plots(results: &Results) -> Result<Vec<Plot>, ReportError> {
         let title = format!("Discretization error against Δ, {who}, {}", SYSTEMS[0].name);
         let svg = picture(name, &title, (800.0, 456.0), |canvas| draw(canvas, &title, &forms, analysis))?;
         let held = if name == "convergence" {
-            "Of the six methods none gets beyond order 1 for an input that varies, because each takes one sample of \
+            "Of the methods none gets beyond order 1 for an input that varies, because each takes one sample of \
              it in a step, and foh's error does not vanish at all."
         } else {
             "zoh-exact and foh-textbook are exact for a constant input (their lines are on the lower edge); the two \
@@ -53,7 +53,7 @@ fn draw(canvas: &Canvas, title: &str, forms: &[Form], analysis: &MethodAnalysis)
     canvas.bold(title, (12.0, 16.0), 14.0, palette::INK, Anchor::Start)?;
     let panels =
         [(order::CONSTANT, "constant input, u = 1", 70.0), (order::SMOOTH, "smooth input, u = t²", 470.0)];
-    let (start, step) = if forms.len() > 5 { (124.0, 110.0) } else { (117.0, 137.0) };
+    let (start, step) = if forms.len() > 5 { (124.0, 660.0 / forms.len() as f64) } else { (117.0, 137.0) };
     for (input, heading, left) in panels {
         let curves = analysis.convergence.iter().filter(|c| c.system == SYSTEMS[0].name && c.input == input);
         let curves: Vec<_> = curves.collect();

@@ -1,4 +1,4 @@
-//! |Ā| and |B̄/Δ| of the methods against |z|: what the six formulas are, from the truth.
+//! |Ā| and |B̄/Δ| of the methods against |z|: what their formulas are, from the truth.
 
 use super::axis::{Axis, Panel};
 use super::canvas::{Anchor, Canvas, Drawn, picture};

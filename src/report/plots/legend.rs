@@ -5,8 +5,8 @@ use super::palette;
 use crate::method::Method;
 use crate::truth::Form;
 
-/// Width of one entry.
-const STEP: f64 = 108.0;
+/// Width of one entry: all methods share a picture's width.
+const STEP: f64 = 648.0 / Method::ALL.len() as f64;
 
 /// One row of methods from `at` to the right, each with its marker, on its line when `lines`.
 pub fn methods(canvas: &Canvas, methods: &[Method], (x, y): Point, lines: bool) -> Drawn {

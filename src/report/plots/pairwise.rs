@@ -1,4 +1,4 @@
-//! How far apart the six methods are on one problem: the truth's matrix beside a kernel's.
+//! How far apart the methods are on one problem: the truth's matrix beside a kernel's.
 
 use super::canvas::{Anchor, Canvas, Drawn, Point, picture};
 use super::{Plot, palette};
@@ -8,7 +8,9 @@ use crate::problem::Weights;
 use crate::report::pairs::{self, PairedProblem};
 use crate::report::{ReportError, text};
 
-const CELL: f64 = 52.0;
+/// Both matrices stand side by side.
+const WIDTH: f64 = 312.0;
+const CELL: f64 = WIDTH / Method::ALL.len() as f64;
 const TOP: f64 = 92.0;
 const HEIGHT: f64 = 484.0;
 /// Relative differences below this are drawn alike.
@@ -47,7 +49,7 @@ fn draw(canvas: &Canvas, title: &str, problem: &PairedProblem) -> Drawn {
         match matrix {
             Some(matrix) => panel(canvas, matrix, left)?,
             None => {
-                let middle = (left + 3.0 * CELL, TOP + 3.0 * CELL);
+                let middle = (left + WIDTH / 2.0, TOP + WIDTH / 2.0);
                 canvas.text("no matrix", middle, 13.0, palette::FAINT, Anchor::Middle)?;
             }
         }

@@ -74,7 +74,7 @@ fn draw(canvas: &Canvas, title: &str, rows: &[Row]) -> Drawn {
             };
             let look = palette::look(*method);
             // Spread within the row, so that equal shares do not cover each other.
-            let y = top + ROW * (0.2 + 0.12 * *method as usize as f64);
+            let y = top + ROW * (0.2 + 0.72 * *method as usize as f64 / Method::ALL.len() as f64);
             canvas.marker(look.marker, (x.place(ratio), y), 3.6, look.colour)?;
         }
     }

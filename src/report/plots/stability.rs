@@ -26,8 +26,8 @@ pub fn plot(results: &Results) -> Result<Option<Plot>, ReportError> {
     let how_to_read = "In the shaded part a step does not enlarge the state, in the part shaded twice it halves it at \
                        least; everything left of the vertical axis should be shaded, for there the continuous system \
                        decays. eᶻ and bilinear shade exactly that half, but bilinear hardly damps large |z|: its \
-                       second shade is a disc, from -6 to -2/3 on the real axis; the classical Runge–Kutta method, which the \
-                       six are not, is stable in a bounded region only."
+                       second shade is a disc, from -6 to -2/3 on the real axis; the classical Runge–Kutta method, which \
+                       none of the methods is, is stable in a bounded region only."
         .to_owned();
     Ok(Some(Plot { name, title, how_to_read, svg }))
 }
