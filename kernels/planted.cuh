@@ -87,7 +87,8 @@ HOLDFAST_DEVICE Exact phi_of_terms(Exact z, int k, int terms) {
 
 HOLDFAST_OUTLINE static Terms planted_terms(int formula, double delta, Exact a) {
   const Exact z = scaled(a, delta), none = {0.0, 0.0};
-  const int other = planted_among(Fault::kBBarOfZoh, 7);
+  const int others = static_cast<int>(Fault::kBBarOfZohExact) - static_cast<int>(Fault::kBBarOfZoh) + 1;
+  const int other = planted_among(Fault::kBBarOfZoh, others);
   if (other >= 0) formula = other;
   const int series = planted_among(Fault::kBBarSeries2, 2);
   if (series >= 0) formula = kOfZohExact;

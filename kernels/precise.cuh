@@ -29,6 +29,7 @@ HOLDFAST_DEVICE V combined_phi(V phi1, V phi2, V phi3, T delta) {
   } else if constexpr (kMethod == Method::kPoly) {
     return planted(Fault::kPolyWithoutHalfFoh) ? phi1 : phi1 + scaled(phi2, T(0.5) * delta);
   } else {
+    static_assert(kMethod == Method::kHighOrder, "a method without a branch of its own");
     const V second = planted(Fault::kHighorderN1) ? phi2 : phi2 + scaled(phi3, T(0.5) * delta);
     return phi1 + scaled(second, delta);
   }

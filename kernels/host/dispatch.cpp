@@ -23,13 +23,14 @@ HOLDFAST_EACH_TABLE(HOLDFAST_DECLARE_TABLE)
 namespace {
 
 #define HOLDFAST_PRODUCTION_TABLE(method, complex) &holdfast::table_##method##_##complex,
-const HoldfastTable* const kProduction[12] = {HOLDFAST_EACH_TABLE(HOLDFAST_PRODUCTION_TABLE)};
+const HoldfastTable* const kProduction[] = {HOLDFAST_EACH_TABLE(HOLDFAST_PRODUCTION_TABLE)};
 #define HOLDFAST_FAULTY_TABLE(method, complex) &holdfast_faulty::table_##method##_##complex,
-const HoldfastTable* const kFaulty[12] = {HOLDFAST_EACH_TABLE(HOLDFAST_FAULTY_TABLE)};
+const HoldfastTable* const kFaulty[] = {HOLDFAST_EACH_TABLE(HOLDFAST_FAULTY_TABLE)};
 
 #define HOLDFAST_LIFTED_TABLE(method, complex) &holdfast_lifted::table_##method##_##complex,
-const HoldfastTable* const kLifted[12] = {HOLDFAST_EACH_TABLE(HOLDFAST_LIFTED_TABLE)};
+const HoldfastTable* const kLifted[] = {HOLDFAST_EACH_TABLE(HOLDFAST_LIFTED_TABLE)};
 
+constexpr int kMethods = sizeof kProduction / sizeof kProduction[0] / 2;
 constexpr unsigned kDiscretizeThreads = 64;
 thread_local int runtime_fault = 0;
 thread_local double runtime_perturbation[2] = {0.0, 0.0};
@@ -45,12 +46,13 @@ bool has_fault(int fault, holdfast::Fault which) {
 
 // The faults `ids-3-4-swapped` and `runs-as-…` live here: dispatch is the only place that turns an id into a method.
 const HoldfastTable* table_of(int method, int complex, int lifted, int fault) {
-  if (method < 0 || method > 5 || !is_flag(complex) || !is_flag(lifted)) return nullptr;
+  if (method < 0 || method >= kMethods || !is_flag(complex) || !is_flag(lifted)) return nullptr;
   if (has_fault(fault, holdfast::Fault::kIds34Swapped) && (method == 3 || method == 4)) method = 7 - method;
-  const int runs_as = static_cast<int>(holdfast::Fault::kRunsAsZoh);
-  for (int i = 0; i < 11; ++i) {
+  const int first = static_cast<int>(holdfast::Fault::kRunsAsZoh);
+  const int last = static_cast<int>(holdfast::Fault::kRunsAsExpTrapezoidal);
+  for (int as = first; as <= last; ++as) {
     // The textbook forms are causal; planted.cuh makes them of zoh.
-    if (has_fault(fault, static_cast<holdfast::Fault>(runs_as + i))) method = i < 6 ? i : 0;
+    if (has_fault(fault, static_cast<holdfast::Fault>(as))) method = as - first < kMethods ? as - first : 0;
   }
   return (lifted ? kLifted : fault < 0 ? kProduction : kFaulty)[method * 2 + complex];
 }
