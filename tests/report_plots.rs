@@ -14,8 +14,14 @@ fn flooded(value: f64) -> Results {
         worst.ratio = value;
     }
     for sweep in &mut results.coefficients {
-        sweep.points =
-            vec![CoefficientPoint { z_re: value, z_im: value, a_bar_ulp: value, b_bar_ulp: value }];
+        sweep.points = vec![CoefficientPoint {
+            z_re: value,
+            z_im: value,
+            a_bar_ulp: value,
+            b_bar_ulp: value,
+            a_bar_allowed: value,
+            b_bar_allowed: value,
+        }];
     }
     for pair in results.pairwise.iter_mut().flat_map(|m| &mut m.pairs) {
         pair.rel_l2 = value;

@@ -45,9 +45,9 @@ pub fn judge<T: Copy + Into<f64>>(
         .iter()
         .zip(&b_distances)
         .enumerate()
-        .map(|(i, (&a_bar_ulp, &b_bar_ulp))| {
+        .map(|(i, (&(a_bar_ulp, a_bar_allowed), &(b_bar_ulp, b_bar_allowed)))| {
             let z = z_at(problem, i);
-            CoefficientPoint { z_re: z.re, z_im: z.im, a_bar_ulp, b_bar_ulp }
+            CoefficientPoint { z_re: z.re, z_im: z.im, a_bar_ulp, b_bar_ulp, a_bar_allowed, b_bar_allowed }
         })
         .collect();
     Judgement { verdict, worst_a_bar, worst_b_bar, points }
@@ -102,14 +102,14 @@ fn complex_of<T: Copy + Into<f64>>(values: &[T], width: usize, i: usize) -> Comp
     Complex64::new(values[i * width].into(), if width == 2 { values[i * width + 1].into() } else { 0.0 })
 }
 
-/// The distance of each element (ulps for real, units of 2⁻²⁴ for complex weights) and the worst one.
+/// The distance of each element and its bound (ulps for real, units of 2⁻²⁴ for complex weights), and the worst one.
 fn compare<T: Copy + Into<f64>>(
     tensor: &str,
     problem: &CoefficientProblem,
     got: &[T],
     want: &[f64],
     bounds: &[f64],
-) -> (Vec<f64>, Option<Worst>) {
+) -> (Vec<(f64, f64)>, Option<Worst>) {
     let width = problem.weights.width();
     let mut shown = Vec::with_capacity(problem.delta.len());
     let mut worst_at: Option<(usize, Element, Distance)> = None;
@@ -122,7 +122,11 @@ fn compare<T: Copy + Into<f64>>(
             }
             Weights::Complex => complex_distance(got, want, bound),
         };
-        shown.push(distance.ulp);
+        let unit = match problem.weights {
+            Weights::Real => Format::F32.ulp(want.re),
+            Weights::Complex => unit_of(want),
+        };
+        shown.push((distance.ulp, bound / unit));
         let is_worst = worst_at.is_none_or(|(_, _, worst)| distance.ratio > worst.ratio);
         if bound.is_finite() && is_worst {
             worst_at = Some((i, element, distance));
@@ -154,11 +158,15 @@ fn complex_distance(got: Complex64, want: Complex64, bound: f64) -> (Element, Di
     } else if error == 0.0 {
         Distance::NONE
     } else {
-        let smallest = HALF_SUBNORMAL / U;
         let ratio = error / bound;
-        Distance { error, ratio, share: ratio, ulp: error / (U * want.norm().max(smallest)) }
+        Distance { error, ratio, share: ratio, ulp: error / unit_of(want) }
     };
     (element, distance)
+}
+
+/// 2⁻²⁴ of the modulus; half a subnormal at least.
+fn unit_of(want: Complex64) -> f64 {
+    (U * want.norm()).max(HALF_SUBNORMAL)
 }
 
 #[cfg(test)]

@@ -215,7 +215,7 @@ pub struct CoefficientResult {
 }
 
 /// Errors of Ā and B̄ at one (Δ, A, B). `ulp` is in f32 ulps for real weights, and normwise
-/// (|got − want| / |want|, in units of 2⁻²⁴) for complex ones.
+/// (|got − want| / |want|, in units of 2⁻²⁴) for complex ones; `allowed` is the bound in the same units.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct CoefficientPoint {
     #[serde(deserialize_with = "nullable::one")]
@@ -226,6 +226,10 @@ pub struct CoefficientPoint {
     pub a_bar_ulp: f64,
     #[serde(deserialize_with = "nullable::one")]
     pub b_bar_ulp: f64,
+    #[serde(default, deserialize_with = "nullable::one")]
+    pub a_bar_allowed: f64,
+    #[serde(default, deserialize_with = "nullable::one")]
+    pub b_bar_allowed: f64,
 }
 
 /// How far apart the methods' outputs are on one problem: the strict upper triangle of methods × methods.

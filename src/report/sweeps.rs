@@ -63,6 +63,14 @@ impl Coefficient {
         }
     }
 
+    /// What it may be off there, in the same unit.
+    pub fn allowed(self, point: &CoefficientPoint) -> f64 {
+        match self {
+            Coefficient::ABar => point.a_bar_allowed,
+            Coefficient::BBar => point.b_bar_allowed,
+        }
+    }
+
     /// The largest such error of a sweep, a NaN being larger than any; none without points.
     pub fn largest(self, result: &CoefficientResult) -> Option<f64> {
         let worse = |a: f64, b: f64| if a.is_nan() || a > b { a } else { b };

@@ -224,6 +224,8 @@ fn sweep(weights: Weights, method: Method) -> CoefficientResult {
             z_im: z * angle.sin(),
             a_bar_ulp: size * noise(i, method as usize, 2) + 0.5,
             b_bar_ulp: size * noise(i, method as usize, 3) * (1.0 + z.min(3.0)),
+            a_bar_allowed: 4.0,
+            b_bar_allowed: 8.0,
         }
     };
     CoefficientResult {
