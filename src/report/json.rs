@@ -10,9 +10,10 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::error::Category;
 
-use super::{ReportError, scratch};
+use super::ReportError;
 use crate::judge::compare::Comparison;
 use crate::judge::results::{Results, SCHEMA};
+use crate::leftovers::scratch;
 
 /// The results as indented JSON with a final line feed.
 pub fn to_string(results: &impl Serialize) -> Result<String, ReportError> {

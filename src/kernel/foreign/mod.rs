@@ -8,7 +8,6 @@
 
 pub mod compiler;
 pub mod cpu;
-pub mod folder;
 pub mod gpu;
 pub mod header;
 pub mod patience;
