@@ -7,7 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use super::ForeignError;
-use super::header::{DeltaU, Header};
+use super::form::{self, Form};
+use super::header::Header;
 use super::runtime;
 use crate::leftovers::process::Process;
 use crate::leftovers::scratch::{self, Scratch};
@@ -83,17 +84,9 @@ impl Compiler {
         precision: Precision,
         folder: &Path,
     ) -> Result<Result<PathBuf, String>, ForeignError> {
-        let mut attempts = DeltaU::of(weights)
-            .iter()
-            .map(|&delta_u| self.attempt(header, weights, precision, delta_u, folder));
-        let first = attempts.next().unwrap_or_else(|| Ok(Err(String::new())))?;
-        // Where no form compiles, the lines are those on the usual one.
-        for other in attempts.take(usize::from(first.is_err())) {
-            if let Ok(program) = other? {
-                return Ok(Ok(program));
-            }
-        }
-        Ok(first)
+        form::first_that_compiles(header, weights, |form| {
+            self.attempt(header, weights, precision, form, folder)
+        })
     }
 
     fn attempt(
@@ -101,7 +94,7 @@ impl Compiler {
         header: &Header,
         weights: Weights,
         precision: Precision,
-        delta_u: DeltaU,
+        form: Form,
         folder: &Path,
     ) -> Result<Result<PathBuf, String>, ForeignError> {
         let program = folder.join(format!("{}-{precision:?}", weights.name()));
@@ -110,7 +103,7 @@ impl Compiler {
         // A few errors are enough, and each in a line of its own.
         command.args(["-fmax-errors=4", "-fdiagnostics-color=never", "-fno-diagnostics-show-caret"]);
         command.arg(format!("-DHOLDFAST_COMPLEX={}", u8::from(weights == Weights::Complex)));
-        command.args(header.macros(delta_u).iter().map(|name| format!("-D{name}")));
+        command.args(header.macros(form).iter().map(|name| format!("-D{name}")));
         if precision == Precision::Lifted {
             command.arg("-DHOLDFAST_LIFTED");
         }

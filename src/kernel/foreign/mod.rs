@@ -8,8 +8,10 @@
 
 pub mod compiler;
 pub mod cpu;
+pub mod form;
 pub mod gpu;
 pub mod header;
+pub mod includes;
 pub mod patience;
 pub mod process;
 pub mod runtime;
