@@ -56,6 +56,7 @@ pub fn check(name: &str, argument: &str, run: RecordedRun, options: &Options) ->
     let count = options.channels.unwrap_or_else(|| affordable(&problem, methods.len())).min(all).max(1);
     let surveyed = select(&mut problem, &outputs, name, count, options.seed);
     let truths = truths(&problem, &methods);
+    let inputs = problem.fingerprint();
     let mut cases = Vec::new();
     let mut groups: BTreeMap<&str, Vec<MethodOutputs>> = BTreeMap::new();
     for output in &outputs {
@@ -79,6 +80,7 @@ pub fn check(name: &str, argument: &str, run: RecordedRun, options: &Options) ->
         let place = Place {
             id: format!("{name}/{}", output.name),
             regime: name.to_owned(),
+            inputs: inputs.clone(),
             backend: BACKEND.to_owned(),
             rerun: format!("holdfast check {argument} --channels {count} --seed {}", options.seed),
         };

@@ -193,8 +193,10 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
         true => Ok(Vec::new()),
         false => truth::scan::solve(&problem, &request.methods),
     };
+    let inputs = problem.fingerprint();
     let case = |method, judgement: Judgement| {
-        judgement.into_case(method, &problem, place(request, backend, spec, method))
+        let place = Place { inputs: inputs.clone(), ..place(request, backend, spec, method) };
+        judgement.into_case(method, &problem, place)
     };
     let mut cases = Vec::new();
     let mut outputs = Vec::new();
@@ -207,7 +209,8 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
             }
             Ok(truths) => {
                 let Some(truth) = truths.get(i) else {
-                    let judgement = run.err().as_ref().map_or_else(|| Judgement::unmeasured(String::new()), not_run);
+                    let judgement =
+                        run.err().as_ref().map_or_else(|| Judgement::unmeasured(String::new()), not_run);
                     cases.push(case(method, judgement));
                     continue;
                 };
@@ -314,6 +317,7 @@ fn place(request: &Request, backend: &dyn Backend, spec: &Spec, method: Method) 
     Place {
         id: format!("{}/{method}", spec.id()),
         regime: regime.name.clone(),
+        inputs: String::new(),
         backend: backend.name().to_owned(),
         rerun: format!(
             "holdfast verify --method {method} --regime {} --weights {weights} --input {input} --b {b} --c {c} \

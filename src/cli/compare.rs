@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::show::Show;
 use super::{CliError, FAILED, Outcome, PASSED};
-use crate::judge::compare::{self, OtherSeed};
+use crate::judge::compare::{self, Incomparable};
 use crate::report::{self, json};
 
 #[derive(Clone, Debug, clap::Args)]
@@ -13,8 +13,8 @@ use crate::report::{self, json};
     holdfast compare before.json after.json\n  \
     holdfast compare gpu/results.json reports/latest/results.json --verbose\n\n\
     Verdicts that changed come first, then errors whose share of the allowance is more than twice what it was, or\n\
-    less than half, and reaches 1/16. Exit status: 0 no regression; 1 a verdict is worse, a case is gone, or a new\n\
-    one does not pass; 2 files that cannot be compared.")]
+    less than half, and reaches 1/16. Exit status: 0 no regression; 1 a verdict is worse, fewer elements\n\
+    are judged, a case is gone, or a new one does not pass; 2 files that cannot be compared.")]
 pub struct Args {
     /// The earlier run: a results.json, or what --json wrote
     #[arg(value_name = "OLD.json", value_hint = clap::ValueHint::FilePath)]
@@ -33,17 +33,17 @@ pub enum Error {
     #[error(transparent)]
     Read(#[from] json::ReadError),
     #[error("{} and {} cannot be compared: {source}", old.display(), new.display())]
-    Seed { old: PathBuf, new: PathBuf, source: OtherSeed },
+    Incomparable { old: PathBuf, new: PathBuf, source: Incomparable },
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// [`Error`] for files that are no results or of another seed; a comparison that cannot be written.
+/// [`Error`] for files that are no results, or whose ids stand for other inputs; a comparison that cannot be written.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let read = |path: &Path| json::read(path).map_err(Error::from);
     let (old, new) = (read(&args.old)?, read(&args.new)?);
-    let comparison = compare::compare(&old, &new).map_err(|source| Error::Seed {
+    let comparison = compare::compare(&old, &new).map_err(|source| Error::Incomparable {
         old: args.old.clone(),
         new: args.new.clone(),
         source,

@@ -1,4 +1,4 @@
-//! The machine output: results ([`crate::judge::results::Results`], [`crate::diff::Diff`]) as JSON, in the layout that design.md fixes.
+//! The machine output: results ([`crate::judge::results::Results`], [`crate::judge::header_diff::Diff`]) as JSON, in the layout that design.md fixes.
 //!
 //! JSON knows no NaN and no infinity; such a number is `null`, and the hex text beside it still tells it.
 

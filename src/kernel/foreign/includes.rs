@@ -125,12 +125,16 @@ mod tests {
         };
         write("outer.h", "not included");
         write("in/a.h", "#include \"sub/b.h\"\n#include <vector>");
-        write("in/sub/b.h", "#include \"../a.h\"\n#include \"c.h\"\n#include \"sub/b.h\"\n#include \"../../up.h\"");
+        write(
+            "in/sub/b.h",
+            "#include \"../a.h\"\n#include \"c.h\"\n#include \"sub/b.h\"\n#include \"../../up.h\"",
+        );
         write("in/sub/c.h", "int c;");
         write("up.h", "int up;");
         // The harness's own file is the one that is compiled.
         write("in/selective_scan.h", "int other;");
-        let header = b"#include \"selective_scan.h\"\n#include \"./a.h\"\n#include \"missing.h\"\n#include \"sub\"";
+        let header =
+            b"#include \"selective_scan.h\"\n#include \"./a.h\"\n#include \"missing.h\"\n#include \"sub\"";
         let found = of(header, &home.path().join("in")).expect("readable");
         let names: Vec<_> = found.iter().map(|file| file.name.as_str()).collect();
         assert_eq!(names, ["../up.h", "a.h", "sub/b.h", "sub/c.h"]);
