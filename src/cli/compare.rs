@@ -33,7 +33,7 @@ pub enum Error {
     #[error(transparent)]
     Read(#[from] json::ReadError),
     #[error("{} and {} cannot be compared: {source}", old.display(), new.display())]
-    Incomparable { old: PathBuf, new: PathBuf, source: Incomparable },
+    Incomparable { old: PathBuf, new: PathBuf, source: Box<Incomparable> },
 }
 
 /// Runs the command.
@@ -46,7 +46,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let comparison = compare::compare(&old, &new).map_err(|source| Error::Incomparable {
         old: args.old.clone(),
         new: args.new.clone(),
-        source,
+        source: Box::new(source),
     })?;
     let (old_name, new_name) = (args.old.display().to_string(), args.new.display().to_string());
     let text =
