@@ -129,7 +129,8 @@ fn an_interrupt_ends_what_a_header_started_and_removes_what_it_was_compiled_in(
     let status = interrupted(child.expect("runs"), signal, started);
     assert_eq!(status.code(), Some(130));
     assert_eq!(names(&folder), Vec::<String>::new());
-    // A killed process takes a moment to go; what was left alone would run for many seconds.
+    // A killed process takes a moment to go. A compiler left alone would run for many seconds; a worker asks now and then
+    // whether the harness is still there, and would end by itself.
     let start = Instant::now();
     while !processes(&folder).is_empty() {
         assert!(start.elapsed() < Duration::from_secs(3), "still running: {:?}", processes(&folder));
