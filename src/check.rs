@@ -2,9 +2,11 @@
 //! verdict logic of its own.
 
 mod diagnosis;
+pub mod memory;
 
 use std::collections::BTreeMap;
 
+use self::memory::TooLarge;
 use crate::judge::contract::Contract;
 use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA};
@@ -49,13 +51,17 @@ pub struct Checked {
 }
 
 /// Judges every output of `run`. `name` identifies the file in results, `argument` on a command line.
-pub fn check(name: &str, argument: &str, run: RecordedRun, options: &Options) -> Checked {
+///
+/// # Errors
+/// [`TooLarge`] where not even one channel, or not as many as were asked for, can be judged in memory.
+pub fn check(name: &str, argument: &str, run: RecordedRun, options: &Options) -> Result<Checked, TooLarge> {
     let RecordedRun { mut problem, outputs, provenance } = run;
     let all = problem.judged_channels.len();
     let methods = methods(&outputs);
-    let count = options.channels.unwrap_or_else(|| affordable(&problem, methods.len())).min(all).max(1);
+    let count = memory::fitting(problem.shape, options.channels, affordable(&problem, methods.len()))?;
     let surveyed = select(&mut problem, &outputs, name, count, options.seed);
     let truths = truths(&problem, &methods);
+    let inputs = problem.fingerprint();
     let mut cases = Vec::new();
     let mut groups: BTreeMap<&str, Vec<MethodOutputs>> = BTreeMap::new();
     for output in &outputs {
@@ -79,6 +85,7 @@ pub fn check(name: &str, argument: &str, run: RecordedRun, options: &Options) ->
         let place = Place {
             id: format!("{name}/{}", output.name),
             regime: name.to_owned(),
+            inputs: inputs.clone(),
             backend: BACKEND.to_owned(),
             rerun: format!("holdfast check {argument} --channels {count} --seed {}", options.seed),
         };
@@ -101,7 +108,7 @@ pub fn check(name: &str, argument: &str, run: RecordedRun, options: &Options) ->
     };
     let recorded = format!("recorded run, {}, {}", problem.shape, problem.input);
     let note = RegimeNote { name: name.to_owned(), why: format!("{recorded}; {chosen}") };
-    Checked { note, device: device(&provenance), cases, pairwise }
+    Ok(Checked { note, device: device(&provenance), cases, pairwise })
 }
 
 /// The files' verdicts as one run's.

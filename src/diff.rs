@@ -2,13 +2,13 @@
 //! verdict logic of its own.
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
+pub use crate::judge::header_diff::{Diff, Revision};
 use crate::judge::recommendation;
 use crate::judge::results::SCHEMA;
-use crate::judge::revisions::{self, Comparison, Outcome};
-use crate::kernel::Coefficients;
+use crate::judge::revisions::{self, Comparison, NoOutput, Outcome};
 use crate::kernel::foreign::Foreign;
+use crate::kernel::{Coefficients, KernelError};
 use crate::method::Method;
 use crate::problem::{Operand, Weights, elements};
 use crate::truth;
@@ -23,35 +23,6 @@ pub struct Request {
     pub seed: u64,
 }
 
-/// One revision.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Revision {
-    /// As it was named.
-    pub path: String,
-    /// SHA-256, in hex, of the header and of what the harness compiles with it.
-    pub sha256: String,
-    /// The compiler's own lines for each weight type that it does not take.
-    pub rejected: Vec<(Weights, Vec<String>)>,
-}
-
-/// Two revisions, compared.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Diff {
-    pub schema: u32,
-    /// The harness's own version.
-    pub version: String,
-    pub seed: u64,
-    pub backend: String,
-    /// What the new one ran on, in words.
-    pub device: String,
-    pub old: Revision,
-    pub new: Revision,
-    pub comparisons: Vec<Comparison>,
-    pub recommendation: String,
-    /// Whether anything got worse, or could not be told.
-    pub worse: bool,
-}
-
 /// Compares two headers, compiled for the same backend and named by `paths`.
 pub fn diff(request: &Request, old: &dyn Foreign, new: &dyn Foreign, paths: (String, String)) -> Diff {
     let combinations: Vec<(Weights, Method)> =
@@ -63,9 +34,7 @@ pub fn diff(request: &Request, old: &dyn Foreign, new: &dyn Foreign, paths: (Str
             let elements = &drawn[weights.width() - 1];
             let truth = truth::coefficient::solve(method, &elements.coefficients);
             let want = truth.as_ref().map(|t| (&t.a_bar[..], &t.b_bar[..])).map_err(ToString::to_string);
-            let run = |header: &dyn Foreign, b| {
-                header.elements(method, b, elements).map_err(|error| error.to_string())
-            };
+            let run = |header: &dyn Foreign, b| header.elements(method, b, elements).map_err(no_output);
             let of = |&b: &Operand| {
                 let (old, new) = (run(old, b), run(new, b));
                 revisions::compare(method, b, elements, outcome(&old), outcome(&new), want.clone())
@@ -88,7 +57,11 @@ pub fn diff(request: &Request, old: &dyn Foreign, new: &dyn Foreign, paths: (Str
     }
 }
 
-fn outcome(run: &Result<Coefficients, String>) -> Outcome<'_> {
+fn no_output(error: KernelError) -> NoOutput {
+    NoOutput { reason: error.to_string(), is_fault: error.is_fault() }
+}
+
+fn outcome(run: &Result<Coefficients, NoOutput>) -> Outcome<'_> {
     run.as_ref().map(|values| (&values.a_bar[..], &values.b_bar[..])).map_err(Clone::clone)
 }
 

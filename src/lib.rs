@@ -41,8 +41,9 @@
 //! | how two runs are compared | [`judge::compare`] |
 //!
 //! [`verify`] walks a problem through all of them, [`check`](mod@check) a recorded run through all but the
-//! kernel, [`diff`](mod@diff) two revisions of a foreign header through all; [`cli`] is the command line around them. [`method`] names the methods, [`hexfloat`] writes numbers
-//! exactly, and [`tensor_file`] reads safetensors files without trusting them.
+//! kernel, [`diff`](mod@diff) two revisions of a foreign header through all; [`cli`] is the command line around them.
+//! [`method`] names the methods, [`hexfloat`] writes numbers exactly, [`tensor_file`] reads safetensors files without
+//! trusting them, and [`leftovers`] is what an interrupt must not leave behind.
 
 pub mod analysis;
 pub mod check;
@@ -51,6 +52,7 @@ pub mod diff;
 pub mod hexfloat;
 pub mod judge;
 pub mod kernel;
+pub mod leftovers;
 pub mod method;
 pub mod problem;
 pub mod report;

@@ -22,7 +22,7 @@ use crate::judge::scan::{Got, Judgement, Place, Want};
 use crate::judge::sensitivity::Sensitivity;
 use crate::judge::ulp::Format;
 use crate::judge::{budget, coefficient, relative, scan};
-use crate::kernel::{Backend, JudgedOutput, ReferenceBackend, ScanOutput};
+use crate::kernel::{Backend, JudgedOutput, KernelError, ReferenceBackend, ScanOutput};
 use crate::method::Method;
 use crate::problem::plan::{self, Filter, Spec};
 use crate::problem::sweep::{self, Sweep};
@@ -187,15 +187,16 @@ fn contract(backend: &dyn Backend) -> Contract {
 
 fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
     let problem = spec.draw(request.seed);
-    let scans = request.methods.iter().map(|&method| backend.scan(method, &problem));
-    let runs: Vec<_> = scans.map(|run| run.map_err(|error| error.to_string())).collect();
+    let runs: Vec<_> = request.methods.iter().map(|&method| backend.scan(method, &problem)).collect();
     // A header that does not compile has failed without any truth.
     let truths = match runs.iter().all(Result::is_err) {
         true => Ok(Vec::new()),
         false => truth::scan::solve(&problem, &request.methods),
     };
+    let inputs = problem.fingerprint();
     let case = |method, judgement: Judgement| {
-        judgement.into_case(method, &problem, place(request, backend, spec, method))
+        let place = Place { inputs: inputs.clone(), ..place(request, backend, spec, method) };
+        judgement.into_case(method, &problem, place)
     };
     let mut cases = Vec::new();
     let mut outputs = Vec::new();
@@ -208,7 +209,9 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
             }
             Ok(truths) => {
                 let Some(truth) = truths.get(i) else {
-                    cases.push(case(method, faulted(run.err())));
+                    let judgement =
+                        run.err().as_ref().map_or_else(|| Judgement::unmeasured(String::new()), not_run);
+                    cases.push(case(method, judgement));
                     continue;
                 };
                 let contract = contract(backend);
@@ -217,7 +220,7 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
                     SolvedCase { method, problem: &problem, want: want(truth), budget: &budget, contract };
                 let judgement = match &run {
                     Ok(output) => scan::judge(method, &problem, got(output), want(truth), &budget),
-                    Err(reason) => faulted(Some(reason.clone())),
+                    Err(error) => not_run(error),
                 };
                 let mut case = case(method, judgement);
                 let judged = run.as_ref().ok().map(|output| output.judged(&problem));
@@ -268,9 +271,13 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
     }
 }
 
-/// A kernel that faults has been measured, and found wanting.
-fn faulted(reason: Option<String>) -> Judgement {
-    Judgement { verdict: Verdict::Fail, ..Judgement::unmeasured(reason.unwrap_or_default()) }
+/// A kernel that faults has been measured, and found wanting; one that could not be run has not been measured.
+fn verdict_without_output(error: &KernelError) -> Verdict {
+    if error.is_fault() { Verdict::Fail } else { Verdict::Unmeasured }
+}
+
+fn not_run(error: &KernelError) -> Judgement {
+    Judgement { verdict: verdict_without_output(error), ..Judgement::unmeasured(error.to_string()) }
 }
 
 fn got(output: &ScanOutput) -> Got<'_> {
@@ -314,6 +321,7 @@ fn place(request: &Request, backend: &dyn Backend, spec: &Spec, method: Method) 
     Place {
         id: format!("{}/{method}", spec.id()),
         regime: regime.name.clone(),
+        inputs: String::new(),
         backend: backend.name().to_owned(),
         rerun: format!(
             "holdfast verify --method {method} --regime {} --weights {weights} --input {input} --b {b} --c {c} \
@@ -340,7 +348,7 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                 truth::coefficient::solve(method, &problem).map_err(|e| (Verdict::Unmeasured, e.to_string()));
             let judged = judged.and_then(|want| {
                 let got = backend.coefficients(method, &problem);
-                let got = got.map_err(|e| (Verdict::Fail, e.to_string()))?;
+                let got = got.map_err(|e| (verdict_without_output(&e), e.to_string()))?;
                 let wide = [widened(&got.a_bar), widened(&got.b_bar)];
                 let got = (&got.a_bar[..], &got.b_bar[..]);
                 let exact = (&want.a_bar[..], &want.b_bar[..]);

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use holdfast::judge::compare::{Comparison, compare};
+use holdfast::judge::compare::{Comparison, Incomparable, compare};
 use holdfast::judge::lifting::{Lifting, Part};
 use holdfast::judge::results::{Results, Verdict};
 use holdfast::report::compare::render;
@@ -73,6 +73,69 @@ fn a_failure_that_is_no_longer_measured_is_not_mended() {
 #[case::larger_error(|r: &mut Results| share(r, 0, 0.9), false)]
 fn regressions(#[case] change: fn(&mut Results), #[case] regressed: bool) {
     assert_eq!(compared(change).regressed(), regressed);
+}
+
+/// Two recordings of the same name may be of other problems: that is no comparison.
+#[rstest]
+#[case::weights(|r: &mut Results| r.cases[0].weights = holdfast::problem::Weights::Complex, "weights")]
+#[case::input(|r: &mut Results| r.cases[0].input = holdfast::problem::InputType::F16, "input type")]
+#[case::shape(|r: &mut Results| r.cases[0].shape.seqlen += 1, "shape")]
+#[case::operand(|r: &mut Results| r.cases[0].b = holdfast::problem::Operand::Constant, "B")]
+#[case::hash(|r: &mut Results| r.cases[0].inputs = "fedcba9876543210".to_owned(), "inputs of hash")]
+fn cases_of_another_problem_are_not_compared(#[case] change: fn(&mut Results), #[case] which: &str) {
+    let mut old = fixture::passing();
+    old.cases[0].b = holdfast::problem::Operand::Variable;
+    old.cases[0].inputs = "0123456789abcdef".to_owned();
+    let mut new = old.clone();
+    assert!(compare(&old, &new).is_ok());
+    change(&mut new);
+    match compare(&old, &new) {
+        Err(Incomparable::OtherProblem { id, what, .. }) => {
+            assert_eq!((id.as_str(), what), (old.cases[0].id.as_str(), which));
+        }
+        other => panic!("{other:?}"),
+    }
+    // A file of an earlier version has no hash.
+    if which == "inputs of hash" {
+        old.cases[0].inputs.clear();
+        assert!(!compare(&old, &new).expect("of one seed").regressed());
+    }
+}
+
+#[rstest]
+#[case::case(|r: &mut Results| r.cases[0].judged -= 1, 1)]
+#[case::invariant(|r: &mut Results| r.invariants[0].judged -= 1, 1)]
+#[case::sweep(|r: &mut Results| r.coefficients[0].points.truncate(1), 1)]
+#[case::more(|r: &mut Results| r.cases[0].judged += 1, 0)]
+#[case::same(|_: &mut Results| (), 0)]
+fn fewer_judged_elements_are_a_regression(#[case] change: fn(&mut Results), #[case] count: usize) {
+    let change = compared(change);
+    assert_eq!((change.narrower.len(), change.regressed()), (count, count > 0));
+    assert_eq!(change.compared(), compared(|_| {}).compared());
+    let run = fixture::passing();
+    let text = render(&change, ("a", &run), ("b", &run), false, Detail::Normal);
+    assert_eq!(text.contains("fewer elements judged, which is a regression"), count > 0, "{text}");
+}
+
+#[test]
+fn recordings_that_share_a_name_only_are_refused_with_status_2() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let checked = |name: &str| {
+        let folder = home.path().join(name);
+        fs::create_dir(&folder).expect("writable");
+        let golden =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("golden/recorded/{name}.safetensors"));
+        fs::copy(golden, folder.join("run.safetensors")).expect("a golden");
+        let (run, json) = (folder.join("run.safetensors"), folder.join("results.json"));
+        assert_eq!(holdfast(&["check", path(&run), "--json", path(&json)]).status.code(), Some(0));
+        json
+    };
+    let (complex, real) = (checked("torch-f32-complex"), checked("torch-bf16-real"));
+    let output = holdfast(&["compare", path(&complex), path(&real)]);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("`run.safetensors/") && message.contains("hint:"), "{message}");
+    assert_eq!(holdfast(&["compare", path(&real), path(&real)]).status.code(), Some(0));
 }
 
 #[test]

@@ -50,3 +50,28 @@ fn nvrtc_lines_name_the_place_in_the_users_file() {
     let lines = compiled("syntax-error.cuh", Weights::Real).expect_err("it does not compile");
     assert!(lines.contains("tests/headers/syntax-error.cuh("), "{lines}");
 }
+
+#[test]
+fn nvrtc_takes_methods_that_a_header_declares_in_any_way() {
+    if !has_nvrtc("nvrtc_takes_methods_that_a_header_declares_in_any_way") {
+        return;
+    }
+    let home = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(home.path().join(name), text).expect("writable");
+    write("method.h", "#pragma once\nenum DiscretizationMethod { DISCRETIZATION_ZOH = 0 };");
+    let body = "template <typename weight_t, bool kIsComplex, typename DU>\n\
+                __device__ auto compute_discretization(float delta, weight_t A, DU delta_u, weight_t B, \
+                DiscretizationMethod method) {\n  if constexpr (kIsComplex) return float4{1, 0, 0, 0}; \
+                else return float2{expf(delta * A), delta_u};\n}\n";
+    for declaration in
+        ["#include \"method.h\"", "typedef enum { DISCRETIZATION_ZOH = 0 } DiscretizationMethod;", ""]
+    {
+        write("header.cuh", &format!("#include \"selective_scan.h\"\n{declaration}\n{body}"));
+        let header = Header::read(&home.path().join("header.cuh")).expect("a header");
+        let arch = "sm_90".parse().expect("an architecture");
+        for weights in Weights::ALL {
+            let compiled = gpu::compile(&header, Method::Poly, weights, &arch).expect("NVRTC works");
+            assert_eq!(compiled.map(|kernels| kernels.len()), Ok(6), "{declaration}, {weights}");
+        }
+    }
+}

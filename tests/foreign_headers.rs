@@ -256,6 +256,55 @@ fn a_hang_ends_at_its_limit_and_is_given_up_after_a_few() {
     assert!(start.elapsed() < Duration::from_secs(40), "{:?}", start.elapsed());
 }
 
+/// Correct for no method, but it compiles, with its methods from where `declaration` says.
+fn header_text(declaration: &str) -> String {
+    let signature = "__device__ auto compute_discretization(float delta, weight_t A, DU delta_u, weight_t B, \
+                     DiscretizationMethod method)";
+    format!(
+        "#pragma once\n#include \"selective_scan_common.h\"\n#include \"selective_scan.h\"\n{declaration}\n\
+         template <typename weight_t, bool kIsComplex, typename DU>\n{signature} {{\n  \
+         if constexpr (kIsComplex) return float4{{1, 0, 0, 0}}; else return float2{{expf(delta * A), delta_u}};\n}}\n"
+    )
+}
+
+fn written(folder: &std::path::Path, files: &[(&str, &str)]) -> Header {
+    for (name, text) in files {
+        std::fs::write(folder.join(name), text).expect("writable");
+    }
+    Header::read(&folder.join("header.cuh")).expect("a header")
+}
+
+#[rstest]
+#[case::own("enum DiscretizationMethod { DISCRETIZATION_ZOH = 0 };")]
+#[case::by_typedef("typedef enum { DISCRETIZATION_ZOH = 0, OTHER } DiscretizationMethod;")]
+#[case::included("#include \"method.h\"")]
+#[case::ours("")]
+fn a_header_may_declare_the_methods_in_any_way(#[case] declaration: &str) {
+    let home = tempfile::tempdir().expect("a folder");
+    let method = "#pragma once\nenum DiscretizationMethod { DISCRETIZATION_ZOH = 0, DISCRETIZATION_FOH };";
+    let header = written(home.path(), &[("header.cuh", &header_text(declaration)), ("method.h", method)]);
+    let backend = ForeignCpu::new(header).expect("a compiler");
+    for weights in Weights::ALL {
+        assert_eq!(backend.rejected(weights), None, "{weights}");
+    }
+}
+
+#[test]
+fn the_hash_is_of_what_a_header_includes_as_well_and_of_no_path() {
+    let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+    let [first, second] = folders.each_ref().map(|folder| folder.path());
+    let of = |folder, inner: &str| {
+        let text = header_text("#include \"phi.cuh\"");
+        let files = [("header.cuh", text.as_str()), ("phi.cuh", "#include \"inner.h\""), ("inner.h", inner)];
+        written(folder, &files).sha256()
+    };
+    let hash = of(first, "int x;");
+    assert_eq!(of(second, "int x;"), hash, "wherever it lies");
+    assert_ne!(of(first, "int y;"), hash);
+    std::fs::write(first.join("unrelated.h"), "int z;").expect("writable");
+    assert_eq!(of(first, "int x;"), hash, "what is not included does not count");
+}
+
 #[test]
 fn what_is_no_header_is_a_typed_error() {
     let read = |path: &std::path::Path| Header::read(path).expect_err("no header");

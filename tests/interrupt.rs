@@ -76,15 +76,64 @@ fn an_interrupt_while_cases_run_writes_nothing() {
     assert_eq!(names(home.path()), Vec::<String>::new());
 }
 
+/// A header that takes a compiler many seconds.
+const SLOW: &str = r#"
+constexpr unsigned long sum(unsigned long n) { unsigned long s = 0; for (unsigned long i = 0; i < 200000; ++i) s += i * n; return s; }
+template <int N> struct Sums { static constexpr unsigned long value = sum(N) + Sums<N - 1>::value; };
+template <> struct Sums<0> { static constexpr unsigned long value = 0; };
+static volatile unsigned long slow = Sums<800>::value;
+float2 compute_discretization();
+"#;
+
+/// The command lines of all processes that mention the folder.
+fn processes(folder: &Path) -> Vec<String> {
+    let listed = Command::new("ps").args(["-A", "-ww", "-o", "args="]).output().expect("ps is there");
+    let lines = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let of_folder = |line: &&str| line.contains(&*folder.to_string_lossy());
+    lines.lines().filter(of_folder).map(str::to_owned).collect()
+}
+
+/// A compiler's driver, the compiler proper that it starts, or the program that comes of it: each must end with the
+/// harness, and what it was compiled in must go.
 #[rstest]
-fn an_interrupt_removes_what_a_header_was_compiled_in(#[values("-INT", "-TERM")] signal: &str) {
+#[case::compiling(true, "-INT")]
+#[case::compiling(true, "-TERM")]
+#[case::running(false, "-INT")]
+#[case::running(false, "-TERM")]
+fn an_interrupt_ends_what_a_header_started_and_removes_what_it_was_compiled_in(
+    #[case] compiling: bool,
+    #[case] signal: &str,
+) {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let header = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/headers/hang.cuh");
+    let folder = home.path().join("temporary");
+    fs::create_dir(&folder).expect("writable");
+    let slow = home.path().join("slow.cuh");
+    fs::write(&slow, SLOW).expect("writable");
+    let hangs = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/headers/hang.cuh"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
-    command.args(["verify", "--backend", "cpu", "--method", "rk4", "--header", header]);
-    let child = command.env("TMPDIR", home.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    let compiling = || names(home.path()).iter().any(|name| name.starts_with("holdfast-header-"));
-    let status = interrupted(child.expect("runs"), signal, compiling);
+    command.args(["verify", "--backend", "cpu", "--method", "rk4", "--header"]);
+    command.arg(if compiling { &slow } else { hangs });
+    let child = command.env("TMPDIR", &folder).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let started = || {
+        // The compiler proper (of GCC `cc1plus`, of Clang `-cc1`), or a program in the folder.
+        let program = folder.to_string_lossy();
+        let wanted =
+            |line: &String| if compiling { line.contains("cc1") } else { line.starts_with(&*program) };
+        let found = processes(&folder).iter().any(wanted);
+        if found {
+            // By then it has read its file, or begun its first case.
+            sleep(Duration::from_millis(500));
+        }
+        found
+    };
+    let status = interrupted(child.expect("runs"), signal, started);
     assert_eq!(status.code(), Some(130));
-    assert_eq!(names(home.path()), Vec::<String>::new());
+    assert_eq!(names(&folder), Vec::<String>::new());
+    // A killed process takes a moment to go. A compiler left alone would run for many seconds; a worker asks now and then
+    // whether the harness is still there, and would end by itself.
+    let start = Instant::now();
+    while !processes(&folder).is_empty() {
+        assert!(start.elapsed() < Duration::from_secs(3), "still running: {:?}", processes(&folder));
+        sleep(Duration::from_millis(20));
+    }
 }

@@ -159,7 +159,7 @@ fn a_kernel_s_recorded_run_passes_as_it_does_live(
     let problem = problem("groups", weights, input, Operand::Variable, Operand::Constant);
     let complex = ComplexAs::Trailing;
     let run = read(&recorded(&problem, &Method::ALL, complex));
-    let checked = check::check("run", "run", run, &ALL);
+    let checked = check::check("run", "run", run, &ALL).expect("fits");
     for case in &checked.cases {
         assert_eq!(case.verdict, Verdict::Pass, "{} {}", case.id, case.reason);
     }
@@ -179,7 +179,7 @@ fn a_failed_case_is_named_without_its_last_state(#[case] regime: &str, #[case] c
         let output = kernel.scan(method, &problem).expect("runs");
         file.add_output(&problem, method.name(), &output.out, None, ComplexAs::Trailing);
     }
-    let checked = check::check("run", "run", read(&file), &Options { channels, seed: 1 });
+    let checked = check::check("run", "run", read(&file), &Options { channels, seed: 1 }).expect("fits");
     let names: Vec<_> = checked.cases.iter().map(|c| c.diagnosis.first().map(|d| d.name.as_str())).collect();
     // Bilinear has no exponential.
     assert_eq!(names, [Some("log2e-twice"), None, Some("log2e-twice")]);
@@ -194,7 +194,7 @@ fn labels_are_cases_of_their_own_and_compared_among_themselves() {
     file.add_output(&problem, "zoh.new", &scan(Method::Zoh), None, ComplexAs::Trailing);
     // A kernel that ignores which method it was asked for.
     file.add_output(&problem, "rk4.new", &scan(Method::Zoh), None, ComplexAs::Trailing);
-    let checked = check::check("run", "run", read(&file), &ALL);
+    let checked = check::check("run", "run", read(&file), &ALL).expect("fits");
     let cases: Vec<_> = checked.cases.iter().map(|c| (c.id.as_str(), c.verdict)).collect();
     let expected =
         [("run/zoh", Verdict::Pass), ("run/zoh.new", Verdict::Pass), ("run/rk4.new", Verdict::Fail)];
@@ -216,7 +216,7 @@ fn an_output_of_nan_is_a_failed_case_even_where_few_channels_are_judged() {
     file.add_output(&problem, "foh", &output.out, None, ComplexAs::Trailing);
     for seed in 0..3 {
         let options = Options { channels: Some(1), seed };
-        let case = &check::check("run", "run", read(&file), &options).cases[0];
+        let case = &check::check("run", "run", read(&file), &options).expect("fits").cases[0];
         assert_eq!(case.verdict, Verdict::Fail);
         let worst = case.worst.as_ref().expect("an element");
         assert!(worst.got.is_nan() && worst.index[2] == problem.shape.seqlen - 1);
@@ -235,7 +235,7 @@ fn one_wrong_channel_among_many_is_judged_among_the_first() {
     let mut file = File::of(&problem, ComplexAs::Trailing);
     file.add_output(&problem, "poly", &output.out, None, ComplexAs::Trailing);
     let options = Options { channels: Some(2), seed: 1 };
-    let checked = check::check("run", "run", read(&file), &options);
+    let checked = check::check("run", "run", read(&file), &options).expect("fits");
     assert_eq!(checked.cases[0].verdict, Verdict::Fail);
     assert!(checked.note.why.contains(&format!("2 of {channels} channels judged")), "{}", checked.note.why);
 }
@@ -247,7 +247,7 @@ fn bilinear_s_pole_leaves_the_other_methods_of_a_run_measured() {
     problem.delta.fill(1.0);
     (problem.delta_bias, problem.delta_softplus) = (None, false);
     let run = read(&recorded(&problem, &[Method::Zoh, Method::Bilinear], ComplexAs::Trailing));
-    let checked = check::check("run", "run", run, &Options { channels: Some(1), seed: 1 });
+    let checked = check::check("run", "run", run, &Options { channels: Some(1), seed: 1 }).expect("fits");
     assert_eq!(checked.cases[1].verdict, Verdict::Unmeasured);
     assert!(checked.cases[1].reason.contains("singular"), "{}", checked.cases[1].reason);
     assert_ne!(checked.cases[0].verdict, Verdict::Unmeasured);
@@ -291,4 +291,39 @@ fn bad_input_has_status_2_names_the_file_and_prints_no_report() {
     }
     assert_eq!(run(Path::new("/no/such/run")).status.code(), Some(2));
     assert_eq!(holdfast(&["check"]).status.code(), Some(2));
+}
+
+/// The file is small, its truth is not: refused before anything is read.
+#[test]
+fn a_channel_whose_truth_does_not_fit_is_refused_with_status_2() {
+    let home = tempfile::tempdir().expect("a folder");
+    let path = home.path().join("long.safetensors");
+    let len = 1_000_000;
+    let mut at = 0;
+    let mut tensor = |name: &str, shape: &[usize]| {
+        let start = at;
+        at += 4 * shape.iter().product::<usize>();
+        format!("\"{name}\":{{\"dtype\":\"F32\",\"shape\":{shape:?},\"data_offsets\":[{start},{at}]}}")
+    };
+    let sequence = [1, 1, len];
+    let tensors = [
+        tensor("u", &sequence),
+        tensor("delta", &sequence),
+        tensor("A", &[1, 1]),
+        tensor("B", &[1, 1]),
+        tensor("C", &[1, 1]),
+        tensor("out.zoh", &sequence),
+    ];
+    let header = format!("{{{}}}", tensors.join(","));
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.as_bytes());
+    std::fs::write(&path, &bytes).expect("writable");
+    let file = std::fs::File::options().write(true).open(&path).expect("there");
+    file.set_len((bytes.len() + at) as u64).expect("writable");
+    let output = holdfast(&["check", path.to_str().expect("UTF-8")]);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    let says = ["long.safetensors", "1000000 positions with 1 states", "2 GiB", "hint:"];
+    assert!(says.iter().all(|words| message.contains(words)), "{message}");
+    assert!(output.stdout.is_empty());
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::output::{self, Progress};
 use super::show::Show;
 use super::{CliError, Outcome};
+use crate::check::memory::{self, TooLarge};
 use crate::check::{self, Options};
 use crate::judge::results::{RegimeNote, Results};
 use crate::problem::recorded::{RecordError, Recording};
@@ -43,7 +44,16 @@ pub struct Args {
 #[error("{}: {source}", shown(&path.to_string_lossy()))]
 pub struct Error {
     pub path: PathBuf,
-    pub source: RecordError,
+    pub source: Reason,
+}
+
+/// What is wrong with it.
+#[derive(Debug, thiserror::Error)]
+pub enum Reason {
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
 }
 
 /// Runs the command.
@@ -55,17 +65,21 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     output::prepare(out.as_deref(), json.as_deref())?;
     let runs = distinct(&args.runs);
     // Every header before any truth: a mistake in the last file should not cost the time of the others.
-    for path in &runs {
-        Recording::open(path).map_err(|source| Error { path: path.to_path_buf(), source })?;
-    }
     let options = Options { channels: args.channels.map(NonZeroUsize::get), seed: args.output.seed };
+    for path in &runs {
+        let opened = Recording::open(path).map_err(Reason::from).and_then(|recording| {
+            // Before its numbers fill the memory.
+            memory::fitting(recording.layout().shape, options.channels, 1).map_err(Reason::from)
+        });
+        opened.map_err(|source| Error { path: path.to_path_buf(), source })?;
+    }
     let names = names(&runs);
     let bar = Progress::new(runs.len(), "runs", show);
     let mut checked = Vec::new();
     for (path, name) in runs.iter().zip(&names) {
-        let run = Recording::open(path).and_then(Recording::read);
-        let run = run.map_err(|source| Error { path: path.to_path_buf(), source })?;
-        checked.push(check::check(name, &quoted(path), run, &options));
+        let run = Recording::open(path).and_then(Recording::read).map_err(Reason::from);
+        let judged = run.and_then(|run| Ok(check::check(name, &quoted(path), run, &options)?));
+        checked.push(judged.map_err(|source| Error { path: path.to_path_buf(), source })?);
         bar.advance();
     }
     bar.finish();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::show::Show;
 use super::{CliError, FAILED, Outcome, PASSED};
-use crate::judge::compare::{self, OtherSeed};
+use crate::judge::compare::{self, Incomparable};
 use crate::report::{self, json};
 
 #[derive(Clone, Debug, clap::Args)]
@@ -16,14 +16,15 @@ use crate::report::{self, json};
     and reaches 1/16, then what is gone or new. An error that moved under the same verdict is no regression.\n\n\
     A regression is any of these, of cases, sweeps, invariants and lifted runs alike:\n  \
     worse    what passed fails or is unmeasured, or one of these two has become the other\n  \
+    narrower fewer of its elements are judged\n  \
     gone     the old run judged it, the new one did not\n  \
     new      only the new run judged it, and it does not pass\n  \
     pairs    a pair of methods fails in the new run only; or more of them fail or are\n           \
              unmeasured in all, or those of fewer problems were compared\n  \
     nothing  the runs have nothing in common\n\
     Between different backends lifted runs are left out where one run has none.\n\n\
-    Exit status: 0 no regression; 1 a regression; 2 bad usage, or files that are no results, or of another schema \
-    or seed.")]
+    Exit status: 0 no regression; 1 a regression; 2 bad usage, or files that are no results, or of another schema, \
+    seed or inputs.")]
 pub struct Args {
     /// The earlier run: a results.json, or what --json wrote
     #[arg(value_name = "OLD.json", value_hint = clap::ValueHint::FilePath)]
@@ -42,20 +43,20 @@ pub enum Error {
     #[error(transparent)]
     Read(#[from] json::ReadError),
     #[error("{} and {} cannot be compared: {source}", old.display(), new.display())]
-    Seed { old: PathBuf, new: PathBuf, source: OtherSeed },
+    Incomparable { old: PathBuf, new: PathBuf, source: Box<Incomparable> },
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// [`Error`] for files that are no results or of another seed; a comparison that cannot be written.
+/// [`Error`] for files that are no results, or whose ids stand for other inputs; a comparison that cannot be written.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let read = |path: &Path| json::read(path).map_err(Error::from);
     let (old, new) = (read(&args.old)?, read(&args.new)?);
-    let comparison = compare::compare(&old, &new).map_err(|source| Error::Seed {
+    let comparison = compare::compare(&old, &new).map_err(|source| Error::Incomparable {
         old: args.old.clone(),
         new: args.new.clone(),
-        source,
+        source: Box::new(source),
     })?;
     let (old_name, new_name) = (args.old.display().to_string(), args.new.display().to_string());
     let text =

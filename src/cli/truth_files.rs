@@ -9,7 +9,7 @@ use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use sha2::{Digest, Sha256};
 
-use crate::report::scratch;
+use crate::leftovers::scratch;
 use crate::tensor_file::{self, Stored, TensorFile, TensorFileError, shape_text, shown};
 use crate::truth::dense::{DenseTruth, Input, discretize};
 use crate::truth::{Certificate, Form, TruthError};

@@ -1,8 +1,9 @@
 //! What changed between two runs: verdicts first, then errors, then what is gone or new.
 //!
 //! Scans are matched by their case ids, sweeps and invariants by name, weights and method, and the lifted runs of scans
-//! and sweeps by what they lift: everything that has a verdict is compared, pairs by number. Runs of another seed have
-//! other inputs under the same ids: they must not be compared ([`compare`] says so).
+//! and sweeps by what they lift: everything that has a verdict is compared, pairs by number. Runs of another seed, and
+//! recorded runs from files that merely have the same name, have other inputs under the same ids: they must not be
+//! compared ([`Incomparable`]).
 //!
 //! - A verdict is **worse** when it is no pass and was another verdict before: a failure that can no longer be
 //!   measured is not mended. It is better when it has become a pass.
@@ -10,6 +11,7 @@
 //!   and at least [`NOTABLE`]. The same kernels give the same bits on the same machine, so any move is real; the rule
 //!   keeps out those that say nothing: a worst share is the largest of some hundred rounding errors, and another order
 //!   of the same operations moves it by less than 2, or moves it far below the bound.
+//! - A case, sweep or invariant of which **fewer** elements are judged than before is a regression, whatever its verdict.
 //! - Lifted runs are left out where the backends differ and one of them has no double build: nothing was lost then. The
 //!   same backend without its lifted runs has lost them.
 //! - Two runs that have nothing in common are no evidence: that is a regression as well.
@@ -37,6 +39,8 @@ pub struct Item {
     pub verdict: Verdict,
     /// The worst share of the allowance used; none when nothing was measured.
     pub share: Option<f64>,
+    /// Elements judged; none where that is not counted apart.
+    pub judged: Option<usize>,
 }
 
 /// The same item in both runs.
@@ -53,6 +57,8 @@ pub struct Comparison {
     pub verdicts: Vec<Change>,
     /// Errors that moved under the same verdict, the largest factor first.
     pub errors: Vec<Change>,
+    /// Of which fewer elements are judged than before, although something still is; each is among the others as well.
+    pub narrower: Vec<Change>,
     /// Only in the old run.
     pub gone: Vec<Item>,
     /// Only in the new run.
@@ -65,36 +71,45 @@ pub struct Comparison {
     pub failing_pairs: Vec<String>,
 }
 
-/// The runs' inputs differ.
+/// The runs' inputs differ: the same id does not stand for the same thing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the runs have the seeds {old} and {new}, expected the same: their inputs differ \
-     (hint: repeat one of them with --seed {old})"
-)]
-pub struct OtherSeed {
-    pub old: u64,
-    pub new: u64,
+pub enum Incomparable {
+    #[error(
+        "the runs have the seeds {old} and {new}, expected the same: their inputs differ \
+         (hint: repeat one of them with --seed {old})"
+    )]
+    OtherSeed { old: u64, new: u64 },
+    #[error(
+        "`{id}` has {what} {old} in one and {new} in the other, expected the same problem \
+         (hint: compare runs of the same inputs; recorded runs are matched by their files' names)"
+    )]
+    OtherProblem { id: String, what: &'static str, old: String, new: String },
 }
 
 /// Compares two runs.
 ///
 /// # Errors
-/// [`OtherSeed`], when the same id stands for different inputs.
-pub fn compare(old: &Results, new: &Results) -> Result<Comparison, OtherSeed> {
+/// [`Incomparable`], when the same id stands for different inputs.
+pub fn compare(old: &Results, new: &Results) -> Result<Comparison, Incomparable> {
     if old.seed != new.seed {
-        return Err(OtherSeed { old: old.seed, new: new.seed });
+        return Err(Incomparable::OtherSeed { old: old.seed, new: new.seed });
     }
+    same_problems(old, new)?;
     let lifted = old.backend == new.backend || has_lifted(old) && has_lifted(new);
     let (old_items, new_items) = (items(old, lifted), items(new, lifted));
     let before: BTreeMap<&str, &Item> = old_items.iter().map(|item| (item.id.as_str(), item)).collect();
     let after: BTreeSet<&str> = new_items.iter().map(|item| item.id.as_str()).collect();
     let (mut verdicts, mut errors, mut added, mut unchanged) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    let mut narrower = Vec::new();
     for new in &new_items {
         let Some(&old) = before.get(new.id.as_str()) else {
             added.push(new.clone());
             continue;
         };
         let change = Change { old: old.clone(), new: new.clone() };
+        if change.is_narrower() {
+            narrower.push(change.clone());
+        }
         match () {
             () if old.verdict != new.verdict => verdicts.push(change),
             () if change.moved() => errors.push(change),
@@ -106,6 +121,7 @@ pub fn compare(old: &Results, new: &Results) -> Result<Comparison, OtherSeed> {
     Ok(Comparison {
         verdicts,
         errors,
+        narrower,
         gone: old_items.iter().filter(|item| !after.contains(item.id.as_str())).cloned().collect(),
         added,
         unchanged,
@@ -116,11 +132,12 @@ pub fn compare(old: &Results, new: &Results) -> Result<Comparison, OtherSeed> {
 }
 
 impl Comparison {
-    /// Whether the new run is worse: in a verdict of something that both have, by something that is gone, by
-    /// something new that does not pass, or by its pairs; or whether it has nothing to compare.
+    /// Whether the new run is worse: in a verdict of something that both have, by something of which less is judged, by
+    /// something that is gone, by something new that does not pass, or by its pairs; or whether it has nothing to compare.
     pub fn regressed(&self) -> bool {
         self.compared() == 0
             || self.verdicts.iter().any(Change::is_worse)
+            || !self.narrower.is_empty()
             || !self.gone.is_empty()
             || self.added.iter().any(|item| item.verdict != Verdict::Pass)
             || self.pairs_regressed()
@@ -144,6 +161,11 @@ impl Comparison {
 impl Change {
     pub fn is_worse(&self) -> bool {
         self.new.verdict != self.old.verdict && self.new.verdict != Verdict::Pass
+    }
+
+    /// Whether fewer elements are judged than before. What can no longer be measured at all has a worse verdict instead.
+    pub fn is_narrower(&self) -> bool {
+        self.new.verdict != Verdict::Unmeasured && self.new.judged < self.old.judged
     }
 
     /// By what the share grew or shrank, at least 1: infinite when one of the two is no number.
@@ -173,6 +195,31 @@ impl Change {
     }
 }
 
+/// The same id must stand for the same inputs. Files of an earlier version have no hash of them.
+fn same_problems(old: &Results, new: &Results) -> Result<(), Incomparable> {
+    let before: BTreeMap<&str, &CaseResult> = old.cases.iter().map(|case| (case.id.as_str(), case)).collect();
+    for new in &new.cases {
+        let Some(old) = before.get(new.id.as_str()) else { continue };
+        let hashed = !old.inputs.is_empty() && !new.inputs.is_empty();
+        let texts = |case: &CaseResult| {
+            [
+                ("weights", case.weights.to_string()),
+                ("input type", case.input.to_string()),
+                ("shape", case.shape.to_string()),
+                ("B", case.b.to_string()),
+                ("C", case.c.to_string()),
+                ("inputs of hash", if hashed { case.inputs.clone() } else { String::new() }),
+            ]
+        };
+        for ((what, old), (_, other)) in texts(old).into_iter().zip(texts(new)) {
+            if old != other {
+                return Err(Incomparable::OtherProblem { id: new.id.clone(), what, old, new: other });
+            }
+        }
+    }
+    Ok(())
+}
+
 /// How many pairs disagree with the truth.
 pub fn failing(pairs: &PairTotals) -> usize {
     pairs.coincide + pairs.differ + pairs.off
@@ -200,12 +247,13 @@ fn items(results: &Results, lifted: bool) -> Vec<Item> {
 }
 
 fn of_invariant(invariant: &InvariantResult) -> Item {
-    let InvariantResult { name, method, weights, verdict, worst, .. } = invariant;
+    let InvariantResult { name, method, weights, verdict, worst, judged, .. } = invariant;
     Item {
         id: format!("invariant/{name}/{weights}/{method}"),
         method: *method,
         verdict: *verdict,
         share: worst.as_ref().map(|worst| worst.share),
+        judged: Some(*judged),
     }
 }
 
@@ -213,13 +261,14 @@ fn of_invariant(invariant: &InvariantResult) -> Item {
 fn of_lifted(item: &Item, lifting: &Lifting) -> Item {
     // A reason says why there is no share: it faulted, or there is no bound.
     let share = lifting.reason.is_empty().then_some(lifting.truncation.share);
-    Item { id: format!("{}/lifted", item.id), method: item.method, verdict: lifting.verdict, share }
+    let id = format!("{}/lifted", item.id);
+    Item { id, method: item.method, verdict: lifting.verdict, share, judged: None }
 }
 
 fn of_case(case: &CaseResult) -> Item {
-    let CaseResult { id, method, verdict, worst, .. } = case;
+    let CaseResult { id, method, verdict, worst, judged, .. } = case;
     let share = worst.as_ref().map(|worst| worst.share);
-    Item { id: id.clone(), method: *method, verdict: *verdict, share }
+    Item { id: id.clone(), method: *method, verdict: *verdict, share, judged: Some(*judged) }
 }
 
 fn of_sweep(sweep: &CoefficientResult) -> Item {
@@ -230,6 +279,7 @@ fn of_sweep(sweep: &CoefficientResult) -> Item {
         method: sweep.method,
         verdict: sweep.verdict,
         share: worst.reduce(worse),
+        judged: Some(sweep.points.len()),
     }
 }
 

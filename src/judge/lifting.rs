@@ -157,15 +157,8 @@ pub fn parts(
     Lifting { verdict: own, reason, shrink, conclusion, rounding, truncation }
 }
 
-/// A lifted run that returned nothing.
-pub fn faulted(reason: String) -> Lifting {
+/// A lifted run that returned nothing: it faulted, or could not be run.
+pub fn without_output(verdict: Verdict, reason: String) -> Lifting {
     let none = Part { share: f64::NAN, max: f64::NAN, rel_l2: f64::NAN };
-    Lifting {
-        verdict: Verdict::Fail,
-        reason,
-        shrink: None,
-        conclusion: None,
-        rounding: none,
-        truncation: none,
-    }
+    Lifting { verdict, reason, shrink: None, conclusion: None, rounding: none, truncation: none }
 }

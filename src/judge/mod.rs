@@ -31,6 +31,7 @@ pub mod compare;
 pub mod contract;
 pub mod diagnose;
 pub mod faults;
+pub mod header_diff;
 pub mod invariants;
 pub mod lifting;
 pub mod lost_digits;

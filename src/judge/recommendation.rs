@@ -2,23 +2,40 @@
 
 use super::revisions::{Change, Comparison};
 
-/// Whether anything got worse, or could not be told: where neither revision runs there is nothing to compare.
+/// Whether anything got worse, or could not be told: where neither revision runs there is nothing to compare, and where
+/// there is no bound nothing says what a difference means.
 pub fn is_worse(comparisons: &[Comparison]) -> bool {
-    let unknown = |change: Change| matches!(change, Change::BothBroken | Change::Unmeasured);
-    comparisons.iter().any(|c| c.change.is_worse() || unknown(c.change))
+    comparisons.iter().any(|c| c.change.is_worse() || is_unknown(c))
 }
 
-/// A recommendation: what to do, and what it rests on.
+/// Whether something about it could not be told.
+fn is_unknown(c: &Comparison) -> bool {
+    matches!(c.change, Change::BothBroken | Change::Unmeasured) || c.unbounded > 0
+}
+
+/// Whether the new revision is outside its bounds somewhere.
+fn is_wrong(c: &Comparison) -> bool {
+    c.new_worst.is_some_and(|worst| worst.is_nan() || worst > 1.0)
+}
+
+/// A recommendation: what to do, and what it rests on. "Take it" and "worse on none" are said only where everything was
+/// measured, and what only the new revision runs on is right.
 pub fn of(comparisons: &[Comparison]) -> String {
     let count = |change: Change| comparisons.iter().filter(|c| c.change == change).count();
     let [equal, rounding, closer, farther, mixed, mended, broken, both, unmeasured] = Change::ALL.map(count);
+    let unbounded: usize = comparisons.iter().map(|c| c.unbounded).sum();
     let better = closer + mended;
     let worse = farther + mixed + broken;
+    let unknown = comparisons.iter().any(is_unknown);
+    let mended_wrong = comparisons.iter().any(|c| c.change == Change::Mended && is_wrong(c));
     let advice = match (better, worse, rounding) {
         (_, 1.., _) if better + mixed > 0 => "do not take it as it is",
         (_, 1.., _) => "leave it",
         (0, 0, _) if unmeasured + both == comparisons.len() => "nothing can be said",
+        (1.., 0, _) if unknown => "better where it could be told",
+        (1.., 0, _) if mended_wrong => "it runs where the old one does not, but not to specification",
         (1.., 0, _) => "take it",
+        (0, 0, _) if unknown => "no difference that matters where it could be told",
         (0, 0, 0) => "no need to take it",
         (0, 0, _) => "take it or leave it",
     };
@@ -34,13 +51,51 @@ pub fn of(comparisons: &[Comparison]) -> String {
     ];
     let mut parts: Vec<String> =
         parts.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what} {n}")).collect();
-    if worse == 0 && better > 0 {
+    if unbounded > 0 {
+        parts.push(format!("{unbounded} values differ where there is no bound"));
+    }
+    // What was broken has nothing to be worse than.
+    if worse == 0 && better > 0 && mended == 0 && !unknown {
         parts.push("worse on none".to_owned());
     }
-    let wrong = comparisons.iter().filter(|c| c.new_worst.is_some_and(|worst| worst > 1.0)).count();
-    let still = match wrong {
+    let still = match comparisons.iter().filter(|c| is_wrong(c)).count() {
         0 => String::new(),
         n => format!("; the new one is outside the specification on {n}"),
     };
     format!("{advice}: {}{still}", parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::method::Method;
+    use crate::problem::{Operand, Weights};
+
+    fn comparison(change: Change) -> Comparison {
+        let new_runs = !matches!(change, Change::Broken | Change::BothBroken | Change::Unmeasured);
+        Comparison {
+            change,
+            new_worst: new_runs.then_some(0.5),
+            new_infinite: new_runs.then_some(0),
+            ..Comparison::blank(Method::Zoh, Weights::Real, Operand::Constant)
+        }
+    }
+
+    #[test]
+    fn take_it_and_worse_on_none_are_said_only_where_everything_was_measured() {
+        let closer = || comparison(Change::Closer);
+        assert_eq!(of(&[closer()]), "take it: closer on 1, worse on none");
+        let wrong = Comparison { new_worst: Some(f64::INFINITY), ..comparison(Change::Mended) };
+        let unbounded = Comparison { unbounded: 3, ..closer() };
+        for other in [comparison(Change::Unmeasured), comparison(Change::BothBroken), wrong, unbounded] {
+            let said = of(&[closer(), other]);
+            assert!(!said.contains("take it") && !said.contains("worse on none"), "{said}");
+        }
+        let mended = of(&[closer(), comparison(Change::Mended)]);
+        assert_eq!(mended, "take it: closer on 1, mended on 1");
+        let equal = of(&[comparison(Change::Equal), comparison(Change::Unmeasured)]);
+        assert_eq!(equal, "no difference that matters where it could be told: equal on 1, unmeasured on 1");
+        assert!(is_worse(&[closer(), comparison(Change::Unmeasured)]) && !is_worse(&[closer()]));
+        assert!(is_worse(&[Comparison { unbounded: 1, ..closer() }]));
+    }
 }

@@ -117,6 +117,10 @@ pub struct CaseResult {
     pub c: Operand,
     pub regime: String,
     pub shape: Shape,
+    /// A hash of every input (`Problem::fingerprint`): two runs may have other inputs under the same id. Empty in files of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub inputs: String,
     pub backend: String,
     pub verdict: Verdict,
     /// Why it was not measured, or what faulted; empty otherwise.

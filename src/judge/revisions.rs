@@ -10,6 +10,9 @@
 //!   apart, so the difference is **rounding** here as well;
 //! - otherwise the new one is **closer** if its error is the smaller one, and **farther** if not.
 //!
+//! Where an element has no finite bound, a difference means none of this: such values are counted apart
+//! ([`Comparison::unbounded`]).
+//!
 //! An element that leaves its bound thus counts as farther even where it moves by less than rounding may, and one that
 //! comes into it as closer. Errors that no number tells (a NaN, an infinity) are larger than every other one, and equal to
 //! each other. No tolerance is typed anywhere.
@@ -103,10 +106,19 @@ pub struct Comparison {
     pub rounding: usize,
     pub closer: usize,
     pub farther: usize,
+    /// Values whose bits differ and whose bound is infinite: nothing can be said of them.
+    #[serde(default)]
+    pub unbounded: usize,
     /// The largest error of each revision, in units of the bounds: above 1 it is not what is specified. None where it
-    /// did not run.
+    /// did not run. JSON has no infinity: there an infinite one is `null` as well, and the next two tell them apart.
     pub old_worst: Option<f64>,
     pub new_worst: Option<f64>,
+    /// Values of each revision that are infinitely far off: a NaN, an infinity where the truth has none, or anything but
+    /// the truth where the bound is 0. None where it did not run.
+    #[serde(default)]
+    pub old_infinite: Option<usize>,
+    #[serde(default)]
+    pub new_infinite: Option<usize>,
     /// Why a revision did not compile or run, or why there is no truth.
     pub old_reason: String,
     pub new_reason: String,
@@ -114,8 +126,41 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
 }
 
+/// Why a revision computed nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoOutput {
+    pub reason: String,
+    /// Whether it is the revision's own fault, and not this machine's.
+    pub is_fault: bool,
+}
+
 /// What a revision computed: (n)·w each, or why it did not.
-pub type Outcome<'a> = Result<(&'a [f32], &'a [f32]), String>;
+pub type Outcome<'a> = Result<(&'a [f32], &'a [f32]), NoOutput>;
+
+impl Comparison {
+    /// Of nothing yet.
+    pub(super) fn blank(method: Method, weights: Weights, b: Operand) -> Self {
+        Comparison {
+            method,
+            weights,
+            b,
+            change: Change::Unmeasured,
+            compared: 0,
+            equal: 0,
+            rounding: 0,
+            closer: 0,
+            farther: 0,
+            unbounded: 0,
+            old_worst: None,
+            new_worst: None,
+            old_infinite: None,
+            new_infinite: None,
+            old_reason: String::new(),
+            new_reason: String::new(),
+            differences: Vec::new(),
+        }
+    }
+}
 
 /// Compares two revisions on the elements, whose Ā and B̄ (not B̄u) the truth knows.
 pub fn compare(
@@ -126,42 +171,48 @@ pub fn compare(
     new: Outcome,
     want: Result<(&[f64], &[f64]), String>,
 ) -> Comparison {
-    let weights = elements.coefficients.weights;
-    let blank = Comparison {
-        method,
-        weights,
-        b,
-        change: Change::Unmeasured,
-        compared: 0,
-        equal: 0,
-        rounding: 0,
-        closer: 0,
-        farther: 0,
-        old_worst: None,
-        new_worst: None,
-        old_reason: String::new(),
-        new_reason: String::new(),
-        differences: Vec::new(),
-    };
+    let blank = Comparison::blank(method, elements.coefficients.weights, b);
     let want = match want {
         Ok(want) => want,
         Err(reason) => return Comparison { new_reason: reason, ..blank },
     };
-    let worst = |values: &(&[f32], &[f32])| {
-        each(method, elements, want, *values).fold(0.0, |worst: f64, value| worst.max(value.error))
+    let worst = |run: &Outcome| {
+        let values = *run.as_ref().ok()?;
+        Some(worst(each(method, elements, want, values).map(|value| value.error)))
     };
-    let (old_worst, new_worst) = (old.as_ref().ok().map(worst), new.as_ref().ok().map(worst));
-    let blank = Comparison { old_worst, new_worst, ..blank };
-    match (old, new) {
-        (Err(old_reason), Err(new_reason)) => {
-            Comparison { change: Change::BothBroken, old_reason, new_reason, ..blank }
-        }
-        (Err(old_reason), Ok(_)) => Comparison { change: Change::Mended, old_reason, ..blank },
-        (Ok(_), Err(new_reason)) => Comparison { change: Change::Broken, new_reason, ..blank },
+    let (old_worst, new_worst) = (worst(&old), worst(&new));
+    let reason = |run: &Outcome| run.as_ref().err().map(|none| none.reason.clone()).unwrap_or_default();
+    let blank = Comparison {
+        old_worst: old_worst.map(|(worst, _)| worst),
+        new_worst: new_worst.map(|(worst, _)| worst),
+        old_infinite: old_worst.map(|(_, infinite)| infinite),
+        new_infinite: new_worst.map(|(_, infinite)| infinite),
+        old_reason: reason(&old),
+        new_reason: reason(&new),
+        ..blank
+    };
+    let change = match (old, new) {
         (Ok(old), Ok(new)) => {
-            tally(blank, elements, each(method, elements, want, old), each(method, elements, want, new))
+            let (old, new) = (each(method, elements, want, old), each(method, elements, want, new));
+            return tally(blank, elements, old, new);
         }
-    }
+        // What this machine lacks says nothing of the revisions.
+        (Err(NoOutput { is_fault: false, .. }), _) | (_, Err(NoOutput { is_fault: false, .. })) => {
+            Change::Unmeasured
+        }
+        (Err(_), Err(_)) => Change::BothBroken,
+        (Err(_), Ok(_)) => Change::Mended,
+        (Ok(_), Err(_)) => Change::Broken,
+    };
+    Comparison { change, ..blank }
+}
+
+/// The largest error, and how many are infinite. One that is no number is infinite.
+fn worst(errors: impl Iterator<Item = f64>) -> (f64, usize) {
+    errors.fold((0.0, 0), |(worst, infinite), error| match error.is_finite() {
+        true => (error.max(worst), infinite),
+        false => (f64::INFINITY, infinite + 1),
+    })
 }
 
 /// One value of one revision.
@@ -208,7 +259,8 @@ fn each<'a>(
     })
 }
 
-/// |got − want| in units of the bound; infinite for what is not finite, unless the truth may lie beyond f32's range.
+/// |got − want| in units of the bound; infinite for what is not finite, unless the truth may lie beyond f32's range, and
+/// for what no number tells.
 fn error(got: Complex64, want: Complex64, bound: f64) -> f64 {
     if !got.is_finite() {
         let may_overflow = want.re.abs().max(want.im.abs()) + bound >= Format::F32.overflow_threshold();
@@ -217,7 +269,12 @@ fn error(got: Complex64, want: Complex64, bound: f64) -> f64 {
         return if excused { 0.0 } else { f64::INFINITY };
     }
     let error = (got - want).norm();
-    if error == 0.0 { 0.0 } else { error / bound }
+    // Without a finite bound no finite number is known to be wrong.
+    if error == 0.0 || bound == f64::INFINITY {
+        return 0.0;
+    }
+    let share = error / bound;
+    if share.is_nan() { f64::INFINITY } else { share }
 }
 
 fn tally(
@@ -234,11 +291,17 @@ fn tally(
             comparison.equal += 1;
             continue;
         }
+        // A NaN is told from numbers without any bound.
+        if old.bound == f64::INFINITY && old.error.is_infinite() == new.error.is_infinite() {
+            comparison.unbounded += 1;
+            continue;
+        }
         let gap = (old.got - new.got).norm() / old.bound;
         let (kind, weight) = match change(old.error, new.error, gap) {
             Change::Closer => (1, old.error),
             Change::Farther => (2, new.error),
-            _ => (0, gap),
+            // Two that are no numbers are as far apart as can be.
+            _ => (0, if gap.is_nan() { f64::INFINITY } else { gap }),
         };
         match kind {
             0 => comparison.rounding += 1,
@@ -250,6 +313,7 @@ fn tally(
         }
     }
     comparison.change = match (comparison.closer, comparison.farther, comparison.rounding) {
+        (0, 0, 0) if comparison.unbounded > 0 => Change::Unmeasured,
         (0, 0, 0) => Change::Equal,
         (0, 0, _) => Change::Rounding,
         (_, 0, _) => Change::Closer,
@@ -330,6 +394,80 @@ mod tests {
     }
 
     #[test]
+    fn the_worst_error_is_infinite_where_one_is_no_number_wherever_it_stands() {
+        let (nan, infinite) = (f64::NAN, f64::INFINITY);
+        for (errors, expected) in [
+            (vec![], (0.0, 0)),
+            (vec![0.5, 2.0, 1.0], (2.0, 0)),
+            (vec![nan, 0.5], (infinite, 1)),
+            (vec![0.5, nan, 2.0, infinite], (infinite, 2)),
+        ] {
+            assert_eq!(worst(errors.clone().into_iter()), expected, "{errors:?}");
+        }
+    }
+
+    fn value(got: f64, bound: f64) -> Value {
+        let (got, want) = (Complex64::new(got, 0.0), Complex64::new(1.0, 0.0));
+        let bits = ((got.re as f32).to_bits(), 0);
+        Value { is_b: false, index: 0, got, bits, want, bound, error: error(got, want, bound) }
+    }
+
+    fn tallied(values: &[(f64, f64, f64)]) -> Comparison {
+        let one = || vec![1.0];
+        let coefficients =
+            crate::problem::CoefficientProblem { weights: Weights::Real, delta: one(), a: one(), b: one() };
+        let elements = Elements { u: one(), coefficients };
+        let old = values.iter().map(|&(old, _, bound)| value(old, bound));
+        let new = values.iter().map(|&(_, new, bound)| value(new, bound));
+        tally(Comparison::blank(Method::Zoh, Weights::Real, Operand::Constant), &elements, old, new)
+    }
+
+    #[test]
+    fn what_differs_without_a_bound_is_counted_apart() {
+        let free = f64::INFINITY;
+        let alone = tallied(&[(1.0, 9.0, free), (3.0, 3.0, free)]);
+        assert_eq!(
+            (alone.change, alone.unbounded, alone.equal, alone.rounding),
+            (Change::Unmeasured, 1, 1, 0)
+        );
+        let beside = tallied(&[(1.0, 9.0, free), (9.0, 1.0, 1.0)]);
+        assert_eq!((beside.change, beside.unbounded, beside.closer), (Change::Closer, 1, 1));
+        // A NaN is wrong without any bound.
+        let nan = tallied(&[(1.0, f64::NAN, free)]);
+        assert_eq!((nan.change, nan.unbounded, nan.farther), (Change::Farther, 0, 1));
+        let same = tallied(&[(3.0, 3.0, free)]);
+        assert_eq!((same.change, same.unbounded), (Change::Equal, 0));
+    }
+
+    #[test]
+    fn what_this_machine_lacks_breaks_no_revision() {
+        let one = || vec![1.0];
+        let coefficients =
+            crate::problem::CoefficientProblem { weights: Weights::Real, delta: one(), a: one(), b: one() };
+        let elements = Elements { u: one(), coefficients };
+        let (want, got) = (([1.0f64.exp()], [1.0]), ([1.0f64.exp() as f32], [1.0f32]));
+        let run = |fault: Option<bool>| match fault {
+            None => Ok((&got.0[..], &got.1[..])),
+            Some(is_fault) => Err(NoOutput { reason: "why".to_owned(), is_fault }),
+        };
+        for (old, new, expected) in [
+            (None, None, Change::Equal),
+            (None, Some(true), Change::Broken),
+            (Some(true), None, Change::Mended),
+            (Some(true), Some(true), Change::BothBroken),
+            (None, Some(false), Change::Unmeasured),
+            (Some(false), None, Change::Unmeasured),
+            (Some(false), Some(true), Change::Unmeasured),
+        ] {
+            let want = Ok((&want.0[..], &want.1[..]));
+            let c = compare(Method::Zoh, Operand::Variable, &elements, run(old), run(new), want);
+            assert_eq!(c.change, expected, "{old:?} {new:?}");
+            assert_eq!((c.old_infinite.is_none(), c.new_infinite.is_none()), (old.is_some(), new.is_some()));
+            assert_eq!((c.old_reason.is_empty(), c.new_reason.is_empty()), (old.is_none(), new.is_none()));
+        }
+    }
+
+    #[test]
     fn no_bound_excuses_a_nan_and_overflow_excuses_an_infinity() {
         let real = |value: f64| Complex64::new(value, 0.0);
         assert_eq!(error(real(f64::NAN), real(1.0), 1e300), f64::INFINITY);
@@ -339,5 +477,8 @@ mod tests {
         assert_eq!(error(real(1.0), real(1.0), 0.0), 0.0);
         assert_eq!(error(real(1.5), real(1.0), 0.0), f64::INFINITY);
         assert_eq!(error(Complex64::new(3.0, 4.0), Complex64::ZERO, 2.5), 2.0);
+        assert_eq!(error(real(1.5), real(1.0), f64::NAN), f64::INFINITY);
+        assert_eq!(error(real(1.5), real(1.0), f64::INFINITY), 0.0);
+        assert_eq!(error(real(f64::NAN), real(1.0), f64::INFINITY), f64::INFINITY);
     }
 }

@@ -68,6 +68,7 @@ impl Judgement {
             c: problem.c_operand,
             regime: place.regime,
             shape: problem.shape,
+            inputs: place.inputs,
             backend: place.backend,
             verdict: self.verdict,
             reason: self.reason,
@@ -90,6 +91,8 @@ impl Judgement {
 pub struct Place {
     pub id: String,
     pub regime: String,
+    /// The problem's fingerprint.
+    pub inputs: String,
     pub backend: String,
     /// The command that reruns just this case.
     pub rerun: String,

@@ -99,6 +99,19 @@ pub enum KernelError {
     Unavailable(String),
 }
 
+impl KernelError {
+    /// Whether it is the kernel's own fault, and so a failure. What this machine or the harness lacks leaves the kernel
+    /// unmeasured.
+    pub fn is_fault(&self) -> bool {
+        match self {
+            KernelError::Fault(_) | KernelError::TimedOut(_) | KernelError::Rejected(_) => true,
+            KernelError::Unsupported { .. }
+            | KernelError::OutOfMemory { .. }
+            | KernelError::Unavailable(_) => false,
+        }
+    }
+}
+
 /// Something that computes problems in production precision.
 pub trait Backend: Sync {
     /// The name that `--backend` takes, for instance `cpu`.

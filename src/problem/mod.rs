@@ -18,6 +18,7 @@
 //! ```
 
 pub mod elements;
+mod fingerprint;
 pub mod inputs;
 pub mod plan;
 pub mod probe;

@@ -25,6 +25,7 @@ pub fn render(
         let most = if detail == Detail::Verbose { usize::MAX } else { LISTED };
         lines.extend(verdicts(comparison, most));
         lines.extend(errors(comparison, most));
+        lines.extend(narrower(comparison, most));
         lines.extend(items("gone, which is a regression", &comparison.gone, most));
         lines.extend(items("new", &comparison.added, most));
         lines.extend(pairs(comparison, most));
@@ -121,6 +122,20 @@ fn errors(comparison: &Comparison, most: usize) -> Vec<String> {
         by_method(comparison.errors.iter().map(|change| &change.new))
     );
     part(heading, comparison.errors.iter().map(row).collect(), most)
+}
+
+fn narrower(comparison: &Comparison, most: usize) -> Vec<String> {
+    let row = |change: &Change| {
+        let judged = |item: &Item| item.judged.unwrap_or_default();
+        let (old, new) = (judged(&change.old), judged(&change.new));
+        text::wrap("  FEWER   ", &format!("{}: {old} → {new} elements judged", change.new.id), WIDTH)
+    };
+    let heading = format!(
+        "{} with fewer elements judged, which is a regression ({})",
+        comparison.narrower.len(),
+        by_method(comparison.narrower.iter().map(|change| &change.new))
+    );
+    part(heading, comparison.narrower.iter().map(row).collect(), most)
 }
 
 fn items(what: &str, items: &[Item], most: usize) -> Vec<String> {

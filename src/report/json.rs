@@ -1,4 +1,4 @@
-//! The machine output: results ([`crate::judge::results::Results`], [`crate::diff::Diff`]) as JSON, in the layout that design.md fixes.
+//! The machine output: results ([`crate::judge::results::Results`], [`crate::judge::header_diff::Diff`]) as JSON, in the layout that design.md fixes.
 //!
 //! JSON knows no NaN and no infinity; such a number is `null`, and the hex text beside it still tells it.
 
@@ -10,9 +10,10 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::error::Category;
 
-use super::{ReportError, scratch};
+use super::ReportError;
 use crate::judge::compare::Comparison;
 use crate::judge::results::{Results, SCHEMA};
+use crate::leftovers::scratch;
 
 /// The results as indented JSON with a final line feed.
 pub fn to_string(results: &impl Serialize) -> Result<String, ReportError> {

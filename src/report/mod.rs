@@ -26,7 +26,6 @@
 //! - [`json`]: the machine output, also behind `--json FILE`
 //! - [`html`], [`markdown`]: the pages, from the templates beside this code
 //! - [`plots`]: the pictures, by plotters
-//! - [`scratch`]: temporary files that an interrupt does not leave behind
 //! - [`grid`], [`failures`], [`pairs`], [`sweeps`], [`summary`]: what the renderers share, as plain values
 
 pub mod compare;
@@ -42,7 +41,6 @@ pub mod pairs;
 pub mod plots;
 pub mod precision;
 pub mod revisions;
-pub mod scratch;
 pub mod summary;
 pub mod sweeps;
 mod template;

@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, Table};
 
 use super::console::WIDTH;
 use super::text;
-use crate::diff::{Diff, Revision};
+use crate::judge::header_diff::{Diff, Revision};
 use crate::judge::revisions::{Change, Comparison, Difference};
 use crate::problem::Operand;
 
@@ -128,6 +128,13 @@ fn explain(c: &Comparison) -> String {
         if !reason.is_empty() {
             lines.push(text::wrap(&format!("  {which:6} "), reason, WIDTH));
         }
+    }
+    if c.unbounded > 0 {
+        let said = format!(
+            "{} of {} values differ where there is no bound to judge them by",
+            c.unbounded, c.compared
+        );
+        lines.push(text::wrap("  ", &said, WIDTH));
     }
     // Beside what matters, rounding is not worth its lines.
     let matters = |d: &&Difference| d.change != Change::Rounding || c.change == Change::Rounding;

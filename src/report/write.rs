@@ -4,9 +4,9 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::scratch::{self, Scratch};
 use super::{ReportError, html, json, markdown, plots};
 use crate::judge::results::Results;
+use crate::leftovers::scratch::{self, Scratch};
 
 /// What [`html`]'s template says of its origin; a directory whose page lacks it is not ours to replace.
 const GENERATOR: &str = "<meta name=\"generator\" content=\"holdfast";

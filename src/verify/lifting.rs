@@ -6,7 +6,7 @@ use crate::judge::contract::Contract;
 use crate::judge::lifting::{self, Lifting};
 use crate::judge::results::Verdict;
 use crate::judge::{budget, coefficient};
-use crate::kernel::{Backend, JudgedOutput};
+use crate::kernel::{Backend, JudgedOutput, KernelError};
 use crate::method::Method;
 use crate::problem::CoefficientProblem;
 use crate::truth::coefficient::CoefficientTruth;
@@ -15,6 +15,10 @@ use crate::truth::coefficient::CoefficientTruth;
 /// there as well.
 fn has_lifted_contract(backend: &dyn Backend) -> bool {
     super::contract(backend) == Contract::PRODUCTION
+}
+
+fn missing(error: &KernelError) -> Lifting {
+    lifting::without_output(super::verdict_without_output(error), error.to_string())
 }
 
 /// The lifted run of one case; none where the backend has none.
@@ -30,7 +34,7 @@ pub fn of_case(
     }
     let lifted = match backend.lifted(method, problem)? {
         Ok(lifted) => lifted,
-        Err(error) => return Some(lifting::faulted(error.to_string())),
+        Err(error) => return Some(missing(&error)),
     };
     let lifted_budget = budget::scan(method, problem, &Contract::lifted(problem));
     let bounds = (budget, &lifted_budget);
@@ -51,7 +55,7 @@ pub fn of_sweep(
     }
     let lifted = match backend.lifted_coefficients(method, problem)? {
         Ok(lifted) => [lifted.a_bar, lifted.b_bar].concat(),
-        Err(error) => return Some(lifting::faulted(error.to_string())),
+        Err(error) => return Some(missing(&error)),
     };
     let both = |contract: &Contract| -> Vec<f64> {
         let (a, b) = coefficient::bounds(method, problem, (&want.a_bar, &want.b_bar), contract);

@@ -13,6 +13,19 @@ pub fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/headers").join(format!("{name}.cuh"))
 }
 
+/// Has what was compiled removed when the test binary ends.
+fn remove_at_exit() {
+    unsafe extern "C" {
+        fn atexit(function: extern "C" fn()) -> i32;
+    }
+    extern "C" fn remove() {
+        holdfast::leftovers::remove_all();
+    }
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    // SAFETY: the C library's own function, called with one that stays.
+    ONCE.call_once(|| assert_eq!(unsafe { atexit(remove) }, 0));
+}
+
 /// The fixture, ready to run.
 pub fn header(name: &str) -> Arc<ForeignCpu> {
     type Slot = Arc<OnceLock<Arc<ForeignCpu>>>;
@@ -23,7 +36,8 @@ pub fn header(name: &str) -> Arc<ForeignCpu> {
         // Enough on a busy machine for what takes a millisecond, and short for what hangs.
         let limit = Duration::from_secs(3);
         let compiler = Compiler::find().expect("a C++ compiler: the kernels were built by one");
-        // What is static is never dropped: its folder stays, among what cargo builds.
+        // What is static is never dropped.
+        remove_at_exit();
         let parent = Path::new(env!("CARGO_TARGET_TMPDIR"));
         Arc::new(ForeignCpu::with(header, compiler, limit, parent).expect("a folder for it"))
     })

@@ -110,6 +110,7 @@ pub fn case(
 ) -> CaseResult {
     let id = format!("{regime}/{weights}/{input}/b-{b}/c-variable/{method}");
     CaseResult {
+        inputs: String::new(),
         method,
         weights,
         input,

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::process::{ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::device::DeviceInfo;
 use super::error::CudaError;
 use super::wire::{self, Reply, Request};
+use crate::leftovers::process::{Pipes, Process};
 
 /// How a worker is started.
 #[derive(Clone, Debug)]
@@ -49,7 +50,7 @@ pub enum Silence {
 
 /// A running worker. Killed when dropped.
 pub struct Worker {
-    child: Child,
+    process: Process,
     requests: Sender<(Request, Tensors)>,
     replies: Receiver<std::io::Result<(Reply, Tensors)>>,
     stderr: Option<JoinHandle<String>>,
@@ -58,15 +59,14 @@ pub struct Worker {
 impl Worker {
     /// Starts a worker and waits until it has its device.
     pub fn start(program: &Program) -> Result<(Self, DeviceInfo), CudaError> {
-        let mut child = Command::new(&program.path)
-            .args(&program.arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
+        let mut command = Command::new(&program.path);
+        command.args(&program.arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = Process::spawn(&mut command)
             .map_err(|error| CudaError::Worker(format!("cannot be started: {error}")))?;
-        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(mut stdin), Some(mut stdout), Some(stderr)) = pipes else {
+        let Pipes { stdin: Some(mut stdin), stdout: Some(mut stdout), stderr: Some(stderr) } =
+            process.pipes()
+        else {
             return Err(CudaError::Worker("has no pipes".to_owned()));
         };
         let stderr = Some(thread::spawn(move || tail(stderr)));
@@ -86,7 +86,7 @@ impl Worker {
                 let _ = wire::send(&mut stdin, &request, &tensors);
             }
         });
-        let mut worker = Worker { child, requests, replies, stderr };
+        let mut worker = Worker { process, requests, replies, stderr };
         match worker.reply(START_LIMIT) {
             Ok((Reply::Device(info), _)) => Ok((worker, info)),
             Ok((Reply::Cannot(reason), _)) => Err(CudaError::Reported(reason)),
@@ -121,28 +121,23 @@ impl Worker {
 
     /// How the worker ended, and its last words.
     fn obituary(&mut self) -> String {
-        // It may have closed its output without ending.
-        let _ = self.child.kill();
-        let how = self.child.wait().map_or_else(|error| error.to_string(), ending);
-        let words = self.stderr.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
-        match words.trim() {
-            "" => format!("died: {how}"),
-            words => format!("died: {how}; its last words: {words}"),
-        }
+        obituary(&mut self.process, self.stderr.take())
     }
 }
 
-impl Drop for Worker {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        // Waits briefly, for the ordinary case. A process that hangs in the driver may take longer to go: it is left
-        // to the system when this one ends.
-        for _ in 0..200 {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
+/// How a worker that speaks no more ended, and its last words.
+pub fn obituary(worker: &mut Process, stderr: Option<JoinHandle<String>>) -> String {
+    // It may have closed its output without ending.
+    let how = match worker.end() {
+        Ok(Some(status)) => ending(status),
+        // Its words would have to be waited for.
+        Ok(None) => return "died: it was killed, and does not go".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let words = stderr.and_then(|thread| thread.join().ok()).unwrap_or_default();
+    match words.trim() {
+        "" => format!("died: {how}"),
+        words => format!("died: {how}; its last words: {words}"),
     }
 }
 

@@ -4,11 +4,14 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::ForeignError;
-use super::header::{DeltaU, Header};
+use super::form::{self, Form};
+use super::header::Header;
 use super::runtime;
+use crate::leftovers::process::Process;
+use crate::leftovers::scratch::{self, Scratch};
 use crate::problem::Weights;
 
 /// The variable that chooses the compiler, with options if need be.
@@ -81,17 +84,9 @@ impl Compiler {
         precision: Precision,
         folder: &Path,
     ) -> Result<Result<PathBuf, String>, ForeignError> {
-        let mut attempts = DeltaU::of(weights)
-            .iter()
-            .map(|&delta_u| self.attempt(header, weights, precision, delta_u, folder));
-        let first = attempts.next().unwrap_or_else(|| Ok(Err(String::new())))?;
-        // Where no form compiles, the lines are those on the usual one.
-        for other in attempts.take(usize::from(first.is_err())) {
-            if let Ok(program) = other? {
-                return Ok(Ok(program));
-            }
-        }
-        Ok(first)
+        form::first_that_compiles(header, weights, |form| {
+            self.attempt(header, weights, precision, form, folder)
+        })
     }
 
     fn attempt(
@@ -99,7 +94,7 @@ impl Compiler {
         header: &Header,
         weights: Weights,
         precision: Precision,
-        delta_u: DeltaU,
+        form: Form,
         folder: &Path,
     ) -> Result<Result<PathBuf, String>, ForeignError> {
         let program = folder.join(format!("{}-{precision:?}", weights.name()));
@@ -108,7 +103,7 @@ impl Compiler {
         // A few errors are enough, and each in a line of its own.
         command.args(["-fmax-errors=4", "-fdiagnostics-color=never", "-fno-diagnostics-show-caret"]);
         command.arg(format!("-DHOLDFAST_COMPLEX={}", u8::from(weights == Weights::Complex)));
-        command.args(header.macros(delta_u).iter().map(|name| format!("-D{name}")));
+        command.args(header.macros(form).iter().map(|name| format!("-D{name}")));
         if precision == Precision::Lifted {
             command.arg("-DHOLDFAST_LIFTED");
         }
@@ -124,6 +119,27 @@ impl Compiler {
             Ended::TooLate => Ok(Err(format!("the compiler did not finish within {} s", LIMIT.as_secs()))),
         }
     }
+}
+
+/// A temporary folder for what a header is compiled with and into.
+pub type Folder = Scratch<tempfile::TempDir>;
+
+/// How such a folder's name begins.
+pub const PREFIX: &str = "holdfast-header-";
+
+/// Creates the folder in `parent` and lays out what the header is compiled with, in one step as far as an interrupt can
+/// see: what is being filled must not be created anew behind a handler's back.
+///
+/// # Errors
+/// It cannot be created or filled.
+pub fn folder(header: &Header, parent: &Path) -> Result<Folder, ForeignError> {
+    let create = || {
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent);
+        let folder = folder.map_err(|error| ForeignError::Folder(error.to_string()))?;
+        lay_out(header, folder.path())?;
+        Ok(folder)
+    };
+    scratch::create(create, tempfile::TempDir::path)
 }
 
 /// Lays out what a header is compiled with.
@@ -155,11 +171,9 @@ enum Ended {
 
 /// Runs a command to its end, or to its time limit.
 fn run(mut command: Command) -> std::io::Result<Ended> {
-    // A driver has a compiler proper as its child: both must end.
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
-    let stderr = child.stderr.take();
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut compiler = Process::spawn(&mut command)?;
+    let stderr = compiler.pipes().stderr;
     let reader = thread::spawn(move || {
         let mut text = Vec::new();
         if let Some(mut stderr) = stderr {
@@ -169,20 +183,8 @@ fn run(mut command: Command) -> std::io::Result<Ended> {
         }
         String::from_utf8_lossy(&text).into_owned()
     });
-    let start = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if start.elapsed() > LIMIT {
-            let group = format!("-{}", child.id());
-            let _ = Command::new("kill").args(["-9", "--", &group]).stderr(Stdio::null()).status();
-            let _ = child.kill();
-            let _ = child.wait();
-            return Ok(Ended::TooLate);
-        }
-        thread::sleep(Duration::from_millis(5));
-    };
+    // Dropping it ends it.
+    let Some(status) = compiler.wait_for(LIMIT)? else { return Ok(Ended::TooLate) };
     let message = reader.join().unwrap_or_default();
     Ok(if status.success() { Ended::Well } else { Ended::Badly(message) })
 }

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use rayon::prelude::*;
 
-use super::compiler::{self, Compiler, Precision};
-use super::folder::Folder;
+use super::compiler::{self, Compiler, Folder, Precision};
 use super::header::Header;
 use super::patience::{self, Patience};
 use super::process::{self, Job, Worker};
@@ -59,7 +58,7 @@ impl ForeignCpu {
         limit: Duration,
         parent: &Path,
     ) -> Result<Self, ForeignError> {
-        let folder = Folder::create_in(parent, |path| compiler::lay_out(&header, path))?;
+        let folder = compiler::folder(&header, parent)?;
         let compile =
             |weights: Weights| Program::new(&compiler, &header, weights, Precision::Single, folder.path());
         let (real, complex) = rayon::join(|| compile(Weights::Real), || compile(Weights::Complex));

@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::header::{DeltaU, Header};
+use super::form::{self, Form};
+use super::header::Header;
 use super::patience::{self, Patience};
 use super::{Foreign, check_input, compiler, rejection, runtime};
 use crate::kernel::cuda::arch::Arch;
@@ -138,19 +139,10 @@ fn elements_expression(method: Method, weights: Weights, b: Operand) -> String {
 /// # Errors
 /// NVRTC is missing, too old, or does not know the architecture.
 pub fn compile(header: &Header, method: Method, weights: Weights, arch: &Arch) -> Compiled {
-    let mut attempts =
-        DeltaU::of(weights).iter().map(|&delta_u| attempt(header, method, weights, delta_u, arch));
-    let first = attempts.next().unwrap_or_else(|| Ok(Err(String::new())))?;
-    // Where no form compiles, the lines are those on the usual one.
-    for other in attempts.take(usize::from(first.is_err())) {
-        if let Ok(kernels) = other? {
-            return Ok(Ok(kernels));
-        }
-    }
-    Ok(first)
+    form::first_that_compiles(header, weights, |form| attempt(header, method, weights, form, arch))
 }
 
-fn attempt(header: &Header, method: Method, weights: Weights, delta_u: DeltaU, arch: &Arch) -> Compiled {
+fn attempt(header: &Header, method: Method, weights: Weights, form: Form, arch: &Arch) -> Compiled {
     let mut expressions = Vec::new();
     for b in Operand::ALL {
         expressions.push(elements_expression(method, weights, b));
@@ -174,7 +166,7 @@ fn attempt(header: &Header, method: Method, weights: Weights, delta_u: DeltaU, a
     };
     let mut flags: Vec<String> = FLAGS.iter().map(|&flag| flag.to_owned()).collect();
     flags.push(format!("--include-path={}", header.folder.display()));
-    flags.extend(header.macros(delta_u).iter().map(|name| format!("--define-macro={name}")));
+    flags.extend(header.macros(form).iter().map(|name| format!("--define-macro={name}")));
     let program = match nvrtc::compile_unit(&unit, &expressions, &flags, arch)? {
         Ok(program) => program,
         Err((_, log)) => {

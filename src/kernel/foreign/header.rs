@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::form::Form;
+use super::includes::{self, Included};
 use super::runtime;
 use crate::problem::Weights;
 use crate::tensor_file::shown;
@@ -27,6 +29,8 @@ pub enum HeaderError {
         "{path}: found more than {LARGEST} bytes, expected a header of coefficients (hint: is it the right file?)"
     )]
     TooLarge { path: String },
+    #[error("{header}: {path}, which it includes, {reason} (hint: it is part of what is judged)")]
+    Included { header: String, path: String, reason: String },
     #[error("{path}: found a zero byte, expected C++ text (hint: is it the right file?)")]
     NotText { path: String },
     #[error(
@@ -63,7 +67,9 @@ pub struct Header {
     /// Where its own includes are looked for after the harness's.
     pub folder: PathBuf,
     pub text: Vec<u8>,
-    /// Whether it declares `DiscretizationMethod` itself.
+    /// What it includes from its own folder.
+    pub included: Vec<Included>,
+    /// Whether its own text declares `DiscretizationMethod`.
     pub has_methods: bool,
     /// Whether its callers pass A·log₂e (of a complex A, the real part alone times log₂e) where it says A.
     pub a_times_log2e: bool,
@@ -100,9 +106,16 @@ impl Header {
             return Err(HeaderError::NoFunction { path: name });
         }
         let absolute = std::path::absolute(path).map_err(unreadable)?;
+        let folder = absolute.parent().map(Path::to_owned).unwrap_or_default();
+        let included = includes::of(&text, &folder).map_err(|(path, error)| HeaderError::Included {
+            header: name.clone(),
+            path: shown(&path.to_string_lossy()),
+            reason: reason(&error),
+        })?;
         Ok(Header {
             path: path.to_owned(),
-            folder: absolute.parent().map(Path::to_owned).unwrap_or_default(),
+            folder,
+            included,
             has_methods: declares_methods(&code),
             a_times_log2e: false,
             text,
@@ -115,11 +128,11 @@ impl Header {
     }
 
     /// What the driver is compiled with, as macros to define.
-    pub fn macros(&self, delta_u: DeltaU) -> Vec<&'static str> {
+    pub fn macros(&self, form: Form) -> Vec<&'static str> {
         let mut macros = Vec::new();
-        macros.extend(self.has_methods.then_some("HOLDFAST_HEADER_HAS_METHODS"));
+        macros.extend(form.has_methods.then_some("HOLDFAST_HEADER_HAS_METHODS"));
         macros.extend(self.a_times_log2e.then_some("HOLDFAST_A_TIMES_LOG2E"));
-        macros.extend((delta_u == DeltaU::Real).then_some("HOLDFAST_REAL_DELTA_U"));
+        macros.extend((form.delta_u == DeltaU::Real).then_some("HOLDFAST_REAL_DELTA_U"));
         macros
     }
 
@@ -134,12 +147,18 @@ impl Header {
         text
     }
 
-    /// SHA-256, in hex, of the header and of what the harness compiles with it.
+    /// SHA-256, in hex, of the header, of what it includes from its own folder, and of what the harness compiles with it;
+    /// wherever the folder is.
     pub fn sha256(&self) -> String {
         let mut hash = Sha256::new();
         hash.update([u8::from(self.a_times_log2e)]);
         hash.update((self.text.len() as u64).to_le_bytes());
         hash.update(&self.text);
+        for file in &self.included {
+            hash.update((file.name.len() as u64).to_le_bytes());
+            hash.update(&file.name);
+            hash.update(file.sha256);
+        }
         for source in runtime::SOURCES {
             hash.update(source.name);
             hash.update((source.text.len() as u64).to_le_bytes());
@@ -229,6 +248,7 @@ mod tests {
             path: "x.cuh".into(),
             folder: PathBuf::new(),
             text: text.to_vec(),
+            included: Vec::new(),
             has_methods: false,
             a_times_log2e: false,
         };

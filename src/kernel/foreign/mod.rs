@@ -8,9 +8,10 @@
 
 pub mod compiler;
 pub mod cpu;
-pub mod folder;
+pub mod form;
 pub mod gpu;
 pub mod header;
+pub mod includes;
 pub mod patience;
 pub mod process;
 pub mod runtime;

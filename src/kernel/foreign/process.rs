@@ -2,12 +2,13 @@
 
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::kernel::cuda::process::{Silence, ending, tail};
+use crate::kernel::cuda::process::{Silence, obituary, tail};
+use crate::leftovers::process::{Pipes, Process};
 
 /// Starts every job and every answer.
 const MAGIC: u64 = 0x686f_6c64_6661_7374;
@@ -62,7 +63,7 @@ fn receive(from: &mut impl Read, outputs: usize) -> Result<Vec<f64>> {
 
 /// A running worker. Killed when dropped.
 pub struct Worker {
-    child: Child,
+    process: Process,
     jobs: Sender<Job>,
     answers: Receiver<Result<Vec<f64>>>,
     stderr: Option<JoinHandle<String>>,
@@ -74,13 +75,10 @@ impl Worker {
     /// # Errors
     /// It cannot be started.
     pub fn start(program: &Path) -> Result<Self> {
-        let mut child = Command::new(program)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+        let mut command = Command::new(program);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = Process::spawn(&mut command)?;
+        let Pipes { stdin: Some(stdin), stdout: Some(stdout), stderr: Some(stderr) } = process.pipes() else {
             return Err(Error::other("no pipes"));
         };
         let stderr = Some(thread::spawn(move || tail(stderr)));
@@ -88,7 +86,7 @@ impl Worker {
         let (to_return, answers) = mpsc::channel();
         // A thread of its own: a worker that neither reads nor writes must not hold the harness up.
         thread::spawn(move || serve(stdin, stdout, &to_send, &to_return));
-        Ok(Worker { child, jobs, answers, stderr })
+        Ok(Worker { process, jobs, answers, stderr })
     }
 
     /// Sends a job and waits for its answer. After a silence the worker is of no more use.
@@ -108,13 +106,7 @@ impl Worker {
 
     /// How the worker ended, and its last words.
     fn obituary(&mut self) -> String {
-        let _ = self.child.kill();
-        let how = self.child.wait().map_or_else(|error| error.to_string(), ending);
-        let words = self.stderr.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
-        match words.trim() {
-            "" => format!("died: {how}"),
-            words => format!("died: {how}; its last words: {words}"),
-        }
+        obituary(&mut self.process, self.stderr.take())
     }
 }
 
@@ -130,12 +122,5 @@ fn serve(
         if answers.send(answer).is_err() || failed {
             return;
         }
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

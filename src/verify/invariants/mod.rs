@@ -67,17 +67,27 @@ pub fn check(subject: Subject, invariant: Invariant, method: Method, weights: We
             .and_then(|bench| Ok((laws::compare(&bench, invariant)?, bench.describe(invariant))));
         match checked {
             Ok((comparison, problem)) => add(&mut result, &comparison, problem),
-            // A kernel that faults has been measured, and found wanting.
-            Err(error) => fail(&mut result, probe.name().to_owned(), error),
+            Err(error) => not_run(&mut result, probe.name().to_owned(), &error),
         }
     }
     result
 }
 
-fn fail(result: &mut InvariantResult, problem: String, error: KernelError) {
-    if result.verdict != Verdict::Fail {
+/// A probe without an output: a failure stays a failure, and what could not be run is no pass.
+fn not_run(result: &mut InvariantResult, problem: String, error: &KernelError) {
+    let verdict = super::verdict_without_output(error);
+    if rank(verdict) > rank(result.verdict) || result.problem.is_empty() {
         (result.problem, result.worst) = (problem, None);
-        (result.verdict, result.reason) = (Verdict::Fail, error.to_string());
+        (result.verdict, result.reason) = (verdict, error.to_string());
+    }
+}
+
+/// Which of two probes' verdicts is the invariant's: the higher one's.
+fn rank(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Pass => 0,
+        Verdict::Unmeasured => 1,
+        Verdict::Fail => 2,
     }
 }
 
@@ -85,8 +95,6 @@ fn fail(result: &mut InvariantResult, problem: String, error: KernelError) {
 fn add(result: &mut InvariantResult, comparison: &Comparison, problem: String) {
     let verdict = comparison.verdict();
     let share = |worst: &Option<crate::judge::results::Worst>| worst.as_ref().map_or(-1.0, |w| w.share);
-    let rank =
-        |verdict| [Verdict::Pass, Verdict::Unmeasured, Verdict::Fail].iter().position(|v| *v == verdict);
     let first = result.problem.is_empty();
     let worse = (rank(verdict), share(&comparison.worst)) > (rank(result.verdict), share(&result.worst));
     result.judged += comparison.judged;

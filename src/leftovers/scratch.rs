@@ -1,25 +1,10 @@
 //! Temporary files and folders that an interrupt does not leave behind.
-//!
-//! A temporary removes itself when it is dropped, but a signal ends the process without dropping anything. So each is
-//! listed here while it exists, and [`remove_all`], which a signal handler calls, removes those that are listed. What
-//! must not be torn apart (a finished report taking the place of an older one) runs under the list's lock: the
-//! handler waits for it.
 
-use std::fs;
-use std::io;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{fs, io};
 
-static LISTED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
-/// How often removing is tried anew while another thread still writes.
-const ATTEMPTS: usize = 100;
-
-fn listed() -> MutexGuard<'static, Vec<PathBuf>> {
-    // A panic elsewhere leaves the list as good as it was.
-    LISTED.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use super::listed;
 
 /// Something temporary, listed until it is dropped.
 #[derive(Debug)]
@@ -29,14 +14,17 @@ pub struct Scratch<T> {
 }
 
 /// Creates a temporary and lists it, in one step as far as an interrupt can see.
-pub fn create<T>(
-    create: impl FnOnce() -> io::Result<T>,
+///
+/// # Errors
+/// Those of `create`, which must clean up after itself then.
+pub fn create<T, E>(
+    create: impl FnOnce() -> Result<T, E>,
     path: impl FnOnce(&T) -> &Path,
-) -> io::Result<Scratch<T>> {
+) -> Result<Scratch<T>, E> {
     let mut listed = listed();
     let inner = create()?;
     let path = path(&inner).to_owned();
-    listed.push(path.clone());
+    listed.paths.push(path.clone());
     Ok(Scratch { path, inner: Some(inner) })
 }
 
@@ -44,7 +32,7 @@ impl<T> Scratch<T> {
     /// Moves it to where it belongs by `publish`, undisturbed by an interrupt, and takes it off the list.
     pub fn publish<R>(mut self, publish: impl FnOnce(T) -> R) -> Option<R> {
         let mut listed = listed();
-        listed.retain(|path| *path != self.path);
+        listed.paths.retain(|path| *path != self.path);
         self.inner.take().map(publish)
     }
 }
@@ -67,7 +55,7 @@ impl<T> Drop for Scratch<T> {
     fn drop(&mut self) {
         // First removed, then off the list.
         if self.inner.take().is_some() {
-            listed().retain(|path| *path != self.path);
+            listed().paths.retain(|path| *path != self.path);
         }
     }
 }
@@ -79,19 +67,4 @@ pub fn probe(folder: &Path) -> io::Result<()> {
     let file = || tempfile::Builder::new().prefix(".holdfast-probe-").tempfile_in(nearest);
     // The kind alone: nobody asked for a file of the probe's name.
     create(file, |file| file.path()).map(drop).map_err(|error| error.kind().into())
-}
-
-/// Removes everything that is listed, and never lets go of the list: for a handler that ends the process.
-pub fn remove_all() {
-    let listed = listed();
-    for path in listed.iter() {
-        for _ in 0..ATTEMPTS {
-            let gone = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-            if gone.is_ok() || !path.exists() {
-                break;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
-    }
-    std::mem::forget(listed);
 }

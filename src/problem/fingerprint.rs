@@ -1,0 +1,84 @@
+//! Tells problems apart by their inputs: the same name may stand for different ones.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
+
+use super::{Operand, Problem};
+
+/// Of SHA-256: enough that no two problems of a lifetime share them by chance.
+const BYTES: usize = 8;
+
+impl Problem {
+    /// The beginning of the SHA-256, in hex, of everything that a kernel is told: sizes, types, flags and every input, bit
+    /// for bit. Which channels are judged is no part of it.
+    pub fn fingerprint(&self) -> String {
+        let shape = self.shape;
+        let mut hash = Sha256::new();
+        for size in [shape.batch, shape.dim, shape.dstate, shape.seqlen, shape.groups] {
+            hash.update((size as u64).to_le_bytes());
+        }
+        let variable = |operand: Operand| u8::from(operand == Operand::Variable);
+        let (b, c) = (variable(self.b_operand), variable(self.c_operand));
+        hash.update([self.weights.width() as u8, b, c, u8::from(self.delta_softplus)]);
+        hash.update(self.input.to_string());
+        let always = [&self.u, &self.delta, &self.a, &self.b, &self.c].map(Some);
+        let optional = [&self.d, &self.z, &self.delta_bias].map(Option::as_ref);
+        for tensor in always.into_iter().chain(optional) {
+            // What is left out is not what is empty.
+            hash.update(tensor.map_or(u64::MAX, |values| values.len() as u64).to_le_bytes());
+            for values in tensor.map_or(&[][..], |values| values).chunks(1024) {
+                let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+                hash.update(bytes);
+            }
+        }
+        hash.finalize().iter().take(BYTES).fold(String::new(), |mut hex, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::{InputType, Weights, plan, regime};
+
+    fn problem() -> Problem {
+        let regimes = vec![regime::find("everything-on").expect("a regime")];
+        let filter = plan::Filter {
+            regimes,
+            inputs: vec![InputType::F32],
+            weights: vec![Weights::Real],
+            ..Default::default()
+        };
+        plan::plan(&filter)[0].draw(1)
+    }
+
+    #[test]
+    fn every_input_counts_and_nothing_else() {
+        let of = |change: fn(&mut Problem)| {
+            let mut problem = problem();
+            change(&mut problem);
+            problem.fingerprint()
+        };
+        let same = of(|_| {});
+        assert_eq!(same.len(), 2 * BYTES);
+        assert_eq!(of(|p| p.judged_channels.truncate(1)), same);
+        let changes: [fn(&mut Problem); 9] = [
+            |p| p.u[0] = p.u[0].next_up(),
+            |p| p.delta[1] = p.delta[1].next_up(),
+            |p| p.a[0] = p.a[0].next_up(),
+            |p| *p.b.last_mut().expect("not empty") = 7.0,
+            |p| p.c.swap(0, 1),
+            |p| p.d = None,
+            |p| p.z.as_mut().expect("a gate")[0] = 7.0,
+            |p| p.delta_softplus = !p.delta_softplus,
+            |p| p.input = InputType::Bf16,
+        ];
+        for (i, change) in changes.into_iter().enumerate() {
+            assert_ne!(of(change), same, "{i}");
+        }
+    }
+}
