@@ -54,6 +54,7 @@ pub mod judge;
 pub mod kernel;
 pub mod leftovers;
 pub mod method;
+mod nullable;
 pub mod problem;
 pub mod report;
 #[doc = include_str!("spec.md")]

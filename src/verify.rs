@@ -234,7 +234,9 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
                     (case.verdict, case.reason) = (Verdict::Fail, relative.reason());
                 }
                 case.lifted = lifting::of_case(backend, &solved, case.verdict, judged.as_ref());
-                if request.sensitivity && is_measured_for_sensitivity(request, spec) {
+                // What is perturbed are the production kernels: other bounds are not theirs.
+                let perturbed = contract == Contract::PRODUCTION;
+                if request.sensitivity && perturbed && is_measured_for_sensitivity(request, spec) {
                     sensitivity.push(sensitivity::of_case(spec, &solved, reference.as_ref()));
                 }
                 if let Ok(output) = &run {

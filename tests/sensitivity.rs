@@ -1,7 +1,7 @@
 //! Promise: how small a relative error of Ā and of B̄ is caught is measured, and at most 2⁻²⁰ in the short f32 regimes.
 
 use holdfast::judge::results::{Results, Verdict};
-use holdfast::kernel::CpuBackend;
+use holdfast::kernel::{CpuBackend, ReferenceBackend};
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{InputType, regime};
 use holdfast::report::precision;
@@ -52,4 +52,14 @@ fn a_regime_that_cannot_show_an_error_says_so() {
         assert_eq!(one.a_bar, None, "nothing is multiplied by the first Ā: {one:?}");
         assert_eq!(one.b_bar.is_none(), one.regime == "u-zero", "{one:?}");
     }
+}
+
+/// The perturbed kernels are the production ones, and the reference path is judged by bounds that are not theirs.
+#[test]
+fn a_run_of_the_reference_path_claims_nothing_of_the_kernels() {
+    let request = request(vec![regime::find("short").expect("a regime")]);
+    let results = verify(&request, &ReferenceBackend, &|| {});
+    assert_eq!(results.verdict(), Verdict::Pass);
+    assert!(results.sensitivity.is_empty());
+    assert_eq!(results.kernel_source, "");
 }

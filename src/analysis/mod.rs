@@ -23,7 +23,7 @@ use std::sync::OnceLock;
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
-use crate::judge::nullable;
+use crate::nullable;
 use crate::problem::{CoefficientProblem, Weights};
 use crate::truth::{Form, TruthError, coefficient};
 

@@ -15,9 +15,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::budget::Budget;
-use super::nullable;
 use super::results::Verdict;
 use super::scan::Want;
+use crate::nullable;
 use crate::problem::Weights;
 
 /// What a lifted run says.

@@ -36,7 +36,6 @@ pub mod invariants;
 pub mod lifting;
 pub mod lost_digits;
 pub mod model;
-pub(crate) mod nullable;
 pub mod pairwise;
 pub mod profile;
 pub mod recommendation;

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::budget::Budget;
-use super::nullable;
 use super::ulp::Format;
 use super::verdict::Element;
 use crate::method::Method;
+use crate::nullable;
 use crate::problem::{Problem, Weights};
 
 /// Steps of a decade that shares are counted in, and the decades from 1 down.

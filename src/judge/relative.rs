@@ -17,8 +17,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::budget::Budget;
-use super::nullable;
 use super::scan::Want;
+use crate::nullable;
 use crate::problem::Weights;
 
 /// How many times the reference's error a kernel's may be. A choice, not a bound: over eight seeds of the default run

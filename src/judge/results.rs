@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::invariants::InvariantResult;
 use super::lifting::Lifting;
-use super::nullable;
 use super::profile::ErrorProfile;
 use super::relative::Relative;
 use super::sensitivity::Sensitivity;
 use crate::analysis::MethodAnalysis;
 use crate::method::Method;
+use crate::nullable;
 use crate::problem::{InputType, Operand, Shape, Weights};
 
 /// The version of the machine output's layout.

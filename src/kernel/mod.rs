@@ -120,7 +120,7 @@ pub trait Backend: Sync {
     /// What it runs on, in words, for instance `x86_64 CPU, kernels built by g++ 12.2`.
     fn device(&self) -> String;
 
-    /// SHA-256, in hex, of the source that it runs.
+    /// SHA-256, in hex, of the kernel source that it runs; empty where it is none.
     fn source(&self) -> String {
         env!("HOLDFAST_KERNEL_SHA256").to_owned()
     }

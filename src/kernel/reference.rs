@@ -230,6 +230,11 @@ impl Backend for ReferenceBackend {
         format!("{} CPU, sequential f32 in Rust", std::env::consts::ARCH)
     }
 
+    /// No kernel's.
+    fn source(&self) -> String {
+        String::new()
+    }
+
     fn z_roundings(&self) -> u32 {
         1
     }
