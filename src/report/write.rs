@@ -40,10 +40,10 @@ pub fn write(results: &Results, dir: &Path) -> Result<WrittenReport, ReportError
     })
 }
 
-/// Whether [`write`] finds a place for `dir`: to be asked before a run whose results would else be lost.
+/// Whether [`write()`] finds a place for `dir`: to be asked before a run whose results would else be lost.
 ///
 /// # Errors
-/// Those of [`write`].
+/// Those of [`write()`].
 pub fn may_be_written(dir: &Path) -> Result<(), ReportError> {
     let dir = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
     may_be_replaced(&dir)?;

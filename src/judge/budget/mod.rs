@@ -20,7 +20,8 @@
 //!
 //! E_l is accumulated by its own recurrence, free of cancellation. The output adds, for y = Σₙ Cₙ xₙ, Σ|Cₙ|Eₙ
 //! and, for each product and the sum of N terms (2N for complex weights, whose parts are added one by one) in any order,
-//! (μ + N·u) Σ|Cₙ|(|xₙ| + Eₙ); then skip, gate and the one rounding to the storage type. `poly` averages two scans, each with its own E.
+//! (μ + N·u) Σ|Cₙ|(|xₙ| + Eₙ); then skip, gate and the one rounding to the storage type. `poly` averages two scans,
+//! each with its own E.
 //!
 //! # The bound that is judged by
 //!
