@@ -33,7 +33,7 @@ pub fn judge<T: Copy + Into<f64>>(
     let bounds = bounds(method, problem, want, contract);
     let (a_distances, worst_a_bar) = compare("a_bar", problem, got.0, want.0, &bounds.0);
     let (b_distances, worst_b_bar) = compare("b_bar", problem, got.1, want.1, &bounds.1);
-    let fails = |worst: &Option<Worst>| worst.as_ref().is_some_and(|w| w.ratio > 1.0);
+    let fails = |worst: &Option<Worst>| worst.as_ref().is_some_and(|w| w.ratio.is_nan() || w.ratio > 1.0);
     let bounded = bounds.0.iter().chain(&bounds.1).all(|bound| bound.is_finite());
     let verdict = match fails(&worst_a_bar) || fails(&worst_b_bar) {
         true => Verdict::Fail,

@@ -92,9 +92,9 @@ impl Tally {
         }
     }
 
-    /// Whether some element is beyond its bound.
+    /// Whether some element is not within its bound, nor known to have none.
     pub fn fails(&self) -> bool {
-        self.worst.is_some_and(|(_, _, distance)| distance.ratio > 1.0)
+        self.worst.is_some() && !self.passes()
     }
 
     /// Whether every element is within its bound. Nothing judged is not a pass.

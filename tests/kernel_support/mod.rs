@@ -1,9 +1,7 @@
 //! Small problems for the kernels' own tests. Not every test uses every helper.
 #![allow(dead_code)]
 
-use holdfast::kernel::{Backend, Coefficients, CpuBackend};
-use holdfast::method::Method;
-use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
+use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
 use rand::RngExt as _;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
@@ -107,12 +105,6 @@ pub fn layouts(shape: Shape) -> impl Iterator<Item = Layout> {
         }
     }
     list.into_iter()
-}
-
-/// Ā and B̄ of single elements.
-pub fn coefficients(method: Method, weights: Weights, delta: &[f32], a: &[f32], b: &[f32]) -> Coefficients {
-    let problem = CoefficientProblem { weights, delta: delta.into(), a: a.into(), b: b.into() };
-    CpuBackend::new().coefficients(method, &problem).expect("the kernel runs")
 }
 
 /// The bits, so that equal means equal: −0 is not 0, and a NaN equals itself.
