@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use self::memory::TooLarge;
 use crate::judge::contract::Contract;
 use crate::judge::pairwise::{self, MethodOutputs};
-use crate::judge::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA};
 use crate::judge::scan::{Got, Judgement, Place, Want};
 use crate::judge::ulp::Format;
 use crate::judge::{budget, scan};
@@ -18,6 +17,7 @@ use crate::method::Method;
 use crate::problem::Problem;
 use crate::problem::inputs::Draw;
 use crate::problem::recorded::{RecordedOutput, RecordedRun};
+use crate::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA};
 use crate::truth::scan::ScanTruth;
 use crate::truth::{self, TruthError};
 

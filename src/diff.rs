@@ -3,14 +3,15 @@
 
 use rayon::prelude::*;
 
-pub use crate::judge::header_diff::{Diff, Revision};
 use crate::judge::recommendation;
-use crate::judge::results::SCHEMA;
-use crate::judge::revisions::{self, Comparison, NoOutput, Outcome};
+use crate::judge::revisions::{self, NoOutput, Outcome};
 use crate::kernel::foreign::Foreign;
 use crate::kernel::{Coefficients, KernelError};
 use crate::method::Method;
 use crate::problem::{Operand, Weights, elements};
+use crate::results::SCHEMA;
+use crate::results::revisions::MethodDiff;
+pub use crate::results::revisions::{Diff, Revision};
 use crate::truth;
 
 /// What to compare.
@@ -28,7 +29,7 @@ pub fn diff(request: &Request, old: &dyn Foreign, new: &dyn Foreign, paths: (Str
     let combinations: Vec<(Weights, Method)> =
         request.weights.iter().flat_map(|&w| request.methods.iter().map(move |&m| (w, m))).collect();
     let drawn: Vec<_> = Weights::ALL.iter().map(|&weights| elements::draw(weights, request.seed)).collect();
-    let mut comparisons: Vec<Comparison> = combinations
+    let mut comparisons: Vec<MethodDiff> = combinations
         .par_iter()
         .flat_map_iter(|&(weights, method)| {
             let elements = &drawn[weights.width() - 1];

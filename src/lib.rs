@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! problem ──► truth  ──┐
-//!     │                ├──► judge ──► report
+//!     │                ├──► judge ──► results ──► report
 //!     └────► kernel ───┘
 //! ```
 //!
@@ -14,7 +14,8 @@
 //! - [`kernel`]: everything that computes the same problem in production precision. Never sees the truth.
 //! - [`analysis`]: what the methods are as approximations, measured with the truth; no kernel involved.
 //! - [`judge`]: plain arrays from both sides in; bounds, verdicts and pairwise matrices out.
-//! - [`report`]: renders what the judge returned. Computes nothing.
+//! - [`results`]: what a run found, as plain values; verdicts made of many; two runs compared.
+//! - [`report`]: renders results. Computes nothing.
 //!
 //! Each room opens with an example of its own; this is the way through all of them:
 //!
@@ -37,8 +38,8 @@
 //! | why the truth is one | [`truth::floor`], [`truth::certify`] |
 //! | which inputs are hard | [`problem::regime`] |
 //! | what a failure can look like | [`judge::faults::catalogue`], [`judge::diagnose`] |
-//! | what `results.json` holds | [`judge::results`] |
-//! | how two runs are compared | [`judge::compare`] |
+//! | what `results.json` holds | [`results`] |
+//! | how two runs are compared | [`results::compare`] |
 //!
 //! [`verify`] walks a problem through all of them, [`check`](mod@check) a recorded run through all but the
 //! kernel, [`diff`](mod@diff) two revisions of a foreign header through all; [`cli`] is the command line around them.
@@ -54,9 +55,9 @@ pub mod judge;
 pub mod kernel;
 pub mod leftovers;
 pub mod method;
-mod nullable;
 pub mod problem;
 pub mod report;
+pub mod results;
 #[doc = include_str!("spec.md")]
 pub mod spec {}
 pub mod tensor_file;

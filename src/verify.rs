@@ -12,14 +12,8 @@ use crate::analysis;
 use crate::judge::contract::Contract;
 use crate::judge::diagnose;
 use crate::judge::pairwise::{self, MethodOutputs};
-use crate::judge::profile::{self, ErrorHistogram, ErrorProfile, ErrorSequence};
-use crate::judge::relative::Relative;
-use crate::judge::results::{
-    CaseResult, CoefficientResult, MethodCurve, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA,
-    Verdict,
-};
+use crate::judge::profile;
 use crate::judge::scan::{Got, Judgement, Place, Want};
-use crate::judge::sensitivity::Sensitivity;
 use crate::judge::ulp::Format;
 use crate::judge::{budget, coefficient, relative, scan};
 use crate::kernel::{Backend, JudgedOutput, KernelError, ReferenceBackend, ScanOutput};
@@ -27,6 +21,10 @@ use crate::method::Method;
 use crate::problem::plan::{self, Filter, Spec};
 use crate::problem::sweep::{self, Sweep};
 use crate::problem::{InputType, Problem, Weights};
+use crate::results::{
+    CaseResult, CoefficientResult, ErrorHistogram, ErrorProfile, ErrorSequence, MethodCurve, PairTotals,
+    PairwiseMatrix, RegimeNote, Relative, Results, SCHEMA, Sensitivity, Verdict,
+};
 use crate::truth;
 use crate::truth::scan::ScanTruth;
 

@@ -3,12 +3,12 @@
 
 use holdfast::judge::budget;
 use holdfast::judge::contract::Contract;
-use holdfast::judge::results::{Beyond, Verdict};
 use holdfast::judge::scan::{self, Got, Want};
 use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::plan::{self, Filter};
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights, regime};
+use holdfast::results::{Beyond, Verdict};
 use holdfast::truth;
 use holdfast::verify::{Request, verify};
 use rstest::rstest;

@@ -7,16 +7,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use holdfast::judge::compare::{Comparison, Incomparable, compare};
-use holdfast::judge::lifting::{Lifting, Part};
-use holdfast::judge::results::{Results, Verdict};
 use holdfast::report::compare::render;
 use holdfast::report::console::Detail;
 use holdfast::report::json;
+use holdfast::results::compare::{Incomparable, RunComparison, compare};
+use holdfast::results::{Lifting, Part};
+use holdfast::results::{Results, Verdict};
 use rstest::rstest;
 use support_report as fixture;
 
-fn compared(change: impl FnOnce(&mut Results)) -> Comparison {
+fn compared(change: impl FnOnce(&mut Results)) -> RunComparison {
     let old = fixture::passing();
     let mut new = old.clone();
     change(&mut new);

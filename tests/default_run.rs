@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use holdfast::judge::results::{Results, Verdict};
 use holdfast::kernel::CpuBackend;
 use holdfast::method::Method;
 use holdfast::problem::{Weights, sweep};
 use holdfast::report::console;
+use holdfast::results::{Results, Verdict};
 use holdfast::verify::{Request, verify};
 
 /// Passing and all cases and sweeps of each method and weight type; the error table says where.

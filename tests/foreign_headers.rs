@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use foreign_support::{header, path};
 use holdfast::judge::contract::Contract;
-use holdfast::judge::results::{CaseResult, Results, Verdict};
 use holdfast::kernel::Backend;
 use holdfast::kernel::foreign::compiler::Compiler;
 use holdfast::kernel::foreign::{Foreign, ForeignCpu, Header, HeaderError};
@@ -16,6 +15,7 @@ use holdfast::method::Method::{self, Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
 use holdfast::problem::plan::Filter;
 use holdfast::problem::regime;
 use holdfast::problem::{InputType, Operand, Weights};
+use holdfast::results::{CaseResult, Results, Verdict};
 use holdfast::verify::{Request, verify};
 use rstest::rstest;
 

@@ -6,9 +6,9 @@ use std::process::{Command, Output};
 
 use foreign_support::header;
 use holdfast::diff::{Diff, Request, diff};
-use holdfast::judge::revisions::{Change, Comparison};
 use holdfast::method::Method;
 use holdfast::problem::{Operand, Weights};
+use holdfast::results::revisions::{Change, MethodDiff};
 use rstest::rstest;
 
 fn compared(old: &str, new: &str) -> Diff {
@@ -27,7 +27,7 @@ fn compared_on(methods: &[Method], old: &str, new: &str) -> Diff {
     diff
 }
 
-fn changes(diff: &Diff, of: impl Fn(&Comparison) -> bool) -> Vec<Change> {
+fn changes(diff: &Diff, of: impl Fn(&MethodDiff) -> bool) -> Vec<Change> {
     diff.comparisons.iter().filter(|c| of(c)).map(|c| c.change).collect()
 }
 
@@ -67,7 +67,7 @@ fn two_correct_headers_are_equal_within_rounding() {
 #[case("b-twice", &[Method::Zoh, Method::Poly])]
 #[case("small-delta-guard", &[Method::Zoh, Method::Poly])]
 fn a_fix_is_closer_and_its_reversal_farther(#[case] faulty: &str, #[case] methods: &[Method]) {
-    let touched = |c: &Comparison| methods.contains(&c.method);
+    let touched = |c: &MethodDiff| methods.contains(&c.method);
     let all = [Method::Zoh, Method::Foh, Method::Bilinear, Method::Poly, Method::Rk4];
     // The methods that the fault touches, and one that it leaves alone.
     let some: Vec<Method> =
@@ -114,7 +114,7 @@ fn two_wrong_formulas_are_closer_here_and_farther_there() {
 
 #[test]
 fn what_does_not_compile_or_run_is_broken_and_mended_where_it_happens() {
-    let complex = |c: &Comparison| c.weights == Weights::Complex;
+    let complex = |c: &MethodDiff| c.weights == Weights::Complex;
     let mended = compared("complex-does-not-compile", "accurate");
     assert!(changes(&mended, complex).iter().all(|c| *c == Change::Mended));
     assert!(changes(&mended, |c| !complex(c)).iter().all(|c| *c == Change::Equal));

@@ -5,12 +5,12 @@ use std::process::Command;
 
 use holdfast::judge::contract::Contract;
 use holdfast::judge::invariants::Invariant;
-use holdfast::judge::results::Verdict;
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError, ReferenceBackend, ScanOutput};
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{CoefficientProblem, InputType, Problem, Weights, regime};
 use holdfast::report::console;
+use holdfast::results::Verdict;
 use holdfast::verify::invariants::{Subject, check, run};
 use holdfast::verify::{Request, verify};
 use rayon::prelude::*;

@@ -1,8 +1,6 @@
 //! Promise: the kernels' source in double separates a wrong formula from a rounding problem. Right formulas shrink their
 //! error by about 2²⁹, wrong ones keep it.
 
-use holdfast::judge::lifting::Conclusion;
-use holdfast::judge::results::{Results, Verdict};
 use holdfast::kernel::{
     Backend, Coefficients, CpuBackend, Fault, JudgedOutput, KernelError, ReferenceBackend, ScanOutput,
 };
@@ -10,6 +8,8 @@ use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, regime};
 use holdfast::report::console;
+use holdfast::results::Conclusion;
+use holdfast::results::{Results, Verdict};
 use holdfast::verify::{Request, verify};
 
 fn run(backend: &dyn Backend, regimes: &[&str]) -> Results {

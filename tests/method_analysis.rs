@@ -1,8 +1,9 @@
 //! Promise: what the specification says of its methods (spec.md §2) is what the certified truth measures.
 
-use holdfast::analysis::{self, FormProperties, MethodAnalysis, SYSTEMS, order};
+use holdfast::analysis::{self, SYSTEMS, order};
 use holdfast::method::Method;
 use holdfast::report::methods;
+use holdfast::results::analysis::{Convergence, FormProperties, MethodAnalysis};
 use holdfast::truth::{Form, Textbook};
 
 fn analysis() -> &'static MethodAnalysis {
@@ -21,7 +22,7 @@ fn properties(form: Form) -> &'static FormProperties {
 
 /// The orders at the last halvings of Δ, which must have settled: two in a row are the same integer.
 fn settled_order(form: Form, system: &str, input: &str) -> Option<f64> {
-    let same = |c: &&analysis::Convergence| (&*c.form, &*c.system, &*c.input) == (form.name(), system, input);
+    let same = |c: &&Convergence| (&*c.form, &*c.system, &*c.input) == (form.name(), system, input);
     let errors = &analysis().convergence.iter().find(same).unwrap().error;
     let order = order::observed(errors);
     let before = order::observed(&errors[..errors.len() - 1]);

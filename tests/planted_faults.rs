@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use holdfast::judge::coefficient;
 use holdfast::judge::contract::Contract;
-use holdfast::judge::results::{PairStatus, Results, Verdict};
 use holdfast::kernel::{Backend, CpuBackend, Fault};
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{InputType, Weights, regime, sweep};
 use holdfast::report::console;
+use holdfast::results::{PairStatus, Results, Verdict};
 use holdfast::truth;
 use holdfast::verify::{Request, verify};
 use rstest::rstest;
@@ -28,8 +28,7 @@ fn short_run(backend: &CpuBackend) -> Results {
 }
 
 fn failing(results: &Results, weights: Weights) -> BTreeSet<Method> {
-    let fails =
-        |c: &&holdfast::judge::results::CaseResult| c.verdict == Verdict::Fail && c.weights == weights;
+    let fails = |c: &&holdfast::results::CaseResult| c.verdict == Verdict::Fail && c.weights == weights;
     results.cases.iter().filter(fails).map(|c| c.method).collect()
 }
 
@@ -53,7 +52,7 @@ fn every_planted_fault_fails_exactly_its_methods() {
             assert_eq!(failing(&results, weights), expected, "{} with {weights} weights", fault.name());
             for method in expected {
                 // Not only once: every layout of B and C shows it.
-                let passes = |c: &&holdfast::judge::results::CaseResult| {
+                let passes = |c: &&holdfast::results::CaseResult| {
                     c.method == method && c.weights == weights && c.verdict == Verdict::Pass
                 };
                 assert_eq!(results.cases.iter().filter(passes).count(), 0, "{} {method}", fault.name());

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use holdfast::check::{self, Options};
-use holdfast::judge::results::{PairStatus, Verdict};
 use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
 use holdfast::problem::plan::{self, Filter};
 use holdfast::problem::recorded::{RecordedRun, Recording};
 use holdfast::problem::{InputType, Operand, Problem, Weights, regime};
+use holdfast::results::{PairStatus, Verdict};
 use holdfast::tensor_file::TensorFile;
 use rstest::rstest;
 use serde_json::Value;

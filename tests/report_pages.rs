@@ -3,11 +3,11 @@
 mod support_report;
 
 use holdfast::judge::faults::catalogue;
-use holdfast::judge::lifting::{Lifting, Part};
-use holdfast::judge::results::{HeaderInstantiation, HeaderNote, Results, Verdict};
 use holdfast::method::Method;
 use holdfast::problem::Weights;
 use holdfast::report::{console, html, invariants, json, markdown, plots};
+use holdfast::results::{HeaderInstantiation, HeaderNote, Results, Verdict};
+use holdfast::results::{Lifting, Part};
 use support_report as fixture;
 
 fn every_kind() -> Vec<(&'static str, Results)> {
@@ -324,7 +324,7 @@ fn a_run_in_which_everything_fails_still_fits() {
     for (i, case) in results.cases.iter_mut().enumerate() {
         case.id = format!("{}-{i}-{}", case.id, "|<&".repeat(30));
         case.regime = format!("{}{}", "<&".repeat(40), i % 60);
-        case.verdict = holdfast::judge::results::Verdict::Fail;
+        case.verdict = holdfast::results::Verdict::Fail;
         case.reason = "`*_[|".repeat(100);
     }
     let page = page(&results);

@@ -2,8 +2,8 @@
 
 mod support_report;
 
-use holdfast::judge::results::{CoefficientPoint, Results};
 use holdfast::report::plots::{self, About};
+use holdfast::results::{CoefficientPoint, Results};
 use rstest::rstest;
 use support_report as fixture;
 

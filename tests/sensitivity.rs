@@ -1,10 +1,10 @@
 //! Promise: how small a relative error of Ā and of B̄ is caught is measured, and at most 2⁻²⁰ in the short f32 regimes.
 
-use holdfast::judge::results::{Results, Verdict};
 use holdfast::kernel::{CpuBackend, ReferenceBackend};
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{InputType, regime};
 use holdfast::report::precision;
+use holdfast::results::{Results, Verdict};
 use holdfast::verify::{Request, verify};
 
 fn request(regimes: Vec<&'static regime::Regime>) -> Request {
@@ -27,7 +27,7 @@ fn two_to_the_minus_20_is_caught_in_the_short_regimes_by_the_verdict_itself() {
         assert!(a_bar <= -20 && b_bar <= -20, "{one:?}");
     }
     // What was measured is what a run of such a kernel says.
-    let verdict = |results: &Results, one: &holdfast::judge::sensitivity::Sensitivity| {
+    let verdict = |results: &Results, one: &holdfast::results::Sensitivity| {
         let id = format!("{}/{}", one.problem, one.method);
         results.cases.iter().find(|case| case.id == id).expect("the same cases").verdict
     };

@@ -1,10 +1,10 @@
 //! Promise: only what is a kernel's own fault fails it. What this machine lacks leaves it unmeasured, which is no pass.
 
-use holdfast::judge::results::Verdict;
 use holdfast::kernel::{Backend, Coefficients, KernelError, ScanOutput};
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{CoefficientProblem, InputType, Problem, Weights, regime};
+use holdfast::results::Verdict;
 use holdfast::verify::{Request, verify};
 use rstest::rstest;
 

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use crate::judge::budget;
 use crate::judge::contract::Contract;
 use crate::judge::diagnose::{Case, Effort, Models, diagnose};
-use crate::judge::results::{CaseResult, Diagnosis, Verdict};
 use crate::judge::scan::Want;
 use crate::method::Method;
 use crate::problem::Problem;
 use crate::problem::recorded::RecordedOutput;
+use crate::results::{CaseResult, Diagnosis, Verdict};
 use crate::truth::TruthError;
 use crate::truth::scan::ScanTruth;
 

@@ -8,9 +8,9 @@ use super::show::Show;
 use super::{CliError, Outcome};
 use crate::check::memory::{self, TooLarge};
 use crate::check::{self, Options};
-use crate::judge::results::{RegimeNote, Results};
 use crate::problem::recorded::{RecordError, Recording};
 use crate::report;
+use crate::results::{RegimeNote, Results};
 use crate::tensor_file::shown;
 
 #[derive(Clone, Debug, clap::Args)]

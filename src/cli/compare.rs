@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::show::Show;
 use super::{CliError, FAILED, Outcome, PASSED};
-use crate::judge::compare::{self, Incomparable};
 use crate::report::{self, json};
+use crate::results::compare::{self, Incomparable};
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \

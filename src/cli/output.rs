@@ -9,9 +9,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::show::Show;
 use super::{CliError, FAILED, Outcome, PASSED};
-use crate::judge::results::{Results, Verdict};
 use crate::report;
 use crate::report::console::Detail;
+use crate::results::{Results, Verdict};
 
 /// Drawn once, and kept, so that two runs judge the same numbers.
 pub const DEFAULT_SEED: u64 = 1;

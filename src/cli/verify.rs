@@ -6,7 +6,6 @@ use super::check::quoted;
 use super::output::{self, Progress};
 use super::show::Show;
 use super::{CliError, Outcome, names};
-use crate::judge::results::{HeaderInstantiation, HeaderNote, Verdict};
 use crate::kernel::Backend;
 use crate::kernel::foreign::{self, Header};
 use crate::kernel::select::{self, Choice};
@@ -14,6 +13,7 @@ use crate::method::Method;
 use crate::problem::plan::Filter;
 use crate::problem::regime::Regime;
 use crate::problem::{InputType, Operand, Weights};
+use crate::results::{HeaderInstantiation, HeaderNote, Verdict};
 use crate::verify::{Request, verify};
 
 /// What takes the place of the lifted runs' line where a header is judged.

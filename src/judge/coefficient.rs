@@ -7,11 +7,11 @@ use super::allowance::{Arithmetic, HALF_SUBNORMAL, U};
 use super::budget::complex_at;
 use super::contract::Contract;
 use super::model;
-use super::results::{CoefficientPoint, Verdict, Worst};
 use super::ulp::Format;
 use super::verdict::{Distance, Element, worst};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Weights};
+use crate::results::{CoefficientPoint, Verdict, Worst};
 
 /// Ā and B̄ of one sweep, judged.
 #[derive(Clone, Debug)]

@@ -32,10 +32,10 @@ use super::faults::Fault;
 use super::faults::catalogue::{self, Entry};
 use super::faults::scan::{self, Channel};
 use super::faults::variant::Variant;
-use super::results::Diagnosis;
 use super::scan::Want;
 use crate::method::Method;
 use crate::problem::{InputType, Problem};
+use crate::results::Diagnosis;
 
 /// The most that may remain of the error for a model to be needed.
 pub const NEEDED: f64 = 0.25;

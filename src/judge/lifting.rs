@@ -12,64 +12,10 @@
 //! path's polynomials and pairs. A wrong constant in those is f32's alone and is called rounding here; the coefficient
 //! sweeps judge it. Everything else, from loads to store, is the same source.
 
-use serde::{Deserialize, Serialize};
-
 use super::budget::Budget;
-use super::results::Verdict;
 use super::scan::Want;
-use crate::nullable;
 use crate::problem::Weights;
-
-/// What a lifted run says.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Lifting {
-    pub verdict: Verdict,
-    /// Why it was not measured, or what faulted; empty otherwise.
-    pub reason: String,
-    /// log₂(‖error in f32‖ / ‖error in double‖), about 29 for a right formula and 0 for a wrong one; none where either
-    /// error is zero.
-    pub shrink: Option<f64>,
-    /// For a case that fails.
-    pub conclusion: Option<Conclusion>,
-    /// got − lifted, against the bound on got.
-    pub rounding: Part,
-    /// lifted − want, against the bound on lifted.
-    pub truncation: Part,
-}
-
-/// Why a case fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Conclusion {
-    /// It fails in f32 and passes in double.
-    Rounding,
-    /// It fails in both.
-    WrongFormula,
-}
-
-impl Conclusion {
-    /// In words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Conclusion::Rounding => "rounding (it passes in double)",
-            Conclusion::WrongFormula => "wrong formula (it fails in double too)",
-        }
-    }
-}
-
-/// One part of the error.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub struct Part {
-    /// Largest share of the allowance, the rounding on store taken out of both.
-    #[serde(default, deserialize_with = "nullable::one")]
-    pub share: f64,
-    /// Largest modulus.
-    #[serde(default, deserialize_with = "nullable::one")]
-    pub max: f64,
-    /// ‖part‖₂ / ‖want‖₂; 0 where the part is zero.
-    #[serde(default, deserialize_with = "nullable::one")]
-    pub rel_l2: f64,
-}
+use crate::results::{Conclusion, Lifting, Part, Verdict};
 
 /// Compares values, all (elements): each with its allowance, of which the second number is the rounding on store.
 fn part<'a>(elements: impl Iterator<Item = (f64, f64, f64, (f64, f64))> + 'a) -> Part {

@@ -10,7 +10,7 @@
 //!   single ones keep an error of their own in double.
 
 use super::diagnose::{Case, NEEDED};
-use super::results::Diagnosis;
+use crate::results::Diagnosis;
 
 /// What may be left of an error that is all rounding.
 pub const LEFT_IN_DOUBLE: f64 = 1.0 / (1 << 20) as f64;

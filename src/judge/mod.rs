@@ -1,10 +1,11 @@
 //! Judges what a kernel computed against the truth, from plain arrays: error budgets, verdicts, invariants, pairwise
-//! matrices. Pure and silent; [`results`] holds what it returns.
+//! matrices. Pure and silent; [`crate::results`] holds what it returns.
 //!
 //! ```
-//! use holdfast::judge::{coefficient, contract::Contract, diagnose, results::Verdict};
+//! use holdfast::judge::{coefficient, contract::Contract, diagnose};
 //! use holdfast::method::Method;
 //! use holdfast::problem::{CoefficientProblem, Weights};
+//! use holdfast::results::Verdict;
 //!
 //! let problem = CoefficientProblem {
 //!     weights: Weights::Real,
@@ -27,11 +28,9 @@ pub mod agreement;
 pub mod allowance;
 pub mod budget;
 pub mod coefficient;
-pub mod compare;
 pub mod contract;
 pub mod diagnose;
 pub mod faults;
-pub mod header_diff;
 pub mod invariants;
 pub mod lifting;
 pub mod lost_digits;
@@ -40,7 +39,6 @@ pub mod pairwise;
 pub mod profile;
 pub mod recommendation;
 pub mod relative;
-pub mod results;
 pub mod revisions;
 pub mod scan;
 pub mod sensitivity;

@@ -4,10 +4,10 @@
 //! under another's name as long as some constant differs; here the difference itself has to be right, within
 //! the sum of the two methods' bounds.
 
-use super::results::{Pair, PairStatus};
 use super::ulp::Format;
 use super::verdict::quotient;
 use crate::method::Method;
+use crate::results::{Pair, PairStatus};
 
 /// One method's outputs on a problem's judged channels, in the truth's order.
 #[derive(Clone, Debug)]

@@ -1,26 +1,26 @@
 //! What to do with a new revision of a header, in one line.
 
-use super::revisions::{Change, Comparison};
+use crate::results::revisions::{Change, MethodDiff};
 
 /// Whether anything got worse, or could not be told: where neither revision runs there is nothing to compare, and where
 /// there is no bound nothing says what a difference means.
-pub fn is_worse(comparisons: &[Comparison]) -> bool {
+pub fn is_worse(comparisons: &[MethodDiff]) -> bool {
     comparisons.iter().any(|c| c.change.is_worse() || is_unknown(c))
 }
 
 /// Whether something about it could not be told.
-fn is_unknown(c: &Comparison) -> bool {
+fn is_unknown(c: &MethodDiff) -> bool {
     matches!(c.change, Change::BothBroken | Change::Unmeasured) || c.unbounded > 0
 }
 
 /// Whether the new revision is outside its bounds somewhere.
-fn is_wrong(c: &Comparison) -> bool {
+fn is_wrong(c: &MethodDiff) -> bool {
     c.new_worst.is_some_and(|worst| worst.is_nan() || worst > 1.0)
 }
 
 /// A recommendation: what to do, and what it rests on. "Take it" and "worse on none" are said only where everything was
 /// measured, and what only the new revision runs on is right.
-pub fn of(comparisons: &[Comparison]) -> String {
+pub fn of(comparisons: &[MethodDiff]) -> String {
     let count = |change: Change| comparisons.iter().filter(|c| c.change == change).count();
     let [equal, rounding, closer, farther, mixed, mended, broken, both, unmeasured] = Change::ALL.map(count);
     let unbounded: usize = comparisons.iter().map(|c| c.unbounded).sum();
@@ -71,13 +71,13 @@ mod tests {
     use crate::method::Method;
     use crate::problem::{Operand, Weights};
 
-    fn comparison(change: Change) -> Comparison {
+    fn comparison(change: Change) -> MethodDiff {
         let new_runs = !matches!(change, Change::Broken | Change::BothBroken | Change::Unmeasured);
-        Comparison {
+        MethodDiff {
             change,
             new_worst: new_runs.then_some(0.5),
             new_infinite: new_runs.then_some(0),
-            ..Comparison::blank(Method::Zoh, Weights::Real, Operand::Constant)
+            ..MethodDiff::blank(Method::Zoh, Weights::Real, Operand::Constant)
         }
     }
 
@@ -85,8 +85,8 @@ mod tests {
     fn take_it_and_worse_on_none_are_said_only_where_everything_was_measured() {
         let closer = || comparison(Change::Closer);
         assert_eq!(of(&[closer()]), "take it: closer on 1, worse on none");
-        let wrong = Comparison { new_worst: Some(f64::INFINITY), ..comparison(Change::Mended) };
-        let unbounded = Comparison { unbounded: 3, ..closer() };
+        let wrong = MethodDiff { new_worst: Some(f64::INFINITY), ..comparison(Change::Mended) };
+        let unbounded = MethodDiff { unbounded: 3, ..closer() };
         for other in [comparison(Change::Unmeasured), comparison(Change::BothBroken), wrong, unbounded] {
             let said = of(&[closer(), other]);
             assert!(!said.contains("take it") && !said.contains("worse on none"), "{said}");
@@ -96,6 +96,6 @@ mod tests {
         let equal = of(&[comparison(Change::Equal), comparison(Change::Unmeasured)]);
         assert_eq!(equal, "no difference that matters where it could be told: equal on 1, unmeasured on 1");
         assert!(is_worse(&[closer(), comparison(Change::Unmeasured)]) && !is_worse(&[closer()]));
-        assert!(is_worse(&[Comparison { unbounded: 1, ..closer() }]));
+        assert!(is_worse(&[MethodDiff { unbounded: 1, ..closer() }]));
     }
 }

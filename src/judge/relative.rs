@@ -14,50 +14,16 @@
 //! with ζ the number of times that the kernel rounds z ([`super::contract::Contract::z_roundings`]; the reference
 //! rounds it once): where that is all of the error, ζ roundings to the same side cost ζ times as much.
 
-use serde::{Deserialize, Serialize};
-
 use super::budget::Budget;
 use super::scan::Want;
-use crate::nullable;
 use crate::problem::Weights;
+use crate::results::Relative;
 
 /// How many times the reference's error a kernel's may be. A choice, not a bound: over eight seeds of the default run
 /// the kernels reach 1.34 at most, where they round more often than the reference (the block scan's extra products) and
 /// it happens to be lucky; more than twice that leaves room for other seeds, and is still far below the factor of ten
 /// and more that bounds over long sequences leave.
 pub const MULTIPLE: f64 = 3.0;
-
-/// Both errors, and whether the gate lets the kernel pass.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Relative {
-    /// Root mean square of the kernel's errors in units of one rounding.
-    #[serde(default, deserialize_with = "nullable::one")]
-    pub kernel: f64,
-    /// The same of the reference path.
-    #[serde(default, deserialize_with = "nullable::one")]
-    pub reference: f64,
-    /// What `ratio` may be.
-    #[serde(default, deserialize_with = "nullable::one")]
-    pub multiple: f64,
-    /// kernel / max(1, reference); above `multiple` the case fails.
-    #[serde(default, deserialize_with = "nullable::one")]
-    pub ratio: f64,
-}
-
-impl Relative {
-    pub fn passes(&self) -> bool {
-        self.ratio <= self.multiple
-    }
-
-    /// Why a case fails that the derived bound lets pass.
-    pub fn reason(&self) -> String {
-        format!(
-            "{:.3} times the error of the f32 reference path ({:.3} against {:.3} roundings, root mean square); at most \
-             {} times is sound, though each element is within its derived bound",
-            self.ratio, self.kernel, self.reference, self.multiple
-        )
-    }
-}
 
 /// How often one z or b may occur for the reference to be a measure: the products of equal Ā in a tree all err alike, and
 /// those of a serial scan do not, so that a sound tree may be a hundred times worse where Δ is constant.

@@ -11,14 +11,13 @@
 //! - otherwise the new one is **closer** if its error is the smaller one, and **farther** if not.
 //!
 //! Where an element has no finite bound, a difference means none of this: such values are counted apart
-//! ([`Comparison::unbounded`]).
+//! ([`MethodDiff::unbounded`]).
 //!
 //! An element that leaves its bound thus counts as farther even where it moves by less than rounding may, and one that
 //! comes into it as closer. Errors that no number tells (a NaN, an infinity) are larger than every other one, and equal to
 //! each other. No tolerance is typed anywhere.
 
 use num_complex::Complex64;
-use serde::{Deserialize, Serialize};
 
 use super::allowance::{self, HALF_SUBNORMAL};
 use super::budget::complex_at;
@@ -28,103 +27,7 @@ use super::ulp::Format;
 use crate::method::Method;
 use crate::problem::elements::Elements;
 use crate::problem::{Operand, Weights};
-
-/// How the new revision compares with the old one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Change {
-    /// Every bit.
-    Equal,
-    Rounding,
-    Closer,
-    Farther,
-    /// Closer at some inputs, farther at others.
-    Mixed,
-    /// The old one did not compile or run, the new one does.
-    Mended,
-    /// The new one does not compile or run, the old one did.
-    Broken,
-    /// Neither compiles and runs.
-    BothBroken,
-    /// There is no truth to compare with.
-    Unmeasured,
-}
-
-impl Change {
-    pub const ALL: [Change; 9] = [
-        Change::Equal,
-        Change::Rounding,
-        Change::Closer,
-        Change::Farther,
-        Change::Mixed,
-        Change::Mended,
-        Change::Broken,
-        Change::BothBroken,
-        Change::Unmeasured,
-    ];
-
-    /// Whether something got worse somewhere.
-    pub fn is_worse(self) -> bool {
-        matches!(self, Change::Farther | Change::Mixed | Change::Broken)
-    }
-
-    /// Whether something got better, and nothing worse.
-    pub fn is_better(self) -> bool {
-        matches!(self, Change::Closer | Change::Mended)
-    }
-}
-
-/// One element at which the revisions differ. Texts of complex values have both parts.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Difference {
-    /// `rounding`, `closer` or `farther`, of this element alone.
-    pub change: Change,
-    /// `a_bar` or `b_bar_u`
-    pub value: String,
-    pub index: usize,
-    /// Δ, A, B and u, as `name = value` texts.
-    pub inputs: Vec<String>,
-    pub old: String,
-    pub new: String,
-    pub truth: String,
-    /// |old − truth| in units of the element's bound; infinite where no number tells.
-    pub old_error: f64,
-    pub new_error: f64,
-}
-
-/// One method with one weight type and one layout of B.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Comparison {
-    pub method: Method,
-    pub weights: Weights,
-    pub b: Operand,
-    pub change: Change,
-    /// Values compared: Ā and B̄u of every element.
-    pub compared: usize,
-    /// How many of them have the same bits, differ by rounding, are closer, are farther.
-    pub equal: usize,
-    pub rounding: usize,
-    pub closer: usize,
-    pub farther: usize,
-    /// Values whose bits differ and whose bound is infinite: nothing can be said of them.
-    #[serde(default)]
-    pub unbounded: usize,
-    /// The largest error of each revision, in units of the bounds: above 1 it is not what is specified. None where it
-    /// did not run. JSON has no infinity: there an infinite one is `null` as well, and the next two tell them apart.
-    pub old_worst: Option<f64>,
-    pub new_worst: Option<f64>,
-    /// Values of each revision that are infinitely far off: a NaN, an infinity where the truth has none, or anything but
-    /// the truth where the bound is 0. None where it did not run.
-    #[serde(default)]
-    pub old_infinite: Option<usize>,
-    #[serde(default)]
-    pub new_infinite: Option<usize>,
-    /// Why a revision did not compile or run, or why there is no truth.
-    pub old_reason: String,
-    pub new_reason: String,
-    /// The worst element of each kind of difference that there is.
-    pub differences: Vec<Difference>,
-}
+use crate::results::revisions::{Change, Difference, MethodDiff};
 
 /// Why a revision computed nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,10 +40,10 @@ pub struct NoOutput {
 /// What a revision computed: (n)·w each, or why it did not.
 pub type Outcome<'a> = Result<(&'a [f32], &'a [f32]), NoOutput>;
 
-impl Comparison {
+impl MethodDiff {
     /// Of nothing yet.
     pub(super) fn blank(method: Method, weights: Weights, b: Operand) -> Self {
-        Comparison {
+        MethodDiff {
             method,
             weights,
             b,
@@ -170,11 +73,11 @@ pub fn compare(
     old: Outcome,
     new: Outcome,
     want: Result<(&[f64], &[f64]), String>,
-) -> Comparison {
-    let blank = Comparison::blank(method, elements.coefficients.weights, b);
+) -> MethodDiff {
+    let blank = MethodDiff::blank(method, elements.coefficients.weights, b);
     let want = match want {
         Ok(want) => want,
-        Err(reason) => return Comparison { new_reason: reason, ..blank },
+        Err(reason) => return MethodDiff { new_reason: reason, ..blank },
     };
     let worst = |run: &Outcome| {
         let values = *run.as_ref().ok()?;
@@ -182,7 +85,7 @@ pub fn compare(
     };
     let (old_worst, new_worst) = (worst(&old), worst(&new));
     let reason = |run: &Outcome| run.as_ref().err().map(|none| none.reason.clone()).unwrap_or_default();
-    let blank = Comparison {
+    let blank = MethodDiff {
         old_worst: old_worst.map(|(worst, _)| worst),
         new_worst: new_worst.map(|(worst, _)| worst),
         old_infinite: old_worst.map(|(_, infinite)| infinite),
@@ -204,7 +107,7 @@ pub fn compare(
         (Err(_), Ok(_)) => Change::Mended,
         (Ok(_), Err(_)) => Change::Broken,
     };
-    Comparison { change, ..blank }
+    MethodDiff { change, ..blank }
 }
 
 /// The largest error, and how many are infinite. One that is no number is infinite.
@@ -278,11 +181,11 @@ fn error(got: Complex64, want: Complex64, bound: f64) -> f64 {
 }
 
 fn tally(
-    mut comparison: Comparison,
+    mut comparison: MethodDiff,
     elements: &Elements,
     old: impl Iterator<Item = Value>,
     new: impl Iterator<Item = Value>,
-) -> Comparison {
+) -> MethodDiff {
     // The worst of each kind, by how much it matters.
     let mut worst: [Option<(f64, Value, Value)>; 3] = [None, None, None];
     for (old, new) in old.zip(new) {
@@ -412,14 +315,14 @@ mod tests {
         Value { is_b: false, index: 0, got, bits, want, bound, error: error(got, want, bound) }
     }
 
-    fn tallied(values: &[(f64, f64, f64)]) -> Comparison {
+    fn tallied(values: &[(f64, f64, f64)]) -> MethodDiff {
         let one = || vec![1.0];
         let coefficients =
             crate::problem::CoefficientProblem { weights: Weights::Real, delta: one(), a: one(), b: one() };
         let elements = Elements { u: one(), coefficients };
         let old = values.iter().map(|&(old, _, bound)| value(old, bound));
         let new = values.iter().map(|&(_, new, bound)| value(new, bound));
-        tally(Comparison::blank(Method::Zoh, Weights::Real, Operand::Constant), &elements, old, new)
+        tally(MethodDiff::blank(Method::Zoh, Weights::Real, Operand::Constant), &elements, old, new)
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use super::allowance::Arithmetic;
 use super::budget::{self, Budget};
 use super::contract::Contract;
-use super::results::{Beyond, CaseResult, Verdict, Worst};
 use super::ulp::Format;
 use super::verdict::{Element, Tally, worst};
 use crate::method::Method;
 use crate::problem::{Problem, Weights};
+use crate::results::{Beyond, CaseResult, Verdict, Worst};
 
 /// What the truth says about the judged channels of a problem.
 #[derive(Clone, Copy, Debug)]

@@ -1,27 +1,8 @@
 //! How small a relative error of Ā or of B̄ the verdict catches: measured, by running the kernel with one planted.
 
-use serde::{Deserialize, Serialize};
-
-use crate::method::Method;
-use crate::problem::Weights;
-
 /// The exponents that are tried: an f32 coefficient does not move by less than 2⁻²³ of itself.
 pub const SMALLEST: i32 = -23;
 pub const LARGEST: i32 = -1;
-
-/// The smallest perturbations caught for one method, weight type and regime.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sensitivity {
-    pub method: Method,
-    pub weights: Weights,
-    pub regime: String,
-    /// The problem it was measured on: a case id without its method.
-    pub problem: String,
-    /// Every Ā times 1 + 2^k fails from this k on; none where not even 2⁻¹ does.
-    pub a_bar: Option<i32>,
-    /// The same for B̄.
-    pub b_bar: Option<i32>,
-}
 
 /// The smallest exponent in [[`SMALLEST`], [`LARGEST`]] at which `caught` holds, by bisection: a larger error of the same
 /// sign shows if a smaller one does.

@@ -1,7 +1,7 @@
 //! Compares arrays element by element against their bounds: error ≤ bound, or the element fails.
 
-use super::results::Worst;
 use super::ulp::Format;
+use crate::results::Worst;
 
 /// One compared element.
 #[derive(Clone, Copy, Debug)]

@@ -2,16 +2,16 @@
 
 use super::console::{Detail, WIDTH, coloured};
 use super::text;
-use crate::judge::compare::{Change, Comparison, FACTOR, Item, failing};
-use crate::judge::results::{PairTotals, Results, Verdict};
 use crate::method::Method;
+use crate::results::compare::{FACTOR, Item, ItemChange, RunComparison, failing};
+use crate::results::{PairTotals, Results, Verdict};
 
 /// Lines of each part that are listed; the rest are counted.
 const LISTED: usize = 12;
 
 /// What changed, the worst first. ANSI colours only when `colour`.
 pub fn render(
-    comparison: &Comparison,
+    comparison: &RunComparison,
     (old_name, old): (&str, &Results),
     (new_name, new): (&str, &Results),
     colour: bool,
@@ -34,7 +34,7 @@ pub fn render(
     if colour { coloured(&text) } else { text }
 }
 
-fn totals(comparison: &Comparison) -> String {
+fn totals(comparison: &RunComparison) -> String {
     if comparison.compared() == 0 {
         let (gone, new) = (comparison.gone.len(), comparison.added.len());
         return format!("nothing was compared: {gone} gone, {new} new");
@@ -94,8 +94,8 @@ fn part(heading: String, rows: Vec<String>, most: usize) -> Vec<String> {
     lines
 }
 
-fn verdicts(comparison: &Comparison, most: usize) -> Vec<String> {
-    let row = |change: &Change| {
+fn verdicts(comparison: &RunComparison, most: usize) -> Vec<String> {
+    let row = |change: &ItemChange| {
         let word = if change.is_worse() { "WORSE " } else { "better" };
         let text = format!("{}: {} → {}", change.new.id, state(&change.old), state(&change.new));
         text::wrap(&format!("  {word}  "), &text, WIDTH)
@@ -108,8 +108,8 @@ fn verdicts(comparison: &Comparison, most: usize) -> Vec<String> {
     part(heading, comparison.verdicts.iter().map(row).collect(), most)
 }
 
-fn errors(comparison: &Comparison, most: usize) -> Vec<String> {
-    let row = |change: &Change| {
+fn errors(comparison: &RunComparison, most: usize) -> Vec<String> {
+    let row = |change: &ItemChange| {
         let word = if change.grew() { "larger " } else { "smaller" };
         let factor = change.factor();
         let by = if factor.is_finite() { format!(", × {}", text::share(factor)) } else { String::new() };
@@ -124,8 +124,8 @@ fn errors(comparison: &Comparison, most: usize) -> Vec<String> {
     part(heading, comparison.errors.iter().map(row).collect(), most)
 }
 
-fn narrower(comparison: &Comparison, most: usize) -> Vec<String> {
-    let row = |change: &Change| {
+fn narrower(comparison: &RunComparison, most: usize) -> Vec<String> {
+    let row = |change: &ItemChange| {
         let judged = |item: &Item| item.judged.unwrap_or_default();
         let (old, new) = (judged(&change.old), judged(&change.new));
         text::wrap("  FEWER   ", &format!("{}: {old} → {new} elements judged", change.new.id), WIDTH)
@@ -144,7 +144,7 @@ fn items(what: &str, items: &[Item], most: usize) -> Vec<String> {
     part(heading, items.iter().map(row).collect(), most)
 }
 
-fn pairs(comparison: &Comparison, most: usize) -> Vec<String> {
+fn pairs(comparison: &RunComparison, most: usize) -> Vec<String> {
     let count = |pairs: &PairTotals| {
         format!("{} agree, {} fail, {} unmeasured", pairs.agree, failing(pairs), pairs.unmeasured)
     };

@@ -10,8 +10,8 @@ use super::failures::{self, Failure};
 use super::summary::{self, Headline};
 use super::sweeps::{self, Coefficient};
 use super::{grid, invariants, pairs, precision, text};
-use crate::judge::results::{HeaderNote, Results, Worst};
 use crate::method::Method;
+use crate::results::{HeaderNote, Results, Worst};
 
 /// The widest line.
 pub const WIDTH: usize = 100;

@@ -2,10 +2,10 @@
 
 use super::sweeps::Coefficient;
 use super::{grid, invariants, precision, text};
-use crate::judge::invariants::InvariantResult;
-use crate::judge::lifting::Lifting;
-use crate::judge::results::{CaseResult, CoefficientResult, Diagnosis, Results, Verdict, Worst};
 use crate::method::Method;
+use crate::results::InvariantResult;
+use crate::results::Lifting;
+use crate::results::{CaseResult, CoefficientResult, Diagnosis, Results, Verdict, Worst};
 
 /// A failed scan, coefficient sweep or invariant. A scan or sweep whose run in double alone fails is one, too.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,9 @@
 //! The verdict matrix: one row per regime and weight type, one column per method.
 
 use super::text;
-use crate::judge::results::{CaseResult, Results, Verdict};
 use crate::method::Method;
 use crate::problem::Weights;
+use crate::results::{CaseResult, Results, Verdict};
 
 /// One regime with one weight type, over the methods in the order of their ids.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! The invariants in rows: one invariant over the methods.
 
 use super::{grid, text};
-use crate::judge::invariants::InvariantResult;
-use crate::judge::results::{Results, Verdict};
 use crate::method::Method;
+use crate::results::InvariantResult;
+use crate::results::{Results, Verdict};
 
 /// One invariant; each method's results are those of the weight types that were asked for.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! The machine output: results ([`crate::judge::results::Results`], [`crate::judge::header_diff::Diff`]) as JSON, in the layout that design.md fixes.
+//! The machine output: results ([`crate::results::Results`], [`crate::results::revisions::Diff`]) as JSON, in the layout that design.md fixes.
 //!
 //! JSON knows no NaN and no infinity; such a number is `null`, and the hex text beside it still tells it.
 
@@ -11,9 +11,9 @@ use serde_json::Value;
 use serde_json::error::Category;
 
 use super::ReportError;
-use crate::judge::compare::Comparison;
-use crate::judge::results::{Results, SCHEMA};
 use crate::leftovers::scratch;
+use crate::results::compare::RunComparison;
+use crate::results::{Results, SCHEMA};
 
 /// The results as indented JSON with a final line feed.
 pub fn to_string(results: &impl Serialize) -> Result<String, ReportError> {
@@ -74,13 +74,13 @@ pub fn read(file: &Path) -> Result<Results, ReadError> {
 }
 
 /// Writes a comparison to `file`, as [`write()`] does results.
-pub fn write_comparison(comparison: &Comparison, file: &Path) -> Result<(), ReportError> {
+pub fn write_comparison(comparison: &RunComparison, file: &Path) -> Result<(), ReportError> {
     #[derive(serde::Serialize)]
     struct Output<'a> {
         schema: u32,
         regressed: bool,
         #[serde(flatten)]
-        comparison: &'a Comparison,
+        comparison: &'a RunComparison,
     }
     let output = Output { schema: SCHEMA, regressed: comparison.regressed(), comparison };
     put(file, serde_json::to_string_pretty(&output)? + "\n")

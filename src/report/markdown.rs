@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::failures::{self, Failure};
 use super::template::{self, value};
 use super::{ReportError, grid, invariants, pairs, precision, summary, sweeps, text};
-use crate::judge::results::{HeaderInstantiation, Results};
+use crate::results::{HeaderInstantiation, Results};
 
 const TEMPLATE: &str = include_str!("templates/report.md.jinja");
 /// The page stays below this many bytes.

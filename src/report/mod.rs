@@ -52,7 +52,7 @@ use std::path::PathBuf;
 pub use write::{WrittenReport, may_be_written, write};
 
 #[allow(unused_imports)] // for the documentation above
-use crate::judge::results::Results;
+use crate::results::Results;
 
 /// Why a report was not written. Whatever was there before is then still there.
 #[derive(Debug, thiserror::Error)]

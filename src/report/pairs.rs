@@ -1,8 +1,8 @@
 //! The pairwise matrices, brought together by problem: the truth's beside each kernel's.
 
-use crate::judge::results::{Pair, PairStatus, PairwiseMatrix, Results};
 use crate::method::Method;
 use crate::problem::Weights;
+use crate::results::{Pair, PairStatus, PairwiseMatrix, Results};
 
 /// The source name of the truth's own matrices.
 pub const TRUTH: &str = "truth";

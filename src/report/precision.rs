@@ -1,10 +1,10 @@
 //! What lifting, the relative gate and the measured sensitivity say, as short lines for every renderer.
 
 use super::text;
-use crate::judge::lifting::Lifting;
-use crate::judge::results::{Beyond, CaseResult, CoefficientResult, Results, Verdict};
-use crate::judge::sensitivity::Sensitivity;
 use crate::problem::{InputType, Weights};
+use crate::results::Lifting;
+use crate::results::Sensitivity;
+use crate::results::{Beyond, CaseResult, CoefficientResult, Results, Verdict};
 
 /// What a failed case has beside its worst element: which bounds it is beyond, and truncation and rounding apart.
 pub fn of_case(case: &CaseResult) -> Vec<String> {
@@ -26,7 +26,7 @@ fn of_lifting(lifted: &Lifting) -> Vec<String> {
     if lifted.verdict == Verdict::Unmeasured || !lifted.reason.is_empty() {
         return vec![format!("lifted to double: {} {}", text::verdict_class(lifted.verdict), lifted.reason)];
     }
-    let part = |name: &str, what: &str, part: crate::judge::lifting::Part| {
+    let part = |name: &str, what: &str, part: crate::results::Part| {
         format!(
             "{name} ({what}): {} of its allowance, max {}, rel L2 {}",
             text::share(part.share),

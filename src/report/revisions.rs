@@ -5,9 +5,8 @@ use comfy_table::{CellAlignment, Table};
 
 use super::console::WIDTH;
 use super::text;
-use crate::judge::header_diff::{Diff, Revision};
-use crate::judge::revisions::{Change, Comparison, Difference};
 use crate::problem::Operand;
+use crate::results::revisions::{Change, Diff, Difference, MethodDiff, Revision};
 
 /// Combinations that differ by rounding only and are listed; the rest are counted.
 const LISTED_ROUNDINGS: usize = 2;
@@ -107,7 +106,7 @@ fn differences(diff: &Diff) -> Option<String> {
     };
     parts.extend(of(true, false).map(explain));
     parts.extend(of(false, true).map(explain));
-    let rounding: Vec<&Comparison> = of(false, false).filter(|c| c.change == Change::Rounding).collect();
+    let rounding: Vec<&MethodDiff> = of(false, false).filter(|c| c.change == Change::Rounding).collect();
     parts.extend(rounding.iter().take(LISTED_ROUNDINGS).map(|c| explain(c)));
     if rounding.len() > LISTED_ROUNDINGS {
         let more = rounding.len() - LISTED_ROUNDINGS;
@@ -121,7 +120,7 @@ fn differences(diff: &Diff) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("\n"))
 }
 
-fn explain(c: &Comparison) -> String {
+fn explain(c: &MethodDiff) -> String {
     let b = if c.b == Operand::Constant { "constant B" } else { "variable B" };
     let mut lines = vec![format!("{}, {} weights, {b}: {}", c.method, c.weights, name(c.change))];
     for (which, reason) in [("old", &c.old_reason), ("new", &c.new_reason)] {

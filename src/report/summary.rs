@@ -1,9 +1,9 @@
 //! The run in a few lines: its verdict, its totals, one line per method.
 
 use super::{grid, invariants, text};
-use crate::judge::results::{CaseResult, CoefficientResult, Results, Verdict};
 use crate::method::Method;
 use crate::problem::Weights;
+use crate::results::{CaseResult, CoefficientResult, Results, Verdict};
 
 /// The run's verdict. A run that left anything unmeasured has not passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

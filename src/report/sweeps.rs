@@ -1,9 +1,9 @@
 //! The coefficient sweeps in rows: Ā and B̄ of the methods over one sweep of z.
 
 use super::text;
-use crate::judge::results::{CoefficientPoint, CoefficientResult, Results, Verdict, Worst};
 use crate::method::Method;
 use crate::problem::Weights;
+use crate::results::{CoefficientPoint, CoefficientResult, Results, Verdict, Worst};
 
 /// One sweep over the methods, in the order of their ids.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Numbers and names as short texts, the same in every renderer.
 
-use crate::judge::results::{Diagnosis, Verdict, Worst};
+use crate::results::{Diagnosis, Verdict, Worst};
 
 /// A fault model as reports name it.
 pub fn diagnosis(diagnosis: &Diagnosis) -> String {

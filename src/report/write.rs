@@ -5,8 +5,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::{ReportError, html, json, markdown, plots};
-use crate::judge::results::Results;
 use crate::leftovers::scratch::{self, Scratch};
+use crate::results::Results;
 
 /// What [`html`]'s template says of its origin; a directory whose page lacks it is not ours to replace.
 const GENERATOR: &str = "<meta name=\"generator\" content=\"holdfast";

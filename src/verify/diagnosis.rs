@@ -6,12 +6,12 @@ use rayon::prelude::*;
 use super::{Request, cost, want};
 use crate::judge::contract::Contract;
 use crate::judge::diagnose::{Case, Effort, Models, diagnose};
-use crate::judge::results::{CaseResult, Diagnosis, Verdict};
 use crate::judge::{budget, lost_digits};
 use crate::kernel::Backend;
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::problem::plan::Spec;
+use crate::results::{CaseResult, Diagnosis, Verdict};
 use crate::truth;
 
 /// Cases diagnosed for each method and weight type: those that a report shows first, and the smallest ones of

@@ -3,12 +3,13 @@
 use super::{SolvedCase, want_of};
 use crate::judge::allowance::HALF_SUBNORMAL;
 use crate::judge::contract::Contract;
-use crate::judge::lifting::{self, Lifting};
-use crate::judge::results::Verdict;
+use crate::judge::lifting;
 use crate::judge::{budget, coefficient};
 use crate::kernel::{Backend, JudgedOutput, KernelError};
 use crate::method::Method;
 use crate::problem::CoefficientProblem;
+use crate::results::Lifting;
+use crate::results::Verdict;
 use crate::truth::coefficient::CoefficientTruth;
 
 /// Only of the production kernels is it known what their double path promises; a foreign header's constants may be f32

@@ -2,9 +2,10 @@
 
 use super::{SolvedCase, want_of};
 use crate::judge::scan;
-use crate::judge::sensitivity::{Sensitivity, smallest_caught};
+use crate::judge::sensitivity::smallest_caught;
 use crate::kernel::{CpuBackend, JudgedOutput};
 use crate::problem::plan::Spec;
+use crate::results::Sensitivity;
 
 /// The smallest errors of Ā and of B̄ that fail this case. Truth, bounds and the reference's error are those of the case;
 /// only the kernel runs again, some six times each, over the judged channels.

@@ -4,12 +4,12 @@ use holdfast::judge::budget::{self, Budget};
 use holdfast::judge::contract::Contract;
 use holdfast::judge::diagnose::Case;
 use holdfast::judge::faults::catalogue::Entry;
-use holdfast::judge::results::Verdict;
 use holdfast::judge::scan::{Got, Want, judge};
 use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
 use holdfast::problem::inputs::Draw;
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
+use holdfast::results::Verdict;
 use holdfast::truth::scan::ScanTruth;
 
 /// What each problem shows that the others do not.

@@ -1,11 +1,11 @@
 //! Synthetic results for the report's tests: what a run could have found, without a run.
 #![allow(dead_code)] // each test file uses its part
 
-use holdfast::judge::invariants::{Invariant, InvariantResult};
-use holdfast::judge::profile::{ErrorHistogram, ErrorProfile, ErrorSequence};
-use holdfast::judge::results::*;
+use holdfast::judge::invariants::Invariant;
 use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, Shape, Weights};
+use holdfast::results::*;
+use holdfast::results::{ErrorHistogram, ErrorProfile, ErrorSequence, InvariantResult};
 
 /// Forty regimes, the size of a full run.
 pub const REGIMES: [&str; 40] = [

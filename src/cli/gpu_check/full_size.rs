@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use super::{Args, MAMBA_1_4B, Row, device_row, mamba};
 use crate::judge::contract::Contract;
-use crate::judge::results::Verdict;
 use crate::judge::scan::{Got, Judgement, Want};
 use crate::judge::{budget, scan};
 use crate::kernel::Backend;
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Problem, Shape, Weights};
+use crate::results::Verdict;
 use crate::truth;
 use crate::truth::scan::ScanTruth;
 

@@ -12,9 +12,9 @@ use crate::judge::budget::complex_at;
 use crate::judge::faults::catalogue::{self, Entry};
 use crate::judge::faults::coefficient::{self, Bounded};
 use crate::judge::faults::variant::Variant;
-use crate::judge::results::Diagnosis;
 use crate::method::Method;
 use crate::problem::CoefficientProblem;
+use crate::results::Diagnosis;
 
 /// One coefficient: what the kernel returned, what is right, and Ā or B̄ of which element.
 #[derive(Clone, Copy)]

@@ -3,10 +3,10 @@
 use num_complex::Complex64;
 
 use super::Run;
-use crate::judge::results::{Verdict, Worst};
 use crate::judge::ulp::Format;
 use crate::judge::verdict::{Element, Tally, worst};
 use crate::problem::Weights;
+use crate::results::{Verdict, Worst};
 
 /// The budget of a comparison (module docs of [`super`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,12 +20,9 @@ pub mod comparison;
 pub mod run;
 pub mod steps;
 
-use serde::{Deserialize, Serialize};
-
 pub use comparison::Comparison;
 pub use run::Run;
 
-use super::results::{Verdict, Worst};
 use crate::method::Method;
 use crate::problem::Weights;
 
@@ -186,28 +183,4 @@ impl Invariant {
             _ => true,
         }
     }
-}
-
-/// One invariant of one method, over all problems that it is probed on.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct InvariantResult {
-    /// For instance `u-additive`; [`Invariant::name`].
-    pub name: String,
-    /// What must hold, in one sentence.
-    pub what: String,
-    pub method: Method,
-    pub weights: Weights,
-    /// The problem of the worst element, with its shape, for instance `carried b2 d2 n3 l149 g2`.
-    pub problem: String,
-    pub backend: String,
-    pub verdict: Verdict,
-    /// Why it failed or was not measured, where no element tells; empty otherwise.
-    pub reason: String,
-    /// Elements compared.
-    pub judged: usize,
-    /// The element with the largest share of its budget used: `want` is what the invariant asks for, made of the
-    /// kernel's own numbers, and a `bound` of 0 asks for it exactly.
-    pub worst: Option<Worst>,
-    /// The command that reruns it.
-    pub rerun: String,
 }

@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::judge::results::Results;
 use crate::problem::Weights;
 use crate::report::failures::Failure;
+use crate::results::Results;
 
 /// The anchors of the run's cases, and of the failures that the page explains.
 pub struct Anchors {

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::anchors::Anchors;
-use crate::judge::results::{CaseResult, Results, Verdict};
 use crate::report::{grid, text};
+use crate::results::{CaseResult, Results, Verdict};
 
 #[derive(Serialize)]
 pub struct ProblemView {

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::analysis::{FormProperties, MethodAnalysis};
 use crate::method::Method;
 use crate::report::{methods, text};
+use crate::results::analysis::{FormProperties, MethodAnalysis};
 use crate::truth::{Form, Textbook};
 
 #[derive(Serialize)]

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::judge::results::{HeaderInstantiation, Results};
 use crate::report::text;
+use crate::results::{HeaderInstantiation, Results};
 
 #[derive(Serialize)]
 pub struct HeaderView {

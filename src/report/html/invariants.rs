@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::anchors::{self, Anchors};
 use super::view::Tag;
-use crate::judge::results::{Results, Verdict};
 use crate::report::failures::Failure;
 use crate::report::{invariants, text};
+use crate::results::{Results, Verdict};
 
 #[derive(Serialize)]
 pub struct InvariantView {

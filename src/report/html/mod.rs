@@ -19,8 +19,8 @@ use serde::Serialize;
 use super::plots::{self, About, Plot};
 use super::template::{self, value};
 use super::{ReportError, failures, grid, pairs, summary, text};
-use crate::judge::results::Results;
 use crate::method::Method;
+use crate::results::Results;
 use anchors::Anchors;
 
 const PAGE: &str = include_str!("../templates/index.html.jinja");

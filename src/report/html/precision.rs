@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use super::anchors::Anchors;
 use super::view::Tag;
-use crate::judge::lifting::{Lifting, Part};
-use crate::judge::results::{CaseResult, Results};
-use crate::judge::sensitivity::Sensitivity;
 use crate::method::Method;
 use crate::problem::{InputType, Weights};
 use crate::report::{grid, text};
+use crate::results::Sensitivity;
+use crate::results::{CaseResult, Results};
+use crate::results::{Lifting, Part};
 
 #[derive(Serialize)]
 pub struct SensitivityView {

@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::view::Tag;
-use crate::judge::results::{Pair, PairStatus, PairwiseMatrix, Results};
 use crate::method::Method;
 use crate::report::pairs::{self, PairedProblem};
 use crate::report::text;
+use crate::results::{Pair, PairStatus, PairwiseMatrix, Results};
 
 #[derive(Serialize)]
 pub struct PairTotalsView {

@@ -3,12 +3,12 @@
 use serde::Serialize;
 
 use super::anchors::{self, Anchors};
-use crate::judge::results::{CaseResult, CoefficientResult, RegimeNote, Results, Verdict, Worst};
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::report::failures::Failure;
 use crate::report::sweeps::{self, Coefficient};
 use crate::report::{grid, summary, text};
+use crate::results::{CaseResult, CoefficientResult, RegimeNote, Results, Verdict, Worst};
 
 /// A short text with a colour, perhaps a link and a longer text for those who point at it.
 #[derive(Default, Serialize)]

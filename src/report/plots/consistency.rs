@@ -3,10 +3,10 @@
 use super::axis::{Axis, Panel};
 use super::canvas::{Anchor, Canvas, Drawn, Point, picture};
 use super::{Plot, legend, palette, series};
-use crate::analysis::ConsistencyCurve;
-use crate::judge::results::Results;
 use crate::method::Method;
 use crate::report::ReportError;
+use crate::results::Results;
+use crate::results::analysis::ConsistencyCurve;
 
 const TOP: f64 = 82.0;
 const BOTTOM: f64 = 330.0;

@@ -3,9 +3,10 @@
 use super::axis::{Axis, Panel};
 use super::canvas::{Anchor, Canvas, Drawn, picture};
 use super::{Plot, legend, palette, series};
-use crate::analysis::{MethodAnalysis, SYSTEMS, order};
-use crate::judge::results::Results;
+use crate::analysis::{SYSTEMS, order};
 use crate::report::{ReportError, methods};
+use crate::results::Results;
+use crate::results::analysis::MethodAnalysis;
 use crate::truth::Form;
 
 const TOP: f64 = 62.0;

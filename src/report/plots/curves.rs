@@ -3,9 +3,9 @@
 use super::axis::{Axis, Panel};
 use super::canvas::{Anchor, Canvas, Drawn, picture};
 use super::{Plot, legend, palette, series};
-use crate::judge::results::{MethodCurve, Results};
 use crate::problem::Weights;
 use crate::report::{ReportError, text};
+use crate::results::{MethodCurve, Results};
 
 const TOP: f64 = 66.0;
 const BOTTOM: f64 = 346.0;

@@ -3,10 +3,10 @@
 use super::axis::{Axis, Panel, Scale};
 use super::canvas::{Anchor, Canvas, Drawn, Point, picture};
 use super::{Plot, palette};
-use crate::judge::profile::{DECADES, ErrorHistogram, STEPS};
-use crate::judge::results::Results;
 use crate::problem::Weights;
 use crate::report::ReportError;
+use crate::results::Results;
+use crate::results::profile::{DECADES, ErrorHistogram, STEPS};
 
 /// One picture per weight type, one panel per method.
 pub fn plots(results: &Results) -> Result<Vec<Plot>, ReportError> {

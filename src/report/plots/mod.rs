@@ -26,7 +26,7 @@ mod stability;
 mod ulps;
 
 use super::ReportError;
-use crate::judge::results::Results;
+use crate::results::Results;
 
 /// What a picture is about: the page has a section for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use super::canvas::{Anchor, Canvas, Drawn, Point, picture};
 use super::{Plot, palette};
-use crate::judge::results::{PairStatus, PairwiseMatrix, Results};
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::report::pairs::{self, PairedProblem};
 use crate::report::{ReportError, text};
+use crate::results::{PairStatus, PairwiseMatrix, Results};
 
 /// Both matrices stand side by side.
 const WIDTH: f64 = 312.0;

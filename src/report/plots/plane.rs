@@ -3,11 +3,11 @@
 use super::axis::{Axis, Panel};
 use super::canvas::{Anchor, Canvas, Drawn, Point, picture};
 use super::{Plot, palette};
-use crate::judge::results::{CoefficientPoint, Results};
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::report::ReportError;
 use crate::report::sweeps::Coefficient;
+use crate::results::{CoefficientPoint, Results};
 
 const COLUMNS: usize = 24;
 const ROWS: usize = 12;

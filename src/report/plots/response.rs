@@ -4,10 +4,11 @@ use super::axis::{Axis, Panel};
 use super::canvas::{Anchor, Canvas, Drawn, Point, picture};
 use super::palette::{FAINT, SHADOW};
 use super::{Plot, legend, palette, series};
-use crate::analysis::{CONTINUOUS, FrequencyResponse, SYSTEMS, StepResponse};
-use crate::judge::results::Results;
+use crate::analysis::SYSTEMS;
 use crate::method::Method;
 use crate::report::{ReportError, text};
+use crate::results::Results;
+use crate::results::analysis::{CONTINUOUS, FrequencyResponse, StepResponse};
 
 const TOP: f64 = 82.0;
 const BOTTOM: f64 = 350.0;

@@ -4,10 +4,10 @@ use super::Plot;
 use super::axis::{Axis, Panel};
 use super::canvas::{Anchor, Canvas, Drawn, Point, picture};
 use super::palette::{self, Marker};
-use crate::judge::profile::ErrorSequence;
-use crate::judge::results::Results;
 use crate::problem::Weights;
 use crate::report::{ReportError, text};
+use crate::results::Results;
+use crate::results::profile::ErrorSequence;
 
 /// One picture per weight type, one panel per method.
 pub fn plots(results: &Results) -> Result<Vec<Plot>, ReportError> {

@@ -3,11 +3,11 @@
 use super::axis::{Axis, Panel};
 use super::canvas::{Anchor, Canvas, Drawn, picture};
 use super::{Plot, legend, palette};
-use crate::judge::results::{Results, Verdict};
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::report::grid::{self, Row};
 use crate::report::{ReportError, text};
+use crate::results::{Results, Verdict};
 
 const WIDTH: f64 = 800.0;
 const LEFT: f64 = 178.0;

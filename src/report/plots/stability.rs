@@ -3,9 +3,9 @@
 use super::axis::{Axis, Panel};
 use super::canvas::{Anchor, Canvas, Drawn, Point, picture};
 use super::{Plot, palette};
-use crate::analysis::{StabilityRegion, StabilityRow};
-use crate::judge::results::Results;
 use crate::report::{ReportError, text};
+use crate::results::Results;
+use crate::results::analysis::{StabilityRegion, StabilityRow};
 
 /// One panel for each different Ā.
 pub fn plot(results: &Results) -> Result<Option<Plot>, ReportError> {

@@ -4,11 +4,11 @@ use super::axis::{Axis, Panel, Scale};
 use super::canvas::{Anchor, Canvas, Drawn, picture};
 use super::palette::{self, Marker};
 use super::{Plot, canvas};
-use crate::judge::results::{CoefficientPoint, Results};
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::report::ReportError;
 use crate::report::sweeps::Coefficient;
+use crate::results::{CoefficientPoint, Results};
 
 /// Points kept along |z|: the largest error of each of so many steps.
 const BINS: usize = 110;

@@ -8,12 +8,13 @@ use rayon::prelude::*;
 use self::laws::Bench;
 use super::Request;
 use crate::judge::contract::Contract;
-use crate::judge::invariants::{Comparison, Invariant, InvariantResult};
-use crate::judge::results::Verdict;
+use crate::judge::invariants::{Comparison, Invariant};
 use crate::kernel::{Backend, KernelError};
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::problem::probe::Probe;
+use crate::results::InvariantResult;
+use crate::results::Verdict;
 
 /// Every invariant that applies to the request's methods and weight types, in the order of [`Invariant::ALL`].
 /// `progress` is called after each method of each weight type.
@@ -94,7 +95,7 @@ fn rank(verdict: Verdict) -> u8 {
 /// Adds one probe's comparison: the worst element stays, and a failure stays a failure.
 fn add(result: &mut InvariantResult, comparison: &Comparison, problem: String) {
     let verdict = comparison.verdict();
-    let share = |worst: &Option<crate::judge::results::Worst>| worst.as_ref().map_or(-1.0, |w| w.share);
+    let share = |worst: &Option<crate::results::Worst>| worst.as_ref().map_or(-1.0, |w| w.share);
     let first = result.problem.is_empty();
     let worse = (rank(verdict), share(&comparison.worst)) > (rank(result.verdict), share(&result.worst));
     result.judged += comparison.judged;

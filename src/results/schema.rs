@@ -1,19 +1,14 @@
-//! What a run found, as plain values: the judge fills them, reports render them.
-//!
-//! Serialized, [`Results`] is the machine output of the command line (`--json`, design.md). JSON has no
-//! infinities and NaNs: such a number becomes `null` there, and the hex texts beside it still tell it; read back, `null`
-//! is NaN.
+//! The layout of `results.json`.
 
 use serde::{Deserialize, Serialize};
 
-use super::invariants::InvariantResult;
-use super::lifting::Lifting;
+use super::analysis::MethodAnalysis;
+use super::nullable;
+use super::pairs::{PairTotals, PairwiseMatrix};
+use super::precision::{Lifting, Relative, Sensitivity};
 use super::profile::ErrorProfile;
-use super::relative::Relative;
-use super::sensitivity::Sensitivity;
-use crate::analysis::MethodAnalysis;
+use super::verdict::{Beyond, Verdict};
 use crate::method::Method;
-use crate::nullable;
 use crate::problem::{InputType, Operand, Shape, Weights};
 
 /// The version of the machine output's layout.
@@ -75,34 +70,11 @@ pub struct HeaderInstantiation {
     pub lines: Vec<String>,
 }
 
-/// Which derived bounds an error is beyond ([`super::budget`]).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Beyond {
-    #[default]
-    None,
-    /// Beyond the judged bound, within the worst case: rounding could do it, at odds of 1 in 10¹³ for an element if
-    /// roundings are independent. It fails.
-    Probabilistic,
-    /// No rounding does that.
-    WorstCase,
-}
-
 /// Why a regime or a sweep is hard.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RegimeNote {
     pub name: String,
     pub why: String,
-}
-
-/// Whether a kernel computes what its formula says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    Pass,
-    Fail,
-    /// It could not be run here. Not a pass.
-    Unmeasured,
 }
 
 /// One method's scan of one problem, judged element by element.
@@ -236,94 +208,6 @@ pub struct CoefficientPoint {
     pub b_bar_allowed: f64,
 }
 
-/// How far apart the methods' outputs are on one problem: the strict upper triangle of methods × methods.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PairwiseMatrix {
-    /// `truth`, or the backend's name.
-    pub source: String,
-    pub regime: String,
-    pub weights: Weights,
-    pub input: InputType,
-    /// The problem's id: a case id without its method.
-    pub problem: String,
-    pub pairs: Vec<Pair>,
-}
-
-/// The difference between two methods' outputs.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Pair {
-    pub left: Method,
-    pub right: Method,
-    /// Mean of |left − right|.
-    #[serde(deserialize_with = "nullable::one")]
-    pub mean: f64,
-    /// Maximum of |left − right|.
-    #[serde(deserialize_with = "nullable::one")]
-    pub max: f64,
-    /// ‖left − right‖₂ / max(‖left‖₂, ‖right‖₂); 0 when both are zero.
-    #[serde(deserialize_with = "nullable::one")]
-    pub rel_l2: f64,
-    /// Largest difference in units in the last place of the input type.
-    #[serde(deserialize_with = "nullable::one")]
-    pub max_ulp: f64,
-    pub status: PairStatus,
-    /// Output index (batch, channel, l) of the largest disagreement with the truth's difference (for the
-    /// truth itself: of `max`).
-    pub worst_index: Vec<usize>,
-    /// |kernel's difference − truth's difference| / (sum of the two bounds) there; 0 for the truth itself.
-    #[serde(deserialize_with = "nullable::one")]
-    pub ratio: f64,
-}
-
-/// How a kernel's difference between two methods compares with the truth's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PairStatus {
-    /// The truth's own entry: the oracle.
-    Oracle,
-    /// Differs where the truth differs and by as much, within both methods' bounds.
-    Agrees,
-    /// The outputs coincide although the truth says that they differ.
-    Coincides,
-    /// The outputs differ although the truth says that they agree.
-    Differs,
-    /// The outputs differ, but not by what the truth says.
-    Off,
-    /// One of the two methods could not be measured.
-    Unmeasured,
-}
-
-/// How many pairs of methods, over all problems, had each status.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub struct PairTotals {
-    /// Problems whose methods were compared.
-    pub problems: usize,
-    pub agree: usize,
-    pub coincide: usize,
-    pub differ: usize,
-    pub off: usize,
-    pub unmeasured: usize,
-}
-
-impl PairTotals {
-    /// Counts the pairs of the kernels' matrices; the truth's own are no verdicts.
-    pub fn count<'a>(matrices: impl Iterator<Item = &'a PairwiseMatrix>) -> Self {
-        let mut totals = PairTotals::default();
-        let kernels = matrices.filter(|m| m.pairs.iter().any(|p| p.status != PairStatus::Oracle));
-        for pair in kernels.inspect(|_| totals.problems += 1).flat_map(|m| &m.pairs) {
-            match pair.status {
-                PairStatus::Oracle => {}
-                PairStatus::Agrees => totals.agree += 1,
-                PairStatus::Coincides => totals.coincide += 1,
-                PairStatus::Differs => totals.differ += 1,
-                PairStatus::Off => totals.off += 1,
-                PairStatus::Unmeasured => totals.unmeasured += 1,
-            }
-        }
-        totals
-    }
-}
-
 /// |Ā| and |B̄/Δ| of one method against |z|, from the truth, for A = `a`, B = 1 and Δ = |z/A|.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MethodCurve {
@@ -361,25 +245,32 @@ impl Results {
         self.verdict() == Verdict::Fail
     }
 
-    /// The run's verdict: a single failure fails it, anything unmeasured keeps it from passing, and a run
-    /// that judged nothing is unmeasured.
+    /// The run's verdict ([`Verdict::of_all`]).
     pub fn verdict(&self) -> Verdict {
-        let mut verdict = Verdict::Unmeasured;
-        let mut complete = true;
-        for one in self.verdicts() {
-            match one {
-                Verdict::Fail => return Verdict::Fail,
-                Verdict::Pass => verdict = Verdict::Pass,
-                Verdict::Unmeasured => complete = false,
-            }
-        }
-        if complete { verdict } else { Verdict::Unmeasured }
+        Verdict::of_all(self.verdicts())
     }
 }
 
-impl PairStatus {
-    /// Whether the kernel's difference is not the truth's.
-    pub fn is_failure(self) -> bool {
-        matches!(self, PairStatus::Coincides | PairStatus::Differs | PairStatus::Off)
-    }
+/// One invariant of one method, over all problems that it is probed on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct InvariantResult {
+    /// For instance `u-additive`; [`Invariant::name`].
+    pub name: String,
+    /// What must hold, in one sentence.
+    pub what: String,
+    pub method: Method,
+    pub weights: Weights,
+    /// The problem of the worst element, with its shape, for instance `carried b2 d2 n3 l149 g2`.
+    pub problem: String,
+    pub backend: String,
+    pub verdict: Verdict,
+    /// Why it failed or was not measured, where no element tells; empty otherwise.
+    pub reason: String,
+    /// Elements compared.
+    pub judged: usize,
+    /// The element with the largest share of its budget used: `want` is what the invariant asks for, made of the
+    /// kernel's own numbers, and a `bound` of 0 asks for it exactly.
+    pub worst: Option<Worst>,
+    /// The command that reruns it.
+    pub rerun: String,
 }

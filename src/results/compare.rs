@@ -21,9 +21,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::invariants::InvariantResult;
-use super::lifting::Lifting;
-use super::results::{CaseResult, CoefficientResult, PairTotals, Results, Verdict};
+use super::pairs::PairTotals;
+use super::precision::Lifting;
+use super::schema::{CaseResult, CoefficientResult, InvariantResult, Results};
+use super::verdict::Verdict;
 use crate::method::Method;
 
 /// A share of the allowance that became this many times larger or smaller has moved.
@@ -45,20 +46,20 @@ pub struct Item {
 
 /// The same item in both runs.
 #[derive(Clone, Debug, Serialize)]
-pub struct Change {
+pub struct ItemChange {
     pub old: Item,
     pub new: Item,
 }
 
 /// Everything that differs between two runs.
 #[derive(Clone, Debug, Serialize)]
-pub struct Comparison {
+pub struct RunComparison {
     /// Verdicts that are worse, then those that are better, each in the order of the new run.
-    pub verdicts: Vec<Change>,
+    pub verdicts: Vec<ItemChange>,
     /// Errors that moved under the same verdict, the largest factor first.
-    pub errors: Vec<Change>,
+    pub errors: Vec<ItemChange>,
     /// Of which fewer elements are judged than before, although something still is; each is among the others as well.
-    pub narrower: Vec<Change>,
+    pub narrower: Vec<ItemChange>,
     /// Only in the old run.
     pub gone: Vec<Item>,
     /// Only in the new run.
@@ -90,7 +91,7 @@ pub enum Incomparable {
 ///
 /// # Errors
 /// [`Incomparable`], when the same id stands for different inputs.
-pub fn compare(old: &Results, new: &Results) -> Result<Comparison, Incomparable> {
+pub fn compare(old: &Results, new: &Results) -> Result<RunComparison, Incomparable> {
     if old.seed != new.seed {
         return Err(Incomparable::OtherSeed { old: old.seed, new: new.seed });
     }
@@ -106,7 +107,7 @@ pub fn compare(old: &Results, new: &Results) -> Result<Comparison, Incomparable>
             added.push(new.clone());
             continue;
         };
-        let change = Change { old: old.clone(), new: new.clone() };
+        let change = ItemChange { old: old.clone(), new: new.clone() };
         if change.is_narrower() {
             narrower.push(change.clone());
         }
@@ -118,7 +119,7 @@ pub fn compare(old: &Results, new: &Results) -> Result<Comparison, Incomparable>
     }
     verdicts.sort_by_key(|change| !change.is_worse());
     errors.sort_by(|a, b| b.factor().total_cmp(&a.factor()));
-    Ok(Comparison {
+    Ok(RunComparison {
         verdicts,
         errors,
         narrower,
@@ -131,12 +132,12 @@ pub fn compare(old: &Results, new: &Results) -> Result<Comparison, Incomparable>
     })
 }
 
-impl Comparison {
+impl RunComparison {
     /// Whether the new run is worse: in a verdict of something that both have, by something of which less is judged, by
     /// something that is gone, by something new that does not pass, or by its pairs; or whether it has nothing to compare.
     pub fn regressed(&self) -> bool {
         self.compared() == 0
-            || self.verdicts.iter().any(Change::is_worse)
+            || self.verdicts.iter().any(ItemChange::is_worse)
             || !self.narrower.is_empty()
             || !self.gone.is_empty()
             || self.added.iter().any(|item| item.verdict != Verdict::Pass)
@@ -158,7 +159,7 @@ impl Comparison {
     }
 }
 
-impl Change {
+impl ItemChange {
     pub fn is_worse(&self) -> bool {
         self.new.verdict != self.old.verdict && self.new.verdict != Verdict::Pass
     }

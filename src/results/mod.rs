@@ -1,0 +1,25 @@
+//! What a run found, as plain values: the judge fills them, reports render them, [`compare`](mod@compare) holds two runs
+//! against each other and [`merge`](mod@merge) makes one of the parts of a plan. Nothing here computes a verdict from
+//! numbers; [`Verdict::of_all`] alone says what many verdicts come to.
+//!
+//! Serialized, [`Results`] is the machine output of the command line (`--json`). JSON has no infinities and NaNs: such a
+//! number becomes `null` there, and the hex texts beside it still tell it; read back, `null` is NaN.
+
+pub mod analysis;
+pub mod compare;
+mod nullable;
+pub mod pairs;
+pub mod precision;
+pub mod profile;
+pub mod revisions;
+pub mod schema;
+pub mod verdict;
+
+pub use pairs::{Pair, PairStatus, PairTotals, PairwiseMatrix};
+pub use precision::{Conclusion, Lifting, Part, Relative, Sensitivity};
+pub use profile::{ErrorHistogram, ErrorProfile, ErrorSequence};
+pub use schema::{
+    CaseResult, CoefficientPoint, CoefficientResult, Diagnosis, HeaderInstantiation, HeaderNote,
+    InvariantResult, MethodCurve, RegimeNote, Results, SCHEMA, Worst,
+};
+pub use verdict::{Beyond, Verdict};

@@ -1,0 +1,105 @@
+//! What was found besides the bounds: lifted runs, the error of the reference path, measured sensitivity.
+
+use serde::{Deserialize, Serialize};
+
+use super::nullable;
+use super::verdict::Verdict;
+use crate::method::Method;
+use crate::problem::Weights;
+
+/// What a lifted run says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Lifting {
+    pub verdict: Verdict,
+    /// Why it was not measured, or what faulted; empty otherwise.
+    pub reason: String,
+    /// log₂(‖error in f32‖ / ‖error in double‖), about 29 for a right formula and 0 for a wrong one; none where either
+    /// error is zero.
+    pub shrink: Option<f64>,
+    /// For a case that fails.
+    pub conclusion: Option<Conclusion>,
+    /// got − lifted, against the bound on got.
+    pub rounding: Part,
+    /// lifted − want, against the bound on lifted.
+    pub truncation: Part,
+}
+
+/// Why a case fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Conclusion {
+    /// It fails in f32 and passes in double.
+    Rounding,
+    /// It fails in both.
+    WrongFormula,
+}
+
+impl Conclusion {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Conclusion::Rounding => "rounding (it passes in double)",
+            Conclusion::WrongFormula => "wrong formula (it fails in double too)",
+        }
+    }
+}
+
+/// One part of the error.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Part {
+    /// Largest share of the allowance, the rounding on store taken out of both.
+    #[serde(default, deserialize_with = "nullable::one")]
+    pub share: f64,
+    /// Largest modulus.
+    #[serde(default, deserialize_with = "nullable::one")]
+    pub max: f64,
+    /// ‖part‖₂ / ‖want‖₂; 0 where the part is zero.
+    #[serde(default, deserialize_with = "nullable::one")]
+    pub rel_l2: f64,
+}
+
+/// Both errors, and whether the gate lets the kernel pass.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Relative {
+    /// Root mean square of the kernel's errors in units of one rounding.
+    #[serde(default, deserialize_with = "nullable::one")]
+    pub kernel: f64,
+    /// The same of the reference path.
+    #[serde(default, deserialize_with = "nullable::one")]
+    pub reference: f64,
+    /// What `ratio` may be.
+    #[serde(default, deserialize_with = "nullable::one")]
+    pub multiple: f64,
+    /// kernel / max(1, reference); above `multiple` the case fails.
+    #[serde(default, deserialize_with = "nullable::one")]
+    pub ratio: f64,
+}
+
+impl Relative {
+    pub fn passes(&self) -> bool {
+        self.ratio <= self.multiple
+    }
+
+    /// Why a case fails that the derived bound lets pass.
+    pub fn reason(&self) -> String {
+        format!(
+            "{:.3} times the error of the f32 reference path ({:.3} against {:.3} roundings, root mean square); at most \
+             {} times is sound, though each element is within its derived bound",
+            self.ratio, self.kernel, self.reference, self.multiple
+        )
+    }
+}
+
+/// The smallest perturbations caught for one method, weight type and regime.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sensitivity {
+    pub method: Method,
+    pub weights: Weights,
+    pub regime: String,
+    /// The problem it was measured on: a case id without its method.
+    pub problem: String,
+    /// Every Ā times 1 + 2^k fails from this k on; none where not even 2⁻¹ does.
+    pub a_bar: Option<i32>,
+    /// The same for B̄.
+    pub b_bar: Option<i32>,
+}

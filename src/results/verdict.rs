@@ -1,0 +1,51 @@
+//! The one verdict algebra: pass < unmeasured < fail, and what is made of many takes the largest.
+
+use serde::{Deserialize, Serialize};
+
+/// Whether a kernel computes what its formula says. Ordered: anything unmeasured keeps a whole from passing, and a
+/// single failure fails it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    Pass,
+    /// It could not be run or judged here. Not a pass.
+    Unmeasured,
+    Fail,
+}
+
+impl Verdict {
+    /// The verdict on a whole, from those on its parts. A whole without parts has judged nothing: it is unmeasured.
+    pub fn of_all(parts: impl IntoIterator<Item = Verdict>) -> Verdict {
+        parts.into_iter().max().unwrap_or(Verdict::Unmeasured)
+    }
+}
+
+/// Which derived bounds an error is beyond ([`crate::judge::budget`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Beyond {
+    #[default]
+    None,
+    /// Beyond the judged bound, within the worst case: rounding could do it, at odds of 1 in 10¹³ for an element if
+    /// roundings are independent. It fails.
+    Probabilistic,
+    /// No rounding does that.
+    WorstCase,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Verdict::{self, Fail, Pass, Unmeasured};
+
+    #[test]
+    fn the_worst_part_decides_and_nothing_is_no_pass() {
+        for (parts, whole) in [
+            (&[][..], Unmeasured),
+            (&[Pass, Pass], Pass),
+            (&[Pass, Unmeasured, Pass], Unmeasured),
+            (&[Unmeasured, Fail, Pass], Fail),
+        ] {
+            assert_eq!(Verdict::of_all(parts.iter().copied()), whole, "{parts:?}");
+        }
+    }
+}
