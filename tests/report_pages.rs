@@ -5,7 +5,7 @@ mod support_report;
 use holdfast::judge::faults::catalogue;
 use holdfast::method::Method;
 use holdfast::problem::Weights;
-use holdfast::report::{console, html, invariants, json, markdown, plots};
+use holdfast::report::{console, grid, html, invariants, json, markdown, plots, summary};
 use holdfast::results::{HeaderInstantiation, HeaderNote, Results, Verdict};
 use holdfast::results::{Lifting, Part};
 use support_report as fixture;
@@ -373,6 +373,26 @@ fn nothing_measured_is_not_a_pass() {
         assert!(!page(&results).contains(">PASS<"));
         assert!(!markdown::page(&results).unwrap().contains("PASS"));
     }
+}
+
+/// One unmeasured case among passing ones: its method's line, its cell and the run are unmeasured; other methods pass.
+#[test]
+fn one_unmeasured_case_keeps_its_method_its_cell_and_the_run_from_passing() {
+    let mut results = fixture::small();
+    let zoh = results.cases.iter().find(|case| case.method == Method::Zoh).unwrap();
+    let sibling = fixture::unmeasured(zoh.clone(), "no GPU on this machine");
+    let (regime, weights) = (sibling.regime.clone(), sibling.weights);
+    results.cases.push(sibling);
+    assert_eq!(results.verdict(), Verdict::Unmeasured);
+    for line in summary::methods(&results) {
+        let expected = if line.method == Method::Zoh { Verdict::Unmeasured } else { Verdict::Pass };
+        assert_eq!(line.verdict, expected, "{}", line.method);
+    }
+    let rows = grid::rows(&results);
+    let row = rows.iter().find(|row| row.regime == regime && row.weights == weights).unwrap();
+    assert_eq!(row.cells[0].verdict(), Some(Verdict::Unmeasured));
+    assert!(row.cells[0].text().ends_with('–'), "{}", row.cells[0].text());
+    assert_eq!(row.cells[1].verdict(), Some(Verdict::Pass));
 }
 
 #[test]

@@ -7,11 +7,11 @@ use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
 
 use super::failures::{self, Failure};
-use super::summary::{self, Headline};
+use super::summary;
 use super::sweeps::{self, Coefficient};
 use super::{grid, invariants, pairs, precision, text};
 use crate::method::Method;
-use crate::results::{HeaderNote, Results, Worst};
+use crate::results::{HeaderNote, Results, Verdict, Worst};
 
 /// The widest line.
 pub const WIDTH: usize = 100;
@@ -80,14 +80,14 @@ fn one_line(results: &Results) -> String {
     let mut run: Vec<String> = run.map(|(nouns, pass, all)| format!("{pass}/{all} {nouns}")).collect();
     let last = run.pop().map_or("nothing was run".to_owned(), |last| format!("{last} pass"));
     let counts = if run.is_empty() { last } else { format!("{} and {last}", run.join(", ")) };
-    let verdict = summary::headline(results).text();
+    let verdict = text::verdict(results.verdict());
     format!("holdfast {}: {verdict}; {counts}", text::fit(&results.version, 20))
 }
 
 fn header(results: &Results) -> String {
     let field = |name: &str, value: &str| text::wrap(&format!("  {name:8} "), value, WIDTH);
     let mut lines = vec![
-        format!("holdfast {}: {}", text::fit(&results.version, 40), summary::headline(results).text()),
+        format!("holdfast {}: {}", text::fit(&results.version, 40), text::verdict(results.verdict())),
         field("backend", &format!("{}, on {}", results.backend, results.device)),
         field("seed", &results.seed.to_string()),
     ];
@@ -262,7 +262,7 @@ fn closing(results: &Results, report: Option<&Path>, detail: Detail) -> String {
     for (reason, count) in summary::unmeasured_reasons(results).into_iter().take(detail.most(REASONS)) {
         lines.push(text::wrap(&format!("  {count} unmeasured: "), reason, WIDTH));
     }
-    if summary::headline(results) == Headline::Unmeasured {
+    if results.verdict() == Verdict::Unmeasured {
         lines.push("not everything was measured: this is not a pass (hint: holdfast doctor)".to_owned());
     }
     if let Some(path) = report {

@@ -75,18 +75,9 @@ impl<'a> Cell<'a> {
         self.cases.iter().copied().min_by(|a, b| worse(a, b))
     }
 
-    /// `Fail` when any case fails, `Unmeasured` when none passed; none when no case was asked for.
+    /// Of all its cases; none when no case was asked for.
     pub fn verdict(&self) -> Option<Verdict> {
-        let any = |verdict| self.cases.iter().any(|case| case.verdict == verdict);
-        match (any(Verdict::Fail), any(Verdict::Pass)) {
-            (true, _) => Some(Verdict::Fail),
-            (_, true) => Some(Verdict::Pass),
-            _ => (!self.cases.is_empty()).then_some(Verdict::Unmeasured),
-        }
-    }
-
-    pub fn unmeasured(&self) -> usize {
-        self.cases.iter().filter(|case| case.verdict == Verdict::Unmeasured).count()
+        (!self.cases.is_empty()).then(|| Verdict::of_all(self.cases.iter().map(|case| case.verdict)))
     }
 
     /// `0.41`, `FAIL 3e5`, `–` (unmeasured), `0.41 –` (some of the cases are), or nothing (not asked for).
@@ -95,11 +86,11 @@ impl<'a> Cell<'a> {
         match self.verdict() {
             None => String::new(),
             Some(Verdict::Fail) => share.map_or("FAIL".to_owned(), |share| format!("FAIL {share}")),
-            Some(Verdict::Unmeasured) => text::UNMEASURED.to_owned(),
-            Some(Verdict::Pass) => {
-                let share = share.unwrap_or_else(|| "pass".to_owned());
-                if self.unmeasured() > 0 { format!("{share} {}", text::UNMEASURED) } else { share }
-            }
+            Some(Verdict::Unmeasured) => match share {
+                Some(share) => format!("{share} {}", text::UNMEASURED),
+                None => text::UNMEASURED.to_owned(),
+            },
+            Some(Verdict::Pass) => share.unwrap_or_else(|| "pass".to_owned()),
         }
     }
 }

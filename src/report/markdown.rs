@@ -77,7 +77,7 @@ fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
     let reasons: Vec<_> = summary::unmeasured_reasons(results).into_iter().take(REASONS).collect();
     let pair_totals = pairs::totals(results);
     let page = env.get_template("report.md").map_err(fail)?.render(context! {
-        verdict => summary::headline(results).text(),
+        verdict => text::verdict(results.verdict()),
         version => results.version.as_str(),
         backend => results.backend.as_str(),
         device => results.device.as_str(),

@@ -5,28 +5,12 @@ use crate::method::Method;
 use crate::problem::Weights;
 use crate::results::{CaseResult, CoefficientResult, Results, Verdict};
 
-/// The run's verdict. A run that left anything unmeasured has not passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Headline {
-    Pass,
-    Fail,
-    Unmeasured,
-}
-
 /// How many of something passed, failed or were not measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     pub pass: usize,
     pub fail: usize,
     pub unmeasured: usize,
-}
-
-pub fn headline(results: &Results) -> Headline {
-    match results.verdict() {
-        Verdict::Pass => Headline::Pass,
-        Verdict::Fail => Headline::Fail,
-        Verdict::Unmeasured => Headline::Unmeasured,
-    }
 }
 
 pub fn totals(verdicts: impl Iterator<Item = Verdict>) -> Totals {
@@ -73,7 +57,7 @@ pub struct MethodLine<'a> {
     pub cases: Totals,
     pub sweeps: Totals,
     pub invariants: Totals,
-    /// Of its cases and sweeps; a failing invariant or lifted run fails the method, too.
+    /// Of its cases, sweeps, invariants and lifted runs.
     pub verdict: Verdict,
     /// The worst measured case per weight type, in the order of [`Weights::ALL`].
     pub worst_case: [Option<&'a CaseResult>; 2],
@@ -105,55 +89,25 @@ fn line(results: &Results, method: Method) -> MethodLine<'_> {
             failed(a).cmp(&failed(b)).then(x.0.cmp(&y.0)).then(x.1.total_cmp(&y.1))
         })
     };
-    let invariants = totals(results.invariants.iter().filter(|i| i.method == method).map(|i| i.verdict));
+    let invariants: Vec<Verdict> =
+        results.invariants.iter().filter(|i| i.method == method).map(|i| i.verdict).collect();
     let lifted = cases.iter().map(|c| &c.lifted).chain(sweeps.iter().map(|s| &s.lifted)).flatten();
-    let lifted = totals(lifted.map(|lifted| lifted.verdict));
-    let judged = totals(cases.iter().map(|c| c.verdict).chain(sweeps.iter().map(|s| s.verdict)));
+    let judged = cases.iter().map(|c| c.verdict).chain(sweeps.iter().map(|s| s.verdict));
+    let verdict = Verdict::of_all(judged.chain(lifted.map(|l| l.verdict)).chain(invariants.iter().copied()));
     MethodLine {
         method,
         cases: totals(cases.iter().map(|c| c.verdict)),
         sweeps: totals(sweeps.iter().map(|c| c.verdict)),
-        invariants,
-        verdict: match judged.all() {
-            _ if invariants.fail + lifted.fail > 0 => Verdict::Fail,
-            0 => invariants.verdict(),
-            _ => judged.verdict(),
-        },
+        invariants: totals(invariants.into_iter()),
+        verdict,
         worst_case: Weights::ALL.map(|w| measured(w).min_by(|a, b| grid::worse(a, b))),
         worst_sweep: Weights::ALL.map(worst_sweep),
-    }
-}
-
-impl Headline {
-    pub fn text(self) -> &'static str {
-        match self {
-            Headline::Pass => "PASS",
-            Headline::Fail => "FAIL",
-            Headline::Unmeasured => "UNMEASURED",
-        }
-    }
-
-    /// A CSS class: `pass`, `fail` or `unmeasured`.
-    pub fn class(self) -> &'static str {
-        match self {
-            Headline::Pass => "pass",
-            Headline::Fail => "fail",
-            Headline::Unmeasured => "unmeasured",
-        }
     }
 }
 
 impl Totals {
     pub fn all(self) -> usize {
         self.pass + self.fail + self.unmeasured
-    }
-
-    pub fn verdict(self) -> Verdict {
-        match self {
-            Totals { fail: 1.., .. } => Verdict::Fail,
-            Totals { pass: 1.., .. } => Verdict::Pass,
-            _ => Verdict::Unmeasured,
-        }
     }
 
     /// `N cases: N pass, N fail, N unmeasured`

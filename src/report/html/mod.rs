@@ -63,7 +63,7 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
     let mut anchors = Anchors::new(results);
     let (table, shown) = cases::problems(results, &anchors, CASE_BYTES);
     anchors.retain(shown.iter().map(String::as_str));
-    let headline = summary::headline(results);
+    let verdict = results.verdict();
     let case_totals = summary::totals(results.cases.iter().map(|c| c.verdict));
     let sweeps = summary::totals(results.coefficients.iter().map(|c| c.verdict));
     let failures = failures::all(results);
@@ -76,8 +76,8 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
     let page = env.get_template("index.html").map_err(fail)?.render(context! {
         version => results.version.as_str(),
         night => Value::from_safe_string(plots::night_style(plots)),
-        headline => headline.text(),
-        headline_class => headline.class(),
+        headline => text::verdict(verdict),
+        headline_class => text::verdict_class(verdict),
         cases_text => case_totals.text("case"),
         sweeps_text => sweeps.text("coefficient sweep"),
         pairs => value(problems::pair_totals(results)),
