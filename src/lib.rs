@@ -35,7 +35,7 @@
 //! |---|---|
 //! | what the methods are, and what every number means | [`spec`], which comments cite as `spec.md` |
 //! | why a bound is what it is | [`judge::budget`], [`judge::allowance`] |
-//! | why the truth is one | [`truth::floor`], [`truth::certify`] |
+//! | why the truth is one | [`truth::dense::floor`], [`truth::certify`] |
 //! | which inputs are hard | [`problem::regime`] |
 //! | what a failure can look like | [`judge::faults::catalogue`], [`judge::diagnose`] |
 //! | what `results.json` holds | [`results`] |

@@ -6,7 +6,7 @@ use dashu_ratio::RBig;
 use holdfast::method::Method;
 use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
 use holdfast::truth::dense::discretize;
-use holdfast::truth::rational::{exact, round};
+use holdfast::truth::exact::rational::{exact, round};
 use holdfast::truth::{Form, TruthError, coefficient, scan};
 use nalgebra::{Complex, DMatrix};
 use rand::{RngExt, SeedableRng};

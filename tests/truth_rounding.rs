@@ -1,13 +1,13 @@
 //! Roundings and their justification: the two scalars against exact rationals, and [`settle`] on the edges.
 
 use dashu_ratio::RBig;
-use holdfast::truth::ball::Ball;
-use holdfast::truth::big::Big;
 use holdfast::truth::certify::{self, Doubt, REQUIRED_BITS, Settled};
-use holdfast::truth::mag::Mag;
-use holdfast::truth::rational;
-use holdfast::truth::scalar::Real;
-use holdfast::truth::wide::Wide;
+use holdfast::truth::exact::rational;
+use holdfast::truth::number::ball::Ball;
+use holdfast::truth::number::big::Big;
+use holdfast::truth::number::mag::Mag;
+use holdfast::truth::number::scalar::Real;
+use holdfast::truth::number::wide::Wide;
 use nalgebra::{Complex, DMatrix};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

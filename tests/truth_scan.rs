@@ -3,7 +3,8 @@
 use dashu_ratio::RBig;
 use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
-use holdfast::truth::{Textbook, TruthError, rational, scan};
+use holdfast::truth::exact::rational;
+use holdfast::truth::{Textbook, TruthError, scan};
 use rstest::rstest;
 
 /// One channel of `seqlen` positions with constant real weights.

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::ball::Ball;
-use super::scalar::Real;
-use super::wide::Wide;
+use super::number::ball::Ball;
+use super::number::scalar::Real;
+use super::number::wide::Wide;
 
 /// Bits beyond the last place of the f64 to which two routes must agree, and below which the proven error of
 /// one of them must lie.

@@ -1,6 +1,6 @@
 //! High-precision results with certificates: what a method's formula says, correctly rounded to f64.
 //!
-//! Each value is computed by two routes. One carries a proven bound of its error ([`floor`]); a value is rounded
+//! Each value is computed by two routes. One carries a proven bound of its error ([`dense::floor`]); a value is rounded
 //! only where that bound lies [`certify::REQUIRED_BITS`] below its last place and the routes agree as closely.
 //! Anything else is an error, not a number. The truth never sees a kernel, and it does not judge.
 //!
@@ -21,35 +21,15 @@
 //! # Ok::<(), holdfast::truth::TruthError>(())
 //! ```
 
-pub mod augmented;
-pub mod balance;
-pub mod ball;
-pub mod big;
 pub mod certify;
-pub mod coefficient;
-pub mod defective;
 pub mod dense;
-pub mod element;
-pub mod elementary;
+pub mod diagonal;
 pub mod error;
 pub mod exact;
-pub mod expm;
-mod field;
-pub mod floor;
-pub mod literal;
-pub mod mag;
-pub mod matrix;
-pub mod modular;
-pub mod rational;
-pub mod rescue;
-pub mod routes;
-pub mod scalar;
-pub mod scan;
-
-mod shapes;
+pub mod number;
 pub mod textbook;
-pub mod wide;
 
 pub use certify::Certificate;
+pub use diagonal::{coefficient, scan};
 pub use error::TruthError;
 pub use textbook::{Form, Textbook};

@@ -9,22 +9,24 @@ use nalgebra::Complex;
 use num_traits::{One, Zero};
 use rayon::prelude::*;
 
-use super::ball::{self, Ball};
-use super::certify::{Certificate, Settled, settle};
 use super::coefficient::check_exponent;
 use super::element::{Needs, ROUTES, Shared, Step};
-use super::elementary::{Exponent, exp_by_doubling, exp_by_halving, softplus_by_artanh, softplus_by_halley};
-use super::error::TruthError;
-use super::mag::Mag;
-use super::rational::{self, ExactScan};
 use super::rescue::{Rescue, Wanted};
-use super::scalar::{Entry, Real};
-use super::textbook::Form;
-use super::wide::Wide;
 use crate::method::Method;
 use crate::problem::{Operand, Problem, Weights};
+use crate::truth::certify::{Certificate, Settled, settle};
+use crate::truth::error::TruthError;
+use crate::truth::exact::rational::{self, ExactScan};
+use crate::truth::number::ball::{self, Ball};
+use crate::truth::number::elementary::{
+    Exponent, exp_by_doubling, exp_by_halving, softplus_by_artanh, softplus_by_halley,
+};
+use crate::truth::number::mag::Mag;
+use crate::truth::number::scalar::{Entry, Real};
+use crate::truth::number::wide::Wide;
+use crate::truth::textbook::Form;
 
-/// One method's scan, correctly rounded. `M` is a [`Method`], a [`super::Textbook`] form, or a [`Form`].
+/// One method's scan, correctly rounded. `M` is a [`Method`], a [`crate::truth::Textbook`] form, or a [`Form`].
 #[derive(Clone, Debug)]
 pub struct ScanTruth<M = Method> {
     pub method: M,

@@ -3,13 +3,13 @@
 
 use nalgebra::DMatrix;
 
-use super::ball::Ball;
 use super::floor::{self, Bounded};
 use super::matrix::{norm_exponent, shifted};
-use super::routes::Given;
-use super::scalar::{Entry, Real};
-use super::textbook::{Form, Textbook};
+use super::panels::Given;
 use crate::method::Method;
+use crate::truth::number::ball::Ball;
+use crate::truth::number::scalar::{Entry, Real};
+use crate::truth::textbook::{Form, Textbook};
 
 /// Ā, then the coefficients of u_l, u_{l−1} and u_{l+1} as far as the form has them, with their errors.
 pub type BoundedPanels<T> = [Option<Bounded<T>>; 4];

@@ -4,7 +4,7 @@ use nalgebra::DMatrix;
 use num_traits::Zero;
 use rayon::prelude::*;
 
-use super::scalar::{Entry, Real};
+use crate::truth::number::scalar::{Entry, Real};
 
 /// Rows from which a product is worth splitting over threads.
 const PARALLEL_FROM: usize = 12;

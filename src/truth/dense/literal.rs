@@ -3,12 +3,12 @@
 use nalgebra::DMatrix;
 use num_traits::One;
 
-use super::certify::REQUIRED_BITS;
 use super::expm;
 use super::matrix::{norm_exponent, plus_identity, product, scaled, shifted};
-use super::routes::{Given, Panels, assemble, bilinear, bilinear_factors};
-use super::scalar::{Entry, Real};
-use super::textbook::{Form, Textbook};
+use super::panels::{Given, Panels, assemble, bilinear, bilinear_factors};
+use crate::truth::certify::REQUIRED_BITS;
+use crate::truth::number::scalar::{Entry, Real};
+use crate::truth::textbook::{Form, Textbook};
 
 /// Why the literal route has no result.
 pub enum Unavailable {

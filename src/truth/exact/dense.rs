@@ -15,9 +15,9 @@ use nalgebra::DMatrix;
 use super::defective;
 use super::modular::{Residue, is_singular};
 use super::rational::{Gaussian, exact};
-use super::scalar::Entry;
-use super::textbook::{Form, Textbook};
 use crate::method::Method;
+use crate::truth::number::scalar::Entry;
+use crate::truth::textbook::{Form, Textbook};
 
 /// Real unknowns up to which exact linear systems are solved: their numbers grow to that many × 60 bits.
 const LARGEST_SOLVE: usize = 48;
@@ -46,7 +46,7 @@ pub struct Exact {
 
 impl Exact {
     pub fn new<T: Entry>(form: Form, a: &DMatrix<T>, b: &DMatrix<T>, delta: f64) -> Self {
-        use super::scalar::Real;
+        use crate::truth::number::scalar::Real;
         let n = a.nrows();
         let dim = n * T::WIDTH;
         let part = |x: &T, p: usize| x.part(p).to_nearest_f64();

@@ -3,12 +3,12 @@
 //! The *literal* route evaluates the formulas as spec.md §2 writes them, with A⁻¹ and eᶻ; the *inverse-free*
 //! one builds on the φ-functions. Where the literal formulas cancel (z → 0), a direct Taylor series stands in.
 
-use super::ball::Ball;
-use super::elementary::{Exponent, Phi, exp_by_doubling, phi_by_doubling, phi_direct};
-use super::scalar::Real;
-use super::textbook::{Form, Textbook};
-use super::wide::Wide;
 use crate::method::Method;
+use crate::truth::number::ball::Ball;
+use crate::truth::number::elementary::{Exponent, Phi, exp_by_doubling, phi_by_doubling, phi_direct};
+use crate::truth::number::scalar::Real;
+use crate::truth::number::wide::Wide;
+use crate::truth::textbook::{Form, Textbook};
 use num_traits::Zero;
 
 /// |z| may be at most 2 to this, so that eᶻ stays within the range of the wide scalar.

@@ -1,14 +1,12 @@
-//! One form's dense step, assembled by the literal route; [`augmented`] has the other one's assembly (spec.md §2).
+//! What a dense route works on, and how one form's panels are put together from e^z and the φ-functions (spec.md §2).
 
 use nalgebra::DMatrix;
 use num_traits::One;
 
-use super::augmented::{self, BoundedPanels};
 use super::matrix::{plus_identity, product, scaled, shifted};
-use super::scalar::{Entry, Real};
-use super::textbook::{Form, Textbook};
-use super::{expm, literal};
 use crate::method::Method;
+use crate::truth::number::scalar::{Entry, Real};
+use crate::truth::textbook::{Form, Textbook};
 
 /// Ā, then the coefficients of u_l, u_{l−1} and u_{l+1} as far as the form has them.
 pub type Panels<T> = [Option<DMatrix<T>>; 4];
@@ -101,35 +99,4 @@ pub fn bilinear<T: Entry>(given: &Given<T>, a: DMatrix<T>, now: DMatrix<T>) -> P
 pub fn bilinear_factors<T: Entry>(z: &DMatrix<T>) -> (DMatrix<T>, DMatrix<T>) {
     let half = shifted(z, -1);
     (plus_identity(-half.clone(), &T::Part::one()), plus_identity(half, &T::Part::one()))
-}
-
-/// Two routes' results.
-pub struct Attempt<T: Entry> {
-    pub literal: Panels<T>,
-    /// The inverse-free route's, with their proven errors.
-    pub bounded: BoundedPanels<T>,
-    /// Why the literal route did not take part, if so.
-    pub unavailable: Option<&'static str>,
-}
-
-/// Runs both routes; where the literal one is not available a second algorithm takes its place. None when a
-/// solve failed, which more precision may cure.
-pub fn attempt<T: Entry>(given: &Given<T>, singular: bool) -> Option<Attempt<T>> {
-    let other = augmented::panels(given)?;
-    let (first, unavailable) = match literal::panels(given, singular) {
-        Ok(panels) => (panels, None),
-        Err(literal::Unavailable::Failed) => return None,
-        Err(literal::Unavailable::Reason(reason)) => (by_doubling(given)?, Some(reason)),
-    };
-    Some(Attempt { literal: first, bounded: other, unavailable })
-}
-
-fn by_doubling<T: Entry>(given: &Given<T>) -> Option<Panels<T>> {
-    let exp = expm::pade(&given.z, given.chain)?;
-    let mut power = T::Part::one();
-    let integrals = expm::phi_by_doubling(&given.z, given.chain).map(|phi| {
-        power *= given.delta.clone();
-        scaled(&product(&phi, given.b), &power)
-    });
-    Some(assemble(given, exp, &integrals, || given.b.clone()))
 }

@@ -27,11 +27,11 @@
 
 use nalgebra::DMatrix;
 
-use super::ball::{Ball, rounding};
 use super::expm::Plan;
-use super::mag::Mag;
 use super::matrix::{self, inverse_factorials};
-use super::scalar::{Entry, Real};
+use crate::truth::number::ball::{Ball, rounding};
+use crate::truth::number::mag::Mag;
+use crate::truth::number::scalar::{Entry, Real};
 
 /// A matrix of balls.
 #[derive(Clone, Debug)]

@@ -5,17 +5,17 @@ use std::cell::LazyCell;
 use nalgebra::{Complex, DMatrix};
 use rayon::prelude::*;
 
-use super::ball::Ball;
-use super::certify::{Certificate, settle};
-use super::dense::{DenseTruth, Input, discretize};
 use super::element::{LARGEST_EXPONENT, Needs, ROUTES, Shared};
-use super::elementary::Exponent;
-use super::error::TruthError;
-use super::rational::{self, Gaussian};
-use super::scalar::Real;
-use super::textbook::Form;
-use super::wide::Wide;
 use crate::problem::{CoefficientProblem, Weights};
+use crate::truth::certify::{Certificate, settle};
+use crate::truth::dense::{DenseTruth, Input, discretize};
+use crate::truth::error::TruthError;
+use crate::truth::exact::rational::{self, Gaussian};
+use crate::truth::number::ball::Ball;
+use crate::truth::number::elementary::Exponent;
+use crate::truth::number::scalar::Real;
+use crate::truth::number::wide::Wide;
+use crate::truth::textbook::Form;
 
 /// Ā and B̄, correctly rounded.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct CoefficientTruth {
     pub certificate: Certificate,
 }
 
-/// Discretizes each element by `method`, a [`crate::method::Method`] or a [`super::Textbook`] form
+/// Discretizes each element by `method`, a [`crate::method::Method`] or a [`crate::truth::Textbook`] form
 /// (spec.md §2). The f32 inputs are taken exactly, and Δ < 0 is as good as any other step.
 ///
 /// # Errors

@@ -9,8 +9,8 @@
 use dashu_ratio::RBig;
 
 use super::rational::Gaussian;
-use super::textbook::{Form, Textbook};
 use crate::method::Method;
+use crate::truth::textbook::{Form, Textbook};
 
 /// States beyond which exact arithmetic would take too long.
 pub const LARGEST: usize = 24;

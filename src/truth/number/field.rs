@@ -11,14 +11,14 @@ macro_rules! real_field {
         impl<$($generics)*> num_traits::FromPrimitive for $type {
             fn from_i64(n: i64) -> Option<Self> {
                 let (high, low) = (n >> 32, n & 0xffff_ffff);
-                Some(<Self as $crate::truth::scalar::Real>::exact(high as f64 * 4294967296.0) + <Self as $crate::truth::scalar::Real>::exact(low as f64))
+                Some(<Self as $crate::truth::number::scalar::Real>::exact(high as f64 * 4294967296.0) + <Self as $crate::truth::number::scalar::Real>::exact(low as f64))
             }
             fn from_u64(n: u64) -> Option<Self> {
                 let (high, low) = (n >> 32, n & 0xffff_ffff);
-                Some(<Self as $crate::truth::scalar::Real>::exact(high as f64 * 4294967296.0) + <Self as $crate::truth::scalar::Real>::exact(low as f64))
+                Some(<Self as $crate::truth::number::scalar::Real>::exact(high as f64 * 4294967296.0) + <Self as $crate::truth::number::scalar::Real>::exact(low as f64))
             }
             fn from_f64(x: f64) -> Option<Self> {
-                x.is_finite().then(|| <Self as $crate::truth::scalar::Real>::exact(x))
+                x.is_finite().then(|| <Self as $crate::truth::number::scalar::Real>::exact(x))
             }
         }
 
@@ -50,7 +50,7 @@ macro_rules! real_field {
         impl<$($generics)*> approx::AbsDiffEq for $type {
             type Epsilon = Self;
             fn default_epsilon() -> Self {
-                <Self as $crate::truth::scalar::Real>::pow2(1 - i64::from(<Self as $crate::truth::scalar::Real>::BITS))
+                <Self as $crate::truth::number::scalar::Real>::pow2(1 - i64::from(<Self as $crate::truth::number::scalar::Real>::BITS))
             }
             fn abs_diff_eq(&self, other: &Self, epsilon: Self) -> bool {
                 num_traits::Signed::abs(&(self.clone() - other.clone())) <= epsilon
@@ -76,7 +76,7 @@ macro_rules! real_field {
             }
             fn ulps_eq(&self, other: &Self, epsilon: Self, max_ulps: u32) -> bool {
                 use approx::{AbsDiffEq, RelativeEq};
-                let relative = Self::default_epsilon() * <Self as $crate::truth::scalar::Real>::exact(f64::from(max_ulps));
+                let relative = Self::default_epsilon() * <Self as $crate::truth::number::scalar::Real>::exact(f64::from(max_ulps));
                 self.relative_eq(other, epsilon, relative)
             }
         }
@@ -121,10 +121,10 @@ macro_rules! real_field {
 
         impl<$($generics)*> simba::scalar::SubsetOf<$type> for f64 {
             fn to_superset(&self) -> $type {
-                <$type as $crate::truth::scalar::Real>::exact(*self)
+                <$type as $crate::truth::number::scalar::Real>::exact(*self)
             }
             fn from_superset_unchecked(element: &$type) -> f64 {
-                $crate::truth::scalar::Real::to_nearest_f64(element)
+                $crate::truth::number::scalar::Real::to_nearest_f64(element)
             }
             fn is_in_subset(_: &$type) -> bool {
                 true
@@ -133,11 +133,11 @@ macro_rules! real_field {
 
         impl<$($generics)*> simba::scalar::SubsetOf<$type> for f32 {
             fn to_superset(&self) -> $type {
-                <$type as $crate::truth::scalar::Real>::exact(f64::from(*self))
+                <$type as $crate::truth::number::scalar::Real>::exact(f64::from(*self))
             }
             // Rounds twice; nalgebra never asks for it.
             fn from_superset_unchecked(element: &$type) -> f32 {
-                $crate::truth::scalar::Real::to_nearest_f64(element) as f32
+                $crate::truth::number::scalar::Real::to_nearest_f64(element) as f32
             }
             fn is_in_subset(_: &$type) -> bool {
                 true
@@ -199,7 +199,7 @@ macro_rules! real_field {
                 let power = num_traits::pow(self, n.unsigned_abs() as usize);
                 if n < 0 { <Self as num_traits::One>::one() / power } else { power }
             }
-            $crate::truth::field::unreachable_functions!(
+            $crate::truth::number::field::unreachable_functions!(
                 argument() floor() ceil() round() trunc() fract() sin() cos() tan() asin() acos() atan()
                 sinh() cosh() tanh() asinh() acosh() atanh() log2() log10() ln() ln_1p() exp() exp2() exp_m1()
                 cbrt() log(Self) powf(Self) powc(Self)
@@ -244,8 +244,8 @@ macro_rules! real_field {
             fn max_value() -> Option<Self> {
                 None
             }
-            $crate::truth::field::unreachable_functions!(atan2(Self));
-            $crate::truth::field::unreachable_constants!(
+            $crate::truth::number::field::unreachable_functions!(atan2(Self));
+            $crate::truth::number::field::unreachable_constants!(
                 pi two_pi frac_pi_2 frac_pi_3 frac_pi_4 frac_pi_6 frac_pi_8 frac_1_pi frac_2_pi frac_2_sqrt_pi
                 e log2_e log10_e ln_2 ln_10
             );

@@ -1,19 +1,28 @@
 //! The truth of a dense step: Ā and B̄ of a matrix A, every entry correctly rounded to f64.
 
+pub mod augmented;
+pub mod balance;
+pub mod expm;
+pub mod floor;
+pub mod literal;
+pub mod matrix;
+pub mod panels;
+pub mod routes;
+
 use nalgebra::{Complex, ComplexField, DMatrix};
 
-use super::balance;
-use super::ball::Ball;
-use super::big::Big;
-use super::certify::{Certificate, Doubt, REQUIRED_BITS, SUBNORMAL_PLACE, settle};
-use super::error::TruthError;
-use super::exact::Exact;
-use super::matrix::norm_exponent;
-use super::rational;
-use super::routes::{Given, attempt};
-use super::scalar::{Entry, Real};
-use super::textbook::Form;
-use super::wide::Wide;
+use self::matrix::norm_exponent;
+use self::panels::Given;
+use self::routes::attempt;
+use crate::truth::certify::{Certificate, Doubt, REQUIRED_BITS, SUBNORMAL_PLACE, settle};
+use crate::truth::error::TruthError;
+use crate::truth::exact::dense::Exact;
+use crate::truth::exact::rational;
+use crate::truth::number::ball::Ball;
+use crate::truth::number::big::Big;
+use crate::truth::number::scalar::{Entry, Real};
+use crate::truth::number::wide::Wide;
+use crate::truth::textbook::Form;
 
 /// ‖ΔA‖ may be at most 2 to this for exponentials.
 const LARGEST_EXPONENT: i64 = 30;
@@ -69,7 +78,7 @@ pub struct DenseTruth<I: Input> {
     pub certificate: Certificate,
 }
 
-/// Discretizes x' = A x + B u by `form`, a [`crate::method::Method`] or a [`super::Textbook`] form
+/// Discretizes x' = A x + B u by `form`, a [`crate::method::Method`] or a [`crate::truth::Textbook`] form
 /// (spec.md §2); A is (n, n), B (n, m). Δ may be negative: the formulas do not mind.
 ///
 /// # Errors

@@ -5,7 +5,7 @@
 
 use nalgebra::DMatrix;
 
-use super::scalar::{Entry, Real};
+use crate::truth::number::scalar::{Entry, Real};
 
 /// Sweeps of Osborne's iteration; it converges in a few where it does.
 const SWEEPS: usize = 24;

@@ -1,8 +1,8 @@
 //! Whether a problem's tensors have the shapes of spec.md §3 and hold only finite numbers.
 
 use super::coefficient::check_tensor;
-use super::error::TruthError;
 use crate::problem::{Operand, Problem, Shape};
+use crate::truth::error::TruthError;
 
 pub(super) fn validate(problem: &Problem) -> Result<(), TruthError> {
     let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;

@@ -9,15 +9,16 @@ use nalgebra::{Complex, DMatrix};
 use num_traits::{One, Zero};
 use rayon::prelude::*;
 
-use super::ball::Ball;
-use super::big::Big;
-use super::certify::{Settled, settle};
-use super::expm;
-use super::floor::{self, Bounded};
-use super::routes::{Given, attempt};
-use super::scalar::{Entry, Real};
-use super::textbook::Form;
 use crate::problem::{Problem, Weights};
+use crate::truth::certify::{Settled, settle};
+use crate::truth::dense::expm;
+use crate::truth::dense::floor::{self, Bounded};
+use crate::truth::dense::panels::Given;
+use crate::truth::dense::routes::attempt;
+use crate::truth::number::ball::Ball;
+use crate::truth::number::big::Big;
+use crate::truth::number::scalar::{Entry, Real};
+use crate::truth::textbook::Form;
 
 /// Which value is wanted.
 #[derive(Clone, Copy, Debug)]

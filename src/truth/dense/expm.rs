@@ -6,7 +6,7 @@ use nalgebra::DMatrix;
 use num_traits::One;
 
 use super::matrix::{inverse_factorials, norm_exponent, plus_identity, polynomial, product, shifted};
-use super::scalar::{Entry, Real};
+use crate::truth::number::scalar::{Entry, Real};
 
 /// Bits by which truncation stays below the precision.
 const GUARD: f64 = 12.0;

@@ -7,9 +7,9 @@ use dashu_int::ops::BitTest;
 use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
 
-use super::textbook::{Form, Textbook};
 use crate::method::Method;
 use crate::problem::Problem;
+use crate::truth::textbook::{Form, Textbook};
 
 /// A complex number with rational parts.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +97,7 @@ impl Mul for &Gaussian {
     }
 }
 
-/// [`super::element::Step`] in exact arithmetic; a coefficient is none where it is not rational.
+/// [`crate::truth::diagonal::element::Step`] in exact arithmetic; a coefficient is none where it is not rational.
 pub struct ExactStep {
     pub a: Option<Gaussian>,
     pub now: Option<Gaussian>,

@@ -1,6 +1,6 @@
 //! [`Ball`], a number with a proven bound of its error: what the inverse-free route computes with.
 //!
-//! See [`super::floor`] for the model of rounding and for matrices.
+//! See [`crate::truth::dense::floor`] for the model of rounding and for matrices.
 
 use super::mag::Mag;
 use super::scalar::{Entry, Real};

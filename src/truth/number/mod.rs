@@ -1,0 +1,9 @@
+//! Numbers of many bits, real and complex, with and without a proven error, and the functions of them.
+
+pub mod ball;
+pub mod big;
+pub mod elementary;
+mod field;
+pub mod mag;
+pub mod scalar;
+pub mod wide;
