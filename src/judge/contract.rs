@@ -45,7 +45,7 @@ impl Contract {
     /// `discretize.cuh`, with an eighth of u on top where they are several:
     ///
     /// - eᶻ (`exponential.cuh`): before its one rounding eˣ is good to 0.15u and e^iy to 0.24u, every reduced argument
-    ///   tried (`tests/kernel_exponential.rs`): 1.15u real, 1.39u complex;
+    ///   tried (`tests/kernel/exponential.rs`): 1.15u real, 1.39u complex;
     /// - bilinear, real: 1 ± z/2 by one fused rounding each and a quotient, 3u; B̄ likewise by the product ΔB. Complex:
     ///   the parts of 1 ± z/2 rounded once, 2u for the numerator of the quotient, 2u for |d|², 1u for the division;
     /// - zoh's B̄: one product. rk4's: pairs, 2⁻²⁸ at the most cancellation that the f32 path takes, and a rounding;

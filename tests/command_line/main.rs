@@ -1,0 +1,8 @@
+//! Promises of the command line: what scripts depend on, what help and errors teach, what an interrupt leaves.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod contract;
+mod help_texts;
+mod interrupt;

@@ -1,0 +1,172 @@
+//! Promise: every kernel compiles, without a word from the compiler, for every architecture that is supported, and
+//! forward f32 kernels do not spill. Needs NVRTC, no GPU: `.ci/nvrtc` fetches it.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::time::Instant;
+
+use holdfast::kernel::cuda::CudaError;
+use holdfast::kernel::cuda::arch::Arch;
+use holdfast::kernel::cuda::cache::{self, Cache};
+use holdfast::kernel::cuda::images::{Images, Statistics};
+use holdfast::kernel::cuda::nvrtc::{self, Resources};
+use holdfast::kernel::registry::{Instantiation, Kernel, Misbehaviour};
+use holdfast::problem::InputType;
+use rayon::prelude::*;
+use rstest::rstest;
+
+use crate::unmeasured::has_nvrtc;
+
+fn arch(text: &str) -> Arch {
+    text.parse().expect("an architecture")
+}
+
+/// Kernels that one program compiles: those of one method, weight and input type. The front end then runs once for
+/// eight kernels, and several programs keep several cores busy.
+fn programs() -> Vec<Vec<Kernel>> {
+    let mut groups: BTreeMap<String, Vec<Kernel>> = BTreeMap::new();
+    for kernel in Kernel::production().chain(Misbehaviour::ALL.map(Kernel::Misbehave)) {
+        let group = match kernel {
+            Kernel::Scan(Instantiation { method, weights, input, .. }) => {
+                format!("{method} {weights} {input}")
+            }
+            Kernel::Discretize { .. } => "discretize".to_owned(),
+            Kernel::Misbehave(_) => "misbehave".to_owned(),
+        };
+        groups.entry(group).or_default().push(kernel);
+    }
+    groups.into_values().collect()
+}
+
+/// f32 arithmetic throughout is what all scans do; "forward f32" names those that also store f32.
+fn must_not_spill(kernel: &Kernel) -> bool {
+    matches!(kernel, Kernel::Scan(Instantiation { input: InputType::F32, .. }))
+}
+
+#[rstest]
+#[case::turing("sm_75")]
+#[case::ampere("sm_80")]
+#[case::hopper("sm_90")]
+#[case::blackwell("sm_100")]
+fn every_kernel_compiles_without_a_warning(#[case] name: &str) {
+    if !has_nvrtc(&format!("compiling every kernel for {name}")) {
+        return;
+    }
+    let start = Instant::now();
+    let compiled: Vec<_> = programs()
+        .into_par_iter()
+        .map(|kernels| {
+            let program = nvrtc::compile(&kernels, &arch(name));
+            (kernels, program)
+        })
+        .collect();
+    let mut table = String::new();
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for (kernels, program) in compiled {
+        let program = match program {
+            Ok(program) => program,
+            Err(error) => {
+                wrong.push(error.to_string());
+                continue;
+            }
+        };
+        if !program.warnings.is_empty() {
+            wrong.push(program.warnings);
+        }
+        assert!(program.cubin.starts_with(b"\x7fELF"), "machine code");
+        for (kernel, (_, Resources { registers, spill_stores, spill_loads, stack, shared })) in
+            kernels.iter().zip(&program.kernels)
+        {
+            count += 1;
+            let expression = kernel.name_expression();
+            table.push_str(&format!(
+                "{name:<6} {registers:>4} registers {spill_stores:>3} + {spill_loads:<3} bytes spilled {stack:>4} stack \
+                 {shared:>4} shared  {expression}\n"
+            ));
+            if must_not_spill(kernel) && spill_stores + spill_loads > 0 {
+                wrong.push(format!("{expression} spills {spill_stores} + {spill_loads} bytes on {name}"));
+            }
+        }
+    }
+    table.push_str(&format!("{name}: {count} kernels in {:.0} s\n", start.elapsed().as_secs_f64()));
+    // Past the capture: the table is what this test is run for.
+    let _ = std::io::stdout().write_all(table.as_bytes());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(count, 288 + 12 + Misbehaviour::ALL.len());
+}
+
+#[test]
+fn an_architecture_that_nvrtc_does_not_know_is_named() {
+    if !has_nvrtc("unknown architectures") {
+        return;
+    }
+    let error = nvrtc::check_architecture(&arch("sm_52")).expect_err("dropped by CUDA 13");
+    let CudaError::ArchitectureUnknown { known, .. } = &error else { panic!("{error}") };
+    assert!(known.contains("sm_90"), "{known}");
+    assert!(Images::new(arch("sm_52"), Cache::at("unused")).is_err());
+}
+
+#[test]
+fn a_damaged_cache_entry_is_compiled_again() {
+    if !has_nvrtc("a damaged cache") {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let kernel = Kernel::production().next().expect("a kernel");
+    let image = |statistics: Statistics| {
+        let images = Images::new(arch("sm_90"), Cache::at(directory.path())).expect("NVRTC is there");
+        let image = images.get(kernel).expect("it compiles");
+        let found = images.statistics();
+        assert_eq!((found.compiled, found.cached), (statistics.compiled, statistics.cached));
+        image
+    };
+    let compiled = Statistics { compiled: 1, ..Statistics::default() };
+    let cached = Statistics { cached: 1, ..Statistics::default() };
+    let first = image(compiled);
+    assert_eq!(image(cached), first);
+    let version = nvrtc::version().expect("NVRTC is there");
+    let path = directory.path().join(format!("{}.image", cache::key(kernel, &arch("sm_90"), version)));
+    let whole = std::fs::read(&path).expect("the entry");
+    type Damage = fn(&mut Vec<u8>);
+    let damages: [Damage; 6] = [
+        |bytes| bytes.clear(),
+        |bytes| bytes.truncate(bytes.len() / 2),
+        |bytes| {
+            bytes.pop();
+        },
+        |bytes| bytes.push(0),
+        |bytes| *bytes.last_mut().expect("bytes") ^= 1,
+        |bytes| bytes[20] ^= 1,
+    ];
+    for (i, damage) in damages.iter().enumerate() {
+        let mut bytes = whole.clone();
+        damage(&mut bytes);
+        std::fs::write(&path, bytes).expect("writable");
+        // NVRTC numbers what is internal to a program at random: another compilation has other bytes.
+        let again = image(compiled);
+        assert_eq!((&again.symbol, again.resources), (&first.symbol, first.resources), "damage {i}");
+        let kept = Cache::at(directory.path()).load(&again.key);
+        assert!(kept.is_some_and(|kept| *again == kept), "damage {i} was not repaired");
+    }
+    // An entry under another key's name is not taken for it.
+    let other = Kernel::production().nth(1).expect("a kernel");
+    let key = cache::key(other, &arch("sm_90"), version);
+    std::fs::write(directory.path().join(format!("{key}.image")), &whole).expect("writable");
+    assert!(Cache::at(directory.path()).load(&key).is_none());
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_costs_only_time() {
+    if !has_nvrtc("a cache that cannot be written") {
+        return;
+    }
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    // A directory below a file.
+    let cache = Cache::at(file.path().join("below"));
+    assert!(cache.trouble().is_some());
+    let images = Images::new(arch("sm_90"), cache).expect("NVRTC is there");
+    let kernel = Kernel::production().next().expect("a kernel");
+    assert!(images.get(kernel).is_ok());
+    assert_eq!(images.statistics().compiled, 1);
+}

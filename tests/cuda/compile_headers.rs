@@ -1,0 +1,76 @@
+//! Promise: NVRTC takes a foreign header as the system's C++ compiler does, and says the same of one that is wrong. Needs
+//! the library, not a GPU.
+
+use std::path::PathBuf;
+
+use holdfast::kernel::foreign::{Header, gpu};
+use holdfast::method::Method;
+use holdfast::problem::Weights;
+
+use crate::unmeasured::has_nvrtc;
+
+fn header(name: &str) -> Header {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/headers").join(name);
+    Header::read(&path).expect("a fixture")
+}
+
+/// The number of kernels, or the compiler's lines.
+fn compiled(name: &str, weights: Weights) -> Result<usize, String> {
+    let arch = "sm_90".parse().expect("an architecture");
+    let compiled = gpu::compile(&header(name), Method::Poly, weights, &arch).expect("NVRTC works");
+    compiled.map(|kernels| kernels.len())
+}
+
+#[test]
+fn headers_compile_for_a_gpu_as_they_do_for_a_cpu() {
+    if !has_nvrtc("headers_compile_for_a_gpu_as_they_do_for_a_cpu") {
+        return;
+    }
+    for name in ["accurate.cuh", "base-2.cuh", "ids-shifted.cuh", "naive.cuh", "unqualified.cuh"] {
+        for weights in Weights::ALL {
+            // Two layouts of B, and with each two of C and the element-wise kernel.
+            assert_eq!(compiled(name, weights), Ok(6), "{name}, {weights}");
+        }
+    }
+}
+
+#[test]
+fn nvrtc_lines_name_the_place_in_the_users_file() {
+    if !has_nvrtc("nvrtc_lines_name_the_place_in_the_users_file") {
+        return;
+    }
+    assert_eq!(compiled("complex-does-not-compile.cuh", Weights::Real), Ok(6));
+    for (name, weights) in
+        [("complex-does-not-compile.cuh", Weights::Complex), ("syntax-error.cuh", Weights::Real)]
+    {
+        let lines = compiled(name, weights).expect_err("it does not compile");
+        assert!(lines.contains("error") && lines.lines().count() <= 9, "{name}: {lines}");
+    }
+    let lines = compiled("syntax-error.cuh", Weights::Real).expect_err("it does not compile");
+    assert!(lines.contains("tests/headers/syntax-error.cuh("), "{lines}");
+}
+
+#[test]
+fn nvrtc_takes_methods_that_a_header_declares_in_any_way() {
+    if !has_nvrtc("nvrtc_takes_methods_that_a_header_declares_in_any_way") {
+        return;
+    }
+    let home = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(home.path().join(name), text).expect("writable");
+    write("method.h", "#pragma once\nenum DiscretizationMethod { DISCRETIZATION_ZOH = 0 };");
+    let body = "template <typename weight_t, bool kIsComplex, typename DU>\n\
+                __device__ auto compute_discretization(float delta, weight_t A, DU delta_u, weight_t B, \
+                DiscretizationMethod method) {\n  if constexpr (kIsComplex) return float4{1, 0, 0, 0}; \
+                else return float2{expf(delta * A), delta_u};\n}\n";
+    for declaration in
+        ["#include \"method.h\"", "typedef enum { DISCRETIZATION_ZOH = 0 } DiscretizationMethod;", ""]
+    {
+        write("header.cuh", &format!("#include \"selective_scan.h\"\n{declaration}\n{body}"));
+        let header = Header::read(&home.path().join("header.cuh")).expect("a header");
+        let arch = "sm_90".parse().expect("an architecture");
+        for weights in Weights::ALL {
+            let compiled = gpu::compile(&header, Method::Poly, weights, &arch).expect("NVRTC works");
+            assert_eq!(compiled.map(|kernels| kernels.len()), Ok(6), "{declaration}, {weights}");
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Promises of the CUDA path: what can be shown without a GPU, and on a machine that has one what needs it.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod compile;
+mod compile_headers;
+mod golden;
+mod gpu;
+mod select;
+mod unmeasured;
+mod worker;

@@ -1,0 +1,363 @@
+//! Promise: `verify --header` judges other people's headers as it judges the production kernels. The correct fixtures
+//! pass (two of them on every sweep and on all but the slow regimes), each faulty one fails exactly where its fault is, and the fault is named.
+
+use std::time::{Duration, Instant};
+
+use holdfast::judge::contract::Contract;
+use holdfast::kernel::Backend;
+use holdfast::kernel::foreign::compiler::Compiler;
+use holdfast::kernel::foreign::{Foreign, ForeignCpu, Header, HeaderError};
+use holdfast::method::Method::{self, Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
+use holdfast::problem::plan::Filter;
+use holdfast::problem::regime;
+use holdfast::problem::{InputType, Operand, Weights};
+use holdfast::results::{CaseResult, Results, Verdict};
+use holdfast::verify::{Request, verify};
+use rstest::rstest;
+
+use crate::fixtures::{header, path};
+use crate::support::binary::{command, holdfast, output, text};
+
+const EXPONENTIALS: &[Method] = &[Zoh, Foh, Poly, HighOrder, Rk4];
+const BOTH: &[Weights] = &Weights::ALL;
+const COMPLEX: &[Weights] = &[Weights::Complex];
+
+fn judged(name: &str, regimes: &[&str]) -> Results {
+    judged_with(name, regimes, &Operand::ALL, &Operand::ALL)
+}
+
+/// With these layouts of B and C.
+fn judged_with(name: &str, regimes: &[&str], b: &[Operand], c: &[Operand]) -> Results {
+    let filter = Filter {
+        regimes: regimes.iter().map(|name| regime::find(name).expect("a regime")).collect(),
+        inputs: vec![InputType::F32],
+        b: b.to_vec(),
+        c: c.to_vec(),
+        ..Filter::default()
+    };
+    let request = Request { filter, sensitivity: false, ..Request::everything(1) };
+    verify(&request, header(name).as_ref(), &|| {})
+}
+
+fn of(results: &Results, method: Method, weights: Weights) -> Vec<&CaseResult> {
+    results.cases.iter().filter(|c| c.method == method && c.weights == weights).collect()
+}
+
+#[rstest]
+#[case("accurate", &Operand::ALL)]
+#[case("base-2", &[Operand::Variable])]
+fn a_correct_header_passes_every_regime_and_sweep(#[case] name: &str, #[case] b: &[Operand]) {
+    // The launch edges of production kernels are no edges of the serial driver, and the two slowest are no harder.
+    let slow = |name: &&str| name.starts_with("seqlen-") || ["vim-tiny", "dstate-256"].contains(name);
+    let regimes = regime::all().iter().map(|r| r.name.as_str()).filter(|name| !slow(name));
+    // A header never sees C.
+    let scans = judged_with(name, &regimes.collect::<Vec<_>>(), b, &[Operand::Variable]);
+    assert_eq!(scans.verdict(), Verdict::Pass);
+    assert!(scans.cases.len() > 125 * b.len() && scans.pairs.agree > 250 * b.len());
+    for weights in Weights::ALL {
+        for sweep in holdfast::problem::sweep::all().into_iter().filter(|s| s.weights == weights) {
+            let problem = sweep.draw(1);
+            for method in Method::ALL {
+                let want = holdfast::truth::coefficient::solve(method, &problem).expect("certified");
+                let got = header(name).coefficients(method, &problem).expect("it runs");
+                let judged = holdfast::judge::coefficient::judge(
+                    method,
+                    &problem,
+                    (&got.a_bar[..], &got.b_bar[..]),
+                    (&want.a_bar, &want.b_bar),
+                    &Contract::FOREIGN,
+                );
+                assert_eq!(judged.verdict, Verdict::Pass, "{method}, {}, {weights}", sweep.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn unqualified_functions_of_a_float_are_those_of_a_float() {
+    let results = judged("unqualified", &["short", "tiny-z"]);
+    for case in &results.cases {
+        assert_eq!(case.verdict, Verdict::Pass, "{}: {}", case.id, case.reason);
+    }
+    assert!(results.cases.len() >= 48);
+}
+
+#[rstest]
+#[case("log2e-twice", EXPONENTIALS, BOTH, &["log2e-twice", "log2e-twice-real"])]
+#[case("imaginary-log2e", EXPONENTIALS, COMPLEX, &["log2e-twice-imaginary"])]
+#[case("bilinear-unstable", &[Bilinear], BOTH, &["bilinear-swapped"])]
+#[case("foh-exact-zoh", &[Foh], BOTH, &["runs-as-zoh-exact"])]
+#[case("foh-taylor", &[Foh], BOTH, &["phi-taylor-4"])]
+#[case("b-twice", &Method::ALL, BOTH, &["b-twice"])]
+#[case("ids-shifted", &[Foh, Bilinear], BOTH, &["runs-as-bilinear", "runs-as-foh"])]
+#[case("rk4-is-zoh", &[Rk4], BOTH, &["runs-as-zoh"])]
+fn a_fault_fails_where_it_is_and_is_named(
+    #[case] name: &str,
+    #[case] methods: &[Method],
+    #[case] weights: &[Weights],
+    #[case] names: &[&str],
+) {
+    let results = judged(name, &["short"]);
+    for method in Method::ALL {
+        for which in Weights::ALL {
+            let cases = of(&results, method, which);
+            assert_eq!(cases.len(), 4);
+            let faulty = methods.contains(&method) && weights.contains(&which);
+            let expected = if faulty { Verdict::Fail } else { Verdict::Pass };
+            for case in &cases {
+                assert_eq!(case.verdict, expected, "{}: {}", case.id, case.reason);
+            }
+            let named: Vec<_> = cases.iter().filter_map(|c| c.diagnosis.first()).collect();
+            assert_eq!(!named.is_empty(), faulty, "{method}, {which}: named where it fails, and only there");
+            for diagnosis in named {
+                assert!(names.contains(&diagnosis.name.as_str()), "{method}, {which}: {}", diagnosis.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_early_formula_gets_its_own_name() {
+    let results = judged("early-formulas", &["short"]);
+    let names = [
+        (Zoh, None),
+        (Foh, Some("runs-as-zoh-exact")),
+        (Bilinear, Some("bilinear-swapped")),
+        (Poly, Some("b-bar-series-3")),
+        (HighOrder, Some("b-bar-series-2")),
+        (Rk4, None),
+    ];
+    for (method, name) in names {
+        let cases = results.cases.iter().filter(|case| case.method == method);
+        for case in cases.clone() {
+            let expected = if name.is_some() { Verdict::Fail } else { Verdict::Pass };
+            assert_eq!(case.verdict, expected, "{}: {}", case.id, case.reason);
+        }
+        // Not every case of a method is diagnosed.
+        let named: Vec<_> = cases.filter_map(|case| case.diagnosis.first()).collect();
+        assert_eq!(named.is_empty(), name.is_none(), "{method}");
+        assert!(named.iter().all(|d| Some(d.name.as_str()) == name), "{method}: {named:?}");
+    }
+}
+
+#[test]
+fn a_guard_against_small_steps_is_found_among_trained_steps() {
+    let results = judged("small-delta-guard", &["trained-delta", "short"]);
+    assert!(results.cases.iter().filter(|c| c.regime == "short").all(|c| c.verdict == Verdict::Pass));
+    let failed: Vec<_> = results.cases.iter().filter(|c| c.verdict == Verdict::Fail).collect();
+    let named = failed.iter().filter_map(|c| c.diagnosis.first());
+    let guard = named.clone().filter(|d| d.name == "delta-zero-below-1e-8").count();
+    assert!(guard >= 5 && guard == named.count(), "{guard} of {} failures", failed.len());
+}
+
+#[rstest]
+#[case("premultiplied", true, &[])]
+#[case("accurate", true, &["log2e-twice", "log2e-twice-real"])]
+#[case("premultiplied", false, &["base-2", "base-2-real"])]
+fn a_header_is_called_with_a_as_its_callers_scale_it(
+    #[case] name: &str,
+    #[case] a_times_log2e: bool,
+    #[case] names: &[&str],
+) {
+    let header = Header { a_times_log2e, ..Header::read(&path(name)).expect("a fixture") };
+    let backend = ForeignCpu::new(header).expect("compiles");
+    let regimes = vec![regime::find("short").expect("a regime")];
+    let filter = Filter { regimes, inputs: vec![InputType::F32], ..Filter::default() };
+    let methods = vec![Zoh, Bilinear];
+    let request = Request { filter, methods, sensitivity: false, ..Request::everything(1) };
+    let results = verify(&request, &backend, &|| {});
+    for weights in Weights::ALL {
+        let cases = of(&results, Zoh, weights);
+        let expected = if names.is_empty() { Verdict::Pass } else { Verdict::Fail };
+        assert!(cases.len() == 4 && cases.iter().all(|case| case.verdict == expected), "{weights}");
+        for diagnosis in cases.iter().filter_map(|case| case.diagnosis.first()) {
+            assert!(names.contains(&diagnosis.name.as_str()), "{weights}: {}", diagnosis.name);
+        }
+    }
+    assert_eq!(results.verdict() == Verdict::Pass, names.is_empty());
+}
+
+#[test]
+fn lost_digits_are_told_from_a_wrong_formula() {
+    let results = judged("naive", &["tiny-z", "short"]);
+    for weights in Weights::ALL {
+        for method in Method::ALL {
+            for case in of(&results, method, weights) {
+                let expected = if method == Foh { Verdict::Fail } else { Verdict::Pass };
+                assert_eq!(case.verdict, expected, "{}", case.id);
+                if let Some(diagnosis) = case.diagnosis.first() {
+                    assert_eq!(diagnosis.name, "lost-digits");
+                    assert!(diagnosis.residual <= 1.0 / (1 << 20) as f64, "{}", diagnosis.residual);
+                }
+            }
+        }
+        assert!(of(&results, Foh, weights).iter().any(|case| !case.diagnosis.is_empty()));
+    }
+}
+
+#[test]
+fn a_header_whose_complex_case_does_not_compile_is_judged_on_its_real_one() {
+    let results = judged("complex-does-not-compile", &["short"]);
+    for method in Method::ALL {
+        assert!(of(&results, method, Weights::Real).iter().all(|c| c.verdict == Verdict::Pass));
+        for case in of(&results, method, Weights::Complex) {
+            assert_eq!(case.verdict, Verdict::Fail);
+            assert!(case.reason.contains("does not compile for complex weights"), "{}", case.reason);
+        }
+    }
+    let header = header("complex-does-not-compile");
+    assert_eq!(header.rejected(Weights::Real), None);
+    let lines = header.rejected(Weights::Complex).expect("the compiler's lines");
+    assert!(
+        lines.contains("error: ") && lines.contains("tests/headers/complex-does-not-compile.cuh:"),
+        "{lines}"
+    );
+    assert!(lines.lines().count() <= 9);
+}
+
+#[test]
+fn a_syntax_error_is_shown_in_the_users_file() {
+    let header = header("syntax-error");
+    for weights in Weights::ALL {
+        let lines = header.rejected(weights).expect("it does not compile");
+        assert!(lines.contains("tests/headers/syntax-error.cuh:") && lines.contains("error: "), "{lines}");
+    }
+}
+
+#[test]
+fn a_crash_fails_its_own_cases_only() {
+    let results = judged("crash", &["n1"]);
+    for case in &results.cases {
+        match case.method {
+            Foh => {
+                assert_eq!(case.verdict, Verdict::Fail);
+                assert!(case.reason.contains("signal 11"), "{}", case.reason);
+            }
+            _ => assert_eq!(case.verdict, Verdict::Pass, "{}", case.id),
+        }
+    }
+}
+
+#[test]
+fn a_hang_ends_at_its_limit_and_is_given_up_after_a_few() {
+    let start = Instant::now();
+    let results = judged("hang", &["n1"]);
+    for case in &results.cases {
+        match case.method {
+            Rk4 => {
+                assert_eq!(case.verdict, Verdict::Fail);
+                let said =
+                    case.reason.contains("no result after 3 s") || case.reason.contains("hung in 2 other");
+                assert!(said, "{}", case.reason);
+            }
+            _ => assert_eq!(case.verdict, Verdict::Pass, "{}: {}", case.id, case.reason),
+        }
+    }
+    // Eight cases, of which at most four are waited for, two at a time.
+    assert!(start.elapsed() < Duration::from_secs(40), "{:?}", start.elapsed());
+}
+
+/// Correct for no method, but it compiles, with its methods from where `declaration` says.
+fn header_text(declaration: &str) -> String {
+    let signature = "__device__ auto compute_discretization(float delta, weight_t A, DU delta_u, weight_t B, \
+                     DiscretizationMethod method)";
+    format!(
+        "#pragma once\n#include \"selective_scan_common.h\"\n#include \"selective_scan.h\"\n{declaration}\n\
+         template <typename weight_t, bool kIsComplex, typename DU>\n{signature} {{\n  \
+         if constexpr (kIsComplex) return float4{{1, 0, 0, 0}}; else return float2{{expf(delta * A), delta_u}};\n}}\n"
+    )
+}
+
+fn written(folder: &std::path::Path, files: &[(&str, &str)]) -> Header {
+    for (name, text) in files {
+        std::fs::write(folder.join(name), text).expect("writable");
+    }
+    Header::read(&folder.join("header.cuh")).expect("a header")
+}
+
+#[rstest]
+#[case::own("enum DiscretizationMethod { DISCRETIZATION_ZOH = 0 };")]
+#[case::by_typedef("typedef enum { DISCRETIZATION_ZOH = 0, OTHER } DiscretizationMethod;")]
+#[case::included("#include \"method.h\"")]
+#[case::ours("")]
+fn a_header_may_declare_the_methods_in_any_way(#[case] declaration: &str) {
+    let home = tempfile::tempdir().expect("a folder");
+    let method = "#pragma once\nenum DiscretizationMethod { DISCRETIZATION_ZOH = 0, DISCRETIZATION_FOH };";
+    let header = written(home.path(), &[("header.cuh", &header_text(declaration)), ("method.h", method)]);
+    let backend = ForeignCpu::new(header).expect("a compiler");
+    for weights in Weights::ALL {
+        assert_eq!(backend.rejected(weights), None, "{weights}");
+    }
+}
+
+#[test]
+fn the_hash_is_of_what_a_header_includes_as_well_and_of_no_path() {
+    let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+    let [first, second] = folders.each_ref().map(|folder| folder.path());
+    let of = |folder, inner: &str| {
+        let text = header_text("#include \"phi.cuh\"");
+        let files = [("header.cuh", text.as_str()), ("phi.cuh", "#include \"inner.h\""), ("inner.h", inner)];
+        written(folder, &files).sha256()
+    };
+    let hash = of(first, "int x;");
+    assert_eq!(of(second, "int x;"), hash, "wherever it lies");
+    assert_ne!(of(first, "int y;"), hash);
+    std::fs::write(first.join("unrelated.h"), "int z;").expect("writable");
+    assert_eq!(of(first, "int x;"), hash, "what is not included does not count");
+}
+
+#[test]
+fn what_is_no_header_is_a_typed_error() {
+    let read = |path: &std::path::Path| Header::read(path).expect_err("no header");
+    assert!(matches!(read(&path("no-such-file")), HeaderError::Unreadable { .. }));
+    assert!(matches!(read(path("x").parent().expect("a folder")), HeaderError::Directory { .. }));
+    assert!(matches!(read(&path("phi")), HeaderError::NoFunction { .. }));
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), b"compute_discretization\0").expect("written");
+    assert!(matches!(read(file.path()), HeaderError::NotText { .. }));
+    let compiler = Compiler::find_among(Some("no-such-compiler"), &[]).expect_err("none");
+    assert!(compiler.to_string().contains("no-such-compiler") && compiler.to_string().contains("hint:"));
+}
+
+#[test]
+fn the_command_judges_a_header_and_repeats_it() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let json = file.path().to_str().expect("UTF-8");
+    let fixture = "tests/headers/complex-does-not-compile.cuh";
+    let args = ["verify", "--header", fixture, "--backend", "cpu", "--regime", "l1", "--json", json];
+    let output = holdfast(&args);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    assert!(shown.contains("does not compile for complex weights:") && shown.contains("error: "), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+    let json: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(file.path()).expect("results")).expect("JSON");
+    assert_eq!((&json["schema"], &json["header"]["path"]), (&1.into(), &fixture.into()));
+    assert_eq!(json["header"]["instantiations"][0]["compiles"], true);
+    assert_eq!(json["header"]["instantiations"][1]["compiles"], false);
+    let rerun = json["cases"][0]["rerun"].as_str().expect("a command");
+    assert!(rerun.ends_with(&format!("--header {fixture}")), "{rerun}");
+    let words: Vec<&str> = rerun.split_whitespace().skip(1).collect();
+    assert_eq!(holdfast(&words).status.code(), Some(0), "{rerun}");
+}
+
+#[rstest]
+#[case(&["--header", "no-such-file.cuh"], 2)]
+#[case(&["--header", "tests"], 2)]
+#[case(&["--header", "Cargo.toml"], 2)]
+#[case(&["--header", "tests/headers/accurate.cuh", "--input", "bf16"], 2)]
+#[case(&["--header", "tests/headers/accurate.cuh", "--backend", "reference"], 2)]
+fn bad_input_exits_with_status_2_and_a_hint(#[case] args: &[&str], #[case] status: i32) {
+    let output = holdfast(&[&["verify"], args].concat());
+    assert_eq!(output.status.code(), Some(status));
+    assert!(text(&output.stderr).contains("hint:") && output.stdout.is_empty(), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_machine_without_a_compiler_says_so_with_status_3() {
+    let mut command = command();
+    command.args(["verify", "--backend", "cpu", "--header"]).arg(path("accurate"));
+    let output = output(command.env("CXX", "no-such-compiler"));
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stderr).contains("no C++ compiler runs here"), "{}", text(&output.stderr));
+}

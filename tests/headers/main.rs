@@ -1,0 +1,8 @@
+//! Promises of `holdfast verify --header` and `holdfast diff`. The headers that they are tried on lie beside this file.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod fixtures;
+mod judged;
+mod revisions;

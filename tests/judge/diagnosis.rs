@@ -1,0 +1,370 @@
+//! Promise: a failure is named. Every fault model is planted in the kernels, for every method and weight type that
+//! it applies to; each must fail its case and be named first. Pairs must fail always and be named in most.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Instant;
+
+use holdfast::judge::diagnose::{Effort, Models, diagnose};
+use holdfast::judge::faults::catalogue::{self, Entry};
+use holdfast::judge::faults::recorded::RecordedFault;
+use holdfast::kernel::CpuBackend;
+use holdfast::method::Method;
+use holdfast::problem::plan::{Filter, plan};
+use holdfast::problem::{InputType, Weights, regime};
+use holdfast::report::console;
+use holdfast::results::{Diagnosis, Verdict};
+use holdfast::verify::{Request, verify};
+use rayon::prelude::*;
+use rstest::rstest;
+
+use crate::solved::{Kind, Run, Solved, solve};
+
+/// Faults that another model is named for, because the two are one formula on every problem: (planted, method,
+/// named, why). The catalogue keeps one model for such a formula ([`holdfast::judge::faults`]), so none is left.
+const TIED: &[(&str, Method, &str, &str)] = &[];
+
+fn planted(name: &str, second: Option<&str>) -> CpuBackend {
+    CpuBackend::with_faults(name, second).expect("the kernels list every model")
+}
+
+/// What became of one fault, planted in one method.
+struct Outcome {
+    fault: &'static str,
+    method: Method,
+    weights: Weights,
+    /// The problem that it shows on first, and its diagnosis there; `None` if it shows on none.
+    shown: Option<(Kind, Vec<Diagnosis>)>,
+}
+
+impl Outcome {
+    fn first_name(&self) -> Option<&str> {
+        self.shown.as_ref()?.1.first().map(|diagnosis| diagnosis.name.as_str())
+    }
+
+    fn tied(&self) -> bool {
+        TIED.iter().any(|t| (t.0, t.1) == (self.fault, self.method) && self.first_name() == Some(t.2))
+    }
+
+    /// `=` named first, `~` named under the name of the same formula, `x` another name, `?` no name, `-` not
+    /// caught.
+    fn mark(&self) -> char {
+        match (&self.shown, self.first_name()) {
+            (None, _) => '-',
+            (_, None) => '?',
+            (_, Some(name)) if name == self.fault => '=',
+            _ if self.tied() => '~',
+            _ => 'x',
+        }
+    }
+}
+
+/// A method on the four problems, with its fault models.
+fn prepared(method: Method, weights: Weights) -> Vec<(Solved, Models)> {
+    let solved = Kind::ALL.map(|kind| solve(kind, weights, method));
+    solved.into_iter().map(|s| (Models::of(method, &s.problem), s)).map(|(m, s)| (s, m)).collect()
+}
+
+fn first_failing<'a>(
+    problems: &'a [(Solved, Models)],
+    backend: &CpuBackend,
+    applies: impl Fn(&Solved) -> bool,
+) -> Option<(&'a Solved, &'a Models, Run)> {
+    let applying = problems.iter().filter(|(solved, _)| applies(solved));
+    let mut runs = applying.map(|(solved, models)| (solved, models, solved.run(backend)));
+    runs.find(|(_, _, run)| run.verdict == Verdict::Fail)
+}
+
+fn outcomes(method: Method, weights: Weights) -> Vec<Outcome> {
+    let problems = prepared(method, weights);
+    for (solved, _) in &problems {
+        assert_eq!(
+            solved.run(&CpuBackend::new()).verdict,
+            Verdict::Pass,
+            "{method} {weights} {:?}",
+            solved.kind
+        );
+    }
+    let outcome = |entry: &'static Entry| {
+        let applies = |solved: &Solved| entry.fault.applies(method, &solved.problem);
+        let shown =
+            first_failing(&problems, &planted(entry.name, None), applies).map(|(solved, models, run)| {
+                (solved.kind, diagnose(&solved.case(&run), models, Effort::default()))
+            });
+        Outcome { fault: entry.name, method, weights, shown }
+    };
+    let shows = |entry: &&Entry| problems.iter().any(|(s, _)| entry.fault.applies(method, &s.problem));
+    catalogue::ALL.par_iter().filter(|entry| shows(entry)).map(outcome).collect()
+}
+
+/// One line for each fault, one column for each method with a mark for real and one for complex weights.
+fn confusion_matrix(outcomes: &[Outcome]) -> String {
+    let mut text = format!("{:34}", "planted");
+    Method::ALL.iter().for_each(|method| write!(text, "{method:>10}").unwrap());
+    text.push_str("  named first\n");
+    for entry in catalogue::ALL {
+        let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+        write!(text, "{:34}", entry.name).unwrap();
+        for method in Method::ALL {
+            let mut marks = String::new();
+            for weights in Weights::ALL {
+                let cell = |o: &&Outcome| (o.fault, o.method, o.weights) == (entry.name, method, weights);
+                let outcome = outcomes.iter().find(cell);
+                marks.push(outcome.map_or('.', Outcome::mark));
+                if let Some(outcome) = outcome {
+                    *names.entry(outcome.first_name().unwrap_or("(nothing)")).or_default() += 1;
+                }
+            }
+            write!(text, "{marks:>10}").unwrap();
+        }
+        let names: Vec<String> = names.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        writeln!(text, "  {}", names.join(", ")).unwrap();
+    }
+    let count = |mark| outcomes.iter().filter(|o| o.mark() == mark).count();
+    writeln!(
+        text,
+        "\n{} faults, {} planted: {} named first (=), {} under the name of the same formula (~), {} under another \
+         (x), {} unnamed (?), {} not caught (-); a dot where a fault does not apply",
+        catalogue::ALL.len(),
+        outcomes.len(),
+        count('='),
+        count('~'),
+        count('x'),
+        count('?'),
+        count('-'),
+    )
+    .unwrap();
+    text
+}
+
+/// The same for machines: the report's page shows it. One line for each fault.
+fn confusion_data(outcomes: &[Outcome]) -> String {
+    let mut rows = Vec::new();
+    for entry in catalogue::ALL {
+        let of_fault = || outcomes.iter().filter(|o| o.fault == entry.name);
+        let mut named: BTreeMap<&str, usize> = BTreeMap::new();
+        of_fault().for_each(|o| *named.entry(o.first_name().unwrap_or("(nothing)")).or_default() += 1);
+        let marks = Method::ALL.map(|method| {
+            let mark =
+                |weights| of_fault().find(|o| (o.method, o.weights) == (method, weights)).map(Outcome::mark);
+            Weights::ALL.map(|weights| mark(weights).unwrap_or('.')).into_iter().collect()
+        });
+        let named = named.into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
+        let row = RecordedFault { fault: entry.name.to_owned(), marks, named };
+        rows.push(serde_json::to_string(&row).unwrap());
+    }
+    format!("[\n{}\n]\n", rows.join(",\n"))
+}
+
+fn golden(name: &str, text: &str) {
+    insta::with_settings!({
+        snapshot_path => "../../golden",
+        prepend_module_to_snapshot => false,
+        description => "Faults planted in the kernels' CPU build, one method and weight type at a time.",
+        omit_expression => true,
+    }, { insta::assert_snapshot!(name, text) });
+}
+
+#[test]
+fn every_planted_fault_is_caught_and_named_first() {
+    let start = Instant::now();
+    let mut all = Vec::new();
+    for method in Method::ALL {
+        for weights in Weights::ALL {
+            all.extend(outcomes(method, weights));
+        }
+    }
+    println!("{} faults planted and diagnosed in {:.1?}", all.len(), start.elapsed());
+    let matrix = confusion_matrix(&all);
+    for entry in catalogue::ALL {
+        assert!(all.iter().any(|o| o.fault == entry.name), "{} is planted nowhere", entry.name);
+    }
+    let wrong: Vec<String> = all
+        .iter()
+        .filter(|o| !matches!(o.mark(), '=' | '~'))
+        .map(|o| format!("{} in {} {}: {:?}", o.fault, o.method, o.weights, o.shown))
+        .collect();
+    assert!(wrong.is_empty(), "{matrix}\n{}", wrong.join("\n"));
+    golden("confusion-matrix", &matrix);
+    insta::with_settings!({
+        snapshot_path => "../../golden",
+        prepend_module_to_snapshot => false,
+        description => "Faults planted in the kernels' CPU build, one method and weight type at a time.",
+        omit_expression => true,
+    }, { insta::assert_binary_snapshot!("fault-catalogue.json", confusion_data(&all).into_bytes()) });
+}
+
+/// Pairs that a careless kernel might have at once.
+const PAIRS: &[(Method, Weights, &str, &str)] = &[
+    (Method::Zoh, Weights::Real, "log2e-twice", "skip-missing"),
+    (Method::Zoh, Weights::Complex, "log2e-twice-real", "real-part-once"),
+    (Method::Zoh, Weights::Complex, "b-conjugated", "gate-missing"),
+    (Method::Zoh, Weights::Real, "b-twice", "softplus-missing"),
+    (Method::Zoh, Weights::Real, "step-delta-doubled", "tail-8-ignored"),
+    (Method::Zoh, Weights::Complex, "group-modulo", "skip-doubled"),
+    (Method::Zoh, Weights::Real, "runs-as-foh", "chunk-512-state-lost"),
+    (Method::Foh, Weights::Real, "phi-taylor-3", "bias-missing"),
+    (Method::Foh, Weights::Complex, "phi-taylor-4", "base-2-real"),
+    (Method::Foh, Weights::Real, "runs-as-zoh-exact", "last-element-ignored"),
+    (Method::Foh, Weights::Complex, "b-missing", "imaginary-part"),
+    (Method::Foh, Weights::Real, "b-bar-delta-missing", "gate-doubled"),
+    (Method::Foh, Weights::Complex, "runs-as-foh-textbook", "skip-missing"),
+    (Method::Bilinear, Weights::Real, "bilinear-swapped", "gate-sigmoid-only"),
+    (Method::Bilinear, Weights::Complex, "bilinear-inverse-only-a-bar", "b-conjugated"),
+    (Method::Bilinear, Weights::Real, "bilinear-a-bar-swapped", "skip-missing"),
+    (Method::Bilinear, Weights::Real, "a-bar-of-zoh", "bias-after-softplus"),
+    (Method::Bilinear, Weights::Complex, "runs-as-zoh", "real-part-once"),
+    (Method::Bilinear, Weights::Real, "delta-at-most-0.1", "gate-before-skip"),
+    (Method::Poly, Weights::Real, "poly-causal", "poly-half-missing"),
+    (Method::Poly, Weights::Real, "poly-summed", "skip-doubled"),
+    (Method::Poly, Weights::Complex, "poly-backward-only", "log2e-twice-imaginary"),
+    (Method::Poly, Weights::Real, "poly-without-half-foh", "poly-reversed-off-by-one"),
+    (Method::Poly, Weights::Complex, "poly-reversed-a-bar-off-by-one", "b-twice"),
+    (Method::Poly, Weights::Real, "gate-before-average", "poly-half-extra"),
+    (Method::Poly, Weights::Real, "skip-before-average", "gate-doubled"),
+    (Method::Poly, Weights::Complex, "phi-taylor-2", "tail-4-ignored"),
+    (Method::HighOrder, Weights::Real, "highorder-n1", "log2e-twice"),
+    (Method::HighOrder, Weights::Complex, "highorder-n0", "b-conjugated"),
+    (Method::HighOrder, Weights::Real, "highorder-without-factorials", "softplus-above-1"),
+    (Method::HighOrder, Weights::Real, "inverse-delta-extra", "delta-at-most-1"),
+    (Method::HighOrder, Weights::Complex, "u-missing-in-higher-terms", "c-transposed"),
+    (Method::HighOrder, Weights::Real, "phi-taylor-5", "b-transposed"),
+    (Method::Rk4, Weights::Real, "rk4-outer-products", "skip-missing"),
+    (Method::Rk4, Weights::Complex, "rk4-outer-products", "real-part-once"),
+    (Method::Rk4, Weights::Real, "runs-as-zoh", "group-modulo"),
+    (Method::Rk4, Weights::Real, "runs-as-rk4-classical", "gate-missing"),
+    (Method::Rk4, Weights::Complex, "phi-taylor-3", "base-2"),
+    (Method::Rk4, Weights::Real, "u-missing-in-higher-terms", "tail-16-ignored"),
+    (Method::Rk4, Weights::Complex, "a-bar-delta-missing", "b-transposed"),
+];
+
+#[test]
+fn mixed_pairs_are_always_caught_and_named_in_most() {
+    let start = Instant::now();
+    let lines: Vec<(bool, String)> = PAIRS
+        .par_iter()
+        .map(|&(method, weights, first, second)| {
+            let entries = [first, second].map(|name| catalogue::find(name).expect("in the catalogue"));
+            let kinds = Kind::ALL.map(|kind| solve(kind, weights, method));
+            // The first problem on which both can show.
+            let solved =
+                kinds.into_iter().find(|s| entries.iter().all(|entry| s.shows(entry))).unwrap_or_else(|| {
+                    panic!("no problem shows both {first} and {second} in {method} {weights}")
+                });
+            let run = solved.run(&planted(first, Some(second)));
+            assert_eq!(run.verdict, Verdict::Fail, "{first} and {second} in {method}");
+            let models = Models::of(method, &solved.problem);
+            let found = diagnose(&solved.case(&run), &models, Effort::default());
+            let best = found.first().map_or("(nothing)", |d| d.name.as_str()).to_owned();
+            let named = [format!("{first} + {second}"), format!("{second} + {first}")].contains(&best);
+            let says = if named { "named" } else { best.as_str() };
+            (named, format!("{method:10}{weights:8} {:65} {says}", format!("{first} + {second}")))
+        })
+        .collect();
+    println!("{} pairs in {:.1?}", lines.len(), start.elapsed());
+    let named = lines.iter().filter(|(named, _)| *named).count();
+    let text: Vec<&str> = lines.iter().map(|(_, line)| line.as_str()).collect();
+    let text = format!("{}\n\n{} pairs, all caught, {named} named", text.join("\n"), lines.len());
+    for method in Method::ALL {
+        assert!(PAIRS.iter().any(|pair| pair.0 == method), "no pair for {method}");
+    }
+    assert!(lines.len() >= 30 && named * 10 >= lines.len() * 8, "{text}");
+    golden("confusion-pairs", &text);
+}
+
+/// A wrong name would be worse than none.
+#[rstest]
+#[case("a-bar-2e-18")]
+#[case("b-bar-2e-18")]
+fn what_no_model_explains_gets_no_name(#[case] fault: &str) {
+    for method in Method::ALL {
+        for weights in Weights::ALL {
+            for kind in [Kind::Plain, Kind::Full] {
+                let solved = solve(kind, weights, method);
+                let run = solved.run(&planted(fault, None));
+                if run.verdict == Verdict::Fail {
+                    let models = Models::of(method, &solved.problem);
+                    let found = diagnose(&solved.case(&run), &models, Effort::default());
+                    assert!(found.is_empty(), "{fault} in {method} {weights} {kind:?}: {found:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Faults that were written into the kernels' own lines, in f32, before there was a catalogue: an independent
+/// check of the models.
+#[rstest]
+#[case("foh-taylor4", Method::Foh, "phi-taylor-4")]
+#[case("rk4-is-zoh", Method::Rk4, "runs-as-zoh")]
+#[case("ids-3-4-swapped", Method::Poly, "runs-as-highorder")]
+#[case("ids-3-4-swapped", Method::HighOrder, "runs-as-poly")]
+// Its factor is typed as 1.4427: more than rounding remains.
+#[case("complex-imag-log2e", Method::Zoh, "log2e-twice-imaginary")]
+#[case("complex-imag-log2e", Method::Poly, "log2e-twice-imaginary")]
+fn faults_in_the_kernels_own_lines_are_named(
+    #[case] fault: &str,
+    #[case] method: Method,
+    #[case] name: &str,
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+    #[values(Kind::Plain, Kind::Full)] kind: Kind,
+) {
+    let solved = solve(kind, weights, method);
+    let run = solved.run(&planted(fault, None));
+    if fault == "complex-imag-log2e" && weights == Weights::Real {
+        assert_eq!(run.verdict, Verdict::Pass);
+        return;
+    }
+    assert_eq!(run.verdict, Verdict::Fail);
+    let found = diagnose(&solved.case(&run), &Models::of(method, &solved.problem), Effort::default());
+    assert_eq!(found.first().map(|d| d.name.as_str()), Some(name), "{found:?}");
+}
+
+/// Outputs rounded to 16 bits tell as much: what zoh returns, recorded under rk4.
+#[rstest]
+fn a_method_that_ran_as_another_is_named_for_every_input_type(
+    #[values(InputType::F32, InputType::F16, InputType::Bf16)] input: InputType,
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+) {
+    let filter = Filter {
+        regimes: regime::all()
+            .iter()
+            .filter(|r| ["short", "everything-on"].contains(&r.name.as_str()))
+            .collect(),
+        weights: vec![weights],
+        inputs: vec![input],
+        ..Filter::default()
+    };
+    for spec in plan(&filter) {
+        let solved = Solved::of(Kind::Full, spec.draw(1), Method::Rk4);
+        let run = solved.run_as(Method::Zoh, &CpuBackend::new());
+        assert_eq!(run.verdict, Verdict::Fail, "{}", spec.id());
+        let models = Models::of(Method::Rk4, &solved.problem);
+        let found = diagnose(&solved.case(&run), &models, Effort::default());
+        assert_eq!(found.first().map(|d| d.name.as_str()), Some("runs-as-zoh"), "{}: {found:?}", spec.id());
+    }
+}
+
+#[test]
+fn a_failing_run_reports_the_names() {
+    let filter = Filter {
+        regimes: regime::all()
+            .iter()
+            .filter(|r| ["short", "n1", "groups"].contains(&r.name.as_str()))
+            .collect(),
+        inputs: vec![InputType::F32],
+        ..Filter::default()
+    };
+    let request = Request { filter, ..Request::everything(1) };
+    let results = verify(&request, &planted("bilinear-inverse-only-a-bar", None), &|| {});
+    for case in &results.cases {
+        assert_eq!(case.verdict == Verdict::Fail, case.method == Method::Bilinear, "{}", case.id);
+        assert!(case.verdict == Verdict::Fail || case.diagnosis.is_empty(), "{}", case.id);
+    }
+    let first: Vec<&str> =
+        results.cases.iter().filter_map(|c| c.diagnosis.first()).map(|d| d.name.as_str()).collect();
+    assert!(first.len() >= 6, "{first:?}");
+    assert!(first.iter().all(|name| *name == "bilinear-inverse-only-a-bar"), "{first:?}");
+    let text = console::render(&results, None, false);
+    assert!(text.contains("looks like bilinear-inverse-only-a-bar"), "{text}");
+}

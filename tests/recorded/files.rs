@@ -1,0 +1,327 @@
+//! Promise: whatever a file holds, `holdfast check` says what is wrong with it: no panic, no memory beyond the file's
+//! own size, no verdict on something else than what was recorded.
+
+use std::io::Cursor;
+
+use holdfast::problem::recorded::{RecordedRun, Recording};
+use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
+use holdfast::tensor_file::{LARGEST_FILE, TensorFile};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rstest::rstest;
+use safetensors::Dtype;
+
+use crate::written::{self, ComplexAs, File, raw, tensor};
+
+fn read(bytes: &[u8]) -> Result<RecordedRun, String> {
+    let file = TensorFile::new(Cursor::new(bytes), bytes.len() as u64).map_err(|e| e.to_string())?;
+    Recording::new(file).and_then(Recording::read).map_err(|e| e.to_string())
+}
+
+/// A small run: batch 2, dim 4, dstate 3, seqlen 5, two groups, everything on.
+fn run(weights: Weights, input: InputType) -> File {
+    let shape = Shape { batch: 2, dim: 4, dstate: 3, seqlen: 5, groups: 2 };
+    let width = weights.width();
+    let numbers = |len: usize| (0..len).map(|i| (i % 7) as f32 * 0.25 - 0.5).collect::<Vec<f32>>();
+    let problem = Problem {
+        shape,
+        weights,
+        input,
+        b_operand: Operand::Variable,
+        c_operand: Operand::Constant,
+        u: numbers(40),
+        delta: numbers(40),
+        a: numbers(12 * width),
+        b: numbers(60 * width),
+        c: numbers(12 * width),
+        d: Some(numbers(4)),
+        z: Some(numbers(40)),
+        delta_bias: Some(numbers(4)),
+        delta_softplus: true,
+        judged_channels: Vec::new(),
+    };
+    let mut file = File::of(&problem, ComplexAs::Interleaved);
+    let states = numbers(24 * width);
+    file.add_output(&problem, "zoh", &numbers(40), Some(&states), ComplexAs::Interleaved);
+    file.add_output(&problem, "foh.mine", &numbers(40), None, ComplexAs::Interleaved);
+    file
+}
+
+fn zeros(dtype: Dtype, shape: &[usize]) -> written::Tensor {
+    tensor(
+        dtype,
+        shape,
+        &vec![0.0; shape.iter().product::<usize>() * if dtype == Dtype::C64 { 2 } else { 1 }],
+    )
+}
+
+/// The tensor that is put into a good run, and what the error then says.
+#[rstest]
+#[case::u_of_rank_2("u", zeros(Dtype::F32, &[4, 5]), "tensor `u` has shape (4, 5), expected (batch, dim, seqlen)")]
+#[case::u_of_f64("u", zeros(Dtype::F64, &[2, 4, 5]), "tensor `u` is of type F64, expected F32, F16 or BF16")]
+#[case::u_of_no_length("u", zeros(Dtype::F32, &[2, 4, 0]), "tensor `B` has shape")]
+#[case::delta_of_another_shape("delta", zeros(Dtype::F32, &[2, 5, 4]), "tensor `delta` has shape (2, 5, 4), expected (2, 4, 5)")]
+#[case::delta_of_another_type("delta", zeros(Dtype::F16, &[2, 4, 5]), "tensor `delta` is of type F16, expected F32 as u")]
+#[case::z_of_another_type("z", zeros(Dtype::BF16, &[2, 4, 5]), "tensor `z` is of type BF16")]
+#[case::a_of_16_bits("A", zeros(Dtype::F16, &[4, 3]), "tensor `A` is of type F16, expected F32 or C64")]
+#[case::a_of_rank_1("A", zeros(Dtype::F32, &[12]), "tensor `A` has shape (12), expected (dim, dstate)")]
+#[case::a_of_other_channels("A", zeros(Dtype::F32, &[5, 3]), "tensor `A` has shape (5, 3), expected (4, dstate)")]
+#[case::a_of_too_many_states("A", zeros(Dtype::F32, &[4, 257]), "tensor `A` has dstate = 257, expected at most 256")]
+#[case::a_complex_alone("A", zeros(Dtype::C64, &[4, 3]), "A is complex")]
+#[case::b_of_mamba_s_rank_3("B", zeros(Dtype::F32, &[2, 3, 5]), "B.unsqueeze(1)")]
+#[case::b_of_three_groups("B", zeros(Dtype::F32, &[2, 3, 3, 5]), "tensor `B` has groups = 3, expected a divisor of dim = 4")]
+#[case::b_of_no_group("B", zeros(Dtype::F32, &[2, 0, 3, 5]), "tensor `B` has groups = 0")]
+#[case::b_of_other_states("B", zeros(Dtype::F32, &[2, 2, 4, 5]), "tensor `B` has shape (2, 2, 4, 5), expected (2, groups, 3, 5)")]
+#[case::b_complex_under_a_real("B", zeros(Dtype::C64, &[4, 3]), "tensor `B` is of type C64, expected F32")]
+#[case::b_variable_of_another_type("B", zeros(Dtype::F16, &[2, 2, 3, 5]), "tensor `B` is of type F16, expected F32 as u")]
+#[case::c_of_other_groups("C", zeros(Dtype::F32, &[2, 1, 3, 5]), "tensor `C` has groups = 1, expected 2 as B")]
+#[case::c_constant_of_16_bits("C", zeros(Dtype::F16, &[4, 3]), "tensor `C` is of type F16, expected F32")]
+#[case::d_of_another_length("D", zeros(Dtype::F32, &[3]), "tensor `D` has shape (3), expected (4)")]
+#[case::d_of_16_bits("D", zeros(Dtype::F16, &[4]), "tensor `D` is of type F16, expected F32")]
+#[case::bias_of_16_bits("delta_bias", zeros(Dtype::BF16, &[4]), "tensor `delta_bias` is of type BF16")]
+#[case::out_of_another_shape("out.zoh", zeros(Dtype::F32, &[2, 4, 6]), "tensor `out.zoh` has shape (2, 4, 6)")]
+#[case::out_of_another_type("out.zoh", zeros(Dtype::F16, &[2, 4, 5]), "tensor `out.zoh` is of type F16, expected F32")]
+#[case::state_of_another_shape("last_state.zoh", zeros(Dtype::F32, &[2, 4, 4]), "tensor `last_state.zoh` has shape")]
+#[case::state_complex("last_state.zoh", zeros(Dtype::C64, &[2, 4, 3]), "tensor `last_state.zoh` is of type C64")]
+#[case::state_alone("last_state.rk4", zeros(Dtype::F32, &[2, 4, 3]), "tensor `out.rk4` is missing")]
+#[case::unknown_method("out.zho", zeros(Dtype::F32, &[2, 4, 5]), "tensor `out.zho` is of no known method")]
+#[case::method_by_id("out.0", zeros(Dtype::F32, &[2, 4, 5]), "expected one of zoh, foh")]
+#[case::empty_label("out.zoh.", zeros(Dtype::F32, &[2, 4, 5]), "tensor `out.zoh.` is none of a recorded run's")]
+#[case::label_of_escapes("out.zoh.\u{1b}[31m", zeros(Dtype::F32, &[2, 4, 5]), "out.zoh.\u{fffd}[31m")]
+#[case::misspelt("delta_bais", zeros(Dtype::F32, &[4]), "tensor `delta_bais` is none of a recorded run's")]
+#[case::integers("D", written::Tensor { dtype: Dtype::I64, shape: vec![4], bytes: vec![0; 32] }, "tensor `D` is of type I64")]
+#[case::nan("u", tensor(Dtype::F32, &[2, 4, 5], &nan_at(27)), "tensor `u` is NaN at (1, 1, 2), expected a finite number")]
+#[case::infinity("C", tensor(Dtype::F32, &[4, 3], &[f32::INFINITY; 12]), "tensor `C` is inf at (0, 0)")]
+fn a_wrong_tensor_is_named(#[case] name: &str, #[case] tensor: written::Tensor, #[case] says: &str) {
+    let mut file = run(Weights::Real, InputType::F32);
+    assert!(read(&file.bytes()).is_ok());
+    file.set(name, tensor);
+    let error = read(&file.bytes()).expect_err(says);
+    assert!(error.contains(says) && error.contains("(hint: "), "{error}");
+}
+
+fn nan_at(position: usize) -> Vec<f32> {
+    let mut values = vec![0.0; 40];
+    values[position] = f32::NAN;
+    values
+}
+
+#[rstest]
+#[case::one("batch", [0, 4, 3, 5])]
+#[case::two("dim", [2, 0, 3, 5])]
+#[case::three("dstate", [2, 4, 0, 5])]
+#[case::four("seqlen", [2, 4, 3, 0])]
+fn a_run_of_zero_size_is_refused(#[case] what: &str, #[case] sizes: [usize; 4]) {
+    let [batch, dim, dstate, seqlen] = sizes;
+    let mut file = File::default();
+    for name in ["u", "delta", "out.zoh"] {
+        file.set(name, zeros(Dtype::F32, &[batch, dim, seqlen]));
+    }
+    for name in ["A", "B", "C"] {
+        file.set(name, zeros(Dtype::F32, &[dim, dstate]));
+    }
+    let error = read(&file.bytes()).expect_err(what);
+    assert!(error.contains(&format!("has {what} = 0, expected at least 1")), "{error}");
+}
+
+#[rstest]
+fn a_missing_tensor_is_named(#[values("u", "delta", "A", "B", "C")] name: &str) {
+    let mut file = run(Weights::Complex, InputType::Bf16);
+    file.remove(name);
+    let error = read(&file.bytes()).expect_err(name);
+    assert!(
+        error.contains(&format!("tensor `{name}` is missing, expected u, delta, A, B and C; found")),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_run_without_outputs_is_refused() {
+    let mut file = run(Weights::Real, InputType::F32);
+    file.tensors.retain(|(name, _)| !name.contains('.'));
+    let error = read(&file.bytes()).expect_err("nothing to judge");
+    assert!(error.contains("found no output, expected at least one tensor `out.METHOD`"), "{error}");
+}
+
+#[rstest]
+#[case("delta_softplus", "True", "metadata `delta_softplus` is `True`, expected true or false")]
+#[case("input_type", "fp16", "metadata `input_type` is `fp16`, expected f32, f16 or bf16")]
+#[case("input_type", "bf16", "tensor `u` is of type F16, expected BF16 as the metadata `input_type` claims")]
+fn metadata_that_contradict_are_named(#[case] key: &str, #[case] value: &str, #[case] says: &str) {
+    let mut file = run(Weights::Real, InputType::F16);
+    file.metadata.insert(key.to_owned(), value.to_owned());
+    let error = read(&file.bytes()).expect_err(says);
+    assert!(error.contains(says), "{error}");
+}
+
+#[test]
+fn a_widened_run_is_of_the_type_that_it_claims() {
+    let mut file = run(Weights::Real, InputType::F32);
+    file.metadata.insert("input_type".to_owned(), "bf16".to_owned());
+    let read_back = read(&file.bytes()).expect("quarters are bf16 numbers");
+    assert_eq!(read_back.problem.input, InputType::Bf16);
+    assert!(!read_back.provenance.contains_key("input_type"));
+    // Weights and D are f32 whatever the input type.
+    for name in ["A", "D"] {
+        let mut other = file.clone();
+        let shape = if name == "A" { vec![4, 3] } else { vec![4] };
+        other.set(name, tensor(Dtype::F32, &shape, &vec![0.1; shape.iter().product()]));
+        assert!(read(&other.bytes()).is_ok(), "{name}");
+    }
+    for name in ["u", "delta", "z", "B", "out.zoh"] {
+        let mut other = file.clone();
+        let shape = if name == "B" { vec![2, 2, 3, 5] } else { vec![2, 4, 5] };
+        let mut values = vec![1.0; shape.iter().product()];
+        values[1] = 1.0 + 2f32.powi(-10);
+        other.set(name, tensor(Dtype::F32, &shape, &values));
+        let error = read(&other.bytes()).expect_err(name);
+        let at = if name == "B" { "(0, 0, 0, 1)" } else { "(0, 0, 1)" };
+        let says = format!("tensor `{name}` is 1.0009766e0 at {at}, expected a number that bf16 can hold");
+        assert!(error.contains(&says), "{error}");
+    }
+    // A number that f16 cannot reach.
+    file.metadata.insert("input_type".to_owned(), "f16".to_owned());
+    file.set("u", tensor(Dtype::F32, &[2, 4, 5], &[1e5; 40]));
+    assert!(read(&file.bytes()).expect_err("overflow").contains("tensor `u` is 1e5 at (0, 0, 0)"));
+}
+
+#[test]
+fn outputs_alone_may_be_widened_when_the_metadata_say_so() {
+    let mut file = run(Weights::Real, InputType::F16);
+    file.set("out.zoh", tensor(Dtype::F32, &[2, 4, 5], &[f32::NAN; 40]));
+    assert!(read(&file.bytes()).expect_err("no claim").contains("needs the metadata `input_type`"));
+    file.metadata.insert("input_type".to_owned(), "f16".to_owned());
+    assert!(read(&file.bytes()).expect("a run").outputs[0].out[0].is_nan());
+}
+
+#[rstest]
+#[case::empty(b"".to_vec(), "the file has 0 bytes, expected 8")]
+#[case::short(vec![1, 0, 0], "the file has 3 bytes, expected 8")]
+#[case::endless_header(vec![0xff; 64], "the header claims 18446744073709551615 bytes, expected at most")]
+#[case::header_beyond_the_file([&[0, 1, 0, 0, 0, 0, 0, 0][..], b"{}"].concat(), "the file has 10 bytes, expected 264")]
+#[case::not_text(raw(b"{\"\xff\"", 0), "the header is not UTF-8 from its byte 2 on")]
+#[case::no_json(raw(b"u, delta", 0), "the header is not JSON")]
+#[case::a_list(raw(b"[]", 0), "expected a map of tensors")]
+#[case::deep(raw("[".repeat(100_000).as_bytes(), 0), "the header is not JSON")]
+#[case::deep_inside(raw(format!("{{\"u\":{}", "{\"a\":".repeat(100_000)).as_bytes(), 0), "entry `u`")]
+#[case::no_entry(raw(b"{\"u\":7}", 0), "entry `u`")]
+#[case::negative(raw(b"{\"u\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,4]}}", 4), "entry `u`")]
+#[case::fraction(raw(b"{\"u\":{\"dtype\":\"F32\",\"shape\":[1.5],\"data_offsets\":[0,4]}}", 4), "entry `u`")]
+#[case::beyond_64_bits(
+    raw(b"{\"u\":{\"dtype\":\"F32\",\"shape\":[99999999999999999999],\"data_offsets\":[0,4]}}", 4),
+    "entry `u`"
+)]
+#[case::overflow(
+    raw(b"{\"u\":{\"dtype\":\"F32\",\"shape\":[4294967296,4294967296,4],\"data_offsets\":[0,4]}}", 4),
+    "tensor `u` has data from byte 0 to byte 4 and a shape beyond any memory"
+)]
+#[case::huge(
+    raw(b"{\"u\":{\"dtype\":\"F32\",\"shape\":[1099511627776],\"data_offsets\":[0,4398046511104]}}", 4),
+    "tensor `u` ends at byte 4398046511104 of the data, expected at most 4"
+)]
+#[case::backwards(
+    raw(b"{\"u\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,0]}}", 4),
+    "tensor `u` has data from byte 4 to byte 0"
+)]
+#[case::wrong_size(
+    raw(b"{\"u\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4),
+    "tensor `u` has 4 bytes of data, expected 8 for F32 of shape (2)"
+)]
+#[case::gap(
+    raw(b"{\"u\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}", 8),
+    "tensor `u` leaves a gap before it: its data starts at byte 4, expected 0"
+)]
+#[case::overlap(raw(b"{\"u\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"z\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 8), "tensor `z` overlaps another tensor")]
+#[case::appended(
+    raw(b"{\"u\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 9),
+    "it may be truncated or appended to"
+)]
+#[case::twice(raw(b"{\"u\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]},\"u\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}}", 0), "the header has two entries `u`")]
+#[case::metadata_twice(raw(b"{\"__metadata__\":{},\"__metadata__\":{}}", 0), "two entries `__metadata__`")]
+#[case::key_twice(
+    raw(b"{\"__metadata__\":{\"delta_softplus\":\"true\",\"delta_softplus\":\"false\"}}", 0),
+    "two entries `delta_softplus`"
+)]
+#[case::field_twice(
+    raw(b"{\"u\":{\"dtype\":\"F32\",\"dtype\":\"F16\",\"shape\":[0],\"data_offsets\":[0,0]}}", 0),
+    "entry `u`"
+)]
+#[case::no_texts(raw(b"{\"__metadata__\":{\"delta_softplus\":true}}", 0), "entry `__metadata__`")]
+#[case::unknown_type(
+    raw(b"{\"u\":{\"dtype\":\"F7\",\"shape\":[0],\"data_offsets\":[0,0]}}", 0),
+    "tensor `u` is of type F7, expected one of F16, BF16, F32, F64, C64"
+)]
+fn a_hostile_header_is_refused(#[case] bytes: Vec<u8>, #[case] says: &str) {
+    let error = read(&bytes).expect_err(says);
+    assert!(error.contains(says), "{error}");
+    assert!(error.len() < 1000, "{error}");
+}
+
+#[test]
+fn a_file_beyond_the_limit_is_refused_before_anything_is_read() {
+    let error = TensorFile::new(Cursor::new(&[]), LARGEST_FILE + 1).expect_err("too large").to_string();
+    assert!(error.contains("expected at most 1073741824"), "{error}");
+}
+
+#[test]
+fn every_truncation_is_refused() {
+    let whole = run(Weights::Complex, InputType::F16).bytes();
+    for len in 0..whole.len() {
+        assert!(read(&whole[..len]).is_err(), "{len}");
+    }
+}
+
+/// Flips, truncations, insertions and edits of the header's numbers: an answer each time, and a run that is accepted
+/// has the sizes that it says.
+#[test]
+fn damaged_files_never_panic() {
+    let mut random = ChaCha8Rng::seed_from_u64(0x5eed);
+    let originals: Vec<Vec<u8>> = Weights::ALL
+        .into_iter()
+        .flat_map(|weights| InputType::ALL.map(|input| run(weights, input).bytes()))
+        .collect();
+    let (mut accepted, mut refused) = (0, 0);
+    for round in 0..40_000 {
+        let mut bytes = originals[round % originals.len()].clone();
+        let header = 8 + u64::from_le_bytes(*bytes.first_chunk().expect("a length")) as usize;
+        for _ in 0..random.random_range(1..4) {
+            let anywhere = random.random_range(0..bytes.len());
+            let in_header = random.random_range(0..header.min(bytes.len()));
+            match random.random_range(0..6) {
+                0 => bytes[anywhere] ^= 1 << random.random_range(0..8),
+                1 => bytes[in_header] ^= 1 << random.random_range(0..8),
+                2 => bytes[in_header] = b"0123456789[]{}\",:-.eFtuz"[random.random_range(0..24)],
+                3 => bytes.truncate(anywhere.max(1)),
+                4 => bytes.insert(in_header, random.random_range(0..=255)),
+                _ => edit_number(&mut bytes, in_header, &mut random),
+            }
+        }
+        match read(&bytes) {
+            Ok(run) => {
+                accepted += 1;
+                let problem = &run.problem;
+                assert_eq!(problem.u.len(), problem.shape.sequence_len());
+                assert!(run.outputs.iter().all(|o| o.out.len() == problem.u.len()));
+            }
+            Err(error) => {
+                refused += 1;
+                assert!(!error.is_empty() && error.len() < 2000, "{error}");
+            }
+        }
+    }
+    // Both happen, so the damage is neither always seen nor never.
+    assert!(accepted > 500 && refused > 20_000, "{accepted} accepted, {refused} refused");
+}
+
+/// Replaces the first number at or after `from` by another one, and keeps the header's length true.
+fn edit_number(bytes: &mut Vec<u8>, from: usize, random: &mut ChaCha8Rng) {
+    let Some(start) = (from.max(8)..bytes.len()).find(|&i| bytes[i].is_ascii_digit()) else { return };
+    let end = (start..bytes.len()).find(|&i| !bytes[i].is_ascii_digit()).unwrap_or(bytes.len());
+    let numbers =
+        ["0", "1", "2", "3", "4", "5", "160", "256", "257", "4294967296", "18446744073709551615", "-1"];
+    let number = numbers[random.random_range(0..numbers.len())];
+    bytes.splice(start..end, number.bytes());
+    let length = u64::from_le_bytes(*bytes.first_chunk().expect("a length"));
+    let length = length.wrapping_add(number.len() as u64).wrapping_sub((end - start) as u64);
+    bytes[..8].copy_from_slice(&length.to_le_bytes());
+}

@@ -1,0 +1,8 @@
+//! Promises of `holdfast check`: recorded runs are read whole or refused, and judged as live ones are.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod files;
+mod runs;
+mod written;

@@ -1,0 +1,317 @@
+//! Promise: `holdfast check` judges recorded runs of any framework, and says what is wrong with the ones that it
+//! cannot judge. The reader's errors and its fuzzing are in `recorded_files.rs`.
+
+use std::path::{Path, PathBuf};
+
+use holdfast::check::{self, Options};
+use holdfast::kernel::{Backend, CpuBackend};
+use holdfast::method::Method;
+use holdfast::problem::plan::{self, Filter};
+use holdfast::problem::recorded::{RecordedRun, Recording};
+use holdfast::problem::{InputType, Operand, Problem, Weights, regime};
+use holdfast::results::{PairStatus, Verdict};
+use holdfast::tensor_file::TensorFile;
+use rstest::rstest;
+use serde_json::Value;
+
+use crate::support::binary::{holdfast, text};
+use crate::written::{ComplexAs, File};
+
+const ALL: Options = Options { channels: None, seed: 1 };
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/recorded").join(name)
+}
+
+fn problem(regime: &str, weights: Weights, input: InputType, b: Operand, c: Operand) -> Problem {
+    let filter = Filter {
+        regimes: vec![regime::find(regime).expect("in the table")],
+        weights: vec![weights],
+        inputs: vec![input],
+        b: vec![b],
+        c: vec![c],
+    };
+    plan::plan(&filter)[0].draw(1)
+}
+
+fn read(file: &File) -> RecordedRun {
+    let bytes = file.bytes();
+    let len = bytes.len() as u64;
+    let file = TensorFile::new(std::io::Cursor::new(bytes), len).expect("a file");
+    Recording::new(file).and_then(Recording::read).expect("a run")
+}
+
+fn recorded(problem: &Problem, methods: &[Method], complex: ComplexAs) -> File {
+    let mut file = File::of(problem, complex);
+    for &method in methods {
+        let output = CpuBackend::new().scan(method, problem).expect("runs");
+        file.add_output(problem, &method.to_string(), &output.out, Some(&output.last_state), complex);
+    }
+    file
+}
+
+#[rstest]
+#[case("torch-f32-complex")]
+#[case("torch-f16-complex")]
+#[case("torch-bf16-real")]
+fn runs_recorded_by_pytorch_pass(#[case] name: &str) {
+    let path = golden(&format!("{name}.safetensors"));
+    let output = holdfast(&["check", path.to_str().expect("UTF-8")]);
+    assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
+    let console = text(&output.stdout);
+    for says in ["6 cases: 6 pass", "15 agree", "backend  recorded, on", "torch 2.", "all 8 channels judged"]
+    {
+        assert!(console.contains(says), "{says} in\n{console}");
+    }
+    assert!(!console.contains("kernels "), "{console}");
+}
+
+#[test]
+fn foh_computed_as_exact_zoh_fails_with_status_1_and_the_contract_s_fields() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = |name: &str| directory.path().join(name).to_str().expect("UTF-8").to_owned();
+    let run = golden("foh-as-exact-zoh.safetensors");
+    let run = run.to_str().expect("UTF-8");
+    let (file, report) = (path("results.json"), path("report"));
+    let output = holdfast(&["check", run, "--json", &file, "--out", &report]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(Path::new(&report).join("index.html").is_file());
+    let json = std::fs::read_to_string(file).expect("results");
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!((&json["schema"], &json["backend"]), (&Value::from(1), &Value::from("recorded")));
+    assert!(json["device"].as_str().expect("a text").contains("planted bug"), "{}", json["device"]);
+    let verdicts: Vec<_> = json["cases"].as_array().expect("a list").iter().map(|c| &c["verdict"]).collect();
+    assert_eq!(verdicts, ["pass", "fail"]);
+    let case = &json["cases"][1];
+    assert_eq!(case["id"], "foh-as-exact-zoh.safetensors/foh");
+    assert_eq!(case["regime"], "foh-as-exact-zoh.safetensors");
+    assert_eq!((&case["b"], &case["c"]), (&Value::from("variable"), &Value::from("variable")));
+    assert!(case["worst"]["ratio"].as_f64().expect("a number") > 1e3);
+    assert_eq!(case["diagnosis"][0]["name"], "runs-as-zoh-exact");
+    assert_eq!(json["pairwise"][1]["pairs"][0]["status"], "off");
+    // The command that it gives leads to the same verdict.
+    let rerun = case["rerun"].as_str().expect("a command");
+    let words: Vec<&str> = rerun.split_whitespace().skip(1).collect();
+    assert_eq!(holdfast(&words).status.code(), Some(1), "{rerun}");
+}
+
+/// What is read is what was recorded, whatever the layout.
+#[test]
+fn every_layout_is_read_back() {
+    use Operand::{Constant, Variable};
+    for weights in Weights::ALL {
+        for input in InputType::ALL {
+            for (b, c) in
+                [(Constant, Constant), (Constant, Variable), (Variable, Constant), (Variable, Variable)]
+            {
+                let mut problem = problem("everything-on", weights, input, b, c);
+                if (b, c) == (Constant, Constant) {
+                    // Nothing in a file tells of groups that share nothing.
+                    problem.shape.groups = 1;
+                }
+                for complex in ComplexAs::all(weights, input) {
+                    let run = read(&recorded(&problem, &[Method::Zoh], complex));
+                    let got = &run.problem;
+                    let place = format!("{weights} {input} {b} {c} {complex:?}");
+                    assert_eq!(
+                        (got.shape, got.weights, got.input),
+                        (problem.shape, weights, input),
+                        "{place}"
+                    );
+                    assert_eq!((got.b_operand, got.c_operand), (b, c), "{place}");
+                    assert_eq!(
+                        (&got.u, &got.delta, &got.a),
+                        (&problem.u, &problem.delta, &problem.a),
+                        "{place}"
+                    );
+                    assert_eq!((&got.b, &got.c), (&problem.b, &problem.c), "{place}");
+                    assert_eq!((&got.d, &got.z), (&problem.d, &problem.z), "{place}");
+                    assert_eq!(got.delta_bias, problem.delta_bias, "{place}");
+                    assert_eq!(got.delta_softplus, problem.delta_softplus, "{place}");
+                    assert_eq!(run.outputs[0].last_state.as_ref().map(Vec::len), Some(states(&problem)));
+                }
+            }
+        }
+    }
+}
+
+fn states(problem: &Problem) -> usize {
+    problem.shape.batch * problem.shape.dim * problem.shape.dstate * problem.weights.width()
+}
+
+#[rstest]
+fn a_kernel_s_recorded_run_passes_as_it_does_live(
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+    #[values(InputType::F32, InputType::F16)] input: InputType,
+) {
+    let problem = problem("groups", weights, input, Operand::Variable, Operand::Constant);
+    let complex = ComplexAs::Trailing;
+    let run = read(&recorded(&problem, &Method::ALL, complex));
+    let checked = check::check("run", "run", run, &ALL).expect("fits");
+    for case in &checked.cases {
+        assert_eq!(case.verdict, Verdict::Pass, "{} {}", case.id, case.reason);
+    }
+    let recorded = checked.pairwise.iter().find(|m| m.source == "recorded").expect("a matrix");
+    assert!(recorded.pairs.len() == 15 && recorded.pairs.iter().all(|p| p.status == PairStatus::Agrees));
+}
+
+/// By outputs alone, too: last states are optional in a recording, and a large run is diagnosed by its worst channels.
+#[rstest]
+#[case("groups", None)]
+#[case("vim-tiny", Some(8))]
+fn a_failed_case_is_named_without_its_last_state(#[case] regime: &str, #[case] channels: Option<usize>) {
+    let problem = problem(regime, Weights::Real, InputType::F32, Operand::Variable, Operand::Variable);
+    let kernel = CpuBackend::with_faults("log2e-twice", None).expect("in the kernels' list");
+    let mut file = File::of(&problem, ComplexAs::Trailing);
+    for method in [Method::Zoh, Method::Bilinear, Method::Rk4] {
+        let output = kernel.scan(method, &problem).expect("runs");
+        file.add_output(&problem, method.name(), &output.out, None, ComplexAs::Trailing);
+    }
+    let checked = check::check("run", "run", read(&file), &Options { channels, seed: 1 }).expect("fits");
+    let names: Vec<_> = checked.cases.iter().map(|c| c.diagnosis.first().map(|d| d.name.as_str())).collect();
+    // Bilinear has no exponential.
+    assert_eq!(names, [Some("log2e-twice"), None, Some("log2e-twice")]);
+    assert_eq!(checked.cases[1].verdict, Verdict::Pass);
+}
+
+#[test]
+fn labels_are_cases_of_their_own_and_compared_among_themselves() {
+    let problem = problem("groups", Weights::Real, InputType::F32, Operand::Variable, Operand::Variable);
+    let mut file = recorded(&problem, &[Method::Zoh], ComplexAs::Trailing);
+    let scan = |method| CpuBackend::new().scan(method, &problem).expect("runs").out;
+    file.add_output(&problem, "zoh.new", &scan(Method::Zoh), None, ComplexAs::Trailing);
+    // A kernel that ignores which method it was asked for.
+    file.add_output(&problem, "rk4.new", &scan(Method::Zoh), None, ComplexAs::Trailing);
+    let checked = check::check("run", "run", read(&file), &ALL).expect("fits");
+    let cases: Vec<_> = checked.cases.iter().map(|c| (c.id.as_str(), c.verdict)).collect();
+    let expected =
+        [("run/zoh", Verdict::Pass), ("run/zoh.new", Verdict::Pass), ("run/rk4.new", Verdict::Fail)];
+    assert_eq!(cases, expected);
+    let problems: Vec<_> = checked.pairwise.iter().map(|m| m.problem.as_str()).collect();
+    assert_eq!(problems, ["run/new", "run/new"]);
+    assert_eq!(checked.pairwise[1].pairs[0].status, PairStatus::Coincides);
+    // Without a last state the outputs alone are judged.
+    assert_eq!(checked.cases[0].judged - checked.cases[1].judged, states(&problem));
+}
+
+#[test]
+fn an_output_of_nan_is_a_failed_case_even_where_few_channels_are_judged() {
+    let problem = problem("groups", Weights::Real, InputType::F16, Operand::Variable, Operand::Variable);
+    let mut output = CpuBackend::new().scan(Method::Foh, &problem).expect("runs");
+    let last = output.out.len() - 1;
+    output.out[last] = f32::NAN;
+    let mut file = File::of(&problem, ComplexAs::Trailing);
+    file.add_output(&problem, "foh", &output.out, None, ComplexAs::Trailing);
+    for seed in 0..3 {
+        let options = Options { channels: Some(1), seed };
+        let case = &check::check("run", "run", read(&file), &options).expect("fits").cases[0];
+        assert_eq!(case.verdict, Verdict::Fail);
+        let worst = case.worst.as_ref().expect("an element");
+        assert!(worst.got.is_nan() && worst.index[2] == problem.shape.seqlen - 1);
+    }
+}
+
+#[test]
+fn one_wrong_channel_among_many_is_judged_among_the_first() {
+    let problem = problem("vim-tiny", Weights::Real, InputType::F32, Operand::Variable, Operand::Variable);
+    let mut output = CpuBackend::new().scan(Method::Poly, &problem).expect("runs");
+    let channels = problem.shape.batch * problem.shape.dim;
+    let start = problem.sequence_index(0, channels / 2, 0);
+    for value in &mut output.out[start..start + problem.shape.seqlen] {
+        *value *= 1.001;
+    }
+    let mut file = File::of(&problem, ComplexAs::Trailing);
+    file.add_output(&problem, "poly", &output.out, None, ComplexAs::Trailing);
+    let options = Options { channels: Some(2), seed: 1 };
+    let checked = check::check("run", "run", read(&file), &options).expect("fits");
+    assert_eq!(checked.cases[0].verdict, Verdict::Fail);
+    assert!(checked.note.why.contains(&format!("2 of {channels} channels judged")), "{}", checked.note.why);
+}
+
+#[test]
+fn bilinear_s_pole_leaves_the_other_methods_of_a_run_measured() {
+    let mut problem = problem("n1", Weights::Real, InputType::F32, Operand::Variable, Operand::Variable);
+    problem.a.fill(2.0);
+    problem.delta.fill(1.0);
+    (problem.delta_bias, problem.delta_softplus) = (None, false);
+    let run = read(&recorded(&problem, &[Method::Zoh, Method::Bilinear], ComplexAs::Trailing));
+    let checked = check::check("run", "run", run, &Options { channels: Some(1), seed: 1 }).expect("fits");
+    assert_eq!(checked.cases[1].verdict, Verdict::Unmeasured);
+    assert!(checked.cases[1].reason.contains("singular"), "{}", checked.cases[1].reason);
+    assert_ne!(checked.cases[0].verdict, Verdict::Unmeasured);
+}
+
+#[test]
+fn runs_of_the_same_name_are_told_apart_by_their_paths() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let copy = |name: &str| {
+        let path = directory.path().join(name).join("run.safetensors");
+        std::fs::create_dir(directory.path().join(name)).expect("created");
+        std::fs::copy(golden("torch-bf16-real.safetensors"), &path).expect("copied");
+        path.to_str().expect("UTF-8").to_owned()
+    };
+    let (one, two) = (copy("one"), copy("it's two"));
+    let output = holdfast(&["check", &one, &two, &one, "--channels", "1"]);
+    let console = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(console.contains("12 cases: 12 pass"), "{console}");
+    assert!(
+        console.contains(&format!("{one}:\n  recorded run")) && console.contains("it'\\''s two"),
+        "{console}"
+    );
+}
+
+#[test]
+fn bad_input_has_status_2_names_the_file_and_prints_no_report() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let good = golden("torch-bf16-real.safetensors");
+    let bad = directory.path().join("bad.safetensors");
+    let bytes = std::fs::read(&good).expect("a fixture");
+    std::fs::write(&bad, &bytes[..bytes.len() - 1]).expect("written");
+    let run =
+        |path: &Path| holdfast(&["check", good.to_str().expect("UTF-8"), path.to_str().expect("UTF-8")]);
+    for (path, says) in [(bad.as_path(), "may be truncated"), (directory.path(), "no regular file")] {
+        let output = run(path);
+        assert_eq!(output.status.code(), Some(2));
+        let message = text(&output.stderr);
+        assert!(message.contains(says) && message.contains(path.to_str().expect("UTF-8")), "{message}");
+        assert!(output.stdout.is_empty());
+    }
+    assert_eq!(run(Path::new("/no/such/run")).status.code(), Some(2));
+    assert_eq!(holdfast(&["check"]).status.code(), Some(2));
+}
+
+/// The file is small, its truth is not: refused before anything is read.
+#[test]
+fn a_channel_whose_truth_does_not_fit_is_refused_with_status_2() {
+    let home = tempfile::tempdir().expect("a folder");
+    let path = home.path().join("long.safetensors");
+    let len = 1_000_000;
+    let mut at = 0;
+    let mut tensor = |name: &str, shape: &[usize]| {
+        let start = at;
+        at += 4 * shape.iter().product::<usize>();
+        format!("\"{name}\":{{\"dtype\":\"F32\",\"shape\":{shape:?},\"data_offsets\":[{start},{at}]}}")
+    };
+    let sequence = [1, 1, len];
+    let tensors = [
+        tensor("u", &sequence),
+        tensor("delta", &sequence),
+        tensor("A", &[1, 1]),
+        tensor("B", &[1, 1]),
+        tensor("C", &[1, 1]),
+        tensor("out.zoh", &sequence),
+    ];
+    let header = format!("{{{}}}", tensors.join(","));
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.as_bytes());
+    std::fs::write(&path, &bytes).expect("writable");
+    let file = std::fs::File::options().write(true).open(&path).expect("there");
+    file.set_len((bytes.len() + at) as u64).expect("writable");
+    let output = holdfast(&["check", path.to_str().expect("UTF-8")]);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    let says = ["long.safetensors", "1000000 positions with 1 states", "2 GiB", "hint:"];
+    assert!(says.iter().all(|words| message.contains(words)), "{message}");
+    assert!(output.stdout.is_empty());
+}

@@ -1,0 +1,31 @@
+//! The binary that cargo built, run as a user would.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The binary, without the variables that change what it does or shows.
+pub fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
+    command.env_remove("VIM_USE_CUDA_KERNEL").env_remove("NO_COLOR").env("COLUMNS", "100");
+    command
+}
+
+/// Runs it with these arguments, in the repository's root.
+pub fn holdfast(arguments: &[&str]) -> Output {
+    holdfast_in(Path::new(env!("CARGO_MANIFEST_DIR")), arguments)
+}
+
+/// Runs it with these arguments, in this folder.
+pub fn holdfast_in(folder: &Path, arguments: &[&str]) -> Output {
+    output(command().current_dir(folder).args(arguments))
+}
+
+/// What a command that is ready wrote, and how it ended.
+pub fn output(command: &mut Command) -> Output {
+    command.output().expect("the binary that cargo built runs")
+}
+
+/// What it wrote, as text.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}

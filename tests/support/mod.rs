@@ -1,0 +1,5 @@
+//! What several test programs need. Not every program uses every helper.
+#![allow(dead_code)]
+
+pub mod binary;
+pub mod problems;

@@ -1,0 +1,10 @@
+//! Promises of the truth: it is what the specification says, to the last bit, and what `holdfast truth` prints.
+
+mod command;
+mod floor;
+mod golden_values;
+mod identities;
+mod method_analysis;
+mod reference;
+mod rounding;
+mod scan;

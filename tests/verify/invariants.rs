@@ -1,0 +1,218 @@
+//! Promise: each invariant holds for correct kernels, and can fail. Faults come from the catalogue, planted in a copy
+//! of the kernels; what no fault of it breaks is broken by a backend that misbehaves.
+
+use holdfast::judge::contract::Contract;
+use holdfast::judge::invariants::Invariant;
+use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError, ReferenceBackend, ScanOutput};
+use holdfast::method::Method;
+use holdfast::problem::plan::Filter;
+use holdfast::problem::{CoefficientProblem, InputType, Problem, Weights, regime};
+use holdfast::report::console;
+use holdfast::results::Verdict;
+use holdfast::verify::invariants::{Subject, check, run};
+use holdfast::verify::{Request, verify};
+use rayon::prelude::*;
+
+use crate::support::binary::{self, output};
+
+#[test]
+fn every_invariant_holds_for_correct_kernels() {
+    for backend in [&CpuBackend::new() as &dyn Backend, &ReferenceBackend] {
+        let results = run(&Request::everything(1), backend, &|| {});
+        for weights in Weights::ALL {
+            for method in Method::ALL {
+                for invariant in Invariant::ALL {
+                    let mut of_it = results.iter().filter(|i| {
+                        (i.name.as_str(), i.method, i.weights) == (invariant.name(), method, weights)
+                    });
+                    let expected = usize::from(invariant.applies(method, weights));
+                    assert_eq!(of_it.clone().count(), expected, "{} {method} {weights}", invariant.name());
+                    assert!(of_it.all(|i| i.verdict == Verdict::Pass && i.judged > 0), "{results:#?}");
+                }
+            }
+        }
+    }
+}
+
+/// What breaks the law.
+#[derive(Clone, Copy, Debug)]
+enum Culprit {
+    /// A fault of `kernels/faults.cuh`.
+    Planted(&'static str),
+    Misbehaving(Misbehaviour),
+}
+
+/// The CPU's kernels, spoilt.
+#[derive(Clone, Copy, Debug)]
+enum Misbehaviour {
+    /// 1e-3 is added to every output.
+    Offset,
+    /// The first batch entry leaks into the last one.
+    BatchLeak,
+    /// Nothing but zeros.
+    Silent,
+    /// A fault in every run.
+    Faulting,
+}
+
+struct Misbehaving(Misbehaviour);
+
+impl Backend for Misbehaving {
+    fn name(&self) -> &'static str {
+        "misbehaving"
+    }
+
+    fn device(&self) -> String {
+        "a test".to_owned()
+    }
+
+    fn scan(&self, method: Method, problem: &Problem) -> Result<ScanOutput, KernelError> {
+        let mut output = CpuBackend::new().scan(method, problem)?;
+        match self.0 {
+            Misbehaviour::Offset => output.out.iter_mut().for_each(|y| *y += 1e-3),
+            Misbehaviour::BatchLeak => {
+                let last = output.out.len() - output.out.len() / problem.shape.batch;
+                output.out[last] += 1e-3 * output.out[0];
+            }
+            Misbehaviour::Silent => {
+                output.out.fill(0.0);
+                output.last_state.fill(0.0);
+            }
+            Misbehaviour::Faulting => return Err(KernelError::Fault("barrier".to_owned())),
+        }
+        Ok(output)
+    }
+
+    fn coefficients(&self, method: Method, p: &CoefficientProblem) -> Result<Coefficients, KernelError> {
+        CpuBackend::new().coefficients(method, p)
+    }
+}
+
+fn verdict(culprit: Culprit, invariant: Invariant, method: Method, weights: Weights) -> Verdict {
+    let of = |backend: &dyn Backend| {
+        let subject = Subject { backend, contract: Contract::PRODUCTION, seed: 1 };
+        check(subject, invariant, method, weights).verdict
+    };
+    match culprit {
+        Culprit::Planted(name) => of(&CpuBackend::with_faults(name, None).expect("a fault of the kernels")),
+        Culprit::Misbehaving(how) => of(&Misbehaving(how)),
+    }
+}
+
+#[test]
+fn every_invariant_is_broken_by_a_fault() {
+    use Culprit::{Misbehaving, Planted};
+    use Invariant::*;
+    use Method::*;
+    use Weights::{Complex, Real};
+    let table = [
+        (ZeroInput, Planted("u-missing-in-higher-terms"), Rk4, Real),
+        (UHomogeneous, Planted("u-missing-in-higher-terms"), HighOrder, Real),
+        (UAdditive, Planted("state-f16"), Zoh, Real),
+        (BHomogeneous, Planted("b-twice"), Zoh, Complex),
+        (BHomogeneous, Planted("b-missing"), Rk4, Real),
+        (BAdditive, Planted("b-twice"), Foh, Real),
+        (CHomogeneous, Misbehaving(Misbehaviour::Offset), Bilinear, Real),
+        (CAdditive, Misbehaving(Misbehaviour::Offset), Poly, Complex),
+        (ComplexLinear, Planted("b-conjugated"), Bilinear, Complex),
+        (Causality, Planted("runs-as-poly"), Zoh, Real),
+        (Causality, Planted("runs-as-foh-textbook"), Foh, Real),
+        (TimeReversal, Planted("poly-causal"), Poly, Real),
+        (TimeReversal, Planted("poly-reversed-off-by-one"), Poly, Real),
+        (TimeScale, Planted("runs-as-zoh"), HighOrder, Real),
+        (TimeScale, Planted("runs-as-zoh"), Foh, Complex),
+        (TimeScale, Planted("runs-as-poly"), Zoh, Real),
+        (TimeScale, Planted("delta-zero-below-1e-8"), Rk4, Real),
+        (TimeScaleStep, Planted("runs-as-zoh"), Poly, Complex),
+        (TimeScaleStep, Planted("poly-half-missing"), Poly, Real),
+        (TimeScaleStep, Planted("phi-taylor-4"), Foh, Real),
+        (Conjugation, Planted("imaginary-part"), Zoh, Complex),
+        (ChannelIndependence, Planted("c-transposed"), Zoh, Real),
+        (BatchIndependence, Misbehaving(Misbehaviour::BatchLeak), Rk4, Real),
+        (GroupIndependence, Planted("group-modulo"), Bilinear, Complex),
+        (StateIndependence, Planted("rk4-outer-products"), Rk4, Real),
+        (StatePermutation, Planted("b-transposed"), Poly, Real),
+        (Splitting, Planted("chunk-128-state-lost"), Bilinear, Real),
+        (Splitting, Planted("last-element-ignored"), Poly, Real),
+        (ZeroStep, Planted("delta-at-least-1e-4"), Foh, Complex),
+        (ZeroStep, Planted("chunk-128-state-lost"), HighOrder, Real),
+        (SmallStep, Planted("delta-zero-below-1e-8"), Poly, Complex),
+        (Stability, Planted("bilinear-swapped"), Bilinear, Real),
+        (Stability, Planted("bilinear-swapped"), Bilinear, Complex),
+        (SingleStates, Planted("rk4-outer-products"), Rk4, Real),
+        (RepeatedStates, Planted("rk4-outer-products"), Rk4, Complex),
+    ];
+    table.into_par_iter().for_each(|(invariant, culprit, method, weights)| {
+        let verdict = verdict(culprit, invariant, method, weights);
+        assert_eq!(verdict, Verdict::Fail, "{} by {culprit:?}, {method} {weights}", invariant.name());
+    });
+    for invariant in Invariant::ALL {
+        assert!(table.iter().any(|row| row.0 == invariant), "nothing breaks {}", invariant.name());
+    }
+}
+
+#[test]
+fn a_kernel_that_returns_only_zeros_or_nothing_obeys_no_law() {
+    for how in [Misbehaviour::Silent, Misbehaviour::Faulting] {
+        for invariant in Invariant::ALL.into_iter().filter(|i| i.applies(Method::Zoh, Weights::Complex)) {
+            let found = verdict(Culprit::Misbehaving(how), invariant, Method::Zoh, Weights::Complex);
+            assert_eq!(found, Verdict::Fail, "{} by {how:?}", invariant.name());
+        }
+    }
+}
+
+#[test]
+fn a_broken_invariant_fails_the_run_and_shows_its_worst_element_and_its_command() {
+    let request = Request {
+        invariants_only: true,
+        methods: vec![Method::Rk4],
+        filter: Filter { weights: vec![Weights::Real], ..Filter::default() },
+        ..Request::everything(1)
+    };
+    let healthy = verify(&request, &CpuBackend::new(), &|| {});
+    assert_eq!(healthy.verdict(), Verdict::Pass);
+    assert!(healthy.cases.is_empty() && healthy.coefficients.is_empty());
+    let broken = verify(&request, &Misbehaving(Misbehaviour::BatchLeak), &|| {});
+    assert_eq!(broken.verdict(), Verdict::Fail);
+    let text = console::render(&broken, None, false);
+    for part in [
+        "FAIL invariants/batch-independence/real/rk4",
+        "worst out[1, 0, 0]",
+        "with other inputs in batch entry 0",
+        "holdfast verify --invariants-only --method rk4 --weights real",
+    ] {
+        assert!(text.contains(part), "{part} not in\n{text}");
+    }
+}
+
+#[test]
+fn filters_leave_invariants_out_where_they_leave_sweeps_out() {
+    let probed = |filter: Filter| {
+        let request = Request { filter, methods: vec![Method::Zoh], ..Request::everything(1) };
+        run(&request, &ReferenceBackend, &|| {}).len()
+    };
+    let l1 = regime::find("l1").expect("in the table");
+    assert_eq!(probed(Filter { regimes: vec![l1], ..Filter::default() }), 0);
+    assert_eq!(probed(Filter { inputs: vec![InputType::F16], ..Filter::default() }), 0);
+    let real = probed(Filter { weights: vec![Weights::Real], ..Filter::default() });
+    assert!(real > 0 && probed(Filter::default()) > real);
+}
+
+#[test]
+fn the_rerun_command_probes_the_invariants_alone() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let json = folder.path().join("results.json");
+    let command = "verify --invariants-only --method foh --weights complex --backend cpu --seed 3 --json";
+    let output = output(binary::command().args(command.split(' ')).arg(&json));
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
+    let text = std::fs::read_to_string(&json).expect("written");
+    let results: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(results["cases"].as_array().map(Vec::len), Some(0));
+    let invariants = results["invariants"].as_array().expect("a list");
+    let applying = Invariant::ALL.into_iter().filter(|i| i.applies(Method::Foh, Weights::Complex)).count();
+    assert_eq!(invariants.len(), applying);
+    for invariant in invariants {
+        let rerun = invariant["rerun"].as_str().expect("a command");
+        assert_eq!(rerun, format!("holdfast {}", command.trim_end_matches(" --json")));
+    }
+}

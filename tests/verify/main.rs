@@ -1,0 +1,11 @@
+//! Promises of whole runs: the default run passes, and what is spoilt on purpose fails where it is spoilt.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod default_run;
+mod invariants;
+mod lifting;
+mod planted_faults;
+mod sensitivity;
+mod unmeasured_kernels;
