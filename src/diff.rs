@@ -5,8 +5,8 @@ use rayon::prelude::*;
 
 use crate::judge::recommendation;
 use crate::judge::revisions::{self, NoOutput, Outcome};
-use crate::kernel::foreign::Foreign;
-use crate::kernel::{Coefficients, KernelError};
+use crate::kernel::foreign::ForeignBackend;
+use crate::kernel::{Backend, Coefficients, KernelError};
 use crate::method::Method;
 use crate::problem::{Operand, Weights, elements};
 use crate::results::SCHEMA;
@@ -25,7 +25,7 @@ pub struct Request {
 }
 
 /// Compares two headers, compiled for the same backend and named by `paths`.
-pub fn diff(request: &Request, old: &dyn Foreign, new: &dyn Foreign, paths: (String, String)) -> Diff {
+pub fn diff(request: &Request, old: &ForeignBackend, new: &ForeignBackend, paths: (String, String)) -> Diff {
     let combinations: Vec<(Weights, Method)> =
         request.weights.iter().flat_map(|&w| request.methods.iter().map(move |&m| (w, m))).collect();
     let drawn: Vec<_> = Weights::ALL.iter().map(|&weights| elements::draw(weights, request.seed)).collect();
@@ -35,7 +35,7 @@ pub fn diff(request: &Request, old: &dyn Foreign, new: &dyn Foreign, paths: (Str
             let elements = &drawn[weights.width() - 1];
             let truth = truth::coefficient::solve(method, &elements.coefficients);
             let want = truth.as_ref().map(|t| (&t.a_bar[..], &t.b_bar[..])).map_err(ToString::to_string);
-            let run = |header: &dyn Foreign, b| header.elements(method, b, elements).map_err(no_output);
+            let run = |header: &ForeignBackend, b| header.elements(method, b, elements).map_err(no_output);
             let of = |&b: &Operand| {
                 let (old, new) = (run(old, b), run(new, b));
                 revisions::compare(method, b, elements, outcome(&old), outcome(&new), want.clone())
@@ -66,7 +66,7 @@ fn outcome(run: &Result<Coefficients, NoOutput>) -> Outcome<'_> {
     run.as_ref().map(|values| (&values.a_bar[..], &values.b_bar[..])).map_err(Clone::clone)
 }
 
-fn revision(header: &dyn Foreign, path: String) -> Revision {
+fn revision(header: &ForeignBackend, path: String) -> Revision {
     let rejected = Weights::ALL.into_iter().filter_map(|weights| {
         let lines = header.rejected(weights)?;
         Some((weights, lines.lines().map(str::to_owned).collect()))

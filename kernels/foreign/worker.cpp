@@ -1,8 +1,8 @@
 // The worker process of a foreign header on a CPU: reads jobs from standard input, answers on standard output, and ends with
 // the input. Compiled with the header, for the one weight type that HOLDFAST_COMPLEX names.
 //
-// A job: twelve 64-bit words, then its tensors as f32. An answer: two words, then its tensors as f64, which holds the
-// outputs of both precisions. src/kernel/foreign/process.rs is the other side.
+// Messages are those of src/kernel/worker/message.rs. A job's header is the struct Job below, its tensors are those of the
+// production kernels' launch, as f32; a reply has no header and two tensors, in the precision of this program.
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -25,11 +25,16 @@ constexpr uint64_t kMagic = 0x686f6c6466617374;
 constexpr bool kComplex = HOLDFAST_COMPLEX;
 constexpr size_t kWidth = holdfast_foreign::WeightOf<kComplex>::kWidth;
 
-enum Flag : uint64_t { kSoftplus = 1, kSkip = 2, kGate = 4, kBias = 8, kVariableB = 16, kVariableC = 32 };
+// In the place of a missing tensor's length.
+constexpr uint64_t kMissing = ~uint64_t(0);
+constexpr uint64_t kMostTensors = 64;
 
+// Of elements, `batch` is the number, and the other sizes are 0.
 struct Job {
-  uint64_t magic, is_scan, method, flags, batch, dim, dstate, seqlen, groups, n, reserved[2];
+  uint64_t is_scan, method, variable_b, variable_c, delta_softplus, batch, dim, dstate, seqlen, groups;
 };
+
+using Tensors = std::vector<std::vector<float>>;
 
 bool read_all(void* to, size_t size) {
   char* at = static_cast<char*>(to);
@@ -53,72 +58,65 @@ bool write_all(int file, const void* from, size_t size) {
   return true;
 }
 
-std::vector<float> tensor(size_t size, bool& good) {
-  std::vector<holdfast_single> read(size);
-  good = good && read_all(read.data(), size * sizeof(holdfast_single));
-  return std::vector<float>(read.begin(), read.end());
-}
-
-bool answer(int file, const std::vector<float>& first, const std::vector<float>& second) {
-  const uint64_t header[2] = {kMagic, first.size() + second.size()};
-  std::vector<double> values(first.begin(), first.end());
-  values.insert(values.end(), second.begin(), second.end());
-  return write_all(file, header, sizeof(header)) && write_all(file, values.data(), values.size() * sizeof(double));
-}
-
-bool elements(const Job& job, int file) {
-  bool good = true;
-  const std::vector<float> delta = tensor(job.n, good);
-  const std::vector<float> a = tensor(job.n * kWidth, good);
-  const std::vector<float> b_and_u = tensor(job.n * (kWidth + 1), good);
-  std::vector<float> a_bar(job.n * kWidth), b_bar_u(job.n * kWidth);
-  if (!good) return false;
-  const holdfast_foreign::ElementParams params = {delta.data(),   a.data(),       b_and_u.data(),
-                                                  a_bar.data(),   b_bar_u.data(), static_cast<long long>(job.n)};
-  for (long long i = 0; i < params.n; ++i) {
-    holdfast_foreign::element<kComplex>(params, static_cast<int>(job.method), job.flags & kVariableB, i);
+bool receive(Job& job, Tensors& tensors) {
+  uint64_t words[3];
+  if (!read_all(words, sizeof(words)) || words[0] != kMagic || words[1] != sizeof(job) || words[2] > kMostTensors) return false;
+  std::vector<uint64_t> lengths(words[2]);
+  if (!read_all(lengths.data(), lengths.size() * sizeof(uint64_t)) || !read_all(&job, sizeof(job))) return false;
+  tensors.clear();
+  for (const uint64_t length : lengths) {
+    std::vector<holdfast_single> values(length == kMissing ? 0 : length / sizeof(holdfast_single));
+    if (!read_all(values.data(), values.size() * sizeof(holdfast_single))) return false;
+    tensors.emplace_back(values.begin(), values.end());
   }
-  return answer(file, a_bar, b_bar_u);
+  return true;
 }
 
-bool scan(const Job& job, int file) {
-  bool good = true;
-  const size_t sequence = job.batch * job.dim * job.seqlen;
-  const size_t constant = job.dim * job.dstate * kWidth;
-  const size_t variable = job.batch * job.groups * job.dstate * job.seqlen * kWidth;
-  const std::vector<float> u = tensor(sequence, good);
-  const std::vector<float> delta = tensor(sequence, good);
-  const std::vector<float> a = tensor(constant, good);
-  const std::vector<float> b = tensor(job.flags & kVariableB ? variable : constant, good);
-  const std::vector<float> c = tensor(job.flags & kVariableC ? variable : constant, good);
-  const std::vector<float> d = tensor(job.flags & kSkip ? job.dim : 0, good);
-  const std::vector<float> z = tensor(job.flags & kGate ? sequence : 0, good);
-  const std::vector<float> bias = tensor(job.flags & kBias ? job.dim : 0, good);
-  std::vector<float> out(sequence), last_state(job.batch * job.dim * job.dstate * kWidth);
-  if (!good) return false;
+bool reply(int file, const Tensors& tensors) {
+  std::vector<uint64_t> words = {kMagic, 0, tensors.size()};
+  for (const auto& tensor : tensors) words.push_back(tensor.size() * sizeof(float));
+  if (!write_all(file, words.data(), words.size() * sizeof(uint64_t))) return false;
+  for (const auto& tensor : tensors) {
+    if (!write_all(file, tensor.data(), tensor.size() * sizeof(float))) return false;
+  }
+  return true;
+}
+
+Tensors elements(const Job& job, const Tensors& tensors) {
+  Tensors outputs(2, std::vector<float>(job.batch * kWidth));
+  const holdfast_foreign::ElementParams params = {tensors[0].data(), tensors[1].data(), tensors[2].data(),
+                                                  outputs[0].data(), outputs[1].data(), static_cast<long long>(job.batch)};
+  for (long long i = 0; i < params.n; ++i) {
+    holdfast_foreign::element<kComplex>(params, static_cast<int>(job.method), job.variable_b, i);
+  }
+  return outputs;
+}
+
+Tensors scan(const Job& job, const Tensors& tensors) {
+  Tensors outputs = {std::vector<float>(job.batch * job.dim * job.seqlen),
+                     std::vector<float>(job.batch * job.dim * job.dstate * kWidth)};
   const auto optional = [](const std::vector<float>& values) { return values.empty() ? nullptr : values.data(); };
   holdfast_foreign::ScanParams p = {};
-  p.u = u.data();
-  p.delta = delta.data();
-  p.a = a.data();
-  p.b = b.data();
-  p.c = c.data();
-  p.d = optional(d);
-  p.z = optional(z);
-  p.delta_bias = optional(bias);
-  p.out = out.data();
-  p.last_state = last_state.data();
+  p.u = tensors[0].data();
+  p.delta = tensors[1].data();
+  p.a = tensors[2].data();
+  p.b = tensors[3].data();
+  p.c = tensors[4].data();
+  p.d = optional(tensors[5]);
+  p.z = optional(tensors[6]);
+  p.delta_bias = optional(tensors[7]);
+  p.out = outputs[0].data();
+  p.last_state = outputs[1].data();
   p.batch = static_cast<long long>(job.batch);
   p.dim = static_cast<long long>(job.dim);
   p.dstate = static_cast<long long>(job.dstate);
   p.seqlen = static_cast<long long>(job.seqlen);
   p.groups = static_cast<long long>(job.groups);
-  p.delta_softplus = (job.flags & kSoftplus) != 0;
+  p.delta_softplus = job.delta_softplus != 0;
   for (long long row = 0; row < p.batch * p.dim; ++row) {
-    holdfast_foreign::scan_row<kComplex>(p, static_cast<int>(job.method), job.flags & kVariableB,
-                                         job.flags & kVariableC, row);
+    holdfast_foreign::scan_row<kComplex>(p, static_cast<int>(job.method), job.variable_b, job.variable_c, row);
   }
-  return answer(file, out, last_state);
+  return outputs;
 }
 
 // A header that never returns does not read that its input has ended, so that every second the worker asks whether the
@@ -152,9 +150,10 @@ int main() {
   const rlimit memory = {rlim_t(1) << 30, rlim_t(1) << 30};
   setrlimit(RLIMIT_AS, &memory);
   Job job;
-  while (read_all(&job, sizeof(job))) {
-    if (job.magic != kMagic) return 2;
-    if (!(job.is_scan ? scan(job, answers) : elements(job, answers))) return 2;
+  Tensors tensors;
+  while (receive(job, tensors)) {
+    if (tensors.size() != (job.is_scan ? 8 : 3)) return 2;
+    if (!reply(answers, job.is_scan ? scan(job, tensors) : elements(job, tensors))) return 2;
   }
   return 0;
 }

@@ -78,8 +78,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let (old, new) = rayon::join(|| compile(old), || compile(new));
     let (old, new) = (old?, new?);
     let path = |path: &PathBuf| shown(&path.to_string_lossy());
-    let result =
-        diff(&request, old.backend.as_ref(), new.backend.as_ref(), (path(&args.old), path(&args.new)));
+    let result = diff(&request, &old.backend, &new.backend, (path(&args.old), path(&args.new)));
     if let Some(file) = &args.json {
         report::json::write(&result, file)?;
     }

@@ -5,9 +5,8 @@ use crate::kernel::Backend;
 use crate::kernel::cpu::CpuBackend;
 use crate::kernel::cuda::arch::{self, Arch};
 use crate::kernel::cuda::cache::Cache;
-use crate::kernel::cuda::device::DeviceInfo;
-use crate::kernel::cuda::process::{Program, Worker};
-use crate::kernel::cuda::{CudaError, gpu, nvrtc};
+use crate::kernel::cuda::{CudaError, gpu, nvrtc, worker};
+use crate::kernel::launch::DeviceInfo;
 use crate::report::console::WIDTH;
 use crate::report::text::wrap;
 
@@ -26,9 +25,7 @@ pub fn run() -> Outcome {
     let driver = gpu::driver_present();
     // In a process of its own: a driver in disorder may do worse than fail.
     let device = match &driver {
-        Ok(()) => {
-            Program::of_this_process().and_then(|program| Worker::start(&program).map(|(_, info)| info))
-        }
+        Ok(()) => worker::this_program().and_then(|program| worker::start(&program).map(|(_, info)| info)),
         Err(error) => Err(error.clone()),
     };
     let nvrtc = nvrtc::version();

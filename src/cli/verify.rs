@@ -166,7 +166,8 @@ impl Args {
             HeaderInstantiation { weights, compiles, lines }
         });
         let note = HeaderNote { path: path.display().to_string(), instantiations: instantiations.to_vec() };
-        Ok(Chosen { backend: selection.backend, why: selection.why, header: Some(note), calls_exp2 })
+        let backend = Box::new(selection.backend);
+        Ok(Chosen { backend, why: selection.why, header: Some(note), calls_exp2 })
     }
 
     fn is_filtered(&self) -> bool {

@@ -1,7 +1,7 @@
 //! `holdfast worker`: one process's share of a CUDA run (see [`crate::kernel::cuda::worker`]). Not for people.
 
 use super::{Outcome, PASSED};
-use crate::kernel::cuda::worker::{self, On};
+use crate::kernel::cuda::worker;
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
@@ -17,7 +17,6 @@ pub struct Error(#[from] std::io::Error);
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, Error> {
-    let on = args.stand_in.map_or(On::Gpu, |memory| On::StandIn { memory });
-    worker::serve(on, std::io::stdin().lock(), std::io::stdout().lock())?;
+    worker::serve(args.stand_in, std::io::stdin().lock(), std::io::stdout().lock())?;
     Ok(Outcome { text: String::new(), status: PASSED })
 }

@@ -23,10 +23,12 @@ pub mod cpu;
 pub mod cuda;
 pub mod foreign;
 pub mod golden;
+pub mod launch;
 pub mod reference;
 pub mod registry;
 pub mod select;
 mod shapes;
+pub mod worker;
 
 pub use cpu::CpuBackend;
 pub use reference::ReferenceBackend;

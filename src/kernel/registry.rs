@@ -1,10 +1,12 @@
 //! The one list of kernel instantiations and of plantable faults. Nothing else builds a kernel's name.
 
+use serde::{Deserialize, Serialize};
+
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Problem, Weights};
 
 /// One instantiation of the selective scan: every compile-time choice of `kernels/selective_scan.cu`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Instantiation {
     pub method: Method,
     pub weights: Weights,
@@ -65,7 +67,7 @@ impl Instantiation {
 }
 
 /// One compiled entry point: everything that a CUDA compiler is ever asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Kernel {
     Scan(Instantiation),
     /// Ā and B̄ element by element.
@@ -86,18 +88,9 @@ impl Kernel {
         Instantiation::all().map(Kernel::Scan).chain(elements)
     }
 
-    fn table() -> impl Iterator<Item = Kernel> {
-        Kernel::production().chain(Misbehaviour::ALL.into_iter().map(Kernel::Misbehave))
-    }
-
-    /// Its row in the table of all kernels, for messages between processes of the same binary.
-    pub fn number(&self) -> u16 {
-        Kernel::table().position(|kernel| kernel == *self).unwrap_or_default() as u16
-    }
-
-    /// The kernel in that row.
-    pub fn numbered(number: u16) -> Option<Kernel> {
-        Kernel::table().nth(usize::from(number))
+    /// Whether it scans in both directions, and so needs a workspace.
+    pub fn is_bidirectional(&self) -> bool {
+        matches!(self, Kernel::Scan(which) if which.method.is_bidirectional())
     }
 
     /// The file of `kernels/` that defines it.
@@ -123,7 +116,7 @@ impl Kernel {
 
 /// What the kernels of `kernels/misbehave.cu` do on a GPU instead of a scan, to show that a fault stays where it
 /// happens. In the order of that file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(i32)]
 pub enum Misbehaviour {
     /// Writes to an address that nobody owns: the context is broken from then on.

@@ -7,10 +7,10 @@ use std::time::Duration;
 use holdfast::judge::agreement::{Agreement, agreement};
 use holdfast::judge::budget;
 use holdfast::judge::contract::Contract;
-use holdfast::kernel::cuda::process::Program;
 use holdfast::kernel::cuda::{CudaBackend, Setup};
 use holdfast::kernel::golden;
 use holdfast::kernel::registry::Misbehaviour;
+use holdfast::kernel::worker::Program;
 use holdfast::kernel::{Backend, CpuBackend, KernelError};
 use holdfast::method::Method;
 

@@ -4,9 +4,9 @@
 use std::time::{Duration, Instant};
 
 use holdfast::kernel::cuda::cache::Cache;
-use holdfast::kernel::cuda::process::Program;
 use holdfast::kernel::cuda::{CudaBackend, CudaError, Setup};
 use holdfast::kernel::registry::Misbehaviour;
+use holdfast::kernel::worker::Program;
 use holdfast::kernel::{Backend, CpuBackend, KernelError};
 use holdfast::method::Method;
 use holdfast::problem::{CoefficientProblem, Operand, Problem, Shape, Weights};

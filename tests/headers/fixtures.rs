@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::time::Duration;
 
 use holdfast::kernel::foreign::compiler::Compiler;
-use holdfast::kernel::foreign::{ForeignCpu, Header};
+use holdfast::kernel::foreign::{ForeignBackend, Header};
 
 pub fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/headers").join(format!("{name}.cuh"))
@@ -27,8 +27,8 @@ fn remove_at_exit() {
 }
 
 /// The fixture, ready to run.
-pub fn header(name: &str) -> Arc<ForeignCpu> {
-    type Slot = Arc<OnceLock<Arc<ForeignCpu>>>;
+pub fn header(name: &str) -> Arc<ForeignBackend> {
+    type Slot = Arc<OnceLock<Arc<ForeignBackend>>>;
     static COMPILED: LazyLock<Mutex<HashMap<String, Slot>>> = LazyLock::new(Mutex::default);
     let slot = COMPILED.lock().expect("no test panics here").entry(name.to_owned()).or_default().clone();
     slot.get_or_init(|| {
@@ -39,7 +39,7 @@ pub fn header(name: &str) -> Arc<ForeignCpu> {
         // What is static is never dropped.
         remove_at_exit();
         let parent = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        Arc::new(ForeignCpu::with(header, compiler, limit, parent).expect("a folder for it"))
+        Arc::new(ForeignBackend::on_cpu_with(header, compiler, limit, parent).expect("a folder for it"))
     })
     .clone()
 }

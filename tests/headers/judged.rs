@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use holdfast::judge::contract::Contract;
 use holdfast::kernel::Backend;
 use holdfast::kernel::foreign::compiler::Compiler;
-use holdfast::kernel::foreign::{Foreign, ForeignCpu, Header, HeaderError};
+use holdfast::kernel::foreign::{ForeignBackend, Header, HeaderError};
 use holdfast::method::Method::{self, Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
 use holdfast::problem::plan::Filter;
 use holdfast::problem::regime;
@@ -160,7 +160,7 @@ fn a_header_is_called_with_a_as_its_callers_scale_it(
     #[case] names: &[&str],
 ) {
     let header = Header { a_times_log2e, ..Header::read(&path(name)).expect("a fixture") };
-    let backend = ForeignCpu::new(header).expect("compiles");
+    let backend = ForeignBackend::on_cpu(header).expect("compiles");
     let regimes = vec![regime::find("short").expect("a regime")];
     let filter = Filter { regimes, inputs: vec![InputType::F32], ..Filter::default() };
     let methods = vec![Zoh, Bilinear];
@@ -284,7 +284,7 @@ fn a_header_may_declare_the_methods_in_any_way(#[case] declaration: &str) {
     let home = tempfile::tempdir().expect("a folder");
     let method = "#pragma once\nenum DiscretizationMethod { DISCRETIZATION_ZOH = 0, DISCRETIZATION_FOH };";
     let header = written(home.path(), &[("header.cuh", &header_text(declaration)), ("method.h", method)]);
-    let backend = ForeignCpu::new(header).expect("a compiler");
+    let backend = ForeignBackend::on_cpu(header).expect("a compiler");
     for weights in Weights::ALL {
         assert_eq!(backend.rejected(weights), None, "{weights}");
     }

@@ -14,8 +14,7 @@ use std::time::Duration;
 
 use super::{CliError, FAILED, Outcome, PASSED};
 use crate::kernel::Backend;
-use crate::kernel::cuda::process::Program;
-use crate::kernel::cuda::{CudaBackend, CudaError, Setup};
+use crate::kernel::cuda::{CudaBackend, CudaError, Setup, worker};
 use crate::kernel::select::SelectError;
 use crate::problem::inputs::{self, Draw};
 use crate::problem::regime::{Recipe, Signal, StateMatrix, Steps};
@@ -97,7 +96,7 @@ fn backend(args: &Args) -> Result<CudaBackend, CliError> {
     if !args.stand_in && args.step != Step::Faults {
         return CudaBackend::new().map_err(no_cuda);
     }
-    let mut setup = Setup::from_environment(Program::of_this_process().map_err(no_cuda)?);
+    let mut setup = Setup::from_environment(worker::this_program().map_err(no_cuda)?);
     if args.stand_in {
         setup.program.arguments.extend(["--stand-in".to_owned(), STAND_IN.to_string()]);
     }

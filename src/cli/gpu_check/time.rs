@@ -1,10 +1,9 @@
 //! How long a forward scan takes at the shape of Mamba-1 1.4B: CUDA events around one launch, warm, the median.
 
 use super::{Args, CliError, MAMBA_1_4B, Row, mamba, no_cuda, tiny};
-use crate::kernel::cuda::Guarding;
 use crate::kernel::cuda::gpu::Gpu;
 use crate::kernel::cuda::images::Images;
-use crate::kernel::cuda::job::{self, Prepared};
+use crate::kernel::launch::{Device, Guarding, Job};
 use crate::kernel::registry::{Instantiation, Kernel};
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Problem, Weights};
@@ -35,12 +34,12 @@ pub fn run(args: &Args) -> Result<Vec<Row>, CliError> {
 
 fn time(gpu: &mut Gpu, images: &Images, method: Method, problem: &Problem) -> Result<String, String> {
     let kernel = Kernel::Scan(Instantiation::of(method, problem));
-    let Prepared { mut job, inputs } = job::scan(kernel, problem);
+    let mut job = Job::scan(kernel, problem, problem.input.into());
     let image = images.get(kernel).map_err(|error| error.to_string())?;
     job.image = Some((*image).clone());
-    let loaded = job::load(&job, &inputs, gpu, Guarding::Off).map_err(|error| error.to_string())?;
-    let times = gpu.time(&loaded.launch, WARMUPS, REPEATS);
-    loaded.free(gpu);
+    let loaded = job.load(gpu, Guarding::Off);
+    let times = loaded.and_then(|loaded| gpu.time(&loaded.launch, WARMUPS, REPEATS));
+    gpu.free_all();
     let mut times = times.map_err(|error| error.to_string())?;
     times.sort_by(f32::total_cmp);
     let median = f64::from(times[times.len() / 2]);

@@ -1,22 +1,21 @@
 //! Every kernel once, in this process: under a sanitizer, which cannot follow the harness into its worker.
 
 use super::{Args, CliError, Row, STAND_IN, mamba, no_cuda};
+use crate::kernel::cpu::device::CpuDevice;
+use crate::kernel::cuda::CudaError;
 use crate::kernel::cuda::arch::{self, Arch};
 use crate::kernel::cuda::cache::Cache;
-use crate::kernel::cuda::device::{Device, DeviceError};
 use crate::kernel::cuda::gpu::Gpu;
 use crate::kernel::cuda::images::Images;
-use crate::kernel::cuda::job::{self, Prepared};
-use crate::kernel::cuda::worker::stand_in;
-use crate::kernel::cuda::{CudaError, Guarding};
+use crate::kernel::launch::{Device, DeviceError, Element, Guarding, Job};
 use crate::kernel::registry::{Instantiation, Kernel};
-use crate::kernel::{Backend, CpuBackend};
+use crate::kernel::{Backend, CpuBackend, KernelError};
 use crate::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
 
 /// The device of this process, and images for it.
 pub fn device(args: &Args) -> Result<(Box<dyn Device>, Option<Images>), CliError> {
     if args.stand_in {
-        return Ok((stand_in(STAND_IN), None));
+        return Ok((Box::new(CpuDevice::with_memory(STAND_IN)), None));
     }
     let gpu = Gpu::open().map_err(no_cuda)?;
     let images = images(&gpu).map_err(no_cuda)?;
@@ -78,16 +77,17 @@ fn one(
     seqlen: usize,
     guarding: Guarding,
 ) -> Result<(), (String, bool)> {
-    let (Prepared { mut job, inputs }, want) = match kernel {
+    let of_kernel = |error: KernelError| (error.to_string(), false);
+    let (mut job, want) = match kernel {
         Kernel::Scan(which) => {
             let problem = scan_problem(which, seqlen);
-            let want = CpuBackend::new().scan(which.method, &problem).map(|o| (which.input, o.out));
-            (job::scan(kernel, &problem), want)
+            let want = CpuBackend::new().scan(which.method, &problem).map_err(of_kernel)?;
+            (Job::scan(kernel, &problem, which.input.into()), want.out)
         }
         Kernel::Discretize { method, weights } => {
             let problem = coefficient_problem(weights, seqlen);
-            let want = CpuBackend::new().coefficients(method, &problem).map(|c| (InputType::F32, c.a_bar));
-            (job::coefficients(method, &problem), want)
+            let want = CpuBackend::new().coefficients(method, &problem).map_err(of_kernel)?;
+            (Job::coefficients(method, &problem, Element::F32), want.a_bar)
         }
         Kernel::Misbehave(_) => return Ok(()),
     };
@@ -95,19 +95,19 @@ fn one(
         let image = images.get(kernel).map_err(|error| (error.to_string(), false))?;
         job.image = Some((*image).clone());
     }
-    let outputs = job::execute(&job, &inputs, device, guarding)
+    let outputs = job
+        .execute(device, guarding)
         .map_err(|error| (error.to_string(), matches!(error, DeviceError::Broken(_))))?;
-    let (storage, want) = want.map_err(|error| (error.to_string(), false))?;
-    let got = job::first_output(storage, &outputs);
+    let [got, _] = job.values(&outputs).map_err(of_kernel)?;
     // Layouts, not roundings: those are verify's.
-    let unit = match storage {
-        InputType::F32 => 1e-4,
-        InputType::F16 => 2e-3,
-        InputType::Bf16 => 2e-2,
+    let unit = match job.outputs[0].element {
+        Element::F64 | Element::F32 => 1e-4,
+        Element::F16 => 2e-3,
+        Element::Bf16 => 2e-2,
     };
-    let size = want.iter().fold(0.0f32, |size, value| size.max(value.abs()));
-    let off = got.iter().zip(&want).position(|(got, want)| {
-        let apart = (got - want).abs();
+    let size = want.iter().fold(0.0, |size: f64, &value| size.max(f64::from(value).abs()));
+    let off = got.iter().zip(&want).position(|(got, &want)| {
+        let apart = (got - f64::from(want)).abs();
         apart.is_nan() || apart > unit * size
     });
     match off {

@@ -10,8 +10,8 @@ use std::ptr::null_mut;
 use cudarc::driver::sys::{self, CUdevice_attribute, CUfunction_attribute, CUresult};
 
 use super::cache::Image;
-use super::device::{Device, DeviceError, DeviceInfo, Launch, Params};
 use super::error::CudaError;
+use crate::kernel::launch::{Device, DeviceError, DeviceInfo, Launch, Params};
 
 /// The oldest driver that serves what is used here.
 const OLDEST: c_int = 12000;
@@ -24,6 +24,7 @@ pub struct Gpu {
     info: DeviceInfo,
     /// Loaded kernels by image key.
     functions: HashMap<String, sys::CUfunction>,
+    allocations: Vec<u64>,
 }
 
 /// Whether the driver's library can be loaded.
@@ -92,7 +93,7 @@ impl Gpu {
             devices,
             needs_images: true,
         };
-        Ok(Gpu { info, functions: HashMap::new() })
+        Ok(Gpu { info, functions: HashMap::new(), allocations: Vec::new() })
     }
 
     /// Milliseconds of each of `repeats` launches, by CUDA events, after `warmups` that are not timed.
@@ -186,8 +187,8 @@ impl Gpu {
 }
 
 impl Device for Gpu {
-    fn info(&self) -> &DeviceInfo {
-        &self.info
+    fn info(&self) -> DeviceInfo {
+        self.info.clone()
     }
 
     fn allocate(&mut self, bytes: usize) -> Result<u64, DeviceError> {
@@ -200,13 +201,19 @@ impl Device for Gpu {
                 let _ = unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
                 Err(DeviceError::OutOfMemory { needed: bytes as u64, free: free as u64 })
             }
-            status => on_device("cuMemAlloc", status).map(|()| address),
+            status => {
+                on_device("cuMemAlloc", status)?;
+                self.allocations.push(address);
+                Ok(address)
+            }
         }
     }
 
-    fn free(&mut self, address: u64) {
-        // SAFETY: allocated by `allocate`, freed once by its owner.
-        let _ = unsafe { sys::cuMemFree_v2(address) };
+    fn free_all(&mut self) {
+        for address in self.allocations.drain(..) {
+            // SAFETY: allocated by `allocate`, freed once.
+            let _ = unsafe { sys::cuMemFree_v2(address) };
+        }
     }
 
     fn fill(&mut self, address: u64, byte: u8, len: usize) -> Result<(), DeviceError> {

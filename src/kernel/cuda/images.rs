@@ -2,6 +2,7 @@
 //! compile different kernels at once; each kernel is compiled once.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,22 @@ use super::error::CudaError;
 use super::nvrtc;
 use crate::kernel::registry::Kernel;
 
-type Slot = Arc<OnceLock<Result<Arc<Image>, CudaError>>>;
+/// Values that are made once, by whichever thread asks first; meanwhile others may make other ones.
+pub struct OnceMap<K, V>(Mutex<HashMap<K, Arc<OnceLock<V>>>>);
+
+impl<K, V> Default for OnceMap<K, V> {
+    fn default() -> Self {
+        OnceMap(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash, V: Clone> OnceMap<K, V> {
+    /// The value of `key`, made if need be.
+    pub fn get_or_make(&self, key: K, make: impl FnOnce() -> V) -> V {
+        let slot = self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+        slot.get_or_init(make).clone()
+    }
+}
 
 /// Where the images of a run came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +45,7 @@ pub struct Images {
     arch: Arch,
     version: (i32, i32),
     cache: Cache,
-    slots: Mutex<HashMap<Kernel, Slot>>,
+    images: OnceMap<Kernel, Result<Arc<Image>, CudaError>>,
     statistics: Mutex<Statistics>,
 }
 
@@ -38,7 +54,7 @@ impl Images {
     pub fn new(arch: Arch, cache: Cache) -> Result<Self, CudaError> {
         let version = nvrtc::version()?;
         nvrtc::check_architecture(&arch)?;
-        Ok(Images { arch, version, cache, slots: Mutex::default(), statistics: Mutex::default() })
+        Ok(Images { arch, version, cache, images: OnceMap::default(), statistics: Mutex::default() })
     }
 
     /// What images are compiled for.
@@ -58,9 +74,7 @@ impl Images {
 
     /// The image of a kernel, compiled if need be.
     pub fn get(&self, kernel: Kernel) -> Result<Arc<Image>, CudaError> {
-        let slot =
-            self.slots.lock().unwrap_or_else(PoisonError::into_inner).entry(kernel).or_default().clone();
-        slot.get_or_init(|| self.make(kernel).map(Arc::new)).clone()
+        self.images.get_or_make(kernel, || self.make(kernel).map(Arc::new))
     }
 
     fn make(&self, kernel: Kernel) -> Result<Image, CudaError> {

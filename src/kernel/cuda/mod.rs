@@ -1,58 +1,38 @@
 //! The CUDA kernels on a GPU: compiled by NVRTC when they are needed ([`nvrtc`], [`images`], [`cache`]), run by a
-//! worker process ([`worker`], [`process`]) that a fault may kill without harm to any other case.
+//! worker process ([`worker`]) that a fault may kill without harm to any other case.
 //!
 //! ```text
 //! this process                                  worker process
-//! CudaBackend ── Images ── NVRTC, cache         Gpu (the driver), or a stand-in without one
-//!      └── Worker ════ jobs: image, tensors ═══►  └── guarded buffers, launch, checks
+//! CudaBackend ── Images ── NVRTC, cache         Gpu (the driver), or a CPU in its place
+//!      └── GpuWorker ══ jobs: image, tensors ══►  └── guarded buffers, launch, checks
 //! ```
 //!
 //! Nothing here panics where a library is missing: each is asked for before it is used.
 
 pub mod arch;
 pub mod cache;
-pub mod device;
 pub mod error;
 pub mod gpu;
 pub mod images;
-pub mod job;
-mod memory;
 pub mod nvrtc;
-pub mod process;
 mod sources;
-mod standin;
-pub mod station;
-mod wire;
 pub mod worker;
 
 use std::time::Duration;
 
 use self::arch::Arch;
 use self::cache::Cache;
-use self::device::DeviceInfo;
 pub use self::error::CudaError;
 use self::images::{Images, Statistics};
-use self::job::Prepared;
-pub use self::memory::Guarding;
-use self::process::Program;
-use self::station::Station;
+use self::worker::GpuWorker;
 use super::cpu::CpuBackend;
+use super::launch::element::narrowed;
+use super::launch::{DeviceInfo, Element, Job};
 use super::registry::{Instantiation, Kernel, Misbehaviour};
+use super::worker::{Program, limit};
 use super::{Backend, Coefficients, JudgedOutput, KernelError, LiftedCoefficients, ScanOutput, shapes};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Problem};
-
-/// Seconds that one case may take on the device before its worker is replaced.
-pub const LIMIT_VARIABLE: &str = "HOLDFAST_CASE_SECONDS";
-
-/// Generous: a full-size case takes less than a second.
-const DEFAULT_LIMIT: Duration = Duration::from_secs(120);
-
-/// The limit that [`LIMIT_VARIABLE`] sets.
-pub fn limit_from_environment() -> Option<Duration> {
-    let seconds = std::env::var(LIMIT_VARIABLE).ok().and_then(|text| text.parse::<f64>().ok());
-    seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).filter(|limit| !limit.is_zero())
-}
 
 /// How a backend is set up.
 #[derive(Clone, Debug)]
@@ -73,7 +53,7 @@ impl Setup {
             program,
             cache: Cache::from_environment(),
             arch: std::env::var(arch::VARIABLE).ok(),
-            limit: limit_from_environment().unwrap_or(DEFAULT_LIMIT),
+            limit: limit::from_environment(limit::CUDA),
         }
     }
 }
@@ -83,7 +63,7 @@ impl Setup {
 pub struct CudaBackend {
     info: DeviceInfo,
     images: Option<Images>,
-    station: Station,
+    worker: GpuWorker,
 }
 
 impl CudaBackend {
@@ -92,12 +72,12 @@ impl CudaBackend {
         // Before a process is started in vain.
         gpu::driver_present()?;
         nvrtc::version()?;
-        CudaBackend::with_setup(Setup::from_environment(Program::of_this_process()?))
+        CudaBackend::with_setup(Setup::from_environment(worker::this_program()?))
     }
 
     /// Starts the first worker. Fails where it has no device, or NVRTC cannot compile for it.
     pub fn with_setup(setup: Setup) -> Result<Self, CudaError> {
-        let (station, info) = Station::start(setup.program, setup.limit)?;
+        let (worker, info) = GpuWorker::start(setup.program, setup.limit)?;
         let images = match info.needs_images {
             false => None,
             true => {
@@ -105,7 +85,7 @@ impl CudaBackend {
                 Some(Images::new(Arch::selected(setup.arch.as_deref(), own)?, setup.cache.clone())?)
             }
         };
-        Ok(CudaBackend { info, images, station })
+        Ok(CudaBackend { info, images, worker })
     }
 
     /// What the device says of itself.
@@ -131,13 +111,14 @@ impl CudaBackend {
 
     fn scan_with(&self, kernel: Kernel, problem: &Problem) -> Result<ScanOutput, KernelError> {
         shapes::check_scan(problem)?;
-        job::scan_output(problem.input, &self.run(kernel, || job::scan(kernel, problem))?)
+        let [out, last_state] = self.run(kernel, || Job::scan(kernel, problem, problem.input.into()))?;
+        Ok(ScanOutput { out: narrowed(&out), last_state: narrowed(&last_state) })
     }
 
-    fn run(&self, kernel: Kernel, job: impl FnOnce() -> Prepared) -> Result<Vec<Vec<u8>>, KernelError> {
+    fn run(&self, kernel: Kernel, job: impl FnOnce() -> Job) -> Result<[Vec<f64>; 2], KernelError> {
         let unavailable = |error: CudaError| KernelError::Unavailable(error.to_string());
         let image = self.images.as_ref().map(|images| images.get(kernel)).transpose().map_err(unavailable)?;
-        self.station.run(image.map(|image| (*image).clone()), job).map_err(|error| match error {
+        self.worker.run(image.map(|image| (*image).clone()), job).map_err(|error| match error {
             KernelError::TimedOut(reason) => KernelError::Fault(reason),
             error => error,
         })
@@ -170,7 +151,9 @@ impl Backend for CudaBackend {
     ) -> Result<Coefficients, KernelError> {
         shapes::check_coefficients(problem)?;
         let kernel = Kernel::Discretize { method, weights: problem.weights };
-        job::coefficients_output(&self.run(kernel, || job::coefficients(method, problem))?)
+        let job = || Job::coefficients(method, problem, Element::F32);
+        let [a_bar, b_bar] = self.run(kernel, job)?;
+        Ok(Coefficients { a_bar: narrowed(&a_bar), b_bar: narrowed(&b_bar) })
     }
 
     /// By the CPU build: the lifted source is the same, and so is IEEE 754's double.

@@ -1,58 +1,145 @@
-//! The worker process: runs one job after the other on its device until its input ends. It is the only process that
-//! loads the CUDA driver for a user's run, so that a fault ends with it.
+//! The worker of a CUDA run: one process that loads the driver and runs one job after the other, so that a fault ends with
+//! it. The harness's side ([`GpuWorker`]) replaces it when it dies; the process's side ([`serve`]) is `holdfast worker`.
+//!
+//! A request's header is a [`Job`], or nothing: a question for the device. A reply's header is a [`Reply`].
 
+use std::fmt::Display;
 use std::io::{self, Read, Write};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use super::device::{Device, DeviceError};
+use serde::{Deserialize, Serialize};
+
+use super::cache::Image;
+use super::error::CudaError;
 use super::gpu::Gpu;
-use super::job;
-use super::memory::Guarding;
-use super::standin::StandIn;
-use super::wire::{self, Reply, Request};
+use crate::kernel::KernelError;
+use crate::kernel::cpu::device::CpuDevice;
+use crate::kernel::launch::{Device, DeviceError, DeviceInfo, Guarding, Job};
+use crate::kernel::worker::{Message, NoReply, Program, Worker};
 
-/// What a worker runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum On {
-    Gpu,
-    /// The CPU build in the place of a GPU with this many bytes of memory: for tests.
-    StandIn {
-        memory: usize,
-    },
+/// Starting means loading the driver and creating a context: seconds on a machine with many GPUs.
+const START_LIMIT: Duration = Duration::from_secs(120);
+
+/// What a worker answers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Reply {
+    Device(DeviceInfo),
+    /// It has no device, and why.
+    NoDevice(String),
+    /// The outputs follow.
+    Done,
+    Failed(DeviceError),
 }
 
-/// A device that needs no GPU.
-pub fn stand_in(memory: usize) -> Box<dyn Device> {
-    Box::new(StandIn::new(memory))
+/// This very program as a worker, if it is the `holdfast` binary: any other one does not know the subcommand.
+pub fn this_program() -> Result<Program, CudaError> {
+    let path =
+        std::env::current_exe().map_err(|error| CudaError::Worker(format!("has no program: {error}")))?;
+    if path.file_stem().is_none_or(|stem| stem != "holdfast") {
+        return Err(CudaError::NotHoldfast(path));
+    }
+    Ok(Program { path, arguments: vec!["worker".to_owned()] })
 }
 
-/// Serves until the input ends, or until the device is broken. Errors of the streams mean that the harness is gone.
-pub fn serve(on: On, mut input: impl Read, mut output: impl Write) -> io::Result<()> {
-    let mut device: Box<dyn Device> = match on {
-        On::StandIn { memory } => stand_in(memory),
-        On::Gpu => match Gpu::open() {
-            Ok(gpu) => Box::new(gpu),
-            Err(error) => return wire::send(&mut output, &Reply::Cannot(error.to_string()), &[]),
-        },
+/// Serves until the input ends, or until the device is broken; on the CPU, with so much memory, where a stand-in for a GPU
+/// is asked for.
+///
+/// # Errors
+/// Those of the streams: the harness is gone, or sends something else.
+pub fn serve(stand_in: Option<usize>, mut input: impl Read, mut output: impl Write) -> io::Result<()> {
+    let mut device: Result<Box<dyn Device>, CudaError> = match stand_in {
+        Some(memory) => Ok(Box::new(CpuDevice::with_memory(memory))),
+        None => Gpu::open().map(|gpu| Box::new(gpu) as Box<dyn Device>),
     };
-    wire::send(&mut output, &Reply::Device(device.info().clone()), &[])?;
     loop {
-        let (Request { job }, inputs) = match wire::receive::<Request>(&mut input) {
-            Ok(message) => message,
+        let request = match Message::receive(&mut input) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
-            Err(error) => return Err(error),
+            received => received?,
         };
-        match job::execute(&job, &inputs, device.as_mut(), Guarding::On) {
-            Ok(outputs) => {
-                let outputs: Vec<_> = outputs.into_iter().map(Some).collect();
-                wire::send(&mut output, &Reply::Done, &outputs)?;
-            }
-            Err(error) => {
-                let broken = matches!(error, DeviceError::Broken(_));
-                wire::send(&mut output, &Reply::Failed(error), &[])?;
-                if broken {
-                    return Ok(());
+        let mut outputs = Vec::new();
+        let reply = match (&mut device, request.header::<Option<Job>>()?) {
+            (Err(error), _) => Reply::NoDevice(error.to_string()),
+            (Ok(device), None) => Reply::Device(device.info()),
+            (Ok(device), Some(job)) => {
+                let job = Job { inputs: request.tensors, ..job };
+                match job.execute(device.as_mut(), Guarding::On) {
+                    Ok(fetched) => {
+                        outputs = fetched;
+                        Reply::Done
+                    }
+                    Err(error) => Reply::Failed(error),
                 }
             }
+        };
+        Message::new(&reply, outputs)?.send(&mut output)?;
+        if matches!(reply, Reply::NoDevice(_) | Reply::Failed(DeviceError::Broken(_))) {
+            return Ok(());
         }
+    }
+}
+
+/// One worker process at a time, and how to start the next one. GPU work is serial.
+pub struct GpuWorker {
+    program: Program,
+    /// For one job, on the device.
+    limit: Duration,
+    running: Mutex<Option<Worker>>,
+}
+
+impl GpuWorker {
+    /// Starts the first process.
+    ///
+    /// # Errors
+    /// It has no device.
+    pub fn start(program: Program, limit: Duration) -> Result<(Self, DeviceInfo), CudaError> {
+        let (worker, info) = start(&program)?;
+        Ok((GpuWorker { program, limit, running: Mutex::new(Some(worker)) }, info))
+    }
+
+    /// Runs a job, which is encoded when the process is free; its outputs' values, widened.
+    pub fn run(&self, image: Option<Image>, job: impl FnOnce() -> Job) -> Result<[Vec<f64>; 2], KernelError> {
+        let unavailable = |reason: &dyn Display| KernelError::Unavailable(reason.to_string());
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut worker = match running.take() {
+            Some(worker) => worker,
+            None => start(&self.program).map_err(|error| unavailable(&error))?.0,
+        };
+        // Encoded with the worker in hand: many threads wait here, and their tensors would fill the memory.
+        let mut job = Job { image, ..job() };
+        let inputs = std::mem::take(&mut job.inputs);
+        let request = Message::new(&Some(&job), inputs).map_err(|error| unavailable(&error))?;
+        let reply = worker.ask(request, self.limit)?;
+        let outputs = match reply.header() {
+            Ok(Reply::Done) => Ok(reply.tensors),
+            // That process has ended.
+            Ok(Reply::Failed(error @ DeviceError::Broken(_))) => return Err(error.into()),
+            Ok(Reply::Failed(error)) => Err(error),
+            Ok(Reply::Device(_) | Reply::NoDevice(_)) | Err(_) => {
+                return Err(unavailable(&"the worker process speaks another language"));
+            }
+        };
+        *running = Some(worker);
+        drop(running);
+        job.values(&outputs?)
+    }
+}
+
+/// Starts a process and waits until it has its device.
+pub fn start(program: &Program) -> Result<(Worker, DeviceInfo), CudaError> {
+    let unusable = |reason: String| CudaError::Worker(reason);
+    let mut worker =
+        Worker::start(program).map_err(|error| unusable(format!("cannot be started: {error}")))?;
+    let question = Message::new(&None::<Job>, Vec::new()).map_err(|error| unusable(error.to_string()))?;
+    match worker.ask(question, START_LIMIT) {
+        Ok(reply) => match reply.header() {
+            Ok(Reply::Device(info)) => Ok((worker, info)),
+            Ok(Reply::NoDevice(reason)) => Err(CudaError::Reported(reason)),
+            Ok(Reply::Done | Reply::Failed(_)) | Err(_) => {
+                Err(unusable("speaks another language".to_owned()))
+            }
+        },
+        Err(NoReply::Died(how)) => Err(unusable(how)),
+        Err(NoReply::TimedOut(limit)) => Err(unusable(format!("did not start within {} s", limit.as_secs()))),
     }
 }

@@ -2,7 +2,7 @@
 //! `template <typename weight_t, bool kIsComplex> compute_discretization(delta, A, delta_u, B, method)`, taken from its
 //! path as it is, compiled with the harness's own drivers (`kernels/foreign/`), and run in a worker process.
 //!
-//! On a CPU ([`cpu`]) the system's C++ compiler makes one worker program for each weight type, so that a header whose
+//! A header is a [`ForeignBackend`]. On a CPU ([`cpu`]) the system's C++ compiler makes one worker program for each weight type, so that a header whose
 //! complex case does not compile is still judged on its real one; on a GPU ([`gpu`]) NVRTC compiles the same drivers for
 //! the worker of the CUDA backend.
 
@@ -12,19 +12,26 @@ pub mod form;
 pub mod gpu;
 pub mod header;
 pub mod includes;
-pub mod patience;
-pub mod process;
 pub mod runtime;
 pub mod select;
 
-pub use cpu::ForeignCpu;
-pub use gpu::ForeignCuda;
+use std::path::Path;
+use std::time::Duration;
+
 pub use header::{Header, HeaderError};
 
-use super::{Backend, Coefficients, KernelError};
+use self::compiler::Compiler;
+use self::cpu::CpuHeader;
+use self::gpu::GpuHeader;
+use super::cuda::CudaError;
+use super::launch::element::narrowed;
+use super::launch::{Element, Job};
+use super::registry::{Instantiation, Kernel};
+use super::worker::limit::{self, Hangs};
+use super::{Backend, Coefficients, JudgedOutput, KernelError, ScanOutput, shapes};
 use crate::method::Method;
 use crate::problem::elements::Elements;
-use crate::problem::{InputType, Operand, Weights};
+use crate::problem::{CoefficientProblem, InputType, Operand, Problem, Weights};
 
 /// Why no header can be run here at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,16 +47,171 @@ pub enum ForeignError {
     Folder(String),
 }
 
+/// An entry point of `kernels/foreign/driver.cuh`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Entry {
+    pub method: Method,
+    pub weights: Weights,
+    /// With constant B the header is told Δu, with variable B BΔu.
+    pub b: Operand,
+    /// Of a scan; none where elements are discretized one by one.
+    pub c: Option<Operand>,
+}
+
+/// A header, compiled for one kind of device.
+trait Compiled: Send + Sync {
+    fn header(&self) -> &Header;
+
+    /// The name that `--backend` takes.
+    fn name(&self) -> &'static str;
+
+    /// What runs it, in words.
+    fn device(&self) -> String;
+
+    /// Runs a production kernel's job with the header's coefficients; its outputs' values, widened.
+    fn run(&self, entry: Entry, job: &dyn Fn() -> Job) -> Result<[Vec<f64>; 2], KernelError>;
+
+    /// The same in double; none where there is no such build.
+    fn run_lifted(&self, _entry: Entry, _job: Job) -> Option<Result<[Vec<f64>; 2], KernelError>> {
+        None
+    }
+
+    /// The compiler's own lines, where the header does not compile for these weights.
+    fn rejected(&self, weights: Weights) -> Option<&str>;
+}
+
 /// A backend that runs a foreign header.
-pub trait Foreign: Backend + Send {
+pub struct ForeignBackend {
+    compiled: Box<dyn Compiled>,
+    hangs: Hangs,
+}
+
+impl ForeignBackend {
+    /// Compiles the header for this machine's CPU, for real and complex weights.
+    ///
+    /// # Errors
+    /// No compiler runs here, or no file can be written. What the compiler says of the header is no error: it is the
+    /// reason of failed cases.
+    pub fn on_cpu(header: Header) -> Result<Self, ForeignError> {
+        let limit = limit::from_environment(limit::FOREIGN);
+        ForeignBackend::on_cpu_with(header, Compiler::find()?, limit, &std::env::temp_dir())
+    }
+
+    /// With this compiler, this time limit for one case, and a temporary folder in `parent`.
+    ///
+    /// # Errors
+    /// No file can be written.
+    pub fn on_cpu_with(
+        header: Header,
+        compiler: Compiler,
+        limit: Duration,
+        parent: &Path,
+    ) -> Result<Self, ForeignError> {
+        let compiled = Box::new(CpuHeader::new(header, compiler, limit, parent)?);
+        Ok(ForeignBackend { compiled, hangs: Hangs::default() })
+    }
+
+    /// Compiles the header for the first visible GPU and both weight types; other methods follow when they are needed.
+    ///
+    /// # Errors
+    /// CUDA cannot run here. What the compiler says of the header is no error: it is the reason of failed cases.
+    pub fn on_gpu(header: Header) -> Result<Self, CudaError> {
+        let compiled = Box::new(GpuHeader::new(header)?);
+        Ok(ForeignBackend { compiled, hangs: Hangs::default() })
+    }
+
     /// Ā and B̄u of each element, as the header's callers get them: with constant B it is told Δu, with variable B BΔu.
     ///
     /// # Errors
     /// [`KernelError::Rejected`] where the header does not compile for these weights; faults.
-    fn elements(&self, method: Method, b: Operand, elements: &Elements) -> Result<Coefficients, KernelError>;
+    pub fn elements(
+        &self,
+        method: Method,
+        b: Operand,
+        elements: &Elements,
+    ) -> Result<Coefficients, KernelError> {
+        let problem = &elements.coefficients;
+        shapes::check_coefficients(problem)?;
+        let job = || {
+            let mut job = Job::coefficients(method, problem, Element::F32);
+            // u comes behind B.
+            if let Some(Some(b)) = job.inputs.get_mut(2) {
+                b.extend(Element::F32.encode(&elements.u));
+            }
+            job
+        };
+        let entry = Entry { method, weights: problem.weights, b, c: None };
+        let [a_bar, b_bar] = self.run(entry, &job)?;
+        Ok(Coefficients { a_bar: narrowed(&a_bar), b_bar: narrowed(&b_bar) })
+    }
 
     /// The compiler's own lines, where the header does not compile for these weights.
-    fn rejected(&self, weights: Weights) -> Option<&str>;
+    pub fn rejected(&self, weights: Weights) -> Option<&str> {
+        self.compiled.rejected(weights)
+    }
+
+    fn run(&self, entry: Entry, job: &dyn Fn() -> Job) -> Result<[Vec<f64>; 2], KernelError> {
+        self.hangs.run(entry.method, entry.weights, || self.compiled.run(entry, job))
+    }
+}
+
+impl Backend for ForeignBackend {
+    fn name(&self) -> &'static str {
+        self.compiled.name()
+    }
+
+    fn device(&self) -> String {
+        self.compiled.device()
+    }
+
+    fn source(&self) -> String {
+        self.compiled.header().sha256()
+    }
+
+    /// log₂e as an f32, its product with A or z, and the product with Δ.
+    fn z_roundings(&self) -> u32 {
+        3
+    }
+
+    fn scan(&self, method: Method, problem: &Problem) -> Result<ScanOutput, KernelError> {
+        shapes::check_scan(problem)?;
+        check_input(problem.input)?;
+        let (entry, job) = scan_entry(method, problem);
+        let [out, last_state] = self.run(entry, &job)?;
+        Ok(ScanOutput { out: narrowed(&out), last_state: narrowed(&last_state) })
+    }
+
+    fn coefficients(
+        &self,
+        method: Method,
+        problem: &CoefficientProblem,
+    ) -> Result<Coefficients, KernelError> {
+        let elements = Elements { u: vec![1.0; problem.delta.len()], coefficients: problem.clone() };
+        self.elements(method, Operand::Variable, &elements)
+    }
+
+    fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<JudgedOutput, KernelError>> {
+        let (entry, job) = scan_entry(method, problem);
+        let mut job = job();
+        job.outputs.iter_mut().for_each(|output| output.element = Element::F64);
+        let run = self.compiled.run_lifted(entry, job)?;
+        Some(run.map(|[out, last_state]| JudgedOutput {
+            out: problem.judged_sequences(&out),
+            last_state: problem.judged_states(&last_state),
+        }))
+    }
+}
+
+/// A scan, and the production kernel's job, whose tensors the driver takes.
+fn scan_entry(method: Method, problem: &Problem) -> (Entry, impl Fn() -> Job) {
+    let which = Instantiation::of(method, problem);
+    let entry = Entry { method, weights: which.weights, b: which.b, c: Some(which.c) };
+    (entry, move || Job::scan(Kernel::Scan(which), problem, Element::F32))
+}
+
+/// The place of a weight type in an array of two.
+fn side(weights: Weights) -> usize {
+    usize::from(weights == Weights::Complex)
 }
 
 /// The arithmetic of such headers is f32.

@@ -1,12 +1,12 @@
 //! Which backend runs a foreign header, and why: the same choice as for the production kernels (spec.md §5), except
 //! that there is no reference path to a header.
 
-use super::{Foreign, ForeignCpu, ForeignCuda, ForeignError, Header};
+use super::{ForeignBackend, ForeignError, Header};
 use crate::kernel::select::{Choice, VARIABLE};
 
 /// A backend for a header, and in words why it was taken.
 pub struct Selection {
-    pub backend: Box<dyn Foreign>,
+    pub backend: ForeignBackend,
     pub why: String,
 }
 
@@ -40,9 +40,10 @@ pub fn select(
     variable: Option<&str>,
 ) -> Result<Selection, ForeignSelectError> {
     let cpu = |header, why: String| {
-        let backend = Box::new(ForeignCpu::new(header).map_err(ForeignSelectError::NoCpu)?);
+        let backend = ForeignBackend::on_cpu(header).map_err(ForeignSelectError::NoCpu)?;
         Ok(Selection { backend, why })
     };
+    let cuda = |header| ForeignBackend::on_gpu(header).map_err(|error| error.to_string());
     let asked = || "asked for by --backend".to_owned();
     match (choice, variable) {
         (Choice::Reference, _) => Err(ForeignSelectError::Reference),
@@ -64,12 +65,5 @@ pub fn select(
             }),
             Err(reason) => cpu(header, format!("selected automatically: no CUDA, {reason}")),
         },
-    }
-}
-
-fn cuda(header: Header) -> Result<Box<dyn Foreign>, String> {
-    match ForeignCuda::new(header) {
-        Ok(backend) => Ok(Box::new(backend)),
-        Err(error) => Err(error.to_string()),
     }
 }

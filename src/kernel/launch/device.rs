@@ -1,9 +1,10 @@
-//! The little that the host side asks of a device, so that a GPU and a stand-in for one run the same code.
+//! The little that a launch asks of a device, so that it is the same on a GPU and on this machine's CPU.
 
 use serde::{Deserialize, Serialize};
 
-use super::cache::Image;
+use crate::kernel::KernelError;
 use crate::kernel::cpu::ffi::{RawDiscretize, RawScan};
+use crate::kernel::cuda::cache::Image;
 use crate::kernel::registry::Kernel;
 
 /// What a device says of itself.
@@ -20,7 +21,7 @@ pub struct DeviceInfo {
     pub cuda: i32,
     /// Devices visible; the first one runs.
     pub devices: i32,
-    /// Whether kernels must be compiled for it: not for the stand-in, which has them built in.
+    /// Whether kernels must be compiled for it: not for a CPU, for which they are built in.
     pub needs_images: bool,
 }
 
@@ -48,6 +49,15 @@ pub enum DeviceError {
     Broken(String),
 }
 
+impl From<DeviceError> for KernelError {
+    fn from(error: DeviceError) -> Self {
+        match error {
+            DeviceError::OutOfMemory { needed, free } => KernelError::OutOfMemory { needed, free },
+            DeviceError::Fault(reason) | DeviceError::Broken(reason) => KernelError::Fault(reason),
+        }
+    }
+}
+
 /// A kernel's one argument.
 pub enum Params {
     Scan(RawScan),
@@ -67,12 +77,12 @@ pub struct Launch<'a> {
 
 /// Memory and launches. Addresses are the device's own.
 pub trait Device {
-    fn info(&self) -> &DeviceInfo;
+    fn info(&self) -> DeviceInfo;
 
     fn allocate(&mut self, bytes: usize) -> Result<u64, DeviceError>;
 
-    /// Gives an allocation back. Errors are ignored: a broken device is noticed elsewhere.
-    fn free(&mut self, address: u64);
+    /// Gives every allocation back. Errors are ignored: a broken device is noticed elsewhere.
+    fn free_all(&mut self);
 
     fn fill(&mut self, address: u64, byte: u8, len: usize) -> Result<(), DeviceError>;
 

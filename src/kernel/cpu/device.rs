@@ -1,0 +1,182 @@
+//! This machine's memory and threads behind the interface of a GPU. In a worker process it stands in for one, so that a
+//! machine without a GPU tests everything of the CUDA path but CUDA itself, faults included.
+
+use std::collections::BTreeMap;
+use std::ffi::{c_char, c_int, c_uint};
+use std::time::Duration;
+
+use rayon::prelude::*;
+
+use super::ffi;
+use crate::kernel::launch::{Device, DeviceError, DeviceInfo, Launch, Params};
+use crate::kernel::registry::{Kernel, Misbehaviour};
+use crate::problem::Weights;
+
+/// What the kernels' widest load takes: four doubles, when lifted.
+#[derive(Clone, Copy)]
+#[repr(C, align(32))]
+struct Line([u8; 32]);
+
+const LINE: usize = size_of::<Line>();
+
+/// Which copy of the kernels runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Build {
+    /// As `kernels/faults.cuh` numbers it, in the copy with faults; none in the production kernels.
+    pub fault: Option<c_int>,
+    /// Of Ā and of B̄, relative; in the copy with faults only.
+    pub perturbation: [f64; 2],
+    /// The copy whose arithmetic is double.
+    pub lifted: bool,
+}
+
+/// Host memory in the place of a GPU's.
+pub struct CpuDevice {
+    /// By address.
+    allocations: BTreeMap<u64, Vec<Line>>,
+    /// Bytes that may be allocated in all.
+    memory: usize,
+    build: Build,
+    /// The blocks that run, where it is not all of them.
+    only: Option<Vec<c_uint>>,
+}
+
+impl Default for CpuDevice {
+    fn default() -> Self {
+        CpuDevice::with_memory(usize::MAX)
+    }
+}
+
+impl CpuDevice {
+    /// With the production kernels and this much memory, in bytes.
+    pub fn with_memory(memory: usize) -> Self {
+        CpuDevice { allocations: BTreeMap::new(), memory, build: Build::default(), only: None }
+    }
+
+    /// With a copy of the kernels, of which only some blocks may run.
+    pub fn with_build(build: Build, only: Option<Vec<c_uint>>) -> Self {
+        CpuDevice { build, only, ..CpuDevice::default() }
+    }
+
+    /// The bytes behind an address.
+    fn bytes(&mut self, address: u64, len: usize) -> Result<&mut [u8], DeviceError> {
+        let illegal = || DeviceError::Broken(format!("an illegal memory access at {address:#x}"));
+        let (start, lines) = self.allocations.range_mut(..=address).next_back().ok_or_else(illegal)?;
+        let offset = (address - start) as usize;
+        // SAFETY: the same memory as bytes, which have no invalid values.
+        let all =
+            unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast::<u8>(), lines.len() * LINE) };
+        all.get_mut(offset..offset + len).ok_or_else(illegal)
+    }
+
+    fn misbehave(&mut self, which: Misbehaviour, params: &ffi::RawScan) -> Result<(), DeviceError> {
+        let total = (params.batch * params.dim * params.seqlen) as usize;
+        let states = (params.batch * params.dim * params.dstate) as usize;
+        let out = params.out as u64;
+        let written = if which == Misbehaviour::Unwritten { total - 1 } else { total };
+        self.fill(out, 0, 4 * written)?;
+        self.fill(params.last_state as u64, 0, 4 * states)?;
+        match which {
+            Misbehaviour::IllegalAddress => self.fill(16, 0, 4),
+            Misbehaviour::Hang => loop {
+                std::thread::sleep(Duration::from_secs(1));
+            },
+            Misbehaviour::Unwritten => Ok(()),
+            Misbehaviour::PastTheEnd => self.fill(out + 4 * total as u64, 0, 4),
+            Misbehaviour::BeforeTheStart => self.fill(out - 4, 0, 4),
+            Misbehaviour::ChangedInput => self.write(params.u as u64, &12345.0f32.to_ne_bytes()),
+            Misbehaviour::Abort => std::process::abort(),
+        }
+    }
+
+    /// Runs the blocks, spread over the threads of the current pool. The first block's fault wins, so that the message
+    /// does not depend on timing.
+    fn run_blocks(
+        &self,
+        blocks: u32,
+        run: impl Fn(c_uint, *mut c_char, usize) -> c_int + Sync,
+    ) -> Result<(), DeviceError> {
+        let blocks = self.only.clone().unwrap_or_else(|| (0..blocks).collect());
+        let faults: Vec<_> = blocks
+            .into_par_iter()
+            .filter_map(|block| match ffi::with_message(|text, size| run(block, text, size)) {
+                (0, _) => None,
+                (_, message) => Some(message),
+            })
+            .collect();
+        faults.into_iter().next().map_or(Ok(()), |message| Err(DeviceError::Fault(message)))
+    }
+}
+
+impl Device for CpuDevice {
+    fn info(&self) -> DeviceInfo {
+        DeviceInfo {
+            name: "stand-in for a GPU".to_owned(),
+            major: 0,
+            minor: 0,
+            memory_bytes: self.memory as u64,
+            driver: None,
+            cuda: 0,
+            devices: 1,
+            needs_images: false,
+        }
+    }
+
+    fn allocate(&mut self, bytes: usize) -> Result<u64, DeviceError> {
+        let used: usize = self.allocations.values().map(|lines| lines.len() * LINE).sum();
+        let free = self.memory.saturating_sub(used);
+        if bytes > free {
+            return Err(DeviceError::OutOfMemory { needed: bytes as u64, free: free as u64 });
+        }
+        let mut lines = vec![Line([0; LINE]); bytes.div_ceil(LINE)];
+        let address = lines.as_mut_ptr() as u64;
+        self.allocations.insert(address, lines);
+        Ok(address)
+    }
+
+    fn free_all(&mut self) {
+        self.allocations.clear();
+    }
+
+    fn fill(&mut self, address: u64, byte: u8, len: usize) -> Result<(), DeviceError> {
+        self.bytes(address, len)?.fill(byte);
+        Ok(())
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.bytes(address, bytes.len())?.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        bytes.copy_from_slice(self.bytes(address, bytes.len())?);
+        Ok(())
+    }
+
+    fn run(&mut self, launch: &Launch) -> Result<(), DeviceError> {
+        let Build { fault, perturbation, lifted } = self.build;
+        let fault = fault.unwrap_or(-1);
+        match (launch.kernel, &launch.params) {
+            (Kernel::Misbehave(which), Params::Scan(params)) => self.misbehave(which, params),
+            (Kernel::Scan(which), Params::Scan(params)) => {
+                let which = ffi::RawInstantiation::from(which).perturbed(perturbation);
+                let which = if lifted { which.lifted() } else { which };
+                let which = &which;
+                // SAFETY: the addresses are this device's buffers, as large as the shape says, and each block writes
+                // its own channel only.
+                self.run_blocks(launch.blocks, |block, text, size| unsafe {
+                    ffi::holdfast_scan(which, fault, params, block, 1, text, size)
+                })
+            }
+            (Kernel::Discretize { method, weights }, Params::Discretize(params)) => {
+                let (method, lifted) = (method.id().into(), lifted.into());
+                let complex = (weights == Weights::Complex).into();
+                // SAFETY: as above; each thread writes its own element only.
+                self.run_blocks(launch.blocks, |block, text, size| unsafe {
+                    ffi::holdfast_discretize(method, complex, lifted, fault, params, block, 1, text, size)
+                })
+            }
+            _ => Err(DeviceError::Fault("the kernel takes other parameters".to_owned())),
+        }
+    }
+}

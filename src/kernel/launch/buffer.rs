@@ -1,0 +1,170 @@
+//! What a kernel sees of a device's memory: buffers between guard zones, outputs poisoned.
+
+use super::device::{Device, DeviceError};
+
+/// All bits set: a NaN in f64, f32, f16 and bf16 that no arithmetic produces, neither a GPU's nor a CPU's.
+pub const POISON: u8 = 0xff;
+
+/// Bytes before and after a buffer that must keep their pattern. A multiple of the alignment of device memory, so
+/// that buffers start aligned. Wider than a warp's widest store.
+const GUARD: usize = 1024;
+
+/// Whether buffers have guard zones and outputs are poisoned. A sanitizer watches exact bounds and initialization
+/// itself, and both would hide faults from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guarding {
+    On,
+    Off,
+}
+
+/// A buffer in device memory.
+#[derive(Debug)]
+pub struct Buffer<'a> {
+    allocation: u64,
+    guard: usize,
+    len: usize,
+    /// The tensor's.
+    name: &'a str,
+}
+
+impl<'a> Buffer<'a> {
+    /// Copies an input to the device. No byte of it may change.
+    pub fn input(
+        device: &mut dyn Device,
+        guarding: Guarding,
+        name: &'a str,
+        bytes: &[u8],
+    ) -> Result<Self, DeviceError> {
+        let buffer = Buffer::allocate(device, guarding, name, bytes.len())?;
+        if buffer.guard > 0 {
+            device.fill(buffer.allocation, POISON, buffer.guard)?;
+            device.fill(buffer.address() + bytes.len() as u64, POISON, buffer.guard)?;
+        }
+        device.write(buffer.address(), bytes)?;
+        Ok(buffer)
+    }
+
+    /// An output of so many bytes, nothing of it written yet.
+    pub fn output(
+        device: &mut dyn Device,
+        guarding: Guarding,
+        name: &'a str,
+        len: usize,
+    ) -> Result<Self, DeviceError> {
+        let buffer = Buffer::allocate(device, guarding, name, len)?;
+        if buffer.guard > 0 {
+            device.fill(buffer.allocation, POISON, len + 2 * buffer.guard)?;
+        }
+        Ok(buffer)
+    }
+
+    fn allocate(
+        device: &mut dyn Device,
+        guarding: Guarding,
+        name: &'a str,
+        len: usize,
+    ) -> Result<Self, DeviceError> {
+        let guard = if guarding == Guarding::On { GUARD } else { 0 };
+        // A device gives no empty allocation.
+        let allocation = device.allocate((len + 2 * guard).max(1))?;
+        Ok(Buffer { allocation, guard, len, name })
+    }
+
+    /// Where the kernel finds it.
+    pub fn address(&self) -> u64 {
+        self.allocation + self.guard as u64
+    }
+
+    /// Fails if a guard zone was written to, or a byte of the input.
+    pub fn check_input(&self, device: &mut dyn Device, bytes: &[u8]) -> Result<(), DeviceError> {
+        if self.guard == 0 {
+            return Ok(());
+        }
+        let found = self.read(device)?;
+        match found.iter().zip(bytes).position(|(found, written)| found != written) {
+            Some(at) => Err(DeviceError::Fault(format!("changed its input `{}` at byte {at}", self.name))),
+            None => Ok(()),
+        }
+    }
+
+    /// The bytes of an output whose elements have `size` bytes; or what the kernel did to the memory around them,
+    /// or left undone: `complete` asks for every element.
+    pub fn check_output(
+        &self,
+        device: &mut dyn Device,
+        size: usize,
+        complete: bool,
+    ) -> Result<Vec<u8>, DeviceError> {
+        let bytes = self.read(device)?;
+        if !complete || self.guard == 0 {
+            return Ok(bytes);
+        }
+        let unwritten = |element: &[u8]| element.iter().all(|&byte| byte == POISON);
+        let Some(first) = bytes.chunks(size).position(unwritten) else { return Ok(bytes) };
+        let count = bytes.chunks(size).filter(|element| unwritten(element)).count();
+        let (all, name) = (self.len / size, self.name);
+        let what = format!("left {count} of {all} elements of `{name}` unwritten, the first at {first}");
+        Err(DeviceError::Fault(what))
+    }
+
+    /// Its bytes, guard zones intact.
+    fn read(&self, device: &mut dyn Device) -> Result<Vec<u8>, DeviceError> {
+        let mut bytes = vec![0; self.len + 2 * self.guard];
+        device.read(self.allocation, &mut bytes)?;
+        let written = |zone: &[u8]| zone.iter().position(|&byte| byte != POISON);
+        if let Some(at) = written(&bytes[..self.guard]) {
+            let (before, name) = (self.guard - at, self.name);
+            return Err(DeviceError::Fault(format!("wrote {before} bytes before the start of `{name}`")));
+        }
+        if let Some(at) = written(&bytes[self.guard + self.len..]) {
+            let what = format!("wrote past the end of `{}`, at byte {at} after it", self.name);
+            return Err(DeviceError::Fault(what));
+        }
+        bytes.truncate(self.guard + self.len);
+        bytes.drain(..self.guard);
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::cpu::device::CpuDevice;
+
+    #[test]
+    fn an_output_that_nobody_writes_is_reported_where_it_must_be_complete() {
+        let device = &mut CpuDevice::default();
+        let buffer = Buffer::output(device, Guarding::On, "out", 74).expect("memory");
+        let error = buffer.check_output(device, 2, true).expect_err("nothing was written");
+        assert_eq!(error.to_string(), "left 37 of 37 elements of `out` unwritten, the first at 0");
+        assert_eq!(buffer.check_output(device, 2, false), Ok(vec![POISON; 74]));
+        device.fill(buffer.address(), 0, 72).expect("the buffer's own memory");
+        let error = buffer.check_output(device, 2, true).expect_err("one is left");
+        assert_eq!(error.to_string(), "left 1 of 37 elements of `out` unwritten, the first at 36");
+    }
+
+    #[test]
+    fn writes_outside_an_output_are_reported() {
+        for (offset, said) in [
+            (-2, "wrote 2 bytes before the start of `out`"),
+            (74, "wrote past the end of `out`, at byte 0 after it"),
+            (140, "wrote past the end of `out`, at byte 66 after it"),
+        ] {
+            let device = &mut CpuDevice::default();
+            let buffer = Buffer::output(device, Guarding::On, "out", 74).expect("memory");
+            device.fill(buffer.address().wrapping_add_signed(offset), 0, 2).expect("a guard zone");
+            let error = buffer.check_output(device, 2, false).expect_err("a guard was overwritten");
+            assert_eq!(error.to_string(), said);
+        }
+    }
+
+    #[test]
+    fn a_changed_input_is_reported() {
+        let device = &mut CpuDevice::default();
+        let buffer = Buffer::input(device, Guarding::On, "u", &[1, 2, 3]).expect("memory");
+        assert_eq!(buffer.check_input(device, &[1, 2, 3]), Ok(()));
+        device.fill(buffer.address() + 2, 9, 1).expect("the buffer's own memory");
+        let error = buffer.check_input(device, &[1, 2, 3]).expect_err("it changed");
+        assert_eq!(error.to_string(), "changed its input `u` at byte 2");
+    }
+}

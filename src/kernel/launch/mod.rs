@@ -1,0 +1,13 @@
+//! One way to launch a kernel, whatever it runs on: a problem and a method become a [`Job`] ([`job`]), whose tensors lie in
+//! guarded buffers ([`buffer`]) of a [`Device`] ([`device`]) while its kernel runs. A GPU and this machine's CPU differ in
+//! the device alone; what a kernel does to memory that it must not touch is found in the same way on both.
+
+pub mod buffer;
+pub mod device;
+pub mod element;
+pub mod job;
+
+pub use buffer::Guarding;
+pub use device::{Device, DeviceError, DeviceInfo, Launch, Params};
+pub use element::Element;
+pub use job::Job;

@@ -1,0 +1,57 @@
+//! How long a case may take, and how often a foreign header may hang: waiting for each of its cases would take hours.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::kernel::KernelError;
+use crate::method::Method;
+use crate::problem::Weights;
+
+/// Seconds that one case may take before its worker is replaced.
+pub const VARIABLE: &str = "HOLDFAST_CASE_SECONDS";
+
+/// For a case on a GPU. Generous: a full-size one takes less than a second.
+pub const CUDA: Duration = Duration::from_secs(120);
+
+/// For a case of a foreign header: a thousand times what the largest one takes.
+pub const FOREIGN: Duration = Duration::from_secs(10);
+
+/// Cases of one method and weight type that may hang before the rest are given up.
+const HANGS: usize = 2;
+
+/// The limit that [`VARIABLE`] sets, else `usual`.
+pub fn from_environment(usual: Duration) -> Duration {
+    let seconds = std::env::var(VARIABLE).ok().and_then(|text| text.parse::<f64>().ok());
+    let limit = seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).filter(|limit| !limit.is_zero());
+    limit.unwrap_or(usual)
+}
+
+/// Counts the cases that hung.
+#[derive(Default)]
+pub struct Hangs(Mutex<HashMap<(Method, Weights), usize>>);
+
+impl Hangs {
+    /// Runs a case, unless too many like it hung.
+    pub fn run<T>(
+        &self,
+        method: Method,
+        weights: Weights,
+        case: impl FnOnce() -> Result<T, KernelError>,
+    ) -> Result<T, KernelError> {
+        let count = |more: usize| {
+            let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let hung = table.entry((method, weights)).or_default();
+            *hung += more;
+            *hung
+        };
+        if count(0) >= HANGS {
+            return Err(KernelError::Fault(format!("not run: {method} hung in {HANGS} other cases")));
+        }
+        case().inspect_err(|error| {
+            if matches!(error, KernelError::TimedOut(_)) {
+                count(1);
+            }
+        })
+    }
+}

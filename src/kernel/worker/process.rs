@@ -1,0 +1,142 @@
+//! The harness's side of a worker: starts it, asks it under a time limit, and kills it.
+
+use std::io::{Read, Result};
+use std::path::PathBuf;
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::limit;
+use super::message::Message;
+use crate::kernel::KernelError;
+use crate::leftovers::process::{Pipes, Process};
+
+/// The last bytes of what a worker wrote to standard error.
+const STDERR_TAIL: usize = 2000;
+
+/// How a worker is started.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub path: PathBuf,
+    pub arguments: Vec<String>,
+}
+
+/// Why there was no reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoReply {
+    /// The worker is gone; how it ended, in words.
+    Died(String),
+    /// This time limit has passed.
+    TimedOut(Duration),
+}
+
+impl From<NoReply> for KernelError {
+    fn from(why: NoReply) -> Self {
+        match why {
+            NoReply::Died(how) => KernelError::Fault(format!("the worker process {how}")),
+            NoReply::TimedOut(limit) => KernelError::TimedOut(format!(
+                "no result after {} s (hint: {} sets the limit)",
+                limit.as_secs_f64(),
+                limit::VARIABLE
+            )),
+        }
+    }
+}
+
+/// A running worker. Killed when dropped.
+pub struct Worker {
+    process: Process,
+    requests: Sender<Message>,
+    replies: Receiver<Result<Message>>,
+    stderr: Option<JoinHandle<String>>,
+}
+
+impl Worker {
+    /// Starts the program.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(program: &Program) -> Result<Self> {
+        let mut command = Command::new(&program.path);
+        command.args(&program.arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = Process::spawn(&mut command)?;
+        let Pipes { stdin: Some(stdin), stdout: Some(stdout), stderr: Some(stderr) } = process.pipes() else {
+            return Err(std::io::Error::other("no pipes"));
+        };
+        let stderr = Some(thread::spawn(move || tail(stderr)));
+        let (requests, to_send) = mpsc::channel();
+        let (to_return, replies) = mpsc::channel();
+        // A thread of its own, so that a worker which neither reads nor writes cannot hold the harness up. It ends
+        // when the worker does.
+        thread::spawn(move || serve(stdin, stdout, &to_send, &to_return));
+        Ok(Worker { process, requests, replies, stderr })
+    }
+
+    /// Sends a request and waits for its reply. Without one the worker is of no more use.
+    ///
+    /// # Errors
+    /// The worker died, or was too slow.
+    pub fn ask(&mut self, request: Message, limit: Duration) -> std::result::Result<Message, NoReply> {
+        if self.requests.send(request).is_err() {
+            return Err(NoReply::Died(self.ending()));
+        }
+        match self.replies.recv_timeout(limit) {
+            Ok(Ok(reply)) => Ok(reply),
+            Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => Err(NoReply::Died(self.ending())),
+            Err(RecvTimeoutError::Timeout) => Err(NoReply::TimedOut(limit)),
+        }
+    }
+
+    /// How the worker ended, and what it wrote last.
+    fn ending(&mut self) -> String {
+        // It may have closed its output without ending.
+        let how = match self.process.end() {
+            Ok(Some(status)) => status_in_words(status),
+            // What it wrote would have to be waited for.
+            Ok(None) => return "died: it was killed, and does not go".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        let written = self.stderr.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
+        match written.trim() {
+            "" => format!("died: {how}"),
+            words => format!("died: {how}; its last words: {words}"),
+        }
+    }
+}
+
+fn serve(
+    mut stdin: ChildStdin,
+    mut stdout: ChildStdout,
+    requests: &Receiver<Message>,
+    replies: &Sender<Result<Message>>,
+) {
+    while let Ok(request) = requests.recv() {
+        let reply = request.send(&mut stdin).and_then(|()| Message::receive(&mut stdout));
+        let failed = reply.is_err();
+        if replies.send(reply).is_err() || failed {
+            return;
+        }
+    }
+}
+
+/// The last bytes of a stream, read to its end.
+fn tail(mut from: ChildStderr) -> String {
+    let mut kept = Vec::new();
+    let mut buffer = [0; 4096];
+    while let Ok(count @ 1..) = from.read(&mut buffer) {
+        kept.extend_from_slice(&buffer[..count]);
+        let excess = kept.len().saturating_sub(STDERR_TAIL);
+        kept.drain(..excess);
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}
+
+fn status_in_words(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("signal {signal}");
+    }
+    status.to_string()
+}
