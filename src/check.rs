@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use self::memory::TooLarge;
 use crate::judge::contract::Contract;
 use crate::judge::pairwise::{self, MethodOutputs};
-use crate::judge::scan::{Got, Judgement, Place, Want};
+use crate::judge::scan::Place;
 use crate::judge::ulp::Format;
 use crate::judge::{budget, scan};
 use crate::kernel::{Backend, ReferenceBackend};
@@ -17,7 +17,8 @@ use crate::method::Method;
 use crate::problem::Problem;
 use crate::problem::inputs::Draw;
 use crate::problem::recorded::{RecordedOutput, RecordedRun};
-use crate::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA};
+use crate::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA, Verdict};
+use crate::tensor::TensorName;
 use crate::truth::scan::ScanTruth;
 use crate::truth::{self, TruthError};
 
@@ -66,22 +67,6 @@ pub fn check(name: &str, argument: &str, run: RecordedRun, options: &Options) ->
     let mut groups: BTreeMap<&str, Vec<MethodOutputs>> = BTreeMap::new();
     for output in &outputs {
         let method = output.name.method;
-        let judgement = match &truths[&method] {
-            Err(error) => Judgement::unmeasured(error.to_string()),
-            Ok(truth) => {
-                let budget = budget::scan(method, &problem, &Contract::FRAMEWORK);
-                let got = Got { out: &output.out, last_state: output.last_state.as_deref() };
-                let want = Want { out: &truth.out, last_state: &truth.last_state };
-                let judgement = scan::judge(method, &problem, got, want, &budget);
-                groups.entry(&output.name.label).or_default().push(MethodOutputs {
-                    method,
-                    truth: truth.out.clone(),
-                    kernel: Some(problem.judged_sequences(&output.out)),
-                    bound: budget.out,
-                });
-                judgement
-            }
-        };
         let place = Place {
             id: format!("{name}/{}", output.name),
             regime: name.to_owned(),
@@ -89,7 +74,23 @@ pub fn check(name: &str, argument: &str, run: RecordedRun, options: &Options) ->
             backend: BACKEND.to_owned(),
             rerun: format!("holdfast check {argument} --channels {count} --seed {}", options.seed),
         };
-        cases.push(judgement.into_case(method, &problem, place));
+        let truth = match &truths[&method] {
+            Ok(truth) => truth,
+            Err(error) => {
+                let (unmeasured, reason) = (Verdict::Unmeasured, error.to_string());
+                cases.push(scan::without_output(method, &problem, place, unmeasured, reason));
+                continue;
+            }
+        };
+        let budget = budget::scan(method, &problem, &Contract::FRAMEWORK);
+        let tensors = scan::judge(method, &problem, &output.tensors, &truth.tensors, &budget);
+        groups.entry(&output.name.label).or_default().push(MethodOutputs {
+            method,
+            truth: truth.tensors[TensorName::Out].values.clone(),
+            kernel: Some(problem.judged(&output.tensors)[TensorName::Out].values.clone()),
+            bound: budget.tensors[TensorName::Out].bound.clone(),
+        });
+        cases.push(scan::case(method, &problem, place, tensors));
     }
     diagnosis::fill(&mut problem, &outputs, &truths, &mut cases);
     let pairwise = groups.into_iter().flat_map(|(label, outputs)| matrices(name, label, &problem, &outputs));
@@ -183,11 +184,11 @@ fn select(problem: &mut Problem, outputs: &[RecordedOutput], name: &str, count: 
         let seqlen = problem.shape.seqlen;
         for (i, score) in suspicion.iter_mut().enumerate() {
             let range = i * seqlen..(i + 1) * seqlen;
-            let got = &output.out[range.clone()];
+            let got = &output.tensors[TensorName::Out].values[range.clone()];
             if got.iter().any(|v| v.is_nan()) {
                 *score = f64::INFINITY;
             } else if let Some(reference) = &reference {
-                *score = score.max(deviation(got, &reference.out[range]));
+                *score = score.max(deviation(got, &reference[TensorName::Out].values[range]));
             }
         }
     }
@@ -235,8 +236,9 @@ fn truths(problem: &Problem, methods: &[Method]) -> BTreeMap<Method, Result<Scan
 
 /// The truth's matrix and the recorded one, across the methods of one label.
 fn matrices(name: &str, label: &str, problem: &Problem, outputs: &[MethodOutputs]) -> [PairwiseMatrix; 2] {
-    let (truth, recorded) =
-        pairwise::matrices(outputs, Format::of(problem.input), |position| problem.judged_index(position));
+    let indexed = problem.judged_tensor(TensorName::Out, Vec::<f64>::new());
+    let index = |position| problem.judged_index(&indexed, position);
+    let (truth, recorded) = pairwise::matrices(outputs, Format::of(problem.input), index);
     let id = if label.is_empty() { name.to_owned() } else { format!("{name}/{label}") };
     [("truth", truth), (BACKEND, recorded)].map(|(source, pairs)| PairwiseMatrix {
         source: source.to_owned(),

@@ -43,7 +43,7 @@
 //!
 //! [`verify`] walks a problem through all of them, [`check`](mod@check) a recorded run through all but the
 //! kernel, [`diff`](mod@diff) two revisions of a foreign header through all; [`cli`] is the command line around them.
-//! [`method`] names the methods, [`hexfloat`] writes numbers exactly, [`tensor_file`] reads safetensors files without
+//! [`method`] names the methods, [`tensor`] gives tensors their names, [`hexfloat`] writes numbers exactly, [`tensor_file`] reads safetensors files without
 //! trusting them, and [`leftovers`] is what an interrupt must not leave behind.
 
 pub mod analysis;
@@ -60,6 +60,7 @@ pub mod report;
 pub mod results;
 #[doc = include_str!("spec.md")]
 pub mod spec {}
+pub mod tensor;
 pub mod tensor_file;
 pub mod truth;
 pub mod verify;

@@ -13,10 +13,10 @@ use crate::judge::contract::Contract;
 use crate::judge::diagnose;
 use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::profile;
-use crate::judge::scan::{Got, Judgement, Place, Want};
+use crate::judge::scan::Place;
 use crate::judge::ulp::Format;
 use crate::judge::{budget, coefficient, relative, scan};
-use crate::kernel::{Backend, JudgedOutput, KernelError, ReferenceBackend, ScanOutput};
+use crate::kernel::{Backend, KernelError, ReferenceBackend};
 use crate::method::Method;
 use crate::problem::plan::{self, Filter, Spec};
 use crate::problem::sweep::{self, Sweep};
@@ -25,8 +25,8 @@ use crate::results::{
     CaseResult, CoefficientResult, ErrorHistogram, ErrorProfile, ErrorSequence, MethodCurve, PairTotals,
     PairwiseMatrix, RegimeNote, Relative, Results, SCHEMA, Sensitivity, Verdict,
 };
+use crate::tensor::{TensorName, Tensors};
 use crate::truth;
-use crate::truth::scan::ScanTruth;
 
 /// What a run is to cover.
 #[derive(Clone, Debug)]
@@ -192,67 +192,69 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
         false => truth::scan::solve(&problem, &request.methods),
     };
     let inputs = problem.fingerprint();
-    let case = |method, judgement: Judgement| {
-        let place = Place { inputs: inputs.clone(), ..place(request, backend, spec, method) };
-        judgement.into_case(method, &problem, place)
-    };
+    let place = |method| Place { inputs: inputs.clone(), ..place(request, backend, spec, method) };
     let mut cases = Vec::new();
     let mut outputs = Vec::new();
     let mut profiles = Vec::new();
     let mut sensitivity = Vec::new();
     for (i, (&method, run)) in request.methods.iter().zip(runs).enumerate() {
-        match &truths {
-            Err(error) => {
-                cases.push(case(method, Judgement::unmeasured(error.to_string())));
+        let truth = match (&truths, &run) {
+            (Ok(truths), _) if i < truths.len() => &truths[i],
+            (Err(error), _) => {
+                let unmeasured = Verdict::Unmeasured;
+                let reason = error.to_string();
+                cases.push(scan::without_output(method, &problem, place(method), unmeasured, reason));
+                continue;
             }
-            Ok(truths) => {
-                let Some(truth) = truths.get(i) else {
-                    let judgement =
-                        run.err().as_ref().map_or_else(|| Judgement::unmeasured(String::new()), not_run);
-                    cases.push(case(method, judgement));
-                    continue;
-                };
-                let contract = contract(backend);
-                let budget = budget::scan(method, &problem, &contract);
-                let solved =
-                    SolvedCase { method, problem: &problem, want: want(truth), budget: &budget, contract };
-                let judgement = match &run {
-                    Ok(output) => scan::judge(method, &problem, got(output), want(truth), &budget),
-                    Err(error) => not_run(error),
-                };
-                let mut case = case(method, judgement);
-                let judged = run.as_ref().ok().map(|output| output.judged(&problem));
-                let reference = ReferenceBackend.scan_judged(method, &problem).ok();
-                if let (Some(got), Some(reference)) = (&judged, &reference) {
-                    case.relative = solved.relative(got, reference);
-                }
-                if let (Verdict::Pass, Some(relative)) = (case.verdict, case.relative)
-                    && !relative.passes()
-                {
-                    (case.verdict, case.reason) = (Verdict::Fail, relative.reason());
-                }
-                case.lifted = lifting::of_case(backend, &solved, case.verdict, judged.as_ref());
-                // What is perturbed are the production kernels: other bounds are not theirs.
-                let perturbed = contract == Contract::PRODUCTION;
-                if request.sensitivity && perturbed && is_measured_for_sensitivity(request, spec) {
-                    sensitivity.push(sensitivity::of_case(spec, &solved, reference.as_ref()));
-                }
-                if let Ok(output) = &run {
-                    let of = (method, case.id.as_str());
-                    profiles.push(profile::of_case(of, &problem, &output.out, &truth.out, &budget));
-                }
-                cases.push(case);
-                outputs.push(MethodOutputs {
-                    method,
-                    truth: truth.out.clone(),
-                    kernel: judged.map(|judged| judged.out),
-                    bound: budget.out,
-                });
+            (Ok(_), run) => {
+                cases.push(not_run(method, &problem, place(method), run.as_ref().err()));
+                continue;
             }
+        };
+        let contract = contract(backend);
+        let budget = budget::scan(method, &problem, &contract);
+        let solved =
+            SolvedCase { method, problem: &problem, want: &truth.tensors, budget: &budget, contract };
+        let mut case = match &run {
+            Ok(output) => {
+                let tensors = scan::judge(method, &problem, output, &truth.tensors, &budget);
+                scan::case(method, &problem, place(method), tensors)
+            }
+            Err(error) => not_run(method, &problem, place(method), Some(error)),
+        };
+        let judged = run.as_ref().ok().map(|output| problem.judged(output));
+        let reference = ReferenceBackend.scan_judged(method, &problem).ok();
+        if let (Some(got), Some(reference)) = (&judged, &reference) {
+            case.relative = solved.relative(got, reference);
         }
+        if let (Verdict::Pass, Some(relative)) = (case.verdict, case.relative)
+            && !relative.passes()
+        {
+            (case.verdict, case.reason) = (Verdict::Fail, relative.reason());
+        }
+        case.lifted = lifting::of_case(backend, &solved, case.verdict, judged.as_ref());
+        // What is perturbed are the production kernels: other bounds are not theirs.
+        let perturbed = contract == Contract::PRODUCTION;
+        if request.sensitivity && perturbed && is_measured_for_sensitivity(request, spec) {
+            sensitivity.push(sensitivity::of_case(spec, &solved, reference.as_ref()));
+        }
+        let (want, bounds) = (&truth.tensors[TensorName::Out], &budget.tensors[TensorName::Out]);
+        let out = judged.as_ref().map(|judged| &judged[TensorName::Out]);
+        if let Some(out) = out {
+            profiles.push(profile::of_case((method, case.id.as_str()), &problem, out, want, bounds));
+        }
+        outputs.push(MethodOutputs {
+            method,
+            truth: want.values.clone(),
+            kernel: out.map(|out| out.values.clone()),
+            bound: bounds.bound.clone(),
+        });
+        cases.push(case);
     }
-    let (truth_pairs, kernel_pairs) =
-        pairwise::matrices(&outputs, Format::of(problem.input), |position| problem.judged_index(position));
+    let indexed = problem.judged_tensor(TensorName::Out, Vec::<f64>::new());
+    let (truth_pairs, kernel_pairs) = pairwise::matrices(&outputs, Format::of(problem.input), |position| {
+        problem.judged_index(&indexed, position)
+    });
     let matrix = |source: &str, pairs| PairwiseMatrix {
         source: source.to_owned(),
         regime: spec.regime.name.clone(),
@@ -276,35 +278,25 @@ fn verdict_without_output(error: &KernelError) -> Verdict {
     if error.is_fault() { Verdict::Fail } else { Verdict::Unmeasured }
 }
 
-fn not_run(error: &KernelError) -> Judgement {
-    Judgement { verdict: verdict_without_output(error), ..Judgement::unmeasured(error.to_string()) }
-}
-
-fn got(output: &ScanOutput) -> Got<'_> {
-    Got { out: &output.out, last_state: Some(&output.last_state) }
-}
-
-fn want(truth: &ScanTruth) -> Want<'_> {
-    Want { out: &truth.out, last_state: &truth.last_state }
-}
-
-fn want_of(output: &JudgedOutput) -> Want<'_> {
-    Want { out: &output.out, last_state: &output.last_state }
+/// A case whose kernel returned nothing: `error` says why.
+fn not_run(method: Method, problem: &Problem, place: Place, error: Option<&KernelError>) -> CaseResult {
+    let verdict = error.map_or(Verdict::Unmeasured, verdict_without_output);
+    let reason = error.map(ToString::to_string).unwrap_or_default();
+    scan::without_output(method, problem, place, verdict, reason)
 }
 
 /// One method on one problem, with all that a judgement of it needs.
 struct SolvedCase<'a> {
     method: Method,
     problem: &'a Problem,
-    want: Want<'a>,
+    want: &'a Tensors<f64>,
     budget: &'a budget::Budget,
     contract: Contract,
 }
 
 impl SolvedCase<'_> {
-    fn relative(&self, got: &JudgedOutput, reference: &JudgedOutput) -> Option<Relative> {
-        let zeta = self.contract.z_roundings;
-        relative::judge(self.problem.weights, want_of(got), want_of(reference), self.want, self.budget, zeta)
+    fn relative(&self, got: &Tensors<f64>, reference: &Tensors<f64>) -> Option<Relative> {
+        relative::judge(got, reference, self.want, self.budget, self.contract.z_roundings)
     }
 }
 

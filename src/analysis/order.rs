@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::{Convergence, SYSTEMS, System};
 use crate::problem::Problem;
+use crate::tensor::TensorName;
 use crate::truth::{Form, Textbook, TruthError, dense, scan};
 
 pub const CONSTANT: &str = "constant";
@@ -56,7 +57,7 @@ fn converge(system: &System, input: &str, form: Form) -> Result<Convergence, Tru
     let (mut deltas, mut errors) = (Vec::new(), Vec::new());
     for halvings in HALVINGS {
         let problem = problem(system, input, form, 1 << halvings);
-        let state = &scan::solve(&problem, &[form])?[0].last_state;
+        let state = &scan::solve(&problem, &[form])?[0].tensors[TensorName::LastState].values;
         let state = Complex::new(state[0], state.get(1).copied().unwrap_or(0.0));
         deltas.push(0.5f64.powi(halvings as i32));
         errors.push((state - exact).norm() / exact.norm());

@@ -9,6 +9,7 @@ use num_complex::Complex64;
 use super::{CONTINUOUS, FrequencyResponse, SYSTEMS, StepResponse, System};
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Problem, Shape, Weights};
+use crate::tensor::TensorName;
 use crate::truth::{Form, Textbook, TruthError, scan};
 
 /// Large enough that the methods differ to the eye.
@@ -86,7 +87,11 @@ pub fn step() -> Result<Vec<StepResponse>, TruthError> {
         let problem = one_state(&system, vec![DELTA; STEPS], vec![1.0; STEPS]);
         let forms = Method::ALL.map(Form::from);
         for (method, truth) in Method::ALL.iter().zip(scan::solve(&problem, &forms)?) {
-            push(method.name(), (1..=STEPS).map(|l| delta * l as f64).collect(), truth.out);
+            push(
+                method.name(),
+                (1..=STEPS).map(|l| delta * l as f64).collect(),
+                truth.tensors[TensorName::Out].values.clone(),
+            );
         }
     }
     Ok(all)

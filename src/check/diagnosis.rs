@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::judge::budget;
 use crate::judge::contract::Contract;
-use crate::judge::diagnose::{Case, Effort, Models, diagnose};
-use crate::judge::scan::Want;
+use crate::judge::diagnose::{Case, Effort, Models, by_tensor};
+use crate::judge::{budget, scan};
 use crate::method::Method;
 use crate::problem::Problem;
 use crate::problem::recorded::RecordedOutput;
 use crate::results::{CaseResult, Diagnosis, Verdict};
+use crate::tensor::{Named, TensorName};
 use crate::truth::TruthError;
 use crate::truth::scan::ScanTruth;
 
@@ -41,7 +41,8 @@ pub fn fill(
         left -= work;
         let rows = worst_rows(problem, output, truth, count);
         problem.judged_channels = rows.iter().map(|&row| judged[row]).collect();
-        case.diagnosis = of_rows(problem, output, truth, &rows);
+        let diagnoses = of_rows(problem, output, truth, &rows, &scan::failing(case));
+        scan::diagnosed(case, diagnoses);
         problem.judged_channels.clone_from(&judged);
     }
 }
@@ -49,18 +50,15 @@ pub fn fill(
 /// The judged channels with the largest errors in units of their bounds, in their own order.
 fn worst_rows(problem: &Problem, output: &RecordedOutput, truth: &ScanTruth, count: usize) -> Vec<usize> {
     let budget = budget::scan(truth.method, problem, &Contract::FRAMEWORK);
-    let (seqlen, dstate, width) = (problem.shape.seqlen, problem.shape.dstate, problem.weights.width());
     let mut worst = vec![0.0f64; problem.judged_channels.len()];
-    let mut add = |row: usize, got: f64, want: f64, bound: f64| {
-        let share = (got - want).abs() / bound;
-        worst[row] = worst[row].max(if got.is_nan() { f64::INFINITY } else { share });
-    };
-    for (i, &got) in problem.judged_sequences(&output.out).iter().enumerate() {
-        add(i / seqlen, got, truth.out[i], budget.out[i]);
-    }
-    let states = output.last_state.as_ref().map(|values| problem.judged_states(values)).unwrap_or_default();
-    for (i, &got) in states.iter().enumerate() {
-        add(i / (dstate * width), got, truth.last_state[i], budget.last_state[i / width]);
+    let got = problem.judged(&output.tensors);
+    for (name, got, want) in got.zip(&truth.tensors) {
+        let (bounds, row_len) = (&budget.tensors[name].bound, got.values.len() / worst.len());
+        for (i, (&got, exact)) in got.values.iter().zip(&want.values).enumerate() {
+            let share = (got - exact).abs() / bounds[i / want.width];
+            let row = &mut worst[i / row_len];
+            *row = row.max(if got.is_nan() { f64::INFINITY } else { share });
+        }
     }
     let mut rows: Vec<usize> = (0..worst.len()).collect();
     rows.sort_by(|&a, &b| worst[b].total_cmp(&worst[a]));
@@ -70,23 +68,25 @@ fn worst_rows(problem: &Problem, output: &RecordedOutput, truth: &ScanTruth, cou
 }
 
 /// The diagnosis on `problem`, whose judged channels are those rows of the truth.
-fn of_rows(problem: &Problem, output: &RecordedOutput, truth: &ScanTruth, rows: &[usize]) -> Vec<Diagnosis> {
+fn of_rows(
+    problem: &Problem,
+    output: &RecordedOutput,
+    truth: &ScanTruth,
+    rows: &[usize],
+    failing: &[TensorName],
+) -> Named<Vec<Diagnosis>> {
     let method = truth.method;
-    let states = problem.shape.dstate * problem.weights.width();
-    let chosen = |values: &[f64], len: usize| -> Vec<f64> {
-        rows.iter().flat_map(|row| &values[row * len..(row + 1) * len]).copied().collect()
-    };
-    let last_state = output.last_state.as_ref().map(|values| problem.judged_states(values));
+    let want = truth.tensors.map(|name, tensor| {
+        let row_len = tensor.values.len() / tensor.shape[0];
+        let chosen = rows.iter().flat_map(|row| &tensor.values[row * row_len..(row + 1) * row_len]);
+        problem.judged_tensor(name, chosen.copied().collect())
+    });
     let case = Case {
         method,
         problem,
-        out: &problem.judged_sequences(&output.out),
-        last_state: last_state.as_deref(),
-        want: Want {
-            out: &chosen(&truth.out, problem.shape.seqlen),
-            last_state: &chosen(&truth.last_state, states),
-        },
+        got: &problem.judged(&output.tensors),
+        want: &want,
         budget: &budget::scan(method, problem, &Contract::FRAMEWORK),
     };
-    diagnose(&case, &Models::of(method, problem), Effort::default())
+    by_tensor(&case, failing, &Models::of(method, problem), Effort::default())
 }

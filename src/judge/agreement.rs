@@ -1,8 +1,8 @@
 //! How far two runs of the same kernel are apart, on two machines or on two days, in units of what both may be off.
 
 use super::budget::Budget;
-use crate::kernel::ScanOutput;
 use crate::problem::Problem;
+use crate::tensor::Tensors;
 
 /// Two runs, compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -16,13 +16,13 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    fn value(&mut self, left: f32, right: f32, bound: f64) {
+    fn value(&mut self, left: f64, right: f64, bound: f64) {
         self.values += 1;
         if left.to_bits() == right.to_bits() {
             self.equal += 1;
             return;
         }
-        let apart = (f64::from(left) - f64::from(right)).abs();
+        let apart = (left - right).abs();
         let ratio = if apart == 0.0 { 0.0 } else { apart / (2.0 * bound) };
         // No bound excuses a NaN or an infinity.
         let ratio = if apart.is_finite() && !ratio.is_nan() { ratio } else { f64::INFINITY };
@@ -38,18 +38,13 @@ impl Agreement {
 }
 
 /// Compares the judged channels of two runs.
-pub fn agreement(problem: &Problem, left: &ScanOutput, right: &ScanOutput, budget: &Budget) -> Agreement {
+pub fn agreement(problem: &Problem, left: &Tensors<f32>, right: &Tensors<f32>, budget: &Budget) -> Agreement {
     let mut agreement = Agreement::default();
-    let (seqlen, dstate, width) = (problem.shape.seqlen, problem.shape.dstate, problem.weights.width());
-    for (row, &(batch, channel)) in problem.judged_channels.iter().enumerate() {
-        let start = problem.sequence_index(batch, channel, 0);
-        for l in 0..seqlen {
-            agreement.value(left.out[start + l], right.out[start + l], budget.out[row * seqlen + l]);
-        }
-        let start = (batch * problem.shape.dim + channel) * dstate * width;
-        for i in 0..dstate * width {
-            let bound = budget.last_state[row * dstate + i / width];
-            agreement.value(left.last_state[start + i], right.last_state[start + i], bound);
+    let (left, right) = (problem.judged(left), problem.judged(right));
+    for (name, left, right) in left.zip(&right) {
+        let bounds = &budget.tensors[name].bound;
+        for (i, (&l, &r)) in left.values.iter().zip(&right.values).enumerate() {
+            agreement.value(l, r, bounds[i / left.width]);
         }
     }
     agreement
@@ -59,7 +54,7 @@ pub fn agreement(problem: &Problem, left: &ScanOutput, right: &ScanOutput, budge
 mod tests {
     use super::*;
 
-    fn of(pairs: &[(f32, f32, f64)]) -> Agreement {
+    fn of(pairs: &[(f64, f64, f64)]) -> Agreement {
         let mut agreement = Agreement::default();
         for &(left, right, bound) in pairs {
             agreement.value(left, right, bound);
@@ -77,8 +72,8 @@ mod tests {
 
     #[test]
     fn what_is_not_finite_agrees_only_with_itself() {
-        assert_eq!(of(&[(f32::NAN, f32::NAN, 1.0), (f32::INFINITY, f32::INFINITY, 1.0)]).ratio, 0.0);
-        for other in [f32::NAN, f32::INFINITY] {
+        assert_eq!(of(&[(f64::NAN, f64::NAN, 1.0), (f64::INFINITY, f64::INFINITY, 1.0)]).ratio, 0.0);
+        for other in [f64::NAN, f64::INFINITY] {
             assert_eq!(of(&[(other, 1.0, 1.0), (1.0, 1.5, 1.0)]).ratio, f64::INFINITY);
             assert_eq!(of(&[(1.0, other, f64::INFINITY)]).ratio, f64::INFINITY);
         }

@@ -32,10 +32,10 @@ use super::faults::Fault;
 use super::faults::catalogue::{self, Entry};
 use super::faults::scan::{self, Channel};
 use super::faults::variant::Variant;
-use super::scan::Want;
 use crate::method::Method;
 use crate::problem::{InputType, Problem};
 use crate::results::Diagnosis;
+use crate::tensor::{Named, TensorName, Tensors};
 
 /// The most that may remain of the error for a model to be needed.
 pub const NEEDED: f64 = 0.25;
@@ -53,11 +53,9 @@ const NAMED: usize = 5;
 pub struct Case<'a> {
     pub method: Method,
     pub problem: &'a Problem,
-    /// (judged channels, seqlen)
-    pub out: &'a [f64],
-    /// (judged channels, dstate)·w; none where it was not recorded.
-    pub last_state: Option<&'a [f64]>,
-    pub want: Want<'a>,
+    /// What was recorded.
+    pub got: &'a Tensors<f64>,
+    pub want: &'a Tensors<f64>,
     pub budget: &'a Budget,
 }
 
@@ -109,28 +107,79 @@ impl Models {
     }
 }
 
-/// The models that explain the case, best first.
+/// The models that explain each of the `failing` tensors, best first.
+///
+/// A model that explains all tensors of the case, those that pass among them, comes first: it is named for all that fail.
+/// Failing that, each tensor is explained on its own, by a single model; then all together by a pair; then each by a pair.
+/// A wrong last state thus hides nothing of what is wrong with the output.
+pub fn by_tensor(
+    case: &Case,
+    failing: &[TensorName],
+    models: &Models,
+    effort: Effort,
+) -> Named<Vec<Diagnosis>> {
+    let all: Vec<TensorName> = case.got.iter().map(|(name, _)| name).collect();
+    let together = Explained::new(case, &all, models);
+    let shared = (together.exact.is_empty() && all.len() > 1).then(|| together.with_pairs(effort));
+    let diagnosed = |&name: &TensorName| {
+        let Some(shared) = &shared else { return (name, together.with_pairs(effort).named()) };
+        let alone = Explained::new(case, &[name], models);
+        let found = match () {
+            () if !alone.exact.is_empty() => alone,
+            () if !shared.exact.is_empty() => return (name, shared.named()),
+            () => alone.with_pairs(effort),
+        };
+        // What only nearly fits has to fit everything.
+        (name, if found.exact.is_empty() { shared.named() } else { found.named() })
+    };
+    failing.iter().map(diagnosed).collect()
+}
+
+/// The models that explain all tensors of the case together, best first.
 pub fn diagnose(case: &Case, models: &Models, effort: Effort) -> Vec<Diagnosis> {
-    let order = channels_by_error(case);
-    let singles: Vec<(&Entry, Fit)> = models
-        .singles
-        .iter()
-        .map(|(entry, channels)| (*entry, fit(case, &order, |row| Cow::Borrowed(&channels[row]), false)))
-        .collect();
-    let mut exact: Vec<(Vec<&Entry>, Fit)> =
-        singles.iter().filter(|(_, fit)| fit.explains()).map(|&(entry, fit)| (vec![entry], fit)).collect();
-    if exact.is_empty() {
-        exact = pairs(case, &order, &singles, effort);
+    let all: Vec<TensorName> = case.got.iter().map(|(name, _)| name).collect();
+    Explained::new(case, &all, models).with_pairs(effort).named()
+}
+
+/// How every model fits some tensors of a case, and which of them explain these.
+#[derive(Clone)]
+struct Explained<'a> {
+    case: &'a Case<'a>,
+    tensors: Vec<TensorName>,
+    order: Vec<usize>,
+    singles: Vec<(&'static Entry, Fit)>,
+    exact: Vec<(Vec<&'static Entry>, Fit)>,
+}
+
+impl<'a> Explained<'a> {
+    /// By single models.
+    fn new(case: &'a Case, tensors: &[TensorName], models: &Models) -> Self {
+        let order = channels_by_error(case, tensors);
+        let fitted = |(entry, channels): &(&'static Entry, Vec<Channel>)| {
+            (*entry, fit(case, tensors, &order, |row| Cow::Borrowed(&channels[row]), false))
+        };
+        let singles: Vec<(&Entry, Fit)> = models.singles.iter().map(fitted).collect();
+        let exact = singles.iter().filter(|(_, fit)| fit.explains()).map(|&(entry, fit)| (vec![entry], fit));
+        let exact = exact.collect();
+        Explained { case, tensors: tensors.to_vec(), order, singles, exact }
     }
-    let nearly: Vec<(Vec<&Entry>, Fit)> = singles
-        .iter()
-        .filter(|(entry, fit)| {
+
+    /// By pairs, where no single model explains it.
+    fn with_pairs(&self, effort: Effort) -> Self {
+        let mut whole = self.clone();
+        if whole.exact.is_empty() {
+            whole.exact = pairs(self, effort);
+        }
+        whole
+    }
+
+    fn named(&self) -> Vec<Diagnosis> {
+        let nearly = self.singles.iter().filter(|(entry, fit)| {
             let rounds = matches!(entry.fault, Fault::State(to) if to != InputType::F32);
             !fit.explains() && fit.residual <= if rounds { NEARLY_ROUNDED } else { NEARLY }
-        })
-        .map(|&(entry, fit)| (vec![entry], fit))
-        .collect();
-    best_first(exact, nearly)
+        });
+        best_first(self.exact.clone(), nearly.map(|&(entry, fit)| (vec![entry], fit)).collect())
+    }
 }
 
 /// What is reported: the models that explain, then those that nearly do.
@@ -174,12 +223,8 @@ fn variant(method: Method, faults: &[Fault]) -> Variant {
 
 /// Pairs that explain the case. Those whose members remove most of the error by themselves come first, as far
 /// as the effort goes.
-fn pairs<'a>(
-    case: &Case,
-    order: &[usize],
-    singles: &[(&'a Entry, Fit)],
-    effort: Effort,
-) -> Vec<(Vec<&'a Entry>, Fit)> {
+fn pairs(explained: &Explained, effort: Effort) -> Vec<(Vec<&'static Entry>, Fit)> {
+    let Explained { case, tensors, order, singles, .. } = explained;
     let shape = case.problem.shape;
     let per_pair = shape.seqlen * shape.dstate * if case.method.is_bidirectional() { 2 } else { 1 };
     let mut ranked: Vec<usize> = (0..singles.len()).collect();
@@ -197,7 +242,7 @@ fn pairs<'a>(
         let variant = variant(case.method, &[a.fault, b.fault]);
         let channel =
             |row: usize| Cow::Owned(scan::channel(&variant, case.problem, case.problem.judged_channels[row]));
-        let fit = fit(case, order, channel, true);
+        let fit = fit(case, tensors, order, channel, true);
         if fit.explains() && fit.residual <= NEEDED * fit_a.residual.min(fit_b.residual) {
             found.push((vec![a, b], fit));
         }
@@ -205,30 +250,34 @@ fn pairs<'a>(
     found
 }
 
-/// Judged channels, the one with the largest error in units of its bound first: most models fail there at once.
-fn channels_by_error(case: &Case) -> Vec<usize> {
-    let seqlen = case.problem.shape.seqlen;
-    let worst = |row: usize| {
-        (row * seqlen..(row + 1) * seqlen).fold(0.0, |worst: f64, i| {
-            let error = (case.out[i] - case.want.out[i]).abs() / case.budget.out[i];
-            if error.is_nan() { f64::INFINITY } else { worst.max(error) }
-        })
-    };
-    let mut order: Vec<usize> = (0..case.problem.judged_channels.len()).collect();
-    let errors: Vec<f64> = order.iter().map(|&row| worst(row)).collect();
+/// Judged channels, the one with the largest error of these tensors in units of its bound first: most models fail there at
+/// once.
+fn channels_by_error(case: &Case, tensors: &[TensorName]) -> Vec<usize> {
+    let rows = case.problem.judged_channels.len();
+    let mut errors = vec![0.0f64; rows];
+    for (name, got, want) in case.got.zip(case.want).filter(|(name, ..)| tensors.contains(name)) {
+        let bounds = &case.budget.tensors[name].bound;
+        let row_len = got.values.len() / rows.max(1);
+        for (i, (got, exact)) in got.values.iter().zip(&want.values).enumerate() {
+            let error = (got - exact).abs() / bounds[i / want.width];
+            let worst = &mut errors[i / row_len];
+            *worst = if error.is_nan() { f64::INFINITY } else { worst.max(error) };
+        }
+    }
+    let mut order: Vec<usize> = (0..rows).collect();
     order.sort_by(|&a, &b| errors[b].total_cmp(&errors[a]));
     order
 }
 
 /// The sums behind a [`Fit`].
 #[derive(Default)]
-struct Sums {
+struct FitSums {
     share: f64,
     model: f64,
     specified: f64,
 }
 
-impl Sums {
+impl FitSums {
     fn add(
         &mut self,
         got: f64,
@@ -260,24 +309,25 @@ impl Sums {
     }
 }
 
-/// Fits a model, channel by channel; with `hasty`, only as long as it may still explain the case.
-fn fit<'a>(case: &Case, order: &[usize], model: impl Fn(usize) -> Cow<'a, Channel>, hasty: bool) -> Fit {
-    let problem = case.problem;
-    let (seqlen, dstate, width) = (problem.shape.seqlen, problem.shape.dstate, problem.weights.width());
-    let mut sums = Sums::default();
+/// Fits a model to these tensors, channel by channel; with `hasty`, only as long as it may still explain the case.
+fn fit<'a>(
+    case: &Case,
+    tensors: &[TensorName],
+    order: &[usize],
+    model: impl Fn(usize) -> Cow<'a, Channel>,
+    hasty: bool,
+) -> Fit {
+    let mut sums = FitSums::default();
     for &row in order {
         let model = model(row);
-        for l in 0..seqlen {
-            let i = row * seqlen + l;
-            let want = (case.want.out[i], case.budget.out[i]);
-            sums.add(case.out[i], (model.out[l], model.out_bound[l]), want, model.overflows);
-        }
-        for i in 0..dstate * width {
-            let Some(last_state) = case.last_state else { break };
-            let (n, at) = (i / width, row * dstate * width + i);
-            let value = if i % width == 0 { model.last_state[n].re } else { model.last_state[n].im };
-            let want = (case.want.last_state[at], case.budget.last_state[row * dstate + n]);
-            sums.add(last_state[at], (value, model.last_state_bound[n]), want, model.overflows);
+        for (name, got, want) in case.got.zip(case.want).filter(|(name, ..)| tensors.contains(name)) {
+            let (modelled, bounds) = (&model.tensors[name], &case.budget.tensors[name].bound);
+            for (i, &value) in modelled.values.iter().enumerate() {
+                let (at, element) = (row * modelled.values.len() + i, i / want.width);
+                let bound = bounds[row * modelled.bound.len() + element];
+                let specified = (want.values[at], bound);
+                sums.add(got.values[at], (value, modelled.bound[element]), specified, model.overflows);
+            }
         }
         if hasty && sums.share > 1.0 {
             break;

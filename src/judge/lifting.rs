@@ -12,10 +12,9 @@
 //! path's polynomials and pairs. A wrong constant in those is f32's alone and is called rounding here; the coefficient
 //! sweeps judge it. Everything else, from loads to store, is the same source.
 
-use super::budget::Budget;
-use super::scan::Want;
-use crate::problem::Weights;
+use super::budget::{Bounds, Budget};
 use crate::results::{Conclusion, Lifting, Part, Verdict};
+use crate::tensor::Tensors;
 
 /// Compares values, all (elements): each with its allowance, of which the second number is the rounding on store.
 fn part<'a>(elements: impl Iterator<Item = (f64, f64, f64, (f64, f64))> + 'a) -> Part {
@@ -39,26 +38,24 @@ fn truth_rounding(want: f64) -> f64 {
 
 /// The lifted run of one scan, for the judged channels; `got` is none where the kernel returned nothing.
 pub fn scan(
-    weights: Weights,
     verdict: Verdict,
-    got: Option<Want>,
-    lifted: Want,
-    want: Want,
+    got: Option<&Tensors<f64>>,
+    lifted: &Tensors<f64>,
+    want: &Tensors<f64>,
     (budget, lifted_budget): (&Budget, &Budget),
 ) -> Lifting {
-    let width = weights.width();
-    let of_states = |bounds: &[f64]| -> Vec<f64> { bounds.iter().flat_map(|&b| vec![b; width]).collect() };
-    let none = vec![0.0; budget.last_state.len() * width];
-    let values = |of: Want| -> Vec<f64> { of.out.iter().chain(of.last_state).copied().collect() };
-    let bounds =
-        |of: &Budget| -> Vec<f64> { of.out.iter().copied().chain(of_states(&of.last_state)).collect() };
-    let store: Vec<f64> = budget.store.iter().chain(&none).copied().collect();
+    let values =
+        |of: &Tensors<f64>| want.zip(of).flat_map(|(_, _, t)| t.values.iter().copied()).collect::<Vec<_>>();
+    let bounds = |of: &Budget, which: fn(&Bounds) -> &Vec<f64>| -> Vec<f64> {
+        let each = want.zip(&of.tensors);
+        each.flat_map(|(_, want, bounds)| which(bounds).iter().flat_map(|&b| vec![b; want.width])).collect()
+    };
     parts(
         verdict,
         got.map(values).as_deref(),
         &values(lifted),
         &values(want),
-        (&bounds(budget), &store, &bounds(lifted_budget)),
+        (&bounds(budget, |b| &b.bound), &bounds(budget, |b| &b.store), &bounds(lifted_budget, |b| &b.bound)),
     )
 }
 

@@ -11,6 +11,7 @@
 
 use super::diagnose::{Case, NEEDED};
 use crate::results::Diagnosis;
+use crate::tensor::{TensorName, Tensors};
 
 /// What may be left of an error that is all rounding.
 pub const LEFT_IN_DOUBLE: f64 = 1.0 / (1 << 20) as f64;
@@ -18,10 +19,11 @@ pub const LEFT_IN_DOUBLE: f64 = 1.0 / (1 << 20) as f64;
 /// The name of the finding, beside those of the fault models.
 pub const NAME: &str = "lost-digits";
 
-/// A finding, where rounding is to blame for the case: `out` and `last_state` are the double run's, the judged channels
-/// only.
-pub fn diagnose(case: &Case, out: &[f64], last_state: &[f64]) -> Option<Diagnosis> {
-    let width = case.problem.weights.width();
+/// A finding, where rounding is to blame for what is wrong with a tensor: `lifted` is the double run's, the judged
+/// channels only.
+pub fn diagnose(case: &Case, tensor: TensorName, lifted: &Tensors<f64>) -> Option<Diagnosis> {
+    let (got, lifted) = (case.got.get(tensor)?, lifted.get(tensor)?);
+    let (want, bounds) = (case.want.get(tensor)?, case.budget.tensors.get(tensor)?);
     let (mut single, mut double, mut worst) = (0.0, 0.0, 0.0f64);
     let mut add = |got: f64, lifted: f64, want: f64, bound: f64| {
         let in_units = |value: f64| if value == want { 0.0 } else { (value - want).abs() / bound };
@@ -30,12 +32,8 @@ pub fn diagnose(case: &Case, out: &[f64], last_state: &[f64]) -> Option<Diagnosi
         double += lifted * lifted;
         worst = if lifted.is_nan() { f64::INFINITY } else { worst.max(lifted) };
     };
-    for (i, &want) in case.want.out.iter().enumerate() {
-        add(case.out[i], *out.get(i)?, want, case.budget.out[i]);
-    }
-    for (i, (&want, &got)) in case.want.last_state.iter().zip(case.last_state.unwrap_or_default()).enumerate()
-    {
-        add(got, *last_state.get(i)?, want, case.budget.last_state[i / width]);
+    for (i, (&got, &exact)) in got.values.iter().zip(&want.values).enumerate() {
+        add(got, *lifted.values.get(i)?, exact, bounds.bound[i / want.width]);
     }
     // An overflow is no cancellation.
     if !single.is_finite() {

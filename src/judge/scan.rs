@@ -1,88 +1,109 @@
 //! The verdict on one method's selective scan: outputs and last states against the truth, element by element.
 
 use super::allowance::Arithmetic;
-use super::budget::{self, Budget};
+use super::budget::{self, Bounds, Budget};
 use super::contract::Contract;
 use super::ulp::Format;
 use super::verdict::{Element, Tally, worst};
 use crate::method::Method;
 use crate::problem::{Problem, Weights};
-use crate::results::{Beyond, CaseResult, Verdict, Worst};
+use crate::results::{Beyond, CaseResult, Diagnosis, TensorResult, Verdict};
+use crate::tensor::{Named, Tensor, TensorName, Tensors};
 
-/// What the truth says about the judged channels of a problem.
-#[derive(Clone, Copy, Debug)]
-pub struct Want<'a> {
-    /// (judged channels, seqlen)
-    pub out: &'a [f64],
-    /// (judged channels, dstate)·w
-    pub last_state: &'a [f64],
+/// Judges each tensor that the kernel returned for every channel against the truth of the judged ones.
+pub fn judge(
+    method: Method,
+    problem: &Problem,
+    got: &Tensors<f32>,
+    want: &Tensors<f64>,
+    budget: &Budget,
+) -> Named<TensorResult> {
+    let judged = problem.judged(got);
+    judged
+        .zip(want)
+        .map(|(name, judged, want)| {
+            let strays = got[name].values.iter().filter(|value| value.is_nan()).count();
+            let tallied = tally(judged, want, &budget.tensors[name]);
+            (name, result(method, problem, name, (judged, tallied), strays))
+        })
+        .collect()
 }
 
-/// What a kernel returned, for every channel.
-#[derive(Clone, Copy, Debug)]
-pub struct Got<'a> {
-    /// (batch, dim, seqlen)
-    pub out: &'a [f32],
-    /// (batch, dim, dstate)·w; none where it was not recorded.
-    pub last_state: Option<&'a [f32]>,
+/// What the verdicts on tensors come to.
+pub fn verdict(tensors: &Named<TensorResult>) -> Verdict {
+    Verdict::of_all(tensors.values().map(|tensor| tensor.verdict))
 }
 
-/// A scan's verdict and the figures behind it.
-#[derive(Clone, Debug)]
-pub struct Judgement {
-    pub verdict: Verdict,
-    /// Why it is unmeasured; empty otherwise.
-    pub reason: String,
-    pub beyond: Beyond,
-    /// Largest error over its worst-case bound.
-    pub worst_case_ratio: f64,
-    pub judged: usize,
-    pub worst: Option<Worst>,
-    pub max_ulp: f64,
-    pub rel_l2: f64,
+/// Whether every element of the judged channels is within its bound, as far as it has one.
+pub fn within(got: &Tensors<f64>, want: &Tensors<f64>, budget: &Budget) -> bool {
+    got.zip(want).all(|(name, got, want)| !tally(got, want, &budget.tensors[name]).0.fails())
 }
 
-impl Judgement {
-    /// Nothing was compared, for this reason.
-    pub fn unmeasured(reason: String) -> Self {
-        Judgement {
-            verdict: Verdict::Unmeasured,
-            reason,
-            beyond: Beyond::None,
-            worst_case_ratio: f64::NAN,
-            judged: 0,
-            worst: None,
-            max_ulp: f64::NAN,
-            rel_l2: f64::NAN,
-        }
+/// What the comparison of a tensor comes to, and its largest error over the worst-case bound.
+fn tally(got: &Tensor<f64>, want: &Tensor<f64>, bounds: &Bounds) -> (Tally, f64) {
+    let format = Format::of(want.element);
+    let (mut tally, mut worst_case) = (Tally::default(), 0.0f64);
+    for (i, (&got, &exact)) in got.values.iter().zip(&want.values).enumerate() {
+        let at = i / want.width;
+        let element = Element { got, want: exact, bound: bounds.bound[at], store: bounds.store[at] };
+        tally.add(element, format);
+        let distance = Element { bound: bounds.worst_case[at], ..element }.distance(format);
+        worst_case = worst_case.max(distance.ratio);
     }
+    (tally, worst_case)
+}
 
-    /// As a case of the results, not yet diagnosed.
-    pub fn into_case(self, method: Method, problem: &Problem, place: Place) -> CaseResult {
-        CaseResult {
-            id: place.id,
-            method,
-            weights: problem.weights,
-            input: problem.input,
-            b: problem.b_operand,
-            c: problem.c_operand,
-            regime: place.regime,
-            shape: problem.shape,
-            inputs: place.inputs,
-            backend: place.backend,
-            verdict: self.verdict,
-            reason: self.reason,
-            beyond: self.beyond,
-            worst_case_ratio: self.worst_case_ratio,
-            relative: None,
-            lifted: None,
-            judged: self.judged,
-            worst: self.worst,
-            max_ulp: self.max_ulp,
-            rel_l2: self.rel_l2,
-            diagnosis: Vec::new(),
-            rerun: place.rerun,
-        }
+fn result(
+    method: Method,
+    problem: &Problem,
+    name: TensorName,
+    (tensor, (tally, worst_case_ratio)): (&Tensor<f64>, (Tally, f64)),
+    strays: usize,
+) -> TensorResult {
+    let (verdict, reason) = if strays > 0 {
+        // Channels without a truth are still the kernel's to compute: a NaN there is an element never written.
+        (Verdict::Fail, format!("{strays} values are NaN, over all channels"))
+    } else if tally.fails() {
+        (Verdict::Fail, String::new())
+    } else if tally.unbounded.is_some() {
+        let reason = "the derived bound is infinite: nothing can be judged there";
+        (Verdict::Unmeasured, reason.to_owned())
+    } else if tally.passes() {
+        (Verdict::Pass, String::new())
+    } else {
+        (Verdict::Fail, String::new())
+    };
+    let beyond = match verdict {
+        Verdict::Fail if worst_case_ratio <= 1.0 => Beyond::Probabilistic,
+        Verdict::Fail => Beyond::WorstCase,
+        _ => Beyond::None,
+    };
+    let shown = |(position, element, distance)| {
+        let part = match (tensor.width, position % tensor.width) {
+            (1, _) => "",
+            (_, 0) => ".re",
+            (_, _) => ".im",
+        };
+        let index = problem.judged_index(tensor, position);
+        let channel = (index[0], index[1]);
+        // The state and the position that say most of the element.
+        let (n, l) = match name {
+            TensorName::Out => (0, index[2]),
+            TensorName::LastState => (index[2], problem.shape.seqlen - 1),
+        };
+        let inputs = inputs_at(method, problem, channel, n, l);
+        worst(&format!("{name}{part}"), index, element, distance, inputs)
+    };
+    TensorResult {
+        verdict,
+        reason,
+        beyond,
+        worst_case_ratio,
+        judged: tally.judged,
+        worst: tally.worst.map(shown),
+        max_ulp: tally.max_ulp,
+        rel_l2: tally.rel_l2(),
+        diagnosis: Vec::new(),
     }
 }
 
@@ -98,98 +119,88 @@ pub struct Place {
     pub rerun: String,
 }
 
-/// What all comparisons come to.
-struct Tallies {
-    out: Tally,
-    last_state: Tally,
-    /// Largest error over its worst-case bound.
-    worst_case_ratio: f64,
-}
-
-fn compare(problem: &Problem, got: (&[f64], Option<&[f64]>), want: Want, budget: &Budget) -> Tallies {
-    let width = problem.weights.width();
-    let mut t = Tallies { out: Tally::default(), last_state: Tally::default(), worst_case_ratio: 0.0 };
-    let mut add = |tally: &mut Tally, element: Element, worst: f64, format: Format| {
-        tally.add(element, format);
-        let ratio = Element { bound: worst, ..element }.distance(format).ratio;
-        t.worst_case_ratio = t.worst_case_ratio.max(ratio);
-    };
-    for (i, (&got, &want)) in got.0.iter().zip(want.out).enumerate() {
-        let element = Element { got, want, bound: budget.out[i], store: budget.store[i] };
-        add(&mut t.out, element, budget.worst_out[i], Format::of(problem.input));
-    }
-    for (i, (&got, &want)) in got.1.unwrap_or_default().iter().zip(want.last_state).enumerate() {
-        let element = Element { got, want, bound: budget.last_state[i / width], store: 0.0 };
-        // The weight type is f32 whatever the input type.
-        add(&mut t.last_state, element, budget.worst_last_state[i / width], Format::F32);
-    }
-    t
-}
-
-/// Whether every judged output and last state is within its bound, as far as it has one.
-pub fn within(problem: &Problem, got: Want, want: Want, budget: &Budget) -> bool {
-    let t = compare(problem, (got.out, Some(got.last_state)), want, budget);
-    !t.out.fails() && !t.last_state.fails()
-}
-
-/// Judges every output and last state (where there is one) of the judged channels against `budget`.
-pub fn judge(method: Method, problem: &Problem, got: Got, want: Want, budget: &Budget) -> Judgement {
-    let out = problem.judged_sequences(got.out);
-    let last_state = got.last_state.map(|values| problem.judged_states(values));
-    let t = compare(problem, (&out, last_state.as_deref()), want, budget);
-    let (verdict, reason) = verdict(got, &t.out, &t.last_state);
-    let beyond = match verdict {
-        Verdict::Fail if t.worst_case_ratio <= 1.0 => Beyond::Probabilistic,
-        Verdict::Fail => Beyond::WorstCase,
-        _ => Beyond::None,
-    };
-    Judgement {
+/// A case of which nothing was compared, for this reason.
+pub fn without_output(
+    method: Method,
+    problem: &Problem,
+    place: Place,
+    verdict: Verdict,
+    reason: String,
+) -> CaseResult {
+    CaseResult {
+        id: place.id,
+        method,
+        weights: problem.weights,
+        input: problem.input,
+        b: problem.b_operand,
+        c: problem.c_operand,
+        regime: place.regime,
+        shape: problem.shape,
+        inputs: place.inputs,
+        backend: place.backend,
         verdict,
         reason,
-        beyond,
-        worst_case_ratio: t.worst_case_ratio,
-        judged: t.out.judged + t.last_state.judged,
-        worst: worst_of(method, problem, &t.out, &t.last_state),
-        max_ulp: t.out.max_ulp,
-        rel_l2: t.out.rel_l2(),
+        beyond: Beyond::None,
+        worst_case_ratio: f64::NAN,
+        relative: None,
+        lifted: None,
+        judged: 0,
+        worst: None,
+        max_ulp: f64::NAN,
+        rel_l2: f64::NAN,
+        diagnosis: Vec::new(),
+        tensors: Named::default(),
+        rerun: place.rerun,
     }
 }
 
-fn verdict(got: Got, out: &Tally, last_state: &Tally) -> (Verdict, String) {
-    // Channels without a truth are still the kernel's to compute: a NaN there is an element never written.
-    let strays = got.out.iter().chain(got.last_state.unwrap_or_default()).filter(|v| v.is_nan()).count();
-    if strays > 0 {
-        (Verdict::Fail, format!("{strays} values are NaN, over all channels"))
-    } else if out.fails() || last_state.fails() {
-        (Verdict::Fail, String::new())
-    } else if out.unbounded.is_some() || last_state.unbounded.is_some() {
-        (Verdict::Unmeasured, "the derived bound is infinite: nothing can be judged there".to_owned())
-    } else if out.passes() && (got.last_state.is_none() || last_state.passes()) {
-        (Verdict::Pass, String::new())
-    } else {
-        (Verdict::Fail, String::new())
-    }
+/// A case of these tensors, not yet diagnosed.
+pub fn case(method: Method, problem: &Problem, place: Place, tensors: Named<TensorResult>) -> CaseResult {
+    let mut case = without_output(method, problem, place, Verdict::Unmeasured, String::new());
+    case.tensors = tensors;
+    summarize(&mut case);
+    case
 }
 
-fn worst_of(method: Method, problem: &Problem, out: &Tally, last_state: &Tally) -> Option<Worst> {
-    let (seqlen, dstate, width) = (problem.shape.seqlen, problem.shape.dstate, problem.weights.width());
-    let out = out.worst?;
-    let Some(last_state) = last_state.worst.filter(|state| state.2.share > out.2.share) else {
-        let (row, l) = (out.0 / seqlen, out.0 % seqlen);
-        let channel = problem.judged_channels[row];
-        let inputs = inputs_at(method, problem, channel, 0, l);
-        return Some(worst("out", vec![channel.0, channel.1, l], out.1, out.2, inputs));
+/// The tensors of a failed case that are to be explained: those that fail, or all where only all of them together do.
+pub fn failing(case: &CaseResult) -> Vec<TensorName> {
+    let fails = |tensor: &TensorResult| tensor.verdict == Verdict::Fail;
+    let any = case.tensors.values().any(fails);
+    case.tensors.iter().filter(|(_, tensor)| !any || fails(tensor)).map(|(name, _)| name).collect()
+}
+
+/// Adds what explains some of a case's tensors.
+pub fn diagnosed(case: &mut CaseResult, diagnoses: Named<Vec<Diagnosis>>) {
+    for (name, diagnosis) in diagnoses {
+        if let Some(tensor) = case.tensors.get_mut(name) {
+            tensor.diagnosis = diagnosis;
+        }
+    }
+    case.diagnosis = worst_tensor(case).map(|tensor| tensor.diagnosis.clone()).unwrap_or_default();
+}
+
+/// The tensor with the worst verdict, and among those the one with the largest share of its allowance used. Of two that are
+/// as bad the first one, which the others may follow from.
+fn worst_tensor(case: &CaseResult) -> Option<&TensorResult> {
+    let share = |tensor: &TensorResult| tensor.worst.as_ref().map_or(f64::NEG_INFINITY, |worst| worst.share);
+    let worse = |a: &TensorResult, b: &TensorResult| {
+        a.verdict > b.verdict || a.verdict == b.verdict && share(a) > share(b)
     };
-    let (row, i) = (last_state.0 / (dstate * width), last_state.0 % (dstate * width));
-    let channel = problem.judged_channels[row];
-    let tensor = match (problem.weights, i % 2) {
-        (Weights::Real, _) => "last_state",
-        (Weights::Complex, 0) => "last_state.re",
-        (Weights::Complex, _) => "last_state.im",
-    };
-    let n = i / width;
-    let inputs = inputs_at(method, problem, channel, n, seqlen - 1);
-    Some(worst(tensor, vec![channel.0, channel.1, n], last_state.1, last_state.2, inputs))
+    case.tensors.values().reduce(|known, other| if worse(other, known) { other } else { known })
+}
+
+/// Fills in what a case says of its tensors together.
+fn summarize(case: &mut CaseResult) {
+    let (Some(worst), Some(first)) = (worst_tensor(case), case.tensors.values().next()) else { return };
+    let (worst, first) = (worst.clone(), first.clone());
+    case.verdict = worst.verdict;
+    case.reason = worst.reason;
+    case.beyond = case.tensors.values().map(|t| t.beyond).max().unwrap_or_default();
+    case.worst_case_ratio = case.tensors.values().fold(0.0, |most, t| most.max(t.worst_case_ratio));
+    case.judged = case.tensors.values().map(|t| t.judged).sum();
+    case.worst = worst.worst;
+    (case.max_ulp, case.rel_l2) = (first.max_ulp, first.rel_l2);
+    case.diagnosis = worst.diagnosis;
 }
 
 /// The inputs of state n at position l, as texts.

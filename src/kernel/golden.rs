@@ -6,11 +6,12 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Backend, KernelError, ScanOutput};
+use super::{Backend, KernelError};
 use crate::hexfloat;
 use crate::method::Method;
 use crate::problem::plan::{self, Filter, Spec};
 use crate::problem::{InputType, Problem, regime};
+use crate::tensor::{Named, Tensors};
 
 /// The seed of the recorded inputs.
 pub const SEED: u64 = 1;
@@ -48,9 +49,9 @@ pub struct Case {
     pub method: String,
     /// SHA-256 of all input tensors: other inputs must not pass for a drift of the kernels.
     pub inputs: String,
-    /// Hexadecimal floats, separated by spaces.
-    pub out: String,
-    pub last_state: String,
+    /// Hexadecimal floats, separated by spaces; beside the other fields, each under its name.
+    #[serde(flatten)]
+    pub tensors: Named<String>,
 }
 
 /// The problems that are recorded: small, and together every method, weight type, input type and layout of B and C,
@@ -74,8 +75,7 @@ pub fn record(backend: &dyn Backend, flags: String) -> Result<Golden, KernelErro
                 problem: spec.id(),
                 method: method.to_string(),
                 inputs: input_hash(&problem),
-                out: written(&output.out),
-                last_state: written(&output.last_state),
+                tensors: output.map(|_, tensor| written(&tensor.values)),
             });
         }
     }
@@ -92,8 +92,8 @@ pub fn record(backend: &dyn Backend, flags: String) -> Result<Golden, KernelErro
 
 impl Case {
     /// The recorded numbers; `None` where a text is no list of hexadecimal floats.
-    pub fn output(&self) -> Option<ScanOutput> {
-        Some(ScanOutput { out: read(&self.out)?, last_state: read(&self.last_state)? })
+    pub fn output(&self, problem: &Problem) -> Option<Tensors<f32>> {
+        self.tensors.iter().map(|(name, text)| Some((name, problem.tensor(name, read(text)?)))).collect()
     }
 }
 

@@ -36,47 +36,19 @@ pub use registry::{Fault, Instantiation};
 
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Problem};
+pub use crate::tensor::Coefficients;
+use crate::tensor::{TensorName, Tensors};
+use launch::element::narrowed;
 
-/// What one forward selective scan returns, widened to f32.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ScanOutput {
-    /// (batch, dim, seqlen); every value is representable in the problem's input type.
-    pub out: Vec<f32>,
-    /// (batch, dim, dstate)·w
-    pub last_state: Vec<f32>,
+/// What a scan of every channel computed: out and last state.
+fn scanned<T>(problem: &Problem, [out, last_state]: [Vec<T>; 2]) -> Tensors<T> {
+    let named = [(TensorName::Out, out), (TensorName::LastState, last_state)];
+    named.into_iter().map(|(name, values)| (name, problem.tensor(name, values))).collect()
 }
 
-/// Ā and B̄, each (n)·w.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Coefficients {
-    pub a_bar: Vec<f32>,
-    pub b_bar: Vec<f32>,
-}
-
-/// What a scan returns for the judged channels alone, in double.
-#[derive(Clone, Debug, PartialEq)]
-pub struct JudgedOutput {
-    /// (judged channels, seqlen)
-    pub out: Vec<f64>,
-    /// (judged channels, dstate)·w
-    pub last_state: Vec<f64>,
-}
-
-/// Ā and B̄ in double, each (n)·w.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LiftedCoefficients {
-    pub a_bar: Vec<f64>,
-    pub b_bar: Vec<f64>,
-}
-
-impl ScanOutput {
-    /// The judged channels' part.
-    pub fn judged(&self, problem: &Problem) -> JudgedOutput {
-        JudgedOutput {
-            out: problem.judged_sequences(&self.out),
-            last_state: problem.judged_states(&self.last_state),
-        }
-    }
+/// The same, of the values that a launch returns widened.
+fn scanned_in_f32(problem: &Problem, values: [Vec<f64>; 2]) -> Tensors<f32> {
+    scanned(problem, values.map(|values| narrowed(&values)))
 }
 
 /// Why a kernel did not produce an output.
@@ -132,16 +104,16 @@ pub trait Backend: Sync {
         0
     }
 
-    /// Runs the forward selective scan over every channel of the problem.
-    fn scan(&self, method: Method, problem: &Problem) -> Result<ScanOutput, KernelError>;
+    /// Runs the forward selective scan over every channel of the problem: `out` and `last_state`, widened to f32.
+    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError>;
 
     /// Discretizes each element on its own.
     fn coefficients(&self, method: Method, problem: &CoefficientProblem)
     -> Result<Coefficients, KernelError>;
 
-    /// The scan with the kernel's own source in double arithmetic, from the same inputs and without rounding on
-    /// store; none where there is no such build of it.
-    fn lifted(&self, _method: Method, _problem: &Problem) -> Option<Result<JudgedOutput, KernelError>> {
+    /// The judged channels' scan with the kernel's own source in double arithmetic, from the same inputs and without
+    /// rounding on store; none where there is no such build of it.
+    fn lifted(&self, _method: Method, _problem: &Problem) -> Option<Result<Tensors<f64>, KernelError>> {
         None
     }
 
@@ -150,7 +122,7 @@ pub trait Backend: Sync {
         &self,
         _method: Method,
         _problem: &CoefficientProblem,
-    ) -> Option<Result<LiftedCoefficients, KernelError>> {
+    ) -> Option<Result<Coefficients<f64>, KernelError>> {
         None
     }
 }

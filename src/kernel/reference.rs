@@ -9,9 +9,10 @@ use num_complex::Complex32;
 use num_traits::Num;
 use rayon::prelude::*;
 
-use super::{Backend, Coefficients, JudgedOutput, KernelError, ScanOutput, shapes};
+use super::{Backend, Coefficients, KernelError, scanned, shapes};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Problem, Weights};
+use crate::tensor::{TensorName, Tensors};
 
 /// The sequential f32 path.
 #[derive(Clone, Copy, Debug, Default)]
@@ -180,17 +181,13 @@ fn scan_channel<W: Weight>(
     (y, last_state)
 }
 
-fn scan<W: Weight>(method: Method, problem: &Problem) -> ScanOutput {
+fn scan<W: Weight>(method: Method, problem: &Problem) -> Tensors<f32> {
     let channels: Vec<_> = (0..problem.shape.batch * problem.shape.dim)
         .into_par_iter()
         .map(|i| scan_channel::<W>(method, problem, i / problem.shape.dim, i % problem.shape.dim))
         .collect();
-    let mut output = ScanOutput { out: Vec::new(), last_state: Vec::new() };
-    for (y, last_state) in channels {
-        output.out.extend(y);
-        output.last_state.extend(last_state);
-    }
-    output
+    let (out, last_state): (Vec<_>, Vec<_>) = channels.into_iter().unzip();
+    scanned(problem, [out.concat(), last_state.concat()])
 }
 
 fn coefficients<W: Weight>(method: Method, problem: &CoefficientProblem) -> Coefficients {
@@ -206,18 +203,16 @@ fn coefficients<W: Weight>(method: Method, problem: &CoefficientProblem) -> Coef
 
 impl ReferenceBackend {
     /// The scan of the judged channels alone.
-    pub fn scan_judged(&self, method: Method, problem: &Problem) -> Result<JudgedOutput, KernelError> {
+    pub fn scan_judged(&self, method: Method, problem: &Problem) -> Result<Tensors<f64>, KernelError> {
         shapes::check_scan(problem)?;
-        let mut output = JudgedOutput { out: Vec::new(), last_state: Vec::new() };
-        for &(batch, channel) in &problem.judged_channels {
-            let (y, last_state) = match problem.weights {
-                Weights::Real => scan_channel::<f32>(method, problem, batch, channel),
-                Weights::Complex => scan_channel::<Complex32>(method, problem, batch, channel),
-            };
-            output.out.extend(y.into_iter().map(f64::from));
-            output.last_state.extend(last_state.into_iter().map(f64::from));
-        }
-        Ok(output)
+        let channels = problem.judged_channels.iter().map(|&(batch, channel)| match problem.weights {
+            Weights::Real => scan_channel::<f32>(method, problem, batch, channel),
+            Weights::Complex => scan_channel::<Complex32>(method, problem, batch, channel),
+        });
+        let (out, last_state): (Vec<_>, Vec<_>) = channels.unzip();
+        let named = [(TensorName::Out, out), (TensorName::LastState, last_state)];
+        let widened = |rows: Vec<Vec<f32>>| rows.into_iter().flatten().map(f64::from).collect();
+        Ok(named.into_iter().map(|(name, rows)| (name, problem.judged_tensor(name, widened(rows)))).collect())
     }
 }
 
@@ -239,7 +234,7 @@ impl Backend for ReferenceBackend {
         1
     }
 
-    fn scan(&self, method: Method, problem: &Problem) -> Result<ScanOutput, KernelError> {
+    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
         shapes::check_scan(problem)?;
         Ok(match problem.weights {
             Weights::Real => scan::<f32>(method, problem),

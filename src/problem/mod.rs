@@ -28,6 +28,8 @@ pub mod shape;
 pub mod sweep;
 pub mod transform;
 
+use crate::tensor::{Tensor, TensorName, Tensors};
+
 pub use shape::{InputType, Operand, Shape, Weights};
 
 /// One selective scan's inputs. Every value is exactly representable in the tensor's storage type
@@ -69,25 +71,42 @@ impl Problem {
         (batch * self.shape.dim + channel) * self.shape.seqlen + l
     }
 
-    /// The judged channels of `values` (batch, dim, seqlen), one after the other: (judged channels, seqlen).
-    pub fn judged_sequences<T: Copy + Into<f64>>(&self, values: &[T]) -> Vec<f64> {
-        self.judged(values, self.shape.seqlen)
+    /// Dimensions after (batch, dim), values of one element, and type of a tensor that a scan computes (spec.md §3).
+    fn layout(&self, name: TensorName) -> (Vec<usize>, usize, InputType) {
+        match name {
+            TensorName::Out => (vec![self.shape.seqlen], 1, self.input),
+            // The weight type is f32 whatever the input type.
+            TensorName::LastState => (vec![self.shape.dstate], self.weights.width(), InputType::F32),
+        }
     }
 
-    /// The judged channels of `values` (batch, dim, dstate)·w: (judged channels, dstate)·w.
-    pub fn judged_states<T: Copy + Into<f64>>(&self, values: &[T]) -> Vec<f64> {
-        self.judged(values, self.shape.dstate * self.weights.width())
+    /// A tensor that a scan of every channel computed: (batch, dim, …)·width values.
+    pub fn tensor<T>(&self, name: TensorName, values: Vec<T>) -> Tensor<T> {
+        let (rest, width, element) = self.layout(name);
+        Tensor { shape: [vec![self.shape.batch, self.shape.dim], rest].concat(), width, element, values }
     }
 
-    fn judged<T: Copy + Into<f64>>(&self, values: &[T], row_len: usize) -> Vec<f64> {
-        let rows = self.judged_channels.iter().map(|&(batch, channel)| batch * self.shape.dim + channel);
-        rows.flat_map(|row| &values[row * row_len..(row + 1) * row_len]).map(|&v| v.into()).collect()
+    /// The same of the judged channels alone: (judged channels, …)·width values.
+    pub fn judged_tensor<T>(&self, name: TensorName, values: Vec<T>) -> Tensor<T> {
+        let (rest, width, element) = self.layout(name);
+        Tensor { shape: [vec![self.judged_channels.len()], rest].concat(), width, element, values }
     }
 
-    /// The index (batch, channel, l) of a position in [`Problem::judged_sequences`].
-    pub fn judged_index(&self, position: usize) -> Vec<usize> {
-        let (batch, channel) = self.judged_channels[position / self.shape.seqlen];
-        vec![batch, channel, position % self.shape.seqlen]
+    /// The judged channels of tensors that have all, one after the other and widened.
+    pub fn judged<T: Copy + Into<f64>>(&self, tensors: &Tensors<T>) -> Tensors<f64> {
+        tensors.map(|name, tensor| {
+            let row_len = tensor.shape[2..].iter().product::<usize>() * tensor.width;
+            let rows = self.judged_channels.iter().map(|&(batch, channel)| batch * self.shape.dim + channel);
+            let values = rows.flat_map(|row| &tensor.values[row * row_len..(row + 1) * row_len]);
+            self.judged_tensor(name, values.map(|&value| value.into()).collect())
+        })
+    }
+
+    /// The index (batch, channel, …) of the value at `position` of a tensor of the judged channels.
+    pub fn judged_index<T>(&self, tensor: &Tensor<T>, position: usize) -> Vec<usize> {
+        let within = tensor.index(position);
+        let (batch, channel) = self.judged_channels[within[0]];
+        [&[batch, channel], &within[1..]].concat()
     }
 
     /// Index of the first float of A[channel, n] in `a`, and of B or C when they are constant.

@@ -144,7 +144,7 @@ fn explain(failure: &Failure) -> String {
         lines.push(text::wrap("     ", failure.reason(), WIDTH));
     }
     lines.extend(failure.worst().into_iter().map(worst));
-    lines.extend(failure.precision().iter().map(|line| text::wrap("     ", line, WIDTH)));
+    lines.extend(failure.notes().iter().map(|line| text::wrap("     ", line, WIDTH)));
     if !failure.diagnosis().is_empty() {
         let names = failure.diagnosis().iter().take(3);
         let names: Vec<_> = names.map(text::diagnosis).collect();

@@ -3,9 +3,10 @@
 use super::sweeps::Coefficient;
 use super::{grid, invariants, precision, text};
 use crate::method::Method;
-use crate::results::InvariantResult;
-use crate::results::Lifting;
-use crate::results::{CaseResult, CoefficientResult, Diagnosis, Results, Verdict, Worst};
+use crate::results::{
+    CaseResult, CoefficientResult, Diagnosis, InvariantResult, Lifting, Results, TensorResult, Verdict, Worst,
+};
+use crate::tensor::TensorName;
 
 /// A failed scan, coefficient sweep or invariant. A scan or sweep whose run in double alone fails is one, too.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +67,23 @@ fn lifted_failed(lifted: Option<&Lifting>) -> bool {
 const LIFTED_ALONE: &str =
     "only its run in double fails: the formula is not the specified one, by less than f32 shows";
 
+/// `out passes; last_state fails: state-without-b`; none where all tensors fail, for one and the same reason.
+pub fn tensors(case: &CaseResult) -> Option<String> {
+    let likeliest = |tensor: &TensorResult| tensor.diagnosis.first().map(|d| d.name.clone());
+    let alike = |a: &TensorResult, b: &TensorResult| a.verdict == b.verdict && likeliest(a) == likeliest(b);
+    let first = case.tensors.values().next()?;
+    if case.tensors.values().all(|tensor| alike(tensor, first)) {
+        return None;
+    }
+    let said = |(name, tensor): (TensorName, &TensorResult)| match (tensor.verdict, likeliest(tensor)) {
+        (Verdict::Pass, _) => format!("{name} passes"),
+        (Verdict::Unmeasured, _) => format!("{name} is unmeasured"),
+        (Verdict::Fail, Some(model)) => format!("{name} fails: {model}"),
+        (Verdict::Fail, None) => format!("{name} fails"),
+    };
+    Some(case.tensors.iter().map(said).collect::<Vec<_>>().join("; "))
+}
+
 impl<'a> Failure<'a> {
     pub fn method(&self) -> Method {
         match self {
@@ -122,10 +140,10 @@ impl<'a> Failure<'a> {
         }
     }
 
-    /// Which bounds it is beyond, and truncation and rounding apart.
-    pub fn precision(&self) -> Vec<String> {
+    /// Which of its tensors fail, where not all do alike; which bounds it is beyond; truncation and rounding apart.
+    pub fn notes(&self) -> Vec<String> {
         match self {
-            Failure::Case(case) => precision::of_case(case),
+            Failure::Case(case) => tensors(case).into_iter().chain(precision::of_case(case)).collect(),
             Failure::Sweep(sweep) => precision::of_sweep(sweep),
             Failure::Invariant(_) => Vec::new(),
         }

@@ -13,7 +13,7 @@ use serde_json::error::Category;
 use super::ReportError;
 use crate::leftovers::scratch;
 use crate::results::compare::RunComparison;
-use crate::results::{Results, SCHEMA};
+use crate::results::{OLDEST_SCHEMA, Results, SCHEMA};
 
 /// The results as indented JSON with a final line feed.
 pub fn to_string(results: &impl Serialize) -> Result<String, ReportError> {
@@ -43,8 +43,9 @@ pub enum ReadError {
     )]
     NotResults { path: PathBuf, found: String },
     #[error(
-        "`{}` has schema {found}, expected {SCHEMA} (hint: another version of holdfast wrote it; repeat the run)",
-        path.display()
+        "`{}` has schema {found}, expected {} to {SCHEMA} (hint: another version of holdfast wrote it; repeat the run)",
+        path.display(),
+        OLDEST_SCHEMA
     )]
     Schema { path: PathBuf, found: String },
 }
@@ -62,7 +63,8 @@ pub fn read(file: &Path) -> Result<Results, ReadError> {
     })?;
     // The schema before anything that it may have changed.
     match value.get("schema") {
-        Some(schema) if *schema == SCHEMA => {}
+        Some(schema)
+            if schema.as_u64().is_some_and(|s| (OLDEST_SCHEMA.into()..=SCHEMA.into()).contains(&s)) => {}
         Some(schema) => return Err(ReadError::Schema { path: path(), found: schema.to_string() }),
         None => {
             let found = "it has no field `schema`".to_owned();

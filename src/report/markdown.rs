@@ -197,7 +197,7 @@ fn explain(failure: &Failure) -> Explained {
         worst.push(format!("  bound {}", text::number(w.bound, 3)));
         worst.push(format!("  from  {}", w.inputs.join(", ")));
     }
-    worst.extend(failure.precision());
+    worst.extend(failure.notes());
     let diagnosis: Vec<_> = failure.diagnosis().iter().take(3).map(text::diagnosis).collect();
     let reason = failure.reason();
     let detail = failure.detail() + if reason.is_empty() { "" } else { ": " } + reason;

@@ -5,6 +5,7 @@
 //! recorded runs from files that merely have the same name, have other inputs under the same ids: they must not be
 //! compared ([`Incomparable`]).
 //!
+//! - A tensor of a case is compared by its verdict, where that on the whole case is the same in both runs.
 //! - A verdict is **worse** when it is no pass and was another verdict before: a failure that can no longer be
 //!   measured is not mended. It is better when it has become a pass.
 //! - An error **moved** when the larger of the two shares of the allowance is more than [`FACTOR`] times the smaller
@@ -23,7 +24,7 @@ use serde::Serialize;
 
 use super::pairs::PairTotals;
 use super::precision::Lifting;
-use super::schema::{CaseResult, CoefficientResult, InvariantResult, Results};
+use super::schema::{CaseResult, CoefficientResult, InvariantResult, Results, TensorResult};
 use super::verdict::Verdict;
 use crate::method::Method;
 
@@ -117,6 +118,7 @@ pub fn compare(old: &Results, new: &Results) -> Result<RunComparison, Incomparab
             () => unchanged += 1,
         }
     }
+    verdicts.extend(tensor_verdicts(old, new));
     verdicts.sort_by_key(|change| !change.is_worse());
     errors.sort_by(|a, b| b.factor().total_cmp(&a.factor()));
     Ok(RunComparison {
@@ -144,7 +146,7 @@ impl RunComparison {
             || self.pairs_regressed()
     }
 
-    /// How many items both runs have.
+    /// How many items both runs have; of a case whose tensors alone changed, those as well.
     pub fn compared(&self) -> usize {
         self.verdicts.len() + self.errors.len() + self.unchanged
     }
@@ -270,6 +272,31 @@ fn of_case(case: &CaseResult) -> Item {
     let CaseResult { id, method, verdict, worst, judged, .. } = case;
     let share = worst.as_ref().map(|worst| worst.share);
     Item { id: id.clone(), method: *method, verdict: *verdict, share, judged: Some(*judged) }
+}
+
+/// Tensors whose verdict changed although that on their case did not: one that fails hides nothing of the others. Files
+/// of schema 1 tell nothing of them.
+fn tensor_verdicts(old: &Results, new: &Results) -> Vec<ItemChange> {
+    let before: BTreeMap<&str, &CaseResult> = old.cases.iter().map(|case| (case.id.as_str(), case)).collect();
+    let mut changes = Vec::new();
+    for new in &new.cases {
+        let Some(old) = before.get(new.id.as_str()).filter(|old| old.verdict == new.verdict) else {
+            continue;
+        };
+        for (name, was, is) in old.tensors.zip(&new.tensors) {
+            let item = |tensor: &TensorResult| Item {
+                id: format!("{}/{name}", new.id),
+                method: new.method,
+                verdict: tensor.verdict,
+                share: tensor.worst.as_ref().map(|worst| worst.share),
+                judged: Some(tensor.judged),
+            };
+            if was.verdict != is.verdict {
+                changes.push(ItemChange { old: item(was), new: item(is) });
+            }
+        }
+    }
+    changes
 }
 
 fn of_sweep(sweep: &CoefficientResult) -> Item {

@@ -20,6 +20,6 @@ pub use precision::{Conclusion, Lifting, Part, Relative, Sensitivity};
 pub use profile::{ErrorHistogram, ErrorProfile, ErrorSequence};
 pub use schema::{
     CaseResult, CoefficientPoint, CoefficientResult, Diagnosis, HeaderInstantiation, HeaderNote,
-    InvariantResult, MethodCurve, RegimeNote, Results, SCHEMA, Worst,
+    InvariantResult, MethodCurve, OLDEST_SCHEMA, RegimeNote, Results, SCHEMA, TensorResult, Worst,
 };
 pub use verdict::{Beyond, Verdict};

@@ -10,9 +10,12 @@ use super::profile::ErrorProfile;
 use super::verdict::{Beyond, Verdict};
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Shape, Weights};
+use crate::tensor::Named;
 
 /// The version of the machine output's layout.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
+/// The oldest layout that can still be read: its cases say nothing of single tensors.
+pub const OLDEST_SCHEMA: u32 = 1;
 
 /// One whole run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -94,32 +97,62 @@ pub struct CaseResult {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub inputs: String,
     pub backend: String,
+    /// The worst one of its tensors' and of the relative gate.
     pub verdict: Verdict,
-    /// Why it was not measured, or what faulted; empty otherwise.
+    /// Why it was not measured, or what faulted; empty otherwise. Of the worst tensor, as are the next fields that tensors
+    /// have too, unless they say otherwise.
     pub reason: String,
     /// Which bounds some element is beyond.
     pub beyond: Beyond,
-    /// Largest error over its worst-case bound.
+    /// Largest error over its worst-case bound, of all tensors.
     #[serde(default, deserialize_with = "nullable::one")]
     pub worst_case_ratio: f64,
     /// The error against that of the same-precision reference path; none where that was not run.
     pub relative: Option<Relative>,
     /// The same source in double, and with it truncation and rounding apart; none where there is no such build.
     pub lifted: Option<Lifting>,
-    /// Elements compared (outputs and last states).
+    /// Elements compared, over all tensors.
     pub judged: usize,
-    /// The element with the largest share of its allowance used; none when nothing was measured.
+    /// The element with the largest share of its allowance used, over all tensors; none when nothing was measured.
     pub worst: Option<Worst>,
-    /// Largest error of an output in units in the last place of the input type, fractional.
+    /// Of the first tensor, `out`.
     #[serde(deserialize_with = "nullable::one")]
     pub max_ulp: f64,
-    /// ‖got − want‖₂ / ‖want‖₂ over the judged outputs.
+    /// Of the first tensor, `out`.
     #[serde(deserialize_with = "nullable::one")]
     pub rel_l2: f64,
     /// Fault models that explain a failure, best first.
     pub diagnosis: Vec<Diagnosis>,
+    /// Each judged tensor on its own; none in files of schema 1.
+    #[serde(default)]
+    pub tensors: Named<TensorResult>,
     /// The command that reruns just this case.
     pub rerun: String,
+}
+
+/// One tensor of a case, judged element by element.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TensorResult {
+    pub verdict: Verdict,
+    /// Why it was not measured, or what is wrong beyond any element; empty otherwise.
+    pub reason: String,
+    /// Which bounds some element is beyond.
+    pub beyond: Beyond,
+    /// Largest error over its worst-case bound.
+    #[serde(deserialize_with = "nullable::one")]
+    pub worst_case_ratio: f64,
+    /// Elements compared; a complex one counts its parts.
+    pub judged: usize,
+    /// The element with the largest share of its allowance used; none when nothing was measured.
+    pub worst: Option<Worst>,
+    /// Largest error in units in the last place of the tensor's type, fractional.
+    #[serde(deserialize_with = "nullable::one")]
+    pub max_ulp: f64,
+    /// ‖got − want‖₂ / ‖want‖₂ over the judged elements.
+    #[serde(deserialize_with = "nullable::one")]
+    pub rel_l2: f64,
+    /// Fault models that explain a failure, best first.
+    pub diagnosis: Vec<Diagnosis>,
 }
 
 /// A fault model that explains a failed case, and how well.

@@ -3,15 +3,16 @@
 
 use rayon::prelude::*;
 
-use super::{Request, cost, want};
+use super::{Request, cost};
 use crate::judge::contract::Contract;
-use crate::judge::diagnose::{Case, Effort, Models, diagnose};
-use crate::judge::{budget, lost_digits};
+use crate::judge::diagnose::{Case, Effort, Models, by_tensor};
+use crate::judge::{budget, lost_digits, scan};
 use crate::kernel::Backend;
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::problem::plan::Spec;
 use crate::results::{CaseResult, Diagnosis, Verdict};
+use crate::tensor::Named;
 use crate::truth;
 
 /// Cases diagnosed for each method and weight type: those that a report shows first, and the smallest ones of
@@ -27,12 +28,10 @@ pub fn fill(request: &Request, backend: &dyn Backend, specs: &[Spec], cases: &mu
             chosen.extend(choose(specs, cases, method, weights));
         }
     }
-    let diagnoses: Vec<(usize, Vec<Diagnosis>)> = chosen
-        .into_par_iter()
-        .map(|(at, spec)| (at, of_case(request, backend, spec, cases[at].method)))
-        .collect();
-    for (at, diagnosis) in diagnoses {
-        cases[at].diagnosis = diagnosis;
+    let diagnoses: Vec<(usize, Named<Vec<Diagnosis>>)> =
+        chosen.into_par_iter().map(|(at, spec)| (at, of_case(request, backend, spec, &cases[at]))).collect();
+    for (at, diagnoses) in diagnoses {
+        scan::diagnosed(&mut cases[at], diagnoses);
     }
 }
 
@@ -76,28 +75,35 @@ fn choose<'a>(
     chosen
 }
 
-fn of_case(request: &Request, backend: &dyn Backend, spec: &Spec, method: Method) -> Vec<Diagnosis> {
-    let problem = spec.draw(request.seed);
+fn of_case(
+    request: &Request,
+    backend: &dyn Backend,
+    spec: &Spec,
+    failed: &CaseResult,
+) -> Named<Vec<Diagnosis>> {
+    let (problem, method) = (spec.draw(request.seed), failed.method);
     let (Ok(truths), Ok(output)) = (truth::scan::solve(&problem, &[method]), backend.scan(method, &problem))
     else {
-        return Vec::new();
+        return Named::default();
     };
-    let got = output.judged(&problem);
     let contract = super::contract(backend);
     let case = Case {
         method,
         problem: &problem,
-        out: &got.out,
-        last_state: Some(&got.last_state),
-        want: want(&truths[0]),
+        got: &problem.judged(&output),
+        want: &truths[0].tensors,
         budget: &budget::scan(method, &problem, &contract),
     };
+    let failing = scan::failing(failed);
     // The production kernels' lifted runs have a verdict of their own.
     if contract != Contract::PRODUCTION
         && let Some(Ok(lifted)) = backend.lifted(method, &problem)
-        && let Some(lost) = lost_digits::diagnose(&case, &lifted.out, &lifted.last_state)
+        && let Some(lost) = failing
+            .iter()
+            .map(|&name| lost_digits::diagnose(&case, name, &lifted))
+            .collect::<Option<Vec<_>>>()
     {
-        return vec![lost];
+        return failing.into_iter().zip(lost).map(|(name, lost)| (name, vec![lost])).collect();
     }
-    diagnose(&case, &Models::of(method, &problem), Effort::default())
+    by_tensor(&case, &failing, &Models::of(method, &problem), Effort::default())
 }

@@ -1,15 +1,16 @@
 //! Runs the lifted kernels beside the f32 ones, and has the judge compare.
 
-use super::{SolvedCase, want_of};
+use super::SolvedCase;
 use crate::judge::allowance::HALF_SUBNORMAL;
 use crate::judge::contract::Contract;
 use crate::judge::lifting;
 use crate::judge::{budget, coefficient};
-use crate::kernel::{Backend, JudgedOutput, KernelError};
+use crate::kernel::{Backend, KernelError};
 use crate::method::Method;
 use crate::problem::CoefficientProblem;
 use crate::results::Lifting;
 use crate::results::Verdict;
+use crate::tensor::Tensors;
 use crate::truth::coefficient::CoefficientTruth;
 
 /// Only of the production kernels is it known what their double path promises; a foreign header's constants may be f32
@@ -27,7 +28,7 @@ pub fn of_case(
     backend: &dyn Backend,
     case: &SolvedCase,
     verdict: Verdict,
-    got: Option<&JudgedOutput>,
+    got: Option<&Tensors<f64>>,
 ) -> Option<Lifting> {
     let SolvedCase { method, problem, want, budget, .. } = *case;
     if !has_lifted_contract(backend) {
@@ -39,7 +40,7 @@ pub fn of_case(
     };
     let lifted_budget = budget::scan(method, problem, &Contract::lifted(problem));
     let bounds = (budget, &lifted_budget);
-    Some(lifting::scan(problem.weights, verdict, got.map(want_of), want_of(&lifted), want, bounds))
+    Some(lifting::scan(verdict, got, &lifted, want, bounds))
 }
 
 /// The lifted run of one sweep: Ā and B̄ one after the other, normwise bounds on each part.

@@ -8,9 +8,10 @@ use holdfast::judge::agreement::{Agreement, agreement};
 use holdfast::judge::budget;
 use holdfast::judge::contract::Contract;
 use holdfast::kernel::golden::{self, Case, FILE, Golden};
-use holdfast::kernel::{Backend, CpuBackend, ScanOutput};
+use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
 use holdfast::problem::plan::Spec;
+use holdfast::tensor::{TensorName, Tensors};
 
 fn recorded() -> Golden {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/h200").join(FILE);
@@ -18,7 +19,7 @@ fn recorded() -> Golden {
     serde_json::from_str(&text).expect("goldens")
 }
 
-fn compare(case: &Case, spec: &Spec, change: impl FnOnce(&mut ScanOutput)) -> Agreement {
+fn compare(case: &Case, spec: &Spec, change: impl FnOnce(&mut Tensors<f32>)) -> Agreement {
     let method: Method = case.method.parse().expect("a method");
     let problem = spec.draw(golden::SEED);
     assert_eq!(
@@ -27,8 +28,8 @@ fn compare(case: &Case, spec: &Spec, change: impl FnOnce(&mut ScanOutput)) -> Ag
         "{}: other inputs than were recorded",
         case.problem
     );
-    let mut want = case.output().expect("hexadecimal floats");
-    assert_eq!(want.out.len(), problem.shape.sequence_len());
+    let mut want = case.output(&problem).expect("hexadecimal floats");
+    assert_eq!(want[TensorName::Out].values.len(), problem.shape.sequence_len());
     change(&mut want);
     let got = CpuBackend::new().scan(method, &problem).expect("the kernel runs");
     agreement(&problem, &got, &want, &budget::scan(method, &problem, &Contract::PRODUCTION))
@@ -75,7 +76,7 @@ fn a_drift_would_show() {
         let same = agreement(&problem, &output, &output, &budget);
         assert_eq!((same.ratio, same.equal), (0.0, same.values));
         let mut drifted = output.clone();
-        for value in &mut drifted.out {
+        for value in &mut drifted[TensorName::Out].values {
             *value *= 1.0 + 1e-4;
         }
         assert!(agreement(&problem, &output, &drifted, &budget).ratio > 1.0, "{method}");

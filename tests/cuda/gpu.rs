@@ -13,6 +13,7 @@ use holdfast::kernel::registry::Misbehaviour;
 use holdfast::kernel::worker::Program;
 use holdfast::kernel::{Backend, CpuBackend, KernelError};
 use holdfast::method::Method;
+use holdfast::tensor::TensorName;
 
 use crate::support::problems::{Layout, bits, generator};
 use crate::unmeasured::unmeasured;
@@ -62,11 +63,13 @@ fn faults_on_the_gpu_stay_with_their_cases() {
     let _guard = serial();
     let Some(backend) = backend("faults on a GPU") else { return };
     let problem = Layout::plain(2, 3, 4, 37).random(&mut generator("cuda_gpu"));
-    let want = bits(&backend.scan(Method::Zoh, &problem).expect("the kernel runs on the GPU").out);
+    let want = bits(
+        &backend.scan(Method::Zoh, &problem).expect("the kernel runs on the GPU")[TensorName::Out].values,
+    );
     for which in Misbehaviour::ALL {
         let error = backend.misbehave(which, &problem).expect_err("a kernel that misbehaves");
         assert!(matches!(error, KernelError::Fault(_)), "{which:?}: {error}");
         let after = backend.scan(Method::Zoh, &problem).expect("the case after the fault runs");
-        assert_eq!(bits(&after.out), want, "after {which:?}");
+        assert_eq!(bits(&after[TensorName::Out].values), want, "after {which:?}");
     }
 }

@@ -10,6 +10,7 @@ use holdfast::kernel::worker::Program;
 use holdfast::kernel::{Backend, CpuBackend, KernelError};
 use holdfast::method::Method;
 use holdfast::problem::{CoefficientProblem, Operand, Problem, Shape, Weights};
+use holdfast::tensor::TensorName;
 use rayon::prelude::*;
 use rstest::rstest;
 
@@ -40,7 +41,7 @@ fn assert_still_works(backend: &CudaBackend) {
     let problem = problem();
     let want = CpuBackend::new().scan(Method::Rk4, &problem).expect("the kernel runs");
     let got = backend.scan(Method::Rk4, &problem).expect("the case after the fault runs");
-    assert_eq!(bits(&got.out), bits(&want.out));
+    assert_eq!(bits(&got[TensorName::Out].values), bits(&want[TensorName::Out].values));
 }
 
 #[test]
@@ -52,8 +53,16 @@ fn every_layout_comes_back_bit_for_bit() {
         for method in Method::ALL {
             let want = CpuBackend::new().scan(method, &problem).expect("the kernel runs");
             let got = backend.scan(method, &problem).expect("the kernel runs in the worker");
-            assert_eq!(bits(&got.out), bits(&want.out), "{method} {layout:?}");
-            assert_eq!(bits(&got.last_state), bits(&want.last_state), "{method} {layout:?}");
+            assert_eq!(
+                bits(&got[TensorName::Out].values),
+                bits(&want[TensorName::Out].values),
+                "{method} {layout:?}"
+            );
+            assert_eq!(
+                bits(&got[TensorName::LastState].values),
+                bits(&want[TensorName::LastState].values),
+                "{method} {layout:?}"
+            );
         }
     }
 }
@@ -110,7 +119,9 @@ fn a_hang_ends_at_the_time_limit() {
 fn faults_among_many_threads_stay_with_their_cases() {
     let backend = backend();
     let problem = problem();
-    let want = bits(&CpuBackend::new().scan(Method::Zoh, &problem).expect("the kernel runs").out);
+    let want = bits(
+        &CpuBackend::new().scan(Method::Zoh, &problem).expect("the kernel runs")[TensorName::Out].values,
+    );
     let wrong: Vec<String> = (0..40)
         .into_par_iter()
         .filter_map(|i| match i % 5 {
@@ -119,7 +130,7 @@ fn faults_among_many_threads_stay_with_their_cases() {
                 other => Some(format!("case {i} should fail: {other:?}")),
             },
             _ => match backend.scan(Method::Zoh, &problem) {
-                Ok(got) if bits(&got.out) == want => None,
+                Ok(got) if bits(&got[TensorName::Out].values) == want => None,
                 other => Some(format!("case {i} should pass: {other:?}")),
             },
         })

@@ -3,12 +3,13 @@
 
 use holdfast::judge::budget;
 use holdfast::judge::contract::Contract;
-use holdfast::judge::scan::{self, Got, Want};
+use holdfast::judge::scan;
 use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::plan::{self, Filter};
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights, regime};
 use holdfast::results::{Beyond, Verdict};
+use holdfast::tensor::{TensorName, Tensors};
 use holdfast::truth;
 use holdfast::verify::{Request, verify};
 use rstest::rstest;
@@ -51,8 +52,12 @@ fn the_judged_bound_is_never_above_the_worst_case_and_far_below_it_over_long_seq
         let problem = problem(name, Weights::Complex);
         for method in Method::ALL {
             let budget = budget::scan(method, &problem, &Contract::PRODUCTION);
-            let ratios: Vec<f64> =
-                budget.out.iter().zip(&budget.worst_out).map(|(judged, worst)| judged / worst).collect();
+            let ratios: Vec<f64> = budget.tensors[TensorName::Out]
+                .bound
+                .iter()
+                .zip(&budget.tensors[TensorName::Out].worst_case)
+                .map(|(judged, worst)| judged / worst)
+                .collect();
             assert!(ratios.iter().all(|&ratio| ratio <= 1.0), "{name} {method}");
             if name == "seqlen-4097" {
                 let last = ratios[ratios.len() - 1];
@@ -72,7 +77,7 @@ fn repeated_operations_get_the_worst_case() {
     constant.u.fill(1.0);
     let at_end = |problem: &Problem| {
         let budget = budget::scan(Method::Zoh, problem, &Contract::PRODUCTION);
-        budget.last_state[0] / budget.worst_last_state[0]
+        budget.tensors[TensorName::LastState].bound[0] / budget.tensors[TensorName::LastState].worst_case[0]
     };
     assert_eq!(at_end(&constant), 1.0);
     assert!(at_end(&drawn) < 0.5);
@@ -182,13 +187,11 @@ fn subnormal_gate() -> Problem {
 fn a_sound_kernel_is_within_its_bound_on_the_unkindest_inputs(#[case] problem: Problem) {
     let output = CpuBackend::new().scan(Method::Zoh, &problem).expect("runs");
     let truth = &truth::scan::solve(&problem, &[Method::Zoh]).expect("certified")[0];
-    let got = Got { out: &output.out, last_state: Some(&output.last_state) };
-    let want = Want { out: &truth.out, last_state: &truth.last_state };
     let budget = budget::scan(Method::Zoh, &problem, &Contract::PRODUCTION);
-    let judgement = scan::judge(Method::Zoh, &problem, got, want, &budget);
-    assert_eq!(judgement.verdict, Verdict::Pass, "{:?}", judgement.worst);
+    let judged = scan::judge(Method::Zoh, &problem, &output, &truth.tensors, &budget);
+    assert_eq!(scan::verdict(&judged), Verdict::Pass, "{judged:?}");
     // And not because the bound says nothing.
-    assert!(judgement.worst.is_some_and(|worst| worst.ratio > 1e-3));
+    assert!(judged.values().any(|tensor| tensor.worst.as_ref().is_some_and(|worst| worst.ratio > 1e-3)));
 }
 
 /// A framework may form Δu before it applies B, and lose it to the subnormal range.
@@ -196,12 +199,14 @@ fn a_sound_kernel_is_within_its_bound_on_the_unkindest_inputs(#[case] problem: P
 fn what_underflows_before_b_is_applied_is_allowed_for() {
     let (delta, u, b) = (1.3e-30, 1e-12, 1e30);
     let problem = unkind(Weights::Real, vec![-1.0], vec![b], vec![1.0], vec![delta], vec![u]);
-    let got = [delta * u * b];
-    let want = [f64::from(delta) * f64::from(u) * f64::from(b)];
+    let both = [TensorName::Out, TensorName::LastState];
+    let got = both.map(|name| (name, problem.tensor(name, vec![delta * u * b])));
+    let exact = f64::from(delta) * f64::from(u) * f64::from(b);
+    let want = both.map(|name| (name, problem.judged_tensor(name, vec![exact])));
+    let (got, want) = (got.into_iter().collect(), want.into_iter().collect());
     let judged = |contract| {
         let budget = budget::scan(Method::Zoh, &problem, &contract);
-        let got = Got { out: &got, last_state: Some(&got) };
-        scan::judge(Method::Zoh, &problem, got, Want { out: &want, last_state: &want }, &budget).verdict
+        scan::verdict(&scan::judge(Method::Zoh, &problem, &got, &want, &budget))
     };
     assert_eq!(judged(Contract::FRAMEWORK), Verdict::Pass);
     assert_eq!(judged(Contract::PRODUCTION), Verdict::Fail);
@@ -223,18 +228,20 @@ fn a_pole_leaves_the_rest_judged(#[case] pole: usize, #[case] u: [f32; 3], #[cas
     let output = CpuBackend::new().scan(Method::Bilinear, &problem).expect("runs");
     let truth = &truth::scan::solve(&problem, &[Method::Bilinear]).expect("certified")[0];
     let budget = budget::scan(Method::Bilinear, &problem, &contract);
-    let want = Want { out: &truth.out, last_state: &truth.last_state };
-    let verdict = |out: &[f32]| {
-        let got = Got { out, last_state: Some(&output.last_state) };
-        scan::judge(Method::Bilinear, &problem, got, want, &budget).verdict
+    let verdict = |got: &Tensors<f32>| {
+        scan::verdict(&scan::judge(Method::Bilinear, &problem, got, &truth.tensors, &budget))
     };
-    let known = |l: usize| budget.out[l].is_finite();
+    let known = |l: usize| budget.tensors[TensorName::Out].bound[l].is_finite();
     let harmless = expected == Verdict::Pass;
-    assert!((0..3).all(|l| known(l) == (l < pole || harmless)), "{:?}", budget.out);
-    assert_eq!(verdict(&output.out), expected);
+    assert!(
+        (0..3).all(|l| known(l) == (l < pole || harmless)),
+        "{:?}",
+        budget.tensors[TensorName::Out].bound
+    );
+    assert_eq!(verdict(&output), expected);
     if known(0) {
-        let mut wrong = output.out.clone();
-        wrong[0] += 0.01;
+        let mut wrong = output.clone();
+        wrong[TensorName::Out].values[0] += 0.01;
         assert_eq!(verdict(&wrong), Verdict::Fail, "what is known fails beside what is not");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Instant;
 
-use holdfast::judge::diagnose::{Effort, Models, diagnose};
+use holdfast::judge::diagnose::{Effort, Models, by_tensor, diagnose};
 use holdfast::judge::faults::catalogue::{self, Entry};
 use holdfast::judge::faults::recorded::RecordedFault;
 use holdfast::kernel::CpuBackend;
@@ -14,6 +14,7 @@ use holdfast::problem::plan::{Filter, plan};
 use holdfast::problem::{InputType, Weights, regime};
 use holdfast::report::console;
 use holdfast::results::{Diagnosis, Verdict};
+use holdfast::tensor::{Tensor, TensorName};
 use holdfast::verify::{Request, verify};
 use rayon::prelude::*;
 use rstest::rstest;
@@ -343,6 +344,32 @@ fn a_method_that_ran_as_another_is_named_for_every_input_type(
         let found = diagnose(&solved.case(&run), &models, Effort::default());
         assert_eq!(found.first().map(|d| d.name.as_str()), Some("runs-as-zoh"), "{}: {found:?}", spec.id());
     }
+}
+
+/// A last state that nothing explains hides nothing of what is wrong with the output, and the other way round.
+#[rstest]
+fn each_tensor_is_explained_on_its_own(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
+    let solved = solve(Kind::Full, weights, Method::Rk4);
+    let (wrong, right) = (solved.run_as(Method::Zoh, &CpuBackend::new()), solved.run(&CpuBackend::new()));
+    let models = Models::of(Method::Rk4, &solved.problem);
+    let names = |run: &Run, failing: &[TensorName]| {
+        let found = by_tensor(&solved.case(run), failing, &models, Effort::SINGLE);
+        found.map(|_, models| models.first().map(|model| model.name.clone()))
+    };
+    let named = |name: &str| Some(name.to_owned());
+    let garbage = |tensor: &Tensor<f64>| tensor.with(tensor.values.iter().map(|x| 3.0 * x + 1.0).collect());
+    for (keep, other) in [(TensorName::Out, TensorName::LastState), (TensorName::LastState, TensorName::Out)]
+    {
+        // One tensor of the wrong method, the other one right, or nothing that has a name.
+        let mut mixed = Run { tensors: right.tensors.clone(), verdict: Verdict::Fail };
+        mixed.tensors[keep] = wrong.tensors[keep].clone();
+        assert_eq!(names(&mixed, &[keep])[keep], named("runs-as-zoh"), "{keep}");
+        mixed.tensors[other] = garbage(&right.tensors[other]);
+        let found = names(&mixed, &[keep, other]);
+        assert_eq!((&found[keep], &found[other]), (&named("runs-as-zoh"), &None), "{keep}");
+    }
+    let found = names(&wrong, &TensorName::ALL);
+    assert!(found.values().all(|name| *name == named("runs-as-zoh")), "{found:?}");
 }
 
 #[test]

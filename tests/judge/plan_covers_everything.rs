@@ -10,6 +10,7 @@ use holdfast::method::Method;
 use holdfast::problem::plan::{Filter, Spec, plan};
 use holdfast::problem::regime::{self, LAUNCH_EDGES};
 use holdfast::problem::{InputType, Operand, Problem, Weights};
+use holdfast::tensor::TensorName;
 use holdfast::truth;
 use rstest::rstest;
 
@@ -153,9 +154,11 @@ fn short_regime_tells_every_two_methods_apart(#[values(Weights::Real, Weights::C
             .into_iter()
             .map(|t| MethodOutputs {
                 method: t.method,
-                truth: t.out,
+                truth: t.tensors[TensorName::Out].values.clone(),
                 kernel: None,
-                bound: budget::scan(t.method, &problem, &Contract::PRODUCTION).out,
+                bound: budget::scan(t.method, &problem, &Contract::PRODUCTION).tensors[TensorName::Out]
+                    .bound
+                    .clone(),
             })
             .collect();
         for (i, left) in outputs.iter().enumerate() {

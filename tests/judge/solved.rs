@@ -4,12 +4,13 @@ use holdfast::judge::budget::{self, Budget};
 use holdfast::judge::contract::Contract;
 use holdfast::judge::diagnose::Case;
 use holdfast::judge::faults::catalogue::Entry;
-use holdfast::judge::scan::{Got, Want, judge};
+use holdfast::judge::scan;
 use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
 use holdfast::problem::inputs::Draw;
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
 use holdfast::results::Verdict;
+use holdfast::tensor::Tensors;
 use holdfast::truth::scan::ScanTruth;
 
 /// What each problem shows that the others do not.
@@ -112,8 +113,8 @@ pub fn solve(kind: Kind, weights: Weights, method: Method) -> Solved {
 
 /// What a kernel returned, and the verdict on it.
 pub struct Run {
-    pub out: Vec<f64>,
-    pub last_state: Vec<f64>,
+    /// The judged channels.
+    pub tensors: Tensors<f64>,
     pub verdict: Verdict,
 }
 
@@ -138,32 +139,16 @@ impl Solved {
     /// What `method` returns, judged as the case's own method.
     pub fn run_as(&self, method: Method, backend: &CpuBackend) -> Run {
         let output = backend.scan(method, &self.problem).expect("the kernel runs");
-        let got = Got { out: &output.out, last_state: Some(&output.last_state) };
-        let judgement = judge(self.method, &self.problem, got, self.want(), &self.budget);
-        let channels = self.problem.judged_channels.iter();
-        let rows: Vec<usize> = channels.map(|&(b, d)| b * self.problem.shape.dim + d).collect();
-        let judged = |values: &[f32], len: usize| -> Vec<f64> {
-            rows.iter().flat_map(|row| &values[row * len..(row + 1) * len]).map(|&v| f64::from(v)).collect()
-        };
-        let shape = self.problem.shape;
-        Run {
-            out: judged(&output.out, shape.seqlen),
-            last_state: judged(&output.last_state, shape.dstate * self.problem.weights.width()),
-            verdict: judgement.verdict,
-        }
-    }
-
-    pub fn want(&self) -> Want<'_> {
-        Want { out: &self.truth.out, last_state: &self.truth.last_state }
+        let judged = scan::judge(self.method, &self.problem, &output, &self.truth.tensors, &self.budget);
+        Run { tensors: self.problem.judged(&output), verdict: scan::verdict(&judged) }
     }
 
     pub fn case<'a>(&'a self, run: &'a Run) -> Case<'a> {
         Case {
             method: self.method,
             problem: &self.problem,
-            out: &run.out,
-            last_state: Some(&run.last_state),
-            want: self.want(),
+            got: &run.tensors,
+            want: &self.truth.tensors,
             budget: &self.budget,
         }
     }

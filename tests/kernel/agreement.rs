@@ -8,6 +8,7 @@ use holdfast::judge::contract::Contract;
 use holdfast::kernel::{Backend, CpuBackend, Instantiation, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
+use holdfast::tensor::TensorName;
 
 use crate::support::problems::{Layout, generator, layouts};
 
@@ -15,18 +16,25 @@ use crate::support::problems::{Layout, generator, layouts};
 fn assert_agreement(method: Method, problem: &Problem, what: &str) {
     let got = CpuBackend::new().scan(method, problem).expect("the kernel runs");
     let want = ReferenceBackend.scan(method, problem).expect("the reference runs");
-    assert_eq!(got.out.len(), problem.shape.sequence_len());
-    assert!(got.out.iter().any(|&y| y != 0.0), "{what}: nothing but zeros");
+    assert_eq!(got[TensorName::Out].values.len(), problem.shape.sequence_len());
+    assert!(got[TensorName::Out].values.iter().any(|&y| y != 0.0), "{what}: nothing but zeros");
     let (dim, width) = (problem.shape.dim, problem.weights.width());
     let every = (0..problem.shape.batch * dim).map(|i| (i / dim, i % dim)).collect();
     let problem = &Problem { judged_channels: every, ..problem.clone() };
     let bounds = |contract| {
         let budget = budget::scan(method, problem, &contract);
-        let states = budget.last_state.iter().flat_map(|&bound| std::iter::repeat_n(bound, width));
-        budget.out.iter().copied().chain(states).collect::<Vec<f64>>()
+        let states = budget.tensors[TensorName::LastState]
+            .bound
+            .iter()
+            .flat_map(|&bound| std::iter::repeat_n(bound, width));
+        budget.tensors[TensorName::Out].bound.iter().copied().chain(states).collect::<Vec<f64>>()
     };
     let bounds = bounds(Contract::PRODUCTION).into_iter().zip(bounds(Contract::FRAMEWORK));
-    let values = got.out.iter().chain(&got.last_state).zip(want.out.iter().chain(&want.last_state));
+    let values = got[TensorName::Out]
+        .values
+        .iter()
+        .chain(&got[TensorName::LastState].values)
+        .zip(want[TensorName::Out].values.iter().chain(&want[TensorName::LastState].values));
     for (i, ((&got, &want), (kernel, reference))) in values.zip(bounds).enumerate() {
         let error = (f64::from(got) - f64::from(want)).abs();
         assert!(
@@ -84,8 +92,17 @@ fn a_long_sequence_of_f16_keeps_polys_backward_sums_in_full_precision() {
     let problem = layout.random(&mut rng);
     let got = CpuBackend::new().scan(Method::Poly, &problem).expect("the kernel runs");
     let want = ReferenceBackend.scan(Method::Poly, &problem).expect("the reference runs");
-    let differ = got.out.iter().zip(&want.out).filter(|(got, want)| got != want).count();
-    assert!(differ * 20 < got.out.len(), "{differ} of {} differ after rounding to f16", got.out.len());
+    let differ = got[TensorName::Out]
+        .values
+        .iter()
+        .zip(&want[TensorName::Out].values)
+        .filter(|(got, want)| got != want)
+        .count();
+    assert!(
+        differ * 20 < got[TensorName::Out].values.len(),
+        "{differ} of {} differ after rounding to f16",
+        got[TensorName::Out].values.len()
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
 use holdfast::problem::{Operand, Problem, Shape, Weights};
+use holdfast::tensor::TensorName;
 
 use crate::support::problems::{Layout, bits, generator};
 
@@ -20,7 +21,7 @@ fn everything_on(shape: Shape, weights: Weights) -> Layout {
 
 fn run(method: Method, problem: &Problem) -> (Vec<u32>, Vec<u32>) {
     let output = CpuBackend::new().scan(method, problem).expect("the kernel runs");
-    (bits(&output.out), bits(&output.last_state))
+    (bits(&output[TensorName::Out].values), bits(&output[TensorName::LastState].values))
 }
 
 #[test]
@@ -96,7 +97,7 @@ fn a_nan_stays_in_its_channel() {
     problem.u[250] = f32::NAN;
     for method in Method::ALL {
         let output = CpuBackend::new().scan(method, &problem).expect("the kernel runs");
-        for (i, y) in output.out.iter().enumerate() {
+        for (i, y) in output[TensorName::Out].values.iter().enumerate() {
             // poly reads the future, too.
             let reached = i / 200 == 1 && (i >= 250 || method == Method::Poly);
             assert_eq!(y.is_nan(), reached, "{method}: out[{i}] is {y}");

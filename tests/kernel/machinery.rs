@@ -4,6 +4,7 @@
 use holdfast::kernel::{Backend, CpuBackend, Fault, KernelError, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, Problem, Weights};
+use holdfast::tensor::TensorName;
 
 use crate::support::problems::{Layout, bits, generator};
 
@@ -68,7 +69,7 @@ fn each_fault_changes_the_methods_it_affects_and_no_other() {
             let sound = CpuBackend::new().scan(method, &problem).expect("the kernel runs");
             for fault in Fault::ALL {
                 let faulty = CpuBackend::with_fault(fault).scan(method, &problem).expect("the kernel runs");
-                let changed = bits(&faulty.out) != bits(&sound.out);
+                let changed = bits(&faulty[TensorName::Out].values) != bits(&sound[TensorName::Out].values);
                 assert_eq!(
                     changed,
                     fault.affects(method, weights),
@@ -83,8 +84,9 @@ fn each_fault_changes_the_methods_it_affects_and_no_other() {
 #[test]
 fn faulty_methods_compute_what_the_fault_says() {
     let problem = problem(Weights::Complex);
-    let out =
-        |backend: CpuBackend, method| bits(&backend.scan(method, &problem).expect("the kernel runs").out);
+    let out = |backend: CpuBackend, method| {
+        bits(&backend.scan(method, &problem).expect("the kernel runs")[TensorName::Out].values)
+    };
     let sound = |method| out(CpuBackend::new(), method);
     assert_eq!(out(CpuBackend::with_fault(Fault::Rk4IsZoh), Method::Rk4), sound(Method::Zoh));
     assert_eq!(out(CpuBackend::with_fault(Fault::Ids34Swapped), Method::Poly), sound(Method::HighOrder));

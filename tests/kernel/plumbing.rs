@@ -3,9 +3,10 @@
 
 use holdfast::judge::budget;
 use holdfast::judge::contract::Contract;
-use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend, ScanOutput};
+use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::{Operand, Problem, Shape, Weights};
+use holdfast::tensor::{TensorName, Tensors};
 use rand::RngExt as _;
 use rand_chacha::ChaCha8Rng;
 
@@ -44,7 +45,7 @@ fn integers(layout: Layout, rng: &mut ChaCha8Rng) -> Problem {
 }
 
 /// The scan in integers, with the layouts of spec.md §3 written out once more.
-fn expected(method: Method, p: &Problem) -> ScanOutput {
+fn expected(method: Method, p: &Problem) -> Tensors<f32> {
     let Shape { batch, dim, dstate, seqlen, groups } = p.shape;
     let w = p.weights.width();
     let at = |operand: Operand, b: usize, d: usize, n: usize, l: usize| match operand {
@@ -94,15 +95,21 @@ fn expected(method: Method, p: &Problem) -> ScanOutput {
             }
         }
     }
-    ScanOutput { out, last_state }
+    [(TensorName::Out, out), (TensorName::LastState, last_state)]
+        .into_iter()
+        .map(|(name, values)| (name, p.tensor(name, values)))
+        .collect()
 }
 
 fn assert_exact(backend: &dyn Backend, method: Method, problem: &Problem, what: &str) {
     let got = backend.scan(method, problem).expect("the kernel runs");
     let want = expected(method, problem);
-    for (name, got, want) in [("out", got.out, want.out), ("last_state", got.last_state, want.last_state)] {
+    for (name, got, want) in [
+        ("out", &got[TensorName::Out].values, &want[TensorName::Out].values),
+        ("last_state", &got[TensorName::LastState].values, &want[TensorName::LastState].values),
+    ] {
         assert_eq!(got.len(), want.len(), "{what}, {method}: {name}");
-        for (i, (got, want)) in got.iter().zip(&want).enumerate() {
+        for (i, (got, want)) in got.iter().zip(want).enumerate() {
             assert!(got == want, "{what}, {method}: {name}[{i}] is {got}, not {want}");
         }
     }
@@ -174,7 +181,7 @@ fn softplus_is_the_identity_above_20_and_comes_after_the_bias() {
     problem.delta_softplus = true;
     let soft = CpuBackend::new().scan(Method::Zoh, &problem).expect("the kernel runs");
     // Δ = 32 instead of ½.
-    for (soft, plain) in soft.out.iter().zip(&plain.out) {
+    for (soft, plain) in soft[TensorName::Out].values.iter().zip(&plain[TensorName::Out].values) {
         assert_eq!(*soft, 64.0 * plain);
     }
     // 1 − 1: softplus is log 2, so every output is 2 log 2 times the plain one.
@@ -183,7 +190,12 @@ fn softplus_is_the_identity_above_20_and_comes_after_the_bias() {
     problem.judged_channels = vec![(0, 0), (0, 1)];
     let budget = budget::scan(Method::Zoh, &problem, &Contract::PRODUCTION);
     let soft = CpuBackend::new().scan(Method::Zoh, &problem).expect("the kernel runs");
-    for ((soft, plain), bound) in soft.out.iter().zip(&plain.out).zip(&budget.out) {
+    for ((soft, plain), bound) in soft[TensorName::Out]
+        .values
+        .iter()
+        .zip(&plain[TensorName::Out].values)
+        .zip(&budget.tensors[TensorName::Out].bound)
+    {
         let want = 2.0 * std::f64::consts::LN_2 * f64::from(*plain);
         assert!((f64::from(*soft) - want).abs() <= *bound, "{soft} is not {want}");
     }

@@ -5,6 +5,7 @@ use std::io::Cursor;
 
 use holdfast::problem::recorded::{RecordedRun, Recording};
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
+use holdfast::tensor::TensorName;
 use holdfast::tensor_file::{LARGEST_FILE, TensorFile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -191,7 +192,7 @@ fn outputs_alone_may_be_widened_when_the_metadata_say_so() {
     file.set("out.zoh", tensor(Dtype::F32, &[2, 4, 5], &[f32::NAN; 40]));
     assert!(read(&file.bytes()).expect_err("no claim").contains("needs the metadata `input_type`"));
     file.metadata.insert("input_type".to_owned(), "f16".to_owned());
-    assert!(read(&file.bytes()).expect("a run").outputs[0].out[0].is_nan());
+    assert!(read(&file.bytes()).expect("a run").outputs[0].tensors[TensorName::Out].values[0].is_nan());
 }
 
 #[rstest]
@@ -301,7 +302,9 @@ fn damaged_files_never_panic() {
                 accepted += 1;
                 let problem = &run.problem;
                 assert_eq!(problem.u.len(), problem.shape.sequence_len());
-                assert!(run.outputs.iter().all(|o| o.out.len() == problem.u.len()));
+                assert!(
+                    run.outputs.iter().all(|o| o.tensors[TensorName::Out].values.len() == problem.u.len())
+                );
             }
             Err(error) => {
                 refused += 1;

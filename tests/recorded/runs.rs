@@ -10,6 +10,7 @@ use holdfast::problem::plan::{self, Filter};
 use holdfast::problem::recorded::{RecordedRun, Recording};
 use holdfast::problem::{InputType, Operand, Problem, Weights, regime};
 use holdfast::results::{PairStatus, Verdict};
+use holdfast::tensor::TensorName;
 use holdfast::tensor_file::TensorFile;
 use rstest::rstest;
 use serde_json::Value;
@@ -45,7 +46,13 @@ fn recorded(problem: &Problem, methods: &[Method], complex: ComplexAs) -> File {
     let mut file = File::of(problem, complex);
     for &method in methods {
         let output = CpuBackend::new().scan(method, problem).expect("runs");
-        file.add_output(problem, &method.to_string(), &output.out, Some(&output.last_state), complex);
+        file.add_output(
+            problem,
+            &method.to_string(),
+            &output[TensorName::Out].values,
+            Some(&output[TensorName::LastState].values),
+            complex,
+        );
     }
     file
 }
@@ -78,7 +85,7 @@ fn foh_computed_as_exact_zoh_fails_with_status_1_and_the_contract_s_fields() {
     assert!(Path::new(&report).join("index.html").is_file());
     let json = std::fs::read_to_string(file).expect("results");
     let json: Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!((&json["schema"], &json["backend"]), (&Value::from(1), &Value::from("recorded")));
+    assert_eq!((&json["schema"], &json["backend"]), (&Value::from(2), &Value::from("recorded")));
     assert!(json["device"].as_str().expect("a text").contains("planted bug"), "{}", json["device"]);
     let verdicts: Vec<_> = json["cases"].as_array().expect("a list").iter().map(|c| &c["verdict"]).collect();
     assert_eq!(verdicts, ["pass", "fail"]);
@@ -128,7 +135,10 @@ fn every_layout_is_read_back() {
                     assert_eq!((&got.d, &got.z), (&problem.d, &problem.z), "{place}");
                     assert_eq!(got.delta_bias, problem.delta_bias, "{place}");
                     assert_eq!(got.delta_softplus, problem.delta_softplus, "{place}");
-                    assert_eq!(run.outputs[0].last_state.as_ref().map(Vec::len), Some(states(&problem)));
+                    assert_eq!(
+                        run.outputs[0].tensors.get(TensorName::LastState).map(|t| t.values.len()),
+                        Some(states(&problem))
+                    );
                 }
             }
         }
@@ -165,7 +175,7 @@ fn a_failed_case_is_named_without_its_last_state(#[case] regime: &str, #[case] c
     let mut file = File::of(&problem, ComplexAs::Trailing);
     for method in [Method::Zoh, Method::Bilinear, Method::Rk4] {
         let output = kernel.scan(method, &problem).expect("runs");
-        file.add_output(&problem, method.name(), &output.out, None, ComplexAs::Trailing);
+        file.add_output(&problem, method.name(), &output[TensorName::Out].values, None, ComplexAs::Trailing);
     }
     let checked = check::check("run", "run", read(&file), &Options { channels, seed: 1 }).expect("fits");
     let names: Vec<_> = checked.cases.iter().map(|c| c.diagnosis.first().map(|d| d.name.as_str())).collect();
@@ -178,7 +188,8 @@ fn a_failed_case_is_named_without_its_last_state(#[case] regime: &str, #[case] c
 fn labels_are_cases_of_their_own_and_compared_among_themselves() {
     let problem = problem("groups", Weights::Real, InputType::F32, Operand::Variable, Operand::Variable);
     let mut file = recorded(&problem, &[Method::Zoh], ComplexAs::Trailing);
-    let scan = |method| CpuBackend::new().scan(method, &problem).expect("runs").out;
+    let scan =
+        |method| CpuBackend::new().scan(method, &problem).expect("runs")[TensorName::Out].values.clone();
     file.add_output(&problem, "zoh.new", &scan(Method::Zoh), None, ComplexAs::Trailing);
     // A kernel that ignores which method it was asked for.
     file.add_output(&problem, "rk4.new", &scan(Method::Zoh), None, ComplexAs::Trailing);
@@ -198,10 +209,10 @@ fn labels_are_cases_of_their_own_and_compared_among_themselves() {
 fn an_output_of_nan_is_a_failed_case_even_where_few_channels_are_judged() {
     let problem = problem("groups", Weights::Real, InputType::F16, Operand::Variable, Operand::Variable);
     let mut output = CpuBackend::new().scan(Method::Foh, &problem).expect("runs");
-    let last = output.out.len() - 1;
-    output.out[last] = f32::NAN;
+    let last = output[TensorName::Out].values.len() - 1;
+    output[TensorName::Out].values[last] = f32::NAN;
     let mut file = File::of(&problem, ComplexAs::Trailing);
-    file.add_output(&problem, "foh", &output.out, None, ComplexAs::Trailing);
+    file.add_output(&problem, "foh", &output[TensorName::Out].values, None, ComplexAs::Trailing);
     for seed in 0..3 {
         let options = Options { channels: Some(1), seed };
         let case = &check::check("run", "run", read(&file), &options).expect("fits").cases[0];
@@ -217,11 +228,11 @@ fn one_wrong_channel_among_many_is_judged_among_the_first() {
     let mut output = CpuBackend::new().scan(Method::Poly, &problem).expect("runs");
     let channels = problem.shape.batch * problem.shape.dim;
     let start = problem.sequence_index(0, channels / 2, 0);
-    for value in &mut output.out[start..start + problem.shape.seqlen] {
+    for value in &mut output[TensorName::Out].values[start..start + problem.shape.seqlen] {
         *value *= 1.001;
     }
     let mut file = File::of(&problem, ComplexAs::Trailing);
-    file.add_output(&problem, "poly", &output.out, None, ComplexAs::Trailing);
+    file.add_output(&problem, "poly", &output[TensorName::Out].values, None, ComplexAs::Trailing);
     let options = Options { channels: Some(2), seed: 1 };
     let checked = check::check("run", "run", read(&file), &options).expect("fits");
     assert_eq!(checked.cases[0].verdict, Verdict::Fail);

@@ -12,6 +12,8 @@ use holdfast::results::{Lifting, Part};
 use holdfast::results::{Results, Verdict};
 use rstest::rstest;
 
+use holdfast::tensor::TensorName;
+
 use crate::fixture;
 use crate::support::binary::holdfast;
 
@@ -57,6 +59,38 @@ fn a_failure_that_is_no_longer_measured_is_not_mended() {
     new.cases[0].verdict = Verdict::Unmeasured;
     new.cases[0].worst = None;
     assert!(compare(&old, &new).expect("of one seed").regressed());
+}
+
+/// A case that fails either way hides nothing of what changed in its tensors.
+#[test]
+fn a_tensor_that_fails_as_well_is_a_regression() {
+    let mut old = fixture::passing();
+    share(&mut old, 0, 7.0);
+    old.cases[0].tensors[TensorName::LastState] = fixture::tensor("last_state", 7.0);
+    let mut new = old.clone();
+    new.cases[0].tensors[TensorName::Out] = fixture::tensor("out", 3.0);
+    let change = compare(&old, &new).expect("of one seed");
+    let ids: Vec<_> = change.verdicts.iter().map(|c| (c.new.id.clone(), c.is_worse())).collect();
+    assert_eq!(ids, [(format!("{}/out", new.cases[0].id), true)]);
+    assert!(change.regressed() && !compare(&new, &old).expect("of one seed").regressed());
+}
+
+/// Files of schema 1 have no tensors; everything else in them means what it meant.
+#[test]
+fn runs_of_the_first_schema_are_still_compared() {
+    let new = fixture::spoil(fixture::passing());
+    let mut value = serde_json::to_value(&new).expect("JSON");
+    value["schema"] = 1.into();
+    for case in value["cases"].as_array_mut().expect("a list") {
+        case.as_object_mut().expect("a case").remove("tensors");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("old.json");
+    fs::write(&file, value.to_string()).expect("written");
+    let old = json::read(&file).expect("an earlier version's results");
+    assert!(old.cases.iter().all(|case| case.tensors.is_empty()));
+    let change = compare(&old, &new).expect("of one seed");
+    assert!(change.verdicts.is_empty() && change.errors.is_empty() && change.gone.is_empty(), "{change:?}");
 }
 
 #[rstest]
@@ -314,10 +348,10 @@ fn files(change: impl FnOnce(String) -> String) -> (tempfile::TempDir, PathBuf, 
 #[rstest]
 #[case::truncated(|t: String| t[..t.len() / 2].to_owned(), "ends in the middle")]
 #[case::empty(|_: String| String::new(), "ends in the middle")]
-#[case::schema(|t: String| t.replacen("\"schema\": 1", "\"schema\": 2", 1), "has schema 2, expected 1")]
+#[case::schema(|t: String| t.replacen("\"schema\": 2", "\"schema\": 3", 1), "has schema 3, expected 1 to 2")]
 #[case::no_json(|_: String| "<html>".to_owned(), "is no JSON")]
 #[case::other_json(|_: String| "[1, 2]".to_owned(), "no field `schema`")]
-#[case::cases_of_something_else(|_: String| "{\"schema\": 1, \"cases\": 7}".to_owned(), "none of holdfast's results")]
+#[case::cases_of_something_else(|_: String| "{\"schema\": 2, \"cases\": 7}".to_owned(), "none of holdfast's results")]
 #[case::seed(|t: String| t.replacen("\"seed\": 20260101", "\"seed\": 7", 1), "seeds 20260101 and 7")]
 fn files_that_cannot_be_compared_have_status_2(#[case] change: fn(String) -> String, #[case] says: &str) {
     let (_home, good, other) = files(change);
@@ -373,7 +407,7 @@ fn a_broken_kernel_is_a_regression_of_its_method() {
     let lifted = worse.iter().filter(|change| id(change).ends_with("/lifted")).count();
     let invariants = worse.iter().filter(|change| id(change).starts_with("invariant/")).count();
     assert_eq!((worse.len() - lifted - invariants, lifted), (8, 8), "{text}");
-    assert_eq!((&json["schema"], &json["regressed"]), (&1.into(), &true.into()));
+    assert_eq!((&json["schema"], &json["regressed"]), (&2.into(), &true.into()));
     assert_eq!(json["verdicts"][0]["new"]["method"], "rk4");
     assert_eq!(holdfast(&["compare", path(&bad), path(&good)]).status.code(), Some(0));
 }

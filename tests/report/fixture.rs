@@ -5,7 +5,7 @@ use holdfast::judge::invariants::Invariant;
 use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, Shape, Weights};
 use holdfast::results::*;
-use holdfast::results::{ErrorHistogram, ErrorProfile, ErrorSequence, InvariantResult};
+use holdfast::tensor::TensorName;
 
 /// Forty regimes, the size of a full run.
 pub const REGIMES: [&str; 40] = [
@@ -99,6 +99,21 @@ pub fn worst(tensor: &str, ratio: f64) -> Worst {
     }
 }
 
+/// A tensor with the given share of its bound.
+pub fn tensor(name: &str, ratio: f64) -> TensorResult {
+    TensorResult {
+        verdict: if ratio <= 1.0 { Verdict::Pass } else { Verdict::Fail },
+        reason: String::new(),
+        beyond: if ratio <= 1.0 { Beyond::None } else { Beyond::WorstCase },
+        worst_case_ratio: ratio,
+        judged: 852,
+        worst: Some(worst(name, ratio)),
+        max_ulp: ratio * 4.2,
+        rel_l2: ratio * 1e-7,
+        diagnosis: Vec::new(),
+    }
+}
+
 /// A case with the given share of its bound: above 1, or not a number, it fails.
 pub fn case(
     regime: &str,
@@ -130,6 +145,12 @@ pub fn case(
         max_ulp: ratio * 4.2,
         rel_l2: ratio * 1e-7,
         diagnosis: Vec::new(),
+        tensors: [
+            (TensorName::Out, tensor("out", ratio)),
+            (TensorName::LastState, tensor("last_state", ratio / 2.0)),
+        ]
+        .into_iter()
+        .collect(),
         rerun: format!(
             "holdfast verify --regime {regime} --weights {weights} --input {input} --method {method} --seed 20260101"
         ),
@@ -142,6 +163,7 @@ pub fn unmeasured(mut case: CaseResult, reason: &str) -> CaseResult {
     case.reason = reason.to_owned();
     case.worst = None;
     case.judged = 0;
+    case.tensors = Default::default();
     (case.max_ulp, case.rel_l2) = (f64::NAN, f64::NAN);
     case
 }
@@ -343,6 +365,10 @@ pub fn spoil(mut results: Results) -> Results {
                 fault("phi-taylor-4", "the series of every φ stops after 4 terms", 3.2e-8),
                 fault("id 3 for 1", "", 0.4),
             ];
+            for (name, tensor) in case.tensors.iter_mut() {
+                *tensor =
+                    TensorResult { diagnosis: case.diagnosis.clone(), ..self::tensor(name.name(), share) };
+            }
         }
     }
     let real = |regime: &str, method, ratio| {
@@ -352,6 +378,7 @@ pub fn spoil(mut results: Results) -> Results {
     results.cases.push(real("s4d-real", Method::Poly, f64::INFINITY));
     let mut fault = real("stiff", Method::HighOrder, f64::NAN);
     (fault.worst, fault.judged) = (None, 0);
+    fault.tensors = Default::default();
     fault.reason = "kernel fault: barrier reached by 31 of 64 threads".to_owned();
     results.cases.push(fault);
     results.cases.push(unmeasured(real("stiff", Method::Zoh, 0.0), "no GPU on this machine"));

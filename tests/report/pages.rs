@@ -426,7 +426,8 @@ fn every_broken_method_is_among_the_explained_failures() {
 fn json_holds_every_case_and_no_bare_nan() {
     let results = fixture::spoil(fixture::small());
     let value: serde_json::Value = serde_json::from_str(&json::to_string(&results).unwrap()).unwrap();
-    assert_eq!(value["schema"], 1);
+    assert_eq!(value["schema"], 2);
+    assert_eq!(value["cases"][0]["tensors"]["last_state"]["verdict"], "pass");
     assert_eq!(value["cases"].as_array().unwrap().len(), results.cases.len());
     let nan = value["cases"].as_array().unwrap().iter().find(|c| c["worst"]["got"].is_null());
     assert!(nan.is_some());

@@ -5,6 +5,7 @@
 use dashu_ratio::RBig;
 use holdfast::method::Method;
 use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
+use holdfast::tensor::TensorName;
 use holdfast::truth::dense::discretize;
 use holdfast::truth::exact::rational::{exact, round};
 use holdfast::truth::{Form, TruthError, coefficient, scan};
@@ -93,8 +94,8 @@ fn a_scan_that_cancels_keeps_what_is_left() {
     let t = (pow2(-116) * (1.0 + pow2(-20))) as f32;
     let problem = channel(1.0, &[pow2(120) as f32, t, -pow2(120) as f32]);
     for truth in scan::solve(&problem, &[Method::Zoh, Method::Bilinear, Method::Rk4]).expect("certified") {
-        assert_eq!(truth.out[2], f64::from(t), "{}", truth.method);
-        assert_eq!(truth.last_state[0], f64::from(t), "{}", truth.method);
+        assert_eq!(truth.tensors[TensorName::Out].values[2], f64::from(t), "{}", truth.method);
+        assert_eq!(truth.tensors[TensorName::LastState].values[0], f64::from(t), "{}", truth.method);
     }
 }
 
@@ -108,7 +109,7 @@ fn random_scans_that_cancel_are_sums_of_their_inputs() {
         for truth in scan::solve(&channel(1.0, &u), &[Method::Zoh, Method::Rk4]).expect("certified") {
             for l in 0..u.len() {
                 let sum = u[..=l].iter().fold(RBig::ZERO, |sum, &u| sum + exact(f64::from(u)));
-                assert_eq!(truth.out[l], round(&sum), "{}: {u:?}", truth.method);
+                assert_eq!(truth.tensors[TensorName::Out].values[l], round(&sum), "{}: {u:?}", truth.method);
             }
         }
     }

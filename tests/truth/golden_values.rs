@@ -11,6 +11,7 @@ use holdfast::judge::ulp::Format;
 use holdfast::method::Method;
 use holdfast::problem::plan::{Filter, plan};
 use holdfast::problem::{CoefficientProblem, InputType, Operand, Weights, regime};
+use holdfast::tensor::TensorName;
 use holdfast::truth;
 use rstest::rstest;
 
@@ -95,8 +96,10 @@ fn truth_pairwise_matrix(#[values(Weights::Real, Weights::Complex)] weights: Wei
         .into_iter()
         .map(|t| MethodOutputs {
             method: t.method,
-            bound: budget::scan(t.method, &problem, &Contract::PRODUCTION).out,
-            truth: t.out,
+            bound: budget::scan(t.method, &problem, &Contract::PRODUCTION).tensors[TensorName::Out]
+                .bound
+                .clone(),
+            truth: t.tensors[TensorName::Out].values.clone(),
             kernel: None,
         })
         .collect();

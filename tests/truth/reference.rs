@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use holdfast::hexfloat;
 use holdfast::method::Method;
 use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
+use holdfast::tensor::TensorName;
 use holdfast::truth::dense::{Input, discretize};
 use holdfast::truth::{Form, TruthError, coefficient, scan};
 use nalgebra::{Complex, DMatrix};
@@ -199,8 +200,13 @@ fn scans_match_mpmath_bit_for_bit(#[values(0, 1, 2, 3, 4, 5)] case: usize) {
     let hex = |values: &[f64]| values.iter().map(|&x| hexfloat::f64(x)).collect::<Vec<_>>();
     for truth in scan::solve(&problem(case), &forms).expect("certified") {
         let want = &case.forms[truth.method.name()];
-        assert_eq!(hex(&truth.out), want.out, "{} output", truth.method);
-        assert_eq!(hex(&truth.last_state), want.last_state, "{} last state", truth.method);
+        assert_eq!(hex(&truth.tensors[TensorName::Out].values), want.out, "{} output", truth.method);
+        assert_eq!(
+            hex(&truth.tensors[TensorName::LastState].values),
+            want.last_state,
+            "{} last state",
+            truth.method
+        );
     }
 }
 
@@ -210,6 +216,6 @@ fn a_method_solved_alone_is_the_same_as_among_all() {
     let together = scan::solve(&problem, &Method::ALL).expect("certified");
     for truth in together {
         let alone = scan::solve(&problem, &[truth.method]).expect("certified").remove(0);
-        assert_eq!((alone.out, alone.last_state), (truth.out, truth.last_state), "{}", truth.method);
+        assert_eq!(alone.tensors, truth.tensors, "{}", truth.method);
     }
 }

@@ -3,6 +3,7 @@
 use dashu_ratio::RBig;
 use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
+use holdfast::tensor::TensorName;
 use holdfast::truth::exact::rational;
 use holdfast::truth::{Textbook, TruthError, scan};
 use rstest::rstest;
@@ -37,7 +38,7 @@ fn only(problem: &Problem, method: Method) -> scan::ScanTruth {
 fn a_silent_input_gives_proved_zeros() {
     let problem = channel(&[-1.0, -2.0], &[0.1; 5], &[0.0; 5]);
     for truth in scan::solve(&problem, &Method::ALL).expect("certified") {
-        assert_eq!(truth.out, [0.0; 5]);
+        assert_eq!(truth.tensors[TensorName::Out].values, [0.0; 5]);
         assert_eq!((truth.certificate.proved_zero, truth.certificate.compared), (7, 0), "{}", truth.method);
     }
 }
@@ -47,7 +48,7 @@ fn an_exact_cancellation_is_proved_by_rational_arithmetic() {
     // A = 0 sums the inputs: 1 − 1 = 0 with a live state.
     let problem = channel(&[0.0], &[1.0; 3], &[1.0, -1.0, 0.5]);
     let truth = only(&problem, Method::Zoh);
-    assert_eq!(truth.out, [1.0, 0.0, 0.5]);
+    assert_eq!(truth.tensors[TensorName::Out].values, [1.0, 0.0, 0.5]);
     assert_eq!(truth.certificate.proved_zero, 1);
 }
 
@@ -73,8 +74,11 @@ fn at_the_tie(a: f32, before: f32) -> Problem {
 fn a_tie_is_settled_by_rational_arithmetic() {
     let truth = only(&at_the_tie(0.0, 0.0), Method::Zoh);
     let exact = TIE.iter().fold(RBig::ONE, |product, &x| product * RBig::from(x));
-    assert_eq!(truth.out[1], rational::round(&exact));
-    assert!((truth.out[1] as u64).is_multiple_of(4), "to even: the significand's last bit is 0");
+    assert_eq!(truth.tensors[TensorName::Out].values[1], rational::round(&exact));
+    assert!(
+        (truth.tensors[TensorName::Out].values[1] as u64).is_multiple_of(4),
+        "to even: the significand's last bit is 0"
+    );
     assert_eq!(truth.certificate.exact, 1);
 }
 
@@ -84,7 +88,7 @@ fn a_tie_is_settled_by_rational_arithmetic() {
 fn a_tie_is_decided_by_a_decayed_state(#[case] before: f32, #[case] side: usize) {
     // The first input is left with e⁻¹⁹² of its weight, 277 bits below.
     let truth = only(&at_the_tie(-64.0, before), Method::Zoh);
-    assert_eq!(truth.out[1], beside_the_tie()[side]);
+    assert_eq!(truth.tensors[TensorName::Out].values[1], beside_the_tie()[side]);
     assert!(truth.certificate.bits > 237);
 }
 
@@ -102,9 +106,9 @@ fn poly_averages_two_directions_and_keeps_the_forward_state() {
     let mut reversed = problem.clone();
     reversed.u.reverse();
     let (forward, backward) = (only(&problem, Method::Poly), only(&reversed, Method::Poly));
-    let mirrored: Vec<f64> = backward.out.iter().rev().copied().collect();
-    assert_eq!(forward.out, mirrored, "a constant step has no direction");
-    assert_ne!(forward.last_state, backward.last_state);
+    let mirrored: Vec<f64> = backward.tensors[TensorName::Out].values.iter().rev().copied().collect();
+    assert_eq!(forward.tensors[TensorName::Out].values, mirrored, "a constant step has no direction");
+    assert_ne!(forward.tensors[TensorName::LastState].values, backward.tensors[TensorName::LastState].values);
 }
 
 #[test]
@@ -127,5 +131,5 @@ fn held_input_makes_the_textbook_first_order_hold_exact() {
     // A constant input: foh-textbook and zoh-exact are the same step but for φ₁ − φ₂ + φ₂ = φ₁.
     let problem = channel(&[-1.5, -0.25], &[0.125; 6], &[0.75; 6]);
     let truths = scan::solve(&problem, &[Textbook::FohTextbook, Textbook::ZohExact]).expect("certified");
-    assert_eq!(truths[0].out, truths[1].out);
+    assert_eq!(truths[0].tensors[TensorName::Out].values, truths[1].tensors[TensorName::Out].values);
 }

@@ -3,12 +3,13 @@
 
 use holdfast::judge::contract::Contract;
 use holdfast::judge::invariants::Invariant;
-use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError, ReferenceBackend, ScanOutput};
+use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{CoefficientProblem, InputType, Problem, Weights, regime};
 use holdfast::report::console;
 use holdfast::results::Verdict;
+use holdfast::tensor::{TensorName, Tensors};
 use holdfast::verify::invariants::{Subject, check, run};
 use holdfast::verify::{Request, verify};
 use rayon::prelude::*;
@@ -66,17 +67,18 @@ impl Backend for Misbehaving {
         "a test".to_owned()
     }
 
-    fn scan(&self, method: Method, problem: &Problem) -> Result<ScanOutput, KernelError> {
+    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
         let mut output = CpuBackend::new().scan(method, problem)?;
         match self.0 {
-            Misbehaviour::Offset => output.out.iter_mut().for_each(|y| *y += 1e-3),
+            Misbehaviour::Offset => output[TensorName::Out].values.iter_mut().for_each(|y| *y += 1e-3),
             Misbehaviour::BatchLeak => {
-                let last = output.out.len() - output.out.len() / problem.shape.batch;
-                output.out[last] += 1e-3 * output.out[0];
+                let last = output[TensorName::Out].values.len()
+                    - output[TensorName::Out].values.len() / problem.shape.batch;
+                output[TensorName::Out].values[last] += 1e-3 * output[TensorName::Out].values[0];
             }
             Misbehaviour::Silent => {
-                output.out.fill(0.0);
-                output.last_state.fill(0.0);
+                output[TensorName::Out].values.fill(0.0);
+                output[TensorName::LastState].values.fill(0.0);
             }
             Misbehaviour::Faulting => return Err(KernelError::Fault("barrier".to_owned())),
         }

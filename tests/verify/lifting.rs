@@ -1,15 +1,14 @@
 //! Promise: the kernels' source in double separates a wrong formula from a rounding problem. Right formulas shrink their
 //! error by about 2²⁹, wrong ones keep it.
 
-use holdfast::kernel::{
-    Backend, Coefficients, CpuBackend, Fault, JudgedOutput, KernelError, ReferenceBackend, ScanOutput,
-};
+use holdfast::kernel::{Backend, Coefficients, CpuBackend, Fault, KernelError, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, regime};
 use holdfast::report::console;
 use holdfast::results::Conclusion;
 use holdfast::results::{Results, Verdict};
+use holdfast::tensor::{TensorName, Tensors};
 use holdfast::verify::{Request, verify};
 
 fn run(backend: &dyn Backend, regimes: &[&str]) -> Results {
@@ -71,9 +70,9 @@ impl Backend for Coarse {
     fn device(&self) -> String {
         CpuBackend::new().device()
     }
-    fn scan(&self, method: Method, problem: &Problem) -> Result<ScanOutput, KernelError> {
+    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
         let mut output = CpuBackend::new().scan(method, problem)?;
-        for value in &mut output.out {
+        for value in &mut output[TensorName::Out].values {
             *value = f32::from_bits(value.to_bits() & !0xff);
         }
         Ok(output)
@@ -85,7 +84,7 @@ impl Backend for Coarse {
     ) -> Result<Coefficients, KernelError> {
         CpuBackend::new().coefficients(method, problem)
     }
-    fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<JudgedOutput, KernelError>> {
+    fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<Tensors<f64>, KernelError>> {
         CpuBackend::new().lifted(method, problem)
     }
 }

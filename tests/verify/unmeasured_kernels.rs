@@ -1,10 +1,11 @@
 //! Promise: only what is a kernel's own fault fails it. What this machine lacks leaves it unmeasured, which is no pass.
 
-use holdfast::kernel::{Backend, Coefficients, KernelError, ScanOutput};
+use holdfast::kernel::{Backend, Coefficients, KernelError};
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{CoefficientProblem, InputType, Problem, Weights, regime};
 use holdfast::results::Verdict;
+use holdfast::tensor::Tensors;
 use holdfast::verify::{Request, verify};
 use rstest::rstest;
 
@@ -20,7 +21,7 @@ impl Backend for Without {
         "nothing".to_owned()
     }
 
-    fn scan(&self, _: Method, _: &Problem) -> Result<ScanOutput, KernelError> {
+    fn scan(&self, _: Method, _: &Problem) -> Result<Tensors<f32>, KernelError> {
         Err(self.0.clone())
     }
 

@@ -8,6 +8,7 @@ use crate::kernel::registry::Misbehaviour;
 use crate::kernel::{Backend, KernelError};
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Shape, Weights};
+use crate::tensor::TensorName;
 
 pub fn run(backend: &CudaBackend) -> Vec<Row> {
     let shape = Shape { batch: 2, dim: 3, dstate: 4, seqlen: 37, groups: 1 };
@@ -15,7 +16,7 @@ pub fn run(backend: &CudaBackend) -> Vec<Row> {
     let problem = mamba("gpu-check/faults", shape, Weights::Real, InputType::F32, layout, false);
     let mut rows = vec![device_row(backend)];
     let want = match backend.scan(Method::Zoh, &problem) {
-        Ok(output) => output.out,
+        Ok(output) => output[TensorName::Out].values.clone(),
         Err(error) => {
             return vec![Row {
                 what: "a case without a fault".to_owned(),
@@ -29,7 +30,7 @@ pub fn run(backend: &CudaBackend) -> Vec<Row> {
         let outcome = backend.misbehave(which, &problem);
         let seconds = start.elapsed().as_secs_f64();
         let after = backend.scan(Method::Zoh, &problem);
-        let next_runs = after.as_ref().is_ok_and(|output| same_bits(&output.out, &want));
+        let next_runs = after.as_ref().is_ok_and(|output| same_bits(&output[TensorName::Out].values, &want));
         let (caught, reason) = match outcome {
             Err(KernelError::Fault(reason)) => (true, reason),
             Err(error) => (false, format!("another error: {error}")),

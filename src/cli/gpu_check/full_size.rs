@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use super::{Args, MAMBA_1_4B, Row, device_row, mamba};
 use crate::judge::contract::Contract;
-use crate::judge::scan::{Got, Judgement, Want};
 use crate::judge::{budget, scan};
 use crate::kernel::Backend;
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Problem, Shape, Weights};
 use crate::results::Verdict;
+use crate::tensor::TensorName;
 use crate::truth;
 use crate::truth::scan::ScanTruth;
 
@@ -45,18 +45,20 @@ fn judged(backend: &dyn Backend, problem: &Problem, truth: &ScanTruth) -> Row {
         Err(error) => return Row { what, passed: false, figure: error.to_string() },
     };
     let seconds = start.elapsed().as_secs_f64();
-    let got = Got { out: &output.out, last_state: Some(&output.last_state) };
-    let want = Want { out: &truth.out, last_state: &truth.last_state };
-    let Judgement { verdict, judged, worst, max_ulp, .. } =
-        scan::judge(method, problem, got, want, &budget::scan(method, problem, &Contract::PRODUCTION));
-    let finite = output.out.iter().all(|value| value.is_finite());
+    let budget = budget::scan(method, problem, &Contract::PRODUCTION);
+    let tensors = scan::judge(method, problem, &output, &truth.tensors, &budget);
+    let verdict = scan::verdict(&tensors);
+    let judged: usize = tensors.values().map(|tensor| tensor.judged).sum();
+    let worst = tensors.values().filter_map(|tensor| Some(tensor.worst.as_ref()?.ratio)).fold(0.0, f64::max);
+    let max_ulp = tensors[TensorName::Out].max_ulp;
+    let finite = output[TensorName::Out].values.iter().all(|value| value.is_finite());
     Row {
         what,
         passed: verdict == Verdict::Pass && finite,
         figure: format!(
             "{judged} values judged, worst {:.3} of the bound, {max_ulp:.1} ulp; all values finite: {finite}; \
              {seconds:.1} s with both copies",
-            worst.map_or(f64::NAN, |worst| worst.ratio)
+            worst
         ),
     }
 }

@@ -1,10 +1,11 @@
 //! What a result may depend on: its inputs, and nothing else.
 
 use super::{Row, device_row, mamba, same_bits};
-use crate::kernel::{Backend, KernelError, ScanOutput};
+use crate::kernel::{Backend, KernelError};
 use crate::method::Method;
 use crate::problem::sweep;
 use crate::problem::{InputType, Operand, Problem, Shape, Weights};
+use crate::tensor::{TensorName, Tensors};
 
 /// Lengths of one warp, of several with a tail, and of more than one chunk.
 const LENGTHS: [usize; 3] = [37, 700, 5000];
@@ -35,8 +36,7 @@ fn row(what: String, outcome: Result<Option<String>, KernelError>, good: &str) -
 /// Every method ten times on the same inputs.
 pub fn ten_times(backend: &dyn Backend) -> Vec<Row> {
     let mut rows = vec![device_row(backend)];
-    let same =
-        |l: &ScanOutput, r: &ScanOutput| same_bits(&l.out, &r.out) && same_bits(&l.last_state, &r.last_state);
+    let same = |l: &Tensors<f32>, r: &Tensors<f32>| l.zip(r).all(|(_, l, r)| same_bits(&l.values, &r.values));
     for (name, problem) in problems() {
         let outcome = Method::ALL.into_iter().try_fold(None, |found: Option<String>, method| {
             let first = backend.scan(method, &problem)?;
@@ -86,9 +86,9 @@ fn dependence(
     let first = backend.scan(method, problem)?;
     let rolled = backend.scan(method, &rolled(problem))?;
     let per_batch = problem.shape.dim * problem.shape.seqlen;
-    let mut expected = first.out.clone();
+    let mut expected = first[TensorName::Out].values.clone();
     expected.rotate_left(per_batch);
-    if !same_bits(&rolled.out, &expected) {
+    if !same_bits(&rolled[TensorName::Out].values, &expected) {
         return Ok(Some("the position in the batch shows".to_owned()));
     }
     let kept = 5;
@@ -96,12 +96,13 @@ fn dependence(
     for batch in 0..problem.shape.batch {
         let start = problem.sequence_index(batch, kept, 0);
         let range = start..start + problem.shape.seqlen;
-        if !same_bits(&other.out[range.clone()], &first.out[range]) {
+        if !same_bits(&other[TensorName::Out].values[range.clone()], &first[TensorName::Out].values[range]) {
             return Ok(Some(format!("channel {kept} of batch {batch} sees other channels")));
         }
     }
     // Else the comparison would show nothing.
-    Ok(same_bits(&other.out, &first.out).then(|| "other inputs change nothing at all".to_owned()))
+    Ok(same_bits(&other[TensorName::Out].values, &first[TensorName::Out].values)
+        .then(|| "other inputs change nothing at all".to_owned()))
 }
 
 /// Batch i becomes batch i − 1.

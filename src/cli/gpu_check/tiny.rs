@@ -11,6 +11,7 @@ use crate::kernel::launch::{Device, DeviceError, Element, Guarding, Job};
 use crate::kernel::registry::{Instantiation, Kernel};
 use crate::kernel::{Backend, CpuBackend, KernelError};
 use crate::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
+use crate::tensor::TensorName;
 
 /// The device of this process, and images for it.
 pub fn device(args: &Args) -> Result<(Box<dyn Device>, Option<Images>), CliError> {
@@ -82,7 +83,7 @@ fn one(
         Kernel::Scan(which) => {
             let problem = scan_problem(which, seqlen);
             let want = CpuBackend::new().scan(which.method, &problem).map_err(of_kernel)?;
-            (Job::scan(kernel, &problem, which.input.into()), want.out)
+            (Job::scan(kernel, &problem, which.input.into()), want[TensorName::Out].values.clone())
         }
         Kernel::Discretize { method, weights } => {
             let problem = coefficient_problem(weights, seqlen);

@@ -84,6 +84,7 @@ pub use self::step_size::{softplus, step_size};
 use super::contract::Contract;
 use crate::method::Method;
 use crate::problem::{Problem, Weights};
+use crate::tensor::{Named, TensorName};
 
 /// How many standard deviations, so to speak, the judged bound allows (module docs).
 pub const LAMBDA: f64 = 8.0;
@@ -91,45 +92,58 @@ pub const LAMBDA: f64 = 8.0;
 /// Below this many u a relative change is so small that its rounding is not random (module docs).
 pub const GENERIC: f64 = 16.0;
 
-/// Bounds on |got − want|, for the judged channels only.
+/// Bounds on |got − want| of one tensor's judged channels, one for each element: of a complex one, on the modulus of the
+/// error.
+#[derive(Clone, Debug, Default)]
+pub struct Bounds {
+    /// What is judged by.
+    pub bound: Vec<f64>,
+    /// At least `bound`; no rounding explains an error beyond it.
+    pub worst_case: Vec<f64>,
+    /// The part of `bound` that rounding to the 16-bit input type takes; 0 for f32, whose last operation is rounded like
+    /// any other.
+    pub store: Vec<f64>,
+    /// What rounding every term Π Ā · b · C of the element once costs, and one rounding of each operation after that. The
+    /// level of rounding itself: no f32 scan does much better, and an error of this size means nothing.
+    pub rounding: Vec<f64>,
+}
+
+impl Bounds {
+    fn push(&mut self, judged: f64, worst_case: f64, store: f64, rounding: f64) {
+        self.bound.push(bound(judged));
+        self.worst_case.push(bound(worst_case));
+        self.store.push(store);
+        self.rounding.push(bound(rounding));
+    }
+}
+
+/// The bounds of a scan's tensors.
 #[derive(Clone, Debug, Default)]
 pub struct Budget {
-    /// (judged channels, seqlen): what is judged by.
-    pub out: Vec<f64>,
-    /// (judged channels, seqlen): at least `out`; no rounding explains an error beyond it.
-    pub worst_out: Vec<f64>,
-    /// (judged channels, seqlen): the part of `out` that rounding to the 16-bit input type takes; 0 for f32,
-    /// whose last operation is rounded like any other.
-    pub store: Vec<f64>,
-    /// (judged channels, dstate): for complex states, on the modulus of the error.
-    pub last_state: Vec<f64>,
-    pub worst_last_state: Vec<f64>,
-    /// (judged channels, seqlen): what rounding every term Π Ā · b · C of y once costs, and one rounding of each
-    /// operation after that. The level of rounding itself: no f32 scan does much better, and an error of this size means
-    /// nothing.
-    pub rounding_out: Vec<f64>,
-    /// (judged channels, dstate), likewise.
-    pub rounding_last_state: Vec<f64>,
+    pub tensors: Named<Bounds>,
     /// How often one nonzero z or b occurs in the channel that has most repeats (module docs).
     pub repeats: f64,
 }
 
 /// The bounds for `method` on `problem`, for kernels that keep the `contract`.
 pub fn scan(method: Method, problem: &Problem, contract: &Contract) -> Budget {
-    let mut budget = Budget::default();
+    let (mut out, mut last_state, mut repeats) = (Bounds::default(), Bounds::default(), 0.0f64);
     for &channel in &problem.judged_channels {
-        channel_budget(method, problem, channel, contract, &mut budget);
+        let most = channel_bounds(method, problem, channel, contract, (&mut out, &mut last_state));
+        repeats = repeats.max(most);
     }
-    budget
+    let tensors = [(TensorName::Out, out), (TensorName::LastState, last_state)].into_iter().collect();
+    Budget { tensors, repeats }
 }
 
-fn channel_budget(
+/// Adds one channel's bounds; how often its most frequent z or b occurs.
+fn channel_bounds(
     method: Method,
     problem: &Problem,
     channel: (usize, usize),
     contract: &Contract,
-    budget: &mut Budget,
-) {
+    (out, last_state): (&mut Bounds, &mut Bounds),
+) -> f64 {
     let arithmetic = contract.arithmetic;
     let seqlen = problem.shape.seqlen;
     let steps: Vec<(f64, f64)> = (0..seqlen).map(|l| step_size(problem, channel, l, arithmetic)).collect();
@@ -138,15 +152,13 @@ fn channel_budget(
         .collect();
     let directions = if method.is_bidirectional() { 2.0 } else { 1.0 };
     let repeats = directions * repeats(&maps);
-    budget.repeats = budget.repeats.max(repeats);
     let mut positions = vec![Position::default(); seqlen];
     for (n, steps) in maps.iter().enumerate() {
         let forward = states(problem, steps, arithmetic, 0..seqlen);
         let last = forward.last().copied().unwrap_or_default();
         let (judged, worst) = last.bounds(repeats);
-        budget.last_state.push(bound(judged + arithmetic.underflow));
-        budget.worst_last_state.push(bound(worst + arithmetic.underflow));
-        budget.rounding_last_state.push(bound(last.rounding + arithmetic.underflow));
+        let [judged, worst, rounding] = [judged, worst, last.rounding].map(|b| b + arithmetic.underflow);
+        last_state.push(judged, worst, 0.0, rounding);
         add_states(&mut positions, problem, channel, n, arithmetic, (0..seqlen).zip(&forward));
         if method.is_bidirectional() {
             let backward = states(problem, steps, arithmetic, (0..seqlen).rev());
@@ -163,13 +175,11 @@ fn channel_budget(
         let linear = p.linear + stagnating * u * p.magnitude + vanished;
         let judged = or_less(linear + LAMBDA * (repeats * random).sqrt(), worst);
         let finished = |bound: f64| output_bound(problem, channel, l, scale * p.y, scale * bound, arithmetic);
-        let ((judged, store), (worst, worst_store)) = (finished(judged), finished(worst));
-        budget.out.push(bound(judged + store));
-        budget.worst_out.push(bound(worst + worst_store));
-        budget.store.push(store);
-        let (rounding, store) = finished(u * p.terms);
-        budget.rounding_out.push(bound(rounding + store));
+        let [(judged, store), (worst, worst_store), (rounding, own_store)] =
+            [judged, worst, u * p.terms].map(finished);
+        out.push(judged + store, worst + worst_store, store, rounding + own_store);
     }
+    repeats
 }
 
 /// The smaller one, where the first may be a NaN made of infinities.

@@ -6,7 +6,7 @@
 
 use num_complex::Complex64;
 
-use super::{Fit, NEARLY, NEEDED, Sums, best_first, variant};
+use super::{Fit, FitSums, NEARLY, NEEDED, best_first, variant};
 use crate::judge::allowance::{self, COEFFICIENT, HALF_SUBNORMAL, U};
 use crate::judge::budget::complex_at;
 use crate::judge::faults::catalogue::{self, Entry};
@@ -133,7 +133,7 @@ fn model(variant: &Variant, problem: &CoefficientProblem, element: usize, is_b_b
 
 /// Fits a variant; with `hasty`, only as long as it may still explain the sweep.
 fn fit(variant: &Variant, problem: &CoefficientProblem, coefficients: &[Coefficient], hasty: bool) -> Fit {
-    let mut sums = Sums::default();
+    let mut sums = FitSums::default();
     for coefficient in coefficients {
         let Coefficient { element, is_b_bar, got, want } = *coefficient;
         let model = model(variant, problem, element, is_b_bar);

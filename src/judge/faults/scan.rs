@@ -13,18 +13,21 @@ use crate::judge::allowance::{self, Arithmetic, HALF_SUBNORMAL, SUM, U};
 use crate::judge::budget::{self, complex_at};
 use crate::judge::ulp::Format;
 use crate::problem::{InputType, Operand, Problem, Weights};
+use crate::tensor::{Named, TensorName};
+
+/// One channel of a tensor, as a variant computes it.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// As a kernel lays them out: re and im of complex elements in turn.
+    pub values: Vec<f64>,
+    /// One for each element.
+    pub bound: Vec<f64>,
+}
 
 /// What a variant computes for one channel.
 #[derive(Clone, Debug)]
 pub struct Channel {
-    /// (seqlen)
-    pub out: Vec<f64>,
-    /// (seqlen)
-    pub out_bound: Vec<f64>,
-    /// (dstate)
-    pub last_state: Vec<Complex64>,
-    /// (dstate)
-    pub last_state_bound: Vec<f64>,
+    pub tensors: Named<Row>,
     /// Whether some state leaves the range of f32: what a kernel returns from there on depends on how it
     /// associates the scan.
     pub overflows: bool,
@@ -45,31 +48,26 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
     let mut forward = vec![Bounded::default(); seqlen];
     let mut backward = forward.clone();
     let mut magnitude = vec![0.0; seqlen];
-    let mut result = Channel {
-        out: Vec::with_capacity(seqlen),
-        out_bound: Vec::with_capacity(seqlen),
-        last_state: Vec::new(),
-        last_state_bound: Vec::new(),
-        overflows: false,
-    };
+    let (mut out, mut last_state, mut overflows) = (Row::default(), Row::default(), false);
     for n in 0..problem.shape.dstate {
         let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l, &steps)).collect();
         let last = run.add_states(n, &maps, &steps, false, &mut forward, &mut magnitude);
-        result.overflows |= last.overflows;
+        overflows |= last.overflows;
         let last = last.state;
-        result.last_state.push(last.value);
-        result.last_state_bound.push(last.error + HALF_SUBNORMAL);
+        last_state.values.extend(&[last.value.re, last.value.im][..problem.weights.width()]);
+        last_state.bound.push(last.error + HALF_SUBNORMAL);
         if variant.scan.is_bidirectional() {
             let last = run.add_states(n, &maps, &steps, true, &mut backward, &mut magnitude);
-            result.overflows |= last.overflows;
+            overflows |= last.overflows;
         }
     }
     for l in 0..seqlen {
-        let (out, bound) = run.output(l, forward[l], backward[l], magnitude[l]);
-        result.out.push(out);
-        result.out_bound.push(bound);
+        let (value, bound) = run.output(l, forward[l], backward[l], magnitude[l]);
+        out.values.push(value);
+        out.bound.push(bound);
     }
-    result
+    let tensors = [(TensorName::Out, out), (TensorName::LastState, last_state)].into_iter().collect();
+    Channel { tensors, overflows }
 }
 
 struct Last {

@@ -18,9 +18,9 @@ use super::Run;
 use crate::judge::budget::complex_at;
 use crate::judge::contract::Contract;
 use crate::judge::model;
-use crate::kernel::Coefficients;
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Problem, Weights};
+use crate::tensor::Coefficients;
 
 /// Δ₀ of the position in front.
 pub const DELTA: f32 = 0.25;

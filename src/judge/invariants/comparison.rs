@@ -155,23 +155,19 @@ pub fn largest_difference(left: &Run, right: &Run) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::budget::Budget;
     use crate::problem::Shape;
 
     fn run(out: [f32; 2], bound: f64) -> Run {
         let shape = Shape { batch: 1, dim: 1, dstate: 1, seqlen: 2, groups: 1 };
-        let (outputs, states) = (vec![bound; 2], vec![bound]);
-        let budget = Budget {
-            worst_out: outputs.clone(),
-            rounding_out: outputs.clone(),
-            out: outputs,
-            store: vec![0.0; 2],
-            worst_last_state: states.clone(),
-            rounding_last_state: states.clone(),
-            last_state: states,
-            repeats: 1.0,
-        };
-        Run::new(shape, Weights::Complex, &out, &[1.0, -1.0], budget)
+        let weights = Weights::Complex;
+        Run {
+            shape,
+            weights,
+            out: out.map(f64::from).to_vec(),
+            last_state: vec![Complex64::new(1.0, -1.0)],
+            out_bound: vec![bound; 2],
+            state_bound: vec![bound],
+        }
     }
 
     fn compared(got: &Run, want: &[(f64, &Run)], budgeted: Budgeted) -> Comparison {

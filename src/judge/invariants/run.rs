@@ -4,6 +4,7 @@ use num_complex::Complex64;
 
 use crate::judge::budget::Budget;
 use crate::problem::{Shape, Weights};
+use crate::tensor::{TensorName, Tensors};
 
 /// What a kernel returned for every channel, and how far from its truth it may be.
 #[derive(Clone, Debug)]
@@ -22,16 +23,17 @@ pub struct Run {
 
 impl Run {
     /// From a kernel's arrays (spec.md §3), of an f32 problem whose every channel is judged.
-    pub fn new(shape: Shape, weights: Weights, out: &[f32], last_state: &[f32], budget: Budget) -> Run {
+    pub fn new(shape: Shape, weights: Weights, tensors: &Tensors<f32>, budget: &Budget) -> Run {
         let part = |v: &[f32], i: usize| v.get(i).map_or(0.0, |&x| f64::from(x));
-        let states = last_state.chunks(weights.width());
+        let (out, last_state) = (&tensors[TensorName::Out], &tensors[TensorName::LastState]);
+        let states = last_state.values.chunks(weights.width());
         Run {
             shape,
             weights,
-            out: out.iter().map(|&y| f64::from(y)).collect(),
+            out: out.values.iter().map(|&y| f64::from(y)).collect(),
             last_state: states.map(|v| Complex64::new(part(v, 0), part(v, 1))).collect(),
-            out_bound: budget.out,
-            state_bound: budget.last_state,
+            out_bound: budget.tensors[TensorName::Out].bound.clone(),
+            state_bound: budget.tensors[TensorName::LastState].bound.clone(),
         }
     }
 

@@ -7,10 +7,10 @@ use super::Comparison;
 use crate::judge::budget::complex_at;
 use crate::judge::contract::Contract;
 use crate::judge::model::{self, Step};
-use crate::kernel::Coefficients;
 use crate::method::Method;
 use crate::problem::CoefficientProblem;
 use crate::problem::transform::scaled;
+use crate::tensor::Coefficients;
 
 /// A method, and what a kernel promises of its coefficients.
 type Promise<'a> = (Method, &'a Contract);

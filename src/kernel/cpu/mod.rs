@@ -10,9 +10,10 @@ use self::device::{Build, CpuDevice};
 use super::launch::element::narrowed;
 use super::launch::{Element, Guarding, Job};
 use super::registry::{Fault, Instantiation, Kernel};
-use super::{Backend, Coefficients, JudgedOutput, KernelError, LiftedCoefficients, ScanOutput, shapes};
+use super::{Backend, Coefficients, KernelError, scanned, scanned_in_f32, shapes};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, InputType, Problem, Weights};
+use crate::tensor::Tensors;
 
 /// SHA-256 of the kernel sources, in hex.
 pub const KERNEL_SOURCE: &str = env!("HOLDFAST_KERNEL_SHA256");
@@ -69,9 +70,8 @@ impl CpuBackend {
     }
 
     /// The scan of the judged channels alone: what measurements that repeat it many times can afford.
-    pub fn scan_judged(&self, method: Method, problem: &Problem) -> Result<JudgedOutput, KernelError> {
-        let [out, last_state] = self.run_scan(method, problem, Rows::Judged)?;
-        Ok(judged(problem, &out, &last_state))
+    pub fn scan_judged(&self, method: Method, problem: &Problem) -> Result<Tensors<f64>, KernelError> {
+        Ok(problem.judged(&scanned(problem, self.run_scan(method, problem, Rows::Judged)?)))
     }
 
     /// Threads of a block, for a sequence of this length (`kernels/launch.cuh`).
@@ -163,10 +163,6 @@ enum Rows {
     Judged,
 }
 
-fn judged(problem: &Problem, out: &[f64], last_state: &[f64]) -> JudgedOutput {
-    JudgedOutput { out: problem.judged_sequences(out), last_state: problem.judged_states(last_state) }
-}
-
 impl CpuBackend {
     /// The same kernels in double.
     fn lift(&self) -> Self {
@@ -221,9 +217,8 @@ impl Backend for CpuBackend {
         format!("{} CPU, kernels built by {COMPILER}", std::env::consts::ARCH)
     }
 
-    fn scan(&self, method: Method, problem: &Problem) -> Result<ScanOutput, KernelError> {
-        let [out, last_state] = self.run_scan(method, problem, Rows::All)?;
-        Ok(ScanOutput { out: narrowed(&out), last_state: narrowed(&last_state) })
+    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
+        Ok(scanned_in_f32(problem, self.run_scan(method, problem, Rows::All)?))
     }
 
     fn coefficients(
@@ -235,17 +230,16 @@ impl Backend for CpuBackend {
         Ok(Coefficients { a_bar: narrowed(&a_bar), b_bar: narrowed(&b_bar) })
     }
 
-    fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<JudgedOutput, KernelError>> {
-        let run = self.lift().run_scan(method, problem, Rows::Judged);
-        Some(run.map(|[out, last_state]| judged(problem, &out, &last_state)))
+    fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<Tensors<f64>, KernelError>> {
+        Some(self.lift().scan_judged(method, problem))
     }
 
     fn lifted_coefficients(
         &self,
         method: Method,
         problem: &CoefficientProblem,
-    ) -> Option<Result<LiftedCoefficients, KernelError>> {
+    ) -> Option<Result<Coefficients<f64>, KernelError>> {
         let run = self.lift().discretize(method, problem);
-        Some(run.map(|[a_bar, b_bar]| LiftedCoefficients { a_bar, b_bar }))
+        Some(run.map(|[a_bar, b_bar]| Coefficients { a_bar, b_bar }))
     }
 }

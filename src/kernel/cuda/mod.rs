@@ -30,9 +30,10 @@ use super::launch::element::narrowed;
 use super::launch::{DeviceInfo, Element, Job};
 use super::registry::{Instantiation, Kernel, Misbehaviour};
 use super::worker::{Program, limit};
-use super::{Backend, Coefficients, JudgedOutput, KernelError, LiftedCoefficients, ScanOutput, shapes};
+use super::{Backend, Coefficients, KernelError, scanned_in_f32, shapes};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Problem};
+use crate::tensor::Tensors;
 
 /// How a backend is set up.
 #[derive(Clone, Debug)]
@@ -105,14 +106,13 @@ impl CudaBackend {
 
     /// Launches a kernel that misbehaves in the place of a scan over `problem` (f32, real weights), to show what
     /// becomes of it.
-    pub fn misbehave(&self, which: Misbehaviour, problem: &Problem) -> Result<ScanOutput, KernelError> {
+    pub fn misbehave(&self, which: Misbehaviour, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
         self.scan_with(Kernel::Misbehave(which), problem)
     }
 
-    fn scan_with(&self, kernel: Kernel, problem: &Problem) -> Result<ScanOutput, KernelError> {
+    fn scan_with(&self, kernel: Kernel, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
         shapes::check_scan(problem)?;
-        let [out, last_state] = self.run(kernel, || Job::scan(kernel, problem, problem.input.into()))?;
-        Ok(ScanOutput { out: narrowed(&out), last_state: narrowed(&last_state) })
+        Ok(scanned_in_f32(problem, self.run(kernel, || Job::scan(kernel, problem, problem.input.into()))?))
     }
 
     fn run(&self, kernel: Kernel, job: impl FnOnce() -> Job) -> Result<[Vec<f64>; 2], KernelError> {
@@ -140,7 +140,7 @@ impl Backend for CudaBackend {
         }
     }
 
-    fn scan(&self, method: Method, problem: &Problem) -> Result<ScanOutput, KernelError> {
+    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
         self.scan_with(Kernel::Scan(Instantiation::of(method, problem)), problem)
     }
 
@@ -157,7 +157,7 @@ impl Backend for CudaBackend {
     }
 
     /// By the CPU build: the lifted source is the same, and so is IEEE 754's double.
-    fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<JudgedOutput, KernelError>> {
+    fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<Tensors<f64>, KernelError>> {
         CpuBackend::new().lifted(method, problem)
     }
 
@@ -165,7 +165,7 @@ impl Backend for CudaBackend {
         &self,
         method: Method,
         problem: &CoefficientProblem,
-    ) -> Option<Result<LiftedCoefficients, KernelError>> {
+    ) -> Option<Result<Coefficients<f64>, KernelError>> {
         CpuBackend::new().lifted_coefficients(method, problem)
     }
 }

@@ -28,10 +28,11 @@ use super::launch::element::narrowed;
 use super::launch::{Element, Job};
 use super::registry::{Instantiation, Kernel};
 use super::worker::limit::{self, Hangs};
-use super::{Backend, Coefficients, JudgedOutput, KernelError, ScanOutput, shapes};
+use super::{Backend, Coefficients, KernelError, scanned, scanned_in_f32, shapes};
 use crate::method::Method;
 use crate::problem::elements::Elements;
 use crate::problem::{CoefficientProblem, InputType, Operand, Problem, Weights};
+use crate::tensor::Tensors;
 
 /// Why no header can be run here at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -173,12 +174,11 @@ impl Backend for ForeignBackend {
         3
     }
 
-    fn scan(&self, method: Method, problem: &Problem) -> Result<ScanOutput, KernelError> {
+    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
         shapes::check_scan(problem)?;
         check_input(problem.input)?;
         let (entry, job) = scan_entry(method, problem);
-        let [out, last_state] = self.run(entry, &job)?;
-        Ok(ScanOutput { out: narrowed(&out), last_state: narrowed(&last_state) })
+        Ok(scanned_in_f32(problem, self.run(entry, &job)?))
     }
 
     fn coefficients(
@@ -190,15 +190,12 @@ impl Backend for ForeignBackend {
         self.elements(method, Operand::Variable, &elements)
     }
 
-    fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<JudgedOutput, KernelError>> {
+    fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<Tensors<f64>, KernelError>> {
         let (entry, job) = scan_entry(method, problem);
         let mut job = job();
         job.outputs.iter_mut().for_each(|output| output.element = Element::F64);
         let run = self.compiled.run_lifted(entry, job)?;
-        Some(run.map(|[out, last_state]| JudgedOutput {
-            out: problem.judged_sequences(&out),
-            last_state: problem.judged_states(&last_state),
-        }))
+        Some(run.map(|values| problem.judged(&scanned(problem, values))))
     }
 }
 

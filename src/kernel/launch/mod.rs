@@ -7,7 +7,7 @@ pub mod device;
 pub mod element;
 pub mod job;
 
-pub use buffer::Guarding;
+pub use buffer::{Guarding, POISON};
 pub use device::{Device, DeviceError, DeviceInfo, Launch, Params};
 pub use element::Element;
 pub use job::Job;

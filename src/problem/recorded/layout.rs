@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::names::{self, OutputName, Role};
+use super::names::{self, OutputName};
 use super::{InputType, RecordError};
 use crate::problem::{Operand, Shape, Weights};
+use crate::tensor::{Named, TensorName};
 use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text, shown};
 
 /// How a recorded run is to be read.
@@ -17,15 +18,8 @@ pub struct Layout {
     pub b_operand: Operand,
     pub c_operand: Operand,
     pub delta_softplus: bool,
-    /// Each output, and whether its last state was recorded.
-    pub outputs: BTreeMap<OutputName, Tensors>,
-}
-
-/// The names of an output's tensors in the file.
-#[derive(Clone, Debug)]
-pub struct Tensors {
-    pub out: String,
-    pub last_state: Option<String>,
+    /// Of each output the tensors that were recorded, by their names in the file.
+    pub outputs: BTreeMap<OutputName, Named<String>>,
 }
 
 /// Metadata that say how the tensors are to be read.
@@ -187,13 +181,14 @@ impl Layout {
         let own = stored_as(self.input);
         let widened = file.metadata().contains_key(INPUT_TYPE);
         for tensors in self.outputs.values() {
-            let (name, info) = (&tensors.out, required(file, &tensors.out)?);
+            let Some(name) = tensors.get(TensorName::Out) else { continue };
+            let info = required(file, name)?;
             if !(info.stored == own || info.stored == stored || (widened && info.stored == Stored::F32)) {
                 let hint = "outputs are rounded on store; a widened copy needs the metadata `input_type`";
                 return Err(mistyped(name, info, format!("{own}, the run's input type"), hint));
             }
             self.check_shape(name, info, &[batch, dim, seqlen])?;
-            let Some(name) = &tensors.last_state else { continue };
+            let Some(name) = tensors.get(TensorName::LastState) else { continue };
             let info = required(file, name)?;
             let hint = "a state is of the weights' type whatever the input type";
             match (self.weights, info.stored) {
@@ -217,27 +212,19 @@ impl Layout {
 }
 
 /// The tensors of each output. Any other tensor is an error: a misspelt one would change the verdict.
-fn outputs<R>(file: &TensorFile<R>) -> Result<BTreeMap<OutputName, Tensors>, RecordError> {
-    let mut outputs: BTreeMap<OutputName, Tensors> = BTreeMap::new();
-    let mut states: BTreeMap<OutputName, String> = BTreeMap::new();
+fn outputs<R>(file: &TensorFile<R>) -> Result<BTreeMap<OutputName, Named<String>>, RecordError> {
+    let mut outputs: BTreeMap<OutputName, Named<String>> = BTreeMap::new();
     for name in file.names() {
-        match names::role(name)? {
-            Role::Input => {}
-            Role::Out(output) => {
-                outputs.insert(output, Tensors { out: name.to_owned(), last_state: None });
-            }
-            Role::LastState(output) => {
-                states.insert(output, name.to_owned());
-            }
+        if let Some((tensor, output)) = names::computed(name)? {
+            outputs.entry(output).or_default().insert(tensor, name.to_owned());
         }
     }
-    if outputs.is_empty() && states.is_empty() {
+    if outputs.is_empty() {
         return Err(RecordError::NoOutput);
     }
-    for (output, name) in states {
-        match outputs.get_mut(&output) {
-            Some(tensors) => tensors.last_state = Some(name),
-            None => return Err(missing(file, &format!("out.{output}"), "a last state needs its output")),
+    for (output, tensors) in &outputs {
+        if tensors.get(TensorName::Out).is_none() {
+            return Err(missing(file, &format!("out.{output}"), "a last state needs its output"));
         }
     }
     Ok(outputs)

@@ -27,6 +27,7 @@ use std::path::Path;
 
 use super::{InputType, Problem};
 use crate::method::Method;
+use crate::tensor::Tensors;
 use crate::tensor_file::{TensorFile, TensorFileError};
 
 pub use layout::Layout;
@@ -47,10 +48,8 @@ pub struct RecordedRun {
 #[derive(Clone, Debug)]
 pub struct RecordedOutput {
     pub name: OutputName,
-    /// (batch, dim, seqlen), widened
-    pub out: Vec<f32>,
-    /// (batch, dim, dstate)·w
-    pub last_state: Option<Vec<f32>>,
+    /// `out`, and what else was recorded beside it; widened.
+    pub tensors: Tensors<f32>,
 }
 
 /// Why a file is no recorded run.

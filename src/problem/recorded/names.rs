@@ -2,6 +2,7 @@
 
 use super::RecordError;
 use crate::method::Method;
+use crate::tensor::TensorName;
 use crate::tensor_file::shown;
 
 /// `METHOD[.LABEL]`: whose output it is. The label tells runs of the same method apart.
@@ -19,26 +20,18 @@ impl std::fmt::Display for OutputName {
     }
 }
 
-/// The part that a tensor plays.
-pub(super) enum Role {
-    Input,
-    Out(OutputName),
-    LastState(OutputName),
-}
-
 /// Inputs that every run has.
 pub(super) const REQUIRED: [&str; 5] = ["u", "delta", "A", "B", "C"];
 const OPTIONAL: [&str; 3] = ["D", "z", "delta_bias"];
 
-pub(super) fn role(name: &str) -> Result<Role, RecordError> {
+/// Which computed tensor it is, and whose; none for an input.
+pub(super) fn computed(name: &str) -> Result<Option<(TensorName, OutputName)>, RecordError> {
     if REQUIRED.contains(&name) || OPTIONAL.contains(&name) {
-        return Ok(Role::Input);
+        return Ok(None);
     }
-    match name.split_once('.') {
-        Some(("out", rest)) => output_name(name, rest).map(Role::Out),
-        Some(("last_state", rest)) => output_name(name, rest).map(Role::LastState),
-        _ => Err(RecordError::Unknown { name: shown(name) }),
-    }
+    let parts = name.split_once('.').and_then(|(tensor, rest)| Some((tensor.parse().ok()?, rest)));
+    let (tensor, rest) = parts.ok_or_else(|| RecordError::Unknown { name: shown(name) })?;
+    Ok(Some((tensor, output_name(name, rest)?)))
 }
 
 fn output_name(name: &str, rest: &str) -> Result<OutputName, RecordError> {

@@ -5,6 +5,7 @@ use std::io::{Read, Seek};
 use super::layout::{DELTA_SOFTPLUS, INPUT_TYPE};
 use super::{Layout, RecordError, RecordedOutput, RecordedRun};
 use crate::problem::{InputType, Operand, Problem};
+use crate::tensor::{Named, TensorName};
 use crate::tensor_file::{Stored, TensorFile, shape_text, shown};
 
 pub(super) fn read<R: Read + Seek>(file: TensorFile<R>, layout: &Layout) -> Result<RecordedRun, RecordError> {
@@ -33,12 +34,15 @@ pub(super) fn read<R: Read + Seek>(file: TensorFile<R>, layout: &Layout) -> Resu
     };
     let mut outputs = Vec::with_capacity(layout.outputs.len());
     for (name, tensors) in &layout.outputs {
-        let out = reader.output(&tensors.out)?;
-        let last_state = match &tensors.last_state {
-            Some(name) => Some(reader.floats(name)?),
-            None => None,
-        };
-        outputs.push(RecordedOutput { name: name.clone(), out, last_state });
+        let mut values = Named::default();
+        for (tensor, stored_as) in tensors.iter() {
+            let read = match tensor {
+                TensorName::Out => reader.output(stored_as)?,
+                TensorName::LastState => reader.floats(stored_as)?,
+            };
+            values.insert(tensor, problem.tensor(tensor, read));
+        }
+        outputs.push(RecordedOutput { name: name.clone(), tensors: values });
     }
     let mut provenance = reader.file.metadata().clone();
     provenance.retain(|key, _| ![DELTA_SOFTPLUS, INPUT_TYPE].contains(&key.as_str()));

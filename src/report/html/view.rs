@@ -271,7 +271,7 @@ pub fn failures(failures: &[Failure], anchors: &Anchors) -> Vec<FailureView> {
         detail: failure.detail(),
         reason: failure.reason().to_owned(),
         worst: failure.worst().into_iter().map(worst_element).collect(),
-        precision: failure.precision(),
+        precision: failure.notes(),
         diagnosis: failure.diagnosis().iter().map(text::diagnosis).collect(),
         unexplained: match failure {
             Failure::Invariant(_) => {

@@ -14,6 +14,7 @@ use super::element::{Needs, ROUTES, Shared, Step};
 use super::rescue::{Rescue, Wanted};
 use crate::method::Method;
 use crate::problem::{Operand, Problem, Weights};
+use crate::tensor::{TensorName, Tensors};
 use crate::truth::certify::{Certificate, Settled, settle};
 use crate::truth::error::TruthError;
 use crate::truth::exact::rational::{self, ExactScan};
@@ -30,10 +31,8 @@ use crate::truth::textbook::Form;
 #[derive(Clone, Debug)]
 pub struct ScanTruth<M = Method> {
     pub method: M,
-    /// (judged channels, seqlen)
-    pub out: Vec<f64>,
-    /// (judged channels, dstate)·w; poly's is the forward one.
-    pub last_state: Vec<f64>,
+    /// `out` and `last_state` of the judged channels; poly's last state is the forward one.
+    pub tensors: Tensors<f64>,
     pub certificate: Certificate,
 }
 
@@ -57,23 +56,21 @@ where
     };
     let channels: Vec<Vec<Part>> =
         problem.judged_channels.par_iter().map(solve_channel).collect::<Result<_, _>>()?;
-    let mut truths: Vec<ScanTruth<M>> = methods
-        .iter()
-        .map(|&method| ScanTruth {
-            method,
-            out: Vec::new(),
-            last_state: Vec::new(),
-            certificate: Certificate::new(ROUTES),
-        })
-        .collect();
+    let blank = || Part { out: Vec::new(), last_state: Vec::new(), certificate: Certificate::new(ROUTES) };
+    let mut wholes: Vec<Part> = methods.iter().map(|_| blank()).collect();
     for parts in channels {
-        for (truth, part) in truths.iter_mut().zip(parts) {
-            truth.out.extend(part.out);
-            truth.last_state.extend(part.last_state);
-            truth.certificate.absorb(&part.certificate);
+        for (whole, part) in wholes.iter_mut().zip(parts) {
+            whole.out.extend(part.out);
+            whole.last_state.extend(part.last_state);
+            whole.certificate.absorb(&part.certificate);
         }
     }
-    Ok(truths)
+    let truth = |(&method, whole): (&M, Part)| {
+        let named = [(TensorName::Out, whole.out), (TensorName::LastState, whole.last_state)];
+        let tensors = named.map(|(name, values)| (name, problem.judged_tensor(name, values)));
+        ScanTruth { method, tensors: tensors.into_iter().collect(), certificate: whole.certificate }
+    };
+    Ok(methods.iter().zip(wholes).map(truth).collect())
 }
 
 /// One channel's share of a [`ScanTruth`].

@@ -75,7 +75,7 @@ impl<'a> Bench<'a> {
 fn scan(subject: &Subject, method: Method, problem: &Problem) -> Checked<Run> {
     let output = subject.backend.scan(method, problem)?;
     let budget = budget::scan(method, problem, &subject.contract);
-    Ok(Run::new(problem.shape, problem.weights, &output.out, &output.last_state, budget))
+    Ok(Run::new(problem.shape, problem.weights, &output, &budget))
 }
 
 /// What `invariant` comes to on this bench.

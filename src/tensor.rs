@@ -1,0 +1,247 @@
+//! Named tensors: what a scan computes, what the truth says of it, what it may be off and what was found, each under the
+//! name of the tensor that it is about. Truth, kernels, bounds, judge, recordings and results share these shapes.
+
+use std::fmt;
+use std::ops::{Index, IndexMut};
+use std::str::FromStr;
+
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::ser::{SerializeMap as _, Serializer};
+use serde::{Deserialize, Serialize};
+
+use crate::problem::InputType;
+
+/// A tensor that a kernel computes (spec.md §3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TensorName {
+    /// y of every position, with skip and gate.
+    Out,
+    /// The state after the last position.
+    LastState,
+}
+
+impl TensorName {
+    /// In the order in which they are listed everywhere.
+    pub const ALL: [TensorName; 2] = [TensorName::Out, TensorName::LastState];
+
+    /// As recordings and results spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            TensorName::Out => "out",
+            TensorName::LastState => "last_state",
+        }
+    }
+}
+
+impl fmt::Display for TensorName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The text names no tensor that a kernel computes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown tensor `{0}` (hint: one of {names})", names = TensorName::ALL.map(TensorName::name).join(", "))]
+pub struct UnknownTensor(String);
+
+impl FromStr for TensorName {
+    type Err = UnknownTensor;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let known = TensorName::ALL.into_iter().find(|name| name.name() == text);
+        known.ok_or_else(|| UnknownTensor(text.to_owned()))
+    }
+}
+
+/// Something for each of some tensors, in the order of [`TensorName::ALL`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named<V>(Vec<(TensorName, V)>);
+
+/// Named tensors with their values.
+pub type Tensors<T> = Named<Tensor<T>>;
+
+impl<V> Named<V> {
+    pub fn get(&self, name: TensorName) -> Option<&V> {
+        self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    pub fn get_mut(&mut self, name: TensorName) -> Option<&mut V> {
+        self.0.iter_mut().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (TensorName, &V)> {
+        self.0.iter().map(|(name, value)| (*name, value))
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (TensorName, &mut V)> {
+        self.0.iter_mut().map(|(name, value)| (*name, value))
+    }
+
+    pub fn values(&self) -> impl Iterator<Item = &V> {
+        self.0.iter().map(|(_, value)| value)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Puts `value` under `name`, in place of what was there.
+    pub fn insert(&mut self, name: TensorName, value: V) {
+        match self.0.binary_search_by_key(&name, |(known, _)| *known) {
+            Ok(at) => self.0[at].1 = value,
+            Err(at) => self.0.insert(at, (name, value)),
+        }
+    }
+
+    /// The same names with what `f` makes of each value.
+    pub fn map<W>(&self, mut f: impl FnMut(TensorName, &V) -> W) -> Named<W> {
+        Named(self.iter().map(|(name, value)| (name, f(name, value))).collect())
+    }
+
+    /// The names that both have, each with both values.
+    pub fn zip<'a, W>(&'a self, other: &'a Named<W>) -> impl Iterator<Item = (TensorName, &'a V, &'a W)> {
+        self.iter().filter_map(|(name, value)| Some((name, value, other.get(name)?)))
+    }
+}
+
+impl<V> Default for Named<V> {
+    fn default() -> Self {
+        Named(Vec::new())
+    }
+}
+
+impl<V> FromIterator<(TensorName, V)> for Named<V> {
+    fn from_iter<I: IntoIterator<Item = (TensorName, V)>>(values: I) -> Self {
+        let mut named = Named::default();
+        values.into_iter().for_each(|(name, value)| named.insert(name, value));
+        named
+    }
+}
+
+impl<V> IntoIterator for Named<V> {
+    type Item = (TensorName, V);
+    type IntoIter = std::vec::IntoIter<(TensorName, V)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+/// # Panics
+/// When nothing has the name.
+impl<V> Index<TensorName> for Named<V> {
+    type Output = V;
+
+    fn index(&self, name: TensorName) -> &V {
+        self.get(name).unwrap_or_else(|| panic!("no tensor `{name}`"))
+    }
+}
+
+/// # Panics
+/// When nothing has the name.
+impl<V> IndexMut<TensorName> for Named<V> {
+    fn index_mut(&mut self, name: TensorName) -> &mut V {
+        self.get_mut(name).unwrap_or_else(|| panic!("no tensor `{name}`"))
+    }
+}
+
+impl<V: Serialize> Serialize for Named<V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, value) in self.iter() {
+            map.serialize_entry(name.name(), value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for Named<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries<V>(std::marker::PhantomData<V>);
+        impl<'de, V: Deserialize<'de>> Visitor<'de> for Entries<V> {
+            type Value = Named<V>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map from names of tensors")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named<V>, A::Error> {
+                let mut named = Named::default();
+                while let Some((name, value)) = map.next_entry()? {
+                    named.insert(name, value);
+                }
+                Ok(named)
+            }
+        }
+        deserializer.deserialize_map(Entries(std::marker::PhantomData))
+    }
+}
+
+/// Values with their shape. A kernel's own have the leading dimensions (batch, dim); of the judged channels alone, the
+/// first dimension counts those.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor<T> {
+    pub shape: Vec<usize>,
+    /// Values of one element: 2, re and im, where it is complex.
+    pub width: usize,
+    /// What a kernel stores it in.
+    pub element: InputType,
+    /// (shape)·width
+    pub values: Vec<T>,
+}
+
+impl<T> Tensor<T> {
+    /// The same tensor with other values.
+    pub fn with<U>(&self, values: Vec<U>) -> Tensor<U> {
+        Tensor { shape: self.shape.clone(), width: self.width, element: self.element, values }
+    }
+
+    /// The index of the element at position `i` of the values, by the shape.
+    pub fn index(&self, i: usize) -> Vec<usize> {
+        let mut rest = i / self.width;
+        let mut index: Vec<usize> = self
+            .shape
+            .iter()
+            .rev()
+            .map(|&size| {
+                let at = rest % size;
+                rest /= size;
+                at
+            })
+            .collect();
+        index.reverse();
+        index
+    }
+}
+
+/// Ā and B̄, each (n)·w: in f32, or in double by a lifted kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coefficients<T = f32> {
+    pub a_bar: Vec<T>,
+    pub b_bar: Vec<T>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back_and_keep_their_order() {
+        for name in TensorName::ALL {
+            assert_eq!(name.name().parse(), Ok(name));
+        }
+        let named: Named<u8> = [(TensorName::LastState, 2), (TensorName::Out, 1)].into_iter().collect();
+        let text = serde_json::to_string(&named).expect("a map");
+        assert_eq!(text, r#"{"out":1,"last_state":2}"#);
+        assert_eq!(serde_json::from_str::<Named<u8>>(&text).expect("its own text"), named);
+        assert!(serde_json::from_str::<Named<u8>>(r#"{"y":1}"#).is_err());
+    }
+
+    #[test]
+    fn an_index_counts_elements_and_not_their_parts() {
+        let tensor = Tensor { shape: vec![2, 3], width: 2, element: InputType::F32, values: vec![0.0; 12] };
+        assert_eq!((tensor.index(0), tensor.index(1)), (vec![0, 0], vec![0, 0]));
+        assert_eq!((tensor.index(5), tensor.index(11)), (vec![0, 2], vec![1, 2]));
+    }
+}
