@@ -1,4 +1,4 @@
-//! Hexadecimal floats as C99's `%a` writes them: exact, short and comparable by eye.
+//! Hexadecimal: floats as C99's `%a` writes them, exact, short and comparable by eye; and the bytes of hashes.
 
 /// `value` as `%a`: `0x1.8p+1`, `-0x0p+0`, `0x1p-1074`, `inf`, `-inf`, `nan`. A subnormal is normalized.
 pub fn f64(value: f64) -> String {
@@ -32,6 +32,11 @@ pub fn f64(value: f64) -> String {
 /// [`f64()`] of an f32: widening is exact, so the text is that of the f32 itself (its subnormals normalized).
 pub fn f32(value: f32) -> String {
     f64(f64::from(value))
+}
+
+/// Two digits for each byte.
+pub fn bytes(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

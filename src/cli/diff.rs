@@ -7,7 +7,6 @@ use super::show::Show;
 use super::{CliError, FAILED, Outcome, PASSED, names};
 use crate::diff::{Request, diff};
 use crate::kernel::foreign::Header;
-use crate::kernel::foreign::select::select;
 use crate::kernel::select::{self, Choice};
 use crate::method::Method;
 use crate::problem::{Operand, Weights};
@@ -74,7 +73,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let read = |path| Ok::<_, CliError>(Header { a_times_log2e: args.a_times_log2e, ..Header::read(path)? });
     let (old, new) = (read(&args.old)?, read(&args.new)?);
     let variable = std::env::var(select::VARIABLE).ok();
-    let compile = |header| select(header, args.backend, variable.as_deref());
+    let compile = |header| select::select_for_header(header, args.backend, variable.as_deref());
     let (old, new) = rayon::join(|| compile(old), || compile(new));
     let (old, new) = (old?, new?);
     let path = |path: &PathBuf| shown(&path.to_string_lossy());

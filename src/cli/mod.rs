@@ -24,7 +24,6 @@ use std::ffi::OsString;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::kernel::foreign::HeaderError;
-use crate::kernel::foreign::select::ForeignSelectError;
 use crate::kernel::select::SelectError;
 
 /// Judges discretization kernels of state-space models against certified ground truth.
@@ -103,8 +102,6 @@ pub enum CliError {
     Backend(#[from] SelectError),
     #[error(transparent)]
     Header(#[from] HeaderError),
-    #[error(transparent)]
-    ForeignBackend(#[from] ForeignSelectError),
     #[error("a header is judged in f32, found --input {0} (hint: leave --input out)")]
     HeaderInput(crate::problem::InputType),
     #[error(transparent)]
@@ -127,8 +124,7 @@ impl CliError {
     /// The exit status of the command-line contract.
     pub fn status(&self) -> u8 {
         match self {
-            CliError::Backend(SelectError::NoCuda(_)) => 3,
-            CliError::ForeignBackend(error) if error.is_missing() => 3,
+            CliError::Backend(error) if error.is_missing() => 3,
             _ => 2,
         }
     }

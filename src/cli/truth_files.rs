@@ -63,7 +63,7 @@ pub fn discretize_file(form: Form, from: &Path, to: &Path) -> Result<Certificate
     let mut reader = Reader { path: from, file: file.map_err(|e| unreadable(from, e))? };
     let (a, b, delta) = (reader.matrix("A")?, reader.matrix("B")?, reader.scalar("delta")?);
     let refused = |source| FileError::Truth { path: from.into(), source };
-    let provenance = Provenance { form, delta, input: hex(&Sha256::digest(&bytes)) };
+    let provenance = Provenance { form, delta, input: crate::hexfloat::bytes(&Sha256::digest(&bytes)) };
     match (a, b) {
         (Matrix::Real(a), Matrix::Real(b)) => {
             write(to, &discretize(form, &a, &b, delta).map_err(refused)?, &provenance)
@@ -145,10 +145,6 @@ struct Provenance {
     delta: f64,
     /// SHA-256 of the input file.
     input: String,
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn write<I: Input>(

@@ -7,7 +7,7 @@ use super::output::{self, Progress};
 use super::show::Show;
 use super::{CliError, Outcome, names};
 use crate::kernel::Backend;
-use crate::kernel::foreign::{self, Header};
+use crate::kernel::foreign::Header;
 use crate::kernel::select::{self, Choice};
 use crate::method::Method;
 use crate::problem::plan::Filter;
@@ -158,7 +158,7 @@ impl Args {
         }
         let header = Header { a_times_log2e: self.a_times_log2e, ..Header::read(path)? };
         let calls_exp2 = header.text.windows(4).any(|word| word == b"exp2");
-        let selection = foreign::select::select(header, self.backend, variable.as_deref())?;
+        let selection = select::select_for_header(header, self.backend, variable.as_deref())?;
         let instantiations = Weights::ALL.map(|weights| {
             let lines = selection.backend.rejected(weights);
             let compiles = lines.is_none();

@@ -1,8 +1,6 @@
 //! Outputs recorded on real hardware: which cases, how they are written down, and how they are read again. A machine
 //! without a GPU runs the same cases on the CPU and compares, so that a drift in the kernels shows there.
 
-use std::fmt::Write;
-
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -110,11 +108,7 @@ pub fn input_hash(problem: &Problem) -> String {
             hash.update(value.to_bits().to_le_bytes());
         }
     }
-    hash.finalize().iter().fold(String::new(), |mut hex, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hexfloat::bytes(&hash.finalize())
 }
 
 fn written(values: &[f32]) -> String {

@@ -4,6 +4,7 @@
 use super::Backend;
 use super::cpu::CpuBackend;
 use super::cuda::CudaBackend;
+use super::foreign::{ForeignBackend, ForeignError, Header};
 use super::reference::ReferenceBackend;
 
 /// The variable that the production API reads: `1` forces the CUDA kernels, `0` the reference path.
@@ -32,8 +33,8 @@ impl Choice {
 }
 
 /// A backend, and in words why it was taken.
-pub struct Selection {
-    pub backend: Box<dyn Backend>,
+pub struct Selection<B> {
+    pub backend: B,
     pub why: String,
 }
 
@@ -44,45 +45,109 @@ pub enum SelectError {
         "backend `cuda` cannot run here: {0} (hint: --backend cpu runs the same kernel source on the CPU)"
     )]
     NoCuda(String),
+    #[error("backend `cuda` cannot run here: {0} (hint: --backend cpu compiles the header for the CPU)")]
+    NoCudaForHeader(String),
+    #[error("backend `cpu` cannot run here: {0}")]
+    NoCpuForHeader(ForeignError),
+    #[error("backend `reference` runs no header, expected cpu or cuda (hint: leave --backend out)")]
+    NoReferenceForHeader,
     #[error("{VARIABLE} is `{0}`, expected 0 or 1 (hint: unset it to select automatically)")]
     Variable(String),
 }
 
-/// Selects a backend. `variable` is the value of [`VARIABLE`], if it is set.
-pub fn select(choice: Choice, variable: Option<&str>) -> Result<Selection, SelectError> {
+impl SelectError {
+    /// Whether it is this machine that lacks something, and not the request that is wrong.
+    pub fn is_missing(&self) -> bool {
+        match self {
+            SelectError::NoCuda(_) | SelectError::NoCudaForHeader(_) | SelectError::NoCpuForHeader(_) => true,
+            SelectError::NoReferenceForHeader | SelectError::Variable(_) => false,
+        }
+    }
+}
+
+/// Selects a backend for the production kernels. `variable` is the value of [`VARIABLE`], if it is set.
+///
+/// # Errors
+/// The backend that was asked for cannot run here.
+pub fn select(choice: Choice, variable: Option<&str>) -> Result<Selection<Box<dyn Backend>>, SelectError> {
     select_with(choice, variable, || match CudaBackend::new() {
         Ok(backend) => Ok(Box::new(backend)),
         Err(error) => Err(error.to_string()),
     })
 }
 
-/// Selects a backend where `cuda` tells whether CUDA can run, and if not, why.
+/// The same where `cuda` tells whether CUDA can run, and if not, why.
+///
+/// # Errors
+/// As above.
 pub fn select_with(
     choice: Choice,
     variable: Option<&str>,
     cuda: impl FnOnce() -> Result<Box<dyn Backend>, String>,
-) -> Result<Selection, SelectError> {
-    let selection = |backend: Box<dyn Backend>, why: String| Selection { backend, why };
-    let asked = || "asked for by --backend".to_owned();
-    match (choice, variable) {
-        (Choice::Cuda, _) => Ok(selection(cuda().map_err(SelectError::NoCuda)?, asked())),
-        (Choice::Cpu, _) => Ok(selection(Box::new(CpuBackend::new()), asked())),
-        (Choice::Reference, _) => Ok(selection(Box::new(ReferenceBackend), asked())),
-        (Choice::Auto, Some("1")) => match cuda() {
-            Ok(backend) => Ok(selection(backend, format!("{VARIABLE}=1 asks for it"))),
-            Err(reason) => Err(SelectError::NoCuda(format!("{VARIABLE}=1 asks for it, but {reason}"))),
-        },
-        (Choice::Auto, Some("0")) => {
-            Ok(selection(Box::new(ReferenceBackend), format!("{VARIABLE}=0 asks for the reference path")))
-        }
-        (Choice::Auto, Some(other)) => Err(SelectError::Variable(other.to_owned())),
-        (Choice::Auto, None) => Ok(match cuda() {
-            Ok(backend) => {
-                selection(backend, "selected automatically: a GPU runs the production path".to_owned())
-            }
-            Err(reason) => {
-                selection(Box::new(CpuBackend::new()), format!("selected automatically: no CUDA, {reason}"))
-            }
-        }),
+) -> Result<Selection<Box<dyn Backend>>, SelectError> {
+    let (chosen, why) = choose(choice, variable, cuda, SelectError::NoCuda)?;
+    let backend = match chosen {
+        Chosen::Cuda(backend) => backend,
+        Chosen::Cpu => Box::new(CpuBackend::new()),
+        Chosen::Reference => Box::new(ReferenceBackend),
+    };
+    Ok(Selection { backend, why })
+}
+
+/// Compiles a foreign header for the selected backend. There is no reference path to a header.
+///
+/// # Errors
+/// The backend that was asked for, or the last one left, cannot run here.
+pub fn select_for_header(
+    header: Header,
+    choice: Choice,
+    variable: Option<&str>,
+) -> Result<Selection<ForeignBackend>, SelectError> {
+    if choice == Choice::Reference {
+        return Err(SelectError::NoReferenceForHeader);
     }
+    let cuda = || ForeignBackend::on_gpu(header.clone()).map_err(|error| error.to_string());
+    let (chosen, why) = choose(choice, variable, cuda, SelectError::NoCudaForHeader)?;
+    let on_cpu = |why| {
+        let backend = ForeignBackend::on_cpu(header).map_err(SelectError::NoCpuForHeader)?;
+        Ok(Selection { backend, why })
+    };
+    match chosen {
+        Chosen::Cuda(backend) => Ok(Selection { backend, why }),
+        Chosen::Cpu => on_cpu(why),
+        Chosen::Reference => on_cpu(format!("{VARIABLE}=0 leaves the GPU alone")),
+    }
+}
+
+enum Chosen<B> {
+    Cuda(B),
+    Cpu,
+    Reference,
+}
+
+fn choose<B>(
+    choice: Choice,
+    variable: Option<&str>,
+    cuda: impl FnOnce() -> Result<B, String>,
+    no_cuda: fn(String) -> SelectError,
+) -> Result<(Chosen<B>, String), SelectError> {
+    let asked = || "asked for by --backend".to_owned();
+    Ok(match (choice, variable) {
+        (Choice::Cuda, _) => (Chosen::Cuda(cuda().map_err(no_cuda)?), asked()),
+        (Choice::Cpu, _) => (Chosen::Cpu, asked()),
+        (Choice::Reference, _) => (Chosen::Reference, asked()),
+        (Choice::Auto, Some("1")) => match cuda() {
+            Ok(backend) => (Chosen::Cuda(backend), format!("{VARIABLE}=1 asks for it")),
+            Err(reason) => return Err(no_cuda(format!("{VARIABLE}=1 asks for it, but {reason}"))),
+        },
+        (Choice::Auto, Some("0")) => (Chosen::Reference, format!("{VARIABLE}=0 asks for the reference path")),
+        (Choice::Auto, Some(other)) => return Err(SelectError::Variable(other.to_owned())),
+        (Choice::Auto, None) => match cuda() {
+            Ok(backend) => {
+                let why = "selected automatically: a GPU runs the production path";
+                (Chosen::Cuda(backend), why.to_owned())
+            }
+            Err(reason) => (Chosen::Cpu, format!("selected automatically: no CUDA, {reason}")),
+        },
+    })
 }

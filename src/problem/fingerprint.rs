@@ -1,10 +1,9 @@
 //! Tells problems apart by their inputs: the same name may stand for different ones.
 
-use std::fmt::Write as _;
-
 use sha2::{Digest, Sha256};
 
 use super::{Operand, Problem};
+use crate::hexfloat;
 
 /// Of SHA-256: enough that no two problems of a lifetime share them by chance.
 const BYTES: usize = 8;
@@ -32,11 +31,7 @@ impl Problem {
                 hash.update(bytes);
             }
         }
-        hash.finalize().iter().take(BYTES).fold(String::new(), |mut hex, byte| {
-            // Writing to a String cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        hexfloat::bytes(&hash.finalize()[..BYTES])
     }
 }
 

@@ -2,7 +2,6 @@
 //! cannot be read or written costs time, never a result.
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +11,7 @@ use sha2::{Digest, Sha256};
 use super::arch::Arch;
 use super::nvrtc::{self, Resources};
 use super::sources;
+use crate::hexfloat;
 use crate::kernel::registry::Kernel;
 
 /// Names the cache directory itself.
@@ -46,15 +46,7 @@ pub fn key(kernel: Kernel, arch: &Arch, version: (i32, i32)) -> String {
     add(nvrtc::flags().join(" ").as_bytes());
     add(format!("{}.{}", version.0, version.1).as_bytes());
     add(kernel.name_expression().as_bytes());
-    hex(&hash.finalize())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hexfloat::bytes(&hash.finalize())
 }
 
 /// A directory of compiled kernels, or none where there is no place for one.

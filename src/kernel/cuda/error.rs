@@ -15,8 +15,6 @@ pub enum CudaError {
     NoDevice,
     #[error("{call} failed: {name}: {text}")]
     Call { call: &'static str, name: String, text: String },
-    #[error("out of device memory: a buffer of {needed} bytes was asked for, {free} are free")]
-    OutOfMemory { needed: u64, free: u64 },
     #[error("{found} is no CUDA architecture, expected one such as sm_90 (hint: {variable} overrides the device's own)", variable = super::arch::VARIABLE)]
     Architecture { found: String },
     #[error(
@@ -31,7 +29,7 @@ pub enum CudaError {
     #[error("the worker process {0}")]
     Worker(String),
     #[error(
-        "{} is no holdfast binary, which could run the worker process (hint: CudaBackend::with_worker names one)",
+        "{} is no holdfast binary, which could run the worker process (hint: CudaBackend::with_setup names one)",
         .0.display()
     )]
     NotHoldfast(PathBuf),

@@ -1,6 +1,5 @@
 //! A foreign header of coefficients: read, recognized, never changed.
 
-use std::fmt::Write as _;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use sha2::{Digest, Sha256};
 use super::form::Form;
 use super::includes::{self, Included};
 use super::runtime;
+use crate::hexfloat;
 use crate::problem::Weights;
 use crate::tensor_file::shown;
 
@@ -164,11 +164,7 @@ impl Header {
             hash.update((source.text.len() as u64).to_le_bytes());
             hash.update(source.text);
         }
-        hash.finalize().iter().fold(String::new(), |mut hex, byte| {
-            // Writing to a String cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        hexfloat::bytes(&hash.finalize())
     }
 }
 

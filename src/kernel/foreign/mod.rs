@@ -13,7 +13,6 @@ pub mod gpu;
 pub mod header;
 pub mod includes;
 pub mod runtime;
-pub mod select;
 
 use std::path::Path;
 use std::time::Duration;
