@@ -110,8 +110,8 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
             solved
         })
         .collect();
-    let order: Vec<String> = request.specs().iter().map(Spec::id).collect();
-    solved.sort_by_key(|s| order.iter().position(|id| *id == s.spec.id()));
+    let plan = request.specs();
+    solved.sort_by_key(|s| plan.iter().position(|spec| spec.key() == s.spec.key()));
     let coefficients = request
         .sweeps()
         .par_iter()
@@ -305,7 +305,7 @@ fn is_measured_for_sensitivity(request: &Request, spec: &Spec) -> bool {
     let same = |s: &Spec| {
         s.input == InputType::F32 && s.regime.name == spec.regime.name && s.weights == spec.weights
     };
-    request.specs().into_iter().find(same).is_some_and(|first| first.id() == spec.id())
+    request.specs().into_iter().find(same).is_some_and(|first| first.key() == spec.key())
 }
 
 fn place(request: &Request, backend: &dyn Backend, spec: &Spec, method: Method) -> Place {
@@ -417,7 +417,7 @@ fn pairwise_results(solved: &[Solved]) -> (Vec<PairwiseMatrix>, PairTotals) {
     let fails = |s: &&Solved| s.kernel_matrix.pairs.iter().any(|p| p.status.is_failure());
     let failing = solved.iter().filter(fails).take(FAILING_MATRICES);
     for s in failing {
-        if shown.iter().all(|other| other.spec.id() != s.spec.id()) {
+        if shown.iter().all(|other| other.spec.key() != s.spec.key()) {
             shown.push(s);
         }
     }

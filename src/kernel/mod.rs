@@ -38,17 +38,13 @@ use crate::method::Method;
 use crate::problem::{CoefficientProblem, Problem};
 pub use crate::tensor::Coefficients;
 use crate::tensor::{TensorName, Tensors};
-use launch::element::narrowed;
 
-/// What a scan of every channel computed: out and last state.
-fn scanned<T>(problem: &Problem, [out, last_state]: [Vec<T>; 2]) -> Tensors<T> {
-    let named = [(TensorName::Out, out), (TensorName::LastState, last_state)];
-    named.into_iter().map(|(name, values)| (name, problem.tensor(name, values))).collect()
-}
+/// What a forward scan computes, in the order of a kernel's outputs.
+const SCANNED: [TensorName; 2] = [TensorName::Out, TensorName::LastState];
 
-/// The same, of the values that a launch returns widened.
-fn scanned_in_f32(problem: &Problem, values: [Vec<f64>; 2]) -> Tensors<f32> {
-    scanned(problem, values.map(|values| narrowed(&values)))
+/// The same of every channel, by the values in that order.
+fn scanned<T>(problem: &Problem, values: impl IntoIterator<Item = Vec<T>>) -> Tensors<T> {
+    SCANNED.into_iter().zip(values).map(|(name, values)| (name, problem.tensor(name, values))).collect()
 }
 
 /// Why a kernel did not produce an output.

@@ -15,6 +15,11 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// What tells it from every other problem of a plan.
+    pub fn key(&self) -> (&'static str, Weights, InputType, Operand, Operand) {
+        (&self.regime.name, self.weights, self.input, self.b, self.c)
+    }
+
     /// `regime/weights/input/b-OPERAND/c-OPERAND`, unique in a plan.
     pub fn id(&self) -> String {
         format!("{}/{}/{}/b-{}/c-{}", self.regime.name, self.weights, self.input, self.b, self.c)

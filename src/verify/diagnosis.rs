@@ -49,9 +49,7 @@ fn choose<'a>(
             && case.weights == weights
     };
     let spec_of = |case: &CaseResult| {
-        specs.iter().find(|spec| {
-            case.id.strip_suffix(method.name()).is_some_and(|id| id == format!("{}/", spec.id()))
-        })
+        specs.iter().find(|spec| spec.key() == (&case.regime, case.weights, case.input, case.b, case.c))
     };
     let mut failing: Vec<(usize, &Spec)> = cases
         .iter()

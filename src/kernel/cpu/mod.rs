@@ -7,10 +7,9 @@ pub(super) mod ffi;
 use std::ffi::{CStr, c_int, c_uint};
 
 use self::device::{Build, CpuDevice};
-use super::launch::element::narrowed;
-use super::launch::{Element, Guarding, Job};
+use super::launch::{Element, Guarding, Job, Returned};
 use super::registry::{Fault, Instantiation, Kernel};
-use super::{Backend, Coefficients, KernelError, scanned, scanned_in_f32, shapes};
+use super::{Backend, Coefficients, KernelError, shapes};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, InputType, Problem, Weights};
 use crate::tensor::Tensors;
@@ -71,7 +70,7 @@ impl CpuBackend {
 
     /// The scan of the judged channels alone: what measurements that repeat it many times can afford.
     pub fn scan_judged(&self, method: Method, problem: &Problem) -> Result<Tensors<f64>, KernelError> {
-        Ok(problem.judged(&scanned(problem, self.run_scan(method, problem, Rows::Judged)?)))
+        Ok(problem.judged(&self.run_scan(method, problem, Rows::Judged)?.scan::<f64>(problem)))
     }
 
     /// Threads of a block, for a sequence of this length (`kernels/launch.cuh`).
@@ -169,8 +168,8 @@ impl CpuBackend {
         CpuBackend { build: Build { lifted: true, ..self.build } }
     }
 
-    /// out and last state: of `rows`; what the others would have written is NaN.
-    fn run_scan(&self, method: Method, problem: &Problem, rows: Rows) -> Result<[Vec<f64>; 2], KernelError> {
+    /// A scan of `rows`; what the others would have written is NaN.
+    fn run_scan(&self, method: Method, problem: &Problem, rows: Rows) -> Result<Returned, KernelError> {
         check_processor()?;
         shapes::check_scan(problem)?;
         let Build { fault, lifted, .. } = self.build;
@@ -195,16 +194,16 @@ impl CpuBackend {
     }
 
     /// Ā and B̄.
-    fn discretize(&self, method: Method, problem: &CoefficientProblem) -> Result<[Vec<f64>; 2], KernelError> {
+    fn discretize(&self, method: Method, problem: &CoefficientProblem) -> Result<Returned, KernelError> {
         check_processor()?;
         shapes::check_coefficients(problem)?;
         let returned = if self.build.lifted { Element::F64 } else { Element::F32 };
         self.run(&Job::coefficients(method, problem, returned), None)
     }
 
-    fn run(&self, job: &Job, only: Option<Vec<c_uint>>) -> Result<[Vec<f64>; 2], KernelError> {
+    fn run(&self, job: &Job, only: Option<Vec<c_uint>>) -> Result<Returned, KernelError> {
         let mut device = CpuDevice::with_build(self.build, only);
-        job.values(&job.execute(&mut device, Guarding::On)?)
+        job.returned(&job.execute(&mut device, Guarding::On)?)
     }
 }
 
@@ -218,7 +217,7 @@ impl Backend for CpuBackend {
     }
 
     fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
-        Ok(scanned_in_f32(problem, self.run_scan(method, problem, Rows::All)?))
+        Ok(self.run_scan(method, problem, Rows::All)?.scan(problem))
     }
 
     fn coefficients(
@@ -226,8 +225,7 @@ impl Backend for CpuBackend {
         method: Method,
         problem: &CoefficientProblem,
     ) -> Result<Coefficients, KernelError> {
-        let [a_bar, b_bar] = self.discretize(method, problem)?;
-        Ok(Coefficients { a_bar: narrowed(&a_bar), b_bar: narrowed(&b_bar) })
+        Ok(self.discretize(method, problem)?.coefficients())
     }
 
     fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<Tensors<f64>, KernelError>> {
@@ -239,7 +237,6 @@ impl Backend for CpuBackend {
         method: Method,
         problem: &CoefficientProblem,
     ) -> Option<Result<Coefficients<f64>, KernelError>> {
-        let run = self.lift().discretize(method, problem);
-        Some(run.map(|[a_bar, b_bar]| Coefficients { a_bar, b_bar }))
+        Some(self.lift().discretize(method, problem).map(Returned::coefficients))
     }
 }

@@ -26,11 +26,10 @@ pub use self::error::CudaError;
 use self::images::{Images, Statistics};
 use self::worker::GpuWorker;
 use super::cpu::CpuBackend;
-use super::launch::element::narrowed;
-use super::launch::{DeviceInfo, Element, Job};
+use super::launch::{DeviceInfo, Element, Job, Returned};
 use super::registry::{Instantiation, Kernel, Misbehaviour};
 use super::worker::{Program, limit};
-use super::{Backend, Coefficients, KernelError, scanned_in_f32, shapes};
+use super::{Backend, Coefficients, KernelError, shapes};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Problem};
 use crate::tensor::Tensors;
@@ -112,10 +111,10 @@ impl CudaBackend {
 
     fn scan_with(&self, kernel: Kernel, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
         shapes::check_scan(problem)?;
-        Ok(scanned_in_f32(problem, self.run(kernel, || Job::scan(kernel, problem, problem.input.into()))?))
+        Ok(self.run(kernel, || Job::scan(kernel, problem, problem.input.into()))?.scan(problem))
     }
 
-    fn run(&self, kernel: Kernel, job: impl FnOnce() -> Job) -> Result<[Vec<f64>; 2], KernelError> {
+    fn run(&self, kernel: Kernel, job: impl FnOnce() -> Job) -> Result<Returned, KernelError> {
         let unavailable = |error: CudaError| KernelError::Unavailable(error.to_string());
         let image = self.images.as_ref().map(|images| images.get(kernel)).transpose().map_err(unavailable)?;
         self.worker.run(image.map(|image| (*image).clone()), job).map_err(|error| match error {
@@ -151,9 +150,7 @@ impl Backend for CudaBackend {
     ) -> Result<Coefficients, KernelError> {
         shapes::check_coefficients(problem)?;
         let kernel = Kernel::Discretize { method, weights: problem.weights };
-        let job = || Job::coefficients(method, problem, Element::F32);
-        let [a_bar, b_bar] = self.run(kernel, job)?;
-        Ok(Coefficients { a_bar: narrowed(&a_bar), b_bar: narrowed(&b_bar) })
+        Ok(self.run(kernel, || Job::coefficients(method, problem, Element::F32))?.coefficients())
     }
 
     /// By the CPU build: the lifted source is the same, and so is IEEE 754's double.

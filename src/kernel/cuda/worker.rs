@@ -15,7 +15,7 @@ use super::error::CudaError;
 use super::gpu::Gpu;
 use crate::kernel::KernelError;
 use crate::kernel::cpu::device::CpuDevice;
-use crate::kernel::launch::{Device, DeviceError, DeviceInfo, Guarding, Job};
+use crate::kernel::launch::{Device, DeviceError, DeviceInfo, Guarding, Job, Returned};
 use crate::kernel::worker::{Message, NoReply, Program, Worker};
 
 /// Starting means loading the driver and creating a context: seconds on a machine with many GPUs.
@@ -97,8 +97,8 @@ impl GpuWorker {
         Ok((GpuWorker { program, limit, running: Mutex::new(Some(worker)) }, info))
     }
 
-    /// Runs a job, which is encoded when the process is free; its outputs' values, widened.
-    pub fn run(&self, image: Option<Image>, job: impl FnOnce() -> Job) -> Result<[Vec<f64>; 2], KernelError> {
+    /// Runs a job, which is encoded when the process is free; what its kernel returned.
+    pub fn run(&self, image: Option<Image>, job: impl FnOnce() -> Job) -> Result<Returned, KernelError> {
         let unavailable = |reason: &dyn Display| KernelError::Unavailable(reason.to_string());
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let mut worker = match running.take() {
@@ -121,7 +121,7 @@ impl GpuWorker {
         };
         *running = Some(worker);
         drop(running);
-        job.values(&outputs?)
+        job.returned(&outputs?)
     }
 }
 

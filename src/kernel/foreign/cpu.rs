@@ -10,7 +10,7 @@ use super::compiler::{self, Compiler, Folder, Precision};
 use super::header::Header;
 use super::{Compiled, Entry, ForeignError, rejection, side};
 use crate::kernel::KernelError;
-use crate::kernel::launch::Job;
+use crate::kernel::launch::{Job, Returned};
 use crate::kernel::worker::{self, Message, Worker};
 use crate::problem::{Operand, Weights};
 
@@ -67,7 +67,7 @@ impl Program {
         Ok(Program { compiled: compiled.map(started), idle: Mutex::default() })
     }
 
-    fn run(&self, entry: Entry, mut job: Job, limit: Duration) -> Result<[Vec<f64>; 2], KernelError> {
+    fn run(&self, entry: Entry, mut job: Job, limit: Duration) -> Result<Returned, KernelError> {
         let program = self.compiled.as_ref().map_err(|lines| rejection(entry.weights, lines))?;
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut worker = match idle {
@@ -79,7 +79,7 @@ impl Program {
         let tensors = std::mem::take(&mut job.inputs);
         let reply = worker.ask(Message { header: words(entry, &job), tensors }, limit)?;
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
-        job.values(&reply.tensors)
+        job.returned(&reply.tensors)
     }
 }
 
@@ -88,7 +88,8 @@ fn words(entry: Entry, job: &Job) -> Vec<u8> {
     let variable = |operand| u64::from(operand == Some(Operand::Variable));
     let (b, c) = (variable(Some(entry.b)), variable(entry.c));
     let flags = [entry.c.is_some().into(), entry.method.id().into(), b, c, job.delta_softplus.into()];
-    flags.into_iter().chain(job.sizes).flat_map(u64::to_ne_bytes).collect()
+    let sizes = job.sizes.map(|size| size as u64);
+    flags.into_iter().chain(sizes).flat_map(u64::to_ne_bytes).collect()
 }
 
 impl Compiled for CpuHeader {
@@ -105,11 +106,11 @@ impl Compiled for CpuHeader {
         format!("{arch} CPU, header {} compiled by {version}", self.header.shown())
     }
 
-    fn run(&self, entry: Entry, job: &dyn Fn() -> Job) -> Result<[Vec<f64>; 2], KernelError> {
+    fn run(&self, entry: Entry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError> {
         self.single[side(entry.weights)].run(entry, job(), self.limit)
     }
 
-    fn run_lifted(&self, entry: Entry, job: Job) -> Option<Result<[Vec<f64>; 2], KernelError>> {
+    fn run_lifted(&self, entry: Entry, job: Job) -> Option<Result<Returned, KernelError>> {
         let compile = || {
             Program::new(&self.compiler, &self.header, entry.weights, Precision::Lifted, self.folder.path())
         };

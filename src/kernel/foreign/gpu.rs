@@ -14,7 +14,7 @@ use crate::kernel::cuda::images::OnceMap;
 use crate::kernel::cuda::nvrtc::{self, Unit};
 use crate::kernel::cuda::worker::{self, GpuWorker};
 use crate::kernel::cuda::{CudaError, Setup, gpu};
-use crate::kernel::launch::{DeviceInfo, Job};
+use crate::kernel::launch::{DeviceInfo, Job, Returned};
 use crate::kernel::worker::limit;
 use crate::method::Method;
 use crate::problem::{Operand, Weights};
@@ -153,7 +153,7 @@ impl Compiled for GpuHeader {
         format!("{}, header {header} compiled for {} by NVRTC {major}.{minor}", self.info, self.arch)
     }
 
-    fn run(&self, entry: Entry, job: &dyn Fn() -> Job) -> Result<[Vec<f64>; 2], KernelError> {
+    fn run(&self, entry: Entry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError> {
         let image = match &*self.kernels(entry.method, entry.weights) {
             Ok(Ok(images)) => images.get(&entry).cloned(),
             Ok(Err(lines)) => return Err(rejection(entry.weights, lines)),

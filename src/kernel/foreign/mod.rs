@@ -23,11 +23,10 @@ use self::compiler::Compiler;
 use self::cpu::CpuHeader;
 use self::gpu::GpuHeader;
 use super::cuda::CudaError;
-use super::launch::element::narrowed;
-use super::launch::{Element, Job};
+use super::launch::{Element, Job, Returned};
 use super::registry::{Instantiation, Kernel};
 use super::worker::limit::{self, Hangs};
-use super::{Backend, Coefficients, KernelError, scanned, scanned_in_f32, shapes};
+use super::{Backend, Coefficients, KernelError, shapes};
 use crate::method::Method;
 use crate::problem::elements::Elements;
 use crate::problem::{CoefficientProblem, InputType, Operand, Problem, Weights};
@@ -68,11 +67,11 @@ trait Compiled: Send + Sync {
     /// What runs it, in words.
     fn device(&self) -> String;
 
-    /// Runs a production kernel's job with the header's coefficients; its outputs' values, widened.
-    fn run(&self, entry: Entry, job: &dyn Fn() -> Job) -> Result<[Vec<f64>; 2], KernelError>;
+    /// Runs a production kernel's job with the header's coefficients.
+    fn run(&self, entry: Entry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError>;
 
     /// The same in double; none where there is no such build.
-    fn run_lifted(&self, _entry: Entry, _job: Job) -> Option<Result<[Vec<f64>; 2], KernelError>> {
+    fn run_lifted(&self, _entry: Entry, _job: Job) -> Option<Result<Returned, KernelError>> {
         None
     }
 
@@ -141,8 +140,7 @@ impl ForeignBackend {
             job
         };
         let entry = Entry { method, weights: problem.weights, b, c: None };
-        let [a_bar, b_bar] = self.run(entry, &job)?;
-        Ok(Coefficients { a_bar: narrowed(&a_bar), b_bar: narrowed(&b_bar) })
+        Ok(self.run(entry, &job)?.coefficients())
     }
 
     /// The compiler's own lines, where the header does not compile for these weights.
@@ -150,7 +148,7 @@ impl ForeignBackend {
         self.compiled.rejected(weights)
     }
 
-    fn run(&self, entry: Entry, job: &dyn Fn() -> Job) -> Result<[Vec<f64>; 2], KernelError> {
+    fn run(&self, entry: Entry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError> {
         self.hangs.run(entry.method, entry.weights, || self.compiled.run(entry, job))
     }
 }
@@ -177,7 +175,7 @@ impl Backend for ForeignBackend {
         shapes::check_scan(problem)?;
         check_input(problem.input)?;
         let (entry, job) = scan_entry(method, problem);
-        Ok(scanned_in_f32(problem, self.run(entry, &job)?))
+        Ok(self.run(entry, &job)?.scan(problem))
     }
 
     fn coefficients(
@@ -194,7 +192,7 @@ impl Backend for ForeignBackend {
         let mut job = job();
         job.outputs.iter_mut().for_each(|output| output.element = Element::F64);
         let run = self.compiled.run_lifted(entry, job)?;
-        Some(run.map(|values| problem.judged(&scanned(problem, values))))
+        Some(run.map(|returned| problem.judged(&returned.scan::<f64>(problem))))
     }
 }
 

@@ -58,11 +58,6 @@ impl Element {
     }
 }
 
-/// Values that were widened, as f32 again.
-pub fn narrowed(values: &[f64]) -> Vec<f32> {
-    values.iter().map(|&value| value as f32).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

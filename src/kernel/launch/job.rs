@@ -1,5 +1,6 @@
 //! One launch as data: what goes to a device and what comes back, in the tensors' element types.
 
+use num_traits::AsPrimitive;
 use serde::{Deserialize, Serialize};
 
 use super::buffer::{Buffer, Guarding};
@@ -8,9 +9,10 @@ use super::element::Element;
 use crate::kernel::cpu::ffi::{RawDiscretize, RawScan};
 use crate::kernel::cuda::cache::Image;
 use crate::kernel::registry::{Instantiation, Kernel};
-use crate::kernel::{CpuBackend, KernelError};
+use crate::kernel::{CpuBackend, KernelError, SCANNED, scanned};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Operand, Problem, Shape, Weights};
+use crate::tensor::{Coefficients, Tensor, TensorName, Tensors};
 
 /// The names of the kernels' inputs, in the order of a job's.
 const SCAN_INPUTS: [&str; 8] = ["u", "delta", "A", "B", "C", "D", "z", "delta_bias"];
@@ -26,7 +28,7 @@ pub struct Job {
     /// The compiled kernel, where the device needs one.
     pub image: Option<Image>,
     /// batch, dim, dstate, seqlen, groups; for coefficients: n, then zeros.
-    pub sizes: [u64; 5],
+    pub sizes: [usize; 5],
     pub delta_softplus: bool,
     /// Whether every element of the outputs will be written; not where only some blocks run.
     pub complete: bool,
@@ -47,8 +49,8 @@ pub struct Output {
 }
 
 impl Output {
-    fn new(name: &str, element: Element, len: usize) -> Self {
-        Output { name: name.to_owned(), element, len }
+    fn workspace(element: Element, len: usize) -> Self {
+        Output { name: "workspace".to_owned(), element, len }
     }
 
     fn bytes(&self) -> usize {
@@ -56,9 +58,40 @@ impl Output {
     }
 }
 
-/// What sums and states are kept in: f32, or double where everything is.
-fn arithmetic(storage: Element) -> Element {
-    if storage == Element::F64 { storage } else { Element::F32 }
+/// The values of a job's outputs, widened, in the order of the outputs.
+#[derive(Debug)]
+pub struct Returned(Vec<Vec<f64>>);
+
+impl Returned {
+    /// Of a scan, in the precision that is asked for: at least that of the outputs.
+    pub fn scan<T: Copy + 'static>(self, problem: &Problem) -> Tensors<T>
+    where
+        f64: AsPrimitive<T>,
+    {
+        scanned(problem, self.narrowed())
+    }
+
+    /// Of element-wise coefficients.
+    pub fn coefficients<T: Copy + 'static>(self) -> Coefficients<T>
+    where
+        f64: AsPrimitive<T>,
+    {
+        let mut values = self.narrowed();
+        let mut next = || values.next().unwrap_or_default();
+        Coefficients { a_bar: next(), b_bar: next() }
+    }
+
+    fn narrowed<T: Copy + 'static>(self) -> impl Iterator<Item = Vec<T>>
+    where
+        f64: AsPrimitive<T>,
+    {
+        self.0.into_iter().map(|values| values.into_iter().map(AsPrimitive::as_).collect())
+    }
+
+    /// The first output's values.
+    pub fn first(&self) -> &[f64] {
+        self.0.first().map_or(&[], Vec::as_slice)
+    }
 }
 
 impl Job {
@@ -71,22 +104,26 @@ impl Job {
             if which == Operand::Constant { Element::F32 } else { storage }.encode(values)
         };
         let weights = |values: &Vec<f32>| Element::F32.encode(values);
-        let length = problem.shape.sequence_len();
-        let states = batch * dim * dstate * problem.weights.width();
+        let output = |name: TensorName| {
+            let Tensor { shape, width, element, .. } = problem.tensor::<f32>(name, Vec::new());
+            let element = if storage == Element::F64 { storage } else { element.into() };
+            Output { name: name.to_string(), element, len: shape.iter().product::<usize>() * width }
+        };
         // What a fault may run in another method's place needs what that one needs.
-        let workspace = if kernel.is_bidirectional() || CpuBackend::has_planted_fault() { length } else { 0 };
+        let needs_workspace = kernel.is_bidirectional() || CpuBackend::has_planted_fault();
+        let workspace = if needs_workspace { problem.shape.sequence_len() } else { 0 };
         Job {
             kernel,
             image: None,
-            sizes: [batch, dim, dstate, seqlen, groups].map(|size| size as u64),
+            sizes: [batch, dim, dstate, seqlen, groups],
             delta_softplus: problem.delta_softplus,
             complete: true,
-            outputs: vec![
-                Output::new("out", storage, length),
-                Output::new("last_state", arithmetic(storage), states),
-            ],
+            outputs: SCANNED.map(output).to_vec(),
             // Poly's reversed scan.
-            workspace: Output::new("workspace", arithmetic(storage), workspace),
+            workspace: Output::workspace(
+                if storage == Element::F64 { storage } else { Element::F32 },
+                workspace,
+            ),
             inputs: vec![
                 Some(storage.encode(&problem.u)),
                 Some(storage.encode(&problem.delta)),
@@ -104,41 +141,40 @@ impl Job {
     pub fn coefficients(method: Method, problem: &CoefficientProblem, returned: Element) -> Self {
         let n = problem.delta.len();
         let inputs = [&problem.delta, &problem.a, &problem.b];
-        let output = |name| Output::new(name, returned, n * problem.weights.width());
+        let len = n * problem.weights.width();
+        let output = |name: &str| Output { name: name.to_owned(), element: returned, len };
         Job {
             kernel: Kernel::Discretize { method, weights: problem.weights },
             image: None,
-            sizes: [n as u64, 0, 0, 0, 0],
+            sizes: [n, 0, 0, 0, 0],
             delta_softplus: false,
             complete: true,
             outputs: vec![output("a_bar"), output("b_bar")],
-            workspace: Output::new("workspace", returned, 0),
+            workspace: Output::workspace(returned, 0),
             inputs: inputs.map(|values| Some(Element::F32.encode(values))).to_vec(),
         }
     }
 
     /// Room for poly's workspace, whatever the kernel.
     pub fn with_workspace(mut self) -> Self {
-        self.workspace.len = self.outputs[0].len;
+        self.workspace.len = self.sizes[0] * self.sizes[1] * self.sizes[3];
         self
     }
 
-    /// The two outputs' values, widened.
+    /// The outputs' values, from their bytes.
     ///
     /// # Errors
     /// There are not as many of them, or not of these sizes.
-    pub fn values(&self, outputs: &Bytes) -> Result<[Vec<f64>; 2], KernelError> {
-        match (&outputs[..], &self.outputs[..]) {
-            ([Some(first), Some(second)], [one, other])
-                if first.len() == one.bytes() && second.len() == other.bytes() =>
-            {
-                Ok([one.element.decode(first), other.element.decode(second)])
-            }
-            _ => {
-                let reason = "the worker returned other tensors than the kernel has";
-                Err(KernelError::Unavailable(reason.to_owned()))
-            }
-        }
+    pub fn returned(&self, outputs: &Bytes) -> Result<Returned, KernelError> {
+        let value = |(output, bytes): (&Output, &Option<Vec<u8>>)| {
+            let bytes = bytes.as_ref().filter(|bytes| bytes.len() == output.bytes())?;
+            Some(output.element.decode(bytes))
+        };
+        let values: Option<Vec<_>> = self.outputs.iter().zip(outputs).map(value).collect();
+        values.filter(|_| outputs.len() == self.outputs.len()).map(Returned).ok_or_else(|| {
+            let reason = "the worker returned other tensors than the kernel has";
+            KernelError::Unavailable(reason.to_owned())
+        })
     }
 
     /// Copies the inputs to the device, ready to launch. What lies there stays until [`Device::free_all`].

@@ -10,4 +10,4 @@ pub mod job;
 pub use buffer::{Guarding, POISON};
 pub use device::{Device, DeviceError, DeviceInfo, Launch, Params};
 pub use element::Element;
-pub use job::Job;
+pub use job::{Job, Returned};
