@@ -43,13 +43,15 @@
 //!
 //! [`verify`] walks a problem through all of them, [`check`](mod@check) a recorded run through all but the
 //! kernel, [`diff`](mod@diff) two revisions of a foreign header through all; [`cli`] is the command line around them.
-//! [`method`] names the methods, [`tensor`] gives tensors their names, [`hexfloat`] writes numbers exactly, [`tensor_file`] reads safetensors files without
-//! trusting them, and [`leftovers`] is what an interrupt must not leave behind.
+//! [`method`] names the methods, [`formula`] says what they compute, [`tensor`] gives tensors their names, [`hexfloat`]
+//! writes numbers exactly, [`tensor_file`] reads safetensors files without trusting them, and [`leftovers`] is what an
+//! interrupt must not leave behind.
 
 pub mod analysis;
 pub mod check;
 pub mod cli;
 pub mod diff;
+pub mod formula;
 pub mod hexfloat;
 pub mod judge;
 pub mod kernel;

@@ -53,14 +53,6 @@ impl Method {
         Method::ALL.map(Method::name).join(", ")
     }
 
-    /// Whether the scan runs in both directions and averages (spec.md §2: `poly` alone).
-    pub fn is_bidirectional(self) -> bool {
-        match self {
-            Method::Poly => true,
-            Method::Zoh | Method::Foh | Method::Bilinear | Method::HighOrder | Method::Rk4 => false,
-        }
-    }
-
     /// Ā as a formula in z = ΔA (spec.md §2).
     pub fn a_bar_formula(self) -> &'static str {
         match self {

@@ -1,9 +1,10 @@
 //! Where one step does not amplify the state: |Ā(z)| ≤ 1.
 
 use super::{StabilityRegion, StabilityRow, solved};
+use crate::formula::{Form, Textbook};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Weights};
-use crate::truth::{Form, Textbook, TruthError};
+use crate::truth::TruthError;
 
 /// The part of the plane: Re z, and Im z of its upper half; the lower half mirrors it.
 const RE: [f32; 2] = [-5.0, 3.0];
@@ -14,21 +15,13 @@ const ROWS: f32 = 0.0625;
 /// The stable region, and within it what halves the state at least.
 const BOUNDS: [f64; 2] = [1.0, 0.5];
 
-/// Whose Ā stands for this method's.
-fn same_a_bar(method: Method) -> Form {
-    match method {
-        Method::Zoh | Method::Foh | Method::Poly | Method::HighOrder | Method::Rk4 => Method::Zoh.into(),
-        Method::Bilinear => Method::Bilinear.into(),
-    }
-}
-
 /// The three different Ā: eᶻ, bilinear's, and that of the classical Runge–Kutta method.
 pub fn measure() -> Result<Vec<StabilityRegion>, TruthError> {
     let mut kinds: Vec<(Form, Vec<&str>)> = Vec::new();
     for method in Method::ALL {
-        match kinds.iter_mut().find(|(form, _)| *form == same_a_bar(method)) {
+        match kinds.iter_mut().find(|(form, _)| form.formula().a_bar == method.formula().a_bar) {
             Some((_, names)) => names.push(method.name()),
-            None => kinds.push((same_a_bar(method), vec![method.name()])),
+            None => kinds.push((method.into(), vec![method.name()])),
         }
     }
     kinds.push((Textbook::Rk4Classical.into(), vec![Textbook::Rk4Classical.name()]));

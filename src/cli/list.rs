@@ -108,7 +108,7 @@ fn backends() -> String {
 
 fn faults() -> String {
     let mut text = format!("{} that a failure can look like\n", count(catalogue::ALL.len(), "fault model"));
-    for entry in catalogue::ALL {
+    for entry in catalogue::ALL.iter() {
         text += &row(entry.name, 29, entry.what);
         text += &row("", 29, &format!("from {}", entry.origin));
     }

@@ -5,7 +5,7 @@ use num_complex::Complex64;
 
 use super::allowance::{Arithmetic, HALF_SUBNORMAL, U};
 use super::budget::complex_at;
-use super::contract::Contract;
+use super::contract::{Contract, Units};
 use super::model;
 use super::ulp::Format;
 use super::verdict::{Distance, Element, worst};
@@ -68,7 +68,7 @@ pub fn bounds(
     };
     let units =
         (contract.a_bar_error(method, problem.weights), contract.b_bar_error(method, problem.weights));
-    let moved = Contract { a_bar: Default::default(), b_bar: Default::default(), ..*contract };
+    let moved = Contract { units: Units::default(), ..*contract };
     // The truth is rounded to f64, which shows once the kernel computes in it.
     let rounded = if contract.arithmetic == Arithmetic::DOUBLE { contract.arithmetic.unit } else { 0.0 };
     (0..problem.delta.len())

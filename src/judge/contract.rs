@@ -1,6 +1,7 @@
 //! What a kernel promises of its coefficients: the part of every bound that the kernel's author decides.
 
 use super::allowance::Arithmetic;
+use crate::formula::{Formula, Function, Transition};
 use crate::method::Method;
 use crate::problem::{Problem, Weights};
 
@@ -12,10 +13,8 @@ use crate::problem::{Problem, Weights};
 pub struct Contract {
     /// What the kernel computes in.
     pub arithmetic: Arithmetic,
-    /// Ā, by method id, for real and for complex weights.
-    pub a_bar: [[f64; 2]; Method::ALL.len()],
-    /// B̄, likewise.
-    pub b_bar: [[f64; 2]; Method::ALL.len()],
+    /// Ā and B̄, by what they are made of.
+    pub units: Units,
     /// How often z is rounded, by u each, before anything is computed of it: 0 where it is kept exact, 1 for a
     /// plain product ΔA, one more for each further factor (log₂e ahead of a base-2 exponential, say).
     pub z_roundings: f64,
@@ -25,10 +24,52 @@ pub struct Contract {
     pub sums: Sums,
 }
 
+/// Roundings in u, for real and for complex weights, of what a formula has in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Units {
+    /// eᶻ
+    pub exponential: [f64; 2],
+    /// A quotient by 1 − z/2.
+    pub quotient: [f64; 2],
+    /// ΔB
+    pub held: [f64; 2],
+    /// Powers of z, summed.
+    pub polynomial: [f64; 2],
+    /// φ₁, φ₂ and φ₃.
+    pub phi: [f64; 2],
+}
+
+impl Units {
+    const fn uniform(units: f64) -> Units {
+        let both = [units; 2];
+        Units { exponential: both, quotient: both, held: both, polynomial: both, phi: both }
+    }
+
+    fn a_bar(&self, formula: &Formula) -> [f64; 2] {
+        match formula.a_bar {
+            Transition::Exponential => self.exponential,
+            Transition::Quotient => self.quotient,
+            Transition::Polynomial(_) => self.polynomial,
+        }
+    }
+
+    /// Of the B̄ that has most.
+    fn b_bar(&self, formula: &Formula) -> [f64; 2] {
+        let units = formula.b_bar.into_iter().flatten().map(|term| match term.of {
+            Function::Power(0) => self.held,
+            Function::Power(_) => self.polynomial,
+            Function::Resolvent => self.quotient,
+            Function::Phi(0) => [self.exponential[0] + self.held[0], self.exponential[1] + self.held[1]],
+            Function::Phi(_) => self.phi,
+        });
+        units.fold([0.0; 2], |most, units| [most[0].max(units[0]), most[1].max(units[1])])
+    }
+}
+
 /// How a kernel computes φ₁, φ₂, φ₃ and rk4's polynomial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sums {
-    /// With error terms: `b_bar` says all that they may be off.
+    /// With error terms: `units` say all that they may be off.
     Compensated,
     /// Term by term, by series below |z| = 1 and by closed forms from there on, so that what cancels is lost
     /// ([`super::sums`]).
@@ -54,8 +95,13 @@ impl Contract {
     ///   3.21u. In the series, real and complex, the tail of φ₃ is off by at most 0.14u, times |z| ≤ 1.5, over
     ///   |φ₃| ≥ 0.119: 1.7u, and one rounding.
     pub const PRODUCTION: Contract = Contract {
-        a_bar: [[1.25, 1.5], [1.25, 1.5], [3.125, 7.125], [1.25, 1.5], [1.25, 1.5], [1.25, 1.5]],
-        b_bar: [[1.0, 1.0], [3.0, 3.25], [3.125, 7.125], [3.0, 3.25], [3.0, 3.25], [1.125, 1.125]],
+        units: Units {
+            exponential: [1.25, 1.5],
+            quotient: [3.125, 7.125],
+            held: [1.0; 2],
+            polynomial: [1.125; 2],
+            phi: [3.0, 3.25],
+        },
         // B is part of B̄, and u is real.
         input: [1.0; 2],
         sums: Sums::Compensated,
@@ -89,8 +135,7 @@ impl Contract {
     /// [`Sums::PlainComplex`], two products with Δ and B; the rest as above, the z of f32 inputs exact.
     const LIFTED: Contract = Contract {
         arithmetic: Arithmetic::DOUBLE,
-        a_bar: [[6.0; 2], [6.0; 2], [8.0; 2], [6.0; 2], [6.0; 2], [6.0; 2]],
-        b_bar: [[1.0; 2], [8.0; 2], [8.0; 2], [8.0; 2], [8.0; 2], [8.0; 2]],
+        units: Units { exponential: [6.0; 2], held: [1.0; 2], ..Units::uniform(8.0) },
         z_roundings: 0.0,
         input: [1.0; 2],
         sums: Sums::PlainComplex,
@@ -111,8 +156,7 @@ impl Contract {
     pub const fn uniform(units: f64, z_roundings: f64) -> Self {
         Contract {
             arithmetic: Arithmetic::SINGLE,
-            a_bar: [[units; 2]; Method::ALL.len()],
-            b_bar: [[units; 2]; Method::ALL.len()],
+            units: Units::uniform(units),
             z_roundings,
             input: [2.0, 2.0 * SQRT_5],
             sums: Sums::Plain,
@@ -121,12 +165,12 @@ impl Contract {
 
     /// The relative error that Ā may have.
     pub fn a_bar_error(&self, method: Method, weights: Weights) -> f64 {
-        self.a_bar[usize::from(method.id())][weights.width() - 1] * self.arithmetic.unit
+        self.units.a_bar(&method.formula())[weights.width() - 1] * self.arithmetic.unit
     }
 
     /// The relative error that B̄ may have.
     pub fn b_bar_error(&self, method: Method, weights: Weights) -> f64 {
-        self.b_bar[usize::from(method.id())][weights.width() - 1] * self.arithmetic.unit
+        self.units.b_bar(&method.formula())[weights.width() - 1] * self.arithmetic.unit
     }
 
     /// The relative error that forming b = B̄u may add.

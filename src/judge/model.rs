@@ -3,6 +3,7 @@
 
 use num_complex::Complex64;
 
+use crate::formula::{Function, Term, Transition};
 use crate::judge::contract::Contract;
 use crate::judge::sums;
 use crate::method::Method;
@@ -17,6 +18,8 @@ pub struct Step {
     pub b_bar: Complex64,
     /// Bound on |computed B̄ − B̄|.
     pub b_bar_error: f64,
+    /// The same of what multiplies u_{l−1} and u_{l+1}, where they are read.
+    pub neighbours: [Option<(Complex64, f64)>; 2],
 }
 
 /// φ₀(z)…φ₃(z) (spec.md §1).
@@ -38,6 +41,22 @@ pub fn phi(z: Complex64) -> [Complex64; 4] {
     }
 }
 
+/// A function f at z, and z f′, of φ₀…φ₃ there: zφₖ′ = (z − k)φₖ + 1/(k−1)!.
+pub fn function(of: Function, z: Complex64, phis: &[Complex64; 4]) -> (Complex64, Complex64) {
+    match of {
+        Function::Phi(0) => (phis[0], z * phis[0]),
+        Function::Phi(k) => (phis[k], (z - k as f64) * phis[k] + 1.0 / factorial(k as u32 - 1)),
+        Function::Power(k) => {
+            let power = z.powu(k as u32);
+            (power, power * k as f64)
+        }
+        Function::Resolvent => {
+            let value = 1.0 / (1.0 - z * 0.5);
+            (value, value * value * z * 0.5)
+        }
+    }
+}
+
 fn factorial(k: u32) -> f64 {
     (1..=k).map(f64::from).product()
 }
@@ -48,9 +67,8 @@ fn factorial(k: u32) -> f64 {
 /// `delta_error`, which moves Δ and z together; its own roundings of z are ζ ([`Contract::z_error`]). With
 /// θ = ζ + `delta_error` and h = B̄/B as a function of Δ and z, that moves
 ///
-/// - exp by |e^{z(1+θ)} − eᶻ| ≤ |eᶻ|(e^{|z|θ} − 1), the conditioning of the exponential;
-/// - h by |z ∂h/∂z|·ζ + |z ∂h/∂z + Δ ∂h/∂Δ|·`delta_error`, where zφₖ′ = (z − k)φₖ + 1/(k−1)!; times e^{|z|θ}
-///   for the higher orders;
+/// - exp by |e^{z(1+θ)} − eᶻ| ≤ |eᶻ|(e^{|z|θ} − 1), the conditioning of the exponential; a polynomial by its own terms;
+/// - h by |z ∂h/∂z|·ζ + |z ∂h/∂z + Δ ∂h/∂Δ|·`delta_error`; times e^{|z|θ} for the higher orders;
 /// - bilinear Ā by exactly |z|θ/(|1 − z/2|²(1 − η)): its denominator moves by η = θ|z/2|/|1 − z/2| of itself,
 ///   and the higher orders of its h are 1/(1 − η). At η ≥ 1 nothing is bounded;
 /// - h by what the kernel loses where it sums h term by term ([`super::sums`]).
@@ -67,71 +85,58 @@ pub fn step(
     let zeta = contract.z_error();
     let theta = zeta + delta_error;
     let a_units = contract.a_bar_error(method, weights);
-    let [exp_z, phi1, phi2, phi3] = phi(z);
+    let phis = phi(z);
+    let formula = method.formula();
     let denominator = 1.0 - z * 0.5;
-    let rational = match method {
-        Method::Bilinear => true,
-        Method::Zoh | Method::Foh | Method::Poly | Method::HighOrder | Method::Rk4 => false,
-    };
-    let (a_bar, a_bar_error, higher_orders) = if rational {
+    let higher_orders = if formula.has_pole() {
         let eta = theta * 0.5 * z.norm() / denominator.norm();
-        let growth = if eta < 1.0 { 1.0 / (1.0 - eta) } else { f64::INFINITY };
-        let a_bar = (1.0 + z * 0.5) / denominator;
-        let moved = z.norm() * theta / denominator.norm_sqr() * growth;
-        (a_bar, a_bar.norm() * a_units + moved, growth)
+        if eta < 1.0 { 1.0 / (1.0 - eta) } else { f64::INFINITY }
     } else {
-        let growth = (z.norm() * theta).exp();
-        // Where eᶻ underflows to 0 the other factor may be infinite.
-        let a_bar_error = match exp_z.norm() {
-            0.0 => (z.re + z.norm() * theta).exp(),
-            size => size * a_units * growth + size * (z.norm() * theta).exp_m1(),
-        };
-        (exp_z, a_bar_error, growth)
+        (z.norm() * theta).exp()
     };
-    // h, z ∂h/∂z and Δ ∂h/∂Δ.
-    let (h, by_z, by_delta) = {
-        let [z_phi1, z_phi2, z_phi3] =
-            [(z - 1.0) * phi1 + 1.0, (z - 2.0) * phi2 + 1.0, (z - 3.0) * phi3 + 0.5];
-        let (d, d2, d3) = (delta, delta * delta, delta * delta * delta);
-        match method {
-            Method::Zoh => (Complex64::from(d), Complex64::ZERO, Complex64::from(d)),
-            Method::Foh => (phi2 * d2, z_phi2 * d2, phi2 * (2.0 * d2)),
-            Method::Bilinear => {
-                let h = d / denominator;
-                (h, h * (z * 0.5) / denominator, h)
-            }
-            Method::Poly => {
-                (phi1 * d + phi2 * (0.5 * d2), z_phi1 * d + z_phi2 * (0.5 * d2), phi1 * d + phi2 * d2)
-            }
-            Method::HighOrder => (
-                phi1 * d + phi2 * d2 + phi3 * (0.5 * d3),
-                z_phi1 * d + z_phi2 * d2 + z_phi3 * (0.5 * d3),
-                phi1 * d + phi2 * (2.0 * d2) + phi3 * (1.5 * d3),
-            ),
-            Method::Rk4 => {
-                let h = (1.0 + z * (0.5 + z * (1.0 / 6.0 + z / 24.0))) * d;
-                (h, z * (0.5 + z * (1.0 / 3.0 + z / 8.0)) * d, h)
-            }
+    let (a_bar, a_bar_error) = match formula.a_bar {
+        Transition::Quotient => {
+            let a_bar = (1.0 + z * 0.5) / denominator;
+            let moved = z.norm() * theta / denominator.norm_sqr() * higher_orders;
+            (a_bar, a_bar.norm() * a_units + moved)
+        }
+        Transition::Exponential => {
+            // Where eᶻ underflows to 0 the other factor may be infinite.
+            let error = match phis[0].norm() {
+                0.0 => (z.re + z.norm() * theta).exp(),
+                size => size * a_units * higher_orders + size * (z.norm() * theta).exp_m1(),
+            };
+            (phis[0], error)
+        }
+        Transition::Polynomial(factors) => {
+            (0..).zip(factors).fold((Complex64::ZERO, 0.0), |(sum, error), (k, c)| {
+                let value = z.powu(k) * c.value();
+                (sum + value, error + value.norm() * (a_units + f64::from(k) * theta * higher_orders))
+            })
         }
     };
     // At z = 0 every method's Ā is 1, and any kernel's exponential or quotient gives exactly that.
     let a_bar_error = if z == Complex64::ZERO { 0.0 } else { a_bar_error + 2.0 * underflow };
-    let moved = (by_z.norm() * zeta + (by_z + by_delta).norm() * delta_error) * higher_orders;
-    let summed = sums::error(
-        (contract.sums, contract.arithmetic),
-        weights,
-        method,
-        delta,
-        (z, exp_z),
-        [phi1, phi2, phi3],
-    );
-    let h_error = summed + h.norm() * contract.b_bar_error(method, weights) + moved;
-    Step {
-        a_bar,
-        a_bar_error,
-        b_bar: h * b,
-        b_bar_error: if h * b == Complex64::ZERO { 0.0 } else { h_error * b.norm() + 2.0 * underflow },
-    }
+    let input = |terms: &[Term]| {
+        // h, z ∂h/∂z and Δ ∂h/∂Δ.
+        let [mut h, mut by_z, mut by_delta] = [Complex64::ZERO; 3];
+        for term in terms {
+            let (value, changed) = function(term.of, z, &phis);
+            let factor = term.factor.value() * delta.powi(term.delta);
+            h += value * factor;
+            by_z += changed * factor;
+            by_delta += value * (f64::from(term.delta) * factor);
+        }
+        let moved = (by_z.norm() * zeta + (by_z + by_delta).norm() * delta_error) * higher_orders;
+        let summed = sums::error((contract.sums, contract.arithmetic), weights, terms, delta, z, &phis);
+        let error = summed + h.norm() * contract.b_bar_error(method, weights) + moved;
+        let b_bar = h * b;
+        (b_bar, if b_bar == Complex64::ZERO { 0.0 } else { error * b.norm() + 2.0 * underflow })
+    };
+    let [now, neighbours @ ..] = formula.b_bar;
+    let (b_bar, b_bar_error) = input(now);
+    let neighbours = neighbours.map(|terms| (!terms.is_empty()).then(|| input(terms)));
+    Step { a_bar, a_bar_error, b_bar, b_bar_error, neighbours }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //!
 //! - **Series**, |z| < 1: Σ zⁱ/(i+k)! with the i-th term of i products and as many quotients by integers, and at most
 //!   i + 1 sums, costs at most Σ (i(μ + 2u) + u)|z|ⁱ/(i+k)!. φ₃ so, and then φₖ = 1/k! + zφₖ₊₁, which adds
-//!   |z|Eₖ₊₁ + μ|zφₖ₊₁| + u|φₖ|. rk4's polynomial is φ₁'s series of four terms, whatever z.
+//!   |z|Eₖ₊₁ + μ|zφₖ₊₁| + u|φₖ|. A polynomial of z such as rk4's so as well, whatever z.
 //! - **Closed forms**, |z| ≥ 1: φ₁ = (eᶻ − 1)/z and φₖ₊₁ = (φₖ − 1/k!)/z with a quotient's ρ, so that
 //!   E₁ = (E₀ + ρ|eᶻ − 1|)/|z| and Eₖ₊₁ = (Eₖ + (u + ρ)|φₖ − 1/k!|)/|z|. eᶻ − 1 itself is off by
 //!   E₀ = 4u·eᶻ + 2u|eᶻ − 1| for real z (an exponential to base 2 and a subtraction, or expm1), and for complex ones, as
@@ -17,17 +17,17 @@ use num_complex::Complex64;
 
 use super::allowance::Arithmetic;
 use super::contract::Sums;
-use crate::method::Method;
+use crate::formula::{Function, Term};
 use crate::problem::Weights;
 
-/// The bound on h for z, Δ and φ₁, φ₂, φ₃ there (module docs).
+/// The bound on h for z, Δ and φ₀…φ₃ there (module docs).
 pub fn error(
     (sums, arithmetic): (Sums, Arithmetic),
     weights: Weights,
-    method: Method,
+    terms: &[Term],
     delta: f64,
-    (z, exp_z): (Complex64, Complex64),
-    phis: [Complex64; 3],
+    z: Complex64,
+    phis: &[Complex64; 4],
 ) -> f64 {
     let weights = match sums {
         Sums::Compensated => return 0.0,
@@ -35,18 +35,24 @@ pub fn error(
         Sums::PlainComplex => Weights::Complex,
     };
     let plain = Plain { weights, u: arithmetic.unit, mu: arithmetic.product(weights) };
-    let delta = delta.abs();
-    // The coefficients of φ₁, φ₂ and φ₃ in h.
-    let factors = match method {
-        Method::Zoh | Method::Bilinear => return 0.0,
-        Method::Rk4 => return plain.series(z.norm(), 1, 4) * delta,
-        Method::Foh => [0.0, delta.powi(2), 0.0],
-        Method::Poly => [delta, 0.5 * delta.powi(2), 0.0],
-        Method::HighOrder => [delta, delta.powi(2), 0.5 * delta.powi(3)],
+    let of_phi = |term: &Term| matches!(term.of, Function::Phi(1..));
+    let phi_errors = match terms.iter().any(of_phi) {
+        true if z.norm() < 1.0 => plain.by_series(z.norm(), phis),
+        true => plain.closed(z, phis),
+        false => [0.0; 4],
     };
-    let errors = if z.norm() < 1.0 { plain.by_series(z.norm(), phis) } else { plain.closed(z, exp_z, phis) };
-    let terms = (0..3).filter(|&k| factors[k] > 0.0);
-    terms.map(|k| factors[k] * (errors[k] + 5.0 * plain.u * phis[k].norm())).sum()
+    // One term is no sum.
+    let polynomial = terms.iter().any(|term| matches!(term.of, Function::Power(1..)));
+    let error = |term: &Term| {
+        let factor = (term.factor.value() * delta.powi(term.delta)).abs();
+        factor
+            * match term.of {
+                Function::Phi(k @ 1..) => phi_errors[k] + 5.0 * plain.u * phis[k].norm(),
+                Function::Power(k) if polynomial => z.norm().powi(k as i32) * plain.of_power(k as u32),
+                Function::Phi(_) | Function::Power(_) | Function::Resolvent => 0.0,
+            }
+    };
+    terms.iter().map(error).sum()
 }
 
 struct Plain {
@@ -56,28 +62,27 @@ struct Plain {
 }
 
 impl Plain {
-    /// Of Σ_{i < terms} zⁱ/(i+k)!.
-    fn series(&self, z: f64, k: u32, terms: u32) -> f64 {
-        let mut term = 1.0 / (1..=k).map(f64::from).product::<f64>();
-        let mut error = 0.0;
-        for i in 0..terms {
-            error += term * (f64::from(i) * (self.mu + 2.0 * self.u) + self.u);
-            term *= z / f64::from(i + 1 + k);
-        }
-        error
+    /// Of the term of zⁱ, relative.
+    fn of_power(&self, i: u32) -> f64 {
+        f64::from(i) * (self.mu + 2.0 * self.u) + self.u
     }
 
-    /// Of φ₁, φ₂ and φ₃.
-    fn by_series(&self, z: f64, [phi1, phi2, phi3]: [Complex64; 3]) -> [f64; 3] {
-        let up = |error: f64, from: Complex64, to: Complex64| {
+    /// Of φ₁, φ₂ and φ₃, at their indices.
+    fn by_series(&self, z: f64, [_, phi1, phi2, phi3]: &[Complex64; 4]) -> [f64; 4] {
+        let up = |error: f64, from: &Complex64, to: &Complex64| {
             z * (error + self.mu * from.norm()) + self.u * to.norm()
         };
-        let e3 = self.series(z, 3, 16);
+        // Of Σ zⁱ/(i+3)!
+        let (mut term, mut e3) = (1.0 / 6.0, 0.0);
+        for i in 0..16 {
+            e3 += term * self.of_power(i);
+            term *= z / f64::from(i + 4);
+        }
         let e2 = up(e3, phi3, phi2);
-        [up(e2, phi2, phi1), e2, e3]
+        [0.0, up(e2, phi2, phi1), e2, e3]
     }
 
-    fn closed(&self, z: Complex64, exp_z: Complex64, [phi1, phi2, _]: [Complex64; 3]) -> [f64; 3] {
+    fn closed(&self, z: Complex64, [exp_z, phi1, phi2, _]: &[Complex64; 4]) -> [f64; 4] {
         let (u, size) = (self.u, exp_z.norm());
         let less_one = (exp_z - 1.0).norm();
         let (e0, quotient) = match self.weights {
@@ -86,6 +91,6 @@ impl Plain {
         };
         let e1 = (e0 + quotient * less_one) / z.norm();
         let e2 = (e1 + (u + quotient) * (phi1 - 1.0).norm()) / z.norm();
-        [e1, e2, (e2 + (u + quotient) * (phi2 - 0.5).norm()) / z.norm()]
+        [0.0, e1, e2, (e2 + (u + quotient) * (phi2 - 0.5).norm()) / z.norm()]
     }
 }

@@ -71,6 +71,14 @@ impl Problem {
         (batch * self.shape.dim + channel) * self.shape.seqlen + l
     }
 
+    /// u at a position; before the start it is 0, past the end it is held (spec.md §2, "Textbook forms").
+    pub fn u_at(&self, (batch, channel): (usize, usize), l: isize) -> f32 {
+        match usize::try_from(l) {
+            Ok(l) => self.u[self.sequence_index(batch, channel, l.min(self.shape.seqlen - 1))],
+            Err(_) => 0.0,
+        }
+    }
+
     /// Dimensions after (batch, dim), values of one element, and type of a tensor that a scan computes (spec.md §3).
     fn layout(&self, name: TensorName) -> (Vec<usize>, usize, InputType) {
         match name {

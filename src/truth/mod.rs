@@ -26,10 +26,11 @@ pub mod dense;
 pub mod diagonal;
 pub mod error;
 pub mod exact;
+pub mod inverse_free;
+pub mod literal;
 pub mod number;
-pub mod textbook;
 
+pub use crate::formula::{Form, Textbook};
 pub use certify::Certificate;
 pub use diagonal::{coefficient, scan};
 pub use error::TruthError;
-pub use textbook::{Form, Textbook};

@@ -3,6 +3,7 @@
 use num_complex::Complex64;
 
 use super::{GENERIC, LAMBDA, complex_at, or_less};
+use crate::formula::OFFSETS;
 use crate::judge::allowance::{self, Arithmetic};
 use crate::judge::contract::Contract;
 use crate::judge::model::{self, Step};
@@ -44,17 +45,27 @@ pub fn state_steps(
     for (l, &delta) in steps.iter().enumerate() {
         let b_index = problem.operand_index(problem.b_operand, channel, n, l);
         let b = complex_at(problem.weights, &problem.b, b_index);
-        let u = f64::from(problem.u[problem.sequence_index(channel.0, channel.1, l)]);
         let step = model::step(method, problem.weights, delta, a, b, contract);
-        let b_u = if u == 0.0 { Complex64::ZERO } else { step.b_bar * u };
         let vanished = 2.0 * arithmetic.underflow * if apart { 1.0 + b.norm() } else { 1.0 };
+        let [before, after] = step.neighbours;
+        let mut input = StepInput { b_u: Complex64::ZERO, coefficient: 0.0, product: 0.0 };
+        for (b_bar, offset) in [Some((step.b_bar, step.b_bar_error)), before, after].into_iter().zip(OFFSETS)
+        {
+            let u = f64::from(problem.u_at(channel, l as isize + offset));
+            let Some((b_bar, error)) = b_bar.filter(|_| u != 0.0) else { continue };
+            let b_u = b_bar * u;
+            input.coefficient += times(error, u.abs()) * (1.0 + input_error) + vanished;
+            input.product += input_error * b_u.norm();
+            if input.b_u == Complex64::ZERO {
+                input.b_u = b_u;
+            } else {
+                // One more sum.
+                input.product += arithmetic.unit * (input.b_u.norm() + b_u.norm());
+                input.b_u += b_u;
+            }
+        }
         maps.z.push(a * delta.0);
-        maps.inputs.push(StepInput {
-            b_u,
-            coefficient: times(step.b_bar_error, u.abs()) * (1.0 + input_error)
-                + vanished * f64::from(u != 0.0),
-            product: input_error * b_u.norm(),
-        });
+        maps.inputs.push(input);
         maps.coefficients.push(step);
     }
     maps

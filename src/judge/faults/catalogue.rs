@@ -1,10 +1,11 @@
 //! The list of fault models, specific before general: of models that coincide on a problem, the earlier one is
 //! named first.
 
-use super::variant::{
-    BUse, Bias, Clamp, Directions, Formula, Gate, Inverse, Power, Readout, Reversed, Sum, Tail,
-};
+use std::sync::LazyLock;
+
+use super::variant::{BUse, Bias, Clamp, Directions, Gate, Inverse, Power, Readout, Reversed, Sum, Tail};
 use super::{ExponentPart, Fault};
+use crate::formula::{Form, Fraction, Textbook};
 use crate::method::Method;
 use crate::problem::InputType;
 
@@ -25,8 +26,45 @@ const fn entry(fault: Fault, name: &'static str, what: &'static str, origin: &'s
 }
 
 /// Every fault model.
+pub static ALL: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    let runs_as = Form::all().map(|form| {
+        let (what, origin) = match form {
+            Form::Method(_) => ("it computes", "a dispatch that falls through, or ids out of step"),
+            Form::Textbook(Textbook::ZohExact) => {
+                ("it computes the textbook form", "exact zoh under another name: the classic foh mistake")
+            }
+            Form::Textbook(_) => (
+                "it computes the textbook form",
+                "the form of textbooks and toolboxes in place of the specified one",
+            ),
+        };
+        named(Fault::RunsAs(form), format!("runs-as-{form}"), format!("{what} {form}"), origin)
+    });
+    let b_bar_of = Method::ALL.map(|method| {
+        let what = format!("B̄ is that of {method}, Ā and the scan are right");
+        let fault = Fault::BBarOf(method.into());
+        named(fault, format!("b-bar-of-{method}"), what, "coefficients copied from another branch")
+    });
+    let taylor = (1..=8).map(|count| {
+        let plural = if count == 1 { "" } else { "s" };
+        let what = format!("the series of every φ in B̄ stops after {count} term{plural}");
+        let origin = "Taylor series in place of a division by A";
+        named(Fault::Taylor(count), format!("phi-taylor-{count}"), what, origin)
+    });
+    let mut all = METHODS_OWN.to_vec();
+    all.extend(runs_as.chain(A_BAR.iter().copied()).chain(b_bar_of));
+    all.extend(B_BAR.iter().copied().chain(taylor).chain(REST.iter().copied()));
+    all
+});
+
+/// An entry with a name and a sentence that are made, once, and kept.
+fn named(fault: Fault, name: String, what: String, origin: &'static str) -> Entry {
+    entry(fault, name.leak(), what.leak(), origin)
+}
+
+/// Of one method's formula.
 #[rustfmt::skip]
-pub const ALL: &[Entry] = &[
+const METHODS_OWN: &[Entry] = &[
     entry(Fault::Inverse(Inverse::WrongFactor, Inverse::WrongFactor), "bilinear-swapped",
         "the inverse is that of the wrong factor: Ā = (1+z/2)⁻¹(1−z/2), B̄ = (1+z/2)⁻¹ΔB", "the unstable form of early references: a sign slip in I ± ΔA/2"),
     entry(Fault::Inverse(Inverse::WrongFactor, Inverse::Right), "bilinear-a-bar-swapped",
@@ -37,11 +75,11 @@ pub const ALL: &[Entry] = &[
         "the inverse is applied to Ā only: B̄ = ΔB", "the input term copied from zoh"),
     entry(Fault::Inverse(Inverse::None, Inverse::Right), "bilinear-inverse-only-b-bar",
         "the inverse is applied to B̄ only: Ā = 1 + z/2", "one solve for two right-hand sides, of which one is forgotten"),
-    entry(Fault::Sum(Sum::PolyShare(0.0)), "poly-without-half-foh",
+    entry(Fault::Sum(Sum::PolyShare(Fraction(0, 1))), "poly-without-half-foh",
         "the foh term ½Δ²φ₂B is missing", "the formula as it was before the foh term was added"),
-    entry(Fault::Sum(Sum::PolyShare(1.0)), "poly-half-missing",
+    entry(Fault::Sum(Sum::PolyShare(Fraction::ONE)), "poly-half-missing",
         "the factor ½ of the foh term is missing", "½ taken for the average's"),
-    entry(Fault::Sum(Sum::PolyShare(0.25)), "poly-half-extra",
+    entry(Fault::Sum(Sum::PolyShare(Fraction(1, 4))), "poly-half-extra",
         "the factor ½ of the foh term is applied twice", "½ of the term and ½ of φ₂(0) both written out"),
     entry(Fault::Sum(Sum::Cut(0)), "highorder-n0",
         "the sum is cut at n = 0", "a loop that ends before its bound"),
@@ -57,68 +95,31 @@ pub const ALL: &[Entry] = &[
         "A² and A³ are outer products: states mix", "an einsum over vectors where the diagonal matrix was meant"),
     entry(Fault::UMissing, "u-missing-in-higher-terms",
         "u multiplies the first term of B̄ only", "B̄u formed term by term from Δu and powers of Δ"),
-    entry(Fault::RunsAs(Formula::Method(Method::Zoh)), "runs-as-zoh",
-        "it computes zoh", "a dispatch that falls through, or ids out of step"),
-    entry(Fault::RunsAs(Formula::Method(Method::Foh)), "runs-as-foh",
-        "it computes foh", "a dispatch that falls through, or ids out of step"),
-    entry(Fault::RunsAs(Formula::Method(Method::Bilinear)), "runs-as-bilinear",
-        "it computes bilinear", "a dispatch that falls through, or ids out of step"),
-    entry(Fault::RunsAs(Formula::Method(Method::Poly)), "runs-as-poly",
-        "it computes poly", "a dispatch that falls through, or ids out of step"),
-    entry(Fault::RunsAs(Formula::Method(Method::HighOrder)), "runs-as-highorder",
-        "it computes highorder", "a dispatch that falls through, or ids out of step"),
-    entry(Fault::RunsAs(Formula::Method(Method::Rk4)), "runs-as-rk4",
-        "it computes rk4", "a dispatch that falls through, or ids out of step"),
-    entry(Fault::RunsAs(Formula::ZohExact), "runs-as-zoh-exact",
-        "it computes the textbook form zoh-exact", "exact zoh under another name: the classic foh mistake"),
-    entry(Fault::RunsAs(Formula::FohTextbook), "runs-as-foh-textbook",
-        "it computes the textbook form foh-textbook", "the form of textbooks and toolboxes in place of the specified one"),
-    entry(Fault::RunsAs(Formula::Rk4Classical), "runs-as-rk4-classical",
-        "it computes the textbook form rk4-classical", "the form of textbooks and toolboxes in place of the specified one"),
-    entry(Fault::RunsAs(Formula::BilinearAveraged), "runs-as-bilinear-averaged",
-        "it computes the textbook form bilinear-averaged", "the form of textbooks and toolboxes in place of the specified one"),
-    entry(Fault::RunsAs(Formula::ExpTrapezoidal), "runs-as-exp-trapezoidal",
-        "it computes the textbook form exp-trapezoidal", "the form of textbooks and toolboxes in place of the specified one"),
-    entry(Fault::ABarOf(Formula::Method(Method::Zoh)), "a-bar-of-zoh",
+];
+
+#[rustfmt::skip]
+const A_BAR: &[Entry] = &[
+    entry(Fault::ABarOf(Form::Method(Method::Zoh)), "a-bar-of-zoh",
         "Ā = exp(z)", "coefficients copied from another branch"),
-    entry(Fault::ABarOf(Formula::Method(Method::Bilinear)), "a-bar-of-bilinear",
+    entry(Fault::ABarOf(Form::Method(Method::Bilinear)), "a-bar-of-bilinear",
         "Ā = (1−z/2)⁻¹(1+z/2)", "coefficients copied from another branch"),
-    entry(Fault::ABarOf(Formula::Rk4Classical), "a-bar-of-rk4-classical",
+    entry(Fault::ABarOf(Form::Textbook(Textbook::Rk4Classical)), "a-bar-of-rk4-classical",
         "Ā = Σ_{k≤4} zᵏ/k!", "the exponential cut after four terms"),
-    entry(Fault::BBarOf(Formula::Method(Method::Zoh)), "b-bar-of-zoh",
-        "B̄ is that of zoh, Ā and the scan are right", "coefficients copied from another branch"),
-    entry(Fault::BBarOf(Formula::Method(Method::Foh)), "b-bar-of-foh",
-        "B̄ is that of foh, Ā and the scan are right", "coefficients copied from another branch"),
-    entry(Fault::BBarOf(Formula::Method(Method::Bilinear)), "b-bar-of-bilinear",
-        "B̄ is that of bilinear, Ā and the scan are right", "coefficients copied from another branch"),
-    entry(Fault::BBarOf(Formula::Method(Method::Poly)), "b-bar-of-poly",
-        "B̄ is that of poly, Ā and the scan are right", "coefficients copied from another branch"),
-    entry(Fault::BBarOf(Formula::Method(Method::HighOrder)), "b-bar-of-highorder",
-        "B̄ is that of highorder, Ā and the scan are right", "coefficients copied from another branch"),
-    entry(Fault::BBarOf(Formula::Method(Method::Rk4)), "b-bar-of-rk4",
-        "B̄ is that of rk4, Ā and the scan are right", "coefficients copied from another branch"),
-    entry(Fault::BBarOf(Formula::ZohExact), "b-bar-of-zoh-exact",
+];
+
+#[rustfmt::skip]
+const B_BAR: &[Entry] = &[
+    entry(Fault::BBarOf(Form::Textbook(Textbook::ZohExact)), "b-bar-of-zoh-exact",
         "B̄ = Δφ₁B", "exact zoh's input term under another method"),
     entry(Fault::BBarSeries(2), "b-bar-series-2",
         "B̄ = ΔB(1 + z/2): exact zoh's series cut after 2 terms", "the highorder of early kernels"),
     entry(Fault::BBarSeries(3), "b-bar-series-3",
         "B̄ = ΔB(1 + z/2 + z²/6): exact zoh's series cut after 3 terms", "the poly of early kernels"),
-    entry(Fault::Taylor(1), "phi-taylor-1",
-        "the series of every φ in B̄ stops after 1 term", "Taylor series in place of a division by A"),
-    entry(Fault::Taylor(2), "phi-taylor-2",
-        "the series of every φ in B̄ stops after 2 terms", "Taylor series in place of a division by A"),
-    entry(Fault::Taylor(3), "phi-taylor-3",
-        "the series of every φ in B̄ stops after 3 terms", "Taylor series in place of a division by A"),
-    entry(Fault::Taylor(4), "phi-taylor-4",
-        "the series of every φ in B̄ stops after 4 terms", "Taylor series in place of a division by A"),
-    entry(Fault::Taylor(5), "phi-taylor-5",
-        "the series of every φ in B̄ stops after 5 terms", "Taylor series in place of a division by A"),
-    entry(Fault::Taylor(6), "phi-taylor-6",
-        "the series of every φ in B̄ stops after 6 terms", "Taylor series in place of a division by A"),
-    entry(Fault::Taylor(7), "phi-taylor-7",
-        "the series of every φ in B̄ stops after 7 terms", "Taylor series in place of a division by A"),
-    entry(Fault::Taylor(8), "phi-taylor-8",
-        "the series of every φ in B̄ stops after 8 terms", "Taylor series in place of a division by A"),
+];
+
+/// Of whatever is left: exponents, Δ, the scan and what is around it.
+#[rustfmt::skip]
+const REST: &[Entry] = &[
     entry(Fault::Exponent(std::f64::consts::LOG2_E, ExponentPart::Whole), "log2e-twice",
         "log₂e is applied twice to the exponent of Ā", "A scaled by log₂e for exp2f, and then passed to a function that scales again"),
     entry(Fault::Exponent(std::f64::consts::LOG2_E, ExponentPart::Real), "log2e-twice-real",
@@ -276,7 +277,7 @@ mod tests {
         let named = |prefix: &str| Method::ALL.map(|method| format!("{prefix}-{method}"));
         assert_eq!(block("runs-as-zoh"), named("runs-as"));
         assert_eq!(block("b-bar-of-zoh"), named("b-bar-of"));
-        for entry in ALL {
+        for entry in ALL.iter() {
             if let Fault::RunsAs(formula) = entry.fault {
                 assert_eq!(entry.name, format!("runs-as-{}", formula.name()));
             }

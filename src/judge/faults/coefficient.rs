@@ -2,9 +2,10 @@
 
 use num_complex::Complex64;
 
-use super::variant::{BUse, Formula, Inverse, Power, Sum, Variant};
+use super::variant::{BUse, Inverse, Power, Sum, Variant};
+use crate::formula::{Form, Fraction, Function, OFFSETS, Term, Transition};
 use crate::judge::allowance::{COEFFICIENT, U};
-use crate::judge::model::phi;
+use crate::judge::model::{self, phi};
 use crate::method::Method;
 
 /// A value and a bound on what a sound f32 computation of the same formula may be off.
@@ -50,8 +51,8 @@ fn conditioning(z: Complex64) -> f64 {
 pub fn a_bar(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> Bounded {
     let z = a * variant.a_bar_delta.of(delta);
     let theta = U + 2.0 * delta_error;
-    let (value, relative) = match variant.a_bar {
-        Formula::Method(Method::Bilinear) | Formula::BilinearAveraged => {
+    let (value, relative) = match variant.a_bar.formula().a_bar {
+        Transition::Quotient => {
             let (above, below) = (1.0 + z * 0.5, 1.0 - z * 0.5);
             let value = match variant.a_bar_inverse {
                 Inverse::Right => above / below,
@@ -60,15 +61,12 @@ pub fn a_bar(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> B
             };
             (value, conditioning(z))
         }
-        Formula::Rk4Classical => {
-            let value = series(z, 0, 5);
+        Transition::Polynomial(factors) => {
+            let value: Complex64 = (0..).zip(factors).map(|(k, c)| z.powu(k) * c.value()).sum();
             // Cancellation: the terms' moduli against their sum.
             (value, z.norm().exp() / value.norm().max(f64::MIN_POSITIVE))
         }
-        Formula::Method(Method::Zoh | Method::Foh | Method::Poly | Method::HighOrder | Method::Rk4)
-        | Formula::ZohExact
-        | Formula::FohTextbook
-        | Formula::ExpTrapezoidal => {
+        Transition::Exponential => {
             let exponent = Complex64::new(z.re * variant.exponent.0, z.im * variant.exponent.1);
             (exponent.exp(), exponent.norm())
         }
@@ -76,7 +74,7 @@ pub fn a_bar(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> B
     Bounded { value, error: value.norm() * (COEFFICIENT + relative * theta) }
 }
 
-/// Σ_{i < terms} zⁱ/(i + k)!
+/// Σ_{i < terms} zⁱ/(i + k)!, φₖ's own series
 fn series(z: Complex64, k: u32, terms: u32) -> Complex64 {
     let mut term = Complex64::from(1.0 / (1..=k).map(f64::from).product::<f64>());
     let mut sum = Complex64::ZERO;
@@ -87,54 +85,49 @@ fn series(z: Complex64, k: u32, terms: u32) -> Complex64 {
     sum
 }
 
+impl Sum {
+    /// A term of B̄ as it is summed; none where it is left out.
+    fn change(self, form: Form, term: Term) -> Option<Term> {
+        let poly = form == Form::Method(Method::Poly);
+        let high_order = form == Form::Method(Method::HighOrder);
+        Some(match (self, term.of, term.delta) {
+            (Sum::Cut(i), Function::Phi(k), _) if high_order && k > i as usize + 1 => return None,
+            (Sum::WithoutFactorials, ..) if high_order => Term { factor: Fraction::ONE, ..term },
+            (Sum::PolyShare(share), Function::Phi(2), _) if poly => Term { factor: share, ..term },
+            (Sum::Powers(delta, _), Function::Phi(2), 2) | (Sum::Powers(_, delta), Function::Phi(3), 3) => {
+                Term { delta, ..term }
+            }
+            _ => term,
+        })
+    }
+}
+
 /// The terms of B̄/B for the step `delta`, known to `delta_error`.
 pub fn terms(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> Terms {
     let z = a * delta;
-    let phis = match variant.taylor {
-        Some(count) => [1, 2, 3].map(|k| series(z, k, count)),
-        None => {
-            let [_, phi1, phi2, phi3] = phi(z);
-            [phi1, phi2, phi3]
-        }
+    let mut phis = phi(z);
+    if let Some(count) = variant.taylor {
+        phis[1..].iter_mut().zip(1..).for_each(|(phi, k)| *phi = series(z, k, count));
+    }
+    let cut = variant.taylor.map_or(usize::MAX, |count| count as usize);
+    let function = |of| match (of, variant.b_bar_inverse) {
+        (Function::Power(k), _) if k >= cut => Complex64::ZERO,
+        (Function::Resolvent, Inverse::WrongFactor) => 1.0 / (1.0 + z * 0.5),
+        (Function::Resolvent, Inverse::None) => Complex64::ONE,
+        _ => model::function(of, z, &phis).0,
     };
-    let [phi1, phi2, phi3] = phis;
-    let (p2, p3) = if let Sum::Powers(p2, p3) = variant.sum { (p2, p3) } else { (2, 3) };
-    let (d2, d3) = (delta.powi(p2), delta.powi(p3));
-    let below = 1.0 - z * 0.5;
+    let value = |term: &Term| {
+        let changed = variant.sum.change(variant.b_bar, *term);
+        changed.map_or(Complex64::ZERO, |t| function(t.of) * (t.factor.value() * delta.powi(t.delta)))
+    };
+    let formula = variant.b_bar.formula();
     let mut t = Terms { offset: -1, ..Terms::default() };
-    match variant.b_bar {
-        Formula::Method(Method::Zoh) => t.first = delta.into(),
-        Formula::Method(Method::Foh) => t.first = phi2 * d2,
-        Formula::Method(Method::Bilinear) => {
-            t.first = match variant.b_bar_inverse {
-                Inverse::Right => delta / below,
-                Inverse::WrongFactor => delta / (1.0 + z * 0.5),
-                Inverse::None => delta.into(),
-            }
-        }
-        Formula::Method(Method::Poly) => {
-            let share = if let Sum::PolyShare(share) = variant.sum { share } else { 0.5 };
-            (t.first, t.higher) = (phi1 * delta, phi2 * (share * d2));
-        }
-        Formula::Method(Method::HighOrder) => {
-            t.first = phi1 * delta;
-            t.higher = match variant.sum {
-                Sum::Cut(0) => Complex64::ZERO,
-                Sum::Cut(_) => phi2 * d2,
-                Sum::WithoutFactorials => phi2 * d2 + phi3 * d3,
-                _ => phi2 * d2 + phi3 * (0.5 * d3),
-            };
-        }
-        Formula::Method(Method::Rk4) | Formula::Rk4Classical => {
-            t.first = delta.into();
-            t.higher = (series(z, 1, variant.taylor.unwrap_or(4)) - 1.0) * delta;
-        }
-        Formula::ZohExact => t.first = phi1 * delta,
-        Formula::FohTextbook => {
-            t = Terms { first: (phi1 - phi2) * delta, neighbour: phi2 * delta, offset: 1, ..t }
-        }
-        Formula::BilinearAveraged => (t.first, t.neighbour) = (0.5 * delta / below, 0.5 * delta / below),
-        Formula::ExpTrapezoidal => (t.first, t.neighbour) = ((0.5 * delta).into(), z.exp() * (0.5 * delta)),
+    for term in formula.now() {
+        let higher = term.order() > formula.leading_order();
+        *if higher { &mut t.higher } else { &mut t.first } += value(term);
+    }
+    for (terms, offset) in formula.b_bar.into_iter().zip(OFFSETS).skip(1).filter(|(t, _)| !t.is_empty()) {
+        (t.neighbour, t.offset) = (terms.iter().map(value).sum(), offset);
     }
     let factor = match variant.b_bar_delta {
         Power::One => 1.0,

@@ -15,8 +15,9 @@ pub mod scan;
 pub mod variant;
 
 use self::variant::{
-    BUse, Bias, Clamp, Directions, Formula, Gate, Inverse, Power, Readout, Reversed, Sum, Tail, Variant,
+    BUse, Bias, Clamp, Directions, Gate, Inverse, Power, Readout, Reversed, Sum, Tail, Variant,
 };
+use crate::formula::{Form, Function, Term, Textbook, Transition};
 use crate::method::Method;
 use crate::problem::{InputType, Problem, Weights};
 
@@ -32,9 +33,9 @@ pub enum ExponentPart {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     /// Another form under this id: Ā, B̄ and the direction of the scan.
-    RunsAs(Formula),
-    ABarOf(Formula),
-    BBarOf(Formula),
+    RunsAs(Form),
+    ABarOf(Form),
+    BBarOf(Form),
     /// How bilinear's Ā and B̄ use their inverse.
     Inverse(Inverse, Inverse),
     Taylor(u32),
@@ -131,38 +132,46 @@ impl Fault {
     /// Whether the fault can change what `method` computes, and is not the same as a more specific one for
     /// this method (module docs).
     pub fn applies_to(self, method: Method) -> bool {
-        use Method::{Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
+        let formula = method.formula();
+        let is_higher = |term: &Term| term.order() > formula.leading_order();
+        let has_higher_terms = formula.now().iter().any(is_higher);
+        let has_power =
+            |least| formula.now().iter().any(|t| matches!(t.of, Function::Power(k) if k >= least));
         match self {
-            Fault::RunsAs(Formula::Method(other)) => other != method,
             // highorder-n0 is the same.
-            Fault::RunsAs(Formula::ZohExact) => method != HighOrder,
-            Fault::RunsAs(_) => true,
-            Fault::ABarOf(Formula::Method(Zoh)) => method == Bilinear,
-            Fault::ABarOf(Formula::Method(_)) => method != Bilinear,
-            // runs-as-rk4-classical is the same for rk4.
-            Fault::ABarOf(_) => method != Rk4,
-            // Where Ā and the direction are the same as well, it is runs-as.
-            Fault::BBarOf(Formula::Method(other)) => match (method, other) {
-                (Bilinear, Zoh) => false,
-                (Bilinear | Poly, other) => other != method,
-                (_, other) => matches!(other, Bilinear | Poly),
-            },
-            // poly-without-half-foh is the same.
-            Fault::BBarOf(_) => method == Bilinear,
-            Fault::Inverse(..) => method == Bilinear,
-            Fault::Taylor(count) => {
-                matches!(method, Foh | Poly | HighOrder) || method == Rk4 && matches!(count, 2 | 3)
+            Fault::RunsAs(Form::Textbook(Textbook::ZohExact)) => method != Method::HighOrder,
+            Fault::RunsAs(other) => other != method.into(),
+            // Where B̄ is the same as well, it is runs-as.
+            Fault::ABarOf(other) => {
+                let other = other.formula();
+                other.a_bar != formula.a_bar && other.b_bar != formula.b_bar
             }
-            // For rk4 this is its own series cut short.
-            Fault::BBarSeries(_) => method != Rk4,
-            Fault::Exponent(..) => method != Bilinear,
-            Fault::Sum(Sum::PolyShare(_)) => method == Poly,
-            Fault::Sum(Sum::Cut(_) | Sum::WithoutFactorials) => method == HighOrder,
-            Fault::Sum(Sum::Powers(..)) => matches!(method, Poly | HighOrder),
-            Fault::Sum(_) => method == Rk4,
-            Fault::Directions(_) | Fault::Reversed(_) | Fault::Gate(Gate::BeforeAverage) => method == Poly,
-            Fault::Skip(share) => share != 0.5 || method == Poly,
-            Fault::UMissing => matches!(method, Poly | HighOrder | Rk4),
+            // bilinear-inverse-only-a-bar is the same.
+            Fault::BBarOf(Form::Method(Method::Zoh)) if method == Method::Bilinear => false,
+            // Where Ā and the direction are the same as well, it is runs-as.
+            Fault::BBarOf(Form::Method(other)) => {
+                let other = other.formula();
+                (other.a_bar, other.bidirectional) != (formula.a_bar, formula.bidirectional)
+            }
+            // poly-without-half-foh is the same.
+            Fault::BBarOf(Form::Textbook(_)) => formula.a_bar == Transition::Quotient,
+            Fault::Inverse(..) => formula.has_pole(),
+            // A polynomial cut after one term is zoh's, and is not cut after its last.
+            Fault::Taylor(count) => {
+                formula.phis() > 0 || (2..formula.now().len()).contains(&(count as usize))
+            }
+            // Of a polynomial this is its own series cut short.
+            Fault::BBarSeries(_) => !has_power(1),
+            Fault::Exponent(..) => formula.a_bar == Transition::Exponential,
+            Fault::Sum(Sum::PolyShare(_)) => method == Method::Poly,
+            Fault::Sum(Sum::Cut(_) | Sum::WithoutFactorials) => method == Method::HighOrder,
+            Fault::Sum(Sum::Powers(..)) => has_higher_terms && formula.phis() > 0,
+            Fault::Sum(_) => has_power(2),
+            Fault::Directions(_) | Fault::Reversed(_) | Fault::Gate(Gate::BeforeAverage) => {
+                formula.bidirectional
+            }
+            Fault::Skip(share) => share != 0.5 || formula.bidirectional,
+            Fault::UMissing => has_higher_terms,
             _ => true,
         }
     }
@@ -200,7 +209,7 @@ impl Fault {
             // States that mix take more than one element.
             Fault::Sum(Sum::OuterProducts) => false,
             // Summed over the two inputs that they read, their B̄ is that of zoh-exact and of bilinear.
-            Fault::RunsAs(Formula::FohTextbook | Formula::BilinearAveraged) => false,
+            Fault::RunsAs(Form::Textbook(Textbook::FohTextbook | Textbook::BilinearAveraged)) => false,
             _ => matches!(
                 self.part(),
                 Part::Form
@@ -219,19 +228,18 @@ impl Fault {
     /// Puts the fault into `variant`.
     pub fn change(self, variant: &mut Variant) {
         match self {
-            Fault::RunsAs(formula) => {
-                // The textbook forms are causal.
-                variant.scan = if let Formula::Method(method) = formula { method } else { Method::Zoh };
-                (variant.a_bar, variant.b_bar) = (formula, formula);
+            Fault::RunsAs(form) => {
+                variant.bidirectional = form.formula().bidirectional;
+                (variant.a_bar, variant.b_bar) = (form, form);
             }
-            Fault::ABarOf(formula) => variant.a_bar = formula,
-            Fault::BBarOf(formula) => variant.b_bar = formula,
+            Fault::ABarOf(form) => variant.a_bar = form,
+            Fault::BBarOf(form) => variant.b_bar = form,
             Fault::Inverse(a_bar, b_bar) => {
                 (variant.a_bar_inverse, variant.b_bar_inverse) = (a_bar, b_bar);
             }
             Fault::Taylor(count) => variant.taylor = Some(count),
             Fault::BBarSeries(count) => {
-                (variant.b_bar, variant.taylor) = (Formula::ZohExact, Some(count));
+                (variant.b_bar, variant.taylor) = (Textbook::ZohExact.into(), Some(count));
             }
             Fault::Exponent(factor, part) => {
                 let imaginary = if part == ExponentPart::Real { 1.0 } else { factor };

@@ -8,10 +8,12 @@
 use num_complex::Complex64;
 
 use super::coefficient::{self, Bounded};
-use super::variant::{Bias, Directions, Formula, Gate, Readout, Reversed, Sum, Tail, Variant};
+use super::variant::{Bias, Directions, Gate, Readout, Reversed, Sum, Tail, Variant};
+use crate::formula::Form;
 use crate::judge::allowance::{self, Arithmetic, HALF_SUBNORMAL, SUM, U};
 use crate::judge::budget::{self, complex_at};
 use crate::judge::ulp::Format;
+use crate::method::Method;
 use crate::problem::{InputType, Operand, Problem, Weights};
 use crate::tensor::{Named, TensorName};
 
@@ -56,7 +58,7 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
         let last = last.state;
         last_state.values.extend(&[last.value.re, last.value.im][..problem.weights.width()]);
         last_state.bound.push(last.error + HALF_SUBNORMAL);
-        if variant.scan.is_bidirectional() {
+        if variant.bidirectional {
             let last = run.add_states(n, &maps, &steps, true, &mut backward, &mut magnitude);
             overflows |= last.overflows;
         }
@@ -89,15 +91,6 @@ impl Run<'_> {
             Tail::LastIgnored => l + 1 == seqlen,
             Tail::Ignored(width) => l >= seqlen - seqlen % width,
         }
-    }
-
-    fn u(&self, l: isize) -> f64 {
-        if l < 0 {
-            return 0.0;
-        }
-        // Past the end the input is held.
-        let l = (l as usize).min(self.problem.shape.seqlen - 1);
-        f64::from(self.problem.u[self.problem.sequence_index(self.channel.0, self.channel.1, l)])
     }
 
     /// Δ and its relative error, as [`crate::judge::budget::step_size`].
@@ -165,14 +158,13 @@ impl Run<'_> {
         }
         let (a, b) = (self.a(n), self.b(n, l));
         let (delta, delta_error) = steps[l];
-        let u = self.u(l as isize);
+        let u_at = |l: isize| f64::from(self.problem.u_at(self.channel, l));
+        let u = u_at(l as isize);
         let t = coefficient::terms(self.variant, delta, delta_error, a);
         let u_of_higher = if self.variant.u_in_higher_terms { u } else { 1.0 };
-        let neighbour = if t.neighbour == Complex64::ZERO { 0.0 } else { self.u(l as isize + t.offset) };
+        let neighbour = if t.neighbour == Complex64::ZERO { 0.0 } else { u_at(l as isize + t.offset) };
         let mut parts = [t.first * b * u, t.higher * b * u_of_higher, t.neighbour * b * neighbour];
-        if self.variant.sum == Sum::OuterProducts
-            && self.variant.b_bar == Formula::Method(crate::method::Method::Rk4)
-        {
+        if self.variant.sum == Sum::OuterProducts && self.variant.b_bar == Form::Method(Method::Rk4) {
             parts = self.outer_products(n, l, delta).map(|part| part * u);
         }
         let size: f64 = parts.iter().map(|part| part.norm()).sum();
@@ -251,7 +243,7 @@ impl Run<'_> {
                 Directions::BackwardOnly => !reverse,
                 _ => false,
             };
-            if dropped && variant.scan.is_bidirectional() || self.ignored(l) {
+            if dropped && variant.bidirectional || self.ignored(l) {
                 continue;
             }
             let read = if reverse && variant.reversed == Reversed::OffByOne { before } else { state };
@@ -275,11 +267,11 @@ impl Run<'_> {
         if problem.weights == Weights::Complex && variant.readout != Readout::RealPartOnce {
             scale *= 2.0;
         }
-        if variant.scan.is_bidirectional() && variant.directions == Directions::Averaged {
+        if variant.bidirectional && variant.directions == Directions::Averaged {
             scale *= 0.5;
         }
         let mu = allowance::product(problem.weights);
-        let directions = if variant.scan.is_bidirectional() { 2.0 } else { 1.0 };
+        let directions = if variant.bidirectional { 2.0 } else { 1.0 };
         let budget::Readout { additions, vanished } =
             budget::Readout::of(problem, directions, Arithmetic::SINGLE);
         let read_out = (mu * (1.0 + U) + additions * SUM) * magnitude + vanished;

@@ -1,41 +1,9 @@
 //! A selective scan with something wrong in it: what the fault models change, as data. Any two changes to
 //! different parts can be made together.
 
+use crate::formula::{Form, Fraction};
 use crate::method::Method;
 use crate::problem::InputType;
-
-/// Whose formula: a method's, or a textbook form's (spec.md §2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Formula {
-    Method(Method),
-    ZohExact,
-    FohTextbook,
-    Rk4Classical,
-    BilinearAveraged,
-    ExpTrapezoidal,
-}
-
-impl Formula {
-    /// The textbook forms, in the order of spec.md §2.
-    pub const TEXTBOOK: [Formula; 5] = [
-        Formula::ZohExact,
-        Formula::FohTextbook,
-        Formula::Rk4Classical,
-        Formula::BilinearAveraged,
-        Formula::ExpTrapezoidal,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Formula::Method(method) => method.name(),
-            Formula::ZohExact => "zoh-exact",
-            Formula::FohTextbook => "foh-textbook",
-            Formula::Rk4Classical => "rk4-classical",
-            Formula::BilinearAveraged => "bilinear-averaged",
-            Formula::ExpTrapezoidal => "exp-trapezoidal",
-        }
-    }
-}
 
 /// What takes the place of Δ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,7 +120,7 @@ pub enum Readout {
 pub enum Sum {
     Right,
     /// The weight of poly's φ₂ term, ½ if right.
-    PolyShare(f64),
+    PolyShare(Fraction),
     /// highorder cut after i = 0, 1.
     Cut(u32),
     WithoutFactorials,
@@ -165,10 +133,10 @@ pub enum Sum {
 /// A selective scan with the choices that a fault model may make.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variant {
-    /// Whose scan runs: its direction.
-    pub scan: Method,
-    pub a_bar: Formula,
-    pub b_bar: Formula,
+    /// Whether the scan runs in both directions.
+    pub bidirectional: bool,
+    pub a_bar: Form,
+    pub b_bar: Form,
     pub a_bar_inverse: Inverse,
     pub b_bar_inverse: Inverse,
     /// The factors on the real and the imaginary part of Ā's exponent.
@@ -205,9 +173,9 @@ impl Variant {
     /// Nothing wrong.
     pub fn specified(method: Method) -> Self {
         Variant {
-            scan: method,
-            a_bar: Formula::Method(method),
-            b_bar: Formula::Method(method),
+            bidirectional: method.is_bidirectional(),
+            a_bar: method.into(),
+            b_bar: method.into(),
             a_bar_inverse: Inverse::Right,
             b_bar_inverse: Inverse::Right,
             exponent: (1.0, 1.0),

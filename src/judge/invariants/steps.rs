@@ -4,6 +4,7 @@
 use num_complex::Complex64;
 
 use super::Comparison;
+use crate::formula::{Function, Term};
 use crate::judge::budget::complex_at;
 use crate::judge::contract::Contract;
 use crate::judge::model::{self, Step};
@@ -23,6 +24,20 @@ struct Point {
     a_bar: Complex64,
     b_bar: Complex64,
     bounds: Step,
+}
+
+impl Point {
+    /// Δᵖf(z)B of a term, φₖ from Ā as in [`time_scale`], and what an error of Ā moves it by.
+    fn function(&self, term: &Term) -> (Complex64, f64) {
+        let z = self.a * self.delta;
+        let Function::Phi(k @ 1..) = term.of else {
+            let value = model::function(term.of, z, &model::phi(z)).0;
+            return (value * self.delta.powi(term.delta) * self.b, 0.0);
+        };
+        let sum = [Complex64::ONE, z, z * z * 0.5][..k].iter().sum::<Complex64>();
+        let (power, rest) = (self.a.powu(k as u32), self.delta.powi(term.delta - k as i32));
+        ((self.a_bar - sum) / power * self.b * rest, self.b.norm() / power.norm() * rest)
+    }
 }
 
 fn points((method, contract): Promise, problem: &CoefficientProblem, got: &Coefficients) -> Vec<Point> {
@@ -72,34 +87,31 @@ pub const SCALE: f32 = 2.0;
 
 /// How Ā and B̄ change under (A, B, Δ) → (A/s, B/s, sΔ), s = [`SCALE`].
 ///
-/// z stays, and with it Ā, which must. With q = Δ²φ₂(z)B and r = Δ³φ₃(z)B, spec.md §2 has B̄(s) − B̄(1) = 0 for zoh,
-/// bilinear and rk4, (s−1)q for foh, ½(s−1)q for poly and (s−1)q + ½(s²−1)r for highorder. As eᶻ = Ā there, q and r are
-/// known from the kernel's own Ā: q = A⁻²(Ā−1−z)B, r = A⁻³(Ā−1−z−z²/2)B, and an error α of Ā moves them by α|B|/|A|²
-/// and α|B|/|A|³. A kernel whose B̄ does not change where it has to is off by all of that.
+/// z stays, and with it Ā, which must. A term c·Δᵖf(z)B of B̄ (spec.md §2) becomes sᵖ⁻¹ times that, so that B̄(s) − B̄(1) is
+/// the sum of the (sᵖ⁻¹−1)c·Δᵖf(z)B: none for zoh, bilinear and rk4. Where f is φₖ, and Ā is eᶻ, that is known from the
+/// kernel's own Ā: ΔᵏφₖB = A⁻ᵏ(Ā − Σ_{j<k} zʲ/j!)B, and an error α of Ā moves it by α|B|/|A|ᵏ. A kernel whose B̄ does not
+/// change where it has to is off by all of that.
 pub fn time_scale(
     promise: Promise,
     problem: &CoefficientProblem,
     (plain, rescaled): (&Coefficients, &Coefficients),
     comparison: &mut Comparison,
 ) {
-    let s = f64::from(SCALE);
-    let (of_q, of_r) = match promise.0 {
-        Method::Zoh | Method::Bilinear | Method::Rk4 => (0.0, 0.0),
-        Method::Foh => (s - 1.0, 0.0),
-        Method::Poly => (0.5 * (s - 1.0), 0.0),
-        Method::HighOrder => (s - 1.0, 0.5 * (s * s - 1.0)),
-    };
+    let terms = promise.0.formula().now();
     let before = points(promise, problem, plain);
     let after = points(promise, &time_scaled(problem, SCALE), rescaled);
     for (i, (one, other)) in before.iter().zip(&after).enumerate() {
         let bound = one.bounds.a_bar_error + other.bounds.a_bar_error;
         near(comparison, "a_bar", i, other, other.a_bar, one.a_bar, bound);
-        let (a, z) = (one.a, one.a * one.delta);
-        let q = (one.a_bar - 1.0 - z) / (a * a) * one.b;
-        let r = (one.a_bar - 1.0 - z - z * z * 0.5) / (a * a * a) * one.b;
-        let per_a_bar = one.b.norm() / a.norm_sqr() * (of_q + of_r / a.norm());
-        let bound = one.bounds.b_bar_error + other.bounds.b_bar_error + one.bounds.a_bar_error * per_a_bar;
-        near(comparison, "b_bar", i, other, other.b_bar, one.b_bar + q * of_q + r * of_r, bound);
+        let mut want = one.b_bar;
+        let mut bound = one.bounds.b_bar_error + other.bounds.b_bar_error;
+        for term in terms.iter().filter(|term| term.delta != 1) {
+            let weight = (f64::from(SCALE).powi(term.delta - 1) - 1.0) * term.factor.value();
+            let (value, per_a_bar) = one.function(term);
+            want += value * weight;
+            bound += one.bounds.a_bar_error * per_a_bar * weight;
+        }
+        near(comparison, "b_bar", i, other, other.b_bar, want, bound);
     }
 }
 
@@ -124,10 +136,7 @@ pub fn small_step(
         near(comparison, "a_bar", i, point, point.a_bar, Complex64::ONE, 0.0);
         near(comparison, "b_bar", i, point, point.b_bar, Complex64::ZERO, 0.0);
     }
-    let order = match promise.0 {
-        Method::Zoh | Method::Bilinear | Method::Poly | Method::HighOrder | Method::Rk4 => 1,
-        Method::Foh => 2,
-    };
+    let order = promise.0.formula().leading_order();
     let halves = points(promise, &shortened(problem, 0.5), half);
     for (i, (one, half)) in points(promise, problem, whole).iter().zip(&halves).enumerate() {
         let z = (one.a * one.delta).norm();

@@ -4,77 +4,47 @@
 use nalgebra::DMatrix;
 
 use super::floor::{self, Bounded};
+use super::given::Given;
 use super::matrix::{norm_exponent, shifted};
-use super::panels::Given;
-use crate::method::Method;
+use crate::formula::Function::{Phi, Power, Resolvent};
+use crate::formula::Panels;
+use crate::truth::inverse_free::{self, Transitions};
 use crate::truth::number::ball::Ball;
-use crate::truth::number::scalar::{Entry, Real};
-use crate::truth::textbook::{Form, Textbook};
+use crate::truth::number::scalar::Entry;
 
-/// Ā, then the coefficients of u_l, u_{l−1} and u_{l+1} as far as the form has them, with their errors.
-pub type BoundedPanels<T> = [Option<Bounded<T>>; 4];
-
-/// The form's panels. None when a solve failed for lack of precision.
-pub fn panels<T: Entry>(given: &Given<T>) -> Option<BoundedPanels<T>> {
+/// The form's panels, with their errors. None when a solve failed for lack of precision.
+pub fn panels<T: Entry>(given: &Given<T>) -> Option<Panels<Bounded<T>>> {
+    let formula = given.form.formula();
     let delta = Ball::exact(given.delta.clone());
     let z = Bounded::exact(given.a.clone()).scale(&delta);
     let b = Bounded::exact(given.b.clone());
-    let held = || b.scale(&delta);
-    let rk4 = || horner(&z, &b, 2..=4).scale(&delta);
-    if given.form.has_pole() {
-        return bilinear(given.form, &z, held());
+    let mut transitions = Transitions { exp: None, quotient: None };
+    let mut phis = Vec::new();
+    if !formula.is_rational() {
+        let (exp, phis_b) = exponential(given, &z, formula.phis());
+        (transitions.exp, phis) = (Some(exp), phis_b);
     }
-    if given.form == Form::Textbook(Textbook::Rk4Classical) {
-        let identity = Bounded::exact(DMatrix::identity(z.mid.nrows(), z.mid.nrows()));
-        return Some([Some(horner(&z, &identity, 1..=4)), Some(rk4()), None, None]);
+    let mut resolvent = None;
+    if formula.has_pole() {
+        let (half, one) = (z.shifted(-1), Ball::one());
+        let zero = Bounded::exact(half.mid.map(|_| T::zero()));
+        let (minus, plus) = (zero.minus(&half).plus_identity(&one), half.plus_identity(&one));
+        let [quotient, resolved] = floor::solve(&minus, &[plus, b.clone()])?.try_into().ok()?;
+        (transitions.quotient, resolvent) = (Some(quotient), Some(resolved));
     }
-    let (exp, integrals) = exponential(given, &z, &delta);
-    let (now, prev, next) = match given.form {
-        Form::Method(Method::Foh) => (integrals[1].clone(), None, None),
-        Form::Method(Method::Poly) => (integrals[0].plus(&integrals[1].shifted(-1)), None, None),
-        Form::Method(Method::HighOrder) => {
-            (integrals[0].plus(&integrals[1]).plus(&integrals[2].shifted(-1)), None, None)
-        }
-        Form::Method(Method::Rk4) => (rk4(), None, None),
-        Form::Textbook(Textbook::ZohExact) => (integrals[0].clone(), None, None),
-        Form::Textbook(Textbook::FohTextbook) => {
-            // Δφ₂B = Δ²φ₂B/Δ; at Δ = 0 it vanishes.
-            let next = match delta.is_exact_zero() {
-                true => integrals[1].clone(),
-                false => integrals[1].unscale(&delta),
-            };
-            (integrals[0].minus(&next), None, Some(next))
-        }
-        Form::Textbook(Textbook::ExpTrapezoidal) => {
-            let half = held().shifted(-1);
-            let prev = exp.times(&half);
-            (half, Some(prev), None)
-        }
-        Form::Method(Method::Zoh) => (held(), None, None),
-        Form::Method(Method::Bilinear)
-        | Form::Textbook(Textbook::Rk4Classical | Textbook::BilinearAveraged) => {
-            unreachable!("{} is rational", given.form)
-        }
+    let times = |k: usize, right: &Bounded<T>| (0..k).fold(right.clone(), |power, _| z.times(&power));
+    let identity = Bounded::exact(DMatrix::identity(z.mid.nrows(), z.mid.nrows()));
+    let applied = |of| match of {
+        Phi(0) => transitions.exp.as_ref().map(|exp| exp.times(&b)),
+        Phi(k) => phis.get(k - 1).cloned(),
+        Power(k) => Some(times(k, &b)),
+        Resolvent => resolvent.clone(),
     };
-    Some([Some(exp), Some(now), prev, next])
+    let powers = inverse_free::powers(&delta);
+    inverse_free::panels(&formula, &powers, &transitions, |k| times(k, &identity), applied)
 }
 
-/// (I − z/2)⁻¹(I + z/2) and (I − z/2)⁻¹ΔB by one factorization.
-fn bilinear<T: Entry>(form: Form, z: &Bounded<T>, held: Bounded<T>) -> Option<BoundedPanels<T>> {
-    let (half, one) = (z.shifted(-1), Ball::one());
-    let zero = Bounded::exact(half.mid.map(|_| T::zero()));
-    let (minus, plus) = (zero.minus(&half).plus_identity(&one), half.plus_identity(&one));
-    let [a, now] = floor::solve(&minus, &[plus, held])?.try_into().ok()?;
-    Some(match form {
-        Form::Textbook(Textbook::BilinearAveraged) => {
-            let half = now.shifted(-1);
-            [Some(a), Some(half.clone()), Some(half), None]
-        }
-        _ => [Some(a), Some(now), None, None],
-    })
-}
-
-/// eᶻ and Δᵏφₖ(z)B from the exponential of
+/// eᶻ and φₖ(z)B from the exponential of
 ///
 /// ```text
 ///     ⎡ z  B  0  0 ⎤
@@ -84,12 +54,8 @@ fn bilinear<T: Entry>(form: Form, z: &Bounded<T>, held: Bounded<T>) -> Option<Bo
 /// ```
 ///
 /// whose first block row is (eᶻ, φ₁B, φ₂B, φ₃B).
-fn exponential<T: Entry>(
-    given: &Given<T>,
-    z: &Bounded<T>,
-    delta: &Ball<T::Part>,
-) -> (Bounded<T>, Vec<Bounded<T>>) {
-    let (n, phis) = (z.mid.nrows(), given.phis());
+fn exponential<T: Entry>(given: &Given<T>, z: &Bounded<T>, phis: usize) -> (Bounded<T>, Vec<Bounded<T>>) {
+    let n = z.mid.nrows();
     if phis == 0 {
         return (floor::exponential(z, given.chain), Vec::new());
     }
@@ -109,27 +75,10 @@ fn exponential<T: Entry>(
     }
     let chain = if given.chain > 0 { given.chain + phis } else { 0 };
     let value = floor::exponential(&block, chain);
-    let mut power = Ball::one();
-    let integrals = (0..phis).map(|k| {
-        power = power.times(delta);
+    let phis_b = (0..phis).map(|k| {
         let phi_b = value.view((0, n + k * m), (n, m)).shifted(shift);
-        let phi_b = if identity.is_some() { phi_b.times(&Bounded::exact(given.b.clone())) } else { phi_b };
-        phi_b.scale(&power)
+        if identity.is_some() { phi_b.times(&Bounded::exact(given.b.clone())) } else { phi_b }
     });
-    let integrals = integrals.collect();
-    (value.view((0, 0), (n, n)), integrals)
-}
-
-/// (I + z/first (I + z/(first+1) (… (I + z/last)))) right
-fn horner<T: Entry>(
-    z: &Bounded<T>,
-    right: &Bounded<T>,
-    divisors: std::ops::RangeInclusive<u8>,
-) -> Bounded<T> {
-    let mut sum = right.clone();
-    for k in divisors.rev() {
-        let divisor = Ball::exact(T::Part::exact(f64::from(k)));
-        sum = z.times(&sum).unscale(&divisor).plus(right);
-    }
-    sum
+    let phis_b = phis_b.collect();
+    (value.view((0, 0), (n, n)), phis_b)
 }

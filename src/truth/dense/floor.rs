@@ -29,7 +29,7 @@ use nalgebra::DMatrix;
 
 use super::expm::Plan;
 use super::matrix::{self, inverse_factorials};
-use crate::truth::number::ball::{Ball, rounding};
+use crate::truth::number::ball::{Ball, Enclosure, rounding};
 use crate::truth::number::mag::Mag;
 use crate::truth::number::scalar::{Entry, Real};
 
@@ -118,6 +118,16 @@ impl<T: Entry> Bounded<T> {
             radius = radius.zip_map(&mag_product::<T::Part>(&self.radius, &whole), |a, b| a + b);
         }
         Bounded { mid, radius }
+    }
+}
+
+impl<T: Entry> Enclosure for Bounded<T> {
+    type Real = T::Part;
+    fn plus(&self, other: &Self) -> Self {
+        Bounded::plus(self, other)
+    }
+    fn scale(&self, factor: &Ball<T::Part>) -> Self {
+        Bounded::scale(self, factor)
     }
 }
 

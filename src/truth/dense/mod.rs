@@ -4,16 +4,16 @@ pub mod augmented;
 pub mod balance;
 pub mod expm;
 pub mod floor;
-pub mod literal;
+pub mod given;
 pub mod matrix;
-pub mod panels;
 pub mod routes;
 
 use nalgebra::{Complex, ComplexField, DMatrix};
 
+use self::given::Given;
 use self::matrix::norm_exponent;
-use self::panels::Given;
 use self::routes::attempt;
+use crate::formula::{Form, Panels};
 use crate::truth::certify::{Certificate, Doubt, REQUIRED_BITS, SUBNORMAL_PLACE, settle};
 use crate::truth::error::TruthError;
 use crate::truth::exact::dense::Exact;
@@ -22,7 +22,6 @@ use crate::truth::number::ball::Ball;
 use crate::truth::number::big::Big;
 use crate::truth::number::scalar::{Entry, Real};
 use crate::truth::number::wide::Wide;
-use crate::truth::textbook::Form;
 
 /// ‖ΔA‖ may be at most 2 to this for exponentials.
 const LARGEST_EXPONENT: i64 = 30;
@@ -78,7 +77,7 @@ pub struct DenseTruth<I: Input> {
     pub certificate: Certificate,
 }
 
-/// Discretizes x' = A x + B u by `form`, a [`crate::method::Method`] or a [`crate::truth::Textbook`] form
+/// Discretizes x' = A x + B u by `form`, a [`crate::method::Method`] or a [`crate::formula::Textbook`] form
 /// (spec.md §2); A is (n, n), B (n, m). Δ may be negative: the formulas do not mind.
 ///
 /// # Errors
@@ -157,13 +156,13 @@ struct Solver<'a, I: Input> {
     /// See [`balance`].
     scaling: Vec<i64>,
     certificate: Certificate,
-    panels: [Option<DMatrix<[f64; 2]>>; 4],
+    panels: Panels<DMatrix<[f64; 2]>>,
 }
 
 impl<'a, I: Input> Solver<'a, I> {
     fn new(form: Form, a: &'a DMatrix<I>, b: &'a DMatrix<I>, delta: f64) -> Result<Self, TruthError> {
         let wide = |m: &DMatrix<I>| m.map(<I::Over<Wide> as Entry>::exact_entry);
-        let exact = Exact::new(form, &wide(a), &wide(b), delta);
+        let exact = Exact::new(form.formula(), &wide(a), &wide(b), delta);
         if exact.at_pole() {
             return Err(TruthError::Pole { place: format!("ΔA of size {}", a.nrows()) });
         }
@@ -177,12 +176,13 @@ impl<'a, I: Input> Solver<'a, I> {
     fn climb(mut self) -> Result<DenseTruth<I>, TruthError> {
         let z = self.a.map(|x| I::Over::<Wide>::exact_entry(x).scale(Wide::exact(self.delta)));
         let found = norm_exponent(&balance::balance(&z, &self.scaling)).unwrap_or(i64::MIN);
-        if !self.form.is_rational() && found > LARGEST_EXPONENT {
+        let is_rational = self.form.formula().is_rational();
+        if !is_rational && found > LARGEST_EXPONENT {
             let place = format!("A of size {}", self.a.nrows());
             return Err(TruthError::StepTooLarge { place, found, limit: LARGEST_EXPONENT });
         }
         let mut open = None;
-        if self.form.is_rational() || found <= LARGEST_WIDE_EXPONENT {
+        if is_rational || found <= LARGEST_WIDE_EXPONENT {
             open = self.rung::<Wide>(open);
         }
         macro_rules! rungs {

@@ -5,17 +5,18 @@ use std::cell::LazyCell;
 use nalgebra::{Complex, DMatrix};
 use rayon::prelude::*;
 
-use super::element::{LARGEST_EXPONENT, Needs, ROUTES, Shared};
+use super::element::{InverseFree, LARGEST_EXPONENT, Literal, Needs, ROUTES};
+use crate::formula::{Form, Panels};
 use crate::problem::{CoefficientProblem, Weights};
 use crate::truth::certify::{Certificate, settle};
 use crate::truth::dense::{DenseTruth, Input, discretize};
 use crate::truth::error::TruthError;
 use crate::truth::exact::rational::{self, Gaussian};
+use crate::truth::exact::scan as exact_scan;
 use crate::truth::number::ball::Ball;
 use crate::truth::number::elementary::Exponent;
 use crate::truth::number::scalar::Real;
 use crate::truth::number::wide::Wide;
-use crate::truth::textbook::Form;
 
 /// Ā and B̄, correctly rounded.
 #[derive(Clone, Debug)]
@@ -31,7 +32,7 @@ pub struct CoefficientTruth {
     pub certificate: Certificate,
 }
 
-/// Discretizes each element by `method`, a [`crate::method::Method`] or a [`crate::truth::Textbook`] form
+/// Discretizes each element by `method`, a [`crate::method::Method`] or a [`crate::formula::Textbook`] form
 /// (spec.md §2). The f32 inputs are taken exactly, and Δ < 0 is as good as any other step.
 ///
 /// # Errors
@@ -113,17 +114,11 @@ fn solve_all<T: Exponent>(
         let delta = Wide::from(problem.delta[i]);
         let (a, b) = (weight(&problem.a, i), weight(&problem.b, i));
         let place = || format!("element {i}");
-        check_exponent(a.scale(delta), form.has_pole(), place)?;
-        let literal = Shared::literal(needs, delta, a);
-        let first = literal.step(form);
-        let second = Shared::inverse_free(needs, Ball::exact(delta), a).step(form);
-        let times_b = |c: Ball<T>| Ball::exact(b).times(&c);
-        let pairs = [
-            (first.a, second.a),
-            (first.now * b, times_b(second.now)),
-            (first.prev * b, times_b(second.prev)),
-            (first.next * b, times_b(second.next)),
-        ];
+        check_exponent(a.scale(delta), form.formula().has_pole(), place)?;
+        let literal = Literal::new(needs, delta, a);
+        let first = applied(literal.step(form), T::zero(), |c| c * b);
+        let bounded = InverseFree::new(needs, Ball::exact(delta), a).step(form);
+        let second = applied(bounded, Ball::zero(), |c| Ball::exact(b).times(&c));
         // Where 237 bits leave a value open: the dense truth at size 1, with its wider scalars.
         let wider = LazyCell::new(|| climb::<T>(form, problem, i));
         let mut certificate = Certificate::new(ROUTES);
@@ -131,7 +126,7 @@ fn solve_all<T: Exponent>(
             certificate.unavailable = Some("A⁻¹ and its powers lose the bits as ΔA → 0");
         }
         let mut values = [[0.0; 2]; 4];
-        for (which, &(x, y)) in pairs.iter().enumerate() {
+        for (which, (x, y)) in first.iter().zip(&second).enumerate() {
             for (part, value) in values[which].iter_mut().enumerate().take(T::WIDTH) {
                 if let Ok(settled) = settle(&x.part(part), &y.part(part)) {
                     certificate.count(settled, Wide::BITS);
@@ -149,6 +144,13 @@ fn solve_all<T: Exponent>(
         Ok(Element { values, certificate })
     };
     (0..problem.delta.len()).into_par_iter().map(solve_one).collect()
+}
+
+/// Ā, and the B̄s after the product with B; zero where the form has none.
+fn applied<V: Copy>(panels: Panels<V>, zero: V, times_b: impl Fn(V) -> V) -> [V; 4] {
+    let mut values = panels.map(|value| value.unwrap_or(zero));
+    values[1..].iter_mut().for_each(|value| *value = times_b(*value));
+    values
 }
 
 /// One element's Ā and B̄s, and how they were justified.
@@ -181,12 +183,12 @@ fn exactly(form: Form, problem: &CoefficientProblem, i: usize, which: usize, par
     let width = problem.weights.width();
     let weight = |values: &[f32]| Gaussian::from_parts(&values[i * width..(i + 1) * width]);
     let (a, b) = (weight(&problem.a), weight(&problem.b));
-    let step = rational::step(form, &rational::exact(f64::from(problem.delta[i])), &a);
+    let delta = rational::exact(f64::from(problem.delta[i]));
     // Of a real A every coefficient is real (power series with real terms), B's parts scale by it.
     let factor = if which == 0 { Gaussian::real(dashu_ratio::RBig::ONE) } else { b };
     if factor.is_zero() || (a.im.is_zero() && factor.part(part).is_zero()) {
         return Some(0.0);
     }
-    let coefficient = [step.a, step.now, step.prev, step.next].into_iter().nth(which)??;
+    let coefficient = exact_scan::step(&form.formula(), &delta, &a).into_iter().nth(which)??;
     Some(rational::round((&coefficient * &factor).part(part)))
 }

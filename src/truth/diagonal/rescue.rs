@@ -9,16 +9,16 @@ use nalgebra::{Complex, DMatrix};
 use num_traits::{One, Zero};
 use rayon::prelude::*;
 
+use crate::formula::Form;
 use crate::problem::{Problem, Weights};
 use crate::truth::certify::{Settled, settle};
 use crate::truth::dense::expm;
 use crate::truth::dense::floor::{self, Bounded};
-use crate::truth::dense::panels::Given;
+use crate::truth::dense::given::Given;
 use crate::truth::dense::routes::attempt;
 use crate::truth::number::ball::Ball;
 use crate::truth::number::big::Big;
 use crate::truth::number::scalar::{Entry, Real};
-use crate::truth::textbook::Form;
 
 /// Which value is wanted.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +84,7 @@ impl<'p> Rescue<'p> {
         let at = |l: usize| p.sequence_index(batch, d, l);
         let nodes: Vec<Node<T>> =
             (0..p.shape.dstate).into_par_iter().map(|n| self.node(n)).collect::<Option<_>>()?;
-        let doubling = i64::from(T::WIDTH == 2) - i64::from(self.form.is_bidirectional());
+        let doubling = i64::from(T::WIDTH == 2) - i64::from(self.form.formula().bidirectional);
         let output = |l: usize| {
             let skipped = p.d.as_ref().map_or(T::Part::zero(), |skip| exact(skip[d]) * exact(p.u[at(l)]));
             let mut literal = nodes.iter().fold(T::Part::zero(), |sum, node| sum + node.y[l].0.clone());
@@ -157,7 +157,7 @@ impl<'p> Rescue<'p> {
             (literal, bounded)
         };
         node.last = scan(&mut (0..len), &mut node.y);
-        if self.form.is_bidirectional() {
+        if self.form.formula().bidirectional {
             scan(&mut (0..len).rev(), &mut node.y);
         }
         Some(node)

@@ -10,14 +10,16 @@ use num_traits::{One, Zero};
 use rayon::prelude::*;
 
 use super::coefficient::check_exponent;
-use super::element::{Needs, ROUTES, Shared, Step};
+use super::element::{InverseFree, Literal, Needs, ROUTES};
 use super::rescue::{Rescue, Wanted};
+use crate::formula::{Form, Panels};
 use crate::method::Method;
 use crate::problem::{Operand, Problem, Weights};
 use crate::tensor::{TensorName, Tensors};
 use crate::truth::certify::{Certificate, Settled, settle};
 use crate::truth::error::TruthError;
-use crate::truth::exact::rational::{self, ExactScan};
+use crate::truth::exact::rational;
+use crate::truth::exact::scan::ExactScan;
 use crate::truth::number::ball::{self, Ball};
 use crate::truth::number::elementary::{
     Exponent, exp_by_doubling, exp_by_halving, softplus_by_artanh, softplus_by_halley,
@@ -25,9 +27,8 @@ use crate::truth::number::elementary::{
 use crate::truth::number::mag::Mag;
 use crate::truth::number::scalar::{Entry, Real};
 use crate::truth::number::wide::Wide;
-use crate::truth::textbook::Form;
 
-/// One method's scan, correctly rounded. `M` is a [`Method`], a [`crate::truth::Textbook`] form, or a [`Form`].
+/// One method's scan, correctly rounded. `M` is a [`Method`], a [`crate::formula::Textbook`] form, or a [`Form`].
 #[derive(Clone, Debug)]
 pub struct ScanTruth<M = Method> {
     pub method: M,
@@ -137,16 +138,26 @@ struct State<T> {
 /// A coefficient by both routes.
 type Pair<T> = (T, Ball<T>);
 
+/// Ā, and what multiplies u_l, u_{l−1} and u_{l+1} if they are read.
+type Step<T> = (Pair<T>, [Option<Pair<T>>; 3]);
+
+fn pair<T: Exponent>(literal: Panels<T>, bounded: Panels<Ball<T>>) -> Step<T> {
+    let mut pairs = literal.into_iter().zip(bounded).map(|(x, y)| x.zip(y));
+    let a_bar = pairs.next().flatten().unwrap_or((T::zero(), Ball::zero()));
+    (a_bar, std::array::from_fn(|_| pairs.next().flatten()))
+}
+
 impl<T: Exponent> State<T> {
     fn zero() -> Self {
         State { literal: T::zero(), bounded: Ball::zero(), live: [false; 2] }
     }
 
-    /// One step for the weights a and b; `terms` are the coefficients and their u.
-    fn advance(&mut self, a: T, a_bar: Pair<T>, terms: &[(Pair<T>, Wide)], b: T) {
+    /// One step for the weights a and b, and the inputs u_l, u_{l−1} and u_{l+1}.
+    fn advance(&mut self, a: T, (a_bar, b_bars): &Step<T>, inputs: [Wide; 3], b: T) {
         let mut live = product(coefficient_pattern(&a_bar.1, &a), self.live);
         let (mut literal, mut bounded) = (T::zero(), Ball::zero());
-        for &((first, second), u) in terms {
+        for (b_bar, u) in b_bars.iter().zip(inputs) {
+            let Some((first, second)) = *b_bar else { continue };
             if u.is_zero() || b.is_zero() || second.is_exact_zero() {
                 continue;
             }
@@ -233,47 +244,48 @@ impl<'p, T: Exponent> Channel<'p, T> {
         let p = self.problem;
         let len = p.shape.seqlen;
         let needs = Needs::of(self.forms);
-        let has_pole = self.forms.iter().any(|f| f.has_pole());
+        let has_pole = self.forms.iter().any(|form| form.formula().has_pole());
         let a = self.weight(&p.a, p.weight_index(self.at.1, n));
         let mut node = Node {
             sums: vec![Sums::new(len); self.forms.len()],
             last: vec![State::zero(); self.forms.len()],
             stood_in: false,
         };
-        let mut kept: Vec<(Pair<T>, Pair<T>)> = Vec::new();
+        // For the way back.
+        let mut kept: Vec<Vec<Step<T>>> = vec![Vec::new(); self.forms.len()];
         for l in 0..len {
             let (first, second) = self.delta[l];
             check_exponent(a.scale(first), has_pole, || {
                 format!("batch {}, channel {}, state {n}, position {l}", self.at.0, self.at.1)
             })?;
-            let (literal, bounded) =
-                (Shared::literal(needs, first, a), Shared::inverse_free(needs, second, a));
+            let (literal, bounded) = (Literal::new(needs, first, a), InverseFree::new(needs, second, a));
             node.stood_in |= literal.stood_in;
             let b = self.operand(&p.b, p.b_operand, n, l);
             let c = self.operand(&p.c, p.c_operand, n, l);
             for (f, &form) in self.forms.iter().enumerate() {
-                let (s, t): (Step<T>, Step<Ball<T>>) = (literal.step(form), bounded.step(form));
-                let terms = [
-                    ((s.now, t.now), self.u[l]),
-                    ((s.prev, t.prev), if l > 0 { self.u[l - 1] } else { Wide::zero() }),
-                    ((s.next, t.next), self.u[(l + 1).min(len - 1)]),
-                ];
-                node.last[f].advance(a, (s.a, t.a), &terms, b);
+                let step = pair(literal.step(form), bounded.step(form));
+                node.last[f].advance(a, &step, self.inputs(l), b);
                 self.observe(&mut node.sums[f], l, c, &node.last[f]);
-                if form.is_bidirectional() {
-                    kept.push(((s.a, t.a), (s.now, t.now)));
+                if form.formula().bidirectional {
+                    kept[f].push(step);
                 }
             }
         }
-        for (f, _) in self.forms.iter().enumerate().filter(|(_, form)| form.is_bidirectional()) {
+        for (f, steps) in kept.iter().enumerate() {
             let mut backward = State::zero();
-            for (l, &(a_bar, now)) in kept.iter().enumerate().rev() {
+            for (l, step) in steps.iter().enumerate().rev() {
                 let b = self.operand(&p.b, p.b_operand, n, l);
-                backward.advance(a, a_bar, &[(now, self.u[l])], b);
+                backward.advance(a, step, self.inputs(l), b);
                 self.observe(&mut node.sums[f], l, self.operand(&p.c, p.c_operand, n, l), &backward);
             }
         }
         Ok(node)
+    }
+
+    /// u_l, u_{l−1} and u_{l+1}; before the start there is none, past the end it is held.
+    fn inputs(&self, l: usize) -> [Wide; 3] {
+        let before = if l > 0 { self.u[l - 1] } else { Wide::zero() };
+        [self.u[l], before, self.u[(l + 1).min(self.u.len() - 1)]]
     }
 
     /// Adds Re(C x) to the sums at l.
@@ -303,7 +315,7 @@ impl<'p, T: Exponent> Channel<'p, T> {
         if stood_in {
             certificate.unavailable = Some("A⁻¹ and its powers lose the bits as ΔA → 0");
         }
-        let doubling = i64::from(T::WIDTH == 2) - i64::from(form.is_bidirectional());
+        let doubling = i64::from(T::WIDTH == 2) - i64::from(form.formula().bidirectional);
         let skip = p.d.as_ref().map_or(Wide::zero(), |skip| Wide::from(skip[d]));
         let exact = ExactScan::new(p, form, self.at);
         let rescue = Rescue::new(p, form, self.at);

@@ -8,47 +8,37 @@
 
 use dashu_ratio::RBig;
 
-use super::rational::Gaussian;
-use crate::method::Method;
-use crate::truth::textbook::{Form, Textbook};
+use super::rational::{self, Gaussian};
+use crate::formula::{Formula, Function, Transition};
 
 /// States beyond which exact arithmetic would take too long.
 pub const LARGEST: usize = 24;
 
-/// The weights of eᶻ, φ₁, φ₂ and φ₃ in a panel.
-fn weights(form: Form, panel: usize, delta: &RBig) -> Option<[RBig; 4]> {
-    let half = || RBig::ONE / RBig::from(2);
-    let zero = || RBig::ZERO;
-    let [d1, d2] = [delta.clone(), delta * delta];
-    let d3 = &d2 * delta;
-    Some(match (form, panel) {
-        (form, 0) if !form.is_rational() => [RBig::ONE, zero(), zero(), zero()],
-        (Form::Method(method), 1) => match method {
-            Method::Foh => [zero(), zero(), d2, zero()],
-            Method::Poly => [zero(), d1, d2 * half(), zero()],
-            Method::HighOrder => [zero(), d1, d2, d3 * half()],
-            // Rational whatever z is.
-            Method::Zoh | Method::Bilinear | Method::Rk4 => return None,
-        },
-        (Form::Textbook(Textbook::ZohExact), 1) => [zero(), d1, zero(), zero()],
-        (Form::Textbook(Textbook::FohTextbook), 1) => [zero(), d1.clone(), -d1, zero()],
-        (Form::Textbook(Textbook::FohTextbook), 3) => [zero(), zero(), d1, zero()],
-        (Form::Textbook(Textbook::ExpTrapezoidal), 2) => [d1 * half(), zero(), zero(), zero()],
-        _ => return None,
-    })
+/// The weights of eᶻ, φ₁, φ₂ and φ₃ in a panel that is made of nothing else.
+fn weights(formula: &Formula, panel: usize, delta: &RBig) -> Option<[RBig; 4]> {
+    let mut weights = [const { RBig::ZERO }; 4];
+    if panel == 0 {
+        weights[0] = RBig::ONE;
+        return (formula.a_bar == Transition::Exponential).then_some(weights);
+    }
+    for term in formula.b_bar[panel - 1] {
+        let Function::Phi(k) = term.of else { return None };
+        weights[k] += rational::factor(term, delta);
+    }
+    Some(weights)
 }
 
 /// One part of entry `row` of the panel applied to `source`, where it is rational. `z` is ΔA among the states
 /// that lie between the two.
 pub fn entry(
-    (form, panel): (Form, usize),
+    (formula, panel): (&Formula, usize),
     delta: &RBig,
     z: &[Vec<Gaussian>],
     source: &[Gaussian],
     (row, part): (usize, usize),
 ) -> Option<RBig> {
     let n = z.len();
-    let weights = weights(form, panel, delta)?;
+    let weights = weights(formula, panel, delta)?;
     if n == 0 || n > LARGEST {
         return None;
     }

@@ -14,10 +14,9 @@ use nalgebra::DMatrix;
 
 use super::defective;
 use super::modular::{Residue, is_singular};
-use super::rational::{Gaussian, exact};
-use crate::method::Method;
+use super::rational::{self, Gaussian, exact};
+use crate::formula::{Formula, Function, Term, Transition};
 use crate::truth::number::scalar::Entry;
-use crate::truth::textbook::{Form, Textbook};
 
 /// Real unknowns up to which exact linear systems are solved: their numbers grow to that many × 60 bits.
 const LARGEST_SOLVE: usize = 48;
@@ -29,7 +28,7 @@ const LARGEST_PROOF: usize = 64;
 
 /// One problem in exact arithmetic. Rows are real unknowns: part p of entry i is row i + p·n.
 pub struct Exact {
-    form: Form,
+    formula: Formula,
     n: usize,
     dim: usize,
     a: Vec<Vec<f64>>,
@@ -45,7 +44,7 @@ pub struct Exact {
 }
 
 impl Exact {
-    pub fn new<T: Entry>(form: Form, a: &DMatrix<T>, b: &DMatrix<T>, delta: f64) -> Self {
+    pub fn new<T: Entry>(formula: Formula, a: &DMatrix<T>, b: &DMatrix<T>, delta: f64) -> Self {
         use crate::truth::number::scalar::Real;
         let n = a.nrows();
         let dim = n * T::WIDTH;
@@ -72,7 +71,7 @@ impl Exact {
         }
         let reach = transitive_closure(&a);
         Exact {
-            form,
+            formula,
             n,
             dim,
             a,
@@ -94,7 +93,7 @@ impl Exact {
     pub fn at_pole(&self) -> bool {
         let half = Residue::of(self.delta).times(Residue::of(0.5));
         let one = |i, j| if i == j { Residue::ONE } else { Residue::ZERO };
-        self.form.has_pole()
+        self.formula.has_pole()
             && is_singular(residues(&self.a, |i, j, x| one(i, j).minus(half.times(x))))
             && self.dim <= LARGEST_PROOF
             && proves_singular(self.minus_half())
@@ -148,7 +147,7 @@ impl Exact {
 
     /// See [`defective`].
     fn defective_entry(&self, panel: usize, row: usize, source: &[f64]) -> Option<RBig> {
-        if self.form.is_rational() {
+        if self.formula.is_rational() {
             return None;
         }
         let (n, width) = (self.n, self.dim / self.n);
@@ -173,7 +172,7 @@ impl Exact {
         let vector: Vec<Gaussian> =
             between.iter().map(|&k| number(source[k], imaginary(source[second(k)]))).collect();
         let at = between.iter().position(|&k| k == row % n)?;
-        defective::entry((self.form, panel), &delta, &z, &vector, (at, row / n))
+        defective::entry((&self.formula, panel), &delta, &z, &vector, (at, row / n))
     }
 
     /// The last k < 2·dim for which e_rowᵀ Aᵏ source is not 0 modulo the prime; found for all rows at once.
@@ -236,71 +235,60 @@ impl Exact {
             let factorial = (1..=n).fold(UBig::ONE, |f, i| f * UBig::from(i));
             RBig::from_parts(IBig::ONE, factorial)
         };
-        // Δʲ φⱼ
-        let integral = |j: usize| (0..j).fold(inverse_factorial(k + j), |c, _| c * delta);
         let pow2 = |n: usize| RBig::from_parts(IBig::ONE, UBig::ONE << n);
-        let if_below = |limit: usize, c: RBig| if k < limit { c } else { RBig::ZERO };
-        let half = || pow2(1);
-        Some(match (self.form, panel) {
-            (form, 0) if form.has_pole() => {
-                if k == 0 {
-                    RBig::ONE
-                } else {
-                    pow2(k - 1)
-                }
-            }
-            (Form::Textbook(Textbook::Rk4Classical), 0) => if_below(5, inverse_factorial(k)),
-            (form, 0) if !form.is_rational() => inverse_factorial(k),
-            (Form::Method(method), 1) => match method {
-                Method::Zoh => if_below(1, delta.clone()),
-                Method::Foh => integral(2),
-                Method::Bilinear => pow2(k) * delta,
-                Method::Poly => integral(1) + half() * integral(2),
-                Method::HighOrder => integral(1) + integral(2) + half() * integral(3),
-                Method::Rk4 => if_below(4, inverse_factorial(k + 1) * delta),
-            },
-            (Form::Textbook(Textbook::Rk4Classical), 1) => if_below(4, inverse_factorial(k + 1) * delta),
-            (Form::Textbook(Textbook::BilinearAveraged), 1 | 2) => pow2(k + 1) * delta,
-            (Form::Textbook(Textbook::ZohExact), 1) => integral(1),
-            (Form::Textbook(Textbook::FohTextbook), 1) => integral(1) - inverse_factorial(k + 2) * delta,
-            (Form::Textbook(Textbook::FohTextbook), 3) => inverse_factorial(k + 2) * delta,
-            (Form::Textbook(Textbook::ExpTrapezoidal), 1) => if_below(1, half() * delta),
-            (Form::Textbook(Textbook::ExpTrapezoidal), 2) => half() * integral(0) * delta,
-            _ => return None,
+        let of = |function: Function| match function {
+            Function::Phi(j) => inverse_factorial(k + j),
+            Function::Power(j) => RBig::from(u8::from(k == j)),
+            Function::Resolvent => pow2(k),
+        };
+        if let Some(terms) = self.terms(panel) {
+            let values = terms.iter().map(|term| rational::factor(term, delta) * of(term.of));
+            return values.reduce(|sum, value| sum + value);
+        }
+        Some(match self.formula.a_bar {
+            Transition::Exponential => inverse_factorial(k),
+            Transition::Quotient if k == 0 => RBig::ONE,
+            Transition::Quotient => pow2(k - 1),
+            Transition::Polynomial(factors) => factors.get(k).map_or(RBig::ZERO, |&c| rational::fraction(c)),
         })
     }
 
-    /// Panels that are polynomials of z of degree below 5.
+    /// What a B̄ is the sum of; none for Ā.
+    fn terms(&self, panel: usize) -> Option<&'static [Term]> {
+        panel.checked_sub(1).map(|input| self.formula.b_bar[input])
+    }
+
+    /// Panels that are polynomials of z.
     fn polynomial_entry(&self, panel: usize, row: usize, column: usize) -> Option<RBig> {
-        let is_polynomial = match self.form {
-            Form::Method(Method::Zoh | Method::Rk4) => panel == 1,
-            Form::Method(Method::Foh | Method::Bilinear | Method::Poly | Method::HighOrder) => false,
-            Form::Textbook(Textbook::ExpTrapezoidal) => panel == 1,
-            Form::Textbook(Textbook::Rk4Classical) => true,
-            Form::Textbook(Textbook::ZohExact | Textbook::FohTextbook | Textbook::BilinearAveraged) => false,
+        let power = |term: &Term| if let Function::Power(k) = term.of { Some(k) } else { None };
+        let degree = match (self.terms(panel), self.formula.a_bar) {
+            (Some(terms), _) => terms.iter().map(power).collect::<Option<Vec<_>>>()?.into_iter().max()?,
+            (None, Transition::Polynomial(factors)) => factors.len() - 1,
+            (None, Transition::Exponential | Transition::Quotient) => return None,
         };
-        if !is_polynomial {
-            return None;
-        }
         let mut moments = self.moments(row, self.source(panel, column));
-        moments.truncate(5);
+        moments.truncate(degree + 1);
         self.series(panel, &moments)
     }
 
     /// Bilinear's entry from the exact solution of (I − z/2) X = (I, B).
     fn solved_entry(&self, panel: usize, row: usize, column: usize) -> Option<RBig> {
-        if !self.form.has_pole() {
+        let resolvents = self.terms(panel).is_none_or(|t| t.iter().all(|t| t.of == Function::Resolvent));
+        if !resolvents || panel == 0 && self.formula.a_bar != Transition::Quotient {
             return None;
         }
         let index = if panel == 0 { column } else { self.n + column };
         let x = self.solved.get_or_init(|| self.solve()).as_ref()?.get(index)?.get(row)?.clone();
-        let delta = exact(self.delta);
-        Some(match (self.form, panel) {
+        let Some(terms) = self.terms(panel) else {
             // (I − z/2)⁻¹(I + z/2) = 2 (I − z/2)⁻¹ − I
-            (_, 0) => x * RBig::from(2) - if row == column { RBig::ONE } else { RBig::ZERO },
-            (Form::Textbook(_), _) => x * delta / RBig::from(2),
-            _ => x * delta,
-        })
+            return Some(x * RBig::from(2) - RBig::from(u8::from(row == column)));
+        };
+        let delta = exact(self.delta);
+        terms
+            .iter()
+            .map(|term| rational::factor(term, &delta))
+            .reduce(|sum, factor| sum + factor)
+            .map(|f| x * f)
     }
 
     /// Gauss–Jordan over the rationals; columns of the solution.

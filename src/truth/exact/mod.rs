@@ -4,3 +4,4 @@ pub mod defective;
 pub mod dense;
 pub mod modular;
 pub mod rational;
+pub mod scan;

@@ -22,6 +22,24 @@ pub fn rounding<R: Real>(size: Mag, units_exponent: i64) -> Mag {
     }
 }
 
+/// What is summed and scaled with its error: a number, or a matrix.
+pub trait Enclosure: Clone {
+    type Real: Real;
+    fn plus(&self, other: &Self) -> Self;
+    /// The product with a real number.
+    fn scale(&self, factor: &Ball<Self::Real>) -> Self;
+}
+
+impl<T: Entry> Enclosure for Ball<T> {
+    type Real = T::Part;
+    fn plus(&self, other: &Self) -> Self {
+        Ball::plus(self, other)
+    }
+    fn scale(&self, factor: &Ball<T::Part>) -> Self {
+        Ball::scale(self, factor)
+    }
+}
+
 impl<T: Entry> Ball<T> {
     pub fn exact(mid: T) -> Self {
         Ball { mid, radius: Mag::ZERO }

@@ -217,19 +217,40 @@ fn time_reversal(bench: &Bench, c: &mut Comparison) -> Checked<()> {
     Ok(())
 }
 
-/// With E: y(s) → y(2s), the outputs of zoh, bilinear and rk4 satisfy (E−1)y = 0; those of foh, which are s·y(1),
-/// (E−2)y = 0; poly's, of the form a + bs, (E−1)(E−2)y = 0; highorder's, a + bs + cs², (E−1)(E−2)(E−4)y = 0.
-fn annihilator(method: Method) -> (&'static [f64], Budgeted) {
-    match method {
-        Method::Zoh | Method::Bilinear | Method::Rk4 => (&[1.0], Exactly),
-        Method::Foh => (&[2.0], Exactly),
-        Method::Poly => (&[-2.0, 3.0], Derived),
-        Method::HighOrder => (&[8.0, -14.0, 7.0], Derived),
+/// With E: y(s) → y(2s), a term of y that grows like sᵖ satisfies (E − 2ᵖ)y = 0, and their sum the product of these. The
+/// factors f with Eⁿy = Σ fₖEᵏy: none of zoh's, bilinear's and rk4's outputs changes, so that (E−1)y = 0; foh's satisfy
+/// (E−2)y = 0, poly's (E−1)(E−2)y = 0, highorder's (E−1)(E−2)(E−4)y = 0.
+fn annihilator(method: Method) -> Vec<f64> {
+    let mut product = vec![1.0];
+    for power in method.formula().powers_of_time() {
+        // Times E, less 2ᵖ times it.
+        let shifted: Vec<f64> = std::iter::once(0.0).chain(product.iter().copied()).collect();
+        product.push(0.0);
+        product = shifted.iter().zip(&product).map(|(e, x)| e - 2f64.powi(power) * x).collect();
     }
+    product.pop();
+    product.iter().map(|factor| -factor).collect()
+}
+
+/// The outputs that are compared, in words.
+fn relation(factors: &[f64]) -> String {
+    let y = |k: usize| if k == 0 { "y(s)".to_owned() } else { format!("y({}s)", 1 << k) };
+    let mut sum = String::new();
+    for (k, &factor) in factors.iter().enumerate().rev() {
+        let sign = match (sum.is_empty(), factor < 0.0) {
+            (true, _) => "",
+            (false, false) => " + ",
+            (false, true) => " − ",
+        };
+        let times = if factor == 1.0 { String::new() } else { factor.abs().to_string() };
+        sum += &format!("{sign}{times}{}", y(k));
+    }
+    format!("{sum} against {}", y(factors.len()))
 }
 
 fn time_scale(bench: &Bench, c: &mut Comparison) -> Checked<()> {
-    let (factors, budgeted) = annihilator(bench.method);
+    let factors = annihilator(bench.method);
+    let budgeted = if factors.len() == 1 { Exactly } else { Derived };
     // Around the time unit of training, and where every Δ lies around 1e-7.
     for first in [1.0, 2f32.powi(-20)] {
         let runs = (0..=factors.len()).map(|k| {
@@ -238,13 +259,7 @@ fn time_scale(bench: &Bench, c: &mut Comparison) -> Checked<()> {
         });
         let runs: Vec<Run> = runs.collect::<Checked<_>>()?;
         let want: Vec<(f64, &Run)> = factors.iter().copied().zip(&runs).collect();
-        let how = match bench.method {
-            Method::Poly => "3y(2s) − 2y(s) against y(4s)",
-            Method::HighOrder => "7y(4s) − 14y(2s) + 8y(s) against y(8s)",
-            Method::Foh => "2y(s) against y(2s)",
-            Method::Zoh | Method::Bilinear | Method::Rk4 => "y(s) against y(2s)",
-        };
-        c.all(&format!("{how}, s = {first:e}"), &runs[factors.len()], &want, budgeted);
+        c.all(&format!("{}, s = {first:e}", relation(&factors)), &runs[factors.len()], &want, budgeted);
         let changes = factors != [1.0];
         // At tiny s, the terms that change are tiny, too.
         if changes && first == 1.0 && largest_difference(&runs[0], &runs[1]) <= 1.0 {

@@ -1,0 +1,276 @@
+//! What each method and each textbook form computes, as data: the kind of its Ā, and every B̄ as a list of terms
+//! c·Δᵖ·f(z) (spec.md §2). Whatever can be derived of a formula is: its value, its derivatives and its error, the exact
+//! numbers it takes, where it has a pole, how it changes with the unit of time. Nothing here computes.
+//!
+//! It is one statement among several, on purpose. The truth's literal route ([`crate::truth::literal`]), the reference
+//! path and the kernels each have their own, written without this one, so that a mistake in any of them shows.
+
+use std::fmt;
+use std::str::FromStr;
+
+use self::Function::{Phi, Power, Resolvent};
+use crate::method::Method;
+
+/// A form that textbooks have and production kernels do not (spec.md §2, "Textbook forms").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Textbook {
+    /// B̄ = Δ φ₁ B
+    ZohExact,
+    /// x_l = eᶻ x_{l−1} + Δ [(φ₁ − φ₂) B u_l + φ₂ B u_{l+1}]; past the end the input is held: u_L = u_{L−1}.
+    FohTextbook,
+    /// Ā = Σ_{k≤4} zᵏ/k!, B̄ as `rk4`.
+    Rk4Classical,
+    /// `bilinear` with the input (u_{l−1} + u_l)/2, u_{−1} = 0.
+    BilinearAveraged,
+    /// x_l = eᶻ x_{l−1} + ½ Δ (eᶻ B u_{l−1} + B u_l), u_{−1} = 0; B is the one at position l in both terms.
+    ExpTrapezoidal,
+}
+
+impl Textbook {
+    pub const ALL: [Textbook; 5] = [
+        Textbook::ZohExact,
+        Textbook::FohTextbook,
+        Textbook::Rk4Classical,
+        Textbook::BilinearAveraged,
+        Textbook::ExpTrapezoidal,
+    ];
+
+    /// The name in spec.md §2.
+    pub fn name(self) -> &'static str {
+        match self {
+            Textbook::ZohExact => "zoh-exact",
+            Textbook::FohTextbook => "foh-textbook",
+            Textbook::Rk4Classical => "rk4-classical",
+            Textbook::BilinearAveraged => "bilinear-averaged",
+            Textbook::ExpTrapezoidal => "exp-trapezoidal",
+        }
+    }
+}
+
+/// Anything that has a formula.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    Method(Method),
+    Textbook(Textbook),
+}
+
+/// A number, exactly: the first divided by the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fraction(pub i32, pub u32);
+
+impl Fraction {
+    pub const ONE: Fraction = Fraction(1, 1);
+    const HALF: Fraction = Fraction(1, 2);
+
+    pub fn value(self) -> f64 {
+        f64::from(self.0) / f64::from(self.1)
+    }
+}
+
+/// A function of z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Function {
+    /// φₖ (spec.md §1); φ₀ is the exponential.
+    Phi(usize),
+    /// zᵏ
+    Power(usize),
+    /// (I − z/2)⁻¹
+    Resolvent,
+}
+
+/// factor·Δᵖ·f(z), which multiplies B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Term {
+    pub factor: Fraction,
+    /// p
+    pub delta: i32,
+    pub of: Function,
+}
+
+impl Term {
+    /// The power of Δ that it starts with as Δ → 0.
+    pub fn order(&self) -> i32 {
+        match self.of {
+            Phi(_) | Resolvent => self.delta,
+            Power(k) => self.delta + k as i32,
+        }
+    }
+}
+
+/// The kind of Ā.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transition {
+    /// eᶻ
+    Exponential,
+    /// (I − z/2)⁻¹(I + z/2)
+    Quotient,
+    /// Σ cₖ zᵏ
+    Polynomial(&'static [Fraction]),
+}
+
+/// x_l = Ā x_{l−1} + Σⱼ B̄ⱼ u_{l+j}
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Formula {
+    pub a_bar: Transition,
+    /// B̄ⱼ for each j of [`OFFSETS`]; empty where that input is not read.
+    pub b_bar: [&'static [Term]; 3],
+    /// Whether the scan runs in both directions and averages (spec.md §2: `poly` alone).
+    pub bidirectional: bool,
+}
+
+/// Which inputs a step may read: u_l, u_{l−1} and u_{l+1}.
+pub const OFFSETS: [isize; 3] = [0, -1, 1];
+
+/// What a formula gives at one step: Ā, then the coefficients of u_l, u_{l−1} and u_{l+1} as far as it has them.
+pub type Panels<V> = [Option<V>; 4];
+
+impl Formula {
+    /// What multiplies u_l.
+    pub fn now(&self) -> &'static [Term] {
+        self.b_bar[0]
+    }
+
+    fn functions(&self) -> impl Iterator<Item = Function> {
+        self.b_bar.into_iter().flatten().map(|term| term.of)
+    }
+
+    /// How many of φ₁, φ₂, φ₃ it takes.
+    pub fn phis(&self) -> usize {
+        let phi = |of| if let Phi(k) = of { k } else { 0 };
+        self.functions().map(phi).max().unwrap_or(0)
+    }
+
+    /// Whether it divides by I − z/2.
+    pub fn has_pole(&self) -> bool {
+        self.a_bar == Transition::Quotient || self.functions().any(|of| of == Resolvent)
+    }
+
+    /// Whether it is a rational function of Δ, A and B: without eᶻ and φ-functions.
+    pub fn is_rational(&self) -> bool {
+        self.a_bar != Transition::Exponential && !self.functions().any(|of| matches!(of, Phi(_)))
+    }
+
+    /// The power of Δ with which B̄ vanishes as Δ → 0.
+    pub fn leading_order(&self) -> i32 {
+        self.now().iter().map(Term::order).min().unwrap_or(0)
+    }
+
+    /// The powers of s by which the terms of B̄u grow under (A, B, Δ) → (A/s, B/s, sΔ), each once, ascending: z stays.
+    pub fn powers_of_time(&self) -> Vec<i32> {
+        let mut powers: Vec<i32> = self.b_bar.into_iter().flatten().map(|term| term.delta - 1).collect();
+        powers.sort_unstable();
+        powers.dedup();
+        powers
+    }
+}
+
+use Fraction as F;
+
+const fn term(factor: Fraction, delta: i32, of: Function) -> Term {
+    Term { factor, delta, of }
+}
+
+const HELD: &[Term] = &[term(F::ONE, 1, Power(0))];
+const HALF_HELD: &[Term] = &[term(F::HALF, 1, Power(0))];
+const HALF_EXPONENTIAL: &[Term] = &[term(F::HALF, 1, Phi(0))];
+const RESOLVED: &[Term] = &[term(F::ONE, 1, Resolvent)];
+const HALF_RESOLVED: &[Term] = &[term(F::HALF, 1, Resolvent)];
+const FIRST: &[Term] = &[term(F::ONE, 1, Phi(1))];
+const SECOND: &[Term] = &[term(F::ONE, 1, Phi(2))];
+const FIRST_LESS_SECOND: &[Term] = &[term(F::ONE, 1, Phi(1)), term(F(-1, 1), 1, Phi(2))];
+const FOH: &[Term] = &[term(F::ONE, 2, Phi(2))];
+const POLY: &[Term] = &[term(F::ONE, 1, Phi(1)), term(F::HALF, 2, Phi(2))];
+const HIGH_ORDER: &[Term] = &[term(F::ONE, 1, Phi(1)), term(F::ONE, 2, Phi(2)), term(F::HALF, 3, Phi(3))];
+const RUNGE_KUTTA: &[Term] = &[
+    term(F::ONE, 1, Power(0)),
+    term(F::HALF, 1, Power(1)),
+    term(F(1, 6), 1, Power(2)),
+    term(F(1, 24), 1, Power(3)),
+];
+/// Σ_{k≤4} zᵏ/k!
+const CUT: Transition = Transition::Polynomial(&[F::ONE, F::ONE, F::HALF, F(1, 6), F(1, 24)]);
+
+impl Form {
+    pub fn all() -> impl Iterator<Item = Form> {
+        Method::ALL.into_iter().map(Form::Method).chain(Textbook::ALL.into_iter().map(Form::Textbook))
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Form::Method(method) => method.name(),
+            Form::Textbook(textbook) => textbook.name(),
+        }
+    }
+
+    /// The formula, by φ-functions (spec.md §2).
+    pub fn formula(self) -> Formula {
+        use Transition::{Exponential, Quotient};
+        let formula = |a_bar, b_bar| Formula { a_bar, b_bar, bidirectional: false };
+        let causal = |a_bar, now| formula(a_bar, [now, &[], &[]]);
+        match self {
+            Form::Method(method) => match method {
+                Method::Zoh => causal(Exponential, HELD),
+                Method::Foh => causal(Exponential, FOH),
+                Method::Bilinear => causal(Quotient, RESOLVED),
+                Method::Poly => Formula { bidirectional: true, ..causal(Exponential, POLY) },
+                Method::HighOrder => causal(Exponential, HIGH_ORDER),
+                Method::Rk4 => causal(Exponential, RUNGE_KUTTA),
+            },
+            Form::Textbook(textbook) => match textbook {
+                Textbook::ZohExact => causal(Exponential, FIRST),
+                Textbook::FohTextbook => formula(Exponential, [FIRST_LESS_SECOND, &[], SECOND]),
+                Textbook::Rk4Classical => causal(CUT, RUNGE_KUTTA),
+                Textbook::BilinearAveraged => formula(Quotient, [HALF_RESOLVED, HALF_RESOLVED, &[]]),
+                Textbook::ExpTrapezoidal => formula(Exponential, [HALF_HELD, HALF_EXPONENTIAL, &[]]),
+            },
+        }
+    }
+}
+
+impl Method {
+    pub fn formula(self) -> Formula {
+        Form::from(self).formula()
+    }
+
+    /// Whether the scan runs in both directions and averages.
+    pub fn is_bidirectional(self) -> bool {
+        self.formula().bidirectional
+    }
+}
+
+impl From<Method> for Form {
+    fn from(method: Method) -> Self {
+        Form::Method(method)
+    }
+}
+
+impl From<Textbook> for Form {
+    fn from(textbook: Textbook) -> Self {
+        Form::Textbook(textbook)
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The text names neither a method nor a textbook form.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "unknown method `{0}` (hint: one of {methods}, or its id 0 to {last}, or {forms})",
+    methods = Method::names(),
+    last = Method::ALL.len() - 1,
+    forms = Textbook::ALL.map(Textbook::name).join(", ")
+)]
+pub struct UnknownForm(String);
+
+impl FromStr for Form {
+    type Err = UnknownForm;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let textbook = Textbook::ALL.into_iter().find(|t| t.name() == text).map(Form::Textbook);
+        textbook.or_else(|| text.parse().ok().map(Form::Method)).ok_or_else(|| UnknownForm(text.to_owned()))
+    }
+}

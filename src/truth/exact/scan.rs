@@ -1,0 +1,157 @@
+//! A diagonal step and the scan over it in exact arithmetic, as far as they are rational.
+
+use std::cell::OnceCell;
+
+use dashu_int::ops::BitTest;
+use dashu_ratio::RBig;
+
+use super::rational::{self, Gaussian, exact, fraction, round};
+use crate::formula::{Form, Formula, Function, Panels, Term, Transition};
+use crate::problem::Problem;
+
+/// The exact coefficients of one element, none where they are not rational. They are wherever there is no φ-function, and
+/// elsewhere where z = 0: φₖ(0) = 1/k! (spec.md §1).
+pub fn step(formula: &Formula, delta: &RBig, a: &Gaussian) -> Panels<Gaussian> {
+    let one = Gaussian::real(RBig::ONE);
+    let z = a.scale(delta);
+    let half = z.scale(&(RBig::ONE / RBig::from(2)));
+    let power = |k: usize| (0..k).fold(one.clone(), |power, _| &power * &z);
+    let resolvent = || (&one - &half).inverse();
+    let of = |function| match function {
+        Function::Phi(k) => {
+            z.is_zero().then(|| Gaussian::real((1..=k).fold(RBig::ONE, |inverse, i| inverse / RBig::from(i))))
+        }
+        Function::Power(k) => Some(power(k)),
+        Function::Resolvent => resolvent(),
+    };
+    let a_bar = match formula.a_bar {
+        Transition::Exponential => of(Function::Phi(0)),
+        Transition::Quotient => resolvent().map(|inverse| &inverse * &(&one + &half)),
+        Transition::Polynomial(factors) => Some(
+            (0..).zip(factors).fold(Gaussian::zero(), |sum, (k, &c)| &sum + &power(k).scale(&fraction(c))),
+        ),
+    };
+    let [now, prev, next] = formula.b_bar.map(|terms| {
+        let value = |term: &Term| Some(of(term.of)?.scale(&rational::factor(term, delta)));
+        terms.iter().try_fold(Gaussian::zero(), |sum, term| Some(&sum + &value(term)?))
+    });
+    [a_bar, now, prev, next]
+}
+
+/// Bits of a state's denominator beyond which it is given up: irrational for our purposes.
+const LONGEST_DENOMINATOR: usize = 1 << 13;
+/// States that are kept at most, all positions together.
+const MOST_STATES: usize = 1 << 17;
+
+/// One channel's states where they are rational: (n, l), none where they are not.
+type States = Vec<Vec<Option<Gaussian>>>;
+
+/// One channel's exact scan, for outputs and states on a rounding boundary: those that A = 0, Δ = 0 or a
+/// first step make rational.
+pub struct ExactScan<'p> {
+    problem: &'p Problem,
+    form: Form,
+    channel: (usize, usize),
+    forward: OnceCell<States>,
+    backward: OnceCell<States>,
+}
+
+impl<'p> ExactScan<'p> {
+    /// None where softplus makes every step irrational, or for a scan too long to hold.
+    pub fn new(problem: &'p Problem, form: Form, channel: (usize, usize)) -> Option<Self> {
+        let small = problem.shape.dstate * problem.shape.seqlen <= MOST_STATES;
+        (small && !problem.delta_softplus).then(|| ExactScan {
+            problem,
+            form,
+            channel,
+            forward: OnceCell::new(),
+            backward: OnceCell::new(),
+        })
+    }
+
+    fn weights(&self, values: &[f32], start: usize) -> Gaussian {
+        Gaussian::from_parts(&values[start..start + self.problem.weights.width()])
+    }
+
+    fn input(&self, l: usize) -> RBig {
+        let (batch, d) = self.channel;
+        exact(f64::from(self.problem.u[self.problem.sequence_index(batch, d, l)]))
+    }
+
+    /// The states at every position, scanned from the first or from the last.
+    fn states(&self, backward: bool) -> &States {
+        let (cell, len) = (if backward { &self.backward } else { &self.forward }, self.problem.shape.seqlen);
+        cell.get_or_init(|| {
+            let state = |n| {
+                let mut x = Some(Gaussian::zero());
+                let mut visit = |l: usize| {
+                    x = x.take().and_then(|x| self.advance(n, l, x));
+                    x.clone()
+                };
+                if backward {
+                    let mut states: Vec<_> = (0..len).rev().map(&mut visit).collect();
+                    states.reverse();
+                    states
+                } else {
+                    (0..len).map(visit).collect()
+                }
+            };
+            (0..self.problem.shape.dstate).map(state).collect()
+        })
+    }
+
+    /// The state after position l, or none where it is not rational.
+    fn advance(&self, n: usize, l: usize, x: Gaussian) -> Option<Gaussian> {
+        let (p, (batch, d)) = (self.problem, self.channel);
+        let bias = p.delta_bias.as_ref().map_or(RBig::ZERO, |b| exact(f64::from(b[d])));
+        let delta = exact(f64::from(p.delta[p.sequence_index(batch, d, l)])) + bias;
+        let b = self.weights(&p.b, p.operand_index(p.b_operand, self.channel, n, l));
+        let step = step(&self.form.formula(), &delta, &self.weights(&p.a, p.weight_index(d, n)));
+        let [a_bar, coefficients @ ..] = step;
+        let inputs = [
+            self.input(l),
+            if l > 0 { self.input(l - 1) } else { RBig::ZERO },
+            self.input((l + 1).min(p.shape.seqlen - 1)),
+        ];
+        let mut sum = if x.is_zero() { x } else { &a_bar? * &x };
+        for (coefficient, u) in coefficients.into_iter().zip(inputs) {
+            let bu = b.scale(&u);
+            if !bu.is_zero() {
+                sum = &sum + &(&coefficient? * &bu);
+            }
+        }
+        let longest = sum.re.denominator().bit_len().max(sum.im.denominator().bit_len());
+        (longest <= LONGEST_DENOMINATOR).then_some(sum)
+    }
+
+    /// The last forward state.
+    pub fn last_state(&self, n: usize) -> Option<Gaussian> {
+        self.states(false)[n].last().cloned().flatten()
+    }
+
+    /// The output at l, correctly rounded.
+    pub fn output(&self, l: usize) -> Option<f64> {
+        let (p, (batch, d)) = (self.problem, self.channel);
+        let mut sum = RBig::ZERO;
+        for n in 0..p.shape.dstate {
+            let c = self.weights(&p.c, p.operand_index(p.c_operand, self.channel, n, l));
+            if c.is_zero() {
+                continue;
+            }
+            let forward = self.states(false)[n][l].as_ref()?;
+            let y = if self.form.formula().bidirectional {
+                let both = forward + self.states(true)[n][l].as_ref()?;
+                (&c * &both).re / RBig::from(2)
+            } else {
+                (&c * forward).re
+            };
+            sum += y * RBig::from(p.weights.width());
+        }
+        if let Some(skip) = &p.d {
+            sum += exact(f64::from(skip[d])) * self.input(l);
+        }
+        // A gate z ≠ 0 multiplies by a transcendental number: only a zero stays rational.
+        let gated = p.z.as_ref().is_some_and(|z| z[p.sequence_index(batch, d, l)] != 0.0);
+        (!gated || sum.is_zero()).then(|| round(&sum))
+    }
+}

@@ -1,0 +1,171 @@
+//! The literal route: every form as spec.md §2 publishes it, with A⁻¹, its powers and eᶻ. Stated once for scalars and for
+//! matrices, and apart from [`crate::formula`], of which the other route is made.
+
+use nalgebra::DMatrix;
+
+use super::dense::matrix;
+use super::number::elementary::Exponent;
+use super::number::scalar::{Entry, Real};
+use crate::formula::{Form, Panels, Textbook};
+use crate::method::Method;
+
+/// What the formulas are written in: a scalar, or a matrix.
+pub trait Quantity: Clone {
+    type Real: Real;
+    fn plus(&self, other: &Self) -> Self;
+    fn minus(&self, other: &Self) -> Self;
+    fn times(&self, other: &Self) -> Self;
+    fn scaled(&self, factor: &Self::Real) -> Self;
+    fn over(&self, divisor: &Self::Real) -> Self;
+    /// x·2ⁿ
+    fn shifted(&self, n: i64) -> Self;
+    /// x + c·I
+    fn plus_identity(&self, c: f64) -> Self;
+    fn inverse(&self) -> Option<Self>;
+}
+
+impl<T: Exponent> Quantity for T {
+    type Real = T::Part;
+    fn plus(&self, other: &Self) -> Self {
+        *self + *other
+    }
+    fn minus(&self, other: &Self) -> Self {
+        *self - *other
+    }
+    fn times(&self, other: &Self) -> Self {
+        *self * *other
+    }
+    fn scaled(&self, factor: &Self::Real) -> Self {
+        self.scale(*factor)
+    }
+    fn over(&self, divisor: &Self::Real) -> Self {
+        self.unscale(*divisor)
+    }
+    fn shifted(&self, n: i64) -> Self {
+        Entry::shifted(self, n)
+    }
+    fn plus_identity(&self, c: f64) -> Self {
+        *self + T::from_real(T::Part::exact(c))
+    }
+    /// Infinite or NaN for zero, which certifies nothing.
+    fn inverse(&self) -> Option<Self> {
+        Some(T::one() / *self)
+    }
+}
+
+impl<T: Entry> Quantity for DMatrix<T> {
+    type Real = T::Part;
+    fn plus(&self, other: &Self) -> Self {
+        self + other
+    }
+    fn minus(&self, other: &Self) -> Self {
+        self - other
+    }
+    fn times(&self, other: &Self) -> Self {
+        matrix::product(self, other)
+    }
+    fn scaled(&self, factor: &Self::Real) -> Self {
+        matrix::scaled(self, factor)
+    }
+    fn over(&self, divisor: &Self::Real) -> Self {
+        self.map(|entry| entry.unscale(divisor.clone()))
+    }
+    fn shifted(&self, n: i64) -> Self {
+        matrix::shifted(self, n)
+    }
+    fn plus_identity(&self, c: f64) -> Self {
+        matrix::plus_identity(self.clone(), &T::Part::exact(c))
+    }
+    /// By complete pivoting, where the other route's solve pivots partially.
+    fn inverse(&self) -> Option<Self> {
+        self.clone().full_piv_lu().try_inverse()
+    }
+}
+
+/// What the formulas are made of.
+pub struct Ingredients<'a, Q: Quantity> {
+    pub a: &'a Q,
+    pub b: &'a Q,
+    pub delta: &'a Q::Real,
+    /// ΔA
+    pub z: &'a Q,
+    /// eᶻ; whatever for a form without it.
+    pub exp: &'a Q,
+    /// [`integrals`]; whatever for a form without them.
+    pub integrals: &'a [Q],
+}
+
+/// A⁻ᵏ (eᶻ − Σ_{j<k} zʲ/j!) B for k = 1, 2, 3.
+pub fn integrals<Q: Quantity>(inverse: &Q, exp: &Q, z: &Q, b: &Q) -> [Q; 3] {
+    let first = exp.plus_identity(-1.0);
+    let second = first.minus(z);
+    let third = second.minus(&z.times(z).shifted(-1));
+    let [first, second, third] = [first, second, third].map(|remainder| inverse.times(&remainder.times(b)));
+    let second = inverse.times(&second);
+    [first, second, inverse.times(&inverse.times(&third))]
+}
+
+/// Ā and the B̄s of a form. None where (I − z/2)⁻¹ cannot be computed.
+pub fn panels<Q: Quantity>(form: Form, with: &Ingredients<Q>) -> Option<Panels<Q>> {
+    let Ingredients { a, b, delta, z, .. } = *with;
+    let exp = || Some(with.exp.clone());
+    let integral = |k: usize| with.integrals[k - 1].clone();
+    let over = |q: &Q, n: f64| q.over(&Q::Real::exact(n));
+    let held = || b.scaled(delta);
+    let bilinear = || {
+        let half = z.shifted(-1);
+        let inverse = half.minus(z).plus_identity(1.0).inverse()?;
+        Some((inverse.times(&half.plus_identity(1.0)), inverse.times(&held())))
+    };
+    // (ΔI + Δ²A/2 + Δ³A²/6 + Δ⁴A³/24) B
+    let runge_kutta = || {
+        let square = a.times(a);
+        let cube = square.times(a);
+        let mut power = delta.clone();
+        let mut sum = held();
+        for (matrix, divisor) in [(a, 2.0), (&square, 6.0), (&cube, 24.0)] {
+            power *= delta.clone();
+            sum = sum.plus(&over(&matrix.times(b).scaled(&power), divisor));
+        }
+        sum
+    };
+    Some(match form {
+        Form::Method(method) => {
+            let (a_bar, now) = match method {
+                Method::Zoh => (exp(), held()),
+                Method::Foh => (exp(), integral(2)),
+                Method::Bilinear => {
+                    let (a_bar, now) = bilinear()?;
+                    (Some(a_bar), now)
+                }
+                Method::Poly => (exp(), integral(1).plus(&integral(2).shifted(-1))),
+                Method::HighOrder => (exp(), integral(1).plus(&integral(2)).plus(&integral(3).shifted(-1))),
+                Method::Rk4 => (exp(), runge_kutta()),
+            };
+            [a_bar, Some(now), None, None]
+        }
+        Form::Textbook(Textbook::ZohExact) => [exp(), Some(integral(1)), None, None],
+        Form::Textbook(Textbook::FohTextbook) => {
+            // Δφ₂B = Δ²φ₂B/Δ; at Δ = 0 it vanishes.
+            let second = integral(2);
+            let next = if *delta == Q::Real::exact(0.0) { second } else { second.over(delta) };
+            [exp(), Some(integral(1).minus(&next)), None, Some(next)]
+        }
+        Form::Textbook(Textbook::Rk4Classical) => {
+            let square = z.times(z);
+            let cube = square.times(z);
+            let fourth = cube.times(z);
+            let sum = z.plus(&square.shifted(-1)).plus(&over(&cube, 6.0)).plus(&over(&fourth, 24.0));
+            [Some(sum.plus_identity(1.0)), Some(runge_kutta()), None, None]
+        }
+        Form::Textbook(Textbook::BilinearAveraged) => {
+            let (a_bar, now) = bilinear()?;
+            let half = now.shifted(-1);
+            [Some(a_bar), Some(half.clone()), Some(half), None]
+        }
+        Form::Textbook(Textbook::ExpTrapezoidal) => {
+            let half = held().shifted(-1);
+            [exp(), Some(half.clone()), Some(with.exp.times(&half)), None]
+        }
+    })
+}
