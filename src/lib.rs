@@ -50,6 +50,8 @@ pub mod analysis;
 pub mod check;
 pub mod cli;
 pub mod diff;
+#[cfg(doc)]
+pub mod guide;
 pub mod hexfloat;
 pub mod judge;
 pub mod kernel;
