@@ -12,6 +12,14 @@ const PLACEHOLDERS: [(&str, fn(char) -> bool); 2] =
 /// What stands for lines left out.
 const SKIPPED: &str = "...";
 
+/// Commands that take long, and that other tests have the answers of: those call [`hold`].
+pub const HELD_ELSEWHERE: [&str; 4] = [
+    "cargo run --release",
+    "holdfast verify --header tests/headers/rk4-is-zoh.cuh --regime short --weights real",
+    "holdfast verify --header tests/headers/naive.cuh --regime tiny-z --weights real",
+    "holdfast diff tests/headers/foh-exact-zoh.cuh tests/headers/accurate.cuh --method foh --weights real",
+];
+
 /// A command, and what a page says that it prints.
 pub struct Sample {
     pub command: String,
@@ -95,8 +103,9 @@ impl Sample {
     }
 }
 
-/// Holds every sample of `command` against what it says, where another test has that at hand.
+/// Holds every sample of a command that is [`HELD_ELSEWHERE`] against what it says.
 pub fn hold(command: &str, output: &str) {
+    assert!(HELD_ELSEWHERE.contains(&command), "`{command}` is held twice");
     let samples: Vec<Sample> = blocks().into_iter().flatten().filter(|s| s.command == command).collect();
     assert!(!samples.is_empty(), "no page shows `{command}`");
     samples.iter().for_each(|sample| sample.hold(output));
