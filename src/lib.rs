@@ -1,6 +1,8 @@
 //! **holdfast** answers one question for people who write state-space-model kernels: *does this kernel
 //! compute what its formula says, as accurately as its arithmetic allows, and if not, what is wrong with it?*
 //!
+//! The [`guide`] says how to run it and how to read its answers. This page is the map of the code.
+//!
 //! # The rooms
 //!
 //! ```text
@@ -38,7 +40,8 @@
 //! | why the truth is one | [`truth::dense::floor`], [`truth::certify`] |
 //! | which inputs are hard | [`problem::regime`] |
 //! | what a failure can look like | [`judge::faults::catalogue`], [`judge::diagnose`] |
-//! | what `results.json` holds | [`results`] |
+//! | what a word means | [`guide::glossary`] |
+//! | what `results.json` holds | [`guide::results`], [`results`] |
 //! | how two runs are compared | [`results::compare`] |
 //!
 //! [`verify`] walks a problem through all of them, [`check`](mod@check) a recorded run through all but the
@@ -52,6 +55,8 @@ pub mod check;
 pub mod cli;
 pub mod diff;
 pub mod formula;
+#[cfg(doc)]
+pub mod guide;
 pub mod hexfloat;
 pub mod judge;
 pub mod kernel;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub enum Method {
     /// Zero-order hold with the simplified input term that Mamba uses.
     Zoh = 0,
-    /// First-order hold as the seeds write it (not the textbook one).
+    /// First-order hold as the production API has it (spec.md §2; not the textbook one).
     Foh = 1,
     /// Bilinear (Tustin, trapezoidal rule).
     Bilinear = 2,

@@ -1,4 +1,4 @@
-"""Records the runs of this folder: a sequential selective scan (spec.md §3) in PyTorch, saved by the README's `record`.
+"""Records the runs of this folder: a sequential selective scan (spec.md §3) in PyTorch, saved by the guide's `record`.
 
     pip install torch safetensors numpy
     python3 make_runs.py
@@ -13,9 +13,9 @@ import re
 import torch
 
 HERE = pathlib.Path(__file__).resolve().parent
-README = (HERE.parent.parent / "README.md").read_text(encoding="utf-8")
-# The very lines that the README shows.
-exec(re.search(r"```python\n(.*?def record.*?)```", README, re.S).group(1))
+PAGE = (HERE.parent.parent / "src" / "guide" / "recordings.md").read_text(encoding="utf-8")
+# The very lines that the guide shows.
+exec(re.search(r"```python\n(.*?def record.*?)```", PAGE, re.S).group(1))
 
 METHODS = ["zoh", "foh", "bilinear", "poly", "highorder", "rk4"]
 

@@ -1,4 +1,5 @@
-//! The machine output: results ([`crate::results::Results`], [`crate::results::revisions::Diff`]) as JSON, in the layout that design.md fixes.
+//! The machine output: results ([`crate::results::Results`], [`crate::results::revisions::Diff`]) as JSON, in the layout
+//! that the guide's page `results.md` documents.
 //!
 //! JSON knows no NaN and no infinity; such a number is `null`, and the hex text beside it still tells it.
 

@@ -4,5 +4,6 @@
 mod support;
 
 mod contract;
+mod guide;
 mod help_texts;
 mod interrupt;

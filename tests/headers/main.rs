@@ -6,3 +6,4 @@ mod support;
 mod fixtures;
 mod judged;
 mod revisions;
+mod samples;

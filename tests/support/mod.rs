@@ -3,3 +3,4 @@
 
 pub mod binary;
 pub mod problems;
+pub mod samples;

@@ -1,4 +1,4 @@
-//! The contract of `holdfast truth` (design.md, "Command line"): what it prints, writes and refuses.
+//! The contract of `holdfast truth` (src/guide/commands.md): what it prints, writes and refuses.
 
 use std::path::{Path, PathBuf};
 

@@ -14,6 +14,8 @@ use holdfast::report::console;
 use holdfast::results::{Results, Verdict};
 use holdfast::verify::{Request, verify};
 
+use crate::support::samples;
+
 /// Passing and all cases and sweeps of each method and weight type; the error table says where.
 fn verdict_table(results: &Results) -> String {
     let mut text = String::new();
@@ -103,6 +105,9 @@ fn every_verdict_of_the_default_run_passes() {
         println!("unmeasured: golden/error-table.snap was recorded on x86-64 Linux with glibc");
     }
     assert_eq!(results.verdict(), Verdict::Pass, "\n{}", console::render(&results, None, false));
+    if samples::comparable() {
+        samples::hold("cargo run --release", &console::render(&results, None, false));
+    }
     assert!(
         results.pairs.agree > 1000 && results.coefficients.len() == sweep::all().len() * Method::ALL.len()
     );
