@@ -2,4 +2,5 @@
 #![allow(dead_code)]
 
 pub mod binary;
+pub mod planted;
 pub mod problems;
