@@ -1,9 +1,9 @@
-//! Builds the CUDA kernels of `kernels/` for the CPU, through `kernels/host/`, three times: the production
-//! kernels; a copy (f32 inputs only) whose faults are chosen at run time, for tests of the harness itself; and that
-//! copy with its arithmetic in double, for precision lifting.
+//! Builds the CUDA kernels of `kernels/` for the CPU, through `kernels/host/`: the production kernels, and copies
+//! (f32 inputs only, and in double for precision lifting) whose faults are chosen at run time, for tests of the harness
+//! itself.
 //!
-//! `HOLDFAST_PLANT=<fault>` plants a fault of `kernels/faults.cuh` in the production kernels: everything that
-//! judges them must then fail. Exports `HOLDFAST_KERNEL_SHA256` and `HOLDFAST_CXX_VERSION` to the crate.
+//! `HOLDFAST_PLANT=<fault>` plants a fault of `kernels/faults/list.cuh` in the production kernels: everything that
+//! judges them must then fail. Exports `HOLDFAST_CXX_VERSION` to the crate.
 
 use std::env;
 use std::fmt::Write as _;
@@ -11,11 +11,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use sha2::{Digest, Sha256};
+#[path = "src/kernel/cpu/params.rs"]
+#[allow(dead_code, reason = "only the layouts are asked for")]
+mod params;
 
 const KERNELS: &str = "kernels";
-/// The folder in it that is no part of the production kernels.
+/// The folder in it that is no part of this build.
 const FOREIGN: &str = "foreign";
+/// What building them takes.
+const COST: &str = "about a minute of processor time";
 
 fn main() -> ExitCode {
     match build() {
@@ -30,8 +34,9 @@ fn main() -> ExitCode {
 fn build() -> Result<(), String> {
     watch()?;
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src/kernel/cpu/params.rs");
     println!("cargo::rerun-if-env-changed=HOLDFAST_PLANT");
-    println!("cargo::rustc-env=HOLDFAST_KERNEL_SHA256={}", source_hash(Path::new(KERNELS))?);
+    announce();
 
     let planted = planted_fault()?;
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
@@ -63,30 +68,17 @@ fn build() -> Result<(), String> {
         build.file(Path::new(KERNELS).join("host").join(source));
     }
     let plant = planted.map_or(String::new(), |number| format!("#define HOLDFAST_FAULT {number}\n"));
-    build.file(written(&out, "dispatch", &format!("{plant}#include \"host/dispatch.cpp\"\n"))?);
-    // One file per method and weight type, so that several cores share the work.
-    for method in 0..6 {
-        for complex in 0..2 {
-            let table = format!(
-                "#define HOLDFAST_TABLE_METHOD {method}\n#define HOLDFAST_TABLE_COMPLEX {complex}\n\
-                 #define HOLDFAST_TABLE_NAME table_{method}_{complex}\n"
-            );
-            let production = format!(
-                "{plant}{table}#define HOLDFAST_TABLE_ARITHMETIC float\n\
-                 #define HOLDFAST_TABLE_INPUTS 3\n#include \"host/table.inc\"\n"
-            );
-            build.file(written(&out, &format!("table_{method}_{complex}"), &production)?);
-            for (copy, arithmetic) in [("faulty", "float"), ("lifted", "double")] {
-                let source = format!(
-                    "#include \"host/interface.h\"\n#define HOLDFAST_FAULT (*holdfast_runtime_fault())\n\
-                     #define HOLDFAST_PERTURBATION holdfast_runtime_perturbation()\n\
-                     #define HOLDFAST_NAMESPACE holdfast_{copy}\n{table}\
-                     #define HOLDFAST_TABLE_ARITHMETIC {arithmetic}\n\
-                     #define HOLDFAST_TABLE_INPUTS 1\n#include \"host/table.inc\"\n"
-                );
-                build.file(written(&out, &format!("{copy}_{method}_{complex}"), &source)?);
-            }
-        }
+    let dispatch = format!("{plant}#include \"host/dispatch.cpp\"\n{}", layout_assertions());
+    build.file(written(&out, "dispatch", &dispatch)?);
+    // Files of their own, so that several cores share the work.
+    for method in 0..methods()? {
+        let method_is = format!("#define HOLDFAST_TABLE_METHOD {method}\n");
+        let production = format!(
+            "{plant}{method_is}#define HOLDFAST_TABLE_16_BIT true\n#include \"host/production.inc\"\n"
+        );
+        build.file(written(&out, &format!("production_{method}"), &production)?);
+        let copies = format!("{method_is}#include \"faults/copies.inc\"\n");
+        build.file(written(&out, &format!("copies_{method}"), &copies)?);
     }
     build.try_compile("holdfast_kernels").map_err(|error| {
         format!("the kernels did not compile: {error} (hint: a C++17 compiler is needed, for instance g++ 9 or clang++ 9; CXX chooses one)")
@@ -136,7 +128,51 @@ fn compiler_version(build: &cc::Build) -> Result<String, String> {
     Ok(text.lines().next().unwrap_or("unknown compiler").trim().to_owned())
 }
 
-/// The number in faults.cuh of the fault that `HOLDFAST_PLANT` names.
+/// How many methods the kernels have.
+fn methods() -> Result<usize, String> {
+    let text = kernel_source("platform.cuh")?;
+    let line = text.lines().find(|line| line.starts_with("enum class Method"));
+    line.map(|line| line.matches(" = ").count()).ok_or_else(|| "platform.cuh lists no methods".to_owned())
+}
+
+/// C++ that compiles only where the structs of `params.rs` are those of the kernels.
+fn layout_assertions() -> String {
+    let mut text = String::new();
+    let mut assert = |what: String, is: usize| {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "static_assert({what} == {is}, \"src/kernel/cpu/params.rs is out of step\");");
+    };
+    for (name, size, fields) in
+        [params::RawInstantiation::LAYOUT, params::RawScan::LAYOUT, params::RawDiscretize::LAYOUT]
+    {
+        assert(format!("sizeof({name})"), size);
+        for (field, offset, size) in fields {
+            assert(format!("offsetof({name}, {field})"), *offset);
+            assert(format!("sizeof({name}::{field})"), *size);
+        }
+    }
+    text
+}
+
+/// Says on cargo's own terminal, or in the pipe that its messages go through, that this takes a while: cargo itself
+/// shows what a build script prints only when it is over. Nowhere else, and not again while nothing has changed.
+fn announce() {
+    #[cfg(target_os = "linux")]
+    {
+        use std::io::{IsTerminal as _, Write as _};
+        let path = format!("/proc/{}/fd/2", std::os::unix::process::parent_id());
+        if fs::metadata(&path).is_ok_and(|messages| !messages.is_file())
+            && let Ok(mut messages) = fs::OpenOptions::new().write(true).open(&path)
+        {
+            // Over cargo's progress bar, which it draws again.
+            let (start, end) = if messages.is_terminal() { ("\r", "\x1b[K") } else { ("", "") };
+            let _ =
+                writeln!(messages, "{start}    Building the CUDA kernels for this CPU: {COST}, once{end}");
+        }
+    }
+}
+
+/// The number in list.cuh of the fault that `HOLDFAST_PLANT` names.
 fn planted_fault() -> Result<Option<usize>, String> {
     let Some(name) = env::var("HOLDFAST_PLANT").ok().filter(|name| !name.is_empty()) else { return Ok(None) };
     let names = fault_names()?;
@@ -152,53 +188,18 @@ fn planted_fault() -> Result<Option<usize>, String> {
     }
 }
 
-/// The second column of faults.cuh's list.
+/// The second column of list.cuh.
 fn fault_names() -> Result<Vec<String>, String> {
-    let path = Path::new(KERNELS).join("faults.cuh");
-    let text =
-        fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    let names: Vec<_> = text
+    let names: Vec<_> = kernel_source("faults/list.cuh")?
         .lines()
         .filter_map(|line| line.trim_start().strip_prefix("X(k"))
         .filter_map(|entry| entry.split('"').nth(1))
         .map(str::to_owned)
         .collect();
-    if names.is_empty() { Err(format!("{} lists no faults", path.display())) } else { Ok(names) }
+    if names.is_empty() { Err("faults/list.cuh lists no faults".to_owned()) } else { Ok(names) }
 }
 
-/// SHA-256 over all kernel sources: each file's path, length and bytes, in the order of the paths.
-fn source_hash(root: &Path) -> Result<String, String> {
-    let mut files = Vec::new();
-    collect(root, &mut files)?;
-    files.sort();
-    let mut hash = Sha256::new();
-    for file in files {
-        let bytes = fs::read(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
-        // The same on every system.
-        let name = file.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
-        hash.update(format!("{name}\0{}\0", bytes.len()));
-        hash.update(&bytes);
-    }
-    Ok(hash.finalize().iter().fold(String::new(), |mut hex, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    }))
-}
-
-/// Every source file of the production kernels below `directory`; prose does not change what a kernel computes.
-fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
-    let entries =
-        fs::read_dir(directory).map_err(|error| format!("cannot list {}: {error}", directory.display()))?;
-    for entry in entries {
-        let path = entry.map_err(|error| format!("cannot list {}: {error}", directory.display()))?.path();
-        if path.ends_with(FOREIGN) {
-            continue;
-        } else if path.is_dir() {
-            collect(&path, files)?;
-        } else if path.extension().is_some_and(|e| ["cu", "cuh", "h", "cpp", "inc"].iter().any(|x| e == *x)) {
-            files.push(path);
-        }
-    }
-    Ok(())
+fn kernel_source(name: &str) -> Result<String, String> {
+    let path = Path::new(KERNELS).join(name);
+    fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }

@@ -2,19 +2,13 @@
 // One thread per element, no bias or softplus. Expected cost: discretize.cuh's flops, 12 bytes in and 8 out per
 // real element: bound by memory on a GPU.
 #include "discretize.cuh"
+#include "hooks.cuh"
+#include "launch.cuh"
 #include "storage.cuh"
 
 namespace HOLDFAST_NAMESPACE {
 
-// Arrays of n; complex numbers are two neighbours, re then im. a_bar and b_bar have the arithmetic type.
-struct DiscretizeParams {
-  const float* delta;
-  const float* a;
-  const float* b;
-  void* a_bar;
-  void* b_bar;
-  long long n;
-};
+using holdfast_launch::DiscretizeParams;
 
 HOLDFAST_DEVICE void store_weight(float w, float* to) { to[0] = w; }
 HOLDFAST_DEVICE void store_weight(double w, double* to) { to[0] = w; }
@@ -29,9 +23,11 @@ __global__ void discretize_elements(const DiscretizeParams params) {
   using Weight = WeightOf<kComplex, T>;
   const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= params.n) return;
-  const auto k = discretize<static_cast<Method>(kMethod)>(static_cast<T>(params.delta[i]),
-                                                          Weight::load(params.a + i * Weight::kWidth),
-                                                          Weight::load(params.b + i * Weight::kWidth));
+  const T delta = static_cast<T>(params.delta[i]);
+  const auto a = Weight::load(params.a + i * Weight::kWidth);
+  const auto b = Weight::load(params.b + i * Weight::kWidth);
+  auto k = discretize<static_cast<Method>(kMethod)>(delta, a, b);
+  Hooks::coefficients<static_cast<Method>(kMethod)>(delta, a, b, k);
   store_weight(k.a_bar, static_cast<T*>(params.a_bar) + i * Weight::kWidth);
   store_weight(k.b_bar, static_cast<T*>(params.b_bar) + i * Weight::kWidth);
 }

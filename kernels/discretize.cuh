@@ -12,9 +12,6 @@
 
 #include "phi.cuh"
 #include "precise.cuh"
-#if defined(HOLDFAST_FAULT)
-#include "planted.cuh"
-#endif
 
 namespace HOLDFAST_NAMESPACE {
 
@@ -40,12 +37,6 @@ HOLDFAST_DEVICE bool comfortable(W x) {
   return m > 1e-28f && m < 1e28f;
 }
 
-template <class W>
-HOLDFAST_DEVICE W log2e_times_imaginary(W a) {
-  return a;
-}
-HOLDFAST_DEVICE Complex<float> log2e_times_imaginary(Complex<float> a) { return {a.re, a.im * 1.4427f}; }
-
 HOLDFAST_DEVICE bool bilinear_in_f32(float, float) { return true; }
 // quotient() squares the divisor.
 HOLDFAST_DEVICE bool bilinear_in_f32(Complex<float> n, Complex<float> d) {
@@ -62,13 +53,8 @@ HOLDFAST_DEVICE Complex<float> one_plus_half(float delta, Complex<float> a) {
 // (above)(below)⁻¹ and ΔB (below)⁻¹. Returns false where f32 would not do.
 template <class W>
 HOLDFAST_DEVICE bool bilinear(float delta, W a, W b, Coefficients<W>& out) {
-  W above = one_plus_half(delta, a);
-  W below = one_plus_half(-delta, a);
-  if (planted(Fault::kBilinearSwapped)) {
-    const W t = above;
-    above = below;
-    below = t;
-  }
+  const W above = one_plus_half(delta, a);
+  const W below = one_plus_half(-delta, a);
   const W step = scaled(b, delta);
   out = {quotient(above, below), quotient(step, below)};
   return comfortable(step) && comfortable(out.b_bar) && bilinear_in_f32(above, below);
@@ -82,11 +68,7 @@ constexpr float kMostCancellation = 4.0f;
 template <Method kMethod, class W, class V, class E>
 HOLDFAST_DEVICE bool b_bar_by_phi(float delta, V z, E e, W b, W& out) {
   if (!phi_in_f32(z)) return false;
-  Phi<V> p = phi(z, e);
-  if (kMethod == Method::kFoh && planted(Fault::kFohTaylor4)) {
-    p.phi2 = widened(phi2_of_four_terms(rounded(z), 1.0f));
-    p.magnitude_of_exponential = 0.0f;
-  }
+  const Phi<V> p = phi(z, e);
   const V sum = combined_phi<kMethod>(p.phi1, p.phi2, p.phi3, delta);
   if constexpr (sizeof(W) == 2 * sizeof(float)) {
     // The same combination of the errors: e^z's enters φ_k as |e^z| / |z|^k.
@@ -125,16 +107,11 @@ HOLDFAST_DEVICE bool discretize_in_f32(float delta, W a, W b, Coefficients<W>& o
     if (!exponential_in_f32(z)) return false;
     const auto e = exponential(z);
     out.a_bar = value(e);
-    if (planted(Fault::kComplexImagLog2e)) out.a_bar = value(exponential(exact_product(delta, log2e_times_imaginary(a))));
     if constexpr (kMethod == Method::kZoh) {
       // spec.md §2, row 0: the simplified input term.
       out.b_bar = scaled(b, delta);
       return true;
     } else if constexpr (kMethod == Method::kRk4) {
-      if (planted(Fault::kRk4IsZoh)) {
-        out.b_bar = scaled(b, delta);
-        return true;
-      }
       return b_bar_of_rk4(delta, z, b, out.b_bar);
     } else {
       return b_bar_by_phi<kMethod>(delta, z, e, b, out.b_bar);
@@ -153,13 +130,6 @@ HOLDFAST_ONCE static Coefficients<W> discretize(typename ArithmeticOf<W>::type d
     const PreciseCoefficients precise =
         discretize_precisely<kMethod>(to_double(delta), to_complex_double(a), to_complex_double(b));
     out = {FromDouble<W>::of(precise.a_bar), FromDouble<W>::of(precise.b_bar)};
-  }
-  if (planted(Fault::kABar2e18)) out.a_bar = scaled(out.a_bar, typename ArithmeticOf<W>::type(1.0 + 1.0 / 262144.0));
-  if (planted(Fault::kBBar2e18)) out.b_bar = scaled(out.b_bar, typename ArithmeticOf<W>::type(1.0 + 1.0 / 262144.0));
-  if constexpr (kPlantable) plant_in_coefficients<kMethod>(delta, a, b, out);
-  if constexpr (kPerturbable) {
-    using T = typename ArithmeticOf<W>::type;
-    out = {scaled(out.a_bar, T(1.0 + perturbation()[0])), scaled(out.b_bar, T(1.0 + perturbation()[1]))};
   }
   return out;
 }

@@ -1,9 +1,39 @@
-// How a selective scan is launched: the one table, shared by every host (the CPU build, and a CUDA driver).
+// How kernels are launched: their parameters, and the one table of a selective scan's threads, shared by every host
+// (the CPU build, and a CUDA driver).
 //
 // Plain C++ without device code, so that any host compiler takes it; of NVRTC it hides what only a host calls.
 #pragma once
 
 namespace holdfast_launch {
+
+// Of a selective scan. Layouts as in spec.md §3; complex numbers are two neighbours, re then im. Fields, sizes and
+// offsets are those of src/kernel/cpu/params.rs, which the build compares.
+struct ScanParams {
+  const void* u;
+  const void* delta;
+  const float* a;
+  const void* b;
+  const void* c;
+  const float* d;           // or null
+  const void* z;            // read by kernels with a gate only
+  const float* delta_bias;  // or null
+  void* out;
+  void* last_state;  // arithmetic type
+  void* workspace;   // (batch, dim, seqlen) of the arithmetic type, for poly
+  long long batch, dim, dstate, seqlen, groups;
+  int delta_softplus;
+};
+
+// Of element-wise coefficients. Arrays of n; complex numbers are two neighbours, re then im. a_bar and b_bar have the
+// arithmetic type.
+struct DiscretizeParams {
+  const float* delta;
+  const float* a;
+  const float* b;
+  void* a_bar;
+  void* b_bar;
+  long long n;
+};
 
 // Neighbouring positions that one thread takes.
 constexpr int kItems = 4;

@@ -33,7 +33,7 @@
 #define HOLDFAST_DYNAMIC_SHARED(type, name) type* const name = static_cast<type*>(holdfast_host::dynamic_shared())
 #endif
 
-// The CPU build compiles these files a second time, with faults as a run-time variable, into its own namespace.
+// The CPU build compiles these files a second time, with hooks.cuh's hooks in use, into a namespace of its own.
 #ifndef HOLDFAST_NAMESPACE
 #define HOLDFAST_NAMESPACE holdfast
 #endif
@@ -41,7 +41,8 @@
 namespace HOLDFAST_NAMESPACE {
 
 // The ids of spec.md §2.
-enum class Method : int { kZoh = 0, kFoh = 1, kBilinear = 2, kPoly = 3, kHighOrder = 4, kRk4 = 5 };
+enum class Method : int { kZoh = 0, kFoh = 1, kBilinear = 2, kPoly = 3, kHighOrder = 4, kRk4 = 5, kCount };
+constexpr int kMethods = static_cast<int>(Method::kCount);
 
 #if defined(__CUDACC__)
 HOLDFAST_DEVICE float mul_rn(float a, float b) { return __fmul_rn(a, b); }

@@ -11,7 +11,6 @@
 #pragma once
 
 #include "complex.cuh"
-#include "faults.cuh"
 
 namespace HOLDFAST_NAMESPACE {
 
@@ -27,11 +26,10 @@ HOLDFAST_DEVICE V combined_phi(V phi1, V phi2, V phi3, T delta) {
   if constexpr (kMethod == Method::kFoh) {
     return scaled(phi2, delta);
   } else if constexpr (kMethod == Method::kPoly) {
-    return planted(Fault::kPolyWithoutHalfFoh) ? phi1 : phi1 + scaled(phi2, T(0.5) * delta);
+    return phi1 + scaled(phi2, T(0.5) * delta);
   } else {
     static_assert(kMethod == Method::kHighOrder, "a method without a branch of its own");
-    const V second = planted(Fault::kHighorderN1) ? phi2 : phi2 + scaled(phi3, T(0.5) * delta);
-    return phi1 + scaled(second, delta);
+    return phi1 + scaled(phi2 + scaled(phi3, T(0.5) * delta), delta);
   }
 }
 
@@ -39,13 +37,6 @@ HOLDFAST_DEVICE V combined_phi(V phi1, V phi2, V phi3, T delta) {
 template <class V, class T>
 HOLDFAST_DEVICE V rk4_polynomial(V z, T) {
   return shifted(shifted(shifted(z, T(4)) * z, T(12)) * z, T(24));
-}
-
-// φ₂ cut after four terms: a fault, see faults.cuh.
-template <class V, class T>
-HOLDFAST_DEVICE V phi2_of_four_terms(V z, T) {
-  const V p = shifted(scaled(z, T(1) / T(120)), T(1) / T(24));
-  return shifted(shifted(p * z, T(1) / T(6)) * z, T(0.5));
 }
 
 HOLDFAST_OUTLINE static Complex<double> precise_exponential(Complex<double> z) {
@@ -86,21 +77,17 @@ HOLDFAST_OUTLINE static PreciseCoefficients discretize_precisely(double delta, C
   if constexpr (kMethod == Method::kBilinear) {
     const Complex<double> above = {1.0 + 0.5 * z.re, 0.5 * z.im};
     const Complex<double> below = {1.0 - 0.5 * z.re, -0.5 * z.im};
-    if (planted(Fault::kBilinearSwapped)) return {quotient(below, above), quotient(step, above)};
     return {quotient(above, below), quotient(step, below)};
   } else {
-    const double scale = planted(Fault::kComplexImagLog2e) ? 1.4427 : 1.0;
-    const Complex<double> a_bar = precise_exponential({z.re, z.im * scale});
+    const Complex<double> a_bar = precise_exponential(z);
     if constexpr (kMethod == Method::kZoh) {
       return {a_bar, step};
     } else if constexpr (kMethod == Method::kRk4) {
-      if (planted(Fault::kRk4IsZoh)) return {a_bar, step};
       const Complex<Pair<double>> wide = {two_prod(delta, a.re), two_prod(delta, a.im)};
       const Complex<double> p = rounded(rk4_polynomial(wide, 1.0));
       return {a_bar, {(p * step).re / 24.0, (p * step).im / 24.0}};
     } else {
-      PrecisePhi phi = precise_phi(z);
-      if (kMethod == Method::kFoh && planted(Fault::kFohTaylor4)) phi.phi2 = phi2_of_four_terms(z, 1.0);
+      const PrecisePhi phi = precise_phi(z);
       // A zero step or weight is exact, whatever φ: no 0 · infinity.
       if (delta == 0.0 || norm1(b) == 0.0) return {a_bar, {0.0, 0.0}};
       return {a_bar, combined_phi<kMethod>(phi.phi1, phi.phi2, phi.phi3, delta) * step};

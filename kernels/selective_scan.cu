@@ -17,7 +17,8 @@ template <int kMethod, class Input, bool kComplex, bool kVariableB, bool kVariab
           int kItems = holdfast_launch::kItems, class T = float>
 __global__ void HOLDFAST_LAUNCH_BOUNDS(holdfast_launch::kMaxThreads, (kResidentBlocks<kMethod, kComplex>))
 selective_scan(const ScanParams params) {
-  using Scan = SelectiveScan<static_cast<Method>(kMethod), Input, kComplex, kVariableB, kVariableC, kHasGate, kItems, T>;
+  using Scan =
+      SelectiveScan<static_cast<Method>(kMethod), Input, kComplex, Layout<kVariableB, kVariableC, kHasGate>, kItems, T>;
   using W = typename Scan::W;
   HOLDFAST_SHARED(WarpTotals<W>, totals);
   HOLDFAST_DYNAMIC_SHARED(W, states);

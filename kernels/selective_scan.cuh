@@ -12,27 +12,21 @@
 #pragma once
 
 #include "discretize.cuh"
+#include "hooks.cuh"
 #include "launch.cuh"
 #include "scan.cuh"
 #include "storage.cuh"
 
 namespace HOLDFAST_NAMESPACE {
 
-// Layouts as in spec.md §3; complex numbers are two neighbours, re then im.
-struct ScanParams {
-  const void* u;
-  const void* delta;
-  const float* a;
-  const void* b;
-  const void* c;
-  const float* d;           // or null
-  const void* z;            // read by kHasGate kernels only
-  const float* delta_bias;  // or null
-  void* out;
-  void* last_state;  // arithmetic type
-  void* workspace;   // (batch, dim, seqlen) of the arithmetic type, for poly
-  long long batch, dim, dstate, seqlen, groups;
-  int delta_softplus;
+using holdfast_launch::ScanParams;
+
+// Which operands vary along the sequence, and whether there is a gate: fixed when a kernel is compiled.
+template <bool kVariableB, bool kVariableC, bool kHasGate>
+struct Layout {
+  static HOLDFAST_DEVICE constexpr bool variable_b() { return kVariableB; }
+  static HOLDFAST_DEVICE constexpr bool variable_c() { return kVariableC; }
+  static HOLDFAST_DEVICE constexpr bool has_gate() { return kHasGate; }
 };
 
 HOLDFAST_DEVICE float softplus(float x) { return x > 20.0f ? x : log1pf(expf(x)); }
@@ -92,19 +86,13 @@ struct Block {
   int turn = 0;  // of the block scans, through all chunks: which set of warp totals is next
 };
 
-template <Method kMethod, class Input, bool kComplex, bool kVariableB, bool kVariableC, bool kHasGate, int kItems,
-          class T>
+template <Method kMethod, class Input, bool kComplex, class Layout, int kItems, class T>
 struct SelectiveScan {
   using Weight = WeightOf<kComplex, T>;
   using W = typename Weight::type;
   using Items = Block<Input, Weight, kItems>;
   static constexpr int kWidth = Weight::kWidth;
   static constexpr bool kBidirectional = kMethod == Method::kPoly;
-  // For planted.cuh.
-  using InputType = Input;
-  using Arithmetic = T;
-  static constexpr Method kItsMethod = kMethod;
-  static constexpr bool kHasVariableB = kVariableB, kHasVariableC = kVariableC;
   // Complex poly would need more than the 128 registers that 512 threads leave each: it reads C and u again where it
   // needs them, rather than keep them across the discretization.
   static constexpr bool kFrugal = kBidirectional && kComplex;
@@ -171,17 +159,18 @@ struct SelectiveScan {
     for (int n = 0; n < p.dstate; ++n) {
       const W a = Weight::load(p.a + (static_cast<long long>(channel) * p.dstate + n) * kWidth);
       W b[kItems], c[kItems];
-      load_operand(kVariableB, p.b, n, items, b);
-      if constexpr (!kFrugal) load_operand(kVariableC, p.c, n, items, c);
+      load_operand(Layout::variable_b(), p.b, n, items, b);
+      if constexpr (!kFrugal) load_operand(Layout::variable_c(), p.c, n, items, c);
       Step<W> steps[kItems];
       Step<W> own = {real_as<W>(T(1)), real_as<W>(T(0))};
       HOLDFAST_UNROLL
       for (int j = 0; j < kItems; ++j) {
         const int i = kReverse ? kItems - 1 - j : j;
         if (i < items.valid) {
-          const Coefficients<W> k = discretize<kMethod>(items.delta[i], a, b[i]);
+          Coefficients<W> k = discretize<kMethod>(items.delta[i], a, b[i]);
+          Hooks::coefficients<kMethod>(items.delta[i], a, b[i], k);
           steps[i] = {k.a_bar, scaled(k.b_bar, u_at(items, i))};
-          if constexpr (kPlantable) plant_in_step(kReverse, n, items.first + i, steps[i]);
+          Hooks::step<kReverse>(*this, n, items, i, steps);
           own = j == 0 ? steps[i] : then(own, steps[i]);
         } else {
           steps[i] = {real_as<W>(T(1)), real_as<W>(T(0))};
@@ -190,22 +179,14 @@ struct SelectiveScan {
       const W* carry = states + parity * p.dstate + n;
       W x = block_scan<kReverse>(own, carry, totals, items.turn);
       items.turn ^= 1;
-      if constexpr (kFrugal) load_operand(kVariableC, p.c, n, items, c);
-      if constexpr (kPlantable) {
-        plant_in_readout(kReverse, n, items, c);
-        x = PlantedScan<SelectiveScan>(*this).state_before(x, kReverse, n, items.first, items.valid);
-      }
+      if constexpr (kFrugal) load_operand(Layout::variable_c(), p.c, n, items, c);
+      Hooks::readout<kReverse>(*this, n, items, c);
       HOLDFAST_UNROLL
       for (int j = 0; j < kItems; ++j) {
         const int i = kReverse ? kItems - 1 - j : j;
         if (i < items.valid) {
-          [[maybe_unused]] const W before = x;
           x = multiply_add(steps[i].a, x, steps[i].b);
-          if constexpr (kPlantable) {
-            items.y[i] = readout(c[i], PlantedScan<SelectiveScan>(*this).read_state(kReverse, before, x), items.y[i]);
-          } else {
-            items.y[i] = readout(c[i], x, items.y[i]);
-          }
+          items.y[i] = readout(c[i], x, items.y[i]);
         }
       }
       const bool last = threadIdx.x == (kReverse ? 0 : blockDim.x - 1);
@@ -224,7 +205,7 @@ struct SelectiveScan {
   HOLDFAST_DEVICE void store(const Items& items) const {
     Input* out = static_cast<Input*>(p.out) + row() + items.first;
     T z[kItems];
-    if constexpr (kHasGate) {
+    if (Layout::has_gate()) {
       load_items(static_cast<const Input*>(p.z) + row() + items.first, items.valid, items.wide, z);
     }
     const T skip = p.d ? static_cast<T>(p.d[channel]) : T(0);
@@ -239,8 +220,8 @@ struct SelectiveScan {
     HOLDFAST_UNROLL
     for (int i = 0; i < kItems; ++i) {
       T result = p.d ? fused(skip, u[i], items.y[i]) : items.y[i];
-      if constexpr (kHasGate) result *= gate(z[i]);
-      if constexpr (kPlantable) plant_in_output(i, items, kHasGate ? z[i] : T(0), result);
+      if (Layout::has_gate()) result *= gate(z[i]);
+      Hooks::output(*this, items, i, z, result);
       rounded_store(result, packet.item[i]);
     }
     if (items.wide && items.valid == kItems) {
@@ -253,28 +234,11 @@ struct SelectiveScan {
     }
   }
 
-  // Faults, in copies that have them (planted.cuh).
-  HOLDFAST_DEVICE void plant_in_readout(bool reverse, int n, const Items& items, W (&c)[kItems]) const {
-    const PlantedScan<SelectiveScan> planted_scan(*this);
-    for (int i = 0; planted_scan.active && i < items.valid; ++i) c[i] = planted_scan.c(reverse, n, items.first + i);
-  }
-  HOLDFAST_DEVICE void plant_in_step(bool reverse, int n, long long l, Step<W>& step) const {
-    const PlantedScan<SelectiveScan> planted_scan(*this);
-    if (planted_scan.active) step = planted_scan.step(reverse, n, l);
-  }
-  HOLDFAST_DEVICE void plant_in_output(int i, const Items& items, T z, T& result) const {
-    const PlantedScan<SelectiveScan> planted_scan(*this);
-    if (!planted_scan.active || i >= items.valid) return;
-    const T factor = T(kComplex ? 2 : 1) * T(kBidirectional && !planted(Fault::kPolyCausal) ? 0.5 : 1);
-    const T reversed = kBidirectional ? workspace(items)[i] * factor : T(0);
-    result = static_cast<T>(planted_scan.output(items.first + i, items.y[i], reversed, kHasGate, z));
-  }
-
   HOLDFAST_DEVICE void run() const {
     const long long span = static_cast<long long>(blockDim.x) * kItems;
     const int chunks = static_cast<int>((p.seqlen + span - 1) / span);
     // 2 Re(Σ C x) for complex weights (spec.md §3), ½ of both directions for poly.
-    const T factor = T(kComplex ? 2 : 1) * T(kBidirectional && !planted(Fault::kPolyCausal) ? 0.5 : 1);
+    const T factor = T(kComplex ? 2 : 1) * T(kBidirectional ? 0.5 : 1);
     Items items;
     if constexpr (kBidirectional) {
       clear_states();
@@ -283,7 +247,7 @@ struct SelectiveScan {
         scan_chunk<true>(items, (chunks - 1 - chunk) & 1);
         HOLDFAST_UNROLL
         for (int i = 0; i < kItems; ++i) {
-          if (i < items.valid) workspace(items)[i] = planted(Fault::kPolyCausal) ? T(0) : items.y[i];
+          if (i < items.valid) workspace(items)[i] = items.y[i];
         }
       }
       __syncthreads();
@@ -302,7 +266,11 @@ struct SelectiveScan {
     __syncthreads();
     T* last_state = static_cast<T*>(p.last_state) + static_cast<long long>(blockIdx.x) * p.dstate * kWidth;
     const T* final_states = reinterpret_cast<const T*>(states + (chunks & 1) * p.dstate);
-    for (long long i = threadIdx.x; i < p.dstate * kWidth; i += blockDim.x) last_state[i] = final_states[i];
+    for (long long i = threadIdx.x; i < p.dstate * kWidth; i += blockDim.x) {
+      T value = final_states[i];
+      Hooks::last_state(*this, i, value);
+      last_state[i] = value;
+    }
   }
 };
 

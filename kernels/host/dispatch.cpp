@@ -1,73 +1,81 @@
 // From the C interface to a kernel: the tables of all methods, looked up at run time.
 #include <cstdio>
 
-#include "../faults.cuh"
-#include "../launch.cuh"
-#include "interface.h"
-
-// faults.cuh above belongs to the production build: its `planted` is a constant there.
-#define HOLDFAST_EACH_TABLE(X) X(0, 0) X(0, 1) X(1, 0) X(1, 1) X(2, 0) X(2, 1) X(3, 0) X(3, 1) X(4, 0) X(4, 1) X(5, 0) X(5, 1)
-
-#define HOLDFAST_DECLARE_TABLE(method, complex) extern const HoldfastTable table_##method##_##complex;
-namespace holdfast {
-HOLDFAST_EACH_TABLE(HOLDFAST_DECLARE_TABLE)
-}
-namespace holdfast_faulty {
-HOLDFAST_EACH_TABLE(HOLDFAST_DECLARE_TABLE)
-}
-
-namespace holdfast_lifted {
-HOLDFAST_EACH_TABLE(HOLDFAST_DECLARE_TABLE)
-}
+#include "faults/list.cuh"
+#include "host/interface.h"
+#include "host/tables.h"
+#include "platform.cuh"
 
 namespace {
 
-#define HOLDFAST_PRODUCTION_TABLE(method, complex) &holdfast::table_##method##_##complex,
-const HoldfastTable* const kProduction[] = {HOLDFAST_EACH_TABLE(HOLDFAST_PRODUCTION_TABLE)};
-#define HOLDFAST_FAULTY_TABLE(method, complex) &holdfast_faulty::table_##method##_##complex,
-const HoldfastTable* const kFaulty[] = {HOLDFAST_EACH_TABLE(HOLDFAST_FAULTY_TABLE)};
+using holdfast::Fault;
+using holdfast::kMethods;
+using namespace holdfast_host;
 
-#define HOLDFAST_LIFTED_TABLE(method, complex) &holdfast_lifted::table_##method##_##complex,
-const HoldfastTable* const kLifted[] = {HOLDFAST_EACH_TABLE(HOLDFAST_LIFTED_TABLE)};
+using Methods = std::make_integer_sequence<int, kMethods>;
 
-constexpr int kMethods = sizeof kProduction / sizeof kProduction[0] / 2;
 constexpr unsigned kDiscretizeThreads = 64;
-thread_local int runtime_fault = 0;
-thread_local double runtime_perturbation[2] = {0.0, 0.0};
+thread_local HoldfastCopy this_copy = {};
 
-#define HOLDFAST_FAULT_TEXT(member, name, effect) name,
+#define HOLDFAST_FAULT_TEXT(member, name) name,
 const char* const kFaultNames[] = {HOLDFAST_FAULTS(HOLDFAST_FAULT_TEXT)};
+
+#if defined(HOLDFAST_FAULT)
+constexpr int kPlanted = HOLDFAST_FAULT;
+#else
+constexpr int kPlanted = 0;
+#endif
 
 constexpr bool is_flag(int x) { return x == 0 || x == 1; }
 
-bool has_fault(int fault, holdfast::Fault which) {
-  return fault < 0 ? holdfast::planted(which) : holdfast::holds(fault, which);
-}
-
-// The faults `ids-3-4-swapped` and `runs-as-…` live here: dispatch is the only place that turns an id into a method.
-const HoldfastTable* table_of(int method, int complex, int lifted, int fault) {
-  if (method < 0 || method >= kMethods || !is_flag(complex) || !is_flag(lifted)) return nullptr;
-  if (has_fault(fault, holdfast::Fault::kIds34Swapped) && (method == 3 || method == 4)) method = 7 - method;
-  const int first = static_cast<int>(holdfast::Fault::kRunsAsZoh);
-  const int last = static_cast<int>(holdfast::Fault::kRunsAsExpTrapezoidal);
-  for (int as = first; as <= last; ++as) {
+// The method that runs. The faults `runs-as-…` live here: nothing else turns an id into a method.
+int method_of(int method, int fault) {
+  constexpr int kForms = static_cast<int>(Fault::kRunsAsExpTrapezoidal) - static_cast<int>(Fault::kRunsAsZoh) + 1;
+  for (int form = 0; form < kForms; ++form) {
     // The textbook forms are causal; planted.cuh makes them of zoh.
-    if (has_fault(fault, static_cast<holdfast::Fault>(as))) method = as - first < kMethods ? as - first : 0;
+    if (holdfast::holds(fault, holdfast::fault_after(Fault::kRunsAsZoh, form))) method = form < kMethods ? form : 0;
   }
-  return (lifted ? kLifted : fault < 0 ? kProduction : kFaulty)[method * 2 + complex];
+  return method;
 }
 
-int no_such_kernel(char* message, std::size_t capacity) {
-  std::snprintf(message, capacity, "no such kernel instantiation");
-  return 1;
-}
-
-int run(HoldfastKernel kernel, int fault, const void* params, unsigned first, unsigned count, unsigned threads,
-        std::size_t shared, char* message, std::size_t capacity) {
+// A kernel of the production tables, or of the copies, for which it sets what the calling thread's copy is to do.
+// `which` may be null for the element-wise kernel. Null where there is no such kernel.
+Entry kernel_of(int method, int complex, int lifted, int fault, const HoldfastInstantiation* which) {
+  if (method < 0 || method >= kMethods || !is_flag(complex) || !is_flag(lifted)) return nullptr;
+  if (which != nullptr && (which->input < 0 || which->input > 2 || !is_flag(which->variable_b) ||
+                           !is_flag(which->variable_c) || !is_flag(which->gate))) {
+    return nullptr;
+  }
   // Lifted kernels exist once, with the fault as a variable.
-  runtime_fault = fault < 0 ? holdfast_planted_fault() : fault;
+  const int planted = fault < 0 ? kPlanted : fault;
+  method = method_of(method, planted);
+  if (fault < 0 && !lifted) {
+    const Table& table = production(method, complex, Methods());
+    return which == nullptr ? table.discretize
+                            : table.scan[which->input][which->variable_b][which->variable_c][which->gate];
+  }
+  this_copy = {};
+  this_copy.fault = planted;
+  const CopyTable& table =
+      lifted ? copies<double>(method, complex, Methods()) : copies<float>(method, complex, Methods());
+  if (which == nullptr) return table.discretize;
+  if (which->input != 0) return nullptr;
+  this_copy.variable_b = which->variable_b;
+  this_copy.variable_c = which->variable_c;
+  this_copy.has_gate = which->gate;
+  this_copy.perturbation[0] = which->perturbation[0];
+  this_copy.perturbation[1] = which->perturbation[1];
+  return table.scan;
+}
+
+int run(Entry kernel, const void* params, unsigned first, unsigned count, unsigned threads, long long shared,
+        char* message, std::size_t capacity) {
+  if (kernel == nullptr) {
+    std::snprintf(message, capacity, "no such kernel instantiation");
+    return 1;
+  }
   for (unsigned i = 0; i < count; ++i) {
-    if (!holdfast_host::run_block(kernel, params, first + i, threads, shared, message, capacity)) return 1;
+    if (!run_block(kernel, params, first + i, threads, static_cast<std::size_t>(shared), message, capacity)) return 1;
   }
   return 0;
 }
@@ -76,32 +84,20 @@ int run(HoldfastKernel kernel, int fault, const void* params, unsigned first, un
 
 extern "C" {
 
-int* holdfast_runtime_fault() { return &runtime_fault; }
+const HoldfastCopy* holdfast_copy() { return &this_copy; }
 
-const double* holdfast_runtime_perturbation() { return runtime_perturbation; }
-
-int holdfast_scan(const HoldfastInstantiation* which, int fault, const HoldfastScan* params, unsigned first,
-                  unsigned count, char* message, std::size_t capacity) {
-  const HoldfastTable* table = table_of(which->method, which->complex, which->lifted, fault);
-  if (table == nullptr || which->input < 0 || which->input > 2 || !is_flag(which->variable_b) ||
-      !is_flag(which->variable_c) || !is_flag(which->gate)) {
-    return no_such_kernel(message, capacity);
-  }
-  const HoldfastKernel kernel = table->scan[which->input][which->variable_b][which->variable_c][which->gate];
-  if (kernel == nullptr) return no_such_kernel(message, capacity);
-  const long long shared = holdfast_launch::shared_bytes(params->dstate, 1 + which->complex, which->lifted ? sizeof(double) : sizeof(float));
-  runtime_perturbation[0] = which->perturbation[0];
-  runtime_perturbation[1] = which->perturbation[1];
-  return run(kernel, fault, params, first, count, holdfast_scan_threads(params->seqlen),
-             static_cast<std::size_t>(shared), message, capacity);
+int holdfast_scan(const HoldfastInstantiation* which, int fault, const holdfast_launch::ScanParams* params,
+                  unsigned first, unsigned count, char* message, std::size_t capacity) {
+  const Entry kernel = kernel_of(which->method, which->complex, which->lifted, fault, which);
+  const int element = which->lifted ? sizeof(double) : sizeof(float);
+  return run(kernel, params, first, count, holdfast_scan_threads(params->seqlen),
+             holdfast_launch::shared_bytes(params->dstate, 1 + which->complex, element), message, capacity);
 }
 
-int holdfast_discretize(int method, int complex, int lifted, int fault, const HoldfastDiscretize* params, unsigned first,
-                        unsigned count, char* message, std::size_t capacity) {
-  const HoldfastTable* table = table_of(method, complex, lifted, fault);
-  if (table == nullptr) return no_such_kernel(message, capacity);
-  runtime_perturbation[0] = runtime_perturbation[1] = 0.0;
-  return run(table->discretize, fault, params, first, count, kDiscretizeThreads, 0, message, capacity);
+int holdfast_discretize(int method, int complex, int lifted, int fault, const holdfast_launch::DiscretizeParams* params,
+                        unsigned first, unsigned count, char* message, std::size_t capacity) {
+  const Entry kernel = kernel_of(method, complex, lifted, fault, nullptr);
+  return run(kernel, params, first, count, kDiscretizeThreads, 0, message, capacity);
 }
 
 unsigned holdfast_discretize_block() { return kDiscretizeThreads; }
@@ -115,16 +111,9 @@ unsigned holdfast_scan_shared(long long dstate, int width) {
 }
 
 const char* holdfast_fault_name(int fault) {
-  const int count = static_cast<int>(holdfast::Fault::kCount);
-  return fault >= 0 && fault < count ? kFaultNames[fault] : nullptr;
+  return fault >= 0 && fault < static_cast<int>(Fault::kCount) ? kFaultNames[fault] : nullptr;
 }
 
-int holdfast_planted_fault() {
-#if defined(HOLDFAST_FAULT)
-  return HOLDFAST_FAULT;
-#else
-  return 0;
-#endif
-}
+int holdfast_planted_fault() { return kPlanted; }
 
 }  // extern "C"

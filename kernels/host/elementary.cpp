@@ -1,6 +1,6 @@
 // e^x, sin x and cos x of exponential.cuh on their own, so that a test can try every reduced argument.
-#include "../exponential.cuh"
-#include "interface.h"
+#include "exponential.cuh"
+#include "host/interface.h"
 
 namespace {
 

@@ -1,7 +1,10 @@
-// The C interface between the kernels built for the CPU and src/kernel/cpu.rs. Keep the two in step.
+// The C interface between the kernels built for the CPU and src/kernel/cpu/. What both sides know the layout of, the
+// build compares with src/kernel/cpu/params.rs.
 #pragma once
 
 #include <cstddef>
+
+#include "launch.cuh"
 
 // Which kernel: the method's id (spec.md §2), the storage type (0 f32, 1 f16, 2 bf16), and flags.
 struct HoldfastInstantiation {
@@ -18,53 +21,30 @@ struct HoldfastInstantiation {
   double perturbation[2];
 };
 
-// The fields of ScanParams (selective_scan.cuh) and DiscretizeParams (discretize.cu), which each namespace has for
-// itself; table.inc asserts that the layouts agree.
-struct HoldfastScan {
-  const void *u, *delta;
-  const float* a;
-  const void *b, *c;
-  const float* d;
-  const void* z;
-  const float* delta_bias;
-  void *out, *last_state, *workspace;
-  long long batch, dim, dstate, seqlen, groups;
-  int delta_softplus;
+// What the copies of the kernels with faults read: set for the OS thread that runs the block.
+struct HoldfastCopy {
+  int fault;
+  bool variable_b, variable_c, has_gate;
+  double perturbation[2];
 };
-
-struct HoldfastDiscretize {
-  const float *delta, *a, *b;
-  void *a_bar, *b_bar;
-  long long n;
-};
-
-using HoldfastKernel = void (*)(const void* params);
-
-// The kernels of one method and weight type, lifted ones under input 0: [input][variable B][variable C][gate]; `discretize` has no such choices.
-struct HoldfastTable {
-  HoldfastKernel scan[3][2][2][2];
-  HoldfastKernel discretize;
-};
-
-// The copy with run-time faults reads this; set for the OS thread that runs the block.
-extern "C" int* holdfast_runtime_fault();
-extern "C" const double* holdfast_runtime_perturbation();
+// Fibres never move between threads, so that the address is a constant to any kernel.
+extern "C" const HoldfastCopy* holdfast_copy() __attribute__((const));
 
 extern "C" {
-// Runs blocks first … first + count − 1 on the calling thread. `fault` is a number of faults.cuh's list for the
+// Runs blocks first … first + count − 1 on the calling thread. `fault` is a number of faults/list.cuh for the
 // copy with faults, or negative for the production kernels (lifted: for the faults that the build plants). 0 on success, else 1 with `message` filled.
-int holdfast_scan(const HoldfastInstantiation* which, int fault, const HoldfastScan* params, unsigned first,
+int holdfast_scan(const HoldfastInstantiation* which, int fault, const holdfast_launch::ScanParams* params, unsigned first,
                   unsigned count, char* message, std::size_t capacity);
 // The number of blocks is ceil(n / holdfast_discretize_block()).
-int holdfast_discretize(int method, int complex, int lifted, int fault, const HoldfastDiscretize* params, unsigned first,
-                        unsigned count, char* message, std::size_t capacity);
+int holdfast_discretize(int method, int complex, int lifted, int fault, const holdfast_launch::DiscretizeParams* params,
+                        unsigned first, unsigned count, char* message, std::size_t capacity);
 unsigned holdfast_discretize_block();
 // Threads of a scan over `seqlen` (launch.cuh), and positions per chunk.
 unsigned holdfast_scan_threads(long long seqlen);
 unsigned holdfast_scan_chunk(long long seqlen);
 // Bytes of dynamic shared memory of a scan (launch.cuh); `width` is 1 for real weights, 2 for complex.
 unsigned holdfast_scan_shared(long long dstate, int width);
-// Names of faults.cuh's list; null past its end.
+// Names of faults/list.cuh; null past its end.
 const char* holdfast_fault_name(int fault);
 // The fault that this build plants in the production kernels, 0 for none.
 int holdfast_planted_fault();

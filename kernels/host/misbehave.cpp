@@ -1,8 +1,8 @@
 // Kernels that misbehave on purpose: what block.h promises to catch, so that a test can see it caught.
 #include <cstdio>
 
-#include "../platform.cuh"
-#include "interface.h"
+#include "host/interface.h"
+#include "platform.cuh"
 
 namespace {
 
@@ -69,7 +69,7 @@ void sums(const void* params) {
   if (threadIdx.x == blockDim.x - 1) **static_cast<float* const*>(params) = partial[0] + partial[1];
 }
 
-constexpr HoldfastKernel kKernels[] = {
+constexpr holdfast_host::Entry kKernels[] = {
     exits_before_barrier,    waits_at_two_barriers, shuffles_with_half_a_warp, barrier_against_shuffle,
     overflows_its_stack,     reads_unwritten_shared, sums,
 };

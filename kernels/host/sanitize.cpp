@@ -3,21 +3,14 @@
 #include <cstdio>
 #include <vector>
 
-#include "../discretize.cu"
-#include "../launch.cuh"
-#include "../selective_scan.cuh"
-#include "interface.h"
+#include "host/interface.h"
+#include "host/tables.h"
+#include "launch.cuh"
+#include "storage.cuh"
 
-#define HOLDFAST_EACH_TABLE(X) X(0, 0) X(0, 1) X(1, 0) X(1, 1) X(2, 0) X(2, 1) X(3, 0) X(3, 1) X(4, 0) X(4, 1) X(5, 0) X(5, 1)
-#define HOLDFAST_DECLARE_TABLE(method, complex) extern const HoldfastTable table_##method##_##complex;
-namespace holdfast {
-HOLDFAST_EACH_TABLE(HOLDFAST_DECLARE_TABLE)
-}
+using Methods = std::make_integer_sequence<int, holdfast::kMethods>;
 
 namespace {
-
-#define HOLDFAST_TABLE_ADDRESS(method, complex) &holdfast::table_##method##_##complex,
-const HoldfastTable* const kTables[12] = {HOLDFAST_EACH_TABLE(HOLDFAST_TABLE_ADDRESS)};
 
 char message[512];
 
@@ -40,7 +33,7 @@ std::vector<unsigned char> filled(std::size_t count, int input, float low, float
 const float* floats(const std::vector<unsigned char>& bytes) { return reinterpret_cast<const float*>(bytes.data()); }
 
 bool scan(int method, int complex, int input, int vb, int vc, int gate, std::size_t seqlen) {
-  const HoldfastKernel kernel = kTables[method * 2 + complex]->scan[input][vb][vc][gate];
+  const holdfast_host::Entry kernel = holdfast_host::production(method, complex, Methods()).scan[input][vb][vc][gate];
   if (kernel == nullptr) return true;
   const std::size_t batch = 2, dim = 2, dstate = 3, groups = 2, width = 1 + complex;
   const std::size_t sequence = batch * dim * seqlen, constant = dim * dstate * width, variable = batch * groups * dstate * seqlen * width;
@@ -51,10 +44,10 @@ bool scan(int method, int complex, int input, int vb, int vc, int gate, std::siz
   const auto d = filled(dim, 0, -1.0f, 1.0f), bias = filled(dim, 0, -0.5f, 0.5f);
   std::vector<unsigned char> out(sequence * (input == 0 ? 4 : 2));
   std::vector<float> last_state(batch * dim * dstate * width), workspace(sequence);
-  const HoldfastScan params = {u.data(), delta.data(), floats(a), b.data(), c.data(), floats(d), z.data(), floats(bias),
-                               out.data(), last_state.data(), workspace.data(), static_cast<long long>(batch),
-                               static_cast<long long>(dim), static_cast<long long>(dstate), static_cast<long long>(seqlen),
-                               static_cast<long long>(groups), 1};
+  const holdfast_launch::ScanParams params = {
+      u.data(), delta.data(), floats(a), b.data(), c.data(), floats(d), z.data(), floats(bias), out.data(),
+      last_state.data(), workspace.data(), static_cast<long long>(batch), static_cast<long long>(dim),
+      static_cast<long long>(dstate), static_cast<long long>(seqlen), static_cast<long long>(groups), 1};
   const auto threads = static_cast<unsigned>(holdfast_launch::threads_for(params.seqlen));
   const auto shared = static_cast<std::size_t>(holdfast_launch::shared_bytes(params.dstate, 1 + complex, sizeof(float)));
   for (unsigned block = 0; block < batch * dim; ++block) {
@@ -87,9 +80,11 @@ bool discretize(int method, int complex) {
     }
   }
   std::vector<float> a_bar(a.size()), b_bar(b.size());
-  const HoldfastDiscretize params = {delta.data(), a.data(), b.data(), a_bar.data(), b_bar.data(), static_cast<long long>(delta.size())};
+  const holdfast_launch::DiscretizeParams params = {delta.data(), a.data(),     b.data(),
+                                                    a_bar.data(), b_bar.data(), static_cast<long long>(delta.size())};
   for (unsigned block = 0; block * 64 < delta.size(); ++block) {
-    if (!holdfast_host::run_block(kTables[method * 2 + complex]->discretize, &params, block, 64, 0, message, sizeof message)) return false;
+    const holdfast_host::Entry kernel = holdfast_host::production(method, complex, Methods()).discretize;
+    if (!holdfast_host::run_block(kernel, &params, block, 64, 0, message, sizeof message)) return false;
   }
   return true;
 }
@@ -98,7 +93,7 @@ bool discretize(int method, int complex) {
 
 int main() {
   bool sound = true;
-  for (int method = 0; method < 6; ++method) {
+  for (int method = 0; method < holdfast::kMethods; ++method) {
     for (int complex = 0; complex < 2; ++complex) {
       sound = discretize(method, complex) && sound;
       for (int input = 0; input < 3; ++input) {

@@ -1,12 +1,12 @@
 //! `holdfast doctor`: what this machine can run, and why not the rest.
 
 use super::{Outcome, PASSED};
-use crate::kernel::Backend;
 use crate::kernel::cpu::CpuBackend;
 use crate::kernel::cuda::arch::{self, Arch};
 use crate::kernel::cuda::cache::Cache;
 use crate::kernel::cuda::{CudaError, gpu, nvrtc, worker};
 use crate::kernel::launch::DeviceInfo;
+use crate::kernel::{self, Backend};
 use crate::report::console::WIDTH;
 use crate::report::text::wrap;
 
@@ -56,7 +56,7 @@ pub fn run() -> Outcome {
     let mut text = format!(
         "holdfast {}, kernel sources {}\n",
         env!("CARGO_PKG_VERSION"),
-        &env!("HOLDFAST_KERNEL_SHA256")[..16]
+        &kernel::production_hash()[..16]
     );
     for Finding { what, there, text: found, enables } in findings {
         let answer = if there { "yes" } else { "no" };

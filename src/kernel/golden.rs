@@ -80,7 +80,7 @@ pub fn record(backend: &dyn Backend, flags: String) -> Result<Golden, KernelErro
     let provenance = Provenance {
         device: backend.device(),
         flags,
-        kernel_source: env!("HOLDFAST_KERNEL_SHA256").to_owned(),
+        kernel_source: super::sources::production_hash().to_owned(),
         holdfast: env!("CARGO_PKG_VERSION").to_owned(),
         seed: SEED,
         command: "holdfast golden --out golden/h200".to_owned(),

@@ -1,6 +1,6 @@
 //! Everything that computes a [`Problem`] in production precision: the CUDA kernels' own source built for the
-//! CPU ([`cpu`]), a same-precision sequential reference ([`mod@reference`]), and headers of other people ([`foreign`]). [`registry`] lists the kernels and the
-//! faults that can be planted in them. Never sees the truth.
+//! CPU ([`cpu`]), a same-precision sequential reference ([`mod@reference`]), and headers of other people ([`foreign`]). [`registry`] lists the kernels.
+//! Never sees the truth.
 //!
 //! ```
 //! use holdfast::kernel::{Backend, CpuBackend};
@@ -28,11 +28,13 @@ pub mod reference;
 pub mod registry;
 pub mod select;
 mod shapes;
+mod sources;
 pub mod worker;
 
 pub use cpu::CpuBackend;
 pub use reference::ReferenceBackend;
-pub use registry::{Fault, Instantiation};
+pub use registry::Instantiation;
+pub use sources::production_hash;
 
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Problem};
@@ -92,7 +94,7 @@ pub trait Backend: Sync {
 
     /// SHA-256, in hex, of the kernel source that it runs; empty where it is none.
     fn source(&self) -> String {
-        env!("HOLDFAST_KERNEL_SHA256").to_owned()
+        sources::production_hash().to_owned()
     }
 
     /// How often it rounds z = ΔA before anything is computed of it: 0 where z is kept exact.

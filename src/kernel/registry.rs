@@ -1,4 +1,4 @@
-//! The one list of kernel instantiations and of plantable faults. Nothing else builds a kernel's name.
+//! The one list of kernel instantiations. Nothing else builds a kernel's name.
 
 use serde::{Deserialize, Serialize};
 
@@ -98,7 +98,7 @@ impl Kernel {
         match self {
             Kernel::Scan(_) => "selective_scan.cu",
             Kernel::Discretize { .. } => "discretize.cu",
-            Kernel::Misbehave(_) => "misbehave.cu",
+            Kernel::Misbehave(_) => "faults/misbehave.cu",
         }
     }
 
@@ -114,7 +114,7 @@ impl Kernel {
     }
 }
 
-/// What the kernels of `kernels/misbehave.cu` do on a GPU instead of a scan, to show that a fault stays where it
+/// What the kernels of `kernels/faults/misbehave.cu` do on a GPU instead of a scan, to show that a fault stays where it
 /// happens. In the order of that file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(i32)]
@@ -145,82 +145,6 @@ impl Misbehaviour {
         Misbehaviour::ChangedInput,
         Misbehaviour::Abort,
     ];
-}
-
-/// A fault that can be planted in the kernels on purpose: the list of `kernels/faults.cuh`, in its order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(i32)]
-pub enum Fault {
-    /// Bilinear with the inverse on the wrong factor.
-    BilinearSwapped = 1,
-    /// The series of φ₂ in foh cut after four terms.
-    FohTaylor4 = 2,
-    /// rk4 computes zoh.
-    Rk4IsZoh = 3,
-    /// poly scans forward only.
-    PolyCausal = 4,
-    /// poly without its half foh term.
-    PolyWithoutHalfFoh = 5,
-    /// highorder cut at n = 1.
-    HighorderN1 = 6,
-    /// Complex Ā with the imaginary part of its exponent scaled by log₂e.
-    ComplexImagLog2e = 7,
-    /// The method ids 3 and 4 swapped at dispatch.
-    Ids34Swapped = 8,
-    /// Ā of every method off by 2⁻¹⁸.
-    ABar2e18 = 9,
-    /// B̄ of every method off by 2⁻¹⁸.
-    BBar2e18 = 10,
-}
-
-impl Fault {
-    pub const ALL: [Fault; 10] = [
-        Fault::BilinearSwapped,
-        Fault::FohTaylor4,
-        Fault::Rk4IsZoh,
-        Fault::PolyCausal,
-        Fault::PolyWithoutHalfFoh,
-        Fault::HighorderN1,
-        Fault::ComplexImagLog2e,
-        Fault::Ids34Swapped,
-        Fault::ABar2e18,
-        Fault::BBar2e18,
-    ];
-
-    /// Its number in `kernels/faults.cuh`.
-    pub fn number(self) -> i32 {
-        self as i32
-    }
-
-    /// The name that `HOLDFAST_PLANT` takes.
-    pub fn name(self) -> &'static str {
-        match self {
-            Fault::BilinearSwapped => "bilinear-swapped",
-            Fault::FohTaylor4 => "foh-taylor4",
-            Fault::Rk4IsZoh => "rk4-is-zoh",
-            Fault::PolyCausal => "poly-causal",
-            Fault::PolyWithoutHalfFoh => "poly-without-half-foh",
-            Fault::HighorderN1 => "highorder-n1",
-            Fault::ComplexImagLog2e => "complex-imag-log2e",
-            Fault::Ids34Swapped => "ids-3-4-swapped",
-            Fault::ABar2e18 => "a-bar-2e-18",
-            Fault::BBar2e18 => "b-bar-2e-18",
-        }
-    }
-
-    /// Whether the fault changes what this method computes with these weights.
-    pub fn affects(self, method: Method, weights: Weights) -> bool {
-        match self {
-            Fault::BilinearSwapped => method == Method::Bilinear,
-            Fault::FohTaylor4 => method == Method::Foh,
-            Fault::Rk4IsZoh => method == Method::Rk4,
-            Fault::PolyCausal | Fault::PolyWithoutHalfFoh => method == Method::Poly,
-            Fault::HighorderN1 => method == Method::HighOrder,
-            Fault::ComplexImagLog2e => weights == Weights::Complex && method != Method::Bilinear,
-            Fault::Ids34Swapped => matches!(method, Method::Poly | Method::HighOrder),
-            Fault::ABar2e18 | Fault::BBar2e18 => true,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -394,7 +394,8 @@ fn a_broken_kernel_is_a_regression_of_its_method() {
         json::write(&results, &file(name)).expect("written");
     };
     run(&holdfast::kernel::CpuBackend::new(), "good.json");
-    run(&holdfast::kernel::CpuBackend::with_fault(holdfast::kernel::Fault::Rk4IsZoh), "bad.json");
+    let broken = holdfast::kernel::CpuBackend::with_faults("rk4-outer-products", None).expect("in the list");
+    run(&broken, "bad.json");
     let (good, bad, out) = (file("good.json"), file("bad.json"), file("comparison.json"));
     let output = holdfast(&["compare", path(&good), path(&bad), "--json", path(&out)]);
     let text = String::from_utf8_lossy(&output.stdout);

@@ -2,5 +2,6 @@
 #![allow(dead_code)]
 
 pub mod binary;
+pub mod planted;
 pub mod problems;
 pub mod samples;

@@ -38,7 +38,7 @@ fn every_invariant_holds_for_correct_kernels() {
 /// What breaks the law.
 #[derive(Clone, Copy, Debug)]
 enum Culprit {
-    /// A fault of `kernels/faults.cuh`.
+    /// A fault of `kernels/faults/list.cuh`.
     Planted(&'static str),
     Misbehaving(Misbehaviour),
 }

@@ -1,7 +1,7 @@
 //! Promise: the kernels' source in double separates a wrong formula from a rounding problem. Right formulas shrink their
 //! error by about 2²⁹, wrong ones keep it.
 
-use holdfast::kernel::{Backend, Coefficients, CpuBackend, Fault, KernelError, ReferenceBackend};
+use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, regime};
@@ -10,6 +10,8 @@ use holdfast::results::Conclusion;
 use holdfast::results::{Results, Verdict};
 use holdfast::tensor::{TensorName, Tensors};
 use holdfast::verify::{Request, verify};
+
+use crate::support::planted::{FAULTS, affects, planted};
 
 fn run(backend: &dyn Backend, regimes: &[&str]) -> Results {
     let filter = Filter {
@@ -42,19 +44,19 @@ fn right_formulas_pass_in_double_and_shrink_their_error() {
 
 #[test]
 fn wrong_formulas_stay_wrong_in_double() {
-    for fault in Fault::ALL {
-        let results = run(&CpuBackend::with_fault(fault), &["short"]);
+    for fault in FAULTS {
+        let results = run(&planted(fault), &["short"]);
         let shown = console::render(&results, None, false);
         assert!(shown.contains("wrong formula") && shown.contains("truncation (lifted - want)"), "{shown}");
         for case in &results.cases {
             let lifted = case.lifted.as_ref().expect("the copy with faults lifts");
-            if fault.affects(case.method, case.weights) {
-                assert_eq!(lifted.verdict, Verdict::Fail, "{} {}", fault.name(), case.id);
-                assert_eq!(lifted.conclusion, Some(Conclusion::WrongFormula), "{} {}", fault.name(), case.id);
+            if affects(fault, case.method, case.weights) {
+                assert_eq!(lifted.verdict, Verdict::Fail, "{fault} {}", case.id);
+                assert_eq!(lifted.conclusion, Some(Conclusion::WrongFormula), "{fault} {}", case.id);
                 let (truncation, rounding) = (lifted.truncation.rel_l2, lifted.rounding.rel_l2);
-                assert!(truncation > 4.0 * rounding, "{} {}: {lifted:?}", fault.name(), case.id);
+                assert!(truncation > 4.0 * rounding, "{fault} {}: {lifted:?}", case.id);
             } else {
-                assert_eq!(lifted.verdict, Verdict::Pass, "{} {}", fault.name(), case.id);
+                assert_eq!(lifted.verdict, Verdict::Pass, "{fault} {}", case.id);
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::problem::InputType;
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     pub fault: Fault,
-    /// In kebab-case; `kernels/faults.cuh` plants it under the same name.
+    /// In kebab-case; `kernels/faults/list.cuh` has it under the same name.
     pub name: &'static str,
     /// What is wrong, in one sentence.
     pub what: &'static str,
@@ -164,6 +164,8 @@ const REST: &[Entry] = &[
         "B is applied twice", "B folded into the input and applied at the output again"),
     entry(Fault::B(BUse::Never), "b-missing",
         "B is not applied", "constant B left to the output, which leaves it to the input"),
+    entry(Fault::StateWithoutB, "state-without-b",
+        "a constant B is left out of the states: out is right, last_state lacks the factor B", "kernels of the Mamba family, which multiply a constant B into C"),
     entry(Fault::B(BUse::Conjugated), "b-conjugated",
         "B is conjugated", "a Hermitian product where a plain one was meant"),
     entry(Fault::Readout(Readout::RealPartOnce), "real-part-once",
@@ -247,6 +249,13 @@ const REST: &[Entry] = &[
         "the state is rounded to bf16 at every position", "states kept in the input type"),
 ];
 
+/// What the kernels plant as well, and no diagnosis names: a name, and what is wrong. No bug has just this size; these
+/// two stand for whatever there is no model of, which must get no name rather than a wrong one.
+pub const NOT_NAMED: [(&str, &str); 2] = [
+    ("a-bar-2e-18", "Ā of every position is off by 2⁻¹⁸"),
+    ("b-bar-2e-18", "B̄ of every position is off by 2⁻¹⁸"),
+];
+
 /// The model of this name.
 pub fn find(name: &str) -> Option<&'static Entry> {
     ALL.iter().find(|entry| entry.name == name)
@@ -267,7 +276,7 @@ mod tests {
     }
 
     /// A method can be taken for any other, and its B̄ can: one block of each, in the order of the ids, as
-    /// `kernels/planted.cuh` and the dispatch count them.
+    /// `kernels/faults/planted.cuh` and the dispatch count them.
     #[test]
     fn every_method_can_be_run_in_place_of_another() {
         let block = |start: &str| -> Vec<&str> {
@@ -284,14 +293,31 @@ mod tests {
         }
     }
 
+    /// The names of the kernels' list, in its order.
+    fn kernels() -> Vec<&'static str> {
+        let lines = include_str!("../../../kernels/faults/list.cuh").lines();
+        lines
+            .filter(|line| line.trim_start().starts_with("X(k"))
+            .filter_map(|line| line.split('"').nth(1))
+            .collect()
+    }
+
+    #[test]
+    fn the_kernels_plant_every_fault_and_no_other() {
+        let ours = ALL.iter().map(|entry| entry.name).chain(NOT_NAMED.map(|(name, _)| name));
+        let mut ours: Vec<&str> = ours.chain(["none"]).collect();
+        let mut theirs = kernels();
+        assert_eq!(theirs[0], "none");
+        ours.sort_unstable();
+        theirs.sort_unstable();
+        assert_eq!(theirs, ours);
+        assert!(NOT_NAMED.iter().all(|(name, what)| find(name).is_none() && !what.is_empty()));
+    }
+
     /// The kernels plant by a name's place in their list, and count from the first of each block.
     #[test]
     fn the_kernels_list_the_blocks_in_the_same_order() {
-        let kernels: Vec<&str> = include_str!("../../../kernels/faults.cuh")
-            .lines()
-            .filter(|line| line.trim_start().starts_with("X(k"))
-            .filter_map(|line| line.split('"').nth(1))
-            .collect();
+        let kernels = kernels();
         for prefix in ["runs-as-", "b-bar-of-"] {
             let of = |names: &mut dyn Iterator<Item = &'static str>| -> Vec<&str> {
                 names.filter(|name| name.starts_with(prefix)).collect()

@@ -19,7 +19,7 @@ use self::variant::{
 };
 use crate::formula::{Form, Function, Term, Textbook, Transition};
 use crate::method::Method;
-use crate::problem::{InputType, Problem, Weights};
+use crate::problem::{InputType, Operand, Problem, Weights};
 
 /// Which part of the exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +65,8 @@ pub enum Fault {
     Softplus(Option<f64>),
     Clamp(Clamp),
     State(InputType),
+    /// A constant B is left to the readout, which applies it; the last state lacks it.
+    StateWithoutB,
 }
 
 /// The part of the scan that a fault changes. Faults of one part exclude each other.
@@ -93,6 +95,7 @@ pub enum Part {
     Softplus,
     Clamp,
     State,
+    LastState,
 }
 
 impl Fault {
@@ -126,6 +129,7 @@ impl Fault {
             Fault::Softplus(_) => Part::Softplus,
             Fault::Clamp(_) => Part::Clamp,
             Fault::State(_) => Part::State,
+            Fault::StateWithoutB => Part::LastState,
         }
     }
 
@@ -176,14 +180,21 @@ impl Fault {
         }
     }
 
+    /// Whether the fault can change anything with these weights.
+    pub fn applies_to_weights(self, weights: Weights) -> bool {
+        match self {
+            Fault::Exponent(_, ExponentPart::Real | ExponentPart::Imaginary)
+            | Fault::B(BUse::Conjugated)
+            | Fault::Readout(_) => weights == Weights::Complex,
+            _ => true,
+        }
+    }
+
     /// Whether the problem has what the fault is about: complex weights, a gate, groups, enough positions.
     /// A fault may still have no effect on it.
     pub fn applies(self, method: Method, problem: &Problem) -> bool {
-        let complex = problem.weights == Weights::Complex;
         let seqlen = problem.shape.seqlen;
         let shows = match self {
-            Fault::Exponent(_, part) => complex || part == ExponentPart::Whole,
-            Fault::B(BUse::Conjugated) | Fault::Readout(_) => complex,
             Fault::Sum(Sum::OuterProducts) => problem.shape.dstate > 1,
             Fault::Edge(length, _) => seqlen > length,
             Fault::Tail(Tail::Ignored(width)) => !seqlen.is_multiple_of(width),
@@ -195,17 +206,15 @@ impl Fault {
             Fault::Bias(Bias::AfterSoftplus) => problem.delta_bias.is_some() && problem.delta_softplus,
             Fault::Bias(_) => problem.delta_bias.is_some(),
             Fault::Softplus(_) => problem.delta_softplus,
+            Fault::StateWithoutB => problem.b_operand == Operand::Constant,
             _ => true,
         };
-        shows && self.applies_to(method)
+        shows && self.applies_to_weights(problem.weights) && self.applies_to(method)
     }
 
     /// Whether Ā and B̄ alone, without a scan around them, can show it for these weights.
     pub fn shows_in_coefficients(self, weights: Weights) -> bool {
-        let complex = weights == Weights::Complex;
-        match self {
-            Fault::Exponent(_, part) => complex || part == ExponentPart::Whole,
-            Fault::B(BUse::Conjugated) => complex,
+        let shows = match self {
             // States that mix take more than one element.
             Fault::Sum(Sum::OuterProducts) => false,
             // Summed over the two inputs that they read, their B̄ is that of zoh-exact and of bilinear.
@@ -222,7 +231,8 @@ impl Fault {
                     | Part::B
                     | Part::Clamp
             ),
-        }
+        };
+        shows && self.applies_to_weights(weights)
     }
 
     /// Puts the fault into `variant`.
@@ -265,6 +275,7 @@ impl Fault {
             Fault::Softplus(above) => variant.softplus_above = above,
             Fault::Clamp(clamp) => variant.clamp = clamp,
             Fault::State(to) => variant.state = to,
+            Fault::StateWithoutB => variant.last_state_without_b = true,
         }
     }
 }

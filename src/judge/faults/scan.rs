@@ -8,7 +8,7 @@
 use num_complex::Complex64;
 
 use super::coefficient::{self, Bounded};
-use super::variant::{Bias, Directions, Gate, Readout, Reversed, Sum, Tail, Variant};
+use super::variant::{BUse, Bias, Directions, Gate, Readout, Reversed, Sum, Tail, Variant};
 use crate::formula::Form;
 use crate::judge::allowance::{self, Arithmetic, HALF_SUBNORMAL, SUM, U};
 use crate::judge::budget::{self, complex_at};
@@ -53,8 +53,12 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
     let (mut out, mut last_state, mut overflows) = (Row::default(), Row::default(), false);
     for n in 0..problem.shape.dstate {
         let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l, &steps)).collect();
-        let last = run.add_states(n, &maps, &steps, false, &mut forward, &mut magnitude);
+        let mut last = run.add_states(n, &maps, &steps, false, &mut forward, &mut magnitude);
         overflows |= last.overflows;
+        if variant.last_state_without_b {
+            last = run.state_of_u(n, &steps);
+            overflows |= last.overflows;
+        }
         let last = last.state;
         last_state.values.extend(&[last.value.re, last.value.im][..problem.weights.width()]);
         last_state.bound.push(last.error + HALF_SUBNORMAL);
@@ -188,6 +192,15 @@ impl Run<'_> {
         let (a, b) = (self.a(n), self.b(n, l));
         let d2 = delta * delta / 2.0;
         [b * delta, a * b * d2, a * (ab * (d2 * delta / 3.0) + aab * (d2 * delta * delta / 12.0))]
+    }
+
+    /// The last state where u is scanned in place of B u.
+    fn state_of_u(&self, n: usize, steps: &[(f64, f64)]) -> Last {
+        let variant = Variant { b_use: BUse::Never, ..*self.variant };
+        let run = Run { variant: &variant, ..*self };
+        let maps: Vec<Map> = (0..steps.len()).map(|l| run.map(n, l, steps)).collect();
+        let mut unread = vec![Bounded::default(); steps.len()];
+        run.add_states(n, &maps, steps, false, &mut unread, &mut vec![0.0; steps.len()])
     }
 
     /// Adds what state n contributes to y in one direction; its last state.

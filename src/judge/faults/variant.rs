@@ -167,6 +167,8 @@ pub struct Variant {
     pub clamp: Clamp,
     /// The type that every state is rounded to.
     pub state: InputType,
+    /// Whether the last state is that of u in place of B u, where B is constant.
+    pub last_state_without_b: bool,
 }
 
 impl Variant {
@@ -200,6 +202,7 @@ impl Variant {
             softplus_above: Some(f64::INFINITY),
             clamp: Clamp::None,
             state: InputType::F32,
+            last_state_without_b: false,
         }
     }
 }

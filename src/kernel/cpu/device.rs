@@ -22,7 +22,7 @@ const LINE: usize = size_of::<Line>();
 /// Which copy of the kernels runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Build {
-    /// As `kernels/faults.cuh` numbers it, in the copy with faults; none in the production kernels.
+    /// As `kernels/faults/list.cuh` numbers it, in the copy with faults; none in the production kernels.
     pub fault: Option<c_int>,
     /// Of Ā and of B̄, relative; in the copy with faults only.
     pub perturbation: [f64; 2],

@@ -1,21 +1,10 @@
-//! The C interface of the kernels built for the CPU: `kernels/host/interface.h`, field by field.
+//! The C interface of the kernels built for the CPU: `kernels/host/interface.h`.
 
-use std::ffi::{CStr, c_char, c_int, c_longlong, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_longlong, c_uint};
 
+pub use super::params::{RawDiscretize, RawInstantiation, RawScan};
 use crate::kernel::registry::Instantiation;
 use crate::problem::{InputType, Operand, Weights};
-
-#[repr(C)]
-pub struct RawInstantiation {
-    method: c_int,
-    input: c_int,
-    complex: c_int,
-    variable_b: c_int,
-    variable_c: c_int,
-    gate: c_int,
-    lifted: c_int,
-    perturbation: [f64; 2],
-}
 
 impl RawInstantiation {
     /// The copy whose arithmetic is double: it has one storage type, double, which holds every other's values.
@@ -47,43 +36,6 @@ impl From<Instantiation> for RawInstantiation {
         }
     }
 }
-
-#[repr(C)]
-pub struct RawScan {
-    pub u: *const c_void,
-    pub delta: *const c_void,
-    pub a: *const c_void,
-    pub b: *const c_void,
-    pub c: *const c_void,
-    pub d: *const c_void,
-    pub z: *const c_void,
-    pub delta_bias: *const c_void,
-    pub out: *mut c_void,
-    pub last_state: *mut c_void,
-    pub workspace: *mut c_void,
-    pub batch: c_longlong,
-    pub dim: c_longlong,
-    pub dstate: c_longlong,
-    pub seqlen: c_longlong,
-    pub groups: c_longlong,
-    pub delta_softplus: c_int,
-}
-
-// SAFETY: the buffers outlive the call, inputs are only read, and each block writes its own part of the outputs.
-unsafe impl Sync for RawScan {}
-
-#[repr(C)]
-pub struct RawDiscretize {
-    pub delta: *const c_void,
-    pub a: *const c_void,
-    pub b: *const c_void,
-    pub a_bar: *mut c_void,
-    pub b_bar: *mut c_void,
-    pub n: c_longlong,
-}
-
-// SAFETY: as for RawScan; each thread writes its own element.
-unsafe impl Sync for RawDiscretize {}
 
 unsafe extern "C" {
     pub fn holdfast_scan(

@@ -3,23 +3,22 @@
 
 pub mod device;
 pub(super) mod ffi;
+mod params;
 
 use std::ffi::{CStr, c_int, c_uint};
 
 use self::device::{Build, CpuDevice};
 use super::launch::{Element, Guarding, Job, Returned};
-use super::registry::{Fault, Instantiation, Kernel};
+use super::registry::{Instantiation, Kernel};
 use super::{Backend, Coefficients, KernelError, shapes};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, InputType, Problem, Weights};
 use crate::tensor::Tensors;
 
-/// SHA-256 of the kernel sources, in hex.
-pub const KERNEL_SOURCE: &str = env!("HOLDFAST_KERNEL_SHA256");
 /// The compiler that built the kernels for the CPU, as it names itself.
 pub const COMPILER: &str = env!("HOLDFAST_CXX_VERSION");
 
-/// `kFaultsPerNumber` of `kernels/faults.cuh`.
+/// `kFaultsPerNumber` of `kernels/faults/list.cuh`.
 const FAULTS_PER_NUMBER: c_int = 1024;
 
 /// Runs the kernels on this machine's CPU. The results do not depend on the number of threads.
@@ -30,7 +29,7 @@ pub struct CpuBackend {
 
 /// The kernels have no fault of this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown fault `{0}` (hint: kernels/faults.cuh lists them)")]
+#[error("unknown fault `{0}` (hint: kernels/faults/list.cuh lists them)")]
 pub struct UnknownFault(String);
 
 impl CpuBackend {
@@ -39,12 +38,8 @@ impl CpuBackend {
         CpuBackend::default()
     }
 
-    /// A copy of the kernels with a fault in it, to test what judges them. It takes f32 inputs only.
-    pub fn with_fault(fault: Fault) -> Self {
-        CpuBackend { build: Build { fault: Some(fault.number()), ..Build::default() } }
-    }
-
-    /// The same copy with a fault of `kernels/faults.cuh`, by its name there, and perhaps a second one.
+    /// A copy of the kernels with a fault in it, by its name in `kernels/faults/list.cuh`, and perhaps a second one:
+    /// to test what judges them. It takes f32 inputs only.
     ///
     /// # Errors
     /// When the kernels have no fault of that name.
@@ -109,17 +104,10 @@ impl CpuBackend {
         results
     }
 
-    /// The fault that the build planted in the production kernels (`HOLDFAST_PLANT`).
-    pub fn planted_fault() -> Option<Fault> {
+    /// The number of the fault that the build planted in the production kernels (`HOLDFAST_PLANT`).
+    pub fn planted_fault() -> Option<i32> {
         // SAFETY: a pure function.
-        let number = unsafe { ffi::holdfast_planted_fault() };
-        Fault::ALL.into_iter().find(|fault| fault.number() == number)
-    }
-
-    /// Whether the build planted any.
-    pub(super) fn has_planted_fault() -> bool {
-        // SAFETY: a pure function.
-        unsafe { ffi::holdfast_planted_fault() != 0 }
+        Some(unsafe { ffi::holdfast_planted_fault() }).filter(|&number| number != 0)
     }
 
     /// The kernels' own name of a fault's number.

@@ -10,9 +10,9 @@ use sha2::{Digest, Sha256};
 
 use super::arch::Arch;
 use super::nvrtc::{self, Resources};
-use super::sources;
 use crate::hexfloat;
 use crate::kernel::registry::Kernel;
+use crate::kernel::sources;
 
 /// Names the cache directory itself.
 pub const VARIABLE: &str = "HOLDFAST_CACHE_DIR";

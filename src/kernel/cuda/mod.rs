@@ -15,7 +15,6 @@ pub mod error;
 pub mod gpu;
 pub mod images;
 pub mod nvrtc;
-mod sources;
 pub mod worker;
 
 use std::time::Duration;

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::arch::Arch;
 use super::error::CudaError;
-use super::sources;
 use crate::kernel::CpuBackend;
 use crate::kernel::registry::Kernel;
+use crate::kernel::sources;
 
 /// The oldest NVRTC that is known to have every function used here and C++17.
 const OLDEST: (i32, i32) = (12, 0);
@@ -37,8 +37,7 @@ const FLAGS: [&str; 6] = [
 /// The flags that every kernel is compiled with, and the fault that this build was asked to plant in its kernels, if
 /// any.
 pub fn flags() -> Vec<String> {
-    let planted =
-        CpuBackend::planted_fault().map(|fault| format!("--define-macro=HOLDFAST_FAULT={}", fault.number()));
+    let planted = CpuBackend::planted_fault().map(|number| format!("--define-macro=HOLDFAST_FAULT={number}"));
     FLAGS.iter().map(|&flag| flag.to_owned()).chain(planted).collect()
 }
 
@@ -138,7 +137,7 @@ pub fn compile(kernels: &[Kernel], arch: &Arch) -> Result<Program, CudaError> {
     let text =
         |source: &sources::Source| (source.name.to_string_lossy().into_owned(), source.text.to_owned());
     let (name, source) = text(source);
-    let unit = Unit { name, text: source, headers: sources::HEADERS.iter().map(text).collect() };
+    let unit = Unit { name, text: source, headers: sources::headers().map(text).collect() };
     let expressions: Vec<String> = kernels.iter().map(Kernel::name_expression).collect();
     compile_unit(&unit, &expressions, &flags(), arch)?.map_err(|(reason, log)| fail(&reason, log))
 }

@@ -110,7 +110,7 @@ impl Job {
             Output { name: name.to_string(), element, len: shape.iter().product::<usize>() * width }
         };
         // What a fault may run in another method's place needs what that one needs.
-        let needs_workspace = kernel.is_bidirectional() || CpuBackend::has_planted_fault();
+        let needs_workspace = kernel.is_bidirectional() || CpuBackend::planted_fault().is_some();
         let workspace = if needs_workspace { problem.shape.sequence_len() } else { 0 };
         Job {
             kernel,
