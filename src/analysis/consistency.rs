@@ -1,6 +1,6 @@
 //! Consistency, B̄/Δ → B as Δ → 0, and whether the unit of time matters (spec.md §2).
 
-use super::{ConsistencyCurve, SYSTEMS, Step, solved};
+use super::{ConsistencyCurve, FormStep, SYSTEMS, solved};
 use crate::problem::{CoefficientProblem, Weights};
 use crate::truth::{Form, TruthError};
 
@@ -14,7 +14,7 @@ pub fn measure() -> Result<Vec<ConsistencyCurve>, TruthError> {
     let deltas: Vec<f32> = HALVINGS.map(|k| 0.5f32.powi(k)).collect();
     let curve = |form: Form| {
         let steps = SYSTEMS[0].steps(form, &deltas)?;
-        let ratio = |(step, delta): (&Step, &f32)| step.input().re / f64::from(*delta);
+        let ratio = |(step, delta): (&FormStep, &f32)| step.input().re / f64::from(*delta);
         Ok(ConsistencyCurve {
             form: form.name().to_owned(),
             delta: deltas.iter().map(|&d| f64::from(d)).collect(),

@@ -56,7 +56,7 @@ impl System {
     }
 
     /// The certified step of `form` for each Δ, with B = 1.
-    fn steps(&self, form: Form, delta: &[f32]) -> Result<Vec<Step>, TruthError> {
+    fn steps(&self, form: Form, delta: &[f32]) -> Result<Vec<FormStep>, TruthError> {
         let n = delta.len();
         let problem = CoefficientProblem {
             weights: self.weights,
@@ -70,27 +70,27 @@ impl System {
 
 /// One certified step: x_l = a x_{l−1} + prev u_{l−1} + now u_l + next u_{l+1}, each rounded to f64.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct FormStep {
     a: Complex64,
     prev: Complex64,
     now: Complex64,
     next: Complex64,
 }
 
-impl Step {
+impl FormStep {
     /// What a constant input adds in a step.
     fn input(&self) -> Complex64 {
         self.prev + self.now + self.next
     }
 }
 
-fn solved(form: Form, problem: &CoefficientProblem) -> Result<Vec<Step>, TruthError> {
+fn solved(form: Form, problem: &CoefficientProblem) -> Result<Vec<FormStep>, TruthError> {
     let truth = coefficient::solve(form, problem)?;
     let width = problem.weights.width();
     let at = |values: &[f64], i: usize| {
         Complex64::new(values[i * width], if width == 2 { values[i * width + 1] } else { 0.0 })
     };
-    let step = |i| Step {
+    let step = |i| FormStep {
         a: at(&truth.a_bar, i),
         prev: at(&truth.b_bar_prev, i),
         now: at(&truth.b_bar, i),
@@ -122,8 +122,8 @@ pub fn measure() -> Result<MethodAnalysis, TruthError> {
         let away: Vec<f64> = b_bar_over_delta.iter().map(|ratio| (ratio - 1.0).abs()).collect();
         forms.push(FormProperties {
             form: form.name().to_owned(),
-            order_constant: order::of(&convergence, form, order::CONSTANT),
-            order_smooth: order::of(&convergence, form, order::SMOOTH),
+            order_constant: order::find(&convergence, form, order::CONSTANT),
+            order_smooth: order::find(&convergence, form, order::SMOOTH),
             b_bar_over_delta: b_bar_over_delta.last().copied().unwrap_or(f64::NAN),
             consistency_order: order::observed(&away),
             time_scale_change: consistency::time_scale_change(form)?,

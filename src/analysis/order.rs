@@ -35,7 +35,7 @@ pub fn measure() -> Result<Vec<Convergence>, TruthError> {
 }
 
 /// The order of a form for an input over the real system; none where it is exact.
-pub fn of(all: &[Convergence], form: Form, input: &str) -> Option<f64> {
+pub fn find(all: &[Convergence], form: Form, input: &str) -> Option<f64> {
     let system = SYSTEMS[0].name;
     let found = all
         .iter()

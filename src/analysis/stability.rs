@@ -29,7 +29,7 @@ pub fn measure() -> Result<Vec<StabilityRegion>, TruthError> {
     for (form, names) in kinds {
         let rows = magnitudes(form)?;
         for bound in BOUNDS {
-            let row = |(im, row): &Line| StabilityRow { im: *im, intervals: within(row, bound) };
+            let row = |(im, row): &GridLine| StabilityRow { im: *im, intervals: within(row, bound) };
             regions.push(StabilityRegion {
                 forms: names.iter().map(|&name| name.to_owned()).collect(),
                 re: RE.map(f64::from),
@@ -43,10 +43,10 @@ pub fn measure() -> Result<Vec<StabilityRegion>, TruthError> {
 }
 
 /// Im z, and (Re z, |Ā|) along that line.
-type Line = (f64, Vec<(f64, f64)>);
+type GridLine = (f64, Vec<(f64, f64)>);
 
 /// Lines of both halves in ascending order.
-fn magnitudes(form: Form) -> Result<Vec<Line>, TruthError> {
+fn magnitudes(form: Form) -> Result<Vec<GridLine>, TruthError> {
     let columns = ((RE[1] - RE[0]) / GRID) as usize;
     let lines = (IM / ROWS) as usize;
     // Between the lines of the grid: bilinear's pole and zero lie on them.

@@ -59,11 +59,8 @@ pub struct Args {
 /// # Errors
 /// Files that are no headers; a backend that cannot run here; results that cannot be written.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
-    let mut methods = if args.methods.is_empty() { Method::ALL.to_vec() } else { args.methods.clone() };
-    methods.sort_unstable();
-    methods.dedup();
     let request = Request {
-        methods,
+        methods: names::methods_or_all(&args.methods),
         weights: args.weights.map_or(Weights::ALL.to_vec(), |weights| vec![weights]),
         b: args.b.map_or(Operand::ALL.to_vec(), |b| vec![b]),
         seed: args.seed,

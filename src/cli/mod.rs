@@ -138,7 +138,7 @@ pub fn parse() -> Result<Cli, CliError> {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let command = Cli::command().color(show::colour_of(&arguments));
     let parsed = command.try_get_matches_from(&arguments).and_then(|m| Cli::from_arg_matches(&m));
-    parsed.map_err(|error| usage::UsageError::of(&error, &arguments).into())
+    parsed.map_err(|error| usage::UsageError::explain(&error, &arguments).into())
 }
 
 /// Carries out a parsed command line.

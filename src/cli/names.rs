@@ -35,6 +35,11 @@ pub fn method() -> Names<Method> {
     Names { noun: "method", listed_by: None, names: names.into() }
 }
 
+/// The methods that were asked for, in the order of their ids; all of them where none was.
+pub fn methods_or_all(asked: &[Method]) -> Vec<Method> {
+    Method::ALL.into_iter().filter(|method| asked.is_empty() || asked.contains(method)).collect()
+}
+
 /// A method or a textbook form.
 pub fn form() -> Names<Form> {
     let id = |form| if let Form::Method(method) = form { id(method) } else { None };

@@ -34,7 +34,9 @@ impl Args {
         let colour = match self.color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            ColorChoice::Auto => std::io::stdout().is_terminal() && welcome(|name| std::env::var_os(name)),
+            ColorChoice::Auto => {
+                std::io::stdout().is_terminal() && colour_is_welcome(|name| std::env::var_os(name))
+            }
         };
         let detail = match (self.quiet, self.verbose) {
             (true, _) => Detail::Quiet,
@@ -45,8 +47,8 @@ impl Args {
     }
 }
 
-/// Whether the person at a terminal minds colour (<https://no-color.org>), or the terminal knows none.
-fn welcome(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+/// Whether the person at a terminal wants colour (<https://no-color.org>), and the terminal has any.
+fn colour_is_welcome(variable: impl Fn(&str) -> Option<OsString>) -> bool {
     variable("NO_COLOR").is_none_or(|value| value.is_empty())
         && variable("TERM").is_none_or(|value| value != "dumb")
 }
@@ -70,13 +72,13 @@ pub fn colour_of(arguments: &[OsString]) -> ColorChoice {
 mod tests {
     #[test]
     fn colour_is_unwelcome_by_no_color_and_on_a_dumb_terminal() {
-        let welcome = |set: &[(&str, &str)]| {
+        let colour_is_welcome = |set: &[(&str, &str)]| {
             let value =
                 |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
-            super::welcome(value)
+            super::colour_is_welcome(value)
         };
-        assert!(welcome(&[]) && welcome(&[("TERM", "xterm"), ("NO_COLOR", "")]));
-        assert!(!welcome(&[("NO_COLOR", "1"), ("TERM", "xterm")]));
-        assert!(!welcome(&[("TERM", "dumb")]));
+        assert!(colour_is_welcome(&[]) && colour_is_welcome(&[("TERM", "xterm"), ("NO_COLOR", "")]));
+        assert!(!colour_is_welcome(&[("NO_COLOR", "1"), ("TERM", "xterm")]));
+        assert!(!colour_is_welcome(&[("TERM", "dumb")]));
     }
 }

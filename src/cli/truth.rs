@@ -94,14 +94,8 @@ pub fn run(args: &Args, out: &mut impl Write) -> Result<(), Error> {
 }
 
 fn print<I: Input>(truth: &DenseTruth<I>, out: &mut impl Write) -> std::io::Result<()> {
-    let named = [
-        ("a_bar", Some(&truth.a_bar)),
-        ("b_bar", Some(&truth.b_bar)),
-        ("b_bar_prev", truth.b_bar_prev.as_ref()),
-        ("b_bar_next", truth.b_bar_next.as_ref()),
-    ];
-    for (name, value) in named.into_iter().filter_map(|(name, m)| m.map(|m| (name, m[(0, 0)]))) {
-        let parts = &value.parts()[..I::WIDTH];
+    for (name, matrix) in truth_files::tensors(truth) {
+        let parts = &matrix[(0, 0)].parts()[..I::WIDTH];
         let decimal = joined(parts, |x| format!("{x:?}"));
         writeln!(out, "{name:10} = {decimal}  {}", joined(parts, hexfloat::f64))?;
     }

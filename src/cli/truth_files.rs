@@ -60,7 +60,7 @@ impl Matrix {
 pub fn discretize_file(form: Form, from: &Path, to: &Path) -> Result<Certificate, FileError> {
     let bytes = tensor_file::read_bounded(from).map_err(|e| unreadable(from, e))?;
     let file = TensorFile::new(Cursor::new(&bytes[..]), bytes.len() as u64);
-    let mut reader = Reader { path: from, file: file.map_err(|e| unreadable(from, e))? };
+    let mut reader = SystemReader { path: from, file: file.map_err(|e| unreadable(from, e))? };
     let (a, b, delta) = (reader.matrix("A")?, reader.matrix("B")?, reader.scalar("delta")?);
     let refused = |source| FileError::Truth { path: from.into(), source };
     let provenance = Provenance { form, delta, input: crate::hexfloat::bytes(&Sha256::digest(&bytes)) };
@@ -82,12 +82,12 @@ fn unreadable(path: &Path, error: TensorFileError) -> FileError {
     }
 }
 
-struct Reader<'a> {
+struct SystemReader<'a> {
     path: &'a Path,
     file: TensorFile<Cursor<&'a [u8]>>,
 }
 
-impl Reader<'_> {
+impl SystemReader<'_> {
     /// A tensor's shape and numbers, row by row.
     fn tensor(&mut self, name: &'static str) -> Result<(Vec<usize>, Vec<f64>), FileError> {
         let Some(info) = self.file.info(name) else {
@@ -147,21 +147,20 @@ struct Provenance {
     input: String,
 }
 
+/// The matrices of a step that there are, each with its name.
+pub fn tensors<I: Input>(truth: &DenseTruth<I>) -> impl Iterator<Item = (&'static str, &DMatrix<I>)> {
+    let neighbours = [("b_bar_prev", &truth.b_bar_prev), ("b_bar_next", &truth.b_bar_next)];
+    let neighbours = neighbours.into_iter().filter_map(|(name, matrix)| Some((name, matrix.as_ref()?)));
+    [("a_bar", &truth.a_bar), ("b_bar", &truth.b_bar)].into_iter().chain(neighbours)
+}
+
 fn write<I: Input>(
     to: &Path,
     truth: &DenseTruth<I>,
     provenance: &Provenance,
 ) -> Result<Certificate, FileError> {
     let failed = |source| FileError::Write { path: to.into(), source };
-    let tensors = [
-        ("a_bar", Some(&truth.a_bar)),
-        ("b_bar", Some(&truth.b_bar)),
-        ("b_bar_prev", truth.b_bar_prev.as_ref()),
-        ("b_bar_next", truth.b_bar_next.as_ref()),
-    ];
-    let stored: Vec<(&str, Vec<usize>, Vec<u8>)> = tensors
-        .into_iter()
-        .filter_map(|(name, matrix)| matrix.map(|m| (name, m)))
+    let stored: Vec<(&str, Vec<usize>, Vec<u8>)> = tensors(truth)
         .map(|(name, m)| {
             let mut shape = vec![m.nrows(), m.ncols()];
             if I::WIDTH == 2 {
@@ -186,22 +185,8 @@ fn write<I: Input>(
         ("certificate".to_owned(), truth.certificate.to_string()),
     ]);
     let bytes = safetensors::serialize(views, Some(metadata)).map_err(unwritable)?;
-    let folder = to.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = scratch::create(|| temporary(folder), tempfile::NamedTempFile::path);
-    let mut file = file.map_err(failed)?;
+    let mut file = scratch::file(scratch::parent(to), ".holdfast-").map_err(failed)?;
     file.write_all(&bytes).map_err(failed)?;
     file.publish(|file| file.persist(to)).transpose().map_err(|e| failed(e.error))?;
     Ok(truth.certificate.clone())
-}
-
-/// A file to rename once it is complete, with the permissions that any new file has.
-fn temporary(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".holdfast-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder)
 }

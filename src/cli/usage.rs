@@ -19,11 +19,11 @@ pub struct UsageError(String);
 
 impl UsageError {
     /// Puts clap's error into words. Help and version are errors to clap: they print themselves and end the process.
-    pub fn of(error: &clap::Error, arguments: &[OsString]) -> Self {
+    pub fn explain(error: &clap::Error, arguments: &[OsString]) -> Self {
         if !error.use_stderr() {
             error.exit();
         }
-        UsageError(Found { error, command: Asked::of(arguments) }.text())
+        UsageError(Found { error, command: Asked::find(arguments) }.text())
     }
 }
 
@@ -34,7 +34,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(arguments: &[OsString]) -> Self {
+    fn find(arguments: &[OsString]) -> Self {
         let whole = Cli::command();
         let known = |word: &&OsString| whole.get_subcommands().any(|c| c.get_name() == word.as_os_str());
         let name = arguments.iter().skip(1).find(known).map(|word| word.to_string_lossy().into_owned());

@@ -27,7 +27,7 @@ const MAYBE_LOG2E: &str =
 /// Where the report of an unfiltered run goes.
 pub const DEFAULT_REPORT: &str = "reports/latest";
 
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 #[command(after_help = "Examples:\n  \
     holdfast verify                                       everything, report into reports/latest/\n  \
     holdfast verify --method foh --weights complex        one method's complex kernels\n  \
@@ -71,24 +71,6 @@ pub struct Args {
     pub output: output::Args,
 }
 
-impl Default for Args {
-    fn default() -> Self {
-        Args {
-            methods: Vec::new(),
-            weights: None,
-            input: None,
-            b: None,
-            c: None,
-            regimes: Vec::new(),
-            invariants_only: false,
-            header: None,
-            a_times_log2e: false,
-            backend: Choice::Auto,
-            output: output::Args::default(),
-        }
-    }
-}
-
 /// What runs, why, and what the compiler said of a header.
 struct Chosen {
     backend: Box<dyn Backend>,
@@ -100,9 +82,6 @@ struct Chosen {
 
 impl Args {
     fn request(&self) -> Request {
-        let mut methods = if self.methods.is_empty() { Method::ALL.to_vec() } else { self.methods.clone() };
-        methods.sort_unstable();
-        methods.dedup();
         Request {
             filter: Filter {
                 regimes: self.regimes.clone(),
@@ -111,7 +90,7 @@ impl Args {
                 b: self.b.into_iter().collect(),
                 c: self.c.into_iter().collect(),
             },
-            methods,
+            methods: names::methods_or_all(&self.methods),
             seed: self.output.seed,
             invariants_only: self.invariants_only,
             rerun: self.header_option().map(|option| format!(" {option}")).unwrap_or_default(),
@@ -141,17 +120,12 @@ impl Args {
         self.header.as_ref().map(|path| format!("--header {}{convention}", quoted(path)))
     }
 
-    /// What runs, why, and what the compiler said of a header.
     fn backend(&self) -> Result<Chosen, CliError> {
         let variable = std::env::var(select::VARIABLE).ok();
         let Some(path) = &self.header else {
             let selection = select::select(self.backend, variable.as_deref())?;
-            return Ok(Chosen {
-                backend: selection.backend,
-                why: selection.why,
-                header: None,
-                calls_exp2: false,
-            });
+            let (backend, why) = (selection.backend, selection.why);
+            return Ok(Chosen { backend, why, header: None, calls_exp2: false });
         };
         if let Some(input) = self.input.filter(|&input| input != InputType::F32) {
             return Err(CliError::HeaderInput(input));

@@ -11,8 +11,9 @@ use super::reference::ReferenceBackend;
 pub const VARIABLE: &str = "VIM_USE_CUDA_KERNEL";
 
 /// What `--backend` takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
+    #[default]
     Auto,
     Cuda,
     Cpu,

@@ -25,8 +25,8 @@ pub struct Pipes {
 /// How often a child is asked whether it has ended.
 const POLL: Duration = Duration::from_millis(5);
 
-/// What a killed process gets to go: one that hangs in a driver may take longer, and is left to the system.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a killed process may take to end: one that hangs in a driver may take longer, and is left to the system.
+const TIME_TO_END: Duration = Duration::from_secs(2);
 
 impl Process {
     /// Starts the command in a process group of its own and lists it, in one step as far as an interrupt can see.
@@ -89,7 +89,7 @@ impl Process {
             // Where there are no groups.
             let _ = self.child.kill();
         }
-        self.wait_for(PATIENCE)
+        self.wait_for(TIME_TO_END)
     }
 }
 

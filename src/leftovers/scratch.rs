@@ -4,6 +4,8 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use tempfile::NamedTempFile;
+
 use super::listed;
 
 /// Something temporary, listed until it is dropped.
@@ -26,6 +28,31 @@ pub fn create<T, E>(
     let path = path(&inner).to_owned();
     listed.paths.push(path.clone());
     Ok(Scratch { path, inner: Some(inner) })
+}
+
+/// Creates and lists a file that is to become one of `folder`, once it is complete.
+///
+/// # Errors
+/// It cannot be created.
+pub fn file(folder: &Path, prefix: &str) -> io::Result<Scratch<NamedTempFile>> {
+    create(|| readable(prefix, 0o666).tempfile_in(folder), NamedTempFile::path)
+}
+
+/// For temporaries that stay once they have moved to their place: as readable as anything new of this mode, from which
+/// the process's umask takes what it takes. The default would lock other readers out.
+pub fn readable(prefix: &str, mode: u32) -> tempfile::Builder<'_, '_> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(prefix);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+    #[cfg(not(unix))]
+    let _ = mode;
+    builder
+}
+
+/// The folder that a file is or will be in.
+pub fn parent(file: &Path) -> &Path {
+    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 impl<T> Scratch<T> {

@@ -2,6 +2,8 @@
 
 use std::f64::consts::PI;
 
+use num_complex::Complex64;
+
 use super::inputs::Draw;
 use super::sweep;
 use super::{CoefficientProblem, Weights};
@@ -23,7 +25,7 @@ const STATES: u32 = 16;
 
 /// The sweeps on which coefficients are judged, and the steps of trained models (spec.md §4): the same for the same seed.
 pub fn draw(weights: Weights, seed: u64) -> Elements {
-    let mut all = CoefficientProblem { weights, delta: Vec::new(), a: Vec::new(), b: Vec::new() };
+    let mut all = CoefficientProblem::new(weights);
     for sweep in sweep::all().into_iter().filter(|sweep| sweep.weights == weights) {
         let part = sweep.draw(seed);
         all.delta.extend(part.delta);
@@ -32,14 +34,14 @@ pub fn draw(weights: Weights, seed: u64) -> Elements {
     }
     let mut draw = Draw::new(seed, &format!("elements/{weights}"));
     for i in 0..TRAINED {
-        all.delta.push(draw.log_uniform(2e-9, 8.0) as f32);
+        let delta = draw.log_uniform(2e-9, 8.0) as f32;
         let n = f64::from(i as u32 % STATES);
-        match weights {
+        let a = match weights {
             // S4D-Real and S4D-Lin.
-            Weights::Real => all.a.push(-(n + 1.0) as f32),
-            Weights::Complex => all.a.extend([-0.5, (PI * n) as f32]),
-        }
-        all.b.extend((0..weights.width()).map(|_| draw.normal() as f32));
+            Weights::Real => Complex64::new(-(n + 1.0), 0.0),
+            Weights::Complex => Complex64::new(-0.5, PI * n),
+        };
+        all.push(delta, a, draw.weight(weights));
     }
     let u = all.delta.iter().map(|_| draw.normal() as f32).collect();
     Elements { coefficients: all, u }

@@ -4,6 +4,7 @@
 
 use std::f64::consts::PI;
 
+use num_complex::Complex64;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sha2::{Digest, Sha256};
@@ -39,6 +40,12 @@ impl Draw {
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * libm::log(1.0 - self.unit())).sqrt();
         radius * libm::cos(2.0 * PI * self.unit())
+    }
+
+    /// A weight whose parts are standard normal.
+    pub fn weight(&mut self, weights: Weights) -> Complex64 {
+        let re = self.normal();
+        Complex64::new(re, if weights == Weights::Complex { self.normal() } else { 0.0 })
     }
 
     /// `count` different numbers below `n`, ascending; all of them when there are no more than `count`.
@@ -188,23 +195,17 @@ pub fn draw_coefficients(
     (lo, hi): (f64, f64),
     draw: &mut Draw,
 ) -> CoefficientProblem {
-    let mut problem = CoefficientProblem { weights, delta: vec![], a: vec![], b: vec![] };
+    let mut problem = CoefficientProblem::new(weights);
     for _ in 0..count {
         let z_abs = draw.log_uniform(lo, hi);
         let delta = draw.log_uniform(2e-9, 8.0) as f32;
         let angle = draw.uniform(0.0, 2.0 * PI);
         let a_abs = z_abs / f64::from(delta);
-        problem.delta.push(delta);
-        match weights {
-            Weights::Real => {
-                problem.a.push((a_abs * libm::cos(angle).signum()) as f32);
-                problem.b.push(draw.normal() as f32);
-            }
-            Weights::Complex => {
-                problem.a.extend([(a_abs * libm::cos(angle)) as f32, (a_abs * libm::sin(angle)) as f32]);
-                problem.b.extend([draw.normal() as f32, draw.normal() as f32]);
-            }
-        }
+        let a = match weights {
+            Weights::Real => Complex64::new(a_abs * libm::cos(angle).signum(), 0.0),
+            Weights::Complex => Complex64::new(a_abs * libm::cos(angle), a_abs * libm::sin(angle)),
+        };
+        problem.push(delta, a, draw.weight(weights));
     }
     problem
 }

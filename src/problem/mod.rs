@@ -28,6 +28,8 @@ pub mod shape;
 pub mod sweep;
 pub mod transform;
 
+use num_complex::Complex64;
+
 use crate::tensor::{Tensor, TensorName, Tensors};
 
 pub use shape::{InputType, Operand, Shape, Weights};
@@ -152,4 +154,19 @@ pub struct CoefficientProblem {
     pub a: Vec<f32>,
     /// (n)·w
     pub b: Vec<f32>,
+}
+
+impl CoefficientProblem {
+    /// Without triples.
+    pub fn new(weights: Weights) -> Self {
+        CoefficientProblem { weights, delta: Vec::new(), a: Vec::new(), b: Vec::new() }
+    }
+
+    /// One more triple, A and B rounded to f32; of real weights the real parts.
+    pub fn push(&mut self, delta: f32, a: Complex64, b: Complex64) {
+        let width = self.weights.width();
+        self.delta.push(delta);
+        self.a.extend(&[a.re as f32, a.im as f32][..width]);
+        self.b.extend(&[b.re as f32, b.im as f32][..width]);
+    }
 }

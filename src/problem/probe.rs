@@ -1,8 +1,10 @@
 //! The problems that invariants are probed on: mild ones, since an invariant needs no hard place to break, and small
 //! ones, since each is solved some fifty times.
 
+use num_complex::Complex64;
+
 use super::inputs::{self, Draw};
-use super::regime::{Recipe, Signal, StateMatrix, Steps};
+use super::regime::{PLAIN, Recipe, StateMatrix, Steps};
 use super::transform::quantized;
 use super::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
 
@@ -62,13 +64,9 @@ impl Probe {
             shape: Shape { batch, dim, dstate, seqlen, groups },
             a: StateMatrix::Stable { lo: 0.3, hi: 4.0 },
             steps: Steps::LogUniform { lo: 0.01, hi: 0.5 },
-            u: Signal::Normal(1.0),
-            b: Signal::Normal(1.0),
             skip: true,
             gate: self == Probe::Grouped,
-            bias: None,
-            softplus: false,
-            judged_channels: usize::MAX,
+            ..PLAIN
         };
         let operand = if self == Probe::Constant { Operand::Constant } else { Operand::Variable };
         let mut draw = Draw::new(seed, &format!("invariants/{}/{weights}{suffix}", self.name()));
@@ -80,19 +78,16 @@ impl Probe {
 pub fn stable_steps(weights: Weights, delta: (f64, f64), z_abs: (f64, f64), seed: u64) -> CoefficientProblem {
     let name = format!("invariants/steps/{weights}/{delta:?}/{z_abs:?}");
     let mut draw = Draw::new(seed, &name);
-    let mut problem = CoefficientProblem { weights, delta: vec![], a: vec![], b: vec![] };
+    let mut problem = CoefficientProblem::new(weights);
     for _ in 0..STEPS {
         let step = draw.log_uniform(delta.0, delta.1) as f32;
         let size = draw.log_uniform(z_abs.0, z_abs.1) / f64::from(step);
         let angle = draw.uniform(0.5, 1.5) * std::f64::consts::PI;
-        let width = weights.width();
-        problem.delta.push(step);
         let a = match weights {
-            Weights::Real => [-size, 0.0],
-            Weights::Complex => [size * libm::cos(angle), size * libm::sin(angle)],
+            Weights::Real => Complex64::new(-size, 0.0),
+            Weights::Complex => Complex64::new(size * libm::cos(angle), size * libm::sin(angle)),
         };
-        problem.a.extend(a[..width].iter().map(|&part| part as f32));
-        problem.b.extend((0..width).map(|_| draw.normal() as f32));
+        problem.push(step, a, draw.weight(weights));
     }
     problem
 }

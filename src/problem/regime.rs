@@ -96,14 +96,14 @@ pub struct Regime {
     pub short: bool,
 }
 
-const BOTH: &[Weights] = &Weights::ALL;
 const REAL: &[Weights] = &[Weights::Real];
 const COMPLEX: &[Weights] = &[Weights::Complex];
 
 /// The lengths around which production kernels change their launch (spec.md §4).
 pub const LAUNCH_EDGES: [usize; 5] = [128, 256, 512, 1024, 2048];
 
-const PLAIN: Recipe = Recipe {
+/// What a regime has that says nothing else.
+pub const PLAIN: Recipe = Recipe {
     shape: Shape { batch: 1, dim: 4, dstate: 16, seqlen: 64, groups: 1 },
     a: StateMatrix::Stable { lo: 0.3, hi: 16.0 },
     // spec.md §4: Δ is initialised log-uniform on [1e-3, 0.1].
@@ -115,6 +115,16 @@ const PLAIN: Recipe = Recipe {
     bias: None,
     softplus: false,
     judged_channels: usize::MAX,
+};
+
+/// As models with a bias have it: Δ = softplus(½·normal + bias), with skip and gate.
+pub const EVERYTHING: Recipe = Recipe {
+    steps: Steps::Trained,
+    bias: Some((1e-3, 0.5)),
+    softplus: true,
+    skip: true,
+    gate: true,
+    ..PLAIN
 };
 
 const fn shape(batch: usize, dim: usize, dstate: usize, seqlen: usize) -> Shape {
@@ -132,240 +142,153 @@ pub fn find(name: &str) -> Option<&'static Regime> {
     all().iter().find(|r| r.name == name)
 }
 
+/// A regime of both weight types with every variant, until it says otherwise.
+fn regime(name: impl Into<String>, why: &'static str) -> Regime {
+    let (weights, variants) = (&Weights::ALL, Variants::Every);
+    Regime { name: name.into(), why, weights, variants, recipe: PLAIN, short: false }
+}
+
+impl Regime {
+    fn with(self, recipe: Recipe) -> Self {
+        Regime { recipe, ..self }
+    }
+
+    fn only(self, weights: &'static [Weights]) -> Self {
+        Regime { weights, ..self }
+    }
+
+    fn vary(self, variants: Variants) -> Self {
+        Regime { variants, ..self }
+    }
+}
+
 fn build() -> Vec<Regime> {
     use StateMatrix::*;
-    let regime = |name: &str, why, weights, variants, recipe| Regime {
-        name: name.to_owned(),
-        why,
-        weights,
-        variants,
-        recipe,
-        short: false,
-    };
-    let mut all = vec![
-        Regime {
-            short: true,
-            ..regime(
-                "short",
-                "so few steps and states that no bound can hide a wrong coefficient",
-                BOTH,
-                Variants::Every,
-                Recipe {
-                    shape: shape(2, 12, 2, 8),
-                    a: Stable { lo: 0.3, hi: 4.0 },
-                    steps: Steps::LogUniform { lo: 0.05, hi: 1.0 },
-                    ..PLAIN
-                },
+    use Steps::{LogUniform, NearPole, SoftplusRange, SometimesZero};
+    use Variants::{EachInput, WideRange};
+    let short =
+        regime("short", "so few steps and states that no bound can hide a wrong coefficient").with(Recipe {
+            shape: shape(2, 12, 2, 8),
+            a: Stable { lo: 0.3, hi: 4.0 },
+            steps: LogUniform { lo: 0.05, hi: 1.0 },
+            ..PLAIN
+        });
+    let mut all =
+        vec![
+            Regime { short: true, ..short },
+            regime("s4d-real", "A = −(1…N): neighbouring states decay at almost the same rate")
+                .only(REAL)
+                .with(Recipe { a: S4dReal, shape: shape(1, 4, 16, 96), ..PLAIN }),
+            regime("s4d-lin", "A = −½ + iπn: fast oscillation with slow decay, so errors live long")
+                .only(COMPLEX)
+                .with(Recipe { a: S4dLin, shape: shape(1, 3, 16, 96), ..PLAIN }),
+            regime(
+                "s4d-inv",
+                "A = −½ + i(N/π)(N/(2n+1) − 1): the first state turns many times a step, the last hardly",
             )
-        },
-        regime(
-            "s4d-real",
-            "A = −(1…N): neighbouring states decay at almost the same rate",
-            REAL,
-            Variants::Every,
-            Recipe { a: S4dReal, shape: shape(1, 4, 16, 96), ..PLAIN },
-        ),
-        regime(
-            "s4d-lin",
-            "A = −½ + iπn: fast oscillation with slow decay, so errors live long",
-            COMPLEX,
-            Variants::Every,
-            Recipe { a: S4dLin, shape: shape(1, 3, 16, 96), ..PLAIN },
-        ),
-        regime(
-            "s4d-inv",
-            "A = −½ + i(N/π)(N/(2n+1) − 1): the first state turns many times a step, the last hardly",
-            COMPLEX,
-            Variants::Every,
-            Recipe { a: S4dInv, shape: shape(1, 3, 16, 96), ..PLAIN },
-        ),
-        regime(
-            "vim-tiny",
-            "Vision Mamba at full size with everything that it switches on: 384 channels, 197 tokens",
-            REAL,
-            Variants::EachInput,
-            Recipe {
+            .only(COMPLEX)
+            .with(Recipe { a: S4dInv, shape: shape(1, 3, 16, 96), ..PLAIN }),
+            regime(
+                "vim-tiny",
+                "Vision Mamba at full size with everything that it switches on: 384 channels, 197 tokens",
+            )
+            .only(REAL)
+            .vary(EachInput)
+            .with(Recipe {
                 shape: shape(1, 384, 16, 197),
                 a: S4dReal,
-                steps: Steps::Trained,
                 bias: Some((1e-3, 0.1)),
-                softplus: true,
-                skip: true,
-                gate: true,
                 judged_channels: 3,
+                ..EVERYTHING
+            }),
+            regime("tiny-z", "|z| from 1e-9 to 1e-3: closed forms of the φ-functions cancel to nothing")
+                .with(Recipe {
+                    shape: shape(1, 4, 8, 32),
+                    a: Stable { lo: 1e-6, hi: 1e-3 },
+                    steps: LogUniform { lo: 1e-3, hi: 1.0 },
+                    ..PLAIN
+                }),
+            regime("stiff", "|z| up to 200: exp(z) underflows and rounding z alone costs many ulps").with(
+                Recipe {
+                    shape: shape(1, 4, 4, 32),
+                    a: Stable { lo: 1e3, hi: 1e4 },
+                    steps: LogUniform { lo: 1e-3, hi: 2e-2 },
+                    u: Signal::Normal(0.05),
+                    ..PLAIN
+                },
+            ),
+            regime("imaginary", "purely imaginary A: nothing decays, every rounding error stays for ever")
+                .only(COMPLEX)
+                .with(Recipe { a: Imaginary, shape: shape(1, 3, 8, 96), ..PLAIN }),
+            regime("zero-a", "A = 0: a singular A, where the formulas with A⁻¹ divide by zero")
+                .with(Recipe { a: Zero, shape: shape(1, 4, 4, 32), ..PLAIN }),
+            regime("bilinear-pole", "positive A with z near 2: the bilinear denominator cancels")
+                .vary(WideRange)
+                .with(Recipe { a: Positive, steps: NearPole, shape: shape(1, 4, 2, 12), ..PLAIN }),
+            regime("delta-zero", "every third Δ is zero: the step must be the exact identity").with(Recipe {
+                steps: SometimesZero { lo: 1e-3, hi: 0.5 },
+                shape: shape(1, 4, 4, 48),
                 ..PLAIN
-            },
-        ),
-        regime(
-            "tiny-z",
-            "|z| from 1e-9 to 1e-3: closed forms of the φ-functions cancel to nothing",
-            BOTH,
-            Variants::Every,
-            Recipe {
-                shape: shape(1, 4, 8, 32),
-                a: Stable { lo: 1e-6, hi: 1e-3 },
-                steps: Steps::LogUniform { lo: 1e-3, hi: 1.0 },
+            }),
+            regime(
+                "trained-delta",
+                "Δ from 2e-9 to above 5, as trained models have it: powers of Δ span 50 decades",
+            )
+            .with(Recipe {
+                steps: LogUniform { lo: 2e-9, hi: 8.0 },
+                shape: shape(1, 4, 4, 48),
                 ..PLAIN
-            },
-        ),
-        regime(
-            "stiff",
-            "|z| up to 200: exp(z) underflows and rounding z alone costs many ulps",
-            BOTH,
-            Variants::Every,
-            Recipe {
-                shape: shape(1, 4, 4, 32),
-                a: Stable { lo: 1e3, hi: 1e4 },
-                steps: Steps::LogUniform { lo: 1e-3, hi: 2e-2 },
-                u: Signal::Normal(0.05),
-                ..PLAIN
-            },
-        ),
-        regime(
-            "imaginary",
-            "purely imaginary A: nothing decays, every rounding error stays for ever",
-            COMPLEX,
-            Variants::Every,
-            Recipe { a: Imaginary, shape: shape(1, 3, 8, 96), ..PLAIN },
-        ),
-        regime(
-            "zero-a",
-            "A = 0: a singular A, where the formulas with A⁻¹ divide by zero",
-            BOTH,
-            Variants::Every,
-            Recipe { a: Zero, shape: shape(1, 4, 4, 32), ..PLAIN },
-        ),
-        regime(
-            "bilinear-pole",
-            "positive A with z near 2: the bilinear denominator cancels",
-            BOTH,
-            Variants::WideRange,
-            Recipe { a: Positive, steps: Steps::NearPole, shape: shape(1, 4, 2, 12), ..PLAIN },
-        ),
-        regime(
-            "delta-zero",
-            "every third Δ is zero: the step must be the exact identity",
-            BOTH,
-            Variants::Every,
-            Recipe { steps: Steps::SometimesZero { lo: 1e-3, hi: 0.5 }, shape: shape(1, 4, 4, 48), ..PLAIN },
-        ),
-        regime(
-            "trained-delta",
-            "Δ from 2e-9 to above 5, as trained models have it: powers of Δ span 50 decades",
-            BOTH,
-            Variants::Every,
-            Recipe { steps: Steps::LogUniform { lo: 2e-9, hi: 8.0 }, shape: shape(1, 4, 4, 48), ..PLAIN },
-        ),
-        regime(
-            "u-zero",
-            "u = 0: the output is exactly zero, and a wrong bound of zero shows",
-            BOTH,
-            Variants::Every,
-            Recipe { u: Signal::Zero, shape: shape(1, 2, 4, 24), ..PLAIN },
-        ),
-        regime(
-            "b-zero",
-            "B = 0: only the skip D is left",
-            BOTH,
-            Variants::Every,
-            Recipe { b: Signal::Zero, skip: true, shape: shape(1, 2, 4, 24), ..PLAIN },
-        ),
-        regime(
-            "repeated-states",
-            "equal eigenvalues: states may not be told apart by A",
-            BOTH,
-            Variants::Every,
-            Recipe { a: Repeated, shape: shape(1, 4, 8, 32), ..PLAIN },
-        ),
-        regime(
-            "n1",
-            "N = 1: loops over states that assume two",
-            BOTH,
-            Variants::Every,
-            Recipe { shape: shape(2, 3, 1, 40), ..PLAIN },
-        ),
-        regime(
-            "l1",
-            "L = 1: nothing to scan, both directions of poly coincide",
-            BOTH,
-            Variants::Every,
-            Recipe { shape: shape(2, 5, 4, 1), ..PLAIN },
-        ),
-        regime(
-            "square",
-            "L = dim: swapped axes go unnoticed by shape checks",
-            BOTH,
-            Variants::Every,
-            Recipe { shape: shape(2, 24, 2, 24), ..PLAIN },
-        ),
-        regime(
-            "groups",
-            "three groups of two channels: d % groups is not d / (dim / groups)",
-            BOTH,
-            Variants::Every,
-            Recipe { shape: Shape { groups: 3, ..shape(2, 6, 4, 24) }, ..PLAIN },
-        ),
-        regime(
-            "dstate-256",
-            "the largest state size: long sums over states",
-            BOTH,
-            Variants::Every,
-            Recipe { shape: shape(1, 2, 256, 16), ..PLAIN },
-        ),
-        regime(
-            "everything-on",
-            "skip, gate, bias and softplus at once, with groups",
-            BOTH,
-            Variants::Every,
-            Recipe {
-                shape: Shape { groups: 2, ..shape(2, 4, 3, 33) },
-                steps: Steps::Trained,
-                bias: Some((1e-3, 0.5)),
-                softplus: true,
+            }),
+            regime("u-zero", "u = 0: the output is exactly zero, and a wrong bound of zero shows")
+                .with(Recipe { u: Signal::Zero, shape: shape(1, 2, 4, 24), ..PLAIN }),
+            regime("b-zero", "B = 0: only the skip D is left").with(Recipe {
+                b: Signal::Zero,
                 skip: true,
-                gate: true,
+                shape: shape(1, 2, 4, 24),
                 ..PLAIN
-            },
-        ),
-        regime(
-            "softplus-range",
-            "softplus from −100 to 100: eˣ underflows, passes its threshold at 20, and overflows f32",
-            BOTH,
-            Variants::Every,
-            Recipe {
-                steps: Steps::SoftplusRange,
-                bias: Some((1e-3, 0.5)),
-                softplus: true,
+            }),
+            regime("repeated-states", "equal eigenvalues: states may not be told apart by A").with(Recipe {
+                a: Repeated,
+                shape: shape(1, 4, 8, 32),
+                ..PLAIN
+            }),
+            regime("n1", "N = 1: loops over states that assume two")
+                .with(Recipe { shape: shape(2, 3, 1, 40), ..PLAIN }),
+            regime("l1", "L = 1: nothing to scan, both directions of poly coincide")
+                .with(Recipe { shape: shape(2, 5, 4, 1), ..PLAIN }),
+            regime("square", "L = dim: swapped axes go unnoticed by shape checks")
+                .with(Recipe { shape: shape(2, 24, 2, 24), ..PLAIN }),
+            regime("groups", "three groups of two channels: d % groups is not d / (dim / groups)")
+                .with(Recipe { shape: Shape { groups: 3, ..shape(2, 6, 4, 24) }, ..PLAIN }),
+            regime("dstate-256", "the largest state size: long sums over states")
+                .with(Recipe { shape: shape(1, 2, 256, 16), ..PLAIN }),
+            regime("everything-on", "skip, gate, bias and softplus at once, with groups")
+                .with(Recipe { shape: Shape { groups: 2, ..shape(2, 4, 3, 33) }, ..EVERYTHING }),
+            regime(
+                "softplus-range",
+                "softplus from −100 to 100: eˣ underflows, passes its threshold at 20, and overflows f32",
+            )
+            .with(Recipe {
+                steps: SoftplusRange,
+                skip: false,
+                gate: false,
                 a: Stable { lo: 1e-3, hi: 0.05 },
                 u: Signal::Normal(0.02),
                 shape: shape(1, 4, 2, 48),
-                ..PLAIN
-            },
-        ),
-        regime(
-            "seqlen-4097",
-            "three chunks: state carried over two edges, and over Vim's 4096 tokens",
-            BOTH,
-            Variants::EachInput,
-            Recipe { a: Stable { lo: 0.3, hi: 4.0 }, shape: shape(1, 1, 2, 4097), ..PLAIN },
-        ),
-    ];
-    for edge in LAUNCH_EDGES {
-        for seqlen in [edge - 1, edge, edge + 1] {
-            all.push(regime(
-                &format!("seqlen-{seqlen}"),
-                "production kernels change their launch here: tails and chunk edges",
-                BOTH,
-                Variants::EachInput,
-                Recipe {
-                    shape: shape(1, 2, if seqlen > 600 { 1 } else { 2 }, seqlen),
-                    a: Stable { lo: 0.3, hi: 4.0 },
-                    skip: seqlen % 2 == 1,
-
-                    ..PLAIN
-                },
-            ));
-        }
+                ..EVERYTHING
+            }),
+            regime("seqlen-4097", "three chunks: state carried over two edges, and over Vim's 4096 tokens")
+                .vary(EachInput)
+                .with(Recipe { a: Stable { lo: 0.3, hi: 4.0 }, shape: shape(1, 1, 2, 4097), ..PLAIN }),
+        ];
+    for seqlen in LAUNCH_EDGES.into_iter().flat_map(|edge| [edge - 1, edge, edge + 1]) {
+        let why = "production kernels change their launch here: tails and chunk edges";
+        all.push(regime(format!("seqlen-{seqlen}"), why).vary(EachInput).with(Recipe {
+            shape: shape(1, 2, if seqlen > 600 { 1 } else { 2 }, seqlen),
+            a: Stable { lo: 0.3, hi: 4.0 },
+            skip: seqlen % 2 == 1,
+            ..PLAIN
+        }));
     }
     all
 }

@@ -92,20 +92,14 @@ fn hard_places(weights: Weights, draw: &mut Draw) -> CoefficientProblem {
             targets.push(center * (1.0 + turned));
         }
     }
-    let mut problem = CoefficientProblem { weights, delta: vec![], a: vec![], b: vec![] };
-    let mut push = |delta: f32, a: Complex64, b: Complex64| {
-        problem.delta.push(delta);
-        let width = weights.width();
-        problem.a.extend(&[a.re as f32, a.im as f32][..width]);
-        problem.b.extend(&[b.re as f32, b.im as f32][..width]);
-    };
+    let mut problem = CoefficientProblem::new(weights);
     for z in targets {
         for delta in [1e-3f32, 0.7, 5.0] {
-            push(delta, z / f64::from(delta), Complex64::new(draw.normal(), draw.normal()));
+            problem.push(delta, z / f64::from(delta), Complex64::new(draw.normal(), draw.normal()));
         }
     }
-    push(0.0, Complex64::new(-3.0, 1.0), Complex64::ONE);
-    push(0.5, Complex64::new(-3.0, 1.0), Complex64::ZERO);
+    problem.push(0.0, Complex64::new(-3.0, 1.0), Complex64::ONE);
+    problem.push(0.5, Complex64::new(-3.0, 1.0), Complex64::ZERO);
     problem
 }
 

@@ -8,10 +8,10 @@ use comfy_table::{CellAlignment, Table};
 
 use super::failures::{self, Failure};
 use super::summary;
-use super::sweeps::{self, Coefficient};
-use super::{grid, invariants, pairs, precision, text};
+use super::{grid, invariants, pairs, precision, tables, template, text};
 use crate::method::Method;
-use crate::results::{HeaderNote, Results, Verdict, Worst};
+use crate::problem::Weights;
+use crate::results::{Results, Verdict, Worst};
 
 /// The widest line.
 pub const WIDTH: usize = 100;
@@ -73,9 +73,9 @@ fn one_line(results: &Results) -> String {
         ("lifted runs", summary::totals(lifted.map(|l| l.verdict))),
         ("invariants", summary::totals(results.invariants.iter().map(|i| i.verdict))),
     ];
-    let pairs = pairs::totals(results);
     let counts = counts.map(|(nouns, totals)| (nouns, totals.pass, totals.all()));
-    let pairs = ("pairs", pairs.agreeing, pairs.agreeing + pairs.failing + pairs.unmeasured);
+    let pairs = &results.pairs;
+    let pairs = ("pairs", pairs.agree, pairs.agree + pairs::count_failing(pairs) + pairs.unmeasured);
     let run = counts.into_iter().chain([pairs]).filter(|(_, _, all)| *all > 0);
     let mut run: Vec<String> = run.map(|(nouns, pass, all)| format!("{pass}/{all} {nouns}")).collect();
     let last = run.pop().map_or("nothing was run".to_owned(), |last| format!("{last} pass"));
@@ -84,8 +84,12 @@ fn one_line(results: &Results) -> String {
     format!("holdfast {}: {verdict}; {counts}", text::fit(&results.version, 20))
 }
 
+/// A line of what ran.
+pub(super) fn field(name: &str, value: &str) -> String {
+    text::wrap(&format!("  {name:8} "), value, WIDTH)
+}
+
 fn header(results: &Results) -> String {
-    let field = |name: &str, value: &str| text::wrap(&format!("  {name:8} "), value, WIDTH);
     let mut lines = vec![
         format!("holdfast {}: {}", text::fit(&results.version, 40), text::verdict(results.verdict())),
         field("backend", &format!("{}, on {}", results.backend, results.device)),
@@ -95,19 +99,9 @@ fn header(results: &Results) -> String {
         lines.push(field("kernels", &format!("sha256 {}", results.kernel_source)));
     }
     lines.push(text::wrap_command("  command  ", &results.command, WIDTH));
-    lines.extend(results.header.as_ref().into_iter().flat_map(rejections));
+    let rejected = results.header.iter().flat_map(|h| &h.instantiations).filter(|one| !one.compiles);
+    lines.extend(rejected.flat_map(|one| rejection("header", one.weights, &one.lines)));
     lines.join("\n")
-}
-
-/// What the compiler said of a header, for each weight type that it does not take.
-fn rejections(header: &HeaderNote) -> Vec<String> {
-    let mut lines = Vec::new();
-    for instantiation in header.instantiations.iter().filter(|i| !i.compiles) {
-        let what = format!("does not compile for {} weights:", instantiation.weights);
-        lines.push(text::wrap(&format!("  {:8} ", "header"), &what, WIDTH));
-        lines.extend(instantiation.lines.iter().map(|line| text::wrap("    ", line, WIDTH)));
-    }
-    lines
 }
 
 /// The failures, worst first; none when there are none.
@@ -157,94 +151,64 @@ fn explain(failure: &Failure) -> String {
 }
 
 fn worst(worst: &Worst) -> String {
-    let value = |name: &str, value: f64, digits: usize, beside: &str| {
-        format!("       {name:5} {:>15}  {}", text::number(value, digits), text::fit(beside, 60))
-    };
-    let mut lines = vec![
-        text::wrap(
-            "     worst ",
-            &format!("{}: {}", text::element(worst), text::verdict_on_error(worst.ratio)),
-            WIDTH,
-        ),
-        value("got", worst.got, 9, &worst.got_hex),
-        value("want", worst.want, 9, &worst.want_hex),
-        value("error", worst.error, 3, &format!("{} ulp", text::number(worst.ulp, 3))),
-        value("bound", worst.bound, 3, "").trim_end().to_owned(),
-    ];
+    let mut lines = vec![text::wrap("     worst ", &text::worst(worst), WIDTH)];
+    for [name, number, beside] in text::numbers(worst) {
+        lines.push(format!("       {name:5} {number:>15}  {}", text::fit(&beside, 60)).trim_end().to_owned());
+    }
     if !worst.inputs.is_empty() {
         lines.push(text::wrap("       from  ", &worst.inputs.join(", "), WIDTH));
     }
     lines.join("\n")
 }
 
-/// The verdict matrix and the coefficient sweeps in one table: both are read by method.
+/// The verdict matrix and the coefficient sweeps; none where nothing ran.
 fn table(results: &Results) -> Option<String> {
-    let methods = grid::methods(results);
-    let mut rows: Vec<(String, String, Vec<String>)> = Vec::new();
-    for row in grid::rows(results) {
-        let cells = methods.iter().map(|m| row.cells[*m as usize].text()).collect();
-        rows.push((row.regime.to_owned(), row.weights.to_string(), cells));
-    }
-    for row in sweeps::rows(results) {
-        for coefficient in Coefficient::ALL {
-            let cells = methods.iter().map(|m| coefficient.text(row.cells[*m as usize])).collect();
-            rows.push((format!("{} {}", coefficient.symbol(), row.sweep), row.weights.to_string(), cells));
-        }
-    }
-    if rows.is_empty() {
-        return None;
-    }
-    let first =
-        WIDTH - 10 - methods.iter().enumerate().map(|(i, m)| cell_width(&rows, i, *m) + 3).sum::<usize>();
-    let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY.row_separator(comfy_table::LineStyle::none()));
-    let mut header = vec!["regime".to_owned(), "weights".to_owned()];
-    header.extend(methods.iter().map(|m| m.to_string()));
-    table.set_header(header);
-    for (regime, weights, cells) in rows {
-        let mut row = vec![text::fit(&regime, first - 2), weights];
-        row.extend(cells);
-        table.add_row(row);
-    }
-    for index in 2..methods.len() + 2 {
-        if let Some(column) = table.column_mut(index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    let (methods, rows) = (grid::methods(results), tables::verdicts(results));
+    rows.first()?;
+    let width = |(i, method): (usize, &Method)| {
+        let cells = rows.iter().map(|row| row.cells[i].chars().count()).max().unwrap_or(0);
+        cells.max(method.name().len()) + 3
+    };
+    let first = WIDTH - 12 - methods.iter().enumerate().map(width).sum::<usize>();
+    let rows = rows.into_iter().map(|row| [vec![text::fit(&row.name, first), row.about], row.cells].concat());
+    let header = [vec!["regime", "weights"], template::names(&methods)].concat();
     let legend = "worst share of the allowance used over the row's inputs and operands (1 is the bound)";
-    Some(format!("{}\n {legend}", table.trim_fmt()))
-}
-
-fn cell_width(rows: &[(String, String, Vec<String>)], column: usize, method: Method) -> usize {
-    let cells = rows.iter().map(|(_, _, cells)| cells[column].chars().count()).max().unwrap_or(0);
-    cells.max(method.name().len())
+    Some(lined(&header, rows, 2, legend))
 }
 
 /// The invariants by method, the worse of both weight types; none when none was probed.
 fn invariant_table(results: &Results) -> Option<String> {
-    let methods = invariants::methods(results);
-    let rows = invariants::rows(results);
-    if rows.is_empty() {
-        return None;
-    }
-    let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY.row_separator(comfy_table::LineStyle::none()));
-    let mut header = vec!["invariant".to_owned()];
-    header.extend(methods.iter().map(|m| m.to_string()));
-    table.set_header(header);
-    for row in rows {
-        let mut cells = vec![text::fit(row.name, 22)];
-        cells.extend(methods.iter().map(|m| row.text(*m)));
-        table.add_row(cells);
-    }
-    for index in 1..=methods.len() {
-        if let Some(column) = table.column_mut(index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    let rows = tables::invariants(results);
+    rows.first()?;
+    let rows = rows.into_iter().map(|row| [vec![text::fit(&row.name, 22)], row.cells].concat());
+    let header = [vec!["invariant"], template::names(&invariants::methods(results))].concat();
     let legend =
         "worst share of each invariant's own budget; exact: no difference was allowed, and there is none";
-    Some(format!("{}\n {legend}", table.trim_fmt()))
+    Some(lined(&header, rows, 1, legend))
+}
+
+/// A table with lines around its head, its columns from `numbers` on flush right, and a legend below it.
+pub(super) fn lined(
+    header: &[&str],
+    rows: impl Iterator<Item = Vec<String>>,
+    numbers: usize,
+    legend: &str,
+) -> String {
+    let mut table = Table::new();
+    table.load_style(UTF8_HORIZONTAL_ONLY.row_separator(comfy_table::LineStyle::none()));
+    table.set_header(header);
+    table.add_rows(rows);
+    for column in table.column_iter_mut().skip(numbers) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    format!("{}\n {legend}", table.trim_fmt())
+}
+
+/// What the compiler said of a header, for a weight type that it does not take.
+pub(super) fn rejection(which: &str, weights: Weights, lines: &[String]) -> Vec<String> {
+    let what = format!("does not compile for {weights} weights:");
+    let said = lines.iter().map(|line| text::wrap("    ", line, WIDTH));
+    std::iter::once(field(which, &what)).chain(said).collect()
 }
 
 /// Pairs, totals, and where the report is.
@@ -273,36 +237,35 @@ fn closing(results: &Results, report: Option<&Path>, detail: Detail) -> String {
 
 fn pair_lines(results: &Results, detail: Detail) -> String {
     let most = detail.most(LISTED_PAIRS);
-    let totals = pairs::totals(results);
+    let (totals, failing) = (&results.pairs, pairs::failing(results));
     if totals.problems == 0 {
         return "pairwise: not compared".to_owned();
     }
     let mut lines = vec![format!(
         "pairwise, {}: {} agree with the truth's differences, {} fail, {} unmeasured",
         text::count(totals.problems, "problem"),
-        totals.agreeing,
-        totals.failing,
+        totals.agree,
+        pairs::count_failing(totals),
         totals.unmeasured
     )];
-    for (matrix, pair, truth) in pairs::failing(results).into_iter().take(most) {
+    for (matrix, pair, truth) in failing.iter().take(most) {
         let truth = truth.map_or("?".to_owned(), |t| text::number(t.rel_l2, 3));
-        let index: Vec<_> = pair.worst_index.iter().map(usize::to_string).collect();
         let line = format!(
-            "{} vs {}: {}; rel L2 {}, truth {truth}, {} × bounds at [{}], in {} ({})",
+            "{} vs {}: {}; rel L2 {}, truth {truth}, {} × bounds at {}, in {} ({})",
             pair.left,
             pair.right,
             pairs::explain(pair.status),
             text::number(pair.rel_l2, 3),
             text::share(pair.ratio),
-            index.join(", "),
+            text::element("", &pair.worst_index),
             matrix.problem,
             matrix.source,
         );
         lines.push(text::wrap("  FAIL ", &line, WIDTH));
     }
-    let listed = pairs::failing(results).len().min(most);
-    if totals.failing > listed {
-        lines.push(format!("  and {}", text::count(totals.failing - listed, "more failing pair")));
+    let more = pairs::count_failing(totals).saturating_sub(failing.len().min(most));
+    if more > 0 {
+        lines.push(format!("  and {}", text::count(more, "more failing pair")));
     }
     lines.join("\n")
 }

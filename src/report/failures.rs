@@ -133,7 +133,7 @@ impl<'a> Failure<'a> {
         match self {
             Failure::Case(case) => case.worst.iter().collect(),
             Failure::Sweep(sweep) => {
-                let failing = Coefficient::ALL.into_iter().filter(|c| c.failed(sweep));
+                let failing = Coefficient::ALL.into_iter().filter(|c| failed(c.verdict(sweep)));
                 failing.filter_map(|c| c.worst(sweep)).collect()
             }
             Failure::Invariant(invariant) => invariant.worst.iter().collect(),

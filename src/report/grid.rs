@@ -82,15 +82,13 @@ impl<'a> Cell<'a> {
 
     /// `0.41`, `FAIL 3e5`, `–` (unmeasured), `0.41 –` (some of the cases are), or nothing (not asked for).
     pub fn text(&self) -> String {
-        let share = self.worst().and_then(share).map(text::share);
-        match self.verdict() {
-            None => String::new(),
-            Some(Verdict::Fail) => share.map_or("FAIL".to_owned(), |share| format!("FAIL {share}")),
-            Some(Verdict::Unmeasured) => match share {
-                Some(share) => format!("{share} {}", text::UNMEASURED),
-                None => text::UNMEASURED.to_owned(),
-            },
-            Some(Verdict::Pass) => share.unwrap_or_else(|| "pass".to_owned()),
+        let share = self.worst().and_then(share);
+        match (self.verdict(), share) {
+            (None, _) => String::new(),
+            (Some(Verdict::Unmeasured), Some(share)) => {
+                format!("{} {}", text::share(share), text::UNMEASURED)
+            }
+            (Some(verdict), share) => text::outcome(verdict, share),
         }
     }
 }

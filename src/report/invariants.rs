@@ -1,13 +1,12 @@
 //! The invariants in rows: one invariant over the methods.
 
-use super::{grid, text};
+use super::{grid, groups, text};
 use crate::method::Method;
-use crate::results::InvariantResult;
-use crate::results::{Results, Verdict};
+use crate::results::{InvariantResult, Results, Verdict};
 
 /// One invariant; each method's results are those of the weight types that were asked for.
 #[derive(Clone, Debug)]
-pub struct Row<'a> {
+pub struct InvariantRow<'a> {
     pub name: &'a str,
     /// What must hold, in one sentence.
     pub what: &'a str,
@@ -15,15 +14,9 @@ pub struct Row<'a> {
 }
 
 /// The rows in the order in which the invariants first appear.
-pub fn rows(results: &Results) -> Vec<Row<'_>> {
-    let mut rows: Vec<Row> = Vec::new();
-    for result in &results.invariants {
-        match rows.iter_mut().find(|row| row.name == result.name) {
-            Some(row) => row.results.push(result),
-            None => rows.push(Row { name: &result.name, what: &result.what, results: vec![result] }),
-        }
-    }
-    rows
+pub fn rows(results: &Results) -> Vec<InvariantRow<'_>> {
+    let groups = groups::by_key(&results.invariants, |result| &*result.name);
+    groups.into_iter().map(|(name, results)| InvariantRow { name, what: &results[0].what, results }).collect()
 }
 
 /// The methods that any invariant was probed with, in the order of their ids.
@@ -44,7 +37,7 @@ pub fn worse(a: &InvariantResult, b: &InvariantResult) -> std::cmp::Ordering {
     (b.0, b.1).cmp(&(a.0, a.1)).then(b.2.total_cmp(&a.2))
 }
 
-impl<'a> Row<'a> {
+impl<'a> InvariantRow<'a> {
     /// The worst result of this method, over the weight types; none where the invariant says nothing of it.
     pub fn worst(&self, method: Method) -> Option<&'a InvariantResult> {
         self.results.iter().copied().filter(|i| i.method == method).min_by(|a, b| worse(a, b))
@@ -54,13 +47,10 @@ impl<'a> Row<'a> {
     /// says nothing of this method).
     pub fn text(&self, method: Method) -> String {
         let Some(result) = self.worst(method) else { return String::new() };
-        let share = result.worst.as_ref().map(|w| text::share(w.share));
         let exact = result.worst.as_ref().is_some_and(|w| w.bound == 0.0 && w.error == 0.0);
         match result.verdict {
-            Verdict::Unmeasured => text::UNMEASURED.to_owned(),
-            Verdict::Fail => share.map_or("FAIL".to_owned(), |share| format!("FAIL {share}")),
             Verdict::Pass if exact => "exact".to_owned(),
-            Verdict::Pass => share.unwrap_or_else(|| "pass".to_owned()),
+            verdict => text::outcome(verdict, result.worst.as_ref().map(|w| w.share)),
         }
     }
 }

@@ -117,21 +117,9 @@ fn put(file: &Path, text: String) -> Result<(), ReportError> {
     }
     // A link keeps pointing to the file that it points to.
     let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    let parent = match target.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
+    let parent = scratch::parent(&target);
     fs::create_dir_all(parent).map_err(ReportError::io("create", parent))?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".holdfast-json-");
-    #[cfg(unix)]
-    {
-        // The process's umask still applies; the default of 0600 would hide the file from its readers.
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let create = || builder.tempfile_in(parent);
-    let temporary = scratch::create(create, tempfile::NamedTempFile::path);
+    let temporary = scratch::file(parent, ".holdfast-json-");
     let mut temporary = temporary.map_err(ReportError::io("create a file in", parent))?;
     temporary.write_all(text.as_bytes()).map_err(ReportError::io("write", file))?;
     let moved = temporary.publish(|file| file.persist(&target));

@@ -44,6 +44,16 @@ pub fn order_text(order: f64) -> String {
     if order.abs() < 100.0 { format!("{order:.2}").replace("-0.00", "0.00") } else { text::number(order, 2) }
 }
 
+/// A measured order, of which an exact form has none.
+pub fn measured_order(order: Option<f64>) -> String {
+    order.map_or("exact".to_owned(), order_text)
+}
+
+/// An expected order, of which an exact form has none.
+pub fn expected_order(order: Option<u8>) -> String {
+    order.map_or("exact".to_owned(), |order| order.to_string())
+}
+
 /// The form that textbooks have under the method's name.
 pub fn textbook(method: Method) -> Option<Textbook> {
     match method {

@@ -1,8 +1,9 @@
 //! The pairwise matrices, brought together by problem: the truth's beside each kernel's.
 
+use super::groups;
 use crate::method::Method;
 use crate::problem::Weights;
-use crate::results::{Pair, PairStatus, PairwiseMatrix, Results};
+use crate::results::{Pair, PairStatus, PairTotals, PairwiseMatrix, Results};
 
 /// The source name of the truth's own matrices.
 pub const TRUTH: &str = "truth";
@@ -18,52 +19,32 @@ pub struct PairedProblem<'a> {
 }
 
 /// Every problem that has a matrix, the ones with a failing pair first.
-pub fn by_problem(results: &Results) -> Vec<PairedProblem<'_>> {
-    let mut problems: Vec<PairedProblem> = Vec::new();
-    for matrix in &results.pairwise {
-        let position = problems.iter().position(|p| p.problem == matrix.problem).unwrap_or_else(|| {
-            problems.push(PairedProblem {
-                problem: &matrix.problem,
-                weights: matrix.weights,
-                truth: None,
-                kernels: Vec::new(),
-            });
-            problems.len() - 1
-        });
-        let problem = &mut problems[position];
-        if matrix.source == TRUTH && problem.truth.is_none() {
-            problem.truth = Some(matrix);
-        } else {
-            problem.kernels.push(matrix);
-        }
-    }
+pub fn by_problem<'a>(results: &'a Results) -> Vec<PairedProblem<'a>> {
+    let paired = |(problem, mut matrices): (_, Vec<&'a PairwiseMatrix>)| {
+        let weights = matrices[0].weights;
+        let truth = matrices.iter().position(|matrix| matrix.source == TRUTH).map(|at| matrices.remove(at));
+        PairedProblem { problem, weights, truth, kernels: matrices }
+    };
+    let groups = groups::by_key(&results.pairwise, |matrix| &*matrix.problem);
+    let mut problems: Vec<_> = groups.into_iter().map(paired).collect();
     problems.sort_by_key(|p| !p.failed());
     problems
 }
 
 impl PairedProblem<'_> {
+    /// The pairs that are not as far apart as the truth says.
+    pub fn failing(&self) -> impl Iterator<Item = &Pair> {
+        self.kernels.iter().flat_map(|m| &m.pairs).filter(|p| p.status.is_failure())
+    }
+
     pub fn failed(&self) -> bool {
-        self.kernels.iter().flat_map(|m| &m.pairs).any(|p| p.status.is_failure())
+        self.failing().next().is_some()
     }
 }
 
-/// How many kernel pairs agree with the truth's difference, how many do not, how many were not measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PairTotals {
-    pub problems: usize,
-    pub agreeing: usize,
-    pub failing: usize,
-    pub unmeasured: usize,
-}
-
-pub fn totals(results: &Results) -> PairTotals {
-    let pairs = &results.pairs;
-    PairTotals {
-        problems: pairs.problems,
-        agreeing: pairs.agree,
-        failing: pairs.coincide + pairs.differ + pairs.off,
-        unmeasured: pairs.unmeasured,
-    }
+/// How many pairs of the kernels are not as far apart as the truth says.
+pub fn count_failing(totals: &PairTotals) -> usize {
+    totals.coincide + totals.differ + totals.off
 }
 
 /// Every failing pair with its kernel's matrix and, where there is one, the truth's entry.

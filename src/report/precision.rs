@@ -1,10 +1,8 @@
 //! What lifting, the relative gate and the measured sensitivity say, as short lines for every renderer.
 
-use super::text;
+use super::{groups, text};
 use crate::problem::{InputType, Weights};
-use crate::results::Lifting;
-use crate::results::Sensitivity;
-use crate::results::{Beyond, CaseResult, CoefficientResult, Results, Verdict};
+use crate::results::{Beyond, CaseResult, CoefficientResult, Lifting, Part, Results, Sensitivity, Verdict};
 
 /// What a failed case has beside its worst element: which bounds it is beyond, and truncation and rounding apart.
 pub fn of_case(case: &CaseResult) -> Vec<String> {
@@ -26,7 +24,7 @@ fn of_lifting(lifted: &Lifting) -> Vec<String> {
     if lifted.verdict == Verdict::Unmeasured || !lifted.reason.is_empty() {
         return vec![format!("lifted to double: {} {}", text::verdict_class(lifted.verdict), lifted.reason)];
     }
-    let part = |name: &str, what: &str, part: crate::results::Part| {
+    let part = |name: &str, what: &str, part: Part| {
         format!(
             "{name} ({what}): {} of its allowance, max {}, rel L2 {}",
             text::share(part.share),
@@ -43,10 +41,23 @@ fn of_lifting(lifted: &Lifting) -> Vec<String> {
     ]
 }
 
+/// The cases that were also run in double, with what that came to.
+pub fn lifted(results: &Results) -> Vec<(&CaseResult, &Lifting)> {
+    results.cases.iter().filter_map(|case| Some((case, case.lifted.as_ref()?))).collect()
+}
+
+/// The numbers of bits by which errors shrink in double, ascending. A 16-bit output is rounded on store, which double
+/// does not do: that gain says nothing, and is left out.
+pub fn shrinks(cases: &[(&CaseResult, &Lifting)]) -> Vec<f64> {
+    let f32_only = cases.iter().filter(|(case, _)| case.input == InputType::F32);
+    let mut shrinks: Vec<f64> = f32_only.filter_map(|(_, lifting)| lifting.shrink).collect();
+    shrinks.sort_by(f64::total_cmp);
+    shrinks
+}
+
 /// How the lifted runs went; none where there are none.
 pub fn lifting(results: &Results) -> Option<String> {
-    let cases: Vec<(&CaseResult, &Lifting)> =
-        results.cases.iter().filter_map(|case| Some((case, case.lifted.as_ref()?))).collect();
+    let cases = lifted(results);
     let sweeps: Vec<&Lifting> =
         results.coefficients.iter().filter_map(|sweep| sweep.lifted.as_ref()).collect();
     if cases.is_empty() && sweeps.is_empty() {
@@ -54,13 +65,16 @@ pub fn lifting(results: &Results) -> Option<String> {
     }
     let all = cases.iter().map(|(_, lifted)| *lifted).chain(sweeps.iter().copied());
     let passes = all.clone().filter(|lifted| lifted.verdict == Verdict::Pass).count();
-    let mut shrinks: Vec<f64> =
-        cases.iter().filter(|(case, _)| case.input == InputType::F32).filter_map(|(_, l)| l.shrink).collect();
-    shrinks.sort_by(f64::total_cmp);
+    let shrinks = shrinks(&cases);
     let median = shrinks.get(shrinks.len() / 2).map_or(String::new(), |median| {
         format!("; f32 errors shrink by 2^{median:.1} (median), 2^{:.1} at least", shrinks[0])
     });
     Some(format!("lifted to double: {passes} of {} within the same bounds at u = 2^-53{median}", all.count()))
+}
+
+/// The measured sensitivity by regime and weight type.
+pub fn by_regime(results: &Results) -> Vec<((&str, Weights), Vec<&Sensitivity>)> {
+    groups::by_key(&results.sensitivity, |one| (&*one.regime, one.weights))
 }
 
 /// The smallest errors caught, for each weight type: in the short regimes, and over all of them.

@@ -1,12 +1,9 @@
 //! Two revisions of a kernel header for a terminal: at most 100 columns wide. Computes nothing.
 
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{CellAlignment, Table};
-
-use super::console::WIDTH;
+use super::console::{WIDTH, field, lined, rejection};
 use super::text;
 use crate::problem::Operand;
-use crate::results::revisions::{Change, Diff, Difference, MethodDiff, Revision};
+use crate::results::revisions::{Change, Diff, Difference, MethodDiff};
 
 /// Combinations that differ by rounding only and are listed; the rest are counted.
 const LISTED_ROUNDINGS: usize = 2;
@@ -35,7 +32,6 @@ pub fn render(diff: &Diff) -> String {
 }
 
 fn header(diff: &Diff) -> String {
-    let field = |name: &str, value: &str| text::wrap(&format!("  {name:8} "), value, WIDTH);
     let mut lines = vec![
         format!("holdfast {}: two revisions of a header", text::fit(&diff.version, 40)),
         field("old", &diff.old.path),
@@ -44,48 +40,21 @@ fn header(diff: &Diff) -> String {
         field("seed", &diff.seed.to_string()),
     ];
     for (which, revision) in [("old", &diff.old), ("new", &diff.new)] {
-        lines.extend(rejections(which, revision));
+        lines.extend(revision.rejected.iter().flat_map(|(weights, said)| rejection(which, *weights, said)));
     }
     lines.join("\n")
 }
 
-fn rejections(which: &str, revision: &Revision) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (weights, said) in &revision.rejected {
-        let what = format!("does not compile for {weights} weights:");
-        lines.push(text::wrap(&format!("  {which:8} "), &what, WIDTH));
-        lines.extend(said.iter().map(|line| text::wrap("    ", line, WIDTH)));
-    }
-    lines
-}
-
 fn table(diff: &Diff) -> String {
-    let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY.row_separator(comfy_table::LineStyle::none()));
-    table.set_header(["method", "weights", "B", "the new one is", "old error", "new error", "same bits"]);
-    for c in &diff.comparisons {
-        let share = |worst: Option<f64>| worst.map_or(text::UNMEASURED.to_owned(), text::share);
-        let same = match c.compared {
-            0 => text::UNMEASURED.to_owned(),
-            all => percent(c.equal, all),
-        };
-        table.add_row([
-            c.method.to_string(),
-            c.weights.to_string(),
-            c.b.to_string(),
-            name(c.change).to_owned(),
-            share(c.old_worst),
-            share(c.new_worst),
-            same,
-        ]);
-    }
-    for index in 4..7 {
-        if let Some(column) = table.column_mut(index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    let legend = " errors: the worst of Ā and B̄u, in units of its bound; above 1 it is not what is specified";
-    format!("{}\n{legend}", table.trim_fmt())
+    let share = |worst: Option<f64>| worst.map_or(text::UNMEASURED.to_owned(), text::share);
+    let rows = diff.comparisons.iter().map(|c| {
+        let names = [c.method.name(), c.weights.name(), c.b.name(), name(c.change)].map(str::to_owned);
+        let same = if c.compared == 0 { text::UNMEASURED.to_owned() } else { percent(c.equal, c.compared) };
+        [&names[..], &[share(c.old_worst), share(c.new_worst), same]].concat()
+    });
+    let header = ["method", "weights", "B", "the new one is", "old error", "new error", "same bits"];
+    let legend = "errors: the worst of Ā and B̄u, in units of its bound; above 1 it is not what is specified";
+    lined(&header, rows, 4, legend)
 }
 
 /// Never 100% of something that is not all of it.

@@ -38,6 +38,19 @@ pub fn rows(results: &Results) -> Vec<SweepRow<'_>> {
     rows
 }
 
+/// The points of each method's sweeps of one weight type; without the methods that have none.
+pub fn points(results: &Results, weights: Weights) -> Vec<(Method, Vec<CoefficientPoint>)> {
+    let sweeps =
+        |m: Method| results.coefficients.iter().filter(move |s| (s.weights, s.method) == (weights, m));
+    let points = |m: Method| (m, sweeps(m).flat_map(|s| &s.points).copied().collect());
+    Method::ALL.into_iter().map(points).filter(|(_, points): &(_, Vec<_>)| !points.is_empty()).collect()
+}
+
+/// Whether an error is larger than another one; a NaN is larger than any.
+pub fn is_larger(error: f64, than: f64) -> bool {
+    !than.is_nan() && (error.is_nan() || error > than)
+}
+
 impl Coefficient {
     pub const ALL: [Coefficient; 2] = [Coefficient::ABar, Coefficient::BBar];
 
@@ -71,26 +84,25 @@ impl Coefficient {
         }
     }
 
-    /// The largest such error of a sweep, a NaN being larger than any; none without points.
+    /// The largest such error of a sweep; none without points.
     pub fn largest(self, result: &CoefficientResult) -> Option<f64> {
-        let worse = |a: f64, b: f64| if a.is_nan() || a > b { a } else { b };
-        result.points.iter().map(|point| self.error(point)).reduce(worse)
+        let larger = |a: f64, b: f64| if is_larger(b, a) { b } else { a };
+        result.points.iter().map(|point| self.error(point)).reduce(larger)
     }
 
-    /// Whether this coefficient is (one of those) to blame for the sweep's failure.
-    pub fn failed(self, result: &CoefficientResult) -> bool {
+    /// Of this coefficient alone: of a sweep that fails, whether this one is (one of those) to blame.
+    pub fn verdict(self, result: &CoefficientResult) -> Verdict {
         let over = |c: Coefficient| c.worst(result).is_some_and(|w| w.ratio.is_nan() || w.ratio > 1.0);
-        result.verdict == Verdict::Fail && (over(self) || !Coefficient::ALL.into_iter().any(over))
+        match result.verdict {
+            Verdict::Fail if !over(self) && Coefficient::ALL.into_iter().any(over) => Verdict::Pass,
+            verdict => verdict,
+        }
     }
 
     /// `0.41`, `FAIL 3e5`, `–` (unmeasured), or nothing (not asked for).
     pub fn text(self, result: Option<&CoefficientResult>) -> String {
-        let Some(result) = result else { return String::new() };
-        let share = self.worst(result).map(|w| text::share(w.ratio));
-        match (result.verdict, self.failed(result)) {
-            (Verdict::Unmeasured, _) => text::UNMEASURED.to_owned(),
-            (_, true) => share.map_or("FAIL".to_owned(), |share| format!("FAIL {share}")),
-            _ => share.unwrap_or_else(|| "pass".to_owned()),
-        }
+        result.map_or_else(String::new, |result| {
+            text::outcome(self.verdict(result), self.worst(result).map(|w| w.ratio))
+        })
     }
 }

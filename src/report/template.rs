@@ -1,19 +1,61 @@
-//! The template engine, set up alike for every page.
+//! The template engine, set up alike for every page, and what every page says of a run.
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{Environment, Error, Value};
+use minijinja::{Environment, Error, Value, context};
 use serde::Serialize;
 
-/// An environment in which a line that holds only a block tag leaves no empty line. Templates named
-/// `*.html` escape every value; a missing value is an error, not an empty text.
+use super::{grid, invariants, precision, summary, text};
+use crate::method::Method;
+use crate::results::{Results, Verdict};
+
+/// Reasons for not measuring that a page lists.
+const REASONS: usize = 5;
+
+/// An environment in which a line that holds only a block tag leaves no empty line, with the texts of [`text`] as
+/// filters. Templates named `*.html` escape every value; a missing value is an error, not an empty text.
 pub fn environment() -> Result<Environment<'static>, Error> {
     let mut env = Environment::new();
     env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     env.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    env.add_filter("line", text::line);
+    env.add_filter("fit", text::fit);
+    env.add_filter("number", text::number);
+    env.add_filter("counted", text::count);
+    env.add_filter("slug", text::slug);
+    env.add_filter("first_error", |lines: Vec<String>| text::first_error(&lines).to_owned());
     Ok(env)
 }
 
 /// A value for a template from anything serializable.
 pub fn value(value: impl Serialize) -> Value {
     Value::from(minijinja::value::Serde(value))
+}
+
+/// The methods' names.
+pub fn names(methods: &[Method]) -> Vec<&'static str> {
+    methods.iter().map(|m| m.name()).collect()
+}
+
+/// The run in a page's first lines: what ran where, its totals, and the methods in the columns of its tables.
+pub fn run(results: &Results) -> Value {
+    let total = |verdicts: Vec<Verdict>, noun| summary::totals(verdicts.into_iter()).text(noun);
+    context! {
+        verdict => text::verdict(results.verdict()),
+        version => &results.version,
+        backend => &results.backend,
+        device => &results.device,
+        seed => results.seed.to_string(),
+        kernel_source => &results.kernel_source,
+        command => text::line(&results.command),
+        schema => results.schema,
+        header => value(&results.header),
+        case_total => total(results.cases.iter().map(|c| c.verdict).collect(), "case"),
+        sweep_total => total(results.coefficients.iter().map(|c| c.verdict).collect(), "coefficient sweep"),
+        invariant_total => total(results.invariants.iter().map(|i| i.verdict).collect(), "invariant"),
+        reasons => value(summary::unmeasured_reasons(results).into_iter().take(REASONS).collect::<Vec<_>>()),
+        methods => names(&grid::methods(results)),
+        invariant_methods => names(&invariants::methods(results)),
+        lifting_line => precision::lifting(results),
+        sensitivity_lines => precision::sensitivity(results),
+    }
 }

@@ -47,6 +47,12 @@ pub fn number(value: f64, digits: usize) -> String {
     }
 }
 
+/// An exponent as it stands above a line: `⁻¹⁴`.
+pub fn superscript(exponent: i32) -> String {
+    let digits = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    exponent.to_string().chars().map(|c| c.to_digit(10).map_or('⁻', |digit| digits[digit as usize])).collect()
+}
+
 /// A count with its noun: `1 case`, `12 cases`.
 pub fn count(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
@@ -63,6 +69,16 @@ pub fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Pass => "PASS",
         Verdict::Fail => "FAIL",
         Verdict::Unmeasured => "UNMEASURED",
+    }
+}
+
+/// `0.41`, `FAIL 3e5`, or `–` where it was not measured.
+pub fn outcome(verdict: Verdict, ratio: Option<f64>) -> String {
+    match (verdict, ratio.map(share)) {
+        (Verdict::Unmeasured, _) => UNMEASURED.to_owned(),
+        (Verdict::Fail, Some(share)) => format!("FAIL {share}"),
+        (Verdict::Fail, None) => "FAIL".to_owned(),
+        (Verdict::Pass, share) => share.unwrap_or_else(|| "pass".to_owned()),
     }
 }
 
@@ -84,9 +100,33 @@ pub fn verdict_on_error(ratio: f64) -> String {
 }
 
 /// `out[0, 3, 17]`
-pub fn element(worst: &Worst) -> String {
-    let index: Vec<_> = worst.index.iter().map(usize::to_string).collect();
-    format!("{}[{}]", worst.tensor, index.join(", "))
+pub fn element(tensor: &str, index: &[usize]) -> String {
+    let index: Vec<_> = index.iter().map(usize::to_string).collect();
+    format!("{tensor}[{}]", index.join(", "))
+}
+
+/// Which element is worst, and how it is against its bound.
+pub fn worst(worst: &Worst) -> String {
+    format!("{}: {}", element(&worst.tensor, &worst.index), verdict_on_error(worst.ratio))
+}
+
+/// The numbers of an element, each with its name and what stands beside it.
+pub fn numbers(worst: &Worst) -> [[String; 3]; 4] {
+    let row = |name: &str, value: f64, digits: usize, beside: &str| {
+        [name.to_owned(), number(value, digits), beside.to_owned()]
+    };
+    [
+        row("got", worst.got, 9, &worst.got_hex),
+        row("want", worst.want, 9, &worst.want_hex),
+        row("error", worst.error, 3, &format!("{} ulp", number(worst.ulp, 3))),
+        row("bound", worst.bound, 3, ""),
+    ]
+}
+
+/// A name as a part of an address: letters, digits, dots and underscores; anything else becomes a hyphen. Not endless.
+pub fn slug(text: &str) -> String {
+    let keep = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c } else { '-' };
+    text.chars().map(keep).take(120).collect()
 }
 
 /// One printable line: control characters (a regime's name may come from a file) become `�`, runs of

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::{ReportError, html, json, markdown, plots};
-use crate::leftovers::scratch::{self, Scratch};
+use crate::leftovers::scratch;
 use crate::results::Results;
 
 /// What [`html`]'s template says of its origin; a directory whose page lacks it is not ours to replace.
@@ -55,17 +55,18 @@ fn replace<T>(dir: &Path, fill: impl FnOnce(&Path) -> Result<T, ReportError>) ->
     // A link to a directory stays a link: what it points to is replaced.
     let dir = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
     let exists = may_be_replaced(&dir)?;
-    let parent = match dir.parent() {
-        Some(parent) if parent != Path::new("") => parent.to_owned(),
-        _ => PathBuf::from("."),
-    };
-    fs::create_dir_all(&parent).map_err(ReportError::io("create", &parent))?;
-    let new = sibling(&parent)?;
+    let parent = scratch::parent(&dir);
+    fs::create_dir_all(parent).map_err(ReportError::io("create", parent))?;
+    // Hidden, and readable as other new directories are.
+    let sibling = || scratch::readable(".holdfast-report-", 0o777).tempdir_in(parent);
+    let cannot = || ReportError::io("create a directory in", parent);
+    // Removes itself, also when the run is interrupted.
+    let new = scratch::create(sibling, tempfile::TempDir::path).map_err(cannot())?;
     let filled = fill(new.path())?;
     let moved = new.publish(|new| {
         if exists {
             // Not listed: an interrupt must never remove what is parked there, and waits until it is gone.
-            let old = plain_sibling(&parent).map_err(create_in(&parent))?;
+            let old = sibling().map_err(cannot())?;
             let parked = old.path().join("report");
             fs::rename(&dir, &parked).map_err(ReportError::io("replace", &dir))?;
             if let Err(error) = fs::rename(new.path(), &dir) {
@@ -99,28 +100,6 @@ fn fill(results: &Results, dir: &Path) -> Result<Vec<String>, ReportError> {
         put(&format!("plots/{}", plot.file_name()), &plot.svg)?;
     }
     Ok(plots.iter().map(plots::Plot::file_name).collect())
-}
-
-fn create_in(parent: &Path) -> impl FnOnce(std::io::Error) -> ReportError {
-    ReportError::io("create a directory in", parent)
-}
-
-/// A hidden directory in `parent` that removes itself, also when the run is interrupted.
-fn sibling(parent: &Path) -> Result<Scratch<tempfile::TempDir>, ReportError> {
-    scratch::create(|| plain_sibling(parent), tempfile::TempDir::path).map_err(create_in(parent))
-}
-
-/// A hidden directory in `parent`, readable as other new directories are.
-fn plain_sibling(parent: &Path) -> std::io::Result<tempfile::TempDir> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".holdfast-report-");
-    #[cfg(unix)]
-    {
-        // The process's umask still applies; the default of 0700 would lock other readers out.
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(fs::Permissions::from_mode(0o777));
-    }
-    builder.tempdir_in(parent)
 }
 
 /// Whether `dir` exists; an error when it holds anything that a report does not hold.

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::{Row, device_row};
+use super::{Finding, device_finding};
 use crate::judge::agreement::{Agreement, agreement};
 use crate::judge::budget;
 use crate::judge::contract::Contract;
@@ -13,7 +13,7 @@ use crate::method::Method;
 use crate::problem::InputType;
 use crate::problem::plan::{self, Filter};
 
-pub fn run(backend: &CudaBackend, input: Option<InputType>) -> Vec<Row> {
+pub fn run(backend: &CudaBackend, input: Option<InputType>) -> Vec<Finding> {
     let specs = plan::plan(&Filter { inputs: input.into_iter().collect(), ..Filter::default() });
     let found: Vec<(Method, String, Result<Agreement, String>)> = specs
         .par_iter()
@@ -33,7 +33,7 @@ pub fn run(backend: &CudaBackend, input: Option<InputType>) -> Vec<Row> {
             })
         })
         .collect();
-    let mut rows = vec![device_row(backend)];
+    let mut rows = vec![device_finding(backend)];
     for method in Method::ALL {
         let mut total = Agreement::default();
         let mut trouble = Vec::new();
@@ -59,7 +59,11 @@ pub fn run(backend: &CudaBackend, input: Option<InputType>) -> Vec<Row> {
                 total.values
             ),
         };
-        rows.push(Row { what: method.to_string(), passed: trouble.is_empty() && total.values > 0, figure });
+        rows.push(Finding {
+            what: method.to_string(),
+            passed: trouble.is_empty() && total.values > 0,
+            figure,
+        });
     }
     rows
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{Row, device_row, mamba, same_bits};
+use super::{Finding, device_finding, mamba, same_bits};
 use crate::kernel::cuda::CudaBackend;
 use crate::kernel::registry::Misbehaviour;
 use crate::kernel::{Backend, KernelError};
@@ -10,20 +10,14 @@ use crate::method::Method;
 use crate::problem::{InputType, Operand, Shape, Weights};
 use crate::tensor::TensorName;
 
-pub fn run(backend: &CudaBackend) -> Vec<Row> {
+pub fn run(backend: &CudaBackend) -> Vec<Finding> {
     let shape = Shape { batch: 2, dim: 3, dstate: 4, seqlen: 37, groups: 1 };
     let layout = (Operand::Variable, Operand::Variable);
     let problem = mamba("gpu-check/faults", shape, Weights::Real, InputType::F32, layout, false);
-    let mut rows = vec![device_row(backend)];
+    let mut rows = vec![device_finding(backend)];
     let want = match backend.scan(Method::Zoh, &problem) {
         Ok(output) => output[TensorName::Out].values.clone(),
-        Err(error) => {
-            return vec![Row {
-                what: "a case without a fault".to_owned(),
-                passed: false,
-                figure: error.to_string(),
-            }];
-        }
+        Err(error) => return vec![Finding::new("a case without a fault", Err(error))],
     };
     for which in Misbehaviour::ALL {
         let start = Instant::now();
@@ -41,7 +35,7 @@ pub fn run(backend: &CudaBackend) -> Vec<Row> {
             Ok(_) => "the next case is wrong".to_owned(),
             Err(error) => format!("the next case fails: {error}"),
         };
-        rows.push(Row {
+        rows.push(Finding {
             what: format!("{which:?}"),
             passed: caught && next_runs,
             figure: format!("{seconds:.1} s: {reason}; {next}"),

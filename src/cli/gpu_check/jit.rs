@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::{Row, device_row};
+use super::{Finding, device_finding};
 use crate::kernel::cuda::CudaBackend;
 use crate::kernel::registry::Kernel;
 
 /// Compiles or loads every kernel, on all cores. Cold or cached: that depends on the cache directory.
-pub fn run(backend: &CudaBackend) -> Vec<Row> {
+pub fn run(backend: &CudaBackend) -> Vec<Finding> {
     let start = Instant::now();
     let kernels: Vec<Kernel> = Kernel::production().collect();
     let errors: Vec<String> = kernels
@@ -18,22 +18,14 @@ pub fn run(backend: &CudaBackend) -> Vec<Row> {
         .map(|e| e.to_string())
         .collect();
     let statistics = backend.statistics();
-    vec![
-        device_row(backend),
-        Row {
-            what: format!("{} kernels", kernels.len()),
-            passed: errors.is_empty(),
-            figure: match errors.first() {
-                Some(error) => error.clone(),
-                None => format!(
-                    "{:.1} s on {} threads: {} compiled, {} from the cache, {:.1} s summed over threads",
-                    start.elapsed().as_secs_f64(),
-                    rayon::current_num_threads(),
-                    statistics.compiled,
-                    statistics.cached,
-                    statistics.time.as_secs_f64()
-                ),
-            },
-        },
-    ]
+    let figure = format!(
+        "{:.1} s on {} threads: {} compiled, {} from the cache, {:.1} s summed over threads",
+        start.elapsed().as_secs_f64(),
+        rayon::current_num_threads(),
+        statistics.compiled,
+        statistics.cached,
+        statistics.time.as_secs_f64()
+    );
+    let outcome = errors.into_iter().next().map_or(Ok(figure), Err);
+    vec![device_finding(backend), Finding::new(format!("{} kernels", kernels.len()), outcome)]
 }

@@ -17,12 +17,12 @@ use crate::kernel::Backend;
 use crate::kernel::cuda::{CudaBackend, CudaError, Setup, worker};
 use crate::kernel::select::SelectError;
 use crate::problem::inputs::{self, Draw};
-use crate::problem::regime::{Recipe, Signal, StateMatrix, Steps};
+use crate::problem::regime::{EVERYTHING, Recipe, StateMatrix};
 use crate::problem::{InputType, Operand, Problem, Shape, Weights};
 
 /// What is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Step {
+pub enum Check {
     /// Compile every kernel, cold and cached
     Jit,
     /// Every instantiation in this process, on tiny shapes, for a sanitizer to watch
@@ -43,7 +43,7 @@ pub enum Step {
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    pub step: Step,
+    pub step: Check,
     /// Run on the CPU in the place of a GPU, to test the checks themselves
     #[arg(long)]
     pub stand_in: bool,
@@ -56,26 +56,34 @@ pub struct Args {
 }
 
 /// One thing that was checked or measured.
-struct Row {
+struct Finding {
     what: String,
     passed: bool,
     figure: String,
 }
 
+impl Finding {
+    /// What was found, or why the check fails.
+    fn new(what: impl Into<String>, outcome: Result<String, impl ToString>) -> Self {
+        let (passed, figure) = outcome.map_or_else(|why| (false, why.to_string()), |found| (true, found));
+        Finding { what: what.into(), passed, figure }
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let rows = match args.step {
-        Step::Jit => jit::run(&backend(args)?),
-        Step::Tiny => tiny::run(args)?,
-        Step::Agree => agree::run(&backend(args)?, args.input),
-        Step::Repeat => repeat::ten_times(&backend(args)?),
-        Step::Independence => repeat::independence(&backend(args)?),
-        Step::Faults => faults::run(&backend(args)?),
-        Step::FullSize => full_size::run(&backend(args)?, args),
-        Step::Time => time::run(args)?,
+        Check::Jit => jit::run(&backend(args)?),
+        Check::Tiny => tiny::run(args)?,
+        Check::Agree => agree::run(&backend(args)?, args.input),
+        Check::Repeat => repeat::ten_times(&backend(args)?),
+        Check::Independence => repeat::independence(&backend(args)?),
+        Check::Faults => faults::run(&backend(args)?),
+        Check::FullSize => full_size::run(&backend(args)?, args),
+        Check::Time => time::run(args)?,
     };
     let mut text = String::new();
-    for Row { what, passed, figure } in &rows {
+    for Finding { what, passed, figure } in &rows {
         let verdict = if *passed { "pass" } else { "FAIL" };
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{verdict}  {what:<44}  {figure}");
@@ -93,14 +101,14 @@ fn no_cuda(error: CudaError) -> CliError {
 }
 
 fn backend(args: &Args) -> Result<CudaBackend, CliError> {
-    if !args.stand_in && args.step != Step::Faults {
+    if !args.stand_in && args.step != Check::Faults {
         return CudaBackend::new().map_err(no_cuda);
     }
     let mut setup = Setup::from_environment(worker::this_program().map_err(no_cuda)?);
     if args.stand_in {
         setup.program.arguments.extend(["--stand-in".to_owned(), STAND_IN.to_string()]);
     }
-    if args.step == Step::Faults {
+    if args.step == Check::Faults {
         // One of the faults is a hang.
         setup.limit = Duration::from_secs(10);
     }
@@ -108,8 +116,8 @@ fn backend(args: &Args) -> Result<CudaBackend, CliError> {
 }
 
 /// What a check runs on, in words.
-fn device_row(backend: &dyn Backend) -> Row {
-    Row { what: "device".to_owned(), passed: true, figure: backend.device() }
+fn device_finding(backend: &dyn Backend) -> Finding {
+    Finding::new("device", Ok::<_, String>(backend.device()))
 }
 
 /// Inputs as Mamba has them (spec.md §4): A = −(1…N) or S4D-Lin, Δ = softplus(½·normal + bias) with softplus(bias)
@@ -125,14 +133,10 @@ fn mamba(
     let recipe = Recipe {
         shape,
         a: if weights == Weights::Real { StateMatrix::S4dReal } else { StateMatrix::S4dLin },
-        steps: Steps::Trained,
-        u: Signal::Normal(1.0),
-        b: Signal::Normal(1.0),
-        skip: true,
         gate,
         bias: Some((1e-3, 0.1)),
-        softplus: true,
         judged_channels: 6,
+        ..EVERYTHING
     };
     inputs::draw(&recipe, weights, input, layout, &mut Draw::new(1, name))
 }

@@ -1,11 +1,11 @@
 //! What a result may depend on: its inputs, and nothing else.
 
-use super::{Row, device_row, mamba, same_bits};
+use super::{Finding, device_finding, mamba, same_bits};
 use crate::kernel::{Backend, KernelError};
 use crate::method::Method;
 use crate::problem::sweep;
 use crate::problem::{InputType, Operand, Problem, Shape, Weights};
-use crate::tensor::{TensorName, Tensors};
+use crate::tensor::TensorName;
 
 /// Lengths of one warp, of several with a tail, and of more than one chunk.
 const LENGTHS: [usize; 3] = [37, 700, 5000];
@@ -24,56 +24,63 @@ fn problems() -> Vec<(String, Problem)> {
     problems
 }
 
-fn row(what: String, outcome: Result<Option<String>, KernelError>, good: &str) -> Row {
-    let (passed, figure) = match outcome {
-        Ok(None) => (true, good.to_owned()),
-        Ok(Some(what)) => (false, what),
-        Err(error) => (false, error.to_string()),
-    };
-    Row { what, passed, figure }
+/// A row for what every method does on one problem: `trouble` finds what is wrong with a method, if anything is.
+fn row(
+    what: impl Into<String>,
+    good: &str,
+    trouble: impl Fn(Method) -> Result<Option<String>, KernelError>,
+) -> Finding {
+    let found = Method::ALL.into_iter().find_map(|method| match trouble(method) {
+        Ok(found) => found.map(|what| format!("{method}: {what}")),
+        Err(error) => Some(error.to_string()),
+    });
+    Finding::new(what, found.map_or(Ok(good.to_owned()), Err))
+}
+
+/// Runs something ten times; which run differs from the first one.
+fn ten<T>(
+    run: impl Fn() -> Result<T, KernelError>,
+    same: impl Fn(&T, &T) -> bool,
+) -> Result<Option<String>, KernelError> {
+    let first = run()?;
+    for i in 2..=10 {
+        if !same(&run()?, &first) {
+            return Ok(Some(format!("run {i} differs from run 1")));
+        }
+    }
+    Ok(None)
 }
 
 /// Every method ten times on the same inputs.
-pub fn ten_times(backend: &dyn Backend) -> Vec<Row> {
-    let mut rows = vec![device_row(backend)];
-    let same = |l: &Tensors<f32>, r: &Tensors<f32>| l.zip(r).all(|(_, l, r)| same_bits(&l.values, &r.values));
+pub fn ten_times(backend: &dyn Backend) -> Vec<Finding> {
+    let mut rows = vec![device_finding(backend)];
+    let good = "ten runs of each method, all bits equal";
     for (name, problem) in problems() {
-        let outcome = Method::ALL.into_iter().try_fold(None, |found: Option<String>, method| {
-            let first = backend.scan(method, &problem)?;
-            for i in 2..=10 {
-                if !same(&backend.scan(method, &problem)?, &first) {
-                    return Ok(Some(format!("{method}: run {i} differs from run 1")));
-                }
-            }
-            Ok(found)
-        });
-        rows.push(row(name, outcome, "ten runs of each method, all bits equal"));
+        rows.push(row(name, good, |method| {
+            ten(
+                || backend.scan(method, &problem),
+                |l, r| l.zip(r).all(|(_, l, r)| same_bits(&l.values, &r.values)),
+            )
+        }));
     }
     for sweep in sweep::all() {
         let problem = sweep.draw(1);
-        let outcome = Method::ALL.into_iter().try_fold(None, |found: Option<String>, method| {
-            let first = backend.coefficients(method, &problem)?;
-            for i in 2..=10 {
-                let again = backend.coefficients(method, &problem)?;
-                if !same_bits(&again.a_bar, &first.a_bar) || !same_bits(&again.b_bar, &first.b_bar) {
-                    return Ok(Some(format!("{method}: run {i} differs from run 1")));
-                }
-            }
-            Ok(found)
-        });
-        rows.push(row(sweep.name.to_owned(), outcome, "ten runs of each method, all bits equal"));
+        rows.push(row(sweep.name, good, |method| {
+            ten(
+                || backend.coefficients(method, &problem),
+                |l, r| same_bits(&l.a_bar, &r.a_bar) && same_bits(&l.b_bar, &r.b_bar),
+            )
+        }));
     }
     rows
 }
 
 /// Rolls the batch by one, and fills all channels but one of each with other numbers: neither may show elsewhere.
-pub fn independence(backend: &dyn Backend) -> Vec<Row> {
-    let mut rows = vec![device_row(backend)];
+pub fn independence(backend: &dyn Backend) -> Vec<Finding> {
+    let mut rows = vec![device_finding(backend)];
+    let good = "no method sees batch position or other channels";
     for (name, problem) in problems() {
-        let outcome = Method::ALL.into_iter().try_fold(None, |found: Option<String>, method| {
-            Ok(found.or(dependence(backend, method, &problem)?.map(|what| format!("{method}: {what}"))))
-        });
-        rows.push(row(name, outcome, "no method sees batch position or other channels"));
+        rows.push(row(name, good, |method| dependence(backend, method, &problem)));
     }
     rows
 }

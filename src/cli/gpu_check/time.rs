@@ -1,6 +1,6 @@
 //! How long a forward scan takes at the shape of Mamba-1 1.4B: CUDA events around one launch, warm, the median.
 
-use super::{Args, CliError, MAMBA_1_4B, Row, mamba, no_cuda, tiny};
+use super::{Args, CliError, Finding, MAMBA_1_4B, mamba, no_cuda, tiny};
 use crate::kernel::cuda::gpu::Gpu;
 use crate::kernel::cuda::images::Images;
 use crate::kernel::launch::{Device, Guarding, Job};
@@ -11,7 +11,7 @@ use crate::problem::{InputType, Operand, Problem, Weights};
 const WARMUPS: usize = 5;
 const REPEATS: usize = 51;
 
-pub fn run(args: &Args) -> Result<Vec<Row>, CliError> {
+pub fn run(args: &Args) -> Result<Vec<Finding>, CliError> {
     let mut gpu = Gpu::open().map_err(no_cuda)?;
     let images = tiny::images(&gpu).map_err(no_cuda)?;
     let mut rows = Vec::new();
@@ -24,8 +24,7 @@ pub fn run(args: &Args) -> Result<Vec<Row>, CliError> {
             let problem = mamba("gpu-check/time", MAMBA_1_4B, weights, input, layout, false);
             for method in Method::ALL {
                 let timed = time(&mut gpu, &images, method, &problem);
-                let (passed, figure) = timed.map_or_else(|error| (false, error), |figure| (true, figure));
-                rows.push(Row { what: format!("{method} {weights} {input}"), passed, figure });
+                rows.push(Finding::new(format!("{method} {weights} {input}"), timed));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Every kernel once, in this process: under a sanitizer, which cannot follow the harness into its worker.
 
-use super::{Args, CliError, Row, STAND_IN, mamba, no_cuda};
+use super::{Args, CliError, Finding, STAND_IN, mamba, no_cuda};
 use crate::kernel::cpu::device::CpuDevice;
 use crate::kernel::cuda::CudaError;
 use crate::kernel::cuda::arch::{self, Arch};
@@ -30,44 +30,36 @@ pub fn images(gpu: &Gpu) -> Result<Images, CudaError> {
     Images::new(Arch::selected(variable.as_deref(), own)?, Cache::from_environment())
 }
 
-pub fn run(args: &Args) -> Result<Vec<Row>, CliError> {
+pub fn run(args: &Args) -> Result<Vec<Finding>, CliError> {
     let (mut device, images) = device(args)?;
     let guarding = if args.sanitizer { Guarding::Off } else { Guarding::On };
     // One warp with a tail; two warps, vector loads; and for one layout of each method and weight type, chunks.
     let mut cases: Vec<(Kernel, usize)> = Kernel::production().map(|kernel| (kernel, 21)).collect();
     cases.extend(Kernel::production().map(|kernel| (kernel, 132)));
-    let everything = |kernel: &Kernel| {
-        matches!(
-            kernel,
-            Kernel::Scan(Instantiation {
-                input: InputType::F32,
-                b: Operand::Variable,
-                c: Operand::Variable,
-                gate: true,
-                ..
-            })
-        )
+    let everything = |kernel: &Kernel| match kernel {
+        Kernel::Scan(which) => {
+            let variable = (which.b, which.c) == (Operand::Variable, Operand::Variable);
+            which.input == InputType::F32 && variable && which.gate
+        }
+        _ => false,
     };
     cases.extend(Kernel::production().filter(everything).map(|kernel| (kernel, 2051)));
     let mut failures = Vec::new();
-    let mut broken = false;
     let mut runs = 0;
     for (kernel, seqlen) in cases {
-        let outcome = one(device.as_mut(), images.as_ref(), kernel, seqlen, guarding);
         runs += 1;
-        if let Err((reason, gone)) = outcome {
+        if let Err((reason, gone)) = one(device.as_mut(), images.as_ref(), kernel, seqlen, guarding) {
             failures.push(format!("{} at seqlen {seqlen}: {reason}", kernel.name_expression()));
-            broken = gone;
-        }
-        if broken {
-            break;
+            if gone {
+                break;
+            }
         }
     }
-    let figure = match failures.first() {
-        None => format!("{runs} launches on {}", device.info()),
-        Some(first) => format!("{} of {runs} launches fail; {first}", failures.len()),
+    let outcome = match failures.first() {
+        None => Ok(format!("{runs} launches on {}", device.info())),
+        Some(first) => Err(format!("{} of {runs} launches fail; {first}", failures.len())),
     };
-    Ok(vec![Row { what: "every instantiation".to_owned(), passed: failures.is_empty(), figure }])
+    Ok(vec![Finding::new("every instantiation", outcome)])
 }
 
 /// Runs a kernel and compares it, coarsely, with the CPU's: `Err` with the reason, and whether the device is gone.

@@ -36,7 +36,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`RecordError`], naming the tensor that does not fit.
-    pub fn of<R>(file: &TensorFile<R>) -> Result<Layout, RecordError> {
+    pub fn read<R>(file: &TensorFile<R>) -> Result<Layout, RecordError> {
         let outputs = outputs(file)?;
         let (u, a) = (required(file, "u")?, required(file, "A")?);
         let (input, stored) = input_type(file, u)?;

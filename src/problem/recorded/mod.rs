@@ -120,7 +120,7 @@ impl<R: Read + Seek> Recording<R> {
     /// # Errors
     /// [`RecordError`], naming the tensor that is wrong.
     pub fn new(file: TensorFile<R>) -> Result<Self, RecordError> {
-        let layout = Layout::of(&file)?;
+        let layout = Layout::read(&file)?;
         Ok(Recording { file, layout })
     }
 

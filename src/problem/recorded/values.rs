@@ -10,7 +10,7 @@ use crate::tensor_file::{Stored, TensorFile, shape_text, shown};
 
 pub(super) fn read<R: Read + Seek>(file: TensorFile<R>, layout: &Layout) -> Result<RecordedRun, RecordError> {
     let shape = layout.shape;
-    let mut reader = Reader { file, input: layout.input };
+    let mut reader = RunReader { file, input: layout.input };
     let weight_or_input = |operand| match operand {
         Operand::Constant => InputType::F32,
         Operand::Variable => layout.input,
@@ -49,12 +49,12 @@ pub(super) fn read<R: Read + Seek>(file: TensorFile<R>, layout: &Layout) -> Resu
     Ok(RecordedRun { problem, outputs, provenance })
 }
 
-struct Reader<R> {
+struct RunReader<R> {
     file: TensorFile<R>,
     input: InputType,
 }
 
-impl<R: Read + Seek> Reader<R> {
+impl<R: Read + Seek> RunReader<R> {
     fn floats(&mut self, name: &str) -> Result<Vec<f32>, RecordError> {
         let hint = "the file changed while it was read";
         let missing = || RecordError::Missing { name: shown(name), found: "none".into(), hint };

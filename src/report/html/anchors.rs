@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::problem::Weights;
 use crate::report::failures::Failure;
-use crate::results::Results;
+use crate::report::text::slug;
+use crate::results::{CaseResult, Results};
 
 /// The anchors of the run's cases, and of the failures that the page explains.
 pub struct Anchors {
@@ -30,9 +31,8 @@ impl Anchors {
     }
 
     /// Without the cases whose anchors `shown` lacks: no link may lead to a place that is not on the page.
-    pub fn retain<'a>(&mut self, shown: impl Iterator<Item = &'a str>) {
-        let shown: HashSet<&str> = shown.collect();
-        self.by_id.retain(|_, anchor| shown.contains(anchor.as_str()));
+    pub fn retain(&mut self, shown: &HashSet<String>) {
+        self.by_id.retain(|_, anchor| shown.contains(anchor));
     }
 
     /// Gives these failures their anchors, `fail-1` and so on.
@@ -42,29 +42,28 @@ impl Anchors {
         }
     }
 
-    /// Where a failure of this title is explained; none where it passes, or where there are too many.
-    pub fn explained(&self, title: &str) -> Option<&str> {
-        self.explained.get(title).map(String::as_str)
-    }
-
     /// The anchor of the case with this id; none for an unknown id.
     pub fn case(&self, id: &str) -> Option<&str> {
         self.by_id.get(id).map(String::as_str)
     }
+
+    /// A link to where a failure is explained; empty where it passes, or where there are too many.
+    pub fn link(&self, failure: Failure) -> String {
+        link(self.explained.get(&failure.title()).map(String::as_str))
+    }
+
+    /// A link to where a case is explained, or else to its place among all cases.
+    pub fn case_link(&self, case: &CaseResult) -> String {
+        let explained = self.explained.get(&case.id).map(String::as_str);
+        link(explained.or_else(|| self.case(&case.id)))
+    }
 }
 
-/// The row of an invariant.
-pub fn invariant(name: &str) -> String {
-    format!("invariant-{}", slug(name))
+fn link(anchor: Option<&str>) -> String {
+    anchor.map(|anchor| format!("#{anchor}")).unwrap_or_default()
 }
 
 /// The rows of a sweep: the first one of the two.
 pub fn sweep(name: &str, weights: Weights) -> String {
     format!("sweep-{}-{weights}", slug(name))
-}
-
-/// Letters, digits, dots and underscores; anything else becomes a hyphen. Not endless.
-pub fn slug(text: &str) -> String {
-    let keep = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c } else { '-' };
-    text.chars().map(keep).take(120).collect()
 }

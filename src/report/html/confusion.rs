@@ -1,60 +1,35 @@
 //! The confusion matrix of the fault catalogue: the harness tested, not the run.
 
-use serde::Serialize;
+use minijinja::{Value, context};
 
-use crate::judge::faults::{catalogue, recorded};
-
-#[derive(Serialize)]
-pub struct ConfusionView {
-    faults: usize,
-    planted: usize,
-    named: usize,
-    rows: Vec<FaultRow>,
-}
-
-#[derive(Serialize)]
-struct FaultRow {
-    fault: String,
-    what: &'static str,
-    cells: Vec<FaultCell>,
-    /// Names other than its own that came first.
-    others: String,
-}
-
-/// One method: its marks for real and complex weights.
-#[derive(Serialize)]
-struct FaultCell {
-    text: String,
-    class: &'static str,
-}
+use crate::judge::faults::catalogue;
+use crate::judge::faults::recorded::{self, RecordedFault};
 
 /// The record that came with this version of the harness.
-pub fn confusion() -> ConfusionView {
+pub fn confusion() -> Value {
     let record = recorded::all();
-    let count = |test: fn(char) -> bool| {
-        record.iter().flat_map(|row| &row.marks).flat_map(|m| m.chars()).filter(|&c| test(c)).count()
+    let marks = || record.iter().flat_map(|row| &row.marks).flat_map(|marks| marks.chars());
+    let row = |row: &RecordedFault| {
+        let others = row.named.iter().map(|(name, _)| &**name).filter(|name| *name != row.fault);
+        context! {
+            fault => &row.fault,
+            what => catalogue::find(&row.fault).map_or("", |entry| entry.what),
+            // One for each method.
+            cells => row.marks.iter().map(|marks| cell(marks)).collect::<Vec<_>>(),
+            // Names other than its own that came first.
+            others => others.collect::<Vec<_>>().join(", "),
+        }
     };
-    let row = |row: &recorded::RecordedFault| FaultRow {
-        fault: row.fault.clone(),
-        what: catalogue::find(&row.fault).map_or("", |entry| entry.what),
-        cells: row.marks.iter().map(|marks| cell(marks)).collect(),
-        others: row
-            .named
-            .iter()
-            .filter(|(name, _)| *name != row.fault)
-            .map(|(name, _)| name.as_str())
-            .collect::<Vec<_>>()
-            .join(", "),
-    };
-    ConfusionView {
-        faults: record.len(),
-        planted: count(|c| c != '.'),
-        named: count(|c| c == '='),
-        rows: record.iter().map(row).collect(),
+    context! {
+        faults => record.len(),
+        planted => marks().filter(|&mark| mark != '.').count(),
+        named => marks().filter(|&mark| mark == '=').count(),
+        rows => record.iter().map(row).collect::<Vec<_>>(),
     }
 }
 
-fn cell(marks: &str) -> FaultCell {
+/// The marks of one method, for real and complex weights.
+fn cell(marks: &str) -> Value {
     let class = match marks {
         ".." => "",
         marks if marks.chars().all(|c| matches!(c, '=' | '.')) => "pass low",
@@ -69,5 +44,5 @@ fn cell(marks: &str) -> FaultCell {
         '-' => "missed",
         _ => "?",
     };
-    FaultCell { text: marks.chars().map(word).collect::<Vec<_>>().join(" "), class }
+    context! { text => marks.chars().map(word).collect::<Vec<_>>().join(" "), class }
 }

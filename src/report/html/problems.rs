@@ -1,116 +1,50 @@
 //! The pairwise matrices as the template takes them.
 
-use serde::Serialize;
+use minijinja::{Value, context};
 
 use super::view::Tag;
 use crate::method::Method;
 use crate::report::pairs::{self, PairedProblem};
-use crate::report::text;
+use crate::report::{groups, template, text};
 use crate::results::{Pair, PairStatus, PairwiseMatrix, Results};
 
-#[derive(Serialize)]
-pub struct PairTotalsView {
-    problems: String,
-    agreeing: usize,
-    failing: usize,
-    unmeasured: usize,
-}
-
-pub fn pair_totals(results: &Results) -> PairTotalsView {
-    let totals = pairs::totals(results);
-    PairTotalsView {
-        problems: text::count(totals.problems, "problem"),
-        agreeing: totals.agreeing,
-        failing: totals.failing,
-        unmeasured: totals.unmeasured,
-    }
-}
-
-#[derive(Serialize)]
-pub struct ProblemView {
-    problem: String,
-    weights: &'static str,
-    failed: bool,
-    matrices: Vec<PairMatrixView>,
-    failing: Vec<FailingView>,
-}
-
-/// A failing pair in words, and the command that reruns its two methods; empty when the results have none.
-#[derive(Serialize)]
-struct FailingView {
-    text: String,
-    rerun: String,
-}
-
-#[derive(Serialize)]
-pub struct PairMatrixView {
-    source: String,
-    header: Vec<&'static str>,
-    rows: Vec<(&'static str, Vec<Tag>)>,
-}
-
-/// Two methods that are not as far apart as the truth says, over all problems that the page shows.
-#[derive(Serialize)]
-pub struct FailingPairView {
-    left: &'static str,
-    right: &'static str,
-    what: &'static str,
-    problems: String,
-    /// The first of those problems, and its place on the page.
-    problem: String,
-    href: String,
-    truth: String,
-    kernel: String,
-}
-
-/// The failing pairs of these problems, which are in the order of the page.
-pub fn failing(problems: &[PairedProblem]) -> Vec<FailingPairView> {
-    let mut found: Vec<(&Pair, Vec<usize>)> = Vec::new();
-    for (i, problem) in problems.iter().enumerate() {
-        for pair in problem.kernels.iter().flat_map(|m| &m.pairs).filter(|p| p.status.is_failure()) {
-            let same = |(p, _): &&mut (&Pair, _)| {
-                (p.left, p.right, p.status) == (pair.left, pair.right, pair.status)
-            };
-            match found.iter_mut().find(same) {
-                Some((_, places)) => places.push(i),
-                None => found.push((pair, vec![i])),
-            }
-        }
-    }
-    let view = |(pair, places): (&Pair, Vec<usize>)| {
-        let first = &problems[places[0]];
+/// Two methods that are not as far apart as the truth says, over these problems, which are in the order of the page.
+pub fn failing(problems: &[PairedProblem]) -> Vec<Value> {
+    let failing = problems.iter().enumerate().flat_map(|(i, p)| p.failing().map(move |pair| (i, pair)));
+    let found = groups::by_key(failing, |(_, pair)| (pair.left, pair.right, pair.status));
+    let view = |(_, places): (_, Vec<(usize, &Pair)>)| {
+        let (place, pair) = places[0];
+        let first = &problems[place];
         let truth = first.truth.and_then(|truth| pairs::entry(truth, pair.left, pair.right));
-        FailingPairView {
-            left: pair.left.name(),
-            right: pair.right.name(),
-            what: pairs::explain(pair.status),
-            problems: text::count(places.len(), "problem"),
-            problem: text::fit(first.problem, 120),
-            href: format!("pair-{}", places[0] + 1),
-            truth: truth.map_or(text::UNMEASURED.to_owned(), |t| text::number(t.rel_l2, 3)),
-            kernel: text::number(pair.rel_l2, 3),
+        context! {
+            left => pair.left.name(),
+            right => pair.right.name(),
+            what => pairs::explain(pair.status),
+            problems => places.len(),
+            // The first of those problems, and its place on the page.
+            problem => first.problem,
+            href => format!("pair-{}", place + 1),
+            truth => truth.map_or(text::UNMEASURED.to_owned(), |t| text::number(t.rel_l2, 3)),
+            kernel => text::number(pair.rel_l2, 3),
         }
     };
     found.into_iter().map(view).collect()
 }
 
 /// One problem's matrices, the truth's first, and its failing pairs in words.
-pub fn problem(problem: &PairedProblem, results: &Results) -> ProblemView {
+pub fn problem(problem: &PairedProblem, results: &Results) -> Value {
     let mut matrices: Vec<_> = problem.truth.iter().chain(&problem.kernels).map(|m| pair_matrix(m)).collect();
     matrices.extend(problem.kernels.iter().map(|m| difference(m)));
-    let pairs = problem.kernels.iter().flat_map(|m| &m.pairs).filter(|p| p.status.is_failure());
-    ProblemView {
-        problem: problem.problem.to_owned(),
-        weights: problem.weights.name(),
-        failed: problem.failed(),
+    let pair = |pair| context! { text => describe(pair), rerun => rerun(problem.problem, pair, results) };
+    context! {
+        problem => problem.problem,
+        failed => problem.failed(),
         matrices,
-        failing: pairs
-            .map(|pair| FailingView { text: describe(pair), rerun: rerun(problem.problem, pair, results) })
-            .collect(),
+        failing => problem.failing().map(pair).collect::<Vec<_>>(),
     }
 }
 
-/// The left method's command with the right method besides.
+/// The command that reruns both methods, the left one's with the right one besides; empty when the results have none.
 fn rerun(problem: &str, pair: &Pair, results: &Results) -> String {
     let id = format!("{problem}/{}", pair.left);
     let case = results.cases.iter().find(|case| case.id == id).map_or("", |case| &*case.rerun);
@@ -122,13 +56,12 @@ fn rerun(problem: &str, pair: &Pair, results: &Results) -> String {
 }
 
 fn describe(pair: &Pair) -> String {
-    let index: Vec<_> = pair.worst_index.iter().map(usize::to_string).collect();
     format!(
-        "{} and {}: {}; worst at out[{}], {} × the sum of both bounds; mean {}, max {}, {} ulp",
+        "{} and {}: {}; worst at {}, {} × the sum of both bounds; mean {}, max {}, {} ulp",
         pair.left,
         pair.right,
         pairs::explain(pair.status),
-        index.join(", "),
+        text::element("out", &pair.worst_index),
         text::share(pair.ratio),
         text::number(pair.mean, 3),
         text::number(pair.max, 3),
@@ -136,42 +69,9 @@ fn describe(pair: &Pair) -> String {
     )
 }
 
-/// How far the kernel's difference of two methods is from the truth's, where that is worst: in units of both bounds.
-fn difference(matrix: &PairwiseMatrix) -> PairMatrixView {
-    let tag = |pair: &Pair| {
-        let class = match pair.status {
-            PairStatus::Unmeasured => "unmeasured",
-            status if status.is_failure() => "fail",
-            _ => "pass low",
-        };
-        let text = match pair.status {
-            PairStatus::Unmeasured => text::UNMEASURED.to_owned(),
-            _ => text::share(pair.ratio),
-        };
-        Tag { text, class: class.to_owned(), ..Tag::default() }
-    };
-    PairMatrixView {
-        source: format!("difference of {}, in both bounds", matrix.source),
-        ..triangle(matrix, tag)
-    }
-}
-
-/// The strict upper triangle: rows but the last method, columns but the first.
-fn triangle(matrix: &PairwiseMatrix, tag: impl Fn(&Pair) -> Tag) -> PairMatrixView {
-    let cell = |row: Method, column: Method| {
-        pairs::entry(matrix, row, column).filter(|_| row < column).map_or_else(Tag::default, &tag)
-    };
-    let (rows, columns) = (&Method::ALL[..Method::ALL.len() - 1], &Method::ALL[1..]);
-    PairMatrixView {
-        source: matrix.source.clone(),
-        header: columns.iter().map(|m| m.name()).collect(),
-        rows: rows.iter().map(|r| (r.name(), columns.iter().map(|c| cell(*r, *c)).collect())).collect(),
-    }
-}
-
 /// Relative L2 differences.
-fn pair_matrix(matrix: &PairwiseMatrix) -> PairMatrixView {
-    triangle(matrix, |pair| {
+fn pair_matrix(matrix: &PairwiseMatrix) -> Value {
+    triangle(matrix, matrix.source.clone(), |pair| {
         let (text, class) = match pair.status {
             PairStatus::Unmeasured => (text::UNMEASURED.to_owned(), "unmeasured"),
             PairStatus::Oracle => (text::share(pair.rel_l2), ""),
@@ -180,4 +80,26 @@ fn pair_matrix(matrix: &PairwiseMatrix) -> PairMatrixView {
         };
         Tag { text, class: class.to_owned(), title: describe(pair), ..Tag::default() }
     })
+}
+
+/// How far the kernel's difference of two methods is from the truth's, where that is worst: in units of both bounds.
+fn difference(matrix: &PairwiseMatrix) -> Value {
+    triangle(matrix, format!("difference of {}, in both bounds", matrix.source), |pair| {
+        let (text, class) = match pair.status {
+            PairStatus::Unmeasured => (text::UNMEASURED.to_owned(), "unmeasured"),
+            status => (text::share(pair.ratio), if status.is_failure() { "fail" } else { "pass low" }),
+        };
+        Tag { text, class: class.to_owned(), ..Tag::default() }
+    })
+}
+
+/// The strict upper triangle: rows but the last method, columns but the first.
+fn triangle(matrix: &PairwiseMatrix, source: String, tag: fn(&Pair) -> Tag) -> Value {
+    let (rows, columns) = (&Method::ALL[..Method::ALL.len() - 1], &Method::ALL[1..]);
+    let cell = |row: Method, column: Method| {
+        pairs::entry(matrix, row, column).filter(|_| row < column).map_or_else(Tag::default, tag)
+    };
+    let cells = |row: &Method| columns.iter().map(|column| cell(*row, *column)).collect::<Vec<_>>();
+    let rows: Vec<_> = rows.iter().map(|row| context! { name => row.name(), cells => cells(row) }).collect();
+    context! { source, header => template::names(columns), rows }
 }

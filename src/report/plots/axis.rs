@@ -1,7 +1,8 @@
 //! Axes: where a value is on the sheet, and the ticks and labels around a panel.
 
-use super::canvas::{Anchor, Canvas, Drawn, Point};
+use super::canvas::{Anchor, Canvas, Point};
 use super::palette;
+use crate::report::text;
 
 /// How values spread along an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,13 +108,7 @@ fn power_of_ten(exponent: i32) -> String {
     if (-2..=2).contains(&exponent) {
         return format!("{}", 10f64.powi(exponent));
     }
-    let digits = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-    let exponent = exponent.to_string();
-    let superscript = exponent.chars().map(|c| match c.to_digit(10) {
-        Some(digit) => digits[digit as usize],
-        None => '⁻',
-    });
-    format!("10{}", superscript.collect::<String>())
+    format!("10{}", text::superscript(exponent))
 }
 
 /// A rectangle with an axis along its bottom and one along its left side.
@@ -128,26 +123,36 @@ impl Panel {
         (self.x.place(x), self.y.place(y))
     }
 
-    /// Upper left and lower right corners.
-    pub fn corners(&self) -> (Point, Point) {
-        ((self.x.start, self.y.end), (self.x.end, self.y.start))
-    }
-
     /// Grid, frame and tick labels; at most so many labels along x and along y (none for 0).
-    pub fn draw(&self, canvas: &Canvas, (most_x, most_y): (usize, usize)) -> Drawn {
-        let (upper, lower) = self.corners();
+    pub fn draw(&self, canvas: &Canvas, (most_x, most_y): (usize, usize)) {
+        let (upper, lower) = ((self.x.start, self.y.end), (self.x.end, self.y.start));
         for (value, label) in self.x.ticks(most_x) {
             let x = self.x.place(value);
-            canvas.line(&[(x, upper.1), (x, lower.1)], palette::GRID, 0.75)?;
-            canvas.text(&label, (x, lower.1 + 11.0), 11.0, palette::INK, Anchor::Middle)?;
+            canvas.line(&[(x, upper.1), (x, lower.1)], palette::GRID, 0.75);
+            self.label_x(canvas, vec![(value, label)]);
         }
         let rows = if most_y == 0 { Vec::new() } else { self.y.ticks(most_y) };
         for (value, label) in rows {
             let y = self.y.place(value);
-            canvas.line(&[(upper.0, y), (lower.0, y)], palette::GRID, 0.75)?;
-            canvas.text(&label, (upper.0 - 5.0, y), 11.0, palette::INK, Anchor::End)?;
+            canvas.line(&[(upper.0, y), (lower.0, y)], palette::GRID, 0.75);
+            canvas.text(&label, (upper.0 - 5.0, y), 11.0, palette::INK, Anchor::End);
         }
-        canvas.frame(upper, lower, palette::FAINT, 1.0)
+        canvas.frame(upper, lower, palette::FAINT, 1.0);
+    }
+
+    /// The labels of ticks along x.
+    pub fn label_x(&self, canvas: &Canvas, ticks: Vec<(f64, String)>) {
+        for (value, label) in ticks {
+            let at = (self.x.place(value), self.y.start + 11.0);
+            canvas.text(&label, at, 11.0, palette::INK, Anchor::Middle);
+        }
+    }
+
+    /// What the axes show: of x so many pixels below the panel, of y so many to its left.
+    pub fn name_axes(&self, canvas: &Canvas, (x, below): (&str, f64), (y, left): (&str, f64)) {
+        let middle = |axis: &Axis| (axis.start + axis.end) / 2.0;
+        canvas.label(x, (middle(&self.x), self.y.start + below));
+        canvas.upright(y, (self.x.start - left, middle(&self.y)));
     }
 }
 

@@ -25,7 +25,10 @@ mod shares;
 mod stability;
 mod ulps;
 
-use super::ReportError;
+use canvas::{Anchor, Canvas};
+
+use super::{ReportError, text};
+use crate::problem::Weights;
 use crate::results::Results;
 
 /// What a picture is about: the page has a section for each.
@@ -47,6 +50,9 @@ pub struct Plot {
     pub how_to_read: String,
     pub svg: String,
 }
+
+/// How to read each kind of picture.
+const HOW_TO_READ: &str = include_str!("../templates/pictures.txt");
 
 /// The beginning and the end of the style sheet in a picture.
 const STYLE: (&str, &str) = ("<style>", "</style>");
@@ -78,19 +84,62 @@ pub fn night_style(plots: &[Plot]) -> String {
     night::style(plots.iter().map(|plot| &*plot.svg))
 }
 
+/// A picture to be drawn, as wide as every other one.
+struct Sheet<'a> {
+    name: String,
+    title: String,
+    how_to_read: String,
+    height: f64,
+    draw: Box<dyn FnOnce(&Canvas) + 'a>,
+}
+
+impl<'a> Sheet<'a> {
+    /// A sheet of this kind and height, on which `draw` draws below the title; `which` tells it from others of its kind.
+    fn new(
+        kind: &'static str,
+        which: impl ToString,
+        title: impl Into<String>,
+        height: f64,
+        draw: impl FnOnce(&Canvas) + 'a,
+    ) -> Self {
+        let which = which.to_string();
+        let name = if which.is_empty() { kind.to_owned() } else { format!("{kind}-{which}") };
+        let texts = HOW_TO_READ.split("\n# ").find_map(|part| part.strip_prefix(kind)?.strip_prefix('\n'));
+        let how_to_read = text::line(texts.unwrap_or_default());
+        Sheet { name, title: title.into(), how_to_read, height, draw: Box::new(draw) }
+    }
+
+    /// Fills in what the picture is about where it says how to read it.
+    fn about(mut self, about: &str) -> Self {
+        self.how_to_read = self.how_to_read.replace("{about}", about);
+        self
+    }
+
+    fn plot(self) -> Result<Plot, ReportError> {
+        let Sheet { name, title, how_to_read, height, draw } = self;
+        let svg = canvas::picture(&name, &title, (800.0, height), |canvas| {
+            canvas.bold(&text::fit(&title, 100), (12.0, 16.0), 14.0, palette::INK, Anchor::Start);
+            draw(canvas);
+        })?;
+        Ok(Plot { name, title, how_to_read, svg })
+    }
+}
+
+/// What may be drawn for each weight type.
+type OfWeights = for<'a> fn(&'a Results, Weights) -> Option<Sheet<'a>>;
+
 /// Every picture that the results have data for, in the order in which a reader wants them.
 pub fn all(results: &Results) -> Result<Vec<Plot>, ReportError> {
-    let mut plots = shares::plots(results)?;
-    plots.extend(histogram::plots(results)?);
-    plots.extend(sequence::plots(results)?);
-    plots.extend(ulps::plots(results)?);
-    plots.extend(plane::plot(results)?);
-    plots.extend(pairwise::plots(results)?);
-    plots.extend(convergence::plots(results)?);
-    plots.extend(consistency::plot(results)?);
-    plots.extend(curves::plots(results)?);
-    plots.extend(stability::plot(results)?);
-    plots.extend(response::frequency(results)?);
-    plots.extend(response::step(results)?);
-    Ok(plots)
+    let both = |sheet: OfWeights| Weights::ALL.into_iter().filter_map(move |weights| sheet(results, weights));
+    let of_outputs: [OfWeights; 4] = [shares::sheet, histogram::sheet, sequence::sheet, ulps::sheet];
+    let mut sheets: Vec<Sheet> = of_outputs.into_iter().flat_map(both).collect();
+    sheets.extend(plane::sheet(results));
+    sheets.extend(both(pairwise::sheet));
+    sheets.extend(convergence::sheets(results));
+    sheets.extend(consistency::sheet(results));
+    sheets.extend(curves::sheets(results));
+    sheets.extend(stability::sheet(results));
+    sheets.extend(response::frequency(results));
+    sheets.extend(response::step(results));
+    sheets.into_iter().map(Sheet::plot).collect()
 }

@@ -1,11 +1,11 @@
 //! How far apart the methods are on one problem: the truth's matrix beside a kernel's.
 
-use super::canvas::{Anchor, Canvas, Drawn, Point, picture};
-use super::{Plot, palette};
+use super::canvas::{Anchor, Canvas, Point};
+use super::{Sheet, palette};
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::report::pairs::{self, PairedProblem};
-use crate::report::{ReportError, text};
+use crate::report::text;
 use crate::results::{PairStatus, PairwiseMatrix, Results};
 
 /// Both matrices stand side by side.
@@ -16,94 +16,77 @@ const HEIGHT: f64 = 484.0;
 /// Relative differences below this are drawn alike.
 const FLOOR: f64 = 1e-6;
 
-/// One picture per weight type: of the first problem that fails, or else of the first one.
-pub fn plots(results: &Results) -> Result<Vec<Plot>, ReportError> {
-    let problems = pairs::by_problem(results);
-    let mut plots = Vec::new();
-    for weights in Weights::ALL {
-        let both = |p: &&PairedProblem| p.truth.is_some() && !p.kernels.is_empty();
-        let of_weights = || problems.iter().filter(|p| p.weights == weights);
-        let Some(problem) = of_weights().find(both).or_else(|| of_weights().next()) else { continue };
-        let name = format!("pairwise-{weights}");
-        let title = format!("Pairwise differences of the methods' outputs, {weights} weights");
-        let draw = |canvas: &Canvas| draw(canvas, &title, problem);
-        let svg = picture(&name, &title, (800.0, HEIGHT), draw)?;
-        let how_to_read = format!(
-            "Each cell is the relative L2 difference ‖left − right‖ / max(‖left‖, ‖right‖) of two methods' \
-             outputs on {}: 0 would be the same output, 1 a difference as large as the output itself. The \
-             two matrices must look alike; a framed cell is a pair that the kernel has closer together, or \
-             farther apart, than the truth says.",
-            text::line(problem.problem)
-        );
-        plots.push(Plot { name, title, how_to_read, svg });
-    }
-    Ok(plots)
+/// The first problem that fails, or else the first one.
+pub fn sheet(results: &Results, weights: Weights) -> Option<Sheet<'_>> {
+    let mut problems = pairs::by_problem(results);
+    problems.retain(|problem| problem.weights == weights);
+    let both = |p: &PairedProblem| p.truth.is_some() && !p.kernels.is_empty();
+    let chosen = problems.iter().position(both).unwrap_or(0);
+    let problem = problems.into_iter().nth(chosen)?;
+    let title = format!("Pairwise differences of the methods' outputs, {weights} weights");
+    let about = problem.problem;
+    let draw = move |canvas: &Canvas| draw(canvas, &problem);
+    Some(Sheet::new("pairwise", weights, title, HEIGHT, draw).about(&text::line(about)))
 }
 
-fn draw(canvas: &Canvas, title: &str, problem: &PairedProblem) -> Drawn {
-    canvas.bold(title, (12.0, 16.0), 14.0, palette::INK, Anchor::Start)?;
+fn draw(canvas: &Canvas, problem: &PairedProblem) {
     let subtitle = format!("relative L2 on {}", text::fit(problem.problem, 100));
-    canvas.text(&subtitle, (12.0, 37.0), 12.0, palette::FAINT, Anchor::Start)?;
-    let panels = [(problem.truth, 82.0), (problem.kernels.first().copied(), 478.0)];
-    for (matrix, left) in panels {
+    canvas.text(&subtitle, (12.0, 37.0), 12.0, palette::FAINT, Anchor::Start);
+    for (matrix, left) in [(problem.truth, 82.0), (problem.kernels.first().copied(), 478.0)] {
         match matrix {
-            Some(matrix) => panel(canvas, matrix, left)?,
+            Some(matrix) => panel(canvas, matrix, left),
             None => {
                 let middle = (left + WIDTH / 2.0, TOP + WIDTH / 2.0);
-                canvas.text("no matrix", middle, 13.0, palette::FAINT, Anchor::Middle)?;
+                canvas.text("no matrix", middle, 13.0, palette::FAINT, Anchor::Middle);
             }
         }
     }
-    scale(canvas)
+    scale(canvas);
 }
 
-fn panel(canvas: &Canvas, matrix: &PairwiseMatrix, left: f64) -> Drawn {
+fn panel(canvas: &Canvas, matrix: &PairwiseMatrix, left: f64) {
     let heading = match matrix.source.as_str() {
         pairs::TRUTH => "truth".to_owned(),
         source => format!("kernel ({})", text::fit(source, 24)),
     };
-    canvas.bold(&heading, (left, TOP - 32.0), 13.0, palette::INK, Anchor::Start)?;
+    canvas.bold(&heading, (left, TOP - 32.0), 13.0, palette::INK, Anchor::Start);
     for (i, row) in Method::ALL.into_iter().enumerate() {
         let middle = (i as f64 + 0.5) * CELL;
-        canvas.text(row.name(), (left - 6.0, TOP + middle), 11.5, palette::INK, Anchor::End)?;
-        canvas.text(row.name(), (left + middle, TOP - 10.0), 11.0, palette::INK, Anchor::Middle)?;
+        canvas.text(row.name(), (left - 6.0, TOP + middle), 11.5, palette::INK, Anchor::End);
+        canvas.text(row.name(), (left + middle, TOP - 10.0), 11.0, palette::INK, Anchor::Middle);
         for (j, column) in Method::ALL.into_iter().enumerate() {
-            let corner = (left + j as f64 * CELL, TOP + i as f64 * CELL);
-            cell(canvas, matrix, (row, column), corner)?;
+            cell(canvas, matrix, (row, column), (left + j as f64 * CELL, TOP + i as f64 * CELL));
         }
     }
     // Frames last: a neighbour must not cover them.
     for pair in matrix.pairs.iter().filter(|p| p.status.is_failure()) {
         for (i, j) in [(pair.left, pair.right), (pair.right, pair.left)] {
             let (x, y) = (left + j as usize as f64 * CELL, TOP + i as usize as f64 * CELL);
-            canvas.frame((x + 1.5, y + 1.5), (x + CELL - 1.5, y + CELL - 1.5), palette::LIMIT, 3.0)?;
+            canvas.frame((x + 1.5, y + 1.5), (x + CELL - 1.5, y + CELL - 1.5), palette::LIMIT, 3.0);
         }
     }
-    Ok(())
 }
 
-fn cell(canvas: &Canvas, matrix: &PairwiseMatrix, (row, column): (Method, Method), corner: Point) -> Drawn {
-    let (x, y) = corner;
+fn cell(canvas: &Canvas, matrix: &PairwiseMatrix, (row, column): (Method, Method), (x, y): Point) {
     let middle = (x + CELL / 2.0, y + CELL / 2.0);
-    let end = (x + CELL - 1.0, y + CELL - 1.0);
+    let (corner, end) = ((x + 1.0, y + 1.0), (x + CELL - 1.0, y + CELL - 1.0));
     if row == column {
-        canvas.rectangle((x + 1.0, y + 1.0), end, palette::GRID)?;
-        return Ok(());
+        return canvas.rectangle(corner, end, palette::GRID);
     }
     let pair = pairs::entry(matrix, row, column).filter(|p| p.status != PairStatus::Unmeasured);
     let Some(pair) = pair else {
-        canvas.rectangle((x + 1.0, y + 1.0), end, palette::PAPER)?;
-        canvas.frame((x + 1.0, y + 1.0), end, palette::GRID, 1.0)?;
+        canvas.rectangle(corner, end, palette::PAPER);
+        canvas.frame(corner, end, palette::GRID, 1.0);
         return canvas.text(text::UNMEASURED, middle, 12.0, palette::FAINT, Anchor::Middle);
     };
     let (colour, ink) = palette::heat(heat(pair.rel_l2));
-    canvas.rectangle((x + 1.0, y + 1.0), end, colour)?;
+    canvas.rectangle(corner, end, colour);
     let number = text::share(pair.rel_l2);
     if !pair.status.is_failure() {
         return canvas.text(&number, middle, 12.0, ink, Anchor::Middle);
     }
-    canvas.bold(&number, (middle.0, middle.1 - 7.0), 12.0, ink, Anchor::Middle)?;
-    canvas.text(pairs::status(pair.status), (middle.0, middle.1 + 9.0), 9.5, ink, Anchor::Middle)
+    canvas.bold(&number, (middle.0, middle.1 - 7.0), 12.0, ink, Anchor::Middle);
+    canvas.text(pairs::status(pair.status), (middle.0, middle.1 + 9.0), 9.5, ink, Anchor::Middle);
 }
 
 /// 0 for no difference (or one below the floor), 1 for one as large as the outputs; a NaN is dark.
@@ -112,17 +95,16 @@ fn heat(rel_l2: f64) -> f64 {
 }
 
 /// The colours' meaning, along the bottom.
-fn scale(canvas: &Canvas) -> Drawn {
+fn scale(canvas: &Canvas) {
     let (left, top, width) = (250.0, HEIGHT - 56.0, 300.0);
     for i in 0..60 {
         let x = left + width * f64::from(i) / 60.0;
         let (colour, _) = palette::heat((f64::from(i) + 0.5) / 60.0);
-        canvas.rectangle((x, top), (x + width / 60.0, top + 12.0), colour)?;
+        canvas.rectangle((x, top), (x + width / 60.0, top + 12.0), colour);
     }
     for (share, label) in [(0.0, "≤ 10⁻⁶"), (1.0 / 3.0, "10⁻⁴"), (2.0 / 3.0, "0.01"), (1.0, "≥ 1")]
     {
-        canvas.text(label, (left + width * share, top + 23.0), 11.0, palette::INK, Anchor::Middle)?;
+        canvas.text(label, (left + width * share, top + 23.0), 11.0, palette::INK, Anchor::Middle);
     }
-    let label = "relative L2 difference (no unit)";
-    canvas.text(label, (left + width / 2.0, top + 41.0), 12.0, palette::INK, Anchor::Middle)
+    canvas.label("relative L2 difference (no unit)", (left + width / 2.0, top + 41.0));
 }

@@ -30,6 +30,8 @@ pub const METHODS: [RGBColor; 6] = [
     RGBColor(53, 130, 255),
     RGBColor(194, 45, 2),
 ];
+/// The dashes of a line that is no method's: a bound, a limit.
+pub const DASHES: &[f64] = &[7.0, 4.0];
 /// Inks on the colours of [`heat`]: on those that are pale by day and dark by night, on those that are pale by both
 /// (a picture's colours say what is what, so that no two inks may be equal), and on those that are dark by day.
 pub const ON_PALE: RGBColor = RGBColor(0, 0, 0);
