@@ -1,6 +1,6 @@
 // (Ā, B̄) of one element, the method a compile-time parameter: spec.md §2, one `if constexpr` branch per row.
 //
-// Accuracy contract, for |z| <= 80 and the given f32 Δ, A, B taken as exact: what src/judge/contract.rs counts for each
+// Accuracy contract, for |z| <= 80 and the given f32 Δ, A, B taken as exact: what src/promise/contract.rs counts for each
 // method, at most 1.5 · 2^-24 normwise for e^z, 3.25 for a B̄ by φ-functions, 7.125 for complex bilinear; results in the
 // subnormal range within half a subnormal more. Beyond 80: e^z underflows to 0 or overflows to infinity, and nothing
 // finite turns into a NaN that the exact value is not.

@@ -7,7 +7,6 @@ pub mod memory;
 use std::collections::BTreeMap;
 
 use self::memory::TooLarge;
-use crate::judge::contract::Contract;
 use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::scan::Place;
 use crate::judge::ulp::Format;
@@ -17,6 +16,7 @@ use crate::method::Method;
 use crate::problem::Problem;
 use crate::problem::inputs::Draw;
 use crate::problem::recorded::{RecordedOutput, RecordedRun};
+use crate::promise::Promise;
 use crate::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA, Verdict};
 use crate::tensor::TensorName;
 use crate::truth::scan::ScanTruth;
@@ -82,7 +82,7 @@ pub fn check(name: &str, argument: &str, run: RecordedRun, options: &Options) ->
                 continue;
             }
         };
-        let budget = budget::scan(method, &problem, &Contract::FRAMEWORK);
+        let budget = budget::scan(method, &problem, &Promise::RECORDED.contract);
         let tensors = scan::judge(method, &problem, &output.tensors, &truth.tensors, &budget);
         groups.entry(&output.name.label).or_default().push(MethodOutputs {
             method,

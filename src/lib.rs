@@ -36,7 +36,7 @@
 //! | for | see |
 //! |---|---|
 //! | what the methods are, and what every number means | [`spec`], which comments cite as `spec.md` |
-//! | why a bound is what it is | [`judge::budget`], [`judge::allowance`] |
+//! | why a bound is what it is | [`judge::budget`], [`promise::allowance`] |
 //! | why the truth is one | [`truth::dense::floor`], [`truth::certify`] |
 //! | which inputs are hard | [`problem::regime`] |
 //! | what a failure can look like | [`judge::faults::catalogue`], [`judge::diagnose`] |
@@ -63,6 +63,7 @@ pub mod kernel;
 pub mod leftovers;
 pub mod method;
 pub mod problem;
+pub mod promise;
 pub mod report;
 pub mod results;
 #[doc = include_str!("spec.md")]

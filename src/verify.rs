@@ -9,7 +9,6 @@ mod sensitivity;
 use rayon::prelude::*;
 
 use crate::analysis;
-use crate::judge::contract::Contract;
 use crate::judge::diagnose;
 use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::profile;
@@ -21,6 +20,7 @@ use crate::method::Method;
 use crate::problem::plan::{self, Filter, Spec};
 use crate::problem::sweep::{self, Sweep};
 use crate::problem::{InputType, Problem, Weights};
+use crate::promise::Promise;
 use crate::results::{
     CaseResult, CoefficientResult, ErrorHistogram, ErrorProfile, ErrorSequence, MethodCurve, PairTotals,
     PairwiseMatrix, RegimeNote, Relative, Results, SCHEMA, Sensitivity, Verdict,
@@ -178,11 +178,6 @@ struct Solved {
     kernel_matrix: PairwiseMatrix,
 }
 
-/// What the backend is expected to keep.
-fn contract(backend: &dyn Backend) -> Contract {
-    Contract::of(backend.z_roundings())
-}
-
 fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
     let problem = spec.draw(request.seed);
     let runs: Vec<_> = request.methods.iter().map(|&method| backend.scan(method, &problem)).collect();
@@ -211,10 +206,9 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
                 continue;
             }
         };
-        let contract = contract(backend);
-        let budget = budget::scan(method, &problem, &contract);
-        let solved =
-            SolvedCase { method, problem: &problem, want: &truth.tensors, budget: &budget, contract };
+        let promise = backend.promise();
+        let budget = budget::scan(method, &problem, &promise.contract);
+        let solved = SolvedCase { method, problem: &problem, want: &truth.tensors, budget: &budget, promise };
         let mut case = match &run {
             Ok(output) => {
                 let tensors = scan::judge(method, &problem, output, &truth.tensors, &budget);
@@ -233,9 +227,7 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
             (case.verdict, case.reason) = (Verdict::Fail, relative.reason());
         }
         case.lifted = lifting::of_case(backend, &solved, case.verdict, judged.as_ref());
-        // What is perturbed are the production kernels: other bounds are not theirs.
-        let perturbed = contract == Contract::PRODUCTION;
-        if request.sensitivity && perturbed && is_measured_for_sensitivity(request, spec) {
+        if request.sensitivity && promise.perturbable && is_measured_for_sensitivity(request, spec) {
             sensitivity.push(sensitivity::of_case(spec, &solved, reference.as_ref()));
         }
         let (want, bounds) = (&truth.tensors[TensorName::Out], &budget.tensors[TensorName::Out]);
@@ -291,12 +283,12 @@ struct SolvedCase<'a> {
     problem: &'a Problem,
     want: &'a Tensors<f64>,
     budget: &'a budget::Budget,
-    contract: Contract,
+    promise: Promise,
 }
 
 impl SolvedCase<'_> {
     fn relative(&self, got: &Tensors<f64>, reference: &Tensors<f64>) -> Option<Relative> {
-        relative::judge(got, reference, self.want, self.budget, self.contract.z_roundings)
+        relative::judge(got, reference, self.want, self.budget, self.promise.contract.z_roundings)
     }
 }
 
@@ -344,7 +336,7 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                 let wide = [widened(&got.a_bar), widened(&got.b_bar)];
                 let got = (&got.a_bar[..], &got.b_bar[..]);
                 let exact = (&want.a_bar[..], &want.b_bar[..]);
-                let judged = coefficient::judge(method, &problem, got, exact, &contract(backend));
+                let judged = coefficient::judge(method, &problem, got, exact, &backend.promise().contract);
                 let diagnosis = match judged.verdict {
                     Verdict::Fail => diagnose::coefficient::diagnose(method, &problem, got, exact),
                     _ => Vec::new(),

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::judge::contract::Contract;
 use crate::judge::diagnose::{Case, Effort, Models, by_tensor};
 use crate::judge::{budget, scan};
 use crate::method::Method;
 use crate::problem::Problem;
 use crate::problem::recorded::RecordedOutput;
+use crate::promise::Promise;
 use crate::results::{CaseResult, Diagnosis, Verdict};
 use crate::tensor::{Named, TensorName};
 use crate::truth::TruthError;
@@ -49,7 +49,7 @@ pub fn fill(
 
 /// The judged channels with the largest errors in units of their bounds, in their own order.
 fn worst_rows(problem: &Problem, output: &RecordedOutput, truth: &ScanTruth, count: usize) -> Vec<usize> {
-    let budget = budget::scan(truth.method, problem, &Contract::FRAMEWORK);
+    let budget = budget::scan(truth.method, problem, &Promise::RECORDED.contract);
     let mut worst = vec![0.0f64; problem.judged_channels.len()];
     let got = problem.judged(&output.tensors);
     for (name, got, want) in got.zip(&truth.tensors) {
@@ -86,7 +86,7 @@ fn of_rows(
         problem,
         got: &problem.judged(&output.tensors),
         want: &want,
-        budget: &budget::scan(method, problem, &Contract::FRAMEWORK),
+        budget: &budget::scan(method, problem, &Promise::RECORDED.contract),
     };
     by_tensor(&case, failing, &Models::of(method, problem), Effort::default())
 }

@@ -1,16 +1,16 @@
 //! The verdict on Ā and B̄ themselves, element by element, against the kernels' accuracy contract
-//! ([`super::contract`]), whatever z; of lifted ones likewise.
+//! ([`crate::promise::contract`]), whatever z; of lifted ones likewise.
 
 use num_complex::Complex64;
 
-use super::allowance::{Arithmetic, HALF_SUBNORMAL, U};
 use super::budget::complex_at;
-use super::contract::{Contract, Units};
 use super::model;
 use super::ulp::Format;
 use super::verdict::{Distance, Element, worst};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Weights};
+use crate::promise::allowance::{Arithmetic, HALF_SUBNORMAL, U};
+use crate::promise::contract::{Contract, Units};
 use crate::results::{CoefficientPoint, Verdict, Worst};
 
 /// Ā and B̄ of one sweep, judged.

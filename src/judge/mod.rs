@@ -25,10 +25,8 @@
 //! ```
 
 pub mod agreement;
-pub mod allowance;
 pub mod budget;
 pub mod coefficient;
-pub mod contract;
 pub mod diagnose;
 pub mod faults;
 pub mod invariants;

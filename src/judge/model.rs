@@ -4,10 +4,10 @@
 use num_complex::Complex64;
 
 use crate::formula::{Function, Term, Transition};
-use crate::judge::contract::Contract;
 use crate::judge::sums;
 use crate::method::Method;
 use crate::problem::Weights;
+use crate::promise::Contract;
 
 /// One step's coefficients and how far a correct kernel's may be from them.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@
 //! rms(kernel) ≤ MULTIPLE · max(1, ζ) · max(1, rms(reference))
 //! ```
 //!
-//! with ζ the number of times that the kernel rounds z ([`super::contract::Contract::z_roundings`]; the reference
+//! with ζ the number of times that the kernel rounds z ([`crate::promise::Contract::z_roundings`]; the reference
 //! rounds it once): where that is all of the error, ζ roundings to the same side cost ζ times as much.
 
 use super::budget::Budget;

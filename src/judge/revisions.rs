@@ -19,14 +19,14 @@
 
 use num_complex::Complex64;
 
-use super::allowance::{self, HALF_SUBNORMAL};
 use super::budget::complex_at;
 use super::coefficient;
-use super::contract::Contract;
 use super::ulp::Format;
 use crate::method::Method;
 use crate::problem::elements::Elements;
 use crate::problem::{Operand, Weights};
+use crate::promise::Contract;
+use crate::promise::allowance::{self, HALF_SUBNORMAL};
 use crate::results::revisions::{Change, Difference, MethodDiff};
 
 /// Why a revision computed nothing.

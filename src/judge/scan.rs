@@ -1,12 +1,12 @@
 //! The verdict on one method's selective scan: outputs and last states against the truth, element by element.
 
-use super::allowance::Arithmetic;
 use super::budget::{self, Bounds, Budget};
-use super::contract::Contract;
 use super::ulp::Format;
 use super::verdict::{Element, Tally, worst};
 use crate::method::Method;
 use crate::problem::{Problem, Weights};
+use crate::promise::Contract;
+use crate::promise::allowance::Arithmetic;
 use crate::results::{Beyond, CaseResult, Diagnosis, TensorResult, Verdict};
 use crate::tensor::{Named, Tensor, TensorName, Tensors};
 

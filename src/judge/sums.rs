@@ -15,10 +15,10 @@
 
 use num_complex::Complex64;
 
-use super::allowance::Arithmetic;
-use super::contract::Sums;
 use crate::formula::{Function, Term};
 use crate::problem::Weights;
+use crate::promise::allowance::Arithmetic;
+use crate::promise::contract::Sums;
 
 /// The bound on h for z, Δ and φ₀…φ₃ there (module docs).
 pub fn error(

@@ -38,6 +38,7 @@ pub use sources::production_hash;
 
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Problem};
+use crate::promise::Promise;
 pub use crate::tensor::Coefficients;
 use crate::tensor::{TensorName, Tensors};
 
@@ -97,9 +98,9 @@ pub trait Backend: Sync {
         sources::production_hash().to_owned()
     }
 
-    /// How often it rounds z = ΔA before anything is computed of it: 0 where z is kept exact.
-    fn z_roundings(&self) -> u32 {
-        0
+    /// What it promises, and what can be done with it.
+    fn promise(&self) -> Promise {
+        Promise::PRODUCTION
     }
 
     /// Runs the forward selective scan over every channel of the problem: `out` and `last_state`, widened to f32.

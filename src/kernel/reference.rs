@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use super::{Backend, Coefficients, KernelError, scanned, shapes};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Problem, Weights};
+use crate::promise::Promise;
 use crate::tensor::{TensorName, Tensors};
 
 /// The sequential f32 path.
@@ -230,8 +231,8 @@ impl Backend for ReferenceBackend {
         String::new()
     }
 
-    fn z_roundings(&self) -> u32 {
-        1
+    fn promise(&self) -> Promise {
+        Promise::REFERENCE
     }
 
     fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {

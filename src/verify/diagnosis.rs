@@ -4,7 +4,6 @@
 use rayon::prelude::*;
 
 use super::{Request, cost};
-use crate::judge::contract::Contract;
 use crate::judge::diagnose::{Case, Effort, Models, by_tensor};
 use crate::judge::{budget, lost_digits, scan};
 use crate::kernel::Backend;
@@ -84,17 +83,17 @@ fn of_case(
     else {
         return Named::default();
     };
-    let contract = super::contract(backend);
+    let promise = backend.promise();
     let case = Case {
         method,
         problem: &problem,
         got: &problem.judged(&output),
         want: &truths[0].tensors,
-        budget: &budget::scan(method, &problem, &contract),
+        budget: &budget::scan(method, &problem, &promise.contract),
     };
     let failing = scan::failing(failed);
-    // The production kernels' lifted runs have a verdict of their own.
-    if contract != Contract::PRODUCTION
+    // A lifted run that is judged has a verdict of its own.
+    if !promise.lifted_is_judged
         && let Some(Ok(lifted)) = backend.lifted(method, &problem)
         && let Some(lost) = failing
             .iter()

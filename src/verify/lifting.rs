@@ -1,23 +1,17 @@
 //! Runs the lifted kernels beside the f32 ones, and has the judge compare.
 
 use super::SolvedCase;
-use crate::judge::allowance::HALF_SUBNORMAL;
-use crate::judge::contract::Contract;
 use crate::judge::lifting;
 use crate::judge::{budget, coefficient};
 use crate::kernel::{Backend, KernelError};
 use crate::method::Method;
 use crate::problem::CoefficientProblem;
+use crate::promise::Contract;
+use crate::promise::allowance::HALF_SUBNORMAL;
 use crate::results::Lifting;
 use crate::results::Verdict;
 use crate::tensor::Tensors;
 use crate::truth::coefficient::CoefficientTruth;
-
-/// Only of the production kernels is it known what their double path promises; a foreign header's constants may be f32
-/// there as well.
-fn has_lifted_contract(backend: &dyn Backend) -> bool {
-    super::contract(backend) == Contract::PRODUCTION
-}
 
 fn missing(error: &KernelError) -> Lifting {
     lifting::without_output(super::verdict_without_output(error), error.to_string())
@@ -31,7 +25,7 @@ pub fn of_case(
     got: Option<&Tensors<f64>>,
 ) -> Option<Lifting> {
     let SolvedCase { method, problem, want, budget, .. } = *case;
-    if !has_lifted_contract(backend) {
+    if !backend.promise().lifted_is_judged {
         return None;
     }
     let lifted = match backend.lifted(method, problem)? {
@@ -52,7 +46,7 @@ pub fn of_sweep(
     got: &[Vec<f64>; 2],
     want: &CoefficientTruth,
 ) -> Option<Lifting> {
-    if !has_lifted_contract(backend) {
+    if !backend.promise().lifted_is_judged {
         return None;
     }
     let lifted = match backend.lifted_coefficients(method, problem)? {
@@ -63,7 +57,7 @@ pub fn of_sweep(
         let (a, b) = coefficient::bounds(method, problem, (&want.a_bar, &want.b_bar), contract);
         a.into_iter().chain(b).flat_map(|bound| vec![bound; problem.weights.width()]).collect()
     };
-    let bounds = both(&super::contract(backend));
+    let bounds = both(&backend.promise().contract);
     let lifted_bounds = both(&Contract::lifted_coefficients());
     // Where the f32 bound is 0 the result is exact; the parts still differ by what underflows.
     let bounds: Vec<f64> = bounds.into_iter().map(|bound| bound.max(HALF_SUBNORMAL)).collect();

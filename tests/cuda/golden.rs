@@ -6,11 +6,11 @@ use std::path::Path;
 
 use holdfast::judge::agreement::{Agreement, agreement};
 use holdfast::judge::budget;
-use holdfast::judge::contract::Contract;
 use holdfast::kernel::golden::{self, Case, FILE, Golden};
 use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
 use holdfast::problem::plan::Spec;
+use holdfast::promise::Contract;
 use holdfast::tensor::{TensorName, Tensors};
 
 fn recorded() -> Golden {

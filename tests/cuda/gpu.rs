@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use holdfast::judge::agreement::{Agreement, agreement};
 use holdfast::judge::budget;
-use holdfast::judge::contract::Contract;
 use holdfast::kernel::cuda::{CudaBackend, Setup};
 use holdfast::kernel::golden;
 use holdfast::kernel::registry::Misbehaviour;
 use holdfast::kernel::worker::Program;
 use holdfast::kernel::{Backend, CpuBackend, KernelError};
 use holdfast::method::Method;
+use holdfast::promise::Contract;
 use holdfast::tensor::TensorName;
 
 use crate::support::problems::{Layout, bits, generator};

@@ -3,7 +3,6 @@
 
 use std::time::{Duration, Instant};
 
-use holdfast::judge::contract::Contract;
 use holdfast::kernel::Backend;
 use holdfast::kernel::foreign::compiler::Compiler;
 use holdfast::kernel::foreign::{ForeignBackend, Header, HeaderError};
@@ -11,6 +10,7 @@ use holdfast::method::Method::{self, Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
 use holdfast::problem::plan::Filter;
 use holdfast::problem::regime;
 use holdfast::problem::{InputType, Operand, Weights};
+use holdfast::promise::Contract;
 use holdfast::results::{CaseResult, Results, Verdict};
 use holdfast::verify::{Request, verify};
 use rstest::rstest;

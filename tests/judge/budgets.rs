@@ -2,12 +2,12 @@
 //! kernel that is needlessly worse than a plain one fails although every element is within its bound.
 
 use holdfast::judge::budget;
-use holdfast::judge::contract::Contract;
 use holdfast::judge::scan;
 use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::plan::{self, Filter};
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights, regime};
+use holdfast::promise::Contract;
 use holdfast::results::{Beyond, Verdict};
 use holdfast::tensor::{TensorName, Tensors};
 use holdfast::truth;

@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 
 use holdfast::judge::budget;
-use holdfast::judge::contract::Contract;
 use holdfast::judge::pairwise::{MethodOutputs, distinguishable};
 use holdfast::method::Method;
 use holdfast::problem::plan::{Filter, Spec, plan};
 use holdfast::problem::regime::{self, LAUNCH_EDGES};
 use holdfast::problem::{InputType, Operand, Problem, Weights};
+use holdfast::promise::Contract;
 use holdfast::tensor::TensorName;
 use holdfast::truth;
 use rstest::rstest;

@@ -1,7 +1,6 @@
 //! The problems on which faults are told apart, and a kernel's output on them beside truth and bounds.
 
 use holdfast::judge::budget::{self, Budget};
-use holdfast::judge::contract::Contract;
 use holdfast::judge::diagnose::Case;
 use holdfast::judge::faults::catalogue::Entry;
 use holdfast::judge::scan;
@@ -9,6 +8,7 @@ use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
 use holdfast::problem::inputs::Draw;
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
+use holdfast::promise::Contract;
 use holdfast::results::Verdict;
 use holdfast::tensor::Tensors;
 use holdfast::truth::scan::ScanTruth;

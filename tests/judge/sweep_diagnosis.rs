@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use holdfast::judge::coefficient;
-use holdfast::judge::contract::Contract;
 use holdfast::judge::diagnose::coefficient::diagnose;
 use holdfast::judge::faults::{Part, catalogue};
 use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{CoefficientProblem, InputType, Operand, Weights, sweep};
+use holdfast::promise::Contract;
 use holdfast::report::console;
 use holdfast::results::{Diagnosis, Verdict};
 use holdfast::truth;

@@ -4,10 +4,10 @@
 //! much time. The truth is the fine gate.
 
 use holdfast::judge::budget;
-use holdfast::judge::contract::Contract;
 use holdfast::kernel::{Backend, CpuBackend, Instantiation, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
+use holdfast::promise::Contract;
 use holdfast::tensor::TensorName;
 
 use crate::support::problems::{Layout, generator, layouts};

@@ -6,10 +6,10 @@
 
 use holdfast::judge::budget::complex_at;
 use holdfast::judge::coefficient;
-use holdfast::judge::contract::Contract;
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::{CoefficientProblem, Weights};
+use holdfast::promise::Contract;
 use holdfast::results::Verdict;
 use num_complex::Complex64;
 use rand::RngExt as _;

@@ -2,10 +2,10 @@
 //! read from the wrong place cannot hide in rounding.
 
 use holdfast::judge::budget;
-use holdfast::judge::contract::Contract;
 use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::{Operand, Problem, Shape, Weights};
+use holdfast::promise::Contract;
 use holdfast::tensor::{TensorName, Tensors};
 use rand::RngExt as _;
 use rand_chacha::ChaCha8Rng;

@@ -5,12 +5,12 @@ use std::fmt::Write;
 
 use holdfast::hexfloat;
 use holdfast::judge::budget;
-use holdfast::judge::contract::Contract;
 use holdfast::judge::pairwise::{MethodOutputs, matrices};
 use holdfast::judge::ulp::Format;
 use holdfast::method::Method;
 use holdfast::problem::plan::{Filter, plan};
 use holdfast::problem::{CoefficientProblem, InputType, Operand, Weights, regime};
+use holdfast::promise::Contract;
 use holdfast::tensor::TensorName;
 use holdfast::truth;
 use rstest::rstest;

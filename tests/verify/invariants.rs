@@ -1,12 +1,12 @@
 //! Promise: each invariant holds for correct kernels, and can fail. Faults come from the catalogue, planted in a copy
 //! of the kernels; what no fault of it breaks is broken by a backend that misbehaves.
 
-use holdfast::judge::contract::Contract;
 use holdfast::judge::invariants::Invariant;
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{CoefficientProblem, InputType, Problem, Weights, regime};
+use holdfast::promise::Contract;
 use holdfast::report::console;
 use holdfast::results::Verdict;
 use holdfast::tensor::{TensorName, Tensors};

@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 
 use holdfast::judge::coefficient;
-use holdfast::judge::contract::Contract;
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError};
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{CoefficientProblem, InputType, Problem, Weights, regime, sweep};
+use holdfast::promise::Contract;
 use holdfast::report::console;
 use holdfast::results::{PairStatus, Results, Verdict};
 use holdfast::tensor::Tensors;

@@ -6,12 +6,12 @@ use rayon::prelude::*;
 use super::{Finding, device_finding};
 use crate::judge::agreement::{Agreement, agreement};
 use crate::judge::budget;
-use crate::judge::contract::Contract;
 use crate::kernel::cuda::CudaBackend;
 use crate::kernel::{Backend, CpuBackend};
 use crate::method::Method;
 use crate::problem::InputType;
 use crate::problem::plan::{self, Filter};
+use crate::promise::Contract;
 
 pub fn run(backend: &CudaBackend, input: Option<InputType>) -> Vec<Finding> {
     let specs = plan::plan(&Filter { inputs: input.into_iter().collect(), ..Filter::default() });

@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use super::{Args, Finding, MAMBA_1_4B, device_finding, mamba};
-use crate::judge::contract::Contract;
 use crate::judge::{budget, scan};
 use crate::kernel::Backend;
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Problem, Shape, Weights};
+use crate::promise::Contract;
 use crate::results::Verdict;
 use crate::tensor::TensorName;
 use crate::truth;

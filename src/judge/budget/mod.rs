@@ -4,10 +4,10 @@
 //! # What is computed
 //!
 //! x_l = Ā_l x_{l−1} + b_l with b_l = B̄_l u_l. The kernel's coefficients are off by |Â − Ā_l| ≤ α_l and
-//! |b̂ − b_l| ≤ β_l ([`super::model`], [`super::contract`]). Unrolled, x_l = Σ_{k≤l} (Π_{j=k+1..l} Ā_j) b_k. However a
+//! |b̂ − b_l| ≤ β_l ([`super::model`], [`crate::promise::contract`]). Unrolled, x_l = Σ_{k≤l} (Π_{j=k+1..l} Ā_j) b_k. However a
 //! scan associates its (Ā, b) pairs, serially or as a tree, the computed term k is the product of the same l−k computed
 //! Â_j and b̂_k, rounded in exactly l−k products (μ each), and passes at most l−k+J additions (u each): one for each
-//! join to its left neighbours and J for those to its right ([`super::allowance::scan_joins`]; at most l, as there are
+//! join to its left neighbours and J for those to its right ([`crate::promise::allowance::scan_joins`]; at most l, as there are
 //! no more). Everything below holds for every such association.
 //!
 //! # Worst case
@@ -81,9 +81,9 @@ pub use self::readout::Readout;
 use self::readout::{Position, add_states, output_bound};
 use self::states::{StateSteps, state_steps, states};
 pub use self::step_size::{softplus, step_size};
-use super::contract::Contract;
 use crate::method::Method;
 use crate::problem::{Problem, Weights};
+use crate::promise::Contract;
 use crate::tensor::{Named, TensorName};
 
 /// How many standard deviations, so to speak, the judged bound allows (module docs).

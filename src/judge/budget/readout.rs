@@ -2,9 +2,9 @@
 
 use super::states::State;
 use super::{GENERIC, complex_at};
-use crate::judge::allowance::Arithmetic;
 use crate::judge::ulp::Format;
 use crate::problem::{InputType, Problem};
+use crate::promise::allowance::Arithmetic;
 
 /// What adding up the states costs, whatever their values.
 #[derive(Clone, Copy, Debug)]

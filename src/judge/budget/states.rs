@@ -4,11 +4,11 @@ use num_complex::Complex64;
 
 use super::{GENERIC, LAMBDA, complex_at, or_less};
 use crate::formula::OFFSETS;
-use crate::judge::allowance::{self, Arithmetic};
-use crate::judge::contract::Contract;
 use crate::judge::model::{self, Step};
 use crate::method::Method;
 use crate::problem::Problem;
+use crate::promise::Contract;
+use crate::promise::allowance::{self, Arithmetic};
 
 /// The maps x → Ā x + b of one state.
 pub struct StateSteps {

@@ -1,7 +1,7 @@
 //! Δ of a step, after bias and softplus, and what a kernel's may be off.
 
-use crate::judge::allowance::Arithmetic;
 use crate::problem::Problem;
+use crate::promise::allowance::Arithmetic;
 
 /// Δ at one position, and the relative error that a kernel's Δ may have: the sum with the bias rounds, and
 /// softplus multiplies that relative error of x by |x·σ(x)/softplus(x)|.

@@ -7,13 +7,13 @@
 use num_complex::Complex64;
 
 use super::{Fit, FitSums, NEARLY, NEEDED, best_first, variant};
-use crate::judge::allowance::{self, COEFFICIENT, HALF_SUBNORMAL, U};
 use crate::judge::budget::complex_at;
 use crate::judge::faults::catalogue::{self, Entry};
 use crate::judge::faults::coefficient::{self, Bounded};
 use crate::judge::faults::variant::Variant;
 use crate::method::Method;
 use crate::problem::CoefficientProblem;
+use crate::promise::allowance::{self, COEFFICIENT, HALF_SUBNORMAL, U};
 use crate::results::Diagnosis;
 
 /// One coefficient: what the kernel returned, what is right, and Ā or B̄ of which element.

@@ -4,9 +4,9 @@ use num_complex::Complex64;
 
 use super::variant::{BUse, Inverse, Power, Sum, Variant};
 use crate::formula::{Form, Fraction, Function, OFFSETS, Term, Transition};
-use crate::judge::allowance::{COEFFICIENT, U};
 use crate::judge::model::{self, phi};
 use crate::method::Method;
+use crate::promise::allowance::{COEFFICIENT, U};
 
 /// A value and a bound on what a sound f32 computation of the same formula may be off.
 #[derive(Clone, Copy, Debug, Default)]
@@ -157,9 +157,9 @@ pub fn used(b_use: BUse, b: Complex64) -> Complex64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::contract::Contract;
     use crate::judge::model;
     use crate::problem::Weights;
+    use crate::promise::Contract;
 
     /// Without a fault this is the f64 model that budgets are made of.
     #[test]

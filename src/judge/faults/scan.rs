@@ -10,11 +10,11 @@ use num_complex::Complex64;
 use super::coefficient::{self, Bounded};
 use super::variant::{BUse, Bias, Directions, Gate, Readout, Reversed, Sum, Tail, Variant};
 use crate::formula::Form;
-use crate::judge::allowance::{self, Arithmetic, HALF_SUBNORMAL, SUM, U};
 use crate::judge::budget::{self, complex_at};
 use crate::judge::ulp::Format;
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Problem, Weights};
+use crate::promise::allowance::{self, Arithmetic, HALF_SUBNORMAL, SUM, U};
 use crate::tensor::{Named, TensorName};
 
 /// One channel of a tensor, as a variant computes it.

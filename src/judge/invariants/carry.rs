@@ -16,10 +16,10 @@ use num_complex::Complex64;
 
 use super::Run;
 use crate::judge::budget::complex_at;
-use crate::judge::contract::Contract;
 use crate::judge::model;
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Problem, Weights};
+use crate::promise::Contract;
 use crate::tensor::Coefficients;
 
 /// Δ₀ of the position in front.

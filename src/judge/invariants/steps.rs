@@ -6,11 +6,11 @@ use num_complex::Complex64;
 use super::Comparison;
 use crate::formula::{Function, Term};
 use crate::judge::budget::complex_at;
-use crate::judge::contract::Contract;
 use crate::judge::model::{self, Step};
 use crate::method::Method;
 use crate::problem::CoefficientProblem;
 use crate::problem::transform::scaled;
+use crate::promise::Contract;
 use crate::tensor::Coefficients;
 
 /// A method, and what a kernel promises of its coefficients.

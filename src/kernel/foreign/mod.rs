@@ -30,6 +30,7 @@ use super::{Backend, Coefficients, KernelError, shapes};
 use crate::method::Method;
 use crate::problem::elements::Elements;
 use crate::problem::{CoefficientProblem, InputType, Operand, Problem, Weights};
+use crate::promise::Promise;
 use crate::tensor::Tensors;
 
 /// Why no header can be run here at all.
@@ -166,9 +167,8 @@ impl Backend for ForeignBackend {
         self.compiled.header().sha256()
     }
 
-    /// log₂e as an f32, its product with A or z, and the product with Δ.
-    fn z_roundings(&self) -> u32 {
-        3
+    fn promise(&self) -> Promise {
+        Promise::HEADER
     }
 
     fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {

@@ -2,7 +2,6 @@
 
 use super::Subject;
 use crate::judge::budget;
-use crate::judge::contract::Contract;
 use crate::judge::invariants::comparison::{Budgeted, largest_difference};
 use crate::judge::invariants::{Comparison, Invariant, Run, carry, steps};
 use crate::kernel::{Coefficients, KernelError};
@@ -10,6 +9,7 @@ use crate::method::Method;
 use crate::problem::probe::{Probe, stable_steps};
 use crate::problem::transform::{conjugated, grafted, prepended, scaled, select, sum, time_scaled, times_i};
 use crate::problem::{CoefficientProblem, Problem, Weights};
+use crate::promise::Contract;
 use Budgeted::{Derived, Exactly};
 
 /// One method of one backend on one probe.

@@ -7,19 +7,19 @@ use rayon::prelude::*;
 
 use self::laws::Bench;
 use super::Request;
-use crate::judge::contract::Contract;
 use crate::judge::invariants::{Comparison, Invariant};
 use crate::kernel::{Backend, KernelError};
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::problem::probe::Probe;
+use crate::promise::Contract;
 use crate::results::InvariantResult;
 use crate::results::Verdict;
 
 /// Every invariant that applies to the request's methods and weight types, in the order of [`Invariant::ALL`].
 /// `progress` is called after each method of each weight type.
 pub fn run(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + Sync)) -> Vec<InvariantResult> {
-    let subject = Subject { backend, contract: super::contract(backend), seed: request.seed };
+    let subject = Subject { backend, contract: backend.promise().contract, seed: request.seed };
     let results = request.probed().into_par_iter().map(|(method, weights)| {
         let results: Vec<_> = Invariant::ALL
             .into_iter()

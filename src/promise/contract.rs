@@ -8,7 +8,7 @@ use crate::problem::{Problem, Weights};
 /// How far a sound kernel's Ā and B̄ may be from those of the specification, for exactly given Δ, A and B.
 ///
 /// Relative (normwise for complex weights) and in units of the unit roundoff u, after what the kernel's own
-/// roundings of z = ΔA cost by the conditioning of each formula ([`super::model::step`]).
+/// roundings of z = ΔA cost by the conditioning of each formula ([`crate::judge::model::step`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contract {
     /// What the kernel computes in.
@@ -72,7 +72,7 @@ pub enum Sums {
     /// With error terms: `units` say all that they may be off.
     Compensated,
     /// Term by term, by series below |z| = 1 and by closed forms from there on, so that what cancels is lost
-    /// ([`super::sums`]).
+    /// ([`crate::judge::sums`]).
     Plain,
     /// The same in complex arithmetic, whatever the weights.
     PlainComplex,
@@ -120,15 +120,6 @@ impl Contract {
     /// u), its product with A or with z, and the product with Δ. A formula that amplifies these by more than the
     /// conditioning of Ā and B̄ themselves, by subtracting what nearly cancels, has no allowance for it.
     pub const FOREIGN: Contract = Contract { z_roundings: 3.0, ..Contract::FRAMEWORK };
-
-    /// What is expected of a kernel that rounds z this often: one that keeps it exact promises what those of
-    /// `kernels/` do.
-    pub fn of(z_roundings: u32) -> Contract {
-        match z_roundings {
-            0 => Contract::PRODUCTION,
-            n => Contract { z_roundings: n.into(), ..Contract::FRAMEWORK },
-        }
-    }
 
     /// The kernels' double path (`precise.cuh`), which lifting runs throughout: e^x, sin and cos within 1 ulp = 2u
     /// and their product, 5u; a quotient 5u (as above) of parts rounded once; the φ-functions as

@@ -1,0 +1,52 @@
+//! What a source of outputs promises, and what can be done with it. A backend, somebody's header, a recording: each states
+//! its own [`Promise`]; nothing is inferred from names or numbers. The judge derives its bounds from the
+//! [`Contract`] in it.
+
+pub mod allowance;
+pub mod contract;
+
+pub use contract::Contract;
+
+/// What is expected of an implementation, and what it can be used for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Promise {
+    /// How far its Ā and B̄ may be from those of the specification.
+    pub contract: Contract,
+    /// Whether its build in double keeps [`Contract::lifted`], so that lifted runs get a verdict. Where that is not known,
+    /// a lifted run only helps to explain a failure.
+    pub lifted_is_judged: bool,
+    /// Whether its coefficients can be perturbed, to measure how small an error is caught.
+    pub perturbable: bool,
+    /// Whether faults can be planted in it, to measure which are caught.
+    pub plantable: bool,
+    /// Whether it runs on inputs of the harness's choice. A recording has only its own: no sweeps, no invariants.
+    pub chooses_inputs: bool,
+}
+
+impl Promise {
+    /// The kernels of `kernels/`: on a GPU, and the same source on the CPU.
+    pub const PRODUCTION: Promise = Promise {
+        contract: Contract::PRODUCTION,
+        lifted_is_judged: true,
+        perturbable: true,
+        plantable: true,
+        chooses_inputs: true,
+    };
+
+    /// The same-precision reference path: a careful framework's arithmetic.
+    pub const REFERENCE: Promise =
+        Promise { contract: Contract::FRAMEWORK, chooses_inputs: true, ..Promise::RECORDED };
+
+    /// A header of somebody else's. Its constants may be f32 in its build in double as well.
+    pub const HEADER: Promise =
+        Promise { contract: Contract::FOREIGN, chooses_inputs: true, ..Promise::RECORDED };
+
+    /// A run that was recorded elsewhere, by a careful f32 implementation.
+    pub const RECORDED: Promise = Promise {
+        contract: Contract::FRAMEWORK,
+        lifted_is_judged: false,
+        perturbable: false,
+        plantable: false,
+        chooses_inputs: false,
+    };
+}
