@@ -1,6 +1,6 @@
 //! Runs the lifted kernels beside the f32 ones, and has the judge compare.
 
-use super::SolvedCase;
+use crate::case::{self, SolvedCase};
 use crate::judge::allowance::HALF_SUBNORMAL;
 use crate::judge::contract::Contract;
 use crate::judge::lifting;
@@ -20,7 +20,7 @@ fn has_lifted_contract(backend: &dyn Backend) -> bool {
 }
 
 fn missing(error: &KernelError) -> Lifting {
-    lifting::without_output(super::verdict_without_output(error), error.to_string())
+    lifting::without_output(case::verdict_of(error), error.to_string())
 }
 
 /// The lifted run of one case; none where the backend has none.
@@ -30,7 +30,7 @@ pub fn of_case(
     verdict: Verdict,
     got: Option<&Tensors<f64>>,
 ) -> Option<Lifting> {
-    let SolvedCase { method, problem, want, budget, .. } = *case;
+    let &SolvedCase { method, problem, want, ref budget, .. } = case;
     if !has_lifted_contract(backend) {
         return None;
     }
