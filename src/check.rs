@@ -7,17 +7,16 @@ pub mod memory;
 use std::collections::BTreeMap;
 
 use self::memory::TooLarge;
-use crate::judge::pairwise::{self, MethodOutputs};
+use crate::case;
+use crate::judge::pairwise::MethodOutputs;
 use crate::judge::scan::Place;
-use crate::judge::ulp::Format;
-use crate::judge::{budget, scan};
 use crate::kernel::{Backend, ReferenceBackend};
 use crate::method::Method;
 use crate::problem::Problem;
 use crate::problem::inputs::Draw;
 use crate::problem::recorded::{RecordedOutput, RecordedRun};
 use crate::promise::Promise;
-use crate::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA, Verdict};
+use crate::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA};
 use crate::tensor::TensorName;
 use crate::truth::scan::ScanTruth;
 use crate::truth::{self, TruthError};
@@ -74,26 +73,20 @@ pub fn check(name: &str, argument: &str, run: RecordedRun, options: &Options) ->
             backend: BACKEND.to_owned(),
             rerun: format!("holdfast check {argument} --channels {count} --seed {}", options.seed),
         };
-        let truth = match &truths[&method] {
-            Ok(truth) => truth,
-            Err(error) => {
-                let (unmeasured, reason) = (Verdict::Unmeasured, error.to_string());
-                cases.push(scan::without_output(method, &problem, place, unmeasured, reason));
-                continue;
-            }
-        };
-        let budget = budget::scan(method, &problem, &Promise::RECORDED.contract);
-        let tensors = scan::judge(method, &problem, &output.tensors, &truth.tensors, &budget);
-        groups.entry(&output.name.label).or_default().push(MethodOutputs {
-            method,
-            truth: truth.tensors[TensorName::Out].values.clone(),
-            kernel: Some(problem.judged(&output.tensors)[TensorName::Out].values.clone()),
-            bound: budget.tensors[TensorName::Out].bound.clone(),
-        });
-        cases.push(scan::case(method, &problem, place, tensors));
+        let (truth, got) = (truths[&method].as_ref(), Ok(&output.tensors));
+        let (case, solved) = case::judge((method, &problem), place, Promise::RECORDED, truth, got);
+        if let Some(solved) = solved {
+            let judged = problem.judged(&output.tensors);
+            groups.entry(&output.name.label).or_default().push(solved.outputs(Some(&judged)));
+        }
+        cases.push(case);
     }
     diagnosis::fill(&mut problem, &outputs, &truths, &mut cases);
-    let pairwise = groups.into_iter().flat_map(|(label, outputs)| matrices(name, label, &problem, &outputs));
+    let matrices = |(label, outputs): (&str, Vec<_>)| {
+        let id = if label.is_empty() { name.to_owned() } else { format!("{name}/{label}") };
+        case::matrices(&problem, &outputs, BACKEND, name, &id)
+    };
+    let pairwise = groups.into_iter().flat_map(matrices);
     let pairwise = pairwise.filter(|m| !m.pairs.is_empty()).collect();
     let chosen = match (count == all, surveyed) {
         (true, _) => format!("all {all} channels judged"),
@@ -232,22 +225,6 @@ fn truths(problem: &Problem, methods: &[Method]) -> BTreeMap<Method, Result<Scan
         (method, truth.map(|mut truths| truths.swap_remove(0)))
     };
     methods.iter().map(alone).collect()
-}
-
-/// The truth's matrix and the recorded one, across the methods of one label.
-fn matrices(name: &str, label: &str, problem: &Problem, outputs: &[MethodOutputs]) -> [PairwiseMatrix; 2] {
-    let indexed = problem.judged_tensor(TensorName::Out, Vec::<f64>::new());
-    let index = |position| problem.judged_index(&indexed, position);
-    let (truth, recorded) = pairwise::matrices(outputs, Format::of(problem.input), index);
-    let id = if label.is_empty() { name.to_owned() } else { format!("{name}/{label}") };
-    [("truth", truth), (BACKEND, recorded)].map(|(source, pairs)| PairwiseMatrix {
-        source: source.to_owned(),
-        regime: name.to_owned(),
-        weights: problem.weights,
-        input: problem.input,
-        problem: id.clone(),
-        pairs,
-    })
 }
 
 /// What the file says of itself, in one line.

@@ -9,23 +9,21 @@ mod sensitivity;
 use rayon::prelude::*;
 
 use crate::analysis;
+use crate::case;
+use crate::judge::coefficient;
 use crate::judge::diagnose;
-use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::profile;
 use crate::judge::scan::Place;
-use crate::judge::ulp::Format;
-use crate::judge::{budget, coefficient, relative, scan};
-use crate::kernel::{Backend, KernelError, ReferenceBackend};
+use crate::kernel::{Backend, ReferenceBackend};
 use crate::method::Method;
 use crate::problem::plan::{self, Filter, Spec};
 use crate::problem::sweep::{self, Sweep};
-use crate::problem::{InputType, Problem, Weights};
-use crate::promise::Promise;
+use crate::problem::{InputType, Weights};
 use crate::results::{
     CaseResult, CoefficientResult, ErrorHistogram, ErrorProfile, ErrorSequence, MethodCurve, PairTotals,
-    PairwiseMatrix, RegimeNote, Relative, Results, SCHEMA, Sensitivity, Verdict,
+    PairwiseMatrix, RegimeNote, Results, SCHEMA, Sensitivity, Verdict,
 };
-use crate::tensor::{TensorName, Tensors};
+use crate::tensor::TensorName;
 use crate::truth;
 
 /// What a run is to cover.
@@ -194,27 +192,17 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
     let mut sensitivity = Vec::new();
     for (i, (&method, run)) in request.methods.iter().zip(runs).enumerate() {
         let truth = match (&truths, &run) {
-            (Ok(truths), _) if i < truths.len() => &truths[i],
-            (Err(error), _) => {
-                let unmeasured = Verdict::Unmeasured;
-                let reason = error.to_string();
-                cases.push(scan::without_output(method, &problem, place(method), unmeasured, reason));
+            (Ok(truths), Err(error)) if truths.is_empty() => {
+                cases.push(case::without_output(method, &problem, place(method), error));
                 continue;
             }
-            (Ok(_), run) => {
-                cases.push(not_run(method, &problem, place(method), run.as_ref().err()));
-                continue;
-            }
+            (Ok(truths), _) => Ok(&truths[i]),
+            (Err(error), _) => Err(error),
         };
-        let promise = backend.promise();
-        let budget = budget::scan(method, &problem, &promise.contract);
-        let solved = SolvedCase { method, problem: &problem, want: &truth.tensors, budget: &budget, promise };
-        let mut case = match &run {
-            Ok(output) => {
-                let tensors = scan::judge(method, &problem, output, &truth.tensors, &budget);
-                scan::case(method, &problem, place(method), tensors)
-            }
-            Err(error) => not_run(method, &problem, place(method), Some(error)),
+        let judged = case::judge((method, &problem), place(method), backend.promise(), truth, run.as_ref());
+        let (mut case, Some(solved)) = judged else {
+            cases.push(judged.0);
+            continue;
         };
         let judged = run.as_ref().ok().map(|output| problem.judged(output));
         let reference = ReferenceBackend.scan_judged(method, &problem).ok();
@@ -227,69 +215,20 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
             (case.verdict, case.reason) = (Verdict::Fail, relative.reason());
         }
         case.lifted = lifting::of_case(backend, &solved, case.verdict, judged.as_ref());
-        if request.sensitivity && promise.perturbable && is_measured_for_sensitivity(request, spec) {
+        if request.sensitivity && solved.promise.perturbable && is_measured_for_sensitivity(request, spec) {
             sensitivity.push(sensitivity::of_case(spec, &solved, reference.as_ref()));
         }
-        let (want, bounds) = (&truth.tensors[TensorName::Out], &budget.tensors[TensorName::Out]);
-        let out = judged.as_ref().map(|judged| &judged[TensorName::Out]);
-        if let Some(out) = out {
+        if let Some(judged) = &judged {
+            let [out, want] = [judged, solved.want].map(|tensors| &tensors[TensorName::Out]);
+            let bounds = &solved.budget.tensors[TensorName::Out];
             profiles.push(profile::of_case((method, case.id.as_str()), &problem, out, want, bounds));
         }
-        outputs.push(MethodOutputs {
-            method,
-            truth: want.values.clone(),
-            kernel: out.map(|out| out.values.clone()),
-            bound: bounds.bound.clone(),
-        });
+        outputs.push(solved.outputs(judged.as_ref()));
         cases.push(case);
     }
-    let indexed = problem.judged_tensor(TensorName::Out, Vec::<f64>::new());
-    let (truth_pairs, kernel_pairs) = pairwise::matrices(&outputs, Format::of(problem.input), |position| {
-        problem.judged_index(&indexed, position)
-    });
-    let matrix = |source: &str, pairs| PairwiseMatrix {
-        source: source.to_owned(),
-        regime: spec.regime.name.clone(),
-        weights: spec.weights,
-        input: spec.input,
-        problem: spec.id(),
-        pairs,
-    };
-    Solved {
-        spec: spec.clone(),
-        cases,
-        profiles,
-        sensitivity,
-        truth_matrix: matrix("truth", truth_pairs),
-        kernel_matrix: matrix(backend.name(), kernel_pairs),
-    }
-}
-
-/// A kernel that faults has been measured, and found wanting; one that could not be run has not been measured.
-fn verdict_without_output(error: &KernelError) -> Verdict {
-    if error.is_fault() { Verdict::Fail } else { Verdict::Unmeasured }
-}
-
-/// A case whose kernel returned nothing: `error` says why.
-fn not_run(method: Method, problem: &Problem, place: Place, error: Option<&KernelError>) -> CaseResult {
-    let verdict = error.map_or(Verdict::Unmeasured, verdict_without_output);
-    let reason = error.map(ToString::to_string).unwrap_or_default();
-    scan::without_output(method, problem, place, verdict, reason)
-}
-
-/// One method on one problem, with all that a judgement of it needs.
-struct SolvedCase<'a> {
-    method: Method,
-    problem: &'a Problem,
-    want: &'a Tensors<f64>,
-    budget: &'a budget::Budget,
-    promise: Promise,
-}
-
-impl SolvedCase<'_> {
-    fn relative(&self, got: &Tensors<f64>, reference: &Tensors<f64>) -> Option<Relative> {
-        relative::judge(got, reference, self.want, self.budget, self.promise.contract.z_roundings)
-    }
+    let (regime, id) = (&spec.regime.name, spec.id());
+    let [truth_matrix, kernel_matrix] = case::matrices(&problem, &outputs, backend.name(), regime, &id);
+    Solved { spec: spec.clone(), cases, profiles, sensitivity, truth_matrix, kernel_matrix }
 }
 
 /// Sensitivity is measured on the first f32 problem of each regime and weight type.
@@ -332,7 +271,7 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                 truth::coefficient::solve(method, &problem).map_err(|e| (Verdict::Unmeasured, e.to_string()));
             let judged = judged.and_then(|want| {
                 let got = backend.coefficients(method, &problem);
-                let got = got.map_err(|e| (verdict_without_output(&e), e.to_string()))?;
+                let got = got.map_err(|e| (case::verdict_of(&e), e.to_string()))?;
                 let wide = [widened(&got.a_bar), widened(&got.b_bar)];
                 let got = (&got.a_bar[..], &got.b_bar[..]);
                 let exact = (&want.a_bar[..], &want.b_bar[..]);

@@ -1,6 +1,6 @@
 //! Runs the lifted kernels beside the f32 ones, and has the judge compare.
 
-use super::SolvedCase;
+use crate::case::{self, SolvedCase};
 use crate::judge::lifting;
 use crate::judge::{budget, coefficient};
 use crate::kernel::{Backend, KernelError};
@@ -14,7 +14,7 @@ use crate::tensor::Tensors;
 use crate::truth::coefficient::CoefficientTruth;
 
 fn missing(error: &KernelError) -> Lifting {
-    lifting::without_output(super::verdict_without_output(error), error.to_string())
+    lifting::without_output(case::verdict_of(error), error.to_string())
 }
 
 /// The lifted run of one case; none where the backend has none.
@@ -24,8 +24,8 @@ pub fn of_case(
     verdict: Verdict,
     got: Option<&Tensors<f64>>,
 ) -> Option<Lifting> {
-    let SolvedCase { method, problem, want, budget, .. } = *case;
-    if !backend.promise().lifted_is_judged {
+    let &SolvedCase { method, problem, want, ref budget, .. } = case;
+    if !case.promise.lifted_is_judged {
         return None;
     }
     let lifted = match backend.lifted(method, problem)? {

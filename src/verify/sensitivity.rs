@@ -1,6 +1,6 @@
 //! Plants smaller and smaller errors in the kernels' coefficients, and sees which the verdict catches.
 
-use super::SolvedCase;
+use crate::case::SolvedCase;
 use crate::judge::scan;
 use crate::judge::sensitivity::smallest_caught;
 use crate::kernel::CpuBackend;
@@ -14,7 +14,7 @@ pub fn of_case(spec: &Spec, case: &SolvedCase, reference: Option<&Tensors<f64>>)
     let fails = |backend: CpuBackend| {
         let Ok(got) = backend.scan_judged(case.method, case.problem) else { return false };
         let relative = reference.and_then(|reference| case.relative(&got, reference));
-        !scan::within(&got, case.want, case.budget) || relative.is_some_and(|relative| !relative.passes())
+        !scan::within(&got, case.want, &case.budget) || relative.is_some_and(|relative| !relative.passes())
     };
     Sensitivity {
         method: case.method,

@@ -76,7 +76,7 @@ pub fn check(subject: Subject, invariant: Invariant, method: Method, weights: We
 
 /// A probe without an output: a failure stays a failure, and what could not be run is no pass.
 fn not_run(result: &mut InvariantResult, problem: String, error: &KernelError) {
-    let verdict = super::verdict_without_output(error);
+    let verdict = crate::case::verdict_of(error);
     if rank(verdict) > rank(result.verdict) || result.problem.is_empty() {
         (result.problem, result.worst) = (problem, None);
         (result.verdict, result.reason) = (verdict, error.to_string());

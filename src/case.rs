@@ -1,0 +1,96 @@
+//! One method on one problem through truth, bounds and judge, whatever its output comes from: a backend that runs here
+//! ([`crate::verify`]; a foreign header is one), or a recording ([`crate::check`](mod@crate::check)).
+
+use crate::judge::budget::{self, Budget};
+use crate::judge::pairwise::{self, MethodOutputs};
+use crate::judge::relative;
+use crate::judge::scan::{self, Place};
+use crate::judge::ulp::Format;
+use crate::kernel::KernelError;
+use crate::method::Method;
+use crate::problem::Problem;
+use crate::promise::Promise;
+use crate::results::{CaseResult, PairwiseMatrix, Relative, Verdict};
+use crate::tensor::{TensorName, Tensors};
+use crate::truth::TruthError;
+use crate::truth::scan::ScanTruth;
+
+/// A case whose truth is known, with all that a judgement of it needs.
+pub struct SolvedCase<'a> {
+    pub method: Method,
+    pub problem: &'a Problem,
+    pub want: &'a Tensors<f64>,
+    pub budget: Budget,
+    pub promise: Promise,
+}
+
+/// The verdict on what a kernel returned, and the solved case where there is a truth.
+pub fn judge<'a>(
+    (method, problem): (Method, &'a Problem),
+    place: Place,
+    promise: Promise,
+    truth: Result<&'a ScanTruth, &TruthError>,
+    got: Result<&Tensors<f32>, &KernelError>,
+) -> (CaseResult, Option<SolvedCase<'a>>) {
+    let want = match truth {
+        Ok(truth) => &truth.tensors,
+        Err(error) => {
+            let (unmeasured, reason) = (Verdict::Unmeasured, error.to_string());
+            return (scan::without_output(method, problem, place, unmeasured, reason), None);
+        }
+    };
+    let budget = budget::scan(method, problem, &promise.contract);
+    let case = match got {
+        Ok(got) => scan::case(method, problem, place, scan::judge(method, problem, got, want, &budget)),
+        Err(error) => without_output(method, problem, place, error),
+    };
+    (case, Some(SolvedCase { method, problem, want, budget, promise }))
+}
+
+/// A case whose kernel returned nothing, for this reason.
+pub fn without_output(method: Method, problem: &Problem, place: Place, error: &KernelError) -> CaseResult {
+    scan::without_output(method, problem, place, verdict_of(error), error.to_string())
+}
+
+/// A kernel that faults has been measured, and found wanting; one that could not be run has not been measured.
+pub fn verdict_of(error: &KernelError) -> Verdict {
+    if error.is_fault() { Verdict::Fail } else { Verdict::Unmeasured }
+}
+
+impl SolvedCase<'_> {
+    /// `got` against the same-precision reference.
+    pub fn relative(&self, got: &Tensors<f64>, reference: &Tensors<f64>) -> Option<Relative> {
+        relative::judge(got, reference, self.want, &self.budget, self.promise.contract.z_roundings)
+    }
+
+    /// What a matrix of methods needs of this one, `got` being its judged channels.
+    pub fn outputs(&self, got: Option<&Tensors<f64>>) -> MethodOutputs {
+        MethodOutputs {
+            method: self.method,
+            truth: self.want[TensorName::Out].values.clone(),
+            kernel: got.map(|got| got[TensorName::Out].values.clone()),
+            bound: self.budget.tensors[TensorName::Out].bound.clone(),
+        }
+    }
+}
+
+/// The truth's matrix of methods and that of `source`. `regime` and `id` are the problem's in results.
+pub fn matrices(
+    problem: &Problem,
+    outputs: &[MethodOutputs],
+    source: &str,
+    regime: &str,
+    id: &str,
+) -> [PairwiseMatrix; 2] {
+    let indexed = problem.judged_tensor(TensorName::Out, Vec::<f64>::new());
+    let index = |position| problem.judged_index(&indexed, position);
+    let (truth, kernel) = pairwise::matrices(outputs, Format::of(problem.input), index);
+    [("truth", truth), (source, kernel)].map(|(source, pairs)| PairwiseMatrix {
+        source: source.to_owned(),
+        regime: regime.to_owned(),
+        weights: problem.weights,
+        input: problem.input,
+        problem: id.to_owned(),
+        pairs,
+    })
+}
