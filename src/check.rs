@@ -129,6 +129,7 @@ pub fn results(checked: Vec<Checked>, seed: u64, command: String) -> Results {
         pairwise: Vec::new(),
         pairs: PairTotals::default(),
         curves: Vec::new(),
+        part: None,
         header: None,
         errors: Default::default(),
         analysis: Default::default(),

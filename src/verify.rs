@@ -12,6 +12,7 @@ use crate::analysis;
 use crate::case;
 use crate::judge::coefficient;
 use crate::judge::diagnose;
+use crate::judge::invariants::Invariant;
 use crate::judge::profile;
 use crate::judge::scan::Place;
 use crate::kernel::{Backend, ReferenceBackend};
@@ -21,7 +22,7 @@ use crate::problem::sweep::{self, Sweep};
 use crate::problem::{InputType, Weights};
 use crate::results::{
     CaseResult, CoefficientResult, ErrorHistogram, ErrorProfile, ErrorSequence, MethodCurve, PairTotals,
-    PairwiseMatrix, RegimeNote, Results, SCHEMA, Sensitivity, Verdict,
+    PairwiseMatrix, PlanPart, RegimeNote, Results, SCHEMA, Sensitivity, Verdict, pairs,
 };
 use crate::tensor::TensorName;
 use crate::truth;
@@ -41,6 +42,8 @@ pub struct Request {
     pub command: String,
     /// Whether to measure how small an error of a coefficient is caught, on the CPU build of the kernels.
     pub sensitivity: bool,
+    /// Which share of the work to do, as (index, number of parts); none for all of it.
+    pub part: Option<(usize, usize)>,
 }
 
 impl Request {
@@ -53,6 +56,7 @@ impl Request {
             seed,
             invariants_only: false,
             sensitivity: true,
+            part: None,
             rerun: String::new(),
             command,
         }
@@ -60,7 +64,29 @@ impl Request {
 
     /// How many times [`verify`] reports progress.
     pub fn units_of_work(&self) -> usize {
-        self.specs().len() + self.sweeps().len() + self.probed().len()
+        self.own(self.specs()).len() + self.own(self.sweeps()).len() + self.own(self.probed()).len()
+    }
+
+    /// The units of work that this run's part does: they are dealt out in turn.
+    fn own<T>(&self, units: Vec<T>) -> Vec<T> {
+        let (index, of) = self.part.unwrap_or((0, 1));
+        units.into_iter().skip(index).step_by(of.max(1)).collect()
+    }
+
+    /// The ids of everything that the undivided run has a verdict on, in its order.
+    fn plan(&self) -> Vec<String> {
+        let methods = || self.methods.iter();
+        let cases =
+            self.specs().into_iter().flat_map(|spec| methods().map(move |m| format!("{}/{m}", spec.id())));
+        let sweeps = self.sweeps().into_iter().flat_map(|sweep| {
+            methods().map(move |m| format!("coefficients/{}/{}/{m}", sweep.name, sweep.weights))
+        });
+        let probed = self.probed();
+        let laws = Invariant::ALL.into_iter().flat_map(|law| {
+            let applying = probed.iter().filter(move |&&(method, weights)| law.applies(method, weights));
+            applying.map(move |(method, weights)| format!("invariant/{}/{weights}/{method}", law.name()))
+        });
+        cases.chain(sweeps).chain(laws).collect()
     }
 
     fn specs(&self) -> Vec<Spec> {
@@ -97,7 +123,7 @@ impl Request {
 
 /// Runs the request on `backend`, calling `progress` after each unit of work.
 pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + Sync)) -> Results {
-    let mut specs = request.specs();
+    let mut specs = request.own(request.specs());
     // The largest first, so that no core idles at the end; results go back into the plan's order.
     specs.sort_by_key(|spec| std::cmp::Reverse(cost(spec)));
     let mut solved: Vec<Solved> = specs
@@ -111,7 +137,7 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
     let plan = request.specs();
     solved.sort_by_key(|s| plan.iter().position(|spec| spec.key() == s.spec.key()));
     let coefficients = request
-        .sweeps()
+        .own(request.sweeps())
         .par_iter()
         .flat_map(|sweep| {
             let results = solve_sweep(request, backend, sweep);
@@ -120,7 +146,9 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
         })
         .collect();
     let invariants = invariants::run(request, backend, progress);
-    let (pairwise, pairs) = pairwise_results(&solved);
+    let pairs = PairTotals::count(solved.iter().map(|s| &s.matrices[1]));
+    let matrices: Vec<_> = solved.iter().map(|s| s.matrices.clone()).collect();
+    let pairwise = pairs::shown(&matrices);
     let errors = error_profile(&solved);
     let sensitivity = solved.iter_mut().flat_map(|s| std::mem::take(&mut s.sensitivity)).collect();
     let mut cases: Vec<CaseResult> = solved.into_iter().flat_map(|s| s.cases).collect();
@@ -140,6 +168,7 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
         pairwise,
         pairs,
         curves: if request.invariants_only { Vec::new() } else { curves(request) },
+        part: request.part.map(|(index, of)| PlanPart { index, of, plan: request.plan() }),
         header: None,
         errors,
         analysis: if request.invariants_only { Default::default() } else { analysis::methods().clone() },
@@ -172,8 +201,8 @@ struct Solved {
     cases: Vec<CaseResult>,
     profiles: Vec<(ErrorHistogram, ErrorSequence)>,
     sensitivity: Vec<Sensitivity>,
-    truth_matrix: PairwiseMatrix,
-    kernel_matrix: PairwiseMatrix,
+    /// The truth's, and the kernel's.
+    matrices: [PairwiseMatrix; 2],
 }
 
 fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
@@ -227,8 +256,8 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
         cases.push(case);
     }
     let (regime, id) = (&spec.regime.name, spec.id());
-    let [truth_matrix, kernel_matrix] = case::matrices(&problem, &outputs, backend.name(), regime, &id);
-    Solved { spec: spec.clone(), cases, profiles, sensitivity, truth_matrix, kernel_matrix }
+    let matrices = case::matrices(&problem, &outputs, backend.name(), regime, &id);
+    Solved { spec: spec.clone(), cases, profiles, sensitivity, matrices }
 }
 
 /// Sensitivity is measured on the first f32 problem of each regime and weight type.
@@ -331,30 +360,6 @@ fn error_profile(solved: &[Solved]) -> ErrorProfile {
     }
     let f32_ones = solved.iter().filter(|s| s.spec.input == InputType::F32);
     ErrorProfile::collect(f32_ones.flat_map(|s| &s.profiles).map(|(histogram, _)| histogram), sequences)
-}
-
-/// How many failing problems keep their matrices: enough to see a pattern, without drowning the report.
-const FAILING_MATRICES: usize = 6;
-
-/// The matrices worth showing (one problem for each weight type, and failing ones), and the totals of all.
-fn pairwise_results(solved: &[Solved]) -> (Vec<PairwiseMatrix>, PairTotals) {
-    let mut shown: Vec<&Solved> = Vec::new();
-    for weights in Weights::ALL {
-        let of_weights = || solved.iter().filter(|s| s.spec.weights == weights);
-        let f32_ones = || of_weights().filter(|s| s.spec.input == InputType::F32);
-        let showcase = f32_ones().find(|s| ["vim-tiny", "s4d-lin"].contains(&s.spec.regime.name.as_str()));
-        shown.extend(showcase.or(f32_ones().next()).or(of_weights().next()));
-    }
-    let fails = |s: &&Solved| s.kernel_matrix.pairs.iter().any(|p| p.status.is_failure());
-    let failing = solved.iter().filter(fails).take(FAILING_MATRICES);
-    for s in failing {
-        if shown.iter().all(|other| other.spec.key() != s.spec.key()) {
-            shown.push(s);
-        }
-    }
-    let totals = PairTotals::count(solved.iter().map(|s| &s.kernel_matrix));
-    let matrices = shown.into_iter().flat_map(|s| [s.truth_matrix.clone(), s.kernel_matrix.clone()]);
-    (matrices.filter(|m| !m.pairs.is_empty()).collect(), totals)
 }
 
 /// |Ā| and |B̄/Δ| against |z| for the report, straight from the truth. A curve that cannot be certified (at a

@@ -96,6 +96,7 @@ impl Args {
             rerun: self.header_option().map(|option| format!(" {option}")).unwrap_or_default(),
             command: self.command(),
             // Measured on the production kernels' own build.
+            part: None,
             sensitivity: self.header.is_none(),
         }
     }

@@ -250,9 +250,9 @@ fn items(results: &Results, lifted: bool) -> Vec<Item> {
 }
 
 fn of_invariant(invariant: &InvariantResult) -> Item {
-    let InvariantResult { name, method, weights, verdict, worst, judged, .. } = invariant;
+    let InvariantResult { method, verdict, worst, judged, .. } = invariant;
     Item {
-        id: format!("invariant/{name}/{weights}/{method}"),
+        id: invariant.id(),
         method: *method,
         verdict: *verdict,
         share: worst.as_ref().map(|worst| worst.share),
@@ -303,7 +303,7 @@ fn of_sweep(sweep: &CoefficientResult) -> Item {
     let worst = sweep.worst_a_bar.iter().chain(&sweep.worst_b_bar).map(|worst| worst.share);
     let worse = |a: f64, b: f64| if a.is_nan() || a > b { a } else { b };
     Item {
-        id: format!("coefficients/{}/{}/{}", sweep.sweep, sweep.weights, sweep.method),
+        id: sweep.id(),
         method: sweep.method,
         verdict: sweep.verdict,
         share: worst.reduce(worse),

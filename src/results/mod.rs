@@ -7,6 +7,8 @@
 
 pub mod analysis;
 pub mod compare;
+pub mod explained;
+pub mod merge;
 mod nullable;
 pub mod pairs;
 pub mod precision;
@@ -15,6 +17,7 @@ pub mod revisions;
 pub mod schema;
 pub mod verdict;
 
+pub use merge::PlanPart;
 pub use pairs::{Pair, PairStatus, PairTotals, PairwiseMatrix};
 pub use precision::{Conclusion, Lifting, Part, Relative, Sensitivity};
 pub use profile::{ErrorHistogram, ErrorProfile, ErrorSequence};

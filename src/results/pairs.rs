@@ -75,7 +75,41 @@ pub struct PairTotals {
     pub unmeasured: usize,
 }
 
+/// How many failing problems keep their matrices: enough to see a pattern, without drowning the report.
+const FAILING_MATRICES: usize = 6;
+
+/// The matrices worth showing, each the truth's and the kernel's of one problem: one problem for each weight type, and
+/// failing ones. All problems of a run go in, in the plan's order.
+pub fn shown(problems: &[[PairwiseMatrix; 2]]) -> Vec<PairwiseMatrix> {
+    let mut shown: Vec<&[PairwiseMatrix; 2]> = Vec::new();
+    for weights in Weights::ALL {
+        let of_weights = || problems.iter().filter(|[truth, _]| truth.weights == weights);
+        let f32_ones = || of_weights().filter(|[truth, _]| truth.input == InputType::F32);
+        let showcase = f32_ones().find(|[truth, _]| ["vim-tiny", "s4d-lin"].contains(&truth.regime.as_str()));
+        shown.extend(showcase.or(f32_ones().next()).or(of_weights().next()));
+    }
+    let fails = |[_, kernel]: &&[PairwiseMatrix; 2]| kernel.pairs.iter().any(|p| p.status.is_failure());
+    for failing in problems.iter().filter(fails).take(FAILING_MATRICES) {
+        if shown.iter().all(|[truth, _]| truth.problem != failing[0].problem) {
+            shown.push(failing);
+        }
+    }
+    shown.into_iter().flatten().filter(|matrix| !matrix.pairs.is_empty()).cloned().collect()
+}
+
 impl PairTotals {
+    /// The totals of disjoint parts together.
+    pub fn sum(parts: impl IntoIterator<Item = PairTotals>) -> Self {
+        parts.into_iter().fold(PairTotals::default(), |all, part| PairTotals {
+            problems: all.problems + part.problems,
+            agree: all.agree + part.agree,
+            coincide: all.coincide + part.coincide,
+            differ: all.differ + part.differ,
+            off: all.off + part.off,
+            unmeasured: all.unmeasured + part.unmeasured,
+        })
+    }
+
     /// Counts the pairs of the kernels' matrices; the truth's own are no verdicts.
     pub fn count<'a>(matrices: impl Iterator<Item = &'a PairwiseMatrix>) -> Self {
         let mut totals = PairTotals::default();

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::analysis::MethodAnalysis;
+use super::merge::PlanPart;
 use super::nullable;
 use super::pairs::{PairTotals, PairwiseMatrix};
 use super::precision::{Lifting, Relative, Sensitivity};
@@ -51,6 +52,9 @@ pub struct Results {
     /// How small an error of a coefficient is caught, by method, weight type and regime; empty where it was not measured.
     #[serde(default)]
     pub sensitivity: Vec<Sensitivity>,
+    /// Which part of a plan was run; none of a whole run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PlanPart>,
     /// The header that was judged in place of the production kernels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<HeaderNote>,
@@ -254,6 +258,27 @@ pub struct MethodCurve {
     pub a_bar_abs: Vec<f64>,
     #[serde(deserialize_with = "nullable::many")]
     pub b_bar_over_delta_abs: Vec<f64>,
+}
+
+impl CaseResult {
+    /// The id of the problem that it is about: that of a planned case without its method.
+    pub fn problem(&self) -> String {
+        format!("{}/{}/{}/b-{}/c-{}", self.regime, self.weights, self.input, self.b, self.c)
+    }
+}
+
+impl CoefficientResult {
+    /// Unique in a run.
+    pub fn id(&self) -> String {
+        format!("coefficients/{}/{}/{}", self.sweep, self.weights, self.method)
+    }
+}
+
+impl InvariantResult {
+    /// Unique in a run.
+    pub fn id(&self) -> String {
+        format!("invariant/{}/{}/{}", self.name, self.weights, self.method)
+    }
 }
 
 impl Results {

@@ -1,75 +1,29 @@
-//! Which failed cases of a run are diagnosed, and on what: each is solved once more, so that a run without
+//! Diagnoses the failed cases of a run that are to be explained: each is solved once more, so that a run without
 //! failures keeps nothing for it.
 
 use rayon::prelude::*;
 
-use super::{Request, cost};
+use super::Request;
 use crate::judge::diagnose::{Case, Effort, Models, by_tensor};
 use crate::judge::{budget, lost_digits, scan};
 use crate::kernel::Backend;
-use crate::method::Method;
-use crate::problem::Weights;
 use crate::problem::plan::Spec;
-use crate::results::{CaseResult, Diagnosis, Verdict};
+use crate::results::{CaseResult, Diagnosis, explained};
 use crate::tensor::Named;
 use crate::truth;
 
-/// Cases diagnosed for each method and weight type: those that a report shows first, and the smallest ones of
-/// different regimes, which tell most faults apart. A run in which everything fails thus pays for 72.
-const WORST: usize = 2;
-const SMALLEST: usize = 4;
-
 /// Fills in the diagnosis of a few failed cases of each method and weight type.
 pub fn fill(request: &Request, backend: &dyn Backend, specs: &[Spec], cases: &mut [CaseResult]) {
-    let mut chosen: Vec<(usize, &Spec)> = Vec::new();
-    for &method in &request.methods {
-        for weights in Weights::ALL {
-            chosen.extend(choose(specs, cases, method, weights));
-        }
-    }
-    let diagnoses: Vec<(usize, Named<Vec<Diagnosis>>)> =
-        chosen.into_par_iter().map(|(at, spec)| (at, of_case(request, backend, spec, &cases[at]))).collect();
-    for (at, diagnoses) in diagnoses {
-        scan::diagnosed(&mut cases[at], diagnoses);
-    }
-}
-
-/// Indices of the failed cases of one method to diagnose. A kernel that returned nothing has no output to explain.
-fn choose<'a>(
-    specs: &'a [Spec],
-    cases: &[CaseResult],
-    method: Method,
-    weights: Weights,
-) -> Vec<(usize, &'a Spec)> {
-    let failed = |case: &CaseResult| {
-        case.verdict == Verdict::Fail
-            && (case.reason.is_empty() || case.relative.is_some_and(|relative| !relative.passes()))
-            && case.method == method
-            && case.weights == weights
-    };
     let spec_of = |case: &CaseResult| {
         specs.iter().find(|spec| spec.key() == (&case.regime, case.weights, case.input, case.b, case.c))
     };
-    let mut failing: Vec<(usize, &Spec)> = cases
-        .iter()
-        .enumerate()
-        .filter(|(_, case)| failed(case))
-        .filter_map(|(at, case)| Some((at, spec_of(case)?)))
+    let diagnoses: Vec<(usize, Named<Vec<Diagnosis>>)> = explained::chosen(cases)
+        .into_par_iter()
+        .filter_map(|at| Some((at, of_case(request, backend, spec_of(&cases[at])?, &cases[at]))))
         .collect();
-    let ratio = |at: usize| cases[at].worst.as_ref().map_or(f64::NAN, |worst| worst.ratio);
-    failing.sort_by(|a, b| ratio(b.0).total_cmp(&ratio(a.0)));
-    let mut chosen: Vec<(usize, &Spec)> = failing.iter().take(WORST).copied().collect();
-    failing.sort_by_key(|(_, spec)| cost(spec));
-    let mut regimes: Vec<&str> = Vec::new();
-    for (at, spec) in failing {
-        if regimes.len() < SMALLEST && !regimes.contains(&spec.regime.name.as_str()) {
-            regimes.push(&spec.regime.name);
-            if chosen.iter().all(|(other, _)| *other != at) {
-                chosen.push((at, spec));
-            }
-        }
+    for (at, diagnoses) in diagnoses {
+        scan::diagnosed(&mut cases[at], diagnoses);
     }
-    chosen
 }
 
 fn of_case(

@@ -74,6 +74,7 @@ pub fn empty() -> Results {
         pairs: PairTotals::default(),
         regimes: Vec::new(),
         curves: Vec::new(),
+        part: None,
         header: None,
         errors: Default::default(),
         analysis: Default::default(),

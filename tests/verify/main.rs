@@ -6,6 +6,7 @@ mod support;
 mod default_run;
 mod invariants;
 mod lifting;
+mod merged_parts;
 mod planted_faults;
 mod sensitivity;
 mod unmeasured_kernels;

@@ -20,7 +20,7 @@ use crate::results::Verdict;
 /// `progress` is called after each method of each weight type.
 pub fn run(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + Sync)) -> Vec<InvariantResult> {
     let subject = Subject { backend, contract: backend.promise().contract, seed: request.seed };
-    let results = request.probed().into_par_iter().map(|(method, weights)| {
+    let results = request.own(request.probed()).into_par_iter().map(|(method, weights)| {
         let results: Vec<_> = Invariant::ALL
             .into_iter()
             .filter(|invariant| invariant.applies(method, weights))
