@@ -1,7 +1,7 @@
 // Faults that can be planted on purpose, so that the harness itself can be tested: all of them, by name.
 //
-// What each does is said, and modelled in f64, in src/judge/faults/catalogue.rs, which has the same names. HOLDFAST_FAULT
-// is an expression: a constant (one fault for good, HOLDFAST_PLANT) or a variable (the CPU's copies).
+// What each does is said, and modelled in f64, in src/judge/faults/catalogue.rs, which has the same names.
+// HOLDFAST_FAULT is an expression: a constant (one fault for good, HOLDFAST_PLANT) or a variable (the CPU's copies).
 #pragma once
 
 #include "platform.cuh"
@@ -130,7 +130,10 @@ namespace HOLDFAST_NAMESPACE {
 enum class Fault : int { HOLDFAST_FAULTS(HOLDFAST_FAULT_MEMBER) kCount };
 #undef HOLDFAST_FAULT_MEMBER
 
-constexpr Fault fault_after(Fault first, int count) { return static_cast<Fault>(static_cast<int>(first) + count); }
+// The one that many further down the list.
+HOLDFAST_DEVICE constexpr Fault fault_after(Fault first, int count) {
+  return static_cast<Fault>(static_cast<int>(first) + count);
+}
 
 // Two faults at once are `first + 1024 second`.
 constexpr int kFaultsPerNumber = 1024;

@@ -34,7 +34,9 @@ HOLDFAST_DEVICE int among(int faults, Fault first, int count) {
 // How far Ā and B̄ are off, relative: a fault, or what measures how small an error is caught (two doubles, chosen at run
 // time).
 HOLDFAST_DEVICE Coefficients<double> perturbation() {
-  Coefficients<double> off = {holds(HOLDFAST_FAULT, Fault::kABar2e18) ? 0x1p-18 : 0.0, holds(HOLDFAST_FAULT, Fault::kBBar2e18) ? 0x1p-18 : 0.0};
+  const int faults = HOLDFAST_FAULT;
+  Coefficients<double> off = {holds(faults, Fault::kABar2e18) ? 0x1p-18 : 0.0,
+                              holds(faults, Fault::kBBar2e18) ? 0x1p-18 : 0.0};
 #if defined(HOLDFAST_PERTURBATION)
   const double* chosen = HOLDFAST_PERTURBATION;
   off = {off.a_bar + chosen[0], off.b_bar + chosen[1]};
@@ -399,7 +401,7 @@ struct Hooks {
     const PlantedScan<Scan> planted(scan, HOLDFAST_FAULT), specified(scan, 0);
     const long long l = items.first + i;
     if (planted.narrow()) {
-      // A state that is rounded at every position depends on all earlier roundings: the step is the constant that it is.
+      // Rounded at every position, a state depends on all earlier roundings: the step is the constant that it is.
       const bool first = kReverse ? i + 1 == items.valid : i == 0;
       const long long before = kReverse ? scan.p.seqlen - 1 - l : l;
       const W x = first ? planted.state(kReverse, n, before) : steps[kReverse ? i + 1 : i - 1].b;

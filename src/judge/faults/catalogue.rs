@@ -165,7 +165,7 @@ const REST: &[Entry] = &[
     entry(Fault::B(BUse::Never), "b-missing",
         "B is not applied", "constant B left to the output, which leaves it to the input"),
     entry(Fault::StateWithoutB, "state-without-b",
-        "a constant B is left out of the states: out is right, last_state lacks the factor B", "kernels of the Mamba family, which multiply a constant B into C"),
+        "a constant B is left out of the state: only last_state shows it", "kernels of the Mamba family, which fold a constant B into C"),
     entry(Fault::B(BUse::Conjugated), "b-conjugated",
         "B is conjugated", "a Hermitian product where a plain one was meant"),
     entry(Fault::Readout(Readout::RealPartOnce), "real-part-once",
