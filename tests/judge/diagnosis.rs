@@ -103,7 +103,7 @@ fn confusion_matrix(outcomes: &[Outcome]) -> String {
     let mut text = format!("{:34}", "planted");
     Method::ALL.iter().for_each(|method| write!(text, "{method:>10}").unwrap());
     text.push_str("  named first\n");
-    for entry in catalogue::ALL {
+    for entry in catalogue::ALL.iter() {
         let mut names: BTreeMap<&str, usize> = BTreeMap::new();
         write!(text, "{:34}", entry.name).unwrap();
         for method in Method::ALL {
@@ -141,7 +141,7 @@ fn confusion_matrix(outcomes: &[Outcome]) -> String {
 /// The same for machines: the report's page shows it. One line for each fault.
 fn confusion_data(outcomes: &[Outcome]) -> String {
     let mut rows = Vec::new();
-    for entry in catalogue::ALL {
+    for entry in catalogue::ALL.iter() {
         let of_fault = || outcomes.iter().filter(|o| o.fault == entry.name);
         let mut named: BTreeMap<&str, usize> = BTreeMap::new();
         of_fault().for_each(|o| *named.entry(o.first_name().unwrap_or("(nothing)")).or_default() += 1);
@@ -177,7 +177,7 @@ fn every_planted_fault_is_caught_and_named_first() {
     }
     println!("{} faults planted and diagnosed in {:.1?}", all.len(), start.elapsed());
     let matrix = confusion_matrix(&all);
-    for entry in catalogue::ALL {
+    for entry in catalogue::ALL.iter() {
         assert!(all.iter().any(|o| o.fault == entry.name), "{} is planted nowhere", entry.name);
     }
     let wrong: Vec<String> = all
