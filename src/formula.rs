@@ -6,7 +6,6 @@
 //! path and the kernels each have their own, written without this one, so that a mistake in any of them shows.
 
 use std::fmt;
-use std::str::FromStr;
 
 use self::Function::{Phi, Power, Resolvent};
 use crate::method::Method;
@@ -253,24 +252,5 @@ impl From<Textbook> for Form {
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
-    }
-}
-
-/// The text names neither a method nor a textbook form.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "unknown method `{0}` (hint: one of {methods}, or its id 0 to {last}, or {forms})",
-    methods = Method::names(),
-    last = Method::ALL.len() - 1,
-    forms = Textbook::ALL.map(Textbook::name).join(", ")
-)]
-pub struct UnknownForm(String);
-
-impl FromStr for Form {
-    type Err = UnknownForm;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let textbook = Textbook::ALL.into_iter().find(|t| t.name() == text).map(Form::Textbook);
-        textbook.or_else(|| text.parse().ok().map(Form::Method)).ok_or_else(|| UnknownForm(text.to_owned()))
     }
 }
