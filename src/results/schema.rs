@@ -312,7 +312,7 @@ impl Results {
 /// One invariant of one method, over all problems that it is probed on.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct InvariantResult {
-    /// For instance `u-additive`; [`Invariant::name`].
+    /// For instance `u-additive`; [`name`](crate::judge::invariants::Invariant::name).
     pub name: String,
     /// What must hold, in one sentence.
     pub what: String,

@@ -262,3 +262,21 @@ fn no_document_is_cited_that_the_repository_does_not_hold() {
         }
     }
 }
+
+#[test]
+fn a_sample_fits_what_it_shows_and_nothing_else() {
+    let lines = ["a", "b", "by gcc 12, 0af3", ""];
+    for shown in [
+        &["a", "...", ""][..],
+        &["..."],
+        &["a", "b", "by <compiler>, 0af3", ""],
+        &["...", "by gcc 12, <sha256>", ""],
+    ] {
+        assert!(samples::fits(shown, &lines), "{shown:?}");
+    }
+    for shown in
+        [&["a"][..], &["a", "...", "b", "..."], &["a", "b", "by gcc <sha256>", ""], &["...", "c", "..."], &[]]
+    {
+        assert!(!samples::fits(shown, &lines), "{shown:?}");
+    }
+}

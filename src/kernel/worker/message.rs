@@ -1,5 +1,5 @@
 //! Messages between the harness and a worker: words of 64 bits in the machine's byte order (a number that starts every
-//! message, the length of the header, the number of tensors, and the length of each or [`MISSING`]), then the header's
+//! message, the length of the header, the number of tensors, and the length of each or `MISSING`), then the header's
 //! bytes, then the tensors'. `kernels/foreign/worker.cpp` reads and writes the same.
 
 use std::io::{Error, ErrorKind, Read, Result, Write};
