@@ -13,7 +13,7 @@ use crate::report::text::wrap;
 /// Runs the command.
 pub fn run() -> Outcome {
     let driver = gpu::driver_present();
-    // In a process of its own: a driver in disorder may do worse than fail.
+    // In a process of its own: a broken driver may crash instead of returning an error.
     let device = match &driver {
         Ok(()) => worker::this_program().and_then(|program| worker::start(&program).map(|(_, info)| info)),
         Err(error) => Err(error.clone()),

@@ -63,7 +63,7 @@ pub fn discretize_file(form: Form, from: &Path, to: &Path) -> Result<Certificate
     let mut reader = SystemReader { path: from, file: file.map_err(|e| unreadable(from, e))? };
     let (a, b, delta) = (reader.matrix("A")?, reader.matrix("B")?, reader.scalar("delta")?);
     let refused = |source| FileError::Truth { path: from.into(), source };
-    let provenance = Provenance { form, delta, input: crate::hexfloat::bytes(&Sha256::digest(&bytes)) };
+    let provenance = Origin { form, delta, input: crate::hexfloat::bytes(&Sha256::digest(&bytes)) };
     match (a, b) {
         (Matrix::Real(a), Matrix::Real(b)) => {
             write(to, &discretize(form, &a, &b, delta).map_err(refused)?, &provenance)
@@ -140,7 +140,7 @@ impl SystemReader<'_> {
 }
 
 /// What the output says of itself.
-struct Provenance {
+struct Origin {
     form: Form,
     delta: f64,
     /// SHA-256 of the input file.
@@ -154,11 +154,7 @@ pub fn tensors<I: Input>(truth: &DenseTruth<I>) -> impl Iterator<Item = (&'stati
     [("a_bar", &truth.a_bar), ("b_bar", &truth.b_bar)].into_iter().chain(neighbours)
 }
 
-fn write<I: Input>(
-    to: &Path,
-    truth: &DenseTruth<I>,
-    provenance: &Provenance,
-) -> Result<Certificate, FileError> {
+fn write<I: Input>(to: &Path, truth: &DenseTruth<I>, provenance: &Origin) -> Result<Certificate, FileError> {
     let failed = |source| FileError::Write { path: to.into(), source };
     let stored: Vec<(&str, Vec<usize>, Vec<u8>)> = tensors(truth)
         .map(|(name, m)| {

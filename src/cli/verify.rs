@@ -72,7 +72,7 @@ pub struct Args {
 }
 
 /// What runs, why, and what the compiler said of a header.
-struct Chosen {
+struct RunSetup {
     backend: Box<dyn Backend>,
     why: String,
     header: Option<HeaderNote>,
@@ -121,12 +121,12 @@ impl Args {
         self.header.as_ref().map(|path| format!("--header {}{convention}", quoted(path)))
     }
 
-    fn backend(&self) -> Result<Chosen, CliError> {
+    fn backend(&self) -> Result<RunSetup, CliError> {
         let variable = std::env::var(select::VARIABLE).ok();
         let Some(path) = &self.header else {
             let selection = select::select(self.backend, variable.as_deref())?;
             let (backend, why) = (selection.backend, selection.why);
-            return Ok(Chosen { backend, why, header: None, calls_exp2: false });
+            return Ok(RunSetup { backend, why, header: None, calls_exp2: false });
         };
         if let Some(input) = self.input.filter(|&input| input != InputType::F32) {
             return Err(CliError::HeaderInput(input));
@@ -142,7 +142,7 @@ impl Args {
         });
         let note = HeaderNote { path: path.display().to_string(), instantiations: instantiations.to_vec() };
         let backend = Box::new(selection.backend);
-        Ok(Chosen { backend, why: selection.why, header: Some(note), calls_exp2 })
+        Ok(RunSetup { backend, why: selection.why, header: Some(note), calls_exp2 })
     }
 
     fn is_filtered(&self) -> bool {
@@ -165,7 +165,7 @@ impl Args {
 /// Runs the command.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     output::prepare(args.report_directory(), args.output.json.as_deref())?;
-    let Chosen { backend, why, header, calls_exp2 } = args.backend()?;
+    let RunSetup { backend, why, header, calls_exp2 } = args.backend()?;
     let request = args.request();
     if request.units_of_work() == 0 {
         return Err(CliError::NothingToRun(request.command));

@@ -10,7 +10,7 @@ pub struct Args {
     pub stand_in: Option<usize>,
 }
 
-/// The harness went away, or spoke another language.
+/// The harness ended, or sent something that is no job.
 #[derive(Debug, thiserror::Error)]
 #[error("the worker's stream of jobs broke: {0} (hint: this command is for holdfast itself)")]
 pub struct Error(#[from] std::io::Error);

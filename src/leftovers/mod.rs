@@ -26,7 +26,7 @@ struct Listed {
 }
 
 fn listed() -> MutexGuard<'static, Listed> {
-    // A panic elsewhere leaves the list as good as it was.
+    // A panic in another thread does not damage the list.
     LISTED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -34,7 +34,7 @@ fn listed() -> MutexGuard<'static, Listed> {
 /// ends the process.
 pub fn remove_all() {
     let listed = listed();
-    // First those that could write into the folders.
+    // Processes first: they could still write into the folders.
     listed.processes.iter().for_each(|&leader| process::kill_group(leader));
     listed.paths.iter().for_each(|path| remove(path));
     std::mem::forget(listed);

@@ -1,4 +1,4 @@
-//! Child processes that an interrupt does not leave running: compilers and workers.
+//! Child processes that are ended on an interrupt: compilers and workers.
 
 use std::io::Result;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
@@ -54,7 +54,7 @@ impl Process {
     /// The system does not say.
     pub fn try_wait(&mut self) -> Result<Option<ExitStatus>> {
         if self.status.is_none() {
-            // Whoever has been waited for gives its id back: no handler may look in between.
+            // Once a process has been waited for, its id may go to another one: no handler may read the list in between.
             let mut listed = listed();
             self.status = self.child.try_wait()?;
             if self.status.is_some() {

@@ -1,4 +1,4 @@
-//! Temporary files and folders that an interrupt does not leave behind.
+//! Temporary files and folders that are removed on an interrupt.
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ impl<T> std::ops::DerefMut for Scratch<T> {
 
 impl<T> Drop for Scratch<T> {
     fn drop(&mut self) {
-        // First removed, then off the list.
+        // It is removed first, and then taken off the list.
         if self.inner.take().is_some() {
             listed().paths.retain(|path| *path != self.path);
         }
@@ -92,6 +92,6 @@ pub fn probe(folder: &Path) -> io::Result<()> {
     let is_there = |folder: &&Path| fs::symlink_metadata(folder).is_ok();
     let nearest = folder.ancestors().find(is_there).unwrap_or(Path::new("."));
     let file = || tempfile::Builder::new().prefix(".holdfast-probe-").tempfile_in(nearest);
-    // The kind alone: nobody asked for a file of the probe's name.
+    // Only the kind of the error: the name of the probe's file would confuse its reader.
     create(file, |file| file.path()).map(drop).map_err(|error| error.kind().into())
 }

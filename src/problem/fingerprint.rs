@@ -24,7 +24,7 @@ impl Problem {
         let always = [&self.u, &self.delta, &self.a, &self.b, &self.c].map(Some);
         let optional = [&self.d, &self.z, &self.delta_bias].map(Option::as_ref);
         for tensor in always.into_iter().chain(optional) {
-            // What is left out is not what is empty.
+            // A tensor that is left out differs from one that is empty.
             hash.update(tensor.map_or(u64::MAX, |values| values.len() as u64).to_le_bytes());
             for values in tensor.map_or(&[][..], |values| values).chunks(1024) {
                 let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();

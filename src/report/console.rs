@@ -108,7 +108,7 @@ fn header(results: &Results) -> String {
 fn explained(results: &Results, detail: Detail) -> Option<String> {
     let failures = failures::all(results);
     let most = detail.most(EXPLAINED);
-    // What could not be run for one and the same reason is explained once.
+    // Failures that could not be run for the same reason are explained once.
     let mut distinct: Vec<&Failure> = Vec::new();
     for failure in &failures {
         let unlike = |other: &&Failure| {

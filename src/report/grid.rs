@@ -7,7 +7,7 @@ use crate::results::{CaseResult, Results, Verdict};
 
 /// One regime with one weight type, over the methods in the order of their ids.
 #[derive(Clone, Debug)]
-pub struct Row<'a> {
+pub struct RegimeRow<'a> {
     pub regime: &'a str,
     pub weights: Weights,
     pub cells: [Cell<'a>; Method::ALL.len()],
@@ -20,8 +20,8 @@ pub struct Cell<'a> {
 }
 
 /// The rows in the order in which the regimes first appear, real before complex.
-pub fn rows(results: &Results) -> Vec<Row<'_>> {
-    let mut regimes: Vec<(&str, Vec<Row>)> = Vec::new();
+pub fn rows(results: &Results) -> Vec<RegimeRow<'_>> {
+    let mut regimes: Vec<(&str, Vec<RegimeRow>)> = Vec::new();
     for case in &results.cases {
         let position = regimes.iter().position(|(name, _)| *name == case.regime).unwrap_or_else(|| {
             regimes.push((&case.regime, Vec::new()));
@@ -29,7 +29,7 @@ pub fn rows(results: &Results) -> Vec<Row<'_>> {
         });
         let rows = &mut regimes[position].1;
         let row = rows.iter().position(|row| row.weights == case.weights).unwrap_or_else(|| {
-            rows.push(Row { regime: &case.regime, weights: case.weights, cells: Default::default() });
+            rows.push(RegimeRow { regime: &case.regime, weights: case.weights, cells: Default::default() });
             rows.len() - 1
         });
         rows[row].cells[case.method as usize].cases.push(case);

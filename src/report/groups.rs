@@ -1,4 +1,4 @@
-//! Things that belong together, brought together.
+//! Groups of items that share a key.
 
 /// The items in groups of the same key, in the order in which the keys first appear.
 pub fn by_key<K: PartialEq, T>(

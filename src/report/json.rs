@@ -79,13 +79,13 @@ pub fn read(file: &Path) -> Result<Results, ReadError> {
 /// Writes a comparison to `file`, as [`write()`] does results.
 pub fn write_comparison(comparison: &RunComparison, file: &Path) -> Result<(), ReportError> {
     #[derive(serde::Serialize)]
-    struct Output<'a> {
+    struct ComparisonFile<'a> {
         schema: u32,
         regressed: bool,
         #[serde(flatten)]
         comparison: &'a RunComparison,
     }
-    let output = Output { schema: SCHEMA, regressed: comparison.regressed(), comparison };
+    let output = ComparisonFile { schema: SCHEMA, regressed: comparison.regressed(), comparison };
     put(file, serde_json::to_string_pretty(&output)? + "\n")
 }
 

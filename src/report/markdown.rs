@@ -113,7 +113,7 @@ fn explain(failure: &Failure) -> Value {
     }
 }
 
-/// One line for a fenced block: alignment kept, control characters and fences taken out, not endless.
+/// One line for a fenced block: alignment kept, control characters and fences taken out, at most `width` characters.
 fn clip(line: &str, width: usize) -> String {
     let clean: String = line.chars().map(|c| if c.is_control() || c == '`' { ' ' } else { c }).collect();
     if clean.chars().count() <= width {

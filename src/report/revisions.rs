@@ -104,7 +104,7 @@ fn explain(c: &MethodDiff) -> String {
         );
         lines.push(text::wrap("  ", &said, WIDTH));
     }
-    // Beside what matters, rounding is not worth its lines.
+    // Where something matters more, what differs by rounding alone is left out.
     let matters = |d: &&Difference| d.change != Change::Rounding || c.change == Change::Rounding;
     for d in c.differences.iter().filter(matters) {
         let (count, what) = match d.change {

@@ -123,7 +123,7 @@ pub fn numbers(worst: &Worst) -> [[String; 3]; 4] {
     ]
 }
 
-/// A name as a part of an address: letters, digits, dots and underscores; anything else becomes a hyphen. Not endless.
+/// A name as a part of an address: letters, digits, dots and underscores; anything else becomes a hyphen. At most 120.
 pub fn slug(text: &str) -> String {
     let keep = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c } else { '-' };
     text.chars().map(keep).take(120).collect()

@@ -102,7 +102,7 @@ fn fill(results: &Results, dir: &Path) -> Result<Vec<String>, ReportError> {
     Ok(plots.iter().map(plots::Plot::file_name).collect())
 }
 
-/// Whether `dir` exists; an error when it holds anything that a report does not hold.
+/// Whether `dir` exists; an error when it holds anything that is no part of a report.
 fn may_be_replaced(dir: &Path) -> Result<bool, ReportError> {
     let refuse = |found: String| Err(ReportError::NotAReport { path: dir.to_owned(), found });
     match fs::symlink_metadata(dir) {

@@ -16,7 +16,7 @@ pub(super) type Contents = (BTreeMap<String, TensorInfo>, BTreeMap<String, Strin
 
 /// Parses the header of a file of `len` bytes whose tensors start at `data_start`.
 pub(super) fn parse(text: &str, data_start: u64, len: u64) -> Result<Contents, TensorFileError> {
-    let header: Header =
+    let header: FileHeader =
         serde_json::from_str(text).map_err(|e| TensorFileError::Header { reason: shown(&e.to_string()) })?;
     let mut metadata = BTreeMap::new();
     for (key, value) in header.metadata {
@@ -61,20 +61,20 @@ pub(super) fn parse(text: &str, data_start: u64, len: u64) -> Result<Contents, T
 }
 
 /// A header as it is written.
-struct Header {
+struct FileHeader {
     metadata: Vec<(String, String)>,
-    tensors: Vec<(String, Entry)>,
+    tensors: Vec<(String, TensorEntry)>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct TensorEntry {
     dtype: String,
     shape: Vec<u64>,
     data_offsets: (u64, u64),
 }
 
-impl Entry {
+impl TensorEntry {
     fn check(&self, name: &str, data_start: u64) -> Result<TensorInfo, TensorFileError> {
         let wrong = |reason, hint| TensorFileError::Tensor { name: shown(name), reason, hint };
         let Some(stored) = Stored::ALL.into_iter().find(|s| s.name() == self.dtype) else {
@@ -104,18 +104,18 @@ impl Entry {
     }
 }
 
-impl<'de> Deserialize<'de> for Header {
+impl<'de> Deserialize<'de> for FileHeader {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-        impl<'de> Visitor<'de> for Entries {
-            type Value = Header;
+        struct HeaderVisitor;
+        impl<'de> Visitor<'de> for HeaderVisitor {
+            type Value = FileHeader;
 
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
                 f.write_str("a map of tensors")
             }
 
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Header, M::Error> {
-                let mut header = Header { metadata: Vec::new(), tensors: Vec::new() };
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<FileHeader, M::Error> {
+                let mut header = FileHeader { metadata: Vec::new(), tensors: Vec::new() };
                 let mut metadata: Option<Texts> = None;
                 while let Some(name) = map.next_key::<String>()? {
                     let named = |e: M::Error| M::Error::custom(format!("entry `{}`: {e}", shown(&name)));
@@ -130,7 +130,7 @@ impl<'de> Deserialize<'de> for Header {
                 Ok(header)
             }
         }
-        deserializer.deserialize_map(Entries)
+        deserializer.deserialize_map(HeaderVisitor)
     }
 }
 

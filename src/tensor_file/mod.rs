@@ -140,7 +140,7 @@ pub fn read_bounded(path: &Path) -> Result<Vec<u8>, TensorFileError> {
 }
 
 fn open_bounded(path: &Path) -> Result<(File, u64), TensorFileError> {
-    // Looked at first: opening a pipe would wait for its other end.
+    // Before it is opened: opening a pipe would wait for its other end.
     if !std::fs::metadata(path)?.is_file() {
         return Err(TensorFileError::NotRegular);
     }
@@ -246,7 +246,7 @@ impl<R: Read + Seek> TensorFile<R> {
     }
 }
 
-/// A text from a file as messages may show it: short, and without anything that a terminal would obey.
+/// A text from a file as messages may show it: short, and without control characters, which a terminal would obey.
 pub fn shown(text: &str) -> String {
     const LONGEST: usize = 200;
     let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };

@@ -93,7 +93,7 @@ fn one(
         .map_err(|error| (error.to_string(), matches!(error, DeviceError::Broken(_))))?;
     let returned = job.returned(&outputs).map_err(of_kernel)?;
     let got = returned.first();
-    // Layouts, not roundings: those are verify's.
+    // This finds wrong layouts; roundings are what verify judges.
     let unit = match job.outputs[0].element {
         Element::F64 | Element::F32 => 1e-4,
         Element::F16 => 2e-3,

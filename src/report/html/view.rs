@@ -151,7 +151,7 @@ pub fn matrix(results: &Results, anchors: &Anchors) -> Vec<Value> {
             ..case_tag(worst, anchors)
         }
     };
-    let view = |row: grid::Row| {
+    let view = |row: grid::RegimeRow| {
         let note = results.regimes.iter().find(|note| note.name == row.regime);
         let cells = grid::methods(results).into_iter().map(|m| cell(&row.cells[m as usize]));
         context! {

@@ -33,7 +33,7 @@ impl Axis {
         if low > high {
             (low, high) = (-1.0, 0.0);
         }
-        // Kept where ten to that power is an f64.
+        // Limits whose powers of ten are still numbers of f64.
         let (low, high) = (low.floor().clamp(-300.0, 299.0), high.ceil().clamp(-299.0, 300.0));
         let high = high.max(low + 1.0);
         Axis { scale: Scale::Log, low: 10f64.powf(low), high: 10f64.powf(high), start, end }
@@ -67,7 +67,7 @@ impl Axis {
     }
 
     /// Where a value is drawn; one beyond the limits (zero on a logarithmic axis, an infinity) is drawn at
-    /// the limit, a NaN at the upper one: it must not look good.
+    /// the limit, a NaN at the upper one, so that it does not look like a small error.
     pub fn place(&self, value: f64) -> f64 {
         let share = match self.scale {
             _ if value.is_nan() => 1.0,
@@ -95,7 +95,7 @@ impl Axis {
                 let first = (self.low / step - 1e-9).ceil();
                 let count = (self.high / step - first + 1e-9) as usize;
                 let decimals = (-step.log10()).ceil().clamp(0.0, 12.0) as usize;
-                // Adding zero takes the sign of a negative one.
+                // Adding zero turns −0 into 0.
                 let value = |i: usize| (first + i as f64) * step + 0.0;
                 (0..=count).map(|i| (value(i), format!("{:.decimals$}", value(i)))).collect()
             }

@@ -34,7 +34,7 @@ pub enum Anchor {
     End,
 }
 
-/// Draws a picture of the given size and names it `title` for those who hear it instead.
+/// Draws a picture of the given size; `title` is what a screen reader says of it.
 pub fn picture(
     name: &str,
     title: &str,

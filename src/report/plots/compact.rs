@@ -1,4 +1,4 @@
-//! Says the same in fewer bytes: plotters' SVG repeats defaults, and dashes are lines of their own.
+//! Makes plotters' SVG smaller: it repeats defaults, and each of its dashes is a line of its own.
 
 /// How plotters begins a line.
 const LINE: &str = "<polyline fill=\"none\" opacity=\"1\" ";

@@ -36,7 +36,7 @@ use crate::results::Results;
 pub enum About {
     /// What the kernel computed.
     Kernel,
-    /// What the methods are, whoever computes them.
+    /// What the methods are, independent of any kernel.
     Methods,
 }
 

@@ -5,7 +5,7 @@ use super::canvas::{Anchor, Canvas};
 use super::{Sheet, legend, palette};
 use crate::method::Method;
 use crate::problem::Weights;
-use crate::report::grid::{self, Row};
+use crate::report::grid::{self, RegimeRow};
 use crate::report::text;
 use crate::results::{Results, Verdict};
 
@@ -27,7 +27,7 @@ pub fn sheet(results: &Results, weights: Weights) -> Option<Sheet<'_>> {
     Some(Sheet::new("shares", weights, title, height, draw))
 }
 
-fn draw(canvas: &Canvas, rows: &[Row]) {
+fn draw(canvas: &Canvas, rows: &[RegimeRow]) {
     let bottom = TOP + rows.len() as f64 * ROW;
     let ratios = rows.iter().flat_map(|r| &r.cells).filter_map(|c| c.worst().and_then(grid::share));
     let x = Axis::decades(ratios.chain([0.1, 9.9]), (LEFT, RIGHT)).within(1e-4, 1e4);
