@@ -28,7 +28,7 @@
 // namespace, where C's functions of a double or an int would take their place without a word.
 #include <math.h>
 #include <stdlib.h>
-#if defined(HOLDFAST_LIFTED)
+#if defined(HOLDFAST_LIBRARY)
 // What a header may include itself: the library does not survive a float that is a double.
 #include <complex>
 #include <functional>

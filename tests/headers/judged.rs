@@ -1,6 +1,7 @@
 //! Promise: `verify --header` judges other people's headers as it judges the production kernels. The correct fixtures
 //! pass (two of them on every sweep and on all but the slow regimes), each faulty one fails exactly where its fault is, and the fault is named.
 
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use holdfast::kernel::Backend;
@@ -9,9 +10,11 @@ use holdfast::kernel::foreign::{ForeignBackend, Header, HeaderError};
 use holdfast::method::Method::{self, Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
 use holdfast::problem::plan::Filter;
 use holdfast::problem::regime;
-use holdfast::problem::{InputType, Operand, Weights};
+use holdfast::problem::sweep::Sweep;
+use holdfast::problem::{CoefficientProblem, InputType, Operand, Weights};
 use holdfast::promise::Contract;
 use holdfast::results::{CaseResult, Results, Verdict};
+use holdfast::truth::coefficient::CoefficientTruth;
 use holdfast::verify::{Request, verify};
 use rstest::rstest;
 
@@ -54,24 +57,25 @@ fn a_correct_header_passes_every_regime_and_sweep(#[case] name: &str, #[case] b:
     let scans = judged_with(name, &regimes.collect::<Vec<_>>(), b, &[Operand::Variable]);
     assert_eq!(scans.verdict(), Verdict::Pass);
     assert!(scans.cases.len() > 125 * b.len() && scans.pairs.agree > 250 * b.len());
-    for weights in Weights::ALL {
-        for sweep in holdfast::problem::sweep::all().into_iter().filter(|s| s.weights == weights) {
-            let problem = sweep.draw(1);
-            for method in Method::ALL {
-                let want = holdfast::truth::coefficient::solve(method, &problem).expect("certified");
-                let got = header(name).coefficients(method, &problem).expect("it runs");
-                let judged = holdfast::judge::coefficient::judge(
-                    method,
-                    &problem,
-                    (&got.a_bar[..], &got.b_bar[..]),
-                    (&want.a_bar, &want.b_bar),
-                    &Contract::FOREIGN,
-                );
-                assert_eq!(judged.verdict, Verdict::Pass, "{method}, {}, {weights}", sweep.name);
-            }
-        }
+    for (sweep, problem, method, want) in SWEEPS.iter() {
+        let got = header(name).coefficients(*method, problem).expect("it runs");
+        let (got, want) = ((&got.a_bar[..], &got.b_bar[..]), (&want.a_bar[..], &want.b_bar[..]));
+        let judged = holdfast::judge::coefficient::judge(*method, problem, got, want, &Contract::FOREIGN);
+        assert_eq!(judged.verdict, Verdict::Pass, "{method}, {}, {}", sweep.name, sweep.weights);
     }
 }
+
+/// Every sweep by every method, solved once for all headers.
+static SWEEPS: LazyLock<Vec<(Sweep, CoefficientProblem, Method, CoefficientTruth)>> = LazyLock::new(|| {
+    let solved = |sweep: Sweep| {
+        Method::ALL.map(|method| {
+            let problem = sweep.draw(1);
+            let want = holdfast::truth::coefficient::solve(method, &problem).expect("certified");
+            (sweep, problem, method, want)
+        })
+    };
+    holdfast::problem::sweep::all().into_iter().flat_map(solved).collect()
+});
 
 #[test]
 fn unqualified_functions_of_a_float_are_those_of_a_float() {

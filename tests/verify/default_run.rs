@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 use holdfast::kernel::CpuBackend;
 use holdfast::method::Method;
@@ -92,21 +93,28 @@ fn golden(name: &str, description: String, text: &str) {
     }, { insta::assert_snapshot!(name, text) });
 }
 
+/// The run, once for all tests.
+pub fn results() -> &'static Results {
+    static RESULTS: LazyLock<Results> =
+        LazyLock::new(|| verify(&Request::everything(1), &CpuBackend::new(), &|| {}));
+    &RESULTS
+}
+
 #[test]
 fn every_verdict_of_the_default_run_passes() {
-    let results = verify(&Request::everything(1), &CpuBackend::new(), &|| {});
+    let results = results();
     let of = |what: &str| format!("{what} of the default run, seed 1, backend cpu.");
     // The snapshots first: a kernel that fails is to be reviewed as well.
-    golden("verdict-table", of("Verdicts"), &verdict_table(&results));
+    golden("verdict-table", of("Verdicts"), &verdict_table(results));
     // The system's libm has its part in softplus, gate and the slow path: elsewhere some bits may differ.
     if cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
-        golden("error-table", of("Worst share of the allowance, rounded up,"), &error_table(&results));
+        golden("error-table", of("Worst share of the allowance, rounded up,"), &error_table(results));
     } else {
         println!("unmeasured: golden/error-table.snap was recorded on x86-64 Linux with glibc");
     }
-    assert_eq!(results.verdict(), Verdict::Pass, "\n{}", console::render(&results, None, false));
+    assert_eq!(results.verdict(), Verdict::Pass, "\n{}", console::render(results, None, false));
     if samples::comparable() {
-        samples::hold("cargo run --release", &console::render(&results, None, false));
+        samples::hold("cargo run --release", &console::render(results, None, false));
     }
     assert!(
         results.pairs.agree > 1000 && results.coefficients.len() == sweep::all().len() * Method::ALL.len()

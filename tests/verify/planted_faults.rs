@@ -25,6 +25,7 @@ fn short_run(backend: &dyn Backend) -> Results {
             inputs: vec![InputType::F32],
             ..Filter::default()
         },
+        sensitivity: false,
         ..Request::everything(1)
     };
     verify(&request, backend, &|| {})
@@ -64,22 +65,24 @@ fn every_planted_fault_fails_exactly_its_methods() {
 /// The coefficients alone show every fault that is one of coefficients. (Scanning poly one way is not.)
 #[rstest]
 fn every_coefficient_fault_fails_a_sweep(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
+    let problems = sweep::all().into_iter().filter(|s| s.weights == weights).map(|s| s.draw(1));
+    let solved: Vec<_> = problems
+        .flat_map(|problem| Method::ALL.map(|method| (method, problem.clone())))
+        .map(|(method, problem)| {
+            (method, truth::coefficient::solve(method, &problem).expect("certified"), problem)
+        })
+        .collect();
     for fault in FAULTS.into_iter().filter(|&fault| fault != "poly-causal") {
         let mut failing = BTreeSet::new();
-        for sweep in sweep::all().into_iter().filter(|s| s.weights == weights) {
-            let problem = sweep.draw(1);
-            for method in Method::ALL {
-                let want = truth::coefficient::solve(method, &problem).expect("certified");
-                let backend = planted(fault);
-                let got = backend.coefficients(method, &problem).expect("runs");
-                let widened = |values: &[f32]| values.iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
-                let (got, want) =
-                    ([widened(&got.a_bar), widened(&got.b_bar)], (&want.a_bar[..], &want.b_bar[..]));
-                let contract = Contract::PRODUCTION;
-                let judgement = coefficient::judge(method, &problem, (&got[0], &got[1]), want, &contract);
-                if judgement.verdict == Verdict::Fail {
-                    failing.insert(method);
-                }
+        for (method, want, problem) in &solved {
+            let got = planted(fault).coefficients(*method, problem).expect("runs");
+            let widened = |values: &[f32]| values.iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
+            let (a_bar, b_bar) = (widened(&got.a_bar), widened(&got.b_bar));
+            let want = (&want.a_bar[..], &want.b_bar[..]);
+            let contract = Contract::PRODUCTION;
+            let judgement = coefficient::judge(*method, problem, (&a_bar, &b_bar), want, &contract);
+            if judgement.verdict == Verdict::Fail {
+                failing.insert(*method);
             }
         }
         assert_eq!(failing, affected(fault, weights), "{fault} with {weights} weights");

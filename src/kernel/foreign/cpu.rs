@@ -111,8 +111,12 @@ impl Compiled for CpuHeader {
     }
 
     fn run_lifted(&self, entry: Entry, job: Job) -> Option<Result<Returned, KernelError>> {
-        let compile = || {
-            Program::new(&self.compiler, &self.header, entry.weights, Precision::Lifted, self.folder.path())
+        let lifted = |precision| {
+            Program::new(&self.compiler, &self.header, entry.weights, precision, self.folder.path())
+        };
+        let compile = || match lifted(Precision::Lifted) {
+            Ok(Program { compiled: Err(_), .. }) => lifted(Precision::LiftedWithLibrary),
+            tried => tried,
         };
         // A header that cannot be compiled in double has no lifted build.
         let program = self.lifted[side(entry.weights)].get_or_init(compile).as_ref().ok()?;

@@ -128,7 +128,10 @@ fn solve_all<T: Exponent>(
         let mut values = [[0.0; 2]; 4];
         for (which, (x, y)) in first.iter().zip(&second).enumerate() {
             for (part, value) in values[which].iter_mut().enumerate().take(T::WIDTH) {
-                if let Ok(settled) = settle(&x.part(part), &y.part(part)) {
+                if x.is_zero() && y.is_exact_zero() {
+                    // The form has no such term, or B is zero.
+                    certificate.count_exact(0.0);
+                } else if let Ok(settled) = settle(&x.part(part), &y.part(part)) {
                     certificate.count(settled, Wide::BITS);
                     *value = settled.value;
                 } else if let Some(known) = exactly(form, problem, i, which, part) {

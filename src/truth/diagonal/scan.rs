@@ -253,12 +253,18 @@ impl<'p, T: Exponent> Channel<'p, T> {
         };
         // For the way back.
         let mut kept: Vec<Vec<Step<T>>> = vec![Vec::new(); self.forms.len()];
+        // Equal steps in a row have the same coefficients.
+        let mut last_shared = None;
         for l in 0..len {
             let (first, second) = self.delta[l];
             check_exponent(a.scale(first), has_pole, || {
                 format!("batch {}, channel {}, state {n}, position {l}", self.at.0, self.at.1)
             })?;
-            let (literal, bounded) = (Literal::new(needs, first, a), InverseFree::new(needs, second, a));
+            let (literal, bounded) = match last_shared {
+                Some(shared) if self.delta[l] == self.delta[l - 1] => shared,
+                _ => (Literal::new(needs, first, a), InverseFree::new(needs, second, a)),
+            };
+            last_shared = Some((literal, bounded));
             node.stood_in |= literal.stood_in;
             let b = self.operand(&p.b, p.b_operand, n, l);
             let c = self.operand(&p.c, p.c_operand, n, l);

@@ -1,0 +1,60 @@
+//! Promise: data flows one way, and so does `use`: problem → truth and kernel → judge → results → report.
+
+use std::collections::BTreeSet;
+use std::fs::{read_dir, read_to_string};
+use std::path::Path;
+
+/// Each room, and those that it may import. The one circle: a tensor has an element type, a recorded problem has tensors.
+const ROOMS: &[(&str, &str)] = &[
+    ("guide", ""),
+    ("hexfloat", ""),
+    ("leftovers", ""),
+    ("method", ""),
+    ("tensor_file", ""),
+    ("formula", "method"),
+    ("tensor", "problem"),
+    ("problem", "hexfloat method tensor tensor_file"),
+    ("truth", "formula method problem tensor"),
+    ("kernel", "hexfloat leftovers method problem tensor tensor_file"),
+    ("results", "method problem tensor"),
+    ("analysis", "formula method problem results tensor truth"),
+    ("judge", "formula hexfloat method problem results tensor"),
+    ("verify", "analysis judge kernel method problem results tensor truth"),
+    ("check", "judge kernel method problem results tensor tensor_file truth"),
+    ("diff", "judge kernel method problem results truth"),
+    ("report", "analysis formula judge leftovers method problem results tensor truth"),
+    (
+        "cli",
+        "check diff hexfloat judge kernel leftovers method problem report results tensor tensor_file truth verify",
+    ),
+];
+
+/// The code of a file, or of all files in a folder, line by line and without comments.
+fn code(path: &Path) -> Vec<String> {
+    if let Ok(entries) = read_dir(path) {
+        return entries.flat_map(|entry| code(&entry.expect("an entry").path())).collect();
+    }
+    let source = path.extension().filter(|extension| *extension == "rs");
+    let text = source.and_then(|_| read_to_string(path).ok()).unwrap_or_default();
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_room_imports_only_what_it_may() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let library = code(&src.join("lib.rs"));
+    let named = |line| str::strip_suffix(str::trim_start_matches(line, "pub ").strip_prefix("mod ")?, ";");
+    let declared: BTreeSet<&str> = library.iter().filter_map(|line| named(line)).collect();
+    assert_eq!(declared, ROOMS.iter().map(|room| room.0).collect());
+    let mut wrong = BTreeSet::new();
+    for (room, may) in ROOMS {
+        let code = [code(&src.join(format!("{room}.rs"))), code(&src.join(room))].concat();
+        for path in code.iter().flat_map(|line| line.split("crate::").skip(1)) {
+            let other = path.split(|c: char| c != '_' && !c.is_alphanumeric()).next().unwrap_or_default();
+            if other != *room && !may.split_whitespace().any(|name| name == other) {
+                wrong.insert(format!("{room} imports crate::{path}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
