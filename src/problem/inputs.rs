@@ -135,14 +135,8 @@ fn state_matrix(recipe: &Recipe, weights: Weights, draw: &mut Draw) -> Vec<f32> 
                     let size = draw.uniform(1.5, 2.5);
                     (size, 1e-3 * size)
                 }
-                StateMatrix::Stable { lo, hi } => match weights {
-                    Weights::Real => (-draw.log_uniform(lo, hi), 0.0),
-                    Weights::Complex => {
-                        let size = draw.log_uniform(lo, hi);
-                        let angle = draw.uniform(0.5 * PI, 1.5 * PI);
-                        (size * libm::cos(angle), size * libm::sin(angle))
-                    }
-                },
+                StateMatrix::Stable { lo, hi } => half_plane(draw, weights, (lo, hi), (-1.0, 0.5 * PI)),
+                StateMatrix::Growing { lo, hi } => half_plane(draw, weights, (lo, hi), (1.0, -0.5 * PI)),
             };
             a.push(re as f32);
             if weights == Weights::Complex {
@@ -151,6 +145,23 @@ fn state_matrix(recipe: &Recipe, weights: Weights, draw: &mut Draw) -> Vec<f32> 
         }
     }
     a
+}
+
+/// One A of log-uniform modulus: of this sign where it is real, else in the half-plane from this angle on.
+fn half_plane(
+    draw: &mut Draw,
+    weights: Weights,
+    (lo, hi): (f64, f64),
+    (sign, from): (f64, f64),
+) -> (f64, f64) {
+    let size = draw.log_uniform(lo, hi);
+    match weights {
+        Weights::Real => (sign * size, 0.0),
+        Weights::Complex => {
+            let angle = draw.uniform(from, from + PI);
+            (size * libm::cos(angle), size * libm::sin(angle))
+        }
+    }
 }
 
 /// delta, (batch, dim, seqlen), and its bias, (dim).
@@ -163,6 +174,7 @@ fn steps(recipe: &Recipe, weights: Weights, a: &[f32], draw: &mut Draw) -> (Vec<
                 let value = match recipe.steps {
                     Steps::LogUniform { lo, hi } => draw.log_uniform(lo, hi),
                     Steps::Trained => 0.5 * draw.normal(),
+                    Steps::Normal(deviation) => deviation * draw.normal(),
                     Steps::SometimesZero { lo, hi } => {
                         let step = draw.log_uniform(lo, hi);
                         if l % 3 == 1 { 0.0 } else { step }

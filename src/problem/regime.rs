@@ -25,6 +25,11 @@ pub enum StateMatrix {
         lo: f64,
         hi: f64,
     },
+    /// The same in the right half-plane: states grow.
+    Growing {
+        lo: f64,
+        hi: f64,
+    },
 }
 
 /// How delta is drawn.
@@ -36,6 +41,8 @@ pub enum Steps {
     },
     /// ½·normal: what a network adds to the bias before softplus.
     Trained,
+    /// Normal with this standard deviation, without softplus: half of the steps go back in time.
+    Normal(f64),
     /// Log-uniform, but every third step is zero.
     SometimesZero {
         lo: f64,
@@ -164,7 +171,7 @@ impl Regime {
 
 fn build() -> Vec<Regime> {
     use StateMatrix::*;
-    use Steps::{LogUniform, NearPole, SoftplusRange, SometimesZero};
+    use Steps::{LogUniform, NearPole, Normal, SoftplusRange, SometimesZero};
     use Variants::{EachInput, WideRange};
     let short =
         regime("short", "so few steps and states that no bound can hide a wrong coefficient").with(Recipe {
@@ -236,6 +243,18 @@ fn build() -> Vec<Regime> {
             )
             .with(Recipe {
                 steps: LogUniform { lo: 2e-9, hi: 8.0 },
+                shape: shape(1, 4, 4, 48),
+                ..PLAIN
+            }),
+            regime("negative-delta", "Δ drawn from a normal distribution: half of the steps go back in time")
+                .with(Recipe {
+                    a: Stable { lo: 0.1, hi: 1.5 },
+                    steps: Normal(0.3),
+                    shape: shape(1, 4, 4, 48),
+                    ..PLAIN
+                }),
+            regime("growing", "Re A > 0: states grow, and errors with them").with(Recipe {
+                a: Growing { lo: 0.3, hi: 4.0 },
                 shape: shape(1, 4, 4, 48),
                 ..PLAIN
             }),
