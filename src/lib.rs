@@ -14,6 +14,7 @@
 //! - [`problem`]: shapes, named regimes, inputs from a seed, recorded runs. Knows nothing of the rest.
 //! - [`truth`]: high-precision results for a problem, with certificates. Never sees a kernel.
 //! - [`kernel`]: everything that computes the same problem in production precision. Never sees the truth.
+//! - [`promise`]: what a kernel, a header or a recording states of itself, and the judge may count on.
 //! - [`analysis`]: what the methods are as approximations, measured with the truth; no kernel involved.
 //! - [`judge`]: plain arrays from both sides in; bounds, verdicts and pairwise matrices out.
 //! - [`results`]: what a run found, as plain values; verdicts made of many; two runs compared.
