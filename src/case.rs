@@ -84,7 +84,7 @@ pub fn matrices(
 ) -> [PairwiseMatrix; 2] {
     let indexed = problem.judged_tensor(TensorName::Out, Vec::<f64>::new());
     let index = |position| problem.judged_index(&indexed, position);
-    let (truth, kernel) = pairwise::matrices(outputs, Format::of(problem.input), index);
+    let (truth, kernel) = pairwise::matrices(outputs, Format::for_input(problem.input), index);
     [("truth", truth), (source, kernel)].map(|(source, pairs)| PairwiseMatrix {
         source: source.to_owned(),
         regime: regime.to_owned(),

@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 
 use crate::judge::recommendation;
-use crate::judge::revisions::{self, NoOutput, Outcome};
+use crate::judge::revisions::{self, NoOutput, RevisionOutput};
 use crate::kernel::foreign::ForeignBackend;
 use crate::kernel::{Backend, Coefficients, KernelError};
 use crate::method::Method;
@@ -52,7 +52,7 @@ pub fn diff(request: &Request, old: &ForeignBackend, new: &ForeignBackend, paths
         device: new.device(),
         old: revision(old, paths.0),
         new: revision(new, paths.1),
-        recommendation: recommendation::of(&comparisons),
+        recommendation: recommendation::recommend(&comparisons),
         worse: recommendation::is_worse(&comparisons),
         comparisons,
     }
@@ -62,7 +62,7 @@ fn no_output(error: KernelError) -> NoOutput {
     NoOutput { reason: error.to_string(), is_fault: error.is_fault() }
 }
 
-fn outcome(run: &Result<Coefficients, NoOutput>) -> Outcome<'_> {
+fn outcome(run: &Result<Coefficients, NoOutput>) -> RevisionOutput<'_> {
     run.as_ref().map(|values| (&values.a_bar[..], &values.b_bar[..])).map_err(Clone::clone)
 }
 

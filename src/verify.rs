@@ -306,7 +306,7 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                 let exact = (&want.a_bar[..], &want.b_bar[..]);
                 let judged = coefficient::judge(method, &problem, got, exact, &backend.promise().contract);
                 let diagnosis = match judged.verdict {
-                    Verdict::Fail => diagnose::coefficient::diagnose(method, &problem, got, exact),
+                    Verdict::Fail => diagnose::sweep::diagnose(method, &problem, got, exact),
                     _ => Vec::new(),
                 };
                 let lifted = lifting::of_sweep(backend, method, &problem, judged.verdict, &wide, &want);

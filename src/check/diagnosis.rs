@@ -88,5 +88,5 @@ fn of_rows(
         want: &want,
         budget: &budget::scan(method, problem, &Promise::RECORDED.contract),
     };
-    by_tensor(&case, failing, &Models::of(method, problem), Effort::default())
+    by_tensor(&case, failing, &Models::compute(method, problem), Effort::default())
 }

@@ -21,7 +21,7 @@
 //!
 //! What nothing explains gets no diagnosis. Models that coincide on the problem keep the catalogue's order.
 
-pub mod coefficient;
+pub mod sweep;
 
 use std::borrow::Cow;
 
@@ -96,7 +96,7 @@ pub struct Models {
 }
 
 impl Models {
-    pub fn of(method: Method, problem: &Problem) -> Self {
+    pub fn compute(method: Method, problem: &Problem) -> Self {
         let applying = catalogue::ALL.par_iter().filter(|entry| entry.fault.applies(method, problem));
         let computed = |entry: &'static Entry| {
             let variant = variant(method, &[entry.fault]);

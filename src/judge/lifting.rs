@@ -13,12 +13,12 @@
 //! sweeps judge it. Everything else, from loads to store, is the same source.
 
 use super::budget::{Bounds, Budget};
-use crate::results::{Conclusion, Lifting, Part, Verdict};
+use crate::results::{Conclusion, ErrorPart, Lifting, Verdict};
 use crate::tensor::Tensors;
 
 /// Compares values, all (elements): each with its allowance, of which the second number is the rounding on store.
-fn part<'a>(elements: impl Iterator<Item = (f64, f64, f64, (f64, f64))> + 'a) -> Part {
-    let (mut part, mut squared, mut size) = (Part::default(), 0.0, 0.0);
+fn part<'a>(elements: impl Iterator<Item = (f64, f64, f64, (f64, f64))> + 'a) -> ErrorPart {
+    let (mut part, mut squared, mut size) = (ErrorPart::default(), 0.0, 0.0);
     for (got, want, scale, (bound, store)) in elements {
         let error = (got - want).abs();
         let share = if error <= store { 0.0 } else { (error - store) / (bound - store) };
@@ -75,7 +75,7 @@ pub fn parts(
             .map(|i| (lifted[i], want[i], want[i], (lifted_bound[i] + truth_rounding(want[i]), 0.0))),
     );
     // An infinity that the truth's size explains is judged elsewhere.
-    let rounding = got.map_or(Part { share: f64::NAN, max: f64::NAN, rel_l2: f64::NAN }, |got| {
+    let rounding = got.map_or(ErrorPart { share: f64::NAN, max: f64::NAN, rel_l2: f64::NAN }, |got| {
         let finite = indices.clone().filter(|&i| !got[i].is_infinite());
         part(finite.map(|i| (got[i], lifted[i], want[i], (bound[i], store[i]))))
     });
@@ -102,6 +102,6 @@ pub fn parts(
 
 /// A lifted run that returned nothing: it faulted, or could not be run.
 pub fn without_output(verdict: Verdict, reason: String) -> Lifting {
-    let none = Part { share: f64::NAN, max: f64::NAN, rel_l2: f64::NAN };
+    let none = ErrorPart { share: f64::NAN, max: f64::NAN, rel_l2: f64::NAN };
     Lifting { verdict, reason, shrink: None, conclusion: None, rounding: none, truncation: none }
 }

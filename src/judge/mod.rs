@@ -20,7 +20,7 @@
 //! let judgement = coefficient::judge(Method::Zoh, &problem, got, want, &Contract::PRODUCTION);
 //! assert_eq!(judgement.verdict, Verdict::Fail);
 //! assert!(judgement.worst_a_bar.expect("judged").ratio < 1.0);
-//! let looks_like = diagnose::coefficient::diagnose(Method::Zoh, &problem, got, want);
+//! let looks_like = diagnose::sweep::diagnose(Method::Zoh, &problem, got, want);
 //! assert_eq!(looks_like[0].name, "b-bar-delta-missing");
 //! ```
 

@@ -19,7 +19,7 @@ pub fn of_case(
     want: &Tensor<f64>,
     bounds: &Bounds,
 ) -> (ErrorHistogram, ErrorSequence) {
-    let format = Format::of(problem.input);
+    let format = Format::for_input(problem.input);
     let seqlen = problem.shape.seqlen;
     let mut histogram = ErrorHistogram::new(method, problem.weights);
     let mut worst: Vec<Option<(f64, usize, f64, f64)>> = vec![None; STRETCHES.min(seqlen)];

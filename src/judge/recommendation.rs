@@ -20,7 +20,7 @@ fn is_wrong(c: &MethodDiff) -> bool {
 
 /// A recommendation: what to do, and what it rests on. "Take it" and "worse on none" are said only where everything was
 /// measured, and what only the new revision runs on is right.
-pub fn of(comparisons: &[MethodDiff]) -> String {
+pub fn recommend(comparisons: &[MethodDiff]) -> String {
     let count = |change: Change| comparisons.iter().filter(|c| c.change == change).count();
     let [equal, rounding, closer, farther, mixed, mended, broken, both, unmeasured] = Change::ALL.map(count);
     let unbounded: usize = comparisons.iter().map(|c| c.unbounded).sum();
@@ -84,16 +84,16 @@ mod tests {
     #[test]
     fn take_it_and_worse_on_none_are_said_only_where_everything_was_measured() {
         let closer = || comparison(Change::Closer);
-        assert_eq!(of(&[closer()]), "take it: closer on 1, worse on none");
+        assert_eq!(recommend(&[closer()]), "take it: closer on 1, worse on none");
         let wrong = MethodDiff { new_worst: Some(f64::INFINITY), ..comparison(Change::Mended) };
         let unbounded = MethodDiff { unbounded: 3, ..closer() };
         for other in [comparison(Change::Unmeasured), comparison(Change::BothBroken), wrong, unbounded] {
-            let said = of(&[closer(), other]);
+            let said = recommend(&[closer(), other]);
             assert!(!said.contains("take it") && !said.contains("worse on none"), "{said}");
         }
-        let mended = of(&[closer(), comparison(Change::Mended)]);
+        let mended = recommend(&[closer(), comparison(Change::Mended)]);
         assert_eq!(mended, "take it: closer on 1, mended on 1");
-        let equal = of(&[comparison(Change::Equal), comparison(Change::Unmeasured)]);
+        let equal = recommend(&[comparison(Change::Equal), comparison(Change::Unmeasured)]);
         assert_eq!(equal, "no difference that matters where it could be told: equal on 1, unmeasured on 1");
         assert!(is_worse(&[closer(), comparison(Change::Unmeasured)]) && !is_worse(&[closer()]));
         assert!(is_worse(&[MethodDiff { unbounded: 1, ..closer() }]));

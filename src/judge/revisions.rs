@@ -38,7 +38,7 @@ pub struct NoOutput {
 }
 
 /// What a revision computed: (n)·w each, or why it did not.
-pub type Outcome<'a> = Result<(&'a [f32], &'a [f32]), NoOutput>;
+pub type RevisionOutput<'a> = Result<(&'a [f32], &'a [f32]), NoOutput>;
 
 impl MethodDiff {
     /// Of nothing yet.
@@ -70,8 +70,8 @@ pub fn compare(
     method: Method,
     b: Operand,
     elements: &Elements,
-    old: Outcome,
-    new: Outcome,
+    old: RevisionOutput,
+    new: RevisionOutput,
     want: Result<(&[f64], &[f64]), String>,
 ) -> MethodDiff {
     let blank = MethodDiff::blank(method, elements.coefficients.weights, b);
@@ -79,12 +79,13 @@ pub fn compare(
         Ok(want) => want,
         Err(reason) => return MethodDiff { new_reason: reason, ..blank },
     };
-    let worst = |run: &Outcome| {
+    let worst = |run: &RevisionOutput| {
         let values = *run.as_ref().ok()?;
         Some(worst(each(method, elements, want, values).map(|value| value.error)))
     };
     let (old_worst, new_worst) = (worst(&old), worst(&new));
-    let reason = |run: &Outcome| run.as_ref().err().map(|none| none.reason.clone()).unwrap_or_default();
+    let reason =
+        |run: &RevisionOutput| run.as_ref().err().map(|none| none.reason.clone()).unwrap_or_default();
     let blank = MethodDiff {
         old_worst: old_worst.map(|(worst, _)| worst),
         new_worst: new_worst.map(|(worst, _)| worst),

@@ -41,7 +41,7 @@ pub fn within(got: &Tensors<f64>, want: &Tensors<f64>, budget: &Budget) -> bool 
 
 /// What the comparison of a tensor comes to, and its largest error over the worst-case bound.
 fn tally(got: &Tensor<f64>, want: &Tensor<f64>, bounds: &Bounds) -> (Tally, f64) {
-    let format = Format::of(want.element);
+    let format = Format::for_input(want.element);
     let (mut tally, mut worst_case) = (Tally::default(), 0.0f64);
     for (i, (&got, &exact)) in got.values.iter().zip(&want.values).enumerate() {
         let at = i / want.width;

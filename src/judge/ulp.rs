@@ -20,7 +20,7 @@ impl Format {
     pub const BF16: Format = Format { precision: 8, min_exponent: -126, max_exponent: 127 };
 
     /// The format of stored inputs and outputs.
-    pub fn of(input: InputType) -> Format {
+    pub fn for_input(input: InputType) -> Format {
         match input {
             InputType::F32 => Format::F32,
             InputType::F16 => Format::F16,

@@ -21,7 +21,7 @@ pub const FILE: &str = "scans.json";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Golden {
     pub provenance: Provenance,
-    pub cases: Vec<Case>,
+    pub cases: Vec<GoldenCase>,
 }
 
 /// Where the numbers come from.
@@ -41,7 +41,7 @@ pub struct Provenance {
 
 /// One method on one problem.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Case {
+pub struct GoldenCase {
     /// [`Spec::id`]
     pub problem: String,
     pub method: String,
@@ -69,7 +69,7 @@ pub fn record(backend: &dyn Backend, flags: String) -> Result<Golden, KernelErro
         let problem = spec.draw(SEED);
         for method in Method::ALL {
             let output = backend.scan(method, &problem)?;
-            cases.push(Case {
+            cases.push(GoldenCase {
                 problem: spec.id(),
                 method: method.to_string(),
                 inputs: input_hash(&problem),
@@ -88,7 +88,7 @@ pub fn record(backend: &dyn Backend, flags: String) -> Result<Golden, KernelErro
     Ok(Golden { provenance, cases })
 }
 
-impl Case {
+impl GoldenCase {
     /// The recorded numbers; `None` where a text is no list of hexadecimal floats.
     pub fn output(&self, problem: &Problem) -> Option<Tensors<f32>> {
         self.tensors.iter().map(|(name, text)| Some((name, problem.tensor(name, read(text)?)))).collect()

@@ -18,7 +18,7 @@ pub struct Instantiation {
 
 impl Instantiation {
     /// The kernel that a problem needs.
-    pub fn of(method: Method, problem: &Problem) -> Self {
+    pub fn for_problem(method: Method, problem: &Problem) -> Self {
         Instantiation {
             method,
             weights: problem.weights,

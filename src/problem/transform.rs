@@ -5,7 +5,7 @@ use super::{Operand, Problem};
 
 /// Where a value of a tensor belongs; `None` along the axes that the tensor lacks.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place {
+pub struct ValueIndex {
     pub batch: Option<usize>,
     pub channel: Option<usize>,
     /// Of a variable B or C only.
@@ -130,37 +130,37 @@ pub fn prepended(problem: &Problem, delta: f32, u: f32, b: &[f32]) -> Problem {
 }
 
 /// The problem with the values of `other`, which is of the same shape, at the places that `picked` picks.
-pub fn grafted(problem: &Problem, other: &Problem, picked: &dyn Fn(Place) -> bool) -> Problem {
+pub fn grafted(problem: &Problem, other: &Problem, picked: &dyn Fn(ValueIndex) -> bool) -> Problem {
     let shape = problem.shape;
     let width = problem.weights.width();
-    let graft = |to: &[f32], from: &[f32], place: &dyn Fn(usize) -> Place| -> Vec<f32> {
+    let graft = |to: &[f32], from: &[f32], place: &dyn Fn(usize) -> ValueIndex| -> Vec<f32> {
         (0..to.len()).map(|i| if picked(place(i)) { from[i] } else { to[i] }).collect()
     };
-    let sequence = |i: usize| Place {
+    let sequence = |i: usize| ValueIndex {
         batch: Some(i / shape.seqlen / shape.dim),
         channel: Some(i / shape.seqlen % shape.dim),
         l: Some(i % shape.seqlen),
-        ..Place::default()
+        ..ValueIndex::default()
     };
-    let weight = |i: usize| Place {
+    let weight = |i: usize| ValueIndex {
         channel: Some(i / width / shape.dstate),
         state: Some(i / width % shape.dstate),
-        ..Place::default()
+        ..ValueIndex::default()
     };
     let row = |i: usize| i / width / shape.seqlen;
-    let variable = |i: usize| Place {
+    let variable = |i: usize| ValueIndex {
         batch: Some(row(i) / shape.dstate / shape.groups),
         group: Some(row(i) / shape.dstate % shape.groups),
         state: Some(row(i) % shape.dstate),
         l: Some(i / width % shape.seqlen),
-        ..Place::default()
+        ..ValueIndex::default()
     };
-    let channel = |i: usize| Place { channel: Some(i), ..Place::default() };
+    let channel = |i: usize| ValueIndex { channel: Some(i), ..ValueIndex::default() };
     let operand = |kind, to: &[f32], from: &[f32]| match kind {
         Operand::Constant => graft(to, from, &weight),
         Operand::Variable => graft(to, from, &variable),
     };
-    let optional = |to: &Option<Vec<f32>>, from: &Option<Vec<f32>>, place: &dyn Fn(usize) -> Place| {
+    let optional = |to: &Option<Vec<f32>>, from: &Option<Vec<f32>>, place: &dyn Fn(usize) -> ValueIndex| {
         to.as_deref().zip(from.as_deref()).map(|(to, from)| graft(to, from, place))
     };
     Problem {

@@ -2,7 +2,9 @@
 
 use super::{groups, text};
 use crate::problem::{InputType, Weights};
-use crate::results::{Beyond, CaseResult, CoefficientResult, Lifting, Part, Results, Sensitivity, Verdict};
+use crate::results::{
+    Beyond, CaseResult, CoefficientResult, ErrorPart, Lifting, Results, Sensitivity, Verdict,
+};
 
 /// What a failed case has beside its worst element: which bounds it is beyond, and truncation and rounding apart.
 pub fn of_case(case: &CaseResult) -> Vec<String> {
@@ -24,7 +26,7 @@ fn of_lifting(lifted: &Lifting) -> Vec<String> {
     if lifted.verdict == Verdict::Unmeasured || !lifted.reason.is_empty() {
         return vec![format!("lifted to double: {} {}", text::verdict_class(lifted.verdict), lifted.reason)];
     }
-    let part = |name: &str, what: &str, part: Part| {
+    let part = |name: &str, what: &str, part: ErrorPart| {
         format!(
             "{name} ({what}): {} of its allowance, max {}, rel L2 {}",
             text::share(part.share),

@@ -19,7 +19,7 @@ pub mod verdict;
 
 pub use merge::PlanPart;
 pub use pairs::{Pair, PairStatus, PairTotals, PairwiseMatrix};
-pub use precision::{Conclusion, Lifting, Part, Relative, Sensitivity};
+pub use precision::{Conclusion, ErrorPart, Lifting, Relative, Sensitivity};
 pub use profile::{ErrorHistogram, ErrorProfile, ErrorSequence};
 pub use schema::{
     CaseResult, CoefficientPoint, CoefficientResult, Diagnosis, HeaderInstantiation, HeaderNote,

@@ -19,9 +19,9 @@ pub struct Lifting {
     /// For a case that fails.
     pub conclusion: Option<Conclusion>,
     /// got − lifted, against the bound on got.
-    pub rounding: Part,
+    pub rounding: ErrorPart,
     /// lifted − want, against the bound on lifted.
-    pub truncation: Part,
+    pub truncation: ErrorPart,
 }
 
 /// Why a case fails.
@@ -46,7 +46,7 @@ impl Conclusion {
 
 /// One part of the error.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub struct Part {
+pub struct ErrorPart {
     /// Largest share of the allowance, the rounding on store taken out of both.
     #[serde(default, deserialize_with = "nullable::one")]
     pub share: f64,

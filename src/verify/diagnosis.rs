@@ -56,5 +56,5 @@ fn of_case(
     {
         return failing.into_iter().zip(lost).map(|(name, lost)| (name, vec![lost])).collect();
     }
-    by_tensor(&case, &failing, &Models::of(method, &problem), Effort::default())
+    by_tensor(&case, &failing, &Models::compute(method, &problem), Effort::default())
 }

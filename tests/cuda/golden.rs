@@ -6,7 +6,7 @@ use std::path::Path;
 
 use holdfast::judge::agreement::{Agreement, agreement};
 use holdfast::judge::budget;
-use holdfast::kernel::golden::{self, Case, FILE, Golden};
+use holdfast::kernel::golden::{self, FILE, Golden, GoldenCase};
 use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
 use holdfast::problem::plan::Spec;
@@ -19,7 +19,7 @@ fn recorded() -> Golden {
     serde_json::from_str(&text).expect("goldens")
 }
 
-fn compare(case: &Case, spec: &Spec, change: impl FnOnce(&mut Tensors<f32>)) -> Agreement {
+fn compare(case: &GoldenCase, spec: &Spec, change: impl FnOnce(&mut Tensors<f32>)) -> Agreement {
     let method: Method = case.method.parse().expect("a method");
     let problem = spec.draw(golden::SEED);
     assert_eq!(

@@ -63,7 +63,7 @@ impl Outcome {
 /// A method on the four problems, with its fault models.
 fn prepared(method: Method, weights: Weights) -> Vec<(Solved, Models)> {
     let solved = Kind::ALL.map(|kind| solve(kind, weights, method));
-    solved.into_iter().map(|s| (Models::of(method, &s.problem), s)).map(|(m, s)| (s, m)).collect()
+    solved.into_iter().map(|s| (Models::compute(method, &s.problem), s)).map(|(m, s)| (s, m)).collect()
 }
 
 fn first_failing<'a>(
@@ -254,7 +254,7 @@ fn mixed_pairs_are_always_caught_and_named_in_most() {
                 });
             let run = solved.run(&planted(first, Some(second)));
             assert_eq!(run.verdict, Verdict::Fail, "{first} and {second} in {method}");
-            let models = Models::of(method, &solved.problem);
+            let models = Models::compute(method, &solved.problem);
             let found = diagnose(&solved.case(&run), &models, Effort::default());
             let best = found.first().map_or("(nothing)", |d| d.name.as_str()).to_owned();
             let named = [format!("{first} + {second}"), format!("{second} + {first}")].contains(&best);
@@ -283,7 +283,7 @@ fn what_no_model_explains_gets_no_name(#[values(0, 1)] which: usize) {
                 let solved = solve(kind, weights, method);
                 let run = solved.run(&planted(fault, None));
                 if run.verdict == Verdict::Fail {
-                    let models = Models::of(method, &solved.problem);
+                    let models = Models::compute(method, &solved.problem);
                     let found = diagnose(&solved.case(&run), &models, Effort::default());
                     assert!(found.is_empty(), "{fault} in {method} {weights} {kind:?}: {found:?}");
                 }
@@ -313,7 +313,7 @@ fn a_fault_is_named_on_every_problem_that_shows_it(
         return;
     }
     assert_eq!(run.verdict, Verdict::Fail);
-    let found = diagnose(&solved.case(&run), &Models::of(method, &solved.problem), Effort::default());
+    let found = diagnose(&solved.case(&run), &Models::compute(method, &solved.problem), Effort::default());
     assert_eq!(found.first().map(|d| d.name.as_str()), Some(fault), "{found:?}");
 }
 
@@ -336,7 +336,7 @@ fn a_method_that_ran_as_another_is_named_for_every_input_type(
         let solved = Solved::of(Kind::Full, spec.draw(1), Method::Rk4);
         let run = solved.run_as(Method::Zoh, &CpuBackend::new());
         assert_eq!(run.verdict, Verdict::Fail, "{}", spec.id());
-        let models = Models::of(Method::Rk4, &solved.problem);
+        let models = Models::compute(Method::Rk4, &solved.problem);
         let found = diagnose(&solved.case(&run), &models, Effort::default());
         assert_eq!(found.first().map(|d| d.name.as_str()), Some("runs-as-zoh"), "{}: {found:?}", spec.id());
     }
@@ -347,7 +347,7 @@ fn a_method_that_ran_as_another_is_named_for_every_input_type(
 fn each_tensor_is_explained_on_its_own(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
     let solved = solve(Kind::Full, weights, Method::Rk4);
     let (wrong, right) = (solved.run_as(Method::Zoh, &CpuBackend::new()), solved.run(&CpuBackend::new()));
-    let models = Models::of(Method::Rk4, &solved.problem);
+    let models = Models::compute(Method::Rk4, &solved.problem);
     let names = |run: &Run, failing: &[TensorName]| {
         let found = by_tensor(&solved.case(run), failing, &models, Effort::SINGLE);
         found.map(|_, models| models.first().map(|model| model.name.clone()))

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use holdfast::judge::coefficient;
-use holdfast::judge::diagnose::coefficient::diagnose;
+use holdfast::judge::diagnose::sweep::diagnose;
 use holdfast::judge::faults::{Part, catalogue};
 use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;

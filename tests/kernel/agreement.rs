@@ -53,7 +53,7 @@ fn every_instantiation_agrees_with_the_reference() {
         let problem = layout.random(&mut rng);
         for method in Method::ALL {
             assert_agreement(method, &problem, &format!("{layout:?}"));
-            seen.push(Instantiation::of(method, &problem));
+            seen.push(Instantiation::for_problem(method, &problem));
         }
     }
     assert_eq!(seen.len(), 288);

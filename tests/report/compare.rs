@@ -8,7 +8,7 @@ use holdfast::report::compare::render;
 use holdfast::report::console::Detail;
 use holdfast::report::json;
 use holdfast::results::compare::{Incomparable, RunComparison, compare};
-use holdfast::results::{Lifting, Part};
+use holdfast::results::{ErrorPart, Lifting};
 use holdfast::results::{Results, Verdict};
 use rstest::rstest;
 
@@ -191,7 +191,7 @@ fn invariants_are_named_and_have_shares() {
 
 /// A lifted run that passes with this share.
 fn lifting(share: f64) -> Lifting {
-    let part = |share| Part { share, max: share * 1e-16, rel_l2: share * 1e-16 };
+    let part = |share| ErrorPart { share, max: share * 1e-16, rel_l2: share * 1e-16 };
     Lifting {
         verdict: if share <= 1.0 { Verdict::Pass } else { Verdict::Fail },
         reason: String::new(),

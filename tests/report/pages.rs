@@ -4,7 +4,7 @@ use holdfast::judge::faults::catalogue;
 use holdfast::method::Method;
 use holdfast::problem::Weights;
 use holdfast::report::{console, grid, html, invariants, json, markdown, plots, summary};
-use holdfast::results::{HeaderInstantiation, HeaderNote, Lifting, Part, Results, Verdict};
+use holdfast::results::{ErrorPart, HeaderInstantiation, HeaderNote, Lifting, Results, Verdict};
 
 use crate::fixture;
 
@@ -232,13 +232,13 @@ fn a_method_is_said_to_fail_where_its_invariants_alone_do() {
 #[test]
 fn a_case_that_fails_in_double_alone_is_a_failure() {
     let mut results = fixture::small();
-    let share = Part { share: 3.5e4, max: 1e-12, rel_l2: 1e-13 };
+    let share = ErrorPart { share: 3.5e4, max: 1e-12, rel_l2: 1e-13 };
     results.cases[3].lifted = Some(Lifting {
         verdict: Verdict::Fail,
         reason: String::new(),
         shrink: Some(4.0),
         conclusion: None,
-        rounding: Part { share: 0.2, ..share },
+        rounding: ErrorPart { share: 0.2, ..share },
         truncation: share,
     });
     let page = page(&results);

@@ -8,7 +8,7 @@ use holdfast::method::Method;
 use holdfast::problem::{CoefficientProblem, Weights};
 use holdfast::truth::certify::settle;
 use holdfast::truth::dense::expm;
-use holdfast::truth::dense::floor::{self, Bounded};
+use holdfast::truth::dense::floor::{self, BoundedMatrix};
 use holdfast::truth::dense::matrix::{plus_identity, product, scaled, shifted};
 use holdfast::truth::dense::{Input, discretize};
 use holdfast::truth::exact::rational;
@@ -55,7 +55,7 @@ fn wide<I: Input>(m: &DMatrix<I>) -> DMatrix<I::Over<Wide>> {
 }
 
 fn taylor<T: Entry>(z: &DMatrix<T>) -> DMatrix<T> {
-    floor::exponential(&Bounded::exact(z.clone()), 0).mid
+    floor::exponential(&BoundedMatrix::exact(z.clone()), 0).mid
 }
 
 /// Every part of every entry settles, or is zero in both.

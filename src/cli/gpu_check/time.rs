@@ -32,7 +32,7 @@ pub fn run(args: &Args) -> Result<Vec<Finding>, CliError> {
 }
 
 fn time(gpu: &mut Gpu, images: &Images, method: Method, problem: &Problem) -> Result<String, String> {
-    let kernel = Kernel::Scan(Instantiation::of(method, problem));
+    let kernel = Kernel::Scan(Instantiation::for_problem(method, problem));
     let mut job = Job::scan(kernel, problem, problem.input.into());
     let image = images.get(kernel).map_err(|error| error.to_string())?;
     job.image = Some((*image).clone());

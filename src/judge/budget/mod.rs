@@ -77,7 +77,7 @@ use std::collections::HashMap;
 
 use num_complex::Complex64;
 
-pub use self::readout::Readout;
+pub use self::readout::ReadoutRoundings;
 use self::readout::{Position, add_states, output_bound};
 use self::states::{StateSteps, state_steps, states};
 pub use self::step_size::{softplus, step_size};
@@ -167,7 +167,7 @@ fn channel_bounds(
     }
     let scale = if problem.weights == Weights::Complex { 2.0 } else { 1.0 } / directions;
     let (u, mu) = (arithmetic.unit, arithmetic.product(problem.weights));
-    let Readout { additions, vanished } = Readout::of(problem, directions, arithmetic);
+    let ReadoutRoundings { additions, vanished } = ReadoutRoundings::count(problem, directions, arithmetic);
     for (l, p) in positions.iter().enumerate() {
         let worst = p.carried + (mu * (1.0 + u) + additions * u) * p.magnitude + vanished;
         let random = p.variance + additions * u * u * p.magnitude * p.magnitude;

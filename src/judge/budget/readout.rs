@@ -8,7 +8,7 @@ use crate::promise::allowance::Arithmetic;
 
 /// What adding up the states costs, whatever their values.
 #[derive(Clone, Copy, Debug)]
-pub struct Readout {
+pub struct ReadoutRoundings {
     /// Sums that a term may pass. A complex state is added in two parts, either of which may round the sum. The two
     /// directions of poly are one more addition.
     pub additions: f64,
@@ -16,10 +16,10 @@ pub struct Readout {
     pub vanished: f64,
 }
 
-impl Readout {
-    pub fn of(problem: &Problem, directions: f64, arithmetic: Arithmetic) -> Self {
+impl ReadoutRoundings {
+    pub fn count(problem: &Problem, directions: f64, arithmetic: Arithmetic) -> Self {
         let parts = (problem.shape.dstate * problem.weights.width()) as f64;
-        Readout {
+        ReadoutRoundings {
             additions: parts + (directions - 1.0),
             vanished: 2.0 * arithmetic.underflow * parts * directions,
         }
@@ -110,7 +110,7 @@ pub fn output_bound(
     let store = match problem.input {
         _ if arithmetic == Arithmetic::DOUBLE => 0.0,
         InputType::F32 => 0.0,
-        narrow => Format::of(narrow).rounding_error(value.abs() + bound),
+        narrow => Format::for_input(narrow).rounding_error(value.abs() + bound),
     };
     (bound, store)
 }

@@ -9,9 +9,9 @@
 //! 1/Δ too much, Δ squared is 1/Δ missing; for `rk4` the φ series cut after one term is `zoh`.
 
 pub mod catalogue;
-pub mod coefficient;
 pub mod recorded;
 pub mod scan;
+pub mod step;
 pub mod variant;
 
 use self::variant::{

@@ -7,7 +7,7 @@
 
 use num_complex::Complex64;
 
-use super::coefficient::{self, Bounded};
+use super::step::{self, Bounded};
 use super::variant::{BUse, Bias, Directions, Gate, Readout, Reversed, Sum, Tail, Variant};
 use crate::formula::Form;
 use crate::judge::budget::{self, complex_at};
@@ -44,7 +44,7 @@ struct Map {
 
 /// Runs `variant` over one channel of the problem.
 pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) -> Channel {
-    let run = Run { variant, problem, channel };
+    let run = VariantScan { variant, problem, channel };
     let seqlen = problem.shape.seqlen;
     let steps: Vec<(f64, f64)> = (0..seqlen).map(|l| run.step_size(l)).collect();
     let mut forward = vec![Bounded::default(); seqlen];
@@ -81,13 +81,13 @@ struct Last {
     overflows: bool,
 }
 
-struct Run<'a> {
+struct VariantScan<'a> {
     variant: &'a Variant,
     problem: &'a Problem,
     channel: (usize, usize),
 }
 
-impl Run<'_> {
+impl VariantScan<'_> {
     fn ignored(&self, l: usize) -> bool {
         let seqlen = self.problem.shape.seqlen;
         match self.variant.tail {
@@ -147,7 +147,7 @@ impl Run<'_> {
 
     fn b(&self, n: usize, l: usize) -> Complex64 {
         let b = self.operand(self.problem.b_operand, &self.problem.b, self.variant.b_transposed, n, l);
-        coefficient::used(self.variant.b_use, b)
+        step::used(self.variant.b_use, b)
     }
 
     fn a(&self, n: usize) -> Complex64 {
@@ -164,7 +164,7 @@ impl Run<'_> {
         let (delta, delta_error) = steps[l];
         let u_at = |l: isize| f64::from(self.problem.u_at(self.channel, l));
         let u = u_at(l as isize);
-        let t = coefficient::terms(self.variant, delta, delta_error, a);
+        let t = step::terms(self.variant, delta, delta_error, a);
         let u_of_higher = if self.variant.u_in_higher_terms { u } else { 1.0 };
         let neighbour = if t.neighbour == Complex64::ZERO { 0.0 } else { u_at(l as isize + t.offset) };
         let mut parts = [t.first * b * u, t.higher * b * u_of_higher, t.neighbour * b * neighbour];
@@ -178,7 +178,7 @@ impl Run<'_> {
             value: parts.iter().sum(),
             error: size * (t.error + 4.0 * mu) + 4.0 * HALF_SUBNORMAL * f64::from(u != 0.0),
         };
-        Map { a: coefficient::a_bar(self.variant, delta, delta_error, a), b: b_u }
+        Map { a: step::a_bar(self.variant, delta, delta_error, a), b: b_u }
     }
 
     /// A²B as a(aᵀB), A³B as a(aᵀAB): the terms of first, second, and third and fourth order in Δ.
@@ -197,7 +197,7 @@ impl Run<'_> {
     /// The last state where u is scanned in place of B u.
     fn state_of_u(&self, n: usize, steps: &[(f64, f64)]) -> Last {
         let variant = Variant { b_use: BUse::Never, ..*self.variant };
-        let run = Run { variant: &variant, ..*self };
+        let run = VariantScan { variant: &variant, ..*self };
         let maps: Vec<Map> = (0..steps.len()).map(|l| run.map(n, l, steps)).collect();
         let mut unread = vec![Bounded::default(); steps.len()];
         run.add_states(n, &maps, steps, false, &mut unread, &mut vec![0.0; steps.len()])
@@ -228,7 +228,7 @@ impl Run<'_> {
             let edge = if reverse { l + 1 } else { l };
             if reverse && variant.reversed == Reversed::ABarOffByOne && l + 1 < seqlen && !self.ignored(l) {
                 let (delta, delta_error) = steps[l + 1];
-                a = coefficient::a_bar(variant, delta, delta_error, self.a(n));
+                a = step::a_bar(variant, delta, delta_error, self.a(n));
             }
             if let Some((length, factor)) = variant.edge
                 && edge % length == 0
@@ -285,8 +285,8 @@ impl Run<'_> {
         }
         let mu = allowance::product(problem.weights);
         let directions = if variant.bidirectional { 2.0 } else { 1.0 };
-        let budget::Readout { additions, vanished } =
-            budget::Readout::of(problem, directions, Arithmetic::SINGLE);
+        let budget::ReadoutRoundings { additions, vanished } =
+            budget::ReadoutRoundings::count(problem, directions, Arithmetic::SINGLE);
         let read_out = (mu * (1.0 + U) + additions * SUM) * magnitude + vanished;
         let mut bound = scale * (forward.error + backward.error + read_out);
         let (forward, backward) = (scale * forward.value.re, scale * backward.value.re);
@@ -320,7 +320,7 @@ impl Run<'_> {
         }
         bound += HALF_SUBNORMAL;
         if problem.input != InputType::F32 {
-            bound += Format::of(problem.input).rounding_error(value.abs() + bound);
+            bound += Format::for_input(problem.input).rounding_error(value.abs() + bound);
         }
         (value, bound)
     }

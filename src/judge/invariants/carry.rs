@@ -14,7 +14,7 @@
 
 use num_complex::Complex64;
 
-use super::Run;
+use super::ProbeRun;
 use crate::judge::budget::complex_at;
 use crate::judge::model;
 use crate::method::Method;
@@ -44,7 +44,7 @@ pub fn carry(
     problem: &Problem,
     steps: &CoefficientProblem,
     unit: &Coefficients,
-    first: &Run,
+    first: &ProbeRun,
 ) -> (Vec<f32>, Vec<f64>) {
     let width = problem.weights.width();
     let (mut b, mut errors) = (Vec::new(), Vec::new());

@@ -2,7 +2,7 @@
 
 use num_complex::Complex64;
 
-use super::Run;
+use super::ProbeRun;
 use crate::judge::ulp::Format;
 use crate::judge::verdict::{Element, Tally, worst};
 use crate::problem::Weights;
@@ -34,8 +34,8 @@ impl Comparison {
     pub fn out(
         &mut self,
         how: &str,
-        got: &Run,
-        want: &[(f64, &Run)],
+        got: &ProbeRun,
+        want: &[(f64, &ProbeRun)],
         budgeted: Budgeted,
         among: impl Fn(usize, usize, usize) -> bool,
     ) {
@@ -60,8 +60,8 @@ impl Comparison {
     pub fn last_state(
         &mut self,
         how: &str,
-        got: &Run,
-        want: &[(f64, &Run)],
+        got: &ProbeRun,
+        want: &[(f64, &ProbeRun)],
         budgeted: Budgeted,
         among: impl Fn(usize, usize, usize) -> bool,
     ) {
@@ -92,7 +92,7 @@ impl Comparison {
     }
 
     /// Outputs and last states everywhere.
-    pub fn all(&mut self, how: &str, got: &Run, want: &[(f64, &Run)], budgeted: Budgeted) {
+    pub fn all(&mut self, how: &str, got: &ProbeRun, want: &[(f64, &ProbeRun)], budgeted: Budgeted) {
         self.out(how, got, want, budgeted, |_, _, _| true);
         self.last_state(how, got, want, budgeted, |_, _, _| true);
     }
@@ -146,7 +146,7 @@ fn element(got: f64, want: f64, bound: f64, budgeted: Budgeted) -> Element {
 }
 
 /// The largest |left − right| of the outputs, over both runs' bounds together: above 1 they differ for certain.
-pub fn largest_difference(left: &Run, right: &Run) -> f64 {
+pub fn largest_difference(left: &ProbeRun, right: &ProbeRun) -> f64 {
     let bounds = left.out_bound.iter().zip(&right.out_bound).map(|(l, r)| l + r);
     let apart = left.out.iter().zip(&right.out).map(|(l, r)| (l - r).abs());
     apart.zip(bounds).map(|(apart, bound)| apart / bound).fold(0.0, f64::max)
@@ -157,10 +157,10 @@ mod tests {
     use super::*;
     use crate::problem::Shape;
 
-    fn run(out: [f32; 2], bound: f64) -> Run {
+    fn run(out: [f32; 2], bound: f64) -> ProbeRun {
         let shape = Shape { batch: 1, dim: 1, dstate: 1, seqlen: 2, groups: 1 };
         let weights = Weights::Complex;
-        Run {
+        ProbeRun {
             shape,
             weights,
             out: out.map(f64::from).to_vec(),
@@ -170,7 +170,7 @@ mod tests {
         }
     }
 
-    fn compared(got: &Run, want: &[(f64, &Run)], budgeted: Budgeted) -> Comparison {
+    fn compared(got: &ProbeRun, want: &[(f64, &ProbeRun)], budgeted: Budgeted) -> Comparison {
         let mut comparison = Comparison::default();
         comparison.out("", got, want, budgeted, |_, _, _| true);
         comparison

@@ -10,7 +10,7 @@
 //!   its sign), and where a value must not enter a result at all: the same operations on the same numbers at the same
 //!   place in the launch round alike.
 //! - **Derived**: each run is within its bound ([`super::budget`]) of its own truth, and the truths obey the invariant
-//!   exactly; so the runs obey it within Σ |kᵢ|·boundᵢ over the runs and their factors in it. [`Run`] carries the bound
+//!   exactly; so the runs obey it within Σ |kᵢ|·boundᵢ over the runs and their factors in it. [`ProbeRun`] carries the bound
 //!   of each element, [`Comparison`] adds them up.
 //!
 //! No truth is computed. [`steps`] adds the derivations of the invariants of Ā and B̄, [`carry`] that of a carried state.
@@ -21,7 +21,7 @@ pub mod run;
 pub mod steps;
 
 pub use comparison::Comparison;
-pub use run::Run;
+pub use run::ProbeRun;
 
 use crate::method::Method;
 use crate::problem::Weights;

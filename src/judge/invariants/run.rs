@@ -8,7 +8,7 @@ use crate::tensor::{TensorName, Tensors};
 
 /// What a kernel returned for every channel, and how far from its truth it may be.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct ProbeRun {
     pub shape: Shape,
     pub weights: Weights,
     /// (batch, dim, seqlen)
@@ -21,13 +21,13 @@ pub struct Run {
     pub state_bound: Vec<f64>,
 }
 
-impl Run {
+impl ProbeRun {
     /// From a kernel's arrays (spec.md §3), of an f32 problem whose every channel is judged.
-    pub fn new(shape: Shape, weights: Weights, tensors: &Tensors<f32>, budget: &Budget) -> Run {
+    pub fn new(shape: Shape, weights: Weights, tensors: &Tensors<f32>, budget: &Budget) -> ProbeRun {
         let part = |v: &[f32], i: usize| v.get(i).map_or(0.0, |&x| f64::from(x));
         let (out, last_state) = (&tensors[TensorName::Out], &tensors[TensorName::LastState]);
         let states = last_state.values.chunks(weights.width());
-        Run {
+        ProbeRun {
             shape,
             weights,
             out: out.values.iter().map(|&y| f64::from(y)).collect(),
@@ -43,12 +43,12 @@ impl Run {
     }
 
     /// The states and positions listed, in that order, as [`crate::problem::transform::select`] does to a problem.
-    pub fn select(&self, states: &[usize], positions: &[usize]) -> Run {
+    pub fn select(&self, states: &[usize], positions: &[usize]) -> ProbeRun {
         let pick = |values: &[f64], length: usize, at: &[usize]| -> Vec<f64> {
             values.chunks(length).flat_map(|row| at.iter().map(|&i| row[i])).collect()
         };
         let rows = self.last_state.chunks(self.shape.dstate);
-        Run {
+        ProbeRun {
             shape: Shape { dstate: states.len(), seqlen: positions.len(), ..self.shape },
             weights: self.weights,
             out: pick(&self.out, self.shape.seqlen, positions),
@@ -59,12 +59,12 @@ impl Run {
     }
 
     /// The last states changed by `map`, which must keep their moduli.
-    pub fn with_states(&self, map: impl Fn(Complex64) -> Complex64) -> Run {
-        Run { last_state: self.last_state.iter().map(|&x| map(x)).collect(), ..self.clone() }
+    pub fn with_states(&self, map: impl Fn(Complex64) -> Complex64) -> ProbeRun {
+        ProbeRun { last_state: self.last_state.iter().map(|&x| map(x)).collect(), ..self.clone() }
     }
 
     /// The bounds widened: of each last state by `state`, (batch, dim, dstate), and of each output by `out`.
-    pub fn widened(mut self, out: &[f64], state: &[f64]) -> Run {
+    pub fn widened(mut self, out: &[f64], state: &[f64]) -> ProbeRun {
         self.out_bound.iter_mut().zip(out).for_each(|(bound, extra)| *bound += extra);
         self.state_bound.iter_mut().zip(state).for_each(|(bound, extra)| *bound += extra);
         self

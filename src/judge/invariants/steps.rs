@@ -14,10 +14,10 @@ use crate::promise::Contract;
 use crate::tensor::Coefficients;
 
 /// A method, and what a kernel promises of its coefficients.
-type Promise<'a> = (Method, &'a Contract);
+type MethodContract<'a> = (Method, &'a Contract);
 
 /// One step's inputs, what the kernel computed, and the bounds of that.
-struct Point {
+struct StepPoint {
     delta: f64,
     a: Complex64,
     b: Complex64,
@@ -26,7 +26,7 @@ struct Point {
     bounds: Step,
 }
 
-impl Point {
+impl StepPoint {
     /// Δᵖf(z)B of a term, φₖ from Ā as in [`time_scale`], and what an error of Ā moves it by.
     fn function(&self, term: &Term) -> (Complex64, f64) {
         let z = self.a * self.delta;
@@ -40,14 +40,18 @@ impl Point {
     }
 }
 
-fn points((method, contract): Promise, problem: &CoefficientProblem, got: &Coefficients) -> Vec<Point> {
+fn points(
+    (method, contract): MethodContract,
+    problem: &CoefficientProblem,
+    got: &Coefficients,
+) -> Vec<StepPoint> {
     let width = problem.weights.width();
     let at = |values: &[f32], i: usize| complex_at(problem.weights, values, i * width);
     let deltas = problem.delta.iter().map(|&delta| f64::from(delta)).enumerate();
     let point = |(i, delta): (usize, f64)| {
         let (a, b) = (at(&problem.a, i), at(&problem.b, i));
         let bounds = model::step(method, problem.weights, (delta, 0.0), a, b, contract);
-        Point { delta, a, b, a_bar: at(&got.a_bar, i), b_bar: at(&got.b_bar, i), bounds }
+        StepPoint { delta, a, b, a_bar: at(&got.a_bar, i), b_bar: at(&got.b_bar, i), bounds }
     };
     deltas.map(point).collect()
 }
@@ -57,7 +61,7 @@ fn near(
     comparison: &mut Comparison,
     tensor: &'static str,
     at: usize,
-    point: &Point,
+    point: &StepPoint,
     got: Complex64,
     want: Complex64,
     bound: f64,
@@ -92,7 +96,7 @@ pub const SCALE: f32 = 2.0;
 /// kernel's own Ā: ΔᵏφₖB = A⁻ᵏ(Ā − Σ_{j<k} zʲ/j!)B, and an error α of Ā moves it by α|B|/|A|ᵏ. A kernel whose B̄ does not
 /// change where it has to is off by all of that.
 pub fn time_scale(
-    promise: Promise,
+    promise: MethodContract,
     problem: &CoefficientProblem,
     (plain, rescaled): (&Coefficients, &Coefficients),
     comparison: &mut Comparison,
@@ -127,7 +131,7 @@ pub fn shortened(problem: &CoefficientProblem, factor: f32) -> CoefficientProble
 /// and 1 else, so B̄(Δ) − 2ᵖB̄(Δ/2) = Δᵖ(g(Δ) − g(Δ/2))B, at most Δᵖ·(Δ/2)·(|A|+1)e^{2|z|}|B|: |g′| ≤ (|A|+1)e^{2|z|} follows
 /// term by term from |φₖ′| ≤ e^{|z|}/(k+1)!, and for bilinear from |1−z/2|⁻² ≤ e^{2|z|}.
 pub fn small_step(
-    promise: Promise,
+    promise: MethodContract,
     problem: &CoefficientProblem,
     [whole, half, none]: [&Coefficients; 3],
     comparison: &mut Comparison,
@@ -153,7 +157,7 @@ pub fn small_step(
 /// |Ā| ≤ 1 where Re z < 0: of eᶻ, and of (1+z/2)/(1−z/2), which maps the left half-plane into the unit disc. A computed
 /// Ā may lie above by the bound of its error.
 pub fn stability(
-    promise: Promise,
+    promise: MethodContract,
     problem: &CoefficientProblem,
     got: &Coefficients,
     comparison: &mut Comparison,

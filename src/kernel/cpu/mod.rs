@@ -170,7 +170,7 @@ impl CpuBackend {
             });
         }
         let storage = if lifted { Element::F64 } else { problem.input.into() };
-        let mut job = Job::scan(Kernel::Scan(Instantiation::of(method, problem)), problem, storage);
+        let mut job = Job::scan(Kernel::Scan(Instantiation::for_problem(method, problem)), problem, storage);
         if fault.is_some() {
             // A fault may run another method as poly.
             job = job.with_workspace();

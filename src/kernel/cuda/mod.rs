@@ -139,7 +139,7 @@ impl Backend for CudaBackend {
     }
 
     fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
-        self.scan_with(Kernel::Scan(Instantiation::of(method, problem)), problem)
+        self.scan_with(Kernel::Scan(Instantiation::for_problem(method, problem)), problem)
     }
 
     fn coefficients(

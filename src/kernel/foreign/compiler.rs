@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::ForeignError;
-use super::form::{self, Form};
+use super::form::{self, CallForm};
 use super::header::Header;
 use super::runtime;
 use crate::leftovers::process::Process;
@@ -96,7 +96,7 @@ impl Compiler {
         header: &Header,
         weights: Weights,
         precision: Precision,
-        form: Form,
+        form: CallForm,
         folder: &Path,
     ) -> Result<Result<PathBuf, String>, ForeignError> {
         let program = folder.join(format!("{}-{precision:?}", weights.name()));

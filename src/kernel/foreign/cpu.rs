@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::compiler::{self, Compiler, Folder, Precision};
 use super::header::Header;
-use super::{Compiled, Entry, ForeignError, rejection, side};
+use super::{Compiled, ForeignError, HeaderEntry, rejection, side};
 use crate::kernel::KernelError;
 use crate::kernel::launch::{Job, Returned};
 use crate::kernel::worker::{self, Message, Worker};
@@ -67,7 +67,7 @@ impl Program {
         Ok(Program { compiled: compiled.map(started), idle: Mutex::default() })
     }
 
-    fn run(&self, entry: Entry, mut job: Job, limit: Duration) -> Result<Returned, KernelError> {
+    fn run(&self, entry: HeaderEntry, mut job: Job, limit: Duration) -> Result<Returned, KernelError> {
         let program = self.compiled.as_ref().map_err(|lines| rejection(entry.weights, lines))?;
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut worker = match idle {
@@ -84,7 +84,7 @@ impl Program {
 }
 
 /// A job as `kernels/foreign/worker.cpp` reads it: words of 64 bits.
-fn words(entry: Entry, job: &Job) -> Vec<u8> {
+fn words(entry: HeaderEntry, job: &Job) -> Vec<u8> {
     let variable = |operand| u64::from(operand == Some(Operand::Variable));
     let (b, c) = (variable(Some(entry.b)), variable(entry.c));
     let flags = [entry.c.is_some().into(), entry.method.id().into(), b, c, job.delta_softplus.into()];
@@ -106,11 +106,11 @@ impl Compiled for CpuHeader {
         format!("{arch} CPU, header {} compiled by {version}", self.header.shown())
     }
 
-    fn run(&self, entry: Entry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError> {
+    fn run(&self, entry: HeaderEntry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError> {
         self.single[side(entry.weights)].run(entry, job(), self.limit)
     }
 
-    fn run_lifted(&self, entry: Entry, job: Job) -> Option<Result<Returned, KernelError>> {
+    fn run_lifted(&self, entry: HeaderEntry, job: Job) -> Option<Result<Returned, KernelError>> {
         let lifted = |precision| {
             Program::new(&self.compiler, &self.header, entry.weights, precision, self.folder.path())
         };

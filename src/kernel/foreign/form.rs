@@ -5,7 +5,7 @@ use crate::problem::Weights;
 
 /// One form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Form {
+pub struct CallForm {
     pub delta_u: DeltaU,
     /// Whether the header, or a file that it includes, declares `DiscretizationMethod` itself.
     pub has_methods: bool,
@@ -22,12 +22,12 @@ pub struct Form {
 pub fn first_that_compiles<T, E>(
     header: &Header,
     weights: Weights,
-    mut attempt: impl FnMut(Form) -> Result<Result<T, String>, E>,
+    mut attempt: impl FnMut(CallForm) -> Result<Result<T, String>, E>,
 ) -> Result<Result<T, String>, E> {
     let mut usual = String::new();
     for has_methods in [header.has_methods, true] {
-        for &delta_u in DeltaU::of(weights) {
-            match attempt(Form { delta_u, has_methods })? {
+        for &delta_u in DeltaU::candidates(weights) {
+            match attempt(CallForm { delta_u, has_methods })? {
                 Ok(compiled) => return Ok(Ok(compiled)),
                 Err(lines) if usual.is_empty() => usual = lines,
                 Err(_) => {}

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::form::{self, Form};
+use super::form::{self, CallForm};
 use super::header::Header;
-use super::{Compiled, Entry, compiler, rejection, runtime, side};
+use super::{Compiled, HeaderEntry, compiler, rejection, runtime, side};
 use crate::kernel::KernelError;
 use crate::kernel::cuda::arch::Arch;
 use crate::kernel::cuda::cache::Image;
@@ -31,7 +31,7 @@ const FLAGS: [&str; 7] = [
 ];
 
 /// The kernels of one method and weight type, or the compiler's own lines.
-type Kernels = Result<Result<HashMap<Entry, Image>, String>, CudaError>;
+type Kernels = Result<Result<HashMap<HeaderEntry, Image>, String>, CudaError>;
 
 /// A header, compiled for the first visible GPU.
 pub struct GpuHeader {
@@ -77,7 +77,7 @@ impl GpuHeader {
     }
 }
 
-impl Entry {
+impl HeaderEntry {
     /// The C++ expression that names its kernel.
     fn expression(self) -> String {
         let (method, complex) = (self.method.id(), self.weights == Weights::Complex);
@@ -99,12 +99,12 @@ pub fn compile(header: &Header, method: Method, weights: Weights, arch: &Arch) -
     form::first_that_compiles(header, weights, |form| attempt(header, method, weights, form, arch))
 }
 
-fn attempt(header: &Header, method: Method, weights: Weights, form: Form, arch: &Arch) -> Kernels {
+fn attempt(header: &Header, method: Method, weights: Weights, form: CallForm, arch: &Arch) -> Kernels {
     let of_b = |b| {
         let operands = [None, Some(Operand::Constant), Some(Operand::Variable)];
-        operands.map(|c| Entry { method, weights, b, c })
+        operands.map(|c| HeaderEntry { method, weights, b, c })
     };
-    let entries: Vec<Entry> = Operand::ALL.into_iter().flat_map(of_b).collect();
+    let entries: Vec<HeaderEntry> = Operand::ALL.into_iter().flat_map(of_b).collect();
     let expressions: Vec<String> = entries.iter().map(|entry| entry.expression()).collect();
     let owned = |name: &str, text: &str| (name.to_owned(), text.to_owned());
     let sources = runtime::SOURCES.iter().filter(|source| source.name != "worker.cpp");
@@ -153,7 +153,7 @@ impl Compiled for GpuHeader {
         format!("{}, header {header} compiled for {} by NVRTC {major}.{minor}", self.info, self.arch)
     }
 
-    fn run(&self, entry: Entry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError> {
+    fn run(&self, entry: HeaderEntry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError> {
         let image = match &*self.kernels(entry.method, entry.weights) {
             Ok(Ok(images)) => images.get(&entry).cloned(),
             Ok(Err(lines)) => return Err(rejection(entry.weights, lines)),

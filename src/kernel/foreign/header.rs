@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::form::Form;
+use super::form::CallForm;
 use super::includes::{self, Included};
 use super::runtime;
 use crate::hexfloat;
@@ -51,7 +51,7 @@ pub enum DeltaU {
 
 impl DeltaU {
     /// Those worth trying, the usual one first.
-    pub fn of(weights: Weights) -> &'static [DeltaU] {
+    pub fn candidates(weights: Weights) -> &'static [DeltaU] {
         match weights {
             Weights::Real => &[DeltaU::Weight],
             Weights::Complex => &[DeltaU::Real, DeltaU::Weight],
@@ -107,7 +107,7 @@ impl Header {
         }
         let absolute = std::path::absolute(path).map_err(unreadable)?;
         let folder = absolute.parent().map(Path::to_owned).unwrap_or_default();
-        let included = includes::of(&text, &folder).map_err(|(path, error)| HeaderError::Included {
+        let included = includes::find(&text, &folder).map_err(|(path, error)| HeaderError::Included {
             header: name.clone(),
             path: shown(&path.to_string_lossy()),
             reason: reason(&error),
@@ -128,7 +128,7 @@ impl Header {
     }
 
     /// What the driver is compiled with, as macros to define.
-    pub fn macros(&self, form: Form) -> Vec<&'static str> {
+    pub fn macros(&self, form: CallForm) -> Vec<&'static str> {
         let mut macros = Vec::new();
         macros.extend(form.has_methods.then_some("HOLDFAST_HEADER_HAS_METHODS"));
         macros.extend(self.a_times_log2e.then_some("HOLDFAST_A_TIMES_LOG2E"));

@@ -29,7 +29,7 @@ pub struct Included {
 ///
 /// # Errors
 /// One of them cannot be read, or they are larger than [`LARGEST`]; with the file's path.
-pub fn of(text: &[u8], folder: &Path) -> Result<Vec<Included>, (PathBuf, io::Error)> {
+pub fn find(text: &[u8], folder: &Path) -> Result<Vec<Included>, (PathBuf, io::Error)> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
     let mut left = LARGEST;
@@ -135,7 +135,7 @@ mod tests {
         write("in/selective_scan.h", "int other;");
         let header =
             b"#include \"selective_scan.h\"\n#include \"./a.h\"\n#include \"missing.h\"\n#include \"sub\"";
-        let found = of(header, &home.path().join("in")).expect("readable");
+        let found = find(header, &home.path().join("in")).expect("readable");
         let names: Vec<_> = found.iter().map(|file| file.name.as_str()).collect();
         assert_eq!(names, ["../up.h", "a.h", "sub/b.h", "sub/c.h"]);
         assert_eq!(found[3].sha256, <[u8; 32]>::from(Sha256::digest("int c;")));

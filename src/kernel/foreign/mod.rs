@@ -49,7 +49,7 @@ pub enum ForeignError {
 
 /// An entry point of `kernels/foreign/driver.cuh`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Entry {
+pub struct HeaderEntry {
     pub method: Method,
     pub weights: Weights,
     /// With constant B the header is told Δu, with variable B BΔu.
@@ -69,10 +69,10 @@ trait Compiled: Send + Sync {
     fn device(&self) -> String;
 
     /// Runs a production kernel's job with the header's coefficients.
-    fn run(&self, entry: Entry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError>;
+    fn run(&self, entry: HeaderEntry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError>;
 
     /// The same in double; none where there is no such build.
-    fn run_lifted(&self, _entry: Entry, _job: Job) -> Option<Result<Returned, KernelError>> {
+    fn run_lifted(&self, _entry: HeaderEntry, _job: Job) -> Option<Result<Returned, KernelError>> {
         None
     }
 
@@ -140,7 +140,7 @@ impl ForeignBackend {
             }
             job
         };
-        let entry = Entry { method, weights: problem.weights, b, c: None };
+        let entry = HeaderEntry { method, weights: problem.weights, b, c: None };
         Ok(self.run(entry, &job)?.coefficients())
     }
 
@@ -149,7 +149,7 @@ impl ForeignBackend {
         self.compiled.rejected(weights)
     }
 
-    fn run(&self, entry: Entry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError> {
+    fn run(&self, entry: HeaderEntry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError> {
         self.hangs.run(entry.method, entry.weights, || self.compiled.run(entry, job))
     }
 }
@@ -197,9 +197,9 @@ impl Backend for ForeignBackend {
 }
 
 /// A scan, and the production kernel's job, whose tensors the driver takes.
-fn scan_entry(method: Method, problem: &Problem) -> (Entry, impl Fn() -> Job) {
-    let which = Instantiation::of(method, problem);
-    let entry = Entry { method, weights: which.weights, b: which.b, c: Some(which.c) };
+fn scan_entry(method: Method, problem: &Problem) -> (HeaderEntry, impl Fn() -> Job) {
+    let which = Instantiation::for_problem(method, problem);
+    let entry = HeaderEntry { method, weights: which.weights, b: which.b, c: Some(which.c) };
     (entry, move || Job::scan(Kernel::Scan(which), problem, Element::F32))
 }
 

@@ -8,7 +8,7 @@ use crate::method::Method;
 use crate::problem::Weights;
 use crate::report::precision::{by_regime, lifted, shrinks};
 use crate::report::{grid, text};
-use crate::results::{CaseResult, Lifting, Part, Results, Sensitivity};
+use crate::results::{CaseResult, ErrorPart, Lifting, Results, Sensitivity};
 
 /// One row per regime and weight type: the smallest error of Ā and of B̄ that fails.
 pub fn sensitivity(results: &Results) -> Vec<Value> {
@@ -57,7 +57,7 @@ pub fn lifting(results: &Results, anchors: &Anchors) -> Vec<Value> {
 }
 
 /// The largest share of one part, leading to its case.
-fn worst(lifted: &[(&CaseResult, &Lifting)], anchors: &Anchors, part: fn(&Lifting) -> &Part) -> Tag {
+fn worst(lifted: &[(&CaseResult, &Lifting)], anchors: &Anchors, part: fn(&Lifting) -> &ErrorPart) -> Tag {
     let key = |lifting: &Lifting| grid::severity(part(lifting).share);
     let worst = lifted.iter().max_by(|a, b| {
         let (a, b) = (key(a.1), key(b.1));

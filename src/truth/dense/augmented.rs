@@ -3,7 +3,7 @@
 
 use nalgebra::DMatrix;
 
-use super::floor::{self, Bounded};
+use super::floor::{self, BoundedMatrix};
 use super::given::Given;
 use super::matrix::{norm_exponent, shifted};
 use crate::formula::Function::{Phi, Power, Resolvent};
@@ -13,11 +13,11 @@ use crate::truth::number::ball::Ball;
 use crate::truth::number::scalar::Entry;
 
 /// The form's panels, with their errors. None when a solve failed for lack of precision.
-pub fn panels<T: Entry>(given: &Given<T>) -> Option<Panels<Bounded<T>>> {
+pub fn panels<T: Entry>(given: &Given<T>) -> Option<Panels<BoundedMatrix<T>>> {
     let formula = given.form.formula();
     let delta = Ball::exact(given.delta.clone());
-    let z = Bounded::exact(given.a.clone()).scale(&delta);
-    let b = Bounded::exact(given.b.clone());
+    let z = BoundedMatrix::exact(given.a.clone()).scale(&delta);
+    let b = BoundedMatrix::exact(given.b.clone());
     let mut transitions = Transitions { exp: None, quotient: None };
     let mut phis = Vec::new();
     if !formula.is_rational() {
@@ -27,13 +27,13 @@ pub fn panels<T: Entry>(given: &Given<T>) -> Option<Panels<Bounded<T>>> {
     let mut resolvent = None;
     if formula.has_pole() {
         let (half, one) = (z.shifted(-1), Ball::one());
-        let zero = Bounded::exact(half.mid.map(|_| T::zero()));
+        let zero = BoundedMatrix::exact(half.mid.map(|_| T::zero()));
         let (minus, plus) = (zero.minus(&half).plus_identity(&one), half.plus_identity(&one));
         let [quotient, resolved] = floor::solve(&minus, &[plus, b.clone()])?.try_into().ok()?;
         (transitions.quotient, resolvent) = (Some(quotient), Some(resolved));
     }
-    let times = |k: usize, right: &Bounded<T>| (0..k).fold(right.clone(), |power, _| z.times(&power));
-    let identity = Bounded::exact(DMatrix::identity(z.mid.nrows(), z.mid.nrows()));
+    let times = |k: usize, right: &BoundedMatrix<T>| (0..k).fold(right.clone(), |power, _| z.times(&power));
+    let identity = BoundedMatrix::exact(DMatrix::identity(z.mid.nrows(), z.mid.nrows()));
     let applied = |of| match of {
         Phi(0) => transitions.exp.as_ref().map(|exp| exp.times(&b)),
         Phi(k) => phis.get(k - 1).cloned(),
@@ -54,7 +54,11 @@ pub fn panels<T: Entry>(given: &Given<T>) -> Option<Panels<Bounded<T>>> {
 /// ```
 ///
 /// whose first block row is (eᶻ, φ₁B, φ₂B, φ₃B).
-fn exponential<T: Entry>(given: &Given<T>, z: &Bounded<T>, phis: usize) -> (Bounded<T>, Vec<Bounded<T>>) {
+fn exponential<T: Entry>(
+    given: &Given<T>,
+    z: &BoundedMatrix<T>,
+    phis: usize,
+) -> (BoundedMatrix<T>, Vec<BoundedMatrix<T>>) {
     let n = z.mid.nrows();
     if phis == 0 {
         return (floor::exponential(z, given.chain), Vec::new());
@@ -66,7 +70,7 @@ fn exponential<T: Entry>(given: &Given<T>, z: &Bounded<T>, phis: usize) -> (Boun
     // B takes the size of 1, so that it does not drive the scaling.
     let shift = norm_exponent(right).unwrap_or(0);
     let size = n + phis * m;
-    let mut block = Bounded::exact(DMatrix::<T>::zeros(size, size));
+    let mut block = BoundedMatrix::exact(DMatrix::<T>::zeros(size, size));
     block.mid.view_mut((0, 0), (n, n)).copy_from(&z.mid);
     block.radius.view_mut((0, 0), (n, n)).copy_from(&z.radius);
     block.mid.view_mut((0, n), (n, m)).copy_from(&shifted(right, -shift));
@@ -77,7 +81,7 @@ fn exponential<T: Entry>(given: &Given<T>, z: &Bounded<T>, phis: usize) -> (Boun
     let value = floor::exponential(&block, chain);
     let phis_b = (0..phis).map(|k| {
         let phi_b = value.view((0, n + k * m), (n, m)).shifted(shift);
-        if identity.is_some() { phi_b.times(&Bounded::exact(given.b.clone())) } else { phi_b }
+        if identity.is_some() { phi_b.times(&BoundedMatrix::exact(given.b.clone())) } else { phi_b }
     });
     let phis_b = phis_b.collect();
     (value.view((0, 0), (n, n)), phis_b)

@@ -35,15 +35,15 @@ use crate::truth::number::scalar::{Entry, Real};
 
 /// A matrix of balls.
 #[derive(Clone, Debug)]
-pub struct Bounded<T: Entry> {
+pub struct BoundedMatrix<T: Entry> {
     pub mid: DMatrix<T>,
     pub radius: DMatrix<Mag>,
 }
 
-impl<T: Entry> Bounded<T> {
+impl<T: Entry> BoundedMatrix<T> {
     pub fn exact(mid: DMatrix<T>) -> Self {
         let radius = DMatrix::from_element(mid.nrows(), mid.ncols(), Mag::ZERO);
-        Bounded { mid, radius }
+        BoundedMatrix { mid, radius }
     }
 
     pub fn at(&self, at: (usize, usize)) -> Ball<T> {
@@ -51,7 +51,7 @@ impl<T: Entry> Bounded<T> {
     }
 
     pub fn view(&self, at: (usize, usize), shape: (usize, usize)) -> Self {
-        Bounded {
+        BoundedMatrix {
             mid: self.mid.view(at, shape).into_owned(),
             radius: self.radius.view(at, shape).into_owned(),
         }
@@ -117,17 +117,17 @@ impl<T: Entry> Bounded<T> {
         if self.radius.iter().any(|r| !r.is_zero()) {
             radius = radius.zip_map(&mag_product::<T::Part>(&self.radius, &whole), |a, b| a + b);
         }
-        Bounded { mid, radius }
+        BoundedMatrix { mid, radius }
     }
 }
 
-impl<T: Entry> Enclosure for Bounded<T> {
+impl<T: Entry> Enclosure for BoundedMatrix<T> {
     type Real = T::Part;
     fn plus(&self, other: &Self) -> Self {
-        Bounded::plus(self, other)
+        BoundedMatrix::plus(self, other)
     }
     fn scale(&self, factor: &Ball<T::Part>) -> Self {
-        Bounded::scale(self, factor)
+        BoundedMatrix::scale(self, factor)
     }
 }
 
@@ -185,14 +185,14 @@ fn coefficients<R: Real>(terms: usize) -> Vec<Ball<R>> {
 }
 
 /// Σ cₖ zᵏ, associated as [`matrix::polynomial`] does.
-fn polynomial<T: Entry>(z: &Bounded<T>, coefficients: &[Ball<T::Part>]) -> Bounded<T> {
+fn polynomial<T: Entry>(z: &BoundedMatrix<T>, coefficients: &[Ball<T::Part>]) -> BoundedMatrix<T> {
     let n = z.mid.nrows();
     let block = (coefficients.len() as f64).sqrt().ceil().max(1.0) as usize;
     let mut powers = vec![z.clone()];
     while powers.len() < block {
         powers.push(powers[powers.len() - 1].times(z));
     }
-    let mut sum = Bounded::exact(DMatrix::<T>::zeros(n, n));
+    let mut sum = BoundedMatrix::exact(DMatrix::<T>::zeros(n, n));
     for (index, chunk) in coefficients.chunks(block).enumerate().rev() {
         if (index + 1) * block < coefficients.len() {
             sum = sum.times(&powers[block - 1]);
@@ -207,9 +207,9 @@ fn polynomial<T: Entry>(z: &Bounded<T>, coefficients: &[Ball<T::Part>]) -> Bound
 
 /// eᶻ with its error. `chain` is the longest path of couplings in an acyclic z, else 0: terms up to there are
 /// the leading ones of some entry, so they are not truncated, however small.
-pub fn exponential<T: Entry>(z: &Bounded<T>, chain: usize) -> Bounded<T> {
+pub fn exponential<T: Entry>(z: &BoundedMatrix<T>, chain: usize) -> BoundedMatrix<T> {
     let n = z.mid.nrows();
-    let Some(exponent) = norm_bound(z) else { return Bounded::exact(DMatrix::identity(n, n)) };
+    let Some(exponent) = norm_bound(z) else { return BoundedMatrix::exact(DMatrix::identity(n, n)) };
     // For twice the norm, because that is what the bound of the tail is made of.
     let Plan { squarings, degree } = Plan::taylor(exponent + 1, T::Part::BITS);
     let (degree, reduced) = (degree + chain, exponent - squarings);
@@ -236,17 +236,17 @@ pub fn exponential<T: Entry>(z: &Bounded<T>, chain: usize) -> Bounded<T> {
 }
 
 /// M⁻¹R for each right side, none where M cannot be inverted at this precision.
-pub fn solve<T: Entry>(m: &Bounded<T>, rights: &[Bounded<T>]) -> Option<Vec<Bounded<T>>> {
+pub fn solve<T: Entry>(m: &BoundedMatrix<T>, rights: &[BoundedMatrix<T>]) -> Option<Vec<BoundedMatrix<T>>> {
     let n = m.mid.nrows();
     let lu = m.mid.clone().lu();
-    let inverse = Bounded::exact(lu.try_inverse()?);
+    let inverse = BoundedMatrix::exact(lu.try_inverse()?);
     let identity = Ball::exact(-T::Part::pow2(0));
     let away = inverse.times(m).plus_identity(&identity);
     let away = sizes(&away.mid).zip_map(&away.radius, |x, r| x + r);
     let mut solutions = Vec::new();
     for right in rights {
         let mid = lu.solve(&right.mid)?;
-        let residual = right.minus(&m.times(&Bounded::exact(mid.clone())));
+        let residual = right.minus(&m.times(&BoundedMatrix::exact(mid.clone())));
         let residual = inverse.times(&residual);
         // A nonzero floor far below everything keeps w > 0.
         let v = sizes(&residual.mid).zip_map(&residual.radius, |x, r| x + r);
@@ -267,13 +267,13 @@ pub fn solve<T: Entry>(m: &Bounded<T>, rights: &[Bounded<T>]) -> Option<Vec<Boun
                 w.fill(Mag::UNBOUNDED);
             }
         }
-        solutions.push(Bounded { mid, radius: w });
+        solutions.push(BoundedMatrix { mid, radius: w });
     }
     Some(solutions)
 }
 
 /// An upper bound of log₂‖z‖₁ with the radii; none for an exact zero.
-pub fn norm_bound<T: Entry>(z: &Bounded<T>) -> Option<i64> {
+pub fn norm_bound<T: Entry>(z: &BoundedMatrix<T>) -> Option<i64> {
     let columns = (0..z.mid.ncols()).map(|j| {
         let sum = (0..z.mid.nrows()).map(|i| z.mid[(i, j)].size() + z.radius[(i, j)]);
         sum.fold(Mag::ZERO, |a, b| a + b)

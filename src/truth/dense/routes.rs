@@ -6,7 +6,7 @@ use num_traits::One;
 
 use super::augmented;
 use super::expm;
-use super::floor::Bounded;
+use super::floor::BoundedMatrix;
 use super::given::Given;
 use super::matrix::{norm_exponent, product, scaled};
 use crate::formula::Panels;
@@ -18,7 +18,7 @@ use crate::truth::number::scalar::{Entry, Real};
 pub struct Attempt<T: Entry> {
     pub literal: Panels<DMatrix<T>>,
     /// The inverse-free route's, with their proven errors.
-    pub bounded: Panels<Bounded<T>>,
+    pub bounded: Panels<BoundedMatrix<T>>,
     /// Why the literal route did not take part, if so.
     pub unavailable: Option<&'static str>,
 }

@@ -13,7 +13,7 @@ use crate::formula::Form;
 use crate::problem::{Problem, Weights};
 use crate::truth::certify::{Settled, settle};
 use crate::truth::dense::expm;
-use crate::truth::dense::floor::{self, Bounded};
+use crate::truth::dense::floor::{self, BoundedMatrix};
 use crate::truth::dense::given::Given;
 use crate::truth::dense::routes::attempt;
 use crate::truth::number::ball::Ball;
@@ -28,7 +28,7 @@ pub enum Wanted {
 }
 
 /// Outputs (l) and last states (n, part) by both routes.
-struct Run<R> {
+struct WideScan<R> {
     out: Vec<(R, Ball<R>)>,
     last: Vec<Vec<(R, Ball<R>)>>,
 }
@@ -38,9 +38,9 @@ pub struct Rescue<'p> {
     problem: &'p Problem,
     form: Form,
     channel: (usize, usize),
-    first: OnceLock<Option<Run<Big<512>>>>,
-    second: OnceLock<Option<Run<Big<1536>>>>,
-    third: OnceLock<Option<Run<Big<4096>>>>,
+    first: OnceLock<Option<WideScan<Big<512>>>>,
+    second: OnceLock<Option<WideScan<Big<1536>>>>,
+    third: OnceLock<Option<WideScan<Big<4096>>>>,
 }
 
 impl<'p> Rescue<'p> {
@@ -63,7 +63,7 @@ impl<'p> Rescue<'p> {
             .or_else(|| self.look(&self.third, wanted))
     }
 
-    fn look<R: Real>(&self, cell: &OnceLock<Option<Run<R>>>, wanted: Wanted) -> Option<(Settled, u32)> {
+    fn look<R: Real>(&self, cell: &OnceLock<Option<WideScan<R>>>, wanted: Wanted) -> Option<(Settled, u32)> {
         let run = cell.get_or_init(|| match self.problem.weights {
             Weights::Real => self.run::<R>(),
             Weights::Complex => self.run::<Complex<R>>(),
@@ -76,7 +76,7 @@ impl<'p> Rescue<'p> {
         settle(x, y).ok().map(|settled| (settled, R::BITS))
     }
 
-    fn run<T: Entry>(&self) -> Option<Run<T::Part>> {
+    fn run<T: Entry>(&self) -> Option<WideScan<T::Part>> {
         let p = self.problem;
         let (batch, d) = self.channel;
         let len = p.shape.seqlen;
@@ -95,7 +95,7 @@ impl<'p> Rescue<'p> {
                 let z = exact(gate[at(l)]);
                 let minus = DMatrix::from_element(1, 1, -z.clone());
                 literal *= z.clone() / (T::Part::one() + expm::pade(&minus, 0)?[0].clone());
-                let exponential = floor::exponential(&Bounded::exact(minus), 0).at((0, 0));
+                let exponential = floor::exponential(&BoundedMatrix::exact(minus), 0).at((0, 0));
                 bounded = bounded.times(&Ball::exact(z)).over(&exponential.plus(&Ball::one()));
             }
             Some((literal, bounded))
@@ -105,7 +105,7 @@ impl<'p> Rescue<'p> {
             let (literal, bounded) = &node.last;
             (0..T::WIDTH).map(|part| (literal.part(part), bounded.part(part))).collect()
         };
-        Some(Run { out, last: nodes.iter().map(parts).collect() })
+        Some(WideScan { out, last: nodes.iter().map(parts).collect() })
     }
 
     fn node<T: Entry>(&self, n: usize) -> Option<Node<T>> {

@@ -52,13 +52,14 @@ where
     super::shapes::validate(problem)?;
     let forms: Vec<Form> = methods.iter().map(|&m| m.into()).collect();
     let solve_channel = |&channel: &(usize, usize)| match problem.weights {
-        Weights::Real => Channel::<Wide>::new(problem, &forms, channel).solve(),
-        Weights::Complex => Channel::<Complex<Wide>>::new(problem, &forms, channel).solve(),
+        Weights::Real => ChannelScan::<Wide>::new(problem, &forms, channel).solve(),
+        Weights::Complex => ChannelScan::<Complex<Wide>>::new(problem, &forms, channel).solve(),
     };
-    let channels: Vec<Vec<Part>> =
+    let channels: Vec<Vec<ChannelTruth>> =
         problem.judged_channels.par_iter().map(solve_channel).collect::<Result<_, _>>()?;
-    let blank = || Part { out: Vec::new(), last_state: Vec::new(), certificate: Certificate::new(ROUTES) };
-    let mut wholes: Vec<Part> = methods.iter().map(|_| blank()).collect();
+    let blank =
+        || ChannelTruth { out: Vec::new(), last_state: Vec::new(), certificate: Certificate::new(ROUTES) };
+    let mut wholes: Vec<ChannelTruth> = methods.iter().map(|_| blank()).collect();
     for parts in channels {
         for (whole, part) in wholes.iter_mut().zip(parts) {
             whole.out.extend(part.out);
@@ -66,7 +67,7 @@ where
             whole.certificate.absorb(&part.certificate);
         }
     }
-    let truth = |(&method, whole): (&M, Part)| {
+    let truth = |(&method, whole): (&M, ChannelTruth)| {
         let named = [(TensorName::Out, whole.out), (TensorName::LastState, whole.last_state)];
         let tensors = named.map(|(name, values)| (name, problem.judged_tensor(name, values)));
         ScanTruth { method, tensors: tensors.into_iter().collect(), certificate: whole.certificate }
@@ -75,7 +76,7 @@ where
 }
 
 /// One channel's share of a [`ScanTruth`].
-struct Part {
+struct ChannelTruth {
     out: Vec<f64>,
     last_state: Vec<f64>,
     certificate: Certificate,
@@ -106,22 +107,26 @@ fn sum(p: Pattern, q: Pattern) -> Pattern {
 
 /// One form's sums over states: at each position, by each route, and whether they can be other than zero.
 #[derive(Clone)]
-struct Sums {
+struct OutputSums {
     literal: Vec<Wide>,
     bounded: Vec<Ball<Wide>>,
     live: Vec<bool>,
 }
 
-impl Sums {
+impl OutputSums {
     fn new(len: usize) -> Self {
-        Sums { literal: vec![Wide::zero(); len], bounded: vec![Ball::zero(); len], live: vec![false; len] }
+        OutputSums {
+            literal: vec![Wide::zero(); len],
+            bounded: vec![Ball::zero(); len],
+            live: vec![false; len],
+        }
     }
 
-    fn add_literal(&mut self, other: &Sums) {
+    fn add_literal(&mut self, other: &OutputSums) {
         self.literal.iter_mut().zip(&other.literal).for_each(|(total, value)| *total += *value);
     }
 
-    fn add_bounded(&mut self, other: &Sums) {
+    fn add_bounded(&mut self, other: &OutputSums) {
         self.bounded.iter_mut().zip(&other.bounded).for_each(|(total, value)| *total = total.plus(value));
         self.live.iter_mut().zip(&other.live).for_each(|(total, live)| *total |= live);
     }
@@ -129,31 +134,31 @@ impl Sums {
 
 /// A state by both routes.
 #[derive(Clone, Copy)]
-struct State<T> {
+struct CarriedState<T> {
     literal: T,
     bounded: Ball<T>,
     live: Pattern,
 }
 
 /// A coefficient by both routes.
-type Pair<T> = (T, Ball<T>);
+type Routed<T> = (T, Ball<T>);
 
 /// Ā, and what multiplies u_l, u_{l−1} and u_{l+1} if they are read.
-type Step<T> = (Pair<T>, [Option<Pair<T>>; 3]);
+type RoutedStep<T> = (Routed<T>, [Option<Routed<T>>; 3]);
 
-fn pair<T: Exponent>(literal: Panels<T>, bounded: Panels<Ball<T>>) -> Step<T> {
+fn pair<T: Exponent>(literal: Panels<T>, bounded: Panels<Ball<T>>) -> RoutedStep<T> {
     let mut pairs = literal.into_iter().zip(bounded).map(|(x, y)| x.zip(y));
     let a_bar = pairs.next().flatten().unwrap_or((T::zero(), Ball::zero()));
     (a_bar, std::array::from_fn(|_| pairs.next().flatten()))
 }
 
-impl<T: Exponent> State<T> {
+impl<T: Exponent> CarriedState<T> {
     fn zero() -> Self {
-        State { literal: T::zero(), bounded: Ball::zero(), live: [false; 2] }
+        CarriedState { literal: T::zero(), bounded: Ball::zero(), live: [false; 2] }
     }
 
     /// One step for the weights a and b, and the inputs u_l, u_{l−1} and u_{l+1}.
-    fn advance(&mut self, a: T, (a_bar, b_bars): &Step<T>, inputs: [Wide; 3], b: T) {
+    fn advance(&mut self, a: T, (a_bar, b_bars): &RoutedStep<T>, inputs: [Wide; 3], b: T) {
         let mut live = product(coefficient_pattern(&a_bar.1, &a), self.live);
         let (mut literal, mut bounded) = (T::zero(), Ball::zero());
         for (b_bar, u) in b_bars.iter().zip(inputs) {
@@ -171,17 +176,17 @@ impl<T: Exponent> State<T> {
             literal += a_bar.0 * self.literal;
             bounded = a_bar.1.times(&self.bounded).plus(&bounded);
         }
-        *self = State { literal, bounded, live };
+        *self = CarriedState { literal, bounded, live };
     }
 }
 
 struct Node<T> {
-    sums: Vec<Sums>,
-    last: Vec<State<T>>,
+    sums: Vec<OutputSums>,
+    last: Vec<CarriedState<T>>,
     stood_in: bool,
 }
 
-struct Channel<'p, T> {
+struct ChannelScan<'p, T> {
     problem: &'p Problem,
     forms: &'p [Form],
     at: (usize, usize),
@@ -191,7 +196,7 @@ struct Channel<'p, T> {
     scalar: std::marker::PhantomData<T>,
 }
 
-impl<'p, T: Exponent> Channel<'p, T> {
+impl<'p, T: Exponent> ChannelScan<'p, T> {
     fn new(problem: &'p Problem, forms: &'p [Form], at: (usize, usize)) -> Self {
         let (batch, d) = at;
         let start = problem.sequence_index(batch, d, 0);
@@ -206,7 +211,7 @@ impl<'p, T: Exponent> Channel<'p, T> {
         };
         let delta = problem.delta[range.clone()].par_iter().map(soften).collect();
         let u = problem.u[range].iter().map(|&v| Wide::from(v)).collect();
-        Channel { problem, forms, at, u, delta, scalar: std::marker::PhantomData }
+        ChannelScan { problem, forms, at, u, delta, scalar: std::marker::PhantomData }
     }
 
     fn weight(&self, values: &[f32], start: usize) -> T {
@@ -217,17 +222,17 @@ impl<'p, T: Exponent> Channel<'p, T> {
         self.weight(values, self.problem.operand_index(operand, self.at, n, l))
     }
 
-    fn solve(&self) -> Result<Vec<Part>, TruthError> {
+    fn solve(&self) -> Result<Vec<ChannelTruth>, TruthError> {
         let (len, dstate) = (self.problem.shape.seqlen, self.problem.shape.dstate);
-        let mut totals = vec![Sums::new(len); self.forms.len()];
-        let mut last: Vec<Vec<State<T>>> = vec![Vec::new(); self.forms.len()];
+        let mut totals = vec![OutputSums::new(len); self.forms.len()];
+        let mut last: Vec<Vec<CarriedState<T>>> = vec![Vec::new(); self.forms.len()];
         let mut stood_in = false;
         for start in (0..dstate).step_by(NODES_AT_ONCE) {
             let states = start..(start + NODES_AT_ONCE).min(dstate);
             let nodes: Vec<Node<T>> =
                 states.into_par_iter().map(|n| self.node(n)).collect::<Result<_, _>>()?;
             for (f, total) in totals.iter_mut().enumerate() {
-                let mut subtotal = Sums::new(len);
+                let mut subtotal = OutputSums::new(len);
                 nodes.iter().for_each(|node| total.add_literal(&node.sums[f]));
                 nodes.iter().rev().for_each(|node| subtotal.add_bounded(&node.sums[f]));
                 total.add_bounded(&subtotal);
@@ -247,12 +252,12 @@ impl<'p, T: Exponent> Channel<'p, T> {
         let has_pole = self.forms.iter().any(|form| form.formula().has_pole());
         let a = self.weight(&p.a, p.weight_index(self.at.1, n));
         let mut node = Node {
-            sums: vec![Sums::new(len); self.forms.len()],
-            last: vec![State::zero(); self.forms.len()],
+            sums: vec![OutputSums::new(len); self.forms.len()],
+            last: vec![CarriedState::zero(); self.forms.len()],
             stood_in: false,
         };
         // For the way back.
-        let mut kept: Vec<Vec<Step<T>>> = vec![Vec::new(); self.forms.len()];
+        let mut kept: Vec<Vec<RoutedStep<T>>> = vec![Vec::new(); self.forms.len()];
         // Equal steps in a row have the same coefficients.
         let mut last_shared = None;
         for l in 0..len {
@@ -278,7 +283,7 @@ impl<'p, T: Exponent> Channel<'p, T> {
             }
         }
         for (f, steps) in kept.iter().enumerate() {
-            let mut backward = State::zero();
+            let mut backward = CarriedState::zero();
             for (l, step) in steps.iter().enumerate().rev() {
                 let b = self.operand(&p.b, p.b_operand, n, l);
                 backward.advance(a, step, self.inputs(l), b);
@@ -295,7 +300,7 @@ impl<'p, T: Exponent> Channel<'p, T> {
     }
 
     /// Adds Re(C x) to the sums at l.
-    fn observe(&self, sums: &mut Sums, l: usize, c: T, state: &State<T>) {
+    fn observe(&self, sums: &mut OutputSums, l: usize, c: T, state: &CarriedState<T>) {
         if product(pattern(&c), state.live)[0] {
             sums.live[l] = true;
             let real = |x: &T| {
@@ -314,7 +319,13 @@ impl<'p, T: Exponent> Channel<'p, T> {
     }
 
     /// y = 2 Re Σ C x, averaged for poly, then skip and gate, then the certificate.
-    fn finish(&self, form: Form, sums: &Sums, last: &[State<T>], stood_in: bool) -> Result<Part, TruthError> {
+    fn finish(
+        &self,
+        form: Form,
+        sums: &OutputSums,
+        last: &[CarriedState<T>],
+        stood_in: bool,
+    ) -> Result<ChannelTruth, TruthError> {
         let p = self.problem;
         let (batch, d) = self.at;
         let mut certificate = Certificate::new(ROUTES);
@@ -363,7 +374,7 @@ impl<'p, T: Exponent> Channel<'p, T> {
                 last_state.push(conclude(&mut certificate, &x, &y, state.live[part], fallback, place)?);
             }
         }
-        Ok(Part { out, last_state, certificate })
+        Ok(ChannelTruth { out, last_state, certificate })
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Subject;
 use crate::judge::budget;
 use crate::judge::invariants::comparison::{Budgeted, largest_difference};
-use crate::judge::invariants::{Comparison, Invariant, Run, carry, steps};
+use crate::judge::invariants::{Comparison, Invariant, ProbeRun, carry, steps};
 use crate::kernel::{Coefficients, KernelError};
 use crate::method::Method;
 use crate::problem::probe::{Probe, stable_steps};
@@ -20,15 +20,15 @@ pub struct Bench<'a> {
     problem: Problem,
     /// Of the same shape.
     other: Problem,
-    run: Run,
+    run: ProbeRun,
     /// Nothing comes out of the states.
     silent: bool,
 }
 
-type Checked<T> = Result<T, KernelError>;
+type LawResult<T> = Result<T, KernelError>;
 
 impl<'a> Bench<'a> {
-    pub fn new(subject: Subject<'a>, method: Method, weights: Weights, probe: Probe) -> Checked<Self> {
+    pub fn new(subject: Subject<'a>, method: Method, weights: Weights, probe: Probe) -> LawResult<Self> {
         let problem = probe.draw(weights, subject.seed);
         let other = probe.draw_other(weights, subject.seed);
         let run = scan(&subject, method, &problem)?;
@@ -44,11 +44,11 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn scan(&self, problem: &Problem) -> Checked<Run> {
+    fn scan(&self, problem: &Problem) -> LawResult<ProbeRun> {
         scan(&self.subject, self.method, problem)
     }
 
-    fn coefficients(&self, problem: &CoefficientProblem) -> Checked<Coefficients> {
+    fn coefficients(&self, problem: &CoefficientProblem) -> LawResult<Coefficients> {
         self.subject.backend.coefficients(self.method, problem)
     }
 
@@ -72,14 +72,14 @@ impl<'a> Bench<'a> {
 }
 
 /// The one place where a kernel runs a scan for an invariant, and where its bounds come from.
-fn scan(subject: &Subject, method: Method, problem: &Problem) -> Checked<Run> {
+fn scan(subject: &Subject, method: Method, problem: &Problem) -> LawResult<ProbeRun> {
     let output = subject.backend.scan(method, problem)?;
     let budget = budget::scan(method, problem, &subject.contract);
-    Ok(Run::new(problem.shape, problem.weights, &output, &budget))
+    Ok(ProbeRun::new(problem.shape, problem.weights, &output, &budget))
 }
 
 /// What `invariant` comes to on this bench.
-pub fn compare(bench: &Bench, invariant: Invariant) -> Checked<Comparison> {
+pub fn compare(bench: &Bench, invariant: Invariant) -> LawResult<Comparison> {
     let mut comparison = Comparison::default();
     if bench.silent {
         comparison.broken("every output or every state is zero: every law holds, and says nothing");
@@ -155,13 +155,13 @@ impl Factor {
     }
 }
 
-fn zero_input(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+fn zero_input(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     let zero = bench.scan(&Factor::U.replaced(&bench.problem, |u| vec![0.0; u.len()]))?;
     c.all("with u = 0", &zero, &[], Exactly);
     Ok(())
 }
 
-fn homogeneous(bench: &Bench, c: &mut Comparison, factor: Factor) -> Checked<()> {
+fn homogeneous(bench: &Bench, c: &mut Comparison, factor: Factor) -> LawResult<()> {
     let problem = factor.problem(bench);
     let plain = bench.scan(&problem)?;
     let twice = bench.scan(&factor.replaced(&problem, |values| scaled(values, -2.0)))?;
@@ -172,7 +172,7 @@ fn homogeneous(bench: &Bench, c: &mut Comparison, factor: Factor) -> Checked<()>
     Ok(())
 }
 
-fn additive(bench: &Bench, c: &mut Comparison, factor: Factor) -> Checked<()> {
+fn additive(bench: &Bench, c: &mut Comparison, factor: Factor) -> LawResult<()> {
     let problem = factor.problem(bench);
     let other = factor.replaced(&problem, |_| factor.of(&bench.other).to_vec());
     let both = factor.replaced(&problem, |values| sum(values, factor.of(&bench.other)));
@@ -186,7 +186,7 @@ fn additive(bench: &Bench, c: &mut Comparison, factor: Factor) -> Checked<()> {
     Ok(())
 }
 
-fn complex_linear(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+fn complex_linear(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     let turned = Problem {
         b: times_i(&bench.problem.b, 1.0),
         c: times_i(&bench.problem.c, -1.0),
@@ -198,9 +198,9 @@ fn complex_linear(bench: &Bench, c: &mut Comparison) -> Checked<()> {
     Ok(())
 }
 
-fn causality(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+fn causality(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     for &from in bench.probe.splits() {
-        let later = |place: crate::problem::transform::Place| place.l.is_some_and(|l| l >= from);
+        let later = |place: crate::problem::transform::ValueIndex| place.l.is_some_and(|l| l >= from);
         let changed = bench.scan(&grafted(&bench.problem, &bench.other, &later))?;
         let how = format!("with other inputs from l = {from} on");
         c.out(&how, &changed, &[(1.0, &bench.run)], Exactly, |_, _, l| l < from);
@@ -208,7 +208,7 @@ fn causality(bench: &Bench, c: &mut Comparison) -> Checked<()> {
     Ok(())
 }
 
-fn time_reversal(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+fn time_reversal(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     let (states, mut positions) = (bench.states(), bench.positions());
     positions.reverse();
     let reversed = bench.scan(&select(&bench.problem, &states, &positions))?;
@@ -248,7 +248,7 @@ fn relation(factors: &[f64]) -> String {
     format!("{sum} against {}", y(factors.len()))
 }
 
-fn time_scale(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+fn time_scale(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     let factors = annihilator(bench.method);
     let budgeted = if factors.len() == 1 { Exactly } else { Derived };
     // Around the time unit of training, and where every Δ lies around 1e-7.
@@ -257,8 +257,8 @@ fn time_scale(bench: &Bench, c: &mut Comparison) -> Checked<()> {
             let s = first * 2f32.powi(k as i32);
             bench.scan(&time_scaled(&bench.without_skip(), s))
         });
-        let runs: Vec<Run> = runs.collect::<Checked<_>>()?;
-        let want: Vec<(f64, &Run)> = factors.iter().copied().zip(&runs).collect();
+        let runs: Vec<ProbeRun> = runs.collect::<LawResult<_>>()?;
+        let want: Vec<(f64, &ProbeRun)> = factors.iter().copied().zip(&runs).collect();
         c.all(&format!("{}, s = {first:e}", relation(&factors)), &runs[factors.len()], &want, budgeted);
         let changes = factors != [1.0];
         // At tiny s, the terms that change are tiny, too.
@@ -269,14 +269,14 @@ fn time_scale(bench: &Bench, c: &mut Comparison) -> Checked<()> {
     Ok(())
 }
 
-fn conjugation(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+fn conjugation(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     let conjugate = bench.scan(&conjugated(&bench.problem))?;
     let want = bench.run.with_states(|x| x.conj());
     c.all("with A, B and C conjugated", &conjugate, &[(1.0, &want)], Exactly);
     Ok(())
 }
 
-fn channel_independence(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+fn channel_independence(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     for channel in 0..bench.problem.shape.dim {
         let changed = grafted(&bench.problem, &bench.other, &|place| place.channel == Some(channel));
         let changed = bench.scan(&changed)?;
@@ -287,7 +287,7 @@ fn channel_independence(bench: &Bench, c: &mut Comparison) -> Checked<()> {
     Ok(())
 }
 
-fn batch_independence(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+fn batch_independence(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     for batch in 0..bench.problem.shape.batch {
         let changed = grafted(&bench.problem, &bench.other, &|place| place.batch == Some(batch));
         let changed = bench.scan(&changed)?;
@@ -298,7 +298,7 @@ fn batch_independence(bench: &Bench, c: &mut Comparison) -> Checked<()> {
     Ok(())
 }
 
-fn group_independence(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+fn group_independence(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     let shape = bench.problem.shape;
     for group in 0..shape.groups {
         let changed = grafted(&bench.problem, &bench.other, &|place| place.group == Some(group));
@@ -311,7 +311,7 @@ fn group_independence(bench: &Bench, c: &mut Comparison) -> Checked<()> {
     Ok(())
 }
 
-fn state_independence(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+fn state_independence(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     for state in bench.states() {
         let changed = grafted(&bench.problem, &bench.other, &|place| place.state == Some(state));
         let changed = bench.scan(&changed)?;
@@ -321,7 +321,7 @@ fn state_independence(bench: &Bench, c: &mut Comparison) -> Checked<()> {
     Ok(())
 }
 
-fn state_permutation(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+fn state_permutation(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     let mut states = bench.states();
     states.rotate_left(1);
     let permuted = bench.scan(&select(&bench.problem, &states, &bench.positions()))?;
@@ -330,7 +330,7 @@ fn state_permutation(bench: &Bench, c: &mut Comparison) -> Checked<()> {
     Ok(())
 }
 
-fn splitting(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+fn splitting(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     let (problem, states, whole) = (&bench.problem, bench.states(), &bench.run);
     let steps = carry::unit_steps(problem);
     let unit = bench.coefficients(&steps)?;
@@ -356,7 +356,7 @@ fn splitting(bench: &Bench, c: &mut Comparison) -> Checked<()> {
     Ok(())
 }
 
-fn zero_step(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+fn zero_step(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     let plain = bench.without_skip();
     let still = bench.scan(&Problem { delta: vec![0.0; plain.delta.len()], ..plain.clone() })?;
     c.all("with Δ = 0", &still, &[], Exactly);
@@ -377,12 +377,12 @@ fn zero_step(bench: &Bench, c: &mut Comparison) -> Checked<()> {
     Ok(())
 }
 
-fn single_states(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+fn single_states(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     let (plain, positions) = (bench.without_skip(), bench.positions());
     let together = bench.scan(&plain)?;
     let alone = bench.states().into_iter().map(|n| bench.scan(&select(&plain, &[n], &positions)));
-    let alone: Vec<Run> = alone.collect::<Checked<_>>()?;
-    let want: Vec<(f64, &Run)> = alone.iter().map(|run| (1.0, run)).collect();
+    let alone: Vec<ProbeRun> = alone.collect::<LawResult<_>>()?;
+    let want: Vec<(f64, &ProbeRun)> = alone.iter().map(|run| (1.0, run)).collect();
     let how = "against the sum over states alone";
     c.out(how, &together, &want, Derived, |_, _, _| true);
     for (n, alone) in alone.iter().enumerate() {
@@ -396,7 +396,7 @@ fn single_states(bench: &Bench, c: &mut Comparison) -> Checked<()> {
 /// How often a state is repeated.
 const REPEATS: usize = 5;
 
-fn repeated_states(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+fn repeated_states(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     let (plain, positions) = (bench.without_skip(), bench.positions());
     let one = bench.scan(&select(&plain, &[0], &positions))?;
     let many = bench.scan(&select(&plain, &[0; REPEATS], &positions))?;
@@ -414,7 +414,7 @@ impl Bench<'_> {
     }
 }
 
-fn time_scale_step(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+fn time_scale_step(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     let problem = bench.steps((0.25, 2.0), (0.5, 8.0));
     let plain = bench.coefficients(&problem)?;
     let rescaled = bench.coefficients(&steps::time_scaled(&problem, steps::SCALE))?;
@@ -422,7 +422,7 @@ fn time_scale_step(bench: &Bench, c: &mut Comparison) -> Checked<()> {
     Ok(())
 }
 
-fn small_step(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+fn small_step(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     // Around the sizes at which a guard against small numbers would set in.
     let problem = bench.steps((1e-10, 1e-6), (1e-10, 1e-6));
     let at = |factor| bench.coefficients(&steps::shortened(&problem, factor));
@@ -431,7 +431,7 @@ fn small_step(bench: &Bench, c: &mut Comparison) -> Checked<()> {
     Ok(())
 }
 
-fn stability(bench: &Bench, c: &mut Comparison) -> Checked<()> {
+fn stability(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     for z_abs in [(1e-6, 1e2), (1e2, 1e4)] {
         let problem = bench.steps((1e-3, 1.0), z_abs);
         let got = bench.coefficients(&problem)?;

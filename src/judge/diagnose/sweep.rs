@@ -9,7 +9,7 @@ use num_complex::Complex64;
 use super::{Fit, FitSums, NEARLY, NEEDED, best_first, variant};
 use crate::judge::budget::complex_at;
 use crate::judge::faults::catalogue::{self, Entry};
-use crate::judge::faults::coefficient::{self, Bounded};
+use crate::judge::faults::step::{self, Bounded};
 use crate::judge::faults::variant::Variant;
 use crate::method::Method;
 use crate::problem::CoefficientProblem;
@@ -117,11 +117,11 @@ fn model(variant: &Variant, problem: &CoefficientProblem, element: usize, is_b_b
     let delta = variant.clamp.of(variant.step_delta.of(f64::from(problem.delta[element])));
     let underflow = 2.0 * HALF_SUBNORMAL;
     if !is_b_bar {
-        let a_bar = coefficient::a_bar(variant, delta, 2.0 * U, a);
+        let a_bar = step::a_bar(variant, delta, 2.0 * U, a);
         return Bounded { error: a_bar.error + underflow, ..a_bar };
     }
-    let b = coefficient::used(variant.b_use, complex_at(problem.weights, &problem.b, at));
-    let terms = coefficient::terms(variant, delta, 2.0 * U, a);
+    let b = step::used(variant.b_use, complex_at(problem.weights, &problem.b, at));
+    let terms = step::terms(variant, delta, 2.0 * U, a);
     let parts = [terms.first, terms.higher, terms.neighbour];
     let size = parts.iter().map(|part| part.norm()).sum::<f64>() * b.norm();
     let products = 4.0 * allowance::product(problem.weights);
