@@ -64,7 +64,7 @@ fn build() -> Result<(), String> {
     println!("cargo::rustc-check-cfg=cfg(holdfast_fma)");
     println!("cargo::rustc-env=HOLDFAST_CXX_VERSION={}", compiler_version(&build)?);
 
-    for source in ["block.cpp", "context.cpp", "elementary.cpp", "misbehave.cpp"] {
+    for source in ["block.cpp", "choices.cpp", "context.cpp", "elementary.cpp", "misbehave.cpp"] {
         build.file(Path::new(KERNELS).join("host").join(source));
     }
     let plant = planted.map_or(String::new(), |number| format!("#define HOLDFAST_FAULT {number}\n"));
@@ -73,9 +73,7 @@ fn build() -> Result<(), String> {
     // Files of their own, so that several cores share the work.
     for method in 0..methods()? {
         let method_is = format!("#define HOLDFAST_TABLE_METHOD {method}\n");
-        let production = format!(
-            "{plant}{method_is}#define HOLDFAST_TABLE_16_BIT true\n#include \"host/production.inc\"\n"
-        );
+        let production = format!("{plant}{method_is}#include \"host/production.inc\"\n");
         build.file(written(&out, &format!("production_{method}"), &production)?);
         let copies = format!("{method_is}#include \"faults/copies.inc\"\n");
         build.file(written(&out, &format!("copies_{method}"), &copies)?);

@@ -227,6 +227,9 @@ struct PlantedScan {
   HOLDFAST_DEVICE PlantedScan(const Scan& of, int number, bool without = false)
       : scan(of), faults(number), without_b(without) {}
 
+  // A fault of the two directions touches no other scan.
+  HOLDFAST_DEVICE bool of_poly(Fault fault) const { return Scan::kBidirectional && holds(faults, fault); }
+
   HOLDFAST_DEVICE bool ignored(long long l) const {
     const long long seqlen = scan.p.seqlen;
     const int tail = among(faults, Fault::kTail4Ignored, 3);
@@ -281,7 +284,7 @@ struct PlantedScan {
   HOLDFAST_DEVICE W c(bool reverse, int n, long long l) const {
     Exact c = operand(Layout::variable_c(), holds(faults, Fault::kCTransposed), scan.p.c, n, l);
     if (holds(faults, Fault::kImaginaryPart)) c = {c.im, -c.re};
-    if (holds(faults, reverse ? Fault::kPolyCausal : Fault::kPolyBackwardOnly) || ignored(l)) c = {0.0, 0.0};
+    if (of_poly(reverse ? Fault::kPolyCausal : Fault::kPolyBackwardOnly) || ignored(l)) c = {0.0, 0.0};
     return FromDouble<W>::of(c);
   }
 
@@ -345,13 +348,13 @@ struct PlantedScan {
     if (ignored(l)) return 0.0;
     const bool has_gate = Layout::has_gate();
     const double gate_input = has_gate ? z : T(1);
-    const bool one_way = holds(faults, Fault::kPolyCausal) || holds(faults, Fault::kPolyBackwardOnly);
-    const double factor = (holds(faults, Fault::kPolySummed) ? 2.0 : 1.0) * (one_way ? 2.0 : 1.0) *
+    const bool one_way = of_poly(Fault::kPolyCausal) || of_poly(Fault::kPolyBackwardOnly);
+    const double factor = (of_poly(Fault::kPolySummed) ? 2.0 : 1.0) * (one_way ? 2.0 : 1.0) *
                           (holds(faults, Fault::kRealPartOnce) ? 0.5 : 1.0);
     double skip = scan.p.d ? scan.p.d[scan.channel] * u(l) : 0.0;
     if (holds(faults, Fault::kSkipMissing)) skip = 0.0;
     if (holds(faults, Fault::kSkipDoubled)) skip *= 2.0;
-    if (holds(faults, Fault::kSkipBeforeAverage)) skip *= 0.5;
+    if (of_poly(Fault::kSkipBeforeAverage)) skip *= 0.5;
     const double sigmoid = 1.0 / (1.0 + exp(-gate_input));
     double gate = has_gate ? gate_input * sigmoid : 1.0;
     if (has_gate && holds(faults, Fault::kGateMissing)) gate = 1.0;

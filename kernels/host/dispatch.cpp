@@ -15,7 +15,6 @@ using namespace holdfast_host;
 using Methods = std::make_integer_sequence<int, kMethods>;
 
 constexpr unsigned kDiscretizeThreads = 64;
-thread_local HoldfastCopy this_copy = {};
 
 #define HOLDFAST_FAULT_TEXT(member, name) name,
 const char* const kFaultNames[] = {HOLDFAST_FAULTS(HOLDFAST_FAULT_TEXT)};
@@ -38,7 +37,7 @@ int method_of(int method, int fault) {
   return method;
 }
 
-// A kernel of the production tables, or of the copies, for which it sets what the calling thread's copy is to do.
+// A kernel of the production tables, or of the copies, and what the calling thread's kernels read at run time.
 // `which` may be null for the element-wise kernel. Null where there is no such kernel.
 Entry kernel_of(int method, int complex, int lifted, int fault, const HoldfastInstantiation* which) {
   if (method < 0 || method >= kMethods || !is_flag(complex) || !is_flag(lifted)) return nullptr;
@@ -51,20 +50,20 @@ Entry kernel_of(int method, int complex, int lifted, int fault, const HoldfastIn
   method = method_of(method, planted);
   if (fault < 0 && !lifted) {
     const Table& table = production(method, complex, Methods());
-    return which == nullptr ? table.discretize
-                            : table.scan[which->input][which->variable_b][which->variable_c][which->gate];
+    return which == nullptr ? table.discretize : scan_of(table, *which);
   }
-  this_copy = {};
-  this_copy.fault = planted;
+  HoldfastChoices& choices = *holdfast_choices();
+  choices = {};
+  choices.fault = planted;
   const CopyTable& table =
       lifted ? copies<double>(method, complex, Methods()) : copies<float>(method, complex, Methods());
   if (which == nullptr) return table.discretize;
   if (which->input != 0) return nullptr;
-  this_copy.variable_b = which->variable_b;
-  this_copy.variable_c = which->variable_c;
-  this_copy.has_gate = which->gate;
-  this_copy.perturbation[0] = which->perturbation[0];
-  this_copy.perturbation[1] = which->perturbation[1];
+  choices.variable_b = which->variable_b;
+  choices.variable_c = which->variable_c;
+  choices.has_gate = which->gate;
+  choices.perturbation[0] = which->perturbation[0];
+  choices.perturbation[1] = which->perturbation[1];
   return table.scan;
 }
 
@@ -83,8 +82,6 @@ int run(Entry kernel, const void* params, unsigned first, unsigned count, unsign
 }  // namespace
 
 extern "C" {
-
-const HoldfastCopy* holdfast_copy() { return &this_copy; }
 
 int holdfast_scan(const HoldfastInstantiation* which, int fault, const holdfast_launch::ScanParams* params,
                   unsigned first, unsigned count, char* message, std::size_t capacity) {

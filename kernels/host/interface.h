@@ -21,14 +21,15 @@ struct HoldfastInstantiation {
   double perturbation[2];
 };
 
-// What the copies of the kernels with faults read: set for the OS thread that runs the block.
-struct HoldfastCopy {
-  int fault;
+// What kernels read that leave a choice to run time: the layout, and in the copies with faults these. Set for the OS
+// thread that runs the block.
+struct HoldfastChoices {
   bool variable_b, variable_c, has_gate;
+  int fault;
   double perturbation[2];
 };
 // Fibres never move between threads, so that the address is a constant to any kernel.
-extern "C" const HoldfastCopy* holdfast_copy() __attribute__((const));
+extern "C" HoldfastChoices* holdfast_choices() __attribute__((const));
 
 extern "C" {
 // Runs blocks first … first + count − 1 on the calling thread. `fault` is a number of faults/list.cuh for the

@@ -33,8 +33,8 @@ std::vector<unsigned char> filled(std::size_t count, int input, float low, float
 const float* floats(const std::vector<unsigned char>& bytes) { return reinterpret_cast<const float*>(bytes.data()); }
 
 bool scan(int method, int complex, int input, int vb, int vc, int gate, std::size_t seqlen) {
-  const holdfast_host::Entry kernel = holdfast_host::production(method, complex, Methods()).scan[input][vb][vc][gate];
-  if (kernel == nullptr) return true;
+  const HoldfastInstantiation which = {method, input, complex, vb, vc, gate, 0, {0.0, 0.0}};
+  const holdfast_host::Entry kernel = scan_of(holdfast_host::production(method, complex, Methods()), which);
   const std::size_t batch = 2, dim = 2, dstate = 3, groups = 2, width = 1 + complex;
   const std::size_t sequence = batch * dim * seqlen, constant = dim * dstate * width, variable = batch * groups * dstate * seqlen * width;
   const auto u = filled(sequence, input, -1.0f, 1.0f), delta = filled(sequence, input, -6.0f, 2.0f);

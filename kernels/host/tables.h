@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "host/block.h"
+#include "host/interface.h"
 
 namespace holdfast_host {
 
@@ -17,15 +18,26 @@ void enter(const void* params) {
   kKernel(copy);
 }
 
-// Of one method and weight type. A storage type that is left out has null.
+// Of one method and weight type.
 struct Table {
-  Entry scan[3][2][2][2];  // [input][variable B][variable C][gate]
+  Entry scan_f32[2][2][2];  // [variable B][variable C][gate]
+  Entry scan_16_bit[2];     // f16, bf16; the layout is chosen at run time
   Entry discretize;
 };
 template <int kMethod, bool kComplex>
 struct Production {
   static const Table table;
 };
+
+// The scan that an instantiation of the C interface names; sets the layout for a kernel that leaves it to run time.
+inline Entry scan_of(const Table& table, const HoldfastInstantiation& which) {
+  HoldfastChoices& choices = *holdfast_choices();
+  choices.variable_b = which.variable_b;
+  choices.variable_c = which.variable_c;
+  choices.has_gate = which.gate;
+  return which.input == 0 ? table.scan_f32[which.variable_b][which.variable_c][which.gate]
+                          : table.scan_16_bit[which.input - 1];
+}
 
 // Of one method and weight type in the arithmetic T. Layout, faults and perturbation are chosen at run time.
 struct CopyTable {

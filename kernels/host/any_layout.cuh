@@ -1,0 +1,25 @@
+// The selective scan with its layout chosen at run time: on a CPU one kernel takes the place of eight where compiling
+// them all would take longer than it is worth. The results are the same to the last bit.
+#pragma once
+
+#include "host/interface.h"
+#include "selective_scan.cuh"
+
+namespace HOLDFAST_NAMESPACE {
+
+struct AnyLayout {
+  static bool variable_b() { return holdfast_choices()->variable_b; }
+  static bool variable_c() { return holdfast_choices()->variable_c; }
+  static bool has_gate() { return holdfast_choices()->has_gate; }
+};
+
+// As selective_scan.cu has it.
+template <int kMethod, class Input, bool kComplex, class T = float>
+void scan_of_any_layout(const ScanParams params) {
+  using Scan = SelectiveScan<static_cast<Method>(kMethod), Input, kComplex, AnyLayout, holdfast_launch::kItems, T>;
+  HOLDFAST_SHARED(WarpTotals<typename Scan::W>, totals);
+  HOLDFAST_DYNAMIC_SHARED(typename Scan::W, states);
+  Scan(params, states, totals).run();
+}
+
+}  // namespace HOLDFAST_NAMESPACE
