@@ -77,6 +77,21 @@ pub enum Function {
     Resolvent,
 }
 
+impl Function {
+    /// The coefficient of zᵏ in its series.
+    fn coefficient(self, k: usize) -> f64 {
+        match self {
+            Phi(j) => inverse_factorial(j + k),
+            Power(j) => f64::from(u8::from(j == k)),
+            Resolvent => 0.5f64.powi(k as i32),
+        }
+    }
+}
+
+fn inverse_factorial(n: usize) -> f64 {
+    (1..=n).fold(1.0, |inverse, i| inverse / i as f64)
+}
+
 /// factor·Δᵖ·f(z), which multiplies B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
@@ -152,6 +167,34 @@ impl Formula {
     /// The power of Δ with which B̄ vanishes as Δ → 0.
     pub fn leading_order(&self) -> i32 {
         self.now().iter().map(Term::order).min().unwrap_or(0)
+    }
+
+    /// B̄/(ΔB) in the limit of Δ → 0, of all inputs together.
+    pub fn limit(&self) -> f64 {
+        self.at_order(1, 1)
+    }
+
+    /// What multiplies Δᵐ of all that B̄ is in Δᵖ f(z) B, by A's power m − p.
+    fn at_order(&self, m: i32, p: i32) -> f64 {
+        let terms = self.b_bar.into_iter().flatten().filter(|term| term.delta == p && p <= m);
+        terms.map(|term| term.factor.value() * term.of.coefficient((m - p) as usize)).sum()
+    }
+
+    /// The order of the error for constant input: a step differs from eᶻ or from Δφ₁(z)B, all inputs together, from one
+    /// power of Δ more on. None for an exact form.
+    pub fn order(&self) -> Option<i32> {
+        let a_bar = |m: usize| match self.a_bar {
+            Transition::Exponential => inverse_factorial(m),
+            Transition::Quotient => 2.0 * 0.5f64.powi(m as i32),
+            Transition::Polynomial(factors) => factors.get(m).map_or(0.0, |factor| factor.value()),
+        };
+        let differ = |x: f64, y: f64| (x - y).abs() > f64::EPSILON;
+        (0..8).find(|&order| {
+            let m = order + 1;
+            let exact = inverse_factorial(m as usize);
+            differ(a_bar(m as usize), exact)
+                || (1..=m).any(|p| differ(self.at_order(m, p), if p == 1 { exact } else { 0.0 }))
+        })
     }
 
     /// The powers of s by which the terms of B̄u grow under (A, B, Δ) → (A/s, B/s, sΔ), each once, ascending: z stays.

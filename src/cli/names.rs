@@ -23,10 +23,9 @@ pub struct Names<T: Clone> {
     names: Vec<(&'static str, Option<&'static str>, T)>,
 }
 
-/// The ids of the production API.
+/// The ids of the production API, kept as long as the program runs.
 fn id(method: Method) -> Option<&'static str> {
-    const IDS: [&str; Method::ALL.len()] = ["0", "1", "2", "3", "4", "5"];
-    Some(IDS[method as usize])
+    Some(method.id().to_string().leak())
 }
 
 /// A method, by name or id.

@@ -7,36 +7,27 @@ use crate::truth::{Form, Textbook};
 
 /// Whether B̄/Δ → B as Δ → 0, which spec.md §2 takes as the test of consistency.
 pub fn is_consistent(form: Form) -> bool {
-    form != Form::Method(Method::Foh)
+    form.formula().limit() == 1.0
 }
 
 /// Whether (A, B, Δ) → (A/s, B/s, sΔ) leaves the step unchanged.
 pub fn is_time_scale_invariant(form: Form) -> bool {
-    !matches!(form, Form::Method(Method::Foh | Method::Poly | Method::HighOrder))
+    form.formula().powers_of_time() == [0]
 }
 
-/// The order of the error of the state for constant input; none for an exact form. Of the methods as spec.md §2
-/// states it. The textbook forms with u_{l−1} start from u = 0, and pay for the jump at the start.
+/// The order of the error of the state for constant input; none for an exact form. The textbook forms with u_{l−1} start
+/// from u = 0, and pay for the jump at the start.
 pub fn order_constant(form: Form) -> Option<u8> {
-    match form {
-        Form::Method(Method::Foh) => Some(0),
-        Form::Method(Method::Zoh | Method::Poly | Method::HighOrder) => Some(1),
-        Form::Method(Method::Bilinear) => Some(2),
-        Form::Method(Method::Rk4) | Form::Textbook(Textbook::Rk4Classical) => Some(4),
-        Form::Textbook(Textbook::ZohExact | Textbook::FohTextbook) => None,
-        Form::Textbook(Textbook::BilinearAveraged | Textbook::ExpTrapezoidal) => Some(1),
-    }
+    let formula = form.formula();
+    let reads_before = !formula.b_bar[1].is_empty();
+    if reads_before { Some(1) } else { formula.order().map(|order| order as u8) }
 }
 
 /// The order for an input that varies: one sample in a step allows 1 at the most, two allow 2.
 pub fn order_smooth(form: Form) -> Option<u8> {
-    match form {
-        Form::Method(Method::Foh) => Some(0),
-        Form::Textbook(Textbook::FohTextbook | Textbook::BilinearAveraged | Textbook::ExpTrapezoidal) => {
-            Some(2)
-        }
-        _ => Some(1),
-    }
+    let formula = form.formula();
+    let samples = formula.b_bar.iter().filter(|terms| !terms.is_empty()).count() as i32;
+    Some(formula.order().unwrap_or(samples).min(samples) as u8)
 }
 
 /// A measured order to two decimals, without the sign of a rounded zero.

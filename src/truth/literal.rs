@@ -129,22 +129,20 @@ pub fn panels<Q: Quantity>(form: Form, with: &Ingredients<Q>) -> Option<Panels<Q
         }
         sum
     };
+    let carried = |now: Q| [exp(), Some(now), None, None];
     Some(match form {
-        Form::Method(method) => {
-            let (a_bar, now) = match method {
-                Method::Zoh => (exp(), held()),
-                Method::Foh => (exp(), integral(2)),
-                Method::Bilinear => {
-                    let (a_bar, now) = bilinear()?;
-                    (Some(a_bar), now)
-                }
-                Method::Poly => (exp(), integral(1).plus(&integral(2).shifted(-1))),
-                Method::HighOrder => (exp(), integral(1).plus(&integral(2)).plus(&integral(3).shifted(-1))),
-                Method::Rk4 => (exp(), runge_kutta()),
-            };
-            [a_bar, Some(now), None, None]
+        Form::Method(Method::Zoh) => carried(held()),
+        Form::Method(Method::Foh) => carried(integral(2)),
+        Form::Method(Method::Bilinear) => {
+            let (a_bar, now) = bilinear()?;
+            [Some(a_bar), Some(now), None, None]
         }
-        Form::Textbook(Textbook::ZohExact) => [exp(), Some(integral(1)), None, None],
+        Form::Method(Method::Poly) => carried(integral(1).plus(&integral(2).shifted(-1))),
+        Form::Method(Method::HighOrder) => {
+            carried(integral(1).plus(&integral(2)).plus(&integral(3).shifted(-1)))
+        }
+        Form::Method(Method::Rk4) => carried(runge_kutta()),
+        Form::Textbook(Textbook::ZohExact) => carried(integral(1)),
         Form::Textbook(Textbook::FohTextbook) => {
             // Δφ₂B = Δ²φ₂B/Δ; at Δ = 0 it vanishes.
             let second = integral(2);

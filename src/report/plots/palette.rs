@@ -22,7 +22,7 @@ pub const OVER: RGBColor = RGBColor(253, 236, 226);
 pub const BLUE: RGBColor = RGBColor(0, 114, 178);
 pub const ORANGE: RGBColor = RGBColor(190, 113, 12);
 /// The methods' colours by day, in the order of their ids.
-pub const METHODS: [RGBColor; 6] = [
+pub const METHODS: [RGBColor; Method::ALL.len()] = [
     RGBColor(17, 64, 130),
     RGBColor(211, 125, 16),
     RGBColor(6, 119, 108),
