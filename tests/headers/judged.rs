@@ -336,7 +336,7 @@ fn the_command_judges_a_header_and_repeats_it() {
     assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
     let json: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(file.path()).expect("results")).expect("JSON");
-    assert_eq!((&json["schema"], &json["header"]["path"]), (&1.into(), &fixture.into()));
+    assert_eq!((&json["schema"], &json["header"]["path"]), (&2.into(), &fixture.into()));
     assert_eq!(json["header"]["instantiations"][0]["compiles"], true);
     assert_eq!(json["header"]["instantiations"][1]["compiles"], false);
     let rerun = json["cases"][0]["rerun"].as_str().expect("a command");

@@ -8,8 +8,8 @@ use crate::method::Method;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RecordedFault {
     pub fault: String,
-    /// For each method, in the order of ids, a mark for real and one for complex weights: `=` named first, `~` named
-    /// under the name of the same formula, `x` another name, `?` no name, `-` not caught, `.` it does not apply.
+    /// For each method, in the order of ids, a mark for real and one for complex weights: `=` named first, `x`
+    /// another name, `?` no name, `-` not caught, `.` it does not apply.
     pub marks: [String; Method::ALL.len()],
     /// The names that came first, and how often.
     pub named: Vec<(String, usize)>,

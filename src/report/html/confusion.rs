@@ -33,13 +33,11 @@ fn cell(marks: &str) -> Value {
     let class = match marks {
         ".." => "",
         marks if marks.chars().all(|c| matches!(c, '=' | '.')) => "pass low",
-        marks if marks.contains('~') => "unmeasured",
         _ => "fail",
     };
     let word = |c: char| match c {
         '=' => "✓",
         '.' => "·",
-        '~' => "~",
         'x' => "✗",
         '-' => "missed",
         _ => "?",
