@@ -309,7 +309,7 @@ struct PlantedScan {
     Exact b_u = scaled(t.first, now) + scaled(t.higher, holds(faults, Fault::kUMissing) ? 1.0 : now) +
                 scaled(t.neighbour, u(l + t.offset));
     b_u = b_u * b_n;
-    if (holds(faults, Fault::kRk4OuterProducts)) {
+    if (holds(faults, Fault::kRk4OuterProducts) && formula == static_cast<int>(Method::kRk4)) {
       // A² B becomes a (aᵀ B), A³ B becomes a (aᵀ A B): a sum over all states.
       Exact ab = {0.0, 0.0}, aab = {0.0, 0.0};
       for (int m = 0; m < scan.p.dstate; ++m) {

@@ -2,9 +2,10 @@
 //! matrices. Pure and silent; [`crate::results`] holds what it returns.
 //!
 //! ```
-//! use holdfast::judge::{coefficient, contract::Contract, diagnose};
+//! use holdfast::judge::{coefficient, diagnose};
 //! use holdfast::method::Method;
 //! use holdfast::problem::{CoefficientProblem, Weights};
+//! use holdfast::promise::Contract;
 //! use holdfast::results::Verdict;
 //!
 //! let problem = CoefficientProblem {
