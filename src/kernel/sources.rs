@@ -1,36 +1,31 @@
 //! The kernel sources, carried inside the binary: what NVRTC compiles is what this binary was built with.
 
-use std::ffi::CStr;
-use std::fmt::Write as _;
 use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
 use super::CpuBackend;
+use crate::hexfloat;
 
-/// A source file of `kernels/`: its name there, and its text.
+/// A source file of `kernels/` or of a folder in it: its name there, and its text.
 pub struct Source {
-    pub name: &'static CStr,
+    pub name: &'static str,
     pub text: &'static str,
 }
 
 macro_rules! sources {
-    ($($name:literal),* $(,)?) => {
-        &[$(Source {
-            name: match CStr::from_bytes_with_nul(concat!($name, "\0").as_bytes()) {
-                Ok(name) => name,
-                Err(_) => c"",
-            },
-            text: include_str!(concat!("../../kernels/", $name)),
-        }),*]
+    ($folder:literal: $($name:literal),* $(,)?) => {
+        &[$($crate::kernel::sources::Source { name: $name, text: include_str!(concat!($folder, $name)) }),*]
     };
 }
+pub(super) use sources;
 
 /// The production programs.
-const PROGRAMS: &[Source] = sources!["selective_scan.cu", "discretize.cu"];
+const PROGRAMS: &[Source] = sources!["../../kernels/": "selective_scan.cu", "discretize.cu"];
 
 /// What they include.
 const HEADERS: &[Source] = sources![
+    "../../kernels/":
     "complex.cuh",
     "discretize.cuh",
     "exponential.cuh",
@@ -46,14 +41,14 @@ const HEADERS: &[Source] = sources![
 ];
 
 /// Programs that no user runs.
-const TEST_PROGRAMS: &[Source] = sources!["faults/misbehave.cu"];
+const TEST_PROGRAMS: &[Source] = sources!["../../kernels/": "faults/misbehave.cu"];
 
 /// What is included as well where the build plants a fault in the production kernels.
-const FAULT_HEADERS: &[Source] = sources!["faults/list.cuh", "faults/planted.cuh"];
+const FAULT_HEADERS: &[Source] = sources!["../../kernels/": "faults/list.cuh", "faults/planted.cuh"];
 
 /// The program of that name.
 pub fn program(name: &str) -> Option<&'static Source> {
-    PROGRAMS.iter().chain(TEST_PROGRAMS).find(|source| source.name.to_bytes() == name.as_bytes())
+    PROGRAMS.iter().chain(TEST_PROGRAMS).find(|source| source.name == name)
 }
 
 /// Every file that a program of this build includes.
@@ -70,19 +65,14 @@ pub fn hash(program: &'static Source) -> [u8; 32] {
 /// SHA-256, in hex, over the sources of the production kernels: what results are recorded with.
 pub fn production_hash() -> &'static str {
     static HASH: OnceLock<String> = OnceLock::new();
-    HASH.get_or_init(|| {
-        hash_of(PROGRAMS.iter().chain(HEADERS)).iter().fold(String::new(), |mut hex, byte| {
-            // Writing to a String cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
-    })
+    HASH.get_or_init(|| hexfloat::bytes(&hash_of(PROGRAMS.iter().chain(HEADERS))))
 }
 
 fn hash_of<'a>(sources: impl Iterator<Item = &'a Source>) -> [u8; 32] {
     let mut hash = Sha256::new();
     for source in sources {
-        hash.update(source.name.to_bytes_with_nul());
+        hash.update(source.name);
+        hash.update([0]);
         hash.update((source.text.len() as u64).to_le_bytes());
         hash.update(source.text);
     }
@@ -96,7 +86,7 @@ mod tests {
     use super::*;
 
     fn names(sources: &[Source]) -> BTreeSet<String> {
-        sources.iter().map(|source| source.name.to_string_lossy().into_owned()).collect()
+        sources.iter().map(|source| source.name.to_owned()).collect()
     }
 
     /// The hash covers all of the folder itself and nothing below it: what is renamed or reworded in `host/`,
@@ -124,13 +114,13 @@ mod tests {
                 let Some(included) = line.strip_prefix("#include \"") else { continue };
                 let included = included.trim_end_matches('"');
                 if included.contains('/') {
-                    below.insert((source.name.to_str().expect("UTF-8"), included));
+                    below.insert((source.name, included));
                 } else {
                     assert!(names(HEADERS).contains(included), "{included}");
                 }
             }
             let text = source.text.to_lowercase();
-            assert!(source.name == c"hooks.cuh" || !text.contains("fault"), "{:?}", source.name);
+            assert!(source.name == "hooks.cuh" || !text.contains("fault"), "{:?}", source.name);
         }
         let expected = [("hooks.cuh", "faults/planted.cuh"), ("platform.cuh", "host/cuda_host.h")];
         assert_eq!(below, BTreeSet::from(expected));
@@ -138,8 +128,8 @@ mod tests {
 
     #[test]
     fn every_source_counts_by_name_and_text() {
-        let hash = |name: &'static CStr, text: &'static str| hash_of([Source { name, text }].iter());
-        let sources = [(c"a", "b"), (c"ab", ""), (c"a", "c"), (c"c", "b"), (c"a", "b ")];
+        let hash = |name: &'static str, text: &'static str| hash_of([Source { name, text }].iter());
+        let sources = [("a", "b"), ("ab", ""), ("a", "c"), ("c", "b"), ("a", "b ")];
         let hashes: BTreeSet<[u8; 32]> = sources.into_iter().map(|(name, text)| hash(name, text)).collect();
         assert_eq!(hashes.len(), sources.len());
         assert_eq!(production_hash().len(), 64);

@@ -58,12 +58,13 @@ unsafe extern "C" {
         message: *mut c_char,
         capacity: usize,
     ) -> c_int;
-    pub fn holdfast_discretize_block() -> c_uint;
-    pub fn holdfast_scan_threads(seqlen: c_longlong) -> c_uint;
-    pub fn holdfast_scan_chunk(seqlen: c_longlong) -> c_uint;
-    pub fn holdfast_scan_shared(dstate: c_longlong, width: c_int) -> c_uint;
-    pub fn holdfast_fault_name(fault: c_int) -> *const c_char;
-    pub fn holdfast_planted_fault() -> c_int;
+    // Pure functions of numbers.
+    pub safe fn holdfast_discretize_block() -> c_uint;
+    pub safe fn holdfast_scan_threads(seqlen: c_longlong) -> c_uint;
+    pub safe fn holdfast_scan_chunk(seqlen: c_longlong) -> c_uint;
+    pub safe fn holdfast_scan_shared(dstate: c_longlong, width: c_int) -> c_uint;
+    pub safe fn holdfast_fault_name(fault: c_int) -> *const c_char;
+    pub safe fn holdfast_planted_fault() -> c_int;
     pub fn holdfast_misbehave(which: c_int, message: *mut c_char, capacity: usize) -> c_int;
     pub fn holdfast_elementary(hi: *const f32, lo: *const f32, count: usize, results: *mut f64);
 }

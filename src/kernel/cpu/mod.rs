@@ -70,26 +70,22 @@ impl CpuBackend {
 
     /// Threads of a block, for a sequence of this length (`kernels/launch.cuh`).
     pub fn block_threads(seqlen: usize) -> usize {
-        // SAFETY: a pure function.
-        unsafe { ffi::holdfast_scan_threads(seqlen as i64) as usize }
+        ffi::holdfast_scan_threads(seqlen as i64) as usize
     }
 
     /// Positions that a block scans at a time, for a sequence of this length.
     pub fn chunk_len(seqlen: usize) -> usize {
-        // SAFETY: a pure function.
-        unsafe { ffi::holdfast_scan_chunk(seqlen as i64) as usize }
+        ffi::holdfast_scan_chunk(seqlen as i64) as usize
     }
 
     /// Bytes of dynamic shared memory of a scan's block.
     pub fn shared_bytes(dstate: usize, weights: Weights) -> usize {
-        // SAFETY: a pure function.
-        unsafe { ffi::holdfast_scan_shared(dstate as i64, weights.width() as c_int) as usize }
+        ffi::holdfast_scan_shared(dstate as i64, weights.width() as c_int) as usize
     }
 
     /// Threads of a block of the element-wise kernels.
     pub fn discretize_threads() -> usize {
-        // SAFETY: a pure function.
-        unsafe { ffi::holdfast_discretize_block() as usize }
+        ffi::holdfast_discretize_block() as usize
     }
 
     /// e^x, sin x and cos x of `kernels/exponential.cuh` at x = hi + lo, before anything is rounded to f32: what the
@@ -106,15 +102,13 @@ impl CpuBackend {
 
     /// The number of the fault that the build planted in the production kernels (`HOLDFAST_PLANT`).
     pub fn planted_fault() -> Option<i32> {
-        // SAFETY: a pure function.
-        Some(unsafe { ffi::holdfast_planted_fault() }).filter(|&number| number != 0)
+        Some(ffi::holdfast_planted_fault()).filter(|&number| number != 0)
     }
 
     /// The kernels' own name of a fault's number.
     pub fn fault_name(number: i32) -> Option<&'static str> {
-        // SAFETY: a pure function; what it returns is a string literal or null.
-        let name = unsafe { ffi::holdfast_fault_name(number) };
-        // SAFETY: as above.
+        let name = ffi::holdfast_fault_name(number);
+        // SAFETY: a string literal.
         (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_str().unwrap_or_default())
     }
 

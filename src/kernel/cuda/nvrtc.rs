@@ -134,8 +134,7 @@ pub fn compile(kernels: &[Kernel], arch: &Arch) -> Result<Program, CudaError> {
     let source = sources::program(name)
         .filter(|_| kernels.iter().all(|kernel| kernel.source() == name))
         .ok_or_else(|| fail("the kernels share no source file", String::new()))?;
-    let text =
-        |source: &sources::Source| (source.name.to_string_lossy().into_owned(), source.text.to_owned());
+    let text = |source: &sources::Source| (source.name.to_owned(), source.text.to_owned());
     let (name, source) = text(source);
     let unit = Unit { name, text: source, headers: sources::headers().map(text).collect() };
     let expressions: Vec<String> = kernels.iter().map(Kernel::name_expression).collect();

@@ -1,19 +1,10 @@
 //! What the harness compiles a foreign header with, carried inside the binary: users have no source tree.
 
-/// A file of `kernels/foreign/`.
-pub struct Source {
-    pub name: &'static str,
-    pub text: &'static str,
-}
+use crate::kernel::sources::{Source, sources};
 
-macro_rules! sources {
-    ($($name:literal),* $(,)?) => {
-        &[$(Source { name: $name, text: include_str!(concat!("../../../kernels/foreign/", $name)) }),*]
-    };
-}
-
-/// Every file of the folder.
+/// Every file of `kernels/foreign/`.
 pub const SOURCES: &[Source] = sources![
+    "../../../kernels/foreign/":
     "driver.cuh",
     "math_constants.h",
     "selective_scan.h",

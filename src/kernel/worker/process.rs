@@ -113,7 +113,10 @@ fn serve(
     replies: &Sender<Result<Message>>,
 ) {
     while let Ok(request) = requests.recv() {
-        let reply = request.send(&mut stdin).and_then(|()| Message::receive(&mut stdout));
+        let sent = request.send(&mut stdin);
+        // Its tensors may be large.
+        drop(request);
+        let reply = sent.and_then(|()| Message::receive(&mut stdout));
         let failed = reply.is_err();
         if replies.send(reply).is_err() || failed {
             return;
