@@ -66,6 +66,16 @@ fn rk4_polynomial(z: Complex64) -> Complex64 {
     ((z + 4.0) * z + 12.0) * z + 24.0
 }
 
+/// Numerator over 96 of B̄/B at A = 0, Δ = ½ (spec.md §2 with φₖ(0) = 1/k!): Δ, Δ²/2, Δ, Δ + Δ²/4, Δ + Δ²/2 + Δ³/12, Δ.
+pub fn step_in_96ths(method: Method) -> i64 {
+    match method {
+        Method::Zoh | Method::Bilinear | Method::Rk4 => 48,
+        Method::Foh => 12,
+        Method::Poly => 54,
+        Method::HighOrder => 61,
+    }
+}
+
 /// Ā and B̄ of spec.md §2.
 fn exact(method: Method, (delta, a, b): Element) -> [Complex64; 2] {
     let delta = f64::from(delta);
@@ -349,12 +359,7 @@ fn limits_at_zero_are_exact() {
     for weights in Weights::ALL {
         for a in [0.0, -0.0, 1e-38, -1e-45] {
             for method in Method::ALL {
-                let want = match method {
-                    Method::Zoh | Method::Bilinear | Method::Rk4 => 48.0,
-                    Method::Foh => 12.0,
-                    Method::Poly => 54.0,
-                    Method::HighOrder => 61.0,
-                };
+                let want = step_in_96ths(method) as f32;
                 let element = (0.5, [a, 0.0], [96.0, 0.0]);
                 let got = compute(method, weights, &[element]);
                 assert_eq!((got.a_bar[0], got.b_bar[0]), (1.0, want), "{method}, {weights}, A = {a:e}");

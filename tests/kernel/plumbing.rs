@@ -10,17 +10,8 @@ use holdfast::tensor::{TensorName, Tensors};
 use rand::RngExt as _;
 use rand_chacha::ChaCha8Rng;
 
+use super::coefficients::step_in_96ths;
 use crate::support::problems::{Layout, generator, layouts};
-
-/// Numerator over 96 of B̄/B at A = 0, Δ = ½ (spec.md §2 with φₖ(0) = 1/k!): Δ, Δ²/2, Δ, Δ + Δ²/4, Δ + Δ²/2 + Δ³/12, Δ.
-fn step_in_96ths(method: Method) -> i64 {
-    match method {
-        Method::Zoh | Method::Bilinear | Method::Rk4 => 48,
-        Method::Foh => 12,
-        Method::Poly => 54,
-        Method::HighOrder => 61,
-    }
-}
 
 /// A = 0, Δ = ¼ + a bias of ¼, B a multiple of 96, everything else a small integer, z of 0, 32 or 64.
 fn integers(layout: Layout, rng: &mut ChaCha8Rng) -> Problem {
