@@ -9,7 +9,35 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::ser::{SerializeMap as _, Serializer};
 use serde::{Deserialize, Serialize};
 
-use crate::problem::InputType;
+/// Storage type of u, delta, z, out and of variable B and C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InputType {
+    F32,
+    F16,
+    Bf16,
+}
+
+impl InputType {
+    pub const ALL: [InputType; 3] = [InputType::F32, InputType::F16, InputType::Bf16];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            InputType::F32 => "f32",
+            InputType::F16 => "f16",
+            InputType::Bf16 => "bf16",
+        }
+    }
+
+    /// Rounds to this type (to nearest, ties to even) and widens back to f32.
+    pub fn round(self, value: f32) -> f32 {
+        match self {
+            InputType::F32 => value,
+            InputType::F16 => half::f16::from_f32(value).to_f32(),
+            InputType::Bf16 => half::bf16::from_f32(value).to_f32(),
+        }
+    }
+}
 
 /// A tensor that a kernel computes (spec.md §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

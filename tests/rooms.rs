@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::fs::{read_dir, read_to_string};
 use std::path::Path;
 
-/// Rooms, and those that they may import. The one circle: a tensor has an element type, a recorded problem has tensors.
+/// Rooms, and those that they may import.
 const ROOMS: &[(&str, &str)] = &[
     ("guide hexfloat leftovers method tensor_file", ""),
     ("formula", "method"),
-    ("tensor", "problem"),
+    ("tensor", ""),
     ("problem", "hexfloat method tensor tensor_file"),
     ("truth", "formula method problem tensor"),
     ("promise", "formula method problem"),

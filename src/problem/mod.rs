@@ -32,7 +32,9 @@ use num_complex::Complex64;
 
 use crate::tensor::{Tensor, TensorName, Tensors};
 
-pub use shape::{InputType, Operand, Shape, Weights};
+pub use shape::{Operand, Shape, Weights};
+
+pub use crate::tensor::InputType;
 
 /// One selective scan's inputs. Every value is exactly representable in the tensor's storage type
 /// ([`InputType`] for u, delta, z and variable B, C; f32 for the rest) and is held widened to f32.
