@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::problem::inputs::Draw;
 use crate::problem::recorded::{RecordedOutput, RecordedRun};
 use crate::promise::Promise;
-use crate::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, SCHEMA};
+use crate::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results};
 use crate::tensor::TensorName;
 use crate::truth::scan::ScanTruth;
 use crate::truth::{self, TruthError};
@@ -114,27 +114,7 @@ pub fn results(checked: Vec<Checked>, seed: u64, command: String) -> Results {
         }
     }
     let device = devices.join(" | ");
-    let mut results = Results {
-        schema: SCHEMA,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        seed,
-        backend: BACKEND.to_owned(),
-        device,
-        kernel_source: String::new(),
-        command,
-        regimes: Vec::new(),
-        cases: Vec::new(),
-        coefficients: Vec::new(),
-        invariants: Vec::new(),
-        pairwise: Vec::new(),
-        pairs: PairTotals::default(),
-        curves: Vec::new(),
-        part: None,
-        header: None,
-        errors: Default::default(),
-        analysis: Default::default(),
-        sensitivity: Vec::new(),
-    };
+    let mut results = Results::empty(seed, BACKEND, device, command);
     for file in checked {
         results.regimes.push(file.note);
         results.cases.extend(file.cases);

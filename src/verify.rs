@@ -22,7 +22,7 @@ use crate::problem::sweep::{self, Sweep};
 use crate::problem::{InputType, Weights};
 use crate::results::{
     CaseResult, CoefficientResult, ErrorHistogram, ErrorProfile, ErrorSequence, MethodCurve, PairTotals,
-    PairwiseMatrix, PlanPart, RegimeNote, Results, SCHEMA, Sensitivity, Verdict, pairs,
+    PairwiseMatrix, PlanPart, RegimeNote, Results, Sensitivity, Verdict, pairs,
 };
 use crate::tensor::TensorName;
 use crate::truth;
@@ -153,26 +153,23 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
     let sensitivity = solved.iter_mut().flat_map(|s| std::mem::take(&mut s.sensitivity)).collect();
     let mut cases: Vec<CaseResult> = solved.into_iter().flat_map(|s| s.cases).collect();
     diagnosis::fill(request, backend, &specs, &mut cases);
+    let mut results = Results::empty(request.seed, backend.name(), backend.device(), request.command.clone());
+    if !request.invariants_only {
+        (results.curves, results.analysis) = (curves(request), analysis::methods().clone());
+    }
+    let part = request.part.map(|(index, of)| PlanPart { index, of, plan: request.plan() });
     Results {
-        schema: SCHEMA,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        seed: request.seed,
-        backend: backend.name().to_owned(),
-        device: backend.device(),
         kernel_source: backend.source(),
-        command: request.command.clone(),
         regimes: notes(request),
         cases,
         coefficients,
         invariants,
         pairwise,
         pairs,
-        curves: if request.invariants_only { Vec::new() } else { curves(request) },
-        part: request.part.map(|(index, of)| PlanPart { index, of, plan: request.plan() }),
-        header: None,
         errors,
-        analysis: if request.invariants_only { Default::default() } else { analysis::methods().clone() },
         sensitivity,
+        part,
+        ..results
     }
 }
 

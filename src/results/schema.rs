@@ -282,6 +282,31 @@ impl InvariantResult {
 }
 
 impl Results {
+    /// Of a run that has judged nothing yet.
+    pub fn empty(seed: u64, backend: &str, device: String, command: String) -> Self {
+        Results {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            seed,
+            backend: backend.to_owned(),
+            device,
+            kernel_source: String::new(),
+            command,
+            regimes: Vec::new(),
+            cases: Vec::new(),
+            coefficients: Vec::new(),
+            invariants: Vec::new(),
+            pairwise: Vec::new(),
+            pairs: PairTotals::default(),
+            curves: Vec::new(),
+            errors: ErrorProfile::default(),
+            analysis: MethodAnalysis::default(),
+            sensitivity: Vec::new(),
+            part: None,
+            header: None,
+        }
+    }
+
     /// Every verdict in the run: of cases, coefficient sweeps, their lifted runs, invariants and pairs.
     fn verdicts(&self) -> Vec<Verdict> {
         let pairs = [

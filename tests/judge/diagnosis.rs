@@ -11,7 +11,7 @@ use holdfast::judge::faults::recorded::RecordedFault;
 use holdfast::kernel::CpuBackend;
 use holdfast::method::Method;
 use holdfast::problem::plan::{Filter, plan};
-use holdfast::problem::{InputType, Weights, regime};
+use holdfast::problem::{InputType, Operand, Weights, regime};
 use holdfast::report::console;
 use holdfast::results::{Diagnosis, Verdict};
 use holdfast::tensor::{Tensor, TensorName};
@@ -355,6 +355,33 @@ fn each_tensor_is_explained_on_its_own(#[values(Weights::Real, Weights::Complex)
     }
     let found = names(&wrong, &TensorName::ALL);
     assert!(found.values().all(|name| *name == named("runs-as-zoh")), "{found:?}");
+}
+
+/// Kernels of the Mamba family keep a constant B out of the state: their outputs are right, their last states are not.
+#[test]
+fn a_state_without_b_is_named_for_the_last_state_alone() {
+    let filter = Filter {
+        regimes: vec![regime::find("short").expect("in the table")],
+        inputs: vec![InputType::F32],
+        ..Filter::default()
+    };
+    let request = Request { filter, sensitivity: false, ..Request::everything(1) };
+    let results = verify(&request, &planted("state-without-b", None), &|| {});
+    let mut named = 0;
+    for case in &results.cases {
+        let (out, last_state) = (&case.tensors[TensorName::Out], &case.tensors[TensorName::LastState]);
+        let expected = if case.b == Operand::Constant { Verdict::Fail } else { Verdict::Pass };
+        assert_eq!((out.verdict, last_state.verdict), (Verdict::Pass, expected), "{}", case.id);
+        assert!(out.diagnosis.is_empty() && case.verdict == expected, "{}", case.id);
+        if let Some(model) = last_state.diagnosis.first() {
+            assert_eq!(model.name, "state-without-b", "{}", case.id);
+            assert_eq!(case.diagnosis.first().map(|first| &first.name), Some(&model.name), "{}", case.id);
+            named += 1;
+        }
+    }
+    assert!(named >= Method::ALL.len(), "{named}");
+    let text = console::render(&results, None, false);
+    assert!(text.contains("out passes; last_state fails: state-without-b"), "{text}");
 }
 
 #[test]

@@ -59,26 +59,11 @@ fn noise(a: usize, b: usize, c: usize) -> f64 {
 }
 
 pub fn empty() -> Results {
+    let device = "x86_64 CPU, kernels built by g++ 12.2".to_owned();
     Results {
-        schema: SCHEMA,
         version: "0.1.0".to_owned(),
-        seed: 20_260_101,
-        backend: "cpu".to_owned(),
-        device: "x86_64 CPU, kernels built by g++ 12.2".to_owned(),
         kernel_source: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".to_owned(),
-        command: "holdfast verify --seed 20260101".to_owned(),
-        cases: Vec::new(),
-        coefficients: Vec::new(),
-        invariants: Vec::new(),
-        pairwise: Vec::new(),
-        pairs: PairTotals::default(),
-        regimes: Vec::new(),
-        curves: Vec::new(),
-        part: None,
-        header: None,
-        errors: Default::default(),
-        analysis: Default::default(),
-        sensitivity: Vec::new(),
+        ..Results::empty(20_260_101, "cpu", device, "holdfast verify --seed 20260101".to_owned())
     }
 }
 

@@ -20,7 +20,7 @@ use crate::judge::model;
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Problem, Weights};
 use crate::promise::Contract;
-use crate::tensor::Coefficients;
+use crate::tensor::{Coefficients, TensorName};
 
 /// Δ₀ of the position in front.
 pub const DELTA: f32 = 0.25;
@@ -48,7 +48,8 @@ pub fn carry(
 ) -> (Vec<f32>, Vec<f64>) {
     let width = problem.weights.width();
     let (mut b, mut errors) = (Vec::new(), Vec::new());
-    for (i, &x) in first.last_state.iter().enumerate() {
+    let states = &first.tensors[TensorName::LastState];
+    for (i, &x) in states.values.iter().enumerate() {
         let at = i % steps.delta.len();
         let a = complex_at(problem.weights, &steps.a, at * width);
         let h = complex_at(problem.weights, &unit.b_bar, at * width);
@@ -58,7 +59,7 @@ pub fn carry(
         let rounded = complex_at(problem.weights, &rounded, 0);
         let delta = (f64::from(DELTA), 0.0);
         let eta = model::step(method, problem.weights, delta, a, Complex64::ONE, contract).b_bar_error;
-        errors.push(eta * rounded.norm() + (h * rounded - x).norm() + first.state_bound[i]);
+        errors.push(eta * rounded.norm() + (h * rounded - x).norm() + states.bound[i]);
     }
     (b, errors)
 }

@@ -2,11 +2,11 @@
 
 use num_complex::Complex64;
 
-use super::ProbeRun;
+use super::run::ProbeRun;
 use crate::judge::ulp::Format;
 use crate::judge::verdict::{Element, Tally, worst};
-use crate::problem::Weights;
 use crate::results::{Verdict, Worst};
+use crate::tensor::TensorName;
 
 /// The budget of a comparison (module docs of [`super`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,72 +29,54 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Requires got = Σ kᵢ·wantᵢ of the outputs at the (batch, channel, l) that `among` picks. `how` says in words
-    /// what is compared.
-    pub fn out(
+    /// Requires got = Σ kᵢ·wantᵢ of a tensor at the (batch, channel, l or n) that `among` picks; complex values part by
+    /// part. `how` says in words what is compared.
+    pub fn tensor(
         &mut self,
+        name: TensorName,
         how: &str,
         got: &ProbeRun,
         want: &[(f64, &ProbeRun)],
         budgeted: Budgeted,
         among: impl Fn(usize, usize, usize) -> bool,
     ) {
-        let mut tally = Tally::default();
-        let mut places = Vec::new();
-        for (i, &y) in got.out.iter().enumerate() {
-            let (row, l) = (i / got.shape.seqlen, i % got.shape.seqlen);
-            let (batch, channel) = (row / got.shape.dim, row % got.shape.dim);
-            if !among(batch, channel, l) {
+        let got = &got.tensors[name];
+        let want: Vec<_> = want.iter().map(|(k, run)| (*k, &run.tensors[name])).collect();
+        let [dim, length] = [got.shape[1], got.shape[2]];
+        let parts: &[&str] = if got.width == 1 { &[""] } else { &[".re", ".im"] };
+        let (mut tally, mut places) = (Tally::default(), Vec::new());
+        for (i, &x) in got.values.iter().enumerate() {
+            let [batch, channel, at] = [i / length / dim, i / length % dim, i % length];
+            if !among(batch, channel, at) {
                 continue;
             }
-            let wanted = want.iter().map(|(k, run)| k * run.out[i]).sum();
-            let bound =
-                got.out_bound[i] + want.iter().map(|(k, run)| k.abs() * run.out_bound[i]).sum::<f64>();
-            places.push(("out", vec![batch, channel, l]));
-            tally.add(element(y, wanted, bound, budgeted), Format::F32);
-        }
-        self.add(how, &tally, places);
-    }
-
-    /// The same of the last states at the (batch, channel, n) that `among` picks; complex ones part by part.
-    pub fn last_state(
-        &mut self,
-        how: &str,
-        got: &ProbeRun,
-        want: &[(f64, &ProbeRun)],
-        budgeted: Budgeted,
-        among: impl Fn(usize, usize, usize) -> bool,
-    ) {
-        let mut tally = Tally::default();
-        let mut places = Vec::new();
-        for (i, &x) in got.last_state.iter().enumerate() {
-            let (row, n) = (i / got.shape.dstate, i % got.shape.dstate);
-            let (batch, channel) = (row / got.shape.dim, row % got.shape.dim);
-            if !among(batch, channel, n) {
-                continue;
-            }
-            let wanted: Complex64 = want.iter().map(|(k, run)| run.last_state[i] * *k).sum();
-            let bound =
-                got.state_bound[i] + want.iter().map(|(k, run)| k.abs() * run.state_bound[i]).sum::<f64>();
-            let mut part = |tensor: &'static str, x: f64, wanted: f64| {
-                places.push((tensor, vec![batch, channel, n]));
+            let wanted: Complex64 = want.iter().map(|(k, tensor)| tensor.values[i] * *k).sum();
+            let bound = got.bound[i] + want.iter().map(|(k, tensor)| k.abs() * tensor.bound[i]).sum::<f64>();
+            for (part, (x, wanted)) in parts.iter().zip([(x.re, wanted.re), (x.im, wanted.im)]) {
+                places.push((format!("{name}{part}"), vec![batch, channel, at]));
                 tally.add(element(x, wanted, bound, budgeted), Format::F32);
-            };
-            match got.weights {
-                Weights::Real => part("last_state", x.re, wanted.re),
-                Weights::Complex => {
-                    part("last_state.re", x.re, wanted.re);
-                    part("last_state.im", x.im, wanted.im);
-                }
             }
         }
         self.add(how, &tally, places);
     }
 
-    /// Outputs and last states everywhere.
+    /// Every tensor, at the (batch, channel) that `among` picks.
+    pub fn among(
+        &mut self,
+        how: &str,
+        got: &ProbeRun,
+        want: &[(f64, &ProbeRun)],
+        budgeted: Budgeted,
+        among: impl Fn(usize, usize) -> bool,
+    ) {
+        for (name, _) in got.tensors.iter() {
+            self.tensor(name, how, got, want, budgeted, |batch, channel, _| among(batch, channel));
+        }
+    }
+
+    /// Every tensor everywhere.
     pub fn all(&mut self, how: &str, got: &ProbeRun, want: &[(f64, &ProbeRun)], budgeted: Budgeted) {
-        self.out(how, got, want, budgeted, |_, _, _| true);
-        self.last_state(how, got, want, budgeted, |_, _, _| true);
+        self.among(how, got, want, budgeted, |_, _| true);
     }
 
     /// Requires |got − want| ≤ bound of a number that is neither output nor state.
@@ -107,7 +89,7 @@ impl Comparison {
     ) {
         let mut tally = Tally::default();
         tally.add(Element { got, want, bound, store: 0.0 }, Format::F32);
-        self.add(from, &tally, vec![(tensor, vec![at])]);
+        self.add(from, &tally, vec![(tensor.to_owned(), vec![at])]);
     }
 
     /// What is wrong beyond any element.
@@ -129,13 +111,13 @@ impl Comparison {
         }
     }
 
-    fn add(&mut self, how: &str, tally: &Tally, places: Vec<(&'static str, Vec<usize>)>) {
+    fn add(&mut self, how: &str, tally: &Tally, places: Vec<(String, Vec<usize>)>) {
         self.judged += tally.judged;
         self.unbounded |= tally.unbounded.is_some();
         let Some((position, element, distance)) = tally.worst else { return };
         if self.worst.as_ref().is_none_or(|known| distance.share > known.share) {
             let (tensor, index) = places[position].clone();
-            self.worst = Some(worst(tensor, index, element, distance, vec![how.to_owned()]));
+            self.worst = Some(worst(&tensor, index, element, distance, vec![how.to_owned()]));
         }
     }
 }
@@ -147,32 +129,26 @@ fn element(got: f64, want: f64, bound: f64, budgeted: Budgeted) -> Element {
 
 /// The largest |left − right| of the outputs, over both runs' bounds together: above 1 they differ for certain.
 pub fn largest_difference(left: &ProbeRun, right: &ProbeRun) -> f64 {
-    let bounds = left.out_bound.iter().zip(&right.out_bound).map(|(l, r)| l + r);
-    let apart = left.out.iter().zip(&right.out).map(|(l, r)| (l - r).abs());
+    let (left, right) = (&left.tensors[TensorName::Out], &right.tensors[TensorName::Out]);
+    let bounds = left.bound.iter().zip(&right.bound).map(|(l, r)| l + r);
+    let apart = left.values.iter().zip(&right.values).map(|(l, r)| (l - r).norm());
     apart.zip(bounds).map(|(apart, bound)| apart / bound).fold(0.0, f64::max)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::Shape;
+    use crate::judge::invariants::run::ProbedTensor;
 
     fn run(out: [f32; 2], bound: f64) -> ProbeRun {
-        let shape = Shape { batch: 1, dim: 1, dstate: 1, seqlen: 2, groups: 1 };
-        let weights = Weights::Complex;
-        ProbeRun {
-            shape,
-            weights,
-            out: out.map(f64::from).to_vec(),
-            last_state: vec![Complex64::new(1.0, -1.0)],
-            out_bound: vec![bound; 2],
-            state_bound: vec![bound],
-        }
+        let values = out.map(|y| Complex64::new(f64::from(y), 0.0)).to_vec();
+        let tensor = ProbedTensor { shape: vec![1, 1, 2], width: 1, values, bound: vec![bound; 2] };
+        ProbeRun { tensors: [(TensorName::Out, tensor)].into_iter().collect() }
     }
 
     fn compared(got: &ProbeRun, want: &[(f64, &ProbeRun)], budgeted: Budgeted) -> Comparison {
         let mut comparison = Comparison::default();
-        comparison.out("", got, want, budgeted, |_, _, _| true);
+        comparison.all("", got, want, budgeted);
         comparison
     }
 

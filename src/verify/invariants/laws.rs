@@ -10,6 +10,7 @@ use crate::problem::probe::{Probe, stable_steps};
 use crate::problem::transform::{conjugated, grafted, prepended, scaled, select, sum, time_scaled, times_i};
 use crate::problem::{CoefficientProblem, Problem, Weights};
 use crate::promise::Contract;
+use crate::tensor::TensorName::{LastState, Out};
 use Budgeted::{Derived, Exactly};
 
 /// One method of one backend on one probe.
@@ -75,7 +76,7 @@ impl<'a> Bench<'a> {
 fn scan(subject: &Subject, method: Method, problem: &Problem) -> LawResult<ProbeRun> {
     let output = subject.backend.scan(method, problem)?;
     let budget = budget::scan(method, problem, &subject.contract);
-    Ok(ProbeRun::new(problem.shape, problem.weights, &output, &budget))
+    Ok(ProbeRun::new(&output, &budget))
 }
 
 /// What `invariant` comes to on this bench.
@@ -166,9 +167,9 @@ fn homogeneous(bench: &Bench, c: &mut Comparison, factor: Factor) -> LawResult<(
     let plain = bench.scan(&problem)?;
     let twice = bench.scan(&factor.replaced(&problem, |values| scaled(values, -2.0)))?;
     let how = format!("with −2{}, against −2 times what {0} gives", factor.name());
-    c.out(&how, &twice, &[(-2.0, &plain)], Exactly, |_, _, _| true);
+    c.tensor(Out, &how, &twice, &[(-2.0, &plain)], Exactly, |_, _, _| true);
     let of_state = if factor == Factor::C { 1.0 } else { -2.0 };
-    c.last_state(&how, &twice, &[(of_state, &plain)], Exactly, |_, _, _| true);
+    c.tensor(LastState, &how, &twice, &[(of_state, &plain)], Exactly, |_, _, _| true);
     Ok(())
 }
 
@@ -178,10 +179,10 @@ fn additive(bench: &Bench, c: &mut Comparison, factor: Factor) -> LawResult<()> 
     let both = factor.replaced(&problem, |values| sum(values, factor.of(&bench.other)));
     let (one, two, both) = (bench.scan(&problem)?, bench.scan(&other)?, bench.scan(&both)?);
     let how = format!("with {0} + {0}', against the sum of what {0} and {0}' give", factor.name());
-    c.out(&how, &both, &[(1.0, &one), (1.0, &two)], Derived, |_, _, _| true);
+    c.tensor(Out, &how, &both, &[(1.0, &one), (1.0, &two)], Derived, |_, _, _| true);
     match factor {
-        Factor::C => c.last_state(&how, &both, &[(1.0, &one)], Exactly, |_, _, _| true),
-        _ => c.last_state(&how, &both, &[(1.0, &one), (1.0, &two)], Derived, |_, _, _| true),
+        Factor::C => c.tensor(LastState, &how, &both, &[(1.0, &one)], Exactly, |_, _, _| true),
+        _ => c.tensor(LastState, &how, &both, &[(1.0, &one), (1.0, &two)], Derived, |_, _, _| true),
     }
     Ok(())
 }
@@ -203,7 +204,7 @@ fn causality(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
         let later = |place: crate::problem::transform::ValueIndex| place.l.is_some_and(|l| l >= from);
         let changed = bench.scan(&grafted(&bench.problem, &bench.other, &later))?;
         let how = format!("with other inputs from l = {from} on");
-        c.out(&how, &changed, &[(1.0, &bench.run)], Exactly, |_, _, l| l < from);
+        c.tensor(Out, &how, &changed, &[(1.0, &bench.run)], Exactly, |_, _, l| l < from);
     }
     Ok(())
 }
@@ -213,7 +214,7 @@ fn time_reversal(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     positions.reverse();
     let reversed = bench.scan(&select(&bench.problem, &states, &positions))?;
     let want = bench.run.select(&states, &positions);
-    c.out("reversed", &reversed, &[(1.0, &want)], Derived, |_, _, _| true);
+    c.tensor(Out, "reversed", &reversed, &[(1.0, &want)], Derived, |_, _, _| true);
     Ok(())
 }
 
@@ -281,8 +282,7 @@ fn channel_independence(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
         let changed = grafted(&bench.problem, &bench.other, &|place| place.channel == Some(channel));
         let changed = bench.scan(&changed)?;
         let how = format!("with other inputs in channel {channel}");
-        c.out(&how, &changed, &[(1.0, &bench.run)], Exactly, |_, d, _| d != channel);
-        c.last_state(&how, &changed, &[(1.0, &bench.run)], Exactly, |_, d, _| d != channel);
+        c.among(&how, &changed, &[(1.0, &bench.run)], Exactly, |_, d| d != channel);
     }
     Ok(())
 }
@@ -292,8 +292,7 @@ fn batch_independence(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
         let changed = grafted(&bench.problem, &bench.other, &|place| place.batch == Some(batch));
         let changed = bench.scan(&changed)?;
         let how = format!("with other inputs in batch entry {batch}");
-        c.out(&how, &changed, &[(1.0, &bench.run)], Exactly, |b, _, _| b != batch);
-        c.last_state(&how, &changed, &[(1.0, &bench.run)], Exactly, |b, _, _| b != batch);
+        c.among(&how, &changed, &[(1.0, &bench.run)], Exactly, |b, _| b != batch);
     }
     Ok(())
 }
@@ -304,9 +303,8 @@ fn group_independence(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
         let changed = grafted(&bench.problem, &bench.other, &|place| place.group == Some(group));
         let changed = bench.scan(&changed)?;
         let how = format!("with other B and C in group {group}");
-        let elsewhere = |_: usize, channel: usize, _: usize| channel / (shape.dim / shape.groups) != group;
-        c.out(&how, &changed, &[(1.0, &bench.run)], Exactly, elsewhere);
-        c.last_state(&how, &changed, &[(1.0, &bench.run)], Exactly, elsewhere);
+        let elsewhere = |_: usize, channel: usize| channel / (shape.dim / shape.groups) != group;
+        c.among(&how, &changed, &[(1.0, &bench.run)], Exactly, elsewhere);
     }
     Ok(())
 }
@@ -316,7 +314,7 @@ fn state_independence(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
         let changed = grafted(&bench.problem, &bench.other, &|place| place.state == Some(state));
         let changed = bench.scan(&changed)?;
         let how = format!("with other A, B and C of state {state}");
-        c.last_state(&how, &changed, &[(1.0, &bench.run)], Exactly, |_, _, n| n != state);
+        c.tensor(LastState, &how, &changed, &[(1.0, &bench.run)], Exactly, |_, _, n| n != state);
     }
     Ok(())
 }
@@ -347,11 +345,18 @@ fn splitting(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
         // poly's outputs see both sides at once; its last state is the forward one.
         if causal {
             let want = whole.select(&states, &before);
-            c.out(&format!("{how}, before"), &first, &[(1.0, &want)], Derived, |_, _, _| true);
+            c.tensor(Out, &format!("{how}, before"), &first, &[(1.0, &want)], Derived, |_, _, _| true);
             let want = whole.select(&states, &after);
-            c.out(&format!("{how}, l counted from there"), &second, &[(1.0, &want)], Derived, |_, _, _| true);
+            c.tensor(
+                Out,
+                &format!("{how}, l counted from there"),
+                &second,
+                &[(1.0, &want)],
+                Derived,
+                |_, _, _| true,
+            );
         }
-        c.last_state(&how, &second, &[(1.0, whole)], Derived, |_, _, _| true);
+        c.tensor(LastState, &how, &second, &[(1.0, whole)], Derived, |_, _, _| true);
     }
     Ok(())
 }
@@ -369,10 +374,10 @@ fn zero_step(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
         // C is constant, so the output stays, too. poly's reversed state vanishes from `at` on, not before.
         let kept = if bench.method.is_bidirectional() { at } else { at - 1 };
         let want = frozen.select(&states, &vec![kept; seqlen]);
-        c.out(&how, &frozen, &[(1.0, &want)], Derived, |_, _, l| l > kept);
+        c.tensor(Out, &how, &frozen, &[(1.0, &want)], Derived, |_, _, l| l > kept);
         let before: Vec<usize> = (0..at).collect();
         let first = bench.scan(&select(&plain, &states, &before))?;
-        c.last_state(&how, &frozen, &[(1.0, &first)], Derived, |_, _, _| true);
+        c.tensor(LastState, &how, &frozen, &[(1.0, &first)], Derived, |_, _, _| true);
     }
     Ok(())
 }
@@ -384,11 +389,11 @@ fn single_states(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     let alone: Vec<ProbeRun> = alone.collect::<LawResult<_>>()?;
     let want: Vec<(f64, &ProbeRun)> = alone.iter().map(|run| (1.0, run)).collect();
     let how = "against the sum over states alone";
-    c.out(how, &together, &want, Derived, |_, _, _| true);
+    c.tensor(Out, how, &together, &want, Derived, |_, _, _| true);
     for (n, alone) in alone.iter().enumerate() {
         let state = together.select(&[n], &positions);
         let how = format!("state {n} alone");
-        c.last_state(&how, alone, &[(1.0, &state)], Derived, |_, _, _| true);
+        c.tensor(LastState, &how, alone, &[(1.0, &state)], Derived, |_, _, _| true);
     }
     Ok(())
 }
@@ -402,8 +407,8 @@ fn repeated_states(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     let many = bench.scan(&select(&plain, &[0; REPEATS], &positions))?;
     let want = one.select(&[0; REPEATS], &positions);
     let how = format!("{REPEATS} equal states against one");
-    c.out(&how, &many, &[(REPEATS as f64, &want)], Derived, |_, _, _| true);
-    c.last_state(&how, &many, &[(1.0, &want)], Derived, |_, _, _| true);
+    c.tensor(Out, &how, &many, &[(REPEATS as f64, &want)], Derived, |_, _, _| true);
+    c.tensor(LastState, &how, &many, &[(1.0, &want)], Derived, |_, _, _| true);
     Ok(())
 }
 
