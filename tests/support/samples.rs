@@ -5,8 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
+/// Whether a character may be part of what a placeholder stands for.
+type Stands = fn(char) -> bool;
+
 /// What a sample does not spell out, and what may stand there.
-const PLACEHOLDERS: [(&str, fn(char) -> bool); 2] =
+const PLACEHOLDERS: [(&str, Stands); 2] =
     [("<compiler>", |c| !c.is_control()), ("<sha256>", |c| c.is_ascii_hexdigit())];
 
 /// What stands for lines left out.
