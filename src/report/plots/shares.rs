@@ -44,7 +44,8 @@ fn draw(canvas: &Canvas, rows: &[RegimeRow]) {
         let top = TOP + i as f64 * ROW;
         canvas.line(&[(LEFT, top), (RIGHT, top)], palette::GRID, 0.75);
         let middle = top + ROW / 2.0;
-        canvas.text(&text::fit(row.regime, 26), (LEFT - 10.0, middle), 11.5, palette::INK, Anchor::End);
+        // In a wide font as well: what is longer would leave the sheet.
+        canvas.text(&text::fit(row.regime, 22), (LEFT - 10.0, middle), 11.5, palette::INK, Anchor::End);
         for method in &methods {
             let measured = row.cells[*method as usize].worst().filter(|c| c.verdict != Verdict::Unmeasured);
             let Some(share) = measured.and_then(grid::share) else { continue };
