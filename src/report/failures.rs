@@ -97,9 +97,7 @@ impl<'a> Failure<'a> {
     pub fn title(&self) -> String {
         match self {
             Failure::Case(case) => case.id.clone(),
-            Failure::Sweep(sweep) => {
-                format!("coefficients/{}/{}/{}", sweep.sweep, sweep.weights, sweep.method)
-            }
+            Failure::Sweep(sweep) => sweep.id(),
             Failure::Invariant(i) => format!("invariants/{}/{}/{}", i.name, i.weights, i.method),
         }
     }
