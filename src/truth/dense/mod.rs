@@ -192,7 +192,7 @@ impl<'a, I: Input> Solver<'a, I> {
                 }
             )*};
         }
-        rungs!(512 1024 2048 4096);
+        rungs!(512 1536 4096);
         let open = open.map(|open| self.last_resort(open));
         match open.as_ref().map(|o| o.first()) {
             Some(None) => Ok(self.finish()),
