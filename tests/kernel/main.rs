@@ -4,8 +4,13 @@
 mod support;
 
 mod agreement;
+mod carried;
 mod coefficients;
 mod exponential;
 mod independence;
+mod launch;
 mod machinery;
+mod messages;
+mod methods;
 mod plumbing;
+mod tensors;
