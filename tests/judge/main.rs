@@ -1,4 +1,5 @@
-//! Promises of the judge: bounds that hold and are tight, a plan that covers everything, failures that are named.
+//! Promises of the judge: bounds that hold and are tight, a plan that covers everything, failures that are named,
+//! revisions that are told apart.
 
 mod agreement;
 mod budgets;

@@ -1,4 +1,5 @@
-//! Promises of the kernels on the CPU and of the reference path, without a truth or a judge of scans.
+//! Promises of the kernels on the CPU and of the reference path, and of what they are told and run with: without a truth
+//! or a judge of scans.
 
 #[path = "../support/mod.rs"]
 mod support;
