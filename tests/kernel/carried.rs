@@ -25,7 +25,7 @@ fn the_production_sources_are_the_files_of_the_folder() {
 
 /// The rest is reached at two places: through the seam for faults, and for a compiler that is not CUDA's.
 #[test]
-fn production_sources_include_production_headers_and_know_no_fault() {
+fn production_sources_include_production_sources_and_know_no_fault() {
     let mut below = BTreeSet::new();
     for source in production() {
         for line in source.text.lines() {
