@@ -38,30 +38,3 @@ pub fn f32(value: f32) -> String {
 pub fn bytes(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn writes_what_c_writes() {
-        for (value, text) in [
-            (3.0, "0x1.8p+1"),
-            (-3.0, "-0x1.8p+1"),
-            (1.0, "0x1p+0"),
-            (0.0, "0x0p+0"),
-            (-0.0, "-0x0p+0"),
-            (0.1, "0x1.999999999999ap-4"),
-            (f64::MIN_POSITIVE, "0x1p-1022"),
-            (f64::from_bits(1), "0x1p-1074"),
-            (f64::from_bits(3), "0x1.8p-1073"),
-            (f64::from_bits((1 << 52) - 1), "0x1.ffffffffffffep-1023"),
-            (f64::MAX, "0x1.fffffffffffffp+1023"),
-            (f64::INFINITY, "inf"),
-            (f64::NEG_INFINITY, "-inf"),
-            (f64::NAN, "nan"),
-        ] {
-            assert_eq!(super::f64(value), text);
-        }
-        assert_eq!(super::f32(0.1), "0x1.99999ap-4");
-        assert_eq!(super::f32(f32::from_bits(1)), "0x1p-149");
-    }
-}

@@ -9,8 +9,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
-// A list of the variants that nobody has to keep, for the test of ALL.
-#[cfg_attr(test, derive(clap::ValueEnum))]
 pub enum Method {
     /// Zero-order hold with the simplified input term that Mamba uses.
     Zoh = 0,
@@ -98,46 +96,5 @@ impl FromStr for Method {
             .into_iter()
             .find(|m| m.name() == text || m.id().to_string() == text)
             .ok_or_else(|| UnknownMethod(text.to_owned()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::ValueEnum as _;
-
-    use super::*;
-
-    #[test]
-    fn all_has_every_method_at_its_id() {
-        assert_eq!(Method::value_variants(), Method::ALL);
-        for (i, method) in Method::ALL.into_iter().enumerate() {
-            assert_eq!(usize::from(method.id()), i, "{method}");
-        }
-    }
-
-    /// `results.json`, recorded tensors and the command line know a method by one and the same name.
-    #[test]
-    fn names_and_ids_are_read_back_and_serialized_alike() {
-        for method in Method::ALL {
-            assert_eq!(method.name().parse(), Ok(method));
-            assert_eq!(method.id().to_string().parse(), Ok(method));
-            assert_eq!(serde_json::to_value(method).expect("a unit variant"), method.name());
-        }
-    }
-
-    /// spec.md §2 has a row for each method, with its id, its name and the direction of its scan, and no other.
-    #[test]
-    fn the_specification_has_a_row_for_every_method() {
-        let rows: Vec<Vec<&str>> = include_str!("spec.md")
-            .lines()
-            .map(|line| line.split('|').map(str::trim).collect::<Vec<_>>())
-            .filter(|cells| cells.len() > 2 && cells[1].parse::<u8>().is_ok())
-            .collect();
-        assert_eq!(rows.len(), Method::ALL.len());
-        for (method, row) in Method::ALL.into_iter().zip(rows) {
-            let scan = if method.is_bidirectional() { "bidirectional" } else { "causal" };
-            assert_eq!((row[1], row[2]), (&*method.id().to_string(), &*format!("`{method}`")));
-            assert_eq!(row[row.len() - 2], scan, "{method}");
-        }
     }
 }

@@ -163,13 +163,3 @@ pub fn run(cli: Cli) -> Result<Outcome, CliError> {
         Some(Command::Worker(args)) => worker::run(&args).map_err(CliError::from),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn clap_finds_nothing_wrong_with_the_description() {
-        Cli::command().debug_assert();
-    }
-}

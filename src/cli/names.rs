@@ -123,18 +123,3 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Names<T> {
         Some(Box::new(self.names.iter().map(value)))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_likeliest_name_is_the_one_a_typing_error_away() {
-        let regimes = || regime::all().iter().map(|r| r.name.as_str());
-        assert_eq!(likeliest("shrot", regimes()), Some("short"));
-        assert_eq!(likeliest("seqlen_2049", regimes()), Some("seqlen-2049"));
-        assert_eq!(likeliest("qqq", regimes()), None);
-        assert_eq!(likeliest("zho", Method::ALL.map(Method::name).into_iter()), Some("zoh"));
-        assert_eq!(likeliest("f64", InputType::ALL.map(InputType::name).into_iter()), None);
-    }
-}

@@ -48,7 +48,7 @@ impl Args {
 }
 
 /// Whether the person at a terminal wants colour (<https://no-color.org>), and the terminal has any.
-fn colour_is_welcome(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+pub fn colour_is_welcome(variable: impl Fn(&str) -> Option<OsString>) -> bool {
     variable("NO_COLOR").is_none_or(|value| value.is_empty())
         && variable("TERM").is_none_or(|value| value != "dumb")
 }
@@ -66,19 +66,4 @@ pub fn colour_of(arguments: &[OsString]) -> ColorChoice {
         choice = value.and_then(|value| value.parse().ok()).unwrap_or(choice);
     }
     choice
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn colour_is_unwelcome_by_no_color_and_on_a_dumb_terminal() {
-        let colour_is_welcome = |set: &[(&str, &str)]| {
-            let value =
-                |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
-            super::colour_is_welcome(value)
-        };
-        assert!(colour_is_welcome(&[]) && colour_is_welcome(&[("TERM", "xterm"), ("NO_COLOR", "")]));
-        assert!(!colour_is_welcome(&[("NO_COLOR", "1"), ("TERM", "xterm")]));
-        assert!(!colour_is_welcome(&[("TERM", "dumb")]));
-    }
 }

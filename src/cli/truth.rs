@@ -133,28 +133,3 @@ fn number(flag: &'static str, text: &str) -> Result<Complex<f64>, Error> {
     };
     Ok(Complex::new(if re.is_empty() { 0.0 } else { real(re)? }, im))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_read_as_written() {
-        for (text, re, im) in [
-            ("-0.5+3.25i", -0.5, 3.25),
-            ("2i", 0.0, 2.0),
-            ("-i", 0.0, -1.0),
-            ("i", 0.0, 1.0),
-            ("1e-3-4e2i", 1e-3, -4e2),
-            ("-1E-3-4E-2i", -1e-3, -4e-2),
-            ("-2e-5i", 0.0, -2e-5),
-            ("7", 7.0, 0.0),
-            ("+1-i", 1.0, -1.0),
-        ] {
-            assert_eq!(number("a", text).expect(text), Complex::new(re, im), "{text}");
-        }
-        for text in ["", "x", "1+", "1+2", "nan", "inf", "1e999", "1+nani", "--1", "1+-2i", "ii", "é+i"] {
-            assert!(number("a", text).is_err(), "{text}");
-        }
-    }
-}

@@ -49,33 +49,3 @@ pub fn agreement(problem: &Problem, left: &Tensors<f32>, right: &Tensors<f32>, b
     }
     agreement
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn of(pairs: &[(f64, f64, f64)]) -> Agreement {
-        let mut agreement = Agreement::default();
-        for &(left, right, bound) in pairs {
-            agreement.value(left, right, bound);
-        }
-        agreement
-    }
-
-    #[test]
-    fn twice_the_bound_is_one() {
-        assert_eq!(of(&[(1.0, 1.5, 0.25)]).ratio, 1.0);
-        assert_eq!(of(&[(1.0, 1.0, 0.0)]), Agreement { ratio: 0.0, equal: 1, values: 1 });
-        assert_eq!(of(&[(0.0, -0.0, 0.0)]), Agreement { ratio: 0.0, equal: 0, values: 1 });
-        assert_eq!(of(&[(1.0, 2.0, 0.0), (1.0, 1.5, 1.0)]).ratio, f64::INFINITY);
-    }
-
-    #[test]
-    fn what_is_not_finite_agrees_only_with_itself() {
-        assert_eq!(of(&[(f64::NAN, f64::NAN, 1.0), (f64::INFINITY, f64::INFINITY, 1.0)]).ratio, 0.0);
-        for other in [f64::NAN, f64::INFINITY] {
-            assert_eq!(of(&[(other, 1.0, 1.0), (1.0, 1.5, 1.0)]).ratio, f64::INFINITY);
-            assert_eq!(of(&[(1.0, other, f64::INFINITY)]).ratio, f64::INFINITY);
-        }
-    }
-}

@@ -64,38 +64,3 @@ pub fn recommend(comparisons: &[MethodDiff]) -> String {
     };
     format!("{advice}: {}{still}", parts.join(", "))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::method::Method;
-    use crate::problem::{Operand, Weights};
-
-    fn comparison(change: Change) -> MethodDiff {
-        let new_runs = !matches!(change, Change::Broken | Change::BothBroken | Change::Unmeasured);
-        MethodDiff {
-            change,
-            new_worst: new_runs.then_some(0.5),
-            new_infinite: new_runs.then_some(0),
-            ..MethodDiff::blank(Method::Zoh, Weights::Real, Operand::Constant)
-        }
-    }
-
-    #[test]
-    fn take_it_and_worse_on_none_are_said_only_where_everything_was_measured() {
-        let closer = || comparison(Change::Closer);
-        assert_eq!(recommend(&[closer()]), "take it: closer on 1, worse on none");
-        let wrong = MethodDiff { new_worst: Some(f64::INFINITY), ..comparison(Change::Mended) };
-        let unbounded = MethodDiff { unbounded: 3, ..closer() };
-        for other in [comparison(Change::Unmeasured), comparison(Change::BothBroken), wrong, unbounded] {
-            let said = recommend(&[closer(), other]);
-            assert!(!said.contains("take it") && !said.contains("worse on none"), "{said}");
-        }
-        let mended = recommend(&[closer(), comparison(Change::Mended)]);
-        assert_eq!(mended, "take it: closer on 1, mended on 1");
-        let equal = recommend(&[comparison(Change::Equal), comparison(Change::Unmeasured)]);
-        assert_eq!(equal, "no difference that matters where it could be told: equal on 1, unmeasured on 1");
-        assert!(is_worse(&[closer(), comparison(Change::Unmeasured)]) && !is_worse(&[closer()]));
-        assert!(is_worse(&[MethodDiff { unbounded: 1, ..closer() }]));
-    }
-}

@@ -28,7 +28,7 @@ pub mod reference;
 pub mod registry;
 pub mod select;
 mod shapes;
-mod sources;
+pub mod sources;
 pub mod worker;
 
 pub use cpu::CpuBackend;

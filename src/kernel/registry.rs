@@ -146,29 +146,3 @@ impl Misbehaviour {
         Misbehaviour::Abort,
     ];
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// `NAME = number` of an enum's members in C++, the name without `prefix`, in lower case.
-    fn members<'a>(text: &'a str, prefix: &'a str) -> impl Iterator<Item = (String, String)> + 'a {
-        text.split(['{', '}', ',']).filter_map(move |member| {
-            let (name, number) = member.trim().strip_prefix(prefix)?.split_once(" = ")?;
-            Some((name.to_lowercase(), number.to_owned()))
-        })
-    }
-
-    /// The kernels and foreign headers get a method as a number.
-    #[test]
-    fn kernels_and_foreign_headers_number_the_methods_alike() {
-        // A hyphen is no part of a name in C++.
-        let ours = Method::ALL.map(|method| (method.name().replace('-', ""), method.id().to_string()));
-        let kernels = include_str!("../../kernels/platform.cuh");
-        let line = kernels.lines().find(|line| line.starts_with("enum class Method")).expect("in the file");
-        assert_eq!(members(line, "k").collect::<Vec<_>>(), ours);
-        let foreign = include_str!("../../kernels/foreign/selective_scan.h");
-        let theirs = members(foreign, "DISCRETIZATION_").map(|(name, id)| (name.replace('_', ""), id));
-        assert_eq!(theirs.collect::<Vec<_>>(), ours);
-    }
-}

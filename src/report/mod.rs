@@ -51,7 +51,7 @@ mod write;
 
 use std::path::PathBuf;
 
-pub use write::{WrittenReport, may_be_written, write};
+pub use write::{WrittenReport, may_be_written, replace, write};
 
 #[allow(unused_imports)] // for the documentation above
 use crate::results::Results;

@@ -51,7 +51,10 @@ pub fn may_be_written(dir: &Path) -> Result<(), ReportError> {
 }
 
 /// Lets `fill` write into a new directory and moves that to `dir` when it succeeded.
-fn replace<T>(dir: &Path, fill: impl FnOnce(&Path) -> Result<T, ReportError>) -> Result<T, ReportError> {
+///
+/// # Errors
+/// Those of [`write()`] and of `fill`; then `dir` is as it was.
+pub fn replace<T>(dir: &Path, fill: impl FnOnce(&Path) -> Result<T, ReportError>) -> Result<T, ReportError> {
     // A link to a directory stays a link: what it points to is replaced.
     let dir = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
     let exists = may_be_replaced(&dir)?;
@@ -145,42 +148,4 @@ fn is_our_page(page: &Path) -> bool {
     let mut head = Vec::new();
     let read = fs::File::open(page).and_then(|file| file.take(4096).read_to_end(&mut head));
     read.is_ok() && String::from_utf8_lossy(&head).contains(GENERATOR)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Writes the least that counts as a report; its page.
-    fn old_report(dir: &Path) -> String {
-        let page = format!("{GENERATOR} old\">");
-        let fill =
-            |new: &Path| fs::write(new.join("index.html"), &page).map_err(ReportError::io("write", new));
-        replace(dir, fill).unwrap();
-        page
-    }
-
-    #[test]
-    fn a_failing_write_leaves_the_old_report_and_nothing_else() {
-        let home = tempfile::tempdir().unwrap();
-        let dir = home.path().join("latest");
-        let page = old_report(&dir);
-        let failed = replace(&dir, |new| {
-            fs::write(new.join("index.html"), "half").unwrap();
-            fs::write(new.join("missing/file"), "half").map_err(ReportError::io("write", new))
-        });
-        assert!(matches!(failed, Err(ReportError::Io { action: "write", .. })));
-        assert_eq!(fs::read_to_string(dir.join("index.html")).unwrap(), page);
-        assert_eq!(entries(home.path()).unwrap(), ["latest"]);
-    }
-
-    #[test]
-    fn an_interrupted_write_leaves_the_old_report() {
-        let home = tempfile::tempdir().unwrap();
-        let dir = home.path().join("latest");
-        let page = old_report(&dir);
-        let panicked = std::panic::catch_unwind(|| replace::<()>(&dir, |_| panic!("interrupted")));
-        assert!(panicked.is_err());
-        assert_eq!(fs::read_to_string(dir.join("index.html")).unwrap(), page);
-    }
 }

@@ -32,20 +32,3 @@ pub enum Beyond {
     /// No rounding does that.
     WorstCase,
 }
-
-#[cfg(test)]
-mod tests {
-    use super::Verdict::{self, Fail, Pass, Unmeasured};
-
-    #[test]
-    fn the_worst_part_decides_and_nothing_is_no_pass() {
-        for (parts, whole) in [
-            (&[][..], Unmeasured),
-            (&[Pass, Pass], Pass),
-            (&[Pass, Unmeasured, Pass], Unmeasured),
-            (&[Unmeasured, Fail, Pass], Fail),
-        ] {
-            assert_eq!(Verdict::of_all(parts.iter().copied()), whole, "{parts:?}");
-        }
-    }
-}

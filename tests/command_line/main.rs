@@ -7,3 +7,4 @@ mod contract;
 mod guide;
 mod help_texts;
 mod interrupt;
+mod names;

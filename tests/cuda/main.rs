@@ -3,10 +3,14 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod arch;
+mod cache;
 mod compile;
 mod compile_headers;
 mod golden;
+mod golden_text;
 mod gpu;
+mod log;
 mod select;
 mod unmeasured;
 mod worker;

@@ -5,5 +5,6 @@ mod support;
 
 mod fixtures;
 mod judged;
+mod reading;
 mod revisions;
 mod samples;

@@ -1,7 +1,19 @@
-//! Promises of the judge: bounds that hold and are tight, a plan that covers everything, failures that are named.
+//! Promises of the judge: bounds that hold and are tight, a plan that covers everything, failures that are named,
+//! revisions that are told apart.
 
+mod agreement;
 mod budgets;
+mod catalogue;
+mod coefficient;
+mod comparison;
 mod diagnosis;
+mod model;
+mod pairwise;
 mod plan_covers_everything;
+mod problems;
+mod revisions;
+mod sensitivity;
 mod solved;
 mod sweep_diagnosis;
+mod ulp;
+mod verdict;

@@ -1,11 +1,17 @@
-//! Promises of the kernels on the CPU and of the reference path, without a truth or a judge of scans.
+//! Promises of the kernels on the CPU and of the reference path, and of what they are told and run with: without a truth
+//! or a judge of scans.
 
 #[path = "../support/mod.rs"]
 mod support;
 
 mod agreement;
+mod carried;
 mod coefficients;
 mod exponential;
 mod independence;
+mod launch;
 mod machinery;
+mod messages;
+mod methods;
 mod plumbing;
+mod tensors;

@@ -4,5 +4,6 @@
 mod support;
 
 mod files;
+mod memory;
 mod runs;
 mod written;

@@ -3,8 +3,13 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod colours;
 mod compare;
+mod drawing;
 mod files;
 mod fixture;
+mod histogram;
 mod pages;
 mod plots;
+mod replaced;
+mod texts;

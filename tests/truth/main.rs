@@ -3,8 +3,10 @@
 mod command;
 mod floor;
 mod golden_values;
+mod hexfloat;
 mod identities;
 mod method_analysis;
+mod numbers;
 mod reference;
 mod rounding;
 mod scan;

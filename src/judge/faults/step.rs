@@ -153,35 +153,3 @@ pub fn used(b_use: BUse, b: Complex64) -> Complex64 {
         BUse::Conjugated => b.conj(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::judge::model;
-    use crate::problem::Weights;
-    use crate::promise::Contract;
-
-    /// Without a fault this is the f64 model that budgets are made of.
-    #[test]
-    fn the_specified_variant_is_the_specified_method() {
-        for method in Method::ALL {
-            let variant = Variant::specified(method);
-            for (re, im, delta) in [(-1.0, 0.0, 0.3), (-0.5, 3.0, 2.0), (-4.0, 1.0, 9.0), (-1e-6, 0.0, 1e-3)]
-            {
-                let a = Complex64::new(re, im);
-                let want = model::step(
-                    method,
-                    Weights::Complex,
-                    (delta, 0.0),
-                    a,
-                    Complex64::ONE,
-                    &Contract::PRODUCTION,
-                );
-                let t = terms(&variant, delta, 0.0, a);
-                let got = (a_bar(&variant, delta, 0.0, a).value, t.first + t.higher + t.neighbour);
-                assert!((got.0 - want.a_bar).norm() <= 1e-12 * want.a_bar.norm(), "{method} at {a}");
-                assert!((got.1 - want.b_bar).norm() <= 1e-12 * want.b_bar.norm(), "{method} at {a}");
-            }
-        }
-    }
-}

@@ -78,17 +78,3 @@ pub const EMPTY_TEXT: &str = "#pragma once\n#include \"selective_scan_common.h\"
 pub fn text(name: &str) -> &'static str {
     SOURCES.iter().find(|source| source.name == name).map_or("", |source| source.text)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_file_of_the_folder_is_carried() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/foreign");
-        for entry in std::fs::read_dir(folder).expect("the folder is there") {
-            let name = entry.expect("an entry").file_name().into_string().expect("UTF-8");
-            assert!(SOURCES.iter().any(|source| source.name == name), "{name} is not in SOURCES");
-        }
-    }
-}

@@ -57,27 +57,3 @@ impl Element {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_come_back_as_they_were_written() {
-        let values: Vec<f32> = (-37..37).map(|i| i as f32 * 0.25).collect();
-        for element in [Element::F64, Element::F32, Element::F16, Element::Bf16] {
-            let bytes = element.encode(&values);
-            assert_eq!(bytes.len(), values.len() * element.size());
-            let back = element.decode(&bytes);
-            assert!(back.into_iter().eq(values.iter().map(|&value| f64::from(value))), "{element:?}");
-        }
-    }
-
-    #[test]
-    fn a_byte_repeated_in_every_element_can_be_no_number() {
-        for element in [Element::F64, Element::F32, Element::F16, Element::Bf16] {
-            let poison = vec![super::super::buffer::POISON; 3 * element.size()];
-            assert!(element.decode(&poison).into_iter().all(f64::is_nan), "{element:?}");
-        }
-    }
-}

@@ -155,26 +155,3 @@ impl Panel {
         canvas.upright(y, (self.x.start - left, middle(&self.y)));
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_axis_without_usable_values_still_has_a_decade() {
-        let values = [0.0, f64::NAN, f64::INFINITY, -1.0];
-        let axis = Axis::decades(values.into_iter(), (0.0, 100.0));
-        assert!(values.into_iter().all(|v| (0.0..=100.0).contains(&axis.place(v))));
-        assert_eq!(axis.place(f64::NAN), 100.0);
-        assert_eq!(axis.ticks(5).len(), 2);
-    }
-
-    #[test]
-    fn ticks_are_labelled_and_few() {
-        let axis = Axis::decades([1e-9, 80.0].into_iter(), (0.0, 100.0));
-        let labels: Vec<_> = axis.ticks(6).into_iter().map(|(_, label)| label).collect();
-        assert_eq!(labels, ["10⁻⁸", "10⁻⁶", "10⁻⁴", "0.01", "1", "100"]);
-        let axis = Axis::linear(4.8, (0.0, 100.0));
-        assert_eq!(axis.ticks(5).len(), 5);
-    }
-}

@@ -39,22 +39,3 @@ pub fn compact(svg: &str) -> String {
     }
     short.replacen(" width=\"", &format!("{FONT} width=\""), 1)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_of_one_look_are_joined_and_texts_are_left_alone() {
-        let svg = "<svg role=\"img\" width=\"9\">\n\
-                   <polyline fill=\"none\" opacity=\"1\" stroke=\"#111111\" stroke-width=\"7\" points=\"1,2 3,4 \"/>\n\
-                   <polyline fill=\"none\" opacity=\"1\" stroke=\"#111111\" stroke-width=\"7\" points=\"5,6 7,8 \"/>\n\
-                   <polyline fill=\"none\" opacity=\"1\" stroke=\"#222222\" stroke-width=\"7\" points=\"9,9 1,1 \"/>\n\
-                   <text x=\"1\" font-family=\"sans-serif\" opacity=\"1\">\na opacity=\"1\" b\n</text>\n</svg>\n";
-        let expected = "<svg role=\"img\" font-family=\"sans-serif\" width=\"9\">\n\
-                        <path fill=\"none\" stroke=\"#111111\" stroke-width=\"7\" d=\"M1,2 3,4M5,6 7,8\"/>\n\
-                        <path fill=\"none\" stroke=\"#222222\" stroke-width=\"7\" d=\"M9,9 1,1\"/>\n\
-                        <text x=\"1\">\na opacity=\"1\" b\n</text>\n</svg>\n";
-        assert_eq!(compact(svg), expected);
-    }
-}

@@ -6,17 +6,17 @@
 //! (zero, infinities, NaN) are drawn at the edge that they are beyond, never dropped; only the curves of the
 //! formulas end there.
 
-mod axis;
+pub mod axis;
 mod canvas;
-mod compact;
+pub mod compact;
 mod consistency;
 mod convergence;
 mod curves;
 mod histogram;
 mod legend;
-mod night;
+pub mod night;
 mod pairwise;
-mod palette;
+pub mod palette;
 mod plane;
 mod response;
 mod sequence;

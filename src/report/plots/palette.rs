@@ -112,22 +112,3 @@ pub fn heats(place: usize) -> RGBColor {
     let mix = |a: f64, b: f64| (a + (b - a) * part).round() as u8;
     RGBColor(mix(from.0, to.0), mix(from.1, to.1), mix(from.2, to.2))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Each of the three alone tells the methods apart: in grey, without lines, in small print.
-    #[test]
-    fn no_two_methods_share_a_colour_a_marker_or_a_dash_pattern() {
-        for (i, left) in Method::ALL.into_iter().enumerate() {
-            for right in &Method::ALL[..i] {
-                let [l, r] = [look(left), look(*right)];
-                let of = |look: Look| (look.colour.0, look.colour.1, look.colour.2);
-                assert_ne!(of(l), of(r), "{left} and {right}: colour");
-                assert_ne!(l.marker, r.marker, "{left} and {right}: marker");
-                assert_ne!(l.dashes, r.dashes, "{left} and {right}: dashes");
-            }
-        }
-    }
-}

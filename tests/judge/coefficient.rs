@@ -1,0 +1,54 @@
+//! Promise: coefficients pass within their contract, and no further.
+
+use holdfast::judge::coefficient::{Judgement, judge};
+use holdfast::method::Method;
+use holdfast::problem::{CoefficientProblem, Weights};
+use holdfast::promise::Contract;
+use holdfast::promise::allowance::U;
+use holdfast::results::Verdict;
+
+#[test]
+fn a_step_of_zero_must_be_the_exact_identity() {
+    let problem = |delta, a| CoefficientProblem {
+        weights: Weights::Real,
+        delta: vec![delta],
+        a: vec![a],
+        b: vec![1.0],
+    };
+    let verdict = |problem: &CoefficientProblem, a_bar: f32, b_bar: f32| {
+        let want = [f64::from(problem.delta[0])];
+        let got = (&[f64::from(a_bar)][..], &[f64::from(b_bar)][..]);
+        judge(Method::Zoh, problem, got, (&[1.0], &want), &Contract::PRODUCTION).verdict
+    };
+    for (delta, a) in [(0.0, -1.0), (0.5, 0.0)] {
+        let problem = problem(delta, a);
+        assert_eq!(verdict(&problem, 1.0, delta), Verdict::Pass);
+        assert_eq!(verdict(&problem, 1f32.next_up(), delta), Verdict::Fail);
+    }
+    assert_eq!(verdict(&problem(0.0, -1.0), 1.0, 1e-30), Verdict::Fail);
+}
+
+fn one(weights: Weights, got: &[f32], want: &[f64]) -> Judgement {
+    let w = weights.width();
+    let problem = CoefficientProblem { weights, delta: vec![0.5], a: vec![-1.0; w], b: vec![1.0; w] };
+    // Bilinear: 3.125u real, 7.125u complex.
+    judge(Method::Bilinear, &problem, (got, got), (want, want), &Contract::PRODUCTION)
+}
+
+#[test]
+fn real_weights_pass_within_their_contract_and_fail_beyond() {
+    // At 1 an ulp is 2u: two of them are beyond 3.125u.
+    let off = |ulps: u32| f32::from_bits(1f32.to_bits() + ulps);
+    assert_eq!(one(Weights::Real, &[off(1)], &[1.0]).verdict, Verdict::Pass);
+    assert_eq!(one(Weights::Real, &[off(2)], &[1.0]).verdict, Verdict::Fail);
+    assert_eq!(one(Weights::Real, &[f32::NAN], &[0.75]).verdict, Verdict::Fail);
+}
+
+#[test]
+fn complex_weights_are_judged_by_modulus() {
+    // An imaginary part of 7u beside a real part of 1 passes although it has no correct digit.
+    let off = |units: f64| [1.0, (units * U) as f32];
+    assert_eq!(one(Weights::Complex, &off(7.1), &[1.0, 0.0]).verdict, Verdict::Pass);
+    assert_eq!(one(Weights::Complex, &off(7.2), &[1.0, 0.0]).verdict, Verdict::Fail);
+    assert_eq!(one(Weights::Complex, &[f32::NAN, 0.0], &[1.0, 0.0]).verdict, Verdict::Fail);
+}

@@ -1,0 +1,62 @@
+//! Promise: the f64 model that bounds and fault models are made of is what the specification says.
+
+use holdfast::judge::faults::step::{a_bar, terms};
+use holdfast::judge::faults::variant::Variant;
+use holdfast::judge::model::{phi, step};
+use holdfast::method::Method;
+use holdfast::problem::Weights;
+use holdfast::promise::Contract;
+use num_complex::Complex64;
+
+/// The Taylor branch and the recurrence meet at |z| = 1 all around the circle.
+#[test]
+fn phi_branches_agree_where_they_meet() {
+    for i in 0..64 {
+        let z = Complex64::from_polar(1.0, 0.1 * f64::from(i));
+        let (inside, outside) = (phi(z * (1.0 - 1e-9)), phi(z * (1.0 + 1e-9)));
+        for k in 0..4 {
+            assert!((inside[k] - outside[k]).norm() < 1e-8, "phi{k} at {z}");
+        }
+    }
+}
+
+/// The sensitivities are those of the functions: a finite difference in Δ and in z sees the same.
+#[test]
+fn budget_covers_a_relative_change_of_delta_and_not_much_more() {
+    let change = 1e-5;
+    for method in Method::ALL {
+        for (re, im) in [(-1.0, 0.0), (-0.5, 3.0), (0.3, -20.0), (-30.0, 4.0), (-1e-4, 1e-4)] {
+            let (a, b) = (Complex64::new(re, im), Complex64::new(1.0, -0.5));
+            let of =
+                |delta, error| step(method, Weights::Complex, (delta, error), a, b, &Contract::FRAMEWORK);
+            let exact = of(0.7, change);
+            let moved = of(0.7 * (1.0 + change), 0.0);
+            let contract = of(0.7, 0.0);
+            for (moved, exact, bound, floor) in [
+                (moved.a_bar, exact.a_bar, exact.a_bar_error, contract.a_bar_error),
+                (moved.b_bar, exact.b_bar, exact.b_bar_error, contract.b_bar_error),
+            ] {
+                let error = (moved - exact).norm();
+                assert!(error <= bound, "{method} at {a}: {error} > {bound}");
+                // Triangle inequalities cost at most a factor of a few, not an order of magnitude.
+                assert!(bound - floor <= 6.0 * error + 1e-300, "{method} at {a}: {bound} for {error}");
+            }
+        }
+    }
+}
+
+/// Without a fault this is the f64 model that budgets are made of.
+#[test]
+fn the_specified_variant_is_the_specified_method() {
+    for method in Method::ALL {
+        let variant = Variant::specified(method);
+        for (re, im, delta) in [(-1.0, 0.0, 0.3), (-0.5, 3.0, 2.0), (-4.0, 1.0, 9.0), (-1e-6, 0.0, 1e-3)] {
+            let a = Complex64::new(re, im);
+            let want = step(method, Weights::Complex, (delta, 0.0), a, Complex64::ONE, &Contract::PRODUCTION);
+            let t = terms(&variant, delta, 0.0, a);
+            let got = (a_bar(&variant, delta, 0.0, a).value, t.first + t.higher + t.neighbour);
+            assert!((got.0 - want.a_bar).norm() <= 1e-12 * want.a_bar.norm(), "{method} at {a}");
+            assert!((got.1 - want.b_bar).norm() <= 1e-12 * want.b_bar.norm(), "{method} at {a}");
+        }
+    }
+}

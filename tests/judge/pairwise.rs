@@ -1,0 +1,54 @@
+//! Promise: two methods' outputs differ where their truths do, and nowhere else.
+
+use holdfast::judge::pairwise::{MethodOutputs, matrices};
+use holdfast::judge::ulp::Format;
+use holdfast::method::Method;
+use holdfast::results::PairStatus;
+
+fn outputs(method: Method, truth: [f64; 2], kernel: [f64; 2]) -> MethodOutputs {
+    MethodOutputs { method, truth: truth.into(), kernel: Some(kernel.into()), bound: vec![0.01; 2] }
+}
+
+fn status(left: MethodOutputs, right: MethodOutputs) -> PairStatus {
+    matrices(&[left, right], Format::F32, |i| vec![i]).1[0].status
+}
+
+#[test]
+fn a_difference_within_both_bounds_of_the_truths_agrees() {
+    let left = outputs(Method::Zoh, [1.0, 2.0], [1.009, 2.0]);
+    let right = outputs(Method::Rk4, [1.0, 3.0], [0.991, 3.009]);
+    assert_eq!(status(left, right), PairStatus::Agrees);
+}
+
+#[test]
+fn outputs_that_coincide_where_the_truth_differs_fail() {
+    let left = outputs(Method::Zoh, [1.0, 2.0], [1.0, 2.0]);
+    let right = outputs(Method::Rk4, [1.0, 3.0], [1.0, 2.001]);
+    assert_eq!(status(left, right), PairStatus::Coincides);
+}
+
+#[test]
+fn outputs_that_differ_where_the_truth_agrees_fail() {
+    let left = outputs(Method::Zoh, [1.0, 2.0], [1.0, 2.0]);
+    let right = outputs(Method::Rk4, [1.0, 2.0], [1.0, 2.5]);
+    assert_eq!(status(left, right), PairStatus::Differs);
+}
+
+#[test]
+fn outputs_that_rightly_overflow_are_not_compared() {
+    let half = |left, right| matrices(&[left, right], Format::F16, |i| vec![i]).1[0].status;
+    let left = outputs(Method::Zoh, [1.0, 7e4], [1.0, f64::INFINITY]);
+    let right = outputs(Method::Rk4, [1.0, 3.0], [1.0, 3.0]);
+    assert_eq!(half(left, right.clone()), PairStatus::Agrees);
+    let wrongly = outputs(Method::Zoh, [1.0, 6e4], [1.0, f64::INFINITY]);
+    assert_eq!(half(wrongly, right), PairStatus::Off);
+}
+
+#[test]
+fn outputs_that_differ_by_something_else_or_are_not_numbers_fail() {
+    let left = outputs(Method::Zoh, [1.0, 2.0], [1.0, 2.0]);
+    let right = outputs(Method::Rk4, [1.0, 3.0], [1.0, 2.5]);
+    assert_eq!(status(left.clone(), right), PairStatus::Off);
+    let nan = outputs(Method::Rk4, [1.0, 3.0], [f64::NAN, 3.0]);
+    assert_eq!(status(left, nan), PairStatus::Off);
+}
