@@ -28,6 +28,7 @@
 use nalgebra::DMatrix;
 
 use super::expm::Plan;
+use super::lu::{Lu, Pivoting};
 use super::matrix::{self, inverse_factorials};
 use crate::truth::number::ball::{Ball, Enclosure, rounding};
 use crate::truth::number::mag::Mag;
@@ -238,8 +239,8 @@ pub fn exponential<T: Entry>(z: &BoundedMatrix<T>, chain: usize) -> BoundedMatri
 /// M⁻¹R for each right side, none where M cannot be inverted at this precision.
 pub fn solve<T: Entry>(m: &BoundedMatrix<T>, rights: &[BoundedMatrix<T>]) -> Option<Vec<BoundedMatrix<T>>> {
     let n = m.mid.nrows();
-    let lu = m.mid.clone().lu();
-    let inverse = BoundedMatrix::exact(lu.try_inverse()?);
+    let lu = Lu::new(m.mid.clone(), Pivoting::Partial);
+    let inverse = BoundedMatrix::exact(lu.inverse()?);
     let identity = Ball::exact(-T::Part::pow2(0));
     let away = inverse.times(m).plus_identity(&identity);
     let away = sizes(&away.mid).zip_map(&away.radius, |x, r| x + r);

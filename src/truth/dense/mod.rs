@@ -5,10 +5,11 @@ pub mod balance;
 pub mod expm;
 pub mod floor;
 pub mod given;
+pub mod lu;
 pub mod matrix;
 pub mod routes;
 
-use nalgebra::{Complex, ComplexField, DMatrix};
+use nalgebra::{Complex, DMatrix};
 
 use self::given::Given;
 use self::matrix::norm_exponent;

@@ -151,7 +151,7 @@ impl<'p> Rescue<'p> {
                 let ((a, forcing), (bounded_a, bounded_forcing)) = &steps[l];
                 literal = a.clone() * literal + forcing.clone();
                 bounded = bounded_a.times(&bounded).plus(bounded_forcing);
-                y[l].0 += (c.clone() * literal.clone()).real();
+                y[l].0 += (c.clone() * literal.clone()).part(0);
                 y[l].1 = y[l].1.plus(&Ball::exact(c).times(&bounded).part(0));
             }
             (literal, bounded)

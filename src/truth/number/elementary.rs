@@ -10,7 +10,7 @@
 use std::sync::LazyLock;
 
 use nalgebra::Complex;
-use num_traits::{One, Signed, Zero};
+use num_traits::{One, Zero};
 
 use super::ball::Ball;
 use super::mag::Mag;
@@ -199,7 +199,7 @@ pub fn softplus_by_artanh(d: &Ball<Wide>) -> Ball<Wide> {
     // Horner with positive terms, a tail below 2^−214, and a slope below 0.7 at 1/9.
     let tail = Ball { mid, radius: Mag::pow2(TAYLOR_ERROR) + square.radius };
     let log = ratio.times(&tail).shifted(1);
-    if d.mid.is_positive() { d.plus(&log) } else { log }
+    if d.mid > Wide::zero() { d.plus(&log) } else { log }
 }
 
 /// log(1 + eᵈ), as the root y of eʸ − 1 = eᵈ by Halley's iteration.
