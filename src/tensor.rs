@@ -3,32 +3,23 @@
 
 use std::fmt;
 use std::ops::{Index, IndexMut};
-use std::str::FromStr;
 
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::ser::{SerializeMap as _, Serializer};
 use serde::{Deserialize, Serialize};
 
-/// Storage type of u, delta, z, out and of variable B and C.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum InputType {
-    F32,
-    F16,
-    Bf16,
+named! {
+    /// Storage type of u, delta, z, out and of variable B and C.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum InputType: "value" {
+        F32 => "f32",
+        F16 => "f16",
+        Bf16 => "bf16",
+    }
 }
 
 impl InputType {
-    pub const ALL: [InputType; 3] = [InputType::F32, InputType::F16, InputType::Bf16];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            InputType::F32 => "f32",
-            InputType::F16 => "f16",
-            InputType::Bf16 => "bf16",
-        }
-    }
-
     /// Rounds to this type (to nearest, ties to even) and widens back to f32.
     pub fn round(self, value: f32) -> f32 {
         match self {
@@ -39,46 +30,15 @@ impl InputType {
     }
 }
 
-/// A tensor that a kernel computes (spec.md §3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TensorName {
-    /// y of every position, with skip and gate.
-    Out,
-    /// The state after the last position.
-    LastState,
-}
-
-impl TensorName {
-    /// In the order in which they are listed everywhere.
-    pub const ALL: [TensorName; 2] = [TensorName::Out, TensorName::LastState];
-
-    /// As recordings and results spell it.
-    pub fn name(self) -> &'static str {
-        match self {
-            TensorName::Out => "out",
-            TensorName::LastState => "last_state",
-        }
-    }
-}
-
-impl fmt::Display for TensorName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// The text names no tensor that a kernel computes.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown tensor `{0}` (hint: one of {names})", names = TensorName::ALL.map(TensorName::name).join(", "))]
-pub struct UnknownTensor(String);
-
-impl FromStr for TensorName {
-    type Err = UnknownTensor;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let known = TensorName::ALL.into_iter().find(|name| name.name() == text);
-        known.ok_or_else(|| UnknownTensor(text.to_owned()))
+named! {
+    /// A tensor that a kernel computes (spec.md §3).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum TensorName: "tensor" {
+        /// y of every position, with skip and gate.
+        Out => "out",
+        /// The state after the last position.
+        LastState => "last_state",
     }
 }
 

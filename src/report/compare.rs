@@ -64,7 +64,7 @@ fn origin(which: &str, name: &str, results: &Results) -> String {
 
 /// `pass 0.19`, `FAIL 1e6`, `unmeasured`
 fn state(item: &Item) -> String {
-    let verdict = if item.verdict == Verdict::Fail { "FAIL" } else { text::verdict_class(item.verdict) };
+    let verdict = if item.verdict == Verdict::Fail { "FAIL" } else { item.verdict.name() };
     match item.share {
         Some(share) => format!("{verdict} {}", text::share(share)),
         None => verdict.to_owned(),

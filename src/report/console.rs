@@ -254,7 +254,7 @@ fn pair_lines(results: &Results, detail: Detail) -> String {
             "{} vs {}: {}; rel L2 {}, truth {truth}, {} × bounds at {}, in {} ({})",
             pair.left,
             pair.right,
-            pairs::explain(pair.status),
+            pair.status.what(),
             text::number(pair.rel_l2, 3),
             text::share(pair.ratio),
             text::element("", &pair.worst_index),

@@ -54,7 +54,7 @@ fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
         context! {
             left => pair.left.name(),
             right => pair.right.name(),
-            status => pairs::status(pair.status),
+            status => pair.status.name(),
             rel_l2 => text::number(pair.rel_l2, 3),
             truth => truth.map_or("?".to_owned(), |t| text::number(t.rel_l2, 3)),
             problem => text::fit(&matrix.problem, 120),

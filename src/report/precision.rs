@@ -24,7 +24,7 @@ pub fn of_sweep(sweep: &CoefficientResult) -> Vec<String> {
 
 fn of_lifting(lifted: &Lifting) -> Vec<String> {
     if lifted.verdict == Verdict::Unmeasured || !lifted.reason.is_empty() {
-        return vec![format!("lifted to double: {} {}", text::verdict_class(lifted.verdict), lifted.reason)];
+        return vec![format!("lifted to double: {} {}", lifted.verdict.name(), lifted.reason)];
     }
     let part = |name: &str, what: &str, part: ErrorPart| {
         format!(
@@ -37,7 +37,7 @@ fn of_lifting(lifted: &Lifting) -> Vec<String> {
     let conclusion = lifted.conclusion.map_or(String::new(), |c| format!(": {}", c.name()));
     let shrink = lifted.shrink.map_or(String::new(), |s| format!(", error shrinks by 2^{s:.1}"));
     vec![
-        format!("lifted to double: {}{conclusion}{shrink}", text::verdict_class(lifted.verdict)),
+        format!("lifted to double: {}{conclusion}{shrink}", lifted.verdict.name()),
         part("rounding", "got - lifted", lifted.rounding),
         part("truncation", "lifted - want", lifted.truncation),
     ]

@@ -31,7 +31,7 @@ pub fn problems(results: &Results, anchors: &Anchors, bytes: usize) -> (Vec<Valu
                 anchor,
                 class => match case.verdict {
                     Verdict::Pass => view::headroom(grid::share(case)),
-                    verdict => text::verdict_class(verdict),
+                    verdict => verdict.name(),
                 },
                 share => text::outcome(case.verdict, grid::share(case)),
                 ulp => if measured { text::number(case.max_ulp, 2) } else { String::new() },

@@ -57,7 +57,7 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
     let pictures = |about| plots.iter().filter(|p| p.about() == about).map(picture).collect::<Vec<_>>();
     let page = env.get_template("index.html").map_err(fail)?.render(context! {
         night => Value::from_safe_string(plots::night_style(plots)),
-        verdict_class => text::verdict_class(results.verdict()),
+        verdict_class => results.verdict().name(),
         pairs => value(results.pairs),
         failing_pair_count => pairs::count_failing(&results.pairs),
         method_lines => view::methods(results, &anchors),

@@ -41,8 +41,7 @@ pub fn methods(results: &Results, anchors: &Anchors) -> Vec<Value> {
                 sweep => line.worst_sweep[i].map_or_else(Tag::default, sweep_tag),
             }
         });
-        let (text, class) =
-            (text::verdict(line.verdict).to_owned(), text::verdict_class(line.verdict).to_owned());
+        let (text, class) = (text::verdict(line.verdict), line.verdict.name().to_owned());
         context! {
             name => line.method.name(),
             verdict => Tag { text, class, ..Tag::default() },
@@ -66,9 +65,9 @@ fn passing(totals: summary::Totals) -> String {
 fn sweep_tag(sweep: &CoefficientResult) -> Tag {
     let parts = Coefficient::ALL.map(|c| {
         let ulp = c.largest(sweep).map_or("–".to_owned(), |ulp| text::number(ulp, 3));
-        format!("{} {ulp}", c.symbol())
+        format!("{} {ulp}", c.name())
     });
-    let class = text::verdict_class(sweep.verdict).to_owned();
+    let class = sweep.verdict.name().to_owned();
     Tag { text: parts.join(", "), class, title: sweep.sweep.clone(), ..Tag::default() }
 }
 
@@ -115,7 +114,7 @@ pub fn worst_cases(results: &Results, anchors: &Anchors) -> Vec<Value> {
 fn case_tag(case: &CaseResult, anchors: &Anchors) -> Tag {
     Tag {
         text: text::outcome(case.verdict, grid::share(case)),
-        class: text::verdict_class(case.verdict).to_owned(),
+        class: case.verdict.name().to_owned(),
         href: anchors.case_link(case),
         title: text::fit(&case.id, 120),
     }
@@ -134,7 +133,7 @@ pub fn headroom(share: Option<f64>) -> &'static str {
 fn class(verdict: Verdict, share: Option<f64>) -> String {
     match verdict {
         Verdict::Pass => format!("pass {}", headroom(share)),
-        verdict => text::verdict_class(verdict).to_owned(),
+        verdict => verdict.name().to_owned(),
     }
 }
 
@@ -261,7 +260,7 @@ pub fn sweeps(results: &Results, anchors: &Anchors) -> Vec<Value> {
                 anchor,
                 name => row.sweep,
                 weights => row.weights.name(),
-                coefficient => coefficient.symbol(),
+                coefficient => coefficient.name(),
                 cells => methods.iter().map(cell).collect::<Vec<_>>(),
             });
         }

@@ -93,7 +93,7 @@ fn panel(
         canvas.text(&format!("{degrees}°"), (left - 5.0, y), 10.5, palette::INK, Anchor::End);
     }
     canvas.frame((left, top), (right, bottom), palette::FAINT, 1.0);
-    canvas.entry(coefficient.symbol(), (left + 4.0, top - 9.0));
+    canvas.entry(coefficient.name(), (left + 4.0, top - 9.0));
     if labelled {
         panel.label_x(canvas, panel.x.ticks(8));
         canvas.label("|z| (no unit), angle of z upwards", ((left + right) / 2.0, bottom + 27.0));

@@ -38,7 +38,7 @@ fn draw(canvas: &Canvas, weights: Weights, methods: &[Points]) {
     for (coefficient, x) in [(Coefficient::ABar, 60.0), (Coefficient::BBar, 130.0)] {
         let (marker, colour) = mark(coefficient);
         canvas.marker(marker, (x, 38.0), 4.0, colour);
-        canvas.entry(coefficient.symbol(), (x + 10.0, 38.0));
+        canvas.entry(coefficient.name(), (x + 10.0, 38.0));
     }
     for (coefficient, x) in [(Coefficient::ABar, 200.0), (Coefficient::BBar, 210.0)] {
         dash(canvas, (x, 38.0), mark(coefficient).1);
