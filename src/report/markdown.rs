@@ -69,7 +69,7 @@ fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
         failures => failures.iter().take(limits.explained).map(explain).collect::<Vec<_>>(),
         more_failures => failures.len().saturating_sub(limits.explained),
         pair_totals => value(results.pairs),
-        failing_pairs => pairs::count_failing(&results.pairs),
+        failing_pairs => results.pairs.failing(),
         pairs => failing_pairs.iter().take(limits.pairs).map(pair).collect::<Vec<_>>(),
         more_pairs => failing_pairs.len().saturating_sub(limits.pairs),
         ..template::run(results)

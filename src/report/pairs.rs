@@ -3,7 +3,7 @@
 use super::groups;
 use crate::method::Method;
 use crate::problem::Weights;
-use crate::results::{Pair, PairTotals, PairwiseMatrix, Results};
+use crate::results::{Pair, PairwiseMatrix, Results};
 
 /// The source name of the truth's own matrices.
 pub const TRUTH: &str = "truth";
@@ -40,11 +40,6 @@ impl PairedProblem<'_> {
     pub fn failed(&self) -> bool {
         self.failing().next().is_some()
     }
-}
-
-/// How many pairs of the kernels are not as far apart as the truth says.
-pub fn count_failing(totals: &PairTotals) -> usize {
-    totals.coincide + totals.differ + totals.off
 }
 
 /// Every failing pair with its kernel's matrix and, where there is one, the truth's entry.

@@ -97,7 +97,7 @@ pub fn compare(old: &Results, new: &Results) -> Result<RunComparison, Incomparab
         return Err(Incomparable::OtherSeed { old: old.seed, new: new.seed });
     }
     same_problems(old, new)?;
-    let lifted = old.backend == new.backend || has_lifted(old) && has_lifted(new);
+    let lifted = old.backend == new.backend || old.lifted().next().is_some() && new.lifted().next().is_some();
     let (old_items, new_items) = (items(old, lifted), items(new, lifted));
     let before: BTreeMap<&str, &Item> = old_items.iter().map(|item| (item.id.as_str(), item)).collect();
     let after: BTreeSet<&str> = new_items.iter().map(|item| item.id.as_str()).collect();
@@ -154,7 +154,7 @@ impl RunComparison {
     /// Whether more pairs fail or are unmeasured, or fewer problems were compared.
     pub fn pairs_regressed(&self) -> bool {
         let (old, new) = (&self.old_pairs, &self.new_pairs);
-        failing(new) > failing(old)
+        new.failing() > old.failing()
             || new.unmeasured > old.unmeasured
             || new.problems < old.problems
             || !self.failing_pairs.is_empty()
@@ -221,16 +221,6 @@ fn same_problems(old: &Results, new: &Results) -> Result<(), Incomparable> {
         }
     }
     Ok(())
-}
-
-/// How many pairs disagree with the truth.
-pub fn failing(pairs: &PairTotals) -> usize {
-    pairs.coincide + pairs.differ + pairs.off
-}
-
-fn has_lifted(results: &Results) -> bool {
-    results.cases.iter().any(|case| case.lifted.is_some())
-        || results.coefficients.iter().any(|sweep| sweep.lifted.is_some())
 }
 
 /// Everything that has a verdict of its own: cases, sweeps, invariants, then the lifted runs if `lifted`.

@@ -94,6 +94,11 @@ pub fn shown(problems: &[[PairwiseMatrix; 2]]) -> Vec<PairwiseMatrix> {
 }
 
 impl PairTotals {
+    /// How many pairs are not as far apart as the truth says.
+    pub fn failing(&self) -> usize {
+        self.coincide + self.differ + self.off
+    }
+
     /// The totals of disjoint parts together.
     pub fn sum(parts: impl IntoIterator<Item = PairTotals>) -> Self {
         parts.into_iter().fold(PairTotals::default(), |all, part| PairTotals {

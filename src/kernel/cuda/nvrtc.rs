@@ -25,7 +25,7 @@ const OLDEST: (i32, i32) = (12, 0);
 /// version and on the CPU build (`-ffp-contract=off`), whose results a GPU's can be compared with.
 ///
 /// `--ptxas-options=-v` makes the log name each kernel's registers and spills.
-const FLAGS: [&str; 6] = [
+pub const FLAGS: [&str; 6] = [
     "--std=c++17",
     "--fmad=false",
     "--ftz=false",

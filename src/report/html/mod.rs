@@ -59,7 +59,7 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
         night => Value::from_safe_string(plots::night_style(plots)),
         verdict_class => results.verdict().name(),
         pairs => value(results.pairs),
-        failing_pair_count => pairs::count_failing(&results.pairs),
+        failing_pair_count => results.pairs.failing(),
         method_lines => view::methods(results, &anchors),
         more_failures => failures.len().saturating_sub(EXPLAINED),
         failures => view::failures(&explained, &anchors),

@@ -84,10 +84,9 @@ pub fn worst_cases(results: &Results, anchors: &Anchors) -> Vec<Value> {
             let Some(case) = line.worst_case[i] else { continue };
             let of_line = |c: &&CaseResult| c.method == line.method && c.weights == weights;
             let measured = |c: &&CaseResult| c.verdict != Verdict::Unmeasured;
-            let most_ulp = results.cases.iter().filter(of_line).filter(measured).max_by(|a, b| {
-                let [a, b] = [a, b].map(|case| grid::severity(case.max_ulp));
-                a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
-            });
+            let measured = results.cases.iter().filter(of_line).filter(measured);
+            let most_ulp =
+                measured.max_by(|a, b| grid::severity(a.max_ulp).total_cmp(&grid::severity(b.max_ulp)));
             let most_ulp = most_ulp.unwrap_or(case);
             views.push(context! {
                 anchor => worst_anchor(line.method, weights),

@@ -77,10 +77,6 @@ impl<T: Entry> BoundedMatrix<T> {
         result
     }
 
-    pub fn plus(&self, other: &Self) -> Self {
-        self.zip(other, |x, y| x.plus(&y))
-    }
-
     pub fn minus(&self, other: &Self) -> Self {
         self.zip(other, |x, y| x.minus(&y))
     }
@@ -92,14 +88,6 @@ impl<T: Entry> BoundedMatrix<T> {
             (self.mid[(i, i)], self.radius[(i, i)]) = (sum.mid, sum.radius);
         }
         self
-    }
-
-    pub fn scale(&self, factor: &Ball<T::Part>) -> Self {
-        self.map(|x| x.scale(factor))
-    }
-
-    pub fn unscale(&self, divisor: &Ball<T::Part>) -> Self {
-        self.map(|x| x.unscale(divisor))
     }
 
     pub fn shifted(&self, n: i64) -> Self {
@@ -124,11 +112,13 @@ impl<T: Entry> BoundedMatrix<T> {
 
 impl<T: Entry> Enclosure for BoundedMatrix<T> {
     type Real = T::Part;
+
     fn plus(&self, other: &Self) -> Self {
-        BoundedMatrix::plus(self, other)
+        self.zip(other, |x, y| x.plus(&y))
     }
+
     fn scale(&self, factor: &Ball<T::Part>) -> Self {
-        BoundedMatrix::scale(self, factor)
+        self.map(|x| x.scale(factor))
     }
 }
 

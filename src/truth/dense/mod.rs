@@ -4,16 +4,14 @@ pub mod augmented;
 pub mod balance;
 pub mod expm;
 pub mod floor;
-pub mod given;
 pub mod lu;
 pub mod matrix;
 pub mod routes;
 
 use nalgebra::{Complex, DMatrix};
 
-use self::given::Given;
 use self::matrix::norm_exponent;
-use self::routes::attempt;
+use self::routes::{Given, attempt};
 use crate::formula::{Form, Panels};
 use crate::truth::certify::{Certificate, Doubt, REQUIRED_BITS, SUBNORMAL_PLACE, settle};
 use crate::truth::error::TruthError;

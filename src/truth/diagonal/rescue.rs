@@ -14,9 +14,8 @@ use crate::problem::{Problem, Weights};
 use crate::truth::certify::{Settled, settle};
 use crate::truth::dense::expm;
 use crate::truth::dense::floor::{self, BoundedMatrix};
-use crate::truth::dense::given::Given;
-use crate::truth::dense::routes::attempt;
-use crate::truth::number::ball::Ball;
+use crate::truth::dense::routes::{Given, attempt};
+use crate::truth::number::ball::{Ball, Enclosure};
 use crate::truth::number::big::Big;
 use crate::truth::number::scalar::{Entry, Real};
 

@@ -20,7 +20,7 @@ use crate::truth::certify::{Certificate, Settled, settle};
 use crate::truth::error::TruthError;
 use crate::truth::exact::rational;
 use crate::truth::exact::scan::ExactScan;
-use crate::truth::number::ball::{self, Ball};
+use crate::truth::number::ball::{self, Ball, Enclosure};
 use crate::truth::number::elementary::{
     Exponent, exp_by_doubling, exp_by_halving, softplus_by_artanh, softplus_by_halley,
 };
