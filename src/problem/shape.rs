@@ -22,6 +22,14 @@ impl Shape {
     pub fn sequence_len(&self) -> usize {
         self.batch * self.dim * self.seqlen
     }
+
+    /// Floats of B or C, laid out so; of A as of a constant one.
+    pub fn operand_len(&self, operand: Operand, weights: Weights) -> usize {
+        match operand {
+            Operand::Constant => self.dim * self.dstate * weights.width(),
+            Operand::Variable => self.batch * self.groups * self.dstate * self.seqlen * weights.width(),
+        }
+    }
 }
 
 impl std::fmt::Display for Shape {

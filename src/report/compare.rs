@@ -104,30 +104,48 @@ fn part<T>(
 
 fn verdicts(comparison: &RunComparison, most: usize) -> Vec<String> {
     let heading = format!("{} changed", text::count(comparison.verdicts.len(), "verdict"));
-    part(heading, &comparison.verdicts, most, |change| &change.new, |change| {
-        let word = if change.is_worse() { "  WORSE   " } else { "  better  " };
-        (word, format!("{}: {} → {}", change.new.id, state(&change.old), state(&change.new)))
-    })
+    part(
+        heading,
+        &comparison.verdicts,
+        most,
+        |change| &change.new,
+        |change| {
+            let word = if change.is_worse() { "  WORSE   " } else { "  better  " };
+            (word, format!("{}: {} → {}", change.new.id, state(&change.old), state(&change.new)))
+        },
+    )
 }
 
 fn errors(comparison: &RunComparison, most: usize) -> Vec<String> {
     let count = text::count(comparison.errors.len(), "error");
     let heading = format!("{count} moved by more than a factor of {FACTOR}");
-    part(heading, &comparison.errors, most, |change| &change.new, |change| {
-        let word = if change.grew() { "  larger   " } else { "  smaller  " };
-        let factor = change.factor();
-        let by = if factor.is_finite() { format!(", × {}", text::share(factor)) } else { String::new() };
-        (word, format!("{}: {} → {}{by}", change.new.id, state(&change.old), state(&change.new)))
-    })
+    part(
+        heading,
+        &comparison.errors,
+        most,
+        |change| &change.new,
+        |change| {
+            let word = if change.grew() { "  larger   " } else { "  smaller  " };
+            let factor = change.factor();
+            let by = if factor.is_finite() { format!(", × {}", text::share(factor)) } else { String::new() };
+            (word, format!("{}: {} → {}{by}", change.new.id, state(&change.old), state(&change.new)))
+        },
+    )
 }
 
 fn narrower(comparison: &RunComparison, most: usize) -> Vec<String> {
     let count = comparison.narrower.len();
     let heading = format!("{count} with fewer elements judged, which is a regression");
-    part(heading, &comparison.narrower, most, |change| &change.new, |change| {
-        let [old, new] = [&change.old, &change.new].map(|item| item.judged.unwrap_or_default());
-        ("  FEWER   ", format!("{}: {old} → {new} elements judged", change.new.id))
-    })
+    part(
+        heading,
+        &comparison.narrower,
+        most,
+        |change| &change.new,
+        |change| {
+            let [old, new] = [&change.old, &change.new].map(|item| item.judged.unwrap_or_default());
+            ("  FEWER   ", format!("{}: {old} → {new} elements judged", change.new.id))
+        },
+    )
 }
 
 fn items(what: &str, items: &[Item], most: usize) -> Vec<String> {

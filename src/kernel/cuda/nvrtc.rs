@@ -8,8 +8,8 @@ use std::ptr::null_mut;
 use cudarc::nvrtc::sys;
 use serde::{Deserialize, Serialize};
 
+use super::CudaError;
 use super::arch::Arch;
-use super::error::CudaError;
 use crate::kernel::CpuBackend;
 use crate::kernel::registry::Kernel;
 use crate::kernel::sources;

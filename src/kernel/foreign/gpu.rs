@@ -4,8 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::form::{self, CallForm};
-use super::header::Header;
+use super::header::{self, CallForm, Header};
 use super::{Compiled, HeaderEntry, compiler, rejection, runtime, side};
 use crate::kernel::KernelError;
 use crate::kernel::cuda::arch::Arch;
@@ -85,7 +84,7 @@ impl HeaderEntry {
 /// # Errors
 /// NVRTC is missing, too old, or does not know the architecture.
 pub fn compile(header: &Header, method: Method, weights: Weights, arch: &Arch) -> Kernels {
-    form::first_that_compiles(header, weights, |form| attempt(header, method, weights, form, arch))
+    header::first_that_compiles(header, weights, |form| attempt(header, method, weights, form, arch))
 }
 
 fn attempt(header: &Header, method: Method, weights: Weights, form: CallForm, arch: &Arch) -> Kernels {

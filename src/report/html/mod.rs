@@ -3,7 +3,6 @@
 //! Every text goes through the template engine's escaping; only the pictures, which [`super::plots`] wrote
 //! and escaped, are taken as they are.
 
-mod anchors;
 mod cases;
 mod confusion;
 mod formulas;
@@ -18,7 +17,7 @@ use super::template::{self, value};
 use super::{ReportError, failures, pairs, text};
 use crate::method::Method;
 use crate::results::Results;
-use anchors::Anchors;
+use cases::Anchors;
 
 /// The page, and the parts that it includes.
 const PARTS: [(&str, &str); 11] = [

@@ -2,7 +2,7 @@
 
 use minijinja::{Value, context};
 
-use super::anchors::Anchors;
+use super::cases::Anchors;
 use super::view::Tag;
 use crate::method::Method;
 use crate::problem::Weights;

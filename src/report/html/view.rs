@@ -3,7 +3,7 @@
 use minijinja::{Value, context};
 use serde::Serialize;
 
-use super::anchors::{self, Anchors};
+use super::cases::{Anchors, sweep_anchor};
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::report::failures::Failure;
@@ -173,7 +173,7 @@ pub fn failures(failures: &[Failure], anchors: &Anchors) -> Vec<Value> {
         // The table that it is in, and its place there.
         let (table, href) = match failure {
             Failure::Case(case) => ("all cases", anchors.case(&case.id).unwrap_or_default().to_owned()),
-            Failure::Sweep(sweep) => ("coefficient sweeps", anchors::sweep(&sweep.sweep, sweep.weights)),
+            Failure::Sweep(sweep) => ("coefficient sweeps", sweep_anchor(&sweep.sweep, sweep.weights)),
             Failure::Invariant(law) => ("invariants", format!("invariant-{}", text::slug(&law.name))),
         };
         context! {
@@ -254,7 +254,7 @@ pub fn sweeps(results: &Results, anchors: &Anchors) -> Vec<Value> {
                 }
             };
             // Of the sweep's first row alone.
-            let anchor = Some(anchors::sweep(row.sweep, row.weights)).filter(|a| taken.insert(a.clone()));
+            let anchor = Some(sweep_anchor(row.sweep, row.weights)).filter(|a| taken.insert(a.clone()));
             views.push(context! {
                 anchor,
                 name => row.sweep,
