@@ -10,39 +10,20 @@ use std::fmt;
 use self::Function::{Phi, Power, Resolvent};
 use crate::method::Method;
 
-/// A form that textbooks have and production kernels do not (spec.md §2, "Textbook forms").
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Textbook {
-    /// B̄ = Δ φ₁ B
-    ZohExact,
-    /// x_l = eᶻ x_{l−1} + Δ [(φ₁ − φ₂) B u_l + φ₂ B u_{l+1}]; past the end the input is held: u_L = u_{L−1}.
-    FohTextbook,
-    /// Ā = Σ_{k≤4} zᵏ/k!, B̄ as `rk4`.
-    Rk4Classical,
-    /// `bilinear` with the input (u_{l−1} + u_l)/2, u_{−1} = 0.
-    BilinearAveraged,
-    /// x_l = eᶻ x_{l−1} + ½ Δ (eᶻ B u_{l−1} + B u_l), u_{−1} = 0; B is the one at position l in both terms.
-    ExpTrapezoidal,
-}
-
-impl Textbook {
-    pub const ALL: [Textbook; 5] = [
-        Textbook::ZohExact,
-        Textbook::FohTextbook,
-        Textbook::Rk4Classical,
-        Textbook::BilinearAveraged,
-        Textbook::ExpTrapezoidal,
-    ];
-
-    /// The name in spec.md §2.
-    pub fn name(self) -> &'static str {
-        match self {
-            Textbook::ZohExact => "zoh-exact",
-            Textbook::FohTextbook => "foh-textbook",
-            Textbook::Rk4Classical => "rk4-classical",
-            Textbook::BilinearAveraged => "bilinear-averaged",
-            Textbook::ExpTrapezoidal => "exp-trapezoidal",
-        }
+named! {
+    /// A form that textbooks have and production kernels do not, by its name in spec.md §2, "Textbook forms".
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Textbook {
+        /// B̄ = Δ φ₁ B
+        ZohExact => "zoh-exact",
+        /// x_l = eᶻ x_{l−1} + Δ [(φ₁ − φ₂) B u_l + φ₂ B u_{l+1}]; past the end the input is held: u_L = u_{L−1}.
+        FohTextbook => "foh-textbook",
+        /// Ā = Σ_{k≤4} zᵏ/k!, B̄ as `rk4`.
+        Rk4Classical => "rk4-classical",
+        /// `bilinear` with the input (u_{l−1} + u_l)/2, u_{−1} = 0.
+        BilinearAveraged => "bilinear-averaged",
+        /// x_l = eᶻ x_{l−1} + ½ Δ (eᶻ B u_{l−1} + B u_l), u_{−1} = 0; B is the one at position l in both terms.
+        ExpTrapezoidal => "exp-trapezoidal",
     }
 }
 

@@ -52,6 +52,9 @@
 //! writes numbers exactly, [`tensor_file`] reads safetensors files without trusting them, and [`leftovers`] is what an
 //! interrupt must not leave behind.
 
+#[macro_use]
+pub mod named;
+
 pub mod analysis;
 pub mod case;
 pub mod check;

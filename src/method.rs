@@ -1,49 +1,37 @@
 //! The discretization methods: their names, ids and formulas. Nothing here computes.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A discretization method, numbered as the production API's `discretization_method` (spec.md §2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[repr(u8)]
-pub enum Method {
-    /// Zero-order hold with the simplified input term that Mamba uses.
-    Zoh = 0,
-    /// First-order hold as the production API has it (spec.md §2; not the textbook one).
-    Foh = 1,
-    /// Bilinear (Tustin, trapezoidal rule).
-    Bilinear = 2,
-    /// Polynomial interpolation, scanned in both directions and averaged.
-    Poly = 3,
-    /// Higher-order hold, n = 2.
-    HighOrder = 4,
-    /// Exact state transition with the input term of the classical Runge–Kutta step.
-    Rk4 = 5,
+use crate::named::UnknownName;
+
+named! {
+    /// A discretization method, numbered and named as the production API's `discretization_method` (spec.md §2). `ALL` is in
+    /// the order of the ids; what is laid out by method takes its length from there.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    #[repr(u8)]
+    pub enum Method {
+        /// Zero-order hold with the simplified input term that Mamba uses.
+        Zoh = 0 => "zoh",
+        /// First-order hold as the production API has it (spec.md §2; not the textbook one).
+        Foh = 1 => "foh",
+        /// Bilinear (Tustin, trapezoidal rule).
+        Bilinear = 2 => "bilinear",
+        /// Polynomial interpolation, scanned in both directions and averaged.
+        Poly = 3 => "poly",
+        /// Higher-order hold, n = 2.
+        HighOrder = 4 => "highorder",
+        /// Exact state transition with the input term of the classical Runge–Kutta step.
+        Rk4 = 5 => "rk4",
+    }
 }
 
 impl Method {
-    /// Every method, in the order of the ids. What is laid out by method takes its length from here.
-    pub const ALL: [Method; 6] =
-        [Method::Zoh, Method::Foh, Method::Bilinear, Method::Poly, Method::HighOrder, Method::Rk4];
-
     /// The production API's number for this method.
     pub fn id(self) -> u8 {
         self as u8
-    }
-
-    /// The production API's name for this method.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Zoh => "zoh",
-            Method::Foh => "foh",
-            Method::Bilinear => "bilinear",
-            Method::Poly => "poly",
-            Method::HighOrder => "highorder",
-            Method::Rk4 => "rk4",
-        }
     }
 
     /// Every name, for texts: `zoh, foh, …`.
@@ -72,29 +60,16 @@ impl Method {
     }
 }
 
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// The text names no method.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "unknown method `{0}` (hint: one of {names}, or its id 0 to {last})",
-    names = Method::names(),
-    last = Method::ALL.len() - 1
-)]
-pub struct UnknownMethod(String);
-
 impl FromStr for Method {
-    type Err = UnknownMethod;
+    type Err = UnknownName;
 
     /// Reads a name or an id.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Method::ALL
-            .into_iter()
-            .find(|m| m.name() == text || m.id().to_string() == text)
-            .ok_or_else(|| UnknownMethod(text.to_owned()))
+        let found = Method::ALL.into_iter().find(|m| m.name() == text || m.id().to_string() == text);
+        found.ok_or_else(|| UnknownName {
+            noun: "method",
+            found: text.to_owned(),
+            known: format!("{}, or its id 0 to {}", Method::names(), Method::ALL.len() - 1),
+        })
     }
 }

@@ -1,34 +1,23 @@
 //! Named tensors: what a scan computes, what the truth says of it, what it may be off and what was found, each under the
 //! name of the tensor that it is about. Truth, kernels, bounds, judge, recordings and results share these shapes.
 
-use std::fmt;
+use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
-use std::str::FromStr;
 
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde::ser::{SerializeMap as _, Serializer};
 use serde::{Deserialize, Serialize};
 
-/// Storage type of u, delta, z, out and of variable B and C.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum InputType {
-    F32,
-    F16,
-    Bf16,
+named! {
+    /// Storage type of u, delta, z, out and of variable B and C.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum InputType: "value" {
+        F32 => "f32",
+        F16 => "f16",
+        Bf16 => "bf16",
+    }
 }
 
 impl InputType {
-    pub const ALL: [InputType; 3] = [InputType::F32, InputType::F16, InputType::Bf16];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            InputType::F32 => "f32",
-            InputType::F16 => "f16",
-            InputType::Bf16 => "bf16",
-        }
-    }
-
     /// Rounds to this type (to nearest, ties to even) and widens back to f32.
     pub fn round(self, value: f32) -> f32 {
         match self {
@@ -39,63 +28,33 @@ impl InputType {
     }
 }
 
-/// A tensor that a kernel computes (spec.md §3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TensorName {
-    /// y of every position, with skip and gate.
-    Out,
-    /// The state after the last position.
-    LastState,
-}
-
-impl TensorName {
-    /// In the order in which they are listed everywhere.
-    pub const ALL: [TensorName; 2] = [TensorName::Out, TensorName::LastState];
-
-    /// As recordings and results spell it.
-    pub fn name(self) -> &'static str {
-        match self {
-            TensorName::Out => "out",
-            TensorName::LastState => "last_state",
-        }
-    }
-}
-
-impl fmt::Display for TensorName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// The text names no tensor that a kernel computes.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown tensor `{0}` (hint: one of {names})", names = TensorName::ALL.map(TensorName::name).join(", "))]
-pub struct UnknownTensor(String);
-
-impl FromStr for TensorName {
-    type Err = UnknownTensor;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let known = TensorName::ALL.into_iter().find(|name| name.name() == text);
-        known.ok_or_else(|| UnknownTensor(text.to_owned()))
+named! {
+    /// A tensor that a kernel computes (spec.md §3).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum TensorName: "tensor" {
+        /// y of every position, with skip and gate.
+        Out => "out",
+        /// The state after the last position.
+        LastState => "last_state",
     }
 }
 
 /// Something for each of some tensors, in the order of [`TensorName::ALL`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct Named<V>(Vec<(TensorName, V)>);
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Named<V>(BTreeMap<TensorName, V>);
 
 /// Named tensors with their values.
 pub type Tensors<T> = Named<Tensor<T>>;
 
 impl<V> Named<V> {
     pub fn get(&self, name: TensorName) -> Option<&V> {
-        self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+        self.0.get(&name)
     }
 
     pub fn get_mut(&mut self, name: TensorName) -> Option<&mut V> {
-        self.0.iter_mut().find(|(known, _)| *known == name).map(|(_, value)| value)
+        self.0.get_mut(&name)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (TensorName, &V)> {
@@ -107,7 +66,7 @@ impl<V> Named<V> {
     }
 
     pub fn values(&self) -> impl Iterator<Item = &V> {
-        self.0.iter().map(|(_, value)| value)
+        self.0.values()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -116,10 +75,7 @@ impl<V> Named<V> {
 
     /// Puts `value` under `name`, in place of what was there.
     pub fn insert(&mut self, name: TensorName, value: V) {
-        match self.0.binary_search_by_key(&name, |(known, _)| *known) {
-            Ok(at) => self.0[at].1 = value,
-            Err(at) => self.0.insert(at, (name, value)),
-        }
+        self.0.insert(name, value);
     }
 
     /// The same names with what `f` makes of each value.
@@ -135,21 +91,19 @@ impl<V> Named<V> {
 
 impl<V> Default for Named<V> {
     fn default() -> Self {
-        Named(Vec::new())
+        Named(BTreeMap::new())
     }
 }
 
 impl<V> FromIterator<(TensorName, V)> for Named<V> {
     fn from_iter<I: IntoIterator<Item = (TensorName, V)>>(values: I) -> Self {
-        let mut named = Named::default();
-        values.into_iter().for_each(|(name, value)| named.insert(name, value));
-        named
+        Named(values.into_iter().collect())
     }
 }
 
 impl<V> IntoIterator for Named<V> {
     type Item = (TensorName, V);
-    type IntoIter = std::vec::IntoIter<(TensorName, V)>;
+    type IntoIter = std::collections::btree_map::IntoIter<TensorName, V>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
@@ -171,38 +125,6 @@ impl<V> Index<TensorName> for Named<V> {
 impl<V> IndexMut<TensorName> for Named<V> {
     fn index_mut(&mut self, name: TensorName) -> &mut V {
         self.get_mut(name).unwrap_or_else(|| panic!("no tensor `{name}`"))
-    }
-}
-
-impl<V: Serialize> Serialize for Named<V> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, value) in self.iter() {
-            map.serialize_entry(name.name(), value)?;
-        }
-        map.end()
-    }
-}
-
-impl<'de, V: Deserialize<'de>> Deserialize<'de> for Named<V> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries<V>(std::marker::PhantomData<V>);
-        impl<'de, V: Deserialize<'de>> Visitor<'de> for Entries<V> {
-            type Value = Named<V>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a map from names of tensors")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named<V>, A::Error> {
-                let mut named = Named::default();
-                while let Some((name, value)) = map.next_entry()? {
-                    named.insert(name, value);
-                }
-                Ok(named)
-            }
-        }
-        deserializer.deserialize_map(Entries(std::marker::PhantomData))
     }
 }
 

@@ -3,8 +3,7 @@
 
 mod diagnosis;
 pub mod invariants;
-mod lifting;
-mod sensitivity;
+mod precision;
 
 use rayon::prelude::*;
 
@@ -240,9 +239,9 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
         {
             (case.verdict, case.reason) = (Verdict::Fail, relative.reason());
         }
-        case.lifted = lifting::of_case(backend, &solved, case.verdict, judged.as_ref());
+        case.lifted = precision::lifted_case(backend, &solved, case.verdict, judged.as_ref());
         if request.sensitivity && solved.promise.perturbable && is_measured_for_sensitivity(request, spec) {
-            sensitivity.push(sensitivity::of_case(spec, &solved, reference.as_ref()));
+            sensitivity.push(precision::sensitivity(spec, &solved, reference.as_ref()));
         }
         if let Some(judged) = &judged {
             let [out, want] = [judged, solved.want].map(|tensors| &tensors[TensorName::Out]);
@@ -306,7 +305,7 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                     Verdict::Fail => diagnose::sweep::diagnose(method, &problem, got, exact),
                     _ => Vec::new(),
                 };
-                let lifted = lifting::of_sweep(backend, method, &problem, judged.verdict, &wide, &want);
+                let lifted = precision::lifted_sweep(backend, method, &problem, judged.verdict, &wide, &want);
                 Ok((judged, diagnosis, lifted))
             });
             let result = CoefficientResult {

@@ -6,7 +6,8 @@ use std::path::Path;
 
 /// Rooms, and those that they may import.
 const ROOMS: &[(&str, &str)] = &[
-    ("guide hexfloat leftovers method tensor_file", ""),
+    ("guide hexfloat leftovers named tensor_file", ""),
+    ("method", "named"),
     ("formula", "method"),
     ("tensor", ""),
     ("problem", "hexfloat method tensor tensor_file"),

@@ -212,12 +212,11 @@ fn by_residual(models: &mut [(Vec<&Entry>, Fit)]) {
     }
 }
 
-/// The specified method with these faults in it, in the order of the parts they change.
+/// The specified method with these faults in it: what runs another form first, as others change parts of that.
 fn variant(method: Method, faults: &[Fault]) -> Variant {
-    let mut faults = faults.to_vec();
-    faults.sort_by_key(|fault| fault.part());
     let mut variant = Variant::specified(method);
-    faults.into_iter().for_each(|fault| fault.change(&mut variant));
+    let (forms, others): (Vec<_>, Vec<_>) = faults.iter().partition(|f| matches!(f, Fault::RunsAs(_)));
+    forms.into_iter().chain(others).for_each(|fault: &Fault| fault.change(&mut variant));
     variant
 }
 
@@ -236,7 +235,7 @@ fn pairs(explained: &Explained, effort: Effort) -> Vec<(Vec<&'static Entry>, Fit
     let mut found = Vec::new();
     for (first, second) in combinations.into_iter().take(effort.0 / per_pair.max(1)) {
         let ((a, fit_a), (b, fit_b)) = (singles[first], singles[second]);
-        if a.fault.part() == b.fault.part() {
+        if a.fault.excludes(b.fault) {
             continue;
         }
         let variant = variant(case.method, &[a.fault, b.fault]);

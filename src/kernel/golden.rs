@@ -98,15 +98,10 @@ impl GoldenCase {
 /// SHA-256 over every tensor's length and bits.
 pub fn input_hash(problem: &Problem) -> String {
     let mut hash = Sha256::new();
-    let none = Vec::new();
-    let optional =
-        [&problem.d, &problem.z, &problem.delta_bias].map(|tensor| tensor.as_ref().unwrap_or(&none));
-    for tensor in [&problem.u, &problem.delta, &problem.a, &problem.b, &problem.c].into_iter().chain(optional)
-    {
-        hash.update((tensor.len() as u64).to_le_bytes());
-        for value in tensor {
-            hash.update(value.to_bits().to_le_bytes());
-        }
+    for (_, tensor, _) in problem.inputs() {
+        let values = tensor.map_or(&[][..], Vec::as_slice);
+        hash.update((values.len() as u64).to_le_bytes());
+        values.iter().for_each(|value| hash.update(value.to_bits().to_le_bytes()));
     }
     hexfloat::bytes(&hash.finalize())
 }

@@ -114,35 +114,25 @@ impl Kernel {
     }
 }
 
-/// What the kernels of `kernels/faults/misbehave.cu` do on a GPU instead of a scan, to show that a fault stays where it
-/// happens. In the order of that file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[repr(i32)]
-pub enum Misbehaviour {
-    /// Writes to an address that nobody owns: the context is broken from then on.
-    IllegalAddress = 0,
-    /// Never returns.
-    Hang = 1,
-    /// Leaves the last output unwritten.
-    Unwritten = 2,
-    /// Writes one element past the end of the output.
-    PastTheEnd = 3,
-    /// Writes one element before its start.
-    BeforeTheStart = 4,
-    /// Changes an input.
-    ChangedInput = 5,
-    /// Aborts. Where there is no GPU, the worker process itself does.
-    Abort = 6,
-}
-
-impl Misbehaviour {
-    pub const ALL: [Misbehaviour; 7] = [
-        Misbehaviour::IllegalAddress,
-        Misbehaviour::Hang,
-        Misbehaviour::Unwritten,
-        Misbehaviour::PastTheEnd,
-        Misbehaviour::BeforeTheStart,
-        Misbehaviour::ChangedInput,
-        Misbehaviour::Abort,
-    ];
+named! {
+    /// What the kernels of `kernels/faults/misbehave.cu` do on a GPU instead of a scan, to show that a fault stays where it
+    /// happens. In the order of that file.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[repr(i32)]
+    pub enum Misbehaviour {
+        /// Writes to an address that nobody owns: the context is broken from then on.
+        IllegalAddress = 0 => "IllegalAddress",
+        /// Never returns.
+        Hang = 1 => "Hang",
+        /// Leaves the last output unwritten.
+        Unwritten = 2 => "Unwritten",
+        /// Writes one element past the end of the output.
+        PastTheEnd = 3 => "PastTheEnd",
+        /// Writes one element before its start.
+        BeforeTheStart = 4 => "BeforeTheStart",
+        /// Changes an input.
+        ChangedInput = 5 => "ChangedInput",
+        /// Aborts. Where there is no GPU, the worker process itself does.
+        Abort = 6 => "Abort",
+    }
 }

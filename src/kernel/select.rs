@@ -10,26 +10,15 @@ use super::reference::ReferenceBackend;
 /// The variable that the production API reads: `1` forces the CUDA kernels, `0` the reference path.
 pub const VARIABLE: &str = "VIM_USE_CUDA_KERNEL";
 
-/// What `--backend` takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Choice {
-    #[default]
-    Auto,
-    Cuda,
-    Cpu,
-    Reference,
-}
-
-impl Choice {
-    pub const ALL: [Choice; 4] = [Choice::Auto, Choice::Cuda, Choice::Cpu, Choice::Reference];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Choice::Auto => "auto",
-            Choice::Cuda => "cuda",
-            Choice::Cpu => "cpu",
-            Choice::Reference => "reference",
-        }
+named! {
+    /// What `--backend` takes.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Choice {
+        #[default]
+        Auto => "auto",
+        Cuda => "cuda",
+        Cpu => "cpu",
+        Reference => "reference",
     }
 }
 

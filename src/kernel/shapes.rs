@@ -1,11 +1,11 @@
 //! Checks that a problem's tensors have the sizes that its shape promises, before any of them is read.
 
 use super::KernelError;
-use crate::problem::{CoefficientProblem, Operand, Problem, Shape};
+use crate::problem::{CoefficientProblem, InputType, Problem, Shape};
 
 const HINT: &str = "see the table of shapes in the problem module's documentation";
 
-fn unsupported(
+pub fn unsupported(
     what: &'static str,
     found: impl ToString,
     expected: impl ToString,
@@ -49,31 +49,23 @@ pub fn check_scan(problem: &Problem) -> Result<(), KernelError> {
         return Err(unsupported("groups", groups, expected, "channel d reads group d / (dim / groups)"));
     }
     let width = problem.weights.width();
-    let sequence = product("u", &[batch, dim, seqlen])?;
-    let constant = product("A", &[dim, dstate, width])?;
-    let variable = product("variable B or C", &[batch, groups, dstate, seqlen, width])?;
+    product("u", &[batch, dim, seqlen])?;
+    product("A", &[dim, dstate, width])?;
+    product("variable B or C", &[batch, groups, dstate, seqlen, width])?;
     let states = product("last state", &[batch, dim, dstate, width])?;
     // One block per channel, numbered by a 32-bit index.
     if product("channels", &[batch, dim])? > i32::MAX as usize || states > isize::MAX as usize / 16 {
         return Err(unsupported("channels", batch * dim, "at most 2147483647", "split the batch"));
     }
-    let operand_len = |operand| match operand {
-        Operand::Constant => constant,
-        Operand::Variable => variable,
-    };
-    check_len("u", problem.u.len(), sequence)?;
-    check_len("delta", problem.delta.len(), sequence)?;
-    check_len("A", problem.a.len(), constant)?;
-    check_len("B", problem.b.len(), operand_len(problem.b_operand))?;
-    check_len("C", problem.c.len(), operand_len(problem.c_operand))?;
-    for (what, tensor, expected) in
-        [("D", &problem.d, dim), ("z", &problem.z, sequence), ("delta_bias", &problem.delta_bias, dim)]
-    {
-        if let Some(tensor) = tensor {
-            check_len(what, tensor.len(), expected)?;
-        }
+    for (what, values, expected) in problem.inputs() {
+        values.map_or(Ok(()), |values| check_len(what, values.len(), expected))?;
     }
     Ok(())
+}
+
+/// What takes f32 inputs only.
+pub fn check_f32(input: InputType, hint: &'static str) -> Result<(), KernelError> {
+    if input == InputType::F32 { Ok(()) } else { Err(unsupported("input type", input, "f32", hint)) }
 }
 
 /// One A and one B per Δ.

@@ -21,9 +21,7 @@ impl Problem {
         let (b, c) = (variable(self.b_operand), variable(self.c_operand));
         hash.update([self.weights.width() as u8, b, c, u8::from(self.delta_softplus)]);
         hash.update(self.input.to_string());
-        let always = [&self.u, &self.delta, &self.a, &self.b, &self.c].map(Some);
-        let optional = [&self.d, &self.z, &self.delta_bias].map(Option::as_ref);
-        for tensor in always.into_iter().chain(optional) {
+        for (_, tensor, _) in self.inputs() {
             // A tensor that is left out differs from one that is empty.
             hash.update(tensor.map_or(u64::MAX, |values| values.len() as u64).to_le_bytes());
             for values in tensor.map_or(&[][..], |values| values).chunks(1024) {

@@ -72,13 +72,9 @@ pub fn draw(
     let shape = recipe.shape;
     let a = state_matrix(recipe, weights, draw);
     let (delta, delta_bias) = steps(recipe, weights, &a, draw);
-    let operand_len = |operand| match operand {
-        Operand::Constant => shape.dim * shape.dstate * weights.width(),
-        Operand::Variable => shape.batch * shape.groups * shape.dstate * shape.seqlen * weights.width(),
-    };
     let stored = |values: Vec<f32>| values.into_iter().map(|v| input.round(v)).collect::<Vec<f32>>();
     let operand = |operand, signal, draw: &mut Draw| {
-        let values = signal_values(signal, operand_len(operand), draw);
+        let values = signal_values(signal, shape.operand_len(operand, weights), draw);
         // A constant operand is a weight (f32); a variable one is an input (spec.md §3).
         if operand == Operand::Variable { stored(values) } else { values }
     };

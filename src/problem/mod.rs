@@ -69,7 +69,26 @@ pub struct Problem {
     pub judged_channels: Vec<(usize, usize)>,
 }
 
+/// An input's name in spec.md §3, its values, and how many of them the shape asks for.
+pub type NamedInput<'a> = (&'static str, Option<&'a Vec<f32>>, usize);
+
 impl Problem {
+    /// Every input, none where it is left out.
+    pub fn inputs(&self) -> [NamedInput<'_>; 8] {
+        let (sequence, dim) = (self.shape.sequence_len(), self.shape.dim);
+        let operand = |operand| self.shape.operand_len(operand, self.weights);
+        [
+            ("u", Some(&self.u), sequence),
+            ("delta", Some(&self.delta), sequence),
+            ("A", Some(&self.a), operand(Operand::Constant)),
+            ("B", Some(&self.b), operand(self.b_operand)),
+            ("C", Some(&self.c), operand(self.c_operand)),
+            ("D", self.d.as_ref(), dim),
+            ("z", self.z.as_ref(), sequence),
+            ("delta_bias", self.delta_bias.as_ref(), dim),
+        ]
+    }
+
     /// Index of element (batch, channel, l) in `u`, `delta`, `z` and the output.
     pub fn sequence_index(&self, batch: usize, channel: usize, l: usize) -> usize {
         (batch * self.shape.dim + channel) * self.shape.seqlen + l

@@ -8,31 +8,22 @@ use super::regime::{PLAIN, Recipe, StateMatrix, Steps};
 use super::transform::quantized;
 use super::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
 
-/// A problem's family. All have f32 inputs, stable A of at most 4 and Δ in [0.01, 0.5], without softplus and bias.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Probe {
-    /// Two groups of two channels, variable B and C, skip and gate.
-    Grouped,
-    /// Constant B and C, skip; past the first change of launch.
-    Constant,
-    /// Variable B and C, each channel a group of its own, skip; past the first change of launch.
-    Carried,
-    /// As `Carried`, past the largest chunk of a block.
-    Long,
+named! {
+    /// A problem's family. All have f32 inputs, stable A of at most 4 and Δ in [0.01, 0.5], without softplus and bias.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Probe {
+        /// Two groups of two channels, variable B and C, skip and gate.
+        Grouped => "grouped",
+        /// Constant B and C, skip; past the first change of launch.
+        Constant => "constant",
+        /// Variable B and C, each channel a group of its own, skip; past the first change of launch.
+        Carried => "carried",
+        /// As `Carried`, past the largest chunk of a block.
+        Long => "long",
+    }
 }
 
 impl Probe {
-    pub const ALL: [Probe; 4] = [Probe::Grouped, Probe::Constant, Probe::Carried, Probe::Long];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Probe::Grouped => "grouped",
-            Probe::Constant => "constant",
-            Probe::Carried => "carried",
-            Probe::Long => "long",
-        }
-    }
-
     /// Positions at which a sequence is split, or changed from there on: its ends, and places beside chunk edges.
     pub fn splits(self) -> &'static [usize] {
         match self {

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::tensor::InputType;
-
 /// The sizes of a selective scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Shape {
@@ -24,6 +22,14 @@ impl Shape {
     pub fn sequence_len(&self) -> usize {
         self.batch * self.dim * self.seqlen
     }
+
+    /// Floats of B or C, laid out so; of A as of a constant one.
+    pub fn operand_len(&self, operand: Operand, weights: Weights) -> usize {
+        match operand {
+            Operand::Constant => self.dim * self.dstate * weights.width(),
+            Operand::Variable => self.batch * self.groups * self.dstate * self.seqlen * weights.width(),
+        }
+    }
 }
 
 impl std::fmt::Display for Shape {
@@ -36,17 +42,17 @@ impl std::fmt::Display for Shape {
     }
 }
 
-/// Whether A, B and C are real (f32) or complex (two f32).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Weights {
-    Real,
-    Complex,
+named! {
+    /// Whether A, B and C are real (f32) or complex (two f32).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Weights: "value" {
+        Real => "real",
+        Complex => "complex",
+    }
 }
 
 impl Weights {
-    pub const ALL: [Weights; 2] = [Weights::Real, Weights::Complex];
-
     /// Floats that one weight takes.
     pub fn width(self) -> usize {
         match self {
@@ -54,52 +60,14 @@ impl Weights {
             Weights::Complex => 2,
         }
     }
+}
 
-    pub fn name(self) -> &'static str {
-        match self {
-            Weights::Real => "real",
-            Weights::Complex => "complex",
-        }
+named! {
+    /// Whether B (or C) is one value per (channel, state), or varies along the sequence.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Operand: "value" {
+        Constant => "constant",
+        Variable => "variable",
     }
 }
-
-/// Whether B (or C) is one value per (channel, state), or varies along the sequence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Operand {
-    Constant,
-    Variable,
-}
-
-impl Operand {
-    pub const ALL: [Operand; 2] = [Operand::Constant, Operand::Variable];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Operand::Constant => "constant",
-            Operand::Variable => "variable",
-        }
-    }
-}
-
-macro_rules! display_and_parse_by_name {
-    ($($type:ty),*) => {$(
-        impl std::fmt::Display for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(self.name())
-            }
-        }
-
-        impl std::str::FromStr for $type {
-            type Err = String;
-
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                Self::ALL.into_iter().find(|v| v.name() == text).ok_or_else(|| {
-                    let names: Vec<_> = Self::ALL.iter().map(|v| v.name()).collect();
-                    format!("unknown value `{text}` (hint: one of {})", names.join(", "))
-                })
-            }
-        }
-    )*};
-}
-display_and_parse_by_name!(Weights, InputType, Operand);

@@ -3,7 +3,7 @@
 use super::console::{Detail, WIDTH, coloured};
 use super::text;
 use crate::method::Method;
-use crate::results::compare::{FACTOR, Item, ItemChange, RunComparison, failing};
+use crate::results::compare::{FACTOR, Item, RunComparison};
 use crate::results::{PairTotals, Results, Verdict};
 
 /// Lines of each part that are listed; the rest are counted.
@@ -64,7 +64,7 @@ fn origin(which: &str, name: &str, results: &Results) -> String {
 
 /// `pass 0.19`, `FAIL 1e6`, `unmeasured`
 fn state(item: &Item) -> String {
-    let verdict = if item.verdict == Verdict::Fail { "FAIL" } else { text::verdict_class(item.verdict) };
+    let verdict = if item.verdict == Verdict::Fail { "FAIL" } else { item.verdict.name() };
     match item.share {
         Some(share) => format!("{verdict} {}", text::share(share)),
         None => verdict.to_owned(),
@@ -80,73 +80,82 @@ fn by_method<'a>(items: impl Iterator<Item = &'a Item> + Clone) -> String {
     counts.join(", ")
 }
 
-/// A part's heading, its first lines, and how many there are beyond.
-fn part(heading: String, rows: Vec<String>, most: usize) -> Vec<String> {
-    if rows.is_empty() {
+/// A part's heading, with how many there are of each method, its first lines, and how many there are beyond: `item` is what
+/// a thing is counted by, `row` its prefix and text.
+fn part<T>(
+    heading: String,
+    things: &[T],
+    most: usize,
+    item: fn(&T) -> &Item,
+    row: impl Fn(&T) -> (&'static str, String),
+) -> Vec<String> {
+    if things.is_empty() {
         return Vec::new();
     }
-    let more = rows.len().saturating_sub(most);
+    let heading = format!("{heading} ({})", by_method(things.iter().map(item)));
     let mut lines = vec![String::new(), text::wrap("", &heading, WIDTH)];
-    lines.extend(rows.into_iter().take(most));
-    if more > 0 {
+    let rows = things.iter().take(most).map(row);
+    lines.extend(rows.map(|(prefix, about)| text::wrap(prefix, &about, WIDTH)));
+    if let more @ 1.. = things.len().saturating_sub(most) {
         lines.push(format!("  and {more} more (--verbose lists them)"));
     }
     lines
 }
 
 fn verdicts(comparison: &RunComparison, most: usize) -> Vec<String> {
-    let row = |change: &ItemChange| {
-        let word = if change.is_worse() { "WORSE " } else { "better" };
-        let text = format!("{}: {} → {}", change.new.id, state(&change.old), state(&change.new));
-        text::wrap(&format!("  {word}  "), &text, WIDTH)
-    };
-    let heading = format!(
-        "{} changed ({})",
-        text::count(comparison.verdicts.len(), "verdict"),
-        by_method(comparison.verdicts.iter().map(|change| &change.new))
-    );
-    part(heading, comparison.verdicts.iter().map(row).collect(), most)
+    let heading = format!("{} changed", text::count(comparison.verdicts.len(), "verdict"));
+    part(
+        heading,
+        &comparison.verdicts,
+        most,
+        |change| &change.new,
+        |change| {
+            let word = if change.is_worse() { "  WORSE   " } else { "  better  " };
+            (word, format!("{}: {} → {}", change.new.id, state(&change.old), state(&change.new)))
+        },
+    )
 }
 
 fn errors(comparison: &RunComparison, most: usize) -> Vec<String> {
-    let row = |change: &ItemChange| {
-        let word = if change.grew() { "larger " } else { "smaller" };
-        let factor = change.factor();
-        let by = if factor.is_finite() { format!(", × {}", text::share(factor)) } else { String::new() };
-        let text = format!("{}: {} → {}{by}", change.new.id, state(&change.old), state(&change.new));
-        text::wrap(&format!("  {word}  "), &text, WIDTH)
-    };
-    let heading = format!(
-        "{} moved by more than a factor of {FACTOR} ({})",
-        text::count(comparison.errors.len(), "error"),
-        by_method(comparison.errors.iter().map(|change| &change.new))
-    );
-    part(heading, comparison.errors.iter().map(row).collect(), most)
+    let count = text::count(comparison.errors.len(), "error");
+    let heading = format!("{count} moved by more than a factor of {FACTOR}");
+    part(
+        heading,
+        &comparison.errors,
+        most,
+        |change| &change.new,
+        |change| {
+            let word = if change.grew() { "  larger   " } else { "  smaller  " };
+            let factor = change.factor();
+            let by = if factor.is_finite() { format!(", × {}", text::share(factor)) } else { String::new() };
+            (word, format!("{}: {} → {}{by}", change.new.id, state(&change.old), state(&change.new)))
+        },
+    )
 }
 
 fn narrower(comparison: &RunComparison, most: usize) -> Vec<String> {
-    let row = |change: &ItemChange| {
-        let judged = |item: &Item| item.judged.unwrap_or_default();
-        let (old, new) = (judged(&change.old), judged(&change.new));
-        text::wrap("  FEWER   ", &format!("{}: {old} → {new} elements judged", change.new.id), WIDTH)
-    };
-    let heading = format!(
-        "{} with fewer elements judged, which is a regression ({})",
-        comparison.narrower.len(),
-        by_method(comparison.narrower.iter().map(|change| &change.new))
-    );
-    part(heading, comparison.narrower.iter().map(row).collect(), most)
+    let count = comparison.narrower.len();
+    let heading = format!("{count} with fewer elements judged, which is a regression");
+    part(
+        heading,
+        &comparison.narrower,
+        most,
+        |change| &change.new,
+        |change| {
+            let [old, new] = [&change.old, &change.new].map(|item| item.judged.unwrap_or_default());
+            ("  FEWER   ", format!("{}: {old} → {new} elements judged", change.new.id))
+        },
+    )
 }
 
 fn items(what: &str, items: &[Item], most: usize) -> Vec<String> {
-    let row = |item: &Item| text::wrap("  ", &format!("{}: {}", item.id, state(item)), WIDTH);
-    let heading = format!("{} {what} ({})", items.len(), by_method(items.iter()));
-    part(heading, items.iter().map(row).collect(), most)
+    let heading = format!("{} {what}", items.len());
+    part(heading, items, most, |item| item, |item| ("  ", format!("{}: {}", item.id, state(item))))
 }
 
 fn pairs(comparison: &RunComparison, most: usize) -> Vec<String> {
     let count = |pairs: &PairTotals| {
-        format!("{} agree, {} fail, {} unmeasured", pairs.agree, failing(pairs), pairs.unmeasured)
+        format!("{} agree, {} fail, {} unmeasured", pairs.agree, pairs.failing(), pairs.unmeasured)
     };
     let (old, new) = (count(&comparison.old_pairs), count(&comparison.new_pairs));
     if old == new && comparison.failing_pairs.is_empty() {

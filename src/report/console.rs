@@ -66,16 +66,15 @@ pub fn render_detail(results: &Results, report: Option<&Path>, colour: bool, det
 /// `holdfast 0.1.0: PASS; 12/12 cases, 2/2 sweeps and 30/30 pairs pass`: of everything that was run, and of nothing else.
 fn one_line(results: &Results) -> String {
     let sweeps = &results.coefficients;
-    let lifted = results.cases.iter().map(|c| &c.lifted).chain(sweeps.iter().map(|s| &s.lifted)).flatten();
     let counts = [
         ("cases", summary::totals(results.cases.iter().map(|c| c.verdict))),
         ("sweeps", summary::totals(sweeps.iter().map(|s| s.verdict))),
-        ("lifted runs", summary::totals(lifted.map(|l| l.verdict))),
+        ("lifted runs", summary::totals(results.lifted().map(|l| l.verdict))),
         ("invariants", summary::totals(results.invariants.iter().map(|i| i.verdict))),
     ];
     let counts = counts.map(|(nouns, totals)| (nouns, totals.pass, totals.all()));
     let pairs = &results.pairs;
-    let pairs = ("pairs", pairs.agree, pairs.agree + pairs::count_failing(pairs) + pairs.unmeasured);
+    let pairs = ("pairs", pairs.agree, pairs.agree + pairs.failing() + pairs.unmeasured);
     let run = counts.into_iter().chain([pairs]).filter(|(_, _, all)| *all > 0);
     let mut run: Vec<String> = run.map(|(nouns, pass, all)| format!("{pass}/{all} {nouns}")).collect();
     let last = run.pop().map_or("nothing was run".to_owned(), |last| format!("{last} pass"));
@@ -245,7 +244,7 @@ fn pair_lines(results: &Results, detail: Detail) -> String {
         "pairwise, {}: {} agree with the truth's differences, {} fail, {} unmeasured",
         text::count(totals.problems, "problem"),
         totals.agree,
-        pairs::count_failing(totals),
+        totals.failing(),
         totals.unmeasured
     )];
     for (matrix, pair, truth) in failing.iter().take(most) {
@@ -254,7 +253,7 @@ fn pair_lines(results: &Results, detail: Detail) -> String {
             "{} vs {}: {}; rel L2 {}, truth {truth}, {} × bounds at {}, in {} ({})",
             pair.left,
             pair.right,
-            pairs::explain(pair.status),
+            pair.status.what(),
             text::number(pair.rel_l2, 3),
             text::share(pair.ratio),
             text::element("", &pair.worst_index),
@@ -263,7 +262,7 @@ fn pair_lines(results: &Results, detail: Detail) -> String {
         );
         lines.push(text::wrap("  FAIL ", &line, WIDTH));
     }
-    let more = pairs::count_failing(totals).saturating_sub(failing.len().min(most));
+    let more = totals.failing().saturating_sub(failing.len().min(most));
     if more > 0 {
         lines.push(format!("  and {}", text::count(more, "more failing pair")));
     }

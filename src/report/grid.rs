@@ -1,6 +1,6 @@
 //! The verdict matrix: one row per regime and weight type, one column per method.
 
-use super::text;
+use super::{groups, text};
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::results::{CaseResult, Results, Verdict};
@@ -21,23 +21,17 @@ pub struct Cell<'a> {
 
 /// The rows in the order in which the regimes first appear, real before complex.
 pub fn rows(results: &Results) -> Vec<RegimeRow<'_>> {
-    let mut regimes: Vec<(&str, Vec<RegimeRow>)> = Vec::new();
-    for case in &results.cases {
-        let position = regimes.iter().position(|(name, _)| *name == case.regime).unwrap_or_else(|| {
-            regimes.push((&case.regime, Vec::new()));
-            regimes.len() - 1
-        });
-        let rows = &mut regimes[position].1;
-        let row = rows.iter().position(|row| row.weights == case.weights).unwrap_or_else(|| {
-            rows.push(RegimeRow { regime: &case.regime, weights: case.weights, cells: Default::default() });
-            rows.len() - 1
-        });
-        rows[row].cells[case.method as usize].cases.push(case);
+    let mut rows = Vec::new();
+    for (regime, cases) in groups::by_key(&results.cases, |case| &*case.regime) {
+        let mut of_weights = groups::by_key(cases, |case| case.weights);
+        of_weights.sort_by_key(|(weights, _)| *weights);
+        for (weights, cases) in of_weights {
+            let mut row = RegimeRow { regime, weights, cells: Default::default() };
+            cases.into_iter().for_each(|case| row.cells[case.method as usize].cases.push(case));
+            rows.push(row);
+        }
     }
-    for (_, rows) in &mut regimes {
-        rows.sort_by_key(|row| row.weights);
-    }
-    regimes.into_iter().flat_map(|(_, rows)| rows).collect()
+    rows
 }
 
 /// The methods that any case of the run used, in the order of their ids.
@@ -48,9 +42,20 @@ pub fn methods(results: &Results) -> Vec<Method> {
     Method::ALL.into_iter().filter(used).collect()
 }
 
-/// The ratio as a sort key: a NaN is worse than any number.
-pub fn severity(ratio: f64) -> (bool, f64) {
-    (ratio.is_nan(), if ratio.is_nan() { 0.0 } else { ratio })
+/// The ratio as a sort key, by [`f64::total_cmp`]: a NaN is worse than any number.
+pub fn severity(ratio: f64) -> f64 {
+    if ratio.is_nan() { f64::NAN } else { ratio }
+}
+
+/// The order of the worst first, of verdicts and shares of an allowance: the worst verdict, among failures those that
+/// produced nothing to compare, then by share.
+pub fn by_severity(a: (Verdict, Option<f64>), b: (Verdict, Option<f64>)) -> std::cmp::Ordering {
+    let share = |(verdict, share): (Verdict, Option<f64>)| match (share, verdict) {
+        (Some(share), _) => severity(share),
+        (None, Verdict::Fail) => f64::NAN,
+        (None, _) => f64::NEG_INFINITY,
+    };
+    b.0.cmp(&a.0).then(share(b).total_cmp(&share(a)))
 }
 
 /// The share of its allowance that the case used; none when nothing was compared.
@@ -58,15 +63,10 @@ pub fn share(case: &CaseResult) -> Option<f64> {
     case.worst.as_ref().map(|worst| worst.share)
 }
 
-/// The order of the worst first: failures, among them those that produced nothing to compare, then by ratio.
+/// The order of the worst first, where a case that passes and one that was not measured count alike.
 pub fn worse(a: &CaseResult, b: &CaseResult) -> std::cmp::Ordering {
-    let key = |case: &CaseResult| {
-        let failed = case.verdict == Verdict::Fail;
-        let (nan, share) = share(case).map_or((failed, f64::NEG_INFINITY), severity);
-        (failed, nan, share)
-    };
-    let (a, b) = (key(a), key(b));
-    (b.0, b.1).cmp(&(a.0, a.1)).then(b.2.total_cmp(&a.2))
+    let key = |case: &CaseResult| (case.verdict.max(Verdict::Unmeasured), share(case));
+    by_severity(key(a), key(b))
 }
 
 impl<'a> Cell<'a> {

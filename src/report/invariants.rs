@@ -25,16 +25,10 @@ pub fn methods(results: &Results) -> Vec<Method> {
     Method::ALL.into_iter().filter(used).collect()
 }
 
-/// The order of the worst first: failures, among them those that have no element to show, then by share.
+/// The order of the worst first.
 pub fn worse(a: &InvariantResult, b: &InvariantResult) -> std::cmp::Ordering {
-    let key = |i: &InvariantResult| {
-        let failed = i.verdict == Verdict::Fail;
-        let rank = [Verdict::Pass, Verdict::Unmeasured, Verdict::Fail].iter().position(|v| *v == i.verdict);
-        let (nan, share) = i.worst.as_ref().map_or((failed, f64::NEG_INFINITY), |w| grid::severity(w.share));
-        (rank, nan, share)
-    };
-    let (a, b) = (key(a), key(b));
-    (b.0, b.1).cmp(&(a.0, a.1)).then(b.2.total_cmp(&a.2))
+    let key = |i: &InvariantResult| (i.verdict, i.worst.as_ref().map(|worst| worst.share));
+    grid::by_severity(key(a), key(b))
 }
 
 impl<'a> InvariantRow<'a> {

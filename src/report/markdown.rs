@@ -54,7 +54,7 @@ fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
         context! {
             left => pair.left.name(),
             right => pair.right.name(),
-            status => pairs::status(pair.status),
+            status => pair.status.name(),
             rel_l2 => text::number(pair.rel_l2, 3),
             truth => truth.map_or("?".to_owned(), |t| text::number(t.rel_l2, 3)),
             problem => text::fit(&matrix.problem, 120),
@@ -69,7 +69,7 @@ fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
         failures => failures.iter().take(limits.explained).map(explain).collect::<Vec<_>>(),
         more_failures => failures.len().saturating_sub(limits.explained),
         pair_totals => value(results.pairs),
-        failing_pairs => pairs::count_failing(&results.pairs),
+        failing_pairs => results.pairs.failing(),
         pairs => failing_pairs.iter().take(limits.pairs).map(pair).collect::<Vec<_>>(),
         more_pairs => failing_pairs.len().saturating_sub(limits.pairs),
         ..template::run(results)

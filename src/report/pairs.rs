@@ -3,7 +3,7 @@
 use super::groups;
 use crate::method::Method;
 use crate::problem::Weights;
-use crate::results::{Pair, PairStatus, PairTotals, PairwiseMatrix, Results};
+use crate::results::{Pair, PairwiseMatrix, Results};
 
 /// The source name of the truth's own matrices.
 pub const TRUTH: &str = "truth";
@@ -42,11 +42,6 @@ impl PairedProblem<'_> {
     }
 }
 
-/// How many pairs of the kernels are not as far apart as the truth says.
-pub fn count_failing(totals: &PairTotals) -> usize {
-    totals.coincide + totals.differ + totals.off
-}
-
 /// Every failing pair with its kernel's matrix and, where there is one, the truth's entry.
 pub fn failing(results: &Results) -> Vec<(&PairwiseMatrix, &Pair, Option<&Pair>)> {
     let mut found = Vec::new();
@@ -63,28 +58,4 @@ pub fn failing(results: &Results) -> Vec<(&PairwiseMatrix, &Pair, Option<&Pair>)
 /// The entry of two methods, whichever comes first.
 pub fn entry(matrix: &PairwiseMatrix, a: Method, b: Method) -> Option<&Pair> {
     matrix.pairs.iter().find(|p| (p.left, p.right) == (a, b) || (p.left, p.right) == (b, a))
-}
-
-/// The status in one or two words.
-pub fn status(status: PairStatus) -> &'static str {
-    match status {
-        PairStatus::Oracle => "oracle",
-        PairStatus::Agrees => "agrees",
-        PairStatus::Coincides => "coincides",
-        PairStatus::Differs => "differs",
-        PairStatus::Off => "off",
-        PairStatus::Unmeasured => "unmeasured",
-    }
-}
-
-/// What the status says, as a sentence without its full stop.
-pub fn explain(status: PairStatus) -> &'static str {
-    match status {
-        PairStatus::Oracle => "the truth's own difference",
-        PairStatus::Agrees => "differs by as much as the truth says, within both methods' bounds",
-        PairStatus::Coincides => "the outputs coincide although the truth says that they differ",
-        PairStatus::Differs => "the outputs differ although the truth says that they agree",
-        PairStatus::Off => "the outputs differ, but not by what the truth says",
-        PairStatus::Unmeasured => "one of the two methods could not be measured",
-    }
 }

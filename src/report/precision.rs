@@ -24,7 +24,7 @@ pub fn of_sweep(sweep: &CoefficientResult) -> Vec<String> {
 
 fn of_lifting(lifted: &Lifting) -> Vec<String> {
     if lifted.verdict == Verdict::Unmeasured || !lifted.reason.is_empty() {
-        return vec![format!("lifted to double: {} {}", text::verdict_class(lifted.verdict), lifted.reason)];
+        return vec![format!("lifted to double: {} {}", lifted.verdict.name(), lifted.reason)];
     }
     let part = |name: &str, what: &str, part: ErrorPart| {
         format!(
@@ -37,7 +37,7 @@ fn of_lifting(lifted: &Lifting) -> Vec<String> {
     let conclusion = lifted.conclusion.map_or(String::new(), |c| format!(": {}", c.name()));
     let shrink = lifted.shrink.map_or(String::new(), |s| format!(", error shrinks by 2^{s:.1}"));
     vec![
-        format!("lifted to double: {}{conclusion}{shrink}", text::verdict_class(lifted.verdict)),
+        format!("lifted to double: {}{conclusion}{shrink}", lifted.verdict.name()),
         part("rounding", "got - lifted", lifted.rounding),
         part("truncation", "lifted - want", lifted.truncation),
     ]
@@ -59,14 +59,9 @@ pub fn shrinks(cases: &[(&CaseResult, &Lifting)]) -> Vec<f64> {
 
 /// How the lifted runs went; none where there are none.
 pub fn lifting(results: &Results) -> Option<String> {
-    let cases = lifted(results);
-    let sweeps: Vec<&Lifting> =
-        results.coefficients.iter().filter_map(|sweep| sweep.lifted.as_ref()).collect();
-    if cases.is_empty() && sweeps.is_empty() {
-        return None;
-    }
-    let all = cases.iter().map(|(_, lifted)| *lifted).chain(sweeps.iter().copied());
-    let passes = all.clone().filter(|lifted| lifted.verdict == Verdict::Pass).count();
+    results.lifted().next()?;
+    let (cases, all) = (lifted(results), results.lifted());
+    let passes = results.lifted().filter(|lifted| lifted.verdict == Verdict::Pass).count();
     let shrinks = shrinks(&cases);
     let median = shrinks.get(shrinks.len() / 2).map_or(String::new(), |median| {
         format!("; f32 errors shrink by 2^{median:.1} (median), 2^{:.1} at least", shrinks[0])

@@ -8,21 +8,6 @@ use crate::results::revisions::{Change, Diff, Difference, MethodDiff};
 /// Combinations that differ by rounding only and are listed; the rest are counted.
 const LISTED_ROUNDINGS: usize = 2;
 
-/// What each change is called.
-pub fn name(change: Change) -> &'static str {
-    match change {
-        Change::Equal => "bitwise equal",
-        Change::Rounding => "equal within rounding",
-        Change::Closer => "closer",
-        Change::Farther => "FARTHER",
-        Change::Mixed => "closer and FARTHER",
-        Change::Mended => "mended",
-        Change::Broken => "BROKEN",
-        Change::BothBroken => "both broken",
-        Change::Unmeasured => "unmeasured",
-    }
-}
-
 /// The whole comparison: header, table, the worst input of each difference, recommendation.
 pub fn render(diff: &Diff) -> String {
     let mut parts = vec![header(diff), table(diff)];
@@ -48,7 +33,7 @@ fn header(diff: &Diff) -> String {
 fn table(diff: &Diff) -> String {
     let share = |worst: Option<f64>| worst.map_or(text::UNMEASURED.to_owned(), text::share);
     let rows = diff.comparisons.iter().map(|c| {
-        let names = [c.method.name(), c.weights.name(), c.b.name(), name(c.change)].map(str::to_owned);
+        let names = [c.method.name(), c.weights.name(), c.b.name(), c.change.name()].map(str::to_owned);
         let same = if c.compared == 0 { text::UNMEASURED.to_owned() } else { percent(c.equal, c.compared) };
         [&names[..], &[share(c.old_worst), share(c.new_worst), same]].concat()
     });
@@ -91,7 +76,7 @@ fn differences(diff: &Diff) -> Option<String> {
 
 fn explain(c: &MethodDiff) -> String {
     let b = if c.b == Operand::Constant { "constant B" } else { "variable B" };
-    let mut lines = vec![format!("{}, {} weights, {b}: {}", c.method, c.weights, name(c.change))];
+    let mut lines = vec![format!("{}, {} weights, {b}: {}", c.method, c.weights, c.change)];
     for (which, reason) in [("old", &c.old_reason), ("new", &c.new_reason)] {
         if !reason.is_empty() {
             lines.push(text::wrap(&format!("  {which:6} "), reason, WIDTH));

@@ -27,19 +27,8 @@ pub fn totals(verdicts: impl Iterator<Item = Verdict>) -> Totals {
 
 /// Why cases, sweeps, invariants and lifted runs were not measured, each reason once with its count, the most frequent first.
 pub fn unmeasured_reasons(results: &Results) -> Vec<(&str, usize)> {
-    let cases = results.cases.iter().map(|c| (c.verdict, c.reason.as_str()));
-    let sweeps = results.coefficients.iter().map(|c| (c.verdict, c.reason.as_str()));
-    let invariants = results.invariants.iter().map(|i| (i.verdict, i.reason.as_str()));
-    let lifted =
-        results.cases.iter().map(|c| &c.lifted).chain(results.coefficients.iter().map(|s| &s.lifted));
-    let lifted = lifted.flatten().map(|l| (l.verdict, l.reason.as_str()));
     let mut reasons: Vec<(&str, usize)> = Vec::new();
-    for (_, reason) in cases
-        .chain(sweeps)
-        .chain(invariants)
-        .chain(lifted)
-        .filter(|(verdict, _)| *verdict == Verdict::Unmeasured)
-    {
+    for (_, reason) in results.verdicts().filter(|(verdict, _)| *verdict == Verdict::Unmeasured) {
         let reason = if reason.is_empty() { "no reason given" } else { reason };
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, count)) => *count += 1,
@@ -79,14 +68,13 @@ fn line(results: &Results, method: Method) -> MethodLine<'_> {
     };
     let sweep_severity = |sweep: &CoefficientResult| {
         let worst = sweep.worst_a_bar.iter().chain(&sweep.worst_b_bar).map(|w| grid::severity(w.ratio));
-        worst.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))).unwrap_or((false, f64::NEG_INFINITY))
+        worst.max_by(f64::total_cmp).unwrap_or(f64::NEG_INFINITY)
     };
     let worst_sweep = |weights: Weights| {
         let measured = sweeps.iter().copied();
         measured.filter(|s| s.weights == weights && s.verdict != Verdict::Unmeasured).max_by(|a, b| {
             let failed = |s: &CoefficientResult| s.verdict == Verdict::Fail;
-            let (x, y) = (sweep_severity(a), sweep_severity(b));
-            failed(a).cmp(&failed(b)).then(x.0.cmp(&y.0)).then(x.1.total_cmp(&y.1))
+            failed(a).cmp(&failed(b)).then(sweep_severity(a).total_cmp(&sweep_severity(b)))
         })
     };
     let invariants: Vec<Verdict> =

@@ -13,11 +13,13 @@ pub struct SweepRow<'a> {
     pub cells: [Option<&'a CoefficientResult>; Method::ALL.len()],
 }
 
-/// The two coefficients of a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Coefficient {
-    ABar,
-    BBar,
+named! {
+    /// The two coefficients of a step.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Coefficient {
+        ABar => "Ā",
+        BBar => "B̄",
+    }
 }
 
 /// The rows in the order in which the sweeps first appear.
@@ -52,36 +54,23 @@ pub fn is_larger(error: f64, than: f64) -> bool {
 }
 
 impl Coefficient {
-    pub const ALL: [Coefficient; 2] = [Coefficient::ABar, Coefficient::BBar];
-
-    pub fn symbol(self) -> &'static str {
-        match self {
-            Coefficient::ABar => "Ā",
-            Coefficient::BBar => "B̄",
-        }
+    /// That of Ā, or that of B̄.
+    fn of<T>(self, [a_bar, b_bar]: [T; 2]) -> T {
+        if self == Coefficient::ABar { a_bar } else { b_bar }
     }
 
     pub fn worst(self, result: &CoefficientResult) -> Option<&Worst> {
-        match self {
-            Coefficient::ABar => result.worst_a_bar.as_ref(),
-            Coefficient::BBar => result.worst_b_bar.as_ref(),
-        }
+        self.of([&result.worst_a_bar, &result.worst_b_bar]).as_ref()
     }
 
     /// Its error at one point of a sweep, in the unit that [`CoefficientPoint`] documents.
     pub fn error(self, point: &CoefficientPoint) -> f64 {
-        match self {
-            Coefficient::ABar => point.a_bar_ulp,
-            Coefficient::BBar => point.b_bar_ulp,
-        }
+        self.of([point.a_bar_ulp, point.b_bar_ulp])
     }
 
     /// What it may be off there, in the same unit.
     pub fn allowed(self, point: &CoefficientPoint) -> f64 {
-        match self {
-            Coefficient::ABar => point.a_bar_allowed,
-            Coefficient::BBar => point.b_bar_allowed,
-        }
+        self.of([point.a_bar_allowed, point.b_bar_allowed])
     }
 
     /// The largest such error of a sweep; none without points.

@@ -32,7 +32,7 @@ pub fn verdicts(results: &Results) -> Vec<TableRow> {
     for row in sweeps::rows(results) {
         for coefficient in Coefficient::ALL {
             let cells = methods.iter().map(|m| coefficient.text(row.cells[*m as usize])).collect();
-            let name = format!("{} {}", coefficient.symbol(), row.sweep);
+            let name = format!("{} {}", coefficient.name(), row.sweep);
             rows.push(TableRow { name, about: row.weights.to_string(), cells });
         }
     }

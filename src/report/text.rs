@@ -64,12 +64,8 @@ pub fn first_error(lines: &[String]) -> &str {
 }
 
 /// The verdict in capitals, as the tables show it.
-pub fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Pass => "PASS",
-        Verdict::Fail => "FAIL",
-        Verdict::Unmeasured => "UNMEASURED",
-    }
+pub fn verdict(verdict: Verdict) -> String {
+    verdict.name().to_uppercase()
 }
 
 /// `0.41`, `FAIL 3e5`, or `–` where it was not measured.
@@ -79,15 +75,6 @@ pub fn outcome(verdict: Verdict, ratio: Option<f64>) -> String {
         (Verdict::Fail, Some(share)) => format!("FAIL {share}"),
         (Verdict::Fail, None) => "FAIL".to_owned(),
         (Verdict::Pass, share) => share.unwrap_or_else(|| "pass".to_owned()),
-    }
-}
-
-/// The lower-case verdict, as JSON and CSS classes spell it.
-pub fn verdict_class(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Pass => "pass",
-        Verdict::Fail => "fail",
-        Verdict::Unmeasured => "unmeasured",
     }
 }
 

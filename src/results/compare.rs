@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use super::pairs::PairTotals;
 use super::precision::Lifting;
-use super::schema::{CaseResult, CoefficientResult, InvariantResult, Results, TensorResult};
+use super::schema::{CaseResult, CoefficientResult, Results, TensorResult, Worst};
 use super::verdict::Verdict;
 use crate::method::Method;
 
@@ -97,7 +97,7 @@ pub fn compare(old: &Results, new: &Results) -> Result<RunComparison, Incomparab
         return Err(Incomparable::OtherSeed { old: old.seed, new: new.seed });
     }
     same_problems(old, new)?;
-    let lifted = old.backend == new.backend || has_lifted(old) && has_lifted(new);
+    let lifted = old.backend == new.backend || old.lifted().next().is_some() && new.lifted().next().is_some();
     let (old_items, new_items) = (items(old, lifted), items(new, lifted));
     let before: BTreeMap<&str, &Item> = old_items.iter().map(|item| (item.id.as_str(), item)).collect();
     let after: BTreeSet<&str> = new_items.iter().map(|item| item.id.as_str()).collect();
@@ -154,10 +154,22 @@ impl RunComparison {
     /// Whether more pairs fail or are unmeasured, or fewer problems were compared.
     pub fn pairs_regressed(&self) -> bool {
         let (old, new) = (&self.old_pairs, &self.new_pairs);
-        failing(new) > failing(old)
+        new.failing() > old.failing()
             || new.unmeasured > old.unmeasured
             || new.problems < old.problems
             || !self.failing_pairs.is_empty()
+    }
+}
+
+impl Item {
+    fn new(
+        id: String,
+        method: Method,
+        verdict: Verdict,
+        worst: &Option<Worst>,
+        judged: Option<usize>,
+    ) -> Self {
+        Item { id, method, verdict, share: worst.as_ref().map(|worst| worst.share), judged }
     }
 }
 
@@ -223,18 +235,11 @@ fn same_problems(old: &Results, new: &Results) -> Result<(), Incomparable> {
     Ok(())
 }
 
-/// How many pairs disagree with the truth.
-pub fn failing(pairs: &PairTotals) -> usize {
-    pairs.coincide + pairs.differ + pairs.off
-}
-
-fn has_lifted(results: &Results) -> bool {
-    results.cases.iter().any(|case| case.lifted.is_some())
-        || results.coefficients.iter().any(|sweep| sweep.lifted.is_some())
-}
-
 /// Everything that has a verdict of its own: cases, sweeps, invariants, then the lifted runs if `lifted`.
 fn items(results: &Results, lifted: bool) -> Vec<Item> {
+    let of_case = |case: &CaseResult| {
+        Item::new(case.id.clone(), case.method, case.verdict, &case.worst, Some(case.judged))
+    };
     let cases = results.cases.iter().map(|case| (of_case(case), &case.lifted));
     let sweeps = results.coefficients.iter().map(|sweep| (of_sweep(sweep), &sweep.lifted));
     let (mut items, lifts): (Vec<Item>, Vec<&Option<Lifting>>) = cases.chain(sweeps).unzip();
@@ -244,20 +249,10 @@ fn items(results: &Results, lifted: bool) -> Vec<Item> {
         .filter(|_| lifted)
         .filter_map(|(item, lifting)| lifting.as_ref().map(|lifting| of_lifted(item, lifting)))
         .collect();
-    items.extend(results.invariants.iter().map(of_invariant));
+    let laws = results.invariants.iter();
+    items.extend(laws.map(|law| Item::new(law.id(), law.method, law.verdict, &law.worst, Some(law.judged))));
     items.extend(lifts);
     items
-}
-
-fn of_invariant(invariant: &InvariantResult) -> Item {
-    let InvariantResult { method, verdict, worst, judged, .. } = invariant;
-    Item {
-        id: invariant.id(),
-        method: *method,
-        verdict: *verdict,
-        share: worst.as_ref().map(|worst| worst.share),
-        judged: Some(*judged),
-    }
 }
 
 /// The lifted run of a case or sweep; its share is that of the truncation, which its verdict is about.
@@ -266,12 +261,6 @@ fn of_lifted(item: &Item, lifting: &Lifting) -> Item {
     let share = lifting.reason.is_empty().then_some(lifting.truncation.share);
     let id = format!("{}/lifted", item.id);
     Item { id, method: item.method, verdict: lifting.verdict, share, judged: None }
-}
-
-fn of_case(case: &CaseResult) -> Item {
-    let CaseResult { id, method, verdict, worst, judged, .. } = case;
-    let share = worst.as_ref().map(|worst| worst.share);
-    Item { id: id.clone(), method: *method, verdict: *verdict, share, judged: Some(*judged) }
 }
 
 /// Tensors whose verdict changed although that on their case did not: one that fails hides nothing of the others. Files
@@ -284,12 +273,9 @@ fn tensor_verdicts(old: &Results, new: &Results) -> Vec<ItemChange> {
             continue;
         };
         for (name, was, is) in old.tensors.zip(&new.tensors) {
-            let item = |tensor: &TensorResult| Item {
-                id: format!("{}/{name}", new.id),
-                method: new.method,
-                verdict: tensor.verdict,
-                share: tensor.worst.as_ref().map(|worst| worst.share),
-                judged: Some(tensor.judged),
+            let item = |tensor: &TensorResult| {
+                let id = format!("{}/{name}", new.id);
+                Item::new(id, new.method, tensor.verdict, &tensor.worst, Some(tensor.judged))
             };
             if was.verdict != is.verdict {
                 changes.push(ItemChange { old: item(was), new: item(is) });
@@ -300,15 +286,10 @@ fn tensor_verdicts(old: &Results, new: &Results) -> Vec<ItemChange> {
 }
 
 fn of_sweep(sweep: &CoefficientResult) -> Item {
-    let worst = sweep.worst_a_bar.iter().chain(&sweep.worst_b_bar).map(|worst| worst.share);
+    let shares = sweep.worst_a_bar.iter().chain(&sweep.worst_b_bar).map(|worst| worst.share);
     let worse = |a: f64, b: f64| if a.is_nan() || a > b { a } else { b };
-    Item {
-        id: sweep.id(),
-        method: sweep.method,
-        verdict: sweep.verdict,
-        share: worst.reduce(worse),
-        judged: Some(sweep.points.len()),
-    }
+    let judged = Some(sweep.points.len());
+    Item { share: shares.reduce(worse), ..Item::new(sweep.id(), sweep.method, sweep.verdict, &None, judged) }
 }
 
 fn failing_pairs(results: &Results) -> BTreeSet<String> {

@@ -45,22 +45,18 @@ pub struct Pair {
     pub ratio: f64,
 }
 
-/// How a kernel's difference between two methods compares with the truth's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PairStatus {
-    /// The truth's own entry: the oracle.
-    Oracle,
-    /// Differs where the truth differs and by as much, within both methods' bounds.
-    Agrees,
-    /// The outputs coincide although the truth says that they differ.
-    Coincides,
-    /// The outputs differ although the truth says that they agree.
-    Differs,
-    /// The outputs differ, but not by what the truth says.
-    Off,
-    /// One of the two methods could not be measured.
-    Unmeasured,
+named! {
+    /// How a kernel's difference between two methods compares with the truth's.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum PairStatus {
+        Oracle => "oracle": "the truth's own difference",
+        Agrees => "agrees": "differs by as much as the truth says, within both methods' bounds",
+        Coincides => "coincides": "the outputs coincide although the truth says that they differ",
+        Differs => "differs": "the outputs differ although the truth says that they agree",
+        Off => "off": "the outputs differ, but not by what the truth says",
+        Unmeasured => "unmeasured": "one of the two methods could not be measured",
+    }
 }
 
 /// How many pairs of methods, over all problems, had each status.
@@ -98,6 +94,11 @@ pub fn shown(problems: &[[PairwiseMatrix; 2]]) -> Vec<PairwiseMatrix> {
 }
 
 impl PairTotals {
+    /// How many pairs are not as far apart as the truth says.
+    pub fn failing(&self) -> usize {
+        self.coincide + self.differ + self.off
+    }
+
     /// The totals of disjoint parts together.
     pub fn sum(parts: impl IntoIterator<Item = PairTotals>) -> Self {
         parts.into_iter().fold(PairTotals::default(), |all, part| PairTotals {

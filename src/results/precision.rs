@@ -24,23 +24,15 @@ pub struct Lifting {
     pub truncation: ErrorPart,
 }
 
-/// Why a case fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Conclusion {
-    /// It fails in f32 and passes in double.
-    Rounding,
-    /// It fails in both.
-    WrongFormula,
-}
-
-impl Conclusion {
-    /// In words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Conclusion::Rounding => "rounding (it passes in double)",
-            Conclusion::WrongFormula => "wrong formula (it fails in double too)",
-        }
+named! {
+    /// Why a case fails.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Conclusion {
+        /// It fails in f32 and passes in double.
+        Rounding => "rounding (it passes in double)",
+        /// It fails in both.
+        WrongFormula => "wrong formula (it fails in double too)",
     }
 }
 

@@ -34,40 +34,29 @@ pub struct Diff {
     pub worse: bool,
 }
 
-/// How the new revision compares with the old one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Change {
-    /// Every bit.
-    Equal,
-    Rounding,
-    Closer,
-    Farther,
-    /// Closer at some inputs, farther at others.
-    Mixed,
-    /// The old one did not compile or run, the new one does.
-    Mended,
-    /// The new one does not compile or run, the old one did.
-    Broken,
-    /// Neither compiles and runs.
-    BothBroken,
-    /// There is no truth to compare with.
-    Unmeasured,
+named! {
+    /// How the new revision compares with the old one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Change {
+        Equal => "bitwise equal",
+        Rounding => "equal within rounding",
+        Closer => "closer",
+        Farther => "FARTHER",
+        /// Closer at some inputs, farther at others.
+        Mixed => "closer and FARTHER",
+        /// The old one did not compile or run, the new one does.
+        Mended => "mended",
+        /// The new one does not compile or run, the old one did.
+        Broken => "BROKEN",
+        /// Neither compiles and runs.
+        BothBroken => "both broken",
+        /// There is no truth to compare with.
+        Unmeasured => "unmeasured",
+    }
 }
 
 impl Change {
-    pub const ALL: [Change; 9] = [
-        Change::Equal,
-        Change::Rounding,
-        Change::Closer,
-        Change::Farther,
-        Change::Mixed,
-        Change::Mended,
-        Change::Broken,
-        Change::BothBroken,
-        Change::Unmeasured,
-    ];
-
     /// Whether something got worse somewhere.
     pub fn is_worse(self) -> bool {
         matches!(self, Change::Farther | Change::Mixed | Change::Broken)

@@ -307,20 +307,21 @@ impl Results {
         }
     }
 
-    /// Every verdict in the run: of cases, coefficient sweeps, their lifted runs, invariants and pairs.
-    fn verdicts(&self) -> Vec<Verdict> {
-        let pairs = [
-            (self.pairs.agree, Verdict::Pass),
-            (self.pairs.coincide + self.pairs.differ + self.pairs.off, Verdict::Fail),
-            (self.pairs.unmeasured, Verdict::Unmeasured),
-        ];
-        let pairs = pairs.into_iter().filter(|(count, _)| *count > 0).map(|(_, verdict)| verdict);
-        let cases = self.cases.iter().map(|c| c.verdict);
-        let lifted = self.cases.iter().map(|c| &c.lifted).chain(self.coefficients.iter().map(|c| &c.lifted));
-        let lifted = lifted.flatten().map(|lifting| lifting.verdict);
-        let coefficients = self.coefficients.iter().map(|c| c.verdict);
-        let invariants = self.invariants.iter().map(|i| i.verdict);
-        cases.chain(coefficients).chain(lifted).chain(invariants).chain(pairs).collect()
+    /// The lifted runs of cases and coefficient sweeps.
+    pub fn lifted(&self) -> impl Iterator<Item = &Lifting> {
+        let cases = self.cases.iter().map(|case| &case.lifted);
+        cases.chain(self.coefficients.iter().map(|sweep| &sweep.lifted)).flatten()
+    }
+
+    /// Every verdict in the run but that of pairs, and the reason for it: of cases, coefficient sweeps, invariants and lifted
+    /// runs.
+    pub fn verdicts(&self) -> impl Iterator<Item = (Verdict, &str)> {
+        let cases = self.cases.iter().map(|c| (c.verdict, &c.reason));
+        let sweeps = self.coefficients.iter().map(|c| (c.verdict, &c.reason));
+        let invariants = self.invariants.iter().map(|i| (i.verdict, &i.reason));
+        let lifted = self.lifted().map(|lifting| (lifting.verdict, &lifting.reason));
+        let all = cases.chain(sweeps).chain(invariants).chain(lifted);
+        all.map(|(verdict, reason)| (verdict, reason.as_str()))
     }
 
     /// Whether anything in the run fails.
@@ -330,7 +331,13 @@ impl Results {
 
     /// The run's verdict ([`Verdict::of_all`]).
     pub fn verdict(&self) -> Verdict {
-        Verdict::of_all(self.verdicts())
+        let pairs = [
+            (self.pairs.agree, Verdict::Pass),
+            (self.pairs.failing(), Verdict::Fail),
+            (self.pairs.unmeasured, Verdict::Unmeasured),
+        ];
+        let pairs = pairs.into_iter().filter(|(count, _)| *count > 0).map(|(_, verdict)| verdict);
+        Verdict::of_all(self.verdicts().map(|(verdict, _)| verdict).chain(pairs))
     }
 }
 

@@ -2,15 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Whether a kernel computes what its formula says. Ordered: anything unmeasured keeps a whole from passing, and a
-/// single failure fails it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    Pass,
-    /// It could not be run or judged here. Not a pass.
-    Unmeasured,
-    Fail,
+named! {
+    /// Whether a kernel computes what its formula says. Ordered: anything unmeasured keeps a whole from passing, and a
+    /// single failure fails it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Verdict {
+        Pass => "pass",
+        /// It could not be run or judged here. Not a pass.
+        Unmeasured => "unmeasured",
+        Fail => "fail",
+    }
 }
 
 impl Verdict {

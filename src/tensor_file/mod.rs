@@ -51,31 +51,20 @@ pub enum TensorFileError {
     Tensor { name: String, reason: String, hint: &'static str },
 }
 
-/// How a tensor's numbers are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stored {
-    F16,
-    Bf16,
-    F32,
-    F64,
-    /// Two F32, re then im.
-    C64,
+named! {
+    /// How a tensor's numbers are stored, by the name in a header.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Stored {
+        F16 => "F16",
+        Bf16 => "BF16",
+        F32 => "F32",
+        F64 => "F64",
+        /// Two F32, re then im.
+        C64 => "C64",
+    }
 }
 
 impl Stored {
-    pub const ALL: [Stored; 5] = [Stored::F16, Stored::Bf16, Stored::F32, Stored::F64, Stored::C64];
-
-    /// The name in a header.
-    pub fn name(self) -> &'static str {
-        match self {
-            Stored::F16 => "F16",
-            Stored::Bf16 => "BF16",
-            Stored::F32 => "F32",
-            Stored::F64 => "F64",
-            Stored::C64 => "C64",
-        }
-    }
-
     /// Bytes that one element takes.
     pub fn size(self) -> u64 {
         match self {
@@ -88,12 +77,6 @@ impl Stored {
     /// Floats that one element is.
     pub fn floats(self) -> usize {
         if self == Stored::C64 { 2 } else { 1 }
-    }
-}
-
-impl std::fmt::Display for Stored {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
     }
 }
 

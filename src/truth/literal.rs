@@ -3,6 +3,7 @@
 
 use nalgebra::DMatrix;
 
+use super::dense::lu::{Lu, Pivoting};
 use super::dense::matrix;
 use super::number::elementary::Exponent;
 use super::number::scalar::{Entry, Real};
@@ -78,7 +79,7 @@ impl<T: Entry> Quantity for DMatrix<T> {
     }
     /// By complete pivoting, where the other route's solve pivots partially.
     fn inverse(&self) -> Option<Self> {
-        self.clone().full_piv_lu().try_inverse()
+        Lu::new(self.clone(), Pivoting::Complete).inverse()
     }
 }
 

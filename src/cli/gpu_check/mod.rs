@@ -1,13 +1,9 @@
 //! `holdfast gpu-check STEP`: what must hold on a real GPU beyond `verify`. `.ci/gpu` runs every step. Hidden from
 //! users, whose question `verify` answers.
 
-mod agree;
-mod faults;
-mod full_size;
-mod jit;
+mod kernels;
 mod repeat;
-mod time;
-mod tiny;
+mod scans;
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -73,14 +69,14 @@ impl Finding {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let rows = match args.step {
-        Check::Jit => jit::run(&backend(args)?),
-        Check::Tiny => tiny::run(args)?,
-        Check::Agree => agree::run(&backend(args)?, args.input),
+        Check::Jit => kernels::compile(&backend(args)?),
+        Check::Tiny => kernels::launch_each(args)?,
+        Check::Agree => scans::agree(&backend(args)?, args.input),
         Check::Repeat => repeat::ten_times(&backend(args)?),
         Check::Independence => repeat::independence(&backend(args)?),
-        Check::Faults => faults::run(&backend(args)?),
-        Check::FullSize => full_size::run(&backend(args)?, args),
-        Check::Time => time::run(args)?,
+        Check::Faults => scans::faults(&backend(args)?),
+        Check::FullSize => scans::full_size(&backend(args)?, args),
+        Check::Time => kernels::times(args)?,
     };
     let mut text = String::new();
     for Finding { what, passed, figure } in &rows {

@@ -71,7 +71,6 @@
 
 mod readout;
 mod states;
-mod step_size;
 
 use std::collections::HashMap;
 
@@ -80,7 +79,7 @@ use num_complex::Complex64;
 pub use self::readout::ReadoutRoundings;
 use self::readout::{Position, add_states, output_bound};
 use self::states::{StateSteps, state_steps, states};
-pub use self::step_size::{softplus, step_size};
+pub use self::states::{softplus, step_size};
 use crate::method::Method;
 use crate::problem::{Problem, Weights};
 use crate::promise::Contract;

@@ -171,3 +171,33 @@ pub fn states(
 fn times(a: f64, b: f64) -> f64 {
     if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
 }
+
+/// Δ at one position, and the relative error that a kernel's Δ may have: the sum with the bias rounds, and
+/// softplus multiplies that relative error of x by |x·σ(x)/softplus(x)|.
+pub fn step_size(
+    problem: &Problem,
+    (batch, channel): (usize, usize),
+    l: usize,
+    arithmetic: Arithmetic,
+) -> (f64, f64) {
+    let delta = f64::from(problem.delta[problem.sequence_index(batch, channel, l)]);
+    let (x, sum_error) = match &problem.delta_bias {
+        Some(bias) => (delta + f64::from(bias[channel]), arithmetic.unit),
+        None => (delta, 0.0),
+    };
+    if !problem.delta_softplus {
+        return (x, sum_error);
+    }
+    let softplus = softplus(x);
+    let sigmoid = 1.0 / (1.0 + (-x).exp());
+    // Both vanish together as x → −∞, where softplus(x) → eˣ and its conditioning → |x|.
+    let conditioning = if softplus > 0.0 { (x * sigmoid / softplus).abs() } else { x.abs() };
+    // A subnormal Δ is rounded to the grid that subnormals have.
+    let subnormal = if softplus > 0.0 { 2.0 * arithmetic.underflow / softplus } else { 0.0 };
+    (softplus, conditioning * sum_error + arithmetic.softplus() + subnormal)
+}
+
+/// log(1 + eˣ); x itself where e⁻ˣ is nothing beside it.
+pub fn softplus(x: f64) -> f64 {
+    if x > 40.0 { x } else { x.exp().ln_1p() }
+}

@@ -71,7 +71,7 @@ fn pairs<'a>(
     let mut found = Vec::new();
     for (i, &(b, fit_b)) in singles.iter().enumerate() {
         for &(a, fit_a) in &singles[..i] {
-            if a.fault.part() == b.fault.part() {
+            if a.fault.excludes(b.fault) {
                 continue;
             }
             let fit = fit(&variant(method, &[a.fault, b.fault]), problem, coefficients, true);

@@ -2,8 +2,8 @@
 //! selective scan, computed in f64.
 //!
 //! A model has a name, a sentence and an origin ([`catalogue`]); it [applies](Fault::applies) to some methods
-//! and problems, and [changes](Fault::change) one [`Part`] of a [`Variant`]. Two models that change different
-//! parts can be combined.
+//! and problems, and [changes](Fault::change) one part of a [`Variant`]. Two models that change different parts can be
+//! combined ([`Fault::excludes`]).
 //!
 //! Where two descriptions of a bug are one and the same formula, the catalogue has one model: Δ missing in B̄ is
 //! 1/Δ too much, Δ squared is 1/Δ missing; for `rk4` the φ series cut after one term is `zoh`.
@@ -13,6 +13,8 @@ pub mod recorded;
 pub mod scan;
 pub mod step;
 pub mod variant;
+
+use std::mem::discriminant;
 
 use self::variant::{
     BUse, Bias, Clamp, Directions, Gate, Inverse, Power, Readout, Reversed, Sum, Tail, Variant,
@@ -69,68 +71,15 @@ pub enum Fault {
     StateWithoutB,
 }
 
-/// The part of the scan that a fault changes. Faults of one part exclude each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
-    Form,
-    ABar,
-    Exponent,
-    BBar,
-    StepDelta,
-    ABarDelta,
-    BBarDelta,
-    Directions,
-    Reversed,
-    U,
-    B,
-    Readout,
-    Edge,
-    Tail,
-    Group,
-    BAxis,
-    CAxis,
-    Skip,
-    Gate,
-    Bias,
-    Softplus,
-    Clamp,
-    State,
-    LastState,
-}
-
 impl Fault {
-    pub fn part(self) -> Part {
-        match self {
-            Fault::RunsAs(_) => Part::Form,
-            Fault::ABarOf(_) => Part::ABar,
-            Fault::Exponent(..) => Part::Exponent,
-            // The inverse's variants may touch both coefficients; what only B̄ has comes with it.
-            Fault::BBarOf(_)
-            | Fault::Inverse(..)
-            | Fault::Taylor(_)
-            | Fault::BBarSeries(_)
-            | Fault::Sum(_) => Part::BBar,
-            Fault::StepDelta(_) => Part::StepDelta,
-            Fault::ABarDelta(_) => Part::ABarDelta,
-            Fault::BBarDelta(_) => Part::BBarDelta,
-            Fault::Directions(_) => Part::Directions,
-            Fault::Reversed(_) => Part::Reversed,
-            Fault::UMissing => Part::U,
-            Fault::B(_) => Part::B,
-            Fault::Readout(_) => Part::Readout,
-            Fault::Edge(..) => Part::Edge,
-            Fault::Tail(_) => Part::Tail,
-            Fault::GroupModulo => Part::Group,
-            Fault::BTransposed => Part::BAxis,
-            Fault::CTransposed => Part::CAxis,
-            Fault::Skip(_) => Part::Skip,
-            Fault::Gate(_) => Part::Gate,
-            Fault::Bias(_) => Part::Bias,
-            Fault::Softplus(_) => Part::Softplus,
-            Fault::Clamp(_) => Part::Clamp,
-            Fault::State(_) => Part::State,
-            Fault::StateWithoutB => Part::LastState,
-        }
+    /// Whether both change the same part of the scan, and so cannot be combined.
+    pub fn excludes(self, other: Fault) -> bool {
+        // The inverse's variants may touch both coefficients; what only B̄ has comes with it.
+        let of_b_bar = |fault| {
+            use Fault::{BBarOf, BBarSeries, Inverse, Sum, Taylor};
+            matches!(fault, BBarOf(_) | Inverse(..) | Taylor(_) | BBarSeries(_) | Sum(_))
+        };
+        discriminant(&self) == discriminant(&other) || of_b_bar(self) && of_b_bar(other)
     }
 
     /// Whether the fault can change what `method` computes, and is not the same as a more specific one for
@@ -219,18 +168,11 @@ impl Fault {
             Fault::Sum(Sum::OuterProducts) => false,
             // Summed over the two inputs that they read, their B̄ is that of zoh-exact and of bilinear.
             Fault::RunsAs(Form::Textbook(Textbook::FohTextbook | Textbook::BilinearAveraged)) => false,
-            _ => matches!(
-                self.part(),
-                Part::Form
-                    | Part::ABar
-                    | Part::Exponent
-                    | Part::BBar
-                    | Part::StepDelta
-                    | Part::ABarDelta
-                    | Part::BBarDelta
-                    | Part::B
-                    | Part::Clamp
-            ),
+            Fault::RunsAs(_) | Fault::ABarOf(_) | Fault::BBarOf(_) | Fault::Inverse(..) => true,
+            Fault::Taylor(_) | Fault::BBarSeries(_) | Fault::Sum(_) | Fault::Exponent(..) => true,
+            Fault::StepDelta(_) | Fault::ABarDelta(_) | Fault::BBarDelta(_) => true,
+            Fault::B(_) | Fault::Clamp(_) => true,
+            _ => false,
         };
         shows && self.applies_to_weights(weights)
     }

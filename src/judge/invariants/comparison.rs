@@ -60,23 +60,21 @@ impl Comparison {
         self.add(how, &tally, places);
     }
 
-    /// Every tensor, at the (batch, channel) that `among` picks.
-    pub fn among(
+    /// A tensor everywhere.
+    pub fn each(
         &mut self,
+        name: TensorName,
         how: &str,
         got: &ProbeRun,
         want: &[(f64, &ProbeRun)],
         budgeted: Budgeted,
-        among: impl Fn(usize, usize) -> bool,
     ) {
-        for (name, _) in got.tensors.iter() {
-            self.tensor(name, how, got, want, budgeted, |batch, channel, _| among(batch, channel));
-        }
+        self.tensor(name, how, got, want, budgeted, |_, _, _| true);
     }
 
     /// Every tensor everywhere.
     pub fn all(&mut self, how: &str, got: &ProbeRun, want: &[(f64, &ProbeRun)], budgeted: Budgeted) {
-        self.among(how, got, want, budgeted, |_, _| true);
+        got.tensors.iter().for_each(|(name, _)| self.each(name, how, got, want, budgeted));
     }
 
     /// Requires |got − want| ≤ bound of a number that is neither output nor state.

@@ -26,154 +26,75 @@ pub use run::ProbeRun;
 use crate::method::Method;
 use crate::problem::Weights;
 
-/// An invariant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Invariant {
-    /// Exact: every term is a product with a zero.
-    ZeroInput,
-    /// Exact.
-    UHomogeneous,
-    /// Derived, three runs; u is a sum that is exact in f32.
-    UAdditive,
-    /// Exact. The skip, which B does not enter, is left out; so for all of B and C.
-    BHomogeneous,
-    /// Derived, three runs.
-    BAdditive,
-    /// Exact.
-    CHomogeneous,
-    /// Derived, three runs; the states are exact, since C does not enter them.
-    CAdditive,
-    /// Derived, two runs: i·B and −i·C change places of real and imaginary parts in complex products, whose two
-    /// roundings may differ.
-    ComplexLinear,
-    /// Exact: what comes later does not enter.
-    Causality,
-    /// Derived, two runs: the two directions are associated differently.
-    TimeReversal,
-    /// Exact for `zoh`, `bilinear`, `rk4` (every operation of a dimensionally consistent formula scales by a power of
-    /// two) and, with the factor s, for `foh`. Derived for `poly` and `highorder`, where B̄ is a polynomial in s.
-    TimeScale,
-    /// Derived from the coefficients alone: [`steps::time_scale`].
-    TimeScaleStep,
-    /// Exact.
-    Conjugation,
-    /// Exact.
-    ChannelIndependence,
-    /// Exact.
-    BatchIndependence,
-    /// Exact.
-    GroupIndependence,
-    /// Exact.
-    StateIndependence,
-    /// Derived, two runs: sums over states round by their order, and a vectorized loop may treat its tail differently.
-    StatePermutation,
-    /// Derived, two runs and the carried state: [`carry`].
-    Splitting,
-    /// Exact where Δ = 0 throughout; derived, two elements of one run, where Δ is 0 from some position on.
-    ZeroStep,
-    /// Derived from the coefficients alone: [`steps::small_step`].
-    SmallStep,
-    /// Derived from the coefficients alone: [`steps::stability`].
-    Stability,
-    /// Derived, N + 1 runs.
-    SingleStates,
-    /// Derived, two runs, the one of a single state N times.
-    RepeatedStates,
+named! {
+    /// An invariant.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Invariant {
+        /// Exact: every term is a product with a zero.
+        ZeroInput => "zero-input": "u = 0 gives zero outputs and states",
+        /// Exact.
+        UHomogeneous => "u-homogeneous": "−2u gives −2 times the outputs and states",
+        /// Derived, three runs; u is a sum that is exact in f32.
+        UAdditive => "u-additive": "u + v gives the sum of what u and v give",
+        /// Exact. The skip, which B does not enter, is left out; so for all of B and C.
+        BHomogeneous => "b-homogeneous": "−2B gives −2 times the outputs and states",
+        /// Derived, three runs.
+        BAdditive => "b-additive": "B + B' gives the sum of what B and B' give",
+        /// Exact.
+        CHomogeneous => "c-homogeneous": "−2C gives −2 times the outputs, and the same states",
+        /// Derived, three runs; the states are exact, since C does not enter them.
+        CAdditive => "c-additive": "C + C' gives the sum of the outputs of C and C', and the same states",
+        /// Derived, two runs: i·B and −i·C change places of real and imaginary parts in complex products, whose two
+        /// roundings may differ.
+        ComplexLinear => "complex-linear": "iB with −iC gives the same outputs, and i times the states",
+        /// Exact: what comes later does not enter.
+        Causality => "causality": "changed inputs from position l on change nothing before l",
+        /// Derived, two runs: the two directions are associated differently.
+        TimeReversal => "time-reversal": "reversed sequences give the reversed outputs",
+        /// Exact for `zoh`, `bilinear`, `rk4` (every operation of a dimensionally consistent formula scales by a power of
+        /// two) and, with the factor s, for `foh`. Derived for `poly` and `highorder`, where B̄ is a polynomial in s.
+        TimeScale => "time-scale":
+            "(A/s, B/s, sΔ) gives the same outputs with zoh, bilinear and rk4, s times them with foh, and \
+             with poly and highorder others that are polynomials in s",
+        /// Derived from the coefficients alone: [`steps::time_scale`].
+        TimeScaleStep => "time-scale-step":
+            "(A/s, B/s, sΔ) leaves Ā, and B̄ of zoh, bilinear and rk4; it changes that of foh, poly and \
+             highorder by what their formulas say",
+        /// Exact.
+        Conjugation => "conjugation": "conjugated A, B and C give the same outputs, and conjugated states",
+        /// Exact.
+        ChannelIndependence => "channel-independence": "a changed channel changes no other channel",
+        /// Exact.
+        BatchIndependence => "batch-independence": "a changed batch entry changes no other entry",
+        /// Exact.
+        GroupIndependence => "group-independence":
+            "changed B and C of a group change no channel of another group",
+        /// Exact.
+        StateIndependence => "state-independence":
+            "changed A, B and C of a state change no other state's last value",
+        /// Derived, two runs: sums over states round by their order, and a vectorized loop may treat its tail differently.
+        StatePermutation => "state-permutation": "permuted states give the same outputs, and permuted states",
+        /// Derived, two runs and the carried state: [`carry`].
+        Splitting => "splitting":
+            "a sequence split anywhere, the state carried over, gives what the whole gives",
+        /// Exact where Δ = 0 throughout; derived, two elements of one run, where Δ is 0 from some position on.
+        ZeroStep => "zero-step": "Δ = 0 keeps the state: from the start it stays zero, later as it was",
+        /// Derived from the coefficients alone: [`steps::small_step`].
+        SmallStep => "small-step":
+            "Ā → 1 as Δ → 0, and B̄ vanishes like Δ (like Δ² with foh); at Δ = 0 exactly",
+        /// Derived from the coefficients alone: [`steps::stability`].
+        Stability => "stability": "|Ā| is at most 1 where Re A < 0",
+        /// Derived, N + 1 runs.
+        SingleStates => "single-states":
+            "the outputs of N states are the sum of those of each state alone (N = 1)",
+        /// Derived, two runs, the one of a single state N times.
+        RepeatedStates => "repeated-states": "N equal states give N times what one gives",
+    }
 }
 
 use Invariant::*;
 
 impl Invariant {
-    pub const ALL: [Invariant; 24] = [
-        ZeroInput,
-        UHomogeneous,
-        UAdditive,
-        BHomogeneous,
-        BAdditive,
-        CHomogeneous,
-        CAdditive,
-        ComplexLinear,
-        Causality,
-        TimeReversal,
-        TimeScale,
-        TimeScaleStep,
-        Conjugation,
-        ChannelIndependence,
-        BatchIndependence,
-        GroupIndependence,
-        StateIndependence,
-        StatePermutation,
-        Splitting,
-        ZeroStep,
-        SmallStep,
-        Stability,
-        SingleStates,
-        RepeatedStates,
-    ];
-
-    /// In kebab-case; unique.
-    pub fn name(self) -> &'static str {
-        self.texts().0
-    }
-
-    /// What must hold, in one sentence.
-    pub fn what(self) -> &'static str {
-        self.texts().1
-    }
-
-    fn texts(self) -> (&'static str, &'static str) {
-        match self {
-            ZeroInput => ("zero-input", "u = 0 gives zero outputs and states"),
-            UHomogeneous => ("u-homogeneous", "−2u gives −2 times the outputs and states"),
-            UAdditive => ("u-additive", "u + v gives the sum of what u and v give"),
-            BHomogeneous => ("b-homogeneous", "−2B gives −2 times the outputs and states"),
-            BAdditive => ("b-additive", "B + B' gives the sum of what B and B' give"),
-            CHomogeneous => ("c-homogeneous", "−2C gives −2 times the outputs, and the same states"),
-            CAdditive => {
-                ("c-additive", "C + C' gives the sum of the outputs of C and C', and the same states")
-            }
-            ComplexLinear => ("complex-linear", "iB with −iC gives the same outputs, and i times the states"),
-            Causality => ("causality", "changed inputs from position l on change nothing before l"),
-            TimeReversal => ("time-reversal", "reversed sequences give the reversed outputs"),
-            TimeScale => (
-                "time-scale",
-                "(A/s, B/s, sΔ) gives the same outputs with zoh, bilinear and rk4, s times them with foh, and \
-                 with poly and highorder others that are polynomials in s",
-            ),
-            TimeScaleStep => (
-                "time-scale-step",
-                "(A/s, B/s, sΔ) leaves Ā, and B̄ of zoh, bilinear and rk4; it changes that of foh, poly and \
-                 highorder by what their formulas say",
-            ),
-            Conjugation => {
-                ("conjugation", "conjugated A, B and C give the same outputs, and conjugated states")
-            }
-            ChannelIndependence => ("channel-independence", "a changed channel changes no other channel"),
-            BatchIndependence => ("batch-independence", "a changed batch entry changes no other entry"),
-            GroupIndependence => {
-                ("group-independence", "changed B and C of a group change no channel of another group")
-            }
-            StateIndependence => {
-                ("state-independence", "changed A, B and C of a state change no other state's last value")
-            }
-            StatePermutation => {
-                ("state-permutation", "permuted states give the same outputs, and permuted states")
-            }
-            Splitting => {
-                ("splitting", "a sequence split anywhere, the state carried over, gives what the whole gives")
-            }
-            ZeroStep => ("zero-step", "Δ = 0 keeps the state: from the start it stays zero, later as it was"),
-            SmallStep => {
-                ("small-step", "Ā → 1 as Δ → 0, and B̄ vanishes like Δ (like Δ² with foh); at Δ = 0 exactly")
-            }
-            Stability => ("stability", "|Ā| is at most 1 where Re A < 0"),
-            SingleStates => {
-                ("single-states", "the outputs of N states are the sum of those of each state alone (N = 1)")
-            }
-            RepeatedStates => ("repeated-states", "N equal states give N times what one gives"),
-        }
-    }
-
     /// Whether it says anything of this method with these weights.
     pub fn applies(self, method: Method, weights: Weights) -> bool {
         match self {

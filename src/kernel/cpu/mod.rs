@@ -12,7 +12,7 @@ use super::launch::{Element, Guarding, Job, Returned};
 use super::registry::{Instantiation, Kernel};
 use super::{Backend, Coefficients, KernelError, shapes};
 use crate::method::Method;
-use crate::problem::{CoefficientProblem, InputType, Problem, Weights};
+use crate::problem::{CoefficientProblem, Problem, Weights};
 use crate::tensor::Tensors;
 
 /// The compiler that built the kernels for the CPU, as it names itself.
@@ -127,12 +127,8 @@ impl CpuBackend {
 fn check_processor() -> Result<(), KernelError> {
     #[cfg(holdfast_fma)]
     if !std::is_x86_feature_detected!("fma") {
-        return Err(KernelError::Unsupported {
-            what: "processor",
-            found: "no fused multiply-add".to_owned(),
-            expected: "one like that on which this binary was built".to_owned(),
-            hint: "build holdfast on this machine",
-        });
+        let (found, expected) = ("no fused multiply-add", "one like that on which this binary was built");
+        return Err(shapes::unsupported("processor", found, expected, "build holdfast on this machine"));
     }
     Ok(())
 }
@@ -155,13 +151,8 @@ impl CpuBackend {
         check_processor()?;
         shapes::check_scan(problem)?;
         let Build { fault, lifted, .. } = self.build;
-        if fault.is_some() && !lifted && problem.input != InputType::F32 {
-            return Err(KernelError::Unsupported {
-                what: "input type",
-                found: problem.input.to_string(),
-                expected: "f32".to_owned(),
-                hint: "the kernels with planted faults are built for f32 only",
-            });
+        if fault.is_some() && !lifted {
+            shapes::check_f32(problem.input, "the kernels with planted faults are built for f32 only")?;
         }
         let storage = if lifted { Element::F64 } else { problem.input.into() };
         let mut job = Job::scan(Kernel::Scan(Instantiation::for_problem(method, problem)), problem, storage);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::error::CudaError;
+use super::CudaError;
 
 /// Overrides the device's own architecture, for clusters whose compile node has another GPU, or none.
 pub const VARIABLE: &str = "HOLDFAST_CUDA_ARCH";

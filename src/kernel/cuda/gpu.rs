@@ -9,8 +9,8 @@ use std::ptr::null_mut;
 
 use cudarc::driver::sys::{self, CUdevice_attribute, CUfunction_attribute, CUresult};
 
+use super::CudaError;
 use super::cache::Image;
-use super::error::CudaError;
 use crate::kernel::launch::{Device, DeviceError, DeviceInfo, Launch, Params};
 
 /// The oldest driver that serves what is used here.

@@ -6,9 +6,9 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::CudaError;
 use super::arch::Arch;
 use super::cache::{self, Cache, Image};
-use super::error::CudaError;
 use super::nvrtc;
 use crate::kernel::registry::Kernel;
 

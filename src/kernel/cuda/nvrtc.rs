@@ -8,8 +8,8 @@ use std::ptr::null_mut;
 use cudarc::nvrtc::sys;
 use serde::{Deserialize, Serialize};
 
+use super::CudaError;
 use super::arch::Arch;
-use super::error::CudaError;
 use crate::kernel::CpuBackend;
 use crate::kernel::registry::Kernel;
 use crate::kernel::sources;
@@ -25,7 +25,7 @@ const OLDEST: (i32, i32) = (12, 0);
 /// version and on the CPU build (`-ffp-contract=off`), whose results a GPU's can be compared with.
 ///
 /// `--ptxas-options=-v` makes the log name each kernel's registers and spills.
-const FLAGS: [&str; 6] = [
+pub const FLAGS: [&str; 6] = [
     "--std=c++17",
     "--fmad=false",
     "--ftz=false",

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::CudaError;
 use super::cache::Image;
-use super::error::CudaError;
 use super::gpu::Gpu;
 use crate::kernel::KernelError;
 use crate::kernel::cpu::device::CpuDevice;

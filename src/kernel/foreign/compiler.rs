@@ -7,8 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::ForeignError;
-use super::form::{self, CallForm};
-use super::header::Header;
+use super::header::{self, CallForm, Header};
 use super::runtime;
 use crate::leftovers::process::Process;
 use crate::leftovers::scratch::{self, Scratch};
@@ -86,7 +85,7 @@ impl Compiler {
         precision: Precision,
         folder: &Path,
     ) -> Result<Result<PathBuf, String>, ForeignError> {
-        form::first_that_compiles(header, weights, |form| {
+        header::first_that_compiles(header, weights, |form| {
             self.attempt(header, weights, precision, form, folder)
         })
     }

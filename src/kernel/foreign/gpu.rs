@@ -4,8 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::form::{self, CallForm};
-use super::header::Header;
+use super::header::{self, CallForm, Header};
 use super::{Compiled, HeaderEntry, compiler, rejection, runtime, side};
 use crate::kernel::KernelError;
 use crate::kernel::cuda::arch::Arch;
@@ -18,17 +17,6 @@ use crate::kernel::launch::{DeviceInfo, Job, Returned};
 use crate::kernel::worker::limit;
 use crate::method::Method;
 use crate::problem::{Operand, Weights};
-
-/// What a header is compiled with: as the production kernels, so that f32 is IEEE's.
-const FLAGS: [&str; 7] = [
-    "--std=c++17",
-    "--fmad=false",
-    "--ftz=false",
-    "--prec-div=true",
-    "--prec-sqrt=true",
-    "--ptxas-options=-v",
-    "--disable-warnings",
-];
 
 /// The kernels of one method and weight type, or the compiler's own lines.
 type Kernels = Result<Result<HashMap<HeaderEntry, Image>, String>, CudaError>;
@@ -96,7 +84,7 @@ impl HeaderEntry {
 /// # Errors
 /// NVRTC is missing, too old, or does not know the architecture.
 pub fn compile(header: &Header, method: Method, weights: Weights, arch: &Arch) -> Kernels {
-    form::first_that_compiles(header, weights, |form| attempt(header, method, weights, form, arch))
+    header::first_that_compiles(header, weights, |form| attempt(header, method, weights, form, arch))
 }
 
 fn attempt(header: &Header, method: Method, weights: Weights, form: CallForm, arch: &Arch) -> Kernels {
@@ -122,7 +110,9 @@ fn attempt(header: &Header, method: Method, weights: Weights, form: CallForm, ar
         ),
         headers,
     };
-    let mut flags: Vec<String> = FLAGS.iter().map(|&flag| flag.to_owned()).collect();
+    // As the production kernels, so that f32 is IEEE's.
+    let flags = nvrtc::FLAGS.into_iter().chain(["--disable-warnings"]);
+    let mut flags: Vec<String> = flags.map(str::to_owned).collect();
     flags.push(format!("--include-path={}", header.folder.display()));
     flags.extend(header.macros(form).iter().map(|name| format!("--define-macro={name}")));
     let program = match nvrtc::compile_unit(&unit, &expressions, &flags, arch)? {

@@ -8,7 +8,6 @@
 
 pub mod compiler;
 pub mod cpu;
-pub mod form;
 pub mod gpu;
 pub mod header;
 pub mod includes;
@@ -29,7 +28,7 @@ use super::worker::limit::{self, Hangs};
 use super::{Backend, Coefficients, KernelError, shapes};
 use crate::method::Method;
 use crate::problem::elements::Elements;
-use crate::problem::{CoefficientProblem, InputType, Operand, Problem, Weights};
+use crate::problem::{CoefficientProblem, Operand, Problem, Weights};
 use crate::promise::Promise;
 use crate::tensor::Tensors;
 
@@ -173,7 +172,7 @@ impl Backend for ForeignBackend {
 
     fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
         shapes::check_scan(problem)?;
-        check_input(problem.input)?;
+        shapes::check_f32(problem.input, "headers of coefficients are judged in f32")?;
         let (entry, job) = scan_entry(method, problem);
         Ok(self.run(entry, &job)?.scan(problem))
     }
@@ -206,19 +205,6 @@ fn scan_entry(method: Method, problem: &Problem) -> (HeaderEntry, impl Fn() -> J
 /// The place of a weight type in an array of two.
 fn side(weights: Weights) -> usize {
     usize::from(weights == Weights::Complex)
-}
-
-/// The arithmetic of such headers is f32.
-fn check_input(input: InputType) -> Result<(), KernelError> {
-    if input == InputType::F32 {
-        return Ok(());
-    }
-    Err(KernelError::Unsupported {
-        what: "input type",
-        found: input.to_string(),
-        expected: "f32".to_owned(),
-        hint: "headers of coefficients are judged in f32",
-    })
 }
 
 /// The first of a compiler's lines, as the reason why there is no output.

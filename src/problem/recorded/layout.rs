@@ -3,11 +3,55 @@
 
 use std::collections::BTreeMap;
 
-use super::names::{self, OutputName};
 use super::{InputType, RecordError};
+use crate::method::Method;
 use crate::problem::{Operand, Shape, Weights};
 use crate::tensor::{Named, TensorName};
 use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text, shown};
+
+/// `METHOD[.LABEL]`: whose output it is. The label tells runs of the same method apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OutputName {
+    /// Empty when there is none.
+    pub label: String,
+    pub method: Method,
+}
+
+impl std::fmt::Display for OutputName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.method)?;
+        if self.label.is_empty() { Ok(()) } else { write!(f, ".{}", self.label) }
+    }
+}
+
+/// Inputs that every run has.
+const REQUIRED: [&str; 5] = ["u", "delta", "A", "B", "C"];
+const OPTIONAL: [&str; 3] = ["D", "z", "delta_bias"];
+
+/// Which computed tensor it is, and whose; none for an input.
+fn computed(name: &str) -> Result<Option<(TensorName, OutputName)>, RecordError> {
+    if REQUIRED.contains(&name) || OPTIONAL.contains(&name) {
+        return Ok(None);
+    }
+    let parts = name.split_once('.').and_then(|(tensor, rest)| Some((tensor.parse().ok()?, rest)));
+    let (tensor, rest) = parts.ok_or_else(|| RecordError::Unknown { name: shown(name) })?;
+    Ok(Some((tensor, output_name(name, rest)?)))
+}
+
+fn output_name(name: &str, rest: &str) -> Result<OutputName, RecordError> {
+    let (method, label) = rest.split_once('.').map_or((rest, None), |(method, label)| (method, Some(label)));
+    // By name alone: an id would be a second way to say the same.
+    let method = Method::ALL.into_iter().find(|m| m.name() == method);
+    match (method, label) {
+        (Some(method), None) => Ok(OutputName { label: String::new(), method }),
+        // Labels become part of ids: short, printable ones.
+        (Some(method), Some(label)) if !label.is_empty() && shown(label) == label => {
+            Ok(OutputName { label: label.to_owned(), method })
+        }
+        (Some(_), _) => Err(RecordError::Unknown { name: shown(name) }),
+        (None, _) => Err(RecordError::UnknownMethod { name: shown(name) }),
+    }
+}
 
 /// How a recorded run is to be read.
 #[derive(Clone, Debug)]
@@ -215,7 +259,7 @@ impl Layout {
 fn outputs<R>(file: &TensorFile<R>) -> Result<BTreeMap<OutputName, Named<String>>, RecordError> {
     let mut outputs: BTreeMap<OutputName, Named<String>> = BTreeMap::new();
     for name in file.names() {
-        if let Some((tensor, output)) = names::computed(name)? {
+        if let Some((tensor, output)) = computed(name)? {
             outputs.entry(output).or_default().insert(tensor, name.to_owned());
         }
     }

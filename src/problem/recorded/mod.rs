@@ -17,7 +17,6 @@
 //! - Inputs must be finite. Outputs may be anything: a NaN there is for the judge.
 
 mod layout;
-mod names;
 mod values;
 
 use std::collections::BTreeMap;
@@ -30,8 +29,7 @@ use crate::method::Method;
 use crate::tensor::Tensors;
 use crate::tensor_file::{TensorFile, TensorFileError};
 
-pub use layout::Layout;
-pub use names::OutputName;
+pub use layout::{Layout, OutputName};
 
 /// A run as it was recorded.
 #[derive(Clone, Debug)]

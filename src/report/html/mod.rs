@@ -3,7 +3,6 @@
 //! Every text goes through the template engine's escaping; only the pictures, which [`super::plots`] wrote
 //! and escaped, are taken as they are.
 
-mod anchors;
 mod cases;
 mod confusion;
 mod formulas;
@@ -18,7 +17,7 @@ use super::template::{self, value};
 use super::{ReportError, failures, pairs, text};
 use crate::method::Method;
 use crate::results::Results;
-use anchors::Anchors;
+use cases::Anchors;
 
 /// The page, and the parts that it includes.
 const PARTS: [(&str, &str); 11] = [
@@ -57,9 +56,9 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
     let pictures = |about| plots.iter().filter(|p| p.about() == about).map(picture).collect::<Vec<_>>();
     let page = env.get_template("index.html").map_err(fail)?.render(context! {
         night => Value::from_safe_string(plots::night_style(plots)),
-        verdict_class => text::verdict_class(results.verdict()),
+        verdict_class => results.verdict().name(),
         pairs => value(results.pairs),
-        failing_pair_count => pairs::count_failing(&results.pairs),
+        failing_pair_count => results.pairs.failing(),
         method_lines => view::methods(results, &anchors),
         more_failures => failures.len().saturating_sub(EXPLAINED),
         failures => view::failures(&explained, &anchors),

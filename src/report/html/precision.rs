@@ -2,7 +2,7 @@
 
 use minijinja::{Value, context};
 
-use super::anchors::Anchors;
+use super::cases::Anchors;
 use super::view::Tag;
 use crate::method::Method;
 use crate::problem::Weights;
@@ -59,10 +59,7 @@ pub fn lifting(results: &Results, anchors: &Anchors) -> Vec<Value> {
 /// The largest share of one part, leading to its case.
 fn worst(lifted: &[(&CaseResult, &Lifting)], anchors: &Anchors, part: fn(&Lifting) -> &ErrorPart) -> Tag {
     let key = |lifting: &Lifting| grid::severity(part(lifting).share);
-    let worst = lifted.iter().max_by(|a, b| {
-        let (a, b) = (key(a.1), key(b.1));
-        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
-    });
+    let worst = lifted.iter().max_by(|a, b| key(a.1).total_cmp(&key(b.1)));
     let Some((case, lifting)) = worst else { return Tag::default() };
     let share = part(lifting).share;
     Tag {

@@ -19,7 +19,7 @@ pub fn failing(problems: &[PairedProblem]) -> Vec<Value> {
         context! {
             left => pair.left.name(),
             right => pair.right.name(),
-            what => pairs::explain(pair.status),
+            what => pair.status.what(),
             problems => places.len(),
             // The first of those problems, and its place on the page.
             problem => first.problem,
@@ -60,7 +60,7 @@ fn describe(pair: &Pair) -> String {
         "{} and {}: {}; worst at {}, {} × the sum of both bounds; mean {}, max {}, {} ulp",
         pair.left,
         pair.right,
-        pairs::explain(pair.status),
+        pair.status.what(),
         text::element("out", &pair.worst_index),
         text::share(pair.ratio),
         text::number(pair.mean, 3),
@@ -76,7 +76,7 @@ fn pair_matrix(matrix: &PairwiseMatrix) -> Value {
             PairStatus::Unmeasured => (text::UNMEASURED.to_owned(), "unmeasured"),
             PairStatus::Oracle => (text::share(pair.rel_l2), ""),
             PairStatus::Agrees => (text::share(pair.rel_l2), "pass low"),
-            status => (format!("{}\n{}", text::share(pair.rel_l2), pairs::status(status)), "fail"),
+            status => (format!("{}\n{}", text::share(pair.rel_l2), status.name()), "fail"),
         };
         Tag { text, class: class.to_owned(), title: describe(pair), ..Tag::default() }
     })

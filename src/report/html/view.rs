@@ -3,7 +3,7 @@
 use minijinja::{Value, context};
 use serde::Serialize;
 
-use super::anchors::{self, Anchors};
+use super::cases::{Anchors, sweep_anchor};
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::report::failures::Failure;
@@ -41,8 +41,7 @@ pub fn methods(results: &Results, anchors: &Anchors) -> Vec<Value> {
                 sweep => line.worst_sweep[i].map_or_else(Tag::default, sweep_tag),
             }
         });
-        let (text, class) =
-            (text::verdict(line.verdict).to_owned(), text::verdict_class(line.verdict).to_owned());
+        let (text, class) = (text::verdict(line.verdict), line.verdict.name().to_owned());
         context! {
             name => line.method.name(),
             verdict => Tag { text, class, ..Tag::default() },
@@ -66,9 +65,9 @@ fn passing(totals: summary::Totals) -> String {
 fn sweep_tag(sweep: &CoefficientResult) -> Tag {
     let parts = Coefficient::ALL.map(|c| {
         let ulp = c.largest(sweep).map_or("–".to_owned(), |ulp| text::number(ulp, 3));
-        format!("{} {ulp}", c.symbol())
+        format!("{} {ulp}", c.name())
     });
-    let class = text::verdict_class(sweep.verdict).to_owned();
+    let class = sweep.verdict.name().to_owned();
     Tag { text: parts.join(", "), class, title: sweep.sweep.clone(), ..Tag::default() }
 }
 
@@ -85,10 +84,9 @@ pub fn worst_cases(results: &Results, anchors: &Anchors) -> Vec<Value> {
             let Some(case) = line.worst_case[i] else { continue };
             let of_line = |c: &&CaseResult| c.method == line.method && c.weights == weights;
             let measured = |c: &&CaseResult| c.verdict != Verdict::Unmeasured;
-            let most_ulp = results.cases.iter().filter(of_line).filter(measured).max_by(|a, b| {
-                let [a, b] = [a, b].map(|case| grid::severity(case.max_ulp));
-                a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
-            });
+            let measured = results.cases.iter().filter(of_line).filter(measured);
+            let most_ulp =
+                measured.max_by(|a, b| grid::severity(a.max_ulp).total_cmp(&grid::severity(b.max_ulp)));
             let most_ulp = most_ulp.unwrap_or(case);
             views.push(context! {
                 anchor => worst_anchor(line.method, weights),
@@ -115,7 +113,7 @@ pub fn worst_cases(results: &Results, anchors: &Anchors) -> Vec<Value> {
 fn case_tag(case: &CaseResult, anchors: &Anchors) -> Tag {
     Tag {
         text: text::outcome(case.verdict, grid::share(case)),
-        class: text::verdict_class(case.verdict).to_owned(),
+        class: case.verdict.name().to_owned(),
         href: anchors.case_link(case),
         title: text::fit(&case.id, 120),
     }
@@ -134,7 +132,7 @@ pub fn headroom(share: Option<f64>) -> &'static str {
 fn class(verdict: Verdict, share: Option<f64>) -> String {
     match verdict {
         Verdict::Pass => format!("pass {}", headroom(share)),
-        verdict => text::verdict_class(verdict).to_owned(),
+        verdict => verdict.name().to_owned(),
     }
 }
 
@@ -175,7 +173,7 @@ pub fn failures(failures: &[Failure], anchors: &Anchors) -> Vec<Value> {
         // The table that it is in, and its place there.
         let (table, href) = match failure {
             Failure::Case(case) => ("all cases", anchors.case(&case.id).unwrap_or_default().to_owned()),
-            Failure::Sweep(sweep) => ("coefficient sweeps", anchors::sweep(&sweep.sweep, sweep.weights)),
+            Failure::Sweep(sweep) => ("coefficient sweeps", sweep_anchor(&sweep.sweep, sweep.weights)),
             Failure::Invariant(law) => ("invariants", format!("invariant-{}", text::slug(&law.name))),
         };
         context! {
@@ -256,12 +254,12 @@ pub fn sweeps(results: &Results, anchors: &Anchors) -> Vec<Value> {
                 }
             };
             // Of the sweep's first row alone.
-            let anchor = Some(anchors::sweep(row.sweep, row.weights)).filter(|a| taken.insert(a.clone()));
+            let anchor = Some(sweep_anchor(row.sweep, row.weights)).filter(|a| taken.insert(a.clone()));
             views.push(context! {
                 anchor,
                 name => row.sweep,
                 weights => row.weights.name(),
-                coefficient => coefficient.symbol(),
+                coefficient => coefficient.name(),
                 cells => methods.iter().map(cell).collect::<Vec<_>>(),
             });
         }

@@ -8,22 +8,14 @@
 
 pub mod axis;
 mod canvas;
+mod coefficients;
 pub mod compact;
-mod consistency;
-mod convergence;
-mod curves;
-mod histogram;
-mod legend;
+mod lines;
+mod methods;
 pub mod night;
+mod outputs;
 mod pairwise;
 pub mod palette;
-mod plane;
-mod response;
-mod sequence;
-mod series;
-mod shares;
-mod stability;
-mod ulps;
 
 use canvas::{Anchor, Canvas};
 
@@ -131,15 +123,16 @@ type OfWeights = for<'a> fn(&'a Results, Weights) -> Option<Sheet<'a>>;
 /// Every picture that the results have data for, in the order in which a reader wants them.
 pub fn all(results: &Results) -> Result<Vec<Plot>, ReportError> {
     let both = |sheet: OfWeights| Weights::ALL.into_iter().filter_map(move |weights| sheet(results, weights));
-    let of_outputs: [OfWeights; 4] = [shares::sheet, histogram::sheet, sequence::sheet, ulps::sheet];
-    let mut sheets: Vec<Sheet> = of_outputs.into_iter().flat_map(both).collect();
-    sheets.extend(plane::sheet(results));
+    let of_weights: [OfWeights; 4] =
+        [outputs::shares, outputs::histogram, outputs::sequence, coefficients::against_z];
+    let mut sheets: Vec<Sheet> = of_weights.into_iter().flat_map(both).collect();
+    sheets.extend(coefficients::over_plane(results));
     sheets.extend(both(pairwise::sheet));
-    sheets.extend(convergence::sheets(results));
-    sheets.extend(consistency::sheet(results));
-    sheets.extend(curves::sheets(results));
-    sheets.extend(stability::sheet(results));
-    sheets.extend(response::frequency(results));
-    sheets.extend(response::step(results));
+    sheets.extend(methods::convergence(results));
+    sheets.extend(methods::consistency(results));
+    sheets.extend(methods::magnitudes(results));
+    sheets.extend(methods::stability(results));
+    sheets.extend(methods::frequency(results));
+    sheets.extend(methods::step(results));
     sheets.into_iter().map(Sheet::plot).collect()
 }

@@ -86,7 +86,7 @@ fn cell(canvas: &Canvas, matrix: &PairwiseMatrix, (row, column): (Method, Method
         return canvas.text(&number, middle, 12.0, ink, Anchor::Middle);
     }
     canvas.bold(&number, (middle.0, middle.1 - 7.0), 12.0, ink, Anchor::Middle);
-    canvas.text(pairs::status(pair.status), (middle.0, middle.1 + 9.0), 9.5, ink, Anchor::Middle);
+    canvas.text(pair.status.name(), (middle.0, middle.1 + 9.0), 9.5, ink, Anchor::Middle);
 }
 
 /// 0 for no difference (or one below the floor), 1 for one as large as the outputs; a NaN is dark.

@@ -4,12 +4,12 @@
 use nalgebra::DMatrix;
 
 use super::floor::{self, BoundedMatrix};
-use super::given::Given;
 use super::matrix::{norm_exponent, shifted};
+use super::routes::Given;
 use crate::formula::Function::{Phi, Power, Resolvent};
 use crate::formula::Panels;
 use crate::truth::inverse_free::{self, Transitions};
-use crate::truth::number::ball::Ball;
+use crate::truth::number::ball::{Ball, Enclosure};
 use crate::truth::number::scalar::Entry;
 
 /// The form's panels, with their errors. None when a solve failed for lack of precision.

@@ -5,6 +5,7 @@
 use nalgebra::DMatrix;
 use num_traits::One;
 
+use super::lu::{Lu, Pivoting};
 use super::matrix::{inverse_factorials, norm_exponent, plus_identity, polynomial, product, shifted};
 use crate::truth::number::scalar::{Entry, Real};
 
@@ -76,7 +77,7 @@ pub fn pade<T: Entry>(z: &DMatrix<T>, chain: usize) -> Option<DMatrix<T>> {
     let square = product(&z, &z);
     let even = polynomial(&square, &every_other(0));
     let odd = product(&z, &polynomial(&square, &every_other(1)));
-    let mut value = (&even - &odd).lu().solve(&(even + odd))?;
+    let mut value = Lu::new(&even - &odd, Pivoting::Partial).solve(&(even + odd))?;
     for _ in 0..plan.squarings {
         value = product(&value, &value);
     }

@@ -28,6 +28,7 @@
 use nalgebra::DMatrix;
 
 use super::expm::Plan;
+use super::lu::{Lu, Pivoting};
 use super::matrix::{self, inverse_factorials};
 use crate::truth::number::ball::{Ball, Enclosure, rounding};
 use crate::truth::number::mag::Mag;
@@ -76,10 +77,6 @@ impl<T: Entry> BoundedMatrix<T> {
         result
     }
 
-    pub fn plus(&self, other: &Self) -> Self {
-        self.zip(other, |x, y| x.plus(&y))
-    }
-
     pub fn minus(&self, other: &Self) -> Self {
         self.zip(other, |x, y| x.minus(&y))
     }
@@ -91,14 +88,6 @@ impl<T: Entry> BoundedMatrix<T> {
             (self.mid[(i, i)], self.radius[(i, i)]) = (sum.mid, sum.radius);
         }
         self
-    }
-
-    pub fn scale(&self, factor: &Ball<T::Part>) -> Self {
-        self.map(|x| x.scale(factor))
-    }
-
-    pub fn unscale(&self, divisor: &Ball<T::Part>) -> Self {
-        self.map(|x| x.unscale(divisor))
     }
 
     pub fn shifted(&self, n: i64) -> Self {
@@ -123,11 +112,13 @@ impl<T: Entry> BoundedMatrix<T> {
 
 impl<T: Entry> Enclosure for BoundedMatrix<T> {
     type Real = T::Part;
+
     fn plus(&self, other: &Self) -> Self {
-        BoundedMatrix::plus(self, other)
+        self.zip(other, |x, y| x.plus(&y))
     }
+
     fn scale(&self, factor: &Ball<T::Part>) -> Self {
-        BoundedMatrix::scale(self, factor)
+        self.map(|x| x.scale(factor))
     }
 }
 
@@ -238,8 +229,8 @@ pub fn exponential<T: Entry>(z: &BoundedMatrix<T>, chain: usize) -> BoundedMatri
 /// M⁻¹R for each right side, none where M cannot be inverted at this precision.
 pub fn solve<T: Entry>(m: &BoundedMatrix<T>, rights: &[BoundedMatrix<T>]) -> Option<Vec<BoundedMatrix<T>>> {
     let n = m.mid.nrows();
-    let lu = m.mid.clone().lu();
-    let inverse = BoundedMatrix::exact(lu.try_inverse()?);
+    let lu = Lu::new(m.mid.clone(), Pivoting::Partial);
+    let inverse = BoundedMatrix::exact(lu.inverse()?);
     let identity = Ball::exact(-T::Part::pow2(0));
     let away = inverse.times(m).plus_identity(&identity);
     let away = sizes(&away.mid).zip_map(&away.radius, |x, r| x + r);

@@ -4,18 +4,17 @@ pub mod augmented;
 pub mod balance;
 pub mod expm;
 pub mod floor;
-pub mod given;
+pub mod lu;
 pub mod matrix;
 pub mod routes;
 
-use nalgebra::{Complex, ComplexField, DMatrix};
+use nalgebra::{Complex, DMatrix};
 
-use self::given::Given;
 use self::matrix::norm_exponent;
-use self::routes::attempt;
+use self::routes::{Given, attempt};
 use crate::formula::{Form, Panels};
+use crate::truth::TruthError;
 use crate::truth::certify::{Certificate, Doubt, REQUIRED_BITS, SUBNORMAL_PLACE, settle};
-use crate::truth::error::TruthError;
 use crate::truth::exact::dense::Exact;
 use crate::truth::exact::rational;
 use crate::truth::number::ball::Ball;
@@ -92,20 +91,17 @@ pub fn discretize<I: Input>(
     let form = form.into();
     validate(a, b, delta)?;
     let is_real = |m: &DMatrix<I>| m.iter().all(|x| x.parts()[1] == 0.0);
-    if I::WIDTH == 2 && is_real(a) && is_real(b) {
+    let (panels, certificate) = if I::WIDTH == 2 && is_real(a) && is_real(b) {
         // Real arithmetic costs a quarter, and its imaginary zeros need no proof.
         let real = |m: &DMatrix<I>| m.map(|x| x.parts()[0]);
-        let truth = Solver::new(form, &real(a), &real(b), delta)?.climb()?;
-        let back = |m: DMatrix<f64>| m.map(|x| I::from_parts([x, 0.0]));
-        return Ok(DenseTruth {
-            a_bar: back(truth.a_bar),
-            b_bar: back(truth.b_bar),
-            b_bar_prev: truth.b_bar_prev.map(back),
-            b_bar_next: truth.b_bar_next.map(back),
-            certificate: truth.certificate,
-        });
-    }
-    Solver::new(form, a, b, delta)?.climb()
+        Solver::new(form, &real(a), &real(b), delta)?.climb()?
+    } else {
+        Solver::new(form, a, b, delta)?.climb()?
+    };
+    let [a_bar, b_bar, b_bar_prev, b_bar_next] = panels.map(|p| p.map(|m| m.map(I::from_parts)));
+    let empty = || DMatrix::from_element(0, 0, I::from_parts([0.0; 2]));
+    let (a_bar, b_bar) = (a_bar.unwrap_or_else(empty), b_bar.unwrap_or_else(empty));
+    Ok(DenseTruth { a_bar, b_bar, b_bar_prev, b_bar_next, certificate })
 }
 
 fn validate<I: Input>(a: &DMatrix<I>, b: &DMatrix<I>, delta: f64) -> Result<(), TruthError> {
@@ -146,6 +142,9 @@ struct Open {
     needs: i64,
 }
 
+/// The parts of every entry, real first.
+type PanelParts = Panels<DMatrix<[f64; 2]>>;
+
 struct Solver<'a, I: Input> {
     form: Form,
     a: &'a DMatrix<I>,
@@ -156,7 +155,7 @@ struct Solver<'a, I: Input> {
     /// See [`balance`].
     scaling: Vec<i64>,
     certificate: Certificate,
-    panels: Panels<DMatrix<[f64; 2]>>,
+    panels: PanelParts,
 }
 
 impl<'a, I: Input> Solver<'a, I> {
@@ -173,7 +172,7 @@ impl<'a, I: Input> Solver<'a, I> {
     }
 
     /// Ziv's strategy: what one precision leaves open goes to the next.
-    fn climb(mut self) -> Result<DenseTruth<I>, TruthError> {
+    fn climb(mut self) -> Result<(PanelParts, Certificate), TruthError> {
         let z = self.a.map(|x| I::Over::<Wide>::exact_entry(x).scale(Wide::exact(self.delta)));
         let found = norm_exponent(&balance::balance(&z, &self.scaling)).unwrap_or(i64::MIN);
         let is_rational = self.form.formula().is_rational();
@@ -195,7 +194,7 @@ impl<'a, I: Input> Solver<'a, I> {
         rungs!(512 1536 4096);
         let open = open.map(|open| self.last_resort(open));
         match open.as_ref().map(|o| o.first()) {
-            Some(None) => Ok(self.finish()),
+            Some(None) => Ok((self.panels, self.certificate)),
             Some(Some((open, doubt))) => Err(TruthError::Uncertified {
                 place: describe(open),
                 reason: doubt.reason(),
@@ -294,18 +293,6 @@ impl<'a, I: Input> Solver<'a, I> {
             }
         }
         all
-    }
-
-    fn finish(self) -> DenseTruth<I> {
-        let [a_bar, b_bar, b_bar_prev, b_bar_next] = self.panels.map(|p| p.map(|m| m.map(I::from_parts)));
-        let empty = || DMatrix::from_element(0, 0, I::from_parts([0.0; 2]));
-        DenseTruth {
-            a_bar: a_bar.unwrap_or_else(empty),
-            b_bar: b_bar.unwrap_or_else(empty),
-            b_bar_prev,
-            b_bar_next,
-            certificate: self.certificate,
-        }
     }
 }
 

@@ -7,12 +7,30 @@ use num_traits::One;
 use super::augmented;
 use super::expm;
 use super::floor::BoundedMatrix;
-use super::given::Given;
 use super::matrix::{norm_exponent, product, scaled};
-use crate::formula::Panels;
+use crate::formula::{Form, Panels};
 use crate::truth::certify::REQUIRED_BITS;
 use crate::truth::literal::{self, Ingredients, Quantity};
 use crate::truth::number::scalar::{Entry, Real};
+
+/// One form's step for a matrix A.
+pub struct Given<'a, T: Entry> {
+    pub form: Form,
+    pub a: &'a DMatrix<T>,
+    pub b: &'a DMatrix<T>,
+    pub delta: T::Part,
+    /// ΔA
+    pub z: DMatrix<T>,
+    /// As for [`super::floor::exponential`].
+    pub chain: usize,
+}
+
+impl<'a, T: Entry> Given<'a, T> {
+    pub fn new(form: Form, a: &'a DMatrix<T>, b: &'a DMatrix<T>, delta: T::Part, chain: usize) -> Self {
+        let z = scaled(a, &delta);
+        Given { form, a, b, delta, z, chain }
+    }
+}
 
 /// Two routes' results.
 pub struct Attempt<T: Entry> {

@@ -7,10 +7,10 @@ use rayon::prelude::*;
 
 use super::element::{InverseFree, LARGEST_EXPONENT, Literal, Needs, ROUTES};
 use crate::formula::{Form, Panels};
-use crate::problem::{CoefficientProblem, Weights};
+use crate::problem::{CoefficientProblem, Problem, Shape, Weights};
+use crate::truth::TruthError;
 use crate::truth::certify::{Certificate, settle};
 use crate::truth::dense::{DenseTruth, Input, discretize};
-use crate::truth::error::TruthError;
 use crate::truth::exact::rational::{self, Gaussian};
 use crate::truth::exact::scan as exact_scan;
 use crate::truth::number::ball::Ball;
@@ -40,7 +40,7 @@ pub struct CoefficientTruth {
 /// cannot be certified.
 pub fn solve(method: impl Into<Form>, problem: &CoefficientProblem) -> Result<CoefficientTruth, TruthError> {
     let form = method.into();
-    validate(problem)?;
+    validate_elements(problem)?;
     let elements = match problem.weights {
         Weights::Real => solve_all::<Wide>(form, problem, |p| Wide::from(p[0])),
         Weights::Complex => {
@@ -59,7 +59,7 @@ pub fn solve(method: impl Into<Form>, problem: &CoefficientProblem) -> Result<Co
     Ok(CoefficientTruth { a_bar, b_bar, b_bar_prev, b_bar_next, certificate })
 }
 
-fn validate(problem: &CoefficientProblem) -> Result<(), TruthError> {
+fn validate_elements(problem: &CoefficientProblem) -> Result<(), TruthError> {
     let width = problem.weights.width();
     let n = problem.delta.len();
     for (what, values, expected) in
@@ -71,13 +71,36 @@ fn validate(problem: &CoefficientProblem) -> Result<(), TruthError> {
 }
 
 /// That a tensor has the expected length and only finite numbers.
-pub(super) fn check_tensor(what: &'static str, values: &[f32], expected: usize) -> Result<(), TruthError> {
+fn check_tensor(what: &'static str, values: &[f32], expected: usize) -> Result<(), TruthError> {
     if values.len() != expected {
         let (expected, found) = (format!("{expected} numbers"), format!("{} numbers", values.len()));
         return Err(TruthError::Shape { what, expected, found });
     }
     match values.iter().position(|v| !v.is_finite()) {
         Some(index) => Err(TruthError::NotFinite { what, index, found: values[index].to_string() }),
+        None => Ok(()),
+    }
+}
+
+/// That the tensors of a scan have the shapes of spec.md §3 and hold only finite numbers.
+pub(super) fn validate(problem: &Problem) -> Result<(), TruthError> {
+    let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
+    let mismatch = |what, expected: String, found: String| TruthError::Shape { what, expected, found };
+    for (what, size) in [("batch", batch), ("dim", dim), ("dstate", dstate), ("seqlen", seqlen)] {
+        if size == 0 {
+            return Err(mismatch(what, "at least 1".into(), "0".into()));
+        }
+    }
+    if groups == 0 || dim % groups != 0 {
+        return Err(mismatch("groups", format!("a divisor of dim = {dim}"), groups.to_string()));
+    }
+    for (what, values, expected) in problem.inputs() {
+        values.map_or(Ok(()), |values| check_tensor(what, values, expected))?;
+    }
+    match problem.judged_channels.iter().find(|&&(b, d)| b >= batch || d >= dim) {
+        Some(found) => {
+            Err(mismatch("judged_channels", format!("below ({batch}, {dim})"), format!("{found:?}")))
+        }
         None => Ok(()),
     }
 }

@@ -6,7 +6,7 @@ use crate::formula::Function::{Phi, Power, Resolvent};
 use crate::formula::{Form, Formula, Panels};
 use crate::truth::inverse_free::{self, Powers, Transitions};
 use crate::truth::literal::{self, Ingredients};
-use crate::truth::number::ball::Ball;
+use crate::truth::number::ball::{Ball, Enclosure};
 use crate::truth::number::elementary::{self, Exponent, exp_by_doubling, phi_by_doubling, phi_direct};
 use crate::truth::number::wide::Wide;
 
@@ -54,7 +54,7 @@ impl<T: Exponent> Literal<T> {
         let lost = -3 * z.exponent_bound().unwrap_or(-1000);
         let stood_in = needs.phi && lost > LITERAL_LOSS;
         let integrals = if stood_in {
-            let elementary::Phi { phi1, phi2, phi3, .. } = phi_direct(z);
+            let [_, phi1, phi2, phi3] = phi_direct(z);
             let square = delta * delta;
             [phi1.scale(delta), phi2.scale(square), phi3.scale(square * delta)]
         } else if needs.phi {
@@ -79,8 +79,7 @@ impl<T: Exponent> Literal<T> {
 pub struct InverseFree<T> {
     powers: Powers<Wide>,
     z: Ball<T>,
-    /// φ₀, φ₁, φ₂ and φ₃
-    phis: [Ball<T>; 4],
+    phis: elementary::Phi<Ball<T>>,
 }
 
 impl<T: Exponent> InverseFree<T> {
@@ -88,8 +87,7 @@ impl<T: Exponent> InverseFree<T> {
         let z = Ball::exact(a).scale(&delta);
         let mut phis = [Ball::zero(); 4];
         if needs.phi {
-            let elementary::Phi { exp, phi1, phi2, phi3 } = phi_by_doubling(&z);
-            phis = [exp, phi1, phi2, phi3];
+            phis = phi_by_doubling(&z);
         } else if needs.exp {
             phis[0] = exp_by_doubling(&z);
         }

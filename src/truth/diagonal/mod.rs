@@ -4,4 +4,3 @@ pub mod coefficient;
 pub mod element;
 pub mod rescue;
 pub mod scan;
-mod shapes;

@@ -14,9 +14,8 @@ use crate::problem::{Problem, Weights};
 use crate::truth::certify::{Settled, settle};
 use crate::truth::dense::expm;
 use crate::truth::dense::floor::{self, BoundedMatrix};
-use crate::truth::dense::given::Given;
-use crate::truth::dense::routes::attempt;
-use crate::truth::number::ball::Ball;
+use crate::truth::dense::routes::{Given, attempt};
+use crate::truth::number::ball::{Ball, Enclosure};
 use crate::truth::number::big::Big;
 use crate::truth::number::scalar::{Entry, Real};
 
@@ -151,7 +150,7 @@ impl<'p> Rescue<'p> {
                 let ((a, forcing), (bounded_a, bounded_forcing)) = &steps[l];
                 literal = a.clone() * literal + forcing.clone();
                 bounded = bounded_a.times(&bounded).plus(bounded_forcing);
-                y[l].0 += (c.clone() * literal.clone()).real();
+                y[l].0 += (c.clone() * literal.clone()).part(0);
                 y[l].1 = y[l].1.plus(&Ball::exact(c).times(&bounded).part(0));
             }
             (literal, bounded)

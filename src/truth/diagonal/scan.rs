@@ -9,18 +9,18 @@ use nalgebra::Complex;
 use num_traits::{One, Zero};
 use rayon::prelude::*;
 
-use super::coefficient::check_exponent;
+use super::coefficient::{check_exponent, validate};
 use super::element::{InverseFree, Literal, Needs, ROUTES};
 use super::rescue::{Rescue, Wanted};
 use crate::formula::{Form, Panels};
 use crate::method::Method;
 use crate::problem::{Operand, Problem, Weights};
 use crate::tensor::{TensorName, Tensors};
+use crate::truth::TruthError;
 use crate::truth::certify::{Certificate, Settled, settle};
-use crate::truth::error::TruthError;
 use crate::truth::exact::rational;
 use crate::truth::exact::scan::ExactScan;
-use crate::truth::number::ball::{self, Ball};
+use crate::truth::number::ball::{self, Ball, Enclosure};
 use crate::truth::number::elementary::{
     Exponent, exp_by_doubling, exp_by_halving, softplus_by_artanh, softplus_by_halley,
 };
@@ -49,7 +49,7 @@ pub fn solve<M>(problem: &Problem, methods: &[M]) -> Result<Vec<ScanTruth<M>>, T
 where
     M: Copy + Into<Form> + Sync,
 {
-    super::shapes::validate(problem)?;
+    validate(problem)?;
     let forms: Vec<Form> = methods.iter().map(|&m| m.into()).collect();
     let solve_channel = |&channel: &(usize, usize)| match problem.weights {
         Weights::Real => ChannelScan::<Wide>::new(problem, &forms, channel).solve(),

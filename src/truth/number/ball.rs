@@ -32,11 +32,30 @@ pub trait Enclosure: Clone {
 
 impl<T: Entry> Enclosure for Ball<T> {
     type Real = T::Part;
+
     fn plus(&self, other: &Self) -> Self {
-        Ball::plus(self, other)
+        if self.is_exact_zero() {
+            return other.clone();
+        }
+        if other.is_exact_zero() {
+            return self.clone();
+        }
+        let mid = self.mid.clone() + other.mid.clone();
+        // A sum below the normal range is exact.
+        let rounded = mid.size().shifted(1 - i64::from(T::Part::BITS));
+        Ball { mid, radius: self.radius + other.radius + rounded }
     }
+
     fn scale(&self, factor: &Ball<T::Part>) -> Self {
-        Ball::scale(self, factor)
+        if self.is_exact_zero() || factor.is_exact_zero() {
+            return Self::zero();
+        }
+        let mid = self.mid.clone().scale(factor.mid.clone());
+        let radius = product_radius::<T::Part>(
+            (self.mid.size(), self.radius),
+            (factor.mid.magnitude(), factor.radius),
+        );
+        Ball { mid, radius }
     }
 }
 
@@ -58,19 +77,6 @@ impl<T: Entry> Ball<T> {
         self.radius.is_zero() && self.mid.is_zero()
     }
 
-    pub fn plus(&self, other: &Self) -> Self {
-        if self.is_exact_zero() {
-            return other.clone();
-        }
-        if other.is_exact_zero() {
-            return self.clone();
-        }
-        let mid = self.mid.clone() + other.mid.clone();
-        // A sum below the normal range is exact.
-        let rounded = mid.size().shifted(1 - i64::from(T::Part::BITS));
-        Ball { mid, radius: self.radius + other.radius + rounded }
-    }
-
     pub fn minus(&self, other: &Self) -> Self {
         self.plus(&Ball { mid: -other.mid.clone(), radius: other.radius })
     }
@@ -82,19 +88,6 @@ impl<T: Entry> Ball<T> {
         let mid = self.mid.clone() * other.mid.clone();
         let radius =
             product_radius::<T::Part>((self.mid.size(), self.radius), (other.mid.size(), other.radius));
-        Ball { mid, radius }
-    }
-
-    /// The product with a real number.
-    pub fn scale(&self, factor: &Ball<T::Part>) -> Self {
-        if self.is_exact_zero() || factor.is_exact_zero() {
-            return Self::zero();
-        }
-        let mid = self.mid.clone().scale(factor.mid.clone());
-        let radius = product_radius::<T::Part>(
-            (self.mid.size(), self.radius),
-            (factor.mid.magnitude(), factor.radius),
-        );
         Ball { mid, radius }
     }
 
@@ -118,11 +111,6 @@ impl<T: Entry> Ball<T> {
             }
         };
         Ball { mid, radius }
-    }
-
-    /// The quotient by a real number.
-    pub fn unscale(&self, divisor: &Ball<T::Part>) -> Self {
-        self.over(&Ball { mid: T::from_real(divisor.mid.clone()), radius: divisor.radius })
     }
 
     pub fn shifted(&self, n: i64) -> Self {

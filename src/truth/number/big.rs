@@ -1,38 +1,29 @@
 //! [`Big`], the slower scalar to climb to where 237 bits cannot justify a rounding.
 
 use std::cmp::Ordering;
-use std::fmt;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
 
 use dashu_float::round::mode::HalfEven;
 use dashu_float::{Context, FBig, FpResult, Repr};
+use dashu_int::UBig;
 use dashu_int::ops::BitTest;
-use dashu_int::{IBig, UBig};
-use num_traits::{Num, One, Signed, Zero};
+use num_traits::{Num, One, Zero};
 
-use super::field::real_field;
 use super::mag::Mag;
 use super::scalar::{Real, round_to_f64};
 
 /// A binary float with `BITS` bits and practically unbounded exponents, rounded to nearest. What has no
 /// finite result is not a number, and stays it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Big<const BITS: usize>(Option<Repr<2>>);
 
+type Operation = fn(&Context<HalfEven>, &Repr<2>, &Repr<2>) -> FpResult<FBig<HalfEven, 2>>;
+
 impl<const BITS: usize> Big<BITS> {
-    const CONTEXT: Context<HalfEven> = Context::new(BITS);
-
-    fn of(result: FpResult<FBig<HalfEven, 2>>) -> Self {
-        let repr = result.ok().map(|rounded| rounded.value().into_repr());
-        Big(repr.filter(|r| r.is_finite()))
-    }
-
-    fn raw_sqrt(self) -> Self {
-        self.0.map_or(Big(None), |x| Self::of(Self::CONTEXT.sqrt(&x)))
-    }
-
-    fn raw_is_finite(&self) -> bool {
-        self.0.is_some()
+    fn operate(&self, other: &Self, operation: Operation) -> Self {
+        let (Some(x), Some(y)) = (&self.0, &other.0) else { return Big(None) };
+        let result = operation(&Context::new(BITS), x, y).ok();
+        Big(result.map(|rounded| rounded.value().into_repr()).filter(|r| r.is_finite()))
     }
 }
 
@@ -50,7 +41,11 @@ impl<const BITS: usize> Real for Big<BITS> {
         let len = significand.bit_len();
         let top = if len > 64 { &significand >> (len - 64) } else { &significand << (64 - len) };
         let sticky = len > 64 && significand.trailing_zeros().is_some_and(|zeros| zeros < len - 64);
-        round_to_f64(self.is_negative(), u64::try_from(&top).unwrap_or(u64::MAX), exponent, sticky)
+        round_to_f64(*self < Self::zero(), u64::try_from(&top).unwrap_or(u64::MAX), exponent, sticky)
+    }
+
+    fn is_finite(&self) -> bool {
+        self.0.is_some()
     }
 
     fn exponent(&self) -> Option<i64> {
@@ -84,44 +79,22 @@ impl<const BITS: usize> Real for Big<BITS> {
 }
 
 macro_rules! operators {
-    ($($trait:ident $method:ident $assign:ident $assign_method:ident),*) => {$(
-        impl<const BITS: usize> $trait for Big<BITS> {
+    ($($operator:ident $method:ident $assign:ident $assign_method:ident),*) => {$(
+        impl<const BITS: usize> $operator for Big<BITS> {
             type Output = Self;
             fn $method(self, other: Self) -> Self {
-                match (&self.0, &other.0) {
-                    (Some(x), Some(y)) => Self::of(Self::CONTEXT.$method(x, y)),
-                    _ => Big(None),
-                }
+                self.operate(&other, Context::$method)
             }
         }
         impl<const BITS: usize> $assign for Big<BITS> {
             fn $assign_method(&mut self, other: Self) {
-                *self = match (&self.0, &other.0) {
-                    (Some(x), Some(y)) => Self::of(Self::CONTEXT.$method(x, y)),
-                    _ => Big(None),
-                };
+                *self = self.operate(&other, Context::$method);
             }
         }
     )*};
 }
 operators!(Add add AddAssign add_assign, Sub sub SubAssign sub_assign, Mul mul MulAssign mul_assign,
-    Rem rem RemAssign rem_assign);
-
-impl<const BITS: usize> Div for Big<BITS> {
-    type Output = Self;
-    fn div(self, other: Self) -> Self {
-        match (&self.0, &other.0) {
-            (Some(x), Some(y)) if !y.significand().is_zero() => Self::of(Self::CONTEXT.div(x, y)),
-            _ => Big(None),
-        }
-    }
-}
-
-impl<const BITS: usize> DivAssign for Big<BITS> {
-    fn div_assign(&mut self, other: Self) {
-        *self = self.clone() / other;
-    }
-}
+    Div div DivAssign div_assign, Rem rem RemAssign rem_assign);
 
 impl<const BITS: usize> Neg for Big<BITS> {
     type Output = Self;
@@ -156,7 +129,7 @@ impl<const BITS: usize> Zero for Big<BITS> {
 
 impl<const BITS: usize> One for Big<BITS> {
     fn one() -> Self {
-        Big(Some(Repr::new(IBig::ONE, 0)))
+        Big(Some(Repr::one()))
     }
 }
 
@@ -167,20 +140,3 @@ impl<const BITS: usize> Num for Big<BITS> {
         text.parse().map(Self::exact)
     }
 }
-
-impl<const BITS: usize> fmt::Display for Big<BITS> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.to_nearest_f64(), f)
-    }
-}
-
-impl<const BITS: usize> fmt::Debug for Big<BITS> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Some(repr) => fmt::Debug::fmt(repr, f),
-            None => f.write_str("nan"),
-        }
-    }
-}
-
-real_field!([const BITS: usize] Big<BITS>);

@@ -10,9 +10,9 @@
 use std::sync::LazyLock;
 
 use nalgebra::Complex;
-use num_traits::{One, Signed, Zero};
+use num_traits::{One, Zero};
 
-use super::ball::Ball;
+use super::ball::{Ball, Enclosure};
 use super::mag::Mag;
 use super::scalar::{Entry, Real};
 use super::wide::Wide;
@@ -107,13 +107,7 @@ fn cos_sin_by_halving(y: Wide) -> (Wide, Wide) {
 }
 
 /// eᶻ, φ₁, φ₂, φ₃ at one z.
-#[derive(Clone, Copy, Debug)]
-pub struct Phi<T> {
-    pub exp: T,
-    pub phi1: T,
-    pub phi2: T,
-    pub phi3: T,
-}
+pub type Phi<T> = [T; 4];
 
 /// φ₃ by its Taylor series at z, and the others by φₖ = 1/k! + z φₖ₊₁ (spec.md §1), which cancels nothing.
 /// For |z| ≤ 2^exponent ≤ 1.
@@ -123,7 +117,7 @@ fn phi_by_taylor<T: Exponent>(z: T, exponent: i64) -> Phi<T> {
     let phi3 = z.polynomial(&INVERSE_FACTORIALS[3..=(terms + 3).min(INVERSE_FACTORIALS.len() - 1)]);
     let phi2 = one.shifted(-1) + z * phi3;
     let phi1 = one + z * phi2;
-    Phi { exp: one + z * phi1, phi1, phi2, phi3 }
+    [one + z * phi1, phi1, phi2, phi3]
 }
 
 /// φ by Taylor directly at z, for |z| below ½: the second algorithm where the literal formulas cancel.
@@ -159,15 +153,15 @@ pub fn phi_by_doubling<T: Exponent>(z: &Ball<T>) -> Phi<Ball<T>> {
     let phi3 = by_taylor(&small, 3, exponent);
     let phi2 = one.shifted(-1).plus(&small.times(&phi3));
     let phi1 = one.plus(&small.times(&phi2));
-    let mut phi = Phi { exp: one.plus(&small.times(&phi1)), phi1, phi2, phi3 };
+    let mut phi = [one.plus(&small.times(&phi1)), phi1, phi2, phi3];
     for _ in 0..halvings {
-        let Phi { exp, phi1, phi2, phi3 } = phi;
-        phi = Phi {
-            exp: exp.times(&exp),
-            phi1: exp.times(&phi1).plus(&phi1).shifted(-1),
-            phi2: exp.times(&phi2).plus(&phi1).plus(&phi2).shifted(-2),
-            phi3: exp.times(&phi3).plus(&phi1.shifted(-1)).plus(&phi2).plus(&phi3).shifted(-3),
-        };
+        let [exp, phi1, phi2, phi3] = phi;
+        phi = [
+            exp.times(&exp),
+            exp.times(&phi1).plus(&phi1).shifted(-1),
+            exp.times(&phi2).plus(&phi1).plus(&phi2).shifted(-2),
+            exp.times(&phi3).plus(&phi1.shifted(-1)).plus(&phi2).plus(&phi3).shifted(-3),
+        ];
     }
     phi
 }
@@ -199,7 +193,7 @@ pub fn softplus_by_artanh(d: &Ball<Wide>) -> Ball<Wide> {
     // Horner with positive terms, a tail below 2^−214, and a slope below 0.7 at 1/9.
     let tail = Ball { mid, radius: Mag::pow2(TAYLOR_ERROR) + square.radius };
     let log = ratio.times(&tail).shifted(1);
-    if d.mid.is_positive() { d.plus(&log) } else { log }
+    if d.mid > Wide::zero() { d.plus(&log) } else { log }
 }
 
 /// log(1 + eᵈ), as the root y of eʸ − 1 = eᵈ by Halley's iteration.
@@ -224,7 +218,7 @@ pub fn softplus_by_halley(d: Wide) -> Wide {
 /// eʸ − 1 without cancellation.
 fn exp_m1(y: Wide) -> Wide {
     if y.exponent().is_none_or(|e| e < -20) {
-        return y * phi_direct(y).phi1;
+        return y * phi_direct(y)[1];
     }
     exp_by_halving(y) - Wide::one()
 }

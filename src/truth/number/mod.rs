@@ -3,7 +3,6 @@
 pub mod ball;
 pub mod big;
 pub mod elementary;
-mod field;
 pub mod mag;
 pub mod scalar;
 pub mod wide;

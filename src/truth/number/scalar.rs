@@ -1,11 +1,15 @@
-//! What the generic algorithms ask of a number, over and above simba's field traits.
+//! What the generic algorithms ask of a number. Everything transcendental is left out: the truth brings its own.
 
-use nalgebra::{Complex, ComplexField, RealField};
+use std::fmt::Debug;
+use std::ops::Neg;
+
+use nalgebra::Complex;
+use num_traits::{NumAssign, Zero};
 
 use super::mag::Mag;
 
 /// A binary floating-point real of fixed precision, wide enough to carry a truth.
-pub trait Real: RealField {
+pub trait Real: NumAssign + Neg<Output = Self> + PartialOrd + Clone + Debug + Send + Sync + 'static {
     /// Bits of the significand.
     const BITS: u32;
 
@@ -14,6 +18,8 @@ pub trait Real: RealField {
 
     /// The nearest f64, ties to even, subnormals and overflow to infinity included.
     fn to_nearest_f64(&self) -> f64;
+
+    fn is_finite(&self) -> bool;
 
     /// ⌊log₂|x|⌋, or none for zero. A finite argument is expected.
     fn exponent(&self) -> Option<i64>;
@@ -34,7 +40,7 @@ pub trait Real: RealField {
 }
 
 /// A real, or a complex number over one: an entry of a matrix.
-pub trait Entry: ComplexField<RealField = Self::Part> {
+pub trait Entry: NumAssign + Neg<Output = Self> + Clone + Debug + Send + Sync + 'static {
     type Part: Real;
     /// How the input and the rounded output are held: `f64` or `Complex<f64>`.
     type Rounded: Copy + Send + Sync + 'static;
@@ -46,8 +52,24 @@ pub trait Entry: ComplexField<RealField = Self::Part> {
     /// From a real and an imaginary part; a real entry ignores the latter.
     fn entry_from_parts(re: Self::Part, im: Self::Part) -> Self;
 
+    fn from_real(re: Self::Part) -> Self {
+        Self::entry_from_parts(re, Self::Part::zero())
+    }
+
     /// Part 0 is the real one, part 1 the imaginary one.
     fn part(&self, index: usize) -> Self::Part;
+
+    /// The product with a real number.
+    fn scale(self, factor: Self::Part) -> Self;
+
+    /// The quotient by a real number.
+    fn unscale(self, divisor: Self::Part) -> Self;
+
+    /// |re| + |im|
+    fn norm1(&self) -> Self::Part {
+        let size = |x: Self::Part| if x < Self::Part::zero() { -x } else { x };
+        (0..Self::WIDTH).fold(Self::Part::zero(), |sum, i| sum + size(self.part(i)))
+    }
 
     /// An upper bound of |x|, tight to 2⁻⁴⁰; unbounded for what is not finite.
     fn size(&self) -> Mag;
@@ -82,6 +104,14 @@ impl<R: Real> Entry for R {
         self.clone()
     }
 
+    fn scale(self, factor: R) -> Self {
+        self * factor
+    }
+
+    fn unscale(self, divisor: R) -> Self {
+        self / divisor
+    }
+
     fn size(&self) -> Mag {
         self.magnitude()
     }
@@ -114,6 +144,14 @@ impl<R: Real> Entry for Complex<R> {
 
     fn part(&self, index: usize) -> R {
         if index == 0 { self.re.clone() } else { self.im.clone() }
+    }
+
+    fn scale(self, factor: R) -> Self {
+        Complex::scale(&self, factor)
+    }
+
+    fn unscale(self, divisor: R) -> Self {
+        Complex::unscale(&self, divisor)
     }
 
     fn size(&self) -> Mag {

@@ -1,58 +1,29 @@
 //! [`Wide`], the scalar of the truth: 237 bits, `Copy`, pure Rust.
 
-use std::cmp::Ordering;
-use std::fmt;
-use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
-
 use f256::f256;
-use num_traits::{Num, One, Zero};
 
-use super::field::real_field;
 use super::mag::Mag;
 use super::scalar::{Real, round_to_f64};
 
-/// A binary float with 237 bits and exponents to ±262 143; + − × ÷ √ round to nearest.
-#[derive(Clone, Copy, PartialEq)]
-pub struct Wide(f256);
+/// A binary float with 237 bits and exponents to ±262 143; + − × ÷ round to nearest.
+pub type Wide = f256;
 
 const FRACTION_HIGH_BITS: u32 = 108;
 const EXPONENT_MASK: u128 = 0x7_ffff;
 const EXPONENT_BIAS: i64 = 262_143;
 
-impl Wide {
-    pub(super) fn raw_sqrt(self) -> Self {
-        Wide(self.0.sqrt())
-    }
-
-    fn raw_is_finite(self) -> bool {
-        self.0.is_finite()
-    }
-}
-
-impl From<f64> for Wide {
-    fn from(value: f64) -> Self {
-        Wide(f256::from(value))
-    }
-}
-
-impl From<f32> for Wide {
-    fn from(value: f32) -> Self {
-        Wide(f256::from(value))
-    }
-}
-
-impl Real for Wide {
+impl Real for f256 {
     const BITS: u32 = 237;
 
     fn exact(value: f64) -> Self {
-        Wide::from(value)
+        f256::from(value)
     }
 
     fn to_nearest_f64(&self) -> f64 {
-        if self.0.is_nan() {
+        if self.is_nan() {
             return f64::NAN;
         }
-        let (high, low) = self.0.to_bits();
+        let (high, low) = self.to_bits();
         let negative = high >> 127 == 1;
         let biased = (high >> FRACTION_HIGH_BITS) & EXPONENT_MASK;
         if biased == EXPONENT_MASK {
@@ -70,11 +41,15 @@ impl Real for Wide {
         round_to_f64(negative, top, biased as i64 - EXPONENT_BIAS, below != 0 || low != 0)
     }
 
+    fn is_finite(&self) -> bool {
+        f256::is_finite(*self)
+    }
+
     fn exponent(&self) -> Option<i64> {
-        if self.0.eq_zero() {
+        if self.eq_zero() {
             return None;
         }
-        let biased = (self.0.to_bits().0 >> FRACTION_HIGH_BITS) & EXPONENT_MASK;
+        let biased = (self.to_bits().0 >> FRACTION_HIGH_BITS) & EXPONENT_MASK;
         // Below the normal range the bound is coarse, but nothing there is ever certified.
         Some(biased as i64 - EXPONENT_BIAS)
     }
@@ -82,10 +57,10 @@ impl Real for Wide {
     const UNDERFLOW: i64 = -262_000;
 
     fn magnitude(&self) -> Mag {
-        if self.0.eq_zero() {
+        if self.eq_zero() {
             return Mag::ZERO;
         }
-        let high = self.0.to_bits().0;
+        let high = self.to_bits().0;
         let biased = (high >> FRACTION_HIGH_BITS) & EXPONENT_MASK;
         match biased {
             EXPONENT_MASK => Mag::UNBOUNDED,
@@ -99,75 +74,6 @@ impl Real for Wide {
 
     fn times_pow2(&self, n: i64) -> Self {
         let steps = u32::try_from(n.unsigned_abs()).unwrap_or(u32::MAX >> 1);
-        Wide(if n < 0 { self.0.div_pow2(steps) } else { self.0.mul_pow2(steps) })
+        if n < 0 { self.div_pow2(steps) } else { self.mul_pow2(steps) }
     }
 }
-
-macro_rules! operators {
-    ($($trait:ident $method:ident $assign:ident $assign_method:ident),*) => {$(
-        impl $trait for Wide {
-            type Output = Wide;
-            #[inline]
-            fn $method(self, other: Wide) -> Wide {
-                Wide(self.0.$method(other.0))
-            }
-        }
-        impl $assign for Wide {
-            #[inline]
-            fn $assign_method(&mut self, other: Wide) {
-                self.0 = self.0.$method(other.0);
-            }
-        }
-    )*};
-}
-operators!(Add add AddAssign add_assign, Sub sub SubAssign sub_assign, Mul mul MulAssign mul_assign,
-    Div div DivAssign div_assign, Rem rem RemAssign rem_assign);
-
-impl Neg for Wide {
-    type Output = Wide;
-    fn neg(self) -> Wide {
-        Wide(-self.0)
-    }
-}
-
-impl PartialOrd for Wide {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        self.0.partial_cmp(&other.0)
-    }
-}
-
-impl Zero for Wide {
-    fn zero() -> Self {
-        Wide(f256::ZERO)
-    }
-    fn is_zero(&self) -> bool {
-        self.0.eq_zero()
-    }
-}
-
-impl One for Wide {
-    fn one() -> Self {
-        Wide(f256::ONE)
-    }
-}
-
-impl Num for Wide {
-    type FromStrRadixErr = <f256 as Num>::FromStrRadixErr;
-    fn from_str_radix(text: &str, radix: u32) -> Result<Self, Self::FromStrRadixErr> {
-        f256::from_str_radix(text, radix).map(Wide)
-    }
-}
-
-impl fmt::Display for Wide {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl fmt::Debug for Wide {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
-
-real_field!([] Wide);

@@ -7,10 +7,12 @@ use crate::judge::invariants::{Comparison, Invariant, ProbeRun, carry, steps};
 use crate::kernel::{Coefficients, KernelError};
 use crate::method::Method;
 use crate::problem::probe::{Probe, stable_steps};
-use crate::problem::transform::{conjugated, grafted, prepended, scaled, select, sum, time_scaled, times_i};
-use crate::problem::{CoefficientProblem, Problem, Weights};
+use crate::problem::transform::{
+    ValueIndex, conjugated, grafted, prepended, scaled, select, sum, time_scaled, times_i,
+};
+use crate::problem::{CoefficientProblem, Problem, Shape, Weights};
 use crate::promise::Contract;
-use crate::tensor::TensorName::{LastState, Out};
+use crate::tensor::TensorName::{self, LastState, Out};
 use Budgeted::{Derived, Exactly};
 
 /// One method of one backend on one probe.
@@ -86,6 +88,7 @@ pub fn compare(bench: &Bench, invariant: Invariant) -> LawResult<Comparison> {
         comparison.broken("every output or every state is zero: every law holds, and says nothing");
     }
     let c = &mut comparison;
+    let Shape { batch, dim, dstate, groups, .. } = bench.problem.shape;
     match invariant {
         Invariant::ZeroInput => zero_input(bench, c),
         Invariant::UHomogeneous => homogeneous(bench, c, Factor::U),
@@ -99,10 +102,23 @@ pub fn compare(bench: &Bench, invariant: Invariant) -> LawResult<Comparison> {
         Invariant::TimeReversal => time_reversal(bench, c),
         Invariant::TimeScale => time_scale(bench, c),
         Invariant::Conjugation => conjugation(bench, c),
-        Invariant::ChannelIndependence => channel_independence(bench, c),
-        Invariant::BatchIndependence => batch_independence(bench, c),
-        Invariant::GroupIndependence => group_independence(bench, c),
-        Invariant::StateIndependence => state_independence(bench, c),
+        Invariant::ChannelIndependence => {
+            independence((bench, c), ("inputs in channel", dim), |i| i.channel, &TensorName::ALL, |_, d, _| d)
+        }
+        Invariant::BatchIndependence => independence(
+            (bench, c),
+            ("inputs in batch entry", batch),
+            |i| i.batch,
+            &TensorName::ALL,
+            |b, _, _| b,
+        ),
+        Invariant::GroupIndependence => {
+            let group = |_: usize, d: usize, _: usize| d / (dim / groups);
+            independence((bench, c), ("B and C in group", groups), |i| i.group, &TensorName::ALL, group)
+        }
+        Invariant::StateIndependence => {
+            independence((bench, c), ("A, B and C of state", dstate), |i| i.state, &[LastState], |_, _, n| n)
+        }
         Invariant::StatePermutation => state_permutation(bench, c),
         Invariant::Splitting => splitting(bench, c),
         Invariant::ZeroStep => zero_step(bench, c),
@@ -167,9 +183,9 @@ fn homogeneous(bench: &Bench, c: &mut Comparison, factor: Factor) -> LawResult<(
     let plain = bench.scan(&problem)?;
     let twice = bench.scan(&factor.replaced(&problem, |values| scaled(values, -2.0)))?;
     let how = format!("with −2{}, against −2 times what {0} gives", factor.name());
-    c.tensor(Out, &how, &twice, &[(-2.0, &plain)], Exactly, |_, _, _| true);
+    c.each(Out, &how, &twice, &[(-2.0, &plain)], Exactly);
     let of_state = if factor == Factor::C { 1.0 } else { -2.0 };
-    c.tensor(LastState, &how, &twice, &[(of_state, &plain)], Exactly, |_, _, _| true);
+    c.each(LastState, &how, &twice, &[(of_state, &plain)], Exactly);
     Ok(())
 }
 
@@ -179,10 +195,10 @@ fn additive(bench: &Bench, c: &mut Comparison, factor: Factor) -> LawResult<()> 
     let both = factor.replaced(&problem, |values| sum(values, factor.of(&bench.other)));
     let (one, two, both) = (bench.scan(&problem)?, bench.scan(&other)?, bench.scan(&both)?);
     let how = format!("with {0} + {0}', against the sum of what {0} and {0}' give", factor.name());
-    c.tensor(Out, &how, &both, &[(1.0, &one), (1.0, &two)], Derived, |_, _, _| true);
+    c.each(Out, &how, &both, &[(1.0, &one), (1.0, &two)], Derived);
     match factor {
-        Factor::C => c.tensor(LastState, &how, &both, &[(1.0, &one)], Exactly, |_, _, _| true),
-        _ => c.tensor(LastState, &how, &both, &[(1.0, &one), (1.0, &two)], Derived, |_, _, _| true),
+        Factor::C => c.each(LastState, &how, &both, &[(1.0, &one)], Exactly),
+        _ => c.each(LastState, &how, &both, &[(1.0, &one), (1.0, &two)], Derived),
     }
     Ok(())
 }
@@ -201,7 +217,7 @@ fn complex_linear(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
 
 fn causality(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     for &from in bench.probe.splits() {
-        let later = |place: crate::problem::transform::ValueIndex| place.l.is_some_and(|l| l >= from);
+        let later = |place: ValueIndex| place.l.is_some_and(|l| l >= from);
         let changed = bench.scan(&grafted(&bench.problem, &bench.other, &later))?;
         let how = format!("with other inputs from l = {from} on");
         c.tensor(Out, &how, &changed, &[(1.0, &bench.run)], Exactly, |_, _, l| l < from);
@@ -214,7 +230,7 @@ fn time_reversal(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     positions.reverse();
     let reversed = bench.scan(&select(&bench.problem, &states, &positions))?;
     let want = bench.run.select(&states, &positions);
-    c.tensor(Out, "reversed", &reversed, &[(1.0, &want)], Derived, |_, _, _| true);
+    c.each(Out, "reversed", &reversed, &[(1.0, &want)], Derived);
     Ok(())
 }
 
@@ -277,44 +293,22 @@ fn conjugation(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     Ok(())
 }
 
-fn channel_independence(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
-    for channel in 0..bench.problem.shape.dim {
-        let changed = grafted(&bench.problem, &bench.other, &|place| place.channel == Some(channel));
+/// Other inputs at one of `count` places of an axis change nothing elsewhere: `axis` is an input's place there, `place` that
+/// of an element (batch, channel, state) of what is compared.
+fn independence(
+    (bench, c): (&Bench, &mut Comparison),
+    (what, count): (&str, usize),
+    axis: fn(ValueIndex) -> Option<usize>,
+    compared: &[TensorName],
+    place: impl Fn(usize, usize, usize) -> usize,
+) -> LawResult<()> {
+    for at in 0..count {
+        let changed = grafted(&bench.problem, &bench.other, &|index| axis(index) == Some(at));
         let changed = bench.scan(&changed)?;
-        let how = format!("with other inputs in channel {channel}");
-        c.among(&how, &changed, &[(1.0, &bench.run)], Exactly, |_, d| d != channel);
-    }
-    Ok(())
-}
-
-fn batch_independence(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
-    for batch in 0..bench.problem.shape.batch {
-        let changed = grafted(&bench.problem, &bench.other, &|place| place.batch == Some(batch));
-        let changed = bench.scan(&changed)?;
-        let how = format!("with other inputs in batch entry {batch}");
-        c.among(&how, &changed, &[(1.0, &bench.run)], Exactly, |b, _| b != batch);
-    }
-    Ok(())
-}
-
-fn group_independence(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
-    let shape = bench.problem.shape;
-    for group in 0..shape.groups {
-        let changed = grafted(&bench.problem, &bench.other, &|place| place.group == Some(group));
-        let changed = bench.scan(&changed)?;
-        let how = format!("with other B and C in group {group}");
-        let elsewhere = |_: usize, channel: usize| channel / (shape.dim / shape.groups) != group;
-        c.among(&how, &changed, &[(1.0, &bench.run)], Exactly, elsewhere);
-    }
-    Ok(())
-}
-
-fn state_independence(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
-    for state in bench.states() {
-        let changed = grafted(&bench.problem, &bench.other, &|place| place.state == Some(state));
-        let changed = bench.scan(&changed)?;
-        let how = format!("with other A, B and C of state {state}");
-        c.tensor(LastState, &how, &changed, &[(1.0, &bench.run)], Exactly, |_, _, n| n != state);
+        let how = format!("with other {what} {at}");
+        for &name in compared {
+            c.tensor(name, &how, &changed, &[(1.0, &bench.run)], Exactly, |b, d, n| place(b, d, n) != at);
+        }
     }
     Ok(())
 }
@@ -345,18 +339,11 @@ fn splitting(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
         // poly's outputs see both sides at once; its last state is the forward one.
         if causal {
             let want = whole.select(&states, &before);
-            c.tensor(Out, &format!("{how}, before"), &first, &[(1.0, &want)], Derived, |_, _, _| true);
+            c.each(Out, &format!("{how}, before"), &first, &[(1.0, &want)], Derived);
             let want = whole.select(&states, &after);
-            c.tensor(
-                Out,
-                &format!("{how}, l counted from there"),
-                &second,
-                &[(1.0, &want)],
-                Derived,
-                |_, _, _| true,
-            );
+            c.each(Out, &format!("{how}, l counted from there"), &second, &[(1.0, &want)], Derived);
         }
-        c.tensor(LastState, &how, &second, &[(1.0, whole)], Derived, |_, _, _| true);
+        c.each(LastState, &how, &second, &[(1.0, whole)], Derived);
     }
     Ok(())
 }
@@ -377,7 +364,7 @@ fn zero_step(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
         c.tensor(Out, &how, &frozen, &[(1.0, &want)], Derived, |_, _, l| l > kept);
         let before: Vec<usize> = (0..at).collect();
         let first = bench.scan(&select(&plain, &states, &before))?;
-        c.tensor(LastState, &how, &frozen, &[(1.0, &first)], Derived, |_, _, _| true);
+        c.each(LastState, &how, &frozen, &[(1.0, &first)], Derived);
     }
     Ok(())
 }
@@ -389,11 +376,11 @@ fn single_states(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     let alone: Vec<ProbeRun> = alone.collect::<LawResult<_>>()?;
     let want: Vec<(f64, &ProbeRun)> = alone.iter().map(|run| (1.0, run)).collect();
     let how = "against the sum over states alone";
-    c.tensor(Out, how, &together, &want, Derived, |_, _, _| true);
+    c.each(Out, how, &together, &want, Derived);
     for (n, alone) in alone.iter().enumerate() {
         let state = together.select(&[n], &positions);
         let how = format!("state {n} alone");
-        c.tensor(LastState, &how, alone, &[(1.0, &state)], Derived, |_, _, _| true);
+        c.each(LastState, &how, alone, &[(1.0, &state)], Derived);
     }
     Ok(())
 }
@@ -407,8 +394,8 @@ fn repeated_states(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     let many = bench.scan(&select(&plain, &[0; REPEATS], &positions))?;
     let want = one.select(&[0; REPEATS], &positions);
     let how = format!("{REPEATS} equal states against one");
-    c.tensor(Out, &how, &many, &[(REPEATS as f64, &want)], Derived, |_, _, _| true);
-    c.tensor(LastState, &how, &many, &[(1.0, &want)], Derived, |_, _, _| true);
+    c.each(Out, &how, &many, &[(REPEATS as f64, &want)], Derived);
+    c.each(LastState, &how, &many, &[(1.0, &want)], Derived);
     Ok(())
 }
 

@@ -13,8 +13,7 @@ use crate::method::Method;
 use crate::problem::Weights;
 use crate::problem::probe::Probe;
 use crate::promise::Contract;
-use crate::results::InvariantResult;
-use crate::results::Verdict;
+use crate::results::{InvariantResult, Verdict, Worst};
 
 /// Every invariant that applies to the request's methods and weight types, in the order of [`Invariant::ALL`].
 /// `progress` is called after each method of each weight type.
@@ -77,27 +76,18 @@ pub fn check(subject: Subject, invariant: Invariant, method: Method, weights: We
 /// A probe without an output: a failure stays a failure, and what could not be run is no pass.
 fn not_run(result: &mut InvariantResult, problem: String, error: &KernelError) {
     let verdict = crate::case::verdict_of(error);
-    if rank(verdict) > rank(result.verdict) || result.problem.is_empty() {
+    if verdict > result.verdict || result.problem.is_empty() {
         (result.problem, result.worst) = (problem, None);
         (result.verdict, result.reason) = (verdict, error.to_string());
-    }
-}
-
-/// Which of two probes' verdicts is the invariant's: the higher one's.
-fn rank(verdict: Verdict) -> u8 {
-    match verdict {
-        Verdict::Pass => 0,
-        Verdict::Unmeasured => 1,
-        Verdict::Fail => 2,
     }
 }
 
 /// Adds one probe's comparison: the worst element stays, and a failure stays a failure.
 fn add(result: &mut InvariantResult, comparison: &Comparison, problem: String) {
     let verdict = comparison.verdict();
-    let share = |worst: &Option<crate::results::Worst>| worst.as_ref().map_or(-1.0, |w| w.share);
+    let share = |worst: &Option<Worst>| worst.as_ref().map_or(-1.0, |w| w.share);
     let first = result.problem.is_empty();
-    let worse = (rank(verdict), share(&comparison.worst)) > (rank(result.verdict), share(&result.worst));
+    let worse = (verdict, share(&comparison.worst)) > (result.verdict, share(&result.worst));
     result.judged += comparison.judged;
     if first || worse {
         result.problem = problem;

@@ -1,15 +1,16 @@
-//! Runs the lifted kernels beside the f32 ones, and has the judge compare.
+//! What is measured beside the verdict: lifted kernels beside the f32 ones, and how small an error of the kernels'
+//! coefficients the verdict catches.
 
 use crate::case::{self, SolvedCase};
-use crate::judge::lifting;
-use crate::judge::{budget, coefficient};
-use crate::kernel::{Backend, KernelError};
+use crate::judge::sensitivity::smallest_caught;
+use crate::judge::{budget, coefficient, lifting, scan};
+use crate::kernel::{Backend, CpuBackend, KernelError};
 use crate::method::Method;
 use crate::problem::CoefficientProblem;
+use crate::problem::plan::Spec;
 use crate::promise::Contract;
 use crate::promise::allowance::HALF_SUBNORMAL;
-use crate::results::Lifting;
-use crate::results::Verdict;
+use crate::results::{Lifting, Sensitivity, Verdict};
 use crate::tensor::Tensors;
 use crate::truth::coefficient::CoefficientTruth;
 
@@ -18,7 +19,7 @@ fn missing(error: &KernelError) -> Lifting {
 }
 
 /// The lifted run of one case; none where the backend has none.
-pub fn of_case(
+pub fn lifted_case(
     backend: &dyn Backend,
     case: &SolvedCase,
     verdict: Verdict,
@@ -38,7 +39,7 @@ pub fn of_case(
 }
 
 /// The lifted run of one sweep: Ā and B̄ one after the other, normwise bounds on each part.
-pub fn of_sweep(
+pub fn lifted_sweep(
     backend: &dyn Backend,
     method: Method,
     problem: &CoefficientProblem,
@@ -65,4 +66,22 @@ pub fn of_sweep(
     let want = [&want.a_bar[..], &want.b_bar[..]].concat();
     let got = got.concat();
     Some(lifting::parts(verdict, Some(&got), &lifted, &want, (&bounds, &store, &lifted_bounds)))
+}
+
+/// The smallest errors of Ā and of B̄ that fail this case. Truth, bounds and the reference's error are those of the case;
+/// only the kernel runs again, some six times each, over the judged channels.
+pub fn sensitivity(spec: &Spec, case: &SolvedCase, reference: Option<&Tensors<f64>>) -> Sensitivity {
+    let fails = |backend: CpuBackend| {
+        let Ok(got) = backend.scan_judged(case.method, case.problem) else { return false };
+        let relative = reference.and_then(|reference| case.relative(&got, reference));
+        !scan::within(&got, case.want, &case.budget) || relative.is_some_and(|relative| !relative.passes())
+    };
+    Sensitivity {
+        method: case.method,
+        weights: spec.weights,
+        regime: spec.regime.name.clone(),
+        problem: spec.id(),
+        a_bar: smallest_caught(|size| fails(CpuBackend::perturbed(size, 0.0))),
+        b_bar: smallest_caught(|size| fails(CpuBackend::perturbed(0.0, size))),
+    }
 }

@@ -1,20 +1,47 @@
-//! Every kernel once, in this process: under a sanitizer, which cannot follow the harness into its worker.
+//! Every kernel: compiled, launched once, and timed.
 
-use super::{Args, CliError, Finding, STAND_IN, mamba, no_cuda};
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use super::{Args, CliError, Finding, MAMBA_1_4B, STAND_IN, device_finding, mamba, no_cuda};
 use crate::kernel::cpu::device::CpuDevice;
-use crate::kernel::cuda::CudaError;
 use crate::kernel::cuda::arch::{self, Arch};
 use crate::kernel::cuda::cache::Cache;
 use crate::kernel::cuda::gpu::Gpu;
 use crate::kernel::cuda::images::Images;
+use crate::kernel::cuda::{CudaBackend, CudaError};
 use crate::kernel::launch::{Device, DeviceError, Element, Guarding, Job};
 use crate::kernel::registry::{Instantiation, Kernel};
 use crate::kernel::{Backend, CpuBackend, KernelError};
+use crate::method::Method;
 use crate::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
 use crate::tensor::TensorName;
 
+/// Compiles or loads every kernel, on all cores. Cold or cached: that depends on the cache directory.
+pub fn compile(backend: &CudaBackend) -> Vec<Finding> {
+    let start = Instant::now();
+    let kernels: Vec<Kernel> = Kernel::production().collect();
+    let errors: Vec<String> = kernels
+        .par_iter()
+        .filter_map(|&kernel| backend.prepare(kernel).err())
+        .map(|e| e.to_string())
+        .collect();
+    let statistics = backend.statistics();
+    let figure = format!(
+        "{:.1} s on {} threads: {} compiled, {} from the cache, {:.1} s summed over threads",
+        start.elapsed().as_secs_f64(),
+        rayon::current_num_threads(),
+        statistics.compiled,
+        statistics.cached,
+        statistics.time.as_secs_f64()
+    );
+    let outcome = errors.into_iter().next().map_or(Ok(figure), Err);
+    vec![device_finding(backend), Finding::new(format!("{} kernels", kernels.len()), outcome)]
+}
+
 /// The device of this process, and images for it.
-pub fn device(args: &Args) -> Result<(Box<dyn Device>, Option<Images>), CliError> {
+fn device(args: &Args) -> Result<(Box<dyn Device>, Option<Images>), CliError> {
     if args.stand_in {
         return Ok((Box::new(CpuDevice::with_memory(STAND_IN)), None));
     }
@@ -24,13 +51,14 @@ pub fn device(args: &Args) -> Result<(Box<dyn Device>, Option<Images>), CliError
 }
 
 /// Images for a GPU, as the environment's variables say.
-pub fn images(gpu: &Gpu) -> Result<Images, CudaError> {
+fn images(gpu: &Gpu) -> Result<Images, CudaError> {
     let own = Arch::of_device(gpu.info().major, gpu.info().minor);
     let variable = std::env::var(arch::VARIABLE).ok();
     Images::new(Arch::selected(variable.as_deref(), own)?, Cache::from_environment())
 }
 
-pub fn run(args: &Args) -> Result<Vec<Finding>, CliError> {
+/// Every kernel once, in this process: under a sanitizer, which cannot follow the harness into its worker.
+pub fn launch_each(args: &Args) -> Result<Vec<Finding>, CliError> {
     let (mut device, images) = device(args)?;
     let guarding = if args.sanitizer { Guarding::Off } else { Guarding::On };
     // One warp with a tail; two warps, vector loads; and for one layout of each method and weight type, chunks.
@@ -121,4 +149,50 @@ fn coefficient_problem(weights: Weights, n: usize) -> CoefficientProblem {
     let width = weights.width();
     let ramp = |len: usize, scale: f32| (0..len).map(|i| scale * (i as f32 + 0.5)).collect::<Vec<_>>();
     CoefficientProblem { weights, delta: ramp(n, 1e-3), a: ramp(n * width, -0.1), b: ramp(n * width, 0.1) }
+}
+
+const WARMUPS: usize = 5;
+const REPEATS: usize = 51;
+
+/// How long a forward scan takes at the shape of Mamba-1 1.4B: CUDA events around one launch, warm, the median.
+pub fn times(args: &Args) -> Result<Vec<Finding>, CliError> {
+    let mut gpu = Gpu::open().map_err(no_cuda)?;
+    let images = images(&gpu).map_err(no_cuda)?;
+    let mut rows = Vec::new();
+    for weights in Weights::ALL {
+        for input in [InputType::F32, InputType::Bf16] {
+            if args.input.is_some_and(|only| only != input) {
+                continue;
+            }
+            let layout = (Operand::Variable, Operand::Variable);
+            let problem = mamba("gpu-check/time", MAMBA_1_4B, weights, input, layout, false);
+            for method in Method::ALL {
+                let timed = median_time(&mut gpu, &images, method, &problem);
+                rows.push(Finding::new(format!("{method} {weights} {input}"), timed));
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn median_time(gpu: &mut Gpu, images: &Images, method: Method, problem: &Problem) -> Result<String, String> {
+    let kernel = Kernel::Scan(Instantiation::for_problem(method, problem));
+    let mut job = Job::scan(kernel, problem, problem.input.into());
+    let image = images.get(kernel).map_err(|error| error.to_string())?;
+    job.image = Some((*image).clone());
+    let loaded = job.load(gpu, Guarding::Off);
+    let times = loaded.and_then(|loaded| gpu.time(&loaded.launch, WARMUPS, REPEATS));
+    gpu.free_all();
+    let mut times = times.map_err(|error| error.to_string())?;
+    times.sort_by(f32::total_cmp);
+    let median = f64::from(times[times.len() / 2]);
+    let (registers, local) = gpu.registers_and_local(&image).map_err(|error| error.to_string())?;
+    let elements = problem.shape.sequence_len() as f64;
+    Ok(format!(
+        "median {median:.3} ms of {REPEATS} (fastest {:.3}, slowest {:.3}): {:.2} billion elements/s (batch·dim·seqlen); \
+         {registers} registers, {local} bytes local",
+        times[0],
+        times[times.len() - 1],
+        elements / median / 1e6
+    ))
 }

@@ -1,0 +1,71 @@
+//! Enums whose variants have names: each variant and its name are said once, and whatever lists or reads them is made of
+//! that.
+
+/// The text names nothing that it might.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {noun} `{found}` (hint: one of {known})")]
+pub struct UnknownName {
+    pub noun: &'static str,
+    pub found: String,
+    pub known: String,
+}
+
+/// Declares an enum with `ALL`, in the order of its variants, `name()` and `Display`; with `what()` where each variant has a
+/// sentence beside its name, and with `FromStr` where the type's noun is given.
+macro_rules! named {
+    (
+        $(#[$of_type:meta])*
+        pub enum $type:ident $(: $noun:literal)? {
+            $($(#[$of_variant:meta])* $variant:ident $(= $number:literal)? => $name:literal $(: $what:literal)?,)*
+        }
+    ) => {
+        $(#[$of_type])*
+        pub enum $type {
+            $($(#[$of_variant])* $variant $(= $number)?,)*
+        }
+
+        impl $type {
+            /// Every one, in order.
+            pub const ALL: [$type; [$($name),*].len()] = [$($type::$variant),*];
+
+            /// What it is called wherever it is written or read.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($type::$variant => $name,)*
+                }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        named!(@what $type $($variant $($what)?)*);
+        $(named!(@parse $type $noun);)?
+    };
+    (@what $type:ident $($variant:ident)*) => {};
+    (@what $type:ident $($variant:ident $what:literal)*) => {
+        impl $type {
+            /// In one sentence.
+            pub fn what(self) -> &'static str {
+                match self {
+                    $($type::$variant => $what,)*
+                }
+            }
+        }
+    };
+    (@parse $type:ident $noun:literal) => {
+        impl std::str::FromStr for $type {
+            type Err = $crate::named::UnknownName;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::ALL.into_iter().find(|known| known.name() == text).ok_or_else(|| {
+                    let known = Self::ALL.map(Self::name).join(", ");
+                    $crate::named::UnknownName { noun: $noun, found: text.to_owned(), known }
+                })
+            }
+        }
+    };
+}

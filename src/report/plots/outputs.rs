@@ -1,0 +1,168 @@
+//! The errors of a kernel's outputs.
+
+use super::axis::{Axis, Panel, Scale};
+use super::canvas::{Anchor, Canvas, Point};
+use super::palette::{self, Marker};
+use super::{Sheet, lines};
+use crate::method::Method;
+use crate::problem::Weights;
+use crate::report::grid::{self, RegimeRow};
+use crate::report::text;
+use crate::results::profile::{DECADES, ErrorHistogram, STEPS};
+use crate::results::{ErrorSequence, Results, Verdict};
+
+const LEFT: f64 = 178.0;
+const RIGHT: f64 = 785.0;
+const TOP: f64 = 64.0;
+const ROW: f64 = 19.0;
+
+/// The share of the allowed error that each method used in each regime that was measured.
+pub fn shares(results: &Results, weights: Weights) -> Option<Sheet<'_>> {
+    let mut rows = grid::rows(results);
+    rows.retain(|row| {
+        row.weights == weights && row.cells.iter().any(|cell| cell.worst().and_then(grid::share).is_some())
+    });
+    rows.first()?;
+    let title = format!("Share of the allowed error used, {weights} weights");
+    let height = TOP + rows.len() as f64 * ROW + 52.0;
+    let draw = move |canvas: &Canvas| draw_shares(canvas, &rows);
+    Some(Sheet::new("shares", weights, title, height, draw))
+}
+
+fn draw_shares(canvas: &Canvas, rows: &[RegimeRow]) {
+    let bottom = TOP + rows.len() as f64 * ROW;
+    let ratios = rows.iter().flat_map(|r| &r.cells).filter_map(|c| c.worst().and_then(grid::share));
+    let x = Axis::decades(ratios.chain([0.1, 9.9]), (LEFT, RIGHT)).within(1e-4, 1e4);
+    let panel = Panel { x, y: Axis::linear(rows.len() as f64, (bottom, TOP)) };
+    let used = |m: &Method| rows.iter().any(|row| !row.cells[*m as usize].cases.is_empty());
+    let methods: Vec<_> = Method::ALL.into_iter().filter(used).collect();
+    lines::methods(canvas, &methods, (LEFT - 12.0, 42.0), false);
+    canvas.rectangle((x.place(1.0), TOP), (RIGHT, bottom), palette::OVER);
+    panel.draw(canvas, (9, 0));
+    canvas.dashed(&[(x.place(1.0), TOP), (x.place(1.0), bottom)], palette::LIMIT, 1.75, palette::DASHES);
+    let unit = "share of the allowance used (no unit; 1 is the bound)";
+    canvas.label(unit, ((LEFT + RIGHT) / 2.0, bottom + 32.0));
+    for (i, row) in rows.iter().enumerate() {
+        let top = TOP + i as f64 * ROW;
+        canvas.line(&[(LEFT, top), (RIGHT, top)], palette::GRID, 0.75);
+        let middle = top + ROW / 2.0;
+        // In a wide font as well: what is longer would leave the sheet.
+        canvas.text(&text::fit(row.regime, 22), (LEFT - 10.0, middle), 11.5, palette::INK, Anchor::End);
+        for method in &methods {
+            let measured = row.cells[*method as usize].worst().filter(|c| c.verdict != Verdict::Unmeasured);
+            let Some(share) = measured.and_then(grid::share) else { continue };
+            let look = palette::look(*method);
+            // Spread within the row, so that equal shares do not cover each other.
+            let y = top + ROW * (0.2 + 0.72 * *method as usize as f64 / Method::ALL.len() as f64);
+            canvas.marker(look.marker, (x.place(share), y), 3.6, look.colour);
+        }
+    }
+    canvas.frame((LEFT, TOP), (RIGHT, bottom), palette::FAINT, 1.0);
+}
+
+/// How many outputs used which share of their bound: one panel per method.
+pub fn histogram(results: &Results, weights: Weights) -> Option<Sheet<'_>> {
+    let of_weights = |h: &&ErrorHistogram| h.weights == weights && h.total() > 0;
+    let histograms: Vec<_> = results.errors.histograms.iter().filter(of_weights).collect();
+    histograms.first()?;
+    let title = format!("Errors as shares of their bounds, all f32 outputs, {weights} weights");
+    let height = 26.0 + histograms.len().div_ceil(3) as f64 * 196.0;
+    let draw = move |canvas: &Canvas| draw_histograms(canvas, &histograms);
+    Some(Sheet::new("histogram", weights, title, height, draw))
+}
+
+fn draw_histograms(canvas: &Canvas, histograms: &[&ErrorHistogram]) {
+    let percents = histograms.iter().flat_map(|h| h.counts.iter().map(|&c| percent(c, h)));
+    let most = percents.fold(1.0, f64::max);
+    for (i, histogram) in histograms.iter().enumerate() {
+        let corner = (54.0 + (i % 3) as f64 * 258.0, 58.0 + (i / 3) as f64 * 196.0);
+        histogram_panel(canvas, histogram, most, corner);
+        if i.is_multiple_of(3) {
+            canvas.upright("outputs / %", (corner.0 - 38.0, corner.1 + 62.0));
+        }
+    }
+}
+
+fn percent(count: usize, histogram: &ErrorHistogram) -> f64 {
+    100.0 * count as f64 / histogram.total() as f64
+}
+
+fn histogram_panel(canvas: &Canvas, histogram: &ErrorHistogram, most: f64, (left, top): Point) {
+    let (right, bottom) = (left + 220.0, top + 124.0);
+    let low = 10f64.powi(-(DECADES as i32));
+    let panel = Panel {
+        x: Axis { scale: Scale::Log, low, high: 10.0, start: left, end: right },
+        y: Axis::linear(1.1 * most, (bottom, top)),
+    };
+    let bound = panel.x.place(1.0);
+    canvas.rectangle((bound, top), (right, bottom), palette::OVER);
+    panel.draw(canvas, (7, 4));
+    let step = (bound - left) / histogram.counts.len() as f64;
+    let height = |count| (bottom - panel.y.place(percent(count, histogram))).max(1.0);
+    for (i, &count) in histogram.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        let x = left + i as f64 * step;
+        canvas.rectangle((x + 0.5, bottom - height(count)), (x + step - 0.5, bottom), palette::BLUE);
+    }
+    if histogram.above > 0 {
+        let x = bound + (right - bound) / 2.0;
+        canvas.rectangle((x - step, bottom - height(histogram.above)), (x + step, bottom), palette::LIMIT);
+    }
+    canvas.dashed(&[(bound, top), (bound, bottom)], palette::LIMIT, 1.5, palette::DASHES);
+    let none = percent(histogram.none, histogram);
+    canvas.heading(histogram.method.name(), (left + 2.0, top - 10.0));
+    let above = if histogram.above > 0 { format!(", {} above", histogram.above) } else { String::new() };
+    let note = format!("{} outputs, {none:.1}% exact{above}", histogram.total());
+    canvas.text(&note, (right, top - 10.0), 11.0, palette::FAINT, Anchor::End);
+    let unit = format!("error / bound (no unit; {STEPS} bars to a decade)");
+    canvas.text(&unit, ((left + right) / 2.0, bottom + 27.0), 11.0, palette::INK, Anchor::Middle);
+}
+
+/// Errors of the outputs along the sequence, with their bounds: one panel per method.
+pub fn sequence(results: &Results, weights: Weights) -> Option<Sheet<'_>> {
+    let of_weights = |s: &&ErrorSequence| s.weights == weights && !s.position.is_empty();
+    let sequences: Vec<_> = results.errors.sequences.iter().filter(of_weights).collect();
+    let first = sequences.first()?;
+    let problem =
+        first.case.strip_suffix(first.method.name()).map_or(&*first.case, |id| id.trim_end_matches('/'));
+    let title = format!("Output error along the sequence, {weights} weights");
+    let height = 46.0 + sequences.len().div_ceil(3) as f64 * 206.0;
+    let draw = move |canvas: &Canvas| draw_sequences(canvas, &sequences);
+    Some(Sheet::new("sequence", weights, title, height, draw).about(&text::fit(problem, 100)))
+}
+
+fn draw_sequences(canvas: &Canvas, sequences: &[&ErrorSequence]) {
+    canvas.marker(Marker::Circle, (60.0, 40.0), 3.0, palette::BLUE);
+    canvas.entry("error", (70.0, 40.0));
+    canvas.dashed(&[(130.0, 40.0), (164.0, 40.0)], palette::LIMIT, 1.75, palette::DASHES);
+    canvas.entry("derived bound of that output", (170.0, 40.0));
+    for (i, sequence) in sequences.iter().enumerate() {
+        let corner = (60.0 + (i % 3) as f64 * 257.0, 76.0 + (i / 3) as f64 * 206.0);
+        sequence_panel(canvas, sequence, sequences, corner);
+        if i.is_multiple_of(3) {
+            canvas.upright("|got − truth|", (corner.0 - 46.0, corner.1 + 68.0));
+        }
+    }
+}
+
+fn sequence_panel(canvas: &Canvas, sequence: &ErrorSequence, all: &[&ErrorSequence], (left, top): Point) {
+    let (right, bottom) = (left + 214.0, top + 136.0);
+    // One axis for all, so that the panels compare.
+    let values = all.iter().flat_map(|s| s.error.iter().chain(&s.bound)).copied();
+    let last = all.iter().filter_map(|s| s.position.last()).max().copied().unwrap_or(0);
+    let panel = Panel {
+        x: Axis::linear((last + 1) as f64, (left, right)),
+        y: Axis::decades(values, (bottom, top)).within(1e-14, 1e12),
+    };
+    panel.draw(canvas, (4, 6));
+    let at = |values: &[f64]| -> Vec<Point> {
+        sequence.position.iter().zip(values).map(|(&l, &v)| panel.place((l as f64, v))).collect()
+    };
+    for ((place, error), bound) in at(&sequence.error).into_iter().zip(&sequence.error).zip(&sequence.bound) {
+        let over = error.is_nan() || error > bound;
+        canvas.marker(Marker::Circle, place, 1.6, if over { palette::LIMIT } else { palette::BLUE });
+    }
+    canvas.dashed(&at(&sequence.bound), palette::LIMIT, 1.5, palette::DASHES);
+    canvas.heading(sequence.method.name(), (left + 2.0, top - 9.0));
+    let middle = ((left + right) / 2.0, bottom + 27.0);
+    canvas.text("position l in the sequence", middle, 11.5, palette::INK, Anchor::Middle);
+}
