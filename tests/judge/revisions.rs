@@ -121,6 +121,8 @@ fn no_bound_excuses_a_nan_and_overflow_excuses_an_infinity() {
         let expected = (error, usize::from(error == infinite));
         assert_worst(&real_compared(&[(delta, [want, got, want])]), expected, &format!("{got} for {want}"));
     }
+    // Errors that no number tells are equal to each other.
+    assert_eq!(real_compared(&[(EXACT, [nan, 1.5, 1.25])]).change, Change::Rounding);
     // By modulus.
     let got = Complex64::new(3.0, 4.0) * 0.4 * bound(Weights::Complex, SMALL);
     let diff = compared(Weights::Complex, &[(SMALL, [Complex64::ZERO, got, got])]);

@@ -2,7 +2,7 @@
 //!
 //! By night the methods have the colours of Okabe and Ito (<https://jfly.uni-koeln.de/color/>). By day those have been
 //! darkened, for half of them have less than the contrast of 3:1 with a white sheet that WCAG 2.2 asks of graphics
-//! (success criterion 1.4.11). [`super::night`] sets the two beside each other and measures both.
+//! (success criterion 1.4.11). [`super::night`] sets the two beside each other; `tests/report/colours.rs` measures both.
 
 use plotters::style::RGBColor;
 
