@@ -14,7 +14,8 @@ pub fn measure() -> Result<Vec<ConsistencyCurve>, TruthError> {
     let deltas: Vec<f32> = HALVINGS.map(|k| 0.5f32.powi(k)).collect();
     let curve = |form: Form| {
         let steps = SYSTEMS[0].steps(form, &deltas)?;
-        let ratio = |(step, delta): (&FormStep, &f32)| step.input().re / f64::from(*delta);
+        let ratio =
+            |(step, delta): (&FormStep, &f32)| (step.b[1] + step.b[0] + step.b[2]).re / f64::from(*delta);
         Ok(ConsistencyCurve {
             form: form.name().to_owned(),
             delta: deltas.iter().map(|&d| f64::from(d)).collect(),
@@ -39,11 +40,9 @@ pub fn time_scale_change(form: Form) -> Result<f64, TruthError> {
     };
     let mut largest = 0.0f64;
     for (one, other) in in_unit(1.0)?.iter().zip(in_unit(UNIT)?) {
-        for (x, y) in [(one.a, other.a), (one.prev, other.prev), (one.now, other.now), (one.next, other.next)]
-        {
-            if x != y {
-                largest = largest.max((x - y).norm() / x.norm());
-            }
+        let pairs = one.b.into_iter().zip(other.b).chain([(one.a, other.a)]);
+        for (x, y) in pairs.filter(|(x, y)| x != y) {
+            largest = largest.max((x - y).norm() / x.norm());
         }
     }
     Ok(largest)

@@ -68,20 +68,11 @@ impl System {
     }
 }
 
-/// One certified step: x_l = a x_{l−1} + prev u_{l−1} + now u_l + next u_{l+1}, each rounded to f64.
+/// One certified step: x_l = a x_{l−1} + b[0] u_l + b[1] u_{l−1} + b[2] u_{l+1}, each rounded to f64.
 #[derive(Clone, Copy, Debug)]
 struct FormStep {
     a: Complex64,
-    prev: Complex64,
-    now: Complex64,
-    next: Complex64,
-}
-
-impl FormStep {
-    /// What a constant input adds in a step.
-    fn input(&self) -> Complex64 {
-        self.prev + self.now + self.next
-    }
+    b: [Complex64; 3],
 }
 
 fn solved(form: Form, problem: &CoefficientProblem) -> Result<Vec<FormStep>, TruthError> {
@@ -90,12 +81,8 @@ fn solved(form: Form, problem: &CoefficientProblem) -> Result<Vec<FormStep>, Tru
     let at = |values: &[f64], i: usize| {
         Complex64::new(values[i * width], if width == 2 { values[i * width + 1] } else { 0.0 })
     };
-    let step = |i| FormStep {
-        a: at(&truth.a_bar, i),
-        prev: at(&truth.b_bar_prev, i),
-        now: at(&truth.b_bar, i),
-        next: at(&truth.b_bar_next, i),
-    };
+    let b = [&truth.b_bar, &truth.b_bar_prev, &truth.b_bar_next];
+    let step = |i| FormStep { a: at(&truth.a_bar, i), b: b.map(|values| at(values, i)) };
     Ok((0..problem.delta.len()).map(step).collect())
 }
 

@@ -43,7 +43,7 @@ pub fn frequency() -> Result<Vec<FrequencyResponse>, TruthError> {
         for method in Method::ALL {
             let step = system.steps(method.into(), &[DELTA])?[0];
             let scan = |omega: f64, conjugate: fn(Complex64) -> Complex64| {
-                conjugate(step.now) / (1.0 - conjugate(step.a) * (-i * omega * delta).exp())
+                conjugate(step.b[0]) / (1.0 - conjugate(step.a) * (-i * omega * delta).exp())
             };
             push(method.name(), &|omega| {
                 let causal = paired(&system, |conjugate| scan(omega, conjugate));
@@ -82,7 +82,7 @@ pub fn step() -> Result<Vec<StepResponse>, TruthError> {
         push(
             CONTINUOUS,
             fine.iter().map(|&t| f64::from(t)).collect(),
-            exact.iter().map(|step| scale * step.now.re).collect(),
+            exact.iter().map(|step| scale * step.b[0].re).collect(),
         );
         let problem = one_state(&system, vec![DELTA; STEPS], vec![1.0; STEPS]);
         let forms = Method::ALL.map(Form::from);

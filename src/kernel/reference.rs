@@ -121,11 +121,17 @@ fn discretize<W: Weight>(method: Method, delta: f32, a: W, b: W) -> (W, W) {
 }
 
 /// y and the last state of one channel.
-fn scan_channel<W: Weight>(
+fn scan_channel(method: Method, problem: &Problem, at: (usize, usize)) -> (Vec<f32>, Vec<f32>) {
+    match problem.weights {
+        Weights::Real => scan_with::<f32>(method, problem, at),
+        Weights::Complex => scan_with::<Complex32>(method, problem, at),
+    }
+}
+
+fn scan_with<W: Weight>(
     method: Method,
     problem: &Problem,
-    batch: usize,
-    channel: usize,
+    (batch, channel): (usize, usize),
 ) -> (Vec<f32>, Vec<f32>) {
     let shape = problem.shape;
     let first = problem.sequence_index(batch, channel, 0);
@@ -182,15 +188,6 @@ fn scan_channel<W: Weight>(
     (y, last_state)
 }
 
-fn scan<W: Weight>(method: Method, problem: &Problem) -> Tensors<f32> {
-    let channels: Vec<_> = (0..problem.shape.batch * problem.shape.dim)
-        .into_par_iter()
-        .map(|i| scan_channel::<W>(method, problem, i / problem.shape.dim, i % problem.shape.dim))
-        .collect();
-    let (out, last_state): (Vec<_>, Vec<_>) = channels.into_iter().unzip();
-    scanned(problem, [out.concat(), last_state.concat()])
-}
-
 fn coefficients<W: Weight>(method: Method, problem: &CoefficientProblem) -> Coefficients {
     let mut result = Coefficients { a_bar: Vec::new(), b_bar: Vec::new() };
     for (i, &delta) in problem.delta.iter().enumerate() {
@@ -206,10 +203,7 @@ impl ReferenceBackend {
     /// The scan of the judged channels alone.
     pub fn scan_judged(&self, method: Method, problem: &Problem) -> Result<Tensors<f64>, KernelError> {
         shapes::check_scan(problem)?;
-        let channels = problem.judged_channels.iter().map(|&(batch, channel)| match problem.weights {
-            Weights::Real => scan_channel::<f32>(method, problem, batch, channel),
-            Weights::Complex => scan_channel::<Complex32>(method, problem, batch, channel),
-        });
+        let channels = problem.judged_channels.iter().map(|&at| scan_channel(method, problem, at));
         let (out, last_state): (Vec<_>, Vec<_>) = channels.unzip();
         let named = [(TensorName::Out, out), (TensorName::LastState, last_state)];
         let widened = |rows: Vec<Vec<f32>>| rows.into_iter().flatten().map(f64::from).collect();
@@ -237,10 +231,11 @@ impl Backend for ReferenceBackend {
 
     fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
         shapes::check_scan(problem)?;
-        Ok(match problem.weights {
-            Weights::Real => scan::<f32>(method, problem),
-            Weights::Complex => scan::<Complex32>(method, problem),
-        })
+        let dim = problem.shape.dim;
+        let rows = (0..problem.shape.batch * dim).into_par_iter();
+        let channels = rows.map(|row| scan_channel(method, problem, (row / dim, row % dim)));
+        let (out, last_state): (Vec<_>, Vec<_>) = channels.unzip();
+        Ok(scanned(problem, [out.concat(), last_state.concat()]))
     }
 
     fn coefficients(

@@ -131,8 +131,8 @@ fn state_matrix(recipe: &Recipe, weights: Weights, draw: &mut Draw) -> Vec<f32> 
                     let size = draw.uniform(1.5, 2.5);
                     (size, 1e-3 * size)
                 }
-                StateMatrix::Stable { lo, hi } => half_plane(draw, weights, (lo, hi), (-1.0, 0.5 * PI)),
-                StateMatrix::Growing { lo, hi } => half_plane(draw, weights, (lo, hi), (1.0, -0.5 * PI)),
+                StateMatrix::Stable(lo, hi) => half_plane(draw, weights, (lo, hi), (-1.0, 0.5 * PI)),
+                StateMatrix::Growing(lo, hi) => half_plane(draw, weights, (lo, hi), (1.0, -0.5 * PI)),
             };
             a.push(re as f32);
             if weights == Weights::Complex {
@@ -168,10 +168,10 @@ fn steps(recipe: &Recipe, weights: Weights, a: &[f32], draw: &mut Draw) -> (Vec<
         for channel in 0..shape.dim {
             for l in 0..shape.seqlen {
                 let value = match recipe.steps {
-                    Steps::LogUniform { lo, hi } => draw.log_uniform(lo, hi),
+                    Steps::LogUniform(lo, hi) => draw.log_uniform(lo, hi),
                     Steps::Trained => 0.5 * draw.normal(),
                     Steps::Normal(deviation) => deviation * draw.normal(),
-                    Steps::SometimesZero { lo, hi } => {
+                    Steps::SometimesZero(lo, hi) => {
                         let step = draw.log_uniform(lo, hi);
                         if l % 3 == 1 { 0.0 } else { step }
                     }

@@ -53,8 +53,8 @@ impl Probe {
         };
         let recipe = Recipe {
             shape: Shape { batch, dim, dstate, seqlen, groups },
-            a: StateMatrix::Stable { lo: 0.3, hi: 4.0 },
-            steps: Steps::LogUniform { lo: 0.01, hi: 0.5 },
+            a: StateMatrix::Stable(0.3, 4.0),
+            steps: Steps::LogUniform(0.01, 0.5),
             skip: true,
             gate: self == Probe::Grouped,
             ..PLAIN

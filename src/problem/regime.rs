@@ -21,33 +21,22 @@ pub enum StateMatrix {
     /// Unstable, between 1.5 and 2.5.
     Positive,
     /// Modulus log-uniform in [lo, hi), in the left half-plane.
-    Stable {
-        lo: f64,
-        hi: f64,
-    },
+    Stable(f64, f64),
     /// The same in the right half-plane: states grow.
-    Growing {
-        lo: f64,
-        hi: f64,
-    },
+    Growing(f64, f64),
 }
 
 /// How delta is drawn.
 #[derive(Clone, Copy, Debug)]
 pub enum Steps {
-    LogUniform {
-        lo: f64,
-        hi: f64,
-    },
+    /// In [lo, hi).
+    LogUniform(f64, f64),
     /// ½·normal: what a network adds to the bias before softplus.
     Trained,
     /// Normal with this standard deviation, without softplus: half of the steps go back in time.
     Normal(f64),
     /// Log-uniform, but every third step is zero.
-    SometimesZero {
-        lo: f64,
-        hi: f64,
-    },
+    SometimesZero(f64, f64),
     /// Before softplus: every third from −100 to 100, the rest from −5 to 25, around the threshold at 20.
     SoftplusRange,
     /// Every fourth step puts one state within 10% to 0.1% of the bilinear pole z = 2; the rest are small.
@@ -112,9 +101,9 @@ pub const LAUNCH_EDGES: [usize; 5] = [128, 256, 512, 1024, 2048];
 /// What a regime has that says nothing else.
 pub const PLAIN: Recipe = Recipe {
     shape: Shape { batch: 1, dim: 4, dstate: 16, seqlen: 64, groups: 1 },
-    a: StateMatrix::Stable { lo: 0.3, hi: 16.0 },
+    a: StateMatrix::Stable(0.3, 16.0),
     // spec.md §4: Δ is initialised log-uniform on [1e-3, 0.1].
-    steps: Steps::LogUniform { lo: 1e-3, hi: 0.1 },
+    steps: Steps::LogUniform(1e-3, 0.1),
     u: Signal::Normal(1.0),
     b: Signal::Normal(1.0),
     skip: false,
@@ -176,8 +165,8 @@ fn build() -> Vec<Regime> {
     let short =
         regime("short", "so few steps and states that no bound can hide a wrong coefficient").with(Recipe {
             shape: shape(2, 12, 2, 8),
-            a: Stable { lo: 0.3, hi: 4.0 },
-            steps: LogUniform { lo: 0.05, hi: 1.0 },
+            a: Stable(0.3, 4.0),
+            steps: LogUniform(0.05, 1.0),
             ..PLAIN
         });
     let mut all =
@@ -211,15 +200,15 @@ fn build() -> Vec<Regime> {
             regime("tiny-z", "|z| from 1e-9 to 1e-3: closed forms of the φ-functions cancel to nothing")
                 .with(Recipe {
                     shape: shape(1, 4, 8, 32),
-                    a: Stable { lo: 1e-6, hi: 1e-3 },
-                    steps: LogUniform { lo: 1e-3, hi: 1.0 },
+                    a: Stable(1e-6, 1e-3),
+                    steps: LogUniform(1e-3, 1.0),
                     ..PLAIN
                 }),
             regime("stiff", "|z| up to 200: exp(z) underflows and rounding z alone costs many ulps").with(
                 Recipe {
                     shape: shape(1, 4, 4, 32),
-                    a: Stable { lo: 1e3, hi: 1e4 },
-                    steps: LogUniform { lo: 1e-3, hi: 2e-2 },
+                    a: Stable(1e3, 1e4),
+                    steps: LogUniform(1e-3, 2e-2),
                     u: Signal::Normal(0.05),
                     ..PLAIN
                 },
@@ -233,7 +222,7 @@ fn build() -> Vec<Regime> {
                 .vary(WideRange)
                 .with(Recipe { a: Positive, steps: NearPole, shape: shape(1, 4, 2, 12), ..PLAIN }),
             regime("delta-zero", "every third Δ is zero: the step must be the exact identity").with(Recipe {
-                steps: SometimesZero { lo: 1e-3, hi: 0.5 },
+                steps: SometimesZero(1e-3, 0.5),
                 shape: shape(1, 4, 4, 48),
                 ..PLAIN
             }),
@@ -241,11 +230,7 @@ fn build() -> Vec<Regime> {
                 "trained-delta",
                 "Δ from 2e-9 to above 5, as trained models have it: powers of Δ span 50 decades",
             )
-            .with(Recipe {
-                steps: LogUniform { lo: 2e-9, hi: 8.0 },
-                shape: shape(1, 4, 4, 48),
-                ..PLAIN
-            }),
+            .with(Recipe { steps: LogUniform(2e-9, 8.0), shape: shape(1, 4, 4, 48), ..PLAIN }),
             regime("u-zero", "u = 0: the output is exactly zero, and a wrong bound of zero shows")
                 .with(Recipe { u: Signal::Zero, shape: shape(1, 2, 4, 24), ..PLAIN }),
             regime("b-zero", "B = 0: only the skip D is left").with(Recipe {
@@ -279,20 +264,20 @@ fn build() -> Vec<Regime> {
                 steps: SoftplusRange,
                 skip: false,
                 gate: false,
-                a: Stable { lo: 1e-3, hi: 0.05 },
+                a: Stable(1e-3, 0.05),
                 u: Signal::Normal(0.02),
                 shape: shape(1, 4, 2, 48),
                 ..EVERYTHING
             }),
             regime("seqlen-4097", "three chunks: state carried over two edges, and over Vim's 4096 tokens")
                 .vary(EachInput)
-                .with(Recipe { a: Stable { lo: 0.3, hi: 4.0 }, shape: shape(1, 1, 2, 4097), ..PLAIN }),
+                .with(Recipe { a: Stable(0.3, 4.0), shape: shape(1, 1, 2, 4097), ..PLAIN }),
         ];
     for seqlen in LAUNCH_EDGES.into_iter().flat_map(|edge| [edge - 1, edge, edge + 1]) {
         let why = "production kernels change their launch here: tails and chunk edges";
         all.push(regime(format!("seqlen-{seqlen}"), why).vary(EachInput).with(Recipe {
             shape: shape(1, 2, if seqlen > 600 { 1 } else { 2 }, seqlen),
-            a: Stable { lo: 0.3, hi: 4.0 },
+            a: Stable(0.3, 4.0),
             skip: seqlen % 2 == 1,
             ..PLAIN
         }));
@@ -300,15 +285,10 @@ fn build() -> Vec<Regime> {
     // New regimes come last: the layouts of those that try only some follow their places.
     all.push(
         regime("negative-delta", "Δ drawn from a normal distribution: half of the steps go back in time")
-            .with(Recipe {
-                a: Stable { lo: 0.1, hi: 1.5 },
-                steps: Normal(0.3),
-                shape: shape(1, 4, 4, 48),
-                ..PLAIN
-            }),
+            .with(Recipe { a: Stable(0.1, 1.5), steps: Normal(0.3), shape: shape(1, 4, 4, 48), ..PLAIN }),
     );
     all.push(regime("growing", "Re A > 0: states grow, and errors with them").with(Recipe {
-        a: Growing { lo: 0.3, hi: 4.0 },
+        a: Growing(0.3, 4.0),
         shape: shape(1, 4, 4, 48),
         ..PLAIN
     }));

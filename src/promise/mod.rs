@@ -7,7 +7,9 @@ pub mod contract;
 
 pub use contract::Contract;
 
-/// What is expected of an implementation, and what it can be used for.
+/// What is expected of an implementation, and what it can be used for. What faults can be planted in, and what runs on inputs
+/// of the harness's choice, its type says: only [`CpuBackend`](crate::kernel::CpuBackend) takes faults, and a recording is no
+/// [`Backend`](crate::kernel::Backend).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Promise {
     /// How far its Ā and B̄ may be from those of the specification.
@@ -17,36 +19,20 @@ pub struct Promise {
     pub lifted_is_judged: bool,
     /// Whether its coefficients can be perturbed, to measure how small an error is caught.
     pub perturbable: bool,
-    /// Whether faults can be planted in it, to measure which are caught.
-    pub plantable: bool,
-    /// Whether it runs on inputs of the harness's choice. A recording has only its own: no sweeps, no invariants.
-    pub chooses_inputs: bool,
 }
 
 impl Promise {
     /// The kernels of `kernels/`: on a GPU, and the same source on the CPU.
-    pub const PRODUCTION: Promise = Promise {
-        contract: Contract::PRODUCTION,
-        lifted_is_judged: true,
-        perturbable: true,
-        plantable: true,
-        chooses_inputs: true,
-    };
+    pub const PRODUCTION: Promise =
+        Promise { contract: Contract::PRODUCTION, lifted_is_judged: true, perturbable: true };
 
     /// The same-precision reference path: a careful framework's arithmetic.
-    pub const REFERENCE: Promise =
-        Promise { contract: Contract::FRAMEWORK, chooses_inputs: true, ..Promise::RECORDED };
+    pub const REFERENCE: Promise = Promise { contract: Contract::FRAMEWORK, ..Promise::RECORDED };
 
     /// A header of somebody else's. Its constants may be f32 in its build in double as well.
-    pub const HEADER: Promise =
-        Promise { contract: Contract::FOREIGN, chooses_inputs: true, ..Promise::RECORDED };
+    pub const HEADER: Promise = Promise { contract: Contract::FOREIGN, ..Promise::RECORDED };
 
     /// A run that was recorded elsewhere, by a careful f32 implementation.
-    pub const RECORDED: Promise = Promise {
-        contract: Contract::FRAMEWORK,
-        lifted_is_judged: false,
-        perturbable: false,
-        plantable: false,
-        chooses_inputs: false,
-    };
+    pub const RECORDED: Promise =
+        Promise { contract: Contract::FRAMEWORK, lifted_is_judged: false, perturbable: false };
 }

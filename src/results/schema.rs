@@ -19,7 +19,7 @@ pub const SCHEMA: u32 = 2;
 pub const OLDEST_SCHEMA: u32 = 1;
 
 /// One whole run.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Results {
     pub schema: u32,
     /// The harness's own version.
@@ -290,20 +290,8 @@ impl Results {
             seed,
             backend: backend.to_owned(),
             device,
-            kernel_source: String::new(),
             command,
-            regimes: Vec::new(),
-            cases: Vec::new(),
-            coefficients: Vec::new(),
-            invariants: Vec::new(),
-            pairwise: Vec::new(),
-            pairs: PairTotals::default(),
-            curves: Vec::new(),
-            errors: ErrorProfile::default(),
-            analysis: MethodAnalysis::default(),
-            sensitivity: Vec::new(),
-            part: None,
-            header: None,
+            ..Results::default()
         }
     }
 

@@ -73,11 +73,6 @@ impl Stored {
             Stored::F64 | Stored::C64 => 8,
         }
     }
-
-    /// Floats that one element is.
-    pub fn floats(self) -> usize {
-        if self == Stored::C64 { 2 } else { 1 }
-    }
 }
 
 /// One tensor of a file; the file is known to hold all of it.

@@ -14,7 +14,7 @@ pub const REQUIRED_BITS: i64 = 100;
 pub(super) const SUBNORMAL_PLACE: i64 = -1074;
 
 /// How a value was justified. Certificates of several values add up with [`Certificate::absorb`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Certificate {
     /// The two computations that were compared.
     pub routes: (&'static str, &'static str),
@@ -36,16 +36,7 @@ pub struct Certificate {
 
 impl Certificate {
     pub fn new(routes: (&'static str, &'static str)) -> Self {
-        Certificate {
-            routes,
-            bits: 0,
-            agreement: None,
-            compared: 0,
-            proved_zero: 0,
-            exact: 0,
-            overflowed: 0,
-            unavailable: None,
-        }
+        Certificate { routes, ..Certificate::default() }
     }
 
     /// Adds what another certificate justifies.

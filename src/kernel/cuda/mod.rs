@@ -119,11 +119,6 @@ impl CudaBackend {
         Ok(CudaBackend { info, images, worker })
     }
 
-    /// What the device says of itself.
-    pub fn info(&self) -> &DeviceInfo {
-        &self.info
-    }
-
     /// How many kernels have been compiled or loaded so far, and how long that took.
     pub fn statistics(&self) -> Statistics {
         self.images.as_ref().map(Images::statistics).unwrap_or_default()

@@ -73,8 +73,3 @@ pub const HEADER: &str = "holdfast_header.cuh";
 
 /// What an empty file holds: the vocabulary, so that it does not matter which of them comes first.
 pub const EMPTY_TEXT: &str = "#pragma once\n#include \"selective_scan_common.h\"\n";
-
-/// The text of a file of [`SOURCES`].
-pub fn text(name: &str) -> &'static str {
-    SOURCES.iter().find(|source| source.name == name).map_or("", |source| source.text)
-}

@@ -1,6 +1,5 @@
 //! The truth of a dense step: Ā and B̄ of a matrix A, every entry correctly rounded to f64.
 
-pub mod augmented;
 pub mod balance;
 pub mod expm;
 pub mod floor;

@@ -2,6 +2,8 @@
 //!
 //! A nonzero residue proves that an exact number is not zero. A zero residue proves nothing by itself.
 
+use super::rational::decomposed;
+
 /// 2 is a primitive root of it. Modulo a Mersenne prime a power of two would pass for another (2⁶¹ ≡ 1), and
 /// powers of two are what binary inputs are made of.
 const PRIME: u64 = (1 << 62) - 117;
@@ -20,11 +22,7 @@ impl Residue {
 
     /// A finite f64 m·2ᵉ is a fraction without the prime in its denominator, so it has a residue.
     pub fn of(value: f64) -> Self {
-        let bits = value.abs().to_bits();
-        let field = bits >> 52;
-        let fraction = bits & ((1 << 52) - 1);
-        let (significand, exponent) =
-            if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field as i64 - 1075) };
+        let (significand, exponent) = decomposed(value);
         let base = if exponent < 0 { HALF } else { Residue(2) };
         let power = base.power(exponent.unsigned_abs());
         let magnitude = Residue(significand).times(power);

@@ -14,13 +14,16 @@ pub struct Gaussian {
     pub im: RBig,
 }
 
+/// m and e of a finite f64's modulus m·2ᵉ.
+pub fn decomposed(value: f64) -> (u64, i64) {
+    let bits = value.abs().to_bits();
+    let (field, fraction) = (bits >> 52, bits & ((1 << 52) - 1));
+    if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field as i64 - 1075) }
+}
+
 /// The rational that a finite f64 is.
 pub fn exact(value: f64) -> RBig {
-    let bits = value.abs().to_bits();
-    let field = bits >> 52;
-    let fraction = bits & ((1 << 52) - 1);
-    let (significand, exponent) =
-        if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field as i64 - 1075) };
+    let (significand, exponent) = decomposed(value);
     let magnitude = IBig::from(significand);
     let signed = if value < 0.0 { -magnitude } else { magnitude };
     let shift = exponent.unsigned_abs() as usize;
