@@ -3,6 +3,7 @@
 pub mod ball;
 pub mod big;
 pub mod elementary;
+pub mod fast;
 mod field;
 pub mod mag;
 pub mod scalar;

@@ -7,6 +7,7 @@ use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssi
 use f256::f256;
 use num_traits::{Num, One, Zero};
 
+use super::fast::{self, EXPONENT_BIAS, EXPONENT_MASK, FRACTION_HIGH_BITS};
 use super::field::real_field;
 use super::mag::Mag;
 use super::scalar::{Real, round_to_f64};
@@ -15,10 +16,6 @@ use super::scalar::{Real, round_to_f64};
 #[derive(Clone, Copy, PartialEq)]
 pub struct Wide(f256);
 
-const FRACTION_HIGH_BITS: u32 = 108;
-const EXPONENT_MASK: u128 = 0x7_ffff;
-const EXPONENT_BIAS: i64 = 262_143;
-
 impl Wide {
     pub(super) fn raw_sqrt(self) -> Self {
         Wide(self.0.sqrt())
@@ -26,6 +23,16 @@ impl Wide {
 
     fn raw_is_finite(self) -> bool {
         self.0.is_finite()
+    }
+
+    fn plus(self, other: Wide) -> Wide {
+        let sum = fast::sum(self.0.to_bits(), other.0.to_bits());
+        Wide(sum.map_or_else(|| self.0 + other.0, f256::from_bits))
+    }
+
+    fn times(self, other: Wide) -> Wide {
+        let product = fast::product(self.0.to_bits(), other.0.to_bits());
+        Wide(product.map_or_else(|| self.0 * other.0, f256::from_bits))
     }
 }
 
@@ -104,24 +111,29 @@ impl Real for Wide {
 }
 
 macro_rules! operators {
-    ($($trait:ident $method:ident $assign:ident $assign_method:ident),*) => {$(
+    ($($trait:ident $method:ident $assign:ident $assign_method:ident $by:expr),*) => {$(
         impl $trait for Wide {
             type Output = Wide;
             #[inline]
             fn $method(self, other: Wide) -> Wide {
-                Wide(self.0.$method(other.0))
+                $by(self, other)
             }
         }
         impl $assign for Wide {
             #[inline]
             fn $assign_method(&mut self, other: Wide) {
-                self.0 = self.0.$method(other.0);
+                *self = $by(*self, other);
             }
         }
     )*};
 }
-operators!(Add add AddAssign add_assign, Sub sub SubAssign sub_assign, Mul mul MulAssign mul_assign,
-    Div div DivAssign div_assign, Rem rem RemAssign rem_assign);
+operators!(
+    Add add AddAssign add_assign Wide::plus,
+    Sub sub SubAssign sub_assign |x: Wide, y: Wide| x.plus(-y),
+    Mul mul MulAssign mul_assign Wide::times,
+    Div div DivAssign div_assign |x: Wide, y: Wide| Wide(x.0 / y.0),
+    Rem rem RemAssign rem_assign |x: Wide, y: Wide| Wide(x.0 % y.0)
+);
 
 impl Neg for Wide {
     type Output = Wide;
