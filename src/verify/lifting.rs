@@ -1,8 +1,8 @@
 //! Runs the lifted kernels beside the f32 ones, and has the judge compare.
 
+use super::known::KnownProblem;
 use crate::case::{self, SolvedCase};
-use crate::judge::lifting;
-use crate::judge::{budget, coefficient};
+use crate::judge::{coefficient, lifting};
 use crate::kernel::{Backend, KernelError};
 use crate::method::Method;
 use crate::problem::CoefficientProblem;
@@ -21,6 +21,7 @@ fn missing(error: &KernelError) -> Lifting {
 pub fn of_case(
     backend: &dyn Backend,
     case: &SolvedCase,
+    known: &KnownProblem,
     verdict: Verdict,
     got: Option<&Tensors<f64>>,
 ) -> Option<Lifting> {
@@ -32,8 +33,8 @@ pub fn of_case(
         Ok(lifted) => lifted,
         Err(error) => return Some(missing(&error)),
     };
-    let lifted_budget = budget::scan(method, problem, &Contract::lifted(problem));
-    let bounds = (budget, &lifted_budget);
+    let lifted_budget = known.budget(method, &Contract::lifted(problem));
+    let bounds = (&**budget, &*lifted_budget);
     Some(lifting::scan(verdict, got, &lifted, want, bounds))
 }
 
