@@ -1,7 +1,9 @@
 //! One method on one problem through truth, bounds and judge, whatever its output comes from: a backend that runs here
 //! ([`crate::verify`]; a foreign header is one), or a recording ([`crate::check`](mod@crate::check)).
 
-use crate::judge::budget::{self, Budget};
+use std::sync::Arc;
+
+use crate::judge::budget::Budget;
 use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::relative;
 use crate::judge::scan::{self, Place};
@@ -20,26 +22,26 @@ pub struct SolvedCase<'a> {
     pub method: Method,
     pub problem: &'a Problem,
     pub want: &'a Tensors<f64>,
-    pub budget: Budget,
+    pub budget: Arc<Budget>,
     pub promise: Promise,
 }
 
-/// The verdict on what a kernel returned, and the solved case where there is a truth.
+/// The verdict on what a kernel returned, and the solved case where there is a truth. With it come the bounds of the
+/// promise.
 pub fn judge<'a>(
     (method, problem): (Method, &'a Problem),
     place: Place,
     promise: Promise,
-    truth: Result<&'a ScanTruth, &TruthError>,
+    truth: Result<(&'a ScanTruth, Arc<Budget>), &TruthError>,
     got: Result<&Tensors<f32>, &KernelError>,
 ) -> (CaseResult, Option<SolvedCase<'a>>) {
-    let want = match truth {
-        Ok(truth) => &truth.tensors,
+    let (want, budget) = match truth {
+        Ok((truth, budget)) => (&truth.tensors, budget),
         Err(error) => {
             let (unmeasured, reason) = (Verdict::Unmeasured, error.to_string());
             return (scan::without_output(method, problem, place, unmeasured, reason), None);
         }
     };
-    let budget = budget::scan(method, problem, &promise.contract);
     let case = match got {
         Ok(got) => scan::case(method, problem, place, scan::judge(method, problem, got, want, &budget)),
         Err(error) => without_output(method, problem, place, error),

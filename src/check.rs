@@ -5,9 +5,11 @@ mod diagnosis;
 pub mod memory;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use self::memory::TooLarge;
 use crate::case;
+use crate::judge::budget;
 use crate::judge::pairwise::MethodOutputs;
 use crate::judge::scan::Place;
 use crate::kernel::{Backend, ReferenceBackend};
@@ -73,7 +75,8 @@ pub fn check(name: &str, argument: &str, run: RecordedRun, options: &Options) ->
             backend: BACKEND.to_owned(),
             rerun: format!("holdfast check {argument} --channels {count} --seed {}", options.seed),
         };
-        let (truth, got) = (truths[&method].as_ref(), Ok(&output.tensors));
+        let bounds = |truth| (truth, Arc::new(budget::scan(method, &problem, &Promise::RECORDED.contract)));
+        let (truth, got) = (truths[&method].as_ref().map(bounds), Ok(&output.tensors));
         let (case, solved) = case::judge((method, &problem), place, Promise::RECORDED, truth, got);
         if let Some(solved) = solved {
             let judged = problem.judged(&output.tensors);

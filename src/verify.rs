@@ -3,10 +3,12 @@
 
 mod diagnosis;
 pub mod invariants;
+mod known;
 mod precision;
 
 use rayon::prelude::*;
 
+pub use self::known::Known;
 use crate::analysis;
 use crate::case;
 use crate::judge::coefficient;
@@ -122,13 +124,23 @@ impl Request {
 
 /// Runs the request on `backend`, calling `progress` after each unit of work.
 pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + Sync)) -> Results {
+    verify_knowing(&Known::default(), request, backend, progress)
+}
+
+/// The same for several runs that share what is known of their problems.
+pub fn verify_knowing(
+    known: &Known,
+    request: &Request,
+    backend: &dyn Backend,
+    progress: &(dyn Fn() + Sync),
+) -> Results {
     let mut specs = request.own(request.specs());
     // The largest first, so that no core idles at the end; results go back into the plan's order.
     specs.sort_by_key(|spec| std::cmp::Reverse(cost(spec)));
     let mut solved: Vec<Solved> = specs
         .par_iter()
         .map(|spec| {
-            let solved = solve(request, backend, spec);
+            let solved = solve(request, known, backend, spec);
             progress();
             solved
         })
@@ -151,7 +163,7 @@ pub fn verify(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + S
     let errors = error_profile(&solved);
     let sensitivity = solved.iter_mut().flat_map(|s| std::mem::take(&mut s.sensitivity)).collect();
     let mut cases: Vec<CaseResult> = solved.into_iter().flat_map(|s| s.cases).collect();
-    diagnosis::fill(request, backend, &specs, &mut cases);
+    diagnosis::fill(request, known, backend, &specs, &mut cases);
     let mut results = Results::empty(request.seed, backend.name(), backend.device(), request.command.clone());
     if !request.invariants_only {
         (results.curves, results.analysis) = (curves(request), analysis::methods().clone());
@@ -201,13 +213,14 @@ struct Solved {
     matrices: [PairwiseMatrix; 2],
 }
 
-fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
+fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec) -> Solved {
     let problem = spec.draw(request.seed);
+    let known = known.of(&problem);
     let runs: Vec<_> = request.methods.iter().map(|&method| backend.scan(method, &problem)).collect();
     // A header that does not compile has failed without any truth.
     let truths = match runs.iter().all(Result::is_err) {
         true => Ok(Vec::new()),
-        false => truth::scan::solve(&problem, &request.methods),
+        false => known.truths(&request.methods),
     };
     let inputs = problem.fingerprint();
     let place = |method| Place { inputs: inputs.clone(), ..place(request, backend, spec, method) };
@@ -221,10 +234,12 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
                 cases.push(case::without_output(method, &problem, place(method), error));
                 continue;
             }
-            (Ok(truths), _) => Ok(&truths[i]),
+            (Ok(truths), _) => Ok(&*truths[i]),
             (Err(error), _) => Err(error),
         };
-        let judged = case::judge((method, &problem), place(method), backend.promise(), truth, run.as_ref());
+        let promise = backend.promise();
+        let truth = truth.map(|truth| (truth, known.budget(method, &promise.contract)));
+        let judged = case::judge((method, &problem), place(method), promise, truth, run.as_ref());
         let (mut case, Some(solved)) = judged else {
             cases.push(judged.0);
             continue;
@@ -239,7 +254,7 @@ fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Solved {
         {
             (case.verdict, case.reason) = (Verdict::Fail, relative.reason());
         }
-        case.lifted = precision::lifted_case(backend, &solved, case.verdict, judged.as_ref());
+        case.lifted = precision::lifted_case(backend, &solved, &known, case.verdict, judged.as_ref());
         if request.sensitivity && solved.promise.perturbable && is_measured_for_sensitivity(request, spec) {
             sensitivity.push(precision::sensitivity(spec, &solved, reference.as_ref()));
         }

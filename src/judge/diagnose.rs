@@ -45,6 +45,8 @@ pub const NEARLY: f64 = 1.0 / 64.0;
 pub const NEARLY_ROUNDED: f64 = 1.0 / 8.0;
 /// Residuals closer than this are equal: the models are the same but for the order of f64 operations.
 const SAME: f64 = 1e-6;
+/// Positions of the first look at a pair.
+const FIRST: usize = 4;
 /// How many models a diagnosis names.
 const NAMED: usize = 5;
 
@@ -239,6 +241,9 @@ fn pairs(explained: &Explained, effort: Effort) -> Vec<(Vec<&'static Entry>, Fit
             continue;
         }
         let variant = variant(case.method, &[a.fault, b.fault]);
+        if refuted_at_once(case, tensors, order, &variant) {
+            continue;
+        }
         let channel =
             |row: usize| Cow::Owned(scan::channel(&variant, case.problem, case.problem.judged_channels[row]));
         let fit = fit(case, tensors, order, channel, true);
@@ -247,6 +252,23 @@ fn pairs(explained: &Explained, effort: Effort) -> Vec<(Vec<&'static Entry>, Fit
         }
     }
     found
+}
+
+/// Whether the outputs at the first few positions of the channel that is looked at first are beyond the variant's bounds,
+/// as they are of nearly every pair. What this does not refute, [`fit`] decides.
+fn refuted_at_once(case: &Case, tensors: &[TensorName], order: &[usize], variant: &Variant) -> bool {
+    let seqlen = case.problem.shape.seqlen;
+    let Some(&row) = order.first().filter(|_| tensors.contains(&TensorName::Out) && seqlen > FIRST) else {
+        return false;
+    };
+    let channel = case.problem.judged_channels[row];
+    let Some(modelled) = scan::beginning(variant, case.problem, channel, FIRST) else { return false };
+    let got = &case.got[TensorName::Out].values[row * seqlen..];
+    got.iter().zip(modelled.values.iter().zip(&modelled.bound)).any(|(&got, (&value, &bound))| {
+        let mut sums = FitSums::default();
+        sums.add(got, (value, bound), (value, bound), false);
+        got.is_finite() && sums.share > 1.0
+    })
 }
 
 /// Judged channels, the one with the largest error of these tensors in units of its bound first: most models fail there at

@@ -28,7 +28,7 @@ pub fn phi(z: Complex64) -> [Complex64; 4] {
         // Taylor for φ₃: |z|ᵏ·3!/(k+3)! is below 2⁻⁵³ from k = 16 on. Then φₖ = 1/k! + z·φₖ₊₁.
         let mut phi3 = Complex64::ZERO;
         for k in (0..18).rev() {
-            phi3 = phi3 * z + 1.0 / factorial(k + 3);
+            phi3 = phi3 * z + INVERSE_FACTORIALS[k + 3];
         }
         let phi2 = z * phi3 + 0.5;
         let phi1 = z * phi2 + 1.0;
@@ -45,7 +45,7 @@ pub fn phi(z: Complex64) -> [Complex64; 4] {
 pub fn function(of: Function, z: Complex64, phis: &[Complex64; 4]) -> (Complex64, Complex64) {
     match of {
         Function::Phi(0) => (phis[0], z * phis[0]),
-        Function::Phi(k) => (phis[k], (z - k as f64) * phis[k] + 1.0 / factorial(k as u32 - 1)),
+        Function::Phi(k) => (phis[k], (z - k as f64) * phis[k] + INVERSE_FACTORIALS[k - 1]),
         Function::Power(k) => {
             let power = z.powu(k as u32);
             (power, power * k as f64)
@@ -57,9 +57,16 @@ pub fn function(of: Function, z: Complex64, phis: &[Complex64; 4]) -> (Complex64
     }
 }
 
-fn factorial(k: u32) -> f64 {
-    (1..=k).map(f64::from).product()
-}
+/// 1/k!
+static INVERSE_FACTORIALS: [f64; 21] = {
+    let (mut inverses, mut factorial, mut k) = ([1.0; 21], 1.0, 1);
+    while k < inverses.len() {
+        factorial *= k as f64;
+        inverses[k] = 1.0 / factorial;
+        k += 1;
+    }
+    inverses
+};
 
 /// The step for Δ = `delta`, known to a relative error of `delta_error`, and one state's A and B.
 ///

@@ -3,23 +3,28 @@
 
 use rayon::prelude::*;
 
-use super::Request;
-use crate::judge::diagnose::{Case, Effort, Models, by_tensor};
-use crate::judge::{budget, lost_digits, scan};
+use super::{Known, Request};
+use crate::judge::diagnose::{Case, Effort, by_tensor};
+use crate::judge::{lost_digits, scan};
 use crate::kernel::Backend;
 use crate::problem::plan::Spec;
 use crate::results::{CaseResult, Diagnosis, explained};
 use crate::tensor::Named;
-use crate::truth;
 
 /// Fills in the diagnosis of a few failed cases of each method and weight type.
-pub fn fill(request: &Request, backend: &dyn Backend, specs: &[Spec], cases: &mut [CaseResult]) {
+pub fn fill(
+    request: &Request,
+    known: &Known,
+    backend: &dyn Backend,
+    specs: &[Spec],
+    cases: &mut [CaseResult],
+) {
     let spec_of = |case: &CaseResult| {
         specs.iter().find(|spec| spec.key() == (&case.regime, case.weights, case.input, case.b, case.c))
     };
     let diagnoses: Vec<(usize, Named<Vec<Diagnosis>>)> = explained::chosen(cases)
         .into_par_iter()
-        .filter_map(|at| Some((at, of_case(request, backend, spec_of(&cases[at])?, &cases[at]))))
+        .filter_map(|at| Some((at, of_case(request, known, backend, spec_of(&cases[at])?, &cases[at]))))
         .collect();
     for (at, diagnoses) in diagnoses {
         scan::diagnosed(&mut cases[at], diagnoses);
@@ -28,13 +33,14 @@ pub fn fill(request: &Request, backend: &dyn Backend, specs: &[Spec], cases: &mu
 
 fn of_case(
     request: &Request,
+    known: &Known,
     backend: &dyn Backend,
     spec: &Spec,
     failed: &CaseResult,
 ) -> Named<Vec<Diagnosis>> {
     let (problem, method) = (spec.draw(request.seed), failed.method);
-    let (Ok(truths), Ok(output)) = (truth::scan::solve(&problem, &[method]), backend.scan(method, &problem))
-    else {
+    let known = known.of(&problem);
+    let (Ok(truths), Ok(output)) = (known.truths(&[method]), backend.scan(method, &problem)) else {
         return Named::default();
     };
     let promise = backend.promise();
@@ -43,7 +49,7 @@ fn of_case(
         problem: &problem,
         got: &problem.judged(&output),
         want: &truths[0].tensors,
-        budget: &budget::scan(method, &problem, &promise.contract),
+        budget: &known.budget(method, &promise.contract),
     };
     let failing = scan::failing(failed);
     // A lifted run that is judged has a verdict of its own.
@@ -56,5 +62,5 @@ fn of_case(
     {
         return failing.into_iter().zip(lost).map(|(name, lost)| (name, vec![lost])).collect();
     }
-    by_tensor(&case, &failing, &Models::compute(method, &problem), Effort::default())
+    by_tensor(&case, &failing, &known.models(method), Effort::default())
 }

@@ -1,9 +1,10 @@
 //! What is measured beside the verdict: lifted kernels beside the f32 ones, and how small an error of the kernels'
 //! coefficients the verdict catches.
 
+use super::known::KnownProblem;
 use crate::case::{self, SolvedCase};
 use crate::judge::sensitivity::smallest_caught;
-use crate::judge::{budget, coefficient, lifting, scan};
+use crate::judge::{coefficient, lifting, scan};
 use crate::kernel::{Backend, CpuBackend, KernelError};
 use crate::method::Method;
 use crate::problem::CoefficientProblem;
@@ -22,6 +23,7 @@ fn missing(error: &KernelError) -> Lifting {
 pub fn lifted_case(
     backend: &dyn Backend,
     case: &SolvedCase,
+    known: &KnownProblem,
     verdict: Verdict,
     got: Option<&Tensors<f64>>,
 ) -> Option<Lifting> {
@@ -33,8 +35,8 @@ pub fn lifted_case(
         Ok(lifted) => lifted,
         Err(error) => return Some(missing(&error)),
     };
-    let lifted_budget = budget::scan(method, problem, &Contract::lifted(problem));
-    let bounds = (budget, &lifted_budget);
+    let lifted_budget = known.budget(method, &Contract::lifted(problem));
+    let bounds = (&**budget, &*lifted_budget);
     Some(lifting::scan(verdict, got, &lifted, want, bounds))
 }
 

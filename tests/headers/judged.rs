@@ -1,10 +1,13 @@
 //! Promise: `verify --header` judges other people's headers as it judges the production kernels. The correct fixtures
 //! pass (two of them on every sweep and on all but the slow regimes), each faulty one fails exactly where its fault is, and the fault is named.
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use holdfast::kernel::Backend;
+use holdfast::kernel::cuda::cache::Cache;
 use holdfast::kernel::foreign::compiler::Compiler;
 use holdfast::kernel::foreign::{ForeignBackend, Header, HeaderError};
 use holdfast::method::Method::{self, Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
@@ -15,11 +18,12 @@ use holdfast::problem::{CoefficientProblem, InputType, Operand, Weights};
 use holdfast::promise::Contract;
 use holdfast::results::{CaseResult, Results, Verdict};
 use holdfast::truth::coefficient::CoefficientTruth;
-use holdfast::verify::{Request, verify};
+use holdfast::verify::Request;
 use rstest::rstest;
 
-use crate::fixtures::{header, path};
+use crate::fixtures::{compiled, compiler, header, path};
 use crate::support::binary::{command, holdfast, output, text};
+use crate::support::run::verify;
 
 const EXPONENTIALS: &[Method] = &[Zoh, Foh, Poly, HighOrder, Rk4];
 const BOTH: &[Weights] = &Weights::ALL;
@@ -39,7 +43,7 @@ fn judged_with(name: &str, regimes: &[&str], b: &[Operand], c: &[Operand]) -> Re
         ..Filter::default()
     };
     let request = Request { filter, sensitivity: false, ..Request::everything(1) };
-    verify(&request, header(name).as_ref(), &|| {})
+    verify(&request, header(name).as_ref())
 }
 
 fn of(results: &Results, method: Method, weights: Weights) -> Vec<&CaseResult> {
@@ -164,12 +168,12 @@ fn a_header_is_called_with_a_as_its_callers_scale_it(
     #[case] names: &[&str],
 ) {
     let header = Header { a_times_log2e, ..Header::read(&path(name)).expect("a fixture") };
-    let backend = ForeignBackend::on_cpu(header).expect("compiles");
+    let backend = compiled(header);
     let regimes = vec![regime::find("short").expect("a regime")];
     let filter = Filter { regimes, inputs: vec![InputType::F32], ..Filter::default() };
     let methods = vec![Zoh, Bilinear];
     let request = Request { filter, methods, sensitivity: false, ..Request::everything(1) };
-    let results = verify(&request, &backend, &|| {});
+    let results = verify(&request, &backend);
     for weights in Weights::ALL {
         let cases = of(&results, Zoh, weights);
         let expected = if names.is_empty() { Verdict::Pass } else { Verdict::Fail };
@@ -288,10 +292,49 @@ fn a_header_may_declare_the_methods_in_any_way(#[case] declaration: &str) {
     let home = tempfile::tempdir().expect("a folder");
     let method = "#pragma once\nenum DiscretizationMethod { DISCRETIZATION_ZOH = 0, DISCRETIZATION_FOH };";
     let header = written(home.path(), &[("header.cuh", &header_text(declaration)), ("method.h", method)]);
-    let backend = ForeignBackend::on_cpu(header).expect("a compiler");
+    let backend = compiled(header);
     for weights in Weights::ALL {
         assert_eq!(backend.rejected(weights), None, "{weights}");
     }
+}
+
+/// What was compiled before is found again, wherever the header's worker lies, and nothing else is taken for it.
+#[test]
+fn the_same_text_is_compiled_once() {
+    let home = tempfile::tempdir().expect("a folder");
+    let (kept, parent) = (home.path().join("kept"), Path::new(env!("CARGO_TARGET_TMPDIR")));
+    let entries = || {
+        let entries =
+            std::fs::read_dir(&kept).expect("the cache").map(|entry| entry.expect("an entry").path());
+        entries.collect::<BTreeSet<_>>()
+    };
+    let compile = |text: &str| {
+        let header =
+            written(home.path(), &[("header.cuh", text), ("value.h", "inline float value() { return 1; }")]);
+        let compiler = compiler().keeping_in(Cache::at(&kept));
+        let backend = ForeignBackend::on_cpu_with(header, compiler, Duration::from_secs(9), parent);
+        let backend = backend.expect("a folder");
+        let problem =
+            SWEEPS.iter().find(|(sweep, ..)| sweep.weights == Weights::Real).expect("one").1.clone();
+        backend.coefficients(Zoh, &problem).expect("it runs").a_bar[0]
+    };
+    let text = header_text("#include \"value.h\"");
+    let first = compile(&text);
+    let once = entries();
+    assert_eq!(once.len(), 2, "one for each weight type");
+    let modified = |path: &PathBuf| std::fs::metadata(path).and_then(|meta| meta.modified()).expect("a time");
+    let times: Vec<_> = once.iter().map(modified).collect();
+    assert_eq!(compile(&text), first);
+    assert_eq!(entries().iter().map(modified).collect::<Vec<_>>(), times, "nothing was compiled again");
+    // A damaged entry is mended.
+    for path in &once {
+        let bytes = std::fs::read(path).expect("an entry");
+        std::fs::write(path, &bytes[..bytes.len() / 2]).expect("writable");
+    }
+    assert_eq!(compile(&text), first);
+    // Another text is another program.
+    assert_ne!(compile(&text.replace("expf(", "2.0f * expf(")), first);
+    assert_eq!(entries().len(), 4);
 }
 
 #[test]

@@ -7,10 +7,11 @@ use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{InputType, Operand, Weights, regime};
 use holdfast::report::{console, revisions};
-use holdfast::verify::{Request, verify};
+use holdfast::verify::Request;
 use rstest::rstest;
 
 use crate::fixtures::header;
+use crate::support::run::verify;
 use crate::support::samples;
 
 fn file(name: &str) -> String {
@@ -32,7 +33,7 @@ fn a_judged_header_is_shown_as_it_is(#[case] name: &str, #[case] hard: &str) {
     };
     let option = format!(" --header {}", file(name));
     let request = Request { filter, sensitivity: false, rerun: option.clone(), ..Request::everything(1) };
-    let results = verify(&request, header(name).as_ref(), &|| {});
+    let results = verify(&request, header(name).as_ref());
     let command = format!("holdfast verify{option} --regime {hard} --weights real");
     samples::hold(&command, &console::render(&results, None, false));
 }

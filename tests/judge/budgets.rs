@@ -11,8 +11,10 @@ use holdfast::promise::Contract;
 use holdfast::results::{Beyond, Verdict};
 use holdfast::tensor::{TensorName, Tensors};
 use holdfast::truth;
-use holdfast::verify::{Request, verify};
+use holdfast::verify::Request;
 use rstest::rstest;
+
+use crate::support::run::verify;
 
 fn one_f32(regime: &str, weights: Weights) -> Filter {
     Filter {
@@ -38,7 +40,7 @@ fn the_reference_path_is_within_the_judged_bound_on_every_regime() {
         ..Filter::default()
     };
     let request = Request { filter, sensitivity: false, ..Request::everything(3) };
-    let results = verify(&request, &ReferenceBackend, &|| {});
+    let results = verify(&request, &ReferenceBackend);
     assert!(results.cases.len() > 300);
     for case in &results.cases {
         assert_eq!((case.verdict, case.beyond), (Verdict::Pass, Beyond::None), "{}", case.id);
@@ -91,7 +93,7 @@ fn the_relative_gate_catches_a_loss_that_the_absolute_one_lets_pass() {
         sensitivity: false,
         ..Request::everything(1)
     };
-    let results = verify(&request, &CpuBackend::perturbed(LOSS, 0.0), &|| {});
+    let results = verify(&request, &CpuBackend::perturbed(LOSS, 0.0));
     let mut caught = 0;
     for case in &results.cases {
         let relative = case.relative.expect("the reference runs");
@@ -103,7 +105,7 @@ fn the_relative_gate_catches_a_loss_that_the_absolute_one_lets_pass() {
     }
     // All but those methods whose reference is that bad itself.
     assert!(caught >= 4, "{caught}");
-    let healthy = verify(&request, &CpuBackend::new(), &|| {});
+    let healthy = verify(&request, &CpuBackend::new());
     assert_eq!(healthy.verdict(), Verdict::Pass);
 }
 

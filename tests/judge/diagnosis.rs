@@ -8,6 +8,8 @@ use std::time::Instant;
 use holdfast::judge::diagnose::{Effort, Models, by_tensor, diagnose};
 use holdfast::judge::faults::catalogue::{self, Entry};
 use holdfast::judge::faults::recorded::RecordedFault;
+use holdfast::judge::faults::scan;
+use holdfast::judge::faults::variant::Variant;
 use holdfast::kernel::CpuBackend;
 use holdfast::method::Method;
 use holdfast::problem::plan::{Filter, plan};
@@ -15,11 +17,12 @@ use holdfast::problem::{InputType, Operand, Weights, regime};
 use holdfast::report::console;
 use holdfast::results::{Diagnosis, Verdict};
 use holdfast::tensor::{Tensor, TensorName};
-use holdfast::verify::{Request, verify};
+use holdfast::verify::Request;
 use rayon::prelude::*;
 use rstest::rstest;
 
 use crate::solved::{Kind, Run, Solved, solve};
+use crate::support::run::verify;
 
 fn planted(name: &str, second: Option<&str>) -> CpuBackend {
     CpuBackend::with_faults(name, second).expect("the kernels list every model")
@@ -281,6 +284,31 @@ fn what_no_model_explains_gets_no_name(#[values(0, 1)] which: usize) {
     }
 }
 
+/// What refutes most pairs is the beginning of what decides on the others, bit for bit.
+#[rstest]
+fn the_beginning_of_a_variant_is_that_of_the_whole(
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+    #[values(Kind::Plain, Kind::Full)] kind: Kind,
+) {
+    let problem = crate::solved::problem(kind, weights);
+    let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+    let mut compared = 0;
+    for method in Method::ALL {
+        for entry in catalogue::ALL.iter().filter(|entry| entry.fault.applies(method, &problem)) {
+            let mut variant = Variant::specified(method);
+            entry.fault.change(&mut variant);
+            let beginning = scan::beginning(&variant, &problem, (0, 1), 4);
+            assert_eq!(beginning.is_none(), variant.bidirectional);
+            let Some(beginning) = beginning else { continue };
+            let whole = &scan::channel(&variant, &problem, (0, 1)).tensors[TensorName::Out];
+            assert_eq!(bits(&beginning.values), bits(&whole.values[..4]), "{} {method}", entry.name);
+            assert_eq!(bits(&beginning.bound), bits(&whole.bound[..4]), "{} {method}", entry.name);
+            compared += 1;
+        }
+    }
+    assert!(compared > 100, "{compared}");
+}
+
 /// One fault in several methods, on more problems than the first that shows it.
 #[rstest]
 #[case("phi-taylor-4", Method::Foh)]
@@ -366,7 +394,7 @@ fn a_state_without_b_is_named_for_the_last_state_alone() {
         ..Filter::default()
     };
     let request = Request { filter, sensitivity: false, ..Request::everything(1) };
-    let results = verify(&request, &planted("state-without-b", None), &|| {});
+    let results = verify(&request, &planted("state-without-b", None));
     let mut named = 0;
     for case in &results.cases {
         let (out, last_state) = (&case.tensors[TensorName::Out], &case.tensors[TensorName::LastState]);
@@ -395,7 +423,7 @@ fn a_failing_run_reports_the_names() {
         ..Filter::default()
     };
     let request = Request { filter, ..Request::everything(1) };
-    let results = verify(&request, &planted("bilinear-inverse-only-a-bar", None), &|| {});
+    let results = verify(&request, &planted("bilinear-inverse-only-a-bar", None));
     for case in &results.cases {
         assert_eq!(case.verdict == Verdict::Fail, case.method == Method::Bilinear, "{}", case.id);
         assert!(case.verdict == Verdict::Fail || case.diagnosis.is_empty(), "{}", case.id);

@@ -1,6 +1,9 @@
 //! Promises of the judge: bounds that hold and are tight, a plan that covers everything, failures that are named,
 //! revisions that are told apart.
 
+#[path = "../support/mod.rs"]
+mod support;
+
 mod agreement;
 mod budgets;
 mod catalogue;

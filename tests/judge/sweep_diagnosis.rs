@@ -15,9 +15,11 @@ use holdfast::report::console;
 use holdfast::results::{Diagnosis, Verdict};
 use holdfast::truth;
 use holdfast::truth::coefficient::CoefficientTruth;
-use holdfast::verify::{Request, verify};
+use holdfast::verify::Request;
 use rayon::prelude::*;
 use rstest::rstest;
+
+use crate::support::run::verify;
 
 /// The first sweep of these weights: the kernels' whole range of z.
 fn problem(weights: Weights) -> CoefficientProblem {
@@ -148,7 +150,7 @@ fn a_failing_run_reports_what_its_sweeps_look_like() {
         methods: vec![Method::Bilinear],
         ..Request::everything(1)
     };
-    let mut results = verify(&request, &backend, &|| {});
+    let mut results = verify(&request, &backend);
     assert_eq!(results.coefficients.len(), 2);
     for sweep in &results.coefficients {
         let first = sweep.diagnosis.first().map(|d| d.name.as_str());

@@ -3,10 +3,14 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+/// Where tests keep what they compile, so that each of them finds what another one compiled.
+pub const CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/cache");
+
 /// The binary, without the variables that change what it does or shows.
 pub fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
     command.env_remove("VIM_USE_CUDA_KERNEL").env_remove("NO_COLOR").env("COLUMNS", "100");
+    command.env("HOLDFAST_CACHE_DIR", CACHE);
     command
 }
 

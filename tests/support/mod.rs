@@ -4,4 +4,5 @@
 pub mod binary;
 pub mod planted;
 pub mod problems;
+pub mod run;
 pub mod samples;

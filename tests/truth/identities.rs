@@ -67,7 +67,7 @@ fn assert_settles<T: Entry<Part = Wide>>(x: &DMatrix<T>, y: &DMatrix<T>, context
             let zero = Wide::exact(0.0);
             if x != zero || y != zero {
                 settle(&x, &Ball::exact(y))
-                    .unwrap_or_else(|d| panic!("{context}, entry {index}: {d:?}, {x} and {y}"));
+                    .unwrap_or_else(|d| panic!("{context}, entry {index}: {d:?}, {x:?} and {y:?}"));
             }
         }
     }

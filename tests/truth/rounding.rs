@@ -7,6 +7,7 @@ use holdfast::truth::dense::matrix;
 use holdfast::truth::exact::rational;
 use holdfast::truth::number::ball::Ball;
 use holdfast::truth::number::big::Big;
+use holdfast::truth::number::fast;
 use holdfast::truth::number::mag::Mag;
 use holdfast::truth::number::scalar::{Entry, Real};
 use holdfast::truth::number::wide::Wide;
@@ -14,6 +15,55 @@ use nalgebra::{Complex, DMatrix};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rstest::rstest;
+
+/// A number of 237 bits of any sign, with this exponent's field and few or many ones.
+fn bits(rng: &mut ChaCha8Rng, exponent: i64) -> fast::Bits {
+    const ONES: u128 = (1 << fast::FRACTION_HIGH_BITS) - 1;
+    let (high, low) = match rng.random_range(0..6) {
+        0 => (0, 0),
+        1 => (0, 1 << rng.random_range(0..128)),
+        2 => (ONES, u128::MAX),
+        3 => (ONES, !(1 << rng.random_range(0..128))),
+        // At the edge of what one limb holds.
+        4 => (rng.random::<u128>() & ONES & !((1 << rng.random_range(43..47)) - 1), 0),
+        _ => (rng.random::<u128>() & ONES, rng.random()),
+    };
+    let sign = u128::from(rng.random::<bool>()) << 127;
+    (sign | (exponent as u128) << fast::FRACTION_HIGH_BITS | high, low)
+}
+
+#[test]
+fn fast_sums_and_products_have_the_bits_of_f256() {
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let (mut sums, mut products, all) = (0, 0, 100_000);
+    for i in 0..all {
+        // Now and then any exponent at all, those of zero and of infinity among them.
+        let exponent = if i % 20 == 0 { rng.random_range(0..=0x7_ffff) } else { fast::EXPONENT_BIAS };
+        let apart = [0, 1, 2, 18, 19, 127, 128, 129, 236, 237, 238, 239, 255, 256, rng.random_range(0..300)];
+        let apart = apart[rng.random_range(0..apart.len())];
+        let (x, mut y) = (bits(&mut rng, exponent), bits(&mut rng, (exponent - apart).max(0)));
+        if i % 10 == 0 {
+            // The opposite, but for a few of the last bits.
+            y = (x.0 ^ 1 << 127, x.1 ^ 1 << rng.random_range(0..4));
+        }
+        let (by_f256, of) = ([x, y].map(f256::f256::from_bits), |z: f256::f256| z.to_bits());
+        if by_f256.iter().any(|number| number.is_nan()) {
+            continue;
+        }
+        let [u, v] = by_f256;
+        for (a, b) in [(x, y), (y, x)] {
+            if let Some(sum) = fast::sum(a, b) {
+                assert_eq!(sum, of(u + v), "{a:x?} + {b:x?}");
+                sums += 1;
+            }
+            if let Some(product) = fast::product(a, b) {
+                assert_eq!(product, of(u * v), "{a:x?} * {b:x?}");
+                products += 1;
+            }
+        }
+    }
+    assert!(sums > all && products > all, "{sums} {products}");
+}
 
 /// The rule, where the error of the second number is taken to be zero.
 fn settle<R: Real>(x: &R, y: &R) -> Result<Settled, Doubt> {

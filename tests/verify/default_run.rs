@@ -13,8 +13,9 @@ use holdfast::method::Method;
 use holdfast::problem::{Weights, sweep};
 use holdfast::report::console;
 use holdfast::results::{Results, Verdict};
-use holdfast::verify::{Request, verify};
+use holdfast::verify::Request;
 
+use crate::support::run::verify;
 use crate::support::samples;
 
 /// Passing and all cases and sweeps of each method and weight type; the error table says where.
@@ -95,8 +96,7 @@ fn golden(name: &str, description: String, text: &str) {
 
 /// The run, once for all tests.
 pub fn results() -> &'static Results {
-    static RESULTS: LazyLock<Results> =
-        LazyLock::new(|| verify(&Request::everything(1), &CpuBackend::new(), &|| {}));
+    static RESULTS: LazyLock<Results> = LazyLock::new(|| verify(&Request::everything(1), &CpuBackend::new()));
     &RESULTS
 }
 

@@ -10,12 +10,13 @@ use holdfast::promise::Contract;
 use holdfast::report::console;
 use holdfast::results::Verdict;
 use holdfast::tensor::{TensorName, Tensors};
+use holdfast::verify::Request;
 use holdfast::verify::invariants::{Subject, check, run};
-use holdfast::verify::{Request, verify};
 use rayon::prelude::*;
 
 use crate::default_run;
 use crate::support::binary::{self, output};
+use crate::support::run::verify;
 
 #[test]
 fn every_invariant_holds_for_correct_kernels() {
@@ -172,10 +173,10 @@ fn a_broken_invariant_fails_the_run_and_shows_its_worst_element_and_its_command(
         filter: Filter { weights: vec![Weights::Real], ..Filter::default() },
         ..Request::everything(1)
     };
-    let healthy = verify(&request, &CpuBackend::new(), &|| {});
+    let healthy = verify(&request, &CpuBackend::new());
     assert_eq!(healthy.verdict(), Verdict::Pass);
     assert!(healthy.cases.is_empty() && healthy.coefficients.is_empty());
-    let broken = verify(&request, &Misbehaving(Misbehaviour::BatchLeak), &|| {});
+    let broken = verify(&request, &Misbehaving(Misbehaviour::BatchLeak));
     assert_eq!(broken.verdict(), Verdict::Fail);
     let text = console::render(&broken, None, false);
     for part in [

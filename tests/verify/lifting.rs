@@ -9,9 +9,10 @@ use holdfast::report::console;
 use holdfast::results::Conclusion;
 use holdfast::results::{Results, Verdict};
 use holdfast::tensor::{TensorName, Tensors};
-use holdfast::verify::{Request, verify};
+use holdfast::verify::Request;
 
 use crate::support::planted::{FAULTS, affects, planted};
+use crate::support::run::verify;
 
 fn run(backend: &dyn Backend, regimes: &[&str]) -> Results {
     let filter = Filter {
@@ -21,7 +22,7 @@ fn run(backend: &dyn Backend, regimes: &[&str]) -> Results {
         c: vec![Operand::Constant],
         ..Filter::default()
     };
-    verify(&Request { filter, sensitivity: false, ..Request::everything(1) }, backend, &|| {})
+    verify(&Request { filter, sensitivity: false, ..Request::everything(1) }, backend)
 }
 
 #[test]

@@ -7,14 +7,16 @@ use holdfast::problem::{InputType, Weights};
 use holdfast::report::{console, json};
 use holdfast::results::Results;
 use holdfast::results::merge::{MergeError, merge};
-use holdfast::verify::{Request, verify};
+use holdfast::verify::Request;
+
+use crate::support::run::verify;
 
 /// Part of a run in which rk4 fails: cases, sweeps and invariants.
 fn run(part: Option<(usize, usize)>) -> Results {
     let filter = Filter { weights: vec![Weights::Real], inputs: vec![InputType::F32], ..Filter::default() };
     let methods = vec![Method::Zoh, Method::Rk4];
     let request = Request { filter, methods, sensitivity: false, part, ..Request::everything(1) };
-    verify(&request, &CpuBackend::with_faults("runs-as-zoh", None).expect("in the list"), &|| {})
+    verify(&request, &CpuBackend::with_faults("runs-as-zoh", None).expect("in the list"))
 }
 
 #[test]

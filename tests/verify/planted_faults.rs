@@ -13,10 +13,11 @@ use holdfast::report::console;
 use holdfast::results::{PairStatus, Results, Verdict};
 use holdfast::tensor::Tensors;
 use holdfast::truth;
-use holdfast::verify::{Request, verify};
+use holdfast::verify::Request;
 use rstest::rstest;
 
 use crate::support::planted::{FAULTS, affects, planted};
+use crate::support::run::verify;
 
 fn short_run(backend: &dyn Backend) -> Results {
     let request = Request {
@@ -28,7 +29,7 @@ fn short_run(backend: &dyn Backend) -> Results {
         sensitivity: false,
         ..Request::everything(1)
     };
-    verify(&request, backend, &|| {})
+    verify(&request, backend)
 }
 
 fn failing(results: &Results, weights: Weights) -> BTreeSet<Method> {

@@ -5,7 +5,9 @@ use holdfast::problem::plan::Filter;
 use holdfast::problem::{InputType, regime};
 use holdfast::report::precision;
 use holdfast::results::{Results, Verdict};
-use holdfast::verify::{Request, verify};
+use holdfast::verify::Request;
+
+use crate::support::run::verify;
 
 fn request(regimes: Vec<&'static regime::Regime>) -> Request {
     let filter = Filter { regimes, inputs: vec![InputType::F32], ..Filter::default() };
@@ -13,7 +15,7 @@ fn request(regimes: Vec<&'static regime::Regime>) -> Request {
 }
 
 fn run(request: &Request, backend: &CpuBackend) -> Results {
-    verify(request, backend, &|| {})
+    verify(request, backend)
 }
 
 #[test]
@@ -58,7 +60,7 @@ fn a_regime_that_cannot_show_an_error_says_so() {
 #[test]
 fn a_run_of_the_reference_path_claims_nothing_of_the_kernels() {
     let request = request(vec![regime::find("short").expect("a regime")]);
-    let results = verify(&request, &ReferenceBackend, &|| {});
+    let results = verify(&request, &ReferenceBackend);
     assert_eq!(results.verdict(), Verdict::Pass);
     assert!(results.sensitivity.is_empty());
     assert_eq!(results.kernel_source, "");

@@ -6,8 +6,10 @@ use holdfast::problem::plan::Filter;
 use holdfast::problem::{CoefficientProblem, InputType, Problem, Weights, regime};
 use holdfast::results::Verdict;
 use holdfast::tensor::Tensors;
-use holdfast::verify::{Request, verify};
+use holdfast::verify::Request;
 use rstest::rstest;
+
+use crate::support::run::verify;
 
 /// Runs nothing.
 struct Without(KernelError);
@@ -51,16 +53,16 @@ fn a_kernel_without_an_output_fails_only_by_its_own_fault(
     let reason = error.to_string();
     let mut one = all.clone();
     one.filter.regimes = vec![regime::find("short").expect("a regime")];
-    let cases = verify(&one, &backend, &|| {});
+    let cases = verify(&one, &backend);
     assert_eq!(cases.cases.len(), 4);
     assert!(cases.cases.iter().all(|case| case.verdict == expected && case.reason == reason));
-    let laws = verify(&Request { invariants_only: true, ..all.clone() }, &backend, &|| {});
+    let laws = verify(&Request { invariants_only: true, ..all.clone() }, &backend);
     assert!(laws.invariants.len() > 10);
     assert!(laws.invariants.iter().all(|law| law.verdict == expected && law.reason == reason));
     for results in [&cases, &laws] {
         assert_eq!(results.verdict(), expected);
     }
-    let rest = verify(&all, &backend, &|| {});
+    let rest = verify(&all, &backend);
     assert!(!rest.coefficients.is_empty());
     assert!(rest.coefficients.iter().all(|sweep| sweep.verdict == expected && sweep.reason == reason));
     assert_eq!(rest.verdict(), expected);

@@ -73,6 +73,7 @@ mod readout;
 mod states;
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use num_complex::Complex64;
 
@@ -194,7 +195,7 @@ fn bound(value: f64) -> f64 {
 /// How often the most frequent nonzero z, or b, occurs (module docs).
 fn repeats(maps: &[StateSteps]) -> f64 {
     let most = |values: &mut dyn Iterator<Item = Complex64>| {
-        let mut counts: HashMap<(u64, u64), u32> = HashMap::new();
+        let mut counts: HashMap<(u64, u64), u32, BuildHasherDefault<BitsHasher>> = HashMap::default();
         for value in values.filter(|v| *v != Complex64::ZERO) {
             *counts.entry((value.re.to_bits(), value.im.to_bits())).or_default() += 1;
         }
@@ -203,6 +204,24 @@ fn repeats(maps: &[StateSteps]) -> f64 {
     let z = most(&mut maps.iter().flat_map(|m| m.z.iter().copied()));
     let b = most(&mut maps.iter().flat_map(|m| m.inputs.iter().map(|input| input.b_u)));
     f64::from(z.max(b))
+}
+
+/// Mixes the bits of a few floats, much faster than what withstands an attacker.
+#[derive(Default)]
+struct BitsHasher(u64);
+
+impl Hasher for BitsHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+    fn write_u64(&mut self, bits: u64) {
+        // The upper half of the product depends on all bits, and so does its sum with the lower one.
+        let product = u128::from(self.0 ^ bits) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = ((product >> 64) as u64) ^ product as u64;
+    }
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// The weight at `index`, widened.

@@ -76,6 +76,23 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
     Channel { tensors, overflows }
 }
 
+/// The outputs at the first `len` positions, as [`channel`] has them; none where these depend on later ones.
+pub fn beginning(variant: &Variant, problem: &Problem, channel: (usize, usize), len: usize) -> Option<Row> {
+    if variant.bidirectional {
+        return None;
+    }
+    let run = VariantScan { variant, problem, channel };
+    let steps: Vec<(f64, f64)> = (0..len).map(|l| run.step_size(l)).collect();
+    let (mut forward, mut magnitude) = (vec![Bounded::default(); len], vec![0.0; len]);
+    for n in 0..problem.shape.dstate {
+        let maps: Vec<Map> = (0..len).map(|l| run.map(n, l, &steps)).collect();
+        run.add_states(n, &maps, &steps, false, &mut forward, &mut magnitude);
+    }
+    let outputs = (0..len).map(|l| run.output(l, forward[l], Bounded::default(), magnitude[l]));
+    let (values, bound) = outputs.unzip();
+    Some(Row { values, bound })
+}
+
 struct Last {
     state: Bounded,
     overflows: bool,
@@ -203,7 +220,7 @@ impl VariantScan<'_> {
         run.add_states(n, &maps, steps, false, &mut unread, &mut vec![0.0; steps.len()])
     }
 
-    /// Adds what state n contributes to y in one direction; its last state.
+    /// Adds what state n contributes to y in one direction, as far as there are maps; its last state.
     fn add_states(
         &self,
         n: usize,
@@ -213,7 +230,7 @@ impl VariantScan<'_> {
         y: &mut [Bounded],
         magnitude: &mut [f64],
     ) -> Last {
-        let (variant, seqlen) = (self.variant, maps.len());
+        let (variant, seqlen) = (self.variant, self.problem.shape.seqlen);
         let mu = allowance::product(self.problem.weights);
         let joins = allowance::scan_joins(seqlen) * SUM;
         let growth = (1.0 + mu) * (1.0 + SUM);
@@ -222,7 +239,7 @@ impl VariantScan<'_> {
         // What products of Ā that have underflowed on their own may multiply.
         let mut largest = 1.0f64;
         let mut overflows = false;
-        for k in 0..seqlen {
+        for k in 0..maps.len() {
             let l = if reverse { seqlen - 1 - k } else { k };
             let Map { mut a, b } = maps[l];
             let edge = if reverse { l + 1 } else { l };

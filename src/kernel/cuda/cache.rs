@@ -1,4 +1,4 @@
-//! Compiled kernels in the user's cache directory. An entry is trusted only if its checksum holds; a directory that
+//! What was compiled, in the user's cache directory: kernels for GPUs, and foreign headers' programs for this CPU. An entry is trusted only if its checksum holds; a directory that
 //! cannot be read or written costs time, never a result.
 
 use std::ffi::OsString;
@@ -49,7 +49,7 @@ pub fn key(kernel: Kernel, arch: &Arch, version: (i32, i32)) -> String {
     hexfloat::bytes(&hash.finalize())
 }
 
-/// A directory of compiled kernels, or none where there is no place for one.
+/// A directory of what was compiled, or none where there is no place for one.
 #[derive(Clone, Debug)]
 pub struct Cache {
     directory: Option<PathBuf>,
@@ -81,31 +81,35 @@ impl Cache {
         attempt.err().map(|error| format!("{error} (hint: {VARIABLE} names another)"))
     }
 
-    fn path(&self, key: &str) -> Option<PathBuf> {
-        self.directory.as_ref().map(|directory| directory.join(format!("{key}.image")))
-    }
-
-    /// The entry, if there is one and it is whole.
+    /// The image, if there is one and it is whole.
     pub fn load(&self, key: &str) -> Option<Image> {
-        let bytes = std::fs::read(self.path(key)?).ok()?;
-        let (checksum, content) = bytes.strip_prefix(MAGIC)?.split_at_checked(32)?;
-        if Sha256::digest(content).as_slice() != checksum {
-            return None;
-        }
-        postcard::from_bytes::<Image>(content).ok().filter(|image| image.key == key)
+        let content = self.read(&format!("{key}.image"))?;
+        postcard::from_bytes::<Image>(&content).ok().filter(|image| image.key == key)
     }
 
-    /// Keeps an image, all of it or nothing: readers never see a part. Whether it was kept.
+    /// Keeps an image. Whether it was kept.
     pub fn store(&self, image: &Image) -> bool {
-        let (Some(directory), Some(path)) = (&self.directory, self.path(&image.key)) else { return false };
+        let content = postcard::to_stdvec(image);
+        content.is_ok_and(|content| self.write(&format!("{}.image", image.key), &content))
+    }
+
+    /// The file of that name, if there is one and it is whole.
+    pub fn read(&self, name: &str) -> Option<Vec<u8>> {
+        let bytes = std::fs::read(self.directory.as_ref()?.join(name)).ok()?;
+        let (checksum, content) = bytes.strip_prefix(MAGIC)?.split_at_checked(32)?;
+        (Sha256::digest(content).as_slice() == checksum).then(|| content.to_vec())
+    }
+
+    /// Keeps a file, all of it or nothing: readers never see a part. Whether it was kept.
+    pub fn write(&self, name: &str, content: &[u8]) -> bool {
+        let Some(directory) = &self.directory else { return false };
         let write = || -> std::io::Result<()> {
-            let content = postcard::to_stdvec(image).map_err(std::io::Error::other)?;
             std::fs::create_dir_all(directory)?;
             let mut file = tempfile::NamedTempFile::new_in(directory)?;
             file.write_all(MAGIC)?;
-            file.write_all(&Sha256::digest(&content))?;
-            file.write_all(&content)?;
-            file.persist(&path)?;
+            file.write_all(&Sha256::digest(content))?;
+            file.write_all(content)?;
+            file.persist(directory.join(name))?;
             Ok(())
         };
         write().is_ok()

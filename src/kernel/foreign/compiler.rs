@@ -1,4 +1,7 @@
 //! The system's C++ compiler, as far as a foreign header needs it.
+//!
+//! What it made of a header is kept in the user's cache directory. The same text after the preprocessor, by the same
+//! compiler with the same options, is the same program: whatever the header includes is in that text.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -6,9 +9,13 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use sha2::{Digest, Sha256};
+
 use super::ForeignError;
 use super::header::{self, CallForm, Header};
 use super::runtime;
+use crate::hexfloat;
+use crate::kernel::cuda::cache::Cache;
 use crate::leftovers::process::Process;
 use crate::leftovers::scratch::{self, Scratch};
 use crate::problem::Weights;
@@ -42,6 +49,7 @@ pub struct Compiler {
     options: Vec<String>,
     /// The first line of what it says of itself.
     pub version: String,
+    cache: Cache,
 }
 
 impl Compiler {
@@ -70,7 +78,13 @@ impl Compiler {
         let output = Command::new(&program).arg("--version").stdin(Stdio::null()).output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let version = text.lines().next().unwrap_or("unknown compiler").trim().to_owned();
-        output.status.success().then(|| Compiler { program, options: words.collect(), version })
+        let cache = Cache::from_environment();
+        output.status.success().then(|| Compiler { program, options: words.collect(), version, cache })
+    }
+
+    /// The same, which keeps what it compiles there.
+    pub fn keeping_in(self, cache: Cache) -> Self {
+        Compiler { cache, ..self }
     }
 
     /// Compiles the worker of a header for one weight type into `folder`; the program's path, or the compiler's own
@@ -99,31 +113,90 @@ impl Compiler {
         folder: &Path,
     ) -> Result<Result<PathBuf, String>, ForeignError> {
         let program = folder.join(format!("{}-{precision:?}", weights.name()));
-        let mut command = Command::new(&self.program);
-        // More optimization computes the same, and compiling is most of what judging a header takes.
-        command.args(&self.options).args(["-x", "c++", "-std=c++17", "-O1", "-ffp-contract=off", "-w"]);
-        // A few errors are enough, and each in a line of its own.
-        command.args(["-fmax-errors=4", "-fdiagnostics-color=never", "-fno-diagnostics-show-caret"]);
-        command.arg(format!("-DHOLDFAST_COMPLEX={}", u8::from(weights == Weights::Complex)));
-        command.args(header.macros(form).iter().map(|name| format!("-D{name}")));
+        let text = program.with_extension("ii");
+        let worker = folder.join("worker.cpp");
+        let mut flags = vec![format!("-DHOLDFAST_COMPLEX={}", u8::from(weights == Weights::Complex))];
+        flags.extend(header.macros(form).iter().map(|name| format!("-D{name}")));
         let precision_macros: &[&str] = match precision {
             Precision::Single => &[],
             Precision::Lifted => &["-DHOLDFAST_LIFTED"],
             Precision::LiftedWithLibrary => &["-DHOLDFAST_LIFTED", "-DHOLDFAST_LIBRARY"],
         };
-        command.args(precision_macros);
-        command.arg("-iquote").arg(folder).arg("-I").arg(folder).arg("-idirafter").arg(&header.folder);
-        command.arg("-o").arg(&program).arg(folder.join("worker.cpp"));
-        // The lines should be those that the harness looks for.
-        command.env("LC_ALL", "C");
-        // What the compiler leaves behind goes with the folder.
-        command.env("TMPDIR", folder);
-        match run(command).map_err(|error| ForeignError::Compiler(format!("{}: {error}", self.program)))? {
+        flags.extend(precision_macros.iter().map(|&name| name.to_owned()));
+        let run = |stage: &[&str], source: &Path, to: &Path| -> Result<Ended, ForeignError> {
+            let mut command = Command::new(&self.program);
+            command.args(&self.options).args(stage).args(FLAGS).args(&flags);
+            command.arg("-iquote").arg(folder).arg("-I").arg(folder).arg("-idirafter").arg(&header.folder);
+            command.arg("-o").arg(to).arg(source);
+            // The lines should be those that the harness looks for.
+            command.env("LC_ALL", "C");
+            // What the compiler leaves behind goes with the folder.
+            command.env("TMPDIR", folder);
+            run(command).map_err(|error| ForeignError::Compiler(format!("{}: {error}", self.program)))
+        };
+        let mut ended = run(&["-x", "c++", "-E"], &worker, &text)?;
+        if matches!(ended, Ended::Well)
+            && let Some(name) = self.name(&text, folder)
+        {
+            let kept = self.cache.read(&name);
+            if kept.is_some_and(|kept| write_program(&program, &kept).is_ok()) {
+                return Ok(Ok(program));
+            }
+            ended = run(&["-x", "c++-cpp-output"], &text, &program)?;
+            if matches!(ended, Ended::Well) {
+                if let Ok(compiled) = std::fs::read(&program) {
+                    self.cache.write(&name, &compiled);
+                }
+                return Ok(Ok(program));
+            }
+        }
+        if !matches!(ended, Ended::TooLate) {
+            // What does not compile is said in the compiler's words on the files themselves.
+            ended = run(&["-x", "c++"], &worker, &program)?;
+        }
+        match ended {
             Ended::Well => Ok(Ok(program)),
             Ended::Badly(message) => Ok(Err(trimmed(&message, folder, &header.shown()))),
             Ended::TooLate => Ok(Err(format!("the compiler did not finish within {} s", LIMIT.as_secs()))),
         }
     }
+
+    /// The name in the cache of what this compiler makes of a preprocessed text, wherever the folder is. None for a
+    /// program that only this machine may be able to run: others may share the cache.
+    fn name(&self, text: &Path, folder: &Path) -> Option<String> {
+        if self.options.iter().any(|option| option.contains("native")) {
+            return None;
+        }
+        let text = std::fs::read_to_string(text).ok()?;
+        let mut hash = Sha256::new();
+        let compiler = [&self.program, &self.version].into_iter().chain(&self.options).map(String::as_str);
+        let text = text.replace(&*folder.to_string_lossy(), "");
+        for field in compiler.chain(FLAGS).chain([std::env::consts::ARCH, &text]) {
+            hash.update((field.len() as u64).to_le_bytes());
+            hash.update(field);
+        }
+        Some(format!("{}.worker", hexfloat::bytes(&hash.finalize())))
+    }
+}
+
+/// What every program is compiled with.
+const FLAGS: [&str; 7] = [
+    "-std=c++17",
+    // More optimization computes the same, and compiling is most of what judging a header takes.
+    "-O1",
+    "-ffp-contract=off",
+    "-w",
+    // A few errors are enough, and each in a line of its own.
+    "-fmax-errors=4",
+    "-fdiagnostics-color=never",
+    "-fno-diagnostics-show-caret",
+];
+
+fn write_program(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    std::fs::write(path, content)?;
+    #[cfg(unix)]
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+    Ok(())
 }
 
 /// A temporary folder for what a header is compiled with and into.

@@ -1,6 +1,6 @@
 //! The harness's side of a worker: starts it, asks it under a time limit, and kills it.
 
-use std::io::{Read, Result};
+use std::io::{ErrorKind, Read, Result};
 use std::path::PathBuf;
 use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -44,6 +44,20 @@ impl From<NoReply> for KernelError {
     }
 }
 
+/// Starts the command. A program that was written just now is busy while another child, started meanwhile by another thread,
+/// has not yet closed what it was written through.
+fn spawn(command: &mut Command) -> Result<Process> {
+    for _ in 0..100 {
+        match Process::spawn(command) {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                thread::sleep(Duration::from_millis(5));
+            }
+            spawned => return spawned,
+        }
+    }
+    Process::spawn(command)
+}
+
 /// A running worker. Killed when dropped.
 pub struct Worker {
     process: Process,
@@ -61,7 +75,7 @@ impl Worker {
         let mut command = Command::new(&program.path);
         command.args(&program.arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut process = Process::spawn(&mut command)?;
+        let mut process = spawn(&mut command)?;
         let Pipes { stdin: Some(stdin), stdout: Some(stdout), stderr: Some(stderr) } = process.pipes() else {
             return Err(std::io::Error::other("no pipes"));
         };

@@ -182,7 +182,7 @@ pub fn exp_by_doubling<T: Exponent>(z: &Ball<T>) -> Ball<T> {
 /// log(1 + eᵈ) = max(d, 0) + 2 artanh(t/(2 + t)) with t = e^−|d|; the sign of d is taken to be certain.
 pub fn softplus_by_artanh(d: &Ball<Wide>) -> Ball<Wide> {
     let two = Ball::exact(Wide::exact(2.0));
-    let falling = Ball { mid: -d.mid.abs(), radius: d.radius };
+    let falling = Ball { mid: -d.mid.norm1(), radius: d.radius };
     let t = exp_by_doubling(&falling);
     let ratio = t.over(&two.plus(&t));
     // The ratio is at most 1/3, so the k-th term is below 9⁻ᵏ of the first.

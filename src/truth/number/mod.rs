@@ -3,6 +3,7 @@
 pub mod ball;
 pub mod big;
 pub mod elementary;
+pub mod fast;
 pub mod mag;
 pub mod scalar;
 pub mod wide;

@@ -1,29 +1,54 @@
 //! [`Wide`], the scalar of the truth: 237 bits, `Copy`, pure Rust.
 
-use f256::f256;
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
 
+use f256::f256;
+use num_traits::{Num, One, Zero};
+
+use super::fast::{self, EXPONENT_BIAS, EXPONENT_MASK, FRACTION_HIGH_BITS};
 use super::mag::Mag;
 use super::scalar::{Real, round_to_f64};
 
 /// A binary float with 237 bits and exponents to ±262 143; + − × ÷ round to nearest.
-pub type Wide = f256;
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Wide(f256);
 
-const FRACTION_HIGH_BITS: u32 = 108;
-const EXPONENT_MASK: u128 = 0x7_ffff;
-const EXPONENT_BIAS: i64 = 262_143;
+impl Wide {
+    fn plus(self, other: Wide) -> Wide {
+        let sum = fast::sum(self.0.to_bits(), other.0.to_bits());
+        Wide(sum.map_or_else(|| self.0 + other.0, f256::from_bits))
+    }
 
-impl Real for f256 {
+    fn times(self, other: Wide) -> Wide {
+        let product = fast::product(self.0.to_bits(), other.0.to_bits());
+        Wide(product.map_or_else(|| self.0 * other.0, f256::from_bits))
+    }
+}
+
+impl From<f64> for Wide {
+    fn from(value: f64) -> Self {
+        Wide(f256::from(value))
+    }
+}
+
+impl From<f32> for Wide {
+    fn from(value: f32) -> Self {
+        Wide(f256::from(value))
+    }
+}
+
+impl Real for Wide {
     const BITS: u32 = 237;
 
     fn exact(value: f64) -> Self {
-        f256::from(value)
+        Wide(f256::from(value))
     }
 
     fn to_nearest_f64(&self) -> f64 {
-        if self.is_nan() {
+        if self.0.is_nan() {
             return f64::NAN;
         }
-        let (high, low) = self.to_bits();
+        let (high, low) = self.0.to_bits();
         let negative = high >> 127 == 1;
         let biased = (high >> FRACTION_HIGH_BITS) & EXPONENT_MASK;
         if biased == EXPONENT_MASK {
@@ -42,14 +67,14 @@ impl Real for f256 {
     }
 
     fn is_finite(&self) -> bool {
-        f256::is_finite(*self)
+        self.0.is_finite()
     }
 
     fn exponent(&self) -> Option<i64> {
-        if self.eq_zero() {
+        if self.0.eq_zero() {
             return None;
         }
-        let biased = (self.to_bits().0 >> FRACTION_HIGH_BITS) & EXPONENT_MASK;
+        let biased = (self.0.to_bits().0 >> FRACTION_HIGH_BITS) & EXPONENT_MASK;
         // Below the normal range the bound is coarse, but nothing there is ever certified.
         Some(biased as i64 - EXPONENT_BIAS)
     }
@@ -57,10 +82,10 @@ impl Real for f256 {
     const UNDERFLOW: i64 = -262_000;
 
     fn magnitude(&self) -> Mag {
-        if self.eq_zero() {
+        if self.0.eq_zero() {
             return Mag::ZERO;
         }
-        let high = self.to_bits().0;
+        let high = self.0.to_bits().0;
         let biased = (high >> FRACTION_HIGH_BITS) & EXPONENT_MASK;
         match biased {
             EXPONENT_MASK => Mag::UNBOUNDED,
@@ -74,6 +99,60 @@ impl Real for f256 {
 
     fn times_pow2(&self, n: i64) -> Self {
         let steps = u32::try_from(n.unsigned_abs()).unwrap_or(u32::MAX >> 1);
-        if n < 0 { self.div_pow2(steps) } else { self.mul_pow2(steps) }
+        Wide(if n < 0 { self.0.div_pow2(steps) } else { self.0.mul_pow2(steps) })
+    }
+}
+
+macro_rules! operators {
+    ($($operator:ident $method:ident $assign:ident $assign_method:ident $by:expr),*) => {$(
+        impl $operator for Wide {
+            type Output = Wide;
+            #[inline]
+            fn $method(self, other: Wide) -> Wide {
+                $by(self, other)
+            }
+        }
+        impl $assign for Wide {
+            #[inline]
+            fn $assign_method(&mut self, other: Wide) {
+                *self = $by(*self, other);
+            }
+        }
+    )*};
+}
+operators!(
+    Add add AddAssign add_assign Wide::plus,
+    Sub sub SubAssign sub_assign |x: Wide, y: Wide| x.plus(-y),
+    Mul mul MulAssign mul_assign Wide::times,
+    Div div DivAssign div_assign |x: Wide, y: Wide| Wide(x.0 / y.0),
+    Rem rem RemAssign rem_assign |x: Wide, y: Wide| Wide(x.0 % y.0)
+);
+
+impl Neg for Wide {
+    type Output = Wide;
+    fn neg(self) -> Wide {
+        Wide(-self.0)
+    }
+}
+
+impl Zero for Wide {
+    fn zero() -> Self {
+        Wide(f256::ZERO)
+    }
+    fn is_zero(&self) -> bool {
+        self.0.eq_zero()
+    }
+}
+
+impl One for Wide {
+    fn one() -> Self {
+        Wide(f256::ONE)
+    }
+}
+
+impl Num for Wide {
+    type FromStrRadixErr = <f256 as Num>::FromStrRadixErr;
+    fn from_str_radix(text: &str, radix: u32) -> Result<Self, Self::FromStrRadixErr> {
+        f256::from_str_radix(text, radix).map(Wide)
     }
 }
