@@ -1,6 +1,7 @@
 //! Promise: where two revisions differ it is said which is closer, and only where the difference means something; what is
 //! recommended is no more than was measured.
 
+use approx::relative_eq;
 use holdfast::judge::coefficient;
 use holdfast::judge::recommendation::{is_worse, recommend};
 use holdfast::judge::revisions::{NoOutput, compare};
@@ -83,7 +84,7 @@ fn only_what_leaves_or_enters_its_bound_or_moves_by_more_than_rounding_counts() 
 /// Exact but for the rounding of what a revision has to f32.
 fn assert_worst(diff: &MethodDiff, (worst, infinite): (f64, usize), what: &str) {
     let found = diff.old_worst.expect("the old revision ran");
-    assert!(found == worst || (found - worst).abs() <= 1e-6 * worst, "{what}: {found}, not {worst}");
+    assert!(relative_eq!(found, worst, epsilon = 0.0, max_relative = 1e-6), "{what}: {found}, not {worst}");
     assert_eq!(diff.old_infinite, Some(infinite), "{what}");
 }
 

@@ -1,7 +1,7 @@
 //! [`Big`], the slower scalar to climb to where 237 bits cannot justify a rounding.
 
 use std::cmp::Ordering;
-use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
+use std::ops::Neg;
 
 use dashu_float::round::mode::HalfEven;
 use dashu_float::{Context, FBig, FpResult, Repr};
@@ -10,7 +10,7 @@ use dashu_int::ops::BitTest;
 use num_traits::{Num, One, Zero};
 
 use super::mag::Mag;
-use super::scalar::{Real, round_to_f64};
+use super::scalar::{Real, operators, round_to_f64};
 
 /// A binary float with `BITS` bits and practically unbounded exponents, rounded to nearest. What has no
 /// finite result is not a number, and stays it.
@@ -78,23 +78,13 @@ impl<const BITS: usize> Real for Big<BITS> {
     }
 }
 
-macro_rules! operators {
-    ($($operator:ident $method:ident $assign:ident $assign_method:ident),*) => {$(
-        impl<const BITS: usize> $operator for Big<BITS> {
-            type Output = Self;
-            fn $method(self, other: Self) -> Self {
-                self.operate(&other, Context::$method)
-            }
-        }
-        impl<const BITS: usize> $assign for Big<BITS> {
-            fn $assign_method(&mut self, other: Self) {
-                *self = self.operate(&other, Context::$method);
-            }
-        }
-    )*};
-}
-operators!(Add add AddAssign add_assign, Sub sub SubAssign sub_assign, Mul mul MulAssign mul_assign,
-    Div div DivAssign div_assign, Rem rem RemAssign rem_assign);
+operators!([const BITS: usize] Big<BITS>:
+    Add add AddAssign add_assign |x: &Self, y: &Self| x.operate(y, Context::add),
+    Sub sub SubAssign sub_assign |x: &Self, y: &Self| x.operate(y, Context::sub),
+    Mul mul MulAssign mul_assign |x: &Self, y: &Self| x.operate(y, Context::mul),
+    Div div DivAssign div_assign |x: &Self, y: &Self| x.operate(y, Context::div),
+    Rem rem RemAssign rem_assign |x: &Self, y: &Self| x.operate(y, Context::rem)
+);
 
 impl<const BITS: usize> Neg for Big<BITS> {
     type Output = Self;

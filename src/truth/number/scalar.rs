@@ -8,6 +8,26 @@ use num_traits::{NumAssign, Zero};
 
 use super::mag::Mag;
 
+/// The operators of a scalar, and the traits that ask for them, from a function for each that takes both by value.
+macro_rules! operators {
+    ([$($generics:tt)*] $scalar:ty: $($operator:ident $method:ident $assign:ident $assign_method:ident $by:expr),*) => {$(
+        impl<$($generics)*> std::ops::$operator for $scalar {
+            type Output = Self;
+            #[inline]
+            fn $method(self, other: Self) -> Self {
+                $by(&self, &other)
+            }
+        }
+        impl<$($generics)*> std::ops::$assign for $scalar {
+            #[inline]
+            fn $assign_method(&mut self, other: Self) {
+                *self = $by(self, &other);
+            }
+        }
+    )*};
+}
+pub(super) use operators;
+
 /// A binary floating-point real of fixed precision, wide enough to carry a truth.
 pub trait Real: NumAssign + Neg<Output = Self> + PartialOrd + Clone + Debug + Send + Sync + 'static {
     /// Bits of the significand.

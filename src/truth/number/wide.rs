@@ -1,13 +1,13 @@
 //! [`Wide`], the scalar of the truth: 237 bits, `Copy`, pure Rust.
 
-use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
+use std::ops::Neg;
 
 use f256::f256;
 use num_traits::{Num, One, Zero};
 
 use super::fast::{self, EXPONENT_BIAS, EXPONENT_MASK, FRACTION_HIGH_BITS};
 use super::mag::Mag;
-use super::scalar::{Real, round_to_f64};
+use super::scalar::{Real, operators, round_to_f64};
 
 /// A binary float with 237 bits and exponents to ±262 143; + − × ÷ round to nearest.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
@@ -103,29 +103,12 @@ impl Real for Wide {
     }
 }
 
-macro_rules! operators {
-    ($($operator:ident $method:ident $assign:ident $assign_method:ident $by:expr),*) => {$(
-        impl $operator for Wide {
-            type Output = Wide;
-            #[inline]
-            fn $method(self, other: Wide) -> Wide {
-                $by(self, other)
-            }
-        }
-        impl $assign for Wide {
-            #[inline]
-            fn $assign_method(&mut self, other: Wide) {
-                *self = $by(*self, other);
-            }
-        }
-    )*};
-}
-operators!(
-    Add add AddAssign add_assign Wide::plus,
-    Sub sub SubAssign sub_assign |x: Wide, y: Wide| x.plus(-y),
-    Mul mul MulAssign mul_assign Wide::times,
-    Div div DivAssign div_assign |x: Wide, y: Wide| Wide(x.0 / y.0),
-    Rem rem RemAssign rem_assign |x: Wide, y: Wide| Wide(x.0 % y.0)
+operators!([] Wide:
+    Add add AddAssign add_assign |x: &Wide, y: &Wide| x.plus(*y),
+    Sub sub SubAssign sub_assign |x: &Wide, y: &Wide| x.plus(-*y),
+    Mul mul MulAssign mul_assign |x: &Wide, y: &Wide| x.times(*y),
+    Div div DivAssign div_assign |x: &Wide, y: &Wide| Wide(x.0 / y.0),
+    Rem rem RemAssign rem_assign |x: &Wide, y: &Wide| Wide(x.0 % y.0)
 );
 
 impl Neg for Wide {
