@@ -5,6 +5,7 @@ mod support;
 
 mod agreement;
 mod coefficients;
+mod crashes;
 mod exponential;
 mod independence;
 mod machinery;
