@@ -64,7 +64,7 @@ fn build() -> Result<(), String> {
     println!("cargo::rustc-check-cfg=cfg(holdfast_fma)");
     println!("cargo::rustc-env=HOLDFAST_CXX_VERSION={}", compiler_version(&build)?);
 
-    for source in ["block.cpp", "choices.cpp", "context.cpp", "elementary.cpp", "misbehave.cpp"] {
+    for source in ["block.cpp", "choices.cpp", "context.cpp", "elementary.cpp", "fork.cpp", "misbehave.cpp"] {
         build.file(Path::new(KERNELS).join("host").join(source));
     }
     let plant = planted.map_or(String::new(), |number| format!("#define HOLDFAST_FAULT {number}\n"));

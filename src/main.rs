@@ -3,11 +3,13 @@
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-use holdfast::cli;
+use holdfast::{cli, kernel};
 
 fn main() -> ExitCode {
     cli::interrupt::install();
-    match cli::parse().and_then(cli::run) {
+    let outcome = cli::parse().and_then(cli::run);
+    kernel::cpu::end_workers();
+    match outcome {
         Ok(outcome) => match print(&outcome.text) {
             Ok(()) => ExitCode::from(outcome.status),
             Err(error) => {

@@ -332,6 +332,20 @@ void* static_shared(int key, std::size_t bytes) {
   return m.shared + m.static_offsets[m.static_objects++];
 }
 
+std::size_t describe_running(char* text, std::size_t capacity) {
+  const Machine* m = active;
+  if (m == nullptr) return 0;
+  const char* how = canary_intact(m->fibers[m->current]) ? "" : " overflowed its stack";
+  const int used = std::snprintf(text, capacity, "block %u, thread %u%s: ", m->block, m->current, how);
+  return used < 0 ? 0 : static_cast<std::size_t>(used) < capacity ? static_cast<std::size_t>(used) : capacity - 1;
+}
+
+void prepare_os_thread() {
+  // Its destructor is registered at the first use.
+  Owner* volatile used = &owner;
+  (void)used->machine;
+}
+
 bool run_block(Entry entry, const void* params, unsigned block, unsigned threads, std::size_t dynamic_bytes,
                char* message, std::size_t capacity) {
   if (threads == 0 || threads > kMaxThreads || dynamic_bytes > kDynamicSharedBytes) {

@@ -65,4 +65,11 @@ using Entry = void (*)(const void* params);
 bool run_block(Entry entry, const void* params, unsigned block, unsigned threads, std::size_t dynamic_bytes,
                char* message, std::size_t capacity);
 
+// For a signal handler: which thread of which block runs on this OS thread ("block 0, thread 3: "), and whether it has
+// overflowed its stack. Returns the characters written; none where no block runs.
+std::size_t describe_running(char* text, std::size_t capacity);
+
+// Does ahead what the first block of an OS thread would wait for a lock of the C library for.
+void prepare_os_thread();
+
 }  // namespace holdfast_host

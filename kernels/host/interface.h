@@ -51,6 +51,13 @@ const char* holdfast_fault_name(int fault);
 int holdfast_planted_fault();
 // A kernel that misbehaves on purpose, for tests of the machinery: see misbehave.cpp.
 int holdfast_misbehave(int which, char* message, std::size_t capacity);
+// One block of a kernel that ends its process or never ends, in the order of `Crash` in src/kernel/cpu/crash.rs: see
+// misbehave.cpp.
+int holdfast_crash(int which, unsigned block, char* message, std::size_t capacity);
+// A copy of this process, in a process group of its own: for each byte that comes out of `orders` it calls obey(order) and
+// sends the byte back; it ends with the stream. What is written to standard error goes to `errors`. Returns the copy's id, or
+// −1 with errno set. See fork.cpp.
+int holdfast_fork(int orders, int errors, void (*obey)(void*), void* order);
 // e^x, sin x and cos x for x = hi + lo as exponential.cuh has them, for the test of what they may be off:
 // see elementary.cpp. (count) each, and (count, 3) results.
 void holdfast_elementary(const float* hi, const float* lo, std::size_t count, double* results);

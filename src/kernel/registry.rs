@@ -93,6 +93,16 @@ impl Kernel {
         matches!(self, Kernel::Scan(which) if which.method.is_bidirectional())
     }
 
+    /// The method and the weights that it is launched for.
+    pub fn computes(&self) -> (Method, Weights) {
+        match *self {
+            Kernel::Scan(Instantiation { method, weights, .. }) | Kernel::Discretize { method, weights } => {
+                (method, weights)
+            }
+            Kernel::Misbehave(_) => (Method::Zoh, Weights::Real),
+        }
+    }
+
     /// The file of `kernels/` that defines it.
     pub fn source(&self) -> &'static str {
         match self {

@@ -1,6 +1,6 @@
 //! Child processes that are ended on an interrupt: compilers and workers.
 
-use std::io::Result;
+use std::io::{Error, Result};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +11,10 @@ use super::listed;
 /// until it has been waited for. Killed when dropped.
 #[derive(Debug)]
 pub struct Process {
-    child: Child,
+    /// And of its group.
+    id: u32,
+    /// None of a copy of this process.
+    child: Option<Child>,
     status: Option<ExitStatus>,
 }
 
@@ -39,13 +42,29 @@ impl Process {
         let mut listed = listed();
         let child = command.spawn()?;
         listed.processes.push(child.id());
-        Ok(Process { child, status: None })
+        Ok(Process { id: child.id(), child: Some(child), status: None })
+    }
+
+    /// The same for a copy of this process, which `fork` makes: it returns the id, which is also that of its group.
+    ///
+    /// # Errors
+    /// Those of `fork`.
+    #[cfg(unix)]
+    pub fn fork(fork: impl FnOnce() -> Result<u32>) -> Result<Self> {
+        let mut listed = listed();
+        let id = fork()?;
+        listed.processes.push(id);
+        Ok(Process { id, child: None, status: None })
     }
 
     /// Takes the pipes, once.
     pub fn pipes(&mut self) -> Pipes {
-        let Child { stdin, stdout, stderr, .. } = &mut self.child;
-        Pipes { stdin: stdin.take(), stdout: stdout.take(), stderr: stderr.take() }
+        match &mut self.child {
+            Some(Child { stdin, stdout, stderr, .. }) => {
+                Pipes { stdin: stdin.take(), stdout: stdout.take(), stderr: stderr.take() }
+            }
+            None => Pipes { stdin: None, stdout: None, stderr: None },
+        }
     }
 
     /// How it ended, if it has.
@@ -56,9 +75,12 @@ impl Process {
         if self.status.is_none() {
             // Once a process has been waited for, its id may go to another one: no handler may read the list in between.
             let mut listed = listed();
-            self.status = self.child.try_wait()?;
+            self.status = match &mut self.child {
+                Some(child) => child.try_wait()?,
+                None => status_of(self.id)?,
+            };
             if self.status.is_some() {
-                listed.processes.retain(|&leader| leader != self.child.id());
+                listed.processes.retain(|&leader| leader != self.id);
             }
         }
         Ok(self.status)
@@ -85,9 +107,9 @@ impl Process {
     /// The system does not say.
     pub fn end(&mut self) -> Result<Option<ExitStatus>> {
         if self.try_wait()?.is_none() {
-            kill_group(self.child.id());
+            kill_group(self.id);
             // Where there are no groups.
-            let _ = self.child.kill();
+            let _ = self.child.as_mut().map(Child::kill);
         }
         self.wait_for(TIME_TO_END)
     }
@@ -99,10 +121,26 @@ impl Drop for Process {
     }
 }
 
-/// Kills a process that was started by [`Process::spawn`], and its group.
+/// How a child that this process's own list of children does not have ended, if it has.
+fn status_of(id: u32) -> Result<Option<ExitStatus>> {
+    #[cfg(unix)]
+    if let Some(id) = group(id) {
+        let ended = rustix::process::waitpid(Some(id), rustix::process::WaitOptions::NOHANG)?;
+        let status = |raw: i32| std::os::unix::process::ExitStatusExt::from_raw(raw);
+        return Ok(ended.map(|(_, ended)| status(ended.as_raw())));
+    }
+    Err(Error::other(format!("process {id} is no child")))
+}
+
+#[cfg(unix)]
+fn group(id: u32) -> Option<rustix::process::Pid> {
+    i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw)
+}
+
+/// Kills a process that was started by [`Process::spawn`] or [`Process::fork`], and its group.
 pub(super) fn kill_group(leader: u32) {
     #[cfg(unix)]
-    if let Some(group) = i32::try_from(leader).ok().and_then(rustix::process::Pid::from_raw) {
+    if let Some(group) = group(leader) {
         // It may be gone already.
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }

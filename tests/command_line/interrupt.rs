@@ -76,6 +76,8 @@ fn an_interrupt_while_cases_run_writes_nothing() {
     let status = interrupted(child, "-INT", || start.elapsed() > Duration::from_millis(500));
     assert_eq!(status.code(), Some(130));
     assert_eq!(names(home.path()), Vec::<String>::new());
+    // The processes in which kernels run have the command line of the one that they are copies of.
+    await_no_process(home.path());
 }
 
 /// A header that takes a compiler many seconds.
@@ -93,6 +95,16 @@ fn processes(folder: &Path) -> Vec<String> {
     let lines = String::from_utf8_lossy(&listed.stdout).into_owned();
     let of_folder = |line: &&str| line.contains(&*folder.to_string_lossy());
     lines.lines().filter(of_folder).map(str::to_owned).collect()
+}
+
+/// A killed process takes a moment to go. A compiler left alone would run for many seconds; a worker asks now and then whether
+/// the harness is still there, and would end by itself.
+fn await_no_process(folder: &Path) {
+    let start = Instant::now();
+    while !processes(folder).is_empty() {
+        assert!(start.elapsed() < Duration::from_secs(3), "still running: {:?}", processes(folder));
+        sleep(Duration::from_millis(20));
+    }
 }
 
 /// A compiler's driver, the compiler proper that it starts, or the program that comes of it: each must end with the
@@ -131,11 +143,5 @@ fn an_interrupt_ends_what_a_header_started_and_removes_what_it_was_compiled_in(
     let status = interrupted(child.expect("runs"), signal, started);
     assert_eq!(status.code(), Some(130));
     assert_eq!(names(&folder), Vec::<String>::new());
-    // A killed process takes a moment to go. A compiler left alone would run for many seconds; a worker asks now and then
-    // whether the harness is still there, and would end by itself.
-    let start = Instant::now();
-    while !processes(&folder).is_empty() {
-        assert!(start.elapsed() < Duration::from_secs(3), "still running: {:?}", processes(&folder));
-        sleep(Duration::from_millis(20));
-    }
+    await_no_process(&folder);
 }

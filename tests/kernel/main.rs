@@ -7,6 +7,7 @@ mod support;
 mod agreement;
 mod carried;
 mod coefficients;
+mod crashes;
 mod exponential;
 mod independence;
 mod launch;

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod crashed_kernels;
 mod default_run;
 mod invariants;
 mod lifting;

@@ -2,33 +2,23 @@
 //! machine without a GPU tests everything of the CUDA path but CUDA itself, faults included.
 
 use std::collections::BTreeMap;
-use std::ffi::{c_char, c_int, c_uint};
+use std::ffi::c_uint;
 use std::time::Duration;
 
 use rayon::prelude::*;
 
+use super::call::{Build, Call};
 use super::ffi;
 use crate::kernel::launch::{Device, DeviceError, DeviceInfo, Launch, Params};
 use crate::kernel::registry::{Kernel, Misbehaviour};
-use crate::problem::Weights;
 
 /// What the kernels' widest load takes: four doubles, when lifted.
 #[derive(Clone, Copy)]
 #[repr(C, align(32))]
 struct Line([u8; 32]);
 
-const LINE: usize = size_of::<Line>();
-
-/// Which copy of the kernels runs.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Build {
-    /// As `kernels/faults/list.cuh` numbers it, in the copy with faults; none in the production kernels.
-    pub fault: Option<c_int>,
-    /// Of Ā and of B̄, relative; in the copy with faults only.
-    pub perturbation: [f64; 2],
-    /// The copy whose arithmetic is double.
-    pub lifted: bool,
-}
+/// How allocations are aligned.
+pub(super) const LINE: usize = size_of::<Line>();
 
 /// Host memory in the place of a GPU's.
 pub struct CpuDevice {
@@ -36,9 +26,6 @@ pub struct CpuDevice {
     allocations: BTreeMap<u64, Vec<Line>>,
     /// Bytes that may be allocated in all.
     memory: usize,
-    build: Build,
-    /// The blocks that run, where it is not all of them.
-    only: Option<Vec<c_uint>>,
 }
 
 impl Default for CpuDevice {
@@ -50,12 +37,7 @@ impl Default for CpuDevice {
 impl CpuDevice {
     /// With the production kernels and this much memory, in bytes.
     pub fn with_memory(memory: usize) -> Self {
-        CpuDevice { allocations: BTreeMap::new(), memory, build: Build::default(), only: None }
-    }
-
-    /// With a copy of the kernels, of which only some blocks may run.
-    pub fn with_build(build: Build, only: Option<Vec<c_uint>>) -> Self {
-        CpuDevice { build, only, ..CpuDevice::default() }
+        CpuDevice { allocations: BTreeMap::new(), memory }
     }
 
     /// The bytes behind an address.
@@ -88,38 +70,39 @@ impl CpuDevice {
             Misbehaviour::Abort => std::process::abort(),
         }
     }
+}
 
-    /// Runs the blocks, spread over the threads of the current pool. The first block's fault wins, so that the message
-    /// does not depend on timing.
-    fn run_blocks(
-        &self,
-        blocks: u32,
-        run: impl Fn(c_uint, *mut c_char, usize) -> c_int + Sync,
-    ) -> Result<(), DeviceError> {
-        let blocks = self.only.clone().unwrap_or_else(|| (0..blocks).collect());
-        let faults: Vec<_> = blocks
-            .into_par_iter()
-            .filter_map(|block| match ffi::with_message(|text, size| run(block, text, size)) {
-                (0, _) => None,
-                (_, message) => Some(message),
-            })
-            .collect();
-        faults.into_iter().next().map_or(Ok(()), |message| Err(DeviceError::Fault(message)))
+/// Runs the blocks, spread over the threads of the current pool. The first block's fault wins, so that the message
+/// does not depend on timing.
+fn run_blocks(call: &Call, blocks: c_uint) -> Result<(), DeviceError> {
+    let faults: Vec<_> = (0..blocks)
+        .into_par_iter()
+        // SAFETY: the addresses are this device's buffers, as large as the shape says, and each block writes its own part.
+        .filter_map(|block| match ffi::with_message(|text, size| unsafe { call.block(block, text, size) }) {
+            (0, _) => None,
+            (_, message) => Some(message),
+        })
+        .collect();
+    faults.into_iter().next().map_or(Ok(()), |message| Err(DeviceError::Fault(message)))
+}
+
+/// What this machine's memory says of itself in the place of a GPU.
+pub(super) fn stand_in(memory: usize) -> DeviceInfo {
+    DeviceInfo {
+        name: "stand-in for a GPU".to_owned(),
+        major: 0,
+        minor: 0,
+        memory_bytes: memory as u64,
+        driver: None,
+        cuda: 0,
+        devices: 1,
+        needs_images: false,
     }
 }
 
 impl Device for CpuDevice {
     fn info(&self) -> DeviceInfo {
-        DeviceInfo {
-            name: "stand-in for a GPU".to_owned(),
-            major: 0,
-            minor: 0,
-            memory_bytes: self.memory as u64,
-            driver: None,
-            cuda: 0,
-            devices: 1,
-            needs_images: false,
-        }
+        stand_in(self.memory)
     }
 
     fn allocate(&mut self, bytes: usize) -> Result<u64, DeviceError> {
@@ -154,29 +137,9 @@ impl Device for CpuDevice {
     }
 
     fn run(&mut self, launch: &Launch) -> Result<(), DeviceError> {
-        let Build { fault, perturbation, lifted } = self.build;
-        let fault = fault.unwrap_or(-1);
         match (launch.kernel, &launch.params) {
             (Kernel::Misbehave(which), Params::Scan(params)) => self.misbehave(which, params),
-            (Kernel::Scan(which), Params::Scan(params)) => {
-                let which = ffi::RawInstantiation::from(which).perturbed(perturbation);
-                let which = if lifted { which.lifted() } else { which };
-                let which = &which;
-                // SAFETY: the addresses are this device's buffers, as large as the shape says, and each block writes
-                // its own channel only.
-                self.run_blocks(launch.blocks, |block, text, size| unsafe {
-                    ffi::holdfast_scan(which, fault, params, block, 1, text, size)
-                })
-            }
-            (Kernel::Discretize { method, weights }, Params::Discretize(params)) => {
-                let (method, lifted) = (method.id().into(), lifted.into());
-                let complex = (weights == Weights::Complex).into();
-                // SAFETY: as above; each thread writes its own element only.
-                self.run_blocks(launch.blocks, |block, text, size| unsafe {
-                    ffi::holdfast_discretize(method, complex, lifted, fault, params, block, 1, text, size)
-                })
-            }
-            _ => Err(DeviceError::Fault("the kernel takes other parameters".to_owned())),
+            _ => run_blocks(&Call::new(Build::default(), launch)?, launch.blocks),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The C interface of the kernels built for the CPU: `kernels/host/interface.h`.
 
-use std::ffi::{CStr, c_char, c_int, c_longlong, c_uint};
+use std::ffi::{CStr, c_char, c_int, c_longlong, c_uint, c_void};
 
 pub use super::params::{RawDiscretize, RawInstantiation, RawScan};
 use crate::kernel::registry::Instantiation;
@@ -66,6 +66,13 @@ unsafe extern "C" {
     pub safe fn holdfast_fault_name(fault: c_int) -> *const c_char;
     pub safe fn holdfast_planted_fault() -> c_int;
     pub fn holdfast_misbehave(which: c_int, message: *mut c_char, capacity: usize) -> c_int;
+    pub fn holdfast_crash(which: c_int, block: c_uint, message: *mut c_char, capacity: usize) -> c_int;
+    pub fn holdfast_fork(
+        orders: c_int,
+        errors: c_int,
+        obey: extern "C" fn(*mut c_void),
+        order: *mut c_void,
+    ) -> c_int;
     pub fn holdfast_elementary(hi: *const f32, lo: *const f32, count: usize, results: *mut f64);
 }
 
@@ -73,7 +80,10 @@ unsafe extern "C" {
 pub fn with_message(run: impl FnOnce(*mut c_char, usize) -> c_int) -> (c_int, String) {
     let mut buffer = [0u8; 512];
     let status = run(buffer.as_mut_ptr().cast(), buffer.len());
-    let text =
-        CStr::from_bytes_until_nul(&buffer).map_or_else(|_| String::new(), |t| t.to_string_lossy().into());
-    (status, text)
+    (status, text(&buffer))
+}
+
+/// What a message's buffer says.
+pub fn text(buffer: &[u8]) -> String {
+    CStr::from_bytes_until_nul(buffer).map_or_else(|_| String::new(), |text| text.to_string_lossy().into())
 }

@@ -1,15 +1,25 @@
 //! The CUDA kernels' own source, built for the CPU by `build.rs` and `kernels/host/`: the same blocks, warps,
-//! barriers and shuffles, run by fibres. It computes what a GPU would; it says nothing about a GPU's speed.
+//! barriers and shuffles, run by fibres. It computes what a GPU would; it says nothing about a GPU's speed. Launches run in
+//! copies of this process (`fork`), so that a crash is one failed case.
 
+mod call;
+mod crash;
 pub mod device;
 pub(super) mod ffi;
+mod fork;
 mod params;
 
 use std::ffi::{CStr, c_int, c_uint};
+use std::sync::Arc;
+use std::time::Duration;
 
-use self::device::{Build, CpuDevice};
+use self::call::Build;
+pub use self::crash::Crash;
+use self::fork::ForkedDevice;
+pub use self::fork::end_workers;
 use super::launch::{Element, Guarding, Job, Returned};
 use super::registry::{Instantiation, Kernel};
+use super::worker::limit::{self, Hangs};
 use super::{Backend, Coefficients, KernelError, shapes};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Problem, Weights};
@@ -21,10 +31,23 @@ pub const COMPILER: &str = env!("HOLDFAST_CXX_VERSION");
 /// `kFaultsPerNumber` of `kernels/faults/list.cuh`.
 const FAULTS_PER_NUMBER: c_int = 1024;
 
-/// Runs the kernels on this machine's CPU. The results do not depend on the number of threads.
-#[derive(Clone, Copy, Debug, Default)]
+/// Runs the kernels on this machine's CPU, in processes of their own. The results do not depend on the number of threads.
+#[derive(Clone, Debug)]
 pub struct CpuBackend {
     build: Build,
+    /// For one launch.
+    limit: Duration,
+    hangs: Arc<Hangs>,
+}
+
+impl Default for CpuBackend {
+    fn default() -> Self {
+        CpuBackend {
+            build: Build::default(),
+            limit: limit::from_environment(limit::CPU),
+            hangs: Arc::default(),
+        }
+    }
 }
 
 /// The kernels have no fault of this name.
@@ -53,14 +76,29 @@ impl CpuBackend {
         };
         let second = second.map(number).transpose()?.unwrap_or(0);
         let fault = Some(number(first)? + FAULTS_PER_NUMBER * second);
-        Ok(CpuBackend { build: Build { fault, ..Build::default() } })
+        Ok(CpuBackend::default().with_build(Build { fault, ..Build::default() }))
     }
 
     /// The same copy with no fault but every Ā and B̄ off by these relative amounts, once computed: to measure how
     /// small an error is caught. Below 2⁻²³ an f32 coefficient does not move.
     pub fn perturbed(a_bar: f64, b_bar: f64) -> Self {
         let perturbation = [a_bar, b_bar];
-        CpuBackend { build: Build { fault: Some(0), perturbation, ..Build::default() } }
+        CpuBackend::default().with_build(Build { fault: Some(0), perturbation, ..Build::default() })
+    }
+
+    /// A kernel that ends its process or never ends, in the place of every one: to test that its cases fail, and nothing else
+    /// does.
+    pub fn crashing(crash: Crash) -> Self {
+        CpuBackend::default().with_build(Build { crash: Some(crash), ..Build::default() })
+    }
+
+    /// With this time limit for one launch.
+    pub fn with_limit(self, limit: Duration) -> Self {
+        CpuBackend { limit, ..self }
+    }
+
+    fn with_build(&self, build: Build) -> Self {
+        CpuBackend { build, ..self.clone() }
     }
 
     /// The scan of the judged channels alone: what measurements that repeat it many times can afford.
@@ -143,7 +181,7 @@ enum Rows {
 impl CpuBackend {
     /// The same kernels in double.
     fn lift(&self) -> Self {
-        CpuBackend { build: Build { lifted: true, ..self.build } }
+        self.with_build(Build { lifted: true, ..self.build })
     }
 
     /// A scan of `rows`; what the others would have written is NaN.
@@ -175,8 +213,16 @@ impl CpuBackend {
     }
 
     fn run(&self, job: &Job, only: Option<Vec<c_uint>>) -> Result<Returned, KernelError> {
-        let mut device = CpuDevice::with_build(self.build, only);
-        job.returned(&job.execute(&mut device, Guarding::On)?)
+        let (method, weights) = job.kernel.computes();
+        self.hangs.run(method, weights, || {
+            let device = ForkedDevice::new(job.size(), self.build, only, self.limit);
+            let mut device = device.map_err(|error| {
+                KernelError::Unavailable(format!("the worker process cannot be started: {error}"))
+            })?;
+            let outputs = job.execute(&mut device, Guarding::On)?;
+            device.give_back();
+            job.returned(&outputs)
+        })
     }
 }
 

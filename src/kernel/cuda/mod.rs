@@ -95,6 +95,8 @@ pub struct CudaBackend {
     info: DeviceInfo,
     images: Option<Images>,
     worker: GpuWorker,
+    /// The lifted source is the same, and so is IEEE 754's double.
+    lifted: CpuBackend,
 }
 
 impl CudaBackend {
@@ -116,7 +118,7 @@ impl CudaBackend {
                 Some(Images::new(Arch::selected(setup.arch.as_deref(), own)?, setup.cache.clone())?)
             }
         };
-        Ok(CudaBackend { info, images, worker })
+        Ok(CudaBackend { info, images, worker, lifted: CpuBackend::new() })
     }
 
     /// How many kernels have been compiled or loaded so far, and how long that took.
@@ -179,9 +181,9 @@ impl Backend for CudaBackend {
         Ok(self.run(kernel, || Job::coefficients(method, problem, Element::F32))?.coefficients())
     }
 
-    /// By the CPU build: the lifted source is the same, and so is IEEE 754's double.
+    /// By the CPU build.
     fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<Tensors<f64>, KernelError>> {
-        CpuBackend::new().lifted(method, problem)
+        self.lifted.lifted(method, problem)
     }
 
     fn lifted_coefficients(
@@ -189,6 +191,6 @@ impl Backend for CudaBackend {
         method: Method,
         problem: &CoefficientProblem,
     ) -> Option<Result<Coefficients<f64>, KernelError>> {
-        CpuBackend::new().lifted_coefficients(method, problem)
+        self.lifted.lifted_coefficients(method, problem)
     }
 }

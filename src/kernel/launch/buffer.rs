@@ -9,6 +9,11 @@ pub const POISON: u8 = 0xff;
 /// that buffers start aligned. Wider than a warp's widest store.
 const GUARD: usize = 1024;
 
+/// What a buffer of so many bytes takes with its guard zones.
+pub fn guarded(bytes: usize) -> usize {
+    bytes + 2 * GUARD
+}
+
 /// Whether buffers have guard zones and outputs are poisoned. A sanitizer watches exact bounds and initialization
 /// itself, and both would hide faults from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

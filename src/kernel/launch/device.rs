@@ -47,6 +47,9 @@ pub enum DeviceError {
     /// The device cannot be used any more by this process.
     #[error("{0}")]
     Broken(String),
+    /// The same, because the kernel did not end in time.
+    #[error("{0}")]
+    TimedOut(String),
 }
 
 impl From<DeviceError> for KernelError {
@@ -54,11 +57,13 @@ impl From<DeviceError> for KernelError {
         match error {
             DeviceError::OutOfMemory { needed, free } => KernelError::OutOfMemory { needed, free },
             DeviceError::Fault(reason) | DeviceError::Broken(reason) => KernelError::Fault(reason),
+            DeviceError::TimedOut(reason) => KernelError::TimedOut(reason),
         }
     }
 }
 
 /// A kernel's one argument.
+#[derive(Clone, Copy)]
 pub enum Params {
     Scan(RawScan),
     Discretize(RawDiscretize),

@@ -3,7 +3,7 @@
 use num_traits::AsPrimitive;
 use serde::{Deserialize, Serialize};
 
-use super::buffer::{Buffer, Guarding};
+use super::buffer::{self, Buffer, Guarding};
 use super::device::{Device, DeviceError, Launch, Params};
 use super::element::Element;
 use crate::kernel::cpu::ffi::{RawDiscretize, RawScan};
@@ -159,6 +159,14 @@ impl Job {
     pub fn with_workspace(mut self) -> Self {
         self.workspace.len = self.sizes[0] * self.sizes[1] * self.sizes[3];
         self
+    }
+
+    /// The bytes that [`Job::load`] allocates with guard zones, and in how many buffers.
+    pub fn size(&self) -> (usize, usize) {
+        let inputs = self.inputs.iter().flatten().map(Vec::len);
+        let written = self.outputs.iter().chain([&self.workspace]).map(Output::bytes);
+        let bytes = inputs.chain(written).map(buffer::guarded);
+        bytes.fold((0, 0), |(total, buffers), bytes| (total + bytes, buffers + 1))
     }
 
     /// The outputs' values, from their bytes.

@@ -1,4 +1,4 @@
-//! How long a case may take, and how often a foreign header may hang: waiting for each of its cases would take hours.
+//! How long a case may take, and how often a kernel may hang: waiting for each of its cases would take hours.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -14,6 +14,9 @@ pub const VARIABLE: &str = "HOLDFAST_CASE_SECONDS";
 /// For a case on a GPU. Generous: a full-size one takes less than a second.
 pub const CUDA: Duration = Duration::from_secs(120);
 
+/// For a launch on this machine's CPU: a hundred times what the largest one takes.
+pub const CPU: Duration = Duration::from_secs(30);
+
 /// For a case of a foreign header: a thousand times what the largest one takes.
 pub const FOREIGN: Duration = Duration::from_secs(10);
 
@@ -28,7 +31,7 @@ pub fn from_environment(usual: Duration) -> Duration {
 }
 
 /// Counts the cases that hung.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Hangs(Mutex<HashMap<(Method, Weights), usize>>);
 
 impl Hangs {

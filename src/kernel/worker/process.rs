@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read, Result};
 use std::path::PathBuf;
-use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::limit;
 use super::message::Message;
 use crate::kernel::KernelError;
+use crate::kernel::launch::DeviceError;
 use crate::leftovers::process::{Pipes, Process};
 
 /// The last bytes of what a worker wrote to standard error.
@@ -31,16 +32,22 @@ pub enum NoReply {
     TimedOut(Duration),
 }
 
-impl From<NoReply> for KernelError {
+impl From<NoReply> for DeviceError {
     fn from(why: NoReply) -> Self {
         match why {
-            NoReply::Died(how) => KernelError::Fault(format!("the worker process {how}")),
-            NoReply::TimedOut(limit) => KernelError::TimedOut(format!(
+            NoReply::Died(how) => DeviceError::Broken(format!("the worker process {how}")),
+            NoReply::TimedOut(limit) => DeviceError::TimedOut(format!(
                 "no result after {} s (hint: {} sets the limit)",
                 limit.as_secs_f64(),
                 limit::VARIABLE
             )),
         }
+    }
+}
+
+impl From<NoReply> for KernelError {
+    fn from(why: NoReply) -> Self {
+        DeviceError::from(why).into()
     }
 }
 
@@ -103,20 +110,24 @@ impl Worker {
         }
     }
 
-    /// How the worker ended, and what it wrote last.
     fn ending(&mut self) -> String {
-        // It may have closed its output without ending.
-        let how = match self.process.end() {
-            Ok(Some(status)) => status_in_words(status),
-            // What it wrote would have to be waited for.
-            Ok(None) => return "died: it was killed, and does not go".to_owned(),
-            Err(error) => error.to_string(),
-        };
-        let written = self.stderr.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
-        match written.trim() {
-            "" => format!("died: {how}"),
-            words => format!("died: {how}; its last words: {words}"),
-        }
+        let stderr = self.stderr.take();
+        how_it_ended(&mut self.process, || stderr.and_then(|thread| thread.join().ok()).unwrap_or_default())
+    }
+}
+
+/// How a worker that does not answer ended, and what it wrote last.
+pub fn how_it_ended(process: &mut Process, written: impl FnOnce() -> String) -> String {
+    // It may have closed its output without ending.
+    let how = match process.end() {
+        Ok(Some(status)) => status_in_words(status),
+        // What it wrote would have to be waited for.
+        Ok(None) => return "died: it was killed, and does not go".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    match written().trim() {
+        "" => format!("died: {how}"),
+        words => format!("died: {how}; its last words: {words}"),
     }
 }
 
@@ -139,7 +150,7 @@ fn serve(
 }
 
 /// The last bytes of a stream, read to its end.
-fn tail(mut from: ChildStderr) -> String {
+pub fn tail(mut from: impl Read) -> String {
     let mut kept = Vec::new();
     let mut buffer = [0; 4096];
     while let Ok(count @ 1..) = from.read(&mut buffer) {

@@ -1,0 +1,74 @@
+//! A launch as the kernels' C interface takes it.
+
+use std::ffi::{c_char, c_int, c_uint};
+
+use super::crash::Crash;
+use super::ffi::{self, RawDiscretize, RawInstantiation, RawScan};
+use crate::kernel::launch::{DeviceError, Launch, Params};
+use crate::kernel::registry::Kernel;
+use crate::problem::Weights;
+
+/// Which copy of the kernels runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Build {
+    /// As `kernels/faults/list.cuh` numbers it, in the copy with faults; none in the production kernels.
+    pub fault: Option<c_int>,
+    /// Of Ā and of B̄, relative; in the copy with faults only.
+    pub perturbation: [f64; 2],
+    /// The copy whose arithmetic is double.
+    pub lifted: bool,
+    /// What runs in the place of all of them.
+    pub crash: Option<Crash>,
+}
+
+/// What each block of a launch calls.
+#[derive(Clone, Copy)]
+pub enum Call {
+    Scan { which: RawInstantiation, fault: c_int, params: RawScan },
+    Discretize { method: c_int, complex: c_int, lifted: c_int, fault: c_int, params: RawDiscretize },
+    Crash(Crash),
+}
+
+impl Call {
+    /// # Errors
+    /// The kernel takes other parameters, or is none of this build.
+    pub fn new(build: Build, launch: &Launch) -> Result<Self, DeviceError> {
+        let Build { fault, perturbation, lifted, crash } = build;
+        let fault = fault.unwrap_or(-1);
+        Ok(match (crash, launch.kernel, launch.params) {
+            (Some(crash), ..) => Call::Crash(crash),
+            (None, Kernel::Scan(which), Params::Scan(params)) => {
+                let which = RawInstantiation::from(which).perturbed(perturbation);
+                Call::Scan { which: if lifted { which.lifted() } else { which }, fault, params }
+            }
+            (None, Kernel::Discretize { method, weights }, Params::Discretize(params)) => Call::Discretize {
+                method: method.id().into(),
+                complex: (weights == Weights::Complex).into(),
+                lifted: lifted.into(),
+                fault,
+                params,
+            },
+            _ => return Err(DeviceError::Fault("the kernel takes other parameters".to_owned())),
+        })
+    }
+
+    /// Runs one block on this thread: 0, or something else with a message in `text`.
+    ///
+    /// # Safety
+    /// The parameters' addresses are those of buffers as large as their sizes say, and nothing else uses what this block
+    /// writes. `text` has room for `size` characters.
+    pub unsafe fn block(&self, block: c_uint, text: *mut c_char, size: usize) -> c_int {
+        // SAFETY: as the caller says.
+        unsafe {
+            match self {
+                Call::Scan { which, fault, params } => {
+                    ffi::holdfast_scan(which, *fault, params, block, 1, text, size)
+                }
+                Call::Discretize { method, complex, lifted, fault, params } => {
+                    ffi::holdfast_discretize(*method, *complex, *lifted, *fault, params, block, 1, text, size)
+                }
+                Call::Crash(crash) => ffi::holdfast_crash(*crash as c_int, block, text, size),
+            }
+        }
+    }
+}
