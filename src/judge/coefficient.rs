@@ -149,11 +149,13 @@ fn compare<T: Copy + Into<f64>>(
     (shown, worst)
 }
 
-/// Shown by modulus: got and want are |got| and |want|, the error is |got − want|.
+/// Shown by modulus: got and want are |got| and |want|, the error is |got − want|. A part beyond f32's range is right
+/// where it is the infinity of its sign, and is then no part of the error.
 fn complex_distance(got: Complex64, want: Complex64, bound: f64) -> (Element, Distance) {
     let element = Element { got: got.norm(), want: want.norm(), bound, store: 0.0 };
-    let error = (got - want).norm();
-    let distance = if error.is_nan() || bound.is_nan() || !want.norm().is_finite() {
+    let part = |got, want| Element { got, want, bound, store: 0.0 }.distance(Format::F32).error;
+    let error = part(got.re, want.re).hypot(part(got.im, want.im));
+    let distance = if !error.is_finite() || bound.is_nan() || !want.norm().is_finite() {
         Distance::BROKEN
     } else if error == 0.0 {
         Distance::NONE
@@ -217,5 +219,18 @@ mod tests {
         assert_eq!(one(Weights::Complex, &off(7.1), &[1.0, 0.0]).verdict, Verdict::Pass);
         assert_eq!(one(Weights::Complex, &off(7.2), &[1.0, 0.0]).verdict, Verdict::Fail);
         assert_eq!(one(Weights::Complex, &[f32::NAN, 0.0], &[1.0, 0.0]).verdict, Verdict::Fail);
+    }
+
+    #[test]
+    fn a_complex_part_overflows_where_its_exact_value_does() {
+        let verdict = |got: [f32; 2], want: [f64; 2]| one(Weights::Complex, &got, &want).verdict;
+        let (up, down) = (f32::INFINITY, f32::NEG_INFINITY);
+        assert_eq!(verdict([up, down], [1e40, -1e39]), Verdict::Pass);
+        assert_eq!(verdict([up, 1e30], [1e39, 1e30]), Verdict::Pass);
+        assert_eq!(verdict([down, 1e30], [1e39, 1e30]), Verdict::Fail);
+        assert_eq!(verdict([f32::NAN, 1e30], [1e39, 1e30]), Verdict::Fail);
+        assert_eq!(verdict([f32::MAX, 0.0], [1e39, 0.0]), Verdict::Fail);
+        assert_eq!(verdict([up, 0.0], [1e30, 0.0]), Verdict::Fail);
+        assert_eq!(verdict([1e30, up], [1e30, 1e30]), Verdict::Fail);
     }
 }

@@ -19,6 +19,9 @@ pub struct Promise {
     pub perturbable: bool,
     /// Whether faults can be planted in it, to measure which are caught.
     pub plantable: bool,
+    /// Whether Ā and B̄ keep the contract wherever they are in f32's range, whatever Δ, A and B: where what they are made
+    /// of overflows or underflows on the way, and where |Im z| is so large that z rounded to f32 is no angle any more.
+    pub whole_range: bool,
     /// Whether it runs on inputs of the harness's choice. A recording has only its own: no sweeps, no invariants.
     pub chooses_inputs: bool,
 }
@@ -30,6 +33,7 @@ impl Promise {
         lifted_is_judged: true,
         perturbable: true,
         plantable: true,
+        whole_range: true,
         chooses_inputs: true,
     };
 
@@ -47,6 +51,7 @@ impl Promise {
         lifted_is_judged: false,
         perturbable: false,
         plantable: false,
+        whole_range: false,
         chooses_inputs: false,
     };
 }

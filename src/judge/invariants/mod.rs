@@ -79,12 +79,16 @@ pub enum Invariant {
     SingleStates,
     /// Derived, two runs, the one of a single state N times.
     RepeatedStates,
+    /// Exact: what a NaN does not enter rounds as it does without it.
+    NanInput,
+    /// Exact: 0 + D·u of a u that is 1, or of a D that is, is no rounding in f32, so that the store is the only one.
+    StoredRounding,
 }
 
 use Invariant::*;
 
 impl Invariant {
-    pub const ALL: [Invariant; 24] = [
+    pub const ALL: [Invariant; 26] = [
         ZeroInput,
         UHomogeneous,
         UAdditive,
@@ -109,6 +113,8 @@ impl Invariant {
         Stability,
         SingleStates,
         RepeatedStates,
+        NanInput,
+        StoredRounding,
     ];
 
     /// In kebab-case; unique.
@@ -171,6 +177,13 @@ impl Invariant {
                 ("single-states", "the outputs of N states are the sum of those of each state alone (N = 1)")
             }
             RepeatedStates => ("repeated-states", "N equal states give N times what one gives"),
+            NanInput => {
+                ("nan-input", "a NaN in any input makes NaN of all that it enters, and changes nothing else")
+            }
+            StoredRounding => (
+                "stored-rounding",
+                "with B = 0 the outputs are D·u, rounded once to their type: to nearest, ties to even",
+            ),
         }
     }
 
