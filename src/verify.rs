@@ -8,25 +8,29 @@ mod precision;
 
 use rayon::prelude::*;
 
-pub use self::known::Known;
+pub use self::known::{Known, KnownProblem};
 use crate::analysis;
-use crate::case;
-use crate::judge::coefficient;
+use crate::case::{self, SolvedCase};
+use crate::judge::coefficient::{self, Judgement};
 use crate::judge::diagnose;
 use crate::judge::invariants::Invariant;
 use crate::judge::profile;
 use crate::judge::scan::Place;
-use crate::kernel::{Backend, ReferenceBackend};
+use crate::kernel::{Backend, Coefficients, KernelError, ReferenceBackend};
 use crate::method::Method;
 use crate::problem::plan::{self, Filter, Spec};
 use crate::problem::sweep::{self, Sweep};
-use crate::problem::{InputType, Weights};
+use crate::problem::{CoefficientProblem, InputType, Problem, Weights};
+use crate::promise::Promise;
 use crate::results::{
-    CaseResult, CoefficientResult, ErrorHistogram, ErrorProfile, ErrorSequence, MethodCurve, PairTotals,
-    PairwiseMatrix, PlanPart, RegimeNote, Results, Sensitivity, Verdict, pairs,
+    CaseResult, CoefficientResult, ErrorHistogram, ErrorProfile, ErrorSequence, Lifting, MethodCurve,
+    PairTotals, PairwiseMatrix, PlanPart, RegimeNote, Results, Sensitivity, Verdict, pairs,
 };
-use crate::tensor::TensorName;
+use crate::tensor::{TensorName, Tensors};
 use crate::truth;
+use crate::truth::TruthError;
+use crate::truth::coefficient::CoefficientTruth;
+use crate::truth::scan::ScanTruth;
 
 /// What a run is to cover.
 #[derive(Clone, Debug)]
@@ -63,9 +67,9 @@ impl Request {
         }
     }
 
-    /// How many times [`verify`] reports progress.
-    pub fn units_of_work(&self) -> usize {
-        self.own(self.specs()).len() + self.own(self.sweeps()).len() + self.own(self.probed()).len()
+    /// How many times [`verify`] reports progress, on a backend that promises this.
+    pub fn units_of_work(&self, promise: Promise) -> usize {
+        self.own(self.specs()).len() + self.own(self.sweeps(promise)).len() + self.own(self.probed()).len()
     }
 
     /// The units of work that this run's part does: they are dealt out in turn.
@@ -75,11 +79,11 @@ impl Request {
     }
 
     /// The ids of everything that the undivided run has a verdict on, in its order.
-    fn plan(&self) -> Vec<String> {
+    fn plan(&self, promise: Promise) -> Vec<String> {
         let methods = || self.methods.iter();
         let cases =
             self.specs().into_iter().flat_map(|spec| methods().map(move |m| format!("{}/{m}", spec.id())));
-        let sweeps = self.sweeps().into_iter().flat_map(|sweep| {
+        let sweeps = self.sweeps(promise).into_iter().flat_map(|sweep| {
             methods().map(move |m| format!("coefficients/{}/{}/{m}", sweep.name, sweep.weights))
         });
         let probed = self.probed();
@@ -94,11 +98,12 @@ impl Request {
         if self.invariants_only { Vec::new() } else { plan::plan(&self.filter) }
     }
 
-    fn sweeps(&self) -> Vec<Sweep> {
+    fn sweeps(&self, promise: Promise) -> Vec<Sweep> {
         if self.invariants_only || !self.judges_f32_beyond_regimes() {
             return Vec::new();
         }
-        sweep::all().into_iter().filter(|s| self.asks_for(s.weights)).collect()
+        let promised = |s: &Sweep| promise.whole_range || !s.whole_range;
+        sweep::all().into_iter().filter(|s| self.asks_for(s.weights) && promised(s)).collect()
     }
 
     /// The methods and weight types whose invariants are probed.
@@ -134,6 +139,7 @@ pub fn verify_knowing(
     backend: &dyn Backend,
     progress: &(dyn Fn() + Sync),
 ) -> Results {
+    let promise = backend.promise();
     let mut specs = request.own(request.specs());
     // The largest first, so that no core idles at the end; results go back into the plan's order.
     specs.sort_by_key(|spec| std::cmp::Reverse(cost(spec)));
@@ -148,7 +154,7 @@ pub fn verify_knowing(
     let plan = request.specs();
     solved.sort_by_key(|s| plan.iter().position(|spec| spec.key() == s.spec.key()));
     let coefficients = request
-        .own(request.sweeps())
+        .own(request.sweeps(promise))
         .par_iter()
         .flat_map(|sweep| {
             let results = solve_sweep(request, backend, sweep);
@@ -168,10 +174,10 @@ pub fn verify_knowing(
     if !request.invariants_only {
         (results.curves, results.analysis) = (curves(request), analysis::methods().clone());
     }
-    let part = request.part.map(|(index, of)| PlanPart { index, of, plan: request.plan() });
+    let part = request.part.map(|(index, of)| PlanPart { index, of, plan: request.plan(promise) });
     Results {
         kernel_source: backend.source(),
-        regimes: notes(request),
+        regimes: notes(request, promise),
         cases,
         coefficients,
         invariants,
@@ -185,10 +191,10 @@ pub fn verify_knowing(
 }
 
 /// Why each regime and sweep of the request is hard.
-fn notes(request: &Request) -> Vec<RegimeNote> {
+fn notes(request: &Request, promise: Promise) -> Vec<RegimeNote> {
     let mut notes: Vec<RegimeNote> = Vec::new();
     let regimes = request.specs().into_iter().map(|s| (s.regime.name.clone(), s.regime.why));
-    let sweeps = request.sweeps().into_iter().map(|s| (s.name.to_owned(), s.why));
+    let sweeps = request.sweeps(promise).into_iter().map(|s| (s.name.to_owned(), s.why));
     for (name, why) in regimes.chain(sweeps) {
         if notes.iter().all(|note| note.name != name) {
             notes.push(RegimeNote { name, why: why.to_owned() });
@@ -237,38 +243,62 @@ fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec) -
             (Ok(truths), _) => Ok(&*truths[i]),
             (Err(error), _) => Err(error),
         };
-        let promise = backend.promise();
-        let truth = truth.map(|truth| (truth, known.budget(method, &promise.contract)));
-        let judged = case::judge((method, &problem), place(method), promise, truth, run.as_ref());
-        let (mut case, Some(solved)) = judged else {
-            cases.push(judged.0);
+        let judged = judge_scan(backend, &known, (method, &problem), place(method), truth, run.as_ref());
+        let JudgedScan { case, solved: Some(solved), got, reference } = judged else {
+            cases.push(judged.case);
             continue;
         };
-        let judged = run.as_ref().ok().map(|output| problem.judged(output));
-        let reference = ReferenceBackend.scan_judged(method, &problem).ok();
-        if let (Some(got), Some(reference)) = (&judged, &reference) {
-            case.relative = solved.relative(got, reference);
-        }
-        if let (Verdict::Pass, Some(relative)) = (case.verdict, case.relative)
-            && !relative.passes()
-        {
-            (case.verdict, case.reason) = (Verdict::Fail, relative.reason());
-        }
-        case.lifted = precision::lifted_case(backend, &solved, &known, case.verdict, judged.as_ref());
         if request.sensitivity && solved.promise.perturbable && is_measured_for_sensitivity(request, spec) {
             sensitivity.push(precision::sensitivity(spec, &solved, reference.as_ref()));
         }
-        if let Some(judged) = &judged {
-            let [out, want] = [judged, solved.want].map(|tensors| &tensors[TensorName::Out]);
+        if let Some(got) = &got {
+            let [out, want] = [got, solved.want].map(|tensors| &tensors[TensorName::Out]);
             let bounds = &solved.budget.tensors[TensorName::Out];
             profiles.push(profile::of_case((method, case.id.as_str()), &problem, out, want, bounds));
         }
-        outputs.push(solved.outputs(judged.as_ref()));
+        outputs.push(solved.outputs(got.as_ref()));
         cases.push(case);
     }
     let (regime, id) = (&spec.regime.name, spec.id());
     let matrices = case::matrices(&problem, &outputs, backend.name(), regime, &id);
     Solved { spec: spec.clone(), cases, profiles, sensitivity, matrices }
+}
+
+/// One method on one problem, judged: against its bounds, against the same-precision reference, and in double.
+pub struct JudgedScan<'a> {
+    pub case: CaseResult,
+    /// None where there is no truth.
+    solved: Option<SolvedCase<'a>>,
+    /// The judged channels.
+    got: Option<Tensors<f64>>,
+    reference: Option<Tensors<f64>>,
+}
+
+/// Judges what `backend` returned for a problem whose truth is known.
+pub fn judge_scan<'a>(
+    backend: &dyn Backend,
+    known: &KnownProblem,
+    (method, problem): (Method, &'a Problem),
+    place: Place,
+    truth: Result<&'a ScanTruth, &TruthError>,
+    run: Result<&Tensors<f32>, &KernelError>,
+) -> JudgedScan<'a> {
+    let promise = backend.promise();
+    let truth = truth.map(|truth| (truth, known.budget(method, &promise.contract)));
+    let (mut case, solved) = case::judge((method, problem), place, promise, truth, run);
+    let Some(solved) = solved else { return JudgedScan { case, solved: None, got: None, reference: None } };
+    let got = run.ok().map(|output| problem.judged(output));
+    let reference = ReferenceBackend.scan_judged(method, problem).ok();
+    if let (Some(got), Some(reference)) = (&got, &reference) {
+        case.relative = solved.relative(got, reference);
+    }
+    if let (Verdict::Pass, Some(relative)) = (case.verdict, case.relative)
+        && !relative.passes()
+    {
+        (case.verdict, case.reason) = (Verdict::Fail, relative.reason());
+    }
+    case.lifted = precision::lifted_case(backend, &solved, known, case.verdict, got.as_ref());
+    JudgedScan { case, solved: Some(solved), got, reference }
 }
 
 /// Sensitivity is measured on the first f32 problem of each regime and weight type.
@@ -310,17 +340,15 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
             let judged =
                 truth::coefficient::solve(method, &problem).map_err(|e| (Verdict::Unmeasured, e.to_string()));
             let judged = judged.and_then(|want| {
-                let got = backend.coefficients(method, &problem);
-                let got = got.map_err(|e| (case::verdict_of(&e), e.to_string()))?;
-                let wide = [widened(&got.a_bar), widened(&got.b_bar)];
-                let got = (&got.a_bar[..], &got.b_bar[..]);
-                let exact = (&want.a_bar[..], &want.b_bar[..]);
-                let judged = coefficient::judge(method, &problem, got, exact, &backend.promise().contract);
+                let sweep = judge_sweep(backend, method, &problem, &want);
+                let (got, judged, lifted) = sweep.map_err(|e| (case::verdict_of(&e), e.to_string()))?;
                 let diagnosis = match judged.verdict {
-                    Verdict::Fail => diagnose::sweep::diagnose(method, &problem, got, exact),
+                    Verdict::Fail => {
+                        let exact = (&want.a_bar[..], &want.b_bar[..]);
+                        diagnose::sweep::diagnose(method, &problem, (&got.a_bar, &got.b_bar), exact)
+                    }
                     _ => Vec::new(),
                 };
-                let lifted = precision::lifted_sweep(backend, method, &problem, judged.verdict, &wide, &want);
                 Ok((judged, diagnosis, lifted))
             });
             let result = CoefficientResult {
@@ -357,6 +385,22 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
             }
         })
         .collect()
+}
+
+/// What `backend` computes for a sweep whose truth is known, the judgement of it, and that of its lifted run.
+pub fn judge_sweep(
+    backend: &dyn Backend,
+    method: Method,
+    problem: &CoefficientProblem,
+    want: &CoefficientTruth,
+) -> Result<(Coefficients, Judgement, Option<Lifting>), KernelError> {
+    let got = backend.coefficients(method, problem)?;
+    let exact = (&want.a_bar[..], &want.b_bar[..]);
+    let contract = backend.promise().contract;
+    let judged = coefficient::judge(method, problem, (&got.a_bar, &got.b_bar), exact, &contract);
+    let wide = [widened(&got.a_bar), widened(&got.b_bar)];
+    let lifted = precision::lifted_sweep(backend, method, problem, judged.verdict, &wide, want);
+    Ok((got, judged, lifted))
 }
 
 /// The f32 outputs' errors against their bounds (rounding on store hides most of the 16-bit ones'), and along the

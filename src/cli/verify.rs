@@ -167,10 +167,11 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     output::prepare(args.report_directory(), args.output.json.as_deref())?;
     let RunSetup { backend, why, header, calls_exp2 } = args.backend()?;
     let request = args.request();
-    if request.units_of_work() == 0 {
+    let units = request.units_of_work(backend.promise());
+    if units == 0 {
         return Err(CliError::NothingToRun(request.command));
     }
-    let bar = Progress::new(request.units_of_work(), "problems", show);
+    let bar = Progress::new(units, "problems", show);
     let mut results = verify(&request, backend.as_ref(), &|| bar.advance());
     bar.finish();
     results.header = header;

@@ -8,7 +8,7 @@
 //! | judge something of yours | [`own_kernels`], [`recordings`], [`headers`], [`revisions`] |
 //! | understand an answer | [`reading_a_report`], [`verdicts`], [`regimes`], [`invariants`], [`diagnosis`] |
 //! | keep track | [`comparing`], [`snapshots`], [`results`] |
-//! | judge holdfast itself | [`why_believe_it`], [`limits`] |
+//! | judge holdfast itself | [`why_believe_it`], [`mutants`], [`limits`] |
 //!
 //! The pages are Markdown files beside this module, to be read there as well: each ends with its links as paths. The
 //! modules put `links.md` before a page, which has the same links as paths of this documentation; of two definitions of
@@ -40,6 +40,7 @@ pages! {
     results
     gpu
     why_believe_it
+    mutants
     limits
     glossary
 }

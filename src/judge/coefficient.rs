@@ -149,11 +149,13 @@ fn compare<T: Copy + Into<f64>>(
     (shown, worst)
 }
 
-/// Shown by modulus: got and want are |got| and |want|, the error is |got − want|.
+/// Shown by modulus: got and want are |got| and |want|, the error is |got − want|. A part beyond f32's range is right
+/// where it is the infinity of its sign, and is then no part of the error.
 fn complex_distance(got: Complex64, want: Complex64, bound: f64) -> (Element, Distance) {
     let element = Element { got: got.norm(), want: want.norm(), bound, store: 0.0 };
-    let error = (got - want).norm();
-    let distance = if error.is_nan() || bound.is_nan() || !want.norm().is_finite() {
+    let part = |got, want| Element { got, want, bound, store: 0.0 }.distance(Format::F32).error;
+    let error = part(got.re, want.re).hypot(part(got.im, want.im));
+    let distance = if !error.is_finite() || bound.is_nan() || !want.norm().is_finite() {
         Distance::BROKEN
     } else if error == 0.0 {
         Distance::NONE

@@ -23,10 +23,10 @@ const TRAINED: usize = 480;
 /// States of the models that these elements are of.
 const STATES: u32 = 16;
 
-/// The sweeps on which coefficients are judged, and the steps of trained models (spec.md §4): the same for the same seed.
+/// The sweeps on which a header's coefficients are judged, and the steps of trained models (spec.md §4): the same for the same seed.
 pub fn draw(weights: Weights, seed: u64) -> Elements {
     let mut all = CoefficientProblem::new(weights);
-    for sweep in sweep::all().into_iter().filter(|sweep| sweep.weights == weights) {
+    for sweep in sweep::all().into_iter().filter(|sweep| sweep.weights == weights && !sweep.whole_range) {
         let part = sweep.draw(seed);
         all.delta.extend(part.delta);
         all.a.extend(part.a);

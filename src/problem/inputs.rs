@@ -48,6 +48,11 @@ impl Draw {
         Complex64::new(re, if weights == Weights::Complex { self.normal() } else { 0.0 })
     }
 
+    /// z or its conjugate.
+    pub fn conjugated(&mut self, z: Complex64) -> Complex64 {
+        if self.unit() < 0.5 { z } else { z.conj() }
+    }
+
     /// `count` different numbers below `n`, ascending; all of them when there are no more than `count`.
     pub fn choose(&mut self, count: usize, n: usize) -> Vec<usize> {
         let mut all: Vec<usize> = (0..n).collect();
@@ -108,6 +113,10 @@ fn signal_values(signal: Signal, len: usize, draw: &mut Draw) -> Vec<f32> {
     match signal {
         Signal::Zero => vec![0.0; len],
         Signal::Normal(scale) => (0..len).map(|_| (scale * draw.normal()) as f32).collect(),
+        Signal::LogUniform { lo, hi } => {
+            let signed = |size: f64, draw: &mut Draw| if draw.unit() < 0.5 { size } else { -size };
+            (0..len).map(|_| signed(draw.log_uniform(lo, hi), draw) as f32).collect()
+        }
     }
 }
 
@@ -176,6 +185,7 @@ fn steps(recipe: &Recipe, weights: Weights, a: &[f32], draw: &mut Draw) -> (Vec<
                         if l % 3 == 1 { 0.0 } else { step }
                     }
                     Steps::SoftplusRange if l % 3 == 0 => draw.uniform(-100.0, 100.0),
+                    Steps::Uniform { lo, hi } => draw.uniform(lo, hi),
                     Steps::SoftplusRange => draw.uniform(-5.0, 25.0),
                     Steps::NearPole => {
                         let row = (channel * shape.dstate + l / 4 % shape.dstate) * weights.width();

@@ -66,6 +66,8 @@ fn variants(filter: &Filter, variants: Variants, turn: usize) -> Vec<(InputType,
     let own: Vec<(InputType, Operand, Operand)> = match variants {
         Variants::Every => every(&InputType::ALL),
         Variants::WideRange => every(&[InputType::F32, InputType::Bf16]),
+        Variants::Narrow => every(&[InputType::F16, InputType::Bf16]),
+        Variants::Grouped => vec![(InputType::F32, Operand::Variable, Operand::Variable)],
         Variants::EachInput => rotate(&InputType::ALL, turn),
     };
     if filter.inputs.is_empty() && filter.b.is_empty() && filter.c.is_empty() {

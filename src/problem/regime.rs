@@ -39,6 +39,8 @@ pub enum Steps {
     SometimesZero(f64, f64),
     /// Before softplus: every third from −100 to 100, the rest from −5 to 25, around the threshold at 20.
     SoftplusRange,
+    /// Uniform.
+    Uniform { lo: f64, hi: f64 },
     /// Every fourth step puts one state within 10% to 0.1% of the bilinear pole z = 2; the rest are small.
     NearPole,
 }
@@ -49,6 +51,11 @@ pub enum Signal {
     Zero,
     /// Normal with this standard deviation.
     Normal(f64),
+    /// Of either sign, the modulus log-uniform in [lo, hi).
+    LogUniform {
+        lo: f64,
+        hi: f64,
+    },
 }
 
 /// Everything that a regime fixes about its problems.
@@ -77,6 +84,10 @@ pub enum Variants {
     EachInput,
     /// f32 and bf16 with all four layouts: f16 would overflow at 65504.
     WideRange,
+    /// f16 and bf16 with all four layouts.
+    Narrow,
+    /// f32 with variable B and C alone.
+    Grouped,
 }
 
 /// A family of hard inputs.
@@ -97,6 +108,9 @@ const COMPLEX: &[Weights] = &[Weights::Complex];
 
 /// The lengths around which production kernels change their launch (spec.md §4).
 pub const LAUNCH_EDGES: [usize; 5] = [128, 256, 512, 1024, 2048];
+
+/// Two, three and four chunks of the largest block.
+const SEVERAL_CHUNKS: [usize; 3] = [2049, 4097, 6145];
 
 /// What a regime has that says nothing else.
 pub const PLAIN: Recipe = Recipe {
@@ -160,8 +174,8 @@ impl Regime {
 
 fn build() -> Vec<Regime> {
     use StateMatrix::*;
-    use Steps::{LogUniform, NearPole, Normal, SoftplusRange, SometimesZero};
-    use Variants::{EachInput, WideRange};
+    use Steps::{LogUniform, NearPole, Normal, SoftplusRange, SometimesZero, Uniform};
+    use Variants::{EachInput, Grouped, Narrow, WideRange};
     let short =
         regime("short", "so few steps and states that no bound can hide a wrong coefficient").with(Recipe {
             shape: shape(2, 12, 2, 8),
@@ -292,5 +306,50 @@ fn build() -> Vec<Regime> {
         shape: shape(1, 4, 4, 48),
         ..PLAIN
     }));
+    all.push(
+        regime(
+            "wide",
+            "260 channels that share nothing: an index that wraps at a power of two reads another's",
+        )
+        .vary(EachInput)
+        .with(Recipe {
+            shape: Shape { groups: 130, ..shape(1, 260, 2, 3) },
+            a: Stable(0.3, 4.0),
+            ..EVERYTHING
+        }),
+    );
+    all.push(
+        regime(
+            "softplus-band",
+            "softplus from 8 to 20 for one position: the last state is Δ itself, times B and u",
+        )
+        .vary(EachInput)
+        .with(Recipe {
+            shape: shape(1, 400, 1, 1),
+            a: Stable(0.3, 4.0),
+            steps: Uniform { lo: 8.0, hi: 20.0 },
+            softplus: true,
+            ..PLAIN
+        }),
+    );
+    all.push(
+        regime("16-bit-range", "from the smallest subnormal 16-bit numbers to beyond the largest f16")
+            .vary(Narrow)
+            .with(Recipe {
+                shape: shape(1, 8, 1, 16),
+                u: Signal::LogUniform { lo: 6e-8, hi: 6.5e4 },
+                skip: true,
+                ..PLAIN
+            }),
+    );
+    for seqlen in LAUNCH_EDGES.into_iter().chain(SEVERAL_CHUNKS) {
+        let why = "bias, softplus, gate, skip and groups at once over each launch, and over several chunks";
+        all.push(regime(format!("everything-{seqlen}"), why).vary(Grouped).with(Recipe {
+            shape: Shape { groups: 2, ..shape(1, 2, 2, seqlen) },
+            a: Stable(0.3, 4.0),
+            judged_channels: 1,
+            ..EVERYTHING
+        }));
+    }
     all
 }

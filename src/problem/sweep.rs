@@ -5,6 +5,7 @@ use std::f64::consts::PI;
 use num_complex::Complex64;
 
 use super::inputs::{Draw, draw_coefficients};
+use super::roots::{self, Combination};
 use super::{CoefficientProblem, Weights};
 
 /// A named set of (Δ, A, B) triples.
@@ -14,11 +15,17 @@ pub struct Sweep {
     /// Why it is hard, in one sentence.
     pub why: &'static str,
     pub weights: Weights,
+    /// Whether only those are judged on it who promise B̄ over the whole range of f32
+    /// ([`crate::promise::Promise::whole_range`]).
+    pub whole_range: bool,
     draw: fn(Weights, &mut Draw) -> CoefficientProblem,
 }
 
-/// |z| over which the kernels' accuracy contract holds.
-pub const CONTRACT_RANGE: (f64, f64) = (1e-9, 80.0);
+/// |z| of what the kernels' f32 path was made for.
+const USUAL: (f64, f64) = (1e-9, 80.0);
+
+/// |z| around the places at which the φ-functions change from series to closed forms.
+const BAND: (f64, f64) = (0.05, 4.0);
 
 /// Triples of a random sweep: enough that a fault in any binade of z is hit.
 const RANDOM_POINTS: usize = 512;
@@ -32,19 +39,20 @@ impl Sweep {
 
 /// Every sweep.
 pub fn all() -> Vec<Sweep> {
-    let sweep = |name, why, weights, draw| Sweep { name, why, weights, draw };
+    let sweep = |name, why, weights, draw| Sweep { name, why, weights, whole_range: false, draw };
+    let of_whole_range = |sweep| Sweep { whole_range: true, ..sweep };
     vec![
         sweep(
             "real axis",
             "z of either sign, |z| log-uniform from 1e-9 to 80: every branch of every φ-function",
             Weights::Real,
-            |weights, draw| draw_coefficients(weights, RANDOM_POINTS, CONTRACT_RANGE, draw),
+            |weights, draw| draw_coefficients(weights, RANDOM_POINTS, USUAL, draw),
         ),
         sweep(
             "complex plane",
             "z at any angle, |z| log-uniform from 1e-9 to 80",
             Weights::Complex,
-            |weights, draw| draw_coefficients(weights, RANDOM_POINTS, CONTRACT_RANGE, draw),
+            |weights, draw| draw_coefficients(weights, RANDOM_POINTS, USUAL, draw),
         ),
         sweep(
             "hard real places",
@@ -58,11 +66,68 @@ pub fn all() -> Vec<Sweep> {
             Weights::Complex,
             hard_places,
         ),
+        sweep(
+            "dense real band",
+            "|z| from 0.05 to 4, of either sign: a series used too far, or a closed form used too early, is off here",
+            Weights::Real,
+            |weights, draw| draw_coefficients(weights, RANDOM_POINTS, BAND, draw),
+        ),
+        sweep(
+            "dense complex band",
+            "|z| from 0.05 to 4 at any angle: the same",
+            Weights::Complex,
+            |weights, draw| draw_coefficients(weights, RANDOM_POINTS, BAND, draw),
+        ),
+        sweep(
+            "real roots",
+            "the floats nearest to the root of rk4's polynomial, and to bilinear's zero and pole",
+            Weights::Real,
+            near_roots,
+        ),
+        sweep(
+            "complex roots",
+            "near and nearest to the roots of rk4's polynomial and of each method's sum of φ-functions",
+            Weights::Complex,
+            near_roots,
+        ),
+        of_whole_range(sweep(
+            "real far right",
+            "z from 80 to 200 with a tiny B: e^z overflows, and B̄ does not",
+            Weights::Real,
+            far_right,
+        )),
+        of_whole_range(sweep(
+            "complex far right",
+            "Re z from 80 to 200 with a tiny B: the same",
+            Weights::Complex,
+            far_right,
+        )),
+        of_whole_range(sweep(
+            "real extremes",
+            "Δ, A and B at the ends of f32's range: nothing on the way to B̄ may overflow or underflow before it does",
+            Weights::Real,
+            extreme_scales,
+        )),
+        of_whole_range(sweep(
+            "complex extremes",
+            "Δ, A and B at the ends of f32's range: the same",
+            Weights::Complex,
+            extreme_scales,
+        )),
+        of_whole_range(sweep(
+            "fast turns",
+            "|Im z| from 10³ to 3·10⁴: reducing the angle takes more digits than pairs of f32 have",
+            Weights::Complex,
+            fast_turns,
+        )),
     ]
 }
 
 /// The real zero of 1 + z/2 + z²/6 + z³/24, the factor of Δ B in rk4.
 const RK4_ZERO: f64 = -2.785_293_563_405_282;
+
+/// One of its two other zeros.
+const RK4_COMPLEX_ZERO: Complex64 = Complex64::new(-0.607_353_218_297_359, 2.871_899_728_219_912_4);
 
 /// The zero of φ₂ nearest to the origin (its conjugate is one too).
 const PHI2_ZERO: Complex64 = Complex64::new(2.088_843_015_613_044, 7.461_489_285_654_255);
@@ -100,6 +165,98 @@ fn hard_places(weights: Weights, draw: &mut Draw) -> CoefficientProblem {
     }
     problem.push(0.0, Complex64::new(-3.0, 1.0), Complex64::ONE);
     problem.push(0.5, Complex64::new(-3.0, 1.0), Complex64::ZERO);
+    problem
+}
+
+/// Steps for which each root is looked for.
+const STEPS_AT_ROOTS: usize = 16;
+
+fn near_roots(weights: Weights, draw: &mut Draw) -> CoefficientProblem {
+    let mut problem = CoefficientProblem::new(weights);
+    let real = |re: f64| Complex64::new(re, 0.0);
+    for _ in 0..STEPS_AT_ROOTS {
+        let delta = draw.log_uniform(1e-3, 8.0) as f32;
+        let mut around = vec![real(RK4_ZERO), real(2.0), real(-2.0)];
+        if weights == Weights::Complex {
+            around.push(draw.conjugated(RK4_COMPLEX_ZERO));
+            let turns = f64::from(1 + (3.0 * draw.unit()) as u32);
+            let found = Combination::ALL.map(|sum| roots::nearest(sum, f64::from(delta), turns));
+            around.extend(found.into_iter().flatten().map(|root| draw.conjugated(root)));
+        }
+        for root in around {
+            nearest_floats(&mut problem, delta, root, draw);
+            if weights == Weights::Complex {
+                // From where little cancels to where a hundred times the sum does.
+                for _ in 0..8 {
+                    let angle = 2.0 * PI * draw.unit();
+                    let away =
+                        Complex64::new(libm::cos(angle), libm::sin(angle)) * draw.log_uniform(1e-2, 0.3);
+                    problem.push(delta, root * (1.0 + away) / f64::from(delta), draw.weight(weights));
+                }
+            }
+        }
+    }
+    problem
+}
+
+/// Adds A beside root/Δ: some floats below it to some above, but for those that are bilinear's pole itself.
+fn nearest_floats(problem: &mut CoefficientProblem, delta: f32, root: Complex64, draw: &mut Draw) {
+    let target = root / f64::from(delta);
+    for away in -2..=2i32 {
+        let beside = |part: f64| f32::from_bits((part as f32).to_bits().wrapping_add_signed(away));
+        let re = f64::from(beside(target.re));
+        let im = if target.im == 0.0 { 0.0 } else { target.im };
+        if re * f64::from(delta) != 2.0 {
+            problem.push(delta, Complex64::new(re, im), draw.weight(problem.weights));
+        }
+    }
+}
+
+fn far_right(weights: Weights, draw: &mut Draw) -> CoefficientProblem {
+    let mut problem = CoefficientProblem::new(weights);
+    for _ in 0..RANDOM_POINTS / 2 {
+        let delta = draw.log_uniform(1e-3, 8.0) as f32;
+        let z = Complex64::new(draw.uniform(80.0, 200.0), draw.uniform(-60.0, 60.0));
+        let b = draw.weight(weights) * draw.log_uniform(1e-38, 1e-10);
+        problem.push(delta, z / f64::from(delta), b);
+    }
+    problem
+}
+
+/// Powers of ten that f32 has room for.
+const DECADES: f64 = 37.0;
+
+fn extreme_scales(weights: Weights, draw: &mut Draw) -> CoefficientProblem {
+    let power_of_ten = |exponent: f64| libm::pow(10.0, exponent.clamp(-DECADES, DECADES));
+    let mut problem = CoefficientProblem::new(weights);
+    for i in 0..RANDOM_POINTS * 3 / 4 {
+        let decades = draw.uniform(-30.0, 30.0);
+        let delta = power_of_ten(decades) as f32;
+        let angle = draw.uniform(0.0, 2.0 * PI);
+        let z = draw.log_uniform(1e-3, 80.0);
+        let z = match weights {
+            Weights::Real => Complex64::new(z * libm::cos(angle).signum(), 0.0),
+            Weights::Complex => Complex64::new(z * libm::cos(angle), z * libm::sin(angle)),
+        };
+        // ΔB or Δ²B of moderate size, something between the two, or ΔB itself at an end of the range.
+        let b = match i % 3 {
+            0 => -decades * draw.uniform(1.0, 2.0),
+            1 => draw.uniform(34.0, 38.5) - decades,
+            _ => draw.uniform(-40.0, -30.0) - decades,
+        };
+        problem.push(delta, z / f64::from(delta), draw.weight(weights) * power_of_ten(b));
+    }
+    problem
+}
+
+fn fast_turns(weights: Weights, draw: &mut Draw) -> CoefficientProblem {
+    let mut problem = CoefficientProblem::new(weights);
+    for _ in 0..RANDOM_POINTS / 2 {
+        let delta = draw.log_uniform(1e-3, 8.0) as f32;
+        let z = Complex64::new(draw.uniform(-10.0, 5.0), draw.log_uniform(1e3, 3e4));
+        let z = draw.conjugated(z);
+        problem.push(delta, z / f64::from(delta), draw.weight(weights));
+    }
     problem
 }
 

@@ -94,6 +94,12 @@ impl Contract {
     ///   Complex: the monitor keeps eᶻ's share within 4 times the sum, by sums of parts (√2): 4√2·0.39u, and one rounding,
     ///   3.21u. In the series, real and complex, the tail of φ₃ is off by at most 0.14u, times |z| ≤ 1.5, over
     ///   |φ₃| ≥ 0.119: 1.7u, and one rounding.
+    ///
+    /// These hold wherever Ā and B̄ are in f32's range ([`super::Promise::whole_range`]). What pairs of floats cannot do
+    /// (Re z above 80.5, |Im z| above 1000, products that would leave the range) is computed in double. There z = ΔA is
+    /// exact, 24 + 24 bits; e^z is off by at most 6·2⁻⁵³ whatever the angle, since sin and cos reduce it exactly; and
+    /// what cancels to 2⁻²⁵, the nearest that f32 inputs come to a root, leaves about 2⁻²⁶. With one rounding, u, that is less
+    /// than any of the counts above. The sweeps judge it up to |z| = 2¹⁵, and the truth reaches 2¹⁶.
     pub const PRODUCTION: Contract = Contract {
         units: Units {
             exponential: [1.25, 1.5],

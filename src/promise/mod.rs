@@ -19,12 +19,19 @@ pub struct Promise {
     pub lifted_is_judged: bool,
     /// Whether its coefficients can be perturbed, to measure how small an error is caught.
     pub perturbable: bool,
+    /// Whether Ā and B̄ keep the contract wherever they are in f32's range, whatever Δ, A and B: where what they are made
+    /// of overflows or underflows on the way, and where |Im z| is so large that z rounded to f32 is no angle any more.
+    pub whole_range: bool,
 }
 
 impl Promise {
     /// The kernels of `kernels/`: on a GPU, and the same source on the CPU.
-    pub const PRODUCTION: Promise =
-        Promise { contract: Contract::PRODUCTION, lifted_is_judged: true, perturbable: true };
+    pub const PRODUCTION: Promise = Promise {
+        contract: Contract::PRODUCTION,
+        lifted_is_judged: true,
+        perturbable: true,
+        whole_range: true,
+    };
 
     /// The same-precision reference path: a careful framework's arithmetic.
     pub const REFERENCE: Promise = Promise { contract: Contract::FRAMEWORK, ..Promise::RECORDED };
@@ -33,6 +40,10 @@ impl Promise {
     pub const HEADER: Promise = Promise { contract: Contract::FOREIGN, ..Promise::RECORDED };
 
     /// A run that was recorded elsewhere, by a careful f32 implementation.
-    pub const RECORDED: Promise =
-        Promise { contract: Contract::FRAMEWORK, lifted_is_judged: false, perturbable: false };
+    pub const RECORDED: Promise = Promise {
+        contract: Contract::FRAMEWORK,
+        lifted_is_judged: false,
+        perturbable: false,
+        whole_range: false,
+    };
 }

@@ -78,7 +78,7 @@ static SWEEPS: LazyLock<Vec<(Sweep, CoefficientProblem, Method, CoefficientTruth
             (sweep, problem, method, want)
         })
     };
-    holdfast::problem::sweep::all().into_iter().flat_map(solved).collect()
+    holdfast::problem::sweep::all().into_iter().filter(|sweep| !sweep.whole_range).flat_map(solved).collect()
 });
 
 #[test]

@@ -52,3 +52,16 @@ fn complex_weights_are_judged_by_modulus() {
     assert_eq!(one(Weights::Complex, &off(7.2), &[1.0, 0.0]).verdict, Verdict::Fail);
     assert_eq!(one(Weights::Complex, &[f32::NAN, 0.0], &[1.0, 0.0]).verdict, Verdict::Fail);
 }
+
+#[test]
+fn a_complex_part_overflows_where_its_exact_value_does() {
+    let verdict = |got: [f32; 2], want: [f64; 2]| one(Weights::Complex, &got, &want).verdict;
+    let (up, down) = (f32::INFINITY, f32::NEG_INFINITY);
+    assert_eq!(verdict([up, down], [1e40, -1e39]), Verdict::Pass);
+    assert_eq!(verdict([up, 1e30], [1e39, 1e30]), Verdict::Pass);
+    assert_eq!(verdict([down, 1e30], [1e39, 1e30]), Verdict::Fail);
+    assert_eq!(verdict([f32::NAN, 1e30], [1e39, 1e30]), Verdict::Fail);
+    assert_eq!(verdict([f32::MAX, 0.0], [1e39, 0.0]), Verdict::Fail);
+    assert_eq!(verdict([up, 0.0], [1e30, 0.0]), Verdict::Fail);
+    assert_eq!(verdict([1e30, up], [1e30, 1e30]), Verdict::Fail);
+}

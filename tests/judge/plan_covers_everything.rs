@@ -8,10 +8,11 @@ use holdfast::judge::pairwise::{MethodOutputs, distinguishable};
 use holdfast::method::Method;
 use holdfast::problem::plan::{Filter, Spec, plan};
 use holdfast::problem::regime::{self, LAUNCH_EDGES};
-use holdfast::problem::{InputType, Operand, Problem, Weights};
+use holdfast::problem::{InputType, Operand, Problem, Weights, sweep};
 use holdfast::promise::Contract;
 use holdfast::tensor::TensorName;
 use holdfast::truth;
+use num_complex::Complex64;
 use rstest::rstest;
 
 fn drawn(regime_name: &str) -> Vec<Problem> {
@@ -135,6 +136,83 @@ fn everything_on_switches_everything_on() {
     for problem in drawn("everything-on") {
         assert!(problem.d.is_some() && problem.z.is_some() && problem.delta_bias.is_some());
         assert!(problem.delta_softplus && problem.shape.groups > 1);
+    }
+}
+
+#[test]
+fn channels_of_the_wide_regime_share_nothing() {
+    fn different<T: PartialEq>(rows: &[T]) -> bool {
+        rows.iter().enumerate().all(|(i, row)| !rows[i + 1..].contains(row))
+    }
+    for problem in drawn("wide") {
+        let row = problem.shape.dstate * problem.weights.width();
+        assert!(problem.shape.dim > 256 && problem.shape.groups > 128);
+        assert!(different(&problem.a.chunks(row).collect::<Vec<_>>()));
+        let per_channel = [problem.d.as_deref(), problem.delta_bias.as_deref()];
+        assert!(per_channel.into_iter().all(|values| different(values.expect("there"))));
+        assert_eq!(problem.judged_channels.len(), problem.shape.batch * problem.shape.dim);
+    }
+}
+
+#[test]
+fn softplus_band_has_many_steps_beside_any_threshold() {
+    for problem in drawn("softplus-band") {
+        assert!(problem.delta_softplus && problem.delta_bias.is_none() && problem.shape.seqlen == 1);
+        for from in 8..20 {
+            let range = f32::from(from as u8)..=f32::from(from as u8 + 1);
+            let count = problem.delta.iter().filter(|delta| range.contains(delta)).count();
+            assert!(count >= 15, "{count} from {from} on");
+        }
+    }
+}
+
+#[test]
+fn outputs_of_the_16_bit_range_reach_beyond_both_ends() {
+    for problem in drawn("16-bit-range") {
+        let truths = truth::scan::solve(&problem, &[Method::Zoh]).expect("certified");
+        let out = &truths[0].tensors[TensorName::Out].values;
+        let count = |inside: &dyn Fn(f64) -> bool| out.iter().filter(|y| inside(y.abs())).count();
+        // Subnormal f16, and beyond its largest number.
+        assert!(count(&|y| y < 6e-5) >= 8 && count(&|y| y > 65520.0) >= 2, "{:?}", problem.input);
+    }
+}
+
+#[test]
+fn everything_is_on_at_every_launch_and_over_several_chunks() {
+    for seqlen in LAUNCH_EDGES.into_iter().chain([2049, 4097, 6145]) {
+        let problems = drawn(&format!("everything-{seqlen}"));
+        assert_eq!(problems.len(), Weights::ALL.len());
+        for problem in problems {
+            assert!(problem.d.is_some() && problem.z.is_some() && problem.delta_bias.is_some());
+            assert!(problem.delta_softplus && problem.shape.groups > 1 && problem.shape.seqlen == seqlen);
+        }
+    }
+}
+
+/// z = ΔA of every element of a sweep.
+fn swept(name: &str) -> Vec<Complex64> {
+    let sweep = sweep::all().into_iter().find(|sweep| sweep.name == name).expect("in the table");
+    let problem = sweep.draw(1);
+    let width = problem.weights.width();
+    let a = |i: usize, part: usize| if part < width { f64::from(problem.a[i * width + part]) } else { 0.0 };
+    let z = |(i, &delta): (usize, &f32)| Complex64::new(a(i, 0), a(i, 1)) * f64::from(delta);
+    problem.delta.iter().enumerate().map(z).collect()
+}
+
+#[test]
+fn sweeps_lie_where_they_say() {
+    for name in ["dense real band", "dense complex band"] {
+        assert!(swept(name).iter().all(|z| (0.049..4.01).contains(&z.norm())), "{name}");
+    }
+    for name in ["real far right", "complex far right"] {
+        assert!(swept(name).iter().all(|z| (79.9..200.1).contains(&z.re)), "{name}");
+    }
+    assert!(swept("fast turns").iter().all(|z| (999.0..30001.0).contains(&z.im.abs())));
+    let rk4 = |z: &Complex64| 24.0 + z * (12.0 + z * (4.0 + z));
+    for name in ["real roots", "complex roots"] {
+        let nearest =
+            swept(name).iter().map(|z| rk4(z).norm()).filter(|p| *p < 24.0 * 2f64.powi(-20)).count();
+        assert!(nearest >= 40, "{name}: {nearest} near a root of rk4's polynomial");
     }
 }
 

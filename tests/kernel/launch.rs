@@ -52,6 +52,15 @@ fn writes_outside_an_output_are_reported() {
 }
 
 #[test]
+fn poison_read_past_an_input_and_written_past_an_output_is_reported() {
+    let device = &mut CpuDevice::default();
+    let buffer = Buffer::output(device, Guarding::On, "out", 74).expect("memory");
+    device.fill(buffer.address() + 74, POISON, 4).expect("a guard zone");
+    let error = buffer.check_output(device, 2, false).expect_err("a guard was overwritten");
+    assert_eq!(error.to_string(), "wrote past the end of `out`, at byte 0 after it");
+}
+
+#[test]
 fn a_changed_input_is_reported() {
     let device = &mut CpuDevice::default();
     let buffer = Buffer::input(device, Guarding::On, "u", &[1, 2, 3]).expect("memory");

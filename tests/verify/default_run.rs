@@ -67,9 +67,11 @@ fn error_table(results: &Results) -> String {
         *worst = if share.is_nan() || share > *worst { share } else { *worst };
     };
     for case in &results.cases {
-        let name = if case.regime.starts_with("seqlen-") { "seqlen-*" } else { &case.regime };
+        let of_lengths = |family: &str| case.regime.strip_prefix(family)?.parse::<usize>().ok();
+        let family = ["seqlen-", "everything-"].into_iter().find(|family| of_lengths(family).is_some());
+        let name = family.map_or_else(|| case.regime.clone(), |family| format!("{family}*"));
         let share = case.worst.as_ref().map_or(f64::INFINITY, |worst| worst.share);
-        add(case.method, case.weights, name.to_owned(), share);
+        add(case.method, case.weights, name, share);
     }
     for sweep in &results.coefficients {
         for (symbol, worst) in [("Ā", &sweep.worst_a_bar), ("B̄", &sweep.worst_b_bar)] {

@@ -56,6 +56,10 @@ enum Misbehaviour {
     Silent,
     /// A fault in every run.
     Faulting,
+    /// Zero for every NaN.
+    NanIsZero,
+    /// 16-bit outputs one too large in their last place where the kernel's is odd.
+    Odd,
 }
 
 struct Misbehaving(Misbehaviour);
@@ -82,6 +86,15 @@ impl Backend for Misbehaving {
                 output[TensorName::Out].values.fill(0.0);
                 output[TensorName::LastState].values.fill(0.0);
             }
+            Misbehaviour::NanIsZero => {
+                let nans = output[TensorName::Out].values.iter_mut().filter(|y| y.is_nan());
+                nans.for_each(|y| *y = 0.0);
+            }
+            Misbehaviour::Odd => {
+                let odd = |y: &&mut f32| y.to_bits() >> 16 & 1 == 1 && problem.input == InputType::Bf16;
+                let values = output[TensorName::Out].values.iter_mut().filter(odd);
+                values.for_each(|y| *y = f32::from_bits(y.to_bits() + (1 << 16)));
+            }
             Misbehaviour::Faulting => return Err(KernelError::Fault("barrier".to_owned())),
         }
         Ok(output)
@@ -94,7 +107,7 @@ impl Backend for Misbehaving {
 
 fn verdict(culprit: Culprit, invariant: Invariant, method: Method, weights: Weights) -> Verdict {
     let of = |backend: &dyn Backend| {
-        let subject = Subject { backend, contract: Contract::PRODUCTION, seed: 1 };
+        let subject = Subject { backend, contract: Contract::PRODUCTION, seed: 1, inputs: &InputType::ALL };
         check(subject, invariant, method, weights).verdict
     };
     match culprit {
@@ -145,6 +158,9 @@ fn every_invariant_is_broken_by_a_fault() {
         (Stability, Planted("bilinear-swapped"), Bilinear, Complex),
         (SingleStates, Planted("rk4-outer-products"), Rk4, Real),
         (RepeatedStates, Planted("rk4-outer-products"), Rk4, Complex),
+        (NanInput, Misbehaving(Misbehaviour::NanIsZero), Bilinear, Complex),
+        (StoredRounding, Misbehaving(Misbehaviour::NanIsZero), Foh, Real),
+        (StoredRounding, Misbehaving(Misbehaviour::Odd), Rk4, Real),
     ];
     table.into_par_iter().for_each(|(invariant, culprit, method, weights)| {
         let verdict = verdict(culprit, invariant, method, weights);

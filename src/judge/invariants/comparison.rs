@@ -77,6 +77,34 @@ impl Comparison {
         got.tensors.iter().for_each(|(name, _)| self.each(name, how, got, want, budgeted));
     }
 
+    /// Requires a NaN wherever `enters` says that one does, at (tensor, batch, channel, l or n), and just what `want` has
+    /// everywhere else.
+    pub fn not_a_number(
+        &mut self,
+        how: &str,
+        got: &ProbeRun,
+        want: &ProbeRun,
+        enters: impl Fn(TensorName, usize, usize, usize) -> bool,
+    ) {
+        for (name, tensor) in got.tensors.iter() {
+            self.tensor(name, how, got, &[(1.0, want)], Budgeted::Exactly, |b, d, at| {
+                !enters(name, b, d, at)
+            });
+            let [dim, length] = [tensor.shape[1], tensor.shape[2]];
+            for (i, x) in tensor.values.iter().enumerate() {
+                let [batch, channel, at] = [i / length / dim, i / length % dim, i % length];
+                if enters(name, batch, channel, at) {
+                    self.judged += 1;
+                    if !x.re.is_nan() || (tensor.width == 2 && !x.im.is_nan()) {
+                        self.broken(&format!(
+                            "{how}: {name}[{batch}, {channel}, {at}] is {x}, and must be NaN"
+                        ));
+                    }
+                }
+            }
+        }
+    }
+
     /// Requires |got − want| ≤ bound of a number that is neither output nor state.
     pub fn value(
         &mut self,

@@ -89,6 +89,12 @@ named! {
             "the outputs of N states are the sum of those of each state alone (N = 1)",
         /// Derived, two runs, the one of a single state N times.
         RepeatedStates => "repeated-states": "N equal states give N times what one gives",
+        /// Exact: what a NaN does not enter rounds as it does without it.
+        NanInput => "nan-input":
+            "a NaN in any input makes NaN of all that it enters, and changes nothing else",
+        /// Exact: 0 + D·u of a u that is 1, or of a D that is, is no rounding in f32, so that the store is the only one.
+        StoredRounding => "stored-rounding":
+            "with B = 0 the outputs are D·u, rounded once to their type: to nearest, ties to even",
     }
 }
 

@@ -27,6 +27,15 @@ pub struct ProbeRun {
 impl ProbeRun {
     /// From a kernel's tensors, of an f32 problem whose every channel is judged.
     pub fn new(tensors: &Tensors<f32>, budget: &Budget) -> ProbeRun {
+        ProbeRun::bounded(tensors, |name, _| budget.tensors[name].bound.clone())
+    }
+
+    /// From a kernel's tensors, of a problem whose every element is known exactly.
+    pub fn exact(tensors: &Tensors<f32>) -> ProbeRun {
+        ProbeRun::bounded(tensors, |_, elements| vec![0.0; elements])
+    }
+
+    fn bounded(tensors: &Tensors<f32>, bound: impl Fn(TensorName, usize) -> Vec<f64>) -> ProbeRun {
         let part = |v: &[f32], i: usize| v.get(i).map_or(0.0, |&x| f64::from(x));
         let probed = tensors.map(|name, tensor| ProbedTensor {
             shape: tensor.shape.clone(),
@@ -36,7 +45,7 @@ impl ProbeRun {
                 .chunks(tensor.width)
                 .map(|v| Complex64::new(part(v, 0), part(v, 1)))
                 .collect(),
-            bound: budget.tensors[name].bound.clone(),
+            bound: bound(name, tensor.values.len() / tensor.width),
         });
         ProbeRun { tensors: probed }
     }

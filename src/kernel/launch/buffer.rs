@@ -5,6 +5,9 @@ use super::device::{Device, DeviceError};
 /// All bits set: a NaN in f64, f32, f16 and bf16 that no arithmetic produces, neither a GPU's nor a CPU's.
 pub const POISON: u8 = 0xff;
 
+/// Around outputs: not what a kernel computes of the poison that it reads past the end of an input.
+const FENCE: u8 = 0xa5;
+
 /// Bytes before and after a buffer that must keep their pattern. A multiple of the alignment of device memory, so
 /// that buffers start aligned. Wider than a warp's widest store.
 const GUARD: usize = 1024;
@@ -27,6 +30,8 @@ pub enum Guarding {
 pub struct Buffer<'a> {
     allocation: u64,
     guard: usize,
+    /// What the guard zones are filled with.
+    fence: u8,
     len: usize,
     /// The tensor's.
     name: &'a str,
@@ -40,7 +45,7 @@ impl<'a> Buffer<'a> {
         name: &'a str,
         bytes: &[u8],
     ) -> Result<Self, DeviceError> {
-        let buffer = Buffer::allocate(device, guarding, name, bytes.len())?;
+        let buffer = Buffer::allocate(device, guarding, POISON, (name, bytes.len()))?;
         if buffer.guard > 0 {
             device.fill(buffer.allocation, POISON, buffer.guard)?;
             device.fill(buffer.address() + bytes.len() as u64, POISON, buffer.guard)?;
@@ -56,9 +61,10 @@ impl<'a> Buffer<'a> {
         name: &'a str,
         len: usize,
     ) -> Result<Self, DeviceError> {
-        let buffer = Buffer::allocate(device, guarding, name, len)?;
+        let buffer = Buffer::allocate(device, guarding, FENCE, (name, len))?;
         if buffer.guard > 0 {
-            device.fill(buffer.allocation, POISON, len + 2 * buffer.guard)?;
+            device.fill(buffer.allocation, FENCE, len + 2 * buffer.guard)?;
+            device.fill(buffer.address(), POISON, len)?;
         }
         Ok(buffer)
     }
@@ -66,13 +72,13 @@ impl<'a> Buffer<'a> {
     fn allocate(
         device: &mut dyn Device,
         guarding: Guarding,
-        name: &'a str,
-        len: usize,
+        fence: u8,
+        (name, len): (&'a str, usize),
     ) -> Result<Self, DeviceError> {
         let guard = if guarding == Guarding::On { GUARD } else { 0 };
         // A device gives no empty allocation.
         let allocation = device.allocate((len + 2 * guard).max(1))?;
-        Ok(Buffer { allocation, guard, len, name })
+        Ok(Buffer { allocation, guard, fence, len, name })
     }
 
     /// Where the kernel finds it.
@@ -116,7 +122,7 @@ impl<'a> Buffer<'a> {
     fn read(&self, device: &mut dyn Device) -> Result<Vec<u8>, DeviceError> {
         let mut bytes = vec![0; self.len + 2 * self.guard];
         device.read(self.allocation, &mut bytes)?;
-        let written = |zone: &[u8]| zone.iter().position(|&byte| byte != POISON);
+        let written = |zone: &[u8]| zone.iter().position(|&byte| byte != self.fence);
         if let Some(at) = written(&bytes[..self.guard]) {
             let (before, name) = (self.guard - at, self.name);
             return Err(DeviceError::Fault(format!("wrote {before} bytes before the start of `{name}`")));

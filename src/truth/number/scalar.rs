@@ -10,7 +10,7 @@ use super::mag::Mag;
 
 /// The operators of a scalar, and the traits that ask for them, from a function for each that takes both by value.
 macro_rules! operators {
-    ([$($generics:tt)*] $scalar:ty: $($operator:ident $method:ident $assign:ident $assign_method:ident $by:expr),*) => {$(
+    (@one [$($generics:tt)*] $scalar:ty: $operator:ident $method:ident $assign:ident $assign_method:ident $by:expr) => {
         impl<$($generics)*> std::ops::$operator for $scalar {
             type Output = Self;
             #[inline]
@@ -24,7 +24,10 @@ macro_rules! operators {
                 *self = $by(self, &other);
             }
         }
-    )*};
+    };
+    ($generics:tt $scalar:ty: $($operator:ident $method:ident $assign:ident $assign_method:ident $by:expr),*) => {
+        $(operators!(@one $generics $scalar: $operator $method $assign $assign_method $by);)*
+    };
 }
 pub(super) use operators;
 

@@ -17,18 +17,18 @@ use Budgeted::{Derived, Exactly};
 
 /// One method of one backend on one probe.
 pub struct Bench<'a> {
-    subject: Subject<'a>,
-    method: Method,
-    probe: Probe,
-    problem: Problem,
+    pub(super) subject: Subject<'a>,
+    pub(super) method: Method,
+    pub(super) probe: Probe,
+    pub(super) problem: Problem,
     /// Of the same shape.
     other: Problem,
-    run: ProbeRun,
+    pub(super) run: ProbeRun,
     /// Nothing comes out of the states.
     silent: bool,
 }
 
-type LawResult<T> = Result<T, KernelError>;
+pub(super) type LawResult<T> = Result<T, KernelError>;
 
 impl<'a> Bench<'a> {
     pub fn new(subject: Subject<'a>, method: Method, weights: Weights, probe: Probe) -> LawResult<Self> {
@@ -43,11 +43,12 @@ impl<'a> Bench<'a> {
     pub fn describe(&self, invariant: Invariant) -> String {
         match invariant {
             Invariant::TimeScaleStep | Invariant::SmallStep | Invariant::Stability => "steps".to_owned(),
+            Invariant::StoredRounding => "stored numbers".to_owned(),
             _ => format!("{} {}", self.probe.name(), self.problem.shape),
         }
     }
 
-    fn scan(&self, problem: &Problem) -> LawResult<ProbeRun> {
+    pub(super) fn scan(&self, problem: &Problem) -> LawResult<ProbeRun> {
         scan(&self.subject, self.method, problem)
     }
 
@@ -124,6 +125,8 @@ pub fn compare(bench: &Bench, invariant: Invariant) -> LawResult<Comparison> {
         Invariant::ZeroStep => zero_step(bench, c),
         Invariant::SingleStates => single_states(bench, c),
         Invariant::RepeatedStates => repeated_states(bench, c),
+        Invariant::NanInput => super::nan::nan_input(bench, c),
+        Invariant::StoredRounding => super::stored::stored_rounding(bench, c),
         Invariant::TimeScaleStep => time_scale_step(bench, c),
         Invariant::SmallStep => small_step(bench, c),
         Invariant::Stability => stability(bench, c),

@@ -2,6 +2,8 @@
 //! ([`crate::judge::invariants`]); here is which problems a kernel has to solve for it.
 
 mod laws;
+mod nan;
+mod stored;
 
 use rayon::prelude::*;
 
@@ -10,15 +12,19 @@ use super::Request;
 use crate::judge::invariants::{Comparison, Invariant};
 use crate::kernel::{Backend, KernelError};
 use crate::method::Method;
-use crate::problem::Weights;
 use crate::problem::probe::Probe;
+use crate::problem::{InputType, Weights};
 use crate::promise::Contract;
 use crate::results::{InvariantResult, Verdict, Worst};
 
 /// Every invariant that applies to the request's methods and weight types, in the order of [`Invariant::ALL`].
 /// `progress` is called after each method of each weight type.
 pub fn run(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + Sync)) -> Vec<InvariantResult> {
-    let subject = Subject { backend, contract: backend.promise().contract, seed: request.seed };
+    let inputs = match &request.filter.inputs[..] {
+        [] => &InputType::ALL[..],
+        asked => asked,
+    };
+    let subject = Subject { backend, contract: backend.promise().contract, seed: request.seed, inputs };
     let results = request.own(request.probed()).into_par_iter().map(|(method, weights)| {
         let results: Vec<_> = Invariant::ALL
             .into_iter()
@@ -41,6 +47,8 @@ pub struct Subject<'a> {
     pub backend: &'a dyn Backend,
     pub contract: Contract,
     pub seed: u64,
+    /// Of the laws of stores; all others are probed in f32.
+    pub inputs: &'a [InputType],
 }
 
 /// One invariant of one method of the subject, over every probe that it says something about.
@@ -104,7 +112,7 @@ fn add(result: &mut InvariantResult, comparison: &Comparison, problem: String) {
 fn probes(invariant: Invariant) -> &'static [Probe] {
     use Invariant::*;
     match invariant {
-        TimeScaleStep | SmallStep | Stability => &[Probe::Constant],
+        TimeScaleStep | SmallStep | Stability | StoredRounding => &[Probe::Constant],
         GroupIndependence => &[Probe::Grouped],
         Splitting => &[Probe::Carried, Probe::Long],
         ZeroStep => &[Probe::Constant],

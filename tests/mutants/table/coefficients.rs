@@ -1,0 +1,544 @@
+//! Mutants of the φ-functions, of Ā and B̄, and of the double path.
+
+use holdfast::method::Method::{Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
+
+use super::Kind::{Case, Invariant, Lifted, Sweep};
+use super::{Mutant, PHI, caught, mutant};
+
+const PHI_FILE: &str = "phi.cuh";
+const DISCRETIZE: &str = "discretize.cuh";
+const PRECISE: &str = "precise.cuh";
+const ELEMENTS: &str = "discretize.cu";
+
+pub const MUTANTS: &[Mutant] = &[
+    mutant(
+        PHI_FILE,
+        (
+            "phi-limit-200",
+            "real φ in pairs of floats up to z = 200",
+            "return z.hi >= -1e6f && z.hi <= 80.5f;",
+            "return z.hi >= -1e6f && z.hi <= 200.0f;",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "phi-limit-200-complex",
+            "complex φ in pairs of floats up to Re z = 200",
+            "return z.re.hi >= -1e6f && z.re.hi <= 80.5f &&",
+            "return z.re.hi >= -1e6f && z.re.hi <= 200.0f &&",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "near-zero-0.1",
+            "real closed forms from |z| = 0.1 on",
+            "return fabsf(z.hi) <= 1.0f;",
+            "return fabsf(z.hi) <= 0.1f;",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "near-zero-2.5",
+            "the real series up to |z| = 2.5",
+            "return fabsf(z.hi) <= 1.0f;",
+            "return fabsf(z.hi) <= 2.5f;",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "near-zero-complex-3.5",
+            "the complex series up to |z| = 3.5",
+            "z.im.hi * z.im.hi) <= 2.25f;",
+            "z.im.hi * z.im.hi) <= 12.25f;",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "near-zero-complex-by-parts",
+            "the complex series wherever |Re z| ≤ 1.5",
+            "return fused(z.re.hi, z.re.hi, z.im.hi * z.im.hi) <= 2.25f;",
+            "return z.re.hi * z.re.hi <= 2.25f;",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "phi-series-short",
+            "real φ₃ without its terms from z⁷ on",
+            "p = fused(p, z, 1.0f / 3628800.0f);",
+            "p = 0.0f;",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "phi-coefficient-120",
+            "a coefficient of real φ₃ off by 0.1%",
+            "p = fused(p, z, 1.0f / 120.0f);",
+            "p = fused(p, z, 1.0f / 120.1f);",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "phi-coefficient-24-complex",
+            "a coefficient of complex φ₃ off by 10⁻⁴",
+            "return shifted(p * z, 1.0f / 24.0f);",
+            "return shifted(p * z, 1.0f / 24.0024f);",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "phi-series-short-complex",
+            "complex φ₃ without its terms from z⁷ on",
+            "p = shifted(p * z, 1.0f / 3628800.0f);",
+            "p = {1.0f / 3628800.0f, 0.0f};\n  p = scaled(p, 0.0f);",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "sixth-off",
+            "1/6 with seven digits",
+            "return Pair<float>{0x1.555556p-3f, -0x1.555556p-28f} + x;",
+            "return Pair<float>{0.1666660f, 0.0f} + x;",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "phi2-half-off",
+            "φ₂ = 0.50001 + zφ₃ near 0",
+            "const V phi2 = shifted(z * phi3, 0.5f);",
+            "const V phi2 = shifted(z * phi3, 0.50001f);",
+        ),
+        PHI,
+        caught(&[Sweep, Case]),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "phi2-not-shifted",
+            "φ₂ = φ₁/z away from 0",
+            "const V phi2 = by_z(shifted(phi1, -1.0f));",
+            "const V phi2 = by_z(phi1);",
+        ),
+        PHI,
+        caught(&[Sweep, Case]),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "phi3-shifted-by-1",
+            "φ₃ = (φ₂ − 1)/z away from 0",
+            "by_z(shifted(phi2, -0.5f))",
+            "by_z(shifted(phi2, -1.0f))",
+        ),
+        &[HighOrder],
+        caught(&[Sweep, Case]),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "exponential-dropped-at-2e-20",
+            "e^z counts as 0 below 2⁻²⁰",
+            "if (e.exponent < -57)",
+            "if (e.exponent < -20)",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "exponential-never-dropped",
+            "2ⁿ below its range",
+            "if (e.exponent < -57)",
+            "if (e.exponent < -250)",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "exponential-low-lost",
+            "e^z rounded before 1 is taken off",
+            "return {e.mantissa.hi * s, e.mantissa.lo * s};",
+            "return {e.mantissa.hi * s, 0.0f};",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "reciprocal-conjugate-lost",
+            "1/z with the sign of z's imaginary part",
+            "inverse = {z.re * r, -(z.im * r)};",
+            "inverse = {z.re * r, z.im * r};",
+        ),
+        PHI,
+        caught(&[Sweep, Case]),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "monitor-without-inverse",
+            "the monitor of cancellation takes |1/z| for 0",
+            "HOLDFAST_DEVICE float size() const { return norm1(rounded(inverse)); }",
+            "HOLDFAST_DEVICE float size() const { return 0.0f; }",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "monitor-40",
+            "ten times the cancellation in f32",
+            "constexpr float kMostCancellation = 4.0f;",
+            "constexpr float kMostCancellation = 40.0f;",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "monitor-off",
+            "any cancellation in f32",
+            "if (error > kMostCancellation * norm1(rounded(sum))) return false;",
+            "",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "comfortable-off",
+            "no limits of products of pairs",
+            "return m > 1e-28f && m < 1e28f;",
+            "return m == m;",
+        ),
+        &[Foh, HighOrder, Rk4],
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "comfortable-below-off",
+            "no lower limit of products of pairs",
+            "return m > 1e-28f && m < 1e28f;",
+            "return m < 1e28f;",
+        ),
+        &[Foh, Rk4],
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        ("angle-unguarded", "any angle in pairs of floats", "if (!exponential_in_f32(z)) return false;", ""),
+        &[Zoh, Rk4],
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "bilinear-not-fused",
+            "1 + z/2 from a rounded z/2",
+            "return fused(0.5f * delta, a, 1.0f);",
+            "return 0.5f * delta * a + 1.0f;",
+        ),
+        &[Bilinear],
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "bilinear-complex-not-fused",
+            "Re (1 + z/2) from a rounded z/2",
+            "fused(0.5f * delta, a.re, 1.0f)",
+            "0.5f * delta * a.re + 1.0f",
+        ),
+        &[Bilinear],
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "bilinear-inverted",
+            "Ā = (1 − z/2)/(1 + z/2)",
+            "out = {quotient(above, below), quotient(step, below)};",
+            "out = {quotient(below, above), quotient(step, below)};",
+        ),
+        &[Bilinear],
+        caught(&[Sweep, Case, Invariant]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "bilinear-b-not-divided",
+            "B̄ = ΔB",
+            "out = {quotient(above, below), quotient(step, below)};",
+            "out = {quotient(above, below), step};",
+        ),
+        &[Bilinear],
+        caught(&[Sweep, Case]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "bilinear-unguarded",
+            "no limits of bilinear's quotients",
+            "return comfortable(step) && comfortable(out.b_bar) && bilinear_in_f32(above, below);",
+            "return true;",
+        ),
+        &[Bilinear],
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "zoh-b-off",
+            "zoh's B̄ too large by 2⁻²²",
+            "out.b_bar = scaled(b, delta);",
+            "out.b_bar = scaled(b, delta * 1.0000002384f);",
+        ),
+        &[Zoh],
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "zoh-b-by-absolute-step",
+            "zoh's B̄ = |Δ|B",
+            "out.b_bar = scaled(b, delta);",
+            "out.b_bar = scaled(b, fabsf(delta));",
+        ),
+        &[Zoh],
+        caught(&[Case]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "rk4-monitor-off",
+            "rk4's polynomial in f32 beside its roots",
+            "if (!(m < 1e6f) || norm1(rounded(sum)) * 65536.0f < rk4_polynomial(m, 1.0f)) return false;",
+            "if (!(m < 1e6f)) return false;",
+        ),
+        &[Rk4],
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        ("rk4-twenty-fourth-rounded", "1/24 rounded to f32", "delta * -0x1.555556p-30f", "delta * 0.0f"),
+        &[Rk4],
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "rk4-step-rounded",
+            "Δ/24 rounded to f32",
+            "scaled(sum, step.hi) + scaled(sum, step.lo)",
+            "scaled(sum, step.hi)",
+        ),
+        &[Rk4],
+        caught(&[Sweep]),
+    ),
+    mutant(
+        PRECISE,
+        (
+            "poly-quarter",
+            "poly with ¼Δ²φ₂",
+            "return phi1 + scaled(phi2, T(0.5) * delta);",
+            "return phi1 + scaled(phi2, T(0.25) * delta);",
+        ),
+        &[Poly],
+        caught(&[Sweep, Case, Lifted]),
+    ),
+    mutant(
+        PRECISE,
+        (
+            "highorder-last-doubled",
+            "highorder with Δ³φ₃",
+            "scaled(phi2 + scaled(phi3, T(0.5) * delta), delta)",
+            "scaled(phi2 + scaled(phi3, delta), delta)",
+        ),
+        &[HighOrder],
+        caught(&[Sweep, Case, Lifted]),
+    ),
+    mutant(
+        PRECISE,
+        ("foh-negated", "foh with −Δ²φ₂", "return scaled(phi2, delta);", "return scaled(phi2, -delta);"),
+        &[Foh],
+        caught(&[Sweep, Case, Lifted]),
+    ),
+    mutant(
+        PRECISE,
+        (
+            "rk4-coefficient-13",
+            "rk4 with 13z/24",
+            "T(4)) * z, T(12)) * z, T(24))",
+            "T(4)) * z, T(13)) * z, T(24))",
+        ),
+        &[Rk4],
+        caught(&[Sweep, Case, Lifted]),
+    ),
+    mutant(
+        PRECISE,
+        (
+            "precise-series-to-15",
+            "the double path's series up to |z| = 15",
+            "if (norm1(z) < 1.5) {",
+            "if (norm1(z) < 15.0) {",
+        ),
+        &[Foh, HighOrder],
+        caught(&[Lifted]),
+    ),
+    mutant(
+        PRECISE,
+        (
+            "precise-series-never",
+            "the double path's closed forms everywhere",
+            "if (norm1(z) < 1.5) {",
+            "if (norm1(z) == 0.0) {",
+        ),
+        &[Foh, HighOrder],
+        caught(&[Lifted]),
+    ),
+    mutant(
+        PRECISE,
+        ("precise-series-short", "the double path's series of 10 terms", "int k = 23;", "int k = 13;"),
+        &[Foh, HighOrder],
+        caught(&[Lifted]),
+    ),
+    mutant(
+        PRECISE,
+        (
+            "precise-half-sine-once",
+            "cos y − 1 = −sin²(y/2)",
+            "- 2.0 * half_sine * half_sine",
+            "- half_sine * half_sine",
+        ),
+        &[Foh, Poly],
+        caught(&[Sweep, Lifted]),
+    ),
+    mutant(
+        PRECISE,
+        (
+            "precise-expm1-naive",
+            "e^x − 1 by subtraction",
+            "return {expm1(x) * cos(z.im)",
+            "return {(exp(x) - 1.0f) * cos(static_cast<float>(z.im))",
+        ),
+        &[Foh, Poly],
+        caught(&[Lifted]),
+    ),
+    mutant(
+        PRECISE,
+        (
+            "precise-cap-80",
+            "the double path stops growing at 80",
+            "const double x = z.re > 400.0 ? 400.0 : z.re;",
+            "const double x = z.re > 80.0 ? 80.0 : z.re;",
+        ),
+        &[Foh, Poly],
+        caught(&[Sweep, Lifted]),
+    ),
+    mutant(
+        PRECISE,
+        (
+            "precise-conjugated",
+            "the double path's e^z conjugated",
+            "return {e * cos(z.im), e * sin(z.im)};",
+            "return {e * cos(z.im), -e * sin(z.im)};",
+        ),
+        &[Zoh, Rk4],
+        caught(&[Sweep, Lifted]),
+    ),
+    mutant(
+        PRECISE,
+        (
+            "precise-z-rounded",
+            "z rounded to f32 in the double path",
+            "const Complex<double> z = scaled(a, delta);",
+            "const Complex<double> z = {static_cast<float>(a.re * delta), static_cast<float>(a.im * delta)};",
+        ),
+        &[Zoh, Foh],
+        caught(&[Sweep, Lifted]),
+    ),
+    mutant(
+        PRECISE,
+        (
+            "precise-bilinear-sign",
+            "the double path's 1 − z/2 with the other imaginary part",
+            "const Complex<double> below = {1.0 - 0.5 * z.re, -0.5 * z.im};",
+            "const Complex<double> below = {1.0 - 0.5 * z.re, 0.5 * z.im};",
+        ),
+        &[Bilinear],
+        caught(&[Sweep, Lifted]),
+    ),
+    mutant(
+        ELEMENTS,
+        (
+            "elements-past-the-end",
+            "one element too many",
+            "if (i >= params.n) return;",
+            "if (i > params.n) return;",
+        ),
+        &[Zoh],
+        caught(&[Sweep]),
+    ),
+    mutant(
+        ELEMENTS,
+        (
+            "elements-imaginary-part-negated",
+            "coefficients are stored conjugated",
+            "to[1] = w.im;",
+            "to[1] = -w.im;",
+        ),
+        &[Zoh],
+        caught(&[Sweep, Lifted]),
+    ),
+    mutant(
+        ELEMENTS,
+        (
+            "elements-b-of-a",
+            "B is read where A is",
+            "Weight::load(params.b + i * Weight::kWidth)",
+            "Weight::load(params.a + i * Weight::kWidth)",
+        ),
+        &[Zoh],
+        caught(&[Sweep, Lifted]),
+    ),
+];

@@ -1,0 +1,299 @@
+//! Changes that keep every promise: no verdict may fail.
+
+use holdfast::method::Method::{Foh, HighOrder, Rk4, Zoh};
+
+use super::{ALL, EXPONENTIAL, Fate, Mutant, PHI, SCANS, mutant};
+
+const EXP: &str = "exponential.cuh";
+const PHI_FILE: &str = "phi.cuh";
+const DISCRETIZE: &str = "discretize.cuh";
+const PRECISE: &str = "precise.cuh";
+const SCAN: &str = "selective_scan.cuh";
+const BLOCK: &str = "scan.cuh";
+const LAUNCH: &str = "launch.cuh";
+const STORAGE: &str = "storage.cuh";
+
+pub const MUTANTS: &[Mutant] = &[
+    mutant(
+        LAUNCH,
+        ("two-items", "two positions a thread", "constexpr int kItems = 4;", "constexpr int kItems = 2;"),
+        SCANS,
+        Fate::Harmless("another tree of the same sums"),
+    ),
+    mutant(
+        LAUNCH,
+        ("eight-items", "eight positions a thread", "constexpr int kItems = 4;", "constexpr int kItems = 8;"),
+        SCANS,
+        Fate::Harmless("another tree of the same sums"),
+    ),
+    mutant(
+        LAUNCH,
+        ("blocks-of-128", "128 threads up to 256 positions", "{256, 64}", "{256, 128}"),
+        SCANS,
+        Fate::Harmless("idle threads hold the identity"),
+    ),
+    mutant(
+        LAUNCH,
+        (
+            "chunks-of-1024",
+            "256 threads for any longer sequence",
+            "{2048, kMaxThreads}, {0x7fffffffffffffffLL, kMaxThreads}",
+            "{2048, 256}, {0x7fffffffffffffffLL, 256}",
+        ),
+        SCANS,
+        Fate::Harmless("more chunks of the same scan"),
+    ),
+    mutant(
+        BLOCK,
+        (
+            "scan-not-fused",
+            "products and sums of the real scan rounded apart",
+            "HOLDFAST_DEVICE float multiply_add(float a, float x, float b) { return fused(a, x, b); }",
+            "HOLDFAST_DEVICE float multiply_add(float a, float x, float b) { return a * x + b; }",
+        ),
+        SCANS,
+        Fate::Harmless("the bounds count a rounding for the product and one for the sum"),
+    ),
+    mutant(
+        BLOCK,
+        (
+            "complex-scan-not-fused",
+            "products and sums of the complex scan rounded apart",
+            "return {fused(-a.im, x.im, fused(a.re, x.re, b.re)), fused(a.im, x.re, fused(a.re, x.im, b.im))};",
+            "return {(a.re * x.re - a.im * x.im) + b.re, (a.im * x.re + a.re * x.im) + b.im};",
+        ),
+        SCANS,
+        Fate::Harmless("the bounds count √5·u for the product and one rounding for the sum"),
+    ),
+    mutant(
+        BLOCK,
+        (
+            "join-commuted",
+            "the factors of joined maps in the other order",
+            "return {first.a * second.a, multiply_add(",
+            "return {second.a * first.a, multiply_add(",
+        ),
+        SCANS,
+        Fate::Harmless("multiplication commutes"),
+    ),
+    mutant(
+        EXP,
+        (
+            "exp-by-estrin",
+            "the series of eˣ by Estrin's scheme",
+            "  float p = 1.0f / 40320.0f;
+  p = fused(p, r.hi, 1.0f / 5040.0f);
+  p = fused(p, r.hi, 1.0f / 720.0f);
+  p = fused(p, r.hi, 1.0f / 120.0f);
+  p = fused(p, r.hi, 1.0f / 24.0f);
+  p = fused(p, r.hi, 1.0f / 6.0f);
+  p = fused(p, r.hi, 0.5f);
+",
+            "  const float r2 = r.hi * r.hi, r4 = r2 * r2;
+  const float low = fused(fused(r.hi, 1.0f / 120.0f, 1.0f / 24.0f), r2, fused(r.hi, 1.0f / 6.0f, 0.5f));
+  const float high = fused(r2, 1.0f / 40320.0f, fused(r.hi, 1.0f / 5040.0f, 1.0f / 720.0f));
+  const float p = fused(high, r4, low);
+",
+        ),
+        EXPONENTIAL,
+        Fate::Harmless("p is multiplied by r² ≤ 0.12: its roundings are 0.06u of the sum each"),
+    ),
+    mutant(
+        EXP,
+        (
+            "exp-extra-term",
+            "one more term of eˣ",
+            "float p = 1.0f / 40320.0f;",
+            "float p = fused(1.0f / 362880.0f, r.hi, 1.0f / 40320.0f);",
+        ),
+        EXPONENTIAL,
+        Fate::Harmless("nearer to eˣ"),
+    ),
+    mutant(
+        EXP,
+        (
+            "log2e-rough",
+            "n from 1/ln 2 with three digits",
+            "rintf(z.hi * 0x1.715476p+0f)",
+            "rintf(z.hi * 1.442f)",
+        ),
+        EXPONENTIAL,
+        Fate::Harmless("any n near z/ln 2 does: |r| grows by 0.03 at |z| = 100, and r⁹/9! stays below 2⁻²⁷"),
+    ),
+    mutant(
+        EXP,
+        (
+            "angle-limit-100",
+            "angles beyond 100 in double",
+            "fabsf(z.im.hi) <= 1000.0f",
+            "fabsf(z.im.hi) <= 100.0f",
+        ),
+        EXPONENTIAL,
+        Fate::Harmless("the double path holds everywhere"),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "near-zero-complex-0.1",
+            "complex closed forms from |z| = 0.1 on",
+            "z.im.hi * z.im.hi) <= 2.25f;",
+            "z.im.hi * z.im.hi) <= 0.01f;",
+        ),
+        PHI,
+        Fate::Harmless("the monitor sends what cancels to the double path, as everywhere"),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "phi-extra-term",
+            "one more term of real φ₃",
+            "float p = 1.0f / 479001600.0f;",
+            "float p = fused(1.0f / 6227020800.0f, z, 1.0f / 479001600.0f);",
+        ),
+        PHI,
+        Fate::Harmless("nearer to φ₃"),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "phi-limit-60",
+            "φ beyond 60 in double",
+            "return z.hi >= -1e6f && z.hi <= 80.5f;",
+            "return z.hi >= -1e6f && z.hi <= 60.0f;",
+        ),
+        PHI,
+        Fate::Harmless("the double path holds everywhere"),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "sixth-rounded",
+            "1/6 rounded to f32",
+            "return Pair<float>{0x1.555556p-3f, -0x1.555556p-28f} + x;",
+            "return Pair<float>{0x1.555556p-3f, 0.0f} + x;",
+        ),
+        &[Foh, HighOrder],
+        Fate::Harmless("half a u of 1/6, of which zφ₃ shows a third: the contract has 0.3u of room there"),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "exponential-dropped-at-2e-80",
+            "e^z counts as 0 below 2⁻⁸⁰",
+            "if (e.exponent < -57)",
+            "if (e.exponent < -80)",
+        ),
+        PHI,
+        Fate::Harmless("nearer to e^z"),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "comfortable-above-off",
+            "no upper limit of products of pairs",
+            "return m > 1e-28f && m < 1e28f;",
+            "return m > 1e-28f;",
+        ),
+        &[Foh, Rk4],
+        Fate::Harmless("what overflows becomes a NaN by its own error term, and a NaN is below every limit"),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "monitor-2",
+            "half the cancellation in f32",
+            "constexpr float kMostCancellation = 4.0f;",
+            "constexpr float kMostCancellation = 2.0f;",
+        ),
+        PHI,
+        Fate::Harmless("the double path holds everywhere"),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "comfortable-1e20",
+            "narrower limits of products of pairs",
+            "return m > 1e-28f && m < 1e28f;",
+            "return m > 1e-20f && m < 1e20f;",
+        ),
+        &[Foh, Rk4],
+        Fate::Harmless("the double path holds everywhere"),
+    ),
+    mutant(
+        PRECISE,
+        (
+            "rk4-in-plain-double",
+            "rk4's polynomial in double without pairs",
+            "const Complex<double> p = rounded(rk4_polynomial(wide, 1.0));",
+            "const Complex<double> p = rk4_polynomial(Complex<double>{wide.re.hi, wide.im.hi}, 1.0);",
+        ),
+        &[Rk4],
+        Fate::Harmless("2⁻⁵³ of its terms is 2⁻²⁷ of it at the float nearest to a root, 2⁻²⁵ away"),
+    ),
+    mutant(
+        SCAN,
+        (
+            "softplus-25",
+            "softplus is the identity from 25 on",
+            "return x > 20.0f ? x : log1pf(expf(x));",
+            "return x > 25.0f ? x : log1pf(expf(x));",
+        ),
+        SCANS,
+        Fate::Harmless("nearer to softplus"),
+    ),
+    mutant(
+        SCAN,
+        (
+            "gate-by-reciprocal",
+            "the gate as z times a reciprocal",
+            "float gate(float z) { return z / (1.0f + expf(-z)); }",
+            "float gate(float z) { return z * (1.0f / (1.0f + expf(-z))); }",
+        ),
+        SCANS,
+        Fate::Harmless("the bound counts a reciprocal in place of the quotient"),
+    ),
+    mutant(
+        STORAGE,
+        (
+            "f16-overflow-by-carry",
+            "65520 to 65536 are left to the general formula",
+            "m >= 0x477ff000u",
+            "m >= 0x47800000u",
+        ),
+        SCANS,
+        Fate::Harmless("equivalent: it rounds them up into the pattern of infinity"),
+    ),
+    mutant(
+        SCAN,
+        (
+            "negative-count",
+            "a thread past the end counts below zero",
+            "items.valid = rest < 0 ? 0 : rest < kItems",
+            "items.valid = rest < kItems",
+        ),
+        SCANS,
+        Fate::Harmless("equivalent: every loop asks for i < valid"),
+    ),
+    mutant(
+        PRECISE,
+        (
+            "zero-step-unguarded",
+            "no special case of a zero step or B in double",
+            "if (delta == 0.0 || norm1(b) == 0.0) return {a_bar, {0.0, 0.0}};",
+            "",
+        ),
+        ALL,
+        Fate::Harmless("equivalent: e^z is capped, so that every φ is finite, and 0 times it is 0"),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "zoh-step-and-b-commuted",
+            "BΔ for ΔB",
+            "out.b_bar = scaled(b, delta);",
+            "out.b_bar = scaled(b, delta * 1.0f);",
+        ),
+        &[Zoh],
+        Fate::Harmless("equivalent: a factor of 1"),
+    ),
+];
