@@ -113,9 +113,13 @@ fn signal_values(signal: Signal, len: usize, draw: &mut Draw) -> Vec<f32> {
     match signal {
         Signal::Zero => vec![0.0; len],
         Signal::Normal(scale) => (0..len).map(|_| (scale * draw.normal()) as f32).collect(),
-        Signal::LogUniform { lo, hi } => {
-            let signed = |size: f64, draw: &mut Draw| if draw.unit() < 0.5 { size } else { -size };
-            (0..len).map(|_| signed(draw.log_uniform(lo, hi), draw) as f32).collect()
+        Signal::Ends { lo, hi } => {
+            let value = |draw: &mut Draw| {
+                let away = draw.log_uniform(1.0, 30.0);
+                let size = if draw.unit() < 0.5 { lo * away } else { hi / away };
+                if draw.unit() < 0.5 { size } else { -size }
+            };
+            (0..len).map(|_| value(draw) as f32).collect()
         }
     }
 }

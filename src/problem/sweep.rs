@@ -186,11 +186,11 @@ fn near_roots(weights: Weights, draw: &mut Draw) -> CoefficientProblem {
         for root in around {
             nearest_floats(&mut problem, delta, root, draw);
             if weights == Weights::Complex {
-                // From where little cancels to where a hundred times the sum does.
-                for _ in 0..8 {
+                // Around a root |sum| grows like the distance: here the terms are some 5 to 200 times the sum.
+                for _ in 0..12 {
                     let angle = 2.0 * PI * draw.unit();
                     let away =
-                        Complex64::new(libm::cos(angle), libm::sin(angle)) * draw.log_uniform(1e-2, 0.3);
+                        Complex64::new(libm::cos(angle), libm::sin(angle)) * draw.log_uniform(1e-3, 0.03);
                     problem.push(delta, root * (1.0 + away) / f64::from(delta), draw.weight(weights));
                 }
             }

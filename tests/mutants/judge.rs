@@ -82,21 +82,21 @@ impl KnownScan {
     }
 }
 
-/// The first verdict of this kind that fails, if any: its id. Regimes named in `first` are tried first.
+/// The first verdict of this kind that fails, if any: its id. Regimes named in `first` are tried first, and no scans of more
+/// than `largest` states times positions at all.
 pub fn first_failure(
     known: &Known,
     backend: &dyn Backend,
     methods: &[Method],
     kind: Kind,
-    first: &[&str],
+    (first, largest): (&[&str], usize),
 ) -> Option<String> {
     match kind {
         Kind::Sweep => sweeps(known, backend, methods, false),
-        Kind::Case => cases(known, backend, methods, first, false),
+        Kind::Case => cases(known, backend, methods, (first, largest), false),
         Kind::Invariant => invariants(known, backend, methods),
-        Kind::Lifted => {
-            sweeps(known, backend, methods, true).or_else(|| cases(known, backend, methods, first, true))
-        }
+        Kind::Lifted => sweeps(known, backend, methods, true)
+            .or_else(|| cases(known, backend, methods, (first, largest), true)),
     }
 }
 
@@ -127,13 +127,17 @@ fn cases(
     known: &Known,
     backend: &dyn Backend,
     methods: &[Method],
-    first: &[&str],
+    (first, largest): (&[&str], usize),
     lifted: bool,
 ) -> Option<String> {
     let hinted = |scan: &&KnownScan| first.contains(&scan.spec.regime.name.as_str());
     let in_turn = known.scans.iter().filter(hinted).chain(known.scans.iter().filter(|scan| !hinted(scan)));
     // In double there is one storage type.
-    let mut in_turn = in_turn.filter(|scan| !lifted || scan.spec.input == InputType::F32);
+    let wanted = |scan: &&KnownScan| {
+        let shape = scan.spec.regime.recipe.shape;
+        shape.dstate * shape.seqlen <= largest && (!lifted || scan.spec.input == InputType::F32)
+    };
+    let mut in_turn = in_turn.filter(wanted);
     in_turn.find_map(|scan| {
         methods.iter().find_map(|&method| {
             let problem = scan.problem(known.seed);

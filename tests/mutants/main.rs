@@ -82,7 +82,7 @@ fn some_mutants_are_caught() {
     let few = ["bilinear-inverted", "zoh-b-off", "foh-negated"];
     let mutants: Vec<Mutant> = table::all().into_iter().filter(|m| few.contains(&m.id)).collect();
     assert_eq!(mutants.len(), few.len());
-    let outcomes = run::try_all(&mutants, 1..=1);
+    let outcomes = run::try_all(&mutants, 1..=1, |_, _| ());
     for (mutant, outcome) in mutants.iter().zip(&outcomes) {
         assert!(outcome.is_as_it_must_be(mutant, 1), "{}: {outcome:?}", mutant.id);
     }

@@ -15,6 +15,9 @@ use crate::{compile, page};
 /// Those of the long run.
 const SEEDS: RangeInclusive<u64> = 1..=8;
 
+/// States times positions of the problems that harmless rewrites are tried on.
+const LARGEST_HARMLESS: usize = 600;
+
 /// What became of one mutant.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
@@ -37,11 +40,18 @@ impl Outcome {
     }
 }
 
-/// Tries each mutant at each seed.
-pub fn try_all(mutants: &[Mutant], seeds: RangeInclusive<u64>) -> Vec<Outcome> {
+/// Tries each mutant at each seed; `after` sees what has become of them, and after how many seeds.
+pub fn try_all(
+    mutants: &[Mutant],
+    seeds: RangeInclusive<u64>,
+    mut after: impl FnMut(&[Outcome], usize),
+) -> Vec<Outcome> {
     compile::common().expect("the CPU's blocks compile");
     let outcomes: Vec<Mutex<Outcome>> = mutants.iter().map(|_| Mutex::default()).collect();
-    for seed in seeds {
+    let so_far = || {
+        outcomes.iter().map(|outcome| outcome.lock().expect("no thread panicked").clone()).collect::<Vec<_>>()
+    };
+    for (count, seed) in (1..).zip(seeds) {
         let known = Known::new(seed);
         let next = AtomicUsize::new(0);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -59,8 +69,9 @@ pub fn try_all(mutants: &[Mutant], seeds: RangeInclusive<u64>) -> Vec<Outcome> {
                 });
             }
         });
+        after(&so_far(), count);
     }
-    outcomes.into_iter().map(|outcome| outcome.into_inner().expect("no thread panicked")).collect()
+    so_far()
 }
 
 fn try_one(mutant: &Mutant, known: &Known, outcome: &Mutex<Outcome>) {
@@ -73,14 +84,15 @@ fn try_one(mutant: &Mutant, known: &Known, outcome: &Mutex<Outcome>) {
             return;
         }
     };
-    let first = match mutant.fate {
-        Fate::Caught { regimes, .. } => regimes,
-        Fate::Harmless(_) => &[],
+    // What catches nothing goes through everything: there large problems are left to others.
+    let (first, largest) = match mutant.fate {
+        Fate::Caught { regimes, .. } => (regimes, usize::MAX),
+        Fate::Harmless(_) => (&[][..], LARGEST_HARMLESS),
     };
     let mut said = Vec::new();
     for &kind in mutant.fate.kinds() {
         let backend = MutantBackend::new(&library, kind == Kind::Lifted);
-        let failure = first_failure(known, &backend, mutant.methods, kind, first);
+        let failure = first_failure(known, &backend, mutant.methods, kind, (first, largest));
         if let Some(id) = failure {
             said.push(format!("{} ({id})", kind.name()));
             let mut outcome = outcome.lock().expect("one thread at a time");
@@ -99,7 +111,14 @@ pub fn all(words: &[&str]) -> ExitCode {
     let asked = |mutant: &Mutant| words.is_empty() || words.iter().any(|word| mutant.id.contains(word));
     let mutants: Vec<Mutant> = table::all().into_iter().filter(asked).collect();
     let seeds = SEEDS.count();
-    let outcomes = try_all(&mutants, SEEDS);
+    // The page after each seed: a run that is ended early leaves what it found.
+    let written = |outcomes: &[Outcome], seeds: usize| {
+        if words.is_empty() {
+            std::fs::write(page::path(), page::page(&mutants, outcomes, seeds))
+                .expect("the guide can be written");
+        }
+    };
+    let outcomes = try_all(&mutants, SEEDS, written);
     let mut wrong = 0;
     for (mutant, outcome) in mutants.iter().zip(&outcomes) {
         if !outcome.is_as_it_must_be(mutant, seeds) {
@@ -108,11 +127,5 @@ pub fn all(words: &[&str]) -> ExitCode {
         }
     }
     println!("{} mutants at {seeds} seeds, {wrong} not as they must be", mutants.len());
-    if words.is_empty()
-        && let Err(error) = std::fs::write(page::path(), page::page(&mutants, &outcomes, seeds))
-    {
-        println!("cannot write {}: {error}", page::path().display());
-        wrong += 1;
-    }
     if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

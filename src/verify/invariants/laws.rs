@@ -23,7 +23,7 @@ pub struct Bench<'a> {
     pub(super) problem: Problem,
     /// Of the same shape.
     other: Problem,
-    pub(super) run: ProbeRun,
+    run: ProbeRun,
     /// Nothing comes out of the states.
     silent: bool,
 }

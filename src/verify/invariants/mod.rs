@@ -47,7 +47,7 @@ pub struct Subject<'a> {
     pub backend: &'a dyn Backend,
     pub contract: Contract,
     pub seed: u64,
-    /// Of the laws of stores; all others are probed in f32.
+    /// Of the laws of stores and of NaN; all others are probed in f32.
     pub inputs: &'a [InputType],
 }
 

@@ -2,7 +2,8 @@
 
 use super::laws::{Bench, LawResult};
 use crate::judge::invariants::Comparison;
-use crate::problem::{Operand, Problem};
+use crate::problem::probe::Probe;
+use crate::problem::{InputType, Operand, Problem};
 use crate::tensor::TensorName;
 
 /// Where an input's value belongs, as far as it belongs to one place, and what it is used for.
@@ -39,12 +40,20 @@ impl Entry {
 }
 
 pub fn nan_input(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
+    // Storage types differ in loads and stores alone: one probe shows them.
+    let every = bench.probe == Probe::Grouped;
+    let inputs = bench.subject.inputs.iter().filter(|&&input| every || input == bench.problem.input);
+    inputs.copied().try_for_each(|input| with_input(bench, input, c))
+}
+
+fn with_input(bench: &Bench, input: InputType, c: &mut Comparison) -> LawResult<()> {
     // In the last batch entry and channel, a state in between, and a position behind an edge.
     let shape = bench.problem.shape;
     let (batch, channel, n) = (shape.batch - 1, shape.dim - 1, shape.dstate / 2);
     let l = bench.probe.splits()[1];
     // A bias of 0 changes nothing.
-    let plain = Problem { delta_bias: Some(vec![0.0; shape.dim]), ..bench.problem.clone() };
+    let plain = Problem { input, delta_bias: Some(vec![0.0; shape.dim]), ..bench.problem.clone() };
+    let want = bench.scan(&plain)?;
     let one = Entry { batch: Some(batch), channels: (channel, 1), state: None, l: Some(l), use_: Use::State };
     let whole = Entry { batch: None, l: None, ..one };
     let of_operand = |operand, use_| match operand {
@@ -77,7 +86,7 @@ pub fn nan_input(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
         let got = bench.scan(&changed)?;
         let both_ways = bench.method.is_bidirectional();
         let enters = |name, batch, channel, at| entry.enters(both_ways, name, (batch, channel, at));
-        c.not_a_number(&format!("with a NaN in {name}"), &got, &bench.run, enters);
+        c.not_a_number(&format!("with a NaN in {name}, {input}"), &got, &want, enters);
     }
     Ok(())
 }
