@@ -15,7 +15,7 @@ pub struct Sweep {
     /// Why it is hard, in one sentence.
     pub why: &'static str,
     pub weights: Weights,
-    /// Whether only those are judged on it who promise B̄ over the whole range of f32
+    /// Whether only those are judged on it who promise B̄ over the whole range of f32, and beside roots and poles
     /// ([`crate::promise::Promise::whole_range`]).
     pub whole_range: bool,
     draw: fn(Weights, &mut Draw) -> CoefficientProblem,
@@ -78,18 +78,18 @@ pub fn all() -> Vec<Sweep> {
             Weights::Complex,
             |weights, draw| draw_coefficients(weights, RANDOM_POINTS, BAND, draw),
         ),
-        sweep(
+        of_whole_range(sweep(
             "real roots",
             "the floats nearest to the root of rk4's polynomial, and to bilinear's zero and pole",
             Weights::Real,
             near_roots,
-        ),
-        sweep(
+        )),
+        of_whole_range(sweep(
             "complex roots",
             "near and nearest to the roots of rk4's polynomial and of each method's sum of φ-functions",
             Weights::Complex,
             near_roots,
-        ),
+        )),
         of_whole_range(sweep(
             "real far right",
             "z from 80 to 200 with a tiny B: e^z overflows, and B̄ does not",

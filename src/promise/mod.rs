@@ -20,7 +20,8 @@ pub struct Promise {
     /// Whether its coefficients can be perturbed, to measure how small an error is caught.
     pub perturbable: bool,
     /// Whether Ā and B̄ keep the contract wherever they are in f32's range, whatever Δ, A and B: where what they are made
-    /// of overflows or underflows on the way, and where |Im z| is so large that z rounded to f32 is no angle any more.
+    /// of overflows or underflows on the way, where |Im z| is so large that z rounded to f32 is no angle any more, and so
+    /// near to a root or a pole that z rounded to f32 leaves no digit.
     pub whole_range: bool,
 }
 

@@ -151,7 +151,7 @@ fn a_failing_run_reports_what_its_sweeps_look_like() {
         ..Request::everything(1)
     };
     let mut results = verify(&request, &backend);
-    assert_eq!(results.coefficients.len(), 2);
+    assert_eq!(results.coefficients.len(), 6);
     for sweep in &results.coefficients {
         let first = sweep.diagnosis.first().map(|d| d.name.as_str());
         assert_eq!(first, Some("bilinear-inverse-only-a-bar"), "{}", sweep.sweep);
