@@ -72,16 +72,18 @@ pub fn library(mutant: &Mutant) -> Result<PathBuf, String> {
     let own = folder.join(mutant.id);
     let path = own.join("kernels.so");
     let methods: Vec<String> = mutant.methods.iter().map(|method: &Method| method.id().to_string()).collect();
-    if !write_sources(mutant, &own).map_err(|error| error.to_string())? && path.exists() {
+    let kinds = mutant.fate.kinds();
+    let scans = kinds.iter().any(|kind| *kind != Kind::Sweep);
+    let switches = [("SCANS", scans), ("LIFTED", kinds.contains(&Kind::Lifted))];
+    let switches = switches.iter().filter(|(_, on)| *on).map(|(name, _)| format!("-DHOLDFAST_MUTANT_{name}"));
+    let mut macros = vec![format!("-DHOLDFAST_MUTANT_METHODS={}", methods.join(","))];
+    macros.extend(switches);
+    if !write_sources(mutant, &own, &macros).map_err(|error| error.to_string())? && path.exists() {
         return Ok(path);
     }
     let object = own.join("library.o");
     let mut command = compiler();
-    command.arg("-I").arg(&own).arg(format!("-DHOLDFAST_MUTANT_METHODS={}", methods.join(",")));
-    let kinds = mutant.fate.kinds();
-    let scans = kinds.iter().any(|kind| *kind != Kind::Sweep);
-    let macros = [("SCANS", scans), ("LIFTED", kinds.contains(&Kind::Lifted))];
-    command.args(macros.iter().filter(|(_, on)| *on).map(|(name, _)| format!("-DHOLDFAST_MUTANT_{name}")));
+    command.arg("-I").arg(&own).args(&macros);
     command.args(["-w", "-c", "tests/mutants/library.cpp", "-o"]).arg(&object);
     run(command)?;
     let mut command = compiler();
@@ -91,9 +93,18 @@ pub fn library(mutant: &Mutant) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// Copies the kernels' sources with the substitution in them; whether anything is new.
-fn write_sources(mutant: &Mutant, folder: &Path) -> std::io::Result<bool> {
-    let mut new = false;
+/// Writes a file, if it is not there yet.
+fn write(to: &Path, text: &str) -> std::io::Result<bool> {
+    let new = fs::read_to_string(to).ok().as_deref() != Some(text);
+    if new { fs::write(to, text).map(|()| true) } else { Ok(false) }
+}
+
+/// Copies the kernels' sources with the substitution in them, and what else decides what is built; whether anything is new.
+fn write_sources(mutant: &Mutant, folder: &Path, macros: &[String]) -> std::io::Result<bool> {
+    fs::create_dir_all(folder)?;
+    let mut new = write(&folder.join("macros"), &macros.join(" "))?;
+    let driver = fs::read_to_string(root().join("tests/mutants/library.cpp"))?;
+    new |= write(&folder.join("library"), &driver)?;
     for part in ["", "host", "faults"] {
         fs::create_dir_all(folder.join(part))?;
         for entry in fs::read_dir(root().join("kernels").join(part))? {
@@ -105,11 +116,7 @@ fn write_sources(mutant: &Mutant, folder: &Path) -> std::io::Result<bool> {
             if part.is_empty() && entry.file_name() == mutant.file {
                 text = text.replacen(mutant.old, mutant.new, 1);
             }
-            let to = folder.join(part).join(entry.file_name());
-            if fs::read_to_string(&to).ok().as_ref() != Some(&text) {
-                fs::write(&to, text)?;
-                new = true;
-            }
+            new |= write(&folder.join(part).join(entry.file_name()), &text)?;
         }
     }
     Ok(new)
