@@ -39,6 +39,15 @@ pub trait Input: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     /// Its parts, real first; a real number's second is 0.
     fn parts(self) -> [f64; 2];
     fn from_parts(parts: [f64; 2]) -> Self;
+    /// All of [`discretize`] but its checks. It stands in each type, where it is compiled once: a generic function is
+    /// compiled again by every crate that calls it, with all the arithmetic below it.
+    #[doc(hidden)]
+    fn solve(
+        form: Form,
+        a: &DMatrix<Self>,
+        b: &DMatrix<Self>,
+        delta: f64,
+    ) -> Result<(PanelParts, Certificate), TruthError>;
 }
 
 impl Input for f64 {
@@ -49,6 +58,14 @@ impl Input for f64 {
     fn from_parts([re, _]: [f64; 2]) -> Self {
         re
     }
+    fn solve(
+        form: Form,
+        a: &DMatrix<Self>,
+        b: &DMatrix<Self>,
+        delta: f64,
+    ) -> Result<(PanelParts, Certificate), TruthError> {
+        Solver::new(form, a, b, delta)?.climb()
+    }
 }
 
 impl Input for Complex<f64> {
@@ -58,6 +75,14 @@ impl Input for Complex<f64> {
     }
     fn from_parts([re, im]: [f64; 2]) -> Self {
         Complex::new(re, im)
+    }
+    fn solve(
+        form: Form,
+        a: &DMatrix<Self>,
+        b: &DMatrix<Self>,
+        delta: f64,
+    ) -> Result<(PanelParts, Certificate), TruthError> {
+        Solver::new(form, a, b, delta)?.climb()
     }
 }
 
@@ -93,9 +118,9 @@ pub fn discretize<I: Input>(
     let (panels, certificate) = if I::WIDTH == 2 && is_real(a) && is_real(b) {
         // Real arithmetic costs a quarter, and its imaginary zeros need no proof.
         let real = |m: &DMatrix<I>| m.map(|x| x.parts()[0]);
-        Solver::new(form, &real(a), &real(b), delta)?.climb()?
+        f64::solve(form, &real(a), &real(b), delta)?
     } else {
-        Solver::new(form, a, b, delta)?.climb()?
+        I::solve(form, a, b, delta)?
     };
     let [a_bar, b_bar, b_bar_prev, b_bar_next] = panels.map(|p| p.map(|m| m.map(I::from_parts)));
     let empty = || DMatrix::from_element(0, 0, I::from_parts([0.0; 2]));
@@ -142,7 +167,7 @@ struct Open {
 }
 
 /// The parts of every entry, real first.
-type PanelParts = Panels<DMatrix<[f64; 2]>>;
+pub type PanelParts = Panels<DMatrix<[f64; 2]>>;
 
 struct Solver<'a, I: Input> {
     form: Form,

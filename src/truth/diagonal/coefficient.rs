@@ -39,7 +39,11 @@ pub struct CoefficientTruth {
 /// Lengths that disagree, numbers that are not finite, bilinear's pole, |ΔA| beyond 2¹⁶, and values that
 /// cannot be certified.
 pub fn solve(method: impl Into<Form>, problem: &CoefficientProblem) -> Result<CoefficientTruth, TruthError> {
-    let form = method.into();
+    solve_form(method.into(), problem)
+}
+
+/// Not generic, so that it is compiled once, and here.
+fn solve_form(form: Form, problem: &CoefficientProblem) -> Result<CoefficientTruth, TruthError> {
     validate_elements(problem)?;
     let elements = match problem.weights {
         Weights::Real => solve_all::<Wide>(form, problem, |p| Wide::from(p[0])),

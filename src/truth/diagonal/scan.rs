@@ -49,17 +49,27 @@ pub fn solve<M>(problem: &Problem, methods: &[M]) -> Result<Vec<ScanTruth<M>>, T
 where
     M: Copy + Into<Form> + Sync,
 {
-    validate(problem)?;
     let forms: Vec<Form> = methods.iter().map(|&m| m.into()).collect();
+    let truth = |(&method, whole): (&M, ChannelTruth)| {
+        let named = [(TensorName::Out, whole.out), (TensorName::LastState, whole.last_state)];
+        let tensors = named.map(|(name, values)| (name, problem.judged_tensor(name, values)));
+        ScanTruth { method, tensors: tensors.into_iter().collect(), certificate: whole.certificate }
+    };
+    Ok(methods.iter().zip(solve_forms(problem, &forms)?).map(truth).collect())
+}
+
+/// All judged channels by each form. Not generic, so that it is compiled once, and here.
+fn solve_forms(problem: &Problem, forms: &[Form]) -> Result<Vec<ChannelTruth>, TruthError> {
+    validate(problem)?;
     let solve_channel = |&channel: &(usize, usize)| match problem.weights {
-        Weights::Real => ChannelScan::<Wide>::new(problem, &forms, channel).solve(),
-        Weights::Complex => ChannelScan::<Complex<Wide>>::new(problem, &forms, channel).solve(),
+        Weights::Real => ChannelScan::<Wide>::new(problem, forms, channel).solve(),
+        Weights::Complex => ChannelScan::<Complex<Wide>>::new(problem, forms, channel).solve(),
     };
     let channels: Vec<Vec<ChannelTruth>> =
         problem.judged_channels.par_iter().map(solve_channel).collect::<Result<_, _>>()?;
     let blank =
         || ChannelTruth { out: Vec::new(), last_state: Vec::new(), certificate: Certificate::new(ROUTES) };
-    let mut wholes: Vec<ChannelTruth> = methods.iter().map(|_| blank()).collect();
+    let mut wholes: Vec<ChannelTruth> = forms.iter().map(|_| blank()).collect();
     for parts in channels {
         for (whole, part) in wholes.iter_mut().zip(parts) {
             whole.out.extend(part.out);
@@ -67,12 +77,7 @@ where
             whole.certificate.absorb(&part.certificate);
         }
     }
-    let truth = |(&method, whole): (&M, ChannelTruth)| {
-        let named = [(TensorName::Out, whole.out), (TensorName::LastState, whole.last_state)];
-        let tensors = named.map(|(name, values)| (name, problem.judged_tensor(name, values)));
-        ScanTruth { method, tensors: tensors.into_iter().collect(), certificate: whole.certificate }
-    };
-    Ok(methods.iter().zip(wholes).map(truth).collect())
+    Ok(wholes)
 }
 
 /// One channel's share of a [`ScanTruth`].
