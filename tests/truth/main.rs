@@ -1,6 +1,7 @@
 //! Promises of the truth: it is what the specification says, to the last bit, and what `holdfast truth` prints.
 
 mod command;
+mod enclosures;
 mod floor;
 mod golden_values;
 mod hexfloat;
