@@ -2,10 +2,15 @@
 
 use dashu_ratio::RBig;
 use holdfast::method::Method;
-use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
+use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
 use holdfast::tensor::TensorName;
 use holdfast::truth::exact::rational;
-use holdfast::truth::{Textbook, TruthError, scan};
+use holdfast::truth::number::ball::Ball;
+use holdfast::truth::number::elementary::{softplus_by_artanh, softplus_by_halley};
+use holdfast::truth::number::scalar::Real;
+use holdfast::truth::number::wide::Wide;
+use holdfast::truth::{Textbook, TruthError, coefficient, dense, scan};
+use nalgebra::DMatrix;
 use rstest::rstest;
 
 /// One channel of `seqlen` positions with constant real weights.
@@ -132,4 +137,106 @@ fn held_input_makes_the_textbook_first_order_hold_exact() {
     let problem = channel(&[-1.5, -0.25], &[0.125; 6], &[0.75; 6]);
     let truths = scan::solve(&problem, &[Textbook::FohTextbook, Textbook::ZohExact]).expect("certified");
     assert_eq!(truths[0].tensors[TensorName::Out].values, truths[1].tensors[TensorName::Out].values);
+}
+
+/// Softplus, after which no wider scalar can come to the rescue, and complex weights.
+fn softened() -> Problem {
+    let mut problem = channel(&[-1.0, 0.5, -3.0, -2.0], &[-1.25, 0.5, 2.0], &[1.0, -0.5, 0.75]);
+    problem.weights = Weights::Complex;
+    problem.shape.dstate = 2;
+    problem.c = vec![1.0, 0.25, -0.5, 0.75];
+    problem.delta_softplus = true;
+    problem
+}
+
+/// Δ of the literal route, and of the other one, too large by 2 to this relative to itself.
+fn off(bits: [i64; 2], (literal, bounded): (Wide, Ball<Wide>)) -> (Wide, Ball<Wide>) {
+    let [first, second] = bits.map(|bits| Wide::pow2(0) + Wide::pow2(bits));
+    (literal * first, Ball { mid: bounded.mid * second, ..bounded })
+}
+
+fn soften(raw: &Ball<Wide>) -> (Wide, Ball<Wide>) {
+    (softplus_by_halley(raw.mid), softplus_by_artanh(raw))
+}
+
+const NONE: i64 = -240;
+
+/// Steps by which the routes differ, and whether by so little that it is below what a certificate asks.
+const DIFFERENT: [(scan::Steps, bool); 5] = [
+    (|raw| off([-60, NONE], soften(raw)), false),
+    (|raw| off([NONE, -60], soften(raw)), false),
+    (|raw| off([-140, NONE], soften(raw)), false),
+    (|raw| off([NONE, -140], soften(raw)), false),
+    (|raw| off([-180, NONE], soften(raw)), true),
+];
+
+/// A truth that compares a route with itself would certify every one of these.
+#[rstest]
+#[case(TensorName::Out, "output at")]
+#[case(TensorName::LastState, "last state at")]
+fn routes_that_differ_certify_nothing(#[case] of: TensorName, #[case] place: &str) {
+    let mut problem = softened();
+    if of == TensorName::LastState {
+        // All outputs are zero, and proved to be.
+        problem.c.fill(0.0);
+    }
+    for (which, (steps, certifies)) in DIFFERENT.into_iter().enumerate() {
+        for method in Method::ALL {
+            let found = scan::solve_by(steps, &problem, &[method]).map(|_| ());
+            assert_eq!(found.is_ok(), certifies, "{which}, {method}: {found:?}");
+            if let Err(error) = found {
+                let TruthError::Uncertified { place: found, .. } = &error else { panic!("{error}") };
+                assert!(found.contains(place), "{found}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_route_that_is_off_is_overruled_by_a_wider_scalar() {
+    let problem = channel(&[-1.5, -0.25], &[0.375, 0.7], &[0.75, -1.0]);
+    let right = scan::solve(&problem, &Method::ALL).expect("certified");
+    let steps: [scan::Steps; 2] =
+        [|raw| off([-60, NONE], (raw.mid, *raw)), |raw| off([NONE, -60], (raw.mid, *raw))];
+    for steps in steps {
+        for (found, right) in
+            scan::solve_by(steps, &problem, &Method::ALL).expect("certified").iter().zip(&right)
+        {
+            assert_eq!(found.tensors, right.tensors, "{}", right.method);
+            // By a wider scalar, or exactly where there is no exponential.
+            let (found, right) = (&found.certificate, &right.certificate);
+            assert!(found.bits > 237 || found.exact > right.exact, "{found}");
+            assert_eq!(right.bits, 237, "{right}");
+        }
+    }
+}
+
+/// No two routes round alike throughout: a certificate that says so has compared a number with itself.
+#[test]
+fn routes_are_two() {
+    let itself = 237 - 53;
+    let problem = softened();
+    let elements = CoefficientProblem {
+        weights: Weights::Real,
+        delta: vec![0.3, 0.7, 1.9],
+        a: vec![-1.1, -0.3, -2.7],
+        b: vec![1.3, 0.9, -0.7],
+    };
+    let a = DMatrix::from_row_slice(2, 2, &[-1.1, 0.3, 0.7, -2.3]);
+    let b = DMatrix::from_row_slice(2, 1, &[1.3, 0.7]);
+    let mut alike = Vec::new();
+    for method in Method::ALL {
+        let certificates = [
+            ("scan", only(&problem, method).certificate),
+            ("elements", coefficient::solve(method, &elements).expect("certified").certificate),
+            ("dense", dense::discretize(method, &a, &b, 0.3).expect("certified").certificate),
+        ];
+        for (what, certificate) in certificates {
+            let agreement = certificate.agreement.expect("values were compared");
+            if !(100..itself).contains(&agreement) {
+                alike.push(format!("{what}, {method}: {certificate}"));
+            }
+        }
+    }
+    assert!(alike.is_empty(), "{alike:#?}");
 }

@@ -40,6 +40,9 @@ pub struct ScanTruth<M = Method> {
 /// States whose sums are held at a time: bounds the memory without idling a thread.
 const NODES_AT_ONCE: usize = 32;
 
+/// Δ by each route, the literal one first, from delta + delta_bias.
+pub type Steps = fn(&Ball<Wide>) -> (Wide, Ball<Wide>);
+
 /// Scans the judged channels of `problem` by each of `methods`. What the methods share is computed once.
 ///
 /// # Errors
@@ -49,21 +52,36 @@ pub fn solve<M>(problem: &Problem, methods: &[M]) -> Result<Vec<ScanTruth<M>>, T
 where
     M: Copy + Into<Form> + Sync,
 {
+    let steps: Steps = match problem.delta_softplus {
+        true => |raw| (softplus_by_halley(raw.mid), softplus_by_artanh(raw)),
+        false => |raw| (raw.mid, *raw),
+    };
+    solve_by(steps, problem, methods)
+}
+
+/// [`solve`] with a Δ of the caller's own: where the two routes' differ, nothing may be certified that depends on it.
+///
+/// # Errors
+/// As [`solve`]'s.
+pub fn solve_by<M>(steps: Steps, problem: &Problem, methods: &[M]) -> Result<Vec<ScanTruth<M>>, TruthError>
+where
+    M: Copy + Into<Form> + Sync,
+{
     let forms: Vec<Form> = methods.iter().map(|&m| m.into()).collect();
     let truth = |(&method, whole): (&M, ChannelTruth)| {
         let named = [(TensorName::Out, whole.out), (TensorName::LastState, whole.last_state)];
         let tensors = named.map(|(name, values)| (name, problem.judged_tensor(name, values)));
         ScanTruth { method, tensors: tensors.into_iter().collect(), certificate: whole.certificate }
     };
-    Ok(methods.iter().zip(solve_forms(problem, &forms)?).map(truth).collect())
+    Ok(methods.iter().zip(solve_forms(steps, problem, &forms)?).map(truth).collect())
 }
 
 /// All judged channels by each form. Not generic, so that it is compiled once, and here.
-fn solve_forms(problem: &Problem, forms: &[Form]) -> Result<Vec<ChannelTruth>, TruthError> {
+fn solve_forms(steps: Steps, problem: &Problem, forms: &[Form]) -> Result<Vec<ChannelTruth>, TruthError> {
     validate(problem)?;
     let solve_channel = |&channel: &(usize, usize)| match problem.weights {
-        Weights::Real => ChannelScan::<Wide>::new(problem, forms, channel).solve(),
-        Weights::Complex => ChannelScan::<Complex<Wide>>::new(problem, forms, channel).solve(),
+        Weights::Real => ChannelScan::<Wide>::new(steps, problem, forms, channel).solve(),
+        Weights::Complex => ChannelScan::<Complex<Wide>>::new(steps, problem, forms, channel).solve(),
     };
     let channels: Vec<Vec<ChannelTruth>> =
         problem.judged_channels.par_iter().map(solve_channel).collect::<Result<_, _>>()?;
@@ -202,19 +220,13 @@ struct ChannelScan<'p, T> {
 }
 
 impl<'p, T: Exponent> ChannelScan<'p, T> {
-    fn new(problem: &'p Problem, forms: &'p [Form], at: (usize, usize)) -> Self {
+    fn new(steps: Steps, problem: &'p Problem, forms: &'p [Form], at: (usize, usize)) -> Self {
         let (batch, d) = at;
         let start = problem.sequence_index(batch, d, 0);
         let range = start..start + problem.shape.seqlen;
         let bias = problem.delta_bias.as_ref().map_or(Wide::zero(), |b| Wide::from(b[d]));
-        let soften = |&value: &f32| {
-            let raw = Ball::exact(Wide::from(value)).plus(&Ball::exact(bias));
-            match problem.delta_softplus {
-                true => (softplus_by_halley(raw.mid), softplus_by_artanh(&raw)),
-                false => (raw.mid, raw),
-            }
-        };
-        let delta = problem.delta[range.clone()].par_iter().map(soften).collect();
+        let step = |&value: &f32| steps(&Ball::exact(Wide::from(value)).plus(&Ball::exact(bias)));
+        let delta = problem.delta[range.clone()].par_iter().map(step).collect();
         let u = problem.u[range].iter().map(|&v| Wide::from(v)).collect();
         ChannelScan { problem, forms, at, u, delta, scalar: std::marker::PhantomData }
     }
