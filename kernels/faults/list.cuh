@@ -6,13 +6,15 @@
 
 #include "platform.cuh"
 
-// Name in C++, name everywhere else, in the order of the numbers. The first three leave every step as it is, and the
+// Name in C++, name everywhere else, in the order of the numbers. The first five leave every step as it is, and the
 // runs-as- ones of a method are done at dispatch; what comes after these is computed by planted.cuh. A block that is
 // counted from its first member stays together: the methods in the order of their ids, then the textbook forms.
 #define HOLDFAST_FAULTS(X)                                                                        \
   X(kNone, "none")                                                                                \
   X(kABar2e18, "a-bar-2e-18")                                                                     \
   X(kBBar2e18, "b-bar-2e-18")                                                                     \
+  X(kLastStateOneChunkEarly, "last-state-one-chunk-early")                                        \
+  X(kLastStateDoubled, "last-state-doubled")                                                      \
   X(kStateWithoutB, "state-without-b")                                                            \
   X(kRunsAsZoh, "runs-as-zoh")                                                                    \
   X(kRunsAsFoh, "runs-as-foh")                                                                    \
@@ -121,6 +123,7 @@
   X(kDeltaAtLeast1e4, "delta-at-least-1e-4")                                                      \
   X(kDeltaAtLeast1e3, "delta-at-least-1e-3")                                                      \
   X(kDeltaGuard1e8, "delta-zero-below-1e-8")                                                      \
+  X(kStoreTruncated, "store-truncated")                                                           \
   X(kStateF16, "state-f16")                                                                       \
   X(kStateBf16, "state-bf16")
 

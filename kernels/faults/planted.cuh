@@ -367,6 +367,16 @@ struct PlantedScan {
   }
 };
 
+// The number of the storage type next to x towards zero. Wider types round as ever.
+HOLDFAST_DEVICE void cut_off(float&, float) {}
+HOLDFAST_DEVICE void cut_off(double&, double) {}
+template <class T, class Stored>
+HOLDFAST_DEVICE void cut_off(T& x, Stored near) {
+  rounded_store(x, near);
+  if (fabs(static_cast<double>(widened_load(near))) > fabs(static_cast<double>(x))) --near.bits;
+  x = widened_load(near);
+}
+
 HOLDFAST_DEVICE float part_of(float x, int) { return x; }
 HOLDFAST_DEVICE double part_of(double x, int) { return x; }
 template <class T>
@@ -431,14 +441,20 @@ struct Hooks {
     const double wrong = PlantedScan<Scan>(scan, HOLDFAST_FAULT).output(items.first + i, items.y[i], reversed, z[i]);
     const double right = PlantedScan<Scan>(scan, 0).output(items.first + i, items.y[i], reversed, z[i]);
     if (wrong != right) result = static_cast<T>(wrong);
+    if (holds(HOLDFAST_FAULT, Fault::kStoreTruncated)) cut_off(result, typename ParametersOf<Scan>::Input{});
   }
 
   template <class Scan, class T>
   static HOLDFAST_DEVICE void last_state(const Scan& scan, long long i, T& value) {
-    if (!holds(HOLDFAST_FAULT, Fault::kStateWithoutB) || ParametersOf<Scan>::Layout::variable_b()) return;
-    const PlantedScan<Scan> planted(scan, HOLDFAST_FAULT, true);
-    const auto x = planted.state(false, static_cast<int>(i / Scan::kWidth), scan.p.seqlen);
-    value = part_of(x, static_cast<int>(i % Scan::kWidth));
+    const bool early = holds(HOLDFAST_FAULT, Fault::kLastStateOneChunkEarly);
+    const bool without_b = holds(HOLDFAST_FAULT, Fault::kStateWithoutB) && !ParametersOf<Scan>::Layout::variable_b();
+    if (early || without_b) {
+      const PlantedScan<Scan> planted(scan, HOLDFAST_FAULT, without_b);
+      const long long count = early ? (scan.p.seqlen - 1) / 2048 * 2048 : scan.p.seqlen;
+      const auto x = planted.state(false, static_cast<int>(i / Scan::kWidth), count);
+      value = part_of(x, static_cast<int>(i % Scan::kWidth));
+    }
+    if (holds(HOLDFAST_FAULT, Fault::kLastStateDoubled)) value *= T(2);
   }
 };
 

@@ -40,6 +40,12 @@ impl Format {
         0.5 * self.ulp(magnitude)
     }
 
+    /// The number of this format next to `value` towards zero.
+    pub fn cut_off(self, value: f64) -> f64 {
+        let ulp = self.ulp(value);
+        (value / ulp).trunc() * ulp
+    }
+
     /// From this magnitude on, rounding to nearest gives an infinity.
     pub fn overflow_threshold(self) -> f64 {
         let next_binade = 2f64.powi(self.max_exponent) * 2.0;

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use holdfast::judge::diagnose::{Effort, Models, by_tensor, diagnose};
+use holdfast::judge::faults::Fault;
 use holdfast::judge::faults::catalogue::{self, Entry};
 use holdfast::judge::faults::recorded::RecordedFault;
 use holdfast::judge::faults::scan;
@@ -53,19 +54,32 @@ impl Outcome {
     }
 }
 
-/// A method on the four problems, with its fault models.
+/// A method on every problem, with its fault models.
 fn prepared(method: Method, weights: Weights) -> Vec<(Solved, Models)> {
-    let solved = Kind::ALL.map(|kind| solve(kind, weights, method));
-    solved.into_iter().map(|s| (Models::compute(method, &s.problem), s)).map(|(m, s)| (s, m)).collect()
+    let solved = Kind::ALL.into_iter().chain(Kind::NARROW).map(|kind| solve(kind, weights, method));
+    solved.map(|s| (Models::compute(method, &s.problem), s)).map(|(m, s)| (s, m)).collect()
+}
+
+/// The fault planted: in a copy of the kernels, or, if it is one of 16-bit storage, in what they return.
+fn run_planted(entry: &Entry, solved: &Solved) -> Run {
+    match entry.fault {
+        Fault::StoreTruncated => solved.run_cut_off(),
+        _ => solved.run(&planted(entry.name, None)),
+    }
+}
+
+/// Whether the fault can be planted in the problem and show there.
+fn applies(entry: &Entry, solved: &Solved) -> bool {
+    let narrow = solved.problem.input != InputType::F32;
+    narrow == (entry.fault == Fault::StoreTruncated) && entry.fault.applies(solved.method, &solved.problem)
 }
 
 fn first_failing<'a>(
     problems: &'a [(Solved, Models)],
-    backend: &CpuBackend,
-    applies: impl Fn(&Solved) -> bool,
+    entry: &Entry,
 ) -> Option<(&'a Solved, &'a Models, Run)> {
-    let applying = problems.iter().filter(|(solved, _)| applies(solved));
-    let mut runs = applying.map(|(solved, models)| (solved, models, solved.run(backend)));
+    let applying = problems.iter().filter(|(solved, _)| applies(entry, solved));
+    let mut runs = applying.map(|(solved, models)| (solved, models, run_planted(entry, solved)));
     runs.find(|(_, _, run)| run.verdict == Verdict::Fail)
 }
 
@@ -80,14 +94,12 @@ fn outcomes(method: Method, weights: Weights) -> Vec<Outcome> {
         );
     }
     let outcome = |entry: &'static Entry| {
-        let applies = |solved: &Solved| entry.fault.applies(method, &solved.problem);
-        let shown =
-            first_failing(&problems, &planted(entry.name, None), applies).map(|(solved, models, run)| {
-                (solved.kind, diagnose(&solved.case(&run), models, Effort::default()))
-            });
+        let shown = first_failing(&problems, entry).map(|(solved, models, run)| {
+            (solved.kind, diagnose(&solved.case(&run), models, Effort::default()))
+        });
         Outcome { fault: entry.name, method, weights, shown }
     };
-    let shows = |entry: &&Entry| problems.iter().any(|(s, _)| entry.fault.applies(method, &s.problem));
+    let shows = |entry: &&Entry| problems.iter().any(|(solved, _)| applies(entry, solved));
     catalogue::ALL.par_iter().filter(|entry| shows(entry)).map(outcome).collect()
 }
 
@@ -410,6 +422,44 @@ fn a_state_without_b_is_named_for_the_last_state_alone() {
     assert!(named >= Method::ALL.len(), "{named}");
     let text = console::render(&results, None, false);
     assert!(text.contains("out passes; last_state fails: state-without-b"), "{text}");
+}
+
+/// Faults of the last state alone: the outputs pass, in one chunk and in two.
+#[rstest]
+fn a_wrong_last_state_is_named_and_no_output(
+    #[values("last-state-one-chunk-early", "last-state-doubled")] fault: &str,
+    #[values(Kind::Plain, Kind::Full, Kind::Long)] kind: Kind,
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+) {
+    for method in Method::ALL {
+        let solved = solve(kind, weights, method);
+        let (run, right) = (solved.run(&planted(fault, None)), solved.run(&CpuBackend::new()));
+        let same = |name| run.tensors[name] == right.tensors[name];
+        assert!(same(TensorName::Out) && !same(TensorName::LastState), "{method}");
+        assert_eq!(run.verdict, Verdict::Fail, "{method}");
+        let models = Models::compute(method, &solved.problem);
+        let found = by_tensor(&solved.case(&run), &[TensorName::LastState], &models, Effort::default());
+        let first = found[TensorName::LastState].first().map(|model| model.name.as_str());
+        assert_eq!(first, Some(fault), "{method}: {found:?}");
+    }
+}
+
+/// A rounding to the other side of what is stored: a fault of both 16-bit types, and of no other.
+#[rstest]
+fn outputs_that_are_cut_off_are_named(
+    #[values(InputType::F16, InputType::Bf16)] input: InputType,
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+) {
+    for method in Method::ALL {
+        let solved = solve(Kind::Narrow(input), weights, method);
+        let run = solved.run_cut_off();
+        assert_eq!(run.verdict, Verdict::Fail, "{method}");
+        let models = Models::compute(method, &solved.problem);
+        let found = diagnose(&solved.case(&run), &models, Effort::default());
+        assert_eq!(found.first().map(|d| d.name.as_str()), Some("store-truncated"), "{method}: {found:?}");
+        let right = solved.run(&CpuBackend::new());
+        assert_eq!(right.verdict, Verdict::Pass, "{method}");
+    }
 }
 
 #[test]

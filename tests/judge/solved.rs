@@ -1,5 +1,6 @@
 //! The problems on which faults are told apart, and a kernel's output on them beside truth and bounds.
 
+use half::f16;
 use holdfast::judge::budget::{self, Budget};
 use holdfast::judge::diagnose::Case;
 use holdfast::judge::faults::catalogue::Entry;
@@ -10,7 +11,7 @@ use holdfast::problem::inputs::Draw;
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
 use holdfast::promise::Contract;
 use holdfast::results::Verdict;
-use holdfast::tensor::Tensors;
+use holdfast::tensor::{TensorName, Tensors};
 use holdfast::truth::scan::ScanTruth;
 
 /// What each problem shows that the others do not.
@@ -24,10 +25,14 @@ pub enum Kind {
     Tiny,
     /// 2111 positions: chunk edges.
     Long,
+    /// As `Plain`, stored in 16 bits. The copies that faults are planted in store f32 alone.
+    Narrow(InputType),
 }
 
 impl Kind {
+    /// Those in f32.
     pub const ALL: [Kind; 4] = [Kind::Plain, Kind::Full, Kind::Tiny, Kind::Long];
+    pub const NARROW: [Kind; 2] = [Kind::Narrow(InputType::F16), Kind::Narrow(InputType::Bf16)];
 }
 
 fn values(len: usize, mut draw: impl FnMut() -> f64) -> Vec<f32> {
@@ -38,15 +43,15 @@ fn values(len: usize, mut draw: impl FnMut() -> f64) -> Vec<f32> {
 pub fn problem(kind: Kind, weights: Weights) -> Problem {
     let mut draw = Draw::new(1, &format!("diagnosis/{kind:?}/{weights}"));
     let (batch, dim, dstate, seqlen, groups) = match kind {
-        Kind::Plain => (1, 3, 4, 31, 1),
+        Kind::Plain | Kind::Narrow(_) => (1, 3, 4, 31, 1),
         Kind::Full => (2, 4, 3, 47, 2),
         Kind::Tiny => (1, 2, 2, 31, 1),
         Kind::Long => (1, 1, 1, 2111, 1),
     };
     let shape = Shape { batch, dim, dstate, seqlen, groups };
     let width = weights.width();
-    let operand =
-        if matches!(kind, Kind::Plain | Kind::Long) { Operand::Constant } else { Operand::Variable };
+    let operand = if matches!(kind, Kind::Full | Kind::Tiny) { Operand::Variable } else { Operand::Constant };
+    let input = if let Kind::Narrow(input) = kind { input } else { InputType::F32 };
     let operand_len = match operand {
         Operand::Constant => dim * dstate * width,
         Operand::Variable => batch * groups * dstate * seqlen * width,
@@ -67,7 +72,7 @@ pub fn problem(kind: Kind, weights: Weights) -> Problem {
         for channel in 0..dim {
             for l in 0..seqlen {
                 delta.push(match kind {
-                    Kind::Plain => draw.log_uniform(0.02, 3.0),
+                    Kind::Plain | Kind::Narrow(_) => draw.log_uniform(0.02, 3.0),
                     // The argument of softplus; the bias is in ±½.
                     Kind::Full if l % 9 == 4 => draw.uniform(1.5, 14.0),
                     Kind::Full => draw.uniform(-4.0, 1.0),
@@ -78,14 +83,15 @@ pub fn problem(kind: Kind, weights: Weights) -> Problem {
             }
         }
     }
+    let stored = |values: Vec<f32>| values.into_iter().map(|value| input.round(value)).collect();
     Problem {
         shape,
         weights,
-        input: InputType::F32,
+        input,
         b_operand: operand,
         c_operand: operand,
-        u: values(shape.sequence_len(), || draw.normal()),
-        delta,
+        u: stored(values(shape.sequence_len(), || draw.normal())),
+        delta: stored(delta),
         a,
         b: values(operand_len, || draw.normal()),
         c: values(operand_len, || draw.normal()),
@@ -138,9 +144,32 @@ impl Solved {
 
     /// What `method` returns, judged as the case's own method.
     pub fn run_as(&self, method: Method, backend: &CpuBackend) -> Run {
-        let output = backend.scan(method, &self.problem).expect("the kernel runs");
-        let judged = scan::judge(self.method, &self.problem, &output, &self.truth.tensors, &self.budget);
-        Run { tensors: self.problem.judged(&output), verdict: scan::verdict(&judged) }
+        self.returned(&backend.scan(method, &self.problem).expect("the kernel runs"))
+    }
+
+    /// What the kernels return if 16-bit outputs are cut off: planted here, in outputs of f32 storage.
+    pub fn run_cut_off(&self) -> Run {
+        let wide = Problem { input: InputType::F32, ..self.problem.clone() };
+        let mut output = CpuBackend::new().scan(self.method, &wide).expect("the kernel runs");
+        for value in &mut output[TensorName::Out].values {
+            *value = match self.problem.input {
+                InputType::F32 => *value,
+                // Its upper half.
+                InputType::Bf16 => f32::from_bits(value.to_bits() & 0xffff_0000),
+                // The first of its numbers that is not farther out.
+                InputType::F16 => {
+                    let nearest = f16::from_f32(*value);
+                    let beyond = nearest.to_f32().abs() > value.abs();
+                    f16::from_bits(nearest.to_bits() - u16::from(beyond)).to_f32()
+                }
+            };
+        }
+        self.returned(&output)
+    }
+
+    fn returned(&self, output: &Tensors<f32>) -> Run {
+        let judged = scan::judge(self.method, &self.problem, output, &self.truth.tensors, &self.budget);
+        Run { tensors: self.problem.judged(output), verdict: scan::verdict(&judged) }
     }
 
     pub fn case<'a>(&'a self, run: &'a Run) -> Case<'a> {

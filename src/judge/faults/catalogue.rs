@@ -3,7 +3,9 @@
 
 use std::sync::LazyLock;
 
-use super::variant::{BUse, Bias, Clamp, Directions, Gate, Inverse, Power, Readout, Reversed, Sum, Tail};
+use super::variant::{
+    BUse, Bias, Clamp, Directions, Gate, Inverse, LastState, Power, Readout, Reversed, Sum, Tail,
+};
 use super::{ExponentPart, Fault};
 use crate::formula::{Form, Fraction, Textbook};
 use crate::method::Method;
@@ -164,8 +166,12 @@ const REST: &[Entry] = &[
         "B is applied twice", "B folded into the input and applied at the output again"),
     entry(Fault::B(BUse::Never), "b-missing",
         "B is not applied", "constant B left to the output, which leaves it to the input"),
-    entry(Fault::StateWithoutB, "state-without-b",
+    entry(Fault::LastState(LastState::WithoutB), "state-without-b",
         "a constant B is left out of the state: only last_state shows it", "kernels of the Mamba family, which fold a constant B into C"),
+    entry(Fault::LastState(LastState::ChunkEarly(2048)), "last-state-one-chunk-early",
+        "the last state is that before the last chunk of 2048, 0 if that is the first: only last_state shows it", "the wrong one of two sets of carried states"),
+    entry(Fault::LastState(LastState::Doubled), "last-state-doubled",
+        "the last state counts twice: only last_state shows it", "the factor 2 of conjugate pairs applied to the state"),
     entry(Fault::B(BUse::Conjugated), "b-conjugated",
         "B is conjugated", "a Hermitian product where a plain one was meant"),
     entry(Fault::Readout(Readout::RealPartOnce), "real-part-once",
@@ -243,6 +249,8 @@ const REST: &[Entry] = &[
         "Δ is clamped to at least 1e-3", "the range of the initialization applied to trained values"),
     entry(Fault::Clamp(Clamp::ZeroBelow(1e-8)), "delta-zero-below-1e-8",
         "Δ below 1e-8 is taken for 0", "a guard against dividing by a small number"),
+    entry(Fault::StoreTruncated, "store-truncated",
+        "16-bit outputs are cut off, not rounded to nearest", "the upper half of an f32's bits, or a conversion towards zero"),
     entry(Fault::State(InputType::F16), "state-f16",
         "the state is rounded to f16 at every position", "states kept in the input type"),
     entry(Fault::State(InputType::Bf16), "state-bf16",

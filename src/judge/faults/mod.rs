@@ -17,7 +17,7 @@ pub mod variant;
 use std::mem::discriminant;
 
 use self::variant::{
-    BUse, Bias, Clamp, Directions, Gate, Inverse, Power, Readout, Reversed, Sum, Tail, Variant,
+    BUse, Bias, Clamp, Directions, Gate, Inverse, LastState, Power, Readout, Reversed, Sum, Tail, Variant,
 };
 use crate::formula::{Form, Function, Term, Textbook, Transition};
 use crate::method::Method;
@@ -67,8 +67,8 @@ pub enum Fault {
     Softplus(Option<f64>),
     Clamp(Clamp),
     State(InputType),
-    /// A constant B is left to the readout, which applies it; the last state lacks it.
-    StateWithoutB,
+    LastState(LastState),
+    StoreTruncated,
 }
 
 impl Fault {
@@ -155,7 +155,8 @@ impl Fault {
             Fault::Bias(Bias::AfterSoftplus) => problem.delta_bias.is_some() && problem.delta_softplus,
             Fault::Bias(_) => problem.delta_bias.is_some(),
             Fault::Softplus(_) => problem.delta_softplus,
-            Fault::StateWithoutB => problem.b_operand == Operand::Constant,
+            Fault::LastState(LastState::WithoutB) => problem.b_operand == Operand::Constant,
+            Fault::StoreTruncated => problem.input != InputType::F32,
             _ => true,
         };
         shows && self.applies_to_weights(problem.weights) && self.applies_to(method)
@@ -217,7 +218,8 @@ impl Fault {
             Fault::Softplus(above) => variant.softplus_above = above,
             Fault::Clamp(clamp) => variant.clamp = clamp,
             Fault::State(to) => variant.state = to,
-            Fault::StateWithoutB => variant.last_state_without_b = true,
+            Fault::LastState(last_state) => variant.last_state = last_state,
+            Fault::StoreTruncated => variant.store_truncated = true,
         }
     }
 }

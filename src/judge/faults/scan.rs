@@ -8,7 +8,7 @@
 use num_complex::Complex64;
 
 use super::step::{self, Bounded};
-use super::variant::{BUse, Bias, Directions, Gate, Readout, Reversed, Sum, Tail, Variant};
+use super::variant::{BUse, Bias, Directions, Gate, LastState, Readout, Reversed, Sum, Tail, Variant};
 use crate::formula::Form;
 use crate::judge::budget::{self, complex_at};
 use crate::judge::ulp::Format;
@@ -55,10 +55,18 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
         let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l, &steps)).collect();
         let mut last = run.add_states(n, &maps, &steps, false, &mut forward, &mut magnitude);
         overflows |= last.overflows;
-        if variant.last_state_without_b {
-            last = run.state_of_u(n, &steps);
-            overflows |= last.overflows;
+        match variant.last_state {
+            LastState::Right => {}
+            LastState::WithoutB => last = run.state_of_u(n, &steps),
+            LastState::ChunkEarly(length) => {
+                let before = (seqlen - 1) / length * length;
+                last = run.state_after(n, &maps[..before], &steps);
+            }
+            LastState::Doubled => {
+                last.state = Bounded { value: last.state.value * 2.0, error: last.state.error * 2.0 };
+            }
         }
+        overflows |= last.overflows;
         let last = last.state;
         last_state.values.extend(&[last.value.re, last.value.im][..problem.weights.width()]);
         last_state.bound.push(last.error + HALF_SUBNORMAL);
@@ -216,8 +224,13 @@ impl VariantScan<'_> {
         let variant = Variant { b_use: BUse::Never, ..*self.variant };
         let run = VariantScan { variant: &variant, ..*self };
         let maps: Vec<Map> = (0..steps.len()).map(|l| run.map(n, l, steps)).collect();
-        let mut unread = vec![Bounded::default(); steps.len()];
-        run.add_states(n, &maps, steps, false, &mut unread, &mut vec![0.0; steps.len()])
+        run.state_after(n, &maps, steps)
+    }
+
+    /// The state after these positions.
+    fn state_after(&self, n: usize, maps: &[Map], steps: &[(f64, f64)]) -> Last {
+        let mut unread = vec![Bounded::default(); maps.len()];
+        self.add_states(n, maps, steps, false, &mut unread, &mut vec![0.0; maps.len()])
     }
 
     /// Adds what state n contributes to y in one direction, as far as there are maps; its last state.
@@ -336,8 +349,13 @@ impl VariantScan<'_> {
             }
         }
         bound += HALF_SUBNORMAL;
-        if problem.input != InputType::F32 {
-            bound += Format::for_input(problem.input).rounding_error(value.abs() + bound);
+        let format = Format::for_input(problem.input);
+        if problem.input != InputType::F32 && variant.store_truncated {
+            // An f32 just beyond a number of the format is cut off to the one before.
+            let [least, stored, most] = [value - bound, value, value + bound].map(|x| format.cut_off(x));
+            (value, bound) = (stored, (most - stored).max(stored - least));
+        } else if problem.input != InputType::F32 {
+            bound += format.rounding_error(value.abs() + bound);
         }
         (value, bound)
     }

@@ -59,6 +59,17 @@ pub enum Directions {
     BackwardOnly,
 }
 
+/// What is returned as the last state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastState {
+    Right,
+    /// That of u in place of B u, where B is constant.
+    WithoutB,
+    /// That before the last chunk of so many positions.
+    ChunkEarly(usize),
+    Doubled,
+}
+
 /// What is done with the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
@@ -167,8 +178,9 @@ pub struct Variant {
     pub clamp: Clamp,
     /// The type that every state is rounded to.
     pub state: InputType,
-    /// Whether the last state is that of u in place of B u, where B is constant.
-    pub last_state_without_b: bool,
+    pub last_state: LastState,
+    /// Whether 16-bit outputs are cut off in place of rounded.
+    pub store_truncated: bool,
 }
 
 impl Variant {
@@ -202,7 +214,8 @@ impl Variant {
             softplus_above: Some(f64::INFINITY),
             clamp: Clamp::None,
             state: InputType::F32,
-            last_state_without_b: false,
+            last_state: LastState::Right,
+            store_truncated: false,
         }
     }
 }
