@@ -22,11 +22,19 @@ pub fn judge(
     judged
         .zip(want)
         .map(|(name, judged, want)| {
-            let strays = got[name].values.iter().filter(|value| value.is_nan()).count();
             let tallied = tally(judged, want, &budget.tensors[name]);
-            (name, result(method, problem, name, (judged, tallied), strays))
+            (name, result(method, problem, name, (judged, tallied), strays(name, &got[name])))
         })
         .collect()
+}
+
+/// The values of all channels that are no numbers, as a reason to fail. Channels without a truth are still the kernel's to
+/// compute: a NaN there is an element never written.
+fn strays(name: TensorName, got: &Tensor<f32>) -> Option<String> {
+    let first = got.values.iter().position(|value| value.is_nan())?;
+    let count = got.values.iter().filter(|value| value.is_nan()).count();
+    let index = got.index(first);
+    Some(format!("{count} values are NaN, over all channels, the first of them {name}{index:?}"))
 }
 
 /// What the verdicts on tensors come to.
@@ -58,11 +66,10 @@ fn result(
     problem: &Problem,
     name: TensorName,
     (tensor, (tally, worst_case_ratio)): (&Tensor<f64>, (Tally, f64)),
-    strays: usize,
+    strays: Option<String>,
 ) -> TensorResult {
-    let (verdict, reason) = if strays > 0 {
-        // Channels without a truth are still the kernel's to compute: a NaN there is an element never written.
-        (Verdict::Fail, format!("{strays} values are NaN, over all channels"))
+    let (verdict, reason) = if let Some(strays) = strays {
+        (Verdict::Fail, strays)
     } else if tally.fails() {
         (Verdict::Fail, String::new())
     } else if tally.unbounded.is_some() {

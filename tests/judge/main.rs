@@ -12,6 +12,7 @@ mod comparison;
 mod diagnosis;
 mod model;
 mod pairwise;
+mod places;
 mod plan_covers_everything;
 mod problems;
 mod revisions;
