@@ -2,7 +2,7 @@
 //! kernel that is needlessly worse than a plain one fails although every element is within its bound.
 
 use holdfast::judge::budget;
-use holdfast::judge::scan;
+use holdfast::judge::scan::{self, Place};
 use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::plan::{self, Filter};
@@ -11,7 +11,7 @@ use holdfast::promise::Contract;
 use holdfast::results::{Beyond, Verdict};
 use holdfast::tensor::{TensorName, Tensors};
 use holdfast::truth;
-use holdfast::verify::Request;
+use holdfast::verify::{Known, Request, judge_scan};
 use rstest::rstest;
 
 use crate::support::run::verify;
@@ -107,6 +107,48 @@ fn the_relative_gate_catches_a_loss_that_the_absolute_one_lets_pass() {
     assert!(caught >= 4, "{caught}");
     let healthy = verify(&request, &CpuBackend::new());
     assert_eq!(healthy.verdict(), Verdict::Pass);
+}
+
+/// Nine tenths of every bound: each element passes, and all of them together are several times as far off as a plain path.
+#[rstest]
+fn the_relative_gate_judges_all_methods(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
+    let problem = problem("seqlen-1025", weights);
+    for method in Method::ALL {
+        let truth = truth::scan::solve(&problem, &[method]).expect("certified").remove(0);
+        let known = Known::default();
+        let known = known.of(&problem);
+        let judged = |got: &Tensors<f32>| {
+            let [id, regime, inputs, backend, rerun] = Default::default();
+            let place = Place { id, regime, inputs, backend, rerun };
+            judge_scan(&ReferenceBackend, &known, (method, &problem), place, Ok(&truth), Ok(got)).case
+        };
+        let plain = ReferenceBackend.scan(method, &problem).expect("runs");
+        assert_eq!(judged(&plain).verdict, Verdict::Pass, "{method}");
+        let budget = budget::scan(method, &problem, &ReferenceBackend.promise().contract);
+        let mut off = plain.clone();
+        for (name, want) in truth.tensors.iter() {
+            let row = want.values.len() / problem.judged_channels.len();
+            for (i, exact) in want.values.iter().enumerate() {
+                let (batch, channel) = problem.judged_channels[i / row];
+                let at = (batch * problem.shape.dim + channel) * row + i % row;
+                // Of a complex element the bound is on the modulus, of which a part may take 0.7.
+                let share = if want.width == 2 { 0.6 } else { 0.9 };
+                let side = if i % 3 == 0 { -share } else { share };
+                let bound = budget.tensors[name].bound[i / want.width];
+                // Where an f32 beside the exact value is already beyond the bound, the exact one.
+                let planted = (exact + side * bound) as f32;
+                let inside = (f64::from(planted) - exact).abs() <= 0.95 * bound;
+                off[name].values[at] = if inside { planted } else { *exact as f32 };
+            }
+        }
+        let case = judged(&off);
+        let relative = case.relative.expect("the reference is a measure");
+        assert_eq!(case.beyond, Beyond::None, "{method}: the absolute gate lets it pass: {:?}", case.worst);
+        assert!(case.worst.as_ref().is_some_and(|worst| worst.ratio < 1.0), "{method}");
+        assert!(relative.ratio > 1.5 * relative.multiple, "{method}: {relative:?}");
+        assert_eq!(case.verdict, Verdict::Fail, "{method}: {relative:?}");
+        assert!(case.reason.contains("the f32 reference path"), "{method}: {}", case.reason);
+    }
 }
 
 /// 2⁻²³, the least by which an f32 Ā moves.

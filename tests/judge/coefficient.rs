@@ -2,10 +2,12 @@
 
 use holdfast::judge::coefficient::{Judgement, judge};
 use holdfast::method::Method;
-use holdfast::problem::{CoefficientProblem, Weights};
+use holdfast::problem::{CoefficientProblem, Weights, sweep};
 use holdfast::promise::Contract;
 use holdfast::promise::allowance::U;
 use holdfast::results::Verdict;
+use holdfast::truth;
+use rstest::rstest;
 
 #[test]
 fn a_step_of_zero_must_be_the_exact_identity() {
@@ -64,4 +66,45 @@ fn a_complex_part_overflows_where_its_exact_value_does() {
     assert_eq!(verdict([f32::MAX, 0.0], [1e39, 0.0]), Verdict::Fail);
     assert_eq!(verdict([up, 0.0], [1e30, 0.0]), Verdict::Fail);
     assert_eq!(verdict([1e30, up], [1e30, 1e30]), Verdict::Fail);
+}
+
+/// The contract as the kernels' own page states it, in units of 2⁻²⁴: real Ā and B̄, complex Ā and B̄.
+fn stated(method: Method) -> [f64; 4] {
+    let row = format!("| `{method}` | 1.25: ");
+    let bilinear = format!("| `{method}` | 3.125: ");
+    let mut lines = include_str!("../../kernels/README.md").lines();
+    let line = lines.find(|line| line.starts_with(&row) || line.starts_with(&bilinear)).expect("a row");
+    let cells = line.split('|').filter_map(|cell| cell.split_once(": ")).map(|(units, _)| units.trim());
+    let units: Vec<f64> = cells.map(|units| units.parse().expect("a number")).collect();
+    units.try_into().expect("four numbers")
+}
+
+/// Every element of a sweep off by a share of the contract: within it at ⅞, beyond it at 1¼.
+#[rstest]
+fn the_contract_is_the_stated_one_and_no_wider(
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+    #[values(0, 1)] which: usize,
+) {
+    let problem = sweep::all().into_iter().find(|sweep| sweep.weights == weights).expect("a sweep").draw(1);
+    let width = weights.width();
+    for method in Method::ALL {
+        let units = stated(method)[2 * (width - 1) + which];
+        let want = truth::coefficient::solve(method, &problem).expect("certified");
+        let off = |share: f64| {
+            let mut got = [want.a_bar.clone(), want.b_bar.clone()];
+            for (i, element) in got[which].chunks_mut(width).enumerate() {
+                // Exact where nothing rounds; where half a subnormal is a large share, that is allowed as well.
+                let size = element.iter().fold(0.0, |size: f64, part| size.hypot(*part));
+                let z = problem.delta[i] * problem.a[i * width];
+                if z != 0.0 && size > 1e-30 && size < 1e30 {
+                    element.iter_mut().for_each(|part| *part *= 1.0 + share * units * U);
+                }
+            }
+            let (got, want) = ((&got[0][..], &got[1][..]), (&want.a_bar[..], &want.b_bar[..]));
+            judge(method, &problem, got, want, &Contract::PRODUCTION).verdict
+        };
+        assert_eq!(off(0.0), Verdict::Pass, "{method}");
+        assert_eq!((off(0.875), off(-0.875)), (Verdict::Pass, Verdict::Pass), "{method}: {units}");
+        assert_eq!((off(1.25), off(-1.25)), (Verdict::Fail, Verdict::Fail), "{method}: {units}");
+    }
 }
