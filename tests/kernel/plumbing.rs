@@ -6,7 +6,9 @@ use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::{Operand, Problem, Shape, Weights};
 use holdfast::promise::Contract;
+use holdfast::promise::allowance::{Arithmetic, HALF_SUBNORMAL};
 use holdfast::tensor::{TensorName, Tensors};
+use holdfast::truth;
 use rand::RngExt as _;
 use rand_chacha::ChaCha8Rng;
 
@@ -199,4 +201,51 @@ fn launches_change_where_the_specification_says() {
         .into();
     assert_eq!(threads, [32, 32, 64, 64, 128, 128, 256, 256, 512, 512, 512, 512]);
     assert_eq!([2048, 2049].map(CpuBackend::chunk_len), [2048, 2048]);
+}
+
+/// A = 0 and ones everywhere else: the output is Δ itself, and nothing but softplus rounds.
+fn bare_steps(raw: Vec<f32>) -> Problem {
+    let layout = Layout::plain(1, raw.len(), 1, 1);
+    let mut problem = layout.random(&mut generator("bare steps"));
+    problem.a.fill(0.0);
+    for ones in [&mut problem.u, &mut problem.b, &mut problem.c] {
+        ones.fill(1.0);
+    }
+    problem.delta = raw;
+    problem.delta_softplus = true;
+    problem.judged_channels = (0..problem.shape.dim).map(|channel| (0, channel)).collect();
+    problem
+}
+
+#[test]
+fn a_step_is_softplus_within_its_allowance_over_a_dense_band() {
+    let raw = |i: u16| -20.0 + f32::from(i) / 100.0;
+    let problem = bare_steps((0..5000).map(raw).collect());
+    let methods = [Method::Zoh, Method::Bilinear, Method::Rk4];
+    let want = truth::scan::solve(&problem, &methods).expect("certified");
+    let first_beyond = |got: &[f32], want: &[f64]| {
+        let within = |(&got, want): (&f32, &f64)| {
+            (f64::from(got) - want).abs() <= Arithmetic::SINGLE.softplus() * want + HALF_SUBNORMAL
+        };
+        got.iter().zip(want).position(|pair| !within(pair)).map(|at| problem.delta[at])
+    };
+    for truth in &want {
+        for name in TensorName::ALL {
+            let want = &truth.tensors[name].values;
+            let beyond = |backend: &dyn Backend| {
+                let got = backend.scan(truth.method, &problem).expect("runs");
+                first_beyond(&got[name].values, want)
+            };
+            assert_eq!(beyond(&CpuBackend::new()), None, "{} {name}", truth.method);
+            let planted = CpuBackend::with_faults("softplus-above-8", None).expect("in the list");
+            assert!(beyond(&planted).is_some_and(|raw| raw > 8.0), "{} {name}", truth.method);
+        }
+    }
+    // As near as 12: a threshold that costs 8.6 roundings there.
+    let by = |threshold: f32| -> Vec<f32> {
+        problem.delta.iter().map(|&x| if x > threshold { x } else { x.exp().ln_1p() }).collect()
+    };
+    let want = &want[0].tensors[TensorName::Out].values;
+    assert_eq!(first_beyond(&by(20.0), want), None);
+    assert!(first_beyond(&by(12.0), want).is_some_and(|raw| raw < 12.1));
 }
