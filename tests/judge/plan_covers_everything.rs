@@ -214,6 +214,9 @@ fn sweeps_lie_where_they_say() {
             swept(name).iter().map(|z| rk4(z).norm()).filter(|p| *p < 24.0 * 2f64.powi(-20)).count();
         assert!(nearest >= 40, "{name}: {nearest} near a root of rk4's polynomial");
     }
+    // Nearer than an f32 can be: a product of two comes to 2⁻⁴⁸.
+    let nearest = swept("real roots").iter().filter(|z| rk4(z).norm() < 24.0 * 2f64.powi(-40)).count();
+    assert_eq!(nearest, 3);
 }
 
 /// Without this the pairwise verdict could be vacuous: two methods that no problem tells apart.

@@ -414,6 +414,18 @@ pub const MUTANTS: &[Mutant] = &[
         &[Rk4],
         caught(&[Sweep, Case, Lifted]),
     ),
+    // A product of two floats comes to 2⁻⁴⁸ of a root, where 2⁻⁵³ of the terms is most of the sum.
+    mutant(
+        PRECISE,
+        (
+            "rk4-in-plain-double",
+            "rk4's polynomial in double without pairs",
+            "const Complex<double> p = rounded(rk4_polynomial(wide, 1.0));",
+            "const Complex<double> p = rk4_polynomial(Complex<double>{wide.re.hi, wide.im.hi}, 1.0);",
+        ),
+        &[Rk4],
+        caught(&[Sweep]),
+    ),
     mutant(
         PRECISE,
         (

@@ -220,17 +220,6 @@ pub const MUTANTS: &[Mutant] = &[
         Fate::Harmless("the double path holds everywhere"),
     ),
     mutant(
-        PRECISE,
-        (
-            "rk4-in-plain-double",
-            "rk4's polynomial in double without pairs",
-            "const Complex<double> p = rounded(rk4_polynomial(wide, 1.0));",
-            "const Complex<double> p = rk4_polynomial(Complex<double>{wide.re.hi, wide.im.hi}, 1.0);",
-        ),
-        &[Rk4],
-        Fate::Harmless("2⁻⁵³ of its terms is 2⁻²⁷ of it at the float nearest to a root, 2⁻²⁵ away"),
-    ),
-    mutant(
         SCAN,
         (
             "softplus-25",
