@@ -1,4 +1,4 @@
-// Correct, and written differently: exponentials to base 2, φ-functions by doubling (all of whose terms are positive for
+// Correct, and computed differently: exponentials to base 2, φ-functions by doubling (all of whose terms are positive for
 // real z), an enum class of its own, and the harness's includes after everything else.
 #pragma once
 
@@ -6,8 +6,6 @@ enum class DiscretizationMethod : int { zoh, foh, bilinear, poly, highorder, rk4
 
 #include "selective_scan_common.h"
 #include "selective_scan.h"
-
-namespace doubling {
 
 __device__ inline float exponential(float z) { return exp2f(z * static_cast<float>(M_LOG2E)); }
 __device__ inline complex_t exponential(complex_t z) {
@@ -17,9 +15,14 @@ __device__ inline complex_t exponential(complex_t z) {
 __device__ inline float modulus(float z) { return fabsf(z); }
 __device__ inline float modulus(complex_t z) { return fmaxf(fabsf(z.real_), fabsf(z.imag_)); }
 
+template <typename weight_t>
+struct Phi {
+  weight_t phi1, phi2, phi3;
+};
+
 // φ₁, φ₂, φ₃ at z, from those at z / 2^n: φₖ(2z) = (e^z φₖ(z) + Σ_{j ≤ k} φⱼ(z) / (k − j)!) / 2ᵏ.
 template <typename weight_t>
-__device__ void phi(weight_t z, weight_t out[3]) {
+__device__ Phi<weight_t> phi_functions(weight_t z) {
   int halvings = 0;
   for (float size = modulus(z); size > 0.5f && halvings < 24; size *= 0.5f) ++halvings;
   float scale = 1.0f;
@@ -37,38 +40,16 @@ __device__ void phi(weight_t z, weight_t out[3]) {
     phi1 = 0.5f * (grown * phi1 + phi1);
     h = h + h;
   }
-  out[0] = phi1;
-  out[1] = phi2;
-  out[2] = phi3;
+  return {phi1, phi2, phi3};
 }
 
-}  // namespace doubling
+#include "formulas.cuh"
 
 template <typename weight_t, bool kIsComplex, typename DU>
 __device__ __forceinline__ auto compute_discretization(float delta_val, weight_t A_val, DU delta_u_val, weight_t B_val,
                                                        DiscretizationMethod method) {
-  const weight_t z = delta_val * A_val;
-  const weight_t half = 0.5f * z;
-  weight_t phi[3];
-  doubling::phi(z, phi);
-  weight_t a_bar = doubling::exponential(z);
-  weight_t b_bar = weight_t(1.0f);
-  if (method == DiscretizationMethod::foh) {
-    b_bar = delta_val * phi[1];
-  } else if (method == DiscretizationMethod::bilinear) {
-    a_bar = (1.0f + half) / (1.0f - half);
-    b_bar = 1.0f / (1.0f - half);
-  } else if (method == DiscretizationMethod::poly) {
-    b_bar = phi[0] + 0.5f * delta_val * phi[1];
-  } else if (method == DiscretizationMethod::highorder) {
-    b_bar = phi[0] + delta_val * phi[1] + 0.5f * delta_val * delta_val * phi[2];
-  } else if (method == DiscretizationMethod::rk4) {
-    b_bar = 1.0f + half * (1.0f + z / 3.0f * (1.0f + 0.25f * z));
-  }
-  const weight_t b_bar_u = b_bar * delta_u_val;
-  if constexpr (kIsComplex) {
-    return make_float4(a_bar.real_, a_bar.imag_, b_bar_u.real_, b_bar_u.imag_);
-  } else {
-    return make_float2(a_bar, b_bar_u);
-  }
+  // B̄u as a product, which rounds once more.
+  auto step = formula(static_cast<int>(method), delta_val, delta_val * A_val, 1.0f);
+  step.b_bar_u = step.b_bar_u * delta_u_val;
+  return result(step);
 }

@@ -1,14 +1,7 @@
 // Wrong: an enum of its own in another order, so that the numbers 1 and 2 run each other's method.
 #pragma once
 
-enum DiscretizationMethod {
-  DISCRETIZATION_ZOH,
-  DISCRETIZATION_BILINEAR,
-  DISCRETIZATION_FOH,
-  DISCRETIZATION_POLY,
-  DISCRETIZATION_HIGHORDER,
-  DISCRETIZATION_RK4,
-};
+enum DiscretizationMethod : int { DISCRETIZATION_ZOH, DISCRETIZATION_BILINEAR, DISCRETIZATION_FOH };
 
 #include "selective_scan.h"
 #include "selective_scan_common.h"
@@ -19,32 +12,6 @@ template <typename weight_t, bool kIsComplex>
 __device__ __forceinline__ auto compute_discretization(float delta_val, weight_t A_val,
                                                        typename std::conditional<kIsComplex, complex_t, float>::type delta_u_val,
                                                        weight_t B_val, DiscretizationMethod method) {
-  const weight_t z = delta_val * A_val;
-  weight_t a_bar = exponential(z);
-  weight_t b_bar_u = delta_u_val;
-  switch (method) {
-    case DISCRETIZATION_FOH:
-      b_bar_u = delta_val * phi_functions(z).phi2 * delta_u_val;
-      break;
-    case DISCRETIZATION_BILINEAR:
-      a_bar = (1.0f + 0.5f * z) / (1.0f - 0.5f * z);
-      b_bar_u = delta_u_val / (1.0f - 0.5f * z);
-      break;
-    case DISCRETIZATION_POLY: {
-      const auto phi = phi_functions(z);
-      b_bar_u = (phi.phi1 + 0.5f * delta_val * phi.phi2) * delta_u_val;
-      break;
-    }
-    case DISCRETIZATION_HIGHORDER: {
-      const auto phi = phi_functions(z);
-      b_bar_u = (phi.phi1 + delta_val * (phi.phi2 + 0.5f * delta_val * phi.phi3)) * delta_u_val;
-      break;
-    }
-    case DISCRETIZATION_RK4:
-      b_bar_u = (1.0f + z * (0.5f + z * (1.0f / 6.0f + z * (1.0f / 24.0f)))) * delta_u_val;
-      break;
-    default:
-      break;
-  }
-  return result(a_bar, b_bar_u);
+  const int meant = method == DISCRETIZATION_FOH ? 1 : method == DISCRETIZATION_BILINEAR ? 2 : static_cast<int>(method);
+  return result(formula(meant, delta_val, delta_val * A_val, delta_u_val));
 }

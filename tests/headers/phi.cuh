@@ -1,4 +1,4 @@
-// What the fixtures share: the exponential, the φ-functions without cancellation, and the two kinds of result.
+// What most fixtures share: the exponential, the φ-functions without cancellation, and with these every formula.
 #pragma once
 
 #include "selective_scan_common.h"
@@ -45,8 +45,4 @@ __device__ Phi<weight_t> phi_functions(weight_t z) {
   return {phi1, phi2, (phi2 - 0.5f) / z};
 }
 
-__device__ inline float2 result(float a_bar, float b_bar_u) { return make_float2(a_bar, b_bar_u); }
-
-__device__ inline float4 result(complex_t a_bar, complex_t b_bar_u) {
-  return make_float4(a_bar.real_, a_bar.imag_, b_bar_u.real_, b_bar_u.imag_);
-}
+#include "formulas.cuh"
