@@ -1,5 +1,5 @@
 //! What the methods are said to be (spec.md §2), for the pages to set beside what
-//! [`analysis`](crate::analysis) measured: claims, and frank notes. Nothing here was measured.
+//! [`analysis`](crate::analysis) measured. Nothing here was measured.
 
 use super::text;
 use crate::method::Method;
@@ -47,13 +47,7 @@ pub fn expected_order(order: Option<u8>) -> String {
 
 /// The form that textbooks have under the method's name.
 pub fn textbook(method: Method) -> Option<Textbook> {
-    match method {
-        Method::Zoh => Some(Textbook::ZohExact),
-        Method::Foh => Some(Textbook::FohTextbook),
-        Method::Bilinear => Some(Textbook::BilinearAveraged),
-        Method::Rk4 => Some(Textbook::Rk4Classical),
-        Method::Poly | Method::HighOrder => None,
-    }
+    Textbook::ALL.into_iter().find(|form| form.name().split('-').next() == Some(method.name()))
 }
 
 /// Ā and what is added to Ā x_{l−1}, of a textbook form.
@@ -64,32 +58,5 @@ pub fn textbook_formulas(form: Textbook) -> (&'static str, &'static str) {
         Textbook::Rk4Classical => ("I + z + z²/2 + z³/6 + z⁴/24", "Δ (I + z/2 + z²/6 + z³/24) B uₗ"),
         Textbook::BilinearAveraged => ("(I − z/2)⁻¹(I + z/2)", "(I − z/2)⁻¹ Δ B (uₗ₋₁ + uₗ)/2"),
         Textbook::ExpTrapezoidal => ("exp(z)", "½ Δ (exp(z) B uₗ₋₁ + B uₗ)"),
-    }
-}
-
-/// What a reader must know before trusting the name.
-pub fn note(method: Method) -> &'static str {
-    match method {
-        Method::Zoh => {
-            "Mamba's simplified input term ΔB; the textbook zero-order hold has Δφ₁(z)B, which it equals \
-             only as z → 0."
-        }
-        Method::Foh => {
-            "Not the textbook first-order hold: it has no u at the next step, and B̄ is of order Δ², so it \
-             loses the input as Δ → 0. It also mixes powers of time."
-        }
-        Method::Bilinear => "Tustin's rule with the present input only; it has a pole at z = 2.",
-        Method::Poly => {
-            "Scanned in both directions and averaged. Its B̄ adds a term in Δ to one in Δ²: it mixes powers \
-             of time, so its result depends on the unit of time."
-        }
-        Method::HighOrder => {
-            "Its B̄ adds terms in Δ, Δ² and Δ³: it mixes powers of time, so its result depends on the unit \
-             of time."
-        }
-        Method::Rk4 => {
-            "The exact eᶻ beside the input term of a Runge–Kutta step; the classical method would cut Ā \
-             after z⁴ too."
-        }
     }
 }

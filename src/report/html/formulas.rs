@@ -17,7 +17,7 @@ pub fn formulas(analysis: &MethodAnalysis) -> Vec<Value> {
             a_bar => method.a_bar_formula(),
             b_bar => method.b_bar_formula(),
             scan => if method.is_bidirectional() { "both ways" } else { "causal" },
-            note => methods::note(method),
+            note => method.what(),
             textbook => false,
             ..properties(method.into(), analysis)
         });

@@ -8,8 +8,8 @@ use plotters::style::RGBColor;
 
 use super::palette::{self, HEATS};
 
-/// Colours by day and by night. Whatever is not here looks alike by both.
-pub const PAIRS: [(RGBColor, RGBColor); 18] = [
+/// The roles' colours by day and by night.
+const ROLES: [(RGBColor, RGBColor); 12] = [
     (palette::PAPER, SHEET),
     (palette::INK, RGBColor(230, 233, 236)),
     (palette::FAINT, RGBColor(154, 165, 176)),
@@ -22,21 +22,19 @@ pub const PAIRS: [(RGBColor, RGBColor); 18] = [
     (palette::ON_PALE, palette::ON_DARK),
     (palette::ON_MIDDLE, palette::ON_MIDDLE),
     (palette::ON_DARK, palette::ON_PALE),
-    // The methods, as Okabe and Ito have them.
-    (palette::METHODS[0], RGBColor(0, 114, 178)),
-    (palette::METHODS[1], RGBColor(230, 159, 0)),
-    (palette::METHODS[2], RGBColor(0, 158, 115)),
-    (palette::METHODS[3], RGBColor(204, 121, 167)),
-    (palette::METHODS[4], RGBColor(86, 180, 233)),
-    (palette::METHODS[5], RGBColor(213, 94, 0)),
 ];
 /// The page's own paper by night.
 const SHEET: RGBColor = RGBColor(20, 24, 28);
 
+/// Colours by day and by night. Whatever is not here looks alike by both.
+pub fn pairs() -> impl Iterator<Item = (RGBColor, RGBColor)> {
+    ROLES.into_iter().chain(palette::METHODS.map(|(look, night)| (look.colour, night)))
+}
+
 /// The colour by night; none for a colour that is not the palette's.
 pub fn night(day: RGBColor) -> Option<RGBColor> {
     let heat = || (0..HEATS).find(|&i| palette::heats(i) == day).map(|i| palette::heats(HEATS - 1 - i));
-    PAIRS.iter().find(|(known, _)| *known == day).map(|(_, night)| *night).or_else(heat)
+    pairs().find(|(known, _)| *known == day).map(|(_, night)| night).or_else(heat)
 }
 
 /// The rules that turn these pictures dark, for readers who prefer that and not on paper.

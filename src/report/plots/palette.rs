@@ -1,13 +1,14 @@
 //! Colours and, because colour is not enough, a marker and a dash pattern per method.
 //!
 //! By night the methods have the colours of Okabe and Ito (<https://jfly.uni-koeln.de/color/>). By day those have been
-//! darkened, for half of them have less than the contrast of 3:1 with a white sheet that WCAG 2.2 asks of graphics
-//! (success criterion 1.4.11). [`super::night`] sets the two beside each other; `tests/report/colours.rs` measures both.
+//! darkened, for most of them have less than the contrast of 3:1 with a white sheet that WCAG 2.2 asks of graphics
+//! (success criterion 1.4.11). `tests/report/colours.rs` measures both.
 
 use plotters::style::RGBColor;
 
 use crate::method::Method;
-use crate::truth::{Form, Textbook};
+use crate::report::methods;
+use crate::truth::Form;
 
 pub const INK: RGBColor = RGBColor(34, 34, 34);
 pub const FAINT: RGBColor = RGBColor(105, 105, 105);
@@ -21,15 +22,6 @@ pub const OVER: RGBColor = RGBColor(253, 236, 226);
 /// Where there are no methods to tell apart: the first series, and the second one.
 pub const BLUE: RGBColor = RGBColor(0, 114, 178);
 pub const ORANGE: RGBColor = RGBColor(190, 113, 12);
-/// The methods' colours by day, in the order of their ids.
-pub const METHODS: [RGBColor; Method::ALL.len()] = [
-    RGBColor(17, 64, 130),
-    RGBColor(211, 125, 16),
-    RGBColor(6, 119, 108),
-    RGBColor(164, 136, 179),
-    RGBColor(53, 130, 255),
-    RGBColor(194, 45, 2),
-];
 /// The dashes of a line that is no method's: a bound, a limit.
 pub const DASHES: &[f64] = &[7.0, 4.0];
 /// Inks on the colours of [`heat`]: on those that are pale by day and dark by night, on those that are pale by both
@@ -47,6 +39,8 @@ pub enum Marker {
     Square,
     Diamond,
     Cross,
+    TriangleLeft,
+    TriangleRight,
 }
 
 /// How a method is drawn, everywhere alike.
@@ -58,28 +52,35 @@ pub struct Look {
     pub dashes: &'static [f64],
 }
 
+const fn row(colour: RGBColor, night: RGBColor, marker: Marker, dashes: &'static [f64]) -> (Look, RGBColor) {
+    (Look { colour, marker, dashes }, night)
+}
+
+/// How methods are drawn, and their colour by night, in the order of their ids: as many as Okabe and Ito have colours.
+#[rustfmt::skip]
+pub const METHODS: [(Look, RGBColor); 8] = [
+    row(RGBColor(17, 64, 130), RGBColor(0, 114, 178), Marker::Circle, &[]),
+    row(RGBColor(211, 125, 16), RGBColor(230, 159, 0), Marker::TriangleUp, &[9.0, 4.0]),
+    row(RGBColor(6, 119, 108), RGBColor(0, 158, 115), Marker::Square, &[12.0, 3.0, 2.0, 3.0]),
+    row(RGBColor(164, 136, 179), RGBColor(204, 121, 167), Marker::Diamond, &[2.5, 3.0]),
+    row(RGBColor(53, 130, 255), RGBColor(86, 180, 233), Marker::TriangleDown, &[5.0, 3.0]),
+    row(RGBColor(194, 45, 2), RGBColor(213, 94, 0), Marker::Cross, &[14.0, 4.0]),
+    row(RGBColor(92, 40, 0), RGBColor(240, 228, 66), Marker::TriangleLeft, &[16.0, 3.0, 2.0, 3.0, 2.0, 3.0]),
+    row(RGBColor(0, 0, 8), RGBColor(255, 255, 255), Marker::TriangleRight, &[1.5, 2.0]),
+];
+const _: () = assert!(Method::ALL.len() <= METHODS.len(), "no two methods may look alike");
+
 pub fn look(method: Method) -> Look {
-    let (marker, dashes): (_, &[f64]) = match method {
-        Method::Zoh => (Marker::Circle, &[]),
-        Method::Foh => (Marker::TriangleUp, &[9.0, 4.0]),
-        Method::Bilinear => (Marker::Square, &[12.0, 3.0, 2.0, 3.0]),
-        Method::Poly => (Marker::Diamond, &[2.5, 3.0]),
-        Method::HighOrder => (Marker::TriangleDown, &[5.0, 3.0]),
-        Method::Rk4 => (Marker::Cross, &[14.0, 4.0]),
-    };
-    Look { colour: METHODS[method as usize], marker, dashes }
+    METHODS[method as usize].0
 }
 
 /// How a textbook form is drawn: as the method whose name it has, in grey where it has none.
 pub fn form_look(form: Form) -> Look {
+    let grey = Look { colour: FAINT, marker: Marker::Diamond, dashes: &[4.0, 3.0] };
     match form {
         Form::Method(method) => look(method),
-        Form::Textbook(Textbook::ZohExact) => look(Method::Zoh),
-        Form::Textbook(Textbook::FohTextbook) => look(Method::Foh),
-        Form::Textbook(Textbook::BilinearAveraged) => look(Method::Bilinear),
-        Form::Textbook(Textbook::Rk4Classical) => look(Method::Rk4),
-        Form::Textbook(Textbook::ExpTrapezoidal) => {
-            Look { colour: FAINT, marker: Marker::Diamond, dashes: &[4.0, 3.0] }
+        Form::Textbook(form) => {
+            Method::ALL.into_iter().find(|m| methods::textbook(*m) == Some(form)).map_or(grey, look)
         }
     }
 }
