@@ -11,6 +11,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use self::formula::{Form, Formula, Function, OFFSETS, Transition};
+use self::method::Method;
+
+#[macro_use]
+#[path = "src/named.rs"]
+mod named;
+#[path = "src/formula.rs"]
+#[allow(
+    dead_code,
+    clippy::enum_variant_names,
+    reason = "only the data is asked for, and who sees it is no matter"
+)]
+mod formula;
+#[path = "src/method.rs"]
+#[allow(dead_code, reason = "only names and ids are asked for")]
+mod method;
 #[path = "src/kernel/cpu/params.rs"]
 #[allow(dead_code, reason = "only the layouts are asked for")]
 mod params;
@@ -40,6 +56,9 @@ fn build() -> Result<(), String> {
 
     let planted = planted_fault()?;
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
+    fs::create_dir_all(out.join("faults")).map_err(|error| format!("cannot create a folder: {error}"))?;
+    written(&out, "faults/forms.cuh", &forms())?;
+    written(&out, "selective_scan.h", &foreign_methods())?;
     let mut build = cc::Build::new();
     build
         .cpp(true)
@@ -48,6 +67,7 @@ fn build() -> Result<(), String> {
         .opt_level(2)
         .debug(false)
         .include(KERNELS)
+        .include(&out)
         .warnings(true)
         .extra_warnings(true)
         // Error terms rely on every product and sum being rounded where the source says so.
@@ -69,14 +89,14 @@ fn build() -> Result<(), String> {
     }
     let plant = planted.map_or(String::new(), |number| format!("#define HOLDFAST_FAULT {number}\n"));
     let dispatch = format!("{plant}#include \"host/dispatch.cpp\"\n{}", layout_assertions());
-    build.file(written(&out, "dispatch", &dispatch)?);
+    build.file(written(&out, "dispatch.cpp", &dispatch)?);
     // Files of their own, so that several cores share the work.
-    for method in 0..methods()? {
+    for method in Method::ALL.map(Method::id) {
         let method_is = format!("#define HOLDFAST_TABLE_METHOD {method}\n");
         let production = format!("{plant}{method_is}#include \"host/production.inc\"\n");
-        build.file(written(&out, &format!("production_{method}"), &production)?);
+        build.file(written(&out, &format!("production_{method}.cpp"), &production)?);
         let copies = format!("{method_is}#include \"faults/copies.inc\"\n");
-        build.file(written(&out, &format!("copies_{method}"), &copies)?);
+        build.file(written(&out, &format!("copies_{method}.cpp"), &copies)?);
     }
     build.try_compile("holdfast_kernels").map_err(|error| {
         format!("the kernels did not compile: {error} (hint: a C++17 compiler is needed, for instance g++ 9 or clang++ 9; CXX chooses one)")
@@ -109,8 +129,8 @@ fn this_machine_fuses() -> bool {
 }
 
 /// Writes a source file.
-fn written(out: &Path, stem: &str, text: &str) -> Result<PathBuf, String> {
-    let path = out.join(format!("{stem}.cpp"));
+fn written(out: &Path, name: &str, text: &str) -> Result<PathBuf, String> {
+    let path = out.join(name);
     fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     Ok(path)
 }
@@ -126,11 +146,68 @@ fn compiler_version(build: &cc::Build) -> Result<String, String> {
     Ok(text.lines().next().unwrap_or("unknown compiler").trim().to_owned())
 }
 
-/// How many methods the kernels have.
-fn methods() -> Result<usize, String> {
-    let text = kernel_source("platform.cuh")?;
-    let line = text.lines().find(|line| line.starts_with("enum class Method"));
-    line.map(|line| line.matches(" = ").count()).ok_or_else(|| "platform.cuh lists no methods".to_owned())
+/// What `src/formula.rs` says of every form, for the copies with faults: the methods by id, then the textbook forms. Lists
+/// for macros: the faults `runs-as-…` and `b-bar-of-…`, and the terms of Ā (of a polynomial one) and of B̄.
+fn forms() -> String {
+    let methods = || Method::ALL.into_iter().map(|method| format!("{method:?}"));
+    let textbooks = formula::Textbook::ALL.map(|textbook| format!("{textbook:?}"));
+    let names: Vec<String> = methods().chain(textbooks).collect();
+    let mut text =
+        "// Made by build.rs of src/formula.rs: the forms by number, the methods first.\n#pragma once\n"
+            .to_owned();
+    let mut line = |line: String| text.push_str(&(line + "\n"));
+    let faults = |prefix: &str, names: &[String]| {
+        let entry = |(name, form): (&String, Form)| {
+            let member: String =
+                prefix.split('-').map(|word| word[..1].to_uppercase() + &word[1..]).collect();
+            format!(" X(k{member}{name}, \"{prefix}-{form}\")")
+        };
+        names.iter().zip(Form::all()).map(entry).collect::<String>()
+    };
+    line(format!("#define HOLDFAST_RUNS_AS(X){}", faults("runs-as", &names)));
+    line(format!("#define HOLDFAST_B_BAR_OF(X){}", faults("b-bar-of", &names[..Method::ALL.len()])));
+    let members: Vec<String> = names.iter().map(|name| format!("kOf{name}")).collect();
+    line(format!("#define HOLDFAST_FORMS {}", members.join(", ")));
+    let (mut a_bars, mut terms) = (String::new(), String::new());
+    for (member, form) in members.iter().zip(Form::all()) {
+        let formula: Formula = form.formula();
+        match formula.a_bar {
+            Transition::Exponential => {}
+            Transition::Quotient => a_bars += &format!(" X({member}, kQuotient, 0, 0.0)"),
+            Transition::Polynomial(factors) => {
+                for (k, factor) in factors.iter().enumerate() {
+                    a_bars += &format!(" X({member}, kPower, {k}, {:?})", factor.value());
+                }
+            }
+        }
+        for (of, offset) in formula.b_bar.into_iter().zip(OFFSETS) {
+            for term in of {
+                let (function, k) = match term.of {
+                    Function::Phi(k) => ("kPhi", k),
+                    Function::Power(k) => ("kPower", k),
+                    Function::Resolvent => ("kResolvent", 0),
+                };
+                let higher = term.order() > formula.leading_order();
+                let (factor, delta) = (term.factor.value(), term.delta);
+                terms += &format!(" X({member}, {offset}, {higher}, {factor:?}, {delta}, {function}, {k})");
+            }
+        }
+    }
+    line(format!("#define HOLDFAST_A_BARS(X){a_bars}"));
+    line(format!("#define HOLDFAST_TERMS(X){terms}"));
+    text
+}
+
+/// What a foreign header of coefficients finds as selective_scan.h: the methods by number (spec.md §2).
+fn foreign_methods() -> String {
+    let member =
+        |method: Method| format!("  DISCRETIZATION_{} = {},\n", method.name().to_uppercase(), method.id());
+    format!(
+        "// The methods by number (spec.md, section 2). Left out where the header brings its own; the harness asks for methods\n\
+         // by number either way.\n#pragma once\n\n#if !defined(HOLDFAST_HEADER_HAS_METHODS)\n\
+         enum DiscretizationMethod {{\n{}}};\n#endif\n",
+        Method::ALL.map(member).concat()
+    )
 }
 
 /// C++ that compiles only where the structs of `params.rs` are those of the kernels.
@@ -186,18 +263,20 @@ fn planted_fault() -> Result<Option<usize>, String> {
     }
 }
 
-/// The second column of list.cuh.
+/// The second column of list.cuh, and of the lists of [`forms`] that it names.
 fn fault_names() -> Result<Vec<String>, String> {
-    let names: Vec<_> = kernel_source("faults/list.cuh")?
-        .lines()
-        .filter_map(|line| line.trim_start().strip_prefix("X(k"))
-        .filter_map(|entry| entry.split('"').nth(1))
-        .map(str::to_owned)
-        .collect();
-    if names.is_empty() { Err("faults/list.cuh lists no faults".to_owned()) } else { Ok(names) }
-}
-
-fn kernel_source(name: &str) -> Result<String, String> {
-    let path = Path::new(KERNELS).join(name);
-    fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+    let path = Path::new(KERNELS).join("faults/list.cuh");
+    let list =
+        fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let forms = forms();
+    let entries = list.lines().filter_map(|line| {
+        let line = line.trim_start();
+        let list = line.strip_prefix("HOLDFAST_").and_then(|rest| rest.split_once('('));
+        let made = list.and_then(|(list, _)| {
+            forms.lines().find(|line| line.starts_with(&format!("#define HOLDFAST_{list}(")))
+        });
+        made.or(line.starts_with("X(k").then_some(line))
+    });
+    // Names are all that is quoted.
+    Ok(entries.flat_map(|entry| entry.split('"').skip(1).step_by(2)).map(str::to_owned).collect())
 }

@@ -4,11 +4,13 @@
 // HOLDFAST_FAULT is an expression: a constant (one fault for good, HOLDFAST_PLANT) or a variable (the CPU's copies).
 #pragma once
 
+#include "faults/forms.cuh"
 #include "platform.cuh"
 
 // Name in C++, name everywhere else, in the order of the numbers. The first five leave every step as it is, and the
 // runs-as- ones of a method are done at dispatch; what comes after these is computed by planted.cuh. A block that is
-// counted from its first member stays together: the methods in the order of their ids, then the textbook forms.
+// counted from its first member stays together. Those of the forms, the methods in the order of their ids and then the
+// textbook forms, are lists of faults/forms.cuh, which build.rs makes of src/formula.rs.
 #define HOLDFAST_FAULTS(X)                                                                        \
   X(kNone, "none")                                                                                \
   X(kABar2e18, "a-bar-2e-18")                                                                     \
@@ -16,26 +18,11 @@
   X(kLastStateOneChunkEarly, "last-state-one-chunk-early")                                        \
   X(kLastStateDoubled, "last-state-doubled")                                                      \
   X(kStateWithoutB, "state-without-b")                                                            \
-  X(kRunsAsZoh, "runs-as-zoh")                                                                    \
-  X(kRunsAsFoh, "runs-as-foh")                                                                    \
-  X(kRunsAsBilinear, "runs-as-bilinear")                                                          \
-  X(kRunsAsPoly, "runs-as-poly")                                                                  \
-  X(kRunsAsHighOrder, "runs-as-highorder")                                                        \
-  X(kRunsAsRk4, "runs-as-rk4")                                                                    \
-  X(kRunsAsZohExact, "runs-as-zoh-exact")                                                         \
-  X(kRunsAsFohTextbook, "runs-as-foh-textbook")                                                   \
-  X(kRunsAsRk4Classical, "runs-as-rk4-classical")                                                 \
-  X(kRunsAsBilinearAveraged, "runs-as-bilinear-averaged")                                         \
-  X(kRunsAsExpTrapezoidal, "runs-as-exp-trapezoidal")                                             \
+  HOLDFAST_RUNS_AS(X)                                                                             \
   X(kABarOfZoh, "a-bar-of-zoh")                                                                   \
   X(kABarOfBilinear, "a-bar-of-bilinear")                                                         \
   X(kABarOfRk4Classical, "a-bar-of-rk4-classical")                                                \
-  X(kBBarOfZoh, "b-bar-of-zoh")                                                                   \
-  X(kBBarOfFoh, "b-bar-of-foh")                                                                   \
-  X(kBBarOfBilinear, "b-bar-of-bilinear")                                                         \
-  X(kBBarOfPoly, "b-bar-of-poly")                                                                 \
-  X(kBBarOfHighOrder, "b-bar-of-highorder")                                                       \
-  X(kBBarOfRk4, "b-bar-of-rk4")                                                                   \
+  HOLDFAST_B_BAR_OF(X)                                                                            \
   X(kBBarOfZohExact, "b-bar-of-zoh-exact")                                                        \
   X(kBilinearSwapped, "bilinear-swapped")                                                         \
   X(kBilinearABarSwapped, "bilinear-a-bar-swapped")                                               \
@@ -132,6 +119,10 @@ namespace HOLDFAST_NAMESPACE {
 #define HOLDFAST_FAULT_MEMBER(member, name) member,
 enum class Fault : int { HOLDFAST_FAULTS(HOLDFAST_FAULT_MEMBER) kCount };
 #undef HOLDFAST_FAULT_MEMBER
+
+// The methods of spec.md §2 by id, then the textbook forms.
+enum Form { HOLDFAST_FORMS, kForms };
+static_assert(static_cast<int>(kOfZohExact) == kMethods, "src/method.rs and platform.cuh have different methods");
 
 // The one that many further down the list.
 HOLDFAST_DEVICE constexpr Fault fault_after(Fault first, int count) {

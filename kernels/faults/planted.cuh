@@ -1,8 +1,8 @@
 // The hooks of hooks.cuh in copies with faults, and the wrong variants behind them: each a change to one step of one
 // recipe, so that any two can be planted together.
 //
-// Formula: spec.md §2 and §3 with what the fault changes; src/judge/faults/ has the same in Rust, and must. Step and
-// coefficients are computed in double from the inputs and rounded once; loads, scan, carries and launch are those of
+// Formula: spec.md §2, by the terms of faults/forms.cuh, and §3 with what the fault changes; src/judge/faults/ has the
+// same in Rust, and must. Step and coefficients are computed in double from the inputs and rounded once; loads, scan, carries and launch are those of
 // selective_scan.cuh. Cost: irrelevant.
 #pragma once
 
@@ -44,9 +44,8 @@ HOLDFAST_DEVICE Coefficients<double> perturbation() {
   return off;
 }
 
-// Whose formula: the methods of spec.md §2 by id, then the textbook forms.
-enum Formula { kOfZoh, kOfFoh, kOfBilinear, kOfPoly, kOfHighOrder, kOfRk4, kOfZohExact, kOfFohTextbook, kOfRk4Classical,
-               kOfBilinearAveraged, kOfExpTrapezoidal };
+// What a term of Ā or of B̄ is a function of: φₖ, zᵏ, (1 − z/2)⁻¹, or all of (1 − z/2)⁻¹(1 + z/2).
+enum Function { kPhi, kPower, kResolvent, kQuotient };
 
 // B̄u = (first u + higher u' + neighbour u'') B: u' is u, or 1 by a fault; u'' that of `offset` further on.
 struct Terms {
@@ -54,7 +53,11 @@ struct Terms {
   int offset;
 };
 
-HOLDFAST_DEVICE Exact operator-(Exact a, Exact b) { return {a.re - b.re, a.im - b.im}; }
+HOLDFAST_DEVICE Exact power_of(Exact z, int k) {
+  Exact power = {1.0, 0.0};
+  for (; k > 0; --k) power = power * z;
+  return power;
+}
 
 HOLDFAST_DEVICE double power_of_step(int which, double delta) {
   return which == 0 ? 1.0 : which == 1 ? 2.0 * delta : which == 2 ? delta * delta : delta;
@@ -62,20 +65,28 @@ HOLDFAST_DEVICE double power_of_step(int which, double delta) {
 
 HOLDFAST_DEVICE Exact planted_a_bar(int faults, int formula, double delta, Exact a) {
   const Exact z = scaled(a, power_of_step(among(faults, Fault::kABarDeltaMissing, 3), delta));
-  if (formula == kOfBilinearAveraged) formula = kOfBilinear;
   if (holds(faults, Fault::kABarOfZoh)) formula = kOfZoh;
   if (holds(faults, Fault::kABarOfBilinear)) formula = kOfBilinear;
   if (holds(faults, Fault::kABarOfRk4Classical)) formula = kOfRk4Classical;
   const Exact above = {1.0 + 0.5 * z.re, 0.5 * z.im}, below = {1.0 - 0.5 * z.re, -0.5 * z.im};
-  if (formula == kOfBilinear) {
-    if (holds(faults, Fault::kBilinearSwapped) || holds(faults, Fault::kBilinearABarSwapped)) return quotient(below, above);
-    return holds(faults, Fault::kBilinearInverseOnlyBBar) ? above : quotient(above, below);
-  }
-  if (formula == kOfRk4Classical) {
-    Exact sum = {1.0, 0.0};
-    for (int k = 4; k > 0; --k) sum = shifted(scaled(sum * z, 1.0 / k), 1.0);
-    return sum;
-  }
+  bool rational = false;
+  Exact sum = {0.0, 0.0};
+  const auto add = [&](Function of, int k, double factor) {
+    rational = true;
+    const bool swapped = holds(faults, Fault::kBilinearSwapped) || holds(faults, Fault::kBilinearABarSwapped);
+    if (of == kPower) {
+      sum = sum + scaled(power_of(z, k), factor);
+    } else if (holds(faults, Fault::kBilinearInverseOnlyBBar)) {
+      sum = above;
+    } else {
+      sum = swapped ? quotient(below, above) : quotient(above, below);
+    }
+  };
+#define HOLDFAST_A_BAR(form, of, k, factor) \
+  if (formula == form) add(of, k, factor);
+  HOLDFAST_A_BARS(HOLDFAST_A_BAR)
+#undef HOLDFAST_A_BAR
+  if (rational) return sum;
   const double log2e = 1.4426950408889634, ln2 = 0.6931471805599453;
   double re = 1.0, im = 1.0;
   if (holds(faults, Fault::kLog2eTwice) || holds(faults, Fault::kLog2eTwiceReal)) re = log2e;
@@ -99,52 +110,50 @@ HOLDFAST_DEVICE Exact phi_of_terms(Exact z, int k, int terms) {
 
 HOLDFAST_OUTLINE static Terms planted_terms(int faults, int formula, double delta, Exact a) {
   const Exact z = scaled(a, delta), none = {0.0, 0.0};
-  const int others = static_cast<int>(Fault::kBBarOfZohExact) - static_cast<int>(Fault::kBBarOfZoh) + 1;
-  const int other = among(faults, Fault::kBBarOfZoh, others);
+  // Of the methods, and then of the first textbook form.
+  const int other = among(faults, Fault::kBBarOfZoh, kOfZohExact + 1);
   if (other >= 0) formula = other;
-  const int series = among(faults, Fault::kBBarSeries2, 2);
+  const int series = among(faults, Fault::kBBarSeries2, 2), taylor = among(faults, Fault::kPhiTaylor1, 8);
   if (series >= 0) formula = kOfZohExact;
+  const int cut = series >= 0 ? series + 2 : taylor + 1;
   PrecisePhi phi = precise_phi(z);
-  const int cut = among(faults, Fault::kPhiTaylor1, 8);
-  if (cut >= 0) phi = {phi_of_terms(z, 1, cut + 1), phi_of_terms(z, 2, cut + 1), phi_of_terms(z, 3, cut + 1)};
-  double d2 = delta * delta, d3 = delta * d2;
-  if (holds(faults, Fault::kInverseDeltaExtra)) d2 = d3 = delta;
-  if (holds(faults, Fault::kInverseDeltaMissing)) d2 = delta * delta * delta, d3 = d2 * delta * delta;
-  const Exact above = {1.0 + 0.5 * z.re, 0.5 * z.im}, below = {1.0 - 0.5 * z.re, -0.5 * z.im};
+  if (cut > 0) phi = {phi_of_terms(z, 1, cut), phi_of_terms(z, 2, cut), phi_of_terms(z, 3, cut)};
+  const bool swapped = holds(faults, Fault::kBilinearSwapped) || holds(faults, Fault::kBilinearBBarSwapped);
+  const Exact below = {swapped ? 1.0 + 0.5 * z.re : 1.0 - 0.5 * z.re, swapped ? 0.5 * z.im : -0.5 * z.im};
   Terms t = {none, none, none, -1};
-  if (formula == kOfZoh) {
-    t.first = {delta, 0.0};
-  } else if (formula == kOfFoh) {
-    t.first = scaled(phi.phi2, d2);
-  } else if (formula == kOfBilinear) {
-    const bool swapped = holds(faults, Fault::kBilinearSwapped) || holds(faults, Fault::kBilinearBBarSwapped);
-    const Exact step = {delta, 0.0};
-    t.first = holds(faults, Fault::kBilinearInverseOnlyABar) ? step : quotient(step, swapped ? above : below);
-  } else if (formula == kOfPoly) {
-    const double share = holds(faults, Fault::kPolyWithoutHalfFoh) ? 0.0
-                         : holds(faults, Fault::kPolyHalfMissing)  ? 1.0
-                         : holds(faults, Fault::kPolyHalfExtra)    ? 0.25
-                                                             : 0.5;
-    t.first = scaled(phi.phi1, delta);
-    t.higher = scaled(phi.phi2, share * d2);
-  } else if (formula == kOfHighOrder) {
-    const double third = holds(faults, Fault::kHighorderN1) ? 0.0 : holds(faults, Fault::kHighorderWithoutFactorials) ? 1.0 : 0.5;
-    t.first = scaled(phi.phi1, delta);
-    if (!holds(faults, Fault::kHighorderN0)) t.higher = scaled(phi.phi2, d2) + scaled(phi.phi3, third * d3);
-  } else if (formula == kOfRk4 || formula == kOfRk4Classical) {
-    const Exact higher = cut >= 0 ? shifted(phi.phi1, -1.0) : shifted(phi_of_terms(z, 1, 4), -1.0);
-    t.first = {delta, 0.0};
-    t.higher = scaled(higher, delta);
-  } else if (formula == kOfZohExact) {
-    t.first = scaled(series >= 0 ? phi_of_terms(z, 1, series + 2) : phi.phi1, delta);
-  } else if (formula == kOfFohTextbook) {
-    t = {scaled(phi.phi1 - phi.phi2, delta), none, scaled(phi.phi2, delta), 1};
-  } else if (formula == kOfBilinearAveraged) {
-    t.first = t.neighbour = quotient({0.5 * delta, 0.0}, below);
-  } else {
-    t.first = {0.5 * delta, 0.0};
-    t.neighbour = scaled(precise_exponential(z), 0.5 * delta);
-  }
+  const auto add = [&](int offset, bool higher, double factor, int deltas, Function of, int k) {
+    if (formula == kOfPoly && of == kPhi && k == 2) {
+      if (holds(faults, Fault::kPolyWithoutHalfFoh)) factor = 0.0;
+      if (holds(faults, Fault::kPolyHalfMissing)) factor = 1.0;
+      if (holds(faults, Fault::kPolyHalfExtra)) factor = 0.25;
+    }
+    if (formula == kOfHighOrder) {
+      if (holds(faults, Fault::kHighorderN0) && k > 1) return;
+      if (holds(faults, Fault::kHighorderN1) && k > 2) return;
+      if (holds(faults, Fault::kHighorderWithoutFactorials)) factor = 1.0;
+    }
+    if (of == kPower && cut > 0 && k >= cut) return;
+    if (of == kPhi && k > 1 && k == deltas) {
+      if (holds(faults, Fault::kInverseDeltaExtra)) deltas = 1;
+      if (holds(faults, Fault::kInverseDeltaMissing)) deltas = 2 * k - 1;
+    }
+    const double scale = factor * power_of({delta, 0.0}, deltas).re;
+    Exact value = {scale, 0.0};
+    if (of == kPower) {
+      value = scaled(power_of(z, k), scale);
+    } else if (of == kPhi) {
+      value = scaled(k == 0 ? precise_exponential(z) : k == 1 ? phi.phi1 : k == 2 ? phi.phi2 : phi.phi3, scale);
+    } else if (!holds(faults, Fault::kBilinearInverseOnlyABar)) {
+      value = quotient(value, below);
+    }
+    Exact& sum = offset != 0 ? t.neighbour : higher ? t.higher : t.first;
+    if (offset != 0) t.offset = offset;
+    sum = sum + value;
+  };
+#define HOLDFAST_TERM(form, offset, higher, factor, deltas, of, k) \
+  if (formula == form) add(offset, higher, factor, deltas, of, k);
+  HOLDFAST_TERMS(HOLDFAST_TERM)
+#undef HOLDFAST_TERM
   const int power = among(faults, Fault::kBBarDeltaMissing, 3);
   const double factor = power < 0 ? 1.0 : power == 1 ? 2.0 : power == 2 ? delta : delta == 0.0 ? 0.0 : 1.0 / delta;
   t.first = scaled(t.first, factor);
@@ -174,7 +183,7 @@ HOLDFAST_DEVICE double planted_clamp(int faults, double delta) {
 // The textbook forms take the place of whatever method ran them.
 template <Method kMethod>
 HOLDFAST_DEVICE int planted_formula(int faults) {
-  const int textbook = among(faults, Fault::kRunsAsZohExact, 5);
+  const int textbook = among(faults, Fault::kRunsAsZohExact, kForms - kOfZohExact);
   return textbook < 0 ? static_cast<int>(kMethod) : kOfZohExact + textbook;
 }
 

@@ -29,8 +29,7 @@ constexpr bool is_flag(int x) { return x == 0 || x == 1; }
 
 // The method that runs. The faults `runs-as-…` live here: nothing else turns an id into a method.
 int method_of(int method, int fault) {
-  constexpr int kForms = static_cast<int>(Fault::kRunsAsExpTrapezoidal) - static_cast<int>(Fault::kRunsAsZoh) + 1;
-  for (int form = 0; form < kForms; ++form) {
+  for (int form = 0; form < holdfast::kForms; ++form) {
     // The textbook forms are causal; planted.cuh makes them of zoh.
     if (holdfast::holds(fault, holdfast::fault_after(Fault::kRunsAsZoh, form))) method = form < kMethods ? form : 0;
   }

@@ -13,9 +13,16 @@ pub struct Source {
     pub text: &'static str,
 }
 
+/// Files of a folder, and after the semicolon those that the build has made.
 macro_rules! sources {
-    ($folder:literal: $($name:literal),* $(,)?) => {
-        &[$($crate::kernel::sources::Source { name: $name, text: include_str!(concat!($folder, $name)) }),*]
+    ($folder:literal: $($name:literal),* $(,)? $(; $($made:literal),*)?) => {
+        &[
+            $(sources!(@one $name, $folder, $name),)*
+            $($(sources!(@one $made, env!("OUT_DIR"), "/", $made),)*)?
+        ]
+    };
+    (@one $name:literal, $($path:expr),*) => {
+        $crate::kernel::sources::Source { name: $name, text: include_str!(concat!($($path),*)) }
     };
 }
 pub(super) use sources;
@@ -44,7 +51,8 @@ const HEADERS: &[Source] = sources![
 const TEST_PROGRAMS: &[Source] = sources!["../../kernels/": "faults/misbehave.cu"];
 
 /// What is included as well where the build plants a fault in the production kernels.
-const FAULT_HEADERS: &[Source] = sources!["../../kernels/": "faults/list.cuh", "faults/planted.cuh"];
+const FAULT_HEADERS: &[Source] =
+    sources!["../../kernels/": "faults/list.cuh", "faults/planted.cuh"; "faults/forms.cuh"];
 
 /// The program of that name.
 pub fn program(name: &str) -> Option<&'static Source> {

@@ -2,15 +2,15 @@
 
 use crate::kernel::sources::{Source, sources};
 
-/// Every file of `kernels/foreign/`.
+/// Every file of `kernels/foreign/`, and the methods by number.
 pub const SOURCES: &[Source] = sources![
     "../../../kernels/foreign/":
     "driver.cuh",
     "math_constants.h",
-    "selective_scan.h",
     "selective_scan_common.h",
     "type_traits",
-    "worker.cpp",
+    "worker.cpp";
+    "selective_scan.h"
 ];
 
 /// Files that headers of this kind include and that only a CUDA toolkit or PyTorch has: what they would bring is in
