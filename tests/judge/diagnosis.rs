@@ -246,9 +246,17 @@ const PAIRS: &[(Method, Weights, &str, &str)] = &[
 #[test]
 fn mixed_pairs_are_always_caught_and_named_in_most() {
     let start = Instant::now();
+    // A method that has none of its own has one of what any can have.
+    let own = |method: &Method| PAIRS.iter().any(|pair| pair.0 == *method);
+    let others = Method::ALL.into_iter().filter(|method| !own(method));
+    let others = others.map(|method| (method, Weights::Real, "step-delta-doubled", "skip-missing"));
     let lines: Vec<(bool, String)> = PAIRS
-        .par_iter()
-        .map(|&(method, weights, first, second)| {
+        .iter()
+        .copied()
+        .chain(others)
+        .collect::<Vec<_>>()
+        .into_par_iter()
+        .map(|(method, weights, first, second)| {
             let entries = [first, second].map(|name| catalogue::find(name).expect("in the catalogue"));
             let kinds = Kind::ALL.map(|kind| solve(kind, weights, method));
             // The first problem on which both can show.
@@ -270,9 +278,6 @@ fn mixed_pairs_are_always_caught_and_named_in_most() {
     let named = lines.iter().filter(|(named, _)| *named).count();
     let text: Vec<&str> = lines.iter().map(|(_, line)| line.as_str()).collect();
     let text = format!("{}\n\n{} pairs, all caught, {named} named", text.join("\n"), lines.len());
-    for method in Method::ALL {
-        assert!(PAIRS.iter().any(|pair| pair.0 == method), "no pair for {method}");
-    }
     assert!(named * 10 >= lines.len() * 8, "{text}");
     golden("confusion-pairs", &text);
 }

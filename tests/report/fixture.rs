@@ -2,10 +2,13 @@
 #![allow(dead_code)] // each test file uses its part
 
 use holdfast::judge::invariants::Invariant;
+use holdfast::judge::model;
 use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, Shape, Weights};
+use holdfast::promise::Contract;
 use holdfast::results::*;
 use holdfast::tensor::TensorName;
+use num_complex::Complex64;
 
 /// Forty regimes, the size of a full run.
 pub const REGIMES: [&str; 40] = [
@@ -278,31 +281,19 @@ fn invariants(weights: Weights, method: Method) -> Vec<InvariantResult> {
     applying.map(result).collect()
 }
 
-/// Roughly what the methods look like for A = -1.
+/// What the methods look like for A = -1.
 fn curve(weights: Weights, method: Method) -> MethodCurve {
     let z_abs: Vec<f64> = (0..90).map(|i| 10f64.powf(-4.0 + 6.0 * f64::from(i) / 89.0)).collect();
-    let b_bar = |z: f64| {
-        let phi1 = -(-z).exp_m1() / z;
-        let phi2 = if z < 1e-3 { 0.5 - z / 6.0 } else { ((-z).exp() - 1.0 + z) / (z * z) };
-        match method {
-            Method::Zoh => 1.0,
-            Method::Foh => z * phi2,
-            Method::Bilinear => 1.0 / (1.0 + z / 2.0),
-            Method::Poly => phi1 + 0.5 * z * phi2,
-            Method::HighOrder => phi1 + z * phi2 + z * z / 12.0 / (1.0 + z),
-            Method::Rk4 => (1.0 - z / 2.0 + z * z / 6.0 - z * z * z / 24.0).abs(),
-        }
-    };
-    let a_bar = |z: f64| match method {
-        Method::Bilinear => ((1.0 - z / 2.0) / (1.0 + z / 2.0)).abs(),
-        Method::Zoh | Method::Foh | Method::Poly | Method::HighOrder | Method::Rk4 => (-z).exp(),
+    let step = |z: f64| {
+        let (minus, one) = (Complex64::from(-1.0), Complex64::ONE);
+        model::step(method, weights, (z, 0.0), minus, one, &Contract::PRODUCTION)
     };
     MethodCurve {
         method,
         weights,
         a: if weights == Weights::Real { "-1" } else { "-0.5+3i" }.to_owned(),
-        a_bar_abs: z_abs.iter().map(|z| a_bar(*z)).collect(),
-        b_bar_over_delta_abs: z_abs.iter().map(|z| b_bar(*z)).collect(),
+        a_bar_abs: z_abs.iter().map(|z| step(*z).a_bar.norm()).collect(),
+        b_bar_over_delta_abs: z_abs.iter().map(|z| step(*z).b_bar.norm() / z).collect(),
         z_abs,
     }
 }

@@ -4,6 +4,7 @@
 //! place of every entry's f64, so no tolerance is typed here.
 
 use dashu_ratio::RBig;
+use holdfast::formula::{Fraction, Function, Term};
 use holdfast::method::Method;
 use holdfast::problem::{CoefficientProblem, Weights};
 use holdfast::truth::certify::settle;
@@ -15,7 +16,7 @@ use holdfast::truth::exact::rational;
 use holdfast::truth::number::ball::Ball;
 use holdfast::truth::number::scalar::{Entry, Real};
 use holdfast::truth::number::wide::Wide;
-use holdfast::truth::{Form, Textbook, TruthError, coefficient};
+use holdfast::truth::{Form, TruthError, coefficient};
 use nalgebra::{Complex, DMatrix};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -146,18 +147,27 @@ fn steps_at_a_zero_matrix_are_their_limits() {
     let delta = 0.3;
     let (a, b) = (DMatrix::zeros(2, 2), DMatrix::from_element(2, 1, 1.0));
     let d = rational::exact(delta);
-    let over = |n: u8| RBig::ONE / RBig::from(n);
-    let limit = |method| match method {
-        Method::Zoh | Method::Bilinear | Method::Rk4 => d.clone(),
-        Method::Foh => &d * &d * over(2),
-        Method::Poly => &d + &d * &d * over(4),
-        Method::HighOrder => &d + &d * &d * over(2) + &d * &d * &d * over(12),
+    // f(0)
+    let at_zero = |of| match of {
+        Function::Phi(k) => (1..=k).fold(RBig::ONE, |inverse, i| inverse / RBig::from(i)),
+        Function::Power(k) => {
+            if k == 0 {
+                RBig::ONE
+            } else {
+                RBig::ZERO
+            }
+        }
+        Function::Resolvent => RBig::ONE,
     };
-    let methods = Method::ALL.map(|method| (Form::Method(method), limit(method)));
-    for (form, limit) in methods.into_iter().chain([(Form::Textbook(Textbook::ZohExact), d.clone())]) {
+    let limit = |term: &Term| {
+        let Fraction(above, below) = term.factor;
+        RBig::from(above) / RBig::from(below) * d.pow(term.delta as isize) * at_zero(term.of)
+    };
+    for form in Form::all() {
         let truth = discretize(form, &a, &b, delta).expect("certified");
+        let now = form.formula().now().iter().map(limit).fold(RBig::ZERO, |sum, term| sum + term);
         assert_eq!(truth.a_bar, DMatrix::identity(2, 2), "{form}");
-        assert_eq!(truth.b_bar, DMatrix::from_element(2, 1, rational::round(&limit)), "{form}");
+        assert_eq!(truth.b_bar, DMatrix::from_element(2, 1, rational::round(&now)), "{form}");
     }
 }
 
@@ -167,11 +177,7 @@ fn a_singular_matrix_is_reported_and_a_regular_one_is_not() {
     a.set_row(3, &a.row(0).into_owned());
     let b = DMatrix::from_element(4, 1, 1.0);
     for form in Form::all() {
-        let inverts = matches!(
-            form,
-            Form::Method(Method::Foh | Method::Poly | Method::HighOrder)
-                | Form::Textbook(Textbook::ZohExact | Textbook::FohTextbook)
-        );
+        let inverts = form.formula().phis() > 0;
         let truth = discretize(form, &a, &b, 0.1).expect("certified");
         assert_eq!(truth.certificate.unavailable, inverts.then_some("A is singular"), "{form}");
         let regular = discretize(form, &stable(4, 3), &b, 0.1).expect("certified");
