@@ -8,13 +8,14 @@ use super::show::Show;
 use super::{CliError, Outcome};
 use crate::check::memory::{self, TooLarge};
 use crate::check::{self, Options};
+use crate::method::Method;
 use crate::problem::recorded::{RecordError, Recording};
 use crate::report;
 use crate::results::{RegimeNote, Results};
 use crate::tensor_file::shown;
 
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_help = "A run is a safetensors file with tensors\n  \
+#[command(after_help = format!("A run is a safetensors file with tensors\n  \
     u, delta, [z]          (batch, dim, seqlen)  of the input type: F32, F16 or BF16\n  \
     A                      (dim, dstate)         F32; complex: C64, or F32 and a last dimension of 2\n  \
     B, C                   (dim, dstate) as A, or (batch, groups, dstate, seqlen) as u\n  \
@@ -22,12 +23,12 @@ use crate::tensor_file::shown;
     out.METHOD[.LABEL]     (batch, dim, seqlen)  as u; each one is a case\n  \
     last_state.METHOD[.LABEL] (batch, dim, dstate) as A, optional\n\
     and metadata delta_softplus (true or false), input_type (f16 or bf16, when these are stored widened to F32), and \
-    any provenance. METHOD is zoh, foh, bilinear, poly, highorder or rk4.\n\n\
+    any provenance. METHOD is one of {methods}.\n\n\
     Examples:\n  \
     holdfast check run.safetensors                          judge one run\n  \
     holdfast check runs/*.safetensors --out report          several, with a written report\n  \
     holdfast check run.safetensors --channels 64 --seed 7   more channels of a large run, or others\n\n\
-    Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; 2 bad input or usage.")]
+    Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; 2 bad input or usage.", methods = Method::names()))]
 pub struct Args {
     /// The recorded runs
     #[arg(required = true, value_name = "RUN.safetensors")]

@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use holdfast::method::Method;
 use rstest::rstest;
 
 use crate::support::binary::{command, holdfast, output, text};
@@ -36,16 +35,6 @@ fn the_help_of_every_command_has_examples() {
         narrow(&help);
         golden(command, &help);
     }
-}
-
-/// A recorded tensor is named after its method.
-#[test]
-fn the_help_of_check_names_every_method() {
-    let help = text(&holdfast(&["check", "--help"]).stdout);
-    let sentence = help.split("METHOD is ").nth(1).and_then(|rest| rest.split('.').next()).expect("a list");
-    let named: Vec<&str> =
-        sentence.split([' ', ',', '\n']).filter(|word| !matches!(*word, "" | "or")).collect();
-    assert_eq!(named, Method::ALL.map(Method::name));
 }
 
 /// Commands that the list above lacks would have no snapshot.
