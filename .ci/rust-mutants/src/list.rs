@@ -1,0 +1,73 @@
+//! Which mutants there are: as cargo-mutants lists them.
+
+use std::path::Path;
+use std::process::Command;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use serde_json::Value;
+
+/// A change of one expression, arm or function.
+#[derive(Clone, Debug)]
+pub struct Mutant {
+    /// Its place in the list, from 1.
+    pub id: u32,
+    /// `src/judge/ulp.rs:12:5: replace + with - in f`
+    pub name: String,
+    pub file: String,
+    pub genre: String,
+    /// Line and column, from 1.
+    pub start: (usize, usize),
+    pub replacement: String,
+}
+
+impl Mutant {
+    /// Its name without line and column, which any other change moves.
+    pub fn lasting_name(&self) -> String {
+        let change = self.name.splitn(4, ':').nth(3).unwrap_or("").trim();
+        format!("{}: {change}", self.file)
+    }
+}
+
+/// All mutants of the files that match `globs`.
+///
+/// # Errors
+/// cargo-mutants that cannot run, or answers in another form.
+pub fn all(tree: &Path, cargo_mutants: &Path, globs: &[&str]) -> Result<Vec<Mutant>, String> {
+    let mut command = Command::new(cargo_mutants);
+    command.current_dir(tree).args(["mutants", "--list", "--json"]);
+    globs.iter().for_each(|glob| {
+        command.args(["-f", glob]);
+    });
+    let output = command.output().map_err(|e| format!("{}: {e}", cargo_mutants.display()))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let list: Value = serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo-mutants: {e}"))?;
+    let mutant = |(i, entry): (usize, &Value)| {
+        let text = |key: &str| Some(entry[key].as_str()?.to_owned());
+        let number = |key: &str| Some(entry["span"]["start"][key].as_u64()? as usize);
+        Some(Mutant {
+            id: i as u32 + 1,
+            name: text("name")?,
+            file: text("file")?,
+            genre: text("genre")?,
+            start: (number("line")?, number("column")?),
+            replacement: text("replacement").unwrap_or_default(),
+        })
+    };
+    let entries = list.as_array().ok_or("cargo-mutants: no list")?;
+    entries.iter().enumerate().map(|e| mutant(e).ok_or(format!("cargo-mutants: {}", e.1))).collect()
+}
+
+/// `count` of them, drawn by `seed`; all where there are no more.
+pub fn sample(mut all: Vec<Mutant>, count: usize, seed: u64) -> Vec<Mutant> {
+    let mut lots = ChaCha8Rng::seed_from_u64(seed);
+    for i in 0..count.min(all.len()) {
+        let j = i + (lots.next_u64() % (all.len() - i) as u64) as usize;
+        all.swap(i, j);
+    }
+    all.truncate(count);
+    all.sort_by_key(|m| m.id);
+    all
+}

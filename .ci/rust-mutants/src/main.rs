@@ -1,0 +1,204 @@
+//! Mutation testing of the truth and the judge. The list of mutants is cargo-mutants', which would build the crate anew for
+//! each: some three minutes. Here all are compiled at once, into a copy of the crate that asks at run time which of them is
+//! on, and a mutant costs as much as the tests that do not see it.
+//!
+//! `rust-mutants TREE CARGO-MUTANTS [--sample N] [--seed S] [--only WORD] [--tests NAME,…]`, in the folder to work in.
+
+mod instrument;
+mod list;
+mod run;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use list::Mutant;
+use serde_json::Value;
+
+/// What is mutated.
+const MUTATED: &[&str] = &["src/truth/**", "src/judge/**"];
+/// The test programs, the quickest to find something first.
+const TESTS: [&str; 8] =
+    ["truth", "judge", "recorded", "kernel", "verify", "report", "command_line", "headers"];
+/// Survivors that are no loss, one to a line: the name without its place, a tab, and why.
+const ACCEPTED: &str = ".ci/rust-mutants/accepted.txt";
+
+struct Options {
+    tree: PathBuf,
+    cargo_mutants: PathBuf,
+    sample: usize,
+    seed: u64,
+    only: String,
+    /// The test programs that are run, in this order.
+    tests: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    match options().and_then(|options| measure(&options)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("rust-mutants: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn options() -> Result<Options, String> {
+    let mut words = std::env::args().skip(1);
+    let mut place = || words.next().map(PathBuf::from).ok_or("usage: rust-mutants TREE CARGO-MUTANTS");
+    let (tree, cargo_mutants) = (place()?, place()?);
+    let mut options = Options {
+        tree,
+        cargo_mutants,
+        sample: usize::MAX,
+        seed: 1,
+        only: String::new(),
+        tests: TESTS.map(str::to_owned).to_vec(),
+    };
+    while let Some(word) = words.next() {
+        let value = words.next().ok_or(format!("{word} needs a value"))?;
+        let number = || value.parse::<u64>().map_err(|e| format!("{word} {value}: {e}"));
+        match word.as_str() {
+            "--sample" => options.sample = number()? as usize,
+            "--seed" => options.seed = number()?,
+            "--only" => options.only = value,
+            "--tests" => options.tests = value.split(',').map(str::to_owned).collect(),
+            _ => return Err(format!("no option {word} (hint: --sample, --seed, --only, --tests)")),
+        }
+    }
+    Ok(options)
+}
+
+/// Tries the mutants asked for. Whether none survived that is not accepted.
+fn measure(options: &Options) -> Result<bool, String> {
+    let copy = copy_of(&options.tree)?;
+    let mut mutants = list::all(&copy, &options.cargo_mutants, MUTATED)?;
+    let of_all = mutants.len();
+    mutants.retain(|m| m.name.contains(&options.only));
+    let mutants = list::sample(mutants, options.sample, options.seed);
+    let (tried, left_out) = compile(&copy, &mutants)?;
+    println!("{of_all} mutants; {} tried, {left_out} do not compile or have no place", tried.len());
+    let programs = run::programs(&copy, &options.tests)?;
+    let fates = run::all(&copy, &programs, &tried)?;
+    report(&copy, &tried, &fates)
+}
+
+/// A copy of what git tracks, to be changed.
+fn copy_of(tree: &Path) -> Result<PathBuf, String> {
+    let copy = std::env::current_dir().map_err(|e| e.to_string())?.join("tree");
+    let files = Command::new("git").arg("-C").arg(tree).args(["ls-files", "-z"]).output();
+    let files = files.map_err(|e| format!("git: {e}"))?.stdout;
+    for name in String::from_utf8_lossy(&files).split_terminator('\0') {
+        let (from, to) = (tree.join(name), copy.join(name));
+        let folder = to.parent().unwrap_or(&copy);
+        fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        // As it was where nothing changed, so that nothing is built again.
+        let text = fs::read(&from).map_err(|e| format!("{}: {e}", from.display()))?;
+        if fs::read(&to).ok().as_ref() != Some(&text) {
+            fs::write(&to, text).map_err(|e| format!("{}: {e}", to.display()))?;
+        }
+    }
+    Ok(copy)
+}
+
+/// Compiles the copy with as many of `mutants` as the compiler takes. Returns them, and how many it does not take.
+fn compile(copy: &Path, mutants: &[Mutant]) -> Result<(Vec<Mutant>, usize), String> {
+    let mut originals = BTreeMap::new();
+    for file in mutants.iter().map(|m| &m.file).chain([&"src/lib.rs".to_owned()]) {
+        let path = copy.join(file);
+        originals.insert(path.clone(), fs::read_to_string(&path).map_err(|e| format!("{file}: {e}"))?);
+    }
+    let write =
+        |path: &Path, text: &str| fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()));
+    let library = copy.join("src/lib.rs");
+    write(&copy.join("src/mutant.rs"), instrument::SWITCH)?;
+    let mut refused: BTreeSet<u32> =
+        mutants.iter().filter(|m| m.genre == "StructField").map(|m| m.id).collect();
+    loop {
+        for (path, text) in &originals {
+            write(path, text)?;
+        }
+        write(&library, &format!("{}\n#[doc(hidden)]\npub mod mutant;\n", originals[&library]))?;
+        let kept = || mutants.iter().filter(|m| !refused.contains(&m.id));
+        let files: BTreeSet<&str> = kept().map(|m| m.file.as_str()).collect();
+        let mut without_place = Vec::new();
+        for file in files {
+            let of_file: Vec<&Mutant> = kept().filter(|m| m.file == file).collect();
+            without_place.extend(instrument::rewrite(&copy.join(file), &of_file)?);
+        }
+        let errors = errors(copy)?;
+        if errors.is_empty() {
+            refused.extend(without_place);
+            let tried: Vec<Mutant> = mutants.iter().filter(|m| !refused.contains(&m.id)).cloned().collect();
+            return Ok((tried, refused.len()));
+        }
+        let before = refused.len();
+        for (file, line) in errors {
+            refused.extend(nearest(copy, &file, line));
+        }
+        if refused.len() == before {
+            return Err("the copy does not compile, and no mutant is near the errors".to_owned());
+        }
+    }
+}
+
+/// File and line of every error of the compiler.
+fn errors(copy: &Path) -> Result<Vec<(String, usize)>, String> {
+    let mut command = Command::new("cargo");
+    command.current_dir(copy).args(["check", "--quiet", "--message-format", "json"]);
+    let output = command.output().map_err(|e| format!("cargo: {e}"))?;
+    let mut errors = Vec::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
+        if message["message"]["level"] != "error" {
+            continue;
+        }
+        let spans = message["message"]["spans"].as_array().into_iter().flatten();
+        let primary = spans.filter(|span| span["is_primary"] == true).filter_map(|span| {
+            Some((span["file_name"].as_str()?.to_owned(), span["line_start"].as_u64()? as usize))
+        });
+        errors.extend(primary);
+    }
+    if errors.is_empty() && !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    Ok(errors)
+}
+
+/// The mutants in the nearest line at or above this one that has any.
+fn nearest(copy: &Path, file: &str, line: usize) -> Vec<u32> {
+    let text = fs::read_to_string(copy.join(file)).unwrap_or_default();
+    let numbers = |line: &str| {
+        let parts = line.split("mutant::on(").skip(1);
+        parts.filter_map(|part| part.split("u32").next()?.parse().ok()).collect::<Vec<u32>>()
+    };
+    let lines: Vec<&str> = text.lines().take(line).collect();
+    lines.iter().rev().take(12).map(|line| numbers(line)).find(|found| !found.is_empty()).unwrap_or_default()
+}
+
+/// Prints the verdict, and writes every mutant's fate to `fates.txt`.
+fn report(copy: &Path, tried: &[Mutant], fates: &[run::Fate]) -> Result<bool, String> {
+    let accepted = fs::read_to_string(copy.join(ACCEPTED)).unwrap_or_default();
+    let accepted: BTreeMap<&str, &str> = accepted.lines().filter_map(|line| line.split_once('\t')).collect();
+    let (mut lines, mut survivors, mut harmless) = (Vec::new(), Vec::new(), 0);
+    for (mutant, fate) in tried.iter().zip(fates) {
+        lines.push(format!("{}\t{fate}", mutant.name));
+        if let run::Fate::Survived = fate {
+            match accepted.get(mutant.lasting_name().as_str()) {
+                Some(_) => harmless += 1,
+                None => survivors.push(&mutant.name),
+            }
+        }
+    }
+    fs::write("fates.txt", lines.join("\n") + "\n").map_err(|e| format!("fates.txt: {e}"))?;
+    for name in &survivors {
+        println!("survived: {name}");
+    }
+    let viable = tried.len() - harmless;
+    let caught = viable - survivors.len();
+    let share = 100.0 * caught as f64 / viable.max(1) as f64;
+    println!("{caught} of {viable} caught ({share:.1} %); {harmless} accepted survivors are not counted");
+    Ok(survivors.is_empty())
+}
