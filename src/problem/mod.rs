@@ -24,7 +24,7 @@ pub mod plan;
 pub mod probe;
 pub mod recorded;
 pub mod regime;
-mod roots;
+pub mod roots;
 pub mod shape;
 pub mod sweep;
 pub mod transform;

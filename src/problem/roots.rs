@@ -39,21 +39,3 @@ pub fn nearest(sum: Combination, delta: f64, turns: f64) -> Option<Complex64> {
     }
     (sum.at(delta, z).norm() < 1e-9 && (1.0..60.0).contains(&z.norm())).then_some(z)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn roots_are_found_for_almost_every_step() {
-        for sum in Combination::ALL {
-            let found = |k: &i32| nearest(sum, 8.0 * 2f64.powi(-k), 1.0).is_some();
-            assert!((0..13).filter(found).count() >= 11, "{sum:?}");
-        }
-        let phi2 = nearest(Combination::Foh, 1.0, 1.0).expect("found");
-        assert!(
-            (phi2 - Complex64::new(2.088_843_015_613_044, 7.461_489_285_654_255)).norm() < 1e-9,
-            "{phi2}"
-        );
-    }
-}

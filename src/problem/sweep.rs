@@ -224,6 +224,17 @@ fn near_roots(weights: Weights, draw: &mut Draw) -> CoefficientProblem {
     for &(delta, re, im) in unlucky {
         problem.push(delta, Complex64::new(re.into(), im.into()), draw.weight(weights));
     }
+    if weights == Weights::Complex {
+        // So near to bilinear's pole that the square of 1 − z/2 is subnormal, or nothing.
+        for away in [1e-19, -1e-20, 1e-21, -1e-25] {
+            problem.push(1.0, Complex64::new(2.0, away), draw.weight(weights));
+        }
+        // Backward steps: what watches for cancellation must not take Δ for positive. φ₂'s zero is anyone's.
+        for _ in 0..STEPS_AT_ROOTS / 4 {
+            let delta = -draw.log_uniform(1e-3, 8.0) as f32;
+            nearest_floats(&mut problem, delta, draw.conjugated(PHI2_ZERO), draw);
+        }
+    }
     problem
 }
 

@@ -2,8 +2,10 @@
 
 use holdfast::problem::plan::{self, Filter};
 use holdfast::problem::probe::Probe;
+use holdfast::problem::roots::{self, Combination};
 use holdfast::problem::transform::{grafted, prepended, select};
 use holdfast::problem::{InputType, Operand, Problem, Weights, regime};
+use num_complex::Complex64;
 
 fn variable(weights: Weights) -> Problem {
     Probe::Grouped.draw(weights, 1)
@@ -109,4 +111,17 @@ fn every_input_counts_and_nothing_else() {
     for (i, change) in changes.into_iter().enumerate() {
         assert_ne!(of(change), same, "{i}");
     }
+}
+
+#[test]
+fn roots_are_found_for_almost_every_step() {
+    for sum in Combination::ALL {
+        for sign in [1.0, -1.0] {
+            let found = |k: &i32| roots::nearest(sum, sign * 8.0 * 2f64.powi(-k), 1.0).is_some();
+            assert!((0..13).filter(found).count() >= 11, "{sum:?}");
+        }
+    }
+    let phi2 = roots::nearest(Combination::Foh, 1.0, 1.0).expect("found");
+    let known = Complex64::new(2.088_843_015_613_044, 7.461_489_285_654_255);
+    assert!((phi2 - known).norm() < 1e-9, "{phi2}");
 }

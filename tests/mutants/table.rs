@@ -1,5 +1,6 @@
 //! The mutants of the kernels: each an exact substitution in a file of `kernels/`, and what must become of it.
 
+mod blind;
 mod coefficients;
 mod exponential;
 mod harmless;
@@ -93,5 +94,13 @@ const fn caught_in(by: &'static [Kind], regimes: &'static [&'static str]) -> Fat
 
 /// Every mutant.
 pub fn all() -> Vec<Mutant> {
-    [exponential::MUTANTS, coefficients::MUTANTS, storage::MUTANTS, scan::MUTANTS, harmless::MUTANTS].concat()
+    [
+        exponential::MUTANTS,
+        coefficients::MUTANTS,
+        storage::MUTANTS,
+        scan::MUTANTS,
+        blind::MUTANTS,
+        harmless::MUTANTS,
+    ]
+    .concat()
 }
