@@ -68,6 +68,33 @@ fn a_complex_part_overflows_where_its_exact_value_does() {
     assert_eq!(verdict([1e30, up], [1e30, 1e30]), Verdict::Fail);
 }
 
+#[test]
+fn an_infinite_bound_judges_nothing_whatever_stands_beside_it() {
+    let problem = CoefficientProblem {
+        weights: Weights::Real,
+        delta: vec![0.0, 0.5],
+        a: vec![-1.0; 2],
+        b: vec![1.0; 2],
+    };
+    let (a_bar, b_bar) = ([1.0, 0.5f64.exp().recip()], [0.0, 0.5]);
+    let verdict = |contract: &Contract| {
+        judge(Method::Zoh, &problem, (&a_bar, &b_bar), (&a_bar, &b_bar), contract).verdict
+    };
+    let unbounded = Contract::uniform(f64::INFINITY, 0.0);
+    assert_eq!(verdict(&Contract::PRODUCTION), Verdict::Pass);
+    assert_eq!(verdict(&unbounded), Verdict::Unmeasured);
+}
+
+#[test]
+fn a_point_says_where_it_is_and_how_many_ulps_it_is_off() {
+    let off = 1.0 + 2.0 * U;
+    let real = one(Weights::Real, &[off as f32], &[1.0]).points[0].clone();
+    assert_eq!((real.z_re, real.z_im, real.a_bar_ulp, real.b_bar_ulp), (-0.5, 0.0, 1.0, 1.0));
+    // Complex ones are counted in units of the modulus.
+    let complex = one(Weights::Complex, &[off as f32, 0.0], &[1.0, 0.0]).points[0].clone();
+    assert_eq!((complex.z_re, complex.z_im, complex.a_bar_ulp, complex.b_bar_ulp), (-0.5, -0.5, 2.0, 2.0));
+}
+
 /// The contract as the kernels' own page states it, in units of 2⁻²⁴, of Ā or of B̄ (`which`).
 fn stated(method: Method, weights: Weights, which: usize) -> f64 {
     let formula = method.formula();

@@ -274,7 +274,13 @@ fn the_page_shows_the_whole_fault_catalogue() {
     let page = page(&fixture::empty());
     let matrix = between(&page, "id=\"confusion\"", "</section>");
     assert_eq!(matrix.matches("<tr id=\"fault-").count(), catalogue::ALL.len());
-    assert!(matrix.contains("Of 934 planted faults 934 were caught and named first"), "{}", &matrix[..900]);
+    let counts =
+        matrix.split_once("Of ").and_then(|(_, rest)| rest.split_once(" were caught and named first"));
+    let (planted, named) =
+        counts.and_then(|(counts, _)| counts.split_once(" planted faults ")).expect("two counts");
+    assert_eq!(planted, named);
+    // Most are planted in several methods.
+    assert!(planted.parse::<usize>().expect("a number") > 4 * catalogue::ALL.len(), "{planted}");
 }
 
 #[test]
