@@ -88,10 +88,10 @@ fn an_infinite_bound_judges_nothing_whatever_stands_beside_it() {
 #[test]
 fn a_point_says_where_it_is_and_how_many_ulps_it_is_off() {
     let off = 1.0 + 2.0 * U;
-    let real = one(Weights::Real, &[off as f32], &[1.0]).points[0].clone();
+    let real = one(Weights::Real, &[off as f32], &[1.0]).points[0];
     assert_eq!((real.z_re, real.z_im, real.a_bar_ulp, real.b_bar_ulp), (-0.5, 0.0, 1.0, 1.0));
     // Complex ones are counted in units of the modulus.
-    let complex = one(Weights::Complex, &[off as f32, 0.0], &[1.0, 0.0]).points[0].clone();
+    let complex = one(Weights::Complex, &[off as f32, 0.0], &[1.0, 0.0]).points[0];
     assert_eq!((complex.z_re, complex.z_im, complex.a_bar_ulp, complex.b_bar_ulp), (-0.5, -0.5, 2.0, 2.0));
 }
 
