@@ -2,8 +2,8 @@
 // recipe, so that any two can be planted together.
 //
 // Formula: spec.md §2, by the terms of faults/forms.cuh, and §3 with what the fault changes; src/judge/faults/ has the
-// same in Rust, and must. Step and coefficients are computed in double from the inputs and rounded once; loads, scan, carries and launch are those of
-// selective_scan.cuh. Cost: irrelevant.
+// same in Rust, and must. Step and coefficients are computed in double from the inputs and rounded once; loads, scan,
+// carries and launch are those of selective_scan.cuh. Cost: irrelevant.
 #pragma once
 
 #include "discretize.cuh"

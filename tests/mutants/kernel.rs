@@ -114,7 +114,7 @@ impl Backend for MutantBackend {
 pub fn serve(library: &Path) -> Result<()> {
     // SAFETY: built by this program; it has nothing that runs when it is loaded.
     let library = unsafe { Library::new(library) }.map_err(Error::other)?;
-    let mut device = MutantDevice { memory: CpuDevice::default(), library, lifted: false };
+    let mut device = MutantDevice { memory: CpuDevice::default(), loaded: library, lifted: false };
     let (mut input, mut output) = (std::io::stdin().lock(), std::io::stdout().lock());
     loop {
         let mut request = match Message::receive(&mut input) {
@@ -135,7 +135,7 @@ pub fn serve(library: &Path) -> Result<()> {
 /// Host memory, and the mutant's kernels.
 struct MutantDevice {
     memory: CpuDevice,
-    library: Library,
+    loaded: Library,
     lifted: bool,
 }
 
@@ -159,7 +159,7 @@ type Discretize =
 impl MutantDevice {
     fn symbol<T>(&self, name: &str) -> std::result::Result<Symbol<'_, T>, DeviceError> {
         // SAFETY: tests/mutants/library.cpp declares these functions so.
-        unsafe { self.library.get(name) }.map_err(|error| DeviceError::Broken(error.to_string()))
+        unsafe { self.loaded.get(name) }.map_err(|error| DeviceError::Broken(error.to_string()))
     }
 }
 

@@ -42,12 +42,7 @@ pub trait Input: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     /// All of [`discretize`] but its checks. It stands in each type, where it is compiled once: a generic function is
     /// compiled again by every crate that calls it, with all the arithmetic below it.
     #[doc(hidden)]
-    fn solve(
-        form: Form,
-        a: &DMatrix<Self>,
-        b: &DMatrix<Self>,
-        delta: f64,
-    ) -> Result<(PanelParts, Certificate), TruthError>;
+    fn solve(form: Form, a: &DMatrix<Self>, b: &DMatrix<Self>, delta: f64) -> Solved;
 }
 
 impl Input for f64 {
@@ -58,12 +53,7 @@ impl Input for f64 {
     fn from_parts([re, _]: [f64; 2]) -> Self {
         re
     }
-    fn solve(
-        form: Form,
-        a: &DMatrix<Self>,
-        b: &DMatrix<Self>,
-        delta: f64,
-    ) -> Result<(PanelParts, Certificate), TruthError> {
+    fn solve(form: Form, a: &DMatrix<Self>, b: &DMatrix<Self>, delta: f64) -> Solved {
         Solver::new(form, a, b, delta)?.climb()
     }
 }
@@ -76,12 +66,7 @@ impl Input for Complex<f64> {
     fn from_parts([re, im]: [f64; 2]) -> Self {
         Complex::new(re, im)
     }
-    fn solve(
-        form: Form,
-        a: &DMatrix<Self>,
-        b: &DMatrix<Self>,
-        delta: f64,
-    ) -> Result<(PanelParts, Certificate), TruthError> {
+    fn solve(form: Form, a: &DMatrix<Self>, b: &DMatrix<Self>, delta: f64) -> Solved {
         Solver::new(form, a, b, delta)?.climb()
     }
 }
@@ -167,7 +152,10 @@ struct Open {
 }
 
 /// The parts of every entry, real first.
-pub type PanelParts = Panels<DMatrix<[f64; 2]>>;
+type PanelParts = Panels<DMatrix<[f64; 2]>>;
+
+/// What [`Input::solve`] returns.
+type Solved = Result<(PanelParts, Certificate), TruthError>;
 
 struct Solver<'a, I: Input> {
     form: Form,
@@ -196,7 +184,7 @@ impl<'a, I: Input> Solver<'a, I> {
     }
 
     /// Ziv's strategy: what one precision leaves open goes to the next.
-    fn climb(mut self) -> Result<(PanelParts, Certificate), TruthError> {
+    fn climb(mut self) -> Solved {
         let z = self.a.map(|x| I::Over::<Wide>::exact_entry(x).scale(Wide::exact(self.delta)));
         let found = norm_exponent(&balance::balance(&z, &self.scaling)).unwrap_or(i64::MIN);
         let is_rational = self.form.formula().is_rational();
