@@ -38,6 +38,11 @@ HOLDFAST_DEVICE Complex<T> operator+(Complex<T> a, Complex<T> b) {
 }
 
 template <class T>
+HOLDFAST_DEVICE Complex<T> operator-(Complex<T> a, Complex<T> b) {
+  return {a.re - b.re, a.im - b.im};
+}
+
+template <class T>
 HOLDFAST_DEVICE Complex<T> operator*(Complex<T> a, Complex<T> b) {
   return {difference_of_products(a.re, b.re, a.im, b.im), sum_of_products(a.re, b.im, a.im, b.re)};
 }
@@ -87,6 +92,7 @@ HOLDFAST_DEVICE Complex<T> rounded(Complex<Pair<T>> a) {
 
 HOLDFAST_DEVICE Pair<float> widened(float a) { return {a, 0.0f}; }
 HOLDFAST_DEVICE Complex<Pair<float>> widened(Complex<float> a) { return {{a.re, 0.0f}, {a.im, 0.0f}}; }
+HOLDFAST_DEVICE Complex<Pair<double>> widened(Complex<double> a) { return {{a.re, 0.0}, {a.im, 0.0}}; }
 
 HOLDFAST_DEVICE double to_double(float a) { return a; }
 HOLDFAST_DEVICE double to_double(double a) { return a; }

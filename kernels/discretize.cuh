@@ -60,9 +60,11 @@ HOLDFAST_DEVICE bool bilinear(float delta, W a, W b, Coefficients<W>& out) {
   return comfortable(step) && comfortable(out.b_bar) && bilinear_in_f32(above, below);
 }
 
-// How far apart e^z's share of a sum of φ's and the sum itself may be before double takes over: e^z is good to
-// 0.39 · 2^-24 normwise, so 4 keeps its contribution below 2.21 · 2^-24 (√2 for sums of parts in place of moduli).
+// How far apart e^z's share of a sum of φ's and the sum itself may be before double takes over. Complex e^z is good to
+// 0.39 · 2^-24 normwise, so 4 keeps its contribution below 2.21 · 2^-24 (√2 for sums of parts in place of moduli). Real
+// e^z is good to 0.15 · 2^-24, so 13, which φ₃ alone comes to, keeps it below 1.95 · 2^-24.
 constexpr float kMostCancellation = 4.0f;
+constexpr float kMostRealCancellation = 13.0f;
 
 // B̄ = (φ combination) Δ B. Returns false where f32 would not do.
 template <Method kMethod, class W, class V, class E>
@@ -70,12 +72,12 @@ HOLDFAST_DEVICE bool b_bar_by_phi(float delta, V z, E e, W b, W& out) {
   if (!phi_in_f32(z)) return false;
   const Phi<V> p = phi(z, e);
   const V sum = combined_phi<kMethod>(p.phi1, p.phi2, p.phi3, delta);
-  if constexpr (sizeof(W) == 2 * sizeof(float)) {
-    // The same combination of the errors: e^z's enters φ_k as |e^z| / |z|^k.
-    const float w = p.magnitude_of_inverse;
-    const float error = p.magnitude_of_exponential *
-                        combined_phi<kMethod>(w, w * w, w * w * w, fabsf(delta));
-    if (error > kMostCancellation * norm1(rounded(sum))) return false;
+  constexpr bool kComplex = sizeof(W) == 2 * sizeof(float);
+  // Real φ's are positive: their sum cancels with a backward step alone.
+  if (kComplex || delta < 0.0f) {
+    constexpr float most = kComplex ? kMostCancellation : kMostRealCancellation;
+    const float error = combined_phi<kMethod>(p.errors.phi1, p.errors.phi2, p.errors.phi3, fabsf(delta));
+    if (error > most * norm1(rounded(sum))) return false;
   }
   const V per_b = scaled(sum, delta);
   const V product = per_b * widened(b);

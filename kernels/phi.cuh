@@ -3,8 +3,8 @@
 // Formula: near 0 the Taylor series of φ₃ (real: |z| <= 1, 10 terms, complex: |z| <= 1.5, 12 terms; the remainders
 // are below 2^-28 of φ₃, half an ulp being 2^-25), then φ_k = 1/k! + z φ_{k+1}, which is the stable direction there.
 // Elsewhere φ₁ = (e^z − 1)/z and φ_{k+1} = (φ_k − 1/k!)/z, in pairs, from an e^z that is good to 0.15 · 2^-24: where
-// |z| > 1 the real numerators stay above e^z/13, so a real φ is good to an ulp. Complex numerators have zeros:
-// `magnitude_of_exponential` lets the caller see how much has cancelled. Cost: 60 flops real, 250 complex.
+// |z| > 1 the real numerators stay above e^z/13, so a real φ is good to an ulp. Complex numerators have zeros, and so
+// have sums of φ's: `errors` lets the caller see how much has cancelled. Cost: 60 flops real, 250 complex.
 // Deviations: for Re z < −40, e^z is dropped against 1 (below 2^-57 of it).
 #pragma once
 
@@ -12,12 +12,37 @@
 
 namespace HOLDFAST_NAMESPACE {
 
+// How far off φ₁, φ₂ and φ₃ may be, in whatever unit.
+template <class T>
+struct PhiErrors {
+  T phi1, phi2, phi3;
+};
+
+// By φ_{k+1} = (φ_k − 1/k!)/z: each division takes the errors along, and each difference adds a rounding.
+template <class T>
+HOLDFAST_DEVICE PhiErrors<T> errors_of_closed_forms(T exponential, T inverse, T rounding) {
+  const T phi1 = inverse * (exponential + rounding);
+  const T phi2 = inverse * (phi1 + rounding);
+  return {phi1, phi2, inverse * (phi2 + rounding)};
+}
+
+// By φ_k = 1/k! + z φ_{k+1}, from a φ₃ that is off by `tail` and a rounding.
+template <class T>
+HOLDFAST_DEVICE PhiErrors<T> errors_of_series(T tail, T z, T rounding) {
+  const T phi3 = tail + rounding;
+  const T phi2 = z * phi3 + rounding;
+  return {z * phi2 + rounding, phi2, phi3};
+}
+
 template <class V>
 struct Phi {
   V phi1, phi2, phi3;
-  // |e^z| and |1/z| where the closed form was used, else 0.
-  float magnitude_of_exponential, magnitude_of_inverse;
+  // In what e^z is off by, relative: 0.15 · 2^-24 real, 0.39 · 2^-24 complex.
+  PhiErrors<float> errors;
 };
+
+// What the roundings of pairs come to, 2^-43 and less, in that unit.
+constexpr float kPairRounding = 0x1p-16f;
 
 // φ₃'s Taylor polynomial after its first term: (φ₃ − 1/6)/z.
 HOLDFAST_DEVICE float phi3_tail(float z) {
@@ -45,6 +70,11 @@ HOLDFAST_DEVICE Complex<float> phi3_tail(Complex<float> z) {
   p = shifted(p * z, 1.0f / 120.0f);
   return shifted(p * z, 1.0f / 24.0f);
 }
+
+// What φ₃ is off by for phi3_tail, in that unit: of 10^7 tails none was off by more than 0.07 (real) or 0.1 (complex)
+// times 2^-24.
+HOLDFAST_DEVICE float tail_error(Pair<float> z) { return 0.5f * fabsf(z.hi); }
+HOLDFAST_DEVICE float tail_error(Complex<Pair<float>> z) { return 0.26f * norm1(rounded(z)); }
 
 // 1/6 + x as a pair: the rounding of the constant would show.
 HOLDFAST_DEVICE Pair<float> plus_sixth(Pair<float> x) { return Pair<float>{0x1.555556p-3f, -0x1.555556p-28f} + x; }
@@ -99,13 +129,14 @@ HOLDFAST_DEVICE Phi<V> phi(V z, E e) {
   if (near_zero(z)) {
     const V phi3 = plus_sixth(z * widened(phi3_tail(rounded(z))));
     const V phi2 = shifted(z * phi3, 0.5f);
-    return {shifted(z * phi2, 1.0f), phi2, phi3, 0.0f, 0.0f};
+    return {shifted(z * phi2, 1.0f), phi2, phi3, errors_of_series(tail_error(z), norm1(rounded(z)), kPairRounding)};
   }
   const auto by_z = divider(z);
   const V exponential = plain(e);
   const V phi1 = by_z(shifted(exponential, -1.0f));
   const V phi2 = by_z(shifted(phi1, -1.0f));
-  return {phi1, phi2, by_z(shifted(phi2, -0.5f)), norm1(rounded(exponential)), by_z.size()};
+  const float magnitude = norm1(rounded(exponential));
+  return {phi1, phi2, by_z(shifted(phi2, -0.5f)), errors_of_closed_forms(magnitude, by_z.size(), kPairRounding)};
 }
 
 }  // namespace HOLDFAST_NAMESPACE

@@ -3,22 +3,22 @@
 //
 // Formula: spec.md §2, every row. φ₁…φ₃ for |z| < 1.5 from the Taylor series of φ₃ (20 terms, remainder 2^-64) and
 // φ_k = 1/k! + z φ_{k+1}; elsewhere from e^z − 1 = expm1(x) cos y − 2 sin²(y/2) + i e^x sin y and
-// φ_{k+1} = (φ_k − 1/k!)/z. rk4's polynomial, which has roots, in pairs of doubles.
-// Rare elements: those near a zero of φ₂, φ₃ or of a method's sum of them (complex, Re z > 0), near a multiple of
-// 2πi, near a root of rk4's polynomial, and those whose intermediate products would leave the range of f32.
+// φ_{k+1} = (φ_k − 1/k!)/z. rk4's polynomial, which has roots, in pairs of doubles, and so is a sum of φ's where double
+// has lost more than 20 bits of it: see b_bar_in_pairs.
+// Rare elements: those near a zero of φ₂, φ₃ or of a method's sum of them (real only for a backward step), near a
+// multiple of 2πi, near a root of rk4's polynomial, and those whose intermediate products would leave the range of f32.
 // Deviation: spec.md §3 has the arithmetic in f32; this path is the one exception. It is never inlined.
-// e^x is capped at e^400, which is far beyond f32 and keeps infinity − infinity out. Cost: some hundred f64 flops.
+// e^x is capped at e^400, which is far beyond f32 and keeps infinity − infinity out. Cost: some hundred f64 flops, some
+// thousand in pairs.
 #pragma once
 
-#include "complex.cuh"
+#include "phi.cuh"
 
 namespace HOLDFAST_NAMESPACE {
 
 struct PreciseCoefficients {
   Complex<double> a_bar, b_bar;
 };
-
-HOLDFAST_DEVICE Complex<double> negated(Complex<double> a) { return {-a.re, -a.im}; }
 
 // φ₁ + stages, as each method combines them: B̄ / (ΔB).
 template <Method kMethod, class V, class T>
@@ -69,6 +69,87 @@ HOLDFAST_OUTLINE static PrecisePhi precise_phi(Complex<double> z) {
   return {phi1, phi2, quotient(shifted(phi2, -0.5), z)};
 }
 
+// Whether double is left with too few digits of a sum of φ's: its own steps are good to 2^-50 or so, 2^20 leave 2^-29 of
+// the sum. Beyond |Im z| = 2^20, where the pairs' angle ends, double has to do.
+template <Method kMethod>
+HOLDFAST_DEVICE bool cancels_in_double(double delta, Complex<double> z, Complex<double> exponential, Complex<double> sum) {
+  const PhiErrors<double> errors = norm1(z) < 1.5 ? errors_of_series(1.0, norm1(z), 1.0)
+                                                  : errors_of_closed_forms(norm1(exponential), 1.0 / norm1(z), 1.0);
+  const double error = combined_phi<kMethod>(errors.phi1, errors.phi2, errors.phi3, magnitude(delta));
+  return error * 0x1p-20 > norm1(sum) && magnitude(z.im) < 0x1p20;
+}
+
+HOLDFAST_DEVICE Complex<Pair<double>> divided(Complex<Pair<double>> a, double by) {
+  const Pair<double> d = {by, 0.0};
+  return {divide(a.re, d, 1.0 / by), divide(a.im, d, 1.0 / by)};
+}
+
+// φ₃ for |z| < 1.5: 31 terms, remainder 2^-107.
+HOLDFAST_OUTLINE static Complex<Pair<double>> phi3_in_pairs(Complex<Pair<double>> z) {
+  Complex<Pair<double>> p = {{1.0, 0.0}, {0.0, 0.0}};
+  HOLDFAST_NO_UNROLL
+  for (int k = 33; k >= 4; --k) p = shifted(divided(p * z, k), 1.0);
+  return divided(p, 6.0);
+}
+
+// x − n c, c in three doubles.
+HOLDFAST_DEVICE Pair<double> reduced(Pair<double> x, double n, double high, double middle, double low) {
+  return x + two_prod(-n, high) + two_prod(-n, middle) + mul_rn(-n, low);
+}
+
+// e^z = 2^n i^q e^r for |Im z| < 2^20, good to about 2^-100.
+HOLDFAST_OUTLINE static Complex<Pair<double>> exponential_in_pairs(Complex<Pair<double>> z) {
+  // Below that B̄ is nothing in f32, whatever stands beside e^z.
+  if (z.re.hi < -700.0) return {{0.0, 0.0}, {0.0, 0.0}};
+  const Pair<double> x = z.re.hi > 400.0 ? Pair<double>{400.0, 0.0} : z.re;
+  const double n = rint(x.hi * 0x1.71547652b82fep+0), q = rint(z.im.hi * 0x1.45f306dc9c883p-1);
+  const Complex<Pair<double>> r = {
+      reduced(x, n, 0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56, 0x1.7b57a079a1934p-111),
+      reduced(z.im, q, 0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110)};
+  const Complex<Pair<double>> phi1 = shifted(shifted(phi3_in_pairs(r) * r, 0.5) * r, 1.0);
+  Complex<Pair<double>> e = scaled(shifted(phi1 * r, 1.0), ldexp(1.0, static_cast<int>(n)));
+  const int quadrant = static_cast<int>(q) & 3;
+  if (quadrant & 1) e = {-e.im, e.re};
+  if (quadrant & 2) e = {-e.re, -e.im};
+  return e;
+}
+
+HOLDFAST_DEVICE Complex<Pair<double>> plus_i(Complex<Pair<double>> a, double by) { return {a.re, a.im + by}; }
+
+// B̄ where a sum of φ's cancels. Near 0 as in precise_phi, but for poly's 1 + Δ/4, which is exact where it is small:
+// poly has a root at z = 0 itself. Elsewhere with h = 2A + 1 the rows of spec.md §2, as published, are
+//   foh: [e^z − (1 + z)] / A²,   poly: [e^z h − (h + z)] / 2A²,   highorder: [e^z (h² + 1) − ((h + z)² + 1)] / 4A³.
+// The factors h, h ± i, h + z and h + z ± i vanish for f32 inputs (poly at A = −1/2 or −1/(2 + Δ), whatever e^z), and
+// every one of them is exact or nearly so; what is left is one difference, with e^z to twice the digits.
+template <Method kMethod>
+HOLDFAST_OUTLINE static Complex<double> b_bar_in_pairs(double delta, Complex<double> a, Complex<double> b) {
+  using Wide = Complex<Pair<double>>;
+  const Wide z = {two_prod(delta, a.re), two_prod(delta, a.im)};
+  if (norm1(rounded(z)) < 1.5) {
+    const Wide phi3 = phi3_in_pairs(z), phi2 = shifted(phi3 * z, 0.5);
+    Wide sum;
+    if constexpr (kMethod == Method::kPoly) {
+      sum = shifted((phi2 + scaled(phi3, 0.5 * delta)) * z, 1.0 + 0.25 * delta);
+    } else {
+      sum = combined_phi<kMethod>(shifted(phi2 * z, 1.0), phi2, phi3, delta);
+    }
+    return rounded(sum) * scaled(b, delta);
+  }
+  const Wide e = exponential_in_pairs(z);
+  if constexpr (kMethod == Method::kFoh) {
+    return quotient(quotient(rounded(e - shifted(z, 1.0)), a), a) * b;
+  } else {
+    const Wide h = shifted(widened(scaled(a, 2.0)), 1.0), k = h + z;
+    if constexpr (kMethod == Method::kPoly) {
+      return quotient(quotient(scaled(rounded(e * h - k), 0.5), a), a) * b;
+    } else {
+      static_assert(kMethod == Method::kHighOrder, "a method without a branch of its own");
+      const Wide difference = e * (plus_i(h, 1.0) * plus_i(h, -1.0)) - plus_i(k, 1.0) * plus_i(k, -1.0);
+      return quotient(quotient(quotient(scaled(rounded(difference), 0.25), a), a), a) * b;
+    }
+  }
+}
+
 template <Method kMethod>
 HOLDFAST_OUTLINE static PreciseCoefficients discretize_precisely(double delta, Complex<double> a, Complex<double> b) {
   // Exact for f32 inputs: 24 + 24 bits.
@@ -90,7 +171,9 @@ HOLDFAST_OUTLINE static PreciseCoefficients discretize_precisely(double delta, C
       const PrecisePhi phi = precise_phi(z);
       // A zero step or weight is exact, whatever φ: no 0 · infinity.
       if (delta == 0.0 || norm1(b) == 0.0) return {a_bar, {0.0, 0.0}};
-      return {a_bar, combined_phi<kMethod>(phi.phi1, phi.phi2, phi.phi3, delta) * step};
+      const Complex<double> sum = combined_phi<kMethod>(phi.phi1, phi.phi2, phi.phi3, delta);
+      if (cancels_in_double<kMethod>(delta, z, a_bar, sum)) return {a_bar, b_bar_in_pairs<kMethod>(delta, a, b)};
+      return {a_bar, sum * step};
     }
   }
 }

@@ -90,16 +90,18 @@ impl Contract {
     /// - bilinear, real: 1 ± z/2 by one fused rounding each and a quotient, 3u; B̄ likewise by the product ΔB. Complex:
     ///   the parts of 1 ± z/2 rounded once, 2u for the numerator of the quotient, 2u for |d|², 1u for the division;
     /// - zoh's B̄: one product. rk4's: pairs, 2⁻²⁸ at the most cancellation that the f32 path takes, and a rounding;
-    /// - φ, real: the numerators stay above eᶻ/13 (`phi.cuh`), so that eᶻ adds 13·0.15u, and one rounding: 2.95u.
-    ///   Complex: the monitor keeps eᶻ's share within 4 times the sum, by sums of parts (√2): 4√2·0.39u, and one rounding,
-    ///   3.21u. In the series, real and complex, the tail of φ₃ is off by at most 0.14u, times |z| ≤ 1.5, over
-    ///   |φ₃| ≥ 0.119: 1.7u, and one rounding.
+    /// - φ, real: the numerators stay above eᶻ/13 (`phi.cuh`), and where Δ < 0 lets terms cancel a monitor keeps eᶻ's share
+    ///   within 13 times the sum, so that eᶻ adds 13·0.15u, and one rounding: 2.95u. Complex: the monitor keeps it within 4
+    ///   times the sum, by sums of parts (√2): 4√2·0.39u, and one rounding, 3.21u. In the series, real and complex, the tail
+    ///   of φ₃ is off by at most 0.14u, times |z| ≤ 1.5, over |φ₃| ≥ 0.119: 1.7u, and one rounding; where terms cancel the
+    ///   monitor watches it as it does eᶻ.
     ///
     /// These hold wherever Ā and B̄ are in f32's range ([`super::Promise::whole_range`]). What pairs of floats cannot do
     /// (Re z above 80.5, |Im z| above 1000, products that would leave the range) is computed in double. There z = ΔA is
     /// exact, 24 + 24 bits; e^z is off by at most 6·2⁻⁵³ whatever the angle, since sin and cos reduce it exactly; and
-    /// what cancels to 2⁻²⁵, the nearest that f32 inputs come to a root, leaves about 2⁻²⁶. With one rounding, u, that is less
-    /// than any of the counts above. The sweeps judge it up to |z| = 2¹⁵, and the truth reaches 2¹⁶.
+    /// what cancels to 2⁻²⁰ of what its terms are off leaves about 2⁻²⁹. What cancels further is computed in pairs of doubles:
+    /// f32 inputs come to 2⁻⁵⁰ of a root. With one rounding, u, that is less than any of the counts above. The sweeps judge
+    /// it up to |z| = 2¹⁵, and the truth reaches 2¹⁶.
     pub const PRODUCTION: Contract = Contract {
         units: Units {
             exponential: [1.25, 1.5],
