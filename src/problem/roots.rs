@@ -1,5 +1,7 @@
 //! Where the sums of φ-functions that B̄ is made of vanish: there their terms cancel, and a kernel loses most.
 
+use std::f64::consts::PI;
+
 use num_complex::Complex64;
 
 /// B̄/(ΔB) of a method that has φ-functions in it, as a function of z and Δ (spec.md §2).
@@ -31,11 +33,28 @@ impl Combination {
 
 /// A root near 2πi·`turns`, where e^z = 1 and so φ₁ = 0; none where Newton's method finds none.
 pub fn nearest(sum: Combination, delta: f64, turns: f64) -> Option<Complex64> {
-    let mut z = Complex64::new(2.0, 2.0 * std::f64::consts::PI * turns + 1.0);
+    let z = from(sum, delta, Complex64::new(2.0, 2.0 * PI * turns + 1.0));
+    (sum.at(delta, z).norm() < 1e-9 && (1.0..60.0).contains(&z.norm())).then_some(z)
+}
+
+/// Where Newton's method leads from `start`.
+pub fn from(sum: Combination, delta: f64, start: Complex64) -> Complex64 {
+    let mut z = start;
     for _ in 0..60 {
         let step = 1e-6;
         let slope = (sum.at(delta, z + step) - sum.at(delta, z - step)) / (2.0 * step);
         z -= sum.at(delta, z) / slope;
     }
-    (sum.at(delta, z).norm() < 1e-9 && (1.0..60.0).contains(&z.norm())).then_some(z)
+    z
+}
+
+/// The step for which poly's sum has its root at a real z: for every one below −2 it has one.
+pub fn step_of_poly(z: f64) -> f64 {
+    let numerator = libm::expm1(z);
+    -2.0 * z * numerator / (numerator - z)
+}
+
+/// highorder's root for a step a little below −2, where e^z is nothing: ((2 + Δ)A + 1)² = −1 to within e^z.
+pub fn far_left(delta: f64) -> Complex64 {
+    from(Combination::HighOrder, delta, Complex64::new(-1.0, 1.0) * (delta / (2.0 + delta)))
 }

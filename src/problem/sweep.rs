@@ -80,7 +80,7 @@ pub fn all() -> Vec<Sweep> {
         ),
         of_whole_range(sweep(
             "real roots",
-            "the floats nearest to the root of rk4's polynomial, and to bilinear's zero and pole",
+            "the floats nearest to the roots of rk4's polynomial and of poly's sum, and to bilinear's zero and pole",
             Weights::Real,
             near_roots,
         )),
@@ -184,10 +184,65 @@ const UNLUCKY: [(f32, f32, f32); 10] = [
     (0.39491665, 0.9585551, 31.809586),
 ];
 
+/// (Δ, A) beside the real root that poly has with a step below −2, likewise.
+const UNLUCKY_REAL: [(f32, f32); 4] =
+    [(-3.3861434, 0.30070916), (-3.1286943, 0.55160427), (-2.9225376, 0.82285976), (-3.4157214, 0.27531806)];
+
 /// (Δ, A) whose product comes within 2⁻⁴² of rk4's real zero, by a search among all of this size: it has 48 bits, and a
 /// polynomial in plain double has eight left there.
 const BESIDE_RK4_ZERO: [(f32, f32); 3] =
     [(1.635546, -1.7029748), (1.5239295, -1.827705), (1.6285856, -1.7102531)];
+
+/// (Δ, Re A, Im A) nearest to roots of sums of φ-functions, by a search among 10⁶ steps of either sign for each of them:
+/// relative to the distance from 0, within 2⁻⁵⁰ of poly's real root, and within 2⁻³⁴ to 2⁻³⁸ of complex ones. In double
+/// the kernels would be off by up to 10¹² times their contract.
+const NEAREST_REAL: [(f32, f32); 3] =
+    [(-2.7304785, 1.1890615), (-3.0565512, 0.643996835), (-2.0546808, 18.287947)];
+const NEAREST_COMPLEX: [(f32, f32, f32); 9] = [
+    (-2.1487722, 6.7214255, 6.721035),
+    (-2.0553017, 18.082638, -18.082638),
+    (-3.9789138, 0.0053977873, -6.235089),
+    (-4.0022602, -0.00028220704, -3.8604445),
+    (-0.08502387, 0.51093608, -295.5972),
+    (6.968691, 0.38229105, 1.9916303),
+    (7.3591785, 0.18541476, 0.89957696),
+    (7.963409, 0.3861047, 1.6376984),
+    (0.27425167, 0.9370747, 91.64596),
+];
+
+/// The same where the terms cancel without a remainder, or all but: what multiplies e^z is 0 (A = −1/2 for poly, (−1 ± i)/2
+/// for highorder) and e^z is large, or what stands beside it is 0 (A = −1/(2 + Δ), (−1 ± i)/(2 + Δ)) and e^z is small, or
+/// z is small where poly has its root at 0 (Δ = −4). With half as many digits in e^z nothing of B̄ would be left.
+const EXACT_REAL: [(f32, f32); 8] = [
+    (-100.0, -0.5),
+    (-150.0, -0.5),
+    (-150.0, -0.50000006),
+    (-2.125, 8.0),
+    (-2.03125, 32.0),
+    (-4.0, 1e-3),
+    (-4.0, -1e-9),
+    (-3.999999, 3.5762804e-7),
+];
+const EXACT_COMPLEX: [(f32, f32, f32); 6] = [
+    (-100.0, -0.5, 0.5),
+    (-150.0, -0.5, -0.50000006),
+    (-2.125, 8.0, -8.0),
+    (-2.03125, 32.0, 32.0),
+    (-4.0, 1e-3, -2e-3),
+    (-4.0, 1e-9, 3e-9),
+];
+
+/// Where highorder's real sum, which has no root, is least beside its terms, some of them where e^z and the series are off
+/// by more than they mostly are, by a search among 10⁶; far to the left its terms are z² times the sum.
+const LEAST_REAL: [(f32, f32); 7] = [
+    (-3.0506496, 0.33270198),
+    (-2.9055560, 0.35547712),
+    (-2.8365445, 0.35154969),
+    (-3.0256157, 0.33042252),
+    (-2.0000911, 13830.371),
+    (-2.0000563, 14876.829),
+    (-2.0007691, 177.80908),
+];
 
 /// Steps for which each root is looked for.
 const STEPS_AT_ROOTS: usize = 16;
@@ -235,7 +290,45 @@ fn near_roots(weights: Weights, draw: &mut Draw) -> CoefficientProblem {
             nearest_floats(&mut problem, delta, draw.conjugated(PHI2_ZERO), draw);
         }
     }
+    backward_roots(&mut problem, draw);
+    let cancelling: Vec<(f32, f32, f32)> = match weights {
+        Weights::Real => {
+            let all = NEAREST_REAL.iter().chain(&EXACT_REAL).chain(&LEAST_REAL).chain(&UNLUCKY_REAL);
+            all.map(|&(delta, a)| (delta, a, 0.0)).collect()
+        }
+        Weights::Complex => NEAREST_COMPLEX.iter().chain(&EXACT_COMPLEX).copied().collect(),
+    };
+    for (delta, re, im) in cancelling {
+        problem.push(delta, Complex64::new(re.into(), im.into()), draw.weight(weights));
+    }
     problem
+}
+
+/// Adds A beside the roots that sums of φ-functions have with negative steps: those turns away from 0 move to the left
+/// of it, and poly has real ones, and highorder some where e^z is nothing, that no positive step has.
+fn backward_roots(problem: &mut CoefficientProblem, draw: &mut Draw) {
+    for _ in 0..STEPS_AT_ROOTS {
+        let z = draw.log_uniform(0.05, 60.0) * if draw.unit() < 0.5 { -1.0 } else { 1.0 };
+        let delta = roots::step_of_poly(z) as f32;
+        let root = roots::from(Combination::Poly, f64::from(delta), Complex64::from(z));
+        let mut found = vec![(delta, root)];
+        if problem.weights == Weights::Complex {
+            let delta = -draw.log_uniform(1e-3, 8.0) as f32;
+            let turns = f64::from(1 + (3.0 * draw.unit()) as u32);
+            let sums = [Combination::Poly, Combination::HighOrder];
+            let turned = sums.map(|sum| roots::nearest(sum, f64::from(delta), turns));
+            found.extend(turned.into_iter().flatten().map(|root| (delta, root)));
+            let delta = -(2.0 + draw.log_uniform(0.05, 0.5)) as f32;
+            found.push((delta, roots::far_left(f64::from(delta))));
+        }
+        for (delta, root) in found {
+            let root = draw.conjugated(root);
+            nearest_floats(problem, delta, root, draw);
+            // From where pairs of floats are left with too few digits on.
+            let away = draw.log_uniform(1e-7, 0.3);
+            problem.push(delta, root * (1.0 + away) / f64::from(delta), draw.weight(problem.weights));
+        }
+    }
 }
 
 /// Adds A beside root/Δ: some floats below it to some above, but for those that are bilinear's pole itself.

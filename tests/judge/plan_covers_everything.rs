@@ -8,6 +8,7 @@ use holdfast::judge::pairwise::{MethodOutputs, distinguishable};
 use holdfast::method::Method;
 use holdfast::problem::plan::{Filter, Spec, plan};
 use holdfast::problem::regime::{self, LAUNCH_EDGES};
+use holdfast::problem::roots::Combination;
 use holdfast::problem::{InputType, Operand, Problem, Weights, sweep};
 use holdfast::promise::Contract;
 use holdfast::tensor::TensorName;
@@ -191,12 +192,20 @@ fn everything_is_on_at_every_launch_and_over_several_chunks() {
 
 /// z = ΔA of every element of a sweep.
 fn swept(name: &str) -> Vec<Complex64> {
+    elements(name).into_iter().map(|(_, z)| z).collect()
+}
+
+/// Δ and z = ΔA of every element of a sweep.
+fn elements(name: &str) -> Vec<(f64, Complex64)> {
     let sweep = sweep::all().into_iter().find(|sweep| sweep.name == name).expect("in the table");
     let problem = sweep.draw(1);
     let width = problem.weights.width();
     let a = |i: usize, part: usize| if part < width { f64::from(problem.a[i * width + part]) } else { 0.0 };
-    let z = |(i, &delta): (usize, &f32)| Complex64::new(a(i, 0), a(i, 1)) * f64::from(delta);
-    problem.delta.iter().enumerate().map(z).collect()
+    let element = |(i, &delta): (usize, &f32)| {
+        let delta = f64::from(delta);
+        (delta, Complex64::new(a(i, 0), a(i, 1)) * delta)
+    };
+    problem.delta.iter().enumerate().map(element).collect()
 }
 
 #[test]
@@ -217,6 +226,36 @@ fn sweeps_lie_where_they_say() {
     // Nearer than an f32 can be: a product of two comes to 2⁻⁴⁸.
     let nearest = swept("real roots").iter().filter(|z| rk4(z).norm() < 24.0 * 2f64.powi(-40)).count();
     assert_eq!(nearest, 3);
+    // Roots for steps of either sign, a few of them nearer than pairs of floats or double can do.
+    for (name, sum, sign, beside, beyond) in [
+        ("real roots", Combination::Poly, -1.0, 80, 20),
+        ("complex roots", Combination::Poly, 1.0, 60, 1),
+        ("complex roots", Combination::Poly, -1.0, 100, 10),
+        ("complex roots", Combination::HighOrder, 1.0, 60, 1),
+        ("complex roots", Combination::HighOrder, -1.0, 100, 40),
+    ] {
+        let losing = |bits: f64| {
+            let loses = |(delta, z): &(f64, Complex64)| {
+                delta * sign > 0.0 && z.norm() > 0.05 && lost(sum, *delta, *z) > bits
+            };
+            elements(name).iter().filter(|element| loses(element)).count()
+        };
+        let found = (losing(15.0), losing(30.0));
+        assert!(found.0 >= beside && found.1 >= beyond, "{name}, {sum:?}, {sign}: {found:?}");
+    }
+}
+
+/// Bits by which a sum of φ-functions is less than its terms.
+fn lost(sum: Combination, delta: f64, z: Complex64) -> f64 {
+    let magnitude = |step: f64| sum.at(step, z).norm();
+    let foh = Combination::Foh.at(1.0, z).norm();
+    let terms = match sum {
+        Combination::Foh => foh,
+        // φ₁ is the sum at Δ = 0.
+        Combination::Poly => magnitude(0.0) + 0.5 * delta.abs() * foh,
+        Combination::HighOrder => magnitude(0.0) + delta.abs() * foh,
+    };
+    (terms / magnitude(delta)).log2()
 }
 
 /// Without this the pairwise verdict could be vacuous: two methods that no problem tells apart.

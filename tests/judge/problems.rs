@@ -121,6 +121,19 @@ fn roots_are_found_for_almost_every_step() {
             assert!((0..13).filter(found).count() >= 11, "{sum:?}");
         }
     }
+    for z in [-60.0, -3.0, -0.05, 0.05, 3.0, 60.0] {
+        let delta = roots::step_of_poly(z);
+        let again = roots::from(Combination::Poly, delta, z.into());
+        assert!(delta < -2.0 && (again - z).norm() < 1e-9 * z.abs(), "{z}: {delta}, {again}");
+    }
+    for delta in [-2.05, -2.5] {
+        let z = roots::far_left(delta);
+        let without = Complex64::new(-1.0, 1.0) * (delta / (2.0 + delta));
+        assert!(
+            (z - without).norm() < 0.1 * z.norm() && Combination::HighOrder.at(delta, z).norm() < 1e-14,
+            "{z}"
+        );
+    }
     let phi2 = roots::nearest(Combination::Foh, 1.0, 1.0).expect("found");
     let known = Complex64::new(2.088_843_015_613_044, 7.461_489_285_654_255);
     assert!((phi2 - known).norm() < 1e-9, "{phi2}");

@@ -9,9 +9,10 @@ use holdfast::judge::budget::complex_at;
 use holdfast::judge::coefficient;
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
-use holdfast::problem::{CoefficientProblem, Weights};
+use holdfast::problem::{CoefficientProblem, Weights, sweep};
 use holdfast::promise::Contract;
 use holdfast::results::Verdict;
+use holdfast::truth;
 use num_complex::Complex64;
 use rand::RngExt as _;
 use rand_chacha::ChaCha8Rng;
@@ -304,6 +305,34 @@ fn complex_coefficients_keep_the_contract() {
         let [a_bar, b_bar] = worst(method, Weights::Complex, &elements);
         println!("{method}, complex: a_bar {a_bar:.3}, b_bar {b_bar:.3} units of 2^-24");
         assert!(a_bar > 0.3 && b_bar > 0.3, "nothing rounds: the measurement is broken");
+    }
+}
+
+/// Where f64 is left with no digits: against the harness's certified truth.
+#[test]
+fn beside_roots_the_contract_is_kept_for_steps_of_either_sign() {
+    for sweep in sweep::all().into_iter().filter(|sweep| sweep.name.ends_with("roots")) {
+        for method in Method::ALL {
+            let [mut forward, mut backward] = [0.0f64; 2];
+            for seed in 1..=4 {
+                let problem = sweep.draw(seed);
+                let want = truth::coefficient::solve(method, &problem).expect("certified");
+                let got = CpuBackend::new().coefficients(method, &problem).expect("it runs");
+                let got = (&got.a_bar[..], &got.b_bar[..]);
+                let want = (&want.a_bar[..], &want.b_bar[..]);
+                let judgement = coefficient::judge(method, &problem, got, want, &Contract::PRODUCTION);
+                for (i, point) in judgement.points.iter().enumerate() {
+                    let worst = if problem.delta[i] < 0.0 { &mut backward } else { &mut forward };
+                    *worst = worst.max(point.b_bar_ulp / point.b_bar_allowed);
+                }
+                let worst = &judgement.worst_b_bar;
+                assert_eq!(judgement.verdict, Verdict::Pass, "{method}, seed {seed}: {worst:?}");
+            }
+            println!(
+                "{method}, {}: B̄ at {forward:.3} forward and {backward:.3} backward of the contract",
+                sweep.name
+            );
+        }
     }
 }
 
