@@ -91,8 +91,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "monitor-signed-step",
             "what watches for cancellation takes Δ for positive",
-            "combined_phi<kMethod>(w, w * w, w * w * w, fabsf(delta));",
-            "combined_phi<kMethod>(w, w * w, w * w * w, delta);",
+            "combined_phi<kMethod>(p.errors.phi1, p.errors.phi2, p.errors.phi3, fabsf(delta));",
+            "combined_phi<kMethod>(p.errors.phi1, p.errors.phi2, p.errors.phi3, delta);",
         ),
         PHI,
         caught(&[Sweep]),

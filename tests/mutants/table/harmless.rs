@@ -1,6 +1,6 @@
 //! Changes that keep every promise: no verdict may fail.
 
-use holdfast::method::Method::{Foh, HighOrder, Rk4, Zoh};
+use holdfast::method::Method::{Foh, HighOrder, Poly, Rk4, Zoh};
 
 use super::{ALL, EXPONENTIAL, Fate, Mutant, PHI, SCANS, mutant};
 
@@ -200,6 +200,28 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         DISCRETIZE,
         (
+            "monitor-real-7",
+            "half the cancellation in f32, of real weights",
+            "constexpr float kMostRealCancellation = 13.0f;",
+            "constexpr float kMostRealCancellation = 7.0f;",
+        ),
+        &[Poly, HighOrder],
+        Fate::Harmless("the double path holds everywhere"),
+    ),
+    mutant(
+        PRECISE,
+        (
+            "pairs-early",
+            "pairs of doubles where ten bits are lost",
+            "return error * 0x1p-20 > norm1(sum)",
+            "return error * 0x1p-10 > norm1(sum)",
+        ),
+        PHI,
+        Fate::Harmless("pairs of doubles hold wherever double does"),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
             "monitor-2",
             "half the cancellation in f32",
             "constexpr float kMostCancellation = 4.0f;",
@@ -268,7 +290,7 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "zero-step-unguarded",
             "no special case of a zero step or B in double",
-            "if (delta == 0.0 || norm1(b) == 0.0) return {a_bar, {0.0, 0.0}};",
+            "if (delta == 0.0 || norm1(b) == 0.0) return out;",
             "",
         ),
         ALL,
