@@ -581,8 +581,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "pairs-constant-rounded",
             "poly's 1 + Δ/4 as an f32 beside pairs",
-            "1.0 + 0.25 * delta);",
-            "1.0 + 0.25 * static_cast<float>(delta * 1.0000001));",
+            "1.0 + 0.25 * in.delta);",
+            "1.0 + 0.25 * static_cast<float>(in.delta * 1.0000001));",
         ),
         &[Poly],
         caught(&[Sweep]),
