@@ -134,7 +134,7 @@ struct SelectiveScan {
     }
   }
 
-  HOLDFAST_DEVICE void load_sequence(int chunk, Items& items) const {
+  HOLDFAST_DEVICE void load_sequence(int chunk, T bias, Items& items) const {
     items.first = (static_cast<long long>(chunk) * blockDim.x + threadIdx.x) * kItems;
     const long long rest = p.seqlen - items.first;
     items.valid = rest < 0 ? 0 : rest < kItems ? static_cast<int>(rest) : kItems;
@@ -143,7 +143,6 @@ struct SelectiveScan {
     const Input* delta = static_cast<const Input*>(p.delta) + row() + items.first;
     if constexpr (!kFrugal) load_items(u_row(items), items.valid, items.wide, items.u);
     load_items(delta, items.valid, items.wide, items.delta);
-    const T bias = p.delta_bias ? static_cast<T>(p.delta_bias[channel]) : T(0);
     HOLDFAST_UNROLL
     for (int i = 0; i < kItems; ++i) {
       items.delta[i] += bias;
@@ -202,13 +201,12 @@ struct SelectiveScan {
   // y of the reversed scan, as (batch, dim, seqlen): every thread reads what it wrote itself.
   HOLDFAST_DEVICE T* workspace(const Items& items) const { return static_cast<T*>(p.workspace) + row() + items.first; }
 
-  HOLDFAST_DEVICE void store(const Items& items) const {
+  HOLDFAST_DEVICE void store(const Items& items, T skip) const {
     Input* out = static_cast<Input*>(p.out) + row() + items.first;
     T z[kItems];
     if (Layout::has_gate()) {
       load_items(static_cast<const Input*>(p.z) + row() + items.first, items.valid, items.wide, z);
     }
-    const T skip = p.d ? static_cast<T>(p.d[channel]) : T(0);
     T u[kItems];
     if constexpr (kFrugal) {
       load_items(u_row(items), items.valid, items.wide, u);
@@ -239,11 +237,13 @@ struct SelectiveScan {
     const int chunks = static_cast<int>((p.seqlen + span - 1) / span);
     // 2 Re(Σ C x) for complex weights (spec.md §3), ½ of both directions for poly.
     const T factor = T(kComplex ? 2 : 1) * T(kBidirectional ? 0.5 : 1);
+    // A value takes one register through the chunks; the address that the compiler would keep, two.
+    const T bias = p.delta_bias ? static_cast<T>(p.delta_bias[channel]) : T(0);
     Items items;
     if constexpr (kBidirectional) {
       clear_states();
       for (int chunk = chunks - 1; chunk >= 0; --chunk) {
-        load_sequence(chunk, items);
+        load_sequence(chunk, bias, items);
         scan_chunk<true>(items, (chunks - 1 - chunk) & 1);
         HOLDFAST_UNROLL
         for (int i = 0; i < kItems; ++i) {
@@ -253,15 +253,16 @@ struct SelectiveScan {
       __syncthreads();
     }
     clear_states();
+    const T skip = p.d ? static_cast<T>(p.d[channel]) : T(0);
     for (int chunk = 0; chunk < chunks; ++chunk) {
-      load_sequence(chunk, items);
+      load_sequence(chunk, bias, items);
       scan_chunk<false>(items, chunk & 1);
       HOLDFAST_UNROLL
       for (int i = 0; i < kItems; ++i) {
         if (kBidirectional && i < items.valid) items.y[i] += workspace(items)[i];
         items.y[i] *= factor;
       }
-      store(items);
+      store(items, skip);
     }
     __syncthreads();
     T* last_state = static_cast<T*>(p.last_state) + static_cast<long long>(blockIdx.x) * p.dstate * kWidth;

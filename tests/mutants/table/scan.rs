@@ -69,8 +69,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "bias-in-the-first-chunk",
             "the bias of Δ is lost in chunks after the first",
-            "p.delta_bias ? static_cast<T>",
-            "p.delta_bias && chunk == 0 ? static_cast<T>",
+            "items.delta[i] += bias;",
+            "if (chunk == 0) items.delta[i] += bias;",
         ),
         SCANS,
         caught_in(&[Case], &["everything-2049"]),
