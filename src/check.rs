@@ -2,23 +2,25 @@
 //! verdict logic of its own.
 
 mod diagnosis;
+mod every;
+mod hints;
 pub mod memory;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use self::every::Survey;
 use self::memory::TooLarge;
 use crate::case;
 use crate::judge::budget;
 use crate::judge::pairwise::MethodOutputs;
-use crate::judge::scan::Place;
-use crate::kernel::{Backend, ReferenceBackend};
+use crate::judge::scan::{self, Place};
 use crate::method::Method;
-use crate::problem::Problem;
 use crate::problem::inputs::Draw;
 use crate::problem::recorded::{RecordedOutput, RecordedRun};
-use crate::promise::Promise;
-use crate::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results};
+use crate::problem::{Problem, Stages};
+use crate::promise::{Contract, Promise};
+use crate::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, Verdict};
 use crate::tensor::TensorName;
 use crate::truth::scan::ScanTruth;
 use crate::truth::{self, TruthError};
@@ -30,40 +32,63 @@ pub const BACKEND: &str = "recorded";
 /// times over for what methods share and once more for each further one, four times over for complex weights.
 const WORK: usize = 1_600_000;
 
-/// Steps of all channels up to which the f32 reference is run over them, to look for those worth judging.
-const SURVEYED_STEPS: usize = 60_000_000;
-
 /// How to judge a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Channels to judge; none for as many as take a few seconds.
+    /// Channels to judge, for a quick look; none for all.
     pub channels: Option<usize>,
     /// Draws the channels.
     pub seed: u64,
+    /// The arithmetic, in place of what a file states.
+    pub stages: Option<Stages>,
 }
 
 /// One file's verdicts.
 #[derive(Clone, Debug)]
 pub struct Checked {
     pub note: RegimeNote,
+    /// Whether only some of its channels were judged.
+    pub sampled: bool,
     /// What the file says of itself.
     pub device: String,
     pub cases: Vec<CaseResult>,
     pub pairwise: Vec<PairwiseMatrix>,
 }
 
-/// Judges every output of `run`. `name` identifies the file in results, `argument` on a command line.
+/// Judges every output of `run`: all elements, or those of as many channels as are asked for. `name` identifies the file in
+/// results, `argument` on a command line; `advance` is told of each channel of each output that is done.
 ///
 /// # Errors
-/// [`TooLarge`] where not even one channel, or not as many as were asked for, can be judged in memory.
-pub fn check(name: &str, argument: &str, run: RecordedRun, options: &Options) -> Result<Checked, TooLarge> {
-    let RecordedRun { mut problem, outputs, provenance } = run;
-    let all = problem.judged_channels.len();
+/// [`TooLarge`] where as many channels as were asked for cannot be judged in memory.
+pub fn check(
+    name: &str,
+    argument: &str,
+    run: RecordedRun,
+    options: &Options,
+    advance: &(dyn Fn() + Sync),
+) -> Result<Checked, TooLarge> {
+    let RecordedRun { mut problem, outputs, stages, provenance } = run;
+    let stages = options.stages.unwrap_or(stages);
+    let promise = Promise::recorded(stages);
+    let channels: Vec<(usize, usize)> = problem.channels().collect();
+    let all = channels.len();
     let methods = methods(&outputs);
     let count = memory::fitting(problem.shape, options.channels, affordable(&problem, methods.len()))?;
-    let surveyed = select(&mut problem, &outputs, name, count, options.seed);
+    let draw = Draw::new(options.seed, &format!("check/{name}"));
+    let surveys = match options.channels {
+        None if count < all => Some(every::survey(&problem, &outputs, &promise.contract, advance)),
+        _ => None,
+    };
+    let rows = match &surveys {
+        _ if count == all => (0..all).collect(),
+        Some(surveys) => every::choose(surveys, count, draw),
+        None => every::chosen(all, count, broken(&problem, &outputs), draw),
+    };
+    problem.judged_channels = rows.iter().map(|&row| channels[row]).collect();
     let truths = truths(&problem, &methods);
     let inputs = problem.fingerprint();
+    let mut asked = options.channels.map_or(String::new(), |_| format!(" --channels {count}"));
+    asked.extend(options.stages.map(|stages| format!(" --arithmetic '{stages}'")));
     let mut cases = Vec::new();
     let mut groups: BTreeMap<&str, Vec<MethodOutputs>> = BTreeMap::new();
     for output in &outputs {
@@ -73,39 +98,112 @@ pub fn check(name: &str, argument: &str, run: RecordedRun, options: &Options) ->
             regime: name.to_owned(),
             inputs: inputs.clone(),
             backend: BACKEND.to_owned(),
-            rerun: format!("holdfast check {argument} --channels {count} --seed {}", options.seed),
+            rerun: format!("holdfast check {argument}{asked} --seed {}", options.seed),
         };
-        let bounds = |truth| (truth, Arc::new(budget::scan(method, &problem, &Promise::RECORDED.contract)));
+        let bounds = |truth| (truth, Arc::new(budget::scan(method, &problem, &promise.contract)));
         let (truth, got) = (truths[&method].as_ref().map(bounds), Ok(&output.tensors));
-        let (case, solved) = case::judge((method, &problem), place, Promise::RECORDED, truth, got);
+        let (case, solved) = case::judge((method, &problem), place, promise, truth, got);
         if let Some(solved) = solved {
             let judged = problem.judged(&output.tensors);
             groups.entry(&output.name.label).or_default().push(solved.outputs(Some(&judged)));
         }
         cases.push(case);
     }
-    diagnosis::fill(&mut problem, &outputs, &truths, &mut cases);
+    diagnosis::fill(&mut problem, &outputs, &truths, &promise.contract, &mut cases);
     let matrices = |(label, outputs): (&str, Vec<_>)| {
         let id = if label.is_empty() { name.to_owned() } else { format!("{name}/{label}") };
         case::matrices(&problem, &outputs, BACKEND, name, &id)
     };
     let pairwise = groups.into_iter().flat_map(matrices);
     let pairwise = pairwise.filter(|m| !m.pairs.is_empty()).collect();
-    let chosen = match (count == all, surveyed) {
-        (true, _) => format!("all {all} channels judged"),
-        (false, true) => format!(
-            "{count} of {all} channels judged: half of them the farthest from an f32 reference, the rest drawn \
-             by seed {} (--channels judges more)",
-            options.seed
+    let mut certified = rows;
+    if surveys.is_none() {
+        (0..all * outputs.len()).for_each(|_| advance());
+    }
+    if let Some(surveys) = &surveys {
+        let at_once = (&channels[..], count);
+        certify_open(
+            (&mut problem, &promise.contract),
+            &outputs,
+            surveys,
+            &mut certified,
+            at_once,
+            &mut cases,
+        );
+        for (survey, case) in surveys.iter().zip(&mut cases) {
+            let [known, others] = every::split(survey, &certified);
+            scan::add_quick(case, &problem, &known, &others);
+        }
+    }
+    if stages == Stages::NONE {
+        for (output, case) in outputs.iter().zip(&mut cases) {
+            diagnosis::name_stages(&problem, output, case);
+        }
+    }
+    let chosen = match (certified.len(), &surveys) {
+        (judged, _) if judged == all => format!("all {all} channels judged"),
+        (0, Some(_)) => format!(
+            "all {all} channels judged, every element, by the quick route: the truth of one does not fit into memory"
         ),
-        (false, false) => {
-            let seed = options.seed;
-            format!("{count} of {all} channels judged, drawn by seed {seed} (--channels judges more)")
+        (judged, Some(_)) => format!(
+            "all {all} channels judged, every element: {} by the quick route, {judged} by the certified one",
+            all - judged
+        ),
+        (judged, None) => {
+            format!("sampled: {judged} of {all} channels judged, drawn by seed {}", options.seed)
         }
     };
     let recorded = format!("recorded run, {}, {}", problem.shape, problem.input);
-    let note = RegimeNote { name: name.to_owned(), why: format!("{recorded}; {chosen}") };
-    Ok(Checked { note, device: device(&provenance), cases, pairwise })
+    let mut why = format!("{recorded}; {chosen}");
+    if stages != Stages::NONE {
+        why.push_str(&format!("; its arithmetic is stated: {stages}"));
+    }
+    why.extend(hints::hints(&problem, &outputs).iter().map(|hint| format!(" (hint: {hint})")));
+    let note = RegimeNote { name: name.to_owned(), why };
+    let sampled = certified.len() < all && surveys.is_none();
+    Ok(Checked { note, sampled, device: device(&provenance), cases, pairwise })
+}
+
+/// Solves the channels that the quick route leaves open and that have no truth yet, so many at a time, and adds what that says
+/// to the cases. `certified` gets them, too.
+fn certify_open(
+    (problem, contract): (&mut Problem, &Contract),
+    outputs: &[RecordedOutput],
+    surveys: &[Survey],
+    certified: &mut Vec<usize>,
+    (channels, at_once): (&[(usize, usize)], usize),
+    cases: &mut [CaseResult],
+) {
+    let judged = problem.judged_channels.clone();
+    if at_once == 0 {
+        return;
+    }
+    let left: Vec<usize> =
+        every::open(surveys).into_iter().filter(|row| certified.binary_search(row).is_err()).collect();
+    for rows in left.chunks(at_once) {
+        problem.judged_channels = rows.iter().map(|&row| channels[row]).collect();
+        let truths = truths(problem, &methods(outputs));
+        for (output, case) in outputs.iter().zip(cases.iter_mut()) {
+            let method = output.name.method;
+            match &truths[&method] {
+                Ok(truth) => {
+                    let budget = budget::scan(method, problem, contract);
+                    let more = scan::judge(method, problem, &output.tensors, &truth.tensors, &budget);
+                    scan::absorb(case, more);
+                }
+                Err(error) if case.verdict == Verdict::Pass => {
+                    (case.verdict, case.reason) = (Verdict::Unmeasured, error.to_string());
+                    for (_, tensor) in case.tensors.iter_mut() {
+                        (tensor.verdict, tensor.reason) = (Verdict::Unmeasured, error.to_string());
+                    }
+                }
+                Err(_) => {}
+            }
+        }
+    }
+    certified.extend(left);
+    certified.sort_unstable();
+    problem.judged_channels = judged;
 }
 
 /// The files' verdicts as one run's.
@@ -120,6 +218,7 @@ pub fn results(checked: Vec<Checked>, seed: u64, command: String) -> Results {
     let mut results = Results::empty(seed, BACKEND, device, command);
     for file in checked {
         results.regimes.push(file.note);
+        results.sampled |= file.sampled;
         results.cases.extend(file.cases);
         results.pairwise.extend(file.pairwise);
     }
@@ -135,10 +234,10 @@ fn methods(outputs: &[RecordedOutput]) -> Vec<Method> {
     methods
 }
 
-/// How many channels' truth takes a few seconds.
+/// How many channels' truth takes a few seconds; at least one.
 fn affordable(problem: &Problem, methods: usize) -> usize {
     let shares = (2 + methods) * problem.weights.width().pow(2);
-    WORK / steps(problem).saturating_mul(shares).max(1)
+    (WORK / steps(problem).saturating_mul(shares).max(1)).max(1)
 }
 
 /// Positions × states of one channel.
@@ -146,56 +245,13 @@ fn steps(problem: &Problem) -> usize {
     problem.shape.seqlen.saturating_mul(problem.shape.dstate)
 }
 
-/// Leaves `count` channels to judge: those with an output that is no number first; then, where that can be afforded,
-/// the ones farthest from an f32 reference until half are chosen; the rest by lot. Whether the reference was run.
-fn select(problem: &mut Problem, outputs: &[RecordedOutput], name: &str, count: usize, seed: u64) -> bool {
-    let all = problem.judged_channels.clone();
-    if count >= all.len() {
-        return false;
-    }
-    let total = steps(problem).saturating_mul(all.len()).saturating_mul(outputs.len());
-    let survey = total <= SURVEYED_STEPS;
-    let mut suspicion = vec![0.0f64; all.len()];
-    for output in outputs {
-        let reference = if survey { ReferenceBackend.scan(output.name.method, problem).ok() } else { None };
-        let seqlen = problem.shape.seqlen;
-        for (i, score) in suspicion.iter_mut().enumerate() {
-            let range = i * seqlen..(i + 1) * seqlen;
-            let got = &output.tensors[TensorName::Out].values[range.clone()];
-            if got.iter().any(|v| v.is_nan()) {
-                *score = f64::INFINITY;
-            } else if let Some(reference) = &reference {
-                *score = score.max(deviation(got, &reference[TensorName::Out].values[range]));
-            }
-        }
-    }
-    // Drawn channels come after the suspects, and those that are suspects already count once.
-    let mut ranked: Vec<usize> = (0..all.len()).collect();
-    ranked.sort_by(|&a, &b| suspicion[b].total_cmp(&suspicion[a]).then(a.cmp(&b)));
-    let broken = suspicion.iter().filter(|s| s.is_infinite()).count();
-    let suspects = if survey { broken.max(count.div_ceil(2)) } else { broken };
-    let mut chosen: Vec<usize> = ranked.drain(..suspects.min(count)).collect();
-    ranked.sort_unstable();
-    let lots = Draw::new(seed, &format!("check/{name}")).choose(count - chosen.len(), ranked.len());
-    chosen.extend(lots.into_iter().map(|lot| ranked[lot]));
-    chosen.sort_unstable();
-    problem.judged_channels = chosen.into_iter().map(|i| all[i]).collect();
-    survey
-}
-
-/// max |got − reference| / max |reference|: good enough to tell which channels to look at.
-fn deviation(got: &[f32], reference: &[f32]) -> f64 {
-    let (mut largest, mut scale) = (0.0f64, f64::MIN_POSITIVE);
-    for (&g, &r) in got.iter().zip(reference) {
-        let (g, r) = (f64::from(g), f64::from(r));
-        // Two infinities are no disagreement.
-        if g != r && !(g - r).is_nan() {
-            largest = largest.max((g - r).abs());
-        }
-        scale = scale.max(if r.is_finite() { r.abs() } else { 0.0 });
-    }
-    // Finite: only an output that is no number is beyond every other one.
-    (largest / scale).min(f64::MAX)
+/// The channels with an output that is no number.
+fn broken(problem: &Problem, outputs: &[RecordedOutput]) -> impl Iterator<Item = usize> {
+    let seqlen = problem.shape.seqlen;
+    outputs.iter().flat_map(move |output| {
+        let channels = output.tensors[TensorName::Out].values.chunks(seqlen).enumerate();
+        channels.filter(|(_, values)| values.iter().any(|v| v.is_nan())).map(|(row, _)| row)
+    })
 }
 
 /// Each method's truth; what is wrong with one method (bilinear's pole) leaves the others.

@@ -3,12 +3,15 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
+
 use crate::judge::diagnose::{Case, Effort, Models, by_tensor};
-use crate::judge::{budget, scan};
+use crate::judge::{budget, quick, scan};
+
 use crate::method::Method;
-use crate::problem::Problem;
 use crate::problem::recorded::RecordedOutput;
-use crate::promise::Promise;
+use crate::problem::{InputType, Problem, Stage, Stages};
+use crate::promise::{Contract, Promise};
 use crate::results::{CaseResult, Diagnosis, Verdict};
 use crate::tensor::{Named, TensorName};
 use crate::truth::TruthError;
@@ -26,9 +29,13 @@ pub fn fill(
     problem: &mut Problem,
     outputs: &[RecordedOutput],
     truths: &BTreeMap<Method, Result<ScanTruth, TruthError>>,
+    contract: &Contract,
     cases: &mut [CaseResult],
 ) {
     let judged = problem.judged_channels.clone();
+    if judged.is_empty() {
+        return;
+    }
     let channel = problem.shape.seqlen.saturating_mul(problem.shape.dstate);
     let mut left = WORK;
     for (output, case) in outputs.iter().zip(cases) {
@@ -39,17 +46,22 @@ pub fn fill(
             continue;
         }
         left -= work;
-        let rows = worst_rows(problem, output, truth, count);
+        let rows = worst_rows((problem, contract), output, truth, count);
         problem.judged_channels = rows.iter().map(|&row| judged[row]).collect();
-        let diagnoses = of_rows(problem, output, truth, &rows, &scan::failing(case));
+        let diagnoses = of_rows((problem, contract), output, truth, &rows, &scan::failing(case));
         scan::diagnosed(case, diagnoses);
         problem.judged_channels.clone_from(&judged);
     }
 }
 
 /// The judged channels with the largest errors in units of their bounds, in their own order.
-fn worst_rows(problem: &Problem, output: &RecordedOutput, truth: &ScanTruth, count: usize) -> Vec<usize> {
-    let budget = budget::scan(truth.method, problem, &Promise::RECORDED.contract);
+fn worst_rows(
+    (problem, contract): (&Problem, &Contract),
+    output: &RecordedOutput,
+    truth: &ScanTruth,
+    count: usize,
+) -> Vec<usize> {
+    let budget = budget::scan(truth.method, problem, contract);
     let mut worst = vec![0.0f64; problem.judged_channels.len()];
     let got = problem.judged(&output.tensors);
     for (name, got, want) in got.zip(&truth.tensors) {
@@ -69,7 +81,7 @@ fn worst_rows(problem: &Problem, output: &RecordedOutput, truth: &ScanTruth, cou
 
 /// The diagnosis on `problem`, whose judged channels are those rows of the truth.
 fn of_rows(
-    problem: &Problem,
+    (problem, contract): (&Problem, &Contract),
     output: &RecordedOutput,
     truth: &ScanTruth,
     rows: &[usize],
@@ -86,7 +98,44 @@ fn of_rows(
         problem,
         got: &problem.judged(&output.tensors),
         want: &want,
-        budget: &budget::scan(method, problem, &Promise::RECORDED.contract),
+        budget: &budget::scan(method, problem, contract),
     };
     by_tensor(&case, failing, &Models::compute(method, problem), Effort::default())
+}
+
+/// Names the stages whose rounding to the input type explains a failure that nothing else does: with them stated, every
+/// element of every channel is within its bound.
+pub fn name_stages(problem: &Problem, output: &RecordedOutput, case: &mut CaseResult) {
+    let failing = scan::failing(case);
+    if problem.input == InputType::F32
+        || case.verdict != Verdict::Fail
+        || failing.iter().any(|name| !case.tensors[*name].diagnosis.is_empty())
+    {
+        return;
+    }
+    let channels: Vec<(usize, usize)> = problem.channels().collect();
+    let share = |stages: Stages| {
+        let contract = Promise::recorded(stages).contract;
+        let of_channel = |&at: &(usize, usize)| {
+            let tallies = quick::judge((case.method, &contract), problem, at, &output.tensors);
+            let passes = tallies.values().all(|tally| tally.passed == tally.elements());
+            passes.then(|| tallies.values().fold(0.0, |most: f64, tally| most.max(tally.share)))
+        };
+        let shares = channels.par_iter().map(of_channel);
+        shares.try_reduce(|| 0.0, |one, other| Some(f64::max(one, other)))
+    };
+    let alone = Stage::ALL.into_iter().map(|stage| (stage.name(), Stages::alone(stage, problem.input)));
+    let named = alone.chain([("arithmetic", Stages::all(problem.input))]);
+    let explained = named.filter_map(|(name, stages)| Some((name, stages, share(stages)?)));
+    let mut diagnoses: Vec<Diagnosis> = Vec::new();
+    for (name, stages, residual) in explained {
+        // All of them together allow whatever one does.
+        if name != "arithmetic" || diagnoses.is_empty() {
+            let input = problem.input;
+            let what = format!("rounded to {input} on the way, which --arithmetic '{stages}' accepts");
+            diagnoses.push(Diagnosis { name: format!("{name}-in-{input}"), what, residual });
+        }
+    }
+    diagnoses.sort_by(|one, other| one.residual.total_cmp(&other.residual));
+    scan::diagnosed(case, failing.into_iter().map(|name| (name, diagnoses.clone())).collect());
 }

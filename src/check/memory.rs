@@ -53,16 +53,18 @@ pub fn most_channels(shape: Shape, threads: usize) -> Result<usize, TooLarge> {
     Ok(left / (positions * KEPT).max(1))
 }
 
-/// The channels to judge: as many as were asked for, or else as many as are affordable and fit.
+/// The channels to solve: as many as were asked for, or else as many as are affordable and fit, which may be none.
 ///
 /// # Errors
-/// [`TooLarge`].
+/// [`TooLarge`] where what was asked for does not fit.
 pub fn fitting(shape: Shape, asked: Option<usize>, affordable: usize) -> Result<usize, TooLarge> {
-    let most = most_channels(shape, rayon::current_num_threads())?;
+    let most = most_channels(shape, rayon::current_num_threads());
     let all = shape.batch.saturating_mul(shape.dim);
     match asked.map(|channels| channels.min(all)) {
-        Some(channels) if channels > most => Err(TooLarge::Channels { channels, most }),
-        Some(channels) => Ok(channels.max(1)),
-        None => Ok(affordable.min(most).min(all).max(1)),
+        Some(channels) => match most? {
+            most if channels > most => Err(TooLarge::Channels { channels, most }),
+            _ => Ok(channels.max(1)),
+        },
+        None => Ok(affordable.min(most.unwrap_or(0)).min(all)),
     }
 }

@@ -9,6 +9,7 @@ use super::{CliError, Outcome};
 use crate::check::memory::{self, TooLarge};
 use crate::check::{self, Options};
 use crate::method::Method;
+use crate::problem::Stages;
 use crate::problem::recorded::{RecordError, Recording};
 use crate::report;
 use crate::results::{RegimeNote, Results};
@@ -22,20 +23,24 @@ use crate::tensor_file::shown;
     [D], [delta_bias]      (dim)                 F32\n  \
     out.METHOD[.LABEL]     (batch, dim, seqlen)  as u; each one is a case\n  \
     last_state.METHOD[.LABEL] (batch, dim, dstate) as A, optional\n\
-    and metadata delta_softplus (true or false), input_type (f16 or bf16, when these are stored widened to F32), and \
-    any provenance. METHOD is one of {methods}.\n\n\
+    and metadata delta_softplus (true or false), input_type (f16 or bf16, when these are stored widened to F32), \
+    arithmetic (as --arithmetic), and any provenance. METHOD is one of {methods}.\n\n\
     Examples:\n  \
     holdfast check run.safetensors                          judge one run\n  \
     holdfast check runs/*.safetensors --out report          several, with a written report\n  \
-    holdfast check run.safetensors --channels 64 --seed 7   more channels of a large run, or others\n\n\
+    holdfast check run.safetensors --channels 64 --seed 7   a quick look at 64 channels of a large run\n\n\
     Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; 2 bad input or usage.", methods = Method::names()))]
 pub struct Args {
     /// The recorded runs
     #[arg(required = true, value_name = "RUN.safetensors")]
     pub runs: Vec<PathBuf>,
-    /// Channels to judge of each run [default: as many as take a few seconds]
+    /// Channels to judge of each run, drawn by the seed, for a quick look [default: all]
     #[arg(long, value_name = "N")]
     pub channels: Option<NonZeroUsize>,
+    /// What is rounded to 16 bits on the way: f16 or bf16 for all stages, or some of delta, du, state, y and gate, as
+    /// in `delta=bf16, gate=bf16` [default: what the file's metadata state, or else f32]
+    #[arg(long, value_name = "STAGES")]
+    pub arithmetic: Option<Stages>,
     #[command(flatten)]
     pub output: output::Args,
 }
@@ -66,22 +71,29 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     output::prepare(out.as_deref(), json.as_deref())?;
     let runs = distinct(&args.runs);
     // Every header before any truth: a mistake in the last file should not cost the time of the others.
-    let options = Options { channels: args.channels.map(NonZeroUsize::get), seed: args.output.seed };
+    let options = Options {
+        channels: args.channels.map(NonZeroUsize::get),
+        seed: args.output.seed,
+        stages: args.arithmetic,
+    };
+    let mut units = 0;
     for path in &runs {
         let opened = Recording::open(path).map_err(Reason::from).and_then(|recording| {
+            let layout = recording.layout();
+            units += layout.shape.batch * layout.shape.dim * layout.outputs.len();
             // Before its numbers fill the memory.
-            memory::fitting(recording.layout().shape, options.channels, 1).map_err(Reason::from)
+            memory::fitting(layout.shape, options.channels, 1).map_err(Reason::from)
         });
         opened.map_err(|source| Error { path: path.to_path_buf(), source })?;
     }
     let names = names(&runs);
-    let bar = Progress::new(runs.len(), "runs", show);
+    let bar = Progress::new(units, "channels", show);
     let mut checked = Vec::new();
     for (path, name) in runs.iter().zip(&names) {
         let run = Recording::open(path).and_then(Recording::read).map_err(Reason::from);
-        let judged = run.and_then(|run| Ok(check::check(name, &quoted(path), run, &options)?));
+        let judged =
+            run.and_then(|run| Ok(check::check(name, &quoted(path), run, &options, &|| bar.advance())?));
         checked.push(judged.map_err(|source| Error { path: path.to_path_buf(), source })?);
-        bar.advance();
     }
     bar.finish();
     let results = check::results(checked, args.output.seed, command(args, &runs));
@@ -122,6 +134,7 @@ fn command(args: &Args, runs: &[&Path]) -> String {
     let mut words = vec!["holdfast check".to_owned()];
     words.extend(runs.iter().map(|path| quoted(path)));
     words.extend(args.channels.map(|n| format!("--channels {n}")));
+    words.extend(args.arithmetic.map(|stages| format!("--arithmetic '{stages}'")));
     words.push(format!("--seed {}", args.output.seed));
     words.join(" ")
 }

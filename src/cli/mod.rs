@@ -1,6 +1,7 @@
 //! The command line: one module for each subcommand. Each returns what is to be printed and the exit status;
 //! `main` prints and exits.
 
+pub mod bench;
 pub mod check;
 pub mod compare;
 pub mod completions;
@@ -61,6 +62,8 @@ pub enum Command {
     Compare(compare::Args),
     /// Print one certified value, or discretize a dense system from a file
     Truth(truth::Args),
+    /// How fast recordings are judged on this machine
+    Bench(bench::Args),
     /// The methods, regimes, backends and fault models that there are
     List(list::Args),
     /// What this machine can run, and why not the rest
@@ -151,6 +154,7 @@ pub fn run(cli: Cli) -> Result<Outcome, CliError> {
         Some(Command::Diff(args)) => diff::run(&args, show),
         Some(Command::Compare(args)) => compare::run(&args, show),
         Some(Command::List(args)) => Ok(list::run(&args)),
+        Some(Command::Bench(args)) => Ok(bench::run(&args)),
         Some(Command::Completions(args)) => Ok(completions::run(&args)),
         Some(Command::Truth(args)) => {
             let mut text = Vec::new();

@@ -3,70 +3,95 @@
 
 use num_complex::Complex64;
 
-use crate::formula::{Function, Term, Transition};
+use crate::formula::{Formula, Function, Transition};
+use crate::judge::lanes::{ComplexLanes, INVERSE_FACTORIALS, Lanes, Value};
 use crate::judge::sums;
 use crate::method::Method;
-use crate::problem::Weights;
+use crate::problem::{Stage, Weights};
 use crate::promise::Contract;
 
-/// One step's coefficients and how far a correct kernel's may be from them.
+/// One step's coefficients and how far a correct kernel's may be from them: of one state, or of eight.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
-    pub a_bar: Complex64,
+pub struct Step<V = Complex64, E = f64> {
+    pub a_bar: V,
     /// Bound on |computed Ā − Ā|.
-    pub a_bar_error: f64,
-    pub b_bar: Complex64,
+    pub a_bar_error: E,
+    pub b_bar: V,
     /// Bound on |computed B̄ − B̄|.
-    pub b_bar_error: f64,
+    pub b_bar_error: E,
     /// The same of what multiplies u_{l−1} and u_{l+1}, where they are read.
-    pub neighbours: [Option<(Complex64, f64)>; 2],
+    pub neighbours: [Option<(V, E)>; 2],
 }
 
 /// φ₀(z)…φ₃(z) (spec.md §1).
 pub fn phi(z: Complex64) -> [Complex64; 4] {
-    if z.norm() < 1.0 {
+    phis(alone(z), 3).map(|phi| phi.at(0))
+}
+
+/// φ₀…φₖ for k = `highest`; what is beyond has no meaning.
+#[inline(always)]
+fn phis<const W: usize, V: Value<W>>(z: V, highest: usize) -> [V; 4] {
+    let phi0 = z.exp();
+    if highest == 0 {
+        return [phi0; 4];
+    }
+    let size = z.norm();
+    let mut phis = [phi0; 4];
+    if size.any_below(1.0) {
         // Taylor for φ₃: |z|ᵏ·3!/(k+3)! is below 2⁻⁵³ from k = 16 on. Then φₖ = 1/k! + z·φₖ₊₁.
-        let mut phi3 = Complex64::ZERO;
+        let mut phi3 = V::all(0.0);
         for k in (0..18).rev() {
             phi3 = phi3 * z + INVERSE_FACTORIALS[k + 3];
         }
         let phi2 = z * phi3 + 0.5;
-        let phi1 = z * phi2 + 1.0;
-        [z * phi1 + 1.0, phi1, phi2, phi3]
-    } else {
-        let phi0 = z.exp();
+        phis = [phi0, z * phi2 + 1.0, phi2, phi3];
+    }
+    if !size.all_below(1.0) {
         let phi1 = (phi0 - 1.0) / z;
         let phi2 = (phi1 - 1.0) / z;
-        [phi0, phi1, phi2, (phi2 - 0.5) / z]
+        let closed = [phi0, phi1, phi2, (phi2 - 0.5) / z];
+        for (phi, closed) in phis.iter_mut().zip(closed) {
+            *phi = V::if_less(size, Lanes::ONE, *phi, closed);
+        }
     }
+    phis
+}
+
+/// zᵏ by repeated products.
+#[inline(always)]
+fn power<const W: usize, V: Value<W>>(z: V, k: u32) -> V {
+    let mut power = V::all(1.0);
+    for _ in 0..k {
+        power = power * z;
+    }
+    power
+}
+
+/// f(z), of φ₀…φ₃ there.
+pub fn function(of: Function, z: Complex64, phis: &[Complex64; 4]) -> Complex64 {
+    function_and_change(of, alone(z), &phis.map(alone)).0.at(0)
+}
+
+fn alone(z: Complex64) -> ComplexLanes<1> {
+    ComplexLanes { re: Lanes([z.re]), im: Lanes([z.im]) }
 }
 
 /// A function f at z, and z f′, of φ₀…φ₃ there: zφₖ′ = (z − k)φₖ + 1/(k−1)!.
-pub fn function(of: Function, z: Complex64, phis: &[Complex64; 4]) -> (Complex64, Complex64) {
+#[inline(always)]
+fn function_and_change<const W: usize, V: Value<W>>(of: Function, z: V, phis: &[V; 4]) -> (V, V) {
     match of {
         Function::Phi(0) => (phis[0], z * phis[0]),
         Function::Phi(k) => (phis[k], (z - k as f64) * phis[k] + INVERSE_FACTORIALS[k - 1]),
         Function::Power(k) => {
-            let power = z.powu(k as u32);
+            let power = power(z, k as u32);
             (power, power * k as f64)
         }
         Function::Resolvent => {
-            let value = 1.0 / (1.0 - z * 0.5);
+            let value = V::all(1.0) / (V::all(1.0) - z * 0.5);
             (value, value * value * z * 0.5)
         }
     }
 }
-
-/// 1/k!
-static INVERSE_FACTORIALS: [f64; 21] = {
-    let (mut inverses, mut factorial, mut k) = ([1.0; 21], 1.0, 1);
-    while k < inverses.len() {
-        factorial *= k as f64;
-        inverses[k] = 1.0 / factorial;
-        k += 1;
-    }
-    inverses
-};
 
 /// The step for Δ = `delta`, known to a relative error of `delta_error`, and one state's A and B.
 ///
@@ -74,74 +99,126 @@ static INVERSE_FACTORIALS: [f64; 21] = {
 /// `delta_error`, which moves Δ and z together; its own roundings of z are ζ ([`Contract::z_error`]). With
 /// θ = ζ + `delta_error` and h = B̄/B as a function of Δ and z, that moves
 ///
-/// - exp by |e^{z(1+θ)} − eᶻ| ≤ |eᶻ|(e^{|z|θ} − 1), the conditioning of the exponential; a polynomial by its own terms;
-/// - h by |z ∂h/∂z|·ζ + |z ∂h/∂z + Δ ∂h/∂Δ|·`delta_error`; times e^{|z|θ} for the higher orders;
+/// - exp by |e^{z(1+θ)} − eᶻ| ≤ |eᶻ|(e^{|z|θ} − 1) ≤ |eᶻ| |z|θ/(1 − |z|θ), the conditioning of the exponential; a
+///   polynomial by its own terms;
+/// - h by |z ∂h/∂z|·ζ + |z ∂h/∂z + Δ ∂h/∂Δ|·`delta_error`; times e^{|z|θ} ≤ 1/(1 − |z|θ) for the higher orders;
 /// - bilinear Ā by exactly |z|θ/(|1 − z/2|²(1 − η)): its denominator moves by η = θ|z/2|/|1 − z/2| of itself,
-///   and the higher orders of its h are 1/(1 − η). At η ≥ 1 nothing is bounded;
+///   and the higher orders of its h are 1/(1 − η). At η ≥ 1, or |z|θ ≥ 1, nothing is bounded;
 /// - h by what the kernel loses where it sums h term by term ([`super::sums`]).
 pub fn step(
     method: Method,
     weights: Weights,
-    (delta, delta_error): (f64, f64),
+    delta: (f64, f64),
     a: Complex64,
     b: Complex64,
     contract: &Contract,
 ) -> Step {
-    let z = a * delta;
-    let underflow = contract.arithmetic.underflow;
-    let zeta = contract.z_error();
-    let theta = zeta + delta_error;
-    let a_units = contract.a_bar_error(method, weights);
-    let phis = phi(z);
-    let formula = method.formula();
-    let denominator = 1.0 - z * 0.5;
-    let higher_orders = if formula.has_pole() {
-        let eta = theta * 0.5 * z.norm() / denominator.norm();
-        if eta < 1.0 { 1.0 / (1.0 - eta) } else { f64::INFINITY }
-    } else {
-        (z.norm() * theta).exp()
-    };
-    let (a_bar, a_bar_error) = match formula.a_bar {
-        Transition::Quotient => {
-            let a_bar = (1.0 + z * 0.5) / denominator;
-            let moved = z.norm() * theta / denominator.norm_sqr() * higher_orders;
-            (a_bar, a_bar.norm() * a_units + moved)
+    let model = Model::new(method, weights, contract);
+    match weights {
+        Weights::Real => one(model.step(delta, Lanes([a.re]), Lanes([b.re]))),
+        Weights::Complex => one(model.step(delta, alone(a), alone(b))),
+    }
+}
+
+fn one<V: Value<1>>(step: Step<V, Lanes<1>>) -> Step {
+    Step {
+        a_bar: step.a_bar.at(0),
+        a_bar_error: step.a_bar_error.0[0],
+        b_bar: step.b_bar.at(0),
+        b_bar_error: step.b_bar_error.0[0],
+        neighbours: step.neighbours.map(|terms| terms.map(|(b_bar, error)| (b_bar.at(0), error.0[0]))),
+    }
+}
+
+/// A method's step, with all of it that does not depend on the inputs.
+pub struct Model<'c> {
+    formula: Formula,
+    contract: &'c Contract,
+    /// The contract's own units of Ā and of B̄, relative.
+    a_units: f64,
+    b_units: f64,
+    highest_phi: usize,
+    has_pole: bool,
+    is_rational: bool,
+}
+
+impl<'c> Model<'c> {
+    pub fn new(method: Method, weights: Weights, contract: &'c Contract) -> Self {
+        let formula = method.formula();
+        Model {
+            formula,
+            contract,
+            a_units: contract.a_bar_error(method, weights),
+            b_units: contract.b_bar_error(method, weights),
+            highest_phi: formula.phis(),
+            has_pole: formula.has_pole(),
+            is_rational: formula.is_rational(),
         }
-        Transition::Exponential => {
-            // Where eᶻ underflows to 0 the other factor may be infinite.
-            let error = match phis[0].norm() {
-                0.0 => (z.re + z.norm() * theta).exp(),
-                size => size * a_units * higher_orders + size * (z.norm() * theta).exp_m1(),
-            };
-            (phis[0], error)
+    }
+
+    /// [`step`] of eight states.
+    #[inline(always)]
+    pub fn step<const W: usize, V: Value<W>>(
+        &self,
+        (delta, delta_error): (f64, f64),
+        a: V,
+        b: V,
+    ) -> Step<V, Lanes<W>> {
+        let Model { formula, contract, .. } = self;
+        let z = a * delta;
+        let size = z.norm();
+        let arithmetic = contract.arithmetic;
+        let (underflow, state) = (arithmetic.underflow, arithmetic.stages.rounding(Stage::State));
+        let zeta = contract.z_error() + state.unit;
+        let theta = zeta + delta_error;
+        let phis = if self.is_rational { [z; 4] } else { phis(z, self.highest_phi) };
+        let denominator = V::all(1.0) - z * 0.5;
+        let moved = if self.has_pole { size * (0.5 * theta) / denominator.norm() } else { size * theta };
+        let higher_orders = moved.over_one_less();
+        let (a_bar, a_bar_error) = match formula.a_bar {
+            Transition::Quotient => {
+                let a_bar = (z * 0.5 + 1.0) / denominator;
+                let below = denominator.norm();
+                (a_bar, a_bar.norm() * self.a_units + size * theta / (below * below) * higher_orders)
+            }
+            Transition::Exponential => {
+                (phis[0], phis[0].norm().times((moved + self.a_units) * higher_orders))
+            }
+            Transition::Polynomial(factors) => {
+                let (mut sum, mut error) = (V::all(0.0), Lanes::ZERO);
+                for (k, c) in (0..).zip(factors) {
+                    let value = power(z, k) * c.value();
+                    sum = sum + value;
+                    error = error + value.norm() * (higher_orders * (f64::from(k) * theta) + self.a_units);
+                }
+                (sum, error)
+            }
+        };
+        // At z = 0 every method's Ā is 1, and any kernel's exponential or quotient gives exactly that.
+        let a_bar_error = a_bar_error + a_bar.norm() * state.unit + 2.0 * (underflow + state.underflow);
+        let a_bar_error = a_bar_error.unless_zero(size);
+        let mut inputs = [None; 3];
+        for (input, terms) in inputs.iter_mut().zip(formula.b_bar) {
+            if terms.is_empty() {
+                continue;
+            }
+            // h, z ∂h/∂z and Δ ∂h/∂Δ.
+            let [mut h, mut by_z, mut by_delta] = [V::all(0.0); 3];
+            for term in terms {
+                let (value, changed) = function_and_change(term.of, z, &phis);
+                let factor = term.factor.value() * delta.powi(term.delta);
+                h = h + value * factor;
+                by_z = by_z + changed * factor;
+                by_delta = by_delta + value * (f64::from(term.delta) * factor);
+            }
+            let moved = by_z.norm() * zeta + (by_z + by_delta).norm() * delta_error;
+            let summed = sums::error((contract.sums, contract.arithmetic), terms, delta, size, &phis);
+            let error = summed + h.norm() * self.b_units + moved.times(higher_orders);
+            let b_bar = h * b;
+            *input = Some((b_bar, (error * b.norm() + 2.0 * underflow).unless_zero(b_bar.norm())));
         }
-        Transition::Polynomial(factors) => {
-            (0..).zip(factors).fold((Complex64::ZERO, 0.0), |(sum, error), (k, c)| {
-                let value = z.powu(k) * c.value();
-                (sum + value, error + value.norm() * (a_units + f64::from(k) * theta * higher_orders))
-            })
-        }
-    };
-    // At z = 0 every method's Ā is 1, and any kernel's exponential or quotient gives exactly that.
-    let a_bar_error = if z == Complex64::ZERO { 0.0 } else { a_bar_error + 2.0 * underflow };
-    let input = |terms: &[Term]| {
-        // h, z ∂h/∂z and Δ ∂h/∂Δ.
-        let [mut h, mut by_z, mut by_delta] = [Complex64::ZERO; 3];
-        for term in terms {
-            let (value, changed) = function(term.of, z, &phis);
-            let factor = term.factor.value() * delta.powi(term.delta);
-            h += value * factor;
-            by_z += changed * factor;
-            by_delta += value * (f64::from(term.delta) * factor);
-        }
-        let moved = (by_z.norm() * zeta + (by_z + by_delta).norm() * delta_error) * higher_orders;
-        let summed = sums::error((contract.sums, contract.arithmetic), weights, terms, delta, z, &phis);
-        let error = summed + h.norm() * contract.b_bar_error(method, weights) + moved;
-        let b_bar = h * b;
-        (b_bar, if b_bar == Complex64::ZERO { 0.0 } else { error * b.norm() + 2.0 * underflow })
-    };
-    let [now, neighbours @ ..] = formula.b_bar;
-    let (b_bar, b_bar_error) = input(now);
-    let neighbours = neighbours.map(|terms| (!terms.is_empty()).then(|| input(terms)));
-    Step { a_bar, a_bar_error, b_bar, b_bar_error, neighbours }
+        let [now, neighbours @ ..] = inputs;
+        let (b_bar, b_bar_error) = now.unwrap_or((V::all(0.0), Lanes::ZERO));
+        Step { a_bar, a_bar_error, b_bar, b_bar_error, neighbours }
+    }
 }

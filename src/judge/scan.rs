@@ -1,13 +1,14 @@
 //! The verdict on one method's selective scan: outputs and last states against the truth, element by element.
 
 use super::budget::{self, Bounds, Budget};
+use super::quick::QuickTally;
 use super::ulp::Format;
-use super::verdict::{Element, Tally, worst};
+use super::verdict::{Distance, Element, Tally, worst};
 use crate::method::Method;
 use crate::problem::{Problem, Weights};
 use crate::promise::Contract;
 use crate::promise::allowance::Arithmetic;
-use crate::results::{Beyond, CaseResult, Diagnosis, TensorResult, Verdict};
+use crate::results::{Beyond, CaseResult, Diagnosis, TensorResult, Verdict, Worst};
 use crate::tensor::{Named, Tensor, TensorName, Tensors};
 
 /// Judges each tensor that the kernel returned for every channel against the truth of the judged ones.
@@ -80,38 +81,43 @@ fn result(
     } else {
         (Verdict::Fail, String::new())
     };
-    let beyond = match verdict {
-        Verdict::Fail if worst_case_ratio <= 1.0 => Beyond::Probabilistic,
-        Verdict::Fail => Beyond::WorstCase,
-        _ => Beyond::None,
-    };
     let shown = |(position, element, distance)| {
-        let part = match (tensor.width, position % tensor.width) {
-            (1, _) => "",
-            (_, 0) => ".re",
-            (_, _) => ".im",
-        };
         let index = problem.judged_index(tensor, position);
-        let channel = (index[0], index[1]);
-        // The state and the position that say most of the element.
-        let (n, l) = match name {
-            TensorName::Out => (0, index[2]),
-            TensorName::LastState => (index[2], problem.shape.seqlen - 1),
-        };
-        let inputs = inputs_at(method, problem, channel, n, l);
-        worst(&format!("{name}{part}"), index, element, distance, inputs)
+        shown((method, problem, name), (tensor, position, index), (element, distance))
     };
     TensorResult {
         verdict,
         reason,
-        beyond,
+        beyond: beyond(verdict, worst_case_ratio),
         worst_case_ratio,
         judged: tally.judged,
+        quick: 0,
         worst: tally.worst.map(shown),
         max_ulp: tally.max_ulp,
         rel_l2: tally.rel_l2(),
         diagnosis: Vec::new(),
     }
+}
+
+/// The worst element, at this position of the tensor's values and this index (batch, channel, …).
+fn shown<T>(
+    (method, problem, name): (Method, &Problem, TensorName),
+    (tensor, position, index): (&Tensor<T>, usize, Vec<usize>),
+    (element, distance): (Element, Distance),
+) -> Worst {
+    let part = match (tensor.width, position % tensor.width) {
+        (1, _) => "",
+        (_, 0) => ".re",
+        (_, _) => ".im",
+    };
+    let channel = (index[0], index[1]);
+    // The state and the position that say most of the element.
+    let (n, l) = match name {
+        TensorName::Out => (0, index[2]),
+        TensorName::LastState => (index[2], problem.shape.seqlen - 1),
+    };
+    let inputs = inputs_at(method, problem, channel, n, l);
+    worst(&format!("{name}{part}"), index, element, distance, inputs)
 }
 
 /// Where a case stands in a run.
@@ -167,6 +173,92 @@ pub fn case(method: Method, problem: &Problem, place: Place, tensors: Named<Tens
     case.tensors = tensors;
     summarize(&mut case);
     case
+}
+
+/// Adds to a case what is known of the same tensors of other channels, from their truth.
+pub fn absorb(case: &mut CaseResult, others: Named<TensorResult>) {
+    for (name, other) in others {
+        let Some(tensor) = case.tensors.get_mut(name) else { continue };
+        let worse = |a: &TensorResult, b: &TensorResult| {
+            let share = |t: &TensorResult| t.worst.as_ref().map_or(f64::NEG_INFINITY, |worst| worst.share);
+            share(a) > share(b)
+        };
+        if other.verdict > tensor.verdict {
+            (tensor.verdict, tensor.reason) = (other.verdict, other.reason.clone());
+        }
+        if worse(&other, tensor) {
+            tensor.worst.clone_from(&other.worst);
+        }
+        tensor.judged += other.judged;
+        tensor.worst_case_ratio = tensor.worst_case_ratio.max(other.worst_case_ratio);
+        tensor.max_ulp = tensor.max_ulp.max(other.max_ulp);
+    }
+    summarize(case);
+}
+
+/// Adds to a case what the quick route says: of the channels that have a truth, and of the others.
+pub fn add_quick(
+    case: &mut CaseResult,
+    problem: &Problem,
+    certified: &Named<QuickTally>,
+    others: &Named<QuickTally>,
+) {
+    for (name, others) in others.iter() {
+        let Some(tensor) = case.tensors.get_mut(name) else { continue };
+        let known = certified.get(name).copied().unwrap_or_default();
+        let worse = |tensor: &mut TensorResult, verdict: Verdict, reason: String| {
+            if verdict > tensor.verdict {
+                (tensor.verdict, tensor.reason) = (verdict, reason);
+            }
+        };
+        // Both routes judge these. What they say must be the same: that is the theorem.
+        let fails = tensor.verdict == Verdict::Fail;
+        if known.elements() == 0 {
+            // No channel has a truth: the worst element is shown by its quick value.
+            if tensor.reason.is_empty() {
+                tensor.verdict = Verdict::Pass;
+            }
+            tensor.worst = others.worst.map(|(row, i, element)| {
+                let whole = problem.tensor(name, Vec::<f64>::new());
+                let row_len = whole.shape[2..].iter().product::<usize>() * whole.width;
+                let distance = element.distance(Format::for_input(whole.element));
+                let at = row * row_len + i;
+                shown((case.method, problem, name), (&whole, at, whole.index(at)), (element, distance))
+            });
+        }
+        if known.elements() > 0 && known.open == 0 && tensor.reason.is_empty() && fails != (known.failed > 0)
+        {
+            let reason =
+                "the quick and the certified route disagree, which is a defect of holdfast: please report it";
+            worse(tensor, Verdict::Unmeasured, reason.to_owned());
+        }
+        if others.open > 0 {
+            let reason =
+                format!("{} elements are left open: their truth does not fit into memory", others.open);
+            worse(tensor, Verdict::Unmeasured, reason);
+        }
+        if others.failed > 0 {
+            worse(tensor, Verdict::Fail, String::new());
+        }
+        tensor.judged += others.elements();
+        tensor.quick += others.passed + others.failed;
+        tensor.worst_case_ratio = tensor.worst_case_ratio.max(others.worst_case_ratio);
+        tensor.beyond = beyond(tensor.verdict, tensor.worst_case_ratio);
+        tensor.max_ulp = tensor.max_ulp.max(others.max_ulp);
+        let mut whole = known;
+        whole.absorb(others);
+        tensor.rel_l2 = whole.rel_l2();
+    }
+    summarize(case);
+}
+
+/// Which bounds are exceeded, for this verdict and the largest error over its worst-case bound.
+fn beyond(verdict: Verdict, worst_case_ratio: f64) -> Beyond {
+    match verdict {
+        Verdict::Fail if worst_case_ratio <= 1.0 => Beyond::Probabilistic,
+        Verdict::Fail => Beyond::WorstCase,
+        _ => Beyond::None,
+    }
 }
 
 /// The tensors of a failed case that are to be explained: those that fail, or all where only all of them together do.

@@ -13,46 +13,42 @@
 //!
 //! The terms of h then each take up to five products and sums with Δ and one another: 5u|term|.
 
-use num_complex::Complex64;
-
 use crate::formula::{Function, Term};
+use crate::judge::lanes::{INVERSE_FACTORIALS, Lanes, Value};
 use crate::problem::Weights;
 use crate::promise::allowance::Arithmetic;
 use crate::promise::contract::Sums;
 
 /// The bound on h for z, Δ and φ₀…φ₃ there (module docs).
-pub fn error(
+#[inline(always)]
+pub fn error<const W: usize, V: Value<W>>(
     (sums, arithmetic): (Sums, Arithmetic),
-    weights: Weights,
     terms: &[Term],
     delta: f64,
-    z: Complex64,
-    phis: &[Complex64; 4],
-) -> f64 {
+    z: Lanes<W>,
+    phis: &[V; 4],
+) -> Lanes<W> {
     let weights = match sums {
-        Sums::Compensated => return 0.0,
-        Sums::Plain => weights,
+        Sums::Compensated => return Lanes::ZERO,
+        Sums::Plain => V::WEIGHTS,
         Sums::PlainComplex => Weights::Complex,
     };
     let plain = Plain { weights, u: arithmetic.unit, mu: arithmetic.product(weights) };
     let of_phi = |term: &Term| matches!(term.of, Function::Phi(1..));
-    let phi_errors = match terms.iter().any(of_phi) {
-        true if z.norm() < 1.0 => plain.by_series(z.norm(), phis),
-        true => plain.closed(z, phis),
-        false => [0.0; 4],
-    };
+    let phi_errors = if terms.iter().any(of_phi) { plain.of_phis(z, phis) } else { [Lanes::ZERO; 4] };
     // One term is no sum.
     let polynomial = terms.iter().any(|term| matches!(term.of, Function::Power(1..)));
-    let error = |term: &Term| {
+    let mut total = Lanes::ZERO;
+    for term in terms {
         let factor = (term.factor.value() * delta.powi(term.delta)).abs();
-        factor
-            * match term.of {
-                Function::Phi(k @ 1..) => phi_errors[k] + 5.0 * plain.u * phis[k].norm(),
-                Function::Power(k) if polynomial => z.norm().powi(k as i32) * plain.of_power(k as u32),
-                Function::Phi(_) | Function::Power(_) | Function::Resolvent => 0.0,
-            }
-    };
-    terms.iter().map(error).sum()
+        let error = match term.of {
+            Function::Phi(k @ 1..) => phi_errors[k] + phis[k].norm() * (5.0 * plain.u),
+            Function::Power(k) if polynomial => z.power(k as u32) * plain.of_power(k as u32),
+            Function::Phi(_) | Function::Power(_) | Function::Resolvent => continue,
+        };
+        total = total + error * factor;
+    }
+    total
 }
 
 struct Plain {
@@ -63,34 +59,56 @@ struct Plain {
 
 impl Plain {
     /// Of the term of zⁱ, relative.
+    #[inline(always)]
     fn of_power(&self, i: u32) -> f64 {
         f64::from(i) * (self.mu + 2.0 * self.u) + self.u
     }
 
     /// Of φ₁, φ₂ and φ₃, at their indices.
-    fn by_series(&self, z: f64, [_, phi1, phi2, phi3]: &[Complex64; 4]) -> [f64; 4] {
-        let up = |error: f64, from: &Complex64, to: &Complex64| {
-            z * (error + self.mu * from.norm()) + self.u * to.norm()
-        };
-        // Of Σ zⁱ/(i+3)!
-        let (mut term, mut e3) = (1.0 / 6.0, 0.0);
-        for i in 0..16 {
-            e3 += term * self.of_power(i);
-            term *= z / f64::from(i + 4);
+    #[inline(always)]
+    fn of_phis<const W: usize, V: Value<W>>(&self, z: Lanes<W>, phis: &[V; 4]) -> [Lanes<W>; 4] {
+        let series = if z.any_below(1.0) { self.by_series(z, phis) } else { [Lanes::ZERO; 4] };
+        if z.all_below(1.0) {
+            return series;
         }
-        let e2 = up(e3, phi3, phi2);
-        [0.0, up(e2, phi2, phi1), e2, e3]
+        let closed = self.closed(z, phis);
+        let mut errors = series;
+        for (error, closed) in errors.iter_mut().zip(closed) {
+            *error = Lanes::if_less(z, Lanes::ONE, *error, closed);
+        }
+        errors
     }
 
-    fn closed(&self, z: Complex64, [exp_z, phi1, phi2, _]: &[Complex64; 4]) -> [f64; 4] {
+    #[inline(always)]
+    fn by_series<const W: usize, V: Value<W>>(
+        &self,
+        z: Lanes<W>,
+        [_, phi1, phi2, phi3]: &[V; 4],
+    ) -> [Lanes<W>; 4] {
+        let up = |error: Lanes<W>, from: &V, to: &V| z * (error + from.norm() * self.mu) + to.norm() * self.u;
+        // Of Σ zⁱ/(i+3)!
+        let mut e3 = Lanes::ZERO;
+        for i in (0..16).rev() {
+            e3 = e3 * z + self.of_power(i) * INVERSE_FACTORIALS[i as usize + 3];
+        }
+        let e2 = up(e3, phi3, phi2);
+        [Lanes::ZERO, up(e2, phi2, phi1), e2, e3]
+    }
+
+    #[inline(always)]
+    fn closed<const W: usize, V: Value<W>>(
+        &self,
+        z: Lanes<W>,
+        [exp_z, phi1, phi2, _]: &[V; 4],
+    ) -> [Lanes<W>; 4] {
         let (u, size) = (self.u, exp_z.norm());
-        let less_one = (exp_z - 1.0).norm();
+        let less_one = (*exp_z - 1.0).norm();
         let (e0, quotient) = match self.weights {
-            Weights::Real => (4.0 * u * size + 2.0 * u * less_one, u),
-            Weights::Complex => (25.0 * u * size.max(1.0), 5.0 * u),
+            Weights::Real => (size * (4.0 * u) + less_one * (2.0 * u), u),
+            Weights::Complex => (size.max(Lanes::ONE) * (25.0 * u), 5.0 * u),
         };
-        let e1 = (e0 + quotient * less_one) / z.norm();
-        let e2 = (e1 + (u + quotient) * (phi1 - 1.0).norm()) / z.norm();
-        [0.0, e1, e2, (e2 + (u + quotient) * (phi2 - 0.5).norm()) / z.norm()]
+        let e1 = (e0 + less_one * quotient) / z;
+        let e2 = (e1 + (*phi1 - 1.0).norm() * (u + quotient)) / z;
+        [Lanes::ZERO, e1, e2, (e2 + (*phi2 - 0.5).norm() * (u + quotient)) / z]
     }
 }

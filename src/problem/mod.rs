@@ -26,6 +26,7 @@ pub mod recorded;
 pub mod regime;
 pub mod roots;
 pub mod shape;
+pub mod stages;
 pub mod sweep;
 pub mod transform;
 
@@ -34,8 +35,12 @@ use num_complex::Complex64;
 use crate::tensor::{Tensor, TensorName, Tensors};
 
 pub use shape::{Operand, Shape, Weights};
+pub use stages::{Stage, Stages};
 
 pub use crate::tensor::InputType;
+
+/// A scan has a truth up to this log2 of |ΔA|: beyond it exponentials leave the range of the arithmetic.
+pub const LARGEST_EXPONENT: i64 = 16;
 
 /// One selective scan's inputs. Every value is exactly representable in the tensor's storage type
 /// ([`InputType`] for u, delta, z and variable B, C; f32 for the rest) and is held widened to f32.
@@ -88,6 +93,12 @@ impl Problem {
             ("z", self.z.as_ref(), sequence),
             ("delta_bias", self.delta_bias.as_ref(), dim),
         ]
+    }
+
+    /// Every channel (batch index, dim index), in the order of the tensors' rows.
+    pub fn channels(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let dim = self.shape.dim;
+        (0..self.shape.batch * dim).map(move |row| (row / dim, row % dim))
     }
 
     /// Index of element (batch, channel, l) in `u`, `delta`, `z` and the output.

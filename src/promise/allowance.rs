@@ -4,7 +4,7 @@
 //! u = 2⁻²⁴ is the unit roundoff of f32, in which all kernels compute (spec.md §3): a correctly rounded
 //! operation has a relative error of at most u. Errors of complex numbers are normwise.
 
-use crate::problem::Weights;
+use crate::problem::{Stage, Stages, Weights};
 
 /// The unit roundoff of f32, 2⁻²⁴.
 pub const U: f64 = 1.0 / (1 << 24) as f64;
@@ -27,6 +27,8 @@ pub struct Arithmetic {
     pub softplus_threshold: f64,
     /// Below this gate value exp(−z) may overflow.
     pub gate_underflow: f64,
+    /// What is rounded to 16 bits on the way.
+    pub stages: Stages,
 }
 
 impl Arithmetic {
@@ -35,6 +37,7 @@ impl Arithmetic {
         underflow: HALF_SUBNORMAL,
         softplus_threshold: SOFTPLUS - 4.0 * U,
         gate_underflow: GATE_UNDERFLOW,
+        stages: Stages::NONE,
     };
 
     /// u = 2⁻⁵³; half a subnormal is no f64, a whole one bounds it; softplus is the identity above 40, where
@@ -44,11 +47,19 @@ impl Arithmetic {
         underflow: 5e-324,
         softplus_threshold: 1.0 / (1u64 << 62) as f64,
         gate_underflow: -709.0,
+        stages: Stages::NONE,
     };
 
     /// One rounded product ([`product`]).
     pub fn product(self, weights: Weights) -> f64 {
         product(weights) / U * self.unit
+    }
+
+    /// That of the scan itself: with the roundings of states.
+    pub fn of_states(self) -> Arithmetic {
+        let rounding = self.stages.rounding(Stage::State);
+        let (unit, underflow) = (self.unit + rounding.unit, self.underflow + rounding.underflow);
+        Arithmetic { unit, underflow, ..self }
     }
 
     /// softplus, relative ([`SOFTPLUS`]).

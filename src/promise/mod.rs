@@ -7,6 +7,9 @@ pub mod contract;
 
 pub use contract::Contract;
 
+use self::allowance::Arithmetic;
+use crate::problem::Stages;
+
 /// What is expected of an implementation, and what it can be used for. What faults can be planted in, and what runs on inputs
 /// of the harness's choice, its type says: only [`CpuBackend`](crate::kernel::CpuBackend) takes faults, and a recording is no
 /// [`Backend`](crate::kernel::Backend).
@@ -39,6 +42,12 @@ impl Promise {
 
     /// A header of somebody else's. Its constants may be f32 in its build in double as well.
     pub const HEADER: Promise = Promise { contract: Contract::FOREIGN, ..Promise::RECORDED };
+
+    /// The same of an implementation that states its arithmetic.
+    pub fn recorded(stages: Stages) -> Promise {
+        let arithmetic = Arithmetic { stages, ..Arithmetic::SINGLE };
+        Promise { contract: Contract { arithmetic, ..Contract::FRAMEWORK }, ..Promise::RECORDED }
+    }
 
     /// A run that was recorded elsewhere, by a careful f32 implementation.
     pub const RECORDED: Promise = Promise {

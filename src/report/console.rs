@@ -79,7 +79,7 @@ fn one_line(results: &Results) -> String {
     let mut run: Vec<String> = run.map(|(nouns, pass, all)| format!("{pass}/{all} {nouns}")).collect();
     let last = run.pop().map_or("nothing was run".to_owned(), |last| format!("{last} pass"));
     let counts = if run.is_empty() { last } else { format!("{} and {last}", run.join(", ")) };
-    let verdict = text::verdict(results.verdict());
+    let verdict = text::run_verdict(results);
     format!("holdfast {}: {verdict}; {counts}", text::fit(&results.version, 20))
 }
 
@@ -90,7 +90,7 @@ pub(super) fn field(name: &str, value: &str) -> String {
 
 fn header(results: &Results) -> String {
     let mut lines = vec![
-        format!("holdfast {}: {}", text::fit(&results.version, 40), text::verdict(results.verdict())),
+        format!("holdfast {}: {}", text::fit(&results.version, 40), text::run_verdict(results)),
         field("backend", &format!("{}, on {}", results.backend, results.device)),
         field("seed", &results.seed.to_string()),
     ];

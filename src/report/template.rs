@@ -40,7 +40,7 @@ pub fn names(methods: &[Method]) -> Vec<&'static str> {
 pub fn run(results: &Results) -> Value {
     let total = |verdicts: Vec<Verdict>, noun| summary::totals(verdicts.into_iter()).text(noun);
     context! {
-        verdict => text::verdict(results.verdict()),
+        verdict => text::run_verdict(results),
         version => &results.version,
         backend => &results.backend,
         device => &results.device,

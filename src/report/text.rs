@@ -1,6 +1,6 @@
 //! Numbers and names as short texts, the same in every renderer.
 
-use crate::results::{Diagnosis, Verdict, Worst};
+use crate::results::{Diagnosis, Results, Verdict, Worst};
 
 /// A fault model as reports name it.
 pub fn diagnosis(diagnosis: &Diagnosis) -> String {
@@ -66,6 +66,12 @@ pub fn first_error(lines: &[String]) -> &str {
 /// The verdict in capitals, as the tables show it.
 pub fn verdict(verdict: Verdict) -> String {
     verdict.name().to_uppercase()
+}
+
+/// The run's verdict, and whether it is one on a sample only.
+pub fn run_verdict(results: &Results) -> String {
+    let of_all = verdict(results.verdict());
+    if results.sampled { format!("{of_all} (sampled)") } else { of_all }
 }
 
 /// `0.41`, `FAIL 3e5`, or `–` where it was not measured.

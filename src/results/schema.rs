@@ -52,6 +52,9 @@ pub struct Results {
     /// How small an error of a coefficient is caught, by method, weight type and regime; empty where it was not measured.
     #[serde(default)]
     pub sensitivity: Vec<Sensitivity>,
+    /// Whether only some of the channels were judged, as was asked for.
+    #[serde(default)]
+    pub sampled: bool,
     /// Which part of a plan was run; none of a whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<PlanPart>,
@@ -147,7 +150,11 @@ pub struct TensorResult {
     pub worst_case_ratio: f64,
     /// Elements compared; a complex one counts its parts.
     pub judged: usize,
-    /// The element with the largest share of its allowance used; none when nothing was measured.
+    /// Of these, the ones whose verdict is the quick route's (`judge::quick`). The rest have a certified truth.
+    #[serde(default)]
+    pub quick: usize,
+    /// The element with the largest share of its allowance used, of those with a certified truth; none when nothing was
+    /// measured.
     pub worst: Option<Worst>,
     /// Largest error in units in the last place of the tensor's type, fractional.
     #[serde(deserialize_with = "nullable::one")]

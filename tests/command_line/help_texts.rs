@@ -22,7 +22,8 @@ fn narrow(text: &str) {
     }
 }
 
-const COMMANDS: [&str; 8] = ["verify", "check", "diff", "compare", "truth", "list", "doctor", "completions"];
+const COMMANDS: [&str; 9] =
+    ["verify", "check", "diff", "compare", "truth", "list", "doctor", "completions", "bench"];
 
 #[test]
 fn the_help_of_every_command_has_examples() {

@@ -66,7 +66,8 @@ fn zeros(dtype: Dtype, shape: &[usize]) -> written::Tensor {
 #[case::z_of_another_type("z", zeros(Dtype::BF16, &[2, 4, 5]), "tensor `z` is of type BF16")]
 #[case::a_of_16_bits("A", zeros(Dtype::F16, &[4, 3]), "tensor `A` is of type F16, expected F32 or C64")]
 #[case::a_of_rank_1("A", zeros(Dtype::F32, &[12]), "tensor `A` has shape (12), expected (dim, dstate)")]
-#[case::a_of_other_channels("A", zeros(Dtype::F32, &[5, 3]), "tensor `A` has shape (5, 3), expected (4, dstate)")]
+#[case::a_of_other_channels("A", zeros(Dtype::F32, &[6, 3]), "tensor `A` has shape (6, 3), expected (4, dstate)")]
+#[case::u_with_its_sequence_before_its_channels("u", zeros(Dtype::F32, &[2, 5, 4]), "tensor `u` has shape (2, 5, 4), expected (batch, dim, seqlen): A has 4 channels")]
 #[case::a_of_too_many_states("A", zeros(Dtype::F32, &[4, 257]), "tensor `A` has dstate = 257, expected at most 256")]
 #[case::a_complex_alone("A", zeros(Dtype::C64, &[4, 3]), "A is complex")]
 #[case::b_of_mamba_s_rank_3("B", zeros(Dtype::F32, &[2, 3, 5]), "B.unsqueeze(1)")]
@@ -146,6 +147,7 @@ fn a_run_without_outputs_is_refused() {
 
 #[rstest]
 #[case("delta_softplus", "True", "metadata `delta_softplus` is `True`, expected true or false")]
+#[case("arithmetic", "gate=f64", "metadata `arithmetic`: expected f32, f16 or bf16 for all stages")]
 #[case("input_type", "fp16", "metadata `input_type` is `fp16`, expected f32, f16 or bf16")]
 #[case("input_type", "bf16", "tensor `u` is of type F16, expected BF16 as the metadata `input_type` claims")]
 fn metadata_that_contradict_are_named(#[case] key: &str, #[case] value: &str, #[case] says: &str) {

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod arithmetic;
 mod files;
 mod memory;
 mod runs;

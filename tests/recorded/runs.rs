@@ -2,15 +2,18 @@
 //! cannot judge. The reader's errors and its fuzzing are in `recorded_files.rs`.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use holdfast::check::{self, Options};
 use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
+use holdfast::problem::inputs::{self, Draw};
 use holdfast::problem::plan::{self, Filter};
 use holdfast::problem::recorded::{RecordedRun, Recording};
-use holdfast::problem::{InputType, Operand, Problem, Weights, regime};
-use holdfast::results::{PairStatus, Verdict};
-use holdfast::tensor::TensorName;
+use holdfast::problem::regime::Recipe;
+use holdfast::problem::{InputType, Operand, Problem, Shape, Weights, regime};
+use holdfast::results::{CaseResult, PairStatus, Verdict};
+use holdfast::tensor::{TensorName, Tensors};
 use holdfast::tensor_file::TensorFile;
 use rstest::rstest;
 use serde_json::Value;
@@ -18,7 +21,7 @@ use serde_json::Value;
 use crate::support::binary::{holdfast, text};
 use crate::written::{ComplexAs, File};
 
-const ALL: Options = Options { channels: None, seed: 1 };
+const ALL: Options = Options { channels: None, seed: 1, stages: None };
 
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/recorded").join(name)
@@ -157,7 +160,7 @@ fn a_kernel_s_recorded_run_passes_as_it_does_live(
     let problem = problem("groups", weights, input, Operand::Variable, Operand::Constant);
     let complex = ComplexAs::Trailing;
     let run = read(&recorded(&problem, &Method::ALL, complex));
-    let checked = check::check("run", "run", run, &ALL).expect("fits");
+    let checked = check::check("run", "run", run, &ALL, &|| ()).expect("fits");
     for case in &checked.cases {
         assert_eq!(case.verdict, Verdict::Pass, "{} {}", case.id, case.reason);
     }
@@ -177,7 +180,9 @@ fn a_failed_case_is_named_without_its_last_state(#[case] regime: &str, #[case] c
         let output = kernel.scan(method, &problem).expect("runs");
         file.add_output(&problem, method.name(), &output[TensorName::Out].values, None, ComplexAs::Trailing);
     }
-    let checked = check::check("run", "run", read(&file), &Options { channels, seed: 1 }).expect("fits");
+    let checked =
+        check::check("run", "run", read(&file), &Options { channels, seed: 1, stages: None }, &|| ())
+            .expect("fits");
     let names: Vec<_> = checked.cases.iter().map(|c| c.diagnosis.first().map(|d| d.name.as_str())).collect();
     // Bilinear has no exponential.
     assert_eq!(names, [Some("log2e-twice"), None, Some("log2e-twice")]);
@@ -193,7 +198,7 @@ fn labels_are_cases_of_their_own_and_compared_among_themselves() {
     file.add_output(&problem, "zoh.new", &scan(Method::Zoh), None, ComplexAs::Trailing);
     // A kernel that ignores which method it was asked for.
     file.add_output(&problem, "rk4.new", &scan(Method::Zoh), None, ComplexAs::Trailing);
-    let checked = check::check("run", "run", read(&file), &ALL).expect("fits");
+    let checked = check::check("run", "run", read(&file), &ALL, &|| ()).expect("fits");
     let cases: Vec<_> = checked.cases.iter().map(|c| (c.id.as_str(), c.verdict)).collect();
     let expected =
         [("run/zoh", Verdict::Pass), ("run/zoh.new", Verdict::Pass), ("run/rk4.new", Verdict::Fail)];
@@ -214,29 +219,101 @@ fn an_output_of_nan_is_a_failed_case_even_where_few_channels_are_judged() {
     let mut file = File::of(&problem, ComplexAs::Trailing);
     file.add_output(&problem, "foh", &output[TensorName::Out].values, None, ComplexAs::Trailing);
     for seed in 0..3 {
-        let options = Options { channels: Some(1), seed };
-        let case = &check::check("run", "run", read(&file), &options).expect("fits").cases[0];
+        let options = Options { channels: Some(1), seed, stages: None };
+        let case = &check::check("run", "run", read(&file), &options, &|| ()).expect("fits").cases[0];
         assert_eq!(case.verdict, Verdict::Fail);
         let worst = case.worst.as_ref().expect("an element");
         assert!(worst.got.is_nan() && worst.index[2] == problem.shape.seqlen - 1);
     }
 }
 
+/// A layer with more channels than are given a truth, and what a sound kernel makes of it.
+fn layer() -> (Problem, Tensors<f32>) {
+    let shape = Shape { batch: 1, dim: 24, dstate: 16, seqlen: 2048, groups: 1 };
+    let recipe = Recipe { shape, ..regime::EVERYTHING };
+    let operands = (Operand::Variable, Operand::Variable);
+    let mut draw = Draw::new(1, "layer");
+    let problem = inputs::draw(&recipe, Weights::Real, InputType::F32, operands, &mut draw);
+    let output = CpuBackend::new().scan(Method::Zoh, &problem).expect("runs");
+    (problem, output)
+}
+
+/// Of a large run, too; where a second output is in the file; and of a last state.
 #[test]
-fn one_wrong_channel_among_many_is_judged_among_the_first() {
-    let problem = problem("vim-tiny", Weights::Real, InputType::F32, Operand::Variable, Operand::Variable);
-    let mut output = CpuBackend::new().scan(Method::Poly, &problem).expect("runs");
-    let channels = problem.shape.batch * problem.shape.dim;
-    let start = problem.sequence_index(0, channels / 2, 0);
-    for value in &mut output[TensorName::Out].values[start..start + problem.shape.seqlen] {
-        *value *= 1.001;
-    }
+fn every_channel_of_every_tensor_is_judged() {
+    let (problem, right) = layer();
+    let scaled = |tensor: TensorName, channel: usize| {
+        let mut wrong = right.clone();
+        let row = wrong[tensor].values.len() / problem.shape.dim;
+        for value in &mut wrong[tensor].values[channel * row..(channel + 1) * row] {
+            *value *= 1.001;
+        }
+        wrong
+    };
     let mut file = File::of(&problem, ComplexAs::Trailing);
-    file.add_output(&problem, "poly", &output[TensorName::Out].values, None, ComplexAs::Trailing);
-    let options = Options { channels: Some(2), seed: 1 };
-    let checked = check::check("run", "run", read(&file), &options).expect("fits");
-    assert_eq!(checked.cases[0].verdict, Verdict::Fail);
-    assert!(checked.note.why.contains(&format!("2 of {channels} channels judged")), "{}", checked.note.why);
+    let outputs = [
+        ("zoh.a-right", right.clone()),
+        ("zoh.b-out", scaled(TensorName::Out, 17)),
+        ("zoh.c-state", scaled(TensorName::LastState, 5)),
+    ];
+    for (name, output) in &outputs {
+        let [out, last_state] = [TensorName::Out, TensorName::LastState].map(|name| &output[name].values[..]);
+        file.add_output(&problem, name, out, Some(last_state), ComplexAs::Trailing);
+    }
+    let told = AtomicUsize::new(0);
+    let advance = || {
+        told.fetch_add(1, Ordering::Relaxed);
+    };
+    let checked = check::check("run", "run", read(&file), &ALL, &advance).expect("fits");
+    assert!(!checked.sampled && checked.note.why.contains("all 24 channels judged"), "{}", checked.note.why);
+    assert_eq!(told.into_inner(), 3 * problem.shape.dim);
+    let elements = problem.shape.sequence_len() + problem.shape.dim * problem.shape.dstate;
+    let verdicts = |case: &CaseResult| case.tensors.values().map(|t| t.verdict).collect::<Vec<_>>();
+    let (pass, fail) = (Verdict::Pass, Verdict::Fail);
+    for (case, (expected, channel)) in
+        checked.cases.iter().zip([([pass, pass], None), ([fail, pass], Some(17)), ([pass, fail], Some(5))])
+    {
+        assert_eq!(
+            (verdicts(case), case.judged),
+            (expected.to_vec(), elements),
+            "{} {}",
+            case.id,
+            case.reason
+        );
+        let quick: usize = case.tensors.values().map(|t| t.quick).sum();
+        assert!(quick > 0 && quick < elements, "{quick}");
+        let worst = case.worst.as_ref().expect("an element");
+        assert!(channel.is_none_or(|channel| worst.index[1] == channel), "{:?}", worst.index);
+    }
+}
+
+/// The quick route leaves open what the truth refuses, so that nothing passes that nobody can vouch for.
+#[test]
+fn a_step_beyond_the_truth_is_unmeasured_wherever_it_is() {
+    let (mut problem, _) = layer();
+    let n = problem.weight_index(17, 3);
+    problem.a[n] = -1e9;
+    let output = CpuBackend::new().scan(Method::Zoh, &problem).expect("runs");
+    let mut file = File::of(&problem, ComplexAs::Trailing);
+    file.add_output(&problem, "zoh", &output[TensorName::Out].values, None, ComplexAs::Trailing);
+    let checked = check::check("run", "run", read(&file), &ALL, &|| ()).expect("fits");
+    assert_eq!(checked.cases[0].verdict, Verdict::Unmeasured);
+    assert!(checked.cases[0].reason.contains("size of ΔA"), "{}", checked.cases[0].reason);
+}
+
+/// A quick look sees some channels, and says so.
+#[test]
+fn a_sample_is_called_one() {
+    let (problem, right) = layer();
+    let mut file = File::of(&problem, ComplexAs::Trailing);
+    file.add_output(&problem, "zoh", &right[TensorName::Out].values, None, ComplexAs::Trailing);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.safetensors");
+    std::fs::write(&path, file.bytes()).expect("writable");
+    let output = holdfast(&["check", path.to_str().expect("UTF-8"), "--channels", "1"]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains(": PASS (sampled)") && said.contains("1 of 24 channels judged"), "{said}");
 }
 
 #[test]
@@ -246,7 +323,9 @@ fn bilinear_s_pole_leaves_the_other_methods_of_a_run_measured() {
     problem.delta.fill(1.0);
     (problem.delta_bias, problem.delta_softplus) = (None, false);
     let run = read(&recorded(&problem, &[Method::Zoh, Method::Bilinear], ComplexAs::Trailing));
-    let checked = check::check("run", "run", run, &Options { channels: Some(1), seed: 1 }).expect("fits");
+    let checked =
+        check::check("run", "run", run, &Options { channels: Some(1), seed: 1, stages: None }, &|| ())
+            .expect("fits");
     assert_eq!(checked.cases[1].verdict, Verdict::Unmeasured);
     assert!(checked.cases[1].reason.contains("singular"), "{}", checked.cases[1].reason);
     assert_ne!(checked.cases[0].verdict, Verdict::Unmeasured);
@@ -292,9 +371,9 @@ fn bad_input_has_status_2_names_the_file_and_prints_no_report() {
     assert_eq!(holdfast(&["check"]).status.code(), Some(2));
 }
 
-/// The file is small, its truth is not: refused before anything is read.
+/// The file is small, its truth is not.
 #[test]
-fn a_channel_whose_truth_does_not_fit_is_refused_with_status_2() {
+fn a_channel_whose_truth_does_not_fit_is_judged_by_the_quick_route_alone() {
     let home = tempfile::tempdir().expect("a folder");
     let path = home.path().join("long.safetensors");
     let len = 1_000_000;
@@ -320,6 +399,11 @@ fn a_channel_whose_truth_does_not_fit_is_refused_with_status_2() {
     let file = std::fs::File::options().write(true).open(&path).expect("there");
     file.set_len((bytes.len() + at) as u64).expect("writable");
     let output = holdfast(&["check", path.to_str().expect("UTF-8")]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("by the quick route") && said.contains("1 case: 1 pass"), "{said}");
+    // Asked for by number it is refused before anything is read.
+    let output = holdfast(&["check", path.to_str().expect("UTF-8"), "--channels", "1"]);
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{message}");
     let says = ["long.safetensors", "1000000 positions with 1 states", "2 GiB", "hint:"];

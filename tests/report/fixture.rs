@@ -96,6 +96,7 @@ pub fn tensor(name: &str, ratio: f64) -> TensorResult {
         beyond: if ratio <= 1.0 { Beyond::None } else { Beyond::WorstCase },
         worst_case_ratio: ratio,
         judged: 852,
+        quick: 0,
         worst: Some(worst(name, ratio)),
         max_ulp: ratio * 4.2,
         rel_l2: ratio * 1e-7,

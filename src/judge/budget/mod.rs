@@ -72,14 +72,11 @@
 mod readout;
 mod states;
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
 use num_complex::Complex64;
 
 pub use self::readout::ReadoutRoundings;
-use self::readout::{Position, add_states, output_bound};
-use self::states::{StateSteps, state_steps, states};
+use self::readout::{OutputBounds, Readout};
+use self::states::{Channel, ChannelStates, Repeats, states};
 pub use self::states::{softplus, step_size};
 use crate::method::Method;
 use crate::problem::{Problem, Weights};
@@ -96,6 +93,8 @@ pub const GENERIC: f64 = 16.0;
 /// error.
 #[derive(Clone, Debug, Default)]
 pub struct Bounds {
+    /// What the elements are, in f64 ([`super::quick`] has its error); of a complex one both parts.
+    pub value: Vec<f64>,
     /// What is judged by.
     pub bound: Vec<f64>,
     /// At least `bound`; no rounding explains an error beyond it.
@@ -115,6 +114,12 @@ impl Bounds {
         self.store.push(store);
         self.rounding.push(bound(rounding));
     }
+
+    fn push_output(&mut self, output: &OutputBounds) {
+        self.value.push(output.value);
+        let whole = |(bound, store): (f64, f64)| bound + store;
+        self.push(whole(output.judged), whole(output.worst), output.judged.1, whole(output.rounding));
+    }
 }
 
 /// The bounds of a scan's tensors.
@@ -128,58 +133,79 @@ pub struct Budget {
 /// The bounds for `method` on `problem`, for kernels that keep the `contract`.
 pub fn scan(method: Method, problem: &Problem, contract: &Contract) -> Budget {
     let (mut out, mut last_state, mut repeats) = (Bounds::default(), Bounds::default(), 0.0f64);
-    for &channel in &problem.judged_channels {
-        let most = channel_bounds(method, problem, channel, contract, (&mut out, &mut last_state));
-        repeats = repeats.max(most);
+    for &at in &problem.judged_channels {
+        let channel = Channel { method, problem, at, contract };
+        repeats = repeats.max(channel_bounds(channel, (&mut out, &mut last_state)));
     }
     let tensors = [(TensorName::Out, out), (TensorName::LastState, last_state)].into_iter().collect();
     Budget { tensors, repeats }
 }
 
 /// Adds one channel's bounds; how often its most frequent z or b occurs.
-fn channel_bounds(
-    method: Method,
-    problem: &Problem,
-    channel: (usize, usize),
-    contract: &Contract,
-    (out, last_state): (&mut Bounds, &mut Bounds),
-) -> f64 {
-    let arithmetic = contract.arithmetic;
-    let seqlen = problem.shape.seqlen;
-    let steps: Vec<(f64, f64)> = (0..seqlen).map(|l| step_size(problem, channel, l, arithmetic)).collect();
-    let maps: Vec<StateSteps> = (0..problem.shape.dstate)
-        .map(|n| state_steps(method, problem, channel, n, &steps, contract))
-        .collect();
-    let directions = if method.is_bidirectional() { 2.0 } else { 1.0 };
-    let repeats = directions * repeats(&maps);
-    let mut positions = vec![Position::default(); seqlen];
-    for (n, steps) in maps.iter().enumerate() {
-        let forward = states(problem, steps, arithmetic, 0..seqlen);
-        let last = forward.last().copied().unwrap_or_default();
-        let (judged, worst) = last.bounds(repeats);
-        let [judged, worst, rounding] = [judged, worst, last.rounding].map(|b| b + arithmetic.underflow);
-        last_state.push(judged, worst, 0.0, rounding);
-        add_states(&mut positions, problem, channel, n, arithmetic, (0..seqlen).zip(&forward));
-        if method.is_bidirectional() {
-            let backward = states(problem, steps, arithmetic, (0..seqlen).rev());
-            add_states(&mut positions, problem, channel, n, arithmetic, (0..seqlen).rev().zip(&backward));
-        }
-    }
-    let scale = if problem.weights == Weights::Complex { 2.0 } else { 1.0 } / directions;
-    let (u, mu) = (arithmetic.unit, arithmetic.product(problem.weights));
-    let ReadoutRoundings { additions, vanished } = ReadoutRoundings::count(problem, directions, arithmetic);
-    for (l, p) in positions.iter().enumerate() {
-        let worst = p.carried + (mu * (1.0 + u) + additions * u) * p.magnitude + vanished;
-        let random = p.variance + additions * u * u * p.magnitude * p.magnitude;
-        let stagnating = p.stagnating(u) * problem.weights.width() as f64;
-        let linear = p.linear + stagnating * u * p.magnitude + vanished;
-        let judged = or_less(linear + LAMBDA * (repeats * random).sqrt(), worst);
-        let finished = |bound: f64| output_bound(problem, channel, l, scale * p.y, scale * bound, arithmetic);
-        let [(judged, store), (worst, worst_store), (rounding, own_store)] =
-            [judged, worst, u * p.terms].map(finished);
-        out.push(judged + store, worst + worst_store, store, rounding + own_store);
-    }
+fn channel_bounds(channel: Channel, bounds: (&mut Bounds, &mut Bounds)) -> f64 {
+    let mut counted = Repeats::default();
+    let states = states(channel, Some(&mut counted));
+    let repeats = channel.directions() * counted.most();
+    push_channel(channel, &states, repeats, bounds);
     repeats
+}
+
+/// Adds what the states of a channel come to, where one z or b occurs `repeats` times.
+fn push_channel(
+    channel: Channel,
+    states: &ChannelStates,
+    repeats: f64,
+    (out, last_state): (&mut Bounds, &mut Bounds),
+) {
+    let Channel { problem, contract, .. } = channel;
+    let arithmetic = contract.arithmetic;
+    for state in &states.last {
+        last_state.value.extend(&[state.x.re, state.x.im][..problem.weights.width()]);
+        let rounding = arithmetic.unit * state.magnitude;
+        let [judged, worst, rounding] =
+            [state.judged(repeats), state.worst, rounding].map(|b| b + arithmetic.underflow);
+        last_state.push(judged, worst, 0.0, rounding);
+    }
+    let readout = Readout::new(channel);
+    for (l, position) in states.positions.iter().enumerate() {
+        out.push_output(&readout.bounds(l, position, repeats));
+    }
+}
+
+/// One channel's values, and bounds of two kinds.
+pub struct ChannelBudget<'a> {
+    channel: Channel<'a>,
+    states: ChannelStates,
+}
+
+impl<'a> ChannelBudget<'a> {
+    pub fn new(method: Method, problem: &'a Problem, at: (usize, usize), contract: &'a Contract) -> Self {
+        let channel = Channel { method, problem, at, contract };
+        ChannelBudget { channel, states: states(channel, None) }
+    }
+
+    /// The largest |ΔA|.
+    pub fn largest_z(&self) -> f64 {
+        self.states.largest_z
+    }
+
+    /// Bounds as if nothing repeated: at most those that are judged by, and found without counting.
+    pub fn least(&self) -> Named<Bounds> {
+        self.bounds(self.channel.directions())
+    }
+
+    /// The bounds that are judged by.
+    pub fn judged(&self) -> Named<Bounds> {
+        let mut counted = Repeats::default();
+        states(self.channel, Some(&mut counted));
+        self.bounds(self.channel.directions() * counted.most())
+    }
+
+    fn bounds(&self, repeats: f64) -> Named<Bounds> {
+        let (mut out, mut last_state) = (Bounds::default(), Bounds::default());
+        push_channel(self.channel, &self.states, repeats, (&mut out, &mut last_state));
+        [(TensorName::Out, out), (TensorName::LastState, last_state)].into_iter().collect()
+    }
 }
 
 /// The smaller one, where the first may be a NaN made of infinities.
@@ -190,38 +216,6 @@ fn or_less(judged: f64, worst: f64) -> f64 {
 /// What comes of infinities bounds nothing.
 fn bound(value: f64) -> f64 {
     if value.is_nan() { f64::INFINITY } else { value }
-}
-
-/// How often the most frequent nonzero z, or b, occurs (module docs).
-fn repeats(maps: &[StateSteps]) -> f64 {
-    let most = |values: &mut dyn Iterator<Item = Complex64>| {
-        let mut counts: HashMap<(u64, u64), u32, BuildHasherDefault<BitsHasher>> = HashMap::default();
-        for value in values.filter(|v| *v != Complex64::ZERO) {
-            *counts.entry((value.re.to_bits(), value.im.to_bits())).or_default() += 1;
-        }
-        counts.into_values().max().unwrap_or(1)
-    };
-    let z = most(&mut maps.iter().flat_map(|m| m.z.iter().copied()));
-    let b = most(&mut maps.iter().flat_map(|m| m.inputs.iter().map(|input| input.b_u)));
-    f64::from(z.max(b))
-}
-
-/// Mixes the bits of a few floats, much faster than what withstands an attacker.
-#[derive(Default)]
-struct BitsHasher(u64);
-
-impl Hasher for BitsHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-    fn write_u64(&mut self, bits: u64) {
-        // The upper half of the product depends on all bits, and so does its sum with the lower one.
-        let product = u128::from(self.0 ^ bits) * 0x9e37_79b9_7f4a_7c15;
-        self.0 = ((product >> 64) as u64) ^ product as u64;
-    }
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }
 
 /// The weight at `index`, widened.

@@ -1,9 +1,9 @@
 //! From the states of a channel to its stored outputs.
 
-use super::states::State;
-use super::{GENERIC, complex_at};
+use super::states::{Channel, Position};
+use super::{LAMBDA, or_less};
 use crate::judge::ulp::Format;
-use crate::problem::{InputType, Problem};
+use crate::problem::{InputType, Problem, Stage};
 use crate::promise::allowance::Arithmetic;
 
 /// What adding up the states costs, whatever their values.
@@ -26,91 +26,107 @@ impl ReadoutRoundings {
     }
 }
 
-/// What the states of one channel add up to at each position.
-#[derive(Clone, Default)]
-pub struct Position {
-    /// y before skip and gate.
-    pub y: f64,
-    /// Σ |Cₙ| Eₙ
-    pub carried: f64,
-    /// Σ |Cₙ| (|xₙ| + Eₙ)
-    pub magnitude: f64,
-    /// Σ |Cₙ| Dₙ
-    pub linear: f64,
-    /// Σ |Cₙ| Mₙ
-    pub terms: f64,
-    /// Σ |Cₙ|² (Vₙ + J u² M̂ₙ² + μ² (|xₙ| + Eₙ)²)
-    pub variance: f64,
-    /// |Cₙ| (|xₙ| + Eₙ), one for each state and direction.
-    pub sizes: Vec<f64>,
+/// What an output is, and bounds on its error: what is judged by, the worst case, and the level of rounding. Each comes
+/// with the part that rounding to the storage type takes, which lifted kernels leave out.
+pub struct OutputBounds {
+    pub value: f64,
+    pub judged: (f64, f64),
+    pub worst: (f64, f64),
+    pub rounding: (f64, f64),
 }
 
-impl Position {
-    /// How many states are so small beside all together that adding them rounds in the direction that they give it.
-    pub fn stagnating(&self, u: f64) -> f64 {
-        let small = |size: &&f64| **size > 0.0 && **size < GENERIC * u * self.magnitude;
-        self.sizes.iter().filter(small).count() as f64
+/// From what the states of a channel add up to, to its stored outputs.
+pub struct Readout<'a> {
+    channel: Channel<'a>,
+    /// 2 for complex weights, halved where two directions are averaged.
+    scale: f64,
+    roundings: ReadoutRoundings,
+}
+
+impl<'a> Readout<'a> {
+    pub fn new(channel: Channel<'a>) -> Self {
+        let Channel { problem, contract, .. } = channel;
+        let directions = channel.directions();
+        let scale = problem.weights.width() as f64 / directions;
+        Readout {
+            channel,
+            scale,
+            roundings: ReadoutRoundings::count(problem, directions, contract.arithmetic),
+        }
+    }
+
+    /// The output at l, where one z or b occurs so often.
+    pub fn bounds(&self, l: usize, p: &Position, repeats: f64) -> OutputBounds {
+        let Channel { problem, contract, .. } = self.channel;
+        let ReadoutRoundings { additions, vanished } = self.roundings;
+        let (u, mu) = (contract.arithmetic.unit, contract.arithmetic.product(problem.weights));
+        let y = contract.arithmetic.stages.rounding(Stage::Y);
+        let vanished = vanished + 2.0 * y.underflow;
+        // Each state where it is read, and their sum.
+        let narrowed = 2.0 * y.unit * (1.0 + y.unit) * p.magnitude;
+        let worst = p.carried + (mu * (1.0 + u) + additions * u) * p.magnitude + vanished + narrowed;
+        let random = p.variance + additions * u * u * p.magnitude * p.magnitude;
+        let stagnating = p.stagnating * problem.weights.width() as f64;
+        let linear = p.linear + stagnating * u * p.magnitude + vanished + narrowed;
+        let judged = or_less(linear + LAMBDA * (repeats * random).sqrt(), worst);
+        let after = self.after(l);
+        let [(value, judged), (_, worst), (_, rounding)] = [judged, worst, u * p.terms]
+            .map(|bound| self.finished(after, self.scale * p.y, self.scale * bound));
+        OutputBounds { value, judged, worst, rounding }
+    }
+
+    /// Skip and gate at l: what is added, and what multiplies it with the gate's z.
+    fn after(&self, l: usize) -> After {
+        let Channel { problem, at: (batch, channel), .. } = self.channel;
+        let index = problem.sequence_index(batch, channel, l);
+        let skipped = problem.d.as_ref().map(|skip| f64::from(skip[channel]) * f64::from(problem.u[index]));
+        let gate = problem.z.as_ref().map(|gate| {
+            let z = f64::from(gate[index]);
+            (z, z / (1.0 + (-z).exp()))
+        });
+        After { skipped, gate }
+    }
+
+    /// From y, known to `bound`, to the stored output: its value, and the bound after skip and gate and that on the
+    /// rounding to the storage type.
+    fn finished(&self, after: After, y: f64, bound: f64) -> (f64, (f64, f64)) {
+        let Channel { problem, contract, .. } = self.channel;
+        let arithmetic = contract.arithmetic;
+        let u = arithmetic.unit;
+        let (mut value, mut bound) = (y, bound);
+        let gate = arithmetic.stages.rounding(Stage::Gate);
+        if let Some(skipped) = after.skipped {
+            let rounding = arithmetic.stages.rounding(Stage::Y);
+            let u = u + rounding.unit;
+            bound += u * skipped.abs() * (1.0 + u) + 2.0 * rounding.underflow;
+            value += skipped;
+            bound += u * (value.abs() + bound);
+        }
+        if let Some((z, silu)) = after.gate {
+            let factor = silu.abs();
+            // exp(−z) may overflow, and the factor be subnormal: rounded to the grid that subnormals have.
+            let vanished = if z < arithmetic.gate_underflow { factor } else { 0.0 };
+            let subnormal = if z == 0.0 { 0.0 } else { 2.0 * arithmetic.underflow + gate.underflow };
+            bound = factor * bound
+                + ((arithmetic.gate() + 3.0 * gate.unit) * factor + vanished + subnormal)
+                    * (value.abs() + bound);
+            value *= silu;
+        }
+        bound += arithmetic.underflow + gate.underflow;
+        let store = match problem.input {
+            _ if arithmetic == Arithmetic::DOUBLE => 0.0,
+            InputType::F32 => 0.0,
+            narrow => Format::for_input(narrow).rounding_error(value.abs() + bound),
+        };
+        (value, (bound, store))
     }
 }
 
-/// Adds what state n is worth at each position to `positions`.
-pub fn add_states<'a>(
-    positions: &mut [Position],
-    problem: &Problem,
-    channel: (usize, usize),
-    n: usize,
-    arithmetic: Arithmetic,
-    states: impl Iterator<Item = (usize, &'a State)>,
-) {
-    let mu = arithmetic.product(problem.weights);
-    for (l, state) in states {
-        let c_index = problem.operand_index(problem.c_operand, channel, n, l);
-        let c = complex_at(problem.weights, &problem.c, c_index);
-        let position = &mut positions[l];
-        let size = state.x.norm() + state.worst;
-        position.y += (c * state.x).re;
-        position.carried += c.norm() * state.worst;
-        position.magnitude += c.norm() * size;
-        position.linear += c.norm() * state.linear;
-        position.terms += c.norm() * state.magnitude;
-        position.sizes.push(c.norm() * size);
-        position.variance += c.norm_sqr() * (state.variance + mu * mu * size * size);
-    }
-}
-
-/// From y, known to `bound`, to the stored output: the bound after skip and gate, and that on the rounding to the
-/// storage type, which lifted kernels leave out.
-pub fn output_bound(
-    problem: &Problem,
-    (batch, channel): (usize, usize),
-    l: usize,
-    y: f64,
-    bound: f64,
-    arithmetic: Arithmetic,
-) -> (f64, f64) {
-    let u = arithmetic.unit;
-    let (mut value, mut bound) = (y, bound);
-    let index = problem.sequence_index(batch, channel, l);
-    if let Some(skip) = &problem.d {
-        let skipped = f64::from(skip[channel]) * f64::from(problem.u[index]);
-        bound += u * skipped.abs() * (1.0 + u);
-        value += skipped;
-        bound += u * (value.abs() + bound);
-    }
-    if let Some(gate) = &problem.z {
-        let z = f64::from(gate[index]);
-        let factor = (z / (1.0 + (-z).exp())).abs();
-        // exp(−z) may overflow, and the factor be subnormal: rounded to the grid that subnormals have.
-        let vanished = if z < arithmetic.gate_underflow { factor } else { 0.0 };
-        let subnormal = if z == 0.0 { 0.0 } else { 2.0 * arithmetic.underflow };
-        bound = factor * bound + (arithmetic.gate() * factor + vanished + subnormal) * (value.abs() + bound);
-        value *= factor;
-    }
-    bound += arithmetic.underflow;
-    let store = match problem.input {
-        _ if arithmetic == Arithmetic::DOUBLE => 0.0,
-        InputType::F32 => 0.0,
-        narrow => Format::for_input(narrow).rounding_error(value.abs() + bound),
-    };
-    (bound, store)
+/// What comes after the states, at one position.
+#[derive(Clone, Copy)]
+struct After {
+    /// D u
+    skipped: Option<f64>,
+    /// z, and z·sigmoid(z)
+    gate: Option<(f64, f64)>,
 }

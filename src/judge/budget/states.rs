@@ -1,175 +1,470 @@
-//! The states of one channel, position by position: what they are, and what rounding may do to them.
+//! The states of one channel, position by position, eight at a time: what they are, and what rounding may do to them.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use num_complex::Complex64;
 
-use super::{GENERIC, LAMBDA, complex_at, or_less};
+use super::{GENERIC, LAMBDA, or_less};
 use crate::formula::OFFSETS;
-use crate::judge::model::{self, Step};
+use crate::judge::lanes::{self, ComplexLanes, Value};
+use crate::judge::model::{Model, Step};
 use crate::method::Method;
-use crate::problem::Problem;
+use crate::problem::{Operand, Problem, Stage, Weights};
 use crate::promise::Contract;
 use crate::promise::allowance::{self, Arithmetic};
 
-/// The maps x → Ā x + b of one state.
-pub struct StateSteps {
-    pub z: Vec<Complex64>,
-    coefficients: Vec<Step>,
-    pub inputs: Vec<StepInput>,
-}
+/// How many states are computed at a time.
+const WIDTH: usize = 8;
 
-/// b_l = B̄_l u_l, and what a kernel's may be off.
-#[derive(Clone, Copy)]
-pub struct StepInput {
-    pub b_u: Complex64,
-    /// By its coefficient, and by an underflow.
-    coefficient: f64,
-    /// By the products that form it from B̄ and u.
-    product: f64,
-}
+type Lanes = lanes::Lanes<WIDTH>;
 
-/// The maps of state n along the sequence, each Δ with its relative error.
-pub fn state_steps(
-    method: Method,
-    problem: &Problem,
-    channel: (usize, usize),
-    n: usize,
-    steps: &[(f64, f64)],
-    contract: &Contract,
-) -> StateSteps {
-    let a = complex_at(problem.weights, &problem.a, problem.weight_index(channel.1, n));
-    let arithmetic = contract.arithmetic;
-    let input_error = contract.input_error(problem.weights);
-    // A product that underflows: the last one, or one that B multiplies yet, where B is applied apart.
-    let apart = contract.applies_b_apart();
-    let mut maps = StateSteps { z: Vec::new(), coefficients: Vec::new(), inputs: Vec::new() };
-    for (l, &delta) in steps.iter().enumerate() {
-        let b_index = problem.operand_index(problem.b_operand, channel, n, l);
-        let b = complex_at(problem.weights, &problem.b, b_index);
-        let step = model::step(method, problem.weights, delta, a, b, contract);
-        let vanished = 2.0 * arithmetic.underflow * if apart { 1.0 + b.norm() } else { 1.0 };
-        let [before, after] = step.neighbours;
-        let mut input = StepInput { b_u: Complex64::ZERO, coefficient: 0.0, product: 0.0 };
-        for (b_bar, offset) in [Some((step.b_bar, step.b_bar_error)), before, after].into_iter().zip(OFFSETS)
-        {
-            let u = f64::from(problem.u_at(channel, l as isize + offset));
-            let Some((b_bar, error)) = b_bar.filter(|_| u != 0.0) else { continue };
-            let b_u = b_bar * u;
-            input.coefficient += times(error, u.abs()) * (1.0 + input_error) + vanished;
-            input.product += input_error * b_u.norm();
-            if input.b_u == Complex64::ZERO {
-                input.b_u = b_u;
-            } else {
-                // One more sum.
-                input.product += arithmetic.unit * (input.b_u.norm() + b_u.norm());
-                input.b_u += b_u;
-            }
-        }
-        maps.z.push(a * delta.0);
-        maps.inputs.push(input);
-        maps.coefficients.push(step);
-    }
-    maps
-}
-
-/// What is known of a state after one position.
-#[derive(Clone, Copy, Default)]
-pub struct State {
-    pub x: Complex64,
-    /// M
+/// What the states of one channel add up to at a position, before skip and gate.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Position {
+    /// Re Σ Cₙ xₙ
+    pub y: f64,
+    /// Σ |Cₙ| Eₙ
+    pub carried: f64,
+    /// Σ |Cₙ| (|xₙ| + Eₙ)
     pub magnitude: f64,
+    /// Σ |Cₙ| Dₙ
+    pub linear: f64,
+    /// Σ |Cₙ| Mₙ
+    pub terms: f64,
+    /// Σ |Cₙ|² (Vₙ + J u² M̂ₙ² + μ² (|xₙ| + Eₙ)²)
+    pub variance: f64,
+    /// How many states are so small beside all together that adding them rounds in the direction that they give it.
+    pub stagnating: f64,
+}
+
+/// A state after the last position.
+#[derive(Clone, Copy, Debug)]
+pub struct LastState {
+    pub x: Complex64,
     /// E
     pub worst: f64,
     /// D, and the roundings that are not taken as random
     pub linear: f64,
     /// V + J u² M̂²
     pub variance: f64,
-    /// u M
-    pub rounding: f64,
+    /// M
+    pub magnitude: f64,
 }
 
-impl State {
-    /// The judged bound and the worst case.
-    pub fn bounds(&self, repeats: f64) -> (f64, f64) {
-        (or_less(self.linear + LAMBDA * (repeats * self.variance).sqrt(), self.worst), self.worst)
+impl LastState {
+    /// The bound that is judged by.
+    pub fn judged(&self, repeats: f64) -> f64 {
+        or_less(self.linear + LAMBDA * (repeats * self.variance).sqrt(), self.worst)
     }
 }
 
-/// The states along `order` (the recurrences of [`super`]).
-pub fn states(
-    problem: &Problem,
-    maps: &StateSteps,
-    arithmetic: Arithmetic,
-    order: impl Iterator<Item = usize>,
-) -> Vec<State> {
-    let (u, mu) = (arithmetic.unit, arithmetic.product(problem.weights));
-    let most_joins = allowance::scan_joins(problem.shape.seqlen);
-    let growth = (1.0 + mu) * (1.0 + u);
-    let mut state = State::default();
-    // V itself, and whether every rounding so far may be random.
-    let (mut variance, mut random) = (0.0, true);
-    // The largest M̂ so far: a tree multiplies it by products of Ā that may have underflowed on their own.
-    let mut largest = 1.0f64;
-    order
-        .enumerate()
-        .map(|(position, l)| {
-            // The first p + 1 terms have p sums between them, however they are joined: adding a zero is exact.
-            let joins = most_joins.min(position as f64);
-            let (step, input, z) = (&maps.coefficients[l], maps.inputs[l], maps.z[l]);
-            let (a_abs, b_abs) = (step.a_bar.norm(), input.b_u.norm());
-            let a_computed = (a_abs + step.a_bar_error) * growth;
-            let a_excess = step.a_bar_error * growth + a_abs * (growth - 1.0);
-            // A product that underflows loses at most half a subnormal, if there is anything to multiply: of a state, or of
-            // what then multiplies one.
-            let underflow = 2.0 * arithmetic.underflow * largest * f64::from(state.magnitude > 0.0);
-            let beta = input.coefficient + input.product;
-            let worst = times(a_computed, state.worst)
-                + times(a_excess, state.magnitude)
-                + beta * (1.0 + joins * u)
-                + times(joins * u, b_abs)
-                + underflow;
-            let magnitude = times(a_abs, state.magnitude) + b_abs;
-            // Of what the product with Ā and the sum with b round.
-            let before = times(a_computed, state.magnitude + state.worst);
-            let after = magnitude + worst;
-            largest = largest.max(after);
-            let product = if z == Complex64::ZERO { 0.0 } else { mu * before };
-            let sum = if input.b_u == Complex64::ZERO { 0.0 } else { u * after };
-            let mut linear = times(a_computed, state.linear)
-                + times(step.a_bar_error, state.x.norm())
-                + input.coefficient
-                + underflow;
-            variance = times(a_computed * a_computed, variance) + input.product * input.product;
-            let product_is_random = (step.a_bar - 1.0).norm() >= GENERIC * u;
-            let sum_is_random = b_abs >= GENERIC * u * a_abs * state.magnitude;
-            for (rounding, is_random) in [(product, product_is_random), (sum, sum_is_random)] {
-                if is_random {
-                    variance += rounding * rounding;
-                } else {
-                    linear += rounding;
-                    random &= rounding == 0.0;
-                }
-            }
-            let x = match state.x {
-                Complex64::ZERO => input.b_u,
-                x => step.a_bar * x + input.b_u,
-            };
-            let rounding = u * magnitude;
-            state = State { x, magnitude, worst, linear, variance, rounding };
-            let mut seen = state;
-            let (joined, joined_variance) = (times(joins, u * after), times(joins, (u * after).powi(2)));
-            if random {
-                seen.variance += joined_variance;
-            } else {
-                seen.linear += joined;
-            }
-            seen
-        })
-        .collect()
+/// One channel: every position, both directions together, and the last states.
+#[derive(Clone, Debug, Default)]
+pub struct ChannelStates {
+    pub positions: Vec<Position>,
+    pub last: Vec<LastState>,
+    /// The largest |ΔA|.
+    pub largest_z: f64,
 }
 
-/// a·b, where nothing times whatever is nothing: an unbounded Ā of a state that is still 0.
-fn times(a: f64, b: f64) -> f64 {
-    if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
+/// How often each nonzero z, and each nonzero b, occurs (module docs of [`super`]).
+#[derive(Default)]
+pub struct Repeats {
+    z: Occurrences,
+    b: Occurrences,
+}
+
+type Occurrences = HashMap<(u64, u64), u32, BuildHasherDefault<BitsHasher>>;
+
+impl Repeats {
+    fn count(occurrences: &mut Occurrences, value: Complex64) {
+        if value != Complex64::ZERO {
+            *occurrences.entry((value.re.to_bits(), value.im.to_bits())).or_default() += 1;
+        }
+    }
+
+    /// Of the most frequent one.
+    pub fn most(&self) -> f64 {
+        let most = |occurrences: &Occurrences| occurrences.values().copied().max().unwrap_or(1);
+        f64::from(most(&self.z).max(most(&self.b)))
+    }
+}
+
+/// Mixes the bits of a few floats, much faster than what withstands an attacker.
+#[derive(Default)]
+struct BitsHasher(u64);
+
+impl Hasher for BitsHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+    fn write_u64(&mut self, bits: u64) {
+        // The upper half of the product depends on all bits, and so does its sum with the lower one.
+        let product = u128::from(self.0 ^ bits) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = ((product >> 64) as u64) ^ product as u64;
+    }
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// Where and how a channel is walked.
+#[derive(Clone, Copy)]
+pub struct Channel<'a> {
+    pub method: Method,
+    pub problem: &'a Problem,
+    /// Batch and channel.
+    pub at: (usize, usize),
+    pub contract: &'a Contract,
+}
+
+/// The recurrences of [`super`] along a channel; what repeats is counted where that is asked for.
+pub fn states(channel: Channel, repeats: Option<&mut Repeats>) -> ChannelStates {
+    match channel.problem.weights {
+        Weights::Real => real(channel, repeats),
+        Weights::Complex => complex(channel, repeats),
+    }
+}
+
+#[multiversion::multiversion(targets("x86_64+avx2"))]
+fn real(channel: Channel, repeats: Option<&mut Repeats>) -> ChannelStates {
+    channel.walk::<Lanes>(repeats)
+}
+
+#[multiversion::multiversion(targets("x86_64+avx2"))]
+fn complex(channel: Channel, repeats: Option<&mut Repeats>) -> ChannelStates {
+    channel.walk::<ComplexLanes<WIDTH>>(repeats)
+}
+
+/// b_l = B̄_l u_l, and what a kernel's may be off.
+#[derive(Clone, Copy)]
+struct StepInput<V> {
+    b_u: V,
+    /// By its coefficient, and by an underflow.
+    coefficient: Lanes,
+    /// By the products that form it from B̄ and u.
+    product: Lanes,
+}
+
+/// B or C of one channel, eight states at a time.
+struct Weight<'a, V> {
+    problem: &'a Problem,
+    values: &'a [f32],
+    /// Where each state's begin.
+    starts: Vec<usize>,
+    /// Those that do not change with the position.
+    constant: Option<Vec<V>>,
+}
+
+impl<'a, V: Value<WIDTH>> Weight<'a, V> {
+    #[inline(always)]
+    fn new(channel: &Channel<'a>, values: &'a [f32], operand: Operand) -> Self {
+        let problem = channel.problem;
+        let start = |n| problem.operand_index(operand, channel.at, n, 0);
+        let starts = (0..problem.shape.dstate).map(start).collect();
+        let mut weight = Weight { problem, values, starts, constant: None };
+        if operand == Operand::Constant {
+            let chunks = problem.shape.dstate.div_ceil(WIDTH);
+            weight.constant = Some((0..chunks).map(|chunk| weight.load(0, chunk)).collect());
+        }
+        weight
+    }
+
+    #[inline(always)]
+    fn at(&self, l: usize, chunk: usize) -> V {
+        match &self.constant {
+            Some(values) => values[chunk],
+            None => self.load(l, chunk),
+        }
+    }
+
+    /// Past the last state there are zeros.
+    #[inline(always)]
+    fn load(&self, l: usize, chunk: usize) -> V {
+        let starts = &self.starts[chunk * WIDTH..];
+        let width = self.problem.weights.width();
+        let (mut re, mut im) = ([0.0; WIDTH], [0.0; WIDTH]);
+        for (lane, start) in starts.iter().take(WIDTH).enumerate() {
+            let at = start + l * width;
+            re[lane] = f64::from(self.values[at]);
+            if width == 2 {
+                im[lane] = f64::from(self.values[at + 1]);
+            }
+        }
+        V::from_parts(re, im)
+    }
+}
+
+impl Channel<'_> {
+    /// How many scans are averaged.
+    pub fn directions(&self) -> f64 {
+        if self.method.is_bidirectional() { 2.0 } else { 1.0 }
+    }
+
+    #[inline(always)]
+    fn walk<V: Value<WIDTH>>(self, mut repeats: Option<&mut Repeats>) -> ChannelStates {
+        let Channel { method, problem, at, contract } = self;
+        let arithmetic = contract.arithmetic;
+        let (seqlen, dstate) = (problem.shape.seqlen, problem.shape.dstate);
+        let chunks = dstate.div_ceil(WIDTH);
+        let model = Model::new(method, problem.weights, contract);
+        let a = Weight::<V>::new(&self, &problem.a, Operand::Constant);
+        let b = Weight::<V>::new(&self, &problem.b, problem.b_operand);
+        let c = Weight::<V>::new(&self, &problem.c, problem.c_operand);
+        let steps: Vec<(f64, f64)> = (0..seqlen).map(|l| step_size(problem, at, l, arithmetic)).collect();
+        let mu = arithmetic.product(problem.weights);
+        let of_states = arithmetic.of_states();
+        let state_mu = of_states.product(problem.weights);
+        let directions = if method.is_bidirectional() { 2 } else { 1 };
+        let mut positions = vec![Position::default(); seqlen];
+        // |Cₙ| (|xₙ| + Eₙ) at a position: of two directions, the first one's are kept until the other comes by.
+        let row = directions * chunks;
+        let mut sizes = vec![Lanes::ZERO; row * if directions == 2 { seqlen } else { 1 }];
+        let mut last = Vec::new();
+        let mut largest_z = Lanes::ZERO;
+        for direction in 0..directions {
+            let mut states = vec![State::<V>::new(); chunks];
+            for step in 0..seqlen {
+                let l = if direction == 0 { step } else { seqlen - 1 - step };
+                let joins = allowance::scan_joins(seqlen).min(step as f64);
+                let row_start = if directions == 2 { l * row } else { 0 };
+                let mut sums = PositionSums::ZERO;
+                for (chunk, state) in states.iter_mut().enumerate() {
+                    let (a, b, c) = (a.at(0, chunk), b.at(l, chunk), c.at(l, chunk));
+                    let coefficients = model.step(steps[l], a, b);
+                    let input = self.input(&coefficients, b, l);
+                    let z = a * steps[l].0;
+                    let size = z.norm();
+                    largest_z = largest_z.max(size);
+                    if direction == 0
+                        && let Some(repeats) = repeats.as_deref_mut()
+                    {
+                        for lane in 0..WIDTH.min(dstate - chunk * WIDTH) {
+                            Repeats::count(&mut repeats.z, z.at(lane));
+                            Repeats::count(&mut repeats.b, input.b_u.at(lane));
+                        }
+                    }
+                    state.advance(&coefficients, &input, size, joins, (of_states, state_mu));
+                    sizes[row_start + direction * chunks + chunk] =
+                        sums.add(c, state, state.seen(of_states.unit, joins), mu);
+                }
+                sums.add_to(&mut positions[l]);
+                if direction + 1 == directions {
+                    let small = GENERIC * arithmetic.unit * positions[l].magnitude;
+                    let row = &sizes[row_start..row_start + row];
+                    let small = Lanes::all(small);
+                    let mut count = Lanes::ZERO;
+                    for &size in row {
+                        let below = Lanes::if_less(size, small, Lanes::ONE, Lanes::ZERO);
+                        count = count + below.unless_zero(size);
+                    }
+                    positions[l].stagnating = count.sum();
+                }
+            }
+            if direction == 0 {
+                let joins = allowance::scan_joins(seqlen).min(seqlen.saturating_sub(1) as f64);
+                last =
+                    states.iter().flat_map(|state| state.last(of_states.unit, joins)).take(dstate).collect();
+            }
+        }
+        let largest_z = largest_z.0.into_iter().fold(0.0, f64::max);
+        ChannelStates { positions, last, largest_z }
+    }
+
+    /// b of the step at l, for B̄'s error and B.
+    #[inline(always)]
+    fn input<V: Value<WIDTH>>(&self, step: &Step<V, Lanes>, b: V, l: usize) -> StepInput<V> {
+        let Channel { problem, contract, .. } = self;
+        let arithmetic = contract.arithmetic;
+        let [du, state] = [Stage::Du, Stage::State].map(|stage| arithmetic.stages.rounding(stage));
+        // A narrower state rounds b even where there is nothing to add it to.
+        let input_error = contract.input_error(problem.weights) + 2.0 * du.unit + state.unit;
+        let underflow = arithmetic.underflow + du.underflow + state.underflow;
+        // A product that underflows: the last one, or one that B multiplies yet, where B is applied apart.
+        let vanished = match contract.applies_b_apart() {
+            true => (b.norm() + 1.0) * (2.0 * underflow),
+            false => Lanes::all(2.0 * underflow),
+        };
+        let [before, after] = step.neighbours;
+        let mut input = StepInput { b_u: V::all(0.0), coefficient: Lanes::ZERO, product: Lanes::ZERO };
+        for (b_bar, offset) in [Some((step.b_bar, step.b_bar_error)), before, after].into_iter().zip(OFFSETS)
+        {
+            let Some((b_bar, error)) = b_bar else { continue };
+            let u = f64::from(problem.u_at(self.at, l as isize + offset));
+            if u == 0.0 {
+                continue;
+            }
+            let b_u = b_bar * u;
+            let (size, known) = (b_u.norm(), input.b_u.norm());
+            input.coefficient = input.coefficient + error * (u.abs() * (1.0 + input_error)) + vanished;
+            // One more sum, where there is anything to add to.
+            let sum = ((known + size) * arithmetic.unit).unless_zero(known);
+            input.product = input.product + size * input_error + sum;
+            input.b_u = input.b_u + b_u;
+        }
+        input
+    }
+}
+
+/// What is known of eight states after one position.
+#[derive(Clone, Copy)]
+struct State<V> {
+    x: V,
+    /// M
+    magnitude: Lanes,
+    /// E
+    worst: Lanes,
+    /// D, and the roundings that are not taken as random
+    linear: Lanes,
+    /// V
+    variance: Lanes,
+    /// The largest M̂ so far: a tree multiplies it by products of Ā that may have underflowed on their own.
+    largest: Lanes,
+    /// Nonzero once a rounding was not taken as random.
+    directed: Lanes,
+}
+
+impl<V: Value<WIDTH>> State<V> {
+    #[inline(always)]
+    fn new() -> Self {
+        let zero = Lanes::ZERO;
+        State {
+            x: V::all(0.0),
+            magnitude: zero,
+            worst: zero,
+            linear: zero,
+            variance: zero,
+            largest: Lanes::ONE,
+            directed: zero,
+        }
+    }
+
+    /// One step (the recurrences of [`super`]), of which a tree joins so many later.
+    #[inline(always)]
+    fn advance(
+        &mut self,
+        step: &Step<V, Lanes>,
+        input: &StepInput<V>,
+        z: Lanes,
+        joins: f64,
+        (arithmetic, mu): (Arithmetic, f64),
+    ) {
+        let u = arithmetic.unit;
+        let growth = (1.0 + mu) * (1.0 + u);
+        let (a_abs, b_abs) = (step.a_bar.norm(), input.b_u.norm());
+        let a_computed = (a_abs + step.a_bar_error) * growth;
+        let a_excess = step.a_bar_error * growth + a_abs * (growth - 1.0);
+        // A product that underflows loses at most half a subnormal, if there is anything to multiply: of a state, or of
+        // what then multiplies one.
+        let underflow = (self.largest * (2.0 * arithmetic.underflow)).unless_zero(self.magnitude);
+        let worst = a_computed.times(self.worst)
+            + a_excess.times(self.magnitude)
+            + (input.coefficient + input.product) * (1.0 + joins * u)
+            + b_abs * (joins * u)
+            + underflow;
+        let old = a_abs.times(self.magnitude);
+        let magnitude = old + b_abs;
+        // What the product with Ā and the sum with b round. An exact operation does not.
+        let product = (a_computed.times(self.magnitude + self.worst) * mu).unless_zero(z);
+        let sum = ((magnitude + worst) * u).unless_zero(b_abs);
+        // Those that cannot be taken as random.
+        let directed_product =
+            Lanes::if_less((step.a_bar - 1.0).norm(), Lanes::all(GENERIC * u), product, Lanes::ZERO);
+        let directed_sum = Lanes::if_less(b_abs, old * (GENERIC * u), sum, Lanes::ZERO);
+        let (product, sum) = (product - directed_product, sum - directed_sum);
+        self.linear = a_computed.times(self.linear)
+            + step.a_bar_error.times(self.x.norm())
+            + input.coefficient
+            + underflow
+            + directed_product
+            + directed_sum;
+        self.variance = (a_computed * a_computed).times(self.variance)
+            + input.product * input.product
+            + product * product
+            + sum * sum;
+        self.directed = self.directed + directed_product + directed_sum;
+        // An infinite Ā of a state that is still 0 adds nothing.
+        let carried = V::if_less(Lanes::ZERO, self.x.norm(), step.a_bar * self.x, V::all(0.0));
+        self.x = carried + input.b_u;
+        self.largest = self.largest.max(magnitude + worst);
+        (self.magnitude, self.worst) = (magnitude, worst);
+    }
+
+    /// D and V with J u² M̂², which a tree adds.
+    #[inline(always)]
+    fn seen(&self, u: f64, joins: f64) -> [Lanes; 2] {
+        let joined = (self.magnitude + self.worst) * u;
+        let random = (joined * joined) * joins;
+        let random = Lanes::if_less(Lanes::ZERO, self.directed, Lanes::ZERO, random);
+        let directed = Lanes::if_less(Lanes::ZERO, self.directed, joined * joins, Lanes::ZERO);
+        [self.linear + directed, self.variance + random]
+    }
+
+    /// After the last position.
+    #[inline(always)]
+    fn last(&self, u: f64, joins: f64) -> [LastState; WIDTH] {
+        let [linear, variance] = self.seen(u, joins);
+        std::array::from_fn(|lane| LastState {
+            x: self.x.at(lane),
+            worst: self.worst.0[lane],
+            linear: linear.0[lane],
+            variance: variance.0[lane],
+            magnitude: self.magnitude.0[lane],
+        })
+    }
+}
+
+/// What becomes a [`Position`], eight states in each place.
+struct PositionSums {
+    y: Lanes,
+    carried: Lanes,
+    magnitude: Lanes,
+    linear: Lanes,
+    terms: Lanes,
+    variance: Lanes,
+}
+
+impl PositionSums {
+    const ZERO: PositionSums = PositionSums {
+        y: Lanes::ZERO,
+        carried: Lanes::ZERO,
+        magnitude: Lanes::ZERO,
+        linear: Lanes::ZERO,
+        terms: Lanes::ZERO,
+        variance: Lanes::ZERO,
+    };
+
+    /// Adds what eight states are worth, their D and V as they are seen; |C|(|x| + E).
+    #[inline(always)]
+    fn add<V: Value<WIDTH>>(
+        &mut self,
+        c: V,
+        state: &State<V>,
+        [linear, variance]: [Lanes; 2],
+        mu: f64,
+    ) -> Lanes {
+        let (weight, size) = (c.norm(), state.x.norm() + state.worst);
+        let weighted = weight.times(size);
+        self.y = self.y + (c * state.x).re();
+        self.carried = self.carried + weight.times(state.worst);
+        self.magnitude = self.magnitude + weighted;
+        self.linear = self.linear + weight.times(linear);
+        self.terms = self.terms + weight.times(state.magnitude);
+        let variance = variance + size * size * (mu * mu);
+        self.variance = self.variance + (weight * weight).times(variance);
+        weighted
+    }
+
+    #[inline(always)]
+    fn add_to(&self, position: &mut Position) {
+        position.y += self.y.sum();
+        position.carried += self.carried.sum();
+        position.magnitude += self.magnitude.sum();
+        position.linear += self.linear.sum();
+        position.terms += self.terms.sum();
+        position.variance += self.variance.sum();
+    }
 }
 
 /// Δ at one position, and the relative error that a kernel's Δ may have: the sum with the bias rounds, and
@@ -181,8 +476,9 @@ pub fn step_size(
     arithmetic: Arithmetic,
 ) -> (f64, f64) {
     let delta = f64::from(problem.delta[problem.sequence_index(batch, channel, l)]);
+    let rounding = arithmetic.stages.rounding(Stage::Delta);
     let (x, sum_error) = match &problem.delta_bias {
-        Some(bias) => (delta + f64::from(bias[channel]), arithmetic.unit),
+        Some(bias) => (delta + f64::from(bias[channel]), arithmetic.unit + rounding.unit),
         None => (delta, 0.0),
     };
     if !problem.delta_softplus {
@@ -193,8 +489,10 @@ pub fn step_size(
     // Both vanish together as x → −∞, where softplus(x) → eˣ and its conditioning → |x|.
     let conditioning = if softplus > 0.0 { (x * sigmoid / softplus).abs() } else { x.abs() };
     // A subnormal Δ is rounded to the grid that subnormals have.
-    let subnormal = if softplus > 0.0 { 2.0 * arithmetic.underflow / softplus } else { 0.0 };
-    (softplus, conditioning * sum_error + arithmetic.softplus() + subnormal)
+    let underflow = 2.0 * arithmetic.underflow + rounding.underflow;
+    let subnormal = if softplus > 0.0 { underflow / softplus } else { 0.0 };
+    let error = conditioning * sum_error + arithmetic.softplus() + subnormal;
+    (softplus, error + rounding.unit * (1.0 + error))
 }
 
 /// log(1 + eˣ); x itself where e⁻ˣ is nothing beside it.

@@ -114,7 +114,7 @@ pub fn terms(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> T
         (Function::Power(k), _) if k >= cut => Complex64::ZERO,
         (Function::Resolvent, Inverse::WrongFactor) => 1.0 / (1.0 + z * 0.5),
         (Function::Resolvent, Inverse::None) => Complex64::ONE,
-        _ => model::function(of, z, &phis).0,
+        _ => model::function(of, z, &phis),
     };
     let value = |term: &Term| {
         let changed = variant.sum.change(variant.b_bar, *term);

@@ -31,7 +31,7 @@ impl StepPoint {
     fn function(&self, term: &Term) -> (Complex64, f64) {
         let z = self.a * self.delta;
         let Function::Phi(k @ 1..) = term.of else {
-            let value = model::function(term.of, z, &model::phi(z)).0;
+            let value = model::function(term.of, z, &model::phi(z));
             return (value * self.delta.powi(term.delta) * self.b, 0.0);
         };
         let sum = [Complex64::ONE, z, z * z * 0.5][..k].iter().sum::<Complex64>();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{InputType, RecordError};
 use crate::method::Method;
+use crate::problem::Stages;
 use crate::problem::{Operand, Shape, Weights};
 use crate::tensor::{Named, TensorName};
 use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text, shown};
@@ -62,15 +63,18 @@ pub struct Layout {
     pub b_operand: Operand,
     pub c_operand: Operand,
     pub delta_softplus: bool,
+    pub stages: Stages,
     /// Of each output the tensors that were recorded, by their names in the file.
     pub outputs: BTreeMap<OutputName, Named<String>>,
 }
 
 /// Metadata that say how the tensors are to be read.
+pub(super) const ARITHMETIC: &str = "arithmetic";
 pub(super) const DELTA_SOFTPLUS: &str = "delta_softplus";
 pub(super) const INPUT_TYPE: &str = "input_type";
 
 const SHAPES: &str = "spec.md §3 lists the shapes";
+const TRANSPOSED: &str = "u, delta, z and outputs have the sequence last: transpose(1, 2).contiguous()";
 const GROUPS: &str = "a variable B or C has a dimension of groups: B.unsqueeze(1) for a single one";
 const WEIGHTS: &str =
     "A decides whether weights are real or complex; save constant ones as float32 or complex64";
@@ -99,6 +103,10 @@ impl Layout {
             }
         };
         let dstate = a_sizes.1;
+        if a_sizes.0 != dim && a_sizes.0 == seqlen {
+            let expected = format!("(batch, dim, seqlen): A has {seqlen} channels");
+            return Err(misshapen("u", u, expected, TRANSPOSED));
+        }
         if a_sizes.0 != dim {
             return Err(misshapen("A", a, format!("({dim}, dstate): u has dim = {dim}"), SHAPES));
         }
@@ -113,6 +121,7 @@ impl Layout {
             b_operand: Operand::Constant,
             c_operand: Operand::Constant,
             delta_softplus: softplus(file)?,
+            stages: file.metadata().get(ARITHMETIC).map_or(Ok(Stages::NONE), |text| text.parse())?,
             outputs,
         };
         let mut groups = None;

@@ -14,6 +14,8 @@
 //! - A run of a 16-bit type may be stored widened to F32 when the metadata `input_type` is `f16` or `bf16`. Each
 //!   number must then be one of that type: for inputs since the kernel saw the rounded ones, and for outputs since
 //!   their rounding on store is part of what is judged. (Outputs alone may be widened too, then.)
+//! - What is rounded to 16 bits on the way, beside inputs and outputs, may be stated as the metadata `arithmetic`
+//!   ([`crate::problem::stages`]).
 //! - Inputs must be finite. Outputs may be anything: a NaN there is for the judge.
 
 mod layout;
@@ -26,6 +28,7 @@ use std::path::Path;
 
 use super::{InputType, Problem};
 use crate::method::Method;
+use crate::problem::stages::{Stages, StagesError};
 use crate::tensor::Tensors;
 use crate::tensor_file::{TensorFile, TensorFileError};
 
@@ -38,6 +41,8 @@ pub struct RecordedRun {
     pub problem: Problem,
     /// In the order of label and method.
     pub outputs: Vec<RecordedOutput>,
+    /// The arithmetic that the file states.
+    pub stages: Stages,
     /// What the file says of itself, besides how it is to be read.
     pub provenance: BTreeMap<String, String>,
 }
@@ -87,6 +92,8 @@ pub enum RecordError {
          (hint: record what the kernel read and wrote; its neighbour in {input} is {rounded:e})"
     )]
     NotRounded { name: String, index: String, value: f32, rounded: f32, input: InputType },
+    #[error("metadata `arithmetic`: {0}")]
+    Stages(#[from] StagesError),
     #[error("metadata `{key}` is `{found}`, expected {expected} (hint: metadata are texts)")]
     Metadata { key: &'static str, found: String, expected: &'static str },
 }

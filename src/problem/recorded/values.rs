@@ -2,7 +2,7 @@
 
 use std::io::{Read, Seek};
 
-use super::layout::{DELTA_SOFTPLUS, INPUT_TYPE};
+use super::layout::{ARITHMETIC, DELTA_SOFTPLUS, INPUT_TYPE};
 use super::{Layout, RecordError, RecordedOutput, RecordedRun};
 use crate::problem::{InputType, Operand, Problem};
 use crate::tensor::{Named, TensorName};
@@ -45,8 +45,8 @@ pub(super) fn read<R: Read + Seek>(file: TensorFile<R>, layout: &Layout) -> Resu
         outputs.push(RecordedOutput { name: name.clone(), tensors: values });
     }
     let mut provenance = reader.file.metadata().clone();
-    provenance.retain(|key, _| ![DELTA_SOFTPLUS, INPUT_TYPE].contains(&key.as_str()));
-    Ok(RecordedRun { problem, outputs, provenance })
+    provenance.retain(|key, _| ![ARITHMETIC, DELTA_SOFTPLUS, INPUT_TYPE].contains(&key.as_str()));
+    Ok(RecordedRun { problem, outputs, stages: layout.stages, provenance })
 }
 
 struct RunReader<R> {

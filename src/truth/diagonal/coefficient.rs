@@ -5,9 +5,9 @@ use std::cell::LazyCell;
 use nalgebra::{Complex, DMatrix};
 use rayon::prelude::*;
 
-use super::element::{InverseFree, LARGEST_EXPONENT, Literal, Needs, ROUTES};
+use super::element::{InverseFree, Literal, Needs, ROUTES};
 use crate::formula::{Form, Panels};
-use crate::problem::{CoefficientProblem, Problem, Shape, Weights};
+use crate::problem::{CoefficientProblem, LARGEST_EXPONENT, Problem, Shape, Weights};
 use crate::truth::TruthError;
 use crate::truth::certify::{Certificate, settle};
 use crate::truth::dense::{DenseTruth, Input, discretize};

@@ -10,9 +10,6 @@ use crate::truth::number::ball::{Ball, Enclosure};
 use crate::truth::number::elementary::{self, Exponent, exp_by_doubling, phi_by_doubling, phi_direct};
 use crate::truth::number::wide::Wide;
 
-/// |z| may be at most 2 to this, so that eᶻ stays within the range of the wide scalar.
-pub const LARGEST_EXPONENT: i64 = 16;
-
 /// Names of the two routes, for certificates.
 pub const ROUTES: (&str, &str) = ("literal formulas", "inverse-free ones");
 

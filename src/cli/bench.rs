@@ -1,0 +1,102 @@
+//! `holdfast bench`: how fast recordings are judged here. A measurement, not a test: it has no verdict.
+
+use std::num::NonZeroUsize;
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use super::{Outcome, PASSED};
+use crate::judge::quick::{self, QuickTally};
+use crate::method::Method;
+use crate::problem::inputs::{self, Draw};
+use crate::problem::regime::{EVERYTHING, Recipe};
+use crate::problem::{InputType, Operand, Problem, Shape, Weights};
+use crate::promise::Contract;
+use crate::tensor::{Named, TensorName, Tensors};
+use crate::truth;
+
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    holdfast bench                          how fast `check` is here, by method and weights\n  \
+    holdfast bench --dim 1536 --method zoh  one method, on a layer of a model")]
+pub struct Args {
+    /// Only this method [default: all]
+    #[arg(long)]
+    pub method: Option<Method>,
+    /// Channels
+    #[arg(long, value_name = "N", default_value = "64")]
+    pub dim: NonZeroUsize,
+    /// Positions
+    #[arg(long, value_name = "N", default_value = "2048")]
+    pub seqlen: NonZeroUsize,
+    /// States of a channel
+    #[arg(long, value_name = "N", default_value = "16")]
+    pub dstate: NonZeroUsize,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Outcome {
+    let threads = rayon::current_num_threads();
+    let mut text = format!(
+        "element-states (batch × dim × seqlen × dstate) a second, on {threads} threads\n\n\
+         {:10} {:8} {:>12} {:>12}\n",
+        "method", "weights", "quick", "certified"
+    );
+    for method in Method::ALL.into_iter().filter(|method| args.method.is_none_or(|asked| asked == *method)) {
+        for weights in Weights::ALL {
+            let problem = problem(args, weights);
+            let outputs = outputs(method, &problem);
+            let judge =
+                |at: &(usize, usize)| quick::judge((method, &Contract::FRAMEWORK), &problem, *at, &outputs);
+            let quick = rate(&problem, || {
+                let tallies: Vec<Named<QuickTally>> = problem.judged_channels.par_iter().map(judge).collect();
+                std::hint::black_box(tallies);
+            });
+            let few = few(&problem);
+            let certified = rate(&few, || {
+                std::hint::black_box(truth::scan::solve(&few, &[method]).is_ok());
+            });
+            text.push_str(&format!(
+                "{:10} {:8} {quick:>12.2e} {certified:>12.2e}\n",
+                method.name(),
+                weights.name()
+            ));
+        }
+    }
+    Outcome { text, status: PASSED }
+}
+
+/// Element-states a second of the better of two runs: the first one warms up.
+fn rate(problem: &Problem, mut work: impl FnMut()) -> f64 {
+    let states = problem.judged_channels.len() * problem.shape.seqlen * problem.shape.dstate;
+    let mut time = || {
+        let start = Instant::now();
+        work();
+        states as f64 / start.elapsed().as_secs_f64()
+    };
+    time().max(time())
+}
+
+/// A layer as models have them: variable B and C, softplus with a bias, skip and gate.
+fn problem(args: &Args, weights: Weights) -> Problem {
+    let [dim, seqlen, dstate] = [args.dim, args.seqlen, args.dstate].map(NonZeroUsize::get);
+    let recipe = Recipe { shape: Shape { batch: 1, dim, dstate, seqlen, groups: 1 }, ..EVERYTHING };
+    let operands = (Operand::Variable, Operand::Variable);
+    inputs::draw(&recipe, weights, InputType::F32, operands, &mut Draw::new(1, "bench"))
+}
+
+/// The same with as few channels to solve as can be.
+fn few(problem: &Problem) -> Problem {
+    let mut few = problem.clone();
+    few.judged_channels.truncate(1);
+    few
+}
+
+/// What a sound kernel returns: the quick values, rounded.
+fn outputs(method: Method, problem: &Problem) -> Tensors<f32> {
+    let values = quick::values(method, problem);
+    let tensor = |(name, values): (TensorName, Vec<f64>)| {
+        (name, problem.tensor(name, values.into_iter().map(|value| value as f32).collect()))
+    };
+    values.into_iter().map(tensor).collect()
+}

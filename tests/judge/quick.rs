@@ -1,0 +1,179 @@
+//! Promise: a quick verdict equals the certified one, on every kind of input, or there is none.
+
+use holdfast::judge::budget;
+use holdfast::judge::quick::{Decision, RADIUS, decide};
+use holdfast::judge::ulp::Format;
+use holdfast::judge::verdict::Element;
+use holdfast::method::Method;
+use holdfast::problem::plan::{self, Filter};
+use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights, sweep};
+use holdfast::promise::{Contract, Promise};
+use holdfast::truth;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+/// What a comparison of both routes comes to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Compared {
+    elements: usize,
+    open: usize,
+    /// The largest |q − w|/r.
+    radius: f64,
+}
+
+impl Compared {
+    fn with(self, other: Compared) -> Compared {
+        Compared {
+            elements: self.elements + other.elements,
+            open: self.open + other.open,
+            radius: self.radius.max(other.radius),
+        }
+    }
+}
+
+/// Both routes on every judged element of a problem, with errors planted around the bound.
+fn compare(problem: &Problem, methods: &[Method]) -> Compared {
+    let mut compared = Compared::default();
+    for truth in truth::scan::solve(problem, methods).expect("a truth") {
+        let budget = budget::scan(truth.method, problem, &Contract::FRAMEWORK);
+        for (name, want, bounds) in truth.tensors.zip(&budget.tensors) {
+            let format = Format::for_input(want.element);
+            for (i, (&exact, &quick)) in want.values.iter().zip(&bounds.value).enumerate() {
+                let at = i / want.width;
+                let (bound, worst_case, store) = (bounds.bound[at], bounds.worst_case[at], bounds.store[at]);
+                compared.elements += 1;
+                let place = || {
+                    format!("{} {name} {i}: {quick:e} for {exact:e}, {bound:e}, {worst_case:e}", truth.method)
+                };
+                if worst_case.is_finite() {
+                    let share = (quick - exact).abs() / (RADIUS * worst_case);
+                    assert!(share <= 1.0, "{}, {share}", place());
+                    compared.radius = compared.radius.max(share);
+                }
+                // What may overflow is left open, and is no sign of a route that decides nothing.
+                let in_range = exact.abs() + 2.0 * bound < f64::from(f32::MAX);
+                let mut open = false;
+                for planted in [-1.01, -1.0, -0.99, 0.0, 0.5, 0.99, 1.0, 1.01] {
+                    let got = exact + planted * bound;
+                    let certified = Element { got, want: exact, bound, store }.distance(format).ratio <= 1.0;
+                    let decision = decide(Element { got, want: quick, bound, store }, worst_case, format);
+                    match decision {
+                        Decision::Open => open |= in_range && planted.abs() != 1.0,
+                        decided => {
+                            assert_eq!(decided == Decision::Pass, certified, "{} at {planted}", place())
+                        }
+                    }
+                }
+                compared.open += usize::from(open);
+            }
+        }
+    }
+    compared
+}
+
+/// One in `every` of many steps that are hard, as scans of three positions with one state each.
+fn scans(steps: &CoefficientProblem, every: usize, random: &mut ChaCha8Rng) -> Problem {
+    let width = steps.weights.width();
+    // What the truth refuses: an exponent beyond its range, the pole itself.
+    let keep = |i: &usize| {
+        let a = &steps.a[i * width..(i + 1) * width];
+        let z = a.iter().map(|part| f64::from(*part) * f64::from(steps.delta[*i])).collect::<Vec<_>>();
+        z.iter().all(|part| part.abs() < 16_384.0) && !(z[0] == 2.0 && z[1..].iter().all(|part| *part == 0.0))
+    };
+    let kept: Vec<usize> = (0..steps.delta.len()).step_by(every).filter(keep).collect();
+    let (dim, seqlen) = (kept.len(), 3);
+    let of = |values: &[f32]| {
+        kept.iter().flat_map(|i| values[i * width..(i + 1) * width].to_vec()).collect::<Vec<_>>()
+    };
+    let delta =
+        kept.iter().flat_map(|i| [steps.delta[*i], steps.delta[*i], 0.75 * steps.delta[*i]]).collect();
+    Problem {
+        shape: Shape { batch: 1, dim, dstate: 1, seqlen, groups: 1 },
+        weights: steps.weights,
+        input: InputType::F32,
+        b_operand: Operand::Constant,
+        c_operand: Operand::Constant,
+        u: (0..dim * seqlen).map(|_| random.random_range(-2.0..2.0)).collect(),
+        delta,
+        a: of(&steps.a),
+        b: of(&steps.b),
+        c: (0..dim * width).map(|_| random.random_range(-2.0..2.0)).collect(),
+        d: None,
+        z: None,
+        delta_bias: None,
+        delta_softplus: false,
+        judged_channels: (0..dim).map(|d| (0, d)).collect(),
+    }
+}
+
+/// Steps of all sizes and signs, beside the pole and beside zero.
+fn random_steps(weights: Weights, count: usize, random: &mut ChaCha8Rng) -> CoefficientProblem {
+    use num_complex::Complex64;
+    let mut steps = CoefficientProblem::new(weights);
+    for i in 0..count {
+        let mut sized = |from: f64, to: f64| {
+            let sign = if random.random::<bool>() { 1.0 } else { -1.0 };
+            sign * 10f64.powf(random.random_range(from..to))
+        };
+        let delta = sized(-4.0, 1.0);
+        let z = match i % 4 {
+            0 => Complex64::new(sized(-6.0, 2.0), sized(-6.0, 2.0)),
+            1 => Complex64::new(2.0 + sized(-9.0, -1.0), sized(-9.0, -1.0)),
+            2 => Complex64::new(-sized(-3.0, 3.0).abs(), sized(-3.0, 3.5)),
+            _ => Complex64::new(sized(-42.0, -6.0), sized(-42.0, -6.0)),
+        };
+        steps.push(delta as f32, z / delta, Complex64::new(sized(-2.0, 2.0), sized(-2.0, 2.0)));
+    }
+    steps
+}
+
+#[test]
+fn recordings_are_judged_by_the_contract_that_the_theorem_is_about() {
+    assert_eq!(Promise::RECORDED.contract, Contract::FRAMEWORK);
+}
+
+/// HOLDFAST_QUICK_ELEMENTS asks for more than the 30,000 that take a few seconds, and for all points of the sweeps.
+#[test]
+fn both_routes_agree_on_hard_elements() {
+    let asked = std::env::var("HOLDFAST_QUICK_ELEMENTS").ok().and_then(|text| text.parse().ok());
+    let elements: usize = asked.unwrap_or(30_000);
+    let every = if asked.is_some() { 1 } else { 5 };
+    let mut random = ChaCha8Rng::seed_from_u64(7);
+    let mut problems: Vec<Problem> = Vec::new();
+    for sweep in sweep::all() {
+        problems.push(scans(&sweep.draw(1), every, &mut random));
+    }
+    for weights in Weights::ALL {
+        // Three outputs and a last state of each step by each of six methods.
+        let (count, each) = (elements / 2 / (4 * 6), 200);
+        problems.extend(
+            (0..count.div_ceil(each))
+                .map(|_| scans(&random_steps(weights, each, &mut random), 1, &mut random)),
+        );
+    }
+    let of = |problem: &Problem| compare(problem, &Method::ALL);
+    let compared = problems.par_iter().map(of).reduce(Compared::default, Compared::with);
+    println!("{compared:?}");
+    assert!(compared.elements >= elements);
+    // Few are too hard: a route that leaves everything open would agree with any other.
+    assert!(compared.open * 1000 < compared.elements, "{compared:?}");
+    // And r is no bound that anything keeps.
+    assert!(compared.radius > 0.01, "{compared:?}");
+}
+
+#[test]
+fn both_routes_agree_on_every_regime_method_weight_and_input_type() {
+    let mut specs = plan::plan(&Filter::default());
+    let mut seen = std::collections::BTreeSet::new();
+    specs.retain(|spec| seen.insert((spec.regime.name.clone(), spec.weights, spec.input)));
+    let of = |spec: &plan::Spec| {
+        let mut problem = spec.draw(1);
+        problem.judged_channels.truncate(1);
+        let small = problem.shape.seqlen * problem.shape.dstate <= 1_100;
+        if small { compare(&problem, &Method::ALL) } else { Compared::default() }
+    };
+    let compared = specs.par_iter().map(of).reduce(Compared::default, Compared::with);
+    println!("{compared:?}");
+    assert!(compared.open * 1000 < compared.elements, "{compared:?}");
+}
