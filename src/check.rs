@@ -135,9 +135,10 @@ pub fn check(
             scan::add_quick(case, &problem, &known, &others);
         }
     }
-    if stages == Stages::NONE {
+    if options.stages.is_none() && stages == Stages::NONE {
         for (output, case) in outputs.iter().zip(&mut cases) {
-            diagnosis::name_stages(&problem, output, case);
+            let channels = if surveys.is_some() { &channels } else { &problem.judged_channels };
+            diagnosis::name_stages(&problem, channels, output, case);
         }
     }
     let chosen = match (certified.len(), &surveys) {
@@ -180,9 +181,13 @@ fn certify_open(
     }
     let left: Vec<usize> =
         every::open(surveys).into_iter().filter(|row| certified.binary_search(row).is_err()).collect();
+    let mut solved: Vec<usize> = Vec::new();
     for rows in left.chunks(at_once) {
         problem.judged_channels = rows.iter().map(|&row| channels[row]).collect();
         let truths = truths(problem, &methods(outputs));
+        if truths.values().all(Result::is_ok) {
+            solved.extend(rows);
+        }
         for (output, case) in outputs.iter().zip(cases.iter_mut()) {
             let method = output.name.method;
             match &truths[&method] {
@@ -201,7 +206,7 @@ fn certify_open(
             }
         }
     }
-    certified.extend(left);
+    certified.extend(solved);
     certified.sort_unstable();
     problem.judged_channels = judged;
 }

@@ -104,8 +104,13 @@ fn of_rows(
 }
 
 /// Names the stages whose rounding to the input type explains a failure that nothing else does: with them stated, every
-/// element of every channel is within its bound.
-pub fn name_stages(problem: &Problem, output: &RecordedOutput, case: &mut CaseResult) {
+/// element of these channels is within its bound.
+pub fn name_stages(
+    problem: &Problem,
+    channels: &[(usize, usize)],
+    output: &RecordedOutput,
+    case: &mut CaseResult,
+) {
     let failing = scan::failing(case);
     if problem.input == InputType::F32
         || case.verdict != Verdict::Fail
@@ -113,7 +118,6 @@ pub fn name_stages(problem: &Problem, output: &RecordedOutput, case: &mut CaseRe
     {
         return;
     }
-    let channels: Vec<(usize, usize)> = problem.channels().collect();
     let share = |stages: Stages| {
         let contract = Promise::recorded(stages).contract;
         let of_channel = |&at: &(usize, usize)| {

@@ -99,11 +99,11 @@ fn function_and_change<const W: usize, V: Value<W>>(of: Function, z: V, phis: &[
 /// `delta_error`, which moves Δ and z together; its own roundings of z are ζ ([`Contract::z_error`]). With
 /// θ = ζ + `delta_error` and h = B̄/B as a function of Δ and z, that moves
 ///
-/// - exp by |e^{z(1+θ)} − eᶻ| ≤ |eᶻ|(e^{|z|θ} − 1) ≤ |eᶻ| |z|θ/(1 − |z|θ), the conditioning of the exponential; a
+/// - exp by |e^{z(1+θ)} − eᶻ| ≤ |eᶻ|(e^{|z|θ} − 1) ≤ |eᶻ| |z|θ e^{|z|θ}, the conditioning of the exponential; a
 ///   polynomial by its own terms;
-/// - h by |z ∂h/∂z|·ζ + |z ∂h/∂z + Δ ∂h/∂Δ|·`delta_error`; times e^{|z|θ} ≤ 1/(1 − |z|θ) for the higher orders;
+/// - h by |z ∂h/∂z|·ζ + |z ∂h/∂z + Δ ∂h/∂Δ|·`delta_error`; times e^{|z|θ} for the higher orders, which is at most 1/(1 − |z|θ);
 /// - bilinear Ā by exactly |z|θ/(|1 − z/2|²(1 − η)): its denominator moves by η = θ|z/2|/|1 − z/2| of itself,
-///   and the higher orders of its h are 1/(1 − η). At η ≥ 1, or |z|θ ≥ 1, nothing is bounded;
+///   and the higher orders of its h are 1/(1 − η). At η ≥ 1 nothing is bounded;
 /// - h by what the kernel loses where it sums h term by term ([`super::sums`]).
 pub fn step(
     method: Method,
@@ -174,7 +174,12 @@ impl<'c> Model<'c> {
         let phis = if self.is_rational { [z; 4] } else { phis(z, self.highest_phi) };
         let denominator = V::all(1.0) - z * 0.5;
         let moved = if self.has_pole { size * (0.5 * theta) / denominator.norm() } else { size * theta };
-        let higher_orders = moved.over_one_less();
+        // Below ½ the quotient bounds the exponential, and takes less time.
+        let higher_orders = if self.has_pole || moved.all_below(0.5) {
+            moved.over_one_less()
+        } else {
+            Lanes::if_less(moved, Lanes::all(0.5), moved.over_one_less(), moved.exp())
+        };
         let (a_bar, a_bar_error) = match formula.a_bar {
             Transition::Quotient => {
                 let a_bar = (z * 0.5 + 1.0) / denominator;

@@ -36,8 +36,9 @@
 //! With b the bound that is judged by: an element passes where |got − q| ≤ b − r, fails where |got − q| > b + r, and is open
 //! otherwise, and where r > b/256. b needs the number of repeats, which takes longer to count than all the rest, and only
 //! raises it: first the bound without repeats is tried, and what passes that is done with.
-//! Open too is what the theorem does not cover, or the certified route refuses: bounds or values that are not finite,
-//! values within their bound of an overflow, |ΔA| from [`LARGEST_Z`] on.
+//! Open too is what the theorem does not cover, or the certified route refuses: values within their bound of an overflow,
+//! channels with |ΔA| from [`LARGEST_Z`] on or at bilinear's pole (there only what fails is decided). An infinite bound is
+//! infinite by either route. The certified route may also refuse a value that it cannot round; that cannot be foreseen.
 
 use super::budget::{Bounds, ChannelBudget};
 use super::ulp::Format;
@@ -62,6 +63,8 @@ pub enum Decision {
     Pass,
     Fail,
     Open,
+    /// Its bound is infinite by either route: nothing can be judged.
+    Unbounded,
 }
 
 /// Decides one element: `want` is q, and `worst_case` E with the rounding on store.
@@ -71,9 +74,16 @@ pub fn decide(element: Element, worst_case: f64, format: Format) -> Decision {
     if got.is_nan() {
         return Decision::Fail;
     }
+    if bound == f64::INFINITY {
+        return Decision::Unbounded;
+    }
     let in_range = want.abs() + bound + radius < format.overflow_threshold();
-    if !in_range || radius > MOST * bound || got.is_infinite() {
+    if !in_range || radius > MOST * bound {
         return Decision::Open;
+    }
+    if got.is_infinite() {
+        // The exact value is not, nor may it be within its bound.
+        return Decision::Fail;
     }
     let error = (got - want).abs();
     if error + radius <= bound {
@@ -91,6 +101,8 @@ pub struct QuickTally {
     pub passed: usize,
     pub failed: usize,
     pub open: usize,
+    /// Those whose bound is infinite: no truth would help.
+    pub unbounded: usize,
     /// The largest share of an allowance used. At least that: of what passes as if nothing repeated, in units of the bound for
     /// that.
     pub share: f64,
@@ -105,7 +117,7 @@ pub struct QuickTally {
 
 impl QuickTally {
     pub fn elements(&self) -> usize {
-        self.passed + self.failed + self.open
+        self.passed + self.failed + self.open + self.unbounded
     }
 
     fn add(&mut self, (row, i): (usize, usize), element: Element, worst_case: f64, format: Format) {
@@ -113,6 +125,10 @@ impl QuickTally {
             Decision::Pass => self.passed += 1,
             Decision::Fail => self.failed += 1,
             Decision::Open => self.open += 1,
+            Decision::Unbounded => {
+                self.unbounded += 1;
+                return;
+            }
         }
         let distance = element.distance(format);
         if self.worst.is_none() || distance.share > self.share {
@@ -131,6 +147,7 @@ impl QuickTally {
         self.passed += other.passed;
         self.failed += other.failed;
         self.open += other.open;
+        self.unbounded += other.unbounded;
         if self.worst.is_none() || other.share > self.share {
             (self.share, self.worst) = (other.share, other.worst);
         }
@@ -165,7 +182,7 @@ pub fn judge(
     }
     if budget.largest_z() >= LARGEST_Z {
         for (_, tally) in tallies.iter_mut() {
-            *tally = QuickTally { passed: 0, failed: 0, open: tally.elements(), ..*tally };
+            *tally = QuickTally { passed: 0, open: tally.passed + tally.open, ..*tally };
         }
     }
     tallies

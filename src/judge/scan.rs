@@ -74,8 +74,7 @@ fn result(
     } else if tally.fails() {
         (Verdict::Fail, String::new())
     } else if tally.unbounded.is_some() {
-        let reason = "the derived bound is infinite: nothing can be judged there";
-        (Verdict::Unmeasured, reason.to_owned())
+        (Verdict::Unmeasured, UNBOUNDED.to_owned())
     } else if tally.passes() {
         (Verdict::Pass, String::new())
     } else {
@@ -191,6 +190,7 @@ pub fn absorb(case: &mut CaseResult, others: Named<TensorResult>) {
         }
         tensor.judged += other.judged;
         tensor.worst_case_ratio = tensor.worst_case_ratio.max(other.worst_case_ratio);
+        tensor.beyond = beyond(tensor.verdict, tensor.worst_case_ratio);
         tensor.max_ulp = tensor.max_ulp.max(other.max_ulp);
     }
     summarize(case);
@@ -203,9 +203,18 @@ pub fn add_quick(
     certified: &Named<QuickTally>,
     others: &Named<QuickTally>,
 ) {
-    for (name, others) in others.iter() {
-        let Some(tensor) = case.tensors.get_mut(name) else { continue };
-        let known = certified.get(name).copied().unwrap_or_default();
+    let failed: usize = certified.values().chain(others.values()).map(|tally| tally.failed).sum();
+    if case.tensors.is_empty() && failed > 0 {
+        // The method has no truth: what fails by the quick route fails all the same.
+        case.verdict = Verdict::Fail;
+        case.reason =
+            format!("{failed} elements are beyond their bounds, and none can be shown: {}", case.reason);
+        return;
+    }
+    let method = case.method;
+    for (name, tensor) in case.tensors.iter_mut() {
+        let [known, others] =
+            [certified, others].map(|tallies| tallies.get(name).copied().unwrap_or_default());
         let worse = |tensor: &mut TensorResult, verdict: Verdict, reason: String| {
             if verdict > tensor.verdict {
                 (tensor.verdict, tensor.reason) = (verdict, reason);
@@ -213,29 +222,34 @@ pub fn add_quick(
         };
         // Both routes judge these. What they say must be the same: that is the theorem.
         let fails = tensor.verdict == Verdict::Fail;
-        if known.elements() == 0 {
-            // No channel has a truth: the worst element is shown by its quick value.
-            if tensor.reason.is_empty() {
-                tensor.verdict = Verdict::Pass;
-            }
+        if known.elements() == 0 && tensor.reason.is_empty() {
+            // No channel has a truth: the quick route alone decides.
+            tensor.verdict = Verdict::Pass;
+        }
+        let shown_share = tensor.worst.as_ref().map_or(f64::NEG_INFINITY, |worst| worst.share);
+        if known.elements() == 0 || others.failed > 0 && others.share > shown_share {
+            // By its quick value.
             tensor.worst = others.worst.map(|(row, i, element)| {
                 let whole = problem.tensor(name, Vec::<f64>::new());
                 let row_len = whole.shape[2..].iter().product::<usize>() * whole.width;
                 let distance = element.distance(Format::for_input(whole.element));
                 let at = row * row_len + i;
-                shown((case.method, problem, name), (&whole, at, whole.index(at)), (element, distance))
+                shown((method, problem, name), (&whole, at, whole.index(at)), (element, distance))
             });
         }
-        if known.elements() > 0 && known.open == 0 && tensor.reason.is_empty() && fails != (known.failed > 0)
-        {
+        let comparable = known.elements() > 0 && known.open == 0 && tensor.reason.is_empty();
+        if comparable && fails != (known.failed > 0) {
             let reason =
                 "the quick and the certified route disagree, which is a defect of holdfast: please report it";
-            worse(tensor, Verdict::Unmeasured, reason.to_owned());
+            (tensor.verdict, tensor.reason) = (tensor.verdict.max(Verdict::Unmeasured), reason.to_owned());
         }
         if others.open > 0 {
             let reason =
-                format!("{} elements are left open: their truth does not fit into memory", others.open);
+                format!("{} elements are left open by the quick route, and have no truth", others.open);
             worse(tensor, Verdict::Unmeasured, reason);
+        }
+        if others.unbounded > 0 {
+            worse(tensor, Verdict::Unmeasured, UNBOUNDED.to_owned());
         }
         if others.failed > 0 {
             worse(tensor, Verdict::Fail, String::new());
@@ -246,11 +260,14 @@ pub fn add_quick(
         tensor.beyond = beyond(tensor.verdict, tensor.worst_case_ratio);
         tensor.max_ulp = tensor.max_ulp.max(others.max_ulp);
         let mut whole = known;
-        whole.absorb(others);
+        whole.absorb(&others);
         tensor.rel_l2 = whole.rel_l2();
     }
     summarize(case);
 }
+
+/// Why an element without a bound is not measured.
+const UNBOUNDED: &str = "the derived bound is infinite: nothing can be judged there";
 
 /// Which bounds are exceeded, for this verdict and the largest error over its worst-case bound.
 fn beyond(verdict: Verdict, worst_case_ratio: f64) -> Beyond {

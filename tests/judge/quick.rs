@@ -60,6 +60,7 @@ fn compare(problem: &Problem, methods: &[Method]) -> Compared {
                     let decision = decide(Element { got, want: quick, bound, store }, worst_case, format);
                     match decision {
                         Decision::Open => open |= in_range && planted.abs() != 1.0,
+                        Decision::Unbounded => assert_eq!(bound, f64::INFINITY, "{}", place()),
                         decided => {
                             assert_eq!(decided == Decision::Pass, certified, "{} at {planted}", place())
                         }

@@ -96,6 +96,20 @@ fn a_stage_in_16_bits_is_named_and_passes_where_it_is_stated(
     assert_eq!(worse.cases[0].verdict, Verdict::Fail);
 }
 
+/// A state that is gone after one step has a bound, however loose its Δ and z.
+#[test]
+fn fast_states_are_measured_in_16_bits_too() {
+    let mut problem = problem(InputType::Bf16);
+    problem.a.iter_mut().step_by(2).for_each(|a| *a *= -300.0 / *a);
+    problem.delta_bias = Some(vec![2.0; problem.shape.dim]);
+    for text in ["bf16", "delta=bf16"] {
+        let stages: Stages = text.parse().expect("an arithmetic");
+        let is_narrow = |stage| text == "bf16" || stage == Stage::Delta;
+        let case = &check(&problem, scan(&problem, is_narrow, 1.0), Some(stages)).cases[0];
+        assert_eq!(case.verdict, Verdict::Pass, "{text}: {} {:?}", case.reason, case.worst);
+    }
+}
+
 #[test]
 fn what_is_all_in_f32_passes_unstated() {
     for input in [InputType::Bf16, InputType::F16] {
@@ -129,8 +143,10 @@ fn inputs_that_betray_a_mistake_are_pointed_at() {
     raw.delta.iter_mut().for_each(|delta| *delta = -delta.abs());
     assert_eq!(hints(&raw), [true, false, false]);
 
+    // log 1, log 2, …
     let mut logarithms = sound.clone();
-    logarithms.a.iter_mut().for_each(|a| *a = -*a);
+    let dstate = sound.shape.dstate;
+    logarithms.a.iter_mut().enumerate().for_each(|(i, a)| *a = ((i % dstate + 1) as f32).ln());
     assert_eq!(hints(&logarithms), [false, true, false]);
 
     let narrow = Problem { input: InputType::F32, ..problem(InputType::Bf16) };

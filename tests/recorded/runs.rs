@@ -299,6 +299,28 @@ fn a_step_beyond_the_truth_is_unmeasured_wherever_it_is() {
     let checked = check::check("run", "run", read(&file), &ALL, &|| ()).expect("fits");
     assert_eq!(checked.cases[0].verdict, Verdict::Unmeasured);
     assert!(checked.cases[0].reason.contains("size of ΔA"), "{}", checked.cases[0].reason);
+
+    // And it hides no failure of another channel.
+    let mut output = output[TensorName::Out].values.clone();
+    output[3 * problem.shape.seqlen..4 * problem.shape.seqlen].iter_mut().for_each(|y| *y *= 1.001);
+    let mut file = File::of(&problem, ComplexAs::Trailing);
+    file.add_output(&problem, "zoh", &output, None, ComplexAs::Trailing);
+    let checked = check::check("run", "run", read(&file), &ALL, &|| ()).expect("fits");
+    assert_eq!(checked.cases[0].verdict, Verdict::Fail);
+}
+
+/// An infinity where the exact value is an ordinary number is wrong by any truth: no channel needs one for that.
+#[test]
+fn an_infinity_in_every_channel_fails_without_a_truth_of_each() {
+    let (problem, right) = layer();
+    let mut output = right[TensorName::Out].values.clone();
+    output.iter_mut().step_by(problem.shape.seqlen).for_each(|y| *y = f32::INFINITY);
+    let mut file = File::of(&problem, ComplexAs::Trailing);
+    file.add_output(&problem, "zoh", &output, None, ComplexAs::Trailing);
+    let checked = check::check("run", "run", read(&file), &ALL, &|| ()).expect("fits");
+    let out = &checked.cases[0].tensors[TensorName::Out];
+    assert_eq!(out.verdict, Verdict::Fail);
+    assert!(out.quick > 0, "every channel was solved");
 }
 
 /// A quick look sees some channels, and says so.

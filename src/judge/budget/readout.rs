@@ -61,7 +61,7 @@ impl<'a> Readout<'a> {
         let ReadoutRoundings { additions, vanished } = self.roundings;
         let (u, mu) = (contract.arithmetic.unit, contract.arithmetic.product(problem.weights));
         let y = contract.arithmetic.stages.rounding(Stage::Y);
-        let vanished = vanished + 2.0 * y.underflow;
+        let vanished = vanished + y.underflow * (2.0 + p.weights);
         // Each state where it is read, and their sum.
         let narrowed = 2.0 * y.unit * (1.0 + y.unit) * p.magnitude;
         let worst = p.carried + (mu * (1.0 + u) + additions * u) * p.magnitude + vanished + narrowed;
@@ -106,7 +106,8 @@ impl<'a> Readout<'a> {
             let factor = silu.abs();
             // exp(−z) may overflow, and the factor be subnormal: rounded to the grid that subnormals have.
             let vanished = if z < arithmetic.gate_underflow { factor } else { 0.0 };
-            let subnormal = if z == 0.0 { 0.0 } else { 2.0 * arithmetic.underflow + gate.underflow };
+            let subnormal =
+                if z == 0.0 { 0.0 } else { 2.0 * arithmetic.underflow + gate.underflow * (1.0 + z.abs()) };
             bound = factor * bound
                 + ((arithmetic.gate() + 3.0 * gate.unit) * factor + vanished + subnormal)
                     * (value.abs() + bound);

@@ -32,6 +32,8 @@ pub struct Position {
     pub linear: f64,
     /// Σ |Cₙ| Mₙ
     pub terms: f64,
+    /// Σ |Cₙ|
+    pub weights: f64,
     /// Σ |Cₙ|² (Vₙ + J u² M̂ₙ² + μ² (|xₙ| + Eₙ)²)
     pub variance: f64,
     /// How many states are so small beside all together that adding them rounds in the direction that they give it.
@@ -64,7 +66,7 @@ impl LastState {
 pub struct ChannelStates {
     pub positions: Vec<Position>,
     pub last: Vec<LastState>,
-    /// The largest |ΔA|.
+    /// The largest |ΔA|; infinite where bilinear is at its pole.
     pub largest_z: f64,
 }
 
@@ -222,6 +224,7 @@ impl Channel<'_> {
         let row = directions * chunks;
         let mut sizes = vec![Lanes::ZERO; row * if directions == 2 { seqlen } else { 1 }];
         let mut last = Vec::new();
+        let has_pole = method.formula().has_pole();
         let mut largest_z = Lanes::ZERO;
         for direction in 0..directions {
             let mut states = vec![State::<V>::new(); chunks];
@@ -236,7 +239,9 @@ impl Channel<'_> {
                     let input = self.input(&coefficients, b, l);
                     let z = a * steps[l].0;
                     let size = z.norm();
-                    largest_z = largest_z.max(size);
+                    let infinite = Lanes::all(f64::INFINITY);
+                    let at_pole = has_pole && (z - 2.0).norm().any_below(f64::MIN_POSITIVE);
+                    largest_z = largest_z.max(if at_pole { infinite } else { size });
                     if direction == 0
                         && let Some(repeats) = repeats.as_deref_mut()
                     {
@@ -298,6 +303,8 @@ impl Channel<'_> {
             let b_u = b_bar * u;
             let (size, known) = (b_u.norm(), input.b_u.norm());
             input.coefficient = input.coefficient + error * (u.abs() * (1.0 + input_error)) + vanished;
+            // ΔB may underflow before u multiplies it.
+            input.coefficient = input.coefficient + Lanes::all(2.0 * du.underflow * u.abs());
             // One more sum, where there is anything to add to.
             let sum = ((known + size) * arithmetic.unit).unless_zero(known);
             input.product = input.product + size * input_error + sum;
@@ -422,6 +429,7 @@ struct PositionSums {
     magnitude: Lanes,
     linear: Lanes,
     terms: Lanes,
+    weights: Lanes,
     variance: Lanes,
 }
 
@@ -432,6 +440,7 @@ impl PositionSums {
         magnitude: Lanes::ZERO,
         linear: Lanes::ZERO,
         terms: Lanes::ZERO,
+        weights: Lanes::ZERO,
         variance: Lanes::ZERO,
     };
 
@@ -451,6 +460,7 @@ impl PositionSums {
         self.magnitude = self.magnitude + weighted;
         self.linear = self.linear + weight.times(linear);
         self.terms = self.terms + weight.times(state.magnitude);
+        self.weights = self.weights + weight;
         let variance = variance + size * size * (mu * mu);
         self.variance = self.variance + (weight * weight).times(variance);
         weighted
@@ -463,6 +473,7 @@ impl PositionSums {
         position.magnitude += self.magnitude.sum();
         position.linear += self.linear.sum();
         position.terms += self.terms.sum();
+        position.weights += self.weights.sum();
         position.variance += self.variance.sum();
     }
 }
@@ -482,7 +493,8 @@ pub fn step_size(
         None => (delta, 0.0),
     };
     if !problem.delta_softplus {
-        return (x, sum_error);
+        let underflow = if sum_error > 0.0 && x != 0.0 { rounding.underflow / x.abs() } else { 0.0 };
+        return (x, sum_error + underflow);
     }
     let softplus = softplus(x);
     let sigmoid = 1.0 / (1.0 + (-x).exp());
