@@ -114,6 +114,7 @@ pub fn name_stages(
     let failing = scan::failing(case);
     if problem.input == InputType::F32
         || case.verdict != Verdict::Fail
+        || failing.is_empty()
         || failing.iter().any(|name| !case.tensors[*name].diagnosis.is_empty())
     {
         return;

@@ -12,16 +12,16 @@ pub fn hints(problem: &Problem, outputs: &[RecordedOutput]) -> Vec<String> {
     let mut hints = Vec::new();
     let Shape { dim, seqlen, .. } = problem.shape;
     let bias = |i: usize| problem.delta_bias.as_ref().map_or(0.0, |bias| bias[i / seqlen % dim]);
-    let steps: Vec<f32> = problem.delta.iter().enumerate().map(|(i, delta)| delta + bias(i)).collect();
-    if !problem.delta_softplus && all(&steps, |delta| delta < 0.0) {
+    let steps = problem.delta.iter().enumerate().map(|(i, delta)| delta + bias(i));
+    if !problem.delta_softplus && all(steps, |delta| delta < 0.0) {
         hints.push(
             "every delta is negative: if softplus makes the step of it, the metadata need delta_softplus = true"
                 .to_owned(),
         );
     }
     // The logarithm of 1 is 0.
-    let real_parts: Vec<f32> = problem.a.iter().step_by(problem.weights.width()).copied().collect();
-    if real_parts.len() > 1 && all(&real_parts, |a| a > 0.0) {
+    let real_parts = problem.a.iter().step_by(problem.weights.width()).copied();
+    if real_parts.len() > 1 && all(real_parts, |a| a > 0.0) {
         let what = if problem.weights == Weights::Real { "A" } else { "real part of A" };
         hints.push(format!("no {what} is negative, so that states grow: is it A_log? A is −exp(A_log)"));
     }
@@ -49,7 +49,7 @@ pub fn hints(problem: &Problem, outputs: &[RecordedOutput]) -> Vec<String> {
 }
 
 /// Whether there is some value, and it is so for all that are not zero.
-fn all(values: &[f32], is: impl Fn(f32) -> bool) -> bool {
-    let mut nonzero = values.iter().filter(|value| **value != 0.0).peekable();
-    nonzero.peek().is_some() && nonzero.all(|value| is(*value))
+fn all(values: impl Iterator<Item = f32>, is: impl Fn(f32) -> bool) -> bool {
+    let mut nonzero = values.filter(|value| *value != 0.0).peekable();
+    nonzero.peek().is_some() && nonzero.all(is)
 }

@@ -1,4 +1,4 @@
-//! How much of a recorded run can be judged without filling the memory.
+//! How many channels of a recorded run can have a certified truth without filling the memory.
 //!
 //! A file of a few megabytes can hold a channel whose truth takes gigabytes, and minutes: one state over 10⁶ positions.
 //! The figures below are measured (peak of the whole process, all six methods failing and so diagnosed as well, 1 to 256
@@ -14,10 +14,10 @@ pub const MORE_STATES: usize = 4;
 /// Bytes that stay for each position of a judged channel: the methods' truths, bounds and outputs.
 pub const KEPT: usize = 1000;
 
-/// What judging a file may take, besides the file's own numbers.
+/// What the truth of a file's channels may take, besides the file's own numbers.
 pub const MOST_BYTES: usize = 2 << 30;
 
-/// A run of which not even one channel, or not as many as were asked for, can be judged: bad input.
+/// A run of which not even one channel, or not as many as were asked for, can have a truth: bad input where they were.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TooLarge {
     #[error(
@@ -32,7 +32,7 @@ pub enum TooLarge {
     Channels { channels: usize, most: usize },
 }
 
-/// How many of the channels of a run can be judged by so many threads.
+/// How many of the channels of a run can have a truth, solved by so many threads.
 ///
 /// # Errors
 /// [`TooLarge::Channel`] where it is none.

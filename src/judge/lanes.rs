@@ -46,9 +46,8 @@ pub trait Value<const W: usize>:
     fn at(self, lane: usize) -> Complex64;
     fn re(self) -> Lanes<W>;
     fn exp(self) -> Self;
-    /// |x|, without overflow or underflow in between.
+    /// |x|; of a complex number between 1e-300 and 1e300 without overflow or underflow in between.
     fn norm(self) -> Lanes<W>;
-    fn scale(self, by: Lanes<W>) -> Self;
     /// `yes` where a < b, else `no`.
     fn if_less(a: Lanes<W>, b: Lanes<W>, yes: Self, no: Self) -> Self;
 }
@@ -290,11 +289,6 @@ impl<const W: usize> Value<W> for Lanes<W> {
     }
 
     #[inline(always)]
-    fn scale(self, by: Lanes<W>) -> Self {
-        self * by
-    }
-
-    #[inline(always)]
     fn if_less(a: Lanes<W>, b: Lanes<W>, yes: Self, no: Self) -> Self {
         each!(i => if a.0[i] < b.0[i] { yes.0[i] } else { no.0[i] })
     }
@@ -400,11 +394,6 @@ impl<const W: usize> Value<W> for ComplexLanes<W> {
         let scale: Lanes<W> = each!(i => if largest.0[i] > FAR { 1.0 / SCALE } else { scale.0[i] });
         let (re, im) = (self.re * scale, self.im * scale);
         (re * re + im * im).sqrt() / scale
-    }
-
-    #[inline(always)]
-    fn scale(self, by: Lanes<W>) -> Self {
-        ComplexLanes { re: self.re * by, im: self.im * by }
     }
 
     #[inline(always)]

@@ -1,5 +1,6 @@
 //! Verdicts on every element of a large run, without the wide arithmetic of the truth: a value q in f64 and a proven bound r
-//! on its own error. What that leaves open goes to the certified route, so that **every verdict equals the certified one**.
+//! on its own error. What that leaves open goes to the certified route, so that **every verdict equals the certified one
+//! wherever there is one**.
 //!
 //! # Theorem
 //!

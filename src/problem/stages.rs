@@ -42,7 +42,8 @@ pub struct Rounding {
 /// The text states no arithmetic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "expected f32, f16 or bf16 for all stages, or a list such as `delta=bf16, gate=bf16`, found `{found}` (hint: stages are {})",
+    "expected f32, f16 or bf16 for all stages, or a list such as `delta=bf16, gate=bf16`, each stage once, found `{found}` \
+     (hint: stages are {})",
     Stage::ALL.map(Stage::name).join(", ")
 )]
 pub struct StagesError {
@@ -100,11 +101,15 @@ impl FromStr for Stages {
         if let Ok(input) = text.trim().parse() {
             return Ok(Stages::all(input));
         }
-        let mut stages = Stages::NONE;
+        let (mut stages, mut stated) = (Stages::NONE, Vec::new());
         for part in text.split(',') {
             let (stage, input) = part.split_once('=').ok_or_else(wrong)?;
             let stage: Stage = stage.trim().parse().map_err(|_| wrong())?;
             let input: InputType = input.trim().parse().map_err(|_| wrong())?;
+            if stated.contains(&stage) {
+                return Err(wrong());
+            }
+            stated.push(stage);
             stages.0[stage as usize] = Some(input).filter(|input| *input != InputType::F32);
         }
         Ok(stages)

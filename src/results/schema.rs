@@ -153,8 +153,8 @@ pub struct TensorResult {
     /// Of these, the ones whose verdict is the quick route's (`judge::quick`). The rest have a certified truth.
     #[serde(default)]
     pub quick: usize,
-    /// The element with the largest share of its allowance used, of those with a certified truth; none when nothing was
-    /// measured.
+    /// The element with the largest share of its allowance used: of those with a certified truth, unless only an element that
+    /// the quick route decided fails. None when nothing was measured.
     pub worst: Option<Worst>,
     /// Largest error in units in the last place of the tensor's type, fractional.
     #[serde(deserialize_with = "nullable::one")]

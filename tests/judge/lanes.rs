@@ -93,8 +93,7 @@ fn the_exponential_leaves_its_range_at_both_ends_as_it_should() {
 #[test]
 fn a_norm_neither_overflows_nor_vanishes() {
     for size in [1e-300, 1e-160, 1e-140, 1.0, 1e140, 1e160, 1e300] {
-        let z = ComplexLanes::<WIDTH>::all(3.0 * size).scale(Lanes::ONE)
-            + ComplexLanes { re: Lanes::ZERO, im: Lanes::all(4.0 * size) };
+        let z = ComplexLanes::<WIDTH> { re: Lanes::all(3.0 * size), im: Lanes::all(4.0 * size) };
         assert!((z.norm().0[0] / (5.0 * size) - 1.0).abs() <= 4.0 * V, "{size:e}");
     }
     assert_eq!(ComplexLanes::<WIDTH>::all(0.0).norm(), Lanes::ZERO);

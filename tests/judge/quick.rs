@@ -1,13 +1,16 @@
 //! Promise: a quick verdict equals the certified one, on every kind of input, or there is none.
 
-use holdfast::judge::budget;
-use holdfast::judge::quick::{Decision, RADIUS, decide};
+use holdfast::judge::budget::{self, Bounds, ChannelBudget};
+use holdfast::judge::quick::{self, Decision, RADIUS, decide};
 use holdfast::judge::ulp::Format;
 use holdfast::judge::verdict::Element;
 use holdfast::method::Method;
+use holdfast::problem::inputs::{self, Draw};
 use holdfast::problem::plan::{self, Filter};
+use holdfast::problem::regime::{self, Recipe};
 use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights, sweep};
 use holdfast::promise::{Contract, Promise};
+use holdfast::tensor::{TensorName, Tensors};
 use holdfast::truth;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -177,4 +180,77 @@ fn both_routes_agree_on_every_regime_method_weight_and_input_type() {
     let compared = specs.par_iter().map(of).reduce(Compared::default, Compared::with);
     println!("{compared:?}");
     assert!(compared.open * 1000 < compared.elements, "{compared:?}");
+}
+
+/// Where z and b repeat, the bound that is judged by is far above the one without repeats; every channel is judged by its own
+/// row, and every element by its own place.
+#[test]
+fn channels_are_judged_by_the_bounds_that_count_repeats() {
+    let mut raised = 0;
+    for weights in Weights::ALL {
+        let shape = Shape { batch: 2, dim: 3, dstate: 3, seqlen: 600, groups: 1 };
+        let recipe = Recipe { shape, ..regime::PLAIN };
+        let operands = (Operand::Constant, Operand::Constant);
+        let mut problem =
+            inputs::draw(&recipe, weights, InputType::F32, operands, &mut Draw::new(1, "quick/repeats"));
+        problem.delta.fill(0.0625);
+        problem.u.fill(1.5);
+        problem.judged_channels = problem.channels().collect();
+        let (method, contract) = (Method::Zoh, Contract::FRAMEWORK);
+        let budget = budget::scan(method, &problem, &contract);
+        assert!(budget.repeats >= 600.0);
+        let planted = |share: f64| -> Tensors<f32> {
+            let value = |bounds: &Bounds, width: usize| -> Vec<f32> {
+                let off = |(i, value): (usize, &f64)| (value + share * bounds.bound[i / width]) as f32;
+                bounds.value.iter().enumerate().map(off).collect()
+            };
+            let tensor = |(name, bounds): (TensorName, &Bounds)| {
+                let width = bounds.value.len() / bounds.bound.len();
+                (name, problem.tensor(name, value(bounds, width)))
+            };
+            budget.tensors.iter().map(tensor).collect()
+        };
+        for (share, right) in [(0.9, true), (1.1, false)] {
+            let got = planted(share);
+            for &at in &problem.judged_channels {
+                let least = ChannelBudget::new(method, &problem, at, &contract).least();
+                for (name, tally) in quick::judge((method, &contract), &problem, at, &got).iter() {
+                    let decided = if right { tally.passed } else { tally.failed };
+                    assert_eq!(decided, tally.elements(), "{weights} {at:?} {name} at {share}: {tally:?}");
+                }
+                let row = at.0 * shape.dim + at.1;
+                let judged = &budget.tensors[TensorName::Out].bound[row * shape.seqlen..];
+                let bounds = least[TensorName::Out].bound.iter().zip(judged);
+                raised += bounds.filter(|(least, judged)| **least < 0.8 * **judged).count();
+            }
+        }
+    }
+    assert!(raised > 0, "nothing here needs the count of repeats");
+}
+
+#[test]
+fn what_is_no_number_fails_in_its_own_channel_alone() {
+    let mut random = ChaCha8Rng::seed_from_u64(9);
+    let problem = scans(&random_steps(Weights::Real, 40, &mut random), 1, &mut random);
+    let (method, contract) = (Method::Zoh, Contract::FRAMEWORK);
+    let mut got: Tensors<f32> = quick::values(method, &problem)
+        .into_iter()
+        .map(|(name, values)| {
+            (name, problem.tensor(name, values.iter().map(|value| *value as f32).collect()))
+        })
+        .collect();
+    let clean: Vec<usize> = (0..problem.shape.dim).filter(|row| passes(&problem, *row, &got)).collect();
+    assert!(clean.len() > 4);
+    for (wrong, row) in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY].into_iter().zip(&clean) {
+        got[TensorName::Out].values[row * problem.shape.seqlen + 1] = wrong;
+        let tallies = quick::judge((method, &contract), &problem, (0, *row), &got);
+        assert_eq!(tallies[TensorName::Out].failed, 1, "{wrong}");
+        assert_eq!(tallies[TensorName::LastState].failed, 0, "{wrong}");
+    }
+    assert!(clean[3..].iter().all(|row| passes(&problem, *row, &got)));
+}
+
+fn passes(problem: &Problem, row: usize, got: &Tensors<f32>) -> bool {
+    let tallies = quick::judge((Method::Zoh, &Contract::FRAMEWORK), problem, (0, row), got);
+    tallies.values().all(|tally| tally.passed == tally.elements())
 }

@@ -4,6 +4,7 @@ mod blind;
 mod coefficients;
 mod exponential;
 mod harmless;
+mod precise;
 mod scan;
 mod storage;
 
@@ -97,6 +98,7 @@ pub fn all() -> Vec<Mutant> {
     [
         exponential::MUTANTS,
         coefficients::MUTANTS,
+        precise::MUTANTS,
         storage::MUTANTS,
         scan::MUTANTS,
         blind::MUTANTS,

@@ -123,7 +123,7 @@ fn a_stated_arithmetic_reads_as_it_is_written() {
     for text in ["f32", "bf16", "f16", "gate=bf16", "delta=f16, gate=bf16"] {
         assert_eq!(text.parse::<Stages>().expect("read").to_string(), text);
     }
-    for text in ["", "f64", "gate", "gate=f64", "gates=bf16", "gate=bf16;delta=bf16"] {
+    for text in ["", "f64", "gate", "gate=f64", "gates=bf16", "gate=bf16;delta=bf16", "gate=bf16, gate=f32"] {
         let error = text.parse::<Stages>().expect_err("no arithmetic").to_string();
         assert!(error.contains("delta, du, state, y, gate"), "{error}");
     }

@@ -1,4 +1,4 @@
-//! Promise: as much of a recording is judged as fits into memory.
+//! Promise: as much of a recording has a certified truth as fits into memory.
 
 use holdfast::check::memory::{KEPT, MORE_STATES, MOST_BYTES, TooLarge, WORKING, fitting, most_channels};
 use holdfast::problem::Shape;
@@ -38,7 +38,7 @@ fn a_channel_that_is_too_long_is_refused_and_the_longest_that_is_not_is_named() 
 }
 
 #[test]
-fn fewer_are_judged_unless_more_were_asked_for() {
+fn fewer_have_a_truth_unless_more_were_asked_for() {
     let long = shape(100_000, 16);
     let most = most_channels(long, rayon::current_num_threads()).expect("one fits");
     assert_eq!(fitting(long, None, 1000), Ok(most));
