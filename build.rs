@@ -173,7 +173,9 @@ fn forms() -> String {
         let formula: Formula = form.formula();
         match formula.a_bar {
             Transition::Exponential => {}
-            Transition::Quotient => a_bars += &format!(" X({member}, kQuotient, 0, 0.0)"),
+            Transition::Quotient(alpha) => {
+                a_bars += &format!(" X({member}, kQuotient, {}, 0.0)", pole(alpha))
+            }
             Transition::Polynomial(factors) => {
                 for (k, factor) in factors.iter().enumerate() {
                     a_bars += &format!(" X({member}, kPower, {k}, {:?})", factor.value());
@@ -185,7 +187,7 @@ fn forms() -> String {
                 let (function, k) = match term.of {
                     Function::Phi(k) => ("kPhi", k),
                     Function::Power(k) => ("kPower", k),
-                    Function::Resolvent => ("kResolvent", 0),
+                    Function::Resolvent(alpha) => ("kResolvent", pole(alpha)),
                 };
                 let higher = term.order() > formula.leading_order();
                 let (factor, delta) = (term.factor.value(), term.delta);
@@ -196,6 +198,11 @@ fn forms() -> String {
     line(format!("#define HOLDFAST_A_BARS(X){a_bars}"));
     line(format!("#define HOLDFAST_TERMS(X){terms}"));
     text
+}
+
+/// Where 1 − αz vanishes.
+fn pole(alpha: formula::Fraction) -> usize {
+    (1.0 / alpha.value()) as usize
 }
 
 /// What a foreign header of coefficients finds as selective_scan.h: the methods by number (spec.md §2).

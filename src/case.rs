@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::formula::Form;
 use crate::judge::budget::Budget;
 use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::relative;
@@ -15,11 +16,11 @@ use crate::promise::Promise;
 use crate::results::{CaseResult, PairwiseMatrix, Relative, Verdict};
 use crate::tensor::{TensorName, Tensors};
 use crate::truth::TruthError;
-use crate::truth::scan::ScanTruth;
 
 /// A case whose truth is known, with all that a judgement of it needs.
-pub struct SolvedCase<'a> {
-    pub method: Method,
+pub struct SolvedCase<'a, M = Method> {
+    /// A method that runs here, or whatever form a recording has.
+    pub method: M,
     pub problem: &'a Problem,
     pub want: &'a Tensors<f64>,
     pub budget: Arc<Budget>,
@@ -28,15 +29,15 @@ pub struct SolvedCase<'a> {
 
 /// The verdict on what a kernel returned, and the solved case where there is a truth. With it come the bounds of the
 /// promise.
-pub fn judge<'a>(
-    (method, problem): (Method, &'a Problem),
+pub fn judge<'a, M: Copy + Into<Form>>(
+    (method, problem): (M, &'a Problem),
     place: Place,
     promise: Promise,
-    truth: Result<(&'a ScanTruth, Arc<Budget>), &TruthError>,
+    truth: Result<(&'a Tensors<f64>, Arc<Budget>), &TruthError>,
     got: Result<&Tensors<f32>, &KernelError>,
-) -> (CaseResult, Option<SolvedCase<'a>>) {
+) -> (CaseResult, Option<SolvedCase<'a, M>>) {
     let (want, budget) = match truth {
-        Ok((truth, budget)) => (&truth.tensors, budget),
+        Ok(known) => known,
         Err(error) => {
             let (unmeasured, reason) = (Verdict::Unmeasured, error.to_string());
             return (scan::without_output(method, problem, place, unmeasured, reason), None);
@@ -50,8 +51,13 @@ pub fn judge<'a>(
 }
 
 /// A case whose kernel returned nothing, for this reason.
-pub fn without_output(method: Method, problem: &Problem, place: Place, error: &KernelError) -> CaseResult {
-    scan::without_output(method, problem, place, verdict_of(error), error.to_string())
+pub fn without_output(
+    form: impl Into<Form>,
+    problem: &Problem,
+    place: Place,
+    error: &KernelError,
+) -> CaseResult {
+    scan::without_output(form, problem, place, verdict_of(error), error.to_string())
 }
 
 /// A kernel that faults has been measured, and found wanting; one that could not be run has not been measured.
@@ -59,7 +65,7 @@ pub fn verdict_of(error: &KernelError) -> Verdict {
     if error.is_fault() { Verdict::Fail } else { Verdict::Unmeasured }
 }
 
-impl SolvedCase<'_> {
+impl<M: Copy + Into<Form>> SolvedCase<'_, M> {
     /// `got` against the same-precision reference.
     pub fn relative(&self, got: &Tensors<f64>, reference: &Tensors<f64>) -> Option<Relative> {
         relative::judge(got, reference, self.want, &self.budget, self.promise.contract.z_roundings)
@@ -68,7 +74,7 @@ impl SolvedCase<'_> {
     /// What a matrix of methods needs of this one, `got` being its judged channels.
     pub fn outputs(&self, got: Option<&Tensors<f64>>) -> MethodOutputs {
         MethodOutputs {
-            method: self.method,
+            form: self.method.into(),
             truth: self.want[TensorName::Out].values.clone(),
             kernel: got.map(|got| got[TensorName::Out].values.clone()),
             bound: self.budget.tensors[TensorName::Out].bound.clone(),

@@ -5,6 +5,7 @@ mod diagnosis;
 mod every;
 mod hints;
 pub mod memory;
+pub mod outputs;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,10 +13,10 @@ use std::sync::Arc;
 use self::every::Survey;
 use self::memory::TooLarge;
 use crate::case;
+use crate::formula::Form;
 use crate::judge::budget;
 use crate::judge::pairwise::MethodOutputs;
 use crate::judge::scan::{self, Place};
-use crate::method::Method;
 use crate::problem::inputs::Draw;
 use crate::problem::recorded::{RecordedOutput, RecordedRun};
 use crate::problem::{Problem, Stages};
@@ -31,6 +32,9 @@ pub const BACKEND: &str = "recorded";
 /// Work whose truth takes a few seconds on two cores (some 3 µs a unit, measured): positions × states, three
 /// times over for what methods share and once more for each further one, four times over for complex weights.
 const WORK: usize = 1_600_000;
+
+/// Each form's truth.
+type Truths = BTreeMap<Form, Result<ScanTruth<Form>, TruthError>>;
 
 /// How to judge a run.
 #[derive(Clone, Debug)]
@@ -92,7 +96,7 @@ pub fn check(
     let mut cases = Vec::new();
     let mut groups: BTreeMap<&str, Vec<MethodOutputs>> = BTreeMap::new();
     for output in &outputs {
-        let method = output.name.method;
+        let form = output.name.form;
         let place = Place {
             id: format!("{name}/{}", output.name),
             regime: name.to_owned(),
@@ -100,9 +104,10 @@ pub fn check(
             backend: BACKEND.to_owned(),
             rerun: format!("holdfast check {argument}{asked} --seed {}", options.seed),
         };
-        let bounds = |truth| (truth, Arc::new(budget::scan(method, &problem, &promise.contract)));
-        let (truth, got) = (truths[&method].as_ref().map(bounds), Ok(&output.tensors));
-        let (case, solved) = case::judge((method, &problem), place, promise, truth, got);
+        let bounds = || Arc::new(budget::scan(form, &problem, &promise.contract));
+        let truth = truths[&form].as_ref().map(|truth| (&truth.tensors, bounds()));
+        let got = Ok(&output.tensors);
+        let (case, solved) = case::judge((form, &problem), place, promise, truth, got);
         if let Some(solved) = solved {
             let judged = problem.judged(&output.tensors);
             groups.entry(&output.name.label).or_default().push(solved.outputs(Some(&judged)));
@@ -136,9 +141,10 @@ pub fn check(
         }
     }
     if options.stages.is_none() && stages == Stages::NONE {
+        let judged = problem.judged_channels.clone();
         for (output, case) in outputs.iter().zip(&mut cases) {
-            let channels = if surveys.is_some() { &channels } else { &problem.judged_channels };
-            diagnosis::name_stages(&problem, channels, output, case);
+            let channels = if surveys.is_some() { &channels } else { &judged };
+            diagnosis::name_what_was_meant(&mut problem, channels, output, case);
         }
     }
     let chosen = match (certified.len(), &surveys) {
@@ -189,11 +195,11 @@ fn certify_open(
             solved.extend(rows);
         }
         for (output, case) in outputs.iter().zip(cases.iter_mut()) {
-            let method = output.name.method;
-            match &truths[&method] {
+            let form = output.name.form;
+            match &truths[&form] {
                 Ok(truth) => {
-                    let budget = budget::scan(method, problem, contract);
-                    let more = scan::judge(method, problem, &output.tensors, &truth.tensors, &budget);
+                    let budget = budget::scan(form, problem, contract);
+                    let more = scan::judge(form, problem, &output.tensors, &truth.tensors, &budget);
                     scan::absorb(case, more);
                 }
                 Err(error) if case.verdict == Verdict::Pass => {
@@ -232,8 +238,8 @@ pub fn results(checked: Vec<Checked>, seed: u64, command: String) -> Results {
 }
 
 /// The methods that were recorded, in the order of ids.
-fn methods(outputs: &[RecordedOutput]) -> Vec<Method> {
-    let mut methods: Vec<Method> = outputs.iter().map(|output| output.name.method).collect();
+fn methods(outputs: &[RecordedOutput]) -> Vec<Form> {
+    let mut methods: Vec<Form> = outputs.iter().map(|output| output.name.form).collect();
     methods.sort_unstable();
     methods.dedup();
     methods
@@ -260,14 +266,14 @@ fn broken(problem: &Problem, outputs: &[RecordedOutput]) -> impl Iterator<Item =
 }
 
 /// Each method's truth; what is wrong with one method (bilinear's pole) leaves the others.
-fn truths(problem: &Problem, methods: &[Method]) -> BTreeMap<Method, Result<ScanTruth, TruthError>> {
+fn truths(problem: &Problem, methods: &[Form]) -> Truths {
     if let Ok(truths) = truth::scan::solve(problem, methods) {
         return truths.into_iter().map(|truth| (truth.method, Ok(truth))).collect();
     }
-    let alone = |&method: &Method| {
-        let truth = truth::scan::solve(problem, &[method]);
+    let alone = |&form: &Form| {
+        let truth = truth::scan::solve(problem, &[form]);
         // One method in, one truth out.
-        (method, truth.map(|mut truths| truths.swap_remove(0)))
+        (form, truth.map(|mut truths| truths.swap_remove(0)))
     };
     methods.iter().map(alone).collect()
 }

@@ -6,13 +6,17 @@
 //! path and the kernels each have their own, written without this one, so that a mistake in any of them shows.
 
 use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
 
 use self::Function::{Phi, Power, Resolvent};
 use crate::method::Method;
+use crate::named::UnknownName;
 
 named! {
     /// A form that textbooks have and production kernels do not, by its name in spec.md §2, "Textbook forms".
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Textbook {
         /// B̄ = Δ φ₁ B
         ZohExact => "zoh-exact",
@@ -24,11 +28,19 @@ named! {
         BilinearAveraged => "bilinear-averaged",
         /// x_l = eᶻ x_{l−1} + ½ Δ (eᶻ B u_{l−1} + B u_l), u_{−1} = 0; B is the one at position l in both terms.
         ExpTrapezoidal => "exp-trapezoidal",
+        /// `foh-textbook` over the step that ends at l: x_l = eᶻ x_{l−1} + Δ [φ₂ B u_l + (φ₁ − φ₂) B u_{l−1}], u_{−1} = 0.
+        /// SciPy's and MATLAB's foh.
+        FohCausal => "foh-causal",
+        /// Ā = 1 + z, B̄ = ΔB: the forward rule.
+        Euler => "euler",
+        /// Ā = (1 − z)⁻¹, B̄ = (1 − z)⁻¹ΔB.
+        BackwardEuler => "backward-euler",
     }
 }
 
-/// Anything that has a formula.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Anything that has a formula, methods first. In results it stands as its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub enum Form {
     Method(Method),
     Textbook(Textbook),
@@ -40,10 +52,15 @@ pub struct Fraction(pub i32, pub u32);
 
 impl Fraction {
     pub const ONE: Fraction = Fraction(1, 1);
-    const HALF: Fraction = Fraction(1, 2);
+    pub const HALF: Fraction = Fraction(1, 2);
 
     pub fn value(self) -> f64 {
         f64::from(self.0) / f64::from(self.1)
+    }
+
+    /// 1 − α
+    pub fn complement(self) -> Self {
+        Fraction(self.1 as i32 - self.0, self.1)
     }
 }
 
@@ -54,8 +71,8 @@ pub enum Function {
     Phi(usize),
     /// zᵏ
     Power(usize),
-    /// (I − z/2)⁻¹
-    Resolvent,
+    /// (I − αz)⁻¹
+    Resolvent(Fraction),
 }
 
 impl Function {
@@ -64,7 +81,7 @@ impl Function {
         match self {
             Phi(j) => inverse_factorial(j + k),
             Power(j) => f64::from(u8::from(j == k)),
-            Resolvent => 0.5f64.powi(k as i32),
+            Resolvent(alpha) => alpha.value().powi(k as i32),
         }
     }
 }
@@ -86,7 +103,7 @@ impl Term {
     /// The power of Δ that it starts with as Δ → 0.
     pub fn order(&self) -> i32 {
         match self.of {
-            Phi(_) | Resolvent => self.delta,
+            Phi(_) | Resolvent(_) => self.delta,
             Power(k) => self.delta + k as i32,
         }
     }
@@ -97,8 +114,8 @@ impl Term {
 pub enum Transition {
     /// eᶻ
     Exponential,
-    /// (I − z/2)⁻¹(I + z/2)
-    Quotient,
+    /// (I − αz)⁻¹(I + (1 − α)z)
+    Quotient(Fraction),
     /// Σ cₖ zᵏ
     Polynomial(&'static [Fraction]),
 }
@@ -135,9 +152,13 @@ impl Formula {
         self.functions().map(phi).max().unwrap_or(0)
     }
 
-    /// Whether it divides by I − z/2.
-    pub fn has_pole(&self) -> bool {
-        self.a_bar == Transition::Quotient || self.functions().any(|of| of == Resolvent)
+    /// α where it divides by I − αz, with a pole at z = 1/α.
+    pub fn pole(&self) -> Option<Fraction> {
+        let resolvent = |of| if let Resolvent(alpha) = of { Some(alpha) } else { None };
+        match self.a_bar {
+            Transition::Quotient(alpha) => Some(alpha),
+            _ => self.functions().find_map(resolvent),
+        }
     }
 
     /// Whether it is a rational function of Δ, A and B: without eᶻ and φ-functions.
@@ -166,7 +187,8 @@ impl Formula {
     pub fn order(&self) -> Option<i32> {
         let a_bar = |m: usize| match self.a_bar {
             Transition::Exponential => inverse_factorial(m),
-            Transition::Quotient => 2.0 * 0.5f64.powi(m as i32),
+            Transition::Quotient(_) if m == 0 => 1.0,
+            Transition::Quotient(alpha) => alpha.value().powi(m as i32 - 1),
             Transition::Polynomial(factors) => factors.get(m).map_or(0.0, |factor| factor.value()),
         };
         let differ = |x: f64, y: f64| (x - y).abs() > f64::EPSILON;
@@ -196,8 +218,9 @@ const fn term(factor: Fraction, delta: i32, of: Function) -> Term {
 const HELD: &[Term] = &[term(F::ONE, 1, Power(0))];
 const HALF_HELD: &[Term] = &[term(F::HALF, 1, Power(0))];
 const HALF_EXPONENTIAL: &[Term] = &[term(F::HALF, 1, Phi(0))];
-const RESOLVED: &[Term] = &[term(F::ONE, 1, Resolvent)];
-const HALF_RESOLVED: &[Term] = &[term(F::HALF, 1, Resolvent)];
+const RESOLVED: &[Term] = &[term(F::ONE, 1, Resolvent(F::HALF))];
+const HALF_RESOLVED: &[Term] = &[term(F::HALF, 1, Resolvent(F::HALF))];
+const BACKWARD: &[Term] = &[term(F::ONE, 1, Resolvent(F::ONE))];
 const FIRST: &[Term] = &[term(F::ONE, 1, Phi(1))];
 const SECOND: &[Term] = &[term(F::ONE, 1, Phi(2))];
 const FIRST_LESS_SECOND: &[Term] = &[term(F::ONE, 1, Phi(1)), term(F(-1, 1), 1, Phi(2))];
@@ -210,12 +233,40 @@ const RUNGE_KUTTA: &[Term] = &[
     term(F(1, 6), 1, Power(2)),
     term(F(1, 24), 1, Power(3)),
 ];
+/// 1 + z
+const LINEAR: Transition = Transition::Polynomial(&[F::ONE, F::ONE]);
 /// Σ_{k≤4} zᵏ/k!
 const CUT: Transition = Transition::Polynomial(&[F::ONE, F::ONE, F::HALF, F(1, 6), F(1, 24)]);
 
 impl Form {
+    /// How many there are: what is laid out by form takes its length from here.
+    pub const COUNT: usize = Method::ALL.len() + Textbook::ALL.len();
+
     pub fn all() -> impl Iterator<Item = Form> {
         Method::ALL.into_iter().map(Form::Method).chain(Textbook::ALL.into_iter().map(Form::Textbook))
+    }
+
+    /// Its place among [`Form::all`].
+    pub fn index(self) -> usize {
+        match self {
+            Form::Method(method) => method as usize,
+            Form::Textbook(textbook) => Method::ALL.len() + textbook as usize,
+        }
+    }
+
+    /// The method that it is; none for a textbook form, which no kernel here computes.
+    pub fn method(self) -> Option<Method> {
+        if let Form::Method(method) = self { Some(method) } else { None }
+    }
+
+    /// Every name, for texts: `zoh, foh, …`.
+    pub fn names() -> String {
+        Form::all().map(Form::name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether the scan runs in both directions and averages.
+    pub fn is_bidirectional(self) -> bool {
+        self.formula().bidirectional
     }
 
     pub fn name(self) -> &'static str {
@@ -230,11 +281,12 @@ impl Form {
         use Transition::{Exponential, Quotient};
         let formula = |a_bar, b_bar| Formula { a_bar, b_bar, bidirectional: false };
         let causal = |a_bar, now| formula(a_bar, [now, &[], &[]]);
+        let tustin = Quotient(F::HALF);
         match self {
             Form::Method(method) => match method {
                 Method::Zoh => causal(Exponential, HELD),
                 Method::Foh => causal(Exponential, FOH),
-                Method::Bilinear => causal(Quotient, RESOLVED),
+                Method::Bilinear => causal(tustin, RESOLVED),
                 Method::Poly => Formula { bidirectional: true, ..causal(Exponential, POLY) },
                 Method::HighOrder => causal(Exponential, HIGH_ORDER),
                 Method::Rk4 => causal(Exponential, RUNGE_KUTTA),
@@ -243,8 +295,11 @@ impl Form {
                 Textbook::ZohExact => causal(Exponential, FIRST),
                 Textbook::FohTextbook => formula(Exponential, [FIRST_LESS_SECOND, &[], SECOND]),
                 Textbook::Rk4Classical => causal(CUT, RUNGE_KUTTA),
-                Textbook::BilinearAveraged => formula(Quotient, [HALF_RESOLVED, HALF_RESOLVED, &[]]),
+                Textbook::BilinearAveraged => formula(tustin, [HALF_RESOLVED, HALF_RESOLVED, &[]]),
                 Textbook::ExpTrapezoidal => formula(Exponential, [HALF_HELD, HALF_EXPONENTIAL, &[]]),
+                Textbook::FohCausal => formula(Exponential, [SECOND, FIRST_LESS_SECOND, &[]]),
+                Textbook::Euler => causal(LINEAR, HELD),
+                Textbook::BackwardEuler => causal(Quotient(F::ONE), BACKWARD),
             },
         }
     }
@@ -257,7 +312,43 @@ impl Method {
 
     /// Whether the scan runs in both directions and averages.
     pub fn is_bidirectional(self) -> bool {
-        self.formula().bidirectional
+        Form::from(self).is_bidirectional()
+    }
+}
+
+impl PartialEq<Method> for Form {
+    fn eq(&self, other: &Method) -> bool {
+        *self == Form::Method(*other)
+    }
+}
+
+impl PartialEq<Form> for Method {
+    fn eq(&self, other: &Form) -> bool {
+        other == self
+    }
+}
+
+impl FromStr for Form {
+    type Err = UnknownName;
+
+    /// Reads a name; an id would be a second way to say the same.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let unknown = || UnknownName { noun: "method", found: text.to_owned(), known: Form::names() };
+        Form::all().find(|form| form.name() == text).ok_or_else(unknown)
+    }
+}
+
+impl TryFrom<String> for Form {
+    type Error = UnknownName;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        name.parse()
+    }
+}
+
+impl From<Form> for String {
+    fn from(form: Form) -> Self {
+        form.name().to_owned()
     }
 }
 

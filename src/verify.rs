@@ -284,7 +284,7 @@ pub fn judge_scan<'a>(
     run: Result<&Tensors<f32>, &KernelError>,
 ) -> JudgedScan<'a> {
     let promise = backend.promise();
-    let truth = truth.map(|truth| (truth, known.budget(method, &promise.contract)));
+    let truth = truth.map(|truth| (&truth.tensors, known.budget(method, &promise.contract)));
     let (mut case, solved) = case::judge((method, problem), place, promise, truth, run);
     let Some(solved) = solved else { return JudgedScan { case, solved: None, got: None, reference: None } };
     let got = run.ok().map(|output| problem.judged(output));

@@ -18,7 +18,8 @@ DIGITS = 500
 # Sums of a matrix's power series below this are cancellation: the exact value is zero.
 ZERO = mpf(10) ** -330
 FORMS = ["zoh", "foh", "bilinear", "poly", "highorder", "rk4",
-         "zoh-exact", "foh-textbook", "rk4-classical", "bilinear-averaged", "exp-trapezoidal"]
+         "zoh-exact", "foh-textbook", "rk4-classical", "bilinear-averaged", "exp-trapezoidal",
+         "foh-causal", "euler", "backward-euler"]
 # "badly scaled" is D R D⁻¹ for D = diag(SCALEⁱ), exactly; its power series is summed for R.
 SCALE = 2.0 ** 17
 mp.dps = DIGITS
@@ -73,6 +74,8 @@ def step(form, delta, a):
             return None
         ab, bb = (1 + z / 2) / (1 - z / 2), delta / (1 - z / 2)
         return (ab, bb, zero, zero) if form == "bilinear" else (ab, bb / 2, bb / 2, zero)
+    if form == "backward-euler":
+        return None if z == 1 else (1 / (1 - z), delta / (1 - z), zero, zero)
     return {
         "zoh": (e, delta, zero, zero),
         "foh": (e, delta**2 * p2, zero, zero),
@@ -83,6 +86,8 @@ def step(form, delta, a):
         "foh-textbook": (e, delta * (p1 - p2), zero, delta * p2),
         "rk4-classical": (1 + z + z**2 / 2 + z**3 / 6 + z**4 / 24, rk4, zero, zero),
         "exp-trapezoidal": (e, delta / 2, delta / 2 * e, zero),
+        "foh-causal": (e, delta * p2, delta * (p1 - p2), zero),
+        "euler": (1 + z, delta, zero, zero),
     }[form]
 
 
@@ -174,7 +179,7 @@ def dense(forms, delta, a, b):
     n = len(a)
     z = [[delta * x for x in row] for row in a]
     eye = identity(n)
-    need = set(forms) - {"bilinear", "bilinear-averaged", "rk4-classical"}
+    need = set(forms) - {"bilinear", "bilinear-averaged", "rk4-classical", "euler", "backward-euler"}
     e = series(z, eye, 0) if need else None
     p = [None] + [series(z, b, k) if need else None for k in (1, 2, 3)]
     zb = times(z, b)
@@ -191,6 +196,11 @@ def dense(forms, delta, a, b):
             if form == "bilinear-averaged":
                 bb = plus((half, bb))
                 extra = [[list(row) for row in bb], None]
+        elif form == "backward-euler":
+            x = solve(plus((1, eye), (-1, z)), [u + v for u, v in zip(eye, plus((d, b)))])
+            ab, bb = [row[:n] for row in x], [row[n:] for row in x]
+        elif form == "euler":
+            ab, bb = plus((1, eye), (1, z)), plus((d, b))
         elif form == "rk4-classical":
             z2 = times(z, z)
             z3 = times(z2, z)
@@ -206,9 +216,12 @@ def dense(forms, delta, a, b):
                 "zoh-exact": lambda: plus((d, p[1])),
                 "foh-textbook": lambda: plus((d, p[1]), (-d, p[2])),
                 "exp-trapezoidal": lambda: plus((d / 2, b)),
+                "foh-causal": lambda: plus((d, p[2])),
             }[form]()
             if form == "foh-textbook":
                 extra = [None, plus((d, p[2]))]
+            if form == "foh-causal":
+                extra = [plus((d, p[1]), (-d, p[2])), None]
             if form == "exp-trapezoidal":
                 extra = [plus((d / 2, times(e, b))), None]
         yield form, [ab, bb] + extra

@@ -44,7 +44,7 @@ HOLDFAST_DEVICE Coefficients<double> perturbation() {
   return off;
 }
 
-// What a term of Ā or of B̄ is a function of: φₖ, zᵏ, (1 − z/2)⁻¹, or all of (1 − z/2)⁻¹(1 + z/2).
+// What a term of Ā or of B̄ is a function of: φₖ, zᵏ, (1 − z/k)⁻¹, or all of (1 − z/k)⁻¹(1 + (1 − 1/k)z).
 enum Function { kPhi, kPower, kResolvent, kQuotient };
 
 // B̄u = (first u + higher u' + neighbour u'') B: u' is u, or 1 by a fault; u'' that of `offset` further on.
@@ -59,6 +59,8 @@ HOLDFAST_DEVICE Exact power_of(Exact z, int k) {
   return power;
 }
 
+HOLDFAST_DEVICE Exact plus_one(Exact z) { return {1.0 + z.re, z.im}; }
+
 HOLDFAST_DEVICE double power_of_step(int which, double delta) {
   return which == 0 ? 1.0 : which == 1 ? 2.0 * delta : which == 2 ? delta * delta : delta;
 }
@@ -68,7 +70,6 @@ HOLDFAST_DEVICE Exact planted_a_bar(int faults, int formula, double delta, Exact
   if (holds(faults, Fault::kABarOfZoh)) formula = kOfZoh;
   if (holds(faults, Fault::kABarOfBilinear)) formula = kOfBilinear;
   if (holds(faults, Fault::kABarOfRk4Classical)) formula = kOfRk4Classical;
-  const Exact above = {1.0 + 0.5 * z.re, 0.5 * z.im}, below = {1.0 - 0.5 * z.re, -0.5 * z.im};
   bool rational = false;
   Exact sum = {0.0, 0.0};
   const auto add = [&](Function of, int k, double factor) {
@@ -76,7 +77,10 @@ HOLDFAST_DEVICE Exact planted_a_bar(int faults, int formula, double delta, Exact
     const bool swapped = holds(faults, Fault::kBilinearSwapped) || holds(faults, Fault::kBilinearABarSwapped);
     if (of == kPower) {
       sum = sum + scaled(power_of(z, k), factor);
-    } else if (holds(faults, Fault::kBilinearInverseOnlyBBar)) {
+      return;
+    }
+    const Exact above = plus_one(scaled(z, 1.0 - 1.0 / k)), below = plus_one(scaled(z, -1.0 / k));
+    if (holds(faults, Fault::kBilinearInverseOnlyBBar)) {
       sum = above;
     } else {
       sum = swapped ? quotient(below, above) : quotient(above, below);
@@ -119,7 +123,6 @@ HOLDFAST_OUTLINE static Terms planted_terms(int faults, int formula, double delt
   PrecisePhi phi = precise_phi(z);
   if (cut > 0) phi = {phi_of_terms(z, 1, cut), phi_of_terms(z, 2, cut), phi_of_terms(z, 3, cut)};
   const bool swapped = holds(faults, Fault::kBilinearSwapped) || holds(faults, Fault::kBilinearBBarSwapped);
-  const Exact below = {swapped ? 1.0 + 0.5 * z.re : 1.0 - 0.5 * z.re, swapped ? 0.5 * z.im : -0.5 * z.im};
   Terms t = {none, none, none, -1};
   const auto add = [&](int offset, bool higher, double factor, int deltas, Function of, int k) {
     if (formula == kOfPoly && of == kPhi && k == 2) {
@@ -144,7 +147,7 @@ HOLDFAST_OUTLINE static Terms planted_terms(int faults, int formula, double delt
     } else if (of == kPhi) {
       value = scaled(k == 0 ? precise_exponential(z) : k == 1 ? phi.phi1 : k == 2 ? phi.phi2 : phi.phi3, scale);
     } else if (!holds(faults, Fault::kBilinearInverseOnlyABar)) {
-      value = quotient(value, below);
+      value = quotient(value, plus_one(scaled(z, swapped ? 1.0 / k : -1.0 / k)));
     }
     Exact& sum = offset != 0 ? t.neighbour : higher ? t.higher : t.first;
     if (offset != 0) t.offset = offset;

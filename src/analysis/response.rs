@@ -115,6 +115,8 @@ pub(super) fn one_state(system: &System, delta: Vec<f32>, u: Vec<f32>) -> Proble
         z: None,
         delta_bias: None,
         delta_softplus: false,
+        initial_state: None,
+        conventions: Default::default(),
         judged_channels: vec![(0, 0)],
     }
 }

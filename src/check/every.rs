@@ -22,7 +22,7 @@ pub fn survey(
     let channels: Vec<(usize, usize)> = problem.channels().collect();
     let of_output = |output: &RecordedOutput| {
         let of_channel = |&at: &(usize, usize)| {
-            let tallies = quick::judge((output.name.method, contract), problem, at, &output.tensors);
+            let tallies = quick::judge((output.name.form, contract), problem, at, &output.tensors);
             advance();
             tallies
         };

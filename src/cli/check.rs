@@ -8,7 +8,7 @@ use super::show::Show;
 use super::{CliError, Outcome};
 use crate::check::memory::{self, TooLarge};
 use crate::check::{self, Options};
-use crate::method::Method;
+use crate::formula::Form;
 use crate::problem::Stages;
 use crate::problem::recorded::{RecordError, Recording};
 use crate::report;
@@ -22,14 +22,16 @@ use crate::tensor_file::shown;
     B, C                   (dim, dstate) as A, or (batch, groups, dstate, seqlen) as u\n  \
     [D], [delta_bias]      (dim)                 F32\n  \
     out.METHOD[.LABEL]     (batch, dim, seqlen)  as u; each one is a case\n  \
-    last_state.METHOD[.LABEL] (batch, dim, dstate) as A, optional\n\
+    last_state.METHOD[.LABEL] (batch, dim, dstate) as A, optional\n  \
+    [initial_state]        (batch, dim, dstate)  as A\n\
     and metadata delta_softplus (true or false), input_type (f16 or bf16, when these are stored widened to F32), \
-    arithmetic (as --arithmetic), and any provenance. METHOD is one of {methods}.\n\n\
+    arithmetic (as --arithmetic), reads (after-update or before-update), complex_output (twice-real-part or real-part), \
+    state (with-b or without-b), and any provenance. METHOD is one of {methods}.\n\n\
     Examples:\n  \
     holdfast check run.safetensors                          judge one run\n  \
     holdfast check runs/*.safetensors --out report          several, with a written report\n  \
     holdfast check run.safetensors --channels 64 --seed 7   a quick look at 64 channels of a large run\n\n\
-    Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; 2 bad input or usage.", methods = Method::names()))]
+    Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; 2 bad input or usage.", methods = Form::names()))]
 pub struct Args {
     /// The recorded runs
     #[arg(required = true, value_name = "RUN.safetensors")]

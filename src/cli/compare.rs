@@ -2,16 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
+use super::compare_outputs::{self, Address};
 use super::show::Show;
 use super::{CliError, FAILED, Outcome, PASSED};
+use crate::check::outputs::OtherShape;
+use crate::problem::recorded::RecordError;
 use crate::report::{self, json};
 use crate::results::compare::{self, Incomparable};
+use crate::tensor_file::shown;
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     holdfast verify --json before.json && …change a kernel… && holdfast verify --json after.json\n  \
     holdfast compare before.json after.json\n  \
-    holdfast compare gpu/results.json reports/latest/results.json --verbose\n\n\
+    holdfast compare gpu/results.json reports/latest/results.json --verbose\n  \
+    holdfast compare a.safetensors:out.zoh b.safetensors:out.zoh.mine   two recorded outputs\n\n\
     Listed are the verdicts that changed, then errors whose share of the allowance has more than doubled or halved \
     and reaches 1/16, then what is gone or new. An error that moved under the same verdict is no regression.\n\n\
     A regression is any of these, of cases, sweeps, invariants and lifted runs alike:\n  \
@@ -23,13 +28,16 @@ use crate::results::compare::{self, Incomparable};
              unmeasured in all, or those of fewer problems were compared\n  \
     nothing  the runs have nothing in common\n\
     Between different backends lifted runs are left out where one run has none.\n\n\
-    Exit status: 0 no regression; 1 a regression; 2 bad usage, or files that are no results, or of another schema, \
+    Two recorded outputs are compared as FILE.safetensors:TENSOR each, for instance a.safetensors:out.zoh and \
+    b.safetensors:out.foh.mine: they agree where they differ by what their truths differ by, within both bounds. Names, \
+    files and inputs may differ, the shape may not.\n\n\
+    Exit status: 0 no regression, or outputs that agree; 1 a regression, or outputs that do not; 2 bad usage, or files that are no results, or of another schema, \
     seed or inputs.")]
 pub struct Args {
-    /// The earlier run: a results.json, or what --json wrote
+    /// The earlier run: a results.json, or what --json wrote; or a recorded output, FILE.safetensors:TENSOR
     #[arg(value_name = "OLD.json", value_hint = clap::ValueHint::FilePath)]
     pub old: PathBuf,
-    /// The later run
+    /// The later run; or another recorded output
     #[arg(value_name = "NEW.json", value_hint = clap::ValueHint::FilePath)]
     pub new: PathBuf,
     /// File for the machine-readable comparison
@@ -42,6 +50,16 @@ pub struct Args {
 pub enum Error {
     #[error(transparent)]
     Read(#[from] json::ReadError),
+    #[error("{}: {source}", shown(&path.to_string_lossy()))]
+    Recording { path: PathBuf, source: RecordError },
+    #[error("{} has no output `{found}` (hint: it has {known})", shown(&path.to_string_lossy()))]
+    NoSuchOutput { path: PathBuf, found: String, known: String },
+    #[error(transparent)]
+    Outputs(#[from] OtherShape),
+    #[error(
+        "expected two recorded outputs or two results, found one of each (hint: FILE.safetensors:TENSOR twice)"
+    )]
+    OneOfEach,
     #[error("{} and {} cannot be compared: {source}", old.display(), new.display())]
     Incomparable { old: PathBuf, new: PathBuf, source: Box<Incomparable> },
 }
@@ -51,6 +69,11 @@ pub enum Error {
 /// # Errors
 /// [`Error`] for files that are no results, or whose ids stand for other inputs; a comparison that cannot be written.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
+    match [&args.old, &args.new].map(|argument| Address::read(argument)) {
+        [Some(left), Some(right)] => return compare_outputs::run([&left, &right], args.json.as_deref()),
+        [None, None] => {}
+        _ => return Err(Error::OneOfEach.into()),
+    }
     let read = |path: &Path| json::read(path).map_err(Error::from);
     let (old, new) = (read(&args.old)?, read(&args.new)?);
     let comparison = compare::compare(&old, &new).map_err(|source| Error::Incomparable {

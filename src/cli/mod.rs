@@ -4,6 +4,7 @@
 pub mod bench;
 pub mod check;
 pub mod compare;
+mod compare_outputs;
 pub mod completions;
 pub mod diff;
 pub mod doctor;

@@ -32,7 +32,7 @@ use super::faults::Fault;
 use super::faults::catalogue::{self, Entry};
 use super::faults::scan::{self, Channel};
 use super::faults::variant::Variant;
-use crate::method::Method;
+use crate::formula::Form;
 use crate::problem::{InputType, Problem};
 use crate::results::Diagnosis;
 use crate::tensor::{Named, TensorName, Tensors};
@@ -53,7 +53,7 @@ const NAMED: usize = 5;
 /// A failed case, the judged channels only.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
-    pub method: Method,
+    pub form: Form,
     pub problem: &'a Problem,
     /// What was recorded.
     pub got: &'a Tensors<f64>,
@@ -98,10 +98,11 @@ pub struct Models {
 }
 
 impl Models {
-    pub fn compute(method: Method, problem: &Problem) -> Self {
-        let applying = catalogue::ALL.par_iter().filter(|entry| entry.fault.applies(method, problem));
+    pub fn compute(form: impl Into<Form>, problem: &Problem) -> Self {
+        let form = form.into();
+        let applying = catalogue::ALL.par_iter().filter(|entry| entry.fault.applies(form, problem));
         let computed = |entry: &'static Entry| {
-            let variant = variant(method, &[entry.fault]);
+            let variant = variant(form, &[entry.fault]);
             let channels = problem.judged_channels.iter();
             (entry, channels.map(|&channel| scan::channel(&variant, problem, channel)).collect())
         };
@@ -214,9 +215,9 @@ fn by_residual(models: &mut [(Vec<&Entry>, Fit)]) {
     }
 }
 
-/// The specified method with these faults in it: what runs another form first, as others change parts of that.
-fn variant(method: Method, faults: &[Fault]) -> Variant {
-    let mut variant = Variant::specified(method);
+/// The specified form with these faults in it: what runs another form first, as others change parts of that.
+fn variant(form: Form, faults: &[Fault]) -> Variant {
+    let mut variant = Variant::specified(form);
     let (forms, others): (Vec<_>, Vec<_>) = faults.iter().partition(|f| matches!(f, Fault::RunsAs(_)));
     forms.into_iter().chain(others).for_each(|fault: &Fault| fault.change(&mut variant));
     variant
@@ -227,7 +228,7 @@ fn variant(method: Method, faults: &[Fault]) -> Variant {
 fn pairs(explained: &Explained, effort: Effort) -> Vec<(Vec<&'static Entry>, Fit)> {
     let Explained { case, tensors, order, singles, .. } = explained;
     let shape = case.problem.shape;
-    let per_pair = shape.seqlen * shape.dstate * if case.method.is_bidirectional() { 2 } else { 1 };
+    let per_pair = shape.seqlen * shape.dstate * if case.form.is_bidirectional() { 2 } else { 1 };
     let mut ranked: Vec<usize> = (0..singles.len()).collect();
     ranked.sort_by(|&a, &b| singles[a].1.residual.total_cmp(&singles[b].1.residual));
     let mut combinations: Vec<(usize, usize)> = Vec::new();
@@ -240,7 +241,7 @@ fn pairs(explained: &Explained, effort: Effort) -> Vec<(Vec<&'static Entry>, Fit
         if a.fault.excludes(b.fault) {
             continue;
         }
-        let variant = variant(case.method, &[a.fault, b.fault]);
+        let variant = variant(case.form, &[a.fault, b.fault]);
         if refuted_at_once(case, tensors, order, &variant) {
             continue;
         }

@@ -3,10 +3,9 @@
 
 use num_complex::Complex64;
 
-use crate::formula::{Formula, Function, Transition};
+use crate::formula::{Form, Formula, Fraction, Function, Transition};
 use crate::judge::lanes::{ComplexLanes, INVERSE_FACTORIALS, Lanes, Value};
 use crate::judge::sums;
-use crate::method::Method;
 use crate::problem::{Stage, Weights};
 use crate::promise::Contract;
 
@@ -86,9 +85,10 @@ fn function_and_change<const W: usize, V: Value<W>>(of: Function, z: V, phis: &[
             let power = power(z, k as u32);
             (power, power * k as f64)
         }
-        Function::Resolvent => {
-            let value = V::all(1.0) / (V::all(1.0) - z * 0.5);
-            (value, value * value * z * 0.5)
+        Function::Resolvent(alpha) => {
+            let share = z * alpha.value();
+            let value = V::all(1.0) / (V::all(1.0) - share);
+            (value, value * value * share)
         }
     }
 }
@@ -102,18 +102,18 @@ fn function_and_change<const W: usize, V: Value<W>>(of: Function, z: V, phis: &[
 /// - exp by |e^{z(1+θ)} − eᶻ| ≤ |eᶻ|(e^{|z|θ} − 1) ≤ |eᶻ| |z|θ e^{|z|θ}, the conditioning of the exponential; a
 ///   polynomial by its own terms;
 /// - h by |z ∂h/∂z|·ζ + |z ∂h/∂z + Δ ∂h/∂Δ|·`delta_error`; times e^{|z|θ} for the higher orders, which is at most 1/(1 − |z|θ);
-/// - bilinear Ā by exactly |z|θ/(|1 − z/2|²(1 − η)): its denominator moves by η = θ|z/2|/|1 − z/2| of itself,
+/// - a quotient's Ā by exactly |z|θ/(|1 − αz|²(1 − η)): its denominator moves by η = θ|αz|/|1 − αz| of itself,
 ///   and the higher orders of its h are 1/(1 − η). At η ≥ 1 nothing is bounded;
 /// - h by what the kernel loses where it sums h term by term ([`super::sums`]).
 pub fn step(
-    method: Method,
+    form: impl Into<Form>,
     weights: Weights,
     delta: (f64, f64),
     a: Complex64,
     b: Complex64,
     contract: &Contract,
 ) -> Step {
-    let model = Model::new(method, weights, contract);
+    let model = Model::new(form.into(), weights, contract);
     match weights {
         Weights::Real => one(model.step(delta, Lanes([a.re]), Lanes([b.re]))),
         Weights::Complex => one(model.step(delta, alone(a), alone(b))),
@@ -138,20 +138,21 @@ pub struct Model<'c> {
     a_units: f64,
     b_units: f64,
     highest_phi: usize,
-    has_pole: bool,
+    /// α of the pole.
+    pole: Option<f64>,
     is_rational: bool,
 }
 
 impl<'c> Model<'c> {
-    pub fn new(method: Method, weights: Weights, contract: &'c Contract) -> Self {
-        let formula = method.formula();
+    pub fn new(form: Form, weights: Weights, contract: &'c Contract) -> Self {
+        let formula = form.formula();
         Model {
             formula,
             contract,
-            a_units: contract.a_bar_error(method, weights),
-            b_units: contract.b_bar_error(method, weights),
+            a_units: contract.a_bar_error(form, weights),
+            b_units: contract.b_bar_error(form, weights),
             highest_phi: formula.phis(),
-            has_pole: formula.has_pole(),
+            pole: formula.pole().map(Fraction::value),
             is_rational: formula.is_rational(),
         }
     }
@@ -172,17 +173,19 @@ impl<'c> Model<'c> {
         let zeta = contract.z_error() + state.unit;
         let theta = zeta + delta_error;
         let phis = if self.is_rational { [z; 4] } else { phis(z, self.highest_phi) };
-        let denominator = V::all(1.0) - z * 0.5;
-        let moved = if self.has_pole { size * (0.5 * theta) / denominator.norm() } else { size * theta };
+        let alpha = self.pole.unwrap_or(0.0);
+        let denominator = V::all(1.0) - z * alpha;
+        let has_pole = self.pole.is_some();
+        let moved = if has_pole { size * (alpha * theta) / denominator.norm() } else { size * theta };
         // Below ½ the quotient bounds the exponential, and takes less time.
-        let higher_orders = if self.has_pole || moved.all_below(0.5) {
+        let higher_orders = if has_pole || moved.all_below(0.5) {
             moved.over_one_less()
         } else {
             Lanes::if_less(moved, Lanes::all(0.5), moved.over_one_less(), moved.exp())
         };
         let (a_bar, a_bar_error) = match formula.a_bar {
-            Transition::Quotient => {
-                let a_bar = (z * 0.5 + 1.0) / denominator;
+            Transition::Quotient(alpha) => {
+                let a_bar = (z * alpha.complement().value() + 1.0) / denominator;
                 let below = denominator.norm();
                 (a_bar, a_bar.norm() * self.a_units + size * theta / (below * below) * higher_orders)
             }

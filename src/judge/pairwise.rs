@@ -6,13 +6,13 @@
 
 use super::ulp::Format;
 use super::verdict::quotient;
-use crate::method::Method;
+use crate::formula::Form;
 use crate::results::{Pair, PairStatus};
 
 /// One method's outputs on a problem's judged channels, in the truth's order.
 #[derive(Clone, Debug)]
 pub struct MethodOutputs {
-    pub method: Method,
+    pub form: Form,
     /// (judged channels, seqlen)
     pub truth: Vec<f64>,
     /// The kernel's, laid out alike; none when it could not be run.
@@ -55,7 +55,7 @@ fn truth_pair(
     index_of: &impl Fn(usize) -> Vec<usize>,
 ) -> Pair {
     let figures = Figures::of(left.truth.iter().zip(&right.truth).enumerate(), format);
-    figures.pair((left.method, right.method), PairStatus::Oracle, index_of(figures.max_at), 0.0)
+    figures.pair((left.form, right.form), PairStatus::Oracle, index_of(figures.max_at), 0.0)
 }
 
 fn kernel_pair(
@@ -64,7 +64,7 @@ fn kernel_pair(
     format: Format,
     index_of: &impl Fn(usize) -> Vec<usize>,
 ) -> Pair {
-    let methods = (left.method, right.method);
+    let methods = (left.form, right.form);
     let (Some(l), Some(r)) = (&left.kernel, &right.kernel) else {
         let nothing =
             Figures { mean: f64::NAN, max: f64::NAN, max_at: 0, rel_l2: f64::NAN, max_ulp: f64::NAN };
@@ -147,7 +147,7 @@ impl Figures {
 
     fn pair(
         &self,
-        (left, right): (Method, Method),
+        (left, right): (Form, Form),
         status: PairStatus,
         worst_index: Vec<usize>,
         ratio: f64,

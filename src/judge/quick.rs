@@ -44,7 +44,7 @@
 use super::budget::{Bounds, ChannelBudget};
 use super::ulp::Format;
 use super::verdict::Element;
-use crate::method::Method;
+use crate::formula::Form;
 use crate::problem::{LARGEST_EXPONENT, Problem};
 use crate::promise::Contract;
 use crate::tensor::{Named, Tensor, TensorName, Tensors};
@@ -166,12 +166,12 @@ impl QuickTally {
 
 /// Judges one channel of what a kernel returned for all of them, by [`Contract::FRAMEWORK`] or one that allows more.
 pub fn judge(
-    (method, contract): (Method, &Contract),
+    (form, contract): (impl Into<Form>, &Contract),
     problem: &Problem,
     (batch, channel): (usize, usize),
     got: &Tensors<f32>,
 ) -> Named<QuickTally> {
-    let budget = ChannelBudget::new(method, problem, (batch, channel), contract);
+    let budget = ChannelBudget::new(form, problem, (batch, channel), contract);
     let row = batch * problem.shape.dim + channel;
     let tally = |bounds: &Named<Bounds>| -> Named<QuickTally> {
         let of = |(name, got, bounds): (TensorName, &Tensor<f32>, &Bounds)| (name, tally(got, row, bounds));
@@ -190,10 +190,11 @@ pub fn judge(
 }
 
 /// The quick values of the judged channels.
-pub fn values(method: Method, problem: &Problem) -> Named<Vec<f64>> {
+pub fn values(form: impl Into<Form>, problem: &Problem) -> Named<Vec<f64>> {
+    let form = form.into();
     let mut all: Named<Vec<f64>> = Named::default();
     for &at in &problem.judged_channels {
-        for (name, bounds) in ChannelBudget::new(method, problem, at, &Contract::FRAMEWORK).least() {
+        for (name, bounds) in ChannelBudget::new(form, problem, at, &Contract::FRAMEWORK).least() {
             match all.get_mut(name) {
                 Some(values) => values.extend(bounds.value),
                 None => all.insert(name, bounds.value),

@@ -4,7 +4,7 @@ use super::budget::{self, Bounds, Budget};
 use super::quick::QuickTally;
 use super::ulp::Format;
 use super::verdict::{Distance, Element, Tally, worst};
-use crate::method::Method;
+use crate::formula::Form;
 use crate::problem::{Problem, Weights};
 use crate::promise::Contract;
 use crate::promise::allowance::Arithmetic;
@@ -13,18 +13,19 @@ use crate::tensor::{Named, Tensor, TensorName, Tensors};
 
 /// Judges each tensor that the kernel returned for every channel against the truth of the judged ones.
 pub fn judge(
-    method: Method,
+    form: impl Into<Form>,
     problem: &Problem,
     got: &Tensors<f32>,
     want: &Tensors<f64>,
     budget: &Budget,
 ) -> Named<TensorResult> {
+    let form = form.into();
     let judged = problem.judged(got);
     judged
         .zip(want)
         .map(|(name, judged, want)| {
             let tallied = tally(judged, want, &budget.tensors[name]);
-            (name, result(method, problem, name, (judged, tallied), strays(name, &got[name])))
+            (name, result(form, problem, name, (judged, tallied), strays(name, &got[name])))
         })
         .collect()
 }
@@ -63,7 +64,7 @@ fn tally(got: &Tensor<f64>, want: &Tensor<f64>, bounds: &Bounds) -> (Tally, f64)
 }
 
 fn result(
-    method: Method,
+    form: Form,
     problem: &Problem,
     name: TensorName,
     (tensor, (tally, worst_case_ratio)): (&Tensor<f64>, (Tally, f64)),
@@ -82,7 +83,7 @@ fn result(
     };
     let shown = |(position, element, distance)| {
         let index = problem.judged_index(tensor, position);
-        shown((method, problem, name), (tensor, position, index), (element, distance))
+        shown((form, problem, name), (tensor, position, index), (element, distance))
     };
     TensorResult {
         verdict,
@@ -100,7 +101,7 @@ fn result(
 
 /// The worst element, at this position of the tensor's values and this index (batch, channel, …).
 fn shown<T>(
-    (method, problem, name): (Method, &Problem, TensorName),
+    (form, problem, name): (Form, &Problem, TensorName),
     (tensor, position, index): (&Tensor<T>, usize, Vec<usize>),
     (element, distance): (Element, Distance),
 ) -> Worst {
@@ -115,7 +116,7 @@ fn shown<T>(
         TensorName::Out => (0, index[2]),
         TensorName::LastState => (index[2], problem.shape.seqlen - 1),
     };
-    let inputs = inputs_at(method, problem, channel, n, l);
+    let inputs = inputs_at(form, problem, channel, n, l);
     worst(&format!("{name}{part}"), index, element, distance, inputs)
 }
 
@@ -133,7 +134,7 @@ pub struct Place {
 
 /// A case of which nothing was compared, for this reason.
 pub fn without_output(
-    method: Method,
+    form: impl Into<Form>,
     problem: &Problem,
     place: Place,
     verdict: Verdict,
@@ -141,7 +142,7 @@ pub fn without_output(
 ) -> CaseResult {
     CaseResult {
         id: place.id,
-        method,
+        method: form.into(),
         weights: problem.weights,
         input: problem.input,
         b: problem.b_operand,
@@ -167,8 +168,13 @@ pub fn without_output(
 }
 
 /// A case of these tensors, not yet diagnosed.
-pub fn case(method: Method, problem: &Problem, place: Place, tensors: Named<TensorResult>) -> CaseResult {
-    let mut case = without_output(method, problem, place, Verdict::Unmeasured, String::new());
+pub fn case(
+    form: impl Into<Form>,
+    problem: &Problem,
+    place: Place,
+    tensors: Named<TensorResult>,
+) -> CaseResult {
+    let mut case = without_output(form, problem, place, Verdict::Unmeasured, String::new());
     case.tensors = tensors;
     summarize(&mut case);
     case
@@ -211,7 +217,7 @@ pub fn add_quick(
             format!("{failed} elements are beyond their bounds, and none can be shown: {}", case.reason);
         return;
     }
-    let method = case.method;
+    let form = case.method;
     for (name, tensor) in case.tensors.iter_mut() {
         let [known, others] =
             [certified, others].map(|tallies| tallies.get(name).copied().unwrap_or_default());
@@ -234,7 +240,7 @@ pub fn add_quick(
                 let row_len = whole.shape[2..].iter().product::<usize>() * whole.width;
                 let distance = element.distance(Format::for_input(whole.element));
                 let at = row * row_len + i;
-                shown((method, problem, name), (&whole, at, whole.index(at)), (element, distance))
+                shown((form, problem, name), (&whole, at, whole.index(at)), (element, distance))
             });
         }
         let comparable = known.elements() > 0 && known.open == 0 && tensor.reason.is_empty();
@@ -320,12 +326,12 @@ fn summarize(case: &mut CaseResult) {
 }
 
 /// The inputs of state n at position l, as texts.
-fn inputs_at(method: Method, problem: &Problem, channel: (usize, usize), n: usize, l: usize) -> Vec<String> {
+fn inputs_at(form: Form, problem: &Problem, channel: (usize, usize), n: usize, l: usize) -> Vec<String> {
     let (delta, _) = budget::step_size(problem, channel, l, Arithmetic::SINGLE);
     let a = budget::complex_at(problem.weights, &problem.a, problem.weight_index(channel.1, n));
     let b = problem.operand_index(problem.b_operand, channel, n, l);
     let b = budget::complex_at(problem.weights, &problem.b, b);
-    let step = super::model::step(method, problem.weights, (delta, 0.0), a, b, &Contract::PRODUCTION);
+    let step = super::model::step(form, problem.weights, (delta, 0.0), a, b, &Contract::PRODUCTION);
     let show = |name: &str, value: num_complex::Complex64| match problem.weights {
         Weights::Real => format!("{name} = {:e}", value.re),
         Weights::Complex => format!("{name} = {:e}{:+e}i", value.re, value.im),

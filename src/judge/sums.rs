@@ -44,7 +44,7 @@ pub fn error<const W: usize, V: Value<W>>(
         let error = match term.of {
             Function::Phi(k @ 1..) => phi_errors[k] + phis[k].norm() * (5.0 * plain.u),
             Function::Power(k) if polynomial => z.power(k as u32) * plain.of_power(k as u32),
-            Function::Phi(_) | Function::Power(_) | Function::Resolvent => continue,
+            Function::Phi(_) | Function::Power(_) | Function::Resolvent(_) => continue,
         };
         total = total + error * factor;
     }

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{Operand, Problem};
+use super::{Conventions, Operand, Problem};
 use crate::hexfloat;
 
 /// Of SHA-256: enough that no two problems of a lifetime share them by chance.
@@ -21,7 +21,17 @@ impl Problem {
         let (b, c) = (variable(self.b_operand), variable(self.c_operand));
         hash.update([self.weights.width() as u8, b, c, u8::from(self.delta_softplus)]);
         hash.update(self.input.to_string());
-        for (_, tensor, _) in self.inputs() {
+        // What has no statement and no initial state has the hash that it had before there were any.
+        if self.conventions != Conventions::default() {
+            self.conventions
+                .statements()
+                .iter()
+                .for_each(|(key, text)| hash.update(format!("{key}={text};")));
+        }
+        for (name, tensor, _) in self.inputs() {
+            if name == "initial_state" && tensor.is_none() {
+                continue;
+            }
             // A tensor that is left out differs from one that is empty.
             hash.update(tensor.map_or(u64::MAX, |values| values.len() as u64).to_le_bytes());
             for values in tensor.map_or(&[][..], |values| values).chunks(1024) {

@@ -101,6 +101,8 @@ pub fn draw(
         z: recipe.gate.then(|| stored(signal_values(Signal::Normal(2.0), shape.sequence_len(), draw))),
         delta_bias,
         delta_softplus: recipe.softplus,
+        initial_state: None,
+        conventions: Default::default(),
         judged_channels: draw
             .choose(judged, shape.batch * shape.dim)
             .into_iter()

@@ -17,6 +17,7 @@
 //! assert_eq!(spec.draw(1).u, problem.u);
 //! ```
 
+pub mod conventions;
 pub mod elements;
 mod fingerprint;
 pub mod inputs;
@@ -32,8 +33,10 @@ pub mod transform;
 
 use num_complex::Complex64;
 
+use self::conventions::{ComplexOutput, Reads, StateHolds};
 use crate::tensor::{Tensor, TensorName, Tensors};
 
+pub use conventions::Conventions;
 pub use shape::{Operand, Shape, Weights};
 pub use stages::{Stage, Stages};
 
@@ -70,6 +73,9 @@ pub struct Problem {
     /// (dim)
     pub delta_bias: Option<Vec<f32>>,
     pub delta_softplus: bool,
+    /// (batch, dim, dstate)·w: x_{−1}, 0 where it is left out; poly's reversed scan starts from 0.
+    pub initial_state: Option<Vec<f32>>,
+    pub conventions: Conventions,
     /// The channels (batch index, dim index) for which truth is computed and which are judged; a kernel
     /// always computes all of them (channels are independent, spec.md §1).
     pub judged_channels: Vec<(usize, usize)>,
@@ -80,7 +86,7 @@ pub type NamedInput<'a> = (&'static str, Option<&'a Vec<f32>>, usize);
 
 impl Problem {
     /// Every input, none where it is left out.
-    pub fn inputs(&self) -> [NamedInput<'_>; 8] {
+    pub fn inputs(&self) -> [NamedInput<'_>; 9] {
         let (sequence, dim) = (self.shape.sequence_len(), self.shape.dim);
         let operand = |operand| self.shape.operand_len(operand, self.weights);
         [
@@ -92,6 +98,7 @@ impl Problem {
             ("D", self.d.as_ref(), dim),
             ("z", self.z.as_ref(), sequence),
             ("delta_bias", self.delta_bias.as_ref(), dim),
+            ("initial_state", self.initial_state.as_ref(), self.shape.batch * operand(Operand::Constant)),
         ]
     }
 
@@ -99,6 +106,28 @@ impl Problem {
     pub fn channels(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         let dim = self.shape.dim;
         (0..self.shape.batch * dim).map(move |row| (row / dim, row % dim))
+    }
+
+    /// Index of the first float of state n of x_{−1}.
+    pub fn state_index(&self, (batch, channel): (usize, usize), n: usize) -> usize {
+        ((batch * self.shape.dim + channel) * self.shape.dstate + n) * self.weights.width()
+    }
+
+    /// Whether a constant B multiplies C, in place of u.
+    pub fn reads_with_b(&self) -> bool {
+        self.conventions.state == StateHolds::InputAlone
+    }
+
+    /// Whether outputs read the state before its update.
+    pub fn reads_before(&self) -> bool {
+        self.conventions.reads == Reads::BeforeUpdate
+    }
+
+    /// What y is of Re Σ C x, of one direction.
+    pub fn output_factor(&self) -> f64 {
+        let pairs =
+            self.weights == Weights::Complex && self.conventions.output == ComplexOutput::TwiceRealPart;
+        if pairs { 2.0 } else { 1.0 }
     }
 
     /// Index of element (batch, channel, l) in `u`, `delta`, `z` and the output.

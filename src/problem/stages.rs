@@ -8,6 +8,9 @@
 //! - `state`: z = ΔA, Ā, b, and each product and each sum of the scan;
 //! - `y`: each state where it is read, their sum, and the product and the sum of the skip;
 //! - `gate`: silu(z) twice, and the product with it.
+//!
+//! `softplus=naive` states log(1 + eˣ) as it stands, without log1p: the sum rounds by u of f32, and that is an error of u in Δ,
+//! which may be all of it. Where eˣ < u, Δ comes out as 0.
 
 use std::fmt;
 use std::str::FromStr;
@@ -26,9 +29,15 @@ named! {
     }
 }
 
-/// The type that each stage is rounded to, of those that are not computed in f32 alone.
+/// The type that each stage is rounded to, of those that are not computed in f32 alone; and how softplus is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stages([Option<InputType>; Stage::ALL.len()]);
+pub struct Stages {
+    types: [Option<InputType>; Stage::ALL.len()],
+    /// Whether softplus is log(1 + eˣ) as it stands.
+    pub naive_softplus: bool,
+}
+
+const NAIVE: [&str; 2] = ["softplus", "naive"];
 
 /// What one rounding of a stage costs beside that of f32.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,7 +52,7 @@ pub struct Rounding {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected f32, f16 or bf16 for all stages, or a list such as `delta=bf16, gate=bf16`, each stage once, found `{found}` \
-     (hint: stages are {})",
+     (hint: stages are {}; softplus=naive is another statement)",
     Stage::ALL.map(Stage::name).join(", ")
 )]
 pub struct StagesError {
@@ -52,22 +61,25 @@ pub struct StagesError {
 
 impl Stages {
     /// All of it in f32.
-    pub const NONE: Stages = Stages([None; Stage::ALL.len()]);
+    pub const NONE: Stages = Stages { types: [None; Stage::ALL.len()], naive_softplus: false };
+    /// All of it in f32, with log(1 + eˣ).
+    pub const NAIVE_SOFTPLUS: Stages = Stages { naive_softplus: true, ..Stages::NONE };
 
     /// Every stage in the same type.
     pub fn all(input: InputType) -> Self {
-        Stages([Some(input).filter(|input| *input != InputType::F32); Stage::ALL.len()])
+        let input = Some(input).filter(|input| *input != InputType::F32);
+        Stages { types: [input; Stage::ALL.len()], ..Stages::NONE }
     }
 
     /// One stage alone.
     pub fn alone(stage: Stage, input: InputType) -> Self {
         let mut stages = Stages::NONE;
-        stages.0[stage as usize] = Some(input).filter(|input| *input != InputType::F32);
+        stages.types[stage as usize] = Some(input).filter(|input| *input != InputType::F32);
         stages
     }
 
     pub fn rounding(self, stage: Stage) -> Rounding {
-        match self.0[stage as usize] {
+        match self.types[stage as usize] {
             None | Some(InputType::F32) => Rounding { unit: 0.0, underflow: 0.0 },
             Some(InputType::F16) => {
                 Rounding { unit: 1.0 / (1 << 11) as f64, underflow: 1.0 / (1 << 25) as f64 }
@@ -82,10 +94,11 @@ impl Stages {
 
 impl fmt::Display for Stages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let stated = Stage::ALL.into_iter().zip(self.0);
-        let stated: Vec<String> =
+        let stated = Stage::ALL.into_iter().zip(self.types);
+        let mut stated: Vec<String> =
             stated.filter_map(|(stage, input)| Some(format!("{stage}={}", input?))).collect();
-        match (self.0[0], stated.is_empty()) {
+        stated.extend(self.naive_softplus.then(|| NAIVE.join("=")));
+        match (self.types[0], stated.is_empty()) {
             (_, true) => f.write_str("f32"),
             (Some(input), _) if *self == Stages::all(input) => write!(f, "{input}"),
             _ => f.write_str(&stated.join(", ")),
@@ -104,13 +117,17 @@ impl FromStr for Stages {
         let (mut stages, mut stated) = (Stages::NONE, Vec::new());
         for part in text.split(',') {
             let (stage, input) = part.split_once('=').ok_or_else(wrong)?;
+            if [stage.trim(), input.trim()] == NAIVE && !stages.naive_softplus {
+                stages.naive_softplus = true;
+                continue;
+            }
             let stage: Stage = stage.trim().parse().map_err(|_| wrong())?;
             let input: InputType = input.trim().parse().map_err(|_| wrong())?;
             if stated.contains(&stage) {
                 return Err(wrong());
             }
             stated.push(stage);
-            stages.0[stage as usize] = Some(input).filter(|input| *input != InputType::F32);
+            stages.types[stage as usize] = Some(input).filter(|input| *input != InputType::F32);
         }
         Ok(stages)
     }

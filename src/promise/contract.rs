@@ -1,8 +1,7 @@
 //! What a kernel promises of its coefficients: the part of every bound that the kernel's author decides.
 
 use super::allowance::Arithmetic;
-use crate::formula::{Formula, Function, Transition};
-use crate::method::Method;
+use crate::formula::{Form, Formula, Function, Transition};
 use crate::problem::{Problem, Weights};
 
 /// How far a sound kernel's Ā and B̄ may be from those of the specification, for exactly given Δ, A and B.
@@ -29,7 +28,7 @@ pub struct Contract {
 pub struct Units {
     /// eᶻ
     pub exponential: [f64; 2],
-    /// A quotient by 1 − z/2.
+    /// A quotient by 1 − αz.
     pub quotient: [f64; 2],
     /// ΔB
     pub held: [f64; 2],
@@ -48,7 +47,7 @@ impl Units {
     fn a_bar(&self, formula: &Formula) -> [f64; 2] {
         match formula.a_bar {
             Transition::Exponential => self.exponential,
-            Transition::Quotient => self.quotient,
+            Transition::Quotient(_) => self.quotient,
             Transition::Polynomial(_) => self.polynomial,
         }
     }
@@ -58,7 +57,7 @@ impl Units {
         let units = formula.b_bar.into_iter().flatten().map(|term| match term.of {
             Function::Power(0) => self.held,
             Function::Power(_) => self.polynomial,
-            Function::Resolvent => self.quotient,
+            Function::Resolvent(_) => self.quotient,
             Function::Phi(0) => [self.exponential[0] + self.held[0], self.exponential[1] + self.held[1]],
             Function::Phi(_) => self.phi,
         });
@@ -163,13 +162,13 @@ impl Contract {
     }
 
     /// The relative error that Ā may have.
-    pub fn a_bar_error(&self, method: Method, weights: Weights) -> f64 {
-        self.units.a_bar(&method.formula())[weights.width() - 1] * self.arithmetic.unit
+    pub fn a_bar_error(&self, form: impl Into<Form>, weights: Weights) -> f64 {
+        self.units.a_bar(&form.into().formula())[weights.width() - 1] * self.arithmetic.unit
     }
 
     /// The relative error that B̄ may have.
-    pub fn b_bar_error(&self, method: Method, weights: Weights) -> f64 {
-        self.units.b_bar(&method.formula())[weights.width() - 1] * self.arithmetic.unit
+    pub fn b_bar_error(&self, form: impl Into<Form>, weights: Weights) -> f64 {
+        self.units.b_bar(&form.into().formula())[weights.width() - 1] * self.arithmetic.unit
     }
 
     /// The relative error that forming b = B̄u may add.

@@ -2,7 +2,7 @@
 
 use super::console::{Detail, WIDTH, coloured};
 use super::text;
-use crate::method::Method;
+use crate::formula::Form;
 use crate::results::compare::{FACTOR, Item, RunComparison};
 use crate::results::{PairTotals, Results, Verdict};
 
@@ -73,8 +73,8 @@ fn state(item: &Item) -> String {
 
 /// How many of each method: `zoh 3, rk4 40`.
 fn by_method<'a>(items: impl Iterator<Item = &'a Item> + Clone) -> String {
-    let count = |method: Method| items.clone().filter(|item| item.method == method).count();
-    let counts = Method::ALL.into_iter().map(|method| (method, count(method)));
+    let count = |method: Form| items.clone().filter(|item| item.method == method).count();
+    let counts = Form::all().map(|method| (method, count(method)));
     let counts: Vec<_> =
         counts.filter(|(_, count)| *count > 0).map(|(method, count)| format!("{method} {count}")).collect();
     counts.join(", ")

@@ -9,7 +9,7 @@ use comfy_table::{CellAlignment, Table};
 use super::failures::{self, Failure};
 use super::summary;
 use super::{grid, invariants, pairs, precision, tables, template, text};
-use crate::method::Method;
+use crate::formula::Form;
 use crate::problem::Weights;
 use crate::results::{Results, Verdict, Worst};
 
@@ -164,11 +164,11 @@ fn worst(worst: &Worst) -> String {
 fn table(results: &Results) -> Option<String> {
     let (methods, rows) = (grid::methods(results), tables::verdicts(results));
     rows.first()?;
-    let width = |(i, method): (usize, &Method)| {
+    let width = |(i, method): (usize, &Form)| {
         let cells = rows.iter().map(|row| row.cells[i].chars().count()).max().unwrap_or(0);
         cells.max(method.name().len()) + 3
     };
-    let first = WIDTH - 12 - methods.iter().enumerate().map(width).sum::<usize>();
+    let first = WIDTH.saturating_sub(12 + methods.iter().enumerate().map(width).sum::<usize>()).max(12);
     let rows = rows.into_iter().map(|row| [vec![text::fit(&row.name, first), row.about], row.cells].concat());
     let header = [vec!["regime", "weights"], template::names(&methods)].concat();
     let legend = "worst share of the allowance used over the row's inputs and operands (1 is the bound)";

@@ -2,7 +2,7 @@
 
 use super::sweeps::Coefficient;
 use super::{grid, invariants, precision, text};
-use crate::method::Method;
+use crate::formula::Form;
 use crate::results::{
     CaseResult, CoefficientResult, Diagnosis, InvariantResult, Lifting, Results, TensorResult, Verdict, Worst,
 };
@@ -21,7 +21,7 @@ pub enum Failure<'a> {
 /// why a scan is wrong. Broken invariants come last: they say that something is wrong, seldom what.
 pub fn all(results: &Results) -> Vec<Failure<'_>> {
     let mut ranked: Vec<(usize, Failure)> = Vec::new();
-    for method in Method::ALL {
+    for method in Form::all() {
         let sweeps = results.coefficients.iter().filter(|s| s.method == method);
         let sweeps = sweeps.filter(|s| failed(s.verdict) || lifted_failed(s.lifted.as_ref()));
         let cases = results.cases.iter().filter(|c| c.method == method);
@@ -85,11 +85,11 @@ pub fn tensors(case: &CaseResult) -> Option<String> {
 }
 
 impl<'a> Failure<'a> {
-    pub fn method(&self) -> Method {
+    pub fn method(&self) -> Form {
         match self {
             Failure::Case(case) => case.method,
-            Failure::Sweep(sweep) => sweep.method,
-            Failure::Invariant(invariant) => invariant.method,
+            Failure::Sweep(sweep) => sweep.method.into(),
+            Failure::Invariant(invariant) => invariant.method.into(),
         }
     }
 

@@ -1,16 +1,16 @@
 //! The verdict matrix: one row per regime and weight type, one column per method.
 
 use super::{groups, text};
-use crate::method::Method;
+use crate::formula::Form;
 use crate::problem::Weights;
 use crate::results::{CaseResult, Results, Verdict};
 
-/// One regime with one weight type, over the methods in the order of their ids.
+/// One regime with one weight type, over all forms in their order.
 #[derive(Clone, Debug)]
 pub struct RegimeRow<'a> {
     pub regime: &'a str,
     pub weights: Weights,
-    pub cells: [Cell<'a>; Method::ALL.len()],
+    pub cells: [Cell<'a>; Form::COUNT],
 }
 
 /// The cases of one method in one row: every input type and operand combination that ran.
@@ -27,19 +27,19 @@ pub fn rows(results: &Results) -> Vec<RegimeRow<'_>> {
         of_weights.sort_by_key(|(weights, _)| *weights);
         for (weights, cases) in of_weights {
             let mut row = RegimeRow { regime, weights, cells: Default::default() };
-            cases.into_iter().for_each(|case| row.cells[case.method as usize].cases.push(case));
+            cases.into_iter().for_each(|case| row.cells[case.method.index()].cases.push(case));
             rows.push(row);
         }
     }
     rows
 }
 
-/// The methods that any case of the run used, in the order of their ids.
-pub fn methods(results: &Results) -> Vec<Method> {
-    let used = |m: &Method| {
+/// The methods, and the textbook forms, that any case of the run used, in their order.
+pub fn methods(results: &Results) -> Vec<Form> {
+    let used = |m: &Form| {
         results.cases.iter().any(|c| c.method == *m) || results.coefficients.iter().any(|c| c.method == *m)
     };
-    Method::ALL.into_iter().filter(used).collect()
+    Form::all().filter(used).collect()
 }
 
 /// The ratio as a sort key, by [`f64::total_cmp`]: a NaN is worse than any number.

@@ -57,6 +57,9 @@ pub fn textbook_formulas(form: Textbook) -> (&'static str, &'static str) {
         Textbook::FohTextbook => ("exp(z)", "Δ ((φ₁ − φ₂) B uₗ + φ₂ B uₗ₊₁)"),
         Textbook::Rk4Classical => ("I + z + z²/2 + z³/6 + z⁴/24", "Δ (I + z/2 + z²/6 + z³/24) B uₗ"),
         Textbook::BilinearAveraged => ("(I − z/2)⁻¹(I + z/2)", "(I − z/2)⁻¹ Δ B (uₗ₋₁ + uₗ)/2"),
+        Textbook::FohCausal => ("exp(z)", "Δ (φ₂ B uₗ + (φ₁ − φ₂) B uₗ₋₁)"),
+        Textbook::Euler => ("I + z", "Δ B uₗ"),
+        Textbook::BackwardEuler => ("(I − z)⁻¹", "(I − z)⁻¹ Δ B uₗ"),
         Textbook::ExpTrapezoidal => ("exp(z)", "½ Δ (exp(z) B uₗ₋₁ + B uₗ)"),
     }
 }

@@ -1,7 +1,7 @@
 //! The pairwise matrices, brought together by problem: the truth's beside each kernel's.
 
 use super::groups;
-use crate::method::Method;
+use crate::formula::Form;
 use crate::problem::Weights;
 use crate::results::{Pair, PairwiseMatrix, Results};
 
@@ -55,7 +55,13 @@ pub fn failing(results: &Results) -> Vec<(&PairwiseMatrix, &Pair, Option<&Pair>)
     found
 }
 
+/// The rows and columns of its picture: the methods, and the textbook forms that it has.
+pub fn columns(matrix: &PairwiseMatrix) -> Vec<Form> {
+    let has = |form: &Form| matrix.pairs.iter().any(|pair| [pair.left, pair.right].contains(form));
+    Form::all().filter(|form| matches!(form, Form::Method(_)) || has(form)).collect()
+}
+
 /// The entry of two methods, whichever comes first.
-pub fn entry(matrix: &PairwiseMatrix, a: Method, b: Method) -> Option<&Pair> {
+pub fn entry(matrix: &PairwiseMatrix, a: Form, b: Form) -> Option<&Pair> {
     matrix.pairs.iter().find(|p| (p.left, p.right) == (a, b) || (p.left, p.right) == (b, a))
 }

@@ -1,7 +1,7 @@
 //! The run in a few lines: its verdict, its totals, one line per method.
 
-use super::{grid, invariants, text};
-use crate::method::Method;
+use super::{grid, text};
+use crate::formula::Form;
 use crate::problem::Weights;
 use crate::results::{CaseResult, CoefficientResult, Results, Verdict};
 
@@ -42,7 +42,7 @@ pub fn unmeasured_reasons(results: &Results) -> Vec<(&str, usize)> {
 /// One method over the whole run.
 #[derive(Clone, Debug)]
 pub struct MethodLine<'a> {
-    pub method: Method,
+    pub method: Form,
     pub cases: Totals,
     pub sweeps: Totals,
     pub invariants: Totals,
@@ -56,11 +56,12 @@ pub struct MethodLine<'a> {
 
 /// One line per method that the run used.
 pub fn methods(results: &Results) -> Vec<MethodLine<'_>> {
-    let used = |m: &Method| grid::methods(results).contains(m) || invariants::methods(results).contains(m);
-    Method::ALL.into_iter().filter(used).map(|method| line(results, method)).collect()
+    let probed = |m: &Form| results.invariants.iter().any(|i| i.method == *m);
+    let used = |m: &Form| grid::methods(results).contains(m) || probed(m);
+    Form::all().filter(used).map(|method| line(results, method)).collect()
 }
 
-fn line(results: &Results, method: Method) -> MethodLine<'_> {
+fn line(results: &Results, method: Form) -> MethodLine<'_> {
     let cases: Vec<_> = results.cases.iter().filter(|c| c.method == method).collect();
     let sweeps: Vec<_> = results.coefficients.iter().filter(|c| c.method == method).collect();
     let measured = |weights: Weights| {

@@ -1,16 +1,17 @@
 //! The coefficient sweeps in rows: Ā and B̄ of the methods over one sweep of z.
 
 use super::text;
+use crate::formula::Form;
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::results::{CoefficientPoint, CoefficientResult, Results, Verdict, Worst};
 
-/// One sweep over the methods, in the order of their ids.
+/// One sweep over all forms in their order, of which methods have any.
 #[derive(Clone, Debug)]
 pub struct SweepRow<'a> {
     pub sweep: &'a str,
     pub weights: Weights,
-    pub cells: [Option<&'a CoefficientResult>; Method::ALL.len()],
+    pub cells: [Option<&'a CoefficientResult>; Form::COUNT],
 }
 
 named! {
@@ -29,13 +30,13 @@ pub fn rows(results: &Results) -> Vec<SweepRow<'_>> {
         let free = |row: &SweepRow| {
             row.sweep == result.sweep
                 && row.weights == result.weights
-                && row.cells[result.method as usize].is_none()
+                && row.cells[Form::from(result.method).index()].is_none()
         };
         let position = rows.iter().position(free).unwrap_or_else(|| {
             rows.push(SweepRow { sweep: &result.sweep, weights: result.weights, cells: Default::default() });
             rows.len() - 1
         });
-        rows[position].cells[result.method as usize] = Some(result);
+        rows[position].cells[Form::from(result.method).index()] = Some(result);
     }
     rows
 }

@@ -26,12 +26,12 @@ pub fn verdicts(results: &Results) -> Vec<TableRow> {
     let methods = grid::methods(results);
     let mut rows = Vec::new();
     for row in grid::rows(results) {
-        let cells = methods.iter().map(|m| row.cells[*m as usize].text()).collect();
+        let cells = methods.iter().map(|m| row.cells[m.index()].text()).collect();
         rows.push(TableRow { name: row.regime.to_owned(), about: row.weights.to_string(), cells });
     }
     for row in sweeps::rows(results) {
         for coefficient in Coefficient::ALL {
-            let cells = methods.iter().map(|m| coefficient.text(row.cells[*m as usize])).collect();
+            let cells = methods.iter().map(|m| coefficient.text(row.cells[m.index()])).collect();
             let name = format!("{} {}", coefficient.name(), row.sweep);
             rows.push(TableRow { name, about: row.weights.to_string(), cells });
         }

@@ -5,7 +5,7 @@ use minijinja::{Environment, Error, Value, context};
 use serde::Serialize;
 
 use super::{grid, invariants, precision, summary, text};
-use crate::method::Method;
+use crate::formula::Form;
 use crate::results::{Results, Verdict};
 
 /// Reasons for not measuring that a page lists.
@@ -32,8 +32,8 @@ pub fn value(value: impl Serialize) -> Value {
 }
 
 /// The methods' names.
-pub fn names(methods: &[Method]) -> Vec<&'static str> {
-    methods.iter().map(|m| m.name()).collect()
+pub fn names<M: Copy + Into<Form>>(methods: &[M]) -> Vec<&'static str> {
+    methods.iter().map(|&m| m.into().name()).collect()
 }
 
 /// The run in a page's first lines: what ran where, its totals, and the methods in the columns of its tables.

@@ -26,7 +26,7 @@ use super::pairs::PairTotals;
 use super::precision::Lifting;
 use super::schema::{CaseResult, CoefficientResult, Results, TensorResult, Worst};
 use super::verdict::Verdict;
-use crate::method::Method;
+use crate::formula::Form;
 
 /// A share of the allowance that became this many times larger or smaller has moved.
 pub const FACTOR: f64 = 2.0;
@@ -37,7 +37,7 @@ pub const NOTABLE: f64 = 1.0 / 16.0;
 #[derive(Clone, Debug, Serialize)]
 pub struct Item {
     pub id: String,
-    pub method: Method,
+    pub method: Form,
     pub verdict: Verdict,
     /// The worst share of the allowance used; none when nothing was measured.
     pub share: Option<f64>,
@@ -164,12 +164,12 @@ impl RunComparison {
 impl Item {
     fn new(
         id: String,
-        method: Method,
+        method: impl Into<Form>,
         verdict: Verdict,
         worst: &Option<Worst>,
         judged: Option<usize>,
     ) -> Self {
-        Item { id, method, verdict, share: worst.as_ref().map(|worst| worst.share), judged }
+        Item { id, method: method.into(), verdict, share: worst.as_ref().map(|worst| worst.share), judged }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::schema::CaseResult;
 use super::verdict::Verdict;
-use crate::method::Method;
+use crate::formula::Form;
 use crate::problem::Weights;
 
 /// Cases explained for each method and weight type: those that a report shows first, and the smallest ones of
@@ -12,7 +12,7 @@ const SMALLEST: usize = 4;
 
 /// Indices of the cases to explain.
 pub fn chosen(cases: &[CaseResult]) -> Vec<usize> {
-    let all = Method::ALL.into_iter().flat_map(|method| Weights::ALL.map(|weights| (method, weights)));
+    let all = Form::all().flat_map(|method| Weights::ALL.map(|weights| (method, weights)));
     all.flat_map(|(method, weights)| choose(cases, method, weights)).collect()
 }
 
@@ -26,7 +26,7 @@ pub fn keep_chosen(cases: &mut [CaseResult]) {
 }
 
 /// Of the failed cases of one method. A kernel that returned nothing has no output to explain.
-fn choose(cases: &[CaseResult], method: Method, weights: Weights) -> Vec<usize> {
+fn choose(cases: &[CaseResult], method: Form, weights: Weights) -> Vec<usize> {
     let failed = |case: &CaseResult| {
         case.verdict == Verdict::Fail
             && (case.reason.is_empty() || case.relative.is_some_and(|relative| !relative.passes()))

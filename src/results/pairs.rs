@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::nullable;
-use crate::method::Method;
+use crate::formula::Form;
 use crate::problem::{InputType, Weights};
 
 /// How far apart the methods' outputs are on one problem: the strict upper triangle of methods × methods.
@@ -22,8 +22,8 @@ pub struct PairwiseMatrix {
 /// The difference between two methods' outputs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pair {
-    pub left: Method,
-    pub right: Method,
+    pub left: Form,
+    pub right: Form,
     /// Mean of |left − right|.
     #[serde(deserialize_with = "nullable::one")]
     pub mean: f64,

@@ -9,6 +9,7 @@ use super::pairs::{PairTotals, PairwiseMatrix};
 use super::precision::{Lifting, Relative, Sensitivity};
 use super::profile::ErrorProfile;
 use super::verdict::{Beyond, Verdict};
+use crate::formula::Form;
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Shape, Weights};
 use crate::tensor::Named;
@@ -92,7 +93,8 @@ pub struct RegimeNote {
 pub struct CaseResult {
     /// `regime/weights/input/b-OPERAND/c-OPERAND/method`, of a recorded run `file/method[.label]`; unique.
     pub id: String,
-    pub method: Method,
+    /// What it is judged as: a method, or a textbook form.
+    pub method: Form,
     pub weights: Weights,
     pub input: InputType,
     pub b: Operand,

@@ -17,7 +17,7 @@ pub fn powers<R: Real>(delta: &Ball<R>) -> Powers<R> {
 /// The two Ā that are no sums, as far as the form needs them.
 pub struct Transitions<V> {
     pub exp: Option<V>,
-    /// (I − z/2)⁻¹(I + z/2)
+    /// (I − αz)⁻¹(I + (1 − α)z)
     pub quotient: Option<V>,
 }
 
@@ -31,7 +31,7 @@ pub fn panels<V: Enclosure>(
 ) -> Option<Panels<V>> {
     let a_bar = match formula.a_bar {
         Transition::Exponential => transitions.exp.clone()?,
-        Transition::Quotient => transitions.quotient.clone()?,
+        Transition::Quotient(_) => transitions.quotient.clone()?,
         Transition::Polynomial(factors) => {
             let term = |(k, &c): (usize, &Fraction)| power(k).scale(&times(&powers[0], c));
             factors.iter().enumerate().map(term).reduce(|sum, term| sum.plus(&term))?
@@ -48,7 +48,7 @@ pub fn panels<V: Enclosure>(
 }
 
 /// c·x
-fn times<R: Real>(x: &Ball<R>, Fraction(above, below): Fraction) -> Ball<R> {
+pub fn times<R: Real>(x: &Ball<R>, Fraction(above, below): Fraction) -> Ball<R> {
     let integer = |n: f64| Ball::exact(R::exact(n));
     let x = if above == 1 { x.clone() } else { x.times(&integer(f64::from(above))) };
     match below.is_power_of_two() {

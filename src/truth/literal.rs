@@ -162,6 +162,17 @@ pub fn panels<Q: Quantity>(form: Form, with: &Ingredients<Q>) -> Option<Panels<Q
             let half = now.shifted(-1);
             [Some(a_bar), Some(half.clone()), Some(half), None]
         }
+        Form::Textbook(Textbook::FohCausal) => {
+            let second = integral(2);
+            let now = if *delta == Q::Real::exact(0.0) { second } else { second.over(delta) };
+            [exp(), Some(now.clone()), Some(integral(1).minus(&now)), None]
+        }
+        Form::Textbook(Textbook::Euler) => [Some(z.plus_identity(1.0)), Some(held()), None, None],
+        Form::Textbook(Textbook::BackwardEuler) => {
+            let inverse = z.minus(z).minus(z).plus_identity(1.0).inverse()?;
+            let now = inverse.times(&held());
+            [Some(inverse), Some(now), None, None]
+        }
         Form::Textbook(Textbook::ExpTrapezoidal) => {
             let half = held().shifted(-1);
             [exp(), Some(half.clone()), Some(with.exp.times(&half)), None]

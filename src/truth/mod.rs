@@ -40,7 +40,9 @@ pub enum TruthError {
     Shape { what: &'static str, expected: String, found: String },
     #[error("{what}[{index}] is {found}, expected a finite number (hint: look at what produced it)")]
     NotFinite { what: &'static str, index: usize, found: String },
-    #[error("I − ΔA/2 is singular at {place}, expected a regular one (hint: bilinear has a pole at ΔA = 2)")]
+    #[error(
+        "I − αΔA is singular at {place}, expected a regular one (hint: bilinear has a pole at ΔA = 2, backward-euler at 1)"
+    )]
     Pole { place: String },
     #[error(
         "log2 of the size of ΔA is {found} at {place}, expected at most {limit} \

@@ -38,14 +38,16 @@ fn of_case(
     spec: &Spec,
     failed: &CaseResult,
 ) -> Named<Vec<Diagnosis>> {
-    let (problem, method) = (spec.draw(request.seed), failed.method);
+    let (problem, Some(method)) = (spec.draw(request.seed), failed.method.method()) else {
+        return Named::default();
+    };
     let known = known.of(&problem);
     let (Ok(truths), Ok(output)) = (known.truths(&[method]), backend.scan(method, &problem)) else {
         return Named::default();
     };
     let promise = backend.promise();
     let case = Case {
-        method,
+        form: method.into(),
         problem: &problem,
         got: &problem.judged(&output),
         want: &truths[0].tensors,

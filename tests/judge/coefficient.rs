@@ -98,7 +98,7 @@ fn a_point_says_where_it_is_and_how_many_ulps_it_is_off() {
 /// The contract as the kernels' own page states it, in units of 2⁻²⁴, of Ā or of B̄ (`which`).
 fn stated(method: Method, weights: Weights, which: usize) -> f64 {
     let formula = method.formula();
-    let formula = match (formula.has_pole(), which, formula.phis(), formula.now().len()) {
+    let formula = match (formula.pole().is_some(), which, formula.phis(), formula.now().len()) {
         (true, ..) => "Ā and B̄ of `bilinear`",
         (_, 0, ..) => "Ā = eᶻ",
         (_, _, 0, 1) => "B̄ = ΔB",

@@ -6,7 +6,12 @@ use holdfast::method::Method;
 use holdfast::results::PairStatus;
 
 fn outputs(method: Method, truth: [f64; 2], kernel: [f64; 2]) -> MethodOutputs {
-    MethodOutputs { method, truth: truth.into(), kernel: Some(kernel.into()), bound: vec![0.01; 2] }
+    MethodOutputs {
+        form: method.into(),
+        truth: truth.into(),
+        kernel: Some(kernel.into()),
+        bound: vec![0.01; 2],
+    }
 }
 
 fn status(left: MethodOutputs, right: MethodOutputs) -> PairStatus {

@@ -273,7 +273,7 @@ fn short_regime_tells_every_two_methods_apart(#[values(Weights::Real, Weights::C
         let outputs: Vec<MethodOutputs> = truths
             .into_iter()
             .map(|t| MethodOutputs {
-                method: t.method,
+                form: t.method.into(),
                 truth: t.tensors[TensorName::Out].values.clone(),
                 kernel: None,
                 bound: budget::scan(t.method, &problem, &Contract::PRODUCTION).tensors[TensorName::Out]
@@ -283,13 +283,7 @@ fn short_regime_tells_every_two_methods_apart(#[values(Weights::Real, Weights::C
             .collect();
         for (i, left) in outputs.iter().enumerate() {
             for right in &outputs[i + 1..] {
-                assert!(
-                    distinguishable(left, right),
-                    "{} and {} in {}",
-                    left.method,
-                    right.method,
-                    spec.id()
-                );
+                assert!(distinguishable(left, right), "{} and {} in {}", left.form, right.form, spec.id());
             }
         }
     }

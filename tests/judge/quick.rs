@@ -1,14 +1,18 @@
 //! Promise: a quick verdict equals the certified one, on every kind of input, or there is none.
 
+use holdfast::formula::Form;
 use holdfast::judge::budget::{self, Bounds, ChannelBudget};
 use holdfast::judge::quick::{self, Decision, RADIUS, decide};
 use holdfast::judge::ulp::Format;
 use holdfast::judge::verdict::Element;
 use holdfast::method::Method;
+use holdfast::problem::conventions::{ComplexOutput, Reads, StateHolds};
 use holdfast::problem::inputs::{self, Draw};
 use holdfast::problem::plan::{self, Filter};
 use holdfast::problem::regime::{self, Recipe};
-use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights, sweep};
+use holdfast::problem::{
+    CoefficientProblem, Conventions, InputType, Operand, Problem, Shape, Weights, sweep,
+};
 use holdfast::promise::{Contract, Promise};
 use holdfast::tensor::{TensorName, Tensors};
 use holdfast::truth;
@@ -36,9 +40,10 @@ impl Compared {
 }
 
 /// Both routes on every judged element of a problem, with errors planted around the bound.
-fn compare(problem: &Problem, methods: &[Method]) -> Compared {
+fn compare(problem: &Problem) -> Compared {
+    let forms: Vec<Form> = Form::all().collect();
     let mut compared = Compared::default();
-    for truth in truth::scan::solve(problem, methods).expect("a truth") {
+    for truth in truth::scan::solve(problem, &forms).expect("a truth") {
         let budget = budget::scan(truth.method, problem, &Contract::FRAMEWORK);
         for (name, want, bounds) in truth.tensors.zip(&budget.tensors) {
             let format = Format::for_input(want.element);
@@ -79,11 +84,12 @@ fn compare(problem: &Problem, methods: &[Method]) -> Compared {
 /// One in `every` of many steps that are hard, as scans of three positions with one state each.
 fn scans(steps: &CoefficientProblem, every: usize, random: &mut ChaCha8Rng) -> Problem {
     let width = steps.weights.width();
-    // What the truth refuses: an exponent beyond its range, the pole itself.
+    // What the truth refuses: an exponent beyond its range, the poles themselves.
     let keep = |i: &usize| {
         let a = &steps.a[i * width..(i + 1) * width];
         let z = a.iter().map(|part| f64::from(*part) * f64::from(steps.delta[*i])).collect::<Vec<_>>();
-        z.iter().all(|part| part.abs() < 16_384.0) && !(z[0] == 2.0 && z[1..].iter().all(|part| *part == 0.0))
+        let at_pole = [1.0, 2.0].contains(&z[0]) && z[1..].iter().all(|part| *part == 0.0);
+        z.iter().all(|part| part.abs() < 16_384.0) && !at_pole
     };
     let kept: Vec<usize> = (0..steps.delta.len()).step_by(every).filter(keep).collect();
     let (dim, seqlen) = (kept.len(), 3);
@@ -107,6 +113,8 @@ fn scans(steps: &CoefficientProblem, every: usize, random: &mut ChaCha8Rng) -> P
         z: None,
         delta_bias: None,
         delta_softplus: false,
+        initial_state: None,
+        conventions: Default::default(),
         judged_channels: (0..dim).map(|d| (0, d)).collect(),
     }
 }
@@ -149,15 +157,14 @@ fn both_routes_agree_on_hard_elements() {
         problems.push(scans(&sweep.draw(1), every, &mut random));
     }
     for weights in Weights::ALL {
-        // Three outputs and a last state of each step by each of six methods.
-        let (count, each) = (elements / 2 / (4 * 6), 200);
+        // Three outputs and a last state of each step by each form.
+        let (count, each) = (elements / 2 / (4 * Form::COUNT), 200);
         problems.extend(
             (0..count.div_ceil(each))
                 .map(|_| scans(&random_steps(weights, each, &mut random), 1, &mut random)),
         );
     }
-    let of = |problem: &Problem| compare(problem, &Method::ALL);
-    let compared = problems.par_iter().map(of).reduce(Compared::default, Compared::with);
+    let compared = problems.par_iter().map(compare).reduce(Compared::default, Compared::with);
     println!("{compared:?}");
     assert!(compared.elements >= elements);
     // Few are too hard: a route that leaves everything open would agree with any other.
@@ -175,11 +182,45 @@ fn both_routes_agree_on_every_regime_method_weight_and_input_type() {
         let mut problem = spec.draw(1);
         problem.judged_channels.truncate(1);
         let small = problem.shape.seqlen * problem.shape.dstate <= 1_100;
-        if small { compare(&problem, &Method::ALL) } else { Compared::default() }
+        if small { compare(&problem) } else { Compared::default() }
     };
     let compared = specs.par_iter().map(of).reduce(Compared::default, Compared::with);
     println!("{compared:?}");
     assert!(compared.open * 1000 < compared.elements, "{compared:?}");
+}
+
+#[test]
+fn both_routes_agree_under_every_convention() {
+    let mut random = ChaCha8Rng::seed_from_u64(11);
+    let mut problems = Vec::new();
+    for weights in Weights::ALL {
+        for b in Operand::ALL {
+            let shape = Shape { batch: 2, dim: 3, dstate: 10, seqlen: 20, groups: 1 };
+            let recipe = Recipe { shape, ..regime::EVERYTHING };
+            let mut draw = Draw::new(1, "quick/conventions");
+            let drawn = inputs::draw(&recipe, weights, InputType::F32, (b, Operand::Variable), &mut draw);
+            for reads in Reads::ALL {
+                for state in
+                    StateHolds::ALL.into_iter().filter(|s| *s == StateHolds::B || b == Operand::Constant)
+                {
+                    for output in ComplexOutput::ALL {
+                        let states = 2 * 3 * 10 * weights.width();
+                        let initial = (0..states).map(|_| random.random_range(-4.0..4.0)).collect();
+                        problems.push(Problem {
+                            conventions: Conventions { reads, state, output },
+                            initial_state: Some(initial),
+                            judged_channels: drawn.channels().collect(),
+                            ..drawn.clone()
+                        });
+                    }
+                }
+            }
+        }
+    }
+    let compared = problems.par_iter().map(compare).reduce(Compared::default, Compared::with);
+    println!("{compared:?}");
+    assert!(compared.open * 1000 < compared.elements, "{compared:?}");
+    assert!(compared.radius > 0.01, "{compared:?}");
 }
 
 /// Where z and b repeat, the bound that is judged by is far above the one without repeats; every channel is judged by its own

@@ -99,6 +99,8 @@ pub fn problem(kind: Kind, weights: Weights) -> Problem {
         z: full.then(|| values(shape.sequence_len(), || 1.5 * draw.normal())),
         delta_bias: full.then(|| values(dim, || draw.uniform(-0.5, 0.5))),
         delta_softplus: full,
+        initial_state: None,
+        conventions: Default::default(),
         judged_channels: (0..batch * dim).map(|i| (i / dim, i % dim)).collect(),
     }
 }
@@ -174,7 +176,7 @@ impl Solved {
 
     pub fn case<'a>(&'a self, run: &'a Run) -> Case<'a> {
         Case {
-            method: self.method,
+            form: self.method.into(),
             problem: &self.problem,
             got: &run.tensors,
             want: &self.truth.tensors,

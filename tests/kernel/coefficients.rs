@@ -83,7 +83,7 @@ fn sum(method: Method, delta: f64, z: Complex64) -> Complex64 {
             Function::Phi(0) => z.exp(),
             Function::Phi(k) => phis[k - 1],
             Function::Power(k) => z.powu(k as u32),
-            Function::Resolvent => 1.0 / (1.0 - z / 2.0),
+            Function::Resolvent(alpha) => 1.0 / (1.0 - z * alpha.value()),
         };
         function * (term.factor.value() * delta.powi(term.delta))
     };
@@ -98,7 +98,7 @@ fn exact(method: Method, (delta, a, b): Element) -> [Complex64; 2] {
     let formula = method.formula();
     let a_bar = match formula.a_bar {
         Transition::Exponential => Complex64::from_polar(z.re.exp(), z.im),
-        Transition::Quotient => (1.0 + z / 2.0) / (1.0 - z / 2.0),
+        Transition::Quotient(alpha) => (1.0 + z * alpha.complement().value()) / (1.0 - z * alpha.value()),
         Transition::Polynomial(factors) => {
             factors.iter().rev().fold(Complex64::ZERO, |sum, factor| sum * z + factor.value())
         }
@@ -268,7 +268,7 @@ fn complex_elements(rng: &mut ChaCha8Rng, method: Method) -> Vec<Element> {
         zeros.extend(zero_of_factor(rng, method, f64::from(delta)).map(|zero| (delta, zero)));
     }
     let has_zeros =
-        method.formula().now().iter().any(|t| !matches!(t.of, Function::Power(0) | Function::Resolvent));
+        method.formula().now().iter().any(|t| !matches!(t.of, Function::Power(0) | Function::Resolvent(_)));
     assert_eq!(has_zeros, zeros.len() > 3, "{method}: {} zeros found", zeros.len());
     let mut elements = Vec::with_capacity(SAMPLES);
     while elements.len() < SAMPLES {

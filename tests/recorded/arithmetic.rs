@@ -22,6 +22,15 @@ fn problem(input: InputType) -> Problem {
 
 /// zoh in plain f32, one position after the other, with some stages rounded as frameworks do.
 fn scan(problem: &Problem, is_narrow: impl Fn(Stage) -> bool, factor: f32) -> Vec<f32> {
+    scan_by(problem, is_narrow, factor, |x| x.exp().ln_1p())
+}
+
+fn scan_by(
+    problem: &Problem,
+    is_narrow: impl Fn(Stage) -> bool,
+    factor: f32,
+    softplus: impl Fn(f32) -> f32,
+) -> Vec<f32> {
     let round = |stage: Stage, value: f32| if is_narrow(stage) { problem.input.round(value) } else { value };
     let Shape { dim, dstate, seqlen, .. } = problem.shape;
     let (bias, skip) = (problem.delta_bias.as_ref().expect("a bias"), problem.d.as_ref().expect("a skip"));
@@ -32,7 +41,7 @@ fn scan(problem: &Problem, is_narrow: impl Fn(Stage) -> bool, factor: f32) -> Ve
         for l in 0..seqlen {
             let at = problem.sequence_index(0, d, l);
             let raw = round(Stage::Delta, problem.delta[at] + bias[d]);
-            let delta = round(Stage::Delta, raw.exp().ln_1p());
+            let delta = round(Stage::Delta, softplus(raw));
             let mut y = 0.0f32;
             for (n, x) in states.iter_mut().enumerate() {
                 let of = |values: &[f32], operand| values[problem.operand_index(operand, (0, d), n, l)];
@@ -54,7 +63,7 @@ fn scan(problem: &Problem, is_narrow: impl Fn(Stage) -> bool, factor: f32) -> Ve
 
 fn check(problem: &Problem, out: Vec<f32>, stages: Option<Stages>) -> Checked {
     let out = problem.tensor(TensorName::Out, out);
-    let name = holdfast::problem::recorded::OutputName { label: String::new(), method: Method::Zoh };
+    let name = holdfast::problem::recorded::OutputName { label: String::new(), form: Method::Zoh.into() };
     let outputs = vec![RecordedOutput { name, tensors: [(TensorName::Out, out)].into_iter().collect() }];
     let run = RecordedRun {
         problem: problem.clone(),
@@ -110,6 +119,24 @@ fn fast_states_are_measured_in_16_bits_too() {
     }
 }
 
+/// Small steps, of which log(1 + exp(x)) loses the digits.
+#[test]
+fn a_naive_softplus_is_named_and_passes_where_it_is_stated() {
+    let mut problem = problem(InputType::F32);
+    problem.delta_bias = Some(vec![-9.0; problem.shape.dim]);
+    problem.d = Some(vec![0.0; problem.shape.dim]);
+    let naive = |x: f32| (1.0f32 + x.exp()).ln();
+    let out = scan_by(&problem, |_| false, 1.0, naive);
+    let case = &check(&problem, out.clone(), None).cases[0];
+    assert_eq!(case.verdict, Verdict::Fail);
+    assert_eq!(case.diagnosis[0].name, "naive-softplus");
+    let stated = Some(Stages::NAIVE_SOFTPLUS);
+    let case = &check(&problem, out, stated).cases[0];
+    assert_eq!(case.verdict, Verdict::Pass, "{} {:?}", case.reason, case.worst);
+    let worse = scan_by(&problem, |_| false, 1.05, naive);
+    assert_eq!(check(&problem, worse, stated).cases[0].verdict, Verdict::Fail);
+}
+
 #[test]
 fn what_is_all_in_f32_passes_unstated() {
     for input in [InputType::Bf16, InputType::F16] {
@@ -120,10 +147,28 @@ fn what_is_all_in_f32_passes_unstated() {
 
 #[test]
 fn a_stated_arithmetic_reads_as_it_is_written() {
-    for text in ["f32", "bf16", "f16", "gate=bf16", "delta=f16, gate=bf16"] {
+    for text in [
+        "f32",
+        "bf16",
+        "f16",
+        "gate=bf16",
+        "delta=f16, gate=bf16",
+        "softplus=naive",
+        "gate=bf16, softplus=naive",
+    ] {
         assert_eq!(text.parse::<Stages>().expect("read").to_string(), text);
     }
-    for text in ["", "f64", "gate", "gate=f64", "gates=bf16", "gate=bf16;delta=bf16", "gate=bf16, gate=f32"] {
+    for text in [
+        "",
+        "f64",
+        "gate",
+        "gate=f64",
+        "gates=bf16",
+        "gate=bf16;delta=bf16",
+        "gate=bf16, gate=f32",
+        "softplus=bf16",
+        "softplus=naive, softplus=naive",
+    ] {
         let error = text.parse::<Stages>().expect_err("no arithmetic").to_string();
         assert!(error.contains("delta, du, state, y, gate"), "{error}");
     }

@@ -39,6 +39,8 @@ fn run(weights: Weights, input: InputType) -> File {
         z: Some(numbers(40)),
         delta_bias: Some(numbers(4)),
         delta_softplus: true,
+        initial_state: None,
+        conventions: Default::default(),
         judged_channels: Vec::new(),
     };
     let mut file = File::of(&problem, ComplexAs::Interleaved);

@@ -4,7 +4,9 @@
 mod support;
 
 mod arithmetic;
+mod conventions;
 mod files;
 mod memory;
+mod outputs;
 mod runs;
 mod written;

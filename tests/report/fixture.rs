@@ -116,7 +116,7 @@ pub fn case(
     let id = format!("{regime}/{weights}/{input}/b-{b}/c-variable/{method}");
     CaseResult {
         inputs: String::new(),
-        method,
+        method: method.into(),
         weights,
         input,
         b,
@@ -305,8 +305,8 @@ pub fn matrix(source: &str, regime: &str, weights: Weights) -> PairwiseMatrix {
         for right in Method::ALL.into_iter().filter(|right| left < *right) {
             let rel_l2 = 10f64.powf(-4.5 * noise(left as usize, right as usize, regime.len()));
             pairs.push(Pair {
-                left,
-                right,
+                left: left.into(),
+                right: right.into(),
                 mean: rel_l2 * 0.3,
                 max: rel_l2 * 2.1,
                 rel_l2,

@@ -85,6 +85,8 @@ impl Layout {
             z: self.gate.then(|| draw(sequence, -2.0, 2.0, input)),
             delta_bias: self.extras.then(|| draw(shape.dim, -0.5, 0.5, InputType::F32)),
             delta_softplus: self.extras,
+            initial_state: None,
+            conventions: Default::default(),
             judged_channels: Vec::new(),
         }
     }

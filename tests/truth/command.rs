@@ -54,7 +54,7 @@ fn printed_values_are_as_recorded() {
 #[case("zoh --delta 1", "--a")]
 #[case("zoh --a x --delta 1", "--a is `x`")]
 #[case("zoh --a 1 --delta 1+2i", "--delta is `1+2i`, expected a real number")]
-#[case("euler --a 1 --delta 1", "no method `euler` (hint: ")]
+#[case("eulers --a 1 --delta 1", "no method `eulers` (hint: ")]
 #[case("bilinear --a 2 --delta 1", "pole")]
 #[case("zoh --a 1e300 --delta 1e300", "hint: ")]
 #[case("zoh --from in", "--out")]

@@ -86,6 +86,8 @@ fn channel(delta: f32, u: &[f32]) -> Problem {
         z: None,
         delta_bias: None,
         delta_softplus: false,
+        initial_state: None,
+        conventions: Default::default(),
         judged_channels: vec![(0, 0)],
     }
 }

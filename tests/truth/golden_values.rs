@@ -95,7 +95,7 @@ fn truth_pairwise_matrix(#[values(Weights::Real, Weights::Complex)] weights: Wei
     let outputs: Vec<MethodOutputs> = truths
         .into_iter()
         .map(|t| MethodOutputs {
-            method: t.method,
+            form: t.method.into(),
             bound: budget::scan(t.method, &problem, &Contract::PRODUCTION).tensors[TensorName::Out]
                 .bound
                 .clone(),

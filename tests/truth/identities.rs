@@ -157,7 +157,7 @@ fn steps_at_a_zero_matrix_are_their_limits() {
                 RBig::ZERO
             }
         }
-        Function::Resolvent => RBig::ONE,
+        Function::Resolvent(_) => RBig::ONE,
     };
     let limit = |term: &Term| {
         let Fraction(above, below) = term.factor;

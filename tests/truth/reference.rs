@@ -189,6 +189,8 @@ fn problem(case: &Scan) -> Problem {
         z: case.z.as_ref().map(read),
         delta_bias: case.delta_bias.as_ref().map(read),
         delta_softplus: case.softplus,
+        initial_state: None,
+        conventions: Default::default(),
         judged_channels: case.channels.clone(),
     }
 }

@@ -15,7 +15,7 @@ use holdfast::report::console;
 use holdfast::results::{Results, Verdict};
 use holdfast::verify::Request;
 
-use crate::support::run::verify;
+use crate::support::run::{method_of, verify};
 use crate::support::samples;
 
 /// Passing and all cases and sweeps of each method and weight type; the error table says where.
@@ -23,7 +23,7 @@ fn verdict_table(results: &Results) -> String {
     let mut text = String::new();
     for method in Method::ALL {
         for weights in Weights::ALL {
-            let cases = results.cases.iter().filter(|c| (c.method, c.weights) == (method, weights));
+            let cases = results.cases.iter().filter(|c| c.method == method && c.weights == weights);
             let sweeps = results.coefficients.iter().filter(|s| (s.method, s.weights) == (method, weights));
             let count = |verdicts: Vec<Verdict>| {
                 let passed = verdicts.iter().filter(|v| **v == Verdict::Pass).count();
@@ -71,7 +71,7 @@ fn error_table(results: &Results) -> String {
         let family = ["seqlen-", "everything-"].into_iter().find(|family| of_lengths(family).is_some());
         let name = family.map_or_else(|| case.regime.clone(), |family| format!("{family}*"));
         let share = case.worst.as_ref().map_or(f64::INFINITY, |worst| worst.share);
-        add(case.method, case.weights, name, share);
+        add(method_of(case), case.weights, name, share);
     }
     for sweep in &results.coefficients {
         for (symbol, worst) in [("Ā", &sweep.worst_a_bar), ("B̄", &sweep.worst_b_bar)] {

@@ -12,7 +12,7 @@ use holdfast::tensor::{TensorName, Tensors};
 use holdfast::verify::Request;
 
 use crate::support::planted::{FAULTS, affects, planted};
-use crate::support::run::verify;
+use crate::support::run::{method_of, verify};
 
 fn run(backend: &dyn Backend, regimes: &[&str]) -> Results {
     let filter = Filter {
@@ -51,7 +51,7 @@ fn wrong_formulas_stay_wrong_in_double() {
         assert!(shown.contains("wrong formula") && shown.contains("truncation (lifted - want)"), "{shown}");
         for case in &results.cases {
             let lifted = case.lifted.as_ref().expect("the copy with faults lifts");
-            if affects(fault, case.method, case.weights) {
+            if affects(fault, method_of(case), case.weights) {
                 assert_eq!(lifted.verdict, Verdict::Fail, "{fault} {}", case.id);
                 assert_eq!(lifted.conclusion, Some(Conclusion::WrongFormula), "{fault} {}", case.id);
                 let (truncation, rounding) = (lifted.truncation.rel_l2, lifted.rounding.rel_l2);

@@ -17,7 +17,7 @@ use holdfast::verify::Request;
 use rstest::rstest;
 
 use crate::support::planted::{FAULTS, affects, planted};
-use crate::support::run::verify;
+use crate::support::run::{method_of, verify};
 
 fn short_run(backend: &dyn Backend) -> Results {
     let request = Request {
@@ -34,7 +34,7 @@ fn short_run(backend: &dyn Backend) -> Results {
 
 fn failing(results: &Results, weights: Weights) -> BTreeSet<Method> {
     let fails = |c: &&holdfast::results::CaseResult| c.verdict == Verdict::Fail && c.weights == weights;
-    results.cases.iter().filter(fails).map(|c| c.method).collect()
+    results.cases.iter().filter(fails).map(method_of).collect()
 }
 
 fn affected(fault: &str, weights: Weights) -> BTreeSet<Method> {
@@ -93,7 +93,7 @@ fn every_coefficient_fault_fails_a_sweep(#[values(Weights::Real, Weights::Comple
 fn status(results: &Results, weights: Weights, left: Method, right: Method) -> PairStatus {
     let matrix = results.pairwise.iter().find(|m| m.source != "truth" && m.weights == weights);
     let pairs = &matrix.expect("a matrix for each weight type").pairs;
-    pairs.iter().find(|p| (p.left, p.right) == (left, right)).expect("every pair").status
+    pairs.iter().find(|p| p.left == left && p.right == right).expect("every pair").status
 }
 
 /// A dispatch that takes one method for another.

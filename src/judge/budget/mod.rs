@@ -6,7 +6,8 @@
 //! x_l = Ā_l x_{l−1} + b_l with b_l = B̄_l u_l. The kernel's coefficients are off by |Â − Ā_l| ≤ α_l and
 //! |b̂ − b_l| ≤ β_l ([`super::model`], [`crate::promise::contract`]). Unrolled, x_l = Σ_{k≤l} (Π_{j=k+1..l} Ā_j) b_k. However a
 //! scan associates its (Ā, b) pairs, serially or as a tree, the computed term k is the product of the same l−k computed
-//! Â_j and b̂_k, rounded in exactly l−k products (μ each), and passes at most l−k+J additions (u each): one for each
+//! Â_j and b̂_k (an initial state is b₋₁, without an error), rounded in exactly l−k products (μ each), and passes at most
+//! l−k+J additions (u each): one for each
 //! join to its left neighbours and J for those to its right ([`crate::promise::allowance::scan_joins`]; at most l, as there are
 //! no more). Everything below holds for every such association.
 //!
@@ -78,7 +79,7 @@ pub use self::readout::ReadoutRoundings;
 use self::readout::{OutputBounds, Readout};
 use self::states::{Channel, ChannelStates, Repeats, states};
 pub use self::states::{softplus, step_size};
-use crate::method::Method;
+use crate::formula::Form;
 use crate::problem::{Problem, Weights};
 use crate::promise::Contract;
 use crate::tensor::{Named, TensorName};
@@ -130,11 +131,12 @@ pub struct Budget {
     pub repeats: f64,
 }
 
-/// The bounds for `method` on `problem`, for kernels that keep the `contract`.
-pub fn scan(method: Method, problem: &Problem, contract: &Contract) -> Budget {
+/// The bounds for `form` on `problem`, for kernels that keep the `contract`.
+pub fn scan(form: impl Into<Form>, problem: &Problem, contract: &Contract) -> Budget {
+    let form = form.into();
     let (mut out, mut last_state, mut repeats) = (Bounds::default(), Bounds::default(), 0.0f64);
     for &at in &problem.judged_channels {
-        let channel = Channel { method, problem, at, contract };
+        let channel = Channel { form, problem, at, contract };
         repeats = repeats.max(channel_bounds(channel, (&mut out, &mut last_state)));
     }
     let tensors = [(TensorName::Out, out), (TensorName::LastState, last_state)].into_iter().collect();
@@ -179,8 +181,13 @@ pub struct ChannelBudget<'a> {
 }
 
 impl<'a> ChannelBudget<'a> {
-    pub fn new(method: Method, problem: &'a Problem, at: (usize, usize), contract: &'a Contract) -> Self {
-        let channel = Channel { method, problem, at, contract };
+    pub fn new(
+        form: impl Into<Form>,
+        problem: &'a Problem,
+        at: (usize, usize),
+        contract: &'a Contract,
+    ) -> Self {
+        let channel = Channel { form: form.into(), problem, at, contract };
         ChannelBudget { channel, states: states(channel, None) }
     }
 

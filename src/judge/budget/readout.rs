@@ -38,7 +38,7 @@ pub struct OutputBounds {
 /// From what the states of a channel add up to, to its stored outputs.
 pub struct Readout<'a> {
     channel: Channel<'a>,
-    /// 2 for complex weights, halved where two directions are averaged.
+    /// What y is of Re Σ C x: 2 for conjugate pairs, halved where two directions are averaged.
     scale: f64,
     roundings: ReadoutRoundings,
 }
@@ -47,7 +47,7 @@ impl<'a> Readout<'a> {
     pub fn new(channel: Channel<'a>) -> Self {
         let Channel { problem, contract, .. } = channel;
         let directions = channel.directions();
-        let scale = problem.weights.width() as f64 / directions;
+        let scale = problem.output_factor() / directions;
         Readout {
             channel,
             scale,
@@ -59,9 +59,12 @@ impl<'a> Readout<'a> {
     pub fn bounds(&self, l: usize, p: &Position, repeats: f64) -> OutputBounds {
         let Channel { problem, contract, .. } = self.channel;
         let ReadoutRoundings { additions, vanished } = self.roundings;
-        let (u, mu) = (contract.arithmetic.unit, contract.arithmetic.product(problem.weights));
+        let (u, mu) = (contract.arithmetic.unit, self.channel.readout_product());
         let y = contract.arithmetic.stages.rounding(Stage::Y);
-        let vanished = vanished + y.underflow * (2.0 + p.weights);
+        let mut vanished = vanished + y.underflow * (2.0 + p.weights);
+        if problem.reads_with_b() {
+            vanished += 2.0 * contract.arithmetic.underflow * p.weights;
+        }
         // Each state where it is read, and their sum.
         let narrowed = 2.0 * y.unit * (1.0 + y.unit) * p.magnitude;
         let worst = p.carried + (mu * (1.0 + u) + additions * u) * p.magnitude + vanished + narrowed;

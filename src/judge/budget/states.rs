@@ -6,10 +6,10 @@ use std::hash::{BuildHasherDefault, Hasher};
 use num_complex::Complex64;
 
 use super::{GENERIC, LAMBDA, or_less};
+use crate::formula::Form;
 use crate::formula::OFFSETS;
 use crate::judge::lanes::{self, ComplexLanes, Value};
 use crate::judge::model::{Model, Step};
-use crate::method::Method;
 use crate::problem::{Operand, Problem, Stage, Weights};
 use crate::promise::Contract;
 use crate::promise::allowance::{self, Arithmetic};
@@ -66,7 +66,7 @@ impl LastState {
 pub struct ChannelStates {
     pub positions: Vec<Position>,
     pub last: Vec<LastState>,
-    /// The largest |ΔA|; infinite where bilinear is at its pole.
+    /// The largest |ΔA|; infinite at a pole.
     pub largest_z: f64,
 }
 
@@ -114,7 +114,7 @@ impl Hasher for BitsHasher {
 /// Where and how a channel is walked.
 #[derive(Clone, Copy)]
 pub struct Channel<'a> {
-    pub method: Method,
+    pub form: Form,
     pub problem: &'a Problem,
     /// Batch and channel.
     pub at: (usize, usize),
@@ -173,6 +173,15 @@ impl<'a, V: Value<WIDTH>> Weight<'a, V> {
         weight
     }
 
+    /// x_{−1}; none where it is 0.
+    #[inline(always)]
+    fn initial(channel: &Channel<'a>) -> Option<Self> {
+        let problem = channel.problem;
+        let values = problem.initial_state.as_ref()?;
+        let starts = (0..problem.shape.dstate).map(|n| problem.state_index(channel.at, n)).collect();
+        Some(Weight { problem, values, starts, constant: None })
+    }
+
     #[inline(always)]
     fn at(&self, l: usize, chunk: usize) -> V {
         match &self.constant {
@@ -201,46 +210,63 @@ impl<'a, V: Value<WIDTH>> Weight<'a, V> {
 impl Channel<'_> {
     /// How many scans are averaged.
     pub fn directions(&self) -> f64 {
-        if self.method.is_bidirectional() { 2.0 } else { 1.0 }
+        if self.form.is_bidirectional() { 2.0 } else { 1.0 }
+    }
+
+    /// What the product of a state with C may be off, relative; with a B beside C it is two.
+    pub fn readout_product(&self) -> f64 {
+        let mu = self.contract.arithmetic.product(self.problem.weights);
+        if self.problem.reads_with_b() { mu * (2.0 + mu) } else { mu }
     }
 
     #[inline(always)]
     fn walk<V: Value<WIDTH>>(self, mut repeats: Option<&mut Repeats>) -> ChannelStates {
-        let Channel { method, problem, at, contract } = self;
+        let Channel { form, problem, at, contract } = self;
         let arithmetic = contract.arithmetic;
         let (seqlen, dstate) = (problem.shape.seqlen, problem.shape.dstate);
         let chunks = dstate.div_ceil(WIDTH);
-        let model = Model::new(method, problem.weights, contract);
+        let model = Model::new(form, problem.weights, contract);
         let a = Weight::<V>::new(&self, &problem.a, Operand::Constant);
         let b = Weight::<V>::new(&self, &problem.b, problem.b_operand);
         let c = Weight::<V>::new(&self, &problem.c, problem.c_operand);
         let steps: Vec<(f64, f64)> = (0..seqlen).map(|l| step_size(problem, at, l, arithmetic)).collect();
-        let mu = arithmetic.product(problem.weights);
+        let mu = self.readout_product();
         let of_states = arithmetic.of_states();
         let state_mu = of_states.product(problem.weights);
-        let directions = if method.is_bidirectional() { 2 } else { 1 };
+        let directions = if form.is_bidirectional() { 2 } else { 1 };
         let mut positions = vec![Position::default(); seqlen];
         // |Cₙ| (|xₙ| + Eₙ) at a position: of two directions, the first one's are kept until the other comes by.
         let row = directions * chunks;
         let mut sizes = vec![Lanes::ZERO; row * if directions == 2 { seqlen } else { 1 }];
         let mut last = Vec::new();
-        let has_pole = method.formula().has_pole();
+        let pole = form.formula().pole().map(|alpha| 1.0 / alpha.value());
         let mut largest_z = Lanes::ZERO;
+        let initial = Weight::<V>::initial(&self);
+        let (reads_before, reads_with_b) = (problem.reads_before(), problem.reads_with_b());
         for direction in 0..directions {
-            let mut states = vec![State::<V>::new(); chunks];
+            let given = initial.as_ref().filter(|_| direction == 0);
+            let first = |chunk| given.map_or(V::all(0.0), |x| x.load(0, chunk));
+            let mut states: Vec<State<V>> = (0..chunks).map(|chunk| State::new(first(chunk))).collect();
+            // An initial state is one term more.
+            let most_joins =
+                |step: usize| allowance::scan_joins(seqlen).min((step + usize::from(given.is_some())) as f64);
             for step in 0..seqlen {
                 let l = if direction == 0 { step } else { seqlen - 1 - step };
-                let joins = allowance::scan_joins(seqlen).min(step as f64);
+                let (joins, earlier_joins) = (most_joins(step), most_joins(step.saturating_sub(1)));
                 let row_start = if directions == 2 { l * row } else { 0 };
                 let mut sums = PositionSums::ZERO;
                 for (chunk, state) in states.iter_mut().enumerate() {
-                    let (a, b, c) = (a.at(0, chunk), b.at(l, chunk), c.at(l, chunk));
+                    let (a, mut b, mut c) = (a.at(0, chunk), b.at(l, chunk), c.at(l, chunk));
+                    let apart = if reads_with_b { c.norm() } else { Lanes::ZERO };
+                    if reads_with_b {
+                        (b, c) = (V::all(1.0), c * b);
+                    }
                     let coefficients = model.step(steps[l], a, b);
                     let input = self.input(&coefficients, b, l);
                     let z = a * steps[l].0;
                     let size = z.norm();
                     let infinite = Lanes::all(f64::INFINITY);
-                    let at_pole = has_pole && (z - 2.0).norm().any_below(f64::MIN_POSITIVE);
+                    let at_pole = pole.is_some_and(|pole| (z - pole).norm().any_below(f64::MIN_POSITIVE));
                     largest_z = largest_z.max(if at_pole { infinite } else { size });
                     if direction == 0
                         && let Some(repeats) = repeats.as_deref_mut()
@@ -250,9 +276,12 @@ impl Channel<'_> {
                             Repeats::count(&mut repeats.b, input.b_u.at(lane));
                         }
                     }
+                    let before = *state;
                     state.advance(&coefficients, &input, size, joins, (of_states, state_mu));
-                    sizes[row_start + direction * chunks + chunk] =
-                        sums.add(c, state, state.seen(of_states.unit, joins), mu);
+                    let (read, joins) =
+                        if reads_before { (&before, earlier_joins) } else { (&*state, joins) };
+                    let seen = read.seen(of_states.unit, joins);
+                    sizes[row_start + direction * chunks + chunk] = sums.add((c, apart), read, seen, mu);
                 }
                 sums.add_to(&mut positions[l]);
                 if direction + 1 == directions {
@@ -268,7 +297,7 @@ impl Channel<'_> {
                 }
             }
             if direction == 0 {
-                let joins = allowance::scan_joins(seqlen).min(seqlen.saturating_sub(1) as f64);
+                let joins = most_joins(seqlen.saturating_sub(1));
                 last =
                     states.iter().flat_map(|state| state.last(of_states.unit, joins)).take(dstate).collect();
             }
@@ -334,15 +363,15 @@ struct State<V> {
 
 impl<V: Value<WIDTH>> State<V> {
     #[inline(always)]
-    fn new() -> Self {
-        let zero = Lanes::ZERO;
+    fn new(x: V) -> Self {
+        let (zero, size) = (Lanes::ZERO, x.norm());
         State {
-            x: V::all(0.0),
-            magnitude: zero,
+            x,
+            magnitude: size,
             worst: zero,
             linear: zero,
             variance: zero,
-            largest: Lanes::ONE,
+            largest: Lanes::ONE.max(size),
             directed: zero,
         }
     }
@@ -444,11 +473,12 @@ impl PositionSums {
         variance: Lanes::ZERO,
     };
 
-    /// Adds what eight states are worth, their D and V as they are seen; |C|(|x| + E).
+    /// Adds what eight states are worth, their D and V as they are seen; |C|(|x| + E). `apart` is |C| where B multiplies
+    /// it or the state, whose product may underflow.
     #[inline(always)]
     fn add<V: Value<WIDTH>>(
         &mut self,
-        c: V,
+        (c, apart): (V, Lanes),
         state: &State<V>,
         [linear, variance]: [Lanes; 2],
         mu: f64,
@@ -460,7 +490,7 @@ impl PositionSums {
         self.magnitude = self.magnitude + weighted;
         self.linear = self.linear + weight.times(linear);
         self.terms = self.terms + weight.times(state.magnitude);
-        self.weights = self.weights + weight;
+        self.weights = self.weights + weight + apart + size.unless_zero(apart);
         let variance = variance + size * size * (mu * mu);
         self.variance = self.variance + (weight * weight).times(variance);
         weighted
@@ -503,7 +533,10 @@ pub fn step_size(
     // A subnormal Δ is rounded to the grid that subnormals have.
     let underflow = 2.0 * arithmetic.underflow + rounding.underflow;
     let subnormal = if softplus > 0.0 { underflow / softplus } else { 0.0 };
-    let error = conditioning * sum_error + arithmetic.softplus() + subnormal;
+    // log(1 + eˣ) as it stands: the sum is at least 1, and its rounding an error of u in the logarithm.
+    let naive = arithmetic.stages.naive_softplus && softplus > 0.0;
+    let rounded_sum = if naive { 2.0 * arithmetic.unit / softplus } else { 0.0 };
+    let error = conditioning * sum_error + arithmetic.softplus() + subnormal + rounded_sum;
     (softplus, error + rounding.unit * (1.0 + error))
 }
 

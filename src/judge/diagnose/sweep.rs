@@ -50,7 +50,7 @@ pub fn diagnose(
         .iter()
         .filter(|entry| entry.fault.applies_to(method))
         .filter(shown)
-        .map(|entry| (entry, fit(&variant(method, &[entry.fault]), problem, &coefficients, false)))
+        .map(|entry| (entry, fit(&variant(method.into(), &[entry.fault]), problem, &coefficients, false)))
         .collect();
     let mut exact: Vec<(Vec<&Entry>, Fit)> =
         singles.iter().filter(|(_, fit)| fit.explains()).map(|&(entry, fit)| (vec![entry], fit)).collect();
@@ -74,7 +74,7 @@ fn pairs<'a>(
             if a.fault.excludes(b.fault) {
                 continue;
             }
-            let fit = fit(&variant(method, &[a.fault, b.fault]), problem, coefficients, true);
+            let fit = fit(&variant(method.into(), &[a.fault, b.fault]), problem, coefficients, true);
             if fit.explains() && fit.residual <= NEEDED * fit_a.residual.min(fit_b.residual) {
                 found.push((vec![a, b], fit));
             }

@@ -19,7 +19,7 @@ use std::mem::discriminant;
 use self::variant::{
     BUse, Bias, Clamp, Directions, Gate, Inverse, LastState, Power, Readout, Reversed, Sum, Tail, Variant,
 };
-use crate::formula::{Form, Function, Term, Textbook, Transition};
+use crate::formula::{Form, Fraction, Function, Term, Textbook, Transition};
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Problem, Weights};
 
@@ -82,33 +82,34 @@ impl Fault {
         discriminant(&self) == discriminant(&other) || of_b_bar(self) && of_b_bar(other)
     }
 
-    /// Whether the fault can change what `method` computes, and is not the same as a more specific one for
-    /// this method (module docs).
-    pub fn applies_to(self, method: Method) -> bool {
-        let formula = method.formula();
+    /// Whether the fault can change what `form` computes, and is not the same as a more specific one for
+    /// it (module docs).
+    pub fn applies_to(self, form: impl Into<Form>) -> bool {
+        let form = form.into();
+        let formula = form.formula();
         let is_higher = |term: &Term| term.order() > formula.leading_order();
         let has_higher_terms = formula.now().iter().any(is_higher);
         let has_power =
             |least| formula.now().iter().any(|t| matches!(t.of, Function::Power(k) if k >= least));
         match self {
             // highorder-n0 is the same.
-            Fault::RunsAs(Form::Textbook(Textbook::ZohExact)) => method != Method::HighOrder,
-            Fault::RunsAs(other) => other != method.into(),
+            Fault::RunsAs(Form::Textbook(Textbook::ZohExact)) => form != Method::HighOrder,
+            Fault::RunsAs(other) => other != form,
             // Where B̄ is the same as well, it is runs-as.
             Fault::ABarOf(other) => {
                 let other = other.formula();
                 other.a_bar != formula.a_bar && other.b_bar != formula.b_bar
             }
             // bilinear-inverse-only-a-bar is the same.
-            Fault::BBarOf(Form::Method(Method::Zoh)) if method == Method::Bilinear => false,
+            Fault::BBarOf(Form::Method(Method::Zoh)) if form == Method::Bilinear => false,
             // Where Ā and the direction are the same as well, it is runs-as.
             Fault::BBarOf(Form::Method(other)) => {
                 let other = other.formula();
                 (other.a_bar, other.bidirectional) != (formula.a_bar, formula.bidirectional)
             }
             // poly-without-half-foh is the same.
-            Fault::BBarOf(Form::Textbook(_)) => formula.a_bar == Transition::Quotient,
-            Fault::Inverse(..) => formula.has_pole(),
+            Fault::BBarOf(Form::Textbook(_)) => matches!(formula.a_bar, Transition::Quotient(_)),
+            Fault::Inverse(..) => formula.pole() == Some(Fraction::HALF),
             // A polynomial cut after one term is zoh's, and is not cut after its last.
             Fault::Taylor(count) => {
                 formula.phis() > 0 || (2..formula.now().len()).contains(&(count as usize))
@@ -116,8 +117,8 @@ impl Fault {
             // Of a polynomial this is its own series cut short.
             Fault::BBarSeries(_) => !has_power(1),
             Fault::Exponent(..) => formula.a_bar == Transition::Exponential,
-            Fault::Sum(Sum::PolyShare(_)) => method == Method::Poly,
-            Fault::Sum(Sum::Cut(_) | Sum::WithoutFactorials) => method == Method::HighOrder,
+            Fault::Sum(Sum::PolyShare(_)) => form == Method::Poly,
+            Fault::Sum(Sum::Cut(_) | Sum::WithoutFactorials) => form == Method::HighOrder,
             Fault::Sum(Sum::Powers(..)) => has_higher_terms && formula.phis() > 0,
             Fault::Sum(_) => has_power(2),
             Fault::Directions(_) | Fault::Reversed(_) | Fault::Gate(Gate::BeforeAverage) => {
@@ -141,7 +142,7 @@ impl Fault {
 
     /// Whether the problem has what the fault is about: complex weights, a gate, groups, enough positions.
     /// A fault may still have no effect on it.
-    pub fn applies(self, method: Method, problem: &Problem) -> bool {
+    pub fn applies(self, form: impl Into<Form>, problem: &Problem) -> bool {
         let seqlen = problem.shape.seqlen;
         let shows = match self {
             Fault::Sum(Sum::OuterProducts) => problem.shape.dstate > 1,
@@ -155,11 +156,14 @@ impl Fault {
             Fault::Bias(Bias::AfterSoftplus) => problem.delta_bias.is_some() && problem.delta_softplus,
             Fault::Bias(_) => problem.delta_bias.is_some(),
             Fault::Softplus(_) => problem.delta_softplus,
-            Fault::LastState(LastState::WithoutB) => problem.b_operand == Operand::Constant,
+            Fault::LastState(LastState::WithoutB) => {
+                problem.b_operand == Operand::Constant && !problem.reads_with_b()
+            }
+            Fault::Readout(Readout::RealPartOnce) => problem.output_factor() == 2.0,
             Fault::StoreTruncated => problem.input != InputType::F32,
             _ => true,
         };
-        shows && self.applies_to_weights(problem.weights) && self.applies_to(method)
+        shows && self.applies_to_weights(problem.weights) && self.applies_to(form)
     }
 
     /// Whether Ā and B̄ alone, without a scan around them, can show it for these weights.
@@ -168,7 +172,9 @@ impl Fault {
             // States that mix take more than one element.
             Fault::Sum(Sum::OuterProducts) => false,
             // Summed over the two inputs that they read, their B̄ is that of zoh-exact and of bilinear.
-            Fault::RunsAs(Form::Textbook(Textbook::FohTextbook | Textbook::BilinearAveraged)) => false,
+            Fault::RunsAs(Form::Textbook(
+                Textbook::FohTextbook | Textbook::FohCausal | Textbook::BilinearAveraged,
+            )) => false,
             Fault::RunsAs(_) | Fault::ABarOf(_) | Fault::BBarOf(_) | Fault::Inverse(..) => true,
             Fault::Taylor(_) | Fault::BBarSeries(_) | Fault::Sum(_) | Fault::Exponent(..) => true,
             Fault::StepDelta(_) | Fault::ABarDelta(_) | Fault::BBarDelta(_) => true,

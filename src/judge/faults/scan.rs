@@ -13,7 +13,7 @@ use crate::formula::Form;
 use crate::judge::budget::{self, complex_at};
 use crate::judge::ulp::Format;
 use crate::method::Method;
-use crate::problem::{InputType, Operand, Problem, Weights};
+use crate::problem::{InputType, Operand, Problem};
 use crate::promise::allowance::{self, Arithmetic, HALF_SUBNORMAL, SUM, U};
 use crate::tensor::{Named, TensorName};
 
@@ -170,7 +170,12 @@ impl VariantScan<'_> {
         complex_at(problem.weights, values, index)
     }
 
+    /// What B multiplies u with: 1 where it multiplies C.
     fn b(&self, n: usize, l: usize) -> Complex64 {
+        if self.problem.reads_with_b() { Complex64::ONE } else { self.given_b(n, l) }
+    }
+
+    fn given_b(&self, n: usize, l: usize) -> Complex64 {
         let b = self.operand(self.problem.b_operand, &self.problem.b, self.variant.b_transposed, n, l);
         step::used(self.variant.b_use, b)
     }
@@ -247,10 +252,13 @@ impl VariantScan<'_> {
         let mu = allowance::product(self.problem.weights);
         let joins = allowance::scan_joins(seqlen) * SUM;
         let growth = (1.0 + mu) * (1.0 + SUM);
-        let mut state = Bounded::default();
-        let mut size = 0.0;
+        let problem = self.problem;
+        let given = problem.initial_state.as_ref().filter(|_| !reverse);
+        let initial = |x| complex_at(problem.weights, x, problem.state_index(self.channel, n));
+        let mut state = Bounded { value: given.map_or(Complex64::ZERO, |x| initial(x)), error: 0.0 };
+        let mut size = state.value.norm();
         // What products of Ā that have underflowed on their own may multiply.
-        let mut largest = 1.0f64;
+        let mut largest = size.max(1.0);
         let mut overflows = false;
         for k in 0..maps.len() {
             let l = if reverse { seqlen - 1 - k } else { k };
@@ -289,14 +297,19 @@ impl VariantScan<'_> {
             if dropped && variant.bidirectional || self.ignored(l) {
                 continue;
             }
-            let read = if reverse && variant.reversed == Reversed::OffByOne { before } else { state };
+            let off_by_one = reverse && variant.reversed == Reversed::OffByOne;
+            let read = if off_by_one || problem.reads_before() { before } else { state };
             let mut c = self.operand(self.problem.c_operand, &self.problem.c, variant.c_transposed, n, l);
+            if problem.reads_with_b() {
+                c *= self.given_b(n, l);
+            }
             if variant.readout == Readout::ImaginaryPart {
                 c *= -Complex64::I;
             }
             y[l].value += (c * read.value).re;
             y[l].error += c.norm() * read.error;
-            magnitude[l] += c.norm() * (read.value.norm() + read.error);
+            let products = if problem.reads_with_b() { 2.0 } else { 1.0 };
+            magnitude[l] += products * c.norm() * (read.value.norm() + read.error);
         }
         Last { state, overflows }
     }
@@ -306,10 +319,7 @@ impl VariantScan<'_> {
         if self.ignored(l) {
             return (0.0, HALF_SUBNORMAL);
         }
-        let mut scale = 1.0;
-        if problem.weights == Weights::Complex && variant.readout != Readout::RealPartOnce {
-            scale *= 2.0;
-        }
+        let mut scale = if variant.readout == Readout::RealPartOnce { 1.0 } else { problem.output_factor() };
         if variant.bidirectional && variant.directions == Directions::Averaged {
             scale *= 0.5;
         }

@@ -39,9 +39,10 @@ impl Power {
     }
 }
 
-/// How much a relative change of z moves (1 ± z/2)⁻¹, relative.
-fn conditioning(z: Complex64) -> f64 {
-    0.5 * z.norm() * (1.0 / (1.0 - z * 0.5).norm() + 1.0 / (1.0 + z * 0.5).norm())
+/// How much a relative change of z moves (1 ± αz)⁻¹, relative; α is that of a form's pole.
+fn conditioning(form: Form, z: Complex64) -> f64 {
+    let share = z * form.formula().pole().unwrap_or(Fraction::HALF).value();
+    share.norm() * (1.0 / (1.0 - share).norm() + 1.0 / (1.0 + share).norm())
 }
 
 /// Ā for the step `delta`, known to `delta_error`.
@@ -52,19 +53,21 @@ pub fn a_bar(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> B
     let z = a * variant.a_bar_delta.of(delta);
     let theta = U + 2.0 * delta_error;
     let (value, relative) = match variant.a_bar.formula().a_bar {
-        Transition::Quotient => {
-            let (above, below) = (1.0 + z * 0.5, 1.0 - z * 0.5);
+        Transition::Quotient(alpha) => {
+            let (above, below) = (1.0 + z * alpha.complement().value(), 1.0 - z * alpha.value());
             let value = match variant.a_bar_inverse {
                 Inverse::Right => above / below,
                 Inverse::WrongFactor => below / above,
                 Inverse::None => above,
             };
-            (value, conditioning(z))
+            (value, conditioning(variant.a_bar, z))
         }
         Transition::Polynomial(factors) => {
             let value: Complex64 = (0..).zip(factors).map(|(k, c)| z.powu(k) * c.value()).sum();
-            // Cancellation: the terms' moduli against their sum.
-            (value, z.norm().exp() / value.norm().max(f64::MIN_POSITIVE))
+            // Cancellation: the terms' moduli, and their changes with z, against their sum.
+            let term = |(k, c): (i32, &Fraction)| f64::from(k + 1) * c.value().abs() * z.norm().powi(k);
+            let size: f64 = (0..).zip(factors).map(term).sum();
+            (value, size / value.norm().max(f64::MIN_POSITIVE))
         }
         Transition::Exponential => {
             let exponent = Complex64::new(z.re * variant.exponent.0, z.im * variant.exponent.1);
@@ -112,8 +115,8 @@ pub fn terms(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> T
     let cut = variant.taylor.map_or(usize::MAX, |count| count as usize);
     let function = |of| match (of, variant.b_bar_inverse) {
         (Function::Power(k), _) if k >= cut => Complex64::ZERO,
-        (Function::Resolvent, Inverse::WrongFactor) => 1.0 / (1.0 + z * 0.5),
-        (Function::Resolvent, Inverse::None) => Complex64::ONE,
+        (Function::Resolvent(alpha), Inverse::WrongFactor) => 1.0 / (1.0 + z * alpha.value()),
+        (Function::Resolvent(_), Inverse::None) => Complex64::ONE,
         _ => model::function(of, z, &phis),
     };
     let value = |term: &Term| {
@@ -140,7 +143,7 @@ pub fn terms(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> T
         *term *= factor;
     }
     // Powers of Δ up to the sixth, and a φ whose logarithm moves by at most about |z| + 3 times that of z.
-    t.error = COEFFICIENT + (U + delta_error) * (9.0 + z.norm() + conditioning(z));
+    t.error = COEFFICIENT + (U + delta_error) * (9.0 + z.norm() + conditioning(variant.b_bar, z));
     t
 }
 

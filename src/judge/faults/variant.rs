@@ -2,7 +2,6 @@
 //! different parts can be made together.
 
 use crate::formula::{Form, Fraction};
-use crate::method::Method;
 use crate::problem::InputType;
 
 /// What takes the place of Δ.
@@ -185,11 +184,12 @@ pub struct Variant {
 
 impl Variant {
     /// Nothing wrong.
-    pub fn specified(method: Method) -> Self {
+    pub fn specified(form: impl Into<Form>) -> Self {
+        let form = form.into();
         Variant {
-            bidirectional: method.is_bidirectional(),
-            a_bar: method.into(),
-            b_bar: method.into(),
+            bidirectional: form.is_bidirectional(),
+            a_bar: form,
+            b_bar: form,
             a_bar_inverse: Inverse::Right,
             b_bar_inverse: Inverse::Right,
             exponent: (1.0, 1.0),

@@ -2,32 +2,36 @@
 //! is read (module documentation of [`super`]), so that no shape has two readings.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use super::{InputType, RecordError};
-use crate::method::Method;
-use crate::problem::Stages;
+use crate::formula::Form;
+use crate::named::UnknownName;
+use crate::problem::conventions::{ComplexOutput, OUTPUT, READS, STATE, StateHolds};
+use crate::problem::{Conventions, Stages};
 use crate::problem::{Operand, Shape, Weights};
 use crate::tensor::{Named, TensorName};
 use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text, shown};
 
-/// `METHOD[.LABEL]`: whose output it is. The label tells runs of the same method apart.
+/// `METHOD[.LABEL]`: what it is an output of, a method or a textbook form. The label tells runs of the same one apart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OutputName {
     /// Empty when there is none.
     pub label: String,
-    pub method: Method,
+    pub form: Form,
 }
 
 impl std::fmt::Display for OutputName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.method)?;
+        write!(f, "{}", self.form)?;
         if self.label.is_empty() { Ok(()) } else { write!(f, ".{}", self.label) }
     }
 }
 
 /// Inputs that every run has.
 const REQUIRED: [&str; 5] = ["u", "delta", "A", "B", "C"];
-const OPTIONAL: [&str; 3] = ["D", "z", "delta_bias"];
+const OPTIONAL: [&str; 4] = ["D", "z", "delta_bias", INITIAL_STATE];
+const INITIAL_STATE: &str = "initial_state";
 
 /// Which computed tensor it is, and whose; none for an input.
 fn computed(name: &str) -> Result<Option<(TensorName, OutputName)>, RecordError> {
@@ -40,17 +44,15 @@ fn computed(name: &str) -> Result<Option<(TensorName, OutputName)>, RecordError>
 }
 
 fn output_name(name: &str, rest: &str) -> Result<OutputName, RecordError> {
-    let (method, label) = rest.split_once('.').map_or((rest, None), |(method, label)| (method, Some(label)));
-    // By name alone: an id would be a second way to say the same.
-    let method = Method::ALL.into_iter().find(|m| m.name() == method);
-    match (method, label) {
-        (Some(method), None) => Ok(OutputName { label: String::new(), method }),
+    let (form, label) = rest.split_once('.').map_or((rest, None), |(form, label)| (form, Some(label)));
+    match (form.parse(), label) {
+        (Ok(form), None) => Ok(OutputName { label: String::new(), form }),
         // Labels become part of ids: short, printable ones.
-        (Some(method), Some(label)) if !label.is_empty() && shown(label) == label => {
-            Ok(OutputName { label: label.to_owned(), method })
+        (Ok(form), Some(label)) if !label.is_empty() && shown(label) == label => {
+            Ok(OutputName { label: label.to_owned(), form })
         }
-        (Some(_), _) => Err(RecordError::Unknown { name: shown(name) }),
-        (None, _) => Err(RecordError::UnknownMethod { name: shown(name) }),
+        (Ok(_), _) => Err(RecordError::Unknown { name: shown(name) }),
+        (Err(_), _) => Err(RecordError::UnknownMethod { name: shown(name) }),
     }
 }
 
@@ -64,14 +66,16 @@ pub struct Layout {
     pub c_operand: Operand,
     pub delta_softplus: bool,
     pub stages: Stages,
+    pub conventions: Conventions,
     /// Of each output the tensors that were recorded, by their names in the file.
     pub outputs: BTreeMap<OutputName, Named<String>>,
 }
 
-/// Metadata that say how the tensors are to be read.
-pub(super) const ARITHMETIC: &str = "arithmetic";
-pub(super) const DELTA_SOFTPLUS: &str = "delta_softplus";
-pub(super) const INPUT_TYPE: &str = "input_type";
+const ARITHMETIC: &str = "arithmetic";
+const DELTA_SOFTPLUS: &str = "delta_softplus";
+const INPUT_TYPE: &str = "input_type";
+/// Metadata that say how the tensors are to be read, and what was to be computed.
+pub(super) const STATEMENTS: [&str; 6] = [ARITHMETIC, DELTA_SOFTPLUS, INPUT_TYPE, READS, OUTPUT, STATE];
 
 const SHAPES: &str = "spec.md §3 lists the shapes";
 const TRANSPOSED: &str = "u, delta, z and outputs have the sequence last: transpose(1, 2).contiguous()";
@@ -122,6 +126,11 @@ impl Layout {
             c_operand: Operand::Constant,
             delta_softplus: softplus(file)?,
             stages: file.metadata().get(ARITHMETIC).map_or(Ok(Stages::NONE), |text| text.parse())?,
+            conventions: Conventions {
+                reads: stated(file, READS)?,
+                output: stated(file, OUTPUT)?,
+                state: stated(file, STATE)?,
+            },
             outputs,
         };
         let mut groups = None;
@@ -129,6 +138,7 @@ impl Layout {
         layout.c_operand = layout.operand("C", required(file, "C")?, stored, &mut groups)?;
         layout.shape.groups = groups.unwrap_or(1);
         layout.check_sequences(file, stored)?;
+        layout.check_conventions(file)?;
         layout.check_outputs(file, stored)?;
         Ok(layout)
     }
@@ -229,8 +239,44 @@ impl Layout {
         Ok(())
     }
 
+    /// That what is stated makes sense for these tensors, and the initial state.
+    fn check_conventions<R>(&self, file: &TensorFile<R>) -> Result<(), RecordError> {
+        let contradicts = |key, found: &str, expected| {
+            Err(RecordError::Metadata { key, found: found.to_owned(), expected })
+        };
+        let Conventions { output, state, .. } = self.conventions;
+        if self.weights == Weights::Real && output == ComplexOutput::RealPart {
+            return contradicts(OUTPUT, output.name(), "it with complex weights alone");
+        }
+        if self.b_operand == Operand::Variable && state == StateHolds::InputAlone {
+            return contradicts(
+                STATE,
+                state.name(),
+                "it with a constant B alone: a state cannot do without one that varies",
+            );
+        }
+        match file.info(INITIAL_STATE) {
+            Some(info) => self.check_state(INITIAL_STATE, info),
+            None => Ok(()),
+        }
+    }
+
+    /// A state of every channel.
+    fn check_state(&self, name: &str, info: &TensorInfo) -> Result<(), RecordError> {
+        let Shape { batch, dim, dstate, .. } = self.shape;
+        let hint = "a state is of the weights' type whatever the input type";
+        match (self.weights, info.stored) {
+            (Weights::Real, Stored::F32) | (Weights::Complex, Stored::C64) => {
+                self.check_shape(name, info, &[batch, dim, dstate])
+            }
+            (Weights::Complex, Stored::F32) => self.check_shape(name, info, &[batch, dim, dstate, 2]),
+            (Weights::Real, _) => Err(mistyped(name, info, "F32".into(), hint)),
+            (Weights::Complex, _) => Err(mistyped(name, info, "C64 or F32".into(), hint)),
+        }
+    }
+
     fn check_outputs<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<(), RecordError> {
-        let Shape { batch, dim, dstate, seqlen, .. } = self.shape;
+        let Shape { batch, dim, seqlen, .. } = self.shape;
         let own = stored_as(self.input);
         let widened = file.metadata().contains_key(INPUT_TYPE);
         for tensors in self.outputs.values() {
@@ -242,16 +288,7 @@ impl Layout {
             }
             self.check_shape(name, info, &[batch, dim, seqlen])?;
             let Some(name) = tensors.get(TensorName::LastState) else { continue };
-            let info = required(file, name)?;
-            let hint = "a state is of the weights' type whatever the input type";
-            match (self.weights, info.stored) {
-                (Weights::Real, Stored::F32) | (Weights::Complex, Stored::C64) => {
-                    self.check_shape(name, info, &[batch, dim, dstate])?;
-                }
-                (Weights::Complex, Stored::F32) => self.check_shape(name, info, &[batch, dim, dstate, 2])?,
-                (Weights::Real, _) => return Err(mistyped(name, info, "F32".into(), hint)),
-                (Weights::Complex, _) => return Err(mistyped(name, info, "C64 or F32".into(), hint)),
-            }
+            self.check_state(name, required(file, name)?)?;
         }
         Ok(())
     }
@@ -324,6 +361,16 @@ fn softplus<R>(file: &TensorFile<R>) -> Result<bool, RecordError> {
             expected: "true or false, in lower case",
         }),
     }
+}
+
+/// What a metadata text states; the default where there is none.
+fn stated<R, T: FromStr<Err = UnknownName> + Default>(
+    file: &TensorFile<R>,
+    key: &'static str,
+) -> Result<T, RecordError> {
+    let Some(text) = file.metadata().get(key) else { return Ok(T::default()) };
+    let unknown = |UnknownName { known, .. }| RecordError::Statement { key, found: shown(text), known };
+    text.parse().map_err(unknown)
 }
 
 fn required<'f, R>(file: &'f TensorFile<R>, name: &str) -> Result<&'f TensorInfo, RecordError> {

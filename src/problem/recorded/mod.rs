@@ -27,7 +27,7 @@ use std::io::{Read, Seek};
 use std::path::Path;
 
 use super::{InputType, Problem};
-use crate::method::Method;
+use crate::formula::Form;
 use crate::problem::stages::{Stages, StagesError};
 use crate::tensor::Tensors;
 use crate::tensor_file::{TensorFile, TensorFileError};
@@ -64,17 +64,17 @@ pub enum RecordError {
     Missing { name: String, found: String, hint: &'static str },
     #[error(
         "found no output, expected at least one tensor `out.METHOD` (hint: METHOD is one of {})",
-        method_names()
+        Form::names()
     )]
     NoOutput,
     #[error(
         "tensor `{name}` is none of a recorded run's, expected u, delta, A, B, C, D, z, delta_bias, \
-         out.METHOD[.LABEL] or last_state.METHOD[.LABEL] (hint: put notes into the metadata)"
+         initial_state, out.METHOD[.LABEL] or last_state.METHOD[.LABEL] (hint: put notes into the metadata)"
     )]
     Unknown { name: String },
     #[error(
         "tensor `{name}` is of no known method, expected one of {} (hint: labels come after it)",
-        method_names()
+        Form::names()
     )]
     UnknownMethod { name: String },
     #[error("tensor `{name}` is of type {found}, expected {expected} (hint: {hint})")]
@@ -92,14 +92,12 @@ pub enum RecordError {
          (hint: record what the kernel read and wrote; its neighbour in {input} is {rounded:e})"
     )]
     NotRounded { name: String, index: String, value: f32, rounded: f32, input: InputType },
+    #[error("metadata `{key}` is `{found}`, expected one of {known} (hint: left out, it is the first one)")]
+    Statement { key: &'static str, found: String, known: String },
     #[error("metadata `arithmetic`: {0}")]
     Stages(#[from] StagesError),
     #[error("metadata `{key}` is `{found}`, expected {expected} (hint: metadata are texts)")]
     Metadata { key: &'static str, found: String, expected: &'static str },
-}
-
-fn method_names() -> String {
-    Method::ALL.map(Method::name).join(", ")
 }
 
 /// A file that has the names, types and shapes of a recorded run; its numbers have not been read yet.

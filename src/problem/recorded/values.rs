@@ -2,7 +2,7 @@
 
 use std::io::{Read, Seek};
 
-use super::layout::{ARITHMETIC, DELTA_SOFTPLUS, INPUT_TYPE};
+use super::layout::STATEMENTS;
 use super::{Layout, RecordError, RecordedOutput, RecordedRun};
 use crate::problem::{InputType, Operand, Problem};
 use crate::tensor::{Named, TensorName};
@@ -30,6 +30,8 @@ pub(super) fn read<R: Read + Seek>(file: TensorFile<R>, layout: &Layout) -> Resu
         z: reader.optional("z", layout.input)?,
         delta_bias: reader.optional("delta_bias", InputType::F32)?,
         delta_softplus: layout.delta_softplus,
+        initial_state: reader.optional("initial_state", InputType::F32)?,
+        conventions: layout.conventions,
         judged_channels: (0..shape.batch * shape.dim).map(|i| (i / shape.dim, i % shape.dim)).collect(),
     };
     let mut outputs = Vec::with_capacity(layout.outputs.len());
@@ -45,7 +47,7 @@ pub(super) fn read<R: Read + Seek>(file: TensorFile<R>, layout: &Layout) -> Resu
         outputs.push(RecordedOutput { name: name.clone(), tensors: values });
     }
     let mut provenance = reader.file.metadata().clone();
-    provenance.retain(|key, _| ![ARITHMETIC, DELTA_SOFTPLUS, INPUT_TYPE].contains(&key.as_str()));
+    provenance.retain(|key, _| !STATEMENTS.contains(&key.as_str()));
     Ok(RecordedRun { problem, outputs, stages: layout.stages, provenance })
 }
 

@@ -4,6 +4,7 @@ use minijinja::{Value, context};
 
 use super::cases::Anchors;
 use super::view::Tag;
+use crate::formula::Form;
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::report::precision::{by_regime, lifted, shrinks};
@@ -13,7 +14,7 @@ use crate::results::{CaseResult, ErrorPart, Lifting, Results, Sensitivity};
 /// One row per regime and weight type: the smallest error of Ā and of B̄ that fails.
 pub fn sensitivity(results: &Results) -> Vec<Value> {
     let view = |((regime, weights), measured): ((&str, Weights), Vec<&Sensitivity>)| {
-        let cell = |method: Method| {
+        let cell = |method: Form| {
             let found = measured.iter().find(|s| s.method == method);
             found.map_or_else(String::new, |s| format!("{} · {}", power(s.a_bar), power(s.b_bar)))
         };
@@ -34,7 +35,7 @@ pub fn lifting(results: &Results, anchors: &Anchors) -> Vec<Value> {
     for method in Method::ALL {
         for weights in Weights::ALL {
             let mut cases = lifted(results);
-            cases.retain(|(case, _)| (case.method, case.weights) == (method, weights));
+            cases.retain(|(case, _)| (case.method, case.weights) == (method.into(), weights));
             if cases.is_empty() {
                 continue;
             }

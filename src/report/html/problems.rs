@@ -3,7 +3,7 @@
 use minijinja::{Value, context};
 
 use super::view::Tag;
-use crate::method::Method;
+use crate::formula::Form;
 use crate::report::pairs::{self, PairedProblem};
 use crate::report::{groups, template, text};
 use crate::results::{Pair, PairStatus, PairwiseMatrix, Results};
@@ -95,11 +95,12 @@ fn difference(matrix: &PairwiseMatrix) -> Value {
 
 /// The strict upper triangle: rows but the last method, columns but the first.
 fn triangle(matrix: &PairwiseMatrix, source: String, tag: fn(&Pair) -> Tag) -> Value {
-    let (rows, columns) = (&Method::ALL[..Method::ALL.len() - 1], &Method::ALL[1..]);
-    let cell = |row: Method, column: Method| {
+    let forms = pairs::columns(matrix);
+    let (rows, columns) = (&forms[..forms.len() - 1], &forms[1..]);
+    let cell = |row: Form, column: Form| {
         pairs::entry(matrix, row, column).filter(|_| row < column).map_or_else(Tag::default, tag)
     };
-    let cells = |row: &Method| columns.iter().map(|column| cell(*row, *column)).collect::<Vec<_>>();
+    let cells = |row: &Form| columns.iter().map(|column| cell(*row, *column)).collect::<Vec<_>>();
     let rows: Vec<_> = rows.iter().map(|row| context! { name => row.name(), cells => cells(row) }).collect();
     context! { source, header => template::names(columns), rows }
 }

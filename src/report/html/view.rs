@@ -4,6 +4,7 @@ use minijinja::{Value, context};
 use serde::Serialize;
 
 use super::cases::{Anchors, sweep_anchor};
+use crate::formula::Form;
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::report::failures::Failure;
@@ -72,7 +73,7 @@ fn sweep_tag(sweep: &CoefficientResult) -> Tag {
 }
 
 /// Where the worst element of a method with one weight type is shown.
-fn worst_anchor(method: Method, weights: Weights) -> String {
+fn worst_anchor(method: Form, weights: Weights) -> String {
     format!("worst-{method}-{weights}")
 }
 
@@ -151,7 +152,7 @@ pub fn matrix(results: &Results, anchors: &Anchors) -> Vec<Value> {
     };
     let view = |row: grid::RegimeRow| {
         let note = results.regimes.iter().find(|note| note.name == row.regime);
-        let cells = grid::methods(results).into_iter().map(|m| cell(&row.cells[m as usize]));
+        let cells = grid::methods(results).into_iter().map(|m| cell(&row.cells[m.index()]));
         context! {
             regime => row.regime,
             why => note.map_or("", |note| &note.why),
@@ -238,8 +239,8 @@ pub fn sweeps(results: &Results, anchors: &Anchors) -> Vec<Value> {
     let mut taken = std::collections::HashSet::new();
     for row in sweeps::rows(results) {
         for coefficient in Coefficient::ALL {
-            let cell = |method: &Method| {
-                let result = row.cells[*method as usize];
+            let cell = |form: &Form| {
+                let result = row.cells[form.index()];
                 let Some(found) = result else { return Tag::default() };
                 let worst = coefficient.worst(found);
                 let title = worst.map_or(found.reason.clone(), |w| {

@@ -3,16 +3,15 @@
 use super::axis::Panel;
 use super::canvas::{Canvas, Point};
 use super::palette::{self, Look};
-use crate::method::Method;
-use crate::truth::Form;
+use crate::formula::Form;
 
-/// Width of one entry: all methods share a picture's width.
-const STEP: f64 = 648.0 / Method::ALL.len() as f64;
+/// What entries share, six or more of them.
+const WIDTH: f64 = 648.0;
 
 /// One row of methods from `at` to the right, each with its marker, on its line when `lines`.
-pub fn methods(canvas: &Canvas, methods: &[Method], at: Point, lines: bool) {
+pub fn methods<M: Copy + Into<Form>>(canvas: &Canvas, methods: &[M], at: Point, lines: bool) {
     let forms: Vec<Form> = methods.iter().map(|&m| m.into()).collect();
-    row(canvas, &forms, at, STEP, lines);
+    row(canvas, &forms, at, WIDTH / forms.len().max(6) as f64, lines);
 }
 
 /// One row of forms, so many pixels apart.

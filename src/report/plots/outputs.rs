@@ -4,7 +4,7 @@ use super::axis::{Axis, Panel, Scale};
 use super::canvas::{Anchor, Canvas, Point};
 use super::palette::{self, Marker};
 use super::{Sheet, lines};
-use crate::method::Method;
+use crate::formula::Form;
 use crate::problem::Weights;
 use crate::report::grid::{self, RegimeRow};
 use crate::report::text;
@@ -34,8 +34,8 @@ fn draw_shares(canvas: &Canvas, rows: &[RegimeRow]) {
     let ratios = rows.iter().flat_map(|r| &r.cells).filter_map(|c| c.worst().and_then(grid::share));
     let x = Axis::decades(ratios.chain([0.1, 9.9]), (LEFT, RIGHT)).within(1e-4, 1e4);
     let panel = Panel { x, y: Axis::linear(rows.len() as f64, (bottom, TOP)) };
-    let used = |m: &Method| rows.iter().any(|row| !row.cells[*m as usize].cases.is_empty());
-    let methods: Vec<_> = Method::ALL.into_iter().filter(used).collect();
+    let used = |m: &Form| rows.iter().any(|row| !row.cells[m.index()].cases.is_empty());
+    let methods: Vec<_> = Form::all().filter(used).collect();
     lines::methods(canvas, &methods, (LEFT - 12.0, 42.0), false);
     canvas.rectangle((x.place(1.0), TOP), (RIGHT, bottom), palette::OVER);
     panel.draw(canvas, (9, 0));
@@ -48,12 +48,12 @@ fn draw_shares(canvas: &Canvas, rows: &[RegimeRow]) {
         let middle = top + ROW / 2.0;
         // In a wide font as well: what is longer would leave the sheet.
         canvas.text(&text::fit(row.regime, 22), (LEFT - 10.0, middle), 11.5, palette::INK, Anchor::End);
-        for method in &methods {
-            let measured = row.cells[*method as usize].worst().filter(|c| c.verdict != Verdict::Unmeasured);
+        for (place, method) in methods.iter().enumerate() {
+            let measured = row.cells[method.index()].worst().filter(|c| c.verdict != Verdict::Unmeasured);
             let Some(share) = measured.and_then(grid::share) else { continue };
-            let look = palette::look(*method);
+            let look = palette::form_look(*method);
             // Spread within the row, so that equal shares do not cover each other.
-            let y = top + ROW * (0.2 + 0.72 * *method as usize as f64 / Method::ALL.len() as f64);
+            let y = top + ROW * (0.2 + 0.72 * place as f64 / methods.len() as f64);
             canvas.marker(look.marker, (x.place(share), y), 3.6, look.colour);
         }
     }

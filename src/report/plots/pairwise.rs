@@ -2,7 +2,7 @@
 
 use super::canvas::{Anchor, Canvas, Point};
 use super::{Sheet, palette};
-use crate::method::Method;
+use crate::formula::Form;
 use crate::problem::Weights;
 use crate::report::pairs::{self, PairedProblem};
 use crate::report::text;
@@ -10,7 +10,6 @@ use crate::results::{PairStatus, PairwiseMatrix, Results};
 
 /// Both matrices stand side by side.
 const WIDTH: f64 = 312.0;
-const CELL: f64 = WIDTH / Method::ALL.len() as f64;
 const TOP: f64 = 92.0;
 const HEIGHT: f64 = 484.0;
 /// Relative differences below this are drawn alike.
@@ -50,26 +49,30 @@ fn panel(canvas: &Canvas, matrix: &PairwiseMatrix, left: f64) {
         source => format!("kernel ({})", text::fit(source, 24)),
     };
     canvas.bold(&heading, (left, TOP - 32.0), 13.0, palette::INK, Anchor::Start);
-    for (i, row) in Method::ALL.into_iter().enumerate() {
-        let middle = (i as f64 + 0.5) * CELL;
+    let forms = pairs::columns(matrix);
+    let size = WIDTH / forms.len() as f64;
+    for (i, &row) in forms.iter().enumerate() {
+        let middle = (i as f64 + 0.5) * size;
         canvas.text(row.name(), (left - 6.0, TOP + middle), 11.5, palette::INK, Anchor::End);
         canvas.text(row.name(), (left + middle, TOP - 10.0), 11.0, palette::INK, Anchor::Middle);
-        for (j, column) in Method::ALL.into_iter().enumerate() {
-            cell(canvas, matrix, (row, column), (left + j as f64 * CELL, TOP + i as f64 * CELL));
+        for (j, &column) in forms.iter().enumerate() {
+            let corner = (left + j as f64 * size, TOP + i as f64 * size);
+            cell(canvas, matrix, (row, column), (corner, size));
         }
     }
     // Frames last: a neighbour must not cover them.
     for pair in matrix.pairs.iter().filter(|p| p.status.is_failure()) {
         for (i, j) in [(pair.left, pair.right), (pair.right, pair.left)] {
-            let (x, y) = (left + j as usize as f64 * CELL, TOP + i as usize as f64 * CELL);
-            canvas.frame((x + 1.5, y + 1.5), (x + CELL - 1.5, y + CELL - 1.5), palette::LIMIT, 3.0);
+            let place = |form| forms.iter().position(|known| *known == form).unwrap_or(0) as f64 * size;
+            let (x, y) = (left + place(j), TOP + place(i));
+            canvas.frame((x + 1.5, y + 1.5), (x + size - 1.5, y + size - 1.5), palette::LIMIT, 3.0);
         }
     }
 }
 
-fn cell(canvas: &Canvas, matrix: &PairwiseMatrix, (row, column): (Method, Method), (x, y): Point) {
-    let middle = (x + CELL / 2.0, y + CELL / 2.0);
-    let (corner, end) = ((x + 1.0, y + 1.0), (x + CELL - 1.0, y + CELL - 1.0));
+fn cell(canvas: &Canvas, matrix: &PairwiseMatrix, (row, column): (Form, Form), ((x, y), size): (Point, f64)) {
+    let middle = (x + size / 2.0, y + size / 2.0);
+    let (corner, end) = ((x + 1.0, y + 1.0), (x + size - 1.0, y + size - 1.0));
     if row == column {
         return canvas.rectangle(corner, end, palette::GRID);
     }

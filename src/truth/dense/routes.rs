@@ -124,11 +124,12 @@ fn bounded_panels<T: Entry>(given: &Given<T>) -> Option<Panels<BoundedMatrix<T>>
         (transitions.exp, phis) = (Some(exp), phis_b);
     }
     let mut resolvent = None;
-    if formula.has_pole() {
-        let (half, one) = (z.shifted(-1), Ball::one());
-        let zero = BoundedMatrix::exact(half.mid.map(|_| T::zero()));
-        let (minus, plus) = (zero.minus(&half).plus_identity(&one), half.plus_identity(&one));
-        let [quotient, resolved] = floor::solve(&minus, &[plus, b.clone()])?.try_into().ok()?;
+    if let Some(alpha) = formula.pole() {
+        let share = |alpha| z.scale(&inverse_free::times(&Ball::one(), alpha));
+        let zero = BoundedMatrix::exact(z.mid.map(|_| T::zero()));
+        let below = zero.minus(&share(alpha)).plus_identity(&Ball::one());
+        let above = share(alpha.complement()).plus_identity(&Ball::one());
+        let [quotient, resolved] = floor::solve(&below, &[above, b.clone()])?.try_into().ok()?;
         (transitions.quotient, resolvent) = (Some(quotient), Some(resolved));
     }
     let times = |k: usize, right: &BoundedMatrix<T>| (0..k).fold(right.clone(), |power, _| z.times(&power));
@@ -137,7 +138,7 @@ fn bounded_panels<T: Entry>(given: &Given<T>) -> Option<Panels<BoundedMatrix<T>>
         Phi(0) => transitions.exp.as_ref().map(|exp| exp.times(&b)),
         Phi(k) => phis.get(k - 1).cloned(),
         Power(k) => Some(times(k, &b)),
-        Resolvent => resolvent.clone(),
+        Resolvent(_) => resolvent.clone(),
     };
     let powers = inverse_free::powers(&delta);
     inverse_free::panels(&formula, &powers, &transitions, |k| times(k, &identity), applied)

@@ -6,7 +6,7 @@ use nalgebra::{Complex, DMatrix};
 use rayon::prelude::*;
 
 use super::element::{InverseFree, Literal, Needs, ROUTES};
-use crate::formula::{Form, Panels};
+use crate::formula::{Form, Fraction, Panels};
 use crate::problem::{CoefficientProblem, LARGEST_EXPONENT, Problem, Shape, Weights};
 use crate::truth::TruthError;
 use crate::truth::certify::{Certificate, settle};
@@ -109,16 +109,20 @@ pub(super) fn validate(problem: &Problem) -> Result<(), TruthError> {
     }
 }
 
-/// That |z| is in range and bilinear not at its pole. `place` names the element.
+/// That |z| is in range and no form at its pole ([`crate::formula::Formula::pole`]). `place` names the element.
 pub(super) fn check_exponent<T: Exponent>(
     z: T,
-    has_pole: bool,
+    poles: &[Fraction],
     place: impl Fn() -> String,
 ) -> Result<(), TruthError> {
     if let Some(found) = z.exponent_bound().filter(|&e| e > LARGEST_EXPONENT) {
         return Err(TruthError::StepTooLarge { place: place(), found, limit: LARGEST_EXPONENT });
     }
-    if has_pole && z == T::one().shifted(1) {
+    let integer = |n: f64| T::Part::exact(n);
+    let at_pole = |&Fraction(above, below): &Fraction| {
+        z.scale(integer(above.into())) == T::from_real(integer(below.into()))
+    };
+    if poles.iter().any(at_pole) {
         return Err(TruthError::Pole { place: place() });
     }
     Ok(())
@@ -141,7 +145,7 @@ fn solve_all<T: Exponent>(
         let delta = Wide::from(problem.delta[i]);
         let (a, b) = (weight(&problem.a, i), weight(&problem.b, i));
         let place = || format!("element {i}");
-        check_exponent(a.scale(delta), form.formula().has_pole(), place)?;
+        check_exponent(a.scale(delta), form.formula().pole().as_slice(), place)?;
         let literal = Literal::new(needs, delta, a);
         let first = applied(literal.step(form), T::zero(), |c| c * b);
         let bounded = InverseFree::new(needs, Ball::exact(delta), a).step(form);

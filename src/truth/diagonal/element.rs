@@ -94,15 +94,16 @@ impl<T: Exponent> InverseFree<T> {
     /// As [`Literal::step`].
     pub fn step(&self, form: Form) -> Panels<Ball<T>> {
         let formula = form.formula();
-        let (one, two) = (Ball::one(), Ball::<T>::one().shifted(1));
+        let one = Ball::<T>::one();
+        let share = |alpha| self.z.scale(&inverse_free::times(&Ball::one(), alpha));
         let power = |k: usize| (0..k).fold(one, |power, _| self.z.times(&power));
-        let over = |above: Ball<T>| above.over(&two.minus(&self.z));
-        let quotient = formula.has_pole().then(|| over(two.plus(&self.z)));
+        let over = |above: Ball<T>, alpha| above.over(&one.minus(&share(alpha)));
+        let quotient = formula.pole().map(|alpha| over(one.plus(&share(alpha.complement())), alpha));
         let transitions = Transitions { exp: Some(self.phis[0]), quotient };
         let of = |function| match function {
             Phi(k) => self.phis.get(k).copied(),
             Power(k) => Some(power(k)),
-            Resolvent => Some(over(two)),
+            Resolvent(alpha) => Some(over(one, alpha)),
         };
         inverse_free::panels(&formula, &self.powers, &transitions, power, of).unwrap_or_default()
     }

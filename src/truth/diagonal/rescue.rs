@@ -83,7 +83,7 @@ impl<'p> Rescue<'p> {
         let at = |l: usize| p.sequence_index(batch, d, l);
         let nodes: Vec<Node<T>> =
             (0..p.shape.dstate).into_par_iter().map(|n| self.node(n)).collect::<Option<_>>()?;
-        let doubling = i64::from(T::WIDTH == 2) - i64::from(self.form.formula().bidirectional);
+        let doubling = i64::from(p.output_factor() == 2.0) - i64::from(self.form.is_bidirectional());
         let output = |l: usize| {
             let skipped = p.d.as_ref().map_or(T::Part::zero(), |skip| exact(skip[d]) * exact(p.u[at(l)]));
             let mut literal = nodes.iter().fold(T::Part::zero(), |sum, node| sum + node.y[l].0.clone());
@@ -119,12 +119,13 @@ impl<'p> Rescue<'p> {
         let one = DMatrix::from_element(1, 1, T::one());
         let bias = p.delta_bias.as_ref().map_or(T::Part::zero(), |b| exact(b[d]));
         let u = |l: usize| exact(p.u[p.sequence_index(batch, d, l)]);
+        let b_at = |l: usize| weight(&p.b, p.operand_index(p.b_operand, self.channel, n, l));
         // Ā and the forcing at each position, by both routes.
         let step = |l: usize| {
             let delta = exact(p.delta[p.sequence_index(batch, d, l)]) + bias.clone();
             let given = Given::new(self.form, &a, &one, delta, 0);
             let attempt = attempt(&given, a[0].is_zero())?;
-            let b = weight(&p.b, p.operand_index(p.b_operand, self.channel, n, l));
+            let b = if p.reads_with_b() { T::one() } else { b_at(l) };
             let inputs = [u(l), if l > 0 { u(l - 1) } else { T::Part::zero() }, u((l + 1).min(len - 1))];
             let [a_bar, terms @ ..] = attempt.literal;
             let mut literal = (a_bar.map_or(T::zero(), |m| m[0].clone()), T::zero());
@@ -143,21 +144,35 @@ impl<'p> Rescue<'p> {
         let steps: Vec<_> = (0..len).into_par_iter().map(step).collect::<Option<_>>()?;
         let mut node =
             Node { y: vec![(T::Part::zero(), Ball::zero()); len], last: (T::zero(), Ball::zero()) };
-        let scan = |order: &mut dyn Iterator<Item = usize>, y: &mut Vec<(T::Part, Ball<T::Part>)>| {
-            let (mut literal, mut bounded) = (T::zero(), Ball::<T>::zero());
+        let initial = p.initial_state.as_ref().map(|x| weight(x, p.state_index(self.channel, n)));
+        type Outputs<R> = Vec<(R, Ball<R>)>;
+        let scan = |order: &mut dyn Iterator<Item = usize>, first: T, y: &mut Outputs<T::Part>| {
+            let (mut literal, mut bounded) = (first.clone(), Ball::exact(first));
             for l in order {
-                let c = weight(&p.c, p.operand_index(p.c_operand, self.channel, n, l));
+                let mut c = weight(&p.c, p.operand_index(p.c_operand, self.channel, n, l));
+                if p.reads_with_b() {
+                    // 24 bits by 24: exact.
+                    c *= b_at(l);
+                }
+                let mut read = |literal: &T, bounded: &Ball<T>| {
+                    y[l].0 += (c.clone() * literal.clone()).part(0);
+                    y[l].1 = y[l].1.plus(&Ball::exact(c.clone()).times(bounded).part(0));
+                };
+                if p.reads_before() {
+                    read(&literal, &bounded);
+                }
                 let ((a, forcing), (bounded_a, bounded_forcing)) = &steps[l];
                 literal = a.clone() * literal + forcing.clone();
                 bounded = bounded_a.times(&bounded).plus(bounded_forcing);
-                y[l].0 += (c.clone() * literal.clone()).part(0);
-                y[l].1 = y[l].1.plus(&Ball::exact(c).times(&bounded).part(0));
+                if !p.reads_before() {
+                    read(&literal, &bounded);
+                }
             }
             (literal, bounded)
         };
-        node.last = scan(&mut (0..len), &mut node.y);
+        node.last = scan(&mut (0..len), initial.unwrap_or(T::zero()), &mut node.y);
         if self.form.formula().bidirectional {
-            scan(&mut (0..len).rev(), &mut node.y);
+            scan(&mut (0..len).rev(), T::zero(), &mut node.y);
         }
         Some(node)
     }

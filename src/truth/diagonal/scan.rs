@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::coefficient::{check_exponent, validate};
 use super::element::{InverseFree, Literal, Needs, ROUTES};
 use super::rescue::{Rescue, Wanted};
-use crate::formula::{Form, Panels};
+use crate::formula::{Form, Fraction, Panels};
 use crate::method::Method;
 use crate::problem::{Operand, Problem, Weights};
 use crate::tensor::{TensorName, Tensors};
@@ -180,6 +180,10 @@ impl<T: Exponent> CarriedState<T> {
         CarriedState { literal: T::zero(), bounded: Ball::zero(), live: [false; 2] }
     }
 
+    fn given(x: T) -> Self {
+        CarriedState { literal: x, bounded: Ball::exact(x), live: pattern(&x) }
+    }
+
     /// One step for the weights a and b, and the inputs u_l, u_{l−1} and u_{l+1}.
     fn advance(&mut self, a: T, (a_bar, b_bars): &RoutedStep<T>, inputs: [Wide; 3], b: T) {
         let mut live = product(coefficient_pattern(&a_bar.1, &a), self.live);
@@ -266,11 +270,13 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
         let p = self.problem;
         let len = p.shape.seqlen;
         let needs = Needs::of(self.forms);
-        let has_pole = self.forms.iter().any(|form| form.formula().has_pole());
+        let poles: Vec<Fraction> = self.forms.iter().filter_map(|form| form.formula().pole()).collect();
         let a = self.weight(&p.a, p.weight_index(self.at.1, n));
+        let initial = p.initial_state.as_ref().map(|values| self.weight(values, p.state_index(self.at, n)));
+        let first = initial.map_or(CarriedState::zero(), CarriedState::given);
         let mut node = Node {
             sums: vec![OutputSums::new(len); self.forms.len()],
-            last: vec![CarriedState::zero(); self.forms.len()],
+            last: vec![first; self.forms.len()],
             stood_in: false,
         };
         // For the way back.
@@ -279,7 +285,7 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
         let mut last_shared = None;
         for l in 0..len {
             let (first, second) = self.delta[l];
-            check_exponent(a.scale(first), has_pole, || {
+            check_exponent(a.scale(first), &poles, || {
                 format!("batch {}, channel {}, state {n}, position {l}", self.at.0, self.at.1)
             })?;
             let (literal, bounded) = match last_shared {
@@ -288,12 +294,9 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
             };
             last_shared = Some((literal, bounded));
             node.stood_in |= literal.stood_in;
-            let b = self.operand(&p.b, p.b_operand, n, l);
-            let c = self.operand(&p.c, p.c_operand, n, l);
             for (f, &form) in self.forms.iter().enumerate() {
                 let step = pair(literal.step(form), bounded.step(form));
-                node.last[f].advance(a, &step, self.inputs(l), b);
-                self.observe(&mut node.sums[f], l, c, &node.last[f]);
+                self.visit((n, l), a, &step, &mut node.last[f], &mut node.sums[f]);
                 if form.formula().bidirectional {
                     kept[f].push(step);
                 }
@@ -302,12 +305,35 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
         for (f, steps) in kept.iter().enumerate() {
             let mut backward = CarriedState::zero();
             for (l, step) in steps.iter().enumerate().rev() {
-                let b = self.operand(&p.b, p.b_operand, n, l);
-                backward.advance(a, step, self.inputs(l), b);
-                self.observe(&mut node.sums[f], l, self.operand(&p.c, p.c_operand, n, l), &backward);
+                self.visit((n, l), a, step, &mut backward, &mut node.sums[f]);
             }
         }
         Ok(node)
+    }
+
+    /// Takes state n from one position to the next, and reads it there.
+    fn visit(
+        &self,
+        (n, l): (usize, usize),
+        a: T,
+        step: &RoutedStep<T>,
+        state: &mut CarriedState<T>,
+        sums: &mut OutputSums,
+    ) {
+        let p = self.problem;
+        let mut b = self.operand(&p.b, p.b_operand, n, l);
+        let mut c = self.operand(&p.c, p.c_operand, n, l);
+        if p.reads_with_b() {
+            // 24 bits by 24: exact.
+            (b, c) = (T::one(), c * b);
+        }
+        if p.reads_before() {
+            self.observe(sums, l, c, state);
+        }
+        state.advance(a, step, self.inputs(l), b);
+        if !p.reads_before() {
+            self.observe(sums, l, c, state);
+        }
     }
 
     /// u_l, u_{l−1} and u_{l+1}; before the start there is none, past the end it is held.
@@ -349,7 +375,7 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
         if stood_in {
             certificate.unavailable = Some("A⁻¹ and its powers lose the bits as ΔA → 0");
         }
-        let doubling = i64::from(T::WIDTH == 2) - i64::from(form.formula().bidirectional);
+        let doubling = i64::from(p.output_factor() == 2.0) - i64::from(form.is_bidirectional());
         let skip = p.d.as_ref().map_or(Wide::zero(), |skip| Wide::from(skip[d]));
         let exact = ExactScan::new(p, form, self.at);
         let rescue = Rescue::new(p, form, self.at);

@@ -15,7 +15,7 @@ use nalgebra::DMatrix;
 use super::defective;
 use super::modular::{Residue, is_singular};
 use super::rational::{self, Gaussian, exact};
-use crate::formula::{Formula, Function, Term, Transition};
+use crate::formula::{Formula, Fraction, Function, Term, Transition};
 use crate::truth::number::scalar::Entry;
 
 /// Real unknowns up to which exact linear systems are solved: their numbers grow to that many × 60 bits.
@@ -89,22 +89,22 @@ impl Exact {
         self.singular
     }
 
-    /// Whether I − ΔA/2 has no inverse. A matrix too large to prove it of is left to the solver to refuse.
+    /// Whether I − αΔA has no inverse. A matrix too large to prove it of is left to the solver to refuse.
     pub fn at_pole(&self) -> bool {
-        let half = Residue::of(self.delta).times(Residue::of(0.5));
+        let Some(alpha) = self.formula.pole() else { return false };
+        let share = Residue::of(self.delta).times(Residue::of(alpha.value()));
         let one = |i, j| if i == j { Residue::ONE } else { Residue::ZERO };
-        self.formula.has_pole()
-            && is_singular(residues(&self.a, |i, j, x| one(i, j).minus(half.times(x))))
+        is_singular(residues(&self.a, |i, j, x| one(i, j).minus(share.times(x))))
             && self.dim <= LARGEST_PROOF
-            && proves_singular(self.minus_half())
+            && proves_singular(self.below(alpha))
     }
 
-    /// I − ΔA/2
-    fn minus_half(&self) -> Vec<Vec<RBig>> {
-        let half = exact(self.delta) / RBig::from(2);
+    /// I − αΔA
+    fn below(&self, alpha: Fraction) -> Vec<Vec<RBig>> {
+        let share = exact(self.delta) * rational::fraction(alpha);
         let entry = |i: usize, j: usize| {
             let identity = if i == j { RBig::ONE } else { RBig::ZERO };
-            identity - &half * exact(self.a[i][j])
+            identity - &share * exact(self.a[i][j])
         };
         (0..self.dim).map(|i| (0..self.dim).map(|j| entry(i, j)).collect()).collect()
     }
@@ -235,11 +235,11 @@ impl Exact {
             let factorial = (1..=n).fold(UBig::ONE, |f, i| f * UBig::from(i));
             RBig::from_parts(IBig::ONE, factorial)
         };
-        let pow2 = |n: usize| RBig::from_parts(IBig::ONE, UBig::ONE << n);
+        let power = |alpha, n: usize| (0..n).fold(RBig::ONE, |power, _| power * rational::fraction(alpha));
         let of = |function: Function| match function {
             Function::Phi(j) => inverse_factorial(k + j),
             Function::Power(j) => RBig::from(u8::from(k == j)),
-            Function::Resolvent => pow2(k),
+            Function::Resolvent(alpha) => power(alpha, k),
         };
         if let Some(terms) = self.terms(panel) {
             let values = terms.iter().map(|term| rational::factor(term, delta) * of(term.of));
@@ -247,8 +247,8 @@ impl Exact {
         }
         Some(match self.formula.a_bar {
             Transition::Exponential => inverse_factorial(k),
-            Transition::Quotient if k == 0 => RBig::ONE,
-            Transition::Quotient => pow2(k - 1),
+            Transition::Quotient(_) if k == 0 => RBig::ONE,
+            Transition::Quotient(alpha) => power(alpha, k - 1),
             Transition::Polynomial(factors) => factors.get(k).map_or(RBig::ZERO, |&c| rational::fraction(c)),
         })
     }
@@ -264,24 +264,27 @@ impl Exact {
         let degree = match (self.terms(panel), self.formula.a_bar) {
             (Some(terms), _) => terms.iter().map(power).collect::<Option<Vec<_>>>()?.into_iter().max()?,
             (None, Transition::Polynomial(factors)) => factors.len() - 1,
-            (None, Transition::Exponential | Transition::Quotient) => return None,
+            (None, Transition::Exponential | Transition::Quotient(_)) => return None,
         };
         let mut moments = self.moments(row, self.source(panel, column));
         moments.truncate(degree + 1);
         self.series(panel, &moments)
     }
 
-    /// Bilinear's entry from the exact solution of (I − z/2) X = (I, B).
+    /// An entry from the exact solution of (I − αz) X = (I, B).
     fn solved_entry(&self, panel: usize, row: usize, column: usize) -> Option<RBig> {
-        let resolvents = self.terms(panel).is_none_or(|t| t.iter().all(|t| t.of == Function::Resolvent));
-        if !resolvents || panel == 0 && self.formula.a_bar != Transition::Quotient {
+        let alpha = self.formula.pole()?;
+        let is_resolvent = |term: &Term| term.of == Function::Resolvent(alpha);
+        let resolvents = self.terms(panel).is_none_or(|terms| terms.iter().all(is_resolvent));
+        if !resolvents || panel == 0 && self.formula.a_bar != Transition::Quotient(alpha) {
             return None;
         }
         let index = if panel == 0 { column } else { self.n + column };
-        let x = self.solved.get_or_init(|| self.solve()).as_ref()?.get(index)?.get(row)?.clone();
+        let x = self.solved.get_or_init(|| self.solve(alpha)).as_ref()?.get(index)?.get(row)?.clone();
         let Some(terms) = self.terms(panel) else {
-            // (I − z/2)⁻¹(I + z/2) = 2 (I − z/2)⁻¹ − I
-            return Some(x * RBig::from(2) - RBig::from(u8::from(row == column)));
+            // (I − αz)⁻¹(I + (1 − α)z) = (X − (1 − α)I)/α with X = (I − αz)⁻¹
+            let identity = RBig::from(u8::from(row == column));
+            return Some((x - identity * rational::fraction(alpha.complement())) / rational::fraction(alpha));
         };
         let delta = exact(self.delta);
         terms
@@ -292,11 +295,11 @@ impl Exact {
     }
 
     /// Gauss–Jordan over the rationals; columns of the solution.
-    fn solve(&self) -> Option<Vec<Vec<RBig>>> {
+    fn solve(&self, alpha: Fraction) -> Option<Vec<Vec<RBig>>> {
         if self.dim > LARGEST_SOLVE {
             return None;
         }
-        let mut rows = self.minus_half();
+        let mut rows = self.below(alpha);
         for (i, row) in rows.iter_mut().enumerate() {
             row.extend(self.sources.iter().map(|s| exact(s[i])));
         }

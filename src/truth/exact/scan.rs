@@ -14,19 +14,21 @@ use crate::problem::Problem;
 pub fn step(formula: &Formula, delta: &RBig, a: &Gaussian) -> Panels<Gaussian> {
     let one = Gaussian::real(RBig::ONE);
     let z = a.scale(delta);
-    let half = z.scale(&(RBig::ONE / RBig::from(2)));
     let power = |k: usize| (0..k).fold(one.clone(), |power, _| &power * &z);
-    let resolvent = || (&one - &half).inverse();
+    let resolvent = |alpha| (&one - &z.scale(&fraction(alpha))).inverse();
     let of = |function| match function {
         Function::Phi(k) => {
             z.is_zero().then(|| Gaussian::real((1..=k).fold(RBig::ONE, |inverse, i| inverse / RBig::from(i))))
         }
         Function::Power(k) => Some(power(k)),
-        Function::Resolvent => resolvent(),
+        Function::Resolvent(alpha) => resolvent(alpha),
     };
     let a_bar = match formula.a_bar {
         Transition::Exponential => of(Function::Phi(0)),
-        Transition::Quotient => resolvent().map(|inverse| &inverse * &(&one + &half)),
+        Transition::Quotient(alpha) => {
+            let above = &one + &z.scale(&fraction(alpha.complement()));
+            resolvent(alpha).map(|inverse| &inverse * &above)
+        }
         Transition::Polynomial(factors) => Some(
             (0..).zip(factors).fold(Gaussian::zero(), |sum, (k, &c)| &sum + &power(k).scale(&fraction(c))),
         ),
@@ -73,9 +75,33 @@ impl<'p> ExactScan<'p> {
         Gaussian::from_parts(&values[start..start + self.problem.weights.width()])
     }
 
+    fn b(&self, n: usize, l: usize) -> Gaussian {
+        self.weights(&self.problem.b, self.problem.operand_index(self.problem.b_operand, self.channel, n, l))
+    }
+
     fn input(&self, l: usize) -> RBig {
         let (batch, d) = self.channel;
         exact(f64::from(self.problem.u[self.problem.sequence_index(batch, d, l)]))
+    }
+
+    /// x_{−1}
+    fn initial(&self, n: usize) -> Gaussian {
+        let given = self.problem.initial_state.as_ref();
+        given.map_or(Gaussian::zero(), |x| self.weights(x, self.problem.state_index(self.channel, n)))
+    }
+
+    /// What the output at l reads of state n.
+    fn read(&self, backward: bool, n: usize, l: usize) -> Option<Gaussian> {
+        let states = &self.states(backward)[n];
+        let before = match backward {
+            _ if !self.problem.reads_before() => return states[l].clone(),
+            false => l.checked_sub(1),
+            true => Some(l + 1).filter(|&l| l < states.len()),
+        };
+        match before {
+            Some(l) => states[l].clone(),
+            None => Some(if backward { Gaussian::zero() } else { self.initial(n) }),
+        }
     }
 
     /// The states at every position, scanned from the first or from the last.
@@ -83,7 +109,7 @@ impl<'p> ExactScan<'p> {
         let (cell, len) = (if backward { &self.backward } else { &self.forward }, self.problem.shape.seqlen);
         cell.get_or_init(|| {
             let state = |n| {
-                let mut x = Some(Gaussian::zero());
+                let mut x = Some(if backward { Gaussian::zero() } else { self.initial(n) });
                 let mut visit = |l: usize| {
                     x = x.take().and_then(|x| self.advance(n, l, x));
                     x.clone()
@@ -105,7 +131,7 @@ impl<'p> ExactScan<'p> {
         let (p, (batch, d)) = (self.problem, self.channel);
         let bias = p.delta_bias.as_ref().map_or(RBig::ZERO, |b| exact(f64::from(b[d])));
         let delta = exact(f64::from(p.delta[p.sequence_index(batch, d, l)])) + bias;
-        let b = self.weights(&p.b, p.operand_index(p.b_operand, self.channel, n, l));
+        let b = if p.reads_with_b() { Gaussian::real(RBig::ONE) } else { self.b(n, l) };
         let step = step(&self.form.formula(), &delta, &self.weights(&p.a, p.weight_index(d, n)));
         let [a_bar, coefficients @ ..] = step;
         let inputs = [
@@ -134,18 +160,21 @@ impl<'p> ExactScan<'p> {
         let (p, (batch, d)) = (self.problem, self.channel);
         let mut sum = RBig::ZERO;
         for n in 0..p.shape.dstate {
-            let c = self.weights(&p.c, p.operand_index(p.c_operand, self.channel, n, l));
+            let mut c = self.weights(&p.c, p.operand_index(p.c_operand, self.channel, n, l));
+            if p.reads_with_b() {
+                c = &c * &self.b(n, l);
+            }
             if c.is_zero() {
                 continue;
             }
-            let forward = self.states(false)[n][l].as_ref()?;
+            let forward = self.read(false, n, l)?;
             let y = if self.form.formula().bidirectional {
-                let both = forward + self.states(true)[n][l].as_ref()?;
+                let both = &forward + &self.read(true, n, l)?;
                 (&c * &both).re / RBig::from(2)
             } else {
-                (&c * forward).re
+                (&c * &forward).re
             };
-            sum += y * RBig::from(p.weights.width());
+            sum += y * RBig::from(p.output_factor() as u8);
         }
         if let Some(skip) = &p.d {
             sum += exact(f64::from(skip[d])) * self.input(l);

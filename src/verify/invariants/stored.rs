@@ -69,6 +69,8 @@ fn silent(weights: Weights, input: InputType, shape: Shape, u: Vec<f32>, d: Vec<
         z: None,
         delta_bias: None,
         delta_softplus: false,
+        initial_state: None,
+        conventions: Default::default(),
         judged_channels: (0..shape.dim).map(|channel| (0, channel)).collect(),
     }
 }

@@ -1,0 +1,57 @@
+//! What implementations do otherwise than spec.md §3 and say so: part of what is to be computed, stated and never guessed.
+
+named! {
+    /// Which state an output reads.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Reads: "reading" {
+        /// y_l = C_l x_l
+        #[default]
+        AfterUpdate => "after-update",
+        /// y_l = C_l x_{l−1}: a scan that starts late by one, and what SciPy's dlsim does.
+        BeforeUpdate => "before-update",
+    }
+}
+
+named! {
+    /// What y is with complex weights.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum ComplexOutput: "complex output" {
+        /// 2 Re Σ C x: each state stands for a conjugate pair.
+        #[default]
+        TwiceRealPart => "twice-real-part",
+        /// Re Σ C x
+        RealPart => "real-part",
+    }
+}
+
+named! {
+    /// Where a constant B is.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum StateHolds: "state" {
+        /// x_l = Ā x_{l−1} + h B u_l
+        #[default]
+        B => "with-b",
+        /// x_l = Ā x_{l−1} + h u_l, y_l = (C B) x_l, as kernels of the Mamba family have it.
+        InputAlone => "without-b",
+    }
+}
+
+/// The statements of a run; by default spec.md's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Conventions {
+    pub reads: Reads,
+    pub output: ComplexOutput,
+    pub state: StateHolds,
+}
+
+impl Conventions {
+    /// The statements, as metadata have them.
+    pub fn statements(self) -> [(&'static str, &'static str); 3] {
+        [(READS, self.reads.name()), (OUTPUT, self.output.name()), (STATE, self.state.name())]
+    }
+}
+
+/// Keys of metadata.
+pub const READS: &str = "reads";
+pub const OUTPUT: &str = "complex_output";
+pub const STATE: &str = "state";

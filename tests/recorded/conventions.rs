@@ -1,0 +1,285 @@
+//! Promise: what a recording states of its conventions is what it is judged by, and the textbook forms are judged as themselves.
+
+use std::path::Path;
+
+use holdfast::check::{self, Checked, Options};
+use holdfast::formula::{Form, Textbook};
+use holdfast::method::Method;
+use holdfast::problem::conventions::{ComplexOutput, Conventions, Reads, StateHolds};
+use holdfast::problem::inputs::{self, Draw};
+use holdfast::problem::recorded::{OutputName, RecordedOutput, RecordedRun, Recording};
+use holdfast::problem::regime::{self, Recipe};
+use holdfast::problem::{InputType, Operand, Problem, Shape, Weights, transform};
+use holdfast::results::{CaseResult, Verdict};
+use holdfast::tensor::TensorName;
+use holdfast::truth;
+use rstest::rstest;
+
+fn scipy(name: &str) -> RecordedRun {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/recorded");
+    let recording = Recording::open(&folder.join(format!("scipy-{name}.safetensors")));
+    recording.and_then(Recording::read).expect("a run")
+}
+
+fn checked(run: RecordedRun) -> Checked {
+    check::check("run", "run", run, &Options { channels: None, seed: 1, stages: None }, &|| ()).expect("fits")
+}
+
+/// zoh, foh, bilinear, euler, backward_diff, impulse and gbt, as `cont2discrete` and `dlsim` have them.
+#[rstest]
+fn scipy_passes_under_its_own_forms(
+    #[values("real", "complex")] weights: &str,
+    #[values("after-update", "before-update")] reads: &str,
+) {
+    let run = scipy(&format!("{weights}-{reads}"));
+    let expected = if reads == "after-update" { 6 } else { 3 };
+    let cases = checked(run).cases;
+    assert_eq!(cases.len(), expected);
+    for case in &cases {
+        assert_eq!(case.verdict, Verdict::Pass, "{}: {} {:?}", case.id, case.reason, case.worst);
+    }
+}
+
+#[test]
+fn scipy_fails_under_any_other_form() {
+    let run = scipy("real-after-update");
+    let foh = run
+        .outputs
+        .iter()
+        .find(|output| output.name.form == Form::Textbook(Textbook::FohCausal))
+        .expect("foh");
+    for form in Form::all().filter(|form| *form != Form::Textbook(Textbook::FohCausal)) {
+        let mut other = foh.clone();
+        other.name.form = form;
+        let cases = checked(RecordedRun { outputs: vec![other], ..run.clone() }).cases;
+        assert_eq!(cases[0].verdict, Verdict::Fail, "{form}");
+        assert_eq!(cases[0].diagnosis[0].name, "runs-as-foh-causal", "{form}");
+    }
+}
+
+/// A scan without skip and gate, of a few states and positions.
+fn plain(weights: Weights, operands: (Operand, Operand)) -> Problem {
+    let shape = Shape { batch: 2, dim: 2, dstate: 3, seqlen: 9, groups: 1 };
+    let recipe = Recipe { shape, ..regime::PLAIN };
+    let mut problem =
+        inputs::draw(&recipe, weights, InputType::F32, operands, &mut Draw::new(5, "conventions"));
+    problem.judged_channels = problem.channels().collect();
+    problem
+}
+
+fn truth(problem: &Problem, form: Form) -> [Vec<f64>; 2] {
+    let truth = truth::scan::solve(problem, &[form]).expect("a truth").remove(0);
+    [TensorName::Out, TensorName::LastState].map(|name| truth.tensors[name].values.clone())
+}
+
+const CONSTANT: (Operand, Operand) = (Operand::Constant, Operand::Constant);
+
+/// The truth is rounded correctly: what is equal in mathematics is equal bit by bit.
+#[rstest]
+fn conventions_are_what_they_say(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
+    let problem = plain(weights, CONSTANT);
+    let seqlen = problem.shape.seqlen;
+    for form in Form::all() {
+        let [out, last] = truth(&problem, form);
+        let stating = |conventions| truth(&Problem { conventions, ..problem.clone() }, form);
+
+        let reads = Conventions { reads: Reads::BeforeUpdate, ..Conventions::default() };
+        let [before, same_last] = stating(reads);
+        assert_eq!(same_last, last);
+        if !form.is_bidirectional() {
+            for (before, after) in before.chunks(seqlen).zip(out.chunks(seqlen)) {
+                assert_eq!(before[0], 0.0, "{form}");
+                assert_eq!(before[1..], after[..seqlen - 1], "{form}");
+            }
+        }
+
+        let state = Conventions { state: StateHolds::InputAlone, ..Conventions::default() };
+        let [same_out, without_b] = stating(state);
+        assert_eq!(same_out, out, "{form}");
+        let ones = problem.b.iter().enumerate();
+        let ones = ones.map(|(i, _)| f32::from(u8::from(i % weights.width() == 0))).collect();
+        assert_eq!(without_b, truth(&Problem { b: ones, ..problem.clone() }, form)[1], "{form}");
+
+        if weights == Weights::Complex {
+            let output = Conventions { output: ComplexOutput::RealPart, ..Conventions::default() };
+            let [once, _] = stating(output);
+            assert!(once.iter().zip(&out).all(|(once, twice)| 2.0 * once == *twice), "{form}");
+        }
+    }
+}
+
+/// A scan that goes on from the state of another is the second half of both together. Sums of small numbers are exact in f32,
+/// so that the state between the halves is the very one.
+#[rstest]
+fn a_scan_goes_on_from_its_initial_state(
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+    #[values(Operand::Constant, Operand::Variable)] b: Operand,
+) {
+    let mut whole = plain(weights, (b, Operand::Variable));
+    whole.delta.fill(0.5);
+    whole.a.fill(0.0);
+    whole.b.iter_mut().chain(&mut whole.u).for_each(|value| *value = (8.0 * *value).round() / 8.0);
+    let states: Vec<usize> = (0..whole.shape.dstate).collect();
+    let (first, second): (Vec<usize>, Vec<usize>) = (0..whole.shape.seqlen).partition(|l| *l < 4);
+    let [first, mut second] = [first, second].map(|l| transform::select(&whole, &states, &l));
+    let mut compared = 0;
+    // What reads a neighbour sees the seam.
+    for form in Form::all().filter(|form| !form.is_bidirectional()) {
+        if !form.formula().b_bar[1].is_empty() || !form.formula().b_bar[2].is_empty() {
+            continue;
+        }
+        for reads in [Reads::AfterUpdate, Reads::BeforeUpdate] {
+            whole.conventions.reads = reads;
+            second.conventions.reads = reads;
+            let [all, last] = truth(&whole, form);
+            let between = &truth(&first, form)[1];
+            let rounded: Vec<f32> = between.iter().map(|value| *value as f32).collect();
+            if rounded.iter().zip(between).any(|(rounded, exact)| f64::from(*rounded) != *exact) {
+                // Thirds: the state is no f32.
+                continue;
+            }
+            compared += 1;
+            second.initial_state = Some(rounded);
+            let [out, last_of_second] = truth(&second, form);
+            assert_eq!(last_of_second, last, "{form}");
+            for (out, all) in out.chunks(second.shape.seqlen).zip(all.chunks(whole.shape.seqlen)) {
+                assert_eq!(out, &all[4..], "{form}");
+            }
+        }
+    }
+    assert!(compared >= 8, "{compared}");
+}
+
+#[test]
+fn what_differs_in_its_conventions_alone_is_another_problem() {
+    let problem = plain(Weights::Complex, CONSTANT);
+    let mut prints = vec![problem.fingerprint()];
+    for conventions in [
+        Conventions { reads: Reads::BeforeUpdate, ..Conventions::default() },
+        Conventions { output: ComplexOutput::RealPart, ..Conventions::default() },
+        Conventions { state: StateHolds::InputAlone, ..Conventions::default() },
+    ] {
+        prints.push(Problem { conventions, ..problem.clone() }.fingerprint());
+    }
+    let initial_state = Some(vec![0.0; 24]);
+    prints.push(Problem { initial_state, ..problem.clone() }.fingerprint());
+    let count = prints.len();
+    prints.sort_unstable();
+    prints.dedup();
+    assert_eq!(prints.len(), count);
+}
+
+/// zoh in plain f32 as the problem's conventions have it: out and last_state.
+fn f32_scan(problem: &Problem) -> [Vec<f32>; 2] {
+    let Shape { batch, dim, dstate, seqlen, .. } = problem.shape;
+    let (mut out, mut last) = (Vec::new(), Vec::new());
+    for at in (0..batch).flat_map(|batch| (0..dim).map(move |d| (batch, d))) {
+        let of = |values: &[f32], operand, n, l| values[problem.operand_index(operand, at, n, l)];
+        let given = problem.initial_state.as_ref();
+        let mut states: Vec<f32> =
+            (0..dstate).map(|n| given.map_or(0.0, |x| x[problem.state_index(at, n)])).collect();
+        for l in 0..seqlen {
+            let index = problem.sequence_index(at.0, at.1, l);
+            let (u, delta) = (problem.u[index], problem.delta[index]);
+            let mut y = 0.0f32;
+            for (n, x) in states.iter_mut().enumerate() {
+                let (b, c) =
+                    (of(&problem.b, problem.b_operand, n, l), of(&problem.c, problem.c_operand, n, l));
+                let (b, c) = if problem.reads_with_b() { (1.0, b * c) } else { (b, c) };
+                let before = *x;
+                *x = (delta * problem.a[problem.weight_index(at.1, n)]).exp() * before + delta * b * u;
+                y += c * if problem.reads_before() { before } else { *x };
+            }
+            out.push(y);
+        }
+        last.extend(states);
+    }
+    [out, last]
+}
+
+fn zoh(problem: &Problem, [out, last]: [Vec<f32>; 2], label: &str) -> Checked {
+    let named = [(TensorName::Out, out), (TensorName::LastState, last)];
+    let tensors = named.map(|(name, values)| (name, problem.tensor(name, values))).into_iter().collect();
+    let name = OutputName { label: label.to_owned(), form: Form::Method(Method::Zoh) };
+    checked(RecordedRun {
+        problem: problem.clone(),
+        outputs: vec![RecordedOutput { name, tensors }],
+        stages: Default::default(),
+        provenance: Default::default(),
+    })
+}
+
+#[rstest]
+fn a_sound_scan_passes_where_its_conventions_are_stated_and_is_named_where_not(
+    #[values(Operand::Constant, Operand::Variable)] c: Operand,
+) {
+    let shape = Shape { batch: 2, dim: 3, dstate: 16, seqlen: 300, groups: 1 };
+    let recipe = Recipe { shape, ..regime::PLAIN };
+    let mut draw = Draw::new(5, "conventions/f32");
+    let drawn = inputs::draw(&recipe, Weights::Real, InputType::F32, (Operand::Constant, c), &mut draw);
+    let before = Conventions { reads: Reads::BeforeUpdate, ..Conventions::default() };
+    let without_b = Conventions { state: StateHolds::InputAlone, ..Conventions::default() };
+    let both = Conventions { state: StateHolds::InputAlone, ..before };
+    let expected =
+        [(before, "reads-before-update"), (without_b, "state-without-b"), (both, "state-without-b")];
+    for (conventions, name) in expected {
+        let mut problem = Problem { conventions, ..drawn.clone() };
+        let outputs = f32_scan(&problem);
+        let case = &zoh(&problem, outputs.clone(), "").cases[0];
+        assert_eq!(case.verdict, Verdict::Pass, "{conventions:?}: {} {:?}", case.reason, case.worst);
+        problem.conventions = Conventions::default();
+        let case = &zoh(&problem, outputs, "").cases[0];
+        assert_eq!(case.verdict, Verdict::Fail, "{conventions:?}");
+        let named =
+            |case: &CaseResult, tensor| case.tensors[tensor].diagnosis.first().map(|d| d.name.clone());
+        let of_out = (conventions.reads == Reads::BeforeUpdate).then(|| "reads-before-update".to_owned());
+        assert_eq!(named(case, TensorName::Out), of_out, "{conventions:?}");
+        assert_eq!(case.diagnosis[0].name, name, "{conventions:?}");
+
+        // With a state to start from as well; without it nothing passes.
+        problem.conventions = conventions;
+        problem.initial_state = Some((0..96).map(|i| (i % 13) as f32 - 6.0).collect());
+        let outputs = f32_scan(&problem);
+        let case = &zoh(&problem, outputs.clone(), "").cases[0];
+        assert_eq!(case.verdict, Verdict::Pass, "{conventions:?}: {} {:?}", case.reason, case.worst);
+        problem.initial_state = None;
+        assert_eq!(zoh(&problem, outputs, "").cases[0].verdict, Verdict::Fail, "{conventions:?}");
+    }
+}
+
+#[rstest]
+fn exchanged_b_and_c_are_named(
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+    #[values(Operand::Constant, Operand::Variable)] operand: Operand,
+) {
+    let problem = plain(weights, (operand, operand));
+    let exchanged = Problem { b: problem.c.clone(), c: problem.b.clone(), ..problem.clone() };
+    for form in Form::all() {
+        let f32s = |values: Vec<f64>| values.iter().map(|value| *value as f32).collect::<Vec<f32>>();
+        let [out, last] = truth(&exchanged, form).map(f32s);
+        let named = [(TensorName::Out, out), (TensorName::LastState, last)];
+        let tensors = named.map(|(name, values)| (name, problem.tensor(name, values))).into_iter().collect();
+        let name = OutputName { label: String::new(), form };
+        let run = RecordedRun {
+            problem: problem.clone(),
+            outputs: vec![RecordedOutput { name, tensors }],
+            stages: Default::default(),
+            provenance: Default::default(),
+        };
+        let case = &checked(run).cases[0];
+        assert_eq!(case.verdict, Verdict::Fail, "{form}");
+        assert_eq!(case.diagnosis[0].name, "b-and-c-exchanged", "{form}");
+    }
+}
+
+/// SciPy's zoh under the name of Mamba's: two differences at once.
+#[test]
+fn a_textbook_form_that_reads_before_the_update_is_named() {
+    let mut run = scipy("real-before-update");
+    run.problem.conventions = Conventions::default();
+    run.outputs.retain(|output| output.name.form == Form::Textbook(Textbook::ZohExact));
+    run.outputs[0].name.form = Method::Zoh.into();
+    let case = &checked(run).cases[0];
+    assert_eq!(case.verdict, Verdict::Fail);
+    assert_eq!(case.diagnosis[0].name, "runs-as-zoh-exact + reads-before-update");
+}
