@@ -7,7 +7,7 @@ use crate::support::binary::{holdfast, text};
 fn compare(left: &str, right: &str) -> (i32, String, String) {
     let at = |name: &str| format!("{}/golden/recorded/{name}", env!("CARGO_MANIFEST_DIR"));
     let output = holdfast(&["compare", &at(left), &at(right)]);
-    (output.status.code().expect("it ends"), text(&output.stdout).into(), text(&output.stderr).into())
+    (output.status.code().expect("it ends"), text(&output.stdout), text(&output.stderr))
 }
 
 #[rstest]
