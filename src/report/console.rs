@@ -15,6 +15,8 @@ use crate::results::{Results, Verdict, Worst};
 
 /// The widest line.
 pub const WIDTH: usize = 100;
+/// Of these, what the columns of methods may take.
+const COLUMNS: usize = 72;
 /// Failures that are explained; the rest are counted.
 const EXPLAINED: usize = 10;
 /// Failing pairs that are listed; the rest are counted.
@@ -55,7 +57,7 @@ pub fn render_detail(results: &Results, report: Option<&Path>, colour: bool, det
     } else {
         parts.push(header(results));
         parts.extend(explained(results, detail));
-        parts.extend(table(results));
+        parts.extend(verdict_tables(results));
         parts.extend(invariant_table(results));
         parts.push(closing(results, report, detail));
     }
@@ -160,19 +162,35 @@ fn worst(worst: &Worst) -> String {
     lines.join("\n")
 }
 
-/// The verdict matrix and the coefficient sweeps; none where nothing ran.
-fn table(results: &Results) -> Option<String> {
+/// The verdict matrix and the coefficient sweeps, in tables of as many methods as fit side by side; none where nothing ran.
+fn verdict_tables(results: &Results) -> Vec<String> {
     let (methods, rows) = (grid::methods(results), tables::verdicts(results));
-    rows.first()?;
-    let width = |(i, method): (usize, &Form)| {
+    let width = |i: usize| {
         let cells = rows.iter().map(|row| row.cells[i].chars().count()).max().unwrap_or(0);
-        cells.max(method.name().len()) + 3
+        cells.max(methods[i].name().len()) + 3
     };
-    let first = WIDTH.saturating_sub(12 + methods.iter().enumerate().map(width).sum::<usize>()).max(12);
-    let rows = rows.into_iter().map(|row| [vec![text::fit(&row.name, first), row.about], row.cells].concat());
-    let header = [vec!["regime", "weights"], template::names(&methods)].concat();
+    let mut blocks: Vec<Vec<usize>> = Vec::new();
+    for i in 0..if rows.is_empty() { 0 } else { methods.len() } {
+        match blocks.last_mut() {
+            Some(block) if block.iter().map(|&i| width(i)).sum::<usize>() + width(i) <= COLUMNS => {
+                block.push(i)
+            }
+            _ => blocks.push(vec![i]),
+        }
+    }
     let legend = "worst share of the allowance used over the row's inputs and operands (1 is the bound)";
-    Some(lined(&header, rows, 2, legend))
+    let block = |columns: Vec<usize>| {
+        let first = WIDTH - 12 - columns.iter().map(|&i| width(i)).sum::<usize>().min(COLUMNS);
+        let cells =
+            |row: &tables::TableRow| columns.iter().map(|&i| row.cells[i].clone()).collect::<Vec<_>>();
+        let shown = rows.iter().map(|row| (row, cells(row)));
+        let shown = shown.filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty()));
+        let lines =
+            shown.map(|(row, cells)| [vec![text::fit(&row.name, first), row.about.clone()], cells].concat());
+        let names: Vec<Form> = columns.iter().map(|&i| methods[i]).collect();
+        lined(&[vec!["regime", "weights"], template::names(&names)].concat(), lines, 2, legend)
+    };
+    blocks.into_iter().map(block).collect()
 }
 
 /// The invariants by method, the worse of both weight types; none when none was probed.

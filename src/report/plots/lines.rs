@@ -4,14 +4,47 @@ use super::axis::Panel;
 use super::canvas::{Canvas, Point};
 use super::palette::{self, Look};
 use crate::formula::Form;
+use crate::method::Method;
 
-/// What entries share, six or more of them.
+/// What the entries of a line share.
 const WIDTH: f64 = 648.0;
 
 /// One row of methods from `at` to the right, each with its marker, on its line when `lines`.
-pub fn methods<M: Copy + Into<Form>>(canvas: &Canvas, methods: &[M], at: Point, lines: bool) {
+pub fn methods(canvas: &Canvas, methods: &[Method], at: Point, lines: bool) {
     let forms: Vec<Form> = methods.iter().map(|&m| m.into()).collect();
-    row(canvas, &forms, at, WIDTH / forms.len().max(6) as f64, lines);
+    row(canvas, &forms, at, WIDTH / Method::ALL.len() as f64, lines);
+}
+
+/// Lines of forms that fit side by side, each with a marker.
+pub fn legend(forms: &[Form]) -> Vec<Vec<Form>> {
+    let mut lines: Vec<Vec<Form>> = Vec::new();
+    for &form in forms {
+        let width = |forms: &[Form]| forms.iter().map(|form| entry_width(*form)).sum::<f64>();
+        match lines.last_mut() {
+            Some(line) if width(line) + entry_width(form) <= WIDTH => line.push(form),
+            _ => lines.push(vec![form]),
+        }
+    }
+    lines
+}
+
+/// Height of one line of a legend.
+pub const LINE: f64 = 18.0;
+
+/// In a wide font as well.
+fn entry_width(form: Form) -> f64 {
+    48.0 + 7.0 * form.name().len().max(8) as f64
+}
+
+/// The lines of a legend, from `at` downwards.
+pub fn draw_legend(canvas: &Canvas, lines: &[Vec<Form>], (x, y): Point) {
+    for (i, line) in lines.iter().enumerate() {
+        let mut x = x;
+        for &form in line {
+            row(canvas, &[form], (x, y + i as f64 * LINE), 0.0, false);
+            x += entry_width(form);
+        }
+    }
 }
 
 /// One row of forms, so many pixels apart.

@@ -24,40 +24,43 @@ pub fn shares(results: &Results, weights: Weights) -> Option<Sheet<'_>> {
     });
     rows.first()?;
     let title = format!("Share of the allowed error used, {weights} weights");
-    let height = TOP + rows.len() as f64 * ROW + 52.0;
-    let draw = move |canvas: &Canvas| draw_shares(canvas, &rows);
+    let used = |m: &Form| rows.iter().any(|row| !row.cells[m.index()].cases.is_empty());
+    let forms: Vec<Form> = Form::all().filter(used).collect();
+    let legend = lines::legend(&forms);
+    let top = TOP + (legend.len() - 1) as f64 * lines::LINE;
+    let height = top + rows.len() as f64 * ROW + 52.0;
+    let draw = move |canvas: &Canvas| draw_shares(canvas, &rows, &legend, top);
     Some(Sheet::new("shares", weights, title, height, draw))
 }
 
-fn draw_shares(canvas: &Canvas, rows: &[RegimeRow]) {
-    let bottom = TOP + rows.len() as f64 * ROW;
+fn draw_shares(canvas: &Canvas, rows: &[RegimeRow], legend: &[Vec<Form>], top: f64) {
+    let forms: Vec<Form> = legend.concat();
+    let bottom = top + rows.len() as f64 * ROW;
     let ratios = rows.iter().flat_map(|r| &r.cells).filter_map(|c| c.worst().and_then(grid::share));
     let x = Axis::decades(ratios.chain([0.1, 9.9]), (LEFT, RIGHT)).within(1e-4, 1e4);
-    let panel = Panel { x, y: Axis::linear(rows.len() as f64, (bottom, TOP)) };
-    let used = |m: &Form| rows.iter().any(|row| !row.cells[m.index()].cases.is_empty());
-    let methods: Vec<_> = Form::all().filter(used).collect();
-    lines::methods(canvas, &methods, (LEFT - 12.0, 42.0), false);
-    canvas.rectangle((x.place(1.0), TOP), (RIGHT, bottom), palette::OVER);
+    let panel = Panel { x, y: Axis::linear(rows.len() as f64, (bottom, top)) };
+    lines::draw_legend(canvas, legend, (LEFT - 12.0, 42.0));
+    canvas.rectangle((x.place(1.0), top), (RIGHT, bottom), palette::OVER);
     panel.draw(canvas, (9, 0));
-    canvas.dashed(&[(x.place(1.0), TOP), (x.place(1.0), bottom)], palette::LIMIT, 1.75, palette::DASHES);
+    canvas.dashed(&[(x.place(1.0), top), (x.place(1.0), bottom)], palette::LIMIT, 1.75, palette::DASHES);
     let unit = "share of the allowance used (no unit; 1 is the bound)";
     canvas.label(unit, ((LEFT + RIGHT) / 2.0, bottom + 32.0));
     for (i, row) in rows.iter().enumerate() {
-        let top = TOP + i as f64 * ROW;
-        canvas.line(&[(LEFT, top), (RIGHT, top)], palette::GRID, 0.75);
-        let middle = top + ROW / 2.0;
+        let row_top = top + i as f64 * ROW;
+        canvas.line(&[(LEFT, row_top), (RIGHT, row_top)], palette::GRID, 0.75);
+        let middle = row_top + ROW / 2.0;
         // In a wide font as well: what is longer would leave the sheet.
         canvas.text(&text::fit(row.regime, 22), (LEFT - 10.0, middle), 11.5, palette::INK, Anchor::End);
-        for (place, method) in methods.iter().enumerate() {
-            let measured = row.cells[method.index()].worst().filter(|c| c.verdict != Verdict::Unmeasured);
+        for (place, form) in forms.iter().enumerate() {
+            let measured = row.cells[form.index()].worst().filter(|c| c.verdict != Verdict::Unmeasured);
             let Some(share) = measured.and_then(grid::share) else { continue };
-            let look = palette::form_look(*method);
+            let look = palette::form_look(*form);
             // Spread within the row, so that equal shares do not cover each other.
-            let y = top + ROW * (0.2 + 0.72 * place as f64 / methods.len() as f64);
+            let y = row_top + ROW * (0.2 + 0.72 * place as f64 / forms.len() as f64);
             canvas.marker(look.marker, (x.place(share), y), 3.6, look.colour);
         }
     }
-    canvas.frame((LEFT, TOP), (RIGHT, bottom), palette::FAINT, 1.0);
+    canvas.frame((LEFT, top), (RIGHT, bottom), palette::FAINT, 1.0);
 }
 
 /// How many outputs used which share of their bound: one panel per method.

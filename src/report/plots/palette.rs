@@ -74,14 +74,17 @@ pub fn look(method: Method) -> Look {
     METHODS[method as usize].0
 }
 
-/// How a textbook form is drawn: as the method whose name it has, in grey where it has none.
+/// How a textbook form is drawn: in the colour of the method whose name it has, or else in grey, with a marker and dashes
+/// that no other form of that colour has.
 pub fn form_look(form: Form) -> Look {
-    let grey = Look { colour: FAINT, marker: Marker::Diamond, dashes: &[4.0, 3.0] };
-    match form {
-        Form::Method(method) => look(method),
-        Form::Textbook(form) => {
-            Method::ALL.into_iter().find(|m| methods::textbook(*m) == Some(form)).map_or(grey, look)
-        }
+    let textbook = match form {
+        Form::Method(method) => return look(method),
+        Form::Textbook(textbook) => textbook,
+    };
+    let other = |place: usize| METHODS[place % METHODS.len()].0;
+    match Method::ALL.into_iter().find(|m| methods::textbook(*m) == Some(textbook)) {
+        Some(method) => Look { colour: look(method).colour, ..other(method as usize + 1) },
+        None => Look { colour: FAINT, ..other(textbook as usize) },
     }
 }
 
