@@ -9,7 +9,7 @@ use crate::judge::quick::{self, QuickTally};
 use crate::judge::ulp::Format;
 use crate::problem::recorded::{RecordedOutput, RecordedRun};
 use crate::promise::{Contract, Promise};
-use crate::results::{Pair, Verdict};
+use crate::results::{Pair, PairStatus, Verdict};
 use crate::tensor::TensorName;
 use crate::tensor_file::shape_text;
 
@@ -30,7 +30,7 @@ pub struct JudgedOutput {
     pub share: f64,
 }
 
-/// Two outputs, by quick values: their own errors are below 1/256 of the bounds.
+/// Two outputs, by quick values: where an output is measured, their own errors are below 1/256 of its bounds.
 #[derive(Clone, Debug, Serialize)]
 pub struct ComparedOutputs {
     pub left: JudgedOutput,
@@ -43,21 +43,28 @@ pub struct ComparedOutputs {
     pub outputs: Pair,
 }
 
-/// The tensors have different shapes.
+/// Why two outputs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the second output has shape {found}, expected {expected} as the first (hint: compare the same layer of the same batch)"
-)]
-pub struct OtherShape {
-    pub found: String,
-    pub expected: String,
+pub enum NotAlike {
+    #[error(
+        "the second output is {found}, expected {expected} as the first (hint: compare what is of one kind)"
+    )]
+    Tensor { found: TensorName, expected: TensorName },
+    #[error(
+        "the second output has shape {found}, expected {expected} as the first (hint: compare the same layer of the \
+         same batch)"
+    )]
+    Shape { found: String, expected: String },
 }
 
 /// Compares two tensors, element by element.
 ///
 /// # Errors
-/// [`OtherShape`] where they cannot be.
-pub fn compare(left: OneOutput, right: OneOutput) -> Result<ComparedOutputs, OtherShape> {
+/// [`NotAlike`] where they cannot be.
+pub fn compare(left: OneOutput, right: OneOutput) -> Result<ComparedOutputs, NotAlike> {
+    if left.tensor != right.tensor {
+        return Err(NotAlike::Tensor { found: right.tensor, expected: left.tensor });
+    }
     let shape = |one: &OneOutput| {
         let tensor = &one.output.tensors[one.tensor];
         let width = (tensor.width > 1).then_some(tensor.width);
@@ -65,16 +72,23 @@ pub fn compare(left: OneOutput, right: OneOutput) -> Result<ComparedOutputs, Oth
     };
     let (expected, found) = (shape(&left), shape(&right));
     if expected != found {
-        return Err(OtherShape { found: shape_text(&found), expected: shape_text(&expected) });
+        return Err(NotAlike::Shape { found: shape_text(&found), expected: shape_text(&expected) });
     }
     let tensor = &left.output.tensors[left.tensor];
-    let format = Format::for_input(tensor.element);
+    // What overflows either type is not compared.
+    let formats = [left, right].map(|one| Format::for_input(one.output.tensors[one.tensor].element));
+    let narrower = formats[1].overflow_threshold() < formats[0].overflow_threshold();
+    let format = formats[usize::from(narrower)];
     let both = [left.outputs(), right.outputs()];
     let (mut truth, mut outputs) = pairwise::matrices(&both, format, |position| tensor.index(position));
     let same_inputs = left.run.problem.fingerprint() == right.run.problem.fingerprint();
     // Two in, one pair out.
-    let (truth, outputs) = (truth.swap_remove(0), outputs.swap_remove(0));
-    Ok(ComparedOutputs { left: left.judged(), right: right.judged(), same_inputs, truth, outputs })
+    let (truth, mut outputs) = (truth.swap_remove(0), outputs.swap_remove(0));
+    let (left, right) = (left.judged(), right.judged());
+    if [&left, &right].iter().any(|judged| judged.verdict == Verdict::Unmeasured) {
+        outputs.status = PairStatus::Unmeasured;
+    }
+    Ok(ComparedOutputs { left, right, same_inputs, truth, outputs })
 }
 
 impl OneOutput<'_> {

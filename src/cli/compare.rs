@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::compare_outputs::{self, Address};
 use super::show::Show;
 use super::{CliError, FAILED, Outcome, PASSED};
-use crate::check::outputs::OtherShape;
+use crate::check::outputs::NotAlike;
 use crate::problem::recorded::RecordError;
 use crate::report::{self, json};
 use crate::results::compare::{self, Incomparable};
@@ -55,7 +55,12 @@ pub enum Error {
     #[error("{} has no output `{found}` (hint: it has {known})", shown(&path.to_string_lossy()))]
     NoSuchOutput { path: PathBuf, found: String, known: String },
     #[error(transparent)]
-    Outputs(#[from] OtherShape),
+    Outputs(#[from] NotAlike),
+    #[error(
+        "{0} is a recording, expected one of its outputs or a results.json (hint: {0}:out.zoh, say)",
+        shown(&path.to_string_lossy())
+    )]
+    NoTensor { path: PathBuf },
     #[error(
         "expected two recorded outputs or two results, found one of each (hint: FILE.safetensors:TENSOR twice)"
     )]
@@ -71,7 +76,12 @@ pub enum Error {
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     match [&args.old, &args.new].map(|argument| Address::read(argument)) {
         [Some(left), Some(right)] => return compare_outputs::run([&left, &right], args.json.as_deref()),
-        [None, None] => {}
+        [None, None] => {
+            let is_recording = |path: &&PathBuf| path.extension().is_some_and(|e| e == "safetensors");
+            if let Some(path) = [&args.old, &args.new].into_iter().find(is_recording) {
+                return Err(Error::NoTensor { path: path.clone() }.into());
+            }
+        }
         _ => return Err(Error::OneOfEach.into()),
     }
     let read = |path: &Path| json::read(path).map_err(Error::from);

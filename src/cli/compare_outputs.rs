@@ -65,7 +65,11 @@ pub fn run([left, right]: [&Address; 2], json: Option<&Path>) -> Result<Outcome,
 
 fn render(addresses: [&Address; 2], compared: &ComparedOutputs) -> String {
     let ComparedOutputs { left, right, same_inputs, truth, outputs } = compared;
-    let verdict = if outputs.status == PairStatus::Agrees { "AGREE" } else { "DISAGREE" };
+    let verdict = match outputs.status {
+        PairStatus::Agrees => "AGREE",
+        PairStatus::Unmeasured => "UNMEASURED",
+        _ => "DISAGREE",
+    };
     let mut lines = vec![format!("holdfast compare: {verdict}; {}", outputs.status.what())];
     let said = |judged: &JudgedOutput| {
         let share = text::share(judged.share);

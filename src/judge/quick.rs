@@ -38,7 +38,7 @@
 //! otherwise, and where r > b/256. b needs the number of repeats, which takes longer to count than all the rest, and only
 //! raises it: first the bound without repeats is tried, and what passes that is done with.
 //! Open too is what the theorem does not cover, or the certified route refuses: values within their bound of an overflow,
-//! channels with |ΔA| from [`LARGEST_Z`] on or at bilinear's pole (there only what fails is decided). An infinite bound is
+//! channels with |ΔA| from [`LARGEST_Z`] on or at a form's pole (there only what fails is decided). An infinite bound is
 //! infinite by either route. The certified route may also refuse a value that it cannot round; that cannot be foreseen.
 
 use super::budget::{Bounds, ChannelBudget};

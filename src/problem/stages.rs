@@ -10,7 +10,7 @@
 //! - `gate`: silu(z) twice, and the product with it.
 //!
 //! `softplus=naive` states log(1 + eˣ) as it stands, without log1p: the sum rounds by u of f32, and that is an error of u in Δ,
-//! which may be all of it. Where eˣ < u, Δ comes out as 0.
+//! which may be all of it. Where eˣ < u, Δ comes out as 0. What overflows beyond x = 88 is no rounding, and fails.
 
 use std::fmt;
 use std::str::FromStr;
@@ -52,7 +52,7 @@ pub struct Rounding {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected f32, f16 or bf16 for all stages, or a list such as `delta=bf16, gate=bf16`, each stage once, found `{found}` \
-     (hint: stages are {}; softplus=naive is another statement)",
+     (hint: stages are {}; softplus=naive may be added to either)",
     Stage::ALL.map(Stage::name).join(", ")
 )]
 pub struct StagesError {
@@ -100,7 +100,11 @@ impl fmt::Display for Stages {
         stated.extend(self.naive_softplus.then(|| NAIVE.join("=")));
         match (self.types[0], stated.is_empty()) {
             (_, true) => f.write_str("f32"),
-            (Some(input), _) if *self == Stages::all(input) => write!(f, "{input}"),
+            (Some(input), _) if self.types == Stages::all(input).types => {
+                let naive =
+                    if self.naive_softplus { format!(", {}", NAIVE.join("=")) } else { String::new() };
+                write!(f, "{input}{naive}")
+            }
             _ => f.write_str(&stated.join(", ")),
         }
     }
@@ -111,11 +115,15 @@ impl FromStr for Stages {
 
     fn from_str(text: &str) -> Result<Self, StagesError> {
         let wrong = || StagesError { found: crate::tensor_file::shown(text) };
-        if let Ok(input) = text.trim().parse() {
-            return Ok(Stages::all(input));
-        }
+        let (first, rest) = text.split_once(',').map_or((text, None), |(first, rest)| (first, Some(rest)));
         let (mut stages, mut stated) = (Stages::NONE, Vec::new());
-        for part in text.split(',') {
+        let mut list = Some(text);
+        if let Ok(input) = first.trim().parse() {
+            stages = Stages::all(input);
+            stated = Stage::ALL.to_vec();
+            list = rest;
+        }
+        for part in list.into_iter().flat_map(|list| list.split(',')) {
             let (stage, input) = part.split_once('=').ok_or_else(wrong)?;
             if [stage.trim(), input.trim()] == NAIVE && !stages.naive_softplus {
                 stages.naive_softplus = true;

@@ -106,7 +106,7 @@ pub fn integrals<Q: Quantity>(inverse: &Q, exp: &Q, z: &Q, b: &Q) -> [Q; 3] {
     [first, second, inverse.times(&inverse.times(&third))]
 }
 
-/// Ā and the B̄s of a form. None where (I − z/2)⁻¹ cannot be computed.
+/// Ā and the B̄s of a form. None where an inverse cannot be computed.
 pub fn panels<Q: Quantity>(form: Form, with: &Ingredients<Q>) -> Option<Panels<Q>> {
     let Ingredients { a, b, delta, z, .. } = *with;
     let exp = || Some(with.exp.clone());

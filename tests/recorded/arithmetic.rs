@@ -155,6 +155,7 @@ fn a_stated_arithmetic_reads_as_it_is_written() {
         "delta=f16, gate=bf16",
         "softplus=naive",
         "gate=bf16, softplus=naive",
+        "bf16, softplus=naive",
     ] {
         assert_eq!(text.parse::<Stages>().expect("read").to_string(), text);
     }
@@ -168,6 +169,7 @@ fn a_stated_arithmetic_reads_as_it_is_written() {
         "gate=bf16, gate=f32",
         "softplus=bf16",
         "softplus=naive, softplus=naive",
+        "bf16, gate=bf16",
     ] {
         let error = text.parse::<Stages>().expect_err("no arithmetic").to_string();
         assert!(error.contains("delta, du, state, y, gate"), "{error}");

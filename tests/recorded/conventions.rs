@@ -108,6 +108,48 @@ fn conventions_are_what_they_say(#[values(Weights::Real, Weights::Complex)] weig
     }
 }
 
+/// Backward Euler with z = −1 halves its state at each step, which is exact in f32.
+#[rstest]
+fn an_initial_state_decays(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
+    let mut problem = plain(weights, CONSTANT);
+    problem.u.fill(0.0);
+    problem.delta.fill(1.0);
+    let width = weights.width();
+    problem.a = (0..problem.a.len()).map(|i| if i % width == 0 { -1.0 } else { 0.0 }).collect();
+    let states = problem.shape.batch * problem.shape.dim * problem.shape.dstate * width;
+    let initial: Vec<f32> = (0..states).map(|i| (i % 11) as f32 - 5.0).collect();
+    problem.initial_state = Some(initial.clone());
+    let [_, last] = truth(&problem, Form::Textbook(Textbook::BackwardEuler));
+    let halved = 0.5f64.powi(problem.shape.seqlen as i32);
+    assert!(initial.iter().zip(&last).all(|(first, last)| f64::from(*first) * halved == *last));
+}
+
+/// poly's two scans, each read one position late: the mean of the other positions' own halves.
+#[test]
+fn poly_reads_both_scans_before_their_update() {
+    let problem = plain(Weights::Real, CONSTANT);
+    let seqlen = problem.shape.seqlen;
+    let states: Vec<usize> = (0..problem.shape.dstate).collect();
+    let back: Vec<usize> = (0..seqlen).rev().collect();
+    // One scan alone, of whole outputs: C x of foh and zoh-exact with poly's weights is that of its B̄.
+    let forward = |problem: &Problem| {
+        let [exact, _] = truth(problem, Form::Textbook(Textbook::ZohExact));
+        let [foh, _] = truth(problem, Form::Method(Method::Foh));
+        exact.iter().zip(&foh).map(|(exact, foh)| exact + 0.5 * foh).collect::<Vec<f64>>()
+    };
+    let (ahead, behind) = (forward(&problem), forward(&transform::select(&problem, &states, &back)));
+    let reads = Conventions { reads: Reads::BeforeUpdate, ..Conventions::default() };
+    let [got, _] = truth(&Problem { conventions: reads, ..problem.clone() }, Form::Method(Method::Poly));
+    for (i, got) in got.iter().enumerate() {
+        let (row, l) = (i / seqlen * seqlen, i % seqlen);
+        let from_start = if l > 0 { ahead[row + l - 1] } else { 0.0 };
+        // The reversed problem's position of l + 1.
+        let from_end = if l + 1 < seqlen { behind[row + seqlen - 2 - l] } else { 0.0 };
+        let want = 0.5 * (from_start + from_end);
+        assert!((got - want).abs() <= 1e-12 * (1.0 + want.abs()), "{i}: {got} {want}");
+    }
+}
+
 /// A scan that goes on from the state of another is the second half of both together. Sums of small numbers are exact in f32,
 /// so that the state between the halves is the very one.
 #[rstest]

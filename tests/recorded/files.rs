@@ -150,6 +150,19 @@ fn a_run_without_outputs_is_refused() {
 #[rstest]
 #[case("delta_softplus", "True", "metadata `delta_softplus` is `True`, expected true or false")]
 #[case("arithmetic", "gate=f64", "metadata `arithmetic`: expected f32, f16 or bf16 for all stages")]
+#[case(
+    "reads",
+    "before",
+    "metadata `reads` is `before`, expected one of after-update, before-update (hint: "
+)]
+#[case("complex_output", "twice", "`twice`, expected one of twice-real-part, real-part")]
+#[case(
+    "complex_output",
+    "real-part",
+    "metadata `complex_output` is `real-part`, which needs complex weights"
+)]
+#[case("state", "with", "metadata `state` is `with`, expected one of with-b, without-b")]
+#[case("state", "without-b", "metadata `state` is `without-b`, which needs a constant B")]
 #[case("input_type", "fp16", "metadata `input_type` is `fp16`, expected f32, f16 or bf16")]
 #[case("input_type", "bf16", "tensor `u` is of type F16, expected BF16 as the metadata `input_type` claims")]
 fn metadata_that_contradict_are_named(#[case] key: &str, #[case] value: &str, #[case] says: &str) {

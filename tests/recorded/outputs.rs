@@ -44,10 +44,26 @@ fn an_output_that_is_another_method_s_does_not_agree() {
     "scipy-real-after-update.safetensors:out.zoh",
     "has shape (1, 4, 40), expected (2, 4, 32) as the first"
 )]
+#[case(
+    "torch-f32-complex.safetensors:last_state.zoh",
+    "the second output is last_state, expected out as the first"
+)]
 #[case("none.safetensors:out.zoh", "none.safetensors: ")]
+#[case("torch-f32-complex.safetensors", "expected two recorded outputs or two results, found one of each")]
 #[case("results.json", "expected two recorded outputs or two results, found one of each")]
 fn what_cannot_be_compared_is_an_error(#[case] right: &str, #[case] says: &str) {
     let (status, _, error) = compare("torch-f32-complex.safetensors:out.zoh", right);
     assert_eq!(status, 2, "{error}");
     assert!(error.contains(says), "{error}");
+}
+
+#[test]
+fn a_forgotten_tensor_is_pointed_at() {
+    let output = holdfast(&["compare", "a.safetensors", "b.json"]);
+    assert_eq!(output.status.code(), Some(2));
+    let error = text(&output.stderr);
+    assert!(
+        error.contains("a.safetensors is a recording") && error.contains("a.safetensors:out.zoh"),
+        "{error}"
+    );
 }

@@ -241,19 +241,13 @@ impl Layout {
 
     /// That what is stated makes sense for these tensors, and the initial state.
     fn check_conventions<R>(&self, file: &TensorFile<R>) -> Result<(), RecordError> {
-        let contradicts = |key, found: &str, expected| {
-            Err(RecordError::Metadata { key, found: found.to_owned(), expected })
-        };
+        let contradicts = |key, found, needs| Err(RecordError::Contradiction { key, found, needs });
         let Conventions { output, state, .. } = self.conventions;
         if self.weights == Weights::Real && output == ComplexOutput::RealPart {
-            return contradicts(OUTPUT, output.name(), "it with complex weights alone");
+            return contradicts(OUTPUT, output.name(), "complex weights");
         }
         if self.b_operand == Operand::Variable && state == StateHolds::InputAlone {
-            return contradicts(
-                STATE,
-                state.name(),
-                "it with a constant B alone: a state cannot do without one that varies",
-            );
+            return contradicts(STATE, state.name(), "a constant B");
         }
         match file.info(INITIAL_STATE) {
             Some(info) => self.check_state(INITIAL_STATE, info),

@@ -2,9 +2,10 @@
 //!
 //! # The format
 //!
-//! Tensors `u`, `delta`, `A`, `B`, `C` and optionally `D`, `z`, `delta_bias`, shaped as in spec.md §3; outputs
-//! `out.<method>[.<label>]` and optionally `last_state.<method>[.<label>]`. Metadata `delta_softplus` (`true` or
-//! `false`, the default), `input_type` (below), and any provenance.
+//! Tensors `u`, `delta`, `A`, `B`, `C` and optionally `D`, `z`, `delta_bias`, `initial_state`, shaped as in spec.md §3;
+//! outputs `out.<form>[.<label>]` and optionally `last_state.<form>[.<label>]`, a form being a method or a textbook form.
+//! Metadata `delta_softplus` (`true` or `false`, the default), `input_type` (below), `reads`, `complex_output` and `state`
+//! ([`crate::problem::conventions`]), and any provenance.
 //!
 //! - The rank and type of `A`, `B` and `C` say what they are, so no shape has two readings: `A` is real as F32
 //!   (dim, dstate), complex as C64 (dim, dstate) or F32 (dim, dstate, 2). A constant `B` or `C` looks like `A`. A
@@ -94,6 +95,10 @@ pub enum RecordError {
     NotRounded { name: String, index: String, value: f32, rounded: f32, input: InputType },
     #[error("metadata `{key}` is `{found}`, expected one of {known} (hint: left out, it is the first one)")]
     Statement { key: &'static str, found: String, known: String },
+    #[error(
+        "metadata `{key}` is `{found}`, which needs {needs} (hint: leave it out, or look at the tensors)"
+    )]
+    Contradiction { key: &'static str, found: &'static str, needs: &'static str },
     #[error("metadata `arithmetic`: {0}")]
     Stages(#[from] StagesError),
     #[error("metadata `{key}` is `{found}`, expected {expected} (hint: metadata are texts)")]

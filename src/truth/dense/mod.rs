@@ -89,7 +89,7 @@ pub struct DenseTruth<I: Input> {
 /// (spec.md §2); A is (n, n), B (n, m). Δ may be negative: the formulas do not mind.
 ///
 /// # Errors
-/// Shapes that disagree, numbers that are not finite, bilinear's pole, ‖ΔA‖ beyond 2³⁰ where there is an
+/// Shapes that disagree, numbers that are not finite, a form's pole, ‖ΔA‖ beyond 2³⁰ where there is an
 /// exponential, and entries that cannot be certified.
 pub fn discretize<I: Input>(
     form: impl Into<Form>,

@@ -36,7 +36,7 @@ pub struct CoefficientTruth {
 /// (spec.md §2). The f32 inputs are taken exactly, and Δ < 0 is as good as any other step.
 ///
 /// # Errors
-/// Lengths that disagree, numbers that are not finite, bilinear's pole, |ΔA| beyond 2¹⁶, and values that
+/// Lengths that disagree, numbers that are not finite, a form's pole, |ΔA| beyond 2¹⁶, and values that
 /// cannot be certified.
 pub fn solve(method: impl Into<Form>, problem: &CoefficientProblem) -> Result<CoefficientTruth, TruthError> {
     solve_form(method.into(), problem)

@@ -62,7 +62,7 @@ impl<T: Exponent> Literal<T> {
         Literal { delta, a, z, exp, integrals, stood_in }
     }
 
-    /// The step of one form, among those that the needs were taken from. Infinite or NaN at bilinear's pole, which
+    /// The step of one form, among those that the needs were taken from. Infinite or NaN at a form's pole, which
     /// certifies nothing.
     pub fn step(&self, form: Form) -> Panels<T> {
         let Literal { delta, a, z, exp, integrals, .. } = self;

@@ -149,14 +149,13 @@ impl<'p> Rescue<'p> {
         let scan = |order: &mut dyn Iterator<Item = usize>, first: T, y: &mut Outputs<T::Part>| {
             let (mut literal, mut bounded) = (first.clone(), Ball::exact(first));
             for l in order {
-                let mut c = weight(&p.c, p.operand_index(p.c_operand, self.channel, n, l));
-                if p.reads_with_b() {
-                    // 24 bits by 24: exact.
-                    c *= b_at(l);
-                }
+                let c = weight(&p.c, p.operand_index(p.c_operand, self.channel, n, l));
+                let beside = if p.reads_with_b() { b_at(l) } else { T::one() };
                 let mut read = |literal: &T, bounded: &Ball<T>| {
-                    y[l].0 += (c.clone() * literal.clone()).part(0);
-                    y[l].1 = y[l].1.plus(&Ball::exact(c.clone()).times(bounded).part(0));
+                    let (x, bounded) =
+                        (beside.clone() * literal.clone(), Ball::exact(beside.clone()).times(bounded));
+                    y[l].0 += (c.clone() * x).part(0);
+                    y[l].1 = y[l].1.plus(&Ball::exact(c.clone()).times(&bounded).part(0));
                 };
                 if p.reads_before() {
                     read(&literal, &bounded);

@@ -46,7 +46,7 @@ pub type Steps = fn(&Ball<Wide>) -> (Wide, Ball<Wide>);
 /// Scans the judged channels of `problem` by each of `methods`. What the methods share is computed once.
 ///
 /// # Errors
-/// Shapes that disagree, numbers that are not finite, bilinear's pole, |ΔA| beyond 2¹⁶, and values that
+/// Shapes that disagree, numbers that are not finite, a form's pole, |ΔA| beyond 2¹⁶, and values that
 /// cannot be certified.
 pub fn solve<M>(problem: &Problem, methods: &[M]) -> Result<Vec<ScanTruth<M>>, TruthError>
 where
@@ -182,6 +182,15 @@ impl<T: Exponent> CarriedState<T> {
 
     fn given(x: T) -> Self {
         CarriedState { literal: x, bounded: Ball::exact(x), live: pattern(&x) }
+    }
+
+    /// b x
+    fn times(&self, b: T) -> Self {
+        CarriedState {
+            literal: b * self.literal,
+            bounded: Ball::exact(b).times(&self.bounded),
+            live: product(pattern(&b), self.live),
+        }
     }
 
     /// One step for the weights a and b, and the inputs u_l, u_{l−1} and u_{l+1}.
@@ -321,19 +330,12 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
         sums: &mut OutputSums,
     ) {
         let p = self.problem;
-        let mut b = self.operand(&p.b, p.b_operand, n, l);
-        let mut c = self.operand(&p.c, p.c_operand, n, l);
-        if p.reads_with_b() {
-            // 24 bits by 24: exact.
-            (b, c) = (T::one(), c * b);
-        }
-        if p.reads_before() {
-            self.observe(sums, l, c, state);
-        }
-        state.advance(a, step, self.inputs(l), b);
-        if !p.reads_before() {
-            self.observe(sums, l, c, state);
-        }
+        let b = self.operand(&p.b, p.b_operand, n, l);
+        let c = self.operand(&p.c, p.c_operand, n, l);
+        let before = *state;
+        state.advance(a, step, self.inputs(l), if p.reads_with_b() { T::one() } else { b });
+        let read = if p.reads_before() { before } else { *state };
+        self.observe(sums, l, c, &if p.reads_with_b() { read.times(b) } else { read });
     }
 
     /// u_l, u_{l−1} and u_{l+1}; before the start there is none, past the end it is held.
