@@ -116,5 +116,6 @@ pub(super) fn one_state(system: &System, delta: Vec<f32>, u: Vec<f32>) -> Proble
         delta_bias: None,
         delta_softplus: false,
         judged_channels: vec![(0, 0)],
+        held: None,
     }
 }

@@ -2,14 +2,16 @@
 //! and every fault model is computed over what it is compared with.
 
 use std::collections::BTreeMap;
+use std::io::{Read, Seek};
 
 use rayon::prelude::*;
 
+use super::every;
 use crate::judge::diagnose::{Case, Effort, Models, by_tensor};
-use crate::judge::{budget, quick, scan};
+use crate::judge::{budget, scan};
 
 use crate::method::Method;
-use crate::problem::recorded::RecordedOutput;
+use crate::problem::recorded::{OutputName, RecordError, RecordedOutput, Recording};
 use crate::problem::{InputType, Problem, Stage, Stages};
 use crate::promise::{Contract, Promise};
 use crate::results::{CaseResult, Diagnosis, Verdict};
@@ -104,43 +106,52 @@ fn of_rows(
 }
 
 /// Names the stages whose rounding to the input type explains a failure that nothing else does: with them stated, every
-/// element of these channels is within its bound.
-pub fn name_stages(
-    problem: &Problem,
-    channels: &[(usize, usize)],
-    output: &RecordedOutput,
+/// element of these rows is within its bound.
+///
+/// # Errors
+/// What cannot be read.
+pub fn name_stages<R: Read + Seek + Send>(
+    recording: &Recording<R>,
+    rows: &[usize],
+    output: (&OutputName, &Named<String>),
     case: &mut CaseResult,
-) {
-    let failing = scan::failing(case);
-    if problem.input == InputType::F32
+) -> Result<(), RecordError> {
+    let (failing, input) = (scan::failing(case), recording.layout().input);
+    if input == InputType::F32
         || case.verdict != Verdict::Fail
         || failing.is_empty()
         || failing.iter().any(|name| !case.tensors[*name].diagnosis.is_empty())
     {
-        return;
+        return Ok(());
     }
+    // None where some element is beyond its bound, or could not be read, which is kept.
     let share = |stages: Stages| {
         let contract = Promise::recorded(stages).contract;
-        let of_channel = |&at: &(usize, usize)| {
-            let tallies = quick::judge((case.method, &contract), problem, at, &output.tensors);
+        let of_row = |row: &usize| -> Result<f64, Option<RecordError>> {
+            let tallies = every::judge(recording, output, &contract, *row).map_err(Some)?;
             let passes = tallies.values().all(|tally| tally.passed == tally.elements());
-            passes.then(|| tallies.values().fold(0.0, |most: f64, tally| most.max(tally.share)))
+            let most = tallies.values().fold(0.0, |most: f64, tally| most.max(tally.share));
+            if passes { Ok(most) } else { Err(None) }
         };
-        let shares = channels.par_iter().map(of_channel);
-        shares.try_reduce(|| 0.0, |one, other| Some(f64::max(one, other)))
+        let most = rows.par_iter().map(of_row).try_reduce(|| 0.0, |one, other| Ok(f64::max(one, other)));
+        match most {
+            Ok(most) => Ok(Some(most)),
+            Err(None) => Ok(None),
+            Err(Some(error)) => Err(error),
+        }
     };
-    let alone = Stage::ALL.into_iter().map(|stage| (stage.name(), Stages::alone(stage, problem.input)));
-    let named = alone.chain([("arithmetic", Stages::all(problem.input))]);
-    let explained = named.filter_map(|(name, stages)| Some((name, stages, share(stages)?)));
+    let alone = Stage::ALL.into_iter().map(|stage| (stage.name(), Stages::alone(stage, input)));
+    let named = alone.chain([("arithmetic", Stages::all(input))]);
     let mut diagnoses: Vec<Diagnosis> = Vec::new();
-    for (name, stages, residual) in explained {
+    for (name, stages) in named {
+        let Some(residual) = share(stages)? else { continue };
         // All of them together allow whatever one does.
         if name != "arithmetic" || diagnoses.is_empty() {
-            let input = problem.input;
             let what = format!("rounded to {input} on the way, which --arithmetic '{stages}' accepts");
             diagnoses.push(Diagnosis { name: format!("{name}-in-{input}"), what, residual });
         }
     }
     diagnoses.sort_by(|one, other| one.residual.total_cmp(&other.residual));
     scan::diagnosed(case, failing.into_iter().map(|name| (name, diagnoses.clone())).collect());
+    Ok(())
 }

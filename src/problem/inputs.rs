@@ -106,6 +106,7 @@ pub fn draw(
             .into_iter()
             .map(|i| (i / shape.dim, i % shape.dim))
             .collect(),
+        held: None,
     }
 }
 

@@ -108,6 +108,7 @@ fn scans(steps: &CoefficientProblem, every: usize, random: &mut ChaCha8Rng) -> P
         delta_bias: None,
         delta_softplus: false,
         judged_channels: (0..dim).map(|d| (0, d)).collect(),
+        held: None,
     }
 }
 

@@ -100,6 +100,7 @@ pub fn problem(kind: Kind, weights: Weights) -> Problem {
         delta_bias: full.then(|| values(dim, || draw.uniform(-0.5, 0.5))),
         delta_softplus: full,
         judged_channels: (0..batch * dim).map(|i| (i / dim, i % dim)).collect(),
+        held: None,
     }
 }
 

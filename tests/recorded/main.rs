@@ -7,4 +7,5 @@ mod arithmetic;
 mod files;
 mod memory;
 mod runs;
+mod streamed;
 mod written;

@@ -3,8 +3,11 @@
 #![allow(dead_code)] // each test file uses its share
 
 use std::collections::HashMap;
+use std::io::Cursor;
 
+use holdfast::problem::recorded::Recording;
 use holdfast::problem::{InputType, Operand, Problem, Weights};
+use holdfast::tensor_file::TensorFile;
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 
@@ -138,6 +141,16 @@ impl File {
             (name.as_str(), TensorView::new(t.dtype, t.shape.clone(), &t.bytes).expect("a tensor"))
         });
         safetensors::serialize(views, Some(self.metadata.clone())).expect("a file")
+    }
+}
+
+impl File {
+    /// The run that it is.
+    pub fn recording(&self) -> Recording<Cursor<Vec<u8>>> {
+        let bytes = self.bytes();
+        let len = bytes.len() as u64;
+        let file = TensorFile::new(Cursor::new(bytes), len).expect("a file");
+        Recording::new(file).expect("a run")
     }
 }
 

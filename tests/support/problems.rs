@@ -86,6 +86,7 @@ impl Layout {
             delta_bias: self.extras.then(|| draw(shape.dim, -0.5, 0.5, InputType::F32)),
             delta_softplus: self.extras,
             judged_channels: Vec::new(),
+            held: None,
         }
     }
 }

@@ -87,6 +87,7 @@ fn channel(delta: f32, u: &[f32]) -> Problem {
         delta_bias: None,
         delta_softplus: false,
         judged_channels: vec![(0, 0)],
+        held: None,
     }
 }
 

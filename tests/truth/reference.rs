@@ -190,6 +190,7 @@ fn problem(case: &Scan) -> Problem {
         delta_bias: case.delta_bias.as_ref().map(read),
         delta_softplus: case.softplus,
         judged_channels: case.channels.clone(),
+        held: None,
     }
 }
 

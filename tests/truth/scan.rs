@@ -32,6 +32,7 @@ fn channel(a: &[f32], delta: &[f32], u: &[f32]) -> Problem {
         delta_bias: None,
         delta_softplus: false,
         judged_channels: vec![(0, 0)],
+        held: None,
     }
 }
 

@@ -70,6 +70,7 @@ fn silent(weights: Weights, input: InputType, shape: Shape, u: Vec<f32>, d: Vec<
         delta_bias: None,
         delta_softplus: false,
         judged_channels: (0..shape.dim).map(|channel| (0, channel)).collect(),
+        held: None,
     }
 }
 
