@@ -11,6 +11,7 @@ use holdfast::method::Method;
 use holdfast::problem::inputs::{self, Draw};
 use holdfast::problem::recorded::{OutputName, Recording};
 use holdfast::problem::regime::{self, Recipe};
+use holdfast::problem::stretch::Inputs;
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
 use holdfast::promise::Contract;
 use holdfast::tensor::{Named, TensorName, Tensors};
@@ -222,6 +223,36 @@ fn a_misread_group_or_weight_is_named_where_few_channels_are_read() {
             assert_eq!(some, all);
             let [some, all] = [&held, &problem].map(|p| p.c[p.operand_index(p.c_operand, at, 1, 5)]);
             assert_eq!(some, all);
+        }
+    }
+}
+
+/// A step may read u beside its own position, across the border of two stretches.
+#[test]
+fn a_stretch_has_the_numbers_of_the_whole_and_u_beside_them() {
+    use Operand::{Constant, Variable};
+    let shape = Shape { batch: 2, dim: 4, dstate: 3, seqlen: 20, groups: 2 };
+    for (weights, b, c) in [(Weights::Real, Constant, Variable), (Weights::Complex, Variable, Constant)] {
+        let problem = problem(shape, weights, b, c);
+        let sound = off(&problem, Method::Zoh, |_| 0.0);
+        let recording = recorded(&problem, &[("zoh", &sound)]).recording();
+        for at in problem.channels() {
+            for positions in [0..1, 0..20, 7..9, 19..20] {
+                let stretch = recording.stretch(at, positions.clone()).expect("readable");
+                let seen = |p: &Problem, at: (usize, usize), l: usize| {
+                    let (b, c) = (p.operand_index(b, at, 2, l), p.operand_index(c, at, 2, l));
+                    let (a, i) = (p.weight_index(at.1, 2), p.sequence_index(at.0, at.1, l));
+                    let around = [-1, 0, 1].map(|offset| p.u_at(at, l as isize + offset));
+                    let of_channel =
+                        [&p.d, &p.delta_bias].map(|values| values.as_ref().expect("there")[at.1]);
+                    let gate = p.z.as_ref().expect("there")[i];
+                    (around, [p.a[a], p.b[b], p.c[c], p.delta[i], gate], of_channel)
+                };
+                for l in positions {
+                    let part = seen(&stretch.problem, stretch.at, l - stretch.first);
+                    assert_eq!(part, seen(&problem, at, l), "{weights} {at:?} {l}");
+                }
+            }
         }
     }
 }
