@@ -176,10 +176,10 @@ pub fn scan(method: Method, problem: &Problem, contract: &Contract) -> Budget {
 /// What is walked at a time may take so many bytes: enough that a stretch is worth its start.
 const STRETCH: usize = 4 << 20;
 
-/// What counts repeats may take so many bytes, on all threads together.
+/// What counts repeats may take so many bytes, on all threads together, and a third more while a table grows.
 const COUNTS: usize = 256 << 20;
 
-/// What a number that is counted takes, in a table that has just grown.
+/// What a number that is counted takes, in a table that is not full.
 const COUNTED: usize = 64;
 
 /// One channel's values, and bounds on them: walked a stretch at a time, and nothing of it is kept.
