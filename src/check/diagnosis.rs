@@ -1,15 +1,20 @@
 //! The diagnosis of failed recorded cases: on the worst of the judged channels only, since a recorded run may be large
 //! and every fault model is computed over what it is compared with.
 
+use std::borrow::Cow;
+use std::io::{Read, Seek};
+use std::ops::Range;
+
 use rayon::prelude::*;
 
-use super::Truths;
+use super::{Truths, every};
 use crate::judge::diagnose::{Case, Effort, Models, by_tensor};
-use crate::judge::{budget, quick, scan};
+use crate::judge::{budget, scan};
 
 use crate::formula::Form;
-use crate::problem::conventions::{self, ComplexOutput, Reads, StateHolds};
-use crate::problem::recorded::RecordedOutput;
+use crate::problem::conventions::{ComplexOutput, Reads, StateHolds};
+use crate::problem::recorded::{Layout, OutputName, RecordError, RecordedOutput, Recording};
+use crate::problem::stretch::{Inputs, Outline, Stretch};
 use crate::problem::{Conventions, InputType, Operand, Problem, Stage, Stages, Weights};
 use crate::promise::{Contract, Promise};
 use crate::results::{CaseResult, Diagnosis, Verdict};
@@ -111,155 +116,177 @@ struct Meant {
     stages: Stages,
     /// Whether B and C are exchanged.
     exchanged: bool,
-    /// Whether it is tried only where nothing before it explains the failure.
-    is_last_resort: bool,
+    likelihood: Likelihood,
 }
 
-/// What may have been meant in place of `form` as `problem` states it, the likeliest first.
-fn meant(form: Form, problem: &Problem) -> Vec<Meant> {
-    let (stated, input) = (problem.conventions, problem.input);
-    let of_stages = |(name, stages): (&str, Stages)| Meant {
-        // It allows whatever one stage does.
-        is_last_resort: stages == Stages::all(input),
-        name: format!("{name}-in-{input}"),
-        what: format!("rounded to {input} on the way, which --arithmetic '{stages}' accepts"),
+/// Of what is likely the unlikely is not tried: looser bounds and other forms fit more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Likelihood {
+    /// The same bounds, of one other statement.
+    Convention,
+    /// Looser bounds, by one stage.
+    Arithmetic,
+    /// By all stages together.
+    WholeArithmetic,
+    /// Another form that also reads elsewhere.
+    OtherForm,
+}
+
+/// What may have been meant in place of what `layout` and `stages` state, the likeliest first.
+fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
+    let (stated, input) = (layout.conventions, layout.input);
+    let same = |name: String, what: String, likelihood| Meant {
+        name,
+        what,
         form,
         conventions: stated,
         stages,
         exchanged: false,
+        likelihood,
     };
-    let alone = Stage::ALL.into_iter().map(|stage| (stage.name(), Stages::alone(stage, input)));
-    let stages = alone.chain([("arithmetic", Stages::all(input))]);
-    let stages = stages.filter(|_| input != InputType::F32).map(of_stages);
-    let naive = problem.delta_softplus.then(|| Meant {
-        name: "naive-softplus".to_owned(),
-        what: format!(
-            "softplus is log(1 + exp(x)) without log1p, which loses the digits of a small Δ; --arithmetic '{}' accepts it",
-            Stages::NAIVE_SOFTPLUS
-        ),
-        form,
-        conventions: stated,
-        stages: Stages::NAIVE_SOFTPLUS,
-        exchanged: false,
-        is_last_resort: false,
-    });
+    let mut all = Vec::new();
     let before = Conventions { reads: Reads::BeforeUpdate, ..stated };
     let alone = Conventions { state: StateHolds::InputAlone, ..stated };
     let once = Conventions { output: ComplexOutput::RealPart, ..stated };
-    let of_conventions = |(conventions, (key, value)): (Conventions, (&str, &str))| {
-        let fits = match key {
-            conventions::STATE => problem.b_operand == Operand::Constant,
-            conventions::OUTPUT => problem.weights == Weights::Complex,
-            _ => true,
-        };
-        (fits && conventions != stated).then(|| Meant {
-            name: format!("{}-{value}", key.replace('_', "-")),
-            what: format!("it is the form, but for what the metadata {key} = {value} states"),
-            form,
-            conventions,
-            stages: Stages::NONE,
-            exchanged: false,
-            is_last_resort: false,
-        })
-    };
-    let statements = [before, alone, once].map(|c| (c, c.statements()));
-    let statements = statements.into_iter().zip([0, 2, 1]).map(|((c, all), at)| (c, all[at]));
-    let others = Form::all().filter(|other| *other != form && before != stated).map(|other| Meant {
-        name: format!("runs-as-{other} + reads-before-update"),
-        what: format!(
+    let fits = [true, layout.b_operand == Operand::Constant, layout.weights == Weights::Complex];
+    for (conventions, _) in [before, alone, once].into_iter().zip(fits).filter(|(_, fits)| *fits) {
+        let new =
+            conventions.statements().into_iter().find(|statement| !stated.statements().contains(statement));
+        let Some((key, value)) = new else { continue };
+        let name = format!("{}-{value}", key.replace('_', "-"));
+        let what = format!("it is the form, but for what the metadata {key} = {value} states");
+        all.push(Meant { conventions, ..same(name, what, Likelihood::Convention) });
+    }
+    if layout.b_operand == layout.c_operand {
+        let what = "it is the form for C in the place of B and B in the place of C".to_owned();
+        let meant = same("b-and-c-exchanged".to_owned(), what, Likelihood::Convention);
+        all.push(Meant { exchanged: true, ..meant });
+    }
+    if stages == Stages::NONE && layout.delta_softplus {
+        let what = format!(
+            "softplus is log(1 + exp(x)) without log1p, which loses the digits of a small Δ; --arithmetic '{}' accepts it",
+            Stages::NAIVE_SOFTPLUS
+        );
+        let meant = same("naive-softplus".to_owned(), what, Likelihood::Arithmetic);
+        all.push(Meant { stages: Stages::NAIVE_SOFTPLUS, ..meant });
+    }
+    if stages == Stages::NONE && input != InputType::F32 {
+        let one = |stage: Stage| (stage.name(), Stages::alone(stage, input), Likelihood::Arithmetic);
+        let whole = ("arithmetic", Stages::all(input), Likelihood::WholeArithmetic);
+        for (name, stages, likelihood) in Stage::ALL.into_iter().map(one).chain([whole]) {
+            let what = format!("rounded to {input} on the way, which --arithmetic '{stages}' accepts");
+            all.push(Meant { stages, ..same(format!("{name}-in-{input}"), what, likelihood) });
+        }
+    }
+    for other in Form::all().filter(|other| *other != form && before != stated) {
+        let name = format!("runs-as-{other} + reads-before-update");
+        let what = format!(
             "it computes {other}, and reads states before their update (metadata reads = before-update)"
-        ),
-        form: other,
-        conventions: before,
-        stages: Stages::NONE,
-        exchanged: false,
-        is_last_resort: true,
-    });
-    let exchanged = (problem.b_operand == problem.c_operand).then(|| Meant {
-        name: "b-and-c-exchanged".to_owned(),
-        what: "it is the form for C in the place of B and B in the place of C".to_owned(),
-        form,
-        conventions: stated,
-        stages: Stages::NONE,
-        exchanged: true,
-        is_last_resort: false,
-    });
-    naive
-        .into_iter()
-        .chain(exchanged)
-        .chain(stages)
-        .chain(statements.filter_map(of_conventions))
-        .chain(others)
-        .collect()
+        );
+        let meant = same(name, what, Likelihood::OtherForm);
+        all.push(Meant { form: other, conventions: before, ..meant });
+    }
+    all
 }
 
-/// Names what explains a failure that nothing else does: with it stated, every element of these channels is within its
-/// bound.
-pub fn name_what_was_meant(
-    problem: &mut Problem,
-    channels: &[(usize, usize)],
-    output: &RecordedOutput,
-    case: &mut CaseResult,
-) {
-    let unexplained: Vec<TensorName> =
-        scan::failing(case).into_iter().filter(|name| case.tensors[*name].diagnosis.is_empty()).collect();
-    if case.verdict != Verdict::Fail || unexplained.is_empty() {
-        return;
+/// The inputs of a recording under other statements.
+struct Restated<'r, R> {
+    recording: &'r Recording<R>,
+    conventions: Conventions,
+    exchanged: bool,
+}
+
+impl<R: Read + Seek + Send> Inputs for Restated<'_, R> {
+    type Error = RecordError;
+
+    fn outline(&self) -> Outline {
+        self.recording.outline()
     }
-    let stated = problem.conventions;
-    let contract = Promise::RECORDED.contract;
-    let fails = |&&at: &&(usize, usize)| {
-        let tallies = quick::judge((case.method, &contract), problem, at, &output.tensors);
-        unexplained.iter().any(|name| tallies[*name].failed > 0)
-    };
-    let Some(&failing) = channels.par_iter().find_any(fails) else { return };
-    let mut found: Named<Vec<Diagnosis>> = Named::default();
-    let exchange = |problem: &mut Problem, exchanged: bool| {
-        if exchanged {
+
+    fn stretch(&self, at: (usize, usize), positions: Range<usize>) -> Result<Stretch<'_>, RecordError> {
+        let Stretch { problem, at, first } = self.recording.stretch(at, positions)?;
+        let mut problem = problem.into_owned();
+        problem.conventions = self.conventions;
+        if self.exchanged {
             std::mem::swap(&mut problem.b, &mut problem.c);
         }
+        Ok(Stretch { problem: Cow::Owned(problem), at, first })
+    }
+
+    fn positions_at_once(&self) -> Option<usize> {
+        self.recording.positions_at_once()
+    }
+}
+
+/// Names what explains a failure that nothing else does: with it stated, every element of these rows is within its bound.
+///
+/// # Errors
+/// What cannot be read.
+pub fn name_what_was_meant<R: Read + Seek + Send>(
+    recording: &Recording<R>,
+    stages: Stages,
+    rows: &[usize],
+    (name, tensors): (&OutputName, &Named<String>),
+    case: &mut CaseResult,
+) -> Result<(), RecordError> {
+    let unexplained: Vec<TensorName> =
+        scan::failing(case).into_iter().filter(|name| case.tensors[*name].diagnosis.is_empty()).collect();
+    if case.verdict != Verdict::Fail || unexplained.is_empty() || case.tensors.is_empty() {
+        return Ok(());
+    }
+    let contract = Promise::recorded(stages).contract;
+    // The first failure, or what could not be read.
+    let fails = |row: &usize| match every::judge(recording, (name, tensors), &contract, *row) {
+        Ok(tallies) => unexplained.iter().any(|name| tallies[*name].failed > 0).then_some(Ok(*row)),
+        Err(error) => Some(Err(error)),
     };
-    for Meant { name, what, form, conventions, stages, exchanged, is_last_resort } in
-        meant(case.method, problem)
-    {
-        problem.conventions = conventions;
-        exchange(problem, exchanged);
+    let Some(failing) = rows.par_iter().find_map_any(fails).transpose()? else { return Ok(()) };
+    let mut found: Named<Vec<(Likelihood, Diagnosis)>> = Named::default();
+    for meant in meant(name.form, recording.layout(), stages) {
+        let Meant { name, what, form, conventions, stages, exchanged, likelihood } = meant;
+        let unlikely = |tensor: &TensorName| found.get(*tensor).is_some_and(|known| known[0].0 < likelihood);
+        if unexplained.iter().all(unlikely) {
+            continue;
+        }
+        let inputs = Restated { recording, conventions, exchanged };
         let contract = Promise::recorded(stages).contract;
         // Of each tensor the largest share of a bound, where all of it is within its bounds.
-        let of_channel = |&at: &(usize, usize)| -> Named<Option<f64>> {
-            let tallies = quick::judge((form, &contract), &*problem, at, &output.tensors);
-            tallies.map(|_, tally| (tally.passed == tally.elements()).then_some(tally.share))
+        let of_row = |row: &usize| -> Result<Named<Option<f64>>, RecordError> {
+            let tallies = every::judge_as((recording, tensors), &inputs, (form, &contract), *row)?;
+            Ok(tallies.map(|_, tally| (tally.passed == tally.elements()).then_some(tally.share)))
         };
-        let both = |one: &Named<Option<f64>>, other: &Named<Option<f64>>| {
+        let both = |one: Named<Option<f64>>, other: Named<Option<f64>>| {
             let most = |(name, one, other): (_, &Option<f64>, &Option<f64>)| {
                 (name, one.zip(*other).map(|(one, other)| one.max(other)))
             };
-            one.zip(other).map(most).collect::<Named<Option<f64>>>()
+            one.zip(&other).map(most).collect::<Named<Option<f64>>>()
         };
-        // Nearly all are refuted by a channel that fails.
-        let mut shares = of_channel(&failing);
+        // Nearly all are refuted by a row that fails.
+        let mut shares = of_row(&failing)?;
         if shares.values().any(Option::is_some) {
-            let others = channels.par_iter().map(of_channel).reduce_with(|one, other| both(&one, &other));
-            shares = others.map_or_else(|| shares.clone(), |others| both(&shares, &others));
+            let others = rows.par_iter().map(of_row);
+            let others = others.try_reduce_with(|one, other| Ok(both(one, other)));
+            shares = both(shares.clone(), others.transpose()?.unwrap_or(shares));
         }
-        exchange(problem, exchanged);
-        // Another form, or another arithmetic throughout, has to fit everything.
-        if is_last_resort && shares.values().any(Option::is_none) {
+        // What states one thing of one tensor may leave the other to another fault. The rest has to fit everything.
+        let of_one_tensor = likelihood == Likelihood::Convention && !exchanged;
+        if !of_one_tensor && shares.values().any(Option::is_none) {
             continue;
         }
         for &tensor in &unexplained {
-            let known = found.get(tensor).is_some();
-            let Some(residual) = shares[tensor].filter(|_| !(is_last_resort && known)) else { continue };
-            let diagnosis = Diagnosis { name: name.clone(), what: what.clone(), residual };
+            let Some(residual) = shares[tensor] else { continue };
+            let diagnosis = (likelihood, Diagnosis { name: name.clone(), what: what.clone(), residual });
             match found.get_mut(tensor) {
-                Some(diagnoses) => diagnoses.push(diagnosis),
+                Some(known) if known[0].0 < likelihood => {}
+                Some(known) => known.push(diagnosis),
                 None => found.insert(tensor, vec![diagnosis]),
             }
         }
     }
-    problem.conventions = stated;
-    for (_, diagnoses) in found.iter_mut() {
-        diagnoses.sort_by(|one, other| one.residual.total_cmp(&other.residual));
-    }
-    scan::diagnosed(case, found);
+    let by_residual = |(tensor, mut known): (TensorName, Vec<(Likelihood, Diagnosis)>)| {
+        known.sort_by(|(_, one), (_, other)| one.residual.total_cmp(&other.residual));
+        (tensor, known.into_iter().map(|(_, diagnosis)| diagnosis).collect())
+    };
+    scan::diagnosed(case, found.into_iter().map(by_residual).collect());
+    Ok(())
 }

@@ -1,45 +1,91 @@
 //! Every element of a recorded run by the quick route, and which channels are worth a certified truth.
 
+use std::io::{Read, Seek};
+
 use rayon::prelude::*;
 
+use crate::formula::Form;
 use crate::judge::quick::{self, QuickTally};
-use crate::problem::Problem;
 use crate::problem::inputs::Draw;
-use crate::problem::recorded::RecordedOutput;
+use crate::problem::recorded::{OutputName, RecordError, Recording};
+use crate::problem::stretch::Inputs;
 use crate::promise::Contract;
 use crate::tensor::{Named, TensorName};
 
-/// What the quick route says of each tensor of each channel, in the order of channels.
-pub type Survey = Vec<Named<QuickTally>>;
+/// What the quick route says of each tensor, channel by channel.
+pub type Survey = Named<Vec<QuickTally>>;
+
+/// Channels whose tallies are put away together.
+const AT_ONCE: usize = 4096;
+
+/// What the quick route says of one channel of an output, whose tensors have these names in the file.
+///
+/// # Errors
+/// What cannot be read.
+pub fn judge<R: Read + Seek + Send>(
+    recording: &Recording<R>,
+    (name, tensors): (&OutputName, &Named<String>),
+    contract: &Contract,
+    row: usize,
+) -> Result<Named<QuickTally>, RecordError> {
+    judge_as((recording, tensors), recording, (name.form, contract), row)
+}
+
+/// What it says of the same tensors as another form of other inputs.
+///
+/// # Errors
+/// What cannot be read.
+pub fn judge_as<R: Read + Seek + Send>(
+    (recording, tensors): (&Recording<R>, &Named<String>),
+    inputs: &impl Inputs<Error = RecordError>,
+    promised: (Form, &Contract),
+    row: usize,
+) -> Result<Named<QuickTally>, RecordError> {
+    let dim = recording.layout().shape.dim;
+    let at = (row / dim, row % dim);
+    let got = |tensor, elements| recording.outputs(tensors, tensor, at, elements);
+    quick::judge_stretches(promised, inputs, at, &got, quick::LONG)
+}
 
 /// Judges every channel of every output. `advance` is told of each channel.
-pub fn survey(
-    problem: &Problem,
-    outputs: &[RecordedOutput],
+///
+/// # Errors
+/// What cannot be read.
+pub fn survey<R: Read + Seek + Send>(
+    recording: &Recording<R>,
     contract: &Contract,
     advance: &(dyn Fn() + Sync),
-) -> Vec<Survey> {
-    let channels: Vec<(usize, usize)> = problem.channels().collect();
-    let of_output = |output: &RecordedOutput| {
-        let of_channel = |&at: &(usize, usize)| {
-            let tallies = quick::judge((output.name.form, contract), problem, at, &output.tensors);
-            advance();
-            tallies
-        };
-        channels.par_iter().map(of_channel).collect()
-    };
-    outputs.iter().map(of_output).collect()
+) -> Result<Vec<Survey>, RecordError> {
+    let shape = recording.layout().shape;
+    let all = shape.batch * shape.dim;
+    let mut surveys = Vec::new();
+    for output in &recording.layout().outputs {
+        let mut survey: Survey = output.1.map(|_, _| Vec::with_capacity(all));
+        for start in (0..all).step_by(AT_ONCE) {
+            let of_channel = |row| {
+                let tallies = judge(recording, output, contract, row);
+                advance();
+                tallies
+            };
+            let rows = (start..all.min(start + AT_ONCE)).into_par_iter();
+            for tallies in rows.map(of_channel).collect::<Result<Vec<_>, _>>()? {
+                tallies.into_iter().for_each(|(name, tally)| survey[name].push(tally));
+            }
+        }
+        surveys.push(survey);
+    }
+    Ok(surveys)
 }
 
 /// Those that some output leaves open.
 pub fn open(surveys: &[Survey]) -> Vec<usize> {
     let is_open =
-        |row: &usize| surveys.iter().any(|survey| survey[*row].values().any(|tally| tally.open > 0));
+        |row: &usize| surveys.iter().any(|survey| survey.values().any(|tallies| tallies[*row].open > 0));
     (0..channels(surveys)).filter(is_open).collect()
 }
 
 fn channels(surveys: &[Survey]) -> usize {
-    surveys.first().map_or(0, Vec::len)
+    surveys.first().and_then(|survey| survey.values().next()).map_or(0, Vec::len)
 }
 
 /// `count` channels for the certified route: open ones first, then for each tensor of each output the one with the largest
@@ -50,7 +96,7 @@ pub fn choose(surveys: &[Survey], count: usize, draw: Draw) -> Vec<usize> {
     let mut worst: Vec<usize> = Vec::new();
     for survey in surveys {
         for name in TensorName::ALL {
-            let share = |row: usize| survey[row].get(name).map_or(0.0, |tally| tally.share);
+            let share = |row: usize| survey.get(name).map_or(0.0, |tallies| tallies[row].share);
             worst.extend((0..all).max_by(|&a, &b| share(a).total_cmp(&share(b)).then(b.cmp(&a))));
             shares.iter_mut().enumerate().for_each(|(row, most)| *most = most.max(share(row)));
         }
@@ -81,14 +127,12 @@ pub fn chosen(all: usize, count: usize, first: impl Iterator<Item = usize>, mut 
 /// What a survey says of these channels together, and of all others.
 pub fn split(survey: &Survey, rows: &[usize]) -> [Named<QuickTally>; 2] {
     let mut of = [Named::default(), Named::default()];
-    for (row, tallies) in survey.iter().enumerate() {
-        let total: &mut Named<QuickTally> = &mut of[usize::from(rows.binary_search(&row).is_err())];
-        for (name, tally) in tallies.iter() {
-            match total.get_mut(name) {
-                Some(total) => total.absorb(tally),
-                None => total.insert(name, *tally),
-            }
+    for (name, tallies) in survey.iter() {
+        let mut totals = [QuickTally::default(); 2];
+        for (row, tally) in tallies.iter().enumerate() {
+            totals[usize::from(rows.binary_search(&row).is_err())].absorb(tally);
         }
+        of.iter_mut().zip(totals).for_each(|(of, total): (&mut Named<QuickTally>, _)| of.insert(name, total));
     }
     of
 }

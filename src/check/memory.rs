@@ -13,6 +13,8 @@ pub const WORKING: usize = 400;
 pub const MORE_STATES: usize = 4;
 /// Bytes that stay for each position of a judged channel: the methods' truths, bounds and outputs.
 pub const KEPT: usize = 1000;
+/// Forms of the runs that this was measured with.
+const MEASURED: usize = 6;
 
 /// What the truth of a file's channels may take, besides the file's own numbers.
 pub const MOST_BYTES: usize = 2 << 30;
@@ -32,33 +34,41 @@ pub enum TooLarge {
     Channels { channels: usize, most: usize },
 }
 
-/// How many of the channels of a run can have a truth, solved by so many threads.
+/// How many of the channels of a run can have a truth by so many forms, solved by so many threads.
 ///
 /// # Errors
 /// [`TooLarge::Channel`] where it is none.
-pub fn most_channels(shape: Shape, threads: usize) -> Result<usize, TooLarge> {
+pub fn most_channels(shape: Shape, forms: usize, threads: usize) -> Result<usize, TooLarge> {
     let (positions, states) = (shape.seqlen, shape.dstate);
-    let working = WORKING.saturating_mul(states.saturating_add(MORE_STATES));
-    let most = MOST_BYTES / working.saturating_add(KEPT);
+    // Measured with six forms: fewer take hardly less, and more take more.
+    let scaled = |bytes: usize| bytes * forms.max(MEASURED) / MEASURED;
+    let working = scaled(WORKING).saturating_mul(states.saturating_add(MORE_STATES));
+    let kept = scaled(KEPT);
+    let most = MOST_BYTES / working.saturating_add(kept);
     if positions > most {
         return Err(TooLarge::Channel { positions, states, most });
     }
-    let each = (positions.saturating_mul(working + KEPT)).max(1);
+    let each = (positions.saturating_mul(working + kept)).max(1);
     let at_once = MOST_BYTES / each;
     if at_once < threads.max(1) {
         return Ok(at_once);
     }
     // Every thread has one; of the others only what stays counts.
     let left = MOST_BYTES - positions * working * threads.max(1);
-    Ok(left / (positions * KEPT).max(1))
+    Ok(left / (positions * kept).max(1))
 }
 
 /// The channels to solve: as many as were asked for, or else as many as are affordable and fit, which may be none.
 ///
 /// # Errors
 /// [`TooLarge`] where what was asked for does not fit.
-pub fn fitting(shape: Shape, asked: Option<usize>, affordable: usize) -> Result<usize, TooLarge> {
-    let most = most_channels(shape, rayon::current_num_threads());
+pub fn fitting(
+    shape: Shape,
+    forms: usize,
+    asked: Option<usize>,
+    affordable: usize,
+) -> Result<usize, TooLarge> {
+    let most = most_channels(shape, forms, rayon::current_num_threads());
     let all = shape.batch.saturating_mul(shape.dim);
     match asked.map(|channels| channels.min(all)) {
         Some(channels) => match most? {

@@ -7,6 +7,7 @@ use crate::judge::budget::ChannelBudget;
 use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::quick::{self, QuickTally};
 use crate::judge::ulp::Format;
+use crate::problem::Stages;
 use crate::problem::recorded::{RecordedOutput, RecordedRun};
 use crate::promise::{Contract, Promise};
 use crate::results::{Pair, PairStatus, Verdict};
@@ -17,6 +18,8 @@ use crate::tensor_file::shape_text;
 #[derive(Clone, Copy, Debug)]
 pub struct OneOutput<'a> {
     pub run: &'a RecordedRun,
+    /// The arithmetic that the file states.
+    pub stages: Stages,
     pub output: &'a RecordedOutput,
     pub tensor: TensorName,
 }
@@ -93,7 +96,7 @@ pub fn compare(left: OneOutput, right: OneOutput) -> Result<ComparedOutputs, Not
 
 impl OneOutput<'_> {
     fn contract(&self) -> Contract {
-        Promise::recorded(self.run.stages).contract
+        Promise::recorded(self.stages).contract
     }
 
     fn channels(&self) -> Vec<(usize, usize)> {

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use super::output::{self, Progress};
 use super::show::Show;
 use super::{CliError, Outcome};
-use crate::check::memory::{self, TooLarge};
-use crate::check::{self, Options};
+use crate::check::{self, Options, Reason, memory};
 use crate::formula::Form;
 use crate::problem::Stages;
-use crate::problem::recorded::{RecordError, Recording};
+use crate::problem::recorded::Recording;
 use crate::report;
 use crate::results::{RegimeNote, Results};
 use crate::tensor_file::shown;
@@ -55,15 +54,6 @@ pub struct Error {
     pub source: Reason,
 }
 
-/// What is wrong with it.
-#[derive(Debug, thiserror::Error)]
-pub enum Reason {
-    #[error(transparent)]
-    Record(#[from] RecordError),
-    #[error(transparent)]
-    TooLarge(#[from] TooLarge),
-}
-
 /// Runs the command.
 ///
 /// # Errors
@@ -83,8 +73,8 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         let opened = Recording::open(path).map_err(Reason::from).and_then(|recording| {
             let layout = recording.layout();
             units += layout.shape.batch * layout.shape.dim * layout.outputs.len();
-            // Before its numbers fill the memory.
-            memory::fitting(layout.shape, options.channels, 1).map_err(Reason::from)
+            // Before the work on its numbers.
+            memory::fitting(layout.shape, layout.outputs.len(), options.channels, 1).map_err(Reason::from)
         });
         opened.map_err(|source| Error { path: path.to_path_buf(), source })?;
     }
@@ -92,9 +82,9 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let bar = Progress::new(units, "channels", show);
     let mut checked = Vec::new();
     for (path, name) in runs.iter().zip(&names) {
-        let run = Recording::open(path).and_then(Recording::read).map_err(Reason::from);
-        let judged =
-            run.and_then(|run| Ok(check::check(name, &quoted(path), run, &options, &|| bar.advance())?));
+        let recording = Recording::open(path).map_err(Reason::from);
+        let judged = recording
+            .and_then(|recording| check::check(name, &quoted(path), &recording, &options, &|| bar.advance()));
         checked.push(judged.map_err(|source| Error { path: path.to_path_buf(), source })?);
     }
     bar.finish();

@@ -1,10 +1,12 @@
 //! `holdfast compare A.safetensors:out.zoh B.safetensors:out.foh`: two recorded outputs against each other.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::compare::Error;
 use super::{CliError, FAILED, Outcome, PASSED};
 use crate::check::outputs::{self, ComparedOutputs, JudgedOutput, OneOutput};
+use crate::problem::Stages;
 use crate::problem::recorded::{RecordedRun, Recording};
 use crate::report::console::WIDTH;
 use crate::report::{json, text};
@@ -26,12 +28,17 @@ impl Address {
         Some(Address { path: format!("{path}.safetensors").into(), tensor: tensor.to_owned() })
     }
 
-    fn open(&self) -> Result<RecordedRun, Error> {
-        let run = Recording::open(&self.path).and_then(Recording::read);
+    fn open(&self) -> Result<(RecordedRun, Stages), Error> {
+        let read = |recording: Recording<File>| {
+            let layout = recording.layout();
+            let rows: Vec<usize> = (0..layout.shape.batch * layout.shape.dim).collect();
+            Ok((recording.read(&rows)?, layout.stages))
+        };
+        let run = Recording::open(&self.path).and_then(read);
         run.map_err(|source| Error::Recording { path: self.path.clone(), source })
     }
 
-    fn find<'a>(&self, run: &'a RecordedRun) -> Result<OneOutput<'a>, Error> {
+    fn find<'a>(&self, (run, stages): &'a (RecordedRun, Stages)) -> Result<OneOutput<'a>, Error> {
         let named = |output: &'a crate::problem::recorded::RecordedOutput| {
             output
                 .tensors
@@ -45,7 +52,7 @@ impl Address {
             found: shown(&self.tensor),
             known: all.iter().map(|(name, ..)| name.as_str()).collect::<Vec<_>>().join(", "),
         })?;
-        Ok(OneOutput { run, output, tensor: *tensor })
+        Ok(OneOutput { run, stages: *stages, output, tensor: *tensor })
     }
 }
 

@@ -101,7 +101,8 @@ fn function_and_change<const W: usize, V: Value<W>>(of: Function, z: V, phis: &[
 ///
 /// - exp by |e^{z(1+θ)} − eᶻ| ≤ |eᶻ|(e^{|z|θ} − 1) ≤ |eᶻ| |z|θ e^{|z|θ}, the conditioning of the exponential; a
 ///   polynomial by its own terms;
-/// - h by |z ∂h/∂z|·ζ + |z ∂h/∂z + Δ ∂h/∂Δ|·`delta_error`; times e^{|z|θ} for the higher orders, which is at most 1/(1 − |z|θ);
+/// - h by |z ∂h/∂z|·ζ + |z ∂h/∂z + Δ ∂h/∂Δ|·`delta_error`; times e^{|z|θ} for the higher orders, which is at most 1/(1 − |z|θ).
+///   Where `delta_error` is that of 16 bits, what is of its second order is added: the first may vanish (φ₂ at 2πi, say);
 /// - a quotient's Ā by exactly |z|θ/(|1 − αz|²(1 − η)): its denominator moves by η = θ|αz|/|1 − αz| of itself,
 ///   and the higher orders of its h are 1/(1 − η). At η ≥ 1 nothing is bounded;
 /// - h by what the kernel loses where it sums h term by term ([`super::sums`]).
@@ -127,6 +128,20 @@ fn one<V: Value<1>>(step: Step<V, Lanes<1>>) -> Step {
         b_bar: step.b_bar.at(0),
         b_bar_error: step.b_bar_error.0[0],
         neighbours: step.neighbours.map(|terms| terms.map(|(b_bar, error)| (b_bar.at(0), error.0[0]))),
+    }
+}
+
+/// A relative error of Δ that f32 does not have, and whose square counts.
+const NARROW: f64 = 1.0 / (1u64 << 16) as f64;
+
+/// A bound on |z (z f′)′|, of f and z f′ at z.
+#[inline(always)]
+fn second_change<const W: usize, V: Value<W>>(of: Function, size: Lanes<W>, f: V, changed: V) -> Lanes<W> {
+    match of {
+        // zφₖ′ = (z − k)φₖ + 1/(k−1)! once more.
+        Function::Phi(k) => size * f.norm() + (size + k as f64) * changed.norm(),
+        Function::Power(k) => changed.norm() * k as f64,
+        Function::Resolvent(alpha) => changed.norm() * (size * f.norm() * (2.0 * alpha.value()) + 1.0),
     }
 }
 
@@ -212,14 +227,23 @@ impl<'c> Model<'c> {
             }
             // h, z ∂h/∂z and Δ ∂h/∂Δ.
             let [mut h, mut by_z, mut by_delta] = [V::all(0.0); 3];
+            let mut second = Lanes::ZERO;
             for term in terms {
                 let (value, changed) = function_and_change(term.of, z, &phis);
                 let factor = term.factor.value() * delta.powi(term.delta);
                 h = h + value * factor;
                 by_z = by_z + changed * factor;
                 by_delta = by_delta + value * (f64::from(term.delta) * factor);
+                if delta_error > NARROW {
+                    let power = f64::from(term.delta);
+                    let first = changed.norm() * (2.0 * power);
+                    let of_term =
+                        value.norm() * (power * power) + first + second_change(term.of, size, value, changed);
+                    second = second + of_term * factor.abs();
+                }
             }
             let moved = by_z.norm() * zeta + (by_z + by_delta).norm() * delta_error;
+            let moved = moved + second * (0.5 * delta_error * delta_error);
             let summed = sums::error((contract.sums, contract.arithmetic), terms, delta, size, &phis);
             let error = summed + h.norm() * self.b_units + moved.times(higher_orders);
             let b_bar = h * b;

@@ -17,13 +17,16 @@
 //! - Δ: a sum with the bias v of u; softplus at most 5v of 4u and more (an exponential and a logarithm within an ulp, 2v
 //!   each, the former damped; above 40 it is left out, at less than v).
 //! - z = ΔA: one rounding, v of u; none where Δ is given, 24 bits by 24.
-//! - eᶻ ([`super::lanes`]): 4v of 8u; complex 4v + 3v + v of 8u. Bilinear's quotients: at most 5v of parts rounded
-//!   once, 8v of 8u.
+//! - eᶻ ([`super::lanes`]): 4v of 8u; complex 4v + 3v + v of 8u. Quotients by 1 − αz: at most 5v of parts rounded
+//!   once, 8v of 8u. Ā as a polynomial (`euler`, `rk4-classical`): a term of zᵏ has k products and as many sums, within
+//!   2v of the 8u and kθ that are allowed it.
 //! - φ₁, φ₂, φ₃: series below |z| = 1 and closed forms from there on, as [`super::sums`] allows a framework, rounding by
 //!   rounding; eᶻ − 1 there by subtraction, within 4v·eᶻ + v|eᶻ − 1| of 4u·eᶻ + 2u|eᶻ − 1|, complex within
 //!   9v·max(1, eˣ) of 25u.
 //! - B̄ = hB and b = B̄u: two products, v or √5v each, of 2u or 2√5u beside the contract's 8u.
 //! - Each product and sum of the scan, serial, and of the readout: v of u, √5v of √5u.
+//! - A B beside C: one product more, v or √5v of u or √5u. An initial state is exact. `softplus=naive` is allowed beside what
+//!   is, and computed here as ever.
 //! - Gate: an exponential within an ulp, a sum, a quotient, a product: 5v of 7u. Skip: as the readout.
 //! - Stages that are stated to be in 16 bits ([`crate::problem::stages`]) are allowed that beside f32's roundings.
 //! - What underflows in f64 is below 2⁻¹⁰⁷⁴, 2⁻⁹²⁴ of what is allowed for it.
@@ -36,18 +39,25 @@
 //!
 //! With b the bound that is judged by: an element passes where |got − q| ≤ b − r, fails where |got − q| > b + r, and is open
 //! otherwise, and where r > b/256. b needs the number of repeats, which takes longer to count than all the rest, and only
-//! raises it: first the bound without repeats is tried, and what passes that is done with.
+//! raises it: first the bound without repeats is tried, and what passes that is done with. In a [`LONG`] channel the bound
+//! as if all were repeats is tried next, which is at least b: what fails that is beyond b, too. What lies between the two is
+//! counted only where its tensor has no failure yet. Otherwise it stays open, and the verdict on the tensor is known: all
+//! that passes passes b, and what fails fails it. The count is exact, in as many walks as the memory makes necessary.
 //! Open too is what the theorem does not cover, or the certified route refuses: values within their bound of an overflow,
 //! channels with |ΔA| from [`LARGEST_Z`] on or at a form's pole (there only what fails is decided). An infinite bound is
 //! infinite by either route. The certified route may also refuse a value that it cannot round; that cannot be foreseen.
 
-use super::budget::{Bounds, ChannelBudget};
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::budget::ChannelBudget;
 use super::ulp::Format;
 use super::verdict::Element;
 use crate::formula::Form;
+use crate::problem::stretch::Inputs;
 use crate::problem::{LARGEST_EXPONENT, Problem};
 use crate::promise::Contract;
-use crate::tensor::{Named, Tensor, TensorName, Tensors};
+use crate::tensor::{Named, TensorName, Tensors};
 
 /// r/E (module docs).
 pub const RADIUS: f64 = 4.0 / (1u64 << 29) as f64;
@@ -57,6 +67,10 @@ pub const MOST: f64 = 1.0 / 256.0;
 
 /// Where |ΔA| may be more than the truth takes: the larger part of a complex number is at least half its modulus.
 pub const LARGEST_Z: f64 = (1u64 << (LARGEST_EXPONENT - 1)) as f64;
+
+/// Channels of more positions × states than this are counted only where that decides something: no truth of one fits into
+/// memory ([`crate::check::memory`]) that would need the count.
+pub const LONG: usize = 5_500_000;
 
 /// What is said of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,8 +118,10 @@ pub struct QuickTally {
     pub open: usize,
     /// Those whose bound is infinite: no truth would help.
     pub unbounded: usize,
+    /// Those of `open` that the count of repeats would decide.
+    pub between: usize,
     /// The largest share of an allowance used. At least that: of what passes as if nothing repeated, in units of the bound for
-    /// that.
+    /// that, and of what fails as if everything did, likewise.
     pub share: f64,
     /// Where that is: the channel's row, and the position among its values.
     pub worst: Option<(usize, usize, Element)>,
@@ -121,8 +137,24 @@ impl QuickTally {
         self.passed + self.failed + self.open + self.unbounded
     }
 
-    fn add(&mut self, (row, i): (usize, usize), element: Element, worst_case: f64, format: Format) {
-        match decide(element, worst_case, format) {
+    /// Adds an element with the least and the largest bound that it may be judged by.
+    fn add(
+        &mut self,
+        (row, i): (usize, usize),
+        [least, most]: [Element; 2],
+        worst_case: f64,
+        format: Format,
+    ) {
+        let (mut element, mut decision) = (least, decide(least, worst_case, format));
+        let is_open = matches!(decision, Decision::Fail | Decision::Open) && most.bound > least.bound;
+        if is_open {
+            element = most;
+            if decide(most, worst_case, format) != Decision::Fail {
+                decision = Decision::Open;
+                self.between += 1;
+            }
+        }
+        match decision {
             Decision::Pass => self.passed += 1,
             Decision::Fail => self.failed += 1,
             Decision::Open => self.open += 1,
@@ -148,6 +180,7 @@ impl QuickTally {
         self.passed += other.passed;
         self.failed += other.failed;
         self.open += other.open;
+        self.between += other.between;
         self.unbounded += other.unbounded;
         if self.worst.is_none() || other.share > self.share {
             (self.share, self.worst) = (other.share, other.worst);
@@ -171,22 +204,78 @@ pub fn judge(
     (batch, channel): (usize, usize),
     got: &Tensors<f32>,
 ) -> Named<QuickTally> {
-    let budget = ChannelBudget::new(form, problem, (batch, channel), contract);
     let row = batch * problem.shape.dim + channel;
-    let tally = |bounds: &Named<Bounds>| -> Named<QuickTally> {
-        let of = |(name, got, bounds): (TensorName, &Tensor<f32>, &Bounds)| (name, tally(got, row, bounds));
-        got.zip(bounds).map(of).collect()
+    let of = |name: TensorName, elements: Range<usize>| {
+        let Some(tensor) = got.get(name) else { return Ok(None) };
+        let start = row * tensor.shape[2..].iter().product::<usize>();
+        let [start, end] = [elements.start, elements.end].map(|at| (start + at) * tensor.width);
+        Ok(Some(Cow::Borrowed(&tensor.values[start..end])))
     };
-    let mut tallies = tally(&budget.least());
+    let Ok(tallies) = judge_stretches((form, contract), problem, (batch, channel), &of, LONG);
+    tallies
+}
+
+/// Some elements of a channel's row of a tensor, both parts of complex ones; none where there is no such tensor.
+pub type Got<'a, E> = dyn Fn(TensorName, Range<usize>) -> Result<Option<Cow<'a, [f32]>>, E> + 'a;
+
+/// The same of a channel that is read a stretch at a time. What is `long`, in positions × states, is counted only where that
+/// decides something (module docs).
+///
+/// # Errors
+/// What cannot be read.
+pub fn judge_stretches<I: Inputs>(
+    (form, contract): (impl Into<Form>, &Contract),
+    inputs: &I,
+    (batch, channel): (usize, usize),
+    got: &Got<I::Error>,
+    long: usize,
+) -> Result<Named<QuickTally>, I::Error> {
+    let budget = ChannelBudget::new(form, inputs, (batch, channel), contract);
+    let outline = inputs.outline();
+    let row = batch * outline.shape.dim + channel;
+    let mut largest_z = 0.0;
+    let mut tally = |repeats: &[f64]| {
+        let mut tallies: Named<QuickTally> = Named::default();
+        largest_z = budget.walk(repeats, |name, first, bounds| {
+            let (least, most) = (&bounds[0], &bounds[bounds.len() - 1]);
+            let Some(values) = got(name, first..first + least.bound.len())? else { return Ok(()) };
+            let (_, width, element) = outline.layout(name);
+            let format = Format::for_input(element);
+            let mut tally = tallies.get(name).copied().unwrap_or_default();
+            for (i, (&value, &want)) in values.iter().zip(&least.value).enumerate() {
+                let at = i / width;
+                let elements = [least, most].map(|bounds| {
+                    let (bound, store) = (bounds.bound[at], bounds.store[at]);
+                    Element { got: f64::from(value), want, bound, store }
+                });
+                tally.add((row, first * width + i), elements, least.worst_case[at], format);
+            }
+            tallies.insert(name, tally);
+            Ok(())
+        })?;
+        Ok(tallies)
+    };
+    let least = budget.directions();
+    let mut tallies = tally(&[least])?;
     if tallies.values().any(|tally| tally.passed < tally.elements()) {
-        tallies = tally(&budget.judged());
+        let is_long = budget.steps() > long;
+        if is_long {
+            tallies = tally(&[least, budget.most_repeats()])?;
+        }
+        if !is_long || tallies.values().any(|tally| tally.between > 0 && tally.failed == 0) {
+            let repeats = budget.repeats()?;
+            // Where nothing repeats, that is what has been judged.
+            if is_long || repeats > least {
+                tallies = tally(&[repeats])?;
+            }
+        }
     }
-    if budget.largest_z() >= LARGEST_Z {
+    if largest_z >= LARGEST_Z {
         for (_, tally) in tallies.iter_mut() {
             *tally = QuickTally { passed: 0, open: tally.passed + tally.open, ..*tally };
         }
     }
-    tallies
+    Ok(tallies)
 }
 
 /// The quick values of the judged channels.
@@ -202,16 +291,4 @@ pub fn values(form: impl Into<Form>, problem: &Problem) -> Named<Vec<f64>> {
         }
     }
     all
-}
-
-fn tally(got: &Tensor<f32>, row: usize, bounds: &Bounds) -> QuickTally {
-    let format = Format::for_input(got.element);
-    let len = bounds.value.len();
-    let mut tally = QuickTally::default();
-    for (i, (&value, &want)) in got.values[row * len..].iter().zip(&bounds.value).enumerate() {
-        let (at, got) = (i / got.width, value);
-        let element = Element { got: f64::from(got), want, bound: bounds.bound[at], store: bounds.store[at] };
-        tally.add((row, i), element, bounds.worst_case[at], format);
-    }
-    tally
 }

@@ -5,6 +5,7 @@ use super::quick::QuickTally;
 use super::ulp::Format;
 use super::verdict::{Distance, Element, Tally, worst};
 use crate::formula::Form;
+use crate::problem::stretch::{Inputs, Outline};
 use crate::problem::{Problem, Weights};
 use crate::promise::Contract;
 use crate::promise::allowance::Arithmetic;
@@ -35,8 +36,21 @@ pub fn judge(
 fn strays(name: TensorName, got: &Tensor<f32>) -> Option<String> {
     let first = got.values.iter().position(|value| value.is_nan())?;
     let count = got.values.iter().filter(|value| value.is_nan()).count();
-    let index = got.index(first);
-    Some(format!("{count} values are NaN, over all channels, the first of them {name}{index:?}"))
+    Some(strays_at(name, count, &got.index(first)))
+}
+
+fn strays_at(name: TensorName, count: usize, index: &[usize]) -> String {
+    format!("{count} values are NaN, over all channels, the first of them {name}{index:?}")
+}
+
+/// Fails a case for values that are no numbers, so many and the first of them at this place among the values of a tensor of all
+/// channels, of which the case may have seen a few.
+pub fn add_strays(case: &mut CaseResult, outline: Outline, name: TensorName, (count, first): (usize, usize)) {
+    let Some(tensor) = case.tensors.get_mut(name) else { return };
+    let index = outline.tensor(name, Vec::<f32>::new()).index(first);
+    (tensor.verdict, tensor.reason) = (Verdict::Fail, strays_at(name, count, &index));
+    tensor.beyond = beyond(tensor.verdict, tensor.worst_case_ratio);
+    summarize(case);
 }
 
 /// What the verdicts on tensors come to.
@@ -83,7 +97,8 @@ fn result(
     };
     let shown = |(position, element, distance)| {
         let index = problem.judged_index(tensor, position);
-        shown((form, problem, name), (tensor, position, index), (element, distance))
+        let Ok(shown) = shown((form, problem, name), (tensor.width, position, index), (element, distance));
+        shown
     };
     TensorResult {
         verdict,
@@ -100,24 +115,24 @@ fn result(
 }
 
 /// The worst element, at this position of the tensor's values and this index (batch, channel, …).
-fn shown<T>(
-    (form, problem, name): (Form, &Problem, TensorName),
-    (tensor, position, index): (&Tensor<T>, usize, Vec<usize>),
+fn shown<I: Inputs>(
+    (form, inputs, name): (Form, &I, TensorName),
+    (width, position, index): (usize, usize, Vec<usize>),
     (element, distance): (Element, Distance),
-) -> Worst {
-    let part = match (tensor.width, position % tensor.width) {
+) -> Result<Worst, I::Error> {
+    let part = match (width, position % width) {
         (1, _) => "",
         (_, 0) => ".re",
         (_, _) => ".im",
     };
-    let channel = (index[0], index[1]);
     // The state and the position that say most of the element.
     let (n, l) = match name {
         TensorName::Out => (0, index[2]),
-        TensorName::LastState => (index[2], problem.shape.seqlen - 1),
+        TensorName::LastState => (index[2], inputs.outline().shape.seqlen - 1),
     };
-    let inputs = inputs_at(form, problem, channel, n, l);
-    worst(&format!("{name}{part}"), index, element, distance, inputs)
+    let stretch = inputs.stretch((index[0], index[1]), l..l + 1)?;
+    let inputs = inputs_at(form, &stretch.problem, stretch.at, n, l - stretch.first);
+    Ok(worst(&format!("{name}{part}"), index, element, distance, inputs))
 }
 
 /// Where a case stands in a run.
@@ -203,19 +218,22 @@ pub fn absorb(case: &mut CaseResult, others: Named<TensorResult>) {
 }
 
 /// Adds to a case what the quick route says: of the channels that have a truth, and of the others.
-pub fn add_quick(
+///
+/// # Errors
+/// What cannot be read.
+pub fn add_quick<I: Inputs>(
     case: &mut CaseResult,
-    problem: &Problem,
+    inputs: &I,
     certified: &Named<QuickTally>,
     others: &Named<QuickTally>,
-) {
+) -> Result<(), I::Error> {
     let failed: usize = certified.values().chain(others.values()).map(|tally| tally.failed).sum();
     if case.tensors.is_empty() && failed > 0 {
         // The method has no truth: what fails by the quick route fails all the same.
         case.verdict = Verdict::Fail;
         case.reason =
             format!("{failed} elements are beyond their bounds, and none can be shown: {}", case.reason);
-        return;
+        return Ok(());
     }
     let form = case.method;
     for (name, tensor) in case.tensors.iter_mut() {
@@ -235,13 +253,14 @@ pub fn add_quick(
         let shown_share = tensor.worst.as_ref().map_or(f64::NEG_INFINITY, |worst| worst.share);
         if known.elements() == 0 || others.failed > 0 && others.share > shown_share {
             // By its quick value.
-            tensor.worst = others.worst.map(|(row, i, element)| {
-                let whole = problem.tensor(name, Vec::<f64>::new());
+            let of = |(row, i, element): (usize, usize, Element)| {
+                let whole = inputs.outline().tensor(name, Vec::<f64>::new());
                 let row_len = whole.shape[2..].iter().product::<usize>() * whole.width;
                 let distance = element.distance(Format::for_input(whole.element));
                 let at = row * row_len + i;
-                shown((form, problem, name), (&whole, at, whole.index(at)), (element, distance))
-            });
+                shown((form, inputs, name), (whole.width, at, whole.index(at)), (element, distance))
+            };
+            tensor.worst = others.worst.map(of).transpose()?;
         }
         let comparable = known.elements() > 0 && known.open == 0 && tensor.reason.is_empty();
         if comparable && fails != (known.failed > 0) {
@@ -270,6 +289,7 @@ pub fn add_quick(
         tensor.rel_l2 = whole.rel_l2();
     }
     summarize(case);
+    Ok(())
 }
 
 /// Why an element without a bound is not measured.

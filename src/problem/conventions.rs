@@ -51,7 +51,17 @@ impl Conventions {
     }
 }
 
+impl Conventions {
+    /// The statements that are not spec.md's own.
+    pub fn stated(self) -> Vec<(&'static str, &'static str)> {
+        let usual = Conventions::default().statements();
+        self.statements().into_iter().filter(|statement| !usual.contains(statement)).collect()
+    }
+}
+
 /// Keys of metadata.
 pub const READS: &str = "reads";
 pub const OUTPUT: &str = "complex_output";
 pub const STATE: &str = "state";
+/// The input that stands for x_{−1}.
+pub const INITIAL_STATE: &str = "initial_state";

@@ -2,43 +2,71 @@
 
 use sha2::{Digest, Sha256};
 
+use super::conventions::INITIAL_STATE;
+use super::stretch::{Inputs, Outline};
 use super::{Conventions, Operand, Problem};
 use crate::hexfloat;
 
 /// Of SHA-256: enough that no two problems of a lifetime share them by chance.
 const BYTES: usize = 8;
 
-impl Problem {
-    /// The beginning of the SHA-256, in hex, of everything that a kernel is told: sizes, types, flags and every input, bit
-    /// for bit. Which channels are judged is no part of it.
-    pub fn fingerprint(&self) -> String {
-        let shape = self.shape;
+/// The hash of a problem, to which its inputs are given one after the other.
+pub struct Fingerprint(Sha256);
+
+impl Fingerprint {
+    /// Of everything but the inputs' values.
+    pub fn new(
+        Outline { shape, weights, input }: Outline,
+        [b, c]: [Operand; 2],
+        delta_softplus: bool,
+        conventions: Conventions,
+    ) -> Fingerprint {
         let mut hash = Sha256::new();
         for size in [shape.batch, shape.dim, shape.dstate, shape.seqlen, shape.groups] {
             hash.update((size as u64).to_le_bytes());
         }
         let variable = |operand: Operand| u8::from(operand == Operand::Variable);
-        let (b, c) = (variable(self.b_operand), variable(self.c_operand));
-        hash.update([self.weights.width() as u8, b, c, u8::from(self.delta_softplus)]);
-        hash.update(self.input.to_string());
+        hash.update([weights.width() as u8, variable(b), variable(c), u8::from(delta_softplus)]);
+        hash.update(input.to_string());
         // What has no statement and no initial state has the hash that it had before there were any.
-        if self.conventions != Conventions::default() {
-            self.conventions
-                .statements()
-                .iter()
-                .for_each(|(key, text)| hash.update(format!("{key}={text};")));
+        if conventions != Conventions::default() {
+            let statements = conventions.statements();
+            statements.iter().for_each(|(key, text)| hash.update(format!("{key}={text};")));
         }
+        Fingerprint(hash)
+    }
+
+    /// The next input has so many values, or is left out, which differs from having none.
+    pub fn tensor(&mut self, name: &str, len: Option<usize>) {
+        if name == INITIAL_STATE && len.is_none() {
+            return;
+        }
+        self.0.update(len.map_or(u64::MAX, |len| len as u64).to_le_bytes());
+    }
+
+    /// Its values, or some of them.
+    pub fn values(&mut self, values: &[f32]) {
+        for values in values.chunks(1024) {
+            let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+            self.0.update(bytes);
+        }
+    }
+
+    pub fn finish(self) -> String {
+        hexfloat::bytes(&self.0.finalize()[..BYTES])
+    }
+}
+
+impl Problem {
+    /// The beginning of the SHA-256, in hex, of everything that a kernel is told: sizes, types, flags and every input, bit
+    /// for bit. Which channels are judged is no part of it.
+    pub fn fingerprint(&self) -> String {
+        let operands = [self.b_operand, self.c_operand];
+        let mut hash = Fingerprint::new(self.outline(), operands, self.delta_softplus, self.conventions);
         for (name, tensor, _) in self.inputs() {
-            if name == "initial_state" && tensor.is_none() {
-                continue;
-            }
-            // A tensor that is left out differs from one that is empty.
-            hash.update(tensor.map_or(u64::MAX, |values| values.len() as u64).to_le_bytes());
-            for values in tensor.map_or(&[][..], |values| values).chunks(1024) {
-                let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-                hash.update(bytes);
-            }
+            hash.tensor(name, tensor.map(Vec::len));
+            hash.values(tensor.map_or(&[][..], |values| values));
         }
-        hexfloat::bytes(&hash.finalize()[..BYTES])
+        hash.finish()
     }
 }

@@ -108,6 +108,7 @@ pub fn draw(
             .into_iter()
             .map(|i| (i / shape.dim, i % shape.dim))
             .collect(),
+        held: None,
     }
 }
 

@@ -28,12 +28,14 @@ pub mod regime;
 pub mod roots;
 pub mod shape;
 pub mod stages;
+pub mod stretch;
 pub mod sweep;
 pub mod transform;
 
 use num_complex::Complex64;
 
 use self::conventions::{ComplexOutput, Reads, StateHolds};
+use self::stretch::Inputs;
 use crate::tensor::{Tensor, TensorName, Tensors};
 
 pub use conventions::Conventions;
@@ -79,6 +81,26 @@ pub struct Problem {
     /// The channels (batch index, dim index) for which truth is computed and which are judged; a kernel
     /// always computes all of them (channels are independent, spec.md §1).
     pub judged_channels: Vec<(usize, usize)>,
+    /// Which rows the tensors hold; none: all of them.
+    pub held: Option<Held>,
+}
+
+/// The rows that a problem's tensors hold: a few channels of a recording that need not fit into memory. Sizes, indices and
+/// weights, constant B and C among them, are the whole problem's all the same.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// Of u, delta, z and outputs: batch·dim + channel, ascending.
+    pub channels: Vec<usize>,
+    /// Of variable B and C: batch·groups + group, ascending.
+    pub groups: Vec<usize>,
+}
+
+/// Where a row is among those that are held.
+///
+/// # Panics
+/// When it is not.
+fn held_at(rows: Option<&Vec<usize>>, row: usize) -> usize {
+    rows.map_or(row, |rows| rows.binary_search(&row).expect("only rows that are held are asked for"))
 }
 
 /// An input's name in spec.md §3, its values, and how many of them the shape asks for.
@@ -87,8 +109,17 @@ pub type NamedInput<'a> = (&'static str, Option<&'a Vec<f32>>, usize);
 impl Problem {
     /// Every input, none where it is left out.
     pub fn inputs(&self) -> [NamedInput<'_>; 9] {
-        let (sequence, dim) = (self.shape.sequence_len(), self.shape.dim);
-        let operand = |operand| self.shape.operand_len(operand, self.weights);
+        let Shape { dim, dstate, seqlen, .. } = self.shape;
+        let held = self.held.as_ref();
+        let sequence = held.map_or(self.shape.sequence_len(), |held| held.channels.len() * seqlen);
+        let operand = |operand| match held {
+            Some(held) if operand == Operand::Variable => {
+                held.groups.len() * dstate * seqlen * self.weights.width()
+            }
+            _ => self.shape.operand_len(operand, self.weights),
+        };
+        let channels = held.map_or(self.shape.batch * dim, |held| held.channels.len());
+        let states = channels * dstate * self.weights.width();
         [
             ("u", Some(&self.u), sequence),
             ("delta", Some(&self.delta), sequence),
@@ -98,7 +129,7 @@ impl Problem {
             ("D", self.d.as_ref(), dim),
             ("z", self.z.as_ref(), sequence),
             ("delta_bias", self.delta_bias.as_ref(), dim),
-            ("initial_state", self.initial_state.as_ref(), self.shape.batch * operand(Operand::Constant)),
+            (conventions::INITIAL_STATE, self.initial_state.as_ref(), states),
         ]
     }
 
@@ -110,7 +141,7 @@ impl Problem {
 
     /// Index of the first float of state n of x_{−1}.
     pub fn state_index(&self, (batch, channel): (usize, usize), n: usize) -> usize {
-        ((batch * self.shape.dim + channel) * self.shape.dstate + n) * self.weights.width()
+        (self.channel_row(batch, channel) * self.shape.dstate + n) * self.weights.width()
     }
 
     /// Whether a constant B multiplies C, in place of u.
@@ -132,7 +163,17 @@ impl Problem {
 
     /// Index of element (batch, channel, l) in `u`, `delta`, `z` and the output.
     pub fn sequence_index(&self, batch: usize, channel: usize, l: usize) -> usize {
-        (batch * self.shape.dim + channel) * self.shape.seqlen + l
+        self.channel_row(batch, channel) * self.shape.seqlen + l
+    }
+
+    /// The row of a channel in `u`, `delta`, `z` and outputs.
+    fn channel_row(&self, batch: usize, channel: usize) -> usize {
+        held_at(self.held.as_ref().map(|held| &held.channels), batch * self.shape.dim + channel)
+    }
+
+    /// The row of a group in variable `b` and `c`, of (dstate, seqlen)·w values.
+    pub fn group_row(&self, batch: usize, group: usize) -> usize {
+        held_at(self.held.as_ref().map(|held| &held.groups), batch * self.shape.groups + group)
     }
 
     /// u at a position; before the start it is 0, past the end it is held (spec.md §2, "Textbook forms").
@@ -143,24 +184,14 @@ impl Problem {
         }
     }
 
-    /// Dimensions after (batch, dim), values of one element, and type of a tensor that a scan computes (spec.md §3).
-    fn layout(&self, name: TensorName) -> (Vec<usize>, usize, InputType) {
-        match name {
-            TensorName::Out => (vec![self.shape.seqlen], 1, self.input),
-            // The weight type is f32 whatever the input type.
-            TensorName::LastState => (vec![self.shape.dstate], self.weights.width(), InputType::F32),
-        }
-    }
-
     /// A tensor that a scan of every channel computed: (batch, dim, …)·width values.
     pub fn tensor<T>(&self, name: TensorName, values: Vec<T>) -> Tensor<T> {
-        let (rest, width, element) = self.layout(name);
-        Tensor { shape: [vec![self.shape.batch, self.shape.dim], rest].concat(), width, element, values }
+        self.outline().tensor(name, values)
     }
 
     /// The same of the judged channels alone: (judged channels, …)·width values.
     pub fn judged_tensor<T>(&self, name: TensorName, values: Vec<T>) -> Tensor<T> {
-        let (rest, width, element) = self.layout(name);
+        let (rest, width, element) = self.outline().layout(name);
         Tensor { shape: [vec![self.judged_channels.len()], rest].concat(), width, element, values }
     }
 
@@ -168,7 +199,7 @@ impl Problem {
     pub fn judged<T: Copy + Into<f64>>(&self, tensors: &Tensors<T>) -> Tensors<f64> {
         tensors.map(|name, tensor| {
             let row_len = tensor.shape[2..].iter().product::<usize>() * tensor.width;
-            let rows = self.judged_channels.iter().map(|&(batch, channel)| batch * self.shape.dim + channel);
+            let rows = self.judged_channels.iter().map(|&(batch, channel)| self.channel_row(batch, channel));
             let values = rows.flat_map(|row| &tensor.values[row * row_len..(row + 1) * row_len]);
             self.judged_tensor(name, values.map(|&value| value.into()).collect())
         })
@@ -199,7 +230,7 @@ impl Problem {
             Operand::Constant => self.weight_index(channel, n),
             Operand::Variable => {
                 let group = channel / (self.shape.dim / self.shape.groups);
-                let row = (batch * self.shape.groups + group) * self.shape.dstate + n;
+                let row = self.group_row(batch, group) * self.shape.dstate + n;
                 (row * self.shape.seqlen + l) * self.weights.width()
             }
         }

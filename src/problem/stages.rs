@@ -48,6 +48,11 @@ pub struct Rounding {
     pub underflow: f64,
 }
 
+impl Rounding {
+    /// Of a stage in f32.
+    pub const NONE: Rounding = Rounding { unit: 0.0, underflow: 0.0 };
+}
+
 /// The text states no arithmetic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -80,7 +85,7 @@ impl Stages {
 
     pub fn rounding(self, stage: Stage) -> Rounding {
         match self.types[stage as usize] {
-            None | Some(InputType::F32) => Rounding { unit: 0.0, underflow: 0.0 },
+            None | Some(InputType::F32) => Rounding::NONE,
             Some(InputType::F16) => {
                 Rounding { unit: 1.0 / (1 << 11) as f64, underflow: 1.0 / (1 << 25) as f64 }
             }

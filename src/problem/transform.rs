@@ -48,6 +48,7 @@ pub fn conjugated(problem: &Problem) -> Problem {
         a: conjugate(&problem.a),
         b: conjugate(&problem.b),
         c: conjugate(&problem.c),
+        initial_state: problem.initial_state.as_deref().map(conjugate),
         ..problem.clone()
     }
 }
@@ -98,6 +99,7 @@ pub fn select(problem: &Problem, states: &[usize], positions: &[usize]) -> Probl
         b: operand(problem.b_operand, &problem.b),
         c: operand(problem.c_operand, &problem.c),
         z: problem.z.as_deref().map(sequence),
+        initial_state: problem.initial_state.as_deref().map(weights),
         ..problem.clone()
     }
 }

@@ -1,17 +1,20 @@
 //! Reads safetensors files without trusting them: no number of a header is believed before it is checked against
 //! the file's real length, and nothing is allocated that the file does not hold.
 //!
-//! Memory stays below the header's limit plus what the tensors asked for take: a file may have at most
-//! [`LARGEST_FILE`] bytes, its header at most [`LARGEST_HEADER`]. What the tensors mean is for others to say.
+//! Memory stays below the header's limit, [`LARGEST_HEADER`], plus what the numbers asked for take: a file may have any size,
+//! and is read where and when it is asked for. It is not mapped: one that shrinks meanwhile is an error then, not a signal.
+//! What the tensors mean is for others to say.
 
 mod header;
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
-/// The largest file that is read, in bytes.
+/// The largest file that is read whole, in bytes.
 pub const LARGEST_FILE: u64 = 1 << 30;
 /// The largest header that is read, in bytes.
 pub const LARGEST_HEADER: u64 = 4 << 20;
@@ -28,8 +31,7 @@ pub enum TensorFileError {
     )]
     NotRegular,
     #[error(
-        "the file has {found} bytes, expected at most {LARGEST_FILE} \
-         (hint: batches and channels are independent, so record fewer of them)"
+        "the file has {found} bytes, expected at most {LARGEST_FILE} (hint: leave out what is not asked for)"
     )]
     FileTooLarge { found: u64 },
     #[error(
@@ -89,7 +91,8 @@ pub struct TensorInfo {
 /// An open file whose header has been checked.
 #[derive(Debug)]
 pub struct TensorFile<R> {
-    reader: R,
+    /// Read by one thread at a time, which takes far less time than what is done with the numbers.
+    reader: Mutex<R>,
     tensors: BTreeMap<String, TensorInfo>,
     metadata: BTreeMap<String, String>,
 }
@@ -100,7 +103,7 @@ impl TensorFile<File> {
     /// # Errors
     /// [`TensorFileError`] for anything wrong with it.
     pub fn open(path: &Path) -> Result<Self, TensorFileError> {
-        let (file, len) = open_bounded(path)?;
+        let (file, len) = open(path)?;
         TensorFile::new(file, len)
     }
 }
@@ -110,23 +113,23 @@ impl TensorFile<File> {
 /// # Errors
 /// [`TensorFileError`] for a file that is larger, or cannot be read.
 pub fn read_bounded(path: &Path) -> Result<Vec<u8>, TensorFileError> {
-    let (file, len) = open_bounded(path)?;
+    let (file, len) = open(path)?;
+    if len > LARGEST_FILE {
+        return Err(TensorFileError::FileTooLarge { found: len });
+    }
     let mut bytes = Vec::with_capacity(len as usize);
     // Also when it grows meanwhile.
     file.take(LARGEST_FILE).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-fn open_bounded(path: &Path) -> Result<(File, u64), TensorFileError> {
+fn open(path: &Path) -> Result<(File, u64), TensorFileError> {
     // Before it is opened: opening a pipe would wait for its other end.
     if !std::fs::metadata(path)?.is_file() {
         return Err(TensorFileError::NotRegular);
     }
     let file = File::open(path)?;
     let len = file.metadata()?.len();
-    if len > LARGEST_FILE {
-        return Err(TensorFileError::FileTooLarge { found: len });
-    }
     Ok((file, len))
 }
 
@@ -152,9 +155,6 @@ impl<R: Read + Seek> TensorFile<R> {
     /// # Errors
     /// [`TensorFileError`] for anything wrong with it.
     pub fn new(mut reader: R, len: u64) -> Result<Self, TensorFileError> {
-        if len > LARGEST_FILE {
-            return Err(TensorFileError::FileTooLarge { found: len });
-        }
         if len < PREFIX {
             return Err(TensorFileError::Length { expected: PREFIX, found: len });
         }
@@ -173,20 +173,21 @@ impl<R: Read + Seek> TensorFile<R> {
         let text =
             std::str::from_utf8(&text).map_err(|e| TensorFileError::HeaderNotText { at: e.valid_up_to() })?;
         let (tensors, metadata) = header::parse(text, data_start, len)?;
-        Ok(TensorFile { reader, tensors, metadata })
+        Ok(TensorFile { reader: Mutex::new(reader), tensors, metadata })
     }
 
-    /// The floats of a tensor, widened to f32; re and im of a C64 follow each other. None when there is no such
-    /// tensor, or when it is F64.
+    /// Some floats of a tensor, widened to f32; of a C64 re and im are one each. None when there is no such tensor, or when it
+    /// is F64; fewer than asked for where it has fewer.
     ///
     /// # Errors
     /// The file cannot be read any more.
-    pub fn floats(&mut self, name: &str) -> Result<Option<Vec<f32>>, TensorFileError> {
-        Ok(match self.tensors.get(name).map(|info| info.stored) {
-            None | Some(Stored::F64) => None,
-            Some(Stored::F16) => Some(self.decode(name, |b| half::f16::from_le_bytes(b).to_f32())?),
-            Some(Stored::Bf16) => Some(self.decode(name, |b| half::bf16::from_le_bytes(b).to_f32())?),
-            Some(Stored::F32 | Stored::C64) => Some(self.decode(name, f32::from_le_bytes)?),
+    pub fn floats(&self, name: &str, range: Range<usize>) -> Result<Option<Vec<f32>>, TensorFileError> {
+        let Some(info) = self.tensors.get(name) else { return Ok(None) };
+        Ok(match info.stored {
+            Stored::F64 => None,
+            Stored::F16 => Some(self.decode(info, range, |b| half::f16::from_le_bytes(b).to_f32())?),
+            Stored::Bf16 => Some(self.decode(info, range, |b| half::bf16::from_le_bytes(b).to_f32())?),
+            Stored::F32 | Stored::C64 => Some(self.decode(info, range, f32::from_le_bytes)?),
         })
     }
 
@@ -194,29 +195,34 @@ impl<R: Read + Seek> TensorFile<R> {
     ///
     /// # Errors
     /// The file cannot be read any more.
-    pub fn doubles(&mut self, name: &str) -> Result<Option<Vec<f64>>, TensorFileError> {
-        match self.tensors.get(name).map(|info| info.stored) {
-            Some(Stored::F64) => self.decode(name, f64::from_le_bytes).map(Some),
+    pub fn doubles(&self, name: &str) -> Result<Option<Vec<f64>>, TensorFileError> {
+        match self.tensors.get(name) {
+            Some(info) if info.stored == Stored::F64 => {
+                self.decode(info, 0..info.len, f64::from_le_bytes).map(Some)
+            }
             _ => Ok(None),
         }
     }
 
-    /// Reads a tensor a piece at a time, so that its bytes and its numbers are never both held.
+    /// Reads numbers a piece at a time, so that their bytes and they themselves are never both held.
     fn decode<T, const N: usize>(
-        &mut self,
-        name: &str,
+        &self,
+        info: &TensorInfo,
+        range: Range<usize>,
         number: impl Fn([u8; N]) -> T,
     ) -> Result<Vec<T>, TensorFileError> {
         const PIECE: u64 = 1 << 16;
-        let Some(info) = self.tensors.get(name) else { return Ok(Vec::new()) };
         let bytes = info.len as u64 * info.stored.size();
-        self.reader.seek(SeekFrom::Start(info.start))?;
-        let mut numbers = Vec::with_capacity((bytes / N as u64) as usize);
-        let mut piece = vec![0; bytes.min(PIECE) as usize];
-        let mut left = bytes;
+        let [start, end] = [range.start, range.end].map(|at| bytes.min((at as u64).saturating_mul(N as u64)));
+        let mut left = end.saturating_sub(start);
+        let mut numbers = Vec::with_capacity((left / N as u64) as usize);
+        let mut piece = vec![0; left.min(PIECE) as usize];
         while left > 0 {
             let now = &mut piece[..left.min(PIECE) as usize];
-            self.reader.read_exact(now)?;
+            let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+            reader.seek(SeekFrom::Start(info.start + end - left))?;
+            reader.read_exact(now)?;
+            drop(reader);
             numbers.extend(now.as_chunks::<N>().0.iter().map(|&chunk| number(chunk)));
             left -= now.len() as u64;
         }

@@ -116,6 +116,7 @@ fn scans(steps: &CoefficientProblem, every: usize, random: &mut ChaCha8Rng) -> P
         initial_state: None,
         conventions: Default::default(),
         judged_channels: (0..dim).map(|d| (0, d)).collect(),
+        held: None,
     }
 }
 

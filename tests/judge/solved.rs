@@ -102,6 +102,7 @@ pub fn problem(kind: Kind, weights: Weights) -> Problem {
         initial_state: None,
         conventions: Default::default(),
         judged_channels: (0..batch * dim).map(|i| (i / dim, i % dim)).collect(),
+        held: None,
     }
 }
 

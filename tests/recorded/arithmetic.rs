@@ -2,15 +2,14 @@
 //! one that is worse still fails; and inputs that betray a mistake of the recording are pointed at.
 
 use holdfast::check::{self, Checked, Options};
-use holdfast::method::Method;
 use holdfast::problem::inputs::{self, Draw};
-use holdfast::problem::recorded::{RecordedOutput, RecordedRun};
 use holdfast::problem::regime::{self, Recipe};
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
 use holdfast::problem::{Stage, Stages};
 use holdfast::results::Verdict;
-use holdfast::tensor::TensorName;
 use rstest::rstest;
+
+use crate::written::{ComplexAs, File};
 
 /// A layer with everything on.
 fn problem(input: InputType) -> Problem {
@@ -62,16 +61,11 @@ fn scan_by(
 }
 
 fn check(problem: &Problem, out: Vec<f32>, stages: Option<Stages>) -> Checked {
-    let out = problem.tensor(TensorName::Out, out);
-    let name = holdfast::problem::recorded::OutputName { label: String::new(), form: Method::Zoh.into() };
-    let outputs = vec![RecordedOutput { name, tensors: [(TensorName::Out, out)].into_iter().collect() }];
-    let run = RecordedRun {
-        problem: problem.clone(),
-        outputs,
-        stages: stages.unwrap_or_default(),
-        provenance: std::collections::BTreeMap::new(),
-    };
-    check::check("run", "run", run, &Options { channels: None, seed: 1, stages: None }, &|| ()).expect("fits")
+    let mut file = File::of(problem, ComplexAs::Trailing);
+    file.add_output(problem, "zoh", &out, None, ComplexAs::Trailing);
+    file.metadata.extend(stages.map(|stages| ("arithmetic".to_owned(), stages.to_string())));
+    let options = Options { channels: None, seed: 1, stages: None };
+    check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits")
 }
 
 #[rstest]

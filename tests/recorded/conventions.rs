@@ -1,28 +1,47 @@
 //! Promise: what a recording states of its conventions is what it is judged by, and the textbook forms are judged as themselves.
 
+use std::io::{Read, Seek};
 use std::path::Path;
 
 use holdfast::check::{self, Checked, Options};
 use holdfast::formula::{Form, Textbook};
+use holdfast::judge::quick;
 use holdfast::method::Method;
 use holdfast::problem::conventions::{ComplexOutput, Conventions, Reads, StateHolds};
 use holdfast::problem::inputs::{self, Draw};
-use holdfast::problem::recorded::{OutputName, RecordedOutput, RecordedRun, Recording};
+use holdfast::problem::recorded::{RecordedRun, Recording};
 use holdfast::problem::regime::{self, Recipe};
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights, transform};
+use holdfast::promise::Contract;
 use holdfast::results::{CaseResult, Verdict};
-use holdfast::tensor::TensorName;
+use holdfast::tensor::{TensorName, Tensors};
 use holdfast::truth;
 use rstest::rstest;
 
-fn scipy(name: &str) -> RecordedRun {
+use crate::written::{ComplexAs, File};
+
+fn scipy(name: &str) -> Recording<std::fs::File> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/recorded");
-    let recording = Recording::open(&folder.join(format!("scipy-{name}.safetensors")));
-    recording.and_then(Recording::read).expect("a run")
+    Recording::open(&folder.join(format!("scipy-{name}.safetensors"))).expect("a run")
 }
 
-fn checked(run: RecordedRun) -> Checked {
-    check::check("run", "run", run, &Options { channels: None, seed: 1, stages: None }, &|| ()).expect("fits")
+fn whole<R: Read + Seek + Send>(recording: &Recording<R>) -> RecordedRun {
+    let shape = recording.layout().shape;
+    let run = recording.read(&(0..shape.batch * shape.dim).collect::<Vec<_>>()).expect("readable");
+    RecordedRun { problem: Problem { held: None, ..run.problem }, ..run }
+}
+
+fn checked<R: Read + Seek + Send>(recording: &Recording<R>) -> Checked {
+    let options = Options { channels: None, seed: 1, stages: None };
+    check::check("run", "run", recording, &options, &|| ()).expect("fits")
+}
+
+/// These tensors, recorded under a name.
+fn recorded(problem: &Problem, name: &str, tensors: &Tensors<f32>) -> Checked {
+    let mut file = File::of(problem, ComplexAs::Trailing);
+    let last = tensors.get(TensorName::LastState).map(|tensor| &tensor.values[..]);
+    file.add_output(problem, name, &tensors[TensorName::Out].values, last, ComplexAs::Trailing);
+    checked(&file.recording())
 }
 
 /// zoh, foh, bilinear, euler, backward_diff, impulse and gbt, as `cont2discrete` and `dlsim` have them.
@@ -31,9 +50,14 @@ fn scipy_passes_under_its_own_forms(
     #[values("real", "complex")] weights: &str,
     #[values("after-update", "before-update")] reads: &str,
 ) {
-    let run = scipy(&format!("{weights}-{reads}"));
     let expected = if reads == "after-update" { 6 } else { 3 };
-    let cases = checked(run).cases;
+    let Checked { cases, note, .. } = checked(&scipy(&format!("{weights}-{reads}")));
+    assert_eq!(
+        note.why.contains("reads = before-update is stated"),
+        reads == "before-update",
+        "{}",
+        note.why
+    );
     assert_eq!(cases.len(), expected);
     for case in &cases {
         assert_eq!(case.verdict, Verdict::Pass, "{}: {} {:?}", case.id, case.reason, case.worst);
@@ -42,16 +66,11 @@ fn scipy_passes_under_its_own_forms(
 
 #[test]
 fn scipy_fails_under_any_other_form() {
-    let run = scipy("real-after-update");
-    let foh = run
-        .outputs
-        .iter()
-        .find(|output| output.name.form == Form::Textbook(Textbook::FohCausal))
-        .expect("foh");
+    let RecordedRun { problem, outputs } = whole(&scipy("real-after-update"));
+    let foh =
+        outputs.iter().find(|output| output.name.form == Form::Textbook(Textbook::FohCausal)).expect("foh");
     for form in Form::all().filter(|form| *form != Form::Textbook(Textbook::FohCausal)) {
-        let mut other = foh.clone();
-        other.name.form = form;
-        let cases = checked(RecordedRun { outputs: vec![other], ..run.clone() }).cases;
+        let cases = recorded(&problem, form.name(), &foh.tensors).cases;
         assert_eq!(cases[0].verdict, Verdict::Fail, "{form}");
         assert_eq!(cases[0].diagnosis[0].name, "runs-as-foh-causal", "{form}");
     }
@@ -239,16 +258,13 @@ fn f32_scan(problem: &Problem) -> [Vec<f32>; 2] {
     [out, last]
 }
 
-fn zoh(problem: &Problem, [out, last]: [Vec<f32>; 2], label: &str) -> Checked {
+fn zoh(problem: &Problem, outputs: [Vec<f32>; 2]) -> CaseResult {
+    recorded(problem, "zoh", &tensors(problem, outputs)).cases.remove(0)
+}
+
+fn tensors(problem: &Problem, [out, last]: [Vec<f32>; 2]) -> Tensors<f32> {
     let named = [(TensorName::Out, out), (TensorName::LastState, last)];
-    let tensors = named.map(|(name, values)| (name, problem.tensor(name, values))).into_iter().collect();
-    let name = OutputName { label: label.to_owned(), form: Form::Method(Method::Zoh) };
-    checked(RecordedRun {
-        problem: problem.clone(),
-        outputs: vec![RecordedOutput { name, tensors }],
-        stages: Default::default(),
-        provenance: Default::default(),
-    })
+    named.map(|(name, values)| (name, problem.tensor(name, values))).into_iter().collect()
 }
 
 #[rstest]
@@ -267,10 +283,10 @@ fn a_sound_scan_passes_where_its_conventions_are_stated_and_is_named_where_not(
     for (conventions, name) in expected {
         let mut problem = Problem { conventions, ..drawn.clone() };
         let outputs = f32_scan(&problem);
-        let case = &zoh(&problem, outputs.clone(), "").cases[0];
+        let case = &zoh(&problem, outputs.clone());
         assert_eq!(case.verdict, Verdict::Pass, "{conventions:?}: {} {:?}", case.reason, case.worst);
         problem.conventions = Conventions::default();
-        let case = &zoh(&problem, outputs, "").cases[0];
+        let case = &zoh(&problem, outputs);
         assert_eq!(case.verdict, Verdict::Fail, "{conventions:?}");
         let named =
             |case: &CaseResult, tensor| case.tensors[tensor].diagnosis.first().map(|d| d.name.clone());
@@ -282,10 +298,10 @@ fn a_sound_scan_passes_where_its_conventions_are_stated_and_is_named_where_not(
         problem.conventions = conventions;
         problem.initial_state = Some((0..96).map(|i| (i % 13) as f32 - 6.0).collect());
         let outputs = f32_scan(&problem);
-        let case = &zoh(&problem, outputs.clone(), "").cases[0];
+        let case = &zoh(&problem, outputs.clone());
         assert_eq!(case.verdict, Verdict::Pass, "{conventions:?}: {} {:?}", case.reason, case.worst);
         problem.initial_state = None;
-        assert_eq!(zoh(&problem, outputs, "").cases[0].verdict, Verdict::Fail, "{conventions:?}");
+        assert_eq!(zoh(&problem, outputs).verdict, Verdict::Fail, "{conventions:?}");
     }
 }
 
@@ -298,17 +314,8 @@ fn exchanged_b_and_c_are_named(
     let exchanged = Problem { b: problem.c.clone(), c: problem.b.clone(), ..problem.clone() };
     for form in Form::all() {
         let f32s = |values: Vec<f64>| values.iter().map(|value| *value as f32).collect::<Vec<f32>>();
-        let [out, last] = truth(&exchanged, form).map(f32s);
-        let named = [(TensorName::Out, out), (TensorName::LastState, last)];
-        let tensors = named.map(|(name, values)| (name, problem.tensor(name, values))).into_iter().collect();
-        let name = OutputName { label: String::new(), form };
-        let run = RecordedRun {
-            problem: problem.clone(),
-            outputs: vec![RecordedOutput { name, tensors }],
-            stages: Default::default(),
-            provenance: Default::default(),
-        };
-        let case = &checked(run).cases[0];
+        let outputs = truth(&exchanged, form).map(f32s);
+        let case = &recorded(&problem, form.name(), &tensors(&problem, outputs)).cases[0];
         assert_eq!(case.verdict, Verdict::Fail, "{form}");
         assert_eq!(case.diagnosis[0].name, "b-and-c-exchanged", "{form}");
     }
@@ -317,11 +324,47 @@ fn exchanged_b_and_c_are_named(
 /// SciPy's zoh under the name of Mamba's: two differences at once.
 #[test]
 fn a_textbook_form_that_reads_before_the_update_is_named() {
-    let mut run = scipy("real-before-update");
-    run.problem.conventions = Conventions::default();
-    run.outputs.retain(|output| output.name.form == Form::Textbook(Textbook::ZohExact));
-    run.outputs[0].name.form = Method::Zoh.into();
-    let case = &checked(run).cases[0];
+    let RecordedRun { mut problem, mut outputs } = whole(&scipy("real-before-update"));
+    problem.conventions = Conventions::default();
+    outputs.retain(|output| output.name.form == Form::Textbook(Textbook::ZohExact));
+    let case = &recorded(&problem, "zoh", &outputs[0].tensors).cases[0];
     assert_eq!(case.verdict, Verdict::Fail);
     assert_eq!(case.diagnosis[0].name, "runs-as-zoh-exact + reads-before-update");
+}
+
+/// Initial states and neighbours across the borders of stretches.
+#[rstest]
+fn stretches_change_nothing(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
+    let mut problem = plain(weights, CONSTANT);
+    let states = problem.shape.batch * problem.shape.dim * problem.shape.dstate * weights.width();
+    problem.initial_state = Some((0..states).map(|i| (i % 7) as f32 - 3.0).collect());
+    problem.conventions =
+        Conventions { reads: Reads::BeforeUpdate, state: StateHolds::InputAlone, ..Conventions::default() };
+    let mut file = File::of(&problem, ComplexAs::Trailing);
+    for form in Form::all() {
+        let [out, last] =
+            truth(&problem, form).map(|values| values.iter().map(|v| *v as f32).collect::<Vec<_>>());
+        file.add_output(&problem, form.name(), &out, Some(&last), ComplexAs::Trailing);
+    }
+    // Without a truth of any channel the quick route alone decides: its values must be those of the whole.
+    let tallies = |recording: Recording<std::io::Cursor<Vec<u8>>>| {
+        let mut all = Vec::new();
+        for (name, tensors) in &recording.layout().outputs {
+            for at in problem.channels() {
+                let got = |tensor, elements| recording.outputs(tensors, tensor, at, elements);
+                let promised = (name.form, &Contract::FRAMEWORK);
+                let tallies =
+                    quick::judge_stretches(promised, &recording, at, &got, quick::LONG).expect("readable");
+                all.extend(tallies.values().map(|tally| {
+                    assert_eq!(tally.passed, tally.elements(), "{name} {at:?}: {tally:?}");
+                    (tally.passed, tally.share)
+                }));
+            }
+        }
+        all
+    };
+    let whole = tallies(file.recording());
+    for count in [1, 2, 5] {
+        assert_eq!(tallies(file.recording().by_positions(count)), whole, "{count}");
+    }
 }

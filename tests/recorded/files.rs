@@ -6,7 +6,7 @@ use std::io::Cursor;
 use holdfast::problem::recorded::{RecordedRun, Recording};
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
 use holdfast::tensor::TensorName;
-use holdfast::tensor_file::{LARGEST_FILE, TensorFile};
+use holdfast::tensor_file::{LARGEST_FILE, TensorFile, read_bounded};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rstest::rstest;
@@ -14,9 +14,17 @@ use safetensors::Dtype;
 
 use crate::written::{self, ComplexAs, File, raw, tensor};
 
-fn read(bytes: &[u8]) -> Result<RecordedRun, String> {
+fn open(bytes: &[u8]) -> Result<Recording<Cursor<&[u8]>>, String> {
     let file = TensorFile::new(Cursor::new(bytes), bytes.len() as u64).map_err(|e| e.to_string())?;
-    Recording::new(file).and_then(Recording::read).map_err(|e| e.to_string())
+    Recording::new(file).map_err(|e| e.to_string())
+}
+
+/// As `check` reads a file: every number once, and then the channels.
+fn read(bytes: &[u8]) -> Result<RecordedRun, String> {
+    let recording = open(bytes)?;
+    let shape = recording.layout().shape;
+    let whole = |_| recording.read(&(0..shape.batch * shape.dim).collect::<Vec<_>>());
+    recording.overview().and_then(whole).map_err(|e| e.to_string())
 }
 
 /// A small run: batch 2, dim 4, dstate 3, seqlen 5, two groups, everything on.
@@ -42,6 +50,7 @@ fn run(weights: Weights, input: InputType) -> File {
         initial_state: None,
         conventions: Default::default(),
         judged_channels: Vec::new(),
+        held: None,
     };
     let mut file = File::of(&problem, ComplexAs::Interleaved);
     let states = numbers(24 * width);
@@ -178,7 +187,7 @@ fn a_widened_run_is_of_the_type_that_it_claims() {
     file.metadata.insert("input_type".to_owned(), "bf16".to_owned());
     let read_back = read(&file.bytes()).expect("quarters are bf16 numbers");
     assert_eq!(read_back.problem.input, InputType::Bf16);
-    assert!(!read_back.provenance.contains_key("input_type"));
+    assert!(!open(&file.bytes()).expect("a run").provenance().contains_key("input_type"));
     // Weights and D are f32 whatever the input type.
     for name in ["A", "D"] {
         let mut other = file.clone();
@@ -275,10 +284,15 @@ fn a_hostile_header_is_refused(#[case] bytes: Vec<u8>, #[case] says: &str) {
     assert!(error.len() < 1000, "{error}");
 }
 
+/// Read whole; a recorded run may have any size.
 #[test]
 fn a_file_beyond_the_limit_is_refused_before_anything_is_read() {
-    let error = TensorFile::new(Cursor::new(&[]), LARGEST_FILE + 1).expect_err("too large").to_string();
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    file.as_file().set_len(LARGEST_FILE + 1).expect("sparse");
+    let error = read_bounded(file.path()).expect_err("too large").to_string();
     assert!(error.contains("expected at most 1073741824"), "{error}");
+    let error = TensorFile::open(file.path()).expect_err("no header").to_string();
+    assert!(error.contains("the header is not JSON"), "{error}");
 }
 
 #[test]

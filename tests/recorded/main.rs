@@ -9,4 +9,5 @@ mod files;
 mod memory;
 mod outputs;
 mod runs;
+mod streamed;
 mod written;

@@ -9,12 +9,11 @@ use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
 use holdfast::problem::inputs::{self, Draw};
 use holdfast::problem::plan::{self, Filter};
-use holdfast::problem::recorded::{RecordedRun, Recording};
+use holdfast::problem::recorded::RecordedRun;
 use holdfast::problem::regime::Recipe;
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights, regime};
 use holdfast::results::{CaseResult, PairStatus, Verdict};
 use holdfast::tensor::{TensorName, Tensors};
-use holdfast::tensor_file::TensorFile;
 use rstest::rstest;
 use serde_json::Value;
 
@@ -38,11 +37,10 @@ fn problem(regime: &str, weights: Weights, input: InputType, b: Operand, c: Oper
     plan::plan(&filter)[0].draw(1)
 }
 
-fn read(file: &File) -> RecordedRun {
-    let bytes = file.bytes();
-    let len = bytes.len() as u64;
-    let file = TensorFile::new(std::io::Cursor::new(bytes), len).expect("a file");
-    Recording::new(file).and_then(Recording::read).expect("a run")
+fn whole(file: &File) -> RecordedRun {
+    let recording = file.recording();
+    let shape = recording.layout().shape;
+    recording.read(&(0..shape.batch * shape.dim).collect::<Vec<_>>()).expect("a run")
 }
 
 fn recorded(problem: &Problem, methods: &[Method], complex: ComplexAs) -> File {
@@ -120,7 +118,7 @@ fn every_layout_is_read_back() {
                     problem.shape.groups = 1;
                 }
                 for complex in ComplexAs::all(weights, input) {
-                    let run = read(&recorded(&problem, &[Method::Zoh], complex));
+                    let run = whole(&recorded(&problem, &[Method::Zoh], complex));
                     let got = &run.problem;
                     let place = format!("{weights} {input} {b} {c} {complex:?}");
                     assert_eq!(
@@ -159,8 +157,8 @@ fn a_kernel_s_recorded_run_passes_as_it_does_live(
 ) {
     let problem = problem("groups", weights, input, Operand::Variable, Operand::Constant);
     let complex = ComplexAs::Trailing;
-    let run = read(&recorded(&problem, &Method::ALL, complex));
-    let checked = check::check("run", "run", run, &ALL, &|| ()).expect("fits");
+    let run = recorded(&problem, &Method::ALL, complex).recording();
+    let checked = check::check("run", "run", &run, &ALL, &|| ()).expect("fits");
     for case in &checked.cases {
         assert_eq!(case.verdict, Verdict::Pass, "{} {}", case.id, case.reason);
     }
@@ -181,7 +179,7 @@ fn a_failed_case_is_named_without_its_last_state(#[case] regime: &str, #[case] c
         file.add_output(&problem, method.name(), &output[TensorName::Out].values, None, ComplexAs::Trailing);
     }
     let checked =
-        check::check("run", "run", read(&file), &Options { channels, seed: 1, stages: None }, &|| ())
+        check::check("run", "run", &file.recording(), &Options { channels, seed: 1, stages: None }, &|| ())
             .expect("fits");
     let names: Vec<_> = checked.cases.iter().map(|c| c.diagnosis.first().map(|d| d.name.as_str())).collect();
     // Bilinear has no exponential.
@@ -198,7 +196,7 @@ fn labels_are_cases_of_their_own_and_compared_among_themselves() {
     file.add_output(&problem, "zoh.new", &scan(Method::Zoh), None, ComplexAs::Trailing);
     // A kernel that ignores which method it was asked for.
     file.add_output(&problem, "rk4.new", &scan(Method::Zoh), None, ComplexAs::Trailing);
-    let checked = check::check("run", "run", read(&file), &ALL, &|| ()).expect("fits");
+    let checked = check::check("run", "run", &file.recording(), &ALL, &|| ()).expect("fits");
     let cases: Vec<_> = checked.cases.iter().map(|c| (c.id.as_str(), c.verdict)).collect();
     let expected =
         [("run/zoh", Verdict::Pass), ("run/zoh.new", Verdict::Pass), ("run/rk4.new", Verdict::Fail)];
@@ -220,7 +218,7 @@ fn an_output_of_nan_is_a_failed_case_even_where_few_channels_are_judged() {
     file.add_output(&problem, "foh", &output[TensorName::Out].values, None, ComplexAs::Trailing);
     for seed in 0..3 {
         let options = Options { channels: Some(1), seed, stages: None };
-        let case = &check::check("run", "run", read(&file), &options, &|| ()).expect("fits").cases[0];
+        let case = &check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits").cases[0];
         assert_eq!(case.verdict, Verdict::Fail);
         let worst = case.worst.as_ref().expect("an element");
         assert!(worst.got.is_nan() && worst.index[2] == problem.shape.seqlen - 1);
@@ -264,7 +262,7 @@ fn every_channel_of_every_tensor_is_judged() {
     let advance = || {
         told.fetch_add(1, Ordering::Relaxed);
     };
-    let checked = check::check("run", "run", read(&file), &ALL, &advance).expect("fits");
+    let checked = check::check("run", "run", &file.recording(), &ALL, &advance).expect("fits");
     assert!(!checked.sampled && checked.note.why.contains("all 24 channels judged"), "{}", checked.note.why);
     assert_eq!(told.into_inner(), 3 * problem.shape.dim);
     let elements = problem.shape.sequence_len() + problem.shape.dim * problem.shape.dstate;
@@ -296,7 +294,7 @@ fn a_step_beyond_the_truth_is_unmeasured_wherever_it_is() {
     let output = CpuBackend::new().scan(Method::Zoh, &problem).expect("runs");
     let mut file = File::of(&problem, ComplexAs::Trailing);
     file.add_output(&problem, "zoh", &output[TensorName::Out].values, None, ComplexAs::Trailing);
-    let checked = check::check("run", "run", read(&file), &ALL, &|| ()).expect("fits");
+    let checked = check::check("run", "run", &file.recording(), &ALL, &|| ()).expect("fits");
     assert_eq!(checked.cases[0].verdict, Verdict::Unmeasured);
     assert!(checked.cases[0].reason.contains("size of ΔA"), "{}", checked.cases[0].reason);
 
@@ -305,7 +303,7 @@ fn a_step_beyond_the_truth_is_unmeasured_wherever_it_is() {
     output[3 * problem.shape.seqlen..4 * problem.shape.seqlen].iter_mut().for_each(|y| *y *= 1.001);
     let mut file = File::of(&problem, ComplexAs::Trailing);
     file.add_output(&problem, "zoh", &output, None, ComplexAs::Trailing);
-    let checked = check::check("run", "run", read(&file), &ALL, &|| ()).expect("fits");
+    let checked = check::check("run", "run", &file.recording(), &ALL, &|| ()).expect("fits");
     assert_eq!(checked.cases[0].verdict, Verdict::Fail);
 }
 
@@ -317,7 +315,7 @@ fn an_infinity_in_every_channel_fails_without_a_truth_of_each() {
     output.iter_mut().step_by(problem.shape.seqlen).for_each(|y| *y = f32::INFINITY);
     let mut file = File::of(&problem, ComplexAs::Trailing);
     file.add_output(&problem, "zoh", &output, None, ComplexAs::Trailing);
-    let checked = check::check("run", "run", read(&file), &ALL, &|| ()).expect("fits");
+    let checked = check::check("run", "run", &file.recording(), &ALL, &|| ()).expect("fits");
     let out = &checked.cases[0].tensors[TensorName::Out];
     assert_eq!(out.verdict, Verdict::Fail);
     assert!(out.quick > 0, "every channel was solved");
@@ -344,9 +342,9 @@ fn bilinear_s_pole_leaves_the_other_methods_of_a_run_measured() {
     problem.a.fill(2.0);
     problem.delta.fill(1.0);
     (problem.delta_bias, problem.delta_softplus) = (None, false);
-    let run = read(&recorded(&problem, &[Method::Zoh, Method::Bilinear], ComplexAs::Trailing));
+    let run = recorded(&problem, &[Method::Zoh, Method::Bilinear], ComplexAs::Trailing).recording();
     let checked =
-        check::check("run", "run", run, &Options { channels: Some(1), seed: 1, stages: None }, &|| ())
+        check::check("run", "run", &run, &Options { channels: Some(1), seed: 1, stages: None }, &|| ())
             .expect("fits");
     assert_eq!(checked.cases[1].verdict, Verdict::Unmeasured);
     assert!(checked.cases[1].reason.contains("singular"), "{}", checked.cases[1].reason);

@@ -3,8 +3,11 @@
 #![allow(dead_code)] // each test file uses its share
 
 use std::collections::HashMap;
+use std::io::Cursor;
 
+use holdfast::problem::recorded::Recording;
 use holdfast::problem::{InputType, Operand, Problem, Weights};
+use holdfast::tensor_file::TensorFile;
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 
@@ -102,7 +105,13 @@ impl File {
         if let Some(bias) = &problem.delta_bias {
             file.set("delta_bias", tensor(Dtype::F32, &[s.dim], bias));
         }
+        if let Some(x) = &problem.initial_state {
+            let shape = [s.batch, s.dim, s.dstate];
+            file.set("initial_state", weight(problem.weights, complex, &shape, x));
+        }
         file.metadata.insert("delta_softplus".to_owned(), problem.delta_softplus.to_string());
+        let stated = problem.conventions.stated();
+        file.metadata.extend(stated.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())));
         file
     }
 
@@ -138,6 +147,16 @@ impl File {
             (name.as_str(), TensorView::new(t.dtype, t.shape.clone(), &t.bytes).expect("a tensor"))
         });
         safetensors::serialize(views, Some(self.metadata.clone())).expect("a file")
+    }
+}
+
+impl File {
+    /// The run that it is.
+    pub fn recording(&self) -> Recording<Cursor<Vec<u8>>> {
+        let bytes = self.bytes();
+        let len = bytes.len() as u64;
+        let file = TensorFile::new(Cursor::new(bytes), len).expect("a file");
+        Recording::new(file).expect("a run")
     }
 }
 

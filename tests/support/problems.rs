@@ -88,6 +88,7 @@ impl Layout {
             initial_state: None,
             conventions: Default::default(),
             judged_channels: Vec::new(),
+            held: None,
         }
     }
 }

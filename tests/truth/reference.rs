@@ -192,6 +192,7 @@ fn problem(case: &Scan) -> Problem {
         initial_state: None,
         conventions: Default::default(),
         judged_channels: case.channels.clone(),
+        held: None,
     }
 }
 

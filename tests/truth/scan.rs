@@ -34,6 +34,7 @@ fn channel(a: &[f32], delta: &[f32], u: &[f32]) -> Problem {
         initial_state: None,
         conventions: Default::default(),
         judged_channels: vec![(0, 0)],
+        held: None,
     }
 }
 

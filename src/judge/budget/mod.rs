@@ -6,10 +6,11 @@
 //! x_l = Ā_l x_{l−1} + b_l with b_l = B̄_l u_l. The kernel's coefficients are off by |Â − Ā_l| ≤ α_l and
 //! |b̂ − b_l| ≤ β_l ([`super::model`], [`crate::promise::contract`]). Unrolled, x_l = Σ_{k≤l} (Π_{j=k+1..l} Ā_j) b_k. However a
 //! scan associates its (Ā, b) pairs, serially or as a tree, the computed term k is the product of the same l−k computed
-//! Â_j and b̂_k (an initial state is b₋₁, without an error), rounded in exactly l−k products (μ each), and passes at most
-//! l−k+J additions (u each): one for each
-//! join to its left neighbours and J for those to its right ([`crate::promise::allowance::scan_joins`]; at most l, as there are
-//! no more). Everything below holds for every such association.
+//! Â_j and b̂_k (an initial state is b₋₁, without an error unless states are stated to be of 16 bits), rounded in exactly
+//! l−k products (μ each), and passes at most l−k+J additions (u each): one for each join to its left neighbours and J for
+//! those to its right ([`crate::promise::allowance::scan_joins`]; at most as many as there are terms before it). A form that
+//! reads a neighbour of u adds each such input apart: one addition more in each step. Everything below holds for every such
+//! association.
 //!
 //! # Worst case
 //!
@@ -73,14 +74,17 @@
 mod readout;
 mod states;
 
+use std::ops::Range;
+
 use num_complex::Complex64;
 
 pub use self::readout::ReadoutRoundings;
 use self::readout::{OutputBounds, Readout};
-use self::states::{Channel, ChannelStates, Repeats, states};
+use self::states::{Channel, LastState, Repeats, Share, States, Sums};
 pub use self::states::{softplus, step_size};
 use crate::formula::Form;
-use crate::problem::{Problem, Weights};
+use crate::problem::stretch::{Inputs, Outline, Stretch};
+use crate::problem::{Problem, Shape, Weights};
 use crate::promise::Contract;
 use crate::tensor::{Named, TensorName};
 
@@ -116,6 +120,30 @@ impl Bounds {
         self.rounding.push(bound(rounding));
     }
 
+    /// Of the last states, where one z or b occurs `repeats` times.
+    fn of_last_state(channel: Channel, last: &[LastState], repeats: f64) -> Bounds {
+        let Channel { problem, contract, .. } = channel;
+        let arithmetic = contract.arithmetic;
+        let mut bounds = Bounds::default();
+        for state in last {
+            bounds.value.extend(&[state.x.re, state.x.im][..problem.weights.width()]);
+            let rounding = arithmetic.unit * state.magnitude;
+            let [judged, worst, rounding] =
+                [state.judged(repeats), state.worst, rounding].map(|b| b + arithmetic.underflow);
+            bounds.push(judged, worst, 0.0, rounding);
+        }
+        bounds
+    }
+
+    /// Those of more elements.
+    fn extend(&mut self, more: Bounds) {
+        self.value.extend(more.value);
+        self.bound.extend(more.bound);
+        self.worst_case.extend(more.worst_case);
+        self.store.extend(more.store);
+        self.rounding.extend(more.rounding);
+    }
+
     fn push_output(&mut self, output: &OutputBounds) {
         self.value.push(output.value);
         let whole = |(bound, store): (f64, f64)| bound + store;
@@ -134,84 +162,182 @@ pub struct Budget {
 /// The bounds for `form` on `problem`, for kernels that keep the `contract`.
 pub fn scan(form: impl Into<Form>, problem: &Problem, contract: &Contract) -> Budget {
     let form = form.into();
-    let (mut out, mut last_state, mut repeats) = (Bounds::default(), Bounds::default(), 0.0f64);
+    let named = TensorName::ALL.map(|name| (name, Bounds::default()));
+    let mut budget = Budget { tensors: named.into_iter().collect(), repeats: 0.0 };
     for &at in &problem.judged_channels {
-        let channel = Channel { form, problem, at, contract };
-        repeats = repeats.max(channel_bounds(channel, (&mut out, &mut last_state)));
+        let channel = ChannelBudget::new(form, problem, at, contract);
+        let Ok(repeats) = channel.repeats();
+        budget.repeats = budget.repeats.max(repeats);
+        let Ok(_) = channel.walk(&[repeats], |name, _, bounds| {
+            bounds.into_iter().for_each(|bounds| budget.tensors[name].extend(bounds));
+            Ok(())
+        });
     }
-    let tensors = [(TensorName::Out, out), (TensorName::LastState, last_state)].into_iter().collect();
-    Budget { tensors, repeats }
+    budget
 }
 
-/// Adds one channel's bounds; how often its most frequent z or b occurs.
-fn channel_bounds(channel: Channel, bounds: (&mut Bounds, &mut Bounds)) -> f64 {
-    let mut counted = Repeats::default();
-    let states = states(channel, Some(&mut counted));
-    let repeats = channel.directions() * counted.most();
-    push_channel(channel, &states, repeats, bounds);
-    repeats
+/// What is walked at a time may take so many bytes: enough that a stretch is worth its start.
+const STRETCH: usize = 4 << 20;
+
+/// What counts repeats may take so many bytes, on all threads together, and a third more while a table grows.
+const COUNTS: usize = 256 << 20;
+
+/// What a number that is counted takes, in a table that is not full.
+const COUNTED: usize = 64;
+
+/// One channel's values, and bounds on them: walked a stretch at a time, and nothing of it is kept.
+pub struct ChannelBudget<'a, I = Problem> {
+    form: Form,
+    inputs: &'a I,
+    at: (usize, usize),
+    contract: &'a Contract,
 }
 
-/// Adds what the states of a channel come to, where one z or b occurs `repeats` times.
-fn push_channel(
-    channel: Channel,
-    states: &ChannelStates,
-    repeats: f64,
-    (out, last_state): (&mut Bounds, &mut Bounds),
-) {
-    let Channel { problem, contract, .. } = channel;
-    let arithmetic = contract.arithmetic;
-    for state in &states.last {
-        last_state.value.extend(&[state.x.re, state.x.im][..problem.weights.width()]);
-        let rounding = arithmetic.unit * state.magnitude;
-        let [judged, worst, rounding] =
-            [state.judged(repeats), state.worst, rounding].map(|b| b + arithmetic.underflow);
-        last_state.push(judged, worst, 0.0, rounding);
+impl<'a, I: Inputs> ChannelBudget<'a, I> {
+    pub fn new(form: impl Into<Form>, inputs: &'a I, at: (usize, usize), contract: &'a Contract) -> Self {
+        ChannelBudget { form: form.into(), inputs, at, contract }
     }
-    let readout = Readout::new(channel);
-    for (l, position) in states.positions.iter().enumerate() {
-        out.push_output(&readout.bounds(l, position, repeats));
+
+    /// How many scans are averaged, and so the least that repeats come to: as if nothing repeated.
+    pub fn directions(&self) -> f64 {
+        if self.form.is_bidirectional() { 2.0 } else { 1.0 }
+    }
+
+    /// As if all z were one, or all b.
+    pub fn most_repeats(&self) -> f64 {
+        self.directions() * self.steps() as f64
+    }
+
+    /// Positions × states.
+    pub fn steps(&self) -> usize {
+        let Shape { seqlen, dstate, .. } = self.inputs.outline().shape;
+        seqlen.saturating_mul(dstate)
+    }
+
+    /// How often the most frequent z or b occurs, in all directions.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn repeats(&self) -> Result<f64, I::Error> {
+        self.repeats_within(COUNTS / rayon::current_num_threads() / COUNTED)
+    }
+
+    /// The same, by tables of at most so many different numbers: where there are more, in several walks.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn repeats_within(&self, capacity: usize) -> Result<f64, I::Error> {
+        let (mut most, mut left) = (1, vec![Share::WHOLE]);
+        while let Some(share) = left.pop() {
+            let mut repeats = Repeats::new(share, capacity.max(1));
+            for positions in self.stretches() {
+                let stretch = self.inputs.stretch(self.at, positions.clone())?;
+                states::count(self.channel(&stretch), positions, &mut repeats);
+            }
+            most = most.max(repeats.most());
+            left.append(&mut repeats.left);
+        }
+        Ok(self.directions() * most as f64)
+    }
+
+    /// Gives `each` the bounds where one z or b occurs so often, for each such count: of `out` stretch by stretch, with the
+    /// position of the first element, and of `last_state`. Returns the largest |ΔA|, infinite at a pole.
+    ///
+    /// # Errors
+    /// What cannot be read, or what `each` returns.
+    pub fn walk(
+        &self,
+        repeats: &[f64],
+        mut each: impl FnMut(TensorName, usize, Vec<Bounds>) -> Result<(), I::Error>,
+    ) -> Result<f64, I::Error> {
+        let Outline { shape, weights, .. } = self.inputs.outline();
+        let nothing = States::new(weights, shape.dstate);
+        let (stretches, mut sums) = (self.stretches(), Sums::default());
+        // Of a scan in both directions: where each stretch begins from behind. It is walked backwards once more when its turn
+        // comes.
+        let mut behind = vec![nothing.clone()];
+        if self.form.is_bidirectional() {
+            for positions in stretches.iter().skip(1).rev() {
+                let stretch = self.inputs.stretch(self.at, positions.clone())?;
+                let mut states = behind[behind.len() - 1].clone();
+                sums.clear(self.channel(&stretch), positions.len());
+                states.walk(self.channel(&stretch), positions.clone(), true, &mut sums);
+                behind.push(states);
+            }
+        }
+        let mut states = nothing;
+        for positions in stretches {
+            let stretch = self.inputs.stretch(self.at, positions.clone())?;
+            let channel = self.channel(&stretch);
+            if positions.start == 0 {
+                states = States::initial(channel);
+            }
+            sums.clear(channel, positions.len());
+            if let (true, Some(mut states)) = (self.form.is_bidirectional(), behind.pop()) {
+                states.walk(channel, positions.clone(), true, &mut sums);
+            }
+            states.walk(channel, positions.clone(), false, &mut sums);
+            let readout = Readout::new(channel);
+            let of = |&repeats: &f64| {
+                let mut bounds = Bounds::default();
+                for (l, position) in (positions.start - stretch.first..).zip(&sums.positions) {
+                    bounds.push_output(&readout.bounds(l, position, repeats));
+                }
+                bounds
+            };
+            each(TensorName::Out, positions.start, repeats.iter().map(of).collect())?;
+            if positions.end == shape.seqlen {
+                let last = states.last(channel);
+                let of = |&repeats: &f64| Bounds::of_last_state(channel, &last, repeats);
+                each(TensorName::LastState, 0, repeats.iter().map(of).collect())?;
+            }
+        }
+        Ok(sums.largest_z)
+    }
+
+    fn channel<'b>(&'b self, stretch: &'b Stretch) -> Channel<'b> {
+        let ChannelBudget { form, contract, .. } = *self;
+        let (problem, at, first) = (&*stretch.problem, stretch.at, stretch.first);
+        Channel { form, problem, at, contract, first, seqlen: self.inputs.outline().shape.seqlen }
+    }
+
+    /// The positions in parts of a length that bounds the memory.
+    fn stretches(&self) -> Vec<Range<usize>> {
+        let Outline { shape: Shape { seqlen, dstate, .. }, weights, .. } = self.inputs.outline();
+        // B and C, as many as there may be, and u, delta, z and bounds.
+        let read = 2 * dstate * weights.width() * size_of::<f32>() + 128;
+        let each = Sums::bytes(self.form, dstate) + read;
+        // A scan in both directions keeps its states between stretches, too: those are fewest together where both are as large.
+        let balanced = match self.form.is_bidirectional() {
+            true => (seqlen as f64 * States::bytes(weights, dstate) as f64 / each as f64).sqrt() as usize,
+            false => 0,
+        };
+        let worth = (STRETCH / each).max(balanced);
+        let length = self.inputs.positions_at_once().unwrap_or(worth).max(1);
+        (0..seqlen).step_by(length).map(|start| start..seqlen.min(start.saturating_add(length))).collect()
     }
 }
 
-/// One channel's values, and bounds of two kinds.
-pub struct ChannelBudget<'a> {
-    channel: Channel<'a>,
-    states: ChannelStates,
-}
-
-impl<'a> ChannelBudget<'a> {
-    pub fn new(
-        form: impl Into<Form>,
-        problem: &'a Problem,
-        at: (usize, usize),
-        contract: &'a Contract,
-    ) -> Self {
-        let channel = Channel { form: form.into(), problem, at, contract };
-        ChannelBudget { channel, states: states(channel, None) }
-    }
-
-    /// The largest |ΔA|.
-    pub fn largest_z(&self) -> f64 {
-        self.states.largest_z
-    }
-
+impl ChannelBudget<'_> {
     /// Bounds as if nothing repeated: at most those that are judged by, and found without counting.
     pub fn least(&self) -> Named<Bounds> {
-        self.bounds(self.channel.directions())
+        self.bounds(self.directions())
     }
 
     /// The bounds that are judged by.
     pub fn judged(&self) -> Named<Bounds> {
-        let mut counted = Repeats::default();
-        states(self.channel, Some(&mut counted));
-        self.bounds(self.channel.directions() * counted.most())
+        let Ok(repeats) = self.repeats();
+        self.bounds(repeats)
     }
 
     fn bounds(&self, repeats: f64) -> Named<Bounds> {
-        let (mut out, mut last_state) = (Bounds::default(), Bounds::default());
-        push_channel(self.channel, &self.states, repeats, (&mut out, &mut last_state));
-        [(TensorName::Out, out), (TensorName::LastState, last_state)].into_iter().collect()
+        let mut all: Named<Bounds> =
+            TensorName::ALL.map(|name| (name, Bounds::default())).into_iter().collect();
+        let Ok(_) = self.walk(&[repeats], |name, _, bounds| {
+            bounds.into_iter().for_each(|bounds| all[name].extend(bounds));
+            Ok(())
+        });
+        all
     }
 }
 

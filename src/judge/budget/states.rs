@@ -1,7 +1,8 @@
 //! The states of one channel, position by position, eight at a time: what they are, and what rounding may do to them.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
+use std::ops::Range;
 
 use num_complex::Complex64;
 
@@ -10,6 +11,7 @@ use crate::formula::Form;
 use crate::formula::OFFSETS;
 use crate::judge::lanes::{self, ComplexLanes, Value};
 use crate::judge::model::{Model, Step};
+use crate::problem::stages::Rounding;
 use crate::problem::{Operand, Problem, Stage, Weights};
 use crate::promise::Contract;
 use crate::promise::allowance::{self, Arithmetic};
@@ -17,7 +19,7 @@ use crate::promise::allowance::{self, Arithmetic};
 /// How many states are computed at a time.
 const WIDTH: usize = 8;
 
-type Lanes = lanes::Lanes<WIDTH>;
+pub type Lanes = lanes::Lanes<WIDTH>;
 
 /// What the states of one channel add up to at a position, before skip and gate.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,35 +63,70 @@ impl LastState {
     }
 }
 
-/// One channel: every position, both directions together, and the last states.
-#[derive(Clone, Debug, Default)]
-pub struct ChannelStates {
-    pub positions: Vec<Position>,
-    pub last: Vec<LastState>,
-    /// The largest |ΔA|; infinite at a pole.
-    pub largest_z: f64,
-}
-
-/// How often each nonzero z, and each nonzero b, occurs (module docs of [`super`]).
-#[derive(Default)]
+/// How often each nonzero z, and each nonzero b, occurs (module docs of [`super`]), of a share of all of them: those whose
+/// hash ends so. The share is halved whenever it takes more memory than there is.
 pub struct Repeats {
     z: Occurrences,
     b: Occurrences,
+    share: Share,
+    /// Different numbers that are held.
+    capacity: usize,
+    /// The halves that were given up.
+    pub left: Vec<Share>,
 }
 
-type Occurrences = HashMap<(u64, u64), u32, BuildHasherDefault<BitsHasher>>;
+type Occurrences = HashMap<(u64, u64), u64, BuildHasherDefault<BitsHasher>>;
+
+/// Those numbers of whose hash these bits are `value`.
+#[derive(Clone, Copy)]
+pub struct Share {
+    bits: u32,
+    value: u64,
+}
+
+impl Share {
+    /// All numbers.
+    pub const WHOLE: Share = Share { bits: 0, value: 0 };
+
+    /// A table takes a number's place from the last bits of its hash, so that these are not the share's.
+    fn has(self, key: (u64, u64)) -> bool {
+        let hash = BuildHasherDefault::<BitsHasher>::default().hash_one(key) >> 32;
+        hash & ((1 << self.bits) - 1) == self.value
+    }
+}
 
 impl Repeats {
-    fn count(occurrences: &mut Occurrences, value: Complex64) {
-        if value != Complex64::ZERO {
-            *occurrences.entry((value.re.to_bits(), value.im.to_bits())).or_default() += 1;
+    pub fn new(share: Share, capacity: usize) -> Repeats {
+        let [z, b] = [Occurrences::default(), Occurrences::default()];
+        Repeats { z, b, share, capacity, left: Vec::new() }
+    }
+
+    #[inline(always)]
+    fn count(&mut self, z: Complex64, b: Complex64) {
+        for (occurrences, value) in [(&mut self.z, z), (&mut self.b, b)] {
+            let key = (value.re.to_bits(), value.im.to_bits());
+            if value != Complex64::ZERO && (self.share.bits == 0 || self.share.has(key)) {
+                *occurrences.entry(key).or_default() += 1;
+            }
+        }
+        if self.z.len() + self.b.len() > self.capacity && self.share.bits < 32 {
+            self.halve();
+        }
+    }
+
+    #[cold]
+    fn halve(&mut self) {
+        let Share { bits, value } = self.share;
+        self.share = Share { bits: bits + 1, value };
+        self.left.push(Share { bits: bits + 1, value: value | 1 << bits });
+        for occurrences in [&mut self.z, &mut self.b] {
+            occurrences.retain(|key, _| self.share.has(*key));
         }
     }
 
     /// Of the most frequent one.
-    pub fn most(&self) -> f64 {
-        let most = |occurrences: &Occurrences| occurrences.values().copied().max().unwrap_or(1);
-        f64::from(most(&self.z).max(most(&self.b)))
+    pub fn most(&self) -> u64 {
+        self.z.values().chain(self.b.values()).copied().max().unwrap_or(1)
     }
 }
 
@@ -115,28 +152,147 @@ impl Hasher for BitsHasher {
 #[derive(Clone, Copy)]
 pub struct Channel<'a> {
     pub form: Form,
+    /// The whole, or some positions of it.
     pub problem: &'a Problem,
     /// Batch and channel.
     pub at: (usize, usize),
     pub contract: &'a Contract,
+    /// The position that is the problem's first one.
+    pub first: usize,
+    /// Of the whole.
+    pub seqlen: usize,
 }
 
-/// The recurrences of [`super`] along a channel; what repeats is counted where that is asked for.
-pub fn states(channel: Channel, repeats: Option<&mut Repeats>) -> ChannelStates {
-    match channel.problem.weights {
-        Weights::Real => real(channel, repeats),
-        Weights::Complex => complex(channel, repeats),
+/// All states of a channel at one position.
+#[derive(Clone)]
+pub enum States {
+    Real(Vec<State<Lanes>>),
+    Complex(Vec<State<ComplexLanes<WIDTH>>>),
+}
+
+impl States {
+    /// Before anything was read.
+    pub fn new(weights: Weights, dstate: usize) -> States {
+        let chunks = dstate.div_ceil(WIDTH);
+        match weights {
+            Weights::Real => States::Real(vec![State::new(Lanes::ZERO, Rounding::NONE); chunks]),
+            Weights::Complex => {
+                States::Complex(vec![State::new(ComplexLanes::all(0.0), Rounding::NONE); chunks])
+            }
+        }
+    }
+
+    /// x_{−1}, of a channel's first positions.
+    pub fn initial(channel: Channel) -> States {
+        fn of<V: Value<WIDTH>>(channel: Channel) -> Vec<State<V>> {
+            let problem = channel.problem;
+            let rounding = channel.contract.arithmetic.stages.rounding(Stage::State);
+            let weight = Weight::<V>::initial(&channel);
+            let load = |chunk| weight.as_ref().map_or(V::all(0.0), |x| x.load(0, chunk));
+            (0..problem.shape.dstate.div_ceil(WIDTH)).map(|chunk| State::new(load(chunk), rounding)).collect()
+        }
+        match channel.problem.weights {
+            Weights::Real => States::Real(of(channel)),
+            Weights::Complex => States::Complex(of(channel)),
+        }
+    }
+
+    /// What they take, in bytes.
+    pub fn bytes(weights: Weights, dstate: usize) -> usize {
+        let one = match weights {
+            Weights::Real => size_of::<State<Lanes>>(),
+            Weights::Complex => size_of::<State<ComplexLanes<WIDTH>>>(),
+        };
+        one * dstate.div_ceil(WIDTH)
+    }
+
+    /// Walks these positions of the whole, forwards or backwards, and adds what they come to.
+    pub fn walk(&mut self, channel: Channel, positions: Range<usize>, backwards: bool, sums: &mut Sums) {
+        match self {
+            States::Real(states) => real(channel, states, positions, backwards, sums),
+            States::Complex(states) => complex(channel, states, positions, backwards, sums),
+        }
+    }
+
+    /// What they are after the last position.
+    pub fn last(&self, channel: Channel) -> Vec<LastState> {
+        fn of<V: Value<WIDTH>>(channel: Channel, states: &[State<V>]) -> Vec<LastState> {
+            let unit = channel.contract.arithmetic.of_states().unit;
+            let joins = channel.joins(channel.seqlen.saturating_sub(1), false);
+            let last = states.iter().flat_map(|state| state.last(unit, joins));
+            last.take(channel.problem.shape.dstate).collect()
+        }
+        match self {
+            States::Real(states) => of(channel, states),
+            States::Complex(states) => of(channel, states),
+        }
+    }
+}
+
+/// What the states add up to at some positions.
+#[derive(Default)]
+pub struct Sums {
+    pub positions: Vec<Position>,
+    /// |Cₙ| (|xₙ| + Eₙ) at a position: of two directions, the first one's are kept until the other comes by.
+    sizes: Vec<Lanes>,
+    /// The largest |ΔA| so far; infinite at a pole.
+    pub largest_z: f64,
+}
+
+impl Sums {
+    /// Nothing yet, at so many positions.
+    pub fn clear(&mut self, channel: Channel, positions: usize) {
+        self.positions.clear();
+        self.positions.resize(positions, Position::default());
+        let kept = if channel.form.is_bidirectional() { 2 * positions } else { 1 };
+        self.sizes.resize(kept * channel.problem.shape.dstate.div_ceil(WIDTH), Lanes::ZERO);
+    }
+
+    /// What a position takes, in bytes.
+    pub fn bytes(form: Form, dstate: usize) -> usize {
+        let kept = if form.is_bidirectional() { 2 * dstate.div_ceil(WIDTH) } else { 0 };
+        size_of::<Position>() + kept * size_of::<Lanes>()
     }
 }
 
 #[multiversion::multiversion(targets("x86_64+avx2"))]
-fn real(channel: Channel, repeats: Option<&mut Repeats>) -> ChannelStates {
-    channel.walk::<Lanes>(repeats)
+fn real(
+    channel: Channel,
+    states: &mut [State<Lanes>],
+    positions: Range<usize>,
+    backwards: bool,
+    sums: &mut Sums,
+) {
+    channel.walk(states, positions, backwards, sums);
 }
 
 #[multiversion::multiversion(targets("x86_64+avx2"))]
-fn complex(channel: Channel, repeats: Option<&mut Repeats>) -> ChannelStates {
-    channel.walk::<ComplexLanes<WIDTH>>(repeats)
+fn complex(
+    channel: Channel,
+    states: &mut [State<ComplexLanes<WIDTH>>],
+    positions: Range<usize>,
+    backwards: bool,
+    sums: &mut Sums,
+) {
+    channel.walk(states, positions, backwards, sums);
+}
+
+/// Counts what repeats at these positions of the whole.
+pub fn count(channel: Channel, positions: Range<usize>, repeats: &mut Repeats) {
+    match channel.problem.weights {
+        Weights::Real => count_real(channel, positions, repeats),
+        Weights::Complex => count_complex(channel, positions, repeats),
+    }
+}
+
+#[multiversion::multiversion(targets("x86_64+avx2"))]
+fn count_real(channel: Channel, positions: Range<usize>, repeats: &mut Repeats) {
+    channel.count::<Lanes>(positions, repeats);
+}
+
+#[multiversion::multiversion(targets("x86_64+avx2"))]
+fn count_complex(channel: Channel, positions: Range<usize>, repeats: &mut Repeats) {
+    channel.count::<ComplexLanes<WIDTH>>(positions, repeats);
 }
 
 /// b_l = B̄_l u_l, and what a kernel's may be off.
@@ -219,91 +375,108 @@ impl Channel<'_> {
         if self.problem.reads_with_b() { mu * (2.0 + mu) } else { mu }
     }
 
+    /// How many joins a term may still pass that so many positions come before. An initial state is one term more.
     #[inline(always)]
-    fn walk<V: Value<WIDTH>>(self, mut repeats: Option<&mut Repeats>) -> ChannelStates {
-        let Channel { form, problem, at, contract } = self;
+    fn joins(&self, before: usize, backwards: bool) -> f64 {
+        let given = !backwards && self.problem.initial_state.is_some();
+        allowance::scan_joins(self.seqlen).min((before + usize::from(given)) as f64)
+    }
+
+    /// Sums of a state's step beside the one with Ā x: one for each further input.
+    fn further_sums(&self) -> f64 {
+        self.form.formula().b_bar[1..].iter().filter(|terms| !terms.is_empty()).count() as f64
+    }
+
+    #[inline(always)]
+    fn walk<V: Value<WIDTH>>(
+        self,
+        states: &mut [State<V>],
+        range: Range<usize>,
+        backwards: bool,
+        sums: &mut Sums,
+    ) {
+        let Channel { form, problem, at, contract, first, seqlen } = self;
         let arithmetic = contract.arithmetic;
-        let (seqlen, dstate) = (problem.shape.seqlen, problem.shape.dstate);
-        let chunks = dstate.div_ceil(WIDTH);
+        let chunks = states.len();
         let model = Model::new(form, problem.weights, contract);
         let a = Weight::<V>::new(&self, &problem.a, Operand::Constant);
         let b = Weight::<V>::new(&self, &problem.b, problem.b_operand);
         let c = Weight::<V>::new(&self, &problem.c, problem.c_operand);
-        let steps: Vec<(f64, f64)> = (0..seqlen).map(|l| step_size(problem, at, l, arithmetic)).collect();
         let mu = self.readout_product();
+        let (reads_before, reads_with_b) = (problem.reads_before(), problem.reads_with_b());
+        let further_sums = self.further_sums();
         let of_states = arithmetic.of_states();
         let state_mu = of_states.product(problem.weights);
-        let directions = if form.is_bidirectional() { 2 } else { 1 };
-        let mut positions = vec![Position::default(); seqlen];
-        // |Cₙ| (|xₙ| + Eₙ) at a position: of two directions, the first one's are kept until the other comes by.
-        let row = directions * chunks;
-        let mut sizes = vec![Lanes::ZERO; row * if directions == 2 { seqlen } else { 1 }];
-        let mut last = Vec::new();
+        let Sums { positions, sizes, .. } = sums;
+        // Where the sizes of one position, and of one direction, are.
+        let (row, own) = match (form.is_bidirectional(), backwards) {
+            (true, _) => (2 * chunks, usize::from(backwards) * chunks),
+            (false, _) => (0, 0),
+        };
         let pole = form.formula().pole().map(|alpha| 1.0 / alpha.value());
         let mut largest_z = Lanes::ZERO;
-        let initial = Weight::<V>::initial(&self);
-        let (reads_before, reads_with_b) = (problem.reads_before(), problem.reads_with_b());
-        for direction in 0..directions {
-            let given = initial.as_ref().filter(|_| direction == 0);
-            let first = |chunk| given.map_or(V::all(0.0), |x| x.load(0, chunk));
-            let mut states: Vec<State<V>> = (0..chunks).map(|chunk| State::new(first(chunk))).collect();
-            // An initial state is one term more.
-            let most_joins =
-                |step: usize| allowance::scan_joins(seqlen).min((step + usize::from(given.is_some())) as f64);
-            for step in 0..seqlen {
-                let l = if direction == 0 { step } else { seqlen - 1 - step };
-                let (joins, earlier_joins) = (most_joins(step), most_joins(step.saturating_sub(1)));
-                let row_start = if directions == 2 { l * row } else { 0 };
-                let mut sums = PositionSums::ZERO;
-                for (chunk, state) in states.iter_mut().enumerate() {
-                    let (a, mut b, mut c) = (a.at(0, chunk), b.at(l, chunk), c.at(l, chunk));
-                    let apart = if reads_with_b { c.norm() } else { Lanes::ZERO };
-                    if reads_with_b {
-                        (b, c) = (V::all(1.0), c * b);
-                    }
-                    let coefficients = model.step(steps[l], a, b);
-                    let input = self.input(&coefficients, b, l);
-                    let z = a * steps[l].0;
-                    let size = z.norm();
-                    let infinite = Lanes::all(f64::INFINITY);
-                    let at_pole = pole.is_some_and(|pole| (z - pole).norm().any_below(f64::MIN_POSITIVE));
-                    largest_z = largest_z.max(if at_pole { infinite } else { size });
-                    if direction == 0
-                        && let Some(repeats) = repeats.as_deref_mut()
-                    {
-                        for lane in 0..WIDTH.min(dstate - chunk * WIDTH) {
-                            Repeats::count(&mut repeats.z, z.at(lane));
-                            Repeats::count(&mut repeats.b, input.b_u.at(lane));
-                        }
-                    }
-                    let before = *state;
-                    state.advance(&coefficients, &input, size, joins, (of_states, state_mu));
-                    let (read, joins) =
-                        if reads_before { (&before, earlier_joins) } else { (&*state, joins) };
-                    let seen = read.seen(of_states.unit, joins);
-                    sizes[row_start + direction * chunks + chunk] = sums.add((c, apart), read, seen, mu);
+        for step in 0..range.len() {
+            // Of this stretch, of the problem, and how many positions come before it.
+            let i = if backwards { range.len() - 1 - step } else { step };
+            let l = range.start + i - first;
+            let before = if backwards { seqlen - 1 - (first + l) } else { first + l };
+            let joins = self.joins(before, backwards);
+            let earlier_joins = self.joins(before.saturating_sub(1), backwards);
+            let delta = step_size(problem, at, l, arithmetic);
+            let row_start = i * row;
+            let mut sums = PositionSums::ZERO;
+            for (chunk, state) in states.iter_mut().enumerate() {
+                let (a, mut b, mut c) = (a.at(0, chunk), b.at(l, chunk), c.at(l, chunk));
+                let apart = if reads_with_b { c.norm() } else { Lanes::ZERO };
+                if reads_with_b {
+                    (b, c) = (V::all(1.0), c * b);
                 }
-                sums.add_to(&mut positions[l]);
-                if direction + 1 == directions {
-                    let small = GENERIC * arithmetic.unit * positions[l].magnitude;
-                    let row = &sizes[row_start..row_start + row];
-                    let small = Lanes::all(small);
-                    let mut count = Lanes::ZERO;
-                    for &size in row {
-                        let below = Lanes::if_less(size, small, Lanes::ONE, Lanes::ZERO);
-                        count = count + below.unless_zero(size);
-                    }
-                    positions[l].stagnating = count.sum();
-                }
+                let coefficients = model.step(delta, a, b);
+                let input = self.input(&coefficients, b, l);
+                let z = a * delta.0;
+                let size = z.norm();
+                let infinite = Lanes::all(f64::INFINITY);
+                let at_pole = pole.is_some_and(|pole| (z - pole).norm().any_below(f64::MIN_POSITIVE));
+                largest_z = largest_z.max(if at_pole { infinite } else { size });
+                let previous = *state;
+                state.advance(&coefficients, &input, size, joins, (of_states, state_mu, further_sums));
+                let (read, joins) = if reads_before { (&previous, earlier_joins) } else { (&*state, joins) };
+                let seen = read.seen(of_states.unit, joins);
+                sizes[row_start + own + chunk] = sums.add((c, apart), read, seen, mu);
             }
-            if direction == 0 {
-                let joins = most_joins(seqlen.saturating_sub(1));
-                last =
-                    states.iter().flat_map(|state| state.last(of_states.unit, joins)).take(dstate).collect();
+            sums.add_to(&mut positions[i]);
+            // Forwards comes last.
+            if !backwards {
+                let small = Lanes::all(GENERIC * arithmetic.unit * positions[i].magnitude);
+                let mut count = Lanes::ZERO;
+                for &size in &sizes[row_start..row_start + row.max(chunks)] {
+                    let below = Lanes::if_less(size, small, Lanes::ONE, Lanes::ZERO);
+                    count = count + below.unless_zero(size);
+                }
+                positions[i].stagnating = count.sum();
             }
         }
-        let largest_z = largest_z.0.into_iter().fold(0.0, f64::max);
-        ChannelStates { positions, last, largest_z }
+        sums.largest_z = largest_z.0.into_iter().fold(sums.largest_z, f64::max);
+    }
+
+    #[inline(always)]
+    fn count<V: Value<WIDTH>>(self, range: Range<usize>, repeats: &mut Repeats) {
+        let Channel { form, problem, at, contract, first, .. } = self;
+        let dstate = problem.shape.dstate;
+        let model = Model::new(form, problem.weights, contract);
+        let a = Weight::<V>::new(&self, &problem.a, Operand::Constant);
+        let b = Weight::<V>::new(&self, &problem.b, problem.b_operand);
+        for l in range.start - first..range.end - first {
+            let delta = step_size(problem, at, l, contract.arithmetic);
+            for chunk in 0..dstate.div_ceil(WIDTH) {
+                let (a, b) = (a.at(0, chunk), b.at(l, chunk));
+                let b = if problem.reads_with_b() { V::all(1.0) } else { b };
+                let (z, b_u) = (a * delta.0, self.input(&model.step(delta, a, b), b, l).b_u);
+                for lane in 0..WIDTH.min(dstate - chunk * WIDTH) {
+                    repeats.count(z.at(lane), b_u.at(lane));
+                }
+            }
+        }
     }
 
     /// b of the step at l, for B̄'s error and B.
@@ -335,7 +508,7 @@ impl Channel<'_> {
             // ΔB may underflow before u multiplies it.
             input.coefficient = input.coefficient + Lanes::all(2.0 * du.underflow * u.abs());
             // One more sum, where there is anything to add to.
-            let sum = ((known + size) * arithmetic.unit).unless_zero(known);
+            let sum = ((known + size) * arithmetic.of_states().unit).unless_zero(known);
             input.product = input.product + size * input_error + sum;
             input.b_u = input.b_u + b_u;
         }
@@ -345,7 +518,7 @@ impl Channel<'_> {
 
 /// What is known of eight states after one position.
 #[derive(Clone, Copy)]
-struct State<V> {
+pub struct State<V> {
     x: V,
     /// M
     magnitude: Lanes,
@@ -363,13 +536,15 @@ struct State<V> {
 
 impl<V: Value<WIDTH>> State<V> {
     #[inline(always)]
-    fn new(x: V) -> Self {
+    fn new(x: V, rounding: Rounding) -> Self {
         let (zero, size) = (Lanes::ZERO, x.norm());
+        // A state that is rounded is so where it is given, too.
+        let rounded = (size * rounding.unit + Lanes::all(rounding.underflow)).unless_zero(size);
         State {
             x,
             magnitude: size,
-            worst: zero,
-            linear: zero,
+            worst: rounded,
+            linear: rounded,
             variance: zero,
             largest: Lanes::ONE.max(size),
             directed: zero,
@@ -384,10 +559,10 @@ impl<V: Value<WIDTH>> State<V> {
         input: &StepInput<V>,
         z: Lanes,
         joins: f64,
-        (arithmetic, mu): (Arithmetic, f64),
+        (arithmetic, mu, further_sums): (Arithmetic, f64, f64),
     ) {
         let u = arithmetic.unit;
-        let growth = (1.0 + mu) * (1.0 + u);
+        let growth = (1.0 + mu) * (1.0 + u * (1.0 + further_sums * (1.0 + u)));
         let (a_abs, b_abs) = (step.a_bar.norm(), input.b_u.norm());
         let a_computed = (a_abs + step.a_bar_error) * growth;
         let a_excess = step.a_bar_error * growth + a_abs * (growth - 1.0);
@@ -403,7 +578,8 @@ impl<V: Value<WIDTH>> State<V> {
         let magnitude = old + b_abs;
         // What the product with Ā and the sum with b round. An exact operation does not.
         let product = (a_computed.times(self.magnitude + self.worst) * mu).unless_zero(z);
-        let sum = ((magnitude + worst) * u).unless_zero(b_abs);
+        let sums = (magnitude + worst) * (u * (1.0 + further_sums));
+        let sum = if further_sums > 0.0 { sums } else { sums.unless_zero(b_abs) };
         // Those that cannot be taken as random.
         let directed_product =
             Lanes::if_less((step.a_bar - 1.0).norm(), Lanes::all(GENERIC * u), product, Lanes::ZERO);

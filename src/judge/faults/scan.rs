@@ -162,7 +162,7 @@ impl VariantScan<'_> {
                 } else {
                     channel / (shape.dim / shape.groups)
                 };
-                let rows = (batch * shape.groups + group) * shape.dstate * shape.seqlen;
+                let rows = problem.group_row(batch, group) * shape.dstate * shape.seqlen;
                 let within = if transposed { l * shape.dstate + n } else { n * shape.seqlen + l };
                 (rows + within) * width
             }

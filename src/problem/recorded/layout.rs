@@ -7,7 +7,7 @@ use std::str::FromStr;
 use super::{InputType, RecordError};
 use crate::formula::Form;
 use crate::named::UnknownName;
-use crate::problem::conventions::{ComplexOutput, OUTPUT, READS, STATE, StateHolds};
+use crate::problem::conventions::{ComplexOutput, INITIAL_STATE, OUTPUT, READS, STATE, StateHolds};
 use crate::problem::{Conventions, Stages};
 use crate::problem::{Operand, Shape, Weights};
 use crate::tensor::{Named, TensorName};
@@ -31,7 +31,6 @@ impl std::fmt::Display for OutputName {
 /// Inputs that every run has.
 const REQUIRED: [&str; 5] = ["u", "delta", "A", "B", "C"];
 const OPTIONAL: [&str; 4] = ["D", "z", "delta_bias", INITIAL_STATE];
-const INITIAL_STATE: &str = "initial_state";
 
 /// Which computed tensor it is, and whose; none for an input.
 fn computed(name: &str) -> Result<Option<(TensorName, OutputName)>, RecordError> {

@@ -20,6 +20,7 @@
 //! - Inputs must be finite. Outputs may be anything: a NaN there is for the judge.
 
 mod layout;
+mod overview;
 mod values;
 
 use std::collections::BTreeMap;
@@ -29,30 +30,29 @@ use std::path::Path;
 
 use super::{InputType, Problem};
 use crate::formula::Form;
-use crate::problem::stages::{Stages, StagesError};
+use crate::problem::conventions::INITIAL_STATE;
+use crate::problem::stages::StagesError;
 use crate::tensor::Tensors;
 use crate::tensor_file::{TensorFile, TensorFileError};
 
+use layout::STATEMENTS;
 pub use layout::{Layout, OutputName};
+pub use overview::{Overview, Strays};
 
-/// A run as it was recorded.
+/// Some channels of a run.
 #[derive(Clone, Debug)]
 pub struct RecordedRun {
-    /// Every channel is to be judged.
+    /// They are to be judged.
     pub problem: Problem,
     /// In the order of label and method.
     pub outputs: Vec<RecordedOutput>,
-    /// The arithmetic that the file states.
-    pub stages: Stages,
-    /// What the file says of itself, besides how it is to be read.
-    pub provenance: BTreeMap<String, String>,
 }
 
 /// One method's recorded output.
 #[derive(Clone, Debug)]
 pub struct RecordedOutput {
     pub name: OutputName,
-    /// `out`, and what else was recorded beside it; widened.
+    /// `out`, and what else was recorded beside it; widened. Of the channels that the problem holds.
     pub tensors: Tensors<f32>,
 }
 
@@ -105,11 +105,12 @@ pub enum RecordError {
     Metadata { key: &'static str, found: String, expected: &'static str },
 }
 
-/// A file that has the names, types and shapes of a recorded run; its numbers have not been read yet.
+/// A file that has the names, types and shapes of a recorded run. Its numbers are read, and checked, when they are asked for.
 #[derive(Debug)]
 pub struct Recording<R> {
     file: TensorFile<R>,
     layout: Layout,
+    positions_at_once: Option<usize>,
 }
 
 impl Recording<File> {
@@ -122,26 +123,34 @@ impl Recording<File> {
     }
 }
 
-impl<R: Read + Seek> Recording<R> {
+impl<R: Read + Seek + Send> Recording<R> {
     /// Checks what the file's header says.
     ///
     /// # Errors
     /// [`RecordError`], naming the tensor that is wrong.
     pub fn new(file: TensorFile<R>) -> Result<Self, RecordError> {
         let layout = Layout::read(&file)?;
-        Ok(Recording { file, layout })
+        Ok(Recording { file, layout, positions_at_once: None })
+    }
+
+    /// The same, walked so many positions at a time. Changes no result.
+    pub fn by_positions(self, count: usize) -> Self {
+        Recording { positions_at_once: Some(count), ..self }
     }
 
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Reads the numbers.
-    ///
-    /// # Errors
-    /// [`RecordError`] for inputs that are not finite, numbers that are not of the type that the run claims,
-    /// and files that can no longer be read.
-    pub fn read(self) -> Result<RecordedRun, RecordError> {
-        values::read(self.file, &self.layout)
+    /// Whether its scans start from another state than 0.
+    pub fn has_initial_state(&self) -> bool {
+        self.file.info(INITIAL_STATE).is_some()
+    }
+
+    /// What the file says of itself, besides how it is to be read.
+    pub fn provenance(&self) -> BTreeMap<String, String> {
+        let mut provenance = self.file.metadata().clone();
+        provenance.retain(|key, _| !STATEMENTS.contains(&key.as_str()));
+        provenance
     }
 }

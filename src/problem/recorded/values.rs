@@ -1,96 +1,193 @@
-//! The numbers of a recorded run: finite where they are inputs, and of the type that the run claims.
+//! The numbers of a recorded run, as many as are asked for: finite where they are inputs, and of the type that the run claims.
 
+use std::borrow::Cow;
 use std::io::{Read, Seek};
+use std::ops::Range;
 
-use super::layout::STATEMENTS;
-use super::{Layout, RecordError, RecordedOutput, RecordedRun};
-use crate::problem::{InputType, Operand, Problem};
+use super::{RecordError, RecordedOutput, RecordedRun, Recording};
+use crate::problem::conventions::INITIAL_STATE;
+use crate::problem::stretch::{Inputs, Outline, Stretch};
+use crate::problem::{Held, InputType, Operand, Problem, Shape};
 use crate::tensor::{Named, TensorName};
-use crate::tensor_file::{Stored, TensorFile, shape_text, shown};
+use crate::tensor_file::{Stored, shape_text, shown};
 
-pub(super) fn read<R: Read + Seek>(file: TensorFile<R>, layout: &Layout) -> Result<RecordedRun, RecordError> {
-    let shape = layout.shape;
-    let mut reader = RunReader { file, input: layout.input };
-    let weight_or_input = |operand| match operand {
-        Operand::Constant => InputType::F32,
-        Operand::Variable => layout.input,
-    };
-    let problem = Problem {
-        shape,
-        weights: layout.weights,
-        input: layout.input,
-        b_operand: layout.b_operand,
-        c_operand: layout.c_operand,
-        u: reader.input("u", layout.input)?,
-        delta: reader.input("delta", layout.input)?,
-        a: reader.input("A", InputType::F32)?,
-        b: reader.input("B", weight_or_input(layout.b_operand))?,
-        c: reader.input("C", weight_or_input(layout.c_operand))?,
-        d: reader.optional("D", InputType::F32)?,
-        z: reader.optional("z", layout.input)?,
-        delta_bias: reader.optional("delta_bias", InputType::F32)?,
-        delta_softplus: layout.delta_softplus,
-        initial_state: reader.optional("initial_state", InputType::F32)?,
-        conventions: layout.conventions,
-        judged_channels: (0..shape.batch * shape.dim).map(|i| (i / shape.dim, i % shape.dim)).collect(),
-    };
-    let mut outputs = Vec::with_capacity(layout.outputs.len());
-    for (name, tensors) in &layout.outputs {
-        let mut values = Named::default();
-        for (tensor, stored_as) in tensors.iter() {
-            let read = match tensor {
-                TensorName::Out => reader.output(stored_as)?,
-                TensorName::LastState => reader.floats(stored_as)?,
-            };
-            values.insert(tensor, problem.tensor(tensor, read));
+impl<R: Read + Seek + Send> Recording<R> {
+    /// The inputs and outputs of these channels, in the order of rows, ascending. Constant weights are read whole.
+    ///
+    /// # Errors
+    /// [`RecordError`] for inputs that are not finite, numbers that are not of the type that the run claims,
+    /// and files that can no longer be read.
+    pub fn read(&self, rows: &[usize]) -> Result<RecordedRun, RecordError> {
+        let Shape { batch, dim, groups, .. } = self.layout.shape;
+        let per_group = dim / groups;
+        // A channel's own group, and the one that it has where groups are misread: a diagnosis looks at both.
+        let of = |row: &usize| [row % dim / per_group, row % dim % groups].map(|g| row / dim * groups + g);
+        let mut held = Held { channels: rows.to_vec(), groups: rows.iter().flat_map(of).collect() };
+        held.groups.sort_unstable();
+        held.groups.dedup();
+        let sequence = |name| self.rows(name, batch * dim, &held.channels);
+        let operand = |name, operand| match operand {
+            Operand::Constant => self.whole(name),
+            Operand::Variable => self.rows(name, batch * groups, &held.groups),
+        };
+        let problem = Problem {
+            u: sequence("u")?,
+            delta: sequence("delta")?,
+            a: self.whole("A")?,
+            b: operand("B", self.layout.b_operand)?,
+            c: operand("C", self.layout.c_operand)?,
+            d: self.optional("D", |name| self.whole(name))?,
+            z: self.optional("z", sequence)?,
+            delta_bias: self.optional("delta_bias", |name| self.whole(name))?,
+            initial_state: self.optional(INITIAL_STATE, sequence)?,
+            judged_channels: rows.iter().map(|row| (row / dim, row % dim)).collect(),
+            ..self.blank()
+        };
+        let mut outputs = Vec::with_capacity(self.layout.outputs.len());
+        for (name, tensors) in &self.layout.outputs {
+            let mut values = Named::default();
+            for (tensor, stored_as) in tensors.iter() {
+                let len = self.row_len(tensor);
+                let mut read = Vec::with_capacity(rows.len() * len);
+                for row in rows {
+                    read.extend(self.output(tensor, stored_as, row * len..(row + 1) * len)?);
+                }
+                values.insert(tensor, problem.tensor(tensor, read));
+            }
+            outputs.push(RecordedOutput { name: name.clone(), tensors: values });
         }
-        outputs.push(RecordedOutput { name: name.clone(), tensors: values });
+        Ok(RecordedRun { problem: Problem { held: Some(held), ..problem }, outputs })
     }
-    let mut provenance = reader.file.metadata().clone();
-    provenance.retain(|key, _| !STATEMENTS.contains(&key.as_str()));
-    Ok(RecordedRun { problem, outputs, stages: layout.stages, provenance })
-}
 
-struct RunReader<R> {
-    file: TensorFile<R>,
-    input: InputType,
-}
+    /// Elements of a channel's row of an output, both parts of complex ones; none where it was not recorded.
+    ///
+    /// # Errors
+    /// As [`Recording::read`]'s.
+    pub fn outputs(
+        &self,
+        tensors: &Named<String>,
+        tensor: TensorName,
+        (batch, channel): (usize, usize),
+        elements: Range<usize>,
+    ) -> Result<Option<Cow<'static, [f32]>>, RecordError> {
+        let Some(name) = tensors.get(tensor) else { return Ok(None) };
+        let (_, width, _) = self.outline().layout(tensor);
+        let start = (batch * self.layout.shape.dim + channel) * self.row_len(tensor);
+        let range = start + elements.start * width..start + elements.end * width;
+        self.output(tensor, name, range).map(|values| Some(Cow::Owned(values)))
+    }
 
-impl<R: Read + Seek> RunReader<R> {
-    fn floats(&mut self, name: &str) -> Result<Vec<f32>, RecordError> {
+    /// Floats of one channel of a computed tensor.
+    fn row_len(&self, tensor: TensorName) -> usize {
+        let (rest, width, _) = self.outline().layout(tensor);
+        rest.iter().product::<usize>() * width
+    }
+
+    /// The problem without its numbers.
+    fn blank(&self) -> Problem {
+        let layout = &self.layout;
+        Problem {
+            shape: layout.shape,
+            weights: layout.weights,
+            input: layout.input,
+            b_operand: layout.b_operand,
+            c_operand: layout.c_operand,
+            u: Vec::new(),
+            delta: Vec::new(),
+            a: Vec::new(),
+            b: Vec::new(),
+            c: Vec::new(),
+            d: None,
+            z: None,
+            delta_bias: None,
+            delta_softplus: layout.delta_softplus,
+            initial_state: None,
+            conventions: layout.conventions,
+            judged_channels: Vec::new(),
+            held: None,
+        }
+    }
+
+    /// Floats that an input has, all of its elements' parts; 0 where it is left out.
+    pub(super) fn len(&self, name: &str) -> usize {
+        let parts = |stored| if stored == Stored::C64 { 2 } else { 1 };
+        self.file.info(name).map_or(0, |info| info.len * parts(info.stored))
+    }
+
+    /// An input that may be left out.
+    pub(super) fn optional<T>(
+        &self,
+        name: &'static str,
+        read: impl Fn(&'static str) -> Result<T, RecordError>,
+    ) -> Result<Option<T>, RecordError> {
+        self.file.info(name).map(|_| read(name)).transpose()
+    }
+
+    fn whole(&self, name: &str) -> Result<Vec<f32>, RecordError> {
+        self.input(name, 0..self.len(name))
+    }
+
+    /// Some of an input's rows, of which there are `count`.
+    fn rows(&self, name: &str, count: usize, rows: &[usize]) -> Result<Vec<f32>, RecordError> {
+        let len = self.len(name) / count;
+        let mut values = Vec::with_capacity(rows.len() * len);
+        for row in rows {
+            values.extend(self.input(name, row * len..(row + 1) * len)?);
+        }
+        Ok(values)
+    }
+
+    /// Floats of an input.
+    pub(super) fn input(&self, name: &str, range: Range<usize>) -> Result<Vec<f32>, RecordError> {
+        let start = range.start;
+        let values = self.floats(name, range)?;
+        if let Some(at) = values.iter().position(|v| !v.is_finite()) {
+            let index = self.index(name, start + at);
+            return Err(RecordError::NotFinite { name: shown(name), index, value: values[at] });
+        }
+        let is_weight = match name {
+            "B" => self.layout.b_operand == Operand::Constant,
+            "C" => self.layout.c_operand == Operand::Constant,
+            name => ["A", "D", "delta_bias", INITIAL_STATE].contains(&name),
+        };
+        self.check_rounded(name, start, &values, if is_weight { InputType::F32 } else { self.layout.input })?;
+        Ok(values)
+    }
+
+    /// Floats of a computed tensor.
+    pub(super) fn output(
+        &self,
+        tensor: TensorName,
+        name: &str,
+        range: Range<usize>,
+    ) -> Result<Vec<f32>, RecordError> {
+        let start = range.start;
+        let values = self.floats(name, range)?;
+        let (_, _, element) = self.outline().layout(tensor);
+        self.check_rounded(name, start, &values, element)?;
+        Ok(values)
+    }
+
+    fn floats(&self, name: &str, range: Range<usize>) -> Result<Vec<f32>, RecordError> {
         let hint = "the file changed while it was read";
         let missing = || RecordError::Missing { name: shown(name), found: "none".into(), hint };
-        self.file.floats(name)?.ok_or_else(missing)
-    }
-
-    fn optional(&mut self, name: &str, kind: InputType) -> Result<Option<Vec<f32>>, RecordError> {
-        if self.file.info(name).is_none() { Ok(None) } else { self.input(name, kind).map(Some) }
-    }
-
-    fn input(&mut self, name: &str, kind: InputType) -> Result<Vec<f32>, RecordError> {
-        let values = self.floats(name)?;
-        if let Some(position) = values.iter().position(|v| !v.is_finite()) {
-            let index = self.index(name, position);
-            return Err(RecordError::NotFinite { name: shown(name), index, value: values[position] });
-        }
-        self.check_rounded(name, &values, kind)?;
-        Ok(values)
-    }
-
-    fn output(&mut self, name: &str) -> Result<Vec<f32>, RecordError> {
-        let values = self.floats(name)?;
-        self.check_rounded(name, &values, self.input)?;
-        Ok(values)
+        self.file.floats(name, range)?.ok_or_else(missing)
     }
 
     /// Whether every number is one of `kind`'s. Matters where it is stored wider than that.
-    fn check_rounded(&self, name: &str, values: &[f32], kind: InputType) -> Result<(), RecordError> {
+    fn check_rounded(
+        &self,
+        name: &str,
+        start: usize,
+        values: &[f32],
+        kind: InputType,
+    ) -> Result<(), RecordError> {
         let odd = |&value: &f32| !value.is_nan() && kind.round(value).to_bits() != value.to_bits();
-        let Some(position) = values.iter().position(odd) else { return Ok(()) };
-        let value = values[position];
+        let Some(at) = values.iter().position(odd) else { return Ok(()) };
+        let value = values[at];
         Err(RecordError::NotRounded {
             name: shown(name),
-            index: self.index(name, position),
+            index: self.index(name, start + at),
             value,
             rounded: kind.round(value),
             input: kind,
@@ -117,5 +214,67 @@ impl<R: Read + Seek> RunReader<R> {
             None => "",
         };
         shape_text(&index) + name
+    }
+}
+
+impl<R: Read + Seek + Send> Inputs for Recording<R> {
+    type Error = RecordError;
+
+    fn outline(&self) -> Outline {
+        let layout = &self.layout;
+        Outline { shape: layout.shape, weights: layout.weights, input: layout.input }
+    }
+
+    fn stretch(
+        &self,
+        (batch, channel): (usize, usize),
+        positions: Range<usize>,
+    ) -> Result<Stretch<'_>, RecordError> {
+        let Shape { dim, dstate, seqlen, groups, .. } = self.layout.shape;
+        let width = self.layout.weights.width();
+        // A step may read u before and after it.
+        let (first, end) = (positions.start.saturating_sub(1), seqlen.min(positions.end.saturating_add(1)));
+        let sequence = |name: &str| {
+            let start = (batch * dim + channel) * seqlen;
+            self.input(name, start + first..start + end)
+        };
+        let weight = |name: &str| self.input(name, channel * dstate * width..(channel + 1) * dstate * width);
+        let operand = |name: &str, operand| match operand {
+            Operand::Constant => weight(name),
+            Operand::Variable => {
+                let group = batch * groups + channel / (dim / groups);
+                let mut values = Vec::with_capacity(dstate * (end - first) * width);
+                for row in group * dstate..(group + 1) * dstate {
+                    let start = row * seqlen;
+                    values.extend(self.input(name, (start + first) * width..(start + end) * width)?);
+                }
+                Ok(values)
+            }
+        };
+        let one = |name: &str| self.input(name, channel..channel + 1);
+        let states = |name: &str| {
+            let row = batch * dim + channel;
+            self.input(name, row * dstate * width..(row + 1) * dstate * width)
+        };
+        let blank = self.blank();
+        let problem = Problem {
+            shape: Shape { batch: 1, dim: 1, groups: 1, seqlen: end - first, ..blank.shape },
+            u: sequence("u")?,
+            delta: sequence("delta")?,
+            a: weight("A")?,
+            b: operand("B", blank.b_operand)?,
+            c: operand("C", blank.c_operand)?,
+            d: self.optional("D", one)?,
+            z: self.optional("z", sequence)?,
+            delta_bias: self.optional("delta_bias", one)?,
+            initial_state: self.optional(INITIAL_STATE, states)?,
+            judged_channels: vec![(0, 0)],
+            ..blank
+        };
+        Ok(Stretch { problem: Cow::Owned(problem), at: (0, 0), first })
+    }
+
+    fn positions_at_once(&self) -> Option<usize> {
+        self.positions_at_once
     }
 }

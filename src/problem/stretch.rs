@@ -1,0 +1,77 @@
+//! Inputs a stretch at a time: some positions of one channel. What walks along a sequence needs no more of it at once, so
+//! that a recording need not fit into memory.
+
+use std::borrow::Cow;
+use std::convert::Infallible;
+use std::ops::Range;
+
+use super::{InputType, Problem, Shape, Weights};
+use crate::tensor::{Tensor, TensorName};
+
+/// Where inputs come from: a [`Problem`] in memory, or a file.
+pub trait Inputs: Sync {
+    /// Why a stretch cannot be had.
+    type Error: Send;
+
+    /// Sizes and types of the whole.
+    fn outline(&self) -> Outline;
+
+    /// These positions of the channel (batch index, dim index), not empty and within the sequence.
+    ///
+    /// # Errors
+    /// [`Inputs::Error`] for a file that can no longer be read.
+    fn stretch(&self, at: (usize, usize), positions: Range<usize>) -> Result<Stretch<'_>, Self::Error>;
+
+    /// How many positions to walk at a time; none for as many as are worth their memory. Results do not depend on it.
+    fn positions_at_once(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// Sizes and types of the whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Outline {
+    pub shape: Shape,
+    pub weights: Weights,
+    pub input: InputType,
+}
+
+impl Outline {
+    /// Dimensions after (batch, dim), values of one element, and type of a tensor that a scan computes (spec.md §3).
+    pub fn layout(self, name: TensorName) -> (Vec<usize>, usize, InputType) {
+        match name {
+            TensorName::Out => (vec![self.shape.seqlen], 1, self.input),
+            // The weight type is f32 whatever the input type.
+            TensorName::LastState => (vec![self.shape.dstate], self.weights.width(), InputType::F32),
+        }
+    }
+
+    /// A tensor that a scan of every channel computed: (batch, dim, …)·width values.
+    pub fn tensor<T>(self, name: TensorName, values: Vec<T>) -> Tensor<T> {
+        let (rest, width, element) = self.layout(name);
+        Tensor { shape: [vec![self.shape.batch, self.shape.dim], rest].concat(), width, element, values }
+    }
+}
+
+/// Some positions of one channel, and its weights.
+#[derive(Debug)]
+pub struct Stretch<'a> {
+    /// Holds at least those positions, and of u those before and after them.
+    pub problem: Cow<'a, Problem>,
+    /// The channel in `problem`.
+    pub at: (usize, usize),
+    /// The position that is `problem`'s first one.
+    pub first: usize,
+}
+
+impl Inputs for Problem {
+    type Error = Infallible;
+
+    fn outline(&self) -> Outline {
+        Outline { shape: self.shape, weights: self.weights, input: self.input }
+    }
+
+    fn stretch(&self, at: (usize, usize), _: Range<usize>) -> Result<Stretch<'_>, Infallible> {
+        Ok(Stretch { problem: Cow::Borrowed(self), at, first: 0 })
+    }
+}
