@@ -368,3 +368,38 @@ fn stretches_change_nothing(#[values(Weights::Real, Weights::Complex)] weights: 
         assert_eq!(tallies(file.recording().by_positions(count)), whole, "{count}");
     }
 }
+
+/// A lag of one position is within the bounds of states in 16 bits where Ā is near 1. The tighter explanation is named.
+#[test]
+fn a_convention_is_named_before_an_arithmetic() {
+    let shape = Shape { batch: 1, dim: 3, dstate: 4, seqlen: 120, groups: 1 };
+    let recipe = Recipe { shape, ..regime::PLAIN };
+    let mut draw = Draw::new(6, "conventions/bf16");
+    let mut problem = inputs::draw(&recipe, Weights::Real, InputType::Bf16, CONSTANT, &mut draw);
+    problem.delta.fill(0.0078125);
+    problem.conventions.reads = Reads::BeforeUpdate;
+    let [out, last] = f32_scan(&problem);
+    let out = out.into_iter().map(|y| InputType::Bf16.round(y)).collect();
+    let outputs = [out, last];
+    assert_eq!(zoh(&problem, outputs.clone()).verdict, Verdict::Pass);
+    problem.conventions = Conventions::default();
+    let case = zoh(&problem, outputs);
+    assert_eq!(case.verdict, Verdict::Fail);
+    let names: Vec<&str> = case.diagnosis.iter().map(|found| found.name.as_str()).collect();
+    assert_eq!(names, ["reads-before-update"]);
+}
+
+/// With small steps several forms are alike: all that fit are named.
+#[test]
+fn forms_that_fit_alike_are_all_named() {
+    let mut problem = plain(Weights::Real, CONSTANT);
+    problem.delta.iter_mut().for_each(|delta| *delta = 0.01 * delta.abs().min(1.0));
+    problem.conventions.reads = Reads::BeforeUpdate;
+    let f32s = |values: Vec<f64>| values.iter().map(|value| *value as f32).collect::<Vec<f32>>();
+    let outputs = truth(&problem, Form::Textbook(Textbook::ZohExact)).map(f32s);
+    problem.conventions = Conventions::default();
+    let case = zoh(&problem, outputs);
+    assert_eq!(case.verdict, Verdict::Fail);
+    let is_named = |name: &str| case.diagnosis.iter().any(|found| found.name == name);
+    assert!(is_named("runs-as-zoh-exact + reads-before-update"), "{:?}", case.diagnosis);
+}
