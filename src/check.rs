@@ -156,8 +156,9 @@ pub fn check<R: Read + Seek + Send>(
             scan::add_quick(case, recording, &known, &others)?;
         }
     }
-    for (output, case) in layout.outputs.iter().zip(&mut cases) {
-        diagnosis::name_what_was_meant(recording, stages, &named, output, case)?;
+    for (i, (output, case)) in layout.outputs.iter().zip(&mut cases).enumerate() {
+        let failing = surveys.as_ref().and_then(|surveys| every::first_failing(&surveys[i]));
+        diagnosis::name_what_was_meant(recording, stages, (&named, failing), output, case)?;
     }
     let chosen = match (certified.len(), &surveys) {
         (judged, _) if judged == all => format!("all {all} channels judged"),

@@ -219,13 +219,14 @@ impl<R: Read + Seek + Send> Inputs for Restated<'_, R> {
 }
 
 /// Names what explains a failure that nothing else does: with it stated, every element of these rows is within its bound.
+/// `failing` is one that is not, if one is known.
 ///
 /// # Errors
 /// What cannot be read.
 pub fn name_what_was_meant<R: Read + Seek + Send>(
     recording: &Recording<R>,
     stages: Stages,
-    rows: &[usize],
+    (rows, failing): (&[usize], Option<usize>),
     (name, tensors): (&OutputName, &Named<String>),
     case: &mut CaseResult,
 ) -> Result<(), RecordError> {
@@ -240,7 +241,8 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         Ok(tallies) => unexplained.iter().any(|name| tallies[*name].failed > 0).then_some(Ok(*row)),
         Err(error) => Some(Err(error)),
     };
-    let Some(failing) = rows.par_iter().find_map_any(fails).transpose()? else { return Ok(()) };
+    let find = || rows.par_iter().find_map_any(fails).transpose();
+    let Some(failing) = failing.map_or_else(find, |row| Ok(Some(row)))? else { return Ok(()) };
     let mut found: Named<Vec<(Likelihood, Diagnosis)>> = Named::default();
     for meant in meant(name.form, recording.layout(), stages) {
         let Meant { name, what, form, conventions, stages, exchanged, likelihood } = meant;
@@ -263,7 +265,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         };
         // Nearly all are refuted by a row that fails.
         let mut shares = of_row(&failing)?;
-        if shares.values().any(Option::is_some) {
+        if unexplained.iter().any(|tensor| shares[*tensor].is_some()) {
             let others = rows.par_iter().map(of_row);
             let others = others.try_reduce_with(|one, other| Ok(both(one, other)));
             shares = both(shares.clone(), others.transpose()?.unwrap_or(shares));

@@ -84,6 +84,11 @@ pub fn open(surveys: &[Survey]) -> Vec<usize> {
     (0..channels(surveys)).filter(is_open).collect()
 }
 
+/// The first channel with an element that fails, in any tensor.
+pub fn first_failing(survey: &Survey) -> Option<usize> {
+    survey.values().filter_map(|tallies| tallies.iter().position(|tally| tally.failed > 0)).min()
+}
+
 fn channels(surveys: &[Survey]) -> usize {
     surveys.first().and_then(|survey| survey.values().next()).map_or(0, Vec::len)
 }
