@@ -34,17 +34,26 @@ pub fn convergence(results: &Results) -> Vec<Sheet<'_>> {
         Form::all().partition(|form| matches!(form, Form::Method(_)));
     let sheet = |(kind, who, forms): (_, &str, Vec<Form>)| {
         let title = format!("Discretization error against Δ, {who}, {}", SYSTEMS[0].name);
-        Sheet::new(kind, "", title, 456.0, move |canvas| draw_convergence(canvas, &forms, analysis))
+        let height = 456.0 + BLOCK * (blocks(&forms).len() - 1) as f64;
+        Sheet::new(kind, "", title, height, move |canvas| draw_convergence(canvas, &forms, analysis))
     };
     let kinds =
         [("convergence", "the methods", own), ("convergence-textbook", "the textbook forms", textbook)];
     kinds.into_iter().map(sheet).collect()
 }
 
+/// Height of one block of the table below the picture.
+const BLOCK: f64 = 84.0;
+
+/// The forms that fit side by side in the table: the methods have short names.
+fn blocks(forms: &[Form]) -> Vec<&[Form]> {
+    let has_long_names = forms.iter().any(|form| form.method().is_none());
+    forms.chunks(if has_long_names { 4 } else { Method::ALL.len() }).collect()
+}
+
 fn draw_convergence(canvas: &Canvas, forms: &[Form], analysis: &MethodAnalysis) {
     let panels =
         [(order::CONSTANT, "constant input, u = 1", 70.0), (order::SMOOTH, "smooth input, u = t²", 470.0)];
-    let (start, step) = if forms.len() > 5 { (124.0, 660.0 / forms.len() as f64) } else { (117.0, 137.0) };
     for (input, heading, left) in panels {
         let curves = analysis.convergence.iter().filter(|c| c.system == SYSTEMS[0].name && c.input == input);
         let curves: Vec<_> = curves.collect();
@@ -62,17 +71,22 @@ fn draw_convergence(canvas: &Canvas, forms: &[Form], analysis: &MethodAnalysis) 
         panel.name_axes(canvas, ("Δ (units of time)", 28.0), ("relative error of x(1)", 52.0));
     }
     // The table stands right below the legend, in its columns.
-    lines::row(canvas, forms, (start, 384.0), step, true);
-    for (label, y, measured, expected) in ORDERS {
-        canvas.entry(label, (12.0, y));
-        for (i, &form) in forms.iter().enumerate() {
-            let found = analysis.forms.iter().find(|f| f.form == form.name());
-            let found = found.map_or("–".to_owned(), |found| methods::measured_order(measured(found)));
-            let both = format!("{found} ({})", methods::expected_order(expected(form)));
-            canvas.entry(&both, (start + i as f64 * step, y));
+    let blocks = blocks(forms);
+    let widest = blocks.iter().map(|block| block.len()).max().unwrap_or(1);
+    let (start, step) = (124.0, 660.0 / widest as f64);
+    for (block, down) in blocks.into_iter().zip((0..).map(|i| BLOCK * f64::from(i))) {
+        lines::row(canvas, block, (start, 384.0 + down), step, true);
+        for (label, y, measured, expected) in ORDERS {
+            canvas.entry(label, (12.0, y + down));
+            for (i, &form) in block.iter().enumerate() {
+                let found = analysis.forms.iter().find(|f| f.form == form.name());
+                let found = found.map_or("–".to_owned(), |found| methods::measured_order(measured(found)));
+                let both = format!("{found} ({})", methods::expected_order(expected(form)));
+                canvas.entry(&both, (start + i as f64 * step, y + down));
+            }
         }
+        canvas.text("found (expected)", (12.0, 384.0 + down), 11.0, palette::FAINT, Anchor::Start);
     }
-    canvas.text("found (expected)", (12.0, 384.0), 11.0, palette::FAINT, Anchor::Start);
 }
 
 /// Down to the smallest error that is no mere rounding: what is exact is on the lower edge.
