@@ -17,7 +17,6 @@ use crate::formula::Form;
 use crate::judge::budget;
 use crate::judge::pairwise::MethodOutputs;
 use crate::judge::scan::{self, Place};
-
 use crate::problem::inputs::Draw;
 use crate::problem::recorded::{Layout, RecordError, RecordedRun, Recording};
 use crate::problem::stretch::Inputs;
@@ -157,8 +156,8 @@ pub fn check<R: Read + Seek + Send>(
         }
     }
     for (i, (output, case)) in layout.outputs.iter().zip(&mut cases).enumerate() {
-        let failing = surveys.as_ref().and_then(|surveys| every::first_failing(&surveys[i]));
-        diagnosis::name_what_was_meant(recording, stages, (&named, failing), output, case)?;
+        let survey = surveys.as_ref().map(|surveys| &surveys[i]);
+        diagnosis::name_what_was_meant(recording, stages, (&named, survey), output, case)?;
     }
     let chosen = match (certified.len(), &surveys) {
         (judged, _) if judged == all => format!("all {all} channels judged"),

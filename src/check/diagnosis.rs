@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Truths, every};
+use super::Truths;
+use super::every::{self, Survey};
+use crate::formula::Form;
 use crate::judge::diagnose::{Case, Effort, Models, by_tensor};
 use crate::judge::{budget, scan};
-
-use crate::formula::Form;
 use crate::problem::conventions::{ComplexOutput, Reads, StateHolds};
 use crate::problem::recorded::{Layout, OutputName, RecordError, RecordedOutput, Recording};
 use crate::problem::stretch::{Inputs, Outline, Stretch};
@@ -119,7 +119,7 @@ struct Meant {
     likelihood: Likelihood,
 }
 
-/// Of what is likely the unlikely is not tried: looser bounds and other forms fit more.
+/// What is less likely is not tried where something likelier fits: looser bounds and other forms fit more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Likelihood {
     /// The same bounds, of one other statement.
@@ -219,30 +219,31 @@ impl<R: Read + Seek + Send> Inputs for Restated<'_, R> {
 }
 
 /// Names what explains a failure that nothing else does: with it stated, every element of these rows is within its bound.
-/// `failing` is one that is not, if one is known.
+/// A survey of all rows, if there is one, says which of them fail.
 ///
 /// # Errors
 /// What cannot be read.
 pub fn name_what_was_meant<R: Read + Seek + Send>(
     recording: &Recording<R>,
     stages: Stages,
-    (rows, failing): (&[usize], Option<usize>),
+    (rows, survey): (&[usize], Option<&Survey>),
     (name, tensors): (&OutputName, &Named<String>),
     case: &mut CaseResult,
 ) -> Result<(), RecordError> {
     let unexplained: Vec<TensorName> =
         scan::failing(case).into_iter().filter(|name| case.tensors[*name].diagnosis.is_empty()).collect();
-    if case.verdict != Verdict::Fail || unexplained.is_empty() || case.tensors.is_empty() {
+    if case.verdict != Verdict::Fail || unexplained.is_empty() {
         return Ok(());
     }
     let contract = Promise::recorded(stages).contract;
-    // The first failure, or what could not be read.
+    // A row that fails, or what could not be read.
     let fails = |row: &usize| match every::judge(recording, (name, tensors), &contract, *row) {
         Ok(tallies) => unexplained.iter().any(|name| tallies[*name].failed > 0).then_some(Ok(*row)),
         Err(error) => Some(Err(error)),
     };
     let find = || rows.par_iter().find_map_any(fails).transpose();
-    let Some(failing) = failing.map_or_else(find, |row| Ok(Some(row)))? else { return Ok(()) };
+    let known = survey.and_then(|survey| every::first_failing(survey, &unexplained));
+    let Some(failing) = known.map_or_else(find, |row| Ok(Some(row)))? else { return Ok(()) };
     let mut found: Named<Vec<(Likelihood, Diagnosis)>> = Named::default();
     for meant in meant(name.form, recording.layout(), stages) {
         let Meant { name, what, form, conventions, stages, exchanged, likelihood } = meant;

@@ -84,9 +84,10 @@ pub fn open(surveys: &[Survey]) -> Vec<usize> {
     (0..channels(surveys)).filter(is_open).collect()
 }
 
-/// The first channel with an element that fails, in any tensor.
-pub fn first_failing(survey: &Survey) -> Option<usize> {
-    survey.values().filter_map(|tallies| tallies.iter().position(|tally| tally.failed > 0)).min()
+/// The first channel with an element that fails, in one of these tensors.
+pub fn first_failing(survey: &Survey, tensors: &[TensorName]) -> Option<usize> {
+    let first = |tensor: &TensorName| survey.get(*tensor)?.iter().position(|tally| tally.failed > 0);
+    tensors.iter().filter_map(first).min()
 }
 
 fn channels(surveys: &[Survey]) -> usize {

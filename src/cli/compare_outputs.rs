@@ -7,7 +7,7 @@ use super::compare::Error;
 use super::{CliError, FAILED, Outcome, PASSED};
 use crate::check::outputs::{self, ComparedOutputs, JudgedOutput, OneOutput};
 use crate::problem::Stages;
-use crate::problem::recorded::{RecordedRun, Recording};
+use crate::problem::recorded::{RecordedOutput, RecordedRun, Recording};
 use crate::report::console::WIDTH;
 use crate::report::{json, text};
 use crate::results::PairStatus;
@@ -39,7 +39,7 @@ impl Address {
     }
 
     fn find<'a>(&self, (run, stages): &'a (RecordedRun, Stages)) -> Result<OneOutput<'a>, Error> {
-        let named = |output: &'a crate::problem::recorded::RecordedOutput| {
+        let named = |output: &'a RecordedOutput| {
             output
                 .tensors
                 .iter()

@@ -1,7 +1,8 @@
 //! Checks that a problem's tensors have the sizes that its shape promises, before any of them is read.
 
 use super::KernelError;
-use crate::problem::{CoefficientProblem, InputType, Problem, Shape};
+use crate::problem::conventions::INITIAL_STATE;
+use crate::problem::{CoefficientProblem, Conventions, InputType, Problem, Shape};
 
 const HINT: &str = "see the table of shapes in the problem module's documentation";
 
@@ -56,6 +57,10 @@ pub fn check_scan(problem: &Problem) -> Result<(), KernelError> {
     // One block per channel, numbered by a 32-bit index.
     if product("channels", &[batch, dim])? > i32::MAX as usize || states > isize::MAX as usize / 16 {
         return Err(unsupported("channels", batch * dim, "at most 2147483647", "split the batch"));
+    }
+    if problem.conventions != Conventions::default() || problem.initial_state.is_some() {
+        let found = if problem.initial_state.is_some() { INITIAL_STATE } else { "another statement" };
+        return Err(unsupported("convention", found, "spec.md §3's own", "recordings alone have others"));
     }
     for (what, values, expected) in problem.inputs() {
         values.map_or(Ok(()), |values| check_len(what, values.len(), expected))?;

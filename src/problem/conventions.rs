@@ -49,9 +49,7 @@ impl Conventions {
     pub fn statements(self) -> [(&'static str, &'static str); 3] {
         [(READS, self.reads.name()), (OUTPUT, self.output.name()), (STATE, self.state.name())]
     }
-}
 
-impl Conventions {
     /// The statements that are not spec.md's own.
     pub fn stated(self) -> Vec<(&'static str, &'static str)> {
         let usual = Conventions::default().statements();

@@ -6,6 +6,7 @@ use std::path::Path;
 use holdfast::check::{self, Checked, Options};
 use holdfast::formula::{Form, Textbook};
 use holdfast::judge::quick;
+use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::conventions::{ComplexOutput, Conventions, Reads, StateHolds};
 use holdfast::problem::inputs::{self, Draw};
@@ -402,4 +403,62 @@ fn forms_that_fit_alike_are_all_named() {
     assert_eq!(case.verdict, Verdict::Fail);
     let is_named = |name: &str| case.diagnosis.iter().any(|found| found.name == name);
     assert!(is_named("runs-as-zoh-exact + reads-before-update"), "{:?}", case.diagnosis);
+}
+
+/// Every state of a scan in bf16 is rounded: where it is given, after the product, and after each of two sums, which take
+/// different signs here.
+#[test]
+fn states_in_16_bits_round_what_they_are_given_and_each_input_that_they_add() {
+    let shape = Shape { batch: 1, dim: 4, dstate: 1, seqlen: 60, groups: 1 };
+    let recipe = Recipe { shape, ..regime::PLAIN };
+    let mut draw = Draw::new(7, "conventions/states");
+    let mut problem = inputs::draw(&recipe, Weights::Real, InputType::F32, CONSTANT, &mut draw);
+    problem.delta.iter_mut().for_each(|delta| *delta = 0.3 + 0.2 * delta.abs().min(1.0));
+    problem.a = vec![-0.1, -0.2, -0.4, -1.0];
+    problem.u.iter_mut().enumerate().for_each(|(i, u)| *u = if i % 2 == 0 { 1.0 } else { -1.0 });
+    problem.initial_state = Some(vec![1.0039, -3.0117, 0.77, 100.3]);
+    problem.conventions.reads = Reads::BeforeUpdate;
+    let round = |x: f32| InputType::Bf16.round(x);
+    let (mut out, mut last) = (Vec::new(), Vec::new());
+    for d in 0..shape.dim {
+        let (a, b, c) = (problem.a[d], problem.b[d], problem.c[d]);
+        let mut x = round(problem.initial_state.as_ref().expect("given")[d]);
+        for l in 0..shape.seqlen {
+            out.push(c * x);
+            let delta = problem.delta[d * shape.seqlen + l];
+            let half = round(delta * a) / 2.0;
+            let a_bar = round((1.0 + half) / (1.0 - half));
+            let b_bar = delta * b / (1.0 - half) / 2.0;
+            let [now, before] =
+                [0, -1].map(|offset| round(b_bar * problem.u_at((0, d), l as isize + offset)));
+            x = round(round(round(a_bar * x) + before) + now);
+        }
+        last.push(x);
+    }
+    let tensors = tensors(&problem, [out, last]);
+    let verdict = |arithmetic: Option<&str>| {
+        let mut file = File::of(&problem, ComplexAs::Trailing);
+        let [out, last] = [TensorName::Out, TensorName::LastState].map(|name| &tensors[name].values);
+        file.add_output(&problem, "bilinear-averaged", out, Some(last), ComplexAs::Trailing);
+        file.metadata.extend(arithmetic.map(|text| ("arithmetic".to_owned(), text.to_owned())));
+        checked(&file.recording()).cases.remove(0)
+    };
+    assert_eq!(verdict(None).verdict, Verdict::Fail);
+    let stated = verdict(Some("state=bf16"));
+    assert_eq!(stated.verdict, Verdict::Pass, "{} {:?}", stated.reason, stated.worst);
+}
+
+#[test]
+fn kernels_refuse_what_they_do_not_compute() {
+    let problem = plain(Weights::Real, CONSTANT);
+    let conventions = Conventions { reads: Reads::BeforeUpdate, ..Conventions::default() };
+    let stated = Problem { conventions, ..problem.clone() };
+    let given = Problem { initial_state: Some(vec![0.0; 12]), ..problem.clone() };
+    for backend in [&CpuBackend::new() as &dyn Backend, &ReferenceBackend] {
+        assert!(backend.scan(Method::Zoh, &problem).is_ok());
+        for other in [&stated, &given] {
+            let error = backend.scan(Method::Zoh, other).expect_err("no kernel has it").to_string();
+            assert!(error.contains("recordings alone have others"), "{error}");
+        }
+    }
 }

@@ -21,6 +21,9 @@ fn as_many_channels_as_fit_and_no_more() {
             let most = most_channels(shape, 6, threads).expect("one fits");
             assert!(most >= 1 && bytes(shape, most, threads) <= MOST_BYTES, "{shape} {threads}: {most}");
             assert!(bytes(shape, most + 1, threads) > MOST_BYTES, "{shape} {threads}: {most}");
+            // Twice as many forms take twice as much.
+            let of_more = most_channels(shape, 12, threads).unwrap_or(0);
+            assert!(2 * of_more <= most + 1, "{shape} {threads}: {of_more} of {most}");
         }
     }
 }

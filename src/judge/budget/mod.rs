@@ -72,7 +72,10 @@
 //! measures on every regime that no correct path is beyond either.
 
 mod readout;
+mod repeats;
+mod state;
 mod states;
+mod step_size;
 
 use std::ops::Range;
 
@@ -80,8 +83,10 @@ use num_complex::Complex64;
 
 pub use self::readout::ReadoutRoundings;
 use self::readout::{OutputBounds, Readout};
-use self::states::{Channel, LastState, Repeats, Share, States, Sums};
-pub use self::states::{softplus, step_size};
+use self::repeats::{Repeats, Share};
+use self::state::LastState;
+use self::states::{Channel, States, Sums};
+pub use self::step_size::{softplus, step_size};
 use crate::formula::Form;
 use crate::problem::stretch::{Inputs, Outline, Stretch};
 use crate::problem::{Problem, Shape, Weights};

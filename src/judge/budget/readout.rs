@@ -1,6 +1,7 @@
 //! From the states of a channel to its stored outputs.
 
-use super::states::{Channel, Position};
+use super::state::Position;
+use super::states::Channel;
 use super::{LAMBDA, or_less};
 use crate::judge::ulp::Format;
 use crate::problem::{InputType, Problem, Stage};

@@ -1,152 +1,18 @@
-//! The states of one channel, position by position, eight at a time: what they are, and what rounding may do to them.
+//! The states of one channel, walked position by position, eight at a time.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
 use std::ops::Range;
 
-use num_complex::Complex64;
-
-use super::{GENERIC, LAMBDA, or_less};
-use crate::formula::Form;
-use crate::formula::OFFSETS;
-use crate::judge::lanes::{self, ComplexLanes, Value};
+use super::GENERIC;
+use super::repeats::Repeats;
+use super::state::{Lanes, LastState, Position, PositionSums, State, StepInput, WIDTH};
+use super::step_size::step_size;
+use crate::formula::{Form, OFFSETS};
+use crate::judge::lanes::{ComplexLanes, Value};
 use crate::judge::model::{Model, Step};
 use crate::problem::stages::Rounding;
 use crate::problem::{Operand, Problem, Stage, Weights};
 use crate::promise::Contract;
-use crate::promise::allowance::{self, Arithmetic};
-
-/// How many states are computed at a time.
-const WIDTH: usize = 8;
-
-pub type Lanes = lanes::Lanes<WIDTH>;
-
-/// What the states of one channel add up to at a position, before skip and gate.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Position {
-    /// Re Σ Cₙ xₙ
-    pub y: f64,
-    /// Σ |Cₙ| Eₙ
-    pub carried: f64,
-    /// Σ |Cₙ| (|xₙ| + Eₙ)
-    pub magnitude: f64,
-    /// Σ |Cₙ| Dₙ
-    pub linear: f64,
-    /// Σ |Cₙ| Mₙ
-    pub terms: f64,
-    /// Σ |Cₙ|
-    pub weights: f64,
-    /// Σ |Cₙ|² (Vₙ + J u² M̂ₙ² + μ² (|xₙ| + Eₙ)²)
-    pub variance: f64,
-    /// How many states are so small beside all together that adding them rounds in the direction that they give it.
-    pub stagnating: f64,
-}
-
-/// A state after the last position.
-#[derive(Clone, Copy, Debug)]
-pub struct LastState {
-    pub x: Complex64,
-    /// E
-    pub worst: f64,
-    /// D, and the roundings that are not taken as random
-    pub linear: f64,
-    /// V + J u² M̂²
-    pub variance: f64,
-    /// M
-    pub magnitude: f64,
-}
-
-impl LastState {
-    /// The bound that is judged by.
-    pub fn judged(&self, repeats: f64) -> f64 {
-        or_less(self.linear + LAMBDA * (repeats * self.variance).sqrt(), self.worst)
-    }
-}
-
-/// How often each nonzero z, and each nonzero b, occurs (module docs of [`super`]), of a share of all of them: those whose
-/// hash ends so. The share is halved whenever it takes more memory than there is.
-pub struct Repeats {
-    z: Occurrences,
-    b: Occurrences,
-    share: Share,
-    /// Different numbers that are held.
-    capacity: usize,
-    /// The halves that were given up.
-    pub left: Vec<Share>,
-}
-
-type Occurrences = HashMap<(u64, u64), u64, BuildHasherDefault<BitsHasher>>;
-
-/// Those numbers of whose hash these bits are `value`.
-#[derive(Clone, Copy)]
-pub struct Share {
-    bits: u32,
-    value: u64,
-}
-
-impl Share {
-    /// All numbers.
-    pub const WHOLE: Share = Share { bits: 0, value: 0 };
-
-    /// A table takes a number's place from the last bits of its hash, so that these are not the share's.
-    fn has(self, key: (u64, u64)) -> bool {
-        let hash = BuildHasherDefault::<BitsHasher>::default().hash_one(key) >> 32;
-        hash & ((1 << self.bits) - 1) == self.value
-    }
-}
-
-impl Repeats {
-    pub fn new(share: Share, capacity: usize) -> Repeats {
-        let [z, b] = [Occurrences::default(), Occurrences::default()];
-        Repeats { z, b, share, capacity, left: Vec::new() }
-    }
-
-    #[inline(always)]
-    fn count(&mut self, z: Complex64, b: Complex64) {
-        for (occurrences, value) in [(&mut self.z, z), (&mut self.b, b)] {
-            let key = (value.re.to_bits(), value.im.to_bits());
-            if value != Complex64::ZERO && (self.share.bits == 0 || self.share.has(key)) {
-                *occurrences.entry(key).or_default() += 1;
-            }
-        }
-        if self.z.len() + self.b.len() > self.capacity && self.share.bits < 32 {
-            self.halve();
-        }
-    }
-
-    #[cold]
-    fn halve(&mut self) {
-        let Share { bits, value } = self.share;
-        self.share = Share { bits: bits + 1, value };
-        self.left.push(Share { bits: bits + 1, value: value | 1 << bits });
-        for occurrences in [&mut self.z, &mut self.b] {
-            occurrences.retain(|key, _| self.share.has(*key));
-        }
-    }
-
-    /// Of the most frequent one.
-    pub fn most(&self) -> u64 {
-        self.z.values().chain(self.b.values()).copied().max().unwrap_or(1)
-    }
-}
-
-/// Mixes the bits of a few floats, much faster than what withstands an attacker.
-#[derive(Default)]
-struct BitsHasher(u64);
-
-impl Hasher for BitsHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-    fn write_u64(&mut self, bits: u64) {
-        // The upper half of the product depends on all bits, and so does its sum with the lower one.
-        let product = u128::from(self.0 ^ bits) * 0x9e37_79b9_7f4a_7c15;
-        self.0 = ((product >> 64) as u64) ^ product as u64;
-    }
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
+use crate::promise::allowance;
 
 /// Where and how a channel is walked.
 #[derive(Clone, Copy)]
@@ -293,16 +159,6 @@ fn count_real(channel: Channel, positions: Range<usize>, repeats: &mut Repeats) 
 #[multiversion::multiversion(targets("x86_64+avx2"))]
 fn count_complex(channel: Channel, positions: Range<usize>, repeats: &mut Repeats) {
     channel.count::<ComplexLanes<WIDTH>>(positions, repeats);
-}
-
-/// b_l = B̄_l u_l, and what a kernel's may be off.
-#[derive(Clone, Copy)]
-struct StepInput<V> {
-    b_u: V,
-    /// By its coefficient, and by an underflow.
-    coefficient: Lanes,
-    /// By the products that form it from B̄ and u.
-    product: Lanes,
 }
 
 /// B or C of one channel, eight states at a time.
@@ -494,7 +350,8 @@ impl Channel<'_> {
             false => Lanes::all(2.0 * underflow),
         };
         let [before, after] = step.neighbours;
-        let mut input = StepInput { b_u: V::all(0.0), coefficient: Lanes::ZERO, product: Lanes::ZERO };
+        let zero = Lanes::ZERO;
+        let mut input = StepInput { b_u: V::all(0.0), size: zero, coefficient: zero, product: zero };
         for (b_bar, offset) in [Some((step.b_bar, step.b_bar_error)), before, after].into_iter().zip(OFFSETS)
         {
             let Some((b_bar, error)) = b_bar else { continue };
@@ -511,212 +368,8 @@ impl Channel<'_> {
             let sum = ((known + size) * arithmetic.of_states().unit).unless_zero(known);
             input.product = input.product + size * input_error + sum;
             input.b_u = input.b_u + b_u;
+            input.size = input.size + size;
         }
         input
     }
-}
-
-/// What is known of eight states after one position.
-#[derive(Clone, Copy)]
-pub struct State<V> {
-    x: V,
-    /// M
-    magnitude: Lanes,
-    /// E
-    worst: Lanes,
-    /// D, and the roundings that are not taken as random
-    linear: Lanes,
-    /// V
-    variance: Lanes,
-    /// The largest M̂ so far: a tree multiplies it by products of Ā that may have underflowed on their own.
-    largest: Lanes,
-    /// Nonzero once a rounding was not taken as random.
-    directed: Lanes,
-}
-
-impl<V: Value<WIDTH>> State<V> {
-    #[inline(always)]
-    fn new(x: V, rounding: Rounding) -> Self {
-        let (zero, size) = (Lanes::ZERO, x.norm());
-        // A state that is rounded is so where it is given, too.
-        let rounded = (size * rounding.unit + Lanes::all(rounding.underflow)).unless_zero(size);
-        State {
-            x,
-            magnitude: size,
-            worst: rounded,
-            linear: rounded,
-            variance: zero,
-            largest: Lanes::ONE.max(size),
-            directed: zero,
-        }
-    }
-
-    /// One step (the recurrences of [`super`]), of which a tree joins so many later.
-    #[inline(always)]
-    fn advance(
-        &mut self,
-        step: &Step<V, Lanes>,
-        input: &StepInput<V>,
-        z: Lanes,
-        joins: f64,
-        (arithmetic, mu, further_sums): (Arithmetic, f64, f64),
-    ) {
-        let u = arithmetic.unit;
-        let growth = (1.0 + mu) * (1.0 + u * (1.0 + further_sums * (1.0 + u)));
-        let (a_abs, b_abs) = (step.a_bar.norm(), input.b_u.norm());
-        let a_computed = (a_abs + step.a_bar_error) * growth;
-        let a_excess = step.a_bar_error * growth + a_abs * (growth - 1.0);
-        // A product that underflows loses at most half a subnormal, if there is anything to multiply: of a state, or of
-        // what then multiplies one.
-        let underflow = (self.largest * (2.0 * arithmetic.underflow)).unless_zero(self.magnitude);
-        let worst = a_computed.times(self.worst)
-            + a_excess.times(self.magnitude)
-            + (input.coefficient + input.product) * (1.0 + joins * u)
-            + b_abs * (joins * u)
-            + underflow;
-        let old = a_abs.times(self.magnitude);
-        let magnitude = old + b_abs;
-        // What the product with Ā and the sum with b round. An exact operation does not.
-        let product = (a_computed.times(self.magnitude + self.worst) * mu).unless_zero(z);
-        let sums = (magnitude + worst) * (u * (1.0 + further_sums));
-        let sum = if further_sums > 0.0 { sums } else { sums.unless_zero(b_abs) };
-        // Those that cannot be taken as random.
-        let directed_product =
-            Lanes::if_less((step.a_bar - 1.0).norm(), Lanes::all(GENERIC * u), product, Lanes::ZERO);
-        let directed_sum = Lanes::if_less(b_abs, old * (GENERIC * u), sum, Lanes::ZERO);
-        let (product, sum) = (product - directed_product, sum - directed_sum);
-        self.linear = a_computed.times(self.linear)
-            + step.a_bar_error.times(self.x.norm())
-            + input.coefficient
-            + underflow
-            + directed_product
-            + directed_sum;
-        self.variance = (a_computed * a_computed).times(self.variance)
-            + input.product * input.product
-            + product * product
-            + sum * sum;
-        self.directed = self.directed + directed_product + directed_sum;
-        // An infinite Ā of a state that is still 0 adds nothing.
-        let carried = V::if_less(Lanes::ZERO, self.x.norm(), step.a_bar * self.x, V::all(0.0));
-        self.x = carried + input.b_u;
-        self.largest = self.largest.max(magnitude + worst);
-        (self.magnitude, self.worst) = (magnitude, worst);
-    }
-
-    /// D and V with J u² M̂², which a tree adds.
-    #[inline(always)]
-    fn seen(&self, u: f64, joins: f64) -> [Lanes; 2] {
-        let joined = (self.magnitude + self.worst) * u;
-        let random = (joined * joined) * joins;
-        let random = Lanes::if_less(Lanes::ZERO, self.directed, Lanes::ZERO, random);
-        let directed = Lanes::if_less(Lanes::ZERO, self.directed, joined * joins, Lanes::ZERO);
-        [self.linear + directed, self.variance + random]
-    }
-
-    /// After the last position.
-    #[inline(always)]
-    fn last(&self, u: f64, joins: f64) -> [LastState; WIDTH] {
-        let [linear, variance] = self.seen(u, joins);
-        std::array::from_fn(|lane| LastState {
-            x: self.x.at(lane),
-            worst: self.worst.0[lane],
-            linear: linear.0[lane],
-            variance: variance.0[lane],
-            magnitude: self.magnitude.0[lane],
-        })
-    }
-}
-
-/// What becomes a [`Position`], eight states in each place.
-struct PositionSums {
-    y: Lanes,
-    carried: Lanes,
-    magnitude: Lanes,
-    linear: Lanes,
-    terms: Lanes,
-    weights: Lanes,
-    variance: Lanes,
-}
-
-impl PositionSums {
-    const ZERO: PositionSums = PositionSums {
-        y: Lanes::ZERO,
-        carried: Lanes::ZERO,
-        magnitude: Lanes::ZERO,
-        linear: Lanes::ZERO,
-        terms: Lanes::ZERO,
-        weights: Lanes::ZERO,
-        variance: Lanes::ZERO,
-    };
-
-    /// Adds what eight states are worth, their D and V as they are seen; |C|(|x| + E). `apart` is |C| where B multiplies
-    /// it or the state, whose product may underflow.
-    #[inline(always)]
-    fn add<V: Value<WIDTH>>(
-        &mut self,
-        (c, apart): (V, Lanes),
-        state: &State<V>,
-        [linear, variance]: [Lanes; 2],
-        mu: f64,
-    ) -> Lanes {
-        let (weight, size) = (c.norm(), state.x.norm() + state.worst);
-        let weighted = weight.times(size);
-        self.y = self.y + (c * state.x).re();
-        self.carried = self.carried + weight.times(state.worst);
-        self.magnitude = self.magnitude + weighted;
-        self.linear = self.linear + weight.times(linear);
-        self.terms = self.terms + weight.times(state.magnitude);
-        self.weights = self.weights + weight + apart + size.unless_zero(apart);
-        let variance = variance + size * size * (mu * mu);
-        self.variance = self.variance + (weight * weight).times(variance);
-        weighted
-    }
-
-    #[inline(always)]
-    fn add_to(&self, position: &mut Position) {
-        position.y += self.y.sum();
-        position.carried += self.carried.sum();
-        position.magnitude += self.magnitude.sum();
-        position.linear += self.linear.sum();
-        position.terms += self.terms.sum();
-        position.weights += self.weights.sum();
-        position.variance += self.variance.sum();
-    }
-}
-
-/// Δ at one position, and the relative error that a kernel's Δ may have: the sum with the bias rounds, and
-/// softplus multiplies that relative error of x by |x·σ(x)/softplus(x)|.
-pub fn step_size(
-    problem: &Problem,
-    (batch, channel): (usize, usize),
-    l: usize,
-    arithmetic: Arithmetic,
-) -> (f64, f64) {
-    let delta = f64::from(problem.delta[problem.sequence_index(batch, channel, l)]);
-    let rounding = arithmetic.stages.rounding(Stage::Delta);
-    let (x, sum_error) = match &problem.delta_bias {
-        Some(bias) => (delta + f64::from(bias[channel]), arithmetic.unit + rounding.unit),
-        None => (delta, 0.0),
-    };
-    if !problem.delta_softplus {
-        let underflow = if sum_error > 0.0 && x != 0.0 { rounding.underflow / x.abs() } else { 0.0 };
-        return (x, sum_error + underflow);
-    }
-    let softplus = softplus(x);
-    let sigmoid = 1.0 / (1.0 + (-x).exp());
-    // Both vanish together as x → −∞, where softplus(x) → eˣ and its conditioning → |x|.
-    let conditioning = if softplus > 0.0 { (x * sigmoid / softplus).abs() } else { x.abs() };
-    // A subnormal Δ is rounded to the grid that subnormals have.
-    let underflow = 2.0 * arithmetic.underflow + rounding.underflow;
-    let subnormal = if softplus > 0.0 { underflow / softplus } else { 0.0 };
-    // log(1 + eˣ) as it stands: the sum is at least 1, and its rounding an error of u in the logarithm.
-    let naive = arithmetic.stages.naive_softplus && softplus > 0.0;
-    let rounded_sum = if naive { 2.0 * arithmetic.unit / softplus } else { 0.0 };
-    let error = conditioning * sum_error + arithmetic.softplus() + subnormal + rounded_sum;
-    (softplus, error + rounding.unit * (1.0 + error))
-}
-
-/// log(1 + eˣ); x itself where e⁻ˣ is nothing beside it.
-pub fn softplus(x: f64) -> f64 {
-    if x > 40.0 { x } else { x.exp().ln_1p() }
 }

@@ -1,0 +1,236 @@
+//! The recurrences of [`super`] for eight states, one position after the other, and what the states add up to.
+
+use num_complex::Complex64;
+
+use super::{GENERIC, LAMBDA, or_less};
+use crate::judge::lanes::{self, Value};
+use crate::judge::model::Step;
+use crate::problem::stages::Rounding;
+use crate::promise::allowance::Arithmetic;
+
+/// How many states are computed at a time.
+pub const WIDTH: usize = 8;
+
+pub type Lanes = lanes::Lanes<WIDTH>;
+
+/// What the states of one channel add up to at a position, before skip and gate.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Position {
+    /// Re Σ Cₙ xₙ
+    pub y: f64,
+    /// Σ |Cₙ| Eₙ
+    pub carried: f64,
+    /// Σ |Cₙ| (|xₙ| + Eₙ)
+    pub magnitude: f64,
+    /// Σ |Cₙ| Dₙ
+    pub linear: f64,
+    /// Σ |Cₙ| Mₙ
+    pub terms: f64,
+    /// Σ |Cₙ|
+    pub weights: f64,
+    /// Σ |Cₙ|² (Vₙ + J u² M̂ₙ² + μ² (|xₙ| + Eₙ)²)
+    pub variance: f64,
+    /// How many states are so small beside all together that adding them rounds in the direction that they give it.
+    pub stagnating: f64,
+}
+
+/// A state after the last position.
+#[derive(Clone, Copy, Debug)]
+pub struct LastState {
+    pub x: Complex64,
+    /// E
+    pub worst: f64,
+    /// D, and the roundings that are not taken as random
+    pub linear: f64,
+    /// V + J u² M̂²
+    pub variance: f64,
+    /// M
+    pub magnitude: f64,
+}
+
+impl LastState {
+    /// The bound that is judged by.
+    pub fn judged(&self, repeats: f64) -> f64 {
+        or_less(self.linear + LAMBDA * (repeats * self.variance).sqrt(), self.worst)
+    }
+}
+
+/// b_l = B̄_l u_l, and what a kernel's may be off.
+#[derive(Clone, Copy)]
+pub struct StepInput<V> {
+    pub b_u: V,
+    /// Σⱼ |B̄ⱼ u_{l+j}|: nonzero where there is anything to add.
+    pub size: Lanes,
+    /// By its coefficient, and by an underflow.
+    pub coefficient: Lanes,
+    /// By the products that form it from B̄ and u.
+    pub product: Lanes,
+}
+
+/// What is known of eight states after one position.
+#[derive(Clone, Copy)]
+pub struct State<V> {
+    x: V,
+    /// M
+    magnitude: Lanes,
+    /// E
+    worst: Lanes,
+    /// D, and the roundings that are not taken as random
+    linear: Lanes,
+    /// V
+    variance: Lanes,
+    /// The largest M̂ so far: a tree multiplies it by products of Ā that may have underflowed on their own.
+    largest: Lanes,
+    /// Nonzero once a rounding was not taken as random.
+    directed: Lanes,
+}
+
+impl<V: Value<WIDTH>> State<V> {
+    #[inline(always)]
+    pub fn new(x: V, rounding: Rounding) -> Self {
+        let (zero, size) = (Lanes::ZERO, x.norm());
+        // A state that is rounded is so where it is given, too.
+        let rounded = (size * rounding.unit + Lanes::all(rounding.underflow)).unless_zero(size);
+        State {
+            x,
+            magnitude: size,
+            worst: rounded,
+            linear: rounded,
+            variance: zero,
+            largest: Lanes::ONE.max(size),
+            directed: zero,
+        }
+    }
+
+    /// One step (the recurrences of [`super`]), of which a tree joins so many later.
+    #[inline(always)]
+    pub fn advance(
+        &mut self,
+        step: &Step<V, Lanes>,
+        input: &StepInput<V>,
+        z: Lanes,
+        joins: f64,
+        (arithmetic, mu, further_sums): (Arithmetic, f64, f64),
+    ) {
+        let u = arithmetic.unit;
+        let growth = (1.0 + mu) * (1.0 + u * (1.0 + further_sums * (1.0 + u)));
+        let (a_abs, b_abs) = (step.a_bar.norm(), input.b_u.norm());
+        let a_computed = (a_abs + step.a_bar_error) * growth;
+        let a_excess = step.a_bar_error * growth + a_abs * (growth - 1.0);
+        // A product that underflows loses at most half a subnormal, if there is anything to multiply: of a state, or of
+        // what then multiplies one.
+        let underflow = (self.largest * (2.0 * arithmetic.underflow)).unless_zero(self.magnitude);
+        let worst = a_computed.times(self.worst)
+            + a_excess.times(self.magnitude)
+            + (input.coefficient + input.product) * (1.0 + joins * u)
+            + b_abs * (joins * u)
+            + underflow;
+        let old = a_abs.times(self.magnitude);
+        let magnitude = old + b_abs;
+        // What the product with Ā and the sums with b round. An exact operation does not.
+        let product = (a_computed.times(self.magnitude + self.worst) * mu).unless_zero(z);
+        let sums = (magnitude + worst) * (u * (1.0 + further_sums));
+        let sum = sums.unless_zero(input.size);
+        // Those that cannot be taken as random.
+        let directed_product =
+            Lanes::if_less((step.a_bar - 1.0).norm(), Lanes::all(GENERIC * u), product, Lanes::ZERO);
+        let directed_sum = Lanes::if_less(b_abs, old * (GENERIC * u), sum, Lanes::ZERO);
+        let (product, sum) = (product - directed_product, sum - directed_sum);
+        self.linear = a_computed.times(self.linear)
+            + step.a_bar_error.times(self.x.norm())
+            + input.coefficient
+            + underflow
+            + directed_product
+            + directed_sum;
+        self.variance = (a_computed * a_computed).times(self.variance)
+            + input.product * input.product
+            + product * product
+            + sum * sum;
+        self.directed = self.directed + directed_product + directed_sum;
+        // An infinite Ā of a state that is still 0 adds nothing.
+        let carried = V::if_less(Lanes::ZERO, self.x.norm(), step.a_bar * self.x, V::all(0.0));
+        self.x = carried + input.b_u;
+        self.largest = self.largest.max(magnitude + worst);
+        (self.magnitude, self.worst) = (magnitude, worst);
+    }
+
+    /// D and V with J u² M̂², which a tree adds.
+    #[inline(always)]
+    pub fn seen(&self, u: f64, joins: f64) -> [Lanes; 2] {
+        let joined = (self.magnitude + self.worst) * u;
+        let random = (joined * joined) * joins;
+        let random = Lanes::if_less(Lanes::ZERO, self.directed, Lanes::ZERO, random);
+        let directed = Lanes::if_less(Lanes::ZERO, self.directed, joined * joins, Lanes::ZERO);
+        [self.linear + directed, self.variance + random]
+    }
+
+    /// After the last position.
+    #[inline(always)]
+    pub fn last(&self, u: f64, joins: f64) -> [LastState; WIDTH] {
+        let [linear, variance] = self.seen(u, joins);
+        std::array::from_fn(|lane| LastState {
+            x: self.x.at(lane),
+            worst: self.worst.0[lane],
+            linear: linear.0[lane],
+            variance: variance.0[lane],
+            magnitude: self.magnitude.0[lane],
+        })
+    }
+}
+
+/// What becomes a [`Position`], eight states in each place.
+pub struct PositionSums {
+    y: Lanes,
+    carried: Lanes,
+    magnitude: Lanes,
+    linear: Lanes,
+    terms: Lanes,
+    weights: Lanes,
+    variance: Lanes,
+}
+
+impl PositionSums {
+    pub const ZERO: PositionSums = PositionSums {
+        y: Lanes::ZERO,
+        carried: Lanes::ZERO,
+        magnitude: Lanes::ZERO,
+        linear: Lanes::ZERO,
+        terms: Lanes::ZERO,
+        weights: Lanes::ZERO,
+        variance: Lanes::ZERO,
+    };
+
+    /// Adds what eight states are worth, their D and V as they are seen; |C|(|x| + E). `apart` is |C| where B multiplies
+    /// it or the state, whose product may underflow.
+    #[inline(always)]
+    pub fn add<V: Value<WIDTH>>(
+        &mut self,
+        (c, apart): (V, Lanes),
+        state: &State<V>,
+        [linear, variance]: [Lanes; 2],
+        mu: f64,
+    ) -> Lanes {
+        let (weight, size) = (c.norm(), state.x.norm() + state.worst);
+        let weighted = weight.times(size);
+        self.y = self.y + (c * state.x).re();
+        self.carried = self.carried + weight.times(state.worst);
+        self.magnitude = self.magnitude + weighted;
+        self.linear = self.linear + weight.times(linear);
+        self.terms = self.terms + weight.times(state.magnitude);
+        self.weights = self.weights + weight + apart + size.unless_zero(apart);
+        let variance = variance + size * size * (mu * mu);
+        self.variance = self.variance + (weight * weight).times(variance);
+        weighted
+    }
+
+    #[inline(always)]
+    pub fn add_to(&self, position: &mut Position) {
+        position.y += self.y.sum();
+        position.carried += self.carried.sum();
+        position.magnitude += self.magnitude.sum();
+        position.linear += self.linear.sum();
+        position.terms += self.terms.sum();
+        position.weights += self.weights.sum();
+        position.variance += self.variance.sum();
+    }
+}

@@ -1,0 +1,41 @@
+//! Δ, and what a kernel's may be off.
+
+use crate::problem::{Problem, Stage};
+use crate::promise::allowance::Arithmetic;
+
+/// Δ at one position, and the relative error that a kernel's Δ may have: the sum with the bias rounds, and
+/// softplus multiplies that relative error of x by |x·σ(x)/softplus(x)|.
+pub fn step_size(
+    problem: &Problem,
+    (batch, channel): (usize, usize),
+    l: usize,
+    arithmetic: Arithmetic,
+) -> (f64, f64) {
+    let delta = f64::from(problem.delta[problem.sequence_index(batch, channel, l)]);
+    let rounding = arithmetic.stages.rounding(Stage::Delta);
+    let (x, sum_error) = match &problem.delta_bias {
+        Some(bias) => (delta + f64::from(bias[channel]), arithmetic.unit + rounding.unit),
+        None => (delta, 0.0),
+    };
+    if !problem.delta_softplus {
+        let underflow = if sum_error > 0.0 && x != 0.0 { rounding.underflow / x.abs() } else { 0.0 };
+        return (x, sum_error + underflow);
+    }
+    let softplus = softplus(x);
+    let sigmoid = 1.0 / (1.0 + (-x).exp());
+    // Both vanish together as x → −∞, where softplus(x) → eˣ and its conditioning → |x|.
+    let conditioning = if softplus > 0.0 { (x * sigmoid / softplus).abs() } else { x.abs() };
+    // A subnormal Δ is rounded to the grid that subnormals have.
+    let underflow = 2.0 * arithmetic.underflow + rounding.underflow;
+    let subnormal = if softplus > 0.0 { underflow / softplus } else { 0.0 };
+    // log(1 + eˣ) as it stands: the sum is at least 1, and its rounding an error of u in the logarithm.
+    let naive = arithmetic.stages.naive_softplus && softplus > 0.0;
+    let rounded_sum = if naive { 2.0 * arithmetic.unit / softplus } else { 0.0 };
+    let error = conditioning * sum_error + arithmetic.softplus() + subnormal + rounded_sum;
+    (softplus, error + rounding.unit * (1.0 + error))
+}
+
+/// log(1 + eˣ); x itself where e⁻ˣ is nothing beside it.
+pub fn softplus(x: f64) -> f64 {
+    if x > 40.0 { x } else { x.exp().ln_1p() }
+}
