@@ -9,11 +9,13 @@ use rayon::prelude::*;
 
 use super::Truths;
 use super::every::{self, Survey};
-use crate::formula::Form;
+use crate::formula::{Form, Transition};
+use crate::judge::budget::{self, ChannelBudget};
 use crate::judge::diagnose::{Case, Effort, Models, by_tensor};
-use crate::judge::{budget, scan};
+use crate::judge::scan;
 use crate::problem::conventions::{ComplexOutput, Reads, StateHolds};
 use crate::problem::recorded::{Layout, OutputName, RecordError, RecordedOutput, Recording};
+use crate::problem::stages::{LogSpace, StageType};
 use crate::problem::stretch::{Inputs, Outline, Stretch};
 use crate::problem::{Conventions, InputType, Operand, Problem, Stage, Stages, Weights};
 use crate::promise::{Contract, Promise};
@@ -107,6 +109,9 @@ fn of_rows(
     by_tensor(&case, failing, &Models::compute(form, problem), Effort::default())
 }
 
+/// Positions of a block that chunked scans usually have.
+const BLOCKS: [usize; 3] = [64, 128, 256];
+
 /// What a recording did not state, and may have meant: its form, its conventions, its arithmetic.
 struct Meant {
     name: String,
@@ -117,6 +122,10 @@ struct Meant {
     /// Whether B and C are exchanged.
     exchanged: bool,
     likelihood: Likelihood,
+    /// Whether it allows what the one before it does, and more.
+    is_looser: bool,
+    /// Whether most channels must fail without it: such roundings are nowhere small.
+    shows_everywhere: bool,
 }
 
 /// What is less likely is not tried where something likelier fits: looser bounds and other forms fit more.
@@ -124,7 +133,9 @@ struct Meant {
 enum Likelihood {
     /// The same bounds, of one other statement.
     Convention,
-    /// Looser bounds, by one stage.
+    /// Looser bounds, of an f32 run whose digits are lost in one place: tensor cores lose them everywhere.
+    Algorithm,
+    /// By one stage.
     Arithmetic,
     /// By all stages together.
     WholeArithmetic,
@@ -143,6 +154,8 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
         stages,
         exchanged: false,
         likelihood,
+        is_looser: false,
+        shows_everywhere: false,
     };
     let mut all = Vec::new();
     let before = Conventions { reads: Reads::BeforeUpdate, ..stated };
@@ -162,20 +175,39 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
         let meant = same("b-and-c-exchanged".to_owned(), what, Likelihood::Convention);
         all.push(Meant { exchanged: true, ..meant });
     }
+    // Of 16-bit runs the tightest bounds say which it is.
+    let of_algorithms = if input == InputType::F32 { Likelihood::Algorithm } else { Likelihood::Arithmetic };
     if stages == Stages::NONE && layout.delta_softplus {
         let what = format!(
             "softplus is log(1 + exp(x)) without log1p, which loses the digits of a small Δ; --arithmetic '{}' accepts it",
             Stages::NAIVE_SOFTPLUS
         );
-        let meant = same("naive-softplus".to_owned(), what, Likelihood::Arithmetic);
+        let meant = same("naive-softplus".to_owned(), what, of_algorithms);
         all.push(Meant { stages: Stages::NAIVE_SOFTPLUS, ..meant });
     }
-    if stages == Stages::NONE && input != InputType::F32 {
-        let one = |stage: Stage| (stage.name(), Stages::alone(stage, input), Likelihood::Arithmetic);
-        let whole = ("arithmetic", Stages::all(input), Likelihood::WholeArithmetic);
+    if stages == Stages::NONE {
+        let narrow = match input {
+            InputType::F32 => StageType::Tf32,
+            narrow => narrow.into(),
+        };
+        let one = |stage: Stage| (stage.name(), Stages::alone(stage, narrow), Likelihood::Arithmetic);
+        let whole = ("arithmetic", Stages::all(narrow), Likelihood::WholeArithmetic);
         for (name, stages, likelihood) in Stage::ALL.into_iter().map(one).chain([whole]) {
-            let what = format!("rounded to {input} on the way, which --arithmetic '{stages}' accepts");
-            all.push(Meant { stages, ..same(format!("{name}-in-{input}"), what, likelihood) });
+            let what = format!("rounded to {narrow} on the way, which --arithmetic '{stages}' accepts");
+            let meant = same(format!("{name}-in-{narrow}"), what, likelihood);
+            all.push(Meant { stages, shows_everywhere: narrow == StageType::Tf32, ..meant });
+        }
+    }
+    if stages.log_space.is_none() && form.formula().a_bar == Transition::Exponential {
+        let whole = (LogSpace::WHOLE, "log-space-scan".to_owned());
+        let blocks = BLOCKS.map(|block| (LogSpace::blocks_of(block), format!("log-space-scan-of-{block}")));
+        for (log_space, name) in blocks.into_iter().chain([whole]) {
+            let is_looser = log_space != LogSpace::blocks_of(BLOCKS[0]);
+            let stages = stages.in_log_space(log_space);
+            let what = format!(
+                "products of Ā are exponentials of running sums, whose digits the sums lose; --arithmetic '{stages}' accepts it"
+            );
+            all.push(Meant { stages, is_looser, ..same(name, what, of_algorithms) });
         }
     }
     for other in Form::all().filter(|other| *other != form && before != stated) {
@@ -244,11 +276,27 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
     let find = || rows.par_iter().find_map_any(fails).transpose();
     let known = survey.and_then(|survey| every::first_failing(survey, &unexplained));
     let Some(failing) = known.map_or_else(find, |row| Ok(Some(row)))? else { return Ok(()) };
-    let mut found: Named<Vec<(Likelihood, Diagnosis)>> = Named::default();
+    // Whether at least half of the rows fail.
+    let fails_everywhere = || -> Result<bool, RecordError> {
+        let failing = match survey {
+            Some(survey) => every::failing(survey, &unexplained),
+            None => rows.par_iter().filter_map(fails).collect::<Result<Vec<_>, _>>()?.len(),
+        };
+        Ok(2 * failing >= rows.len())
+    };
+    let mut found: Named<Vec<Found>> = Named::default();
+    // The tensors that the last hypothesis explains, or one that is tighter.
+    let mut explained: Vec<TensorName> = Vec::new();
     for meant in meant(name.form, recording.layout(), stages) {
-        let Meant { name, what, form, conventions, stages, exchanged, likelihood } = meant;
-        let unlikely = |tensor: &TensorName| found.get(*tensor).is_some_and(|known| known[0].0 < likelihood);
-        if unexplained.iter().all(unlikely) {
+        let Meant { name, what, form, conventions, stages, exchanged, likelihood, .. } = meant;
+        let unlikely =
+            |tensor: &TensorName| found.get(*tensor).is_some_and(|known| known[0].likelihood < likelihood);
+        if !meant.is_looser {
+            explained.clear();
+        }
+        let is_open = |tensor: &TensorName| !unlikely(tensor) && !explained.contains(tensor);
+        let open: Vec<TensorName> = unexplained.iter().copied().filter(is_open).collect();
+        if open.is_empty() {
             continue;
         }
         let inputs = Restated { recording, conventions, exchanged };
@@ -266,7 +314,10 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         };
         // Nearly all are refuted by a row that fails.
         let mut shares = of_row(&failing)?;
-        if unexplained.iter().any(|tensor| shares[*tensor].is_some()) {
+        if open.iter().any(|tensor| shares[*tensor].is_some()) {
+            if meant.shows_everywhere && !fails_everywhere()? {
+                continue;
+            }
             let others = rows.par_iter().map(of_row);
             let others = others.try_reduce_with(|one, other| Ok(both(one, other)));
             shares = both(shares.clone(), others.transpose()?.unwrap_or(shares));
@@ -276,20 +327,57 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         if !of_one_tensor && shares.values().any(Option::is_none) {
             continue;
         }
-        for &tensor in &unexplained {
+        let allowed = match likelihood {
+            Likelihood::Algorithm | Likelihood::Arithmetic => allowance(&inputs, (form, &contract), failing)?,
+            _ => Named::default(),
+        };
+        for tensor in open {
             let Some(residual) = shares[tensor] else { continue };
-            let diagnosis = (likelihood, Diagnosis { name: name.clone(), what: what.clone(), residual });
+            let diagnosis = Diagnosis { name: name.clone(), what: what.clone(), residual };
+            let rank = allowed.get(tensor).copied().unwrap_or(residual);
+            let new = Found { likelihood, rank, diagnosis };
+            explained.push(tensor);
             match found.get_mut(tensor) {
-                Some(known) if known[0].0 < likelihood => {}
-                Some(known) => known.push(diagnosis),
-                None => found.insert(tensor, vec![diagnosis]),
+                Some(known) if known[0].likelihood < likelihood => {}
+                Some(known) => known.push(new),
+                None => found.insert(tensor, vec![new]),
             }
         }
     }
-    let by_residual = |(tensor, mut known): (TensorName, Vec<(Likelihood, Diagnosis)>)| {
-        known.sort_by(|(_, one), (_, other)| one.residual.total_cmp(&other.residual));
-        (tensor, known.into_iter().map(|(_, diagnosis)| diagnosis).collect())
+    let ranked = |(tensor, mut known): (TensorName, Vec<Found>)| {
+        known.sort_by(|one, other| one.rank.total_cmp(&other.rank));
+        (tensor, known.into_iter().map(|found| found.diagnosis).collect())
     };
-    scan::diagnosed(case, found.into_iter().map(by_residual).collect());
+    scan::diagnosed(case, found.into_iter().map(ranked).collect());
     Ok(())
+}
+
+/// A hypothesis that fits.
+struct Found {
+    likelihood: Likelihood,
+    /// The least comes first: of other bounds the tightest, else the smallest residual.
+    rank: f64,
+    diagnosis: Diagnosis,
+}
+
+/// What the bounds of a row allow, root mean square.
+///
+/// # Errors
+/// What cannot be read.
+fn allowance<I: Inputs>(
+    inputs: &I,
+    (form, contract): (Form, &Contract),
+    row: usize,
+) -> Result<Named<f64>, I::Error> {
+    let dim = inputs.outline().shape.dim;
+    let budget = ChannelBudget::new(form, inputs, (row / dim, row % dim), contract);
+    let mut sums: Named<(f64, usize)> = Named::default();
+    budget.walk(&[budget.directions()], |name, _, bounds| {
+        let (sum, count) = sums.get(name).copied().unwrap_or_default();
+        let bounds = bounds.iter().flat_map(|bounds| &bounds.bound);
+        let all = bounds.fold((sum, count), |(sum, count), bound| (sum + bound * bound, count + 1));
+        sums.insert(name, all);
+        Ok(())
+    })?;
+    Ok(sums.map(|_, (sum, count)| (sum / *count as f64).sqrt()))
 }

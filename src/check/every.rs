@@ -90,6 +90,14 @@ pub fn first_failing(survey: &Survey, tensors: &[TensorName]) -> Option<usize> {
     tensors.iter().filter_map(first).min()
 }
 
+/// How many channels have an element that fails, in one of these tensors.
+pub fn failing(survey: &Survey, tensors: &[TensorName]) -> usize {
+    let fails = |row: &usize| {
+        tensors.iter().any(|tensor| survey.get(*tensor).is_some_and(|tallies| tallies[*row].failed > 0))
+    };
+    (0..survey.values().next().map_or(0, Vec::len)).filter(fails).count()
+}
+
 fn channels(surveys: &[Survey]) -> usize {
     surveys.first().and_then(|survey| survey.values().next()).map_or(0, Vec::len)
 }

@@ -24,7 +24,7 @@ use crate::tensor_file::shown;
     last_state.METHOD[.LABEL] (batch, dim, dstate) as A, optional\n  \
     [initial_state]        (batch, dim, dstate)  as A\n\
     and metadata delta_softplus (true or false), input_type (f16 or bf16, when these are stored widened to F32), \
-    arithmetic (as --arithmetic), reads (after-update or before-update), complex_output (twice-real-part or real-part), \
+    arithmetic (as --arithmetic), scan (log-space or log-space-64), reads (after-update or before-update), complex_output (twice-real-part or real-part), \
     state (with-b or without-b), and any provenance. METHOD is one of {methods}.\n\n\
     Examples:\n  \
     holdfast check run.safetensors                          judge one run\n  \
@@ -38,8 +38,9 @@ pub struct Args {
     /// Channels to judge of each run, drawn by the seed, for a quick look [default: all]
     #[arg(long, value_name = "N")]
     pub channels: Option<NonZeroUsize>,
-    /// What is rounded to 16 bits on the way: f16 or bf16 for all stages, or some of delta, du, state, y and gate, as
-    /// in `delta=bf16, gate=bf16` [default: what the file's metadata state, or else f32]
+    /// What is rounded to fewer bits on the way: f16, bf16 or tf32 for all stages, or some of delta, du, state, y and
+    /// gate, as in `delta=bf16, gate=bf16`; also softplus=naive, and scan=log-space [default: what the file's metadata
+    /// state, or else f32]
     #[arg(long, value_name = "STAGES")]
     pub arithmetic: Option<Stages>,
     #[command(flatten)]

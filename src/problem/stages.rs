@@ -1,7 +1,8 @@
-//! Which steps of a scan an implementation rounds to 16 bits, beside its inputs and outputs: stated, never guessed.
+//! How an implementation computes, where it is not plain f32: which steps of a scan it rounds to fewer bits, beside its inputs
+//! and outputs, how it computes softplus, and whether it scans in log space. Stated, never guessed.
 //!
-//! Each stage adds roundings to those of f32, of the unit s = 2⁻⁸ of bf16 or 2⁻¹¹ of f16, and of half its smallest subnormal
-//! where something underflows:
+//! Each stage adds roundings to those of f32, of the unit s = 2⁻⁸ of bf16, 2⁻¹¹ of f16 or 2⁻¹⁰ of tf32 (tensor cores may cut
+//! bits off where others round), and of half a smallest subnormal (a whole one of tf32) where something underflows:
 //!
 //! - `delta`: Δ after softplus, and its sum with the bias before it, once each;
 //! - `du`: the two products that make b = B̄u of B̄, B and u;
@@ -11,8 +12,13 @@
 //!
 //! `softplus=naive` states log(1 + eˣ) as it stands, without log1p: the sum rounds by u of f32, and that is an error of u in Δ,
 //! which may be all of it. Where eˣ < u, Δ comes out as 0. What overflows beyond x = 88 is no rounding, and fails.
+//!
+//! `scan=log-space` states that products of Ā = eᶻ are exponentials of running sums of z, as in chunked scans:
+//! Π Āⱼ = exp(s_l − s_k). Running sums round by what they have come to, and not by what is left of a term
+//! ([`crate::judge::budget`] has the bound). `scan=log-space-64` states that they begin anew every 64 positions.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use crate::tensor::InputType;
@@ -29,15 +35,80 @@ named! {
     }
 }
 
-/// The type that each stage is rounded to, of those that are not computed in f32 alone; and how softplus is computed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stages {
-    types: [Option<InputType>; Stage::ALL.len()],
-    /// Whether softplus is log(1 + eˣ) as it stands.
-    pub naive_softplus: bool,
+named! {
+    /// What a stage is rounded to.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum StageType: "type of a stage" {
+        #[default]
+        F32 => "f32",
+        F16 => "f16",
+        Bf16 => "bf16",
+        /// f32 with 10 bits after the point: what tensor cores take of it.
+        Tf32 => "tf32",
+    }
 }
 
-const NAIVE: [&str; 2] = ["softplus", "naive"];
+impl From<InputType> for StageType {
+    fn from(input: InputType) -> StageType {
+        match input {
+            InputType::F32 => StageType::F32,
+            InputType::F16 => StageType::F16,
+            InputType::Bf16 => StageType::Bf16,
+        }
+    }
+}
+
+/// The type of each stage; how softplus is computed; and how the scan is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stages {
+    types: [StageType; Stage::ALL.len()],
+    /// Whether softplus is log(1 + eˣ) as it stands.
+    pub naive_softplus: bool,
+    pub log_space: Option<LogSpace>,
+}
+
+/// Scans by running sums of z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogSpace {
+    /// After so many positions they begin anew; none for never.
+    pub block: Option<NonZeroUsize>,
+}
+
+impl LogSpace {
+    pub const WHOLE: LogSpace = LogSpace { block: None };
+
+    pub fn blocks_of(positions: usize) -> LogSpace {
+        LogSpace { block: NonZeroUsize::new(positions) }
+    }
+}
+
+impl fmt::Display for LogSpace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(LOG_SPACE)?;
+        self.block.map_or(Ok(()), |block| write!(f, "-{block}"))
+    }
+}
+
+impl FromStr for LogSpace {
+    type Err = StagesError;
+
+    fn from_str(text: &str) -> Result<Self, StagesError> {
+        let wrong = || StagesError { found: crate::tensor_file::shown(text) };
+        match text.trim().strip_prefix(LOG_SPACE).ok_or_else(wrong)? {
+            "" => Ok(LogSpace::WHOLE),
+            block => {
+                let block = block.strip_prefix('-').and_then(|block| block.parse().ok());
+                Ok(LogSpace { block: Some(block.ok_or_else(wrong)?) })
+            }
+        }
+    }
+}
+
+const SOFTPLUS: &str = "softplus";
+const NAIVE: &str = "naive";
+/// The key of metadata as well.
+pub const SCAN: &str = "scan";
+const LOG_SPACE: &str = "log-space";
 
 /// What one rounding of a stage costs beside that of f32.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,8 +127,8 @@ impl Rounding {
 /// The text states no arithmetic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "expected f32, f16 or bf16 for all stages, or a list such as `delta=bf16, gate=bf16`, each stage once, found `{found}` \
-     (hint: stages are {}; softplus=naive may be added to either)",
+    "expected f32, f16, bf16 or tf32 for all stages, or a list such as `delta=bf16, gate=bf16`, each stage once, found \
+     `{found}` (hint: stages are {}; softplus=naive, scan=log-space and scan=log-space-64 may be added to either)",
     Stage::ALL.map(Stage::name).join(", ")
 )]
 pub struct StagesError {
@@ -66,32 +137,37 @@ pub struct StagesError {
 
 impl Stages {
     /// All of it in f32.
-    pub const NONE: Stages = Stages { types: [None; Stage::ALL.len()], naive_softplus: false };
+    pub const NONE: Stages =
+        Stages { types: [StageType::F32; Stage::ALL.len()], naive_softplus: false, log_space: None };
     /// All of it in f32, with log(1 + eˣ).
     pub const NAIVE_SOFTPLUS: Stages = Stages { naive_softplus: true, ..Stages::NONE };
 
     /// Every stage in the same type.
-    pub fn all(input: InputType) -> Self {
-        let input = Some(input).filter(|input| *input != InputType::F32);
-        Stages { types: [input; Stage::ALL.len()], ..Stages::NONE }
+    pub fn all(type_of_all: impl Into<StageType>) -> Self {
+        Stages { types: [type_of_all.into(); Stage::ALL.len()], ..Stages::NONE }
     }
 
     /// One stage alone.
-    pub fn alone(stage: Stage, input: InputType) -> Self {
+    pub fn alone(stage: Stage, type_of_it: impl Into<StageType>) -> Self {
         let mut stages = Stages::NONE;
-        stages.types[stage as usize] = Some(input).filter(|input| *input != InputType::F32);
+        stages.types[stage as usize] = type_of_it.into();
         stages
+    }
+
+    /// The same, scanned in log space.
+    pub fn in_log_space(self, log_space: LogSpace) -> Self {
+        Stages { log_space: Some(log_space), ..self }
     }
 
     pub fn rounding(self, stage: Stage) -> Rounding {
         match self.types[stage as usize] {
-            None | Some(InputType::F32) => Rounding::NONE,
-            Some(InputType::F16) => {
-                Rounding { unit: 1.0 / (1 << 11) as f64, underflow: 1.0 / (1 << 25) as f64 }
-            }
+            StageType::F32 => Rounding::NONE,
+            StageType::F16 => Rounding { unit: 1.0 / (1 << 11) as f64, underflow: 1.0 / (1 << 25) as f64 },
             // 2⁻¹³⁴
-            Some(InputType::Bf16) => {
-                Rounding { unit: 1.0 / (1 << 8) as f64, underflow: 4.591_774_807_899_561e-41 }
+            StageType::Bf16 => Rounding { unit: 1.0 / (1 << 8) as f64, underflow: 4.591_774_807_899_561e-41 },
+            // 2⁻¹³⁶
+            StageType::Tf32 => {
+                Rounding { unit: 1.0 / (1 << 10) as f64, underflow: 1.147_943_701_974_890_2e-41 }
             }
         }
     }
@@ -99,19 +175,23 @@ impl Stages {
 
 impl fmt::Display for Stages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let stated = Stage::ALL.into_iter().zip(self.types);
-        let mut stated: Vec<String> =
-            stated.filter_map(|(stage, input)| Some(format!("{stage}={}", input?))).collect();
-        stated.extend(self.naive_softplus.then(|| NAIVE.join("=")));
-        match (self.types[0], stated.is_empty()) {
-            (_, true) => f.write_str("f32"),
-            (Some(input), _) if self.types == Stages::all(input).types => {
-                let naive =
-                    if self.naive_softplus { format!(", {}", NAIVE.join("=")) } else { String::new() };
-                write!(f, "{input}{naive}")
-            }
-            _ => f.write_str(&stated.join(", ")),
+        let mut stated: Vec<String> = Vec::new();
+        if self.types == Stages::all(self.types[0]).types {
+            stated.push(self.types[0].to_string());
+        } else {
+            let narrow =
+                Stage::ALL.into_iter().zip(self.types).filter(|(_, narrow)| *narrow != StageType::F32);
+            stated.extend(narrow.map(|(stage, narrow)| format!("{stage}={narrow}")));
         }
+        let others = [
+            self.naive_softplus.then(|| format!("{SOFTPLUS}={NAIVE}")),
+            self.log_space.map(|log_space| format!("{SCAN}={log_space}")),
+        ];
+        stated.extend(others.into_iter().flatten());
+        if stated.len() > 1 && stated[0] == StageType::F32.name() {
+            stated.remove(0);
+        }
+        f.write_str(&stated.join(", "))
     }
 }
 
@@ -123,24 +203,32 @@ impl FromStr for Stages {
         let (first, rest) = text.split_once(',').map_or((text, None), |(first, rest)| (first, Some(rest)));
         let (mut stages, mut stated) = (Stages::NONE, Vec::new());
         let mut list = Some(text);
-        if let Ok(input) = first.trim().parse() {
-            stages = Stages::all(input);
-            stated = Stage::ALL.to_vec();
+        if let Ok(type_of_all) = first.trim().parse::<StageType>() {
+            stages = Stages::all(type_of_all);
+            stated = Stage::ALL.map(Stage::name).to_vec();
             list = rest;
         }
         for part in list.into_iter().flat_map(|list| list.split(',')) {
-            let (stage, input) = part.split_once('=').ok_or_else(wrong)?;
-            if [stage.trim(), input.trim()] == NAIVE && !stages.naive_softplus {
-                stages.naive_softplus = true;
-                continue;
-            }
-            let stage: Stage = stage.trim().parse().map_err(|_| wrong())?;
-            let input: InputType = input.trim().parse().map_err(|_| wrong())?;
-            if stated.contains(&stage) {
+            let (key, value) = part.split_once('=').ok_or_else(wrong)?;
+            let key = match key.trim() {
+                SOFTPLUS if value.trim() == NAIVE => {
+                    stages.naive_softplus = true;
+                    SOFTPLUS
+                }
+                SCAN => {
+                    stages.log_space = Some(value.parse().map_err(|_| wrong())?);
+                    SCAN
+                }
+                stage => {
+                    let stage: Stage = stage.parse().map_err(|_| wrong())?;
+                    stages.types[stage as usize] = value.trim().parse().map_err(|_| wrong())?;
+                    stage.name()
+                }
+            };
+            if stated.contains(&key) {
                 return Err(wrong());
             }
-            stated.push(stage);
-            stages.types[stage as usize] = Some(input).filter(|input| *input != InputType::F32);
+            stated.push(key);
         }
         Ok(stages)
     }

@@ -1,12 +1,19 @@
 //! Promise: an implementation that rounds to 16 bits on the way fails with the stage's name, passes where it is stated, and
 //! one that is worse still fails; and inputs that betray a mistake of the recording are pointed at.
 
+use std::path::Path;
+
 use holdfast::check::{self, Checked, Options};
+use holdfast::judge::budget;
+use holdfast::method::Method;
 use holdfast::problem::inputs::{self, Draw};
+use holdfast::problem::recorded::Recording;
 use holdfast::problem::regime::{self, Recipe};
-use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
-use holdfast::problem::{Stage, Stages};
+use holdfast::problem::stages::LogSpace;
+use holdfast::problem::{InputType, Operand, Problem, Shape, Stage, Stages, Weights};
+use holdfast::promise::Promise;
 use holdfast::results::Verdict;
+use holdfast::tensor::TensorName;
 use rstest::rstest;
 
 use crate::written::{ComplexAs, File};
@@ -91,6 +98,8 @@ fn a_stage_in_16_bits_is_named_and_passes_where_it_is_stated(
     let name = format!("{}-in-{input}", stage.map_or("arithmetic", Stage::name));
     let names: Vec<&str> = unstated.diagnosis.iter().map(|d| d.name.as_str()).collect();
     assert!(names.contains(&name.as_str()), "{names:?} without {name}");
+    // The tightest bounds that accept it come first, and none are tighter than the gate's.
+    assert!(stage != Some(Stage::Gate) || names[0] == name, "{names:?}");
 
     let stated = &check(&problem, out, Some(stages)).cases[0];
     assert_eq!(stated.verdict, Verdict::Pass, "{:?}", stated.worst);
@@ -131,6 +140,191 @@ fn a_naive_softplus_is_named_and_passes_where_it_is_stated() {
     assert_eq!(check(&problem, worse, stated).cases[0].verdict, Verdict::Fail);
 }
 
+/// Of mamba_ssm's own code, run unchanged: its reference takes silu of a bf16 gate in bf16, its minimal SSD scans in log
+/// space, and its Triton kernels multiply on tensor cores.
+#[rstest]
+#[case("mamba-bf16-real", "gate-in-bf16", "gate=bf16")]
+#[case("mamba-bf16-complex", "gate-in-bf16", "gate=bf16")]
+#[case("ssd-minimal-f32", "log-space-scan-of-64", "scan=log-space-256")]
+#[case("ssd-triton-f32", "y-in-tf32", "tf32")]
+fn code_of_others_is_named_and_passes_where_its_arithmetic_is_stated(
+    #[case] file: &str,
+    #[case] name: &str,
+    #[case] arithmetic: &str,
+) {
+    let path = format!("{}/golden/recorded/{file}.safetensors", env!("CARGO_MANIFEST_DIR"));
+    let recording = Recording::open(Path::new(&path)).expect("a recording");
+    let judged = |stages| {
+        let options = Options { channels: None, seed: 1, stages };
+        check::check(file, file, &recording, &options, &|| ()).expect("a run").cases.swap_remove(0)
+    };
+    let unstated = judged(None);
+    assert_eq!(unstated.verdict, Verdict::Fail);
+    assert_eq!(unstated.diagnosis[0].name, name);
+    let stated = judged(Some(arithmetic.parse().expect("an arithmetic")));
+    assert_eq!(stated.verdict, Verdict::Pass, "{:?}", stated.worst);
+}
+
+/// How a running sum is added.
+#[derive(Clone, Copy, Debug)]
+enum Summed {
+    /// One after the other.
+    Serially,
+    /// By halves.
+    AsATree,
+    /// One after the other, with 12 bits.
+    Coarsely,
+}
+
+/// Running sums in f32.
+fn running_sums(values: &[f32], summed: Summed) -> Vec<f32> {
+    match (summed, values) {
+        (Summed::AsATree, [first]) => vec![*first],
+        (Summed::AsATree, _) => {
+            let (left, right) = values.split_at(values.len() / 2);
+            let mut sums = running_sums(left, summed);
+            let before = sums[sums.len() - 1];
+            sums.extend(running_sums(right, summed).into_iter().map(|sum| before + sum));
+            sums
+        }
+        _ => {
+            let coarse = |sum: f32| f32::from_bits(sum.to_bits() & !0xfff);
+            let add = |sum: &mut f32, value: &f32| {
+                *sum += value;
+                *sum = if matches!(summed, Summed::Coarsely) { coarse(*sum) } else { *sum };
+                Some(*sum)
+            };
+            values.iter().scan(0.0, add).collect()
+        }
+    }
+}
+
+/// zoh by exponentials of differences of running sums, which begin anew with each block.
+fn scan_in_log_space(problem: &Problem, block: usize, summed: Summed) -> Vec<f32> {
+    let Shape { dim, dstate, seqlen, .. } = problem.shape;
+    let mut out = vec![0.0f32; dim * seqlen];
+    for d in 0..dim {
+        for n in 0..dstate {
+            let of = |values: &[f32], operand, l| values[problem.operand_index(operand, (0, d), n, l)];
+            let at = |l| problem.sequence_index(0, d, l);
+            let a = problem.a[problem.weight_index(d, n)];
+            let mut passed = 0.0f32;
+            for start in (0..seqlen).step_by(block) {
+                let end = seqlen.min(start + block);
+                let z: Vec<f32> = (start..end).map(|l| problem.delta[at(l)] * a).collect();
+                let sums = running_sums(&z, summed);
+                let mut last = 0.0;
+                for l in start..end {
+                    let mut x = sums[l - start].exp() * passed;
+                    for k in start..=l {
+                        let input =
+                            problem.delta[at(k)] * of(&problem.b, problem.b_operand, k) * problem.u[at(k)];
+                        x += (sums[l - start] - sums[k - start]).exp() * input;
+                    }
+                    out[d * seqlen + l] += x * of(&problem.c, problem.c_operand, l);
+                    last = x;
+                }
+                passed = last;
+            }
+        }
+    }
+    out
+}
+
+/// Steps so large that running sums lose digits, and a slow state to show it.
+fn far_sums() -> Problem {
+    let shape = Shape { batch: 1, dim: 3, dstate: 3, seqlen: 600, groups: 1 };
+    let recipe = Recipe { shape, ..regime::PLAIN };
+    let operands = (Operand::Variable, Operand::Variable);
+    let mut problem =
+        inputs::draw(&recipe, Weights::Real, InputType::F32, operands, &mut Draw::new(5, "far sums"));
+    problem.delta.iter_mut().enumerate().for_each(|(l, delta)| *delta = 0.4 + 0.3 * (l as f32 * 0.37).sin());
+    problem.a.iter_mut().enumerate().for_each(|(n, a)| *a = -[0.9, 1.7, 2.3][n % 3]);
+    problem
+}
+
+#[rstest]
+fn a_scan_in_log_space_is_named_and_passes_where_it_is_stated(
+    #[values((600, "log-space"), (256, "log-space-256"))] (block, statement): (usize, &str),
+    #[values(Summed::Serially, Summed::AsATree)] summed: Summed,
+) {
+    let problem = far_sums();
+    let out = scan_in_log_space(&problem, block, summed);
+    let unstated = &check(&problem, out.clone(), None).cases[0];
+    assert_eq!(unstated.verdict, Verdict::Fail);
+    assert!(unstated.diagnosis[0].name.starts_with("log-space-scan"), "{:?}", unstated.diagnosis);
+    let stages: Stages = format!("scan={statement}").parse().expect("an arithmetic");
+    let stated = &check(&problem, out.clone(), Some(stages)).cases[0];
+    assert_eq!(stated.verdict, Verdict::Pass, "{:?}", stated.worst);
+    // The metadata `scan` state the same.
+    let mut file = File::of(&problem, ComplexAs::Trailing);
+    file.add_output(&problem, "zoh", &out, None, ComplexAs::Trailing);
+    file.metadata.insert("scan".to_owned(), statement.to_owned());
+    assert_eq!(file.recording().layout().stages, stages);
+    // What loses more than f32 does still fails, and so does another formula.
+    let worse = scan_in_log_space(&problem, block, Summed::Coarsely);
+    assert_eq!(check(&problem, worse, Some(stages)).cases[0].verdict, Verdict::Fail);
+    let wrong = out.iter().map(|y| y * 1.01).collect();
+    assert_eq!(check(&problem, wrong, Some(stages)).cases[0].verdict, Verdict::Fail);
+}
+
+/// An Ā that is no exponential has no running sums: the statement allows it nothing more.
+#[test]
+fn a_scan_in_log_space_is_one_of_exponentials() {
+    let problem = far_sums();
+    let bounds = |method: Method, stages| {
+        let bounds = budget::scan(method, &problem, &Promise::recorded(stages).contract);
+        bounds.tensors[TensorName::Out].worst_case.clone()
+    };
+    let stated = Stages::NONE.in_log_space(LogSpace::WHOLE);
+    assert_eq!(bounds(Method::Bilinear, Stages::NONE), bounds(Method::Bilinear, stated));
+    for method in [Method::Zoh, Method::Poly] {
+        assert!(
+            bounds(method, Stages::NONE)
+                .iter()
+                .zip(bounds(method, stated))
+                .all(|(usual, more)| *usual < more)
+        );
+    }
+}
+
+#[test]
+fn a_scan_that_is_stated_twice_or_unheard_of_is_an_error() {
+    for (scan, arithmetic) in [("linear", "f32"), ("log-space-0", "f32"), ("log-space", "scan=log-space-64")]
+    {
+        let problem = far_sums();
+        let mut file = File::of(&problem, ComplexAs::Trailing);
+        file.add_output(&problem, "zoh", &vec![0.0; problem.u.len()], None, ComplexAs::Trailing);
+        file.metadata.insert("scan".to_owned(), scan.to_owned());
+        file.metadata.insert("arithmetic".to_owned(), arithmetic.to_owned());
+        let error = file.try_recording().expect_err("no scan").to_string();
+        assert!(error.contains("log-space-64 where sums begin anew"), "{error}");
+    }
+}
+
+/// One channel that is wrong by as little as tensor cores are is no arithmetic.
+#[test]
+fn roundings_of_tensor_cores_show_in_most_channels() {
+    let problem = problem(InputType::F32);
+    let mut out = scan(&problem, |_| false, 1.0);
+    let seqlen = problem.shape.seqlen;
+    out[..seqlen].iter_mut().for_each(|y| *y *= 1.0005);
+    let case = &check(&problem, out.clone(), None).cases[0];
+    assert_eq!(case.verdict, Verdict::Fail);
+    assert!(
+        case.diagnosis.iter().all(|diagnosis| !diagnosis.name.ends_with("-in-tf32")),
+        "{:?}",
+        case.diagnosis
+    );
+    let everywhere: Vec<f32> = scan(&problem, |_| false, 1.0005);
+    let case = &check(&problem, everywhere, None).cases[0];
+    assert!(
+        case.diagnosis.iter().any(|diagnosis| diagnosis.name.ends_with("-in-tf32")),
+        "{:?}",
+        case.diagnosis
+    );
+}
+
 #[test]
 fn what_is_all_in_f32_passes_unstated() {
     for input in [InputType::Bf16, InputType::F16] {
@@ -150,6 +344,11 @@ fn a_stated_arithmetic_reads_as_it_is_written() {
         "softplus=naive",
         "gate=bf16, softplus=naive",
         "bf16, softplus=naive",
+        "tf32",
+        "du=tf32, y=tf32",
+        "scan=log-space",
+        "scan=log-space-64",
+        "gate=bf16, softplus=naive, scan=log-space-256",
     ] {
         assert_eq!(text.parse::<Stages>().expect("read").to_string(), text);
     }
@@ -164,6 +363,9 @@ fn a_stated_arithmetic_reads_as_it_is_written() {
         "softplus=bf16",
         "softplus=naive, softplus=naive",
         "bf16, gate=bf16",
+        "scan=linear",
+        "scan=log-space-0",
+        "scan=log-space, scan=log-space",
     ] {
         let error = text.parse::<Stages>().expect_err("no arithmetic").to_string();
         assert!(error.contains("delta, du, state, y, gate"), "{error}");

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::io::Cursor;
 
-use holdfast::problem::recorded::Recording;
+use holdfast::problem::recorded::{RecordError, Recording};
 use holdfast::problem::{InputType, Operand, Problem, Weights};
 use holdfast::tensor_file::TensorFile;
 use safetensors::Dtype;
@@ -153,10 +153,13 @@ impl File {
 impl File {
     /// The run that it is.
     pub fn recording(&self) -> Recording<Cursor<Vec<u8>>> {
+        self.try_recording().expect("a run")
+    }
+
+    pub fn try_recording(&self) -> Result<Recording<Cursor<Vec<u8>>>, RecordError> {
         let bytes = self.bytes();
         let len = bytes.len() as u64;
-        let file = TensorFile::new(Cursor::new(bytes), len).expect("a file");
-        Recording::new(file).expect("a run")
+        Recording::new(TensorFile::new(Cursor::new(bytes), len).expect("a file"))
     }
 }
 

@@ -50,6 +50,16 @@
 //! λ = 8 ([`LAMBDA`]): one element of a sound kernel is beyond with probability at most 2e⁻³² < 2.6·10⁻¹⁴, some element of a
 //! run of 10⁷ with less than 2.6·10⁻⁷ (the union bound). The default run judges about two million.
 //!
+//! # In log space
+//!
+//! A scan that is stated to be in log space ([`crate::problem::stages`]) has Π Āⱼ = exp(s_l − s_k) for the running sums s of
+//! z = ΔA since the block's start, with Ā = eᶻ. Let S_l = Σ|zⱼ| since then. Added one after the other, sum j rounds by at most
+//! uS_j, and what exp(s_l − s_k) is off for it is what Āⱼ(1 + δⱼ), |δⱼ| ≤ e^{uS_j} − 1, for each j in k+1..l would be: one more
+//! rounding of each step, of uS_j/(1 − uS_j). It is taken as random like a product, and enters D_l where |z_l| < 16u·S_l.
+//! Added as a tree, s_l and s_k are each off by at most J·uS_l, and their difference rounds once: at most (2J + 1)uS_l of each
+//! term, whatever k, which is added to E_l and D_l where a state is read. Both are allowed. Blocks pass their states on by
+//! products.
+//!
 //! # Where roundings are not independent
 //!
 //! Rounding is deterministic: the same operation on the same operands errs the same way every time, and n equal

@@ -83,6 +83,21 @@ pub struct State<V> {
     largest: Lanes,
     /// Nonzero once a rounding was not taken as random.
     directed: Lanes,
+    /// S of a scan in log space, else 0.
+    exponents: Lanes,
+}
+
+/// What a step rounds beside its coefficients.
+#[derive(Clone, Copy)]
+pub struct StepRoundings {
+    /// Of states.
+    pub arithmetic: Arithmetic,
+    /// A product.
+    pub mu: f64,
+    /// Sums beside the one with Ā x.
+    pub further_sums: f64,
+    /// Whether products of Ā are exponentials of running sums.
+    pub in_log_space: bool,
 }
 
 impl<V: Value<WIDTH>> State<V> {
@@ -99,7 +114,25 @@ impl<V: Value<WIDTH>> State<V> {
             variance: zero,
             largest: Lanes::ONE.max(size),
             directed: zero,
+            exponents: zero,
         }
+    }
+
+    /// Running sums begin anew.
+    #[inline(always)]
+    pub fn begin_block(&mut self) {
+        self.exponents = Lanes::ZERO;
+    }
+
+    /// As it is read by a scan in log space, whose running sums may be added as a tree of so many joins.
+    #[inline(always)]
+    pub fn summed_as_a_tree(mut self, u: f64, joins: f64) -> Self {
+        let off = self.exponents * ((2.0 * joins + 1.0) * u);
+        let off = off * off.over_one_less();
+        let lost = off.times(self.magnitude + self.worst);
+        self.worst = self.worst + lost;
+        self.linear = self.linear + lost;
+        self
     }
 
     /// One step (the recurrences of [`super`]), of which a tree joins so many later.
@@ -110,13 +143,21 @@ impl<V: Value<WIDTH>> State<V> {
         input: &StepInput<V>,
         z: Lanes,
         joins: f64,
-        (arithmetic, mu, further_sums): (Arithmetic, f64, f64),
+        StepRoundings { arithmetic, mu, further_sums, in_log_space }: StepRoundings,
     ) {
         let u = arithmetic.unit;
         let growth = (1.0 + mu) * (1.0 + u * (1.0 + further_sums * (1.0 + u)));
         let (a_abs, b_abs) = (step.a_bar.norm(), input.b_u.norm());
-        let a_computed = (a_abs + step.a_bar_error) * growth;
-        let a_excess = step.a_bar_error * growth + a_abs * (growth - 1.0);
+        let mut a_computed = (a_abs + step.a_bar_error) * growth;
+        let mut a_excess = step.a_bar_error * growth + a_abs * (growth - 1.0);
+        let mut summed = Lanes::ZERO;
+        if in_log_space {
+            self.exponents = self.exponents + z;
+            summed = self.exponents * u;
+            summed = summed * summed.over_one_less();
+            a_excess = a_excess + a_computed.times(summed);
+            a_computed = a_computed + a_computed.times(summed);
+        }
         // A product that underflows loses at most half a subnormal, if there is anything to multiply: of a state, or of
         // what then multiplies one.
         let underflow = (self.largest * (2.0 * arithmetic.underflow)).unless_zero(self.magnitude);
@@ -136,16 +177,26 @@ impl<V: Value<WIDTH>> State<V> {
             Lanes::if_less((step.a_bar - 1.0).norm(), Lanes::all(GENERIC * u), product, Lanes::ZERO);
         let directed_sum = Lanes::if_less(b_abs, old * (GENERIC * u), sum, Lanes::ZERO);
         let (product, sum) = (product - directed_product, sum - directed_sum);
+        let mut exponents = Lanes::ZERO;
+        let mut directed_exponents = Lanes::ZERO;
+        if in_log_space {
+            exponents = a_computed.times(self.magnitude + self.worst).times(summed);
+            let is_small = self.exponents * (GENERIC * u);
+            directed_exponents = Lanes::if_less(z, is_small, exponents, Lanes::ZERO);
+            exponents = exponents - directed_exponents;
+        }
         self.linear = a_computed.times(self.linear)
             + step.a_bar_error.times(self.x.norm())
             + input.coefficient
             + underflow
             + directed_product
-            + directed_sum;
+            + directed_sum
+            + directed_exponents;
         self.variance = (a_computed * a_computed).times(self.variance)
             + input.product * input.product
             + product * product
-            + sum * sum;
+            + sum * sum
+            + exponents * exponents;
         self.directed = self.directed + directed_product + directed_sum;
         // An infinite Ā of a state that is still 0 adds nothing.
         let carried = V::if_less(Lanes::ZERO, self.x.norm(), step.a_bar * self.x, V::all(0.0));

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use super::GENERIC;
 use super::repeats::Repeats;
-use super::state::{Lanes, LastState, Position, PositionSums, State, StepInput, WIDTH};
+use super::state::{Lanes, LastState, Position, PositionSums, State, StepInput, StepRoundings, WIDTH};
 use super::step_size::step_size;
-use crate::formula::{Form, OFFSETS};
+use crate::formula::{Form, OFFSETS, Transition};
 use crate::judge::lanes::{ComplexLanes, Value};
 use crate::judge::model::{Model, Step};
-use crate::problem::stages::Rounding;
+use crate::problem::stages::{LogSpace, Rounding};
 use crate::problem::{Operand, Problem, Stage, Weights};
 use crate::promise::Contract;
 use crate::promise::allowance;
@@ -85,7 +85,11 @@ impl States {
         fn of<V: Value<WIDTH>>(channel: Channel, states: &[State<V>]) -> Vec<LastState> {
             let unit = channel.contract.arithmetic.of_states().unit;
             let joins = channel.joins(channel.seqlen.saturating_sub(1), false);
-            let last = states.iter().flat_map(|state| state.last(unit, joins));
+            let read = |state: &State<V>| match channel.log_space() {
+                Some(_) => state.summed_as_a_tree(unit, channel.exponent_joins()),
+                None => *state,
+            };
+            let last = states.iter().flat_map(|state| read(state).last(unit, joins));
             last.take(channel.problem.shape.dstate).collect()
         }
         match self {
@@ -238,6 +242,18 @@ impl Channel<'_> {
         allowance::scan_joins(self.seqlen).min((before + usize::from(given)) as f64)
     }
 
+    /// How products of Ā are scanned, if in log space: those that are exponentials.
+    pub fn log_space(&self) -> Option<LogSpace> {
+        let is_exponential = self.form.formula().a_bar == Transition::Exponential;
+        self.contract.arithmetic.stages.log_space.filter(|_| is_exponential)
+    }
+
+    /// Joins of a tree that adds a running sum.
+    fn exponent_joins(&self) -> f64 {
+        let block = self.log_space().and_then(|log_space| log_space.block);
+        allowance::scan_joins(block.map_or(self.seqlen, |block| block.get().min(self.seqlen)))
+    }
+
     /// Sums of a state's step beside the one with Ā x: one for each further input.
     fn further_sums(&self) -> f64 {
         self.form.formula().b_bar[1..].iter().filter(|terms| !terms.is_empty()).count() as f64
@@ -260,9 +276,16 @@ impl Channel<'_> {
         let c = Weight::<V>::new(&self, &problem.c, problem.c_operand);
         let mu = self.readout_product();
         let (reads_before, reads_with_b) = (problem.reads_before(), problem.reads_with_b());
-        let further_sums = self.further_sums();
         let of_states = arithmetic.of_states();
-        let state_mu = of_states.product(problem.weights);
+        let log_space = self.log_space();
+        let block = log_space.and_then(|log_space| log_space.block);
+        let exponent_joins = self.exponent_joins();
+        let roundings = StepRoundings {
+            arithmetic: of_states,
+            mu: of_states.product(problem.weights),
+            further_sums: self.further_sums(),
+            in_log_space: log_space.is_some(),
+        };
         let Sums { positions, sizes, .. } = sums;
         // Where the sizes of one position, and of one direction, are.
         let (row, own) = match (form.is_bidirectional(), backwards) {
@@ -280,6 +303,7 @@ impl Channel<'_> {
             let earlier_joins = self.joins(before.saturating_sub(1), backwards);
             let delta = step_size(problem, at, l, arithmetic);
             let row_start = i * row;
+            let begins_block = block.is_some_and(|block| before % block.get() == 0);
             let mut sums = PositionSums::ZERO;
             for (chunk, state) in states.iter_mut().enumerate() {
                 let (a, mut b, mut c) = (a.at(0, chunk), b.at(l, chunk), c.at(l, chunk));
@@ -295,8 +319,19 @@ impl Channel<'_> {
                 let at_pole = pole.is_some_and(|pole| (z - pole).norm().any_below(f64::MIN_POSITIVE));
                 largest_z = largest_z.max(if at_pole { infinite } else { size });
                 let previous = *state;
-                state.advance(&coefficients, &input, size, joins, (of_states, state_mu, further_sums));
+                if begins_block {
+                    state.begin_block();
+                }
+                state.advance(&coefficients, &input, size, joins, roundings);
                 let (read, joins) = if reads_before { (&previous, earlier_joins) } else { (&*state, joins) };
+                let summed;
+                let read = match roundings.in_log_space {
+                    true => {
+                        summed = read.summed_as_a_tree(of_states.unit, exponent_joins);
+                        &summed
+                    }
+                    false => read,
+                };
                 let seen = read.seen(of_states.unit, joins);
                 sizes[row_start + own + chunk] = sums.add((c, apart), read, seen, mu);
             }

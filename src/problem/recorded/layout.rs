@@ -8,8 +8,8 @@ use super::{InputType, RecordError};
 use crate::formula::Form;
 use crate::named::UnknownName;
 use crate::problem::conventions::{ComplexOutput, INITIAL_STATE, OUTPUT, READS, STATE, StateHolds};
-use crate::problem::{Conventions, Stages};
-use crate::problem::{Operand, Shape, Weights};
+use crate::problem::stages::SCAN;
+use crate::problem::{Conventions, Operand, Shape, Stages, Weights};
 use crate::tensor::{Named, TensorName};
 use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text, shown};
 
@@ -74,7 +74,7 @@ const ARITHMETIC: &str = "arithmetic";
 const DELTA_SOFTPLUS: &str = "delta_softplus";
 const INPUT_TYPE: &str = "input_type";
 /// Metadata that say how the tensors are to be read, and what was to be computed.
-pub(super) const STATEMENTS: [&str; 6] = [ARITHMETIC, DELTA_SOFTPLUS, INPUT_TYPE, READS, OUTPUT, STATE];
+pub(super) const STATEMENTS: [&str; 7] = [ARITHMETIC, DELTA_SOFTPLUS, INPUT_TYPE, READS, OUTPUT, STATE, SCAN];
 
 const SHAPES: &str = "spec.md §3 lists the shapes";
 const TRANSPOSED: &str = "u, delta, z and outputs have the sequence last: transpose(1, 2).contiguous()";
@@ -124,7 +124,7 @@ impl Layout {
             b_operand: Operand::Constant,
             c_operand: Operand::Constant,
             delta_softplus: softplus(file)?,
-            stages: file.metadata().get(ARITHMETIC).map_or(Ok(Stages::NONE), |text| text.parse())?,
+            stages: stages(file)?,
             conventions: Conventions {
                 reads: stated(file, READS)?,
                 output: stated(file, OUTPUT)?,
@@ -352,6 +352,21 @@ fn softplus<R>(file: &TensorFile<R>) -> Result<bool, RecordError> {
             key: DELTA_SOFTPLUS,
             found: shown(text),
             expected: "true or false, in lower case",
+        }),
+    }
+}
+
+/// The arithmetic that is stated, the scan's in a text of its own if need be.
+fn stages<R>(file: &TensorFile<R>) -> Result<Stages, RecordError> {
+    let stated = file.metadata().get(ARITHMETIC).map_or(Ok(Stages::NONE), |text| text.parse())?;
+    let Some(text) = file.metadata().get(SCAN) else { return Ok(stated) };
+    let log_space = text.parse().ok().filter(|scan| stated.log_space.is_none_or(|other| other == *scan));
+    match log_space {
+        Some(log_space) => Ok(stated.in_log_space(log_space)),
+        None => Err(RecordError::Metadata {
+            key: SCAN,
+            found: shown(text),
+            expected: "log-space, or log-space-64 where sums begin anew every 64 positions, and no other in `arithmetic`",
         }),
     }
 }

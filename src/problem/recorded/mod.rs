@@ -15,8 +15,8 @@
 //! - A run of a 16-bit type may be stored widened to F32 when the metadata `input_type` is `f16` or `bf16`. Each
 //!   number must then be one of that type: for inputs since the kernel saw the rounded ones, and for outputs since
 //!   their rounding on store is part of what is judged. (Outputs alone may be widened too, then.)
-//! - What is rounded to 16 bits on the way, beside inputs and outputs, may be stated as the metadata `arithmetic`
-//!   ([`crate::problem::stages`]).
+//! - What is rounded to fewer bits on the way, beside inputs and outputs, may be stated as the metadata `arithmetic`, and a
+//!   scan in log space as `scan` ([`crate::problem::stages`]).
 //! - Inputs must be finite. Outputs may be anything: a NaN there is for the judge.
 
 mod layout;
