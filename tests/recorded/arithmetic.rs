@@ -172,6 +172,8 @@ enum Summed {
     Serially,
     /// By halves.
     AsATree,
+    /// By doubling distances, so that neighbours are summed in different orders.
+    ByDoubling,
     /// One after the other, with 12 bits.
     Coarsely,
 }
@@ -185,6 +187,15 @@ fn running_sums(values: &[f32], summed: Summed) -> Vec<f32> {
             let mut sums = running_sums(left, summed);
             let before = sums[sums.len() - 1];
             sums.extend(running_sums(right, summed).into_iter().map(|sum| before + sum));
+            sums
+        }
+        (Summed::ByDoubling, _) => {
+            let mut sums = values.to_vec();
+            let mut distance = 1;
+            while distance < sums.len() {
+                (distance..sums.len()).rev().for_each(|i| sums[i] += sums[i - distance]);
+                distance *= 2;
+            }
             sums
         }
         _ => {
@@ -268,6 +279,38 @@ fn a_scan_in_log_space_is_named_and_passes_where_it_is_stated(
     assert_eq!(check(&problem, wrong, Some(stages)).cases[0].verdict, Verdict::Fail);
 }
 
+/// Small equal steps after large ones: what they add to a large sum rounds the same way each time.
+#[test]
+fn sums_of_equal_steps_drift_and_pass_where_they_are_stated() {
+    let mut problem = far_sums();
+    let seqlen = problem.shape.seqlen;
+    for (i, delta) in problem.delta.iter_mut().enumerate() {
+        *delta = if i % seqlen < 64 { 30.0 + *delta } else { 7e-4 };
+    }
+    let out = scan_in_log_space(&problem, seqlen, Summed::Serially);
+    let stages = Stages::NONE.in_log_space(LogSpace::WHOLE);
+    let case = &check(&problem, out, Some(stages)).cases[0];
+    assert_eq!(case.verdict, Verdict::Pass, "{:?}", case.worst);
+}
+
+/// Each output is that of one input a step before, by the difference of two large sums that were added in different orders.
+#[test]
+fn neighbouring_sums_of_a_tree_differ_by_more_than_a_rounding() {
+    let mut problem = far_sums();
+    let seqlen = problem.shape.seqlen;
+    for (i, delta) in problem.delta.iter_mut().enumerate() {
+        *delta = if i % seqlen < 64 { 30.0 + *delta } else { *delta * 1e-3 };
+    }
+    for (i, u) in problem.u.iter_mut().enumerate() {
+        *u = if i % seqlen >= 64 && i % 60 == 1 { 1.0 } else { 0.0 };
+    }
+    problem.c.iter_mut().enumerate().for_each(|(i, c)| *c *= f32::from(u8::from(i % 60 == 2)));
+    let out = scan_in_log_space(&problem, seqlen, Summed::ByDoubling);
+    let stages = Stages::NONE.in_log_space(LogSpace::WHOLE);
+    let case = &check(&problem, out, Some(stages)).cases[0];
+    assert_eq!(case.verdict, Verdict::Pass, "{:?}", case.worst);
+}
+
 /// An Ā that is no exponential has no running sums: the statement allows it nothing more.
 #[test]
 fn a_scan_in_log_space_is_one_of_exponentials() {
@@ -279,6 +322,10 @@ fn a_scan_in_log_space_is_one_of_exponentials() {
     let stated = Stages::NONE.in_log_space(LogSpace::WHOLE);
     assert_eq!(bounds(Method::Bilinear, Stages::NONE), bounds(Method::Bilinear, stated));
     for method in [Method::Zoh, Method::Poly] {
+        // Sums that begin anew are off by less.
+        let [whole, blocks] = [LogSpace::WHOLE, LogSpace::blocks_of(64)]
+            .map(|scan| bounds(method, Stages::NONE.in_log_space(scan))[problem.shape.seqlen - 1]);
+        assert!(2.0 * blocks < whole, "{blocks:e} of {whole:e}");
         assert!(
             bounds(method, Stages::NONE)
                 .iter()

@@ -5,15 +5,15 @@ use std::path::Path;
 
 use holdfast::check::{self, Checked, Options};
 use holdfast::formula::{Form, Textbook};
-use holdfast::judge::quick;
+use holdfast::judge::{budget, quick};
 use holdfast::kernel::{Backend, CpuBackend, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::conventions::{ComplexOutput, Conventions, Reads, StateHolds};
 use holdfast::problem::inputs::{self, Draw};
 use holdfast::problem::recorded::{RecordedRun, Recording};
 use holdfast::problem::regime::{self, Recipe};
-use holdfast::problem::{InputType, Operand, Problem, Shape, Weights, transform};
-use holdfast::promise::Contract;
+use holdfast::problem::{InputType, Operand, Problem, Shape, Stage, Weights, transform};
+use holdfast::promise::{Contract, Promise};
 use holdfast::results::{CaseResult, Verdict};
 use holdfast::tensor::{TensorName, Tensors};
 use holdfast::truth;
@@ -446,6 +446,30 @@ fn states_in_16_bits_round_what_they_are_given_and_each_input_that_they_add() {
     assert_eq!(verdict(None).verdict, Verdict::Fail);
     let stated = verdict(Some("state=bf16"));
     assert_eq!(stated.verdict, Verdict::Pass, "{} {:?}", stated.reason, stated.worst);
+}
+
+/// A large state in bf16 that two small inputs are added to: its bound has room for each rounding of what is as large as it.
+#[test]
+fn each_rounding_of_a_narrow_state_has_room() {
+    let shape = Shape { batch: 1, dim: 1, dstate: 1, seqlen: 2, groups: 1 };
+    let recipe = Recipe { shape, ..regime::PLAIN };
+    let mut draw = Draw::new(11, "conventions/room");
+    let mut problem = inputs::draw(&recipe, Weights::Real, InputType::F32, CONSTANT, &mut draw);
+    problem.a = vec![-1e-4];
+    problem.delta.fill(1.0);
+    problem.u.fill(1e-6);
+    problem.initial_state = Some(vec![1.0]);
+    let contract = Promise::recorded("state=bf16".parse().expect("an arithmetic")).contract;
+    let form: Form = "bilinear-averaged".parse().expect("a form");
+    let bounds = budget::scan(form, &problem, &contract);
+    let unit = contract.arithmetic.stages.rounding(Stage::State).unit;
+    // Where it is given; Ā and the product of each step; a sum in the first step, where nothing comes before, and two in the
+    // second.
+    let roundings = 1.0 + 2.0 * 2.0 + 1.0 + 2.0;
+    let worst_case = bounds.tensors[TensorName::LastState].worst_case[0];
+    assert!(worst_case > 0.999 * roundings * unit, "{:e} roundings", worst_case / unit);
+    // And for little more: what else is allowed is of f32, or of the second order.
+    assert!(worst_case < 1.2 * (roundings + 1.0) * unit, "{:e} roundings", worst_case / unit);
 }
 
 #[test]

@@ -158,7 +158,7 @@ fn a_run_without_outputs_is_refused() {
 
 #[rstest]
 #[case("delta_softplus", "True", "metadata `delta_softplus` is `True`, expected true or false")]
-#[case("arithmetic", "gate=f64", "metadata `arithmetic`: expected f32, f16 or bf16 for all stages")]
+#[case("arithmetic", "gate=f64", "metadata `arithmetic`: expected f32, f16, bf16 or tf32 for all stages")]
 #[case(
     "reads",
     "before",
