@@ -12,6 +12,7 @@ use crate::judge::ulp::Format;
 use crate::kernel::KernelError;
 use crate::method::Method;
 use crate::problem::Problem;
+use crate::problem::stretch::Inputs;
 use crate::promise::Promise;
 use crate::results::{CaseResult, PairwiseMatrix, Relative, Verdict};
 use crate::tensor::{TensorName, Tensors};
@@ -91,7 +92,8 @@ pub fn matrices(
     id: &str,
 ) -> [PairwiseMatrix; 2] {
     let indexed = problem.judged_tensor(TensorName::Out, Vec::<f64>::new());
-    let index = |position| problem.judged_index(&indexed, position);
+    let outline = problem.outline();
+    let index = |position| outline.recorded_index(TensorName::Out, problem.judged_index(&indexed, position));
     let (truth, kernel) = pairwise::matrices(outputs, Format::for_input(problem.input), index);
     [("truth", truth), (source, kernel)].map(|(source, pairs)| PairwiseMatrix {
         source: source.to_owned(),

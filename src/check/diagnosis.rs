@@ -13,7 +13,7 @@ use crate::formula::{Form, Transition};
 use crate::judge::budget::{self, ChannelBudget};
 use crate::judge::diagnose::{Case, Effort, Models, by_tensor};
 use crate::judge::scan;
-use crate::problem::conventions::{ComplexOutput, Reads, StateHolds};
+use crate::problem::conventions::{ComplexOutput, Direction, Reads, StateHolds};
 use crate::problem::recorded::{Layout, OutputName, RecordError, RecordedOutput, Recording};
 use crate::problem::stages::{LogSpace, StageType};
 use crate::problem::stretch::{Inputs, Outline, Stretch};
@@ -161,8 +161,9 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
     let before = Conventions { reads: Reads::BeforeUpdate, ..stated };
     let alone = Conventions { state: StateHolds::InputAlone, ..stated };
     let once = Conventions { output: ComplexOutput::RealPart, ..stated };
-    let fits = [true, layout.b_operand == Operand::Constant, layout.weights == Weights::Complex];
-    for (conventions, _) in [before, alone, once].into_iter().zip(fits).filter(|(_, fits)| *fits) {
+    let reverse = Conventions { direction: Direction::Reverse, ..stated };
+    let fits = [true, layout.b_operand == Operand::Constant, layout.weights == Weights::Complex, true];
+    for (conventions, _) in [before, alone, once, reverse].into_iter().zip(fits).filter(|(_, fits)| *fits) {
         let new =
             conventions.statements().into_iter().find(|statement| !stated.statements().contains(statement));
         let Some((key, value)) = new else { continue };
@@ -221,10 +222,9 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
     all
 }
 
-/// The inputs of a recording under other statements.
+/// The inputs of a recording, B and C exchanged if need be.
 struct Restated<'r, R> {
     recording: &'r Recording<R>,
-    conventions: Conventions,
     exchanged: bool,
 }
 
@@ -238,7 +238,6 @@ impl<R: Read + Seek + Send> Inputs for Restated<'_, R> {
     fn stretch(&self, at: (usize, usize), positions: Range<usize>) -> Result<Stretch<'_>, RecordError> {
         let Stretch { problem, at, first } = self.recording.stretch(at, positions)?;
         let mut problem = problem.into_owned();
-        problem.conventions = self.conventions;
         if self.exchanged {
             std::mem::swap(&mut problem.b, &mut problem.c);
         }
@@ -299,7 +298,8 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         if open.is_empty() {
             continue;
         }
-        let inputs = Restated { recording, conventions, exchanged };
+        let recording = &recording.under(conventions);
+        let inputs = Restated { recording, exchanged };
         let contract = Promise::recorded(stages).contract;
         // Of each tensor the largest share of a bound, where all of it is within its bounds.
         let of_row = |row: &usize| -> Result<Named<Option<f64>>, RecordError> {

@@ -8,7 +8,9 @@ use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::quick::{self, QuickTally};
 use crate::judge::ulp::Format;
 use crate::problem::Stages;
+use crate::problem::conventions::Direction;
 use crate::problem::recorded::{RecordedOutput, RecordedRun};
+use crate::problem::stretch::Inputs;
 use crate::promise::{Contract, Promise};
 use crate::results::{Pair, PairStatus, Verdict};
 use crate::tensor::TensorName;
@@ -58,6 +60,11 @@ pub enum NotAlike {
          same batch)"
     )]
     Shape { found: String, expected: String },
+    #[error(
+        "the second output is of a {found} scan, expected {expected} as the first (hint: their positions do not \
+         belong together)"
+    )]
+    Direction { found: Direction, expected: Direction },
 }
 
 /// Compares two tensors, element by element.
@@ -77,13 +84,19 @@ pub fn compare(left: OneOutput, right: OneOutput) -> Result<ComparedOutputs, Not
     if expected != found {
         return Err(NotAlike::Shape { found: shape_text(&found), expected: shape_text(&expected) });
     }
-    let tensor = &left.output.tensors[left.tensor];
+    let (tensor, outline) = (&left.output.tensors[left.tensor], left.run.problem.outline());
+    let direction = |one: &OneOutput| one.run.problem.conventions.direction;
+    if direction(&left) != direction(&right) {
+        return Err(NotAlike::Direction { found: direction(&right), expected: direction(&left) });
+    }
     // What overflows either type is not compared.
     let formats = [left, right].map(|one| Format::for_input(one.output.tensors[one.tensor].element));
     let narrower = formats[1].overflow_threshold() < formats[0].overflow_threshold();
     let format = formats[usize::from(narrower)];
     let both = [left.outputs(), right.outputs()];
-    let (mut truth, mut outputs) = pairwise::matrices(&both, format, |position| tensor.index(position));
+    let (mut truth, mut outputs) = pairwise::matrices(&both, format, |position| {
+        outline.recorded_index(left.tensor, tensor.index(position))
+    });
     let same_inputs = left.run.problem.fingerprint() == right.run.problem.fingerprint();
     // Two in, one pair out.
     let (truth, mut outputs) = (truth.swap_remove(0), outputs.swap_remove(0));

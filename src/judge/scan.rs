@@ -26,17 +26,20 @@ pub fn judge(
         .zip(want)
         .map(|(name, judged, want)| {
             let tallied = tally(judged, want, &budget.tensors[name]);
-            (name, result(form, problem, name, (judged, tallied), strays(name, &got[name])))
+            (
+                name,
+                result(form, problem, name, (judged, tallied), strays(problem.outline(), name, &got[name])),
+            )
         })
         .collect()
 }
 
 /// The values of all channels that are no numbers, as a reason to fail. Channels without a truth are still the kernel's to
 /// compute: a NaN there is an element never written.
-fn strays(name: TensorName, got: &Tensor<f32>) -> Option<String> {
+fn strays(outline: Outline, name: TensorName, got: &Tensor<f32>) -> Option<String> {
     let first = got.values.iter().position(|value| value.is_nan())?;
     let count = got.values.iter().filter(|value| value.is_nan()).count();
-    Some(strays_at(name, count, &got.index(first)))
+    Some(strays_at(name, count, &outline.recorded_index(name, got.index(first))))
 }
 
 fn strays_at(name: TensorName, count: usize, index: &[usize]) -> String {
@@ -126,12 +129,14 @@ fn shown<I: Inputs>(
         (_, _) => ".im",
     };
     // The state and the position that say most of the element.
+    let outline = inputs.outline();
     let (n, l) = match name {
         TensorName::Out => (0, index[2]),
-        TensorName::LastState => (index[2], inputs.outline().shape.seqlen - 1),
+        TensorName::LastState => (index[2], outline.shape.seqlen - 1),
     };
     let stretch = inputs.stretch((index[0], index[1]), l..l + 1)?;
     let inputs = inputs_at(form, &stretch.problem, stretch.at, n, l - stretch.first);
+    let index = outline.recorded_index(name, index);
     Ok(worst(&format!("{name}{part}"), index, element, distance, inputs))
 }
 

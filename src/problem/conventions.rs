@@ -36,18 +36,35 @@ named! {
     }
 }
 
+named! {
+    /// Which position a scan begins with. A [`Problem`](super::Problem) has its positions in the order of the scan.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Direction: "direction" {
+        #[default]
+        Forward => "forward",
+        /// The last one, as the backward branch of a bidirectional model. Its last state is that after the first position.
+        Reverse => "reverse",
+    }
+}
+
 /// The statements of a run; by default spec.md's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Conventions {
     pub reads: Reads,
     pub output: ComplexOutput,
     pub state: StateHolds,
+    pub direction: Direction,
 }
 
 impl Conventions {
     /// The statements, as metadata have them.
-    pub fn statements(self) -> [(&'static str, &'static str); 3] {
-        [(READS, self.reads.name()), (OUTPUT, self.output.name()), (STATE, self.state.name())]
+    pub fn statements(self) -> [(&'static str, &'static str); 4] {
+        [
+            (READS, self.reads.name()),
+            (OUTPUT, self.output.name()),
+            (STATE, self.state.name()),
+            (DIRECTION, self.direction.name()),
+        ]
     }
 
     /// The statements that are not spec.md's own.
@@ -61,5 +78,6 @@ impl Conventions {
 pub const READS: &str = "reads";
 pub const OUTPUT: &str = "complex_output";
 pub const STATE: &str = "state";
+pub const DIRECTION: &str = "direction";
 /// The input that stands for x_{−1}.
 pub const INITIAL_STATE: &str = "initial_state";

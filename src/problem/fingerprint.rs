@@ -16,7 +16,7 @@ pub struct Fingerprint(Sha256);
 impl Fingerprint {
     /// Of everything but the inputs' values.
     pub fn new(
-        Outline { shape, weights, input }: Outline,
+        Outline { shape, weights, input, .. }: Outline,
         [b, c]: [Operand; 2],
         delta_softplus: bool,
         conventions: Conventions,

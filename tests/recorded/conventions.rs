@@ -12,7 +12,7 @@ use holdfast::problem::conventions::{ComplexOutput, Conventions, Reads, StateHol
 use holdfast::problem::inputs::{self, Draw};
 use holdfast::problem::recorded::{RecordedRun, Recording};
 use holdfast::problem::regime::{self, Recipe};
-use holdfast::problem::{InputType, Operand, Problem, Shape, Stage, Weights, transform};
+use holdfast::problem::{InputType, Operand, Problem, Shape, Stage, Stages, Weights, transform};
 use holdfast::promise::{Contract, Promise};
 use holdfast::results::{CaseResult, Verdict};
 use holdfast::tensor::{TensorName, Tensors};
@@ -470,6 +470,92 @@ fn each_rounding_of_a_narrow_state_has_room() {
     assert!(worst_case > 0.999 * roundings * unit, "{:e} roundings", worst_case / unit);
     // And for little more: what else is allowed is of f32, or of the second order.
     assert!(worst_case < 1.2 * (roundings + 1.0) * unit, "{:e} roundings", worst_case / unit);
+}
+
+/// Runs of so many positions, of `width` floats each, from behind.
+fn backwards(values: &[f32], seqlen: usize, width: usize) -> Vec<f32> {
+    values.chunks(seqlen * width).flat_map(|run| run.chunks(width).rev().flatten().copied()).collect()
+}
+
+/// A scan from the last position to the first, in every form, as the file has it.
+fn reverse_file(problem: &Problem, change: impl Fn(Form, &mut Vec<f32>)) -> File {
+    let (seqlen, width) = (problem.shape.seqlen, problem.weights.width());
+    let back = |values: &Vec<f32>| backwards(values, seqlen, 1);
+    let operand = |values: &Vec<f32>, operand| match operand {
+        Operand::Constant => values.clone(),
+        Operand::Variable => backwards(values, seqlen, width),
+    };
+    let as_stored = Problem {
+        u: back(&problem.u),
+        delta: back(&problem.delta),
+        z: problem.z.as_ref().map(back),
+        b: operand(&problem.b, problem.b_operand),
+        c: operand(&problem.c, problem.c_operand),
+        ..problem.clone()
+    };
+    let mut file = File::of(&as_stored, ComplexAs::Trailing);
+    for form in Form::all() {
+        let single = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect::<Vec<f32>>();
+        let [out, last] = truth(problem, form).map(single);
+        let mut out = backwards(&out, seqlen, 1);
+        change(form, &mut out);
+        file.add_output(problem, form.name(), &out, Some(&last), ComplexAs::Trailing);
+    }
+    file
+}
+
+#[rstest]
+fn a_reverse_scan_is_judged_from_the_last_position_on(
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+    #[values(CONSTANT, (Operand::Variable, Operand::Variable))] operands: (Operand, Operand),
+) {
+    let mut problem = plain(weights, operands);
+    let (width, seqlen) = (weights.width(), problem.shape.seqlen);
+    problem.z = Some(problem.u.iter().map(|u| u + 0.3).collect());
+    problem.initial_state = Some((0..2 * 2 * 3 * width).map(|i| 0.1 * i as f32 - 0.4).collect());
+    let mut file = reverse_file(&problem, |_, _| ());
+    file.metadata.insert("direction".to_owned(), "reverse".to_owned());
+    for recording in [file.recording(), file.recording().by_positions(4)] {
+        let Checked { cases, note, .. } = checked(&recording);
+        assert!(note.why.contains("direction = reverse is stated"), "{}", note.why);
+        for case in &cases {
+            assert_eq!(case.verdict, Verdict::Pass, "{}: {} {:?}", case.id, case.reason, case.worst);
+        }
+        // The quick route alone, which reads a stretch at a time.
+        for (name, tensors) in &recording.layout().outputs {
+            let got = |tensor, elements| recording.outputs(tensors, tensor, (1, 0), elements);
+            let contract = Promise::recorded(Stages::NONE).contract;
+            let tallies =
+                quick::judge_stretches((name.form, &contract), &recording, (1, 0), &got, quick::LONG)
+                    .expect("read");
+            assert!(tallies.values().all(|tally| tally.passed == tally.elements()), "{name}");
+        }
+    }
+
+    // Places are those of the file.
+    let place = |value: f32| {
+        let mut file = reverse_file(&problem, |_, out| out[seqlen + 2] = value);
+        file.metadata.insert("direction".to_owned(), "reverse".to_owned());
+        checked(&file.recording()).cases.remove(0)
+    };
+    let wrong = place(1e6);
+    assert_eq!(wrong.worst.expect("a worst element").index, [0, 1, 2]);
+    assert!(place(f32::NAN).reason.contains("the first of them out[0, 1, 2]"));
+}
+
+#[test]
+fn a_reverse_scan_that_is_not_stated_is_named() {
+    let problem = plain(Weights::Real, (Operand::Variable, Operand::Variable));
+    for case in checked(&reverse_file(&problem, |_, _| ()).recording()).cases {
+        // A last state is where the scan ends. A scan in both directions has the same output.
+        if case.method.is_bidirectional() {
+            assert_eq!(case.tensors[TensorName::Out].verdict, Verdict::Pass);
+            assert_eq!(case.tensors[TensorName::LastState].diagnosis[0].name, "direction-reverse");
+            continue;
+        }
+        let names = case.tensors.map(|_, tensor| tensor.diagnosis[0].name.clone());
+        assert_eq!(names.values().collect::<Vec<_>>(), ["direction-reverse"; 2], "{}", case.id);
+    }
 }
 
 #[test]

@@ -7,7 +7,9 @@ use std::str::FromStr;
 use super::{InputType, RecordError};
 use crate::formula::Form;
 use crate::named::UnknownName;
-use crate::problem::conventions::{ComplexOutput, INITIAL_STATE, OUTPUT, READS, STATE, StateHolds};
+use crate::problem::conventions::{
+    ComplexOutput, DIRECTION, INITIAL_STATE, OUTPUT, READS, STATE, StateHolds,
+};
 use crate::problem::stages::SCAN;
 use crate::problem::{Conventions, Operand, Shape, Stages, Weights};
 use crate::tensor::{Named, TensorName};
@@ -74,7 +76,8 @@ const ARITHMETIC: &str = "arithmetic";
 const DELTA_SOFTPLUS: &str = "delta_softplus";
 const INPUT_TYPE: &str = "input_type";
 /// Metadata that say how the tensors are to be read, and what was to be computed.
-pub(super) const STATEMENTS: [&str; 7] = [ARITHMETIC, DELTA_SOFTPLUS, INPUT_TYPE, READS, OUTPUT, STATE, SCAN];
+pub(super) const STATEMENTS: [&str; 8] =
+    [ARITHMETIC, DELTA_SOFTPLUS, INPUT_TYPE, READS, OUTPUT, STATE, DIRECTION, SCAN];
 
 const SHAPES: &str = "spec.md §3 lists the shapes";
 const TRANSPOSED: &str = "u, delta, z and outputs have the sequence last: transpose(1, 2).contiguous()";
@@ -129,6 +132,7 @@ impl Layout {
                 reads: stated(file, READS)?,
                 output: stated(file, OUTPUT)?,
                 state: stated(file, STATE)?,
+                direction: stated(file, DIRECTION)?,
             },
             outputs,
         };

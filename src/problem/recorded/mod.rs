@@ -27,8 +27,9 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::Path;
+use std::sync::Arc;
 
-use super::{InputType, Problem};
+use super::{Conventions, InputType, Problem};
 use crate::formula::Form;
 use crate::problem::conventions::INITIAL_STATE;
 use crate::problem::stages::StagesError;
@@ -108,7 +109,7 @@ pub enum RecordError {
 /// A file that has the names, types and shapes of a recorded run. Its numbers are read, and checked, when they are asked for.
 #[derive(Debug)]
 pub struct Recording<R> {
-    file: TensorFile<R>,
+    file: Arc<TensorFile<R>>,
     layout: Layout,
     positions_at_once: Option<usize>,
 }
@@ -130,7 +131,13 @@ impl<R: Read + Seek + Send> Recording<R> {
     /// [`RecordError`], naming the tensor that is wrong.
     pub fn new(file: TensorFile<R>) -> Result<Self, RecordError> {
         let layout = Layout::read(&file)?;
-        Ok(Recording { file, layout, positions_at_once: None })
+        Ok(Recording { file: Arc::new(file), layout, positions_at_once: None })
+    }
+
+    /// The same numbers under other statements.
+    pub fn under(&self, conventions: Conventions) -> Self {
+        let layout = Layout { conventions, ..self.layout.clone() };
+        Recording { file: Arc::clone(&self.file), layout, positions_at_once: self.positions_at_once }
     }
 
     /// The same, walked so many positions at a time. Changes no result.

@@ -5,7 +5,7 @@ use std::io::{Read, Seek};
 use std::ops::Range;
 
 use super::{RecordError, RecordedOutput, RecordedRun, Recording};
-use crate::problem::conventions::INITIAL_STATE;
+use crate::problem::conventions::{Direction, INITIAL_STATE};
 use crate::problem::stretch::{Inputs, Outline, Stretch};
 use crate::problem::{Held, InputType, Operand, Problem, Shape};
 use crate::tensor::{Named, TensorName};
@@ -18,17 +18,21 @@ impl<R: Read + Seek + Send> Recording<R> {
     /// [`RecordError`] for inputs that are not finite, numbers that are not of the type that the run claims,
     /// and files that can no longer be read.
     pub fn read(&self, rows: &[usize]) -> Result<RecordedRun, RecordError> {
-        let Shape { batch, dim, groups, .. } = self.layout.shape;
+        let Shape { batch, dim, groups, seqlen, .. } = self.layout.shape;
         let per_group = dim / groups;
         // A channel's own group, and the one that it has where groups are misread: a diagnosis looks at both.
         let of = |row: &usize| [row % dim / per_group, row % dim % groups].map(|g| row / dim * groups + g);
         let mut held = Held { channels: rows.to_vec(), groups: rows.iter().flat_map(of).collect() };
         held.groups.sort_unstable();
         held.groups.dedup();
-        let sequence = |name| self.rows(name, batch * dim, &held.channels);
+        let sequence =
+            |name| Ok(self.in_scan_order(self.rows(name, batch * dim, &held.channels)?, seqlen, 1));
+        let width = self.layout.weights.width();
         let operand = |name, operand| match operand {
             Operand::Constant => self.whole(name),
-            Operand::Variable => self.rows(name, batch * groups, &held.groups),
+            Operand::Variable => {
+                Ok(self.in_scan_order(self.rows(name, batch * groups, &held.groups)?, seqlen, width))
+            }
         };
         let problem = Problem {
             u: sequence("u")?,
@@ -39,7 +43,8 @@ impl<R: Read + Seek + Send> Recording<R> {
             d: self.optional("D", |name| self.whole(name))?,
             z: self.optional("z", sequence)?,
             delta_bias: self.optional("delta_bias", |name| self.whole(name))?,
-            initial_state: self.optional(INITIAL_STATE, sequence)?,
+            initial_state: self
+                .optional(INITIAL_STATE, |name| self.rows(name, batch * dim, &held.channels))?,
             judged_channels: rows.iter().map(|row| (row / dim, row % dim)).collect(),
             ..self.blank()
         };
@@ -50,7 +55,8 @@ impl<R: Read + Seek + Send> Recording<R> {
                 let len = self.row_len(tensor);
                 let mut read = Vec::with_capacity(rows.len() * len);
                 for row in rows {
-                    read.extend(self.output(tensor, stored_as, row * len..(row + 1) * len)?);
+                    let values = self.output(tensor, stored_as, row * len..(row + 1) * len)?;
+                    read.extend(self.row_in_scan_order(tensor, values));
                 }
                 values.insert(tensor, problem.tensor(tensor, read));
             }
@@ -73,8 +79,41 @@ impl<R: Read + Seek + Send> Recording<R> {
         let Some(name) = tensors.get(tensor) else { return Ok(None) };
         let (_, width, _) = self.outline().layout(tensor);
         let start = (batch * self.layout.shape.dim + channel) * self.row_len(tensor);
+        let elements = if tensor == TensorName::Out { self.recorded(elements) } else { elements };
         let range = start + elements.start * width..start + elements.end * width;
-        self.output(tensor, name, range).map(|values| Some(Cow::Owned(values)))
+        let values = self.output(tensor, name, range)?;
+        Ok(Some(Cow::Owned(self.row_in_scan_order(tensor, values))))
+    }
+
+    /// Where positions of the scan are in the file.
+    fn recorded(&self, positions: Range<usize>) -> Range<usize> {
+        let seqlen = self.layout.shape.seqlen;
+        match self.layout.conventions.direction {
+            Direction::Forward => positions,
+            Direction::Reverse => seqlen - positions.end..seqlen - positions.start,
+        }
+    }
+
+    /// Runs of so many positions, of `width` floats each, from the file's order into the scan's.
+    fn in_scan_order(&self, mut values: Vec<f32>, positions: usize, width: usize) -> Vec<f32> {
+        if self.layout.conventions.direction == Direction::Reverse {
+            for run in values.chunks_mut((positions * width).max(1)) {
+                run.reverse();
+                run.chunks_mut(width).for_each(<[f32]>::reverse);
+            }
+        }
+        values
+    }
+
+    /// Elements of one channel's row of a computed tensor.
+    fn row_in_scan_order(&self, tensor: TensorName, values: Vec<f32>) -> Vec<f32> {
+        match tensor {
+            TensorName::Out => {
+                let positions = values.len();
+                self.in_scan_order(values, positions, 1)
+            }
+            TensorName::LastState => values,
+        }
     }
 
     /// Floats of one channel of a computed tensor.
@@ -222,7 +261,8 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
 
     fn outline(&self) -> Outline {
         let layout = &self.layout;
-        Outline { shape: layout.shape, weights: layout.weights, input: layout.input }
+        let direction = layout.conventions.direction;
+        Outline { shape: layout.shape, weights: layout.weights, input: layout.input, direction }
     }
 
     fn stretch(
@@ -234,9 +274,11 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
         let width = self.layout.weights.width();
         // A step may read u before and after it.
         let (first, end) = (positions.start.saturating_sub(1), seqlen.min(positions.end.saturating_add(1)));
+        let recorded = self.recorded(first..end);
         let sequence = |name: &str| {
             let start = (batch * dim + channel) * seqlen;
-            self.input(name, start + first..start + end)
+            let values = self.input(name, start + recorded.start..start + recorded.end)?;
+            Ok(self.in_scan_order(values, end - first, 1))
         };
         let weight = |name: &str| self.input(name, channel * dstate * width..(channel + 1) * dstate * width);
         let operand = |name: &str, operand| match operand {
@@ -246,9 +288,10 @@ impl<R: Read + Seek + Send> Inputs for Recording<R> {
                 let mut values = Vec::with_capacity(dstate * (end - first) * width);
                 for row in group * dstate..(group + 1) * dstate {
                     let start = row * seqlen;
-                    values.extend(self.input(name, (start + first) * width..(start + end) * width)?);
+                    let range = (start + recorded.start) * width..(start + recorded.end) * width;
+                    values.extend(self.input(name, range)?);
                 }
-                Ok(values)
+                Ok(self.in_scan_order(values, end - first, width))
             }
         };
         let one = |name: &str| self.input(name, channel..channel + 1);
