@@ -4,6 +4,7 @@
 mod diagnosis;
 mod every;
 mod hints;
+mod meant;
 pub mod memory;
 pub mod outputs;
 
@@ -157,7 +158,7 @@ pub fn check<R: Read + Seek + Send>(
     }
     for (i, (output, case)) in layout.outputs.iter().zip(&mut cases).enumerate() {
         let survey = surveys.as_ref().map(|surveys| &surveys[i]);
-        diagnosis::name_what_was_meant(recording, stages, (&named, survey), output, case)?;
+        meant::name_what_was_meant(recording, stages, (&named, survey), output, case)?;
     }
     let chosen = match (certified.len(), &surveys) {
         (judged, _) if judged == all => format!("all {all} channels judged"),

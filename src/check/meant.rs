@@ -1,0 +1,294 @@
+//! What a recording did not state, and may have meant: the hypotheses that a failure is tried under when no fault model
+//! explains it.
+
+use std::borrow::Cow;
+use std::io::{Read, Seek};
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::every::{self, Survey};
+use crate::formula::{Form, Transition};
+use crate::judge::budget::ChannelBudget;
+use crate::judge::scan;
+use crate::problem::conventions::{ComplexOutput, Direction, Reads, StateHolds};
+use crate::problem::recorded::{Layout, OutputName, RecordError, Recording};
+use crate::problem::stages::{LogSpace, StageType};
+use crate::problem::stretch::{Inputs, Outline, Stretch};
+use crate::problem::{Conventions, InputType, Operand, Stage, Stages, Weights};
+use crate::promise::{Contract, Promise};
+use crate::results::{CaseResult, Diagnosis, Verdict};
+use crate::tensor::{Named, TensorName};
+
+/// Positions of a block that chunked scans usually have.
+const BLOCKS: [usize; 3] = [64, 128, 256];
+
+/// What a recording did not state, and may have meant: its form, its conventions, its arithmetic.
+struct Meant {
+    name: String,
+    what: String,
+    form: Form,
+    conventions: Conventions,
+    stages: Stages,
+    /// Whether B and C are exchanged.
+    exchanged: bool,
+    likelihood: Likelihood,
+    /// Whether it allows what the one before it does, and more.
+    is_looser: bool,
+    /// Whether most channels must fail without it: such roundings are nowhere small.
+    shows_everywhere: bool,
+}
+
+/// What is less likely is not tried where something likelier fits: looser bounds and other forms fit more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Likelihood {
+    /// The same bounds, of one other statement.
+    Convention,
+    /// Looser bounds, of an f32 run whose digits are lost in one place: tensor cores lose them everywhere.
+    Algorithm,
+    /// By one stage.
+    Arithmetic,
+    /// By all stages together.
+    WholeArithmetic,
+    /// Another form that also reads elsewhere.
+    OtherForm,
+}
+
+/// What may have been meant in place of what `layout` and `stages` state, the likeliest first.
+fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
+    let (stated, input) = (layout.conventions, layout.input);
+    let same = |name: String, what: String, likelihood| Meant {
+        name,
+        what,
+        form,
+        conventions: stated,
+        stages,
+        exchanged: false,
+        likelihood,
+        is_looser: false,
+        shows_everywhere: false,
+    };
+    let mut all = Vec::new();
+    let before = Conventions { reads: Reads::BeforeUpdate, ..stated };
+    let alone = Conventions { state: StateHolds::InputAlone, ..stated };
+    let once = Conventions { output: ComplexOutput::RealPart, ..stated };
+    let reverse = Conventions { direction: Direction::Reverse, ..stated };
+    let fits = [true, layout.b_operand == Operand::Constant, layout.weights == Weights::Complex, true];
+    for (conventions, _) in [before, alone, once, reverse].into_iter().zip(fits).filter(|(_, fits)| *fits) {
+        let new =
+            conventions.statements().into_iter().find(|statement| !stated.statements().contains(statement));
+        let Some((key, value)) = new else { continue };
+        let name = format!("{}-{value}", key.replace('_', "-"));
+        let what = format!("it is the form, but for what the metadata {key} = {value} states");
+        all.push(Meant { conventions, ..same(name, what, Likelihood::Convention) });
+    }
+    if layout.b_operand == layout.c_operand {
+        let what = "it is the form for C in the place of B and B in the place of C".to_owned();
+        let meant = same("b-and-c-exchanged".to_owned(), what, Likelihood::Convention);
+        all.push(Meant { exchanged: true, ..meant });
+    }
+    // Of 16-bit runs the tightest bounds say which it is.
+    let of_algorithms = if input == InputType::F32 { Likelihood::Algorithm } else { Likelihood::Arithmetic };
+    if stages == Stages::NONE && layout.delta_softplus {
+        let what = format!(
+            "softplus is log(1 + exp(x)) without log1p, which loses the digits of a small Δ; --arithmetic '{}' accepts it",
+            Stages::NAIVE_SOFTPLUS
+        );
+        let meant = same("naive-softplus".to_owned(), what, of_algorithms);
+        all.push(Meant { stages: Stages::NAIVE_SOFTPLUS, ..meant });
+    }
+    if stages == Stages::NONE {
+        let narrow = match input {
+            InputType::F32 => StageType::Tf32,
+            narrow => narrow.into(),
+        };
+        let one = |stage: Stage| (stage.name(), Stages::alone(stage, narrow), Likelihood::Arithmetic);
+        let whole = ("arithmetic", Stages::all(narrow), Likelihood::WholeArithmetic);
+        for (name, stages, likelihood) in Stage::ALL.into_iter().map(one).chain([whole]) {
+            let what = format!("rounded to {narrow} on the way, which --arithmetic '{stages}' accepts");
+            let meant = same(format!("{name}-in-{narrow}"), what, likelihood);
+            all.push(Meant { stages, shows_everywhere: narrow == StageType::Tf32, ..meant });
+        }
+    }
+    if stages.log_space.is_none() && form.formula().a_bar == Transition::Exponential {
+        let whole = (LogSpace::WHOLE, "log-space-scan".to_owned());
+        let blocks = BLOCKS.map(|block| (LogSpace::blocks_of(block), format!("log-space-scan-of-{block}")));
+        for (log_space, name) in blocks.into_iter().chain([whole]) {
+            let is_looser = log_space != LogSpace::blocks_of(BLOCKS[0]);
+            let stages = stages.in_log_space(log_space);
+            let what = format!(
+                "products of Ā are exponentials of running sums, whose digits the sums lose; --arithmetic '{stages}' accepts it"
+            );
+            all.push(Meant { stages, is_looser, ..same(name, what, of_algorithms) });
+        }
+    }
+    for other in Form::all().filter(|other| *other != form && before != stated) {
+        let name = format!("runs-as-{other} + reads-before-update");
+        let what = format!(
+            "it computes {other}, and reads states before their update (metadata reads = before-update)"
+        );
+        let meant = same(name, what, Likelihood::OtherForm);
+        all.push(Meant { form: other, conventions: before, ..meant });
+    }
+    all
+}
+
+/// The inputs of a recording, B and C exchanged if need be.
+struct Restated<'r, R> {
+    recording: &'r Recording<R>,
+    exchanged: bool,
+}
+
+impl<R: Read + Seek + Send> Inputs for Restated<'_, R> {
+    type Error = RecordError;
+
+    fn outline(&self) -> Outline {
+        self.recording.outline()
+    }
+
+    fn stretch(&self, at: (usize, usize), positions: Range<usize>) -> Result<Stretch<'_>, RecordError> {
+        let Stretch { problem, at, first } = self.recording.stretch(at, positions)?;
+        let mut problem = problem.into_owned();
+        if self.exchanged {
+            std::mem::swap(&mut problem.b, &mut problem.c);
+        }
+        Ok(Stretch { problem: Cow::Owned(problem), at, first })
+    }
+
+    fn positions_at_once(&self) -> Option<usize> {
+        self.recording.positions_at_once()
+    }
+}
+
+/// Names what explains a failure that nothing else does: with it stated, every element of these rows is within its bound.
+/// A survey of all rows, if there is one, says which of them fail.
+///
+/// # Errors
+/// What cannot be read.
+pub fn name_what_was_meant<R: Read + Seek + Send>(
+    recording: &Recording<R>,
+    stages: Stages,
+    (rows, survey): (&[usize], Option<&Survey>),
+    (name, tensors): (&OutputName, &Named<String>),
+    case: &mut CaseResult,
+) -> Result<(), RecordError> {
+    let unexplained: Vec<TensorName> =
+        scan::failing(case).into_iter().filter(|name| case.tensors[*name].diagnosis.is_empty()).collect();
+    if case.verdict != Verdict::Fail || unexplained.is_empty() {
+        return Ok(());
+    }
+    let contract = Promise::recorded(stages).contract;
+    // A row that fails, or what could not be read.
+    let fails = |row: &usize| match every::judge(recording, (name, tensors), &contract, *row) {
+        Ok(tallies) => unexplained.iter().any(|name| tallies[*name].failed > 0).then_some(Ok(*row)),
+        Err(error) => Some(Err(error)),
+    };
+    let find = || rows.par_iter().find_map_any(fails).transpose();
+    let known = survey.and_then(|survey| every::first_failing(survey, &unexplained));
+    let Some(failing) = known.map_or_else(find, |row| Ok(Some(row)))? else { return Ok(()) };
+    // Whether at least half of the rows fail.
+    let fails_everywhere = || -> Result<bool, RecordError> {
+        let failing = match survey {
+            Some(survey) => every::failing(survey, &unexplained),
+            None => rows.par_iter().filter_map(fails).collect::<Result<Vec<_>, _>>()?.len(),
+        };
+        Ok(2 * failing >= rows.len())
+    };
+    let mut found: Named<Vec<Found>> = Named::default();
+    // The tensors that the last hypothesis explains, or one that is tighter.
+    let mut explained: Vec<TensorName> = Vec::new();
+    for meant in meant(name.form, recording.layout(), stages) {
+        let Meant { name, what, form, conventions, stages, exchanged, likelihood, .. } = meant;
+        let unlikely =
+            |tensor: &TensorName| found.get(*tensor).is_some_and(|known| known[0].likelihood < likelihood);
+        if !meant.is_looser {
+            explained.clear();
+        }
+        let is_open = |tensor: &TensorName| !unlikely(tensor) && !explained.contains(tensor);
+        let open: Vec<TensorName> = unexplained.iter().copied().filter(is_open).collect();
+        if open.is_empty() {
+            continue;
+        }
+        let recording = &recording.under(conventions);
+        let inputs = Restated { recording, exchanged };
+        let contract = Promise::recorded(stages).contract;
+        // Of each tensor the largest share of a bound, where all of it is within its bounds.
+        let of_row = |row: &usize| -> Result<Named<Option<f64>>, RecordError> {
+            let tallies = every::judge_as((recording, tensors), &inputs, (form, &contract), *row)?;
+            Ok(tallies.map(|_, tally| (tally.passed == tally.elements()).then_some(tally.share)))
+        };
+        let both = |one: Named<Option<f64>>, other: Named<Option<f64>>| {
+            let most = |(name, one, other): (_, &Option<f64>, &Option<f64>)| {
+                (name, one.zip(*other).map(|(one, other)| one.max(other)))
+            };
+            one.zip(&other).map(most).collect::<Named<Option<f64>>>()
+        };
+        // Nearly all are refuted by a row that fails.
+        let mut shares = of_row(&failing)?;
+        if open.iter().any(|tensor| shares[*tensor].is_some()) {
+            if meant.shows_everywhere && !fails_everywhere()? {
+                continue;
+            }
+            let others = rows.par_iter().map(of_row);
+            let others = others.try_reduce_with(|one, other| Ok(both(one, other)));
+            shares = both(shares.clone(), others.transpose()?.unwrap_or(shares));
+        }
+        // What states one thing of one tensor may leave the other to another fault. The rest has to fit everything.
+        let of_one_tensor = likelihood == Likelihood::Convention && !exchanged;
+        if !of_one_tensor && shares.values().any(Option::is_none) {
+            continue;
+        }
+        let allowed = match likelihood {
+            Likelihood::Algorithm | Likelihood::Arithmetic => allowance(&inputs, (form, &contract), failing)?,
+            _ => Named::default(),
+        };
+        for tensor in open {
+            let Some(residual) = shares[tensor] else { continue };
+            let diagnosis = Diagnosis { name: name.clone(), what: what.clone(), residual };
+            let rank = allowed.get(tensor).copied().unwrap_or(residual);
+            let new = Found { likelihood, rank, diagnosis };
+            explained.push(tensor);
+            match found.get_mut(tensor) {
+                Some(known) if known[0].likelihood < likelihood => {}
+                Some(known) => known.push(new),
+                None => found.insert(tensor, vec![new]),
+            }
+        }
+    }
+    let ranked = |(tensor, mut known): (TensorName, Vec<Found>)| {
+        known.sort_by(|one, other| one.rank.total_cmp(&other.rank));
+        (tensor, known.into_iter().map(|found| found.diagnosis).collect())
+    };
+    scan::diagnosed(case, found.into_iter().map(ranked).collect());
+    Ok(())
+}
+
+/// A hypothesis that fits.
+struct Found {
+    likelihood: Likelihood,
+    /// The least comes first: of other bounds the tightest, else the smallest residual.
+    rank: f64,
+    diagnosis: Diagnosis,
+}
+
+/// What the bounds of a row allow, root mean square.
+///
+/// # Errors
+/// What cannot be read.
+fn allowance<I: Inputs>(
+    inputs: &I,
+    (form, contract): (Form, &Contract),
+    row: usize,
+) -> Result<Named<f64>, I::Error> {
+    let dim = inputs.outline().shape.dim;
+    let budget = ChannelBudget::new(form, inputs, (row / dim, row % dim), contract);
+    let mut sums: Named<(f64, usize)> = Named::default();
+    budget.walk(&[budget.directions()], |name, _, bounds| {
+        let (sum, count) = sums.get(name).copied().unwrap_or_default();
+        let bounds = bounds.iter().flat_map(|bounds| &bounds.bound);
+        let all = bounds.fold((sum, count), |(sum, count), bound| (sum + bound * bound, count + 1));
+        sums.insert(name, all);
+        Ok(())
+    })?;
+    Ok(sums.map(|_, (sum, count)| (sum / *count as f64).sqrt()))
+}
