@@ -4,6 +4,7 @@
 mod diagnosis;
 mod every;
 mod hints;
+mod initial_state;
 mod meant;
 pub mod memory;
 pub mod outputs;

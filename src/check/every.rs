@@ -84,18 +84,12 @@ pub fn open(surveys: &[Survey]) -> Vec<usize> {
     (0..channels(surveys)).filter(is_open).collect()
 }
 
-/// The first channel with an element that fails, in one of these tensors.
-pub fn first_failing(survey: &Survey, tensors: &[TensorName]) -> Option<usize> {
-    let first = |tensor: &TensorName| survey.get(*tensor)?.iter().position(|tally| tally.failed > 0);
-    tensors.iter().filter_map(first).min()
-}
-
-/// How many channels have an element that fails, in one of these tensors.
-pub fn failing(survey: &Survey, tensors: &[TensorName]) -> usize {
+/// The channels with an element that fails, in one of these tensors.
+pub fn failing(survey: &Survey, tensors: &[TensorName]) -> Vec<usize> {
     let fails = |row: &usize| {
         tensors.iter().any(|tensor| survey.get(*tensor).is_some_and(|tallies| tallies[*row].failed > 0))
     };
-    (0..survey.values().next().map_or(0, Vec::len)).filter(fails).count()
+    (0..survey.values().next().map_or(0, Vec::len)).filter(fails).collect()
 }
 
 fn channels(surveys: &[Survey]) -> usize {

@@ -8,6 +8,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::every::{self, Survey};
+use super::initial_state;
 use crate::formula::{Form, Transition};
 use crate::judge::budget::ChannelBudget;
 use crate::judge::scan;
@@ -178,22 +179,16 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         return Ok(());
     }
     let contract = Promise::recorded(stages).contract;
-    // A row that fails, or what could not be read.
     let fails = |row: &usize| match every::judge(recording, (name, tensors), &contract, *row) {
         Ok(tallies) => unexplained.iter().any(|name| tallies[*name].failed > 0).then_some(Ok(*row)),
         Err(error) => Some(Err(error)),
     };
-    let find = || rows.par_iter().find_map_any(fails).transpose();
-    let known = survey.and_then(|survey| every::first_failing(survey, &unexplained));
-    let Some(failing) = known.map_or_else(find, |row| Ok(Some(row)))? else { return Ok(()) };
-    // Whether at least half of the rows fail.
-    let fails_everywhere = || -> Result<bool, RecordError> {
-        let failing = match survey {
-            Some(survey) => every::failing(survey, &unexplained),
-            None => rows.par_iter().filter_map(fails).collect::<Result<Vec<_>, _>>()?.len(),
-        };
-        Ok(2 * failing >= rows.len())
+    let failing_rows: Vec<usize> = match survey {
+        Some(survey) => every::failing(survey, &unexplained),
+        None => rows.par_iter().filter_map(fails).collect::<Result<_, _>>()?,
     };
+    let Some(&failing) = failing_rows.first() else { return Ok(()) };
+    let fails_everywhere = 2 * failing_rows.len() >= rows.len();
     let mut found: Named<Vec<Found>> = Named::default();
     // The tensors that the last hypothesis explains, or one that is tighter.
     let mut explained: Vec<TensorName> = Vec::new();
@@ -226,7 +221,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         // Nearly all are refuted by a row that fails.
         let mut shares = of_row(&failing)?;
         if open.iter().any(|tensor| shares[*tensor].is_some()) {
-            if meant.shows_everywhere && !fails_everywhere()? {
+            if meant.shows_everywhere && !fails_everywhere {
                 continue;
             }
             let others = rows.par_iter().map(of_row);
@@ -255,12 +250,56 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
             }
         }
     }
+    if unexplained.iter().all(|tensor| found.get(*tensor).is_none()) {
+        let fitted = initial_states(recording, (name.form, tensors), &contract, &failing_rows)?;
+        if let Some((channels, shares)) = fitted {
+            let what = format!(
+                "it starts from a state that is not recorded: with one of its own each of {channels} channels is within its \
+                 bounds (record it as initial_state)"
+            );
+            let name = "initial-state-missing".to_owned();
+            for &tensor in &unexplained {
+                let residual = shares[tensor];
+                let diagnosis = Diagnosis { name: name.clone(), what: what.clone(), residual };
+                found.insert(
+                    tensor,
+                    vec![Found { likelihood: Likelihood::OtherForm, rank: residual, diagnosis }],
+                );
+            }
+        }
+    }
     let ranked = |(tensor, mut known): (TensorName, Vec<Found>)| {
         known.sort_by(|one, other| one.rank.total_cmp(&other.rank));
         (tensor, known.into_iter().map(|found| found.diagnosis).collect())
     };
     scan::diagnosed(case, found.into_iter().map(ranked).collect());
     Ok(())
+}
+
+/// How many channels an initial state is looked for in: each takes many walks.
+const STARTED: usize = 8;
+
+/// How many of these rows were tried, the first ones, and the largest share of a bound from initial states of their own; none
+/// if there is one that no initial state explains.
+///
+/// # Errors
+/// What cannot be read.
+fn initial_states<R: Read + Seek + Send>(
+    recording: &Recording<R>,
+    output: (Form, &Named<String>),
+    contract: &Contract,
+    rows: &[usize],
+) -> Result<Option<(usize, Named<f64>)>, RecordError> {
+    let mut most: Option<Named<f64>> = None;
+    let tried = &rows[..rows.len().min(STARTED)];
+    for &row in tried {
+        let Some(shares) = initial_state::fit(recording, output, contract, row)? else { return Ok(None) };
+        most = Some(match most {
+            Some(most) => most.map(|name, share| share.max(shares[name])),
+            None => shares,
+        });
+    }
+    Ok(most.map(|most| (tried.len(), most)))
 }
 
 /// A hypothesis that fits.

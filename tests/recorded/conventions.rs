@@ -558,6 +558,63 @@ fn a_reverse_scan_that_is_not_stated_is_named() {
     }
 }
 
+/// Channels that start from a state, which is not recorded; `change` does what else is wrong.
+fn started(weights: Weights, change: impl Fn(&mut [f32])) -> CaseResult {
+    let shape = Shape { batch: 1, dim: 3, dstate: 3, seqlen: 60, groups: 1 };
+    let recipe = Recipe { shape, ..regime::PLAIN };
+    let mut draw = Draw::new(9, "conventions/started");
+    let operands = (Operand::Variable, Operand::Variable);
+    let mut problem = inputs::draw(&recipe, weights, InputType::F32, operands, &mut draw);
+    problem.delta.iter_mut().for_each(|delta| *delta = 0.02 + 0.01 * delta.abs().min(1.0));
+    problem.judged_channels = problem.channels().collect();
+    problem.z = Some(problem.u.iter().map(|u| u + 1.0).collect());
+    problem.initial_state = Some((0..9 * weights.width()).map(|i| 0.7 * (i as f32 + 1.0).sin()).collect());
+    let single = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect::<Vec<f32>>();
+    let [mut out, last] = truth(&problem, Method::Zoh.into()).map(single);
+    change(&mut out);
+    let alone = Problem { initial_state: None, ..problem };
+    recorded(&alone, "zoh", &tensors(&alone, [out, last])).cases.remove(0)
+}
+
+#[rstest]
+fn an_initial_state_that_is_not_recorded_is_missed(
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+) {
+    let case = started(weights, |_| ());
+    for (name, tensor) in case.tensors.iter() {
+        assert_eq!(tensor.verdict, Verdict::Fail);
+        let found: Vec<&str> = tensor.diagnosis.iter().map(|diagnosis| diagnosis.name.as_str()).collect();
+        assert_eq!(found, ["initial-state-missing"], "{name}");
+        assert!(tensor.diagnosis[0].what.contains("each of 3 channels"), "{}", tensor.diagnosis[0].what);
+    }
+    // No state explains what else is wrong.
+    let wrong = started(weights, |out| out[150] *= 1.001);
+    assert!(
+        wrong.tensors[TensorName::Out].diagnosis.is_empty(),
+        "{:?}",
+        wrong.tensors[TensorName::Out].diagnosis
+    );
+}
+
+/// As many errors as a state has numbers can always be fitted, and are anybody's.
+#[test]
+fn a_few_errors_are_no_initial_state() {
+    let shape = Shape { batch: 1, dim: 1, dstate: 8, seqlen: 8, groups: 1 };
+    let recipe = Recipe { shape, ..regime::PLAIN };
+    let mut problem =
+        inputs::draw(&recipe, Weights::Real, InputType::F32, CONSTANT, &mut Draw::new(9, "conventions/few"));
+    problem.judged_channels = problem.channels().collect();
+    problem.delta.fill(0.5);
+    let [out, _] = truth(&problem, Method::Zoh.into());
+    let wrong: Vec<f32> = (0..).zip(&out).map(|(i, y)| (y + 0.1 * f64::from(i).sin() + 0.2) as f32).collect();
+    let mut file = File::of(&problem, ComplexAs::Trailing);
+    file.add_output(&problem, "zoh", &wrong, None, ComplexAs::Trailing);
+    let case = checked(&file.recording()).cases.remove(0);
+    assert_eq!(case.verdict, Verdict::Fail);
+    let found: Vec<&str> = case.diagnosis.iter().map(|diagnosis| diagnosis.name.as_str()).collect();
+    assert!(!found.contains(&"initial-state-missing"), "{found:?}");
+}
+
 #[test]
 fn kernels_refuse_what_they_do_not_compute() {
     let problem = plain(Weights::Real, CONSTANT);
