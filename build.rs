@@ -87,8 +87,10 @@ fn build() -> Result<(), String> {
     for source in ["block.cpp", "choices.cpp", "context.cpp", "elementary.cpp", "fork.cpp", "misbehave.cpp"] {
         build.file(Path::new(KERNELS).join("host").join(source));
     }
+    build.file(Path::new(KERNELS).join("judge").join("host.cpp"));
     let plant = planted.map_or(String::new(), |number| format!("#define HOLDFAST_FAULT {number}\n"));
-    let dispatch = format!("{plant}#include \"host/dispatch.cpp\"\n{}", layout_assertions());
+    let dispatch =
+        format!("{plant}#include \"host/dispatch.cpp\"\n#include \"judge/params.h\"\n{}", layout_assertions());
     build.file(written(&out, "dispatch.cpp", &dispatch)?);
     // Files of their own, so that several cores share the work.
     for method in Method::ALL.map(Method::id) {
@@ -225,7 +227,7 @@ fn layout_assertions() -> String {
         let _ = writeln!(text, "static_assert({what} == {is}, \"src/kernel/cpu/params.rs is out of step\");");
     };
     for (name, size, fields) in
-        [params::RawInstantiation::LAYOUT, params::RawScan::LAYOUT, params::RawDiscretize::LAYOUT]
+        params::LAYOUTS
     {
         assert(format!("sizeof({name})"), size);
         for (field, offset, size) in fields {

@@ -5,6 +5,7 @@ mod diagnosis;
 mod every;
 mod hints;
 pub mod memory;
+pub mod on_device;
 pub mod outputs;
 
 use std::collections::BTreeMap;

@@ -77,6 +77,35 @@ impl<R: Read + Seek + Send> Recording<R> {
         self.output(tensor, name, range).map(|values| Some(Cow::Owned(values)))
     }
 
+    /// The same of whole rows that follow one another.
+    ///
+    /// # Errors
+    /// As [`Recording::read`]'s.
+    pub fn output_rows(
+        &self,
+        tensors: &Named<String>,
+        tensor: TensorName,
+        rows: Range<usize>,
+    ) -> Result<Option<Vec<f32>>, RecordError> {
+        let Some(name) = tensors.get(tensor) else { return Ok(None) };
+        let len = self.row_len(tensor);
+        self.output(tensor, name, rows.start * len..rows.end * len).map(Some)
+    }
+
+    /// Rows of an input that follow one another, of which it has `count`; none where it is left out.
+    ///
+    /// # Errors
+    /// As [`Recording::read`]'s.
+    pub fn input_rows(
+        &self,
+        name: &'static str,
+        count: usize,
+        rows: Range<usize>,
+    ) -> Result<Option<Vec<f32>>, RecordError> {
+        let len = self.len(name) / count.max(1);
+        self.optional(name, |name| self.input(name, rows.start * len..rows.end * len))
+    }
+
     /// Floats of one channel of a computed tensor.
     fn row_len(&self, tensor: TensorName) -> usize {
         let (rest, width, _) = self.outline().layout(tensor);

@@ -1,0 +1,218 @@
+//! The quick route on a GPU: every channel's first try by the judge of `kernels/judge/`, with the same numbers, bit by bit, as
+//! [`crate::judge::quick`] has on the CPU. What that settles is done with; every other channel goes to the CPU, where repeats
+//! are counted and long channels are at home.
+//!
+//! In every run some channels, drawn by the seed, are walked on the CPU as well, and one number that differs ends the run: the
+//! theorem of the quick route is about those numbers.
+
+mod launch;
+mod pieces;
+
+use std::io::{Read, Seek};
+use std::sync::mpsc;
+
+use rayon::prelude::*;
+
+use self::launch::Launcher;
+use self::pieces::{Piece, Plan};
+use super::every::{self, Survey};
+use crate::judge::quick::{self, QuickTally};
+use crate::kernel::cpu::device::CpuDevice;
+use crate::kernel::cuda::arch::{self, Arch};
+use crate::kernel::cuda::cache::Cache;
+use crate::kernel::cuda::gpu::{self, Gpu};
+use crate::kernel::cuda::images::Images;
+use crate::kernel::cuda::{CudaError, nvrtc};
+use crate::kernel::launch::{Device, DeviceError};
+use crate::problem::inputs::Draw;
+use crate::problem::recorded::{OutputName, RecordError, Recording};
+use crate::promise::Contract;
+use crate::promise::contract::Sums;
+use crate::tensor::{Named, TensorName};
+
+/// One of so many channels is walked on the CPU as well, and at least [`FEWEST`] of each output.
+const ONE_OF: usize = 1000;
+const FEWEST: usize = 8;
+
+/// A device that judges.
+pub struct DeviceJudge {
+    device: Box<dyn Device>,
+    /// None where its kernels are built in.
+    images: Option<Images>,
+}
+
+/// Why a device's verdicts cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceJudgeError {
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    #[error(transparent)]
+    Cuda(#[from] CudaError),
+    #[error("the device failed: {0}")]
+    Device(#[from] DeviceError),
+    #[error(
+        "channel {batch}, {channel} of {output} on the device: {what} is {found:e}, expected {expected:e}, as the CPU has it"
+    )]
+    Differs {
+        output: String,
+        batch: usize,
+        channel: usize,
+        what: String,
+        found: f64,
+        expected: f64,
+    },
+}
+
+/// What was done where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shares {
+    /// The device, in words.
+    pub device: String,
+    /// Channels of outputs that it settled, and all of them.
+    pub settled: usize,
+    pub all: usize,
+    /// How many of them were walked on both, with equal numbers.
+    pub checked: usize,
+}
+
+/// What the first try says of a channel.
+type FirstTry = (Named<QuickTally>, f64);
+
+impl DeviceJudge {
+    /// The first visible GPU.
+    ///
+    /// # Errors
+    /// What CUDA lacks here.
+    pub fn open() -> Result<Self, CudaError> {
+        // Both libraries before a context: what is missing is said at once.
+        gpu::driver_present()?;
+        nvrtc::version()?;
+        let gpu = Gpu::open()?;
+        let info = gpu.info();
+        let own = Arch::of_device(info.major, info.minor);
+        let arch = Arch::selected(std::env::var(arch::VARIABLE).ok().as_deref(), own)?;
+        let images = Images::new(arch, Cache::from_environment())?;
+        Ok(DeviceJudge { device: Box::new(gpu), images: Some(images) })
+    }
+
+    /// This machine's CPU in the place of a GPU, by the same source.
+    pub fn stand_in() -> Self {
+        DeviceJudge { device: Box::new(CpuDevice::default()), images: None }
+    }
+
+    /// The device, in words.
+    pub fn name(&self) -> String {
+        self.device.info().name
+    }
+
+    /// Whether it can judge such a run. A long channel is walked by eight of its threads: the CPU is as fast.
+    pub fn takes<R: Read + Seek + Send>(recording: &Recording<R>, contract: &Contract) -> bool {
+        let shape = recording.layout().shape;
+        contract.sums == Sums::Plain && shape.seqlen.saturating_mul(shape.dstate) <= quick::LONG
+    }
+
+    /// Judges every channel of every output, as [`every::survey`] does. `advance` is told of each channel.
+    ///
+    /// # Errors
+    /// What cannot be read; a device that fails, or has other numbers than the CPU.
+    pub fn survey<R: Read + Seek + Send>(
+        &mut self,
+        recording: &Recording<R>,
+        contract: &Contract,
+        draw: Draw,
+        advance: &(dyn Fn() + Sync),
+    ) -> Result<(Vec<Survey>, Shares), DeviceJudgeError> {
+        let device = self.name();
+        let tries = self.first_tries(recording, contract);
+        self.device.free_all();
+        let tries = tries?;
+        let all = recording.layout().shape.batch * recording.layout().shape.dim;
+        let sample = every::chosen(all, (all / ONE_OF).max(FEWEST).min(all), std::iter::empty(), draw);
+        let mut shares = Shares { device, settled: 0, all: all * tries.len(), checked: 0 };
+        let mut surveys = Vec::new();
+        for (output, tries) in recording.layout().outputs.iter().zip(tries) {
+            let check = |&row: &usize| cross_check(recording, output, contract, row, &tries[row]);
+            sample.par_iter().map(check).collect::<Result<Vec<()>, _>>()?;
+            shares.checked += sample.len();
+            let settle = |(row, (tallies, largest_z)): (usize, FirstTry)| {
+                let is_settled = quick::is_settled(tallies.values(), largest_z);
+                let tallies =
+                    if is_settled { Ok(tallies) } else { every::judge(recording, output, contract, row) };
+                advance();
+                tallies.map(|tallies| (tallies, is_settled))
+            };
+            let settled = tries.into_par_iter().enumerate().map(settle).collect::<Result<Vec<_>, _>>()?;
+            let mut survey: Survey = output.1.map(|_, _| Vec::with_capacity(all));
+            for (tallies, is_settled) in settled {
+                shares.settled += usize::from(is_settled);
+                tallies.into_iter().for_each(|(name, tally)| survey[name].push(tally));
+            }
+            surveys.push(survey);
+        }
+        Ok((surveys, shares))
+    }
+
+    /// What the device says of every channel, output by output. The next rows are read while it works.
+    fn first_tries<R: Read + Seek + Send>(
+        &mut self,
+        recording: &Recording<R>,
+        contract: &Contract,
+    ) -> Result<Vec<Vec<FirstTry>>, DeviceJudgeError> {
+        let mut tries: Vec<Vec<FirstTry>> = recording.layout().outputs.iter().map(|_| Vec::new()).collect();
+        let plan = Plan::new(recording, self.device.info().memory_bytes)?;
+        let mut launcher =
+            Launcher::new(self.device.as_mut(), self.images.as_ref(), recording, contract, &plan)?;
+        std::thread::scope(|scope| {
+            // Without room for any: one piece is read while one is judged.
+            let (send, receive) = mpsc::sync_channel::<Result<Piece, RecordError>>(0);
+            let plan = &plan;
+            scope.spawn(move || {
+                for rows in plan.pieces() {
+                    let piece = plan.read(recording, contract, rows);
+                    let failed = piece.is_err();
+                    if send.send(piece).is_err() || failed {
+                        return;
+                    }
+                }
+            });
+            // Where the device fails the receiver goes, and the reader with it.
+            for piece in receive {
+                let piece = piece?;
+                launcher.load(&piece)?;
+                for (i, tries) in tries.iter_mut().enumerate() {
+                    tries.extend(launcher.judge(&piece, i)?);
+                }
+            }
+            Ok(tries)
+        })
+    }
+}
+
+/// Walks a channel on the CPU, too.
+fn cross_check<R: Read + Seek + Send>(
+    recording: &Recording<R>,
+    (name, tensors): (&OutputName, &Named<String>),
+    contract: &Contract,
+    row: usize,
+    (found, found_z): &FirstTry,
+) -> Result<(), DeviceJudgeError> {
+    let dim = recording.layout().shape.dim;
+    let (batch, channel) = (row / dim, row % dim);
+    let got = |tensor, elements| recording.outputs(tensors, tensor, (batch, channel), elements);
+    let (expected, expected_z) = quick::first_try((name.form, contract), recording, (batch, channel), &got)?;
+    let differs = |what: String, found: f64, expected: f64| {
+        let output = name.to_string();
+        Err(DeviceJudgeError::Differs { output, batch, channel, what, found, expected })
+    };
+    for tensor in TensorName::ALL {
+        let [found, expected] =
+            [found, &expected].map(|tallies| tallies.get(tensor).copied().unwrap_or_default());
+        if let Some((what, found, expected)) = found.difference(&expected) {
+            return differs(format!("{what} of {tensor}"), found, expected);
+        }
+    }
+    if found_z.to_bits() != expected_z.to_bits() {
+        return differs("the largest |ΔA|".to_owned(), *found_z, expected_z);
+    }
+    Ok(())
+}
