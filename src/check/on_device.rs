@@ -39,6 +39,8 @@ pub struct DeviceJudge {
     device: Box<dyn Device>,
     /// None where its kernels are built in.
     images: Option<Images>,
+    /// What a piece of a recording may take of this machine's memory.
+    piece: usize,
 }
 
 /// Why a device's verdicts cannot be had.
@@ -53,14 +55,7 @@ pub enum DeviceJudgeError {
     #[error(
         "channel {batch}, {channel} of {output} on the device: {what} is {found:e}, expected {expected:e}, as the CPU has it"
     )]
-    Differs {
-        output: String,
-        batch: usize,
-        channel: usize,
-        what: String,
-        found: f64,
-        expected: f64,
-    },
+    Differs { output: String, batch: usize, channel: usize, what: String, found: f64, expected: f64 },
 }
 
 /// What was done where.
@@ -75,8 +70,20 @@ pub struct Shares {
     pub checked: usize,
 }
 
-/// What the first try says of a channel.
-type FirstTry = (Named<QuickTally>, f64);
+impl std::fmt::Display for Shares {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Shares { device, settled, all, checked } = self;
+        let handed = all - settled;
+        write!(
+            f,
+            "the quick route ran on {device} ({checked} of {all} channels and outputs cross-checked with the CPU, every number equal"
+        )?;
+        if handed > 0 { write!(f, "; {handed} handed to the CPU)") } else { f.write_str(")") }
+    }
+}
+
+/// What the first try says of a channel: its tallies, and the largest |ΔA|.
+pub type FirstTry = (Named<QuickTally>, f64);
 
 impl DeviceJudge {
     /// The first visible GPU.
@@ -92,12 +99,22 @@ impl DeviceJudge {
         let own = Arch::of_device(info.major, info.minor);
         let arch = Arch::selected(std::env::var(arch::VARIABLE).ok().as_deref(), own)?;
         let images = Images::new(arch, Cache::from_environment())?;
-        Ok(DeviceJudge { device: Box::new(gpu), images: Some(images) })
+        Ok(DeviceJudge { device: Box::new(gpu), images: Some(images), piece: pieces::PIECE })
     }
 
     /// This machine's CPU in the place of a GPU, by the same source.
     pub fn stand_in() -> Self {
-        DeviceJudge { device: Box::new(CpuDevice::default()), images: None }
+        DeviceJudge::on(Box::new(CpuDevice::default()))
+    }
+
+    /// On a device that has the judge built in.
+    pub fn on(device: Box<dyn Device>) -> Self {
+        DeviceJudge { device, images: None, piece: pieces::PIECE }
+    }
+
+    /// The same with so many bytes for a piece of a recording: it changes no result.
+    pub fn by_pieces_of(self, bytes: usize) -> Self {
+        DeviceJudge { piece: bytes, ..self }
     }
 
     /// The device, in words.
@@ -152,14 +169,18 @@ impl DeviceJudge {
         Ok((surveys, shares))
     }
 
-    /// What the device says of every channel, output by output. The next rows are read while it works.
-    fn first_tries<R: Read + Seek + Send>(
+    /// What the device says of every channel, output by output, before any of it is checked. The next rows are read while it
+    /// works.
+    ///
+    /// # Errors
+    /// What cannot be read, and a device that fails.
+    pub fn first_tries<R: Read + Seek + Send>(
         &mut self,
         recording: &Recording<R>,
         contract: &Contract,
     ) -> Result<Vec<Vec<FirstTry>>, DeviceJudgeError> {
         let mut tries: Vec<Vec<FirstTry>> = recording.layout().outputs.iter().map(|_| Vec::new()).collect();
-        let plan = Plan::new(recording, self.device.info().memory_bytes)?;
+        let plan = Plan::new(recording, self.piece, self.device.info().memory_bytes)?;
         let mut launcher =
             Launcher::new(self.device.as_mut(), self.images.as_ref(), recording, contract, &plan)?;
         std::thread::scope(|scope| {

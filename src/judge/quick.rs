@@ -213,7 +213,8 @@ impl QuickTally {
                 ("squared want", tally.squared_want),
             ]
         };
-        let same = |one: f64, other: f64| one.to_bits() == other.to_bits() || (one.is_nan() && other.is_nan());
+        let same =
+            |one: f64, other: f64| one.to_bits() == other.to_bits() || (one.is_nan() && other.is_nan());
         let pairs = numbers(self).into_iter().zip(numbers(other));
         let mut different = pairs.filter(|((_, one), (_, other))| !same(*one, *other));
         different.next().map(|((what, one), (_, other))| (what, one, other))

@@ -105,7 +105,9 @@ impl Judge {
 
     /// Every one.
     pub fn all() -> impl Iterator<Item = Judge> {
-        Weights::ALL.into_iter().flat_map(|weights| (0..=Judge::OWN as u8).map(move |chunks| Judge { weights, chunks }))
+        Weights::ALL
+            .into_iter()
+            .flat_map(|weights| (0..=Judge::OWN as u8).map(move |chunks| Judge { weights, chunks }))
     }
 }
 

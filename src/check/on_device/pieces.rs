@@ -15,7 +15,7 @@ use crate::promise::Contract;
 use crate::tensor::{Named, TensorName};
 
 /// What a piece may take of this machine's memory, in bytes: there are two at a time, and what is read of one besides.
-const PIECE: usize = 128 << 20;
+pub const PIECE: usize = 128 << 20;
 
 /// What the reversed scans of a piece may take of the device's memory, in bytes, and of all that it has.
 const WORKSPACE: usize = 2 << 30;
@@ -64,7 +64,15 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn new<R: Read + Seek + Send>(recording: &Recording<R>, memory: u64) -> Result<Plan, RecordError> {
+    /// `piece` bytes of this machine's memory for each, and a share of the device's.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn new<R: Read + Seek + Send>(
+        recording: &Recording<R>,
+        piece: usize,
+        memory: u64,
+    ) -> Result<Plan, RecordError> {
         let layout = recording.layout();
         let Shape { batch, dim, dstate, seqlen, groups } = layout.shape;
         let bias = recording.input_rows("delta_bias", 1, 0..1)?;
@@ -74,12 +82,13 @@ impl Plan {
         let operands = variable.iter().filter(|variable| **variable).count();
         let group = operands * dstate * seqlen * layout.weights.width() * size_of::<f32>();
         // Of each position Δ twice, u, the gate with its silu, and the outputs; of each channel its part of a group.
-        let position = 2 * size_of::<f64>() + size_of::<f32>() * (1 + layout.outputs.len())
+        let position = 2 * size_of::<f64>()
+            + size_of::<f32>() * (1 + layout.outputs.len())
             + if has_gate { size_of::<f32>() + size_of::<f64>() } else { 0 };
         let states = (1 + layout.outputs.len()) * dstate * layout.weights.width() * size_of::<f32>();
         let row = seqlen * position + states + group * groups / dim;
         // The first and the last group may be there for one channel each.
-        let left = PIECE.saturating_sub(2 * group).max(PIECE / 8);
+        let left = piece.saturating_sub(2 * group).max(piece / 8);
         let bidirectional = layout.outputs.keys().any(|name| name.form.is_bidirectional());
         let kept = match bidirectional {
             true => seqlen * (KEPT + dstate.next_multiple_of(Judge::LANES)),
@@ -149,8 +158,7 @@ impl Plan {
         for (row, values) in rows.clone().zip(raw.chunks(seqlen)) {
             let bias = self.bias.as_ref().map(|bias| bias[row % dim]);
             for &value in values {
-                let (step, error) =
-                    step_size_of(value, bias, layout.delta_softplus, contract.arithmetic);
+                let (step, error) = step_size_of(value, bias, layout.delta_softplus, contract.arithmetic);
                 delta.push(step);
                 delta_error.push(error);
             }

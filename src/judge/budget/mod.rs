@@ -83,8 +83,8 @@ use std::ops::Range;
 use num_complex::Complex64;
 
 pub use self::numbers::Numbers;
-pub use self::readout::{ReadoutRoundings, silu};
 use self::readout::{OutputBounds, Readout};
+pub use self::readout::{ReadoutRoundings, silu};
 use self::repeats::{Repeats, Share};
 use self::state::LastState;
 use self::states::{Channel, States, Sums};
