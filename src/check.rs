@@ -71,14 +71,14 @@ pub enum Reason {
     TooLarge(#[from] TooLarge),
     /// The device that was to judge it cannot.
     #[error("{0} (hint: --backend cpu judges without it)")]
-    Device(DeviceJudgeError),
+    Device(Box<DeviceJudgeError>),
 }
 
 impl From<DeviceJudgeError> for Reason {
     fn from(error: DeviceJudgeError) -> Self {
         match error {
             DeviceJudgeError::Record(error) => Reason::Record(error),
-            error => Reason::Device(error),
+            error => Reason::Device(Box::new(error)),
         }
     }
 }
@@ -130,17 +130,16 @@ pub fn check_with<R: Read + Seek + Send>(
     let judge = judge.filter(|_| options.channels.is_none());
     let asked_of_device = judge.is_some();
     let judge = judge.filter(|_| DeviceJudge::takes(recording, &promise.contract));
-    let (overview, device_survey) = match judge {
-        None => (recording.overview()?, None),
+    let (overview, device_surveys, shares) = match judge {
+        None => (recording.overview()?, None, None),
         Some(judge) => {
             let draw = Draw::new(options.seed, &format!("check/{name}/device"));
             // Where all channels get a truth, the device only has to agree with the CPU.
             let told: &(dyn Fn() + Sync) = if count < all { advance } else { &|| {} };
-            let (overview, survey) = both(recording, judge, &promise.contract, draw, told);
-            (overview?, Some(survey?))
+            let (overview, surveys, shares) = both(recording, judge, &promise.contract, draw, told)?;
+            (overview, Some(surveys), Some(shares))
         }
     };
-    let (device_surveys, shares) = device_survey.unzip();
     let surveys = match (options.channels, device_surveys) {
         (None, surveys) if count < all => {
             Some(surveys.map_or_else(|| every::survey(recording, &promise.contract, advance), Ok)?)
@@ -253,14 +252,14 @@ fn both<R: Read + Seek + Send>(
     contract: &Contract,
     draw: Draw,
     advance: &(dyn Fn() + Sync),
-) -> (Result<Overview, RecordError>, Result<(Vec<Survey>, Shares), DeviceJudgeError>) {
+) -> Result<(Overview, Vec<Survey>, Shares), Reason> {
     std::thread::scope(|scope| {
         let overview = scope.spawn(|| recording.overview());
         let survey = judge.survey(recording, contract, draw, advance);
-        match overview.join() {
-            Ok(overview) => (overview, survey),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+        // What is wrong with the file is said first: it may be why a device has nothing to say.
+        let overview = overview.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let (surveys, shares) = survey?;
+        Ok((overview, surveys, shares))
     })
 }
 

@@ -128,7 +128,7 @@ impl DeviceJudge {
         contract.sums == Sums::Plain && shape.seqlen.saturating_mul(shape.dstate) <= quick::LONG
     }
 
-    /// Judges every channel of every output, as [`every::survey`] does. `advance` is told of each channel.
+    /// Judges every channel of every output, as the survey on the CPU does. `advance` is told of each channel.
     ///
     /// # Errors
     /// What cannot be read; a device that fails, or has other numbers than the CPU.
