@@ -127,9 +127,13 @@ pub fn check_with<R: Read + Seek + Send>(
         memory::fitting(layout.shape, methods.len(), options.channels, affordable(layout, methods.len()))?;
     let draw = Draw::new(options.seed, &format!("check/{name}"));
     // A quick look is at a few channels.
-    let judge = judge.filter(|_| options.channels.is_none());
-    let asked_of_device = judge.is_some();
-    let judge = judge.filter(|_| DeviceJudge::takes(recording, &promise.contract));
+    let not_on_device = match (&judge, options.channels) {
+        (None, _) => "",
+        (_, Some(_)) => "; a quick look at some channels needs no device, and was the CPU's alone",
+        _ if DeviceJudge::takes(recording, &promise.contract) => "",
+        _ => "; its channels are too long for a device, so the CPU has judged them",
+    };
+    let judge = judge.filter(|_| not_on_device.is_empty());
     let (overview, device_surveys, shares) = match judge {
         None => (recording.overview()?, None, None),
         Some(judge) => {
@@ -225,13 +229,8 @@ pub fn check_with<R: Read + Seek + Send>(
     };
     let recorded = format!("recorded run, {}, {}", layout.shape, layout.input);
     let mut why = format!("{recorded}; {chosen}");
-    match &shares {
-        Some(shares) => why.push_str(&format!("; {shares}")),
-        None if asked_of_device => {
-            why.push_str("; its channels are too long for a device, so the CPU has judged them")
-        }
-        None => {}
-    }
+    why.push_str(not_on_device);
+    why.extend(shares.map(|shares| format!("; {shares}")));
     if stages != Stages::NONE {
         why.push_str(&format!("; its arithmetic is stated: {stages}"));
     }

@@ -26,11 +26,13 @@ use crate::kernel::cuda::{CudaError, nvrtc};
 use crate::kernel::launch::{Device, DeviceError};
 use crate::problem::inputs::Draw;
 use crate::problem::recorded::{OutputName, RecordError, Recording};
+use crate::problem::stretch::Inputs;
 use crate::promise::Contract;
 use crate::promise::contract::Sums;
 use crate::tensor::{Named, TensorName};
 
-/// One of so many channels is walked on the CPU as well, and at least [`FEWEST`] of each output.
+/// One of so many channels is walked on the CPU as well, at least [`FEWEST`] of each output, beside the first and the last one
+/// of each piece.
 const ONE_OF: usize = 1000;
 const FEWEST: usize = 8;
 
@@ -128,7 +130,8 @@ impl DeviceJudge {
         contract.sums == Sums::Plain && shape.seqlen.saturating_mul(shape.dstate) <= quick::LONG
     }
 
-    /// Judges every channel of every output, as the survey on the CPU does. `advance` is told of each channel.
+    /// Judges every channel of every output, as the survey on the CPU does. `advance` is told of each channel. Not to be called
+    /// from a thread of rayon's pool, whose other threads read the file meanwhile.
     ///
     /// # Errors
     /// What cannot be read; a device that fails, or has other numbers than the CPU.
@@ -144,7 +147,11 @@ impl DeviceJudge {
         self.device.free_all();
         let tries = tries?;
         let all = recording.layout().shape.batch * recording.layout().shape.dim;
-        let sample = every::chosen(all, (all / ONE_OF).max(FEWEST).min(all), std::iter::empty(), draw);
+        // Where pieces begin and end, and others by lot.
+        let plan = Plan::new(recording, self.piece, self.device.info().memory_bytes)?;
+        let edges: Vec<usize> = plan.pieces().flat_map(|rows| [rows.start, rows.end - 1]).collect();
+        let count = edges.len() + (all / ONE_OF).max(FEWEST);
+        let sample = every::chosen(all, count.min(all), edges.into_iter(), draw);
         let mut shares = Shares { device, settled: 0, all: all * tries.len(), checked: 0 };
         let mut surveys = Vec::new();
         for (output, tries) in recording.layout().outputs.iter().zip(tries) {
@@ -152,7 +159,8 @@ impl DeviceJudge {
             sample.par_iter().map(check).collect::<Result<Vec<()>, _>>()?;
             shares.checked += sample.len();
             let settle = |(row, (tallies, largest_z)): (usize, FirstTry)| {
-                let is_settled = quick::is_settled(tallies.values(), largest_z);
+                let is_settled = is_complete(recording, output.1, &tallies)
+                    && quick::is_settled(tallies.values(), largest_z);
                 let tallies =
                     if is_settled { Ok(tallies) } else { every::judge(recording, output, contract, row) };
                 advance();
@@ -170,7 +178,7 @@ impl DeviceJudge {
     }
 
     /// What the device says of every channel, output by output, before any of it is checked. The next rows are read while it
-    /// works.
+    /// works. Not to be called from a thread of rayon's pool, either.
     ///
     /// # Errors
     /// What cannot be read, and a device that fails.
@@ -207,6 +215,24 @@ impl DeviceJudge {
             Ok(tries)
         })
     }
+}
+
+/// Whether every element of every recorded tensor has passed: what was not looked at settles nothing.
+fn is_complete<R: Read + Seek + Send>(
+    recording: &Recording<R>,
+    tensors: &Named<String>,
+    tallies: &Named<QuickTally>,
+) -> bool {
+    let outline = recording.outline();
+    tensors.iter().all(|(name, _)| {
+        let (rest, width, _) = outline.layout(name);
+        let len = rest.iter().product::<usize>() * width;
+        tallies.get(name).is_some_and(|tally| {
+            let others = [tally.failed, tally.open, tally.unbounded];
+            let place_is_there = tally.worst.is_some_and(|(_, at, _)| at < len);
+            tally.passed == len && others == [0; 3] && place_is_there
+        })
+    })
 }
 
 /// Walks a channel on the CPU, too.

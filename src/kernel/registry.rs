@@ -103,6 +103,11 @@ impl Judge {
         Judge { weights, chunks: if chunks <= Judge::OWN { chunks as u8 } else { 0 } }
     }
 
+    /// How many states each lane has; 0 where the launch says.
+    pub fn chunks(self) -> i32 {
+        self.chunks.into()
+    }
+
     /// Every one.
     pub fn all() -> impl Iterator<Item = Judge> {
         Weights::ALL

@@ -92,7 +92,7 @@ fn judge_rows(judge: Judge, params: &ffi::RawJudge) {
     let complex = (judge.weights == Weights::Complex).into();
     (0..params.rows).into_par_iter().for_each(|row| {
         // SAFETY: the addresses are this device's buffers, as large as the sizes say, and each row writes its own part.
-        unsafe { ffi::holdfast_judge_row(complex, params, row) }
+        unsafe { ffi::holdfast_judge_row(complex, judge.chunks(), params, row) }
     });
 }
 

@@ -73,7 +73,7 @@ unsafe extern "C" {
         obey: extern "C" fn(*mut c_void),
         order: *mut c_void,
     ) -> c_int;
-    pub fn holdfast_judge_row(complex: c_int, params: *const RawJudge, row: c_longlong);
+    pub fn holdfast_judge_row(complex: c_int, chunks: c_int, params: *const RawJudge, row: c_longlong);
     pub fn holdfast_elementary(hi: *const f32, lo: *const f32, count: usize, results: *mut f64);
 }
 
