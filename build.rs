@@ -76,6 +76,7 @@ fn build() -> Result<(), String> {
         .flag("-fno-strict-aliasing")
         .flag("-fno-exceptions")
         .flag("-fno-rtti");
+    build_judge(build.clone())?;
     if this_machine_fuses() {
         // The same bits as the library function, which is called for every fma otherwise.
         build.flag("-mfma");
@@ -87,8 +88,12 @@ fn build() -> Result<(), String> {
     for source in ["block.cpp", "choices.cpp", "context.cpp", "elementary.cpp", "fork.cpp", "misbehave.cpp"] {
         build.file(Path::new(KERNELS).join("host").join(source));
     }
+
     let plant = planted.map_or(String::new(), |number| format!("#define HOLDFAST_FAULT {number}\n"));
-    let dispatch = format!("{plant}#include \"host/dispatch.cpp\"\n{}", layout_assertions());
+    let dispatch = format!(
+        "{plant}#include \"host/dispatch.cpp\"\n#include \"judge/params.h\"\n{}",
+        layout_assertions()
+    );
     build.file(written(&out, "dispatch.cpp", &dispatch)?);
     // Files of their own, so that several cores share the work.
     for method in Method::ALL.map(Method::id) {
@@ -101,6 +106,15 @@ fn build() -> Result<(), String> {
     build.try_compile("holdfast_kernels").map_err(|error| {
         format!("the kernels did not compile: {error} (hint: a C++17 compiler is needed, for instance g++ 9 or clang++ 9; CXX chooses one)")
     })
+}
+
+/// The judge, for the CPU in the place of a GPU: a library of its own, since its bits are to be those of the Rust code. GCC 12
+/// makes fused multiply-adds of complex products where the processor has them and it may vectorize, whatever
+/// `-ffp-contract=off` says: it may do neither.
+fn build_judge(mut build: cc::Build) -> Result<(), String> {
+    build.flag("-fno-tree-slp-vectorize").flag("-fno-tree-vectorize");
+    build.file(Path::new(KERNELS).join("judge").join("host.cpp"));
+    build.try_compile("holdfast_judge").map_err(|error| format!("the judge did not compile: {error}"))
 }
 
 /// Rebuilds when a kernel changes. What foreign headers are compiled with ([`FOREIGN`]) is none of this build's.
@@ -224,9 +238,7 @@ fn layout_assertions() -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "static_assert({what} == {is}, \"src/kernel/cpu/params.rs is out of step\");");
     };
-    for (name, size, fields) in
-        [params::RawInstantiation::LAYOUT, params::RawScan::LAYOUT, params::RawDiscretize::LAYOUT]
-    {
+    for (name, size, fields) in params::LAYOUTS {
         assert(format!("sizeof({name})"), size);
         for (field, offset, size) in fields {
             assert(format!("offsetof({name}, {field})"), *offset);

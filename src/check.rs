@@ -7,20 +7,23 @@ mod hints;
 mod initial_state;
 mod meant;
 pub mod memory;
+pub mod on_device;
 pub mod outputs;
 
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use std::sync::Arc;
 
+use self::every::Survey;
 use self::memory::TooLarge;
+use self::on_device::{DeviceJudge, DeviceJudgeError, Shares};
 use crate::case;
 use crate::formula::Form;
 use crate::judge::budget;
 use crate::judge::pairwise::MethodOutputs;
 use crate::judge::scan::{self, Place};
 use crate::problem::inputs::Draw;
-use crate::problem::recorded::{Layout, RecordError, RecordedRun, Recording};
+use crate::problem::recorded::{Layout, Overview, RecordError, RecordedRun, Recording};
 use crate::problem::stretch::Inputs;
 use crate::problem::{Problem, Stages};
 use crate::promise::{Contract, Promise};
@@ -68,6 +71,25 @@ pub enum Reason {
     Record(#[from] RecordError),
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
+    /// The device that was to judge it cannot.
+    #[error("{0} (hint: --backend cpu judges without it)")]
+    Device(Box<DeviceJudgeError>),
+}
+
+impl From<DeviceJudgeError> for Reason {
+    fn from(error: DeviceJudgeError) -> Self {
+        match error {
+            DeviceJudgeError::Record(error) => Reason::Record(error),
+            error => Reason::Device(Box::new(error)),
+        }
+    }
+}
+
+impl Reason {
+    /// Whether it is this machine that lacks something, and not the run that is wrong.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Reason::Device(_))
+    }
 }
 
 /// Judges every output of a run: all elements, or those of as many channels as are asked for. `name` identifies the file in
@@ -84,8 +106,21 @@ pub fn check<R: Read + Seek + Send>(
     options: &Options,
     advance: &(dyn Fn() + Sync),
 ) -> Result<Checked, Reason> {
+    check_with(None, (name, argument), recording, options, advance)
+}
+
+/// The same, with the quick route on a device where one is given. What it cannot take goes to the CPU.
+///
+/// # Errors
+/// Those of [`check`], and [`Reason::Device`].
+pub fn check_with<R: Read + Seek + Send>(
+    judge: Option<&mut DeviceJudge>,
+    (name, argument): (&str, &str),
+    recording: &Recording<R>,
+    options: &Options,
+    advance: &(dyn Fn() + Sync),
+) -> Result<Checked, Reason> {
     let layout = recording.layout();
-    let overview = recording.overview()?;
     let stages = options.stages.unwrap_or(layout.stages);
     let promise = Promise::recorded(stages);
     let all = layout.shape.batch * layout.shape.dim;
@@ -93,8 +128,27 @@ pub fn check<R: Read + Seek + Send>(
     let count =
         memory::fitting(layout.shape, methods.len(), options.channels, affordable(layout, methods.len()))?;
     let draw = Draw::new(options.seed, &format!("check/{name}"));
-    let surveys = match options.channels {
-        None if count < all => Some(every::survey(recording, &promise.contract, advance)?),
+    // A quick look is at a few channels.
+    let not_on_device = match (&judge, options.channels) {
+        (None, _) => None,
+        (_, Some(_)) => Some("a quick look at some channels needs no device"),
+        _ => DeviceJudge::lacks(recording, &promise.contract),
+    };
+    let judge = judge.filter(|_| not_on_device.is_none());
+    let (overview, device_surveys, shares) = match judge {
+        None => (recording.overview()?, None, None),
+        Some(judge) => {
+            let draw = Draw::new(options.seed, &format!("check/{name}/device"));
+            // Where all channels get a truth, the device only has to agree with the CPU.
+            let told: &(dyn Fn() + Sync) = if count < all { advance } else { &|| {} };
+            let (overview, surveys, shares) = both(recording, judge, &promise.contract, draw, told)?;
+            (overview, Some(surveys), Some(shares))
+        }
+    };
+    let surveys = match (options.channels, device_surveys) {
+        (None, surveys) if count < all => {
+            Some(surveys.map_or_else(|| every::survey(recording, &promise.contract, advance), Ok)?)
+        }
         _ => None,
     };
     let rows = match &surveys {
@@ -176,6 +230,8 @@ pub fn check<R: Read + Seek + Send>(
     };
     let recorded = format!("recorded run, {}, {}", layout.shape, layout.input);
     let mut why = format!("{recorded}; {chosen}");
+    why.extend(not_on_device.map(|reason| format!("; {reason}, and the CPU alone has judged it")));
+    why.extend(shares.map(|shares| format!("; {shares}")));
     if stages != Stages::NONE {
         why.push_str(&format!("; its arithmetic is stated: {stages}"));
     }
@@ -187,6 +243,24 @@ pub fn check<R: Read + Seek + Send>(
     let note = RegimeNote { name: name.to_owned(), why };
     let sampled = certified.len() < all && surveys.is_none();
     Ok(Checked { note, sampled, device: device(&recording.provenance()), cases, pairwise })
+}
+
+/// A recording's overview, and what a device says of it: the file is read for both at a time.
+fn both<R: Read + Seek + Send>(
+    recording: &Recording<R>,
+    judge: &mut DeviceJudge,
+    contract: &Contract,
+    draw: Draw,
+    advance: &(dyn Fn() + Sync),
+) -> Result<(Overview, Vec<Survey>, Shares), Reason> {
+    std::thread::scope(|scope| {
+        let overview = scope.spawn(|| recording.overview());
+        let survey = judge.survey(recording, contract, draw, advance);
+        // What is wrong with the file is said first: it may be why a device has nothing to say.
+        let overview = overview.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let (surveys, shares) = survey?;
+        Ok((overview, surveys, shares))
+    })
 }
 
 /// Solves channels that the quick route leaves open, and adds what that says to the cases. Whether all have a truth.

@@ -3,16 +3,43 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use super::names;
 use super::output::{self, Progress};
 use super::show::Show;
 use super::{CliError, Outcome};
+use crate::check::on_device::DeviceJudge;
 use crate::check::{self, Options, Reason, memory};
 use crate::formula::Form;
+use crate::kernel::select::SelectError;
 use crate::problem::Stages;
 use crate::problem::recorded::Recording;
 use crate::report;
 use crate::results::{RegimeNote, Results};
 use crate::tensor_file::shown;
+
+named! {
+    /// What `--backend` takes.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum JudgeOn {
+        Auto => "auto",
+        Cuda => "cuda",
+        #[default]
+        Cpu => "cpu",
+    }
+}
+
+impl JudgeOn {
+    /// The device; none for the CPU.
+    fn open(self) -> Result<Option<DeviceJudge>, SelectError> {
+        match self {
+            JudgeOn::Cpu => Ok(None),
+            JudgeOn::Auto => Ok(DeviceJudge::open().ok()),
+            JudgeOn::Cuda => {
+                DeviceJudge::open().map(Some).map_err(|error| SelectError::NoCudaForJudge(error.to_string()))
+            }
+        }
+    }
+}
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = format!("A run is a safetensors file with tensors\n  \
@@ -29,8 +56,10 @@ use crate::tensor_file::shown;
     Examples:\n  \
     holdfast check run.safetensors                          judge one run\n  \
     holdfast check runs/*.safetensors --out report          several, with a written report\n  \
-    holdfast check run.safetensors --channels 64 --seed 7   a quick look at 64 channels of a large run\n\n\
-    Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; 2 bad input or usage.", methods = Form::names()))]
+    holdfast check run.safetensors --channels 64 --seed 7   a quick look at 64 channels of a large run\n  \
+    holdfast check layer.safetensors --backend cuda         a whole layer, judged by a GPU\n\n\
+    Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; 2 bad input or usage; 3 the requested \
+    backend cannot run here.", methods = Form::names()))]
 pub struct Args {
     /// The recorded runs
     #[arg(required = true, value_name = "RUN.safetensors")]
@@ -43,6 +72,9 @@ pub struct Args {
     /// state, or else f32]
     #[arg(long, value_name = "STAGES")]
     pub arithmetic: Option<Stages>,
+    /// What computes the quick route: cuda for the first visible GPU, auto for a GPU where there is one. Verdicts are the same
+    #[arg(long, default_value = "cpu", value_parser = names::judge_on())]
+    pub backend: JudgeOn,
     #[command(flatten)]
     pub output: output::Args,
 }
@@ -62,6 +94,7 @@ pub struct Error {
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let Args { output: output::Args { out, json, .. }, .. } = args;
     output::prepare(out.as_deref(), json.as_deref())?;
+    let mut device = args.backend.open()?;
     let runs = distinct(&args.runs);
     // Every header before any truth: a mistake in the last file should not cost the time of the others.
     let options = Options {
@@ -84,8 +117,10 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let mut checked = Vec::new();
     for (path, name) in runs.iter().zip(&names) {
         let recording = Recording::open(path).map_err(Reason::from);
-        let judged = recording
-            .and_then(|recording| check::check(name, &quoted(path), &recording, &options, &|| bar.advance()));
+        let judged = recording.and_then(|recording| {
+            let (name, argument) = (name.as_str(), quoted(path));
+            check::check_with(device.as_mut(), (name, &argument), &recording, &options, &|| bar.advance())
+        });
         checked.push(judged.map_err(|source| Error { path: path.to_path_buf(), source })?);
     }
     bar.finish();
@@ -128,6 +163,7 @@ fn command(args: &Args, runs: &[&Path]) -> String {
     words.extend(runs.iter().map(|path| quoted(path)));
     words.extend(args.channels.map(|n| format!("--channels {n}")));
     words.extend(args.arithmetic.map(|stages| format!("--arithmetic '{stages}'")));
+    words.extend((args.backend != JudgeOn::Cpu).then(|| format!("--backend {}", args.backend)));
     words.push(format!("--seed {}", args.output.seed));
     words.join(" ")
 }

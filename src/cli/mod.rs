@@ -129,6 +129,7 @@ impl CliError {
     pub fn status(&self) -> u8 {
         match self {
             CliError::Backend(error) if error.is_missing() => 3,
+            CliError::Check(error) if error.source.is_missing() => 3,
             _ => 2,
         }
     }

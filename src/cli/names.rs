@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::{Error, ErrorKind};
 use clap::{Arg, Command};
 
+use super::check::JudgeOn;
 use crate::kernel::select::Choice;
 use crate::method::Method;
 use crate::problem::regime::{self, Regime};
@@ -49,6 +50,10 @@ pub fn form() -> Names<Form> {
 pub fn regime() -> Names<&'static Regime> {
     let names = regime::all().iter().map(|r| (r.name.as_str(), None, r));
     Names { noun: "regime", listed_by: Some("holdfast list regimes"), names: names.collect() }
+}
+
+pub fn judge_on() -> Names<JudgeOn> {
+    Names::plain("backend", JudgeOn::ALL.map(|choice| (choice.name(), choice)))
 }
 
 pub fn backend() -> Names<Choice> {

@@ -132,7 +132,7 @@ fn one<V: Value<1>>(step: Step<V, Lanes<1>>) -> Step {
 }
 
 /// A relative error of Δ that f32 does not have, and whose square counts.
-const NARROW: f64 = 1.0 / (1u64 << 16) as f64;
+pub const NARROW: f64 = 1.0 / (1u64 << 16) as f64;
 
 /// A bound on |z (z f′)′|, of f and z f′ at z.
 #[inline(always)]

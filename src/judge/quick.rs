@@ -128,8 +128,8 @@ pub struct QuickTally {
     /// The largest error over its worst-case bound.
     pub worst_case_ratio: f64,
     pub max_ulp: f64,
-    squared_error: f64,
-    squared_want: f64,
+    pub squared_error: f64,
+    pub squared_want: f64,
 }
 
 impl QuickTally {
@@ -191,6 +191,35 @@ impl QuickTally {
         self.squared_want += other.squared_want;
     }
 
+    /// The first number in which another one differs, with both values, bit by bit; a NaN equals any other.
+    pub fn difference(&self, other: &QuickTally) -> Option<(&'static str, f64, f64)> {
+        let numbers = |tally: &QuickTally| {
+            let (row, at, element) = tally.worst.unwrap_or((usize::MAX, usize::MAX, Element::NONE));
+            [
+                ("passed", tally.passed as f64),
+                ("failed", tally.failed as f64),
+                ("open", tally.open as f64),
+                ("unbounded", tally.unbounded as f64),
+                ("the worst element's channel", row as f64),
+                ("the worst element's place", at as f64),
+                ("the worst element's got", element.got),
+                ("the worst element's want", element.want),
+                ("the worst element's bound", element.bound),
+                ("the worst element's bound on store", element.store),
+                ("share", tally.share),
+                ("worst-case ratio", tally.worst_case_ratio),
+                ("ulp", tally.max_ulp),
+                ("squared error", tally.squared_error),
+                ("squared want", tally.squared_want),
+            ]
+        };
+        let same =
+            |one: f64, other: f64| one.to_bits() == other.to_bits() || (one.is_nan() && other.is_nan());
+        let pairs = numbers(self).into_iter().zip(numbers(other));
+        let mut different = pairs.filter(|((_, one), (_, other))| !same(*one, *other));
+        different.next().map(|((what, one), (_, other))| (what, one, other))
+    }
+
     /// ‖got − q‖₂ / ‖q‖₂; 0 when both are zero.
     pub fn rel_l2(&self) -> f64 {
         super::verdict::quotient(self.squared_error.sqrt(), self.squared_want.sqrt())
@@ -231,42 +260,20 @@ pub fn judge_stretches<I: Inputs>(
     long: usize,
 ) -> Result<Named<QuickTally>, I::Error> {
     let budget = ChannelBudget::new(form, inputs, (batch, channel), contract);
-    let outline = inputs.outline();
-    let row = batch * outline.shape.dim + channel;
-    let mut largest_z = 0.0;
-    let mut tally = |repeats: &[f64]| {
-        let mut tallies: Named<QuickTally> = Named::default();
-        largest_z = budget.walk(repeats, |name, first, bounds| {
-            let (least, most) = (&bounds[0], &bounds[bounds.len() - 1]);
-            let Some(values) = got(name, first..first + least.bound.len())? else { return Ok(()) };
-            let (_, width, element) = outline.layout(name);
-            let format = Format::for_input(element);
-            let mut tally = tallies.get(name).copied().unwrap_or_default();
-            for (i, (&value, &want)) in values.iter().zip(&least.value).enumerate() {
-                let at = i / width;
-                let elements = [least, most].map(|bounds| {
-                    let (bound, store) = (bounds.bound[at], bounds.store[at]);
-                    Element { got: f64::from(value), want, bound, store }
-                });
-                tally.add((row, first * width + i), elements, least.worst_case[at], format);
-            }
-            tallies.insert(name, tally);
-            Ok(())
-        })?;
-        Ok(tallies)
-    };
+    let row = batch * inputs.outline().shape.dim + channel;
+    let tally = |repeats: &[f64]| tally((&budget, inputs), row, got, repeats);
     let least = budget.directions();
-    let mut tallies = tally(&[least])?;
+    let (mut tallies, largest_z) = tally(&[least])?;
     if tallies.values().any(|tally| tally.passed < tally.elements()) {
         let is_long = budget.steps() > long;
         if is_long {
-            tallies = tally(&[least, budget.most_repeats()])?;
+            (tallies, _) = tally(&[least, budget.most_repeats()])?;
         }
         if !is_long || tallies.values().any(|tally| tally.between > 0 && tally.failed == 0) {
             let repeats = budget.repeats()?;
             // Where nothing repeats, that is what has been judged.
             if is_long || repeats > least {
-                tallies = tally(&[repeats])?;
+                (tallies, _) = tally(&[repeats])?;
             }
         }
     }
@@ -276,6 +283,56 @@ pub fn judge_stretches<I: Inputs>(
         }
     }
     Ok(tallies)
+}
+
+/// What is tried first, as if nothing repeated; and the largest |ΔA|, infinite at a pole. Where that settles the channel
+/// ([`is_settled`]), it is all that [`judge_stretches`] says.
+///
+/// # Errors
+/// What cannot be read.
+pub fn first_try<I: Inputs>(
+    (form, contract): (impl Into<Form>, &Contract),
+    inputs: &I,
+    (batch, channel): (usize, usize),
+    got: &Got<I::Error>,
+) -> Result<(Named<QuickTally>, f64), I::Error> {
+    let budget = ChannelBudget::new(form, inputs, (batch, channel), contract);
+    let row = batch * inputs.outline().shape.dim + channel;
+    tally((&budget, inputs), row, got, &[budget.directions()])
+}
+
+/// Whether nothing else has to be tried.
+pub fn is_settled<'a>(tallies: impl IntoIterator<Item = &'a QuickTally>, largest_z: f64) -> bool {
+    largest_z < LARGEST_Z && tallies.into_iter().all(|tally| tally.passed == tally.elements())
+}
+
+/// One walk, with the bounds for the least and the largest count of repeats that there may be.
+fn tally<I: Inputs>(
+    (budget, inputs): (&ChannelBudget<I>, &I),
+    row: usize,
+    got: &Got<I::Error>,
+    repeats: &[f64],
+) -> Result<(Named<QuickTally>, f64), I::Error> {
+    let outline = inputs.outline();
+    let mut tallies: Named<QuickTally> = Named::default();
+    let largest_z = budget.walk(repeats, |name, first, bounds| {
+        let (least, most) = (&bounds[0], &bounds[bounds.len() - 1]);
+        let Some(values) = got(name, first..first + least.bound.len())? else { return Ok(()) };
+        let (_, width, element) = outline.layout(name);
+        let format = Format::for_input(element);
+        let mut tally = tallies.get(name).copied().unwrap_or_default();
+        for (i, (&value, &want)) in values.iter().zip(&least.value).enumerate() {
+            let at = i / width;
+            let elements = [least, most].map(|bounds| {
+                let (bound, store) = (bounds.bound[at], bounds.store[at]);
+                Element { got: f64::from(value), want, bound, store }
+            });
+            tally.add((row, first * width + i), elements, least.worst_case[at], format);
+        }
+        tallies.insert(name, tally);
+        Ok(())
+    })?;
+    Ok((tallies, largest_z))
 }
 
 /// The quick values of the judged channels.

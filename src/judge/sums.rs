@@ -51,6 +51,12 @@ pub fn error<const W: usize, V: Value<W>>(
     total
 }
 
+/// What each term of φ₃'s series may add, in the order of powers.
+pub fn series(arithmetic: Arithmetic, weights: Weights) -> [f64; 16] {
+    let plain = Plain { weights, u: arithmetic.unit, mu: arithmetic.product(weights) };
+    std::array::from_fn(|i| plain.of_power(i as u32) * INVERSE_FACTORIALS[i + 3])
+}
+
 struct Plain {
     weights: Weights,
     u: f64,

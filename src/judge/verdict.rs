@@ -23,6 +23,9 @@ pub struct Distance {
 }
 
 impl Element {
+    /// Where there is none.
+    pub const NONE: Element = Element { got: 0.0, want: 0.0, bound: 0.0, store: 0.0 };
+
     /// Judges non-finite values first: a NaN never passes, and an infinity passes only where the truth lies
     /// beyond the format's overflow threshold (or may, within the bound) with the same sign.
     pub fn distance(self, format: Format) -> Distance {

@@ -77,6 +77,43 @@ pub enum Kernel {
     },
     /// Not a kernel that anyone wants: see [`Misbehaviour`].
     Misbehave(Misbehaviour),
+    /// No kernel that is judged, but the judge itself.
+    Judge(Judge),
+}
+
+/// One instantiation of the judge of `kernels/judge/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Judge {
+    pub weights: Weights,
+    /// How many states each of its lanes has, where that is known to the compiler.
+    chunks: u8,
+}
+
+impl Judge {
+    /// Lanes that walk a channel together.
+    pub const LANES: usize = 8;
+    /// Threads of a block.
+    pub const THREADS: usize = 64;
+    /// The most states that a lane may have for a kernel of its own.
+    const OWN: usize = 2;
+
+    /// The one for so many states.
+    pub fn new(weights: Weights, dstate: usize) -> Self {
+        let chunks = dstate.div_ceil(Judge::LANES);
+        Judge { weights, chunks: if chunks <= Judge::OWN { chunks as u8 } else { 0 } }
+    }
+
+    /// How many states each lane has; 0 where the launch says.
+    pub fn chunks(self) -> i32 {
+        self.chunks.into()
+    }
+
+    /// Every one.
+    pub fn all() -> impl Iterator<Item = Judge> {
+        Weights::ALL
+            .into_iter()
+            .flat_map(|weights| (0..=Judge::OWN as u8).map(move |chunks| Judge { weights, chunks }))
+    }
 }
 
 impl Kernel {
@@ -100,6 +137,7 @@ impl Kernel {
                 (method, weights)
             }
             Kernel::Misbehave(_) => (Method::Zoh, Weights::Real),
+            Kernel::Judge(judge) => (Method::Zoh, judge.weights),
         }
     }
 
@@ -109,6 +147,7 @@ impl Kernel {
             Kernel::Scan(_) => "selective_scan.cu",
             Kernel::Discretize { .. } => "discretize.cu",
             Kernel::Misbehave(_) => "faults/misbehave.cu",
+            Kernel::Judge(_) => "judge/judge.cu",
         }
     }
 
@@ -120,6 +159,9 @@ impl Kernel {
                 format!("holdfast::discretize_elements<{}, {}>", method.id(), *weights == Weights::Complex)
             }
             Kernel::Misbehave(which) => format!("holdfast::misbehave<{}>", *which as i32),
+            Kernel::Judge(Judge { weights, chunks }) => {
+                format!("holdfast_judge::judge<{}, {chunks}>", *weights == Weights::Complex)
+            }
         }
     }
 }

@@ -37,6 +37,8 @@ pub enum SelectError {
     NoCuda(String),
     #[error("backend `cuda` cannot run here: {0} (hint: --backend cpu compiles the header for the CPU)")]
     NoCudaForHeader(String),
+    #[error("backend `cuda` cannot run here: {0} (hint: --backend cpu judges every element, too)")]
+    NoCudaForJudge(String),
     #[error("backend `cpu` cannot run here: {0}")]
     NoCpuForHeader(ForeignError),
     #[error("backend `reference` runs no header, expected cpu or cuda (hint: leave --backend out)")]
@@ -49,7 +51,10 @@ impl SelectError {
     /// Whether it is this machine that lacks something, and not the request that is wrong.
     pub fn is_missing(&self) -> bool {
         match self {
-            SelectError::NoCuda(_) | SelectError::NoCudaForHeader(_) | SelectError::NoCpuForHeader(_) => true,
+            SelectError::NoCuda(_)
+            | SelectError::NoCudaForHeader(_)
+            | SelectError::NoCudaForJudge(_)
+            | SelectError::NoCpuForHeader(_) => true,
             SelectError::NoReferenceForHeader | SelectError::Variable(_) => false,
         }
     }

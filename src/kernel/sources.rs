@@ -54,9 +54,21 @@ const TEST_PROGRAMS: &[Source] = sources!["../../kernels/": "faults/misbehave.cu
 const FAULT_HEADERS: &[Source] =
     sources!["../../kernels/": "faults/list.cuh", "faults/planted.cuh"; "faults/forms.cuh"];
 
+/// The judge, which has no line in common with the kernels that it judges.
+const JUDGE: &[Source] = sources!["../../kernels/": "judge/judge.cu"];
+const JUDGE_HEADERS: &[Source] = sources![
+    "../../kernels/":
+    "judge/judge.cuh",
+    "judge/numbers.cuh",
+    "judge/params.h",
+    "judge/platform.cuh",
+    "judge/step.cuh",
+    "judge/walk.cuh",
+];
+
 /// The program of that name.
 pub fn program(name: &str) -> Option<&'static Source> {
-    PROGRAMS.iter().chain(TEST_PROGRAMS).find(|source| source.name == name)
+    PROGRAMS.iter().chain(TEST_PROGRAMS).chain(JUDGE).find(|source| source.name == name)
 }
 
 /// The production programs and what they include: every source that results are recorded with.
@@ -65,14 +77,16 @@ pub fn production() -> impl Iterator<Item = &'static Source> {
 }
 
 /// Every file that a program of this build includes.
-pub fn headers() -> impl Iterator<Item = &'static Source> {
+pub fn headers(program: &Source) -> impl Iterator<Item = &'static Source> {
     let planted = CpuBackend::planted_fault().map_or(&[] as &[Source], |_| FAULT_HEADERS);
-    HEADERS.iter().chain(planted)
+    let of_judge = JUDGE.iter().any(|judge| judge.name == program.name);
+    let (headers, planted) = if of_judge { (JUDGE_HEADERS, &[] as &[Source]) } else { (HEADERS, planted) };
+    headers.iter().chain(planted)
 }
 
 /// SHA-256 over a program and every header: names, lengths and texts.
 pub fn hash(program: &'static Source) -> [u8; 32] {
-    hash_of(std::iter::once(program).chain(headers()))
+    hash_of(std::iter::once(program).chain(headers(program)))
 }
 
 /// SHA-256, in hex, over the sources of the production kernels: what results are recorded with.

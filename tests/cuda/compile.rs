@@ -10,9 +10,9 @@ use holdfast::kernel::cuda::arch::Arch;
 use holdfast::kernel::cuda::cache::{self, Cache};
 use holdfast::kernel::cuda::images::{Images, Statistics};
 use holdfast::kernel::cuda::nvrtc::{self, Resources};
-use holdfast::kernel::registry::{Instantiation, Kernel, Misbehaviour};
+use holdfast::kernel::registry::{Instantiation, Judge, Kernel, Misbehaviour};
 use holdfast::method::Method;
-use holdfast::problem::InputType;
+use holdfast::problem::{InputType, Shape};
 use rayon::prelude::*;
 use rstest::rstest;
 
@@ -27,13 +27,15 @@ fn arch(text: &str) -> Arch {
 fn programs(types: Types) -> Vec<Vec<Kernel>> {
     let mut groups: BTreeMap<String, Vec<Kernel>> = BTreeMap::new();
     let kernels = Kernel::production().filter(|kernel| types.hold(kernel));
-    for kernel in kernels.chain(Misbehaviour::ALL.map(Kernel::Misbehave)) {
+    let judges = Judge::all().filter(|judge| types.hold_judge(judge)).map(Kernel::Judge);
+    for kernel in kernels.chain(Misbehaviour::ALL.map(Kernel::Misbehave)).chain(judges) {
         let group = match kernel {
             Kernel::Scan(Instantiation { method, weights, input, .. }) => {
                 format!("{method} {weights} {input}")
             }
             Kernel::Discretize { .. } => "discretize".to_owned(),
             Kernel::Misbehave(_) => "misbehave".to_owned(),
+            Kernel::Judge(Judge { weights, .. }) => format!("judge {weights}"),
         };
         groups.entry(group).or_default().push(kernel);
     }
@@ -70,6 +72,11 @@ impl Types {
             Types::OnePerMethod => *input == by_turns,
             Types::One => *input == by_turns && *method == Method::Zoh,
         }
+    }
+
+    /// For the goldens' architecture all of the judge, for the others what takes any number of states.
+    fn hold_judge(self, judge: &Judge) -> bool {
+        self != Types::One || *judge == Judge::new(judge.weights, Shape::MAX_DSTATE)
     }
 
     /// How many scans that makes.
@@ -144,7 +151,8 @@ fn every_kernel_compiles_without_a_warning(#[case] name: &str) {
     // Past the capture: the table is what this test is run for.
     let _ = std::io::stdout().write_all(table.as_bytes());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(count, types.scans() + 12 + Misbehaviour::ALL.len());
+    let judges = if types == Types::One { 2 } else { 6 };
+    assert_eq!(count, types.scans() + 12 + Misbehaviour::ALL.len() + judges);
 }
 
 #[test]

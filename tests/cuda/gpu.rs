@@ -4,6 +4,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use holdfast::check::on_device::DeviceJudge;
+use holdfast::check::{self, Options};
 use holdfast::judge::agreement::{Agreement, agreement};
 use holdfast::judge::budget;
 use holdfast::kernel::cuda::{CudaBackend, Setup};
@@ -12,6 +14,7 @@ use holdfast::kernel::registry::Misbehaviour;
 use holdfast::kernel::worker::Program;
 use holdfast::kernel::{Backend, CpuBackend, KernelError};
 use holdfast::method::Method;
+use holdfast::problem::recorded::Recording;
 use holdfast::promise::Contract;
 use holdfast::tensor::TensorName;
 
@@ -72,4 +75,35 @@ fn faults_on_the_gpu_stay_with_their_cases() {
         let after = backend.scan(Method::Zoh, &problem).expect("the case after the fault runs");
         assert_eq!(bits(&after[TensorName::Out].values), want, "after {which:?}");
     }
+}
+
+/// `check` itself compares some channels of each run bit by bit; a difference is an error.
+#[test]
+fn the_judge_on_the_gpu_says_what_the_one_on_the_cpu_says() {
+    let _guard = serial();
+    let mut judge = match DeviceJudge::open() {
+        Ok(judge) => judge,
+        Err(error) => {
+            unmeasured("the judge on a GPU", "HOLDFAST_REQUIRE_GPU", &error.to_string());
+            return;
+        }
+    };
+    let options = Options { channels: None, seed: 1, stages: None };
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/recorded");
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder).expect("in the repository") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|extension| extension != "safetensors") {
+            continue;
+        }
+        let recording = Recording::open(&path).expect("a recorded run");
+        let on_cpu = check::check("run", "run", &recording, &options, &|| ()).expect("judged");
+        let on_gpu = check::check_with(Some(&mut judge), ("run", "run"), &recording, &options, &|| ());
+        let on_gpu = on_gpu.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let text = |checked: &check::Checked| serde_json::to_string(&checked.cases).expect("JSON");
+        assert_eq!(text(&on_gpu), text(&on_cpu), "{}", path.display());
+        assert!(on_gpu.note.why.contains("cross-checked"), "{}", on_gpu.note.why);
+        files += 1;
+    }
+    assert!(files > 5, "{files}");
 }

@@ -208,7 +208,7 @@ fn both_routes_agree_under_every_convention() {
                         let states = 2 * 3 * 10 * weights.width();
                         let initial = (0..states).map(|_| random.random_range(-4.0..4.0)).collect();
                         problems.push(Problem {
-                            conventions: Conventions { reads, state, output },
+                            conventions: Conventions { reads, state, output, ..Conventions::default() },
                             initial_state: Some(initial),
                             judged_channels: drawn.channels().collect(),
                             ..drawn.clone()

@@ -7,6 +7,7 @@ mod arithmetic;
 mod conventions;
 mod files;
 mod memory;
+mod on_device;
 mod outputs;
 mod runs;
 mod streamed;

@@ -2,16 +2,19 @@
 //! users, whose question `verify` answers.
 
 mod kernels;
+mod record;
 mod repeat;
 mod scans;
 
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{CliError, FAILED, Outcome, PASSED};
 use crate::kernel::Backend;
 use crate::kernel::cuda::{CudaBackend, CudaError, Setup, worker};
 use crate::kernel::select::SelectError;
+use crate::method::Method;
 use crate::problem::inputs::{self, Draw};
 use crate::problem::regime::{EVERYTHING, Recipe, StateMatrix};
 use crate::problem::{InputType, Operand, Problem, Shape, Weights};
@@ -35,6 +38,8 @@ pub enum Check {
     FullSize,
     /// Forward times at that shape
     Time,
+    /// A recorded run of that shape, for `check`
+    Record,
 }
 
 #[derive(Clone, Debug, clap::Args)]
@@ -49,6 +54,12 @@ pub struct Args {
     /// Only this input type
     #[arg(long)]
     pub input: Option<InputType>,
+    /// The method of the recorded run
+    #[arg(long, default_value = "zoh")]
+    pub method: Method,
+    /// Where the recorded run is written
+    #[arg(long, value_name = "RUN.safetensors", default_value = "layer.safetensors")]
+    pub out: PathBuf,
 }
 
 /// One thing that was checked or measured.
@@ -77,6 +88,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         Check::Faults => scans::faults(&backend(args)?),
         Check::FullSize => scans::full_size(&backend(args)?, args),
         Check::Time => kernels::times(args)?,
+        Check::Record => record::record(&backend(args)?, args, args.method, &args.out),
     };
     let mut text = String::new();
     for Finding { what, passed, figure } in &rows {

@@ -81,6 +81,7 @@
 //! bound fails its case, and says whether it is beyond the worst case too, which no assumption underlies. `cargo test`
 //! measures on every regime that no correct path is beyond either.
 
+mod numbers;
 mod readout;
 mod repeats;
 mod state;
@@ -91,12 +92,13 @@ use std::ops::Range;
 
 use num_complex::Complex64;
 
-pub use self::readout::ReadoutRoundings;
+pub use self::numbers::Numbers;
 use self::readout::{OutputBounds, Readout};
+pub use self::readout::{ReadoutRoundings, silu};
 use self::repeats::{Repeats, Share};
 use self::state::LastState;
 use self::states::{Channel, States, Sums};
-pub use self::step_size::{softplus, step_size};
+pub use self::step_size::{softplus, step_size, step_size_of};
 use crate::formula::Form;
 use crate::problem::stretch::{Inputs, Outline, Stretch};
 use crate::problem::{Problem, Shape, Weights};
@@ -227,6 +229,15 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
     pub fn steps(&self) -> usize {
         let Shape { seqlen, dstate, .. } = self.inputs.outline().shape;
         seqlen.saturating_mul(dstate)
+    }
+
+    /// What the recurrences allow, for a walk elsewhere.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn numbers(&self) -> Result<Numbers, I::Error> {
+        let stretch = self.inputs.stretch(self.at, 0..1)?;
+        Ok(Numbers::new(self.channel(&stretch)))
     }
 
     /// How often the most frequent z or b occurs, in all directions.

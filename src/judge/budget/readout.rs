@@ -86,7 +86,7 @@ impl<'a> Readout<'a> {
         let skipped = problem.d.as_ref().map(|skip| f64::from(skip[channel]) * f64::from(problem.u[index]));
         let gate = problem.z.as_ref().map(|gate| {
             let z = f64::from(gate[index]);
-            (z, z / (1.0 + (-z).exp()))
+            (z, silu(z))
         });
         After { skipped, gate }
     }
@@ -125,6 +125,11 @@ impl<'a> Readout<'a> {
         };
         (value, (bound, store))
     }
+}
+
+/// z·sigmoid(z)
+pub fn silu(z: f64) -> f64 {
+    z / (1.0 + (-z).exp())
 }
 
 /// What comes after the states, at one position.

@@ -255,7 +255,7 @@ impl Channel<'_> {
     }
 
     /// Sums of a state's step beside the one with Ā x: one for each further input.
-    fn further_sums(&self) -> f64 {
+    pub fn further_sums(&self) -> f64 {
         self.form.formula().b_bar[1..].iter().filter(|terms| !terms.is_empty()).count() as f64
     }
 

@@ -11,13 +11,25 @@ pub fn step_size(
     l: usize,
     arithmetic: Arithmetic,
 ) -> (f64, f64) {
-    let delta = f64::from(problem.delta[problem.sequence_index(batch, channel, l)]);
+    let delta = problem.delta[problem.sequence_index(batch, channel, l)];
+    let bias = problem.delta_bias.as_ref().map(|bias| bias[channel]);
+    step_size_of(delta, bias, problem.delta_softplus, arithmetic)
+}
+
+/// The same of given numbers.
+pub fn step_size_of(
+    delta: f32,
+    bias: Option<f32>,
+    delta_softplus: bool,
+    arithmetic: Arithmetic,
+) -> (f64, f64) {
+    let delta = f64::from(delta);
     let rounding = arithmetic.stages.rounding(Stage::Delta);
-    let (x, sum_error) = match &problem.delta_bias {
-        Some(bias) => (delta + f64::from(bias[channel]), arithmetic.unit + rounding.unit),
+    let (x, sum_error) = match bias {
+        Some(bias) => (delta + f64::from(bias), arithmetic.unit + rounding.unit),
         None => (delta, 0.0),
     };
-    if !problem.delta_softplus {
+    if !delta_softplus {
         let underflow = if sum_error > 0.0 && x != 0.0 { rounding.underflow / x.abs() } else { 0.0 };
         return (x, sum_error + underflow);
     }

@@ -10,7 +10,8 @@ use rayon::prelude::*;
 use super::call::{Build, Call};
 use super::ffi;
 use crate::kernel::launch::{Device, DeviceError, DeviceInfo, Launch, Params};
-use crate::kernel::registry::{Kernel, Misbehaviour};
+use crate::kernel::registry::{Judge, Kernel, Misbehaviour};
+use crate::problem::Weights;
 
 /// What the kernels' widest load takes: four doubles, when lifted.
 #[derive(Clone, Copy)]
@@ -86,6 +87,15 @@ fn run_blocks(call: &Call, blocks: c_uint) -> Result<(), DeviceError> {
     faults.into_iter().next().map_or(Ok(()), |message| Err(DeviceError::Fault(message)))
 }
 
+/// Judges the rows, spread over the threads of the current pool.
+fn judge_rows(judge: Judge, params: &ffi::RawJudge) {
+    let complex = (judge.weights == Weights::Complex).into();
+    (0..params.rows).into_par_iter().for_each(|row| {
+        // SAFETY: the addresses are this device's buffers, as large as the sizes say, and each row writes its own part.
+        unsafe { ffi::holdfast_judge_row(complex, judge.chunks(), params, row) }
+    });
+}
+
 /// What this machine's memory says of itself in the place of a GPU.
 pub(super) fn stand_in(memory: usize) -> DeviceInfo {
     DeviceInfo {
@@ -139,6 +149,10 @@ impl Device for CpuDevice {
     fn run(&mut self, launch: &Launch) -> Result<(), DeviceError> {
         match (launch.kernel, &launch.params) {
             (Kernel::Misbehave(which), Params::Scan(params)) => self.misbehave(which, params),
+            (Kernel::Judge(judge), Params::Judge(params)) => {
+                judge_rows(judge, params);
+                Ok(())
+            }
             _ => run_blocks(&Call::new(Build::default(), launch)?, launch.blocks),
         }
     }

@@ -7,7 +7,7 @@ mod crash;
 pub mod device;
 pub(super) mod ffi;
 mod fork;
-mod params;
+pub mod params;
 
 use std::ffi::{CStr, c_int, c_uint};
 use std::sync::Arc;

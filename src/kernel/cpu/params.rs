@@ -1,10 +1,29 @@
-//! The C structs that both sides of the kernels' interface know: `kernels/launch.cuh` and `kernels/host/interface.h`.
+//! The C structs that both sides of the kernels' interface know: `kernels/launch.cuh`, `kernels/host/interface.h`, and the
+//! judge's `kernels/judge/params.h`, which says what its fields are.
 //! `build.rs` includes this file, too, and has the C++ compiler compare every field's name, offset and size.
 
 use std::ffi::{c_int, c_longlong, c_void};
 
 /// A field's name, offset and size.
 pub type Field = (&'static str, usize, usize);
+
+/// A struct's name in C++, its size and its fields.
+pub type Layout = (&'static str, usize, &'static [Field]);
+
+/// Those of all structs here.
+#[allow(dead_code, reason = "the build script is what reads it")]
+pub const LAYOUTS: [Layout; 10] = [
+    RawInstantiation::LAYOUT,
+    RawScan::LAYOUT,
+    RawDiscretize::LAYOUT,
+    RawTerm::LAYOUT,
+    RawFormula::LAYOUT,
+    RawAllowance::LAYOUT,
+    RawFormat::LAYOUT,
+    RawJudge::LAYOUT,
+    RawTally::LAYOUT,
+    RawResult::LAYOUT,
+];
 
 macro_rules! c_struct {
     ($(#[$doc:meta])* $name:ident = $theirs:literal { $($field:ident: $type:ty,)* }) => {
@@ -16,9 +35,8 @@ macro_rules! c_struct {
         }
 
         impl $name {
-            /// What C++ calls it, its size and its fields.
             #[allow(dead_code, reason = "the build script is what reads it")]
-            pub const LAYOUT: (&str, usize, &[Field]) = (
+            pub const LAYOUT: Layout = (
                 $theirs,
                 size_of::<$name>(),
                 &[$((stringify!($field), std::mem::offset_of!($name, $field), size_of::<$type>()),)*],
@@ -81,3 +99,187 @@ c_struct! {
 
 // SAFETY: as for RawScan; each thread writes its own element.
 unsafe impl Sync for RawDiscretize {}
+
+/// The most terms of a B̄, inputs of a step, powers of a polynomial Ā, and terms of φ₃'s series.
+pub const TERMS: usize = 4;
+pub const INPUTS: usize = 3;
+pub const POWERS: usize = 5;
+pub const SERIES: usize = 16;
+
+c_struct! {
+    /// A term of a formula.
+    RawTerm = "holdfast_judge::JudgeTerm" {
+        factor: f64,
+        alpha: f64,
+        delta: c_int,
+        function: c_int,
+        k: c_int,
+        unused: c_int,
+    }
+}
+
+c_struct! {
+    /// A form.
+    RawFormula = "holdfast_judge::JudgeFormula" {
+        a_bar: c_int,
+        powers: c_int,
+        phis: c_int,
+        is_rational: c_int,
+        has_pole: c_int,
+        bidirectional: c_int,
+        alpha: f64,
+        complement: f64,
+        power: [f64; POWERS],
+        terms: [c_int; INPUTS],
+        unused: c_int,
+        term: [RawTerm; INPUTS * TERMS],
+    }
+}
+
+c_struct! {
+    /// What the judge's bounds allow.
+    RawAllowance = "holdfast_judge::JudgeAllowance" {
+        unit: f64,
+        underflow: f64,
+        state_unit: f64,
+        state_underflow: f64,
+        state_product: f64,
+        further_sums: f64,
+        growth: f64,
+        narrow_state_unit: f64,
+        narrow_state_underflow: f64,
+        z_error: f64,
+        a_units: f64,
+        b_units: f64,
+        input_error: f64,
+        input_underflow: f64,
+        du_underflow: f64,
+        applies_b_apart: f64,
+        product: f64,
+        series: [f64; SERIES],
+        joins: f64,
+        readout_product: f64,
+        additions: f64,
+        vanished: f64,
+        scale: f64,
+        repeats: f64,
+        y_unit: f64,
+        y_underflow: f64,
+        gate: f64,
+        gate_unit: f64,
+        gate_underflow: f64,
+        gate_vanishes_below: f64,
+        lambda: f64,
+        generic: f64,
+        narrow: f64,
+        radius: f64,
+        most: f64,
+    }
+}
+
+c_struct! {
+    /// A storage format.
+    RawFormat = "holdfast_judge::JudgeFormat" {
+        overflow: f64,
+        precision: c_int,
+        min_exponent: c_int,
+    }
+}
+
+c_struct! {
+    /// A launch of the judge.
+    RawJudge = "holdfast_judge::JudgeParams" {
+        formula: RawFormula,
+        allowance: RawAllowance,
+        format: [RawFormat; 2],
+        narrow_storage: c_int,
+        reads_before: c_int,
+        reads_with_b: c_int,
+        variable_b: c_int,
+        variable_c: c_int,
+        unused: c_int,
+        rows: c_longlong,
+        first_row: c_longlong,
+        first_group: c_longlong,
+        dim: c_longlong,
+        dstate: c_longlong,
+        seqlen: c_longlong,
+        groups: c_longlong,
+        delta: *const f64,
+        delta_error: *const f64,
+        u: *const f32,
+        gate: *const f32,
+        silu: *const f64,
+        skip: *const f32,
+        a: *const f32,
+        b: *const f32,
+        c: *const f32,
+        initial: *const f32,
+        out: *const f32,
+        last_state: *const f32,
+        workspace: *mut f64,
+        results: *mut RawResult,
+    }
+}
+
+c_struct! {
+    /// What it says of a tensor of a channel.
+    RawTally = "holdfast_judge::JudgeTally" {
+        passed: u64,
+        failed: u64,
+        open: u64,
+        unbounded: u64,
+        worst_at: u64,
+        got: f64,
+        want: f64,
+        bound: f64,
+        store: f64,
+        share: f64,
+        worst_case_ratio: f64,
+        max_ulp: f64,
+        squared_error: f64,
+        squared_want: f64,
+    }
+}
+
+c_struct! {
+    /// What it says of a channel.
+    RawResult = "holdfast_judge::JudgeResult" {
+        tally: [RawTally; 2],
+        largest_z: f64,
+    }
+}
+
+// SAFETY: as for RawScan; each row writes its own result and its own part of the workspace.
+unsafe impl Sync for RawJudge {}
+
+impl RawTally {
+    const POISON: RawTally = RawTally {
+        passed: 0,
+        failed: 0,
+        open: 0,
+        // Settled by nobody.
+        unbounded: u64::MAX >> 1,
+        worst_at: 0,
+        got: f64::NAN,
+        want: f64::NAN,
+        bound: f64::NAN,
+        store: f64::NAN,
+        share: f64::NAN,
+        worst_case_ratio: f64::NAN,
+        max_ulp: f64::NAN,
+        squared_error: f64::NAN,
+        squared_want: f64::NAN,
+    };
+}
+
+impl RawResult {
+    /// What nothing has been written to: no verdict, so that the CPU judges.
+    pub const POISON: RawResult = RawResult { tally: [RawTally::POISON; 2], largest_z: f64::NAN };
+
+    /// As many bytes, of any value: every field is a number.
+    pub fn bytes_of(results: &mut [RawResult]) -> &mut [u8] {
+        // SAFETY: plain numbers without padding (`LAYOUT` lists 8-byte fields only), of which all bytes are valid.
+        unsafe { std::slice::from_raw_parts_mut(results.as_mut_ptr().cast(), std::mem::size_of_val(results)) }
+    }
+}

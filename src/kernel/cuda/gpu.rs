@@ -11,6 +11,7 @@ use cudarc::driver::sys::{self, CUdevice_attribute, CUfunction_attribute, CUresu
 
 use super::CudaError;
 use super::cache::Image;
+use crate::kernel::cpu::ffi::RawJudge;
 use crate::kernel::launch::{Device, DeviceError, DeviceInfo, Launch, Params};
 
 /// The oldest driver that serves what is used here.
@@ -164,6 +165,7 @@ impl Gpu {
         let params: *const c_void = match &launch.params {
             Params::Scan(params) => (params as *const _ as *const c_void).cast(),
             Params::Discretize(params) => (params as *const _ as *const c_void).cast(),
+            Params::Judge(params) => (*params as *const RawJudge).cast(),
         };
         let mut arguments = [params.cast_mut()];
         // SAFETY: the kernel takes one struct by value, whose layout table.inc asserts; the driver copies it.

@@ -135,8 +135,9 @@ pub fn compile(kernels: &[Kernel], arch: &Arch) -> Result<Program, CudaError> {
         .filter(|_| kernels.iter().all(|kernel| kernel.source() == name))
         .ok_or_else(|| fail("the kernels share no source file", String::new()))?;
     let text = |source: &sources::Source| (source.name.to_owned(), source.text.to_owned());
+    let headers = sources::headers(source).map(text).collect();
     let (name, source) = text(source);
-    let unit = Unit { name, text: source, headers: sources::headers().map(text).collect() };
+    let unit = Unit { name, text: source, headers };
     let expressions: Vec<String> = kernels.iter().map(Kernel::name_expression).collect();
     compile_unit(&unit, &expressions, &flags(), arch)?.map_err(|(reason, log)| fail(&reason, log))
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::KernelError;
-use crate::kernel::cpu::ffi::{RawDiscretize, RawScan};
+use crate::kernel::cpu::ffi::{RawDiscretize, RawJudge, RawScan};
 use crate::kernel::cuda::cache::Image;
 use crate::kernel::registry::Kernel;
 
@@ -64,9 +64,10 @@ impl From<DeviceError> for KernelError {
 
 /// A kernel's one argument.
 #[derive(Clone, Copy)]
-pub enum Params {
+pub enum Params<'a> {
     Scan(RawScan),
     Discretize(RawDiscretize),
+    Judge(&'a RawJudge),
 }
 
 /// A kernel, its argument and its launch.
@@ -77,7 +78,7 @@ pub struct Launch<'a> {
     pub threads: u32,
     /// Bytes of dynamic shared memory.
     pub shared: u32,
-    pub params: Params,
+    pub params: Params<'a>,
 }
 
 /// Memory and launches. Addresses are the device's own.

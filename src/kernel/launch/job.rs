@@ -190,6 +190,8 @@ impl Job {
         let (names, outputs): (&[&str], usize) = match self.kernel {
             Kernel::Discretize { .. } => (&DISCRETIZE_INPUTS, 2),
             Kernel::Scan(_) | Kernel::Misbehave(_) => (&SCAN_INPUTS, 2),
+            // Its rows stay on the device from one launch to the next: it is launched without a job.
+            Kernel::Judge(_) => return Err(DeviceError::Fault("the judge takes no job".to_owned())),
         };
         if self.inputs.len() != names.len() || self.outputs.len() != outputs {
             return Err(DeviceError::Fault("the job's tensors do not fit its kernel".to_owned()));
@@ -246,7 +248,7 @@ impl Job {
                     }),
                 }
             }
-            Kernel::Scan(_) | Kernel::Misbehave(_) => {
+            Kernel::Scan(_) | Kernel::Misbehave(_) | Kernel::Judge(_) => {
                 let weights = match kernel {
                     Kernel::Scan(Instantiation { weights, .. }) => weights,
                     _ => Weights::Real,

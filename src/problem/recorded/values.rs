@@ -56,7 +56,7 @@ impl<R: Read + Seek + Send> Recording<R> {
                 let mut read = Vec::with_capacity(rows.len() * len);
                 for row in rows {
                     let values = self.output(tensor, stored_as, row * len..(row + 1) * len)?;
-                    read.extend(self.row_in_scan_order(tensor, values));
+                    read.extend(self.output_in_scan_order(tensor, values));
                 }
                 values.insert(tensor, problem.tensor(tensor, read));
             }
@@ -82,7 +82,7 @@ impl<R: Read + Seek + Send> Recording<R> {
         let elements = if tensor == TensorName::Out { self.recorded(elements) } else { elements };
         let range = start + elements.start * width..start + elements.end * width;
         let values = self.output(tensor, name, range)?;
-        Ok(Some(Cow::Owned(self.row_in_scan_order(tensor, values))))
+        Ok(Some(Cow::Owned(self.output_in_scan_order(tensor, values))))
     }
 
     /// Where positions of the scan are in the file.
@@ -105,15 +105,52 @@ impl<R: Read + Seek + Send> Recording<R> {
         values
     }
 
-    /// Elements of one channel's row of a computed tensor.
-    fn row_in_scan_order(&self, tensor: TensorName, values: Vec<f32>) -> Vec<f32> {
+    /// Rows of a computed tensor, or a part of one.
+    fn output_in_scan_order(&self, tensor: TensorName, values: Vec<f32>) -> Vec<f32> {
         match tensor {
-            TensorName::Out => {
-                let positions = values.len();
-                self.in_scan_order(values, positions, 1)
-            }
+            TensorName::Out => self.in_scan_order(values, self.layout.shape.seqlen, 1),
             TensorName::LastState => values,
         }
+    }
+
+    /// The same of whole rows that follow one another.
+    ///
+    /// # Errors
+    /// As [`Recording::read`]'s.
+    pub fn output_rows(
+        &self,
+        tensors: &Named<String>,
+        tensor: TensorName,
+        rows: Range<usize>,
+    ) -> Result<Option<Vec<f32>>, RecordError> {
+        let Some(name) = tensors.get(tensor) else { return Ok(None) };
+        let len = self.row_len(tensor);
+        let values = self.output(tensor, name, rows.start * len..rows.end * len)?;
+        Ok(Some(self.output_in_scan_order(tensor, values)))
+    }
+
+    /// Rows of an input that follow one another, of which it has `count`; none where it is left out.
+    ///
+    /// # Errors
+    /// As [`Recording::read`]'s.
+    pub fn input_rows(
+        &self,
+        name: &'static str,
+        count: usize,
+        rows: Range<usize>,
+    ) -> Result<Option<Vec<f32>>, RecordError> {
+        let len = self.len(name) / count.max(1);
+        let (seqlen, width) = (self.layout.shape.seqlen, self.layout.weights.width());
+        let is_variable = |operand| operand == Operand::Variable;
+        self.optional(name, |name| {
+            let values = self.input(name, rows.start * len..rows.end * len)?;
+            Ok(match name {
+                "u" | "delta" | "z" => self.in_scan_order(values, seqlen, 1),
+                "B" if is_variable(self.layout.b_operand) => self.in_scan_order(values, seqlen, width),
+                "C" if is_variable(self.layout.c_operand) => self.in_scan_order(values, seqlen, width),
+                _ => values,
+            })
+        })
     }
 
     /// Floats of one channel of a computed tensor.
