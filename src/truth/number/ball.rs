@@ -115,7 +115,7 @@ impl<T: Entry> Ball<T> {
 
     pub fn shifted(&self, n: i64) -> Self {
         let mut radius = self.radius.shifted(n);
-        if n < 0 && self.mid.size().exponent().is_some_and(|e| e + n < T::Part::UNDERFLOW) {
+        if !self.mid.shifts_exactly(n) {
             radius = radius + Mag::pow2(T::Part::UNDERFLOW);
         }
         Ball { mid: self.mid.shifted(n), radius }
