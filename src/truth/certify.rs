@@ -1,4 +1,7 @@
 //! When a rounding is justified, and the certificate that says so.
+//!
+//! Precision climbs (Ziv's strategy): [`super::number::double_double`], 237 bits, and where those leave a doubt 512, 1536 and
+//! 4096. A certificate names the narrowest and the widest arithmetic by which a value was justified.
 
 use std::fmt;
 
@@ -10,11 +13,13 @@ use super::number::wide::Wide;
 /// one of them must lie: in 237 bits or more.
 pub const REQUIRED_BITS: i64 = 100;
 
-/// The same for two doubles, which have some 49 bits beyond an f64's last place. That the rounding is right is proved by the
-/// error bound alone, as in any arithmetic, and needs no more than a bound below the distance to the next boundary: with
-/// these bits that is in doubt for about one value of a million, which is then computed in 237 bits. The routes' agreement, a
-/// guard against mistakes in a formula, is weaker by as much as there are fewer bits: to 77 significant bits at least, not 153.
+/// Bits beyond the last place to which two routes must agree in two doubles, which have 49 of them. The agreement is a guard
+/// against mistakes in a formula, and weaker by as much: 77 significant bits of it, not 153. That the rounding is right is
+/// proved by the error bound, as in any arithmetic: it has to be below the distance to the next boundary, by a factor of two,
+/// and nothing is gained by asking for more. What that leaves in doubt is computed in 237 bits.
 pub const REQUIRED_OF_TWO_DOUBLES: i64 = 24;
+/// In two doubles no boundary may be closer than this many bits below the last place, however small the error bound is.
+const CLOSEST_OF_TWO_DOUBLES: i64 = 40;
 
 /// An f64's last place is never below this power of two.
 pub(super) const SUBNORMAL_PLACE: i64 = -1074;
@@ -150,7 +155,8 @@ impl Doubt {
 }
 
 /// The f64 that both `x` and all of `bounded` round to, if they agree to [`Real::REQUIRED`] bits beyond its last
-/// place, the radius is as far below it, and no rounding boundary comes closer than that to either.
+/// place, the radius is as far below it, and no rounding boundary comes closer than that to either. In two doubles the radius
+/// need only be below the distance to the boundary, twice.
 ///
 /// The truth lies within the radius, so the rounding is proved by the radius alone; that the literal route
 /// agrees guards against a mistake in the formulas.
@@ -169,7 +175,8 @@ pub fn settle<R: Real>(x: &R, bounded: &Ball<R>) -> Result<Settled, Doubt> {
         None => place - (exponent + 1 - i64::from(R::BITS)),
         Some(e) => place - (e + 1),
     };
-    if !radius.at_most_pow2(place - R::REQUIRED - 1) {
+    let narrow = R::BITS < Wide::BITS;
+    if !radius.at_most_pow2(if narrow { place - 2 } else { place - R::REQUIRED - 1 }) {
         return Err(Doubt::Floor);
     }
     if agreement < R::REQUIRED {
@@ -196,9 +203,14 @@ pub fn settle<R: Real>(x: &R, bounded: &Ball<R>) -> Result<Settled, Doubt> {
         let upper = (high.clone() + margin).to_nearest_f64();
         (value.to_bits() == upper.to_bits()).then_some(Settled { value, agreement })
     };
+    if narrow {
+        // What these sums themselves round off, 49 bits below the last place, is far below half of either margin.
+        let margin = radius.exponent().map_or(i64::MIN, |e| e + 2).max(place - CLOSEST_OF_TWO_DOUBLES);
+        return at_distance(place - margin).ok_or(Doubt::Boundary);
+    }
     // A wider scalar resolves a closer boundary, if the routes agree that much more closely.
     let resolved = i64::from(R::BITS) - (i64::from(Wide::BITS) - REQUIRED_BITS);
-    let close = resolved > R::REQUIRED && agreement >= resolved && radius.at_most_pow2(place - resolved - 1);
+    let close = agreement >= resolved && radius.at_most_pow2(place - resolved - 1);
     let closer = || if close { at_distance(resolved) } else { None };
     at_distance(R::REQUIRED).or_else(closer).ok_or(Doubt::Boundary)
 }

@@ -289,7 +289,8 @@ impl<'a, I: Input> Solver<'a, I> {
                         Doubt::Boundary | Doubt::NotFinite => narrow,
                         Doubt::Zero => false,
                     };
-                    let known = if ask || !lacking { self.ask_exact(&open, !lacking) } else { None };
+                    let tie = doubt == Doubt::Boundary;
+                    let known = if ask || tie || !lacking { self.ask_exact(&open, !lacking) } else { None };
                     let Some(known) = known else {
                         let needs = i64::from(R::BITS) + shortage(&y) - SLACK;
                         left.push((Open { needs, ..open }, doubt));

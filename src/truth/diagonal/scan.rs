@@ -187,11 +187,7 @@ struct OutputSums<R> {
 
 impl<R: Scalar> OutputSums<R> {
     fn new(len: usize) -> Self {
-        OutputSums {
-            literal: vec![R::zero(); len],
-            bounded: vec![Ball::zero(); len],
-            live: vec![false; len],
-        }
+        OutputSums { literal: vec![R::zero(); len], bounded: vec![Ball::zero(); len], live: vec![false; len] }
     }
 
     fn add_literal(&mut self, other: &OutputSums<R>) {

@@ -14,6 +14,7 @@ pub struct Ball<T> {
 }
 
 /// What rounding a result of at most this size costs: `units` of 2^−BITS, or everything below the range.
+#[inline]
 pub fn rounding<R: Real>(size: Mag, units_exponent: i64) -> Mag {
     match size.exponent() {
         None => Mag::ZERO,
@@ -128,6 +129,7 @@ impl<T: Entry> Ball<T> {
 }
 
 /// |x|·ry + rx·(|y| + ry), and the rounding of the product: √5 units where it is complex.
+#[inline]
 pub fn product_radius<R: Real>((x, rx): (Mag, Mag), (y, ry): (Mag, Mag)) -> Mag {
     let mut radius = rounding::<R>(x * y, 2);
     // Parts of a complex product below the range of the arithmetic, under a larger whole.

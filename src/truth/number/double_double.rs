@@ -14,8 +14,8 @@
 //! below 16u² = 2^−[`Real::BITS`].
 //!
 //! **The error of xₕyₕ** comes of a fused multiply-add where the processor has one, of Dekker's and Veltkamp's splitting
-//! elsewhere. Both are exact, and so the same, for factors up to 2⁹⁹⁰ (splitting does not overflow) and products from 2⁻⁹⁶⁸ on
-//! (the error is a multiple of 2⁻¹⁰⁷⁴). Beyond the one the result is not a number; below the other the error is left out by
+//! elsewhere. Both are exact, and so the same, for factors up to 2⁹⁹⁰ and products up to 2¹⁰²⁰ (splitting does not
+//! overflow) that are at least 2⁻⁹⁶⁸ (the error is a multiple of 2⁻¹⁰⁷⁴). Beyond the one the result is not a number; below the other the error is left out by
 //! both, which costs less than 2⁻¹⁰²⁰.
 //!
 //! **The ends of the range.** What overflows becomes a NaN and stays it, since ∞ has no exact error. Products of at least
@@ -37,6 +37,8 @@ pub struct DoubleDouble {
 
 /// Larger factors may overflow on the way to their product's error: 2⁹⁹⁰.
 const LARGEST_FACTOR: f64 = power(990);
+/// Of a larger product the splitting's own may overflow: 2¹⁰²⁰.
+const LARGEST_PRODUCT: f64 = power(1020);
 /// The error of a smaller product may underflow: 2⁻⁹⁶⁸.
 const EXACT_FROM: f64 = power(-968);
 /// A smaller numerator's remainder may underflow: 2⁻⁹⁰⁰.
@@ -80,7 +82,8 @@ fn exact_product<const FUSED: bool>(x: f64, y: f64) -> (f64, f64) {
         let ((a, b), (c, d)) = (split(x), split(y));
         (((a * c - product) + a * d) + b * c) + b * d
     };
-    let in_range = (x.abs() <= LARGEST_FACTOR) & (y.abs() <= LARGEST_FACTOR);
+    let in_range =
+        (x.abs() <= LARGEST_FACTOR) & (y.abs() <= LARGEST_FACTOR) & (product.abs() <= LARGEST_PRODUCT);
     let error = if product.abs() < EXACT_FROM { 0.0 } else { error };
     (product, if in_range { error } else { f64::NAN })
 }
@@ -110,7 +113,8 @@ fn quotient(x: DoubleDouble, y: DoubleDouble) -> DoubleDouble {
     ordered_sum(first, rest / y.high)
 }
 
-/// Where loops over products are compiled twice: for processors with a fused multiply-add, and without.
+/// Loops over products, compiled twice: for processors with a fused multiply-add, and without. They are plain ones, because a
+/// closure would be compiled for neither.
 mod loops {
     use multiversion::multiversion;
     use multiversion::target::target_cfg_f;
@@ -119,12 +123,11 @@ mod loops {
 
     #[inline(always)]
     fn horner_by<const FUSED: bool>(coefficients: &[DoubleDouble], x: DoubleDouble) -> DoubleDouble {
-        coefficients
-            .iter()
-            .rev()
-            .copied()
-            .reduce(|value, c| sum(product::<FUSED>(value, x), c))
-            .unwrap_or(DoubleDouble { high: 0.0, low: 0.0 })
+        let mut value = DoubleDouble { high: 0.0, low: 0.0 };
+        for &c in coefficients.iter().rev() {
+            value = sum(product::<FUSED>(value, x), c);
+        }
+        value
     }
 
     #[inline(always)]
@@ -133,12 +136,12 @@ mod loops {
         twice: DoubleDouble,
         norm: DoubleDouble,
     ) -> (DoubleDouble, DoubleDouble) {
-        let zero = DoubleDouble { high: 0.0, low: 0.0 };
-        let norm = -norm;
-        coefficients.iter().rev().fold((zero, zero), |(high, low), &c| {
-            let next = sum(sum(c, product::<FUSED>(twice, high)), product::<FUSED>(norm, low));
-            (next, high)
-        })
+        let mut high = DoubleDouble { high: 0.0, low: 0.0 };
+        let (mut low, norm) = (high, -norm);
+        for &c in coefficients.iter().rev() {
+            (high, low) = (sum(sum(c, product::<FUSED>(twice, high)), product::<FUSED>(norm, low)), high);
+        }
+        (high, low)
     }
 
     #[inline(always)]
@@ -194,18 +197,22 @@ impl Real for DoubleDouble {
     const BITS: u32 = 102;
     const REQUIRED: i64 = crate::truth::certify::REQUIRED_OF_TWO_DOUBLES;
 
+    #[inline]
     fn exact(value: f64) -> Self {
         DoubleDouble { high: value, low: 0.0 }
     }
 
+    #[inline]
     fn to_nearest_f64(&self) -> f64 {
         if self.is_finite() { self.high } else { self.high + self.low }
     }
 
+    #[inline]
     fn is_finite(&self) -> bool {
         self.high.is_finite() && self.low.is_finite()
     }
 
+    #[inline]
     fn exponent(&self) -> Option<i64> {
         if self.is_zero() {
             return None;
@@ -223,6 +230,7 @@ impl Real for DoubleDouble {
 
     const UNDERFLOW: i64 = -950;
 
+    #[inline]
     fn magnitude(&self) -> Mag {
         if !self.is_finite() {
             return Mag::UNBOUNDED;
@@ -231,18 +239,27 @@ impl Real for DoubleDouble {
         Mag::new(self.high.abs() * (1.0 + 2.0 * f64::EPSILON), 0)
     }
 
+    #[inline]
     fn times_pow2(&self, n: i64) -> Self {
+        let times = |x: Self, by: i64| DoubleDouble { high: x.high * power(by), low: x.low * power(by) };
+        if n.abs() <= 1000 {
+            return times(*self, n);
+        }
         let (mut value, mut rest) = (*self, n.clamp(-4000, 4000));
         while rest != 0 {
             let by = rest.clamp(-1000, 1000);
-            value = DoubleDouble { high: value.high * power(by), low: value.low * power(by) };
+            value = times(value, by);
             rest -= by;
         }
         value
     }
 
+    #[inline]
     fn shifts_exactly(&self, n: i64) -> bool {
-        n >= 0 || self.times_pow2(n).times_pow2(-n) == *self
+        // Most have bits that are all far above the last place of the smallest double.
+        let least = if self.low == 0.0 { self.high } else { self.low };
+        let far = least.abs() >= power(-500) && n >= -500;
+        n >= 0 || far || self.times_pow2(n).times_pow2(-n) == *self
     }
 
     fn horner(coefficients: &[Self], x: &Self) -> Self {

@@ -37,7 +37,7 @@ pub trait Real: NumAssign + Neg<Output = Self> + PartialOrd + Clone + Debug + Se
     /// Bits of the significand: of x∘y at most 2 to minus this is rounded off, relative to it, for + − × ÷.
     const BITS: u32;
 
-    /// Bits beyond an f64's last place that a certificate in this arithmetic asks for ([`crate::truth::certify`]).
+    /// Bits beyond an f64's last place that routes in this arithmetic must agree to ([`crate::truth::certify`]).
     const REQUIRED: i64 = REQUIRED_BITS;
 
     /// The same number, exactly.
