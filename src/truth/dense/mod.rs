@@ -29,7 +29,7 @@ const LARGEST_WIDE_EXPONENT: i64 = 16;
 /// Beyond this those of two doubles do not.
 const LARGEST_NARROW_EXPONENT: i64 = 8;
 /// Inputs from 2 to minus this up to 2 to this can be scaled in two doubles without a loss.
-const NARROW_INPUTS: i64 = 300;
+const NARROW_INPUTS: i64 = 150;
 /// Bits by which a forecast of the precision needed may be too high.
 const SLACK: i64 = 8;
 /// Names of the two routes, for certificates.
