@@ -6,8 +6,15 @@ use std::cmp::Ordering;
 use dashu_int::IBig;
 use dashu_int::ops::Abs;
 use holdfast::truth::exact::rational;
+use holdfast::truth::number::ball::Ball;
 use holdfast::truth::number::double_double::DoubleDouble;
+use holdfast::truth::number::elementary::{
+    exp_by_doubling, exp_by_halving, phi_by_doubling, softplus_by_artanh, softplus_by_halley,
+};
+use holdfast::truth::number::mag::Mag;
 use holdfast::truth::number::scalar::Real;
+use holdfast::truth::number::wide::Wide;
+use nalgebra::Complex;
 use num_traits::One;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -209,4 +216,46 @@ fn a_shift_that_loses_something_says_so() {
     }
     let far = DoubleDouble::from_sum(1.0, 2f64.powi(-1000));
     assert!(lossy > 1000 && far.shifts_exactly(-50) && !far.shifts_exactly(-100));
+}
+
+fn widened(x: DoubleDouble) -> Wide {
+    let [high, low] = x.parts().map(Wide::exact);
+    high + low
+}
+
+/// By the same functions in 237 bits. What the series alone may lose, doubled, is part of every bound.
+#[test]
+fn functions_of_two_doubles_hold_those_of_237_bits() {
+    let mut rng = ChaCha8Rng::seed_from_u64(65);
+    let holds = |found: Ball<DoubleDouble>, exact: Wide, what: &str, z: f64| {
+        let off = (widened(found.mid) - exact).magnitude();
+        assert_eq!(off.max(found.radius), found.radius, "{what} at {z:e}: {off:?} of {found:?}");
+        assert!(!found.radius.is_unbounded());
+    };
+    let series = Mag::count(14).shifted(-i64::from(DoubleDouble::BITS));
+    for _ in 0..4000 {
+        let exponent = rng.random_range(-40..5);
+        let significand = significand(&mut rng) * 2f64.powi(exponent);
+        let z = signed(&mut rng, significand);
+        let (narrow, wide) = (Ball::exact(DoubleDouble::exact(z)), Ball::exact(Wide::exact(z)));
+        let exp = exp_by_doubling(&narrow);
+        holds(exp, exp_by_halving(Wide::exact(z)), "exp", z);
+        assert!(z.abs() > 0.5 || exp.radius.max(series) == exp.radius, "{z:e}: {exp:?}");
+        holds(softplus_by_artanh(&narrow), softplus_by_halley(Wide::exact(z)), "softplus", z);
+        for (k, (found, exact)) in
+            phi_by_doubling(&narrow).into_iter().zip(phi_by_doubling(&wide)).enumerate()
+        {
+            holds(found, exact.mid, &format!("phi {k}"), z);
+        }
+        let turned = rng.random_range(-8.0..8.0);
+        let found =
+            phi_by_doubling(&Ball::exact(Complex::new(DoubleDouble::exact(z), DoubleDouble::exact(turned))));
+        let exact = phi_by_doubling(&Ball::exact(Complex::new(Wide::exact(z), Wide::exact(turned))));
+        for (k, (found, exact)) in found.into_iter().zip(exact).enumerate() {
+            for part in 0..2 {
+                let exact = [exact.mid.re, exact.mid.im][part];
+                holds(found.part(part), exact, &format!("part {part} of phi {k}"), z);
+            }
+        }
+    }
 }
