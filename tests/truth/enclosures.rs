@@ -381,6 +381,8 @@ fn a_rounding_costs_its_units_or_everything_below_the_range() {
     let vanished = tiny.times(&tiny);
     // What is left of a complex numerator may have lost everything, though numerator and divisor are in range.
     let [above, below] = [-700, -400].map(|e| Ball::exact(Complex::from_real(DoubleDouble::pow2(e))));
+    let small = Ball::exact(Complex::from_real(DoubleDouble::pow2(-473)));
+    assert!(small.over(&small).radius.is_unbounded());
     assert!(above.over(&below).radius.is_unbounded() && !above.over(&Ball::one()).radius.is_unbounded());
     assert!(!vanished.radius.is_zero() && Ball::exact(Wide::one()).over(&tiny).radius.is_unbounded());
 }

@@ -102,10 +102,11 @@ impl<T: Entry> Ball<T> {
         // Complex division squares the divisor, which must stay in range.
         let in_range =
             size.exponent().is_some_and(|e| e > T::Part::UNDERFLOW / 2 && e < -(T::Part::UNDERFLOW / 2));
-        // And so must its product with the numerator, of which the parts may then lose all below the range.
+        // What parts of that square, and of its product with the numerator, lose below the range is less than a unit then.
         let least = T::Part::UNDERFLOW + i64::from(T::Part::BITS);
         let product = self.mid.size() * size;
-        let in_range = in_range && product.exponent().is_none_or(|e| T::WIDTH == 1 || e > least + 1);
+        let whole = |size: Mag| T::WIDTH == 1 || size.exponent().is_none_or(|e| e > least + 2);
+        let in_range = in_range && whole(size * size) && whole(product);
         let radius = match size.inverse_beyond(divisor.radius).filter(|_| in_range) {
             None => Mag::UNBOUNDED,
             Some(inverse) => {
