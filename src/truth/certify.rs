@@ -1,4 +1,7 @@
 //! When a rounding is justified, and the certificate that says so.
+//!
+//! Precision climbs (Ziv's strategy): [`super::number::double_double`], 237 bits, and where those leave a doubt 512, 1536 and
+//! 4096. A certificate names the narrowest and the widest arithmetic by which a value was justified.
 
 use std::fmt;
 
@@ -7,8 +10,16 @@ use super::number::scalar::Real;
 use super::number::wide::Wide;
 
 /// Bits beyond the last place of the f64 to which two routes must agree, and below which the proven error of
-/// one of them must lie.
+/// one of them must lie: in 237 bits or more.
 pub const REQUIRED_BITS: i64 = 100;
+
+/// Bits beyond the last place to which two routes must agree in two doubles, which have 49 of them. The agreement is a guard
+/// against mistakes in a formula, and weaker by as much: 77 significant bits of it, not 153. That the rounding is right is
+/// proved by the error bound, as in any arithmetic: it has to be below the distance to the next boundary, by a factor of two,
+/// and nothing is gained by asking for more. What that leaves in doubt is computed in 237 bits.
+pub const REQUIRED_OF_TWO_DOUBLES: i64 = 24;
+/// In two doubles no boundary may be closer than this many bits below the last place, however small the error bound is.
+const CLOSEST_OF_TWO_DOUBLES: i64 = 40;
 
 /// An f64's last place is never below this power of two.
 pub(super) const SUBNORMAL_PLACE: i64 = -1074;
@@ -20,6 +31,8 @@ pub struct Certificate {
     pub routes: (&'static str, &'static str),
     /// Bits of the widest arithmetic that was needed.
     pub bits: u32,
+    /// Bits of the narrowest arithmetic by which a value was justified; 0 where none was compared.
+    pub least_bits: u32,
     /// The worst agreement, in bits beyond the last place of the f64; none when every value was exact.
     pub agreement: Option<i64>,
     /// Values that two routes justified.
@@ -42,6 +55,7 @@ impl Certificate {
     /// Adds what another certificate justifies.
     pub fn absorb(&mut self, other: &Certificate) {
         self.bits = self.bits.max(other.bits);
+        self.narrowed_to(other.least_bits);
         self.agreement = match (self.agreement, other.agreement) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -53,8 +67,16 @@ impl Certificate {
         self.unavailable = self.unavailable.or(other.unavailable);
     }
 
+    fn narrowed_to(&mut self, bits: u32) {
+        self.least_bits = match (self.least_bits, bits) {
+            (0, bits) | (bits, 0) => bits,
+            (a, b) => a.min(b),
+        };
+    }
+
     pub(super) fn count(&mut self, settled: Settled, bits: u32) {
         self.bits = self.bits.max(bits);
+        self.narrowed_to(bits);
         self.compared += 1;
         self.overflowed += usize::from(settled.value.is_infinite());
         self.agreement = Some(self.agreement.map_or(settled.agreement, |a| a.min(settled.agreement)));
@@ -74,7 +96,11 @@ impl fmt::Display for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "certified: {} and {}", self.routes.0, self.routes.1)?;
         if let Some(bits) = self.agreement {
-            write!(f, " agree to {bits} bits beyond the last place at {} bits", self.bits)?;
+            write!(f, " agree to {bits} bits beyond the last place at ")?;
+            if self.least_bits < self.bits {
+                write!(f, "{} to ", self.least_bits)?;
+            }
+            write!(f, "{} bits", self.bits)?;
         }
         write!(f, "; {} compared", self.compared)?;
         for (count, what) in [
@@ -106,7 +132,7 @@ pub struct Settled {
 pub enum Doubt {
     /// Both are exactly zero, which needs a proof.
     Zero,
-    /// They agree to fewer than [`REQUIRED_BITS`] bits.
+    /// They agree to fewer than [`Real::REQUIRED`] bits.
     Disagreement,
     /// They agree, but a boundary between two roundings is too close to call.
     Boundary,
@@ -128,8 +154,9 @@ impl Doubt {
     }
 }
 
-/// The f64 that both `x` and all of `bounded` round to, if they agree to [`REQUIRED_BITS`] beyond its last
-/// place, the radius is as far below it, and no rounding boundary comes closer than that to either.
+/// The f64 that both `x` and all of `bounded` round to, if they agree to [`Real::REQUIRED`] bits beyond its last
+/// place, the radius is as far below it, and no rounding boundary comes closer than that to either. In two doubles the radius
+/// need only be below the distance to the boundary, twice.
 ///
 /// The truth lies within the radius, so the rounding is proved by the radius alone; that the literal route
 /// agrees guards against a mistake in the formulas.
@@ -148,15 +175,16 @@ pub fn settle<R: Real>(x: &R, bounded: &Ball<R>) -> Result<Settled, Doubt> {
         None => place - (exponent + 1 - i64::from(R::BITS)),
         Some(e) => place - (e + 1),
     };
-    if !radius.at_most_pow2(place - REQUIRED_BITS - 1) {
+    let narrow = R::BITS < Wide::BITS;
+    if !radius.at_most_pow2(if narrow { place - 2 } else { place - R::REQUIRED - 1 }) {
         return Err(Doubt::Floor);
     }
-    if agreement < REQUIRED_BITS {
+    if agreement < R::REQUIRED {
         return Err(Doubt::Disagreement);
     }
     if exponent < SUBNORMAL_PLACE - 1 {
         // Below half the smallest subnormal only the sign is left to round: it takes a relative agreement.
-        let below = y_exponent - REQUIRED_BITS / 2;
+        let below = y_exponent - R::REQUIRED / 2;
         let value = y.to_nearest_f64();
         return match difference.exponent() {
             _ if !radius.at_most_pow2(below) => Err(Doubt::Floor),
@@ -167,13 +195,22 @@ pub fn settle<R: Real>(x: &R, bounded: &Ball<R>) -> Result<Settled, Doubt> {
     let (low, high) = if x <= y { (x, y) } else { (y, x) };
     let at_distance = |bits: i64| {
         let margin = R::pow2(place - bits);
+        if margin.is_zero() {
+            // Below the range of the arithmetic: nothing is known of a boundary.
+            return None;
+        }
         let value = (low.clone() - margin.clone()).to_nearest_f64();
         let upper = (high.clone() + margin).to_nearest_f64();
         (value.to_bits() == upper.to_bits()).then_some(Settled { value, agreement })
     };
+    if narrow {
+        // What these sums themselves round off, 49 bits below the last place, is far below half of either margin.
+        let margin = radius.exponent().map_or(i64::MIN, |e| e + 2).max(place - CLOSEST_OF_TWO_DOUBLES);
+        return at_distance(place - margin).ok_or(Doubt::Boundary);
+    }
     // A wider scalar resolves a closer boundary, if the routes agree that much more closely.
     let resolved = i64::from(R::BITS) - (i64::from(Wide::BITS) - REQUIRED_BITS);
     let close = agreement >= resolved && radius.at_most_pow2(place - resolved - 1);
     let closer = || if close { at_distance(resolved) } else { None };
-    at_distance(REQUIRED_BITS).or_else(closer).ok_or(Doubt::Boundary)
+    at_distance(R::REQUIRED).or_else(closer).ok_or(Doubt::Boundary)
 }

@@ -96,12 +96,17 @@ pub struct Ingredients<'a, Q: Quantity> {
     pub integrals: &'a [Q],
 }
 
-/// A⁻ᵏ (eᶻ − Σ_{j<k} zʲ/j!) B for k = 1, 2, 3.
-pub fn integrals<Q: Quantity>(inverse: &Q, exp: &Q, z: &Q, b: &Q) -> [Q; 3] {
+/// eᶻ − Σ_{j<k} zʲ/j! for k = 1, 2, 3.
+pub fn remainders<Q: Quantity>(exp: &Q, z: &Q) -> [Q; 3] {
     let first = exp.plus_identity(-1.0);
     let second = first.minus(z);
     let third = second.minus(&z.times(z).shifted(-1));
-    let [first, second, third] = [first, second, third].map(|remainder| inverse.times(&remainder.times(b)));
+    [first, second, third]
+}
+
+/// A⁻ᵏ (eᶻ − Σ_{j<k} zʲ/j!) B for k = 1, 2, 3.
+pub fn integrals<Q: Quantity>(inverse: &Q, remainders: [Q; 3], b: &Q) -> [Q; 3] {
+    let [first, second, third] = remainders.map(|remainder| inverse.times(&remainder.times(b)));
     let second = inverse.times(&second);
     [first, second, inverse.times(&inverse.times(&third))]
 }

@@ -1,7 +1,8 @@
 //! High-precision results with certificates: what a method's formula says, correctly rounded to f64.
 //!
 //! Each value is computed by two routes. One carries a proven bound of its error ([`dense::floor`]); a value is rounded
-//! only where that bound lies [`certify::REQUIRED_BITS`] below its last place and the routes agree as closely.
+//! only where that bound leaves no doubt about its last place, and where the routes agree far beyond it ([`certify`]). Two
+//! doubles are tried first, then 237 bits and more.
 //! Anything else is an error, not a number. The truth never sees a kernel, and it does not judge.
 //!
 //! ```

@@ -8,7 +8,11 @@ use holdfast::method::Method;
 use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
 use holdfast::tensor::TensorName;
 use holdfast::truth::dense::discretize;
+use holdfast::truth::dense::floor::{self, BoundedMatrix};
 use holdfast::truth::exact::rational::{exact, round};
+use holdfast::truth::number::double_double::DoubleDouble;
+use holdfast::truth::number::mag::Mag;
+use holdfast::truth::number::scalar::Real;
 use holdfast::truth::{Form, TruthError, coefficient, scan};
 use nalgebra::{Complex, DMatrix};
 use rand::{RngExt, SeedableRng};
@@ -232,4 +236,30 @@ fn a_part_too_small_for_its_number_climbs() {
     let truth = coefficient::solve(Method::Zoh, &problem).expect("certified");
     let want = (-1f64).exp() * f64::from(1e-40f32);
     assert_relative_eq!(truth.a_bar[1], want, epsilon = 0.0, max_relative = 1e-15);
+}
+
+/// The bounds of [`floor`], which are far above the errors that occur: a term that is missing shows in no value.
+#[test]
+fn bounds_of_matrices_have_every_term() {
+    fn at_least(found: Mag, least: f64) -> bool {
+        found.max(Mag::new(least, 0)) == found
+    }
+    let unit = 2f64.powi(-(DoubleDouble::BITS as i32));
+    // e^z has z there: 1/1!, which may be off by 6 units, a product (4), and three sums (6).
+    let z = DMatrix::from_fn(2, 2, |i, j| DoubleDouble::exact(if i < j { 2f64.powi(-10) } else { 0.0 }));
+    let found = floor::exponential(&BoundedMatrix::exact(z), 0);
+    assert!(at_least(found.radius[(0, 1)], 12.0 * unit * 2f64.powi(-10)), "{:?}", found.radius);
+    assert!(found.radius[(1, 0)].is_zero());
+    // |X|S + R(|Y| + S)
+    let matrix = |mid: f64, radius: f64| BoundedMatrix {
+        mid: DMatrix::from_element(3, 3, DoubleDouble::exact(mid)),
+        radius: DMatrix::from_element(3, 3, Mag::new(radius, 0)),
+    };
+    for [x, r, y, s] in [[1.5, 0.0, -1.25, 0.25], [-3.0, 0.125, 0.7, 0.0], [1.1, 0.3, 1.9, 0.7]] {
+        let product = matrix(x, r).times(&matrix(y, s));
+        let exact = 3.0 * (x.abs() * s + r * (y.abs() + s));
+        let mid = product.mid[0].to_nearest_f64();
+        assert!((mid - 3.0 * x * y).abs() < 1e-14 && at_least(product.radius[0], exact), "{product:?}");
+        assert!(!at_least(product.radius[0], exact * (1.0 + 1e-12)), "{product:?}");
+    }
 }

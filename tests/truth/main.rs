@@ -11,3 +11,4 @@ mod numbers;
 mod reference;
 mod rounding;
 mod scan;
+mod two_doubles;

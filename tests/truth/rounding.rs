@@ -1,12 +1,13 @@
 //! Roundings and their justification: the two scalars against exact rationals, and [`settle`] on the edges.
 
 use dashu_ratio::RBig;
-use holdfast::truth::certify::{self, Doubt, REQUIRED_BITS, Settled};
+use holdfast::truth::certify::{self, Doubt, REQUIRED_BITS, REQUIRED_OF_TWO_DOUBLES, Settled};
 use holdfast::truth::dense::lu::{Lu, Pivoting};
 use holdfast::truth::dense::matrix;
 use holdfast::truth::exact::rational;
 use holdfast::truth::number::ball::Ball;
 use holdfast::truth::number::big::Big;
+use holdfast::truth::number::double_double::DoubleDouble;
 use holdfast::truth::number::fast;
 use holdfast::truth::number::mag::Mag;
 use holdfast::truth::number::scalar::{Entry, Real};
@@ -220,4 +221,41 @@ fn agreement_proves_nothing_beyond_the_error_bound() {
     assert!(certify::settle(&third, &within(REQUIRED_BITS + 1)).is_ok());
     assert_eq!(certify::settle(&third, &within(REQUIRED_BITS)), Err(Doubt::Floor));
     assert_eq!(certify::settle(&third, &Ball { mid: third, radius: Mag::UNBOUNDED }), Err(Doubt::Floor));
+}
+
+/// In two doubles a boundary may be as near as the error bound is small, and the routes have fewer bits to agree in.
+#[test]
+fn two_doubles_round_where_their_error_bound_is_below_the_distance_to_a_boundary() {
+    type D = DoubleDouble;
+    let tie = D::exact(1.0) + D::pow2(-53);
+    let ball = |mid: D, exponent: i64| Ball { mid, radius: Mag::pow2(exponent) };
+    assert_eq!(certify::settle(&tie, &ball(tie, -97)), Err(Doubt::Boundary));
+    for (side, want) in [(D::pow2(-80), 1.0f64.next_up()), (-D::pow2(-80), 1.0)] {
+        let near = tie + side;
+        assert_eq!(certify::settle(&near, &ball(near, -84)).expect("clear").value, want);
+        for unclear in [-80, -79, -70, -60] {
+            assert_eq!(certify::settle(&near, &ball(near, unclear)), Err(Doubt::Boundary), "{unclear}");
+        }
+        for unknown in [-52, 0, 2000] {
+            assert_eq!(certify::settle(&near, &ball(near, unknown)), Err(Doubt::Floor), "{unknown}");
+        }
+        assert_eq!(certify::settle(&near, &Ball { mid: near, radius: Mag::UNBOUNDED }), Err(Doubt::Floor));
+    }
+    // The last place of 1/3 is 2^−54.
+    let third = D::exact(1.0) / D::exact(3.0);
+    let other = |bits: i64| third + D::pow2(-54 - bits);
+    for (bits, agree) in [(REQUIRED_OF_TWO_DOUBLES + 1, true), (REQUIRED_OF_TWO_DOUBLES - 2, false)] {
+        for (x, y) in [(third, other(bits)), (other(bits), third)] {
+            let settled = certify::settle(&x, &ball(y, -95));
+            assert_eq!(
+                settled.map(|settled| settled.value),
+                if agree { Ok(1.0 / 3.0) } else { Err(Doubt::Disagreement) }
+            );
+        }
+    }
+    // Where the margin itself would underflow nothing is known.
+    let least = D::exact(2f64.powi(-1040));
+    assert_eq!(certify::settle(&least, &Ball::exact(least)), Err(Doubt::Boundary));
+    let gone = D::exact(f64::MAX) + D::exact(f64::MAX);
+    assert_eq!(certify::settle(&gone, &ball(gone, 0)), Err(Doubt::NotFinite));
 }

@@ -2,13 +2,15 @@
 
 use dashu_ratio::RBig;
 use holdfast::method::Method;
+use holdfast::problem::plan::{Filter, plan};
 use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
 use holdfast::tensor::TensorName;
+use holdfast::truth::certify::{REQUIRED_BITS, REQUIRED_OF_TWO_DOUBLES};
 use holdfast::truth::exact::rational;
 use holdfast::truth::number::ball::Ball;
-use holdfast::truth::number::elementary::{softplus_by_artanh, softplus_by_halley};
+use holdfast::truth::number::double_double::DoubleDouble;
+use holdfast::truth::number::elementary::{Scalar, softplus_by_artanh, softplus_by_halley};
 use holdfast::truth::number::scalar::Real;
-use holdfast::truth::number::wide::Wide;
 use holdfast::truth::{Textbook, TruthError, coefficient, dense, scan};
 use nalgebra::DMatrix;
 use rstest::rstest;
@@ -153,24 +155,45 @@ fn softened() -> Problem {
 }
 
 /// Δ of the literal route, and of the other one, too large by 2 to this relative to itself.
-fn off(bits: [i64; 2], (literal, bounded): (Wide, Ball<Wide>)) -> (Wide, Ball<Wide>) {
-    let [first, second] = bits.map(|bits| Wide::pow2(0) + Wide::pow2(bits));
+fn off<R: Scalar>(bits: [i64; 2], (literal, bounded): (R, Ball<R>)) -> (R, Ball<R>) {
+    let [first, second] = bits.map(|bits| R::pow2(0) + R::pow2(bits));
     (literal * first, Ball { mid: bounded.mid * second, ..bounded })
 }
 
-fn soften(raw: &Ball<Wide>) -> (Wide, Ball<Wide>) {
+fn soften<R: Scalar>(raw: &Ball<R>) -> (R, Ball<R>) {
     (softplus_by_halley(raw.mid), softplus_by_artanh(raw))
+}
+
+/// What leaves everything to 237 bits.
+fn nothing(raw: &Ball<DoubleDouble>) -> (DoubleDouble, Ball<DoubleDouble>) {
+    let nan = DoubleDouble::exact(f64::NAN);
+    (nan, Ball { mid: nan, ..*raw })
 }
 
 const NONE: i64 = -240;
 
 /// Steps by which the routes differ, and whether by so little that it is below what a certificate asks.
-const DIFFERENT: [(scan::Steps, bool); 5] = [
-    (|raw| off([-60, NONE], soften(raw)), false),
-    (|raw| off([NONE, -60], soften(raw)), false),
-    (|raw| off([-140, NONE], soften(raw)), false),
-    (|raw| off([NONE, -140], soften(raw)), false),
-    (|raw| off([-180, NONE], soften(raw)), true),
+const DIFFERENT: [(scan::Steps, bool); 7] = [
+    (scan::Steps { two_doubles: nothing, wide: |raw| off([-60, NONE], soften(raw)) }, false),
+    (scan::Steps { two_doubles: nothing, wide: |raw| off([NONE, -60], soften(raw)) }, false),
+    (scan::Steps { two_doubles: nothing, wide: |raw| off([-140, NONE], soften(raw)) }, false),
+    (scan::Steps { two_doubles: nothing, wide: |raw| off([NONE, -140], soften(raw)) }, false),
+    (scan::Steps { two_doubles: nothing, wide: |raw| off([-180, NONE], soften(raw)) }, true),
+    // 77 bits are what two doubles have to agree to; what they leave is wrong in 237 bits, too.
+    (
+        scan::Steps {
+            two_doubles: |raw| off([-66, NONE], soften(raw)),
+            wide: |raw| off([-66, NONE], soften(raw)),
+        },
+        false,
+    ),
+    (
+        scan::Steps {
+            two_doubles: |raw| off([NONE, -66], soften(raw)),
+            wide: |raw| off([NONE, -66], soften(raw)),
+        },
+        false,
+    ),
 ];
 
 /// A truth that compares a route with itself would certify every one of these.
@@ -197,49 +220,97 @@ fn routes_that_differ_certify_nothing(#[case] of: TensorName, #[case] place: &st
 
 #[test]
 fn a_route_that_is_off_is_overruled_by_a_wider_scalar() {
+    fn literal<R: Scalar>(raw: &Ball<R>) -> (R, Ball<R>) {
+        off([-60, NONE], (raw.mid, *raw))
+    }
+    fn bounded<R: Scalar>(raw: &Ball<R>) -> (R, Ball<R>) {
+        off([NONE, -60], (raw.mid, *raw))
+    }
     let problem = channel(&[-1.5, -0.25], &[0.375, 0.7], &[0.75, -1.0]);
+    let as_given = scan::Steps::of(&problem);
     let right = scan::solve(&problem, &Method::ALL).expect("certified");
-    let steps: [scan::Steps; 2] =
-        [|raw| off([-60, NONE], (raw.mid, *raw)), |raw| off([NONE, -60], (raw.mid, *raw))];
-    for steps in steps {
+    for (steps, least) in [
+        (scan::Steps { two_doubles: literal, ..as_given }, 237),
+        (scan::Steps { two_doubles: bounded, ..as_given }, 237),
+        (scan::Steps { two_doubles: nothing, wide: literal }, 512),
+        (scan::Steps { two_doubles: nothing, wide: bounded }, 512),
+    ] {
         for (found, right) in
             scan::solve_by(steps, &problem, &Method::ALL).expect("certified").iter().zip(&right)
         {
             assert_eq!(found.tensors, right.tensors, "{}", right.method);
             // By a wider scalar, or exactly where there is no exponential.
             let (found, right) = (&found.certificate, &right.certificate);
-            assert!(found.bits > 237 || found.exact > right.exact, "{found}");
-            assert_eq!(right.bits, 237, "{right}");
+            assert!(found.bits >= least || found.exact > right.exact, "{found}");
+            assert_eq!(right.bits, DoubleDouble::BITS, "{right}");
         }
     }
+}
+
+/// Every regime's channels, once in two doubles first and once in 237 bits from the start.
+#[test]
+fn two_doubles_give_the_values_of_237_bits() {
+    let mut specs = plan(&Filter::default());
+    // One input type and layout of each regime and weight type.
+    specs.dedup_by_key(|spec| (spec.regime.name.clone(), spec.weights));
+    let (mut narrow, mut all) = (0, 0);
+    for spec in specs {
+        let mut problem = spec.draw(2);
+        problem.judged_channels.truncate(1);
+        let wide = scan::Steps { two_doubles: nothing, ..scan::Steps::of(&problem) };
+        let found = scan::solve(&problem, &Method::ALL).expect("certified");
+        for (found, wide) in
+            found.iter().zip(scan::solve_by(wide, &problem, &Method::ALL).expect("certified"))
+        {
+            let named = found.tensors.zip(&wide.tensors);
+            let bits = |values: &[f64]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            for (name, x, y) in named {
+                assert_eq!(bits(&x.values), bits(&y.values), "{}, {}, {name:?}", spec.id(), found.method);
+            }
+            narrow += usize::from(found.certificate.bits == DoubleDouble::BITS);
+            assert!(wide.certificate.bits != DoubleDouble::BITS, "{}", wide.certificate);
+            all += 1;
+        }
+    }
+    assert!(narrow * 3 > all * 2, "{narrow} of {all} need no more than two doubles");
 }
 
 /// No two routes round alike throughout: a certificate that says so has compared a number with itself.
 #[test]
 fn routes_are_two() {
-    let itself = 237 - 53;
+    let itself = i64::from(DoubleDouble::BITS) - 53;
     let problem = softened();
     let elements = CoefficientProblem {
         weights: Weights::Real,
-        delta: vec![0.3, 0.7, 1.9],
-        a: vec![-1.1, -0.3, -2.7],
-        b: vec![1.3, 0.9, -0.7],
+        delta: vec![0.3, 0.7, 1.9, 1.0],
+        a: vec![-1.1, -0.3, -2.7, -1.9997],
+        b: vec![1.3, 0.9, -0.7, 0.3],
     };
-    let a = DMatrix::from_row_slice(2, 2, &[-1.1, 0.3, 0.7, -2.3]);
-    let b = DMatrix::from_row_slice(2, 1, &[1.3, 0.7]);
+    // So large a step that two routes of 102 bits differ by more than a unit or two.
+    let a =
+        DMatrix::from_fn(9, 9, |i, j| ((7 * i + 13 * j) as f64).sin() / 3.0 - f64::from(u8::from(i == j)));
+    let b = DMatrix::from_fn(9, 3, |i, j| 1.3 - 0.7 * (i * j) as f64 / 11.0);
     let mut alike = Vec::new();
     for method in Method::ALL {
         let certificates = [
             ("scan", only(&problem, method).certificate),
             ("elements", coefficient::solve(method, &elements).expect("certified").certificate),
-            ("dense", dense::discretize(method, &a, &b, 0.3).expect("certified").certificate),
+            ("dense", dense::discretize(method, &a, &b, 2.9).expect("certified").certificate),
         ];
         for (what, certificate) in certificates {
             let agreement = certificate.agreement.expect("values were compared");
-            if !(100..itself).contains(&agreement) {
+            assert_eq!(certificate.bits, DoubleDouble::BITS, "{what}, {method}: {certificate}");
+            // Bilinear's quotients of two numbers that are exact: no route loses more than a unit.
+            let exact = what == "elements" && method == Method::Bilinear;
+            if !(REQUIRED_OF_TWO_DOUBLES..itself + i64::from(exact)).contains(&agreement) {
                 alike.push(format!("{what}, {method}: {certificate}"));
             }
         }
     }
     assert!(alike.is_empty(), "{alike:#?}");
+    let wide = scan::Steps { two_doubles: nothing, ..scan::Steps::of(&problem) };
+    for truth in scan::solve_by(wide, &problem, &Method::ALL).expect("certified") {
+        let agreement = truth.certificate.agreement.expect("values were compared");
+        assert!((REQUIRED_BITS..237 - 53).contains(&agreement), "{}: {}", truth.method, truth.certificate);
+    }
 }

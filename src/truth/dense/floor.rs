@@ -2,7 +2,7 @@
 //!
 //! Two routes that agree may agree on noise, where both lose everything to the same cancellation. So the
 //! inverse-free route carries a bound of its own error, and a value counts only where that bound, too, lies
-//! 100 bits below the last place of its f64. The routes' agreement then guards against mistakes in either
+//! below the last place of its f64, as far as [`crate::truth::certify`] says. The routes' agreement then guards against mistakes in either
 //! formula; the bound guards against cancellation.
 //!
 //! **Rounding.** With u = 2^−BITS, a real operation gives x∘y(1 + δ), |δ| ≤ u, sums below the normal range
@@ -126,8 +126,33 @@ fn sizes<T: Entry>(m: &DMatrix<T>) -> DMatrix<Mag> {
     m.map(|x| x.size())
 }
 
+/// Magnitudes as doubles, column by column; none unless all are so near to 1 that no product of two leaves the range of
+/// doubles, or of a scalar.
+fn plain(m: &DMatrix<Mag>) -> Option<Vec<f64>> {
+    let near = |m: &Mag| m.exponent().is_none_or(|e| e.abs() <= 450);
+    m.iter().map(|m| if near(m) { m.to_f64() } else { None }).collect()
+}
+
+/// Each sum of k products of doubles is at most k + 1 roundings too small.
+fn plain_product((rows, columns): (usize, usize), a: &[f64], b: &[f64]) -> DMatrix<Mag> {
+    let inner = a.len() / rows;
+    let up = 1.0 + (inner + 2) as f64 * f64::EPSILON;
+    let mut sums = vec![0.0; rows * columns];
+    for (sums, b) in sums.chunks_exact_mut(rows).zip(b.chunks_exact(inner)) {
+        for (a, factor) in a.chunks_exact(rows).zip(b) {
+            for (sum, entry) in sums.iter_mut().zip(a) {
+                *sum += entry * factor;
+            }
+        }
+    }
+    DMatrix::from_iterator(rows, columns, sums.into_iter().map(|sum| Mag::new(sum * up, 0)))
+}
+
 /// A product of magnitudes; each term stands for at least what underflow may have cost it.
 fn mag_product<R: Real>(a: &DMatrix<Mag>, b: &DMatrix<Mag>) -> DMatrix<Mag> {
+    if let (Some(x), Some(y)) = (plain(a), plain(b)) {
+        return plain_product((a.nrows(), b.ncols()), &x, &y);
+    }
     let mut result = DMatrix::from_element(a.nrows(), b.ncols(), Mag::ZERO);
     for j in 0..b.ncols() {
         for k in (0..b.nrows()).filter(|&k| !b[(k, j)].is_zero()) {
@@ -175,6 +200,40 @@ fn coefficients<R: Real>(terms: usize) -> Vec<Ball<R>> {
     inverse_factorials(0, terms).into_iter().enumerate().map(rounded).collect()
 }
 
+/// start + Σ cₖ powerₖ over the k products that there are, with `plain` sizes and radii of the powers; none where a number is
+/// not near enough to 1 for them.
+///
+/// Each product errs by |c|r + rc(|p| + r) and its rounding, 4u|c||p|, and each sum by 2u of what it comes to, which is at
+/// most |start| + Σ|cₖ||powerₖ|, and less than a unit in 2⁴⁰ more for the errors themselves.
+fn combination<T: Entry>(
+    start: &BoundedMatrix<T>,
+    powers: &[BoundedMatrix<T>],
+    sizes_and_radii: &[(Vec<f64>, Vec<f64>)],
+    coefficients: &[Ball<T::Part>],
+) -> Option<BoundedMatrix<T>> {
+    let unit = Mag::pow2(-i64::from(T::Part::BITS));
+    let near = |m: Mag| m.exponent().is_none_or(|e| e.abs() <= 450).then(|| m.to_f64()).flatten();
+    let unit = near(unit)?;
+    let mut mid = start.mid.clone();
+    let (mut size, mut radius) = (plain(&sizes(&start.mid))?, plain(&start.radius)?);
+    for (power, ((p, r), c)) in powers.iter().zip(sizes_and_radii.iter().zip(coefficients)) {
+        let (by, off) = (near(c.mid.magnitude())?, near(c.radius)?);
+        T::add_scaled(mid.as_mut_slice(), power.mid.as_slice(), &T::from_real(c.mid.clone()));
+        for ((size, radius), (p, r)) in size.iter_mut().zip(&mut radius).zip(p.iter().zip(r)) {
+            *size += by * p;
+            *radius += by * r + off * (p + r) + 4.0 * unit * by * p;
+        }
+    }
+    // No more than ten roundings of f64 for each product, and of each sum.
+    let count = coefficients.len() as f64;
+    let up = 1.0 + 10.0 * (count + 1.0) * f64::EPSILON;
+    let sums = 2.0 * unit * count * (1.0 + 2f64.powi(-40));
+    let whole =
+        size.iter().zip(&radius).map(|(size, radius)| Mag::new((radius + sums * (size + radius)) * up, 0));
+    let radius = DMatrix::from_iterator(mid.nrows(), mid.ncols(), whole);
+    Some(BoundedMatrix { mid, radius })
+}
+
 /// Σ cₖ zᵏ, associated as [`matrix::polynomial`] does.
 fn polynomial<T: Entry>(z: &BoundedMatrix<T>, coefficients: &[Ball<T::Part>]) -> BoundedMatrix<T> {
     let n = z.mid.nrows();
@@ -183,10 +242,17 @@ fn polynomial<T: Entry>(z: &BoundedMatrix<T>, coefficients: &[Ball<T::Part>]) ->
     while powers.len() < block {
         powers.push(powers[powers.len() - 1].times(z));
     }
+    let plain_powers: Option<Vec<_>> =
+        powers.iter().map(|p| Some((plain(&sizes(&p.mid))?, plain(&p.radius)?))).collect();
     let mut sum = BoundedMatrix::exact(DMatrix::<T>::zeros(n, n));
     for (index, chunk) in coefficients.chunks(block).enumerate().rev() {
         if (index + 1) * block < coefficients.len() {
             sum = sum.times(&powers[block - 1]);
+        }
+        let quick = plain_powers.as_ref().and_then(|plain| combination(&sum, &powers, plain, &chunk[1..]));
+        if let Some(quick) = quick {
+            sum = quick.plus_identity(&chunk[0]);
+            continue;
         }
         for (power, c) in powers.iter().zip(&chunk[1..]) {
             sum = sum.plus(&power.scale(c));

@@ -5,8 +5,9 @@ use num_traits::Zero;
 use rayon::prelude::*;
 
 use crate::truth::number::scalar::{Entry, Real};
+use crate::truth::number::wide::Wide;
 
-/// Rows from which a product is worth splitting over threads.
+/// Rows from which a product of wide numbers is worth splitting over threads.
 const PARALLEL_FROM: usize = 12;
 
 /// a·b. Products with an exact zero are skipped, so that triangular and block matrices cost less and
@@ -16,13 +17,12 @@ pub fn product<T: Entry>(a: &DMatrix<T>, b: &DMatrix<T>) -> DMatrix<T> {
     let column = |j: usize| {
         let mut sums = vec![T::zero(); rows];
         for (k, factor) in b.column(j).iter().enumerate().filter(|(_, f)| !f.is_zero()) {
-            for (sum, entry) in sums.iter_mut().zip(a.column(k).iter()).filter(|(_, e)| !e.is_zero()) {
-                *sum += entry.clone() * factor.clone();
-            }
+            // Column by column, as it lies in memory.
+            T::add_scaled(&mut sums, &a.as_slice()[k * rows..(k + 1) * rows], factor);
         }
         sums
     };
-    let columns: Vec<Vec<T>> = match rows >= PARALLEL_FROM {
+    let columns: Vec<Vec<T>> = match rows >= PARALLEL_FROM && T::Part::BITS >= Wide::BITS {
         true => (0..b.ncols()).into_par_iter().map(column).collect(),
         false => (0..b.ncols()).map(column).collect(),
     };

@@ -18,6 +18,7 @@ use crate::truth::exact::dense::Exact;
 use crate::truth::exact::rational;
 use crate::truth::number::ball::Ball;
 use crate::truth::number::big::Big;
+use crate::truth::number::double_double::DoubleDouble;
 use crate::truth::number::scalar::{Entry, Real};
 use crate::truth::number::wide::Wide;
 
@@ -25,6 +26,10 @@ use crate::truth::number::wide::Wide;
 const LARGEST_EXPONENT: i64 = 30;
 /// Beyond this the 237-bit scalar's exponents do not reach.
 const LARGEST_WIDE_EXPONENT: i64 = 16;
+/// Beyond this those of two doubles do not.
+const LARGEST_NARROW_EXPONENT: i64 = 8;
+/// Inputs from 2 to minus this up to 2 to this can be scaled in two doubles without a loss.
+const NARROW_INPUTS: i64 = 150;
 /// Bits by which a forecast of the precision needed may be too high.
 const SLACK: i64 = 8;
 /// Names of the two routes, for certificates.
@@ -166,6 +171,8 @@ struct Solver<'a, I: Input> {
     singular: bool,
     /// See [`balance`].
     scaling: Vec<i64>,
+    /// Whether exact arithmetic was asked for what bits were lacking for.
+    asked: bool,
     certificate: Certificate,
     panels: PanelParts,
 }
@@ -180,7 +187,8 @@ impl<'a, I: Input> Solver<'a, I> {
         let singular = exact.is_singular();
         let scaling = balance::exponents(&wide(a));
         let certificate = Certificate::new(ROUTES);
-        Ok(Solver { form, a, b, delta, exact, singular, scaling, certificate, panels: [const { None }; 4] })
+        let panels = [const { None }; 4];
+        Ok(Solver { form, a, b, delta, exact, singular, scaling, asked: false, certificate, panels })
     }
 
     /// Ziv's strategy: what one precision leaves open goes to the next.
@@ -193,12 +201,16 @@ impl<'a, I: Input> Solver<'a, I> {
             return Err(TruthError::StepTooLarge { place, found, limit: LARGEST_EXPONENT });
         }
         let mut open = None;
-        if is_rational || found <= LARGEST_WIDE_EXPONENT {
+        if (is_rational || found <= LARGEST_NARROW_EXPONENT) && self.fits_two_doubles() {
+            open = self.rung::<DoubleDouble>(open);
+        }
+        let done = |open: &Option<Vec<_>>| open.as_ref().is_some_and(Vec::is_empty);
+        if !done(&open) && (is_rational || found <= LARGEST_WIDE_EXPONENT) {
             open = self.rung::<Wide>(open);
         }
         macro_rules! rungs {
             ($($bits:literal)*) => {$(
-                if open.as_ref().is_none_or(|o| !o.is_empty()) {
+                if !done(&open) {
                     open = self.rung::<Big<$bits>>(open);
                 }
             )*};
@@ -220,10 +232,20 @@ impl<'a, I: Input> Solver<'a, I> {
         }
     }
 
+    /// Whether two doubles hold the inputs, scaled or not, far from the ends of their range.
+    fn fits_two_doubles(&self) -> bool {
+        let fits = |x: f64| x == 0.0 || (x.abs().log2().abs() as i64) < NARROW_INPUTS;
+        let all = |m: &DMatrix<I>| m.iter().all(|x| x.parts().into_iter().all(fits));
+        let scaling = self.scaling.iter();
+        let apart = scaling.clone().max().unwrap_or(&0) - scaling.min().unwrap_or(&0);
+        apart < NARROW_INPUTS && fits(self.delta) && all(self.a) && all(self.b)
+    }
+
     /// Settles what it can of `open` (at first: everything) in the arithmetic of R. Returns what it cannot,
     /// or `open` as it was when the arithmetic did not suffice to solve at all.
     fn rung<R: Real>(&mut self, open: Option<Vec<(Open, Doubt)>>) -> Option<Vec<(Open, Doubt)>> {
         let first = open.is_none();
+        let narrow = R::BITS < Wide::BITS;
         if open.as_ref().is_some_and(|o| o.iter().all(|(open, _)| open.needs > i64::from(R::BITS))) {
             return open;
         }
@@ -232,6 +254,8 @@ impl<'a, I: Input> Solver<'a, I> {
         let (a, b) = (balance::balance(&lift(self.a), d), balance::balance_rows(&lift(self.b), d));
         let given = Given::new(self.form, &a, &b, R::exact(self.delta), self.exact.chain());
         let Some(attempt) = attempt(&given, self.singular) else { return open };
+        let ask = !narrow && !self.asked;
+        self.asked |= ask;
         if first {
             self.panels = attempt
                 .literal
@@ -259,8 +283,14 @@ impl<'a, I: Input> Solver<'a, I> {
                 Err(doubt) => {
                     // Exact arithmetic answers at once if at all, but where bits are lacking it seldom
                     // knows more than a wider scalar: it is asked once.
-                    let lacking = matches!(doubt, Doubt::Disagreement | Doubt::Floor);
-                    let known = if first || !lacking { self.ask_exact(&open, !lacking) } else { None };
+                    let lacking = match doubt {
+                        Doubt::Disagreement | Doubt::Floor => true,
+                        // A boundary or an end of the range that is near in two doubles need not be.
+                        Doubt::Boundary | Doubt::NotFinite => narrow,
+                        Doubt::Zero => false,
+                    };
+                    let tie = doubt == Doubt::Boundary;
+                    let known = if ask || tie || !lacking { self.ask_exact(&open, !lacking) } else { None };
                     let Some(known) = known else {
                         let needs = i64::from(R::BITS) + shortage(&y) - SLACK;
                         left.push((Open { needs, ..open }, doubt));
@@ -308,7 +338,7 @@ impl<'a, I: Input> Solver<'a, I> {
     }
 }
 
-/// Bits by which the error bound misses what a certificate asks, were the value as large as it may be.
+/// Bits by which the error bound misses what a certificate of the next scalar asks, were the value as large as it may be.
 fn shortage<R: Real>(value: &Ball<R>) -> i64 {
     let size = value.mid.magnitude() + value.radius;
     let place = |e: i64| (e - 52).max(SUBNORMAL_PLACE);

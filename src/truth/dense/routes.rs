@@ -9,11 +9,11 @@ use super::floor::{self, BoundedMatrix};
 use super::matrix::{norm_exponent, product, scaled, shifted};
 use crate::formula::Function::{Phi, Power, Resolvent};
 use crate::formula::{Form, Panels};
-use crate::truth::certify::REQUIRED_BITS;
 use crate::truth::inverse_free::{self, Transitions};
 use crate::truth::literal::{self, Ingredients, Quantity};
 use crate::truth::number::ball::{Ball, Enclosure};
 use crate::truth::number::scalar::{Entry, Real};
+use crate::truth::number::wide::Wide;
 
 /// One form's step for a matrix A.
 pub struct Given<'a, T: Entry> {
@@ -88,13 +88,17 @@ fn by_inverses<T: Entry>(
     }
     let Given { a, b, z, .. } = given;
     let inverse = a.inverse().ok_or(Unavailable::Failed)?;
-    let integrals = literal::integrals(&inverse, exp, z, b);
+    let integrals = literal::integrals(&inverse, literal::remainders(exp, z), b);
     let size = |m: &DMatrix<T>| norm_exponent(m).unwrap_or(0);
     for (k, integral) in (1..).zip(&integrals).take(count) {
         // Rounding of eᶻ and its partial sums, magnified by the inverses, against what is left.
         let magnified = k * size(&inverse) + size(exp).max(size(z) * (k - 1)).max(0);
         let lost = magnified + size(b) - size(integral);
-        if lost > i64::from(T::Part::BITS) - f64::MANTISSA_DIGITS as i64 - REQUIRED_BITS {
+        if lost > i64::from(T::Part::BITS) - f64::MANTISSA_DIGITS as i64 - T::Part::REQUIRED {
+            if T::Part::BITS < Wide::BITS {
+                // The inverse may serve with the next scalar's bits.
+                return Err(Unavailable::Failed);
+            }
             return Err(Unavailable::Reason("A is so ill-conditioned that its inverse loses the bits"));
         }
     }

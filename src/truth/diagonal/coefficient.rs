@@ -9,11 +9,12 @@ use super::element::{InverseFree, Literal, Needs, ROUTES};
 use crate::formula::{Form, Fraction, Panels};
 use crate::problem::{CoefficientProblem, LARGEST_EXPONENT, Problem, Shape, Weights};
 use crate::truth::TruthError;
-use crate::truth::certify::{Certificate, settle};
+use crate::truth::certify::{Certificate, Doubt, settle};
 use crate::truth::dense::{DenseTruth, Input, discretize};
 use crate::truth::exact::rational::{self, Gaussian};
 use crate::truth::exact::scan as exact_scan;
 use crate::truth::number::ball::Ball;
+use crate::truth::number::double_double::DoubleDouble;
 use crate::truth::number::elementary::Exponent;
 use crate::truth::number::scalar::Real;
 use crate::truth::number::wide::Wide;
@@ -46,10 +47,8 @@ pub fn solve(method: impl Into<Form>, problem: &CoefficientProblem) -> Result<Co
 fn solve_form(form: Form, problem: &CoefficientProblem) -> Result<CoefficientTruth, TruthError> {
     validate_elements(problem)?;
     let elements = match problem.weights {
-        Weights::Real => solve_all::<Wide>(form, problem, |p| Wide::from(p[0])),
-        Weights::Complex => {
-            solve_all::<Complex<Wide>>(form, problem, |p| Complex::new(Wide::from(p[0]), Wide::from(p[1])))
-        }
+        Weights::Real => solve_all::<DoubleDouble, Wide>(form, problem),
+        Weights::Complex => solve_all::<Complex<DoubleDouble>, Complex<Wide>>(form, problem),
     }?;
     let mut certificate = Certificate::new(ROUTES);
     let mut columns: [Vec<f64>; 4] = Default::default();
@@ -134,50 +133,81 @@ struct Element {
     certificate: Certificate,
 }
 
-fn solve_all<T: Exponent>(
+/// Each element in the arithmetic of N if that settles it, in that of T and wider ones if not.
+fn solve_all<N: Exponent, T: Exponent>(
     form: Form,
     problem: &CoefficientProblem,
-    widen: fn(&[f32]) -> T,
 ) -> Result<Vec<Element>, TruthError> {
     let needs = Needs::of(&[form]);
-    let weight = |values: &[f32], i: usize| widen(&values[i * T::WIDTH..(i + 1) * T::WIDTH]);
     let solve_one = |i: usize| {
-        let delta = Wide::from(problem.delta[i]);
-        let (a, b) = (weight(&problem.a, i), weight(&problem.b, i));
+        // What it refuses is for the wider arithmetic to refuse.
+        if let Ok(Some(element)) = solve_one::<N>((form, needs), problem, i, &mut |_, _, _| Ok(None)) {
+            return Ok(element);
+        }
         let place = || format!("element {i}");
-        check_exponent(a.scale(delta), form.formula().pole().as_slice(), place)?;
-        let literal = Literal::new(needs, delta, a);
-        let first = applied(literal.step(form), T::zero(), |c| c * b);
-        let bounded = InverseFree::new(needs, Ball::exact(delta), a).step(form);
-        let second = applied(bounded, Ball::zero(), |c| Ball::exact(b).times(&c));
         // Where 237 bits leave a value open: the dense truth at size 1, with its wider scalars.
         let wider = LazyCell::new(|| climb::<T>(form, problem, i));
-        let mut certificate = Certificate::new(ROUTES);
-        if literal.stood_in {
-            certificate.unavailable = Some("A⁻¹ and its powers lose the bits as ΔA → 0");
-        }
-        let mut values = [[0.0; 2]; 4];
-        for (which, (x, y)) in first.iter().zip(&second).enumerate() {
-            for (part, value) in values[which].iter_mut().enumerate().take(T::WIDTH) {
-                if x.is_zero() && y.is_exact_zero() {
-                    // The form has no such term, or B is zero.
-                    certificate.count_exact(0.0);
-                } else if let Ok(settled) = settle(&x.part(part), &y.part(part)) {
-                    certificate.count(settled, Wide::BITS);
-                    *value = settled.value;
-                } else if let Some(known) = exactly(form, problem, i, which, part) {
-                    certificate.count_exact(known);
-                    *value = known;
-                } else {
-                    let (known, by) = wider.as_ref().map_err(|e| e.clone().at(place()))?;
-                    certificate.absorb(by);
-                    *value = known[which][part];
-                }
+        let mut open = |which: usize, part: usize, certificate: &mut Certificate| {
+            if let Some(known) = exactly(form, problem, i, which, part) {
+                certificate.count_exact(known);
+                return Ok(Some(known));
             }
-        }
-        Ok(Element { values, certificate })
+            let (known, by) = wider.as_ref().map_err(|e| e.clone().at(place()))?;
+            certificate.absorb(by);
+            Ok(Some(known[which][part]))
+        };
+        let element = solve_one::<T>((form, needs), problem, i, &mut open)?;
+        element.ok_or_else(|| TruthError::Uncertified {
+            place: place(),
+            reason: Doubt::Disagreement.reason(),
+            bits: Wide::BITS,
+        })
     };
     (0..problem.delta.len()).into_par_iter().map(solve_one).collect()
+}
+
+/// What knows a value that was left open: which coefficient, and which part of it.
+type Knows<'k> = dyn FnMut(usize, usize, &mut Certificate) -> Result<Option<f64>, TruthError> + 'k;
+
+/// One element by two routes in the arithmetic of T; none where `open` does not know a value that this leaves open.
+fn solve_one<T: Exponent>(
+    (form, needs): (Form, Needs),
+    problem: &CoefficientProblem,
+    i: usize,
+    open: &mut Knows,
+) -> Result<Option<Element>, TruthError> {
+    let exact = |x: f32| T::Part::exact(f64::from(x));
+    let weight = |values: &[f32]| {
+        T::entry_from_parts(exact(values[i * T::WIDTH]), exact(values[(i + 1) * T::WIDTH - 1]))
+    };
+    let delta = exact(problem.delta[i]);
+    let (a, b) = (weight(&problem.a), weight(&problem.b));
+    check_exponent(a.scale(delta), form.formula().pole().as_slice(), || format!("element {i}"))?;
+    let literal = Literal::new(needs, delta, a);
+    let first = applied(literal.step(form), T::zero(), |c| c * b);
+    let bounded = InverseFree::new(needs, Ball::exact(delta), a).step(form);
+    let second = applied(bounded, Ball::zero(), |c| Ball::exact(b).times(&c));
+    let mut certificate = Certificate::new(ROUTES);
+    if literal.stood_in {
+        certificate.unavailable = Some("A⁻¹ and its powers lose the bits as ΔA → 0");
+    }
+    let mut values = [[0.0; 2]; 4];
+    for (which, (x, y)) in first.iter().zip(&second).enumerate() {
+        for (part, value) in values[which].iter_mut().enumerate().take(T::WIDTH) {
+            if x.is_zero() && y.is_exact_zero() {
+                // The form has no such term, or B is zero.
+                certificate.count_exact(0.0);
+            } else if let Ok(settled) = settle(&x.part(part), &y.part(part)) {
+                certificate.count(settled, T::Part::BITS);
+                *value = settled.value;
+            } else if let Some(known) = open(which, part, &mut certificate)? {
+                *value = known;
+            } else {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some(Element { values, certificate }))
 }
 
 /// Ā, and the B̄s after the product with B; zero where the form has none.

@@ -1,19 +1,23 @@
 //! One element, (Δ, A) → the coefficients of its step for B = 1, by two routes: the literal one
 //! ([`crate::truth::literal`]), where a direct Taylor series stands in for formulas that cancel (z → 0), and the
 //! inverse-free one ([`crate::truth::inverse_free`]).
+//!
+//! In two doubles eᶻ − I − … cancels too much from |z| = ¼ down. There the literal route sums what is left of eᶻ by the rest of
+//! its series ([`elementary::remainders`]) and multiplies that by A⁻¹ and its powers, as published.
 
 use crate::formula::Function::{Phi, Power, Resolvent};
 use crate::formula::{Form, Formula, Panels};
 use crate::truth::inverse_free::{self, Powers, Transitions};
 use crate::truth::literal::{self, Ingredients};
 use crate::truth::number::ball::{Ball, Enclosure};
-use crate::truth::number::elementary::{self, Exponent, exp_by_doubling, phi_by_doubling, phi_direct};
-use crate::truth::number::wide::Wide;
+use crate::truth::number::elementary::{
+    self, Exponent, Scalar, exp_by_doubling, phi_by_doubling, phi_direct,
+};
 
 /// Names of the two routes, for certificates.
 pub const ROUTES: (&str, &str) = ("literal formulas", "inverse-free ones");
 
-/// Bits that the literal φₖ may lose to cancellation, k·log₂(1/|z|), and still certify.
+/// Bits that the literal φₖ would lose to cancellation, k·log₂(1/|z|), and not certify in any arithmetic that is tried.
 const LITERAL_LOSS: i64 = 50;
 
 /// Which functions of z are shared by the forms asked for.
@@ -32,8 +36,8 @@ impl Needs {
 
 /// The literal route at one (Δ, A).
 #[derive(Clone, Copy, Debug)]
-pub struct Literal<T> {
-    delta: Wide,
+pub struct Literal<T: Exponent> {
+    delta: T::Part,
     a: T,
     z: T,
     exp: T,
@@ -44,7 +48,7 @@ pub struct Literal<T> {
 }
 
 impl<T: Exponent> Literal<T> {
-    pub fn new(needs: Needs, delta: Wide, a: T) -> Self {
+    pub fn new(needs: Needs, delta: T::Part, a: T) -> Self {
         let z = a.scale(delta);
         let exp = if needs.exp { z.exp_by_parts() } else { T::zero() };
         // φ₃ loses most; the formulas that need less of it are taken from the same series, at no cost.
@@ -55,7 +59,11 @@ impl<T: Exponent> Literal<T> {
             let square = delta * delta;
             [phi1.scale(delta), phi2.scale(square), phi3.scale(square * delta)]
         } else if needs.phi {
-            literal::integrals(&(T::one() / a), &exp, &z, &T::one())
+            let remainders = match lost > T::Part::SPARE {
+                true => elementary::remainders(z),
+                false => literal::remainders(&exp, &z),
+            };
+            literal::integrals(&(T::one() / a), remainders, &T::one())
         } else {
             [T::zero(); 3]
         };
@@ -73,14 +81,14 @@ impl<T: Exponent> Literal<T> {
 
 /// The inverse-free route at one (Δ, A), with its proven error.
 #[derive(Clone, Copy, Debug)]
-pub struct InverseFree<T> {
-    powers: Powers<Wide>,
+pub struct InverseFree<T: Exponent> {
+    powers: Powers<T::Part>,
     z: Ball<T>,
     phis: elementary::Phi<Ball<T>>,
 }
 
 impl<T: Exponent> InverseFree<T> {
-    pub fn new(needs: Needs, delta: Ball<Wide>, a: T) -> Self {
+    pub fn new(needs: Needs, delta: Ball<T::Part>, a: T) -> Self {
         let z = Ball::exact(a).scale(&delta);
         let mut phis = [Ball::zero(); 4];
         if needs.phi {

@@ -4,6 +4,9 @@
 //! the inverse-free coefficients, with other associations and the states summed in descending order. The
 //! latter is computed with [`Ball`]s: Δ (with bias and softplus), coefficients, states, sums, skip and gate
 //! all carry a proven bound of their error, so an output that cancels is known to have lost its bits.
+//!
+//! A channel is scanned in two doubles first. A state carries its error, so what a doubt about one output or last state would
+//! need is the same scan with more bits: the forms with a doubt, of that channel, are scanned again in 237 bits.
 
 use nalgebra::Complex;
 use num_traits::{One, Zero};
@@ -21,8 +24,9 @@ use crate::truth::certify::{Certificate, Settled, settle};
 use crate::truth::exact::rational;
 use crate::truth::exact::scan::ExactScan;
 use crate::truth::number::ball::{self, Ball, Enclosure};
+use crate::truth::number::double_double::DoubleDouble;
 use crate::truth::number::elementary::{
-    Exponent, exp_by_doubling, exp_by_halving, softplus_by_artanh, softplus_by_halley,
+    Exponent, Scalar, exp_by_doubling, exp_by_halving, softplus_by_artanh, softplus_by_halley,
 };
 use crate::truth::number::mag::Mag;
 use crate::truth::number::scalar::{Entry, Real};
@@ -41,7 +45,14 @@ pub struct ScanTruth<M = Method> {
 const NODES_AT_ONCE: usize = 32;
 
 /// Δ by each route, the literal one first, from delta + delta_bias.
-pub type Steps = fn(&Ball<Wide>) -> (Wide, Ball<Wide>);
+pub type StepsOf<R> = fn(&Ball<R>) -> (R, Ball<R>);
+
+/// The same in each arithmetic that a scan is tried in.
+#[derive(Clone, Copy, Debug)]
+pub struct Steps {
+    pub two_doubles: StepsOf<DoubleDouble>,
+    pub wide: StepsOf<Wide>,
+}
 
 /// Scans the judged channels of `problem` by each of `methods`. What the methods share is computed once.
 ///
@@ -52,11 +63,23 @@ pub fn solve<M>(problem: &Problem, methods: &[M]) -> Result<Vec<ScanTruth<M>>, T
 where
     M: Copy + Into<Form> + Sync,
 {
-    let steps: Steps = match problem.delta_softplus {
-        true => |raw| (softplus_by_halley(raw.mid), softplus_by_artanh(raw)),
-        false => |raw| (raw.mid, *raw),
-    };
-    solve_by(steps, problem, methods)
+    solve_by(Steps::of(problem), problem, methods)
+}
+
+impl Steps {
+    /// What the problem asks for: softplus, or nothing.
+    pub fn of(problem: &Problem) -> Steps {
+        fn by_softplus<R: Scalar>(raw: &Ball<R>) -> (R, Ball<R>) {
+            (softplus_by_halley(raw.mid), softplus_by_artanh(raw))
+        }
+        fn as_given<R: Scalar>(raw: &Ball<R>) -> (R, Ball<R>) {
+            (raw.mid, *raw)
+        }
+        match problem.delta_softplus {
+            true => Steps { two_doubles: by_softplus, wide: by_softplus },
+            false => Steps { two_doubles: as_given, wide: as_given },
+        }
+    }
 }
 
 /// [`solve`] with a Δ of the caller's own: where the two routes' differ, nothing may be certified that depends on it.
@@ -80,8 +103,10 @@ where
 fn solve_forms(steps: Steps, problem: &Problem, forms: &[Form]) -> Result<Vec<ChannelTruth>, TruthError> {
     validate(problem)?;
     let solve_channel = |&channel: &(usize, usize)| match problem.weights {
-        Weights::Real => ChannelScan::<Wide>::new(steps, problem, forms, channel).solve(),
-        Weights::Complex => ChannelScan::<Complex<Wide>>::new(steps, problem, forms, channel).solve(),
+        Weights::Real => solve_channel::<DoubleDouble, Wide>(steps, problem, forms, channel),
+        Weights::Complex => {
+            solve_channel::<Complex<DoubleDouble>, Complex<Wide>>(steps, problem, forms, channel)
+        }
     };
     let channels: Vec<Vec<ChannelTruth>> =
         problem.judged_channels.par_iter().map(solve_channel).collect::<Result<_, _>>()?;
@@ -96,6 +121,30 @@ fn solve_forms(steps: Steps, problem: &Problem, forms: &[Form]) -> Result<Vec<Ch
         }
     }
     Ok(wholes)
+}
+
+/// One channel by each form, in the arithmetic of N, or in that of T where the former leaves a doubt.
+fn solve_channel<N, T>(
+    steps: Steps,
+    problem: &Problem,
+    forms: &[Form],
+    channel: (usize, usize),
+) -> Result<Vec<ChannelTruth>, TruthError>
+where
+    N: Exponent<Part = DoubleDouble>,
+    T: Exponent<Part = Wide>,
+{
+    // What it refuses as a whole, a pole say, is for the wider arithmetic to refuse.
+    let narrow = ChannelScan::<N>::new(steps.two_doubles, problem, forms, channel).solve();
+    let mut found = narrow.unwrap_or_else(|_| forms.iter().map(|_| None).collect());
+    let is_open = |found: &Option<ChannelTruth>| found.is_none();
+    let open: Vec<Form> =
+        forms.iter().zip(&found).filter(|(_, found)| is_open(found)).map(|(&form, _)| form).collect();
+    if !open.is_empty() {
+        let wide = ChannelScan::<T>::new(steps.wide, problem, &open, channel).solve()?;
+        found.iter_mut().filter(|found| is_open(found)).zip(wide).for_each(|(found, wide)| *found = wide);
+    }
+    Ok(found.into_iter().flatten().collect())
 }
 
 /// One channel's share of a [`ScanTruth`].
@@ -130,26 +179,22 @@ fn sum(p: Pattern, q: Pattern) -> Pattern {
 
 /// One form's sums over states: at each position, by each route, and whether they can be other than zero.
 #[derive(Clone)]
-struct OutputSums {
-    literal: Vec<Wide>,
-    bounded: Vec<Ball<Wide>>,
+struct OutputSums<R> {
+    literal: Vec<R>,
+    bounded: Vec<Ball<R>>,
     live: Vec<bool>,
 }
 
-impl OutputSums {
+impl<R: Scalar> OutputSums<R> {
     fn new(len: usize) -> Self {
-        OutputSums {
-            literal: vec![Wide::zero(); len],
-            bounded: vec![Ball::zero(); len],
-            live: vec![false; len],
-        }
+        OutputSums { literal: vec![R::zero(); len], bounded: vec![Ball::zero(); len], live: vec![false; len] }
     }
 
-    fn add_literal(&mut self, other: &OutputSums) {
+    fn add_literal(&mut self, other: &OutputSums<R>) {
         self.literal.iter_mut().zip(&other.literal).for_each(|(total, value)| *total += *value);
     }
 
-    fn add_bounded(&mut self, other: &OutputSums) {
+    fn add_bounded(&mut self, other: &OutputSums<R>) {
         self.bounded.iter_mut().zip(&other.bounded).for_each(|(total, value)| *total = total.plus(value));
         self.live.iter_mut().zip(&other.live).for_each(|(total, live)| *total |= live);
     }
@@ -194,7 +239,7 @@ impl<T: Exponent> CarriedState<T> {
     }
 
     /// One step for the weights a and b, and the inputs u_l, u_{l−1} and u_{l+1}.
-    fn advance(&mut self, a: T, (a_bar, b_bars): &RoutedStep<T>, inputs: [Wide; 3], b: T) {
+    fn advance(&mut self, a: T, (a_bar, b_bars): &RoutedStep<T>, inputs: [T::Part; 3], b: T) {
         let mut live = product(coefficient_pattern(&a_bar.1, &a), self.live);
         let (mut literal, mut bounded) = (T::zero(), Ball::zero());
         for (b_bar, u) in b_bars.iter().zip(inputs) {
@@ -216,45 +261,49 @@ impl<T: Exponent> CarriedState<T> {
     }
 }
 
-struct Node<T> {
-    sums: Vec<OutputSums>,
+struct Node<T: Exponent> {
+    sums: Vec<OutputSums<T::Part>>,
     last: Vec<CarriedState<T>>,
     stood_in: bool,
 }
 
-struct ChannelScan<'p, T> {
+struct ChannelScan<'p, T: Exponent> {
     problem: &'p Problem,
     forms: &'p [Form],
     at: (usize, usize),
-    u: Vec<Wide>,
+    u: Vec<T::Part>,
     /// Δ after bias and softplus, by each route.
-    delta: Vec<(Wide, Ball<Wide>)>,
-    scalar: std::marker::PhantomData<T>,
+    delta: Vec<Routed<T::Part>>,
+}
+
+fn exact<R: Real>(x: f32) -> R {
+    R::exact(f64::from(x))
 }
 
 impl<'p, T: Exponent> ChannelScan<'p, T> {
-    fn new(steps: Steps, problem: &'p Problem, forms: &'p [Form], at: (usize, usize)) -> Self {
+    fn new(steps: StepsOf<T::Part>, problem: &'p Problem, forms: &'p [Form], at: (usize, usize)) -> Self {
         let (batch, d) = at;
         let start = problem.sequence_index(batch, d, 0);
         let range = start..start + problem.shape.seqlen;
-        let bias = problem.delta_bias.as_ref().map_or(Wide::zero(), |b| Wide::from(b[d]));
-        let step = |&value: &f32| steps(&Ball::exact(Wide::from(value)).plus(&Ball::exact(bias)));
+        let bias = problem.delta_bias.as_ref().map_or(T::Part::zero(), |b| exact(b[d]));
+        let step = |&value: &f32| steps(&Ball::exact(exact(value)).plus(&Ball::exact(bias)));
         let delta = problem.delta[range.clone()].par_iter().map(step).collect();
-        let u = problem.u[range].iter().map(|&v| Wide::from(v)).collect();
-        ChannelScan { problem, forms, at, u, delta, scalar: std::marker::PhantomData }
+        let u = problem.u[range].iter().map(|&v| exact(v)).collect();
+        ChannelScan { problem, forms, at, u, delta }
     }
 
     fn weight(&self, values: &[f32], start: usize) -> T {
-        T::entry_from_parts(Wide::from(values[start]), Wide::from(values[start + T::WIDTH - 1]))
+        T::entry_from_parts(exact(values[start]), exact(values[start + T::WIDTH - 1]))
     }
 
     fn operand(&self, values: &[f32], operand: Operand, n: usize, l: usize) -> T {
         self.weight(values, self.problem.operand_index(operand, self.at, n, l))
     }
 
-    fn solve(&self) -> Result<Vec<ChannelTruth>, TruthError> {
+    /// One truth for each form; none where two doubles leave a doubt.
+    fn solve(&self) -> Result<Vec<Option<ChannelTruth>>, TruthError> {
         let (len, dstate) = (self.problem.shape.seqlen, self.problem.shape.dstate);
-        let mut totals = vec![OutputSums::new(len); self.forms.len()];
+        let mut totals = vec![OutputSums::<T::Part>::new(len); self.forms.len()];
         let mut last: Vec<Vec<CarriedState<T>>> = vec![Vec::new(); self.forms.len()];
         let mut stood_in = false;
         for start in (0..dstate).step_by(NODES_AT_ONCE) {
@@ -327,7 +376,7 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
         a: T,
         step: &RoutedStep<T>,
         state: &mut CarriedState<T>,
-        sums: &mut OutputSums,
+        sums: &mut OutputSums<T::Part>,
     ) {
         let p = self.problem;
         let b = self.operand(&p.b, p.b_operand, n, l);
@@ -339,13 +388,13 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
     }
 
     /// u_l, u_{l−1} and u_{l+1}; before the start there is none, past the end it is held.
-    fn inputs(&self, l: usize) -> [Wide; 3] {
-        let before = if l > 0 { self.u[l - 1] } else { Wide::zero() };
+    fn inputs(&self, l: usize) -> [T::Part; 3] {
+        let before = if l > 0 { self.u[l - 1] } else { T::Part::zero() };
         [self.u[l], before, self.u[(l + 1).min(self.u.len() - 1)]]
     }
 
     /// Adds Re(C x) to the sums at l.
-    fn observe(&self, sums: &mut OutputSums, l: usize, c: T, state: &CarriedState<T>) {
+    fn observe(&self, sums: &mut OutputSums<T::Part>, l: usize, c: T, state: &CarriedState<T>) {
         if product(pattern(&c), state.live)[0] {
             sums.live[l] = true;
             let real = |x: &T| {
@@ -354,7 +403,7 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
             };
             sums.literal[l] += real(&state.literal);
             // The real part alone errs by no more than the whole product.
-            let whole = ball::product_radius::<Wide>(
+            let whole = ball::product_radius::<T::Part>(
                 (c.size(), Mag::ZERO),
                 (state.bounded.mid.size(), state.bounded.radius),
             );
@@ -367,10 +416,10 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
     fn finish(
         &self,
         form: Form,
-        sums: &OutputSums,
+        sums: &OutputSums<T::Part>,
         last: &[CarriedState<T>],
         stood_in: bool,
-    ) -> Result<ChannelTruth, TruthError> {
+    ) -> Result<Option<ChannelTruth>, TruthError> {
         let p = self.problem;
         let (batch, d) = self.at;
         let mut certificate = Certificate::new(ROUTES);
@@ -378,8 +427,9 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
             certificate.unavailable = Some("A⁻¹ and its powers lose the bits as ΔA → 0");
         }
         let doubling = i64::from(p.output_factor() == 2.0) - i64::from(form.is_bidirectional());
-        let skip = p.d.as_ref().map_or(Wide::zero(), |skip| Wide::from(skip[d]));
-        let exact = ExactScan::new(p, form, self.at);
+        let skip = p.d.as_ref().map_or(T::Part::zero(), |skip| exact(skip[d]));
+        let narrow = T::Part::BITS < Wide::BITS;
+        let rational = ExactScan::new(p, form, self.at);
         let rescue = Rescue::new(p, form, self.at);
         let mut out = Vec::with_capacity(sums.live.len());
         for (l, &live) in sums.live.iter().enumerate() {
@@ -392,34 +442,43 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
             literal += skipped;
             bounded = Ball::exact(skipped).plus(&bounded);
             if let Some(gate) = &p.z {
-                let z = Wide::from(gate[p.sequence_index(batch, d, l)]);
+                let z: T::Part = exact(gate[p.sequence_index(batch, d, l)]);
                 live &= !z.is_zero();
                 // z sigmoid(z), by either exponential
-                literal *= z / (Wide::one() + exp_by_halving(-z));
+                literal *= z / (T::Part::one() + exp_by_halving(-z));
                 let denominator = Ball::one().plus(&exp_by_doubling(&Ball::exact(-z)));
                 bounded = bounded.times(&Ball::exact(z)).over(&denominator);
             }
             let fallback = Fallback {
-                exact: &|| exact.as_ref()?.output(l),
+                exact: &|| rational.as_ref()?.output(l),
                 wider: &|| rescue.as_ref()?.settle(Wanted::Output { l }),
             };
             let place = || format!("{form}: output at batch {batch}, channel {d}, position {l}");
-            out.push(conclude(&mut certificate, &literal, &bounded, live, fallback, place)?);
+            let fallback = if narrow { None } else { Some(fallback) };
+            let Some(value) = conclude(&mut certificate, &literal, &bounded, live, fallback, place)? else {
+                return Ok(None);
+            };
+            out.push(value);
         }
         let mut last_state = Vec::with_capacity(last.len() * T::WIDTH);
         for (n, state) in last.iter().enumerate() {
             for part in 0..T::WIDTH {
                 let fallback = Fallback {
-                    exact: &|| Some(rational::round(exact.as_ref()?.last_state(n)?.part(part))),
+                    exact: &|| Some(rational::round(rational.as_ref()?.last_state(n)?.part(part))),
                     wider: &|| rescue.as_ref()?.settle(Wanted::LastState { n, part }),
                 };
                 let place =
                     || format!("{form}: last state at batch {batch}, channel {d}, state {n}, part {part}");
                 let (x, y) = (state.literal.part(part), state.bounded.part(part));
-                last_state.push(conclude(&mut certificate, &x, &y, state.live[part], fallback, place)?);
+                let fallback = if narrow { None } else { Some(fallback) };
+                let Some(value) = conclude(&mut certificate, &x, &y, state.live[part], fallback, place)?
+                else {
+                    return Ok(None);
+                };
+                last_state.push(value);
             }
         }
-        Ok(ChannelTruth { out, last_state, certificate })
+        Ok(Some(ChannelTruth { out, last_state, certificate }))
     }
 }
 
@@ -430,33 +489,34 @@ struct Fallback<'f> {
 }
 
 /// The rounding of a value that two routes computed, or that `fallback` knows. A value that is not `live` is
-/// exactly zero.
-fn conclude(
+/// exactly zero. None where there is a doubt and nowhere to turn yet.
+fn conclude<R: Real>(
     certificate: &mut Certificate,
-    x: &Wide,
-    y: &Ball<Wide>,
+    x: &R,
+    y: &Ball<R>,
     live: bool,
-    fallback: Fallback,
+    fallback: Option<Fallback>,
     place: impl FnOnce() -> String,
-) -> Result<f64, TruthError> {
+) -> Result<Option<f64>, TruthError> {
     if !live {
         certificate.count_exact(0.0);
-        return Ok(0.0);
+        return Ok(Some(0.0));
     }
     let doubt = match settle(x, y) {
         Ok(settled) => {
-            certificate.count(settled, Wide::BITS);
-            return Ok(settled.value);
+            certificate.count(settled, R::BITS);
+            return Ok(Some(settled.value));
         }
         Err(doubt) => doubt,
     };
+    let Some(fallback) = fallback else { return Ok(None) };
     if let Some(value) = (fallback.exact)() {
         certificate.count_exact(value);
-        return Ok(value);
+        return Ok(Some(value));
     }
     if let Some((settled, bits)) = (fallback.wider)() {
         certificate.count(settled, bits);
-        return Ok(settled.value);
+        return Ok(Some(settled.value));
     }
-    Err(TruthError::Uncertified { place: place(), reason: doubt.reason(), bits: Wide::BITS })
+    Err(TruthError::Uncertified { place: place(), reason: doubt.reason(), bits: R::BITS })
 }

@@ -14,6 +14,7 @@ pub struct Ball<T> {
 }
 
 /// What rounding a result of at most this size costs: `units` of 2^−BITS, or everything below the range.
+#[inline]
 pub fn rounding<R: Real>(size: Mag, units_exponent: i64) -> Mag {
     match size.exponent() {
         None => Mag::ZERO,
@@ -101,6 +102,11 @@ impl<T: Entry> Ball<T> {
         // Complex division squares the divisor, which must stay in range.
         let in_range =
             size.exponent().is_some_and(|e| e > T::Part::UNDERFLOW / 2 && e < -(T::Part::UNDERFLOW / 2));
+        // What parts of that square, and of its product with the numerator, lose below the range is less than a unit then.
+        let least = T::Part::UNDERFLOW + i64::from(T::Part::BITS);
+        let product = self.mid.size() * size;
+        let whole = |size: Mag| T::WIDTH == 1 || size.exponent().is_none_or(|e| e > least + 2);
+        let in_range = in_range && whole(size * size) && whole(product);
         let radius = match size.inverse_beyond(divisor.radius).filter(|_| in_range) {
             None => Mag::UNBOUNDED,
             Some(inverse) => {
@@ -115,7 +121,7 @@ impl<T: Entry> Ball<T> {
 
     pub fn shifted(&self, n: i64) -> Self {
         let mut radius = self.radius.shifted(n);
-        if n < 0 && self.mid.size().exponent().is_some_and(|e| e + n < T::Part::UNDERFLOW) {
+        if !self.mid.shifts_exactly(n) {
             radius = radius + Mag::pow2(T::Part::UNDERFLOW);
         }
         Ball { mid: self.mid.shifted(n), radius }
@@ -128,6 +134,7 @@ impl<T: Entry> Ball<T> {
 }
 
 /// |x|·ry + rx·(|y| + ry), and the rounding of the product: √5 units where it is complex.
+#[inline]
 pub fn product_radius<R: Real>((x, rx): (Mag, Mag), (y, ry): (Mag, Mag)) -> Mag {
     let mut radius = rounding::<R>(x * y, 2);
     // Parts of a complex product below the range of the arithmetic, under a larger whole.

@@ -1,87 +1,133 @@
-//! Elementary functions of one wide number, each by two algorithms; one of them with a proven error.
+//! Elementary functions of one number, each by two algorithms; one of them with a proven error.
 //!
-//! **Taylor at |z| ≤ ½** (`by_taylor`): dropped terms are below 2^−215. A complex argument takes the
-//! recurrence hⱼ = cⱼ + 2Re(z)hⱼ₊₁ − |z|²hⱼ₊₂ of [`Entry::polynomial`], where |2Re z| ≤ 1, |z|² ≤ ¼: an error
-//! made at one step grows by less than 1.21 a step, and hⱼ ≤ Σᵢ 1.21ⁱ/(i+j)! ≤ 3.4/j!, so four roundings a
-//! step come to less than 4·3.4·e^1.21 < 2⁶ units of 2^−237, and the coefficients' own errors, (k+2) units
-//! each, to less. In all: below 2^−213, absolutely. An error of z counts at most twice (φₖ' ≤ e^½ there).
+//! **Taylor at |z| ≤ ρ ≤ ½** (`by_taylor`): dropped terms are below 2^−([`Scalar::TARGET`] − 1). A complex argument takes the
+//! recurrence hⱼ = cⱼ + 2Re(z)hⱼ₊₁ − |z|²hⱼ₊₂ of [`Entry::polynomial`], where |2Re z| ≤ 2ρ, |z|² ≤ ρ²: an error
+//! made at one step grows by less than g = (1 + √2)ρ a step, and hⱼ ≤ Σᵢ gⁱ/(i+j)! ≤ e^g/j!, so four roundings a
+//! step come to less than 4e^(2g) units of 2^−BITS, and the coefficients' own errors, (k+2) units each, to (2 + g)e^g.
+//! In all that is below 2⁶ units for ρ = ½, and below 7 for ρ = 1/32. An error of z counts at most twice (φₖ' ≤ e^½ there).
 //! The doublings after that are computed with [`Ball`]s.
 
 use std::sync::LazyLock;
 
 use nalgebra::Complex;
-use num_traits::{One, Zero};
 
 use super::ball::{Ball, Enclosure};
+use super::double_double::DoubleDouble;
 use super::mag::Mag;
 use super::scalar::{Entry, Real};
 use super::wide::Wide;
 
-/// 1/k!
-static INVERSE_FACTORIALS: LazyLock<Vec<Wide>> = LazyLock::new(|| {
-    let mut factorial = Wide::one();
-    (0..=64)
-        .map(|k| {
-            factorial *= Wide::exact(f64::from(k.max(1)));
-            Wide::one() / factorial
-        })
-        .collect()
-});
+/// A real whose elementary functions are here.
+pub trait Scalar: Real + Copy {
+    /// Truncation errors stay below 2^−this, relative to the leading term: no more than rounding leaves of the bits, and
+    /// more than a certificate asks.
+    const TARGET: f64;
+    /// The literal route's exponential halves its argument to 2 to this. Each squaring costs it a bit.
+    const REDUCED: i64;
+    /// Bits that eᶻ − 1 and what else is left of eᶻ may lose to cancellation, k·log₂(1/|z|), and still certify.
+    const SPARE: i64;
+    fn tables() -> &'static Tables<Self>;
+}
 
-/// 1/(2k+1)
-static INVERSE_ODD: LazyLock<Vec<Wide>> =
-    LazyLock::new(|| (0..=80).map(|k| Wide::one() / Wide::exact(f64::from(2 * k + 1))).collect());
+impl Scalar for Wide {
+    const TARGET: f64 = 215.0;
+    const REDUCED: i64 = -7;
+    const SPARE: i64 = 50;
+    fn tables() -> &'static Tables<Self> {
+        static TABLES: LazyLock<Tables<Wide>> = LazyLock::new(Tables::new);
+        &TABLES
+    }
+}
 
-/// Truncation errors stay below 2^−this, relative to the leading term: more than a certificate asks
-/// (53 + 100 bits), and no more than rounding leaves of the 237.
-const TARGET: f64 = 215.0;
+impl Scalar for DoubleDouble {
+    const TARGET: f64 = 106.0;
+    const REDUCED: i64 = -4;
+    const SPARE: i64 = 5;
+    fn tables() -> &'static Tables<Self> {
+        static TABLES: LazyLock<Tables<DoubleDouble>> = LazyLock::new(Tables::new);
+        &TABLES
+    }
+}
 
-/// The fewest terms `m` for which x^m/m! is below 2^−[`TARGET`] where |x| ≤ 2^exponent.
-fn taylor_terms(exponent: i64) -> usize {
+/// What series take.
+pub struct Tables<R> {
+    /// 1/k!
+    inverse_factorials: Vec<R>,
+    /// 1/(2k+1)
+    inverse_odd: Vec<R>,
+    /// [`taylor_terms`] for exponents 0, −1, …
+    terms: Vec<usize>,
+}
+
+/// The last k of 1/k!.
+const LAST_FACTORIAL: usize = 64;
+
+impl<R: Scalar> Tables<R> {
+    fn new() -> Self {
+        let mut factorial = R::one();
+        let inverse_factorial = |k: usize| {
+            factorial *= R::exact(k.max(1) as f64);
+            R::one() / factorial
+        };
+        Tables {
+            inverse_factorials: (0..=LAST_FACTORIAL).map(inverse_factorial).collect(),
+            inverse_odd: (0..=80).map(|k| R::one() / R::exact(f64::from(2 * k + 1))).collect(),
+            terms: (0..=128).map(|below| fewest_terms(-below, R::TARGET)).collect(),
+        }
+    }
+}
+
+/// The fewest terms `m` for which x^m/m! is below 2^−target where |x| ≤ 2^exponent.
+fn fewest_terms(exponent: i64, target: f64) -> usize {
     let mut bits = 0.0;
-    (1..INVERSE_FACTORIALS.len() - 1)
+    (1..LAST_FACTORIAL)
         .find(|&m| {
             bits += (m as f64).log2() - exponent as f64;
-            bits > TARGET
+            bits > target
         })
-        .unwrap_or(INVERSE_FACTORIALS.len() - 1)
+        .unwrap_or(LAST_FACTORIAL)
+}
+
+/// The same for R's [`Scalar::TARGET`].
+fn taylor_terms<R: Scalar>(exponent: i64) -> usize {
+    let terms = &R::tables().terms;
+    terms[usize::try_from(-exponent).unwrap_or(0).min(terms.len() - 1)]
 }
 
 /// A number of which the element routes take exponentials.
-pub trait Exponent: Entry<Part = Wide> + Copy {
+pub trait Exponent: Entry<Part: Scalar> + Copy {
     /// eᶻ by halving the real and the imaginary part and squaring back.
     fn exp_by_parts(self) -> Self;
 }
 
-impl Exponent for Wide {
+impl<R: Scalar> Exponent for R {
     fn exp_by_parts(self) -> Self {
         exp_by_halving(self)
     }
 }
 
-impl Exponent for Complex<Wide> {
+impl<R: Scalar> Exponent for Complex<R> {
     fn exp_by_parts(self) -> Self {
         let modulus = exp_by_halving(self.re);
         if self.im.is_zero() {
-            return Complex::new(modulus, Wide::zero());
+            return Complex::new(modulus, R::zero());
         }
         let (cos, sin) = cos_sin_by_halving(self.im);
         Complex::new(modulus * cos, modulus * sin)
     }
 }
 
-/// Halvings that bring |x| ≤ 2^exponent down to 2^−7, and the Taylor terms needed there.
-fn reduction(exponent: i64) -> (i64, usize) {
-    const REDUCED: i64 = -7;
-    let halvings = (exponent - REDUCED).max(0);
-    (halvings, taylor_terms(exponent - halvings))
+/// Halvings that bring |x| ≤ 2^exponent down to 2^[`Scalar::REDUCED`], and the Taylor terms needed there.
+fn reduction<R: Scalar>(exponent: i64) -> (i64, usize) {
+    let halvings = (exponent - R::REDUCED).max(0);
+    (halvings, taylor_terms::<R>(exponent - halvings))
 }
 
 /// eˣ by Taylor at x/2^k, squared k times.
-pub fn exp_by_halving(x: Wide) -> Wide {
-    let Some(exponent) = x.exponent() else { return Wide::one() };
-    let (halvings, terms) = reduction(exponent + 1);
-    let mut value = x.times_pow2(-halvings).polynomial(&INVERSE_FACTORIALS[..=terms]);
+pub fn exp_by_halving<R: Scalar>(x: R) -> R {
+    let Some(exponent) = x.exponent() else { return R::one() };
+    let (halvings, terms) = reduction::<R>(exponent + 1);
+    let mut value = x.times_pow2(-halvings).polynomial(&R::tables().inverse_factorials[..=terms]);
     for _ in 0..halvings {
         value *= value;
     }
@@ -89,15 +135,16 @@ pub fn exp_by_halving(x: Wide) -> Wide {
 }
 
 /// (cos y, sin y) by Taylor at y/2^k and k doublings.
-fn cos_sin_by_halving(y: Wide) -> (Wide, Wide) {
-    let Some(exponent) = y.exponent() else { return (Wide::one(), Wide::zero()) };
-    let (halvings, terms) = reduction(exponent + 1);
+fn cos_sin_by_halving<R: Scalar>(y: R) -> (R, R) {
+    let Some(exponent) = y.exponent() else { return (R::one(), R::zero()) };
+    let (halvings, terms) = reduction::<R>(exponent + 1);
+    let inverse_factorials = &R::tables().inverse_factorials;
     let reduced = y.times_pow2(-halvings);
     let square = reduced * reduced;
-    let (mut cos, mut sin) = (Wide::zero(), Wide::zero());
+    let (mut cos, mut sin) = (R::zero(), R::zero());
     for k in (0..=terms / 2 + 1).rev() {
-        cos = INVERSE_FACTORIALS[2 * k] - square * cos;
-        sin = INVERSE_FACTORIALS[2 * k + 1] - square * sin;
+        cos = inverse_factorials[2 * k] - square * cos;
+        sin = inverse_factorials[2 * k + 1] - square * sin;
     }
     sin *= reduced;
     for _ in 0..halvings {
@@ -109,12 +156,17 @@ fn cos_sin_by_halving(y: Wide) -> (Wide, Wide) {
 /// eᶻ, φ₁, φ₂, φ₃ at one z.
 pub type Phi<T> = [T; 4];
 
+/// 1/(k + start)! as far as a series takes them at |z| ≤ 2^exponent.
+fn coefficients<R: Scalar>(start: usize, exponent: i64) -> &'static [R] {
+    let last = (taylor_terms::<R>(exponent) + start).min(LAST_FACTORIAL);
+    &R::tables().inverse_factorials[start..=last]
+}
+
 /// φ₃ by its Taylor series at z, and the others by φₖ = 1/k! + z φₖ₊₁ (spec.md §1), which cancels nothing.
 /// For |z| ≤ 2^exponent ≤ 1.
 fn phi_by_taylor<T: Exponent>(z: T, exponent: i64) -> Phi<T> {
-    let terms = taylor_terms(exponent);
     let one = T::one();
-    let phi3 = z.polynomial(&INVERSE_FACTORIALS[3..=(terms + 3).min(INVERSE_FACTORIALS.len() - 1)]);
+    let phi3 = z.polynomial(coefficients::<T::Part>(3, exponent));
     let phi2 = one.shifted(-1) + z * phi3;
     let phi1 = one + z * phi2;
     [one + z * phi1, phi1, phi2, phi3]
@@ -125,16 +177,27 @@ pub fn phi_direct<T: Exponent>(z: T) -> Phi<T> {
     phi_by_taylor(z, z.exponent_bound().unwrap_or(-1000))
 }
 
-/// The proven error of a Taylor series at |z| ≤ ½, see above.
-const TAYLOR_ERROR: i64 = -213;
+/// eᶻ less the first one, two and three terms of its series, by the rest of that series, for |z| below ½: where subtracting
+/// them from eᶻ cancels.
+pub fn remainders<T: Exponent>(z: T) -> [T; 3] {
+    let square = z * z;
+    let third = square * z * z.polynomial(coefficients::<T::Part>(3, z.exponent_bound().unwrap_or(-1000)));
+    let second = square.shifted(-1) + third;
+    [z + second, second, third]
+}
+
+/// The proven error of a Taylor series at |z| ≤ 2^exponent ≤ ½, see above.
+fn taylor_error<R: Scalar>(exponent: i64) -> Mag {
+    let units = if exponent <= -5 { Mag::count(7) } else { Mag::pow2(6) };
+    units.shifted(-i64::from(R::BITS)) + Mag::pow2(1 - R::TARGET as i64)
+}
 
 /// Σ zᵏ/(k + start)! for |z| ≤ 2^exponent ≤ ½.
 fn by_taylor<T: Exponent>(z: &Ball<T>, start: usize, exponent: i64) -> Ball<T> {
-    let last = (taylor_terms(exponent) + start).min(INVERSE_FACTORIALS.len() - 1);
-    let mid = z.mid.polynomial(&INVERSE_FACTORIALS[start..=last]);
+    let mid = z.mid.polynomial(coefficients::<T::Part>(start, exponent));
     // An argument that is not known to a few bits at least is not worth a bound.
     let carried = if z.radius.at_most_pow2(-10) { z.radius.shifted(1) } else { Mag::UNBOUNDED };
-    Ball { mid, radius: Mag::pow2(TAYLOR_ERROR) + carried }
+    Ball { mid, radius: taylor_error::<T::Part>(exponent) + carried }
 }
 
 /// Halvings, at least one, that bring |z| to ½; none for zero. And the exponent that they lead to.
@@ -180,45 +243,46 @@ pub fn exp_by_doubling<T: Exponent>(z: &Ball<T>) -> Ball<T> {
 }
 
 /// log(1 + eᵈ) = max(d, 0) + 2 artanh(t/(2 + t)) with t = e^−|d|; the sign of d is taken to be certain.
-pub fn softplus_by_artanh(d: &Ball<Wide>) -> Ball<Wide> {
-    let two = Ball::exact(Wide::exact(2.0));
+pub fn softplus_by_artanh<R: Scalar>(d: &Ball<R>) -> Ball<R> {
+    let two = Ball::exact(R::exact(2.0));
     let falling = Ball { mid: -d.mid.norm1(), radius: d.radius };
     let t = exp_by_doubling(&falling);
     let ratio = t.over(&two.plus(&t));
     // The ratio is at most 1/3, so the k-th term is below 9⁻ᵏ of the first.
     let per_term = -2.0 * ratio.mid.exponent().map_or(1000.0, |e| (e + 1) as f64).min(-1.58);
-    let terms = ((TARGET / per_term).ceil() as usize + 1).min(INVERSE_ODD.len());
+    let inverse_odd = &R::tables().inverse_odd;
+    let terms = ((R::TARGET / per_term).ceil() as usize + 1).min(inverse_odd.len());
     let square = ratio.times(&ratio);
-    let mid = square.mid.polynomial(&INVERSE_ODD[..terms]);
-    // Horner with positive terms, a tail below 2^−214, and a slope below 0.7 at 1/9.
-    let tail = Ball { mid, radius: Mag::pow2(TAYLOR_ERROR) + square.radius };
+    let mid = square.mid.polynomial(&inverse_odd[..terms]);
+    // Horner with positive terms (below 6 units), a tail below 2^(1 − TARGET), and a slope below 0.7 at 1/9.
+    let tail = Ball { mid, radius: taylor_error::<R>(-5) + square.radius };
     let log = ratio.times(&tail).shifted(1);
-    if d.mid > Wide::zero() { d.plus(&log) } else { log }
+    if d.mid > R::zero() { d.plus(&log) } else { log }
 }
 
 /// log(1 + eᵈ), as the root y of eʸ − 1 = eᵈ by Halley's iteration.
-pub fn softplus_by_halley(d: Wide) -> Wide {
+pub fn softplus_by_halley<R: Scalar>(d: R) -> R {
     let w = exp_by_halving(d);
     let start = d.to_nearest_f64().exp().ln_1p();
     let mut y = match start {
         // Beyond the f64 range, log(1 + w) is w(1 − w/2) or d to more bits than an f64 has.
         s if s < 1e-290 => w - (w * w).times_pow2(-1),
         s if s.is_infinite() => d,
-        s => Wide::exact(s),
+        s => R::exact(s),
     };
     // Each step triples the correct bits, of which an f64 start has about 50.
     for _ in 0..2 {
         let value = exp_m1(y);
         let residual = (value - w).times_pow2(1);
-        y -= residual / (value + w + Wide::exact(2.0));
+        y -= residual / (value + w + R::exact(2.0));
     }
     y
 }
 
 /// eʸ − 1 without cancellation.
-fn exp_m1(y: Wide) -> Wide {
-    if y.exponent().is_none_or(|e| e < -20) {
+fn exp_m1<R: Scalar>(y: R) -> R {
+    if y.exponent().is_none_or(|e| e < -R::SPARE / 2) {
         return y * phi_direct(y)[1];
     }
-    exp_by_halving(y) - Wide::one()
+    exp_by_halving(y) - R::one()
 }

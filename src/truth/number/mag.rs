@@ -21,6 +21,7 @@ impl Mag {
     pub const UNBOUNDED: Mag = Mag { m: 1.0, e: FAR };
 
     /// m·2^e for a finite m > 0.
+    #[inline]
     pub fn new(m: f64, e: i64) -> Mag {
         let bits = m.to_bits();
         let field = (bits >> 52) as i64;
@@ -31,6 +32,7 @@ impl Mag {
         Mag { m, e: e + field - 1023 }
     }
 
+    #[inline]
     pub fn pow2(e: i64) -> Mag {
         Mag { m: 1.0, e }
     }
@@ -39,34 +41,40 @@ impl Mag {
         Mag::new(n as f64 * UP, 0)
     }
 
+    #[inline]
     pub fn is_zero(self) -> bool {
         self.m == 0.0
     }
 
+    #[inline]
     pub fn is_unbounded(self) -> bool {
         self.e >= FAR / 2
     }
 
     /// ⌊log₂⌋, or none for zero.
+    #[inline]
     pub fn exponent(self) -> Option<i64> {
         (!self.is_zero()).then_some(self.e)
     }
 
+    #[inline]
     pub fn shifted(self, n: i64) -> Mag {
         if self.is_zero() { self } else { Mag { m: self.m, e: self.e + n } }
     }
 
     /// Whether this is at most 2ⁿ.
+    #[inline]
     pub fn at_most_pow2(self, n: i64) -> bool {
         self.is_zero() || self.e < n || (self.e == n && self.m == 1.0)
     }
 
     /// The number if it is an ordinary f64 in [2⁻¹⁰⁰⁰, 2¹⁰⁰⁰]; smaller ones are rounded up to that.
+    #[inline]
     pub fn to_f64(self) -> Option<f64> {
         if self.is_zero() {
             return Some(0.0);
         }
-        (self.e <= 1000).then(|| self.m * 2f64.powi(self.e.max(-1000) as i32))
+        (self.e <= 1000).then(|| self.m * f64::from_bits(((1023 + self.e.max(-1000)) as u64) << 52))
     }
 
     /// 1/(1 − self), none from ¾ on.
@@ -76,6 +84,7 @@ impl Mag {
     }
 
     /// 1/(|y| − radius) for this upper bound of |y|, tight to 2⁻⁴⁰; none where the radius is above half of it.
+    #[inline]
     pub fn inverse_beyond(self, radius: Mag) -> Option<Mag> {
         if self.is_zero() || self.is_unbounded() || (!radius.is_zero() && radius.e > self.e - 2) {
             return None;
@@ -86,15 +95,17 @@ impl Mag {
     }
 
     /// √(a² + b²)
+    #[inline]
     pub fn hypot(self, other: Mag) -> Mag {
         let (a, b) = if self.e >= other.e { (self, other) } else { (other, self) };
         if b.is_zero() {
             return a;
         }
-        let small = b.m * 2f64.powi(-((a.e - b.e).min(100)) as i32);
+        let small = b.m * f64::from_bits((1023 - (a.e - b.e).min(100) as u64) << 52);
         Mag::new((a.m * a.m + small * small).sqrt() * UP, a.e)
     }
 
+    #[inline]
     pub fn max(self, other: Mag) -> Mag {
         if (self.e, self.m) >= (other.e, other.m) { self } else { other }
     }

@@ -2,6 +2,7 @@
 
 pub mod ball;
 pub mod big;
+pub mod double_double;
 pub mod elementary;
 pub mod fast;
 pub mod mag;

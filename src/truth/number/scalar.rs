@@ -7,6 +7,7 @@ use nalgebra::Complex;
 use num_traits::{NumAssign, Zero};
 
 use super::mag::Mag;
+use crate::truth::certify::REQUIRED_BITS;
 
 /// The operators of a scalar, and the traits that ask for them, from a function for each that takes both by value.
 macro_rules! operators {
@@ -33,8 +34,11 @@ pub(super) use operators;
 
 /// A binary floating-point real of fixed precision, wide enough to carry a truth.
 pub trait Real: NumAssign + Neg<Output = Self> + PartialOrd + Clone + Debug + Send + Sync + 'static {
-    /// Bits of the significand.
+    /// Bits of the significand: of x∘y at most 2 to minus this is rounded off, relative to it, for + − × ÷.
     const BITS: u32;
+
+    /// Bits beyond an f64's last place that routes in this arithmetic must agree to ([`crate::truth::certify`]).
+    const REQUIRED: i64 = REQUIRED_BITS;
 
     /// The same number, exactly.
     fn exact(value: f64) -> Self;
@@ -56,9 +60,38 @@ pub trait Real: NumAssign + Neg<Output = Self> + PartialOrd + Clone + Debug + Se
     /// x·2ⁿ, exactly as long as it stays in range.
     fn times_pow2(&self, n: i64) -> Self;
 
+    /// Whether x·2ⁿ loses nothing to underflow; it may say no too often.
+    fn shifts_exactly(&self, n: i64) -> bool {
+        n >= 0 || self.exponent().is_none_or(|e| e + n >= Self::UNDERFLOW)
+    }
+
     /// 2ⁿ
     fn pow2(n: i64) -> Self {
         Self::one().times_pow2(n)
+    }
+
+    /// Σ cₖ xᵏ
+    fn horner(coefficients: &[Self], x: &Self) -> Self {
+        let value = coefficients.iter().rev().cloned().reduce(|sum, c| sum * x.clone() + c);
+        value.unwrap_or_else(Self::zero)
+    }
+
+    /// hₖ = cₖ + twice·hₖ₊₁ − norm·hₖ₊₂ from above, down to the first two.
+    fn by_quadratic(coefficients: &[Self], twice: &Self, norm: &Self) -> (Self, Self) {
+        let (mut high, mut low) = (Self::zero(), Self::zero());
+        for c in coefficients.iter().rev() {
+            let next = c.clone() + twice.clone() * high.clone() - norm.clone() * low;
+            low = high;
+            high = next;
+        }
+        (high, low)
+    }
+
+    /// sums += by·terms; a term that is zero adds nothing.
+    fn add_scaled(sums: &mut [Self], terms: &[Self], by: &Self) {
+        for (sum, term) in sums.iter_mut().zip(terms).filter(|(_, term)| !term.is_zero()) {
+            *sum += term.clone() * by.clone();
+        }
     }
 }
 
@@ -108,6 +141,16 @@ pub trait Entry: NumAssign + Neg<Output = Self> + Clone + Debug + Send + Sync + 
 
     /// Σ cₖ xᵏ for real cₖ.
     fn polynomial(&self, coefficients: &[Self::Part]) -> Self;
+
+    /// As [`Real::shifts_exactly`].
+    fn shifts_exactly(&self, n: i64) -> bool;
+
+    /// As [`Real::add_scaled`].
+    fn add_scaled(sums: &mut [Self], terms: &[Self], by: &Self) {
+        for (sum, term) in sums.iter_mut().zip(terms).filter(|(_, term)| !term.is_zero()) {
+            *sum += term.clone() * by.clone();
+        }
+    }
 }
 
 impl<R: Real> Entry for R {
@@ -144,11 +187,15 @@ impl<R: Real> Entry for R {
     }
 
     fn polynomial(&self, coefficients: &[R]) -> Self {
-        let mut sum = R::zero();
-        for c in coefficients.iter().rev() {
-            sum = sum * self.clone() + c.clone();
-        }
-        sum
+        R::horner(coefficients, self)
+    }
+
+    fn shifts_exactly(&self, n: i64) -> bool {
+        Real::shifts_exactly(self, n)
+    }
+
+    fn add_scaled(sums: &mut [Self], terms: &[Self], by: &Self) {
+        Real::add_scaled(sums, terms, by);
     }
 }
 
@@ -190,15 +237,14 @@ impl<R: Real> Entry for Complex<R> {
     fn polynomial(&self, coefficients: &[R]) -> Self {
         let twice = self.re.times_pow2(1);
         let norm = self.re.clone() * self.re.clone() + self.im.clone() * self.im.clone();
-        let (mut high, mut low) = (R::zero(), R::zero());
-        for c in coefficients.iter().skip(1).rev() {
-            let next = c.clone() + twice.clone() * high.clone() - norm.clone() * low;
-            low = high;
-            high = next;
-        }
+        let (high, low) = R::by_quadratic(coefficients.get(1..).unwrap_or_default(), &twice, &norm);
         // p(x) = c₀ − |x|² low + x·high, where the quotient ends in `high` and `low` is the one before.
         let constant = coefficients.first().cloned().unwrap_or_else(R::zero) - norm * low;
         Complex::new(constant + self.re.clone() * high.clone(), self.im.clone() * high)
+    }
+
+    fn shifts_exactly(&self, n: i64) -> bool {
+        self.re.shifts_exactly(n) && self.im.shifts_exactly(n)
     }
 }
 
