@@ -136,7 +136,7 @@ pub enum Doubt {
     Disagreement,
     /// They agree, but a boundary between two roundings is too close to call.
     Boundary,
-    /// The proven error of the inverse-free route is not as far below the last place.
+    /// The proven error of the inverse-free route is not far enough below the last place.
     Floor,
     /// One left the range of the arithmetic.
     NotFinite,
@@ -146,9 +146,9 @@ impl Doubt {
     pub fn reason(self) -> &'static str {
         match self {
             Doubt::Zero => "both routes give zero without a proof",
-            Doubt::Disagreement => "the two routes agree to fewer than 100 bits beyond the last place",
+            Doubt::Disagreement => "the two routes agree to too few bits beyond the last place",
             Doubt::Boundary => "the value lies on a rounding boundary",
-            Doubt::Floor => "the proven error bound is not 100 bits below the last place",
+            Doubt::Floor => "the proven error bound is not far enough below the last place",
             Doubt::NotFinite => "the arithmetic left its range",
         }
     }
@@ -201,7 +201,7 @@ pub fn settle<R: Real>(x: &R, bounded: &Ball<R>) -> Result<Settled, Doubt> {
         }
         let value = (low.clone() - margin.clone()).to_nearest_f64();
         let upper = (high.clone() + margin).to_nearest_f64();
-        (value.to_bits() == upper.to_bits()).then_some(Settled { value, agreement })
+        (!value.is_nan() && value.to_bits() == upper.to_bits()).then_some(Settled { value, agreement })
     };
     if narrow {
         // What these sums themselves round off, 49 bits below the last place, is far below half of either margin.

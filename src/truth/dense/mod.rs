@@ -292,7 +292,8 @@ impl<'a, I: Input> Solver<'a, I> {
                     let tie = doubt == Doubt::Boundary;
                     let known = if ask || tie || !lacking { self.ask_exact(&open, !lacking) } else { None };
                     let Some(known) = known else {
-                        let needs = i64::from(R::BITS) + shortage(&y) - SLACK;
+                        // What two doubles lost to underflow says nothing of more bits.
+                        let needs = if narrow { 0 } else { i64::from(R::BITS) + shortage(&y) - SLACK };
                         left.push((Open { needs, ..open }, doubt));
                         continue;
                     };

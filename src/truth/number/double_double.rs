@@ -15,8 +15,8 @@
 //!
 //! **The error of xₕyₕ** comes of a fused multiply-add where the processor has one, of Dekker's and Veltkamp's splitting
 //! elsewhere. Both are exact, and so the same, for factors up to 2⁹⁹⁰ and products up to 2¹⁰²⁰ (splitting does not
-//! overflow) that are at least 2⁻⁹⁶⁸ (the error is a multiple of 2⁻¹⁰⁷⁴). Beyond the one the result is not a number; below the other the error is left out by
-//! both, which costs less than 2⁻¹⁰²⁰.
+//! overflow) that are at least 2⁻⁹⁶⁸ (the error is a multiple of 2⁻¹⁰⁷⁴). Beyond the one the result is not a number; below
+//! the other the error is left out by both, which costs less than 2⁻¹⁰²⁰.
 //!
 //! **The ends of the range.** What overflows becomes a NaN and stays it, since ∞ has no exact error. Products of at least
 //! 2^[`Real::UNDERFLOW`] keep the bound above: of what underflows on the way each loses at most 2⁻¹⁰⁷⁵, far below u² of it.
