@@ -113,6 +113,8 @@ fn build() -> Result<(), String> {
 /// `-ffp-contract=off` says: it may do neither.
 fn build_judge(mut build: cc::Build) -> Result<(), String> {
     build.flag("-fno-tree-slp-vectorize").flag("-fno-tree-vectorize");
+    build.define("HOLDFAST_JUDGE_LANES", params::JUDGE_LANES.to_string().as_str());
+    build.define("HOLDFAST_JUDGE_KEPT", params::JUDGE_KEPT.to_string().as_str());
     build.file(Path::new(KERNELS).join("judge").join("host.cpp"));
     build.try_compile("holdfast_judge").map_err(|error| format!("the judge did not compile: {error}"))
 }

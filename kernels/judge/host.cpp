@@ -7,6 +7,9 @@ namespace {
 
 using namespace holdfast_judge;
 
+// The launcher has room for so many.
+static_assert(kLanes == HOLDFAST_JUDGE_LANES && kSums == HOLDFAST_JUDGE_KEPT, "src/kernel/cpu/params.rs is out of step");
+
 // The instantiations of a GPU.
 template <typename V>
 void judge_row(int chunks, const JudgeParams& params, long long row) {

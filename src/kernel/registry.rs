@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::kernel::cpu::params::JUDGE_LANES;
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Problem, Weights};
 
@@ -91,7 +92,7 @@ pub struct Judge {
 
 impl Judge {
     /// Lanes that walk a channel together.
-    pub const LANES: usize = 8;
+    pub const LANES: usize = JUDGE_LANES;
     /// Threads of a block.
     pub const THREADS: usize = 64;
     /// The most states that a lane may have for a kernel of its own.

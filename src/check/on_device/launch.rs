@@ -64,7 +64,7 @@ impl<'a> Launcher<'a> {
         plan: &Plan,
     ) -> Result<Self, DeviceJudgeError> {
         let layout = recording.layout();
-        let Shape { batch, dim, dstate, seqlen, .. } = layout.shape;
+        let Shape { dim, dstate, seqlen, .. } = layout.shape;
         let kernel = Kernel::Judge(Judge::new(layout.weights, dstate));
         let image = images.map(|images| images.get(kernel)).transpose()?;
         let state = dstate * layout.weights.width();
@@ -139,8 +139,8 @@ impl<'a> Launcher<'a> {
                 silu: pointer(buffers.silu),
                 skip: pointer(skip),
                 a: pointer(a),
-                b: pointer(b | buffers.b),
-                c: pointer(c | buffers.c),
+                b: pointer(if variable(layout.b_operand) { buffers.b } else { b }),
+                c: pointer(if variable(layout.c_operand) { buffers.c } else { c }),
                 initial: pointer(buffers.initial),
                 out: null(),
                 last_state: null(),
@@ -148,7 +148,6 @@ impl<'a> Launcher<'a> {
                 results: pointer::<RawResult>(buffers.results).cast_mut(),
             });
         }
-        debug_assert!(batch > 0, "the layout refuses empty runs");
         Ok(Launcher { device, kernel, image, layout, params, buffers })
     }
 

@@ -7,6 +7,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::judge::budget::{silu, step_size_of};
+use crate::kernel::cpu::params::JUDGE_KEPT;
 use crate::kernel::registry::Judge;
 use crate::problem::conventions::INITIAL_STATE;
 use crate::problem::recorded::{Layout, RecordError, Recording};
@@ -20,9 +21,6 @@ pub const PIECE: usize = 128 << 20;
 /// What the reversed scans of a piece may take of the device's memory, in bytes, and of all that it has.
 const WORKSPACE: usize = 2 << 30;
 const WORKSPACE_SHARE: u64 = 4;
-
-/// Sums that a reversed scan keeps for each position, beside one number for each state (`kernels/judge/walk.cuh`).
-const KEPT: usize = 7;
 
 /// Some rows of a recording.
 pub struct Piece {
@@ -91,7 +89,7 @@ impl Plan {
         let left = piece.saturating_sub(2 * group).max(piece / 8);
         let bidirectional = layout.outputs.keys().any(|name| name.form.is_bidirectional());
         let kept = match bidirectional {
-            true => seqlen * (KEPT + dstate.next_multiple_of(Judge::LANES)),
+            true => seqlen * (JUDGE_KEPT + dstate.next_multiple_of(Judge::LANES)),
             false => 0,
         };
         let workspace = WORKSPACE.min((memory / WORKSPACE_SHARE) as usize);

@@ -101,6 +101,10 @@ c_struct! {
 unsafe impl Sync for RawDiscretize {}
 
 /// The most terms of a B̄, inputs of a step, powers of a polynomial Ā, and terms of φ₃'s series.
+/// Lanes that walk a channel together, and sums that a reversed scan keeps of each position: `kernels/judge/` has them, too,
+/// and `host.cpp` there holds both to these.
+pub const JUDGE_LANES: usize = 8;
+pub const JUDGE_KEPT: usize = 7;
 pub const TERMS: usize = 4;
 pub const INPUTS: usize = 3;
 pub const POWERS: usize = 5;
