@@ -212,7 +212,9 @@ JUDGE_DEVICE void step_at(const JudgeFormula& formula, const JudgeAllowance& all
     const double summed = sum_error(allowed, terms, count, delta, size, phis);
     const double error = summed + norm(h) * allowed.b_units + times(change, higher_orders);
     step.b_bar[input] = h * b;
-    step.b_bar_error[input] = unless_zero(error * norm(b) + 2.0 * allowed.underflow, norm(step.b_bar[input]));
+    // Nothing is off where Δ or B is 0. Elsewhere h may come out as 0 because its terms cancel, and is not known to be.
+    const double given = delta == 0.0 ? 0.0 : norm(b);
+    step.b_bar_error[input] = unless_zero(error * norm(b) + 2.0 * allowed.underflow, given);
   }
 }
 

@@ -53,10 +53,11 @@ JUDGE_DEVICE Input<V> input_at(const JudgeAllowance& allowed, const Step<V>& ste
     const double size = norm(b_u), known = norm(input.b_u), u_size = size_of_real(u[i]);
     input.coefficient = input.coefficient + step.b_bar_error[i] * (u_size * (1.0 + allowed.input_error)) + vanished;
     input.coefficient = input.coefficient + 2.0 * allowed.du_underflow * u_size;
-    const double sum = unless_zero((known + size) * allowed.state_unit, known);
+    const double reached = size + step.b_bar_error[i] * u_size;
+    const double sum = unless_zero((known + reached) * allowed.state_unit, input.size);
     input.product = input.product + size * allowed.input_error + sum;
     input.b_u = input.b_u + b_u;
-    input.size = input.size + size;
+    input.size = input.size + reached;
   }
   return input;
 }
@@ -69,7 +70,7 @@ JUDGE_DEVICE void advance(const JudgeAllowance& allowed, State<V>& state, const 
   const double a_abs = norm(step.a_bar), b_abs = norm(input.b_u), x_abs = norm(state.x);
   const double a_computed = (a_abs + step.a_bar_error) * growth;
   const double a_excess = step.a_bar_error * growth + a_abs * (growth - 1.0);
-  const double underflow = unless_zero(state.largest * (2.0 * allowed.state_underflow), state.magnitude);
+  const double underflow = unless_zero(state.largest * (2.0 * allowed.state_underflow), state.magnitude + state.worst);
   const double worst = times(a_computed, state.worst) + times(a_excess, state.magnitude) +
                        (input.coefficient + input.product) * (1.0 + joins * u) + b_abs * (joins * u) + underflow;
   const double old = times(a_abs, state.magnitude);

@@ -247,7 +247,9 @@ impl<'c> Model<'c> {
             let summed = sums::error((contract.sums, contract.arithmetic), terms, delta, size, &phis);
             let error = summed + h.norm() * self.b_units + moved.times(higher_orders);
             let b_bar = h * b;
-            *input = Some((b_bar, (error * b.norm() + 2.0 * underflow).unless_zero(b_bar.norm())));
+            // Nothing is off where Δ or B is 0. Elsewhere h may come out as 0 because its terms cancel, and is not known to be.
+            let given = if delta == 0.0 { Lanes::ZERO } else { b.norm() };
+            *input = Some((b_bar, (error * b.norm() + 2.0 * underflow).unless_zero(given)));
         }
         let [now, neighbours @ ..] = inputs;
         let (b_bar, b_bar_error) = now.unwrap_or((V::all(0.0), Lanes::ZERO));

@@ -174,6 +174,24 @@ fn both_routes_agree_on_hard_elements() {
     assert!(compared.radius > 0.01, "{compared:?}");
 }
 
+/// Steps whose B̄/B cancels so far that f64 makes it 0, which it is not: the bounds are those of what was cancelled.
+#[test]
+fn both_routes_agree_where_a_coefficient_comes_out_as_zero() {
+    use num_complex::Complex64;
+    let mut random = ChaCha8Rng::seed_from_u64(5);
+    for weights in Weights::ALL {
+        let mut steps = CoefficientProblem::new(weights);
+        let half = Complex64::new(-0.5, 0.0);
+        for (delta, a) in [(-100.0, half), (-150.0, half), (-2.03125, Complex64::new(32.0, 32.0))] {
+            steps.push(delta, a, Complex64::new(0.3, -0.2));
+        }
+        let problem = scans(&steps, 1, &mut random);
+        let comes_out_as_zero = |form| quick::values(form, &problem)[TensorName::Out].contains(&0.0);
+        assert!(Form::all().any(comes_out_as_zero));
+        compare(&problem);
+    }
+}
+
 #[test]
 fn both_routes_agree_on_every_regime_method_weight_and_input_type() {
     let mut specs = plan::plan(&Filter::default());

@@ -59,7 +59,7 @@ impl LastState {
 #[derive(Clone, Copy)]
 pub struct StepInput<V> {
     pub b_u: V,
-    /// Σⱼ |B̄ⱼ u_{l+j}|: nonzero where there is anything to add.
+    /// Σⱼ |B̄ⱼ u_{l+j}|, and what their coefficients may be off: nonzero where there may be anything to add.
     pub size: Lanes,
     /// By its coefficient, and by an underflow.
     pub coefficient: Lanes,
@@ -160,7 +160,8 @@ impl<V: Value<WIDTH>> State<V> {
         }
         // A product that underflows loses at most half a subnormal, if there is anything to multiply: of a state, or of
         // what then multiplies one.
-        let underflow = (self.largest * (2.0 * arithmetic.underflow)).unless_zero(self.magnitude);
+        let underflow =
+            (self.largest * (2.0 * arithmetic.underflow)).unless_zero(self.magnitude + self.worst);
         let worst = a_computed.times(self.worst)
             + a_excess.times(self.magnitude)
             + (input.coefficient + input.product) * (1.0 + joins * u)

@@ -399,11 +399,12 @@ impl Channel<'_> {
             input.coefficient = input.coefficient + error * (u.abs() * (1.0 + input_error)) + vanished;
             // ΔB may underflow before u multiplies it.
             input.coefficient = input.coefficient + Lanes::all(2.0 * du.underflow * u.abs());
-            // One more sum, where there is anything to add to.
-            let sum = ((known + size) * arithmetic.of_states().unit).unless_zero(known);
+            // One more sum, where there is anything to add to: also what came out as 0, and may not be.
+            let reached = size + error * u.abs();
+            let sum = ((known + reached) * arithmetic.of_states().unit).unless_zero(input.size);
             input.product = input.product + size * input_error + sum;
             input.b_u = input.b_u + b_u;
-            input.size = input.size + size;
+            input.size = input.size + reached;
         }
         input
     }
