@@ -4,17 +4,16 @@
 //! fitted by least squares in units of the bounds, and the channel judged anew from there. A state has few numbers, which could
 //! fit as many errors of any kind: a channel counts only if at least twice as many of its elements fail.
 
-use std::borrow::Cow;
 use std::io::{Read, Seek};
-use std::ops::Range;
 
 use nalgebra::{DMatrix, DVector};
 
 use super::every;
 use crate::formula::Form;
 use crate::judge::budget::ChannelBudget;
+use crate::problem::Problem;
 use crate::problem::recorded::{RecordError, Recording};
-use crate::problem::stretch::{Inputs, Outline, Stretch};
+use crate::problem::stretch::{Changed, Inputs, Outline};
 use crate::promise::Contract;
 use crate::tensor::{Named, TensorName};
 
@@ -24,29 +23,12 @@ const FITTED: usize = 4096;
 /// Numbers of a state, and positions × states, that are worth a fit: each number takes a walk of the channel.
 const MOST: (usize, usize) = (64, 1 << 22);
 
-/// A recording whose scans start from a state of their own.
-struct StartingFrom<'r, R> {
-    recording: &'r Recording<R>,
+/// A recording whose scans start from this state.
+fn starting_from<R: Read + Seek + Send>(
+    inputs: &Recording<R>,
     state: Vec<f32>,
-}
-
-impl<R: Read + Seek + Send> Inputs for StartingFrom<'_, R> {
-    type Error = RecordError;
-
-    fn outline(&self) -> Outline {
-        self.recording.outline()
-    }
-
-    fn stretch(&self, at: (usize, usize), positions: Range<usize>) -> Result<Stretch<'_>, RecordError> {
-        let Stretch { problem, at, first } = self.recording.stretch(at, positions)?;
-        let mut problem = problem.into_owned();
-        problem.initial_state = Some(self.state.clone());
-        Ok(Stretch { problem: Cow::Owned(problem), at, first })
-    }
-
-    fn positions_at_once(&self) -> Option<usize> {
-        self.recording.positions_at_once()
-    }
+) -> Changed<'_, Recording<R>, impl Fn(&mut Problem) + Sync> {
+    Changed { inputs, change: move |problem: &mut Problem| problem.initial_state = Some(state.clone()) }
 }
 
 /// The largest share of a bound in each tensor of a channel's row, if some initial state brings all of it within its bounds.
@@ -68,7 +50,7 @@ pub fn fit<R: Read + Seek + Send>(
     }
     // Values, bounds and what was recorded, of the first positions and of the last state.
     let walked = |state: Vec<f32>| -> Result<[Vec<f64>; 3], RecordError> {
-        let inputs = StartingFrom { recording, state };
+        let inputs = starting_from(recording, state);
         let budget = ChannelBudget::new(form, &inputs, at, contract);
         let mut columns: [Vec<f64>; 3] = Default::default();
         budget.walk(&[budget.directions()], |name, first, bounds| {
@@ -110,7 +92,7 @@ pub fn fit<R: Read + Seek + Send>(
     // What shows in nothing stays 0.
     let least = svd.singular_values.max() * f64::EPSILON * got.len() as f64;
     let Ok(state) = svd.solve(&DVector::from_vec(errors), least) else { return Ok(None) };
-    let inputs = StartingFrom { recording, state: state.iter().map(|&x| x as f32).collect() };
+    let inputs = starting_from(recording, state.iter().map(|&x| x as f32).collect());
     let tallies = every::judge_as((recording, tensors), &inputs, (form, contract), row)?;
     let fits = tallies.values().all(|tally| tally.passed == tally.elements());
     Ok(fits.then(|| tallies.map(|_, tally| tally.share)))

@@ -1,9 +1,7 @@
 //! What a recording did not state, and may have meant: the hypotheses that a failure is tried under when no fault model
 //! explains it.
 
-use std::borrow::Cow;
 use std::io::{Read, Seek};
-use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -15,8 +13,8 @@ use crate::judge::scan;
 use crate::problem::conventions::{ComplexOutput, Direction, Reads, StateHolds};
 use crate::problem::recorded::{Layout, OutputName, RecordError, Recording};
 use crate::problem::stages::{LogSpace, StageType};
-use crate::problem::stretch::{Inputs, Outline, Stretch};
-use crate::problem::{Conventions, InputType, Operand, Stage, Stages, Weights};
+use crate::problem::stretch::{Changed, Inputs};
+use crate::problem::{Conventions, InputType, Operand, Problem, Stage, Stages, Weights};
 use crate::promise::{Contract, Promise};
 use crate::results::{CaseResult, Diagnosis, Verdict};
 use crate::tensor::{Named, TensorName};
@@ -134,33 +132,6 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
     all
 }
 
-/// The inputs of a recording, B and C exchanged if need be.
-struct Restated<'r, R> {
-    recording: &'r Recording<R>,
-    exchanged: bool,
-}
-
-impl<R: Read + Seek + Send> Inputs for Restated<'_, R> {
-    type Error = RecordError;
-
-    fn outline(&self) -> Outline {
-        self.recording.outline()
-    }
-
-    fn stretch(&self, at: (usize, usize), positions: Range<usize>) -> Result<Stretch<'_>, RecordError> {
-        let Stretch { problem, at, first } = self.recording.stretch(at, positions)?;
-        let mut problem = problem.into_owned();
-        if self.exchanged {
-            std::mem::swap(&mut problem.b, &mut problem.c);
-        }
-        Ok(Stretch { problem: Cow::Owned(problem), at, first })
-    }
-
-    fn positions_at_once(&self) -> Option<usize> {
-        self.recording.positions_at_once()
-    }
-}
-
 /// Names what explains a failure that nothing else does: with it stated, every element of these rows is within its bound.
 /// A survey of all rows, if there is one, says which of them fail.
 ///
@@ -205,7 +176,12 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
             continue;
         }
         let recording = &recording.under(conventions);
-        let inputs = Restated { recording, exchanged };
+        let exchange = |problem: &mut Problem| {
+            if exchanged {
+                std::mem::swap(&mut problem.b, &mut problem.c);
+            }
+        };
+        let inputs = Changed { inputs: recording, change: exchange };
         let contract = Promise::recorded(stages).contract;
         // Of each tensor the largest share of a bound, where all of it is within its bounds.
         let of_row = |row: &usize| -> Result<Named<Option<f64>>, RecordError> {

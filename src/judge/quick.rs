@@ -28,7 +28,8 @@
 //! - A B beside C: one product more, v or √5v of u or √5u. An initial state is exact. `softplus=naive` is allowed beside what
 //!   is, and computed here as ever.
 //! - Gate: an exponential within an ulp, a sum, a quotient, a product: 5v of 7u. Skip: as the readout.
-//! - Stages that are stated to be in 16 bits ([`crate::problem::stages`]) are allowed that beside f32's roundings.
+//! - Stages that are stated to be in fewer bits, and scans in log space ([`crate::problem::stages`]), are allowed that beside
+//!   f32's roundings, and computed here as ever.
 //! - What underflows in f64 is below 2⁻¹⁰⁷⁴, 2⁻⁹²⁴ of what is allowed for it.
 //!
 //! Each is within 2v of u. The factor of 2 that is left covers the roundings of E and b themselves (relative errors of

@@ -75,6 +75,31 @@ pub struct Stretch<'a> {
     pub first: usize,
 }
 
+/// Inputs with a change to each stretch of them.
+pub struct Changed<'i, I, F> {
+    pub inputs: &'i I,
+    pub change: F,
+}
+
+impl<I: Inputs, F: Fn(&mut Problem) + Sync> Inputs for Changed<'_, I, F> {
+    type Error = I::Error;
+
+    fn outline(&self) -> Outline {
+        self.inputs.outline()
+    }
+
+    fn stretch(&self, at: (usize, usize), positions: Range<usize>) -> Result<Stretch<'_>, Self::Error> {
+        let Stretch { problem, at, first } = self.inputs.stretch(at, positions)?;
+        let mut problem = problem.into_owned();
+        (self.change)(&mut problem);
+        Ok(Stretch { problem: Cow::Owned(problem), at, first })
+    }
+
+    fn positions_at_once(&self) -> Option<usize> {
+        self.inputs.positions_at_once()
+    }
+}
+
 impl Inputs for Problem {
     type Error = Infallible;
 

@@ -175,8 +175,7 @@ pub fn settle<R: Real>(x: &R, bounded: &Ball<R>) -> Result<Settled, Doubt> {
         None => place - (exponent + 1 - i64::from(R::BITS)),
         Some(e) => place - (e + 1),
     };
-    let narrow = R::BITS < Wide::BITS;
-    if !radius.at_most_pow2(if narrow { place - 2 } else { place - R::REQUIRED - 1 }) {
+    if !radius.at_most_pow2(if R::NARROW { place - 2 } else { place - R::REQUIRED - 1 }) {
         return Err(Doubt::Floor);
     }
     if agreement < R::REQUIRED {
@@ -203,7 +202,7 @@ pub fn settle<R: Real>(x: &R, bounded: &Ball<R>) -> Result<Settled, Doubt> {
         let upper = (high.clone() + margin).to_nearest_f64();
         (!value.is_nan() && value.to_bits() == upper.to_bits()).then_some(Settled { value, agreement })
     };
-    if narrow {
+    if R::NARROW {
         // What these sums themselves round off, 49 bits below the last place, is far below half of either margin.
         let margin = radius.exponent().map_or(i64::MIN, |e| e + 2).max(place - CLOSEST_OF_TWO_DOUBLES);
         return at_distance(place - margin).ok_or(Doubt::Boundary);

@@ -4,6 +4,7 @@
 mod support;
 
 mod arithmetic;
+mod begins;
 mod conventions;
 mod files;
 mod memory;

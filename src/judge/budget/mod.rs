@@ -53,11 +53,12 @@
 //! # In log space
 //!
 //! A scan that is stated to be in log space ([`crate::problem::stages`]) has Π Āⱼ = exp(s_l − s_k) for the running sums s of
-//! z = ΔA since the block's start, with Ā = eᶻ. Let S_l = Σ|zⱼ| since then. Added one after the other, sum j rounds by at most
+//! z = ΔA since the block's start, with Ā = eᶻ. Let S_l = Σ|zⱼ| since then, with a factor 1 + u for each sum, so that it bounds
+//! the computed ones. (What z itself is off is counted with Ā.) Added one after the other, sum j rounds by at most
 //! uS_j, and what exp(s_l − s_k) is off for it is what Āⱼ(1 + δⱼ), |δⱼ| ≤ e^{uS_j} − 1, for each j in k+1..l would be: one more
 //! rounding of each step, of uS_j/(1 − uS_j). It is taken as random like a product, and enters D_l where |z_l| < 16u·S_l.
-//! Added as a tree, s_l and s_k are each off by at most J·uS_l, and their difference rounds once: at most (2J + 1)uS_l of each
-//! term, whatever k, which is added to E_l and D_l where a state is read. Both are allowed. Blocks pass their states on by
+//! Added as a tree, s_l and s_k are each off by at most J·uS_l, and their difference rounds once: with what is of second
+//! order at most (2J + 2)uS_l of each term, whatever k, which is added to E_l and D_l where a state is read. Both are allowed. Blocks pass their states on by
 //! products.
 //!
 //! # Where roundings are not independent

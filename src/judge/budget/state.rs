@@ -127,7 +127,7 @@ impl<V: Value<WIDTH>> State<V> {
     /// As it is read by a scan in log space, whose running sums may be added as a tree of so many joins.
     #[inline(always)]
     pub fn summed_as_a_tree(mut self, u: f64, joins: f64) -> Self {
-        let off = self.exponents * ((2.0 * joins + 1.0) * u);
+        let off = self.exponents * (2.0 * (joins + 1.0) * u);
         let off = off * off.over_one_less();
         let lost = off.times(self.magnitude + self.worst);
         self.worst = self.worst + lost;
@@ -152,7 +152,7 @@ impl<V: Value<WIDTH>> State<V> {
         let mut a_excess = step.a_bar_error * growth + a_abs * (growth - 1.0);
         let mut summed = Lanes::ZERO;
         if in_log_space {
-            self.exponents = self.exponents + z;
+            self.exponents = (self.exponents + z) * (1.0 + u);
             summed = self.exponents * u;
             summed = summed * summed.over_one_less();
             a_excess = a_excess + a_computed.times(summed);

@@ -245,7 +245,6 @@ impl<'a, I: Input> Solver<'a, I> {
     /// or `open` as it was when the arithmetic did not suffice to solve at all.
     fn rung<R: Real>(&mut self, open: Option<Vec<(Open, Doubt)>>) -> Option<Vec<(Open, Doubt)>> {
         let first = open.is_none();
-        let narrow = R::BITS < Wide::BITS;
         if open.as_ref().is_some_and(|o| o.iter().all(|(open, _)| open.needs > i64::from(R::BITS))) {
             return open;
         }
@@ -254,7 +253,7 @@ impl<'a, I: Input> Solver<'a, I> {
         let (a, b) = (balance::balance(&lift(self.a), d), balance::balance_rows(&lift(self.b), d));
         let given = Given::new(self.form, &a, &b, R::exact(self.delta), self.exact.chain());
         let Some(attempt) = attempt(&given, self.singular) else { return open };
-        let ask = !narrow && !self.asked;
+        let ask = !R::NARROW && !self.asked;
         self.asked |= ask;
         if first {
             self.panels = attempt
@@ -286,14 +285,14 @@ impl<'a, I: Input> Solver<'a, I> {
                     let lacking = match doubt {
                         Doubt::Disagreement | Doubt::Floor => true,
                         // A boundary or an end of the range that is near in two doubles need not be.
-                        Doubt::Boundary | Doubt::NotFinite => narrow,
+                        Doubt::Boundary | Doubt::NotFinite => R::NARROW,
                         Doubt::Zero => false,
                     };
                     let tie = doubt == Doubt::Boundary;
                     let known = if ask || tie || !lacking { self.ask_exact(&open, !lacking) } else { None };
                     let Some(known) = known else {
                         // What two doubles lost to underflow says nothing of more bits.
-                        let needs = if narrow { 0 } else { i64::from(R::BITS) + shortage(&y) - SLACK };
+                        let needs = if R::NARROW { 0 } else { i64::from(R::BITS) + shortage(&y) - SLACK };
                         left.push((Open { needs, ..open }, doubt));
                         continue;
                     };

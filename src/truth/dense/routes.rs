@@ -13,7 +13,6 @@ use crate::truth::inverse_free::{self, Transitions};
 use crate::truth::literal::{self, Ingredients, Quantity};
 use crate::truth::number::ball::{Ball, Enclosure};
 use crate::truth::number::scalar::{Entry, Real};
-use crate::truth::number::wide::Wide;
 
 /// One form's step for a matrix A.
 pub struct Given<'a, T: Entry> {
@@ -95,7 +94,7 @@ fn by_inverses<T: Entry>(
         let magnified = k * size(&inverse) + size(exp).max(size(z) * (k - 1)).max(0);
         let lost = magnified + size(b) - size(integral);
         if lost > i64::from(T::Part::BITS) - f64::MANTISSA_DIGITS as i64 - T::Part::REQUIRED {
-            if T::Part::BITS < Wide::BITS {
+            if T::Part::NARROW {
                 // The inverse may serve with the next scalar's bits.
                 return Err(Unavailable::Failed);
             }

@@ -428,7 +428,6 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
         }
         let doubling = i64::from(p.output_factor() == 2.0) - i64::from(form.is_bidirectional());
         let skip = p.d.as_ref().map_or(T::Part::zero(), |skip| exact(skip[d]));
-        let narrow = T::Part::BITS < Wide::BITS;
         let rational = ExactScan::new(p, form, self.at);
         let rescue = Rescue::new(p, form, self.at);
         let mut out = Vec::with_capacity(sums.live.len());
@@ -454,7 +453,7 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
                 wider: &|| rescue.as_ref()?.settle(Wanted::Output { l }),
             };
             let place = || format!("{form}: output at batch {batch}, channel {d}, position {l}");
-            let fallback = if narrow { None } else { Some(fallback) };
+            let fallback = if T::Part::NARROW { None } else { Some(fallback) };
             let Some(value) = conclude(&mut certificate, &literal, &bounded, live, fallback, place)? else {
                 return Ok(None);
             };
@@ -470,7 +469,7 @@ impl<'p, T: Exponent> ChannelScan<'p, T> {
                 let place =
                     || format!("{form}: last state at batch {batch}, channel {d}, state {n}, part {part}");
                 let (x, y) = (state.literal.part(part), state.bounded.part(part));
-                let fallback = if narrow { None } else { Some(fallback) };
+                let fallback = if T::Part::NARROW { None } else { Some(fallback) };
                 let Some(value) = conclude(&mut certificate, &x, &y, state.live[part], fallback, place)?
                 else {
                     return Ok(None);

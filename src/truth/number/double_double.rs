@@ -196,6 +196,7 @@ impl DoubleDouble {
 impl Real for DoubleDouble {
     const BITS: u32 = 102;
     const REQUIRED: i64 = crate::truth::certify::REQUIRED_OF_TWO_DOUBLES;
+    const NARROW: bool = true;
 
     #[inline]
     fn exact(value: f64) -> Self {

@@ -40,6 +40,10 @@ pub trait Real: NumAssign + Neg<Output = Self> + PartialOrd + Clone + Debug + Se
     /// Bits beyond an f64's last place that routes in this arithmetic must agree to ([`crate::truth::certify`]).
     const REQUIRED: i64 = REQUIRED_BITS;
 
+    /// Whether it has so few bits that the error bound alone, without bits to spare, has to prove a rounding; what it leaves in
+    /// doubt is always tried in more.
+    const NARROW: bool = false;
+
     /// The same number, exactly.
     fn exact(value: f64) -> Self;
 

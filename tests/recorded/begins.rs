@@ -1,0 +1,160 @@
+//! Promise: a scan that begins elsewhere, at the last position or from a state, is judged as what it states, and named where it
+//! does not.
+
+use holdfast::check::Checked;
+use holdfast::formula::Form;
+use holdfast::judge::quick;
+use holdfast::method::Method;
+use holdfast::problem::inputs::{self, Draw};
+use holdfast::problem::regime::{self, Recipe};
+use holdfast::problem::{InputType, Operand, Problem, Shape, Stages, Weights};
+use holdfast::promise::Promise;
+use holdfast::results::{CaseResult, Verdict};
+use holdfast::tensor::TensorName;
+use rstest::rstest;
+
+use crate::conventions::{CONSTANT, checked, plain, recorded, tensors, truth};
+use crate::written::{ComplexAs, File};
+
+/// Runs of so many positions, of `width` floats each, from behind.
+fn backwards(values: &[f32], seqlen: usize, width: usize) -> Vec<f32> {
+    values.chunks(seqlen * width).flat_map(|run| run.chunks(width).rev().flatten().copied()).collect()
+}
+
+/// A scan from the last position to the first, in every form, as the file has it.
+fn reverse_file(problem: &Problem, change: impl Fn(Form, &mut Vec<f32>)) -> File {
+    let (seqlen, width) = (problem.shape.seqlen, problem.weights.width());
+    let back = |values: &Vec<f32>| backwards(values, seqlen, 1);
+    let operand = |values: &Vec<f32>, operand| match operand {
+        Operand::Constant => values.clone(),
+        Operand::Variable => backwards(values, seqlen, width),
+    };
+    let as_stored = Problem {
+        u: back(&problem.u),
+        delta: back(&problem.delta),
+        z: problem.z.as_ref().map(back),
+        b: operand(&problem.b, problem.b_operand),
+        c: operand(&problem.c, problem.c_operand),
+        ..problem.clone()
+    };
+    let mut file = File::of(&as_stored, ComplexAs::Trailing);
+    for form in Form::all() {
+        let single = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect::<Vec<f32>>();
+        let [out, last] = truth(problem, form).map(single);
+        let mut out = backwards(&out, seqlen, 1);
+        change(form, &mut out);
+        file.add_output(problem, form.name(), &out, Some(&last), ComplexAs::Trailing);
+    }
+    file
+}
+
+#[rstest]
+fn a_reverse_scan_is_judged_from_the_last_position_on(
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+    #[values(CONSTANT, (Operand::Variable, Operand::Variable))] operands: (Operand, Operand),
+) {
+    let mut problem = plain(weights, operands);
+    let (width, seqlen) = (weights.width(), problem.shape.seqlen);
+    problem.z = Some(problem.u.iter().map(|u| u + 0.3).collect());
+    problem.initial_state = Some((0..2 * 2 * 3 * width).map(|i| 0.1 * i as f32 - 0.4).collect());
+    let mut file = reverse_file(&problem, |_, _| ());
+    file.metadata.insert("direction".to_owned(), "reverse".to_owned());
+    for recording in [file.recording(), file.recording().by_positions(4)] {
+        let Checked { cases, note, .. } = checked(&recording);
+        assert!(note.why.contains("direction = reverse is stated"), "{}", note.why);
+        for case in &cases {
+            assert_eq!(case.verdict, Verdict::Pass, "{}: {} {:?}", case.id, case.reason, case.worst);
+        }
+        // The quick route alone, which reads a stretch at a time.
+        for (name, tensors) in &recording.layout().outputs {
+            let got = |tensor, elements| recording.outputs(tensors, tensor, (1, 0), elements);
+            let contract = Promise::recorded(Stages::NONE).contract;
+            let tallies =
+                quick::judge_stretches((name.form, &contract), &recording, (1, 0), &got, quick::LONG)
+                    .expect("read");
+            assert!(tallies.values().all(|tally| tally.passed == tally.elements()), "{name}");
+        }
+    }
+
+    // Places are those of the file.
+    let place = |value: f32| {
+        let mut file = reverse_file(&problem, |_, out| out[seqlen + 2] = value);
+        file.metadata.insert("direction".to_owned(), "reverse".to_owned());
+        checked(&file.recording()).cases.remove(0)
+    };
+    let wrong = place(1e6);
+    assert_eq!(wrong.worst.expect("a worst element").index, [0, 1, 2]);
+    assert!(place(f32::NAN).reason.contains("the first of them out[0, 1, 2]"));
+}
+
+#[test]
+fn a_reverse_scan_that_is_not_stated_is_named() {
+    let problem = plain(Weights::Real, (Operand::Variable, Operand::Variable));
+    for case in checked(&reverse_file(&problem, |_, _| ()).recording()).cases {
+        // A last state is where the scan ends. A scan in both directions has the same output.
+        if case.method.is_bidirectional() {
+            assert_eq!(case.tensors[TensorName::Out].verdict, Verdict::Pass);
+            assert_eq!(case.tensors[TensorName::LastState].diagnosis[0].name, "direction-reverse");
+            continue;
+        }
+        let names = case.tensors.map(|_, tensor| tensor.diagnosis[0].name.clone());
+        assert_eq!(names.values().collect::<Vec<_>>(), ["direction-reverse"; 2], "{}", case.id);
+    }
+}
+
+/// Channels that start from a state, which is not recorded; `change` does what else is wrong.
+fn started(weights: Weights, change: impl Fn(&mut [f32])) -> CaseResult {
+    let shape = Shape { batch: 1, dim: 3, dstate: 3, seqlen: 60, groups: 1 };
+    let recipe = Recipe { shape, ..regime::PLAIN };
+    let mut draw = Draw::new(9, "conventions/started");
+    let operands = (Operand::Variable, Operand::Variable);
+    let mut problem = inputs::draw(&recipe, weights, InputType::F32, operands, &mut draw);
+    problem.delta.iter_mut().for_each(|delta| *delta = 0.02 + 0.01 * delta.abs().min(1.0));
+    problem.judged_channels = problem.channels().collect();
+    problem.z = Some(problem.u.iter().map(|u| u + 1.0).collect());
+    problem.initial_state = Some((0..9 * weights.width()).map(|i| 0.7 * (i as f32 + 1.0).sin()).collect());
+    let single = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect::<Vec<f32>>();
+    let [mut out, last] = truth(&problem, Method::Zoh.into()).map(single);
+    change(&mut out);
+    let alone = Problem { initial_state: None, ..problem };
+    recorded(&alone, "zoh", &tensors(&alone, [out, last])).cases.remove(0)
+}
+
+#[rstest]
+fn an_initial_state_that_is_not_recorded_is_missed(
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+) {
+    let case = started(weights, |_| ());
+    for (name, tensor) in case.tensors.iter() {
+        assert_eq!(tensor.verdict, Verdict::Fail);
+        let found: Vec<&str> = tensor.diagnosis.iter().map(|diagnosis| diagnosis.name.as_str()).collect();
+        assert_eq!(found, ["initial-state-missing"], "{name}");
+        assert!(tensor.diagnosis[0].what.contains("each of 3 channels"), "{}", tensor.diagnosis[0].what);
+    }
+    // No state explains what else is wrong.
+    let wrong = started(weights, |out| out[150] *= 1.001);
+    assert!(
+        wrong.tensors[TensorName::Out].diagnosis.is_empty(),
+        "{:?}",
+        wrong.tensors[TensorName::Out].diagnosis
+    );
+}
+
+/// As many errors as a state has numbers can always be fitted, and are anybody's.
+#[test]
+fn a_few_errors_are_no_initial_state() {
+    let shape = Shape { batch: 1, dim: 1, dstate: 8, seqlen: 8, groups: 1 };
+    let recipe = Recipe { shape, ..regime::PLAIN };
+    let mut problem =
+        inputs::draw(&recipe, Weights::Real, InputType::F32, CONSTANT, &mut Draw::new(9, "conventions/few"));
+    problem.judged_channels = problem.channels().collect();
+    problem.delta.fill(0.5);
+    let [out, _] = truth(&problem, Method::Zoh.into());
+    let wrong: Vec<f32> = (0..).zip(&out).map(|(i, y)| (y + 0.1 * f64::from(i).sin() + 0.2) as f32).collect();
+    let mut file = File::of(&problem, ComplexAs::Trailing);
+    file.add_output(&problem, "zoh", &wrong, None, ComplexAs::Trailing);
+    let case = checked(&file.recording()).cases.remove(0);
+    assert_eq!(case.verdict, Verdict::Fail);
+    let found: Vec<&str> = case.diagnosis.iter().map(|diagnosis| diagnosis.name.as_str()).collect();
+    assert!(!found.contains(&"initial-state-missing"), "{found:?}");
+}
