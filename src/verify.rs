@@ -5,6 +5,7 @@ mod diagnosis;
 pub mod invariants;
 mod known;
 mod precision;
+mod reconstruction;
 
 use rayon::prelude::*;
 
@@ -153,7 +154,7 @@ pub fn verify_knowing(
         .collect();
     let plan = request.specs();
     solved.sort_by_key(|s| plan.iter().position(|spec| spec.key() == s.spec.key()));
-    let coefficients = request
+    let mut coefficients: Vec<CoefficientResult> = request
         .own(request.sweeps(promise))
         .par_iter()
         .flat_map(|sweep| {
@@ -170,6 +171,7 @@ pub fn verify_knowing(
     let sensitivity = solved.iter_mut().flat_map(|s| std::mem::take(&mut s.sensitivity)).collect();
     let mut cases: Vec<CaseResult> = solved.into_iter().flat_map(|s| s.cases).collect();
     diagnosis::fill(request, known, backend, &specs, &mut cases);
+    reconstruction::fill(backend, &mut cases, &mut coefficients);
     let mut results = Results::empty(request.seed, backend.name(), backend.device(), request.command.clone());
     if !request.invariants_only {
         (results.curves, results.analysis) = (curves(request), analysis::methods().clone());

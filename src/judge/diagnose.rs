@@ -216,7 +216,7 @@ fn by_residual(models: &mut [(Vec<&Entry>, Fit)]) {
 }
 
 /// The specified form with these faults in it: what runs another form first, as others change parts of that.
-fn variant(form: Form, faults: &[Fault]) -> Variant {
+pub(super) fn variant(form: Form, faults: &[Fault]) -> Variant {
     let mut variant = Variant::specified(form);
     let (forms, others): (Vec<_>, Vec<_>) = faults.iter().partition(|f| matches!(f, Fault::RunsAs(_)));
     forms.into_iter().chain(others).for_each(|fault: &Fault| fault.change(&mut variant));

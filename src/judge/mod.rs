@@ -39,6 +39,7 @@ pub mod pairwise;
 pub mod profile;
 pub mod quick;
 pub mod recommendation;
+pub mod reconstruct;
 pub mod relative;
 pub mod revisions;
 pub mod scan;

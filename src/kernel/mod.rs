@@ -37,7 +37,8 @@ pub use registry::Instantiation;
 pub use sources::production_hash;
 
 use crate::method::Method;
-use crate::problem::{CoefficientProblem, Problem};
+use crate::problem::elements::Elements;
+use crate::problem::{CoefficientProblem, Operand, Problem};
 use crate::promise::Promise;
 pub use crate::tensor::Coefficients;
 use crate::tensor::{TensorName, Tensors};
@@ -121,6 +122,16 @@ pub trait Backend: Sync {
         &self,
         _method: Method,
         _problem: &CoefficientProblem,
+    ) -> Option<Result<Coefficients<f64>, KernelError>> {
+        None
+    }
+
+    /// Ā and B̄u of each element in double arithmetic, of a source that can be called with anything; none where it cannot.
+    fn probed(
+        &self,
+        _method: Method,
+        _b: Operand,
+        _elements: &Elements,
     ) -> Option<Result<Coefficients<f64>, KernelError>> {
         None
     }

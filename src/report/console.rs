@@ -8,7 +8,7 @@ use comfy_table::{CellAlignment, Table};
 
 use super::failures::{self, Failure};
 use super::summary;
-use super::{grid, invariants, pairs, precision, tables, template, text};
+use super::{causes, grid, invariants, pairs, precision, tables, template, text};
 use crate::formula::Form;
 use crate::problem::Weights;
 use crate::results::{Results, Verdict, Worst};
@@ -56,6 +56,7 @@ pub fn render_detail(results: &Results, report: Option<&Path>, colour: bool, det
         parts.push(one_line(results));
     } else {
         parts.push(header(results));
+        parts.extend(wrong(results));
         parts.extend(explained(results, detail));
         parts.extend(verdict_tables(results));
         parts.extend(invariant_table(results));
@@ -103,6 +104,17 @@ fn header(results: &Results) -> String {
     let rejected = results.header.iter().flat_map(|h| &h.instantiations).filter(|one| !one.compiles);
     lines.extend(rejected.flat_map(|one| rejection("header", one.weights, &one.lines)));
     lines.join("\n")
+}
+
+/// One entry for each method and weight type that fails; none when none does.
+fn wrong(results: &Results) -> Option<String> {
+    let lines = causes::lines(results);
+    let entry = |line: causes::Line| {
+        let what = if line.looks_like.is_empty() { "no fault model explains it" } else { &line.looks_like };
+        text::wrap("FAIL ", &format!("{}: {}: {what}", line.title, line.failing), WIDTH)
+    };
+    let entries: Vec<String> = lines.into_iter().map(entry).collect();
+    (!entries.is_empty()).then(|| format!("what is wrong\n{}", entries.join("\n")))
 }
 
 /// The failures, worst first; none when there are none.

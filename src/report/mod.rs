@@ -28,6 +28,7 @@
 //! - [`plots`]: the pictures, by plotters
 //! - [`grid`], [`failures`], [`pairs`], [`sweeps`], [`summary`]: what the renderers share, as plain values
 
+mod causes;
 pub mod compare;
 pub mod console;
 pub mod failures;

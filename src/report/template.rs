@@ -4,7 +4,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, Value, context};
 use serde::Serialize;
 
-use super::{grid, invariants, precision, summary, text};
+use super::{causes, grid, invariants, precision, summary, text};
 use crate::formula::Form;
 use crate::results::{Results, Verdict};
 
@@ -53,6 +53,7 @@ pub fn run(results: &Results) -> Value {
         sweep_total => total(results.coefficients.iter().map(|c| c.verdict).collect(), "coefficient sweep"),
         invariant_total => total(results.invariants.iter().map(|i| i.verdict).collect(), "invariant"),
         reasons => value(summary::unmeasured_reasons(results).into_iter().take(REASONS).collect::<Vec<_>>()),
+        causes => value(causes::lines(results)),
         methods => names(&grid::methods(results)),
         invariant_methods => names(&invariants::methods(results)),
         lifting_line => precision::lifting(results),

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod blind;
 mod fixtures;
 mod judged;
 mod reading;

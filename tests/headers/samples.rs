@@ -20,6 +20,7 @@ fn file(name: &str) -> String {
 
 #[rstest]
 #[case("rk4-is-zoh", "short")]
+#[case("early-formulas", "short")]
 #[case("naive", "tiny-z")]
 fn a_judged_header_is_shown_as_it_is(#[case] name: &str, #[case] hard: &str) {
     if !samples::comparable() {

@@ -17,6 +17,7 @@ mod places;
 mod plan_covers_everything;
 mod problems;
 mod quick;
+mod reconstruct;
 mod revisions;
 mod sensitivity;
 mod solved;

@@ -129,17 +129,8 @@ impl ForeignBackend {
         b: Operand,
         elements: &Elements,
     ) -> Result<Coefficients, KernelError> {
-        let problem = &elements.coefficients;
-        shapes::check_coefficients(problem)?;
-        let job = || {
-            let mut job = Job::coefficients(method, problem, Element::F32);
-            // u comes behind B.
-            if let Some(Some(b)) = job.inputs.get_mut(2) {
-                b.extend(Element::F32.encode(&elements.u));
-            }
-            job
-        };
-        let entry = HeaderEntry { method, weights: problem.weights, b, c: None };
+        shapes::check_coefficients(&elements.coefficients)?;
+        let (entry, job) = elements_entry(method, b, elements);
         Ok(self.run(entry, &job)?.coefficients())
     }
 
@@ -193,6 +184,18 @@ impl Backend for ForeignBackend {
         let run = self.compiled.run_lifted(entry, job)?;
         Some(run.map(|returned| problem.judged(&returned.scan::<f64>(problem))))
     }
+
+    fn probed(
+        &self,
+        method: Method,
+        b: Operand,
+        elements: &Elements,
+    ) -> Option<Result<Coefficients<f64>, KernelError>> {
+        let (entry, job) = elements_entry(method, b, elements);
+        let mut job = job();
+        job.outputs.iter_mut().for_each(|output| output.element = Element::F64);
+        Some(self.compiled.run_lifted(entry, job)?.map(Returned::coefficients))
+    }
 }
 
 /// A scan, and the production kernel's job, whose tensors the driver takes.
@@ -200,6 +203,21 @@ fn scan_entry(method: Method, problem: &Problem) -> (HeaderEntry, impl Fn() -> J
     let which = Instantiation::for_problem(method, problem);
     let entry = HeaderEntry { method, weights: which.weights, b: which.b, c: Some(which.c) };
     (entry, move || Job::scan(Kernel::Scan(which), problem, Element::F32))
+}
+
+/// Elements likewise.
+fn elements_entry(method: Method, b: Operand, elements: &Elements) -> (HeaderEntry, impl Fn() -> Job) {
+    let problem = &elements.coefficients;
+    let entry = HeaderEntry { method, weights: problem.weights, b, c: None };
+    let job = move || {
+        let mut job = Job::coefficients(method, problem, Element::F32);
+        // u comes behind B.
+        if let Some(Some(b)) = job.inputs.get_mut(2) {
+            b.extend(Element::F32.encode(&elements.u));
+        }
+        job
+    };
+    (entry, job)
 }
 
 /// The place of a weight type in an array of two.

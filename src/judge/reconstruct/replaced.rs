@@ -1,0 +1,117 @@
+//! What has no expansion: the specified formula with something else in the place of A or Δ, which is no function of z, and
+//! results in each other's places.
+
+use num_complex::Complex64;
+
+use super::difference;
+use super::expansion::{Expansion, Point, Probe, Which};
+use super::fit::TOLERANCE;
+use crate::formula::Form;
+use crate::problem::Weights;
+
+/// What stands in the place of a number, as a text and as a function.
+type Change<T> = (&'static str, fn(T) -> T);
+
+/// What may stand in the place of A, and how it is written.
+const OF_A: [Change<Complex64>; 8] = [
+    ("A", |a| a),
+    ("−exp(A)", |a| -a.exp()),
+    ("exp(A)", |a| a.exp()),
+    ("−exp(Re A) + i Im A", |a| Complex64::new(-a.re.exp(), a.im)),
+    ("exp(Re A) + i Im A", |a| Complex64::new(a.re.exp(), a.im)),
+    ("|A|", |a| a.norm().into()),
+    ("−|A|", |a| (-a.norm()).into()),
+    ("1/A", |a| 1.0 / a),
+];
+
+/// The same of Δ.
+const OF_DELTA: [Change<f64>; 9] = [
+    ("Δ", |delta| delta),
+    ("softplus(Δ)", |delta| delta.exp().ln_1p()),
+    ("exp(Δ)", f64::exp),
+    ("log(1 + Δ)", f64::ln_1p),
+    ("1", |_| 1.0),
+    ("Δ²", |delta| delta * delta),
+    ("√Δ", f64::sqrt),
+    ("tanh(Δ)", f64::tanh),
+    ("1/Δ", |delta| 1.0 / delta),
+];
+
+/// Values of A, around 1 in size.
+fn values_of_a(weights: Weights) -> Vec<Complex64> {
+    let sizes = [0.25, 0.75, 1.0, 1.5, 2.5];
+    let directions: &[(f64, f64)] = match weights {
+        Weights::Real => &[(-1.0, 0.0), (1.0, 0.0)],
+        Weights::Complex => &[(-1.0, 0.5), (-0.5, -1.0), (0.25, 0.75), (0.5, -0.25)],
+    };
+    sizes.iter().flat_map(|&r| directions.iter().map(move |&(x, y)| Complex64::new(r * x, r * y))).collect()
+}
+
+/// A sentence without a full stop, where one of them makes the formula agree everywhere; `name` is the coefficient's.
+pub fn describe(probe: &Probe, which: Which, name: &str, specified: &Expansion) -> Option<String> {
+    let points: Vec<Point> = [0.125, 0.5, 0.75, 1.25]
+        .iter()
+        .flat_map(|&delta| values_of_a(probe.weights).into_iter().map(move |a| Point::unit(delta, a)))
+        .collect();
+    let got: Vec<Complex64> = probe.ask(&points)?.into_iter().map(|step| step[which as usize]).collect();
+    let all = OF_DELTA.iter().flat_map(|delta| OF_A.iter().map(move |a| (delta, a)));
+    let agrees = |(of_delta, of_a): &(&Change<f64>, &Change<Complex64>)| {
+        points.iter().zip(&got).all(|(point, got)| {
+            let changed = Point { delta: of_delta.1(point.delta), a: of_a.1(point.a), ..*point };
+            let (want, size) = specified.value(&changed);
+            (got - want).norm() <= 4.0 * TOLERANCE * size
+        })
+    };
+    let (of_delta, of_a) = all.skip(1).find(agrees)?;
+    let replaced = [(of_delta.0, "Δ"), (of_a.0, "A")].into_iter().filter(|(text, usual)| text != usual);
+    let replaced: Vec<String> =
+        replaced.map(|(text, usual)| format!("{text} in the place of {usual}")).collect();
+    Some(format!("{name} is the specified one with {}", replaced.join(" and ")))
+}
+
+/// The four numbers that a complex step returns, or the two of a real one.
+fn components(weights: Weights, step: [Complex64; 2]) -> Vec<f64> {
+    match weights {
+        Weights::Real => vec![step[0].re, step[1].re],
+        Weights::Complex => vec![step[0].re, step[0].im, step[1].re, step[1].im],
+    }
+}
+
+/// A sentence without a full stop, where every number that a step returns is one of those that it should return, perhaps with
+/// the other sign, but not all of them in their places.
+pub fn permuted(probe: &Probe, form: Form) -> Option<String> {
+    let b =
+        if probe.weights == Weights::Complex { Complex64::new(0.5, -1.5) } else { Complex64::new(-1.5, 0.0) };
+    let points: Vec<Point> = [0.125, 0.5, 0.75]
+        .iter()
+        .flat_map(|&delta| {
+            values_of_a(probe.weights).into_iter().map(move |a| Point { delta, a, b, u: 0.75 })
+        })
+        .collect();
+    let got: Vec<Vec<f64>> =
+        probe.ask(&points)?.into_iter().map(|step| components(probe.weights, step)).collect();
+    let specified = [Which::ABar, Which::BBar].map(|which| difference::specified(form, which));
+    let want: Vec<Vec<f64>> = points
+        .iter()
+        .map(|point| components(probe.weights, [0, 1].map(|i| specified[i].value(point).0)))
+        .collect();
+    let count = want.first()?.len();
+    let names: &[&str] = if count == 2 { &["Ā", "B̄u"] } else { &["Re Ā", "Im Ā", "Re B̄u", "Im B̄u"] };
+    let is = |i: usize, j: usize, sign: f64| {
+        let largest = want.iter().fold(0.0, |most: f64, row| most.max(row[j].abs()));
+        got.iter().zip(&want).all(|(got, want)| (got[i] - sign * want[j]).abs() <= 4.0 * TOLERANCE * largest)
+    };
+    let signed = [1.0, -1.0];
+    let places: Vec<(usize, f64)> = (0..count)
+        .map(|i| (0..count).flat_map(|j| signed.map(|sign| (j, sign))).find(|&(j, sign)| is(i, j, sign)))
+        .collect::<Option<_>>()?;
+    let wrong: Vec<String> = places
+        .iter()
+        .enumerate()
+        .filter(|&(i, &(j, sign))| (i, 1.0) != (j, sign))
+        .map(|(i, &(j, sign))| {
+            format!("{}{} in the place of {}", if sign < 0.0 { "−" } else { "" }, names[j], names[i])
+        })
+        .collect();
+    (!wrong.is_empty()).then(|| format!("Ā and B̄ are returned with {}", wrong.join(", ")))
+}

@@ -1,0 +1,231 @@
+//! Formulas as people write them: `½Δ²φ₂`, `Δ²A/2`, `exp(z)`.
+
+use super::expansion::{Expansion, Monomial, OfB, Term, Which};
+use super::fit::recognized;
+use super::function::{Argument, Found, Part, Shape};
+use crate::formula::{Fraction, Function};
+
+/// A whole coefficient; 0 where it has no terms.
+pub fn expansion(which: Which, expansion: &Expansion) -> String {
+    let usual = usual(which);
+    let parts = |of: fn(&Term) -> String| joined(&expansion.0.iter().map(of).collect::<Vec<_>>());
+    match expansion.0.as_slice() {
+        [] => "0".to_owned(),
+        [first, rest @ ..]
+            if first.monomial != usual && rest.iter().all(|one| one.monomial == first.monomial) =>
+        {
+            let sum = parts(|one| function(one.power, &one.function));
+            times(&sum, first.monomial)
+        }
+        _ if which == Which::ABar => parts(|one| term(Which::ABar, one)),
+        _ => parts(|one| term(Which::BBar, one)),
+    }
+}
+
+/// What every term of a coefficient should multiply.
+fn usual(which: Which) -> Monomial {
+    if which == Which::ABar { Monomial::CONSTANT } else { Monomial::BU }
+}
+
+/// One term, with what it multiplies where that is not what it should be.
+pub fn term(which: Which, term: &Term) -> String {
+    let text = function(term.power, &term.function);
+    if term.monomial == usual(which) { text } else { times(&text, term.monomial) }
+}
+
+fn times(text: &str, of: Monomial) -> String {
+    if text.contains(' ') {
+        format!("({text})·{}", monomial(of))
+    } else {
+        format!("{text}·{}", monomial(of))
+    }
+}
+
+/// What a term multiplies: `u B²`, or `1`.
+pub fn monomial(monomial: Monomial) -> String {
+    let u = ["", "u", "u²"][monomial.u.clamp(0, 2) as usize];
+    let b = match monomial.b {
+        OfB::None => "",
+        OfB::Once => "B",
+        OfB::Conjugated => "conj(B)",
+        OfB::Squared => "B²",
+        OfB::Modulus => "|B|²",
+    };
+    let both: Vec<&str> = [u, b].into_iter().filter(|text| !text.is_empty()).collect();
+    if both.is_empty() { "1".to_owned() } else { both.join(" ") }
+}
+
+/// Δᵖ f(z)
+pub fn function(power: i32, found: &Found) -> String {
+    let argument = match found.argument {
+        Argument::Z => None,
+        Argument::Conjugate => Some("conj(z)".to_owned()),
+        Argument::RealPart => Some("Re z".to_owned()),
+        Argument::Scaled(factor) => Some(scaled("z", factor)),
+    };
+    let text = match &found.shape {
+        Shape::Sum(terms) => {
+            joined(&terms.iter().map(|&(c, of)| basis(power, c, of, argument.as_deref())).collect::<Vec<_>>())
+        }
+        Shape::Quotient(above, below) if below.len() == 1 && argument.is_none() => {
+            let terms = above.iter().enumerate().filter(|(_, c)| **c != 0.0);
+            joined(&terms.map(|(k, &c)| basis(power, c, Function::Power(k), None)).collect::<Vec<_>>())
+        }
+        Shape::Quotient(above, below) => {
+            let argument = argument.as_deref().unwrap_or("z");
+            let above = format!("({})", series(above, argument));
+            let text =
+                if below.len() == 1 { above } else { format!("{above}/({})", series(below, argument)) };
+            format!("{}{text}", step(power))
+        }
+        Shape::ConjugateBelow(above, below) => {
+            format!("{}({})/({})", step(power), series(above, "z"), series(below, "conj(z)"))
+        }
+        &Shape::Exponential(factor, re, im) => {
+            let exponent = if (re - im).abs() <= 1e-6 * re.abs() {
+                scaled("z", re)
+            } else {
+                joined(&[scaled("Re z", re), scaled("i Im z", im)])
+            };
+            format!("{}{}exp({exponent})", leading(factor), step(power))
+        }
+    };
+    match found.part {
+        Part::Whole => text,
+        Part::Real => format!("Re({text})"),
+        Part::Imaginary => format!("i Im({text})"),
+    }
+}
+
+/// c Δᵖ f
+pub fn basis(power: i32, factor: f64, of: Function, argument: Option<&str>) -> String {
+    let with = argument.map_or(String::new(), |argument| format!("({argument})"));
+    match of {
+        Function::Power(k) => {
+            let a = match (k, argument) {
+                (0, _) => String::new(),
+                (k, None) => {
+                    return fraction(
+                        &format!("{}{}", step(power + k as i32), raised("A", k as i32)),
+                        factor,
+                        power + k as i32 == 0 && k == 0,
+                    );
+                }
+                (k, Some(argument)) => raised(&format!("({argument})"), k as i32),
+            };
+            fraction(&format!("{}{a}", step(power)), factor, power == 0 && k == 0)
+        }
+        Function::Phi(0) => format!("{}{}exp({})", leading(factor), step(power), argument.unwrap_or("z")),
+        Function::Phi(k) => format!("{}{}φ{}{with}", leading(factor), step(power), SUBSCRIPTS[k]),
+        Function::Resolvent(alpha) => {
+            let sign = if alpha.value() < 0.0 { '+' } else { '−' };
+            let below = fraction(argument.unwrap_or("z"), alpha.value().abs(), false);
+            fraction_over(power, factor, &format!("(1 {sign} {below})"))
+        }
+    }
+}
+
+fn fraction_over(power: i32, factor: f64, below: &str) -> String {
+    let above = format!("{}{}", leading(factor), step(power));
+    format!("{}/{below}", if above.is_empty() { "1" } else { &above })
+}
+
+const SUBSCRIPTS: [char; 5] = ['₀', '₁', '₂', '₃', '₄'];
+
+/// Δᵖ; nothing for p = 0.
+fn step(power: i32) -> String {
+    raised("Δ", power)
+}
+
+/// `xᵏ`, `x`, or nothing.
+pub fn raised(base: &str, power: i32) -> String {
+    let digits = power.unsigned_abs().to_string();
+    let superscript =
+        |c: char| ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][c.to_digit(10).unwrap_or(0) as usize];
+    let exponent: String = digits.chars().map(superscript).collect();
+    match power {
+        0 => String::new(),
+        1 => base.to_owned(),
+        2.. => format!("{base}{exponent}"),
+        _ => format!("{base}⁻{exponent}"),
+    }
+}
+
+/// A polynomial in `argument`.
+fn series(coefficients: &[f64], argument: &str) -> String {
+    let argument = if argument.contains(' ') || argument.contains('/') {
+        format!("({argument})")
+    } else {
+        argument.to_owned()
+    };
+    let terms = coefficients.iter().enumerate().filter(|(_, c)| **c != 0.0);
+    joined(&terms.map(|(k, &c)| fraction(&raised(&argument, k as i32), c, k == 0)).collect::<Vec<_>>())
+}
+
+/// `text/6`, `3text/4`, `0.1667text`; a number alone where `text` is empty.
+fn fraction(text: &str, factor: f64, alone: bool) -> String {
+    let minus = if factor < 0.0 { "−" } else { "" };
+    match recognized(factor.abs()) {
+        Some((above, below)) => {
+            let above =
+                if above == 1 && !alone && !text.is_empty() { String::new() } else { above.to_string() };
+            let below = if below == 1 { String::new() } else { format!("/{below}") };
+            format!("{minus}{above}{text}{below}")
+        }
+        None => format!("{minus}{}{text}", number(factor.abs())),
+    }
+}
+
+/// A factor in front of a name: `½`, `3/4 `, `0.1667 `; nothing for 1.
+fn leading(factor: f64) -> String {
+    let minus = if factor < 0.0 { "−" } else { "" };
+    let size = match recognized(factor.abs()) {
+        Some((1, 1)) => String::new(),
+        Some((1, 2)) => "½".to_owned(),
+        Some((above, 1)) => format!("{above}"),
+        Some((above, below)) => format!("({above}/{below})"),
+        None => format!("{} ", number(factor.abs())),
+    };
+    format!("{minus}{size}")
+}
+
+/// A constant by its name, a fraction, or six digits.
+pub fn number(value: f64) -> String {
+    let named =
+        [(std::f64::consts::LN_2, "ln 2"), (std::f64::consts::LOG2_E, "log₂e"), (std::f64::consts::PI, "π")];
+    if let Some((_, name)) = named.iter().find(|(constant, _)| (value.abs() - constant).abs() < 1e-6) {
+        return format!("{}{name}", if value < 0.0 { "−" } else { "" });
+    }
+    match recognized(value) {
+        Some((above, 1)) => above.to_string().replace('-', "−"),
+        Some((above, below)) => format!("{above}/{below}").replace('-', "−"),
+        None => format!("{value:.6}").trim_end_matches('0').replace('-', "−"),
+    }
+}
+
+fn scaled(name: &str, factor: f64) -> String {
+    match recognized(factor) {
+        Some((1, 1)) => name.to_owned(),
+        Some((-1, 1)) => format!("−{name}"),
+        Some((above, below)) if below > 1 && above.abs() == 1 => fraction(name, factor, false),
+        _ => format!("{}·{name}", number(factor)),
+    }
+}
+
+/// A sum of texts, of which some begin with a minus.
+pub fn joined(terms: &[String]) -> String {
+    let mut text = String::new();
+    for term in terms {
+        match (text.is_empty(), term.strip_prefix('−')) {
+            (true, _) => text.push_str(term),
+            (false, Some(rest)) => text.extend([" − ", rest]),
+            (false, None) => text.extend([" + ", term]),
+        }
+    }
+    text
+}
+
+/// αz of a quotient, for the specified ones.
+pub fn quotient(alpha: Fraction) -> Shape {
+    Shape::Quotient(vec![1.0, alpha.complement().value()], vec![1.0, -alpha.value()])
+}

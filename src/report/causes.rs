@@ -1,0 +1,76 @@
+//! What is wrong with each method, in one entry for each weight type: for the console and both pages alike.
+
+use serde::Serialize;
+
+use super::text;
+use crate::results::Results;
+use crate::results::causes::{self, Cause};
+
+/// Explanations of one method that are shown where its failures differ.
+const SHOWN: usize = 3;
+
+/// One method that fails for some weights, as texts.
+#[derive(Clone, Debug, Serialize)]
+pub struct Line {
+    /// `foh, real weights`
+    pub title: String,
+    /// `226 of 250 cases and 3 of 6 sweeps`
+    pub failing: String,
+    /// What explains it, or why there is no output; empty where nothing is known.
+    pub looks_like: String,
+    /// A command that reruns one failure.
+    pub rerun: String,
+}
+
+/// Of runs in which a method has several cases or sweeps: of a single one all is said where it is shown.
+pub fn lines(results: &Results) -> Vec<Line> {
+    let causes = causes::of(results).into_iter().filter(|cause| cause.cases.1 + cause.sweeps.1 > 1);
+    let mut lines: Vec<Line> = Vec::new();
+    let mut last: Option<Cause> = None;
+    for cause in causes {
+        match (last.take(), lines.last_mut()) {
+            // What real and complex weights have in common is said once.
+            (Some(other), Some(line)) if alike(&other, &cause) => {
+                let sum = |a: (usize, usize), b: (usize, usize)| (a.0 + b.0, a.1 + b.1);
+                let (cases, sweeps) = (sum(other.cases, cause.cases), sum(other.sweeps, cause.sweeps));
+                *line = self::line(
+                    &Cause { cases, sweeps, ..cause.clone() },
+                    "real and complex weights".to_owned(),
+                );
+            }
+            _ => lines.push(line(&cause, format!("{} weights", cause.weights))),
+        }
+        last = Some(cause);
+    }
+    lines
+}
+
+/// Whether both fail in one and the same way.
+fn alike(a: &Cause, b: &Cause) -> bool {
+    let said =
+        |cause: &Cause| cause.found.iter().map(|(d, _)| (d.name.clone(), d.what.clone())).collect::<Vec<_>>();
+    a.method == b.method && a.found.len() == 1 && said(a) == said(b)
+}
+
+fn line(cause: &Cause, weights: String) -> Line {
+    let of = |(failing, all): (usize, usize), noun| {
+        (failing > 0).then(|| format!("{failing} of {}", text::count(all, noun)))
+    };
+    let failing: Vec<String> =
+        [of(cause.cases, "case"), of(cause.sweeps, "sweep")].into_iter().flatten().collect();
+    let looked_at: usize = cause.found.iter().map(|(_, count)| count).sum();
+    let found = cause.found.iter().take(SHOWN).map(|(diagnosis, count)| {
+        let named = format!("{}: {}", diagnosis.name, diagnosis.what);
+        if cause.found.len() == 1 { named } else { format!("in {count} of {looked_at} {named}") }
+    });
+    let mut looks_like = found.collect::<Vec<_>>().join("; ");
+    if looks_like.is_empty() {
+        cause.reason.clone_into(&mut looks_like);
+    }
+    Line {
+        title: format!("{}, {weights}", cause.method),
+        failing: failing.join(" and "),
+        looks_like,
+        rerun: cause.rerun.to_owned(),
+    }
+}

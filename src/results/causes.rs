@@ -1,0 +1,85 @@
+//! What is wrong with a method, over all its cases and sweeps: one line for each method and weight type.
+
+use std::collections::BTreeMap;
+
+use super::schema::{Diagnosis, Results};
+use super::verdict::Verdict;
+use crate::formula::Form;
+use crate::problem::Weights;
+
+/// A method that fails for some weights.
+#[derive(Clone, Debug)]
+pub struct Cause<'a> {
+    pub method: Form,
+    pub weights: Weights,
+    /// Cases that fail, of how many.
+    pub cases: (usize, usize),
+    /// The same of coefficient sweeps.
+    pub sweeps: (usize, usize),
+    /// What explains failures, each with how many of those that were looked at: one if all agree, the commonest first.
+    pub found: Vec<(&'a Diagnosis, usize)>,
+    /// Why some failure has no output; empty where all have one.
+    pub reason: &'a str,
+    /// A command that reruns one of the failures.
+    pub rerun: &'a str,
+}
+
+/// Those that fail, methods in their order.
+pub fn of(results: &Results) -> Vec<Cause<'_>> {
+    let all = Form::all().flat_map(|method| Weights::ALL.map(|weights| (method, weights)));
+    all.filter_map(|(method, weights)| cause(results, method, weights)).collect()
+}
+
+fn cause(results: &Results, method: Form, weights: Weights) -> Option<Cause<'_>> {
+    let cases: Vec<_> =
+        results.cases.iter().filter(|case| case.method == method && case.weights == weights).collect();
+    let sweeps: Vec<_> = results
+        .coefficients
+        .iter()
+        .filter(|sweep| method == sweep.method && sweep.weights == weights)
+        .collect();
+    let failing_cases: Vec<_> = cases.iter().filter(|case| case.verdict == Verdict::Fail).collect();
+    let failing_sweeps: Vec<_> = sweeps.iter().filter(|sweep| sweep.verdict == Verdict::Fail).collect();
+    // Of ordinary cases: the smallest problem shows the least beside the fault.
+    let first = failing_cases.iter().min_by_key(|case| case.judged * case.shape.dstate);
+    let rerun = first.map(|case| &case.rerun).or(failing_sweeps.first().map(|sweep| &sweep.rerun))?;
+    let mut reasons = failing_cases
+        .iter()
+        .map(|case| &*case.reason)
+        .chain(failing_sweeps.iter().map(|sweep| &*sweep.reason));
+    let diagnoses: Vec<&[Diagnosis]> = failing_cases
+        .iter()
+        .map(|case| case.diagnosis.as_slice())
+        .chain(failing_sweeps.iter().map(|sweep| sweep.diagnosis.as_slice()))
+        .filter(|diagnosis| !diagnosis.is_empty())
+        .collect();
+    Some(Cause {
+        method,
+        weights,
+        cases: (failing_cases.len(), cases.len()),
+        sweeps: (failing_sweeps.len(), sweeps.len()),
+        found: agreed(&diagnoses),
+        reason: reasons.find(|reason| !reason.is_empty()).unwrap_or_default(),
+        rerun,
+    })
+}
+
+/// The first name that every diagnosis has; failing that, the fewest names that each diagnosis has one of, the commonest
+/// first. A name that some case refutes is thus given for others only.
+fn agreed<'a>(diagnoses: &[&'a [Diagnosis]]) -> Vec<(&'a Diagnosis, usize)> {
+    let mut left: Vec<&'a [Diagnosis]> = diagnoses.to_vec();
+    let mut found = Vec::new();
+    while let Some(&first) = left.first() {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for one in left.iter().flat_map(|one| one.iter()) {
+            *counts.entry(&one.name).or_default() += 1;
+        }
+        // Of names that are as common the one that comes first where it is given.
+        let all = left.iter().flat_map(|one| one.iter().enumerate());
+        let best = all.max_by(|(i, a), (j, b)| counts[&*a.name].cmp(&counts[&*b.name]).then(j.cmp(i)));
+        let (_, best) = best.unwrap_or((0, &first[0]));
+        left.retain(|one| !one.iter().any(|other| other.name == best.name));
+        found.push((best, counts[&*best.name]));
+    }
+    found
+}

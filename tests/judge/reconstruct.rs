@@ -1,0 +1,174 @@
+//! Promise: what a step function computes is said as a formula, with what is different from the specified one, and nothing
+//! is said of a right one.
+
+use holdfast::formula::Function;
+use holdfast::judge::model::{function, phi};
+use holdfast::judge::reconstruct::{Reconstruction, identify};
+use holdfast::method::Method;
+use holdfast::problem::Weights;
+use holdfast::problem::elements::Elements;
+use holdfast::tensor::Coefficients;
+use num_complex::Complex64 as C;
+use rstest::rstest;
+
+/// Ā and B̄u of one element: Δ, A, B and u.
+type Step = fn(f64, C, C, f64) -> [C; 2];
+
+/// What is found of a step function.
+fn found(method: Method, weights: Weights, step: Step) -> Option<Reconstruction> {
+    let evaluate = |elements: &Elements| {
+        let problem = &elements.coefficients;
+        let width = weights.width();
+        let at = |values: &[f32], i: usize| match weights {
+            Weights::Real => C::from(f64::from(values[i])),
+            Weights::Complex => C::new(values[2 * i].into(), values[2 * i + 1].into()),
+        };
+        let (mut a_bar, mut b_bar) = (Vec::new(), Vec::new());
+        for i in 0..problem.delta.len() {
+            let u = f64::from(elements.u[i]);
+            let [a, b] = step(problem.delta[i].into(), at(&problem.a, i), at(&problem.b, i), u);
+            a_bar.extend(&[a.re, a.im][..width]);
+            b_bar.extend(&[b.re, b.im][..width]);
+        }
+        Some(Coefficients { a_bar, b_bar })
+    };
+    identify(method, weights, &evaluate)
+}
+
+/// The specified step.
+fn right(method: Method, delta: f64, a: C, b: C, u: f64) -> [C; 2] {
+    let z = a * delta;
+    let of = |of| function(of, z, &phi(z));
+    let [p1, p2, p3] = [1, 2, 3].map(|k| of(Function::Phi(k)));
+    let sum = match method {
+        Method::Zoh => delta.into(),
+        Method::Foh => p2 * delta * delta,
+        Method::Bilinear => delta / (1.0 - z / 2.0),
+        Method::Poly => p1 * delta + p2 * (0.5 * delta * delta),
+        Method::HighOrder => p1 * delta + p2 * delta.powi(2) + p3 * (0.5 * delta.powi(3)),
+        Method::Rk4 => (1.0 + z / 2.0 + z * z / 6.0 + z * z * z / 24.0) * delta,
+    };
+    let a_bar = if method == Method::Bilinear { (1.0 + z / 2.0) / (1.0 - z / 2.0) } else { z.exp() };
+    [a_bar, sum * b * u]
+}
+
+fn right_of<const M: usize>(delta: f64, a: C, b: C, u: f64) -> [C; 2] {
+    right(Method::ALL[M], delta, a, b, u)
+}
+
+#[rstest]
+fn of_a_right_step_nothing_is_said(
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+    #[values(0, 1, 2, 3, 4, 5)] method: usize,
+) {
+    let steps: [Step; 6] =
+        [right_of::<0>, right_of::<1>, right_of::<2>, right_of::<3>, right_of::<4>, right_of::<5>];
+    let said = found(Method::ALL[method], weights, steps[method]);
+    assert!(said.is_none(), "{said:?}");
+}
+
+/// A right φ₂ whose closed form loses digits near 0, and whose factors are as coarse as single ones.
+#[test]
+fn rounding_is_no_formula() {
+    let said = found(Method::Foh, Weights::Real, |delta: f64, a: C, b: C, u: f64| {
+        let z = a * delta;
+        let phi2 = if z == C::ZERO { C::from(0.5) } else { (z.exp() - 1.0 - z) / (z * z) };
+        [z.exp(), phi2 * (f64::from(1.0f32 / 3.0) * 3.0 * delta * delta) * b * u]
+    });
+    assert!(said.is_none(), "{said:?}");
+}
+
+/// Each wrong in one thing or two: what must be said, and the fault model's name where there is one.
+#[rstest]
+#[case::cut_everywhere(Method::Poly, Weights::Real, |delta: f64, a: C, b: C, u: f64| {
+    let sum = delta + a * delta.powi(2) / 2.0 + a * a * delta.powi(3) / 6.0 + 0.5 * delta * delta * (0.5 + a * delta / 6.0);
+    [(a * delta).exp(), sum * b * u]
+}, "b-bar-formula", &["B̄ computes Δ + Δ²A/2 + Δ³A²/6 + Δ²/4 + Δ³A/12", "all terms from Δ⁴ on are missing"])]
+#[case::another_factor(Method::Poly, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    let phi = phi(a * delta);
+    [phi[0], (phi[1] * delta + phi[2] * delta * delta / 6.0) * b * u]
+}, "b-bar-formula", &["½Δ²φ₂ has the factor 1/3 too much"])]
+#[case::wrong_term(Method::Rk4, Weights::Real, |delta: f64, a: C, b: C, u: f64| {
+    let z = a * delta;
+    [z.exp(), (1.0 + z / 2.0 + z * z / 3.0 + z * z * z / 24.0) * delta * b * u]
+}, "b-bar-formula", &["B̄ computes Δ + Δ²A/2 + Δ³A²/3 + Δ⁴A³/24; specified Δ + Δ²A/2 + Δ³A²/6 + Δ⁴A³/24; Δ³A²/3 in place of Δ³A²/6"])]
+#[case::u_missing(Method::HighOrder, Weights::Real, |delta: f64, a: C, b: C, u: f64| {
+    let phi = phi(a * delta);
+    [phi[0], (phi[1] * delta * u + phi[2] * delta.powi(2) + phi[3] * (0.5 * delta.powi(3)) * u) * b]
+}, "b-bar-formula", &["Δ²φ₂·B in place of Δ²φ₂"])]
+#[case::b_conjugated(Method::Foh, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    let phi = phi(a * delta);
+    [phi[0], phi[2] * delta * delta * b.conj() * u]
+}, "b-conjugated", &["B̄u is right times u conj(B) in place of u B"])]
+#[case::exponent(Method::Zoh, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    [C::new(delta * a.re, 0.75 * delta * a.im).exp(), delta * b * u]
+}, "a-bar-formula", &["Ā computes exp(Re z + 3/4·i Im z)", "the exponent's imaginary part has the factor 3/4"])]
+#[case::pade(Method::Zoh, Weights::Real, |delta: f64, a: C, b: C, u: f64| {
+    let z = a * delta;
+    [(1.0 + z / 2.0 + z * z / 12.0) / (1.0 - z / 2.0 + z * z / 12.0), delta * b * u]
+}, "a-bar-formula", &["Ā computes (1 + z/2 + z²/12)/(1 − z/2 + z²/12)"])]
+#[case::nan(Method::Foh, Weights::Real, |delta: f64, a: C, b: C, u: f64| {
+    let phi = phi(a * delta);
+    [phi[0], if a == C::ZERO { C::from(f64::NAN) } else { phi[2] * delta * delta * b * u }]
+}, "b-bar-formula", &["B̄ is NaN where A = 0"])]
+#[case::guard(Method::Foh, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    let phi = phi(a * delta);
+    [phi[0], if delta < 1e-3 { C::from(delta) } else { phi[2] * delta * delta } * b * u]
+}, "b-bar-formula", &["B̄ is Δ where Δ < 0.001"])]
+#[case::branch(Method::Foh, Weights::Real, |delta: f64, a: C, b: C, u: f64| {
+    let z = a * delta;
+    let phi2 = if z.norm() < 0.3 { 0.5 + z / 6.0 } else { phi(z)[2] };
+    [z.exp(), phi2 * delta * delta * b * u]
+}, "b-bar-formula", &["B̄ is Δ²/2 + Δ³A/6 where |z| < 0.3"])]
+#[case::a_log(Method::Zoh, Weights::Real, |delta: f64, a: C, b: C, u: f64| [(-a.exp() * delta).exp(), delta * b * u], "a-bar-formula", &[
+    "Ā is the specified one with −exp(A) in the place of A"
+])]
+#[case::wrong_branch(Method::Poly, Weights::Real, |delta: f64, a: C, b: C, u: f64| {
+    let z = a * delta;
+    let [p0, p1, p2, _] = phi(z);
+    let p2 = if z.norm() <= 2.0 { p2 - z / 24.0 } else { p2 };
+    [p0, (p1 * delta + p2 * (0.5 * delta * delta)) * b * u]
+}, "b-bar-formula", &["B̄ is Δφ₁ + ½Δ²φ₂ − Δ³A/48 where |z| < 2"])]
+#[case::conjugate_below(Method::Bilinear, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    let z = a * delta;
+    [(1.0 + z / 2.0) / (1.0 - z.conj() / 2.0), b * u * delta / (1.0 - z.conj() / 2.0)]
+}, "a-bar-formula + b-bar-formula", &["Ā computes (1 + z/2)/(1 − conj(z)/2)", "B̄ computes Δ/(1 − conj(z)/2)"])]
+#[case::interleaved(Method::Zoh, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    let (a_bar, b_bar) = ((a * delta).exp(), b * u * delta);
+    [C::new(a_bar.re, b_bar.re), C::new(a_bar.im, b_bar.im)]
+}, "a-bar-formula + b-bar-formula", &["Re B̄u in the place of Im Ā, Im Ā in the place of Re B̄u"])]
+#[case::one_term_more(Method::HighOrder, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    let z = a * delta;
+    let p = phi(z);
+    let phi4 = if z.norm() < 1e-3 { 1.0 / 24.0 + z / 120.0 } else { (p[3] - 1.0 / 6.0) / z };
+    [p[0], (p[1] * delta + p[2] * delta.powi(2) + p[3] * (0.5 * delta.powi(3)) + phi4 * (delta.powi(4) / 6.0)) * b * u]
+}, "b-bar-formula", &["(1/6)Δ⁴φ₄ is too much"])]
+#[case::fallback(Method::Bilinear, Weights::Real, |delta: f64, a: C, b: C, u: f64| {
+    let z = a * delta;
+    if delta < 2e-3 { [1.0 + z, delta * b * u] } else { right(Method::Bilinear, delta, a, b, u) }
+}, "a-bar-formula + b-bar-formula", &["Ā is 1 + ΔA where Δ < 0.002", "B̄ is Δ where Δ < 0.002"])]
+#[case::branch_by_sum(Method::Foh, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    let z = a * delta;
+    let phi2 = if z.re.abs() + z.im.abs() < 0.25 { 0.5 + z / 6.0 } else { phi(z)[2] };
+    [z.exp(), phi2 * delta * delta * b * u]
+}, "b-bar-formula", &["B̄ is Δ²/2 + Δ³A/6 where |Re z| + |Im z| < 0.25"])]
+#[case::another_method(Method::Foh, Weights::Complex, |delta: f64, a: C, b: C, u: f64| right(Method::Bilinear, delta, a, b, u), "runs-as-bilinear", &[
+    "Ā computes (1 + z/2)/(1 − z/2); specified exp(z)", "B̄ computes Δ/(1 − z/2); specified Δ²φ₂"
+])]
+#[case::product(Method::Foh, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    let f = phi(a * delta)[2] * delta * delta;
+    [(a * delta).exp(), C::new(f.re * b.re + f.im * b.im, f.re * b.im + f.im * b.re) * u]
+}, "b-bar-formula", &["Re(Δ²φ₂) + (i Im(Δ²φ₂))·u conj(B)"])]
+fn what_is_computed_is_said(
+    #[case] method: Method,
+    #[case] weights: Weights,
+    #[case] step: Step,
+    #[case] name: &str,
+    #[case] said: &[&str],
+) {
+    let found = found(method, weights, step).expect("something is wrong").diagnosis();
+    assert_eq!(found.name, name, "{}", found.what);
+    for part in said {
+        assert!(found.what.contains(part), "{part}: {}", found.what);
+    }
+}
