@@ -171,7 +171,8 @@ pub fn verify_knowing(
     let sensitivity = solved.iter_mut().flat_map(|s| std::mem::take(&mut s.sensitivity)).collect();
     let mut cases: Vec<CaseResult> = solved.into_iter().flat_map(|s| s.cases).collect();
     diagnosis::fill(request, known, backend, &specs, &mut cases);
-    reconstruction::fill(backend, &mut cases, &mut coefficients);
+    let sweeps = request.own(request.sweeps(promise));
+    reconstruction::fill(backend, request.seed, &specs, &sweeps, &mut cases, &mut coefficients);
     let mut results = Results::empty(request.seed, backend.name(), backend.device(), request.command.clone());
     if !request.invariants_only {
         (results.curves, results.analysis) = (curves(request), analysis::methods().clone());

@@ -70,16 +70,18 @@ fn agreed<'a>(diagnoses: &[&'a [Diagnosis]]) -> Vec<(&'a Diagnosis, usize)> {
     let mut left: Vec<&'a [Diagnosis]> = diagnoses.to_vec();
     let mut found = Vec::new();
     while let Some(&first) = left.first() {
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        // One name may say more than one thing: a formula is another in another case.
+        let key = |one: &'a Diagnosis| (&*one.name, &*one.what);
+        let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         for one in left.iter().flat_map(|one| one.iter()) {
-            *counts.entry(&one.name).or_default() += 1;
+            *counts.entry(key(one)).or_default() += 1;
         }
         // Of names that are as common the one that comes first where it is given.
         let all = left.iter().flat_map(|one| one.iter().enumerate());
-        let best = all.max_by(|(i, a), (j, b)| counts[&*a.name].cmp(&counts[&*b.name]).then(j.cmp(i)));
+        let best = all.max_by(|(i, a), (j, b)| counts[&key(a)].cmp(&counts[&key(b)]).then(j.cmp(i)));
         let (_, best) = best.unwrap_or((0, &first[0]));
-        left.retain(|one| !one.iter().any(|other| other.name == best.name));
-        found.push((best, counts[&*best.name]));
+        left.retain(|one| !one.iter().any(|other| key(other) == key(best)));
+        found.push((best, counts[&key(best)]));
     }
     found
 }

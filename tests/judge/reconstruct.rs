@@ -166,7 +166,7 @@ fn what_is_computed_is_said(
     #[case] name: &str,
     #[case] said: &[&str],
 ) {
-    let found = found(method, weights, step).expect("something is wrong").diagnosis();
+    let found = found(method, weights, step).expect("something is wrong").whole();
     assert_eq!(found.name, name, "{}", found.what);
     for part in said {
         assert!(found.what.contains(part), "{part}: {}", found.what);

@@ -216,7 +216,7 @@ fn monomials(probe: &Probe, which: Which, z: &[Complex64]) -> Option<Vec<(Monomi
         all.iter().map(|monomial| around.iter().map(|&(b, u)| monomial.at(b, u)).collect()).collect();
     // Which are there: at a few points.
     let few: Vec<Complex64> = z.iter().copied().step_by(5).collect();
-    let steps = [0.25, 1.0, 2.0];
+    let steps = [DELTAS[0], 1.0, DELTAS[DELTAS.len() - 1]];
     let mut there = vec![false; all.len()];
     for &z in &few {
         for delta in steps {
@@ -265,6 +265,9 @@ fn complex_factors(columns: &[Vec<Complex64>], values: &[Complex64]) -> Option<V
     let size = values.iter().fold(0.0, |most: f64, value| most.max(value.norm()));
     if size == 0.0 {
         return Some(vec![Complex64::ZERO; columns.len()]);
+    }
+    if columns.is_empty() {
+        return None;
     }
     let i = Complex64::I;
     let both: Vec<Vec<Complex64>> = columns

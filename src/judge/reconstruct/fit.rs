@@ -14,6 +14,9 @@ const RANK: f64 = 1e-13;
 /// cannot be told apart.
 pub fn factors(columns: &[Vec<Complex64>], values: &[Complex64], scales: &[f64]) -> Option<Vec<f64>> {
     let rows = values.len();
+    if columns.is_empty() || rows == 0 {
+        return None;
+    }
     let scaled = |column: &[Complex64], row: usize| {
         let value = column[row % rows] / scales[row % rows];
         if row < rows { value.re } else { value.im }

@@ -258,7 +258,9 @@ impl Samples<'_> {
         };
         let re = slope(|z| z.re)?;
         let im = slope(|z| z.im).unwrap_or(re);
-        self.accepted(Found::plain(Shape::Exponential(factor, re, im)))
+        plausible(&[factor, re, im])
+            .then(|| Found::plain(Shape::Exponential(factor, re, im)))
+            .and_then(|f| self.accepted(f))
     }
 
     /// Another argument, or a part of the value alone.

@@ -14,8 +14,13 @@
 //!    Where no such formula is found, the specified one is tried with something else in the place of A or Δ ([`replaced`]).
 //! 5. Where the function is another one than in general is asked on a grid of steps from 2⁻³⁴ on ([`places`]).
 //!
-//! Each step is a fit with far fewer unknowns than values, accepted if every value is met to 2⁻²⁰: an error in a formula is
-//! larger, and constants typed as single ones are as coarse. Where no such formula is found nothing is said of it.
+//! Each step is a fit with far fewer unknowns than values, accepted if every value is met to 2⁻²⁰ (places, and what stands in
+//! the place of something else, to 2⁻¹⁸): an error in a formula is larger, and constants typed as single ones are as coarse.
+//! Factors that are no fractions are taken for fitted noise, but for one. Where no such formula is found nothing is said of
+//! it. Places are those of the double build, and near z = 0 none is seen where double itself may lose digits.
+//!
+//! What is found at chosen points is said of a case only if it explains the errors that the double build makes at the case's
+//! own elements ([`Reconstruction::explains`]), and only as much of it as is needed there.
 //!
 //! The name of a [fault model](super::faults) comes first where it agrees with the function at every point that was asked.
 
@@ -31,7 +36,9 @@ use num_complex::Complex64;
 
 use self::expansion::{Evaluate, Expansion, Point, Probe, Which};
 use self::fit::TOLERANCE;
-use super::diagnose::variant;
+use self::places::Place;
+use self::replaced::Replaced;
+use super::diagnose::{NEEDED, variant};
 use super::faults::catalogue::{self, Entry};
 use super::faults::step;
 use crate::formula::Form;
@@ -39,72 +46,168 @@ use crate::method::Method;
 use crate::problem::Weights;
 use crate::results::Diagnosis;
 
+/// What a statement says of a coefficient.
+#[derive(Clone, Debug)]
+enum Says {
+    /// It is this, but for the places.
+    Is(Expansion),
+    /// It is something else there.
+    At(Place),
+    /// It is the specified one of something else.
+    Of(Replaced),
+    /// Both coefficients are returned in each other's places.
+    Permuted,
+}
+
+/// One thing that is wrong with a coefficient.
+#[derive(Clone, Debug)]
+struct Statement {
+    which: Which,
+    says: Says,
+    /// Without a full stop.
+    text: String,
+}
+
 /// What a step function was found to compute.
 #[derive(Clone, Debug)]
 pub struct Reconstruction {
-    /// The fault model that agrees with it everywhere; often none.
-    pub model: Option<&'static Entry>,
-    /// Where that holds, as the beginning of a sentence; mostly nothing.
-    pub scope: &'static str,
-    /// What is wrong, in full: the formulas side by side, the difference, the places.
-    pub what: Vec<String>,
+    form: Form,
+    weights: Weights,
+    /// The fault model that agrees with it wherever double is sure; often none.
+    model: Option<&'static Entry>,
+    statements: Vec<Statement>,
 }
 
+/// Ā and B̄ as they are written.
+const NAMES: [(Which, &str); 2] = [(Which::ABar, "Ā"), (Which::BBar, "B̄")];
+
 impl Reconstruction {
-    /// As a diagnosis: by the name of the fault model that it is, or of the coefficients that are wrong.
-    pub fn diagnosis(&self) -> Diagnosis {
-        let both = |text: &String| text.starts_with("Ā and B̄");
-        let wrong = |name: &str| self.what.iter().any(|text| text.starts_with(name) || both(text));
-        let formula = match (wrong("Ā"), wrong("B̄")) {
+    /// What of it explains the errors at these points, which the step function itself makes in double: one name and the
+    /// statements that are needed. None if there are no such errors, or if more than [`NEEDED`] of them is left. The residual
+    /// is ‖got − said‖ / ‖got − specified‖, each value relative to the sum of its terms' moduli, and at most 1.
+    pub fn explains(&self, points: &[Point], evaluate: &Evaluate) -> Option<Diagnosis> {
+        let steps = Probe { weights: self.weights, evaluate }.ask(points)?;
+        let (mut all, mut left) = (0.0, 0.0);
+        let mut needed = vec![false; self.statements.len()];
+        for (which, _) in NAMES {
+            let right = difference::specified(self.form, which);
+            for (point, step) in points.iter().zip(&steps) {
+                let (want, size) = right.value(point);
+                let off = |value: Complex64| {
+                    let off = (step[which as usize] - value).norm() / size.max(f64::MIN_POSITIVE);
+                    if off.is_nan() { 1.0 } else { off.min(1.0) }
+                };
+                let error = off(want);
+                if !want.is_finite() || error <= places::blurred(point.z()) {
+                    continue;
+                }
+                all += error * error;
+                let rest = match self.said(which, point) {
+                    Some(at) => {
+                        needed[at] = true;
+                        match &self.statements[at].says {
+                            Says::Is(expansion) => off(expansion.value(point).0),
+                            Says::At(place) => match &place.content {
+                                Some(content) => off(content.value(point).0),
+                                None => f64::from(u8::from(step[which as usize].is_finite())),
+                            },
+                            Says::Of(replaced) => {
+                                let (delta, a) = ((replaced.delta)(point.delta), (replaced.a)(point.a));
+                                off(right.value(&Point { delta, a, ..*point }).0)
+                            }
+                            Says::Permuted => 0.0,
+                        }
+                    }
+                    None => error,
+                };
+                left += rest * rest;
+            }
+        }
+        let residual = (left / all).sqrt();
+        (residual <= NEEDED).then(|| self.diagnosis(&needed, residual))
+    }
+
+    /// The statement on a coefficient at a point: on its place, else on the coefficient in general.
+    fn said(&self, which: Which, point: &Point) -> Option<usize> {
+        let of = |says: &dyn Fn(&Says) -> bool| {
+            self.statements
+                .iter()
+                .position(|one| (one.which == which || matches!(one.says, Says::Permuted)) && says(&one.says))
+        };
+        of(&|says| matches!(says, Says::At(place) if place.condition.holds(point)))
+            .or_else(|| of(&|says| !matches!(says, Says::At(_))))
+    }
+
+    /// All that is said, as one diagnosis: by the name of the fault model that it is, or of the coefficients that are wrong.
+    pub fn whole(&self) -> Diagnosis {
+        self.diagnosis(&vec![true; self.statements.len()], TOLERANCE)
+    }
+
+    fn diagnosis(&self, needed: &[bool], residual: f64) -> Diagnosis {
+        let said: Vec<&Statement> =
+            self.statements.iter().zip(needed).filter(|(_, needed)| **needed).map(|(one, _)| one).collect();
+        let wrong = |which| said.iter().any(|one| one.which == which || matches!(one.says, Says::Permuted));
+        let formula = match (wrong(Which::ABar), wrong(Which::BBar)) {
             (true, true) => "a-bar-formula + b-bar-formula",
             (true, false) => "a-bar-formula",
             _ => "b-bar-formula",
         };
-        let what = format!("{}{}", self.scope, self.what.join("; "));
+        let what = said.iter().map(|one| &*one.text).collect::<Vec<_>>().join("; ");
         let (name, what) = match self.model {
             Some(model) => (model.name, format!("{}: {what}", model.what)),
             None => (formula, what),
         };
-        Diagnosis { name: name.to_owned(), what, residual: TOLERANCE }
+        Diagnosis { name: name.to_owned(), what, residual }
     }
 }
 
 /// What is wrong with a method's step, for these weights; none where nothing is, or nothing can be said.
 pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option<Reconstruction> {
     let probe = Probe { weights, evaluate };
-    let mut found = Reconstruction { model: None, scope: "", what: Vec::new() };
-    for (which, name) in [(Which::ABar, "Ā"), (Which::BBar, "B̄")] {
-        let right = difference::specified(method.into(), which);
+    let form = Form::from(method);
+    let mut statements = Vec::new();
+    for (which, name) in NAMES {
+        let right = difference::specified(form, which);
         let arguments = expansion::arguments(weights);
-        let computed = in_general(&probe, which, &arguments, &right);
-        let model = match &computed {
-            Some(computed) if !difference::same(computed, &right, &arguments) => {
-                let (is, should) = (text::expansion(which, computed), text::expansion(which, &right));
-                let mut said = vec![format!("{name} computes {is}"), format!("specified {should}")];
-                said.extend(difference::describe(which, computed, &right, &arguments));
-                found.what.push(said.join("; "));
-                computed
-            }
-            Some(_) => &right,
-            None => {
-                found.what.extend(replaced::describe(&probe, which, name, &right));
-                continue;
-            }
+        let Some((computed, side)) = in_general(&probe, which, &arguments, &right) else {
+            let replaced = replaced::find(&probe, which, name, &right);
+            statements.extend(replaced.map(|one| Statement {
+                which,
+                text: one.text.clone(),
+                says: Says::Of(one),
+            }));
+            continue;
         };
-        let places = places::describe(&probe, which, name, model);
-        found.what.extend(places);
+        let is_right = difference::same(&computed, &right, &arguments);
+        let places = places::find(&probe, which, name, &computed);
+        if !is_right {
+            let (is, should) = (text::expansion(which, &computed), text::expansion(which, &right));
+            let side = if side.is_empty() { String::new() } else { format!("where {side}, ") };
+            let mut said = vec![format!("{side}{name} computes {is}"), format!("specified {should}")];
+            said.extend(difference::describe(which, &computed, &right, &arguments));
+            statements.push(Statement { which, text: said.join("; "), says: Says::Is(computed) });
+        }
+        statements.extend(places.into_iter().map(|one| Statement {
+            which,
+            text: one.text.clone(),
+            says: Says::At(one),
+        }));
     }
-    if found.what.is_empty() {
-        found.what.extend(replaced::permuted(&probe, method.into()));
+    if statements.is_empty() {
+        let permuted = replaced::permuted(&probe, form);
+        statements.extend(permuted.map(|text| Statement { which: Which::ABar, text, says: Says::Permuted }));
     }
-    if !found.what.is_empty() {
-        found.model = model(&probe, method);
-    }
-    (!found.what.is_empty()).then_some(found)
+    let model = if statements.is_empty() { None } else { model(&probe, method) };
+    (!statements.is_empty()).then_some(Reconstruction { form, weights, model, statements })
 }
 
-/// What Ā or B̄u is at all z, or else at those to one side of a branch.
-fn in_general(probe: &Probe, which: Which, z: &[Complex64], right: &Expansion) -> Option<Expansion> {
+/// What Ā or B̄u is at all z, or else at those to one side of a branch, with that side in words.
+fn in_general(
+    probe: &Probe,
+    which: Which,
+    z: &[Complex64],
+    right: &Expansion,
+) -> Option<(Expansion, &'static str)> {
     // The specified formula first: where half of all values agree, the rest is a matter of places.
     let ordinary: Vec<Point> =
         [0.25, 1.0, 2.0].iter().flat_map(|&d| z.iter().map(move |&z| Point::unit(d, z / d))).collect();
@@ -114,28 +217,29 @@ fn in_general(probe: &Probe, which: Which, z: &[Complex64], right: &Expansion) -
         (step[which as usize] - want).norm() <= 4.0 * TOLERANCE * size
     });
     let everywhere = expansion::find(probe, which, z);
-    if everywhere.is_some() {
-        return everywhere;
+    if let Some(everywhere) = everywhere {
+        return Some((everywhere, ""));
     }
     if 2 * agree.count() > ordinary.len() {
-        return Some(right.clone());
+        return Some((right.clone(), ""));
     }
-    // Where a branch is wrong, the formula is the one beside it.
-    let sides: [fn(&Complex64) -> bool; 5] = [
-        |z| z.norm() >= 2.75,
-        |z| z.norm() >= 1.0,
-        |z| z.norm() <= 0.5,
-        |z| z.re < 0.0,
-        |z| z.re <= 0.0 && z.norm() >= 1.0,
+    // Where a branch is wrong, the formula is the one beside it; what is said of one side is said of that side.
+    type Side = (&'static str, fn(&Complex64) -> bool);
+    let sides: [Side; 5] = [
+        ("|z| is at least 2.75", |z| z.norm() >= 2.75),
+        ("|z| is at least 1", |z| z.norm() >= 1.0),
+        ("|z| is at most 0.5", |z| z.norm() <= 0.5),
+        ("Re z < 0", |z| z.re < 0.0),
+        ("Re z is at most 0 and |z| at least 1", |z| z.re <= 0.0 && z.norm() >= 1.0),
     ];
-    let found: Vec<Expansion> = sides
+    let found: Vec<(Expansion, &str)> = sides
         .iter()
-        .filter_map(|side| {
+        .filter_map(|(name, side)| {
             let z: Vec<Complex64> = z.iter().copied().filter(side).collect();
-            expansion::find(probe, which, &z)
+            Some((expansion::find(probe, which, &z)?, *name))
         })
         .collect();
-    let specified = found.iter().find(|found| difference::same(found, right, z));
+    let specified = found.iter().find(|(found, _)| difference::same(found, right, z));
     specified.or(found.first()).cloned()
 }
 
@@ -162,7 +266,7 @@ fn model(probe: &Probe, method: Method) -> Option<&'static Entry> {
 fn matches(entry: &Entry, form: Form, point: &Point, step: [Complex64; 2]) -> bool {
     let z = point.z();
     // Where double itself loses digits, or a model has no value, nothing is decided.
-    let allowed = 4.0 * TOLERANCE + 64.0 * f64::EPSILON * z.norm().powi(-3);
+    let allowed = places::blurred(z);
     if allowed > 1e-3 || z.re.abs() > 20.0 {
         return true;
     }

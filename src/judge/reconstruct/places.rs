@@ -12,7 +12,7 @@ use crate::problem::Weights;
 
 /// What a double may have lost where it sums what cancels, as φ₃'s closed form does: its roundoff over |z|³, with room
 /// for the operations that it has.
-fn blurred(z: Complex64) -> f64 {
+pub fn blurred(z: Complex64) -> f64 {
     4.0 * TOLERANCE + 64.0 * f64::EPSILON * z.norm().powi(-3)
 }
 
@@ -66,19 +66,28 @@ fn class(model: &Expansion, point: &Point, got: Complex64) -> Class {
 
 /// What a place may depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Measure {
+pub enum Measure {
     Delta,
     A,
     Z,
     RealZ,
     ImaginaryZ,
-    /// |Re z| + |Im z|, the size that costs no root.
+    /// |Re z| + |Im z|, a size that costs no root.
     SumZ,
+    /// max(|Re z|, |Im z|), likewise.
+    LargestZ,
 }
 
 impl Measure {
-    const ALL: [Measure; 6] =
-        [Measure::Z, Measure::Delta, Measure::A, Measure::SumZ, Measure::RealZ, Measure::ImaginaryZ];
+    const ALL: [Measure; 7] = [
+        Measure::Z,
+        Measure::Delta,
+        Measure::A,
+        Measure::SumZ,
+        Measure::LargestZ,
+        Measure::RealZ,
+        Measure::ImaginaryZ,
+    ];
 
     fn of(self, point: &Point) -> f64 {
         match self {
@@ -88,6 +97,7 @@ impl Measure {
             Measure::RealZ => point.z().re,
             Measure::ImaginaryZ => point.z().im.abs(),
             Measure::SumZ => point.z().l1_norm(),
+            Measure::LargestZ => point.z().re.abs().max(point.z().im.abs()),
         }
     }
 
@@ -99,13 +109,62 @@ impl Measure {
             Measure::RealZ => "Re z",
             Measure::ImaginaryZ => "|Im z|",
             Measure::SumZ => "|Re z| + |Im z|",
+            Measure::LargestZ => "max(|Re z|, |Im z|)",
+        }
+    }
+
+    /// A point at which the measure is so many times that of this one: a step of another length where it is of Δ, another A
+    /// where not.
+    fn scaled(self, point: &Point, factor: f64) -> Point {
+        let single = |x: f64| f64::from(x as f32);
+        match self {
+            Measure::Delta => Point::unit(single(point.delta * factor), point.a),
+            _ => Point::unit(
+                point.delta,
+                Complex64::new(single(point.a.re * factor), single(point.a.im * factor)),
+            ),
         }
     }
 }
 
-/// Sentences without a full stop on where Ā or B̄u is not what `model` says, one for each kind of place; `name` is the
-/// coefficient's.
-pub fn describe(probe: &Probe, which: Which, name: &str, model: &Expansion) -> Vec<String> {
+/// Where a place is.
+#[derive(Clone, Copy, Debug)]
+pub enum Condition {
+    Exactly(&'static str, fn(&Point) -> bool),
+    Below(Measure, f64),
+    Above(Measure, f64),
+}
+
+impl Condition {
+    pub fn holds(&self, point: &Point) -> bool {
+        match *self {
+            Condition::Exactly(_, test) => test(point),
+            Condition::Below(measure, end) => measure.of(point) < end,
+            Condition::Above(measure, end) => measure.of(point) > end,
+        }
+    }
+
+    fn text(&self) -> String {
+        match *self {
+            Condition::Exactly(text, _) => text.to_owned(),
+            Condition::Below(measure, end) => format!("{} < {}", measure.name(), rounded(end)),
+            Condition::Above(measure, end) => format!("{} > {}", measure.name(), rounded(end)),
+        }
+    }
+}
+
+/// A place where Ā or B̄u is another function than elsewhere.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub condition: Condition,
+    /// What it is there; none where it is no number.
+    pub content: Option<Expansion>,
+    /// As a sentence without a full stop.
+    pub text: String,
+}
+
+/// The places where Ā or B̄u is not what `model` says, as far as they can be told; `name` is the coefficient's.
+pub fn find(probe: &Probe, which: Which, name: &str, model: &Expansion) -> Vec<Place> {
     let points = grid(probe.weights);
     let Some(steps) = probe.ask(&points) else { return Vec::new() };
     let classed: Vec<(Point, Complex64, Class)> = points
@@ -113,15 +172,10 @@ pub fn describe(probe: &Probe, which: Which, name: &str, model: &Expansion) -> V
         .zip(&steps)
         .map(|(point, step)| (*point, step[which as usize], class(model, point, step[which as usize])))
         .collect();
-    let mut said = Vec::new();
-    for kind in [Class::NotFinite, Class::Other] {
-        let inside: Vec<Point> = classed.iter().filter(|one| one.2 == kind).map(|one| one.0).collect();
-        if inside.is_empty() {
-            continue;
-        }
+    let of_kind = |kind| {
         let values: Vec<(Point, Complex64)> =
             classed.iter().filter(|one| one.2 == kind).map(|one| (one.0, one.1)).collect();
-        let content = if kind == Class::Other { content(&values, model) } else { None };
+        let content = if kind == Class::Other { Some(content(&values, model)?) } else { None };
         // Where both functions agree to what can be seen, a point may lie on either side.
         let elsewhere = |point: &Point, got: Complex64| {
             class(model, point, got) == Class::Agrees
@@ -129,41 +183,55 @@ pub fn describe(probe: &Probe, which: Which, name: &str, model: &Expansion) -> V
         };
         let outside: Vec<Point> =
             classed.iter().filter(|one| elsewhere(&one.0, one.1)).map(|one| one.0).collect();
-        let holds = |point: &Point| {
+        let inside: Vec<Point> = values.iter().map(|one| one.0).collect();
+        let class_at = |point: &Point| {
             let step = probe.ask(&[*point]).map(|steps| steps[0][which as usize]);
-            step.is_some_and(|got| class(model, point, got) == kind)
+            step.map_or(Class::Unclear, |got| class(model, point, got))
         };
-        let place = condition(&inside, &outside, &holds);
-        let what = match kind {
-            Class::NotFinite if values.iter().all(|(_, got)| got.re.is_nan() || got.im.is_nan()) => {
-                format!("{name} is NaN")
-            }
-            Class::NotFinite => format!("{name} is not finite"),
-            _ => match &content {
-                Some(content) => format!("{name} is {}", text::expansion(which, content)),
-                None => format!("{name} is something else"),
-            },
+        let is_elsewhere = |point: &Point| {
+            let step = probe.ask(&[*point]).map(|steps| steps[0][which as usize]);
+            step.is_some_and(|got| elsewhere(point, got))
         };
-        said.extend(match place {
-            Some(place) => Some(format!("{what} where {place}")),
-            // Of scattered points, only what is sure to be no rounding.
-            None if kind == Class::NotFinite || content.is_some() => {
-                let (point, _) = values[values.len() / 2];
-                let (delta, a) = (point.delta, complex(point.a));
-                Some(format!("{what} at some points, for instance Δ = {delta:e}, A = {a}"))
-            }
-            None => None,
+        let condition = condition((&inside, &outside), kind, &class_at, &is_elsewhere)?;
+        let what = match &content {
+            Some(content) => text::expansion(which, content),
+            None if values.iter().all(|(_, got)| got.re.is_nan() || got.im.is_nan()) => "NaN".to_owned(),
+            None => "not finite".to_owned(),
+        };
+        let text = format!("{name} is {what} where {}", condition.text());
+        let place = Place { condition, content, text };
+        // What was found at u = B = 1 must hold for others.
+        let b = if probe.weights == Weights::Complex {
+            Complex64::new(0.5, -1.5)
+        } else {
+            Complex64::from(-0.75)
+        };
+        let others: Vec<Point> =
+            inside.iter().step_by(inside.len().div_ceil(8)).map(|p| Point { b, u: 2e3, ..*p }).collect();
+        let steps = probe.ask(&others)?;
+        let stays = others.iter().zip(steps).all(|(point, step)| {
+            let class_of = |model| class(model, point, step[which as usize]);
+            place
+                .content
+                .as_ref()
+                .map_or(class_of(model) == Class::NotFinite, |content| class_of(content) != Class::Other)
         });
-    }
-    said
+        stays.then_some(place)
+    };
+    [Class::NotFinite, Class::Other]
+        .into_iter()
+        .filter(|kind| classed.iter().any(|one| one.2 == *kind))
+        .filter_map(of_kind)
+        .collect()
 }
 
-fn complex(a: Complex64) -> String {
-    if a.im == 0.0 { format!("{:e}", a.re) } else { format!("{:e}{:+e}i", a.re, a.im) }
-}
-
-/// The condition that all of `inside` fulfil and none of `outside`.
-fn condition(inside: &[Point], outside: &[Point], holds: &dyn Fn(&Point) -> bool) -> Option<String> {
+/// The condition that all of `inside` fulfil and none of `outside`, nor what lies beyond the grid.
+fn condition(
+    (inside, outside): (&[Point], &[Point]),
+    kind: Class,
+    class_at: &dyn Fn(&Point) -> Class,
+    is_elsewhere: &dyn Fn(&Point) -> bool,
+) -> Option<Condition> {
     type Test = (&'static str, fn(&Point) -> bool);
     let exact: [Test; 6] = [
         ("A = 0", |p| p.a == Complex64::ZERO),
@@ -174,49 +242,79 @@ fn condition(inside: &[Point], outside: &[Point], holds: &dyn Fn(&Point) -> bool
         ("Re A > 0", |p| p.a.re > 0.0),
     ];
     let exactly = |test: fn(&Point) -> bool| inside.iter().all(test) && !outside.iter().any(test);
-    if let Some((text, _)) = exact.iter().find(|(_, test)| exactly(*test)) {
-        return Some((*text).to_owned());
+    if let Some(&(text, test)) = exact.iter().find(|(_, test)| exactly(*test)) {
+        // Smaller than anything on the grid, and not 0.
+        let tiny = |point: &Point, size: f64| Point {
+            delta: if point.delta == 0.0 { size } else { point.delta },
+            a: if point.a == Complex64::ZERO { size.into() } else { point.a },
+            ..*point
+        };
+        let only = [1e-7, 1e-12, 1e-30].iter().all(|&size| {
+            inside.iter().take(WAYS).map(|p| tiny(p, size)).all(|p| test(&p) || class_at(&p) != kind)
+        });
+        return only.then_some(Condition::Exactly(text, test));
     }
-    let mut found: Vec<(f64, String)> = Measure::ALL
-        .iter()
-        .filter_map(|&measure| {
-            let by = |a: &&Point, b: &&Point| measure.of(a).total_cmp(&measure.of(b));
-            let (above, below) = (outside.iter().min_by(by)?, outside.iter().max_by(by)?);
-            let inside_below = inside.iter().all(|point| measure.of(point) < measure.of(above));
-            let inside_above = inside.iter().all(|point| measure.of(point) > measure.of(below));
-            let (sign, to) = match (inside_below, inside_above) {
-                (true, _) => ('<', above),
-                (_, true) => ('>', below),
-                _ => return None,
-            };
-            let (value, spread) = threshold(measure, inside, measure.of(to), holds)?;
-            Some((spread, format!("{} {sign} {}", measure.name(), rounded(value))))
-        })
-        .collect();
-    // What the place really depends on ends everywhere at the same value.
-    found.sort_by(|a, b| a.0.total_cmp(&b.0));
-    found.into_iter().next().map(|(_, text)| text)
+    let holds = |point: &Point| class_at(point) == kind;
+    let all = Measure::ALL.iter().filter_map(|&measure| {
+        let by = |a: &&Point, b: &&Point| measure.of(a).total_cmp(&measure.of(b));
+        let (lowest, highest) = (outside.iter().min_by(by)?, outside.iter().max_by(by)?);
+        let below = inside.iter().all(|point| measure.of(point) < measure.of(lowest));
+        let above = inside.iter().all(|point| measure.of(point) > measure.of(highest));
+        let end = threshold(measure, inside, measure.of(if below { lowest } else { highest }), &holds);
+        match (below, above) {
+            (true, _) => Some(Condition::Below(measure, end?)),
+            (_, true) => Some(Condition::Above(measure, end?)),
+            _ => None,
+        }
+    });
+    // It must not end again between and beyond the grid's points.
+    let lasts = |condition: &Condition| {
+        let (measure, factors) = match condition {
+            Condition::Below(measure, _) => (*measure, [0.6, 0.3, 0.02, 1e-4]),
+            Condition::Above(measure, _) => (*measure, [1.4, 1.9, 3.0, 5.0]),
+            Condition::Exactly(..) => return true,
+        };
+        let ways = inside.iter().step_by(inside.len().div_ceil(WAYS));
+        let mut moved = ways.flat_map(|point| factors.map(|factor| measure.scaled(point, factor)));
+        moved.all(|point| !condition.holds(&point) || point.z().re.abs() > 20.0 || !is_elsewhere(&point))
+    };
+    all.filter(lasts).next()
 }
 
 /// Ways from the inside on which a threshold is looked for.
 const WAYS: usize = 12;
 
-/// Where the condition ends on ways from inside to where the measure is `end`, and how far these ends lie apart, relative.
-/// Ends within a thousandth count as the same.
-fn threshold(
-    measure: Measure,
-    inside: &[Point],
-    end: f64,
-    holds: &dyn Fn(&Point) -> bool,
-) -> Option<(f64, f64)> {
+/// How many of them must end at one value: on a way across a zero of the function, rounding may end it early.
+const MOST_WAYS: usize = 9;
+
+/// Where the condition ends on ways from inside to where the measure is `end`; none where that is not at one value, to a
+/// thousandth: then it is another condition.
+fn threshold(measure: Measure, inside: &[Point], end: f64, holds: &dyn Fn(&Point) -> bool) -> Option<f64> {
     let mut from: Vec<&Point> = inside.iter().collect();
     let distance = |point: &Point| (end / measure.of(point)).ln().abs();
     from.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
-    let ends: Vec<f64> =
+    // The nearest in each direction of A, then the next ones: what depends on the direction shows.
+    let mut taken: Vec<(Complex64, usize)> = Vec::new();
+    from.sort_by_cached_key(|point| {
+        let size = point.a.norm();
+        let direction = if size > 0.0 { point.a / size } else { point.a };
+        match taken.iter_mut().find(|(known, _)| (known - direction).norm() < 1e-6) {
+            Some((_, count)) => {
+                *count += 1;
+                *count
+            }
+            None => {
+                taken.push((direction, 0));
+                0
+            }
+        }
+    });
+    let mut ends: Vec<f64> =
         from.iter().take(WAYS).filter_map(|point| end_of_way(measure, point, end, holds)).collect();
-    let (least, most) = (ends.iter().copied().reduce(f64::min)?, ends.iter().copied().reduce(f64::max)?);
-    let spread = ((most - least) / most).abs();
-    Some((if least.abs() > most.abs() { least } else { most }, if spread < 1e-3 { 0.0 } else { spread }))
+    ends.sort_by(f64::total_cmp);
+    let middle = *ends.get(ends.len() / 2)?;
+    let same = ends.iter().filter(|end| (*end - middle).abs() <= 1e-3 * middle.abs()).count();
+    (same >= MOST_WAYS).then_some(middle)
 }
 
 /// Where the condition ends on one way; none where it does not end.
@@ -227,17 +325,7 @@ fn end_of_way(measure: Measure, inside: &Point, end: f64, holds: &dyn Fn(&Point)
     if !moves {
         return None;
     }
-    let way = |share: f64| {
-        let single = |x: f64| f64::from(x as f32);
-        let scale = ratio.powf(share);
-        match measure {
-            Measure::Delta => Point::unit(single(inside.delta * scale), inside.a),
-            _ => Point::unit(
-                inside.delta,
-                Complex64::new(single(inside.a.re * scale), single(inside.a.im * scale)),
-            ),
-        }
-    };
+    let way = |share: f64| measure.scaled(inside, ratio.powf(share));
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..BISECTIONS {
         let middle = 0.5 * (low + high);

@@ -47,8 +47,16 @@ fn values_of_a(weights: Weights) -> Vec<Complex64> {
     sizes.iter().flat_map(|&r| directions.iter().map(move |&(x, y)| Complex64::new(r * x, r * y))).collect()
 }
 
-/// A sentence without a full stop, where one of them makes the formula agree everywhere; `name` is the coefficient's.
-pub fn describe(probe: &Probe, which: Which, name: &str, specified: &Expansion) -> Option<String> {
+/// What stands in the place of Δ and of A, and a sentence without a full stop.
+#[derive(Clone, Debug)]
+pub struct Replaced {
+    pub delta: fn(f64) -> f64,
+    pub a: fn(Complex64) -> Complex64,
+    pub text: String,
+}
+
+/// Where one of them makes the formula agree everywhere; `name` is the coefficient's.
+pub fn find(probe: &Probe, which: Which, name: &str, specified: &Expansion) -> Option<Replaced> {
     let points: Vec<Point> = [0.125, 0.5, 0.75, 1.25]
         .iter()
         .flat_map(|&delta| values_of_a(probe.weights).into_iter().map(move |a| Point::unit(delta, a)))
@@ -66,7 +74,8 @@ pub fn describe(probe: &Probe, which: Which, name: &str, specified: &Expansion) 
     let replaced = [(of_delta.0, "Δ"), (of_a.0, "A")].into_iter().filter(|(text, usual)| text != usual);
     let replaced: Vec<String> =
         replaced.map(|(text, usual)| format!("{text} in the place of {usual}")).collect();
-    Some(format!("{name} is the specified one with {}", replaced.join(" and ")))
+    let text = format!("{name} is the specified one with {}", replaced.join(" and "));
+    Some(Replaced { delta: of_delta.1, a: of_a.1, text })
 }
 
 /// The four numbers that a complex step returns, or the two of a real one.

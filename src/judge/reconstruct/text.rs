@@ -172,7 +172,7 @@ fn fraction(text: &str, factor: f64, alone: bool) -> String {
             let below = if below == 1 { String::new() } else { format!("/{below}") };
             format!("{minus}{above}{text}{below}")
         }
-        None => format!("{minus}{}{text}", number(factor.abs())),
+        None => format!("{minus}{}{}{text}", digits(factor.abs()), if text.is_empty() { "" } else { "·" }),
     }
 }
 
@@ -184,7 +184,7 @@ fn leading(factor: f64) -> String {
         Some((1, 2)) => "½".to_owned(),
         Some((above, 1)) => format!("{above}"),
         Some((above, below)) => format!("({above}/{below})"),
-        None => format!("{} ", number(factor.abs())),
+        None => format!("{}·", digits(factor.abs())),
     };
     format!("{minus}{size}")
 }
@@ -199,8 +199,14 @@ pub fn number(value: f64) -> String {
     match recognized(value) {
         Some((above, 1)) => above.to_string().replace('-', "−"),
         Some((above, below)) => format!("{above}/{below}").replace('-', "−"),
-        None => format!("{value:.6}").trim_end_matches('0').replace('-', "−"),
+        None => digits(value).replace('-', "−"),
     }
+}
+
+/// Six digits.
+fn digits(value: f64) -> String {
+    let rounded = format!("{value:.5e}").parse::<f64>().unwrap_or(value);
+    if (1e-3..1e6).contains(&rounded.abs()) { format!("{rounded}") } else { format!("{rounded:e}") }
 }
 
 fn scaled(name: &str, factor: f64) -> String {
