@@ -77,7 +77,7 @@ pub enum Function {
 
 impl Function {
     /// The coefficient of zᵏ in its series.
-    fn coefficient(self, k: usize) -> f64 {
+    pub fn coefficient(self, k: usize) -> f64 {
         match self {
             Phi(j) => inverse_factorial(j + k),
             Power(j) => f64::from(u8::from(j == k)),
