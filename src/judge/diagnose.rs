@@ -19,6 +19,9 @@
 //!
 //! Where the recorded value is infinite or NaN, a model whose states leave the range of f32 in that channel agrees.
 //!
+//! Of a recording, what no model explains is identified: [`Effort::RECORDED`] at once and [`identify`](fn@identify) in a second
+//! or more find what differs and the numbers in it, and accept it by the same rule.
+//!
 //! What nothing explains gets no diagnosis. Models that coincide on the problem keep the catalogue's order.
 
 mod identify;
@@ -161,9 +164,8 @@ pub fn identify(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
     };
     let together: Vec<Diagnosis> = found(&all);
     let alone = |name: TensorName| if all.len() > 1 { found(&[name]) } else { Vec::new() };
-    let diagnosed = |&name: &TensorName| {
-        (name, if together.is_empty() { alone(name) } else { together.clone() })
-    };
+    let diagnosed =
+        |&name: &TensorName| (name, if together.is_empty() { alone(name) } else { together.clone() });
     failing.iter().map(diagnosed).collect()
 }
 

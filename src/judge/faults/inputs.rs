@@ -93,10 +93,8 @@ impl<'a> Read<'a> {
     /// A number of u, delta or z; one that the problem does not hold is none.
     fn sequence(&self, input: Input, values: &[f32], l: usize) -> f64 {
         let (place, shape) = (self.place(input), self.problem.shape);
-        let (batch, channel) = (
-            place.batch.of(self.channel.0, shape.batch),
-            place.channel.of(self.channel.1, shape.dim),
-        );
+        let (batch, channel) =
+            (place.batch.of(self.channel.0, shape.batch), place.channel.of(self.channel.1, shape.dim));
         let (Some(batch), Some(channel), Some(l)) = (batch, channel, place.l.of(l, shape.seqlen)) else {
             return 0.0;
         };

@@ -21,7 +21,8 @@ use std::mem::discriminant;
 
 use self::around::{Activation, Carry, Chunks, GateFunction, Gated, Input};
 use self::variant::{
-    BUse, Bias, Clamp, Directions, Gate, Group, Inverse, LastState, Power, Readout, Reversed, Sum, Tail, Variant,
+    BUse, Bias, Clamp, Directions, Gate, Group, Inverse, LastState, Power, Readout, Reversed, Sum, Tail,
+    Variant,
 };
 use crate::formula::{Form, Fraction, Function, Term, Textbook, Transition};
 use crate::method::Method;

@@ -56,7 +56,8 @@ pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64) {
         let factor = variant.gate.of(z, read.u_given[l], value - ungated);
         value = (value - ungated) * factor + ungated;
         // The derivative of y·sigmoid(y) exceeds sigmoid by at most 0.3.
-        let steepest = factor.abs() + if variant.gate == GateFunction::OfOutput { 0.3 * z.abs() } else { 0.0 };
+        let steepest =
+            factor.abs() + if variant.gate == GateFunction::OfOutput { 0.3 * z.abs() } else { 0.0 };
         let widest = steepest.max(if ungated == 0.0 { 0.0 } else { 1.0 });
         // The error function and tanh are off 1 by a rounding, however small their sum is.
         let cancelled = match variant.gate {

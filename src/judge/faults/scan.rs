@@ -227,10 +227,7 @@ impl<'a> VariantScan<'a> {
         let growth = (1.0 + mu) * (1.0 + SUM);
         let problem = self.problem;
         let start = self.initial(n, reverse);
-        let mut x = State {
-            at: Bounded { value: start, error: 0.0 },
-            size: start.norm(),
-        };
+        let mut x = State { at: Bounded { value: start, error: 0.0 }, size: start.norm() };
         // What products of Ā that have underflowed on their own may multiply.
         let mut largest = x.size.max(1.0);
         let mut overflows = false;
@@ -381,10 +378,8 @@ impl Carried {
 
 fn add(one: State, other: State) -> State {
     let size = one.size + other.size;
-    let at = Bounded {
-        value: one.at.value + other.at.value,
-        error: one.at.error + other.at.error + SUM * size,
-    };
+    let at =
+        Bounded { value: one.at.value + other.at.value, error: one.at.error + other.at.error + SUM * size };
     State { at, size }
 }
 

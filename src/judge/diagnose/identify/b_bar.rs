@@ -35,7 +35,9 @@ fn dictionary() -> Vec<FoundTerm> {
         all.extend(functions.iter().map(|function| of(term(delta, *function))));
     }
     all.extend([Power(0), Power(1), Phi(1), Phi(2)].map(|function| of(term(0, function))));
-    for (delta, function) in [(1, Power(0)), (1, Power(1)), (2, Power(0)), (2, Phi(2)), (1, Phi(1)), (1, Phi(2))] {
+    for (delta, function) in
+        [(1, Power(0)), (1, Power(1)), (2, Power(0)), (2, Phi(2)), (1, Phi(1)), (1, Phi(2))]
+    {
         let plain = of(term(delta, function));
         all.extend([
             FoundTerm { b: 2, ..plain },
@@ -98,14 +100,14 @@ pub fn find(search: &Search, start: &Candidate, readouts: &Readouts) -> Vec<Cand
     let without = outputs(&only(&[]));
     let bounds: Vec<f64> = outputs(&start.variant).iter().map(|(_, bound)| *bound).collect();
     let around = looks.iter().flat_map(|look| look.around(case, &start.variant));
-    let gates: Vec<f64> = around.map(|at| at.z.map_or(1.0, |z| start.variant.gate.of(z, at.u, 0.0))).collect();
+    let gates: Vec<f64> =
+        around.map(|at| at.z.map_or(1.0, |z| start.variant.gate.of(z, at.u, 0.0))).collect();
     let gated = |readout: &Vec<f64>| -> Vec<f64> {
         let elements = readout.iter().zip(&gates).zip(&bounds);
         elements.map(|((readout, gate), bound)| readout * gate / bound).collect()
     };
     let left = got.iter().zip(&without).zip(&bounds).map(|((got, without), bound)| (got - without.0) / bound);
-    let fitting =
-        Fitting::new(&columns.iter().map(gated).collect::<Vec<_>>(), &left.collect::<Vec<f64>>());
+    let fitting = Fitting::new(&columns.iter().map(gated).collect::<Vec<_>>(), &left.collect::<Vec<f64>>());
     let mut found: Vec<(usize, u64, Vec<FoundTerm>)> = Vec::new();
     for set in fitting.sets(dictionary) {
         let Some(coefficients) = fitting.solve(&set) else { continue };
@@ -130,7 +132,12 @@ pub fn find(search: &Search, start: &Candidate, readouts: &Readouts) -> Vec<Cand
     let candidate = |(_, _, terms): (usize, u64, Vec<FoundTerm>)| {
         let variant = only(&terms);
         let found = variant.found;
-        let change = Change::new(Part::BBar, "b-bar-identified", sentence(&terms, &formula), move |v: &mut Variant| v.found = found);
+        let change = Change::new(
+            Part::BBar,
+            "b-bar-identified",
+            sentence(&terms, &formula),
+            move |v: &mut Variant| v.found = found,
+        );
         Candidate { changes: [&[change], &start.changes[..]].concat(), variant }
     };
     found.into_iter().take(PROPOSED).map(candidate).collect()
@@ -145,7 +152,10 @@ pub fn simplest(search: &Search, proposed: Vec<Candidate>) -> Vec<Candidate> {
 fn difficulty(found: &FoundTerm) -> u64 {
     let Fraction(numerator, denominator) = found.term.factor;
     let odd = u64::from(found.b != 1) + u64::from(found.u != 1) + u64::from(found.offset != 0);
-    u64::from(denominator) + u64::from(numerator.unsigned_abs()) + 4 * odd + found.term.order().unsigned_abs() as u64
+    u64::from(denominator)
+        + u64::from(numerator.unsigned_abs())
+        + 4 * odd
+        + found.term.order().unsigned_abs() as u64
 }
 
 /// A coefficient as a fraction, 0 among them; none where it is none of those that formulas have.
@@ -172,8 +182,10 @@ impl Fitting {
     fn new(columns: &[Vec<f64>], target: &[f64]) -> Self {
         let finite = |x: &f64| if x.is_finite() { *x } else { 0.0 };
         let target = DVector::from_iterator(target.len(), target.iter().map(finite));
-        let vectors: Vec<DVector<f64>> =
-            columns.iter().map(|column| DVector::from_iterator(column.len(), column.iter().map(finite))).collect();
+        let vectors: Vec<DVector<f64>> = columns
+            .iter()
+            .map(|column| DVector::from_iterator(column.len(), column.iter().map(finite)))
+            .collect();
         let lengths: Vec<f64> = vectors.iter().map(|v| v.norm()).collect();
         let columns: Vec<DVector<f64>> =
             vectors.iter().zip(&lengths).map(|(v, length)| v / length.max(f64::MIN_POSITIVE)).collect();
@@ -249,17 +261,14 @@ impl Fitting {
         // By elimination; what the eliminated unknowns take away of the square is summed up.
         let mut taken = 0.0;
         for k in 0..n {
-            let pivot = m[k][k];
-            if pivot <= 1e-13 {
+            let above = m[k];
+            if above[k] <= 1e-13 {
                 return f64::INFINITY;
             }
-            taken += m[k][4] * m[k][4] / pivot;
-            for row in k + 1..n {
-                let factor = m[row][k] / pivot;
-                for column in k..n {
-                    m[row][column] -= factor * m[k][column];
-                }
-                m[row][4] -= factor * m[k][4];
+            taken += above[4] * above[4] / above[k];
+            for row in &mut m[k + 1..n] {
+                let factor = row[k] / above[k];
+                row.iter_mut().zip(above).for_each(|(value, above)| *value -= factor * above);
             }
         }
         -taken
@@ -284,7 +293,11 @@ impl Fitting {
 const SUPERSCRIPTS: [&str; 8] = ["", "", "²", "³", "⁴", "⁵", "⁶", "⁷"];
 
 fn power(of: &str, exponent: usize) -> String {
-    if exponent == 0 { String::new() } else { format!("{of}{}", SUPERSCRIPTS.get(exponent).unwrap_or(&"…")) }
+    if exponent == 0 {
+        String::new()
+    } else {
+        format!("{of}{}", SUPERSCRIPTS.get(exponent).unwrap_or(&"…"))
+    }
 }
 
 /// A term as it is written: Δ²A/2, ½Δ²φ₂, …
@@ -383,7 +396,12 @@ fn order_text(order: &[(usize, f64)]) -> String {
 /// The found formula beside the specified one, and where they first differ.
 fn sentence(found: &[FoundTerm], specified: &Formula) -> String {
     let of = |term: &Term, offset: isize| FoundTerm { term: *term, b: 1, u: 1, offset };
-    let now: Vec<FoundTerm> = specified.b_bar.iter().zip(crate::formula::OFFSETS).flat_map(|(terms, offset)| terms.iter().map(move |t| of(t, offset))).collect();
+    let now: Vec<FoundTerm> = specified
+        .b_bar
+        .iter()
+        .zip(crate::formula::OFFSETS)
+        .flat_map(|(terms, offset)| terms.iter().map(move |t| of(t, offset)))
+        .collect();
     let mut text = format!("B̄ computes {}; specified is {}", sum(found), sum(&now));
     let is_plain = |term: &FoundTerm| (term.b, term.u, term.offset) == (1, 1, 0);
     if found.iter().chain(&now).all(is_plain) {
@@ -391,7 +409,8 @@ fn sentence(found: &[FoundTerm], specified: &Formula) -> String {
         let (found, specified) = (plain(found), plain(&now));
         let differs = |m: &i32| {
             let (one, other) = (at_order(&found, *m), at_order(&specified, *m));
-            one.len() != other.len() || one.iter().zip(&other).any(|(a, b)| a.0 != b.0 || (a.1 - b.1).abs() > 1e-9)
+            one.len() != other.len()
+                || one.iter().zip(&other).any(|(a, b)| a.0 != b.0 || (a.1 - b.1).abs() > 1e-9)
         };
         if let Some(m) = (0..=ORDERS).find(differs) {
             let delta = if m == 0 { "1".to_owned() } else { power("Δ", m as usize) };

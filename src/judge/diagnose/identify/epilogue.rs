@@ -70,8 +70,14 @@ pub fn fit(case: &Case, looks: &[Look], variant: &Variant, common: bool) -> Vec<
             let functions =
                 std::iter::once(GateFunction::Silu).chain(GATES.iter().map(|(function, ..)| *function));
             let placed = |function| [Gated::All, Gated::Readout, Gated::Skip].map(|gated| (function, gated));
-            let all = functions.flat_map(placed).filter(|(f, gated)| *gated == Gated::All || *f != GateFunction::One);
-            if common { all.filter(|(_, gated)| *gated == Gated::All).take(COMMON).collect() } else { all.collect() }
+            let all = functions
+                .flat_map(placed)
+                .filter(|(f, gated)| *gated == Gated::All || *f != GateFunction::One);
+            if common {
+                all.filter(|(_, gated)| *gated == Gated::All).take(COMMON).collect()
+            } else {
+                all.collect()
+            }
         }
     };
     let has_skip = case.problem.d.is_some();
@@ -191,21 +197,28 @@ fn changes(epilogue: &Epilogue, gateless: bool, has_skip: bool) -> Vec<Change> {
     let Epilogue { readout, skip, has_d, gate, gated } = *epilogue;
     if gate != GateFunction::Silu && !gateless {
         let known = GATES.iter().find(|(function, ..)| *function == gate);
-        let (name, what) = known.map_or(("gate-other", "the gate is another function"), |(_, name, what)| (name, what));
+        let (name, what) =
+            known.map_or(("gate-other", "the gate is another function"), |(_, name, what)| (name, what));
         all.push(Change::new(Part::Epilogue, name, what, move |v: &mut Variant| v.gate = gate));
     }
     if gated == Gated::Readout {
         let what = "the skip is added after the gate";
-        all.push(Change::new(Part::Epilogue, "gate-before-skip", what, move |v: &mut Variant| v.gated = gated));
+        all.push(Change::new(Part::Epilogue, "gate-before-skip", what, move |v: &mut Variant| {
+            v.gated = gated
+        }));
     } else if gated == Gated::Skip {
         let what = "the gate multiplies the skip alone";
-        all.push(Change::new(Part::Epilogue, "gate-on-skip-only", what, move |v: &mut Variant| v.gated = gated));
+        all.push(Change::new(Part::Epilogue, "gate-on-skip-only", what, move |v: &mut Variant| {
+            v.gated = gated
+        }));
     }
     if has_skip && !has_d {
         let what = "the skip is u, without D";
         all.push(Change::new(Part::Epilogue, "skip-without-d", what, |v: &mut Variant| v.skip_has_d = false));
     }
-    let text = |value: f64| numbers::near(value, 1e-9, 0).first().map_or_else(String::new, |known| known.text.clone());
+    let text = |value: f64| {
+        numbers::near(value, 1e-9, 0).first().map_or_else(String::new, |known| known.text.clone())
+    };
     if has_skip && skip != 1.0 {
         let (name, what) = match skip {
             0.0 => ("skip-missing", "the skip D·u is missing".to_owned()),
@@ -216,7 +229,10 @@ fn changes(epilogue: &Epilogue, gateless: bool, has_skip: bool) -> Vec<Change> {
         all.push(Change::new(Part::Epilogue, name, what, move |v: &mut Variant| v.skip = skip));
     }
     if readout != 1.0 {
-        let what = format!("what the states contribute is multiplied by {}: a factor on B̄, on C or on their sum", text(readout));
+        let what = format!(
+            "what the states contribute is multiplied by {}: a factor on B̄, on C or on their sum",
+            text(readout)
+        );
         let name = if readout == -1.0 { "readout-negated" } else { "readout-scaled" };
         all.push(Change::new(Part::Readout, name, what, move |v: &mut Variant| v.readout_factor *= readout));
     }
@@ -226,7 +242,8 @@ fn changes(epilogue: &Epilogue, gateless: bool, has_skip: bool) -> Vec<Change> {
 /// Each epilogue that differs in one thing and has no number in it.
 pub fn alone(case: &Case) -> Vec<Change> {
     let (gateless, has_skip) = (case.problem.z.is_none(), case.problem.d.is_some());
-    let right = Epilogue { readout: 1.0, skip: 1.0, has_d: true, gate: GateFunction::Silu, gated: Gated::All };
+    let right =
+        Epilogue { readout: 1.0, skip: 1.0, has_d: true, gate: GateFunction::Silu, gated: Gated::All };
     let mut all = Vec::new();
     if !gateless {
         let gates = GATES.iter().filter(|(gate, ..)| *gate != GateFunction::OfOutput);
@@ -243,10 +260,10 @@ pub fn alone(case: &Case) -> Vec<Change> {
 /// The same factor in B̄ in place of the readout: only last_state tells them apart.
 pub fn in_b_bar(case: &Case, changes: &[Change], variant: &Variant) -> Option<(Vec<Change>, Variant)> {
     let factor = variant.readout_factor;
-    let at = changes.iter().position(|change| change.part == Part::Readout && change.name.starts_with("readout-"))?;
-    if case.got.get(TensorName::LastState).is_none() {
-        return None;
-    }
+    let at = changes
+        .iter()
+        .position(|change| change.part == Part::Readout && change.name.starts_with("readout-"))?;
+    case.got.get(TensorName::LastState)?;
     let mut changes = changes.to_vec();
     let known = numbers::near(factor, 1e-9, 0);
     let text = known.first().map_or("", |known| known.text.as_str());

@@ -25,11 +25,20 @@ impl Family {
     pub fn is_limit(&self) -> bool {
         self.part == Part::Clamp
     }
+
+    /// Whether its number multiplies Δ or A, as is likely beside another fault, too.
+    pub fn is_scale(&self) -> bool {
+        matches!(self.name, "delta-scaled" | "delta-scaled-before-softplus" | "a-scaled")
+    }
 }
 
 /// Points of the first grid, and steps of each refinement.
 const GRID: usize = 32;
 const REFINED: usize = 50;
+/// Of two numbers: points that are refined, steps of each, and how far a derivative looks.
+const STARTS: usize = 4;
+const STEPS: usize = 20;
+const STEP: f64 = 1e-7;
 /// What the best point of the grid may leave of the distance, squared, that is there without the change.
 const LEFT: f64 = 0.25;
 
@@ -50,30 +59,96 @@ pub fn families(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Family> {
     let scale = (0.02, 50.0);
     if least < most {
         let range = (least, most);
-        all.push(family("delta-at-most", Part::Clamp, |x| format!("Δ is clamped to at most {x}"), |v, x| v.clamp = Clamp::AtMost(x), range));
-        all.push(family("delta-at-least", Part::Clamp, |x| format!("Δ is clamped to at least {x}"), |v, x| v.clamp = Clamp::AtLeast(x), range));
+        all.push(family(
+            "delta-at-most",
+            Part::Clamp,
+            |x| format!("Δ is clamped to at most {x}"),
+            |v, x| v.clamp = Clamp::AtMost(x),
+            range,
+        ));
+        all.push(family(
+            "delta-at-least",
+            Part::Clamp,
+            |x| format!("Δ is clamped to at least {x}"),
+            |v, x| v.clamp = Clamp::AtLeast(x),
+            range,
+        ));
     }
-    all.push(family("delta-scaled", Part::Step, |x| format!("Δ is multiplied by {x}"), |v, x| v.step_sizes.iter_mut().for_each(|s| s.factor = x), scale));
-    all.push(family("a-bar-delta-scaled", Part::Step, |x| format!("Δ is multiplied by {x} in Ā only"), |v, x| v.step_sizes[0].factor = x, scale));
+    all.push(family(
+        "delta-scaled",
+        Part::Step,
+        |x| format!("Δ is multiplied by {x}"),
+        |v, x| v.step_sizes.iter_mut().for_each(|s| s.factor = x),
+        scale,
+    ));
     let negated = |family: Family| Family { sign: -1.0, ..family };
-    all.push(negated(family("a-scaled", Part::AValue, |x| format!("A is multiplied by {x}"), |v, x| v.a_factor = x, scale)));
-    all.push(family("a-scaled", Part::AValue, |x| format!("A is multiplied by {x}"), |v, x| v.a_factor = x, scale));
+    all.push(negated(family(
+        "a-scaled",
+        Part::AValue,
+        |x| format!("A is multiplied by {x}"),
+        |v, x| v.a_factor = x,
+        scale,
+    )));
+    all.push(family(
+        "a-scaled",
+        Part::AValue,
+        |x| format!("A is multiplied by {x}"),
+        |v, x| v.a_factor = x,
+        scale,
+    ));
+    all.push(family(
+        "a-bar-delta-scaled",
+        Part::Step,
+        |x| format!("Δ is multiplied by {x} in Ā only"),
+        |v, x| v.step_sizes[0].factor = x,
+        scale,
+    ));
     if problem.delta_softplus {
-        all.push(family("delta-scaled-before-softplus", Part::Step, |x| format!("delta is multiplied by {x} before softplus"), |v, x| v.step_sizes.iter_mut().for_each(|s| s.raw = x), scale));
-        all.push(family("softplus-beta", Part::Step, |x| format!("softplus is log(1 + exp({x} x))/{x}"), |v, x| {
-            let activation = Activation::Softplus { beta: x, above: f64::INFINITY };
-            v.step_sizes.iter_mut().for_each(|s| s.activation = activation);
-        }, scale));
+        all.push(family(
+            "delta-scaled-before-softplus",
+            Part::Step,
+            |x| format!("delta is multiplied by {x} before softplus"),
+            |v, x| v.step_sizes.iter_mut().for_each(|s| s.raw = x),
+            scale,
+        ));
+        all.push(family(
+            "softplus-beta",
+            Part::Step,
+            |x| format!("softplus is log(1 + exp({x} x))/{x}"),
+            |v, x| {
+                let activation = Activation::Softplus { beta: x, above: f64::INFINITY };
+                v.step_sizes.iter_mut().for_each(|s| s.activation = activation);
+            },
+            scale,
+        ));
     }
     if problem.delta_bias.is_some() {
-        all.push(family("bias-scaled", Part::StepOrder, |x| format!("delta_bias is multiplied by {x}"), |v, x| v.step_sizes.iter_mut().for_each(|s| s.before *= x), scale));
+        all.push(family(
+            "bias-scaled",
+            Part::StepOrder,
+            |x| format!("delta_bias is multiplied by {x}"),
+            |v, x| v.step_sizes.iter_mut().for_each(|s| s.before *= x),
+            scale,
+        ));
     }
     if problem.z.is_some() {
-        all.push(family("gate-swish", Part::Epilogue, |x| format!("the gate is z·sigmoid({x} z)"), |v, x| v.gate = GateFunction::Swish(x), scale));
+        all.push(family(
+            "gate-swish",
+            Part::Epilogue,
+            |x| format!("the gate is z·sigmoid({x} z)"),
+            |v, x| v.gate = GateFunction::Swish(x),
+            scale,
+        ));
     }
-    all.push(family("state-scaled", Part::Carry, |x| format!("the carried state is multiplied by {x} at every position"), |v, x| {
-        v.chunks = Some(Chunks { length: 1, carry: Carry::Times(x) });
-    }, scale));
+    all.push(family(
+        "state-scaled",
+        Part::Carry,
+        |x| format!("the carried state is multiplied by {x} at every position"),
+        |v, x| {
+            v.chunks = Some(Chunks { length: 1, carry: Carry::Times(x) });
+        },
+        scale,
+    ));
     all
 }
 
@@ -156,27 +231,46 @@ pub fn thresholds(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Change>
 pub fn find_clamp(case: &Case, looks: &[Look], variant: &Variant) -> Option<Change> {
     let limits = families(case, looks, variant).into_iter().find(|family| family.part == Part::Clamp)?.range;
     let with = |low: f64, high: f64| Variant { clamp: Clamp::Between(low, high), ..*variant };
-    let distance = |low: f64, high: f64| looks.iter().map(|l| l.distance(case, &with(low, high))).sum::<f64>();
+    let distance =
+        |low: f64, high: f64| looks.iter().map(|l| l.distance(case, &with(low, high))).sum::<f64>();
     const POINTS: usize = 12;
     let (from, to) = (limits.0.ln(), limits.1.ln());
     let at = |i: usize| from + (to - from) * i as f64 / (POINTS - 1) as f64;
     let pairs = (0..POINTS).flat_map(|i| (i + 1..POINTS).map(move |j| (i, j)));
-    let best = pairs.map(|(i, j)| (distance(at(i).exp(), at(j).exp()), i, j)).min_by(|a, b| a.0.total_cmp(&b.0))?;
-    let (mut low, mut high) = (at(best.1), at(best.2));
-    let mut width = (to - from) / (POINTS - 1) as f64;
-    // One limit after the other, ever closer.
-    for _ in 0..60 {
-        for is_low in [true, false] {
-            let tried = [-1.0, -0.5, 0.0, 0.5, 1.0].map(|step| {
-                let moved = step * width;
-                if is_low { (low + moved, high) } else { (low, high + moved) }
+    let mut grid: Vec<(f64, usize, usize)> = pairs
+        .map(|(i, j)| (distance(at(i).exp(), at(j).exp()), i, j))
+        .filter(|(d, ..)| d.is_finite())
+        .collect();
+    grid.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let errors = |low: f64, high: f64| -> Vec<f64> {
+        looks.iter().flat_map(|look| look.errors(case, &with(low.exp(), high.exp()))).collect()
+    };
+    // Gauss and Newton's steps, halved where they lead away.
+    let refined = |&(start, i, j): &(f64, usize, usize)| {
+        let (mut low, mut high, mut best) = (at(i), at(j), start);
+        for _ in 0..STEPS {
+            let here = errors(low, high);
+            let [by_low, by_high] = [errors(low + STEP, high), errors(low, high + STEP)];
+            let (mut ll, mut lh, mut hh, mut l, mut h) = (0.0, 0.0, 0.0, 0.0, 0.0);
+            for ((error, a), b) in here.iter().zip(&by_low).zip(&by_high) {
+                let (a, b) = ((a - error) / STEP, (b - error) / STEP);
+                (ll, lh, hh, l, h) = (ll + a * a, lh + a * b, hh + b * b, l + a * error, h + b * error);
+            }
+            // What has no effect stays where it is.
+            let (ll, hh) = (ll.max(f64::MIN_POSITIVE), hh.max(f64::MIN_POSITIVE));
+            let determinant = (ll * hh - lh * lh).max(1e-12 * ll * hh);
+            let (step_low, step_high) = ((l * hh - h * lh) / determinant, (h * ll - l * lh) / determinant);
+            let nearer = (0..12).map(|halvings| 0.5f64.powi(halvings)).find_map(|part| {
+                let (low, high) = (low - part * step_low, high - part * step_high);
+                let there = distance(low.exp(), high.exp());
+                (there < best).then_some((low, high, there))
             });
-            let distances = tried.map(|(low, high)| distance(low.exp(), high.exp()));
-            let least = (0..5).min_by(|&a, &b| distances[a].total_cmp(&distances[b])).unwrap_or(2);
-            (low, high) = tried[least];
+            let Some(nearer) = nearer else { break };
+            (low, high, best) = nearer;
         }
-        width *= 0.7;
-    }
+        (best, low, high)
+    };
+    let (_, low, high) = grid.iter().take(STARTS).map(refined).min_by(|a, b| a.0.total_cmp(&b.0))?;
     let states = case.problem.shape.dstate;
     let (lows, highs) = (numbers::near(low.exp(), 1e-2, states), numbers::near(high.exp(), 1e-2, states));
     for low in &lows {
@@ -185,7 +279,9 @@ pub fn find_clamp(case: &Case, looks: &[Look], variant: &Variant) -> Option<Chan
             if low.value < high.value && looks.iter().all(|look| !look.refutes(case, &changed)) {
                 let what = format!("Δ is clamped to [{}, {}]", low.text, high.text);
                 let clamp = Clamp::Between(low.value, high.value);
-                return Some(Change::new(Part::Clamp, "delta-clamped", what, move |v: &mut Variant| v.clamp = clamp));
+                return Some(Change::new(Part::Clamp, "delta-clamped", what, move |v: &mut Variant| {
+                    v.clamp = clamp
+                }));
             }
         }
     }

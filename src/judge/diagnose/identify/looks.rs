@@ -62,11 +62,16 @@ impl Look {
         self.got(case).iter().zip(values.iter().zip(&bound)).position(|element| !within(element))
     }
 
-    /// The sum of the squares of errors in units of bounds.
-    pub fn distance(&self, case: &Case, variant: &Variant) -> f64 {
+    /// Errors in units of bounds.
+    pub fn errors(&self, case: &Case, variant: &Variant) -> Vec<f64> {
         let Row { values, bound } = self.outputs(case, variant);
-        let square = |(got, (value, bound)): (&f64, (&f64, &f64))| ((got - value) / bound).powi(2);
-        let sum: f64 = self.got(case).iter().zip(values.iter().zip(&bound)).map(square).sum();
+        let elements = self.got(case).iter().zip(values.iter().zip(&bound));
+        elements.map(|(got, (value, bound))| (got - value) / bound).collect()
+    }
+
+    /// The sum of their squares.
+    pub fn distance(&self, case: &Case, variant: &Variant) -> f64 {
+        let sum: f64 = self.errors(case, variant).iter().map(|error| error * error).sum();
         if sum.is_nan() { f64::INFINITY } else { sum }
     }
 
@@ -74,8 +79,7 @@ impl Look {
     pub fn around(&self, case: &Case, variant: &Variant) -> Vec<Around> {
         let problem = case.problem;
         let seqlen = problem.shape.seqlen;
-        let read =
-            Read::new(variant, problem, self.channel, if variant.reverse { seqlen } else { self.len });
+        let read = Read::new(variant, problem, self.channel, if variant.reverse { seqlen } else { self.len });
         let late = if let Delay::Output(by) = variant.delay { by } else { 0 };
         let at = |l: usize| {
             let Some(l) = read.in_memory(l).checked_sub(late) else { return Around::default() };

@@ -19,6 +19,8 @@ mod epilogue;
 mod finder;
 mod looks;
 mod numbers;
+mod places;
+mod scans;
 
 use std::borrow::Cow;
 
@@ -41,8 +43,11 @@ const BEYOND: usize = 4;
 const BESIDE: f64 = 8.0;
 /// What is as good as the best: the likelier one is named first.
 const AS_GOOD: f64 = 1.5;
-/// Positions × states of a longer look.
-const LONG: usize = 512;
+/// Positions × states that all pairs of changes around the formula may take.
+const PAIRS: usize = 1_500_000;
+/// Positions × states of a longer look, and the channels that it is at.
+const LONG: usize = 6144;
+const ROWS: usize = 16;
 /// Positions × states that a first look may take.
 const LOOK: usize = 2048;
 /// Hypotheses of one kind that are tried on every element.
@@ -83,7 +88,7 @@ pub(super) struct Search<'a> {
     order: &'a [usize],
     base: Variant,
     looks: Vec<Look>,
-    /// The same channels for longer.
+    /// More channels for longer: what is found in them shows in few positions.
     long: Vec<Look>,
     /// Changes to what is around the formula.
     around: Vec<Change>,
@@ -122,8 +127,11 @@ impl<'a> Search<'a> {
         };
         search.looks = search.first_looks(&base);
         let shape = case.problem.shape;
-        let long = |look: &Look| Look { len: look.len.max(LONG / shape.dstate.max(1)).min(shape.seqlen), ..*look };
-        search.long = search.looks.iter().map(long).collect();
+        if !search.looks.is_empty() {
+            let rows = &order[..order.len().min(ROWS)];
+            let len = (LONG / (rows.len() * shape.dstate).max(1)).max(BEYOND).min(shape.seqlen);
+            search.long = rows.iter().map(|&row| Look { len, ..search.whole(row) }).collect();
+        }
         search
     }
 
@@ -134,7 +142,8 @@ impl<'a> Search<'a> {
     /// The first failure under a variant, among the rows that are looked at.
     fn first_failure(&self, variant: &Variant) -> Option<(usize, usize)> {
         let rows = self.order.iter().take(4);
-        let failures = rows.filter_map(|&row| Some((self.whole(row).first_failure(self.case, variant)?, row)));
+        let failures =
+            rows.filter_map(|&row| Some((self.whole(row).first_failure(self.case, variant)?, row)));
         failures.min()
     }
 
@@ -215,14 +224,8 @@ impl<'a> Search<'a> {
 
     /// The first of these stages that explains.
     fn first(&self, stages: &[&dyn Fn() -> Vec<Candidate>]) -> Outcome {
-        for (i, stage) in stages.iter().enumerate() {
-            let start = std::time::Instant::now();
-            let candidates = stage();
-            let t1 = start.elapsed();
-            let outcome = self.outcome(&candidates);
-            if std::env::var("WTA").is_ok() {
-                eprintln!("stage {i} of {}: {} candidates, {t1:?} {:?}", stages.len(), candidates.len(), start.elapsed());
-            }
+        for stage in stages {
+            let outcome = self.outcome(&stage());
             if !matches!(outcome, Outcome::Nothing) {
                 return outcome;
             }
@@ -238,7 +241,7 @@ impl<'a> Search<'a> {
             alone.filter(|candidate| !self.is_refuted(&candidate.variant)).collect()
         };
         let beside_one = || {
-            let changes = self.around.par_iter().chain(&self.catalogue);
+            let changes = self.catalogue.par_iter().chain(&self.around);
             changes.flat_map_iter(|change| self.epilogues(&self.alone(change), false)).collect()
         };
         if !self.tensors.contains(&TensorName::Out) {
@@ -268,7 +271,8 @@ impl<'a> Search<'a> {
             if fitted.is_empty() && start.changes.len() < 2 {
                 continue;
             }
-            let whole = fitted.iter().fold(start.clone(), |whole, change| self.joined(&whole, change.clone()));
+            let whole =
+                fitted.iter().fold(start.clone(), |whole, change| self.joined(&whole, change.clone()));
             let in_b_bar = epilogue::in_b_bar(self.case, &fitted, &whole.variant);
             all.extend(in_b_bar.map(|(changes, variant)| Candidate {
                 changes: [&start.changes[..], &changes].concat(),
@@ -285,8 +289,9 @@ impl<'a> Search<'a> {
         let families = finder::families(case, &self.long, variant);
         // A limit may show in few positions.
         let looks = |family: &finder::Family| if family.is_limit() { &self.long } else { &self.looks };
-        let mut found: Vec<Change> =
-            families.par_iter().filter_map(|family| finder::find(case, looks(family), variant, family)).collect();
+        let of = |family: &finder::Family| finder::find(case, looks(family), variant, family);
+        let tried = families.par_iter().filter(|family| start.changes.is_empty() || family.is_scale());
+        let mut found: Vec<Change> = tried.filter_map(of).collect();
         if start.changes.is_empty() {
             found.extend(finder::find_clamp(case, &self.long, variant));
             found.extend(finder::thresholds(case, &self.long, variant));
@@ -311,11 +316,14 @@ impl<'a> Search<'a> {
         let mut lengths = vec![first, first / 2, first / 3, first - 1, first + 1];
         lengths.retain(|length| *length > 1 && *length < seqlen);
         lengths.dedup();
-        let mut changes: Vec<Change> = lengths.into_iter().flat_map(changes::chunked).collect();
-        let tails = (2..=64).filter(|width| seqlen - seqlen % width == first && !seqlen.is_multiple_of(*width));
+        let mut changes: Vec<Change> = lengths.into_iter().flat_map(scans::chunked).collect();
+        let tails =
+            (2..=64).filter(|width| seqlen - seqlen % width == first && !seqlen.is_multiple_of(*width));
         changes.extend(tails.take(1).map(|width| {
             let what = format!("the positions beyond the last multiple of {width} are ignored");
-            Change::new(Part::Other, "tail-ignored", what, move |v: &mut Variant| v.tail = Tail::Ignored(width))
+            Change::new(Part::Other, "tail-ignored", what, move |v: &mut Variant| {
+                v.tail = Tail::Ignored(width)
+            })
         }));
         let look = Look { len: (2 * first + BEYOND).min(seqlen), ..self.whole(row) };
         let joined = changes.into_par_iter().map(|change| self.joined(start, change));
@@ -332,40 +340,43 @@ impl<'a> Search<'a> {
             |change: &&Change| matches!(change.part, Part::Formula | Part::ABar | Part::BBar | Part::BValue);
         let forms: Vec<&Change> = self.catalogue.iter().filter(is_of_formula).collect();
         let around: Vec<&Change> = self.around.iter().collect();
-        let starts: Vec<Candidate> = forms
-            .iter()
-            .copied()
-            .chain(self.around.iter().filter(|change| change.is_statement || change.part == Part::ABar))
-            .map(|change| self.alone(change))
-            .collect();
+        let starts = forms.iter().copied().filter(|change| change.part == Part::Formula);
+        let starts = starts.chain(self.around.iter().filter(|change| change.is_statement));
+        let starts: Vec<Candidate> = starts.map(|change| self.alone(change)).collect();
+        // The likelier ones come first.
+        let pairs = PAIRS / (BEYOND * self.case.problem.shape.dstate).max(1);
+        let count = (0..around.len()).take_while(|count| count * count / 2 <= pairs).count();
         self.first(&[
-            &|| self.pairs(&forms, &around, true),
+            &|| self.pairs(&forms, &around),
             &|| self.held().par_iter().flat_map_iter(|start| self.late(start)).collect(),
             &|| {
                 let readouts = Readouts::new(self, &self.base, b_bar::BEGINNING);
                 let begun = b_bar::find(self, &base, &readouts);
                 begun.par_iter().flat_map_iter(|start| self.late(start)).collect()
             },
-            &|| starts.par_iter().flat_map_iter(|start| self.numbers(start)).collect(),
             &|| {
                 let readouts = Readouts::new(self, &self.base, b_bar::WHOLE);
                 let gated = epilogue::alone(self.case).into_par_iter().map(|change| self.alone(&change));
-                gated.flat_map_iter(|start| b_bar::simplest(self, b_bar::find(self, &start, &readouts))).collect()
+                gated
+                    .flat_map_iter(|start| b_bar::simplest(self, b_bar::find(self, &start, &readouts)))
+                    .collect()
             },
             &|| {
-                let mut starts = changes::transitions();
+                let mut starts = scans::transitions();
                 starts.extend(self.around.iter().filter(|change| change.is_statement).cloned());
                 starts.into_par_iter().flat_map_iter(|change| self.b_bars(&self.alone(&change))).collect()
             },
             &|| starts.par_iter().flat_map_iter(|start| self.numbers(start)).collect(),
-            &|| self.pairs(&around, &around, false),
+            &|| self.pairs(&around[..count], &around[..count]),
         ])
     }
 
     /// Hypotheses that hold for the first positions.
     fn held(&self) -> Vec<Candidate> {
-        let looks: Vec<Look> = self.looks.iter().map(|look| Look { len: look.len.min(BEYOND), ..*look }).collect();
-        let changes = self.catalogue.par_iter().chain(&self.around).filter(|change| change.part != Part::Carry);
+        let looks: Vec<Look> =
+            self.looks.iter().map(|look| Look { len: look.len.min(BEYOND), ..*look }).collect();
+        let changes =
+            self.catalogue.par_iter().chain(&self.around).filter(|change| change.part != Part::Carry);
         let alone = changes.map(|change| self.alone(change));
         let mut held: Vec<Candidate> =
             alone.filter(|one| looks.iter().all(|look| !look.refutes(self.case, &one.variant))).collect();
@@ -382,18 +393,24 @@ impl<'a> Search<'a> {
         b_bar::simplest(self, b_bar::find(self, start, &readouts))
     }
 
-    /// Pairs of one and the other that no look refutes, with the specified epilogue or with one that is fitted.
-    fn pairs(&self, ones: &[&Change], others: &[&Change], with_epilogue: bool) -> Vec<Candidate> {
+    /// Pairs of one and the other that no look refutes, with the specified epilogue or, beside another form, with
+    /// one that is fitted.
+    fn pairs(&self, ones: &[&Change], others: &[&Change]) -> Vec<Candidate> {
         let same = std::ptr::eq(ones.as_ptr(), others.as_ptr());
         let pair = |i: usize| {
             let one = ones[i];
             let from = if same { i + 1 } else { 0 };
-            others[from..].iter().filter(move |other| one.part != other.part).flat_map(move |other| {
+            // Beside a part of the formula the inputs are taken to be read right.
+            let is_tried = move |other: &&&Change| {
+                let misread = matches!(other.part, Part::Place(_));
+                one.part != other.part && (same || one.part == Part::Formula || !misread)
+            };
+            others[from..].iter().filter(is_tried).flat_map(move |other| {
                 let variant = self.with(&[one, other]);
                 let start = Candidate { changes: vec![one.clone(), (*other).clone()], variant };
                 if !self.is_refuted(&variant) {
                     vec![start]
-                } else if with_epilogue && !matches!(other.part, Part::Place(_) | Part::UValue) {
+                } else if one.part == Part::Formula && !matches!(other.part, Part::Place(_) | Part::UValue) {
                     self.epilogues(&start, true)
                 } else {
                     Vec::new()

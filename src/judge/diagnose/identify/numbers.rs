@@ -21,10 +21,14 @@ pub fn near(found: f64, distance: f64, n: usize) -> Vec<Known> {
     };
     let sign = if found < 0.0 { "−" } else { "" };
     add(0.0, "0".to_owned());
-    for denominator in 1..=16u32 {
+    for denominator in [1u32, 2, 3, 4, 6, 8, 12, 16] {
         let numerator = (found.abs() * f64::from(denominator)).round();
         if (1.0..=64.0).contains(&numerator) || denominator == 1 && numerator > 0.0 && numerator < 1e4 {
-            let text = if denominator == 1 { format!("{sign}{numerator}") } else { format!("{sign}{numerator}/{denominator}") };
+            let text = if denominator == 1 {
+                format!("{sign}{numerator}")
+            } else {
+                format!("{sign}{numerator}/{denominator}")
+            };
             add(found.signum() * numerator / f64::from(denominator), text);
         }
     }
@@ -59,6 +63,10 @@ pub fn near(found: f64, distance: f64, n: usize) -> Vec<Known> {
 
 /// A decimal without an exponent where that is short.
 fn shown(value: f64) -> String {
-    let text = if value != 0.0 && (value.abs() < 1e-3 || value.abs() >= 1e5) { format!("{value:e}") } else { format!("{value}") };
+    let text = if value != 0.0 && (value.abs() < 1e-3 || value.abs() >= 1e5) {
+        format!("{value:e}")
+    } else {
+        format!("{value}")
+    };
     text.replace('-', "−")
 }
