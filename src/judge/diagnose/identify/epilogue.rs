@@ -44,6 +44,9 @@ pub const GATES: &[(GateFunction, &str, &str)] = &[
 /// The specified gate, and those of [`GATES`] that are tried beside two other changes.
 const COMMON: usize = 5;
 
+/// Twice the roundings of tf32: 2⁻⁹.
+const NEXT_TO_1: f64 = 1.0 / 512.0;
+
 /// One element: what was recorded, the readout with its bound, and what is around it.
 struct Element {
     got: f64,
@@ -175,6 +178,11 @@ fn factors(case: &Case, elements: &[Element], start: Epilogue) -> Option<Epilogu
     }
     if sums[2] == 0.0 {
         s = 1.0;
+    }
+    // A factor next to 1 is what lost digits look like, which are named elsewhere.
+    let is_next_to_1 = |factor: f64| factor != 1.0 && (factor - 1.0).abs() < NEXT_TO_1;
+    if is_next_to_1(c) && (is_next_to_1(s) || s == 1.0) {
+        return None;
     }
     if !fits(c, s) || c == 0.0 {
         return None;
