@@ -179,11 +179,6 @@ fn factors(case: &Case, elements: &[Element], start: Epilogue) -> Option<Epilogu
     if sums[2] == 0.0 {
         s = 1.0;
     }
-    // A factor next to 1 is what lost digits look like, which are named elsewhere.
-    let is_next_to_1 = |factor: f64| factor != 1.0 && (factor - 1.0).abs() < NEXT_TO_1;
-    if is_next_to_1(c) && (is_next_to_1(s) || s == 1.0) {
-        return None;
-    }
     if !fits(c, s) || c == 0.0 {
         return None;
     }
@@ -196,7 +191,9 @@ fn factors(case: &Case, elements: &[Element], start: Epilogue) -> Option<Epilogu
     let (of_readout, of_skip) = (known(c), known(s));
     let pairs = of_readout.iter().flat_map(|c| of_skip.iter().map(move |s| (*c, *s)));
     let (c, s) = pairs.clone().find(|&(c, s)| c != 0.0 && fits(c, s)).unwrap_or((c, s));
-    Some(Epilogue { readout: c, skip: s, ..start })
+    // A factor next to 1 is what lost digits look like, which are named elsewhere.
+    let is_next_to_1 = |factor: f64| factor.abs() != 1.0 && (factor.abs() - 1.0).abs() < NEXT_TO_1;
+    (!is_next_to_1(c) && !is_next_to_1(s)).then_some(Epilogue { readout: c, skip: s, ..start })
 }
 
 /// An epilogue as changes to the specified one.

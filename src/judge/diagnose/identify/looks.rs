@@ -62,6 +62,11 @@ impl Look {
         self.got(case).iter().zip(values.iter().zip(&bound)).position(|element| !within(element))
     }
 
+    /// How many elements are.
+    pub fn failures(&self, case: &Case, variant: &Variant) -> usize {
+        self.errors(case, variant).iter().filter(|error| error.abs() > 1.0).count()
+    }
+
     /// Errors in units of bounds.
     pub fn errors(&self, case: &Case, variant: &Variant) -> Vec<f64> {
         let Row { values, bound } = self.outputs(case, variant);

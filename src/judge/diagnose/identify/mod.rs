@@ -37,6 +37,8 @@ use crate::judge::faults::variant::{Tail, Variant};
 use crate::results::Diagnosis;
 use crate::tensor::TensorName;
 
+/// Failing elements of a channel that are worth a longer search.
+const FEW: usize = 4;
 /// Positions of a first look beyond the first failure.
 const BEYOND: usize = 4;
 /// What is worse by this factor than the best is not named beside it.
@@ -332,7 +334,10 @@ impl<'a> Search<'a> {
 
     /// What takes a second or two.
     pub fn thorough(&self) -> Outcome {
-        if self.looks.is_empty() {
+        // A few wrong elements are no other formula.
+        let failing =
+            self.looks.first().map_or(0, |look| self.whole(look.row).failures(self.case, &self.base));
+        if failing < FEW {
             return Outcome::Nothing;
         }
         let base = Candidate { changes: Vec::new(), variant: self.base };
