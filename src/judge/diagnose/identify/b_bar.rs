@@ -22,8 +22,9 @@ const PROPOSED: usize = 12;
 /// Denominators that a coefficient may have.
 const DENOMINATORS: [u32; 15] = [1, 2, 3, 4, 6, 8, 12, 24, 5, 10, 16, 30, 60, 120, 720];
 
-/// Terms that B̄u may have.
-fn dictionary() -> Vec<FoundTerm> {
+/// Terms that B̄u may have, those of the input before among them or not: where Δ and B are constant, a scan that reads its
+/// states late is one of these, and the likelier of the two.
+fn dictionary(neighbours: bool) -> Vec<FoundTerm> {
     let of = |term: Term| FoundTerm { term, b: 1, u: 1, offset: 0 };
     let term = |delta, of| Term { factor: Fraction::ONE, delta, of };
     use Function::{Phi, Power, Resolvent};
@@ -48,6 +49,7 @@ fn dictionary() -> Vec<FoundTerm> {
         ]);
     }
     all.extend([Phi(0), Resolvent(Fraction::HALF)].map(|f| FoundTerm { offset: -1, ..of(term(1, f)) }));
+    all.retain(|found| neighbours || found.offset == 0);
     all
 }
 
@@ -67,13 +69,18 @@ fn only(variant: &Variant, terms: &[FoundTerm]) -> Variant {
 
 impl Readouts {
     /// Of a variant, at as many positions and channels.
-    pub fn new(search: &Search, variant: &Variant, (positions, channels): (usize, usize)) -> Self {
+    pub fn new(
+        search: &Search,
+        variant: &Variant,
+        (positions, channels): (usize, usize),
+        neighbours: bool,
+    ) -> Self {
         let seqlen = search.case.problem.shape.seqlen;
         let rows = search.order.iter().take(channels);
         let looks: Vec<Look> =
             rows.map(|&row| Look { len: seqlen.min(positions), ..search.whole(row) }).collect();
         let bare = Variant { gate: GateFunction::One, skip: 0.0, ..*variant };
-        let dictionary = dictionary();
+        let dictionary = dictionary(neighbours);
         let column = |term: &FoundTerm| {
             let rows = looks.iter().map(|look| look.outputs(search.case, &only(&bare, &[*term])));
             rows.flat_map(|row| row.values).collect()

@@ -258,7 +258,7 @@ impl<'a> Search<'a> {
             &|| self.late(&base),
             &|| self.numbers(&base),
             &beside_one,
-            &|| self.b_bars(&base),
+            &|| self.b_bars(&base, false),
         ])
     }
 
@@ -355,21 +355,26 @@ impl<'a> Search<'a> {
             &|| self.pairs(&forms, &around),
             &|| self.held().par_iter().flat_map_iter(|start| self.late(start)).collect(),
             &|| {
-                let readouts = Readouts::new(self, &self.base, b_bar::BEGINNING);
+                let readouts = Readouts::new(self, &self.base, b_bar::BEGINNING, true);
                 let begun = b_bar::find(self, &base, &readouts);
                 begun.par_iter().flat_map_iter(|start| self.late(start)).collect()
             },
             &|| {
-                let readouts = Readouts::new(self, &self.base, b_bar::WHOLE);
-                let gated = epilogue::alone(self.case).into_par_iter().map(|change| self.alone(&change));
-                gated
+                let readouts = Readouts::new(self, &self.base, b_bar::WHOLE, true);
+                let mut starts = vec![base.clone()];
+                starts.extend(epilogue::alone(self.case).iter().map(|change| self.alone(change)));
+                starts
+                    .into_par_iter()
                     .flat_map_iter(|start| b_bar::simplest(self, b_bar::find(self, &start, &readouts)))
                     .collect()
             },
             &|| {
                 let mut starts = scans::transitions();
                 starts.extend(self.around.iter().filter(|change| change.is_statement).cloned());
-                starts.into_par_iter().flat_map_iter(|change| self.b_bars(&self.alone(&change))).collect()
+                starts
+                    .into_par_iter()
+                    .flat_map_iter(|change| self.b_bars(&self.alone(&change), true))
+                    .collect()
             },
             &|| starts.par_iter().flat_map_iter(|start| self.numbers(start)).collect(),
             &|| self.pairs(&around[..count], &around[..count]),
@@ -393,8 +398,8 @@ impl<'a> Search<'a> {
     }
 
     /// A hypothesis with the simplest other B̄ that holds for every element.
-    fn b_bars(&self, start: &Candidate) -> Vec<Candidate> {
-        let readouts = Readouts::new(self, &start.variant, b_bar::WHOLE);
+    fn b_bars(&self, start: &Candidate, neighbours: bool) -> Vec<Candidate> {
+        let readouts = Readouts::new(self, &start.variant, b_bar::WHOLE, neighbours);
         b_bar::simplest(self, b_bar::find(self, start, &readouts))
     }
 
