@@ -20,6 +20,7 @@ use self::on_device::{DeviceJudge, DeviceJudgeError, Shares};
 use crate::case;
 use crate::formula::Form;
 use crate::judge::budget;
+use crate::judge::diagnose::identify;
 use crate::judge::pairwise::MethodOutputs;
 use crate::judge::scan::{self, Place};
 use crate::problem::inputs::Draw;
@@ -184,7 +185,8 @@ pub fn check_with<R: Read + Seek + Send>(
         }
         cases.push(case);
     }
-    diagnosis::fill(&mut problem, &outputs, &truths, &promise.contract, &mut cases);
+    let recorded_outputs = (&outputs[..], &truths);
+    diagnosis::fill(&mut problem, recorded_outputs, &promise.contract, diagnosis::by_models, &mut cases);
     let matrices = |(label, outputs): (&str, Vec<_>)| {
         let id = if label.is_empty() { name.to_owned() } else { format!("{name}/{label}") };
         case::matrices(&problem, &outputs, BACKEND, name, &id)
@@ -215,6 +217,7 @@ pub fn check_with<R: Read + Seek + Send>(
         let survey = surveys.as_ref().map(|surveys| &surveys[i]);
         meant::name_what_was_meant(recording, stages, (&named, survey), output, case)?;
     }
+    diagnosis::fill(&mut problem, recorded_outputs, &promise.contract, identify, &mut cases);
     let chosen = match (certified.len(), &surveys) {
         (judged, _) if judged == all => format!("all {all} channels judged"),
         (0, Some(_)) => format!(

@@ -19,12 +19,20 @@ const WORK: usize = 2_000_000;
 /// The same for one case, unless its worst channel alone is longer.
 const CASE: usize = 100_000;
 
-/// Fills in the diagnosis of failed cases, `outputs` and `cases` being in the same order.
+/// What explains the failing tensors of a case.
+type Explains = fn(&Case, &[TensorName]) -> Named<Vec<Diagnosis>>;
+
+/// By fault models and by what is identified at once.
+pub fn by_models(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
+    by_tensor(case, failing, &Models::compute(case.form, case.problem), Effort::RECORDED)
+}
+
+/// Fills in the diagnosis of what fails and has none, `outputs` and `cases` being in the same order.
 pub fn fill(
     problem: &mut Problem,
-    outputs: &[RecordedOutput],
-    truths: &Truths,
+    (outputs, truths): (&[RecordedOutput], &Truths),
     contract: &Contract,
+    explains: Explains,
     cases: &mut [CaseResult],
 ) {
     let judged = problem.judged_channels.clone();
@@ -37,13 +45,15 @@ pub fn fill(
         let Some(Ok(truth)) = truths.get(&case.method) else { continue };
         let count = (CASE / channel.max(1)).clamp(1, judged.len());
         let work = channel.saturating_mul(count);
-        if case.verdict != Verdict::Fail || !case.reason.is_empty() || work > left {
+        let mut failing = scan::failing(case);
+        failing.retain(|name| case.tensors[*name].diagnosis.is_empty());
+        if case.verdict != Verdict::Fail || !case.reason.is_empty() || failing.is_empty() || work > left {
             continue;
         }
         left -= work;
         let rows = worst_rows((problem, contract), output, truth, count);
         problem.judged_channels = rows.iter().map(|&row| judged[row]).collect();
-        let diagnoses = of_rows((problem, contract), output, truth, &rows, &scan::failing(case));
+        let diagnoses = of_rows((problem, contract), output, truth, &rows, &failing, explains);
         scan::diagnosed(case, diagnoses);
         problem.judged_channels.clone_from(&judged);
     }
@@ -81,6 +91,7 @@ fn of_rows(
     truth: &ScanTruth<Form>,
     rows: &[usize],
     failing: &[TensorName],
+    explains: Explains,
 ) -> Named<Vec<Diagnosis>> {
     let form = truth.method;
     let want = truth.tensors.map(|name, tensor| {
@@ -95,5 +106,5 @@ fn of_rows(
         want: &want,
         budget: &budget::scan(form, problem, contract),
     };
-    by_tensor(&case, failing, &Models::compute(form, problem), Effort::default())
+    explains(&case, failing)
 }

@@ -19,14 +19,19 @@
 //!
 //! Where the recorded value is infinite or NaN, a model whose states leave the range of f32 in that channel agrees.
 //!
+//! Of a recording, what no model explains is identified: [`Effort::RECORDED`] at once and [`identify`](fn@identify) in a second
+//! or more find what differs and the numbers in it, and accept it by the same rule.
+//!
 //! What nothing explains gets no diagnosis. Models that coincide on the problem keep the catalogue's order.
 
+mod identify;
 pub mod sweep;
 
 use std::borrow::Cow;
 
 use rayon::prelude::*;
 
+use self::identify::{Explanation, Outcome, Search};
 use super::budget::Budget;
 use super::faults::Fault;
 use super::faults::catalogue::{self, Entry};
@@ -61,20 +66,27 @@ pub struct Case<'a> {
     pub budget: &'a Budget,
 }
 
-/// How long to look for pairs: in positions times states that may be computed. A count, not a time, so that
-/// the same case gets the same diagnosis on every machine; a million take about a second.
+/// How much to look for.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort(pub usize);
+pub struct Effort {
+    /// How long to look for pairs: in positions times states that may be computed. A count, not a time, so that
+    /// the same case gets the same diagnosis on every machine; a million take about a second.
+    pub pairs: usize,
+    /// Whether what no fault model explains is identified.
+    pub identify: bool,
+}
 
 impl Default for Effort {
     fn default() -> Self {
-        Effort(1_500_000)
+        Effort { pairs: 1_500_000, identify: false }
     }
 }
 
 impl Effort {
     /// No pairs at all.
-    pub const SINGLE: Effort = Effort(0);
+    pub const SINGLE: Effort = Effort { pairs: 0, identify: false };
+    /// Of recordings: nobody can run their kernel on inputs that would say more.
+    pub const RECORDED: Effort = Effort { pairs: 1_500_000, identify: true };
 }
 
 /// How well a model fits.
@@ -129,12 +141,31 @@ pub fn by_tensor(
         let alone = Explained::new(case, &[name], models);
         let found = match () {
             () if !alone.exact.is_empty() => alone,
-            () if !shared.exact.is_empty() => return (name, shared.named()),
+            () if shared.is_explained() => return (name, shared.named()),
             () => alone.with_pairs(effort),
         };
         // What only nearly fits has to fit everything.
-        (name, if found.exact.is_empty() { shared.named() } else { found.named() })
+        (name, if found.is_explained() { found.named() } else { shared.named() })
     };
+    failing.iter().map(diagnosed).collect()
+}
+
+/// What can be identified of the failing tensors that nothing else explains: of all tensors together, or of each alone. It
+/// takes longer than all that comes before.
+pub fn identify(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
+    let all: Vec<TensorName> = case.got.iter().map(|(name, _)| name).collect();
+    let found = |tensors: &[TensorName]| {
+        let order = channels_by_error(case, tensors);
+        let applying = catalogue::ALL.iter().filter(|entry| entry.fault.applies(case.form, case.problem));
+        match Search::new(case, tensors, &order, applying).thorough() {
+            Outcome::Explained(found) => found.iter().take(NAMED).map(Explanation::named).collect(),
+            _ => Vec::new(),
+        }
+    };
+    let together: Vec<Diagnosis> = found(&all);
+    let alone = |name: TensorName| if all.len() > 1 { found(&[name]) } else { Vec::new() };
+    let diagnosed =
+        |&name: &TensorName| (name, if together.is_empty() { alone(name) } else { together.clone() });
     failing.iter().map(diagnosed).collect()
 }
 
@@ -152,6 +183,8 @@ struct Explained<'a> {
     order: Vec<usize>,
     singles: Vec<(&'static Entry, Fit)>,
     exact: Vec<(Vec<&'static Entry>, Fit)>,
+    /// What was identified where no single model explains it; none where a statement of the recording does.
+    identified: Option<Vec<Explanation>>,
 }
 
 impl<'a> Explained<'a> {
@@ -164,24 +197,56 @@ impl<'a> Explained<'a> {
         let singles: Vec<(&Entry, Fit)> = models.singles.iter().map(fitted).collect();
         let exact = singles.iter().filter(|(_, fit)| fit.explains()).map(|&(entry, fit)| (vec![entry], fit));
         let exact = exact.collect();
-        Explained { case, tensors: tensors.to_vec(), order, singles, exact }
+        Explained { case, tensors: tensors.to_vec(), order, singles, exact, identified: Some(Vec::new()) }
     }
 
-    /// By pairs, where no single model explains it.
+    fn is_explained(&self) -> bool {
+        !self.exact.is_empty() || self.identified.as_ref().is_none_or(|found| !found.is_empty())
+    }
+
+    /// By what is identified at once and by pairs, where no single model explains it; where a model nearly does, by all that
+    /// can be identified.
     fn with_pairs(&self, effort: Effort) -> Self {
         let mut whole = self.clone();
-        if whole.exact.is_empty() {
+        if self.is_explained() {
+            return whole;
+        }
+        let models = self.singles.iter().map(|(entry, _)| *entry);
+        let search = effort.identify.then(|| Search::new(self.case, &self.tensors, &self.order, models));
+        let accept = |whole: &mut Self, outcome: Outcome| match outcome {
+            Outcome::Nothing => {}
+            Outcome::Elsewhere => whole.identified = None,
+            Outcome::Explained(found) => whole.identified = Some(found),
+        };
+        if let Some(search) = &search {
+            accept(&mut whole, search.quick());
+        }
+        if !whole.is_explained() {
             whole.exact = pairs(self, effort);
+        }
+        if let (Some(search), false) = (&search, whole.is_explained() || whole.nearly().next().is_none()) {
+            accept(&mut whole, search.thorough());
         }
         whole
     }
 
     fn named(&self) -> Vec<Diagnosis> {
-        let nearly = self.singles.iter().filter(|(entry, fit)| {
+        match &self.identified {
+            None => return Vec::new(),
+            Some(found) if !found.is_empty() => {
+                return found.iter().take(NAMED).map(Explanation::named).collect();
+            }
+            Some(_) => {}
+        }
+        best_first(self.exact.clone(), self.nearly().map(|(entry, fit)| (vec![entry], fit)).collect())
+    }
+
+    /// Models that leave little, and more than rounding.
+    fn nearly(&self) -> impl Iterator<Item = (&'static Entry, Fit)> {
+        self.singles.iter().copied().filter(|(entry, fit)| {
             let rounds = matches!(entry.fault, Fault::State(to) if to != InputType::F32);
             !fit.explains() && fit.residual <= if rounds { NEARLY_ROUNDED } else { NEARLY }
-        });
-        best_first(self.exact.clone(), nearly.map(|&(entry, fit)| (vec![entry], fit)).collect())
+        })
     }
 }
 
@@ -236,7 +301,7 @@ fn pairs(explained: &Explained, effort: Effort) -> Vec<(Vec<&'static Entry>, Fit
         combinations.extend(ranked[..rank].iter().map(|&first| (first.min(second), first.max(second))));
     }
     let mut found = Vec::new();
-    for (first, second) in combinations.into_iter().take(effort.0 / per_pair.max(1)) {
+    for (first, second) in combinations.into_iter().take(effort.pairs / per_pair.max(1)) {
         let ((a, fit_a), (b, fit_b)) = (singles[first], singles[second]);
         if a.fault.excludes(b.fault) {
             continue;

@@ -100,7 +100,11 @@ pub struct Held {
 /// # Panics
 /// When it is not.
 fn held_at(rows: Option<&Vec<usize>>, row: usize) -> usize {
-    rows.map_or(row, |rows| rows.binary_search(&row).expect("only rows that are held are asked for"))
+    if_held(rows, row).expect("only rows that are held are asked for")
+}
+
+fn if_held(rows: Option<&Vec<usize>>, row: usize) -> Option<usize> {
+    rows.map_or(Some(row), |rows| rows.binary_search(&row).ok())
 }
 
 /// An input's name in spec.md §3, its values, and how many of them the shape asks for.
@@ -169,6 +173,16 @@ impl Problem {
     /// The row of a channel in `u`, `delta`, `z` and outputs.
     fn channel_row(&self, batch: usize, channel: usize) -> usize {
         held_at(self.held.as_ref().map(|held| &held.channels), batch * self.shape.dim + channel)
+    }
+
+    /// The row of a channel in `u`, `delta` and `z`; none where it is not held.
+    pub fn row_if_held(&self, batch: usize, channel: usize) -> Option<usize> {
+        if_held(self.held.as_ref().map(|held| &held.channels), batch * self.shape.dim + channel)
+    }
+
+    /// The same of [`Problem::group_row`].
+    pub fn group_row_if_held(&self, batch: usize, group: usize) -> Option<usize> {
+        if_held(self.held.as_ref().map(|held| &held.groups), batch * self.shape.groups + group)
     }
 
     /// The row of a group in variable `b` and `c`, of (dstate, seqlen)·w values.

@@ -7,6 +7,7 @@ mod arithmetic;
 mod begins;
 mod conventions;
 mod files;
+mod identified;
 mod memory;
 mod on_device;
 mod outputs;

@@ -8,7 +8,10 @@
 //! Where two descriptions of a bug are one and the same formula, the catalogue has one model: Δ missing in B̄ is
 //! 1/Δ too much, Δ squared is 1/Δ missing; for `rk4` the φ series cut after one term is `zoh`.
 
+pub mod around;
 pub mod catalogue;
+pub mod inputs;
+mod readout;
 pub mod recorded;
 pub mod scan;
 pub mod step;
@@ -16,8 +19,10 @@ pub mod variant;
 
 use std::mem::discriminant;
 
+use self::around::{Activation, Carry, Chunks, GateFunction, Gated, Input};
 use self::variant::{
-    BUse, Bias, Clamp, Directions, Gate, Inverse, LastState, Power, Readout, Reversed, Sum, Tail, Variant,
+    BUse, Bias, Clamp, Directions, Gate, Group, Inverse, LastState, Power, Readout, Reversed, Sum, Tail,
+    Variant,
 };
 use crate::formula::{Form, Fraction, Function, Term, Textbook, Transition};
 use crate::method::Method;
@@ -213,15 +218,31 @@ impl Fault {
             Fault::UMissing => variant.u_in_higher_terms = false,
             Fault::B(b_use) => variant.b_use = b_use,
             Fault::Readout(readout) => variant.readout = readout,
-            Fault::Edge(length, factor) => variant.edge = Some((length, factor)),
+            Fault::Edge(length, factor) => {
+                variant.chunks = Some(Chunks { length, carry: Carry::Times(factor) });
+            }
             Fault::Tail(tail) => variant.tail = tail,
-            Fault::GroupModulo => variant.group_modulo = true,
-            Fault::BTransposed => variant.b_transposed = true,
-            Fault::CTransposed => variant.c_transposed = true,
+            Fault::GroupModulo => variant.group = Group::Modulo,
+            Fault::BTransposed => variant.places[Input::B as usize].transposed = true,
+            Fault::CTransposed => variant.places[Input::C as usize].transposed = true,
             Fault::Skip(share) => variant.skip = share,
-            Fault::Gate(gate) => variant.gate = gate,
-            Fault::Bias(bias) => variant.bias = bias,
-            Fault::Softplus(above) => variant.softplus_above = above,
+            Fault::Gate(gate) => {
+                (variant.gate, variant.gated) = match gate {
+                    Gate::Missing => (GateFunction::One, Gated::All),
+                    Gate::Doubled => (GateFunction::SiluSquared, Gated::All),
+                    Gate::BeforeAverage => (GateFunction::Silu, Gated::ForwardAndSkip),
+                    Gate::BeforeSkip => (GateFunction::Silu, Gated::Readout),
+                    Gate::SigmoidOnly => (GateFunction::Sigmoid, Gated::All),
+                }
+            }
+            Fault::Bias(bias) => variant.step_sizes.iter_mut().for_each(|step| {
+                (step.before, step.after) = (0.0, if bias == Bias::AfterSoftplus { 1.0 } else { 0.0 });
+            }),
+            Fault::Softplus(above) => {
+                let softplus = |above| Activation::Softplus { beta: 1.0, above };
+                let activation = above.map_or(Activation::None, softplus);
+                variant.step_sizes.iter_mut().for_each(|step| step.activation = activation);
+            }
             Fault::Clamp(clamp) => variant.clamp = clamp,
             Fault::State(to) => variant.state = to,
             Fault::LastState(last_state) => variant.last_state = last_state,

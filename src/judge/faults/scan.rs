@@ -7,14 +7,16 @@
 
 use num_complex::Complex64;
 
+use super::around::{Carry, Chunks, Delay, Initial};
+use super::inputs::Read;
+use super::readout::{self, Sums};
 use super::step::{self, Bounded};
-use super::variant::{BUse, Bias, Directions, Gate, LastState, Readout, Reversed, Sum, Tail, Variant};
+use super::variant::{BUse, Directions, LastState, Readout, Reversed, Sum, Tail, Variant};
 use crate::formula::Form;
-use crate::judge::budget::{self, complex_at};
-use crate::judge::ulp::Format;
+use crate::judge::budget::complex_at;
 use crate::method::Method;
-use crate::problem::{InputType, Operand, Problem};
-use crate::promise::allowance::{self, Arithmetic, HALF_SUBNORMAL, SUM, U};
+use crate::problem::{InputType, Problem};
+use crate::promise::allowance::{self, HALF_SUBNORMAL, SUM, U};
 use crate::tensor::{Named, TensorName};
 
 /// One channel of a tensor, as a variant computes it.
@@ -44,41 +46,38 @@ struct Map {
 
 /// Runs `variant` over one channel of the problem.
 pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) -> Channel {
-    let run = VariantScan { variant, problem, channel };
     let seqlen = problem.shape.seqlen;
-    let steps: Vec<(f64, f64)> = (0..seqlen).map(|l| run.step_size(l)).collect();
-    let mut forward = vec![Bounded::default(); seqlen];
-    let mut backward = forward.clone();
-    let mut magnitude = vec![0.0; seqlen];
-    let (mut out, mut last_state, mut overflows) = (Row::default(), Row::default(), false);
+    let run = VariantScan::new(variant, problem, channel, seqlen);
+    let mut sums = vec![Sums::default(); seqlen];
+    let (mut last_state, mut overflows) = (Row::default(), false);
     for n in 0..problem.shape.dstate {
-        let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l, &steps)).collect();
-        let mut last = run.add_states(n, &maps, &steps, false, &mut forward, &mut magnitude);
+        let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l)).collect();
+        let mut last = run.add_states(n, &maps, false, &mut sums);
         overflows |= last.overflows;
         match variant.last_state {
             LastState::Right => {}
-            LastState::WithoutB => last = run.state_of_u(n, &steps),
+            LastState::WithoutB => last = run.state_of_u(n),
             LastState::ChunkEarly(length) => {
                 let before = (seqlen - 1) / length * length;
-                last = run.state_after(n, &maps[..before], &steps);
+                last = run.state_after(n, &maps[..before]);
             }
             LastState::Doubled => {
                 last.state = Bounded { value: last.state.value * 2.0, error: last.state.error * 2.0 };
             }
+            LastState::Early(by) => last = run.state_after(n, &maps[..seqlen.saturating_sub(by)]),
         }
         overflows |= last.overflows;
         let last = last.state;
         last_state.values.extend(&[last.value.re, last.value.im][..problem.weights.width()]);
         last_state.bound.push(last.error + HALF_SUBNORMAL);
         if variant.bidirectional {
-            let last = run.add_states(n, &maps, &steps, true, &mut backward, &mut magnitude);
-            overflows |= last.overflows;
+            overflows |= run.add_states(n, &maps, true, &mut sums).overflows;
         }
     }
+    let mut out = Row { values: vec![0.0; seqlen], bound: vec![0.0; seqlen] };
     for l in 0..seqlen {
-        let (value, bound) = run.output(l, forward[l], backward[l], magnitude[l]);
-        out.values.push(value);
-        out.bound.push(bound);
+        let at = run.read.in_memory(l);
+        (out.values[at], out.bound[at]) = run.output(l, &sums);
     }
     let tensors = [(TensorName::Out, out), (TensorName::LastState, last_state)].into_iter().collect();
     Channel { tensors, overflows }
@@ -86,18 +85,17 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
 
 /// The outputs at the first `len` positions, as [`channel`] has them; none where these depend on later ones.
 pub fn beginning(variant: &Variant, problem: &Problem, channel: (usize, usize), len: usize) -> Option<Row> {
-    if variant.bidirectional {
+    let looks_ahead = matches!(variant.delay, Delay::Readout(by) if by < 0);
+    if variant.bidirectional || variant.reverse || looks_ahead {
         return None;
     }
-    let run = VariantScan { variant, problem, channel };
-    let steps: Vec<(f64, f64)> = (0..len).map(|l| run.step_size(l)).collect();
-    let (mut forward, mut magnitude) = (vec![Bounded::default(); len], vec![0.0; len]);
+    let run = VariantScan::new(variant, problem, channel, len);
+    let mut sums = vec![Sums::default(); len];
     for n in 0..problem.shape.dstate {
-        let maps: Vec<Map> = (0..len).map(|l| run.map(n, l, &steps)).collect();
-        run.add_states(n, &maps, &steps, false, &mut forward, &mut magnitude);
+        let maps: Vec<Map> = (0..len).map(|l| run.map(n, l)).collect();
+        run.add_states(n, &maps, false, &mut sums);
     }
-    let outputs = (0..len).map(|l| run.output(l, forward[l], Bounded::default(), magnitude[l]));
-    let (values, bound) = outputs.unzip();
+    let (values, bound) = (0..len).map(|l| run.output(l, &sums)).unzip();
     Some(Row { values, bound })
 }
 
@@ -110,9 +108,21 @@ struct VariantScan<'a> {
     variant: &'a Variant,
     problem: &'a Problem,
     channel: (usize, usize),
+    read: Read<'a>,
 }
 
-impl VariantScan<'_> {
+/// A state, what it may be off, and Σ |…| of what it is the sum of.
+#[derive(Clone, Copy, Default)]
+struct State {
+    at: Bounded,
+    size: f64,
+}
+
+impl<'a> VariantScan<'a> {
+    fn new(variant: &'a Variant, problem: &'a Problem, channel: (usize, usize), len: usize) -> Self {
+        VariantScan { variant, problem, channel, read: Read::new(variant, problem, channel, len) }
+    }
+
     fn ignored(&self, l: usize) -> bool {
         let seqlen = self.problem.shape.seqlen;
         match self.variant.tail {
@@ -122,173 +132,144 @@ impl VariantScan<'_> {
         }
     }
 
-    /// Δ and its relative error, as [`crate::judge::budget::step_size`].
-    fn step_size(&self, l: usize) -> (f64, f64) {
-        let (problem, variant) = (self.problem, self.variant);
-        let delta = f64::from(problem.delta[problem.sequence_index(self.channel.0, self.channel.1, l)]);
-        let bias = problem.delta_bias.as_ref().map(|bias| f64::from(bias[self.channel.1]));
-        let mut x = delta;
-        let mut error = 0.0;
-        if let (Some(bias), Bias::Right) = (bias, variant.bias) {
-            (x, error) = (x + bias, U);
-        }
-        if let (true, Some(above)) = (problem.delta_softplus, variant.softplus_above)
-            && x <= above
-        {
-            let softplus = budget::softplus(x);
-            let sigmoid = 1.0 / (1.0 + (-x).exp());
-            error = (x * sigmoid / softplus).abs() * error + allowance::SOFTPLUS;
-            x = softplus;
-        }
-        if let (Some(bias), Bias::AfterSoftplus) = (bias, variant.bias) {
-            let sum = x + bias;
-            (x, error) = (sum, (x * error / sum).abs() + U);
-        }
-        let step = variant.clamp.of(variant.step_delta.of(x));
-        // A square doubles it, and clamps and squares round once more.
-        (step, 2.0 * error + U)
+    fn a_bar(&self, n: usize, l: usize) -> Bounded {
+        let (delta, delta_error) = self.read.steps[0][l];
+        step::a_bar(self.variant, delta, delta_error + self.read.a_error(), self.read.a(n))
     }
 
-    fn operand(&self, operand: Operand, values: &[f32], transposed: bool, n: usize, l: usize) -> Complex64 {
-        let (problem, (batch, channel)) = (self.problem, self.channel);
-        let shape = problem.shape;
-        let width = problem.weights.width();
-        let index = match operand {
-            Operand::Constant if transposed => (n * shape.dim + channel) * width,
-            Operand::Constant => problem.weight_index(channel, n),
-            Operand::Variable => {
-                let group = if self.variant.group_modulo {
-                    channel % shape.groups
-                } else {
-                    channel / (shape.dim / shape.groups)
-                };
-                let rows = problem.group_row(batch, group) * shape.dstate * shape.seqlen;
-                let within = if transposed { l * shape.dstate + n } else { n * shape.seqlen + l };
-                (rows + within) * width
-            }
-        };
-        complex_at(problem.weights, values, index)
-    }
-
-    /// What B multiplies u with: 1 where it multiplies C.
-    fn b(&self, n: usize, l: usize) -> Complex64 {
-        if self.problem.reads_with_b() { Complex64::ONE } else { self.given_b(n, l) }
-    }
-
-    fn given_b(&self, n: usize, l: usize) -> Complex64 {
-        let b = self.operand(self.problem.b_operand, &self.problem.b, self.variant.b_transposed, n, l);
-        step::used(self.variant.b_use, b)
-    }
-
-    fn a(&self, n: usize) -> Complex64 {
-        let problem = self.problem;
-        complex_at(problem.weights, &problem.a, problem.weight_index(self.channel.1, n))
-    }
-
-    fn map(&self, n: usize, l: usize, steps: &[(f64, f64)]) -> Map {
+    fn map(&self, n: usize, l: usize) -> Map {
         if self.ignored(l) {
             let one = Bounded { value: Complex64::ONE, error: 0.0 };
             return Map { a: one, b: Bounded::default() };
         }
-        let (a, b) = (self.a(n), self.b(n, l));
-        let (delta, delta_error) = steps[l];
-        let u_at = |l: isize| f64::from(self.problem.u_at(self.channel, l));
+        let (a, b) = (self.read.a(n), self.read.b(n, l));
+        let (delta, delta_error) = self.read.steps[1][l];
+        let u_at = |l: isize| self.read.u_at(l);
         let u = u_at(l as isize);
-        let t = step::terms(self.variant, delta, delta_error, a);
-        let u_of_higher = if self.variant.u_in_higher_terms { u } else { 1.0 };
-        let neighbour = if t.neighbour == Complex64::ZERO { 0.0 } else { u_at(l as isize + t.offset) };
-        let mut parts = [t.first * b * u, t.higher * b * u_of_higher, t.neighbour * b * neighbour];
-        if self.variant.sum == Sum::OuterProducts && self.variant.b_bar == Form::Method(Method::Rk4) {
-            parts = self.outer_products(n, l, delta).map(|part| part * u);
-        }
-        let size: f64 = parts.iter().map(|part| part.norm()).sum();
         // Two products more, with u and with B.
         let mu = allowance::product(self.problem.weights);
-        let b_u = Bounded {
-            value: parts.iter().sum(),
-            error: size * (t.error + 4.0 * mu) + 4.0 * HALF_SUBNORMAL * f64::from(u != 0.0),
+        let delta_error = delta_error + self.read.a_error();
+        let (value, size, relative) = match &self.variant.found {
+            Some(found) => {
+                let near = |offset: isize| u_at(l as isize + offset);
+                step::found(self.variant, found, (delta, delta_error), (a, b), near)
+            }
+            None => {
+                let t = step::terms(self.variant, delta, delta_error, a);
+                let u_of_higher = if self.variant.u_in_higher_terms { u } else { 1.0 };
+                let neighbour =
+                    if t.neighbour == Complex64::ZERO { 0.0 } else { u_at(l as isize + t.offset) };
+                let mut parts = [t.first * b * u, t.higher * b * u_of_higher, t.neighbour * b * neighbour];
+                if self.variant.sum == Sum::OuterProducts && self.variant.b_bar == Form::Method(Method::Rk4) {
+                    parts = self.outer_products(n, l, delta).map(|part| part * u);
+                }
+                (parts.iter().sum::<Complex64>(), parts.iter().map(|part| part.norm()).sum::<f64>(), t.error)
+            }
         };
-        Map { a: step::a_bar(self.variant, delta, delta_error, a), b: b_u }
+        let factor = self.variant.input_factor;
+        let rounded = if factor == 1.0 { 4.0 * mu } else { 6.0 * mu };
+        let mut b_u = Bounded {
+            value: value * factor,
+            error: size * factor.abs() * (relative + rounded) + 4.0 * HALF_SUBNORMAL * f64::from(size != 0.0),
+        };
+        let a = self.a_bar(n, l);
+        if self.variant.decays_input {
+            b_u.error = b_u.error * a.value.norm() + (a.error + mu * a.value.norm()) * b_u.value.norm();
+            b_u.value *= a.value;
+        }
+        Map { a, b: b_u }
     }
 
     /// A²B as a(aᵀB), A³B as a(aᵀAB): the terms of first, second, and third and fourth order in Δ.
     fn outer_products(&self, n: usize, l: usize, delta: f64) -> [Complex64; 3] {
         let (mut ab, mut aab) = (Complex64::ZERO, Complex64::ZERO);
         for m in 0..self.problem.shape.dstate {
-            let product = self.a(m) * self.b(m, l);
+            let product = self.read.a(m) * self.read.b(m, l);
             ab += product;
-            aab += self.a(m) * product;
+            aab += self.read.a(m) * product;
         }
-        let (a, b) = (self.a(n), self.b(n, l));
+        let (a, b) = (self.read.a(n), self.read.b(n, l));
         let d2 = delta * delta / 2.0;
         [b * delta, a * b * d2, a * (ab * (d2 * delta / 3.0) + aab * (d2 * delta * delta / 12.0))]
     }
 
     /// The last state where u is scanned in place of B u.
-    fn state_of_u(&self, n: usize, steps: &[(f64, f64)]) -> Last {
-        let variant = Variant { b_use: BUse::Never, ..*self.variant };
-        let run = VariantScan { variant: &variant, ..*self };
-        let maps: Vec<Map> = (0..steps.len()).map(|l| run.map(n, l, steps)).collect();
-        run.state_after(n, &maps, steps)
+    fn state_of_u(&self, n: usize) -> Last {
+        let (variant, len) = (Variant { b_use: BUse::Never, ..*self.variant }, self.read.steps[0].len());
+        let run = VariantScan::new(&variant, self.problem, self.channel, len);
+        let maps: Vec<Map> = (0..len).map(|l| run.map(n, l)).collect();
+        run.state_after(n, &maps)
     }
 
     /// The state after these positions.
-    fn state_after(&self, n: usize, maps: &[Map], steps: &[(f64, f64)]) -> Last {
-        let mut unread = vec![Bounded::default(); maps.len()];
-        self.add_states(n, maps, steps, false, &mut unread, &mut vec![0.0; maps.len()])
+    fn state_after(&self, n: usize, maps: &[Map]) -> Last {
+        self.add_states(n, maps, false, &mut vec![Sums::default(); maps.len()])
+    }
+
+    fn initial(&self, n: usize, reverse: bool) -> Complex64 {
+        let problem = self.problem;
+        let given = problem.initial_state.as_ref().filter(|_| !reverse);
+        let given = given.map_or(Complex64::ZERO, |x| {
+            complex_at(problem.weights, x, problem.state_index(self.channel, n))
+        });
+        match self.variant.initial {
+            Initial::Ignored => Complex64::ZERO,
+            Initial::Conjugated => given.conj(),
+            Initial::Given | Initial::WithoutFirstDecay => given,
+        }
     }
 
     /// Adds what state n contributes to y in one direction, as far as there are maps; its last state.
-    fn add_states(
-        &self,
-        n: usize,
-        maps: &[Map],
-        steps: &[(f64, f64)],
-        reverse: bool,
-        y: &mut [Bounded],
-        magnitude: &mut [f64],
-    ) -> Last {
+    fn add_states(&self, n: usize, maps: &[Map], reverse: bool, sums: &mut [Sums]) -> Last {
         let (variant, seqlen) = (self.variant, self.problem.shape.seqlen);
         let mu = allowance::product(self.problem.weights);
         let joins = allowance::scan_joins(seqlen) * SUM;
         let growth = (1.0 + mu) * (1.0 + SUM);
         let problem = self.problem;
-        let given = problem.initial_state.as_ref().filter(|_| !reverse);
-        let initial = |x| complex_at(problem.weights, x, problem.state_index(self.channel, n));
-        let mut state = Bounded { value: given.map_or(Complex64::ZERO, |x| initial(x)), error: 0.0 };
-        let mut size = state.value.norm();
+        let start = self.initial(n, reverse);
+        let mut x = State { at: Bounded { value: start, error: 0.0 }, size: start.norm() };
         // What products of Ā that have underflowed on their own may multiply.
-        let mut largest = size.max(1.0);
+        let mut largest = x.size.max(1.0);
         let mut overflows = false;
+        let mut late: Vec<State> = Vec::new();
+        let mut carried = Carried::default();
+        let behind = usize::from(problem.reads_before());
+        let behind = if let Delay::State(by) = variant.delay { behind + by } else { behind };
         for k in 0..maps.len() {
             let l = if reverse { seqlen - 1 - k } else { k };
             let Map { mut a, b } = maps[l];
-            let edge = if reverse { l + 1 } else { l };
             if reverse && variant.reversed == Reversed::ABarOffByOne && l + 1 < seqlen && !self.ignored(l) {
-                let (delta, delta_error) = steps[l + 1];
-                a = step::a_bar(variant, delta, delta_error, self.a(n));
+                a = self.a_bar(n, l + 1);
             }
-            if let Some((length, factor)) = variant.edge
-                && edge % length == 0
+            if k == 0 && variant.initial == Initial::WithoutFirstDecay {
+                a = Bounded { value: Complex64::ONE, error: 0.0 };
+            }
+            let before = carried.whole(x);
+            if behind > 0 {
+                late.push(before);
+            }
+            let edge = if reverse { l + 1 } else { l };
+            if let Some(chunks) = variant.chunks
+                && edge % chunks.length == 0
                 && edge > 0
                 && edge < seqlen
                 && !self.ignored(l)
             {
-                a = Bounded { value: a.value * factor, error: a.error * factor };
+                carried.enter(chunks, &mut x, &mut a);
             }
-            let before = state;
             let a_abs = a.value.norm();
             let excess = a.error * growth + a_abs * (growth - 1.0);
-            let underflow = 2.0 * HALF_SUBNORMAL * largest * f64::from(size > 0.0);
-            state.error = (a_abs + a.error) * growth * state.error
-                + excess * size
+            let underflow = 2.0 * HALF_SUBNORMAL * largest * f64::from(x.size > 0.0);
+            x.at.error = (a_abs + a.error) * growth * x.at.error
+                + excess * x.size
                 + b.error * (1.0 + joins)
                 + joins * b.value.norm()
                 + underflow;
-            size = a_abs * size + b.value.norm();
-            largest = largest.max(size + state.error);
-            overflows |= size > f64::from(f32::MAX);
-            state.value = rounded(a.value * state.value + b.value, variant.state);
+            x.size = a_abs * x.size + b.value.norm();
+            largest = largest.max(x.size + x.at.error);
+            overflows |= x.size > f64::from(f32::MAX);
+            x.at.value = rounded(a.value * x.at.value + b.value, variant.state);
+            carried.decay(a);
             let dropped = match variant.directions {
                 Directions::CausalOnly => reverse,
                 Directions::BackwardOnly => !reverse,
@@ -297,78 +278,109 @@ impl VariantScan<'_> {
             if dropped && variant.bidirectional || self.ignored(l) {
                 continue;
             }
-            let off_by_one = reverse && variant.reversed == Reversed::OffByOne;
-            let read = if off_by_one || problem.reads_before() { before } else { state };
-            let mut c = self.operand(self.problem.c_operand, &self.problem.c, variant.c_transposed, n, l);
+            let read = match behind {
+                0 if reverse && variant.reversed == Reversed::OffByOne => before,
+                0 => carried.whole(x),
+                _ if late.len() >= behind => late[late.len() - behind],
+                _ => State::default(),
+            };
+            let mut c = self.read.c(n, l);
             if problem.reads_with_b() {
-                c *= self.given_b(n, l);
+                c *= self.read.given_b(n, l);
             }
             if variant.readout == Readout::ImaginaryPart {
                 c *= -Complex64::I;
             }
-            y[l].value += (c * read.value).re;
-            y[l].error += c.norm() * read.error;
+            let y = if reverse { &mut sums[l].backward } else { &mut sums[l].forward };
+            y.value += (c * read.at.value).re;
+            y.error += c.norm() * read.at.error;
             let products = if problem.reads_with_b() { 2.0 } else { 1.0 };
-            magnitude[l] += products * c.norm() * (read.value.norm() + read.error);
+            sums[l].magnitude += products * c.norm() * (read.at.value.norm() + read.at.error);
         }
-        Last { state, overflows }
+        Last { state: carried.whole(x).at, overflows }
     }
 
-    fn output(&self, l: usize, forward: Bounded, backward: Bounded, magnitude: f64) -> (f64, f64) {
-        let (variant, problem) = (self.variant, self.problem);
+    fn output(&self, l: usize, sums: &[Sums]) -> (f64, f64) {
         if self.ignored(l) {
             return (0.0, HALF_SUBNORMAL);
         }
-        let mut scale = if variant.readout == Readout::RealPartOnce { 1.0 } else { problem.output_factor() };
-        if variant.bidirectional && variant.directions == Directions::Averaged {
-            scale *= 0.5;
-        }
-        let mu = allowance::product(problem.weights);
-        let directions = if variant.bidirectional { 2.0 } else { 1.0 };
-        let budget::ReadoutRoundings { additions, vanished } =
-            budget::ReadoutRoundings::count(problem, directions, Arithmetic::SINGLE);
-        let read_out = (mu * (1.0 + U) + additions * SUM) * magnitude + vanished;
-        let mut bound = scale * (forward.error + backward.error + read_out);
-        let (forward, backward) = (scale * forward.value.re, scale * backward.value.re);
-        let index = problem.sequence_index(self.channel.0, self.channel.1, l);
-        let skip = problem
-            .d
-            .as_ref()
-            .map_or(0.0, |d| variant.skip * f64::from(d[self.channel.1]) * f64::from(problem.u[index]));
-        let size = forward.abs() + backward.abs() + skip.abs();
-        bound += 2.0 * SUM * (size + bound);
-        let mut value = forward + backward + skip;
-        if let (Some(gate), false) = (&problem.z, variant.gate == Gate::Missing) {
-            let z = f64::from(gate[index]);
-            let sigmoid = 1.0 / (1.0 + (-z).exp());
-            let silu = z * sigmoid;
-            let (ungated, factor) = match variant.gate {
-                Gate::BeforeAverage => (backward, silu),
-                Gate::BeforeSkip => (skip, silu),
-                Gate::Doubled => (0.0, silu * silu),
-                Gate::SigmoidOnly => (0.0, sigmoid),
-                Gate::Right | Gate::Missing => (0.0, silu),
-            };
-            value = (value - ungated) * factor + ungated;
-            let widest = factor.abs().max(if ungated == 0.0 { 0.0 } else { 1.0 });
-            bound = widest * (bound + 2.0 * allowance::GATE * (size + bound));
-            // A subnormal factor is rounded to the grid that subnormals have.
-            bound += 2.0 * HALF_SUBNORMAL * (size + bound) * f64::from(z != 0.0);
-            if z < allowance::GATE_UNDERFLOW {
-                bound += factor.abs() * (size + bound);
+        let of = match self.variant.delay {
+            Delay::Output(by) if l < by => return (0.0, HALF_SUBNORMAL),
+            Delay::Output(by) => return readout::output(&self.read, l - by, sums[l - by]),
+            Delay::Readout(by) => {
+                let from = usize::try_from(l as isize - by).ok();
+                from.and_then(|from| sums.get(from)).copied().unwrap_or_default()
+            }
+            Delay::None | Delay::State(_) => sums[l],
+        };
+        readout::output(&self.read, l, of)
+    }
+}
+
+/// What a chunk was given, where that does not simply go on as the state.
+#[derive(Clone, Copy, Default)]
+struct Carried {
+    /// Beside the chunk's own state, at the present position.
+    beside: Option<(State, Chunks, bool)>,
+    /// What the chunk before was given, or ended with.
+    earlier: State,
+}
+
+impl Carried {
+    /// At the first position of a chunk that `x` is carried into; Ā there is `a`.
+    fn enter(&mut self, chunks: Chunks, x: &mut State, a: &mut Bounded) {
+        let whole = self.whole(*x);
+        let own = *x;
+        match chunks.carry {
+            Carry::Times(factor) => *a = Bounded { value: a.value * factor, error: a.error * factor.abs() },
+            Carry::WithoutFirstDecay => *a = Bounded { value: Complex64::ONE, error: 0.0 },
+            Carry::WithoutDecay => {
+                (self.beside, *x) = (Some((whole, chunks, true)), State::default());
+            }
+            Carry::NotAccumulated => {
+                (self.beside, *x) = (Some((own, chunks, true)), State::default());
+            }
+            Carry::AccumulatedWithoutDecay => {
+                let given = add(self.earlier, own);
+                (self.earlier, self.beside, *x) = (given, Some((given, chunks, true)), State::default());
+            }
+            Carry::Stale => {
+                (self.beside, *x) = (Some((self.earlier, chunks, true)), State::default());
+                self.earlier = whole;
+            }
+            Carry::FirstPositionOnly => {
+                (self.beside, *x) = (Some((whole, chunks, true)), State::default());
             }
         }
-        bound += HALF_SUBNORMAL;
-        let format = Format::for_input(problem.input);
-        if problem.input != InputType::F32 && variant.store_truncated {
-            // An f32 just beyond a number of the format is cut off to the one before.
-            let [least, stored, most] = [value - bound, value, value + bound].map(|x| format.cut_off(x));
-            (value, bound) = (stored, (most - stored).max(stored - least));
-        } else if problem.input != InputType::F32 {
-            bound += format.rounding_error(value.abs() + bound);
-        }
-        (value, bound)
     }
+
+    /// One position further on.
+    fn decay(&mut self, a: Bounded) {
+        let Some((state, chunks, is_first)) = &mut self.beside else { return };
+        match chunks.carry {
+            Carry::WithoutDecay => {}
+            Carry::FirstPositionOnly if !*is_first => *state = State::default(),
+            _ => {
+                let a_abs = a.value.norm();
+                state.at.error = (a_abs + a.error) * (1.0 + 8.0 * U) * state.at.error
+                    + (a.error + 8.0 * U * a_abs) * state.size;
+                state.at.value *= a.value;
+                state.size *= a_abs;
+            }
+        }
+        *is_first = false;
+    }
+
+    fn whole(&self, x: State) -> State {
+        self.beside.map_or(x, |(state, ..)| add(state, x))
+    }
+}
+
+fn add(one: State, other: State) -> State {
+    let size = one.size + other.size;
+    let at =
+        Bounded { value: one.at.value + other.at.value, error: one.at.error + other.at.error + SUM * size };
+    State { at, size }
 }
 
 /// A state stored in `to`: f32 itself is left to the bound.

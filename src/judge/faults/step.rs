@@ -2,6 +2,7 @@
 
 use num_complex::Complex64;
 
+use super::around::FoundTerm;
 use super::variant::{BUse, Inverse, Power, Sum, Variant};
 use crate::formula::{Form, Fraction, Function, OFFSETS, Term, Transition};
 use crate::judge::model::{self, phi};
@@ -39,10 +40,15 @@ impl Power {
     }
 }
 
-/// How much a relative change of z moves (1 ± αz)⁻¹, relative; α is that of a form's pole.
-fn conditioning(form: Form, z: Complex64) -> f64 {
-    let share = z * form.formula().pole().unwrap_or(Fraction::HALF).value();
+/// How much a relative change of z moves (1 ± αz)⁻¹, relative.
+fn conditioning(alpha: Fraction, z: Complex64) -> f64 {
+    let share = z * alpha.value();
     share.norm() * (1.0 / (1.0 - share).norm() + 1.0 / (1.0 + share).norm())
+}
+
+/// α of a form's pole.
+fn pole(form: Form) -> Fraction {
+    form.formula().pole().unwrap_or(Fraction::HALF)
 }
 
 /// Ā for the step `delta`, known to `delta_error`.
@@ -52,7 +58,7 @@ fn conditioning(form: Form, z: Complex64) -> f64 {
 pub fn a_bar(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> Bounded {
     let z = a * variant.a_bar_delta.of(delta);
     let theta = U + 2.0 * delta_error;
-    let (value, relative) = match variant.a_bar.formula().a_bar {
+    let (value, relative) = match variant.transition.unwrap_or(variant.a_bar.formula().a_bar) {
         Transition::Quotient(alpha) => {
             let (above, below) = (1.0 + z * alpha.complement().value(), 1.0 - z * alpha.value());
             let value = match variant.a_bar_inverse {
@@ -60,7 +66,7 @@ pub fn a_bar(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> B
                 Inverse::WrongFactor => below / above,
                 Inverse::None => above,
             };
-            (value, conditioning(variant.a_bar, z))
+            (value, conditioning(alpha, z))
         }
         Transition::Polynomial(factors) => {
             let value: Complex64 = (0..).zip(factors).map(|(k, c)| z.powu(k) * c.value()).sum();
@@ -108,7 +114,8 @@ impl Sum {
 /// The terms of B̄/B for the step `delta`, known to `delta_error`.
 pub fn terms(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> Terms {
     let z = a * delta;
-    let mut phis = phi(z);
+    let formula = variant.b_bar.formula();
+    let mut phis = phis_of(formula.b_bar.into_iter().flatten(), z);
     if let Some(count) = variant.taylor {
         phis[1..].iter_mut().zip(1..).for_each(|(phi, k)| *phi = series(z, k, count));
     }
@@ -123,7 +130,6 @@ pub fn terms(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> T
         let changed = variant.sum.change(variant.b_bar, *term);
         changed.map_or(Complex64::ZERO, |t| function(t.of) * (t.factor.value() * delta.powi(t.delta)))
     };
-    let formula = variant.b_bar.formula();
     let mut t = Terms { offset: -1, ..Terms::default() };
     for term in formula.now() {
         let higher = term.order() > formula.leading_order();
@@ -142,9 +148,39 @@ pub fn terms(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> T
     for term in [&mut t.first, &mut t.higher, &mut t.neighbour] {
         *term *= factor;
     }
-    // Powers of Δ up to the sixth, and a φ whose logarithm moves by at most about |z| + 3 times that of z.
-    t.error = COEFFICIENT + (U + delta_error) * (9.0 + z.norm() + conditioning(variant.b_bar, z));
+    t.error = error(variant, delta_error, z);
     t
+}
+
+/// The error of a sum of terms relative to the sum of their moduli: powers of Δ up to the sixth, and a φ whose logarithm moves
+/// by at most about |z| + 3 times that of z.
+fn error(variant: &Variant, delta_error: f64, z: Complex64) -> f64 {
+    COEFFICIENT + (U + delta_error) * (9.0 + z.norm() + conditioning(pole(variant.b_bar), z))
+}
+
+/// φ₀…φ₃ at z where a term takes any of them.
+fn phis_of<'t>(mut terms: impl Iterator<Item = &'t Term>, z: Complex64) -> [Complex64; 4] {
+    if terms.any(|term| matches!(term.of, Function::Phi(_))) { phi(z) } else { [Complex64::ZERO; 4] }
+}
+
+/// Σ factor·Δᵖ f(z) Bᵇ uʷ of terms that were found; the sum of their moduli, and the error relative to that.
+pub fn found(
+    variant: &Variant,
+    terms: &[Option<FoundTerm>],
+    (delta, delta_error): (f64, f64),
+    (a, b): (Complex64, Complex64),
+    u_at: impl Fn(isize) -> f64,
+) -> (Complex64, f64, f64) {
+    let z = a * delta;
+    let phis = phis_of(terms.iter().flatten().map(|found| &found.term), z);
+    let (mut sum, mut size) = (Complex64::ZERO, 0.0);
+    for FoundTerm { term, b: of_b, u: of_u, offset } in terms.iter().flatten() {
+        let value = model::function(term.of, z, &phis) * (term.factor.value() * delta.powi(term.delta));
+        let part = value * b.powu(u32::from(*of_b)) * u_at(*offset).powi(i32::from(*of_u));
+        sum += part;
+        size += part.norm();
+    }
+    (sum, size, error(variant, delta_error, z))
 }
 
 /// B as it is applied.
@@ -154,5 +190,9 @@ pub fn used(b_use: BUse, b: Complex64) -> Complex64 {
         BUse::Twice => b * b,
         BUse::Never => Complex64::ONE,
         BUse::Conjugated => b.conj(),
+        BUse::RealPart => b.re.into(),
+        BUse::Negated => -b,
+        // What takes more than one number is not decided here.
+        BUse::Normalized | BUse::RmsNormalized | BUse::Softmax | BUse::Exchanged => b,
     }
 }

@@ -1,7 +1,10 @@
 //! A selective scan with something wrong in it: what the fault models change, as data. Any two changes to
 //! different parts can be made together.
 
-use crate::formula::{Form, Fraction};
+use super::around::{
+    AUse, Chunks, Delay, FoundTerm, GateFunction, Gated, Initial, Place, Places, StepSize, TERMS, UUse,
+};
+use crate::formula::{Form, Fraction, Transition};
 use crate::problem::InputType;
 
 /// What takes the place of Δ.
@@ -28,6 +31,16 @@ pub enum BUse {
     Twice,
     Never,
     Conjugated,
+    RealPart,
+    Negated,
+    /// Divided by its norm over the states.
+    Normalized,
+    /// Divided by its root mean square over the states.
+    RmsNormalized,
+    /// A softmax over the states.
+    Softmax,
+    /// C in its place, or B in that of C.
+    Exchanged,
 }
 
 /// Which positions a kernel overlooks at the end.
@@ -67,12 +80,25 @@ pub enum LastState {
     /// That before the last chunk of so many positions.
     ChunkEarly(usize),
     Doubled,
+    /// That before the last so many positions.
+    Early(usize),
+}
+
+/// Which group a channel reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// d / (dim / groups)
+    Block,
+    /// d % groups
+    Modulo,
+    At(usize),
+    /// That of the block so many further on, around the end.
+    Rolled(usize),
 }
 
 /// What is done with the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
-    Right,
     Missing,
     Doubled,
     /// The forward scan and the skip are gated, the reversed scan is not.
@@ -84,7 +110,6 @@ pub enum Gate {
 /// What is done with the bias of Δ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bias {
-    Right,
     Missing,
     AfterSoftplus,
 }
@@ -95,6 +120,7 @@ pub enum Clamp {
     None,
     AtMost(f64),
     AtLeast(f64),
+    Between(f64, f64),
     ZeroBelow(f64),
 }
 
@@ -105,6 +131,7 @@ impl Clamp {
             Clamp::None => delta,
             Clamp::AtMost(most) => delta.min(most),
             Clamp::AtLeast(least) => delta.max(least),
+            Clamp::Between(least, most) => delta.max(least).min(most),
             Clamp::ZeroBelow(guard) => {
                 if delta.abs() < guard {
                     0.0
@@ -159,21 +186,43 @@ pub struct Variant {
     pub a_bar_delta: Power,
     pub b_bar_delta: Power,
     pub b_use: BUse,
-    pub b_transposed: bool,
-    pub c_transposed: bool,
-    pub group_modulo: bool,
-    /// At multiples of this length the carried state is multiplied by this factor.
-    pub edge: Option<(usize, f64)>,
+    pub c_use: BUse,
+    pub a_use: AUse,
+    pub a_factor: f64,
+    /// Of the scan, and of the skip.
+    pub u_use: [UUse; 2],
+    /// In the order of [`super::around::Input`].
+    pub places: Places,
+    pub group: Group,
+    /// In place of the form's Ā.
+    pub transition: Option<Transition>,
+    /// In place of the form's B̄.
+    pub found: Option<[Option<FoundTerm>; TERMS]>,
+    /// A factor on B̄u.
+    pub input_factor: f64,
+    /// Whether Ā multiplies what its own position adds, too.
+    pub decays_input: bool,
+    /// Whether the scan runs from the last position to the first.
+    pub reverse: bool,
+    pub initial: Initial,
+    /// How the state is carried from chunk to chunk.
+    pub chunks: Option<Chunks>,
+    pub delay: Delay,
     pub tail: Tail,
     pub directions: Directions,
     pub reversed: Reversed,
     pub readout: Readout,
     /// How often the skip is added.
     pub skip: f64,
-    pub gate: Gate,
-    pub bias: Bias,
-    /// Above this softplus is the identity; `None` leaves it out.
-    pub softplus_above: Option<f64>,
+    /// Whether D multiplies the skip.
+    pub skip_has_d: bool,
+    /// A factor on what is read of the states.
+    pub readout_factor: f64,
+    pub gate: GateFunction,
+    pub gated: Gated,
+    /// How Δ is made, of Ā and of B̄.
+    pub step_sizes: [StepSize; 2],
+    /// Of both.
     pub clamp: Clamp,
     /// The type that every state is rounded to.
     pub state: InputType,
@@ -200,18 +249,30 @@ impl Variant {
             a_bar_delta: Power::One,
             b_bar_delta: Power::One,
             b_use: BUse::Once,
-            b_transposed: false,
-            c_transposed: false,
-            group_modulo: false,
-            edge: None,
+            c_use: BUse::Once,
+            a_use: AUse::Given,
+            a_factor: 1.0,
+            u_use: [UUse::Given; 2],
+            places: [Place::RIGHT; 8],
+            group: Group::Block,
+            transition: None,
+            found: None,
+            input_factor: 1.0,
+            decays_input: false,
+            reverse: false,
+            initial: Initial::Given,
+            chunks: None,
+            delay: Delay::None,
             tail: Tail::Whole,
             directions: Directions::Averaged,
             reversed: Reversed::Right,
             readout: Readout::Right,
             skip: 1.0,
-            gate: Gate::Right,
-            bias: Bias::Right,
-            softplus_above: Some(f64::INFINITY),
+            skip_has_d: true,
+            readout_factor: 1.0,
+            gate: GateFunction::Silu,
+            gated: Gated::All,
+            step_sizes: [StepSize::RIGHT; 2],
             clamp: Clamp::None,
             state: InputType::F32,
             last_state: LastState::Right,

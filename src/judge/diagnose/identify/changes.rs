@@ -1,0 +1,311 @@
+//! What may be otherwise around the formula, one change at a time: by structure (each input along each of its axes, each
+//! step of Δ, gate and scan), not by a list of known bugs.
+
+use std::sync::Arc;
+
+use super::{places, scans};
+use crate::judge::faults::Fault;
+use crate::judge::faults::around::{AUse, Activation, Input, Map, StepSize};
+use crate::judge::faults::catalogue::Entry;
+use crate::judge::faults::variant::{BUse, Variant};
+use crate::problem::{Problem, Weights};
+
+/// Which part of a scan a change is about: of each, a combination has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Formula,
+    ABar,
+    BBar,
+    Step,
+    StepOrder,
+    Clamp,
+    AValue,
+    BValue,
+    CValue,
+    UValue,
+    Place(usize),
+    Group,
+    Scan,
+    Delay,
+    Carry,
+    Readout,
+    Epilogue,
+    LastState,
+    Other,
+}
+
+/// One change to the specified scan.
+#[derive(Clone)]
+pub struct Change {
+    pub name: String,
+    /// One sentence.
+    pub what: String,
+    pub part: Part,
+    pub change: Arc<dyn Fn(&mut Variant) + Send + Sync>,
+    /// Whether a statement of the recording accepts it, so that it is named elsewhere where it is all that is wrong.
+    pub is_statement: bool,
+}
+
+impl Change {
+    pub fn new(
+        part: Part,
+        name: impl Into<String>,
+        what: impl Into<String>,
+        change: impl Fn(&mut Variant) + Send + Sync + 'static,
+    ) -> Self {
+        Change { name: name.into(), what: what.into(), part, change: Arc::new(change), is_statement: false }
+    }
+
+    /// A fault model of the catalogue.
+    pub fn of(entry: &'static Entry) -> Self {
+        let fault = entry.fault;
+        Change::new(part(fault), entry.name, entry.what, move |variant| fault.change(variant))
+    }
+}
+
+fn part(fault: Fault) -> Part {
+    match fault {
+        Fault::RunsAs(_) => Part::Formula,
+        Fault::ABarOf(_) | Fault::Exponent(..) | Fault::ABarDelta(_) => Part::ABar,
+        Fault::BBarOf(_) | Fault::Taylor(_) | Fault::BBarSeries(_) | Fault::Sum(_) | Fault::Inverse(..) => {
+            Part::BBar
+        }
+        Fault::UMissing | Fault::BBarDelta(_) => Part::BBar,
+        Fault::StepDelta(_) => Part::Step,
+        Fault::Bias(_) => Part::StepOrder,
+        Fault::Softplus(_) => Part::Step,
+        Fault::Clamp(_) => Part::Clamp,
+        Fault::B(_) => Part::BValue,
+        Fault::BTransposed => Part::Place(Input::B as usize),
+        Fault::CTransposed => Part::Place(Input::C as usize),
+        Fault::GroupModulo => Part::Group,
+        Fault::Edge(..) => Part::Carry,
+        Fault::Readout(_) => Part::Readout,
+        Fault::Skip(_) | Fault::Gate(_) => Part::Epilogue,
+        Fault::LastState(_) => Part::LastState,
+        _ => Part::Other,
+    }
+}
+
+/// Every change that can show on this problem, the likelier ones first.
+pub fn all(problem: &Problem) -> Vec<Change> {
+    let mut all = steps(problem);
+    all.extend(weights(problem));
+    all.extend(scans::all(problem));
+    all.extend(places::inputs_as_used(problem));
+    all.extend(places::all(problem));
+    all
+}
+
+fn steps(problem: &Problem) -> Vec<Change> {
+    let mut all = Vec::new();
+    let mut add = |part, name: &str, what: &str, change: fn(&mut StepSize), which: &'static [usize]| {
+        all.push(Change::new(part, name, what, move |v: &mut Variant| {
+            which.iter().for_each(|&i| change(&mut v.step_sizes[i]));
+        }));
+    };
+    const BOTH: &[usize] = &[0, 1];
+    if problem.delta_bias.is_some() {
+        let part = Part::StepOrder;
+        add(part, "bias-twice", "delta_bias is added twice", |s| s.before = 2.0, BOTH);
+        add(part, "bias-negated", "delta_bias is subtracted", |s| s.before = -1.0, BOTH);
+        add(
+            part,
+            "bias-missing-in-b-bar",
+            "Δ of B̄ lacks delta_bias, that of Ā has it",
+            |s| s.before = 0.0,
+            &[1],
+        );
+        add(
+            part,
+            "bias-missing-in-a-bar",
+            "Δ of Ā lacks delta_bias, that of B̄ has it",
+            |s| s.before = 0.0,
+            &[0],
+        );
+        if problem.delta_softplus {
+            add(
+                part,
+                "bias-before-and-after-softplus",
+                "delta_bias is added before softplus and again after it",
+                |s| s.after = 1.0,
+                BOTH,
+            );
+            add(
+                part,
+                "bias-after-softplus-in-b-bar",
+                "delta_bias is added after softplus in B̄, before it in Ā",
+                |s| (s.before, s.after) = (0.0, 1.0),
+                &[1],
+            );
+            add(
+                part,
+                "bias-after-softplus-in-a-bar",
+                "delta_bias is added after softplus in Ā, before it in B̄",
+                |s| (s.before, s.after) = (0.0, 1.0),
+                &[0],
+            );
+        }
+    }
+    if problem.delta_softplus {
+        add(Part::Step, "softplus-twice", "softplus is applied twice", |s| s.again = true, BOTH);
+        add(
+            Part::Step,
+            "softplus-missing-in-b-bar",
+            "B̄ takes Δ before softplus, Ā after it",
+            |s| s.activation = Activation::None,
+            &[1],
+        );
+        add(
+            Part::Step,
+            "softplus-missing-in-a-bar",
+            "Ā takes Δ before softplus, B̄ after it",
+            |s| s.activation = Activation::None,
+            &[0],
+        );
+        add(
+            Part::Step,
+            "softplus-twice-in-b-bar",
+            "softplus is applied twice in B̄, once in Ā",
+            |s| s.again = true,
+            &[1],
+        );
+        add(
+            Part::Step,
+            "softplus-twice-in-a-bar",
+            "softplus is applied twice in Ā, once in B̄",
+            |s| s.again = true,
+            &[0],
+        );
+        add(
+            Part::Step,
+            "raw-delta-in-b-bar",
+            "B̄ takes delta as it is, without bias and softplus",
+            |s| (s.before, s.activation) = (0.0, Activation::None),
+            &[1],
+        );
+        add(
+            Part::Step,
+            "raw-delta-in-a-bar",
+            "Ā takes delta as it is, without bias and softplus",
+            |s| (s.before, s.activation) = (0.0, Activation::None),
+            &[0],
+        );
+        add(
+            Part::Step,
+            "softplus-base-2",
+            "softplus is log₂(1 + 2ˣ)",
+            |s| s.activation = Activation::Softplus { beta: std::f64::consts::LN_2, above: f64::INFINITY },
+            BOTH,
+        );
+    } else {
+        add(
+            Part::Step,
+            "softplus-not-stated",
+            "softplus is applied, which is not stated (the metadata delta_softplus = true states it)",
+            |s| s.activation = Activation::SOFTPLUS,
+            BOTH,
+        );
+    }
+    let place = if problem.delta_softplus { "in place of softplus" } else { "is applied to delta" };
+    let functions: [(&str, &str, Activation); 7] = [
+        ("exp", "exp", Activation::Exp),
+        ("relu", "relu", Activation::Relu),
+        ("sigmoid", "sigmoid", Activation::Sigmoid),
+        ("silu", "silu", Activation::Silu),
+        ("square", "the square", Activation::Square),
+        ("abs", "the modulus", Activation::Abs),
+        ("log-of-square", "log(1 + x²)", Activation::LogOfSquare),
+    ];
+    for (name, what, activation) in functions {
+        let name =
+            if problem.delta_softplus { format!("{name}-for-softplus") } else { format!("{name}-of-delta") };
+        all.push(Change::new(Part::Step, name, format!("{what} {place}"), move |v: &mut Variant| {
+            v.step_sizes.iter_mut().for_each(|s| s.activation = activation);
+        }));
+    }
+    for (by, of) in [(-1, "l − 1"), (1, "l + 1")] {
+        let off = if by < 0 { "late" } else { "early" };
+        let mut shifted = |name: &str, what: String, which: &'static [usize]| {
+            for (end, map) in [
+                ("0", Map::Shifted(by)),
+                ("the last one", Map::Held(by)),
+                ("those of the other end", Map::Rolled(by)),
+            ] {
+                let what = format!("{what}, {end} beyond the end");
+                all.push(Change::new(Part::Scan, format!("{name}-{off}"), what, move |v: &mut Variant| {
+                    which.iter().for_each(|&i| v.step_sizes[i].l = map);
+                }));
+            }
+        };
+        shifted("a-bar", format!("position l takes Ā of {of}"), &[0]);
+        shifted("b-bar-delta", format!("B̄ of position l takes Δ of {of}"), &[1]);
+        shifted("delta", format!("position l takes Δ of {of}"), BOTH);
+    }
+    all
+}
+
+/// A, B and C as they are used.
+fn weights(problem: &Problem) -> Vec<Change> {
+    let mut all = Vec::new();
+    let mut a = |name: &str, what: &str, of: AUse| {
+        all.push(Change::new(Part::AValue, name, what, move |v: &mut Variant| v.a_use = of));
+    };
+    a("a-negated", "A has the wrong sign: −A is used, as where exp(A_log) is taken for A", AUse::Negated);
+    a("a-exponentiated", "A is −exp(A): A, which is given, is taken for A_log", AUse::NegativeExponential);
+    a("a-is-exp-of-a", "exp(A) is used as A", AUse::Exponential);
+    a("a-log-as-a", "A is log(−A): A_log is used as A, without −exp", AUse::Logarithm);
+    a("a-log-negated-as-a", "A is −log(−A): −A_log is used as A, without exp", AUse::NegativeLogarithm);
+    a("a-reciprocal", "1/A is used as A", AUse::Reciprocal);
+    if problem.shape.dstate > 1 {
+        a("a-mean", "every state has the mean A of its channel", AUse::Mean);
+    }
+    if problem.weights == Weights::Complex {
+        a("a-real-part", "the imaginary part of A is dropped", AUse::RealPart);
+        a("a-conjugated", "A is conjugated", AUse::Conjugated);
+    }
+    let uses: [(&str, &str, BUse); 8] = [
+        ("twice", "is applied twice", BUse::Twice),
+        ("missing", "is not applied", BUse::Never),
+        ("negated", "has the wrong sign", BUse::Negated),
+        ("normalized", "is divided by its norm over the states", BUse::Normalized),
+        ("rms-normalized", "is divided by its root mean square over the states", BUse::RmsNormalized),
+        ("softmax", "goes through a softmax over the states", BUse::Softmax),
+        ("conjugated", "is conjugated", BUse::Conjugated),
+        ("real-part", "loses its imaginary part", BUse::RealPart),
+    ];
+    for (name, what, of) in uses {
+        let needs_complex = matches!(of, BUse::Conjugated | BUse::RealPart);
+        if needs_complex && problem.weights == Weights::Real {
+            continue;
+        }
+        // What the catalogue has of B.
+        if !matches!(of, BUse::Twice | BUse::Never | BUse::Conjugated) {
+            all.push(Change::new(
+                Part::BValue,
+                format!("b-{name}"),
+                format!("B {what}"),
+                move |v: &mut Variant| v.b_use = of,
+            ));
+        }
+        all.push(Change::new(
+            Part::CValue,
+            format!("c-{name}"),
+            format!("C {what}"),
+            move |v: &mut Variant| v.c_use = of,
+        ));
+    }
+    if problem.b_operand == problem.c_operand {
+        let exchanged = |v: &mut Variant| (v.b_use, v.c_use) = (BUse::Exchanged, BUse::Exchanged);
+        let both =
+            Change::new(Part::BValue, "b-and-c-exchanged", "B and C are in each other's place", exchanged);
+        all.push(Change { is_statement: true, ..both });
+        all.push(Change::new(Part::BValue, "c-for-b", "C is read in place of B", |v| {
+            v.b_use = BUse::Exchanged
+        }));
+        all.push(Change::new(Part::CValue, "b-for-c", "B is read in place of C", |v| {
+            v.c_use = BUse::Exchanged
+        }));
+    }
+    all
+}

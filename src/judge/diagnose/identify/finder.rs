@@ -1,0 +1,289 @@
+//! Changes with one free number, which is found: where what a variant computes is nearest to what was recorded.
+
+use super::Case;
+use super::changes::{Change, Part};
+use super::looks::Look;
+use super::numbers;
+use crate::judge::faults::around::{Activation, Carry, Chunks, GateFunction};
+use crate::judge::faults::inputs::Read;
+use crate::judge::faults::variant::{Clamp, Variant};
+
+/// A change with a number in it.
+pub struct Family {
+    name: &'static str,
+    part: Part,
+    what: fn(&str) -> String,
+    apply: fn(&mut Variant, f64),
+    /// Where its size is looked for.
+    range: (f64, f64),
+    /// −1 where negative numbers are tried.
+    sign: f64,
+}
+
+impl Family {
+    /// Whether it changes only what is beyond its number.
+    pub fn is_limit(&self) -> bool {
+        self.part == Part::Clamp
+    }
+
+    /// Whether its number multiplies Δ or A, as is likely beside another fault, too.
+    pub fn is_scale(&self) -> bool {
+        matches!(self.name, "delta-scaled" | "delta-scaled-before-softplus" | "a-scaled")
+    }
+}
+
+/// Points of the first grid, and steps of each refinement.
+const GRID: usize = 32;
+const REFINED: usize = 50;
+/// Of two numbers: points that are refined, steps of each, and how far a derivative looks.
+const STARTS: usize = 4;
+const STEPS: usize = 20;
+const STEP: f64 = 1e-7;
+/// What the best point of the grid may leave of the distance, squared, that is there without the change.
+const LEFT: f64 = 0.25;
+
+/// Those that apply, with the range of Δ that a variant has in these looks.
+pub fn families(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Family> {
+    let problem = case.problem;
+    let (mut least, mut most) = (f64::INFINITY, 0.0f64);
+    for look in looks {
+        let read = Read::new(variant, problem, look.channel, look.len);
+        for (delta, _) in &read.steps[0] {
+            if *delta > 0.0 {
+                (least, most) = (least.min(*delta), most.max(*delta));
+            }
+        }
+    }
+    let family = |name, part, what, apply, range| Family { name, part, what, apply, range, sign: 1.0 };
+    let mut all = Vec::new();
+    let scale = (0.02, 50.0);
+    if least < most {
+        let range = (least, most);
+        all.push(family(
+            "delta-at-most",
+            Part::Clamp,
+            |x| format!("Δ is clamped to at most {x}"),
+            |v, x| v.clamp = Clamp::AtMost(x),
+            range,
+        ));
+        all.push(family(
+            "delta-at-least",
+            Part::Clamp,
+            |x| format!("Δ is clamped to at least {x}"),
+            |v, x| v.clamp = Clamp::AtLeast(x),
+            range,
+        ));
+    }
+    all.push(family(
+        "delta-scaled",
+        Part::Step,
+        |x| format!("Δ is multiplied by {x}"),
+        |v, x| v.step_sizes.iter_mut().for_each(|s| s.factor = x),
+        scale,
+    ));
+    let negated = |family: Family| Family { sign: -1.0, ..family };
+    all.push(negated(family(
+        "a-scaled",
+        Part::AValue,
+        |x| format!("A is multiplied by {x}"),
+        |v, x| v.a_factor = x,
+        scale,
+    )));
+    all.push(family(
+        "a-scaled",
+        Part::AValue,
+        |x| format!("A is multiplied by {x}"),
+        |v, x| v.a_factor = x,
+        scale,
+    ));
+    all.push(family(
+        "a-bar-delta-scaled",
+        Part::Step,
+        |x| format!("Δ is multiplied by {x} in Ā only"),
+        |v, x| v.step_sizes[0].factor = x,
+        scale,
+    ));
+    if problem.delta_softplus {
+        all.push(family(
+            "delta-scaled-before-softplus",
+            Part::Step,
+            |x| format!("delta is multiplied by {x} before softplus"),
+            |v, x| v.step_sizes.iter_mut().for_each(|s| s.raw = x),
+            scale,
+        ));
+        all.push(family(
+            "softplus-beta",
+            Part::Step,
+            |x| format!("softplus is log(1 + exp({x} x))/{x}"),
+            |v, x| {
+                let activation = Activation::Softplus { beta: x, above: f64::INFINITY };
+                v.step_sizes.iter_mut().for_each(|s| s.activation = activation);
+            },
+            scale,
+        ));
+    }
+    if problem.delta_bias.is_some() {
+        all.push(family(
+            "bias-scaled",
+            Part::StepOrder,
+            |x| format!("delta_bias is multiplied by {x}"),
+            |v, x| v.step_sizes.iter_mut().for_each(|s| s.before *= x),
+            scale,
+        ));
+    }
+    if problem.z.is_some() {
+        all.push(family(
+            "gate-swish",
+            Part::Epilogue,
+            |x| format!("the gate is z·sigmoid({x} z)"),
+            |v, x| v.gate = GateFunction::Swish(x),
+            scale,
+        ));
+    }
+    all.push(family(
+        "state-scaled",
+        Part::Carry,
+        |x| format!("the carried state is multiplied by {x} at every position"),
+        |v, x| {
+            v.chunks = Some(Chunks { length: 1, carry: Carry::Times(x) });
+        },
+        scale,
+    ));
+    all
+}
+
+/// The change of a family with which no look refutes the variant, if there is one.
+pub fn find(case: &Case, looks: &[Look], variant: &Variant, family: &Family) -> Option<Change> {
+    let with = |x: f64| {
+        let mut changed = *variant;
+        (family.apply)(&mut changed, x);
+        changed
+    };
+    let sign = family.sign;
+    let distance =
+        |log: f64| looks.iter().map(|look| look.distance(case, &with(sign * log.exp()))).sum::<f64>();
+    let (from, to) = (family.range.0.ln(), family.range.1.ln());
+    let at = |i: usize| from + (to - from) * i as f64 / (GRID - 1) as f64;
+    let grid: Vec<f64> = (0..GRID).map(|i| distance(at(i))).collect();
+    let mut least: Vec<usize> = (0..GRID).filter(|&i| grid[i].is_finite()).collect();
+    least.retain(|&i| (i == 0 || grid[i] <= grid[i - 1]) && (i + 1 == GRID || grid[i] <= grid[i + 1]));
+    let without: f64 = looks.iter().map(|look| look.distance(case, variant)).sum();
+    least.retain(|&i| grid[i] <= LEFT * without);
+    least.sort_by(|&a, &b| grid[a].total_cmp(&grid[b]));
+    for &i in least.iter().take(2) {
+        let (mut low, mut high) = (at(i.saturating_sub(1)), at((i + 1).min(GRID - 1)));
+        // The golden section.
+        let ratio = (5f64.sqrt() - 1.0) / 2.0;
+        let (mut one, mut other) = (high - ratio * (high - low), low + ratio * (high - low));
+        let (mut at_one, mut at_other) = (distance(one), distance(other));
+        for step in 0..REFINED {
+            // What is no minimum at the level of rounding stops coming nearer.
+            if step == REFINED / 2 && at_one.min(at_other) > 1e-3 * grid[i] {
+                break;
+            }
+            if at_one < at_other {
+                (high, other, at_other) = (other, one, at_one);
+                one = high - ratio * (high - low);
+                at_one = distance(one);
+            } else {
+                (low, one, at_one) = (one, other, at_other);
+                other = low + ratio * (high - low);
+                at_other = distance(other);
+            }
+        }
+        let found = sign * if at_one < at_other { one } else { other }.exp();
+        let known = numbers::near(found, 1e-2, case.problem.shape.dstate);
+        let fits = |value: f64| looks.iter().all(|look| !look.refutes(case, &with(value)));
+        if let Some(known) = known.into_iter().find(|known| known.value != 0.0 && fits(known.value)) {
+            let (apply, value) = (family.apply, known.value);
+            let what = (family.what)(&known.text);
+            return Some(Change::new(family.part, family.name, what, move |v: &mut Variant| apply(v, value)));
+        }
+    }
+    None
+}
+
+/// Thresholds above which softplus may return its argument, of one and two digits, with which no look refutes a variant.
+pub fn thresholds(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Change> {
+    if !case.problem.delta_softplus {
+        return Vec::new();
+    }
+    let one_digit = [1.0, 2.0, 5.0, 3.0, 4.0, 6.0, 7.0, 8.0, 9.0];
+    let two_digits = (11..100).filter(|digits| digits % 10 != 0).map(|digits| f64::from(digits) / 10.0);
+    let digits: Vec<f64> = one_digit.into_iter().chain(two_digits).collect();
+    let values = digits.iter().flat_map(|digits| [1.0, 10.0, 0.1, 0.01].map(|unit| digits * unit));
+    let of = |above: f64| {
+        let activation = Activation::Softplus { beta: 1.0, above };
+        let what = format!("softplus returns its argument above {above} already");
+        Change::new(Part::Step, "softplus-threshold", what, move |v: &mut Variant| {
+            v.step_sizes.iter_mut().for_each(|s| s.activation = activation);
+        })
+    };
+    let fits = |change: &Change| {
+        let mut changed = *variant;
+        (change.change)(&mut changed);
+        looks.iter().all(|look| !look.refutes(case, &changed))
+    };
+    values.filter(|above| *above <= 30.0).map(of).filter(fits).collect()
+}
+
+/// Both limits of a clamp on Δ.
+pub fn find_clamp(case: &Case, looks: &[Look], variant: &Variant) -> Option<Change> {
+    let limits = families(case, looks, variant).into_iter().find(|family| family.part == Part::Clamp)?.range;
+    let with = |low: f64, high: f64| Variant { clamp: Clamp::Between(low, high), ..*variant };
+    let distance =
+        |low: f64, high: f64| looks.iter().map(|l| l.distance(case, &with(low, high))).sum::<f64>();
+    const POINTS: usize = 12;
+    let (from, to) = (limits.0.ln(), limits.1.ln());
+    let at = |i: usize| from + (to - from) * i as f64 / (POINTS - 1) as f64;
+    let pairs = (0..POINTS).flat_map(|i| (i + 1..POINTS).map(move |j| (i, j)));
+    let mut grid: Vec<(f64, usize, usize)> = pairs
+        .map(|(i, j)| (distance(at(i).exp(), at(j).exp()), i, j))
+        .filter(|(d, ..)| d.is_finite())
+        .collect();
+    grid.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let errors = |low: f64, high: f64| -> Vec<f64> {
+        looks.iter().flat_map(|look| look.errors(case, &with(low.exp(), high.exp()))).collect()
+    };
+    // Gauss and Newton's steps, halved where they lead away.
+    let refined = |&(start, i, j): &(f64, usize, usize)| {
+        let (mut low, mut high, mut best) = (at(i), at(j), start);
+        for _ in 0..STEPS {
+            let here = errors(low, high);
+            let [by_low, by_high] = [errors(low + STEP, high), errors(low, high + STEP)];
+            let (mut ll, mut lh, mut hh, mut l, mut h) = (0.0, 0.0, 0.0, 0.0, 0.0);
+            for ((error, a), b) in here.iter().zip(&by_low).zip(&by_high) {
+                let (a, b) = ((a - error) / STEP, (b - error) / STEP);
+                (ll, lh, hh, l, h) = (ll + a * a, lh + a * b, hh + b * b, l + a * error, h + b * error);
+            }
+            // What has no effect stays where it is.
+            let (ll, hh) = (ll.max(f64::MIN_POSITIVE), hh.max(f64::MIN_POSITIVE));
+            let determinant = (ll * hh - lh * lh).max(1e-12 * ll * hh);
+            let (step_low, step_high) = ((l * hh - h * lh) / determinant, (h * ll - l * lh) / determinant);
+            let nearer = (0..12).map(|halvings| 0.5f64.powi(halvings)).find_map(|part| {
+                let (low, high) = (low - part * step_low, high - part * step_high);
+                let there = distance(low.exp(), high.exp());
+                (there < best).then_some((low, high, there))
+            });
+            let Some(nearer) = nearer else { break };
+            (low, high, best) = nearer;
+        }
+        (best, low, high)
+    };
+    let (_, low, high) = grid.iter().take(STARTS).map(refined).min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let states = case.problem.shape.dstate;
+    let (lows, highs) = (numbers::near(low.exp(), 1e-2, states), numbers::near(high.exp(), 1e-2, states));
+    for low in &lows {
+        for high in &highs {
+            let changed = with(low.value, high.value);
+            if low.value < high.value && looks.iter().all(|look| !look.refutes(case, &changed)) {
+                let what = format!("Δ is clamped to [{}, {}]", low.text, high.text);
+                let clamp = Clamp::Between(low.value, high.value);
+                return Some(Change::new(Part::Clamp, "delta-clamped", what, move |v: &mut Variant| {
+                    v.clamp = clamp
+                }));
+            }
+        }
+    }
+    None
+}

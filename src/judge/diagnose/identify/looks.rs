@@ -1,0 +1,105 @@
+//! The few elements that a hypothesis is tried on first: nearly all are refuted there.
+
+use super::Case;
+use crate::judge::faults::around::Delay;
+use crate::judge::faults::inputs::Read;
+use crate::judge::faults::scan::{self, Row};
+use crate::judge::faults::variant::Variant;
+use crate::judge::ulp::Format;
+use crate::tensor::TensorName;
+
+/// Positions of the first of all looks.
+const SOON: usize = 4;
+
+/// The first positions of one judged channel.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// Among the judged channels.
+    pub row: usize,
+    pub channel: (usize, usize),
+    pub len: usize,
+}
+
+/// What stands around the readout at one position.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Around {
+    pub z: Option<f64>,
+    pub u: f64,
+    pub u_of_skip: f64,
+    pub d: Option<f64>,
+}
+
+impl Look {
+    /// What was recorded there.
+    pub fn got<'a>(&self, case: &'a Case) -> &'a [f64] {
+        let seqlen = case.problem.shape.seqlen;
+        &case.got[TensorName::Out].values[self.row * seqlen..self.row * seqlen + self.len]
+    }
+
+    /// What a variant computes there.
+    pub fn outputs(&self, case: &Case, variant: &Variant) -> Row {
+        scan::beginning(variant, case.problem, self.channel, self.len).unwrap_or_else(|| {
+            let channel = scan::channel(variant, case.problem, self.channel);
+            let out = &channel.tensors[TensorName::Out];
+            Row { values: out.values[..self.len].to_vec(), bound: out.bound[..self.len].to_vec() }
+        })
+    }
+
+    /// Whether what was recorded there is beyond a variant's bounds. Nearly always the first positions say so.
+    pub fn refutes(&self, case: &Case, variant: &Variant) -> bool {
+        let sooner = [SOON, 8 * SOON].into_iter().filter(|len| *len < self.len);
+        let mut looks = sooner.map(|len| Look { len, ..*self }).chain([*self]);
+        looks.any(|look| look.first_failure(case, variant).is_some())
+    }
+
+    /// The first position that is beyond a variant's bounds.
+    pub fn first_failure(&self, case: &Case, variant: &Variant) -> Option<usize> {
+        let Row { values, bound } = self.outputs(case, variant);
+        let within = |(got, (value, bound)): (&f64, (&f64, &f64))| {
+            let error = (got - value).abs();
+            error == 0.0 || error <= *bound || !got.is_finite() && !value.is_finite()
+        };
+        self.got(case).iter().zip(values.iter().zip(&bound)).position(|element| !within(element))
+    }
+
+    /// How many elements are.
+    pub fn failures(&self, case: &Case, variant: &Variant) -> usize {
+        self.errors(case, variant).iter().filter(|error| error.abs() > 1.0).count()
+    }
+
+    /// Errors in units of bounds.
+    pub fn errors(&self, case: &Case, variant: &Variant) -> Vec<f64> {
+        let Row { values, bound } = self.outputs(case, variant);
+        let elements = self.got(case).iter().zip(values.iter().zip(&bound));
+        elements.map(|(got, (value, bound))| (got - value) / bound).collect()
+    }
+
+    /// The sum of their squares.
+    pub fn distance(&self, case: &Case, variant: &Variant) -> f64 {
+        let sum: f64 = self.errors(case, variant).iter().map(|error| error * error).sum();
+        if sum.is_nan() { f64::INFINITY } else { sum }
+    }
+
+    /// z, u and D beside each output, as a variant reads them.
+    pub fn around(&self, case: &Case, variant: &Variant) -> Vec<Around> {
+        let problem = case.problem;
+        let seqlen = problem.shape.seqlen;
+        let read = Read::new(variant, problem, self.channel, if variant.reverse { seqlen } else { self.len });
+        let late = if let Delay::Output(by) = variant.delay { by } else { 0 };
+        let at = |l: usize| {
+            let Some(l) = read.in_memory(l).checked_sub(late) else { return Around::default() };
+            Around {
+                z: read.z.get(l).copied(),
+                u: read.u_given[l],
+                u_of_skip: read.u_of_skip[l],
+                d: problem.d.as_ref().map(|d| read.of_channel(crate::judge::faults::around::Input::D, d)),
+            }
+        };
+        (0..self.len).map(at).collect()
+    }
+
+    /// What rounding an output to the storage type may take.
+    pub fn rounding(case: &Case, value: f64) -> f64 {
+        Format::for_input(case.problem.input).rounding_error(value.abs())
+    }
+}

@@ -1,0 +1,444 @@
+//! What a failed recording computes, identified and not looked up: changes to what stands around the formula, whose numbers
+//! are found in the data, and B̄ itself by least squares over terms c·Δᵖ·f(z).
+//!
+//! Every hypothesis becomes a [`Variant`], and is accepted by the same rule as a fault model ([module docs](super)): all
+//! elements within the variant's bound, and at most a quarter of the error left. A fit only proposes. Hypotheses are tried in
+//! the order of how much they change, and the search ends with the first kind that explains:
+//!
+//! 1. one change;
+//! 2. one change, or a fault model, with what is linear: the factors of readout and skip, for each kind of gate;
+//! 3. one number that is found, alone or beside another form;
+//! 4. another B̄;
+//! 5. two changes, and what holds up to some position with what may go wrong from there on: carried states.
+//!
+//! Of what explains a case equally well, all is named.
+
+mod b_bar;
+mod changes;
+mod epilogue;
+mod finder;
+mod looks;
+mod numbers;
+mod places;
+mod scans;
+
+use std::borrow::Cow;
+
+use rayon::prelude::*;
+
+use self::b_bar::Readouts;
+use self::changes::{Change, Part};
+use self::looks::Look;
+use super::{Case, Fit, NEEDED, fit};
+use crate::judge::faults::Fault;
+use crate::judge::faults::catalogue::Entry;
+use crate::judge::faults::scan;
+use crate::judge::faults::variant::{Tail, Variant};
+use crate::results::Diagnosis;
+use crate::tensor::TensorName;
+
+/// Failing elements of a channel that are worth a longer search.
+const FEW: usize = 4;
+/// Positions of a first look beyond the first failure.
+const BEYOND: usize = 4;
+/// What is worse by this factor than the best is not named beside it.
+const BESIDE: f64 = 8.0;
+/// What is as good as the best: the likelier one is named first.
+const AS_GOOD: f64 = 1.5;
+/// Positions × states that all pairs of changes around the formula may take.
+const PAIRS: usize = 1_500_000;
+/// Positions × states of a longer look, and the channels that it is at.
+const LONG: usize = 6144;
+const ROWS: usize = 16;
+/// Positions × states that a first look may take.
+const LOOK: usize = 2048;
+/// Hypotheses of one kind that are tried on every element.
+const TRIED: usize = 48;
+
+/// What a search says.
+pub(super) enum Outcome {
+    Nothing,
+    /// A statement of the recording accepts it: that is named where statements are tried.
+    Elsewhere,
+    Explained(Vec<Explanation>),
+}
+
+/// Changes that explain a case together.
+#[derive(Clone)]
+pub(super) struct Explanation {
+    changes: Vec<Change>,
+    pub fit: Fit,
+}
+
+impl Explanation {
+    pub fn named(&self) -> Diagnosis {
+        let join = |text: fn(&Change) -> &str, with: &str| {
+            self.changes.iter().map(text).collect::<Vec<_>>().join(with)
+        };
+        Diagnosis {
+            name: join(|change| &change.name, " + "),
+            what: join(|change| &change.what, "; "),
+            residual: self.fit.residual,
+        }
+    }
+}
+
+/// A search for what explains some tensors of a case.
+pub(super) struct Search<'a> {
+    case: &'a Case<'a>,
+    tensors: &'a [TensorName],
+    order: &'a [usize],
+    base: Variant,
+    looks: Vec<Look>,
+    /// More channels for longer: what is found in them shows in few positions.
+    long: Vec<Look>,
+    /// Changes to what is around the formula.
+    around: Vec<Change>,
+    /// The fault models, but for gates and skips, which are fitted.
+    catalogue: Vec<Change>,
+}
+
+/// A hypothesis.
+#[derive(Clone)]
+struct Candidate {
+    changes: Vec<Change>,
+    variant: Variant,
+}
+
+impl<'a> Search<'a> {
+    pub fn new(
+        case: &'a Case<'a>,
+        tensors: &'a [TensorName],
+        order: &'a [usize],
+        applying: impl Iterator<Item = &'static Entry>,
+    ) -> Self {
+        let base = Variant::specified(case.form);
+        let of_catalogue = |entry: &'static Entry| {
+            let by_fit = matches!(entry.fault, Fault::Skip(_) | Fault::Gate(_));
+            (!by_fit).then(|| Change::of(entry))
+        };
+        let mut search = Search {
+            case,
+            tensors,
+            order,
+            base,
+            looks: Vec::new(),
+            long: Vec::new(),
+            around: changes::all(case.problem),
+            catalogue: applying.filter_map(of_catalogue).collect(),
+        };
+        search.looks = search.first_looks(&base);
+        let shape = case.problem.shape;
+        if !search.looks.is_empty() {
+            let rows = &order[..order.len().min(ROWS)];
+            let len = (LONG / (rows.len() * shape.dstate).max(1)).max(BEYOND).min(shape.seqlen);
+            search.long = rows.iter().map(|&row| Look { len, ..search.whole(row) }).collect();
+        }
+        search
+    }
+
+    fn whole(&self, row: usize) -> Look {
+        Look { row, channel: self.case.problem.judged_channels[row], len: self.case.problem.shape.seqlen }
+    }
+
+    /// The first failure under a variant, among the rows that are looked at.
+    fn first_failure(&self, variant: &Variant) -> Option<(usize, usize)> {
+        let rows = self.order.iter().take(4);
+        let failures =
+            rows.filter_map(|&row| Some((self.whole(row).first_failure(self.case, variant)?, row)));
+        failures.min()
+    }
+
+    /// Up to where a variant fails first and a little further, in the channel where that is, in the worst one, and in others.
+    fn first_looks(&self, variant: &Variant) -> Vec<Look> {
+        if !self.tensors.contains(&TensorName::Out) {
+            return Vec::new();
+        }
+        let shape = self.case.problem.shape;
+        let (first, row) = self.first_failure(variant).unwrap_or((0, self.order[0]));
+        let most = LOOK / shape.dstate.max(1);
+        // A look that shows no failure refutes nothing.
+        if first > most {
+            return Vec::new();
+        }
+        let len = (first + BEYOND).min(shape.seqlen);
+        let channels = &self.case.problem.judged_channels;
+        let mut rows = vec![row];
+        let other_batch = self.order.iter().find(|&&other| channels[other].0 != channels[row].0);
+        let others = self.order.iter().take(1).chain(other_batch).chain(self.order.iter().skip(1));
+        for &other in others {
+            if rows.len() < 3 && !rows.contains(&other) {
+                rows.push(other);
+            }
+        }
+        let short = len.min((LOOK / 8 / shape.dstate.max(1)).max(BEYOND));
+        rows.into_iter()
+            .enumerate()
+            .map(|(i, row)| Look { len: if i == 0 { len } else { short }, ..self.whole(row) })
+            .collect()
+    }
+
+    fn is_refuted(&self, variant: &Variant) -> bool {
+        self.looks.iter().any(|look| look.refutes(self.case, variant))
+    }
+
+    fn with(&self, changes: &[&Change]) -> Variant {
+        let mut variant = self.base;
+        // What runs another form first, as others change parts of that.
+        let (forms, others): (Vec<&Change>, Vec<&Change>) =
+            changes.iter().partition(|change| change.part == Part::Formula);
+        forms.into_iter().chain(others).for_each(|change| (change.change)(&mut variant));
+        variant
+    }
+
+    fn fit(&self, variant: &Variant, hasty: bool) -> Fit {
+        let problem = self.case.problem;
+        let channel = |row: usize| Cow::Owned(scan::channel(variant, problem, problem.judged_channels[row]));
+        fit(self.case, self.tensors, self.order, channel, hasty)
+    }
+
+    fn confirmed(&self, candidate: &Candidate) -> Option<Explanation> {
+        let fit = self.fit(&candidate.variant, true);
+        fit.explains().then(|| Explanation { changes: candidate.changes.clone(), fit })
+    }
+
+    /// Those that explain, in the order in which they were tried; what fits much worse than the best is left out.
+    fn outcome(&self, candidates: &[Candidate]) -> Outcome {
+        let mut found: Vec<Explanation> =
+            candidates.par_iter().take(TRIED).filter_map(|candidate| self.confirmed(candidate)).collect();
+        let Some(fewest) = found.iter().map(|one| one.changes.len()).min() else { return Outcome::Nothing };
+        found.retain(|one| one.changes.len() == fewest);
+        let best = found.iter().map(|one| one.fit.residual).fold(f64::INFINITY, f64::min);
+        found.retain(|one| one.fit.residual <= BESIDE * best);
+        found.sort_by_key(|one| one.fit.residual > AS_GOOD * best);
+        if found.iter().any(|one| one.changes.iter().all(|change| change.is_statement)) {
+            return Outcome::Elsewhere;
+        }
+        let mut names: Vec<String> = Vec::new();
+        found.retain(|one| {
+            let name = one.named().name;
+            let is_new = !names.contains(&name);
+            names.push(name);
+            is_new
+        });
+        Outcome::Explained(found)
+    }
+
+    /// The first of these stages that explains.
+    fn first(&self, stages: &[&dyn Fn() -> Vec<Candidate>]) -> Outcome {
+        for stage in stages {
+            let outcome = self.outcome(&stage());
+            if !matches!(outcome, Outcome::Nothing) {
+                return outcome;
+            }
+        }
+        Outcome::Nothing
+    }
+
+    /// What takes a fraction of a second.
+    pub fn quick(&self) -> Outcome {
+        let base = Candidate { changes: Vec::new(), variant: self.base };
+        let singles = || {
+            let alone = self.around.par_iter().map(|change| self.alone(change));
+            alone.filter(|candidate| !self.is_refuted(&candidate.variant)).collect()
+        };
+        let beside_one = || {
+            let changes = self.catalogue.par_iter().chain(&self.around);
+            changes.flat_map_iter(|change| self.epilogues(&self.alone(change), false)).collect()
+        };
+        if !self.tensors.contains(&TensorName::Out) {
+            return self.first(&[&singles]);
+        }
+        if self.looks.is_empty() {
+            return self.first(&[&|| self.late(&base)]);
+        }
+        self.first(&[
+            &singles,
+            &|| self.epilogues(&base, false),
+            &|| self.late(&base),
+            &|| self.numbers(&base),
+            &beside_one,
+            &|| self.b_bars(&base, false),
+        ])
+    }
+
+    fn alone(&self, change: &Change) -> Candidate {
+        Candidate { changes: vec![change.clone()], variant: self.with(&[change]) }
+    }
+
+    /// A hypothesis with each epilogue that fits the looks.
+    fn epilogues(&self, start: &Candidate, common: bool) -> Vec<Candidate> {
+        let mut all = Vec::new();
+        for fitted in epilogue::fit(self.case, &self.looks, &start.variant, common) {
+            if fitted.is_empty() && start.changes.len() < 2 {
+                continue;
+            }
+            let whole =
+                fitted.iter().fold(start.clone(), |whole, change| self.joined(&whole, change.clone()));
+            let in_b_bar = epilogue::in_b_bar(self.case, &fitted, &whole.variant);
+            all.extend(in_b_bar.map(|(changes, variant)| Candidate {
+                changes: [&start.changes[..], &changes].concat(),
+                variant,
+            }));
+            all.push(whole);
+        }
+        all
+    }
+
+    /// A hypothesis with one number more.
+    fn numbers(&self, start: &Candidate) -> Vec<Candidate> {
+        let (case, variant) = (self.case, &start.variant);
+        let families = finder::families(case, &self.long, variant);
+        // A limit may show in few positions.
+        let looks = |family: &finder::Family| if family.is_limit() { &self.long } else { &self.looks };
+        let of = |family: &finder::Family| finder::find(case, looks(family), variant, family);
+        let tried = families.par_iter().filter(|family| start.changes.is_empty() || family.is_scale());
+        let mut found: Vec<Change> = tried.filter_map(of).collect();
+        if start.changes.is_empty() {
+            found.extend(finder::find_clamp(case, &self.long, variant));
+            found.extend(finder::thresholds(case, &self.long, variant));
+        }
+        found.into_iter().map(|change| self.joined(start, change)).collect()
+    }
+
+    fn joined(&self, start: &Candidate, change: Change) -> Candidate {
+        let mut variant = start.variant;
+        (change.change)(&mut variant);
+        let mut changes = start.changes.clone();
+        changes.push(change);
+        Candidate { changes, variant }
+    }
+
+    /// A hypothesis that holds up to some position, with what may go wrong from there on.
+    fn late(&self, start: &Candidate) -> Vec<Candidate> {
+        let Some((first, row)) = self.first_failure(&start.variant).filter(|(first, _)| *first > 1) else {
+            return Vec::new();
+        };
+        let seqlen = self.case.problem.shape.seqlen;
+        let mut lengths = vec![first, first / 2, first / 3, first - 1, first + 1];
+        lengths.retain(|length| *length > 1 && *length < seqlen);
+        lengths.dedup();
+        let mut changes: Vec<Change> = lengths.into_iter().flat_map(scans::chunked).collect();
+        let tails =
+            (2..=64).filter(|width| seqlen - seqlen % width == first && !seqlen.is_multiple_of(*width));
+        changes.extend(tails.take(1).map(|width| {
+            let what = format!("the positions beyond the last multiple of {width} are ignored");
+            Change::new(Part::Other, "tail-ignored", what, move |v: &mut Variant| {
+                v.tail = Tail::Ignored(width)
+            })
+        }));
+        let look = Look { len: (2 * first + BEYOND).min(seqlen), ..self.whole(row) };
+        let joined = changes.into_par_iter().map(|change| self.joined(start, change));
+        joined.filter(|candidate| !look.refutes(self.case, &candidate.variant)).collect()
+    }
+
+    /// What takes a second or two.
+    pub fn thorough(&self) -> Outcome {
+        // A few wrong elements are no other formula.
+        let failing =
+            self.looks.first().map_or(0, |look| self.whole(look.row).failures(self.case, &self.base));
+        if failing < FEW {
+            return Outcome::Nothing;
+        }
+        let base = Candidate { changes: Vec::new(), variant: self.base };
+        let is_of_formula =
+            |change: &&Change| matches!(change.part, Part::Formula | Part::ABar | Part::BBar | Part::BValue);
+        let forms: Vec<&Change> = self.catalogue.iter().filter(is_of_formula).collect();
+        let around: Vec<&Change> = self.around.iter().collect();
+        let starts = forms.iter().copied().filter(|change| change.part == Part::Formula);
+        let starts = starts.chain(self.around.iter().filter(|change| change.is_statement));
+        let starts: Vec<Candidate> = starts.map(|change| self.alone(change)).collect();
+        // The likelier ones come first.
+        let pairs = PAIRS / (BEYOND * self.case.problem.shape.dstate).max(1);
+        let count = (0..around.len()).take_while(|count| count * count / 2 <= pairs).count();
+        self.first(&[
+            &|| self.pairs(&forms, &around),
+            &|| self.held().par_iter().flat_map_iter(|start| self.late(start)).collect(),
+            &|| {
+                let readouts = Readouts::new(self, &self.base, b_bar::BEGINNING, true);
+                let begun = b_bar::find(self, &base, &readouts);
+                begun.par_iter().flat_map_iter(|start| self.late(start)).collect()
+            },
+            &|| {
+                let readouts = Readouts::new(self, &self.base, b_bar::WHOLE, true);
+                let mut starts = vec![base.clone()];
+                starts.extend(epilogue::alone(self.case).iter().map(|change| self.alone(change)));
+                starts
+                    .into_par_iter()
+                    .flat_map_iter(|start| b_bar::simplest(self, b_bar::find(self, &start, &readouts)))
+                    .collect()
+            },
+            &|| {
+                let mut starts = scans::transitions();
+                starts.extend(self.around.iter().filter(|change| change.is_statement).cloned());
+                starts
+                    .into_par_iter()
+                    .flat_map_iter(|change| self.b_bars(&self.alone(&change), true))
+                    .collect()
+            },
+            &|| starts.par_iter().flat_map_iter(|start| self.numbers(start)).collect(),
+            &|| self.pairs(&around[..count], &around[..count]),
+        ])
+    }
+
+    /// Hypotheses that hold for the first positions.
+    fn held(&self) -> Vec<Candidate> {
+        let looks: Vec<Look> =
+            self.looks.iter().map(|look| Look { len: look.len.min(BEYOND), ..*look }).collect();
+        let changes =
+            self.catalogue.par_iter().chain(&self.around).filter(|change| change.part != Part::Carry);
+        let alone = changes.map(|change| self.alone(change));
+        let mut held: Vec<Candidate> =
+            alone.filter(|one| looks.iter().all(|look| !look.refutes(self.case, &one.variant))).collect();
+        let base = Candidate { changes: Vec::new(), variant: self.base };
+        for fitted in epilogue::fit(self.case, &looks, &self.base, false) {
+            held.push(fitted.into_iter().fold(base.clone(), |start, change| self.joined(&start, change)));
+        }
+        held
+    }
+
+    /// A hypothesis with the simplest other B̄ that holds for every element.
+    fn b_bars(&self, start: &Candidate, neighbours: bool) -> Vec<Candidate> {
+        let readouts = Readouts::new(self, &start.variant, b_bar::WHOLE, neighbours);
+        b_bar::simplest(self, b_bar::find(self, start, &readouts))
+    }
+
+    /// Pairs of one and the other that no look refutes, with the specified epilogue or, beside another form, with
+    /// one that is fitted.
+    fn pairs(&self, ones: &[&Change], others: &[&Change]) -> Vec<Candidate> {
+        let same = std::ptr::eq(ones.as_ptr(), others.as_ptr());
+        let pair = |i: usize| {
+            let one = ones[i];
+            let from = if same { i + 1 } else { 0 };
+            // Beside a part of the formula the inputs are taken to be read right.
+            let is_tried = move |other: &&&Change| {
+                let misread = matches!(other.part, Part::Place(_));
+                one.part != other.part && (same || one.part == Part::Formula || !misread)
+            };
+            others[from..].iter().filter(is_tried).flat_map(move |other| {
+                let variant = self.with(&[one, other]);
+                let start = Candidate { changes: vec![one.clone(), (*other).clone()], variant };
+                if !self.is_refuted(&variant) {
+                    vec![start]
+                } else if one.part == Part::Formula && !matches!(other.part, Part::Place(_) | Part::UValue) {
+                    self.epilogues(&start, true)
+                } else {
+                    Vec::new()
+                }
+            })
+        };
+        let found = (0..ones.len()).into_par_iter().flat_map_iter(pair);
+        // Each change has to be needed.
+        found.filter(|candidate| self.is_needed(candidate)).collect()
+    }
+
+    fn is_needed(&self, candidate: &Candidate) -> bool {
+        let whole = self.fit(&candidate.variant, true);
+        let needed = |left_out: usize| {
+            let others = candidate.changes.iter().enumerate().filter(|(i, _)| *i != left_out);
+            let without = self.with(&others.map(|(_, change)| change).collect::<Vec<_>>());
+            whole.residual <= NEEDED * self.fit(&without, false).residual
+        };
+        whole.explains() && (0..candidate.changes.len()).all(needed)
+    }
+}

@@ -1,0 +1,201 @@
+//! Which numbers a scan reads of its inputs, and what it takes for u: each input along each of its axes.
+
+use super::changes::{Change, Part};
+use crate::judge::faults::around::{Input, Map, Place, UUse};
+use crate::judge::faults::variant::{Group, Variant};
+use crate::problem::{Operand, Problem};
+
+/// An axis: its name, its length, and its part of a place.
+type Axis = (&'static str, usize, fn(&mut Place) -> &mut Map);
+
+/// u as it is used.
+pub fn inputs_as_used(problem: &Problem) -> Vec<Change> {
+    let mut all = Vec::new();
+    let uses = [
+        ("silu", "goes through silu", UUse::Silu),
+        ("gated", "is gated", UUse::Gated),
+        ("missing", "is missing", UUse::One),
+        ("squared", "is squared", UUse::Squared),
+        ("times-delta", "is multiplied by Δ once more", UUse::TimesDelta),
+        ("late", "is that of l − 1", UUse::At(-1)),
+        ("early", "is that of l + 1", UUse::At(1)),
+    ];
+    for (name, what, of) in uses {
+        if of == UUse::Gated && problem.z.is_none() {
+            continue;
+        }
+        if of != UUse::TimesDelta {
+            let what = format!(
+                "u {what} on its way into the scan{}",
+                if problem.d.is_some() { ", not in the skip" } else { "" }
+            );
+            all.push(Change::new(Part::UValue, format!("u-{name}"), what, move |v: &mut Variant| {
+                v.u_use[0] = of
+            }));
+        }
+        if problem.d.is_some() {
+            let what_of_skip = format!("u {what} in the skip, not in the scan");
+            all.push(Change::new(
+                Part::UValue,
+                format!("u-{name}-in-skip"),
+                what_of_skip,
+                move |v: &mut Variant| v.u_use[1] = of,
+            ));
+            if !matches!(of, UUse::At(_) | UUse::TimesDelta) {
+                let what = format!("u {what}, in scan and skip");
+                all.push(Change::new(
+                    Part::UValue,
+                    format!("u-{name}-in-both"),
+                    what,
+                    move |v: &mut Variant| v.u_use = [of; 2],
+                ));
+            }
+        }
+    }
+    all
+}
+
+/// Each input along each of its axes.
+pub fn all(problem: &Problem) -> Vec<Change> {
+    let shape = problem.shape;
+    let (variable_b, variable_c) =
+        (problem.b_operand == Operand::Variable, problem.c_operand == Operand::Variable);
+    // Name, the inputs that are read together, and which axes they have: batch, channel, state, position.
+    let inputs: [(&str, &'static [Input], [bool; 4]); 11] = [
+        ("u", &[Input::U], [true, true, false, true]),
+        ("delta", &[Input::Delta], [true, true, false, true]),
+        ("z", &[Input::Z], [problem.z.is_some(), problem.z.is_some(), false, problem.z.is_some()]),
+        ("a", &[Input::A], [false, true, true, false]),
+        ("b", &[Input::B], [variable_b, !variable_b, true, variable_b]),
+        ("c", &[Input::C], [variable_c, !variable_c, true, variable_c]),
+        ("d", &[Input::D], [false, problem.d.is_some(), false, false]),
+        ("bias", &[Input::Bias], [false, problem.delta_bias.is_some(), false, false]),
+        ("b-and-c", &[Input::B, Input::C], [variable_b && variable_c, false, true, variable_b && variable_c]),
+        (
+            "a-d-and-bias",
+            &[Input::A, Input::D, Input::Bias],
+            [false, problem.d.is_some() || problem.delta_bias.is_some(), false, false],
+        ),
+        (
+            "every-input",
+            &[Input::U, Input::Delta, Input::Z, Input::B, Input::C],
+            [variable_b || variable_c, false, false, true],
+        ),
+    ];
+    let written = |name: &str| match name {
+        "u" | "z" => name.to_owned(),
+        "a" | "b" | "c" | "d" => name.to_uppercase(),
+        "bias" => "delta_bias".to_owned(),
+        "b-and-c" => "B and C".to_owned(),
+        "a-d-and-bias" => "A, D and delta_bias".to_owned(),
+        "every-input" => "every input".to_owned(),
+        other => other.to_owned(),
+    };
+    let mut all = Vec::new();
+    for (name, inputs, has) in inputs {
+        let axes: [Axis; 4] = [
+            ("batch", shape.batch, |p| &mut p.batch),
+            ("channel", shape.dim, |p| &mut p.channel),
+            ("state", shape.dstate, |p| &mut p.state),
+            ("position", shape.seqlen, |p| &mut p.l),
+        ];
+        for (axis, n, of) in
+            axes.into_iter().zip(has).filter(|(axis, has)| *has && axis.1 > 1).map(|(axis, _)| axis)
+        {
+            let mut maps = vec![
+                (format!("{name}-of-first-{axis}"), format!("is that of {axis} 0 for all"), Map::At(0)),
+                (
+                    format!("{name}-{axis}s-reversed"),
+                    format!("is read from the last {axis} to the first"),
+                    Map::Reversed,
+                ),
+            ];
+            for by in [1isize, -1, 2, -2] {
+                let sign = if by > 0 { "+" } else { "−" };
+                let what = format!("of {axis} i is that of i {sign} {}", by.abs());
+                maps.push((
+                    format!("{name}-{axis}-off-by-{}", by.abs()),
+                    format!("{what}, around the end"),
+                    Map::Rolled(by),
+                ));
+                if axis == "position" {
+                    maps.push((
+                        format!("{name}-{axis}-off-by-{}", by.abs()),
+                        format!("{what}, 0 beyond the ends"),
+                        Map::Shifted(by),
+                    ));
+                }
+            }
+            if axis == "channel" {
+                maps.push((
+                    format!("{name}-of-last-{axis}"),
+                    format!("is that of the last {axis} for all"),
+                    Map::At(n - 1),
+                ));
+                maps.extend((2..n.min(9)).map(|k| {
+                    (
+                        format!("{name}-{axis}-modulo"),
+                        format!("of {axis} i is that of i % {k}"),
+                        Map::Modulo(k),
+                    )
+                }));
+                maps.extend((2..n.min(9)).map(|k| {
+                    (
+                        format!("{name}-{axis}-divided"),
+                        format!("of {axis} i is that of i / {k}"),
+                        Map::Divided(k),
+                    )
+                }));
+            }
+            for (name, what, map) in maps {
+                let part = Part::Place(inputs[0] as usize);
+                let what = format!("{} {what}", written(&name_of(inputs)));
+                all.push(Change::new(part, name, what, move |v: &mut Variant| {
+                    inputs.iter().for_each(|&input| *of(&mut v.places[input as usize]) = map);
+                }));
+            }
+        }
+        let transposes = matches!(name, "u" | "delta" | "z" | "a")
+            && has[1]
+            && (name == "a" && shape.dstate > 1 || shape.seqlen > 1);
+        if transposes {
+            let part = Part::Place(inputs[0] as usize);
+            let what = format!("{} is read along the wrong axis", written(name));
+            all.push(Change::new(part, format!("{name}-transposed"), what, move |v: &mut Variant| {
+                v.places[inputs[0] as usize].transposed = true
+            }));
+        }
+    }
+    if shape.groups > 1 && (variable_b || variable_c) {
+        for group in 0..shape.groups {
+            let what = format!("every channel reads group {group}");
+            all.push(Change::new(Part::Group, "group-for-all", what, move |v: &mut Variant| {
+                v.group = Group::At(group)
+            }));
+        }
+        for by in 1..shape.groups {
+            let what = format!("a channel of group g reads group g + {by}, around the end");
+            all.push(Change::new(Part::Group, "group-off", what, move |v: &mut Variant| {
+                v.group = Group::Rolled(by)
+            }));
+        }
+    }
+    all
+}
+
+fn name_of(inputs: &[Input]) -> String {
+    match inputs {
+        [Input::U] => "u",
+        [Input::Delta] => "delta",
+        [Input::Z] => "z",
+        [Input::A] => "a",
+        [Input::B] => "b",
+        [Input::C] => "c",
+        [Input::D] => "d",
+        [Input::Bias] => "bias",
+        [Input::B, ..] => "b-and-c",
+        [Input::A, ..] => "a-d-and-bias",
+        _ => "every-input",
+    }
+    .to_owned()
+}

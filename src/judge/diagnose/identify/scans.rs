@@ -1,0 +1,230 @@
+//! What the scan itself may do otherwise: when states are read, in which direction it runs, what Ā is, and how states are
+//! carried from chunk to chunk.
+
+use super::changes::{Change, Part};
+use crate::formula::{Fraction, Transition};
+use crate::judge::faults::around::{Carry, Chunks, Delay, Initial};
+use crate::judge::faults::variant::{LastState, Variant};
+use crate::problem::{Problem, Weights};
+
+/// The scan itself.
+pub fn all(problem: &Problem) -> Vec<Change> {
+    let mut all = Vec::new();
+    if problem.reads_before() {
+        // Stated as before: what reads after the update is out by one the other way.
+        all.push(Change::new(Part::Delay, "reads-after-update", "states are read after their update", |v| {
+            v.delay = Delay::Readout(-1)
+        }));
+    }
+    for k in 1..=4usize {
+        let change = Change::new(
+            Part::Delay,
+            if k == 1 { "reads-before-update".to_owned() } else { "states-read-late".to_owned() },
+            if k == 1 {
+                "the scan is exclusive: C of position l reads the state of l − 1".to_owned()
+            } else {
+                format!("C of position l reads the state of l − {k}")
+            },
+            move |v: &mut Variant| v.delay = Delay::State(k),
+        );
+        all.push(Change { is_statement: k == 1, ..change });
+    }
+    for k in [1isize, 2, 3, 4, 5, 6, 7, 8, -1, -2] {
+        let (name, way) = if k > 0 { ("readout-late", "−") } else { ("readout-early", "+") };
+        all.push(Change::new(
+            Part::Delay,
+            name,
+            format!(
+                "what is read of the states at l is that of l {way} {}; skip and gate are in place",
+                k.abs()
+            ),
+            move |v: &mut Variant| v.delay = Delay::Readout(k),
+        ));
+    }
+    for k in 1..=8usize {
+        all.push(Change::new(
+            Part::Delay,
+            "output-late",
+            format!("the whole output of position l is that of l − {k}"),
+            move |v: &mut Variant| v.delay = Delay::Output(k),
+        ));
+    }
+    all.push(Change::new(
+        Part::Scan,
+        "input-decayed",
+        "Ā multiplies what its own position adds, too: x = Ā(x + B̄u)",
+        |v| v.decays_input = true,
+    ));
+    let reverse = Change::new(
+        Part::Scan,
+        "direction-reverse",
+        "the scan runs from the last position to the first",
+        |v| v.reverse = true,
+    );
+    all.push(Change { is_statement: true, ..reverse });
+    let none = |v: &mut Variant| v.chunks = Some(Chunks { length: 1, carry: Carry::Times(0.0) });
+    all.push(Change::new(
+        Part::Carry,
+        "state-not-carried",
+        "no state is carried: every position starts from 0",
+        none,
+    ));
+    const ONE: Transition = Transition::Polynomial(&[Fraction::ONE]);
+    all.push(Change::new(Part::ABar, "a-bar-is-1", "Ā is 1: states never decay", |v| {
+        v.transition = Some(ONE)
+    }));
+    all.extend(transitions());
+    for (name, what, by) in
+        [("a-bar-exponent-negated", "Ā is exp(−ΔA)", -1.0), ("a-bar-halved-exponent", "Ā is exp(ΔA/2)", 0.5)]
+    {
+        all.push(Change::new(Part::ABar, name, what, move |v: &mut Variant| v.exponent = (by, by)));
+    }
+    if problem.initial_state.is_some() {
+        all.push(Change::new(
+            Part::Other,
+            "initial-state-ignored",
+            "the scan starts from 0, not from initial_state",
+            |v| v.initial = Initial::Ignored,
+        ));
+        all.push(Change::new(
+            Part::Other,
+            "initial-state-not-decayed",
+            "initial_state enters without the first Ā",
+            |v| v.initial = Initial::WithoutFirstDecay,
+        ));
+        if problem.weights == Weights::Complex {
+            all.push(Change::new(
+                Part::Other,
+                "initial-state-conjugated",
+                "initial_state is conjugated",
+                |v| v.initial = Initial::Conjugated,
+            ));
+        }
+    }
+    for k in 1..=2usize {
+        all.push(Change::new(
+            Part::LastState,
+            "last-state-early",
+            format!(
+                "the last state is that before the last {k} position{}: only last_state shows it",
+                if k == 1 { "" } else { "s" }
+            ),
+            move |v: &mut Variant| v.last_state = LastState::Early(k),
+        ));
+    }
+    all.extend(
+        [2, 4, 8, 16, 32, 64].into_iter().filter(|length| *length < problem.shape.seqlen).flat_map(chunked),
+    );
+    all
+}
+
+const CUT_2: &[Fraction] = &[Fraction::ONE, Fraction::ONE, Fraction::HALF];
+const CUT_3: &[Fraction] = &[Fraction::ONE, Fraction::ONE, Fraction::HALF, Fraction(1, 6)];
+const CUT_4: &[Fraction] = &[Fraction::ONE, Fraction::ONE, Fraction::HALF, Fraction(1, 6), Fraction(1, 24)];
+const CUT_5: &[Fraction] =
+    &[Fraction::ONE, Fraction::ONE, Fraction::HALF, Fraction(1, 6), Fraction(1, 24), Fraction(1, 120)];
+
+/// Other kinds of Ā.
+pub fn transitions() -> Vec<Change> {
+    let all = [
+        ("a-bar-exponential", "Ā is exp(ΔA)", Transition::Exponential),
+        ("a-bar-euler", "Ā is 1 + ΔA", Transition::Polynomial(&[Fraction::ONE, Fraction::ONE])),
+        ("a-bar-taylor-2", "Ā is the series of exp(ΔA) up to its square", Transition::Polynomial(CUT_2)),
+        ("a-bar-taylor-3", "Ā is the series of exp(ΔA) up to its third power", Transition::Polynomial(CUT_3)),
+        (
+            "a-bar-taylor-4",
+            "Ā is the series of exp(ΔA) up to its fourth power",
+            Transition::Polynomial(CUT_4),
+        ),
+        ("a-bar-taylor-5", "Ā is the series of exp(ΔA) up to its fifth power", Transition::Polynomial(CUT_5)),
+        ("a-bar-bilinear", "Ā is (1 − ΔA/2)⁻¹(1 + ΔA/2)", Transition::Quotient(Fraction::HALF)),
+        ("a-bar-backward-euler", "Ā is (1 − ΔA)⁻¹", Transition::Quotient(Fraction::ONE)),
+        ("a-bar-linear", "Ā is ΔA: exp is missing", Transition::Polynomial(&[Fraction(0, 1), Fraction::ONE])),
+    ];
+    all.into_iter()
+        .map(|(name, what, kind)| {
+            Change::new(Part::ABar, name, what, move |v: &mut Variant| v.transition = Some(kind))
+        })
+        .collect()
+}
+
+/// 1st, 2nd, …
+fn ordinal(n: usize) -> String {
+    let ending = match (n % 10, n % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{n}{ending}")
+}
+
+/// What may happen to the state between chunks of this length.
+pub fn chunked(length: usize) -> Vec<Change> {
+    let nth = ordinal(length);
+    let kinds = [
+        (
+            "chunk-state-forgotten",
+            format!("the state is lost at every {nth} position: chunks of {length} start from 0"),
+            Carry::Times(0.0),
+        ),
+        (
+            "chunk-state-doubled",
+            format!("the carried state counts twice at every {nth} position"),
+            Carry::Times(2.0),
+        ),
+        (
+            "chunk-state-halved",
+            format!("the carried state counts half at every {nth} position"),
+            Carry::Times(0.5),
+        ),
+        (
+            "chunk-state-negated",
+            format!("the carried state changes its sign at every {nth} position"),
+            Carry::Times(-1.0),
+        ),
+        (
+            "chunk-first-decay-missing",
+            format!("the carried state skips Ā at every {nth} position"),
+            Carry::WithoutFirstDecay,
+        ),
+        (
+            "chunk-carry-not-decayed",
+            format!(
+                "the state carried into a chunk of {length} is added to all of its positions without decaying"
+            ),
+            Carry::WithoutDecay,
+        ),
+        (
+            "chunk-carry-not-accumulated",
+            format!(
+                "a chunk of {length} is given what the one before has added, and nothing from before that"
+            ),
+            Carry::NotAccumulated,
+        ),
+        (
+            "chunk-carry-accumulated-without-decay",
+            format!("carried states are added up over chunks of {length} without the decay between"),
+            Carry::AccumulatedWithoutDecay,
+        ),
+        (
+            "chunk-carry-stale",
+            format!("a chunk of {length} is given the state of one chunk too early"),
+            Carry::Stale,
+        ),
+        (
+            "chunk-carry-in-first-position-only",
+            format!("the carried state reaches the first position of each chunk of {length} only"),
+            Carry::FirstPositionOnly,
+        ),
+    ];
+    kinds
+        .into_iter()
+        .map(|(name, what, carry)| {
+            Change::new(Part::Carry, name, what, move |v: &mut Variant| {
+                v.chunks = Some(Chunks { length, carry })
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,320 @@
+//! What may be otherwise around the formula, as data with free parameters: where each input is read, what is made of it,
+//! how the step, the gate and the carried state are formed.
+
+use std::f64::consts::{PI, SQRT_2};
+
+use super::variant::Clamp;
+use crate::formula::Term;
+use crate::judge::budget::softplus;
+
+/// Which index takes the place of the right one along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Map {
+    Same,
+    /// This one, for all.
+    At(usize),
+    /// So many further on; nothing is read beyond the ends.
+    Shifted(isize),
+    /// So many further on; the ends are held.
+    Held(isize),
+    /// So many further on, around the end.
+    Rolled(isize),
+    /// i % k
+    Modulo(usize),
+    /// i / k
+    Divided(usize),
+    Reversed,
+}
+
+impl Map {
+    /// The index that is read for `i` of `n`; none where nothing is.
+    pub fn of(self, i: usize, n: usize) -> Option<usize> {
+        let size = n as isize;
+        Some(match self {
+            Map::Same => i,
+            Map::At(index) => index.min(n - 1),
+            Map::Shifted(by) => usize::try_from(i as isize + by).ok().filter(|&shifted| shifted < n)?,
+            Map::Held(by) => (i as isize + by).clamp(0, size - 1) as usize,
+            Map::Rolled(by) => (i as isize + by).rem_euclid(size) as usize,
+            Map::Modulo(k) => i % k,
+            Map::Divided(k) => i / k,
+            Map::Reversed => n - 1 - i,
+        })
+    }
+}
+
+/// The inputs, in the order of [`Places`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    U,
+    Delta,
+    Z,
+    A,
+    B,
+    C,
+    D,
+    Bias,
+}
+
+/// Where an input is read. Maps along axes that it lacks have no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub batch: Map,
+    pub channel: Map,
+    pub state: Map,
+    pub l: Map,
+    /// Whether its last two axes are exchanged in memory.
+    pub transposed: bool,
+}
+
+impl Place {
+    pub const RIGHT: Place =
+        Place { batch: Map::Same, channel: Map::Same, state: Map::Same, l: Map::Same, transposed: false };
+}
+
+/// The place of each [`Input`].
+pub type Places = [Place; 8];
+
+/// What softplus is replaced by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Activation {
+    /// Softplus where it is stated, nothing where it is not.
+    Stated,
+    /// softplus(βx)/β, the identity above the threshold.
+    Softplus {
+        beta: f64,
+        above: f64,
+    },
+    None,
+    Exp,
+    Relu,
+    Sigmoid,
+    Silu,
+    Square,
+    Abs,
+    /// log(1 + x²)
+    LogOfSquare,
+}
+
+impl Activation {
+    pub const SOFTPLUS: Activation = Activation::Softplus { beta: 1.0, above: f64::INFINITY };
+
+    /// Its value at x, and x·f′/f: what a relative error of x becomes.
+    pub fn of(self, x: f64) -> (f64, f64) {
+        let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+        match self {
+            Activation::Stated | Activation::None => (x, 1.0),
+            Activation::Softplus { above, .. } if x > above => (x, 1.0),
+            Activation::Softplus { beta, .. } => {
+                let value = softplus(beta * x) / beta;
+                (value, (x * sigmoid(beta * x) / value).abs())
+            }
+            Activation::Exp => (x.exp(), x.abs()),
+            Activation::Relu => (x.max(0.0), 1.0),
+            Activation::Sigmoid => (sigmoid(x), x.abs()),
+            Activation::Silu => (x * sigmoid(x), 1.0 + x.abs()),
+            Activation::Square => (x * x, 2.0),
+            Activation::Abs => (x.abs(), 1.0),
+            Activation::LogOfSquare => ((x * x).ln_1p(), 2.0),
+        }
+    }
+}
+
+/// How Δ is made: factor·clamp(f(raw·delta + before·bias) + after·bias).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepSize {
+    pub raw: f64,
+    pub before: f64,
+    pub activation: Activation,
+    /// Whether softplus is applied to the result again.
+    pub again: bool,
+    pub after: f64,
+    pub clamp: Clamp,
+    pub factor: f64,
+    /// Which position's it is.
+    pub l: Map,
+}
+
+impl StepSize {
+    pub const RIGHT: StepSize = StepSize {
+        raw: 1.0,
+        before: 1.0,
+        activation: Activation::Stated,
+        again: false,
+        after: 0.0,
+        clamp: Clamp::None,
+        factor: 1.0,
+        l: Map::Same,
+    };
+}
+
+/// What is used as A.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AUse {
+    Given,
+    Negated,
+    /// −exp(A)
+    NegativeExponential,
+    /// exp(A)
+    Exponential,
+    /// log(−A), which A_log is
+    Logarithm,
+    /// −log(−A)
+    NegativeLogarithm,
+    RealPart,
+    Conjugated,
+    Reciprocal,
+    /// The mean over the channel's states.
+    Mean,
+}
+
+/// What is used as u.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UUse {
+    Given,
+    Silu,
+    /// u·silu(z)
+    Gated,
+    One,
+    TimesDelta,
+    Squared,
+    /// That of so many positions further on.
+    At(isize),
+}
+
+/// What multiplies y in place of silu(z).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum GateFunction {
+    Silu,
+    One,
+    SiluSquared,
+    Sigmoid,
+    Linear,
+    Gelu,
+    GeluByTanh,
+    Relu,
+    Tanh,
+    Softplus,
+    /// z·sigmoid(βz)
+    Swish(f64),
+    /// z·silu(y) in place of y·silu(z)
+    OfOutput,
+    /// silu(u)
+    OfU,
+    /// silu(−z)
+    Negated,
+    /// silu(z) + 1
+    PlusOne,
+    HardSwish,
+    Elu,
+    Exp,
+}
+
+impl GateFunction {
+    /// What multiplies `y`; `size` bounds how a relative error of y is multiplied beside it.
+    pub fn of(self, z: f64, u: f64, y: f64) -> f64 {
+        let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+        match self {
+            GateFunction::Silu => z * sigmoid(z),
+            GateFunction::One => 1.0,
+            GateFunction::SiluSquared => (z * sigmoid(z)).powi(2),
+            GateFunction::Sigmoid => sigmoid(z),
+            GateFunction::Linear => z,
+            GateFunction::Gelu => z * 0.5 * libm::erfc(-z / SQRT_2),
+            GateFunction::GeluByTanh => {
+                z * 0.5 * (1.0 + ((2.0 / PI).sqrt() * (z + 0.044_715 * z * z * z)).tanh())
+            }
+            GateFunction::Relu => z.max(0.0),
+            GateFunction::Tanh => z.tanh(),
+            GateFunction::Softplus => softplus(z),
+            GateFunction::Swish(beta) => z * sigmoid(beta * z),
+            GateFunction::OfOutput => z * sigmoid(y),
+            GateFunction::OfU => u * sigmoid(u),
+            GateFunction::Negated => -z * sigmoid(-z),
+            GateFunction::PlusOne => z * sigmoid(z) + 1.0,
+            GateFunction::HardSwish => z * (z + 3.0).clamp(0.0, 6.0) / 6.0,
+            GateFunction::Elu => {
+                if z > 0.0 {
+                    z
+                } else {
+                    z.exp_m1()
+                }
+            }
+            GateFunction::Exp => z.exp(),
+        }
+    }
+}
+
+/// What the gate multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gated {
+    All,
+    /// The forward scan and the skip.
+    ForwardAndSkip,
+    /// What is read of the states, and not the skip.
+    Readout,
+    Skip,
+}
+
+/// What arrives late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delay {
+    None,
+    /// C reads the state of so many positions before.
+    State(usize),
+    /// So does what C has read, before skip and gate.
+    Readout(isize),
+    /// So does the whole output.
+    Output(usize),
+}
+
+/// What happens to the state that is carried from one chunk into the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Carry {
+    /// Multiplied; 0 forgets it.
+    Times(f64),
+    /// It enters without the first Ā of the chunk.
+    WithoutFirstDecay,
+    /// It is added to every position as it is.
+    WithoutDecay,
+    /// It holds what the chunk before has added alone, and not what that was given.
+    NotAccumulated,
+    /// It is added up over chunks without the decay of the chunk between.
+    AccumulatedWithoutDecay,
+    /// It is that of one chunk earlier.
+    Stale,
+    /// It reaches the first position of the chunk only.
+    FirstPositionOnly,
+}
+
+/// A scan in chunks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Chunks {
+    pub length: usize,
+    pub carry: Carry,
+}
+
+/// What a scan starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Initial {
+    Given,
+    Ignored,
+    /// As if it were the first position's input: without the first Ā.
+    WithoutFirstDecay,
+    Conjugated,
+}
+
+/// A term of B̄u that was found in the data: factor·Δᵖ f(z) Bᵇ uʷ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FoundTerm {
+    pub term: Term,
+    /// b
+    pub b: u8,
+    /// w
+    pub u: u8,
+    /// Of u, as [`crate::formula::OFFSETS`].
+    pub offset: isize,
+}
+
+/// As many terms as a fit may find.
+pub const TERMS: usize = 6;

@@ -1,0 +1,264 @@
+//! What a [`Variant`] reads of a problem's inputs, and what it makes of them before its scan. Positions are those of its own
+//! scan, which may run backwards.
+
+use num_complex::Complex64;
+
+use super::around::{AUse, Activation, Input, Place, StepSize, UUse};
+use super::step;
+use super::variant::{BUse, Group, Variant};
+use crate::judge::budget::complex_at;
+use crate::problem::{Operand, Problem};
+use crate::promise::allowance::{self, U};
+
+/// The inputs of one channel, as a variant reads them.
+pub struct Read<'a> {
+    pub variant: &'a Variant,
+    pub problem: &'a Problem,
+    pub channel: (usize, usize),
+    /// What enters the scan.
+    pub u: Vec<f64>,
+    /// What the skip takes.
+    pub u_of_skip: Vec<f64>,
+    pub u_given: Vec<f64>,
+    pub z: Vec<f64>,
+    /// Δ and its relative error, of Ā and of B̄.
+    pub steps: [Vec<(f64, f64)>; 2],
+}
+
+impl<'a> Read<'a> {
+    /// Of the first `len` positions.
+    pub fn new(variant: &'a Variant, problem: &'a Problem, channel: (usize, usize), len: usize) -> Self {
+        let mut read = Read {
+            variant,
+            problem,
+            channel,
+            u: Vec::new(),
+            u_of_skip: Vec::new(),
+            u_given: Vec::new(),
+            z: Vec::new(),
+            steps: [Vec::new(), Vec::new()],
+        };
+        // One position more, which a step may read.
+        let ahead = (len + 1).min(problem.shape.seqlen);
+        read.u_given = (0..ahead).map(|l| read.sequence(Input::U, &problem.u, l)).collect();
+        if let Some(z) = &problem.z {
+            read.z = (0..ahead).map(|l| read.sequence(Input::Z, z, l)).collect();
+        }
+        let [of_a_bar, of_b_bar] = &variant.step_sizes;
+        let of_a_bar: Vec<(f64, f64)> = (0..len).map(|l| read.step_size(of_a_bar, l)).collect();
+        let of_b_bar = match variant.step_sizes[0] == variant.step_sizes[1] {
+            true => of_a_bar.clone(),
+            false => (0..len).map(|l| read.step_size(of_b_bar, l)).collect(),
+        };
+        read.steps = [of_a_bar, of_b_bar];
+        let [of_scan, of_skip] = variant.u_use.map(|of| read.used_u(of, ahead));
+        (read.u, read.u_of_skip) = (of_scan, of_skip);
+        read
+    }
+
+    /// u at a position of the scan; before the start it is 0, past the end it is held (spec.md §2, "Textbook forms").
+    pub fn u_at(&self, l: isize) -> f64 {
+        usize::try_from(l).map_or(0.0, |l| self.u[l.min(self.u.len() - 1)])
+    }
+
+    fn used_u(&self, of: UUse, len: usize) -> Vec<f64> {
+        let used = |l: usize| {
+            let u = self.u_given[l];
+            let silu = |x: f64| x / (1.0 + (-x).exp());
+            match of {
+                UUse::Given => u,
+                UUse::Silu => silu(u),
+                UUse::Gated => self.z.get(l).map_or(u, |z| u * silu(*z)),
+                UUse::One => 1.0,
+                UUse::Squared => u * u,
+                UUse::At(by) => {
+                    let at = usize::try_from(l as isize + by).ok();
+                    at.and_then(|at| self.u_given.get(at)).copied().unwrap_or(0.0)
+                }
+                UUse::TimesDelta => u * self.steps[1].get(l).map_or(f64::NAN, |step| step.0),
+            }
+        };
+        (0..len).map(used).collect()
+    }
+
+    fn place(&self, input: Input) -> &Place {
+        &self.variant.places[input as usize]
+    }
+
+    /// Where a position of the scan is in memory.
+    pub fn in_memory(&self, l: usize) -> usize {
+        if self.variant.reverse { self.problem.shape.seqlen - 1 - l } else { l }
+    }
+
+    /// A number of u, delta or z; one that the problem does not hold is none.
+    fn sequence(&self, input: Input, values: &[f32], l: usize) -> f64 {
+        let (place, shape) = (self.place(input), self.problem.shape);
+        let (batch, channel) =
+            (place.batch.of(self.channel.0, shape.batch), place.channel.of(self.channel.1, shape.dim));
+        let (Some(batch), Some(channel), Some(l)) = (batch, channel, place.l.of(l, shape.seqlen)) else {
+            return 0.0;
+        };
+        let (mut channel, mut l) = (channel, self.in_memory(l));
+        if place.transposed {
+            let within = l * shape.dim + channel;
+            (channel, l) = (within / shape.seqlen, within % shape.seqlen);
+        }
+        let row = self.problem.row_if_held(batch, channel);
+        row.map_or(f64::NAN, |row| f64::from(values[row * shape.seqlen + l]))
+    }
+
+    /// A number for each channel.
+    pub fn of_channel(&self, input: Input, values: &[f32]) -> f64 {
+        let channel = self.place(input).channel.of(self.channel.1, self.problem.shape.dim);
+        channel.map_or(0.0, |channel| f64::from(values[channel]))
+    }
+
+    /// Δ and its relative error, as [`crate::judge::budget::step_size`].
+    fn step_size(&self, step: &StepSize, l: usize) -> (f64, f64) {
+        let problem = self.problem;
+        let Some(l) = step.l.of(l, problem.shape.seqlen) else { return (0.0, 0.0) };
+        let mut x = step.raw * self.sequence(Input::Delta, &problem.delta, l);
+        let bias = problem.delta_bias.as_ref().map_or(0.0, |bias| self.of_channel(Input::Bias, bias));
+        let has_bias = problem.delta_bias.is_some();
+        let mut error = if step.raw == 1.0 { 0.0 } else { U };
+        if has_bias && step.before != 0.0 {
+            let sum = x + step.before * bias;
+            let two = if step.before == 1.0 { 1.0 } else { 2.0 };
+            let before = if error == 0.0 { 0.0 } else { (x * error / sum).abs() };
+            (x, error) = (sum, before + two * U);
+        }
+        let activation = match step.activation {
+            Activation::Stated if problem.delta_softplus => Activation::SOFTPLUS,
+            activation => activation,
+        };
+        let is_identity = match activation {
+            Activation::Stated | Activation::None => true,
+            Activation::Softplus { above, .. } => x > above,
+            _ => false,
+        };
+        if !is_identity {
+            let (value, conditioning) = activation.of(x);
+            (x, error) = (value, conditioning * error + allowance::SOFTPLUS);
+        }
+        if step.again {
+            let (value, conditioning) = Activation::SOFTPLUS.of(x);
+            (x, error) = (value, conditioning * error + allowance::SOFTPLUS);
+        }
+        if has_bias && step.after != 0.0 {
+            let sum = x + step.after * bias;
+            (x, error) = (sum, (x * error / sum).abs() + U);
+        }
+        let clamped = self.variant.clamp.of(step.clamp.of(x));
+        let stepped = step.factor * self.variant.step_delta.of(clamped);
+        // A square doubles it, and clamps and squares round once more.
+        (stepped, 2.0 * error + U + if step.factor == 1.0 { 0.0 } else { U })
+    }
+
+    /// B or C at a position, as it lies in memory.
+    fn operand(&self, input: Input, n: usize, l: usize) -> Complex64 {
+        let (problem, place) = (self.problem, self.place(input));
+        let (operand, values) = match input {
+            Input::C => (problem.c_operand, &problem.c),
+            _ => (problem.b_operand, &problem.b),
+        };
+        let (shape, width) = (problem.shape, problem.weights.width());
+        let (batch, channel) = self.channel;
+        let Some(n) = place.state.of(n, shape.dstate) else { return Complex64::ZERO };
+        let index = match operand {
+            Operand::Constant => {
+                let Some(channel) = place.channel.of(channel, shape.dim) else { return Complex64::ZERO };
+                if place.transposed {
+                    (n * shape.dim + channel) * width
+                } else {
+                    problem.weight_index(channel, n)
+                }
+            }
+            Operand::Variable => {
+                let group = match self.variant.group {
+                    Group::Block => channel / (shape.dim / shape.groups),
+                    Group::Modulo => channel % shape.groups,
+                    Group::At(group) => group,
+                    Group::Rolled(by) => (channel / (shape.dim / shape.groups) + by) % shape.groups,
+                };
+                let (batch, l) = (place.batch.of(batch, shape.batch), place.l.of(l, shape.seqlen));
+                let (Some(batch), Some(l)) = (batch, l) else { return Complex64::ZERO };
+                let Some(row) = problem.group_row_if_held(batch, group) else {
+                    return Complex64::new(f64::NAN, 0.0);
+                };
+                let l = self.in_memory(l);
+                let within = if place.transposed { l * shape.dstate + n } else { n * shape.seqlen + l };
+                (row * shape.dstate * shape.seqlen + within) * width
+            }
+        };
+        complex_at(problem.weights, values, index)
+    }
+
+    /// An operand as it is used.
+    fn used(&self, input: Input, of: BUse, n: usize, l: usize) -> Complex64 {
+        let other = if input == Input::B { Input::C } else { Input::B };
+        let number = self.operand(if of == BUse::Exchanged { other } else { input }, n, l);
+        let dstate = self.problem.shape.dstate;
+        let all = || (0..dstate).map(|m| self.operand(input, m, l));
+        match of {
+            BUse::Normalized => number / all().map(|b| b.norm_sqr()).sum::<f64>().sqrt(),
+            BUse::RmsNormalized => number / (all().map(|b| b.norm_sqr()).sum::<f64>() / dstate as f64).sqrt(),
+            BUse::Softmax => number.exp() / all().map(Complex64::exp).sum::<Complex64>(),
+            of => step::used(of, number),
+        }
+    }
+
+    /// What B multiplies u with: 1 where it multiplies C.
+    pub fn b(&self, n: usize, l: usize) -> Complex64 {
+        if self.problem.reads_with_b() { Complex64::ONE } else { self.given_b(n, l) }
+    }
+
+    pub fn given_b(&self, n: usize, l: usize) -> Complex64 {
+        self.used(Input::B, self.variant.b_use, n, l)
+    }
+
+    pub fn c(&self, n: usize, l: usize) -> Complex64 {
+        self.used(Input::C, self.variant.c_use, n, l)
+    }
+
+    fn given_a(&self, n: usize) -> Complex64 {
+        let (problem, place) = (self.problem, self.place(Input::A));
+        let shape = problem.shape;
+        let (channel, n) = (place.channel.of(self.channel.1, shape.dim), place.state.of(n, shape.dstate));
+        let (Some(channel), Some(n)) = (channel, n) else { return Complex64::ZERO };
+        let index = match place.transposed {
+            true => (n * shape.dim + channel) * problem.weights.width(),
+            false => problem.weight_index(channel, n),
+        };
+        complex_at(problem.weights, &problem.a, index)
+    }
+
+    pub fn a(&self, n: usize) -> Complex64 {
+        let a = self.given_a(n);
+        let used = match self.variant.a_use {
+            AUse::Given => a,
+            AUse::Negated => -a,
+            AUse::NegativeExponential => -a.exp(),
+            AUse::Exponential => a.exp(),
+            AUse::Logarithm => (-a).ln(),
+            AUse::NegativeLogarithm => -(-a).ln(),
+            AUse::RealPart => a.re.into(),
+            AUse::Conjugated => a.conj(),
+            AUse::Reciprocal => 1.0 / a,
+            AUse::Mean => {
+                let dstate = self.problem.shape.dstate;
+                (0..dstate).map(|m| self.given_a(m)).sum::<Complex64>() / dstate as f64
+            }
+        };
+        used * self.variant.a_factor
+    }
+
+    /// The relative error that a kernel's A may have.
+    pub fn a_error(&self) -> f64 {
+        let made = match self.variant.a_use {
+            AUse::Given | AUse::Negated | AUse::RealPart | AUse::Conjugated => 0.0,
+            AUse::Mean => 8.0,
+            _ => 4.0,
+        };
+        (made + if self.variant.a_factor == 1.0 { 0.0 } else { 1.0 }) * U
+    }
+}

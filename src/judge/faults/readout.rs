@@ -1,0 +1,89 @@
+//! From what the states of a [`super::variant::Variant`] add up to, to its outputs: readout, skip, gate and store.
+
+use num_complex::Complex64;
+
+use super::around::{GateFunction, Gated, Input};
+use super::inputs::Read;
+use super::step::Bounded;
+use super::variant::{Directions, Readout};
+use crate::judge::budget;
+use crate::judge::ulp::Format;
+use crate::problem::InputType;
+use crate::promise::allowance::{self, Arithmetic, HALF_SUBNORMAL, SUM, U};
+
+/// What C has read of the states at one position, in each direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sums {
+    pub forward: Bounded,
+    pub backward: Bounded,
+    /// Σ |C x| with its errors.
+    pub magnitude: f64,
+}
+
+/// The output at a position of the scan, and what a sound f32 kernel with the same fault may be off.
+pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64) {
+    let Read { variant, problem, .. } = read;
+    let Sums { forward, backward, magnitude } = sums;
+    let mut scale = if variant.readout == Readout::RealPartOnce { 1.0 } else { problem.output_factor() };
+    if variant.bidirectional && variant.directions == Directions::Averaged {
+        scale *= 0.5;
+    }
+    scale *= variant.readout_factor;
+    let mu = allowance::product(problem.weights);
+    let directions = if variant.bidirectional { 2.0 } else { 1.0 };
+    let budget::ReadoutRoundings { additions, vanished } =
+        budget::ReadoutRoundings::count(problem, directions, Arithmetic::SINGLE);
+    let scaled = if variant.readout_factor == 1.0 { 0.0 } else { 2.0 * U };
+    let read_out = (mu * (1.0 + U) + additions * SUM + scaled) * magnitude + vanished;
+    let mut bound = scale.abs() * (forward.error + backward.error + read_out);
+    let part = |sum: Complex64| scale * sum.re;
+    let (forward, backward) = (part(forward.value), part(backward.value));
+    let skip = problem.d.as_ref().filter(|_| variant.skip != 0.0).map_or(0.0, |d| {
+        let d = if variant.skip_has_d { read.of_channel(Input::D, d) } else { 1.0 };
+        variant.skip * d * read.u_of_skip[l]
+    });
+    let size = forward.abs() + backward.abs() + skip.abs();
+    bound += 2.0 * SUM * (size + bound);
+    let mut value = forward + backward + skip;
+    if !read.z.is_empty() && variant.gate != GateFunction::One {
+        let z = read.z[l];
+        let ungated = match variant.gated {
+            Gated::All => 0.0,
+            Gated::ForwardAndSkip => backward,
+            Gated::Readout => skip,
+            Gated::Skip => forward + backward,
+        };
+        let factor = variant.gate.of(z, read.u_given[l], value - ungated);
+        value = (value - ungated) * factor + ungated;
+        // The derivative of y·sigmoid(y) exceeds sigmoid by at most 0.3.
+        let steepest =
+            factor.abs() + if variant.gate == GateFunction::OfOutput { 0.3 * z.abs() } else { 0.0 };
+        let widest = steepest.max(if ungated == 0.0 { 0.0 } else { 1.0 });
+        // The error function and tanh are off 1 by a rounding, however small their sum is.
+        let cancelled = match variant.gate {
+            GateFunction::Gelu | GateFunction::GeluByTanh => 2.0 * U * z.abs(),
+            _ => 0.0,
+        };
+        bound = widest * (bound + 2.0 * allowance::GATE * (size + bound)) + cancelled * (size + bound);
+        // A subnormal factor is rounded to the grid that subnormals have.
+        bound += 2.0 * HALF_SUBNORMAL * (size + bound) * f64::from(z != 0.0);
+        if z < allowance::GATE_UNDERFLOW {
+            bound += factor.abs() * (size + bound);
+        }
+    }
+    bound += HALF_SUBNORMAL;
+    stored(read, value, bound)
+}
+
+/// Rounded to the input type.
+fn stored(read: &Read, mut value: f64, mut bound: f64) -> (f64, f64) {
+    let format = Format::for_input(read.problem.input);
+    if read.problem.input != InputType::F32 && read.variant.store_truncated {
+        // An f32 just beyond a number of the format is cut off to the one before.
+        let [least, stored, most] = [value - bound, value, value + bound].map(|x| format.cut_off(x));
+        (value, bound) = (stored, (most - stored).max(stored - least));
+    } else if read.problem.input != InputType::F32 {
+        bound += format.rounding_error(value.abs() + bound);
+    }
+    (value, bound)
+}

@@ -1,0 +1,227 @@
+//! Promise: what a recorded scan computes in place of the specified one is identified, with the numbers that the data have.
+//!
+//! The scans here are written anew, in f64 and plainly, and share nothing with the fault models.
+
+use holdfast::problem::inputs::{self, Draw};
+use holdfast::problem::regime::{self, Recipe, StateMatrix};
+use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
+use holdfast::results::Verdict;
+use rstest::rstest;
+
+use crate::conventions::checked;
+use crate::written::{ComplexAs, File};
+
+const VARIABLE: (Operand, Operand) = (Operand::Variable, Operand::Variable);
+
+/// A selective scan of real weights with variable B and C, and what may be wrong with it.
+#[derive(Clone, Copy)]
+struct Scan {
+    /// Δ of delta and bias.
+    step: fn(f64, f64) -> f64,
+    /// Of z = ΔA.
+    a_bar: fn(f64) -> f64,
+    /// Of Δ and A.
+    b_bar: fn(f64, f64) -> f64,
+    /// The state that a position is given.
+    carried: fn(f64, usize) -> f64,
+    /// The position whose Δ Ā takes.
+    a_bar_at: fn(usize) -> usize,
+    /// What is used as A.
+    a: fn(f64) -> f64,
+    /// By how many positions states are read late.
+    late: usize,
+    /// The output of readout, D, u and z.
+    output: fn(f64, f64, f64, f64) -> f64,
+}
+
+fn softplus(x: f64) -> f64 {
+    x.exp().ln_1p()
+}
+
+fn silu(x: f64) -> f64 {
+    x / (1.0 + (-x).exp())
+}
+
+const ZOH: Scan = Scan {
+    step: |x, bias| softplus(x + bias),
+    a_bar: f64::exp,
+    b_bar: |delta, _| delta,
+    carried: |x, _| x,
+    a_bar_at: |l| l,
+    a: |a| a,
+    late: 0,
+    output: |y, d, u, z| (y + d * u) * silu(z),
+};
+
+fn problem(seed: u64) -> Problem {
+    let shape = Shape { batch: 2, dim: 6, dstate: 4, seqlen: 40, groups: 2 };
+    let a = StateMatrix::Stable(0.3, 3.0);
+    let recipe = Recipe { shape, a, ..regime::EVERYTHING };
+    let mut draw = Draw::new(seed, "identified");
+    let mut problem = inputs::draw(&recipe, Weights::Real, InputType::F32, VARIABLE, &mut draw);
+    problem.judged_channels = problem.channels().collect();
+    problem
+}
+
+/// What a scan computes of the inputs.
+fn run(scan: &Scan, problem: &Problem) -> (Vec<f32>, Vec<f32>) {
+    let Shape { batch, dim, dstate, seqlen, .. } = problem.shape;
+    let (mut out, mut last) = (Vec::new(), Vec::new());
+    let of_channel = |values: &Option<Vec<f32>>, d: usize| values.as_ref().map_or(0.0, |v| f64::from(v[d]));
+    for (b, d) in (0..batch).flat_map(|b| (0..dim).map(move |d| (b, d))) {
+        let at = |l: usize| problem.sequence_index(b, d, l);
+        let bias = of_channel(&problem.delta_bias, d);
+        let steps: Vec<f64> =
+            (0..seqlen).map(|l| (scan.step)(f64::from(problem.delta[at(l)]), bias)).collect();
+        let mut y = vec![0.0; seqlen];
+        for n in 0..dstate {
+            let a = (scan.a)(f64::from(problem.a[problem.weight_index(d, n)]));
+            let operand =
+                |values: &[f32], l| f64::from(values[problem.operand_index(Operand::Variable, (b, d), n, l)]);
+            let mut states = vec![0.0; scan.late];
+            let mut x = 0.0;
+            for (l, delta) in steps.iter().enumerate() {
+                let input = operand(&problem.b, l) * f64::from(problem.u[at(l)]);
+                let a_bar = (scan.a_bar)(steps[(scan.a_bar_at)(l)] * a);
+                x = a_bar * (scan.carried)(x, l) + (scan.b_bar)(*delta, a) * input;
+                states.push(x);
+                y[l] += operand(&problem.c, l) * states[l];
+            }
+            last.push(x as f32);
+        }
+        let z = |l: usize| problem.z.as_ref().map_or(0.0, |z| f64::from(z[at(l)]));
+        let skip = of_channel(&problem.d, d);
+        out.extend((0..seqlen).map(|l| (scan.output)(y[l], skip, f64::from(problem.u[at(l)]), z(l)) as f32));
+    }
+    (out, last)
+}
+
+/// The names of what a scan of `computed` is taken for, recorded as one of `given`, each with its sentence.
+fn named(scan: &Scan, computed: &Problem, given: &Problem, with_state: bool) -> Vec<(String, String)> {
+    let (out, last) = run(scan, computed);
+    let mut file = File::of(given, ComplexAs::Trailing);
+    file.add_output(given, "zoh", &out, with_state.then_some(&last), ComplexAs::Trailing);
+    let case = checked(&file.recording()).cases.remove(0);
+    assert_eq!(case.verdict, Verdict::Fail, "{}", case.reason);
+    case.diagnosis.into_iter().map(|found| (found.name, found.what)).collect()
+}
+
+#[track_caller]
+fn is_first(found: &[(String, String)], name: &str, says: &str) {
+    let first = found.first().unwrap_or_else(|| panic!("no name for {name}"));
+    assert_eq!(first.0, name, "{found:?}");
+    assert!(first.1.contains(says), "{found:?}");
+}
+
+#[test]
+fn the_plain_scan_is_sound() {
+    let problem = problem(1);
+    let (out, last) = run(&ZOH, &problem);
+    let mut file = File::of(&problem, ComplexAs::Trailing);
+    file.add_output(&problem, "zoh", &out, Some(&last), ComplexAs::Trailing);
+    let case = &checked(&file.recording()).cases[0];
+    assert_eq!((case.verdict, case.diagnosis.len()), (Verdict::Pass, 0));
+}
+
+#[rstest]
+#[case::linear("gate-linear", "without silu", Scan { output: |y, d, u, z| (y + d * u) * z, ..ZOH })]
+#[case::relu("gate-relu", "relu(z)", Scan { output: |y, d, u, z| (y + d * u) * z.max(0.0), ..ZOH })]
+#[case::sigmoid("gate-sigmoid-only", "sigmoid(z)", Scan { output: |y, d, u, z| (y + d * u) / (1.0 + (-z).exp()), ..ZOH })]
+#[case::missing("gate-missing", "missing", Scan { output: |y, d, u, _| y + d * u, ..ZOH })]
+#[case::of_u("gate-of-u", "silu(u)", Scan { output: |y, d, u, _| (y + d * u) * silu(u), ..ZOH })]
+#[case::exchanged("gate-exchanged", "silu(y)", Scan { output: |y, d, u, z| silu(y + d * u) * z, ..ZOH })]
+#[case::before_skip("gate-before-skip", "after the gate", Scan { output: |y, d, u, z| y * silu(z) + d * u, ..ZOH })]
+#[case::skip_missing("skip-missing", "missing", Scan { output: |y, _, _, z| y * silu(z), ..ZOH })]
+#[case::skip_doubled("skip-doubled", "twice", Scan { output: |y, d, u, z| (y + 2.0 * d * u) * silu(z), ..ZOH })]
+#[case::skip_scaled("skip-scaled", "3/4", Scan { output: |y, d, u, z| (y + 0.75 * d * u) * silu(z), ..ZOH })]
+#[case::without_d("skip-without-d", "without D", Scan { output: |y, _, u, z| (y + u) * silu(z), ..ZOH })]
+#[case::scaled("readout-scaled", "by 0.37", Scan { output: |y, d, u, z| (0.37 * y + d * u) * silu(z), ..ZOH })]
+#[case::two("gate-linear + skip-missing", "z, without silu", Scan { output: |y, _, _, z| y * z, ..ZOH })]
+fn what_is_done_with_the_readout_is_identified(
+    #[case] name: &str,
+    #[case] says: &str,
+    #[case] scan: Scan,
+    #[values(true, false)] with_state: bool,
+) {
+    let problem = problem(2);
+    is_first(&named(&scan, &problem, &problem, with_state), name, says);
+}
+
+#[rstest]
+#[case::bias_twice("bias-twice", "twice", Scan { step: |x, b| softplus(x + 2.0 * b), ..ZOH })]
+#[case::bias_both("bias-before-and-after-softplus", "again after", Scan { step: |x, b| softplus(x + b) + b, ..ZOH })]
+#[case::softplus_twice("softplus-twice", "twice", Scan { step: |x, b| softplus(softplus(x + b)), ..ZOH })]
+#[case::exp("exp-for-softplus", "exp", Scan { step: |x, b| (x + b).exp(), ..ZOH })]
+#[case::relu("relu-for-softplus", "relu", Scan { step: |x, b| (x + b).max(0.0), ..ZOH })]
+#[case::scaled("delta-scaled", "by 0.3", Scan { step: |x, b| 0.3 * softplus(x + b), ..ZOH })]
+#[case::raw("delta-scaled-before-softplus", "by 7", Scan { step: |x, b| softplus(7.0 * x + b), ..ZOH })]
+#[case::at_most("delta-at-most", "0.37", Scan { step: |x, b| softplus(x + b).min(0.37), ..ZOH })]
+#[case::at_least("delta-at-least", "0.17", Scan { step: |x, b| softplus(x + b).max(0.17), ..ZOH })]
+#[case::between("delta-clamped", "[0.17, 0.37]", Scan { step: |x, b| softplus(x + b).clamp(0.17, 0.37), ..ZOH })]
+#[case::negated("a-negated", "wrong sign", Scan { a: |a| -a, ..ZOH })]
+#[case::exponentiated("a-exponentiated", "−exp(A)", Scan { a: |a| -a.exp(), ..ZOH })]
+#[case::a_log("a-log-as-a", "A_log", Scan { a: |a| (-a).ln(), ..ZOH })]
+#[case::a_scaled("a-scaled", "by 0.83", Scan { a: |a| 0.83 * a, ..ZOH })]
+#[case::a_bar_late("a-bar-late", "l − 1", Scan { a_bar_at: |l| l.saturating_sub(1), ..ZOH })]
+#[case::euler("runs-as-euler", "euler", Scan { a_bar: |z| 1.0 + z, ..ZOH })]
+#[case::cut("a-bar-taylor-2", "square", Scan { a_bar: |z| 1.0 + z + z * z / 2.0, ..ZOH })]
+#[case::no_decay("a-bar-is-1", "never decay", Scan { a_bar: |_| 1.0, ..ZOH })]
+#[case::not_carried("state-not-carried", "starts from 0", Scan { carried: |_, _| 0.0, ..ZOH })]
+#[case::forgotten("chunk-state-forgotten", "every 24th", Scan { carried: |x, l| if l % 24 == 0 { 0.0 } else { x }, ..ZOH })]
+#[case::doubled("chunk-state-doubled", "every 13th", Scan { carried: |x, l| if l % 13 == 0 { 2.0 * x } else { x }, ..ZOH })]
+#[case::late("states-read-late", "l − 3", Scan { late: 3, ..ZOH })]
+fn what_is_around_the_formula_is_identified(#[case] name: &str, #[case] says: &str, #[case] scan: Scan) {
+    let problem = problem(3);
+    is_first(&named(&scan, &problem, &problem, true), name, says);
+}
+
+/// B̄ itself, with coefficients that nobody has listed.
+#[rstest]
+#[case("Δ + Δ²A/3; specified is Δ;", |delta: f64, a: f64| delta * (1.0 + delta * a / 3.0))]
+#[case("Δ + Δ²/2;", |delta: f64, _: f64| delta + delta * delta / 2.0)]
+#[case("Δ/2 + Δe^(ΔA)/2;", |delta: f64, a: f64| delta * (1.0 + (delta * a).exp()) / 2.0)]
+#[case("Δ + 3Δ²A/8 + Δ³A²/10;", |delta: f64, a: f64| delta * (1.0 + delta * a * 0.375 + (delta * a).powi(2) / 10.0))]
+#[case("where A/3 stands for nothing", |delta: f64, a: f64| delta * (1.0 + delta * a / 3.0))]
+fn b_bar_is_identified(#[case] says: &str, #[case] b_bar: fn(f64, f64) -> f64) {
+    let problem = problem(4);
+    is_first(&named(&Scan { b_bar, ..ZOH }, &problem, &problem, true), "b-bar-identified", says);
+}
+
+/// What is read of the inputs is that of another place.
+#[rstest]
+#[case("a-channel-off-by-1", "A of channel i is that of i + 1", |p: &mut Problem| p.a.rotate_left(p.shape.dstate))]
+#[case("a-of-first-channel", "A is that of channel 0", |p: &mut Problem| { let a = p.a[..4].to_vec(); p.a.chunks_mut(4).for_each(|row| row.copy_from_slice(&a)); })]
+#[case("d-channel-off-by-1", "D of channel i is that of i − 1", |p: &mut Problem| if let Some(d) = &mut p.d { d.rotate_right(1) })]
+#[case("bias-of-first-channel", "delta_bias is that of channel 0", |p: &mut Problem| if let Some(bias) = &mut p.delta_bias { let first = bias[0]; bias.fill(first) })]
+#[case("b-of-first-batch", "B is that of batch 0", |p: &mut Problem| { let half = p.b.len() / 2; let (first, second) = p.b.split_at_mut(half); second.copy_from_slice(first) })]
+#[case("group-off", "reads group g + 1", |p: &mut Problem| { for values in [&mut p.b, &mut p.c] { let rows = values.len() / 4; values.chunks_mut(2 * rows).for_each(|batch| batch.rotate_left(rows)) } })]
+#[case("u-channels-reversed", "from the last channel", |p: &mut Problem| p.u.chunks_mut(240).for_each(|batch| { let rows: Vec<f32> = batch.chunks(40).rev().flatten().copied().collect(); batch.copy_from_slice(&rows) }))]
+fn a_wrong_place_is_identified(#[case] name: &str, #[case] says: &str, #[case] misread: fn(&mut Problem)) {
+    let given = problem(5);
+    let mut computed = given.clone();
+    misread(&mut computed);
+    is_first(&named(&ZOH, &computed, &given, true), name, says);
+}
+
+/// Two at once, each with its numbers.
+#[rstest]
+#[case("runs-as-euler + gate-linear", "euler", Scan { a_bar: |z| 1.0 + z, output: |y, d, u, z| (y + d * u) * z, ..ZOH })]
+#[case("bias-twice + skip-missing", "twice", Scan { step: |x, b| softplus(x + 2.0 * b), output: |y, _, _, z| y * silu(z), ..ZOH })]
+#[case("b-bar-identified + chunk-state-forgotten", "every 16th", Scan { b_bar: |delta, a| delta * (1.0 + delta * a / 3.0), carried: |x, l| if l % 16 == 0 { 0.0 } else { x }, ..ZOH })]
+#[case("b-bar-identified + gate-sigmoid-only", "Δ + Δ²A/3", Scan { b_bar: |delta, a| delta * (1.0 + delta * a / 3.0), output: |y, d, u, z| (y + d * u) / (1.0 + (-z).exp()), ..ZOH })]
+#[case("runs-as-euler + delta-scaled", "by 0.6", Scan { a_bar: |z| 1.0 + z, step: |x, b| 0.6 * softplus(x + b), ..ZOH })]
+fn two_at_once_are_identified(#[case] name: &str, #[case] says: &str, #[case] scan: Scan) {
+    let problem = problem(6);
+    is_first(&named(&scan, &problem, &problem, true), name, says);
+}
+
+/// What is no formula of this kind gets no name: each of these depends on something that no hypothesis has.
+#[rstest]
+#[case(Scan { b_bar: |delta, a| delta * (1.0 + 0.3 * (3.0 * delta * a).sin()), ..ZOH })]
+#[case(Scan { a_bar: |z| z.exp() * (1.0 + 0.2 * (5.0 * z).cos()), ..ZOH })]
+#[case(Scan { output: |y, d, u, z| (y + d * u) * silu(z) + 0.3 * (y * z).sin(), ..ZOH })]
+fn what_is_nothing_known_gets_no_name(#[case] scan: Scan) {
+    let problem = problem(7);
+    let found = named(&scan, &problem, &problem, true);
+    assert!(found.is_empty(), "{found:?}");
+}
