@@ -215,6 +215,30 @@ def test_arrays_of_unknown_frameworks_come_by_dlpack(run):
     assert holdfast.check(**other, method="zoh", out=OnlyDlpack(out)).worst == expected.worst
 
 
+class OnDevice:
+    """An array of CuPy, as far as it shows: its numbers are not where NumPy could read them."""
+
+    def __init__(self, array):
+        self.held = array
+
+    @property
+    def __cuda_array_interface__(self):
+        return {"shape": self.held.shape, "typestr": self.held.dtype.str, "data": (1, True), "version": 3}
+
+    def get(self):
+        return self.held
+
+    def __array__(self, *more, **others):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed")
+
+
+def test_arrays_of_cupy_are_fetched(run):
+    inputs, out = run
+    expected = holdfast.check(**inputs, method="zoh", out=out)
+    other = {name: OnDevice(array) for name, array in inputs.items()}
+    assert holdfast.check(**other, method="zoh", out=OnDevice(out)).worst == expected.worst
+
+
 def test_arrays_of_jax(run):
     jax = pytest.importorskip("jax", reason="unmeasured: no JAX")
     inputs, out = run

@@ -7,7 +7,6 @@ when the recording starts; any other function is named by `watch`.
 from __future__ import annotations
 
 import functools
-import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -90,6 +89,8 @@ class Capture:
 
     def wrap(self, fn: Callable[..., Any], names: Mapping[str, str], layout: str) -> Callable[..., Any]:
         """The function with every call recorded; `names` says which of its arguments is which."""
+        import inspect
+
         signature = inspect.signature(fn)
 
         @functools.wraps(fn)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import functools
-import html
-import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _holdfast
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(NamedTuple):
     """A fault model that explains a failure.
 
     name: as `holdfast list faults` has it, for instance "runs-as-zoh"
@@ -28,8 +24,7 @@ class Diagnosis:
     residual: float
 
 
-@dataclass(frozen=True)
-class Worst:
+class Worst(NamedTuple):
     """The element with the largest share of its bound.
 
     tensor, index: which one it is, in layout "bdl"
@@ -40,7 +35,7 @@ class Worst:
     """
 
     tensor: str
-    index: tuple[int, ...]
+    index: tuple[int, ...]  # type: ignore[assignment]  # a tuple's own `index` is of no use here
     got: float
     want: float
     error: float
@@ -50,8 +45,7 @@ class Worst:
     inputs: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """One method on one run.
 
     verdict: "pass", "unmeasured" or "fail"
@@ -156,6 +150,8 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain values; the guide's page on results.json has the schema."""
+        import json
+
         data: dict[str, Any] = json.loads(self.json())
         return data
 
@@ -225,6 +221,8 @@ class Report:
         return f"<holdfast.Report: {self.verdict.upper()}, {cases}{named}>"
 
     def _repr_html_(self) -> str:
+        import html
+
         colour = {"pass": "#1a7f37", "fail": "#cf222e"}.get(self.verdict, "#9a6700")
         return (
             f'<details open><summary style="color:{colour}"><b>{html.escape(repr(self)[1:-1])}</b></summary>'

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _holdfast
 from ._arrays import to_host
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     import numpy
 
 
-@dataclass(frozen=True)
-class Method:
+class Method(NamedTuple):
     """A discretization method.
 
     id: the production API's number
@@ -33,8 +31,7 @@ def methods() -> tuple[Method, ...]:
     return tuple(Method(*row) for row in _holdfast.methods())
 
 
-@dataclass(frozen=True)
-class Discretized:
+class Discretized(NamedTuple):
     """Ā and B̄, every entry correctly rounded to float64, or complex128.
 
     a_bar: as A
