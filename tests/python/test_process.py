@@ -177,11 +177,15 @@ def test_the_command_line_comes_with_the_package():
 def test_a_worker_is_this_interpreter_whatever_the_folder_holds(tmp_path):
     # One that nobody asks anything ends well: it is the right program, not that of the folder, nor that of the environment.
     (tmp_path / "holdfast.py").write_text("raise SystemExit('the wrong one')")
-    how = (sys.executable, "-I", "-c", holdfast._START, holdfast._FOLDER)
-    said = run_command("worker", how=how, cwd=tmp_path, stdin=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(tmp_path)})
-    assert (said.returncode, said.stdout, said.stderr) == (0, "", "")
-    said = run_command("doctor")
-    assert "is no holdfast binary" not in said.stdout and said.returncode == 0
+    path, arguments = holdfast._holdfast.worker()
+    assert str(path) == sys.executable and arguments[-1] == "worker"
+    elsewhere = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    for more in ((), ("--stand-in", "1000000")):
+        said = run_command(*arguments, *more, how=(str(path),), cwd=tmp_path, stdin=subprocess.DEVNULL, env=elsewhere)
+        assert (said.returncode, said.stdout, said.stderr) == (0, "", "")
+    # And one that is asked something strange says so: somebody has read it.
+    said = run_command(*arguments, how=(str(path),), cwd=tmp_path, input="no message" * 3, env=elsewhere)
+    assert said.returncode == 2 and "the worker's stream of jobs broke" in said.stderr
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="unmeasured: signals are those of Linux")

@@ -19,6 +19,19 @@ def test_a_right_function_passes_on_the_usual_regimes():
     assert {case.id.split("/")[0] for case in report.cases} >= {"short", "tiny-z", "stiff"}
 
 
+def test_a_failure_tells_what_fails_and_not_what_passes():
+    def forgets_the_gate(**inputs):
+        inputs.pop("z", None)
+        return reference(**inputs)
+
+    with pytest.raises(AssertionError) as raised:
+        holdfast.assert_correct(forgets_the_gate, regimes=["short", "everything-on"])
+    text = str(raised.value)
+    assert text.startswith("4 of 8 problems do not pass, of these regimes:\n  everything-on: ")
+    assert text.count("looks like gate-missing") == 4 and "short/" not in text
+    assert 'rerun holdfast.assert_correct(…, method="zoh", regimes="everything-on")' in text
+
+
 def test_a_wrong_function_fails_with_its_cause():
     with pytest.raises(AssertionError, match="looks like runs-as-zoh-exact"):
         holdfast.assert_correct(lambda **inputs: reference(**inputs, wrong="exact"), method="zoh", regimes="short")

@@ -124,8 +124,13 @@ def assert_correct(
 
     Returns the report of all of them. Raises AssertionError with the diagnosis of what fails.
     """
-    reports = [problem.judge(fn(**problem.inputs)) for problem in problems(method, regimes, **asked)]
-    whole = Report.merged(reports, f'holdfast.assert_correct(…, method="{method}")')
-    if not whole.passed:
-        raise AssertionError(str(whole))
-    return whole
+    tried = problems(method, regimes, **asked)
+    reports = [problem.judge(fn(**problem.inputs)) for problem in tried]
+    command = f'holdfast.assert_correct(…, method="{method}")'
+    failing = [(problem, report) for problem, report in zip(tried, reports) if not report.passed]
+    if failing:
+        hard = {problem.regime: problem.why for problem, _ in failing}
+        told = "\n".join(f"  {regime}: {why}" for regime, why in hard.items())
+        text = Report.merged([report for _, report in failing], command)
+        raise AssertionError(f"{len(failing)} of {len(tried)} problems do not pass, of these regimes:\n{told}\n\n{text}")
+    return Report.merged(reports, command)

@@ -11,8 +11,9 @@ mod waiting;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use holdfast::kernel::cuda::worker::name_program;
+use holdfast::kernel::cuda::worker::{name_program, this_program};
 use holdfast::kernel::worker::Program;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 /// The whole command line. From here on an interrupt ends the process, without Python's own handlers.
@@ -25,6 +26,13 @@ fn program(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 #[pyfunction]
 fn worker_is(path: PathBuf, arguments: Vec<String>) {
     name_program(Program { path, arguments });
+}
+
+/// What is started as a worker.
+#[pyfunction]
+fn worker() -> PyResult<(PathBuf, Vec<String>)> {
+    let program = this_program().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    Ok((program.path, program.arguments))
 }
 
 /// To be called before the interpreter ends.
@@ -40,6 +48,7 @@ fn _holdfast(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<problems::Problem>()?;
     module.add_function(wrap_pyfunction!(program, module)?)?;
     module.add_function(wrap_pyfunction!(worker_is, module)?)?;
+    module.add_function(wrap_pyfunction!(worker, module)?)?;
     module.add_function(wrap_pyfunction!(end_workers, module)?)?;
     module.add_function(wrap_pyfunction!(waiting::forked, module)?)?;
     module.add_function(wrap_pyfunction!(recorded::judge, module)?)?;
