@@ -124,6 +124,13 @@ def test_any_other_function_is_watched_by_its_own_names(tmp_path):
         holdfast.watch(mine, names={"x": "input"})
 
 
+def test_a_scan_inside_of_a_scan_is_one_call(mamba_ssm, tmp_path):
+    outer = holdfast.watch(lambda u, delta, A, B, C: mamba_ssm.selective_scan_fn(u, delta, A, B, C))
+    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+        outer(*drawn().values())
+    assert recorded.calls == 1 and len(recorded.paths) == 1
+
+
 def test_what_is_too_large_or_no_run_is_counted_and_changes_nothing(mamba_ssm, tmp_path):
     inputs = drawn()
     size = sum(array.nbytes for array in inputs.values()) + inputs["u"].nbytes

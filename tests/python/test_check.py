@@ -127,6 +127,8 @@ def test_heads_of_mamba_2_are_channels_with_one_scalar():
     arguments = (u, delta, A, B, C, D, z, bias, True)
     report = holdfast.check(*arguments, method="zoh", out=own, last_state=state, layout="blhp")
     assert report.passed and report.to_dict() == expected.to_dict()
+    of_each = (u, delta, A, B, C, numpy.repeat(D[:, None], p, axis=1), z, bias, True)
+    assert holdfast.check(*of_each, method="zoh", out=own, layout="blhp").passed
     wrong = own.copy()
     wrong[:, :, [0, 1]] = wrong[:, :, [1, 0]]
     assert not holdfast.check(*arguments, method="zoh", out=wrong, layout="blhp").passed
@@ -159,6 +161,19 @@ def test_complex_weights_may_be_pairs_of_floats_or_alternate():
     alternating = {name: inputs[name].view("f4") for name in ("B", "C")}
     report = holdfast.check(**inputs | alternating | {"A": pairs(inputs["A"])}, out=out, last_state=pairs(state))
     assert report.worst == expected.worst
+    twos = {name: pairs(inputs[name]) for name in ("A", "B", "C")}
+    assert holdfast.check(**inputs | twos, out=out, last_state=state).worst == expected.worst
+    grouped = {name: pairs(inputs[name][:, None]) for name in ("B", "C")}
+    assert holdfast.check(**inputs | grouped, out=out, last_state=state).worst == expected.worst
+    turned = {n: inputs[n].swapaxes(1, 2) for n in ("u", "delta")}
+    turned |= {n: pairs(numpy.ascontiguousarray(inputs[n].swapaxes(1, 2))) for n in ("B", "C")}
+    report = holdfast.check(**inputs | turned, out=out.swapaxes(1, 2), last_state=state, layout="bld")
+    assert report.worst == expected.worst
+    constant = inputs | {name: inputs[name][0, :, :4].T.copy() for name in ("B", "C")}
+    out, _ = reference(**constant)
+    expected = holdfast.check(**constant, out=out)
+    twos = {name: pairs(constant[name]) for name in ("B", "C")}
+    assert expected.passed and holdfast.check(**constant | twos, out=out).worst == expected.worst
 
 
 def test_conventions_are_stated_as_in_a_file(run):

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 LAYOUTS = ("bdl", "bld", "blhp")
 _SEQUENCES = ("u", "delta", "z")
-_STATES = ("initial_state",)
 
 
 class Tensor(NamedTuple):
@@ -38,18 +37,19 @@ def _expected(name: str, host: Host, expected: str, layout: str) -> ValueError:
     )
 
 
-def _is_complex(a: Host, rank: int) -> bool:
-    return a.stored == "C64" or a.array.ndim == rank + 1
+def _is_complex(a: Host) -> bool:
+    return a.stored == "C64" or a.array.ndim == 3
 
 
-def _operand(name: str, host: Host, layout: str, is_complex: bool) -> Host:
-    """B or C as (batch, groups, dstate, seqlen), or constant as (dim, dstate); complex floats end in 2."""
+def _operand(name: str, host: Host, layout: str, is_complex: bool, is_single: bool) -> Host:
+    """B or C as (batch, groups, dstate, seqlen), or constant as (dim, dstate); complex floats end in 2. `is_single` says that
+    the sequence has one position."""
     array = host.array
     pairs = int(is_complex and host.stored != "C64")
     if layout == "bdl":
         # Of complex weights, re and im of what varies may alternate along the sequence: then there are no pairs.
-        is_constant = array.ndim == 2 or (pairs == 1 and array.ndim == 3 and array.shape[2] == 2)
-        return host.map(array[:, None]) if array.ndim == 3 and not is_constant else host
+        are_pairs = pairs == 1 and array.ndim in (3, 4) and array.shape[-1] == 2 and not (array.ndim == 4 and is_single)
+        return host.map(array[:, None]) if array.ndim == 3 + are_pairs and array.ndim > 2 else host
     if array.ndim == 2 + pairs and layout == "bld":
         return host
     if array.ndim == 3 + pairs:
@@ -123,10 +123,11 @@ def tensors(layout: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) 
         if name in _SEQUENCES or kind == "out":
             host, merged = _sequence(name, host, layout, p), 1
         elif name in ("B", "C") and a is not None:
-            host = _operand(name, host, layout, layout != "blhp" and _is_complex(a, 2))
+            is_single = u is not None and u.array.ndim == 3 and u.array.shape[2] == 1
+            host = _operand(name, host, layout, layout != "blhp" and _is_complex(a), is_single)
         elif layout == "blhp" and name in ("A", "D", "delta_bias"):
             host, merged = _heads(name, host, sizes), 0
-        elif layout == "blhp" and (name in _STATES or kind == "last_state"):
+        elif layout == "blhp" and (name == "initial_state" or kind == "last_state"):
             if host.array.ndim != 4:
                 raise _expected(name, host, "(batch, heads, p, dstate)", layout)
             merged = 1
