@@ -74,6 +74,25 @@ def test_reports_are_merged(failing, passing):
     assert not holdfast.Report.merged([]).passed
 
 
+def test_a_nan_is_worse_than_any_number(failing):
+    inputs = drawn()
+    lost = holdfast.check(**inputs, method="zoh", out=reference(**inputs, wrong="nan")[0], name="lost")
+    for parts in ([lost, failing], [failing, lost]):
+        worst = holdfast.Report.merged(parts).worst
+        assert worst.got != worst.got and worst.index == (0, 0, 31)
+
+
+def test_a_quick_look_says_so(failing):
+    inputs = drawn()
+    out = reference(**inputs)[0]
+    looks = [holdfast.check(**inputs, method="zoh", out=out, channels=3, seed=seed) for seed in (1, 2)]
+    for seed, look in zip((1, 2), looks):
+        assert look.to_dict()["sampled"] and look.cases[0].judged == 3 * out.shape[2]
+        assert f"sampled: 3 of 8 channels judged, drawn by seed {seed}" in str(look)
+        assert f'holdfast.check(…, method="zoh", channels=3, seed={seed})' in str(look)
+    assert not failing.to_dict()["sampled"]
+
+
 def test_tables(failing, passing):
     both = holdfast.Report.merged([passing, failing])
     for table in ("pandas", "polars"):

@@ -51,6 +51,21 @@ def test_matrices_and_diagonals():
     assert diagonal.b_bar.shape == (2,)
 
 
+def test_numbers_of_16_bits_are_taken_as_they_are():
+    a = numpy.array([-0.5, -2.0])
+    expected = holdfast.discretize("foh", a, -a, 0.25)
+    kinds = ["f2", "f4"]
+    try:
+        import ml_dtypes
+
+        kinds.append(ml_dtypes.bfloat16)
+    except ImportError:
+        pass
+    for kind in kinds:
+        found = holdfast.discretize("foh", a.astype(kind), (-a).astype(kind), 0.25)
+        assert found.a_bar.tolist() == expected.a_bar.tolist() and found.b_bar.tolist() == expected.b_bar.tolist()
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_what_the_kernels_compute_is_judged_right(method):
     inputs = drawn(seqlen=40)

@@ -125,7 +125,7 @@ class Report:
     @property
     def diagnosis(self) -> tuple[Diagnosis, ...]:
         """What explains the worst failing case, best first; empty where nothing fails, or nothing explains it."""
-        explained = [case for case in self._by_share() if case.verdict == "fail" and case.diagnosis]
+        explained = [case for case in self._by_share() if case.diagnosis]
         return explained[0].diagnosis if explained else ()
 
     @property
