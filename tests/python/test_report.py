@@ -93,11 +93,10 @@ def test_a_quick_look_says_so(failing):
     assert not failing.to_dict()["sampled"]
 
 
-def test_tables(failing, passing):
-    both = holdfast.Report.merged([passing, failing])
-    for table in ("pandas", "polars"):
-        if pytest.importorskip(table, reason=f"unmeasured: no {table}"):
-            frame = getattr(both, f"to_{table}")()
-            assert list(frame["verdict"]) == ["pass", "fail"]
-            assert list(frame["diagnosis"])[1] == "runs-as-zoh-exact"
-            assert list(frame["share"]) == [passing.worst.share, failing.worst.share]
+@pytest.mark.parametrize("table", ["pandas", "polars"])
+def test_tables(failing, passing, table):
+    pytest.importorskip(table, reason=f"unmeasured: no {table}")
+    frame = getattr(holdfast.Report.merged([passing, failing]), f"to_{table}")()
+    assert list(frame["verdict"]) == ["pass", "fail"]
+    assert list(frame["diagnosis"])[1] == "runs-as-zoh-exact"
+    assert list(frame["share"]) == [passing.worst.share, failing.worst.share]
