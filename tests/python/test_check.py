@@ -210,6 +210,24 @@ def test_what_returns_its_last_state_may_be_passed_on_as_it_is(run):
     assert not holdfast.check(**inputs, method="zoh", out=(out, -state)).passed
 
 
+@pytest.mark.parametrize("kind", ["f4", "f2", "c8"])
+@pytest.mark.parametrize("more", range(8))
+def test_a_recording_holds_every_number_whatever_the_strides(tmp_path, kind, more):
+    inputs = drawn(seqlen=1001)
+    for name in inputs if kind == "f2" else "ABC" if kind == "c8" else ():
+        inputs[name] = inputs[name] if kind == "f2" and name == "A" else (inputs[name] * (1 if kind == "f2" else 1 + 1j)).astype(kind)
+    run = {name: numpy.asfortranarray(array) for name, array in inputs.items()}
+    file = tmp_path / "run.safetensors"
+    # Pieces of the file end within numbers, wherever its header ends.
+    holdfast.record(file, **run, method="zoh", out=run["u"], note="n" * more)
+    data = file.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    for name, array in {**inputs, "out.zoh": inputs["u"]}.items():
+        start, end = header[name]["data_offsets"]
+        assert data[8 + length + start : 8 + length + end] == numpy.ascontiguousarray(array).tobytes(), name
+
+
 class OnlyDlpack:
     """An array of a framework that nobody knows."""
 
