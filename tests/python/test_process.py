@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy
 import pytest
-from conftest import drawn, reference
+from conftest import drawn
 
 import holdfast
 

@@ -203,7 +203,8 @@ def scan(
     """The selective scan by holdfast's production CUDA kernels, whose source is compiled for the CPU here. Not fast: it is what
     the harness itself verifies.
 
-    Arrays are those of `check` in layout="bdl". Returns out, (batch, dim, seqlen) of u's type, framework and device; with return_last_state a tuple of it and the last state, (batch, dim, dstate) as A.
+    Arrays are those of `check` in layout="bdl". Returns out, (batch, dim, seqlen) of u's type, framework and device; with
+    return_last_state a tuple of it and the last state, (batch, dim, dstate) as A.
 
     Raises ValueError for arrays or methods that no kernel takes, RuntimeError for a kernel that failed.
     """
