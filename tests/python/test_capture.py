@@ -133,7 +133,12 @@ def test_a_scan_inside_of_a_scan_is_one_call(mamba_ssm, tmp_path):
 
 def test_what_is_too_large_or_no_run_is_counted_and_changes_nothing(mamba_ssm, tmp_path):
     inputs = drawn()
-    size = sum(array.nbytes for array in inputs.values()) + inputs["u"].nbytes
+    with holdfast.capture(tmp_path / "first.safetensors") as recorded:
+        mamba_ssm.selective_scan_fn(**inputs)
+    size = recorded.paths[0].stat().st_size
+    with holdfast.capture(tmp_path / "smaller.safetensors", max_bytes=size - 1) as recorded:
+        mamba_ssm.selective_scan_fn(**inputs)
+    assert recorded.paths == [] and f"{size - 1} of max_bytes are left" in recorded.reasons[0]
     with holdfast.capture(tmp_path / "run.safetensors", max_bytes=size) as recorded:
         mamba_ssm.selective_scan_fn(**inputs)
         mamba_ssm.selective_scan_fn(**inputs)
@@ -156,3 +161,77 @@ def test_an_error_of_the_scan_is_the_callers_and_the_scan_is_put_back(mamba_ssm,
         with holdfast.capture(tmp_path / "run.safetensors") as recorded:
             mamba_ssm.selective_scan_fn(1, 2, 3, 4, 5)
     assert mamba_ssm.selective_scan_fn is original and recorded.paths == []
+
+
+def test_arguments_that_arrive_as_keywords_of_any_name_are_recorded(tmp_path):
+    def scan(u, delta, A, B, C, **more):
+        return reference(u, delta, A, B, C, **more)[0]
+
+    inputs = drawn()
+    more = {"D": numpy.ones(4, "f4"), "z": inputs["u"][:, ::-1], "delta_softplus": True}
+    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+        holdfast.watch(scan)(**inputs, **more)
+    header = recorded.paths[0].read_bytes()[:2000].decode("latin1")
+    assert '"D"' in header and '"z"' in header and '"delta_softplus":"true"' in header
+    assert command("check", *recorded.paths).returncode == 0
+
+
+def test_a_call_whose_meaning_no_recording_has_is_skipped(monkeypatch, tmp_path):
+    def mamba_chunk_scan_combined(x, dt, A, B, C, chunk_size, seq_idx=None, dt_limit=(0.0, float("inf")), **more):
+        return x
+
+    module = types.ModuleType("mamba_ssm.ops.triton.ssd_combined")
+    module.mamba_chunk_scan_combined = mamba_chunk_scan_combined
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    one = numpy.ones((1, 4, 1, 1), "f4")
+    run = (one, one[..., 0], -one[0, 0, 0], one, one, 4)
+    strange = ({"seq_idx": numpy.zeros((1, 4), "i4")}, {"dt_limit": (0.1, 1.0)}, {"cu_seqlens": numpy.array([0, 4])})
+    for number, more in enumerate(strange):
+        with holdfast.capture(tmp_path / f"{number}.safetensors") as recorded:
+            module.mamba_chunk_scan_combined(*run, **more)
+        assert recorded.paths == [] and recorded.skipped == 1
+        assert f"`{next(iter(more))}`" in recorded.reasons[0] and "hint: " in recorded.reasons[0]
+    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+        module.mamba_chunk_scan_combined(*run, dt_limit=(0.0, float("inf")), seq_idx=None, cu_seqlens=None)
+    assert recorded.reasons == [] and len(recorded.paths) == 1
+
+
+def test_inputs_are_those_before_the_call(tmp_path):
+    def in_place(u, delta, A, B, C):
+        u[...] = reference(u, delta, A, B, C)[0]
+        delta *= 2
+        return u
+
+    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+        holdfast.watch(in_place)(**drawn())
+    assert command("check", *recorded.paths).returncode == 0
+
+
+def test_what_goes_wrong_with_a_recording_is_no_error_of_the_model(mamba_ssm, tmp_path, monkeypatch):
+    inputs = drawn()
+    with holdfast.capture(tmp_path / "nowhere" / "run.safetensors") as recorded:
+        out = mamba_ssm.selective_scan_fn(**inputs)
+    assert numpy.array_equal(out, reference(**inputs)[0])
+    assert (recorded.calls, recorded.skipped, len(recorded.reasons)) == (1, 1, 1)
+
+    def fails(*_):
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr(sys.modules["holdfast._capture"], "to_host", fails)
+    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+        mamba_ssm.selective_scan_fn(**inputs)
+    assert recorded.reasons == ["RuntimeError: out of memory"] and recorded.paths == []
+
+
+def test_max_bytes_counts_what_is_on_disk(tmp_path):
+    # One step for every head is one for each of its channels in the file.
+    one = numpy.ones((1, 64, 2, 32), "f4")
+    run = {"u": one, "delta": one[..., 0], "A": -one[0, 0, :, 0], "B": one[:, :, :1, :4], "C": one[:, :, :1, :4]}
+    given = sum(array.nbytes for array in run.values()) + one.nbytes
+    scan = holdfast.watch(lambda u, delta, A, B, C: u, layout="blhp")
+    with holdfast.capture(tmp_path / "run.safetensors", max_bytes=given + 2000) as recorded:
+        scan(**run)
+    assert recorded.paths == [] and "max_bytes are left" in recorded.reasons[0]
+    with holdfast.capture(tmp_path / "run.safetensors", unit="é") as recorded:
+        scan(**run)
+    assert (1 << 30) - recorded._left == recorded.paths[0].stat().st_size

@@ -58,6 +58,8 @@ def to_host(name: str, array: Any) -> Host:
 
     Raises ValueError for something that is no array, or of a type that no run has.
     """
+    if isinstance(array, Host):
+        return array
     import numpy
 
     try:

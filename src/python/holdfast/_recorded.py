@@ -177,9 +177,51 @@ def record(
 
     Raises ValueError for what is no run, and OSError where it cannot be written.
     """
+    run = {"u": u, "delta": delta, "A": A, "B": B, "C": C, "D": D, "z": z, "delta_bias": delta_bias}
+    more = {"initial_state": initial_state, "out": out, "last_state": last_state}
+    made, stated = prepared(**run, **more, delta_softplus=delta_softplus, method=method, layout=layout, **metadata)
+    write(path, made, stated, layout)
+
+
+def prepared(
+    u: Any,
+    delta: Any,
+    A: Any,
+    B: Any,
+    C: Any,
+    D: Any = None,
+    z: Any = None,
+    delta_bias: Any = None,
+    delta_softplus: bool = False,
+    *,
+    method: str,
+    out: Any,
+    last_state: Any,
+    initial_state: Any = None,
+    layout: str,
+    **metadata: str,
+) -> tuple[list[Tensor], dict[str, str]]:
+    """The tensors and metadata of the file that `record` writes."""
     inputs = inputs_of(u, delta, A, B, C, D, z, delta_bias, initial_state)
     made = tensors(layout, inputs, outputs_of(method, out, last_state))
-    stated = {**origin(out), **metadata_of(delta_softplus, metadata)}
+    return made, {**origin(out), **metadata_of(delta_softplus, metadata)}
+
+
+def size_of(made: list[Tensor], stated: Mapping[str, str]) -> int:
+    """How large the file of them is, in bytes."""
+    import json
+    import math
+
+    header: dict[str, Any] = {"__metadata__": dict(stated)}
+    end = 0
+    for tensor in made:
+        start, end = end, end + math.prod(tensor.shape) * tensor.array.dtype.itemsize
+        header[tensor.name] = {"dtype": tensor.stored, "shape": tensor.shape, "data_offsets": [start, end]}
+    return 8 + len(json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()) + end
+
+
+def write(path: str | os.PathLike[str], made: list[Tensor], stated: dict[str, str], layout: str) -> None:
+    """Saves them."""
     try:
         _holdfast.record(os.fspath(path), _run(made), stated)
     except ValueError as error:
