@@ -50,7 +50,14 @@ def with_number(name, number):
         ({"out": OUT[..., :-1]}, "expected (2, 4, 32)", "`out.zoh` has shape (2, 4, 31)"),
         ({"last_state": STATE[:, :, :2]}, "expected (2, 4, 4)", "`last_state.zoh` has shape (2, 4, 2)"),
         ({"A": INPUTS["A"][:, :0], **{n: INPUTS[n][:, :0] for n in "BC"}}, "expected at least 1", "dstate = 0"),
-        ({"method": "zho"}, "expected one of zoh, foh", "`out.zho`"),
+        ({"method": "zho"}, "expected one of zoh, foh", "`zho`"),
+        ({"method": None}, "expected one of zoh, foh", "method is `None`"),
+        ({"seed": -1}, "expected a whole number", "seed is -1"),
+        ({"seed": "1"}, "expected a whole number", "seed is '1'"),
+        ({"channels": 10**30}, "expected at least 1", "channels is 1000"),
+        ({"channels": "3"}, "expected at least 1", "channels is '3'"),
+        ({"delta_softplus": "false"}, "expected True or False", "delta_softplus is 'false'"),
+        ({"delta_softplus": 2}, "expected True or False", "delta_softplus is 2"),
         ({"arithmetic": "gate=bf17"}, "expected f32, f16, bf16 or tf32", "gate=bf17"),
         ({"reads": "later"}, "expected one of after-update", "`reads` is `later`"),
         ({"complex_output": "real-part"}, "needs complex weights", "`complex_output`"),
@@ -117,6 +124,11 @@ def test_what_has_no_certified_value_is_a_value_error(arguments, found):
         ({"regimes": "shrot"}, "unknown regime `shrot`, expected one of short"),
         ({"weights": "quaternion"}, "quaternion"),
         ({"regimes": "s4d-lin", "weights": "real"}, "no problem of s4d-lin"),
+        ({"regimes": ["short", "s4d-lin"]}, "no problem of s4d-lin"),
+        ({"regimes": []}, "regimes is empty"),
+        ({"weights": []}, "weights is empty"),
+        ({"method": None}, "method is `None`"),
+        ({"seed": -1}, "seed is -1"),
         ({"inputs": "f64"}, "f64"),
         ({"xp": "tensorflow"}, "xp is `tensorflow`, expected one of numpy"),
     ],
@@ -125,3 +137,9 @@ def test_problems_that_there_are_not(arguments, found):
     with pytest.raises(ValueError) as raised:
         holdfast.problems(**arguments)
     assert found in str(raised.value)
+
+
+@pytest.mark.parametrize("softplus", [True, 1, numpy.True_])
+def test_a_truth_of_any_kind_is_one(softplus):
+    out = reference(**INPUTS, delta_softplus=True)[0]
+    assert holdfast.check(**changed(delta_softplus=softplus, out=out)).passed

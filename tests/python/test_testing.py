@@ -55,6 +55,13 @@ def test_every_regime_is_told_why_it_is_hard():
     told = holdfast.regimes()
     assert "tiny-z" in told and len(told) > 30 and all(told.values())
     assert len(holdfast.problems("zoh", "all", weights=["real", "complex"])) > 150
+    every = {problem.regime for problem in holdfast.problems("zoh", "all", weights=["real", "complex"])}
+    real = {problem.regime for problem in holdfast.problems("zoh", "all")}
+    assert every == set(told) and "s4d-lin" in every - real
+    assert {problem.regime for problem in holdfast.problems("zoh", ["short", "s4d-lin"], weights=["real", "complex"])} == {
+        "short",
+        "s4d-lin",
+    }
 
 
 def test_arrays_are_of_the_framework_that_was_asked_for():

@@ -22,12 +22,51 @@ def inputs_of(
     return {**given, "D": D, "z": z, "delta_bias": delta_bias, "initial_state": initial_state}
 
 
+def known_method(method: Any) -> None:
+    """Raises ValueError for what is neither a method nor a textbook form, whatever its label."""
+    forms = _holdfast.forms()
+    if not isinstance(method, str) or method.partition(".")[0] not in forms:
+        raise ValueError(f"method is `{method}`, expected one of {', '.join(forms)} (hint: holdfast.methods())")
+
+
+def _whole(value: Any) -> int | None:
+    """The whole number that a value is."""
+    import operator
+
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
+
+
+def known_seed(seed: Any) -> int:
+    """Raises ValueError for what is no seed."""
+    found = _whole(seed)
+    if found is None or not 0 <= found < 1 << 64:
+        raise ValueError(f"seed is {seed!r}, expected a whole number from 0 to 2^64 - 1 (hint: seed=1)")
+    return found
+
+
+def _known_channels(channels: Any) -> int | None:
+    if channels is None:
+        return None
+    found = _whole(channels)
+    if found is None or not 1 <= found < 1 << 63:
+        raise ValueError(
+            f"channels is {channels!r}, expected at least 1, a whole number below 2^63 "
+            "(hint: leave it out for all of them)"
+        )
+    return found
+
+
 def outputs_of(method: str, out: Any, last_state: Any) -> dict[str, Any]:
     """By their names in a run: of one method, or of several in mappings."""
     if out is None:
         raise ValueError("tensor `out` is None, expected what the scan returned (hint: out=y)")
     if isinstance(out, tuple) and len(out) == 2 and last_state is None:
         out, last_state = out
+    if not isinstance(out, Mapping):
+        known_method(method)
     several = out if isinstance(out, Mapping) else {method: out}
     states = last_state if isinstance(last_state, Mapping) else {method: last_state}
     named = {f"out.{name}": array for name, array in several.items()}
@@ -37,6 +76,10 @@ def outputs_of(method: str, out: Any, last_state: Any) -> dict[str, Any]:
 def metadata_of(delta_softplus: bool, statements: Mapping[str, str | None]) -> dict[str, str]:
     usual = {"arithmetic": "f32"}
     stated = {key: str(text) for key, text in statements.items() if text is not None and usual.get(key) != text}
+    # A text is true as well, "false" among them.
+    is_truth = isinstance(delta_softplus, int) or type(delta_softplus).__name__ in ("bool", "bool_")
+    if not is_truth or delta_softplus not in (0, 1):
+        raise ValueError(f"delta_softplus is {delta_softplus!r}, expected True or False (hint: delta_softplus=True)")
     return {"delta_softplus": str(bool(delta_softplus)).lower(), **stated}
 
 
@@ -114,8 +157,7 @@ def check(
         "state": state,
         "direction": direction,
     }
-    if channels is not None and channels < 1:
-        raise ValueError(f"channels is {channels}, expected at least 1 (hint: leave it out for all of them)")
+    channels, seed = _known_channels(channels), known_seed(seed)
     inputs = inputs_of(u, delta, A, B, C, D, z, delta_bias, initial_state)
     asked = "" if channels is None else f", channels={channels}"
     return judge(

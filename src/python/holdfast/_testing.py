@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _holdfast
 from ._arrays import convert, framework_of, origin
-from ._recorded import judge, metadata_of, outputs_of
+from ._recorded import judge, known_method, known_seed, metadata_of, outputs_of
 from ._report import Report
 
 #: Some regimes of different kinds that take little time.
@@ -85,28 +85,38 @@ def problems(
     device: Any = None,
     seed: int = 1,
 ) -> list[Problem]:
-    """The problems of some regimes: of a few usual ones by default, with `regimes="all"` of every one.
+    """The problems of some regimes.
 
-    weights: "real", "complex" or both
+    regimes: names of `regimes()`, each of which must have such problems; "all" for those of every regime that has any, which of
+        real weights alone is not every regime; None for those of a few usual ones
+    weights: "real", "complex", or both as a list; a regime that is named may lack one of two
     inputs: types of u, delta and z: "f32", "f16", "bf16"
     b, c: whether B and C vary along the sequence: "variable", "constant"
     xp: the framework of the arrays: a module (numpy, torch, jax.numpy, cupy) or its name
     device: where that framework is to put them
 
-    Raises ValueError for names that there are not.
+    Raises ValueError for names that there are not, for a named regime without such problems, and for empty lists.
     """
 
-    def many(texts: str | Sequence[str]) -> list[str]:
-        return [texts] if isinstance(texts, str) else list(texts)
+    def many(name: str, texts: str | Sequence[str]) -> list[str]:
+        found = [texts] if isinstance(texts, str) else list(texts)
+        if not found:
+            raise ValueError(f"{name} is empty, expected at least one name (hint: leave it out for the usual ones)")
+        return found
 
     framework = framework_of(xp)
-    if method.partition(".")[0] not in _holdfast.forms():
-        raise ValueError(f"method is `{method}`, expected one of {', '.join(_holdfast.forms())} (hint: holdfast.methods())")
-    asked = [] if regimes == "all" else list(USUAL) if regimes is None else many(regimes)
-    drawn = _holdfast.problems(asked, many(weights), many(inputs), many(b), many(c), seed)
-    if not drawn:
+    known_method(method)
+    known_seed(seed)
+    asked = [] if regimes == "all" else list(USUAL) if regimes is None else many("regimes", regimes)
+    kinds = many("weights", weights)
+    drawn = _holdfast.problems(asked, kinds, many("inputs", inputs), many("b", b), many("c", c), seed)
+    missing = [] if regimes is None else [name for name in asked if name not in {one.regime for one in drawn}]
+    if missing or not drawn:
+        have = {name: weights for name, _, weights in _holdfast.regimes()}
+        told = [f"{name} has {' and '.join(have[name])} weights" for name in missing or asked]
         raise ValueError(
-            f"no problem of {', '.join(asked)} has {', '.join(many(weights))} weights (hint: some have one kind alone)"
+            f"no problem of {', '.join(missing or asked)} has {', '.join(kinds)} weights of these inputs, b and c, expected one of "
+            f"each regime that is named (hint: {'; '.join(told)})"
         )
     return [Problem(one, method, framework, device) for one in drawn]
 
