@@ -167,6 +167,56 @@ def test_a_fork_that_cannot_work_says_so():
             assert said in process.communicate(timeout=60)[0]
 
 
+def test_a_fork_ends_well_whatever_threads_of_its_parent_did():
+    code = """
+    import os, signal, sys, threading
+    import numpy, holdfast
+    one = numpy.ones((1, 1, 4), "f4")
+    def scan():
+        holdfast.scan(one, one, -numpy.ones((1, 1), "f4"), one, one)
+    threads = [threading.Thread(target=scan) for _ in range(3)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    pid = os.fork()
+    if pid == 0:
+        # One that waits for ever ends all the same.
+        signal.alarm(20)
+        try:
+            holdfast._holdfast.program(["holdfast", "--version"])
+        except RuntimeError as error:
+            print(error, flush=True)
+        sys.exit(0)
+    print("status", os.waitpid(pid, 0)[1])
+    scan()
+    """
+    with python(code, stdout=subprocess.PIPE) as process:
+        said = process.communicate(timeout=60)[0]
+    assert 'hint: multiprocessing.set_start_method("spawn")' in said and "status 0" in said
+    assert process.returncode == 0
+
+
+def test_arrays_are_let_go_of_after_an_interrupt():
+    code = LARGE + textwrap.dedent("""
+        import os, signal, weakref
+        class Watched(numpy.ndarray):
+            pass
+        threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
+        try:
+            watched = u.view(Watched)
+            gone = weakref.ref(watched)
+            run["u"] = watched
+            holdfast.check(**run)
+        except KeyboardInterrupt:
+            run, watched = None, None
+        until = time.monotonic() + 20
+        while gone() is not None and time.monotonic() < until:
+            time.sleep(0.1)
+        print("gone" if gone() is None else "there")
+    """)
+    with python(code, stdout=subprocess.PIPE) as process:
+        assert process.communicate(timeout=60)[0] == "gone\n"
+
+
 def run_command(*words, how=(sys.executable, "-m", "holdfast"), **more):
     return subprocess.run([*how, *words], capture_output=True, text=True, **more)
 
@@ -190,6 +240,10 @@ def test_a_worker_is_this_interpreter_whatever_the_folder_holds(tmp_path):
     for more in ((), ("--stand-in", "1000000")):
         said = run_command(*arguments, *more, how=(str(path),), cwd=tmp_path, stdin=subprocess.DEVNULL, env=elsewhere)
         assert (said.returncode, said.stdout, said.stderr) == (0, "", "")
+    # What is installed beside does not come before the package itself.
+    code = "import sys; sys.argv = ['-c', *sys.argv[1:]]\n" + arguments[2].partition("; from holdfast")[0] + "; print(sys.path[0])"
+    said = run_command("-I", "-c", code, "/the/package", how=(str(path),))
+    assert said.stdout == "/the/package\n"
     # And one that is asked something strange says so: somebody has read it.
     said = run_command(*arguments, how=(str(path),), cwd=tmp_path, input="no message" * 3, env=elsewhere)
     assert said.returncode == 2 and "the worker's stream of jobs broke" in said.stderr

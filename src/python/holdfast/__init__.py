@@ -45,7 +45,7 @@ __all__ = [
 
 # A worker is this interpreter again, with nothing in its way but this package: where it is found does not depend on the folder,
 # nor on variables of the environment.
-_START = "import sys; sys.path.append(sys.argv.pop(1)); from holdfast.__main__ import main; main()"
+_START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from holdfast.__main__ import main; main()"
 _FOLDER = _os.path.dirname(_os.path.dirname(_os.path.abspath(__file__)))
 if _sys.executable:
     _holdfast.worker_is(_sys.executable, ["-I", "-c", _START, _FOLDER, "worker"])

@@ -18,8 +18,9 @@ use pyo3::prelude::*;
 
 /// The whole command line. From here on an interrupt ends the process, without Python's own handlers.
 #[pyfunction]
-fn program(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
-    py.detach(|| holdfast::cli::program(&arguments))
+fn program(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<u8> {
+    waiting::begin()?;
+    Ok(py.detach(|| holdfast::cli::program(&arguments)))
 }
 
 /// How this interpreter is started as a worker: its own executable is none.
@@ -35,9 +36,12 @@ fn worker() -> PyResult<(PathBuf, Vec<String>)> {
     Ok((program.path, program.arguments))
 }
 
-/// To be called before the interpreter ends.
+/// To be called before the interpreter ends. A copy that `fork` has made leaves workers to the process that they are of.
 #[pyfunction]
 fn end_workers(py: Python<'_>) {
+    if waiting::is_left_behind() {
+        return;
+    }
     py.detach(holdfast::kernel::cpu::end_workers);
 }
 

@@ -23,6 +23,26 @@ pub fn forked() {
     LEFT_BEHIND.fetch_or(WORKED.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
+/// Whether `fork` has left the threads behind that this process would wait for.
+pub fn is_left_behind() -> bool {
+    LEFT_BEHIND.load(Ordering::Relaxed)
+}
+
+/// To be called before threads of this process work.
+///
+/// # Errors
+/// `RuntimeError` in a copy of a process that has already worked.
+pub fn begin() -> PyResult<()> {
+    if is_left_behind() {
+        return Err(PyRuntimeError::new_err(
+            "this process was forked from one that has used holdfast, expected one that was started anew \
+             (hint: multiprocessing.set_start_method(\"spawn\"))",
+        ));
+    }
+    WORKED.store(true, Ordering::Relaxed);
+    Ok(())
+}
+
 /// Does the work on a thread of its own and waits for it. An interrupt ends the waiting at once; the work learns of it by the
 /// flag that it is given, and its result is dropped.
 ///
@@ -32,17 +52,18 @@ pub fn work<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(Arc<AtomicBool>) -> T + Send + 'static,
 ) -> PyResult<T> {
-    if LEFT_BEHIND.load(Ordering::Relaxed) {
-        return Err(PyRuntimeError::new_err(
-            "this process was forked from one that has used holdfast, expected one that was started anew \
-             (hint: multiprocessing.set_start_method(\"spawn\"))",
-        ));
-    }
-    WORKED.store(true, Ordering::Relaxed);
+    begin()?;
     let stop = Arc::new(AtomicBool::new(false));
     let (tell, mut told) = mpsc::channel();
     let flag = Arc::clone(&stop);
-    let thread = thread::spawn(move || drop(tell.send(work(flag))));
+    let thread = thread::spawn(move || {
+        let answer = work(Arc::clone(&flag));
+        drop(tell.send(answer));
+        if flag.load(Ordering::Relaxed) {
+            // Arrays that were let go of beside the interpreter are freed once it is entered, and nobody else may do that soon.
+            Python::try_attach(|_| {});
+        }
+    });
     loop {
         let (again, answer) = py.detach(move || {
             let answer = told.recv_timeout(NOTICED);
