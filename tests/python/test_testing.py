@@ -128,3 +128,11 @@ def test_a_fixture_without_a_marker_and_a_marker_with_a_typo_say_so(pytester):
     result = pytester.runpytest_subprocess()
     assert result.ret != 0
     result.stdout.fnmatch_lines(["*method is `zho`, expected one of zoh*"])
+
+
+def test_a_function_that_raises_is_a_failure_in_the_report(pytester):
+    written(pytester, wrong="1 / 0")
+    pytester.runpytest_subprocess("--holdfast-report=report", "-k", "short").assert_outcomes(failed=4)
+    report = holdfast.Report.from_json((pytester.path / "report" / "results.json").read_text())
+    assert [case.verdict for case in report.cases] == ["fail"] * 4
+    assert all("ZeroDivisionError" in case.reason for case in report.cases)

@@ -69,6 +69,20 @@ class Problem:
             rerun=f'holdfast.assert_correct(…, method="{self.method}", regimes="{self.regime}")',
         )
 
+    def unjudged(self, verdict: str, reason: str) -> Report:
+        """A report of no element: "fail" or "unmeasured", and why."""
+        import json
+
+        import numpy
+
+        # That of an output which nobody looks at has the rest of what a case says.
+        shape = self.inputs["u"].shape
+        blank = numpy.full(shape, numpy.nan, "f4")
+        report = Problem.judge(self, convert(blank, shape, self._drawn.input, "numpy", None)).to_dict()
+        (case,) = report["cases"]
+        case.update(verdict=verdict, reason=reason, beyond="none", judged=0, worst=None, tensors={}, diagnosis=[])
+        return Report.from_json(json.dumps(report))
+
     def __repr__(self) -> str:
         return f"<holdfast.Problem: {self.id}, {self.method}>"
 

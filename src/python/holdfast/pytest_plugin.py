@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: Under which a worker of pytest-xdist hands its reports to the process that collects them.
 _KEY = "holdfast_reports"
 _REPORTS = pytest.StashKey[list[str]]()
+#: What a test has raised.
+_RAISED = pytest.StashKey[str]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,11 +59,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("holdfast_problem", found, ids=[problem.id for problem in found], indirect=True)
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    if call.when == "call" and call.excinfo is not None and not call.excinfo.errisinstance(pytest.skip.Exception):
+        item.stash[_RAISED] = call.excinfo.exconly(tryshort=True)
+    yield
+
+
 @pytest.fixture
 def holdfast_problem(request: pytest.FixtureRequest) -> Any:
     """A problem of the marker `holdfast`: `inputs` for a scan, and `check` for what it returns."""
     problem = request.param
     kept = request.config.stash[_REPORTS]
+    before = len(kept)
     judge = problem.judge
 
     def keeping(out: Any, last_state: Any = None) -> Report:
@@ -72,6 +82,11 @@ def holdfast_problem(request: pytest.FixtureRequest) -> Any:
     problem.judge = keeping
     yield problem
     problem.judge = judge
+    if len(kept) == before and request.config.getoption("--holdfast-report", None) is not None:
+        # It never came to a verdict: the session's report says so.
+        raised = request.node.stash.get(_RAISED, None)
+        told = ("unmeasured", "the test judged nothing") if raised is None else ("fail", f"the test raised {raised}")
+        kept.append(problem.unjudged(*told).json())
 
 
 def pytest_testnodedown(node: Any, error: Any) -> None:
