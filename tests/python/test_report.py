@@ -50,6 +50,8 @@ def test_dictionary_and_json_are_the_machine_output(failing):
     assert str(again) == str(failing) and again.worst == failing.worst
     with pytest.raises(ValueError):
         holdfast.Report.from_json("{}")
+    with pytest.raises(ValueError, match="has schema 99, expected 1 to 2"):
+        holdfast.Report.from_json(json.dumps({**data, "schema": 99}))
 
 
 def test_pages_and_directories(failing, tmp_path):

@@ -105,6 +105,16 @@ class Report:
 
         Raises ValueError for any other text.
         """
+        import json
+
+        read = json.loads(text)
+        found = read.get("schema") if isinstance(read, dict) else None
+        known = json.loads(_holdfast.Findings.merged([], "").json())["schema"]
+        if not isinstance(found, int) or not 1 <= found <= known:
+            raise ValueError(
+                f"the report has schema {found}, expected 1 to {known} "
+                "(hint: another version of holdfast wrote it; repeat the run)"
+            )
         return cls(_holdfast.Findings.from_json(text))
 
     @property
