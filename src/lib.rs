@@ -48,6 +48,7 @@
 //! [`verify`] walks a problem through all of them, [`check`](mod@check) a recorded run through all but the
 //! kernel, [`diff`](mod@diff) two revisions of a foreign header through all; [`case`] is what the first two do to each
 //! case, [`cli`] is the command line around them.
+//! `src/python/`, a crate of its own, is the Python package.
 //! [`method`] names the methods, [`formula`] says what they compute, [`tensor`] gives tensors their names, [`hexfloat`]
 //! writes numbers exactly, [`tensor_file`] reads safetensors files without trusting them, and [`leftovers`] is what an
 //! interrupt must not leave behind.

@@ -20,7 +20,7 @@ use crate::tensor_file::shown;
 named! {
     /// What `--backend` takes.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum JudgeOn {
+    pub enum JudgeOn: "backend" {
         Auto => "auto",
         Cuda => "cuda",
         #[default]
@@ -128,8 +128,8 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     output::finish(&results, out.as_deref(), json.as_deref(), &judged(&results), show)
 }
 
-/// Which part of each run was judged.
-fn judged(results: &Results) -> String {
+/// Which part of each run was judged: what the console says at its end.
+pub fn judged(results: &Results) -> String {
     let part = |note: &RegimeNote| {
         format!("{}:\n{}\n", note.name, report::text::wrap("  ", &note.why, report::console::WIDTH))
     };

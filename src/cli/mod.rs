@@ -1,5 +1,5 @@
 //! The command line: one module for each subcommand. Each returns what is to be printed and the exit status;
-//! `main` prints and exits.
+//! [`program()`] prints, and `main` exits.
 
 pub mod bench;
 pub mod check;
@@ -14,6 +14,7 @@ pub mod interrupt;
 pub mod list;
 pub mod names;
 pub mod output;
+mod program;
 pub mod show;
 pub mod truth;
 mod truth_files;
@@ -27,6 +28,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::kernel::foreign::HeaderError;
 use crate::kernel::select::SelectError;
+
+pub use program::program;
 
 /// Judges discretization kernels of state-space models against certified ground truth.
 #[derive(Debug, Parser)]
@@ -135,15 +138,14 @@ impl CliError {
     }
 }
 
-/// Parses the command line; help prints itself and ends the process.
+/// Parses a command line, whose first word is the program's name; help prints itself and ends the process.
 ///
 /// # Errors
 /// [`CliError::Usage`] for a command line that makes no sense.
-pub fn parse() -> Result<Cli, CliError> {
-    let arguments: Vec<OsString> = std::env::args_os().collect();
-    let command = Cli::command().color(show::colour_of(&arguments));
-    let parsed = command.try_get_matches_from(&arguments).and_then(|m| Cli::from_arg_matches(&m));
-    parsed.map_err(|error| usage::UsageError::explain(&error, &arguments).into())
+pub fn parse(arguments: &[OsString]) -> Result<Cli, CliError> {
+    let command = Cli::command().color(show::colour_of(arguments));
+    let parsed = command.try_get_matches_from(arguments).and_then(|m| Cli::from_arg_matches(&m));
+    parsed.map_err(|error| usage::UsageError::explain(&error, arguments).into())
 }
 
 /// Carries out a parsed command line.

@@ -5,7 +5,7 @@
 
 use std::fmt::Display;
 use std::io::{self, Read, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -32,8 +32,20 @@ enum Reply {
     Failed(DeviceError),
 }
 
-/// This very program as a worker, if it is the `holdfast` binary: any other one does not know the subcommand.
+static NAMED: OnceLock<Program> = OnceLock::new();
+
+/// From now on `program` is what [`this_program`] returns. For a process whose own executable is another one, as a Python
+/// interpreter is, but which knows how `holdfast worker` is started. Counts once.
+pub fn name_program(program: Program) {
+    NAMED.get_or_init(|| program);
+}
+
+/// What was named as a worker; else this very program, if it is the `holdfast` binary: any other one does not know the
+/// subcommand.
 pub fn this_program() -> Result<Program, CudaError> {
+    if let Some(program) = NAMED.get() {
+        return Ok(program.clone());
+    }
     let path =
         std::env::current_exe().map_err(|error| CudaError::Worker(format!("has no program: {error}")))?;
     if path.file_stem().is_none_or(|stem| stem != "holdfast") {

@@ -1,0 +1,269 @@
+"""Runs of other people's scans, recorded while they run.
+
+What is recorded is a file for `holdfast check` for each call. Known entry points are found in the modules that are imported
+when the recording starts; any other function is named by `watch`.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ._arrays import Host, to_host
+from ._recorded import prepared, size_of, write
+
+#: The arguments of a scan, as `record` has them.
+_ARGUMENTS = ("u", "delta", "A", "B", "C", "D", "z", "delta_bias", "delta_softplus", "initial_state")
+
+_TRANSFORMERS = {"hidden_states": "u", "dt": "delta"}
+_SSD = {"x": "u", "dt": "delta", "dt_bias": "delta_bias", "dt_softplus": "delta_softplus", "initial_states": "initial_state"}
+
+#: Functions that are scans: where they are, what their arguments are called there, and their layout. Every module that has
+#: imported such a function has it under the same name.
+_FUNCTIONS: tuple[tuple[str, str, Mapping[str, str], str], ...] = (
+    ("mamba_ssm.ops.selective_scan_interface", "selective_scan_fn", {}, "bdl"),
+    ("mamba_ssm.ops.selective_scan_interface", "selective_scan_ref", {}, "bdl"),
+    ("mamba_ssm.ops.triton.ssd_combined", "mamba_chunk_scan_combined", _SSD, "blhp"),
+    ("transformers.models.mamba.modeling_mamba", "mamba_selective_scan", _TRANSFORMERS, "bdl"),
+    ("transformers.models.falcon_mamba.modeling_falcon_mamba", "mamba_selective_scan", _TRANSFORMERS, "bdl"),
+)
+
+#: Methods of classes that are scans.
+_METHODS: tuple[tuple[str, str, str, Mapping[str, str], str], ...] = (
+    ("mambapy.mamba", "MambaBlock", "selective_scan", {"x": "u"}, "bld"),
+    ("mambapy.mamba", "MambaBlock", "selective_scan_seq", {"x": "u"}, "bld"),
+)
+
+#: Arguments of known scans that say how it is computed or what is returned, and not what: their values are not looked at. Any
+#: other one that no recording has must be at its default.
+_HARMLESS = frozenset(
+    ("self", "chunk_size", "return_last_state", "return_final_states", "use_mambapy", "use_associative_scan")
+)
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    """Whether an argument says what it would say if it were left out. An array never does."""
+    if value is default:
+        return True
+    if value is None or value is False:
+        return default is None or default is False
+    if default is None or not isinstance(value, (bool, int, float, str, tuple, list)):
+        return False
+    try:
+        return bool(tuple(value) == tuple(default) if isinstance(value, (tuple, list)) else value == default)
+    except (TypeError, ValueError, RuntimeError):
+        return False
+
+
+class Capture:
+    """What is recorded, and where.
+
+    paths: the files that were written: the path itself, and then `NAME-2`, `NAME-3`, …
+    calls: how many calls there were, those that raised among them
+    skipped: calls that were not recorded: the files would have been larger than `max_bytes`, they are no run, they had arguments
+        that no recording has, or a file could not be written; `reasons` says why, once each
+    """
+
+    def __init__(self, path: Path, method: str, max_bytes: int, every: int, metadata: Mapping[str, str]) -> None:
+        self._path, self._method, self._metadata = path, method, dict(metadata)
+        self._left, self._every = max_bytes, every
+        self._lock = threading.RLock()
+        self._busy = threading.local()
+        self.paths: list[Path] = []
+        self.calls = self.skipped = 0
+        self.reasons: list[str] = []
+
+    def _skip(self, reason: str) -> None:
+        self.skipped += 1
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+
+    def _begin(self, arguments: Callable[[], Mapping[str, Any]]) -> dict[str, Any] | None:
+        """Counts a call, and copies its arguments if it is to be recorded: it may change them."""
+        self.calls += 1
+        if (self.calls - 1) % self._every:
+            return None
+        try:
+            found = arguments()
+            given = {name: found[name] for name in _ARGUMENTS if found.get(name) is not None}
+            held = sum(getattr(array, "nbytes", 0) for array in given.values())
+            if held > self._left:
+                self._full(held)
+                return None
+            return {name: self._copied(name, value) for name, value in given.items()}
+        except Exception as error:
+            # What is recorded must not change what runs.
+            self._failed(error)
+            return None
+
+    @staticmethod
+    def _copied(name: str, value: Any) -> Any:
+        if name == "delta_softplus":
+            return value
+        host = to_host(name, value)
+        return Host(host.array.copy(order="K"), host.stored)
+
+    def _full(self, size: int) -> None:
+        self._skip(f"a call of {size} bytes was left out: {self._left} of max_bytes are left")
+
+    def _failed(self, error: Exception) -> None:
+        self._skip(str(error) if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: {error}")
+
+    def _end(self, given: dict[str, Any], returned: Any, layout: str) -> None:
+        """Records a call that has returned."""
+        out, last_state = returned if isinstance(returned, tuple) and len(returned) == 2 else (returned, None)
+        number = len(self.paths) + 1
+        path = self._path if number == 1 else self._path.with_stem(f"{self._path.stem}-{number}")
+        try:
+            run: dict[str, Any] = {**given, **self._metadata, "method": self._method, "layout": layout}
+            made, stated = prepared(**run, out=out, last_state=last_state)
+            size = size_of(made, stated)
+            if size > self._left:
+                self._full(size)
+                return
+            write(path, made, stated, layout)
+        except Exception as error:
+            self._failed(error)
+            return
+        self._left -= size
+        self.paths.append(path)
+
+    def wrap(
+        self, fn: Callable[..., Any], names: Mapping[str, str], layout: str, is_known: bool = False
+    ) -> Callable[..., Any]:
+        """The function with every call recorded; `names` says which of its arguments is which. Of one that `is_known`, no
+        argument may say what a recording cannot."""
+        import inspect
+
+        def arguments_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+            signature = inspect.signature(fn)
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            found: dict[str, Any] = {}
+            defaults: dict[str, Any] = {}
+            for name, value in bound.arguments.items():
+                parameter = signature.parameters[name]
+                if parameter.kind is parameter.VAR_KEYWORD:
+                    found.update(value)
+                elif parameter.kind is not parameter.VAR_POSITIONAL or value:
+                    found[name], defaults[name] = value, parameter.default
+            named = {names.get(name, name): value for name, value in found.items()}
+            for name, value in found.items():
+                is_recorded = names.get(name, name) in _ARGUMENTS or name in _HARMLESS
+                if is_known and not is_recorded and not _is_default(value, defaults.get(name)):
+                    raise ValueError(
+                        f"argument `{name}` of {getattr(fn, '__name__', 'the scan')} is given, expected its default "
+                        "(hint: no recording can hold what it says)"
+                    )
+            return named
+
+        @functools.wraps(fn)
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            # One scan may call another one: the outer one is what the caller knows.
+            if getattr(self._busy, "now", False):
+                return fn(*args, **kwargs)
+            with self._lock:
+                given = self._begin(lambda: arguments_of(args, kwargs))
+            self._busy.now = True
+            try:
+                returned = fn(*args, **kwargs)
+            finally:
+                self._busy.now = False
+            if given is not None:
+                with self._lock:
+                    self._end(given, returned, layout)
+            return returned
+
+        return recorded
+
+
+_ACTIVE: list[Capture] = []
+
+
+@contextmanager
+def capture(
+    path: str | Path,
+    *,
+    method: str = "zoh",
+    max_bytes: int = 1 << 30,
+    every: int = 1,
+    **metadata: str,
+) -> Iterator[Capture]:
+    """Records the scans that run inside, for `holdfast check`: those of mamba_ssm (selective_scan_fn, its reference, and
+    mamba_chunk_scan_combined), of transformers (mamba_selective_scan) and of mambapy, and functions that `watch` was given.
+
+        with holdfast.capture("run.safetensors", max_bytes=1 << 30) as recorded:
+            model(tokens)
+        print(recorded.paths)
+
+    path: the first call's file; later ones get a number
+    method: as what the outputs are to be judged
+    max_bytes: of all files together, as they are on disk
+    every: only each so many-th call is recorded
+    metadata: more of what a recording states, for instance arithmetic="gate=bf16"
+
+    Inputs are copied before the call, which may change them. A call that cannot be recorded runs as ever, and is counted with
+    its reason: so is one of a known scan with arguments that no recording has, as seq_idx and dt_limit.
+
+    Raises ValueError for numbers that make no sense.
+    """
+    if max_bytes < 1 or every < 1:
+        raise ValueError(f"max_bytes is {max_bytes} and every {every}, expected at least 1 (hint: leave them out)")
+    taken = Capture(Path(path), method, max_bytes, every, metadata)
+    undo: list[tuple[Any, str, Any]] = []
+
+    def put(owner: Any, name: str, value: Any) -> None:
+        undo.append((owner, name, getattr(owner, name)))
+        setattr(owner, name, value)
+
+    try:
+        for module_name, name, names, layout in _FUNCTIONS:
+            original = getattr(sys.modules.get(module_name), name, None)
+            if original is None:
+                continue
+            wrapped = taken.wrap(original, names, layout, is_known=True)
+            for module in list(sys.modules.values()):
+                if getattr(module, "__dict__", {}).get(name) is original:
+                    put(module, name, wrapped)
+        for module_name, class_name, name, names, layout in _METHODS:
+            owner = getattr(sys.modules.get(module_name), class_name, None)
+            if owner is not None and name in vars(owner):
+                put(owner, name, taken.wrap(vars(owner)[name], names, layout, is_known=True))
+        _ACTIVE.append(taken)
+        yield taken
+    finally:
+        if taken in _ACTIVE:
+            _ACTIVE.remove(taken)
+        for owner, name, original in reversed(undo):
+            setattr(owner, name, original)
+
+
+def watch(
+    fn: Callable[..., Any], names: Mapping[str, str] | None = None, layout: str = "bdl"
+) -> Callable[..., Any]:
+    """A function that does what `fn` does, and whose calls `capture` records.
+
+    names: which of its arguments is which, where it is not called as those of `check`: {"x": "u", "dt": "delta"}
+    layout: that of its arrays
+
+    Other arguments are not looked at: what they change is yours to state, in the metadata of `capture`.
+
+    Raises ValueError for names that no scan has.
+    """
+    unknown = [name for name in (names or {}).values() if name not in _ARGUMENTS]
+    if unknown:
+        raise ValueError(f"names has `{unknown[0]}`, expected one of {', '.join(_ARGUMENTS)} (hint: {{'x': 'u'}})")
+
+    @functools.wraps(fn)
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        call = fn
+        for taken in _ACTIVE:
+            call = taken.wrap(call, names or {}, layout)
+        return call(*args, **kwargs)
+
+    return watched

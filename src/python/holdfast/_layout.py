@@ -1,0 +1,138 @@
+"""Arguments as the tensors of a recorded run, whatever their layout: views of the same memory, in the order that spec.md has.
+
+| layout | u, delta, z, out | B, C that vary | A, D, delta_bias | states |
+|---|---|---|---|---|
+| `bdl` | (batch, dim, seqlen) | (batch[, groups], dstate, seqlen) | (dim, dstate), (dim) | (batch, dim, dstate) |
+| `bld` | (batch, seqlen, dim) | (batch, seqlen[, groups], dstate) | the same | the same |
+| `blhp` | (batch, seqlen, heads, p), delta without p | as `bld` | (heads) | (batch, heads, p, dstate) |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ._arrays import Host, to_host
+
+if TYPE_CHECKING:
+    import numpy
+
+LAYOUTS = ("bdl", "bld", "blhp")
+_SEQUENCES = ("u", "delta", "z")
+
+
+class Tensor(NamedTuple):
+    """A tensor of a run: `shape` is what the run has, in which the array's numbers stand in their own order."""
+
+    name: str
+    stored: str
+    shape: list[int]
+    array: numpy.ndarray[Any, Any]
+
+
+def _expected(name: str, host: Host, expected: str, layout: str) -> ValueError:
+    return ValueError(
+        f"tensor `{name}` has shape {host.array.shape}, expected {expected} (hint: that is what layout=\"{layout}\" has; "
+        f"others are {', '.join(known for known in LAYOUTS if known != layout)})"
+    )
+
+
+def _is_complex(a: Host) -> bool:
+    return a.stored == "C64" or a.array.ndim == 3
+
+
+def _operand(name: str, host: Host, layout: str, is_complex: bool, is_single: bool) -> Host:
+    """B or C as (batch, groups, dstate, seqlen), or constant as (dim, dstate); complex floats end in 2. `is_single` says that
+    the sequence has one position."""
+    array = host.array
+    pairs = int(is_complex and host.stored != "C64")
+    if layout == "bdl":
+        # Of complex weights, re and im of what varies may alternate along the sequence: then there are no pairs.
+        are_pairs = pairs == 1 and array.ndim in (3, 4) and array.shape[-1] == 2 and not (array.ndim == 4 and is_single)
+        return host.map(array[:, None]) if array.ndim == 3 + are_pairs and array.ndim > 2 else host
+    if array.ndim == 2 + pairs and layout == "bld":
+        return host
+    if array.ndim == 3 + pairs:
+        array = array[:, :, None]
+    if array.ndim != 4 + pairs:
+        end = ", 2)" if pairs else ")"
+        raise _expected(name, host, f"(batch, seqlen, groups, dstate{end} or (batch, seqlen, dstate{end}", layout)
+    axes = (0, 2, 3, 1) + ((4,) if pairs else ())
+    return host.map(array.transpose(axes))
+
+
+def _sequence(name: str, host: Host, layout: str, p: int) -> Host:
+    import numpy
+
+    array = host.array
+    if layout == "bdl":
+        return host
+    if layout == "bld":
+        if array.ndim != 3:
+            raise _expected(name, host, "(batch, seqlen, dim)", layout)
+        return host.map(array.transpose(0, 2, 1))
+    if name == "delta":
+        if array.ndim != 3:
+            raise _expected(name, host, "(batch, seqlen, heads)", layout)
+        array = numpy.broadcast_to(array[..., None], (*array.shape, p))
+    elif array.ndim != 4:
+        raise _expected(name, host, "(batch, seqlen, heads, p)", layout)
+    return host.map(array.transpose(0, 2, 3, 1))
+
+
+def _heads(name: str, host: Host, sizes: tuple[int, int, int]) -> Host:
+    """A, D and delta_bias of heads, for every channel of them."""
+    import numpy
+
+    heads, p, dstate = sizes
+    array = host.array
+    if array.shape == (heads, p) and name == "D":
+        return host
+    if array.shape != (heads,):
+        raise _expected(name, host, f"({heads},)", "blhp")
+    if name == "A":
+        return host.map(numpy.broadcast_to(array[:, None, None], (heads, p, dstate)))
+    return host.map(numpy.broadcast_to(array[:, None], (heads, p)))
+
+
+def _merged(shape: Sequence[int], first: int) -> list[int]:
+    """The shape with heads and p as one dimension of channels."""
+    return [*shape[:first], shape[first] * shape[first + 1], *shape[first + 2 :]]
+
+
+def tensors(layout: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[Tensor]:
+    """The tensors of a run. What is None is left out.
+
+    Raises ValueError for what is no array, and where a layout's dimensions are not those that it has. All else is for the
+    reader of recorded runs to say.
+    """
+    if layout not in LAYOUTS:
+        raise ValueError(f"layout is `{layout}`, expected one of {', '.join(LAYOUTS)} (hint: bdl is (batch, dim, seqlen))")
+    hosts = {name: to_host(name, array) for name, array in {**inputs, **outputs}.items() if array is not None}
+    u, a = hosts.get("u"), hosts.get("A")
+    p, sizes = 1, (0, 0, 0)
+    if layout == "blhp" and u is not None and "B" in hosts:
+        if u.array.ndim != 4:
+            raise _expected("u", u, "(batch, seqlen, heads, p)", layout)
+        p = u.array.shape[3]
+        sizes = (u.array.shape[2], p, hosts["B"].array.shape[-1] if hosts["B"].array.ndim else 0)
+    made = []
+    for name, host in hosts.items():
+        kind = name.partition(".")[0]
+        merged = None
+        if name in _SEQUENCES or kind == "out":
+            host, merged = _sequence(name, host, layout, p), 1
+        elif name in ("B", "C") and a is not None:
+            is_single = u is not None and u.array.ndim == 3 and u.array.shape[2] == 1
+            host = _operand(name, host, layout, layout != "blhp" and _is_complex(a), is_single)
+        elif layout == "blhp" and name in ("A", "D", "delta_bias"):
+            host, merged = _heads(name, host, sizes), 0
+        elif layout == "blhp" and (name == "initial_state" or kind == "last_state"):
+            if host.array.ndim != 4:
+                raise _expected(name, host, "(batch, heads, p, dstate)", layout)
+            merged = 1
+        shape = list(host.array.shape)
+        if layout == "blhp" and merged is not None:
+            shape = _merged(shape, merged)
+        made.append(Tensor(name, host.stored, shape, host.array))
+    return made

@@ -1,0 +1,311 @@
+"""Arrays judged as a recorded run, saved as one, and run through the production kernels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from . import _holdfast
+from ._arrays import convert, like, origin
+from ._layout import Tensor, tensors
+from ._report import Report
+
+
+def inputs_of(
+    u: Any, delta: Any, A: Any, B: Any, C: Any, D: Any, z: Any, delta_bias: Any, initial_state: Any
+) -> dict[str, Any]:
+    given = {"u": u, "delta": delta, "A": A, "B": B, "C": C}
+    missing = [name for name, array in given.items() if array is None]
+    if missing:
+        raise ValueError(f"tensor `{missing[0]}` is None, expected an array (hint: u, delta, A, B and C are always needed)")
+    return {**given, "D": D, "z": z, "delta_bias": delta_bias, "initial_state": initial_state}
+
+
+def known_method(method: Any) -> None:
+    """Raises ValueError for what is neither a method nor a textbook form, whatever its label."""
+    forms = _holdfast.forms()
+    if not isinstance(method, str) or method.partition(".")[0] not in forms:
+        raise ValueError(f"method is `{method}`, expected one of {', '.join(forms)} (hint: holdfast.methods())")
+
+
+def _whole(value: Any) -> int | None:
+    """The whole number that a value is."""
+    import operator
+
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
+
+
+def known_seed(seed: Any) -> int:
+    """Raises ValueError for what is no seed."""
+    found = _whole(seed)
+    if found is None or not 0 <= found < 1 << 64:
+        raise ValueError(f"seed is {seed!r}, expected a whole number from 0 to 2^64 - 1 (hint: seed=1)")
+    return found
+
+
+def _known_channels(channels: Any) -> int | None:
+    if channels is None:
+        return None
+    found = _whole(channels)
+    if found is None or not 1 <= found < 1 << 63:
+        raise ValueError(
+            f"channels is {channels!r}, expected at least 1, a whole number below 2^63 "
+            "(hint: leave it out for all of them)"
+        )
+    return found
+
+
+def outputs_of(method: str, out: Any, last_state: Any) -> dict[str, Any]:
+    """By their names in a run: of one method, or of several in mappings."""
+    if out is None:
+        raise ValueError("tensor `out` is None, expected what the scan returned (hint: out=y)")
+    if isinstance(out, tuple) and len(out) == 2 and last_state is None:
+        out, last_state = out
+    if not isinstance(out, Mapping):
+        known_method(method)
+    several = out if isinstance(out, Mapping) else {method: out}
+    states = last_state if isinstance(last_state, Mapping) else {method: last_state}
+    named = {f"out.{name}": array for name, array in several.items()}
+    return {**named, **{f"last_state.{name}": array for name, array in states.items() if array is not None}}
+
+
+def metadata_of(delta_softplus: bool, statements: Mapping[str, str | None]) -> dict[str, str]:
+    usual = {"arithmetic": "f32"}
+    stated = {key: str(text) for key, text in statements.items() if text is not None and usual.get(key) != text}
+    # A text is true as well, "false" among them.
+    is_truth = isinstance(delta_softplus, int) or type(delta_softplus).__name__ in ("bool", "bool_")
+    if not is_truth or delta_softplus not in (0, 1):
+        raise ValueError(f"delta_softplus is {delta_softplus!r}, expected True or False (hint: delta_softplus=True)")
+    return {"delta_softplus": str(bool(delta_softplus)).lower(), **stated}
+
+
+def _run(made: list[Tensor]) -> list[tuple[str, str, list[int], Any]]:
+    return [(tensor.name, tensor.stored, tensor.shape, tensor.array) for tensor in made]
+
+
+def _explained(error: ValueError, layout: str) -> ValueError:
+    """Which shapes an error is about: the reader of runs knows one layout."""
+    if layout == "bdl":
+        return error
+    return ValueError(f"{error}; layout=\"{layout}\" is read as views of layout=\"bdl\", whose shapes and indices these are")
+
+
+def check(
+    u: Any,
+    delta: Any,
+    A: Any,
+    B: Any,
+    C: Any,
+    D: Any = None,
+    z: Any = None,
+    delta_bias: Any = None,
+    delta_softplus: bool = False,
+    *,
+    method: str = "zoh",
+    out: Any,
+    last_state: Any = None,
+    initial_state: Any = None,
+    layout: str = "bdl",
+    arithmetic: str = "f32",
+    scan: str | None = None,
+    input_type: str | None = None,
+    reads: str | None = None,
+    complex_output: str | None = None,
+    state: str | None = None,
+    direction: str | None = None,
+    name: str = "arrays",
+    channels: int | None = None,
+    seed: int = 1,
+    backend: str = "cpu",
+) -> Report:
+    """Judges what a selective scan returned against certified truth, every element by a bound of its own.
+
+    The arrays are those of `holdfast check` and have its verdicts: NumPy's, PyTorch's, JAX's or CuPy's, strided or not, on any
+    device. They are read where they lie, and must not change meanwhile. Other threads run, and Ctrl-C works.
+
+    Shapes, for layout="bdl" (Mamba's own order):
+        u, delta, z, out: (batch, dim, seqlen), of one type: f32, f16 or bf16
+        A: (dim, dstate), f32 or complex64
+        B, C: constant (dim, dstate) as A, or (batch, dstate, seqlen) or (batch, groups, dstate, seqlen) as u; complex ones as
+            complex64, or with re and im in a last dimension of 2, or alternating along the sequence
+        D, delta_bias: (dim), f32
+        last_state, initial_state: (batch, dim, dstate), as A
+    layout="bld" has (batch, seqlen, dim), and B and C as (batch, seqlen[, groups], dstate). layout="blhp" is Mamba-2's: u, z and
+    out (batch, seqlen, heads, p), delta (batch, seqlen, heads), A, D and delta_bias (heads), states (batch, heads, p, dstate).
+
+    method: one of `methods()` or a textbook form, perhaps with a label: "foh", "zoh-exact", "foh.mine"
+    out: what the scan returned, or that and its last state as a tuple, or a mapping of several methods' outputs
+    delta: the step before bias and softplus, dimensionless as A is: only z = ΔA matters
+    arithmetic, scan, input_type, reads, complex_output, state, direction: what a recording's metadata state; the guide's page on
+        recorded runs lists them
+    channels: how many channels to judge, for a quick look; None for all
+    backend: "cpu", "cuda" or "auto"
+
+    Raises ValueError for shapes, types, values and names that are no run's, with what was expected, what was found and a hint;
+    RuntimeError where a GPU was asked for and cannot be had.
+    """
+    statements = {
+        "arithmetic": arithmetic,
+        "scan": scan,
+        "input_type": input_type,
+        "reads": reads,
+        "complex_output": complex_output,
+        "state": state,
+        "direction": direction,
+    }
+    channels, seed = _known_channels(channels), known_seed(seed)
+    inputs = inputs_of(u, delta, A, B, C, D, z, delta_bias, initial_state)
+    asked = "" if channels is None else f", channels={channels}"
+    return judge(
+        inputs,
+        outputs_of(method, out, last_state),
+        {**metadata_of(delta_softplus, statements), **origin(out)},
+        layout=layout,
+        name=name,
+        rerun=f'holdfast.check(…, method="{method}"{asked}, seed={seed})',
+        channels=channels,
+        seed=seed,
+        backend=backend,
+    )
+
+
+def judge(
+    inputs: Mapping[str, Any],
+    outputs: Mapping[str, Any],
+    metadata: dict[str, str],
+    *,
+    layout: str = "bdl",
+    name: str,
+    rerun: str,
+    channels: int | None = None,
+    seed: int = 1,
+    backend: str = "cpu",
+) -> Report:
+    """What `check` does with a run's tensors by their names, and metadata as a file has them; `rerun` is how it is repeated."""
+    made = tensors(layout, inputs, outputs)
+    try:
+        return Report(
+            _holdfast.check(_run(made), metadata, name, rerun, channels=channels, seed=seed, backend=backend)
+        )
+    except ValueError as error:
+        raise _explained(error, layout) from None
+
+
+def record(
+    path: str | os.PathLike[str],
+    u: Any,
+    delta: Any,
+    A: Any,
+    B: Any,
+    C: Any,
+    D: Any = None,
+    z: Any = None,
+    delta_bias: Any = None,
+    delta_softplus: bool = False,
+    *,
+    method: str = "zoh",
+    out: Any,
+    last_state: Any = None,
+    initial_state: Any = None,
+    layout: str = "bdl",
+    **metadata: str,
+) -> None:
+    """Saves a run as a safetensors file for `holdfast check`: the arguments are those of `check`, and whatever else is given
+    becomes metadata (`arithmetic="gate=bf16"`, `device="H200"`). The file appears whole or not at all.
+
+    Raises ValueError for what is no run, and OSError where it cannot be written.
+    """
+    run = {"u": u, "delta": delta, "A": A, "B": B, "C": C, "D": D, "z": z, "delta_bias": delta_bias}
+    more = {"initial_state": initial_state, "out": out, "last_state": last_state}
+    made, stated = prepared(**run, **more, delta_softplus=delta_softplus, method=method, layout=layout, **metadata)
+    write(path, made, stated, layout)
+
+
+def prepared(
+    u: Any,
+    delta: Any,
+    A: Any,
+    B: Any,
+    C: Any,
+    D: Any = None,
+    z: Any = None,
+    delta_bias: Any = None,
+    delta_softplus: bool = False,
+    *,
+    method: str,
+    out: Any,
+    last_state: Any,
+    initial_state: Any = None,
+    layout: str,
+    **metadata: str,
+) -> tuple[list[Tensor], dict[str, str]]:
+    """The tensors and metadata of the file that `record` writes."""
+    inputs = inputs_of(u, delta, A, B, C, D, z, delta_bias, initial_state)
+    made = tensors(layout, inputs, outputs_of(method, out, last_state))
+    return made, {**origin(out), **metadata_of(delta_softplus, metadata)}
+
+
+def size_of(made: list[Tensor], stated: Mapping[str, str]) -> int:
+    """How large the file of them is, in bytes."""
+    import json
+    import math
+
+    header: dict[str, Any] = {"__metadata__": dict(stated)}
+    end = 0
+    for tensor in made:
+        start, end = end, end + math.prod(tensor.shape) * tensor.array.dtype.itemsize
+        header[tensor.name] = {"dtype": tensor.stored, "shape": tensor.shape, "data_offsets": [start, end]}
+    return 8 + len(json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()) + end
+
+
+def write(path: str | os.PathLike[str], made: list[Tensor], stated: dict[str, str], layout: str) -> None:
+    """Saves them."""
+    try:
+        _holdfast.record(os.fspath(path), _run(made), stated)
+    except ValueError as error:
+        raise _explained(error, layout) from None
+
+
+def scan(
+    u: Any,
+    delta: Any,
+    A: Any,
+    B: Any,
+    C: Any,
+    D: Any = None,
+    z: Any = None,
+    delta_bias: Any = None,
+    delta_softplus: bool = False,
+    *,
+    method: str = "zoh",
+    return_last_state: bool = False,
+) -> Any:
+    """The selective scan by holdfast's production CUDA kernels, whose source is compiled for the CPU here. Not fast: it is what
+    the harness itself verifies.
+
+    Arrays are those of `check` in layout="bdl". Returns out, (batch, dim, seqlen) of u's type, framework and device; with
+    return_last_state a tuple of it and the last state, (batch, dim, dstate) as A.
+
+    Raises ValueError for arrays or methods that no kernel takes, RuntimeError for a kernel that failed.
+    """
+    import numpy
+
+    inputs = inputs_of(u, delta, A, B, C, D, z, delta_bias, None)
+    made = tensors("bdl", inputs, {})
+    first = made[0]
+    # What is read as a run has an output. This one is a single number, and nobody looks at it.
+    blank = numpy.broadcast_to(numpy.zeros((), first.array.dtype), first.array.shape)
+    made.append(Tensor("out.zoh", first.stored, first.shape, blank))
+    outputs = _holdfast.scan(_run(made), metadata_of(delta_softplus, {}), method)
+    framework, device = like(u)
+    named = {}
+    for output, values, shape in outputs:
+        kind = {"F16": "f16", "BF16": "bf16"}.get(first.stored, "f32") if output == "out" else "f32"
+        if output == "last_state" and len(shape) == 4:
+            kind = "complex"
+        named[output] = convert(values, shape, kind, framework, device)
+    return (named["out"], named["last_state"]) if return_last_state else named["out"]

@@ -1,0 +1,240 @@
+"""What a check found."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from . import _holdfast
+
+
+class Diagnosis(NamedTuple):
+    """A fault model that explains a failure.
+
+    name: as `holdfast list faults` has it, for instance "runs-as-zoh"
+    what: what is wrong, in words
+    residual: what the model leaves of the error; dimensionless
+    """
+
+    name: str
+    what: str
+    residual: float
+
+
+class Worst(NamedTuple):
+    """The element with the largest share of its bound.
+
+    tensor, index: which one it is, in layout "bdl"
+    got, want, error, bound: in units of the tensor; want is certified
+    share: error and rounding on store as a share of what is allowed; above 1 it fails
+    ulp: the error in units in the last place of the tensor's type
+    inputs: what it was computed from, as texts
+    """
+
+    tensor: str
+    index: tuple[int, ...]  # type: ignore[assignment]  # a tuple's own `index` is of no use here
+    got: float
+    want: float
+    error: float
+    bound: float
+    share: float
+    ulp: float
+    inputs: tuple[str, ...]
+
+
+class Case(NamedTuple):
+    """One method on one run.
+
+    verdict: "pass", "unmeasured" or "fail"
+    reason: why, where no element tells; else empty
+    judged: how many elements were judged
+    diagnosis: what explains a failure, best first
+    """
+
+    id: str
+    method: str
+    verdict: str
+    reason: str
+    judged: int
+    worst: Worst | None
+    diagnosis: tuple[Diagnosis, ...]
+
+
+def _number(value: Any) -> float:
+    """JSON has no NaN."""
+    return float("nan") if value is None else float(value)
+
+
+def _worst(data: dict[str, Any] | None) -> Worst | None:
+    if data is None:
+        return None
+    numbers = {key: _number(data[key]) for key in ("got", "want", "error", "bound", "share", "ulp")}
+    return Worst(tensor=data["tensor"], index=tuple(data["index"]), inputs=tuple(data["inputs"]), **numbers)
+
+
+def _case(data: dict[str, Any]) -> Case:
+    named = tuple(Diagnosis(d["name"], d["what"], _number(d["residual"])) for d in data["diagnosis"])
+    return Case(
+        id=data["id"],
+        method=data["method"],
+        verdict=data["verdict"],
+        reason=data["reason"],
+        judged=data["judged"],
+        worst=_worst(data["worst"]),
+        diagnosis=named,
+    )
+
+
+class Report:
+    """The verdicts of a check. `str` of it is what the console says."""
+
+    def __init__(self, findings: _holdfast.Findings) -> None:
+        self._findings = findings
+
+    @classmethod
+    def merged(cls, reports: Iterable[Report], command: str = "holdfast.Report.merged(…)") -> Report:
+        """Several reports as one."""
+        return cls(_holdfast.Findings.merged([report._findings for report in reports], command))
+
+    @classmethod
+    def from_json(cls, text: str) -> Report:
+        """What `json` returned, or the results.json of a report's directory.
+
+        Raises ValueError for any other text.
+        """
+        import json
+
+        read = json.loads(text)
+        found = read.get("schema") if isinstance(read, dict) else None
+        known = json.loads(_holdfast.Findings.merged([], "").json())["schema"]
+        if not isinstance(found, int) or not 1 <= found <= known:
+            raise ValueError(
+                f"the report has schema {found}, expected 1 to {known} "
+                "(hint: another version of holdfast wrote it; repeat the run)"
+            )
+        return cls(_holdfast.Findings.from_json(text))
+
+    @property
+    def verdict(self) -> str:
+        """"pass", "unmeasured" or "fail"."""
+        return self._findings.verdict()
+
+    @property
+    def passed(self) -> bool:
+        """Whether every verdict passes. What could not be measured has not passed."""
+        return self.verdict == "pass"
+
+    @functools.cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """Every case."""
+        return tuple(_case(data) for data in self.to_dict()["cases"])
+
+    @property
+    def diagnosis(self) -> tuple[Diagnosis, ...]:
+        """What explains the worst failing case, best first; empty where nothing fails, or nothing explains it."""
+        explained = [case for case in self._by_share() if case.diagnosis]
+        return explained[0].diagnosis if explained else ()
+
+    @property
+    def worst(self) -> Worst | None:
+        """The element with the largest share of its bound; none where no element could be judged."""
+        cases = self._by_share()
+        return cases[0].worst if cases else None
+
+    def _by_share(self) -> list[Case]:
+        """Cases whose worst element is known, the worst first; a NaN is worse than any number."""
+
+        def share(case: Case) -> float:
+            if case.worst is None or case.worst.share == case.worst.share:
+                return -1.0 if case.worst is None else case.worst.share
+            return float("inf")
+
+        return sorted(self.cases, key=share, reverse=True)
+
+    def json(self) -> str:
+        """The machine output, as `holdfast check --json` writes it."""
+        return self._findings.json()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain values; the guide's page on results.json has the schema."""
+        import json
+
+        data: dict[str, Any] = json.loads(self.json())
+        return data
+
+    def html(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the report as one page that needs nothing else. Returns its path.
+
+        Raises OSError where it cannot be written.
+        """
+        to = Path(path)
+        to.write_text(self._findings.page(), encoding="utf-8")
+        return to
+
+    def write(self, directory: str | os.PathLike[str]) -> Path:
+        """Writes the whole report, with plots and results.json, in the place of an older one.
+
+        Raises ValueError for a directory that holds something else, OSError where it cannot be written.
+        """
+        self._findings.write(os.fspath(directory))
+        return Path(directory)
+
+    def explain(self) -> str:
+        """The console's report with every failure, not only the first few."""
+        return self._findings.text(verbose=True)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        rows = []
+        for case in self.cases:
+            worst = case.worst
+            rows.append(
+                {
+                    "id": case.id,
+                    "method": case.method,
+                    "verdict": case.verdict,
+                    "judged": case.judged,
+                    "tensor": worst.tensor if worst else None,
+                    "index": list(worst.index) if worst else None,
+                    "got": worst.got if worst else None,
+                    "want": worst.want if worst else None,
+                    "error": worst.error if worst else None,
+                    "bound": worst.bound if worst else None,
+                    "share": worst.share if worst else None,
+                    "ulp": worst.ulp if worst else None,
+                    "diagnosis": case.diagnosis[0].name if case.diagnosis else None,
+                    "reason": case.reason,
+                }
+            )
+        return rows
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a row for each case and its worst element. Needs pandas."""
+        import pandas
+
+        return pandas.DataFrame(self._rows())
+
+    def to_polars(self) -> Any:
+        """The same of polars. Needs polars."""
+        import polars
+
+        return polars.DataFrame(self._rows(), infer_schema_length=None)
+
+    def __str__(self) -> str:
+        return self._findings.text()
+
+    def __repr__(self) -> str:
+        named = f", looks like {self.diagnosis[0].name}" if self.diagnosis else ""
+        cases = f"{len(self.cases)} case{'' if len(self.cases) == 1 else 's'}"
+        return f"<holdfast.Report: {self.verdict.upper()}, {cases}{named}>"
+
+    def _repr_html_(self) -> str:
+        import html
+
+        colour = {"pass": "#1a7f37", "fail": "#cf222e"}.get(self.verdict, "#9a6700")
+        return (
+            f'<details open><summary style="color:{colour}"><b>{html.escape(repr(self)[1:-1])}</b></summary>'
+            f'<pre style="line-height:1.2">{html.escape(str(self))}</pre></details>'
+        )

@@ -1,0 +1,79 @@
+//! What a check found, and its renderings: the same as on the command line.
+
+use std::path::PathBuf;
+
+use holdfast::cli;
+use holdfast::report::{self, ReportError, console::Detail, html, json, plots};
+use holdfast::results::{PairTotals, Results};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+/// One run's results, or those of several.
+#[pyclass(frozen, module = "holdfast._holdfast")]
+pub struct Findings(pub Results);
+
+fn raised(error: ReportError) -> PyErr {
+    match error {
+        ReportError::Io { .. } => PyOSError::new_err(error.to_string()),
+        ReportError::NotAReport { .. } => PyValueError::new_err(error.to_string()),
+        _ => PyRuntimeError::new_err(error.to_string()),
+    }
+}
+
+#[pymethods]
+impl Findings {
+    /// What several runs found, as one.
+    #[staticmethod]
+    fn merged(py: Python<'_>, parts: Vec<Py<Findings>>, command: String) -> Findings {
+        let mut whole = Results::empty(1, "", String::new(), command);
+        for (i, part) in parts.iter().enumerate() {
+            let part = part.borrow(py).0.clone();
+            if i == 0 {
+                (whole.seed, whole.backend) = (part.seed, part.backend);
+            }
+            if !whole.device.split(" | ").any(|known| known == part.device) {
+                let between = if i == 0 { "" } else { " | " };
+                whole.device += &format!("{between}{}", part.device);
+            }
+            whole.regimes.extend(part.regimes);
+            whole.sampled |= part.sampled;
+            whole.cases.extend(part.cases);
+            whole.pairwise.extend(part.pairwise);
+        }
+        whole.pairs = PairTotals::count(whole.pairwise.iter());
+        Findings(whole)
+    }
+
+    /// What [`Findings::json`] wrote.
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Findings> {
+        let read = serde_json::from_str(text);
+        read.map(Findings).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    fn json(&self) -> PyResult<String> {
+        json::to_string(&self.0).map_err(raised)
+    }
+
+    /// `pass`, `unmeasured` or `fail`.
+    fn verdict(&self) -> &'static str {
+        self.0.verdict().name()
+    }
+
+    /// The console's report.
+    #[pyo3(signature = (verbose = false, colour = false))]
+    fn text(&self, verbose: bool, colour: bool) -> String {
+        let detail = if verbose { Detail::Verbose } else { Detail::Normal };
+        report::console::render_detail(&self.0, None, colour, detail) + &cli::check::judged(&self.0)
+    }
+
+    /// The report's page, which needs nothing else.
+    fn page(&self) -> PyResult<String> {
+        plots::all(&self.0).and_then(|plots| html::page(&self.0, &plots)).map_err(raised)
+    }
+
+    /// The whole report as a directory.
+    fn write(&self, directory: PathBuf) -> PyResult<()> {
+        report::write(&self.0, &directory).map(drop).map_err(raised)
+    }
+}

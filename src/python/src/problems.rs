@@ -1,0 +1,139 @@
+//! The named regimes' problems, and the methods: what there is to run a function on.
+
+use std::str::FromStr;
+
+use holdfast::formula::Form;
+use holdfast::method::Method;
+use holdfast::problem::plan::{self, Filter, Spec};
+use holdfast::problem::regime;
+use holdfast::problem::{Operand, Weights};
+use numpy::PyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// One problem of a regime; its tensors are drawn when they are asked for.
+#[pyclass(frozen, module = "holdfast._holdfast")]
+pub struct Problem {
+    spec: Spec,
+    seed: u64,
+}
+
+/// An input's name, its floats, and its shape, to which complex ones add a dimension of 2.
+type Input<'py> = (&'static str, Bound<'py, PyArray1<f32>>, Vec<usize>);
+
+#[pymethods]
+impl Problem {
+    #[getter]
+    fn id(&self) -> String {
+        self.spec.id()
+    }
+
+    #[getter]
+    fn regime(&self) -> &str {
+        &self.spec.regime.name
+    }
+
+    #[getter]
+    fn why(&self) -> &str {
+        self.spec.regime.why
+    }
+
+    #[getter]
+    fn input(&self) -> &'static str {
+        self.spec.input.name()
+    }
+
+    #[getter]
+    fn weights(&self) -> &'static str {
+        self.spec.weights.name()
+    }
+
+    #[getter]
+    fn delta_softplus(&self) -> bool {
+        self.spec.regime.recipe.softplus
+    }
+
+    /// Whether B and C vary along the sequence.
+    #[getter]
+    fn variable(&self) -> (bool, bool) {
+        (self.spec.b == Operand::Variable, self.spec.c == Operand::Variable)
+    }
+
+    /// Every input that it has.
+    fn inputs<'py>(&self, py: Python<'py>) -> Vec<Input<'py>> {
+        let problem = self.spec.draw(self.seed);
+        let shape = problem.shape;
+        let (sequence, weight) = (vec![shape.batch, shape.dim, shape.seqlen], vec![shape.dim, shape.dstate]);
+        let variable = vec![shape.batch, shape.groups, shape.dstate, shape.seqlen];
+        let own_shape = |name: &str| match name {
+            "A" => (weight.clone(), true),
+            "B" if problem.b_operand == Operand::Constant => (weight.clone(), true),
+            "C" if problem.c_operand == Operand::Constant => (weight.clone(), true),
+            "B" | "C" => (variable.clone(), true),
+            "D" | "delta_bias" => (vec![shape.dim], false),
+            "initial_state" => (vec![shape.batch, shape.dim, shape.dstate], true),
+            _ => (sequence.clone(), false),
+        };
+        let given = problem.inputs().into_iter().filter_map(|(name, values, _)| Some((name, values?)));
+        let named = given.map(|(name, values)| {
+            let (mut own, by_weights) = own_shape(name);
+            if by_weights && problem.weights == Weights::Complex {
+                own.push(2);
+            }
+            (name, PyArray1::from_slice(py, values), own)
+        });
+        named.collect()
+    }
+}
+
+fn parsed<T: FromStr<Err: std::fmt::Display>>(texts: &[String]) -> PyResult<Vec<T>> {
+    let parse =
+        |text: &String| text.parse().map_err(|error: T::Err| PyValueError::new_err(error.to_string()));
+    texts.iter().map(parse).collect()
+}
+
+/// The problems of these regimes, or of all; of these weight and input types and layouts of B and C, or of their own.
+#[pyfunction]
+pub fn problems(
+    regimes: Vec<String>,
+    weights: Vec<String>,
+    inputs: Vec<String>,
+    b: Vec<String>,
+    c: Vec<String>,
+    seed: u64,
+) -> PyResult<Vec<Problem>> {
+    let find = |name: &String| {
+        regime::find(name).ok_or_else(|| {
+            let known: Vec<&str> = regime::all().iter().map(|regime| regime.name.as_str()).collect();
+            PyValueError::new_err(format!("unknown regime `{name}`, expected one of {}", known.join(", ")))
+        })
+    };
+    let filter = Filter {
+        regimes: regimes.iter().map(find).collect::<PyResult<_>>()?,
+        weights: parsed(&weights)?,
+        inputs: parsed(&inputs)?,
+        b: parsed(&b)?,
+        c: parsed(&c)?,
+    };
+    Ok(plan::plan(&filter).into_iter().map(|spec| Problem { spec, seed }).collect())
+}
+
+/// Each regime's name, why it is hard, and its weight types.
+#[pyfunction]
+pub fn regimes() -> Vec<(String, &'static str, Vec<&'static str>)> {
+    let weights = |regime: &regime::Regime| regime.weights.iter().map(|weights| weights.name()).collect();
+    regime::all().iter().map(|regime| (regime.name.clone(), regime.why, weights(regime))).collect()
+}
+
+/// Each method's name, number, formulas of Ā and B̄ in z = ΔA, and what to know of it.
+#[pyfunction]
+pub fn methods() -> Vec<(&'static str, u8, &'static str, &'static str, &'static str)> {
+    let row = |m: Method| (m.name(), m.id(), m.a_bar_formula(), m.b_bar_formula(), m.what());
+    Method::ALL.into_iter().map(row).collect()
+}
+
+/// Every name that an output can be judged as: the methods, and the textbook forms.
+#[pyfunction]
+pub fn forms() -> Vec<String> {
+    Form::all().map(|form| form.to_string()).collect()
+}

@@ -1,0 +1,150 @@
+//! Arrays judged as a recorded run, and arrays run through the kernels of this crate.
+
+use std::collections::BTreeMap;
+use std::io::{self, Seek as _};
+use std::path::PathBuf;
+
+use holdfast::check::on_device::DeviceJudge;
+use holdfast::check::{self, Options, Reason};
+use holdfast::cli::check::JudgeOn;
+use holdfast::kernel::{Backend, CpuBackend, KernelError};
+use holdfast::leftovers::scratch;
+use holdfast::method::Method;
+use holdfast::problem::Problem;
+use holdfast::problem::recorded::{RecordError, Recording};
+use holdfast::tensor::TensorName;
+use holdfast::tensor_file::TensorFile;
+use numpy::{PyArray1, PyUntypedArray};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::findings::Findings;
+use crate::memory::{MemoryFile, View};
+use crate::waiting;
+
+/// A tensor's name, how its numbers are stored, its shape, and where they are.
+type NamedArray<'py> = (String, String, Vec<usize>, Bound<'py, PyUntypedArray>);
+
+fn views(tensors: Vec<NamedArray>) -> PyResult<Vec<View>> {
+    let view = |(name, stored, shape, array): NamedArray| View::new(name, &stored, shape, &array);
+    tensors.into_iter().map(view).collect()
+}
+
+fn value_error(error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+fn opened(file: MemoryFile) -> Result<Recording<MemoryFile>, RecordError> {
+    let len = file.len();
+    Recording::new(TensorFile::new(file, len)?)
+}
+
+/// Judges the arrays as `holdfast check` judges a file of them. `name` identifies the run, and
+/// `rerun` says how it is repeated.
+#[pyfunction]
+#[pyo3(name = "check", signature = (tensors, metadata, name, rerun, *, channels, seed, backend))]
+#[expect(clippy::too_many_arguments, reason = "all that a call from Python has to say")]
+pub fn judge(
+    py: Python<'_>,
+    tensors: Vec<NamedArray>,
+    metadata: BTreeMap<String, String>,
+    name: String,
+    rerun: String,
+    channels: Option<usize>,
+    seed: u64,
+    backend: &str,
+) -> PyResult<Findings> {
+    let views = views(tensors)?;
+    let backend: JudgeOn = backend.parse().map_err(value_error)?;
+    // The arithmetic is stated as a file states it.
+    let options = Options { channels, seed, stages: None };
+    let command = rerun.clone();
+    let checked = waiting::work(py, move |stop| -> Result<_, Reason> {
+        let mut device = match backend {
+            JudgeOn::Cpu => None,
+            JudgeOn::Auto => DeviceJudge::open().ok(),
+            JudgeOn::Cuda => {
+                Some(DeviceJudge::open().map_err(|error| Reason::Device(Box::new(error.into())))?)
+            }
+        };
+        let recording = opened(MemoryFile::new(views, &metadata, stop))?;
+        let mut checked = check::check_with(device.as_mut(), (&name, &name), &recording, &options, &|| {})?;
+        checked.cases.iter_mut().for_each(|case| case.rerun.clone_from(&rerun));
+        Ok(checked)
+    })?;
+    match checked {
+        Ok(checked) => Ok(Findings(check::results(vec![checked], seed, command))),
+        Err(reason) if reason.is_missing() => Err(PyRuntimeError::new_err(reason.to_string())),
+        Err(reason) => Err(value_error(reason)),
+    }
+}
+
+/// Saves the arrays as the file that they are judged as. It appears whole or not at all.
+#[pyfunction]
+pub fn record(
+    py: Python<'_>,
+    path: PathBuf,
+    tensors: Vec<NamedArray>,
+    metadata: BTreeMap<String, String>,
+) -> PyResult<()> {
+    let views = views(tensors)?;
+    let written = waiting::work(py, move |stop| -> io::Result<Result<(), RecordError>> {
+        let mut file = MemoryFile::new(views, &metadata, stop);
+        let len = file.len();
+        // What is no recorded run is not saved as one.
+        if let Err(error) =
+            TensorFile::new(&mut file, len).map_err(RecordError::from).and_then(Recording::new)
+        {
+            return Ok(Err(error));
+        }
+        file.rewind()?;
+        let mut temporary = scratch::file(scratch::parent(&path), ".holdfast-run-")?;
+        io::copy(&mut file, &mut *temporary)?;
+        temporary.publish(|new| new.persist(&path)).transpose().map_err(|error| error.error)?;
+        Ok(Ok(()))
+    })?;
+    written?.map_err(value_error)
+}
+
+/// An output by its name, as so many bytes of f32, and its shape.
+type Output<'py> = (&'static str, Bound<'py, PyArray1<f32>>, Vec<usize>);
+
+/// Runs the production kernels' CPU build on the inputs of a run; its own outputs are not looked at.
+#[pyfunction]
+pub fn scan<'py>(
+    py: Python<'py>,
+    tensors: Vec<NamedArray>,
+    metadata: BTreeMap<String, String>,
+    method: &str,
+) -> PyResult<Vec<Output<'py>>> {
+    let views = views(tensors)?;
+    let method: Method = method.parse().map_err(value_error)?;
+    enum Why {
+        Record(RecordError),
+        Kernel(KernelError),
+    }
+    let scanned = waiting::work(py, move |stop| {
+        let recording = opened(MemoryFile::new(views, &metadata, stop)).map_err(Why::Record)?;
+        let shape = recording.layout().shape;
+        let all: Vec<usize> = (0..shape.batch * shape.dim).collect();
+        let run = recording.read(&all).map_err(Why::Record)?;
+        // All rows are held.
+        let problem = Problem { held: None, ..run.problem };
+        let outputs = CpuBackend::new().scan(method, &problem).map_err(Why::Kernel)?;
+        let width = problem.weights.width();
+        Ok((outputs, width))
+    })?;
+    let (outputs, width) = scanned.map_err(|why| match why {
+        Why::Record(error) => value_error(error),
+        Why::Kernel(error @ KernelError::Unsupported { .. }) => value_error(error),
+        Why::Kernel(error) => PyRuntimeError::new_err(error.to_string()),
+    })?;
+    let named = outputs.into_iter().map(|(name, tensor)| {
+        let mut shape = tensor.shape;
+        if name == TensorName::LastState && width == 2 {
+            shape.push(2);
+        }
+        (name.name(), PyArray1::from_vec(py, tensor.values), shape)
+    });
+    Ok(named.collect())
+}

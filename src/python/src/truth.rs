@@ -1,0 +1,57 @@
+//! Certified values.
+
+use holdfast::formula::Form;
+use holdfast::truth::TruthError;
+use holdfast::truth::dense::{DenseTruth, Input, discretize};
+use nalgebra::{Complex, DMatrix};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::waiting;
+
+/// Ā and B̄'s, row by row, two floats for a complex entry; then the certificate.
+type Certified = (Vec<Option<Vec<f64>>>, String);
+
+fn matrix<I: Input>(values: &[f64], rows: usize) -> DMatrix<I> {
+    let numbers: Vec<I> = values
+        .chunks_exact(I::WIDTH)
+        .map(|parts| I::from_parts([parts[0], parts.get(1).copied().unwrap_or(0.0)]))
+        .collect();
+    let columns = numbers.len() / rows.max(1);
+    DMatrix::from_row_slice(rows, columns, &numbers)
+}
+
+fn certified<I: Input>(
+    form: Form,
+    a: &[f64],
+    b: &[f64],
+    rows: usize,
+    delta: f64,
+) -> Result<Certified, TruthError> {
+    let DenseTruth { a_bar, b_bar, b_bar_prev, b_bar_next, certificate } =
+        discretize(form, &matrix::<I>(a, rows), &matrix::<I>(b, rows), delta)?;
+    let flat = |m: DMatrix<I>| -> Vec<f64> {
+        m.transpose().iter().flat_map(|x| x.parts()[..I::WIDTH].to_vec()).collect()
+    };
+    let all = vec![Some(flat(a_bar)), Some(flat(b_bar)), b_bar_prev.map(flat), b_bar_next.map(flat)];
+    Ok((all, certificate.to_string()))
+}
+
+/// Discretizes x' = Ax + Bu with A of so many rows and B of as many, both row by row.
+#[pyfunction]
+pub fn discretize_dense(
+    py: Python<'_>,
+    form: &str,
+    a: Vec<f64>,
+    b: Vec<f64>,
+    rows: usize,
+    is_complex: bool,
+    delta: f64,
+) -> PyResult<Certified> {
+    let form: Form = form.parse().map_err(|error| PyValueError::new_err(format!("{error}")))?;
+    let solved = waiting::work(py, move |_| match is_complex {
+        true => certified::<Complex<f64>>(form, &a, &b, rows, delta),
+        false => certified::<f64>(form, &a, &b, rows, delta),
+    })?;
+    solved.map_err(|error| PyValueError::new_err(error.to_string()))
+}

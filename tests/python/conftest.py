@@ -1,0 +1,67 @@
+"""What the tests share: a scan in NumPy, computed in double and wrong where it is asked to be, and a run of it."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+pytest_plugins = ["pytester"]
+
+
+def reference(u, delta, A, B, C, D=None, z=None, delta_bias=None, delta_softplus=False, wrong=None):
+    """The scan of `zoh` in double, by its formula. `wrong`: a B̄ of the exact hold, a state that is lost in the middle, or
+    outputs that are NaN."""
+    batch, dim, seqlen = u.shape
+    dstate = A.shape[1]
+    step = delta.astype("f8")
+    if delta_bias is not None:
+        step = step + delta_bias.astype("f8")[:, None]
+    if delta_softplus:
+        step = numpy.where(step > 20, step, numpy.log1p(numpy.exp(numpy.minimum(step, 20))))
+
+    def full(operand):
+        if operand.ndim == 2:
+            return numpy.broadcast_to(operand[None, :, :, None], (batch, dim, dstate, seqlen))
+        operand = operand if operand.ndim == 4 else operand[:, None]
+        return numpy.repeat(operand, dim // operand.shape[1], axis=1)
+
+    B, C = full(B), full(C)
+    kind = "c16" if numpy.iscomplexobj(A) else "f8"
+    A = A.astype(kind)
+    state = numpy.zeros((batch, dim, dstate), kind)
+    out = numpy.zeros((batch, dim, seqlen))
+    for l in range(seqlen):
+        power = step[..., l, None] * A
+        held = numpy.expm1(power) / A if wrong == "exact" else step[..., l, None]
+        state = numpy.exp(power) * state + held * B[..., l] * u[..., l, None].astype("f8")
+        if wrong == "lost" and l == seqlen // 2:
+            state = state * 0
+        out[..., l] = (1 + (kind == "c16")) * (state * C[..., l]).sum(-1).real
+    if D is not None:
+        out = out + D.astype("f8")[:, None] * u
+    if z is not None:
+        out = out * (z / (1 + numpy.exp(-z.astype("f8"))))
+    if wrong == "nan":
+        out[0, 0, -1] = numpy.nan
+    return out.astype(u.dtype), state.astype("c8" if kind == "c16" else "f4")
+
+
+def drawn(batch=2, dim=4, dstate=4, seqlen=32, groups=None, seed=0):
+    """Inputs of a scan, real and in f32."""
+    rng = numpy.random.default_rng(seed)
+    normal = lambda *shape: rng.normal(size=shape).astype("f4")
+    variable = (batch, dstate, seqlen) if groups is None else (batch, groups, dstate, seqlen)
+    return {
+        "u": normal(batch, dim, seqlen),
+        "delta": rng.uniform(0.01, 0.5, size=(batch, dim, seqlen)).astype("f4"),
+        "A": -numpy.tile(numpy.arange(1, dstate + 1, dtype="f4"), (dim, 1)),
+        "B": normal(*variable),
+        "C": normal(*variable),
+    }
+
+
+@pytest.fixture
+def run():
+    """Inputs, and what `zoh` makes of them."""
+    inputs = drawn()
+    return inputs, reference(**inputs)[0]
