@@ -186,7 +186,13 @@ pub fn check_with<R: Read + Seek + Send>(
         cases.push(case);
     }
     let recorded_outputs = (&outputs[..], &truths);
-    diagnosis::fill(&mut problem, recorded_outputs, &promise.contract, diagnosis::by_models, &mut cases);
+    diagnosis::fill(
+        &mut problem,
+        recorded_outputs,
+        &promise.contract,
+        (diagnosis::by_models, false),
+        &mut cases,
+    );
     let matrices = |(label, outputs): (&str, Vec<_>)| {
         let id = if label.is_empty() { name.to_owned() } else { format!("{name}/{label}") };
         case::matrices(&problem, &outputs, BACKEND, name, &id)
@@ -217,7 +223,7 @@ pub fn check_with<R: Read + Seek + Send>(
         let survey = surveys.as_ref().map(|surveys| &surveys[i]);
         meant::name_what_was_meant(recording, stages, (&named, survey), output, case)?;
     }
-    diagnosis::fill(&mut problem, recorded_outputs, &promise.contract, identify, &mut cases);
+    diagnosis::fill(&mut problem, recorded_outputs, &promise.contract, (identify, true), &mut cases);
     let chosen = match (certified.len(), &surveys) {
         (judged, _) if judged == all => format!("all {all} channels judged"),
         (0, Some(_)) => format!(

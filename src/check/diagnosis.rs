@@ -27,12 +27,16 @@ pub fn by_models(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
     by_tensor(case, failing, &Models::compute(case.form, case.problem), Effort::RECORDED)
 }
 
-/// Fills in the diagnosis of what fails and has none, `outputs` and `cases` being in the same order.
+/// What is wrong in fewer than one of so many channels is no other formula.
+const WIDESPREAD: usize = 4;
+
+/// Fills in the diagnosis of what fails and has none, `outputs` and `cases` being in the same order. What looks for another
+/// formula looks where one may be: in cases of which a quarter of the judged channels fail.
 pub fn fill(
     problem: &mut Problem,
     (outputs, truths): (&[RecordedOutput], &Truths),
     contract: &Contract,
-    explains: Explains,
+    (explains, of_formulas): (Explains, bool),
     cases: &mut [CaseResult],
 ) {
     let judged = problem.judged_channels.clone();
@@ -50,8 +54,11 @@ pub fn fill(
         if case.verdict != Verdict::Fail || !case.reason.is_empty() || failing.is_empty() || work > left {
             continue;
         }
+        let (rows, beyond) = worst_rows((problem, contract), output, truth, count);
+        if of_formulas && WIDESPREAD * beyond < judged.len() {
+            continue;
+        }
         left -= work;
-        let rows = worst_rows((problem, contract), output, truth, count);
         problem.judged_channels = rows.iter().map(|&row| judged[row]).collect();
         let diagnoses = of_rows((problem, contract), output, truth, &rows, &failing, explains);
         scan::diagnosed(case, diagnoses);
@@ -59,13 +66,14 @@ pub fn fill(
     }
 }
 
-/// The judged channels with the largest errors in units of their bounds, in their own order.
+/// The judged channels with the largest errors in units of their bounds, in their own order; and how many have any beyond its
+/// bound.
 fn worst_rows(
     (problem, contract): (&Problem, &Contract),
     output: &RecordedOutput,
     truth: &ScanTruth<Form>,
     count: usize,
-) -> Vec<usize> {
+) -> (Vec<usize>, usize) {
     let budget = budget::scan(truth.method, problem, contract);
     let mut worst = vec![0.0f64; problem.judged_channels.len()];
     let got = problem.judged(&output.tensors);
@@ -81,7 +89,7 @@ fn worst_rows(
     rows.sort_by(|&a, &b| worst[b].total_cmp(&worst[a]));
     rows.truncate(count);
     rows.sort_unstable();
-    rows
+    (rows, worst.iter().filter(|&&share| share > 1.0).count())
 }
 
 /// The diagnosis on `problem`, whose judged channels are those rows of the truth.

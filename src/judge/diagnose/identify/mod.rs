@@ -46,14 +46,14 @@ const BESIDE: f64 = 8.0;
 /// What is as good as the best: the likelier one is named first.
 const AS_GOOD: f64 = 1.5;
 /// Positions × states that all pairs of changes around the formula may take.
-const PAIRS: usize = 1_500_000;
+const PAIRS: usize = 250_000;
 /// Positions × states of a longer look, and the channels that it is at.
-const LONG: usize = 6144;
+const LONG: usize = 3072;
 const ROWS: usize = 16;
 /// Positions × states that a first look may take.
 const LOOK: usize = 2048;
 /// Hypotheses of one kind that are tried on every element.
-const TRIED: usize = 48;
+const TRIED: usize = 24;
 
 /// What a search says.
 pub(super) enum Outcome {
