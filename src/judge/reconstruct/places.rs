@@ -255,7 +255,7 @@ fn condition(
         return only.then_some(Condition::Exactly(text, test));
     }
     let holds = |point: &Point| class_at(point) == kind;
-    let all = Measure::ALL.iter().filter_map(|&measure| {
+    let mut all = Measure::ALL.iter().filter_map(|&measure| {
         let by = |a: &&Point, b: &&Point| measure.of(a).total_cmp(&measure.of(b));
         let (lowest, highest) = (outside.iter().min_by(by)?, outside.iter().max_by(by)?);
         let below = inside.iter().all(|point| measure.of(point) < measure.of(lowest));
@@ -278,7 +278,7 @@ fn condition(
         let mut moved = ways.flat_map(|point| factors.map(|factor| measure.scaled(point, factor)));
         moved.all(|point| !condition.holds(&point) || point.z().re.abs() > 20.0 || !is_elsewhere(&point))
     };
-    all.filter(lasts).next()
+    all.find(lasts)
 }
 
 /// Ways from the inside on which a threshold is looked for.
