@@ -5,6 +5,7 @@ mod support;
 
 mod arithmetic;
 mod begins;
+mod blind;
 mod conventions;
 mod files;
 mod identified;
