@@ -3,6 +3,7 @@ memory that it need not, and leaves no process behind."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -20,8 +21,10 @@ import holdfast
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "recorded"
 LARGE = """
-import numpy, sys, threading, time
+import numpy, signal, sys, threading, time
 import holdfast
+# Python leaves an interrupt ignored where its parent ignores it, as a shell's background jobs do.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 rng = numpy.random.default_rng(0)
 b, d, l, n = 1, 256, 65536, 16
 u = rng.normal(size=(b, d, l)).astype("f4")
@@ -30,8 +33,15 @@ run |= dict(C=run["B"], out=u)
 """
 
 
+@contextlib.contextmanager
 def python(code, *arguments, **more):
-    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(code), *arguments], text=True, **more)
+    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(code), *arguments], text=True, **more) as process:
+        try:
+            yield process
+        except BaseException:
+            # Nobody waits for a process that was given up.
+            process.kill()
+            raise
 
 
 def test_importing_takes_no_framework_and_little_time():
