@@ -34,11 +34,32 @@ function inspect() {
     const box = e.getBoundingClientRect();
     return box.width > 0 && (box.right > root.clientWidth + 1 || box.left < -1);
   });
+  // A word of a table stands on one line: what is too wide for the window scrolls.
+  const broken = [];
+  for (const cell of document.querySelectorAll("table :is(th, td)")) {
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+      for (const word of text.data.matchAll(/[\p{L}\p{N}]{2,}/gu)) {
+        // A longer one is none that people write.
+        if (word[0].length > 20) continue;
+        const range = document.createRange();
+        range.setStart(text, word.index);
+        range.setEnd(text, word.index + word[0].length);
+        const tops = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+        if (tops.size > 1) broken.push(word[0]);
+      }
+    }
+  }
+  const unmarked = [...document.querySelectorAll(".scroll")].filter((box) => {
+    return box.scrollWidth > box.clientWidth + 1 && (!box.matches(".more") || box.offsetHeight - box.clientHeight < 6);
+  });
   const style = getComputedStyle(document.body);
   return {
+    words: broken,
+    unmarked: unmarked.length,
     twice: ids.filter((id, i) => ids.indexOf(id) !== i),
     outside: links.filter((href) => !href.startsWith("#")),
-    broken: links.filter((href) => href.startsWith("#") && !document.getElementById(href.slice(1))),
+    nowhere: links.filter((href) => href.startsWith("#") && !document.getElementById(href.slice(1))),
     links: links.length,
     figures,
     headline: document.querySelector("h1")?.textContent,
@@ -79,6 +100,71 @@ async function follow(page, name, selector) {
   check(seen, `${name}: ${selector} leads to ${href}, which is then not in view`);
 }
 
+// What is shown of the table of all cases: the methods, and of each row its regime, the verdicts and the first cell.
+function shownCases() {
+  const table = document.querySelector("table.cases");
+  const visible = (e) => e.getClientRects().length > 0;
+  const rows = [...table.tBodies[0].rows].filter(visible);
+  const verdict = (span) => ["fail", "unmeasured"].find((name) => span.classList.contains(name)) ?? "pass";
+  return {
+    methods: [...table.tHead.rows[0].cells].slice(2).filter(visible).map((head) => head.textContent),
+    regimes: [...new Set(rows.map((row) => row.dataset.regime))],
+    verdicts: [...new Set(rows.flatMap((row) => [...row.querySelectorAll("td span")].filter(visible).map(verdict)))],
+    rows: rows.length,
+    first: rows.map((row) => row.cells[2].querySelector("b")?.textContent ?? ""),
+  };
+}
+
+// Filters, sorts and copies as a reader would.
+async function work(page, name) {
+  const table = page.locator("table.cases");
+  if ((await table.count()) > 0) {
+    await page.evaluate(() => (document.querySelector("#cases details").open = true));
+    const whole = await page.evaluate(shownCases);
+    check(whole.rows > 0 && whole.methods.length > 0, `${name}: no case is shown`);
+    const method = whole.methods.at(-1);
+    await page.selectOption("select[name=method]", method);
+    let shown = await page.evaluate(shownCases);
+    check(shown.methods.join() === method, `${name}: of ${method} alone: ${shown.methods}`);
+    await page.selectOption("select[name=method]", "");
+    const regime = whole.regimes.at(-1);
+    await page.selectOption("select[name=regime]", regime);
+    shown = await page.evaluate(shownCases);
+    check(shown.regimes.join() === regime, `${name}: of ${regime} alone: ${shown.regimes}`);
+    await page.selectOption("select[name=regime]", "");
+    for (const verdict of whole.verdicts) {
+      await page.selectOption("select[name=verdict]", verdict);
+      shown = await page.evaluate(shownCases);
+      check(shown.verdicts.join() === verdict, `${name}: ${verdict} alone: ${shown.verdicts}`);
+    }
+    await page.selectOption("select[name=verdict]", "");
+    shown = await page.evaluate(shownCases);
+    check(shown.rows === whole.rows, `${name}: ${shown.rows} of ${whole.rows} rows are back`);
+    // By the first method's shares: passing ones in their order once what fails or was not measured is left out.
+    for (const [clicks, sign] of [[1, -1], [2, 1]]) {
+      await table.locator("thead button").nth(2).click();
+      shown = await page.evaluate(shownCases);
+      const shares = shown.first.map((text) => Number(text || NaN)).filter((share) => !Number.isNaN(share));
+      const sorted = shares.every((share, i) => i === 0 || sign * (share - shares[i - 1]) >= 0);
+      check(shares.length > 0 && sorted, `${name}: sorted by ${clicks} clicks: ${shares.slice(0, 9)}`);
+      const other = whole.first.length > 9 && whole.first.join() === shown.first.join();
+      check(!other, `${name}: ${clicks} clicks have sorted nothing`);
+    }
+    const last = shown.first.filter((text) => text.startsWith("FAIL")).length;
+    const end = shown.first.slice(shown.first.length - last);
+    check(end.every((text) => text.startsWith("FAIL")), `${name}: failures are not at one end: ${end}`);
+  }
+  const command = page.locator("code.command").first();
+  if ((await command.count()) === 0) return;
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  const button = page.locator("code.command + button.copy").first();
+  await button.click();
+  await page.waitForTimeout(100);
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  check(copied === (await command.textContent()), `${name}: copied ${copied}`);
+  check((await button.textContent()) === "copied", `${name}: nothing says that it was copied`);
+}
+
 async function look(browser, folder) {
   const shots = join(folder, "screenshots");
   rmSync(shots, { recursive: true, force: true });
@@ -86,7 +172,7 @@ async function look(browser, folder) {
   const plots = existsSync(join(folder, "plots")) ? readdirSync(join(folder, "plots")) : [];
   const address = pathToFileURL(resolve(folder, "index.html")).href;
   for (const colorScheme of ["light", "dark"]) {
-    for (const width of [400, 1600]) {
+    for (const width of [400, 800, 1600]) {
       const name = `${folder} ${colorScheme} ${width}`;
       const context = await browser.newContext({ colorScheme, viewport: { width, height: 1000 } });
       const page = await context.newPage();
@@ -94,13 +180,18 @@ async function look(browser, folder) {
       page.on("pageerror", (e) => check(false, `${name}: ${e.message}`));
       page.on("request", (r) => check(r.url() === address, `${name}: asked for ${r.url()}`));
       await page.goto(address);
+      await page.evaluate(() => document.querySelectorAll("details").forEach((fold) => (fold.open = true)));
+      await page.waitForTimeout(100);
       const found = await page.evaluate(inspect);
+      await page.reload();
       check(["PASS", "FAIL", "UNMEASURED"].includes(found.headline), `${name}: headline ${found.headline}`);
       check(found.links > 5, `${name}: ${found.links} links`);
       check(found.twice.length === 0, `${name}: ids twice: ${found.twice.slice(0, 5)}`);
       check(found.outside.length === 0, `${name}: links that leave the page: ${found.outside.slice(0, 5)}`);
-      check(found.broken.length === 0, `${name}: links to nowhere: ${found.broken.slice(0, 5)}`);
+      check(found.nowhere.length === 0, `${name}: links to nowhere: ${found.nowhere.slice(0, 5)}`);
       check(found.overflow <= 0, `${name}: ${found.overflow} pixels wider than the window`);
+      check(found.words.length === 0, `${name}: words broken in tables: ${found.words.slice(0, 5)}`);
+      check(found.unmarked === 0, `${name}: ${found.unmarked} boxes that scroll and do not show it`);
       check(found.wide.length === 0, `${name}: out of the window: ${found.wide}`);
       check(contrast(found.paper, found.ink) >= 7, `${name}: ink ${found.ink} on ${found.paper}`);
       const dark = luminance(found.paper) < 0.2;
@@ -130,6 +221,7 @@ async function look(browser, folder) {
       await follow(page, name, ".failure a[href^='#sweep-']");
       await follow(page, name, ".failure a[href^='#pair-']");
       await follow(page, name, "#invariants td.fail a");
+      if (colorScheme === "light") await work(page, name);
       if (colorScheme === "dark" && width === 1600) {
         await page.emulateMedia({ media: "print" });
         const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -177,6 +269,8 @@ async function lookAtPlot(browser, folder, plot, colorScheme) {
 const browser = await chromium.launch({
   executablePath,
   headless: true,
+  // A reader sees them.
+  ignoreDefaultArgs: ["--hide-scrollbars"],
   args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"],
 });
 try {

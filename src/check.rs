@@ -249,7 +249,7 @@ pub fn check_with<R: Read + Seek + Send>(
         why.push_str("; it starts from a given state");
     }
     why.extend(hints::hints(layout, &overview).iter().map(|hint| format!(" (hint: {hint})")));
-    let note = RegimeNote { name: name.to_owned(), why };
+    let note = RegimeNote { name: name.to_owned(), why, ordinary: true };
     let sampled = certified.len() < all && surveys.is_none();
     Ok(Checked { note, sampled, device: device(&recording.provenance()), cases, pairwise })
 }

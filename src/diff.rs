@@ -8,6 +8,7 @@ use crate::judge::revisions::{self, NoOutput, RevisionOutput};
 use crate::kernel::foreign::ForeignBackend;
 use crate::kernel::{Backend, Coefficients, KernelError};
 use crate::method::Method;
+use crate::problem::elements::Elements;
 use crate::problem::{Operand, Weights, elements};
 use crate::results::SCHEMA;
 use crate::results::revisions::MethodDiff;
@@ -26,6 +27,7 @@ pub struct Request {
 
 /// Compares two headers, compiled for the same backend and named by `paths`.
 pub fn diff(request: &Request, old: &ForeignBackend, new: &ForeignBackend, paths: (String, String)) -> Diff {
+    let headers = [old, new];
     let combinations: Vec<(Weights, Method)> =
         request.weights.iter().flat_map(|&w| request.methods.iter().map(move |&m| (w, m))).collect();
     let drawn: Vec<_> = Weights::ALL.iter().map(|&weights| elements::draw(weights, request.seed)).collect();
@@ -38,7 +40,12 @@ pub fn diff(request: &Request, old: &ForeignBackend, new: &ForeignBackend, paths
             let run = |header: &ForeignBackend, b| header.elements(method, b, elements).map_err(no_output);
             let of = |&b: &Operand| {
                 let (old, new) = (run(old, b), run(new, b));
-                revisions::compare(method, b, elements, outcome(&old), outcome(&new), want.clone())
+                let found =
+                    revisions::compare(method, b, elements, outcome(&old), outcome(&new), want.clone());
+                match &want {
+                    Ok(want) => with_causes(found, elements, headers, *want),
+                    Err(_) => found,
+                }
             };
             request.b.iter().map(of).collect::<Vec<_>>()
         })
@@ -58,6 +65,29 @@ pub fn diff(request: &Request, old: &ForeignBackend, new: &ForeignBackend, paths
     }
 }
 
+/// Names what each revision computes instead, where it is beyond its bounds.
+fn with_causes(
+    mut found: MethodDiff,
+    elements: &Elements,
+    headers: [&ForeignBackend; 2],
+    want: (&[f64], &[f64]),
+) -> MethodDiff {
+    let (method, b) = (found.method, found.b);
+    let of = |header: &ForeignBackend, worst: Option<f64>| {
+        worst.filter(|worst| *worst > 1.0)?;
+        let evaluate = |points: &Elements| header.probed(method, b, points)?.ok();
+        let got = || {
+            let u = vec![1.0; elements.u.len()];
+            let got = header.elements(method, b, &Elements { u, ..elements.clone() }).ok()?;
+            Some([got.a_bar, got.b_bar])
+        };
+        revisions::cause(method, elements, &evaluate, got, want)
+    };
+    found.old_cause = of(headers[0], found.old_worst);
+    found.new_cause = of(headers[1], found.new_worst);
+    found
+}
+
 fn no_output(error: KernelError) -> NoOutput {
     NoOutput { reason: error.to_string(), is_fault: error.is_fault() }
 }
@@ -68,7 +98,7 @@ fn outcome(run: &Result<Coefficients, NoOutput>) -> RevisionOutput<'_> {
 
 fn revision(header: &ForeignBackend, path: String) -> Revision {
     let rejected = Weights::ALL.into_iter().filter_map(|weights| {
-        let lines = header.rejected(weights)?;
+        let lines = Operand::ALL.into_iter().find_map(|b| header.rejected(weights, b))?;
         Some((weights, lines.lines().map(str::to_owned).collect()))
     });
     Revision { path, sha256: header.source(), rejected: rejected.collect() }

@@ -7,6 +7,9 @@ mod known;
 mod precision;
 mod reconstruction;
 
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rayon::prelude::*;
 
 pub use self::known::{Known, KnownProblem};
@@ -50,6 +53,10 @@ pub struct Request {
     pub sensitivity: bool,
     /// Which share of the work to do, as (index, number of parts); none for all of it.
     pub part: Option<(usize, usize)>,
+    /// Only what has one of these ids; none for everything.
+    pub only: Option<BTreeSet<String>>,
+    /// Begin nothing more once something fails.
+    pub fail_fast: bool,
 }
 
 impl Request {
@@ -63,6 +70,8 @@ impl Request {
             invariants_only: false,
             sensitivity: true,
             part: None,
+            only: None,
+            fail_fast: false,
             rerun: String::new(),
             command,
         }
@@ -80,23 +89,40 @@ impl Request {
     }
 
     /// The ids of everything that the undivided run has a verdict on, in its order.
-    fn plan(&self, promise: Promise) -> Vec<String> {
+    pub fn plan(&self, promise: Promise) -> Vec<String> {
         let methods = || self.methods.iter();
         let cases =
             self.specs().into_iter().flat_map(|spec| methods().map(move |m| format!("{}/{m}", spec.id())));
-        let sweeps = self.sweeps(promise).into_iter().flat_map(|sweep| {
-            methods().map(move |m| format!("coefficients/{}/{}/{m}", sweep.name, sweep.weights))
-        });
+        let sweeps = self
+            .sweeps(promise)
+            .into_iter()
+            .flat_map(|sweep| methods().map(move |&m| sweep_id(&sweep, m)).collect::<Vec<_>>());
         let probed = self.probed();
         let laws = Invariant::ALL.into_iter().flat_map(|law| {
-            let applying = probed.iter().filter(move |&&(method, weights)| law.applies(method, weights));
-            applying.map(move |(method, weights)| format!("invariant/{}/{weights}/{method}", law.name()))
+            let own = promise.scans || !law.is_of_the_scan();
+            let applying =
+                probed.iter().filter(move |&&(method, weights)| own && law.applies(method, weights));
+            applying.map(move |&(method, weights)| law_id(law, method, weights))
         });
-        cases.chain(sweeps).chain(laws).collect()
+        let all = cases.chain(sweeps).chain(laws);
+        all.filter(|id| self.only.as_ref().is_none_or(|only| only.contains(id))).collect()
     }
 
     fn specs(&self) -> Vec<Spec> {
-        if self.invariants_only { Vec::new() } else { plan::plan(&self.filter) }
+        if self.invariants_only {
+            return Vec::new();
+        }
+        let mut specs = plan::plan(&self.filter);
+        specs.retain(|spec| {
+            let id = spec.id();
+            self.asks_for_any(self.methods.iter().map(|method| format!("{id}/{method}")))
+        });
+        specs
+    }
+
+    /// Whether one of the ids is among those that alone are wanted.
+    fn asks_for_any(&self, mut ids: impl Iterator<Item = String>) -> bool {
+        self.only.as_ref().is_none_or(|only| ids.any(|id| only.contains(&id)))
     }
 
     fn sweeps(&self, promise: Promise) -> Vec<Sweep> {
@@ -104,7 +130,8 @@ impl Request {
             return Vec::new();
         }
         let promised = |s: &Sweep| promise.whole_range || !s.whole_range;
-        sweep::all().into_iter().filter(|s| self.asks_for(s.weights) && promised(s)).collect()
+        let asked = |s: &Sweep| self.asks_for_any(self.methods.iter().map(|&m| sweep_id(s, m)));
+        sweep::all().into_iter().filter(|s| self.asks_for(s.weights) && promised(s) && asked(s)).collect()
     }
 
     /// The methods and weight types whose invariants are probed.
@@ -113,7 +140,9 @@ impl Request {
             return Vec::new();
         }
         let weights: Vec<_> = Weights::ALL.into_iter().filter(|w| self.asks_for(*w)).collect();
-        self.methods.iter().flat_map(|&m| weights.iter().map(move |&w| (m, w))).collect()
+        let all = self.methods.iter().flat_map(|&m| weights.iter().map(move |&w| (m, w)));
+        let asked = |m, w| self.asks_for_any(Invariant::ALL.into_iter().map(|law| law_id(law, m, w)));
+        all.filter(|&(m, w)| asked(m, w)).collect()
     }
 
     fn asks_for(&self, weights: Weights) -> bool {
@@ -126,6 +155,14 @@ impl Request {
         let f = &self.filter;
         f.regimes.is_empty() && (f.inputs.is_empty() || f.inputs.contains(&InputType::F32))
     }
+}
+
+fn sweep_id(sweep: &Sweep, method: Method) -> String {
+    format!("coefficients/{}/{}/{method}", sweep.name, sweep.weights)
+}
+
+fn law_id(law: Invariant, method: Method, weights: Weights) -> String {
+    format!("invariant/{}/{weights}/{method}", law.name())
 }
 
 /// Runs the request on `backend`, calling `progress` after each unit of work.
@@ -144,12 +181,14 @@ pub fn verify_knowing(
     let mut specs = request.own(request.specs());
     // The largest first, so that no core idles at the end; results go back into the plan's order.
     specs.sort_by_key(|spec| std::cmp::Reverse(cost(spec)));
+    let stop = Stop { wanted: request.fail_fast, failed: AtomicBool::new(false) };
     let mut solved: Vec<Solved> = specs
         .par_iter()
-        .map(|spec| {
-            let solved = solve(request, known, backend, spec);
+        .filter_map(|spec| {
+            let solved = stop.unless(|| solve(request, known, backend, spec))?;
+            stop.look_at(solved.cases.iter().flat_map(|case| with_lifted(case.verdict, &case.lifted)));
             progress();
-            solved
+            Some(solved)
         })
         .collect();
     let plan = request.specs();
@@ -158,12 +197,14 @@ pub fn verify_knowing(
         .own(request.sweeps(promise))
         .par_iter()
         .flat_map(|sweep| {
-            let results = solve_sweep(request, backend, sweep);
+            let results = stop.unless(|| solve_sweep(request, backend, sweep))?;
+            stop.look_at(results.iter().flat_map(|sweep| with_lifted(sweep.verdict, &sweep.lifted)));
             progress();
-            results
+            Some(results)
         })
+        .flatten()
         .collect();
-    let invariants = invariants::run(request, backend, progress);
+    let invariants = stop.unless(|| invariants::run(request, backend, progress)).unwrap_or_default();
     let pairs = PairTotals::count(solved.iter().map(|s| &s.matrices[1]));
     let matrices: Vec<_> = solved.iter().map(|s| s.matrices.clone()).collect();
     let pairwise = pairs::shown(&matrices);
@@ -177,7 +218,15 @@ pub fn verify_knowing(
     if !request.invariants_only {
         (results.curves, results.analysis) = (curves(request), analysis::methods().clone());
     }
-    let part = request.part.map(|(index, of)| PlanPart { index, of, plan: request.plan(promise) });
+    let planned = request.plan(promise);
+    let part = request.part.map(|(index, of)| PlanPart { index, of, plan: planned.clone() });
+    let (mut cases, mut coefficients, mut invariants) = (cases, coefficients, invariants);
+    if let Some(only) = &request.only {
+        // All methods of a problem run together.
+        cases.retain(|case| only.contains(&case.id));
+        coefficients.retain(|sweep| only.contains(&sweep.id()));
+        invariants.retain(|law| only.contains(&law.id()));
+    }
     Results {
         kernel_source: backend.source(),
         regimes: notes(request, promise),
@@ -188,19 +237,43 @@ pub fn verify_knowing(
         pairs,
         errors,
         sensitivity,
+        planned: Some(planned),
         part,
         ..results
+    }
+}
+
+fn with_lifted(verdict: Verdict, lifted: &Option<Lifting>) -> impl Iterator<Item = Verdict> {
+    [Some(verdict), lifted.as_ref().map(|lifted| lifted.verdict)].into_iter().flatten()
+}
+
+/// Whether the run is to begin nothing more.
+struct Stop {
+    wanted: bool,
+    failed: AtomicBool,
+}
+
+impl Stop {
+    fn look_at(&self, mut verdicts: impl Iterator<Item = Verdict>) {
+        if self.wanted && verdicts.any(|verdict| verdict == Verdict::Fail) {
+            self.failed.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn unless<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
+        (!self.failed.load(Ordering::Relaxed)).then(work)
     }
 }
 
 /// Why each regime and sweep of the request is hard.
 fn notes(request: &Request, promise: Promise) -> Vec<RegimeNote> {
     let mut notes: Vec<RegimeNote> = Vec::new();
-    let regimes = request.specs().into_iter().map(|s| (s.regime.name.clone(), s.regime.why));
-    let sweeps = request.sweeps(promise).into_iter().map(|s| (s.name.to_owned(), s.why));
-    for (name, why) in regimes.chain(sweeps) {
+    let regimes =
+        request.specs().into_iter().map(|s| (s.regime.name.clone(), s.regime.why, s.regime.is_ordinary()));
+    let sweeps = request.sweeps(promise).into_iter().map(|s| (s.name.to_owned(), s.why, false));
+    for (name, why, ordinary) in regimes.chain(sweeps) {
         if notes.iter().all(|note| note.name != name) {
-            notes.push(RegimeNote { name, why: why.to_owned() });
+            notes.push(RegimeNote { name, why: why.to_owned(), ordinary });
         }
     }
     notes

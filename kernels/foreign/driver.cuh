@@ -3,6 +3,7 @@
 //
 // The header gets delta_u_val = Δu where B is constant, and what it returns is multiplied by B afterwards; where B varies it
 // gets BΔu, and that is that. Δu is a float with HOLDFAST_REAL_DELTA_U, and otherwise a weight_t. B_val is B itself in both cases: a header that multiplies by it applies B twice.
+// A header that compiles for one of both layouts alone gets the calls of that one (HOLDFAST_ONLY_B).
 //
 // Included after the header. Everything here is written with `float`, which a lifted build reads as `double`.
 #pragma once
@@ -37,17 +38,14 @@ struct WeightOf<true> {
   }
 };
 
-// A_val as the header's caller passes it: A, or what kernels make of it once for base-2 exponentials (of a complex A, the
-// real part alone: cexp2f takes the other in radians).
-#if defined(HOLDFAST_A_TIMES_LOG2E)
-__device__ inline float as_called(float a) { return a * float(M_LOG2E); }
-__device__ inline complex_t as_called(complex_t a) { return complex_t(a.real_ * float(M_LOG2E), a.imag_); }
-#else
+// A_val as the header's caller passes it: A, or for the methods of HOLDFAST_BASE_TWO, a bit for each id, what kernels make
+// of it once for base-2 exponentials (of a complex A, the real part alone: cexp2f takes the other in radians).
+__device__ inline float times_log2e(float a) { return a * float(M_LOG2E); }
+__device__ inline complex_t times_log2e(complex_t a) { return complex_t(a.real_ * float(M_LOG2E), a.imag_); }
 template <typename weight_t>
-__device__ weight_t as_called(weight_t a) {
-  return a;
+__device__ weight_t as_called(int method, weight_t a) {
+  return (HOLDFAST_BASE_TWO >> method & 1) != 0 ? times_log2e(a) : a;
 }
-#endif
 
 template <bool kComplex>
 struct Step {
@@ -66,9 +64,15 @@ __device__ Step<kComplex> discretize(int method, bool variable_b, float delta, t
   const weight_t delta_u = weight_t(delta * u);
 #endif
   const auto id = static_cast<DiscretizationMethod>(method);
-  a = as_called(a);
+  a = as_called(method, a);
+#if !defined(HOLDFAST_ONLY_B)
   const auto r = variable_b ? compute_discretization<weight_t, kComplex>(delta, a, b * delta_u, b, id)
                             : compute_discretization<weight_t, kComplex>(delta, a, delta_u, b, id);
+#elif HOLDFAST_ONLY_B
+  const auto r = compute_discretization<weight_t, kComplex>(delta, a, b * delta_u, b, id);
+#else
+  const auto r = compute_discretization<weight_t, kComplex>(delta, a, delta_u, b, id);
+#endif
   Step<kComplex> step;
   if constexpr (kComplex) {
     step.a_bar = weight_t(r.x, r.y);

@@ -159,6 +159,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         None => rows.par_iter().filter_map(fails).collect::<Result<_, _>>()?,
     };
     let Some(&failing) = failing_rows.first() else { return Ok(()) };
+    let recorded_direction = recording.layout().conventions.direction;
     let fails_everywhere = 2 * failing_rows.len() >= rows.len();
     let mut found: Named<Vec<Found>> = Named::default();
     // The tensors that the last hypothesis explains, or one that is tighter.
@@ -205,7 +206,9 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
             shares = both(shares.clone(), others.transpose()?.unwrap_or(shares));
         }
         // What states one thing of one tensor may leave the other to another fault. The rest has to fit everything.
-        let of_one_tensor = likelihood == Likelihood::Convention && !exchanged;
+        // Another direction shows in both: alone, a last state may be that of one for many reasons.
+        let turns = conventions.direction != recorded_direction;
+        let of_one_tensor = likelihood == Likelihood::Convention && !exchanged && !turns;
         if !of_one_tensor && shares.values().any(Option::is_none) {
             continue;
         }

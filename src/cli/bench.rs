@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> Outcome {
             ));
         }
     }
-    Outcome { text, status: PASSED }
+    Outcome::new(text, PASSED)
 }
 
 /// Element-states a second of the better of two runs: the first one warms up.

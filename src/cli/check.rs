@@ -92,8 +92,8 @@ pub struct Error {
 /// # Errors
 /// [`Error`] for a file that is no recorded run; reports that cannot be written.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
-    let Args { output: output::Args { out, json, .. }, .. } = args;
-    output::prepare(out.as_deref(), json.as_deref())?;
+    let out = args.output.out.as_deref();
+    args.output.prepare(out)?;
     let mut device = args.backend.open()?;
     let runs = distinct(&args.runs);
     // Every header before any truth: a mistake in the last file should not cost the time of the others.
@@ -123,15 +123,15 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         });
         checked.push(judged.map_err(|source| Error { path: path.to_path_buf(), source })?);
     }
-    bar.finish();
+    let took = bar.finish();
     let results = check::results(checked, args.output.seed, command(args, &runs));
-    output::finish(&results, out.as_deref(), json.as_deref(), &judged(&results), show)
+    output::finish(&results, &args.output, out, &judged(&results), took, show)
 }
 
 /// Which part of each run was judged: what the console says at its end.
 pub fn judged(results: &Results) -> String {
     let part = |note: &RegimeNote| {
-        format!("{}:\n{}\n", note.name, report::text::wrap("  ", &note.why, report::console::WIDTH))
+        format!("{}:\n{}\n", note.name, report::text::wrap("  ", &note.why, report::console::width()))
     };
     results.regimes.iter().map(part).collect()
 }

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::compare_outputs::{self, Address};
 use super::show::Show;
-use super::{CliError, FAILED, Outcome, PASSED};
+use super::{CliError, FAILED, Outcome, PASSED, output};
 use crate::check::outputs::NotAlike;
 use crate::problem::recorded::RecordError;
+use crate::report::console::Detail;
 use crate::report::{self, json};
 use crate::results::compare::{self, Incomparable};
 use crate::tensor_file::shown;
@@ -74,6 +75,7 @@ pub enum Error {
 /// # Errors
 /// [`Error`] for files that are no results, or whose ids stand for other inputs; a comparison that cannot be written.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
+    output::prepare(None, &[("--json", args.json.as_deref())])?;
     match [&args.old, &args.new].map(|argument| Address::read(argument)) {
         [Some(left), Some(right)] => return compare_outputs::run([&left, &right], args.json.as_deref()),
         [None, None] => {
@@ -94,8 +96,8 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let (old_name, new_name) = (args.old.display().to_string(), args.new.display().to_string());
     let text =
         report::compare::render(&comparison, (&old_name, &old), (&new_name, &new), show.colour, show.detail);
-    if let Some(file) = &args.json {
-        json::write_comparison(&comparison, file)?;
-    }
-    Ok(Outcome { text, status: if comparison.regressed() { FAILED } else { PASSED } })
+    let (json, written) = output::put_json(args.json.as_deref(), || json::of_comparison(&comparison))?;
+    let status = if comparison.regressed() { FAILED } else { PASSED };
+    let written = if show.detail == Detail::Quiet { String::new() } else { written };
+    Ok(Outcome::new(text + &written, status).with_json(json))
 }

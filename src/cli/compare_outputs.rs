@@ -4,11 +4,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::compare::Error;
-use super::{CliError, FAILED, Outcome, PASSED};
+use super::{CliError, FAILED, Outcome, PASSED, output};
 use crate::check::outputs::{self, ComparedOutputs, JudgedOutput, OneOutput};
 use crate::problem::Stages;
 use crate::problem::recorded::{RecordedOutput, RecordedRun, Recording};
-use crate::report::console::WIDTH;
+use crate::report::console::width;
 use crate::report::{json, text};
 use crate::results::PairStatus;
 use crate::tensor::TensorName;
@@ -63,11 +63,9 @@ impl Address {
 pub fn run([left, right]: [&Address; 2], json: Option<&Path>) -> Result<Outcome, CliError> {
     let runs = [left.open()?, right.open()?];
     let compared = outputs::compare(left.find(&runs[0])?, right.find(&runs[1])?).map_err(Error::from)?;
-    if let Some(file) = json {
-        json::write(&compared, file)?;
-    }
+    let (json, written) = output::put_json(json, || json::to_string(&compared))?;
     let status = if compared.outputs.status == PairStatus::Agrees { PASSED } else { FAILED };
-    Ok(Outcome { text: render([left, right], &compared), status })
+    Ok(Outcome::new(render([left, right], &compared) + &written, status).with_json(json))
 }
 
 fn render(addresses: [&Address; 2], compared: &ComparedOutputs) -> String {
@@ -85,7 +83,7 @@ fn render(addresses: [&Address; 2], compared: &ComparedOutputs) -> String {
     for (name, address, judged) in [("first ", addresses[0], left), ("second", addresses[1], right)] {
         let named =
             format!("{}:{}: {}", shown(&address.path.to_string_lossy()), address.tensor, said(judged));
-        lines.push(text::wrap(&format!("  {name}  "), &named, WIDTH));
+        lines.push(text::wrap(&format!("  {name}  "), &named, width()));
     }
     if !same_inputs {
         lines.push("  inputs  differ: each output is compared with the truth of its own".to_owned());

@@ -19,7 +19,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut visible(&Cli::command()), "holdfast", &mut script);
-    Outcome { text: String::from_utf8_lossy(&script).into_owned(), status: PASSED }
+    Outcome::new(String::from_utf8_lossy(&script).into_owned(), PASSED)
 }
 
 /// The command line without what `--help` does not list: some shells' scripts would offer it.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::names::Selection;
 use super::output::{self, DEFAULT_SEED};
 use super::show::Show;
 use super::{CliError, FAILED, Outcome, PASSED, names};
@@ -31,18 +32,18 @@ pub struct Args {
     /// The revision that might replace it
     #[arg(value_name = "NEW.cuh", value_hint = clap::ValueHint::FilePath)]
     pub new: PathBuf,
-    /// Methods to compare, by name or id; may be repeated [default: all]
-    #[arg(long = "method", value_name = "M", value_parser = names::method())]
-    pub methods: Vec<Method>,
+    /// Methods to compare, by name or id; several with commas or patterns [default: all]
+    #[arg(long = "method", value_name = "M", value_parser = names::method().several())]
+    pub methods: Vec<Selection<Method>>,
     /// Only real or only complex weights
     #[arg(long, value_parser = names::weights())]
     pub weights: Option<Weights>,
     /// Only this layout of B
     #[arg(long, value_parser = names::operand())]
     pub b: Option<Operand>,
-    /// The headers' callers pass A·log₂e (of a complex A, the real part times log₂e) in place of A
-    #[arg(long)]
-    pub a_times_log2e: bool,
+    /// The headers' callers pass A·log₂e (of a complex A, the real part times log₂e) in place of A, for these methods
+    #[arg(long, value_name = "M", value_parser = names::method().several(), hide_possible_values = true)]
+    pub a_times_log2e: Vec<Selection<Method>>,
     /// What runs the headers
     #[arg(long, default_value = "auto", value_parser = names::header_backend())]
     pub backend: Choice,
@@ -60,14 +61,16 @@ pub struct Args {
 /// Files that are no headers; a backend that cannot run here; results that cannot be written.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let request = Request {
-        methods: names::methods_or_all(&args.methods),
+        methods: names::methods_or_all(&Selection::all(&args.methods)),
         weights: args.weights.map_or(Weights::ALL.to_vec(), |weights| vec![weights]),
         b: args.b.map_or(Operand::ALL.to_vec(), |b| vec![b]),
         seed: args.seed,
     };
-    output::prepare(None, args.json.as_deref())?;
+    output::prepare(None, &[("--json", args.json.as_deref())])?;
     // Both files before any compiler: a mistake in the second should not cost the time of the first.
-    let read = |path| Ok::<_, CliError>(Header { a_times_log2e: args.a_times_log2e, ..Header::read(path)? });
+    let read = |path| {
+        Ok::<_, CliError>(Header { base_two: Selection::all(&args.a_times_log2e), ..Header::read(path)? })
+    };
     let (old, new) = (read(&args.old)?, read(&args.new)?);
     let variable = std::env::var(select::VARIABLE).ok();
     let compile = |header| select::select_for_header(header, args.backend, variable.as_deref());
@@ -75,17 +78,14 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let (old, new) = (old?, new?);
     let path = |path: &PathBuf| shown(&path.to_string_lossy());
     let result = diff(&request, &old.backend, &new.backend, (path(&args.old), path(&args.new)));
-    if let Some(file) = &args.json {
-        report::json::write(&result, file)?;
-    }
+    let (json, written) = output::put_json(args.json.as_deref(), || report::json::to_string(&result))?;
     let status = if result.worse { FAILED } else { PASSED };
     if show.detail == Detail::Quiet {
-        return Ok(Outcome { text: format!("holdfast diff: {}\n", result.recommendation), status });
+        let text = format!("holdfast diff: {}\n", result.recommendation);
+        return Ok(Outcome::new(text, status).with_json(json));
     }
     let mut text = report::revisions::render(&result);
     text.push_str(&output::backend_line(&result.backend, &new.why));
-    if let Some(file) = &args.json {
-        text.push_str(&format!("results: {}\n", file.display()));
-    }
-    Ok(Outcome { text, status })
+    text.push_str(&written);
+    Ok(Outcome::new(text, status).with_json(json))
 }

@@ -7,7 +7,7 @@ use crate::kernel::cuda::cache::Cache;
 use crate::kernel::cuda::{CudaError, gpu, nvrtc, worker};
 use crate::kernel::launch::DeviceInfo;
 use crate::kernel::{self, Backend};
-use crate::report::console::WIDTH;
+use crate::report::console::width;
 use crate::report::text::wrap;
 
 /// Runs the command.
@@ -46,7 +46,7 @@ pub fn run() -> Outcome {
     ];
     let sources = &kernel::production_hash()[..16];
     let head = format!("holdfast {}, kernel sources {sources}\n", env!("CARGO_PKG_VERSION"));
-    Outcome { text: head + &lines.concat(), status: PASSED }
+    Outcome::new(head + &lines.concat(), PASSED)
 }
 
 /// A part: whether it is there, what was found or why nothing was, and what it enables.
@@ -55,7 +55,7 @@ fn line(what: &str, found: Result<String, impl ToString>, enables: &str) -> Stri
         Ok(text) => ("yes", text),
         Err(error) => ("no", error.to_string()),
     };
-    format!("{}\n{:20}{enables}\n", wrap(&format!("{what:<14} {answer:<4} "), &text, WIDTH), "")
+    format!("{}\n{:20}{enables}\n", wrap(&format!("{what:<14} {answer:<4} "), &text, width()), "")
 }
 
 fn cpu() -> String {

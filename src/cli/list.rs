@@ -11,7 +11,7 @@ use crate::kernel::{Backend, ReferenceBackend};
 use crate::method::Method;
 use crate::problem::regime::{self, Regime};
 use crate::problem::sweep;
-use crate::report::console::WIDTH;
+use crate::report::console;
 use crate::report::text::{count, wrap};
 
 #[derive(Clone, Debug, clap::Args)]
@@ -40,7 +40,7 @@ pub enum What {
 pub fn run(args: &Args) -> Outcome {
     let parts = What::value_variants().iter().filter(|what| args.what.is_none_or(|asked| asked == **what));
     let parts: Vec<String> = parts.map(|what| what.text()).collect();
-    Outcome { text: parts.join("\n"), status: PASSED }
+    Outcome::new(parts.join("\n"), PASSED)
 }
 
 impl What {
@@ -56,7 +56,7 @@ impl What {
 
 /// `name` in a column, and then what belongs to it, wrapped.
 fn row(name: &str, width: usize, text: &str) -> String {
-    wrap(&format!("  {name:width$}  "), text, WIDTH) + "\n"
+    wrap(&format!("  {name:width$}  "), text, console::width()) + "\n"
 }
 
 fn methods() -> String {

@@ -8,13 +8,16 @@ mod compare_outputs;
 pub mod completions;
 pub mod diff;
 pub mod doctor;
+mod github;
 pub mod golden;
 pub mod gpu_check;
 pub mod interrupt;
 pub mod list;
 pub mod names;
 pub mod output;
+mod planted;
 mod program;
+mod rerun;
 pub mod show;
 pub mod truth;
 mod truth_files;
@@ -89,10 +92,27 @@ pub enum Command {
 }
 
 /// What a command comes to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
+    /// For standard output.
     pub text: String,
+    /// For standard error: the report for people, where standard output has that for machines.
+    pub aside: String,
     pub status: u8,
+}
+
+impl Outcome {
+    pub fn new(text: String, status: u8) -> Self {
+        Outcome { text, status, ..Outcome::default() }
+    }
+
+    /// With machine output in the place of the text, where that is wanted.
+    fn with_json(self, json: Option<String>) -> Self {
+        match json {
+            Some(json) => Outcome { aside: self.text + &self.aside, text: json, ..self },
+            None => self,
+        }
+    }
 }
 
 /// All verdicts pass.
@@ -123,6 +143,14 @@ pub enum CliError {
     Worker(#[from] worker::Error),
     #[error("no case fits {0} (hint: some regimes have real or complex weights only)")]
     NothingToRun(String),
+    #[error(transparent)]
+    BadPlace(#[from] output::BadPlace),
+    #[error(transparent)]
+    NoFolder(#[from] output::NoFolder),
+    #[error(transparent)]
+    Planted(#[from] planted::Error),
+    #[error(transparent)]
+    Rerun(#[from] rerun::Error),
     #[error(transparent)]
     Report(#[from] crate::report::ReportError),
 }
@@ -163,7 +191,7 @@ pub fn run(cli: Cli) -> Result<Outcome, CliError> {
         Some(Command::Truth(args)) => {
             let mut text = Vec::new();
             truth::run(&args, &mut text)?;
-            Ok(Outcome { text: String::from_utf8_lossy(&text).into_owned(), status: PASSED })
+            Ok(Outcome::new(String::from_utf8_lossy(&text).into_owned(), PASSED))
         }
         Some(Command::Doctor) => Ok(doctor::run()),
         Some(Command::Golden(args)) => golden::run(&args),

@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::{Error, ErrorKind};
 use clap::{Arg, Command};
+use wildmatch::WildMatch;
 
 use super::check::JudgeOn;
 use crate::kernel::select::Choice;
@@ -15,7 +16,7 @@ use crate::problem::{InputType, Operand, Weights};
 use crate::tensor_file::shown;
 use crate::truth::Form;
 
-/// One of a list of names, some of them with another name (a method's id).
+/// One of a list of names, some of them with another name (a method's id). Capitals or not is all the same.
 #[derive(Clone)]
 pub struct Names<T: Clone> {
     noun: &'static str,
@@ -38,6 +39,16 @@ pub fn method() -> Names<Method> {
 /// The methods that were asked for, in the order of their ids; all of them where none was.
 pub fn methods_or_all(asked: &[Method]) -> Vec<Method> {
     Method::ALL.into_iter().filter(|method| asked.is_empty() || asked.contains(method)).collect()
+}
+
+/// The option that asks for these methods, with a space before it; nothing where there are none.
+pub fn option(option: &str, methods: &[Method]) -> String {
+    if methods.is_empty() { String::new() } else { format!(" {option} {}", listed(methods)) }
+}
+
+/// `zoh,foh`
+pub fn listed(methods: &[Method]) -> String {
+    methods.iter().map(|method| method.name()).collect::<Vec<_>>().join(",")
 }
 
 /// A method or a textbook form.
@@ -83,6 +94,39 @@ impl<T: Clone> Names<T> {
         Names { noun, listed_by: None, names: names.into() }
     }
 
+    /// Several names where one is taken: separated by commas, each may be a pattern (`vim-*`).
+    pub fn several(self) -> Several<T> {
+        Several(self)
+    }
+
+    fn find(&self, text: &str) -> Option<&T> {
+        let is = |name: &str| name.eq_ignore_ascii_case(text);
+        let named = self.names.iter().find(|(name, alias, _)| is(name) || alias.is_some_and(is));
+        named.map(|(.., value)| value)
+    }
+
+    /// What one name or pattern stands for; nothing where it is neither.
+    fn matching(&self, text: &str) -> Vec<T> {
+        if !text.contains(['*', '?']) {
+            return self.find(text).cloned().into_iter().collect();
+        }
+        let pattern = WildMatch::new_case_insensitive(text);
+        let names = self.names.iter().filter(|(name, ..)| pattern.matches(name));
+        names.map(|(.., value)| value.clone()).collect()
+    }
+
+    fn unknown(&self, text: &str, command: &Command) -> Error {
+        let message = format!("no {} `{}` (hint: {})\n", self.noun, shown(text), self.hint(text));
+        Error::raw(ErrorKind::InvalidValue, message).with_cmd(command)
+    }
+
+    fn possible(&self) -> Box<dyn Iterator<Item = PossibleValue> + '_> {
+        let value = |(name, alias, _): &(&'static str, Option<&'static str>, T)| {
+            PossibleValue::new(*name).aliases(*alias)
+        };
+        Box::new(self.names.iter().map(value))
+    }
+
     fn hint(&self, text: &str) -> String {
         let names = || self.names.iter().map(|(name, ..)| *name);
         if let Some(name) = likeliest(text, names()) {
@@ -111,20 +155,46 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Names<T> {
 
     fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<T, Error> {
         let text = value.to_string_lossy();
-        let named = self
-            .names
-            .iter()
-            .find(|(name, alias, _)| *name == text || alias.is_some_and(|alias| alias == text));
-        named.map(|(.., value)| value.clone()).ok_or_else(|| {
-            let message = format!("no {} `{}` (hint: {})\n", self.noun, shown(&text), self.hint(&text));
-            Error::raw(ErrorKind::InvalidValue, message).with_cmd(command)
-        })
+        self.find(&text).cloned().ok_or_else(|| self.unknown(&text, command))
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let value = |(name, alias, _): &(&'static str, Option<&'static str>, T)| {
-            PossibleValue::new(*name).aliases(*alias)
-        };
-        Some(Box::new(self.names.iter().map(value)))
+        Some(self.possible())
+    }
+}
+
+/// Several of a list of names, in one word of the command line.
+#[derive(Clone)]
+pub struct Several<T: Clone>(Names<T>);
+
+/// What such a word stands for, at least one.
+#[derive(Clone, Debug)]
+pub struct Selection<T>(Vec<T>);
+
+impl<T: Clone> Selection<T> {
+    /// Everything that was asked for, in its order.
+    pub fn all(words: &[Selection<T>]) -> Vec<T> {
+        words.iter().flat_map(|word| word.0.iter().cloned()).collect()
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for Several<T> {
+    type Value = Selection<T>;
+
+    fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<Selection<T>, Error> {
+        let text = value.to_string_lossy();
+        let mut selection = Vec::new();
+        for word in text.split(',').map(str::trim) {
+            let found = self.0.matching(word);
+            if found.is_empty() {
+                return Err(self.0.unknown(word, command));
+            }
+            selection.extend(found);
+        }
+        Ok(Selection(selection))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(self.0.possible())
     }
 }

@@ -1,17 +1,21 @@
 //! What commands that judge have in common: where the seed, the report and the machine output go, the progress bar,
 //! and the way from results to text and exit status.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
+use std::sync::{Mutex, Once};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::show::Show;
-use super::{CliError, FAILED, Outcome, PASSED};
+use super::verify::DEFAULT_REPORT;
+use super::{CliError, FAILED, Outcome, PASSED, github};
 use crate::report;
-use crate::report::console::Detail;
+use crate::report::ReportError;
+use crate::report::console::{Detail, View};
 use crate::results::{Results, Verdict};
+use crate::tensor_file::shown;
 
 /// Drawn once, and kept, so that two runs judge the same numbers.
 pub const DEFAULT_SEED: u64 = 1;
@@ -26,88 +30,215 @@ pub struct Args {
     /// Directory for the report [default: reports/latest for an unfiltered run, otherwise none]
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub out: Option<PathBuf>,
-    /// File for the machine-readable results
+    /// File for the machine-readable results; `-` for standard output, with the text on standard error
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub json: Option<PathBuf>,
+    /// File for the verdicts as JUnit's XML, which services that run tests show
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub junit: Option<PathBuf>,
 }
 
 impl Default for Args {
     fn default() -> Self {
-        Args { seed: DEFAULT_SEED, out: None, json: None }
+        Args { seed: DEFAULT_SEED, out: None, json: None, junit: None }
     }
 }
 
-/// Whether report and machine output can be written, asked before a run of minutes and not after it.
+/// Standard output, as a file's name.
+const STANDARD_OUTPUT: &str = "-";
+
+/// Two outputs have one place, or a place that one of them cannot have.
+#[derive(Debug, thiserror::Error)]
+#[error("{option} is `{}`, expected {expected} (hint: choose another place)", shown(place))]
+pub struct BadPlace {
+    option: &'static str,
+    place: String,
+    expected: &'static str,
+}
+
+/// The folder of a file or report is not there: it is not made, since its name may be mistyped.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{option} is `{}`, expected a place in a folder that exists (hint: mkdir -p '{}')",
+    shown(place),
+    shown(folder)
+)]
+pub struct NoFolder {
+    option: &'static str,
+    place: String,
+    folder: String,
+}
+
+fn is_standard_output(file: &Path) -> bool {
+    file == Path::new(STANDARD_OUTPUT)
+}
+
+/// Whether all that is to be written can be, asked before a run of minutes and not after it. `files` are named by their
+/// options.
 ///
 /// # Errors
-/// [`CliError::Report`] for a place that cannot be written to.
-pub fn prepare(directory: Option<&Path>, json: Option<&Path>) -> Result<(), CliError> {
+/// [`CliError`] for a place that cannot be written to, or whose folder is not there.
+pub fn prepare(directory: Option<&Path>, files: &[(&'static str, Option<&Path>)]) -> Result<(), CliError> {
+    let out = directory.filter(|directory| *directory != Path::new(DEFAULT_REPORT));
+    for (option, place) in [("--out", out)].iter().chain(files) {
+        let Some(place) = place.filter(|place| !is_standard_output(place)) else { continue };
+        let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            let text = |path: &Path| path.to_string_lossy().into_owned();
+            return Err(NoFolder { option, place: text(place), folder: text(folder) }.into());
+        }
+    }
     directory.map_or(Ok(()), report::may_be_written)?;
-    json.map_or(Ok(()), report::json::may_be_written)?;
+    let mut written = files.iter().filter_map(|(_, file)| file.filter(|file| !is_standard_output(file)));
+    written.try_for_each(report::json::may_be_written)?;
     Ok(())
 }
 
-/// Writes report and machine output where they were asked for; the text for the terminal, with `note` at its end, and
-/// the exit status.
+impl Args {
+    /// [`prepare`], for these options.
+    ///
+    /// # Errors
+    /// Those of [`prepare`].
+    pub fn prepare(&self, directory: Option<&Path>) -> Result<(), CliError> {
+        let bad = |option, place: &Path, expected| {
+            Err(BadPlace { option, place: place.to_string_lossy().into_owned(), expected }.into())
+        };
+        let (json, junit) = (self.json.as_deref(), self.junit.as_deref());
+        if let Some(junit) = junit.filter(|junit| is_standard_output(junit) || json == Some(*junit)) {
+            return bad("--junit", junit, "a file of its own");
+        }
+        for (option, file) in [("--json", json), ("--junit", junit)] {
+            if let (Some(file), Some(directory)) = (file, directory)
+                && file.starts_with(directory)
+            {
+                return bad(
+                    option,
+                    file,
+                    "a place outside the report's folder, which is replaced as a whole",
+                );
+            }
+        }
+        prepare(directory, &[("--json", self.json.as_deref()), ("--junit", self.junit.as_deref())])
+    }
+}
+
+/// Writes machine output into its file. What is for standard output comes back; for all else the line that says where it is.
+///
+/// # Errors
+/// [`CliError::Report`] for what cannot be written.
+pub fn put_json(
+    file: Option<&Path>,
+    text: impl FnOnce() -> Result<String, ReportError>,
+) -> Result<(Option<String>, String), CliError> {
+    match file {
+        None => Ok((None, String::new())),
+        Some(file) if is_standard_output(file) => Ok((Some(text()?), String::new())),
+        Some(file) => {
+            report::json::put(file, text()?)?;
+            Ok((None, format!("results: {}\n", file.display())))
+        }
+    }
+}
+
+/// Writes all that was asked for; what the command comes to, with `notes` before its last line.
 ///
 /// # Errors
 /// [`CliError::Report`] for what cannot be written.
 pub fn finish(
     results: &Results,
+    args: &Args,
     directory: Option<&Path>,
-    json: Option<&Path>,
-    note: &str,
+    notes: &str,
+    took: Duration,
     show: Show,
 ) -> Result<Outcome, CliError> {
     if let Some(directory) = directory {
         report::write(results, directory)?;
     }
-    let mut text = report::console::render_detail(results, directory, show.colour, show.detail);
-    if show.detail != Detail::Quiet {
-        text.push_str(note);
+    let (json, written) = put_json(args.json.as_deref(), || report::json::to_string(results))?;
+    if let Some(file) = &args.junit {
+        report::json::put(file, report::junit::to_string(results)?)?;
     }
-    if let Some(file) = json {
-        report::json::write(results, file)?;
-        if show.detail != Detail::Quiet {
-            text.push_str(&format!("results: {}\n", file.display()));
-        }
-    }
+    let notes = notes.to_owned() + &written;
+    let Show { colour, detail } = show;
+    let view = View { report: directory, notes: &notes, took: Some(took), colour, detail };
+    let text = report::console::render_view(results, view);
     let status = if results.verdict() == Verdict::Pass { PASSED } else { FAILED };
-    Ok(Outcome { text, status })
+    let aside = github::tell(results, directory);
+    Ok(Outcome { text, aside, status }.with_json(json))
 }
 
 /// What ran, and why that.
 pub fn backend_line(backend: &str, why: &str) -> String {
-    report::text::wrap(&format!("backend `{backend}`: "), why, report::console::WIDTH) + "\n"
+    report::text::wrap(&format!("backend `{backend}`: "), why, report::console::width()) + "\n"
 }
 
-/// A progress bar on standard error, where a person looks, and only for work of more than a second.
+/// Work of less than this needs no progress bar, nor, where standard error is no terminal, lines in the log.
+const BAR_AFTER: Duration = Duration::from_secs(1);
+const LINES_AFTER: Duration = Duration::from_secs(10);
+
+/// How far the work is, on standard error: a bar where a person looks, otherwise a line every ten seconds.
 pub struct Progress {
     bar: ProgressBar,
+    noun: &'static str,
     started: Instant,
     shown: Once,
+    /// When the next line is due; none where there are none.
+    next_line: Option<Mutex<Duration>>,
     quiet: bool,
 }
 
 impl Progress {
-    pub fn new(units: usize, noun: &str, show: Show) -> Self {
+    pub fn new(units: usize, noun: &'static str, show: Show) -> Self {
         let bar = ProgressBar::with_draw_target(Some(units as u64), ProgressDrawTarget::hidden());
         let template = format!("{{bar:24}} {{pos}}/{{len}} {noun}, {{eta}} left");
         if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style);
         }
-        Progress { bar, started: Instant::now(), shown: Once::new(), quiet: show.detail == Detail::Quiet }
+        let next_line = (!std::io::stderr().is_terminal()).then(|| Mutex::new(LINES_AFTER));
+        let quiet = show.detail == Detail::Quiet;
+        Progress { bar, noun, started: Instant::now(), shown: Once::new(), next_line, quiet }
     }
 
     pub fn advance(&self) {
-        if !self.quiet && self.started.elapsed() > Duration::from_secs(1) {
-            // Draws nothing where standard error is no terminal.
-            self.shown.call_once(|| self.bar.set_draw_target(ProgressDrawTarget::stderr()));
-        }
         self.bar.inc(1);
+        let elapsed = self.started.elapsed();
+        if self.quiet || elapsed < BAR_AFTER {
+            return;
+        }
+        match &self.next_line {
+            None => self.shown.call_once(|| self.bar.set_draw_target(ProgressDrawTarget::stderr())),
+            // Another thread that holds it has the same to say.
+            Some(next) => {
+                if let Ok(mut next) = next.try_lock()
+                    && elapsed >= *next
+                {
+                    *next = elapsed + LINES_AFTER;
+                    eprintln!("{}", self.line(elapsed));
+                }
+            }
+        }
     }
 
-    pub fn finish(&self) {
+    fn line(&self, elapsed: Duration) -> String {
+        let (done, all) = (self.done(), self.all());
+        let left = elapsed.as_secs_f64() * (all - done.min(all)) as f64 / done.max(1) as f64;
+        let left = report::text::duration(Duration::from_secs_f64(left));
+        format!("{done}/{all} {}, about {left} left", self.noun)
+    }
+
+    /// Units of work that are done, and how many there are.
+    pub fn done(&self) -> u64 {
+        self.bar.position()
+    }
+
+    pub fn all(&self) -> u64 {
+        self.bar.length().unwrap_or(0)
+    }
+
+    /// The end; how long it took.
+    pub fn finish(&self) -> Duration {
         self.bar.finish_and_clear();
+        self.started.elapsed()
     }
 }

@@ -47,6 +47,13 @@ impl Args {
     }
 }
 
+/// How many columns there are to fill: those that `COLUMNS` says, or else the terminal's; the most of what is no terminal.
+pub fn columns() -> usize {
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    let found = || terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
+    said.or_else(found).unwrap_or(usize::MAX)
+}
+
 /// Whether the person at a terminal wants colour (<https://no-color.org>), and the terminal has any.
 pub fn colour_is_welcome(variable: impl Fn(&str) -> Option<OsString>) -> bool {
     variable("NO_COLOR").is_none_or(|value| value.is_empty())

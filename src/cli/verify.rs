@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::check::quoted;
+use super::names::Selection;
 use super::output::{self, Progress};
 use super::show::Show;
-use super::{CliError, Outcome, names};
+use super::{CliError, Outcome, PASSED, names, planted, rerun};
 use crate::kernel::Backend;
 use crate::kernel::foreign::Header;
 use crate::kernel::select::{self, Choice};
@@ -13,16 +14,17 @@ use crate::method::Method;
 use crate::problem::plan::Filter;
 use crate::problem::regime::Regime;
 use crate::problem::{InputType, Operand, Weights};
-use crate::results::{HeaderInstantiation, HeaderNote, Verdict};
+use crate::report;
+use crate::results::{HeaderInstantiation, HeaderNote};
 use crate::verify::{Request, verify};
 
 /// What takes the place of the lifted runs' line where a header is judged.
 const NOT_LIFTED: &str =
     "lifted to double: not compared for a header; it only helps to diagnose what fails on a CPU\n";
 
-/// For a header that fails and computes with powers of two: the likeliest mistake is one of usage.
-const MAYBE_LOG2E: &str =
-    "hint: this header calls exp2; if its callers pass A·log₂e, say so by --a-times-log2e\n";
+/// What a header cannot show.
+const NO_CALLER: &str = "not judged: the header's caller (its arithmetic, direction and backward pass); \
+                         `holdfast check` judges what a whole kernel wrote";
 
 /// Where the report of an unfiltered run goes.
 pub const DEFAULT_REPORT: &str = "reports/latest";
@@ -37,9 +39,9 @@ pub const DEFAULT_REPORT: &str = "reports/latest";
     Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; 2 bad input or usage; \
     3 the requested backend cannot run here; 130 interrupted.")]
 pub struct Args {
-    /// Methods to run, by name or id; may be repeated [default: all]
-    #[arg(long = "method", value_name = "M", value_parser = names::method())]
-    pub methods: Vec<Method>,
+    /// Methods to run, by name or id; several with commas or patterns, `'*hold*'` say [default: all]
+    #[arg(long = "method", value_name = "M", value_parser = names::method().several())]
+    pub methods: Vec<Selection<Method>>,
     /// Only real or only complex weights
     #[arg(long, value_parser = names::weights())]
     pub weights: Option<Weights>,
@@ -52,18 +54,26 @@ pub struct Args {
     /// Only this layout of C
     #[arg(long, value_parser = names::operand())]
     pub c: Option<Operand>,
-    /// Regimes to run, as `holdfast list regimes` names them; may be repeated [default: all]
-    #[arg(long = "regime", value_name = "R", value_parser = names::regime(), hide_possible_values = true)]
-    pub regimes: Vec<&'static Regime>,
+    /// Regimes to run, as `holdfast list regimes` names them; several with commas or patterns [default: all]
+    #[arg(long = "regime", value_name = "R", value_parser = names::regime().several(), hide_possible_values = true)]
+    pub regimes: Vec<Selection<&'static Regime>>,
     /// Only the invariants: no case, no sweep, no truth
     #[arg(long, conflicts_with_all = ["regimes", "input", "b", "c"])]
     pub invariants_only: bool,
     /// Judge this header of coefficients in place of the production kernels
     #[arg(long, value_name = "FILE.cuh", value_hint = clap::ValueHint::FilePath)]
     pub header: Option<PathBuf>,
-    /// The header's callers pass A·log₂e (of a complex A, the real part times log₂e) in place of A
-    #[arg(long, requires = "header")]
-    pub a_times_log2e: bool,
+    /// The header's callers pass A·log₂e (of a complex A, the real part times log₂e) in place of A, for these methods:
+    /// `zoh`, `zoh,foh`, `'*'`
+    #[arg(long, value_name = "M", requires = "header", value_parser = names::method().several(), hide_possible_values = true)]
+    pub a_times_log2e: Vec<Selection<Method>>,
+    /// Only what did not pass in these results of an earlier run, drawn with their seed
+    #[arg(long, value_name = "RESULTS.json", value_hint = clap::ValueHint::FilePath,
+          conflicts_with_all = ["methods", "regimes", "input", "b", "c", "weights", "invariants_only", "seed"])]
+    pub rerun_failed: Option<PathBuf>,
+    /// Begin nothing more once something fails
+    #[arg(long)]
+    pub fail_fast: bool,
     /// What runs the kernels
     #[arg(long, default_value = "auto", value_parser = names::backend())]
     pub backend: Choice,
@@ -81,22 +91,33 @@ struct RunSetup {
 }
 
 impl Args {
-    fn request(&self) -> Request {
+    fn filter(&self) -> Filter {
+        Filter {
+            regimes: Selection::all(&self.regimes),
+            weights: self.weights.into_iter().collect(),
+            inputs: self.input.or(self.header.as_ref().map(|_| InputType::F32)).into_iter().collect(),
+            b: self.b.into_iter().collect(),
+            c: self.c.into_iter().collect(),
+        }
+    }
+
+    fn request(&self, failed: Option<&rerun::Failed>) -> Request {
+        let methods = match failed {
+            Some(failed) => failed.methods.clone(),
+            None => names::methods_or_all(&Selection::all(&self.methods)),
+        };
+        let filter = failed.map_or_else(|| self.filter(), |failed| failed.filter.clone());
         Request {
-            filter: Filter {
-                regimes: self.regimes.clone(),
-                weights: self.weights.into_iter().collect(),
-                inputs: self.input.or(self.header.as_ref().map(|_| InputType::F32)).into_iter().collect(),
-                b: self.b.into_iter().collect(),
-                c: self.c.into_iter().collect(),
-            },
-            methods: names::methods_or_all(&self.methods),
-            seed: self.output.seed,
+            filter,
+            methods,
+            seed: failed.map_or(self.output.seed, |failed| failed.seed),
+            only: failed.map(|failed| failed.ids.clone()),
+            fail_fast: self.fail_fast,
             invariants_only: self.invariants_only,
             rerun: self.header_option().map(|option| format!(" {option}")).unwrap_or_default(),
             command: self.command(),
-            // Measured on the production kernels' own build.
             part: None,
+            // Measured on the production kernels' own build.
             sensitivity: self.header.is_none(),
         }
     }
@@ -104,21 +125,43 @@ impl Args {
     /// The command line that repeats this run.
     fn command(&self) -> String {
         let mut words = vec!["holdfast verify".to_owned()];
-        words.extend(self.methods.iter().map(|m| format!("--method {m}")));
+        words.extend(Selection::all(&self.methods).iter().map(|m| format!("--method {m}")));
         words.extend(self.weights.map(|w| format!("--weights {w}")));
         words.extend(self.input.map(|i| format!("--input {i}")));
         words.extend(self.b.map(|b| format!("--b {b}")));
         words.extend(self.c.map(|c| format!("--c {c}")));
-        words.extend(self.regimes.iter().map(|r| format!("--regime {}", r.name)));
+        words.extend(Selection::all(&self.regimes).iter().map(|r| format!("--regime {}", r.name)));
         words.extend(self.invariants_only.then(|| "--invariants-only".to_owned()));
         words.extend(self.header_option());
-        words.push(format!("--backend {} --seed {}", self.backend.name(), self.output.seed));
+        words.extend(self.rerun_failed.as_ref().map(|path| format!("--rerun-failed {}", quoted(path))));
+        words.extend(self.fail_fast.then(|| "--fail-fast".to_owned()));
+        words.push(format!("--backend {}", self.backend.name()));
+        words.extend(self.rerun_failed.is_none().then(|| format!("--seed {}", self.output.seed)));
         words.join(" ")
     }
 
     fn header_option(&self) -> Option<String> {
-        let convention = if self.a_times_log2e { " --a-times-log2e" } else { "" };
+        let convention = names::option("--a-times-log2e", &self.base_two());
         self.header.as_ref().map(|path| format!("--header {}{convention}", quoted(path)))
+    }
+
+    /// The methods whose callers pass A·log₂e.
+    fn base_two(&self) -> Vec<Method> {
+        Selection::all(&self.a_times_log2e)
+    }
+
+    /// For a header that computes with powers of two, whether it passes or fails: the likeliest mistake is one of usage.
+    fn assumed_of_callers(&self) -> String {
+        let base_two = names::listed(&self.base_two());
+        let (assumed, other) = match base_two.is_empty() {
+            true => ("A itself".to_owned(), "where they pass A·log₂e, --a-times-log2e zoh (or '*') decides"),
+            false => (
+                format!("A·log₂e for {base_two}, else A itself"),
+                "another list for --a-times-log2e decides otherwise",
+            ),
+        };
+        let said = format!("this header calls exp2; its callers are taken to pass {assumed}; {other}");
+        report::text::wrap("assumed: ", &said, report::console::width()) + "\n"
     }
 
     fn backend(&self) -> Result<RunSetup, CliError> {
@@ -131,16 +174,21 @@ impl Args {
         if let Some(input) = self.input.filter(|&input| input != InputType::F32) {
             return Err(CliError::HeaderInput(input));
         }
-        let header = Header { a_times_log2e: self.a_times_log2e, ..Header::read(path)? };
-        let calls_exp2 = header.text.windows(4).any(|word| word == b"exp2");
+        let header = Header { base_two: self.base_two(), ..Header::read(path)? };
+        let calls_exp2 = header.says("exp2");
         let selection = select::select_for_header(header, self.backend, variable.as_deref())?;
-        let instantiations = Weights::ALL.map(|weights| {
-            let lines = selection.backend.rejected(weights);
-            let compiles = lines.is_none();
-            let lines = lines.unwrap_or_default().lines().map(str::to_owned).collect();
-            HeaderInstantiation { weights, compiles, lines }
+        let instantiations = Weights::ALL.into_iter().flat_map(|weights| {
+            let said = Operand::ALL.map(|b| (b, selection.backend.rejected(weights, b)));
+            let alike = said[0].1 == said[1].1;
+            let one = move |(b, lines): (Operand, Option<&str>)| HeaderInstantiation {
+                weights,
+                b: (!alike).then_some(b),
+                compiles: lines.is_none(),
+                lines: lines.unwrap_or_default().lines().map(str::to_owned).collect(),
+            };
+            said.into_iter().take(if alike { 1 } else { 2 }).map(one).collect::<Vec<_>>()
         });
-        let note = HeaderNote { path: path.display().to_string(), instantiations: instantiations.to_vec() };
+        let note = HeaderNote { path: path.display().to_string(), instantiations: instantiations.collect() };
         let backend = Box::new(selection.backend);
         Ok(RunSetup { backend, why: selection.why, header: Some(note), calls_exp2 })
     }
@@ -148,6 +196,8 @@ impl Args {
     fn is_filtered(&self) -> bool {
         self.header.is_some()
             || self.invariants_only
+            || self.rerun_failed.is_some()
+            || self.fail_fast
             || !(self.methods.is_empty()
                 && self.regimes.is_empty()
                 && (self.weights, self.input, self.b, self.c) == (None, None, None, None))
@@ -163,24 +213,46 @@ impl Args {
 }
 
 /// Runs the command.
+///
+/// # Errors
+/// A backend that cannot run here, a header that cannot be read, nothing to run, results that cannot be read or written.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
-    output::prepare(args.report_directory(), args.output.json.as_deref())?;
+    planted::check()?;
+    args.output.prepare(args.report_directory())?;
+    let header = args.header.as_deref();
+    let failed = args.rerun_failed.as_deref().map(|path| rerun::read(path, header)).transpose()?;
+    if let (Some(failed), Some(path)) = (&failed, &args.rerun_failed)
+        && failed.ids.is_empty()
+    {
+        let text =
+            format!("holdfast verify: everything in {} passed, nothing is to be run again\n", path.display());
+        return Ok(Outcome::new(text, PASSED));
+    }
     let RunSetup { backend, why, header, calls_exp2 } = args.backend()?;
-    let request = args.request();
+    let request = args.request(failed.as_ref());
+    if let (Some(failed), Some(path)) = (&failed, &args.rerun_failed) {
+        failed.are_in(&request.plan(backend.promise()), path)?;
+    }
     let units = request.units_of_work(backend.promise());
     if units == 0 {
         return Err(CliError::NothingToRun(request.command));
     }
     let bar = Progress::new(units, "problems", show);
     let mut results = verify(&request, backend.as_ref(), &|| bar.advance());
-    bar.finish();
+    let (done, all) = (bar.done(), bar.all());
+    let took = bar.finish();
     results.header = header;
-    let mut note = output::backend_line(&results.backend, &why);
+    let mut notes = output::backend_line(&results.backend, &why);
     if args.header.is_some() {
-        note += NOT_LIFTED;
+        notes += NOT_LIFTED;
+        if calls_exp2 {
+            notes += &args.assumed_of_callers();
+        }
+        notes += &report::text::wrap("", NO_CALLER, report::console::width());
+        notes += "\n";
     }
-    if calls_exp2 && !args.a_times_log2e && results.verdict() == Verdict::Fail {
-        note += MAYBE_LOG2E;
+    if done < all {
+        notes += &format!("stopped at the first failure (--fail-fast): {done} of {all} problems were run\n");
     }
-    output::finish(&results, args.report_directory(), args.output.json.as_deref(), &note, show)
+    output::finish(&results, &args.output, args.report_directory(), &notes, took, show)
 }

@@ -7,6 +7,7 @@ use super::budget::complex_at;
 use super::model;
 use super::ulp::Format;
 use super::verdict::{Distance, Element, worst};
+use crate::hexfloat;
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Weights};
 use crate::promise::allowance::{Arithmetic, HALF_SUBNORMAL, U};
@@ -144,7 +145,18 @@ fn compare<T: Copy + Into<f64>>(
             format!("B = {}", weight(&problem.b)),
             format!("z = {:e}{:+e}i", z.re, z.im),
         ];
-        worst(tensor, vec![i], element, distance, inputs)
+        let shown = worst(tensor, vec![i], element, distance, inputs);
+        match problem.weights {
+            Weights::Real => shown,
+            Weights::Complex => {
+                let [got, want] = [complex_of(got, width, i), complex_of(want, width, i)];
+                let [got_parts, want_parts] = [got, want].map(|value| vec![value.re, value.im]);
+                let hex =
+                    |parts: &[f64]| parts.iter().map(|&x| hexfloat::f64(x)).collect::<Vec<_>>().join(", ");
+                let (got_hex, want_hex) = (hex(&got_parts), hex(&want_parts));
+                Worst { got_hex, want_hex, got_parts, want_parts, ..shown }
+            }
+        }
     });
     (shown, worst)
 }

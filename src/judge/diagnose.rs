@@ -142,7 +142,11 @@ pub fn by_tensor(
         let found = match () {
             () if !alone.exact.is_empty() => alone,
             () if shared.is_explained() => return (name, shared.named()),
-            () => alone.with_pairs(effort),
+            // What the output refutes, it refutes alone.
+            () => alone.with_pairs(Effort {
+                identify: effort.identify && (name != TensorName::Out || !shared.is_refuted),
+                ..effort
+            }),
         };
         // What only nearly fits has to fit everything.
         (name, if found.is_explained() { found.named() } else { shared.named() })
@@ -154,16 +158,22 @@ pub fn by_tensor(
 /// takes longer than all that comes before.
 pub fn identify(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
     let all: Vec<TensorName> = case.got.iter().map(|(name, _)| name).collect();
-    let found = |tensors: &[TensorName]| {
+    let outcome = |tensors: &[TensorName]| {
         let order = channels_by_error(case, tensors);
         let applying = catalogue::ALL.iter().filter(|entry| entry.fault.applies(case.form, case.problem));
-        match Search::new(case, tensors, &order, applying).thorough() {
+        Search::new(case, tensors, &order, applying).thorough()
+    };
+    let named = |outcome: &Outcome| -> Vec<Diagnosis> {
+        match outcome {
             Outcome::Explained(found) => found.iter().take(NAMED).map(Explanation::named).collect(),
             _ => Vec::new(),
         }
     };
-    let together: Vec<Diagnosis> = found(&all);
-    let alone = |name: TensorName| if all.len() > 1 { found(&[name]) } else { Vec::new() };
+    let of_all = outcome(&all);
+    let together = named(&of_all);
+    // What the output refutes, it refutes alone.
+    let is_done = |name| all.len() == 1 || name == TensorName::Out && matches!(of_all, Outcome::Refuted);
+    let alone = |name: TensorName| if is_done(name) { Vec::new() } else { named(&outcome(&[name])) };
     let diagnosed =
         |&name: &TensorName| (name, if together.is_empty() { alone(name) } else { together.clone() });
     failing.iter().map(diagnosed).collect()
@@ -185,6 +195,8 @@ struct Explained<'a> {
     exact: Vec<(Vec<&'static Entry>, Fit)>,
     /// What was identified where no single model explains it; none where a statement of the recording does.
     identified: Option<Vec<Explanation>>,
+    /// Whether the output refutes all that could be identified.
+    is_refuted: bool,
 }
 
 impl<'a> Explained<'a> {
@@ -197,7 +209,15 @@ impl<'a> Explained<'a> {
         let singles: Vec<(&Entry, Fit)> = models.singles.iter().map(fitted).collect();
         let exact = singles.iter().filter(|(_, fit)| fit.explains()).map(|&(entry, fit)| (vec![entry], fit));
         let exact = exact.collect();
-        Explained { case, tensors: tensors.to_vec(), order, singles, exact, identified: Some(Vec::new()) }
+        Explained {
+            case,
+            tensors: tensors.to_vec(),
+            order,
+            singles,
+            exact,
+            identified: Some(Vec::new()),
+            is_refuted: false,
+        }
     }
 
     fn is_explained(&self) -> bool {
@@ -215,6 +235,7 @@ impl<'a> Explained<'a> {
         let search = effort.identify.then(|| Search::new(self.case, &self.tensors, &self.order, models));
         let accept = |whole: &mut Self, outcome: Outcome| match outcome {
             Outcome::Nothing => {}
+            Outcome::Refuted => whole.is_refuted = true,
             Outcome::Elsewhere => whole.identified = None,
             Outcome::Explained(found) => whole.identified = Some(found),
         };
@@ -300,24 +321,23 @@ fn pairs(explained: &Explained, effort: Effort) -> Vec<(Vec<&'static Entry>, Fit
     for (rank, &second) in ranked.iter().enumerate() {
         combinations.extend(ranked[..rank].iter().map(|&first| (first.min(second), first.max(second))));
     }
-    let mut found = Vec::new();
-    for (first, second) in combinations.into_iter().take(effort.pairs / per_pair.max(1)) {
+    combinations.truncate(effort.pairs / per_pair.max(1));
+    let explains = |&(first, second): &(usize, usize)| {
         let ((a, fit_a), (b, fit_b)) = (singles[first], singles[second]);
         if a.fault.excludes(b.fault) {
-            continue;
+            return None;
         }
         let variant = variant(case.form, &[a.fault, b.fault]);
         if refuted_at_once(case, tensors, order, &variant) {
-            continue;
+            return None;
         }
         let channel =
             |row: usize| Cow::Owned(scan::channel(&variant, case.problem, case.problem.judged_channels[row]));
         let fit = fit(case, tensors, order, channel, true);
-        if fit.explains() && fit.residual <= NEEDED * fit_a.residual.min(fit_b.residual) {
-            found.push((vec![a, b], fit));
-        }
-    }
-    found
+        let is_needed = fit.residual <= NEEDED * fit_a.residual.min(fit_b.residual);
+        (fit.explains() && is_needed).then(|| (vec![a, b], fit))
+    };
+    combinations.par_iter().filter_map(explains).collect()
 }
 
 /// Whether the outputs at the first few positions of the channel that is looked at first are beyond the variant's bounds,

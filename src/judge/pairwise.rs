@@ -128,9 +128,11 @@ impl Figures {
             if difference.is_nan() || difference > figures.max {
                 (figures.max, figures.max_at) = (difference, i);
             }
-            let larger = l.abs().max(r.abs());
-            if difference > 0.0 && larger.is_finite() {
-                figures.max_ulp = figures.max_ulp.max(difference / format.ulp(larger));
+            if !difference.is_finite() {
+                // As of an element that no number tells: a difference that cannot be told is none that is 0.
+                figures.max_ulp = f64::INFINITY;
+            } else if difference > 0.0 {
+                figures.max_ulp = figures.max_ulp.max(difference / format.ulp(l.abs().max(r.abs())));
             }
             squares += difference * difference;
             left_squares += l * l;
@@ -139,7 +141,7 @@ impl Figures {
         if count > 0.0 {
             figures.mean = sum / count;
         }
-        if squares > 0.0 {
+        if squares != 0.0 {
             figures.rel_l2 = (squares / left_squares.max(right_squares)).sqrt();
         }
         figures

@@ -5,7 +5,7 @@ use crate::results::revisions::{Change, MethodDiff};
 /// Whether anything got worse, or could not be told: where neither revision runs there is nothing to compare, and where
 /// there is no bound nothing says what a difference means.
 pub fn is_worse(comparisons: &[MethodDiff]) -> bool {
-    comparisons.iter().any(|c| c.change.is_worse() || is_unknown(c))
+    comparisons.iter().any(|c| c.is_worse() || is_unknown(c))
 }
 
 /// Whether something about it could not be told.
@@ -22,13 +22,16 @@ fn is_wrong(c: &MethodDiff) -> bool {
 /// measured, and what only the new revision runs on is right.
 pub fn recommend(comparisons: &[MethodDiff]) -> String {
     let count = |change: Change| comparisons.iter().filter(|c| c.change == change).count();
-    let [equal, rounding, closer, farther, mixed, mended, broken, both, unmeasured] = Change::ALL.map(count);
+    let [equal, rounding, closer, farther, mixed, wrong, mended, broken, both, unmeasured] =
+        Change::ALL.map(count);
     let unbounded: usize = comparisons.iter().map(|c| c.unbounded).sum();
     let better = closer + mended;
     let worse = farther + mixed + broken;
     let unknown = comparisons.iter().any(is_unknown);
     let mended_wrong = comparisons.iter().any(|c| c.change == Change::Mended && is_wrong(c));
     let advice = match (better, worse, rounding) {
+        (0, 0, _) if wrong > 0 => "neither is right",
+        (1.., 0, _) if wrong > 0 => "better on some, and neither is right on others",
         (_, 1.., _) if better + mixed > 0 => "do not take it as it is",
         (_, 1.., _) => "leave it",
         (0, 0, _) if unmeasured + both == comparisons.len() => "nothing can be said",
@@ -45,6 +48,7 @@ pub fn recommend(comparisons: &[MethodDiff]) -> String {
         (equal + rounding, "equal on"),
         (farther, "farther on"),
         (mixed, "closer and farther on"),
+        (wrong, "both wrong on"),
         (broken, "broken on"),
         (both, "still broken on"),
         (unmeasured, "unmeasured on"),
@@ -55,7 +59,7 @@ pub fn recommend(comparisons: &[MethodDiff]) -> String {
         parts.push(format!("{unbounded} values differ where there is no bound"));
     }
     // What was broken has nothing to be worse than.
-    if worse == 0 && better > 0 && mended == 0 && !unknown {
+    if worse == 0 && better > 0 && mended == 0 && wrong == 0 && !unknown {
         parts.push("worse on none".to_owned());
     }
     let still = match comparisons.iter().filter(|c| is_wrong(c)).count() {

@@ -21,13 +21,20 @@ use num_complex::Complex64;
 
 use super::budget::complex_at;
 use super::coefficient;
+use super::diagnose::sweep;
+use super::reconstruct;
+use super::reconstruct::expansion::{Evaluate, Point};
 use super::ulp::Format;
 use crate::method::Method;
 use crate::problem::elements::Elements;
 use crate::problem::{Operand, Weights};
 use crate::promise::Contract;
 use crate::promise::allowance::{self, HALF_SUBNORMAL};
+use crate::results::Diagnosis;
 use crate::results::revisions::{Change, Difference, MethodDiff};
+
+/// Far off is an error of so many bounds: half of the digits of an f32 are wrong.
+const FAR: f64 = 4096.0;
 
 /// Why a revision computed nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +46,34 @@ pub struct NoOutput {
 
 /// What a revision computed: (n)·w each, or why it did not.
 pub type RevisionOutput<'a> = Result<(&'a [f32], &'a [f32]), NoOutput>;
+
+/// Elements that a cause is held against: enough to meet a place that matters.
+const EXPLAINED: usize = 400;
+
+/// What a revision computes on the elements in place of what is specified, by the formula that its double build tells or by
+/// the fault model that its Ā and B̄ look like: u is 1 in `got`. None where nothing was found.
+pub fn cause(
+    method: Method,
+    elements: &Elements,
+    evaluate: &Evaluate,
+    got: impl FnOnce() -> Option<[Vec<f32>; 2]>,
+    want: (&[f64], &[f64]),
+) -> Option<Diagnosis> {
+    let problem = &elements.coefficients;
+    let (count, width) = (problem.delta.len(), problem.weights.width());
+    let point = |i: usize| Point {
+        delta: problem.delta[i].into(),
+        a: complex_at(problem.weights, &problem.a, i * width),
+        b: complex_at(problem.weights, &problem.b, i * width),
+        u: elements.u[i].into(),
+    };
+    let points: Vec<Point> = (0..count).step_by(count.div_ceil(EXPLAINED).max(1)).map(point).collect();
+    let formula = reconstruct::identify(method, problem.weights, evaluate);
+    formula.and_then(|formula| formula.explains(&points, evaluate)).or_else(|| {
+        let [a_bar, b_bar] = got()?;
+        sweep::diagnose(method, problem, (&a_bar, &b_bar), want).into_iter().next()
+    })
+}
 
 impl MethodDiff {
     /// Of nothing yet.
@@ -56,6 +91,10 @@ impl MethodDiff {
             unbounded: 0,
             old_worst: None,
             new_worst: None,
+            old_trained: None,
+            new_trained: None,
+            old_cause: None,
+            new_cause: None,
             old_infinite: None,
             new_infinite: None,
             old_reason: String::new(),
@@ -83,12 +122,21 @@ pub fn compare(
         let values = *run.as_ref().ok()?;
         Some(worst(each(method, elements, want, values).map(|value| value.error)))
     };
+    let trained = |run: &RevisionOutput| {
+        let values = each(method, elements, want, *run.as_ref().ok()?);
+        let values = values.filter(|value| elements.is_trained(value.index));
+        let mut errors = values.map(|value| value.error).peekable();
+        errors.peek()?;
+        Some(self::worst(errors).0)
+    };
     let (old_worst, new_worst) = (worst(&old), worst(&new));
     let reason =
         |run: &RevisionOutput| run.as_ref().err().map(|none| none.reason.clone()).unwrap_or_default();
     let blank = MethodDiff {
         old_worst: old_worst.map(|(worst, _)| worst),
         new_worst: new_worst.map(|(worst, _)| worst),
+        old_trained: trained(&old),
+        new_trained: trained(&new),
         old_infinite: old_worst.map(|(_, infinite)| infinite),
         new_infinite: new_worst.map(|(_, infinite)| infinite),
         old_reason: reason(&old),
@@ -224,6 +272,11 @@ fn tally(
         (0, ..) => Change::Farther,
         _ => Change::Mixed,
     };
+    let far = |worst: Option<f64>| worst.is_some_and(|worst| worst > FAR);
+    let differ = !matches!(comparison.change, Change::Equal | Change::Unmeasured);
+    if differ && far(comparison.old_trained) && far(comparison.new_trained) {
+        comparison.change = Change::BothWrong;
+    }
     let kinds = [Change::Rounding, Change::Closer, Change::Farther];
     let found = kinds.into_iter().zip(worst).filter_map(|(kind, worst)| Some((kind, worst?)));
     comparison.differences =
@@ -273,5 +326,6 @@ fn difference(change: Change, elements: &Elements, old: &Value, new: &Value) -> 
         },
         old_error: old.error,
         new_error: new.error,
+        trained: elements.is_trained(index),
     }
 }

@@ -126,6 +126,8 @@ pub fn worst(
         got_hex: crate::hexfloat::f64(element.got),
         want: element.want,
         want_hex: crate::hexfloat::f64(element.want),
+        got_parts: Vec::new(),
+        want_parts: Vec::new(),
         error: distance.error,
         bound: element.bound,
         ratio: distance.ratio,

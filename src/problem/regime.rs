@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::{Shape, Weights};
 
 /// How A is filled (spec.md §4).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StateMatrix {
     /// −(1…N)
     S4dReal,
@@ -27,7 +27,7 @@ pub enum StateMatrix {
 }
 
 /// How delta is drawn.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Steps {
     /// In [lo, hi).
     LogUniform(f64, f64),
@@ -46,7 +46,7 @@ pub enum Steps {
 }
 
 /// How u or B is drawn.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Signal {
     Zero,
     /// Normal with this standard deviation.
@@ -159,6 +159,15 @@ fn regime(name: impl Into<String>, why: &'static str) -> Regime {
 }
 
 impl Regime {
+    /// Whether its inputs are such as models have them: Δ of a trained or newly made model, a stable A of usual size, and
+    /// signals with nothing special about them.
+    pub fn is_ordinary(&self) -> bool {
+        let recipe = &self.recipe;
+        let plain = (recipe.u, recipe.b) == (PLAIN.u, PLAIN.b);
+        let a = [StateMatrix::S4dReal, StateMatrix::S4dLin, StateMatrix::S4dInv, PLAIN.a].contains(&recipe.a);
+        plain && a && [PLAIN.steps, Steps::Trained].contains(&recipe.steps)
+    }
+
     fn with(self, recipe: Recipe) -> Self {
         Regime { recipe, ..self }
     }

@@ -26,6 +26,8 @@ pub struct Promise {
     /// of overflows or underflows on the way, where |Im z| is so large that z rounded to f32 is no angle any more, and so
     /// near to a root or a pole that z rounded to f32 leaves no digit.
     pub whole_range: bool,
+    /// Whether the scan around its coefficients is its own. That of a header is the harness's, whose laws say nothing of it.
+    pub scans: bool,
 }
 
 impl Promise {
@@ -35,13 +37,14 @@ impl Promise {
         lifted_is_judged: true,
         perturbable: true,
         whole_range: true,
+        scans: true,
     };
 
     /// The same-precision reference path: a careful framework's arithmetic.
     pub const REFERENCE: Promise = Promise { contract: Contract::FRAMEWORK, ..Promise::RECORDED };
 
     /// A header of somebody else's. Its constants may be f32 in its build in double as well.
-    pub const HEADER: Promise = Promise { contract: Contract::FOREIGN, ..Promise::RECORDED };
+    pub const HEADER: Promise = Promise { contract: Contract::FOREIGN, scans: false, ..Promise::RECORDED };
 
     /// The same of an implementation that states its arithmetic.
     pub fn recorded(stages: Stages) -> Promise {
@@ -55,5 +58,6 @@ impl Promise {
         lifted_is_judged: false,
         perturbable: false,
         whole_range: false,
+        scans: true,
     };
 }

@@ -1,6 +1,6 @@
 //! A comparison of two runs as text for a terminal, at most 100 columns wide.
 
-use super::console::{Detail, WIDTH, coloured};
+use super::console::{Detail, coloured, width};
 use super::text;
 use crate::formula::Form;
 use crate::results::compare::{FACTOR, Item, RunComparison};
@@ -59,7 +59,7 @@ fn origin(which: &str, name: &str, results: &Results) -> String {
         "{name}: holdfast {}, backend {}, seed {}{kernels}, on {}",
         results.version, results.backend, results.seed, results.device
     );
-    text::wrap(&format!("  {which}  "), &about, WIDTH)
+    text::wrap(&format!("  {which}  "), &about, width())
 }
 
 /// `pass 0.19`, `FAIL 1e6`, `unmeasured`
@@ -93,9 +93,9 @@ fn part<T>(
         return Vec::new();
     }
     let heading = format!("{heading} ({})", by_method(things.iter().map(item)));
-    let mut lines = vec![String::new(), text::wrap("", &heading, WIDTH)];
+    let mut lines = vec![String::new(), text::wrap("", &heading, width())];
     let rows = things.iter().take(most).map(row);
-    lines.extend(rows.map(|(prefix, about)| text::wrap(prefix, &about, WIDTH)));
+    lines.extend(rows.map(|(prefix, about)| text::wrap(prefix, &about, width())));
     if let more @ 1.. = things.len().saturating_sub(most) {
         lines.push(format!("  and {more} more (--verbose lists them)"));
     }
@@ -157,6 +157,11 @@ fn pairs(comparison: &RunComparison, most: usize) -> Vec<String> {
     let count = |pairs: &PairTotals| {
         format!("{} agree, {} fail, {} unmeasured", pairs.agree, pairs.failing(), pairs.unmeasured)
     };
+    if comparison.left_out > 0 {
+        let said = "by what both were asked for; {} of one run alone are left out, and so are pairs";
+        let left_out = text::count(comparison.left_out, "item");
+        return vec![String::new(), text::wrap("compared ", &said.replacen("{}", &left_out, 1), width())];
+    }
     let (old, new) = (count(&comparison.old_pairs), count(&comparison.new_pairs));
     if old == new && comparison.failing_pairs.is_empty() {
         return Vec::new();
@@ -164,6 +169,6 @@ fn pairs(comparison: &RunComparison, most: usize) -> Vec<String> {
     let word = if comparison.pairs_regressed() { "worse" } else { "changed" };
     let mut lines = vec![String::new(), format!("pairs {word}: {old} → {new}")];
     let shown = comparison.failing_pairs.iter().take(most);
-    lines.extend(shown.map(|pair| text::wrap("  FAIL  ", pair, WIDTH)));
+    lines.extend(shown.map(|pair| text::wrap("  FAIL  ", pair, width())));
     lines
 }

@@ -1,7 +1,10 @@
 //! The report for a terminal: at most 100 columns wide whatever the results (a single command-line argument
 //! longer than that is left whole, so that it can be pasted). Returns text; printing is `main`'s.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::OnceLock;
+use std::time::Duration;
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
@@ -10,19 +13,33 @@ use super::failures::{self, Failure};
 use super::summary;
 use super::{causes, grid, invariants, pairs, precision, tables, template, text};
 use crate::formula::Form;
-use crate::problem::Weights;
-use crate::results::{Results, Verdict, Worst};
+use crate::results::explained::chosen;
+use crate::results::{HeaderInstantiation, Results, Verdict, Worst};
 
-/// The widest line.
+/// The widest line, and the narrowest that lines are broken for.
 pub const WIDTH: usize = 100;
-/// Of these, what the columns of methods may take.
-const COLUMNS: usize = 72;
+pub const NARROWEST: usize = 60;
+/// What a line has beside the columns of methods.
+const BESIDE_COLUMNS: usize = 28;
 /// Failures that are explained; the rest are counted.
 const EXPLAINED: usize = 10;
 /// Failing pairs that are listed; the rest are counted.
 const LISTED_PAIRS: usize = 6;
 /// Reasons for not measuring that are listed.
 const REASONS: usize = 5;
+
+static CHOSEN: OnceLock<usize> = OnceLock::new();
+
+/// How wide lines are: [`WIDTH`], unless the program has found a narrower terminal.
+pub fn width() -> usize {
+    *CHOSEN.get().unwrap_or(&WIDTH)
+}
+
+/// Fits all lines into a terminal of so many columns, as far as they can be; to be called once, at the program's start.
+pub fn fit_into(columns: usize) {
+    // A second call would be a program that changes its mind: the first one holds.
+    let _ = CHOSEN.set(columns.clamp(NARROWEST, WIDTH));
+}
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,31 +60,58 @@ impl Detail {
     }
 }
 
-/// The whole console report: header, failures explained, verdict table, sweeps, pairs, totals, and where the
-/// written report is. ANSI colours only when `colour`.
-pub fn render(results: &Results, report: Option<&Path>, colour: bool) -> String {
-    render_detail(results, report, colour, Detail::Normal)
+/// What is shown beside the results, and how.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct View<'a> {
+    /// Where the written report is.
+    pub report: Option<&'a Path>,
+    /// Whole lines on the run.
+    pub notes: &'a str,
+    pub took: Option<Duration>,
+    /// Whether ANSI colours are wanted.
+    pub colour: bool,
+    pub detail: Detail,
 }
 
-/// The console report in more or less detail.
-pub fn render_detail(results: &Results, report: Option<&Path>, colour: bool, detail: Detail) -> String {
+/// The whole console report: what ran, what is wrong, the failures explained, verdict tables, totals, where the written
+/// report is, and in the last line the verdict.
+pub fn render(results: &Results, report: Option<&Path>, colour: bool) -> String {
+    render_view(results, View { report, colour, ..View::default() })
+}
+
+/// The console report as it is wanted.
+pub fn render_view(results: &Results, view: View) -> String {
+    let detail = view.detail;
     let mut parts = Vec::new();
-    if detail == Detail::Quiet {
-        parts.push(one_line(results));
-    } else {
+    if detail != Detail::Quiet {
         parts.push(header(results));
         parts.extend(wrong(results));
         parts.extend(explained(results, detail));
         parts.extend(verdict_tables(results));
         parts.extend(invariant_table(results));
-        parts.push(closing(results, report, detail));
+        parts.push(closing(results, detail));
+        let mut notes = view.notes.to_owned();
+        if let Some(path) = view.report {
+            notes += &format!("report: {}\n", path.display());
+        }
+        parts.extend((!notes.is_empty()).then(|| notes.trim_end().to_owned()));
     }
+    let name = format!("holdfast {}: {}", text::fit(&results.version, 20), text::run_verdict(results));
+    let counts = counts(results);
+    parts.push(match (detail, view.took) {
+        // A line that scripts compare says the same in every run.
+        (Detail::Quiet, _) => format!("{name}; {counts}"),
+        (_, None) => format!("{}\n{name}", text::wrap("", &counts, width())),
+        (_, Some(took)) => {
+            format!("{}\n{name}, in {}", text::wrap("", &counts, width()), text::duration(took))
+        }
+    });
     let text = parts.join("\n\n") + "\n";
-    if colour { coloured(&text) } else { text }
+    if view.colour { coloured(&text) } else { text }
 }
 
-/// `holdfast 0.1.0: PASS; 12/12 cases, 2/2 sweeps and 30/30 pairs pass`: of everything that was run, and of nothing else.
-fn one_line(results: &Results) -> String {
+/// `12/12 cases, 2/2 sweeps and 30/30 pairs pass`: of everything that was run, and of nothing else.
+fn counts(results: &Results) -> String {
     let sweeps = &results.coefficients;
     let counts = [
         ("cases", summary::totals(results.cases.iter().map(|c| c.verdict))),
@@ -81,28 +125,30 @@ fn one_line(results: &Results) -> String {
     let run = counts.into_iter().chain([pairs]).filter(|(_, _, all)| *all > 0);
     let mut run: Vec<String> = run.map(|(nouns, pass, all)| format!("{pass}/{all} {nouns}")).collect();
     let last = run.pop().map_or("nothing was run".to_owned(), |last| format!("{last} pass"));
-    let counts = if run.is_empty() { last } else { format!("{} and {last}", run.join(", ")) };
-    let verdict = text::run_verdict(results);
-    format!("holdfast {}: {verdict}; {counts}", text::fit(&results.version, 20))
+    if run.is_empty() { last } else { format!("{} and {last}", run.join(", ")) }
 }
 
 /// A line of what ran.
 pub(super) fn field(name: &str, value: &str) -> String {
-    text::wrap(&format!("  {name:8} "), value, WIDTH)
+    text::wrap(&format!("  {name:8} "), value, width())
 }
 
 fn header(results: &Results) -> String {
     let mut lines = vec![
-        format!("holdfast {}: {}", text::fit(&results.version, 40), text::run_verdict(results)),
+        format!("holdfast {}", text::fit(&results.version, 40)),
         field("backend", &format!("{}, on {}", results.backend, results.device)),
         field("seed", &results.seed.to_string()),
     ];
     if !results.kernel_source.is_empty() {
         lines.push(field("kernels", &format!("sha256 {}", results.kernel_source)));
     }
-    lines.push(text::wrap_command("  command  ", &results.command, WIDTH));
+    lines.push(text::wrap_command("  command  ", &results.command, width()));
     let rejected = results.header.iter().flat_map(|h| &h.instantiations).filter(|one| !one.compiles);
-    lines.extend(rejected.flat_map(|one| rejection("header", one.weights, &one.lines)));
+    let weights = |one: &HeaderInstantiation| match one.b {
+        Some(b) => format!("{} weights and {b} B", one.weights),
+        None => format!("{} weights", one.weights),
+    };
+    lines.extend(rejected.flat_map(|one| rejection("header", &weights(one), &one.lines)));
     lines.join("\n")
 }
 
@@ -111,7 +157,7 @@ fn wrong(results: &Results) -> Option<String> {
     let lines = causes::lines(results);
     let entry = |line: causes::Line| {
         let what = if line.looks_like.is_empty() { "no fault model explains it" } else { &line.looks_like };
-        text::wrap("FAIL ", &format!("{}: {}: {what}", line.title, line.failing), WIDTH)
+        text::wrap("FAIL ", &format!("{}: {}: {what}", line.title, line.failing), width())
     };
     let entries: Vec<String> = lines.into_iter().map(entry).collect();
     (!entries.is_empty()).then(|| format!("what is wrong\n{}", entries.join("\n")))
@@ -121,16 +167,18 @@ fn wrong(results: &Results) -> Option<String> {
 fn explained(results: &Results, detail: Detail) -> Option<String> {
     let failures = failures::all(results);
     let most = detail.most(EXPLAINED);
-    // Failures that could not be run for the same reason are explained once.
+    // Failures that are alike are explained once.
+    let tried: BTreeSet<&str> = chosen(&results.cases).into_iter().map(|at| &*results.cases[at].id).collect();
+    let tried = |failure: &Failure| match failure {
+        Failure::Case(case) => tried.contains(case.id.as_str()),
+        _ => true,
+    };
     let mut distinct: Vec<&Failure> = Vec::new();
     for failure in &failures {
-        let unlike = |other: &&Failure| {
-            failure.reason().is_empty() || !failure.worst().is_empty() || other.reason() != failure.reason()
-        };
         if distinct.len() == most {
             break;
         }
-        if distinct.iter().all(unlike) {
+        if detail == Detail::Verbose || !distinct.iter().any(|other| failure.is_like(other, tried(failure))) {
             distinct.push(failure);
         }
     }
@@ -146,30 +194,34 @@ fn explained(results: &Results, detail: Detail) -> Option<String> {
 
 fn explain(failure: &Failure) -> String {
     let mut lines =
-        vec![text::wrap("FAIL ", &failure.title(), WIDTH), text::wrap("     ", &failure.detail(), WIDTH)];
+        vec![text::wrap("FAIL ", &failure.title(), width()), text::wrap("     ", &failure.detail(), width())];
     if !failure.reason().is_empty() {
-        lines.push(text::wrap("     ", failure.reason(), WIDTH));
+        lines.push(text::wrap("     ", failure.reason(), width()));
     }
     lines.extend(failure.worst().into_iter().map(worst));
-    lines.extend(failure.notes().iter().map(|line| text::wrap("     ", line, WIDTH)));
+    lines.extend(failure.notes().iter().map(|line| text::wrap("     ", line, width())));
     if !failure.diagnosis().is_empty() {
         let names = failure.diagnosis().iter().take(3);
         let names: Vec<_> = names.map(text::diagnosis).collect();
-        lines.push(text::wrap("     looks like ", &names.join(", or "), WIDTH));
+        lines.push(text::wrap("     looks like ", &names.join(", or "), width()));
     }
     if !failure.rerun().is_empty() {
-        lines.push(text::wrap_command("     rerun ", failure.rerun(), WIDTH));
+        lines.push(text::wrap_command("     rerun ", failure.rerun(), width()));
     }
     lines.join("\n")
 }
 
 fn worst(worst: &Worst) -> String {
-    let mut lines = vec![text::wrap("     worst ", &text::worst(worst), WIDTH)];
+    let mut lines = vec![text::wrap("     worst ", &text::worst(worst), width())];
     for [name, number, beside] in text::numbers(worst) {
-        lines.push(format!("       {name:5} {number:>15}  {}", text::fit(&beside, 60)).trim_end().to_owned());
+        lines.push(
+            format!("       {name:5} {number:>15}  {}", text::fit(&beside, width() - 40))
+                .trim_end()
+                .to_owned(),
+        );
     }
     if !worst.inputs.is_empty() {
-        lines.push(text::wrap("       from  ", &worst.inputs.join(", "), WIDTH));
+        lines.push(text::wrap("       from  ", &worst.inputs.join(", "), width()));
     }
     lines.join("\n")
 }
@@ -177,14 +229,15 @@ fn worst(worst: &Worst) -> String {
 /// The verdict matrix and the coefficient sweeps, in tables of as many methods as fit side by side; none where nothing ran.
 fn verdict_tables(results: &Results) -> Vec<String> {
     let (methods, rows) = (grid::methods(results), tables::verdicts(results));
-    let width = |i: usize| {
+    let taken = |i: usize| {
         let cells = rows.iter().map(|row| row.cells[i].chars().count()).max().unwrap_or(0);
         cells.max(methods[i].name().len()) + 3
     };
+    let columns = width() - BESIDE_COLUMNS;
     let mut blocks: Vec<Vec<usize>> = Vec::new();
     for i in 0..if rows.is_empty() { 0 } else { methods.len() } {
         match blocks.last_mut() {
-            Some(block) if block.iter().map(|&i| width(i)).sum::<usize>() + width(i) <= COLUMNS => {
+            Some(block) if block.iter().map(|&i| taken(i)).sum::<usize>() + taken(i) <= columns => {
                 block.push(i)
             }
             _ => blocks.push(vec![i]),
@@ -192,7 +245,8 @@ fn verdict_tables(results: &Results) -> Vec<String> {
     }
     let legend = "worst share of the allowance used over the row's inputs and operands (1 is the bound)";
     let block = |columns: Vec<usize>| {
-        let first = WIDTH - 12 - columns.iter().map(|&i| width(i)).sum::<usize>().min(COLUMNS);
+        let all = columns.iter().map(|&i| taken(i)).sum::<usize>();
+        let first = width() - 12 - all.min(width() - BESIDE_COLUMNS);
         let cells =
             |row: &tables::TableRow| columns.iter().map(|&i| row.cells[i].clone()).collect::<Vec<_>>();
         let shown = rows.iter().map(|row| (row, cells(row)));
@@ -205,11 +259,11 @@ fn verdict_tables(results: &Results) -> Vec<String> {
     blocks.into_iter().map(block).collect()
 }
 
-/// The invariants by method, the worse of both weight types; none when none was probed.
+/// The invariants by method; none when none was probed.
 fn invariant_table(results: &Results) -> Option<String> {
     let rows = tables::invariants(results);
     rows.first()?;
-    let rows = rows.into_iter().map(|row| [vec![text::fit(&row.name, 22)], row.cells].concat());
+    let rows = rows.into_iter().map(|row| [vec![text::fit(&row.name, 29)], row.cells].concat());
     let header = [vec!["invariant"], template::names(&invariants::methods(results))].concat();
     let legend =
         "worst share of each invariant's own budget; exact: no difference was allowed, and there is none";
@@ -230,36 +284,33 @@ pub(super) fn lined(
     for column in table.column_iter_mut().skip(numbers) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    format!("{}\n {legend}", table.trim_fmt())
+    format!("{}\n{}", table.trim_fmt(), text::wrap(" ", legend, width()))
 }
 
-/// What the compiler said of a header, for a weight type that it does not take.
-pub(super) fn rejection(which: &str, weights: Weights, lines: &[String]) -> Vec<String> {
-    let what = format!("does not compile for {weights} weights:");
-    let said = lines.iter().map(|line| text::wrap("    ", line, WIDTH));
+/// What the compiler said of a header, for weights that it does not take.
+pub(super) fn rejection(which: &str, weights: &str, lines: &[String]) -> Vec<String> {
+    let what = format!("does not compile for {weights}:");
+    let said = lines.iter().map(|line| text::wrap("    ", line, width()));
     std::iter::once(field(which, &what)).chain(said).collect()
 }
 
-/// Pairs, totals, and where the report is.
-fn closing(results: &Results, report: Option<&Path>, detail: Detail) -> String {
+/// Pairs and totals.
+fn closing(results: &Results, detail: Detail) -> String {
     let mut lines = vec![pair_lines(results, detail)];
     lines.push(summary::totals(results.coefficients.iter().map(|c| c.verdict)).text("coefficient sweep"));
     if !results.invariants.is_empty() {
         lines.push(summary::totals(results.invariants.iter().map(|i| i.verdict)).text("invariant"));
     }
     lines.push(summary::totals(results.cases.iter().map(|c| c.verdict)).text("case"));
-    lines.extend(precision::lifting(results).iter().map(|line| text::wrap("", line, WIDTH)));
+    lines.extend(precision::lifting(results).iter().map(|line| text::wrap("", line, width())));
     for line in precision::sensitivity(results) {
-        lines.push(text::wrap("sensitivity, ", &line, WIDTH));
+        lines.push(text::wrap("sensitivity, ", &line, width()));
     }
     for (reason, count) in summary::unmeasured_reasons(results).into_iter().take(detail.most(REASONS)) {
-        lines.push(text::wrap(&format!("  {count} unmeasured: "), reason, WIDTH));
+        lines.push(text::wrap(&format!("  {count} unmeasured: "), reason, width()));
     }
     if results.verdict() == Verdict::Unmeasured {
         lines.push("not everything was measured: this is not a pass (hint: holdfast doctor)".to_owned());
-    }
-    if let Some(path) = report {
-        lines.push(format!("report: {}", path.display()));
     }
     lines.join("\n")
 }
@@ -270,13 +321,14 @@ fn pair_lines(results: &Results, detail: Detail) -> String {
     if totals.problems == 0 {
         return "pairwise: not compared".to_owned();
     }
-    let mut lines = vec![format!(
-        "pairwise, {}: {} agree with the truth's differences, {} fail, {} unmeasured",
-        text::count(totals.problems, "problem"),
+    let counts = format!(
+        "{} agree with the truth's differences, {} fail, {} unmeasured",
         totals.agree,
         totals.failing(),
         totals.unmeasured
-    )];
+    );
+    let head = format!("pairwise, {}: ", text::count(totals.problems, "problem"));
+    let mut lines = vec![text::wrap(&head, &counts, width())];
     for (matrix, pair, truth) in failing.iter().take(most) {
         let truth = truth.map_or("?".to_owned(), |t| text::number(t.rel_l2, 3));
         let line = format!(
@@ -290,7 +342,7 @@ fn pair_lines(results: &Results, detail: Detail) -> String {
             matrix.problem,
             matrix.source,
         );
-        lines.push(text::wrap("  FAIL ", &line, WIDTH));
+        lines.push(text::wrap("  FAIL ", &line, width()));
     }
     let more = totals.failing().saturating_sub(failing.len().min(most));
     if more > 0 {

@@ -3,6 +3,7 @@
 use super::sweeps::Coefficient;
 use super::{grid, invariants, precision, text};
 use crate::formula::Form;
+use crate::problem::Weights;
 use crate::results::{
     CaseResult, CoefficientResult, Diagnosis, InvariantResult, Lifting, Results, TensorResult, Verdict, Worst,
 };
@@ -17,8 +18,8 @@ pub enum Failure<'a> {
 }
 
 /// Every failure. The worst of each method comes first, then the second worst of each, and so on: one broken
-/// method must not hide another one behind its many regimes. Sweeps precede scans: wrong coefficients are
-/// why a scan is wrong. Broken invariants come last: they say that something is wrong, seldom what.
+/// method must not hide another one behind its many regimes. Before them comes the worst on ordinary inputs, which are
+/// what users have. Sweeps precede the other scans: wrong coefficients are why a scan is wrong. Broken invariants come last: they say that something is wrong, seldom what.
 pub fn all(results: &Results) -> Vec<Failure<'_>> {
     let mut ranked: Vec<(usize, Failure)> = Vec::new();
     for method in Form::all() {
@@ -28,10 +29,15 @@ pub fn all(results: &Results) -> Vec<Failure<'_>> {
         let mut cases: Vec<_> =
             cases.filter(|c| failed(c.verdict) || lifted_failed(c.lifted.as_ref())).collect();
         cases.sort_by(|a, b| grid::worse(a, b));
+        // The best example is what users have.
+        let ordinary =
+            |case: &CaseResult| results.regimes.iter().any(|r| r.ordinary && r.name == case.regime);
+        let example = cases.iter().position(|case| ordinary(case)).map(|at| cases.remove(at));
         let invariants = results.invariants.iter().filter(|i| failed(i.verdict) && i.method == method);
         let mut invariants: Vec<_> = invariants.collect();
         invariants.sort_by(|a, b| invariants::worse(a, b));
-        let failures = sweeps.map(Failure::Sweep).chain(cases.into_iter().map(Failure::Case));
+        let failures = example.into_iter().map(Failure::Case).chain(sweeps.map(Failure::Sweep));
+        let failures = failures.chain(cases.into_iter().map(Failure::Case));
         ranked.extend(failures.chain(invariants.into_iter().map(Failure::Invariant)).enumerate());
     }
     ranked.sort_by_key(|(rank, _)| *rank);
@@ -98,7 +104,52 @@ impl<'a> Failure<'a> {
         match self {
             Failure::Case(case) => case.id.clone(),
             Failure::Sweep(sweep) => sweep.id(),
-            Failure::Invariant(i) => format!("invariants/{}/{}/{}", i.name, i.weights, i.method),
+            Failure::Invariant(invariant) => invariant.id(),
+        }
+    }
+
+    /// Whether `other` shows all that there is to see: the same method and weights for the same cause, or for the same
+    /// reason no output. One that was not `tried` to explain is like any other of its method.
+    pub fn is_like(&self, other: &Failure, tried: bool) -> bool {
+        let reason = self.reason();
+        if self.worst().is_empty() && !reason.is_empty() && reason != LIFTED_ALONE {
+            return reason == other.reason();
+        }
+        let law = |failure: &Failure| matches!(failure, Failure::Invariant(_));
+        let cause = |failure: &Failure<'a>| failure.diagnosis().first().map(|d| (&d.name, &d.what));
+        !law(self)
+            && !law(other)
+            && (self.method(), self.weights()) == (other.method(), other.weights())
+            && match cause(self) {
+                Some(own) => other.diagnosis().first().is_some_and(|d| own == (&d.name, &d.what)),
+                None => !tried,
+            }
+    }
+
+    pub fn weights(&self) -> Weights {
+        match self {
+            Failure::Case(case) => case.weights,
+            Failure::Sweep(sweep) => sweep.weights,
+            Failure::Invariant(invariant) => invariant.weights,
+        }
+    }
+
+    /// The verdict, with that of its run in double.
+    pub fn verdict_with_lifted(&self, verdict: Verdict) -> Verdict {
+        let lifted = match self {
+            Failure::Case(case) => case.lifted.as_ref(),
+            Failure::Sweep(sweep) => sweep.lifted.as_ref(),
+            Failure::Invariant(_) => None,
+        };
+        Verdict::of_all([verdict].into_iter().chain(lifted.map(|lifted| lifted.verdict)))
+    }
+
+    /// The likeliest cause, or why there is no number, or else the worst element.
+    pub fn in_a_line(&self) -> String {
+        match (self.diagnosis().first(), self.reason(), self.worst().first()) {
+            (Some(cause), ..) => format!("looks like {}", text::diagnosis(cause)),
+            (None, "", Some(worst)) => text::worst(worst),
+            (None, reason, _) => reason.to_owned(),
         }
     }
 
@@ -118,8 +169,8 @@ impl<'a> Failure<'a> {
 
     pub fn reason(&self) -> &'a str {
         match self {
-            Failure::Case(case) if !failed(case.verdict) => LIFTED_ALONE,
-            Failure::Sweep(sweep) if !failed(sweep.verdict) => LIFTED_ALONE,
+            Failure::Case(case) if case.verdict == Verdict::Pass => LIFTED_ALONE,
+            Failure::Sweep(sweep) if sweep.verdict == Verdict::Pass => LIFTED_ALONE,
             Failure::Case(case) => &case.reason,
             Failure::Sweep(sweep) => &sweep.reason,
             Failure::Invariant(invariant) => &invariant.reason,

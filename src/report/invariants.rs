@@ -1,22 +1,41 @@
-//! The invariants in rows: one invariant over the methods.
+//! The invariants in rows: one invariant with one weight type over the methods.
 
 use super::{grid, groups, text};
+use crate::judge::invariants::Invariant;
 use crate::method::Method;
+use crate::problem::Weights;
 use crate::results::{InvariantResult, Results, Verdict};
 
-/// One invariant; each method's results are those of the weight types that were asked for.
+/// One invariant with one weight type.
 #[derive(Clone, Debug)]
 pub struct InvariantRow<'a> {
     pub name: &'a str,
+    pub weights: Weights,
     /// What must hold, in one sentence.
     pub what: &'a str,
     results: Vec<&'a InvariantResult>,
 }
 
-/// The rows in the order in which the invariants first appear.
+/// The rows in the order in which the invariants first appear, real before complex: what holds of the one weight type says
+/// nothing of the other.
 pub fn rows(results: &Results) -> Vec<InvariantRow<'_>> {
-    let groups = groups::by_key(&results.invariants, |result| &*result.name);
-    groups.into_iter().map(|(name, results)| InvariantRow { name, what: &results[0].what, results }).collect()
+    let names = groups::by_key(&results.invariants, |result| &*result.name);
+    let mut rows = Vec::new();
+    for (name, results) in names {
+        let mut of_weights = groups::by_key(results, |result| result.weights);
+        of_weights.sort_by_key(|(weights, _)| *weights);
+        rows.extend(of_weights.into_iter().map(|(weights, results)| {
+            let what = &results[0].what;
+            InvariantRow { name, weights, what, results }
+        }));
+    }
+    rows
+}
+
+/// The laws that are not probed of a header, whose scan is the harness's own; empty where no header was judged.
+pub fn left_out(results: &Results) -> String {
+    let names = Invariant::ALL.into_iter().filter(|law| law.is_of_the_scan()).map(Invariant::name);
+    if results.header.is_some() { names.collect::<Vec<_>>().join(", ") } else { String::new() }
 }
 
 /// The methods that any invariant was probed with, in the order of their ids.
@@ -32,7 +51,7 @@ pub fn worse(a: &InvariantResult, b: &InvariantResult) -> std::cmp::Ordering {
 }
 
 impl<'a> InvariantRow<'a> {
-    /// The worst result of this method, over the weight types; none where the invariant says nothing of it.
+    /// The worst result of this method; none where the invariant says nothing of it.
     pub fn worst(&self, method: Method) -> Option<&'a InvariantResult> {
         self.results.iter().copied().filter(|i| i.method == method).min_by(|a, b| worse(a, b))
     }

@@ -76,8 +76,8 @@ pub fn read(file: &Path) -> Result<Results, ReadError> {
         .map_err(|error| ReadError::NotResults { path: path(), found: error.to_string() })
 }
 
-/// Writes a comparison to `file`, as [`write()`] does results.
-pub fn write_comparison(comparison: &RunComparison, file: &Path) -> Result<(), ReportError> {
+/// A comparison, as [`to_string`] has results.
+pub fn of_comparison(comparison: &RunComparison) -> Result<String, ReportError> {
     #[derive(serde::Serialize)]
     struct ComparisonFile<'a> {
         schema: u32,
@@ -86,7 +86,7 @@ pub fn write_comparison(comparison: &RunComparison, file: &Path) -> Result<(), R
         comparison: &'a RunComparison,
     }
     let output = ComparisonFile { schema: SCHEMA, regressed: comparison.regressed(), comparison };
-    put(file, serde_json::to_string_pretty(&output)? + "\n")
+    to_string(&output)
 }
 
 /// Writes the results to `file`: it holds either what it held before or all of them. Something that is no
@@ -111,7 +111,8 @@ pub fn may_be_written(file: &Path) -> Result<(), ReportError> {
     }
 }
 
-fn put(file: &Path, text: String) -> Result<(), ReportError> {
+/// Writes a text to `file`, as [`write()`] does results.
+pub fn put(file: &Path, text: String) -> Result<(), ReportError> {
     if fs::metadata(file).is_ok_and(|m| !m.is_file()) {
         return fs::write(file, text).map_err(ReportError::io("write", file));
     }

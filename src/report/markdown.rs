@@ -124,7 +124,7 @@ fn clip(line: &str, width: usize) -> String {
 }
 
 /// Text that Markdown shows as it is, in a table cell too.
-fn escape(value: &str) -> String {
+pub(super) fn escape(value: &str) -> String {
     let chars: Vec<char> = text::line(value).chars().collect();
     let mut escaped = String::new();
     for (i, c) in chars.iter().enumerate() {
@@ -143,6 +143,6 @@ fn escape(value: &str) -> String {
 }
 
 /// A code span, in a table cell too.
-fn code(value: &str) -> String {
+pub(super) fn code(value: &str) -> String {
     format!("`{}`", text::line(value).replace('`', "'").replace('|', "\\|"))
 }

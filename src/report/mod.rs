@@ -24,6 +24,7 @@
 //! - [`console`]: the verdict table and the explained failures, at most 100 columns wide
 //! - [`compare`]: what changed between two runs
 //! - [`json`]: the machine output, also behind `--json FILE`
+//! - [`junit`], [`github`]: for services that run tests
 //! - [`html`], [`markdown`]: the pages, from the templates beside this code
 //! - [`plots`]: the pictures, by plotters
 //! - [`grid`], [`failures`], [`pairs`], [`sweeps`], [`summary`]: what the renderers share, as plain values
@@ -32,11 +33,13 @@ mod causes;
 pub mod compare;
 pub mod console;
 pub mod failures;
+pub mod github;
 pub mod grid;
 mod groups;
 pub mod html;
 pub mod invariants;
 pub mod json;
+pub mod junit;
 pub mod markdown;
 pub mod methods;
 pub mod pairs;
@@ -77,6 +80,8 @@ pub enum ReportError {
     Plot { name: String, reason: String },
     #[error("cannot serialize the results: {0}")]
     Json(#[from] serde_json::Error),
+    #[error("cannot serialize the results as JUnit's XML: {0}")]
+    Junit(#[from] quick_junit::SerializeError),
 }
 
 impl ReportError {

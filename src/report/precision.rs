@@ -1,6 +1,7 @@
 //! What lifting, the relative gate and the measured sensitivity say, as short lines for every renderer.
 
 use super::{groups, text};
+use crate::formula::Form;
 use crate::problem::{InputType, Weights};
 use crate::results::{
     Beyond, CaseResult, CoefficientResult, ErrorPart, Lifting, Results, Sensitivity, Verdict,
@@ -67,6 +68,14 @@ pub fn lifting(results: &Results) -> Option<String> {
         format!("; f32 errors shrink by 2^{median:.1} (median), 2^{:.1} at least", shrinks[0])
     });
     Some(format!("lifted to double: {passes} of {} within the same bounds at u = 2^-53{median}", all.count()))
+}
+
+/// Whether a case passes where no error of Ā or B̄ that was planted has shown: its share says nothing of the method.
+pub fn says_nothing(results: &Results, case: &CaseResult) -> bool {
+    let measured = results.sensitivity.iter().find(|one| {
+        (&one.regime, one.weights, Form::from(one.method)) == (&case.regime, case.weights, case.method)
+    });
+    case.verdict == Verdict::Pass && measured.is_some_and(|one| one.a_bar.is_none() && one.b_bar.is_none())
 }
 
 /// The measured sensitivity by regime and weight type.

@@ -1,6 +1,6 @@
 //! Two revisions of a kernel header for a terminal: at most 100 columns wide. Computes nothing.
 
-use super::console::{WIDTH, field, lined, rejection};
+use super::console::{field, lined, rejection, width};
 use super::text;
 use crate::problem::Operand;
 use crate::results::revisions::{Change, Diff, Difference, MethodDiff};
@@ -12,7 +12,7 @@ const LISTED_ROUNDINGS: usize = 2;
 pub fn render(diff: &Diff) -> String {
     let mut parts = vec![header(diff), table(diff)];
     parts.extend(differences(diff));
-    parts.push(text::wrap("recommendation: ", &diff.recommendation, WIDTH));
+    parts.push(text::wrap("recommendation: ", &diff.recommendation, width()));
     parts.join("\n\n") + "\n"
 }
 
@@ -25,7 +25,12 @@ fn header(diff: &Diff) -> String {
         field("seed", &diff.seed.to_string()),
     ];
     for (which, revision) in [("old", &diff.old), ("new", &diff.new)] {
-        lines.extend(revision.rejected.iter().flat_map(|(weights, said)| rejection(which, *weights, said)));
+        lines.extend(
+            revision
+                .rejected
+                .iter()
+                .flat_map(|(weights, said)| rejection(which, &format!("{weights} weights"), said)),
+        );
     }
     lines.join("\n")
 }
@@ -54,9 +59,7 @@ fn percent(part: usize, all: usize) -> String {
 fn differences(diff: &Diff) -> Option<String> {
     let mut parts = Vec::new();
     let of = |worse: bool, better: bool| {
-        diff.comparisons
-            .iter()
-            .filter(move |c| c.change.is_worse() == worse && c.change.is_better() == better)
+        diff.comparisons.iter().filter(move |c| c.is_worse() == worse && c.change.is_better() == better)
     };
     parts.extend(of(true, false).map(explain));
     parts.extend(of(false, true).map(explain));
@@ -68,7 +71,7 @@ fn differences(diff: &Diff) -> Option<String> {
     }
     parts.extend(
         of(false, false)
-            .filter(|c| [Change::BothBroken, Change::Unmeasured].contains(&c.change))
+            .filter(|c| [Change::BothWrong, Change::BothBroken, Change::Unmeasured].contains(&c.change))
             .map(explain),
     );
     (!parts.is_empty()).then(|| parts.join("\n"))
@@ -79,15 +82,28 @@ fn explain(c: &MethodDiff) -> String {
     let mut lines = vec![format!("{}, {} weights, {b}: {}", c.method, c.weights, c.change)];
     for (which, reason) in [("old", &c.old_reason), ("new", &c.new_reason)] {
         if !reason.is_empty() {
-            lines.push(text::wrap(&format!("  {which:6} "), reason, WIDTH));
+            lines.push(text::wrap(&format!("  {which:6} "), reason, width()));
         }
+    }
+    for (which, cause) in [("old", &c.old_cause), ("new", &c.new_cause)] {
+        if let Some(cause) = cause {
+            let said = format!("looks like {}", text::diagnosis(cause));
+            lines.push(text::wrap(&format!("  {which:6} "), &said, width()));
+        }
+    }
+    if let (Some(old), Some(new)) = (c.old_trained, c.new_trained)
+        && c.change != Change::Rounding
+    {
+        let [old, new] = [old, new].map(text::share);
+        let said = format!("where Δ and A are those of trained models: old {old} × its bound, new {new} ×");
+        lines.push(text::wrap("  ", &said, width()));
     }
     if c.unbounded > 0 {
         let said = format!(
             "{} of {} values differ where there is no bound to judge them by",
             c.unbounded, c.compared
         );
-        lines.push(text::wrap("  ", &said, WIDTH));
+        lines.push(text::wrap("  ", &said, width()));
     }
     // Where something matters more, what differs by rounding alone is left out.
     let matters = |d: &&Difference| d.change != Change::Rounding || c.change == Change::Rounding;
@@ -97,10 +113,11 @@ fn explain(c: &MethodDiff) -> String {
             Change::Farther => (c.farther, "FARTHER"),
             _ => (c.rounding, "apart by rounding"),
         };
+        let place = if d.trained { "as trained models have it" } else { "a hard place" };
         let at = format!("{what} at {count} of {} values, most at {} of", c.compared, d.value);
-        lines.push(text::wrap("  ", &format!("{at} {}", d.inputs.join(", ")), WIDTH));
+        lines.push(text::wrap("  ", &format!("{at} {} ({place})", d.inputs.join(", ")), width()));
         let value = |name: &str, value: &str, error: &str| {
-            text::wrap(&format!("    {name:6} "), &format!("{value}{error}"), WIDTH)
+            text::wrap(&format!("    {name:6} "), &format!("{value}{error}"), width())
         };
         let bounds = |error: f64| format!("  ({} × its bound off)", text::share(error));
         lines.push(value("old", &d.old, &bounds(d.old_error)));

@@ -1,6 +1,6 @@
 //! The run in a few lines: its verdict, its totals, one line per method.
 
-use super::{grid, text};
+use super::{grid, precision, text};
 use crate::formula::Form;
 use crate::problem::Weights;
 use crate::results::{CaseResult, CoefficientResult, Results, Verdict};
@@ -48,7 +48,8 @@ pub struct MethodLine<'a> {
     pub invariants: Totals,
     /// Of its cases, sweeps, invariants and lifted runs.
     pub verdict: Verdict,
-    /// The worst measured case per weight type, in the order of [`Weights::ALL`].
+    /// The worst measured case per weight type, in the order of [`Weights::ALL`]: of those that say something of the method
+    /// ([`precision::says_nothing`]), as far as there are any.
     pub worst_case: [Option<&'a CaseResult>; 2],
     /// The sweep whose Ā or B̄ is worst, per weight type.
     pub worst_sweep: [Option<&'a CoefficientResult>; 2],
@@ -89,7 +90,10 @@ fn line(results: &Results, method: Form) -> MethodLine<'_> {
         sweeps: totals(sweeps.iter().map(|c| c.verdict)),
         invariants: totals(invariants.into_iter()),
         verdict,
-        worst_case: Weights::ALL.map(|w| measured(w).min_by(|a, b| grid::worse(a, b))),
+        worst_case: Weights::ALL.map(|w| {
+            let silent = |case: &CaseResult| precision::says_nothing(results, case);
+            measured(w).min_by(|a, b| silent(a).cmp(&silent(b)).then_with(|| grid::worse(a, b)))
+        }),
         worst_sweep: Weights::ALL.map(worst_sweep),
     }
 }

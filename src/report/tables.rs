@@ -42,10 +42,13 @@ pub fn verdicts(results: &Results) -> Vec<TableRow> {
 /// The invariants, for the methods that any was probed with ([`invariants::methods`]).
 pub fn invariants(results: &Results) -> Vec<TableRow> {
     let methods = invariants::methods(results);
+    let rows = invariants::rows(results);
+    // Where one weight type alone ran, it is said of the run.
+    let both = rows.iter().any(|row| row.weights != rows[0].weights);
     let row = |row: &invariants::InvariantRow| TableRow {
-        name: row.name.to_owned(),
+        name: if both { format!("{}, {}", row.name, row.weights) } else { row.name.to_owned() },
         about: row.what.to_owned(),
         cells: methods.iter().map(|m| row.text(*m)).collect(),
     };
-    invariants::rows(results).iter().map(row).collect()
+    rows.iter().map(row).collect()
 }

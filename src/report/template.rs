@@ -56,6 +56,7 @@ pub fn run(results: &Results) -> Value {
         causes => value(causes::lines(results)),
         methods => names(&grid::methods(results)),
         invariant_methods => names(&invariants::methods(results)),
+        scan_laws => invariants::left_out(results),
         lifting_line => precision::lifting(results),
         sensitivity_lines => precision::sensitivity(results),
     }

@@ -1,5 +1,7 @@
 //! Numbers and names as short texts, the same in every renderer.
 
+use std::time::Duration;
+
 use crate::results::{Diagnosis, Results, Verdict, Worst};
 
 /// A fault model as reports name it.
@@ -47,6 +49,12 @@ pub fn number(value: f64, digits: usize) -> String {
     }
 }
 
+/// `0.73 - 0.12·i`: a complex number, both parts to so many digits.
+pub fn complex(re: f64, im: f64, digits: usize) -> String {
+    let sign = if im.is_sign_negative() && !im.is_nan() { '-' } else { '+' };
+    format!("{} {sign} {}·i", number(re, digits), number(im.abs(), digits))
+}
+
 /// An exponent as it stands above a line: `⁻¹⁴`.
 pub fn superscript(exponent: i32) -> String {
     let digits = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
@@ -56,6 +64,17 @@ pub fn superscript(exponent: i32) -> String {
 /// A count with its noun: `1 case`, `12 cases`.
 pub fn count(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+/// A time as people take it in: `0.4 s`, `33 s`, `5 min 12 s`, `1 h 7 min`.
+pub fn duration(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds.round() as u64 {
+        _ if seconds < 9.95 => format!("{seconds:.1} s"),
+        s if s < 60 => format!("{s} s"),
+        s if s < 3600 => format!("{} min {} s", s / 60, s % 60),
+        s => format!("{} h {} min", s / 3600, s % 3600 / 60),
+    }
 }
 
 /// Of a compiler's lines the first with an error, or else the first one.
@@ -108,10 +127,15 @@ pub fn numbers(worst: &Worst) -> [[String; 3]; 4] {
     let row = |name: &str, value: f64, digits: usize, beside: &str| {
         [name.to_owned(), number(value, digits), beside.to_owned()]
     };
+    let value = |name: &str, value: f64, parts: &[f64], hex: &str| match parts {
+        &[re, im] => [name.to_owned(), complex(re, im, 9), hex.to_owned()],
+        _ => row(name, value, 9, hex),
+    };
+    let unit = if worst.got_parts.is_empty() { "ulp" } else { "· 2⁻²⁴ of the modulus" };
     [
-        row("got", worst.got, 9, &worst.got_hex),
-        row("want", worst.want, 9, &worst.want_hex),
-        row("error", worst.error, 3, &format!("{} ulp", number(worst.ulp, 3))),
+        value("got", worst.got, &worst.got_parts, &worst.got_hex),
+        value("want", worst.want, &worst.want_parts, &worst.want_hex),
+        row("error", worst.error, 3, &format!("{} {unit}", number(worst.ulp, 3))),
         row("bound", worst.bound, 3, ""),
     ]
 }

@@ -11,6 +11,9 @@ use crate::results::Results;
 /// What [`html`]'s template says of its origin; a directory whose page lacks it is not ours to replace.
 const GENERATOR: &str = "<meta name=\"generator\" content=\"holdfast";
 
+/// Where the results of the run before are kept, for `holdfast compare`.
+const PREVIOUS: &str = "previous.json";
+
 /// Where the parts of a written report are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenReport {
@@ -21,7 +24,8 @@ pub struct WrittenReport {
     pub plots: Vec<PathBuf>,
 }
 
-/// Writes `index.html`, `report.md`, `results.json` and `plots/*.svg` into `dir`.
+/// Writes `index.html`, `report.md`, `results.json` and `plots/*.svg` into `dir`; the results of a report that was there
+/// stay as `previous.json`.
 ///
 /// Everything is rendered and written into a hidden sibling of `dir` first, and only the complete report is
 /// renamed to `dir`: an interrupted run leaves the old report as it was.
@@ -30,7 +34,10 @@ pub struct WrittenReport {
 /// [`ReportError::NotAReport`] when `dir` exists and is neither empty nor a holdfast report: replacing would
 /// delete what we did not write. Otherwise whatever kept a part from being rendered or written.
 pub fn write(results: &Results, dir: &Path) -> Result<WrittenReport, ReportError> {
-    let plots = replace(dir, |new| fill(results, new))?;
+    let plots = replace(dir, |new| {
+        keep_earlier(dir, new)?;
+        fill(results, new)
+    })?;
     Ok(WrittenReport {
         html: dir.join("index.html"),
         markdown: dir.join("report.md"),
@@ -38,6 +45,16 @@ pub fn write(results: &Results, dir: &Path) -> Result<WrittenReport, ReportError
         plots: plots.iter().map(|name| dir.join("plots").join(name)).collect(),
         dir: dir.to_owned(),
     })
+}
+
+/// The results that a report had whose place this one takes: a second run into the same folder loses nothing of the first.
+fn keep_earlier(dir: &Path, new: &Path) -> Result<(), ReportError> {
+    let earlier = dir.join("results.json");
+    if !earlier.is_file() {
+        return Ok(());
+    }
+    let kept = new.join(PREVIOUS);
+    fs::copy(&earlier, &kept).map(drop).map_err(ReportError::io("write", kept))
 }
 
 /// Whether [`write()`] finds a place for `dir`: to be asked before a run whose results would else be lost.
@@ -118,7 +135,7 @@ fn may_be_replaced(dir: &Path) -> Result<bool, ReportError> {
     if names.is_empty() {
         return Ok(true);
     }
-    let known = ["index.html", "report.md", "results.json", "plots", "screenshots", ".DS_Store"];
+    let known = ["index.html", "report.md", "results.json", PREVIOUS, "plots", "screenshots", ".DS_Store"];
     if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
         return refuse(format!("`{name}`"));
     }

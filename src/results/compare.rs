@@ -15,9 +15,12 @@
 //! - A case, sweep or invariant of which **fewer** elements are judged than before is a regression, whatever its verdict.
 //! - Lifted runs are left out where the backends differ and one of them has no double build: nothing was lost then. The
 //!   same backend without its lifted runs has lost them.
+//! - What one run was not asked for ([`Results::planned`]) is left out, and pairs with it: a filtered run is compared with a whole one
+//!   by what both have.
 //! - Two runs that have nothing in common are no evidence: that is a regression as well.
 //! - Of pairs only the failing ones are listed in results; the rest is compared by number.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
@@ -71,6 +74,8 @@ pub struct RunComparison {
     pub new_pairs: PairTotals,
     /// Pairs that fail in the new run only: `problem: method vs method`.
     pub failing_pairs: Vec<String>,
+    /// Items of one run that the other was not asked for: neither they nor pairs are compared then.
+    pub left_out: usize,
 }
 
 /// The runs' inputs differ: the same id does not stand for the same thing.
@@ -97,6 +102,10 @@ pub fn compare(old: &Results, new: &Results) -> Result<RunComparison, Incomparab
         return Err(Incomparable::OtherSeed { old: old.seed, new: new.seed });
     }
     same_problems(old, new)?;
+    let all = count(old) + count(new);
+    let parts = (asked_of(new, old), asked_of(old, new));
+    let (old, new) = (&*parts.0, &*parts.1);
+    let left_out = all - count(old) - count(new);
     let lifted = old.backend == new.backend || old.lifted().next().is_some() && new.lifted().next().is_some();
     let (old_items, new_items) = (items(old, lifted), items(new, lifted));
     let before: BTreeMap<&str, &Item> = old_items.iter().map(|item| (item.id.as_str(), item)).collect();
@@ -130,8 +139,27 @@ pub fn compare(old: &Results, new: &Results) -> Result<RunComparison, Incomparab
         unchanged,
         old_pairs: old.pairs,
         new_pairs: new.pairs,
-        failing_pairs: failing_pairs(new).difference(&failing_pairs(old)).cloned().collect(),
+        failing_pairs: match left_out {
+            0 => failing_pairs(new).difference(&failing_pairs(old)).cloned().collect(),
+            _ => Vec::new(),
+        },
+        left_out,
     })
+}
+
+/// What of `results` another run was asked for, too; pairs are left as they are.
+fn asked_of<'a>(other: &Results, results: &'a Results) -> Cow<'a, Results> {
+    let Some(planned) = &other.planned else { return Cow::Borrowed(results) };
+    let planned: BTreeSet<&str> = planned.iter().map(String::as_str).collect();
+    let mut part = results.clone();
+    part.cases.retain(|case| planned.contains(case.id.as_str()));
+    part.coefficients.retain(|sweep| planned.contains(sweep.id().as_str()));
+    part.invariants.retain(|law| planned.contains(law.id().as_str()));
+    Cow::Owned(part)
+}
+
+fn count(results: &Results) -> usize {
+    results.cases.len() + results.coefficients.len() + results.invariants.len()
 }
 
 impl RunComparison {
@@ -153,6 +181,9 @@ impl RunComparison {
 
     /// Whether more pairs fail or are unmeasured, or fewer problems were compared.
     pub fn pairs_regressed(&self) -> bool {
+        if self.left_out > 0 {
+            return false;
+        }
         let (old, new) = (&self.old_pairs, &self.new_pairs);
         new.failing() > old.failing()
             || new.unmeasured > old.unmeasured

@@ -29,7 +29,7 @@ pub fn keep_chosen(cases: &mut [CaseResult]) {
 fn choose(cases: &[CaseResult], method: Form, weights: Weights) -> Vec<usize> {
     let failed = |case: &CaseResult| {
         case.verdict == Verdict::Fail
-            && (case.reason.is_empty() || case.relative.is_some_and(|relative| !relative.passes()))
+            && case.worst.is_some()
             && case.method == method
             && case.weights == weights
     };

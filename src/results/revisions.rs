@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::schema::Diagnosis;
 use crate::method::Method;
 use crate::problem::{Operand, Weights};
 
@@ -45,6 +46,8 @@ named! {
         Farther => "FARTHER",
         /// Closer at some inputs, farther at others.
         Mixed => "closer and FARTHER",
+        /// Both are far off at values as trained models have them: which is closer does not matter.
+        BothWrong => "both wrong",
         /// The old one did not compile or run, the new one does.
         Mended => "mended",
         /// The new one does not compile or run, the old one did.
@@ -53,6 +56,13 @@ named! {
         BothBroken => "both broken",
         /// There is no truth to compare with.
         Unmeasured => "unmeasured",
+    }
+}
+
+impl MethodDiff {
+    /// Whether something got worse somewhere: also of two that are wrong.
+    pub fn is_worse(&self) -> bool {
+        self.change.is_worse() || self.change == Change::BothWrong && self.farther > 0
     }
 }
 
@@ -84,6 +94,9 @@ pub struct Difference {
     /// |old − truth| in units of the element's bound; infinite where no number tells.
     pub old_error: f64,
     pub new_error: f64,
+    /// Whether Δ and A are such as trained models have them, and not there because they are hard.
+    #[serde(default)]
+    pub trained: bool,
 }
 
 /// One method with one weight type and one layout of B.
@@ -107,6 +120,16 @@ pub struct MethodDiff {
     /// did not run. JSON has no infinity: there an infinite one is `null` as well, and the next two tell them apart.
     pub old_worst: Option<f64>,
     pub new_worst: Option<f64>,
+    /// The same at values as trained models have them alone: S4D's A, and Δ from 0.001 to 0.1.
+    #[serde(default)]
+    pub old_trained: Option<f64>,
+    #[serde(default)]
+    pub new_trained: Option<f64>,
+    /// What each revision computes instead, as far as it was found.
+    #[serde(default)]
+    pub old_cause: Option<Diagnosis>,
+    #[serde(default)]
+    pub new_cause: Option<Diagnosis>,
     /// Values of each revision that are infinitely far off: a NaN, an infinity where the truth has none, or anything but
     /// the truth where the bound is 0. None where it did not run.
     #[serde(default)]

@@ -56,6 +56,10 @@ pub struct Results {
     /// Whether only some of the channels were judged, as was asked for.
     #[serde(default)]
     pub sampled: bool,
+    /// The ids of all cases, sweeps and invariants that were asked for; none of recorded runs, and in files of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned: Option<Vec<String>>,
     /// Which part of a plan was run; none of a whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<PlanPart>,
@@ -76,6 +80,9 @@ pub struct HeaderNote {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HeaderInstantiation {
     pub weights: Weights,
+    /// The layout of B that alone is meant, where the header compiles for one of both only.
+    #[serde(default)]
+    pub b: Option<Operand>,
     pub compiles: bool,
     /// The compiler's own lines, where it does not.
     pub lines: Vec<String>,
@@ -86,6 +93,9 @@ pub struct HeaderInstantiation {
 pub struct RegimeNote {
     pub name: String,
     pub why: String,
+    /// Whether its inputs are such as models have them: the best examples of what is wrong.
+    #[serde(default)]
+    pub ordinary: bool,
 }
 
 /// One method's scan of one problem, judged element by element.
@@ -193,6 +203,11 @@ pub struct Worst {
     #[serde(deserialize_with = "nullable::one")]
     pub want: f64,
     pub want_hex: String,
+    /// Real and imaginary part of a complex Ā or B̄, of which `got` and `want` are the moduli; empty for a real one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "nullable::many")]
+    pub got_parts: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "nullable::many")]
+    pub want_parts: Vec<f64>,
     /// |got − want|
     #[serde(deserialize_with = "nullable::one")]
     pub error: f64,

@@ -101,7 +101,7 @@ pub fn fill(
 fn of_either_layout(cases: &[CaseResult], mut chosen: Vec<usize>) -> Vec<usize> {
     let key = |case: &CaseResult| (case.method, case.weights, case.b);
     let mut failing: Vec<usize> = (0..cases.len())
-        .filter(|&at| cases[at].verdict == Verdict::Fail && cases[at].reason.is_empty())
+        .filter(|&at| cases[at].verdict == Verdict::Fail && cases[at].worst.is_some())
         .collect();
     failing.sort_by_key(|&at| cases[at].judged * cases[at].shape.dstate);
     for at in failing {

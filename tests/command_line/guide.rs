@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use holdfast::judge::invariants::Invariant;
-use holdfast::problem::Weights;
+use holdfast::problem::{Operand, Weights};
 use holdfast::results::{HeaderInstantiation, HeaderNote};
 use rayon::prelude::*;
 use serde_json::Value;
@@ -206,7 +206,12 @@ fn the_page_of_results_json_has_every_field() {
         run(&format!("{line} --quiet --json r.json"), folder.path());
         keys(&serde_json::from_str(&read(&folder.path().join("r.json"))).expect("JSON"), &mut found);
     }
-    let instantiation = HeaderInstantiation { weights: Weights::Real, compiles: true, lines: Vec::new() };
+    let instantiation = HeaderInstantiation {
+        weights: Weights::Real,
+        b: Some(Operand::Constant),
+        compiles: true,
+        lines: Vec::new(),
+    };
     let header = HeaderNote { path: String::new(), instantiations: vec![instantiation] };
     keys(&serde_json::to_value(header).expect("JSON"), &mut found);
     assert!(found.contains("diagnosis") && found.contains("sensitivity"));

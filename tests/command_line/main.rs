@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod asked;
 mod contract;
 mod guide;
 mod help_texts;

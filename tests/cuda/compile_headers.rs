@@ -1,6 +1,7 @@
 //! Promise: NVRTC takes a foreign header as the system's C++ compiler does, and says the same of one that is wrong. Needs
 //! the library, not a GPU.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use holdfast::kernel::foreign::{Header, gpu};
@@ -14,11 +15,19 @@ fn header(name: &str) -> Header {
     Header::read(&path).expect("a fixture")
 }
 
-/// The number of kernels, or the compiler's lines.
+/// The number of kernels, or the compiler's lines, of both layouts of B together.
 fn compiled(name: &str, weights: Weights) -> Result<usize, String> {
+    let [both] = kernels(&header(name), weights).try_into().expect("one compilation");
+    both
+}
+
+/// Of each compilation: of both layouts of B together, or of each.
+fn kernels(header: &Header, weights: Weights) -> Vec<Result<usize, String>> {
     let arch = "sm_90".parse().expect("an architecture");
-    let compiled = gpu::compile(&header(name), Method::Poly, weights, &arch).expect("NVRTC works");
-    compiled.map(|kernels| kernels.len())
+    let compiled = gpu::compile(header, Method::Poly, weights, &arch).expect("NVRTC works");
+    let count =
+        |images: &Result<HashMap<_, _>, String>| images.as_ref().map(HashMap::len).map_err(Clone::clone);
+    compiled.all().iter().map(count).collect()
 }
 
 #[test]
@@ -67,10 +76,29 @@ fn nvrtc_takes_methods_that_a_header_declares_in_any_way() {
     {
         write("header.cuh", &format!("#include \"selective_scan.h\"\n{declaration}\n{body}"));
         let header = Header::read(&home.path().join("header.cuh")).expect("a header");
-        let arch = "sm_90".parse().expect("an architecture");
         for weights in Weights::ALL {
-            let compiled = gpu::compile(&header, Method::Poly, weights, &arch).expect("NVRTC works");
-            assert_eq!(compiled.map(|kernels| kernels.len()), Ok(6), "{declaration}, {weights}");
+            assert_eq!(kernels(&header, weights), [Ok(6)], "{declaration}, {weights}");
         }
+    }
+}
+
+#[test]
+fn nvrtc_takes_a_header_for_one_layout_where_it_compiles_for_that_alone() {
+    if !has_nvrtc("nvrtc_takes_a_header_for_one_layout_where_it_compiles_for_that_alone") {
+        return;
+    }
+    let home = tempfile::tempdir().expect("a folder");
+    // BΔu is no float where B is complex.
+    let text = "#include \"selective_scan.h\"\ntemplate <typename weight_t, bool kIsComplex>\n\
+                __device__ auto compute_discretization(float delta, weight_t A, float delta_u, weight_t B, \
+                DiscretizationMethod method) {\n  if constexpr (kIsComplex) return float4{1, 0, delta_u, 0}; \
+                else return float2{expf(delta * A), delta_u};\n}\n";
+    let path = home.path().join("header.cuh");
+    std::fs::write(&path, text).expect("writable");
+    let header = Header::read(&path).expect("a header");
+    assert_eq!(kernels(&header, Weights::Real), [Ok(6)]);
+    match &kernels(&header, Weights::Complex)[..] {
+        [Ok(3), Err(lines)] => assert!(lines.contains("error"), "{lines}"),
+        other => panic!("expected the layout of constant B alone, found {other:?}"),
     }
 }

@@ -159,15 +159,16 @@ fn a_guard_against_small_steps_is_found_among_trained_steps() {
 }
 
 #[rstest]
-#[case("premultiplied", true, &[])]
-#[case("accurate", true, &["log2e-twice", "log2e-twice-real"])]
-#[case("premultiplied", false, &["base-2", "base-2-real"])]
+#[case("premultiplied", &[Zoh, Bilinear], &[])]
+#[case("premultiplied", &[Zoh], &[])]
+#[case("accurate", &[Zoh, Bilinear], &["log2e-twice", "log2e-twice-real"])]
+#[case("premultiplied", &[], &["base-2", "base-2-real"])]
 fn a_header_is_called_with_a_as_its_callers_scale_it(
     #[case] name: &str,
-    #[case] a_times_log2e: bool,
+    #[case] base_two: &[Method],
     #[case] names: &[&str],
 ) {
-    let header = Header { a_times_log2e, ..Header::read(&path(name)).expect("a fixture") };
+    let header = Header { base_two: base_two.to_vec(), ..Header::read(&path(name)).expect("a fixture") };
     let backend = compiled(header);
     let regimes = vec![regime::find("short").expect("a regime")];
     let filter = Filter { regimes, inputs: vec![InputType::F32], ..Filter::default() };
@@ -182,7 +183,9 @@ fn a_header_is_called_with_a_as_its_callers_scale_it(
             assert!(names.contains(&diagnosis.name.as_str()), "{weights}: {}", diagnosis.name);
         }
     }
-    assert_eq!(results.verdict() == Verdict::Pass, names.is_empty());
+    // Each method has callers of its own.
+    let scaled = |method: &Method| base_two.contains(method) == (name == "premultiplied");
+    assert_eq!(results.verdict() == Verdict::Pass, [Zoh, Bilinear].iter().all(scaled));
 }
 
 #[test]
@@ -214,8 +217,8 @@ fn a_header_whose_complex_case_does_not_compile_is_judged_on_its_real_one() {
         }
     }
     let header = header("complex-does-not-compile");
-    assert_eq!(header.rejected(Weights::Real), None);
-    let lines = header.rejected(Weights::Complex).expect("the compiler's lines");
+    assert_eq!(header.rejected(Weights::Real, Operand::Constant), None);
+    let lines = header.rejected(Weights::Complex, Operand::Variable).expect("the compiler's lines");
     assert!(
         lines.contains("error: ") && lines.contains("tests/headers/complex-does-not-compile.cuh:"),
         "{lines}"
@@ -223,11 +226,45 @@ fn a_header_whose_complex_case_does_not_compile_is_judged_on_its_real_one() {
     assert!(lines.lines().count() <= 9);
 }
 
+/// One that takes Δu as a float, which BΔu is not where B is complex.
+#[test]
+fn a_header_that_compiles_for_one_layout_alone_is_judged_on_that() {
+    let home = tempfile::tempdir().expect("a folder");
+    let text = "#include \"selective_scan_common.h\"\n#include \"selective_scan.h\"\n\
+                template <typename weight_t, bool kIsComplex> __device__ inline auto\n\
+                compute_discretization(float delta, weight_t a, float delta_u, weight_t, DiscretizationMethod) {\n\
+                  if constexpr (kIsComplex) {\n\
+                    const complex_t e = cexp2f(complex_t(a.real_ * delta * float(M_LOG2E), a.imag_ * delta));\n\
+                    return make_float4(e.real_, e.imag_, delta_u, 0.0f);\n\
+                  } else {\n\
+                    return make_float2(expf(a * delta), delta_u);\n\
+                  }\n\
+                }\n";
+    let backend = compiled(written(home.path(), &[("header.cuh", text)]));
+    assert!(Operand::ALL.iter().all(|&b| backend.rejected(Weights::Real, b).is_none()));
+    assert_eq!(backend.rejected(Weights::Complex, Operand::Constant), None);
+    let lines = backend.rejected(Weights::Complex, Operand::Variable).expect("it does not compile");
+    assert!(lines.contains("header.cuh") && lines.contains("error: "), "{lines}");
+    let filter = Filter { regimes: vec![regime::find("short").expect("a regime")], ..Filter::default() };
+    let filter = Filter { inputs: vec![InputType::F32], ..filter };
+    let request = Request { filter, methods: vec![Zoh], sensitivity: false, ..Request::everything(1) };
+    let results = verify(&request, &backend);
+    for case in of(&results, Zoh, Weights::Complex) {
+        match case.b {
+            Operand::Constant => assert_eq!(case.verdict, Verdict::Pass, "{}: {:?}", case.id, case.worst),
+            Operand::Variable => {
+                let said = "the header does not compile for complex weights and variable B";
+                assert!(case.verdict == Verdict::Fail && case.reason.contains(said), "{}", case.reason);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_syntax_error_is_shown_in_the_users_file() {
     let header = header("syntax-error");
     for weights in Weights::ALL {
-        let lines = header.rejected(weights).expect("it does not compile");
+        let lines = header.rejected(weights, Operand::Constant).expect("it does not compile");
         assert!(lines.contains("tests/headers/syntax-error.cuh:") && lines.contains("error: "), "{lines}");
     }
 }
@@ -294,7 +331,7 @@ fn a_header_may_declare_the_methods_in_any_way(#[case] declaration: &str) {
     let header = written(home.path(), &[("header.cuh", &header_text(declaration)), ("method.h", method)]);
     let backend = compiled(header);
     for weights in Weights::ALL {
-        assert_eq!(backend.rejected(weights), None, "{weights}");
+        assert!(Operand::ALL.iter().all(|&b| backend.rejected(weights, b).is_none()), "{weights}");
     }
 }
 

@@ -102,15 +102,24 @@ fn one_fault_for_another_is_not_to_be_taken_as_it_is() {
     );
 }
 
-/// Exact zoh is right nowhere, its series cut after four terms nowhere but at small z: better there, worse at large z.
+/// Exact zoh is right nowhere, its series cut after four terms nowhere but at small z: better there, worse at large z. Both are
+/// wrong where trained models are, which is what matters.
 #[test]
-fn two_wrong_formulas_are_closer_here_and_farther_there() {
+fn two_wrong_formulas_are_both_wrong_and_named() {
     let diff = compared_on(&[Method::Foh], "foh-exact-zoh", "foh-taylor");
-    assert!(changes(&diff, |c| c.method == Method::Foh).iter().all(|c| *c == Change::Mixed));
+    assert!(changes(&diff, |c| c.method == Method::Foh).iter().all(|c| *c == Change::BothWrong));
     for c in diff.comparisons.iter().filter(|c| c.method == Method::Foh) {
         assert!(c.closer > 0 && c.farther > 0 && c.differences.len() >= 2);
+        let names = [&c.old_cause, &c.new_cause].map(|cause| cause.as_ref().map(|cause| &*cause.name));
+        assert_eq!(names, [Some("runs-as-zoh-exact"), Some("phi-taylor-4")], "{c:?}");
     }
-    assert!(diff.worse);
+    assert!(diff.worse && diff.recommendation.starts_with("neither is right: both wrong on 4"));
+    // What is right has no cause, and a fix is one where trained models are.
+    let fix = compared_on(&[Method::Foh], "foh-exact-zoh", "accurate");
+    for c in &fix.comparisons {
+        assert!(c.old_cause.is_some() && c.new_cause.is_none(), "{c:?}");
+        assert!(c.old_trained.is_some_and(|old| old > 1.0) && c.new_trained.is_some_and(|new| new <= 1.0));
+    }
 }
 
 #[test]

@@ -142,3 +142,14 @@ fn the_contract_is_the_stated_one_and_no_wider(
         assert_eq!((off(1.25), off(-1.25)), (Verdict::Fail, Verdict::Fail), "{method}: {units}");
     }
 }
+
+/// A modulus alone says nothing of a turned phase.
+#[test]
+fn the_worst_complex_coefficient_is_shown_with_both_its_parts() {
+    let worst = one(Weights::Complex, &[0.0, -1.0], &[0.0, 1.0]).worst_a_bar.expect("compared");
+    assert_eq!((worst.got_parts, worst.want_parts), (vec![0.0, -1.0], vec![0.0, 1.0]));
+    assert_eq!((worst.got, worst.want, worst.error), (1.0, 1.0, 2.0));
+    assert!(worst.got_hex.contains(", -0x1"), "{}", worst.got_hex);
+    let real = one(Weights::Real, &[2.0], &[1.0]).worst_a_bar.expect("compared");
+    assert!(real.got_parts.is_empty() && real.want_parts.is_empty());
+}

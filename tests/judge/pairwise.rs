@@ -57,3 +57,11 @@ fn outputs_that_differ_by_something_else_or_are_not_numbers_fail() {
     let nan = outputs(Method::Rk4, [1.0, 3.0], [f64::NAN, 3.0]);
     assert_eq!(status(left, nan), PairStatus::Off);
 }
+
+#[test]
+fn a_difference_that_cannot_be_told_is_not_shown_as_none() {
+    let left = outputs(Method::Zoh, [1.0, 2.0], [1.0, 2.0]);
+    let nan = outputs(Method::Rk4, [1.0, 2.0], [f64::NAN, f64::NAN]);
+    let pair = &matrices(&[left, nan], Format::F32, |i| vec![i]).1[0];
+    assert!(pair.rel_l2.is_nan() && pair.max.is_nan() && !pair.max_ulp.is_finite(), "{pair:?}");
+}

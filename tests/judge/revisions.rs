@@ -194,6 +194,10 @@ fn take_it_and_worse_on_none_are_said_only_where_everything_was_measured() {
     assert_eq!(mended, "take it: closer on 1, mended on 1");
     let equal = recommend(&[comparison(Change::Equal), comparison(Change::Unmeasured)]);
     assert_eq!(equal, "no difference that matters where it could be told: equal on 1, unmeasured on 1");
+    let said = recommend(&[closer(), comparison(Change::BothWrong)]);
+    assert_eq!(said, "better on some, and neither is right on others: closer on 1, both wrong on 1");
+    assert_eq!(recommend(&[comparison(Change::BothWrong)]), "neither is right: both wrong on 1");
+    assert!(is_worse(&[MethodDiff { farther: 1, ..comparison(Change::BothWrong) }]));
     assert!(is_worse(&[closer(), comparison(Change::Unmeasured)]) && !is_worse(&[closer()]));
     assert!(is_worse(&[MethodDiff { unbounded: 1, ..closer() }]));
 }

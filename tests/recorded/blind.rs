@@ -1,7 +1,5 @@
 //! Promise: of recordings that somebody wrote without having seen the diagnosis, the right ones pass, the faulty ones fail,
-//! and these get their cause. `blind/cases.json` has the author's own words for every cause, `blind/make.py` makes the set.
-//!
-//! Eleven faulty ones have no entry: they get no cause yet, and two of these (08, 11) a wrong one.
+//! and these get their cause. `cases.json` of each set has the author's own words for every cause, `make.py` makes the set.
 
 use std::path::Path;
 
@@ -12,36 +10,99 @@ use rstest::rstest;
 
 #[rstest]
 #[case(1, &[])]
+#[case(2, &["23 padded positions more, to a multiple of 32"])]
 #[case(3, &["a-exponentiated"])]
 #[case(4, &["Δ³A²/3 in place of Δ³A²/6", "A²/3 stands for A²/6"])]
 #[case(5, &["every 96th position"])]
+#[case(6, &["c-as-halves"])]
 #[case(7, &[])]
+#[case(8, &["cut after 2 terms where |ΔA| is below 0.5"])]
 #[case(9, &["base-2 + gate-linear"])]
 #[case(10, &["gate-before-skip"])]
+#[case(11, &["scan-operands-exchanged"])]
 #[case(12, &[])]
 #[case(13, &["bilinear-inverse-only-a-bar + readout-scaled"])]
+#[case(14, &["into a chunk of 24 has decayed one step too little"])]
 #[case(15, &["u-times-delta-in-skip"])]
+#[case(16, &["states from 4 on are left out, in the output and in last_state"])]
 #[case(17, &["poly-reversed-off-by-one"])]
 #[case(18, &["bias-twice + skip-missing"])]
+#[case(19, &["B is that of the position before at the first position of each chunk of 19"])]
 #[case(20, &["group-modulo"])]
 #[case(21, &["group-modulo + readout-scaled"])]
 #[case(22, &[])]
+#[case(23, &["u flipped along the sequence before the scan and what is read of the states flipped back, but Δ, B, C not"])]
 #[case(24, &["c-conjugated"])]
+#[case(25, &["Δ is multiplied by 1.37; the carried state counts twice at every 20th position"])]
+#[case(26, &["input-decayed + b-of-first-batch"])]
 #[case(27, &[])]
 #[case(28, &["bias-after-softplus"])]
 #[case(29, &["Δ is clamped to [0.011, 0.083]"])]
 #[case(30, &["u-missing-in-higher-terms"])]
 #[case(31, &["poly-reversed-a-bar-off-by-one"])]
 #[case(32, &["highorder-without-factorials"])]
+#[case(33, &["imaginary part of A is dropped in B̄, and not in Ā"])]
 #[case(34, &["phi-taylor-3 + u-late"])]
 #[case(35, &["gate-sigmoid-only + chunk-state-forgotten", "every 29th position"])]
 fn a_recording_gets_its_cause(#[case] number: usize, #[case] causes: &[&str]) {
-    let file = format!("{}/tests/recorded/blind/run{number:02}.safetensors", env!("CARGO_MANIFEST_DIR"));
+    hold("blind", number, causes);
+}
+
+/// Another author's, never used to improve the diagnosis: it says how much of the unknown is named.
+#[rstest]
+#[case(1, &["a-real-part-in-b-bar"])]
+#[case(2, &["delta-at-most-0.1 + gate-before-skip"])]
+#[case(3, &["c-real-part"])]
+#[case(4, &["a-bar-taylor-3 + gate-quick-gelu"])]
+#[case(5, &["u-late"])]
+#[case(6, UNNAMED)]
+#[case(7, &["scan-operands-exchanged + softplus-above-1"])]
+#[case(8, UNNAMED)]
+#[case(9, UNNAMED)]
+#[case(10, &["gate-sigmoid-only"])]
+#[case(11, &["group-modulo"])]
+#[case(12, &["b-transposed + bias-missing"])]
+// Of two mistakes one alone: the reversed scan is exclusive as well.
+#[case(13, &["b-and-c-of-first-batch"])]
+#[case(14, &["poly-reversed-a-bar-off-by-one"])]
+#[case(15, &["cut after its first term where |ΔA| is below 0.15"])]
+#[case(16, &["B̄ computes Δφ₁ + Δ²φ₂ + Δ³φ₃/6"])]
+#[case(17, &["bias-after-softplus"])]
+#[case(18, UNNAMED)]
+#[case(19, &[])]
+#[case(20, &[])]
+#[case(21, &["B̄ computes Δ + Δ²A/2 + Δ³A²/6 + Δ⁴A³/6"])]
+#[case(22, UNNAMED)]
+#[case(23, &["c-conjugated + chunk-state-forgotten"])]
+#[case(24, &["bilinear-inverse-only-a-bar"])]
+#[case(25, UNNAMED)]
+#[case(26, &["last_state is that after 3 padded positions more"])]
+#[case(27, UNNAMED)]
+#[case(28, UNNAMED)]
+#[case(29, &["inverse-delta-extra"])]
+#[case(30, &[])]
+#[case(31, &[])]
+#[case(32, &[])]
+#[case(33, &["into a chunk of 29 has decayed one step too little"])]
+#[case(34, &["poly-half-missing"])]
+#[case(35, &["a-bar-of-zoh + skip-doubled"])]
+fn a_recording_of_the_second_set_gets_its_cause_or_none(#[case] number: usize, #[case] causes: &[&str]) {
+    hold("blind_second", number, causes);
+}
+
+/// It fails, and nothing is said of why: better than something wrong.
+const UNNAMED: &[&str] = &["no name"];
+
+fn hold(folder: &str, number: usize, causes: &[&str]) {
+    let file = format!("{}/tests/recorded/{folder}/run{number:02}.safetensors", env!("CARGO_MANIFEST_DIR"));
     let recording = Recording::open(Path::new(&file)).expect("a recording");
     let options = Options { channels: None, seed: 1, stages: None };
     let case = check::check(&file, &file, &recording, &options, &|| ()).expect("a run").cases.swap_remove(0);
     assert_eq!(case.verdict == Verdict::Pass, causes.is_empty(), "{}", case.reason);
     let said: Vec<String> = case.diagnosis.iter().map(|one| format!("{}: {}", one.name, one.what)).collect();
     let has = |cause: &&str| said.iter().any(|text| text.contains(cause));
-    assert_eq!(causes.iter().any(has), !causes.is_empty(), "{said:?}");
+    let expected =
+        if causes == UNNAMED { said.is_empty() } else { causes.is_empty() || causes.iter().any(has) };
+    assert!(expected, "{said:?}");
+    assert!(!causes.is_empty() || said.is_empty(), "{said:?}");
 }

@@ -14,4 +14,5 @@ mod on_device;
 mod outputs;
 mod runs;
 mod streamed;
+mod structured;
 mod written;

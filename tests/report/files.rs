@@ -43,8 +43,11 @@ fn a_newer_report_replaces_the_older_one_whole() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("latest");
     report::write(&fixture::small(), &dir).unwrap();
+    let first = fs::read(dir.join("results.json")).unwrap();
     report::write(&fixture::empty(), &dir).unwrap();
-    assert_eq!(names(home.path()), ["latest/index.html", "latest/report.md", "latest/results.json"]);
+    let parts = ["latest/index.html", "latest/previous.json", "latest/report.md", "latest/results.json"];
+    assert_eq!(names(home.path()), parts);
+    assert_eq!(fs::read(dir.join("previous.json")).unwrap(), first);
     fs::create_dir(home.path().join("void")).unwrap();
     report::write(&fixture::small(), &home.path().join("void")).unwrap();
 }

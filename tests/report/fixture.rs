@@ -79,6 +79,8 @@ pub fn worst(tensor: &str, ratio: f64) -> Worst {
         got_hex: "0x1.764d4ap-1".to_owned(),
         want: 0.731_058_578_630_004_9,
         want_hex: "0x1.764d49c2bd7f4p-1".to_owned(),
+        got_parts: Vec::new(),
+        want_parts: Vec::new(),
         error: ratio * bound,
         bound,
         ratio,
@@ -197,7 +199,11 @@ fn sized(regimes: &[&str], variants: usize) -> Results {
     results.pairs = PairTotals::count(results.pairwise.iter());
     results.errors = errors(regimes[0]);
     results.analysis = holdfast::analysis::methods().clone();
-    let note = |name: &&str| RegimeNote { name: (*name).to_owned(), why: format!("{name} is hard") };
+    let note = |name: &&str| RegimeNote {
+        name: (*name).to_owned(),
+        why: format!("{name} is hard"),
+        ordinary: false,
+    };
     results.regimes = regimes.iter().map(note).collect();
     results
 }

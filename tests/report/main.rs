@@ -13,3 +13,4 @@ mod pages;
 mod plots;
 mod replaced;
 mod texts;
+mod worst;

@@ -18,7 +18,7 @@ fn every_kind() -> Vec<(&'static str, Results)> {
     ]
 }
 
-fn page(results: &Results) -> String {
+pub fn page(results: &Results) -> String {
     html::page(results, &plots::all(results).unwrap()).unwrap()
 }
 
@@ -102,13 +102,20 @@ fn the_page_shows_every_invariant_and_how_it_came_out() {
     let results = fixture::spoil(fixture::small());
     let page = page(&results);
     for row in invariants::rows(&results) {
-        let shown = between(&page, &format!("<tr id=\"invariant-{}\">", row.name), "</tr>");
+        let shown = between(&page, &format!("<tr id=\"invariant-{}-{}\">", row.name, row.weights), "</tr>");
         for method in invariants::methods(&results) {
             let cell = [format!(">{}</td>", row.text(method)), format!(">{}</a></td>", row.text(method))];
             assert!(cell.iter().any(|cell| shown.contains(cell)), "{} {method}: {shown}", row.name);
         }
     }
     assert!(!results.invariants.is_empty());
+    // The one weight type obeys a law that the other one breaks.
+    let law = |weights| {
+        let rows = invariants::rows(&results);
+        let row = rows.iter().find(|row| (row.name, row.weights) == ("u-additive", weights)).unwrap();
+        row.text(Method::Bilinear)
+    };
+    assert_eq!([law(Weights::Real), law(Weights::Complex)], ["FAIL 7e3", "0.040"]);
 }
 
 /// A header with one weight type that does not compile, as a compiler and a careless path put it.
@@ -117,6 +124,7 @@ fn judged_header() -> HeaderNote {
     let lines = ["in file included from <stdin>", error, "```</code> | note: \u{1b}[31margument 3"];
     let one = |weights, lines: &[&str]| HeaderInstantiation {
         weights,
+        b: None,
         compiles: lines.is_empty(),
         lines: lines.iter().map(|line| (*line).to_owned()).collect(),
     };
@@ -131,8 +139,11 @@ fn the_judged_header_and_what_the_compiler_said_of_it_are_shown() {
     let mut results = fixture::small();
     assert!(!page(&results).contains("header judged"));
     assert!(!markdown::page(&results).unwrap().contains("Header"));
+    assert!(!page(&results).contains("not probed"));
     results.header = Some(judged_header());
     let page = page(&results);
+    let laws = between(&page, "<section id=\"invariants\">", "</section>");
+    assert!(laws.contains("are not probed: c-homogeneous, c-additive, causality"), "{laws}");
     let ran = between(&page, "<section id=\"ran\">", "</section>");
     let parts = [
         "mine&#x2f;kernel`s &lt;new&gt;.cuh",
@@ -177,8 +188,8 @@ fn failures_of_every_kind_lead_to_their_table_and_back() {
     let case = results.cases.iter().find(|c| c.verdict == Verdict::Fail && !c.diagnosis.is_empty()).unwrap();
     let kinds = [
         (
-            "invariants/u-additive/real/bilinear".to_owned(),
-            "invariant-u-additive".to_owned(),
+            "invariant/u-additive/real/bilinear".to_owned(),
+            "invariant-u-additive-real".to_owned(),
             "fault models are fitted",
         ),
         (
@@ -208,7 +219,7 @@ fn a_broken_invariant_is_explained_and_open_however_much_else_fails() {
         case.verdict = Verdict::Fail;
     }
     let page = page(&fixture::spoil(results));
-    let (anchor, failure) = explained(&page, "invariants/u-additive/real/bilinear");
+    let (anchor, failure) = explained(&page, "invariant/u-additive/real/bilinear");
     assert!(failure.contains("Rerun just this"), "{failure}");
     assert!(page.contains(&format!("<details open class=\"failure\" id=\"{anchor}\">")), "{anchor}");
     assert_eq!(page.matches("class=\"failure\" id=\"fail-").count(), 60 + 1);
@@ -284,13 +295,22 @@ fn the_page_shows_the_whole_fault_catalogue() {
 }
 
 #[test]
-fn the_page_needs_no_network_and_runs_no_script() {
+fn the_page_needs_no_network_and_runs_no_script_but_its_own() {
+    let own = include_str!("../../src/report/templates/page.js");
+    assert!(
+        ["fetch(", "XMLHttpRequest", "import", "innerHTML", "eval("].iter().all(|word| !own.contains(word))
+    );
     for (name, results) in every_kind() {
         let page = page(&results);
-        for forbidden in ["http:", "https:", "<script", "<link", "<img", "<iframe", "url(", "@import", "src="]
-        {
+        for forbidden in ["http:", "https:", "<link", "<img", "<iframe", "url(", "@import", "src="] {
             assert!(!page.contains(forbidden), "{name}: {forbidden}");
         }
+        assert_eq!(page.matches("<script").count(), 1, "{name}");
+        assert_eq!(between(&page, "<script>", "</script>").trim(), own.trim(), "{name}");
+        assert!(
+            page.contains("content=\"default-src 'none'; style-src 'unsafe-inline'; script-src"),
+            "{name}"
+        );
         assert!(!page.contains('\u{1b}'), "{name}: a control character");
     }
 }
@@ -361,7 +381,7 @@ fn the_console_names_every_regime_and_counts_every_case() {
     }
     let cases = results.cases.len();
     assert!(text.contains(&format!("{cases} cases: {cases} pass, 0 fail, 0 unmeasured")), "{text}");
-    assert!(text.starts_with("holdfast 0.1.0: PASS\n"));
+    assert_eq!(text.lines().last().unwrap(), "holdfast 0.1.0: PASS");
 }
 
 #[test]
@@ -373,7 +393,7 @@ fn nothing_measured_is_not_a_pass() {
     }
     for results in [results, fixture::empty()] {
         let text = console::render(&results, None, false);
-        assert!(text.starts_with("holdfast 0.1.0: UNMEASURED\n"), "{text}");
+        assert_eq!(text.lines().last().unwrap(), "holdfast 0.1.0: UNMEASURED", "{text}");
         assert!(!page(&results).contains(">PASS<"));
         assert!(!markdown::page(&results).unwrap().contains("PASS"));
     }

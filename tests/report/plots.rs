@@ -1,6 +1,7 @@
 //! Plots hold on whatever the numbers are, and say what they show.
 
-use holdfast::report::plots::{self, About};
+use holdfast::report::plots::{self, About, Plot};
+use holdfast::report::text;
 use holdfast::results::{CoefficientPoint, Results};
 use rstest::rstest;
 
@@ -164,5 +165,76 @@ fn every_colour_of_every_picture_has_one_for_the_night() {
             assert_eq!(plot.inline().replacen(" width=", " ", 1).matches("<style>").count(), 0);
             assert!(plot.inline().ends_with(body), "{}", plot.name);
         }
+    }
+}
+
+#[test]
+fn marks_say_what_they_are_to_those_who_point_at_them() {
+    let results = fixture::spoil(fixture::small());
+    let plots = plots::all(&results).unwrap();
+    let titles = |name: &str| {
+        let picture = plots.iter().find(|plot| plot.name == name).unwrap();
+        let titles = picture.svg.split("<title>").skip(1).filter_map(|rest| rest.split_once("</title>"));
+        titles.map(|(title, _)| title.to_owned()).collect::<Vec<_>>()
+    };
+    let share = results.cases[0].worst.as_ref().map(|worst| text::share(worst.share)).unwrap();
+    assert!(titles("shares-real").contains(&format!("zoh, s4d-real: error/bound {share}")));
+    let [points, sequence] = [titles("coefficients-complex"), titles("sequence-real")];
+    assert!(points.iter().any(|said| said.starts_with("rk4, B̄, |z| = ") && said.ends_with(", allowed 8.0")));
+    assert!(sequence.iter().any(|said| said.starts_with("foh, l = 16: error ")), "{sequence:?}");
+    // A page that holds them stays one that can be sent.
+    assert!(plots.iter().map(|plot| plot.svg.len()).sum::<usize>() < 1_500_000);
+}
+
+/// A narrow window shows pictures at eight tenths of their size, and 150 pixels are the least that can be read.
+#[test]
+fn a_picture_of_one_regime_is_tall_enough_to_be_read() {
+    let mut results = fixture::small();
+    results.cases.retain(|case| case.regime == "stiff");
+    let plots = plots::all(&results).unwrap();
+    let (_, height) = plots[0].svg.split_once(" height=\"").unwrap();
+    let height: f64 = height.split('"').next().unwrap().parse().unwrap();
+    assert!(plots[0].name == "shares-real" && 0.8 * height >= 150.0, "{height}");
+}
+
+/// The same errors, against a bound twice as large, are half as dark: the colour is error/bound, as the caption says.
+#[test]
+fn the_complex_plane_is_coloured_by_error_over_bound() {
+    let picture = |allowed: f64| {
+        let mut results = fixture::small();
+        for point in results.coefficients.iter_mut().flat_map(|sweep| &mut sweep.points) {
+            (point.a_bar_ulp, point.b_bar_ulp) = (3.0, 3.0);
+            (point.a_bar_allowed, point.b_bar_allowed) = (allowed, allowed);
+        }
+        plots::all(&results).unwrap().into_iter().find(|plot| plot.name == "plane-complex").unwrap()
+    };
+    let over = |plot: &Plot| plot.svg.matches("#D55E00").count();
+    assert!(over(&picture(2.0)) > over(&picture(4.0)));
+    assert_ne!(picture(4.0).svg, picture(32.0).svg);
+    assert!(
+        picture(4.0).how_to_read.contains("divided by the bound") && picture(4.0).svg.contains("above 1")
+    );
+}
+
+#[test]
+fn what_is_beyond_the_bound_is_counted_at_its_own_bar() {
+    let plots = plots::all(&fixture::spoil(fixture::small())).unwrap();
+    let picture = plots.iter().find(|plot| plot.name == "histogram-complex").unwrap();
+    assert_eq!(picture.svg.matches("\n3\n</text>").count(), 1, "{}", picture.svg);
+    // Beside a method's name there is no room for it.
+    assert!(!picture.svg.contains("exact, 3 above"));
+    assert!(picture.svg.contains("<title>foh: 3 outputs beyond their bounds</title>"));
+}
+
+/// What the caption says of poly holds of what is drawn, for real and for complex weights.
+#[test]
+fn the_phase_of_poly_is_what_its_caption_says() {
+    let results = fixture::small();
+    let of_poly = results.analysis.frequency.iter().filter(|response| response.form == "poly");
+    let phases: Vec<f64> = of_poly.flat_map(|response| &response.phase).map(|phase| phase.abs()).collect();
+    let near = |to: f64| phases.iter().filter(|phase| (*phase - to).abs() < 1e-6).count();
+    assert!(near(180.0) > 0 && near(0.0) + near(180.0) == phases.len(), "{phases:?}");
+    for plot in plots::all(&results).unwrap().iter().filter(|plot| plot.name.starts_with("frequency")) {
+        assert!(plot.how_to_read.contains("a phase of 0, or of 180°"), "{}", plot.how_to_read);
     }
 }

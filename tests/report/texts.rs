@@ -1,6 +1,6 @@
 //! Promise: numbers are short and keep what matters of them, lines fit, and commands can be pasted.
 
-use holdfast::report::text::{fit, number, share, wrap, wrap_command};
+use holdfast::report::text::{complex, fit, number, share, wrap, wrap_command};
 
 #[test]
 fn shares_are_short_whatever_the_ratio() {
@@ -61,4 +61,11 @@ fn wrapped_commands_paste_back_to_the_same_arguments() {
     assert!(wrapped.lines().all(|l| l.chars().count() <= 40), "{wrapped}");
     let joined = wrapped.replace("\\\n", " ");
     assert_eq!(joined.split_whitespace().collect::<Vec<_>>().join(" "), command);
+}
+
+#[test]
+fn complex_numbers_have_both_parts_and_one_sign_between_them() {
+    assert_eq!(complex(0.5, -0.25, 3), "0.500 - 0.250·i");
+    assert_eq!(complex(-1.5e-9, 0.0, 2), "-1.5e-9 + 0·i");
+    assert_eq!(complex(f64::NAN, f64::NEG_INFINITY, 2), "NaN - inf·i");
 }

@@ -6,7 +6,7 @@ use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError, Reference
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{CoefficientProblem, InputType, Problem, Weights, regime};
-use holdfast::promise::Contract;
+use holdfast::promise::{Contract, Promise};
 use holdfast::report::console;
 use holdfast::results::Verdict;
 use holdfast::tensor::{TensorName, Tensors};
@@ -196,7 +196,7 @@ fn a_broken_invariant_fails_the_run_and_shows_its_worst_element_and_its_command(
     assert_eq!(broken.verdict(), Verdict::Fail);
     let text = console::render(&broken, None, false);
     for part in [
-        "FAIL invariants/batch-independence/real/rk4",
+        "FAIL invariant/batch-independence/real/rk4",
         "worst out[1, 0, 0]",
         "with other inputs in batch entry 0",
         "holdfast verify --invariants-only --method rk4 --weights real",
@@ -234,5 +234,46 @@ fn the_rerun_command_probes_the_invariants_alone() {
     for invariant in invariants {
         let rerun = invariant["rerun"].as_str().expect("a command");
         assert_eq!(rerun, format!("holdfast {}", command.trim_end_matches(" --json")));
+    }
+}
+
+/// Coefficients of somebody else, in a scan of the harness's own: the reference path in a header's clothes.
+struct Header;
+
+impl Backend for Header {
+    fn name(&self) -> &'static str {
+        "header"
+    }
+
+    fn device(&self) -> String {
+        "a test".to_owned()
+    }
+
+    fn promise(&self) -> Promise {
+        Promise::HEADER
+    }
+
+    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
+        ReferenceBackend.scan(method, problem)
+    }
+
+    fn coefficients(&self, method: Method, p: &CoefficientProblem) -> Result<Coefficients, KernelError> {
+        ReferenceBackend.coefficients(method, p)
+    }
+}
+
+#[test]
+fn laws_of_the_harness_s_own_scan_do_not_count_for_a_header() {
+    let request = Request { methods: vec![Method::Zoh], ..Request::everything(1) };
+    let names = |backend: &dyn Backend| -> Vec<String> {
+        run(&request, backend, &|| {}).into_iter().map(|law| law.name).collect()
+    };
+    let (whole, header) = (names(&ReferenceBackend), names(&Header));
+    assert!(whole.iter().any(|name| name == "causality") && whole.iter().any(|name| name == "single-states"));
+    let own =
+        |name: &String| Invariant::ALL.into_iter().any(|law| law.name() == name && law.is_of_the_scan());
+    assert_eq!(header, whole.into_iter().filter(|name| !own(name)).collect::<Vec<_>>());
+    for law in ["u-additive", "b-homogeneous", "time-scale", "conjugation", "stability", "nan-input"] {
+        assert!(header.iter().any(|name| name == law), "{law}: {header:?}");
     }
 }

@@ -98,7 +98,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     }
     // A check that checked nothing has not passed.
     let passed = !rows.is_empty() && rows.iter().all(|row| row.passed);
-    Ok(Outcome { text, status: if passed { PASSED } else { FAILED } })
+    Ok(Outcome::new(text, if passed { PASSED } else { FAILED }))
 }
 
 /// Memory of the stand-in.

@@ -24,6 +24,21 @@ pub enum Map {
     /// i / k
     Divided(usize),
     Reversed,
+    /// From one index up to another; nothing is read outside.
+    Within(usize, usize),
+    /// Nothing is read for this one.
+    Without(usize),
+    Chunked(AtChunks),
+}
+
+/// At one place of every chunk but the first, or the last, another index is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtChunks {
+    pub length: usize,
+    /// 0 is a chunk's first index.
+    pub at: usize,
+    /// How far on that is which is read; none where nothing is.
+    pub by: Option<isize>,
 }
 
 impl Map {
@@ -39,6 +54,14 @@ impl Map {
             Map::Modulo(k) => i % k,
             Map::Divided(k) => i / k,
             Map::Reversed => n - 1 - i,
+            Map::Within(from, to) => Some(i).filter(|i| (from..to).contains(i))?,
+            Map::Without(index) => Some(i).filter(|i| *i != index)?,
+            // No chunk is before the first.
+            Map::Chunked(chunks) if i % chunks.length != chunks.at || i == 0 => i,
+            Map::Chunked(chunks) => {
+                let index = usize::try_from(i as isize + chunks.by?).ok();
+                index.filter(|index| *index < n)?
+            }
         })
     }
 }
@@ -65,11 +88,30 @@ pub struct Place {
     pub l: Map,
     /// Whether its last two axes are exchanged in memory.
     pub transposed: bool,
+    pub pairs: Pairs,
+}
+
+/// How real and imaginary parts lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairs {
+    Interleaved,
+    /// Along the last axis all real parts come first.
+    Halves,
+    /// Over the last two axes all real parts come first.
+    Planes,
+    /// Imaginary parts come first.
+    Exchanged,
 }
 
 impl Place {
-    pub const RIGHT: Place =
-        Place { batch: Map::Same, channel: Map::Same, state: Map::Same, l: Map::Same, transposed: false };
+    pub const RIGHT: Place = Place {
+        batch: Map::Same,
+        channel: Map::Same,
+        state: Map::Same,
+        l: Map::Same,
+        transposed: false,
+        pairs: Pairs::Interleaved,
+    };
 }
 
 /// The place of each [`Input`].
@@ -180,6 +222,10 @@ pub enum UUse {
     Squared,
     /// That of so many positions further on.
     At(isize),
+    /// From the last position to the first.
+    Reversed,
+    /// That of another position.
+    In(Map),
 }
 
 /// What multiplies y in place of silu(z).
@@ -285,6 +331,33 @@ pub enum Carry {
     Stale,
     /// It reaches the first position of the chunk only.
     FirstPositionOnly,
+    /// At each position it has decayed by other steps than it should have.
+    Decayed(Decay),
+}
+
+/// By how much a carried state has decayed at position l of a chunk that starts at s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decay {
+    pub steps: Steps,
+    /// Whether the next chunk is given what is right.
+    pub passed_right: bool,
+    /// Whether what is returned as the last state is right.
+    pub last_right: bool,
+}
+
+/// The steps whose Ā a carried state is multiplied with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steps {
+    /// s…l − 1
+    Exclusive,
+    /// s + 1…l
+    WithoutFirst,
+    /// s…l + 1
+    OneMore,
+    /// s − 1…l
+    OneBefore,
+    /// s…l, and s again
+    FirstTwice,
 }
 
 /// A scan in chunks.
@@ -292,6 +365,19 @@ pub enum Carry {
 pub struct Chunks {
     pub length: usize,
     pub carry: Carry,
+}
+
+/// What padded positions hold behind the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pad {
+    /// delta is 0, and goes the way of every delta; u is 0.
+    Zeros,
+    /// The same without the bias.
+    ZerosWithoutBias,
+    /// Δ of the last position; u is 0.
+    LastStep,
+    /// All of the last position.
+    LastPosition,
 }
 
 /// What a scan starts from.

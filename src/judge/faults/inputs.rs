@@ -3,11 +3,11 @@
 
 use num_complex::Complex64;
 
-use super::around::{AUse, Activation, Input, Place, StepSize, UUse};
+use super::around::{AUse, Activation, Input, Pad, Pairs, Place, StepSize, UUse};
 use super::step;
 use super::variant::{BUse, Group, Variant};
 use crate::judge::budget::complex_at;
-use crate::problem::{Operand, Problem};
+use crate::problem::{Operand, Problem, Weights};
 use crate::promise::allowance::{self, U};
 
 /// The inputs of one channel, as a variant reads them.
@@ -23,6 +23,10 @@ pub struct Read<'a> {
     pub z: Vec<f64>,
     /// Δ and its relative error, of Ā and of B̄.
     pub steps: [Vec<(f64, f64)>; 2],
+    /// Where variable B and C begin that are read as they should be, which nearly all are.
+    begin: [Option<usize>; 2],
+    /// The relative error that a kernel's A may have.
+    pub a_error: f64,
 }
 
 impl<'a> Read<'a> {
@@ -37,7 +41,10 @@ impl<'a> Read<'a> {
             u_given: Vec::new(),
             z: Vec::new(),
             steps: [Vec::new(), Vec::new()],
+            begin: [None; 2],
+            a_error: a_error(variant),
         };
+        read.begin = [Input::B, Input::C].map(|input| read.begin(input));
         // One position more, which a step may read.
         let ahead = (len + 1).min(problem.shape.seqlen);
         read.u_given = (0..ahead).map(|l| read.sequence(Input::U, &problem.u, l)).collect();
@@ -74,6 +81,11 @@ impl<'a> Read<'a> {
                 UUse::At(by) => {
                     let at = usize::try_from(l as isize + by).ok();
                     at.and_then(|at| self.u_given.get(at)).copied().unwrap_or(0.0)
+                }
+                UUse::Reversed => self.sequence(Input::U, &self.problem.u, self.problem.shape.seqlen - 1 - l),
+                UUse::In(map) => {
+                    let l = map.of(l, self.problem.shape.seqlen);
+                    l.map_or(0.0, |l| self.sequence(Input::U, &self.problem.u, l))
                 }
                 UUse::TimesDelta => u * self.steps[1].get(l).map_or(f64::NAN, |step| step.0),
             }
@@ -115,9 +127,23 @@ impl<'a> Read<'a> {
 
     /// Δ and its relative error, as [`crate::judge::budget::step_size`].
     fn step_size(&self, step: &StepSize, l: usize) -> (f64, f64) {
+        let Some(l) = step.l.of(l, self.problem.shape.seqlen) else { return (0.0, 0.0) };
+        self.step_size_of(step, self.sequence(Input::Delta, &self.problem.delta, l))
+    }
+
+    /// Δ of Ā at a position that is padded.
+    pub fn padded_step(&self, pad: Pad) -> (f64, f64) {
+        let step = &self.variant.step_sizes[0];
+        match pad {
+            Pad::Zeros => self.step_size_of(step, 0.0),
+            Pad::ZerosWithoutBias => self.step_size_of(&StepSize { before: 0.0, after: 0.0, ..*step }, 0.0),
+            Pad::LastStep | Pad::LastPosition => self.steps[0].last().copied().unwrap_or_default(),
+        }
+    }
+
+    fn step_size_of(&self, step: &StepSize, delta: f64) -> (f64, f64) {
         let problem = self.problem;
-        let Some(l) = step.l.of(l, problem.shape.seqlen) else { return (0.0, 0.0) };
-        let mut x = step.raw * self.sequence(Input::Delta, &problem.delta, l);
+        let mut x = step.raw * delta;
         let bias = problem.delta_bias.as_ref().map_or(0.0, |bias| self.of_channel(Input::Bias, bias));
         let has_bias = problem.delta_bias.is_some();
         let mut error = if step.raw == 1.0 { 0.0 } else { U };
@@ -154,9 +180,25 @@ impl<'a> Read<'a> {
         (stepped, 2.0 * error + U + if step.factor == 1.0 { 0.0 } else { U })
     }
 
+    fn begin(&self, input: Input) -> Option<usize> {
+        let (problem, shape) = (self.problem, self.problem.shape);
+        let operand = if input == Input::C { problem.c_operand } else { problem.b_operand };
+        let is_right = *self.place(input) == Place::RIGHT && self.variant.group == Group::Block;
+        if operand != Operand::Variable || !is_right {
+            return None;
+        }
+        let row = problem.group_row_if_held(self.channel.0, self.channel.1 / (shape.dim / shape.groups))?;
+        Some(row * shape.dstate * shape.seqlen * problem.weights.width())
+    }
+
     /// B or C at a position, as it lies in memory.
     fn operand(&self, input: Input, n: usize, l: usize) -> Complex64 {
         let (problem, place) = (self.problem, self.place(input));
+        if let Some(begin) = self.begin[usize::from(input == Input::C)] {
+            let within = n * problem.shape.seqlen + self.in_memory(l);
+            let values = if input == Input::C { &problem.c } else { &problem.b };
+            return complex_at(problem.weights, values, begin + within * problem.weights.width());
+        }
         let (operand, values) = match input {
             Input::C => (problem.c_operand, &problem.c),
             _ => (problem.b_operand, &problem.b),
@@ -164,14 +206,10 @@ impl<'a> Read<'a> {
         let (shape, width) = (problem.shape, problem.weights.width());
         let (batch, channel) = self.channel;
         let Some(n) = place.state.of(n, shape.dstate) else { return Complex64::ZERO };
-        let index = match operand {
+        match operand {
             Operand::Constant => {
                 let Some(channel) = place.channel.of(channel, shape.dim) else { return Complex64::ZERO };
-                if place.transposed {
-                    (n * shape.dim + channel) * width
-                } else {
-                    problem.weight_index(channel, n)
-                }
+                self.weight(values, place, (channel, n))
             }
             Operand::Variable => {
                 let group = match self.variant.group {
@@ -186,11 +224,43 @@ impl<'a> Read<'a> {
                     return Complex64::new(f64::NAN, 0.0);
                 };
                 let l = self.in_memory(l);
-                let within = if place.transposed { l * shape.dstate + n } else { n * shape.seqlen + l };
-                (row * shape.dstate * shape.seqlen + within) * width
+                let (first, plane) = (row * shape.dstate * shape.seqlen * width, shape.dstate * shape.seqlen);
+                let index = if place.transposed { l * shape.dstate + n } else { n * shape.seqlen + l };
+                self.number(values, place.pairs, (first, index), (shape.seqlen, plane))
             }
+        }
+    }
+
+    /// A, or a constant B or C.
+    fn weight(&self, values: &[f32], place: &Place, (channel, n): (usize, usize)) -> Complex64 {
+        let shape = self.problem.shape;
+        let index = if place.transposed { n * shape.dim + channel } else { channel * shape.dstate + n };
+        self.number(values, place.pairs, (0, index), (shape.dstate, shape.dim * shape.dstate))
+    }
+
+    /// A number of a block that starts at `first`, with rows and planes of so many numbers.
+    fn number(
+        &self,
+        values: &[f32],
+        pairs: Pairs,
+        (first, index): (usize, usize),
+        (row, plane): (usize, usize),
+    ) -> Complex64 {
+        let weights = self.problem.weights;
+        let apart = |re: usize, im: usize| {
+            let at = |index: usize| f64::from(values[first + index]);
+            Complex64::new(at(re), at(im))
         };
-        complex_at(problem.weights, values, index)
+        match pairs {
+            _ if weights == Weights::Real => complex_at(weights, values, first + index),
+            Pairs::Interleaved => complex_at(weights, values, first + 2 * index),
+            Pairs::Halves => {
+                let re = index / row * 2 * row + index % row;
+                apart(re, re + row)
+            }
+            Pairs::Planes => apart(index, index + plane),
+            Pairs::Exchanged => apart(2 * index + 1, 2 * index),
+        }
     }
 
     /// An operand as it is used.
@@ -225,16 +295,13 @@ impl<'a> Read<'a> {
         let shape = problem.shape;
         let (channel, n) = (place.channel.of(self.channel.1, shape.dim), place.state.of(n, shape.dstate));
         let (Some(channel), Some(n)) = (channel, n) else { return Complex64::ZERO };
-        let index = match place.transposed {
-            true => (n * shape.dim + channel) * problem.weights.width(),
-            false => problem.weight_index(channel, n),
-        };
-        complex_at(problem.weights, &problem.a, index)
+        self.weight(&problem.a, place, (channel, n))
     }
 
-    pub fn a(&self, n: usize) -> Complex64 {
+    /// Of Ā, or of B̄.
+    pub fn a(&self, coefficient: usize, n: usize) -> Complex64 {
         let a = self.given_a(n);
-        let used = match self.variant.a_use {
+        let used = match self.variant.a_use[coefficient] {
             AUse::Given => a,
             AUse::Negated => -a,
             AUse::NegativeExponential => -a.exp(),
@@ -251,14 +318,17 @@ impl<'a> Read<'a> {
         };
         used * self.variant.a_factor
     }
+}
 
-    /// The relative error that a kernel's A may have.
-    pub fn a_error(&self) -> f64 {
-        let made = match self.variant.a_use {
+/// The relative error that a kernel's A may have.
+fn a_error(variant: &Variant) -> f64 {
+    let made = |of: AUse| -> f64 {
+        match of {
             AUse::Given | AUse::Negated | AUse::RealPart | AUse::Conjugated => 0.0,
             AUse::Mean => 8.0,
             _ => 4.0,
-        };
-        (made + if self.variant.a_factor == 1.0 { 0.0 } else { 1.0 }) * U
-    }
+        }
+    };
+    let [of_a_bar, of_b_bar] = variant.a_use.map(made);
+    (of_a_bar.max(of_b_bar) + if variant.a_factor == 1.0 { 0.0 } else { 1.0 }) * U
 }

@@ -9,6 +9,7 @@
 //! 1/Δ too much, Δ squared is 1/Δ missing; for `rk4` the φ series cut after one term is `zoh`.
 
 pub mod around;
+mod carried;
 pub mod catalogue;
 pub mod inputs;
 mod readout;

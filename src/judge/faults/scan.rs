@@ -7,16 +7,17 @@
 
 use num_complex::Complex64;
 
-use super::around::{Carry, Chunks, Delay, Initial};
+use super::around::{Delay, Initial, Pad};
+use super::carried::{Carried, State};
 use super::inputs::Read;
 use super::readout::{self, Sums};
-use super::step::{self, Bounded};
+use super::step::{self, Bounded, modulus};
 use super::variant::{BUse, Directions, LastState, Readout, Reversed, Sum, Tail, Variant};
 use crate::formula::Form;
 use crate::judge::budget::complex_at;
 use crate::method::Method;
 use crate::problem::{InputType, Problem};
-use crate::promise::allowance::{self, HALF_SUBNORMAL, SUM, U};
+use crate::promise::allowance::{self, HALF_SUBNORMAL, SUM};
 use crate::tensor::{Named, TensorName};
 
 /// One channel of a tensor, as a variant computes it.
@@ -65,6 +66,10 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
                 last.state = Bounded { value: last.state.value * 2.0, error: last.state.error * 2.0 };
             }
             LastState::Early(by) => last = run.state_after(n, &maps[..seqlen.saturating_sub(by)]),
+            LastState::Padded(by, pad) => last.state = run.padded(n, last.state, (by, pad)),
+            LastState::Within(from, to) if !(from..to).contains(&n) => last.state = Bounded::default(),
+            LastState::Within(..) => {}
+            LastState::Conjugated => last.state.value = last.state.value.conj(),
         }
         overflows |= last.overflows;
         let last = last.state;
@@ -111,13 +116,6 @@ struct VariantScan<'a> {
     read: Read<'a>,
 }
 
-/// A state, what it may be off, and Σ |…| of what it is the sum of.
-#[derive(Clone, Copy, Default)]
-struct State {
-    at: Bounded,
-    size: f64,
-}
-
 impl<'a> VariantScan<'a> {
     fn new(variant: &'a Variant, problem: &'a Problem, channel: (usize, usize), len: usize) -> Self {
         VariantScan { variant, problem, channel, read: Read::new(variant, problem, channel, len) }
@@ -134,7 +132,7 @@ impl<'a> VariantScan<'a> {
 
     fn a_bar(&self, n: usize, l: usize) -> Bounded {
         let (delta, delta_error) = self.read.steps[0][l];
-        step::a_bar(self.variant, delta, delta_error + self.read.a_error(), self.read.a(n))
+        step::a_bar(self.variant, delta, delta_error + self.read.a_error, self.read.a(0, n))
     }
 
     fn map(&self, n: usize, l: usize) -> Map {
@@ -142,13 +140,13 @@ impl<'a> VariantScan<'a> {
             let one = Bounded { value: Complex64::ONE, error: 0.0 };
             return Map { a: one, b: Bounded::default() };
         }
-        let (a, b) = (self.read.a(n), self.read.b(n, l));
+        let (a, b) = (self.read.a(1, n), self.read.b(n, l));
         let (delta, delta_error) = self.read.steps[1][l];
         let u_at = |l: isize| self.read.u_at(l);
         let u = u_at(l as isize);
         // Two products more, with u and with B.
         let mu = allowance::product(self.problem.weights);
-        let delta_error = delta_error + self.read.a_error();
+        let delta_error = delta_error + self.read.a_error;
         let (value, size, relative) = match &self.variant.found {
             Some(found) => {
                 let near = |offset: isize| u_at(l as isize + offset);
@@ -163,7 +161,11 @@ impl<'a> VariantScan<'a> {
                 if self.variant.sum == Sum::OuterProducts && self.variant.b_bar == Form::Method(Method::Rk4) {
                     parts = self.outer_products(n, l, delta).map(|part| part * u);
                 }
-                (parts.iter().sum::<Complex64>(), parts.iter().map(|part| part.norm()).sum::<f64>(), t.error)
+                (
+                    parts.iter().sum::<Complex64>(),
+                    parts.iter().map(|part| modulus(*part)).sum::<f64>(),
+                    t.error,
+                )
             }
         };
         let factor = self.variant.input_factor;
@@ -174,7 +176,8 @@ impl<'a> VariantScan<'a> {
         };
         let a = self.a_bar(n, l);
         if self.variant.decays_input {
-            b_u.error = b_u.error * a.value.norm() + (a.error + mu * a.value.norm()) * b_u.value.norm();
+            let size = modulus(a.value);
+            b_u.error = b_u.error * size + (a.error + mu * size) * modulus(b_u.value);
             b_u.value *= a.value;
         }
         Map { a, b: b_u }
@@ -184,11 +187,11 @@ impl<'a> VariantScan<'a> {
     fn outer_products(&self, n: usize, l: usize, delta: f64) -> [Complex64; 3] {
         let (mut ab, mut aab) = (Complex64::ZERO, Complex64::ZERO);
         for m in 0..self.problem.shape.dstate {
-            let product = self.read.a(m) * self.read.b(m, l);
+            let product = self.read.a(1, m) * self.read.b(m, l);
             ab += product;
-            aab += self.read.a(m) * product;
+            aab += self.read.a(1, m) * product;
         }
-        let (a, b) = (self.read.a(n), self.read.b(n, l));
+        let (a, b) = (self.read.a(1, n), self.read.b(n, l));
         let d2 = delta * delta / 2.0;
         [b * delta, a * b * d2, a * (ab * (d2 * delta / 3.0) + aab * (d2 * delta * delta / 12.0))]
     }
@@ -204,6 +207,28 @@ impl<'a> VariantScan<'a> {
     /// The state after these positions.
     fn state_after(&self, n: usize, maps: &[Map]) -> Last {
         self.add_states(n, maps, false, &mut vec![Sums::default(); maps.len()])
+    }
+
+    /// A last state after so many padded positions.
+    fn padded(&self, n: usize, last: Bounded, (by, pad): (usize, Pad)) -> Bounded {
+        let mu = allowance::product(self.problem.weights);
+        let (delta, delta_error) = self.read.padded_step(pad);
+        let a = step::a_bar(self.variant, delta, delta_error + self.read.a_error, self.read.a(0, n));
+        let b = match pad {
+            Pad::LastPosition => self.map(n, self.problem.shape.seqlen - 1).b,
+            _ => Bounded::default(),
+        };
+        let (a_abs, b_abs) = (modulus(a.value), modulus(b.value));
+        let mut state = last;
+        for _ in 0..by {
+            let size = modulus(state.value) + state.error;
+            state.error = (a_abs + a.error) * state.error
+                + (a.error + mu * a_abs) * size
+                + b.error
+                + SUM * (a_abs * size + b_abs);
+            state.value = a.value * state.value + b.value;
+        }
+        state
     }
 
     fn initial(&self, n: usize, reverse: bool) -> Complex64 {
@@ -227,22 +252,25 @@ impl<'a> VariantScan<'a> {
         let growth = (1.0 + mu) * (1.0 + SUM);
         let problem = self.problem;
         let start = self.initial(n, reverse);
-        let mut x = State { at: Bounded { value: start, error: 0.0 }, size: start.norm() };
+        let mut x = State { at: Bounded { value: start, error: 0.0 }, size: modulus(start) };
         // What products of Ā that have underflowed on their own may multiply.
         let mut largest = x.size.max(1.0);
         let mut overflows = false;
         let mut late: Vec<State> = Vec::new();
         let mut carried = Carried::default();
+        let one = Bounded { value: Complex64::ONE, error: 0.0 };
+        // Ā up to here, where inputs are decayed by the steps before them.
+        let mut product = one;
         let behind = usize::from(problem.reads_before());
         let behind = if let Delay::State(by) = variant.delay { behind + by } else { behind };
         for k in 0..maps.len() {
             let l = if reverse { seqlen - 1 - k } else { k };
-            let Map { mut a, b } = maps[l];
+            let Map { mut a, mut b } = maps[l];
             if reverse && variant.reversed == Reversed::ABarOffByOne && l + 1 < seqlen && !self.ignored(l) {
                 a = self.a_bar(n, l + 1);
             }
             if k == 0 && variant.initial == Initial::WithoutFirstDecay {
-                a = Bounded { value: Complex64::ONE, error: 0.0 };
+                a = one;
             }
             let before = carried.whole(x);
             if behind > 0 {
@@ -257,19 +285,34 @@ impl<'a> VariantScan<'a> {
             {
                 carried.enter(chunks, &mut x, &mut a);
             }
-            let a_abs = a.value.norm();
+            let decay = a;
+            if let Some(length) = variant.exchanged {
+                if k % length == 0 {
+                    carried.give(&mut x);
+                    product = one;
+                }
+                let size = modulus(product.value);
+                b.error = (size + product.error) * b.error + (product.error + mu * size) * modulus(b.value);
+                b.value *= product.value;
+                product.error = (modulus(a.value) + a.error) * growth * product.error
+                    + (a.error + mu * modulus(a.value)) * size;
+                product.value *= a.value;
+                a = one;
+            }
+            let a_abs = modulus(a.value);
             let excess = a.error * growth + a_abs * (growth - 1.0);
             let underflow = 2.0 * HALF_SUBNORMAL * largest * f64::from(x.size > 0.0);
             x.at.error = (a_abs + a.error) * growth * x.at.error
                 + excess * x.size
                 + b.error * (1.0 + joins)
-                + joins * b.value.norm()
+                + joins * modulus(b.value)
                 + underflow;
-            x.size = a_abs * x.size + b.value.norm();
+            x.size = a_abs * x.size + modulus(b.value);
             largest = largest.max(x.size + x.at.error);
             overflows |= x.size > f64::from(f32::MAX);
             x.at.value = rounded(a.value * x.at.value + b.value, variant.state);
-            carried.decay(a);
+            let next = maps.get(if reverse { l.wrapping_sub(1) } else { l + 1 }).map_or(one, |next| next.a);
+            carried.decay(decay, next);
             let dropped = match variant.directions {
                 Directions::CausalOnly => reverse,
                 Directions::BackwardOnly => !reverse,
@@ -293,11 +336,11 @@ impl<'a> VariantScan<'a> {
             }
             let y = if reverse { &mut sums[l].backward } else { &mut sums[l].forward };
             y.value += (c * read.at.value).re;
-            y.error += c.norm() * read.at.error;
+            y.error += modulus(c) * read.at.error;
             let products = if problem.reads_with_b() { 2.0 } else { 1.0 };
-            sums[l].magnitude += products * c.norm() * (read.at.value.norm() + read.at.error);
+            sums[l].magnitude += products * modulus(c) * (modulus(read.at.value) + read.at.error);
         }
-        Last { state: carried.whole(x).at, overflows }
+        Last { state: carried.last(x).at, overflows }
     }
 
     fn output(&self, l: usize, sums: &[Sums]) -> (f64, f64) {
@@ -315,72 +358,6 @@ impl<'a> VariantScan<'a> {
         };
         readout::output(&self.read, l, of)
     }
-}
-
-/// What a chunk was given, where that does not simply go on as the state.
-#[derive(Clone, Copy, Default)]
-struct Carried {
-    /// Beside the chunk's own state, at the present position.
-    beside: Option<(State, Chunks, bool)>,
-    /// What the chunk before was given, or ended with.
-    earlier: State,
-}
-
-impl Carried {
-    /// At the first position of a chunk that `x` is carried into; Ā there is `a`.
-    fn enter(&mut self, chunks: Chunks, x: &mut State, a: &mut Bounded) {
-        let whole = self.whole(*x);
-        let own = *x;
-        match chunks.carry {
-            Carry::Times(factor) => *a = Bounded { value: a.value * factor, error: a.error * factor.abs() },
-            Carry::WithoutFirstDecay => *a = Bounded { value: Complex64::ONE, error: 0.0 },
-            Carry::WithoutDecay => {
-                (self.beside, *x) = (Some((whole, chunks, true)), State::default());
-            }
-            Carry::NotAccumulated => {
-                (self.beside, *x) = (Some((own, chunks, true)), State::default());
-            }
-            Carry::AccumulatedWithoutDecay => {
-                let given = add(self.earlier, own);
-                (self.earlier, self.beside, *x) = (given, Some((given, chunks, true)), State::default());
-            }
-            Carry::Stale => {
-                (self.beside, *x) = (Some((self.earlier, chunks, true)), State::default());
-                self.earlier = whole;
-            }
-            Carry::FirstPositionOnly => {
-                (self.beside, *x) = (Some((whole, chunks, true)), State::default());
-            }
-        }
-    }
-
-    /// One position further on.
-    fn decay(&mut self, a: Bounded) {
-        let Some((state, chunks, is_first)) = &mut self.beside else { return };
-        match chunks.carry {
-            Carry::WithoutDecay => {}
-            Carry::FirstPositionOnly if !*is_first => *state = State::default(),
-            _ => {
-                let a_abs = a.value.norm();
-                state.at.error = (a_abs + a.error) * (1.0 + 8.0 * U) * state.at.error
-                    + (a.error + 8.0 * U * a_abs) * state.size;
-                state.at.value *= a.value;
-                state.size *= a_abs;
-            }
-        }
-        *is_first = false;
-    }
-
-    fn whole(&self, x: State) -> State {
-        self.beside.map_or(x, |(state, ..)| add(state, x))
-    }
-}
-
-fn add(one: State, other: State) -> State {
-    let size = one.size + other.size;
-    let at =
-        Bounded { value: one.at.value + other.at.value, error: one.at.error + other.at.error + SUM * size };
-    State { at, size }
 }
 
 /// A state stored in `to`: f32 itself is left to the bound.

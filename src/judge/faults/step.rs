@@ -40,10 +40,15 @@ impl Power {
     }
 }
 
+/// |x|, a little faster than by `hypot`: squares of what f32 can hold are far from the limits of f64.
+pub fn modulus(x: Complex64) -> f64 {
+    if x.im == 0.0 { x.re.abs() } else { x.norm_sqr().sqrt() }
+}
+
 /// How much a relative change of z moves (1 ± αz)⁻¹, relative.
 fn conditioning(alpha: Fraction, z: Complex64) -> f64 {
     let share = z * alpha.value();
-    share.norm() * (1.0 / (1.0 - share).norm() + 1.0 / (1.0 + share).norm())
+    modulus(share) * (1.0 / modulus(1.0 - share) + 1.0 / modulus(1.0 + share))
 }
 
 /// α of a form's pole.
@@ -71,16 +76,16 @@ pub fn a_bar(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> B
         Transition::Polynomial(factors) => {
             let value: Complex64 = (0..).zip(factors).map(|(k, c)| z.powu(k) * c.value()).sum();
             // Cancellation: the terms' moduli, and their changes with z, against their sum.
-            let term = |(k, c): (i32, &Fraction)| f64::from(k + 1) * c.value().abs() * z.norm().powi(k);
+            let term = |(k, c): (i32, &Fraction)| f64::from(k + 1) * c.value().abs() * modulus(z).powi(k);
             let size: f64 = (0..).zip(factors).map(term).sum();
-            (value, size / value.norm().max(f64::MIN_POSITIVE))
+            (value, size / modulus(value).max(f64::MIN_POSITIVE))
         }
         Transition::Exponential => {
             let exponent = Complex64::new(z.re * variant.exponent.0, z.im * variant.exponent.1);
-            (exponent.exp(), exponent.norm())
+            (exponent.exp(), modulus(exponent))
         }
     };
-    Bounded { value, error: value.norm() * (COEFFICIENT + relative * theta) }
+    Bounded { value, error: modulus(value) * (COEFFICIENT + relative * theta) }
 }
 
 /// Σ_{i < terms} zⁱ/(i + k)!, φₖ's own series
@@ -114,12 +119,17 @@ impl Sum {
 /// The terms of B̄/B for the step `delta`, known to `delta_error`.
 pub fn terms(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> Terms {
     let z = a * delta;
-    let formula = variant.b_bar.formula();
+    let (form, taylor) = if modulus(z) < variant.other_below {
+        (variant.b_bar, variant.taylor)
+    } else {
+        (variant.a_bar, None)
+    };
+    let formula = form.formula();
     let mut phis = phis_of(formula.b_bar.into_iter().flatten(), z);
-    if let Some(count) = variant.taylor {
+    if let Some(count) = taylor {
         phis[1..].iter_mut().zip(1..).for_each(|(phi, k)| *phi = series(z, k, count));
     }
-    let cut = variant.taylor.map_or(usize::MAX, |count| count as usize);
+    let cut = taylor.map_or(usize::MAX, |count| count as usize);
     let function = |of| match (of, variant.b_bar_inverse) {
         (Function::Power(k), _) if k >= cut => Complex64::ZERO,
         (Function::Resolvent(alpha), Inverse::WrongFactor) => 1.0 / (1.0 + z * alpha.value()),
@@ -127,7 +137,7 @@ pub fn terms(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> T
         _ => model::function(of, z, &phis),
     };
     let value = |term: &Term| {
-        let changed = variant.sum.change(variant.b_bar, *term);
+        let changed = variant.sum.change(form, *term);
         changed.map_or(Complex64::ZERO, |t| function(t.of) * (t.factor.value() * delta.powi(t.delta)))
     };
     let mut t = Terms { offset: -1, ..Terms::default() };
@@ -155,7 +165,7 @@ pub fn terms(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> T
 /// The error of a sum of terms relative to the sum of their moduli: powers of Δ up to the sixth, and a φ whose logarithm moves
 /// by at most about |z| + 3 times that of z.
 fn error(variant: &Variant, delta_error: f64, z: Complex64) -> f64 {
-    COEFFICIENT + (U + delta_error) * (9.0 + z.norm() + conditioning(pole(variant.b_bar), z))
+    COEFFICIENT + (U + delta_error) * (9.0 + modulus(z) + conditioning(pole(variant.b_bar), z))
 }
 
 /// φ₀…φ₃ at z where a term takes any of them.
@@ -178,7 +188,7 @@ pub fn found(
         let value = model::function(term.of, z, &phis) * (term.factor.value() * delta.powi(term.delta));
         let part = value * b.powu(u32::from(*of_b)) * u_at(*offset).powi(i32::from(*of_u));
         sum += part;
-        size += part.norm();
+        size += modulus(part);
     }
     (sum, size, error(variant, delta_error, z))
 }

@@ -2,7 +2,7 @@
 //! different parts can be made together.
 
 use super::around::{
-    AUse, Chunks, Delay, FoundTerm, GateFunction, Gated, Initial, Place, Places, StepSize, TERMS, UUse,
+    AUse, Chunks, Delay, FoundTerm, GateFunction, Gated, Initial, Pad, Place, Places, StepSize, TERMS, UUse,
 };
 use crate::formula::{Form, Fraction, Transition};
 use crate::problem::InputType;
@@ -82,6 +82,11 @@ pub enum LastState {
     Doubled,
     /// That before the last so many positions.
     Early(usize),
+    /// That after so many padded positions more.
+    Padded(usize, Pad),
+    /// Only states from one up to another are written.
+    Within(usize, usize),
+    Conjugated,
 }
 
 /// Which group a channel reads.
@@ -180,6 +185,8 @@ pub struct Variant {
     pub exponent: (f64, f64),
     /// After how many terms the series of each φ stops.
     pub taylor: Option<u32>,
+    /// Where |z| is below this, B̄ is that of `b_bar` and `taylor`; elsewhere it is that of the form that Ā has.
+    pub other_below: f64,
     pub sum: Sum,
     pub u_in_higher_terms: bool,
     pub step_delta: Power,
@@ -187,7 +194,8 @@ pub struct Variant {
     pub b_bar_delta: Power,
     pub b_use: BUse,
     pub c_use: BUse,
-    pub a_use: AUse,
+    /// In Ā and in B̄.
+    pub a_use: [AUse; 2],
     pub a_factor: f64,
     /// Of the scan, and of the skip.
     pub u_use: [UUse; 2],
@@ -204,6 +212,9 @@ pub struct Variant {
     pub decays_input: bool,
     /// Whether the scan runs from the last position to the first.
     pub reverse: bool,
+    /// Whether the scan's operator has its operands exchanged, within chunks of so many positions: an input is decayed by the
+    /// steps before it, and not by those after it.
+    pub exchanged: Option<usize>,
     pub initial: Initial,
     /// How the state is carried from chunk to chunk.
     pub chunks: Option<Chunks>,
@@ -243,6 +254,7 @@ impl Variant {
             b_bar_inverse: Inverse::Right,
             exponent: (1.0, 1.0),
             taylor: None,
+            other_below: f64::INFINITY,
             sum: Sum::Right,
             u_in_higher_terms: true,
             step_delta: Power::One,
@@ -250,7 +262,7 @@ impl Variant {
             b_bar_delta: Power::One,
             b_use: BUse::Once,
             c_use: BUse::Once,
-            a_use: AUse::Given,
+            a_use: [AUse::Given; 2],
             a_factor: 1.0,
             u_use: [UUse::Given; 2],
             places: [Place::RIGHT; 8],
@@ -260,6 +272,7 @@ impl Variant {
             input_factor: 1.0,
             decays_input: false,
             reverse: false,
+            exchanged: None,
             initial: Initial::Given,
             chunks: None,
             delay: Delay::None,

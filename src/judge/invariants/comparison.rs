@@ -54,7 +54,7 @@ impl Comparison {
             let bound = got.bound[i] + want.iter().map(|(k, tensor)| k.abs() * tensor.bound[i]).sum::<f64>();
             for (part, (x, wanted)) in parts.iter().zip([(x.re, wanted.re), (x.im, wanted.im)]) {
                 places.push((format!("{name}{part}"), vec![batch, channel, at]));
-                tally.add(element(x, wanted, bound, budgeted), Format::F32);
+                tally.add(element(x, wanted, bound, budgeted), got.format);
             }
         }
         self.add(how, &tally, places);

@@ -101,6 +101,25 @@ named! {
 use Invariant::*;
 
 impl Invariant {
+    /// Whether a scan keeps it whatever its coefficients are, as long as each is made of Δ, A, B and u of its own place: a law
+    /// of how states, channels and outputs are kept apart and added up.
+    pub fn is_of_the_scan(self) -> bool {
+        matches!(
+            self,
+            CHomogeneous
+                | CAdditive
+                | Causality
+                | TimeReversal
+                | ChannelIndependence
+                | BatchIndependence
+                | GroupIndependence
+                | StateIndependence
+                | StatePermutation
+                | SingleStates
+                | RepeatedStates
+        )
+    }
+
     /// Whether it says anything of this method with these weights.
     pub fn applies(self, method: Method, weights: Weights) -> bool {
         match self {

@@ -3,6 +3,7 @@
 use num_complex::Complex64;
 
 use crate::judge::budget::Budget;
+use crate::judge::ulp::Format;
 use crate::tensor::{Named, TensorName, Tensors};
 
 /// A tensor that a kernel returned for every channel, and how far from its truth each element may be.
@@ -12,6 +13,8 @@ pub struct ProbedTensor {
     pub shape: Vec<usize>,
     /// Real and imaginary part, or the real one alone.
     pub width: usize,
+    /// What a kernel stores it in.
+    pub format: Format,
     /// (shape), whatever the width.
     pub values: Vec<Complex64>,
     /// (shape); on the modulus.
@@ -40,6 +43,7 @@ impl ProbeRun {
         let probed = tensors.map(|name, tensor| ProbedTensor {
             shape: tensor.shape.clone(),
             width: tensor.width,
+            format: Format::for_input(tensor.element),
             values: tensor
                 .values
                 .chunks(tensor.width)
@@ -69,6 +73,7 @@ impl ProbeRun {
             ProbedTensor {
                 shape: vec![tensor.shape[0], tensor.shape[1], at.len()],
                 width: tensor.width,
+                format: tensor.format,
                 values: pick(&tensor.values, length, at),
                 bound: pick(&tensor.bound, length, at),
             }

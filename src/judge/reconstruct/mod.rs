@@ -98,7 +98,9 @@ impl Reconstruction {
                     if off.is_nan() { 1.0 } else { off.min(1.0) }
                 };
                 let error = off(want);
-                if !want.is_finite() || error <= places::blurred(point.z()) {
+                // No rounding makes a NaN.
+                let blurred = step[which as usize].is_finite() && error <= places::blurred(point.z());
+                if !want.is_finite() || blurred {
                     continue;
                 }
                 all += error * error;

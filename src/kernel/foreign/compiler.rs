@@ -3,6 +3,7 @@
 //! What it made of a header is kept in the user's cache directory. The same text after the preprocessor, by the same
 //! compiler with the same options, is the same program: whatever the header includes is in that text.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,7 +19,7 @@ use crate::hexfloat;
 use crate::kernel::cuda::cache::Cache;
 use crate::leftovers::process::Process;
 use crate::leftovers::scratch::{self, Scratch};
-use crate::problem::Weights;
+use crate::problem::{Operand, Weights};
 
 /// The variable that chooses the compiler, with options if need be.
 pub const VARIABLE: &str = "CXX";
@@ -87,7 +88,7 @@ impl Compiler {
         Compiler { cache, ..self }
     }
 
-    /// Compiles the worker of a header for one weight type into `folder`; the program's path, or the compiler's own
+    /// Compiles the worker of a header for one weight type, and one layout of B or both, into `folder`; the program's path, or the compiler's own
     /// lines.
     ///
     /// # Errors
@@ -95,11 +96,11 @@ impl Compiler {
     pub fn compile(
         &self,
         header: &Header,
-        weights: Weights,
+        (weights, b): (Weights, Option<Operand>),
         precision: Precision,
         folder: &Path,
     ) -> Result<Result<PathBuf, String>, ForeignError> {
-        header::first_that_compiles(header, weights, |form| {
+        header::first_that_compiles(header, weights, b, |form| {
             self.attempt(header, weights, precision, form, folder)
         })
     }
@@ -112,7 +113,8 @@ impl Compiler {
         form: CallForm,
         folder: &Path,
     ) -> Result<Result<PathBuf, String>, ForeignError> {
-        let program = folder.join(format!("{}-{precision:?}", weights.name()));
+        let b = form.b.map_or("any", Operand::name);
+        let program = folder.join(format!("{}-{b}-{precision:?}", weights.name()));
         let text = program.with_extension("ii");
         let worker = folder.join("worker.cpp");
         let mut flags = vec![format!("-DHOLDFAST_COMPLEX={}", u8::from(weights == Weights::Complex))];
@@ -267,7 +269,7 @@ fn run(mut command: Command) -> std::io::Result<Ended> {
     Ok(if status.success() { Ended::Well } else { Ended::Badly(message) })
 }
 
-/// The lines that say what is wrong, and where in the user's file (`path`) the reason lies, with what the harness added
+/// The lines that say what is wrong, the author's own first, and where in the user's file (`path`) the reason lies, with what the harness added
 /// to paths taken away; the first lines where there are none of this kind.
 pub fn trimmed(message: &str, folder: &Path, path: &str) -> String {
     let prefix = format!("{}/", folder.display());
@@ -283,6 +285,14 @@ pub fn trimmed(message: &str, folder: &Path, path: &str) -> String {
     let telling: Vec<&String> = lines.iter().filter(wrong).collect();
     let mut shown: Vec<&String> = if telling.is_empty() { lines.iter().collect() } else { telling };
     shown.retain(|line| !line.is_empty());
+    // The author's own mistakes first, then calls that fail, then notes; what is wrong twice for one reason is said once.
+    shown.sort_by_key(|line| match (line.contains("error"), line.starts_with(path)) {
+        (true, true) => 0,
+        (true, false) => 1,
+        (false, _) => 2,
+    });
+    let mut said = BTreeSet::new();
+    shown.retain(|line| line.split_once("error: ").is_none_or(|(_, what)| said.insert(what)));
     let left_out = shown.len().saturating_sub(LINES);
     shown.truncate(LINES);
     let mut text =

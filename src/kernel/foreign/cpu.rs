@@ -7,7 +7,7 @@ use std::time::Duration;
 use rayon::prelude::*;
 
 use super::compiler::{self, Compiler, Folder, Precision};
-use super::header::Header;
+use super::header::{self, ByLayout, Header};
 use super::{Compiled, ForeignError, HeaderEntry, rejection, side};
 use crate::kernel::KernelError;
 use crate::kernel::launch::{Job, Returned};
@@ -19,15 +19,19 @@ pub struct CpuHeader {
     header: Header,
     compiler: Compiler,
     limit: Duration,
-    single: [Program; 2],
-    /// Compiled when first asked for: most headers need it for nothing.
-    lifted: [OnceLock<Result<Program, ForeignError>>; 2],
+    /// By weight type.
+    single: [ByLayout<Program>; 2],
     /// Holds the programs; removed in the end.
     folder: Folder,
 }
 
 /// A worker program and its idle processes.
 struct Program {
+    weights: Weights,
+    /// The only layout of B that it was compiled for.
+    b: Option<Operand>,
+    /// The same in double. Compiled when first asked for: most headers need it for nothing.
+    lifted: OnceLock<Option<Box<Program>>>,
     /// How it is started, or the compiler's own lines.
     compiled: Result<worker::Program, String>,
     idle: Mutex<Vec<Worker>>,
@@ -45,12 +49,14 @@ impl CpuHeader {
         parent: &Path,
     ) -> Result<Self, ForeignError> {
         let folder = compiler::folder(&header, parent)?;
-        let compile =
-            |weights: Weights| Program::new(&compiler, &header, weights, Precision::Single, folder.path());
+        let compile = |weights: Weights| {
+            let program =
+                |b| Program::new(&compiler, &header, (weights, b), Precision::Single, folder.path());
+            header::by_layout(program, |program| program.compiled.is_ok())
+        };
         let (real, complex) = rayon::join(|| compile(Weights::Real), || compile(Weights::Complex));
         let single = [real?, complex?];
-        let lifted = [OnceLock::new(), OnceLock::new()];
-        Ok(CpuHeader { header, compiler, limit, single, lifted, folder })
+        Ok(CpuHeader { header, compiler, limit, single, folder })
     }
 }
 
@@ -58,17 +64,18 @@ impl Program {
     fn new(
         compiler: &Compiler,
         header: &Header,
-        weights: Weights,
+        (weights, b): (Weights, Option<Operand>),
         precision: Precision,
         folder: &Path,
     ) -> Result<Self, ForeignError> {
-        let compiled = compiler.compile(header, weights, precision, folder)?;
+        let compiled = compiler.compile(header, (weights, b), precision, folder)?;
         let started = |path: PathBuf| worker::Program { path, arguments: Vec::new() };
-        Ok(Program { compiled: compiled.map(started), idle: Mutex::default() })
+        let compiled = compiled.map(started);
+        Ok(Program { weights, b, lifted: OnceLock::new(), compiled, idle: Mutex::default() })
     }
 
     fn run(&self, entry: HeaderEntry, mut job: Job, limit: Duration) -> Result<Returned, KernelError> {
-        let program = self.compiled.as_ref().map_err(|lines| rejection(entry.weights, lines))?;
+        let program = self.compiled.as_ref().map_err(|lines| rejection(entry, self.b, lines))?;
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut worker = match idle {
             Some(worker) => worker,
@@ -107,32 +114,40 @@ impl Compiled for CpuHeader {
     }
 
     fn run(&self, entry: HeaderEntry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError> {
-        self.single[side(entry.weights)].run(entry, job(), self.limit)
+        self.program(entry.weights, entry.b).run(entry, job(), self.limit)
     }
 
     fn run_lifted(&self, entry: HeaderEntry, job: Job) -> Option<Result<Returned, KernelError>> {
-        let lifted = |precision| {
-            Program::new(&self.compiler, &self.header, entry.weights, precision, self.folder.path())
-        };
+        let single = self.program(entry.weights, entry.b);
+        let which = (single.weights, single.b);
+        let lifted =
+            |precision| Program::new(&self.compiler, &self.header, which, precision, self.folder.path());
         let compile = || match lifted(Precision::Lifted) {
             Ok(Program { compiled: Err(_), .. }) => lifted(Precision::LiftedWithLibrary),
             tried => tried,
         };
         // A header that cannot be compiled in double has no lifted build.
-        let program = self.lifted[side(entry.weights)].get_or_init(compile).as_ref().ok()?;
+        let program = single.lifted.get_or_init(|| compile().ok().map(Box::new)).as_ref()?;
         Some(program.run(entry, job, self.limit))
     }
 
-    fn rejected(&self, weights: Weights) -> Option<&str> {
-        self.single[side(weights)].compiled.as_ref().err().map(String::as_str)
+    fn rejected(&self, weights: Weights, b: Operand) -> Option<&str> {
+        self.program(weights, b).compiled.as_ref().err().map(String::as_str)
+    }
+}
+
+impl CpuHeader {
+    fn program(&self, weights: Weights, b: Operand) -> &Program {
+        self.single[side(weights)].of(b)
     }
 }
 
 impl Drop for CpuHeader {
     fn drop(&mut self) {
         // Killing takes a moment each.
-        let lifted = self.lifted.iter().filter_map(|program| program.get()?.as_ref().ok());
-        let programs: Vec<&Program> = self.single.iter().chain(lifted).collect();
+        let single: Vec<&Program> = self.single.iter().flat_map(ByLayout::all).collect();
+        let lifted = single.iter().filter_map(|program| program.lifted.get()?.as_deref());
+        let programs: Vec<&Program> = single.iter().copied().chain(lifted).collect();
         programs.par_iter().for_each(|program| {
             program.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
         });

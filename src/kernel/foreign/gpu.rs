@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::header::{self, CallForm, Header};
+use super::header::{self, ByLayout, CallForm, Header};
 use super::{Compiled, HeaderEntry, compiler, rejection, runtime, side};
 use crate::kernel::KernelError;
 use crate::kernel::cuda::arch::Arch;
@@ -18,8 +18,9 @@ use crate::kernel::worker::limit;
 use crate::method::Method;
 use crate::problem::{Operand, Weights};
 
-/// The kernels of one method and weight type, or the compiler's own lines.
-type Kernels = Result<Result<HashMap<HeaderEntry, Image>, String>, CudaError>;
+/// The kernels of one method and weight type, or the compiler's own lines, by layout of B.
+type Kernels = Result<ByLayout<Images>, CudaError>;
+type Images = Result<HashMap<HeaderEntry, Image>, String>;
 
 /// A header, compiled for the first visible GPU.
 pub struct GpuHeader {
@@ -29,7 +30,8 @@ pub struct GpuHeader {
     version: (i32, i32),
     worker: GpuWorker,
     kernels: OnceMap<(Method, Weights), Arc<Kernels>>,
-    rejected: [Option<String>; 2],
+    /// The compiler's own lines by weight type and layout of B.
+    rejected: [ByLayout<Option<String>>; 2],
 }
 
 impl GpuHeader {
@@ -46,12 +48,12 @@ impl GpuHeader {
         let own = Arch::of_device(info.major, info.minor);
         let arch = Arch::selected(setup.arch.as_deref(), own)?;
         nvrtc::check_architecture(&arch)?;
-        let (kernels, rejected) = (OnceMap::default(), [None, None]);
+        let nothing = || ByLayout::Both(None);
+        let (kernels, rejected) = (OnceMap::default(), [nothing(), nothing()]);
         let mut compiled = GpuHeader { header, info, arch, version, worker, kernels, rejected };
         // One method instantiates the whole function, whatever the others are.
         let lines = |weights| match &*compiled.kernels(Method::Zoh, weights) {
-            Ok(Ok(_)) => Ok(None),
-            Ok(Err(lines)) => Ok(Some(lines.clone())),
+            Ok(images) => Ok(images.map(|images| images.as_ref().err().cloned())),
             Err(error) => Err(error.clone()),
         };
         let (real, complex) = rayon::join(|| lines(Weights::Real), || lines(Weights::Complex));
@@ -84,15 +86,25 @@ impl HeaderEntry {
 /// # Errors
 /// NVRTC is missing, too old, or does not know the architecture.
 pub fn compile(header: &Header, method: Method, weights: Weights, arch: &Arch) -> Kernels {
-    header::first_that_compiles(header, weights, |form| attempt(header, method, weights, form, arch))
+    let compile = |b| {
+        header::first_that_compiles(header, weights, b, |form| attempt(header, method, weights, form, arch))
+    };
+    header::by_layout(compile, Result::is_ok)
 }
 
-fn attempt(header: &Header, method: Method, weights: Weights, form: CallForm, arch: &Arch) -> Kernels {
+fn attempt(
+    header: &Header,
+    method: Method,
+    weights: Weights,
+    form: CallForm,
+    arch: &Arch,
+) -> Result<Images, CudaError> {
     let of_b = |b| {
         let operands = [None, Some(Operand::Constant), Some(Operand::Variable)];
         operands.map(|c| HeaderEntry { method, weights, b, c })
     };
-    let entries: Vec<HeaderEntry> = Operand::ALL.into_iter().flat_map(of_b).collect();
+    let entries: Vec<HeaderEntry> =
+        Operand::ALL.into_iter().filter(|b| form.b.is_none_or(|only| only == *b)).flat_map(of_b).collect();
     let expressions: Vec<String> = entries.iter().map(|entry| entry.expression()).collect();
     let owned = |name: &str, text: &str| (name.to_owned(), text.to_owned());
     let sources = runtime::SOURCES.iter().filter(|source| source.name != "worker.cpp");
@@ -145,14 +157,16 @@ impl Compiled for GpuHeader {
 
     fn run(&self, entry: HeaderEntry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError> {
         let image = match &*self.kernels(entry.method, entry.weights) {
-            Ok(Ok(images)) => images.get(&entry).cloned(),
-            Ok(Err(lines)) => return Err(rejection(entry.weights, lines)),
+            Ok(images) => match images.of(entry.b) {
+                Ok(images) => images.get(&entry).cloned(),
+                Err(lines) => return Err(rejection(entry, images.alone(entry.b), lines)),
+            },
             Err(error) => return Err(KernelError::Unavailable(error.to_string())),
         };
         self.worker.run(image, job)
     }
 
-    fn rejected(&self, weights: Weights) -> Option<&str> {
-        self.rejected[side(weights)].as_deref()
+    fn rejected(&self, weights: Weights, b: Operand) -> Option<&str> {
+        self.rejected[side(weights)].of(b).as_deref()
     }
 }

@@ -8,7 +8,8 @@ use sha2::{Digest, Sha256};
 use super::includes::{self, Included};
 use super::runtime;
 use crate::hexfloat;
-use crate::problem::Weights;
+use crate::method::Method;
+use crate::problem::{Operand, Weights};
 use crate::tensor_file::shown;
 
 /// Far more than any header of coefficients has.
@@ -64,6 +65,59 @@ pub struct CallForm {
     pub delta_u: DeltaU,
     /// Whether the header, or a file that it includes, declares `DiscretizationMethod` itself.
     pub has_methods: bool,
+    /// The only layout of B that it is called for; none for both.
+    pub b: Option<Operand>,
+}
+
+/// What a header compiles to for one weight type: one thing for both layouts of B, or, where that is not to be had, one for
+/// each.
+pub enum ByLayout<T> {
+    Both(T),
+    Apart([T; 2]),
+}
+
+impl<T> ByLayout<T> {
+    pub fn of(&self, b: Operand) -> &T {
+        match self {
+            ByLayout::Both(both) => both,
+            ByLayout::Apart(apart) => &apart[Operand::ALL.iter().position(|&one| one == b).unwrap_or(0)],
+        }
+    }
+
+    /// The layout itself, where it was compiled apart.
+    pub fn alone(&self, b: Operand) -> Option<Operand> {
+        matches!(self, ByLayout::Apart(_)).then_some(b)
+    }
+
+    pub fn map<U>(&self, f: impl Fn(&T) -> U) -> ByLayout<U> {
+        match self {
+            ByLayout::Both(both) => ByLayout::Both(f(both)),
+            ByLayout::Apart([one, other]) => ByLayout::Apart([f(one), f(other)]),
+        }
+    }
+
+    pub fn all(&self) -> &[T] {
+        match self {
+            ByLayout::Both(both) => std::slice::from_ref(both),
+            ByLayout::Apart(apart) => apart,
+        }
+    }
+}
+
+/// Compiles for both layouts of B, and where the compiler refuses for each apart: Δu and BΔu may have different types.
+///
+/// # Errors
+/// Those of an attempt that could not be made.
+pub fn by_layout<T, E>(
+    mut compile: impl FnMut(Option<Operand>) -> Result<T, E>,
+    compiles: impl Fn(&T) -> bool,
+) -> Result<ByLayout<T>, E> {
+    let both = compile(None)?;
+    if compiles(&both) {
+        return Ok(ByLayout::Both(both));
+    }
+    let apart = [compile(Some(Operand::ALL[0]))?, compile(Some(Operand::ALL[1]))?];
+    Ok(if apart.iter().any(compiles) { ByLayout::Apart(apart) } else { ByLayout::Both(both) })
 }
 
 /// Tries the usual form, then the others that are worth it, until one compiles. Where none does, the inner error is what the
@@ -77,12 +131,13 @@ pub struct CallForm {
 pub fn first_that_compiles<T, E>(
     header: &Header,
     weights: Weights,
+    b: Option<Operand>,
     mut attempt: impl FnMut(CallForm) -> Result<Result<T, String>, E>,
 ) -> Result<Result<T, String>, E> {
     let mut usual = String::new();
     for has_methods in [header.has_methods, true] {
         for &delta_u in DeltaU::candidates(weights) {
-            match attempt(CallForm { delta_u, has_methods })? {
+            match attempt(CallForm { delta_u, has_methods, b })? {
                 Ok(compiled) => return Ok(Ok(compiled)),
                 Err(lines) if usual.is_empty() => usual = lines,
                 Err(_) => {}
@@ -108,8 +163,8 @@ pub struct Header {
     pub included: Vec<Included>,
     /// Whether its own text declares `DiscretizationMethod`.
     pub has_methods: bool,
-    /// Whether its callers pass A·log₂e (of a complex A, the real part alone times log₂e) where it says A.
-    pub a_times_log2e: bool,
+    /// The methods whose callers pass A·log₂e (of a complex A, the real part alone times log₂e) where it says A.
+    pub base_two: Vec<Method>,
 }
 
 impl Header {
@@ -154,9 +209,14 @@ impl Header {
             folder,
             included,
             has_methods: declares_methods(&code),
-            a_times_log2e: false,
+            base_two: Vec::new(),
             text,
         })
+    }
+
+    /// Whether its own code, comments apart, has this word in it.
+    pub fn says(&self, word: &str) -> bool {
+        without_comments(&String::from_utf8_lossy(&self.text)).contains(word)
     }
 
     /// The path for people.
@@ -165,12 +225,17 @@ impl Header {
     }
 
     /// What the driver is compiled with, as macros to define.
-    pub fn macros(&self, form: CallForm) -> Vec<&'static str> {
-        let mut macros = Vec::new();
-        macros.extend(form.has_methods.then_some("HOLDFAST_HEADER_HAS_METHODS"));
-        macros.extend(self.a_times_log2e.then_some("HOLDFAST_A_TIMES_LOG2E"));
-        macros.extend((form.delta_u == DeltaU::Real).then_some("HOLDFAST_REAL_DELTA_U"));
+    pub fn macros(&self, form: CallForm) -> Vec<String> {
+        let mut macros = vec![format!("HOLDFAST_BASE_TWO={}", self.base_two_mask())];
+        macros.extend(form.b.map(|b| format!("HOLDFAST_ONLY_B={}", u8::from(b == Operand::Variable))));
+        macros.extend(form.has_methods.then(|| "HOLDFAST_HEADER_HAS_METHODS".to_owned()));
+        macros.extend((form.delta_u == DeltaU::Real).then(|| "HOLDFAST_REAL_DELTA_U".to_owned()));
         macros
+    }
+
+    /// A bit for each method, by its id.
+    fn base_two_mask(&self) -> u8 {
+        self.base_two.iter().fold(0, |mask, method| mask | 1 << method.id())
     }
 
     /// The text between a line that makes compilers report positions in the user's own file, and one that shows them there
@@ -188,7 +253,7 @@ impl Header {
     /// wherever the folder is.
     pub fn sha256(&self) -> String {
         let mut hash = Sha256::new();
-        hash.update([u8::from(self.a_times_log2e)]);
+        hash.update([self.base_two_mask()]);
         hash.update((self.text.len() as u64).to_le_bytes());
         hash.update(&self.text);
         for file in &self.included {

@@ -75,8 +75,8 @@ trait Compiled: Send + Sync {
         None
     }
 
-    /// The compiler's own lines, where the header does not compile for these weights.
-    fn rejected(&self, weights: Weights) -> Option<&str>;
+    /// The compiler's own lines, where the header does not compile for these weights and this layout of B.
+    fn rejected(&self, weights: Weights, b: Operand) -> Option<&str>;
 }
 
 /// A backend that runs a foreign header.
@@ -134,9 +134,9 @@ impl ForeignBackend {
         Ok(self.run(entry, &job)?.coefficients())
     }
 
-    /// The compiler's own lines, where the header does not compile for these weights.
-    pub fn rejected(&self, weights: Weights) -> Option<&str> {
-        self.compiled.rejected(weights)
+    /// The compiler's own lines, where the header does not compile for these weights and this layout of B.
+    pub fn rejected(&self, weights: Weights, b: Operand) -> Option<&str> {
+        self.compiled.rejected(weights, b)
     }
 
     fn run(&self, entry: HeaderEntry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError> {
@@ -225,8 +225,12 @@ fn side(weights: Weights) -> usize {
     usize::from(weights == Weights::Complex)
 }
 
-/// The first of a compiler's lines, as the reason why there is no output.
-fn rejection(weights: Weights, lines: &str) -> KernelError {
+/// The first of a compiler's lines, as the reason why there is no output; `alone` is the layout of B that was compiled apart.
+fn rejection(entry: HeaderEntry, alone: Option<Operand>, lines: &str) -> KernelError {
     let first = lines.lines().next().unwrap_or_default();
-    KernelError::Rejected(format!("the header does not compile for {weights} weights: {first}"))
+    let layout = alone.map(|b| format!(" and {b} B")).unwrap_or_default();
+    KernelError::Rejected(format!(
+        "the header does not compile for {} weights{layout}: {first}",
+        entry.weights
+    ))
 }

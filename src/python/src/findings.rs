@@ -3,7 +3,11 @@
 use std::path::PathBuf;
 
 use holdfast::cli;
-use holdfast::report::{self, ReportError, console::Detail, html, json, plots};
+use holdfast::report::{
+    self, ReportError,
+    console::{Detail, View},
+    html, json, plots,
+};
 use holdfast::results::{PairTotals, Results};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -64,7 +68,11 @@ impl Findings {
     #[pyo3(signature = (verbose = false, colour = false))]
     fn text(&self, verbose: bool, colour: bool) -> String {
         let detail = if verbose { Detail::Verbose } else { Detail::Normal };
-        report::console::render_detail(&self.0, None, colour, detail) + &cli::check::judged(&self.0)
+        {
+            let notes = cli::check::judged(&self.0);
+            let view = View { notes: &notes, colour, detail, ..View::default() };
+            report::console::render_view(&self.0, view)
+        }
     }
 
     /// The report's page, which needs nothing else.

@@ -81,14 +81,14 @@ pub fn problems(results: &Results, anchors: &Anchors, bytes: usize) -> (Vec<Valu
     let methods = grid::methods(results);
     let (mut left, mut views, mut shown) = (bytes, Vec::new(), HashSet::new());
     for (name, cases) in problems {
-        let mut size = 120 + escaped_size(name);
+        let mut size = 140 + escaped_size(name) + escaped_size(&cases[0].regime);
         let mut anchored = Vec::new();
         let mut view = |case: &&CaseResult| {
             let anchor = anchors.case(&case.id).unwrap_or_default();
             let label = split(case).1.strip_prefix(case.method.name()).unwrap_or_default();
             let label = text::fit(label, 40);
             let title = case.worst.as_ref().map(|w| text::element(&w.tensor, &w.index)).unwrap_or_default();
-            size += 130 + anchor.len() + escaped_size(&title) + escaped_size(&label);
+            size += 137 + anchor.len() + escaped_size(&title) + escaped_size(&label);
             anchored.push(anchor.to_owned());
             let measured = case.verdict != Verdict::Unmeasured;
             context! {
@@ -109,7 +109,8 @@ pub fn problems(results: &Results, anchors: &Anchors, bytes: usize) -> (Vec<Valu
         let Some(rest) = left.checked_sub(size) else { break };
         left = rest;
         shown.extend(anchored);
-        views.push(context! { problem => text::line(name), shape => cases[0].shape.to_string(), cells });
+        let (regime, shape) = (text::line(&cases[0].regime), cases[0].shape.to_string());
+        views.push(context! { problem => text::line(name), regime, shape, cells });
     }
     (views, shown)
 }

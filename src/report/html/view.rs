@@ -175,7 +175,9 @@ pub fn failures(failures: &[Failure], anchors: &Anchors) -> Vec<Value> {
         let (table, href) = match failure {
             Failure::Case(case) => ("all cases", anchors.case(&case.id).unwrap_or_default().to_owned()),
             Failure::Sweep(sweep) => ("coefficient sweeps", sweep_anchor(&sweep.sweep, sweep.weights)),
-            Failure::Invariant(law) => ("invariants", format!("invariant-{}", text::slug(&law.name))),
+            Failure::Invariant(law) => {
+                ("invariants", format!("invariant-{}-{}", text::slug(&law.name), law.weights))
+            }
         };
         context! {
             anchor => format!("fail-{}", i + 1),
@@ -278,7 +280,8 @@ pub fn invariants(results: &Results, anchors: &Anchors) -> Vec<Value> {
             let href = anchors.link(Failure::Invariant(worst));
             Tag { text: row.text(*method), class: class(worst.verdict, None), href, title }
         };
-        context! { name => row.name, what => row.what, cells => methods.iter().map(cell).collect::<Vec<_>>() }
+        let cells = methods.iter().map(cell).collect::<Vec<_>>();
+        context! { name => row.name, weights => row.weights.name(), what => row.what, cells }
     };
     invariants::rows(results).into_iter().map(view).collect()
 }

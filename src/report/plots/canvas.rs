@@ -14,6 +14,8 @@ use crate::report::{ReportError, text};
 
 /// Plotters rounds to whole units: four of them to a pixel keep curves smooth.
 const FINE: f64 = 4.0;
+/// Half the side of a place to point at, in pixels.
+const HOVER: f64 = 4.0;
 /// Plotters divides font sizes by this on their way into the SVG.
 const FONT: f64 = 1.24;
 
@@ -24,6 +26,8 @@ pub struct Canvas<'a> {
     area: DrawingArea<SVGBackend<'a>, Shift>,
     /// The first thing that went wrong: nobody gets to see such a picture.
     failed: RefCell<Option<DrawError>>,
+    /// What is said of a place to those who point at it.
+    notes: RefCell<Vec<(Point, String)>>,
 }
 
 /// Where a text's own reference point is: left, middle or right; texts are always centred vertically.
@@ -44,11 +48,11 @@ pub fn picture(
     let mut svg = String::new();
     let size = ((width * FINE) as u32, (height * FINE) as u32);
     let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
-    let canvas = Canvas { area, failed: RefCell::new(None) };
+    let canvas = Canvas { area, failed: RefCell::new(None), notes: RefCell::default() };
     canvas.rectangle((0.0, 0.0), (width, height), palette::PAPER);
     draw(&canvas);
     canvas.keep(canvas.area.present());
-    let failed = canvas.failed.take();
+    let (failed, notes) = (canvas.failed.take(), canvas.notes.take());
     drop(canvas);
     if let Some(error) = failed {
         return Err(ReportError::Plot { name: name.to_owned(), reason: error.to_string() });
@@ -56,10 +60,24 @@ pub fn picture(
     let fine = format!("<svg width=\"{}\" height=\"{}\"", size.0, size.1);
     let label = escape(title);
     let plain = format!("<svg role=\"img\" aria-label=\"{label}\" width=\"{width}\" height=\"{height}\"");
-    let svg = compact(&svg.replacen(&fine, &plain, 1));
+    let svg = compact(&svg.replacen(&fine, &plain, 1)).replacen("</svg>", &hovers(&notes), 1);
     let (open, close) = super::STYLE;
     let style = super::night::style([&*svg].into_iter());
     Ok(svg.replacen(">\n", &format!(">\n{open}{style}{close}\n"), 1))
+}
+
+/// Places that nobody sees, each with its words: plotters knows of no titles. Last, above all that is drawn.
+fn hovers(notes: &[(Point, String)]) -> String {
+    let one = |((x, y), said): &(Point, String)| {
+        let ((x, y), side) = (fine((x - HOVER, y - HOVER)), 2.0 * HOVER * FINE);
+        let said = escape(&text::line(said));
+        format!("<rect x=\"{x}\" y=\"{y}\" width=\"{side}\" height=\"{side}\"><title>{said}</title></rect>\n")
+    };
+    let all: String = notes.iter().map(one).collect();
+    if all.is_empty() {
+        return "</svg>".to_owned();
+    }
+    format!("<g fill=\"none\" pointer-events=\"all\">\n{all}</g>\n</svg>")
 }
 
 fn escape(text: &str) -> String {
@@ -83,6 +101,11 @@ impl Canvas<'_> {
         if let Err(error) = drawn {
             self.failed.borrow_mut().get_or_insert(error);
         }
+    }
+
+    /// What a reader is told who points at this place.
+    pub fn note(&self, at: Point, said: String) {
+        self.notes.borrow_mut().push((at, said));
     }
 
     pub fn rectangle(&self, from: Point, to: Point, colour: RGBColor) {

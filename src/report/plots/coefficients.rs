@@ -9,14 +9,15 @@ use super::palette::{self, Marker};
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::report::sweeps::{self, Coefficient};
+use crate::report::text;
 use crate::results::{CoefficientPoint, Results};
 
 /// Points kept along |z|: the largest error of each of so many steps.
-const BINS: usize = 110;
+const BINS: usize = 55;
 /// Above this the error axis is logarithmic.
 const MOST_LINEAR: f64 = 24.0;
 /// Half the length of the dash at what is allowed, in pixels.
-const DASH: f64 = 2.5;
+const DASH: f64 = 3.0;
 
 type Points = (Method, Vec<CoefficientPoint>);
 
@@ -54,7 +55,11 @@ fn draw_against_z(canvas: &Canvas, weights: Weights, methods: &[Points]) {
         for coefficient in Coefficient::ALL {
             let (marker, colour) = mark(coefficient);
             for (z, error, allowed) in thinned(points, coefficient, &x) {
-                canvas.marker(marker, panel.place((z, error)), 2.1, colour);
+                canvas.marker(marker, panel.place((z, error)), 2.9, colour);
+                let [of_z, got, most] = [z, error, allowed].map(|value| text::number(value, 2));
+                let said =
+                    format!("{method}, {}, |z| = {of_z}: error {got}, allowed {most}", coefficient.name());
+                canvas.note(panel.place((z, error)), said);
                 if allowed <= panel.y.high {
                     dash(canvas, panel.place((z, allowed)), colour);
                 }
@@ -114,25 +119,25 @@ fn thinned(points: &[CoefficientPoint], coefficient: Coefficient, x: &Axis) -> V
 
 const COLUMNS: usize = 24;
 const ROWS: usize = 12;
-/// Colours: errors up to these, in 2⁻²⁴ of the modulus; the last one stands for all beyond.
-const LEVELS: [f64; 6] = [0.5, 1.0, 2.0, 4.0, 8.0, f64::INFINITY];
+/// Colours: shares of the bound up to these; the last one stands for all beyond.
+const LEVELS: [f64; 6] = [0.2, 0.4, 0.6, 0.8, 1.0, f64::INFINITY];
 
-/// Errors of the complex sweeps over the plane: |z| along, the angle of z up, the error as a colour.
+/// Errors of the complex sweeps over the plane: |z| along, the angle of z up, error/bound as a colour.
 pub fn over_plane(results: &Results) -> Option<Sheet<'_>> {
     let methods = sweeps::points(results, Weights::Complex);
     methods.first()?;
     let height = 72.0 + methods.len() as f64 * 116.0 + 14.0;
-    let title = "Error of Ā and B̄ over the complex plane of z = ΔA";
+    let title = "Error/bound of Ā and B̄ over the complex plane of z = ΔA";
     Some(Sheet::new("plane", Weights::Complex, title, height, move |canvas| draw_plane(canvas, &methods)))
 }
 
 fn draw_plane(canvas: &Canvas, methods: &[Points]) {
-    canvas.entry("error / (2⁻²⁴ · modulus):", (100.0, 40.0));
+    canvas.entry("error / bound:", (160.0, 40.0));
     for (i, level) in LEVELS.iter().enumerate() {
         let x = 262.0 + i as f64 * 82.0;
         canvas.rectangle((x, 33.0), (x + 20.0, 47.0), colour(i));
         canvas.frame((x, 33.0), (x + 20.0, 47.0), palette::FAINT, 0.75);
-        let label = if level.is_finite() { format!("≤ {level}") } else { "over 8".to_owned() };
+        let label = if level.is_finite() { format!("≤ {level}") } else { "above 1".to_owned() };
         canvas.entry(&label, (x + 26.0, 40.0));
     }
     let last = methods.len() - 1;
@@ -169,7 +174,7 @@ fn plane_panel(
         let angle = point.z_im.atan2(point.z_re).to_degrees();
         let column = cell(panel.x.place(modulus(point)), (left, right), COLUMNS);
         let row = cell(panel.y.place(angle), (top, bottom), ROWS);
-        let error = coefficient.error(point);
+        let error = share(coefficient.error(point), coefficient.allowed(point));
         let found = &mut worst[row * COLUMNS + column];
         if found.is_none_or(|w| sweeps::is_larger(error, w)) {
             *found = Some(error);
@@ -206,7 +211,12 @@ fn cell(place: f64, (from, to): (f64, f64), cells: usize) -> usize {
     (((place - from) / (to - from) * cells as f64) as usize).min(cells - 1)
 }
 
-/// The colour of an error: a NaN is beyond everything.
-fn level(error: f64) -> usize {
-    LEVELS.iter().position(|l| error <= *l).unwrap_or(LEVELS.len() - 1)
+/// What is allowed where nothing is, is nothing.
+fn share(error: f64, allowed: f64) -> f64 {
+    if error == 0.0 { 0.0 } else { error / allowed }
+}
+
+/// The colour of a share: a NaN is beyond everything.
+fn level(share: f64) -> usize {
+    LEVELS.iter().position(|l| share <= *l).unwrap_or(LEVELS.len() - 1)
 }

@@ -261,7 +261,8 @@ fn draw_frequency(canvas: &Canvas, responses: &[&FrequencyResponse]) {
     let highest = responses.iter().flat_map(|r| &r.omega).copied().fold(0.0, f64::max);
     let magnitudes = responses.iter().flat_map(|r| &r.magnitude).copied();
     let magnitude = Axis::decades(magnitudes, RESPONSES).within(1e-6, 1e6);
-    let phase = Axis::between(-180.0, 180.0, RESPONSES);
+    // With room for lines at ±180°, which the frame would cover.
+    let phase = Axis::between(-195.0, 195.0, RESPONSES);
     let panels: [(&str, f64, Axis, ResponseValues); 2] = [
         ("|H(ω)| (units of y per unit of u)", 66.0, magnitude, |r| &r.magnitude),
         ("phase of H(ω) / degrees", 470.0, phase, |r| &r.phase),

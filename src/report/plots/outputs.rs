@@ -15,6 +15,8 @@ const LEFT: f64 = 178.0;
 const RIGHT: f64 = 785.0;
 const TOP: f64 = 64.0;
 const ROW: f64 = 19.0;
+/// All rows together: a narrow window shows pictures at eight tenths of their size.
+const ROWS: f64 = 80.0;
 
 /// The share of the allowed error that each method used in each regime that was measured.
 pub fn shares(results: &Results, weights: Weights) -> Option<Sheet<'_>> {
@@ -28,14 +30,15 @@ pub fn shares(results: &Results, weights: Weights) -> Option<Sheet<'_>> {
     let forms: Vec<Form> = Form::all().filter(used).collect();
     let legend = lines::legend(&forms);
     let top = TOP + (legend.len() - 1) as f64 * lines::LINE;
-    let height = top + rows.len() as f64 * ROW + 52.0;
-    let draw = move |canvas: &Canvas| draw_shares(canvas, &rows, &legend, top);
+    let row = ROW.max(ROWS / rows.len() as f64);
+    let height = top + rows.len() as f64 * row + 52.0;
+    let draw = move |canvas: &Canvas| draw_shares(canvas, &rows, &legend, (top, row));
     Some(Sheet::new("shares", weights, title, height, draw))
 }
 
-fn draw_shares(canvas: &Canvas, rows: &[RegimeRow], legend: &[Vec<Form>], top: f64) {
+fn draw_shares(canvas: &Canvas, rows: &[RegimeRow], legend: &[Vec<Form>], (top, height): (f64, f64)) {
     let forms: Vec<Form> = legend.concat();
-    let bottom = top + rows.len() as f64 * ROW;
+    let bottom = top + rows.len() as f64 * height;
     let ratios = rows.iter().flat_map(|r| &r.cells).filter_map(|c| c.worst().and_then(grid::share));
     let x = Axis::decades(ratios.chain([0.1, 9.9]), (LEFT, RIGHT)).within(1e-4, 1e4);
     let panel = Panel { x, y: Axis::linear(rows.len() as f64, (bottom, top)) };
@@ -46,9 +49,9 @@ fn draw_shares(canvas: &Canvas, rows: &[RegimeRow], legend: &[Vec<Form>], top: f
     let unit = "share of the allowance used (no unit; 1 is the bound)";
     canvas.label(unit, ((LEFT + RIGHT) / 2.0, bottom + 32.0));
     for (i, row) in rows.iter().enumerate() {
-        let row_top = top + i as f64 * ROW;
+        let row_top = top + i as f64 * height;
         canvas.line(&[(LEFT, row_top), (RIGHT, row_top)], palette::GRID, 0.75);
-        let middle = row_top + ROW / 2.0;
+        let middle = row_top + height / 2.0;
         // In a wide font as well: what is longer would leave the sheet.
         canvas.text(&text::fit(row.regime, 22), (LEFT - 10.0, middle), 11.5, palette::INK, Anchor::End);
         for (place, form) in forms.iter().enumerate() {
@@ -56,8 +59,10 @@ fn draw_shares(canvas: &Canvas, rows: &[RegimeRow], legend: &[Vec<Form>], top: f
             let Some(share) = measured.and_then(grid::share) else { continue };
             let look = palette::form_look(*form);
             // Spread within the row, so that equal shares do not cover each other.
-            let y = row_top + ROW * (0.2 + 0.72 * place as f64 / forms.len() as f64);
+            let y = row_top + height * (0.2 + 0.72 * place as f64 / forms.len() as f64);
             canvas.marker(look.marker, (x.place(share), y), 3.6, look.colour);
+            let said = format!("{form}, {}: error/bound {}", row.regime, text::share(share));
+            canvas.note((x.place(share), y), said);
         }
     }
     canvas.frame((LEFT, top), (RIGHT, bottom), palette::FAINT, 1.0);
@@ -108,13 +113,17 @@ fn histogram_panel(canvas: &Canvas, histogram: &ErrorHistogram, most: f64, (left
     }
     if histogram.above > 0 {
         let x = bound + (right - bound) / 2.0;
-        canvas.rectangle((x - step, bottom - height(histogram.above)), (x + step, bottom), palette::LIMIT);
+        let top = bottom - height(histogram.above).max(3.0);
+        canvas.rectangle((x - step, top), (x + step, bottom), palette::LIMIT);
+        let count = text::fit(&histogram.above.to_string(), 9);
+        let at = (right - 3.0, (top - 9.0).max(panel.y.end + 8.0));
+        canvas.text(&count, at, 10.5, palette::INK, Anchor::End);
+        canvas.note((x, top), format!("{}: {count} outputs beyond their bounds", histogram.method));
     }
     canvas.dashed(&[(bound, top), (bound, bottom)], palette::LIMIT, 1.5, palette::DASHES);
     let none = percent(histogram.none, histogram);
     canvas.heading(histogram.method.name(), (left + 2.0, top - 10.0));
-    let above = if histogram.above > 0 { format!(", {} above", histogram.above) } else { String::new() };
-    let note = format!("{} outputs, {none:.1}% exact{above}", histogram.total());
+    let note = format!("{} outputs, {none:.1}% exact", histogram.total());
     canvas.text(&note, (right, top - 10.0), 11.0, palette::FAINT, Anchor::End);
     let unit = format!("error / bound (no unit; {STEPS} bars to a decade)");
     canvas.text(&unit, ((left + right) / 2.0, bottom + 27.0), 11.0, palette::INK, Anchor::Middle);
@@ -160,9 +169,12 @@ fn sequence_panel(canvas: &Canvas, sequence: &ErrorSequence, all: &[&ErrorSequen
     let at = |values: &[f64]| -> Vec<Point> {
         sequence.position.iter().zip(values).map(|(&l, &v)| panel.place((l as f64, v))).collect()
     };
-    for ((place, error), bound) in at(&sequence.error).into_iter().zip(&sequence.error).zip(&sequence.bound) {
+    let places = at(&sequence.error).into_iter().zip(&sequence.position);
+    for ((place, l), (error, bound)) in places.zip(sequence.error.iter().zip(&sequence.bound)) {
         let over = error.is_nan() || error > bound;
         canvas.marker(Marker::Circle, place, 1.6, if over { palette::LIMIT } else { palette::BLUE });
+        let [error, bound] = [error, bound].map(|value| text::number(*value, 2));
+        canvas.note(place, format!("{}, l = {l}: error {error}, bound {bound}", sequence.method));
     }
     canvas.dashed(&at(&sequence.bound), palette::LIMIT, 1.5, palette::DASHES);
     canvas.heading(sequence.method.name(), (left + 2.0, top - 9.0));

@@ -19,6 +19,8 @@ pub const BEGINNING: (usize, usize) = (7, 16);
 const RANKED: usize = 40;
 /// Formulas that are proposed.
 const PROPOSED: usize = 12;
+/// What all terms together may leave, root mean square, in units of bounds: no few of them leave less.
+const TOO_MUCH: f64 = 64.0;
 /// Denominators that a coefficient may have.
 const DENOMINATORS: [u32; 15] = [1, 2, 3, 4, 6, 8, 12, 24, 5, 10, 16, 30, 60, 120, 720];
 
@@ -115,6 +117,9 @@ pub fn find(search: &Search, start: &Candidate, readouts: &Readouts) -> Vec<Cand
     };
     let left = got.iter().zip(&without).zip(&bounds).map(|((got, without), bound)| (got - without.0) / bound);
     let fitting = Fitting::new(&columns.iter().map(gated).collect::<Vec<_>>(), &left.collect::<Vec<f64>>());
+    if fitting.left_by_all() > TOO_MUCH {
+        return Vec::new();
+    }
     let mut found: Vec<(usize, u64, Vec<FoundTerm>)> = Vec::new();
     for set in fitting.sets(dictionary) {
         let Some(coefficients) = fitting.solve(&set) else { continue };
@@ -200,6 +205,30 @@ impl Fitting {
         let products = DMatrix::from_fn(count, count, |i, j| columns[i].dot(&columns[j]));
         let with_target = columns.iter().map(|column| column.dot(&target)).collect();
         Fitting { columns, lengths, target, products, with_target }
+    }
+
+    /// What all columns together leave of the target, root mean square.
+    fn left_by_all(&self) -> f64 {
+        let mut left = self.target.clone();
+        let mut directions: Vec<DVector<f64>> = Vec::new();
+        for column in &self.columns {
+            let mut rest = column.clone();
+            // Twice, as the first time leaves roundings of what it takes away.
+            for _ in 0..2 {
+                for direction in &directions {
+                    let share = rest.dot(direction);
+                    rest.axpy(-share, direction, 1.0);
+                }
+            }
+            let length = rest.norm();
+            if length > 1e-9 {
+                rest /= length;
+                let share = left.dot(&rest);
+                left.axpy(-share, &rest, 1.0);
+                directions.push(rest);
+            }
+        }
+        left.norm() / (left.len().max(1) as f64).sqrt()
     }
 
     /// Sets of terms worth solving: those of up to three that leave least, the best of them with one more, and the

@@ -249,7 +249,7 @@ fn steps(problem: &Problem) -> Vec<Change> {
 fn weights(problem: &Problem) -> Vec<Change> {
     let mut all = Vec::new();
     let mut a = |name: &str, what: &str, of: AUse| {
-        all.push(Change::new(Part::AValue, name, what, move |v: &mut Variant| v.a_use = of));
+        all.push(Change::new(Part::AValue, name, what, move |v: &mut Variant| v.a_use = [of; 2]));
     };
     a("a-negated", "A has the wrong sign: −A is used, as where exp(A_log) is taken for A", AUse::Negated);
     a("a-exponentiated", "A is −exp(A): A, which is given, is taken for A_log", AUse::NegativeExponential);

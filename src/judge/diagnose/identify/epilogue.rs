@@ -44,6 +44,9 @@ pub const GATES: &[(GateFunction, &str, &str)] = &[
 /// The specified gate, and those of [`GATES`] that are tried beside two other changes.
 const COMMON: usize = 5;
 
+/// Elements that two factors are tried on first.
+const FEW: usize = 6;
+
 /// Twice the roundings of tf32: 2⁻⁹.
 const NEXT_TO_1: f64 = 1.0 / 512.0;
 
@@ -63,6 +66,13 @@ fn bare(variant: &Variant) -> Variant {
 /// The epilogues with which a variant is what was recorded at these looks: those with the fewest changes. `common` are the
 /// likeliest ones.
 pub fn fit(case: &Case, looks: &[Look], variant: &Variant, common: bool) -> Vec<Vec<Change>> {
+    // Where nothing fits a few elements nothing fits them all.
+    if let [first, _, ..] = looks
+        && first.len > 1
+        && fit(case, &[Look { len: first.len.min(FEW), ..*first }], variant, common).is_empty()
+    {
+        return Vec::new();
+    }
     let elements: Vec<Element> = looks.iter().flat_map(|look| elements(case, look, variant)).collect();
     if elements.iter().any(|e| !e.readout.is_finite() || !e.got.is_finite()) {
         return Vec::new();

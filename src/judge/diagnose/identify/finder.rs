@@ -1,5 +1,7 @@
 //! Changes with one free number, which is found: where what a variant computes is nearest to what was recorded.
 
+use rayon::prelude::*;
+
 use super::Case;
 use super::changes::{Change, Part};
 use super::looks::Look;
@@ -26,6 +28,10 @@ impl Family {
         self.part == Part::Clamp
     }
 
+    pub fn is_of_carry(&self) -> bool {
+        self.part == Part::Carry
+    }
+
     /// Whether its number multiplies Δ or A, as is likely beside another fault, too.
     pub fn is_scale(&self) -> bool {
         matches!(self.name, "delta-scaled" | "delta-scaled-before-softplus" | "a-scaled")
@@ -41,6 +47,12 @@ const STEPS: usize = 20;
 const STEP: f64 = 1e-7;
 /// What the best point of the grid may leave of the distance, squared, that is there without the change.
 const LEFT: f64 = 0.25;
+/// The same where two numbers are looked for, of which a grid has fewer.
+const NEXT_TO: f64 = 0.5;
+/// What the first steps of a refinement may leave of what they start from.
+const SOON_LEFT: f64 = 0.1;
+/// The first steps where two numbers are looked for.
+const SOON: usize = 6;
 
 /// Those that apply, with the range of Δ that a variant has in these looks.
 pub fn families(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Family> {
@@ -160,16 +172,23 @@ pub fn find(case: &Case, looks: &[Look], variant: &Variant, family: &Family) -> 
         changed
     };
     let sign = family.sign;
+    // One channel is enough to come near.
+    let near = if family.is_limit() { looks } else { &looks[..looks.len().min(1)] };
     let distance =
-        |log: f64| looks.iter().map(|look| look.distance(case, &with(sign * log.exp()))).sum::<f64>();
+        |log: f64| near.iter().map(|look| look.distance(case, &with(sign * log.exp()))).sum::<f64>();
     let (from, to) = (family.range.0.ln(), family.range.1.ln());
     let at = |i: usize| from + (to - from) * i as f64 / (GRID - 1) as f64;
     let grid: Vec<f64> = (0..GRID).map(|i| distance(at(i))).collect();
     let mut least: Vec<usize> = (0..GRID).filter(|&i| grid[i].is_finite()).collect();
     least.retain(|&i| (i == 0 || grid[i] <= grid[i - 1]) && (i + 1 == GRID || grid[i] <= grid[i + 1]));
-    let without: f64 = looks.iter().map(|look| look.distance(case, variant)).sum();
+    let without: f64 = near.iter().map(|look| look.distance(case, variant)).sum();
     least.retain(|&i| grid[i] <= LEFT * without);
     least.sort_by(|&a, &b| grid[a].total_cmp(&grid[b]));
+    // What is no minimum at the level of rounding stops coming nearer.
+    let stops = |step: usize, nearest: f64, of_grid: f64| {
+        step == REFINED / 4 && nearest > SOON_LEFT * of_grid
+            || step == REFINED / 2 && nearest > 1e-3 * of_grid
+    };
     for &i in least.iter().take(2) {
         let (mut low, mut high) = (at(i.saturating_sub(1)), at((i + 1).min(GRID - 1)));
         // The golden section.
@@ -177,8 +196,7 @@ pub fn find(case: &Case, looks: &[Look], variant: &Variant, family: &Family) -> 
         let (mut one, mut other) = (high - ratio * (high - low), low + ratio * (high - low));
         let (mut at_one, mut at_other) = (distance(one), distance(other));
         for step in 0..REFINED {
-            // What is no minimum at the level of rounding stops coming nearer.
-            if step == REFINED / 2 && at_one.min(at_other) > 1e-3 * grid[i] {
+            if stops(step, at_one.min(at_other), grid[i]) {
                 break;
             }
             if at_one < at_other {
@@ -242,13 +260,21 @@ pub fn find_clamp(case: &Case, looks: &[Look], variant: &Variant) -> Option<Chan
         .filter(|(d, ..)| d.is_finite())
         .collect();
     grid.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // Where a point of the grid is next to the limits, most of what is wrong is gone.
+    let without: f64 = looks.iter().map(|look| look.distance(case, variant)).sum();
+    if grid.first().is_none_or(|best| best.0 > NEXT_TO * without) {
+        return None;
+    }
     let errors = |low: f64, high: f64| -> Vec<f64> {
         looks.iter().flat_map(|look| look.errors(case, &with(low.exp(), high.exp()))).collect()
     };
     // Gauss and Newton's steps, halved where they lead away.
     let refined = |&(start, i, j): &(f64, usize, usize)| {
         let (mut low, mut high, mut best) = (at(i), at(j), start);
-        for _ in 0..STEPS {
+        for step in 0..STEPS {
+            if step == SOON && best > SOON_LEFT * start {
+                break;
+            }
             let here = errors(low, high);
             let [by_low, by_high] = [errors(low + STEP, high), errors(low, high + STEP)];
             let (mut ll, mut lh, mut hh, mut l, mut h) = (0.0, 0.0, 0.0, 0.0, 0.0);
@@ -270,7 +296,8 @@ pub fn find_clamp(case: &Case, looks: &[Look], variant: &Variant) -> Option<Chan
         }
         (best, low, high)
     };
-    let (_, low, high) = grid.iter().take(STARTS).map(refined).min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (_, low, high) =
+        grid[..grid.len().min(STARTS)].par_iter().map(refined).min_by(|a, b| a.0.total_cmp(&b.0))?;
     let states = case.problem.shape.dstate;
     let (lows, highs) = (numbers::near(low.exp(), 1e-2, states), numbers::near(high.exp(), 1e-2, states));
     for low in &lows {

@@ -47,7 +47,7 @@ impl Look {
 
     /// Whether what was recorded there is beyond a variant's bounds. Nearly always the first positions say so.
     pub fn refutes(&self, case: &Case, variant: &Variant) -> bool {
-        let sooner = [SOON, 8 * SOON].into_iter().filter(|len| *len < self.len);
+        let sooner = [1, SOON, 8 * SOON].into_iter().filter(|len| *len < self.len);
         let mut looks = sooner.map(|len| Look { len, ..*self }).chain([*self]);
         looks.any(|look| look.first_failure(case, variant).is_some())
     }

@@ -19,8 +19,10 @@ mod epilogue;
 mod finder;
 mod looks;
 mod numbers;
+mod pairs;
 mod places;
 mod scans;
+mod structure;
 
 use std::borrow::Cow;
 
@@ -29,7 +31,7 @@ use rayon::prelude::*;
 use self::b_bar::Readouts;
 use self::changes::{Change, Part};
 use self::looks::Look;
-use super::{Case, Fit, NEEDED, fit};
+use super::{Case, Fit, fit};
 use crate::judge::faults::Fault;
 use crate::judge::faults::catalogue::Entry;
 use crate::judge::faults::scan;
@@ -39,6 +41,8 @@ use crate::tensor::TensorName;
 
 /// Failing elements of a channel that are worth a longer search.
 const FEW: usize = 4;
+/// Positions × states up to a failure that is far off.
+const FAR: usize = 20_000;
 /// Positions of a first look beyond the first failure.
 const BEYOND: usize = 4;
 /// What is worse by this factor than the best is not named beside it.
@@ -54,10 +58,14 @@ const ROWS: usize = 16;
 const LOOK: usize = 2048;
 /// Hypotheses of one kind that are tried on every element.
 const TRIED: usize = 24;
+/// Positions × states that more of them may take, where channels are short.
+const EVERY: usize = 500_000;
 
 /// What a search says.
 pub(super) enum Outcome {
     Nothing,
+    /// The same, and nothing was found that what is looked at of the output allows.
+    Refuted,
     /// A statement of the recording accepts it: that is named where statements are tried.
     Elsewhere,
     Explained(Vec<Explanation>),
@@ -204,8 +212,10 @@ impl<'a> Search<'a> {
 
     /// Those that explain, in the order in which they were tried; what fits much worse than the best is left out.
     fn outcome(&self, candidates: &[Candidate]) -> Outcome {
+        let shape = self.case.problem.shape;
+        let tried = TRIED.max(EVERY / (shape.seqlen * shape.dstate).max(1));
         let mut found: Vec<Explanation> =
-            candidates.par_iter().take(TRIED).filter_map(|candidate| self.confirmed(candidate)).collect();
+            candidates.par_iter().take(tried).filter_map(|candidate| self.confirmed(candidate)).collect();
         let Some(fewest) = found.iter().map(|one| one.changes.len()).min() else { return Outcome::Nothing };
         found.retain(|one| one.changes.len() == fewest);
         let best = found.iter().map(|one| one.fit.residual).fold(f64::INFINITY, f64::min);
@@ -226,13 +236,18 @@ impl<'a> Search<'a> {
 
     /// The first of these stages that explains.
     fn first(&self, stages: &[&dyn Fn() -> Vec<Candidate>]) -> Outcome {
+        let mut none = Outcome::Refuted;
         for stage in stages {
-            let outcome = self.outcome(&stage());
+            let candidates = stage();
+            let outcome = self.outcome(&candidates);
             if !matches!(outcome, Outcome::Nothing) {
                 return outcome;
             }
+            if !candidates.is_empty() {
+                none = Outcome::Nothing;
+            }
         }
-        Outcome::Nothing
+        none
     }
 
     /// What takes a fraction of a second.
@@ -246,8 +261,12 @@ impl<'a> Search<'a> {
             let changes = self.catalogue.par_iter().chain(&self.around);
             changes.flat_map_iter(|change| self.epilogues(&self.alone(change), false)).collect()
         };
-        if !self.tensors.contains(&TensorName::Out) {
-            return self.first(&[&singles]);
+        let last_states = || {
+            let changes = structure::last_states(self.case.problem);
+            changes.iter().map(|change| self.alone(change)).collect()
+        };
+        if !self.tensors.contains(&TensorName::Out) || self.out_is_right() {
+            return self.first(&[&last_states, &singles]);
         }
         if self.looks.is_empty() {
             return self.first(&[&|| self.late(&base)]);
@@ -256,10 +275,30 @@ impl<'a> Search<'a> {
             &singles,
             &|| self.epilogues(&base, false),
             &|| self.late(&base),
+            &|| self.structures(),
             &|| self.numbers(&base),
             &beside_one,
             &|| self.b_bars(&base, false),
         ])
+    }
+
+    fn out_is_right(&self) -> bool {
+        self.order.iter().all(|&row| self.whole(row).first_failure(self.case, &self.base).is_none())
+    }
+
+    /// Mistakes of structure on their own.
+    fn structures(&self) -> Vec<Candidate> {
+        let all = structure::all(self.case.problem, self.case.form);
+        let alone = all.par_iter().map(|change| self.alone(change));
+        let mut held: Vec<Candidate> =
+            alone.filter(|candidate| !self.is_refuted(&candidate.variant)).collect();
+        // What holds up to some position holds in chunks of so many.
+        let whole = self.alone(&structure::exchanged(None)).variant;
+        if let Some((length, _)) = self.first_failure(&whole).filter(|(first, _)| *first > 1) {
+            let chunked = self.alone(&structure::exchanged(Some(length)));
+            held.extend((!self.is_refuted(&chunked.variant)).then_some(chunked));
+        }
+        held
     }
 
     fn alone(&self, change: &Change) -> Candidate {
@@ -314,11 +353,16 @@ impl<'a> Search<'a> {
         let Some((first, row)) = self.first_failure(&start.variant).filter(|(first, _)| *first > 1) else {
             return Vec::new();
         };
-        let seqlen = self.case.problem.shape.seqlen;
+        let (seqlen, dstate) = (self.case.problem.shape.seqlen, self.case.problem.shape.dstate);
         let mut lengths = vec![first, first / 2, first / 3, first - 1, first + 1];
         lengths.retain(|length| *length > 1 && *length < seqlen);
         lengths.dedup();
-        let mut changes: Vec<Change> = lengths.into_iter().flat_map(scans::chunked).collect();
+        if first * dstate > FAR {
+            lengths.truncate(1);
+        }
+        let at_chunks = lengths.iter().flat_map(|length| structure::at_chunks(self.case.problem, *length));
+        let mut changes: Vec<Change> = lengths.iter().copied().flat_map(scans::chunked).collect();
+        changes.extend(at_chunks);
         let tails =
             (2..=64).filter(|width| seqlen - seqlen % width == first && !seqlen.is_multiple_of(*width));
         changes.extend(tails.take(1).map(|width| {
@@ -352,7 +396,8 @@ impl<'a> Search<'a> {
         let pairs = PAIRS / (BEYOND * self.case.problem.shape.dstate).max(1);
         let count = (0..around.len()).take_while(|count| count * count / 2 <= pairs).count();
         self.first(&[
-            &|| self.pairs(&forms, &around),
+            &|| self.pairs(&forms, &around, false),
+            &|| self.partly(),
             &|| self.held().par_iter().flat_map_iter(|start| self.late(start)).collect(),
             &|| {
                 let readouts = Readouts::new(self, &self.base, b_bar::BEGINNING, true);
@@ -377,7 +422,7 @@ impl<'a> Search<'a> {
                     .collect()
             },
             &|| starts.par_iter().flat_map_iter(|start| self.numbers(start)).collect(),
-            &|| self.pairs(&around[..count], &around[..count]),
+            &|| self.pairs(&around[..count], &around[..count], true),
         ])
     }
 
@@ -394,6 +439,13 @@ impl<'a> Search<'a> {
         for fitted in epilogue::fit(self.case, &looks, &self.base, false) {
             held.push(fitted.into_iter().fold(base.clone(), |start, change| self.joined(&start, change)));
         }
+        let begun: Vec<Look> =
+            self.long.iter().map(|look| Look { len: look.len.min(BEYOND), ..*look }).collect();
+        let families = finder::families(self.case, &begun, &self.base);
+        let scales = families.par_iter().filter(|family| !family.is_limit() && !family.is_of_carry());
+        let found: Vec<Change> =
+            scales.filter_map(|family| finder::find(self.case, &begun, &self.base, family)).collect();
+        held.extend(found.into_iter().map(|change| self.joined(&base, change)));
         held
     }
 
@@ -401,44 +453,5 @@ impl<'a> Search<'a> {
     fn b_bars(&self, start: &Candidate, neighbours: bool) -> Vec<Candidate> {
         let readouts = Readouts::new(self, &start.variant, b_bar::WHOLE, neighbours);
         b_bar::simplest(self, b_bar::find(self, start, &readouts))
-    }
-
-    /// Pairs of one and the other that no look refutes, with the specified epilogue or, beside another form, with
-    /// one that is fitted.
-    fn pairs(&self, ones: &[&Change], others: &[&Change]) -> Vec<Candidate> {
-        let same = std::ptr::eq(ones.as_ptr(), others.as_ptr());
-        let pair = |i: usize| {
-            let one = ones[i];
-            let from = if same { i + 1 } else { 0 };
-            // Beside a part of the formula the inputs are taken to be read right.
-            let is_tried = move |other: &&&Change| {
-                let misread = matches!(other.part, Part::Place(_));
-                one.part != other.part && (same || one.part == Part::Formula || !misread)
-            };
-            others[from..].iter().filter(is_tried).flat_map(move |other| {
-                let variant = self.with(&[one, other]);
-                let start = Candidate { changes: vec![one.clone(), (*other).clone()], variant };
-                if !self.is_refuted(&variant) {
-                    vec![start]
-                } else if one.part == Part::Formula && !matches!(other.part, Part::Place(_) | Part::UValue) {
-                    self.epilogues(&start, true)
-                } else {
-                    Vec::new()
-                }
-            })
-        };
-        let found = (0..ones.len()).into_par_iter().flat_map_iter(pair);
-        // Each change has to be needed.
-        found.filter(|candidate| self.is_needed(candidate)).collect()
-    }
-
-    fn is_needed(&self, candidate: &Candidate) -> bool {
-        let whole = self.fit(&candidate.variant, true);
-        let needed = |left_out: usize| {
-            let others = candidate.changes.iter().enumerate().filter(|(i, _)| *i != left_out);
-            let without = self.with(&others.map(|(_, change)| change).collect::<Vec<_>>());
-            whole.residual <= NEEDED * self.fit(&without, false).residual
-        };
-        whole.explains() && (0..candidate.changes.len()).all(needed)
     }
 }

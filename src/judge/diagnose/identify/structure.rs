@@ -1,0 +1,408 @@
+//! Mistakes of structure that have a number of their own: how long a chunk is, by how much something lags, from where on it is
+//! left out. Each is proposed for every number that it may have; the looks refute nearly all of them at once.
+
+use super::changes::{Change, Part};
+use crate::formula::{Form, Function};
+use crate::judge::faults::around::{
+    AUse, AtChunks, Carry, Chunks, Decay, Input, Map, Pad, Pairs, Steps, UUse,
+};
+use crate::judge::faults::variant::{LastState, Variant};
+use crate::method::Method;
+use crate::problem::{Operand, Problem, Weights};
+
+/// The longest lag, and the most indices that may be left out.
+const LAG: usize = 64;
+/// The most padded positions, but for multiples of a power of two.
+const PADDED: usize = 127;
+/// Multiples that a sequence may be padded to, the likelier first.
+const MULTIPLES: [usize; 9] = [64, 128, 32, 256, 16, 512, 8, 1024, 4];
+/// Where a series may take over from a closed form: digits, and what they are multiplied with.
+const DIGITS: [f64; 15] = [1.0, 5.0, 2.0, 3.0, 2.5, 7.5, 4.0, 6.0, 7.0, 8.0, 9.0, 1.5, 3.5, 4.5, 1.2];
+const UNITS: [f64; 4] = [1.0, 0.1, 0.01, 0.001];
+
+/// What may be read in another place: a name, how it is written, its inputs, and whether it is u of the scan alone.
+struct Read {
+    name: &'static str,
+    written: &'static str,
+    inputs: &'static [Input],
+    of_scan: bool,
+}
+
+/// Sequences, each on its own.
+fn sequences(problem: &Problem) -> Vec<Read> {
+    let variable = |operand| operand == Operand::Variable;
+    let (b, c) = (variable(problem.b_operand), variable(problem.c_operand));
+    let read = |name, written, inputs| Read { name, written, inputs, of_scan: false };
+    let mut all = Vec::new();
+    all.extend(b.then(|| read("b", "B", &[Input::B])));
+    all.extend(c.then(|| read("c", "C", &[Input::C])));
+    all.push(Read { of_scan: true, ..read("u", "u of the scan", &[Input::U]) });
+    all.push(read("delta", "Δ", &[Input::Delta]));
+    all.extend(problem.z.as_ref().map(|_| read("z", "z", &[Input::Z])));
+    all.extend(problem.d.as_ref().map(|_| read("u-everywhere", "u", &[Input::U])));
+    all.extend((b && c).then(|| read("b-and-c", "B and C", &[Input::B, Input::C])));
+    all.extend((b || c).then(|| {
+        read("every-input", "every input", &[Input::U, Input::Delta, Input::Z, Input::B, Input::C])
+    }));
+    all
+}
+
+impl Read {
+    fn part(&self) -> Part {
+        Part::Place(self.inputs[0] as usize)
+    }
+
+    /// These inputs at other positions.
+    fn at(&self, name: &str, what: &str, map: Map) -> Option<Change> {
+        let (inputs, of_scan) = (self.inputs, self.of_scan);
+        // u of the scan alone has few ways.
+        let of_u = match map {
+            Map::Shifted(by) if of_scan => Some(UUse::At(by)),
+            Map::Chunked(_) if of_scan => Some(UUse::In(map)),
+            Map::Rolled(_) if of_scan => Some(UUse::In(map)),
+            _ if of_scan => return None,
+            _ => None,
+        };
+        let name = format!("{}-{name}", self.name);
+        let what = format!("{} {what}", self.written);
+        Some(Change::new(self.part(), name, what, move |v: &mut Variant| match of_u {
+            Some(of_u) => v.u_use[0] = of_u,
+            None => inputs.iter().for_each(|&input| v.places[input as usize].l = map),
+        }))
+    }
+}
+
+/// What is tried on its own, beside [`super::changes::all`].
+pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
+    let mut all = in_one_coefficient(problem);
+    all.extend(pairs(problem));
+    all.push(exchanged(None));
+    all.extend(flipped_in_part(problem));
+    all.extend(left_out(problem));
+    all.extend(lags(problem));
+    all.extend(near_0(form));
+    all
+}
+
+/// A that is used otherwise in Ā or in B̄ only.
+fn in_one_coefficient(problem: &Problem) -> Vec<Change> {
+    let complex = problem.weights == Weights::Complex;
+    let uses: [(&str, &str, AUse, bool); 8] = [
+        ("real-part", "the imaginary part of A is dropped", AUse::RealPart, complex),
+        ("conjugated", "A is conjugated", AUse::Conjugated, complex),
+        ("negated", "A has the wrong sign", AUse::Negated, true),
+        ("exponentiated", "A is −exp(A): A is taken for A_log", AUse::NegativeExponential, true),
+        ("log", "A is log(−A)", AUse::Logarithm, true),
+        ("log-negated", "A is −log(−A)", AUse::NegativeLogarithm, true),
+        ("reciprocal", "A is 1/A", AUse::Reciprocal, true),
+        ("mean", "every state has the mean A of its channel", AUse::Mean, problem.shape.dstate > 1),
+    ];
+    let mut all = Vec::new();
+    for (name, what, of, _) in uses.into_iter().filter(|(.., shows)| *shows) {
+        for (i, short, coefficient, other) in [(1, "b-bar", "B̄", "Ā"), (0, "a-bar", "Ā", "B̄")] {
+            all.push(Change::new(
+                Part::AValue,
+                format!("a-{name}-in-{short}"),
+                format!("{what} in {coefficient}, and not in {other}"),
+                move |v: &mut Variant| v.a_use[i] = of,
+            ));
+        }
+    }
+    all
+}
+
+/// Complex numbers whose parts lie otherwise in memory.
+fn pairs(problem: &Problem) -> Vec<Change> {
+    if problem.weights == Weights::Real {
+        return Vec::new();
+    }
+    let layouts = [
+        (
+            Pairs::Halves,
+            "halves",
+            "is read as halves: along its last axis all real parts, then all imaginary parts",
+        ),
+        (Pairs::Planes, "planes", "is read as two planes: all real parts, then all imaginary parts"),
+        (Pairs::Exchanged, "parts-exchanged", "is read with real and imaginary parts in each other's place"),
+    ];
+    let of: [(&str, &str, &'static [Input]); 5] = [
+        ("c", "C", &[Input::C]),
+        ("b", "B", &[Input::B]),
+        ("a", "A", &[Input::A]),
+        ("b-and-c", "each of B and C", &[Input::B, Input::C]),
+        ("a-b-and-c", "each of A, B and C", &[Input::A, Input::B, Input::C]),
+    ];
+    let mut all = Vec::new();
+    for (layout, short, what) in layouts {
+        for (name, written, inputs) in of {
+            all.push(Change::new(
+                Part::Place(inputs[0] as usize),
+                format!("{name}-as-{short}"),
+                format!("{written} {what}"),
+                move |v: &mut Variant| {
+                    inputs.iter().for_each(|&input| v.places[input as usize].pairs = layout);
+                },
+            ));
+        }
+    }
+    all
+}
+
+/// The operands of an associative scan in each other's place, in the whole of it or within chunks.
+pub fn exchanged(length: Option<usize>) -> Change {
+    let within = length.map_or(String::new(), |length| format!(" within chunks of {length}"));
+    let what = format!(
+        "the operands of the associative scan are exchanged{within}: an input is decayed by the steps before it, and not by \
+         those after it"
+    );
+    let of = length.unwrap_or(usize::MAX);
+    Change::new(Part::Scan, "scan-operands-exchanged", what, move |v: &mut Variant| v.exchanged = Some(of))
+}
+
+/// Some of the sequences flipped, and others not: as where a scan is reversed by flipping its inputs and its output.
+fn flipped_in_part(problem: &Problem) -> Vec<Change> {
+    let variable = |operand| operand == Operand::Variable;
+    let sequences = [
+        ("u", Input::U, true),
+        ("Δ", Input::Delta, true),
+        ("B", Input::B, variable(problem.b_operand)),
+        ("C", Input::C, variable(problem.c_operand)),
+    ];
+    let count = sequences.len();
+    let mut all = Vec::new();
+    for chosen in 0..1usize << count {
+        let is_chosen = move |i: usize| chosen >> i & 1 == 1;
+        if (0..count).any(|i| is_chosen(i) && !sequences[i].2) {
+            continue;
+        }
+        let names = |of_chosen: bool| {
+            let of = (0..count).filter(|&i| sequences[i].2 && is_chosen(i) == of_chosen);
+            of.map(|i| sequences[i].0).collect::<Vec<_>>().join(", ")
+        };
+        let (flipped, kept) = (names(true), names(false));
+        for back in [true, false] {
+            // All or nothing is a scan in one direction.
+            if (back && kept.is_empty()) || (!back && flipped.is_empty()) {
+                continue;
+            }
+            let what = match (back, flipped.is_empty()) {
+                (true, true) => "what is read of the states is flipped along the sequence".to_owned(),
+                (true, false) => format!(
+                    "{flipped} flipped along the sequence before the scan and what is read of the states flipped back, but {kept} \
+                     not"
+                ),
+                (false, _) => {
+                    format!("{flipped} of the scan flipped along the sequence, and nothing flipped back")
+                }
+            };
+            let change = move |v: &mut Variant| {
+                v.reverse = back;
+                for (i, (_, input, _)) in sequences.iter().enumerate() {
+                    // Of a scan that runs backwards, what is not flipped is read the other way.
+                    match (is_chosen(i) != back, input) {
+                        (false, _) => {}
+                        (true, Input::U) => v.u_use[0] = UUse::Reversed,
+                        (true, input) => v.places[*input as usize].l = Map::Reversed,
+                    }
+                }
+            };
+            all.push(Change::new(Part::Scan, "flipped-in-part", what, change));
+        }
+    }
+    all
+}
+
+/// States and channels that are left out.
+fn left_out(problem: &Problem) -> Vec<Change> {
+    let shape = problem.shape;
+    let mut all = Vec::new();
+    for (map, of) in some_of(shape.dstate) {
+        let states = format!("state{of}");
+        for (name, input, what) in [
+            ("states-left-out", Input::B, "left out, in the output and in last_state"),
+            ("states-not-read", Input::C, "left out of the output"),
+        ] {
+            let be = if of.starts_with('s') { "are" } else { "is" };
+            let what = format!("{states} {be} {what}");
+            all.push(Change::new(Part::Place(input as usize), name, what, move |v: &mut Variant| {
+                v.places[input as usize].state = map;
+            }));
+        }
+    }
+    for (map, of) in some_of(shape.dim) {
+        let be = if of.starts_with('s') { "are" } else { "is" };
+        let what = format!("channel{of} {be} not computed");
+        all.push(Change::new(
+            Part::Place(Input::U as usize),
+            "channels-left-out",
+            what,
+            move |v: &mut Variant| {
+                v.places[Input::U as usize].channel = map;
+            },
+        ));
+    }
+    all
+}
+
+/// What is read where some of `n` indices are left out: the last ones, the first ones, or one of them.
+fn some_of(n: usize) -> Vec<(Map, String)> {
+    let most = n.min(LAG + 1);
+    let last = (1..most).map(|k| (Map::Within(0, n - k), format!("s from {} on", n - k)));
+    let first = (1..most).map(|k| (Map::Within(k, n), format!("s below {k}")));
+    let one = (0..if n > 2 { most } else { 0 }).map(|i| (Map::Without(i), format!(" {i}")));
+    last.chain(first).chain(one).collect()
+}
+
+/// Sequences that lag; what is out by one or two is tried with the others.
+fn lags(problem: &Problem) -> Vec<Change> {
+    let mut all = Vec::new();
+    for read in sequences(problem) {
+        for by in 1..=LAG.min(problem.shape.seqlen - 1) as isize {
+            for (by, sign) in [(-by, "−"), (by, "+")] {
+                let name = if by < 0 { "late" } else { "early" };
+                let what = format!("of position l is that of l {sign} {}", by.abs());
+                all.extend(read.at(name, &format!("{what}, 0 beyond the end"), Map::Shifted(by)));
+                all.extend(read.at(name, &format!("{what}, around the end"), Map::Rolled(by)));
+            }
+        }
+    }
+    all
+}
+
+/// B̄ that is another one where |z| is small.
+fn near_0(form: Form) -> Vec<Change> {
+    let mut all = Vec::new();
+    let limits = DIGITS.iter().flat_map(|digit| UNITS.map(|unit| (digit * unit * 1e4).round() / 1e4));
+    let limits: Vec<f64> = limits.filter(|limit| *limit <= 4.0).collect();
+    let has_phi = form.formula().now().iter().any(|term| matches!(term.of, Function::Phi(1..)));
+    for count in 1..=4u32 {
+        for &limit in limits.iter().filter(|_| has_phi) {
+            let terms = if count == 1 { "its first term".to_owned() } else { format!("{count} terms") };
+            let what = format!(
+                "the series of each φ is cut after {terms} where |ΔA| is below {limit}, and right elsewhere"
+            );
+            all.push(Change::new(
+                Part::BBar,
+                format!("phi-taylor-{count}-near-0"),
+                what,
+                move |v: &mut Variant| {
+                    (v.taylor, v.other_below) = (Some(count), limit);
+                },
+            ));
+        }
+    }
+    for &limit in limits.iter().filter(|_| form != Form::Method(Method::Zoh)) {
+        let what = format!("B̄ is that of zoh, Δ, where |ΔA| is below {limit}, and right elsewhere");
+        all.push(Change::new(Part::BBar, "b-bar-of-zoh-near-0", what, move |v: &mut Variant| {
+            (v.b_bar, v.other_below) = (Method::Zoh.into(), limit);
+        }));
+    }
+    all
+}
+
+/// What may be wrong with the last state alone.
+pub fn last_states(problem: &Problem) -> Vec<Change> {
+    let shape = problem.shape;
+    let change = |name: &str, what: String, of: LastState| {
+        Change::new(Part::LastState, name, what, move |v: &mut Variant| v.last_state = of)
+    };
+    let pads = [
+        (Pad::Zeros, "u = 0 and delta = 0"),
+        (Pad::LastStep, "u = 0 and the last position's Δ"),
+        (Pad::ZerosWithoutBias, "u = 0, delta = 0 and no bias"),
+        (Pad::LastPosition, "all inputs those of the last position"),
+    ];
+    let to_multiple = |multiple: usize| shape.seqlen.next_multiple_of(multiple) - shape.seqlen;
+    let padded = |count: usize| {
+        // The largest of the likely multiples, as it is one of the others, too.
+        let multiple = MULTIPLES.into_iter().filter(|multiple| to_multiple(*multiple) == count).max();
+        let to = multiple.map_or(String::new(), |multiple| format!(", to a multiple of {multiple}"));
+        let s = if count == 1 { "" } else { "s" };
+        pads.map(|(pad, with)| {
+            let what =
+                format!("last_state is that after {count} padded position{s} more{to}, with {with} there");
+            change("last-state-after-padding", what, LastState::Padded(count, pad))
+        })
+    };
+    let mut likely: Vec<usize> = Vec::new();
+    for count in MULTIPLES.map(to_multiple) {
+        if count > 0 && !likely.contains(&count) {
+            likely.push(count);
+        }
+    }
+    let mut all: Vec<Change> = likely.iter().copied().flat_map(padded).collect();
+    all.push(change("last-state-missing", "last_state is 0".to_owned(), LastState::Within(0, 0)));
+    if problem.weights == Weights::Complex {
+        all.push(change(
+            "last-state-conjugated",
+            "last_state is conjugated".to_owned(),
+            LastState::Conjugated,
+        ));
+    }
+    for (map, of) in some_of(shape.dstate) {
+        if let Map::Within(from, to) = map {
+            let what = format!("state{of} are 0 in last_state only");
+            all.push(change("last-state-in-part", what, LastState::Within(from, to)));
+        }
+    }
+    all.extend((1..=PADDED).filter(|count| !likely.contains(count)).flat_map(padded));
+    all
+}
+
+/// What may happen at the chunks of this length, beside [`super::scans::chunked`].
+pub fn at_chunks(problem: &Problem, length: usize) -> Vec<Change> {
+    let mut all = decayed(length);
+    for read in sequences(problem) {
+        let ways = [
+            (0, Some(-1), "first", "is that of the position before"),
+            (0, Some(1), "first", "is that of the position after"),
+            (0, Some(-(length as isize)), "first", "is that of the chunk before"),
+            (0, None, "first", "is missing"),
+            (length - 1, Some(1), "last", "is that of the position after"),
+            (length - 1, Some(-1), "last", "is that of the position before"),
+            (length - 1, None, "last", "is missing"),
+        ];
+        for (at, by, place, is) in ways {
+            let name = if by.is_some() { "stale-at-chunks" } else { "missing-at-chunks" };
+            let what = format!("{is} at the {place} position of each chunk of {length}");
+            all.extend(read.at(name, &what, Map::Chunked(AtChunks { length, at, by })));
+        }
+    }
+    all
+}
+
+/// A carried state that has decayed by other steps than it should have.
+fn decayed(length: usize) -> Vec<Change> {
+    let steps = [
+        (
+            Steps::Exclusive,
+            "too-little",
+            "one step too little: at position l by all steps of the chunk before l",
+        ),
+        (Steps::WithoutFirst, "too-little", "one step too little: not by the chunk's first step"),
+        (Steps::OneMore, "too-much", "one step too much: at position l by that of l + 1, too"),
+        (Steps::OneBefore, "too-much", "one step too much: by the last step of the chunk before, too"),
+        (Steps::FirstTwice, "too-much", "one step too much: by the chunk's first step twice"),
+    ];
+    let mut all = Vec::new();
+    for (steps, name, what) in steps {
+        for (passed_right, last_right, passed) in [
+            (true, true, "what is passed from chunk to chunk is right"),
+            (true, false, "what is passed from chunk to chunk is right, last_state is not"),
+            (false, false, "so it is passed on"),
+        ] {
+            // Passed on, this is the missing Ā of the first position.
+            if steps == Steps::WithoutFirst && !passed_right {
+                continue;
+            }
+            let carry = Carry::Decayed(Decay { steps, passed_right, last_right });
+            all.push(Change::new(
+                Part::Carry,
+                format!("chunk-carry-decayed-{name}"),
+                format!("the state carried into a chunk of {length} has decayed {what}; {passed}"),
+                move |v: &mut Variant| v.chunks = Some(Chunks { length, carry }),
+            ));
+        }
+    }
+    all
+}

@@ -1,0 +1,72 @@
+//! What GitHub's workflows show of a run: a summary in Markdown, and annotations.
+
+use super::failures::{self, Failure};
+use super::markdown::{code, escape};
+use super::{causes, summary, text};
+use crate::results::Results;
+
+/// Annotations for a run; the service shows ten of a step.
+const ANNOTATIONS: usize = 10;
+
+/// The verdict, what is wrong, and a line for each method: for the page of the workflow's run.
+pub fn summary(results: &Results) -> String {
+    let mut lines = vec![format!("### holdfast: {}", text::run_verdict(results)), String::new()];
+    lines.push(format!(
+        "{} on {}, {}",
+        code(&results.command),
+        escape(&results.backend),
+        escape(&results.device)
+    ));
+    let wrong = causes::lines(results);
+    if !wrong.is_empty() {
+        lines.extend([
+            String::new(),
+            "| fails | how much | looks like |".to_owned(),
+            "|---|---|---|".to_owned(),
+        ]);
+        let rows = wrong.iter().map(|line| {
+            let looks_like = if line.looks_like.is_empty() { "–" } else { &line.looks_like };
+            format!("| {} | {} | {} |", escape(&line.title), escape(&line.failing), escape(looks_like))
+        });
+        lines.extend(rows);
+    }
+    lines.extend([String::new(), "| method | verdict | cases | sweeps | invariants |".to_owned()]);
+    lines.push("|---|---|---|---|---|".to_owned());
+    for line in summary::methods(results) {
+        let of = |totals: summary::Totals| format!("{}/{} pass", totals.pass, totals.all());
+        let counts = [line.cases, line.sweeps, line.invariants].map(of).join(" | ");
+        lines.push(format!("| {} | {} | {counts} |", line.method, text::verdict(line.verdict)));
+    }
+    lines.join("\n") + "\n\n"
+}
+
+/// One line for each method that fails, for what else fails, and for why something was not measured, in the form that the
+/// service reads from the program's output.
+pub fn annotations(results: &Results) -> String {
+    let lines = causes::lines(results);
+    let said = |line: &causes::Line| match line.looks_like.as_str() {
+        "" => line.failing.clone(),
+        cause => format!("{}: {cause}", line.failing),
+    };
+    let mut found: Vec<(String, String)> =
+        lines.iter().map(|line| (line.title.clone(), said(line))).collect();
+    let covered = |failure: &Failure| {
+        let of = format!("{}, ", failure.method());
+        !matches!(failure, Failure::Invariant(_)) && lines.iter().any(|line| line.title.starts_with(&of))
+    };
+    let others = failures::all(results).into_iter().filter(|failure| !covered(failure));
+    found.extend(others.map(|failure| (failure.title(), failure.in_a_line())));
+    let unmeasured = summary::unmeasured_reasons(results).into_iter();
+    found.extend(unmeasured.map(|(reason, count)| (format!("{count} unmeasured"), reason.to_owned())));
+    let lines = found.into_iter().take(ANNOTATIONS);
+    lines.map(|(title, said)| format!("::error title={}::{}\n", property(&title), message(&said))).collect()
+}
+
+/// As the service wants it: <https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands>.
+fn message(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    message(text).replace(':', "%3A").replace(',', "%2C")
+}

@@ -1,0 +1,91 @@
+//! The verdicts as JUnit's XML, which services that run tests show: a suite each of cases, sweeps, invariants and pairs.
+//!
+//! What could not be measured is an error there, and never skipped: those services count a skip as a pass.
+
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use super::failures::Failure;
+use super::{ReportError, text};
+use crate::results::{Results, Verdict};
+
+/// The results as XML.
+///
+/// # Errors
+/// [`ReportError::Junit`] for what cannot be serialized.
+pub fn to_string(results: &Results) -> Result<String, ReportError> {
+    let mut report = Report::new(format!("holdfast {}", results.backend));
+    let cases = results.cases.iter().map(|case| (case.verdict, Failure::Case(case)));
+    let sweeps = results.coefficients.iter().map(|sweep| (sweep.verdict, Failure::Sweep(sweep)));
+    let laws = results.invariants.iter().map(|law| (law.verdict, Failure::Invariant(law)));
+    let suites = [
+        ("cases", cases.collect::<Vec<_>>()),
+        ("coefficients", sweeps.collect()),
+        ("invariants", laws.collect()),
+    ];
+    for (name, judged) in suites.into_iter().filter(|(_, judged)| !judged.is_empty()) {
+        let mut suite = TestSuite::new(name);
+        suite.add_test_cases(judged.into_iter().map(|(verdict, judged)| test_case(verdict, judged)));
+        report.add_test_suite(suite);
+    }
+    if results.pairs.problems > 0 {
+        report.add_test_suite(pairs(results));
+    }
+    Ok(report.to_string()?)
+}
+
+/// Pairs of methods are counted, and failing ones listed.
+fn pairs(results: &Results) -> TestSuite {
+    let totals = &results.pairs;
+    let (kind, count) = match (totals.failing(), totals.unmeasured) {
+        (0, unmeasured) => (NonSuccessKind::Error, unmeasured),
+        (failing, _) => (NonSuccessKind::Failure, failing),
+    };
+    let status = match count {
+        0 => TestCaseStatus::success(),
+        count => {
+            let mut status = TestCaseStatus::non_success(kind);
+            let all = totals.agree + totals.failing() + totals.unmeasured;
+            status.set_message(format!(
+                "{count} of {all} pairs of methods do not agree with the truth's differences"
+            ));
+            status
+        }
+    };
+    let mut suite = TestSuite::new("pairs");
+    let mut case = TestCase::new("pairs", status);
+    case.set_classname("holdfast.pairs");
+    suite.add_test_case(case);
+    suite
+}
+
+fn test_case(verdict: Verdict, judged: Failure) -> TestCase {
+    let status = match judged.verdict_with_lifted(verdict) {
+        Verdict::Pass => TestCaseStatus::success(),
+        other => {
+            let kind = if other == Verdict::Fail { NonSuccessKind::Failure } else { NonSuccessKind::Error };
+            let mut status = TestCaseStatus::non_success(kind);
+            status
+                .set_type(other.name())
+                .set_message(judged.in_a_line())
+                .set_description(description(judged));
+            status
+        }
+    };
+    let mut case = TestCase::new(judged.title(), status);
+    case.set_classname(format!("holdfast.{}", judged.method()));
+    case
+}
+
+/// What the console says of a failure, without the drawing.
+fn description(judged: Failure) -> String {
+    let mut lines = vec![judged.detail()];
+    lines.extend(judged.worst().into_iter().map(text::worst));
+    lines.extend(judged.notes());
+    lines.extend(
+        judged.diagnosis().iter().map(|diagnosis| format!("looks like {}", text::diagnosis(diagnosis))),
+    );
+    if !judged.rerun().is_empty() {
+        lines.push(format!("rerun {}", judged.rerun()));
+    }
+    lines.join("\n")
+}
