@@ -43,7 +43,7 @@ def with_number(name, number):
         ({"u": INPUTS["u"][0]}, "expected (batch, dim, seqlen)", "`u` has shape (4, 32)"),
         ({"delta": INPUTS["delta"][..., :-1]}, "expected (2, 4, 32)", "`delta` has shape (2, 4, 31)"),
         ({"A": INPUTS["A"][:3]}, "expected (4, dstate)", "`A` has shape (3, 4)"),
-        ({"B": INPUTS["B"][..., :-1]}, "expected (2, groups, 4, 32)", "`B` has shape (2, 1, 4, 31)"),
+        ({"B": INPUTS["B"][..., :-1]}, "expected (2, 4, 32)", "`B` has shape (2, 4, 31)"),
         ({"B": numpy.zeros((2, 3, 4, 32), "f4")}, "expected a divisor of dim = 4", "groups = 3"),
         ({"C": numpy.zeros((2, 2, 4, 32), "f4")}, "expected 1 as B", "groups = 2"),
         ({"D": numpy.zeros(3, "f4")}, "expected (4)", "`D` has shape (3)"),
@@ -65,7 +65,7 @@ def with_number(name, number):
         ({"layout": "dlb"}, "expected one of bdl, bld, blhp", "layout is `dlb`"),
         ({"layout": "blhp"}, "expected (batch, seqlen, heads, p)", "`u` has shape (2, 4, 32)"),
         ({"layout": "bld", "B": INPUTS["B"][0, 0]}, "expected (batch, seqlen, groups, dstate)", "`B` has shape (32,)"),
-        ({"backend": "tpu"}, "auto, cuda, cpu", "unknown backend `tpu`"),
+        ({"backend": "tpu"}, "auto, cuda, cpu", "backend is `tpu`"),
         ({"channels": 0}, "expected at least 1", "channels is 0"),
     ],
 )
