@@ -243,8 +243,10 @@ class Report:
     def _repr_html_(self) -> str:
         import html
 
+        # Notebooks set what is in `pre` in the font of their text, and tables need one width for all letters.
+        style = "font-family:monospace;line-height:1.2"
         colour = {"pass": "#1a7f37", "fail": "#cf222e"}.get(self.verdict, "#9a6700")
         return (
             f'<details open><summary style="color:{colour}"><b>{html.escape(repr(self)[1:-1])}</b></summary>'
-            f'<pre style="line-height:1.2">{html.escape(str(self))}</pre></details>'
+            f'<pre style="{style}">{html.escape(str(self))}</pre></details>'
         )
