@@ -101,6 +101,22 @@ def test_what_is_no_run_is_not_recorded(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("kind, number, found", [("f4", -numpy.inf, "-inf"), ("f2", numpy.nan, "NaN"), ("bf16", numpy.nan, "NaN")])
+def test_inputs_that_are_no_numbers_are_not_recorded(tmp_path, kind, number, found):
+    if kind == "bf16":
+        kind = pytest.importorskip("ml_dtypes", reason="unmeasured: no ml_dtypes").bfloat16
+    narrow = {name: array if name == "A" else array.astype(kind) for name, array in {**INPUTS, "out": OUT}.items()}
+    path = tmp_path / "run.safetensors"
+    # An output may be anything: that is a failure.
+    narrow["out"][0, 0, 0] = number
+    holdfast.record(path, **narrow)
+    path.unlink()
+    narrow["C"][1, 2, 3] = number
+    with pytest.raises(ValueError, match=rf"`C` is {found} at \(1, 0, 2, 3\)"):
+        holdfast.record(path, **narrow)
+    assert not path.exists()
+
+
 @pytest.mark.parametrize(
     "arguments, found",
     [

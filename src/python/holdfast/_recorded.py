@@ -282,11 +282,13 @@ def _known_finite(tensor: Tensor) -> None:
 
     size = tensor.array[0].size if tensor.array.ndim and len(tensor.array) else 1
     for first, part in enumerate(tensor.array if tensor.array.ndim else [tensor.array]):
-        # A bfloat16 is held as its bits, eight of which are the exponent.
-        finite = (part & 0x7F80) != 0x7F80 if tensor.stored == "BF16" else numpy.isfinite(part)
+        if tensor.stored == "BF16":
+            # Held as its bits, which are the upper half of a float32's.
+            part = (part.astype("uint32") << 16).view("float32")
+        finite = numpy.isfinite(part)
         if not numpy.all(finite):
             at = int(numpy.argmin(numpy.ravel(finite)))
-            number = "infinite" if tensor.stored == "BF16" else numpy.ravel(part)[at]
+            number = numpy.ravel(part)[at]
             found = "NaN" if number != number else number
             index = tuple(int(i) for i in numpy.unravel_index(first * size + at, tensor.shape))
             raise ValueError(
