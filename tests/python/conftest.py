@@ -46,6 +46,37 @@ def reference(u, delta, A, B, C, D=None, z=None, delta_bias=None, delta_softplus
     return out.astype(u.dtype), state.astype("c8" if kind == "c16" else "f4")
 
 
+def scan_of_torch(wrong=None):
+    """zoh in PyTorch, as everyone writes it. `wrong`: with the exact hold, or a softplus too many."""
+
+    import torch
+
+    def scan(u, delta, A, B, C, D=None, z=None, delta_bias=None, delta_softplus=False):
+        full = lambda x: x[None, :, :, None] if x.ndim == 2 else x.repeat_interleave(u.shape[1] // x.shape[1], 1)
+        B, C = full(B), full(C)
+        if delta_bias is not None:
+            delta = delta + delta_bias[:, None]
+        if delta_softplus:
+            delta = torch.nn.functional.softplus(delta)
+        if wrong == "twice":
+            delta = torch.nn.functional.softplus(delta)
+        z_step = delta[:, :, None] * A[None, :, :, None]
+        held = torch.expm1(z_step) / A[None, :, :, None] if wrong == "exact" else delta[:, :, None]
+        a_bar, input_term = torch.exp(z_step), held * B * u[:, :, None]
+        x, y = torch.zeros_like(a_bar[..., 0]), []
+        for l in range(u.shape[2]):
+            x = a_bar[..., l] * x + input_term[..., l]
+            y.append((x * C[..., l if C.shape[3] > 1 else 0]).sum(-1))
+        out = torch.stack(y, -1)
+        if D is not None:
+            out = out + D[:, None] * u
+        if z is not None:
+            out = out * torch.nn.functional.silu(z)
+        return out, x
+
+    return scan
+
+
 def drawn(batch=2, dim=4, dstate=4, seqlen=32, groups=None, seed=0):
     """Inputs of a scan, real and in f32."""
     rng = numpy.random.default_rng(seed)

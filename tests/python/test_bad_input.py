@@ -43,7 +43,7 @@ def with_number(name, number):
         ({"u": INPUTS["u"][0]}, "expected (batch, dim, seqlen)", "`u` has shape (4, 32)"),
         ({"delta": INPUTS["delta"][..., :-1]}, "expected (2, 4, 32)", "`delta` has shape (2, 4, 31)"),
         ({"A": INPUTS["A"][:3]}, "expected (4, dstate)", "`A` has shape (3, 4)"),
-        ({"B": INPUTS["B"][..., :-1]}, "expected (2, groups, 4, 32)", "`B` has shape (2, 1, 4, 31)"),
+        ({"B": INPUTS["B"][..., :-1]}, "expected (2, 4, 32)", "`B` has shape (2, 4, 31)"),
         ({"B": numpy.zeros((2, 3, 4, 32), "f4")}, "expected a divisor of dim = 4", "groups = 3"),
         ({"C": numpy.zeros((2, 2, 4, 32), "f4")}, "expected 1 as B", "groups = 2"),
         ({"D": numpy.zeros(3, "f4")}, "expected (4)", "`D` has shape (3)"),
@@ -65,7 +65,7 @@ def with_number(name, number):
         ({"layout": "dlb"}, "expected one of bdl, bld, blhp", "layout is `dlb`"),
         ({"layout": "blhp"}, "expected (batch, seqlen, heads, p)", "`u` has shape (2, 4, 32)"),
         ({"layout": "bld", "B": INPUTS["B"][0, 0]}, "expected (batch, seqlen, groups, dstate)", "`B` has shape (32,)"),
-        ({"backend": "tpu"}, "auto, cuda, cpu", "unknown backend `tpu`"),
+        ({"backend": "tpu"}, "auto, cuda, cpu", "backend is `tpu`"),
         ({"channels": 0}, "expected at least 1", "channels is 0"),
     ],
 )
@@ -99,6 +99,22 @@ def test_what_is_no_run_is_not_recorded(tmp_path):
     with pytest.raises(OSError):
         holdfast.record(tmp_path / "nowhere" / "run.safetensors", **changed())
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind, number, found", [("f4", -numpy.inf, "-inf"), ("f2", numpy.nan, "NaN"), ("bf16", numpy.nan, "NaN")])
+def test_inputs_that_are_no_numbers_are_not_recorded(tmp_path, kind, number, found):
+    if kind == "bf16":
+        kind = pytest.importorskip("ml_dtypes", reason="unmeasured: no ml_dtypes").bfloat16
+    narrow = {name: array if name == "A" else array.astype(kind) for name, array in {**INPUTS, "out": OUT}.items()}
+    path = tmp_path / "run.safetensors"
+    # An output may be anything: that is a failure.
+    narrow["out"][0, 0, 0] = number
+    holdfast.record(path, **narrow)
+    path.unlink()
+    narrow["C"][1, 2, 3] = number
+    with pytest.raises(ValueError, match=rf"`C` is {found} at \(1, 0, 2, 3\)"):
+        holdfast.record(path, **narrow)
+    assert not path.exists()
 
 
 @pytest.mark.parametrize(

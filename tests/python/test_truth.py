@@ -89,3 +89,10 @@ def test_scans_of_16_bit_and_complex_inputs():
     assert state.dtype == "complex64" and state.shape == (2, 4, 4)
     want, last = reference(**inputs)
     assert numpy.allclose(out, want, atol=1e-5) and numpy.allclose(state, last, atol=1e-5)
+
+
+def test_whole_numbers_are_taken_where_double_holds_them():
+    whole, real = holdfast.discretize("foh", [-1, -2], (1, 3), 1), holdfast.discretize("foh", [-1.0, -2.0], [1.0, 3.0], 1.0)
+    assert numpy.array_equal(whole.a_bar, real.a_bar) and numpy.array_equal(whole.b_bar, real.b_bar)
+    with pytest.raises(ValueError, match="beyond 2\\^53"):
+        holdfast.discretize("foh", [-(2**53) - 1], [1], 0.1)

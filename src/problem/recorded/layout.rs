@@ -105,7 +105,12 @@ impl Layout {
                 return Err(misshapen("A", a, expected, SHAPES));
             }
             _ => {
-                return Err(mistyped("A", a, "F32 or C64".into(), "weights are never of 16 bits: A.float()"));
+                return Err(mistyped(
+                    "A",
+                    a,
+                    "F32 or C64".into(),
+                    "weights are float32 or complex64, whatever u is: A.float()",
+                ));
             }
         };
         let dstate = a_sizes.1;
@@ -235,7 +240,7 @@ impl Layout {
         for name in ["D", "delta_bias"] {
             let Some(info) = file.info(name) else { continue };
             if info.stored != Stored::F32 {
-                return Err(mistyped(name, info, "F32".into(), "it is never of 16 bits: save it as float32"));
+                return Err(mistyped(name, info, "F32".into(), "it is float32, whatever u is"));
             }
             self.check_shape(name, info, &[dim])?;
         }
@@ -294,7 +299,9 @@ impl Layout {
         if info.shape == expected {
             return Ok(());
         }
-        Err(misshapen(name, info, shape_text(expected), SHAPES))
+        let is_turned =
+            matches!((&info.shape[..], expected), (&[a, b, c], &[x, y, z]) if [a, c, b] == [x, y, z]);
+        Err(misshapen(name, info, shape_text(expected), if is_turned { TRANSPOSED } else { SHAPES }))
     }
 }
 
@@ -324,7 +331,12 @@ fn input_type<R>(file: &TensorFile<R>, u: &TensorInfo) -> Result<(InputType, Sto
         Stored::F16 => InputType::F16,
         Stored::Bf16 => InputType::Bf16,
         Stored::F64 | Stored::C64 => {
-            return Err(mistyped("u", u, "F32, F16 or BF16".into(), "record what the kernel read"));
+            return Err(mistyped(
+                "u",
+                u,
+                "F32, F16 or BF16".into(),
+                "a kernel reads 32 or 16 bits: record what it read",
+            ));
         }
     };
     let Some(text) = file.metadata().get(INPUT_TYPE) else { return Ok((own, u.stored)) };

@@ -77,12 +77,12 @@ def to_host(name: str, array: Any) -> Host:
                 array = numpy.asarray(array)
         return _from_numpy(array)
     except (TypeError, ValueError, BufferError, RuntimeError, OverflowError) as error:
-        found = str(error) if str(error).startswith("is of type") else f"cannot be read ({error})"
-        known = ", ".join(("float32", "float16", "bfloat16", "complex64"))
-        raise ValueError(
-            f"tensor `{name}` {found}, expected an array of {known} "
-            "(hint: arrays of NumPy, PyTorch, JAX and CuPy, and what has __dlpack__)"
-        ) from error
+        known = "float32, float16, bfloat16 or complex64"
+        if str(error).startswith("is of type"):
+            found, hint = str(error), f'numpy.asarray({name.partition(".")[0]}, dtype="float32"), if that holds its numbers'
+        else:
+            found, hint = f"cannot be read ({error})", "arrays of NumPy, PyTorch, JAX and CuPy, and what has __dlpack__"
+        raise ValueError(f"tensor `{name}` {found}, expected an array of {known} (hint: {hint})") from error
 
 
 def like(array: Any) -> tuple[str, Any]:

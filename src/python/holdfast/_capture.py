@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ._arrays import Host, to_host
-from ._recorded import prepared, size_of, write
+from ._layout import known_layout
+from ._recorded import known_method, prepared, size_of, write
 
 #: The arguments of a scan, as `record` has them.
 _ARGUMENTS = ("u", "delta", "A", "B", "C", "D", "z", "delta_bias", "delta_softplus", "initial_state")
@@ -29,6 +30,8 @@ _FUNCTIONS: tuple[tuple[str, str, Mapping[str, str], str], ...] = (
     ("mamba_ssm.ops.selective_scan_interface", "selective_scan_fn", {}, "bdl"),
     ("mamba_ssm.ops.selective_scan_interface", "selective_scan_ref", {}, "bdl"),
     ("mamba_ssm.ops.triton.ssd_combined", "mamba_chunk_scan_combined", _SSD, "blhp"),
+    ("lrnnx.ops.selective_scan", "selective_scan_fn", {}, "bdl"),
+    ("lrnnx.ops.selective_scan", "selective_scan_ref", {}, "bdl"),
     ("transformers.models.mamba.modeling_mamba", "mamba_selective_scan", _TRANSFORMERS, "bdl"),
     ("transformers.models.falcon_mamba.modeling_falcon_mamba", "mamba_selective_scan", _TRANSFORMERS, "bdl"),
 )
@@ -77,6 +80,21 @@ class Capture:
         self.paths: list[Path] = []
         self.calls = self.skipped = 0
         self.reasons: list[str] = []
+        #: The names of the modules that run, the innermost one last.
+        self._inside: list[str] = []
+
+    def follow(self, model: Any) -> list[Any]:
+        """Hooks that keep account of which of a model's modules runs."""
+        hooks = []
+        for name, module in model.named_modules():
+            hooks.append(module.register_forward_pre_hook(lambda *_, name=name: self._inside.append(name)))
+            # Even where it raises.
+            hooks.append(module.register_forward_hook(lambda *_: self._left_module(), always_call=True))
+        return hooks
+
+    def _left_module(self) -> None:
+        if self._inside:
+            self._inside.pop()
 
     def _skip(self, reason: str) -> None:
         self.skipped += 1
@@ -120,7 +138,8 @@ class Capture:
         number = len(self.paths) + 1
         path = self._path if number == 1 else self._path.with_stem(f"{self._path.stem}-{number}")
         try:
-            run: dict[str, Any] = {**given, **self._metadata, "method": self._method, "layout": layout}
+            layer = {"layer": self._inside[-1]} if self._inside else {}
+            run: dict[str, Any] = {**given, **layer, **self._metadata, "method": self._method, "layout": layout}
             made, stated = prepared(**run, out=out, last_state=last_state)
             size = size_of(made, stated)
             if size > self._left:
@@ -192,10 +211,11 @@ def capture(
     method: str = "zoh",
     max_bytes: int = 1 << 30,
     every: int = 1,
+    model: Any = None,
     **metadata: str,
 ) -> Iterator[Capture]:
     """Records the scans that run inside, for `holdfast check`: those of mamba_ssm (selective_scan_fn, its reference, and
-    mamba_chunk_scan_combined), of transformers (mamba_selective_scan) and of mambapy, and functions that `watch` was given.
+    mamba_chunk_scan_combined), of transformers (mamba_selective_scan), mambapy and lrnnx, and functions that `watch` was given.
 
         with holdfast.capture("run.safetensors", max_bytes=1 << 30) as recorded:
             model(tokens)
@@ -205,16 +225,19 @@ def capture(
     method: as what the outputs are to be judged
     max_bytes: of all files together, as they are on disk
     every: only each so many-th call is recorded
+    model: a torch.nn.Module in which they run: then each recording says as `layer` which of its modules it was
     metadata: more of what a recording states, for instance arithmetic="gate=bf16"
 
     Inputs are copied before the call, which may change them. A call that cannot be recorded runs as ever, and is counted with
     its reason: so is one of a known scan with arguments that no recording has, as seq_idx and dt_limit.
 
-    Raises ValueError for numbers that make no sense.
+    Raises ValueError for numbers that make no sense, and for a method that is none.
     """
     if max_bytes < 1 or every < 1:
         raise ValueError(f"max_bytes is {max_bytes} and every {every}, expected at least 1 (hint: leave them out)")
+    known_method(method)
     taken = Capture(Path(path), method, max_bytes, every, metadata)
+    hooks = taken.follow(model) if model is not None else []
     undo: list[tuple[Any, str, Any]] = []
 
     def put(owner: Any, name: str, value: Any) -> None:
@@ -241,6 +264,8 @@ def capture(
             _ACTIVE.remove(taken)
         for owner, name, original in reversed(undo):
             setattr(owner, name, original)
+        for hook in hooks:
+            hook.remove()
 
 
 def watch(
@@ -253,8 +278,9 @@ def watch(
 
     Other arguments are not looked at: what they change is yours to state, in the metadata of `capture`.
 
-    Raises ValueError for names that no scan has.
+    Raises ValueError for names that no scan has, and for a layout that is none.
     """
+    known_layout(layout)
     unknown = [name for name in (names or {}).values() if name not in _ARGUMENTS]
     if unknown:
         raise ValueError(f"names has `{unknown[0]}`, expected one of {', '.join(_ARGUMENTS)} (hint: {{'x': 'u'}})")

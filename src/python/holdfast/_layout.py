@@ -30,11 +30,16 @@ class Tensor(NamedTuple):
     array: numpy.ndarray[Any, Any]
 
 
-def _expected(name: str, host: Host, expected: str, layout: str) -> ValueError:
-    return ValueError(
-        f"tensor `{name}` has shape {host.array.shape}, expected {expected} (hint: that is what layout=\"{layout}\" has; "
-        f"others are {', '.join(known for known in LAYOUTS if known != layout)})"
-    )
+def known_layout(layout: Any) -> None:
+    """Raises ValueError for any other one."""
+    if layout not in LAYOUTS:
+        raise ValueError(f"layout is `{layout}`, expected one of {', '.join(LAYOUTS)} (hint: bdl is (batch, dim, seqlen))")
+
+
+def _expected(name: str, host: Host, expected: str, layout: str, hint: str | None = None) -> ValueError:
+    others = ", ".join(known for known in LAYOUTS if known != layout)
+    hint = hint or f'that is what layout="{layout}" has; others are {others}'
+    return ValueError(f"tensor `{name}` has shape {host.array.shape}, expected {expected} (hint: {hint})")
 
 
 def _is_complex(a: Host) -> bool:
@@ -61,7 +66,8 @@ def _operand(name: str, host: Host, layout: str, is_complex: bool, is_single: bo
     return host.map(array.transpose(axes))
 
 
-def _sequence(name: str, host: Host, layout: str, p: int) -> Host:
+def _sequence(name: str, host: Host, layout: str, p: int, shape: tuple[int, ...] | None) -> Host:
+    """u, delta, z or an output; `shape` is that of u."""
     import numpy
 
     array = host.array
@@ -74,10 +80,23 @@ def _sequence(name: str, host: Host, layout: str, p: int) -> Host:
     if name == "delta":
         if array.ndim != 3:
             raise _expected(name, host, "(batch, seqlen, heads)", layout)
+        if shape is not None and array.shape != shape[:3]:
+            raise _expected(name, host, f"{shape[:3]}", layout, "it has one step for each head")
         array = numpy.broadcast_to(array[..., None], (*array.shape, p))
     elif array.ndim != 4:
         raise _expected(name, host, "(batch, seqlen, heads, p)", layout)
     return host.map(array.transpose(0, 2, 3, 1))
+
+
+def _known_operand(name: str, host: Host, u: Host, a: Host) -> None:
+    """Raises ValueError for a real B or C without groups that is not (batch, dstate, seqlen)."""
+    (batch, dim, seqlen), (rows, dstate) = u.array.shape, a.array.shape
+    # Where u does not fit A, the reader says so.
+    if "C64" in (a.stored, host.stored) or rows != dim or host.array.shape == (batch, dstate, seqlen):
+        return
+    turned = host.array.shape == (batch, seqlen, dstate)
+    hint = f"the sequence is last: {name}.swapaxes(1, 2)" if turned else "that is (batch, dstate, seqlen)"
+    raise _expected(name, host, f"{(batch, dstate, seqlen)}", "bdl", hint)
 
 
 def _heads(name: str, host: Host, sizes: tuple[int, int, int]) -> Host:
@@ -106,14 +125,18 @@ def tensors(layout: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) 
     Raises ValueError for what is no array, and where a layout's dimensions are not those that it has. All else is for the
     reader of recorded runs to say.
     """
-    if layout not in LAYOUTS:
-        raise ValueError(f"layout is `{layout}`, expected one of {', '.join(LAYOUTS)} (hint: bdl is (batch, dim, seqlen))")
+    known_layout(layout)
     hosts = {name: to_host(name, array) for name, array in {**inputs, **outputs}.items() if array is not None}
     u, a = hosts.get("u"), hosts.get("A")
     p, sizes = 1, (0, 0, 0)
     if layout == "blhp" and u is not None and "B" in hosts:
         if u.array.ndim != 4:
             raise _expected("u", u, "(batch, seqlen, heads, p)", layout)
+        heads = u.array.shape[2]
+        a_shape: tuple[int, ...] = a.array.shape if a is not None else ()
+        if len(a_shape) == 1 and a_shape[0] != heads:
+            hint = "heads and p are swapped: transpose(2, 3)" if u.array.shape[3] == a_shape[0] else "A is one number for each"
+            raise _expected("u", u, f"(batch, seqlen, heads, p): A has {a_shape[0]} heads", layout, hint)
         p = u.array.shape[3]
         sizes = (u.array.shape[2], p, hosts["B"].array.shape[-1] if hosts["B"].array.ndim else 0)
     made = []
@@ -121,9 +144,11 @@ def tensors(layout: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) 
         kind = name.partition(".")[0]
         merged = None
         if name in _SEQUENCES or kind == "out":
-            host, merged = _sequence(name, host, layout, p), 1
+            host, merged = _sequence(name, host, layout, p, u.array.shape if u is not None else None), 1
         elif name in ("B", "C") and a is not None:
             is_single = u is not None and u.array.ndim == 3 and u.array.shape[2] == 1
+            if layout == "bdl" and u is not None and (u.array.ndim, a.array.ndim, host.array.ndim) == (3, 2, 3):
+                _known_operand(name, host, u, a)
             host = _operand(name, host, layout, layout != "blhp" and _is_complex(a), is_single)
         elif layout == "blhp" and name in ("A", "D", "delta_bias"):
             host, merged = _heads(name, host, sizes), 0

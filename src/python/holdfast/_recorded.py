@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +11,9 @@ from . import _holdfast
 from ._arrays import convert, like, origin
 from ._layout import Tensor, tensors
 from ._report import Report
+from ._words import of_error
+
+_BACKENDS = ("auto", "cuda", "cpu")
 
 
 def inputs_of(
@@ -62,7 +66,12 @@ def _known_channels(channels: Any) -> int | None:
 def outputs_of(method: str, out: Any, last_state: Any) -> dict[str, Any]:
     """By their names in a run: of one method, or of several in mappings."""
     if out is None:
-        raise ValueError("tensor `out` is None, expected what the scan returned (hint: out=y)")
+        raise ValueError("tensor `out` is None, expected what the scan returned (hint: is there a `return` in it?)")
+    if isinstance(out, (tuple, list)) and any(hasattr(part, "shape") for part in out) and (type(out), len(out)) != (tuple, 2):
+        raise ValueError(
+            f"out is a {type(out).__name__} of {len(out)}, expected an array, or a tuple of it and the last state "
+            "(hint: leave the rest out)"
+        )
     if isinstance(out, tuple) and len(out) == 2 and last_state is None:
         out, last_state = out
     if not isinstance(out, Mapping):
@@ -89,9 +98,10 @@ def _run(made: list[Tensor]) -> list[tuple[str, str, list[int], Any]]:
 
 def _explained(error: ValueError, layout: str) -> ValueError:
     """Which shapes an error is about: the reader of runs knows one layout."""
+    said = of_error(str(error))
     if layout == "bdl":
-        return error
-    return ValueError(f"{error}; layout=\"{layout}\" is read as views of layout=\"bdl\", whose shapes and indices these are")
+        return ValueError(said)
+    return ValueError(f"{said}; layout=\"{layout}\" is read as views of layout=\"bdl\", whose shapes and indices these are")
 
 
 def check(
@@ -158,6 +168,8 @@ def check(
         "direction": direction,
     }
     channels, seed = _known_channels(channels), known_seed(seed)
+    if backend not in _BACKENDS:
+        raise ValueError(f'backend is `{backend}`, expected one of {", ".join(_BACKENDS)} (hint: "cpu" needs no GPU)')
     inputs = inputs_of(u, delta, A, B, C, D, z, delta_bias, initial_state)
     asked = "" if channels is None else f", channels={channels}"
     return judge(
@@ -193,6 +205,8 @@ def judge(
         )
     except ValueError as error:
         raise _explained(error, layout) from None
+    except RuntimeError as error:
+        raise RuntimeError(of_error(str(error))) from None
 
 
 def record(
@@ -262,9 +276,38 @@ def size_of(made: list[Tensor], stated: Mapping[str, str]) -> int:
     return 8 + len(json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()) + end
 
 
+def _known_finite(tensor: Tensor) -> None:
+    """Raises ValueError for an input that has a number which is none: no element can be judged then."""
+    import numpy
+
+    size = tensor.array[0].size if tensor.array.ndim and len(tensor.array) else 1
+    for first, part in enumerate(tensor.array if tensor.array.ndim else [tensor.array]):
+        if tensor.stored == "BF16":
+            # Held as its bits, which are the upper half of a float32's.
+            part = (part.astype("uint32") << 16).view("float32")
+        finite = numpy.isfinite(part)
+        if not numpy.all(finite):
+            at = int(numpy.argmin(numpy.ravel(finite)))
+            number = numpy.ravel(part)[at]
+            found = "NaN" if number != number else number
+            index = tuple(int(i) for i in numpy.unravel_index(first * size + at, tensor.shape))
+            raise ValueError(
+                f"tensor `{tensor.name}` is {found} at {index}, expected a finite number (hint: look at what produced it)"
+            )
+
+
 def write(path: str | os.PathLike[str], made: list[Tensor], stated: dict[str, str], layout: str) -> None:
-    """Saves them."""
+    """Saves them.
+
+    Raises ValueError for what `check` refuses, and FileNotFoundError where there is no such folder.
+    """
+    folder = os.path.dirname(os.fspath(path))
+    if folder and not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, "the recording's folder is not there (hint: os.makedirs)", os.fspath(path))
     try:
+        for tensor in made:
+            if not tensor.name.startswith(("out.", "last_state.")):
+                _known_finite(tensor)
         _holdfast.record(os.fspath(path), _run(made), stated)
     except ValueError as error:
         raise _explained(error, layout) from None
@@ -294,13 +337,21 @@ def scan(
     """
     import numpy
 
+    names = [row[0] for row in _holdfast.methods()]
+    if method not in names:
+        raise ValueError(
+            f"method is `{method}`, expected one of {', '.join(names)} (hint: holdfast.methods(); no kernel has another form)"
+        )
     inputs = inputs_of(u, delta, A, B, C, D, z, delta_bias, None)
     made = tensors("bdl", inputs, {})
     first = made[0]
     # What is read as a run has an output. This one is a single number, and nobody looks at it.
     blank = numpy.broadcast_to(numpy.zeros((), first.array.dtype), first.array.shape)
     made.append(Tensor("out.zoh", first.stored, first.shape, blank))
-    outputs = _holdfast.scan(_run(made), metadata_of(delta_softplus, {}), method)
+    try:
+        outputs = _holdfast.scan(_run(made), metadata_of(delta_softplus, {}), method)
+    except ValueError as error:
+        raise _explained(error, "bdl") from None
     framework, device = like(u)
     named = {}
     for output, values, shape in outputs:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import _holdfast
+from ._words import of_error, of_report
 
 
 class Diagnosis(NamedTuple):
@@ -76,7 +77,7 @@ def _worst(data: dict[str, Any] | None) -> Worst | None:
 
 
 def _case(data: dict[str, Any]) -> Case:
-    named = tuple(Diagnosis(d["name"], d["what"], _number(d["residual"])) for d in data["diagnosis"])
+    named = tuple(Diagnosis(d["name"], of_report(d["what"]), _number(d["residual"])) for d in data["diagnosis"])
     return Case(
         id=data["id"],
         method=data["method"],
@@ -107,7 +108,13 @@ class Report:
         """
         import json
 
-        read = json.loads(text)
+        try:
+            read = json.loads(text)
+        except ValueError as error:
+            raise ValueError(
+                f"the text is no JSON ({error}), expected what Report.json() returned, or a results.json "
+                "(hint: give the text of a file, and not its name)"
+            ) from None
         found = read.get("schema") if isinstance(read, dict) else None
         known = json.loads(_holdfast.Findings.merged([], "").json())["schema"]
         if not isinstance(found, int) or not 1 <= found <= known:
@@ -179,12 +186,15 @@ class Report:
 
         Raises ValueError for a directory that holds something else, OSError where it cannot be written.
         """
-        self._findings.write(os.fspath(directory))
+        try:
+            self._findings.write(os.fspath(directory))
+        except ValueError as error:
+            raise ValueError(of_error(str(error))) from None
         return Path(directory)
 
     def explain(self) -> str:
         """The console's report with every failure, not only the first few."""
-        return self._findings.text(verbose=True)
+        return of_report(self._findings.text(verbose=True))
 
     def _rows(self) -> list[dict[str, Any]]:
         rows = []
@@ -223,7 +233,7 @@ class Report:
         return polars.DataFrame(self._rows(), infer_schema_length=None)
 
     def __str__(self) -> str:
-        return self._findings.text()
+        return of_report(self._findings.text())
 
     def __repr__(self) -> str:
         named = f", looks like {self.diagnosis[0].name}" if self.diagnosis else ""
@@ -233,8 +243,10 @@ class Report:
     def _repr_html_(self) -> str:
         import html
 
+        # Notebooks set what is in `pre` in the font of their text, and tables need one width for all letters.
+        style = "font-family:monospace;line-height:1.2"
         colour = {"pass": "#1a7f37", "fail": "#cf222e"}.get(self.verdict, "#9a6700")
         return (
             f'<details open><summary style="color:{colour}"><b>{html.escape(repr(self)[1:-1])}</b></summary>'
-            f'<pre style="line-height:1.2">{html.escape(str(self))}</pre></details>'
+            f'<pre style="{style}">{html.escape(str(self))}</pre></details>'
         )

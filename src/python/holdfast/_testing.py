@@ -36,7 +36,7 @@ class Problem:
     def inputs(self) -> dict[str, Any]:
         """The arguments of a scan, drawn anew for each reader."""
         drawn, named = self._drawn, {}
-        is_variable = dict(zip(("B", "C"), drawn.variable))
+        is_variable: dict[str, bool] = dict(zip(("B", "C"), drawn.variable))
         for name, values, shape in drawn.inputs():
             is_input = name in ("u", "delta", "z") or is_variable.get(name, False)
             kind = drawn.input if is_input else "f32"
@@ -123,6 +123,14 @@ def problems(
     known_seed(seed)
     asked = [] if regimes == "all" else list(USUAL) if regimes is None else many("regimes", regimes)
     kinds = many("weights", weights)
+    known = [name for name, _, _ in _holdfast.regimes()]
+    unknown = [name for name in asked if name not in known]
+    if unknown:
+        import difflib
+
+        near = difflib.get_close_matches(str(unknown[0]), known, 1)
+        hint = f"{near[0]}, perhaps" if near else "holdfast.regimes() says why each is hard"
+        raise ValueError(f"unknown regime `{unknown[0]}`, expected one of {', '.join(known)} (hint: {hint})")
     drawn = _holdfast.problems(asked, kinds, many("inputs", inputs), many("b", b), many("c", c), seed)
     missing = [] if regimes is None else [name for name in asked if name not in {one.regime for one in drawn}]
     if missing or not drawn:
@@ -133,6 +141,30 @@ def problems(
             f"each regime that is named (hint: {'; '.join(told)})"
         )
     return [Problem(one, method, framework, device) for one in drawn]
+
+
+def _called(fn: Callable[..., Any], problem: Problem) -> Any:
+    """What the function returns for the problem's inputs.
+
+    Raises TypeError for one that does not take them.
+    """
+    import inspect
+
+    inputs = problem.inputs
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):
+        # Some that are compiled tell nothing.
+        return fn(**inputs)
+    try:
+        signature.bind(**inputs)
+    except TypeError as error:
+        raise TypeError(
+            f"{getattr(fn, '__name__', 'the function')}{signature}: {error}, expected one that takes {', '.join(inputs)}, which "
+            f"regime `{problem.regime}` has (hint: give it D=None, z=None, delta_bias=None and delta_softplus=False, "
+            "or choose other regimes)"
+        ) from None
+    return fn(**inputs)
 
 
 def assert_correct(
@@ -148,8 +180,10 @@ def assert_correct(
 
     Returns the report of all of them. Raises AssertionError with the diagnosis of what fails.
     """
+    if not callable(fn):
+        raise TypeError(f"fn is of type {type(fn).__name__}, expected a function (hint: holdfast.check judges arrays)")
     tried = problems(method, regimes, **asked)
-    reports = [problem.judge(fn(**problem.inputs)) for problem in tried]
+    reports = [problem.judge(_called(fn, problem)) for problem in tried]
     command = f'holdfast.assert_correct(…, method="{method}")'
     failing = [(problem, report) for problem, report in zip(tried, reports) if not report.passed]
     if failing:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _holdfast
 from ._arrays import to_host
+from ._recorded import known_method
 
 if TYPE_CHECKING:
     import numpy
@@ -51,8 +53,13 @@ def _double(name: str, array: Any) -> numpy.ndarray[Any, Any]:
     """The array in double, which holds whatever it held."""
     import numpy
 
-    if isinstance(array, (int, float, complex)):
-        array = numpy.asarray(array, dtype="complex128" if isinstance(array, complex) else "float64")
+    if isinstance(array, (int, float, complex, list, tuple)):
+        array = numpy.asarray(array)
+    if isinstance(array, numpy.ndarray) and array.dtype.kind in "iu":
+        exact = array.astype("float64")
+        if not numpy.array_equal(exact.astype(array.dtype), array):
+            raise ValueError(f"`{name}` has whole numbers beyond 2^53, expected numbers that float64 holds (hint: scale them)")
+        array = exact
     if not (isinstance(array, numpy.ndarray) and array.dtype.name in ("float64", "complex128")):
         host = to_host(name, array)
         if host.stored == "BF16":
@@ -95,8 +102,13 @@ def discretize(method: str, A: Any, B: Any, delta: float) -> Discretized:
     """
     import numpy
 
+    known_method(method)
     a, b = _double("A", A), _double("B", B)
+    if numpy.ndim(delta) != 0:
+        raise ValueError(f"delta has shape {numpy.shape(delta)}, expected a number (hint: one call for each step)")
     delta = float(delta)
+    if not math.isfinite(delta):
+        raise ValueError(f"delta is {delta}, expected a finite number (hint: look at what produced it)")
     if a.ndim == 2:
         if a.shape[0] != a.shape[1] or b.ndim != 2 or b.shape[0] != a.shape[0]:
             raise ValueError(

@@ -1,0 +1,186 @@
+"""Promise: what people have installed is judged as it is, and each scan of theirs gets the verdict that its formula deserves.
+
+What is not installed is unmeasured; .github/CONTRIBUTING.md says how to install it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from unittest.mock import MagicMock
+
+import numpy
+import pytest
+from conftest import drawn, scan_of_torch
+
+import holdfast
+
+
+def needed(name, of=None):
+    return pytest.importorskip(name, reason=f"unmeasured: no {of or name}")
+
+
+def judged(*paths):
+    return subprocess.run(
+        [sys.executable, "-m", "holdfast", "check", *map(str, paths)], capture_output=True, text=True, encoding="utf-8"
+    )
+
+
+@pytest.fixture
+def torch():
+    found = needed("torch", "PyTorch")
+    found.manual_seed(0)
+    return found
+
+
+def test_a_right_scan_of_torch_passes(torch):
+    report = holdfast.assert_correct(scan_of_torch(), method="zoh", xp=torch)
+    assert report.passed and f"torch {torch.__version__}" in str(report)
+
+
+def test_a_wrong_scan_of_torch_gets_its_cause_from_four_lines(torch, pytester):
+    pytester.makepyfile(
+        test_mine=f"""
+        import sys; sys.path.insert(0, {str(__file__.rpartition("/")[0])!r})
+        from conftest import scan_of_torch
+
+        import holdfast, torch
+        def test_my_scan():
+            holdfast.assert_correct(scan_of_torch("exact"), method="zoh", regimes="short", xp=torch)
+        """
+    )
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*looks like runs-as-zoh-exact*"])
+    with pytest.raises(AssertionError, match="softplus-twice"):
+        holdfast.assert_correct(scan_of_torch("twice"), method="zoh", regimes="everything-on", xp=torch)
+
+
+@pytest.mark.parametrize("wrong", [None, "exact"])
+def test_a_scan_of_jax(wrong):
+    jax = needed("jax", "JAX")
+
+    @jax.jit
+    def scan(u, delta, A, B, C):
+        def step(x, now):
+            delta, u, B, C = now
+            power = delta[..., None] * A
+            held = jax.numpy.expm1(power) / A if wrong else delta[..., None]
+            x = jax.numpy.exp(power) * x + held * B[:, None] * u[..., None]
+            return x, (x * C[:, None]).sum(-1)
+
+        turned = [jax.numpy.moveaxis(array, -1, 0) for array in (delta, u, B[:, 0], C[:, 0])]
+        start = jax.numpy.zeros((u.shape[0], *A.shape), "float32")
+        state, out = jax.lax.scan(step, start, tuple(turned))
+        return jax.numpy.moveaxis(out, 0, -1), state
+
+    def judge():
+        return holdfast.assert_correct(scan, regimes="short", b="variable", c="variable", xp=jax.numpy)
+
+    if wrong is None:
+        assert judge().passed
+        return
+    with pytest.raises(AssertionError, match="looks like runs-as-zoh-exact"):
+        judge()
+
+
+@pytest.mark.parametrize(
+    "theirs, ours",
+    [("zoh", "zoh-exact"), ("bilinear", "bilinear"), ("euler", "euler"), ("backward_diff", "backward-euler")],
+)
+def test_the_discretizations_of_scipy_are_the_textbooks(theirs, ours):
+    signal = needed("scipy.signal", "SciPy")
+    a, b = numpy.array([[-1.0, 2.0], [0.0, -3.0]]), numpy.array([[1.0], [0.5]])
+    known = holdfast.discretize(ours, a, b, 0.25)
+    a_bar, b_bar, *_ = signal.cont2discrete((a, b, numpy.eye(2), numpy.zeros((2, 1))), 0.25, theirs)
+    assert numpy.abs(a_bar - known.a_bar).max() < 1e-14 and numpy.abs(b_bar - known.b_bar).max() < 1e-14
+    # The production's zoh is another one.
+    assert numpy.abs(b_bar - holdfast.discretize("zoh", a, b, 0.25).b_bar).max() > (0.01 if theirs != "euler" else -1)
+
+
+@pytest.mark.parametrize("theirs, ours", [("discretize_zoh", "zoh-exact"), ("discretize_bilinear", "bilinear")])
+def test_the_discretizations_of_s5(torch, theirs, ours):
+    s5 = needed("s5.s5_model", "s5-pytorch")
+    a, b = numpy.array([-0.5 + 3.25j, -1 - 2j]), numpy.array([1.0 + 0.5j, 2.0 + 0j])
+    known = holdfast.discretize(ours, a, b, 0.125)
+    tensors = [torch.tensor(array, dtype=torch.complex128) for array in (a, b[:, None])]
+    a_bar, b_bar = getattr(s5, theirs)(*tensors, torch.full((2,), 0.125, dtype=torch.float64))
+    assert numpy.abs(a_bar.numpy() - known.a_bar).max() < 1e-14
+    assert numpy.abs(b_bar.numpy()[:, 0] - known.b_bar).max() < 1e-14
+
+
+@pytest.mark.parametrize("theirs, ours", [("mamba", "zoh"), ("zoh", "zoh-exact"), ("bilinear", "bilinear")])
+def test_the_scans_of_lrnnx(torch, monkeypatch, tmp_path, theirs, ours):
+    needed("lrnnx")
+    # Its kernels are for GPUs, and imported beside their reference.
+    kernels = ("selective_scan_cuda", "simplified_scan_cuda", "s7_scan_cuda", "rglru_scan_cuda", "triton", "triton.language")
+    for kernel in [name for name in kernels if importlib.util.find_spec(name.partition(".")[0]) is None]:
+        monkeypatch.setitem(sys.modules, kernel, MagicMock(Config=lambda *_, **__: MagicMock(num_warps=1)))
+    scans = importlib.import_module("lrnnx.ops.selective_scan")
+    inputs = {name: torch.from_numpy(array) for name, array in drawn().items()}
+    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+        out, state = scans.selective_scan_ref(**inputs, discretization=theirs, return_last_state=True)
+    if theirs == "mamba":
+        assert len(recorded.paths) == 1
+    else:
+        assert "argument `discretization`" in recorded.reasons[0]
+    assert holdfast.check(**inputs, method=ours, out=out, last_state=state).passed
+    other = holdfast.check(**inputs, method="foh", out=out)
+    assert not other.passed
+
+
+def test_a_forward_pass_of_transformers_is_judged_layer_by_layer(torch, tmp_path):
+    transformers = needed("transformers")
+    from transformers.models.mamba import modeling_mamba
+
+    if not hasattr(modeling_mamba, "mamba_selective_scan"):
+        pytest.skip("unmeasured: transformers is older than 5, whose scan is no function of its own")
+    config = transformers.MambaConfig(
+        vocab_size=50, hidden_size=16, state_size=4, num_hidden_layers=3, intermediate_size=32, use_cache=False
+    )
+    model = transformers.MambaForCausalLM(config).eval()
+    tokens = torch.arange(48).reshape(2, 24) % 50
+    with torch.no_grad():
+        expected = model(tokens).logits
+        with holdfast.capture(tmp_path / "run.safetensors", model=model) as recorded:
+            assert torch.equal(model(tokens).logits, expected)
+    assert recorded.reasons == [] and len(recorded.paths) == 3
+    said = judged(*recorded.paths)
+    assert said.returncode == 0 and "3 cases: 3 pass" in said.stdout
+    layers = [said.stdout.find(f"layer backbone.layers.{layer}.mixer") for layer in range(3)]
+    assert -1 not in layers and layers == sorted(layers)
+
+    # And one that is wrong in its second layer alone.
+    scan = modeling_mamba.mamba_selective_scan
+    calls = []
+
+    def second_is_wrong(hidden_states, dt, A, B, C, D=None, z=None, delta_bias=None, delta_softplus=False, **more):
+        calls.append(None)
+        if len(calls) % 3 != 2:
+            return scan(hidden_states, dt, A, B, C, D, z, delta_bias, delta_softplus, **more)
+        out, state = scan_of_torch("exact")(
+            hidden_states, dt, A, B[:, None], C[:, None], D, z, delta_bias, delta_softplus
+        )
+        return (out, state) if more.get("return_last_state") else out
+
+    modeling_mamba.mamba_selective_scan = second_is_wrong
+    try:
+        with torch.no_grad(), holdfast.capture(tmp_path / "wrong.safetensors", model=model) as recorded:
+            model(tokens)
+    finally:
+        modeling_mamba.mamba_selective_scan = scan
+    said = judged(*recorded.paths)
+    assert said.returncode == 1 and "3 cases: 2 pass, 1 fail" in said.stdout
+    assert "\nFAIL wrong-2.safetensors/zoh" in said.stdout and "looks like runs-as-zoh-exact" in said.stdout
+
+
+@pytest.mark.parametrize("is_parallel", [False, True])
+def test_a_forward_pass_of_mambapy(torch, tmp_path, is_parallel):
+    mamba = needed("mambapy.mamba", "mambapy")
+    model = mamba.Mamba(mamba.MambaConfig(d_model=8, n_layers=2, d_state=4, pscan=is_parallel))
+    with torch.no_grad(), holdfast.capture(tmp_path / "run.safetensors", model=model) as recorded:
+        model(torch.randn(2, 16, 8))
+    assert recorded.reasons == [] and len(recorded.paths) == 2
+    said = judged(*recorded.paths)
+    assert said.returncode == 0 and "2 cases: 2 pass" in said.stdout and "layer layers.1.mixer" in said.stdout
