@@ -15,6 +15,7 @@
 
 mod b_bar;
 mod changes;
+mod complex;
 mod epilogue;
 mod finder;
 mod looks;
@@ -262,7 +263,7 @@ impl<'a> Search<'a> {
             changes.flat_map_iter(|change| self.epilogues(&self.alone(change), false)).collect()
         };
         let last_states = || {
-            let changes = structure::last_states(self.case.problem);
+            let changes = structure::last_states(self.case.problem, self.case.form);
             changes.iter().map(|change| self.alone(change)).collect()
         };
         if !self.tensors.contains(&TensorName::Out) || self.out_is_right() {
@@ -363,6 +364,9 @@ impl<'a> Search<'a> {
         let at_chunks = lengths.iter().flat_map(|length| structure::at_chunks(self.case.problem, *length));
         let mut changes: Vec<Change> = lengths.iter().copied().flat_map(scans::chunked).collect();
         changes.extend(at_chunks);
+        let starts_at_failure = |length: &usize| seqlen - seqlen % length == first;
+        let blocks = (2..=first).filter(starts_at_failure);
+        changes.extend(blocks.flat_map(|length| structure::in_last_block(self.case.problem, length)));
         let tails =
             (2..=64).filter(|width| seqlen - seqlen % width == first && !seqlen.is_multiple_of(*width));
         changes.extend(tails.take(1).map(|width| {
