@@ -185,10 +185,14 @@ impl<'a> Read<'a> {
         (stepped, 2.0 * error + U + if step.factor == 1.0 { 0.0 } else { U })
     }
 
+    fn group(&self, input: Input) -> Group {
+        self.variant.groups[usize::from(input == Input::C)]
+    }
+
     fn begin(&self, input: Input) -> Option<usize> {
         let (problem, shape) = (self.problem, self.problem.shape);
         let operand = if input == Input::C { problem.c_operand } else { problem.b_operand };
-        let is_right = *self.place(input) == Place::RIGHT && self.variant.group == Group::Block;
+        let is_right = *self.place(input) == Place::RIGHT && self.group(input) == Group::Block;
         if operand != Operand::Variable || !is_right {
             return None;
         }
@@ -217,7 +221,7 @@ impl<'a> Read<'a> {
                 self.weight(values, place, (channel, n))
             }
             Operand::Variable => {
-                let group = match self.variant.group {
+                let group = match self.group(input) {
                     Group::Block => channel / (shape.dim / shape.groups),
                     Group::Modulo => channel % shape.groups,
                     Group::At(group) => group,

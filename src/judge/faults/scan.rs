@@ -67,7 +67,7 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
         });
         overflows |= backward.as_ref().is_some_and(|backward| backward.overflows);
         match variant.last_state {
-            LastState::Right => {}
+            LastState::Right | LastState::Moved(_) | LastState::Transposed => {}
             LastState::WithoutB => last = run.state_of_u(n),
             LastState::ChunkEarly(length) => {
                 let before = (seqlen - 1) / length * length;
@@ -85,12 +85,14 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
                 let state = State { at: before, size: modulus(before.value) };
                 last.state = state.times(maps[seqlen - 1].a).at;
             }
-            LastState::Reversed => last = backward.unwrap_or(last),
         }
         overflows |= last.overflows;
         let last = last.state;
         last_state.values.extend(&[last.value.re, last.value.im][..problem.weights.width()]);
         last_state.bound.push(last.error + HALF_SUBNORMAL);
+    }
+    if matches!(variant.last_state, LastState::Moved(_) | LastState::Transposed) {
+        last_state = moved(variant, problem, channel);
     }
     for (l, of_reversed) in of_reversed.into_iter().enumerate() {
         let at = if variant.flips.back { l } else { seqlen - 1 - l };
@@ -120,6 +122,51 @@ pub fn beginning(variant: &Variant, problem: &Problem, channel: (usize, usize), 
     }
     let (values, bound) = (0..len).map(|l| run.output(l, &sums)).unzip();
     Some(Row { values, bound })
+}
+
+/// A last state whose numbers are those of other places.
+fn moved(variant: &Variant, problem: &Problem, (batch, d): (usize, usize)) -> Row {
+    let (shape, width) = (problem.shape, problem.weights.width());
+    let from = |n: usize| -> Option<(usize, usize, usize)> {
+        match variant.last_state {
+            LastState::Moved([of_batch, of_channel, of_state]) => Some((
+                of_batch.of(batch, shape.batch)?,
+                of_channel.of(d, shape.dim)?,
+                of_state.of(n, shape.dstate)?,
+            )),
+            _ => {
+                // Where its number lies in memory.
+                let at = d * shape.dstate + n;
+                Some((batch, at % shape.dim, at / shape.dim))
+            }
+        }
+    };
+    let right = Variant { last_state: LastState::Right, ..*variant };
+    let mut channels: Vec<((usize, usize), Row)> = Vec::new();
+    let mut row = Row::default();
+    for n in 0..shape.dstate {
+        let Some((batch, d, n)) = from(n) else {
+            row.values.extend(vec![0.0; width]);
+            row.bound.push(HALF_SUBNORMAL);
+            continue;
+        };
+        if channels.iter().all(|(known, _)| *known != (batch, d)) {
+            // What is not held cannot be computed.
+            let of_other = match problem.row_if_held(batch, d) {
+                Some(_) => self::channel(&right, problem, (batch, d)).tensors[TensorName::LastState].clone(),
+                None => {
+                    let (numbers, states) = (shape.dstate * width, shape.dstate);
+                    Row { values: vec![f64::NAN; numbers], bound: vec![0.0; states] }
+                }
+            };
+            channels.push(((batch, d), of_other));
+        }
+        for (_, of_other) in channels.iter().filter(|(known, _)| *known == (batch, d)) {
+            row.values.extend(&of_other.values[n * width..(n + 1) * width]);
+            row.bound.push(of_other.bound[n]);
+        }
+    }
+    row
 }
 
 /// What the outputs of one channel are made of, at its first positions: gain·Σ C x + offset, where x = Āx + K B u. Numbers of
@@ -171,9 +218,9 @@ pub fn pieces(variant: &Variant, problem: &Problem, channel: (usize, usize), len
     for way in [Way::B, Way::C, Way::ABar, Way::BBar] {
         rest.ways[way as usize] = right.ways[way as usize];
     }
-    (rest.u_use, rest.places, rest.group) = (right.u_use, right.places, right.group);
-    (rest.input_factor, rest.readout, rest.readout_factor) =
-        (right.input_factor, right.readout, right.readout_factor);
+    (rest.u_use, rest.places, rest.groups) = (right.u_use, right.places, right.groups);
+    (rest.input_factor, rest.decays_input) = (right.input_factor, right.decays_input);
+    (rest.readout, rest.readout_factor) = (right.readout, right.readout_factor);
     (rest.skip, rest.skip_has_d, rest.gate, rest.gated) =
         (right.skip, right.skip_has_d, right.gate, right.gated);
     (rest.step_sizes, rest.clamp, rest.last_state) = (right.step_sizes, right.clamp, right.last_state);
@@ -184,7 +231,8 @@ pub fn pieces(variant: &Variant, problem: &Problem, channel: (usize, usize), len
         return None;
     }
     let run = VariantScan::new(variant, problem, channel, len);
-    let epilogue: Option<Vec<(f64, f64)>> = (0..len).map(|l| readout::gain_and_offset(&run.read, l)).collect();
+    let epilogue: Option<Vec<(f64, f64)>> =
+        (0..len).map(|l| readout::gain_and_offset(&run.read, l)).collect();
     let (n, epilogue) = (problem.shape.dstate, epilogue?);
     let mut pieces = Pieces {
         a_bar: Vec::with_capacity(n * len),
@@ -203,8 +251,10 @@ pub fn pieces(variant: &Variant, problem: &Problem, channel: (usize, usize), len
             if terms.neighbour != Complex64::ZERO {
                 return None;
             }
-            pieces.a_bar.push(run.a_bar(n, l).value);
-            pieces.k.push((terms.first + terms.higher) * variant.input_factor);
+            let a_bar = run.a_bar(n, l).value;
+            let decayed = if variant.decays_input { a_bar } else { Complex64::ONE };
+            pieces.a_bar.push(a_bar);
+            pieces.k.push((terms.first + terms.higher) * variant.input_factor * decayed);
             pieces.b.push(run.read.b(n, l));
             pieces.c.push(run.read.c(n, l) * turned);
         }

@@ -2,8 +2,8 @@
 //! different parts can be made together.
 
 use super::around::{
-    AUse, Chunks, Delay, Divisions, Flips, FoundTerm, GateFunction, Gated, Guarded, Initial, OfComplex, Pad,
-    Place, Places, Product, StepSize, TERMS, UUse, Ways,
+    AUse, Chunks, Delay, Divisions, Flips, FoundTerm, GateFunction, Gated, Guarded, Initial, Map, OfComplex,
+    Pad, Place, Places, Product, StepSize, TERMS, UUse, Ways,
 };
 use crate::formula::{Form, Fraction, Transition};
 use crate::problem::InputType;
@@ -93,8 +93,10 @@ pub enum LastState {
     Times(f64),
     /// Without the input of the last position.
     WithoutInput,
-    /// That of poly's reversed scan.
-    Reversed,
+    /// That of another batch, channel and state.
+    Moved([Map; 3]),
+    /// Its memory is (dstate, dim).
+    Transposed,
 }
 
 /// Which group a channel reads.
@@ -218,7 +220,8 @@ pub struct Variant {
     pub u_use: [UUse; 2],
     /// In the order of [`super::around::Input`].
     pub places: Places,
-    pub group: Group,
+    /// Of B and of C.
+    pub groups: [Group; 2],
     /// In place of the form's Ā.
     pub transition: Option<Transition>,
     /// In place of the form's B̄.
@@ -292,7 +295,7 @@ impl Variant {
             products: [Product::Right; 2],
             u_use: [UUse::Given; 2],
             places: [Place::RIGHT; 8],
-            group: Group::Block,
+            groups: [Group::Block; 2],
             transition: None,
             found: None,
             input_factor: 1.0,

@@ -2,7 +2,7 @@
 //! division whose formula is not that of complex numbers.
 
 use super::changes::{Change, Part};
-use crate::formula::{Form, Function, Transition};
+use crate::formula::{Form, Fraction, Function, Transition};
 use crate::judge::faults::around::{AUse, Division, Divisions, OfComplex, Product, Way};
 use crate::judge::faults::variant::Variant;
 use crate::problem::{Problem, Weights};
@@ -121,15 +121,14 @@ fn divisions(form: Form) -> Vec<Change> {
     ];
     let formula = form.formula();
     let mut all = Vec::new();
-    let mut add = |(kind, name, what): (Division, &str, &str), of: String, divisions: Divisions| {
-        debug_assert!(divisions.in_a_bar == kind || divisions.in_b_bar == kind);
+    let mut add = |(_, name, what): (Division, &str, &str), of: String, divisions: Divisions| {
         all.push(Change::new(Part::BBar, name, format!("{what}, for w = {of}"), move |v: &mut Variant| {
             v.divisions = divisions
         }));
     };
     for kind in kinds {
         if let Some(alpha) = formula.pole() {
-            let share = if alpha.value() == 1.0 { "ΔA".to_owned() } else { format!("{}ΔA", alpha.value()) };
+            let share = if alpha == Fraction::HALF { "ΔA/2" } else { "ΔA" };
             let right = Divisions::RIGHT;
             for (in_a_bar, in_b_bar, coefficients) in
                 [(true, true, "Ā and B̄"), (true, false, "Ā only"), (false, true, "B̄ only")]

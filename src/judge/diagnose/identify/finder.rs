@@ -30,6 +30,28 @@ impl Family {
         self.part == Part::Clamp
     }
 
+    /// Its number at the points of a finer grid.
+    pub fn grid(&self) -> Vec<f64> {
+        let (from, to) = (self.range.0.ln(), self.range.1.ln());
+        let at = |i: usize| self.sign * (from + (to - from) * i as f64 / (FINE - 1) as f64).exp();
+        (0..FINE).map(at).collect()
+    }
+
+    pub fn with(&self, variant: &Variant, number: f64) -> Variant {
+        let mut changed = *variant;
+        (self.apply)(&mut changed, number);
+        changed
+    }
+
+    pub fn between(&self, one: f64, other: f64) -> Family {
+        let (one, other) = (one.abs(), other.abs());
+        Family { range: (one.min(other), one.max(other)), ..*self }
+    }
+
+    pub fn part(&self) -> Part {
+        self.part
+    }
+
     pub fn is_of_carry(&self) -> bool {
         self.part == Part::Carry
     }
@@ -45,6 +67,8 @@ const SMALL: (f64, f64) = (1e-6, 1.0);
 
 /// Points of the first grid, and steps of each refinement.
 const GRID: usize = 32;
+/// Points of the grid beside another change.
+const FINE: usize = 64;
 const REFINED: usize = 50;
 /// Of two numbers: points that are refined, steps of each, and how far a derivative looks.
 const STARTS: usize = 4;

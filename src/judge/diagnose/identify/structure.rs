@@ -76,37 +76,35 @@ impl Read {
 
 /// What is tried on its own, beside [`super::changes::all`].
 pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
-    let mut all = in_one_coefficient(problem);
+    let mut all = near(problem, form);
+    all.extend(in_one_coefficient(problem));
     all.extend(pairs(problem));
-    all.push(exchanged(None));
     all.extend(flipped_in_part(problem));
     all.extend(left_out(problem));
     all.extend(lags(problem, LAG));
-    all.extend(near_0(form));
-    all.extend(near(problem, form));
+    all.extend(near_0(form, &GUARDED));
     all.extend(LENGTHS.iter().flat_map(|length| in_last_block(problem, *length)));
     all
 }
 
 /// What has no number of its own, or few: it is tried beside others, too.
 pub fn near(problem: &Problem, form: Form) -> Vec<Change> {
-    let mut all = complex::all(problem, form);
-    all.extend(orders(problem));
-    all.extend(without_input(form));
+    let mut all = without_input(form);
     all.extend(flips(problem, form));
+    all.push(exchanged(None));
+    all.extend(complex::all(problem, form));
+    all.extend(orders(problem));
     all
 }
 
-/// All of a few numbers that may be wrong beside something else.
+/// What has few numbers, beside [`near`].
 pub fn few(problem: &Problem, form: Form) -> Vec<Change> {
-    let mut all = near(problem, form);
-    all.extend(in_one_coefficient(problem));
+    let mut all = in_one_coefficient(problem);
     all.extend(pairs(problem));
-    all.push(exchanged(None));
     all.extend(flipped_in_part(problem));
     all.extend(left_out(problem));
     all.extend(lags(problem, FEW));
-    all.extend(near_0(form));
+    all.extend(near_0(form, &GUARDED[..1]));
     all
 }
 
@@ -194,23 +192,10 @@ fn without_input(form: Form) -> Vec<Change> {
         let what = "C reads the decayed state of before, without the input of its own position";
         return vec![change("reads-without-input", what, (true, false))];
     }
-    vec![
-        change(
-            "poly-reversed-without-input",
-            "the reversed scan is exclusive: position l reads its state without the input of l",
-            (false, true),
-        ),
-        change(
-            "poly-forward-without-input",
-            "the forward scan is exclusive: position l reads its state without the input of l",
-            (true, false),
-        ),
-        change(
-            "reads-without-input",
-            "both scans are exclusive: position l reads their states without the input of l",
-            (true, true),
-        ),
-    ]
+    let what = "one of the two scans is exclusive: the input of l counts once at l";
+    let once = change("poly-input-once", what, (false, true));
+    let what = "both scans are exclusive: position l reads their states without the input of l";
+    vec![once, change("reads-without-input", what, (true, true))]
 }
 
 /// A reversed scan by flipping, in which not all is flipped.
@@ -466,7 +451,7 @@ fn lags(problem: &Problem, most: usize) -> Vec<Change> {
 const GUARDED: [(Guarded, &str); 3] = [(Guarded::Z, "|ΔA|"), (Guarded::A, "|A|"), (Guarded::Delta, "Δ")];
 
 /// B̄ that is another one where |z| is small.
-fn near_0(form: Form) -> Vec<Change> {
+fn near_0(form: Form, guarded: &[(Guarded, &str)]) -> Vec<Change> {
     let mut all = Vec::new();
     let limits = DIGITS.iter().flat_map(|digit| UNITS.map(|unit| (digit * unit * 1e4).round() / 1e4));
     let limits: Vec<f64> = limits.filter(|limit| *limit <= 4.0).collect();
@@ -474,7 +459,7 @@ fn near_0(form: Form) -> Vec<Change> {
     for count in 1..=4u32 {
         for &limit in limits.iter().filter(|_| has_phi) {
             let terms = if count == 1 { "its first term".to_owned() } else { format!("{count} terms") };
-            for (guarded, of) in GUARDED {
+            for &(guarded, of) in guarded {
                 let what = format!(
                     "the series of each φ is cut after {terms} where {of} is below {limit}, and right elsewhere"
                 );
@@ -490,7 +475,7 @@ fn near_0(form: Form) -> Vec<Change> {
         }
     }
     for &limit in limits.iter().filter(|_| form != Form::Method(Method::Zoh)) {
-        for (guarded, of) in GUARDED {
+        for &(guarded, of) in guarded {
             let what = format!("B̄ is that of zoh, Δ, where {of} is below {limit}, and right elsewhere");
             all.push(Change::new(Part::BBar, "b-bar-of-zoh-near-0", what, move |v: &mut Variant| {
                 (v.b_bar, v.other_below, v.guarded) = (Method::Zoh.into(), limit, guarded);
@@ -501,7 +486,7 @@ fn near_0(form: Form) -> Vec<Change> {
 }
 
 /// What may be wrong with the last state alone.
-pub fn last_states(problem: &Problem, form: Form) -> Vec<Change> {
+pub fn last_states(problem: &Problem) -> Vec<Change> {
     let shape = problem.shape;
     let change = |name: &str, what: String, of: LastState| {
         Change::new(Part::LastState, name, what, move |v: &mut Variant| v.last_state = of)
@@ -549,10 +534,7 @@ pub fn last_states(problem: &Problem, form: Form) -> Vec<Change> {
         "last_state lacks the input of the last position".to_owned(),
         LastState::WithoutInput,
     ));
-    if form.is_bidirectional() {
-        let what = "last_state is that of the reversed scan".to_owned();
-        all.push(change("last-state-of-reversed-scan", what, LastState::Reversed));
-    }
+    all.extend(moved(problem));
     for (map, of) in some_of(shape.dstate) {
         if let Map::Within(from, to) = map {
             let what = format!("state{of} are 0 in last_state only");
@@ -560,6 +542,39 @@ pub fn last_states(problem: &Problem, form: Form) -> Vec<Change> {
         }
     }
     all.extend((1..=PADDED).filter(|count| !likely.contains(count)).flat_map(padded));
+    all
+}
+
+/// A last state whose numbers are in each other's place.
+fn moved(problem: &Problem) -> Vec<Change> {
+    let shape = problem.shape;
+    let axes = [("batch", shape.batch), ("channel", shape.dim), ("state", shape.dstate)];
+    let mut all = Vec::new();
+    let mut add = |what: String, of: LastState| {
+        all.push(Change::new(
+            Part::LastState,
+            "last-state-of-other-place",
+            format!("last_state {what}: only last_state shows it"),
+            move |v: &mut Variant| v.last_state = of,
+        ));
+    };
+    for (i, (axis, size)) in axes.into_iter().enumerate().filter(|(_, axis)| axis.1 > 1) {
+        let maps = [
+            (Map::Reversed, format!("is written from the last {axis} to the first")),
+            (Map::At(0), format!("is that of {axis} 0 for all")),
+            (Map::At(size - 1), format!("is that of the last {axis} for all")),
+            (Map::Rolled(1), format!("of {axis} i is that of i + 1, around the end")),
+            (Map::Rolled(-1), format!("of {axis} i is that of i − 1, around the end")),
+        ];
+        for (map, what) in maps {
+            let mut of = [Map::Same; 3];
+            of[i] = map;
+            add(what, LastState::Moved(of));
+        }
+    }
+    if shape.dim > 1 && shape.dstate > 1 {
+        add("lies in memory as (batch, dstate, dim)".to_owned(), LastState::Transposed);
+    }
     all
 }
 
