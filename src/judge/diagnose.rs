@@ -136,7 +136,8 @@ pub fn by_tensor(
     let all: Vec<TensorName> = case.got.iter().map(|(name, _)| name).collect();
     let together = Explained::new(case, &all, models);
     let shared = (together.exact.is_empty() && all.len() > 1).then(|| together.with_pairs(effort));
-    let diagnosed = |&name: &TensorName| {
+    let mut of_output = Vec::new();
+    let mut diagnosed = |&name: &TensorName| {
         let Some(shared) = &shared else { return (name, together.with_pairs(effort).named()) };
         let alone = Explained::new(case, &[name], models);
         let found = match () {
@@ -148,35 +149,72 @@ pub fn by_tensor(
                 ..effort
             }),
         };
+        if name == TensorName::Out && !shared.is_explained() {
+            of_output = found.explanations();
+        }
         // What only nearly fits has to fit everything.
         (name, if found.is_explained() { found.named() } else { shared.named() })
     };
-    failing.iter().map(diagnosed).collect()
+    let each: Vec<(TensorName, Vec<Diagnosis>)> = failing.iter().map(&mut diagnosed).collect();
+    // What explains the output, with what is wrong with the last state beside it.
+    let beside = match failing.contains(&TensorName::LastState) && effort.identify && !of_output.is_empty() {
+        true => together.search().with_last_state(&of_output),
+        false => Outcome::Nothing,
+    };
+    match diagnoses(&beside) {
+        beside if beside.is_empty() => each.into_iter().collect(),
+        beside => failing.iter().map(|&name| (name, beside.clone())).collect(),
+    }
 }
 
 /// What can be identified of the failing tensors that nothing else explains: of all tensors together, or of each alone. It
 /// takes longer than all that comes before.
 pub fn identify(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
     let all: Vec<TensorName> = case.got.iter().map(|(name, _)| name).collect();
-    let outcome = |tensors: &[TensorName]| {
+    let search = |tensors: &[TensorName], say: &dyn Fn(Search) -> Outcome| {
         let order = channels_by_error(case, tensors);
         let applying = catalogue::ALL.iter().filter(|entry| entry.fault.applies(case.form, case.problem));
-        Search::new(case, tensors, &order, applying).thorough()
+        say(Search::new(case, tensors, &order, applying))
     };
-    let named = |outcome: &Outcome| -> Vec<Diagnosis> {
-        match outcome {
-            Outcome::Explained(found) => found.iter().take(NAMED).map(Explanation::named).collect(),
-            _ => Vec::new(),
-        }
-    };
-    let of_all = outcome(&all);
-    let together = named(&of_all);
+    let of_all = search(&all, &|search| search.thorough());
+    let together = diagnoses(&of_all);
+    if !together.is_empty() {
+        // Better than what explains one of them alone.
+        let wrong = all.into_iter().filter(|name| is_wrong(case, *name));
+        return wrong.map(|name| (name, together.clone())).collect();
+    }
     // What the output refutes, it refutes alone.
     let is_done = |name| all.len() == 1 || name == TensorName::Out && matches!(of_all, Outcome::Refuted);
-    let alone = |name: TensorName| if is_done(name) { Vec::new() } else { named(&outcome(&[name])) };
-    let diagnosed =
-        |&name: &TensorName| (name, if together.is_empty() { alone(name) } else { together.clone() });
-    failing.iter().map(diagnosed).collect()
+    let mut each = Vec::new();
+    for &name in failing {
+        let alone =
+            if is_done(name) { Outcome::Nothing } else { search(&[name], &|search| search.thorough()) };
+        if let (TensorName::Out, Outcome::Explained(found)) = (name, &alone)
+            && failing.contains(&TensorName::LastState)
+        {
+            let beside = diagnoses(&search(&all, &|search| search.with_last_state(found)));
+            if !beside.is_empty() {
+                return failing.iter().map(|&name| (name, beside.clone())).collect();
+            }
+        }
+        each.push((name, diagnoses(&alone)));
+    }
+    each.into_iter().collect()
+}
+
+/// Whether anything of a tensor is beyond its bound.
+fn is_wrong(case: &Case, name: TensorName) -> bool {
+    let (got, want, bounds) = (&case.got[name], &case.want[name], &case.budget.tensors[name].bound);
+    let within = |(i, (got, exact)): (usize, (&f64, &f64))| (got - exact).abs() <= bounds[i / want.width];
+    !got.values.iter().zip(&want.values).enumerate().all(within)
+}
+
+/// What was identified, best first.
+fn diagnoses(outcome: &Outcome) -> Vec<Diagnosis> {
+    match outcome {
+        Outcome::Explained(found) => found.iter().take(NAMED).map(Explanation::named).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// The models that explain all tensors of the case together, best first.
@@ -231,8 +269,7 @@ impl<'a> Explained<'a> {
         if self.is_explained() {
             return whole;
         }
-        let models = self.singles.iter().map(|(entry, _)| *entry);
-        let search = effort.identify.then(|| Search::new(self.case, &self.tensors, &self.order, models));
+        let search = effort.identify.then(|| self.search());
         let accept = |whole: &mut Self, outcome: Outcome| match outcome {
             Outcome::Nothing => {}
             Outcome::Refuted => whole.is_refuted = true,
@@ -249,6 +286,18 @@ impl<'a> Explained<'a> {
             accept(&mut whole, search.thorough());
         }
         whole
+    }
+
+    /// What may be identified of these tensors.
+    fn search(&self) -> Search<'_> {
+        Search::new(self.case, &self.tensors, &self.order, self.singles.iter().map(|(entry, _)| *entry))
+    }
+
+    /// What explains these tensors, as far as it is to be combined with more.
+    fn explanations(&self) -> Vec<Explanation> {
+        let identified = self.identified.iter().flatten().cloned();
+        let of_models = self.exact.iter().map(|(entries, fit)| Explanation::of(entries, *fit));
+        identified.chain(of_models).take(NAMED).collect()
     }
 
     fn named(&self) -> Vec<Diagnosis> {

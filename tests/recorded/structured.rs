@@ -35,12 +35,20 @@ struct Channel {
 struct Kernel {
     method: &'static str,
     alter: fn(&mut Channel),
+    /// Ā of z = ΔA.
+    a_bar: fn(C) -> C,
     /// B̄/B of Δ and A.
     b_bar: fn(f64, C) -> C,
+    /// B̄/B with B.
+    enter: fn(C, C) -> C,
     /// The states that are read, and the last one, of Ā and B̄u.
     walk: Walk,
     /// Whether what is read of the states is flipped along the sequence.
     flips_back: bool,
+    /// C x of the reversed scan, where there is one, of Ā, B̄u and C.
+    reversed: Option<fn(&[C], &[C], &[C]) -> Vec<C>>,
+    /// The output of y, D u and z.
+    output: fn(f64, f64, f64) -> f64,
     /// What is returned as the last state n.
     last: fn(&Channel, usize, C) -> C,
 }
@@ -48,10 +56,26 @@ struct Kernel {
 const ZOH: Kernel = Kernel {
     method: "zoh",
     alter: |_| {},
+    a_bar: |z| z.exp(),
     b_bar: |delta, _| delta.into(),
+    enter: |b_bar, b| b_bar * b,
     walk: plain,
     flips_back: false,
+    reversed: None,
+    output: |y, skip, z| (y + skip) * z / (1.0 + (-z).exp()),
     last: |_, _, x| x,
+};
+const BILINEAR: Kernel = Kernel {
+    method: "bilinear",
+    a_bar: |z| (1.0 + z / 2.0) / (1.0 - z / 2.0),
+    b_bar: |delta, a| delta / (1.0 - delta * a / 2.0),
+    ..ZOH
+};
+const POLY: Kernel = Kernel {
+    method: "poly",
+    b_bar: |delta, a| phi(1, delta * a) * delta + phi_2(delta * a) * (delta * delta / 2.0),
+    reversed: Some(reversed),
+    ..ZOH
 };
 const FOH: Kernel = Kernel { method: "foh", b_bar: |delta, a| phi_2(delta * a) * delta * delta, ..ZOH };
 
@@ -65,19 +89,26 @@ fn plain(a_bar: &[C], input: &[C]) -> (Vec<C>, C) {
     (states, x)
 }
 
-/// By its series, of as many terms as double takes.
-fn phi_2(z: C) -> C {
-    cut(z, 40)
+fn reversed(a_bar: &[C], input: &[C], c: &[C]) -> Vec<C> {
+    let backwards = |values: &[C]| values.iter().rev().copied().collect::<Vec<C>>();
+    let mut states = plain(&backwards(a_bar), &backwards(input)).0;
+    states.reverse();
+    states.iter().zip(c).map(|(x, c)| c * x).collect()
 }
 
-fn cut(z: C, terms: u32) -> C {
-    let mut term = C::from(0.5);
+/// By its series, of as many terms as double takes.
+fn phi(k: u32, z: C) -> C {
+    let mut term = C::from(1.0 / (1..=k).map(f64::from).product::<f64>());
     let mut sum = C::ZERO;
-    for i in 0..terms {
+    for i in 0..40 {
         sum += term;
-        term *= z / f64::from(i + 3);
+        term *= z / f64::from(i + 1 + k);
     }
     sum
+}
+
+fn phi_2(z: C) -> C {
+    phi(2, z)
 }
 
 /// Chunks of so many positions, each with the weight that the state it is given has at position l of the chunk from s.
@@ -153,12 +184,21 @@ fn run(kernel: &Kernel, problem: &Problem) -> (Vec<f32>, Vec<f32>) {
         (kernel.alter)(&mut channel);
         let mut y = vec![0.0; seqlen];
         for n in 0..dstate {
-            let a_bar: Vec<C> = channel.steps.iter().map(|delta| (channel.a[0][n] * delta).exp()).collect();
-            let input =
-                |l: usize| (kernel.b_bar)(channel.steps[l], channel.a[1][n]) * channel.b[n][l] * channel.u[l];
-            let (states, x) = (kernel.walk)(&a_bar, &(0..seqlen).map(input).collect::<Vec<C>>());
-            for (l, state) in states.iter().enumerate() {
-                y[l] += if is_complex { 2.0 } else { 1.0 } * (channel.c[n][l] * state).re;
+            let a_bar: Vec<C> =
+                channel.steps.iter().map(|delta| (kernel.a_bar)(channel.a[0][n] * delta)).collect();
+            let input = |l: usize| {
+                let b_bar = (kernel.b_bar)(channel.steps[l], channel.a[1][n]);
+                (kernel.enter)(b_bar, channel.b[n][l]) * channel.u[l]
+            };
+            let input: Vec<C> = (0..seqlen).map(input).collect();
+            let (states, x) = (kernel.walk)(&a_bar, &input);
+            let mut read: Vec<C> = states.iter().zip(&channel.c[n]).map(|(x, c)| c * x).collect();
+            if let Some(reversed) = kernel.reversed {
+                let other = reversed(&a_bar, &input, &channel.c[n]);
+                read.iter_mut().zip(other).for_each(|(read, other)| *read = (*read + other) / 2.0);
+            }
+            for (l, read) in read.iter().enumerate() {
+                y[l] += if is_complex { 2.0 } else { 1.0 } * read.re;
             }
             let x = (kernel.last)(&channel, n, x);
             last.extend([x.re as f32, x.im as f32].into_iter().take(width));
@@ -168,7 +208,7 @@ fn run(kernel: &Kernel, problem: &Problem) -> (Vec<f32>, Vec<f32>) {
         }
         let z = problem.z.as_ref().map_or_else(Vec::new, |z| sequence(z));
         let skip = of_channel(&problem.d, d);
-        out.extend((0..seqlen).map(|l| ((y[l] + skip * given[l]) * z[l] / (1.0 + (-z[l]).exp())) as f32));
+        out.extend((0..seqlen).map(|l| (kernel.output)(y[l], skip * given[l], z[l]) as f32));
     }
     (out, last)
 }
@@ -187,6 +227,8 @@ fn first(kernel: &Kernel, given: &Problem, computed: &Problem) -> (String, Strin
 #[rstest]
 #[case(ZOH)]
 #[case(FOH)]
+#[case(BILINEAR)]
+#[case(POLY)]
 fn the_plain_scan_is_sound(
     #[case] kernel: Kernel,
     #[values(Weights::Real, Weights::Complex)] weights: Weights,
@@ -218,6 +260,17 @@ fn the_plain_scan_is_sound(
 #[case::near_0("phi-taylor-1-near-0", "its first term where |ΔA| is below 0.3", Kernel { b_bar: |delta, a| delta * delta * if (delta * a).norm() < 0.3 { C::from(0.5) } else { phi_2(delta * a) }, ..FOH })]
 #[case::padded("last-state-after-padding", "3 padded positions more, to a multiple of 16, with u = 0 and delta = 0", Kernel { last: |c, n, x| (c.a[0][n] * c.of_0 * 3.0).exp() * x, ..ZOH })]
 #[case::padded_more("last-state-after-padding", "19 padded positions more, to a multiple of 64, with u = 0 and the last", Kernel { last: |c, n, x| (c.a[0][n] * c.steps[LEN - 1] * 19.0).exp() * x, ..ZOH })]
+#[case::held("delta-held-in-last-block", "in the last block of", Kernel { alter: |c| { let held = c.steps[31]; c.steps[32..].fill(held); }, ..ZOH })]
+#[case::stale_block("c-stale-in-last-block", "the block before in the last block of 20", Kernel { alter: |c| for row in &mut c.c { for l in 40..LEN { row[l] = row[l - 20]; } }, ..ZOH })]
+#[case::a_guard("b-bar-of-zoh-near-0", "where Δ is below 0.05", Kernel { b_bar: |delta, a| if delta < 0.05 { delta.into() } else { phi_2(delta * a) * delta * delta }, ..FOH })]
+#[case::divided("division-guarded", "divided by A − 0.3", Kernel { b_bar: |delta, a| phi_2(delta * a) * delta * delta * (a / (a - 0.3)).powi(2), ..FOH })]
+#[case::in_a_bar("a-scaled-in-a-bar", "by 0.7 in Ā only", Kernel { a_bar: |z| (0.7 * z).exp(), ..FOH })]
+#[case::offset("a-offset", "−0.05 is added to A", Kernel { alter: |c| c.a.iter_mut().flatten().for_each(|a| *a -= 0.05), ..ZOH })]
+#[case::exclusive("reads-without-input", "without the input of its own position", Kernel { walk: |a, b| { let (states, x) = plain(a, b); (states.iter().zip(b).map(|(x, b)| x - b).collect(), x) }, ..ZOH })]
+#[case::forward_exclusive("poly-input-once", "one of the two scans is exclusive", Kernel { walk: |a, b| { let (states, x) = plain(a, b); (states.iter().zip(b).map(|(x, b)| x - b).collect(), x) }, ..POLY })]
+#[case::not_flipped_back("poly-flipped-in-part", "the output of the reversed scan is not flipped back", Kernel { reversed: Some(|a, b, c| reversed(a, b, c).into_iter().rev().collect()), ..POLY })]
+#[case::last_moved("last-state-of-other-place", "from the last state to the first", Kernel { last: |c, n, _| { let a = c.a[0][4 - n]; c.steps.iter().enumerate().fold(C::ZERO, |x, (l, delta)| (a * delta).exp() * x + c.b[4 - n][l] * c.u[l] * delta) }, ..ZOH })]
+#[case::last_without_input("last-state-without-input", "lacks the input of the last position", Kernel { last: |c, n, x| x - c.b[n][LEN - 1] * c.u[LEN - 1] * c.steps[LEN - 1], ..ZOH })]
 #[case::in_part("last-state-in-part", "states from 3 on", Kernel { last: |_, n, x| if n < 3 { x } else { C::ZERO }, ..ZOH })]
 fn a_mistake_of_structure_is_identified(#[case] name: &str, #[case] says: &str, #[case] kernel: Kernel) {
     let problem = problem(2, Weights::Real);
@@ -229,10 +282,34 @@ fn a_mistake_of_structure_is_identified(#[case] name: &str, #[case] says: &str, 
 #[case("a-real-part-in-a-bar", "dropped in Ā, and not in B̄", Kernel { alter: |c| c.a[0].iter_mut().for_each(|a| a.im = 0.0), ..FOH })]
 #[case("a-conjugated-in-b-bar", "conjugated in B̄, and not in Ā", Kernel { alter: |c| c.a[1].iter_mut().for_each(|a| *a = a.conj()), ..FOH })]
 #[case("last-state-conjugated", "is conjugated", Kernel { last: |_, _, x| x.conj(), ..ZOH })]
+#[case("last-state-real-part", "loses its imaginary part", Kernel { last: |_, _, x| x.re.into(), ..ZOH })]
+#[case("reciprocal-not-conjugated", "for w = 1 − ΔA/2, in B̄ only", Kernel { b_bar: |delta, a| { let w = 1.0 - delta * a / 2.0; delta * w / w.norm_sqr() }, ..BILINEAR })]
+#[case("divided-by-real-part", "for w = 1 − ΔA/2, in Ā only", Kernel { a_bar: |z| (1.0 + z / 2.0) / (1.0 - z / 2.0).re, ..BILINEAR })]
+#[case("divided-by-modulus", "for w = A in φ₁ of B̄", Kernel { b_bar: |delta, a| phi(1, delta * a) * delta * (a / a.norm()) + phi_2(delta * a) * (delta * delta / 2.0), ..POLY })]
+#[case("a-bar-parts-exchanged", "Ā has real and imaginary parts", Kernel { a_bar: |z| { let a = z.exp(); C::new(a.im, a.re) }, ..ZOH })]
+#[case("b-bar-real-part", "B̄ without B loses its imaginary part", Kernel { b_bar: |delta, a| (phi_2(delta * a) * delta * delta).re.into(), ..FOH })]
+#[case("input-conjugated", "B̄Bu, is conjugated", Kernel { enter: |b_bar, b| (b_bar * b).conj(), ..FOH })]
+#[case("b-bar-b-product", "are added in place of subtracted", Kernel { enter: |one, b| C::new(one.re * b.re + one.im * b.im, one.re * b.im + one.im * b.re), ..FOH })]
+#[case("a-bar-x-product", "that has just been written", Kernel { walk: |a, b| in_place(a, b), ..ZOH })]
+#[case("state-real-part", "leaves loses its imaginary part", Kernel { walk: |a, b| { let mut x = C::ZERO; let states: Vec<C> = a.iter().zip(b).map(|(a, b)| { x = (a * x + b).re.into(); x }).collect(); (states, x) }, ..FOH })]
+#[case("a-imaginary-part-scaled", "by 1/2", Kernel { alter: |c| c.a.iter_mut().flatten().for_each(|a| a.im *= 0.5), ..FOH })]
+#[case("a-real-part-scaled", "by 1.7", Kernel { alter: |c| c.a.iter_mut().flatten().for_each(|a| a.re *= 1.7), ..FOH })]
 fn one_of_complex_numbers_is_identified(#[case] name: &str, #[case] says: &str, #[case] kernel: Kernel) {
     let problem = problem(3, Weights::Complex);
     let found = first(&kernel, &problem, &problem);
     assert!(found.0 == name && found.1.contains(says), "{found:?}");
+}
+
+/// The imaginary part of Āx is made of the real part of the new state.
+fn in_place(a_bar: &[C], input: &[C]) -> (Vec<C>, C) {
+    let mut x = C::ZERO;
+    let step = |(a, b): (&C, &C)| {
+        x.re = a.re * x.re - a.im * x.im + b.re;
+        x.im = a.re * x.im + a.im * x.re + b.im;
+        x
+    };
+    let states: Vec<C> = a_bar.iter().zip(input).map(step).collect();
+    (states, x)
 }
 
 /// Parts of so many numbers, taken for halves.
@@ -254,6 +331,62 @@ fn complex_numbers_in_another_layout_are_identified(#[case] name: &str, #[case] 
     misread(&mut computed);
     let found = first(&ZOH, &given, &computed);
     assert!(found.0 == name, "{found:?}");
+}
+
+/// What is read at an index of another order of the axes.
+fn reordered(values: &mut [f32], sizes: [usize; 3], order: [usize; 3]) {
+    let given = values.to_vec();
+    for (i, value) in values.iter_mut().enumerate() {
+        let index = [i / (sizes[1] * sizes[2]), i / sizes[2] % sizes[1], i % sizes[2]];
+        *value = given[order.iter().fold(0, |flat, &axis| flat * sizes[axis] + index[axis])];
+    }
+}
+
+#[rstest]
+#[case("u-axes-exchanged", "is read as (seqlen, batch, dim)", |p: &mut Problem| reordered(&mut p.u, [2, 6, LEN], [2, 0, 1]))]
+#[case("b-axes-exchanged", "is read as (groups, dstate, batch, seqlen)", |p: &mut Problem| reordered(&mut p.b, [2, 2 * 5, LEN], [1, 0, 2]))]
+#[case("c-group-off", "of C, and its own of B", |p: &mut Problem| p.c.chunks_mut(2 * 5 * LEN).for_each(|batch| batch.rotate_left(5 * LEN)))]
+fn another_order_in_memory_is_identified(
+    #[case] name: &str,
+    #[case] says: &str,
+    #[case] misread: fn(&mut Problem),
+) {
+    let mut given = problem(7, Weights::Real);
+    let shape = Shape { groups: 2, ..given.shape };
+    let recipe = Recipe { shape, a: StateMatrix::Stable(0.3, 3.0), ..regime::EVERYTHING };
+    given = inputs::draw(&recipe, Weights::Real, InputType::F32, VARIABLE, &mut Draw::new(7, "structured"));
+    given.judged_channels = given.channels().collect();
+    let mut computed = given.clone();
+    misread(&mut computed);
+    // u of the skip is that of the scan.
+    let found = first(&ZOH, &given, &computed);
+    assert!(found.0 == name && found.1.contains(says), "{found:?}");
+}
+
+fn softplus(z: f64) -> f64 {
+    z.exp().ln_1p()
+}
+
+/// Two or three at once, none of which explains anything alone.
+#[rstest]
+#[case::formula_and_layout("phi-taylor-3 + c-as-parts-exchanged", "after 3 terms", Weights::Complex, Kernel { alter: |c| c.c.iter_mut().flatten().for_each(|c| *c = C::new(c.im, c.re)), b_bar: |delta, a| { let z = delta * a; (0.5 + z / 6.0 + z * z / 24.0) * delta * delta }, ..FOH })]
+#[case::step_and_part("input-real-part", "", Weights::Complex, Kernel { alter: |c| c.steps.iter_mut().for_each(|delta| *delta = softplus(*delta)), enter: |b_bar, b| (b_bar * b).re.into(), ..FOH })]
+#[case::three("gate-linear", "", Weights::Complex, Kernel { alter: |c| { c.steps.iter_mut().for_each(|delta| *delta = softplus(*delta)); c.c.iter_mut().flatten().for_each(|c| *c = c.conj()); }, output: |y, skip, z| (y + skip) * z, ..FOH })]
+#[case::three_in_time("a-bar-x-product", "", Weights::Complex, Kernel { alter: |c| c.c.iter_mut().flatten().for_each(|c| c.im = 0.0), walk: in_place, output: |y, _, z| y * z / (1.0 + (-z).exp()), ..FOH })]
+#[case::number("a-imaginary-part-scaled", "by 3", Weights::Complex, Kernel { alter: |c| { c.a.iter_mut().flatten().for_each(|a| a.im *= 3.0); c.c.iter_mut().flatten().for_each(|c| *c = c.conj()); }, ..FOH })]
+#[case::number_and_gate("gate-linear + delta-scaled", "by 0.6", Weights::Complex, Kernel { alter: |c| c.steps.iter_mut().for_each(|delta| *delta *= 0.6), output: |y, skip, z| (y + skip) * z, ..BILINEAR })]
+#[case::other_formula("b-bar-identified", "Δ²φ₂/3", Weights::Complex, Kernel { alter: |c| c.c.iter_mut().flatten().for_each(|c| *c = c.conj()), b_bar: |delta, a| phi_2(delta * a) * delta * delta / 3.0 + delta, ..FOH })]
+#[case::of_poly("division-guarded", "φ₂ is divided by A − 1/5", Weights::Real, Kernel { b_bar: |delta, a| phi(1, delta * a) * delta + phi_2(delta * a) * (delta * delta / 2.0) * (a / (a - 0.2)).powi(2), reversed: Some(|a, b, c| reversed(a, b, c).into_iter().zip(b.iter().zip(c)).map(|(cx, (b, c))| cx - b * c).collect()), ..POLY })]
+#[case::last("last-state-halved", "", Weights::Real, Kernel { alter: |c| c.steps.iter_mut().for_each(|delta| *delta *= 0.4), last: |_, _, x| 0.5 * x, ..FOH })]
+fn what_explains_nothing_alone_is_identified_beside_others(
+    #[case] name: &str,
+    #[case] says: &str,
+    #[case] weights: Weights,
+    #[case] kernel: Kernel,
+) {
+    let problem = problem(8, weights);
+    let found = first(&kernel, &problem, &problem);
+    assert!(found.0.contains(name) && found.1.contains(says), "{found:?}");
 }
 
 /// Two at once, one of which explains the beginning or some channels.

@@ -3,6 +3,8 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
+use num_complex::Complex64;
+
 use super::variant::Clamp;
 use crate::formula::Term;
 use crate::judge::budget::softplus;
@@ -29,6 +31,25 @@ pub enum Map {
     /// Nothing is read for this one.
     Without(usize),
     Chunked(AtChunks),
+    InLastBlock(LastBlock),
+}
+
+/// In the last block, which is not full, another index is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastBlock {
+    /// Of a full block.
+    pub length: usize,
+    pub read: InBlock,
+}
+
+/// What is read in a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InBlock {
+    Nothing,
+    /// So many further on.
+    By(isize),
+    /// The last index before the block.
+    Held,
 }
 
 /// At one place of every chunk but the first, or the last, another index is read.
@@ -62,6 +83,12 @@ impl Map {
                 let index = usize::try_from(i as isize + chunks.by?).ok();
                 index.filter(|index| *index < n)?
             }
+            Map::InLastBlock(block) if i < n - n % block.length => i,
+            Map::InLastBlock(block) => match block.read {
+                InBlock::Nothing => return None,
+                InBlock::By(by) => usize::try_from(i as isize + by).ok().filter(|index| *index < n)?,
+                InBlock::Held => (n - n % block.length).checked_sub(1)?,
+            },
         })
     }
 }
@@ -88,8 +115,13 @@ pub struct Place {
     pub l: Map,
     /// Whether its last two axes are exchanged in memory.
     pub transposed: bool,
+    /// Of a sequence, or of a variable B or C: the axes in the order in which they are taken to lie in memory.
+    pub order: Order,
     pub pairs: Pairs,
 }
+
+/// Batch 0, channel or group 1, state 2, position 3.
+pub type Order = [u8; 4];
 
 /// How real and imaginary parts lie in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +142,7 @@ impl Place {
         state: Map::Same,
         l: Map::Same,
         transposed: false,
+        order: [0, 1, 2, 3],
         pairs: Pairs::Interleaved,
     };
 }
@@ -204,10 +237,184 @@ pub enum AUse {
     /// −log(−A)
     NegativeLogarithm,
     RealPart,
+    /// Its real part is dropped.
+    WithoutRealPart,
     Conjugated,
+    Modulus,
+    /// −|A|
+    NegativeModulus,
     Reciprocal,
     /// The mean over the channel's states.
     Mean,
+}
+
+/// What is made of a complex number on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OfComplex {
+    Given,
+    Conjugated,
+    RealPart,
+    /// As a real number.
+    ImaginaryPart,
+    Modulus,
+    Exchanged,
+}
+
+impl OfComplex {
+    /// No two results are further apart than what they are made of.
+    pub fn of(self, x: Complex64) -> Complex64 {
+        match self {
+            OfComplex::Given => x,
+            OfComplex::Conjugated => x.conj(),
+            OfComplex::RealPart => x.re.into(),
+            OfComplex::ImaginaryPart => x.im.into(),
+            OfComplex::Modulus => x.norm().into(),
+            OfComplex::Exchanged => Complex64::new(x.im, x.re),
+        }
+    }
+}
+
+/// Where a complex number is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    B,
+    C,
+    ABar,
+    /// B̄ without B.
+    BBar,
+    /// B̄Bu.
+    Input,
+    /// The state that a position leaves.
+    Kept,
+    /// The state that C reads.
+    Read,
+}
+
+/// What is made of a number at each [`Way`].
+pub type Ways = [OfComplex; 7];
+
+/// How two complex numbers are multiplied, (a + ib)(c + id).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Product {
+    Right,
+    /// ac + bd + i(ad + bc)
+    PlusInReal,
+    /// ac − bd + i(ad − bc)
+    MinusInImaginary,
+    /// ac + ibd
+    PartByPart,
+    /// The imaginary part is made of the real part that has just been written: ac − bd = r, bc + rd.
+    InPlace,
+    /// The same with what is added to the product already in the real part.
+    InPlaceAdded,
+}
+
+impl Product {
+    /// The product where `x` is what is overwritten.
+    pub fn of(self, a: Complex64, x: Complex64) -> Complex64 {
+        let (re_re, im_im, re_im, im_re) = (a.re * x.re, a.im * x.im, a.re * x.im, a.im * x.re);
+        match self {
+            Product::Right => a * x,
+            Product::PlusInReal => Complex64::new(re_re + im_im, re_im + im_re),
+            Product::MinusInImaginary => Complex64::new(re_re - im_im, re_im - im_re),
+            Product::PartByPart => Complex64::new(re_re, im_im),
+            Product::InPlace | Product::InPlaceAdded => {
+                let re = re_re - im_im;
+                Complex64::new(re, re_im + a.im * re)
+            }
+        }
+    }
+
+    /// The product and what is added to it.
+    pub fn plus(self, (a, x): (Complex64, Complex64), added: Complex64) -> Complex64 {
+        let late = if self == Product::InPlaceAdded {
+            Complex64::new(0.0, a.im * added.re)
+        } else {
+            Complex64::ZERO
+        };
+        self.of(a, x) + added + late
+    }
+
+    /// How much longer it may be than the product of the moduli.
+    pub fn longer(self, a: f64) -> f64 {
+        match self {
+            Product::Right => 1.0,
+            Product::InPlace | Product::InPlaceAdded => 2.0 + a,
+            _ => 2.0,
+        }
+    }
+}
+
+/// How it is divided by a number w.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Division {
+    Right,
+    /// By conj w: w/|w|² is taken for 1/w.
+    ByConjugate,
+    /// By |w|.
+    ByModulus,
+    /// By Re w.
+    ByRealPart,
+    /// conj w is taken for 1/w.
+    TimesConjugate,
+    /// conj w/|w| is taken for 1/w.
+    ByUnit,
+    /// By w + ε, of A.
+    Guarded(f64),
+    /// The same of z.
+    GuardedStep(f64),
+}
+
+impl Division {
+    /// What the quotient is multiplied with beside the right one.
+    pub fn ratio(self, w: Complex64, delta: f64) -> Complex64 {
+        match self {
+            Division::Right => Complex64::ONE,
+            Division::ByConjugate => w / w.conj(),
+            Division::ByModulus => w / w.norm(),
+            Division::ByRealPart => w / w.re,
+            Division::TimesConjugate => w.norm_sqr().into(),
+            Division::ByUnit => w.norm().into(),
+            Division::Guarded(epsilon) => w / (w + epsilon),
+            Division::GuardedStep(epsilon) => w * delta / (w * delta + epsilon),
+        }
+    }
+}
+
+/// How the coefficients divide: the closed forms of φₖ by A, bilinear and its like by 1 − αz.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Divisions {
+    pub in_a_bar: Division,
+    pub in_b_bar: Division,
+    /// The one φₖ that it is about.
+    pub of_phi: Option<usize>,
+}
+
+impl Divisions {
+    pub const RIGHT: Divisions =
+        Divisions { in_a_bar: Division::Right, in_b_bar: Division::Right, of_phi: None };
+}
+
+/// Of which quantity a guard asks whether it is small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guarded {
+    Z,
+    A,
+    Delta,
+}
+
+/// What poly's reversed scan flips before it runs as a forward one, and whether its output is flipped back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flips {
+    pub u: bool,
+    pub delta: bool,
+    pub b: bool,
+    pub c: bool,
+    pub back: bool,
+}
+
+impl Flips {
+    pub const RIGHT: Flips = Flips { u: true, delta: true, b: true, c: true, back: true };
 }
 
 /// What is used as u.

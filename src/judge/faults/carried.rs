@@ -15,7 +15,7 @@ pub struct State {
 
 impl State {
     /// Multiplied with an Ā.
-    fn times(self, a: Bounded) -> State {
+    pub fn times(self, a: Bounded) -> State {
         let a_abs = modulus(a.value);
         let error =
             (a_abs + a.error) * (1.0 + 8.0 * U) * self.at.error + (a.error + 8.0 * U * a_abs) * self.size;

@@ -3,7 +3,7 @@
 
 use num_complex::Complex64;
 
-use super::around::{AUse, Activation, Input, Pad, Pairs, Place, StepSize, UUse};
+use super::around::{AUse, Activation, Input, Order, Pad, Pairs, Place, StepSize, UUse, Way};
 use super::step;
 use super::variant::{BUse, Group, Variant};
 use crate::judge::budget::complex_at;
@@ -115,6 +115,11 @@ impl<'a> Read<'a> {
             let within = l * shape.dim + channel;
             (channel, l) = (within / shape.seqlen, within % shape.seqlen);
         }
+        let mut batch = batch;
+        if place.order != Place::RIGHT.order {
+            let sizes = [shape.batch, shape.dim, 1, shape.seqlen];
+            [batch, channel, _, l] = reordered(place.order, sizes, [batch, channel, 0, l]);
+        }
         let row = self.problem.row_if_held(batch, channel);
         row.map_or(f64::NAN, |row| f64::from(values[row * shape.seqlen + l]))
     }
@@ -180,10 +185,14 @@ impl<'a> Read<'a> {
         (stepped, 2.0 * error + U + if step.factor == 1.0 { 0.0 } else { U })
     }
 
+    fn group(&self, input: Input) -> Group {
+        self.variant.groups[usize::from(input == Input::C)]
+    }
+
     fn begin(&self, input: Input) -> Option<usize> {
         let (problem, shape) = (self.problem, self.problem.shape);
         let operand = if input == Input::C { problem.c_operand } else { problem.b_operand };
-        let is_right = *self.place(input) == Place::RIGHT && self.variant.group == Group::Block;
+        let is_right = *self.place(input) == Place::RIGHT && self.group(input) == Group::Block;
         if operand != Operand::Variable || !is_right {
             return None;
         }
@@ -212,18 +221,22 @@ impl<'a> Read<'a> {
                 self.weight(values, place, (channel, n))
             }
             Operand::Variable => {
-                let group = match self.variant.group {
+                let group = match self.group(input) {
                     Group::Block => channel / (shape.dim / shape.groups),
                     Group::Modulo => channel % shape.groups,
                     Group::At(group) => group,
                     Group::Rolled(by) => (channel / (shape.dim / shape.groups) + by) % shape.groups,
                 };
                 let (batch, l) = (place.batch.of(batch, shape.batch), place.l.of(l, shape.seqlen));
-                let (Some(batch), Some(l)) = (batch, l) else { return Complex64::ZERO };
+                let (Some(mut batch), Some(l)) = (batch, l) else { return Complex64::ZERO };
+                let (mut group, mut n, mut l) = (group, n, self.in_memory(l));
+                if place.order != Place::RIGHT.order {
+                    let sizes = [shape.batch, shape.groups, shape.dstate, shape.seqlen];
+                    [batch, group, n, l] = reordered(place.order, sizes, [batch, group, n, l]);
+                }
                 let Some(row) = problem.group_row_if_held(batch, group) else {
                     return Complex64::new(f64::NAN, 0.0);
                 };
-                let l = self.in_memory(l);
                 let (first, plane) = (row * shape.dstate * shape.seqlen * width, shape.dstate * shape.seqlen);
                 let index = if place.transposed { l * shape.dstate + n } else { n * shape.seqlen + l };
                 self.number(values, place.pairs, (first, index), (shape.seqlen, plane))
@@ -277,17 +290,22 @@ impl<'a> Read<'a> {
         }
     }
 
+    /// What is made of a number on its way.
+    fn on_way(&self, way: Way, number: Complex64) -> Complex64 {
+        self.variant.ways[way as usize].of(number)
+    }
+
     /// What B multiplies u with: 1 where it multiplies C.
     pub fn b(&self, n: usize, l: usize) -> Complex64 {
         if self.problem.reads_with_b() { Complex64::ONE } else { self.given_b(n, l) }
     }
 
     pub fn given_b(&self, n: usize, l: usize) -> Complex64 {
-        self.used(Input::B, self.variant.b_use, n, l)
+        self.on_way(Way::B, self.used(Input::B, self.variant.b_use, n, l))
     }
 
     pub fn c(&self, n: usize, l: usize) -> Complex64 {
-        self.used(Input::C, self.variant.c_use, n, l)
+        self.on_way(Way::C, self.used(Input::C, self.variant.c_use, n, l))
     }
 
     fn given_a(&self, n: usize) -> Complex64 {
@@ -309,26 +327,44 @@ impl<'a> Read<'a> {
             AUse::Logarithm => (-a).ln(),
             AUse::NegativeLogarithm => -(-a).ln(),
             AUse::RealPart => a.re.into(),
+            AUse::WithoutRealPart => Complex64::new(0.0, a.im),
             AUse::Conjugated => a.conj(),
+            AUse::Modulus => a.norm().into(),
+            AUse::NegativeModulus => (-a.norm()).into(),
             AUse::Reciprocal => 1.0 / a,
             AUse::Mean => {
                 let dstate = self.problem.shape.dstate;
                 (0..dstate).map(|m| self.given_a(m)).sum::<Complex64>() / dstate as f64
             }
         };
-        used * self.variant.a_factor
+        let (re, im) = self.variant.a_factor[coefficient];
+        Complex64::new(used.re * re + self.variant.a_offset, used.im * im)
     }
+}
+
+/// Where the number at `index` is where memory is taken to have its axes in another order.
+fn reordered(order: Order, sizes: [usize; 4], index: [usize; 4]) -> [usize; 4] {
+    let mut flat = 0;
+    for axis in order.map(usize::from) {
+        flat = flat * sizes[axis] + index[axis];
+    }
+    let mut right = [0; 4];
+    for axis in (0..4).rev() {
+        (right[axis], flat) = (flat % sizes[axis], flat / sizes[axis]);
+    }
+    right
 }
 
 /// The relative error that a kernel's A may have.
 fn a_error(variant: &Variant) -> f64 {
     let made = |of: AUse| -> f64 {
         match of {
-            AUse::Given | AUse::Negated | AUse::RealPart | AUse::Conjugated => 0.0,
+            AUse::Given | AUse::Negated | AUse::RealPart | AUse::WithoutRealPart | AUse::Conjugated => 0.0,
             AUse::Mean => 8.0,
             _ => 4.0,
         }
     };
     let [of_a_bar, of_b_bar] = variant.a_use.map(made);
-    (of_a_bar.max(of_b_bar) + if variant.a_factor == 1.0 { 0.0 } else { 1.0 }) * U
+    let scaled = variant.a_factor != [(1.0, 1.0); 2] || variant.a_offset != 0.0;
+    (of_a_bar.max(of_b_bar) + if scaled { 1.0 } else { 0.0 }) * U
 }

@@ -223,7 +223,7 @@ impl Fault {
                 variant.chunks = Some(Chunks { length, carry: Carry::Times(factor) });
             }
             Fault::Tail(tail) => variant.tail = tail,
-            Fault::GroupModulo => variant.group = Group::Modulo,
+            Fault::GroupModulo => variant.groups = [Group::Modulo; 2],
             Fault::BTransposed => variant.places[Input::B as usize].transposed = true,
             Fault::CTransposed => variant.places[Input::C as usize].transposed = true,
             Fault::Skip(share) => variant.skip = share,

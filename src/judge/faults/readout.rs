@@ -20,15 +20,46 @@ pub struct Sums {
     pub magnitude: f64,
 }
 
-/// The output at a position of the scan, and what a sound f32 kernel with the same fault may be off.
-pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64) {
+/// What Σ Re C x is multiplied with.
+fn scale(read: &Read) -> f64 {
     let Read { variant, problem, .. } = read;
-    let Sums { forward, backward, magnitude } = sums;
     let mut scale = if variant.readout == Readout::RealPartOnce { 1.0 } else { problem.output_factor() };
     if variant.bidirectional && variant.directions == Directions::Averaged {
         scale *= 0.5;
     }
-    scale *= variant.readout_factor;
+    scale * variant.readout_factor
+}
+
+fn skip(read: &Read, l: usize) -> f64 {
+    let Read { variant, problem, .. } = read;
+    problem.d.as_ref().filter(|_| variant.skip != 0.0).map_or(0.0, |d| {
+        let d = if variant.skip_has_d { read.of_channel(Input::D, d) } else { 1.0 };
+        variant.skip * d * read.u_of_skip[l]
+    })
+}
+
+/// The output as gain·Σ Re C x + offset; none where it is more than that.
+pub fn gain_and_offset(read: &Read, l: usize) -> Option<(f64, f64)> {
+    let (scale, skip) = (scale(read), skip(read, l));
+    let gate = match read.variant.gate {
+        GateFunction::One => 1.0,
+        GateFunction::OfOutput => return None,
+        _ if read.z.is_empty() => 1.0,
+        gate => gate.of(read.z[l], read.u_given[l], 0.0),
+    };
+    match read.variant.gated {
+        Gated::All => Some((scale * gate, skip * gate)),
+        Gated::Readout => Some((scale * gate, skip)),
+        Gated::Skip => Some((scale, skip * gate)),
+        Gated::ForwardAndSkip => None,
+    }
+}
+
+/// The output at a position of the scan, and what a sound f32 kernel with the same fault may be off.
+pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64) {
+    let Read { variant, problem, .. } = read;
+    let Sums { forward, backward, magnitude } = sums;
+    let scale = scale(read);
     let mu = allowance::product(problem.weights);
     let directions = if variant.bidirectional { 2.0 } else { 1.0 };
     let budget::ReadoutRoundings { additions, vanished } =
@@ -38,10 +69,7 @@ pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64) {
     let mut bound = scale.abs() * (forward.error + backward.error + read_out);
     let part = |sum: Complex64| scale * sum.re;
     let (forward, backward) = (part(forward.value), part(backward.value));
-    let skip = problem.d.as_ref().filter(|_| variant.skip != 0.0).map_or(0.0, |d| {
-        let d = if variant.skip_has_d { read.of_channel(Input::D, d) } else { 1.0 };
-        variant.skip * d * read.u_of_skip[l]
-    });
+    let skip = skip(read, l);
     let size = forward.abs() + backward.abs() + skip.abs();
     bound += 2.0 * SUM * (size + bound);
     let mut value = forward + backward + skip;

@@ -7,7 +7,7 @@
 
 use num_complex::Complex64;
 
-use super::around::{Delay, Initial, Pad};
+use super::around::{Delay, Flips, Initial, Input, Map as At, Pad, Product, UUse, Way};
 use super::carried::{Carried, State};
 use super::inputs::Read;
 use super::readout::{self, Sums};
@@ -51,33 +51,53 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
     let run = VariantScan::new(variant, problem, channel, seqlen);
     let mut sums = vec![Sums::default(); seqlen];
     let (mut last_state, mut overflows) = (Row::default(), false);
+    let flipped = with_flips(variant);
+    let reversed = flipped.as_ref().map(|variant| VariantScan::new(variant, problem, channel, seqlen));
+    let mut of_reversed = vec![Sums::default(); if reversed.is_some() { seqlen } else { 0 }];
     for n in 0..problem.shape.dstate {
         let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l)).collect();
         let mut last = run.add_states(n, &maps, false, &mut sums);
         overflows |= last.overflows;
+        let backward = variant.bidirectional.then(|| match &reversed {
+            Some(run) => {
+                let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l)).collect();
+                run.add_states(n, &maps, true, &mut of_reversed)
+            }
+            None => run.add_states(n, &maps, true, &mut sums),
+        });
+        overflows |= backward.as_ref().is_some_and(|backward| backward.overflows);
         match variant.last_state {
-            LastState::Right => {}
+            LastState::Right | LastState::Moved(_) | LastState::Transposed => {}
             LastState::WithoutB => last = run.state_of_u(n),
             LastState::ChunkEarly(length) => {
                 let before = (seqlen - 1) / length * length;
                 last = run.state_after(n, &maps[..before]);
             }
-            LastState::Doubled => {
-                last.state = Bounded { value: last.state.value * 2.0, error: last.state.error * 2.0 };
-            }
+            LastState::Doubled => last.state = last.state.scaled(2.0),
+            LastState::Times(factor) => last.state = last.state.scaled(factor),
             LastState::Early(by) => last = run.state_after(n, &maps[..seqlen.saturating_sub(by)]),
             LastState::Padded(by, pad) => last.state = run.padded(n, last.state, (by, pad)),
             LastState::Within(from, to) if !(from..to).contains(&n) => last.state = Bounded::default(),
             LastState::Within(..) => {}
-            LastState::Conjugated => last.state.value = last.state.value.conj(),
+            LastState::OfComplex(of) => last.state.value = of.of(last.state.value),
+            LastState::WithoutInput => {
+                let before = run.state_after(n, &maps[..seqlen - 1]).state;
+                let state = State { at: before, size: modulus(before.value) };
+                last.state = state.times(maps[seqlen - 1].a).at;
+            }
         }
         overflows |= last.overflows;
         let last = last.state;
         last_state.values.extend(&[last.value.re, last.value.im][..problem.weights.width()]);
         last_state.bound.push(last.error + HALF_SUBNORMAL);
-        if variant.bidirectional {
-            overflows |= run.add_states(n, &maps, true, &mut sums).overflows;
-        }
+    }
+    if matches!(variant.last_state, LastState::Moved(_) | LastState::Transposed) {
+        last_state = moved(variant, problem, channel);
+    }
+    for (l, of_reversed) in of_reversed.into_iter().enumerate() {
+        let at = if variant.flips.back { l } else { seqlen - 1 - l };
+        sums[at].backward = of_reversed.backward;
+        sums[at].magnitude += of_reversed.magnitude;
     }
     let mut out = Row { values: vec![0.0; seqlen], bound: vec![0.0; seqlen] };
     for l in 0..seqlen {
@@ -102,6 +122,161 @@ pub fn beginning(variant: &Variant, problem: &Problem, channel: (usize, usize), 
     }
     let (values, bound) = (0..len).map(|l| run.output(l, &sums)).unzip();
     Some(Row { values, bound })
+}
+
+/// A last state whose numbers are those of other places.
+fn moved(variant: &Variant, problem: &Problem, (batch, d): (usize, usize)) -> Row {
+    let (shape, width) = (problem.shape, problem.weights.width());
+    let from = |n: usize| -> Option<(usize, usize, usize)> {
+        match variant.last_state {
+            LastState::Moved([of_batch, of_channel, of_state]) => Some((
+                of_batch.of(batch, shape.batch)?,
+                of_channel.of(d, shape.dim)?,
+                of_state.of(n, shape.dstate)?,
+            )),
+            _ => {
+                // Where its number lies in memory.
+                let at = d * shape.dstate + n;
+                Some((batch, at % shape.dim, at / shape.dim))
+            }
+        }
+    };
+    let right = Variant { last_state: LastState::Right, ..*variant };
+    let mut channels: Vec<((usize, usize), Row)> = Vec::new();
+    let mut row = Row::default();
+    for n in 0..shape.dstate {
+        let Some((batch, d, n)) = from(n) else {
+            row.values.extend(vec![0.0; width]);
+            row.bound.push(HALF_SUBNORMAL);
+            continue;
+        };
+        if channels.iter().all(|(known, _)| *known != (batch, d)) {
+            // What is not held cannot be computed.
+            let of_other = match problem.row_if_held(batch, d) {
+                Some(_) => self::channel(&right, problem, (batch, d)).tensors[TensorName::LastState].clone(),
+                None => {
+                    let (numbers, states) = (shape.dstate * width, shape.dstate);
+                    Row { values: vec![f64::NAN; numbers], bound: vec![0.0; states] }
+                }
+            };
+            channels.push(((batch, d), of_other));
+        }
+        for (_, of_other) in channels.iter().filter(|(known, _)| *known == (batch, d)) {
+            row.values.extend(&of_other.values[n * width..(n + 1) * width]);
+            row.bound.push(of_other.bound[n]);
+        }
+    }
+    row
+}
+
+/// What the outputs of one channel are made of, at its first positions: gain·Σ C x + offset, where x = Āx + K B u. Numbers of
+/// states lie side by side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pieces {
+    pub a_bar: Vec<Complex64>,
+    /// B̄ without B.
+    pub k: Vec<Complex64>,
+    pub b: Vec<Complex64>,
+    pub c: Vec<Complex64>,
+    pub u: Vec<f64>,
+    /// Gain and offset.
+    pub epilogue: Vec<(f64, f64)>,
+    pub course: Course,
+}
+
+/// In which directions a scan runs, and what is read of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Course {
+    pub bidirectional: bool,
+    pub directions: Directions,
+    pub reversed: Reversed,
+    pub without_input: bool,
+    pub flips: Flips,
+}
+
+/// The pieces of a variant; none where it is more than its pieces.
+pub fn pieces(variant: &Variant, problem: &Problem, channel: (usize, usize), len: usize) -> Option<Pieces> {
+    let right = Variant::specified(variant.a_bar);
+    let course = Course {
+        bidirectional: variant.bidirectional,
+        directions: variant.directions,
+        reversed: variant.reversed,
+        without_input: variant.without_input,
+        flips: variant.flips,
+    };
+    // All else has to be as specified.
+    let mut rest = *variant;
+    rest.bidirectional = right.bidirectional;
+    (rest.b_bar, rest.transition, rest.exponent) = (right.b_bar, right.transition, right.exponent);
+    (rest.a_bar_inverse, rest.b_bar_inverse) = (right.a_bar_inverse, right.b_bar_inverse);
+    (rest.taylor, rest.other_below, rest.guarded) = (right.taylor, right.other_below, right.guarded);
+    (rest.divisions, rest.sum) = (right.divisions, right.sum);
+    (rest.step_delta, rest.a_bar_delta, rest.b_bar_delta) =
+        (right.step_delta, right.a_bar_delta, right.b_bar_delta);
+    (rest.b_use, rest.c_use, rest.a_use) = (right.b_use, right.c_use, right.a_use);
+    (rest.a_factor, rest.a_offset) = (right.a_factor, right.a_offset);
+    for way in [Way::B, Way::C, Way::ABar, Way::BBar] {
+        rest.ways[way as usize] = right.ways[way as usize];
+    }
+    (rest.u_use, rest.places, rest.groups) = (right.u_use, right.places, right.groups);
+    (rest.input_factor, rest.decays_input) = (right.input_factor, right.decays_input);
+    (rest.readout, rest.readout_factor) = (right.readout, right.readout_factor);
+    (rest.skip, rest.skip_has_d, rest.gate, rest.gated) =
+        (right.skip, right.skip_has_d, right.gate, right.gated);
+    (rest.step_sizes, rest.clamp, rest.last_state) = (right.step_sizes, right.clamp, right.last_state);
+    (rest.directions, rest.reversed, rest.without_input, rest.flips) =
+        (right.directions, right.reversed, right.without_input, right.flips);
+    let is_whole = problem.initial_state.is_some() || problem.reads_before() || problem.reads_with_b();
+    if rest != right || variant.sum == Sum::OuterProducts || is_whole {
+        return None;
+    }
+    let run = VariantScan::new(variant, problem, channel, len);
+    let epilogue: Option<Vec<(f64, f64)>> =
+        (0..len).map(|l| readout::gain_and_offset(&run.read, l)).collect();
+    let (n, epilogue) = (problem.shape.dstate, epilogue?);
+    let mut pieces = Pieces {
+        a_bar: Vec::with_capacity(n * len),
+        k: Vec::with_capacity(n * len),
+        b: Vec::with_capacity(n * len),
+        c: Vec::with_capacity(n * len),
+        u: run.read.u[..len].to_vec(),
+        epilogue,
+        course,
+    };
+    let turned = if variant.readout == Readout::ImaginaryPart { -Complex64::I } else { Complex64::ONE };
+    for l in 0..len {
+        let (delta, _) = run.read.steps[1][l];
+        for n in 0..n {
+            let terms = step::terms(variant, delta, 0.0, run.read.a(1, n));
+            if terms.neighbour != Complex64::ZERO {
+                return None;
+            }
+            let a_bar = run.a_bar(n, l).value;
+            let decayed = if variant.decays_input { a_bar } else { Complex64::ONE };
+            pieces.a_bar.push(a_bar);
+            pieces.k.push((terms.first + terms.higher) * variant.input_factor * decayed);
+            pieces.b.push(run.read.b(n, l));
+            pieces.c.push(run.read.c(n, l) * turned);
+        }
+    }
+    Some(pieces)
+}
+
+/// The reversed scan where it flips otherwise than it should.
+fn with_flips(variant: &Variant) -> Option<Variant> {
+    if !variant.bidirectional || variant.flips == Flips::RIGHT {
+        return None;
+    }
+    let (mut reversed, flips) = (*variant, variant.flips);
+    if !flips.u {
+        reversed.u_use[0] = UUse::Reversed;
+    }
+    for (input, flips) in [(Input::Delta, flips.delta), (Input::B, flips.b), (Input::C, flips.c)] {
+        if !flips {
+            reversed.places[input as usize].l = At::Reversed;
+        }
+    }
+    Some(reversed)
 }
 
 struct Last {
@@ -157,7 +332,9 @@ impl<'a> VariantScan<'a> {
                 let u_of_higher = if self.variant.u_in_higher_terms { u } else { 1.0 };
                 let neighbour =
                     if t.neighbour == Complex64::ZERO { 0.0 } else { u_at(l as isize + t.offset) };
-                let mut parts = [t.first * b * u, t.higher * b * u_of_higher, t.neighbour * b * neighbour];
+                let with_b = |term: Complex64| self.variant.products[1].of(term, b);
+                let mut parts =
+                    [with_b(t.first) * u, with_b(t.higher) * u_of_higher, with_b(t.neighbour) * neighbour];
                 if self.variant.sum == Sum::OuterProducts && self.variant.b_bar == Form::Method(Method::Rk4) {
                     parts = self.outer_products(n, l, delta).map(|part| part * u);
                 }
@@ -170,8 +347,9 @@ impl<'a> VariantScan<'a> {
         };
         let factor = self.variant.input_factor;
         let rounded = if factor == 1.0 { 4.0 * mu } else { 6.0 * mu };
+        let size = size * self.variant.products[1].longer(modulus(value));
         let mut b_u = Bounded {
-            value: value * factor,
+            value: self.variant.ways[Way::Input as usize].of(value) * factor,
             error: size * factor.abs() * (relative + rounded) + 4.0 * HALF_SUBNORMAL * f64::from(size != 0.0),
         };
         let a = self.a_bar(n, l);
@@ -261,6 +439,9 @@ impl<'a> VariantScan<'a> {
         let one = Bounded { value: Complex64::ONE, error: 0.0 };
         // Ā up to here, where inputs are decayed by the steps before them.
         let mut product = one;
+        let [kept, of_read] = [Way::Kept, Way::Read].map(|way| variant.ways[way as usize]);
+        let without_input =
+            if reverse { variant.reversed == Reversed::WithoutInput } else { variant.without_input };
         let behind = usize::from(problem.reads_before());
         let behind = if let Delay::State(by) = variant.delay { behind + by } else { behind };
         for k in 0..maps.len() {
@@ -299,7 +480,10 @@ impl<'a> VariantScan<'a> {
                 product.value *= a.value;
                 a = one;
             }
-            let a_abs = modulus(a.value);
+            let multiplied = variant.products[0];
+            let longer = multiplied.longer(modulus(a.value));
+            let a_abs = modulus(a.value) * longer;
+            a.error *= longer;
             let excess = a.error * growth + a_abs * (growth - 1.0);
             let underflow = 2.0 * HALF_SUBNORMAL * largest * f64::from(x.size > 0.0);
             x.at.error = (a_abs + a.error) * growth * x.at.error
@@ -310,7 +494,11 @@ impl<'a> VariantScan<'a> {
             x.size = a_abs * x.size + modulus(b.value);
             largest = largest.max(x.size + x.at.error);
             overflows |= x.size > f64::from(f32::MAX);
-            x.at.value = rounded(a.value * x.at.value + b.value, variant.state);
+            let sum = match multiplied {
+                Product::Right => a.value * x.at.value + b.value,
+                _ => multiplied.plus((a.value, x.at.value), b.value),
+            };
+            x.at.value = kept.of(rounded(sum, variant.state));
             let next = maps.get(if reverse { l.wrapping_sub(1) } else { l + 1 }).map_or(one, |next| next.a);
             carried.decay(decay, next);
             let dropped = match variant.directions {
@@ -323,6 +511,7 @@ impl<'a> VariantScan<'a> {
             }
             let read = match behind {
                 0 if reverse && variant.reversed == Reversed::OffByOne => before,
+                0 if without_input => before.times(decay),
                 0 => carried.whole(x),
                 _ if late.len() >= behind => late[late.len() - behind],
                 _ => State::default(),
@@ -335,7 +524,7 @@ impl<'a> VariantScan<'a> {
                 c *= -Complex64::I;
             }
             let y = if reverse { &mut sums[l].backward } else { &mut sums[l].forward };
-            y.value += (c * read.at.value).re;
+            y.value += (c * of_read.of(read.at.value)).re;
             y.error += modulus(c) * read.at.error;
             let products = if problem.reads_with_b() { 2.0 } else { 1.0 };
             sums[l].magnitude += products * modulus(c) * (modulus(read.at.value) + read.at.error);

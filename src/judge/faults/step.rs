@@ -2,7 +2,7 @@
 
 use num_complex::Complex64;
 
-use super::around::FoundTerm;
+use super::around::{Division, FoundTerm, Guarded, OfComplex, Way};
 use super::variant::{BUse, Inverse, Power, Sum, Variant};
 use crate::formula::{Form, Fraction, Function, OFFSETS, Term, Transition};
 use crate::judge::model::{self, phi};
@@ -14,6 +14,13 @@ use crate::promise::allowance::{COEFFICIENT, U};
 pub struct Bounded {
     pub value: Complex64,
     pub error: f64,
+}
+
+impl Bounded {
+    /// Multiplied with a number that rounds nothing.
+    pub fn scaled(self, factor: f64) -> Self {
+        Bounded { value: self.value * factor, error: self.error * factor.abs() }
+    }
 }
 
 /// B̄u = (first·u + higher·u′ + neighbour·u″)·B: u′ is u unless a fault drops it, u″ the input at
@@ -71,7 +78,7 @@ pub fn a_bar(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> B
                 Inverse::WrongFactor => below / above,
                 Inverse::None => above,
             };
-            (value, conditioning(alpha, z))
+            (value * variant.divisions.in_a_bar.ratio(below, delta), conditioning(alpha, z))
         }
         Transition::Polynomial(factors) => {
             let value: Complex64 = (0..).zip(factors).map(|(k, c)| z.powu(k) * c.value()).sum();
@@ -85,7 +92,8 @@ pub fn a_bar(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> B
             (exponent.exp(), modulus(exponent))
         }
     };
-    Bounded { value, error: modulus(value) * (COEFFICIENT + relative * theta) }
+    let error = modulus(value) * (COEFFICIENT + relative * theta);
+    Bounded { value: variant.ways[Way::ABar as usize].of(value), error }
 }
 
 /// Σ_{i < terms} zⁱ/(i + k)!, φₖ's own series
@@ -119,21 +127,32 @@ impl Sum {
 /// The terms of B̄/B for the step `delta`, known to `delta_error`.
 pub fn terms(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> Terms {
     let z = a * delta;
-    let (form, taylor) = if modulus(z) < variant.other_below {
-        (variant.b_bar, variant.taylor)
-    } else {
-        (variant.a_bar, None)
+    let guarded = match variant.guarded {
+        Guarded::Z => modulus(z),
+        Guarded::A => modulus(a),
+        Guarded::Delta => delta.abs(),
     };
+    let (form, taylor) =
+        if guarded < variant.other_below { (variant.b_bar, variant.taylor) } else { (variant.a_bar, None) };
     let formula = form.formula();
     let mut phis = phis_of(formula.b_bar.into_iter().flatten(), z);
     if let Some(count) = taylor {
         phis[1..].iter_mut().zip(1..).for_each(|(phi, k)| *phi = series(z, k, count));
     }
     let cut = taylor.map_or(usize::MAX, |count| count as usize);
+    let divided = variant.divisions.in_b_bar;
     let function = |of| match (of, variant.b_bar_inverse) {
         (Function::Power(k), _) if k >= cut => Complex64::ZERO,
         (Function::Resolvent(alpha), Inverse::WrongFactor) => 1.0 / (1.0 + z * alpha.value()),
         (Function::Resolvent(_), Inverse::None) => Complex64::ONE,
+        (Function::Resolvent(alpha), _) if divided != Division::Right => {
+            model::function(of, z, &phis) * divided.ratio(1.0 - z * alpha.value(), delta)
+        }
+        (Function::Phi(k @ 1..), _) if divided != Division::Right => {
+            let is_it = variant.divisions.of_phi.is_none_or(|only| only == k);
+            let ratio = if is_it { divided.ratio(a, delta).powu(k as u32) } else { Complex64::ONE };
+            model::function(of, z, &phis) * ratio
+        }
         _ => model::function(of, z, &phis),
     };
     let value = |term: &Term| {
@@ -155,6 +174,12 @@ pub fn terms(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> T
         Power::Doubled => 2.0,
         Power::Squared => delta,
     };
+    let way = variant.ways[Way::BBar as usize];
+    if way != OfComplex::Given {
+        // Of the whole sum, as u multiplies it.
+        (t.first, t.higher) = (way.of(t.first + t.higher), Complex64::ZERO);
+        t.neighbour = way.of(t.neighbour);
+    }
     for term in [&mut t.first, &mut t.higher, &mut t.neighbour] {
         *term *= factor;
     }

@@ -2,7 +2,8 @@
 //! different parts can be made together.
 
 use super::around::{
-    AUse, Chunks, Delay, FoundTerm, GateFunction, Gated, Initial, Pad, Place, Places, StepSize, TERMS, UUse,
+    AUse, Chunks, Delay, Divisions, Flips, FoundTerm, GateFunction, Gated, Guarded, Initial, Map, OfComplex,
+    Pad, Place, Places, Product, StepSize, TERMS, UUse, Ways,
 };
 use crate::formula::{Form, Fraction, Transition};
 use crate::problem::InputType;
@@ -60,6 +61,8 @@ pub enum Reversed {
     OffByOne,
     /// Position l takes Ā of l + 1.
     ABarOffByOne,
+    /// Position l reads its state without its own input.
+    WithoutInput,
 }
 
 /// Which directions poly adds up, and with which weight.
@@ -72,7 +75,7 @@ pub enum Directions {
 }
 
 /// What is returned as the last state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LastState {
     Right,
     /// That of u in place of B u, where B is constant.
@@ -86,7 +89,14 @@ pub enum LastState {
     Padded(usize, Pad),
     /// Only states from one up to another are written.
     Within(usize, usize),
-    Conjugated,
+    OfComplex(OfComplex),
+    Times(f64),
+    /// Without the input of the last position.
+    WithoutInput,
+    /// That of another batch, channel and state.
+    Moved([Map; 3]),
+    /// Its memory is (dstate, dim).
+    Transposed,
 }
 
 /// Which group a channel reads.
@@ -187,6 +197,9 @@ pub struct Variant {
     pub taylor: Option<u32>,
     /// Where |z| is below this, B̄ is that of `b_bar` and `taylor`; elsewhere it is that of the form that Ā has.
     pub other_below: f64,
+    /// What that is asked of.
+    pub guarded: Guarded,
+    pub divisions: Divisions,
     pub sum: Sum,
     pub u_in_higher_terms: bool,
     pub step_delta: Power,
@@ -196,12 +209,19 @@ pub struct Variant {
     pub c_use: BUse,
     /// In Ā and in B̄.
     pub a_use: [AUse; 2],
-    pub a_factor: f64,
+    /// On its real and its imaginary part, in Ā and in B̄.
+    pub a_factor: [(f64, f64); 2],
+    /// What is added to it.
+    pub a_offset: f64,
+    pub ways: Ways,
+    /// Ā x, and B̄ with B.
+    pub products: [Product; 2],
     /// Of the scan, and of the skip.
     pub u_use: [UUse; 2],
     /// In the order of [`super::around::Input`].
     pub places: Places,
-    pub group: Group,
+    /// Of B and of C.
+    pub groups: [Group; 2],
     /// In place of the form's Ā.
     pub transition: Option<Transition>,
     /// In place of the form's B̄.
@@ -219,9 +239,13 @@ pub struct Variant {
     /// How the state is carried from chunk to chunk.
     pub chunks: Option<Chunks>,
     pub delay: Delay,
+    /// Whether C reads states without the input of their position.
+    pub without_input: bool,
     pub tail: Tail,
     pub directions: Directions,
     pub reversed: Reversed,
+    /// Of the reversed scan.
+    pub flips: Flips,
     pub readout: Readout,
     /// How often the skip is added.
     pub skip: f64,
@@ -255,6 +279,8 @@ impl Variant {
             exponent: (1.0, 1.0),
             taylor: None,
             other_below: f64::INFINITY,
+            guarded: Guarded::Z,
+            divisions: Divisions::RIGHT,
             sum: Sum::Right,
             u_in_higher_terms: true,
             step_delta: Power::One,
@@ -263,10 +289,13 @@ impl Variant {
             b_use: BUse::Once,
             c_use: BUse::Once,
             a_use: [AUse::Given; 2],
-            a_factor: 1.0,
+            a_factor: [(1.0, 1.0); 2],
+            a_offset: 0.0,
+            ways: [OfComplex::Given; 7],
+            products: [Product::Right; 2],
             u_use: [UUse::Given; 2],
             places: [Place::RIGHT; 8],
-            group: Group::Block,
+            groups: [Group::Block; 2],
             transition: None,
             found: None,
             input_factor: 1.0,
@@ -276,9 +305,11 @@ impl Variant {
             initial: Initial::Given,
             chunks: None,
             delay: Delay::None,
+            without_input: false,
             tail: Tail::Whole,
             directions: Directions::Averaged,
             reversed: Reversed::Right,
+            flips: Flips::RIGHT,
             readout: Readout::Right,
             skip: 1.0,
             skip_has_d: true,

@@ -272,6 +272,16 @@ pub fn alone(case: &Case) -> Vec<Change> {
     all.iter().flat_map(|epilogue| changes(epilogue, gateless, has_skip)).collect()
 }
 
+/// What differs in one thing, with the likelier factors.
+pub fn beside_others(case: &Case) -> Vec<Change> {
+    let right =
+        Epilogue { readout: 1.0, skip: 1.0, has_d: true, gate: GateFunction::Silu, gated: Gated::All };
+    let (gateless, has_skip) = (case.problem.z.is_none(), case.problem.d.is_some());
+    let factors = [2.0, 0.5, -1.0].map(|readout| Epilogue { readout, ..right });
+    let of_factors = factors.iter().flat_map(|epilogue| changes(epilogue, gateless, has_skip));
+    alone(case).into_iter().chain(of_factors).collect()
+}
+
 /// The same factor in B̄ in place of the readout: only last_state tells them apart.
 pub fn in_b_bar(case: &Case, changes: &[Change], variant: &Variant) -> Option<(Vec<Change>, Variant)> {
     let factor = variant.readout_factor;

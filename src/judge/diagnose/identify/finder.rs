@@ -6,9 +6,11 @@ use super::Case;
 use super::changes::{Change, Part};
 use super::looks::Look;
 use super::numbers;
-use crate::judge::faults::around::{Activation, Carry, Chunks, GateFunction};
+use crate::formula::{Form, Function};
+use crate::judge::faults::around::{Activation, Carry, Chunks, Division, GateFunction};
 use crate::judge::faults::inputs::Read;
 use crate::judge::faults::variant::{Clamp, Variant};
+use crate::problem::Weights;
 
 /// A change with a number in it.
 pub struct Family {
@@ -28,6 +30,28 @@ impl Family {
         self.part == Part::Clamp
     }
 
+    /// Its number at the points of a finer grid.
+    pub fn grid(&self) -> Vec<f64> {
+        let (from, to) = (self.range.0.ln(), self.range.1.ln());
+        let at = |i: usize| self.sign * (from + (to - from) * i as f64 / (FINE - 1) as f64).exp();
+        (0..FINE).map(at).collect()
+    }
+
+    pub fn with(&self, variant: &Variant, number: f64) -> Variant {
+        let mut changed = *variant;
+        (self.apply)(&mut changed, number);
+        changed
+    }
+
+    pub fn between(&self, one: f64, other: f64) -> Family {
+        let (one, other) = (one.abs(), other.abs());
+        Family { range: (one.min(other), one.max(other)), ..*self }
+    }
+
+    pub fn part(&self) -> Part {
+        self.part
+    }
+
     pub fn is_of_carry(&self) -> bool {
         self.part == Part::Carry
     }
@@ -38,8 +62,13 @@ impl Family {
     }
 }
 
+/// Where a number that is added to another is looked for.
+const SMALL: (f64, f64) = (1e-6, 1.0);
+
 /// Points of the first grid, and steps of each refinement.
 const GRID: usize = 32;
+/// Points of the grid beside another change.
+const FINE: usize = 64;
 const REFINED: usize = 50;
 /// Of two numbers: points that are refined, steps of each, and how far a derivative looks.
 const STARTS: usize = 4;
@@ -68,7 +97,7 @@ pub fn families(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Family> {
     }
     let family = |name, part, what, apply, range| Family { name, part, what, apply, range, sign: 1.0 };
     let mut all = Vec::new();
-    let scale = (0.02, 50.0);
+    let (scale, small) = ((0.02, 50.0), SMALL);
     if least < most {
         let range = (least, most);
         all.push(family(
@@ -98,16 +127,67 @@ pub fn families(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Family> {
         "a-scaled",
         Part::AValue,
         |x| format!("A is multiplied by {x}"),
-        |v, x| v.a_factor = x,
+        |v, x| v.a_factor = [(x, x); 2],
         scale,
     )));
     all.push(family(
         "a-scaled",
         Part::AValue,
         |x| format!("A is multiplied by {x}"),
-        |v, x| v.a_factor = x,
+        |v, x| v.a_factor = [(x, x); 2],
         scale,
     ));
+    if problem.weights == Weights::Complex {
+        all.push(family(
+            "a-imaginary-part-scaled",
+            Part::AValue,
+            |x| format!("the imaginary part of A is multiplied by {x}"),
+            |v, x| v.a_factor = [(1.0, x); 2],
+            scale,
+        ));
+        all.push(family(
+            "a-real-part-scaled",
+            Part::AValue,
+            |x| format!("the real part of A is multiplied by {x}"),
+            |v, x| v.a_factor = [(x, 1.0); 2],
+            scale,
+        ));
+    }
+    // A of zoh's B̄ and Δ of zoh's Ā are the same as both.
+    if case.form.formula().now().iter().any(|term| term.of != Function::Power(0)) {
+        all.push(family(
+            "a-scaled-in-b-bar",
+            Part::AValue,
+            |x| format!("A is multiplied by {x} in B̄ only"),
+            |v, x| v.a_factor[1] = (x, x),
+            scale,
+        ));
+        all.push(family(
+            "a-scaled-in-a-bar",
+            Part::AValue,
+            |x| format!("A is multiplied by {x} in Ā only"),
+            |v, x| v.a_factor[0] = (x, x),
+            scale,
+        ));
+        all.push(family(
+            "b-bar-delta-scaled",
+            Part::Step,
+            |x| format!("Δ is multiplied by {x} in B̄ only"),
+            |v, x| v.step_sizes[1].factor = x,
+            scale,
+        ));
+    }
+    for sign in [1.0, -1.0] {
+        let signed = |family: Family| Family { sign, ..family };
+        all.push(signed(family(
+            "a-offset",
+            Part::AValue,
+            |x| format!("{x} is added to A"),
+            |v, x| v.a_offset = x,
+            small,
+        )));
+        all.extend(guards(case.form).map(signed));
+    }
     all.push(family(
         "a-bar-delta-scaled",
         Part::Step,
@@ -162,6 +242,54 @@ pub fn families(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Family> {
         scale,
     ));
     all
+}
+
+/// What is added to something.
+fn plus(x: &str) -> String {
+    x.strip_prefix('−').map_or_else(|| format!(" + {x}"), |x| format!(" − {x}"))
+}
+
+/// Divisions that a small number in the denominator guards.
+fn guards(form: Form) -> impl Iterator<Item = Family> {
+    type Guard = (Option<usize>, fn(&str) -> String, fn(&mut Variant, f64));
+    macro_rules! of_a {
+        ($phi:expr, $of:literal) => {
+            (
+                $phi,
+                |x| format!("{} divided by A{} in place of A", $of, plus(x)),
+                |v, x| {
+                    v.divisions.in_b_bar = Division::Guarded(x);
+                    v.divisions.of_phi = $phi;
+                },
+            )
+        };
+    }
+    const ALL: [Guard; 4] = [
+        of_a!(None, "B̄ is"),
+        of_a!(Some(1), "of B̄, φ₁ is"),
+        of_a!(Some(2), "of B̄, φ₂ is"),
+        of_a!(Some(3), "of B̄, φ₃ is"),
+    ];
+    const OF_Z: Guard = (
+        None,
+        |x| format!("B̄ is divided by ΔA{} in place of ΔA", plus(x)),
+        |v, x| v.divisions.in_b_bar = Division::GuardedStep(x),
+    );
+    let of_phi = move |k: usize| form.formula().now().iter().any(|term| term.of == Function::Phi(k));
+    let count = (1..4).filter(|k| of_phi(*k)).count();
+    let applies = move |guard: &Guard| match guard.0 {
+        None => count > 0,
+        Some(k) => count > 1 && of_phi(k),
+    };
+    let family = |(_, what, apply): Guard| Family {
+        name: "division-guarded",
+        part: Part::BBar,
+        what,
+        apply,
+        range: SMALL,
+        sign: 1.0,
+    };
+    ALL.into_iter().chain([OF_Z]).filter(applies).map(family)
 }
 
 /// The change of a family with which no look refutes the variant, if there is one.

@@ -9,12 +9,14 @@
 //! 2. one change, or a fault model, with what is linear: the factors of readout and skip, for each kind of gate;
 //! 3. one number that is found, alone or beside another form;
 //! 4. another B̄;
-//! 5. two changes, and what holds up to some position with what may go wrong from there on: carried states.
+//! 5. two changes, each put together of what they change on their own, with every epilogue, with a number that is found, or
+//!    with one change more that shows later; and what holds up to some position with what may go wrong from there on.
 //!
 //! Of what explains a case equally well, all is named.
 
 mod b_bar;
 mod changes;
+mod complex;
 mod epilogue;
 mod finder;
 mod looks;
@@ -23,6 +25,7 @@ mod pairs;
 mod places;
 mod scans;
 mod structure;
+mod together;
 
 use std::borrow::Cow;
 
@@ -31,6 +34,7 @@ use rayon::prelude::*;
 use self::b_bar::Readouts;
 use self::changes::{Change, Part};
 use self::looks::Look;
+use self::together::Together;
 use super::{Case, Fit, fit};
 use crate::judge::faults::Fault;
 use crate::judge::faults::catalogue::Entry;
@@ -56,6 +60,8 @@ const LONG: usize = 3072;
 const ROWS: usize = 16;
 /// Positions × states that a first look may take.
 const LOOK: usize = 2048;
+/// Batches that are looked at first.
+const FIRSTS: usize = 3;
 /// Hypotheses of one kind that are tried on every element.
 const TRIED: usize = 24;
 /// Positions × states that more of them may take, where channels are short.
@@ -79,6 +85,11 @@ pub(super) struct Explanation {
 }
 
 impl Explanation {
+    /// By fault models.
+    pub fn of(entries: &[&'static Entry], fit: Fit) -> Self {
+        Explanation { changes: entries.iter().copied().map(Change::of).collect(), fit }
+    }
+
     pub fn named(&self) -> Diagnosis {
         let join = |text: fn(&Change) -> &str, with: &str| {
             self.changes.iter().map(text).collect::<Vec<_>>().join(with)
@@ -186,6 +197,17 @@ impl<'a> Search<'a> {
             .collect()
     }
 
+    /// Channels that differ: the worst of each batch first.
+    fn spread(&self) -> impl Iterator<Item = usize> {
+        let channels = &self.case.problem.judged_channels;
+        let is_first_of_batch = |at: &usize| {
+            let batch = |i: usize| channels[self.order[i]].0;
+            (0..*at).all(|earlier| batch(earlier) != batch(*at))
+        };
+        let (firsts, others): (Vec<usize>, Vec<usize>) = (0..self.order.len()).partition(is_first_of_batch);
+        firsts.into_iter().take(FIRSTS).chain(others).map(|at| self.order[at])
+    }
+
     fn is_refuted(&self, variant: &Variant) -> bool {
         self.looks.iter().any(|look| look.refutes(self.case, variant))
     }
@@ -200,9 +222,19 @@ impl<'a> Search<'a> {
     }
 
     fn fit(&self, variant: &Variant, hasty: bool) -> Fit {
+        self.fit_of(self.tensors, variant, hasty)
+    }
+
+    fn fit_of(&self, tensors: &[TensorName], variant: &Variant, hasty: bool) -> Fit {
         let problem = self.case.problem;
         let channel = |row: usize| Cow::Owned(scan::channel(variant, problem, problem.judged_channels[row]));
-        fit(self.case, self.tensors, self.order, channel, hasty)
+        fit(self.case, tensors, self.order, channel, hasty)
+    }
+
+    /// How many hypotheses of one kind are tried on every element.
+    fn tried(&self) -> usize {
+        let shape = self.case.problem.shape;
+        TRIED.max(EVERY / (shape.seqlen * shape.dstate).max(1))
     }
 
     fn confirmed(&self, candidate: &Candidate) -> Option<Explanation> {
@@ -212,10 +244,11 @@ impl<'a> Search<'a> {
 
     /// Those that explain, in the order in which they were tried; what fits much worse than the best is left out.
     fn outcome(&self, candidates: &[Candidate]) -> Outcome {
-        let shape = self.case.problem.shape;
-        let tried = TRIED.max(EVERY / (shape.seqlen * shape.dstate).max(1));
-        let mut found: Vec<Explanation> =
-            candidates.par_iter().take(tried).filter_map(|candidate| self.confirmed(candidate)).collect();
+        let mut found: Vec<Explanation> = candidates
+            .par_iter()
+            .take(self.tried())
+            .filter_map(|candidate| self.confirmed(candidate))
+            .collect();
         let Some(fewest) = found.iter().map(|one| one.changes.len()).min() else { return Outcome::Nothing };
         found.retain(|one| one.changes.len() == fewest);
         let best = found.iter().map(|one| one.fit.residual).fold(f64::INFINITY, f64::min);
@@ -224,11 +257,12 @@ impl<'a> Search<'a> {
         if found.iter().any(|one| one.changes.iter().all(|change| change.is_statement)) {
             return Outcome::Elsewhere;
         }
-        let mut names: Vec<String> = Vec::new();
+        let mut known: Vec<Vec<String>> = Vec::new();
         found.retain(|one| {
-            let name = one.named().name;
-            let is_new = !names.contains(&name);
-            names.push(name);
+            let mut names: Vec<String> = one.changes.iter().map(|change| change.name.clone()).collect();
+            names.sort();
+            let is_new = !known.contains(&names);
+            known.push(names);
             is_new
         });
         Outcome::Explained(found)
@@ -243,11 +277,19 @@ impl<'a> Search<'a> {
             if !matches!(outcome, Outcome::Nothing) {
                 return outcome;
             }
-            if !candidates.is_empty() {
+            if self.may_explain_out(&candidates) {
                 none = Outcome::Nothing;
             }
         }
         none
+    }
+
+    /// Whether one of them explains the output, whatever the other tensors say of it.
+    fn may_explain_out(&self, candidates: &[Candidate]) -> bool {
+        let explains =
+            |candidate: &Candidate| self.fit_of(&[TensorName::Out], &candidate.variant, true).explains();
+        let out = self.tensors.contains(&TensorName::Out);
+        !candidates.is_empty() && (!out || candidates.par_iter().take(self.tried()).any(explains))
     }
 
     /// What takes a fraction of a second.
@@ -280,6 +322,17 @@ impl<'a> Search<'a> {
             &beside_one,
             &|| self.b_bars(&base, false),
         ])
+    }
+
+    /// What explains the output alone, with what may be wrong with the last state beside it.
+    pub fn with_last_state(&self, of_output: &[Explanation]) -> Outcome {
+        let changes = structure::last_states(self.case.problem);
+        let beside = |one: &Explanation| -> Vec<Candidate> {
+            let variant = self.with(&one.changes.iter().collect::<Vec<_>>());
+            let start = Candidate { changes: one.changes.clone(), variant };
+            changes.iter().map(|change| self.joined(&start, change.clone())).collect()
+        };
+        self.outcome(&of_output.iter().flat_map(beside).collect::<Vec<_>>())
     }
 
     fn out_is_right(&self) -> bool {
@@ -363,6 +416,9 @@ impl<'a> Search<'a> {
         let at_chunks = lengths.iter().flat_map(|length| structure::at_chunks(self.case.problem, *length));
         let mut changes: Vec<Change> = lengths.iter().copied().flat_map(scans::chunked).collect();
         changes.extend(at_chunks);
+        let starts_at_failure = |length: &usize| seqlen - seqlen % length == first;
+        let blocks = (2..=first).filter(starts_at_failure);
+        changes.extend(blocks.flat_map(|length| structure::in_last_block(self.case.problem, length)));
         let tails =
             (2..=64).filter(|width| seqlen - seqlen % width == first && !seqlen.is_multiple_of(*width));
         changes.extend(tails.take(1).map(|width| {
@@ -395,9 +451,18 @@ impl<'a> Search<'a> {
         // The likelier ones come first.
         let pairs = PAIRS / (BEYOND * self.case.problem.shape.dstate).max(1);
         let count = (0..around.len()).take_while(|count| count * count / 2 <= pairs).count();
+        let together = Together::new(self, self.beside_others());
+        let of_together = |propose: fn(&Together) -> Vec<Candidate>| {
+            together.as_ref().map_or(Vec::new(), |together| self.needed(propose(together)))
+        };
+        // What is not put together of pieces is computed as a whole, as far as that goes.
+        let bidirectional = self.base.bidirectional;
+        let by_hand =
+            |propose: &dyn Fn() -> Vec<Candidate>| if together.is_some() { Vec::new() } else { propose() };
         self.first(&[
-            &|| self.pairs(&forms, &around, false),
-            &|| self.partly(),
+            &|| of_together(|together| together.pairs()),
+            &|| by_hand(&|| self.pairs(&forms, &around, false)),
+            &|| if bidirectional { by_hand(&|| self.partly()) } else { self.partly() },
             &|| self.held().par_iter().flat_map_iter(|start| self.late(start)).collect(),
             &|| {
                 let readouts = Readouts::new(self, &self.base, b_bar::BEGINNING, true);
@@ -422,8 +487,34 @@ impl<'a> Search<'a> {
                     .collect()
             },
             &|| starts.par_iter().flat_map_iter(|start| self.numbers(start)).collect(),
-            &|| self.pairs(&around[..count], &around[..count], true),
+            &|| of_together(|together| together.with_numbers()),
+            &|| of_together(|together| together.with_later_ones()),
+            &|| of_together(|together| together.with_formulas()),
+            &|| {
+                let begun = together.as_ref().map_or(Vec::new(), Together::beginnings);
+                begun.par_iter().flat_map_iter(|start| self.late(start)).collect()
+            },
+            &|| by_hand(&|| self.pairs(&around[..count], &around[..count], true)),
         ])
+    }
+
+    /// What is tried beside others, the likelier first.
+    fn beside_others(&self) -> Vec<Change> {
+        let (problem, form) = (self.case.problem, self.case.form);
+        let mut all = structure::near(problem, form);
+        all.extend(self.around.iter().chain(&self.catalogue).cloned());
+        all.extend(structure::few(problem, form));
+        all
+    }
+
+    /// Proposals that no look refutes, and of which each change is needed.
+    fn needed(&self, proposed: Vec<Candidate>) -> Vec<Candidate> {
+        let refuted = |candidate: &Candidate| {
+            self.is_refuted(&candidate.variant)
+                || self.long.iter().any(|look| look.refutes(self.case, &candidate.variant))
+        };
+        let held = proposed.into_par_iter().filter(|candidate| !refuted(candidate));
+        held.filter(|candidate| self.is_needed(candidate)).collect()
     }
 
     /// Hypotheses that hold for the first positions.

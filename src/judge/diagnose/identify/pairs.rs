@@ -70,7 +70,7 @@ impl Search<'_> {
         found.filter(|candidate| self.is_needed(candidate)).collect()
     }
 
-    fn is_needed(&self, candidate: &Candidate) -> bool {
+    pub(super) fn is_needed(&self, candidate: &Candidate) -> bool {
         let whole = self.fit(&candidate.variant, true);
         let needed = |left_out: usize| {
             let others = candidate.changes.iter().enumerate().filter(|(i, _)| *i != left_out);

@@ -166,18 +166,44 @@ pub fn all(problem: &Problem) -> Vec<Change> {
             }));
         }
     }
-    if shape.groups > 1 && (variable_b || variable_c) {
-        for group in 0..shape.groups {
-            let what = format!("every channel reads group {group}");
-            all.push(Change::new(Part::Group, "group-for-all", what, move |v: &mut Variant| {
-                v.group = Group::At(group)
-            }));
+    all.extend(groups(problem));
+    all
+}
+
+/// Groups that channels read, of B and C or of one of them.
+fn groups(problem: &Problem) -> Vec<Change> {
+    let groups = problem.shape.groups;
+    let variable = [problem.b_operand, problem.c_operand].map(|operand| operand == Operand::Variable);
+    if groups < 2 || variable == [false; 2] {
+        return Vec::new();
+    }
+    let mut ways: Vec<(&str, String, Group)> = (0..groups)
+        .map(|group| ("group-for-all", format!("every channel reads group {group}"), Group::At(group)))
+        .collect();
+    ways.extend((1..groups).map(|by| {
+        let what = format!("a channel of group g reads group g + {by}, around the end");
+        ("group-off", what, Group::Rolled(by))
+    }));
+    ways.push(("group-modulo", "channel d reads group d % groups".to_owned(), Group::Modulo));
+    let mut all = Vec::new();
+    for (of, prefix, place) in [
+        (&[0usize, 1][..], "", ""),
+        (&[0][..], "b-", " of B, and its own of C"),
+        (&[1][..], "c-", " of C, and its own of B"),
+    ] {
+        // Both of which one is constant is the other alone; the modulus of both is a fault model.
+        let is_one = of.len() == 1;
+        if is_one && variable != [true; 2] {
+            continue;
         }
-        for by in 1..shape.groups {
-            let what = format!("a channel of group g reads group g + {by}, around the end");
-            all.push(Change::new(Part::Group, "group-off", what, move |v: &mut Variant| {
-                v.group = Group::Rolled(by)
-            }));
+        for (name, what, group) in ways.iter().filter(|way| is_one || way.2 != Group::Modulo) {
+            let group = *group;
+            all.push(Change::new(
+                Part::Group,
+                format!("{prefix}{name}"),
+                format!("{what}{place}"),
+                move |v: &mut Variant| of.iter().for_each(|&i| v.groups[i] = group),
+            ));
         }
     }
     all

@@ -2,16 +2,22 @@
 //! left out. Each is proposed for every number that it may have; the looks refute nearly all of them at once.
 
 use super::changes::{Change, Part};
+use super::complex;
 use crate::formula::{Form, Function};
 use crate::judge::faults::around::{
-    AUse, AtChunks, Carry, Chunks, Decay, Input, Map, Pad, Pairs, Steps, UUse,
+    AUse, AtChunks, Carry, Chunks, Decay, Flips, Guarded, InBlock, Input, LastBlock, Map, Order, Pad, Pairs,
+    Place, Steps, UUse,
 };
-use crate::judge::faults::variant::{LastState, Variant};
+use crate::judge::faults::variant::{LastState, Reversed, Variant};
 use crate::method::Method;
 use crate::problem::{Operand, Problem, Weights};
 
 /// The longest lag, and the most indices that may be left out.
 const LAG: usize = 64;
+/// The longest lag that is tried beside something else.
+const FEW: usize = 2;
+/// Lengths of blocks that are tried whatever fails first.
+const LENGTHS: [usize; 6] = [64, 32, 16, 128, 8, 4];
 /// The most padded positions, but for multiples of a power of two.
 const PADDED: usize = 127;
 /// Multiples that a sequence may be padded to, the likelier first.
@@ -53,34 +59,203 @@ impl Read {
     }
 
     /// These inputs at other positions.
-    fn at(&self, name: &str, what: &str, map: Map) -> Option<Change> {
+    fn at(&self, name: &str, what: &str, map: Map) -> Change {
         let (inputs, of_scan) = (self.inputs, self.of_scan);
-        // u of the scan alone has few ways.
         let of_u = match map {
             Map::Shifted(by) if of_scan => Some(UUse::At(by)),
-            Map::Chunked(_) if of_scan => Some(UUse::In(map)),
-            Map::Rolled(_) if of_scan => Some(UUse::In(map)),
-            _ if of_scan => return None,
-            _ => None,
+            _ => of_scan.then_some(UUse::In(map)),
         };
         let name = format!("{}-{name}", self.name);
         let what = format!("{} {what}", self.written);
-        Some(Change::new(self.part(), name, what, move |v: &mut Variant| match of_u {
+        Change::new(self.part(), name, what, move |v: &mut Variant| match of_u {
             Some(of_u) => v.u_use[0] = of_u,
             None => inputs.iter().for_each(|&input| v.places[input as usize].l = map),
-        }))
+        })
     }
 }
 
 /// What is tried on its own, beside [`super::changes::all`].
 pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
-    let mut all = in_one_coefficient(problem);
+    let mut all = near(problem, form);
+    all.extend(in_one_coefficient(problem));
     all.extend(pairs(problem));
-    all.push(exchanged(None));
     all.extend(flipped_in_part(problem));
     all.extend(left_out(problem));
-    all.extend(lags(problem));
-    all.extend(near_0(form));
+    all.extend(lags(problem, LAG));
+    all.extend(near_0(form, &GUARDED));
+    all.extend(LENGTHS.iter().flat_map(|length| in_last_block(problem, *length)));
+    all
+}
+
+/// What has no number of its own, or few: it is tried beside others, too.
+pub fn near(problem: &Problem, form: Form) -> Vec<Change> {
+    let mut all = without_input(form);
+    all.extend(flips(problem, form));
+    all.push(exchanged(None));
+    all.extend(complex::all(problem, form));
+    all.extend(orders(problem));
+    all
+}
+
+/// What has few numbers, beside [`near`].
+pub fn few(problem: &Problem, form: Form) -> Vec<Change> {
+    let mut all = in_one_coefficient(problem);
+    all.extend(pairs(problem));
+    all.extend(flipped_in_part(problem));
+    all.extend(left_out(problem));
+    all.extend(lags(problem, FEW));
+    all.extend(near_0(form, &GUARDED[..1]));
+    all
+}
+
+/// Inputs whose axes are taken to lie in memory in another order.
+fn orders(problem: &Problem) -> Vec<Change> {
+    let shape = problem.shape;
+    let variable = |operand| operand == Operand::Variable;
+    let (b, c) = (variable(problem.b_operand), variable(problem.c_operand));
+    let operand = ["batch", "groups", "dstate", "seqlen"];
+    let sequence = ["batch", "dim", "", "seqlen"];
+    let (of_operand, of_sequence) =
+        ([shape.batch, shape.groups, shape.dstate, shape.seqlen], [shape.batch, shape.dim, 1, shape.seqlen]);
+    let inputs: [(&str, &str, &'static [Input], bool, bool); 6] = [
+        ("u", "u", &[Input::U], true, false),
+        ("delta", "delta", &[Input::Delta], true, false),
+        ("z", "z", &[Input::Z], problem.z.is_some(), false),
+        ("b", "B", &[Input::B], b, true),
+        ("c", "C", &[Input::C], c, true),
+        ("b-and-c", "each of B and C", &[Input::B, Input::C], b && c, true),
+    ];
+    let mut all = Vec::new();
+    for (name, written, inputs, _, is_operand) in inputs.into_iter().filter(|(.., has, _)| *has) {
+        let (axes, sizes) = if is_operand { (operand, of_operand) } else { (sequence, of_sequence) };
+        let shows = |order: &Order| -> Vec<u8> {
+            order.iter().copied().filter(|axis| sizes[usize::from(*axis)] > 1).collect()
+        };
+        let mut known = vec![shows(&Place::RIGHT.order)];
+        // What is read along the wrong one of its last two axes is named otherwise, but for both of B and C.
+        if inputs.len() == 1 {
+            known.push(shows(if is_operand { &[0, 1, 3, 2] } else { &[0, 3, 2, 1] }));
+        }
+        for order in permutations() {
+            let shown = shows(&order);
+            if known.contains(&shown) {
+                continue;
+            }
+            known.push(shown);
+            let list = |order: &Order| {
+                let names = order.iter().map(|axis| axes[usize::from(*axis)]).filter(|name| !name.is_empty());
+                names.collect::<Vec<_>>().join(", ")
+            };
+            let what = format!(
+                "the memory of {written}, ({}), is read as ({})",
+                list(&Place::RIGHT.order),
+                list(&order)
+            );
+            let change = move |v: &mut Variant| {
+                inputs.iter().for_each(|&input| v.places[input as usize].order = order);
+            };
+            all.push(Change::new(
+                Part::Place(inputs[0] as usize),
+                format!("{name}-axes-exchanged"),
+                what,
+                change,
+            ));
+        }
+    }
+    all
+}
+
+/// Of four axes; those that exchange two come first.
+fn permutations() -> Vec<Order> {
+    let mut all: Vec<Order> = Vec::new();
+    for code in 0..256u32 {
+        let order = [0, 2, 4, 6].map(|shift| (code >> shift & 3) as u8);
+        if (0..4).all(|axis| order.contains(&axis)) {
+            all.push(order);
+        }
+    }
+    all.sort_by_key(|order| (0..4u8).filter(|&axis| order[usize::from(axis)] != axis).count());
+    all
+}
+
+/// States that are read without the input of their position.
+fn without_input(form: Form) -> Vec<Change> {
+    let change = |name: &str, what: &str, (forward, reversed): (bool, bool)| {
+        Change::new(Part::Delay, name, what, move |v: &mut Variant| {
+            v.without_input |= forward;
+            if reversed {
+                v.reversed = Reversed::WithoutInput;
+            }
+        })
+    };
+    if !form.is_bidirectional() {
+        let what = "C reads the decayed state of before, without the input of its own position";
+        return vec![change("reads-without-input", what, (true, false))];
+    }
+    let what = "one of the two scans is exclusive: the input of l counts once at l";
+    let once = change("poly-input-once", what, (false, true));
+    let what = "both scans are exclusive: position l reads their states without the input of l";
+    vec![once, change("reads-without-input", what, (true, true))]
+}
+
+/// A reversed scan by flipping, in which not all is flipped.
+fn flips(problem: &Problem, form: Form) -> Vec<Change> {
+    if !form.is_bidirectional() {
+        return Vec::new();
+    }
+    let variable = |operand| operand == Operand::Variable;
+    let has = [true, true, variable(problem.b_operand), variable(problem.c_operand)];
+    let mut all = Vec::new();
+    for chosen in 1..1usize << 5 {
+        let is_chosen = |i: usize| chosen >> i & 1 == 1;
+        if (0..4).any(|i| is_chosen(i) && !has[i]) {
+            continue;
+        }
+        let names: Vec<&str> = (0..4).filter(|&i| is_chosen(i)).map(|i| ["u", "Δ", "B", "C"][i]).collect();
+        let flips = Flips {
+            u: !is_chosen(0),
+            delta: !is_chosen(1),
+            b: !is_chosen(2),
+            c: !is_chosen(3),
+            back: !is_chosen(4),
+        };
+        let what = match (names.is_empty(), flips.back) {
+            (true, _) => "the output of the reversed scan is not flipped back".to_owned(),
+            (false, true) => format!("for the reversed scan {} is not flipped", names.join(", ")),
+            (false, false) if names == ["C"] => {
+                "the states of the reversed scan are not flipped back: C of l reads those of the position as far from the end"
+                    .to_owned()
+            }
+            (false, false) => {
+                format!("for the reversed scan {} is not flipped, and its output not flipped back", names.join(", "))
+            }
+        };
+        all.push(Change::new(Part::Scan, "poly-flipped-in-part", what, move |v: &mut Variant| {
+            v.flips = flips
+        }));
+    }
+    all
+}
+
+/// Sequences in the last block of so many positions, where that is not full.
+pub fn in_last_block(problem: &Problem, length: usize) -> Vec<Change> {
+    let seqlen = problem.shape.seqlen;
+    if seqlen < length || seqlen.is_multiple_of(length) {
+        return Vec::new();
+    }
+    let ways = [
+        ("stale", "is that of the block before", InBlock::By(-(length as isize))),
+        ("held", "is that of the last position before", InBlock::Held),
+        ("missing", "is missing", InBlock::Nothing),
+    ];
+    let mut all = Vec::new();
+    for read in sequences(problem) {
+        for (name, is, read_there) in ways {
+            let what = format!("{is} in the last block of {length}, which is not full");
+            let map = Map::InLastBlock(LastBlock { length, read: read_there });
+            all.push(read.at(&format!("{name}-in-last-block"), &what, map));
+        }
+    }
     all
 }
 
@@ -253,24 +428,30 @@ fn some_of(n: usize) -> Vec<(Map, String)> {
     last.chain(first).chain(one).collect()
 }
 
-/// Sequences that lag; what is out by one or two is tried with the others.
-fn lags(problem: &Problem) -> Vec<Change> {
+/// Sequences that lag, by up to so many positions; what is out by one or two is tried with the others.
+fn lags(problem: &Problem, most: usize) -> Vec<Change> {
     let mut all = Vec::new();
     for read in sequences(problem) {
-        for by in 1..=LAG.min(problem.shape.seqlen - 1) as isize {
+        for by in 1..=most.min(problem.shape.seqlen - 1) as isize {
             for (by, sign) in [(-by, "−"), (by, "+")] {
                 let name = if by < 0 { "late" } else { "early" };
                 let what = format!("of position l is that of l {sign} {}", by.abs());
-                all.extend(read.at(name, &format!("{what}, 0 beyond the end"), Map::Shifted(by)));
-                all.extend(read.at(name, &format!("{what}, around the end"), Map::Rolled(by)));
+                all.push(read.at(name, &format!("{what}, 0 beyond the end"), Map::Shifted(by)));
+                all.push(read.at(name, &format!("{what}, around the end"), Map::Rolled(by)));
+                if by.unsigned_abs() <= FEW {
+                    all.push(read.at(name, &format!("{what}, the last one beyond the end"), Map::Held(by)));
+                }
             }
         }
     }
     all
 }
 
+/// What may be asked whether it is small.
+const GUARDED: [(Guarded, &str); 3] = [(Guarded::Z, "|ΔA|"), (Guarded::A, "|A|"), (Guarded::Delta, "Δ")];
+
 /// B̄ that is another one where |z| is small.
-fn near_0(form: Form) -> Vec<Change> {
+fn near_0(form: Form, guarded: &[(Guarded, &str)]) -> Vec<Change> {
     let mut all = Vec::new();
     let limits = DIGITS.iter().flat_map(|digit| UNITS.map(|unit| (digit * unit * 1e4).round() / 1e4));
     let limits: Vec<f64> = limits.filter(|limit| *limit <= 4.0).collect();
@@ -278,24 +459,28 @@ fn near_0(form: Form) -> Vec<Change> {
     for count in 1..=4u32 {
         for &limit in limits.iter().filter(|_| has_phi) {
             let terms = if count == 1 { "its first term".to_owned() } else { format!("{count} terms") };
-            let what = format!(
-                "the series of each φ is cut after {terms} where |ΔA| is below {limit}, and right elsewhere"
-            );
-            all.push(Change::new(
-                Part::BBar,
-                format!("phi-taylor-{count}-near-0"),
-                what,
-                move |v: &mut Variant| {
-                    (v.taylor, v.other_below) = (Some(count), limit);
-                },
-            ));
+            for &(guarded, of) in guarded {
+                let what = format!(
+                    "the series of each φ is cut after {terms} where {of} is below {limit}, and right elsewhere"
+                );
+                all.push(Change::new(
+                    Part::BBar,
+                    format!("phi-taylor-{count}-near-0"),
+                    what,
+                    move |v: &mut Variant| {
+                        (v.taylor, v.other_below, v.guarded) = (Some(count), limit, guarded);
+                    },
+                ));
+            }
         }
     }
     for &limit in limits.iter().filter(|_| form != Form::Method(Method::Zoh)) {
-        let what = format!("B̄ is that of zoh, Δ, where |ΔA| is below {limit}, and right elsewhere");
-        all.push(Change::new(Part::BBar, "b-bar-of-zoh-near-0", what, move |v: &mut Variant| {
-            (v.b_bar, v.other_below) = (Method::Zoh.into(), limit);
-        }));
+        for &(guarded, of) in guarded {
+            let what = format!("B̄ is that of zoh, Δ, where {of} is below {limit}, and right elsewhere");
+            all.push(Change::new(Part::BBar, "b-bar-of-zoh-near-0", what, move |v: &mut Variant| {
+                (v.b_bar, v.other_below, v.guarded) = (Method::Zoh.into(), limit, guarded);
+            }));
+        }
     }
     all
 }
@@ -333,12 +518,23 @@ pub fn last_states(problem: &Problem) -> Vec<Change> {
     let mut all: Vec<Change> = likely.iter().copied().flat_map(padded).collect();
     all.push(change("last-state-missing", "last_state is 0".to_owned(), LastState::Within(0, 0)));
     if problem.weights == Weights::Complex {
-        all.push(change(
-            "last-state-conjugated",
-            "last_state is conjugated".to_owned(),
-            LastState::Conjugated,
-        ));
+        for (of, name, what) in complex::MADE {
+            let what = format!("last_state {what}");
+            all.push(change(&format!("last-state-{name}"), what, LastState::OfComplex(of)));
+        }
     }
+    for (factor, name, what) in
+        [(0.5, "halved", "is half of what it should be"), (-1.0, "negated", "has the wrong sign")]
+    {
+        let what = format!("last_state {what}: only last_state shows it");
+        all.push(change(&format!("last-state-{name}"), what, LastState::Times(factor)));
+    }
+    all.push(change(
+        "last-state-without-input",
+        "last_state lacks the input of the last position".to_owned(),
+        LastState::WithoutInput,
+    ));
+    all.extend(moved(problem));
     for (map, of) in some_of(shape.dstate) {
         if let Map::Within(from, to) = map {
             let what = format!("state{of} are 0 in last_state only");
@@ -346,6 +542,39 @@ pub fn last_states(problem: &Problem) -> Vec<Change> {
         }
     }
     all.extend((1..=PADDED).filter(|count| !likely.contains(count)).flat_map(padded));
+    all
+}
+
+/// A last state whose numbers are in each other's place.
+fn moved(problem: &Problem) -> Vec<Change> {
+    let shape = problem.shape;
+    let axes = [("batch", shape.batch), ("channel", shape.dim), ("state", shape.dstate)];
+    let mut all = Vec::new();
+    let mut add = |what: String, of: LastState| {
+        all.push(Change::new(
+            Part::LastState,
+            "last-state-of-other-place",
+            format!("last_state {what}: only last_state shows it"),
+            move |v: &mut Variant| v.last_state = of,
+        ));
+    };
+    for (i, (axis, size)) in axes.into_iter().enumerate().filter(|(_, axis)| axis.1 > 1) {
+        let maps = [
+            (Map::Reversed, format!("is written from the last {axis} to the first")),
+            (Map::At(0), format!("is that of {axis} 0 for all")),
+            (Map::At(size - 1), format!("is that of the last {axis} for all")),
+            (Map::Rolled(1), format!("of {axis} i is that of i + 1, around the end")),
+            (Map::Rolled(-1), format!("of {axis} i is that of i − 1, around the end")),
+        ];
+        for (map, what) in maps {
+            let mut of = [Map::Same; 3];
+            of[i] = map;
+            add(what, LastState::Moved(of));
+        }
+    }
+    if shape.dim > 1 && shape.dstate > 1 {
+        add("lies in memory as (batch, dstate, dim)".to_owned(), LastState::Transposed);
+    }
     all
 }
 
@@ -365,7 +594,7 @@ pub fn at_chunks(problem: &Problem, length: usize) -> Vec<Change> {
         for (at, by, place, is) in ways {
             let name = if by.is_some() { "stale-at-chunks" } else { "missing-at-chunks" };
             let what = format!("{is} at the {place} position of each chunk of {length}");
-            all.extend(read.at(name, &what, Map::Chunked(AtChunks { length, at, by })));
+            all.push(read.at(name, &what, Map::Chunked(AtChunks { length, at, by })));
         }
     }
     all
