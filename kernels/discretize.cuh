@@ -1,13 +1,15 @@
 // (Ā, B̄) of one element, the method a compile-time parameter: spec.md §2, one `if constexpr` branch per row.
 //
 // Accuracy contract, for |z| <= 80 and the given f32 Δ, A, B taken as exact: what src/promise/contract.rs counts for each
-// method, at most 1.5 · 2^-24 normwise for e^z, 3.25 for a B̄ by φ-functions, 7.125 for complex bilinear; results in the
+// method, at most 3 · 2^-24 normwise for e^z and 8.625 for a B̄; results in the
 // subnormal range within half a subnormal more. Beyond 80: e^z underflows to 0 or overflows to infinity, and nothing
 // finite turns into a NaN that the exact value is not.
-// How: z = ΔA as an exact pair, φ by phi.cuh, and a monitor that sends the few elements on which pairs of floats
-// lose too much (see precise.cuh) to double. The weight type W is float, Complex<float>, double or Complex<double>;
-// the double ones always take the double path (precision lifting).
-// Expected cost, flops per element: zoh 30 real / 80 complex, bilinear 10 / 30, rk4 60 / 140, the others 110 / 400.
+// How: z = ΔA as an exact pair. Common elements, of which all neighbours of a lane are at once, take plain floats from
+// there on; of complex weights with zoh and bilinear alone. The others take pairs of floats, φ by phi.cuh, and a monitor
+// sends the few on which these lose too much to double (precise.cuh). The weight type W is float, Complex<float>, double or
+// Complex<double>; the double ones always take the double path (precision lifting).
+// Expected cost of a common element, flops: zoh 20 real / 55 complex, bilinear 15 / 40, rk4 30, the others 45; in pairs rk4
+// takes 60 / 140, the others 110 / 400.
 #pragma once
 
 #include "phi.cuh"
@@ -58,6 +60,43 @@ HOLDFAST_DEVICE bool bilinear(float delta, W a, W b, Coefficients<W>& out) {
   const W step = scaled(b, delta);
   out = {quotient(above, below), quotient(step, below)};
   return comfortable(step) && comfortable(out.b_bar) && bilinear_in_f32(above, below);
+}
+
+// n/d where d is far from the ends of the range, for which a GPU's own division has a branch.
+#if defined(__CUDACC__)
+HOLDFAST_DEVICE float common_reciprocal(float d) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(d));
+  return fused(y, fused(-d, y, 1.0f), y);
+}
+HOLDFAST_DEVICE float common_quotient(float n, float d, float reciprocal) {
+  const float q = mul_rn(n, reciprocal);
+  return fused(fused(-d, q, n), reciprocal, q);
+}
+#else
+HOLDFAST_DEVICE float common_reciprocal(float) { return 0.0f; }
+HOLDFAST_DEVICE float common_quotient(float n, float d, float) { return n / d; }
+#endif
+
+// As bilinear(), without a branch.
+HOLDFAST_DEVICE bool bilinear_commonly(float delta, float a, float b, Coefficients<float>& out) {
+  const float above = one_plus_half(delta, a), below = one_plus_half(-delta, a);
+  const float inverse = common_reciprocal(below), size = fabsf(below);
+  out = {common_quotient(above, below, inverse), common_quotient(delta, below, inverse) * b};
+  return size > 1e-12f && size < 1e12f && (comfortable(delta) || delta == 0.0f);
+}
+HOLDFAST_DEVICE bool bilinear_commonly(float delta, Complex<float> a, Complex<float> b,
+                                       Coefficients<Complex<float>>& out) {
+  const Complex<float> above = one_plus_half(delta, a), below = one_plus_half(-delta, a), step = scaled(b, delta);
+  const float square = sum_of_products(below.re, below.re, below.im, below.im);
+  const float inverse = common_reciprocal(square);
+  const auto over = [&](Complex<float> n) {
+    return Complex<float>{common_quotient(sum_of_products(n.re, below.re, n.im, below.im), square, inverse),
+                          common_quotient(difference_of_products(n.im, below.re, n.re, below.im), square, inverse)};
+  };
+  out = {over(above), over(step)};
+  return square > 1e-24f && square < 1e24f && norm1(above) < 1e12f &&
+         ((comfortable(step) && comfortable(out.b_bar)) || delta == 0.0f || norm1(b) == 0.0f);
 }
 
 // How far apart e^z's share of a sum of φ's and the sum itself may be before double takes over. Complex e^z is good to
@@ -129,15 +168,157 @@ HOLDFAST_OUTLINE static Coefficients<W> discretize_in_double(typename Arithmetic
   return {FromDouble<W>::of(precise.a_bar), FromDouble<W>::of(precise.b_bar)};
 }
 
-template <Method kMethod, class W>
-HOLDFAST_ONCE static Coefficients<W> discretize(typename ArithmeticOf<W>::type delta, W a, W b) {
-  Coefficients<W> out;
-  bool done = false;
-  if constexpr (sizeof(typename ArithmeticOf<W>::type) == sizeof(float)) {
-    done = discretize_in_f32<kMethod>(delta, a, b, out);
+// φ₂ and φ₃ for real |z| <= 1: minimax, good to 2^-26.
+HOLDFAST_DEVICE float series_phi2(float z) {
+  float p = 0x1.73a8aap-19f;
+  p = fused(p, z, 0x1.a905dcp-16f);
+  p = fused(p, z, 0x1.a02adep-13f);
+  p = fused(p, z, 0x1.6c022ap-10f);
+  p = fused(p, z, 0x1.1110dep-7f);
+  p = fused(p, z, 0x1.55557p-5f);
+  p = fused(p, z, 0x1.555556p-3f);
+  return fused(p, z, 0.5f);
+}
+HOLDFAST_DEVICE float series_phi3(float z) {
+  float p = 0x1.29ddfap-22f;
+  p = fused(p, z, 0x1.785ceep-19f);
+  p = fused(p, z, 0x1.a01ffap-16f);
+  p = fused(p, z, 0x1.a00af8p-13f);
+  p = fused(p, z, 0x1.6c16aap-10f);
+  p = fused(p, z, 0x1.11111ap-7f);
+  p = fused(p, z, 0x1.555556p-5f);
+  return fused(p, z, 0x1.555556p-3f);
+}
+
+// What common elements need of A alone: of real ones the factors of Δφ₁ = (e^z − 1)/A, Δ²φ₂ = (e^z − 1 − z)/A² and
+// ½Δ³φ₃ = (e^z − 1 − z − z²/2)/(2A³).
+template <class W>
+struct Inverses {};
+template <>
+struct Inverses<float> {
+  float first, second, half_third;
+  bool common;
+};
+
+HOLDFAST_DEVICE Inverses<float> inverses(float a) {
+  const double inverse = 1.0 / a;
+  return {static_cast<float>(inverse), static_cast<float>(inverse * inverse),
+          static_cast<float>(0.5 * inverse * inverse * inverse), fabsf(a) > 1e-9f && fabsf(a) < 1e9f};
+}
+HOLDFAST_DEVICE Inverses<double> inverses(double) { return {}; }
+template <class T>
+HOLDFAST_DEVICE Inverses<Complex<T>> inverses(Complex<T>) {
+  return {};
+}
+
+// Of a real B̄ by φ-functions with Δ >= 0 and z <= 1, where no term is negative: the closed forms from z < −1 on, else the
+// series. Both are computed, for lanes differ.
+template <Method kMethod>
+HOLDFAST_DEVICE bool b_bar_by_phi_commonly(float delta, Pair<float> z, float e, float b, const Inverses<float>& of_a,
+                                           float& out) {
+  const bool near = fabsf(z.hi) <= 1.0f;
+  // e^z − 1 and e^z − 1 − z
+  const float first = add_rn(e, -1.0f);
+  const float second = add_rn(add_rn(-1.0f, -z.hi), add_rn(e, -z.lo));
+  float by_series, closed;
+  if constexpr (kMethod == Method::kFoh) {
+    by_series = delta * delta * series_phi2(z.hi);
+    closed = second * of_a.second;
+  } else if constexpr (kMethod == Method::kPoly) {
+    const float phi2 = series_phi2(z.hi);
+    by_series = delta * fused(0.5f * delta, phi2, fused(z.hi, phi2, 1.0f));
+    closed = fused(0.5f * second, of_a.second, first * of_a.first);
+  } else {
+    const float phi3 = series_phi3(z.hi), phi2 = fused(z.hi, phi3, 0.5f);
+    by_series = delta * fused(delta, fused(0.5f * delta, phi3, phi2), fused(z.hi, phi2, 1.0f));
+    const float third = fused(-0.5f * z.hi, z.hi, fused(-z.hi, z.lo, second));
+    closed = fused(third, of_a.half_third, fused(second, of_a.second, first * of_a.first));
   }
-  if (!done) out = discretize_in_double<kMethod>(delta, a, b);
-  return out;
+  out = (near ? by_series : closed) * b;
+  const float most = kMethod == Method::kHighOrder ? 1.0f : 1e6f;
+  return z.hi <= 1.0f && (near || of_a.common) && delta <= most && (delta > 1e-12f || delta == 0.0f);
+}
+
+// rk4's polynomial over 24, by its real root: (z − r)(z² + (4 + r)z − 24/r)/24.
+HOLDFAST_DEVICE bool b_bar_of_rk4_commonly(float delta, Pair<float> z, float b, float& out) {
+  const float from_root = add_rn(add_rn(z.hi, 0x1.64848p+1f), add_rn(z.lo, -0x1.0da8fap-26f));
+  const float rest = fused(z.lo, fused(0x1.555556p-4f, z.hi, 0x1.9e9eacp-5f),
+                           fused(z.hi, fused(0x1.555556p-5f, z.hi, 0x1.9e9eacp-5f), 0x1.6fa53p-2f));
+  out = delta * (from_root * rest) * b;
+  // The root is known to 2^-50, which shows nearer to it than this.
+  return fabsf(from_root) > 0x1p-16f && fabsf(delta) < 1e6f && (fabsf(delta) > 1e-20f || delta == 0.0f);
+}
+
+// Where nothing is out of the ordinary, in few operations and without a branch. Returns false elsewhere; `out` is then
+// worthless.
+template <Method kMethod, class W>
+HOLDFAST_DEVICE bool discretize_commonly(float delta, W a, W b, const Inverses<W>& of_a, Coefficients<W>& out) {
+  [[maybe_unused]] constexpr bool kReal = sizeof(W) == sizeof(float);
+  if constexpr (kMethod == Method::kZoh) {
+    const auto z = exact_product(delta, a);
+    out = {common_exponential(z), scaled(b, delta)};
+    return is_common(z);
+  } else if constexpr (kMethod == Method::kBilinear) {
+    return bilinear_commonly(delta, a, b, out);
+  } else {
+    static_assert(kReal, "a method without a branch of its own");
+    const auto z = exact_product(delta, a);
+    out.a_bar = common_exponential(z);
+    bool common;
+    if constexpr (kMethod == Method::kRk4) {
+      common = b_bar_of_rk4_commonly(delta, z, b, out.b_bar);
+    } else {
+      common = b_bar_by_phi_commonly<kMethod>(delta, z, out.a_bar, b, of_a, out.b_bar);
+    }
+    return common && is_common(z);
+  }
+}
+
+// Whether a method has a common path. Complex sums of φ's and rk4 are pairs of floats, whatever the element.
+template <Method kMethod, class W>
+constexpr bool kHasCommonPath =
+    sizeof(typename ArithmeticOf<W>::type) == sizeof(float) &&
+    (sizeof(W) == sizeof(float) || kMethod == Method::kZoh || kMethod == Method::kBilinear);
+
+// Of neighbours with one A, those whose bit is set in `which`. Never inlined: the others keep their registers.
+template <Method kMethod, int kCount, class W, class T>
+HOLDFAST_OUTLINE static void discretize_each(unsigned which, const T (&delta)[kCount], W a, const W (&b)[kCount],
+                                             Coefficients<W> (&out)[kCount]) {
+  HOLDFAST_NO_UNROLL
+  for (int i = 0; i < kCount; ++i) {
+    if ((which >> i & 1) == 0) continue;
+    bool done = false;
+    if constexpr (sizeof(T) == sizeof(float)) done = discretize_in_f32<kMethod>(delta[i], a, b[i], out[i]);
+    if (!done) out[i] = discretize_in_double<kMethod>(delta[i], a, b[i]);
+  }
+}
+
+// Of neighbours with one A: the common ones side by side, and then the others.
+template <Method kMethod, int kCount, class W, class T>
+HOLDFAST_ONCE static void discretize(const T (&delta)[kCount], W a, const Inverses<W>& of_a, const W (&b)[kCount],
+                                     Coefficients<W> (&out)[kCount]) {
+  unsigned rare = (1u << kCount) - 1;
+  if constexpr (kHasCommonPath<kMethod, W>) {
+    rare = 0;
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kCount; ++i) {
+      if (!discretize_commonly<kMethod>(delta[i], a, b[i], of_a, out[i])) rare |= 1u << i;
+    }
+    if (rare == 0) return;
+  }
+  // Copies: what a function is given by reference leaves the registers.
+  T deltas[kCount];
+  W bs[kCount];
+  Coefficients<W> outs[kCount];
+  HOLDFAST_UNROLL
+  for (int i = 0; i < kCount; ++i) {
+    deltas[i] = delta[i];
+    bs[i] = b[i];
+    if constexpr (kHasCommonPath<kMethod, W>) outs[i] = out[i];
+  }
+  discretize_each<kMethod>(rare, deltas, a, bs, outs);
+  HOLDFAST_UNROLL
+  for (int i = 0; i < kCount; ++i) out[i] = outs[i];
 }
 
 }  // namespace HOLDFAST_NAMESPACE

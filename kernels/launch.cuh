@@ -35,34 +35,46 @@ struct DiscretizeParams {
   long long n;
 };
 
-// Neighbouring positions that one thread takes.
-constexpr int kItems = 4;
+// A block's threads: kLanes for each of kChannels channels of one group. B and C come for kStates states at a time, of which
+// a lane has kOwn.
+constexpr int kLanes = 8;
+constexpr int kChannels = 16;
+constexpr int kThreads = kLanes * kChannels;
+// Blocks that registers must leave room for on a multiprocessor: 128 registers a thread.
+constexpr int kResidentBlocks = 4;
+constexpr int kStates = 16;
+constexpr int kOwn = kStates / kLanes;
 
-// The most threads that any row asks for: what registers are budgeted for.
-constexpr int kMaxThreads = 512;
+// Neighbouring positions that a thread loads, steps through and stores at once; `width` is 1 for real weights, 2 for complex.
+// A tile is kLanes times as long.
+#if defined(__CUDACC__)
+__host__ __device__
+#endif
+constexpr int items_for(int width) { return 8 / width; }
+
+// Carried states of a channel, and as many unused that four channels' lanes meet in no bank.
+#if defined(__CUDACC__)
+__host__ __device__
+#endif
+constexpr long long state_row(long long dstate) { return (dstate + 15) / 16 * 16 + 8; }
 
 #if !defined(__CUDACC_RTC__)
-struct Row {
-  long long longest;  // sequence that this row serves
-  int threads;
-};
-
-// A chunk is threads · kItems positions: up to 2048 the sequence is one chunk. 64 threads are the least from
-// seqlen 129 on, so that the scan across warps is never idle there.
-constexpr Row kTable[] = {
-    {128, 32}, {256, 64}, {512, 128}, {1024, 256}, {2048, kMaxThreads}, {0x7fffffffffffffffLL, kMaxThreads},
-};
-
-constexpr int threads_for(long long seqlen) {
-  for (const Row& row : kTable) {
-    if (seqlen <= row.longest) return row.threads;
-  }
-  return kMaxThreads;
+// Blocks that a group's channels take, and all that a selective scan takes. Groups are a divisor of dim.
+constexpr long long blocks_of_group(long long dim, long long groups) { return (dim / groups + kChannels - 1) / kChannels; }
+constexpr long long blocks_for(long long batch, long long dim, long long groups) {
+  return batch * groups * blocks_of_group(dim, groups);
 }
 
-// Dynamic shared memory: the carried states, twice over. `width` is 1 for real weights, 2 for complex;
-// `element` is the size of the arithmetic type.
-constexpr long long shared_bytes(long long dstate, int width, int element) { return 2 * dstate * width * element; }
+// The block that has a channel.
+constexpr long long block_of(long long batch, long long channel, long long dim, long long groups) {
+  const long long members = dim / groups;
+  return (batch * groups + channel / members) * blocks_of_group(dim, groups) + channel % members / kChannels;
+}
+
+// Dynamic shared memory: the carried states. `element` is the size of the arithmetic type.
+constexpr long long shared_bytes(long long dstate, int width, int element) {
+  return kChannels * state_row(dstate) * width * element;
+}
 #endif
 
 }  // namespace holdfast_launch

@@ -24,10 +24,15 @@
 #define HOLDFAST_DEVICE inline
 // A shuffle may carry a whole struct: every wait is a switch of stacks.
 #define HOLDFAST_SHUFFLE_STRUCTS
+// GCC 12's modref pass forgets stores that such a function makes through a reference: what it knows of it must not be used.
+#if defined(__GNUC__) && !defined(__clang__)
+#define HOLDFAST_OUTLINE __attribute__((noipa))
+#else
 #define HOLDFAST_OUTLINE __attribute__((noinline))
+#endif
 #define HOLDFAST_UNROLL
 #define HOLDFAST_NO_UNROLL
-#define HOLDFAST_ONCE __attribute__((noinline))
+#define HOLDFAST_ONCE HOLDFAST_OUTLINE
 #define HOLDFAST_LAUNCH_BOUNDS(threads, blocks)
 #define HOLDFAST_SHARED(type, name) type& name = *static_cast<type*>(holdfast_host::static_shared(__LINE__, sizeof(type)))
 #define HOLDFAST_DYNAMIC_SHARED(type, name) type* const name = static_cast<type*>(holdfast_host::dynamic_shared())

@@ -1,25 +1,34 @@
-// Forward selective scan: x_l = Ā_l x_{l−1} + B̄_l u_l, y_l = C_l x_l (spec.md §2, §3), one block per (batch, channel).
+// Forward selective scan: x_l = Ā_l x_{l−1} + B̄_l u_l, y_l = C_l x_l (spec.md §2, §3), eight lanes for each channel.
 //
 // Formula: Δ = softplus?(delta + delta_bias); (Ā, B̄) by discretize.cuh; y = Σₙ C x, twice the real part for complex
 // weights; out = (y + D u), times z·sigmoid(z) with a gate. `poly` scans in both directions with the same Ā_l, B̄_l,
 // C_l at position l and averages before skip and gate; its last state is the forward one.
-// How: chunks of blockDim.x · kItems positions; per state n a block scan (scan.cuh); the state before the next
-// chunk is carried in shared memory. Positions past the end are the identity map. `poly` runs the reversed scan
-// first and keeps its partial sums in `workspace`, f32, never in the rounded output.
-// Deviations: none in the mathematics; the scan's association differs from the recurrence's (scan.cuh).
-// Expected cost per (batch, channel, n, l): discretize.cuh's, one B̄u product, 3 flops of recurrence and output
-// each, and a 1/kItems share of the block scan; memory traffic is u, Δ, z, out once and variable B, C per channel.
+// How: a block has up to 16 channels of one group. It goes along the sequence in tiles of kTile positions. For each tile:
+// load (u and Δ of every channel, a few neighbouring positions a thread; B and C of 16 states at a time, which the channels
+// share), coefficients, recurrence, readout (a lane has every eighth state, and carries it in order through the tile), the sum
+// over a channel's lanes, store. Positions past the end have Δ = 0 and change no state. `poly` runs the reversed scan
+// first and keeps its sums in `workspace`, in the arithmetic type, never in the rounded output.
+// Deviations: none. The recurrence is the specification's, operation by operation; the sum over states is a tree.
+// Expected cost per (batch, channel, n, l): discretize.cuh's, one B̄u product, 3 flops of recurrence and output each, and
+// half an instruction of loads; memory traffic is u, Δ, z, out once, variable B and C once for 16 channels.
 #pragma once
 
 #include "discretize.cuh"
 #include "hooks.cuh"
 #include "launch.cuh"
-#include "scan.cuh"
+#include "step.cuh"
 #include "storage.cuh"
 
 namespace HOLDFAST_NAMESPACE {
 
+using holdfast_launch::kChannels;
+using holdfast_launch::kLanes;
+using holdfast_launch::kOwn;
+using holdfast_launch::kStates;
 using holdfast_launch::ScanParams;
+
+// Channels of a warp.
+constexpr int kWarpChannels = 32 / kLanes;
 
 // Which operands vary along the sequence, and whether there is a gate: fixed when a kernel is compiled.
 template <bool kVariableB, bool kVariableC, bool kHasGate>
@@ -42,7 +51,7 @@ HOLDFAST_DEVICE T readout(Complex<T> c, Complex<T> x, T y) {
   return fused(-c.im, x.im, fused(c.re, x.re, y));
 }
 
-// kCount items from `p`, of which the first `valid` exist; the rest become 0. `wide`: one aligned access.
+// kCount items from `p`, of which the first `valid` exist; the rest become 0. `wide`: aligned accesses.
 template <class T, int kCount, class Stored>
 HOLDFAST_DEVICE void load_items(const Stored* p, int valid, bool wide, T (&to)[kCount]) {
   if (wide && valid >= kCount) {
@@ -55,219 +64,307 @@ HOLDFAST_DEVICE void load_items(const Stored* p, int valid, bool wide, T (&to)[k
   }
 }
 
-// One operand, B or C, for one channel: a constant per state, or a row along the sequence.
-template <class Stored, class W, int kWidth, int kItems>
-struct VariableOperand {
-  const Stored* group;
-  long long seqlen;
-  HOLDFAST_DEVICE void load(int n, long long l, int valid, bool wide, W (&to)[kItems]) const {
-    const Stored* row = group + n * seqlen * kWidth;
-    if constexpr (kWidth == 1) {
-      load_items(row + l, valid, wide, to);
-    } else {
-      decltype(W::re) parts[2 * kItems];
-      load_items(row + 2 * l, 2 * valid, wide && sizeof(Stored) * 2 * kItems <= 16, parts);
-      HOLDFAST_UNROLL
-      for (int i = 0; i < kItems; ++i) to[i] = {parts[2 * i], parts[2 * i + 1]};
-    }
+// One state's row of a variable B or C along the sequence.
+template <int kWidth, class W, int kItems, class Stored>
+HOLDFAST_DEVICE void load_row(const Stored* row, long long l, int valid, bool wide, W (&to)[kItems]) {
+  if constexpr (kWidth == 1) {
+    load_items(row + l, valid, wide, to);
+  } else {
+    decltype(W::re) parts[2 * kItems];
+    load_items(row + 2 * l, 2 * valid, wide, parts);
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kItems; ++i) to[i] = {parts[2 * i], parts[2 * i + 1]};
   }
+}
+
+// Neighbours in shared memory, read and written in accesses of 16 bytes.
+template <class T, int kItems>
+struct alignas(16) Items {
+  T item[kItems];
 };
 
-// Everything that one thread needs through the kernel.
-template <class Input, class Weight, int kItems>
-struct Block {
-  using W = typename Weight::type;
-  using T = typename ArithmeticOf<W>::type;
-  T delta[kItems], u[kItems], y[kItems];
-  // This thread's positions: first … first + valid − 1.
+// A row of a tile. The padding keeps lanes of neighbouring rows out of one another's banks.
+template <class T, int kItems>
+struct alignas(16) Row {
+  Items<T, kItems> packet[kLanes];
+  Items<float, 4> padding;
+};
+
+// What a block shares of one tile. A thread loads and stores packets of its own, and the others see them between barriers.
+template <class W, class T, int kItems>
+struct Tile {
+  Row<T, kItems> delta[kChannels], u[kChannels], y[kChannels];
+  Row<W, kItems> b[kStates], c[kStates];
+};
+
+// Neighbouring positions: first … first + valid − 1, of at most `items`.
+struct Positions {
   long long first;
   int valid;
+  // Rows start at multiples of seqlen; the host aligns the buffers themselves to 16 bytes.
   bool wide;
-  int turn = 0;  // of the block scans, through all chunks: which set of warp totals is next
+  HOLDFAST_DEVICE Positions(long long at, int items, long long seqlen)
+      : first(at),
+        valid(seqlen - at < 0 ? 0 : seqlen - at < items ? static_cast<int>(seqlen - at) : items),
+        wide(seqlen % items == 0) {}
 };
 
-template <Method kMethod, class Input, bool kComplex, class Layout, int kItems, class T>
+template <Method kMethod, class Input, bool kComplex, class Layout, class T>
 struct SelectiveScan {
   using Weight = WeightOf<kComplex, T>;
   using W = typename Weight::type;
-  using Items = Block<Input, Weight, kItems>;
   static constexpr int kWidth = Weight::kWidth;
+  static constexpr int kItems = holdfast_launch::items_for(kWidth);
+  static constexpr int kTile = kLanes * kItems;
+  using SharedTile = Tile<W, T, kItems>;
   static constexpr bool kBidirectional = kMethod == Method::kPoly;
-  // Complex poly would need more than the 128 registers that 512 threads leave each: it reads C and u again where it
-  // needs them, rather than keep them across the discretization.
-  static constexpr bool kFrugal = kBidirectional && kComplex;
 
   const ScanParams& p;
-  W* states;  // [2][dstate] in shared memory
-  WarpTotals<W>& totals;
+  SharedTile& tile;
+  W* states;  // [kChannels][state_row(dstate)] in shared memory
+  int lane, slot;  // of the channel's lanes; of the block's channels
+  long long batch;
   int channel;
+  bool active;        // whether there is such a channel
+  bool warp_is_idle;  // whether the whole warp has none
   long long group_row;
 
-  HOLDFAST_DEVICE SelectiveScan(const ScanParams& params, W* states_, WarpTotals<W>& totals_)
-      : p(params), states(states_), totals(totals_) {
-    const unsigned dim = static_cast<unsigned>(p.dim);
-    const long long batch = blockIdx.x / dim;
-    channel = static_cast<int>(blockIdx.x % dim);
+  HOLDFAST_DEVICE SelectiveScan(const ScanParams& params, SharedTile& tile_, W* states_)
+      : p(params), tile(tile_), states(states_) {
+    lane = threadIdx.x % kLanes;
+    slot = threadIdx.x / kLanes;
     // Channel d reads group d / (dim / groups) (spec.md §3).
-    group_row = (batch * p.groups + channel / (p.dim / p.groups)) * p.dstate;
+    const int members = static_cast<int>(p.dim / p.groups);
+    const int parts = (members + kChannels - 1) / kChannels;
+    const unsigned part = blockIdx.x % parts;
+    const long long row = blockIdx.x / parts;  // of (batch, group)
+    const int member = static_cast<int>(part) * kChannels + slot;
+    batch = row / p.groups;
+    active = member < members;
+    warp_is_idle = member - slot % kWarpChannels >= members;
+    channel = static_cast<int>(row % p.groups) * members + (active ? member : 0);
+    group_row = row * p.dstate;
   }
 
-  // Index of (batch, channel, 0) in u, delta, z, out. Not kept: registers are scarce.
-  HOLDFAST_DEVICE long long row() const { return static_cast<long long>(blockIdx.x) * p.seqlen; }
-
-  HOLDFAST_DEVICE const Input* u_row(const Items& items) const {
-    return static_cast<const Input*>(p.u) + row() + items.first;
+  // Index of (batch, channel, 0) in u, delta, z, out.
+  HOLDFAST_DEVICE long long row() const { return (batch * p.dim + channel) * p.seqlen; }
+  HOLDFAST_DEVICE const Input* input(const void* from, const Positions& at) const {
+    return static_cast<const Input*>(from) + row() + at.first;
   }
-  HOLDFAST_DEVICE T u_at(const Items& items, int i) const {
-    return kFrugal ? static_cast<T>(widened_load(u_row(items)[i])) : items.u[i];
-  }
+  // y of the reversed scan, as (batch, dim, seqlen): every thread reads what it wrote itself.
+  HOLDFAST_DEVICE T* workspace(const Positions& at) const { return static_cast<T*>(p.workspace) + row() + at.first; }
+  HOLDFAST_DEVICE W* carried(int n) const { return states + slot * holdfast_launch::state_row(p.dstate) + n; }
 
-  HOLDFAST_DEVICE void load_operand(bool variable, const void* from, int n, const Items& items,
-                                    W (&to)[kItems]) const {
-    if (variable) {
-      const Input* group = static_cast<const Input*>(from) + group_row * p.seqlen * kWidth;
-      VariableOperand<Input, W, kWidth, kItems>{group, p.seqlen}.load(n, items.first, items.valid, items.wide, to);
-    } else {
-      const W w = Weight::load(static_cast<const float*>(from) + (static_cast<long long>(channel) * p.dstate + n) * kWidth);
-      HOLDFAST_UNROLL
-      for (int i = 0; i < kItems; ++i) to[i] = w;
-    }
+  HOLDFAST_DEVICE W weight(const void* from, int n) const {
+    return Weight::load(static_cast<const float*>(from) + (static_cast<long long>(channel) * p.dstate + n) * kWidth);
   }
 
-  HOLDFAST_DEVICE void load_sequence(int chunk, T bias, Items& items) const {
-    items.first = (static_cast<long long>(chunk) * blockDim.x + threadIdx.x) * kItems;
-    const long long rest = p.seqlen - items.first;
-    items.valid = rest < 0 ? 0 : rest < kItems ? static_cast<int>(rest) : kItems;
-    // Rows start at multiples of seqlen; the host aligns the buffers themselves to 16 bytes.
-    items.wide = p.seqlen % kItems == 0;
-    const Input* delta = static_cast<const Input*>(p.delta) + row() + items.first;
-    if constexpr (!kFrugal) load_items(u_row(items), items.valid, items.wide, items.u);
-    load_items(delta, items.valid, items.wide, items.delta);
+  HOLDFAST_DEVICE void load_sequence(const Positions& at, T bias) const {
+    if (!active) return;
+    Items<T, kItems> u, delta;
+    load_items(input(p.u, at), at.valid, at.wide, u.item);
+    load_items(input(p.delta, at), at.valid, at.wide, delta.item);
     HOLDFAST_UNROLL
     for (int i = 0; i < kItems; ++i) {
-      items.delta[i] += bias;
-      if (p.delta_softplus) items.delta[i] = softplus(items.delta[i]);
-      items.y[i] = T(0);
+      delta.item[i] += bias;
+      if (p.delta_softplus) delta.item[i] = softplus(delta.item[i]);
+      if (i >= at.valid) delta.item[i] = T(0);
+    }
+    tile.u[slot].packet[lane] = u;
+    tile.delta[slot].packet[lane] = delta;
+  }
+
+  // Rows of kStates states from `first` on.
+  HOLDFAST_DEVICE void load_operand(const void* from, int first, const Positions& at,
+                                    Row<W, kItems> (&to)[kStates]) const {
+    HOLDFAST_UNROLL
+    for (int r = slot; r < kStates; r += kChannels) {
+      const int n = first + r;
+      Items<W, kItems> items;
+      load_row<kWidth>(static_cast<const Input*>(from) + (group_row + n) * p.seqlen * kWidth, at.first,
+                       n < p.dstate ? at.valid : 0, at.wide, items.item);
+      to[r].packet[lane] = items;
     }
   }
 
-  // Adds this chunk's y of one direction; the state before it is in states[parity], the one after in the other.
+  // The sum over a channel's lanes of y, for the one of kItems positions that is this lane's.
+  static HOLDFAST_DEVICE T sum_over_lanes(const T (&y)[kItems], int lane) {
+    T sum[kItems];
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kItems; ++i) sum[i] = y[i];
+    int count = kItems;
+    HOLDFAST_UNROLL
+    for (int distance = kLanes / 2; distance >= 1; distance /= 2) {
+      const bool upper = (lane & distance) != 0;
+      if (count > 1) {
+        count /= 2;
+        HOLDFAST_UNROLL
+        for (int i = 0; i < count; ++i) {
+          const T given = upper ? sum[i] : sum[i + count];
+          sum[i] = (upper ? sum[i + count] : sum[i]) + __shfl_xor_sync(0xffffffffu, given, distance);
+        }
+      } else {
+        sum[0] += __shfl_xor_sync(0xffffffffu, sum[0], distance);
+      }
+    }
+    return sum[0];
+  }
+
+  // What a lane knows of one of its states.
+  struct State {
+    int n;
+    bool exists;
+    W a, x, b, c;  // b and c where they are constants
+    Inverses<W> of_a;
+  };
+
+  HOLDFAST_DEVICE State state(int n) const {
+    const W none = real_as<W>(T(0));
+    State own = {n, active && n < p.dstate, none, none, none, none, {}};
+    if (!own.exists) return own;
+    own.a = weight(p.a, n);
+    own.x = *carried(n);
+    if (!Layout::variable_b()) own.b = weight(p.b, n);
+    if (!Layout::variable_c()) own.c = weight(p.c, n);
+    own.of_a = inverses(own.a);
+    return own;
+  }
+
+  // Coefficients, recurrence and readout of one state at a few positions: takes x on, and adds to y.
   template <bool kReverse>
-  HOLDFAST_DEVICE void scan_chunk(Items& items, int parity) const {
+  HOLDFAST_DEVICE void step_through(State& own, const Positions& at, int packet, int row, T (&y)[kItems]) const {
+    const Items<T, kItems> delta = tile.delta[slot].packet[packet], u = tile.u[slot].packet[packet];
+    Items<W, kItems> b, c;
+    if (Layout::variable_b()) b = tile.b[row].packet[packet];
+    if (Layout::variable_c()) c = tile.c[row].packet[packet];
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kItems; ++i) {
+      if (!Layout::variable_b()) b.item[i] = own.b;
+      if (!Layout::variable_c()) c.item[i] = own.c;
+    }
+    Coefficients<W> both[kItems];
+    discretize<kMethod>(delta.item, own.a, own.of_a, b.item, both);
+    Step<W> steps[kItems];
+    HOLDFAST_UNROLL
+    for (int m = 0; m < kItems; ++m) {
+      const int i = kReverse ? kItems - 1 - m : m;
+      Hooks::coefficients<kMethod>(delta.item[i], own.a, b.item[i], both[i]);
+      steps[i] = {both[i].a_bar, scaled(both[i].b_bar, u.item[i])};
+      if (i < at.valid) Hooks::step<kReverse>(*this, own.n, at, i, steps);
+    }
+    if (at.valid < kItems) {
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kItems; ++i) {
+        if (i >= at.valid) steps[i] = {real_as<W>(T(1)), real_as<W>(T(0))};
+      }
+    }
+    Hooks::readout<kReverse>(*this, own.n, at, c.item);
+    HOLDFAST_UNROLL
+    for (int m = 0; m < kItems; ++m) {
+      const int i = kReverse ? kItems - 1 - m : m;
+      own.x = multiply_add(steps[i].a, own.x, steps[i].b);
+      y[i] = readout(c.item[i], own.x, y[i]);
+    }
+  }
+
+  // y of one tile and direction, from the states before it.
+  template <bool kReverse>
+  HOLDFAST_DEVICE void scan_tile(long long start, const Positions& at) const {
     HOLDFAST_NO_UNROLL
-    for (int n = 0; n < p.dstate; ++n) {
-      const W a = Weight::load(p.a + (static_cast<long long>(channel) * p.dstate + n) * kWidth);
-      W b[kItems], c[kItems];
-      load_operand(Layout::variable_b(), p.b, n, items, b);
-      if constexpr (!kFrugal) load_operand(Layout::variable_c(), p.c, n, items, c);
-      Step<W> steps[kItems];
-      Step<W> own = {real_as<W>(T(1)), real_as<W>(T(0))};
+    for (int first = 0; first < p.dstate; first += kStates) {
+      if (Layout::variable_b()) load_operand(p.b, first, at, tile.b);
+      if (Layout::variable_c()) load_operand(p.c, first, at, tile.c);
+      __syncthreads();
+      State own[kOwn];
       HOLDFAST_UNROLL
-      for (int j = 0; j < kItems; ++j) {
-        const int i = kReverse ? kItems - 1 - j : j;
-        if (i < items.valid) {
-          Coefficients<W> k = discretize<kMethod>(items.delta[i], a, b[i]);
-          Hooks::coefficients<kMethod>(items.delta[i], a, b[i], k);
-          steps[i] = {k.a_bar, scaled(k.b_bar, u_at(items, i))};
-          Hooks::step<kReverse>(*this, n, items, i, steps);
-          own = j == 0 ? steps[i] : then(own, steps[i]);
-        } else {
-          steps[i] = {real_as<W>(T(1)), real_as<W>(T(0))};
+      for (int j = 0; j < kOwn; ++j) own[j] = state(first + j * kLanes + lane);
+      // The lanes of a warp sum together, those without a channel too.
+      HOLDFAST_NO_UNROLL
+      for (int k = 0; k < (warp_is_idle ? 0 : kLanes); ++k) {
+        const int packet = kReverse ? kLanes - 1 - k : k;
+        const Positions here(start + packet * kItems, kItems, p.seqlen);
+        if (here.valid == 0) continue;
+        T y[kItems];
+        HOLDFAST_UNROLL
+        for (int i = 0; i < kItems; ++i) y[i] = T(0);
+        HOLDFAST_UNROLL
+        for (int j = 0; j < kOwn; ++j) {
+          if (own[j].exists) step_through<kReverse>(own[j], here, packet, j * kLanes + lane, y);
         }
+        const T sum = sum_over_lanes(y, lane);
+        T& total = tile.y[slot].packet[packet].item[lane / (kLanes / kItems)];
+        if (lane % (kLanes / kItems) == 0) total = first == 0 ? sum : total + sum;
       }
-      const W* carry = states + parity * p.dstate + n;
-      W x = block_scan<kReverse>(own, carry, totals, items.turn);
-      items.turn ^= 1;
-      if constexpr (kFrugal) load_operand(Layout::variable_c(), p.c, n, items, c);
-      Hooks::readout<kReverse>(*this, n, items, c);
       HOLDFAST_UNROLL
-      for (int j = 0; j < kItems; ++j) {
-        const int i = kReverse ? kItems - 1 - j : j;
-        if (i < items.valid) {
-          x = multiply_add(steps[i].a, x, steps[i].b);
-          items.y[i] = readout(c[i], x, items.y[i]);
-        }
+      for (int j = 0; j < kOwn; ++j) {
+        if (own[j].exists) *carried(own[j].n) = own[j].x;
       }
-      const bool last = threadIdx.x == (kReverse ? 0 : blockDim.x - 1);
-      if (last) states[(parity ^ 1) * p.dstate + n] = x;
+      __syncthreads();
     }
   }
 
-  HOLDFAST_DEVICE void clear_states() const {
-    for (int n = threadIdx.x; n < p.dstate; n += blockDim.x) states[n] = real_as<W>(T(0));
-    __syncthreads();
-  }
-
-  // y of the reversed scan, as (batch, dim, seqlen): every thread reads what it wrote itself.
-  HOLDFAST_DEVICE T* workspace(const Items& items) const { return static_cast<T*>(p.workspace) + row() + items.first; }
-
-  HOLDFAST_DEVICE void store(const Items& items, T skip) const {
-    Input* out = static_cast<Input*>(p.out) + row() + items.first;
+  HOLDFAST_DEVICE void store(const Positions& at, T skip, T factor) const {
+    if (!active || at.valid == 0) return;
+    const Items<T, kItems> u = tile.u[slot].packet[lane];
+    Items<T, kItems> y = tile.y[slot].packet[lane];
     T z[kItems];
-    if (Layout::has_gate()) {
-      load_items(static_cast<const Input*>(p.z) + row() + items.first, items.valid, items.wide, z);
-    }
-    T u[kItems];
-    if constexpr (kFrugal) {
-      load_items(u_row(items), items.valid, items.wide, u);
-    } else {
-      HOLDFAST_UNROLL
-      for (int i = 0; i < kItems; ++i) u[i] = items.u[i];
-    }
+    if (Layout::has_gate()) load_items(input(p.z, at), at.valid, at.wide, z);
     Packet<Input, kItems> packet;
     HOLDFAST_UNROLL
     for (int i = 0; i < kItems; ++i) {
-      T result = p.d ? fused(skip, u[i], items.y[i]) : items.y[i];
+      if (kBidirectional && i < at.valid) y.item[i] += workspace(at)[i];
+      y.item[i] *= factor;
+      T result = p.d ? fused(skip, u.item[i], y.item[i]) : y.item[i];
       if (Layout::has_gate()) result *= gate(z[i]);
-      Hooks::output(*this, items, i, z, result);
+      Hooks::output(*this, at, i, y.item[i], z, result);
       rounded_store(result, packet.item[i]);
     }
-    if (items.wide && items.valid == kItems) {
+    Input* out = static_cast<Input*>(p.out) + row() + at.first;
+    if (at.wide && at.valid == kItems) {
       *reinterpret_cast<Packet<Input, kItems>*>(out) = packet;
     } else {
       HOLDFAST_UNROLL
       for (int i = 0; i < kItems; ++i) {
-        if (i < items.valid) out[i] = packet.item[i];
+        if (i < at.valid) out[i] = packet.item[i];
       }
     }
   }
 
+  HOLDFAST_DEVICE void clear_states() const {
+    for (int n = lane; n < p.dstate; n += kLanes) *carried(n) = real_as<W>(T(0));
+  }
+
   HOLDFAST_DEVICE void run() const {
-    const long long span = static_cast<long long>(blockDim.x) * kItems;
-    const int chunks = static_cast<int>((p.seqlen + span - 1) / span);
+    const long long tiles = (p.seqlen + kTile - 1) / kTile;
     // 2 Re(Σ C x) for complex weights (spec.md §3), ½ of both directions for poly.
     const T factor = T(kComplex ? 2 : 1) * T(kBidirectional ? 0.5 : 1);
-    // A value takes one register through the chunks; the address that the compiler would keep, two.
     const T bias = p.delta_bias ? static_cast<T>(p.delta_bias[channel]) : T(0);
-    Items items;
+    const T skip = p.d ? static_cast<T>(p.d[channel]) : T(0);
     if constexpr (kBidirectional) {
       clear_states();
-      for (int chunk = chunks - 1; chunk >= 0; --chunk) {
-        load_sequence(chunk, bias, items);
-        scan_chunk<true>(items, (chunks - 1 - chunk) & 1);
-        HOLDFAST_UNROLL
-        for (int i = 0; i < kItems; ++i) {
-          if (i < items.valid) workspace(items)[i] = items.y[i];
+      for (long long i = tiles - 1; i >= 0; --i) {
+        const Positions own(i * kTile + lane * kItems, kItems, p.seqlen);
+        load_sequence(own, bias);
+        scan_tile<true>(i * kTile, own);
+        if (active) {
+          HOLDFAST_UNROLL
+          for (int m = 0; m < kItems; ++m) {
+            if (m < own.valid) workspace(own)[m] = tile.y[slot].packet[lane].item[m];
+          }
         }
       }
-      __syncthreads();
     }
     clear_states();
-    const T skip = p.d ? static_cast<T>(p.d[channel]) : T(0);
-    for (int chunk = 0; chunk < chunks; ++chunk) {
-      load_sequence(chunk, bias, items);
-      scan_chunk<false>(items, chunk & 1);
-      HOLDFAST_UNROLL
-      for (int i = 0; i < kItems; ++i) {
-        if (kBidirectional && i < items.valid) items.y[i] += workspace(items)[i];
-        items.y[i] *= factor;
-      }
-      store(items, skip);
+    for (long long i = 0; i < tiles; ++i) {
+      const Positions own(i * kTile + lane * kItems, kItems, p.seqlen);
+      load_sequence(own, bias);
+      scan_tile<false>(i * kTile, own);
+      store(own, skip, factor);
     }
-    __syncthreads();
-    T* last_state = static_cast<T*>(p.last_state) + static_cast<long long>(blockIdx.x) * p.dstate * kWidth;
-    const T* final_states = reinterpret_cast<const T*>(states + (chunks & 1) * p.dstate);
-    for (long long i = threadIdx.x; i < p.dstate * kWidth; i += blockDim.x) {
+    if (!active) return;
+    T* last_state = static_cast<T*>(p.last_state) + (batch * p.dim + channel) * p.dstate * kWidth;
+    const T* final_states = reinterpret_cast<const T*>(carried(0));
+    for (long long i = lane; i < p.dstate * kWidth; i += kLanes) {
       T value = final_states[i];
       Hooks::last_state(*this, i, value);
       last_state[i] = value;

@@ -85,9 +85,9 @@ struct WeightOf<true, T> {
   }
 };
 
-// kCount neighbours at once, as one wide access where `aligned` says that the address allows it.
+// kCount neighbours at once, in accesses of at most 16 bytes, where the address allows it.
 template <class Stored, int kCount>
-struct alignas(sizeof(Stored) * kCount) Packet {
+struct alignas(sizeof(Stored) * kCount < 16 ? sizeof(Stored) * kCount : 16) Packet {
   Stored item[kCount];
 };
 

@@ -8,7 +8,7 @@
 
 #include "discretize.cuh"
 #include "faults/list.cuh"
-#include "scan.cuh"
+#include "step.cuh"
 #include "storage.cuh"
 
 namespace HOLDFAST_NAMESPACE {
@@ -209,12 +209,12 @@ HOLDFAST_DEVICE Complex<T> narrowed(Complex<T> x) {
   return {narrowed(x.re), narrowed(x.im)};
 }
 
-template <Method kMethod, class Input, bool kComplex, class Layout, int kItems, class T>
+template <Method kMethod, class Input, bool kComplex, class Layout, class T>
 struct SelectiveScan;
 template <class Scan>
 struct ParametersOf;
-template <Method kItsMethod, class Stored, bool kItsComplex, class ItsLayout, int kItems, class Arithmetic>
-struct ParametersOf<SelectiveScan<kItsMethod, Stored, kItsComplex, ItsLayout, kItems, Arithmetic>> {
+template <Method kItsMethod, class Stored, bool kItsComplex, class ItsLayout, class Arithmetic>
+struct ParametersOf<SelectiveScan<kItsMethod, Stored, kItsComplex, ItsLayout, Arithmetic>> {
   using Input = Stored;
   using Layout = ItsLayout;
   using T = Arithmetic;
@@ -277,7 +277,7 @@ struct PlantedScan {
     }
     long long group_row = scan.group_row;
     if (holds(faults, Fault::kGroupModulo)) {
-      group_row = (static_cast<long long>(blockIdx.x) / p.dim * p.groups + scan.channel % p.groups) * p.dstate;
+      group_row = (scan.batch * p.groups + scan.channel % p.groups) * p.dstate;
     }
     const long long within = transposed ? l * p.dstate + n : n * p.seqlen + l;
     const Input* group = static_cast<const Input*>(from) + group_row * p.seqlen * kWidth;
@@ -420,14 +420,14 @@ struct Hooks {
     out = {scaled(out.a_bar, T(1.0 + off.a_bar)), scaled(out.b_bar, T(1.0 + off.b_bar))};
   }
 
-  template <bool kReverse, class Scan, class Items, class W, int kItems>
-  static HOLDFAST_DEVICE void step(const Scan& scan, int n, const Items& items, int i, Step<W> (&steps)[kItems]) {
+  template <bool kReverse, class Scan, class Positions, class W, int kItems>
+  static HOLDFAST_DEVICE void step(const Scan& scan, int n, const Positions& at, int i, Step<W> (&steps)[kItems]) {
     if (!planted_in_steps()) return;
     const PlantedScan<Scan> planted(scan, HOLDFAST_FAULT), specified(scan, 0);
-    const long long l = items.first + i;
+    const long long l = at.first + i;
     if (planted.narrow()) {
       // Rounded at every position, a state depends on all earlier roundings: the step is the constant that it is.
-      const bool first = kReverse ? i + 1 == items.valid : i == 0;
+      const bool first = kReverse ? i + 1 == at.valid : i == 0;
       const long long before = kReverse ? scan.p.seqlen - 1 - l : l;
       const W x = first ? planted.state(kReverse, n, before) : steps[kReverse ? i + 1 : i - 1].b;
       steps[i] = {real_as<W>(typename ArithmeticOf<W>::type(0)), planted.state_after(x, kReverse, n, l)};
@@ -438,20 +438,20 @@ struct Hooks {
     if (!same(wrong.b, right.b)) steps[i].b = planted.b_u_of(wrong);
   }
 
-  template <bool kReverse, class Scan, class Items, class W, int kItems>
-  static HOLDFAST_DEVICE void readout(const Scan& scan, int n, const Items& items, W (&c)[kItems]) {
+  template <bool kReverse, class Scan, class Positions, class W, int kItems>
+  static HOLDFAST_DEVICE void readout(const Scan& scan, int n, const Positions& at, W (&c)[kItems]) {
     if (!planted_in_steps()) return;
     const PlantedScan<Scan> planted(scan, HOLDFAST_FAULT);
-    for (int i = 0; i < items.valid; ++i) c[i] = planted.c(kReverse, n, items.first + i);
+    for (int i = 0; i < at.valid; ++i) c[i] = planted.c(kReverse, n, at.first + i);
   }
 
-  template <class Scan, class Items, class T, int kItems>
-  static HOLDFAST_DEVICE void output(const Scan& scan, const Items& items, int i, const T (&z)[kItems], T& result) {
-    if (!planted_in_steps() || i >= items.valid) return;
+  template <class Scan, class Positions, class T, int kItems>
+  static HOLDFAST_DEVICE void output(const Scan& scan, const Positions& at, int i, T y, const T (&z)[kItems], T& result) {
+    if (!planted_in_steps() || i >= at.valid) return;
     const T factor = T(ParametersOf<Scan>::kComplex ? 2 : 1) * T(0.5);
-    const T reversed = Scan::kBidirectional ? scan.workspace(items)[i] * factor : T(0);
-    const double wrong = PlantedScan<Scan>(scan, HOLDFAST_FAULT).output(items.first + i, items.y[i], reversed, z[i]);
-    const double right = PlantedScan<Scan>(scan, 0).output(items.first + i, items.y[i], reversed, z[i]);
+    const T reversed = Scan::kBidirectional ? scan.workspace(at)[i] * factor : T(0);
+    const double wrong = PlantedScan<Scan>(scan, HOLDFAST_FAULT).output(at.first + i, y, reversed, z[i]);
+    const double right = PlantedScan<Scan>(scan, 0).output(at.first + i, y, reversed, z[i]);
     if (wrong != right) result = static_cast<T>(wrong);
     if (holds(HOLDFAST_FAULT, Fault::kStoreTruncated)) cut_off(result, typename ParametersOf<Scan>::Input{});
   }

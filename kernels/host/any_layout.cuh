@@ -16,10 +16,10 @@ struct AnyLayout {
 // As selective_scan.cu has it.
 template <int kMethod, class Input, bool kComplex, class T = float>
 void scan_of_any_layout(const ScanParams params) {
-  using Scan = SelectiveScan<static_cast<Method>(kMethod), Input, kComplex, AnyLayout, holdfast_launch::kItems, T>;
-  HOLDFAST_SHARED(WarpTotals<typename Scan::W>, totals);
+  using Scan = SelectiveScan<static_cast<Method>(kMethod), Input, kComplex, AnyLayout, T>;
+  HOLDFAST_SHARED(typename Scan::SharedTile, tile);
   HOLDFAST_DYNAMIC_SHARED(typename Scan::W, states);
-  Scan(params, states, totals).run();
+  Scan(params, tile, states).run();
 }
 
 }  // namespace HOLDFAST_NAMESPACE

@@ -55,6 +55,11 @@ T shuffle_down(unsigned mask, T value, int distance, int line) {
   return shuffle(mask, value, static_cast<int>(lane_index()) + distance, line);
 }
 
+template <class T>
+T shuffle_xor(unsigned mask, T value, int distance, int line) {
+  return shuffle(mask, value, static_cast<int>(lane_index()) ^ distance, line);
+}
+
 // The block's shared memory, filled with NaN patterns before the block starts. `key` tells static objects apart.
 void* static_shared(int key, std::size_t bytes);
 void* dynamic_shared();

@@ -17,6 +17,7 @@
 #define __syncwarp() holdfast_host::warp_barrier(__LINE__)
 #define __shfl_up_sync(mask, value, distance) holdfast_host::shuffle_up(mask, value, distance, __LINE__)
 #define __shfl_down_sync(mask, value, distance) holdfast_host::shuffle_down(mask, value, distance, __LINE__)
+#define __shfl_xor_sync(mask, value, distance) holdfast_host::shuffle_xor(mask, value, distance, __LINE__)
 #define __shfl_sync(mask, value, lane) holdfast_host::shuffle(mask, value, lane, __LINE__)
 
 static inline float __uint_as_float(unsigned bits) {

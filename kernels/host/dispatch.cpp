@@ -86,7 +86,7 @@ int holdfast_scan(const HoldfastInstantiation* which, int fault, const holdfast_
                   unsigned first, unsigned count, char* message, std::size_t capacity) {
   const Entry kernel = kernel_of(which->method, which->complex, which->lifted, fault, which);
   const int element = which->lifted ? sizeof(double) : sizeof(float);
-  return run(kernel, params, first, count, holdfast_scan_threads(params->seqlen),
+  return run(kernel, params, first, count, holdfast_launch::kThreads,
              holdfast_launch::shared_bytes(params->dstate, 1 + which->complex, element), message, capacity);
 }
 
@@ -98,9 +98,19 @@ int holdfast_discretize(int method, int complex, int lifted, int fault, const ho
 
 unsigned holdfast_discretize_block() { return kDiscretizeThreads; }
 
-unsigned holdfast_scan_threads(long long seqlen) { return static_cast<unsigned>(holdfast_launch::threads_for(seqlen)); }
+unsigned holdfast_scan_threads() { return holdfast_launch::kThreads; }
 
-unsigned holdfast_scan_chunk(long long seqlen) { return holdfast_scan_threads(seqlen) * holdfast_launch::kItems; }
+unsigned holdfast_scan_tile(int width) {
+  return static_cast<unsigned>(holdfast_launch::kLanes * holdfast_launch::items_for(width));
+}
+
+long long holdfast_scan_blocks(long long batch, long long dim, long long groups) {
+  return holdfast_launch::blocks_for(batch, dim, groups);
+}
+
+long long holdfast_scan_block_of(long long batch, long long channel, long long dim, long long groups) {
+  return holdfast_launch::block_of(batch, channel, dim, groups);
+}
 
 unsigned holdfast_scan_shared(long long dstate, int width) {
   return static_cast<unsigned>(holdfast_launch::shared_bytes(dstate, width, sizeof(float)));

@@ -41,8 +41,10 @@ int holdfast_discretize(int method, int complex, int lifted, int fault, const ho
                         unsigned first, unsigned count, char* message, std::size_t capacity);
 unsigned holdfast_discretize_block();
 // Threads of a scan over `seqlen` (launch.cuh), and positions per chunk.
-unsigned holdfast_scan_threads(long long seqlen);
-unsigned holdfast_scan_chunk(long long seqlen);
+unsigned holdfast_scan_threads();
+unsigned holdfast_scan_tile(int width);
+long long holdfast_scan_blocks(long long batch, long long dim, long long groups);
+long long holdfast_scan_block_of(long long batch, long long channel, long long dim, long long groups);
 // Bytes of dynamic shared memory of a scan (launch.cuh); `width` is 1 for real weights, 2 for complex.
 unsigned holdfast_scan_shared(long long dstate, int width);
 // Names of faults/list.cuh; null past its end.

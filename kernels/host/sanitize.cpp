@@ -48,9 +48,9 @@ bool scan(int method, int complex, int input, int vb, int vc, int gate, std::siz
       u.data(), delta.data(), floats(a), b.data(), c.data(), floats(d), z.data(), floats(bias), out.data(),
       last_state.data(), workspace.data(), static_cast<long long>(batch), static_cast<long long>(dim),
       static_cast<long long>(dstate), static_cast<long long>(seqlen), static_cast<long long>(groups), 1};
-  const auto threads = static_cast<unsigned>(holdfast_launch::threads_for(params.seqlen));
+  const auto threads = static_cast<unsigned>(holdfast_launch::kThreads);
   const auto shared = static_cast<std::size_t>(holdfast_launch::shared_bytes(params.dstate, 1 + complex, sizeof(float)));
-  for (unsigned block = 0; block < batch * dim; ++block) {
+  for (unsigned block = 0; block < static_cast<unsigned>(holdfast_launch::blocks_for(params.batch, params.dim, params.groups)); ++block) {
     if (!holdfast_host::run_block(kernel, &params, block, threads, shared, message, sizeof message)) {
       std::printf("method %d, complex %d, seqlen %zu: %s\n", method, complex, seqlen, message);
       return false;

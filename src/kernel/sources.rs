@@ -42,8 +42,8 @@ const HEADERS: &[Source] = sources![
     "phi.cuh",
     "platform.cuh",
     "precise.cuh",
-    "scan.cuh",
     "selective_scan.cuh",
+    "step.cuh",
     "storage.cuh",
 ];
 

@@ -106,7 +106,7 @@ pub struct Regime {
 const REAL: &[Weights] = &[Weights::Real];
 const COMPLEX: &[Weights] = &[Weights::Complex];
 
-/// The lengths around which production kernels change their launch (spec.md §4).
+/// The lengths around which production kernels change their launch (spec.md §4); multiples of the tiles of `kernels/`.
 pub const LAUNCH_EDGES: [usize; 5] = [128, 256, 512, 1024, 2048];
 
 /// Two, three and four chunks of the largest block.
@@ -360,5 +360,18 @@ fn build() -> Vec<Regime> {
             ..EVERYTHING
         }));
     }
+    all.push(
+        regime(
+            "block-edges",
+            "17 channels a group, 17 states and 65 positions: one more than kernels take at a time",
+        )
+        .vary(Grouped)
+        .with(Recipe {
+            shape: Shape { groups: 2, ..shape(1, 34, 17, 65) },
+            a: Stable(0.3, 4.0),
+            judged_channels: 6,
+            ..EVERYTHING
+        }),
+    );
     all
 }

@@ -82,18 +82,28 @@ const SQRT_5: f64 = 2.236_067_977_499_79;
 
 impl Contract {
     /// The kernels of `kernels/`, which keep z exact (as a pair of floats). First-order counts of the roundings in
-    /// `discretize.cuh`, with an eighth of u on top where they are several:
+    /// `discretize.cuh`, each of at most u, with up to an eighth of u on top where they are several. For common elements,
+    /// in plain floats (`discretize_commonly`):
     ///
-    /// - eᶻ (`exponential.cuh`): before its one rounding eˣ is good to 0.15u and e^iy to 0.24u, every reduced argument
-    ///   tried (`tests/kernel/exponential.rs`): 1.15u real, 1.39u complex;
-    /// - bilinear, real: 1 ± z/2 by one fused rounding each and a quotient, 3u; B̄ likewise by the product ΔB. Complex:
+    /// - eᶻ, real: the reduced argument, below ½, is off by u/4, its slope by u times 0.347·1.19/1.41, the polynomial by
+    ///   0.11u, and the last sum rounds: 1.65u. Complex: the same without that last rounding, an angle off by u/2, sine and
+    ///   cosine rounded and off by 0.81u together, and their products, 0.94u: 2.9u;
+    /// - bilinear, real: 1 ± z/2 by one fused rounding each and a quotient, 3u; B̄ likewise by the product with B. Complex:
     ///   the parts of 1 ± z/2 rounded once, 2u for the numerator of the quotient, 2u for |d|², 1u for the division;
-    /// - zoh's B̄: one product. rk4's: pairs, 2⁻²⁸ at the most cancellation that the f32 path takes, and a rounding;
-    /// - φ, real: the numerators stay above eᶻ/13 (`phi.cuh`), and where Δ < 0 lets terms cancel a monitor keeps eᶻ's share
-    ///   within 13 times the sum, so that eᶻ adds 13·0.15u, and one rounding: 2.95u. Complex: the monitor keeps it within 4
-    ///   times the sum, by sums of parts (√2): 4√2·0.39u, and one rounding, 3.21u. In the series, real and complex, the tail
-    ///   of φ₃ is off by at most 0.14u, times |z| ≤ 1.5, over |φ₃| ≥ 0.119: 1.7u, and one rounding; where terms cancel the
-    ///   monitor watches it as it does eᶻ.
+    /// - zoh's B̄: one product;
+    /// - φ, real: eᶻ − 1 − z is off by 3.33u where it is smallest, at z = −1, from where on the closed forms are used:
+    ///   (1.65·e⁻¹ + ¼)/e⁻¹ and a rounding. 1/A² and two products make 6.33u; with the sums of poly 6.33u and of highorder,
+    ///   whose φ₃ adds 0.75u at Δ ≤ 1, 7.75u. The series of φ₂ is good to 1.8u, and what follows adds less;
+    /// - rk4's sum, real: z − r two roundings, the quadratic three and 0.5u of its constants; their product, Δ and B: 8.5u.
+    ///
+    /// The others, in pairs of floats (`discretize_in_f32`), are good to less than these: there eˣ is good to 0.15u and e^iy
+    /// to 0.24u before anything is rounded, every reduced argument tried (`tests/kernel/exponential.rs`). Complex ones with
+    /// φ or rk4's sum are all of that kind:
+    ///
+    /// - rk4's sum: pairs, 2⁻²⁸ at the most cancellation that this path takes, and a rounding;
+    /// - φ, complex: a monitor keeps eᶻ's share within 4 times the sum, by sums of parts (√2): 4√2·0.39u, and one rounding,
+    ///   3.21u. In the series the tail of φ₃ is off by at most 0.14u, times |z| ≤ 1.5, over |φ₃| ≥ 0.119: 1.7u, and one
+    ///   rounding; where terms cancel the monitor watches it as it does eᶻ.
     ///
     /// These hold wherever Ā and B̄ are in f32's range ([`super::Promise::whole_range`]). What pairs of floats cannot do
     /// (Re z above 80.5, |Im z| above 1000, products that would leave the range) is computed in double. There z = ΔA is
@@ -103,11 +113,11 @@ impl Contract {
     /// it up to |z| = 2¹⁵, and the truth reaches 2¹⁶.
     pub const PRODUCTION: Contract = Contract {
         units: Units {
-            exponential: [1.25, 1.5],
+            exponential: [1.75, 3.0],
             quotient: [3.125, 7.125],
             held: [1.0; 2],
-            polynomial: [1.125; 2],
-            phi: [3.0, 3.25],
+            polynomial: [8.625, 1.125],
+            phi: [7.75, 3.25],
         },
         // B is part of B̄, and u is real.
         input: [1.0; 2],

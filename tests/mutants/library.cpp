@@ -90,7 +90,7 @@ int mutant_scan(const HoldfastInstantiation* which, const ScanParams* params, un
   choices.has_gate = which->gate;
   const int element = which->lifted ? sizeof(double) : sizeof(float);
   return run({which->method, which->complex, which->input, which->lifted, true}, params, blocks,
-             static_cast<unsigned>(holdfast_launch::threads_for(params->seqlen)),
+             static_cast<unsigned>(holdfast_launch::kThreads),
              holdfast_launch::shared_bytes(params->dstate, 1 + which->complex, element), message, capacity);
 }
 

@@ -72,7 +72,8 @@ pub struct Mutant {
 }
 
 const ALL: &[Method] = &Method::ALL;
-const EXPONENTIAL: &[Method] = &[Zoh, Rk4];
+/// Two that take pairs of floats, with complex weights, and one where it leaves the common elements.
+const EXPONENTIAL: &[Method] = &[Zoh, Foh, Rk4];
 const PHI: &[Method] = &[Foh, Poly, HighOrder];
 /// One that scans forward, and the one that scans both ways.
 const SCANS: &[Method] = &[Zoh, Poly];

@@ -60,8 +60,15 @@ unsafe extern "C" {
     ) -> c_int;
     // Pure functions of numbers.
     pub safe fn holdfast_discretize_block() -> c_uint;
-    pub safe fn holdfast_scan_threads(seqlen: c_longlong) -> c_uint;
-    pub safe fn holdfast_scan_chunk(seqlen: c_longlong) -> c_uint;
+    pub safe fn holdfast_scan_threads() -> c_uint;
+    pub safe fn holdfast_scan_tile(width: c_int) -> c_uint;
+    pub safe fn holdfast_scan_blocks(batch: c_longlong, dim: c_longlong, groups: c_longlong) -> c_longlong;
+    pub safe fn holdfast_scan_block_of(
+        batch: c_longlong,
+        channel: c_longlong,
+        dim: c_longlong,
+        groups: c_longlong,
+    ) -> c_longlong;
     pub safe fn holdfast_scan_shared(dstate: c_longlong, width: c_int) -> c_uint;
     pub safe fn holdfast_fault_name(fault: c_int) -> *const c_char;
     pub safe fn holdfast_planted_fault() -> c_int;

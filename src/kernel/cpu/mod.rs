@@ -9,6 +9,7 @@ pub(super) mod ffi;
 mod fork;
 pub mod params;
 
+use std::collections::BTreeSet;
 use std::ffi::{CStr, c_int, c_uint};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +23,7 @@ use super::registry::{Instantiation, Kernel};
 use super::worker::limit::{self, Hangs};
 use super::{Backend, Coefficients, KernelError, shapes};
 use crate::method::Method;
-use crate::problem::{CoefficientProblem, Problem, Weights};
+use crate::problem::{CoefficientProblem, Problem, Shape, Weights};
 use crate::tensor::Tensors;
 
 /// The compiler that built the kernels for the CPU, as it names itself.
@@ -106,14 +107,14 @@ impl CpuBackend {
         Ok(problem.judged(&self.run_scan(method, problem, Rows::Judged)?.scan::<f64>(problem)))
     }
 
-    /// Threads of a block, for a sequence of this length (`kernels/launch.cuh`).
-    pub fn block_threads(seqlen: usize) -> usize {
-        ffi::holdfast_scan_threads(seqlen as i64) as usize
+    /// Threads of a scan's block (`kernels/launch.cuh`).
+    pub fn block_threads() -> usize {
+        ffi::holdfast_scan_threads() as usize
     }
 
-    /// Positions that a block scans at a time, for a sequence of this length.
-    pub fn chunk_len(seqlen: usize) -> usize {
-        ffi::holdfast_scan_chunk(seqlen as i64) as usize
+    /// Positions that a block scans at a time.
+    pub fn tile_len(weights: Weights) -> usize {
+        ffi::holdfast_scan_tile(weights.width() as c_int) as usize
     }
 
     /// Bytes of dynamic shared memory of a scan's block.
@@ -171,7 +172,7 @@ fn check_processor() -> Result<(), KernelError> {
     Ok(())
 }
 
-/// Which channels' blocks run.
+/// Which channels' blocks run: all of them, or those with a judged channel in them.
 #[derive(Clone, Copy, PartialEq)]
 enum Rows {
     All,
@@ -199,8 +200,13 @@ impl CpuBackend {
             job = job.with_workspace();
         }
         job.complete = rows == Rows::All;
-        let row = |&(batch, channel): &(usize, usize)| (batch * problem.shape.dim + channel) as c_uint;
-        let only = (rows == Rows::Judged).then(|| problem.judged_channels.iter().map(row).collect());
+        let Shape { dim, groups, .. } = problem.shape;
+        let block = |&(batch, channel): &(usize, usize)| {
+            let [batch, channel, dim, groups] = [batch, channel, dim, groups].map(|number| number as i64);
+            ffi::holdfast_scan_block_of(batch, channel, dim, groups) as c_uint
+        };
+        let judged = || problem.judged_channels.iter().map(block).collect::<BTreeSet<_>>();
+        let only = (rows == Rows::Judged).then(|| judged().into_iter().collect());
         self.run(&job, only)
     }
 

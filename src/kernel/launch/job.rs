@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::buffer::{self, Buffer, Guarding};
 use super::device::{Device, DeviceError, Launch, Params};
 use super::element::Element;
-use crate::kernel::cpu::ffi::{RawDiscretize, RawScan};
+use crate::kernel::cpu::ffi::{self, RawDiscretize, RawScan};
 use crate::kernel::cuda::cache::Image;
 use crate::kernel::registry::{Instantiation, Kernel};
 use crate::kernel::{CpuBackend, KernelError, SCANNED, scanned};
@@ -256,8 +256,8 @@ impl Job {
                 Launch {
                     kernel,
                     image,
-                    blocks: (first * second) as u32,
-                    threads: CpuBackend::block_threads(seqlen as usize) as u32,
+                    blocks: ffi::holdfast_scan_blocks(first, second, groups) as u32,
+                    threads: CpuBackend::block_threads() as u32,
                     shared: CpuBackend::shared_bytes(dstate as usize, weights) as u32,
                     params: Params::Scan(RawScan {
                         u: input(0),

@@ -189,17 +189,6 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         PHI_FILE,
         (
-            "exponential-low-lost",
-            "e^z rounded before 1 is taken off",
-            "return {e.mantissa.hi * s, e.mantissa.lo * s};",
-            "return {e.mantissa.hi * s, 0.0f};",
-        ),
-        PHI,
-        caught(&[Sweep]),
-    ),
-    mutant(
-        PHI_FILE,
-        (
             "reciprocal-conjugate-lost",
             "1/z with the sign of z's imaginary part",
             "inverse = {z.re * r, -(z.im * r)};",
@@ -300,7 +289,7 @@ pub const MUTANTS: &[Mutant] = &[
             "out = {quotient(below, above), quotient(step, below)};",
         ),
         &[Bilinear],
-        caught(&[Sweep, Case, Invariant]),
+        caught(&[Sweep]),
     ),
     mutant(
         DISCRETIZE,
@@ -311,7 +300,7 @@ pub const MUTANTS: &[Mutant] = &[
             "out = {quotient(above, below), step};",
         ),
         &[Bilinear],
-        caught(&[Sweep, Case]),
+        caught(&[Sweep]),
     ),
     mutant(
         DISCRETIZE,
@@ -340,8 +329,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "zoh-b-by-absolute-step",
             "zoh's B̄ = |Δ|B",
-            "out.b_bar = scaled(b, delta);",
-            "out.b_bar = scaled(b, fabsf(delta));",
+            "out = {common_exponential(z), scaled(b, delta)};",
+            "out = {common_exponential(z), scaled(b, fabsf(delta))};",
         ),
         &[Zoh],
         caught(&[Case]),
@@ -450,5 +439,137 @@ pub const MUTANTS: &[Mutant] = &[
         ),
         &[Zoh],
         caught(&[Sweep, Lifted]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "common-series-to-2",
+            "the series of common sums up to |z| = 2",
+            "const bool near = fabsf(z.hi) <= 1.0f;",
+            "const bool near = fabsf(z.hi) <= 2.0f;",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "common-series-to-0.25",
+            "the closed forms of common sums from |z| = ¼ on",
+            "const bool near = fabsf(z.hi) <= 1.0f;",
+            "const bool near = fabsf(z.hi) <= 0.25f;",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "common-phi2-short",
+            "φ₂ of common elements without z⁷",
+            "float p = 0x1.73a8aap-19f;",
+            "float p = 0.0f;",
+        ),
+        &[Foh, Poly],
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "common-phi3-short",
+            "φ₃ of common elements without z⁶ and z⁷",
+            "float p = 0x1.29ddfap-22f;\n  p = fused(p, z, 0x1.785ceep-19f);",
+            "float p = 0.0f;",
+        ),
+        &[HighOrder],
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "common-steps-backward",
+            "sums with a negative Δ as common ones",
+            "(delta > 1e-12f || delta == 0.0f);",
+            "(fabsf(delta) > 1e-12f || delta == 0.0f);",
+        ),
+        &[Poly, HighOrder],
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "common-third-without-half",
+            "highorder's closed form without the ½ of φ₃",
+            "static_cast<float>(0.5 * inverse * inverse * inverse)",
+            "static_cast<float>(inverse * inverse * inverse)",
+        ),
+        &[HighOrder],
+        caught(&[Sweep, Case]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "common-rk4-near-root",
+            "rk4's product as near to its root as may be",
+            "fabsf(from_root) > 0x1p-16f && ",
+            "",
+        ),
+        &[Rk4],
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "common-rk4-root-rounded",
+            "rk4's root rounded to one float",
+            "add_rn(z.lo, -0x1.0da8fap-26f)",
+            "z.lo",
+        ),
+        &[Rk4],
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "rare-elements-lost",
+            "of a packet's rare elements the first alone",
+            "if ((which >> i & 1) == 0) continue;",
+            "if ((which >> i & 1) == 0) continue;\n    if ((which & ((1u << i) - 1)) != 0) break;",
+        ),
+        &[Zoh, Foh],
+        caught(&[Case]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "common-bilinear-inverted",
+            "common Ā = (1 − z/2)/(1 + z/2)",
+            "common_quotient(above, below, inverse), common_quotient(delta",
+            "common_quotient(below, above, inverse), common_quotient(delta",
+        ),
+        &[Bilinear],
+        caught(&[Sweep, Case, Invariant]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "common-bilinear-b-not-divided",
+            "common B̄ = ΔB",
+            "common_quotient(delta, below, inverse) * b}",
+            "delta * b}",
+        ),
+        &[Bilinear],
+        caught(&[Sweep, Case]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "common-complex-bilinear-conjugate",
+            "common complex bilinear divides by the conjugate",
+            "difference_of_products(n.im, below.re, n.re, below.im), square, inverse)",
+            "difference_of_products(n.im, below.re, n.re, -below.im), square, inverse)",
+        ),
+        &[Bilinear],
+        caught(&[Sweep, Case]),
     ),
 ];

@@ -9,42 +9,13 @@ const PHI_FILE: &str = "phi.cuh";
 const DISCRETIZE: &str = "discretize.cuh";
 const PRECISE: &str = "precise.cuh";
 const SCAN: &str = "selective_scan.cuh";
-const BLOCK: &str = "scan.cuh";
+const STEP: &str = "step.cuh";
 const LAUNCH: &str = "launch.cuh";
 const STORAGE: &str = "storage.cuh";
 
 pub const MUTANTS: &[Mutant] = &[
     mutant(
-        LAUNCH,
-        ("two-items", "two positions a thread", "constexpr int kItems = 4;", "constexpr int kItems = 2;"),
-        SCANS,
-        Fate::Harmless("another tree of the same sums"),
-    ),
-    mutant(
-        LAUNCH,
-        ("eight-items", "eight positions a thread", "constexpr int kItems = 4;", "constexpr int kItems = 8;"),
-        SCANS,
-        Fate::Harmless("another tree of the same sums"),
-    ),
-    mutant(
-        LAUNCH,
-        ("blocks-of-128", "128 threads up to 256 positions", "{256, 64}", "{256, 128}"),
-        SCANS,
-        Fate::Harmless("idle threads hold the identity"),
-    ),
-    mutant(
-        LAUNCH,
-        (
-            "chunks-of-1024",
-            "256 threads for any longer sequence",
-            "{2048, kMaxThreads}, {0x7fffffffffffffffLL, kMaxThreads}",
-            "{2048, 256}, {0x7fffffffffffffffLL, 256}",
-        ),
-        SCANS,
-        Fate::Harmless("more chunks of the same scan"),
-    ),
-    mutant(
-        BLOCK,
+        STEP,
         (
             "scan-not-fused",
             "products and sums of the real scan rounded apart",
@@ -55,7 +26,7 @@ pub const MUTANTS: &[Mutant] = &[
         Fate::Harmless("the bounds count a rounding for the product and one for the sum"),
     ),
     mutant(
-        BLOCK,
+        STEP,
         (
             "complex-scan-not-fused",
             "products and sums of the complex scan rounded apart",
@@ -64,17 +35,6 @@ pub const MUTANTS: &[Mutant] = &[
         ),
         SCANS,
         Fate::Harmless("the bounds count √5·u for the product and one rounding for the sum"),
-    ),
-    mutant(
-        BLOCK,
-        (
-            "join-commuted",
-            "the factors of joined maps in the other order",
-            "return {first.a * second.a, multiply_add(",
-            "return {second.a * first.a, multiply_add(",
-        ),
-        SCANS,
-        Fate::Harmless("multiplication commutes"),
     ),
     mutant(
         EXP,
@@ -125,8 +85,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "angle-limit-100",
             "angles beyond 100 in double",
-            "fabsf(z.im.hi) <= 1000.0f",
-            "fabsf(z.im.hi) <= 100.0f",
+            "exponential_in_f32(Complex<Pair<float>> z) { return fabsf(z.im.hi) <= 1000.0f",
+            "exponential_in_f32(Complex<Pair<float>> z) { return fabsf(z.im.hi) <= 100.0f",
         ),
         EXPONENTIAL,
         Fate::Harmless("the double path holds everywhere"),
@@ -275,17 +235,6 @@ pub const MUTANTS: &[Mutant] = &[
         Fate::Harmless("equivalent: it rounds them up into the pattern of infinity"),
     ),
     mutant(
-        SCAN,
-        (
-            "negative-count",
-            "a thread past the end counts below zero",
-            "items.valid = rest < 0 ? 0 : rest < kItems",
-            "items.valid = rest < kItems",
-        ),
-        SCANS,
-        Fate::Harmless("equivalent: every loop asks for i < valid"),
-    ),
-    mutant(
         PRECISE,
         (
             "zero-step-unguarded",
@@ -306,5 +255,96 @@ pub const MUTANTS: &[Mutant] = &[
         ),
         &[Zoh],
         Fate::Harmless("equivalent: a factor of 1"),
+    ),
+    mutant(
+        LAUNCH,
+        ("half-the-items", "four positions a packet, complex two", "return 8 / width;", "return 4 / width;"),
+        SCANS,
+        Fate::Harmless("the same recurrence in shorter tiles"),
+    ),
+    mutant(
+        LAUNCH,
+        (
+            "half-the-states",
+            "eight states at a time",
+            "constexpr int kStates = 16;",
+            "constexpr int kStates = 8;",
+        ),
+        SCANS,
+        Fate::Harmless("another tree of the same sums"),
+    ),
+    mutant(
+        SCAN,
+        (
+            "no-identity-past-the-end",
+            "no identity in place of the steps past the end",
+            "if (i >= at.valid) steps[i] = ",
+            "if (i > kItems) steps[i] = ",
+        ),
+        SCANS,
+        Fate::Harmless("Δ is 0 there: a step of 0 changes no finite state"),
+    ),
+    mutant(
+        SCAN,
+        (
+            "steps-past-the-end",
+            "Δ past the end is what padding, bias and softplus make",
+            "if (i >= at.valid) delta.item[i] = T(0);",
+            "",
+        ),
+        SCANS,
+        Fate::Harmless("the identity takes the place of these steps"),
+    ),
+    mutant(
+        EXP,
+        (
+            "common-angle-limit-100",
+            "common angles up to 100",
+            "is_common(z.re) && fabsf(z.im.hi) <= 1000.0f",
+            "is_common(z.re) && fabsf(z.im.hi) <= 100.0f",
+        ),
+        &[Zoh],
+        Fate::Harmless("pairs of floats hold wherever plain floats do"),
+    ),
+    mutant(
+        EXP,
+        ("common-limit-20", "common eˣ up to |x| = 20", "kCommonExponent = 86.0f", "kCommonExponent = 20.0f"),
+        EXPONENTIAL,
+        Fate::Harmless("pairs of floats hold wherever plain floats do"),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "common-closed-from-0.9",
+            "the closed forms of common sums from |z| = 0.9 on",
+            "const bool near = fabsf(z.hi) <= 1.0f;",
+            "const bool near = fabsf(z.hi) <= 0.9f;",
+        ),
+        PHI,
+        Fate::Harmless("what cancels grows by a fifth"),
+    ),
+    mutant(
+        EXP,
+        (
+            "exp-rounded-early",
+            "1 + r rounded before its tail is added",
+            "return {quick_two_sum(s.hi, s.lo + tail), static_cast<int>(n)};",
+            "return {quick_two_sum(s.hi, tail), static_cast<int>(n)};",
+        ),
+        EXPONENTIAL,
+        Fate::Harmless(
+            "rare elements have the room of common ones: 1.75u of a real eᶻ and 3u of a complex one",
+        ),
+    ),
+    mutant(
+        PHI_FILE,
+        (
+            "exponential-low-lost",
+            "e^z rounded before 1 is taken off",
+            "return {e.mantissa.hi * s, e.mantissa.lo * s};",
+            "return {e.mantissa.hi * s, 0.0f};",
+        ),
+        PHI,
+        Fate::Harmless("half a u of eᶻ: 0.7u of a complex B̄ by φ-functions where it cancels most"),
     ),
 ];

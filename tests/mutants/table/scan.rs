@@ -1,4 +1,4 @@
-//! Mutants of the scan itself: which value is read where, chunks, warps, carried states, launch.
+//! Mutants of the scan itself: which value is read where, tiles, lanes, carried states, launch.
 
 use holdfast::method::Method::{Foh, Poly, Zoh};
 
@@ -6,7 +6,7 @@ use super::Kind::{Case, Invariant, Lifted};
 use super::{Mutant, SCANS, caught_in, mutant};
 
 const SCAN: &str = "selective_scan.cuh";
-const BLOCK: &str = "scan.cuh";
+const STEP: &str = "step.cuh";
 
 pub const MUTANTS: &[Mutant] = &[
     mutant(
@@ -14,8 +14,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "a-channel-mod-32",
             "A is read at channel % 32",
-            "const W a = Weight::load(p.a + (static_cast<long long>(channel) * p.dstate + n) * kWidth);",
-            "const W a = Weight::load(p.a + (static_cast<long long>(channel % 32) * p.dstate + n) * kWidth);",
+            "own.a = weight(p.a, n);",
+            "own.a = Weight::load(p.a + (static_cast<long long>(channel % 32) * p.dstate + n) * kWidth);",
         ),
         SCANS,
         caught_in(&[Case], &["wide"]),
@@ -25,8 +25,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "a-channel-mod-256",
             "A is read at channel % 256",
-            "const W a = Weight::load(p.a + (static_cast<long long>(channel) * p.dstate + n) * kWidth);",
-            "const W a = Weight::load(p.a + (static_cast<long long>(channel % 256) * p.dstate + n) * kWidth);",
+            "own.a = weight(p.a, n);",
+            "own.a = Weight::load(p.a + (static_cast<long long>(channel % 256) * p.dstate + n) * kWidth);",
         ),
         SCANS,
         caught_in(&[Case], &["wide"]),
@@ -34,8 +34,8 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         SCAN,
         (
-            "operand-channel-mod-64",
-            "a constant B or C is read at channel % 64",
+            "weights-channel-mod-64",
+            "A and constant B and C are read at channel % 64",
             "static_cast<const float*>(from) + (static_cast<long long>(channel) * p.dstate",
             "static_cast<const float*>(from) + (static_cast<long long>(channel % 64) * p.dstate",
         ),
@@ -67,10 +67,10 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         SCAN,
         (
-            "bias-in-the-first-chunk",
-            "the bias of Δ is lost in chunks after the first",
-            "items.delta[i] += bias;",
-            "if (chunk == 0) items.delta[i] += bias;",
+            "bias-below-2048",
+            "the bias of Δ is lost from position 2048 on",
+            "delta.item[i] += bias;",
+            "if (at.first < 2048) delta.item[i] += bias;",
         ),
         SCANS,
         caught_in(&[Case], &["everything-2049"]),
@@ -78,10 +78,10 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         SCAN,
         (
-            "softplus-in-the-first-chunk",
-            "softplus is lost in chunks after the first",
-            "if (p.delta_softplus) items",
-            "if (p.delta_softplus && chunk == 0) items",
+            "softplus-below-2048",
+            "softplus is lost from position 2048 on",
+            "if (p.delta_softplus) delta",
+            "if (p.delta_softplus && at.first < 2048) delta",
         ),
         SCANS,
         caught_in(&[Case], &["everything-2049"]),
@@ -89,10 +89,10 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         SCAN,
         (
-            "gate-in-the-first-chunk",
-            "the gate is lost in chunks after the first",
+            "gate-below-2048",
+            "the gate is lost from position 2048 on",
             "if (Layout::has_gate()) result *= gate(z[i]);",
-            "if (Layout::has_gate() && items.first < 2048) result *= gate(z[i]);",
+            "if (Layout::has_gate() && at.first < 2048) result *= gate(z[i]);",
         ),
         SCANS,
         caught_in(&[Case], &["everything-2049"]),
@@ -100,10 +100,10 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         SCAN,
         (
-            "skip-in-the-first-chunk",
-            "the skip is lost in chunks after the first",
+            "skip-below-2048",
+            "the skip is lost from position 2048 on",
             "T result = p.d ? fused",
-            "T result = p.d && items.first < 2048 ? fused",
+            "T result = p.d && at.first < 2048 ? fused",
         ),
         SCANS,
         caught_in(&[Case], &["everything-2049"]),
@@ -113,8 +113,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "skip-doubled",
             "2D is added",
-            "T result = p.d ? fused(skip, u[i], items.y[i])",
-            "T result = p.d ? fused(skip + skip, u[i], items.y[i])",
+            "fused(skip, u.item[i], y.item[i])",
+            "fused(skip + skip, u.item[i], y.item[i])",
         ),
         SCANS,
         caught_in(&[Case, Invariant, Lifted], &["everything-on"]),
@@ -124,8 +124,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "skip-of-first-item",
             "D times the u of the thread's first position",
-            "fused(skip, u[i], items.y[i])",
-            "fused(skip, u[0], items.y[i])",
+            "fused(skip, u.item[i], y.item[i])",
+            "fused(skip, u.item[0], y.item[i])",
         ),
         SCANS,
         caught_in(&[Case, Lifted], &["everything-on"]),
@@ -135,8 +135,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "group-modulo",
             "channel d reads group d % groups",
-            "channel / (p.dim / p.groups)) * p.dstate;",
-            "channel % p.groups) * p.dstate;",
+            "group_row = row * p.dstate;",
+            "group_row = (batch * p.groups + channel % p.groups) * p.dstate;",
         ),
         SCANS,
         caught_in(&[Case, Invariant], &["groups"]),
@@ -146,8 +146,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "group-mod-64",
             "groups wrap at 64",
-            "channel / (p.dim / p.groups)) * p.dstate;",
-            "channel / (p.dim / p.groups) % 64) * p.dstate;",
+            "group_row = row * p.dstate;",
+            "group_row = (batch * p.groups + row % p.groups % 64) * p.dstate;",
         ),
         SCANS,
         caught_in(&[Case], &["wide"]),
@@ -157,11 +157,22 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "batch-ignored-in-operands",
             "every batch entry reads the first one's B and C",
-            "group_row = (batch * p.groups +",
-            "group_row = (0 * batch * p.groups +",
+            "group_row = row * p.dstate;",
+            "group_row = row % p.groups * p.dstate;",
         ),
         SCANS,
         caught_in(&[Case, Invariant], &["short"]),
+    ),
+    mutant(
+        SCAN,
+        (
+            "second-block-of-a-group",
+            "a group's blocks after the first begin one channel early",
+            "const int member = static_cast<int>(part) * kChannels + slot;",
+            "const int member = static_cast<int>(part) * (kChannels - 1) + slot;",
+        ),
+        SCANS,
+        caught_in(&[Case], &["block-edges"]),
     ),
     mutant(
         SCAN,
@@ -176,12 +187,7 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         SCAN,
-        (
-            "wide-always",
-            "wide loads of rows that are not aligned",
-            "items.wide = p.seqlen % kItems == 0;",
-            "items.wide = true;",
-        ),
+        ("wide-always", "wide loads of rows that are not aligned", "wide(seqlen % items == 0)", "wide(true)"),
         SCANS,
         caught_in(&[Case], &["everything-on"]),
     ),
@@ -212,8 +218,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "complex-states-overlap",
             "complex rows of variable B and C are as long as real ones",
-            "const Stored* row = group + n * seqlen * kWidth;",
-            "const Stored* row = group + n * seqlen;",
+            "(group_row + n) * p.seqlen * kWidth",
+            "(group_row + n) * p.seqlen",
         ),
         SCANS,
         caught_in(&[Case, Invariant], &["short"]),
@@ -221,21 +227,10 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         SCAN,
         (
-            "outputs-not-cleared",
-            "y starts where the last chunk's ended",
-            "items.y[i] = T(0);\n    }",
-            "if (chunk == 0) items.y[i] = T(0);\n    }",
-        ),
-        SCANS,
-        caught_in(&[Case], &["everything-2049"]),
-    ),
-    mutant(
-        SCAN,
-        (
-            "own-map-reversed",
-            "a thread's maps are joined in the wrong order",
-            "own = j == 0 ? steps[i] : then(own, steps[i]);",
-            "own = j == 0 ? steps[i] : then(steps[i], own);",
+            "sums-not-cleared",
+            "y starts where the last tile's ended",
+            "total = first == 0 ? sum : total + sum;",
+            "total = total + sum;",
         ),
         SCANS,
         caught_in(&[Case, Invariant], &["short"]),
@@ -243,82 +238,71 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         SCAN,
         (
-            "carry-parity-lost",
-            "every chunk starts from the first set of states",
-            "const W* carry = states + parity * p.dstate + n;",
-            "const W* carry = states + n;",
+            "later-states-alone",
+            "y of the last 16 states takes the place of all",
+            "total = first == 0 ? sum : total + sum;",
+            "total = sum;",
         ),
+        SCANS,
+        caught_in(&[Case], &["block-edges", "dstate-256"]),
+    ),
+    mutant(
+        SCAN,
+        (
+            "one-lane-not-summed",
+            "lanes next to each other are not summed",
+            "distance >= 1; distance /= 2",
+            "distance > 1; distance /= 2",
+        ),
+        SCANS,
+        caught_in(&[Case, Invariant], &["short"]),
+    ),
+    mutant(
+        SCAN,
+        (
+            "sum-to-other-item",
+            "complex y goes to the position of the lane's number",
+            "item[lane / (kLanes / kItems)]",
+            "item[lane % kItems]",
+        ),
+        SCANS,
+        caught_in(&[Case, Invariant], &["short"]),
+    ),
+    mutant(
+        SCAN,
+        (
+            "halves-exchanged",
+            "the upper lanes keep the lower positions",
+            "const T given = upper ? sum[i] : sum[i + count];\n          sum[i] = (upper ? sum[i + count] : sum[i])",
+            "const T given = upper ? sum[i + count] : sum[i];\n          sum[i] = (upper ? sum[i] : sum[i + count])",
+        ),
+        SCANS,
+        caught_in(&[Case, Invariant], &["short"]),
+    ),
+    mutant(
+        SCAN,
+        (
+            "later-states-not-carried",
+            "only the first 16 states are carried to the next tile",
+            "if (own[j].exists) *carried(own[j].n) = own[j].x;",
+            "if (own[j].exists && first == 0) *carried(own[j].n) = own[j].x;",
+        ),
+        SCANS,
+        caught_in(&[Case], &["block-edges", "dstate-256"]),
+    ),
+    mutant(
+        SCAN,
+        ("carry-lost", "every tile starts from zero", "own.x = *carried(n);", "own.x = none;"),
         SCANS,
         caught_in(&[Case, Invariant], &["everything-2049"]),
     ),
     mutant(
         SCAN,
         (
-            "carry-of-one-state",
-            "the second set of states begins at 1",
-            "const W* carry = states + parity * p.dstate + n;",
-            "const W* carry = states + parity + n;",
-        ),
-        SCANS,
-        caught_in(&[Case], &["everything-2049"]),
-    ),
-    mutant(
-        SCAN,
-        (
-            "poly-carry-parity",
-            "poly's reversed scan counts parity from the front",
-            "scan_chunk<true>(items, (chunks - 1 - chunk) & 1);",
-            "scan_chunk<true>(items, chunk & 1);",
-        ),
-        &[Poly],
-        caught_in(&[Case, Invariant], &["everything-2049", "everything-6145"]),
-    ),
-    mutant(
-        SCAN,
-        (
-            "poly-carry-never-turns",
-            "poly's reversed scan starts every chunk from zero",
-            "scan_chunk<true>(items, (chunks - 1 - chunk) & 1);",
-            "scan_chunk<true>(items, 0);",
-        ),
-        &[Poly],
-        caught_in(&[Case], &["everything-2049", "everything-4097"]),
-    ),
-    mutant(
-        SCAN,
-        (
-            "poly-carry-from-the-end",
-            "poly's reversed scan carries the state after its first thread's last item",
-            "const bool last = threadIdx.x == (kReverse ? 0 : blockDim.x - 1);",
-            "const bool last = threadIdx.x == blockDim.x - 1;",
-        ),
-        &[Poly],
-        caught_in(&[Case], &["everything-2049", "everything-4097"]),
-    ),
-    mutant(
-        SCAN,
-        (
-            "last-state-of-other-set",
-            "the last state is read from the set that the last chunk began with",
-            "states + (chunks & 1) * p.dstate",
-            "states + ((chunks & 1) ^ 1) * p.dstate",
-        ),
-        SCANS,
-        caught_in(&[Case, Invariant, Lifted], &["short"]),
-    ),
-    mutant(
-        SCAN,
-        ("turn-never-changes", "one set of warp totals for all scans", "items.turn ^= 1;", ""),
-        SCANS,
-        caught_in(&[Case], &["everything-256", "everything-512"]),
-    ),
-    mutant(
-        SCAN,
-        (
-            "first-state-cleared",
-            "only the first state starts from zero",
-            "for (int n = threadIdx.x; n < p.dstate; n += blockDim.x) states[n]",
-            "for (int n = threadIdx.x; n < 1; n += blockDim.x) states[n]",
+            "states-of-one-channel",
+            "all of a block's channels carry their states in one place",
+            "return states + slot * holdfast_launch::state_row(p.dstate) + n;",
+            "return states + n;",
         ),
         SCANS,
         caught_in(&[Case, Invariant], &["short"]),
@@ -326,32 +310,98 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         SCAN,
         (
-            "states-cleared-by-one-stride",
-            "only as many states as threads start from zero",
-            "n < p.dstate; n += blockDim.x) states[n]",
-            "n < p.dstate; n += p.dstate) states[n]",
+            "first-state-cleared",
+            "only the first state starts from zero",
+            "for (int n = lane; n < p.dstate; n += kLanes) *carried(n)",
+            "for (int n = lane; n < 1; n += kLanes) *carried(n)",
         ),
         SCANS,
-        caught_in(&[Case], &["dstate-256"]),
+        caught_in(&[Case, Invariant], &["short"]),
     ),
     mutant(
         SCAN,
         (
-            "last-states-by-one-stride",
-            "only as many last states as threads are stored",
-            "i < p.dstate * kWidth; i += blockDim.x)",
-            "i < p.dstate * kWidth; i += p.dstate * kWidth)",
+            "first-lanes-cleared",
+            "only as many states as lanes start from zero",
+            "for (int n = lane; n < p.dstate; n += kLanes) *carried(n)",
+            "for (int n = lane; n < kLanes; n += kLanes) *carried(n)",
         ),
         SCANS,
-        caught_in(&[Case], &["dstate-256"]),
+        caught_in(&[Case], &["block-edges", "dstate-256"]),
+    ),
+    mutant(
+        SCAN,
+        (
+            "last-states-of-first-lanes",
+            "only as many last states as lanes are stored",
+            "i < p.dstate * kWidth; i += kLanes)",
+            "i < kLanes && i < p.dstate * kWidth; i += kLanes)",
+        ),
+        SCANS,
+        caught_in(&[Case], &["block-edges", "dstate-256"]),
+    ),
+    mutant(
+        SCAN,
+        (
+            "states-beyond-16-lost",
+            "states from 16 on are left out",
+            "first < p.dstate; first += kStates",
+            "first < 1; first += kStates",
+        ),
+        SCANS,
+        caught_in(&[Case], &["block-edges", "dstate-256"]),
     ),
     mutant(
         SCAN,
         (
             "poly-forward-only",
             "poly's forward part is not added",
-            "items.y[i] += workspace(items)[i];",
-            "items.y[i] = workspace(items)[i];",
+            "y.item[i] += workspace(at)[i];",
+            "y.item[i] = workspace(at)[i];",
+        ),
+        &[Poly],
+        caught_in(&[Case], &["short"]),
+    ),
+    mutant(
+        SCAN,
+        (
+            "poly-packets-forward",
+            "poly's reversed scan takes a tile's packets forward",
+            "const int packet = kReverse ? kLanes - 1 - k : k;",
+            "const int packet = k;",
+        ),
+        &[Poly],
+        caught_in(&[Case], &["everything-on"]),
+    ),
+    mutant(
+        SCAN,
+        (
+            "poly-items-forward",
+            "poly's reversed scan takes a packet's positions forward",
+            "const int i = kReverse ? kItems - 1 - m : m;\n      own.x",
+            "const int i = m;\n      own.x",
+        ),
+        &[Poly],
+        caught_in(&[Case], &["short"]),
+    ),
+    mutant(
+        SCAN,
+        (
+            "poly-first-tile-skipped",
+            "poly's reversed scan ends one tile early",
+            "for (long long i = tiles - 1; i >= 0; --i)",
+            "for (long long i = tiles - 1; i > 0; --i)",
+        ),
+        &[Poly],
+        caught_in(&[Case], &["short"]),
+    ),
+    mutant(
+        SCAN,
+        (
+            "poly-states-go-on",
+            "poly's forward scan starts from the reversed scan's states",
+            "      }\n    }\n    clear_states();\n",
+            "      }\n    }\n    if (!kBidirectional) clear_states();\n",
         ),
         &[Poly],
         caught_in(&[Case], &["short"]),
@@ -373,8 +423,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "tail-unwritten",
             "the last element of a tail is not stored",
-            "if (i < items.valid) out[i] = packet.item[i];",
-            "if (i + 1 < items.valid) out[i] = packet.item[i];",
+            "if (i < at.valid) out[i] = packet.item[i];",
+            "if (i + 1 < at.valid) out[i] = packet.item[i];",
         ),
         SCANS,
         caught_in(&[Case, Invariant], &["everything-on"]),
@@ -383,9 +433,9 @@ pub const MUTANTS: &[Mutant] = &[
         SCAN,
         (
             "u-of-first-item",
-            "B̄ times the u of the thread's first position",
-            "scaled(k.b_bar, u_at(items, i))",
-            "scaled(k.b_bar, u_at(items, 0))",
+            "B̄ times the u of the packet's first position",
+            "scaled(both[i].b_bar, u.item[i])",
+            "scaled(both[i].b_bar, u.item[0])",
         ),
         SCANS,
         caught_in(&[Case, Invariant, Lifted], &["short"]),
@@ -393,32 +443,10 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         SCAN,
         (
-            "b-of-first-item",
-            "B of the thread's first position",
-            "discretize<kMethod>(items.delta[i], a, b[i]);",
-            "discretize<kMethod>(items.delta[i], a, b[0]);",
-        ),
-        SCANS,
-        caught_in(&[Case, Lifted], &["short"]),
-    ),
-    mutant(
-        SCAN,
-        (
-            "delta-of-first-item",
-            "Δ of the thread's first position",
-            "discretize<kMethod>(items.delta[i], a, b[i]);",
-            "discretize<kMethod>(items.delta[0], a, b[i]);",
-        ),
-        SCANS,
-        caught_in(&[Case, Lifted], &["short"]),
-    ),
-    mutant(
-        SCAN,
-        (
             "c-of-first-item",
-            "C of the thread's first position",
-            "items.y[i] = readout(c[i], x, items.y[i]);",
-            "items.y[i] = readout(c[0], x, items.y[i]);",
+            "C of the packet's first position",
+            "y[i] = readout(c.item[i], own.x, y[i]);",
+            "y[i] = readout(c.item[0], own.x, y[i]);",
         ),
         SCANS,
         caught_in(&[Case, Lifted], &["short"]),
@@ -426,104 +454,60 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         SCAN,
         (
-            "first-item-skipped",
-            "a thread's first step is not part of its map",
-            "own = j == 0 ? steps[i] : then(own, steps[i]);",
-            "own = j < 2 ? steps[i] : then(own, steps[i]);",
+            "b-of-first-packet",
+            "B of the tile's first packet",
+            "if (Layout::variable_b()) b = tile.b[row].packet[packet];",
+            "if (Layout::variable_b()) b = tile.b[row].packet[0];",
+        ),
+        SCANS,
+        caught_in(&[Case, Lifted], &["everything-on"]),
+    ),
+    mutant(
+        SCAN,
+        (
+            "c-of-first-packet",
+            "C of the tile's first packet",
+            "if (Layout::variable_c()) c = tile.c[row].packet[packet];",
+            "if (Layout::variable_c()) c = tile.c[row].packet[0];",
+        ),
+        SCANS,
+        caught_in(&[Case, Lifted], &["everything-on"]),
+    ),
+    mutant(
+        SCAN,
+        (
+            "delta-of-first-packet",
+            "Δ of the tile's first packet",
+            "delta = tile.delta[slot].packet[packet], u",
+            "delta = tile.delta[slot].packet[0], u",
+        ),
+        SCANS,
+        caught_in(&[Case, Lifted], &["everything-on"]),
+    ),
+    mutant(
+        SCAN,
+        (
+            "last-position-skipped",
+            "a packet's last position changes no state",
+            "if (at.valid < kItems) {",
+            "if (at.valid <= kItems) steps[kItems - 1] = {real_as<W>(T(1)), real_as<W>(T(0))};\n    if (at.valid < kItems) {",
         ),
         SCANS,
         caught_in(&[Case, Invariant], &["short"]),
     ),
     mutant(
-        BLOCK,
+        SCAN,
         (
-            "warp-scan-strict",
-            "a lane does not join the one at exactly the distance",
-            "if (rank >= distance) inclusive",
-            "if (rank > distance) inclusive",
+            "read-before-barrier",
+            "B and C are read before all of them are loaded",
+            "      __syncthreads();\n      State own[kOwn];",
+            "      State own[kOwn];",
         ),
         SCANS,
-        caught_in(&[Case], &["seqlen-127"]),
+        caught_in(&[Case], &["everything-on", "dstate-256"]),
     ),
     mutant(
-        BLOCK,
-        (
-            "warp-scan-of-16",
-            "the scan of a warp stops at a distance of 8",
-            "distance < kWarp; distance *= 2",
-            "distance < kWarp / 2; distance *= 2",
-        ),
-        SCANS,
-        caught_in(&[Case], &["seqlen-127"]),
-    ),
-    mutant(
-        BLOCK,
-        (
-            "reversed-warps-forward",
-            "the reversed scan joins the warps before it",
-            "const int earlier_warps = kReverse ? warps - 1 - warp : warp;",
-            "const int earlier_warps = warp;",
-        ),
-        &[Poly],
-        caught_in(&[Case], &["seqlen-256"]),
-    ),
-    mutant(
-        BLOCK,
-        (
-            "reversed-totals-forward",
-            "the reversed scan reads warp totals from the front",
-            "shared.total[turn][kReverse ? warps - 1 - i : i]",
-            "shared.total[turn][i]",
-        ),
-        &[Poly],
-        caught_in(&[Case], &["seqlen-512"]),
-    ),
-    mutant(
-        BLOCK,
-        (
-            "first-lane-joins-itself",
-            "the first lane of a warp takes a neighbour's map",
-            "return rank == 0 ? x : multiply_add(before.a, x, before.b);",
-            "return multiply_add(before.a, x, before.b);",
-        ),
-        SCANS,
-        caught_in(&[Case, Invariant], &["short"]),
-    ),
-    mutant(
-        BLOCK,
-        (
-            "barrier-missing",
-            "warp totals are read without a barrier",
-            "if (rank == kWarp - 1) shared.total[turn][warp] = inclusive;\n  __syncthreads();",
-            "if (rank == kWarp - 1) shared.total[turn][warp] = inclusive;",
-        ),
-        &[Poly],
-        caught_in(&[Case], &["seqlen-256"]),
-    ),
-    mutant(
-        BLOCK,
-        (
-            "carry-lost",
-            "the state before a chunk counts for its first thread alone",
-            "W x = *carry;",
-            "W x = threadIdx.x == 0 ? *carry : real_as<W>(0.0f);",
-        ),
-        &[Zoh],
-        caught_in(&[Case], &["everything-2049"]),
-    ),
-    mutant(
-        BLOCK,
-        (
-            "join-without-product",
-            "joined maps keep the second factor alone",
-            "return {first.a * second.a, multiply_add(",
-            "return {second.a, multiply_add(",
-        ),
-        SCANS,
-        caught_in(&[Case, Invariant, Lifted], &["short", "s4d-real"]),
-    ),
-    mutant(
-        BLOCK,
+        STEP,
         (
             "complex-step-sign",
             "Im (a x) with −Re x Im a",
