@@ -89,6 +89,58 @@ fn a_recording_of_the_second_set_gets_its_cause(#[case] number: usize, #[case] c
     hold("blind_second", number, causes);
 }
 
+/// A third author's, never used to improve the diagnosis: of 30 faulty ones 15 get their cause, two a wrong one. On request, for
+/// what is not found is searched for long: `cargo test --test recorded blind -- --ignored`.
+#[rstest]
+#[case(1, &["group-modulo"])]
+#[case(2, &["last-state-after-padding"])]
+#[case(3, &[])]
+#[case(4, &[])]
+#[case(5, UNNAMED)]
+// The term of φ₃ is off: its factor is 1/6.
+#[case(6, &["b-bar-identified"])]
+#[case(7, &["reciprocal-not-conjugated"])]
+// Wrong: the output's cause is not found, and roundings to tf32 would hide it.
+#[case(8, &["state-in-tf32"])]
+#[case(9, &["skip-before-average"])]
+#[case(10, &["b-bar-identified + direction-reverse"])]
+#[case(11, UNNAMED)]
+#[case(12, &[])]
+#[case(13, UNNAMED)]
+#[case(14, &[])]
+#[case(15, UNNAMED)]
+#[case(16, &["poly-reversed-a-bar-off-by-one"])]
+#[case(17, &[])]
+#[case(18, &["c-conjugated"])]
+#[case(19, UNNAMED)]
+// Wrong, in the same way.
+#[case(20, &["arithmetic-in-tf32"])]
+#[case(21, &["b-as-halves"])]
+#[case(22, &[])]
+#[case(23, UNNAMED)]
+#[case(24, UNNAMED)]
+#[case(25, &[])]
+// Of two mistakes one alone: Δ is clamped as well.
+#[case(26, &["gate-before-skip"])]
+#[case(27, &["bias-missing + gate-before-skip + log2e-twice-imaginary"])]
+#[case(28, UNNAMED)]
+#[case(29, &["b-real-part + initial-state-not-decayed"])]
+#[case(30, UNNAMED)]
+#[case(31, UNNAMED)]
+#[case(32, &[])]
+#[case(33, &["b-late"])]
+#[case(34, &["b-of-first-batch + base-2"])]
+#[case(35, &[])]
+#[case(36, &["a-bar-late"])]
+#[case(37, &["chunk-first-decay-missing"])]
+#[case(38, &["c-transposed"])]
+#[case(39, &[])]
+#[case(40, UNNAMED)]
+#[ignore = "searches for what it does not find: minutes"]
+fn another_authors_recordings_get_these(#[case] number: usize, #[case] causes: &[&str]) {
+    hold("blind_third", number, causes);
+}
+
 /// It fails, and nothing is said of why: better than something wrong.
 const UNNAMED: &[&str] = &["no name"];
 

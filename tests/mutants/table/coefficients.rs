@@ -572,4 +572,15 @@ pub const MUTANTS: &[Mutant] = &[
         &[Bilinear],
         caught(&[Sweep, Case]),
     ),
+    mutant(
+        PHI_FILE,
+        (
+            "exponential-low-lost",
+            "e^z rounded before 1 is taken off",
+            "return {e.mantissa.hi * s, e.mantissa.lo * s};",
+            "return {e.mantissa.hi * s, 0.0f};",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
 ];

@@ -501,4 +501,15 @@ pub const MUTANTS: &[Mutant] = &[
         &[Zoh],
         caught(&[Sweep]),
     ),
+    mutant(
+        EXP,
+        (
+            "exp-rounded-early",
+            "1 + r rounded before its tail is added",
+            "return {quick_two_sum(s.hi, s.lo + tail), static_cast<int>(n)};",
+            "return {quick_two_sum(s.hi, tail), static_cast<int>(n)};",
+        ),
+        EXPONENTIAL,
+        caught(&[Sweep]),
+    ),
 ];

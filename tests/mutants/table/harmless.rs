@@ -323,28 +323,4 @@ pub const MUTANTS: &[Mutant] = &[
         PHI,
         Fate::Harmless("what cancels grows by a fifth"),
     ),
-    mutant(
-        EXP,
-        (
-            "exp-rounded-early",
-            "1 + r rounded before its tail is added",
-            "return {quick_two_sum(s.hi, s.lo + tail), static_cast<int>(n)};",
-            "return {quick_two_sum(s.hi, tail), static_cast<int>(n)};",
-        ),
-        EXPONENTIAL,
-        Fate::Harmless(
-            "rare elements have the room of common ones: 1.75u of a real eᶻ and 3u of a complex one",
-        ),
-    ),
-    mutant(
-        PHI_FILE,
-        (
-            "exponential-low-lost",
-            "e^z rounded before 1 is taken off",
-            "return {e.mantissa.hi * s, e.mantissa.lo * s};",
-            "return {e.mantissa.hi * s, 0.0f};",
-        ),
-        PHI,
-        Fate::Harmless("half a u of eᶻ: 0.7u of a complex B̄ by φ-functions where it cancels most"),
-    ),
 ];
