@@ -121,8 +121,8 @@ def test_inputs_that_are_no_numbers_are_not_recorded(tmp_path, kind, number, fou
     "arguments, found",
     [
         (("zho", 1.0, 1.0, 0.1), "zho"),
-        (("zoh", numpy.ones((2, 3)), numpy.ones((2, 1)), 0.1), "expected (n, n) and (n, m)"),
-        (("zoh", numpy.ones(2), numpy.ones(3), 0.1), "expected (n) both"),
+        (("zoh", numpy.ones((2, 3)), numpy.ones((2, 1)), 0.1), "expected (n, n), (n, m) and a number"),
+        (("zoh", numpy.ones(2), numpy.ones(3), 0.1), "expected shapes that broadcast"),
         (("zoh", numpy.nan, 1.0, 0.1), "NaN"),
         (("bilinear", 2.0, 1.0, 1.0), "pole"),
     ],

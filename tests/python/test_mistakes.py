@@ -113,8 +113,11 @@ call("the function has no gate")(
 call("the output is tested instead of the function")(lambda: holdfast.assert_correct(OUT, method="zoh"))
 
 # Certified values.
-call("discretize has fewer numbers in B than in A")(lambda: holdfast.discretize("zoh", [-1, -2], [1], 0.1))
-call("discretize has one step for each channel")(lambda: holdfast.discretize("zoh", [-1.0, -2.0], [1.0, 1.0], numpy.array([0.1, 0.2])))
+call("discretize has fewer numbers in B than in A")(lambda: holdfast.discretize("zoh", [-1, -2, -3], [1, 1], 0.1))
+call("discretize has one step for each position")(lambda: holdfast.discretize("zoh", [-1.0, -2.0], [1.0, 1.0], numpy.ones(5)))
+call("discretize has steps for a matrix")(
+    lambda: holdfast.discretize("zoh", -numpy.eye(2), numpy.ones((2, 1)), numpy.ones(3), dense=True)
+)
 call("discretize has a method that is none")(lambda: holdfast.discretize("eulr", -1.0, 1.0, 0.1))
 call("discretize has a step that is infinite")(lambda: holdfast.discretize("zoh", -1.0, 1.0, float("inf")))
 

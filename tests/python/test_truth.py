@@ -51,6 +51,22 @@ def test_matrices_and_diagonals():
     assert diagonal.b_bar.shape == (2,)
 
 
+@pytest.mark.parametrize("method", ["zoh", "highorder", "foh-textbook"])
+def test_many_numbers_and_steps_broadcast(method):
+    a = numpy.array([-0.5 + 1j, -2.0, -3.0 - 2j])
+    steps = numpy.array([[0.0], [0.25], [-0.125], [1.5]])
+    many = holdfast.discretize(method, a, 2.0, steps)
+    assert many.a_bar.shape == many.b_bar.shape == (4, 3)
+    for i, n in numpy.ndindex(4, 3):
+        one = holdfast.discretize(method, a[n], 2.0, steps[i, 0])
+        assert many.a_bar[i, n] == one.a_bar and many.b_bar[i, n] == one.b_bar
+        assert (many.b_bar_prev is None) == (one.b_bar_prev is None)
+        assert many.b_bar_prev is None or many.b_bar_prev[i, n] == one.b_bar_prev
+    # As numbers, and not as a matrix.
+    square = holdfast.discretize(method, [[-1.0, -2.0], [-3.0, -4.0]], [[1.0], [2.0]], 0.25, dense=False)
+    assert square.b_bar[1, 0] == holdfast.discretize(method, -3.0, 2.0, 0.25).b_bar
+
+
 def test_numbers_of_16_bits_are_taken_as_they_are():
     a = numpy.array([-0.5, -2.0])
     expected = holdfast.discretize("foh", a, -a, 0.25)

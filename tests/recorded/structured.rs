@@ -16,6 +16,8 @@ const VARIABLE: (Operand, Operand) = (Operand::Variable, Operand::Variable);
 const LEN: usize = 45;
 
 type C = Complex64;
+/// C x of a reversed scan, of Ā, B̄u and C.
+type Reversed = fn(&[C], &[C], &[C]) -> Vec<C>;
 type Walk = fn(&[C], &[C]) -> (Vec<C>, C);
 
 /// What the scan of one channel reads.
@@ -45,8 +47,8 @@ struct Kernel {
     walk: Walk,
     /// Whether what is read of the states is flipped along the sequence.
     flips_back: bool,
-    /// C x of the reversed scan, where there is one, of Ā, B̄u and C.
-    reversed: Option<fn(&[C], &[C], &[C]) -> Vec<C>>,
+    /// C x of the reversed scan, where there is one.
+    reversed: Option<Reversed>,
     /// The output of y, D u and z.
     output: fn(f64, f64, f64) -> f64,
     /// What is returned as the last state n.

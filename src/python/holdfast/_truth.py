@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _holdfast
@@ -70,58 +69,65 @@ def _double(name: str, array: Any) -> numpy.ndarray[Any, Any]:
     return double
 
 
-def _solve(form: str, a: Any, b: Any, delta: float) -> tuple[list[Any], str]:
-    """Ā and the B̄s of a matrix, in its own type."""
+def _joined(parts: list[Any], kind: str, shapes: tuple[Any, ...]) -> list[Any]:
+    """Ā and the B̄s as arrays of these shapes."""
     import numpy
 
-    is_complex = "c" in (a.dtype.kind, b.dtype.kind)
-    kind = "complex128" if is_complex else "float64"
-
-    def flat(matrix: Any) -> Any:
-        return numpy.ascontiguousarray(matrix, dtype=kind).view("float64").ravel().tolist()
-
-    parts, certificate = _holdfast.discretize_dense(form, flat(a), flat(b), a.shape[0], is_complex, delta)
-    shapes = (a.shape, b.shape, b.shape, b.shape)
-    made = [
+    return [
         None if part is None else numpy.array(part, dtype="float64").view(kind).reshape(shape)
         for part, shape in zip(parts, shapes)
     ]
-    return made, certificate
 
 
-def discretize(method: str, A: Any, B: Any, delta: float) -> Discretized:
-    """Discretizes x' = Ax + Bu by a step of delta, with certificate: two routes agree, and a proven bound leaves no doubt about
+def discretize(method: str, A: Any, B: Any, delta: Any, dense: bool | None = None) -> Discretized:
+    """Discretizes x' = Ax + Bu by steps of delta, with certificate: two routes agree, and a proven bound leaves no doubt about
     the last place of any entry.
 
     method: a method, or a textbook form ("zoh-exact")
-    A: (n, n), real or complex; or (n), the diagonal of one; or a number. Values are taken as they are, in double
-    B: (n, m) beside a matrix; as A otherwise
-    delta: a number of the unit of time in which A is a rate; it may be negative
+    A: numbers, each an equation of its own: rates of any shape; or, dense, a matrix (n, n). Real or complex, taken as they
+        are, in double
+    B: numbers that broadcast with A and delta, as in NumPy; or, dense, (n, m)
+    delta: steps of the unit of time in which A is a rate, which may be negative; dense, one number
+    dense: whether A is a matrix; by default it is one where A is (n, n), B (n, m) and delta a number
 
-    Raises ValueError for shapes that disagree, numbers that are not finite, a form's pole, and what cannot be certified.
+    The results have the shape that A, B and delta broadcast to; dense, those of A and of B. The certificate of many is the last
+    one's. Raises ValueError for shapes that disagree, numbers that are not finite, a form's pole, and what cannot be certified.
     """
     import numpy
 
     known_method(method)
-    a, b = _double("A", A), _double("B", B)
-    if numpy.ndim(delta) != 0:
-        raise ValueError(f"delta has shape {numpy.shape(delta)}, expected a number (hint: one call for each step)")
-    delta = float(delta)
-    if not math.isfinite(delta):
-        raise ValueError(f"delta is {delta}, expected a finite number (hint: look at what produced it)")
-    if a.ndim == 2:
-        if a.shape[0] != a.shape[1] or b.ndim != 2 or b.shape[0] != a.shape[0]:
+    a, b, steps = _double("A", A), _double("B", B), _double("delta", delta)
+    if steps.dtype.kind == "c":
+        raise ValueError("delta has complex numbers, expected real ones (hint: a step is a time)")
+    if not numpy.isfinite(steps).all():
+        wrong = steps[~numpy.isfinite(steps)].ravel()[0]
+        raise ValueError(f"delta is {wrong}, expected finite numbers (hint: look at what produced it)")
+    kind = "complex128" if "c" in (a.dtype.kind, b.dtype.kind) else "float64"
+
+    def flat(numbers: Any) -> Any:
+        return numpy.ascontiguousarray(numbers, dtype=kind).view("float64").ravel().tolist()
+
+    if dense is None:
+        dense = a.ndim == 2 and steps.ndim == 0
+    if dense:
+        if a.ndim != 2 or a.shape[0] != a.shape[1] or b.ndim != 2 or b.shape[0] != a.shape[0] or steps.ndim != 0:
             raise ValueError(
-                f"A has shape {a.shape} and B {b.shape}, expected (n, n) and (n, m) (hint: a diagonal A is (n))"
+                f"A has shape {a.shape}, B {b.shape} and delta {steps.shape}, expected (n, n), (n, m) and a number "
+                "(hint: dense=False takes numbers, each an equation of its own)"
             )
-        (a_bar, b_bar, previous, following), certificate = _solve(method, a, b, delta)
-        return Discretized(a_bar, b_bar, previous, following, certificate)
-    if a.ndim > 2 or a.shape != b.shape or a.size == 0:
-        raise ValueError(f"A has shape {a.shape} and B {b.shape}, expected (n) both, or (n, n) and (n, m) (hint: B is as A)")
-    each = [_solve(method, x.reshape(1, 1), y.reshape(1, 1), delta) for x, y in zip(a.ravel(), b.ravel())]
-
-    def joined(which: int) -> Any:
-        entries = [parts[which] for parts, _ in each]
-        return None if entries[0] is None else numpy.concatenate(entries).reshape(a.shape)
-
-    return Discretized(joined(0), joined(1), joined(2), joined(3), each[-1][1])
+        parts, certificate = _holdfast.discretize_dense(
+            method, flat(a), flat(b), a.shape[0], kind == "complex128", float(steps)
+        )
+        return Discretized(*_joined(parts, kind, (a.shape, b.shape, b.shape, b.shape)), certificate)
+    try:
+        a, b, steps = numpy.broadcast_arrays(a, b, steps)
+    except ValueError:
+        raise ValueError(
+            f"A has shape {a.shape}, B {b.shape} and delta {steps.shape}, expected shapes that broadcast (hint: one B and one step "
+            "for each A, or axes of length 1)"
+        ) from None
+    if a.size == 0:
+        raise ValueError(f"A, B and delta have shape {a.shape}, expected at least one number (hint: look at what produced them)")
+    steps = numpy.ascontiguousarray(steps).ravel().tolist()
+    parts, certificate = _holdfast.discretize_elements(method, flat(a), flat(b), kind == "complex128", steps)
+    return Discretized(*_joined(parts, kind, (a.shape,) * 4), certificate)

@@ -1,11 +1,14 @@
 //! Certified values.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use holdfast::formula::Form;
 use holdfast::truth::TruthError;
 use holdfast::truth::dense::{DenseTruth, Input, discretize};
 use nalgebra::{Complex, DMatrix};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use rayon::prelude::*;
 
 use crate::waiting;
 
@@ -52,6 +55,43 @@ pub fn discretize_dense(
     let solved = waiting::work(py, move |_| match is_complex {
         true => certified::<Complex<f64>>(form, &a, &b, rows, delta),
         false => certified::<f64>(form, &a, &b, rows, delta),
+    })?;
+    solved.map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Of each (A, B, Δ), numbers all of them, on all cores; the certificate is the last one's. None are left where it is stopped.
+fn certified_elements<I: Input>(
+    form: Form,
+    (a, b): (&[f64], &[f64]),
+    deltas: &[f64],
+    stop: &AtomicBool,
+) -> Result<Certified, TruthError> {
+    let numbers = a.par_chunks_exact(I::WIDTH).zip(b.par_chunks_exact(I::WIDTH)).zip(deltas);
+    let each = numbers.map(|((a, b), delta)| {
+        let stopped = stop.load(Ordering::Relaxed);
+        (!stopped).then(|| certified::<I>(form, a, b, 1, *delta)).transpose()
+    });
+    let each: Vec<Certified> = each.collect::<Result<Option<_>, _>>()?.unwrap_or_default();
+    let joined =
+        |which: usize| each.iter().map(|(parts, _)| parts[which].clone()).collect::<Option<Vec<_>>>();
+    let all = (0..4).map(|which| joined(which).map(|parts| parts.concat())).collect();
+    Ok((all, each.last().map(|(_, certificate)| certificate.clone()).unwrap_or_default()))
+}
+
+/// Discretizes x' = ax + bu for each of these a, b and steps.
+#[pyfunction]
+pub fn discretize_elements(
+    py: Python<'_>,
+    form: &str,
+    a: Vec<f64>,
+    b: Vec<f64>,
+    is_complex: bool,
+    deltas: Vec<f64>,
+) -> PyResult<Certified> {
+    let form: Form = form.parse().map_err(|error| PyValueError::new_err(format!("{error}")))?;
+    let solved = waiting::work(py, move |stop| match is_complex {
+        true => certified_elements::<Complex<f64>>(form, (&a, &b), &deltas, &stop),
+        false => certified_elements::<f64>(form, (&a, &b), &deltas, &stop),
     })?;
     solved.map_err(|error| PyValueError::new_err(error.to_string()))
 }
