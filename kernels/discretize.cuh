@@ -1,13 +1,13 @@
 // (Ā, B̄) of one element, the method a compile-time parameter: spec.md §2, one `if constexpr` branch per row.
 //
 // Accuracy contract, for |z| <= 80 and the given f32 Δ, A, B taken as exact: what src/promise/contract.rs counts for each
-// method, at most 3 · 2^-24 normwise for e^z and 8.625 for a B̄; results in the
-// subnormal range within half a subnormal more. Beyond 80: e^z underflows to 0 or overflows to infinity, and nothing
-// finite turns into a NaN that the exact value is not.
-// How: z = ΔA as an exact pair. Common elements, of which all neighbours of a lane are at once, take plain floats from
-// there on; of complex weights with zoh and bilinear alone. The others take pairs of floats, φ by phi.cuh, and a monitor
-// sends the few on which these lose too much to double (precise.cuh). The weight type W is float, Complex<float>, double or
-// Complex<double>; the double ones always take the double path (precision lifting).
+// method, at most 3 · 2^-24 normwise for e^z and 8.625 for a B̄; results in the subnormal range within half a subnormal
+// more. Beyond 80: e^z underflows to 0 or overflows to infinity, and nothing finite turns into a NaN that the exact value
+// is not.
+// How: z = ΔA as an exact pair. Common elements take plain floats from there on, a lane's neighbours side by side; complex
+// ones with zoh and bilinear alone. The others take pairs of floats, φ by phi.cuh, and a monitor sends the few on which
+// these lose too much to double (precise.cuh). The weight type W is float, Complex<float>, double or Complex<double>; the
+// double ones always take the double path (precision lifting).
 // Expected cost of a common element, flops: zoh 20 real / 55 complex, bilinear 15 / 40, rk4 30, the others 45; in pairs rk4
 // takes 60 / 140, the others 110 / 400.
 #pragma once
@@ -42,7 +42,7 @@ HOLDFAST_DEVICE bool comfortable(W x) {
 HOLDFAST_DEVICE bool bilinear_in_f32(float, float) { return true; }
 // quotient() squares the divisor.
 HOLDFAST_DEVICE bool bilinear_in_f32(Complex<float> n, Complex<float> d) {
-  return norm1(d) > 1e-12f && norm1(d) < 1e12f && norm1(n) < 1e12f;
+  return norm1(d) > 1e-8f && norm1(d) < 1e12f && norm1(n) < 1e12f;
 }
 HOLDFAST_DEVICE float quotient(float n, float d) { return n / d; }
 
@@ -59,7 +59,7 @@ HOLDFAST_DEVICE bool bilinear(float delta, W a, W b, Coefficients<W>& out) {
   const W below = one_plus_half(-delta, a);
   const W step = scaled(b, delta);
   out = {quotient(above, below), quotient(step, below)};
-  return comfortable(step) && comfortable(out.b_bar) && bilinear_in_f32(above, below);
+  return comfortable(delta) && comfortable(step) && comfortable(out.b_bar) && bilinear_in_f32(above, below);
 }
 
 // n/d where d is far from the ends of the range, for which a GPU's own division has a branch.
@@ -81,9 +81,9 @@ HOLDFAST_DEVICE float common_quotient(float n, float d, float) { return n / d; }
 // As bilinear(), without a branch.
 HOLDFAST_DEVICE bool bilinear_commonly(float delta, float a, float b, Coefficients<float>& out) {
   const float above = one_plus_half(delta, a), below = one_plus_half(-delta, a);
-  const float inverse = common_reciprocal(below), size = fabsf(below);
-  out = {common_quotient(above, below, inverse), common_quotient(delta, below, inverse) * b};
-  return size > 1e-12f && size < 1e12f && (comfortable(delta) || delta == 0.0f);
+  const float inverse = common_reciprocal(below), size = fabsf(below), per_b = common_quotient(delta, below, inverse);
+  out = {common_quotient(above, below, inverse), per_b * b};
+  return size > 1e-12f && size < 1e12f && ((comfortable(delta) && comfortable(per_b)) || delta == 0.0f);
 }
 HOLDFAST_DEVICE bool bilinear_commonly(float delta, Complex<float> a, Complex<float> b,
                                        Coefficients<Complex<float>>& out) {
@@ -95,7 +95,8 @@ HOLDFAST_DEVICE bool bilinear_commonly(float delta, Complex<float> a, Complex<fl
                           common_quotient(difference_of_products(n.im, below.re, n.re, below.im), square, inverse)};
   };
   out = {over(above), over(step)};
-  return square > 1e-24f && square < 1e24f && norm1(above) < 1e12f &&
+  // |1 − z/2| above 1e-8: the numerator of a small ΔB stays out of the subnormal numbers.
+  return square > 1e-16f && square < 1e24f && norm1(above) < 1e12f && (comfortable(delta) || delta == 0.0f) &&
          ((comfortable(step) && comfortable(out.b_bar)) || delta == 0.0f || norm1(b) == 0.0f);
 }
 

@@ -3,8 +3,9 @@
 // Formula: e^x = 2^n (1 + r + r²/2 + … + r⁸/8!), n = round(x / ln 2), |r| <= 0.347; e^{x+iy} = e^x (cos y + i sin y),
 // with y reduced by multiples of π/2 and Taylor polynomials on |r| <= π/4. Every remainder is below 2^-28.
 // z is carried as hi + lo, since rounding ΔA alone would cost |z|/2 ulp; 1 + r is kept unevaluated, so that before its
-// one rounding e^x is good to 0.15 · 2^-24 and e^iy to 0.24 · 2^-24 (tests/kernel_exponential.rs tries every reduced
+// one rounding e^x is good to 0.15 · 2^-24 and e^iy to 0.24 · 2^-24 (tests/kernel/exponential.rs tries every reduced
 // argument), and e^z − 1 and its successors inherit that.
+// Common elements have fewer terms and fewer pairs: see common_exponential.
 // Deviations: |y| > 1000 goes to the double path (precise.cuh). Cost: real about 25 flops, complex 70.
 #pragma once
 

@@ -22,8 +22,6 @@
 #else
 #include "host/cuda_host.h"
 #define HOLDFAST_DEVICE inline
-// A shuffle may carry a whole struct: every wait is a switch of stacks.
-#define HOLDFAST_SHUFFLE_STRUCTS
 // GCC 12's modref pass forgets stores that such a function makes through a reference: what it knows of it must not be used.
 #if defined(__GNUC__) && !defined(__clang__)
 #define HOLDFAST_OUTLINE __attribute__((noipa))

@@ -169,10 +169,13 @@ __device__ void scan_row(const ScanParams& p, int method, bool variable_b, bool 
 }
 
 #if defined(__CUDACC_RTC__)
-// Entry points with the production kernels' launches: a block for each row, of which one thread works.
+// Entry points with the production kernels' launches: a thread takes rows, however many there are.
 template <int kMethod, bool kComplex, bool kVariableB, bool kVariableC>
 __global__ void scan(const ScanParams p) {
-  if (threadIdx.x == 0) scan_row<kComplex>(p, kMethod, kVariableB, kVariableC, blockIdx.x);
+  const long long threads = static_cast<long long>(gridDim.x) * blockDim.x;
+  for (long long row = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; row < p.batch * p.dim; row += threads) {
+    scan_row<kComplex>(p, kMethod, kVariableB, kVariableC, row);
+  }
 }
 
 template <int kMethod, bool kComplex, bool kVariableB>

@@ -40,7 +40,7 @@ int holdfast_scan(const HoldfastInstantiation* which, int fault, const holdfast_
 int holdfast_discretize(int method, int complex, int lifted, int fault, const holdfast_launch::DiscretizeParams* params,
                         unsigned first, unsigned count, char* message, std::size_t capacity);
 unsigned holdfast_discretize_block();
-// Threads of a scan over `seqlen` (launch.cuh), and positions per chunk.
+// Threads of a scan's block (launch.cuh), positions of its tile, its blocks, and the one that has a channel.
 unsigned holdfast_scan_threads();
 unsigned holdfast_scan_tile(int width);
 long long holdfast_scan_blocks(long long batch, long long dim, long long groups);

@@ -54,7 +54,7 @@ pub fn check_scan(problem: &Problem) -> Result<(), KernelError> {
     product("A", &[dim, dstate, width])?;
     product("variable B or C", &[batch, groups, dstate, seqlen, width])?;
     let states = product("last state", &[batch, dim, dstate, width])?;
-    // One block per channel, numbered by a 32-bit index.
+    // Blocks are numbered by a 32-bit index, of which there is at most one for each channel.
     if product("channels", &[batch, dim])? > i32::MAX as usize || states > isize::MAX as usize / 16 {
         return Err(unsupported("channels", batch * dim, "at most 2147483647", "split the batch"));
     }
