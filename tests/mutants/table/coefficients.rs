@@ -544,20 +544,15 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "common-bilinear-inverted",
             "common Ā = (1 − z/2)/(1 + z/2)",
-            "common_quotient(above, below, inverse), common_quotient(delta",
-            "common_quotient(below, above, inverse), common_quotient(delta",
+            "common_quotient(above, below, inverse), per_b * b}",
+            "common_quotient(below, above, inverse), per_b * b}",
         ),
         &[Bilinear],
         caught(&[Sweep, Case, Invariant]),
     ),
     mutant(
         DISCRETIZE,
-        (
-            "common-bilinear-b-not-divided",
-            "common B̄ = ΔB",
-            "common_quotient(delta, below, inverse) * b}",
-            "delta * b}",
-        ),
+        ("common-bilinear-b-not-divided", "common B̄ = ΔB", "per_b * b}", "delta * b}"),
         &[Bilinear],
         caught(&[Sweep, Case]),
     ),
