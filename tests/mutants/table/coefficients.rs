@@ -307,7 +307,7 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "bilinear-unguarded",
             "no limits of bilinear's quotients",
-            "return comfortable(step) && comfortable(out.b_bar) && bilinear_in_f32(above, below);",
+            "return comfortable(delta) && comfortable(step) && comfortable(out.b_bar) && bilinear_in_f32(above, below);",
             "return true;",
         ),
         &[Bilinear],
