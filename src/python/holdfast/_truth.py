@@ -69,14 +69,15 @@ def _double(name: str, array: Any) -> numpy.ndarray[Any, Any]:
     return double
 
 
-def _joined(parts: list[Any], kind: str, shapes: tuple[Any, ...]) -> list[Any]:
+def _joined(parts: list[Any], kind: str, shapes: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
     """Ā and the B̄s as arrays of these shapes."""
     import numpy
 
-    return [
+    a_bar, b_bar, previous, following = (
         None if part is None else numpy.array(part, dtype="float64").view(kind).reshape(shape)
         for part, shape in zip(parts, shapes)
-    ]
+    )
+    return a_bar, b_bar, previous, following
 
 
 def discretize(method: str, A: Any, B: Any, delta: Any, dense: bool | None = None) -> Discretized:
