@@ -39,27 +39,10 @@ HOLDFAST_DEVICE bool comfortable(W x) {
   return m > 1e-28f && m < 1e28f;
 }
 
-HOLDFAST_DEVICE bool bilinear_in_f32(float, float) { return true; }
-// quotient() squares the divisor.
-HOLDFAST_DEVICE bool bilinear_in_f32(Complex<float> n, Complex<float> d) {
-  return norm1(d) > 1e-8f && norm1(d) < 1e12f && norm1(n) < 1e12f;
-}
-HOLDFAST_DEVICE float quotient(float n, float d) { return n / d; }
-
 // 1 + ΔA/2, each part rounded once.
 HOLDFAST_DEVICE float one_plus_half(float delta, float a) { return fused(0.5f * delta, a, 1.0f); }
 HOLDFAST_DEVICE Complex<float> one_plus_half(float delta, Complex<float> a) {
   return {fused(0.5f * delta, a.re, 1.0f), 0.5f * delta * a.im};
-}
-
-// (above)(below)⁻¹ and ΔB (below)⁻¹. Returns false where f32 would not do.
-template <class W>
-HOLDFAST_DEVICE bool bilinear(float delta, W a, W b, Coefficients<W>& out) {
-  const W above = one_plus_half(delta, a);
-  const W below = one_plus_half(-delta, a);
-  const W step = scaled(b, delta);
-  out = {quotient(above, below), quotient(step, below)};
-  return comfortable(delta) && comfortable(step) && comfortable(out.b_bar) && bilinear_in_f32(above, below);
 }
 
 // n/d where d is far from the ends of the range, for which a GPU's own division has a branch.
@@ -78,7 +61,7 @@ HOLDFAST_DEVICE float common_reciprocal(float) { return 0.0f; }
 HOLDFAST_DEVICE float common_quotient(float n, float d, float) { return n / d; }
 #endif
 
-// As bilinear(), without a branch.
+// (above)(below)⁻¹ and ΔB (below)⁻¹, without a branch. Returns false where f32 would not do.
 HOLDFAST_DEVICE bool bilinear_commonly(float delta, float a, float b, Coefficients<float>& out) {
   const float above = one_plus_half(delta, a), below = one_plus_half(-delta, a);
   const float inverse = common_reciprocal(below), size = fabsf(below), per_b = common_quotient(delta, below, inverse);
@@ -139,25 +122,21 @@ HOLDFAST_DEVICE bool b_bar_of_rk4(float delta, V z, W b, W& out) {
   return comfortable(rounded(per_b)) && comfortable(out) && comfortable(delta);
 }
 
-// In f32. Returns false where f32 would not do; `out` is then worthless.
+// In pairs of floats. Returns false where these would not do; `out` is then worthless.
 template <Method kMethod, class W>
-HOLDFAST_DEVICE bool discretize_in_f32(float delta, W a, W b, Coefficients<W>& out) {
-  if constexpr (kMethod == Method::kBilinear) {
-    return bilinear(delta, a, b, out);
+HOLDFAST_DEVICE bool discretize_in_pairs(float delta, W a, W b, Coefficients<W>& out) {
+  const auto z = exact_product(delta, a);
+  if (!exponential_in_f32(z)) return false;
+  const auto e = exponential(z);
+  out.a_bar = value(e);
+  if constexpr (kMethod == Method::kZoh) {
+    // spec.md §2, row 0: the simplified input term.
+    out.b_bar = scaled(b, delta);
+    return true;
+  } else if constexpr (kMethod == Method::kRk4) {
+    return b_bar_of_rk4(delta, z, b, out.b_bar);
   } else {
-    const auto z = exact_product(delta, a);
-    if (!exponential_in_f32(z)) return false;
-    const auto e = exponential(z);
-    out.a_bar = value(e);
-    if constexpr (kMethod == Method::kZoh) {
-      // spec.md §2, row 0: the simplified input term.
-      out.b_bar = scaled(b, delta);
-      return true;
-    } else if constexpr (kMethod == Method::kRk4) {
-      return b_bar_of_rk4(delta, z, b, out.b_bar);
-    } else {
-      return b_bar_by_phi<kMethod>(delta, z, e, b, out.b_bar);
-    }
+    return b_bar_by_phi<kMethod>(delta, z, e, b, out.b_bar);
   }
 }
 
@@ -289,7 +268,10 @@ HOLDFAST_OUTLINE static void discretize_each(unsigned which, const T (&delta)[kC
   for (int i = 0; i < kCount; ++i) {
     if ((which >> i & 1) == 0) continue;
     bool done = false;
-    if constexpr (sizeof(T) == sizeof(float)) done = discretize_in_f32<kMethod>(delta[i], a, b[i], out[i]);
+    // What is not common for bilinear is at the ends of f32's range, where pairs do no better.
+    if constexpr (sizeof(T) == sizeof(float) && kMethod != Method::kBilinear) {
+      done = discretize_in_pairs<kMethod>(delta[i], a, b[i], out[i]);
+    }
     if (!done) out[i] = discretize_in_double<kMethod>(delta[i], a, b[i]);
   }
 }

@@ -40,8 +40,6 @@ struct DiscretizeParams {
 constexpr int kLanes = 8;
 constexpr int kChannels = 16;
 constexpr int kThreads = kLanes * kChannels;
-// Blocks that registers must leave room for on a multiprocessor: 128 registers a thread.
-constexpr int kResidentBlocks = 4;
 constexpr int kStates = 16;
 constexpr int kOwn = kStates / kLanes;
 

@@ -7,8 +7,14 @@
 
 namespace HOLDFAST_NAMESPACE {
 
+// Blocks that registers must leave room for on a multiprocessor: the most that spill none. 5 leave 96 registers a thread, 4
+// leave 128.
+HOLDFAST_DEVICE constexpr int resident_blocks(Method method, bool is_complex) {
+  return method == Method::kZoh || method == Method::kBilinear || (method == Method::kRk4 && !is_complex) ? 5 : 4;
+}
+
 template <int kMethod, class Input, bool kComplex, bool kVariableB, bool kVariableC, bool kHasGate, class T = float>
-__global__ void HOLDFAST_LAUNCH_BOUNDS(holdfast_launch::kThreads, holdfast_launch::kResidentBlocks)
+__global__ void HOLDFAST_LAUNCH_BOUNDS(holdfast_launch::kThreads, resident_blocks(static_cast<Method>(kMethod), kComplex))
 selective_scan(const ScanParams params) {
   using Scan = SelectiveScan<static_cast<Method>(kMethod), Input, kComplex, Layout<kVariableB, kVariableC, kHasGate>, T>;
   using W = typename Scan::W;

@@ -6,7 +6,7 @@
 // How: a block has up to 16 channels of one group. It goes along the sequence in tiles of kTile positions. For each tile:
 // load (u and Δ of every channel, a few neighbouring positions a thread; B and C of 16 states at a time, which the channels
 // share), coefficients, recurrence, readout (a lane has every eighth state, and carries it in order through the tile), the sum
-// over a channel's lanes, store. Positions past the end have Δ = 0 and change no state. `poly` runs the reversed scan
+// over a channel's lanes, store. Positions past the end have Δ = 0, which is a common element, and are left out. `poly` runs the reversed scan
 // first and keeps its sums in `workspace`, in the arithmetic type, never in the rounded output.
 // Deviations: none. The recurrence is the specification's, operation by operation; the sum over states is a tree.
 // Expected cost per (batch, channel, n, l): discretize.cuh's, one B̄u product, 3 flops of recurrence and output each, and
@@ -135,7 +135,7 @@ struct SelectiveScan {
     slot = threadIdx.x / kLanes;
     // Channel d reads group d / (dim / groups) (spec.md §3).
     const int members = static_cast<int>(p.dim / p.groups);
-    const int parts = (members + kChannels - 1) / kChannels;
+    const int parts = (members - 1) / kChannels + 1;
     const unsigned part = blockIdx.x % parts;
     const long long row = blockIdx.x / parts;  // of (batch, group)
     const int member = static_cast<int>(part) * kChannels + slot;
@@ -233,37 +233,43 @@ struct SelectiveScan {
   // Coefficients, recurrence and readout of one state at a few positions: takes x on, and adds to y.
   template <bool kReverse>
   HOLDFAST_DEVICE void step_through(State& own, const Positions& at, int packet, int row, T (&y)[kItems]) const {
-    const Items<T, kItems> delta = tile.delta[slot].packet[packet], u = tile.u[slot].packet[packet];
+    const Items<T, kItems> delta = tile.delta[slot].packet[packet];
     Items<W, kItems> b, c;
     if (Layout::variable_b()) b = tile.b[row].packet[packet];
-    if (Layout::variable_c()) c = tile.c[row].packet[packet];
     HOLDFAST_UNROLL
     for (int i = 0; i < kItems; ++i) {
       if (!Layout::variable_b()) b.item[i] = own.b;
-      if (!Layout::variable_c()) c.item[i] = own.c;
     }
     Coefficients<W> both[kItems];
     discretize<kMethod>(delta.item, own.a, own.of_a, b.item, both);
+    // What the coefficients do not need comes after them: it would take registers across their call for rare elements.
+    const Items<T, kItems> u = tile.u[slot].packet[packet];
+    if (Layout::variable_c()) c = tile.c[row].packet[packet];
     Step<W> steps[kItems];
     HOLDFAST_UNROLL
     for (int m = 0; m < kItems; ++m) {
       const int i = kReverse ? kItems - 1 - m : m;
+      if (!Layout::variable_c()) c.item[i] = own.c;
       Hooks::coefficients<kMethod>(delta.item[i], own.a, b.item[i], both[i]);
       steps[i] = {both[i].a_bar, scaled(both[i].b_bar, u.item[i])};
       if (i < at.valid) Hooks::step<kReverse>(*this, own.n, at, i, steps);
     }
-    if (at.valid < kItems) {
-      HOLDFAST_UNROLL
-      for (int i = 0; i < kItems; ++i) {
-        if (i >= at.valid) steps[i] = {real_as<W>(T(1)), real_as<W>(T(0))};
-      }
-    }
     Hooks::readout<kReverse>(*this, own.n, at, c.item);
-    HOLDFAST_UNROLL
-    for (int m = 0; m < kItems; ++m) {
-      const int i = kReverse ? kItems - 1 - m : m;
-      own.x = multiply_add(steps[i].a, own.x, steps[i].b);
-      y[i] = readout(c.item[i], own.x, y[i]);
+    // Positions past the end change no state.
+    const auto advance = [&](int valid) {
+      HOLDFAST_UNROLL
+      for (int m = 0; m < kItems; ++m) {
+        const int i = kReverse ? kItems - 1 - m : m;
+        if (i >= valid) continue;
+        own.x = multiply_add(steps[i].a, own.x, steps[i].b);
+        y[i] = readout(c.item[i], own.x, y[i]);
+      }
+    };
+    // A constant leaves no comparison in all packets but the last.
+    if (at.valid == kItems) {
+      advance(kItems);
+    } else {
+      advance(at.valid);
     }
   }
 

@@ -169,7 +169,7 @@ void check_canary(Machine& m, bool (*intact)(const Fiber&)) {
 }
 
 // Gives up the processor to the next thread that can run: of its own warp, in the order of the lanes, as long as there
-// is one (32 stacks fit into the nearest cache, 512 do not), then of the next warps.
+// is one (32 stacks fit into the nearest cache, 128 do not), then of the next warps.
 void yield(Machine& m, bool ends) {
   Fiber& from = m.fibers[m.current];
   check_canary(m, ends ? canary_intact : canary_top_intact);

@@ -26,16 +26,15 @@ void warp_barrier(int line);
 constexpr int kLanes = 32;
 
 // What one lane can give at once.
-struct alignas(32) Parcel {
-  unsigned char bytes[32];
+struct alignas(8) Parcel {
+  unsigned char bytes[8];
 };
 
 // Gives `size` bytes to the other lanes of the warp, waits for all, returns what they gave (kLanes of them).
 const Parcel* exchange(unsigned mask, const void* value, std::size_t size, int line);
 unsigned lane_index();
 
-// CUDA shuffles 32 or 64 bits at a time. Here a struct of several may go at once (HOLDFAST_SHUFFLE_STRUCTS): the same
-// lanes meet in the same order, only fewer times.
+// 32 or 64 bits at a time, as CUDA's.
 template <class T>
 T shuffle(unsigned mask, T value, int lane, int line) {
   static_assert(sizeof(T) <= sizeof(Parcel), "more than a parcel holds");

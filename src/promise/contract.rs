@@ -96,7 +96,7 @@ impl Contract {
     ///   whose φ₃ adds 0.75u at Δ ≤ 1, 7.75u. The series of φ₂ is good to 1.8u, and what follows adds less;
     /// - rk4's sum, real: z − r two roundings, the quadratic three and 0.5u of its constants; their product, Δ and B: 8.5u.
     ///
-    /// The others, in pairs of floats (`discretize_in_f32`), are good to less than these: there eˣ is good to 0.15u and e^iy
+    /// The others, in pairs of floats (`discretize_in_pairs`), are good to less than these: there eˣ is good to 0.15u and e^iy
     /// to 0.24u before anything is rounded, every reduced argument tried (`tests/kernel/exponential.rs`). Complex ones with
     /// φ or rk4's sum are all of that kind:
     ///

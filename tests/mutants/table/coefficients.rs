@@ -283,39 +283,6 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         DISCRETIZE,
         (
-            "bilinear-inverted",
-            "Ā = (1 − z/2)/(1 + z/2)",
-            "out = {quotient(above, below), quotient(step, below)};",
-            "out = {quotient(below, above), quotient(step, below)};",
-        ),
-        &[Bilinear],
-        caught(&[Sweep]),
-    ),
-    mutant(
-        DISCRETIZE,
-        (
-            "bilinear-b-not-divided",
-            "B̄ = ΔB",
-            "out = {quotient(above, below), quotient(step, below)};",
-            "out = {quotient(above, below), step};",
-        ),
-        &[Bilinear],
-        caught(&[Sweep]),
-    ),
-    mutant(
-        DISCRETIZE,
-        (
-            "bilinear-unguarded",
-            "no limits of bilinear's quotients",
-            "return comfortable(delta) && comfortable(step) && comfortable(out.b_bar) && bilinear_in_f32(above, below);",
-            "return true;",
-        ),
-        &[Bilinear],
-        caught(&[Sweep]),
-    ),
-    mutant(
-        DISCRETIZE,
-        (
             "zoh-b-off",
             "zoh's B̄ too large by 2⁻²²",
             "out.b_bar = scaled(b, delta);",

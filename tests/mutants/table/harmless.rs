@@ -276,10 +276,10 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         SCAN,
         (
-            "no-identity-past-the-end",
-            "no identity in place of the steps past the end",
-            "if (i >= at.valid) steps[i] = ",
-            "if (i > kItems) steps[i] = ",
+            "steps-past-the-end",
+            "the positions past the end are stepped through",
+            "advance(at.valid);",
+            "advance(kItems);",
         ),
         SCANS,
         Fate::Harmless("Δ is 0 there: a step of 0 changes no finite state"),
@@ -287,13 +287,13 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         SCAN,
         (
-            "steps-past-the-end",
+            "delta-past-the-end",
             "Δ past the end is what padding, bias and softplus make",
             "if (i >= at.valid) delta.item[i] = T(0);",
             "",
         ),
         SCANS,
-        Fate::Harmless("the identity takes the place of these steps"),
+        Fate::Harmless("these positions are left out"),
     ),
     mutant(
         EXP,

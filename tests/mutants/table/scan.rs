@@ -378,8 +378,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "poly-items-forward",
             "poly's reversed scan takes a packet's positions forward",
-            "const int i = kReverse ? kItems - 1 - m : m;\n      own.x",
-            "const int i = m;\n      own.x",
+            "const int i = kReverse ? kItems - 1 - m : m;\n        if (i >= valid)",
+            "const int i = m;\n        if (i >= valid)",
         ),
         &[Poly],
         caught_in(&[Case], &["short"]),
@@ -478,8 +478,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "delta-of-first-packet",
             "Δ of the tile's first packet",
-            "delta = tile.delta[slot].packet[packet], u",
-            "delta = tile.delta[slot].packet[0], u",
+            "delta = tile.delta[slot].packet[packet];",
+            "delta = tile.delta[slot].packet[0];",
         ),
         SCANS,
         caught_in(&[Case, Lifted], &["everything-on"]),
@@ -489,8 +489,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "last-position-skipped",
             "a packet's last position changes no state",
-            "if (at.valid < kItems) {",
-            "if (at.valid <= kItems) steps[kItems - 1] = {real_as<W>(T(1)), real_as<W>(T(0))};\n    if (at.valid < kItems) {",
+            "advance(kItems);",
+            "advance(kItems - 1);",
         ),
         SCANS,
         caught_in(&[Case, Invariant], &["short"]),
