@@ -28,6 +28,8 @@ pub struct Contract {
 pub struct Units {
     /// eᶻ
     pub exponential: [f64; 2],
+    /// The same where B̄ is a sum of φ-functions or of powers of z, which is made of eᶻ or beside it.
+    pub exponential_of_sums: [f64; 2],
     /// A quotient by 1 − αz.
     pub quotient: [f64; 2],
     /// ΔB
@@ -41,15 +43,28 @@ pub struct Units {
 impl Units {
     const fn uniform(units: f64) -> Units {
         let both = [units; 2];
-        Units { exponential: both, quotient: both, held: both, polynomial: both, phi: both }
+        Units {
+            exponential: both,
+            exponential_of_sums: both,
+            quotient: both,
+            held: both,
+            polynomial: both,
+            phi: both,
+        }
     }
 
     fn a_bar(&self, formula: &Formula) -> [f64; 2] {
         match formula.a_bar {
+            Transition::Exponential if Units::sums(formula) => self.exponential_of_sums,
             Transition::Exponential => self.exponential,
             Transition::Quotient(_) => self.quotient,
             Transition::Polynomial(_) => self.polynomial,
         }
+    }
+
+    fn sums(formula: &Formula) -> bool {
+        let of = |function| matches!(function, Function::Phi(1..) | Function::Power(1..));
+        formula.b_bar.into_iter().flatten().any(|term| of(term.of))
     }
 
     /// Of the B̄ that has most.
@@ -86,8 +101,8 @@ impl Contract {
     /// in plain floats (`discretize_commonly`):
     ///
     /// - eᶻ, real: the reduced argument, below ½, is off by u/4, its slope by u times 0.347·1.19/1.41, the polynomial by
-    ///   0.11u, and the last sum rounds: 1.65u. Complex: the same without that last rounding, an angle off by u/2, sine and
-    ///   cosine rounded and off by 0.81u together, and their products, 0.94u: 2.9u;
+    ///   0.11u, and the last sum rounds: 1.65u. Complex, zoh alone: the same without that last rounding, an angle off by
+    ///   u/2, sine and cosine rounded and off by 0.81u together, and their products, 0.94u: 2.9u;
     /// - bilinear, real: 1 ± z/2 by one fused rounding each and a quotient, 3u; B̄ likewise by the product with B. Complex:
     ///   the parts of 1 ± z/2 rounded once, 2u for the numerator of the quotient, 2u for |d|², 1u for the division;
     /// - zoh's B̄: one product;
@@ -100,6 +115,7 @@ impl Contract {
     /// to 0.24u before anything is rounded, every reduced argument tried (`tests/kernel/exponential.rs`). Complex ones with
     /// φ or rk4's sum are all of that kind:
     ///
+    /// - eᶻ beside them, complex: 0.39u and one rounding, 1.39u;
     /// - rk4's sum: pairs, 2⁻²⁸ at the most cancellation that this path takes, and a rounding;
     /// - φ, complex: a monitor keeps eᶻ's share within 4 times the sum, by sums of parts (√2): 4√2·0.39u, and one rounding,
     ///   3.21u. In the series the tail of φ₃ is off by at most 0.14u, times |z| ≤ 1.5, over |φ₃| ≥ 0.119: 1.7u, and one
@@ -114,6 +130,7 @@ impl Contract {
     pub const PRODUCTION: Contract = Contract {
         units: Units {
             exponential: [1.75, 3.0],
+            exponential_of_sums: [1.75, 1.5],
             quotient: [3.125, 7.125],
             held: [1.0; 2],
             polynomial: [8.625, 1.125],
@@ -143,7 +160,12 @@ impl Contract {
     /// [`Sums::PlainComplex`], two products with Δ and B; the rest as above, the z of f32 inputs exact.
     const LIFTED: Contract = Contract {
         arithmetic: Arithmetic::DOUBLE,
-        units: Units { exponential: [6.0; 2], held: [1.0; 2], ..Units::uniform(8.0) },
+        units: Units {
+            exponential: [6.0; 2],
+            exponential_of_sums: [6.0; 2],
+            held: [1.0; 2],
+            ..Units::uniform(8.0)
+        },
         z_roundings: 0.0,
         input: [1.0; 2],
         sums: Sums::PlainComplex,

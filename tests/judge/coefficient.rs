@@ -100,7 +100,8 @@ fn stated(method: Method, weights: Weights, which: usize) -> f64 {
     let formula = method.formula();
     let formula = match (formula.pole().is_some(), which, formula.phis(), formula.now().len()) {
         (true, ..) => "Ā and B̄ of `bilinear`",
-        (_, 0, ..) => "Ā = eᶻ",
+        (_, 0, 0, 1) => "Ā = eᶻ of `zoh`",
+        (_, 0, ..) => "Ā = eᶻ of the others",
         (_, _, 0, 1) => "B̄ = ΔB",
         (_, _, 0, _) => "B̄ of `rk4`",
         _ => "B̄ by φ-functions",

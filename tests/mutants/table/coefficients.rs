@@ -545,4 +545,15 @@ pub const MUTANTS: &[Mutant] = &[
         PHI,
         caught(&[Sweep]),
     ),
+    mutant(
+        PHI_FILE,
+        (
+            "sixth-rounded",
+            "1/6 rounded to one float",
+            "return Pair<float>{0x1.555556p-3f, -0x1.555556p-28f} + x;",
+            "return Pair<float>{0x1.555556p-3f, 0.0f} + x;",
+        ),
+        &[Poly],
+        caught(&[Sweep]),
+    ),
 ];

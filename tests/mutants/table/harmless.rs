@@ -127,17 +127,6 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         PHI_FILE,
         (
-            "sixth-rounded",
-            "1/6 rounded to f32",
-            "return Pair<float>{0x1.555556p-3f, -0x1.555556p-28f} + x;",
-            "return Pair<float>{0x1.555556p-3f, 0.0f} + x;",
-        ),
-        &[Foh, HighOrder],
-        Fate::Harmless("half a u of 1/6, of which zφ₃ shows a third: the contract has 0.3u of room there"),
-    ),
-    mutant(
-        PHI_FILE,
-        (
             "exponential-dropped-at-2e-80",
             "e^z counts as 0 below 2⁻⁸⁰",
             "if (e.exponent < -57)",
