@@ -21,6 +21,13 @@ struct HoldfastInstantiation {
   double perturbation[2];
 };
 
+// The functions of exponential.cuh at one x: e^x, sin x and cos x in pairs of floats, before they are rounded; and of common
+// elements e^x, what e^x is beyond a power of two before it is rounded, sin x and cos x.
+struct HoldfastElementary {
+  double exponential, sine, cosine;
+  double common_exponential, common_growth, common_sine, common_cosine;
+};
+
 // What kernels read that leave a choice to run time: the layout, and in the copies with faults these. Set for the OS
 // thread that runs the block.
 struct HoldfastChoices {
@@ -60,7 +67,6 @@ int holdfast_crash(int which, unsigned block, char* message, std::size_t capacit
 // sends the byte back; it ends with the stream. What is written to standard error goes to `errors`. Returns the copy's id, or
 // −1 with errno set. See fork.cpp.
 int holdfast_fork(int orders, int errors, void (*obey)(void*), void* order);
-// e^x, sin x and cos x for x = hi + lo as exponential.cuh has them, for the test of what they may be off:
-// see elementary.cpp. (count) each, and (count, 3) results.
-void holdfast_elementary(const float* hi, const float* lo, std::size_t count, double* results);
+// For x = hi + lo, for the test of what they may be off: see elementary.cpp. (count) each.
+void holdfast_elementary(const float* hi, const float* lo, std::size_t count, HoldfastElementary* results);
 }

@@ -31,7 +31,7 @@ mod shapes;
 pub mod sources;
 pub mod worker;
 
-pub use cpu::CpuBackend;
+pub use cpu::{CpuBackend, Elementary};
 pub use reference::ReferenceBackend;
 pub use registry::Instantiation;
 pub use sources::production_hash;

@@ -4,6 +4,8 @@
 //! The values compared with are computed in f64, where z = ΔA is exact, in forms that lose at most some 2⁻²⁷ even near
 //! the complex zeros that f32 inputs can reach. They are a check of the kernels, not the harness's certified truth.
 
+use std::f64::consts::{FRAC_PI_2, LN_2};
+
 use holdfast::formula::{Function, Term, Transition};
 use holdfast::judge::budget::complex_at;
 use holdfast::judge::coefficient;
@@ -275,7 +277,7 @@ fn complex_elements(rng: &mut ChaCha8Rng, method: Method) -> Vec<Element> {
         let mut delta = step(rng);
         let angle = rng.random_range(0.0..std::f64::consts::TAU);
         let offset = Complex64::from_polar(log_uniform(rng, 1e-8, 0.3), angle);
-        let z = match rng.random_range(0..8) {
+        let z = match rng.random_range(0..9) {
             0 => Complex64::from_polar(log_uniform(rng, 1e-9, 80.0), angle),
             1 => Complex64::new(rng.random_range(-80.0..80.0), rng.random_range(-80.0..80.0)),
             2 => Complex64::new(0.0, rng.random_range(-80.0..80.0)),
@@ -285,6 +287,11 @@ fn complex_elements(rng: &mut ChaCha8Rng, method: Method) -> Vec<Element> {
             4 => (2.0 + offset) * if rng.random_bool(0.5) { 1.0 } else { -1.0 },
             // The threshold between series and closed form.
             5 => Complex64::from_polar(1.5 * (1.0 + 1e-6 * rng.random_range(-1.0..1.0)), angle),
+            // The ends of both reduced arguments, where the parts of e^z are off by most.
+            6 => Complex64::new(
+                LN_2 * (f64::from(rng.random_range(-80..80)) + 0.5 + rng.random_range(-0.03..0.03)),
+                FRAC_PI_2 * (f64::from(rng.random_range(-30..30)) + 0.5 + rng.random_range(-0.03..0.03)),
+            ),
             _ if has_zeros => {
                 let (step, zero) = zeros[rng.random_range(0..zeros.len())];
                 delta = step;

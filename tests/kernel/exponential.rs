@@ -5,7 +5,7 @@
 //! alternating sign. Below 2⁻⁶ what is rounded is smaller by 2⁻¹² than at the upper end. Compared with f64, whose
 //! functions are good to 2⁻⁵². The reduction of larger arguments is tried on a sample.
 
-use holdfast::kernel::CpuBackend;
+use holdfast::kernel::{CpuBackend, Elementary};
 use rayon::prelude::*;
 
 /// The unit roundoff of f32.
@@ -13,19 +13,38 @@ const U: f64 = 1.0 / 16_777_216.0;
 /// What contract.rs counts with.
 const EXPONENTIAL: f64 = 0.15;
 const ROTATION: f64 = 0.24;
+/// Of common elements.
+const COMMON_EXPONENTIAL: f64 = 1.65;
+const COMMON_GROWTH: f64 = 0.96;
+const COMMON_ROTATION: f64 = 1.47;
 
 /// The error of one result, in u.
-type ErrorOf = fn(f64, [f64; 3]) -> f64;
+type ErrorOf = fn(f64, Elementary) -> f64;
 
 /// Relative.
-fn of_exponential(x: f64, [exponential, ..]: [f64; 3]) -> f64 {
-    (exponential / x.exp() - 1.0).abs() / U
+fn of_exponential(x: f64, got: Elementary) -> f64 {
+    (got.exponential / x.exp() - 1.0).abs() / U
+}
+
+fn of_common_exponential(x: f64, got: Elementary) -> f64 {
+    (got.common_exponential / x.exp() - 1.0).abs() / U
+}
+
+/// e^x = 2ⁿ(1 + growth) before it is rounded, as the complex one takes it.
+fn of_common_growth(x: f64, got: Elementary) -> f64 {
+    let times_two_to_n = x.exp() / (1.0 + got.common_growth);
+    (times_two_to_n / times_two_to_n.log2().round().exp2() - 1.0).abs() / U
 }
 
 /// Of (cos x, sin x), as a vector.
-fn of_rotation(x: f64, [_, sine, cosine]: [f64; 3]) -> f64 {
+fn of_rotation(x: f64, got: Elementary) -> f64 {
     let (sin, cos) = x.sin_cos();
-    (sine - sin).hypot(cosine - cos) / U
+    (got.sine - sin).hypot(got.cosine - cos) / U
+}
+
+fn of_common_rotation(x: f64, got: Elementary) -> f64 {
+    let (sin, cos) = x.sin_cos();
+    (got.common_sine - sin).hypot(got.common_cosine - cos) / U
 }
 
 fn worst(arguments: &[(f32, f32)], error: ErrorOf) -> f64 {
@@ -66,6 +85,9 @@ fn assert_within(error: f64, limit: f64) {
 fn every_reduced_argument_is_within_what_the_contract_counts() {
     assert_within(worst_of_all(std::f32::consts::LN_2 / 2.0, of_exponential), EXPONENTIAL);
     assert_within(worst_of_all(std::f32::consts::FRAC_PI_4, of_rotation), ROTATION);
+    assert_within(worst_of_all(std::f32::consts::LN_2 / 2.0, of_common_exponential), COMMON_EXPONENTIAL);
+    assert_within(worst_of_all(std::f32::consts::LN_2 / 2.0, of_common_growth), COMMON_GROWTH);
+    assert_within(worst_of_all(std::f32::consts::FRAC_PI_4, of_common_rotation), COMMON_ROTATION);
 }
 
 /// Uniform in bits, as far as arguments are reduced in f32: |x| ≤ 80 for e^x, |y| ≤ 1000 for e^iy.
@@ -77,4 +99,7 @@ fn larger_arguments_are_reduced_to_that() {
     };
     assert_within(worst(&sample(80.0), of_exponential), EXPONENTIAL);
     assert_within(worst(&sample(1000.0), of_rotation), ROTATION);
+    assert_within(worst(&sample(86.0), of_common_exponential), COMMON_EXPONENTIAL);
+    assert_within(worst(&sample(80.0), of_common_growth), COMMON_GROWTH);
+    assert_within(worst(&sample(1000.0), of_common_rotation), COMMON_ROTATION);
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_longlong, c_uint, c_void};
 
-pub use super::params::{RawDiscretize, RawInstantiation, RawJudge, RawScan};
+pub use super::params::{Elementary, RawDiscretize, RawInstantiation, RawJudge, RawScan};
 use crate::kernel::registry::Instantiation;
 use crate::problem::{InputType, Operand, Weights};
 
@@ -81,7 +81,7 @@ unsafe extern "C" {
         order: *mut c_void,
     ) -> c_int;
     pub fn holdfast_judge_row(complex: c_int, chunks: c_int, params: *const RawJudge, row: c_longlong);
-    pub fn holdfast_elementary(hi: *const f32, lo: *const f32, count: usize, results: *mut f64);
+    pub fn holdfast_elementary(hi: *const f32, lo: *const f32, count: usize, results: *mut Elementary);
 }
 
 /// Calls `run` with a buffer for its message; its status, and the message.

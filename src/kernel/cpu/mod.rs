@@ -18,6 +18,7 @@ use self::call::Build;
 pub use self::crash::Crash;
 use self::fork::ForkedDevice;
 pub use self::fork::end_workers;
+pub use self::params::Elementary;
 use super::launch::{Element, Guarding, Job, Returned};
 use super::registry::{Instantiation, Kernel};
 use super::worker::limit::{self, Hangs};
@@ -127,14 +128,13 @@ impl CpuBackend {
         ffi::holdfast_discretize_block() as usize
     }
 
-    /// e^x, sin x and cos x of `kernels/exponential.cuh` at x = hi + lo, before anything is rounded to f32: what the
-    /// bounds on Ā rest on. For |x| ≤ 80.
-    pub fn elementary(arguments: &[(f32, f32)]) -> Vec<[f64; 3]> {
+    /// The functions of `kernels/exponential.cuh` at x = hi + lo. For |x| ≤ 80.
+    pub fn elementary(arguments: &[(f32, f32)]) -> Vec<Elementary> {
         let (hi, lo): (Vec<f32>, Vec<f32>) = arguments.iter().copied().unzip();
-        let mut results = vec![[0.0; 3]; arguments.len()];
-        // SAFETY: two arrays of `len` values are read, and one of 3·len is written.
+        let mut results = vec![Elementary::default(); arguments.len()];
+        // SAFETY: two arrays of `len` values are read, and one of `len` is written.
         unsafe {
-            ffi::holdfast_elementary(hi.as_ptr(), lo.as_ptr(), hi.len(), results.as_mut_ptr().cast());
+            ffi::holdfast_elementary(hi.as_ptr(), lo.as_ptr(), hi.len(), results.as_mut_ptr());
         }
         results
     }

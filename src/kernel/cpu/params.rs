@@ -12,10 +12,11 @@ pub type Layout = (&'static str, usize, &'static [Field]);
 
 /// Those of all structs here.
 #[allow(dead_code, reason = "the build script is what reads it")]
-pub const LAYOUTS: [Layout; 10] = [
+pub const LAYOUTS: [Layout; 11] = [
     RawInstantiation::LAYOUT,
     RawScan::LAYOUT,
     RawDiscretize::LAYOUT,
+    Elementary::LAYOUT,
     RawTerm::LAYOUT,
     RawFormula::LAYOUT,
     RawAllowance::LAYOUT,
@@ -26,8 +27,8 @@ pub const LAYOUTS: [Layout; 10] = [
 ];
 
 macro_rules! c_struct {
-    ($(#[$doc:meta])* $name:ident = $theirs:literal { $($field:ident: $type:ty,)* }) => {
-        $(#[$doc])*
+    ($(#[$meta:meta])* $name:ident = $theirs:literal { $($field:ident: $type:ty,)* }) => {
+        $(#[$meta])*
         #[derive(Clone, Copy)]
         #[repr(C)]
         pub struct $name {
@@ -100,11 +101,25 @@ c_struct! {
 // SAFETY: as for RawScan; each thread writes its own element.
 unsafe impl Sync for RawDiscretize {}
 
-/// The most terms of a B̄, inputs of a step, powers of a polynomial Ā, and terms of φ₃'s series.
+c_struct! {
+    /// The functions of `kernels/exponential.cuh` at one x: what the bounds on Ā rest on.
+    #[derive(Default)]
+    Elementary = "HoldfastElementary" {
+        exponential: f64,
+        sine: f64,
+        cosine: f64,
+        common_exponential: f64,
+        common_growth: f64,
+        common_sine: f64,
+        common_cosine: f64,
+    }
+}
+
 /// Lanes that walk a channel together, and sums that a reversed scan keeps of each position: `kernels/judge/` has them, too,
 /// and `host.cpp` there holds both to these.
 pub const JUDGE_LANES: usize = 8;
 pub const JUDGE_KEPT: usize = 7;
+/// The most terms of a B̄, inputs of a step, powers of a polynomial Ā, and terms of φ₃'s series.
 pub const TERMS: usize = 4;
 pub const INPUTS: usize = 3;
 pub const POWERS: usize = 5;
