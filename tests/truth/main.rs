@@ -7,6 +7,7 @@ mod command;
 mod enclosures;
 mod floor;
 mod golden_values;
+mod gradient_references;
 mod gradients;
 mod hexfloat;
 mod identities;
