@@ -4,15 +4,22 @@
 use holdfast::hexfloat;
 use holdfast::method::Method;
 use holdfast::problem::conventions::Reads;
+use holdfast::problem::plan::{Filter, plan};
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
 use holdfast::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
-use holdfast::truth::certify::REQUIRED_OF_TWO_DOUBLES;
+use holdfast::truth::certify::{REQUIRED_OF_TWO_DOUBLES, settle};
 use holdfast::truth::exact::rational;
+use holdfast::truth::gradient::adjoint::Scan;
 use holdfast::truth::gradient::directional::{Direction, derivative};
+use holdfast::truth::gradient::rules::{Rules, Slow};
 use holdfast::truth::gradient::{GradientTruth, OutputGradients, solve};
+use holdfast::truth::number::ball::Ball;
+use holdfast::truth::number::big::Big;
 use holdfast::truth::number::double_double::DoubleDouble;
+use holdfast::truth::number::elementary::Exponent;
 use holdfast::truth::number::scalar::Real;
 use holdfast::truth::number::wide::Wide;
+use nalgebra::Complex;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rstest::rstest;
@@ -189,6 +196,31 @@ fn a_tie_is_settled_by_rational_arithmetic() {
     assert!(truth.certificate.exact > 0);
 }
 
+/// Ties of sums over the batch (D, and B and C where they are constant) and over the channels of a group (where they vary):
+/// what settles them has to sum over all of those again. 2⁵³, 2 and 1 make an odd integer of 54 bits, and no two of them round to what it does.
+#[rstest]
+fn ties_of_sums_over_channels_are_settled(#[values(Operand::Constant, Operand::Variable)] operand: Operand) {
+    let mut layout = Layout::plain(3, 6, 1, 1);
+    layout.shape.groups = 2;
+    (layout.b, layout.c) = (operand, operand);
+    let mut problem = layout.random(&mut generator("ties_of_sums_over_channels_are_settled"));
+    let share = |row: usize| (row / 6 + row % 6) % 3;
+    let big = |n: i32| 2f32.powi(n);
+    problem.u = (0..18).map(|row| [big(26), 2.0, 1.0][share(row)]).collect();
+    problem.delta.fill(1.0);
+    problem.a.fill(0.0);
+    problem.b.fill(1.0);
+    problem.c.fill(1.0);
+    problem.d = Some(vec![0.0; 6]);
+    let dout = (0..18).map(|row| if share(row) == 0 { big(27) } else { 1.0 }).collect();
+    let truth = only(&problem, &OutputGradients { dout, dlast_state: None }, Method::Zoh);
+    let sum = ((1u64 << 53) + 4) as f64;
+    for name in [B, C, D] {
+        assert!(values(&truth, name).iter().all(|&x| x == sum), "{name}: {:?}", values(&truth, name));
+    }
+    assert!(truth.certificate.exact >= 18);
+}
+
 /// The same beside the last of a state that e^−192 has left: 277 bits below.
 #[rstest]
 #[case::above(1.0, 1)]
@@ -203,14 +235,50 @@ fn a_tie_is_decided_in_more_than_237_bits(#[case] before: f32, #[case] side: u64
     assert_eq!(truth.certificate.bits, 512);
 }
 
+/// Every regime of few values, in two doubles and in 237 bits.
+#[test]
+fn two_doubles_give_the_values_of_237_bits() {
+    fn hold<T: Exponent>(problem: &Problem, given: &OutputGradients, id: &str) -> usize {
+        let channels: Vec<_> = problem.channels().collect();
+        let mut compared = 0;
+        for truth in solve(problem, given, &Method::ALL).unwrap_or_else(|e| panic!("{id}: {e}")) {
+            let scan = Scan { problem, form: truth.method.into(), given };
+            let literal = scan.sums(&Rules::<T>::literal(), &channels).expect("steps");
+            let bounded = scan.sums(&Rules::<Ball<T>>::bounded(), &channels).expect("steps");
+            for (name, tensor) in truth.tensors.iter() {
+                for (i, value) in tensor.values.iter().enumerate() {
+                    let settled = settle(&literal[name][i], &bounded[name][i]);
+                    let Ok(settled) = settled else { continue };
+                    assert_eq!(value.to_bits(), settled.value.to_bits(), "{id}, {name} at {i}");
+                    compared += 1;
+                }
+            }
+            assert_eq!(truth.certificate.bits, DoubleDouble::BITS, "{id}: {}", truth.certificate);
+        }
+        compared
+    }
+    let mut specs = plan(&Filter::default());
+    specs.dedup_by_key(|spec| (spec.regime.name.clone(), spec.weights));
+    let (mut compared, mut regimes) = (0, 0);
+    for spec in specs {
+        let problem = spec.draw(3);
+        if problem.shape.sequence_len() * problem.shape.dstate > 600 {
+            continue;
+        }
+        let mut rng = generator(&spec.id());
+        let given = OutputGradients { dout: drawn(problem.u.len(), &mut rng), dlast_state: None };
+        compared += match spec.weights {
+            Weights::Real => hold::<Wide>(&problem, &given, &spec.id()),
+            Weights::Complex => hold::<Complex<Wide>>(&problem, &given, &spec.id()),
+        };
+        regimes += 1;
+    }
+    assert!(regimes > 20 && compared > 10_000, "{compared} values of {regimes} regimes");
+}
+
 /// Where 237 bits leave something open, complex steps, gates and every φ of the slow scalars take part.
 #[rstest]
 fn slow_scalars_give_the_derivative_too(#[values(0, 1, 2, 3, 4, 5)] method: usize) {
-    use holdfast::truth::gradient::adjoint::Scan;
-    use holdfast::truth::gradient::rules::{Rules, Slow};
-    use holdfast::truth::number::big::Big;
-    use nalgebra::Complex;
-
     let mut rng = generator("slow_scalars_give_the_derivative_too");
     let mut layout = Layout::plain(1, 1, 2, 2);
     (layout.weights, layout.gate) = (Weights::Complex, true);
