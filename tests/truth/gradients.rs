@@ -199,26 +199,74 @@ fn a_tie_is_settled_by_rational_arithmetic() {
 /// Ties of sums over the batch (D, and B and C where they are constant) and over the channels of a group (where they vary):
 /// what settles them has to sum over all of those again. 2⁵³, 2 and 1 make an odd integer of 54 bits, and no two of them round to what it does.
 #[rstest]
-fn ties_of_sums_over_channels_are_settled(#[values(Operand::Constant, Operand::Variable)] operand: Operand) {
-    let mut layout = Layout::plain(3, 6, 1, 1);
+#[case::over_the_batch(Operand::Constant, 3, &[B, C, D])]
+#[case::over_a_group(Operand::Variable, 1, &[B, C])]
+fn ties_of_sums_over_channels_are_settled(
+    #[case] operand: Operand,
+    #[case] batch: usize,
+    #[case] names: &[GradientName],
+) {
+    let mut layout = Layout::plain(batch, 6, 1, 1);
     layout.shape.groups = 2;
     (layout.b, layout.c) = (operand, operand);
     let mut problem = layout.random(&mut generator("ties_of_sums_over_channels_are_settled"));
     let share = |row: usize| (row / 6 + row % 6) % 3;
     let big = |n: i32| 2f32.powi(n);
-    problem.u = (0..18).map(|row| [big(26), 2.0, 1.0][share(row)]).collect();
+    problem.u = (0..6 * batch).map(|row| [big(26), 2.0, 1.0][share(row)]).collect();
     problem.delta.fill(1.0);
     problem.a.fill(0.0);
     problem.b.fill(1.0);
     problem.c.fill(1.0);
-    problem.d = Some(vec![0.0; 6]);
-    let dout = (0..18).map(|row| if share(row) == 0 { big(27) } else { 1.0 }).collect();
-    let truth = only(&problem, &OutputGradients { dout, dlast_state: None }, Method::Zoh);
+    problem.d = names.contains(&D).then(|| vec![0.0; 6]);
+    let dout = (0..6 * batch).map(|row| if share(row) == 0 { big(27) } else { 1.0 }).collect();
+    let truth = only(&problem, &OutputGradients { dout, dlast_state: None }, Method::Rk4);
     let sum = ((1u64 << 53) + 4) as f64;
-    for name in [B, C, D] {
+    for &name in names {
         assert!(values(&truth, name).iter().all(|&x| x == sum), "{name}: {:?}", values(&truth, name));
     }
-    assert!(truth.certificate.exact >= 18);
+    // Nothing else is in doubt, so that these alone say what is summed again.
+    let ties: usize = names.iter().map(|&name| values(&truth, name).len()).sum();
+    let halves = if batch > 1 { 6 } else { 0 };
+    assert_eq!(truth.certificate.exact, ties + halves, "{}", truth.certificate);
+}
+
+/// φₖ(0) = 1/k!, and their slopes: at A = 0 and Δ = 6 the B̄ for B = 1 is an integer, as is its derivative by A.
+#[rstest]
+#[case(Method::Foh, C, 18, 262_145)]
+#[case(Method::Foh, A, 36, 262_145)]
+#[case(Method::Poly, C, 15, 262_143)]
+#[case(Method::Poly, A, 36, 262_145)]
+#[case(Method::HighOrder, C, 42, 131_073)]
+#[case(Method::HighOrder, A, 81, 32_769)]
+fn ties_of_phi_functions_are_settled(
+    #[case] method: Method,
+    #[case] name: GradientName,
+    #[case] factor: u64,
+    #[case] dout: u64,
+) {
+    let product = factor * 4_097 * 1_048_577 * dout;
+    assert_eq!(product.ilog2() - product.trailing_zeros(), 53);
+    let mut problem = channel(&[0.0], &[6.0], &[4_097.0]);
+    problem.b = vec![1_048_577.0];
+    let truth = only(&problem, &seen(&[dout as f32]), method);
+    assert_eq!(values(&truth, name), [rational::round(&product.into())]);
+    assert!(truth.certificate.exact > 0, "{}", truth.certificate);
+}
+
+/// 2 Re(i e^−735 i) is out of the range of two doubles; that the parts of B and C are imaginary makes it no zero.
+#[test]
+fn what_two_doubles_cannot_hold_takes_more_bits() {
+    let mut problem = channel(&[-735.0], &[1.0; 2], &[1.0; 2]);
+    problem.weights = Weights::Complex;
+    [problem.a, problem.b, problem.c] = [vec![-735.0, 0.0], vec![0.0, 1.0], vec![0.0, 1.0]];
+    let given = seen(&[0.0, 1.0]);
+    let along: Direction = [(U, vec![1.0, 0.0])].into_iter().collect();
+    for truth in solve(&problem, &given, &[Method::Zoh, Method::Poly]).expect("certified") {
+        let want = derivative(&problem, &given, truth.method, &along).to_nearest_f64();
+        assert!(want < 0.0 && want > -1e-318);
+        assert_eq!(values(&truth, U)[0], want, "{}", truth.method);
+        assert_eq!(truth.certificate.bits, Wide::BITS);
+    }
 }
 
 /// The same beside the last of a state that e^−192 has left: 277 bits below.
