@@ -39,6 +39,7 @@
 //! | what the methods are, and what every number means | [`spec`], which comments cite as `spec.md` |
 //! | why a bound is what it is | [`judge::budget`], [`promise::allowance`] |
 //! | why the truth is one | [`truth::dense::floor`], [`truth::certify`] |
+//! | what a gradient is | [`truth::gradient`] |
 //! | which inputs are hard | [`problem::regime`] |
 //! | what a failure can look like | [`judge::faults::catalogue`], [`judge::diagnose`] |
 //! | what a word means | [`guide::glossary`] |

@@ -2,6 +2,7 @@
 //! name of the tensor that it is about. Truth, kernels, bounds, judge, recordings and results share these shapes.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::ops::{Index, IndexMut};
 
 use serde::{Deserialize, Serialize};
@@ -40,28 +41,56 @@ named! {
     }
 }
 
-/// Something for each of some tensors, in the order of [`TensorName::ALL`].
+named! {
+    /// The derivative of a loss by an input of a scan (spec.md §6), in the layout of that input.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum GradientName: "gradient" {
+        #[serde(rename = "grad.u")]
+        U => "grad.u",
+        #[serde(rename = "grad.delta")]
+        Delta => "grad.delta",
+        #[serde(rename = "grad.A")]
+        A => "grad.A",
+        #[serde(rename = "grad.B")]
+        B => "grad.B",
+        #[serde(rename = "grad.C")]
+        C => "grad.C",
+        #[serde(rename = "grad.D")]
+        D => "grad.D",
+        #[serde(rename = "grad.z")]
+        Z => "grad.z",
+        #[serde(rename = "grad.delta_bias")]
+        DeltaBias => "grad.delta_bias",
+        #[serde(rename = "grad.initial_state")]
+        InitialState => "grad.initial_state",
+    }
+}
+
+/// Something for each of some tensors, in the order of their names: of a scan, or of its gradients.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Named<V>(BTreeMap<TensorName, V>);
+#[serde(transparent, bound(deserialize = "V: Deserialize<'de>, N: Deserialize<'de> + Ord"))]
+pub struct Named<V, N = TensorName>(BTreeMap<N, V>);
 
 /// Named tensors with their values.
 pub type Tensors<T> = Named<Tensor<T>>;
 
-impl<V> Named<V> {
-    pub fn get(&self, name: TensorName) -> Option<&V> {
+/// The gradients of a scan.
+pub type Gradients<T> = Named<Tensor<T>, GradientName>;
+
+impl<V, N: Ord + Copy> Named<V, N> {
+    pub fn get(&self, name: N) -> Option<&V> {
         self.0.get(&name)
     }
 
-    pub fn get_mut(&mut self, name: TensorName) -> Option<&mut V> {
+    pub fn get_mut(&mut self, name: N) -> Option<&mut V> {
         self.0.get_mut(&name)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (TensorName, &V)> {
+    pub fn iter(&self) -> impl Iterator<Item = (N, &V)> {
         self.0.iter().map(|(name, value)| (*name, value))
     }
 
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (TensorName, &mut V)> {
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (N, &mut V)> {
         self.0.iter_mut().map(|(name, value)| (*name, value))
     }
 
@@ -74,36 +103,36 @@ impl<V> Named<V> {
     }
 
     /// Puts `value` under `name`, in place of what was there.
-    pub fn insert(&mut self, name: TensorName, value: V) {
+    pub fn insert(&mut self, name: N, value: V) {
         self.0.insert(name, value);
     }
 
     /// The same names with what `f` makes of each value.
-    pub fn map<W>(&self, mut f: impl FnMut(TensorName, &V) -> W) -> Named<W> {
+    pub fn map<W>(&self, mut f: impl FnMut(N, &V) -> W) -> Named<W, N> {
         Named(self.iter().map(|(name, value)| (name, f(name, value))).collect())
     }
 
     /// The names that both have, each with both values.
-    pub fn zip<'a, W>(&'a self, other: &'a Named<W>) -> impl Iterator<Item = (TensorName, &'a V, &'a W)> {
+    pub fn zip<'a, W>(&'a self, other: &'a Named<W, N>) -> impl Iterator<Item = (N, &'a V, &'a W)> {
         self.iter().filter_map(|(name, value)| Some((name, value, other.get(name)?)))
     }
 }
 
-impl<V> Default for Named<V> {
+impl<V, N> Default for Named<V, N> {
     fn default() -> Self {
         Named(BTreeMap::new())
     }
 }
 
-impl<V> FromIterator<(TensorName, V)> for Named<V> {
-    fn from_iter<I: IntoIterator<Item = (TensorName, V)>>(values: I) -> Self {
+impl<V, N: Ord> FromIterator<(N, V)> for Named<V, N> {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(values: I) -> Self {
         Named(values.into_iter().collect())
     }
 }
 
-impl<V> IntoIterator for Named<V> {
-    type Item = (TensorName, V);
-    type IntoIter = std::collections::btree_map::IntoIter<TensorName, V>;
+impl<V, N> IntoIterator for Named<V, N> {
+    type Item = (N, V);
+    type IntoIter = std::collections::btree_map::IntoIter<N, V>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
@@ -112,18 +141,18 @@ impl<V> IntoIterator for Named<V> {
 
 /// # Panics
 /// When nothing has the name.
-impl<V> Index<TensorName> for Named<V> {
+impl<V, N: Ord + Copy + Display> Index<N> for Named<V, N> {
     type Output = V;
 
-    fn index(&self, name: TensorName) -> &V {
+    fn index(&self, name: N) -> &V {
         self.get(name).unwrap_or_else(|| panic!("no tensor `{name}`"))
     }
 }
 
 /// # Panics
 /// When nothing has the name.
-impl<V> IndexMut<TensorName> for Named<V> {
-    fn index_mut(&mut self, name: TensorName) -> &mut V {
+impl<V, N: Ord + Copy + Display> IndexMut<N> for Named<V, N> {
+    fn index_mut(&mut self, name: N) -> &mut V {
         self.get_mut(name).unwrap_or_else(|| panic!("no tensor `{name}`"))
     }
 }

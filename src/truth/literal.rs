@@ -1,6 +1,8 @@
 //! The literal route: every form as spec.md §2 publishes it, with A⁻¹, its powers and eᶻ. Stated once for scalars and for
 //! matrices, and apart from [`crate::formula`], of which the other route is made.
 
+use std::ops::MulAssign;
+
 use nalgebra::DMatrix;
 
 use super::dense::lu::{Lu, Pivoting};
@@ -10,9 +12,20 @@ use super::number::scalar::{Entry, Real};
 use crate::formula::{Form, Panels, Textbook};
 use crate::method::Method;
 
-/// What the formulas are written in: a scalar, or a matrix.
+/// Δ, and the constants of the formulas.
+pub trait Parameter: Clone + PartialEq + MulAssign {
+    fn constant(value: f64) -> Self;
+}
+
+impl<R: Real> Parameter for R {
+    fn constant(value: f64) -> Self {
+        R::exact(value)
+    }
+}
+
+/// What the formulas are written in: a scalar, a scalar with its derivatives, or a matrix.
 pub trait Quantity: Clone {
-    type Real: Real;
+    type Real: Parameter;
     fn plus(&self, other: &Self) -> Self;
     fn minus(&self, other: &Self) -> Self;
     fn times(&self, other: &Self) -> Self;
@@ -116,7 +129,7 @@ pub fn panels<Q: Quantity>(form: Form, with: &Ingredients<Q>) -> Option<Panels<Q
     let Ingredients { a, b, delta, z, .. } = *with;
     let exp = || Some(with.exp.clone());
     let integral = |k: usize| with.integrals[k - 1].clone();
-    let over = |q: &Q, n: f64| q.over(&Q::Real::exact(n));
+    let over = |q: &Q, n: f64| q.over(&Q::Real::constant(n));
     let held = || b.scaled(delta);
     let bilinear = || {
         let half = z.shifted(-1);
@@ -152,7 +165,7 @@ pub fn panels<Q: Quantity>(form: Form, with: &Ingredients<Q>) -> Option<Panels<Q
         Form::Textbook(Textbook::FohTextbook) => {
             // Δφ₂B = Δ²φ₂B/Δ; at Δ = 0 it vanishes.
             let second = integral(2);
-            let next = if *delta == Q::Real::exact(0.0) { second } else { second.over(delta) };
+            let next = if *delta == Q::Real::constant(0.0) { second } else { second.over(delta) };
             [exp(), Some(integral(1).minus(&next)), None, Some(next)]
         }
         Form::Textbook(Textbook::Rk4Classical) => {
@@ -169,7 +182,7 @@ pub fn panels<Q: Quantity>(form: Form, with: &Ingredients<Q>) -> Option<Panels<Q
         }
         Form::Textbook(Textbook::FohCausal) => {
             let second = integral(2);
-            let now = if *delta == Q::Real::exact(0.0) { second } else { second.over(delta) };
+            let now = if *delta == Q::Real::constant(0.0) { second } else { second.over(delta) };
             [exp(), Some(now.clone()), Some(integral(1).minus(&now)), None]
         }
         Form::Textbook(Textbook::Euler) => [Some(z.plus_identity(1.0)), Some(held()), None, None],

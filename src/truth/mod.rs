@@ -26,6 +26,7 @@ pub mod certify;
 pub mod dense;
 pub mod diagonal;
 pub mod exact;
+pub mod gradient;
 pub mod inverse_free;
 pub mod literal;
 pub mod number;
@@ -45,6 +46,10 @@ pub enum TruthError {
         "I − αΔA is singular at {place}, expected a regular one (hint: bilinear has a pole at ΔA = 2, backward-euler at 1)"
     )]
     Pole { place: String },
+    #[error(
+        "{key} is {found}, expected {expected} (hint: gradients are those of spec.md §3's own conventions)"
+    )]
+    Convention { key: &'static str, expected: &'static str, found: &'static str },
     #[error(
         "log2 of the size of ΔA is {found} at {place}, expected at most {limit} \
          (hint: exponentials beyond that leave the range of the arithmetic; reduce the step)"

@@ -1,9 +1,14 @@
 //! Promises of the truth: it is what the specification says, to the last bit, and what `holdfast truth` prints.
 
+#[path = "../support/mod.rs"]
+mod support;
+
 mod command;
 mod enclosures;
 mod floor;
 mod golden_values;
+mod gradient_references;
+mod gradients;
 mod hexfloat;
 mod identities;
 mod method_analysis;

@@ -74,7 +74,11 @@ fn validate_elements(problem: &CoefficientProblem) -> Result<(), TruthError> {
 }
 
 /// That a tensor has the expected length and only finite numbers.
-fn check_tensor(what: &'static str, values: &[f32], expected: usize) -> Result<(), TruthError> {
+pub(in crate::truth) fn check_tensor(
+    what: &'static str,
+    values: &[f32],
+    expected: usize,
+) -> Result<(), TruthError> {
     if values.len() != expected {
         let (expected, found) = (format!("{expected} numbers"), format!("{} numbers", values.len()));
         return Err(TruthError::Shape { what, expected, found });
@@ -86,7 +90,7 @@ fn check_tensor(what: &'static str, values: &[f32], expected: usize) -> Result<(
 }
 
 /// That the tensors of a scan have the shapes of spec.md §3 and hold only finite numbers.
-pub(super) fn validate(problem: &Problem) -> Result<(), TruthError> {
+pub(in crate::truth) fn validate(problem: &Problem) -> Result<(), TruthError> {
     let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
     let mismatch = |what, expected: String, found: String| TruthError::Shape { what, expected, found };
     for (what, size) in [("batch", batch), ("dim", dim), ("dstate", dstate), ("seqlen", seqlen)] {
@@ -109,7 +113,7 @@ pub(super) fn validate(problem: &Problem) -> Result<(), TruthError> {
 }
 
 /// That |z| is in range and no form at its pole ([`crate::formula::Formula::pole`]). `place` names the element.
-pub(super) fn check_exponent<T: Exponent>(
+pub(in crate::truth) fn check_exponent<T: Exponent>(
     z: T,
     poles: &[Fraction],
     place: impl Fn() -> String,

@@ -193,7 +193,7 @@ fn taylor_error<R: Scalar>(exponent: i64) -> Mag {
 }
 
 /// Σ zᵏ/(k + start)! for |z| ≤ 2^exponent ≤ ½.
-fn by_taylor<T: Exponent>(z: &Ball<T>, start: usize, exponent: i64) -> Ball<T> {
+pub(in crate::truth) fn by_taylor<T: Exponent>(z: &Ball<T>, start: usize, exponent: i64) -> Ball<T> {
     let mid = z.mid.polynomial(coefficients::<T::Part>(start, exponent));
     // An argument that is not known to a few bits at least is not worth a bound.
     let carried = if z.radius.at_most_pow2(-10) { z.radius.shifted(1) } else { Mag::UNBOUNDED };

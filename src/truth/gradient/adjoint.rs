@@ -1,0 +1,275 @@
+//! The adjoint of the selective scan (spec.md §6), written once for every kind of number.
+//!
+//! Cotangents are carried as p with dL = Re(p dw), the conjugate of the gradient of w: no product needs a conjugate then, and
+//! the gradients of weights are conjugated at the end.
+
+use rayon::prelude::*;
+
+use super::OutputGradients;
+use super::number::Number;
+use super::rules::Rules;
+use super::step::Step;
+use crate::formula::{Form, Fraction};
+use crate::problem::{Operand, Problem};
+use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
+use crate::tensor::Named;
+
+/// Every gradient's values, part by part, in the layout of its input.
+pub type Sums<R> = Named<Vec<R>, GradientName>;
+
+/// Channels whose shares are held at a time: bounds the memory without idling a thread.
+const CHANNELS_AT_ONCE: usize = 16;
+
+/// One scan, its form and what its outputs' gradients are.
+#[derive(Clone, Copy)]
+pub struct Scan<'p> {
+    pub problem: &'p Problem,
+    pub form: Form,
+    pub given: &'p OutputGradients,
+}
+
+/// A gradient's values from a place on.
+type Share<R> = (GradientName, usize, Vec<R>);
+
+/// What one state adds to the gradients of its channel, and to y before it is averaged and doubled.
+struct Node<V: Number> {
+    y: Vec<V::Real>,
+    u: Vec<V::Real>,
+    delta: Vec<V::Real>,
+    a: V,
+    /// At each position.
+    b: Vec<V>,
+    c: Vec<V>,
+    initial: V,
+}
+
+impl Scan<'_> {
+    /// How many values each gradient has.
+    pub fn lengths(&self) -> Named<usize, GradientName> {
+        let names = [U, Delta, A, B, C, D, Z, DeltaBias, InitialState];
+        let inputs = names.into_iter().zip(self.problem.inputs());
+        inputs.filter_map(|(name, (_, values, len))| values.map(|_| (name, len))).collect()
+    }
+
+    /// The sums over these channels, in their order. None where a step cannot be computed.
+    pub fn sums<V: Number>(&self, rules: &Rules<V>, channels: &[(usize, usize)]) -> Option<Sums<V::Real>> {
+        let mut sums = self.lengths().map(|_, &len| vec![V::Real::zero(); len]);
+        for some in channels.chunks(CHANNELS_AT_ONCE) {
+            let shares: Vec<Vec<Share<V::Real>>> =
+                some.par_iter().map(|&at| self.channel(rules, at)).collect::<Option<_>>()?;
+            for (name, start, values) in shares.into_iter().flatten() {
+                let Some(sum) = sums.get_mut(name) else { continue };
+                for (sum, value) in sum[start..].iter_mut().zip(&values) {
+                    *sum = sum.plus(value);
+                }
+            }
+        }
+        Some(sums)
+    }
+
+    fn channel<V: Number>(&self, rules: &Rules<V>, at: (usize, usize)) -> Option<Vec<Share<V::Real>>> {
+        let p = self.problem;
+        let (batch, d) = at;
+        let len = p.shape.seqlen;
+        let start = p.sequence_index(batch, d, 0);
+        let real = |x: f32| V::Real::given(&[x]);
+        let optional = |values: &Option<Vec<f32>>| values.as_ref().map(|values| real(values[d]));
+        let row = |values: &[f32]| values[start..start + len].iter().map(|&x| real(x)).collect::<Vec<_>>();
+        let (u, dout) = (row(&p.u), row(&self.given.dout));
+        let bias = optional(&p.delta_bias).unwrap_or_else(V::Real::zero);
+        // Δ and its derivative by delta.
+        let step_of = |raw: &V::Real| {
+            let raw = raw.plus(&bias);
+            if p.delta_softplus { (rules.softplus)(&raw) } else { [raw, V::Real::one()] }
+        };
+        let deltas: Vec<[V::Real; 2]> = row(&p.delta).iter().map(step_of).collect();
+        let gates: Option<Vec<[V::Real; 2]>> =
+            p.z.as_ref().map(|z| row(z).iter().map(|z| (rules.gate)(z)).collect());
+        // The gradient of y + D·u.
+        let ungated: Vec<V::Real> = match &gates {
+            Some(gates) => dout.iter().zip(gates).map(|(dout, gate)| dout.times(&gate[0])).collect(),
+            None => dout.clone(),
+        };
+        // y is this power of two of Re Σ C x.
+        let doubling = i64::from(p.output_factor() == 2.0) - i64::from(self.form.is_bidirectional());
+        let read: Vec<V::Real> = ungated.iter().map(|ds| ds.shifted(doubling)).collect();
+        let nodes: Vec<Node<V>> = (0..p.shape.dstate)
+            .into_par_iter()
+            .map(|n| self.node(rules, at, n, &u, &deltas, &read))
+            .collect::<Option<_>>()?;
+
+        let sum = |of: fn(&Node<V>) -> &Vec<V::Real>| {
+            nodes.iter().fold(vec![V::Real::zero(); len], |mut sums, node| {
+                sums.iter_mut().zip(of(node)).for_each(|(sum, value)| *sum = sum.plus(value));
+                sums
+            })
+        };
+        let add = |sum: V::Real, value: &V::Real| sum.plus(value);
+        let mut du = sum(|node| &node.u);
+        let skip = optional(&p.d);
+        if let Some(skip) = &skip {
+            du.iter_mut().zip(&ungated).for_each(|(du, ds)| *du = du.plus(&skip.times(ds)));
+        }
+        let by_step = sum(|node| &node.delta);
+        let ddelta: Vec<V::Real> =
+            by_step.iter().zip(&deltas).map(|(by, [_, slope])| by.times(slope)).collect();
+        let by_weight = |start: usize, gradients: Vec<&V>| {
+            let parts = |x: &V| conjugated(x, p.weights.width()).collect::<Vec<_>>();
+            (start, gradients.into_iter().flat_map(parts).collect::<Vec<_>>())
+        };
+        // B and C: constant ones take the sum over positions.
+        let operand = |operand: Operand, of: fn(&Node<V>) -> &Vec<V>| {
+            let start = p.operand_index(operand, at, 0, 0);
+            if operand == Operand::Variable {
+                return by_weight(start, nodes.iter().flat_map(of).collect());
+            }
+            let totals: Vec<V> = nodes
+                .iter()
+                .map(|node| of(node).iter().fold(V::zero(), |sum, value| sum.plus(value)))
+                .collect();
+            by_weight(start, totals.iter().collect())
+        };
+        let share = |name, (start, values)| (name, start, values);
+        let mut shares = vec![
+            share(A, by_weight(p.weight_index(d, 0), nodes.iter().map(|node| &node.a).collect())),
+            share(B, operand(p.b_operand, |node| &node.b)),
+            share(C, operand(p.c_operand, |node| &node.c)),
+            (DeltaBias, d, vec![ddelta.iter().fold(V::Real::zero(), add)]),
+            (D, d, vec![ungated.iter().zip(&u).fold(V::Real::zero(), |sum, (ds, u)| sum.plus(&ds.times(u)))]),
+        ];
+        if p.initial_state.is_some() {
+            let of = nodes.iter().map(|node| &node.initial).collect();
+            shares.push(share(InitialState, by_weight(p.state_index(at, 0), of)));
+        }
+        if let Some(gates) = &gates {
+            let mut s: Vec<V::Real> = sum(|node| &node.y).iter().map(|y| y.shifted(doubling)).collect();
+            if let Some(skip) = &skip {
+                s.iter_mut().zip(&u).for_each(|(s, u)| *s = s.plus(&skip.times(u)));
+            }
+            let dz = (0..len).map(|l| dout[l].times(&s[l]).times(&gates[l][1])).collect();
+            shares.push((Z, start, dz));
+        }
+        shares.push((U, start, du));
+        shares.push((Delta, start, ddelta));
+        Some(shares)
+    }
+
+    fn node<V: Number>(
+        &self,
+        rules: &Rules<V>,
+        at: (usize, usize),
+        n: usize,
+        u: &[V::Real],
+        deltas: &[[V::Real; 2]],
+        read: &[V::Real],
+    ) -> Option<Node<V>> {
+        let problem = self.problem;
+        let len = u.len();
+        let width = problem.weights.width();
+        let weight = |values: &[f32], start: usize| V::given(&values[start..start + width]);
+        let a = weight(&problem.a, problem.weight_index(at.1, n));
+        let state = problem.state_index(at, n);
+        let initial = problem.initial_state.as_ref().map_or(V::zero(), |values| weight(values, state));
+        let operand = |values: &[f32], operand: Operand| -> Vec<V> {
+            (0..len).map(|l| weight(values, problem.operand_index(operand, at, n, l))).collect()
+        };
+        let (b, c) = (operand(&problem.b, problem.b_operand), operand(&problem.c, problem.c_operand));
+        // Equal steps in a row have the same coefficients.
+        let raw = |l: usize| problem.delta[problem.sequence_index(at.0, at.1, l)].to_bits();
+        let mut steps: Vec<Step<V>> = Vec::with_capacity(len);
+        for l in 0..len {
+            let step = match steps.last() {
+                Some(step) if raw(l) == raw(l - 1) => step.clone(),
+                _ => (rules.step)(self.form, &deltas[l][0], &a)?,
+            };
+            steps.push(step);
+        }
+        let input: Vec<V> = (0..len).map(|l| b[l].scaled(&u[l])).collect();
+        let advance = |x: &V, l: usize| steps[l].a_bar.times(x).plus(&steps[l].b_bar.times(&input[l]));
+        let cotangent = |l: usize| c[l].scaled(&read[l]);
+
+        let mut node = Node {
+            y: Vec::with_capacity(len),
+            u: Vec::with_capacity(len),
+            delta: Vec::with_capacity(len),
+            a: V::zero(),
+            b: Vec::with_capacity(len),
+            c: Vec::with_capacity(len),
+            initial: V::zero(),
+        };
+        let last = self.given.dlast_state.as_ref().map_or(V::zero(), |values| {
+            let parts = &values[state..state + width];
+            V::given(&[parts[0], -parts[width - 1]][..width])
+        });
+        let returned = |p: &V, l: usize| steps[l].a_bar.times(p);
+        let forward = states(initial.clone(), 0..len, advance);
+        let mut back = cotangents(last, (0..len).rev(), cotangent, returned);
+        back.reverse();
+        node.initial = returned(&back[0], 0);
+        // The reversed scan; its last state is no output, so that no gradient arrives there.
+        let reversed = self.form.is_bidirectional().then(|| {
+            let mut x = states(V::zero(), (0..len).rev(), advance);
+            x.reverse();
+            (x, cotangents(V::zero(), 0..len, cotangent, returned))
+        });
+
+        for l in 0..len {
+            let step = &steps[l];
+            let (mut x, mut p) = (forward[l].clone(), back[l].clone());
+            let mut by_a_bar = p.times(if l > 0 { &forward[l - 1] } else { &initial });
+            if let Some((other, other_p)) = &reversed {
+                x = x.plus(&other[l]);
+                p = p.plus(&other_p[l]);
+                if let Some(before) = other.get(l + 1) {
+                    by_a_bar = by_a_bar.plus(&other_p[l].times(before));
+                }
+            }
+            let by_input = p.times(&step.b_bar);
+            let by_b_bar = p.times(&input[l]);
+            node.y.push(c[l].real_product(&x));
+            node.u.push(by_input.real_product(&b[l]));
+            node.b.push(by_input.scaled(&u[l]));
+            node.c.push(x.scaled(&read[l]));
+            let [first, second] = [0, 1].map(|i| (&step.a_bar_by[i], &step.b_bar_by[i]));
+            let by_step = by_a_bar.real_product(first.0).plus(&by_b_bar.real_product(first.1));
+            node.delta.push(by_step);
+            node.a = node.a.plus(&by_a_bar.times(second.0).plus(&by_b_bar.times(second.1)));
+        }
+        Some(node)
+    }
+}
+
+/// The states of a scan, in its order.
+fn states<V: Number>(
+    first: V,
+    order: impl Iterator<Item = usize>,
+    advance: impl Fn(&V, usize) -> V,
+) -> Vec<V> {
+    let visit = |x: &mut V, l| {
+        *x = advance(x, l);
+        Some(x.clone())
+    };
+    order.scan(first, visit).collect()
+}
+
+/// The cotangents of those states, last one first: `order` is the scan's reversed, `first` arrives at its last state, and
+/// `returned` is what a state's cotangent makes that of the state before.
+fn cotangents<V: Number>(
+    first: V,
+    order: impl Iterator<Item = usize>,
+    arriving: impl Fn(usize) -> V,
+    returned: impl Fn(&V, usize) -> V,
+) -> Vec<V> {
+    let visit = |carried: &mut V, l| {
+        let p = arriving(l).plus(carried);
+        *carried = returned(&p, l);
+        Some(p)
+    };
+    order.scan(first, visit).collect()
+}
+
+/// The parts of a weight's gradient, from its cotangent.
+fn conjugated<V: Number>(p: &V, width: usize) -> impl Iterator<Item = V::Real> {
+    let im = (width == 2).then(|| p.part(1).ratio(Fraction(-1, 1)));
+    std::iter::once(p.part(0)).chain(im)
+}

@@ -1,0 +1,129 @@
+//! [`Known`], what exact arithmetic knows of a number: its value where that is rational, or which of its parts can be other
+//! than zero. It settles the zeros and the ties that no finite precision can.
+
+use dashu_int::ops::BitTest;
+use dashu_ratio::RBig;
+
+use super::number::Number;
+use crate::formula::Fraction;
+use crate::truth::exact::rational::{self, Gaussian, exact};
+
+/// A number, as far as it is known.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Known {
+    Exact(Gaussian),
+    /// Whether the real and the imaginary part can be other than zero.
+    Live([bool; 2]),
+}
+
+/// Bits of a denominator or a numerator beyond which a value is given up: no rounding boundary asks for as many.
+const LONGEST: usize = 1 << 11;
+
+impl Known {
+    /// A real number of which nothing is known.
+    pub const REAL: Known = Known::Live([true, false]);
+
+    pub fn is_zero(&self) -> bool {
+        self.live() == [false; 2]
+    }
+
+    fn live(&self) -> [bool; 2] {
+        match self {
+            Known::Exact(value) => [!value.re.is_zero(), !value.im.is_zero()],
+            Known::Live(live) => *live,
+        }
+    }
+
+    /// The value of a part, rounded to the nearest f64: of a rational one, or of one that cannot but be zero.
+    pub fn rounded(&self, part: usize) -> Option<f64> {
+        match self {
+            Known::Exact(value) => Some(rational::round(value.part(part))),
+            Known::Live(live) => (!live[part]).then_some(0.0),
+        }
+    }
+
+    /// 1/x; at zero nothing is known.
+    pub fn inverse(&self) -> Self {
+        match self {
+            Known::Exact(value) => value.inverse().map_or(Known::Live([true; 2]), Known::Exact),
+            Known::Live(live) => Known::Live(*live),
+        }
+    }
+
+    fn bounded(value: Gaussian) -> Self {
+        let long = |x: &RBig| x.denominator().bit_len().max(x.numerator().bit_len()) > LONGEST;
+        let known = Known::Exact(value);
+        match &known {
+            Known::Exact(value) if long(&value.re) || long(&value.im) => Known::Live(known.live()),
+            _ => known,
+        }
+    }
+}
+
+impl Number for Known {
+    type Real = Known;
+
+    fn zero() -> Self {
+        Known::Exact(Gaussian::zero())
+    }
+
+    fn one() -> Self {
+        Known::Exact(Gaussian::real(RBig::ONE))
+    }
+
+    fn given(parts: &[f32]) -> Self {
+        Known::Exact(Gaussian::from_parts(parts))
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Known::Exact(x), Known::Exact(y)) => Known::bounded(x + y),
+            _ => {
+                let (x, y) = (self.live(), other.live());
+                Known::Live([x[0] || y[0], x[1] || y[1]])
+            }
+        }
+    }
+
+    fn times(&self, other: &Self) -> Self {
+        if self.is_zero() || other.is_zero() {
+            return Self::zero();
+        }
+        match (self, other) {
+            (Known::Exact(x), Known::Exact(y)) => Known::bounded(x * y),
+            _ => {
+                let (x, y) = (self.live(), other.live());
+                Known::Live([(x[0] && y[0]) || (x[1] && y[1]), (x[0] && y[1]) || (x[1] && y[0])])
+            }
+        }
+    }
+
+    fn scaled(&self, factor: &Known) -> Self {
+        self.times(factor)
+    }
+
+    fn ratio(&self, Fraction(above, below): Fraction) -> Self {
+        match self {
+            Known::Exact(x) => Known::bounded(x.scale(&(RBig::from(above) / RBig::from(below)))),
+            live if above != 0 => live.clone(),
+            _ => Self::zero(),
+        }
+    }
+
+    fn shifted(&self, n: i64) -> Self {
+        match self {
+            Known::Exact(x) => {
+                let power = exact(2f64.powi(n as i32));
+                Known::bounded(x.scale(&power))
+            }
+            live => live.clone(),
+        }
+    }
+
+    fn part(&self, index: usize) -> Known {
+        match self {
+            Known::Exact(x) => Known::Exact(Gaussian::real(x.part(index).clone())),
+            Known::Live(live) => Known::Live([live[index], false]),
+        }
+    }
+}

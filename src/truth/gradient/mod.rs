@@ -1,0 +1,278 @@
+//! The truth of gradients: what the derivative of a loss by every input of a selective scan is, correctly rounded to f64
+//! (spec.md §6).
+//!
+//! A gradient is computed by the adjoint recurrence ([`adjoint`]), twice: with steps that the literal formulas differentiate
+//! themselves ([`dual`]), and with the derivatives' own identities ([`step`]) and a proven bound of every error. A value is
+//! rounded as one of a scan is ([`super::certify`]), in the same arithmetics one after the other, each for what is left open,
+//! and for the channels alone on which that depends. Before the wide ones exact arithmetic settles zeros and ties ([`known`]).
+//!
+//! [`directional`] is a second way to the same numbers, without an adjoint: a scan of dual numbers for each direction.
+//!
+//! All channels take part, whichever are judged: weights collect from all of them.
+
+pub mod adjoint;
+pub mod directional;
+pub mod dual;
+pub mod known;
+pub mod number;
+pub mod rules;
+pub mod step;
+
+use std::collections::BTreeSet;
+
+use nalgebra::Complex;
+use rayon::prelude::*;
+
+use self::adjoint::{Scan, Sums};
+use self::known::Known;
+use self::rules::{ROUTES, Rules, Slow};
+use super::TruthError;
+use super::certify::{Certificate, Doubt, settle};
+use super::diagonal::coefficient::{check_exponent, check_tensor, validate};
+use super::number::ball::Ball;
+use super::number::big::Big;
+use super::number::double_double::DoubleDouble;
+use super::number::elementary::Exponent;
+use super::number::scalar::{Entry, Real};
+use super::number::wide::Wide;
+use crate::formula::Form;
+use crate::method::Method;
+use crate::problem::{Conventions, InputType, Operand, Problem, Shape, Weights};
+use crate::tensor::{GradientName, Gradients, Named, Tensor};
+
+/// The gradients of a loss by what a scan computes. Complex ones are ∂L/∂Re + i ∂L/∂Im, as PyTorch has them.
+#[derive(Clone, Debug)]
+pub struct OutputGradients {
+    /// (batch, dim, seqlen)
+    pub dout: Vec<f32>,
+    /// (batch, dim, dstate)·w; none where the loss does not see the last state.
+    pub dlast_state: Option<Vec<f32>>,
+}
+
+/// One method's gradients, correctly rounded: one for each input that the problem has, in its layout.
+#[derive(Clone, Debug)]
+pub struct GradientTruth {
+    pub method: Method,
+    pub tensors: Gradients<f64>,
+    pub certificate: Certificate,
+}
+
+/// The gradients of every input of `problem` by each of `methods`.
+///
+/// # Errors
+/// As [`super::scan::solve`]'s, and for statements of a recording that are not spec.md's own, but for the real part of an output.
+pub fn solve(
+    problem: &Problem,
+    given: &OutputGradients,
+    methods: &[Method],
+) -> Result<Vec<GradientTruth>, TruthError> {
+    check(problem, given)?;
+    methods.par_iter().map(|&method| solve_method(problem, given, method)).collect()
+}
+
+fn check(problem: &Problem, given: &OutputGradients) -> Result<(), TruthError> {
+    validate(problem)?;
+    if problem.held.is_some() {
+        let (expected, found) = ("every channel".into(), "some rows".into());
+        return Err(TruthError::Shape { what: "held", expected, found });
+    }
+    let known = Conventions { output: problem.conventions.output, ..Conventions::default() };
+    for ((key, found), (_, expected)) in problem.conventions.statements().into_iter().zip(known.statements())
+    {
+        // A reversed sequence is one whose positions are in the order of the scan.
+        if found != expected && key != crate::problem::conventions::DIRECTION {
+            return Err(TruthError::Convention { key, expected, found });
+        }
+    }
+    let Shape { batch, dim, dstate, .. } = problem.shape;
+    check_tensor("dout", &given.dout, problem.shape.sequence_len())?;
+    match &given.dlast_state {
+        Some(values) => check_tensor("dlast_state", values, batch * dim * dstate * problem.weights.width()),
+        None => Ok(()),
+    }
+}
+
+/// Where a value that is still open stands: a gradient, and a place among its values.
+type Place = (GradientName, usize);
+
+/// The values that are settled, and those that are not.
+struct Ladder<'p> {
+    scan: Scan<'p>,
+    values: Named<Vec<f64>, GradientName>,
+    open: Vec<(Place, Doubt)>,
+    certificate: Certificate,
+}
+
+fn solve_method(
+    problem: &Problem,
+    given: &OutputGradients,
+    method: Method,
+) -> Result<GradientTruth, TruthError> {
+    let scan = Scan { problem, form: Form::Method(method), given };
+    match problem.weights {
+        Weights::Real => scan.check_steps::<Wide>()?,
+        Weights::Complex => scan.check_steps::<Complex<Wide>>()?,
+    }
+    let lengths = scan.lengths();
+    let all = lengths.iter().flat_map(|(name, &len)| (0..len).map(move |i| ((name, i), Doubt::Floor)));
+    let mut ladder = Ladder {
+        scan,
+        values: lengths.map(|_, &len| vec![0.0; len]),
+        open: all.collect(),
+        certificate: Certificate::new(ROUTES),
+    };
+    match problem.weights {
+        Weights::Real => ladder.climb::<DoubleDouble, Wide, Big<512>, Big<1536>, Big<4096>>(),
+        Weights::Complex => ladder.climb::<
+            Complex<DoubleDouble>,
+            Complex<Wide>,
+            Complex<Big<512>>,
+            Complex<Big<1536>>,
+            Complex<Big<4096>>,
+        >(),
+    };
+    let tensor = |name, values: &Vec<f64>| scan.tensor(name, values.clone());
+    if let Some(&((name, i), doubt)) = ladder.open.first() {
+        let index = tensor(name, &ladder.values[name]).index(i);
+        let bits = if problem.delta_softplus { Wide::BITS } else { Big::<4096>::BITS };
+        let place = format!("{method}: {name} at {index:?}");
+        return Err(TruthError::Uncertified { place, reason: doubt.reason(), bits });
+    }
+    Ok(GradientTruth { method, tensors: ladder.values.map(tensor), certificate: ladder.certificate })
+}
+
+impl Ladder<'_> {
+    /// Every arithmetic, until nothing is open.
+    fn climb<N: Exponent, W: Exponent, B: Entry, C: Entry, D: Entry>(&mut self) {
+        self.settle(&Rules::<N>::literal(), &Rules::bounded());
+        self.know();
+        self.settle(&Rules::<W>::literal(), &Rules::bounded());
+        if !self.scan.problem.delta_softplus {
+            self.settle(&Slow::literal::<B>(), &Slow::bounded());
+            self.settle(&Slow::literal::<C>(), &Slow::bounded());
+            self.settle(&Slow::literal::<D>(), &Slow::bounded());
+        }
+    }
+
+    /// Rounds what both routes justify.
+    fn settle<T: Entry>(&mut self, literal: &Rules<T>, bounded: &Rules<Ball<T>>) {
+        let channels = self.channels();
+        if channels.is_empty() {
+            return;
+        }
+        let Some(literal) = self.scan.sums(literal, &channels) else { return };
+        let Some(bounded) = self.scan.sums(bounded, &channels) else { return };
+        let Ladder { values, certificate, .. } = self;
+        self.open.retain_mut(|((name, i), doubt)| match settle(&literal[*name][*i], &bounded[*name][*i]) {
+            Ok(settled) => {
+                certificate.count(settled, T::Part::BITS);
+                values[*name][*i] = settled.value;
+                false
+            }
+            Err(found) => {
+                *doubt = found;
+                true
+            }
+        });
+    }
+
+    /// Takes what exact arithmetic knows.
+    fn know(&mut self) {
+        let channels = self.channels();
+        if channels.is_empty() {
+            return;
+        }
+        let Some(known): Option<Sums<Known>> = self.scan.sums(&Rules::known(), &channels) else { return };
+        let Ladder { values, certificate, .. } = self;
+        self.open.retain(|&((name, i), _)| {
+            let Some(value) = known[name][i].rounded(0) else { return true };
+            certificate.count_exact(value);
+            values[name][i] = value;
+            false
+        });
+    }
+
+    /// The channels on which open values depend, in order.
+    fn channels(&self) -> Vec<(usize, usize)> {
+        let places = self.open.iter().map(|&(place, _)| place);
+        let depends: BTreeSet<[Option<usize>; 3]> = places.map(|place| self.scan.depends(place)).collect();
+        let Shape { dim, groups, .. } = self.scan.problem.shape;
+        let is = |&(batch, d): &(usize, usize)| {
+            depends.iter().any(|on| {
+                let fits = |on: Option<usize>, at: usize| on.is_none_or(|on| on == at);
+                fits(on[0], batch) && fits(on[1], d) && fits(on[2], d / (dim / groups))
+            })
+        };
+        self.scan.problem.channels().filter(is).collect()
+    }
+}
+
+impl Scan<'_> {
+    /// The batch index, the channel and the group on which a value depends; none where on all.
+    fn depends(&self, (name, i): Place) -> [Option<usize>; 3] {
+        use GradientName::{A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
+        let Shape { dim, dstate, seqlen, groups, .. } = self.problem.shape;
+        let width = self.problem.weights.width();
+        let of_row = |row: usize| [Some(row / dim), Some(row % dim), None];
+        let operand = |operand: Operand| match operand {
+            Operand::Constant => [None, Some(i / (dstate * width)), None],
+            Operand::Variable => {
+                let row = i / (dstate * seqlen * width);
+                [Some(row / groups), None, Some(row % groups)]
+            }
+        };
+        match name {
+            U | Delta | Z => of_row(i / seqlen),
+            InitialState => of_row(i / (dstate * width)),
+            A => operand(Operand::Constant),
+            B => operand(self.problem.b_operand),
+            C => operand(self.problem.c_operand),
+            D | DeltaBias => [None, Some(i), None],
+        }
+    }
+
+    /// A gradient with the shape of its input, and stored like it.
+    fn tensor(&self, name: GradientName, values: Vec<f64>) -> Tensor<f64> {
+        use GradientName::{A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
+        let Shape { batch, dim, dstate, seqlen, groups } = self.problem.shape;
+        let (input, weight) = (self.problem.input, self.problem.weights.width());
+        let operand = |operand: Operand| match operand {
+            Operand::Constant => (vec![dim, dstate], weight, InputType::F32),
+            Operand::Variable => (vec![batch, groups, dstate, seqlen], weight, input),
+        };
+        let (shape, width, element) = match name {
+            U | Delta | Z => (vec![batch, dim, seqlen], 1, input),
+            A => operand(Operand::Constant),
+            B => operand(self.problem.b_operand),
+            C => operand(self.problem.c_operand),
+            D | DeltaBias => (vec![dim], 1, InputType::F32),
+            InitialState => (vec![batch, dim, dstate], weight, InputType::F32),
+        };
+        Tensor { shape, width, element, values }
+    }
+
+    /// That every |z| is in range and the form at no pole. Softplus of a rational number is irrational, so at no pole, and that
+    /// it is known to an f64 suffices for its range.
+    fn check_steps<T: Exponent<Part = Wide>>(&self) -> Result<(), TruthError> {
+        let p = self.problem;
+        let poles = self.form.formula().pole().filter(|_| !p.delta_softplus);
+        p.channels().collect::<Vec<_>>().into_par_iter().try_for_each(|(batch, d)| {
+            let bias = p.delta_bias.as_ref().map_or(0.0, |bias| bias[d]);
+            for l in 0..p.shape.seqlen {
+                let raw = Wide::from(p.delta[p.sequence_index(batch, d, l)]) + Wide::from(bias);
+                let soft = || {
+                    let raw = raw.to_nearest_f64();
+                    Wide::from(raw.max(0.0) + libm::log1p(libm::exp(-raw.abs())))
+                };
+                let delta = if p.delta_softplus { soft() } else { raw };
+                for n in 0..p.shape.dstate {
+                    let at = p.weight_index(d, n);
+                    let a = T::entry_from_parts(Wide::from(p.a[at]), Wide::from(p.a[at + T::WIDTH - 1]));
+                    let place = || format!("batch {batch}, channel {d}, state {n}, position {l}");
+                    check_exponent(a.scale(delta), poles.as_slice(), place)?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
