@@ -67,7 +67,8 @@ def outputs_of(method: str, out: Any, last_state: Any) -> dict[str, Any]:
     """By their names in a run: of one method, or of several in mappings."""
     if out is None:
         raise ValueError("tensor `out` is None, expected what the scan returned (hint: is there a `return` in it?)")
-    if isinstance(out, (tuple, list)) and any(hasattr(part, "shape") for part in out) and (type(out), len(out)) != (tuple, 2):
+    is_pair = isinstance(out, tuple) and len(out) == 2
+    if isinstance(out, (tuple, list)) and any(hasattr(part, "shape") for part in out) and not is_pair:
         raise ValueError(
             f"out is a {type(out).__name__} of {len(out)}, expected an array, or a tuple of it and the last state "
             "(hint: leave the rest out)"
