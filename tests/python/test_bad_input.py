@@ -34,6 +34,7 @@ def with_number(name, number):
         ({"u": "abc"}, "expected an array", "`u` is of type"),
         ({"u": INPUTS["u"].astype("i4")}, "expected an array of float32", "`u` is of type int32"),
         ({"A": INPUTS["A"].astype("c16")}, "expected an array of float32", "`A` is of type complex128"),
+        ({"A": INPUTS["A"].astype("c16")}, 'asarray(A, dtype="complex64")', "complex128"),
         ({"u": [[1.0, [2.0]]]}, "expected an array", "`u` cannot be read"),
         ({"u": INPUTS["u"].astype("f8")}, "expected F32", "`u` is of type F64"),
         ({"A": INPUTS["A"].astype("f2")}, "expected F32 or C64", "`A` is of type F16"),
