@@ -118,6 +118,16 @@ def test_inputs_that_are_no_numbers_are_not_recorded(tmp_path, kind, number, fou
     assert not path.exists()
 
 
+@pytest.mark.parametrize("shape, at", [((4,), "2"), ((), "")])
+def test_numbers_of_vectors_are_looked_at_in_bf16_too(tmp_path, shape, at):
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="unmeasured: no ml_dtypes")
+    bias = numpy.ones(shape, ml_dtypes.bfloat16)
+    bias[(2,) if shape else ()] = numpy.inf
+    with pytest.raises(ValueError) as raised:
+        holdfast.record(tmp_path / "run.safetensors", **INPUTS, delta_bias=bias, method="zoh", out=OUT)
+    assert f"`delta_bias` is inf at ({at}" in str(raised.value)
+
+
 @pytest.mark.parametrize(
     "arguments, found",
     [

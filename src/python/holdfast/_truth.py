@@ -63,7 +63,8 @@ def _double(name: str, array: Any) -> numpy.ndarray[Any, Any]:
         host = to_host(name, array)
         if host.stored == "BF16":
             # A bfloat16 is the upper half of a float32.
-            return (host.array.astype("uint32") << 16).view("float32").astype("float64")
+            bits: numpy.ndarray[Any, Any] = host.array.astype("uint32") << numpy.uint32(16)
+            return bits.view("float32").astype("float64")
         array = host.array
     double: numpy.ndarray[Any, Any] = array.astype("complex128" if array.dtype.kind == "c" else "float64")
     return double
