@@ -135,6 +135,8 @@ def test_numbers_of_vectors_are_looked_at_in_bf16_too(tmp_path, shape, at):
         (("zoh", numpy.ones((2, 3)), numpy.ones((2, 1)), 0.1), "expected (n, n), (n, m) and a number"),
         (("zoh", numpy.ones(2), numpy.ones(3), 0.1), "expected shapes that broadcast"),
         (("zoh", numpy.nan, 1.0, 0.1), "NaN"),
+        (("zoh", [[-1.0], [-2.0, -3.0]], 1.0, 0.1), "`A` cannot be read"),
+        (("zoh", -1.0, 1.0, [0.1, [0.2]]), "expected a number, or numbers in rows of one length (hint: "),
         (("bilinear", 2.0, 1.0, 1.0), "pole"),
     ],
 )

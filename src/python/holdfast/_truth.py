@@ -53,7 +53,13 @@ def _double(name: str, array: Any) -> numpy.ndarray[Any, Any]:
     import numpy
 
     if isinstance(array, (int, float, complex, list, tuple)):
-        array = numpy.asarray(array)
+        try:
+            array = numpy.asarray(array)
+        except ValueError as error:
+            raise ValueError(
+                f"`{name}` cannot be read ({error}), expected a number, or numbers in rows of one length "
+                "(hint: look for a row that is longer than the others)"
+            ) from None
     if isinstance(array, numpy.ndarray) and array.dtype.kind in "iu":
         exact = array.astype("float64")
         if not numpy.array_equal(exact.astype(array.dtype), array):
