@@ -47,6 +47,9 @@ use crate::tensor::TensorName;
 const FEW: usize = 4;
 /// Positions × states up to a failure that is far off.
 const FAR: usize = 20_000;
+/// Blocks that are tried there, and the length of the least.
+const BLOCKS: usize = 4;
+const LEAST_BLOCK: usize = 32;
 /// Positions of a first look beyond the first failure.
 const BEYOND: usize = 4;
 /// What is worse by this factor than the best is not named beside it.
@@ -410,15 +413,20 @@ impl<'a> Search<'a> {
         let mut lengths = vec![first, first / 2, first / 3, first - 1, first + 1];
         lengths.retain(|length| *length > 1 && *length < seqlen);
         lengths.dedup();
-        if first * dstate > FAR {
+        let is_far = first * dstate > FAR;
+        if is_far {
             lengths.truncate(1);
         }
         let at_chunks = lengths.iter().flat_map(|length| structure::at_chunks(self.case.problem, *length));
         let mut changes: Vec<Change> = lengths.iter().copied().flat_map(scans::chunked).collect();
         changes.extend(at_chunks);
         let starts_at_failure = |length: &usize| seqlen - seqlen % length == first;
-        let blocks = (2..=first).filter(starts_at_failure);
-        changes.extend(blocks.flat_map(|length| structure::in_last_block(self.case.problem, length)));
+        // Any divisor of `first` may be one.
+        let is_tried = |length: &usize| !is_far || *length >= LEAST_BLOCK && length.is_power_of_two();
+        let blocks = (2..=first).filter(starts_at_failure).filter(is_tried);
+        let most = if is_far { BLOCKS } else { usize::MAX };
+        changes
+            .extend(blocks.take(most).flat_map(|length| structure::in_last_block(self.case.problem, length)));
         let tails =
             (2..=64).filter(|width| seqlen - seqlen % width == first && !seqlen.is_multiple_of(*width));
         changes.extend(tails.take(1).map(|width| {
