@@ -141,8 +141,8 @@ fn moved(variant: &Variant, problem: &Problem, (batch, d): (usize, usize)) -> Ro
             }
         }
     };
-    let right = Variant { last_state: LastState::Right, ..*variant };
-    let mut channels: Vec<((usize, usize), Row)> = Vec::new();
+    // Of each channel that one of the numbers is of, so much as these take.
+    let mut scans: Vec<VariantScan> = Vec::new();
     let mut row = Row::default();
     for n in 0..shape.dstate {
         let Some((batch, d, n)) = from(n) else {
@@ -150,21 +150,20 @@ fn moved(variant: &Variant, problem: &Problem, (batch, d): (usize, usize)) -> Ro
             row.bound.push(HALF_SUBNORMAL);
             continue;
         };
-        if channels.iter().all(|(known, _)| *known != (batch, d)) {
-            // What is not held cannot be computed.
-            let of_other = match problem.row_if_held(batch, d) {
-                Some(_) => self::channel(&right, problem, (batch, d)).tensors[TensorName::LastState].clone(),
-                None => {
-                    let (numbers, states) = (shape.dstate * width, shape.dstate);
-                    Row { values: vec![f64::NAN; numbers], bound: vec![0.0; states] }
-                }
-            };
-            channels.push(((batch, d), of_other));
+        // What is not held cannot be computed.
+        if problem.row_if_held(batch, d).is_none() {
+            row.values.extend(vec![f64::NAN; width]);
+            row.bound.push(0.0);
+            continue;
         }
-        for (_, of_other) in channels.iter().filter(|(known, _)| *known == (batch, d)) {
-            row.values.extend(&of_other.values[n * width..(n + 1) * width]);
-            row.bound.push(of_other.bound[n]);
-        }
+        let known = scans.iter().position(|scan| scan.channel == (batch, d)).unwrap_or_else(|| {
+            scans.push(VariantScan::new(variant, problem, (batch, d), shape.seqlen));
+            scans.len() - 1
+        });
+        let maps: Vec<Map> = (0..shape.seqlen).map(|l| scans[known].map(n, l)).collect();
+        let last = scans[known].state_after(n, &maps).state;
+        row.values.extend(&[last.value.re, last.value.im][..width]);
+        row.bound.push(last.error + HALF_SUBNORMAL);
     }
     row
 }
