@@ -379,6 +379,7 @@ fn softplus(z: f64) -> f64 {
 #[case::number_and_gate("gate-linear + delta-scaled", "by 0.6", Weights::Complex, Kernel { alter: |c| c.steps.iter_mut().for_each(|delta| *delta *= 0.6), output: |y, skip, z| (y + skip) * z, ..BILINEAR })]
 #[case::other_formula("b-bar-identified", "Δ²φ₂/3", Weights::Complex, Kernel { alter: |c| c.c.iter_mut().flatten().for_each(|c| *c = c.conj()), b_bar: |delta, a| phi_2(delta * a) * delta * delta / 3.0 + delta, ..FOH })]
 #[case::of_poly("division-guarded", "φ₂ is divided by A − 1/5", Weights::Real, Kernel { b_bar: |delta, a| phi(1, delta * a) * delta + phi_2(delta * a) * (delta * delta / 2.0) * (a / (a - 0.2)).powi(2), reversed: Some(|a, b, c| reversed(a, b, c).into_iter().zip(b.iter().zip(c)).map(|(cx, (b, c))| cx - b * c).collect()), ..POLY })]
+#[case::flips_and_place("c-position-off-by-1", "C is not flipped", Weights::Real, Kernel { alter: |c| c.c.iter_mut().for_each(|row| row.rotate_right(1)), reversed: Some(|a, b, c| reversed(a, b, &c.iter().rev().copied().collect::<Vec<_>>())), ..POLY })]
 #[case::last("last-state-halved", "", Weights::Real, Kernel { alter: |c| c.steps.iter_mut().for_each(|delta| *delta *= 0.4), last: |_, _, x| 0.5 * x, ..FOH })]
 fn what_explains_nothing_alone_is_identified_beside_others(
     #[case] name: &str,

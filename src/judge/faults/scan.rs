@@ -7,7 +7,7 @@
 
 use num_complex::Complex64;
 
-use super::around::{Delay, Flips, Initial, Input, Map as At, Pad, Product, UUse, Way};
+use super::around::{Delay, Flips, Initial, Pad, Product, Way};
 use super::carried::{Carried, State};
 use super::inputs::Read;
 use super::readout::{self, Sums};
@@ -51,8 +51,8 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
     let run = VariantScan::new(variant, problem, channel, seqlen);
     let mut sums = vec![Sums::default(); seqlen];
     let (mut last_state, mut overflows) = (Row::default(), false);
-    let flipped = with_flips(variant);
-    let reversed = flipped.as_ref().map(|variant| VariantScan::new(variant, problem, channel, seqlen));
+    let flips = variant.bidirectional && variant.flips != Flips::RIGHT;
+    let reversed = flips.then(|| VariantScan::of_reversed(variant, problem, channel));
     let mut of_reversed = vec![Sums::default(); if reversed.is_some() { seqlen } else { 0 }];
     for n in 0..problem.shape.dstate {
         let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l)).collect();
@@ -261,23 +261,6 @@ pub fn pieces(variant: &Variant, problem: &Problem, channel: (usize, usize), len
     Some(pieces)
 }
 
-/// The reversed scan where it flips otherwise than it should.
-fn with_flips(variant: &Variant) -> Option<Variant> {
-    if !variant.bidirectional || variant.flips == Flips::RIGHT {
-        return None;
-    }
-    let (mut reversed, flips) = (*variant, variant.flips);
-    if !flips.u {
-        reversed.u_use[0] = UUse::Reversed;
-    }
-    for (input, flips) in [(Input::Delta, flips.delta), (Input::B, flips.b), (Input::C, flips.c)] {
-        if !flips {
-            reversed.places[input as usize].l = At::Reversed;
-        }
-    }
-    Some(reversed)
-}
-
 struct Last {
     state: Bounded,
     overflows: bool,
@@ -293,6 +276,13 @@ struct VariantScan<'a> {
 impl<'a> VariantScan<'a> {
     fn new(variant: &'a Variant, problem: &'a Problem, channel: (usize, usize), len: usize) -> Self {
         VariantScan { variant, problem, channel, read: Read::new(variant, problem, channel, len) }
+    }
+
+    /// The reversed scan where it flips otherwise than it should.
+    fn of_reversed(variant: &'a Variant, problem: &'a Problem, channel: (usize, usize)) -> Self {
+        let mut scan = VariantScan::new(variant, problem, channel, problem.shape.seqlen);
+        scan.read.mirror(variant.flips);
+        scan
     }
 
     fn ignored(&self, l: usize) -> bool {
