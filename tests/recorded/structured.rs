@@ -392,6 +392,20 @@ fn what_explains_nothing_alone_is_identified_beside_others(
     assert!(found.0.contains(name) && found.1.contains(says), "{found:?}");
 }
 
+/// Of a long sequence few hypotheses are tried on every element: the likely ones have to be among them.
+#[test]
+fn a_wrong_last_state_is_identified_beside_others_in_long_sequences() {
+    let shape = Shape { batch: 1, dim: 2, dstate: 5, seqlen: 4097, groups: 1 };
+    let recipe = Recipe { shape, a: StateMatrix::Stable(0.3, 3.0), ..regime::EVERYTHING };
+    let mut draw = Draw::new(9, "structured");
+    let mut problem = inputs::draw(&recipe, Weights::Real, InputType::F32, VARIABLE, &mut draw);
+    problem.judged_channels = problem.channels().collect();
+    let kernel =
+        Kernel { alter: |c| c.steps.iter_mut().for_each(|delta| *delta *= 0.4), last: |_, _, x| -x, ..FOH };
+    let found = first(&kernel, &problem, &problem);
+    assert_eq!(found.0, "delta-scaled + last-state-negated", "{found:?}");
+}
+
 /// Two at once, one of which explains the beginning or some channels.
 #[rstest]
 #[case("delta-scaled + chunk-state-forgotten", "by 0.8; the state is lost at every 12th", Kernel { alter: |c| c.steps.iter_mut().for_each(|delta| *delta *= 0.8), walk: |a, b| chunked((a, b), 12, |_, _, _| C::ZERO), ..ZOH })]

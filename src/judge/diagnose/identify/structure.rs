@@ -485,7 +485,8 @@ fn near_0(form: Form, guarded: &[(Guarded, &str)]) -> Vec<Change> {
     all
 }
 
-/// What may be wrong with the last state alone.
+/// What may be wrong with the last state alone. Of long sequences the first ones alone are tried: paddings are so many that
+/// they come after what has no number.
 pub fn last_states(problem: &Problem) -> Vec<Change> {
     let shape = problem.shape;
     let change = |name: &str, what: String, of: LastState| {
@@ -515,8 +516,7 @@ pub fn last_states(problem: &Problem) -> Vec<Change> {
             likely.push(count);
         }
     }
-    let mut all: Vec<Change> = likely.iter().copied().flat_map(padded).collect();
-    all.push(change("last-state-missing", "last_state is 0".to_owned(), LastState::Within(0, 0)));
+    let mut all = vec![change("last-state-missing", "last_state is 0".to_owned(), LastState::Within(0, 0))];
     if problem.weights == Weights::Complex {
         for (of, name, what) in complex::MADE {
             let what = format!("last_state {what}");
@@ -534,6 +534,7 @@ pub fn last_states(problem: &Problem) -> Vec<Change> {
         "last_state lacks the input of the last position".to_owned(),
         LastState::WithoutInput,
     ));
+    all.extend(likely.iter().copied().flat_map(padded));
     all.extend(moved(problem));
     for (map, of) in some_of(shape.dstate) {
         if let Map::Within(from, to) = map {
