@@ -3,7 +3,8 @@
 
 use num_complex::Complex64;
 
-use super::around::{AUse, Activation, Flips, Input, Order, Pad, Pairs, Place, StepSize, UUse, Way};
+use super::around::{AUse, Activation, Flips, Input, Order, Pad, Pairs, Place, StepSize, UUse};
+use super::complex::Way;
 use super::step;
 use super::variant::{BUse, Group, Variant};
 use crate::judge::budget::complex_at;

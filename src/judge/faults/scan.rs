@@ -7,8 +7,9 @@
 
 use num_complex::Complex64;
 
-use super::around::{Delay, Flips, Initial, Pad, Product, Way};
+use super::around::{Delay, Flips, Initial, Pad};
 use super::carried::{Carried, State};
+use super::complex::{Product, Way};
 use super::inputs::Read;
 use super::readout::{self, Sums};
 use super::step::{self, Bounded, modulus};
