@@ -19,6 +19,7 @@ mod changes;
 mod complex;
 mod epilogue;
 mod finder;
+mod last_state;
 mod looks;
 mod numbers;
 mod pairs;
@@ -307,7 +308,7 @@ impl<'a> Search<'a> {
             changes.flat_map_iter(|change| self.epilogues(&self.alone(change), false)).collect()
         };
         let last_states = || {
-            let changes = structure::last_states(self.case.problem);
+            let changes = last_state::all(self.case.problem);
             changes.iter().map(|change| self.alone(change)).collect()
         };
         if !self.tensors.contains(&TensorName::Out) || self.out_is_right() {
@@ -329,7 +330,7 @@ impl<'a> Search<'a> {
 
     /// What explains the output alone, with what may be wrong with the last state beside it.
     pub fn with_last_state(&self, of_output: &[Explanation]) -> Outcome {
-        let changes = structure::last_states(self.case.problem);
+        let changes = last_state::all(self.case.problem);
         let beside = |one: &Explanation| -> Vec<Candidate> {
             let variant = self.with(&one.changes.iter().collect::<Vec<_>>());
             let start = Candidate { changes: one.changes.clone(), variant };
