@@ -9,6 +9,8 @@ use super::every::{self, Survey};
 use super::initial_state;
 use crate::formula::{Form, Transition};
 use crate::judge::budget::ChannelBudget;
+use crate::judge::faults::Fault;
+use crate::judge::faults::catalogue::{self, Entry};
 use crate::judge::scan;
 use crate::problem::conventions::{ComplexOutput, Direction, Reads, StateHolds};
 use crate::problem::recorded::{Layout, OutputName, RecordError, Recording};
@@ -21,6 +23,10 @@ use crate::tensor::{Named, TensorName};
 
 /// Positions of a block that chunked scans usually have.
 const BLOCKS: [usize; 3] = [64, 128, 256];
+
+/// The largest share of a bound that roundings of all stages together may take. A choice: their bounds are added, and what rounds
+/// in all of them is not off by all of them at once, while a fault may be off by anything.
+const WHOLE: f64 = 0.75;
 
 /// What a recording did not state, and may have meant: its form, its conventions, its arithmetic.
 struct Meant {
@@ -51,6 +57,19 @@ enum Likelihood {
     WholeArithmetic,
     /// Another form that also reads elsewhere.
     OtherForm,
+}
+
+impl Likelihood {
+    /// Whether it is the same form, rounded more.
+    fn is_rounding(self) -> bool {
+        matches!(self, Likelihood::Algorithm | Likelihood::Arithmetic | Likelihood::WholeArithmetic)
+    }
+}
+
+/// Whether a fault model that rounds is named.
+fn diagnoses_rounding(diagnosis: &Diagnosis) -> bool {
+    let rounds = |entry: &&Entry| matches!(entry.fault, Fault::State(_));
+    catalogue::ALL.iter().filter(rounds).any(|entry| entry.name == diagnosis.name)
 }
 
 /// What may have been meant in place of what `layout` and `stages` state, the likeliest first.
@@ -149,6 +168,9 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
     if case.verdict != Verdict::Fail || unexplained.is_empty() {
         return Ok(());
     }
+    // What explains another tensor of the run is no rounding: then looser bounds would only hide what it does to this one.
+    let is_formula = |diagnosis: &Diagnosis| !diagnoses_rounding(diagnosis);
+    let has_cause = case.tensors.values().any(|tensor| tensor.diagnosis.iter().any(is_formula));
     let contract = Promise::recorded(stages).contract;
     let fails = |row: &usize| match every::judge(recording, (name, tensors), &contract, *row) {
         Ok(tallies) => unexplained.iter().any(|name| tallies[*name].failed > 0).then_some(Ok(*row)),
@@ -173,7 +195,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         }
         let is_open = |tensor: &TensorName| !unlikely(tensor) && !explained.contains(tensor);
         let open: Vec<TensorName> = unexplained.iter().copied().filter(is_open).collect();
-        if open.is_empty() {
+        if open.is_empty() || has_cause && likelihood.is_rounding() {
             continue;
         }
         let recording = &recording.under(conventions);
@@ -209,7 +231,8 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         // Another direction shows in both: alone, a last state may be that of one for many reasons.
         let turns = conventions.direction != recorded_direction;
         let of_one_tensor = likelihood == Likelihood::Convention && !exchanged && !turns;
-        if !of_one_tensor && shares.values().any(Option::is_none) {
+        let most = if likelihood == Likelihood::WholeArithmetic { WHOLE } else { 1.0 };
+        if !of_one_tensor && shares.values().any(|share| share.is_none_or(|share| share > most)) {
             continue;
         }
         let allowed = match likelihood {

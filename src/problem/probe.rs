@@ -14,17 +14,17 @@ named! {
     pub enum Probe {
         /// Two groups of two channels, variable B and C, skip and gate.
         Grouped => "grouped",
-        /// Constant B and C, skip; past the first change of launch.
+        /// Constant B and C, skip; three tiles of the kernels for real weights, the last one not full.
         Constant => "constant",
-        /// Variable B and C, each channel a group of its own, skip; past the first change of launch.
+        /// Variable B and C, each channel a group of its own, skip; three such tiles.
         Carried => "carried",
-        /// As `Carried`, past the largest chunk of a block.
+        /// As `Carried`, over many tiles, and past chunks of 2048, which other kernels have.
         Long => "long",
     }
 }
 
 impl Probe {
-    /// Positions at which a sequence is split, or changed from there on: its ends, and places beside chunk edges.
+    /// Positions at which a sequence is split, or changed from there on: its ends, and places at and beside edges of tiles.
     pub fn splits(self) -> &'static [usize] {
         match self {
             Probe::Grouped => &[1, 16, 32],

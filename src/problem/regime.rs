@@ -109,7 +109,7 @@ const COMPLEX: &[Weights] = &[Weights::Complex];
 /// The lengths around which production kernels change their launch (spec.md §4); multiples of the tiles of `kernels/`.
 pub const LAUNCH_EDGES: [usize; 5] = [128, 256, 512, 1024, 2048];
 
-/// Two, three and four chunks of the largest block.
+/// Two, three and four chunks of 2048, which is as much as a block of production kernels takes at once.
 const SEVERAL_CHUNKS: [usize; 3] = [2049, 4097, 6145];
 
 /// What a regime has that says nothing else.

@@ -99,8 +99,9 @@ pub const GATE: f64 = 7.0 * U;
 pub const GATE_UNDERFLOW: f64 = -87.0;
 
 /// Additions that a term may pass in a scan beside the one for each later step: its own, and one for each
-/// level at which a block-wide scan joins earlier steps to it. log₂ of the length covers any balanced scan;
-/// three more cover the serial part within a thread, the join of warps and the join of chunks.
+/// level at which a scan by blocks joins earlier steps to it. log₂ of the length covers any balanced scan;
+/// three more cover a serial part within a thread, a join of warps and a join of chunks. The kernels here step
+/// through a sequence in order, and join nothing; a recorded one may.
 pub fn scan_joins(seqlen: usize) -> f64 {
     f64::from(seqlen.next_power_of_two().trailing_zeros()) + 4.0
 }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import http.server
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -96,6 +99,33 @@ def test_a_header_is_verified(tmp_path, program):
     arguments = "--header headers/rk4-is-zoh.cuh --backend cpu --regime short --weights real"
     status, said, summary, _ = run_action(tmp_path, program=program, command="verify", arguments=arguments)
     assert status == 1 and "runs-as-zoh" in summary and "::error" in said
+
+
+@pytest.mark.parametrize("has", ["nothing", "sums", "archive"])
+@pytest.mark.parametrize("machine", ["Linux x86_64", "Linux riscv64"])
+def test_it_is_built_where_the_release_has_no_program(runs, program, tmp_path_factory, monkeypatch, has, machine):
+    if shutil.which("curl") is None:
+        pytest.skip("unmeasured: no curl")
+    served, tools = tmp_path_factory.mktemp("served"), tmp_path_factory.mktemp("tools")
+    release = served / "nobody" / "nothing" / "releases" / "download" / "v0"
+    release.mkdir(parents=True)
+    for target in ("x86_64-unknown-linux-gnu", "none"):
+        name = {"sums": "SHA256SUMS", "archive": f"holdfast-{target}.tar.gz"}.get(has, "other")
+        (release / name).write_text("0  other.tar.gz\n")
+    # In the place of a build.
+    cargo = f'echo built; while [ "$1" != --target-dir ]; do shift; done; mkdir -p "$2/release"; cp {program} "$2/release/holdfast"'
+    for name, does in {"cargo": cargo, "uname": f"echo {machine}"}.items():
+        (tools / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tools / name).chmod(0o755)
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(served))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("GITHUB_SERVER_URL", f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        monkeypatch.setenv("PATH", str(tools), prepend=os.pathsep)
+        status, said, _, told = run_action(runs([None]), arguments="runs/*.safetensors")
+        server.shutdown()
+    assert (status, told) == (0, "0") and "built" in said and "1 case: 1 pass" in said, said
 
 
 def test_a_command_that_is_none_is_refused(tmp_path, program):

@@ -34,6 +34,7 @@ def with_number(name, number):
         ({"u": "abc"}, "expected an array", "`u` is of type"),
         ({"u": INPUTS["u"].astype("i4")}, "expected an array of float32", "`u` is of type int32"),
         ({"A": INPUTS["A"].astype("c16")}, "expected an array of float32", "`A` is of type complex128"),
+        ({"A": INPUTS["A"].astype("c16")}, 'asarray(A, dtype="complex64")', "complex128"),
         ({"u": [[1.0, [2.0]]]}, "expected an array", "`u` cannot be read"),
         ({"u": INPUTS["u"].astype("f8")}, "expected F32", "`u` is of type F64"),
         ({"A": INPUTS["A"].astype("f2")}, "expected F32 or C64", "`A` is of type F16"),
@@ -117,6 +118,16 @@ def test_inputs_that_are_no_numbers_are_not_recorded(tmp_path, kind, number, fou
     assert not path.exists()
 
 
+@pytest.mark.parametrize("shape, at", [((4,), "2"), ((), "")])
+def test_numbers_of_vectors_are_looked_at_in_bf16_too(tmp_path, shape, at):
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="unmeasured: no ml_dtypes")
+    bias = numpy.ones(shape, ml_dtypes.bfloat16)
+    bias[(2,) if shape else ()] = numpy.inf
+    with pytest.raises(ValueError) as raised:
+        holdfast.record(tmp_path / "run.safetensors", **INPUTS, delta_bias=bias, method="zoh", out=OUT)
+    assert f"`delta_bias` is inf at ({at}" in str(raised.value)
+
+
 @pytest.mark.parametrize(
     "arguments, found",
     [
@@ -124,6 +135,8 @@ def test_inputs_that_are_no_numbers_are_not_recorded(tmp_path, kind, number, fou
         (("zoh", numpy.ones((2, 3)), numpy.ones((2, 1)), 0.1), "expected (n, n), (n, m) and a number"),
         (("zoh", numpy.ones(2), numpy.ones(3), 0.1), "expected shapes that broadcast"),
         (("zoh", numpy.nan, 1.0, 0.1), "NaN"),
+        (("zoh", [[-1.0], [-2.0, -3.0]], 1.0, 0.1), "`A` cannot be read"),
+        (("zoh", -1.0, 1.0, [0.1, [0.2]]), "expected a number, or numbers in rows of one length (hint: "),
         (("bilinear", 2.0, 1.0, 1.0), "pole"),
     ],
 )

@@ -163,6 +163,31 @@ def test_an_error_of_the_scan_is_the_callers_and_the_scan_is_put_back(mamba_ssm,
     assert mamba_ssm.selective_scan_fn is original and recorded.paths == []
 
 
+def test_no_hook_stays_where_one_cannot_be_had(tmp_path):
+    class Hook:
+        def __init__(self):
+            held.append(self)
+
+        def remove(self):
+            held.remove(self)
+
+    class Module:
+        def named_modules(self):
+            yield "", self
+
+        def register_forward_pre_hook(self, hook):
+            return Hook()
+
+        def register_forward_hook(self, hook):
+            """Of a PyTorch that is too old: it takes no `always_call`."""
+
+    held = []
+    with pytest.raises(TypeError, match="always_call"):
+        with holdfast.capture(tmp_path / "run.safetensors", model=Module()):
+            pass
+    assert held == []
+
+
 def test_arguments_that_arrive_as_keywords_of_any_name_are_recorded(tmp_path):
     def scan(u, delta, A, B, C, **more):
         return reference(u, delta, A, B, C, **more)[0]

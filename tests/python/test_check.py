@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import NamedTuple
 
 import numpy
 import pytest
@@ -208,6 +209,13 @@ def test_what_returns_its_last_state_may_be_passed_on_as_it_is(run):
     report = holdfast.check(**inputs, method="zoh", out=(out, state))
     assert report.passed and set(report.to_dict()["cases"][0]["tensors"]) == {"out", "last_state"}
     assert not holdfast.check(**inputs, method="zoh", out=(out, -state)).passed
+
+    class Scanned(NamedTuple):
+        out: object
+        last_state: object
+
+    report = holdfast.check(**inputs, method="zoh", out=Scanned(out, state))
+    assert report.passed and set(report.to_dict()["cases"][0]["tensors"]) == {"out", "last_state"}
 
 
 @pytest.mark.parametrize("kind", ["f4", "f2", "c8"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy
 import pytest
 from conftest import reference
@@ -40,6 +42,17 @@ def test_a_wrong_function_fails_with_its_cause():
         holdfast.assert_correct(right, method="foh", regimes=["short"])
     with pytest.raises(AssertionError, match="last_state"):
         holdfast.assert_correct(lambda **inputs: (right(**inputs)[0], right(**inputs)[1] * 1.01), regimes="short")
+
+
+def test_a_decorator_may_take_what_its_function_does_not():
+    def own(u, delta, A, B, C, more):
+        return reference(u, delta, A, B, C, **more)
+
+    @functools.wraps(own)
+    def adapted(u, delta, A, B, C, **more):
+        return own(u, delta, A, B, C, more)
+
+    assert holdfast.assert_correct(adapted, regimes="short").passed
 
 
 def test_weights_inputs_and_layouts_are_those_asked_for():

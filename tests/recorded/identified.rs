@@ -203,6 +203,23 @@ fn a_wrong_place_is_identified(#[case] name: &str, #[case] says: &str, #[case] m
     is_first(&named(&ZOH, &computed, &given, true), name, says);
 }
 
+/// A last state that is written with its last two axes in each other's place.
+#[test]
+fn a_transposed_last_state_is_identified() {
+    let problem = problem(8);
+    let Shape { dim, dstate, .. } = problem.shape;
+    let (out, last) = run(&ZOH, &problem);
+    let transposed: Vec<f32> = last
+        .chunks(dim * dstate)
+        .flat_map(|batch| (0..dim * dstate).map(|at| batch[at % dim * dstate + at / dim]))
+        .collect();
+    let mut file = File::of(&problem, ComplexAs::Trailing);
+    file.add_output(&problem, "zoh", &out, Some(&transposed), ComplexAs::Trailing);
+    let case = checked(&file.recording()).cases.remove(0);
+    let found: Vec<_> = case.diagnosis.into_iter().map(|found| (found.name, found.what)).collect();
+    is_first(&found, "last-state-of-other-place", "(batch, dstate, dim)");
+}
+
 /// Two at once, each with its numbers.
 #[rstest]
 #[case("runs-as-euler + gate-linear", "euler", Scan { a_bar: |z| 1.0 + z, output: |y, d, u, z| (y + d * u) * z, ..ZOH })]

@@ -379,6 +379,7 @@ fn softplus(z: f64) -> f64 {
 #[case::number_and_gate("gate-linear + delta-scaled", "by 0.6", Weights::Complex, Kernel { alter: |c| c.steps.iter_mut().for_each(|delta| *delta *= 0.6), output: |y, skip, z| (y + skip) * z, ..BILINEAR })]
 #[case::other_formula("b-bar-identified", "Δ²φ₂/3", Weights::Complex, Kernel { alter: |c| c.c.iter_mut().flatten().for_each(|c| *c = c.conj()), b_bar: |delta, a| phi_2(delta * a) * delta * delta / 3.0 + delta, ..FOH })]
 #[case::of_poly("division-guarded", "φ₂ is divided by A − 1/5", Weights::Real, Kernel { b_bar: |delta, a| phi(1, delta * a) * delta + phi_2(delta * a) * (delta * delta / 2.0) * (a / (a - 0.2)).powi(2), reversed: Some(|a, b, c| reversed(a, b, c).into_iter().zip(b.iter().zip(c)).map(|(cx, (b, c))| cx - b * c).collect()), ..POLY })]
+#[case::flips_and_place("c-position-off-by-1", "C is not flipped", Weights::Real, Kernel { alter: |c| c.c.iter_mut().for_each(|row| row.rotate_right(1)), reversed: Some(|a, b, c| reversed(a, b, &c.iter().rev().copied().collect::<Vec<_>>())), ..POLY })]
 #[case::last("last-state-halved", "", Weights::Real, Kernel { alter: |c| c.steps.iter_mut().for_each(|delta| *delta *= 0.4), last: |_, _, x| 0.5 * x, ..FOH })]
 fn what_explains_nothing_alone_is_identified_beside_others(
     #[case] name: &str,
@@ -389,6 +390,20 @@ fn what_explains_nothing_alone_is_identified_beside_others(
     let problem = problem(8, weights);
     let found = first(&kernel, &problem, &problem);
     assert!(found.0.contains(name) && found.1.contains(says), "{found:?}");
+}
+
+/// Of a long sequence few hypotheses are tried on every element: the likely ones have to be among them.
+#[test]
+fn a_wrong_last_state_is_identified_beside_others_in_long_sequences() {
+    let shape = Shape { batch: 1, dim: 2, dstate: 5, seqlen: 4097, groups: 1 };
+    let recipe = Recipe { shape, a: StateMatrix::Stable(0.3, 3.0), ..regime::EVERYTHING };
+    let mut draw = Draw::new(9, "structured");
+    let mut problem = inputs::draw(&recipe, Weights::Real, InputType::F32, VARIABLE, &mut draw);
+    problem.judged_channels = problem.channels().collect();
+    let kernel =
+        Kernel { alter: |c| c.steps.iter_mut().for_each(|delta| *delta *= 0.4), last: |_, _, x| -x, ..FOH };
+    let found = first(&kernel, &problem, &problem);
+    assert_eq!(found.0, "delta-scaled + last-state-negated", "{found:?}");
 }
 
 /// Two at once, one of which explains the beginning or some channels.

@@ -3,7 +3,8 @@
 
 use num_complex::Complex64;
 
-use super::around::{AUse, Activation, Input, Order, Pad, Pairs, Place, StepSize, UUse, Way};
+use super::around::{AUse, Activation, Flips, Input, Order, Pad, Pairs, Place, StepSize, UUse};
+use super::complex::Way;
 use super::step;
 use super::variant::{BUse, Group, Variant};
 use crate::judge::budget::complex_at;
@@ -25,6 +26,8 @@ pub struct Read<'a> {
     pub steps: [Vec<(f64, f64)>; 2],
     /// Where variable B and C begin that are read as they should be, which nearly all are.
     begin: [Option<usize>; 2],
+    /// Whether B and C are read from the other end.
+    mirrored: [bool; 2],
     /// The relative error that a kernel's A may have.
     pub a_error: f64,
 }
@@ -42,6 +45,7 @@ impl<'a> Read<'a> {
             z: Vec::new(),
             steps: [Vec::new(), Vec::new()],
             begin: [None; 2],
+            mirrored: [false; 2],
             a_error: a_error(variant),
         };
         read.begin = [Input::B, Input::C].map(|input| read.begin(input));
@@ -61,6 +65,24 @@ impl<'a> Read<'a> {
         let [of_scan, of_skip] = variant.u_use.map(|of| read.used_u(of, ahead));
         (read.u, read.u_of_skip) = (of_scan, of_skip);
         read
+    }
+
+    /// What a reversed scan by flipping does not flip, it reads from the other end: all of it, and as it is used, so that
+    /// whatever else is wrong with it stays.
+    pub fn mirror(&mut self, flips: Flips) {
+        if !flips.u {
+            self.u.reverse();
+        }
+        if !flips.delta {
+            self.steps.iter_mut().for_each(|steps| steps.reverse());
+        }
+        self.mirrored = [!flips.b, !flips.c];
+    }
+
+    /// Where B or C of a position is.
+    fn operand_at(&self, input: Input, l: usize) -> usize {
+        let mirrored = self.mirrored[usize::from(input == Input::C)];
+        if mirrored { self.problem.shape.seqlen - 1 - l } else { l }
     }
 
     /// u at a position of the scan; before the start it is 0, past the end it is held (spec.md §2, "Textbook forms").
@@ -301,11 +323,11 @@ impl<'a> Read<'a> {
     }
 
     pub fn given_b(&self, n: usize, l: usize) -> Complex64 {
-        self.on_way(Way::B, self.used(Input::B, self.variant.b_use, n, l))
+        self.on_way(Way::B, self.used(Input::B, self.variant.b_use, n, self.operand_at(Input::B, l)))
     }
 
     pub fn c(&self, n: usize, l: usize) -> Complex64 {
-        self.on_way(Way::C, self.used(Input::C, self.variant.c_use, n, l))
+        self.on_way(Way::C, self.used(Input::C, self.variant.c_use, n, self.operand_at(Input::C, l)))
     }
 
     fn given_a(&self, n: usize) -> Complex64 {

@@ -11,6 +11,7 @@
 pub mod around;
 mod carried;
 pub mod catalogue;
+pub mod complex;
 pub mod inputs;
 mod readout;
 pub mod recorded;

@@ -7,8 +7,9 @@
 
 use num_complex::Complex64;
 
-use super::around::{Delay, Flips, Initial, Input, Map as At, Pad, Product, UUse, Way};
+use super::around::{Delay, Flips, Initial, Pad};
 use super::carried::{Carried, State};
+use super::complex::{Product, Way};
 use super::inputs::Read;
 use super::readout::{self, Sums};
 use super::step::{self, Bounded, modulus};
@@ -51,8 +52,8 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
     let run = VariantScan::new(variant, problem, channel, seqlen);
     let mut sums = vec![Sums::default(); seqlen];
     let (mut last_state, mut overflows) = (Row::default(), false);
-    let flipped = with_flips(variant);
-    let reversed = flipped.as_ref().map(|variant| VariantScan::new(variant, problem, channel, seqlen));
+    let flips = variant.bidirectional && variant.flips != Flips::RIGHT;
+    let reversed = flips.then(|| VariantScan::of_reversed(variant, problem, channel));
     let mut of_reversed = vec![Sums::default(); if reversed.is_some() { seqlen } else { 0 }];
     for n in 0..problem.shape.dstate {
         let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l)).collect();
@@ -141,8 +142,8 @@ fn moved(variant: &Variant, problem: &Problem, (batch, d): (usize, usize)) -> Ro
             }
         }
     };
-    let right = Variant { last_state: LastState::Right, ..*variant };
-    let mut channels: Vec<((usize, usize), Row)> = Vec::new();
+    // Of each channel that one of the numbers is of, so much as these take.
+    let mut scans: Vec<VariantScan> = Vec::new();
     let mut row = Row::default();
     for n in 0..shape.dstate {
         let Some((batch, d, n)) = from(n) else {
@@ -150,21 +151,20 @@ fn moved(variant: &Variant, problem: &Problem, (batch, d): (usize, usize)) -> Ro
             row.bound.push(HALF_SUBNORMAL);
             continue;
         };
-        if channels.iter().all(|(known, _)| *known != (batch, d)) {
-            // What is not held cannot be computed.
-            let of_other = match problem.row_if_held(batch, d) {
-                Some(_) => self::channel(&right, problem, (batch, d)).tensors[TensorName::LastState].clone(),
-                None => {
-                    let (numbers, states) = (shape.dstate * width, shape.dstate);
-                    Row { values: vec![f64::NAN; numbers], bound: vec![0.0; states] }
-                }
-            };
-            channels.push(((batch, d), of_other));
+        // What is not held cannot be computed.
+        if problem.row_if_held(batch, d).is_none() {
+            row.values.extend(vec![f64::NAN; width]);
+            row.bound.push(0.0);
+            continue;
         }
-        for (_, of_other) in channels.iter().filter(|(known, _)| *known == (batch, d)) {
-            row.values.extend(&of_other.values[n * width..(n + 1) * width]);
-            row.bound.push(of_other.bound[n]);
-        }
+        let known = scans.iter().position(|scan| scan.channel == (batch, d)).unwrap_or_else(|| {
+            scans.push(VariantScan::new(variant, problem, (batch, d), shape.seqlen));
+            scans.len() - 1
+        });
+        let maps: Vec<Map> = (0..shape.seqlen).map(|l| scans[known].map(n, l)).collect();
+        let last = scans[known].state_after(n, &maps).state;
+        row.values.extend(&[last.value.re, last.value.im][..width]);
+        row.bound.push(last.error + HALF_SUBNORMAL);
     }
     row
 }
@@ -262,23 +262,6 @@ pub fn pieces(variant: &Variant, problem: &Problem, channel: (usize, usize), len
     Some(pieces)
 }
 
-/// The reversed scan where it flips otherwise than it should.
-fn with_flips(variant: &Variant) -> Option<Variant> {
-    if !variant.bidirectional || variant.flips == Flips::RIGHT {
-        return None;
-    }
-    let (mut reversed, flips) = (*variant, variant.flips);
-    if !flips.u {
-        reversed.u_use[0] = UUse::Reversed;
-    }
-    for (input, flips) in [(Input::Delta, flips.delta), (Input::B, flips.b), (Input::C, flips.c)] {
-        if !flips {
-            reversed.places[input as usize].l = At::Reversed;
-        }
-    }
-    Some(reversed)
-}
-
 struct Last {
     state: Bounded,
     overflows: bool,
@@ -294,6 +277,13 @@ struct VariantScan<'a> {
 impl<'a> VariantScan<'a> {
     fn new(variant: &'a Variant, problem: &'a Problem, channel: (usize, usize), len: usize) -> Self {
         VariantScan { variant, problem, channel, read: Read::new(variant, problem, channel, len) }
+    }
+
+    /// The reversed scan where it flips otherwise than it should.
+    fn of_reversed(variant: &'a Variant, problem: &'a Problem, channel: (usize, usize)) -> Self {
+        let mut scan = VariantScan::new(variant, problem, channel, problem.shape.seqlen);
+        scan.read.mirror(variant.flips);
+        scan
     }
 
     fn ignored(&self, l: usize) -> bool {

@@ -2,7 +2,8 @@
 
 use num_complex::Complex64;
 
-use super::around::{Division, FoundTerm, Guarded, OfComplex, Way};
+use super::around::{FoundTerm, Guarded};
+use super::complex::{Division, OfComplex, Way};
 use super::variant::{BUse, Inverse, Power, Sum, Variant};
 use crate::formula::{Form, Fraction, Function, OFFSETS, Term, Transition};
 use crate::judge::model::{self, phi};

@@ -2,9 +2,10 @@
 //! different parts can be made together.
 
 use super::around::{
-    AUse, Chunks, Delay, Divisions, Flips, FoundTerm, GateFunction, Gated, Guarded, Initial, Map, OfComplex,
-    Pad, Place, Places, Product, StepSize, TERMS, UUse, Ways,
+    AUse, Chunks, Delay, Flips, FoundTerm, GateFunction, Gated, Guarded, Initial, Map, Pad, Place, Places,
+    StepSize, TERMS, UUse,
 };
+use super::complex::{Divisions, OfComplex, Product, Ways};
 use crate::formula::{Form, Fraction, Transition};
 use crate::problem::InputType;
 

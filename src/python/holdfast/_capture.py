@@ -83,14 +83,13 @@ class Capture:
         #: The names of the modules that run, the innermost one last.
         self._inside: list[str] = []
 
-    def follow(self, model: Any) -> list[Any]:
-        """Hooks that keep account of which of a model's modules runs."""
-        hooks = []
+    def follow(self, model: Any, hooks: list[Any]) -> None:
+        """Adds hooks that keep account of which of a model's modules runs; those that are there are the caller's to remove,
+        even where one more cannot be had."""
         for name, module in model.named_modules():
             hooks.append(module.register_forward_pre_hook(lambda *_, name=name: self._inside.append(name)))
             # Even where it raises.
             hooks.append(module.register_forward_hook(lambda *_: self._left_module(), always_call=True))
-        return hooks
 
     def _left_module(self) -> None:
         if self._inside:
@@ -237,7 +236,7 @@ def capture(
         raise ValueError(f"max_bytes is {max_bytes} and every {every}, expected at least 1 (hint: leave them out)")
     known_method(method)
     taken = Capture(Path(path), method, max_bytes, every, metadata)
-    hooks = taken.follow(model) if model is not None else []
+    hooks: list[Any] = []
     undo: list[tuple[Any, str, Any]] = []
 
     def put(owner: Any, name: str, value: Any) -> None:
@@ -245,6 +244,8 @@ def capture(
         setattr(owner, name, value)
 
     try:
+        if model is not None:
+            taken.follow(model, hooks)
         for module_name, name, names, layout in _FUNCTIONS:
             original = getattr(sys.modules.get(module_name), name, None)
             if original is None:

@@ -135,7 +135,7 @@ def tensors(layout: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) 
         heads = u.array.shape[2]
         a_shape: tuple[int, ...] = a.array.shape if a is not None else ()
         if len(a_shape) == 1 and a_shape[0] != heads:
-            hint = "heads and p are swapped: transpose(2, 3)" if u.array.shape[3] == a_shape[0] else "A is one number for each"
+            hint = "heads and p are swapped: u.swapaxes(2, 3)" if u.array.shape[3] == a_shape[0] else "A is one number for each"
             raise _expected("u", u, f"(batch, seqlen, heads, p): A has {a_shape[0]} heads", layout, hint)
         p = u.array.shape[3]
         sizes = (u.array.shape[2], p, hosts["B"].array.shape[-1] if hosts["B"].array.ndim else 0)

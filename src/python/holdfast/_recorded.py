@@ -67,7 +67,8 @@ def outputs_of(method: str, out: Any, last_state: Any) -> dict[str, Any]:
     """By their names in a run: of one method, or of several in mappings."""
     if out is None:
         raise ValueError("tensor `out` is None, expected what the scan returned (hint: is there a `return` in it?)")
-    if isinstance(out, (tuple, list)) and any(hasattr(part, "shape") for part in out) and (type(out), len(out)) != (tuple, 2):
+    is_pair = isinstance(out, tuple) and len(out) == 2
+    if isinstance(out, (tuple, list)) and any(hasattr(part, "shape") for part in out) and not is_pair:
         raise ValueError(
             f"out is a {type(out).__name__} of {len(out)}, expected an array, or a tuple of it and the last state "
             "(hint: leave the rest out)"
@@ -280,11 +281,13 @@ def _known_finite(tensor: Tensor) -> None:
     """Raises ValueError for an input that has a number which is none: no element can be judged then."""
     import numpy
 
-    size = tensor.array[0].size if tensor.array.ndim and len(tensor.array) else 1
-    for first, part in enumerate(tensor.array if tensor.array.ndim else [tensor.array]):
+    # Never one number after the other: that takes long, and of NumPy's numbers version 1 shifts to other types.
+    is_whole = tensor.array.ndim < 2 or not len(tensor.array)
+    size = 0 if is_whole else tensor.array[0].size
+    for first, part in enumerate([tensor.array] if is_whole else tensor.array):
         if tensor.stored == "BF16":
             # Held as its bits, which are the upper half of a float32's.
-            part = (part.astype("uint32") << 16).view("float32")
+            part = (part.astype("uint32") << numpy.uint32(16)).view("float32")
         finite = numpy.isfinite(part)
         if not numpy.all(finite):
             at = int(numpy.argmin(numpy.ravel(finite)))

@@ -222,13 +222,13 @@ class Report:
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame with a row for each case and its worst element. Needs pandas."""
-        import pandas
+        import pandas  # pyright: ignore[reportMissingImports]
 
         return pandas.DataFrame(self._rows())
 
     def to_polars(self) -> Any:
         """The same of polars. Needs polars."""
-        import polars
+        import polars  # pyright: ignore[reportMissingImports]
 
         return polars.DataFrame(self._rows(), infer_schema_length=None)
 

@@ -152,7 +152,8 @@ def _called(fn: Callable[..., Any], problem: Problem) -> Any:
 
     inputs = problem.inputs
     try:
-        signature = inspect.signature(fn)
+        # What is called, not what it wraps: a decorator may give arguments or take some away.
+        signature = inspect.signature(fn, follow_wrapped=False)
     except (TypeError, ValueError):
         # Some that are compiled tell nothing.
         return fn(**inputs)

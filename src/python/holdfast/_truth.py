@@ -53,7 +53,13 @@ def _double(name: str, array: Any) -> numpy.ndarray[Any, Any]:
     import numpy
 
     if isinstance(array, (int, float, complex, list, tuple)):
-        array = numpy.asarray(array)
+        try:
+            array = numpy.asarray(array)
+        except ValueError as error:
+            raise ValueError(
+                f"`{name}` cannot be read ({error}), expected a number, or numbers in rows of one length "
+                "(hint: look for a row that is longer than the others)"
+            ) from None
     if isinstance(array, numpy.ndarray) and array.dtype.kind in "iu":
         exact = array.astype("float64")
         if not numpy.array_equal(exact.astype(array.dtype), array):
@@ -63,7 +69,8 @@ def _double(name: str, array: Any) -> numpy.ndarray[Any, Any]:
         host = to_host(name, array)
         if host.stored == "BF16":
             # A bfloat16 is the upper half of a float32.
-            return (host.array.astype("uint32") << 16).view("float32").astype("float64")
+            bits: numpy.ndarray[Any, Any] = host.array.astype("uint32") << numpy.uint32(16)
+            return bits.view("float32").astype("float64")
         array = host.array
     double: numpy.ndarray[Any, Any] = array.astype("complex128" if array.dtype.kind == "c" else "float64")
     return double

@@ -3,7 +3,8 @@
 
 use super::changes::{Change, Part};
 use crate::formula::{Form, Fraction, Function, Transition};
-use crate::judge::faults::around::{AUse, Division, Divisions, OfComplex, Product, Way};
+use crate::judge::faults::around::AUse;
+use crate::judge::faults::complex::{Division, Divisions, OfComplex, Product, Way};
 use crate::judge::faults::variant::Variant;
 use crate::problem::{Problem, Weights};
 

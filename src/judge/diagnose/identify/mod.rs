@@ -19,6 +19,7 @@ mod changes;
 mod complex;
 mod epilogue;
 mod finder;
+mod last_state;
 mod looks;
 mod numbers;
 mod pairs;
@@ -47,6 +48,9 @@ use crate::tensor::TensorName;
 const FEW: usize = 4;
 /// Positions × states up to a failure that is far off.
 const FAR: usize = 20_000;
+/// Blocks that are tried there, and the length of the least.
+const BLOCKS: usize = 4;
+const LEAST_BLOCK: usize = 32;
 /// Positions of a first look beyond the first failure.
 const BEYOND: usize = 4;
 /// What is worse by this factor than the best is not named beside it.
@@ -304,7 +308,7 @@ impl<'a> Search<'a> {
             changes.flat_map_iter(|change| self.epilogues(&self.alone(change), false)).collect()
         };
         let last_states = || {
-            let changes = structure::last_states(self.case.problem);
+            let changes = last_state::all(self.case.problem);
             changes.iter().map(|change| self.alone(change)).collect()
         };
         if !self.tensors.contains(&TensorName::Out) || self.out_is_right() {
@@ -326,7 +330,7 @@ impl<'a> Search<'a> {
 
     /// What explains the output alone, with what may be wrong with the last state beside it.
     pub fn with_last_state(&self, of_output: &[Explanation]) -> Outcome {
-        let changes = structure::last_states(self.case.problem);
+        let changes = last_state::all(self.case.problem);
         let beside = |one: &Explanation| -> Vec<Candidate> {
             let variant = self.with(&one.changes.iter().collect::<Vec<_>>());
             let start = Candidate { changes: one.changes.clone(), variant };
@@ -410,15 +414,20 @@ impl<'a> Search<'a> {
         let mut lengths = vec![first, first / 2, first / 3, first - 1, first + 1];
         lengths.retain(|length| *length > 1 && *length < seqlen);
         lengths.dedup();
-        if first * dstate > FAR {
+        let is_far = first * dstate > FAR;
+        if is_far {
             lengths.truncate(1);
         }
         let at_chunks = lengths.iter().flat_map(|length| structure::at_chunks(self.case.problem, *length));
         let mut changes: Vec<Change> = lengths.iter().copied().flat_map(scans::chunked).collect();
         changes.extend(at_chunks);
         let starts_at_failure = |length: &usize| seqlen - seqlen % length == first;
-        let blocks = (2..=first).filter(starts_at_failure);
-        changes.extend(blocks.flat_map(|length| structure::in_last_block(self.case.problem, length)));
+        // Any divisor of `first` may be one.
+        let is_tried = |length: &usize| !is_far || *length >= LEAST_BLOCK && length.is_power_of_two();
+        let blocks = (2..=first).filter(starts_at_failure).filter(is_tried);
+        let most = if is_far { BLOCKS } else { usize::MAX };
+        changes
+            .extend(blocks.take(most).flat_map(|length| structure::in_last_block(self.case.problem, length)));
         let tails =
             (2..=64).filter(|width| seqlen - seqlen % width == first && !seqlen.is_multiple_of(*width));
         changes.extend(tails.take(1).map(|width| {

@@ -5,6 +5,9 @@ use crate::judge::faults::around::{Input, Map, Place, UUse};
 use crate::judge::faults::variant::{Group, Variant};
 use crate::problem::{Operand, Problem};
 
+/// Groups next to the first one, on either side around the end, that are tried in the place of others.
+const FEW_GROUPS: usize = 8;
+
 /// An axis: its name, its length, and its part of a place.
 type Axis = (&'static str, usize, fn(&mut Place) -> &mut Map);
 
@@ -177,14 +180,20 @@ fn groups(problem: &Problem) -> Vec<Change> {
     if groups < 2 || variable == [false; 2] {
         return Vec::new();
     }
+    // As a group may be a single channel, there are thousands at times.
+    let likely = |group: &usize| group.min(&(groups - group)) <= &FEW_GROUPS;
     let mut ways: Vec<(&str, String, Group)> = (0..groups)
+        .filter(likely)
         .map(|group| ("group-for-all", format!("every channel reads group {group}"), Group::At(group)))
         .collect();
-    ways.extend((1..groups).map(|by| {
+    ways.extend((1..groups).filter(likely).map(|by| {
         let what = format!("a channel of group g reads group g + {by}, around the end");
         ("group-off", what, Group::Rolled(by))
     }));
-    ways.push(("group-modulo", "channel d reads group d % groups".to_owned(), Group::Modulo));
+    // With a group for each channel that is right.
+    if groups < problem.shape.dim {
+        ways.push(("group-modulo", "channel d reads group d % groups".to_owned(), Group::Modulo));
+    }
     let mut all = Vec::new();
     for (of, prefix, place) in [
         (&[0usize, 1][..], "", ""),

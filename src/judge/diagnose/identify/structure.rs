@@ -5,10 +5,10 @@ use super::changes::{Change, Part};
 use super::complex;
 use crate::formula::{Form, Function};
 use crate::judge::faults::around::{
-    AUse, AtChunks, Carry, Chunks, Decay, Flips, Guarded, InBlock, Input, LastBlock, Map, Order, Pad, Pairs,
+    AUse, AtChunks, Carry, Chunks, Decay, Flips, Guarded, InBlock, Input, LastBlock, Map, Order, Pairs,
     Place, Steps, UUse,
 };
-use crate::judge::faults::variant::{LastState, Reversed, Variant};
+use crate::judge::faults::variant::{Reversed, Variant};
 use crate::method::Method;
 use crate::problem::{Operand, Problem, Weights};
 
@@ -18,10 +18,6 @@ const LAG: usize = 64;
 const FEW: usize = 2;
 /// Lengths of blocks that are tried whatever fails first.
 const LENGTHS: [usize; 6] = [64, 32, 16, 128, 8, 4];
-/// The most padded positions, but for multiples of a power of two.
-const PADDED: usize = 127;
-/// Multiples that a sequence may be padded to, the likelier first.
-const MULTIPLES: [usize; 9] = [64, 128, 32, 256, 16, 512, 8, 1024, 4];
 /// Where a series may take over from a closed form: digits, and what they are multiplied with.
 const DIGITS: [f64; 15] = [1.0, 5.0, 2.0, 3.0, 2.5, 7.5, 4.0, 6.0, 7.0, 8.0, 9.0, 1.5, 3.5, 4.5, 1.2];
 const UNITS: [f64; 4] = [1.0, 0.1, 0.01, 0.001];
@@ -420,7 +416,7 @@ fn left_out(problem: &Problem) -> Vec<Change> {
 }
 
 /// What is read where some of `n` indices are left out: the last ones, the first ones, or one of them.
-fn some_of(n: usize) -> Vec<(Map, String)> {
+pub fn some_of(n: usize) -> Vec<(Map, String)> {
     let most = n.min(LAG + 1);
     let last = (1..most).map(|k| (Map::Within(0, n - k), format!("s from {} on", n - k)));
     let first = (1..most).map(|k| (Map::Within(k, n), format!("s below {k}")));
@@ -481,99 +477,6 @@ fn near_0(form: Form, guarded: &[(Guarded, &str)]) -> Vec<Change> {
                 (v.b_bar, v.other_below, v.guarded) = (Method::Zoh.into(), limit, guarded);
             }));
         }
-    }
-    all
-}
-
-/// What may be wrong with the last state alone.
-pub fn last_states(problem: &Problem) -> Vec<Change> {
-    let shape = problem.shape;
-    let change = |name: &str, what: String, of: LastState| {
-        Change::new(Part::LastState, name, what, move |v: &mut Variant| v.last_state = of)
-    };
-    let pads = [
-        (Pad::Zeros, "u = 0 and delta = 0"),
-        (Pad::LastStep, "u = 0 and the last position's Δ"),
-        (Pad::ZerosWithoutBias, "u = 0, delta = 0 and no bias"),
-        (Pad::LastPosition, "all inputs those of the last position"),
-    ];
-    let to_multiple = |multiple: usize| shape.seqlen.next_multiple_of(multiple) - shape.seqlen;
-    let padded = |count: usize| {
-        // The largest of the likely multiples, as it is one of the others, too.
-        let multiple = MULTIPLES.into_iter().filter(|multiple| to_multiple(*multiple) == count).max();
-        let to = multiple.map_or(String::new(), |multiple| format!(", to a multiple of {multiple}"));
-        let s = if count == 1 { "" } else { "s" };
-        pads.map(|(pad, with)| {
-            let what =
-                format!("last_state is that after {count} padded position{s} more{to}, with {with} there");
-            change("last-state-after-padding", what, LastState::Padded(count, pad))
-        })
-    };
-    let mut likely: Vec<usize> = Vec::new();
-    for count in MULTIPLES.map(to_multiple) {
-        if count > 0 && !likely.contains(&count) {
-            likely.push(count);
-        }
-    }
-    let mut all: Vec<Change> = likely.iter().copied().flat_map(padded).collect();
-    all.push(change("last-state-missing", "last_state is 0".to_owned(), LastState::Within(0, 0)));
-    if problem.weights == Weights::Complex {
-        for (of, name, what) in complex::MADE {
-            let what = format!("last_state {what}");
-            all.push(change(&format!("last-state-{name}"), what, LastState::OfComplex(of)));
-        }
-    }
-    for (factor, name, what) in
-        [(0.5, "halved", "is half of what it should be"), (-1.0, "negated", "has the wrong sign")]
-    {
-        let what = format!("last_state {what}: only last_state shows it");
-        all.push(change(&format!("last-state-{name}"), what, LastState::Times(factor)));
-    }
-    all.push(change(
-        "last-state-without-input",
-        "last_state lacks the input of the last position".to_owned(),
-        LastState::WithoutInput,
-    ));
-    all.extend(moved(problem));
-    for (map, of) in some_of(shape.dstate) {
-        if let Map::Within(from, to) = map {
-            let what = format!("state{of} are 0 in last_state only");
-            all.push(change("last-state-in-part", what, LastState::Within(from, to)));
-        }
-    }
-    all.extend((1..=PADDED).filter(|count| !likely.contains(count)).flat_map(padded));
-    all
-}
-
-/// A last state whose numbers are in each other's place.
-fn moved(problem: &Problem) -> Vec<Change> {
-    let shape = problem.shape;
-    let axes = [("batch", shape.batch), ("channel", shape.dim), ("state", shape.dstate)];
-    let mut all = Vec::new();
-    let mut add = |what: String, of: LastState| {
-        all.push(Change::new(
-            Part::LastState,
-            "last-state-of-other-place",
-            format!("last_state {what}: only last_state shows it"),
-            move |v: &mut Variant| v.last_state = of,
-        ));
-    };
-    for (i, (axis, size)) in axes.into_iter().enumerate().filter(|(_, axis)| axis.1 > 1) {
-        let maps = [
-            (Map::Reversed, format!("is written from the last {axis} to the first")),
-            (Map::At(0), format!("is that of {axis} 0 for all")),
-            (Map::At(size - 1), format!("is that of the last {axis} for all")),
-            (Map::Rolled(1), format!("of {axis} i is that of i + 1, around the end")),
-            (Map::Rolled(-1), format!("of {axis} i is that of i − 1, around the end")),
-        ];
-        for (map, what) in maps {
-            let mut of = [Map::Same; 3];
-            of[i] = map;
-            add(what, LastState::Moved(of));
-        }
-    }
-    if shape.dim > 1 && shape.dstate > 1 {
-        add("lies in memory as (batch, dstate, dim)".to_owned(), LastState::Transposed);
     }
     all
 }

@@ -4,8 +4,6 @@
 //!
 //! What is found here is proposed, and nothing more: it is tried on elements as everything else is.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use num_complex::Complex64;
 use rayon::prelude::*;
 
@@ -179,6 +177,14 @@ impl Row<'_> {
     }
 }
 
+/// Changes, and with them what is left to say of them.
+enum Proposed {
+    /// They are near what was recorded.
+    Near(Vec<usize>),
+    /// Two whose pieces do not tell: what trying them takes, and of which of the budgets.
+    Direct([usize; 2], usize, usize),
+}
+
 /// A family, its numbers, and what each of them changes.
 type Grid<'f> = (&'f Family, Vec<f64>, Vec<Vec<Own>>);
 
@@ -311,16 +317,16 @@ impl<'s> Together<'s> {
         let each = self.states * if self.search.base.bidirectional { self.len } else { 2 };
         let tried =
             (1..=count).take_while(|count| count * count / 2 <= TOGETHER / each.max(1)).last().unwrap_or(0);
-        let spent = [0; 3].map(AtomicUsize::new);
         let nothing = vec![Own::default(); self.rows.len()];
         let of_one = |i: usize| {
             let (mut sums, mut left, mut found) = (Vec::new(), Vec::new(), Vec::new());
+            let mut wanted = [0; 3];
             let with_epilogue = |indices: &[usize], epilogue: usize| {
                 [indices, &epilogue.checked_sub(1).map_or(vec![], |at| vec![count + at])].concat()
             };
             let alone = self.own[i].as_ref();
             if alone.is_some_and(|own| self.near((own, &nothing), compared, &mut sums, &mut left).is_some()) {
-                found.extend(left.iter().map(|epilogue| with_epilogue(&[i], *epilogue)));
+                found.extend(left.iter().map(|epilogue| Proposed::Near(with_epilogue(&[i], *epilogue))));
             }
             for j in i + 1..tried {
                 let (one, other) = (&self.changes[i], &self.changes[j]);
@@ -331,21 +337,40 @@ impl<'s> Together<'s> {
                 let near =
                     own.and_then(|(one, other)| self.near((one, other), compared, &mut sums, &mut left));
                 if near.is_some() {
-                    found.extend(left.iter().map(|epilogue| with_epilogue(&[i, j], *epilogue)));
+                    let near = left.iter().map(|epilogue| Proposed::Near(with_epilogue(&[i, j], *epilogue)));
+                    found.extend(near);
                 } else if let (Some(one_takes), Some(other_takes)) = (self.direct[i], self.direct[j])
                     && let takes = one_takes.max(other_takes)
-                    && let spent = &spent[if takes > LEAST { 2 } else { usize::from(own.is_some()) }]
-                    && spent.fetch_add(takes, Ordering::Relaxed) < direct
+                    && let budget = (if takes > LEAST { 2 } else { usize::from(own.is_some()) })
+                    // What this change alone would spend is more than there is.
+                    && wanted[budget] < direct
                 {
-                    let variant = self.search.with(&[one, other]);
-                    if !self.looks.iter().any(|look| look.refutes(self.search.case, &variant)) {
-                        found.push(vec![i, j]);
-                    }
+                    wanted[budget] += takes;
+                    found.push(Proposed::Direct([i, j], takes, budget));
                 }
             }
             found
         };
-        (0..tried).into_par_iter().flat_map_iter(of_one).collect()
+        let mut proposed: Vec<Proposed> = (0..tried).into_par_iter().flat_map_iter(of_one).collect();
+        // In this order, and not in that of threads: what is named is the same in every run.
+        let mut spent = [0; 3];
+        proposed.retain(|one| match one {
+            Proposed::Near(_) => true,
+            Proposed::Direct(_, takes, budget) => {
+                let has_room = spent[*budget] < direct;
+                spent[*budget] += if has_room { *takes } else { 0 };
+                has_room
+            }
+        });
+        let holds = |one: Proposed| match one {
+            Proposed::Near(indices) => Some(indices),
+            Proposed::Direct(indices, ..) => {
+                let variant = self.search.with(&indices.map(|index| &self.changes[index]));
+                let refuted = self.looks.iter().any(|look| look.refutes(self.search.case, &variant));
+                (!refuted).then(|| indices.to_vec())
+            }
+        };
+        proposed.into_par_iter().filter_map(holds).collect()
     }
 
     fn change(&self, index: usize) -> &Change {
