@@ -47,10 +47,6 @@ pub enum TruthError {
     )]
     Pole { place: String },
     #[error(
-        "{key} is {found}, expected {expected} (hint: gradients are those of spec.md §3's own conventions)"
-    )]
-    Convention { key: &'static str, expected: &'static str, found: &'static str },
-    #[error(
         "log2 of the size of ΔA is {found} at {place}, expected at most {limit} \
          (hint: exponentials beyond that leave the range of the arithmetic; reduce the step)"
     )]

@@ -177,16 +177,20 @@ impl Scan<'_> {
         // Equal steps in a row have the same coefficients.
         let raw = |l: usize| problem.delta[problem.sequence_index(at.0, at.1, l)].to_bits();
         let mut steps: Vec<Step<V>> = Vec::with_capacity(len);
-        for l in 0..len {
+        for (l, [delta, _]) in deltas.iter().enumerate() {
             let step = match steps.last() {
                 Some(step) if raw(l) == raw(l - 1) => step.clone(),
-                _ => (rules.step)(self.form, &deltas[l][0], &a)?,
+                _ => (rules.step)(self.form, delta, &a)?,
             };
             steps.push(step);
         }
-        let input: Vec<V> = (0..len).map(|l| b[l].scaled(&u[l])).collect();
+        // What multiplies h u, and what multiplies the states that are read.
+        let (forces, reads) = match problem.reads_with_b() {
+            true => (vec![V::one(); len], c.iter().zip(&b).map(|(c, b)| c.times(b)).collect()),
+            false => (b.clone(), c.clone()),
+        };
+        let input: Vec<V> = (0..len).map(|l| forces[l].scaled(&u[l])).collect();
         let advance = |x: &V, l: usize| steps[l].a_bar.times(x).plus(&steps[l].b_bar.times(&input[l]));
-        let cotangent = |l: usize| c[l].scaled(&read[l]);
 
         let mut node = Node {
             y: Vec::with_capacity(len),
@@ -201,35 +205,54 @@ impl Scan<'_> {
             let parts = &values[state..state + width];
             V::given(&[parts[0], -parts[width - 1]][..width])
         });
-        let returned = |p: &V, l: usize| steps[l].a_bar.times(p);
-        let forward = states(initial.clone(), 0..len, advance);
-        let mut back = cotangents(last, (0..len).rev(), cotangent, returned);
-        back.reverse();
-        node.initial = returned(&back[0], 0);
+        let early = problem.reads_before();
+        let back = |first: V, order: &mut dyn Iterator<Item = usize>| {
+            let mut carried = first;
+            let visit = |l: usize| {
+                let (arriving, late) = (reads[l].scaled(&read[l]), carried.clone());
+                let p = if early { late } else { late.plus(&arriving) };
+                let returned = steps[l].a_bar.times(&p);
+                carried = if early { returned.plus(&arriving) } else { returned };
+                p
+            };
+            let p: Vec<V> = order.map(visit).collect();
+            (p, carried)
+        };
+        let x = states(initial.clone(), 0..len, advance);
+        let (mut p, first) = back(last, &mut (0..len).rev());
+        p.reverse();
+        node.initial = first;
         // The reversed scan; its last state is no output, so that no gradient arrives there.
         let reversed = self.form.is_bidirectional().then(|| {
             let mut x = states(V::zero(), (0..len).rev(), advance);
             x.reverse();
-            (x, cotangents(V::zero(), 0..len, cotangent, returned))
+            (x, back(V::zero(), &mut (0..len)).0)
         });
+        let zero = V::zero();
 
         for l in 0..len {
             let step = &steps[l];
-            let (mut x, mut p) = (forward[l].clone(), back[l].clone());
-            let mut by_a_bar = p.times(if l > 0 { &forward[l - 1] } else { &initial });
-            if let Some((other, other_p)) = &reversed {
-                x = x.plus(&other[l]);
+            let before = if l > 0 { &x[l - 1] } else { &initial };
+            let mut by_a_bar = p[l].times(before);
+            let mut seen = if early { before } else { &x[l] }.clone();
+            let mut p = p[l].clone();
+            if let Some((x, other_p)) = &reversed {
+                let before = x.get(l + 1).unwrap_or(&zero);
+                by_a_bar = by_a_bar.plus(&other_p[l].times(before));
+                seen = seen.plus(if early { before } else { &x[l] });
                 p = p.plus(&other_p[l]);
-                if let Some(before) = other.get(l + 1) {
-                    by_a_bar = by_a_bar.plus(&other_p[l].times(before));
-                }
             }
             let by_input = p.times(&step.b_bar);
             let by_b_bar = p.times(&input[l]);
-            node.y.push(c[l].real_product(&x));
-            node.u.push(by_input.real_product(&b[l]));
-            node.b.push(by_input.scaled(&u[l]));
-            node.c.push(x.scaled(&read[l]));
+            let by_reads = seen.scaled(&read[l]);
+            node.y.push(reads[l].real_product(&seen));
+            node.u.push(by_input.real_product(&forces[l]));
+            let (by_b, by_c) = match problem.reads_with_b() {
+                true => (by_reads.times(&c[l]), by_reads.times(&b[l])),
+                false => (by_input.scaled(&u[l]), by_reads),
+            };
+            node.b.push(by_b);
+            node.c.push(by_c);
             let [first, second] = [0, 1].map(|i| (&step.a_bar_by[i], &step.b_bar_by[i]));
             let by_step = by_a_bar.real_product(first.0).plus(&by_b_bar.real_product(first.1));
             node.delta.push(by_step);
@@ -248,22 +271,6 @@ fn states<V: Number>(
     let visit = |x: &mut V, l| {
         *x = advance(x, l);
         Some(x.clone())
-    };
-    order.scan(first, visit).collect()
-}
-
-/// The cotangents of those states, last one first: `order` is the scan's reversed, `first` arrives at its last state, and
-/// `returned` is what a state's cotangent makes that of the state before.
-fn cotangents<V: Number>(
-    first: V,
-    order: impl Iterator<Item = usize>,
-    arriving: impl Fn(usize) -> V,
-    returned: impl Fn(&V, usize) -> V,
-) -> Vec<V> {
-    let visit = |carried: &mut V, l| {
-        let p = arriving(l).plus(carried);
-        *carried = returned(&p, l);
-        Some(p)
     };
     order.scan(first, visit).collect()
 }

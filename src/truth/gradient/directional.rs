@@ -84,6 +84,7 @@ fn by_channel<T: Exponent<Part = Wide>>(
         Moving { value, by: value * x.by }
     };
     let one = Moving { value: Wide::one(), by: Wide::zero() };
+    let unit = Moving { value: T::one(), by: T::zero() };
     let u: Vec<Moving<Wide>> = (0..len).map(|l| real(U, &p.u, place(l))).collect();
     let bias = optional(DeltaBias, &p.delta_bias);
     let delta = |l: usize| {
@@ -109,15 +110,20 @@ fn by_channel<T: Exponent<Part = Wide>>(
             let step = (Rules::<T>::literal().step)(Form::Method(method), &delta.value, &a.value);
             let step = step.expect("no literal step of a number fails");
             let moved = |value: T, by: [T; 2]| Moving { value, by: by[0].scale(delta.by) + by[1] * a.by };
-            let forcing = moved(step.b_bar, step.b_bar_by).times(b(l)).times(lift(u[l]));
+            let forcing = moved(step.b_bar, step.b_bar_by)
+                .times(if p.reads_with_b() { unit } else { b(l) })
+                .times(lift(u[l]));
             (moved(step.a_bar, step.a_bar_by), forcing)
         };
         let steps: Vec<_> = (0..len).map(step).collect();
         let mut visit = |l: usize, x: Moving<T>| {
-            let x = steps[l].0.times(x).plus(steps[l].1);
-            let read = c(l).times(x);
+            let next = steps[l].0.times(x).plus(steps[l].1);
+            let mut read = c(l).times(if p.reads_before() { x } else { next });
+            if p.reads_with_b() {
+                read = read.times(b(l));
+            }
             y[l] = y[l].plus(Moving { value: read.value.part(0), by: read.by.part(0) });
-            x
+            next
         };
         let state = p.state_index(at, n);
         let initial = p.initial_state.as_ref().map(|values| weight(InitialState, values, state));

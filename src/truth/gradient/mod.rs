@@ -37,7 +37,7 @@ use super::number::scalar::{Entry, Real};
 use super::number::wide::Wide;
 use crate::formula::Form;
 use crate::method::Method;
-use crate::problem::{Conventions, InputType, Operand, Problem, Shape, Weights};
+use crate::problem::{InputType, Operand, Problem, Shape, Weights};
 use crate::tensor::{GradientName, Gradients, Named, Tensor};
 
 /// The gradients of a loss by what a scan computes. Complex ones are ∂L/∂Re + i ∂L/∂Im, as PyTorch has them.
@@ -60,7 +60,7 @@ pub struct GradientTruth {
 /// The gradients of every input of `problem` by each of `methods`.
 ///
 /// # Errors
-/// As [`super::scan::solve`]'s, and for statements of a recording that are not spec.md's own, but for the real part of an output.
+/// As [`super::scan::solve`]'s, and for a problem that holds some of its rows alone.
 pub fn solve(
     problem: &Problem,
     given: &OutputGradients,
@@ -75,14 +75,6 @@ fn check(problem: &Problem, given: &OutputGradients) -> Result<(), TruthError> {
     if problem.held.is_some() {
         let (expected, found) = ("every channel".into(), "some rows".into());
         return Err(TruthError::Shape { what: "held", expected, found });
-    }
-    let known = Conventions { output: problem.conventions.output, ..Conventions::default() };
-    for ((key, found), (_, expected)) in problem.conventions.statements().into_iter().zip(known.statements())
-    {
-        // A reversed sequence is one whose positions are in the order of the scan.
-        if found != expected && key != crate::problem::conventions::DIRECTION {
-            return Err(TruthError::Convention { key, expected, found });
-        }
     }
     let Shape { batch, dim, dstate, .. } = problem.shape;
     check_tensor("dout", &given.dout, problem.shape.sequence_len())?;
