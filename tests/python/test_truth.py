@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import pathlib
 import subprocess
 import sys
 
@@ -112,3 +114,80 @@ def test_whole_numbers_are_taken_where_double_holds_them():
     assert numpy.array_equal(whole.a_bar, real.a_bar) and numpy.array_equal(whole.b_bar, real.b_bar)
     with pytest.raises(ValueError, match="beyond 2\\^53"):
         holdfast.discretize("foh", [-(2**53) - 1], [1], 0.1)
+
+
+RECORDED = json.loads((pathlib.Path(__file__).parents[2] / "golden/reference/gradients.json").read_text())["cases"]
+
+
+def of_case(case):
+    """A recorded case's arguments, and the gradients that mpmath has of it."""
+    batch, dim, dstate, seqlen, groups = case["shape"]
+    sequence, state = (batch, dim, seqlen), (batch, dim, dstate)
+    operand = {True: (batch, groups, dstate, seqlen), False: (dim, dstate)}
+    shapes = {"A": (dim, dstate), "B": operand[case["variable_b"]], "C": operand[case["variable_c"]], "D": (dim,)}
+    shapes |= {"delta_bias": (dim,), "initial_state": state, "dlast_state": state}
+    by_weights = ("A", "B", "C", "initial_state", "dlast_state")
+
+    def array(name, text, kind):
+        parse = float.fromhex if "0x" in text else float
+        numbers = numpy.array([parse(word) for word in text.split()], kind)
+        if case["width"] == 2 and name in by_weights:
+            numbers = numbers.view("c8" if kind == "f4" else "c16")
+        return numbers.reshape(shapes.get(name, sequence))
+
+    given = {name: array(name, text, "f4") for name, text in {**case["inputs"], **case["given"]}.items()}
+    wanted = {name: array(name, text, "f8") for name, text in case["gradients"].items()}
+    return {**given, "method": case["method"], "delta_softplus": case["softplus"]}, wanted
+
+
+@pytest.mark.parametrize("first", range(0, len(RECORDED), 40))
+def test_gradients_are_those_of_500_digits(first):
+    for case in RECORDED[first : first + 40 : 5]:
+        arguments, wanted = of_case(case)
+        found = holdfast.gradients(**arguments)
+        for name in holdfast.Gradients._fields[:-1]:
+            got = getattr(found, name)
+            if name in wanted:
+                assert got.dtype == wanted[name].dtype and got.tolist() == wanted[name].tolist(), (case["kind"], name)
+            else:
+                assert got is None, name
+        assert "certified" in found.certificate
+
+
+def test_gradients_have_the_shapes_of_their_inputs():
+    whole = next(of_case(case) for case in RECORDED if case["width"] == 2 and case["variable_b"] and case["shape"][4] == 1)
+    arguments, _ = whole
+    expected = holdfast.gradients(**arguments)
+    b = arguments["B"]
+    pairs = b.view("f4").reshape(*b.shape, 2)
+    in_turn = b.view("f4")
+    for given, shape in ((b[:, 0], expected.B[:, 0].shape), (pairs[:, 0], expected.B[:, 0].shape), (pairs, expected.B.shape)):
+        found = holdfast.gradients(**{**arguments, "B": given})
+        assert found.B.shape == shape and found.B.ravel().tolist() == expected.B.ravel().tolist()
+    found = holdfast.gradients(**{**arguments, "B": in_turn[:, 0]})
+    assert found.B.shape == expected.B[:, 0].shape and (found.B == expected.B[:, 0]).all()
+    # The sum's gradient by the skip is the sum of u.
+    ones = numpy.ones_like(arguments["u"])
+    skip = numpy.ones(ones.shape[1], "f4")
+    plain = {name: arguments[name] for name in ("u", "delta", "A", "B", "C", "method")}
+    found = holdfast.gradients(**plain, D=skip, dout=ones)
+    assert found.D.tolist() == [math.fsum(row) for row in plain["u"].transpose(1, 0, 2).reshape(len(skip), -1).tolist()]
+
+
+@pytest.mark.parametrize(
+    "changed, said",
+    [
+        ({"dout": None}, "tensor `dout` is None, expected an array as u"),
+        ({"dout": numpy.ones((1, 2), "f4")}, "tensor `dout` has shape (1, 2)"),
+        ({"dout": numpy.full((1, 2, 3), numpy.nan, "f4")}, "dout"),
+        ({"dlast_state": numpy.ones((1, 2), "f4")}, "tensor `dlast_state` has shape (1, 2)"),
+        ({"method": "foh-textbook"}, "method is `foh-textbook`, expected one of zoh"),
+        ({"A": numpy.array([[2.0], [2.0]], "f4"), "delta": numpy.ones((1, 2, 3), "f4"), "method": "bilinear"}, "pole"),
+    ],
+)
+def test_what_has_no_gradients_is_a_value_error(changed, said):
+    ones = numpy.ones((1, 2, 3), "f4")
+    whole = {"u": ones, "delta": ones / 4, "A": -ones[0, :, :1], "B": ones[0, :, :1], "C": ones[0, :, :1], "dout": ones}
+    with pytest.raises(ValueError) as error:
+        holdfast.gradients(**{**whole, **changed})
+    assert said in str(error.value) and "out.zoh" not in str(error.value)

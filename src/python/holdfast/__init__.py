@@ -18,7 +18,7 @@ from ._capture import Capture, capture, watch
 from ._recorded import check, record, scan
 from ._report import Case, Diagnosis, Report, Worst
 from ._testing import Problem, assert_correct, problems, regimes
-from ._truth import Discretized, Method, discretize, methods
+from ._truth import Discretized, Gradients, Method, discretize, gradients, methods
 
 __version__: str = _holdfast.__version__
 
@@ -27,6 +27,7 @@ __all__ = [
     "Case",
     "Diagnosis",
     "Discretized",
+    "Gradients",
     "Method",
     "Problem",
     "Report",
@@ -35,6 +36,7 @@ __all__ = [
     "capture",
     "check",
     "discretize",
+    "gradients",
     "methods",
     "problems",
     "record",

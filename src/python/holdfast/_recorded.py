@@ -33,6 +33,15 @@ def known_method(method: Any) -> None:
         raise ValueError(f"method is `{method}`, expected one of {', '.join(forms)} (hint: holdfast.methods())")
 
 
+def of_kernels(method: Any) -> None:
+    """Raises ValueError for what is none of the six methods."""
+    names = [row[0] for row in _holdfast.methods()]
+    if method not in names:
+        raise ValueError(
+            f"method is `{method}`, expected one of {', '.join(names)} (hint: holdfast.methods(); no kernel has another form)"
+        )
+
+
 def _whole(value: Any) -> int | None:
     """The whole number that a value is."""
     import operator
@@ -93,11 +102,11 @@ def metadata_of(delta_softplus: bool, statements: Mapping[str, str | None]) -> d
     return {"delta_softplus": str(bool(delta_softplus)).lower(), **stated}
 
 
-def _run(made: list[Tensor]) -> list[tuple[str, str, list[int], Any]]:
+def run_of(made: list[Tensor]) -> list[tuple[str, str, list[int], Any]]:
     return [(tensor.name, tensor.stored, tensor.shape, tensor.array) for tensor in made]
 
 
-def _explained(error: ValueError, layout: str) -> ValueError:
+def explained(error: ValueError, layout: str) -> ValueError:
     """Which shapes an error is about: the reader of runs knows one layout."""
     said = of_error(str(error))
     if layout == "bdl":
@@ -202,10 +211,10 @@ def judge(
     made = tensors(layout, inputs, outputs)
     try:
         return Report(
-            _holdfast.check(_run(made), metadata, name, rerun, channels=channels, seed=seed, backend=backend)
+            _holdfast.check(run_of(made), metadata, name, rerun, channels=channels, seed=seed, backend=backend)
         )
     except ValueError as error:
-        raise _explained(error, layout) from None
+        raise explained(error, layout) from None
     except RuntimeError as error:
         raise RuntimeError(of_error(str(error))) from None
 
@@ -311,9 +320,9 @@ def write(path: str | os.PathLike[str], made: list[Tensor], stated: dict[str, st
         for tensor in made:
             if not tensor.name.startswith(("out.", "last_state.")):
                 _known_finite(tensor)
-        _holdfast.record(os.fspath(path), _run(made), stated)
+        _holdfast.record(os.fspath(path), run_of(made), stated)
     except ValueError as error:
-        raise _explained(error, layout) from None
+        raise explained(error, layout) from None
 
 
 def scan(
@@ -340,11 +349,7 @@ def scan(
     """
     import numpy
 
-    names = [row[0] for row in _holdfast.methods()]
-    if method not in names:
-        raise ValueError(
-            f"method is `{method}`, expected one of {', '.join(names)} (hint: holdfast.methods(); no kernel has another form)"
-        )
+    of_kernels(method)
     inputs = inputs_of(u, delta, A, B, C, D, z, delta_bias, None)
     made = tensors("bdl", inputs, {})
     first = made[0]
@@ -352,9 +357,9 @@ def scan(
     blank = numpy.broadcast_to(numpy.zeros((), first.array.dtype), first.array.shape)
     made.append(Tensor("out.zoh", first.stored, first.shape, blank))
     try:
-        outputs = _holdfast.scan(_run(made), metadata_of(delta_softplus, {}), method)
+        outputs = _holdfast.scan(run_of(made), metadata_of(delta_softplus, {}), method)
     except ValueError as error:
-        raise _explained(error, "bdl") from None
+        raise explained(error, "bdl") from None
     framework, device = like(u)
     named = {}
     for output, values, shape in outputs:

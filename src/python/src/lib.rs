@@ -64,5 +64,6 @@ fn _holdfast(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(problems::forms, module)?)?;
     module.add_function(wrap_pyfunction!(truth::discretize_dense, module)?)?;
     module.add_function(wrap_pyfunction!(truth::discretize_elements, module)?)?;
+    module.add_function(wrap_pyfunction!(truth::gradients, module)?)?;
     Ok(())
 }

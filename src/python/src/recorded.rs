@@ -11,7 +11,7 @@ use holdfast::kernel::{Backend, CpuBackend, KernelError};
 use holdfast::leftovers::scratch;
 use holdfast::method::Method;
 use holdfast::problem::Problem;
-use holdfast::problem::recorded::{RecordError, Recording};
+use holdfast::problem::recorded::{RecordError, RecordedRun, Recording};
 use holdfast::tensor::TensorName;
 use holdfast::tensor_file::TensorFile;
 use numpy::{PyArray1, PyUntypedArray};
@@ -23,14 +23,14 @@ use crate::memory::{MemoryFile, View};
 use crate::waiting;
 
 /// A tensor's name, how its numbers are stored, its shape, and where they are.
-type NamedArray<'py> = (String, String, Vec<usize>, Bound<'py, PyUntypedArray>);
+pub type NamedArray<'py> = (String, String, Vec<usize>, Bound<'py, PyUntypedArray>);
 
-fn views(tensors: Vec<NamedArray>) -> PyResult<Vec<View>> {
+pub fn views(tensors: Vec<NamedArray>) -> PyResult<Vec<View>> {
     let view = |(name, stored, shape, array): NamedArray| View::new(name, &stored, shape, &array);
     tensors.into_iter().map(view).collect()
 }
 
-fn value_error(error: impl std::fmt::Display) -> PyErr {
+pub fn value_error(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
@@ -106,6 +106,14 @@ pub fn record(
     written?.map_err(value_error)
 }
 
+/// The run with all of its rows.
+pub fn whole(file: MemoryFile) -> Result<RecordedRun, RecordError> {
+    let recording = opened(file)?;
+    let shape = recording.layout().shape;
+    let run = recording.read(&(0..shape.batch * shape.dim).collect::<Vec<_>>())?;
+    Ok(RecordedRun { problem: Problem { held: None, ..run.problem }, ..run })
+}
+
 /// An output by its name, as so many bytes of f32, and its shape.
 type Output<'py> = (&'static str, Bound<'py, PyArray1<f32>>, Vec<usize>);
 
@@ -124,12 +132,7 @@ pub fn scan<'py>(
         Kernel(KernelError),
     }
     let scanned = waiting::work(py, move |stop| {
-        let recording = opened(MemoryFile::new(views, &metadata, stop)).map_err(Why::Record)?;
-        let shape = recording.layout().shape;
-        let all: Vec<usize> = (0..shape.batch * shape.dim).collect();
-        let run = recording.read(&all).map_err(Why::Record)?;
-        // All rows are held.
-        let problem = Problem { held: None, ..run.problem };
+        let problem = whole(MemoryFile::new(views, &metadata, stop)).map_err(Why::Record)?.problem;
         let outputs = CpuBackend::new().scan(method, &problem).map_err(Why::Kernel)?;
         let width = problem.weights.width();
         Ok((outputs, width))

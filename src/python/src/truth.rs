@@ -1,15 +1,23 @@
 //! Certified values.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use holdfast::formula::Form;
+use holdfast::method::Method;
+use holdfast::problem::recorded::{RecordError, RecordedRun};
+use holdfast::tensor::TensorName;
 use holdfast::truth::TruthError;
 use holdfast::truth::dense::{DenseTruth, Input, discretize};
+use holdfast::truth::gradient::{self, OutputGradients};
 use nalgebra::{Complex, DMatrix};
+use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
+use crate::memory::MemoryFile;
+use crate::recorded::{NamedArray, value_error, views, whole};
 use crate::waiting;
 
 /// Ā and B̄'s, row by row, two floats for a complex entry; then the certificate.
@@ -94,4 +102,42 @@ pub fn discretize_elements(
         false => certified_elements::<f64>(form, (&a, &b), &deltas, &stop),
     })?;
     solved.map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// A gradient by its name, its numbers, the shape, and whether there are two numbers to each complex one.
+type Gradient<'py> = (&'static str, Bound<'py, PyArray1<f64>>, Vec<usize>, bool);
+
+/// The gradients of a loss by the inputs of a run, and their certificate. In place of what the run put out stand the loss's
+/// gradients by it.
+#[pyfunction]
+pub fn gradients<'py>(
+    py: Python<'py>,
+    tensors: Vec<NamedArray>,
+    metadata: BTreeMap<String, String>,
+    method: &str,
+) -> PyResult<(Vec<Gradient<'py>>, String)> {
+    let views = views(tensors)?;
+    let method: Method = method.parse().map_err(value_error)?;
+    enum Why {
+        Record(RecordError),
+        Truth(TruthError),
+    }
+    let solved = waiting::work(py, move |stop| {
+        let file = MemoryFile::new(views, &metadata, stop);
+        let RecordedRun { problem, outputs } = whole(file).map_err(Why::Record)?;
+        let given = |name| outputs.iter().find_map(|output| output.tensors.get(name)).map(|t| t.values.clone());
+        let given = OutputGradients {
+            dout: given(TensorName::Out).unwrap_or_default(),
+            dlast_state: given(TensorName::LastState),
+        };
+        gradient::solve(&problem, &given, &[method]).map_err(Why::Truth)
+    })?;
+    let truth = solved.map(|mut each| each.remove(0)).map_err(|why| match why {
+        Why::Record(error) => value_error(error),
+        Why::Truth(error) => value_error(error),
+    })?;
+    let named = truth.tensors.into_iter().map(|(name, tensor)| {
+        (name.name(), PyArray1::from_vec(py, tensor.values), tensor.shape, tensor.width == 2)
+    });
+    Ok((named.collect(), truth.certificate.to_string()))
 }
