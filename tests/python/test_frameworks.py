@@ -184,3 +184,55 @@ def test_a_forward_pass_of_mambapy(torch, tmp_path, is_parallel):
     assert recorded.reasons == [] and len(recorded.paths) == 2
     said = judged(*recorded.paths)
     assert said.returncode == 0 and "2 cases: 2 pass" in said.stdout and "layer layers.1.mixer" in said.stdout
+
+
+def apart(got, want):
+    """Relative, in the norm of all numbers."""
+    return numpy.linalg.norm(got.numpy() - want) / numpy.linalg.norm(want)
+
+
+#: A few hundred roundings of f32 are within this, and no mistake in a formula is.
+ROUNDED = 2.0**-19
+
+
+@pytest.mark.parametrize("wrong", [None, "exact", "twice"])
+def test_gradients_are_those_of_autograd(torch, wrong):
+    def draw(*shape):
+        return torch.randn(*shape, requires_grad=True)
+
+    batch, dim, dstate, seqlen, groups = 2, 6, 4, 37, 2
+    given = {"u": draw(batch, dim, seqlen), "delta": draw(batch, dim, seqlen)}
+    given["A"] = (-torch.rand(dim, dstate) * 4 - 0.1).requires_grad_()
+    given |= {"B": draw(batch, groups, dstate, seqlen), "C": draw(batch, groups, dstate, seqlen), "D": draw(dim)}
+    given |= {"z": draw(batch, dim, seqlen), "delta_bias": draw(dim)}
+    scanned = scan_of_torch(wrong)(**given, delta_softplus=True)
+    out = scanned[0] if isinstance(scanned, tuple) else scanned
+    dout = torch.randn(batch, dim, seqlen)
+    out.backward(dout)
+    inputs = {name: tensor.detach() for name, tensor in given.items()}
+    right = holdfast.gradients(**inputs, delta_softplus=True, method="zoh", dout=dout)
+    off = {name: apart(tensor.grad, getattr(right, name)) for name, tensor in given.items()}
+    if wrong is None:
+        assert max(off.values()) < ROUNDED, off
+    else:
+        assert min(off[name] for name in ("u", "delta", "A", "B")) > 1e-3, off
+
+
+def test_the_backward_pass_that_mambapy_wrote(torch):
+    """Its parallel scan has a backward pass of its own, by hand."""
+    pscan = needed("mambapy.pscan", "mambapy").pscan
+    batch, seqlen, dim, dstate = 2, 67, 8, 4
+    u, dout = torch.randn(2, batch, seqlen, dim)
+    delta, A = torch.rand(batch, seqlen, dim) * 0.2 + 0.01, -torch.rand(dim, dstate) * 4 - 0.1
+    B, C = torch.randn(2, batch, seqlen, dstate)
+    given = {"u": u, "delta": delta, "A": A, "B": B, "C": C, "D": torch.ones(dim)}
+    for tensor in given.values():
+        tensor.requires_grad_()
+    power = torch.exp(delta[..., None] * A)
+    states = pscan(power, delta[..., None] * B[:, :, None] * u[..., None])
+    ((states @ C[..., None]).squeeze(3) + given["D"] * u).backward(dout)
+    ours = {name: tensor.detach().transpose(1, 2) if tensor.ndim == 3 else tensor.detach() for name, tensor in given.items()}
+    right = holdfast.gradients(**ours, method="zoh", dout=dout.transpose(1, 2))
+    for name, tensor in given.items():
+        got = tensor.grad.transpose(1, 2) if tensor.ndim == 3 else tensor.grad
+        assert apart(got, getattr(right, name)) < ROUNDED, name
