@@ -166,6 +166,10 @@ def test_gradients_have_the_shapes_of_their_inputs():
         assert found.B.shape == shape and found.B.ravel().tolist() == expected.B.ravel().tolist()
     found = holdfast.gradients(**{**arguments, "B": in_turn[:, 0]})
     assert found.B.shape == expected.B[:, 0].shape and (found.B == expected.B[:, 0]).all()
+    # As many groups, states and positions: whichever B's shape stands for, nothing of it is lost.
+    square = numpy.full((1, 2, 2, 2), 0.5, "f4")
+    four = {"u": numpy.ones((1, 4, 2), "f4"), "delta": numpy.ones((1, 4, 2), "f4"), "A": -numpy.ones((4, 2), "f4"), "C": square}
+    assert holdfast.gradients(**four, B=square, dout=four["u"]).B.shape == square.shape
     # The sum's gradient by the skip is the sum of u.
     ones = numpy.ones_like(arguments["u"])
     skip = numpy.ones(ones.shape[1], "f4")
@@ -179,7 +183,9 @@ def test_gradients_have_the_shapes_of_their_inputs():
     [
         ({"dout": None}, "tensor `dout` is None, expected an array as u"),
         ({"dout": numpy.ones((1, 2), "f4")}, "tensor `dout` has shape (1, 2)"),
-        ({"dout": numpy.full((1, 2, 3), numpy.nan, "f4")}, "dout"),
+        ({"dout": numpy.full((1, 2, 3), numpy.nan, "f4")}, "dout[0] is NaN"),
+        ({"dout": numpy.ones((1, 2, 3), "f2")}, "tensor `dout` is of type F16, expected F32 as u"),
+        ({"dout": numpy.ones((1, 2, 3), int)}, 'numpy.asarray(dout, dtype="float32")'),
         ({"dlast_state": numpy.ones((1, 2), "f4")}, "tensor `dlast_state` has shape (1, 2)"),
         ({"method": "foh-textbook"}, "method is `foh-textbook`, expected one of zoh"),
         ({"A": numpy.array([[2.0], [2.0]], "f4"), "delta": numpy.ones((1, 2, 3), "f4"), "method": "bilinear"}, "pole"),

@@ -128,7 +128,8 @@ impl CpuBackend {
         ffi::holdfast_discretize_block() as usize
     }
 
-    /// The functions of `kernels/exponential.cuh` at x = hi + lo. For |x| ≤ 80.
+    /// The functions of `kernels/exponential.cuh` at x = hi + lo. For |x| ≤ 80 of eˣ in pairs, 86 of a common one, 1000 of sine
+    /// and cosine.
     pub fn elementary(arguments: &[(f32, f32)]) -> Vec<Elementary> {
         let (hi, lo): (Vec<f32>, Vec<f32>) = arguments.iter().copied().unzip();
         let mut results = vec![Elementary::default(); arguments.len()];

@@ -79,7 +79,8 @@ def to_host(name: str, array: Any) -> Host:
     except (TypeError, ValueError, BufferError, RuntimeError, OverflowError) as error:
         known = "float32, float16, bfloat16 or complex64"
         if str(error).startswith("is of type"):
-            kind = "complex64" if "complex" in str(error) else "float32"
+            may_be_complex = name.partition(".")[0] in ("A", "B", "C", "initial_state", "last_state", "dlast_state")
+            kind = "complex64" if "complex" in str(error) and may_be_complex else "float32"
             found, hint = str(error), f'numpy.asarray({name.partition(".")[0]}, dtype="{kind}"), if that holds its numbers'
         else:
             found, hint = f"cannot be read ({error})", "arrays of NumPy, PyTorch, JAX and CuPy, and what has __dlpack__"

@@ -144,7 +144,8 @@ def discretize(method: str, A: Any, B: Any, delta: Any, dense: bool | None = Non
 
 class Gradients(NamedTuple):
     """The derivatives of a loss by every input of a selective scan, correctly rounded to float64: each as its input, None for
-    what the scan does not have. Complex ones are ∂L/∂Re + i ∂L/∂Im in complex128, as PyTorch's.
+    what the scan does not have. Complex ones are ∂L/∂Re + i ∂L/∂Im in complex128, as PyTorch's, whether the input had complex
+    numbers or re and im apart.
 
     certificate: how they are known, in words
     """
@@ -164,6 +165,9 @@ class Gradients(NamedTuple):
 def _has_groups(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
     """Whether B or C of shape `own` was given with its groups, which `shape` always has: complex ones may end in re and im, or
     have them in turn along the sequence."""
+    # Complex ones that are this are no pairs: these would have one dimension more.
+    if own == shape:
+        return True
     batch, _, dstate, seqlen = shape
     without = [(batch, dstate, seqlen), (batch, dstate, 2 * seqlen)]
     # With one position, four dimensions are those with groups.
@@ -192,7 +196,7 @@ def gradients(
 
     The inputs are those of `check` in layout="bdl", in f32, f16 or bf16.
 
-    dout: ∂L/∂out, as u
+    dout: ∂L/∂out, of u's shape and type
     dlast_state: ∂L/∂last_state, (batch, dim, dstate) as A; None where the loss does not see the last state
 
     Raises ValueError for arrays that are no run's, numbers that are not finite, a pole of the method, and what cannot be
@@ -204,10 +208,19 @@ def gradients(
     if dout is None:
         raise ValueError("tensor `dout` is None, expected an array as u (hint: ∂L/∂out; ones for the gradient of the sum)")
     inputs = inputs_of(u, delta, A, B, C, D, z, delta_bias, initial_state)
+    hosts = {"dout": to_host("dout", dout)}
+    if dlast_state is not None:
+        hosts["dlast_state"] = to_host("dlast_state", dlast_state)
+    of_inputs = to_host("u", u).stored
+    if hosts["dout"].stored != of_inputs:
+        raise ValueError(
+            f"tensor `dout` is of type {hosts['dout'].stored}, expected {of_inputs} as u "
+            "(hint: dout.astype(u.dtype), or dout.to(u.dtype))"
+        )
     # In place of a run's outputs, whose shapes and types they have.
-    given = {f"out.{method}": dout, f"last_state.{method}": dlast_state}
+    given = {f"out.{method}": hosts["dout"], f"last_state.{method}": hosts.get("dlast_state")}
     try:
-        made = tensors("bdl", inputs, {name: array for name, array in given.items() if array is not None})
+        made = tensors("bdl", inputs, {name: host for name, host in given.items() if host is not None})
         found, certificate = _holdfast.gradients(run_of(made), metadata_of(delta_softplus, {}), method)
     except ValueError as error:
         text = str(explained(error, "bdl"))
