@@ -9,6 +9,23 @@
 //! [`directional`] is a second way to the same numbers, without an adjoint: a scan of dual numbers for each direction.
 //!
 //! All channels take part, whichever are judged: weights collect from all of them.
+//!
+//! ```
+//! use holdfast::method::Method;
+//! use holdfast::problem::{InputType, Operand, Weights, plan::Spec, regime};
+//! use holdfast::tensor::GradientName;
+//! use holdfast::truth::gradient::{OutputGradients, solve};
+//!
+//! let regime = regime::find("short").expect("in the table");
+//! let (weights, input) = (Weights::Complex, InputType::F32);
+//! let problem = Spec { regime, weights, input, b: Operand::Variable, c: Operand::Constant }.draw(1);
+//! // The loss is the sum of all outputs.
+//! let given = OutputGradients { dout: vec![1.0; problem.u.len()], dlast_state: None };
+//! let truth = solve(&problem, &given, &[Method::Zoh])?.remove(0);
+//! assert_eq!(truth.tensors[GradientName::A].values.len(), problem.a.len());
+//! println!("{}", truth.certificate);
+//! # Ok::<(), holdfast::truth::TruthError>(())
+//! ```
 
 pub mod adjoint;
 pub mod directional;
