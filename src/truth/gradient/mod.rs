@@ -40,8 +40,9 @@ use std::collections::BTreeSet;
 use nalgebra::Complex;
 use rayon::prelude::*;
 
-use self::adjoint::{Scan, Sums};
-use self::known::Known;
+use self::adjoint::Scan;
+use self::known::{Known, Live};
+use self::number::Number;
 use self::rules::{ROUTES, Rules, Slow};
 use super::TruthError;
 use super::certify::{Certificate, Doubt, settle};
@@ -154,7 +155,8 @@ impl Ladder<'_> {
     /// Every arithmetic, until nothing is open.
     fn climb<N: Exponent, W: Exponent, B: Entry, C: Entry, D: Entry>(&mut self) {
         self.settle(&Rules::<N>::literal(), &Rules::bounded());
-        self.know();
+        self.know(&Rules::live(), Live::rounded);
+        self.know(&Rules::known(), Known::rounded);
         self.settle(&Rules::<W>::literal(), &Rules::bounded());
         if !self.scan.problem.delta_softplus {
             self.settle(&Slow::literal::<B>(), &Slow::bounded());
@@ -185,16 +187,16 @@ impl Ladder<'_> {
         });
     }
 
-    /// Takes what exact arithmetic knows.
-    fn know(&mut self) {
+    /// Takes what is known without a rounding.
+    fn know<V: Number>(&mut self, rules: &Rules<V>, rounded: fn(&V::Real) -> Option<f64>) {
         let channels = self.channels();
         if channels.is_empty() {
             return;
         }
-        let Some(known): Option<Sums<Known>> = self.scan.sums(&Rules::known(), &channels) else { return };
+        let Some(known) = self.scan.sums(rules, &channels) else { return };
         let Ladder { values, certificate, .. } = self;
         self.open.retain(|&((name, i), _)| {
-            let Some(value) = known[name][i].rounded(0) else { return true };
+            let Some(value) = rounded(&known[name][i]) else { return true };
             certificate.count_exact(value);
             values[name][i] = value;
             false
