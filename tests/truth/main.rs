@@ -4,6 +4,7 @@
 mod support;
 
 mod command;
+mod dense_derivatives;
 mod enclosures;
 mod floor;
 mod golden_values;

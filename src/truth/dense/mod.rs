@@ -3,6 +3,7 @@
 pub mod balance;
 pub mod expm;
 pub mod floor;
+pub mod frechet;
 pub mod lu;
 pub mod matrix;
 pub mod routes;

@@ -1,5 +1,6 @@
-//! [`Known`], what exact arithmetic knows of a number: its value where that is rational, or which of its parts can be other
-//! than zero. It settles the zeros and the ties that no finite precision can.
+//! What is known of a number without computing it to some precision: [`Live`], which of its parts can be other than zero, at
+//! next to no cost; and [`Known`], its value where that is rational. They settle the zeros and the ties that no finite precision
+//! can.
 
 use dashu_int::ops::BitTest;
 use dashu_ratio::RBig;
@@ -8,12 +9,70 @@ use super::number::Number;
 use crate::formula::Fraction;
 use crate::truth::exact::rational::{self, Gaussian, exact};
 
+/// Whether the real and the imaginary part can be other than zero.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Live(pub [bool; 2]);
+
+impl Live {
+    /// A real number of which nothing is known.
+    pub const REAL: Live = Live([true, false]);
+
+    pub fn is_zero(&self) -> bool {
+        self.0 == [false; 2]
+    }
+
+    /// The real part if it is zero.
+    pub fn rounded(&self) -> Option<f64> {
+        (!self.0[0]).then_some(0.0)
+    }
+}
+
+impl Number for Live {
+    type Real = Live;
+
+    fn zero() -> Self {
+        Live([false; 2])
+    }
+
+    fn one() -> Self {
+        Live::REAL
+    }
+
+    fn given(parts: &[f32]) -> Self {
+        Live(std::array::from_fn(|i| parts.get(i).is_some_and(|&part| part != 0.0)))
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        Live([self.0[0] || other.0[0], self.0[1] || other.0[1]])
+    }
+
+    fn times(&self, other: &Self) -> Self {
+        let (x, y) = (self.0, other.0);
+        Live([(x[0] && y[0]) || (x[1] && y[1]), (x[0] && y[1]) || (x[1] && y[0])])
+    }
+
+    fn scaled(&self, factor: &Live) -> Self {
+        self.times(factor)
+    }
+
+    fn ratio(&self, Fraction(above, _): Fraction) -> Self {
+        if above == 0 { Self::zero() } else { *self }
+    }
+
+    fn shifted(&self, _: i64) -> Self {
+        *self
+    }
+
+    fn part(&self, index: usize) -> Live {
+        Live([self.0[index], false])
+    }
+}
+
 /// A number, as far as it is known.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Known {
     Exact(Gaussian),
-    /// Whether the real and the imaginary part can be other than zero.
-    Live([bool; 2]),
+    Live(Live),
 }
 
 /// Bits of a denominator or a numerator beyond which a value is given up: no rounding boundary asks for as many.
@@ -21,31 +80,31 @@ const LONGEST: usize = 1 << 11;
 
 impl Known {
     /// A real number of which nothing is known.
-    pub const REAL: Known = Known::Live([true, false]);
+    pub const REAL: Known = Known::Live(Live::REAL);
 
     pub fn is_zero(&self) -> bool {
-        self.live() == [false; 2]
+        self.live().is_zero()
     }
 
-    fn live(&self) -> [bool; 2] {
+    fn live(&self) -> Live {
         match self {
-            Known::Exact(value) => [!value.re.is_zero(), !value.im.is_zero()],
+            Known::Exact(value) => Live([!value.re.is_zero(), !value.im.is_zero()]),
             Known::Live(live) => *live,
         }
     }
 
-    /// The value of a part, rounded to the nearest f64: of a rational one, or of one that cannot but be zero.
-    pub fn rounded(&self, part: usize) -> Option<f64> {
+    /// The real part, rounded to the nearest f64: of a rational number, or where it cannot but be zero.
+    pub fn rounded(&self) -> Option<f64> {
         match self {
-            Known::Exact(value) => Some(rational::round(value.part(part))),
-            Known::Live(live) => (!live[part]).then_some(0.0),
+            Known::Exact(value) => Some(rational::round(&value.re)),
+            Known::Live(live) => live.rounded(),
         }
     }
 
     /// 1/x; at zero nothing is known.
     pub fn inverse(&self) -> Self {
         match self {
-            Known::Exact(value) => value.inverse().map_or(Known::Live([true; 2]), Known::Exact),
+            Known::Exact(value) => value.inverse().map_or(Known::Live(Live([true; 2])), Known::Exact),
             Known::Live(live) => Known::Live(*live),
         }
     }
@@ -78,10 +137,7 @@ impl Number for Known {
     fn plus(&self, other: &Self) -> Self {
         match (self, other) {
             (Known::Exact(x), Known::Exact(y)) => Known::bounded(x + y),
-            _ => {
-                let (x, y) = (self.live(), other.live());
-                Known::Live([x[0] || y[0], x[1] || y[1]])
-            }
+            _ => Known::Live(self.live().plus(&other.live())),
         }
     }
 
@@ -91,10 +147,7 @@ impl Number for Known {
         }
         match (self, other) {
             (Known::Exact(x), Known::Exact(y)) => Known::bounded(x * y),
-            _ => {
-                let (x, y) = (self.live(), other.live());
-                Known::Live([(x[0] && y[0]) || (x[1] && y[1]), (x[0] && y[1]) || (x[1] && y[0])])
-            }
+            _ => Known::Live(self.live().times(&other.live())),
         }
     }
 
@@ -123,7 +176,7 @@ impl Number for Known {
     fn part(&self, index: usize) -> Known {
         match self {
             Known::Exact(x) => Known::Exact(Gaussian::real(x.part(index).clone())),
-            Known::Live(live) => Known::Live([live[index], false]),
+            Known::Live(live) => Known::Live(live.part(index)),
         }
     }
 }

@@ -9,6 +9,23 @@
 //! [`directional`] is a second way to the same numbers, without an adjoint: a scan of dual numbers for each direction.
 //!
 //! All channels take part, whichever are judged: weights collect from all of them.
+//!
+//! ```
+//! use holdfast::method::Method;
+//! use holdfast::problem::{InputType, Operand, Weights, plan::Spec, regime};
+//! use holdfast::tensor::GradientName;
+//! use holdfast::truth::gradient::{OutputGradients, solve};
+//!
+//! let regime = regime::find("short").expect("in the table");
+//! let (weights, input) = (Weights::Complex, InputType::F32);
+//! let problem = Spec { regime, weights, input, b: Operand::Variable, c: Operand::Constant }.draw(1);
+//! // The loss is the sum of all outputs.
+//! let given = OutputGradients { dout: vec![1.0; problem.u.len()], dlast_state: None };
+//! let truth = solve(&problem, &given, &[Method::Zoh])?.remove(0);
+//! assert_eq!(truth.tensors[GradientName::A].values.len(), problem.a.len());
+//! println!("{}", truth.certificate);
+//! # Ok::<(), holdfast::truth::TruthError>(())
+//! ```
 
 pub mod adjoint;
 pub mod directional;
@@ -23,8 +40,9 @@ use std::collections::BTreeSet;
 use nalgebra::Complex;
 use rayon::prelude::*;
 
-use self::adjoint::{Scan, Sums};
-use self::known::Known;
+use self::adjoint::Scan;
+use self::known::{Known, Live};
+use self::number::Number;
 use self::rules::{ROUTES, Rules, Slow};
 use super::TruthError;
 use super::certify::{Certificate, Doubt, settle};
@@ -137,7 +155,8 @@ impl Ladder<'_> {
     /// Every arithmetic, until nothing is open.
     fn climb<N: Exponent, W: Exponent, B: Entry, C: Entry, D: Entry>(&mut self) {
         self.settle(&Rules::<N>::literal(), &Rules::bounded());
-        self.know();
+        self.know(&Rules::live(), Live::rounded);
+        self.know(&Rules::known(), Known::rounded);
         self.settle(&Rules::<W>::literal(), &Rules::bounded());
         if !self.scan.problem.delta_softplus {
             self.settle(&Slow::literal::<B>(), &Slow::bounded());
@@ -168,16 +187,16 @@ impl Ladder<'_> {
         });
     }
 
-    /// Takes what exact arithmetic knows.
-    fn know(&mut self) {
+    /// Takes what is known without a rounding.
+    fn know<V: Number>(&mut self, rules: &Rules<V>, rounded: fn(&V::Real) -> Option<f64>) {
         let channels = self.channels();
         if channels.is_empty() {
             return;
         }
-        let Some(known): Option<Sums<Known>> = self.scan.sums(&Rules::known(), &channels) else { return };
+        let Some(known) = self.scan.sums(rules, &channels) else { return };
         let Ladder { values, certificate, .. } = self;
         self.open.retain(|&((name, i), _)| {
-            let Some(value) = known[name][i].rounded(0) else { return true };
+            let Some(value) = rounded(&known[name][i]) else { return true };
             certificate.count_exact(value);
             values[name][i] = value;
             false

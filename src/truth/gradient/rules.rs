@@ -8,7 +8,7 @@ use nalgebra::DMatrix;
 use num_traits::One;
 
 use super::dual::Dual;
-use super::known::Known;
+use super::known::{Known, Live};
 use super::number::Number;
 use super::step::{Functions, Phis, Step, last_phi};
 use crate::formula::{Form, Fraction};
@@ -110,6 +110,23 @@ impl Slow {
             },
             step: |form, delta, a| {
                 bounded_step(form, delta, a, |z, last| phis(z, last, REDUCED, taylor_of_balls))
+            },
+        }
+    }
+}
+
+impl Rules<Live> {
+    /// What can be other than zero, whatever cancels.
+    pub fn live() -> Self {
+        Rules {
+            softplus: |_| [Live::REAL, Live::REAL],
+            gate: |z| [if z.is_zero() { Live::zero() } else { Live::REAL }, Live::REAL],
+            step: |form, delta, a| {
+                let z = a.scaled(delta);
+                // A power series with real terms, as are the resolvent's.
+                let series = Live::REAL.plus(&z);
+                let given = Functions { delta: *delta, a: *a, z, phis: [series; 5], resolvent: series };
+                Some(given.step(&form.formula()))
             },
         }
     }
