@@ -70,13 +70,13 @@ pub fn all() -> Vec<Sweep> {
             "dense real band",
             "|z| from 0.05 to 4, of either sign: a series used too far, or a closed form used too early, is off here",
             Weights::Real,
-            |weights, draw| draw_coefficients(weights, RANDOM_POINTS, BAND, draw),
+            dense_band,
         ),
         sweep(
             "dense complex band",
             "|z| from 0.05 to 4 at any angle: the same",
             Weights::Complex,
-            |weights, draw| draw_coefficients(weights, RANDOM_POINTS, BAND, draw),
+            dense_band,
         ),
         of_whole_range(sweep(
             "real roots",
@@ -121,6 +121,19 @@ pub fn all() -> Vec<Sweep> {
             fast_turns,
         )),
     ]
+}
+
+fn dense_band(weights: Weights, draw: &mut Draw) -> CoefficientProblem {
+    let mut problem = draw_coefficients(weights, RANDOM_POINTS, BAND, draw);
+    // Steps beyond 1, which are rare above: highorder's φ₃ has the largest share with them, and no other path than pairs of floats.
+    for delta in [1.5f32, 3.0, 8.0] {
+        for size in [0.06, 0.12, 0.25, 0.5, 0.9] {
+            let z = draw.weight(weights);
+            let z = z * (size / z.norm());
+            problem.push(delta, z / f64::from(delta), draw.weight(weights));
+        }
+    }
+    problem
 }
 
 /// The real zero of 1 + z/2 + z²/6 + z³/24, the factor of Δ B in rk4.

@@ -205,7 +205,8 @@ fn a_tie_is_settled_by_rational_arithmetic() {
 }
 
 /// Ties of sums over the batch (D, and B and C where they are constant) and over the channels of a group (where they vary):
-/// what settles them has to sum over all of those again. 2⁵³, 2 and 1 make an odd integer of 54 bits, and no two of them round to what it does.
+/// what settles them has to sum over all of those again. 2⁵³, 2 and 1 make an odd integer of 54 bits, and no two of them round
+/// to what it does.
 #[rstest]
 #[case::over_the_batch(Operand::Constant, 3, &[B, C, D])]
 #[case::over_a_group(Operand::Variable, 1, &[B, C])]
@@ -277,7 +278,7 @@ fn what_two_doubles_cannot_hold_takes_more_bits() {
     }
 }
 
-/// The same beside the last of a state that e^−192 has left: 277 bits below.
+/// As in `a_tie_is_settled_by_rational_arithmetic`, beside the last of a state that e^−192 has left: 277 bits below.
 #[rstest]
 #[case::above(1.0, 1)]
 #[case::below(-1.0, 0)]
@@ -353,6 +354,30 @@ fn slow_scalars_give_the_derivative_too(#[values(0, 1, 2, 3, 4, 5)] method: usiz
             assert!(ball.radius.at_most_pow2(-470), "{name}: {:?}", ball.radius);
         }
     }
+}
+
+/// σ(z)(1 + zσ(−z)) is 1 far to the right, where eᶻ is beyond every range.
+#[rstest]
+fn a_large_gate_has_a_gradient(
+    #[values(1e5, 1e12, 3e38)] z: f32,
+    #[values(false, true)] delta_softplus: bool,
+) {
+    let problem = Problem { z: Some(vec![z]), delta_softplus, ..channel(&[-1.0], &[0.5], &[1.0]) };
+    let plain = Problem { z: None, ..problem.clone() };
+    let given = seen(&[1.0]);
+    let (gated, out) = (only(&problem, &given, Method::Zoh), only(&plain, &given, Method::Zoh));
+    // ∂L/∂z is then y, which is Σ C ∂L/∂C.
+    assert_eq!(values(&gated, Z), values(&out, C));
+}
+
+/// Where ΔA is so small that the literal formulas are left, a certificate says so.
+#[test]
+fn a_certificate_says_where_a_series_stands_in() {
+    let given = seen(&[1.0]);
+    let with = |delta: f32, method| only(&channel(&[-1.0], &[delta], &[1.0]), &given, method).certificate;
+    assert!(with(1e-6, Method::HighOrder).unavailable.is_some());
+    assert!(with(0.5, Method::HighOrder).unavailable.is_none());
+    assert!(with(1e-6, Method::Zoh).unavailable.is_none());
 }
 
 /// No two routes round alike throughout: a certificate that says so has compared a number with itself.

@@ -125,7 +125,8 @@ pub fn gradients<'py>(
     let solved = waiting::work(py, move |stop| {
         let file = MemoryFile::new(views, &metadata, stop);
         let RecordedRun { problem, outputs } = whole(file).map_err(Why::Record)?;
-        let given = |name| outputs.iter().find_map(|output| output.tensors.get(name)).map(|t| t.values.clone());
+        let given =
+            |name| outputs.iter().find_map(|output| output.tensors.get(name)).map(|t| t.values.clone());
         let given = OutputGradients {
             dout: given(TensorName::Out).unwrap_or_default(),
             dlast_state: given(TensorName::LastState),

@@ -43,7 +43,7 @@ use rayon::prelude::*;
 use self::adjoint::Scan;
 use self::known::{Known, Live};
 use self::number::Number;
-use self::rules::{ROUTES, Rules, Slow};
+use self::rules::{LITERAL_LOSS, ROUTES, Rules, Slow, literal_loss};
 use super::TruthError;
 use super::certify::{Certificate, Doubt, settle};
 use super::diagonal::coefficient::{check_exponent, check_tensor, validate};
@@ -119,17 +119,20 @@ fn solve_method(
     method: Method,
 ) -> Result<GradientTruth, TruthError> {
     let scan = Scan { problem, form: Form::Method(method), given };
-    match problem.weights {
+    let stood_in = match problem.weights {
         Weights::Real => scan.check_steps::<Wide>()?,
         Weights::Complex => scan.check_steps::<Complex<Wide>>()?,
-    }
+    };
     let lengths = scan.lengths();
     let all = lengths.iter().flat_map(|(name, &len)| (0..len).map(move |i| ((name, i), Doubt::Floor)));
     let mut ladder = Ladder {
         scan,
         values: lengths.map(|_, &len| vec![0.0; len]),
         open: all.collect(),
-        certificate: Certificate::new(ROUTES),
+        certificate: Certificate {
+            unavailable: stood_in.then_some("A⁻¹ and its powers lose the bits as ΔA → 0"),
+            ..Certificate::new(ROUTES)
+        },
     };
     match problem.weights {
         Weights::Real => ladder.climb::<DoubleDouble, Wide, Big<512>, Big<1536>, Big<4096>>(),
@@ -158,6 +161,8 @@ impl Ladder<'_> {
         self.know(&Rules::live(), Live::rounded);
         self.know(&Rules::known(), Known::rounded);
         self.settle(&Rules::<W>::literal(), &Rules::bounded());
+        // What two doubles were too few for the routes to agree on.
+        self.know(&Rules::known(), Known::rounded);
         if !self.scan.problem.delta_softplus {
             self.settle(&Slow::literal::<B>(), &Slow::bounded());
             self.settle(&Slow::literal::<C>(), &Slow::bounded());
@@ -187,7 +192,7 @@ impl Ladder<'_> {
         });
     }
 
-    /// Takes what is known without a rounding.
+    /// Takes what is known without a rounding; numbers on which the routes disagree are theirs to settle.
     fn know<V: Number>(&mut self, rules: &Rules<V>, rounded: fn(&V::Real) -> Option<f64>) {
         let channels = self.channels();
         if channels.is_empty() {
@@ -195,8 +200,9 @@ impl Ladder<'_> {
         }
         let Some(known) = self.scan.sums(rules, &channels) else { return };
         let Ladder { values, certificate, .. } = self;
-        self.open.retain(|&((name, i), _)| {
-            let Some(value) = rounded(&known[name][i]) else { return true };
+        self.open.retain(|&((name, i), doubt)| {
+            let agreed = |value: &f64| *value == 0.0 || doubt != Doubt::Disagreement;
+            let Some(value) = rounded(&known[name][i]).filter(agreed) else { return true };
             certificate.count_exact(value);
             values[name][i] = value;
             false
@@ -262,12 +268,15 @@ impl Scan<'_> {
         Tensor { shape, width, element, values }
     }
 
-    /// That every |z| is in range and the form at no pole. Softplus of a rational number is irrational, so at no pole, and that
-    /// it is known to an f64 suffices for its range.
-    fn check_steps<T: Exponent<Part = Wide>>(&self) -> Result<(), TruthError> {
+    /// That every |z| is in range and the form at no pole; and whether some |z| is so small that a series stands in for the
+    /// literal formulas. Softplus of a rational number is irrational, so at no pole, and that it is known to an f64 suffices for
+    /// its range.
+    fn check_steps<T: Exponent<Part = Wide>>(&self) -> Result<bool, TruthError> {
         let p = self.problem;
+        let has_phis = self.form.formula().phis() > 0;
         let poles = self.form.formula().pole().filter(|_| !p.delta_softplus);
-        p.channels().collect::<Vec<_>>().into_par_iter().try_for_each(|(batch, d)| {
+        let of_channel = |(batch, d): (usize, usize)| {
+            let mut stands_in = false;
             let bias = p.delta_bias.as_ref().map_or(0.0, |bias| bias[d]);
             for l in 0..p.shape.seqlen {
                 let raw = Wide::from(p.delta[p.sequence_index(batch, d, l)]) + Wide::from(bias);
@@ -280,10 +289,14 @@ impl Scan<'_> {
                     let at = p.weight_index(d, n);
                     let a = T::entry_from_parts(Wide::from(p.a[at]), Wide::from(p.a[at + T::WIDTH - 1]));
                     let place = || format!("batch {batch}, channel {d}, state {n}, position {l}");
-                    check_exponent(a.scale(delta), poles.as_slice(), place)?;
+                    let z = a.scale(delta);
+                    check_exponent(z, poles.as_slice(), place)?;
+                    stands_in |= has_phis && literal_loss(&z) > LITERAL_LOSS;
                 }
             }
-            Ok(())
-        })
+            Ok(stands_in)
+        };
+        let each = p.channels().collect::<Vec<_>>().into_par_iter().map(of_channel);
+        each.try_reduce(|| false, |some, other| Ok(some | other))
     }
 }

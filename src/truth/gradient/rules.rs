@@ -160,7 +160,12 @@ impl Rules<Known> {
 
 /// Bits that the literal formulas and their derivatives would lose to cancellation, 4·log₂(1/|z|), and not certify: the power
 /// series stands in.
-const LITERAL_LOSS: i64 = 50;
+pub const LITERAL_LOSS: i64 = 50;
+
+/// The third integral loses most, its derivative by A one power of z more.
+pub fn literal_loss<T: Entry>(z: &T) -> i64 {
+    -4 * z.exponent_bound().unwrap_or(-1000)
+}
 
 /// The scalars without tables halve z to 2 to this before they sum a series.
 const REDUCED: i64 = -9;
@@ -187,8 +192,10 @@ fn sigmoid<R: Real>(falling: Ball<R>) -> Ball<R> {
 
 /// zσ(z) and σ(z)(1 + zσ(−z)).
 fn bounded_gate<R: Real>(z: &Ball<R>, exp: impl Fn(&Ball<R>) -> Ball<R>) -> [Ball<R>; 2] {
-    let (rising, falling) = (sigmoid(exp(&negative(z))), sigmoid(exp(z)));
-    let slope = rising.times(&Number::plus(&Ball::one(), &z.times(&falling)));
+    // Of eᶻ and e⁻ᶻ the one that a large |z| of either sign needs anyway; σ(−z) = e⁻ᶻ σ(z).
+    let falling = exp(&negative(z));
+    let rising = sigmoid(falling.clone());
+    let slope = rising.times(&Number::plus(&Ball::one(), &z.times(&falling.times(&rising))));
     [z.times(&rising), slope]
 }
 
@@ -210,9 +217,7 @@ fn literal_step<T: Entry>(
     let exp = z.through(exp.clone(), exp);
     let mut integrals = Vec::new();
     if form.formula().phis() > 0 {
-        // The third integral loses most, its derivative by A one power of z more.
-        let lost = -4 * z.value.exponent_bound().unwrap_or(-1000);
-        integrals = match left(&exp, &z, lost) {
+        integrals = match left(&exp, &z, literal_loss(&z.value)) {
             Some(left) => literal::integrals(&a.inverse()?, left, &one).into(),
             None => integrals_by_series(&z, &delta),
         };

@@ -102,8 +102,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "bilinear-tiny-complex-divisor",
             "complex bilinear in f32 however small 1 − z/2 is",
-            "  return norm1(d) > 1e-8f && norm1(d) < 1e12f && norm1(n) < 1e12f;",
-            "  return norm1(d) < 1e12f && norm1(n) < 1e12f;",
+            "return square > 1e-16f && square < 1e24f",
+            "return square < 1e24f",
         ),
         &[Bilinear],
         caught(&[Sweep]),
