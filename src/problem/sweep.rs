@@ -125,9 +125,10 @@ pub fn all() -> Vec<Sweep> {
 
 fn dense_band(weights: Weights, draw: &mut Draw) -> CoefficientProblem {
     let mut problem = draw_coefficients(weights, RANDOM_POINTS, BAND, draw);
-    // Steps beyond 1, which are rare above: highorder's φ₃ has the largest share with them, and no other path than pairs of floats.
-    for delta in [1.5f32, 3.0, 8.0] {
-        for size in [0.06, 0.12, 0.25, 0.5, 0.9] {
+    // Steps beyond 1, which are rare above: highorder has no other path than pairs of floats with them, and φ₃ the larger a share
+    // the larger they are.
+    for delta in [1.5f32, 8.0, 64.0, 512.0] {
+        for size in [0.06, 0.105, 0.11, 0.12, 0.14, 0.18, 0.3, 0.6, 0.9] {
             let z = draw.weight(weights);
             let z = z * (size / z.norm());
             problem.push(delta, z / f64::from(delta), draw.weight(weights));
