@@ -79,7 +79,7 @@ fn the_page_has_every_mutant() {
 
 /// One of each kind, and one that is harmless.
 fn some_mutants_are_caught() {
-    let few = ["bilinear-inverted", "zoh-b-off", "foh-negated"];
+    let few = ["common-bilinear-inverted", "zoh-b-off", "foh-negated"];
     let mutants: Vec<Mutant> = table::all().into_iter().filter(|m| few.contains(&m.id)).collect();
     assert_eq!(mutants.len(), few.len());
     let outcomes = run::try_all(&mutants, 1..=1, |_, _| ());
