@@ -169,7 +169,7 @@ def _has_groups(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
     if own == shape:
         return True
     batch, _, dstate, seqlen = shape
-    without = [(batch, dstate, seqlen), (batch, dstate, 2 * seqlen)]
+    without: list[tuple[int, ...]] = [(batch, dstate, seqlen), (batch, dstate, 2 * seqlen)]
     # With one position, four dimensions are those with groups.
     without += [(batch, dstate, seqlen, 2)] if seqlen > 1 else []
     return own not in without
