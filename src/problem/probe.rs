@@ -24,7 +24,8 @@ named! {
 }
 
 impl Probe {
-    /// Positions at which a sequence is split, or changed from there on: its ends, and places at, beside and between edges of tiles.
+    /// Positions at which a sequence is split, or changed from there on: its ends, and places at, beside and between edges
+    /// of tiles.
     pub fn splits(self) -> &'static [usize] {
         match self {
             Probe::Grouped => &[1, 16, 32],

@@ -247,8 +247,8 @@ const EXACT_COMPLEX: [(f32, f32, f32); 6] = [
 ];
 
 /// (Δ, Re A, Im A) where e^z has as large a share in foh's, poly's or highorder's sum as the kernels allow it in pairs of
-/// floats (3.5 to 3.7 times the sum), and one float drops most of it, by a search among 10⁷ for each: B̄ is then off by
-/// 3.6 to 4 units, beside its rounding.
+/// floats (3.4 to 3.7 times the sum), and one float drops most of it, by a search among 1.6·10⁷ for each: B̄ is then off by
+/// 3.5 to 4 units, beside its rounding.
 const UNLUCKY_EXPONENTIAL: [(f32, f32, f32); 11] = [
     (7.8820953, 0.44027653, 4.984007),
     (0.08857083, 39.924026, 301.3582),
@@ -264,7 +264,7 @@ const UNLUCKY_EXPONENTIAL: [(f32, f32, f32); 11] = [
 ];
 
 /// (Δ, Re A, Im A) where poly's sum has its root at Δ = −4, z = 0, and the series of φ₃ the largest share that the kernels
-/// allow it, by a search among 10⁷: its 1/6 as one float puts B̄ off by 8 to 10 units.
+/// allow it, by a search among 6·10⁶: its 1/6 as one float puts B̄ off by 8 to 10 units.
 const UNLUCKY_SERIES: [(f32, f32, f32); 4] = [
     (-4.034674, -0.01366945, -0.00095100864),
     (-3.9324062, 0.027403746, -0.0029129435),

@@ -25,7 +25,7 @@ use crate::waiting;
 /// A tensor's name, how its numbers are stored, its shape, and where they are.
 pub type NamedArray<'py> = (String, String, Vec<usize>, Bound<'py, PyUntypedArray>);
 
-pub fn views(tensors: Vec<NamedArray>) -> PyResult<Vec<View>> {
+fn views(tensors: Vec<NamedArray>) -> PyResult<Vec<View>> {
     let view = |(name, stored, shape, array): NamedArray| View::new(name, &stored, shape, &array);
     tensors.into_iter().map(view).collect()
 }
@@ -106,12 +106,25 @@ pub fn record(
     written?.map_err(value_error)
 }
 
-/// The run with all of its rows.
-pub fn whole(file: MemoryFile) -> Result<RecordedRun, RecordError> {
-    let recording = opened(file)?;
-    let shape = recording.layout().shape;
-    let run = recording.read(&(0..shape.batch * shape.dim).collect::<Vec<_>>())?;
-    Ok(RecordedRun { problem: Problem { held: None, ..run.problem }, ..run })
+/// Does the work on a run of the arrays with all of its rows, as [`waiting::work`] does it.
+///
+/// # Errors
+/// That's, and `ValueError` for arrays that are no run.
+pub fn on_whole_run<T: Send + 'static>(
+    py: Python<'_>,
+    tensors: Vec<NamedArray>,
+    metadata: BTreeMap<String, String>,
+    work: impl FnOnce(RecordedRun) -> T + Send + 'static,
+) -> PyResult<T> {
+    let views = views(tensors)?;
+    let worked = waiting::work(py, move |stop| {
+        let recording = opened(MemoryFile::new(views, &metadata, stop))?;
+        let shape = recording.layout().shape;
+        let run = recording.read(&(0..shape.batch * shape.dim).collect::<Vec<_>>())?;
+        // All rows are held.
+        Ok(work(RecordedRun { problem: Problem { held: None, ..run.problem }, ..run }))
+    })?;
+    worked.map_err(|error: RecordError| value_error(error))
 }
 
 /// An output by its name, as so many bytes of f32, and its shape.
@@ -125,22 +138,14 @@ pub fn scan<'py>(
     metadata: BTreeMap<String, String>,
     method: &str,
 ) -> PyResult<Vec<Output<'py>>> {
-    let views = views(tensors)?;
     let method: Method = method.parse().map_err(value_error)?;
-    enum Why {
-        Record(RecordError),
-        Kernel(KernelError),
-    }
-    let scanned = waiting::work(py, move |stop| {
-        let problem = whole(MemoryFile::new(views, &metadata, stop)).map_err(Why::Record)?.problem;
-        let outputs = CpuBackend::new().scan(method, &problem).map_err(Why::Kernel)?;
-        let width = problem.weights.width();
-        Ok((outputs, width))
+    let scanned = on_whole_run(py, tensors, metadata, move |RecordedRun { problem, .. }| {
+        let outputs = CpuBackend::new().scan(method, &problem)?;
+        Ok((outputs, problem.weights.width()))
     })?;
-    let (outputs, width) = scanned.map_err(|why| match why {
-        Why::Record(error) => value_error(error),
-        Why::Kernel(error @ KernelError::Unsupported { .. }) => value_error(error),
-        Why::Kernel(error) => PyRuntimeError::new_err(error.to_string()),
+    let (outputs, width) = scanned.map_err(|error: KernelError| match error {
+        KernelError::Unsupported { .. } => value_error(error),
+        _ => PyRuntimeError::new_err(error.to_string()),
     })?;
     let named = outputs.into_iter().map(|(name, tensor)| {
         let mut shape = tensor.shape;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use holdfast::formula::Form;
 use holdfast::method::Method;
-use holdfast::problem::recorded::{RecordError, RecordedRun};
+use holdfast::problem::recorded::RecordedRun;
 use holdfast::tensor::TensorName;
 use holdfast::truth::TruthError;
 use holdfast::truth::dense::{DenseTruth, Input, discretize};
@@ -16,8 +16,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
-use crate::memory::MemoryFile;
-use crate::recorded::{NamedArray, value_error, views, whole};
+use crate::recorded::{NamedArray, on_whole_run, value_error};
 use crate::waiting;
 
 /// Ā and B̄'s, row by row, two floats for a complex entry; then the certificate.
@@ -116,27 +115,17 @@ pub fn gradients<'py>(
     metadata: BTreeMap<String, String>,
     method: &str,
 ) -> PyResult<(Vec<Gradient<'py>>, String)> {
-    let views = views(tensors)?;
     let method: Method = method.parse().map_err(value_error)?;
-    enum Why {
-        Record(RecordError),
-        Truth(TruthError),
-    }
-    let solved = waiting::work(py, move |stop| {
-        let file = MemoryFile::new(views, &metadata, stop);
-        let RecordedRun { problem, outputs } = whole(file).map_err(Why::Record)?;
+    let solved = on_whole_run(py, tensors, metadata, move |RecordedRun { problem, outputs }| {
         let given =
             |name| outputs.iter().find_map(|output| output.tensors.get(name)).map(|t| t.values.clone());
         let given = OutputGradients {
             dout: given(TensorName::Out).unwrap_or_default(),
             dlast_state: given(TensorName::LastState),
         };
-        gradient::solve(&problem, &given, &[method]).map_err(Why::Truth)
+        gradient::solve(&problem, &given, &[method])
     })?;
-    let truth = solved.map(|mut each| each.remove(0)).map_err(|why| match why {
-        Why::Record(error) => value_error(error),
-        Why::Truth(error) => value_error(error),
-    })?;
+    let truth = solved.map_err(value_error)?.remove(0);
     let named = truth.tensors.into_iter().map(|(name, tensor)| {
         (name.name(), PyArray1::from_vec(py, tensor.values), tensor.shape, tensor.width == 2)
     });
