@@ -21,6 +21,7 @@ pub mod conventions;
 pub mod elements;
 mod fingerprint;
 pub mod inputs;
+mod output_gradients;
 pub mod plan;
 pub mod probe;
 pub mod recorded;
@@ -39,6 +40,7 @@ use self::stretch::Inputs;
 use crate::tensor::{Tensor, TensorName, Tensors};
 
 pub use conventions::Conventions;
+pub use output_gradients::OutputGradients;
 pub use shape::{Operand, Shape, Weights};
 pub use stages::{Stage, Stages};
 

@@ -1,12 +1,12 @@
 //! The derivatives of dense steps: the diagonal scan's own, linear, adjoint to that of Aᴴ, and what differences tend to.
 
 use holdfast::method::Method;
-use holdfast::problem::Operand;
+use holdfast::problem::{Operand, OutputGradients};
 use holdfast::tensor::GradientName;
 use holdfast::truth::TruthError;
 use holdfast::truth::dense::discretize;
 use holdfast::truth::dense::frechet::derivative;
-use holdfast::truth::gradient::{OutputGradients, solve};
+use holdfast::truth::gradient::solve;
 use nalgebra::{Complex, DMatrix};
 use rstest::rstest;
 

@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 
 use holdfast::hexfloat;
 use holdfast::method::Method;
-use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
+use holdfast::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
 use holdfast::tensor::GradientName;
-use holdfast::truth::gradient::{GradientTruth, OutputGradients, solve};
+use holdfast::truth::gradient::{GradientTruth, solve};
 use rayon::prelude::*;
 use serde::Deserialize;
 

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use holdfast::formula::Form;
 use holdfast::method::Method;
+use holdfast::problem::OutputGradients;
 use holdfast::problem::recorded::RecordedRun;
 use holdfast::tensor::TensorName;
 use holdfast::truth::TruthError;
 use holdfast::truth::dense::{DenseTruth, Input, discretize};
-use holdfast::truth::gradient::{self, OutputGradients};
+use holdfast::truth::gradient;
 use nalgebra::{Complex, DMatrix};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;

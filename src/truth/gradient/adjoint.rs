@@ -5,12 +5,11 @@
 
 use rayon::prelude::*;
 
-use super::OutputGradients;
 use super::number::Number;
 use super::rules::Rules;
 use super::step::Step;
 use crate::formula::{Form, Fraction};
-use crate::problem::{Operand, Problem};
+use crate::problem::{Operand, OutputGradients, Problem};
 use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
 use crate::tensor::Named;
 

@@ -5,11 +5,10 @@
 use nalgebra::Complex;
 use num_traits::{One, Zero};
 
-use super::OutputGradients;
 use super::rules::Rules;
 use crate::formula::Form;
 use crate::method::Method;
-use crate::problem::{Problem, Weights};
+use crate::problem::{OutputGradients, Problem, Weights};
 use crate::tensor::{GradientName, Named};
 use crate::truth::number::elementary::{Exponent, exp_by_halving, softplus_by_halley};
 use crate::truth::number::scalar::Real;

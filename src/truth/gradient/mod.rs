@@ -12,9 +12,9 @@
 //!
 //! ```
 //! use holdfast::method::Method;
-//! use holdfast::problem::{InputType, Operand, Weights, plan::Spec, regime};
+//! use holdfast::problem::{InputType, Operand, OutputGradients, Weights, plan::Spec, regime};
 //! use holdfast::tensor::GradientName;
-//! use holdfast::truth::gradient::{OutputGradients, solve};
+//! use holdfast::truth::gradient::solve;
 //!
 //! let regime = regime::find("short").expect("in the table");
 //! let (weights, input) = (Weights::Complex, InputType::F32);
@@ -55,17 +55,8 @@ use super::number::scalar::{Entry, Real};
 use super::number::wide::Wide;
 use crate::formula::Form;
 use crate::method::Method;
-use crate::problem::{InputType, Operand, Problem, Shape, Weights};
+use crate::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
 use crate::tensor::{GradientName, Gradients, Named, Tensor};
-
-/// The gradients of a loss by what a scan computes. Complex ones are ∂L/∂Re + i ∂L/∂Im, as PyTorch has them.
-#[derive(Clone, Debug)]
-pub struct OutputGradients {
-    /// (batch, dim, seqlen)
-    pub dout: Vec<f32>,
-    /// (batch, dim, dstate)·w; none where the loss does not see the last state.
-    pub dlast_state: Option<Vec<f32>>,
-}
 
 /// One method's gradients, correctly rounded: one for each input that the problem has, in its layout.
 #[derive(Clone, Debug)]
