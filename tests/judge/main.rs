@@ -10,6 +10,7 @@ mod catalogue;
 mod coefficient;
 mod comparison;
 mod diagnosis;
+mod gradients;
 mod lanes;
 mod model;
 mod pairwise;
