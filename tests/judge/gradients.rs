@@ -1,7 +1,7 @@
 //! The bounds on gradients: their values are the truth's, and what a plain f32 backward pass returns is within them.
 
 use holdfast::formula::{Form, Fraction};
-use holdfast::judge::budget::gradient::{GradientBudget, bounds};
+use holdfast::judge::budget::gradient::{GradientBudget, Pass, bounds};
 use holdfast::method::Method;
 use holdfast::problem::{InputType, OutputGradients, Problem, Shape};
 use holdfast::promise::Contract;
@@ -144,7 +144,7 @@ fn random(layout: &Layout, rng: &mut ChaCha8Rng) -> (Problem, OutputGradients) {
 }
 
 fn of_framework(method: Method, problem: &Problem, given: &OutputGradients) -> GradientBudget {
-    bounds(method, problem, given, &Contract::FRAMEWORK, &|| {})
+    bounds(Pass { form: method.into(), problem, given, contract: &Contract::FRAMEWORK })
 }
 
 /// What the plain pass returns, rounded to what it is stored in.

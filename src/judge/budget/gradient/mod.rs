@@ -62,43 +62,67 @@ const CHANNELS_AT_ONCE: usize = 16;
 pub struct GradientBudget {
     /// Of each element, in the layout of the gradient.
     pub tensors: Named<Bounds, GradientName>,
+    pub walked: Walked,
+}
+
+/// What a walk has met.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Walked {
     /// How often one nonzero z or b occurs in the channel that has most repeats.
     pub repeats: f64,
     /// The largest |ΔA|.
     pub largest_z: f64,
 }
 
-/// The bounds for `form` on `problem`, for backward passes that keep the `contract`. `advance` is told of each channel.
-///
-/// The form reads u_l alone, as every method does; `given` has the problem's shapes.
-pub fn bounds(
-    form: impl Into<Form>,
-    problem: &Problem,
-    given: &OutputGradients,
-    contract: &Contract,
+/// A backward pass's inputs, and what is expected of it.
+#[derive(Clone, Copy)]
+pub struct Pass<'a> {
+    /// Reads u_l alone, as every method does.
+    pub form: Form,
+    /// Whole: weights collect from all channels.
+    pub problem: &'a Problem,
+    /// Of the problem's shapes.
+    pub given: &'a OutputGradients,
+    pub contract: &'a Contract,
+}
+
+/// Gives `each` the bounds of some elements of a gradient, with the place of the first one: rows of a channel as they are
+/// done, sums over channels at the end. `advance` is told of each channel.
+pub fn walk(
+    pass: Pass,
     advance: &(dyn Fn() + Sync),
-) -> GradientBudget {
-    let form = form.into();
+    each: &mut dyn FnMut(GradientName, usize, Bounds),
+) -> Walked {
+    let Pass { form, problem, given, contract } = pass;
     let mut sums = Sums::new(problem);
-    let mut budget = GradientBudget::default();
+    let mut walked = Walked::default();
     let channels: Vec<(usize, usize)> = problem.channels().collect();
     for some in channels.chunks(CHANNELS_AT_ONCE) {
-        let walk = |&at: &(usize, usize)| {
+        let shares_of = |&at: &(usize, usize)| {
             let shares = Shares::new(Channel { form, problem, given, at, contract });
             advance();
             shares
         };
-        let shares: Vec<Shares> = some.par_iter().map(walk).collect();
+        let shares: Vec<Shares> = some.par_iter().map(shares_of).collect();
         for (&at, shares) in some.iter().zip(&shares) {
-            budget.repeats = budget.repeats.max(shares.repeats);
-            budget.largest_z = budget.largest_z.max(shares.largest_z);
-            sums.rows(&mut budget, (problem, at, contract), shares);
+            walked.repeats = walked.repeats.max(shares.repeats);
+            walked.largest_z = walked.largest_z.max(shares.largest_z);
+            rows((problem, at, contract), shares, each);
             sums.add(problem, at, shares);
         }
     }
-    let repeats = budget.repeats * sharing(problem);
-    sums.finish(&mut budget, (problem, contract), repeats, form.is_bidirectional());
-    budget
+    sums.finish((problem, contract), walked.repeats * sharing(problem), form.is_bidirectional(), each);
+    walked
+}
+
+/// The bounds of all elements.
+pub fn bounds(pass: Pass) -> GradientBudget {
+    let mut tensors: Named<Bounds, GradientName> = Named::default();
+    let walked = walk(pass, &|| {}, &mut |name, _, bounds| match tensors.get_mut(name) {
+        Some(known) => known.extend(bounds),
+        None => tensors.insert(name, bounds),
+    });
+    GradientBudget { tensors, walked }
 }
 
 /// How many channels have the same Δ at most.
@@ -154,39 +178,12 @@ impl Sums {
         }
     }
 
-    /// What belongs to one channel alone.
-    fn rows(
-        &self,
-        budget: &mut GradientBudget,
-        (problem, _, contract): (&Problem, (usize, usize), &Contract),
-        shares: &Shares,
-    ) {
-        use GradientName::{Delta, InitialState, U, Z};
-        let finish = |element, width| Finish {
-            arithmetic: contract.arithmetic,
-            additions: 0.0,
-            repeats: shares.repeats,
-            element,
-            width,
-        };
-        let stored = finish(problem.input, 1);
-        let mut push = |name, totals: &[Total], finish: &Finish| extend(budget, name, totals, finish);
-        push(U, &shares.u, &stored);
-        push(Delta, &shares.delta, &stored);
-        if let Some(z) = &shares.z {
-            push(Z, z, &stored);
-        }
-        if problem.initial_state.is_some() {
-            push(InitialState, &shares.initial, &finish(InputType::F32, problem.weights.width()));
-        }
-    }
-
     fn finish(
         self,
-        budget: &mut GradientBudget,
         (problem, contract): (&Problem, &Contract),
         repeats: f64,
         bidirectional: bool,
+        each: &mut dyn FnMut(GradientName, usize, Bounds),
     ) {
         use GradientName::{A, B, C, D, DeltaBias};
         let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
@@ -209,19 +206,44 @@ impl Sums {
                 }
             };
             let finish = Finish { arithmetic: contract.arithmetic, additions, repeats, element, width };
-            extend(budget, name, &totals, &finish);
+            each(name, 0, bounds_of(&totals, &finish));
         }
     }
 }
 
-/// The bounds of these totals, after those that there are; weights' cotangents become gradients.
-fn extend(budget: &mut GradientBudget, name: GradientName, totals: &[Total], finish: &Finish) {
-    if budget.tensors.get(name).is_none() {
-        budget.tensors.insert(name, Bounds::default());
+/// What belongs to one channel alone.
+fn rows(
+    (problem, at, contract): (&Problem, (usize, usize), &Contract),
+    shares: &Shares,
+    each: &mut dyn FnMut(GradientName, usize, Bounds),
+) {
+    use GradientName::{Delta, InitialState, U, Z};
+    let weight = problem.weights.width();
+    let finish = |element, width| Finish {
+        arithmetic: contract.arithmetic,
+        additions: 0.0,
+        repeats: shares.repeats,
+        element,
+        width,
+    };
+    let (start, stored) = (problem.sequence_index(at.0, at.1, 0), finish(problem.input, 1));
+    each(U, start, bounds_of(&shares.u, &stored));
+    each(Delta, start, bounds_of(&shares.delta, &stored));
+    if let Some(z) = &shares.z {
+        each(Z, start, bounds_of(z, &stored));
     }
-    let bounds = &mut budget.tensors[name];
+    if problem.initial_state.is_some() {
+        let start = problem.state_index(at, 0) / weight;
+        each(InitialState, start, bounds_of(&shares.initial, &finish(InputType::F32, weight)));
+    }
+}
+
+/// The bounds of these totals; weights' cotangents become gradients.
+fn bounds_of(totals: &[Total], finish: &Finish) -> Bounds {
+    let mut bounds = Bounds::default();
     for total in totals {
         let gradient = Total { value: [total.value[0], -total.value[1]], ..*total };
-        gradient.push_to(bounds, finish);
+        gradient.push_to(&mut bounds, finish);
     }
+    bounds
 }
