@@ -163,10 +163,8 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
     (name, tensors): (&OutputName, &Named<String>),
     case: &mut CaseResult,
 ) -> Result<(), RecordError> {
-    let unexplained: Vec<TensorName> = scan::failing(case)
-        .into_iter()
-        .filter(|name| case.tensors[*name].diagnosis.is_empty())
-        .collect();
+    let unexplained: Vec<TensorName> =
+        scan::failing(case).into_iter().filter(|name| case.tensors[*name].diagnosis.is_empty()).collect();
     if case.verdict != Verdict::Fail || unexplained.is_empty() {
         return Ok(());
     }

@@ -81,8 +81,7 @@ pub fn fill(
         let Some(found) = explains(key, &of_problem(&spec.draw(seed))) else { continue };
         let said = |name: TensorName| {
             // What is lost in single alone is no less true for what else there is.
-            let rounding =
-                case.tensors[name].diagnosis.iter().find(|one| one.name == lost_digits::NAME);
+            let rounding = case.tensors[name].diagnosis.iter().find(|one| one.name == lost_digits::NAME);
             rounding.map_or_else(
                 || found.clone(),
                 |lost| Diagnosis { what: format!("{}; {}", lost.what, found.what), ..lost.clone() },

@@ -67,6 +67,7 @@ struct Track<V> {
 
 impl<V: Value<WIDTH>> Track<V> {
     /// Σc² of what the roundings of these states add to Σ wₗ xₗ. A rounding at one position reaches all that come after.
+    #[inline(never)]
     fn gathered(&self, weights: &[Lanes]) -> Lanes {
         let len = weights.len();
         let (mut reach, mut variance, mut joined) = (Lanes::ZERO, Lanes::ZERO, Lanes::ZERO);
@@ -104,6 +105,7 @@ impl<V: Value<WIDTH>> Reduction<V> {
     }
 
     /// Its totals, where the states and cotangents in its terms add this variance. `u` is that of a sum.
+    #[inline(never)]
     fn totals(&self, carried: Lanes, u: f64) -> [Total; WIDTH] {
         let zero = Lanes::ZERO;
         let (mut worst, mut linear, mut variance) = (zero, zero, carried);
@@ -167,7 +169,6 @@ impl Channel<'_> {
         let joins = |before: usize| all_joins.min((before + 1) as f64);
         let (reads_before, reads_with_b) = (problem.reads_before(), problem.reads_with_b());
         let bidirectional = form.is_bidirectional();
-        let input_error = contract.input_error(problem.weights);
         let underflow = 2.0 * arithmetic.underflow;
         let mut repeats = Repeats::new(Share::WHOLE, usize::MAX);
         let mut largest_z = Lanes::ZERO;
@@ -205,19 +206,9 @@ impl Channel<'_> {
                 }
             }
             let z_size = |l: usize| (a * readout.steps[l].delta.0).norm();
-            // h F u, and what its products round.
             let input = |l: usize| {
-                let (step, u) = (&steps[l], readout.steps[l].u);
-                let b_u = steps[l].b_bar * forces[l] * u;
-                let (size, force) = (b_u.norm(), forces[l].norm() * u.abs());
-                let error = step.b_bar_error.times(force) * (1.0 + input_error);
-                let vanished = (force + u.abs() + 1.0) * underflow;
-                StepInput {
-                    b_u,
-                    size: size + error,
-                    coefficient: (error + vanished).unless_zero(force),
-                    product: size * input_error,
-                }
+                let u = readout.steps[l].u;
+                forcing_input(&steps[l], forces[l], u, (contract.input_error(problem.weights), underflow))
             };
             let scan = |backwards: bool, first: V| {
                 let mut state = State::new(first, Rounding::NONE);
@@ -231,18 +222,7 @@ impl Channel<'_> {
             // What arrives at the state that is read at l.
             let arriving = |l: Option<usize>| {
                 let Some(l) = l else { return StepInput::none() };
-                let (read, e) = (&reads[l], &readout.steps[l]);
-                let c_e = read.value * e.read.0;
-                let size = c_e.norm();
-                let error = read.reach() * e.read.1 + read.worst * e.read.0.abs();
-                // C e may be the same at every position, and rounds the same way then.
-                let rounded = size * u + Lanes::all(underflow);
-                StepInput {
-                    b_u: c_e,
-                    size: size + error,
-                    coefficient: (error + rounded).unless_zero(read.reach()),
-                    product: Lanes::ZERO,
-                }
+                read_input(&reads[l], readout.steps[l].read, (u, underflow))
             };
             let identity = Step { a_bar: one, a_bar_error: Lanes::ZERO, ..steps[0] };
             // The cotangents of the scan that went the other way.
@@ -433,6 +413,45 @@ impl<V: Value<WIDTH>> Track<V> {
             self.carried.reverse();
         }
         self
+    }
+}
+
+/// h F u of a position, and what its products round: relative, and where they underflow.
+#[inline(never)]
+fn forcing_input<V: Value<WIDTH>>(
+    step: &Step<V, Lanes>,
+    force: V,
+    u: f64,
+    (input_error, underflow): (f64, f64),
+) -> StepInput<V> {
+    let b_u = step.b_bar * force * u;
+    let (size, force) = (b_u.norm(), force.norm() * u.abs());
+    let error = step.b_bar_error.times(force) * (1.0 + input_error);
+    let vanished = (force + u.abs() + 1.0) * underflow;
+    StepInput {
+        b_u,
+        size: size + error,
+        coefficient: (error + vanished).unless_zero(force),
+        product: size * input_error,
+    }
+}
+
+/// C e, for e and its error. It may be the same at every position, and rounds the same way then.
+#[inline(never)]
+fn read_input<V: Value<WIDTH>>(
+    read: &Estimate<V>,
+    (e, e_error): (f64, f64),
+    (u, underflow): (f64, f64),
+) -> StepInput<V> {
+    let c_e = read.value * e;
+    let size = c_e.norm();
+    let error = read.reach() * e_error + read.worst * e.abs();
+    let rounded = size * u + Lanes::all(underflow);
+    StepInput {
+        b_u: c_e,
+        size: size + error,
+        coefficient: (error + rounded).unless_zero(read.reach()),
+        product: Lanes::ZERO,
     }
 }
 

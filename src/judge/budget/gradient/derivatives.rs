@@ -69,6 +69,7 @@ fn phis<V: Value<WIDTH>>(z: V) -> [V; 5] {
 }
 
 impl<V: Value<WIDTH>> At<V> {
+    #[inline(never)]
     fn new(formula: &Formula, contract: &Contract, z: V) -> Self {
         let phis = if formula.is_rational() { [V::all(0.0); 5] } else { phis(z) };
         let size = z.norm();
@@ -81,11 +82,13 @@ impl<V: Value<WIDTH>> At<V> {
         At { z, size, sizes: phis.map(|phi| phi.norm()), phis, losses, resolvent, alpha }
     }
 
+    #[inline(never)]
     fn power(&self, k: usize) -> V {
         (0..k).fold(V::all(1.0), |power, _| power * self.z)
     }
 
     /// |z φₖ′|
+    #[inline(never)]
     fn change_of_phi(&self, k: usize) -> Lanes {
         match k {
             0 => self.size * self.sizes[0],
@@ -94,6 +97,7 @@ impl<V: Value<WIDTH>> At<V> {
     }
 
     /// f′
+    #[inline(never)]
     fn slope(&self, of: Function) -> Part<V> {
         let At { size, phis, sizes, losses, resolvent, alpha, .. } = self;
         match of {
@@ -127,6 +131,7 @@ impl<V: Value<WIDTH>> At<V> {
     }
 
     /// (p + z d/dz) f
+    #[inline(never)]
     fn growth(&self, p: i32, of: Function) -> Part<V> {
         let At { z, size, phis, sizes, losses, resolvent, alpha } = self;
         let n = f64::from(p);
@@ -166,6 +171,7 @@ impl<V: Value<WIDTH>> At<V> {
     }
 
     /// Ā's derivative by z.
+    #[inline(never)]
     fn transition(&self, of: Transition) -> Part<V> {
         match of {
             Transition::Exponential => self.slope(Function::Phi(0)),
@@ -195,6 +201,23 @@ impl<V: Value<WIDTH>> Part<V> {
         Part { value: V::all(0.0), sum: Lanes::ZERO, change: Lanes::ZERO, lost: Lanes::ZERO }
     }
 
+    /// Δᵐ f with its error, where `higher` is what the orders beyond the first multiply it by. A is a factor of a_bar_by[0], and Δ
+    /// of a_bar_by[1].
+    #[inline(never)]
+    fn of_power(
+        &self,
+        m: i32,
+        (delta, delta_error): (f64, f64),
+        (units, zeta): (f64, f64),
+        higher: Lanes,
+    ) -> (V, Lanes) {
+        let power = delta.powi(m);
+        let by_delta = self.value.norm() * f64::from(m.abs()) + self.change;
+        let error = self.sum * units + self.lost + self.change * zeta + by_delta * delta_error;
+        (self.value * power, (error * power.abs()).times(higher))
+    }
+
+    #[inline(never)]
     fn add(&mut self, other: &Part<V>, factor: f64) {
         let size = factor.abs();
         self.value = self.value + other.value * factor;
@@ -230,13 +253,8 @@ impl<'c> DerivativeModel<'c> {
             None => at.size * (zeta + delta_error),
         };
         let higher = (moved * 3.0).over_one_less();
-        // Of Δᵐ f, where A is a factor of a_bar_by[0] and Δ one of a_bar_by[1].
-        let estimate = |part: &Part<V>, m: i32| {
-            let power = delta.powi(m);
-            let by_delta = part.value.norm() * f64::from(m.abs()) + part.change;
-            let error = part.sum * *units + part.lost + part.change * zeta + by_delta * delta_error;
-            (part.value * power, (error * power.abs()).times(higher))
-        };
+        let estimate =
+            |part: &Part<V>, m: i32| part.of_power(m, (delta, delta_error), (*units, zeta), higher);
         let transition = at.transition(formula.a_bar);
         let (slope, error) = estimate(&transition, 0);
         let by_delta = Estimate::known(a * slope, error * a.norm());

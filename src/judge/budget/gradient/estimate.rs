@@ -38,25 +38,22 @@ impl Roundings {
 
 impl<V: Value<WIDTH>> Estimate<V> {
     /// A value whose error is systematic.
-    #[inline(always)]
     pub fn known(value: V, error: Lanes) -> Self {
         Estimate { value, worst: error, linear: error, variance: Lanes::ZERO, size: value.norm() }
     }
 
     /// A value without an error.
-    #[inline(always)]
     pub fn exact(value: V) -> Self {
         Estimate::known(value, Lanes::ZERO)
     }
 
     /// The largest that a kernel's may be.
-    #[inline(always)]
+    #[inline(never)]
     pub fn reach(&self) -> Lanes {
         self.value.norm() + self.worst
     }
 
     /// The same without what random roundings add, where they are counted apart.
-    #[inline(always)]
     pub fn without_variance(self) -> Self {
         Estimate { variance: Lanes::ZERO, ..self }
     }

@@ -39,6 +39,7 @@ pub struct Finish {
 
 impl Total {
     /// One of eight.
+    #[inline(never)]
     pub fn of<V: Value<WIDTH>>(estimate: &Estimate<V>, lane: usize) -> Total {
         let value = estimate.value.at(lane);
         Total {
@@ -63,7 +64,7 @@ impl Total {
     }
 
     /// Adds the real parts of eight states' estimates.
-    #[inline(always)]
+    #[inline(never)]
     pub fn add_real_lanes<V: Value<WIDTH>>(&mut self, estimate: &Estimate<V>) {
         self.value[0] += estimate.value.re().sum();
         self.worst += estimate.worst.sum();
