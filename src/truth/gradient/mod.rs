@@ -55,8 +55,8 @@ use super::number::scalar::{Entry, Real};
 use super::number::wide::Wide;
 use crate::formula::Form;
 use crate::method::Method;
-use crate::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
-use crate::tensor::{GradientName, Gradients, Named, Tensor};
+use crate::problem::{Operand, OutputGradients, Problem, Shape, Weights};
+use crate::tensor::{GradientName, Gradients, Named};
 
 /// One method's gradients, correctly rounded: one for each input that the problem has, in its layout.
 #[derive(Clone, Debug)]
@@ -135,7 +135,7 @@ fn solve_method(
             Complex<Big<4096>>,
         >(),
     };
-    let tensor = |name, values: &Vec<f64>| scan.tensor(name, values.clone());
+    let tensor = |name, values: &Vec<f64>| problem.gradient(name, values.clone());
     if let Some(&((name, i), doubt)) = ladder.open.first() {
         let index = tensor(name, &ladder.values[name]).index(i);
         let bits = if problem.delta_softplus { Wide::BITS } else { Big::<4096>::BITS };
@@ -237,26 +237,6 @@ impl Scan<'_> {
             C => operand(self.problem.c_operand),
             D | DeltaBias => [None, Some(i), None],
         }
-    }
-
-    /// A gradient with the shape of its input, and stored like it.
-    fn tensor(&self, name: GradientName, values: Vec<f64>) -> Tensor<f64> {
-        use GradientName::{A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
-        let Shape { batch, dim, dstate, seqlen, groups } = self.problem.shape;
-        let (input, weight) = (self.problem.input, self.problem.weights.width());
-        let operand = |operand: Operand| match operand {
-            Operand::Constant => (vec![dim, dstate], weight, InputType::F32),
-            Operand::Variable => (vec![batch, groups, dstate, seqlen], weight, input),
-        };
-        let (shape, width, element) = match name {
-            U | Delta | Z => (vec![batch, dim, seqlen], 1, input),
-            A => operand(Operand::Constant),
-            B => operand(self.problem.b_operand),
-            C => operand(self.problem.c_operand),
-            D | DeltaBias => (vec![dim], 1, InputType::F32),
-            InitialState => (vec![batch, dim, dstate], weight, InputType::F32),
-        };
-        Tensor { shape, width, element, values }
     }
 
     /// That every |z| is in range and the form at no pole; and whether some |z| is so small that a series stands in for the
