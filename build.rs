@@ -85,7 +85,15 @@ fn build() -> Result<(), String> {
     println!("cargo::rustc-check-cfg=cfg(holdfast_fma)");
     println!("cargo::rustc-env=HOLDFAST_CXX_VERSION={}", compiler_version(&build)?);
 
-    for source in ["block.cpp", "choices.cpp", "context.cpp", "elementary.cpp", "fork.cpp", "misbehave.cpp"] {
+    for source in [
+        "backward.cpp",
+        "block.cpp",
+        "choices.cpp",
+        "context.cpp",
+        "elementary.cpp",
+        "fork.cpp",
+        "misbehave.cpp",
+    ] {
         build.file(Path::new(KERNELS).join("host").join(source));
     }
 
@@ -100,6 +108,8 @@ fn build() -> Result<(), String> {
         let method_is = format!("#define HOLDFAST_TABLE_METHOD {method}\n");
         let production = format!("{plant}{method_is}#include \"host/production.inc\"\n");
         build.file(written(&out, &format!("production_{method}.cpp"), &production)?);
+        let backward = format!("{plant}{method_is}#include \"host/backward.inc\"\n");
+        build.file(written(&out, &format!("backward_{method}.cpp"), &backward)?);
         let copies = format!("{method_is}#include \"faults/copies.inc\"\n");
         build.file(written(&out, &format!("copies_{method}.cpp"), &copies)?);
     }

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "launch.cuh"
+#include "launch_backward.cuh"
 
 // Which kernel: the method's id (spec.md §2), the storage type (0 f32, 1 f16, 2 bf16), and flags.
 struct HoldfastInstantiation {
@@ -47,6 +47,18 @@ int holdfast_scan(const HoldfastInstantiation* which, int fault, const holdfast_
 int holdfast_discretize(int method, int complex, int lifted, int fault, const holdfast_launch::DiscretizeParams* params,
                         unsigned first, unsigned count, char* message, std::size_t capacity);
 unsigned holdfast_discretize_block();
+// The backward scan (launch_backward.cuh), and the sums of what its blocks leave, as above.
+int holdfast_backward(const HoldfastInstantiation* which, const holdfast_launch::BackwardParams* params, unsigned first,
+                      unsigned count, char* message, std::size_t capacity);
+int holdfast_sum_gradients(int input, const holdfast_launch::BackwardParams* params, unsigned first, unsigned count,
+                           char* message, std::size_t capacity);
+// The number of blocks is ceil(n / holdfast_discretize_block()).
+int holdfast_differentiate(int method, int complex, const holdfast_launch::DerivativeParams* params, unsigned first,
+                           unsigned count, char* message, std::size_t capacity);
+// The parts of a backward scan's workspace; blocks and threads of the sums.
+void holdfast_backward_workspace(const holdfast_launch::BackwardShape* shape, holdfast_launch::BackwardWorkspace* workspace);
+long long holdfast_sum_blocks(const holdfast_launch::BackwardShape* shape);
+unsigned holdfast_sum_threads();
 // Threads of a scan's block (launch.cuh), positions of its tile, its blocks, and the one that has a channel.
 unsigned holdfast_scan_threads();
 unsigned holdfast_scan_tile(int width);

@@ -1,5 +1,5 @@
 // The kernels of the CPU build, by what they were compiled for. Each method's are instantiated in a file of their own
-// (production.inc, faults/copies.inc), so that several cores share the work.
+// (production.inc, backward.inc, faults/copies.inc), so that several cores share the work.
 #pragma once
 
 #include <cstddef>
@@ -39,6 +39,16 @@ inline Entry scan_of(const Table& table, const HoldfastInstantiation& which) {
                           : table.scan_16_bit[which.input - 1];
 }
 
+// The backward kernels of one method and weight type; the scan's layout is chosen at run time.
+struct BackwardTable {
+  Entry scan[3];  // f32, f16, bf16
+  Entry differentiate;
+};
+template <int kMethod, bool kComplex>
+struct Backward {
+  static const BackwardTable table;
+};
+
 // Of one method and weight type in the arithmetic T. Layout, faults and perturbation are chosen at run time.
 struct CopyTable {
   Entry scan, discretize;
@@ -52,6 +62,11 @@ struct Copies {
 template <int... kMethod>
 const Table& production(int method, int complex, std::integer_sequence<int, kMethod...>) {
   static const Table* const tables[][2] = {{&Production<kMethod, false>::table, &Production<kMethod, true>::table}...};
+  return *tables[method][complex];
+}
+template <int... kMethod>
+const BackwardTable& backward(int method, int complex, std::integer_sequence<int, kMethod...>) {
+  static const BackwardTable* const tables[][2] = {{&Backward<kMethod, false>::table, &Backward<kMethod, true>::table}...};
   return *tables[method][complex];
 }
 template <class T, int... kMethod>

@@ -38,10 +38,10 @@ pub use sources::production_hash;
 
 use crate::method::Method;
 use crate::problem::elements::Elements;
-use crate::problem::{CoefficientProblem, Operand, Problem};
+use crate::problem::{CoefficientProblem, Operand, OutputGradients, Problem};
 use crate::promise::Promise;
 pub use crate::tensor::Coefficients;
-use crate::tensor::{TensorName, Tensors};
+use crate::tensor::{Gradients, TensorName, Tensors};
 
 /// What a forward scan computes, in the order of a kernel's outputs.
 const SCANNED: [TensorName; 2] = [TensorName::Out, TensorName::LastState];
@@ -49,6 +49,17 @@ const SCANNED: [TensorName; 2] = [TensorName::Out, TensorName::LastState];
 /// The same of every channel, by the values in that order.
 fn scanned<T>(problem: &Problem, values: impl IntoIterator<Item = Vec<T>>) -> Tensors<T> {
     SCANNED.into_iter().zip(values).map(|(name, values)| (name, problem.tensor(name, values))).collect()
+}
+
+/// Ā, its derivative by z = ΔA, which is its slope, and h = B̄/B with its derivatives by Δ and by A (spec.md §6), each (n)·w.
+/// ∂Ā/∂Δ is A times the slope, and ∂Ā/∂A is Δ times it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Derivatives {
+    pub a_bar: Vec<f32>,
+    pub slope: Vec<f32>,
+    pub h: Vec<f32>,
+    pub h_by_delta: Vec<f32>,
+    pub h_by_a: Vec<f32>,
 }
 
 /// Why a kernel did not produce an output.
@@ -110,6 +121,26 @@ pub trait Backend: Sync {
     /// Discretizes each element on its own.
     fn coefficients(&self, method: Method, problem: &CoefficientProblem)
     -> Result<Coefficients, KernelError>;
+
+    /// The gradients of a loss by every input that the problem has (spec.md §6), each in its input's layout, widened to f32; of
+    /// all channels. None where there is no backward pass.
+    fn gradients(
+        &self,
+        _method: Method,
+        _problem: &Problem,
+        _given: &OutputGradients,
+    ) -> Option<Result<Gradients<f32>, KernelError>> {
+        None
+    }
+
+    /// What a backward pass takes of each (Δ, A) on its own; none where there is no such kernel.
+    fn derivatives(
+        &self,
+        _method: Method,
+        _problem: &CoefficientProblem,
+    ) -> Option<Result<Derivatives, KernelError>> {
+        None
+    }
 
     /// The judged channels' scan with the kernel's own source in double arithmetic, from the same inputs and without
     /// rounding on store; none where there is no such build of it.

@@ -6,7 +6,8 @@ use crate::kernel::cpu::params::JUDGE_LANES;
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Problem, Weights};
 
-/// One instantiation of the selective scan: every compile-time choice of `kernels/selective_scan.cu`.
+/// One instantiation of the selective scan, forward or backward: every compile-time choice of `kernels/selective_scan.cu` and of
+/// `kernels/selective_scan_backward.cu`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Instantiation {
     pub method: Method,
@@ -49,21 +50,26 @@ impl Instantiation {
         list.into_iter()
     }
 
-    /// The C++ expression that names this kernel, as a CUDA compiler's name expression.
-    pub fn name_expression(&self) -> String {
-        let input = match self.input {
-            InputType::F32 => "float",
-            InputType::F16 => "holdfast::Half",
-            InputType::Bf16 => "holdfast::Bfloat16",
-        };
+    /// The C++ expression that names a kernel of this template, as a CUDA compiler's name expression.
+    fn name_expression(&self, template: &str) -> String {
         format!(
-            "holdfast::selective_scan<{}, {input}, {}, {}, {}, {}>",
+            "holdfast::{template}<{}, {}, {}, {}, {}, {}>",
             self.method.id(),
+            storage(self.input),
             self.weights == Weights::Complex,
             self.b == Operand::Variable,
             self.c == Operand::Variable,
             self.gate
         )
+    }
+}
+
+/// A storage type in C++.
+fn storage(input: InputType) -> &'static str {
+    match input {
+        InputType::F32 => "float",
+        InputType::F16 => "holdfast::Half",
+        InputType::Bf16 => "holdfast::Bfloat16",
     }
 }
 
@@ -73,6 +79,15 @@ pub enum Kernel {
     Scan(Instantiation),
     /// Ā and B̄ element by element.
     Discretize {
+        method: Method,
+        weights: Weights,
+    },
+    /// The gradients of a scan, up to sums over its blocks.
+    Backward(Instantiation),
+    /// Those sums, launched after it.
+    Sums(InputType),
+    /// The derivatives of Ā and of h = B̄/B element by element.
+    Differentiate {
         method: Method,
         weights: Weights,
     },
@@ -117,13 +132,37 @@ impl Judge {
     }
 }
 
+/// Methods and weight types, each with a kernel of its own.
+fn elements() -> impl Iterator<Item = (Method, Weights)> {
+    Method::ALL.into_iter().flat_map(|method| Weights::ALL.map(|weights| (method, weights)))
+}
+
+fn element_wise(template: &str, method: Method, weights: Weights) -> String {
+    format!("holdfast::{template}<{}, {}>", method.id(), weights == Weights::Complex)
+}
+
 impl Kernel {
-    /// Every kernel that users run: all scans, then all element-wise ones.
+    /// Every kernel that users run: those of the forward pass, then those of the backward one.
     pub fn production() -> impl Iterator<Item = Kernel> {
-        let elements = Method::ALL
-            .into_iter()
-            .flat_map(|method| Weights::ALL.map(|weights| Kernel::Discretize { method, weights }));
+        Kernel::forward().chain(Kernel::backward())
+    }
+
+    /// All scans, then all element-wise kernels.
+    pub fn forward() -> impl Iterator<Item = Kernel> {
+        let elements = elements().map(|(method, weights)| Kernel::Discretize { method, weights });
         Instantiation::all().map(Kernel::Scan).chain(elements)
+    }
+
+    /// All backward scans, the sums, then all element-wise kernels.
+    pub fn backward() -> impl Iterator<Item = Kernel> {
+        let elements = elements().map(|(method, weights)| Kernel::Differentiate { method, weights });
+        let sums = InputType::ALL.into_iter().map(Kernel::Sums);
+        Instantiation::all().map(Kernel::Backward).chain(sums).chain(elements)
+    }
+
+    /// The kernel that is launched after it, with the same argument.
+    pub fn then(&self) -> Option<Kernel> {
+        if let Kernel::Backward(which) = self { Some(Kernel::Sums(which.input)) } else { None }
     }
 
     /// Whether it scans in both directions, and so needs a workspace.
@@ -134,10 +173,11 @@ impl Kernel {
     /// The method and the weights that it is launched for.
     pub fn computes(&self) -> (Method, Weights) {
         match *self {
-            Kernel::Scan(Instantiation { method, weights, .. }) | Kernel::Discretize { method, weights } => {
-                (method, weights)
-            }
-            Kernel::Misbehave(_) => (Method::Zoh, Weights::Real),
+            Kernel::Scan(Instantiation { method, weights, .. })
+            | Kernel::Backward(Instantiation { method, weights, .. })
+            | Kernel::Discretize { method, weights }
+            | Kernel::Differentiate { method, weights } => (method, weights),
+            Kernel::Sums(_) | Kernel::Misbehave(_) => (Method::Zoh, Weights::Real),
             Kernel::Judge(judge) => (Method::Zoh, judge.weights),
         }
     }
@@ -147,6 +187,8 @@ impl Kernel {
         match self {
             Kernel::Scan(_) => "selective_scan.cu",
             Kernel::Discretize { .. } => "discretize.cu",
+            Kernel::Backward(_) | Kernel::Sums(_) => "selective_scan_backward.cu",
+            Kernel::Differentiate { .. } => "derivatives.cu",
             Kernel::Misbehave(_) => "faults/misbehave.cu",
             Kernel::Judge(_) => "judge/judge.cu",
         }
@@ -155,9 +197,12 @@ impl Kernel {
     /// The C++ expression that names it, as a CUDA compiler's name expression.
     pub fn name_expression(&self) -> String {
         match self {
-            Kernel::Scan(which) => which.name_expression(),
-            Kernel::Discretize { method, weights } => {
-                format!("holdfast::discretize_elements<{}, {}>", method.id(), *weights == Weights::Complex)
+            Kernel::Scan(which) => which.name_expression("selective_scan"),
+            Kernel::Backward(which) => which.name_expression("selective_scan_backward"),
+            Kernel::Sums(input) => format!("holdfast::sum_gradients<{}>", storage(*input)),
+            Kernel::Discretize { method, weights } => element_wise("discretize_elements", *method, *weights),
+            Kernel::Differentiate { method, weights } => {
+                element_wise("differentiate_elements", *method, *weights)
             }
             Kernel::Misbehave(which) => format!("holdfast::misbehave<{}>", *which as i32),
             Kernel::Judge(Judge { weights, chunks }) => {

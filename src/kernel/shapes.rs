@@ -2,7 +2,7 @@
 
 use super::KernelError;
 use crate::problem::conventions::INITIAL_STATE;
-use crate::problem::{CoefficientProblem, Conventions, InputType, Problem, Shape};
+use crate::problem::{CoefficientProblem, Conventions, InputType, OutputGradients, Problem, Shape};
 
 const HINT: &str = "see the table of shapes in the problem module's documentation";
 
@@ -66,6 +66,16 @@ pub fn check_scan(problem: &Problem) -> Result<(), KernelError> {
         values.map_or(Ok(()), |values| check_len(what, values.len(), expected))?;
     }
     Ok(())
+}
+
+/// The same, and of a backward pass what it starts from.
+pub fn check_backward(problem: &Problem, given: &OutputGradients) -> Result<(), KernelError> {
+    check_scan(problem)?;
+    let Shape { batch, dim, dstate, .. } = problem.shape;
+    check_len("dout", given.dout.len(), problem.shape.sequence_len())?;
+    given.dlast_state.as_ref().map_or(Ok(()), |values| {
+        check_len("dlast_state", values.len(), batch * dim * dstate * problem.weights.width())
+    })
 }
 
 /// What takes f32 inputs only.

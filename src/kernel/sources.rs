@@ -28,21 +28,30 @@ macro_rules! sources {
 pub(super) use sources;
 
 /// The production programs.
-const PROGRAMS: &[Source] = sources!["../../kernels/": "selective_scan.cu", "discretize.cu"];
+const PROGRAMS: &[Source] = sources![
+    "../../kernels/":
+    "selective_scan.cu",
+    "discretize.cu",
+    "selective_scan_backward.cu",
+    "derivatives.cu",
+];
 
 /// What they include.
 const HEADERS: &[Source] = sources![
     "../../kernels/":
     "complex.cuh",
+    "derivatives.cuh",
     "discretize.cuh",
     "exponential.cuh",
     "hooks.cuh",
     "launch.cuh",
+    "launch_backward.cuh",
     "pair.cuh",
     "phi.cuh",
     "platform.cuh",
     "precise.cuh",
     "selective_scan.cuh",
+    "selective_scan_backward.cuh",
     "step.cuh",
     "storage.cuh",
 ];

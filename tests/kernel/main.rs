@@ -5,6 +5,7 @@
 mod support;
 
 mod agreement;
+mod backward;
 mod carried;
 mod coefficients;
 mod crashes;

@@ -110,7 +110,7 @@ fn one(
             let want = CpuBackend::new().coefficients(method, &problem).map_err(of_kernel)?;
             (Job::coefficients(method, &problem, Element::F32), want.a_bar)
         }
-        Kernel::Misbehave(_) | Kernel::Judge(_) => return Ok(()),
+        _ => return Ok(()),
     };
     if let Some(images) = images {
         let image = images.get(kernel).map_err(|error| (error.to_string(), false))?;
@@ -181,7 +181,7 @@ fn median_time(gpu: &mut Gpu, images: &Images, method: Method, problem: &Problem
     let image = images.get(kernel).map_err(|error| error.to_string())?;
     job.image = Some((*image).clone());
     let loaded = job.load(gpu, Guarding::Off);
-    let times = loaded.and_then(|loaded| gpu.time(&loaded.launch, WARMUPS, REPEATS));
+    let times = loaded.and_then(|loaded| gpu.time(&loaded.launches, WARMUPS, REPEATS));
     gpu.free_all();
     let mut times = times.map_err(|error| error.to_string())?;
     times.sort_by(f32::total_cmp);

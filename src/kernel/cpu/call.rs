@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_uint};
 
 use super::crash::Crash;
-use super::ffi::{self, RawDiscretize, RawInstantiation, RawScan};
+use super::ffi::{self, RawBackward, RawDerivatives, RawDiscretize, RawInstantiation, RawScan};
 use crate::kernel::launch::{DeviceError, Launch, Params};
 use crate::kernel::registry::Kernel;
 use crate::problem::Weights;
@@ -26,6 +26,9 @@ pub struct Build {
 pub enum Call {
     Scan { which: RawInstantiation, fault: c_int, params: RawScan },
     Discretize { method: c_int, complex: c_int, lifted: c_int, fault: c_int, params: RawDiscretize },
+    Backward { which: RawInstantiation, params: RawBackward },
+    Sums { input: c_int, params: RawBackward },
+    Differentiate { method: c_int, complex: c_int, params: RawDerivatives },
     Crash(Crash),
 }
 
@@ -48,6 +51,16 @@ impl Call {
                 fault,
                 params,
             },
+            (None, Kernel::Backward(which), Params::Backward(params)) => {
+                Call::Backward { which: which.into(), params }
+            }
+            (None, Kernel::Sums(input), Params::Backward(params)) => {
+                Call::Sums { input: ffi::number(input), params }
+            }
+            (None, Kernel::Differentiate { method, weights }, Params::Differentiate(params)) => {
+                let complex = (weights == Weights::Complex).into();
+                Call::Differentiate { method: method.id().into(), complex, params }
+            }
             _ => return Err(DeviceError::Fault("the kernel takes other parameters".to_owned())),
         })
     }
@@ -66,6 +79,15 @@ impl Call {
                 }
                 Call::Discretize { method, complex, lifted, fault, params } => {
                     ffi::holdfast_discretize(*method, *complex, *lifted, *fault, params, block, 1, text, size)
+                }
+                Call::Backward { which, params } => {
+                    ffi::holdfast_backward(which, params, block, 1, text, size)
+                }
+                Call::Sums { input, params } => {
+                    ffi::holdfast_sum_gradients(*input, params, block, 1, text, size)
+                }
+                Call::Differentiate { method, complex, params } => {
+                    ffi::holdfast_differentiate(*method, *complex, params, block, 1, text, size)
                 }
                 Call::Crash(crash) => ffi::holdfast_crash(*crash as c_int, block, text, size),
             }

@@ -2,7 +2,10 @@
 
 use std::ffi::{CStr, c_char, c_int, c_longlong, c_uint, c_void};
 
-pub use super::params::{Elementary, RawDiscretize, RawInstantiation, RawJudge, RawScan};
+pub use super::params::{
+    BackwardShape, BackwardWorkspace, Elementary, RawBackward, RawDerivatives, RawDiscretize,
+    RawInstantiation, RawJudge, RawScan,
+};
 use crate::kernel::registry::Instantiation;
 use crate::problem::{InputType, Operand, Weights};
 
@@ -22,11 +25,7 @@ impl From<Instantiation> for RawInstantiation {
     fn from(which: Instantiation) -> Self {
         RawInstantiation {
             method: which.method.id().into(),
-            input: match which.input {
-                InputType::F32 => 0,
-                InputType::F16 => 1,
-                InputType::Bf16 => 2,
-            },
+            input: number(which.input),
             complex: (which.weights == Weights::Complex).into(),
             variable_b: (which.b == Operand::Variable).into(),
             variable_c: (which.c == Operand::Variable).into(),
@@ -34,6 +33,15 @@ impl From<Instantiation> for RawInstantiation {
             lifted: 0,
             perturbation: [0.0; 2],
         }
+    }
+}
+
+/// As the kernels number storage types.
+pub fn number(input: InputType) -> c_int {
+    match input {
+        InputType::F32 => 0,
+        InputType::F16 => 1,
+        InputType::Bf16 => 2,
     }
 }
 
@@ -58,7 +66,35 @@ unsafe extern "C" {
         message: *mut c_char,
         capacity: usize,
     ) -> c_int;
+    pub fn holdfast_backward(
+        which: *const RawInstantiation,
+        params: *const RawBackward,
+        first: c_uint,
+        count: c_uint,
+        message: *mut c_char,
+        capacity: usize,
+    ) -> c_int;
+    pub fn holdfast_sum_gradients(
+        input: c_int,
+        params: *const RawBackward,
+        first: c_uint,
+        count: c_uint,
+        message: *mut c_char,
+        capacity: usize,
+    ) -> c_int;
+    pub fn holdfast_differentiate(
+        method: c_int,
+        complex: c_int,
+        params: *const RawDerivatives,
+        first: c_uint,
+        count: c_uint,
+        message: *mut c_char,
+        capacity: usize,
+    ) -> c_int;
     // Pure functions of numbers.
+    pub safe fn holdfast_backward_workspace(shape: &BackwardShape, workspace: &mut BackwardWorkspace);
+    pub safe fn holdfast_sum_blocks(shape: &BackwardShape) -> c_longlong;
+    pub safe fn holdfast_sum_threads() -> c_uint;
     pub safe fn holdfast_discretize_block() -> c_uint;
     pub safe fn holdfast_scan_threads() -> c_uint;
     pub safe fn holdfast_scan_tile(width: c_int) -> c_uint;

@@ -22,10 +22,10 @@ pub use self::params::Elementary;
 use super::launch::{Element, Guarding, Job, Returned};
 use super::registry::{Instantiation, Kernel};
 use super::worker::limit::{self, Hangs};
-use super::{Backend, Coefficients, KernelError, shapes};
+use super::{Backend, Coefficients, Derivatives, KernelError, shapes};
 use crate::method::Method;
-use crate::problem::{CoefficientProblem, Problem, Shape, Weights};
-use crate::tensor::Tensors;
+use crate::problem::{CoefficientProblem, OutputGradients, Problem, Shape, Weights};
+use crate::tensor::{Gradients, Tensors};
 
 /// The compiler that built the kernels for the CPU, as it names itself.
 pub const COMPILER: &str = env!("HOLDFAST_CXX_VERSION");
@@ -219,6 +219,28 @@ impl CpuBackend {
         self.run(&Job::coefficients(method, problem, returned), None)
     }
 
+    /// The production kernels' alone: there are no copies with faults of these.
+    fn backward(
+        &self,
+        method: Method,
+        problem: &Problem,
+        given: &OutputGradients,
+    ) -> Result<Gradients<f32>, KernelError> {
+        check_processor()?;
+        shapes::check_backward(problem, given)?;
+        Ok(self.run(&Job::backward(method, problem, given), None)?.gradients(problem))
+    }
+
+    fn differentiate(
+        &self,
+        method: Method,
+        problem: &CoefficientProblem,
+    ) -> Result<Derivatives, KernelError> {
+        check_processor()?;
+        shapes::check_coefficients(problem)?;
+        Ok(self.run(&Job::derivatives(method, problem), None)?.derivatives())
+    }
+
     fn run(&self, job: &Job, only: Option<Vec<c_uint>>) -> Result<Returned, KernelError> {
         let (method, weights) = job.kernel.computes();
         self.hangs.run(method, weights, || {
@@ -252,6 +274,24 @@ impl Backend for CpuBackend {
         problem: &CoefficientProblem,
     ) -> Result<Coefficients, KernelError> {
         Ok(self.discretize(method, problem)?.coefficients())
+    }
+
+    /// None in the copies with faults, which have no backward pass.
+    fn gradients(
+        &self,
+        method: Method,
+        problem: &Problem,
+        given: &OutputGradients,
+    ) -> Option<Result<Gradients<f32>, KernelError>> {
+        self.build.fault.is_none().then(|| self.backward(method, problem, given))
+    }
+
+    fn derivatives(
+        &self,
+        method: Method,
+        problem: &CoefficientProblem,
+    ) -> Option<Result<Derivatives, KernelError>> {
+        self.build.fault.is_none().then(|| self.differentiate(method, problem))
     }
 
     fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<Tensors<f64>, KernelError>> {

@@ -1,5 +1,5 @@
-//! The C structs that both sides of the kernels' interface know: `kernels/launch.cuh`, `kernels/host/interface.h`, and the
-//! judge's `kernels/judge/params.h`, which says what its fields are.
+//! The C structs that both sides of the kernels' interface know: `kernels/launch.cuh`, `kernels/launch_backward.cuh`,
+//! `kernels/host/interface.h`, and the judge's `kernels/judge/params.h`, which says what its fields are.
 //! `build.rs` includes this file, too, and has the C++ compiler compare every field's name, offset and size.
 
 use std::ffi::{c_int, c_longlong, c_void};
@@ -12,10 +12,14 @@ pub type Layout = (&'static str, usize, &'static [Field]);
 
 /// Those of all structs here.
 #[allow(dead_code, reason = "the build script is what reads it")]
-pub const LAYOUTS: [Layout; 11] = [
+pub const LAYOUTS: [Layout; 15] = [
     RawInstantiation::LAYOUT,
     RawScan::LAYOUT,
     RawDiscretize::LAYOUT,
+    RawBackward::LAYOUT,
+    RawDerivatives::LAYOUT,
+    BackwardShape::LAYOUT,
+    BackwardWorkspace::LAYOUT,
     Elementary::LAYOUT,
     RawTerm::LAYOUT,
     RawFormula::LAYOUT,
@@ -100,6 +104,95 @@ c_struct! {
 
 // SAFETY: as for RawScan; each thread writes its own element.
 unsafe impl Sync for RawDiscretize {}
+
+c_struct! {
+    /// A backward scan's tensors and sizes.
+    RawBackward = "holdfast_launch::BackwardParams" {
+        u: *const c_void,
+        delta: *const c_void,
+        a: *const c_void,
+        b: *const c_void,
+        c: *const c_void,
+        d: *const c_void,
+        z: *const c_void,
+        delta_bias: *const c_void,
+        dout: *const c_void,
+        dlast_state: *const c_void,
+        grad_u: *mut c_void,
+        grad_delta: *mut c_void,
+        grad_a: *mut c_void,
+        grad_b: *mut c_void,
+        grad_c: *mut c_void,
+        grad_d: *mut c_void,
+        grad_z: *mut c_void,
+        grad_delta_bias: *mut c_void,
+        states: *mut c_void,
+        a_sums: *mut c_void,
+        b_sums: *mut c_void,
+        c_sums: *mut c_void,
+        d_sums: *mut c_void,
+        delta_bias_sums: *mut c_void,
+        batch: c_longlong,
+        dim: c_longlong,
+        dstate: c_longlong,
+        seqlen: c_longlong,
+        groups: c_longlong,
+        delta_softplus: c_int,
+        width: c_int,
+        variable_b: c_int,
+        variable_c: c_int,
+    }
+}
+
+// SAFETY: as for RawScan; each block has its own part of the workspace, and each thread of the sums its own number.
+unsafe impl Sync for RawBackward {}
+
+c_struct! {
+    /// The arrays of element-wise derivatives.
+    RawDerivatives = "holdfast_launch::DerivativeParams" {
+        delta: *const c_void,
+        a: *const c_void,
+        a_bar: *mut c_void,
+        slope: *mut c_void,
+        h: *mut c_void,
+        h_by_delta: *mut c_void,
+        h_by_a: *mut c_void,
+        n: c_longlong,
+    }
+}
+
+// SAFETY: as for RawDiscretize.
+unsafe impl Sync for RawDerivatives {}
+
+c_struct! {
+    /// What a backward scan's workspace depends on.
+    BackwardShape = "holdfast_launch::BackwardShape" {
+        batch: c_longlong,
+        dim: c_longlong,
+        dstate: c_longlong,
+        seqlen: c_longlong,
+        groups: c_longlong,
+        width: c_int,
+        directions: c_int,
+        variable_b: c_int,
+        variable_c: c_int,
+        element: c_int,
+    }
+}
+
+c_struct! {
+    /// Where its parts begin, and its size, in bytes.
+    #[derive(Debug, Default)]
+    BackwardWorkspace = "holdfast_launch::BackwardWorkspace" {
+        states: c_longlong,
+        a_sums: c_longlong,
+        b_sums: c_longlong,
+        c_sums: c_longlong,
+        d_sums: c_longlong,
+        delta_bias_sums: c_longlong,
+        bytes: c_longlong,
+    }
+}
 
 c_struct! {
     /// The functions of `kernels/exponential.cuh` at one x: what the bounds on Ā rest on.

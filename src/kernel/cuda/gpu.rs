@@ -97,21 +97,27 @@ impl Gpu {
         Ok(Gpu { info, functions: HashMap::new(), allocations: Vec::new() })
     }
 
-    /// Milliseconds of each of `repeats` launches, by CUDA events, after `warmups` that are not timed.
-    pub fn time(&mut self, launch: &Launch, warmups: usize, repeats: usize) -> Result<Vec<f32>, DeviceError> {
+    /// Milliseconds that the launches take together, one after the other, for each of `repeats` times, by CUDA events, after
+    /// `warmups` that are not timed.
+    pub fn time(
+        &mut self,
+        launches: &[Launch],
+        warmups: usize,
+        repeats: usize,
+    ) -> Result<Vec<f32>, DeviceError> {
         // The newer of the two functions that tell the time between events is the only one bound here.
         if self.info.cuda < 12080 {
             let found = format!("CUDA {}.{}", self.info.cuda / 1000, self.info.cuda % 1000 / 10);
             return Err(DeviceError::Fault(format!("the driver serves {found}, timing needs 12.8 or newer")));
         }
         for _ in 0..warmups {
-            self.run(launch)?;
+            launches.iter().try_for_each(|launch| self.run(launch))?;
         }
         let (start, end) = (Event::new()?, Event::new()?);
         let mut times = Vec::with_capacity(repeats);
         for _ in 0..repeats {
             start.record()?;
-            self.enqueue(launch)?;
+            launches.iter().try_for_each(|launch| self.enqueue(launch))?;
             end.record()?;
             times.push(end.since(&start)?);
         }
@@ -165,6 +171,8 @@ impl Gpu {
         let params: *const c_void = match &launch.params {
             Params::Scan(params) => (params as *const _ as *const c_void).cast(),
             Params::Discretize(params) => (params as *const _ as *const c_void).cast(),
+            Params::Backward(params) => (params as *const _ as *const c_void).cast(),
+            Params::Differentiate(params) => (params as *const _ as *const c_void).cast(),
             Params::Judge(params) => (*params as *const RawJudge).cast(),
         };
         let mut arguments = [params.cast_mut()];

@@ -27,10 +27,10 @@ use super::cpu::CpuBackend;
 use super::launch::{DeviceInfo, Element, Job, Returned};
 use super::registry::{Instantiation, Kernel, Misbehaviour};
 use super::worker::{Program, limit};
-use super::{Backend, Coefficients, KernelError, shapes};
+use super::{Backend, Coefficients, Derivatives, KernelError, shapes};
 use crate::method::Method;
-use crate::problem::{CoefficientProblem, Problem};
-use crate::tensor::Tensors;
+use crate::problem::{CoefficientProblem, OutputGradients, Problem};
+use crate::tensor::{Gradients, Tensors};
 
 /// Why CUDA cannot run here, or why a kernel did not come to be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -144,8 +144,12 @@ impl CudaBackend {
 
     fn run(&self, kernel: Kernel, job: impl FnOnce() -> Job) -> Result<Returned, KernelError> {
         let unavailable = |error: CudaError| KernelError::Unavailable(error.to_string());
-        let image = self.images.as_ref().map(|images| images.get(kernel)).transpose().map_err(unavailable)?;
-        self.worker.run(image.map(|image| (*image).clone()), job).map_err(|error| match error {
+        let image = |kernel| match &self.images {
+            Some(images) => images.get(kernel).map(|image| Some((*image).clone())).map_err(unavailable),
+            None => Ok(None),
+        };
+        let images = [image(kernel)?, kernel.then().map_or(Ok(None), image)?];
+        self.worker.run(images, job).map_err(|error| match error {
             KernelError::TimedOut(reason) => KernelError::Fault(reason),
             error => error,
         })
@@ -179,6 +183,27 @@ impl Backend for CudaBackend {
         shapes::check_coefficients(problem)?;
         let kernel = Kernel::Discretize { method, weights: problem.weights };
         Ok(self.run(kernel, || Job::coefficients(method, problem, Element::F32))?.coefficients())
+    }
+
+    fn gradients(
+        &self,
+        method: Method,
+        problem: &Problem,
+        given: &OutputGradients,
+    ) -> Option<Result<Gradients<f32>, KernelError>> {
+        let kernel = Kernel::Backward(Instantiation::for_problem(method, problem));
+        let run = || Ok(self.run(kernel, || Job::backward(method, problem, given))?.gradients(problem));
+        Some(shapes::check_backward(problem, given).and_then(|()| run()))
+    }
+
+    fn derivatives(
+        &self,
+        method: Method,
+        problem: &CoefficientProblem,
+    ) -> Option<Result<Derivatives, KernelError>> {
+        let kernel = Kernel::Differentiate { method, weights: problem.weights };
+        let run = || Ok(self.run(kernel, || Job::derivatives(method, problem))?.derivatives());
+        Some(shapes::check_coefficients(problem).and_then(|()| run()))
     }
 
     /// By the CPU build.

@@ -109,8 +109,12 @@ impl GpuWorker {
         Ok((GpuWorker { program, limit, running: Mutex::new(Some(worker)) }, info))
     }
 
-    /// Runs a job, which is encoded when the process is free; what its kernel returned.
-    pub fn run(&self, image: Option<Image>, job: impl FnOnce() -> Job) -> Result<Returned, KernelError> {
+    /// Runs a job, which is encoded when the process is free, with the images of its kernels; what they returned.
+    pub fn run(
+        &self,
+        [image, image_then]: [Option<Image>; 2],
+        job: impl FnOnce() -> Job,
+    ) -> Result<Returned, KernelError> {
         let unavailable = |reason: &dyn Display| KernelError::Unavailable(reason.to_string());
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let mut worker = match running.take() {
@@ -118,7 +122,7 @@ impl GpuWorker {
             None => start(&self.program).map_err(|error| unavailable(&error))?.0,
         };
         // Encoded with the worker in hand: many threads wait here, and their tensors would fill the memory.
-        let mut job = Job { image, ..job() };
+        let mut job = Job { image, image_then, ..job() };
         let inputs = std::mem::take(&mut job.inputs);
         let request = Message::new(&Some(&job), inputs).map_err(|error| unavailable(&error))?;
         let reply = worker.ask(request, self.limit)?;

@@ -163,7 +163,7 @@ impl Compiled for GpuHeader {
             },
             Err(error) => return Err(KernelError::Unavailable(error.to_string())),
         };
-        self.worker.run(image, job)
+        self.worker.run([image, None], job)
     }
 
     fn rejected(&self, weights: Weights, b: Operand) -> Option<&str> {

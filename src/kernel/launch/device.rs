@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::KernelError;
-use crate::kernel::cpu::ffi::{RawDiscretize, RawJudge, RawScan};
+use crate::kernel::cpu::ffi::{RawBackward, RawDerivatives, RawDiscretize, RawJudge, RawScan};
 use crate::kernel::cuda::cache::Image;
 use crate::kernel::registry::Kernel;
 
@@ -67,6 +67,8 @@ impl From<DeviceError> for KernelError {
 pub enum Params<'a> {
     Scan(RawScan),
     Discretize(RawDiscretize),
+    Backward(RawBackward),
+    Differentiate(RawDerivatives),
     Judge(&'a RawJudge),
 }
 

@@ -1,4 +1,7 @@
-//! One launch as data: what goes to a device and what comes back, in the tensors' element types.
+//! One launch as data, and the one that may come after it: what goes to a device and what comes back, in the tensors' element
+//! types.
+
+use std::ptr::null_mut;
 
 use num_traits::AsPrimitive;
 use serde::{Deserialize, Serialize};
@@ -6,27 +9,40 @@ use serde::{Deserialize, Serialize};
 use super::buffer::{self, Buffer, Guarding};
 use super::device::{Device, DeviceError, Launch, Params};
 use super::element::Element;
-use crate::kernel::cpu::ffi::{self, RawDiscretize, RawScan};
+use crate::kernel::cpu::ffi::{
+    self, BackwardShape, BackwardWorkspace, RawBackward, RawDerivatives, RawDiscretize, RawScan,
+};
 use crate::kernel::cuda::cache::Image;
 use crate::kernel::registry::{Instantiation, Kernel};
-use crate::kernel::{CpuBackend, KernelError, SCANNED, scanned};
+use crate::kernel::{CpuBackend, Derivatives, KernelError, SCANNED, scanned};
 use crate::method::Method;
-use crate::problem::{CoefficientProblem, Operand, Problem, Shape, Weights};
-use crate::tensor::{Coefficients, Tensor, TensorName, Tensors};
+use crate::problem::{CoefficientProblem, NamedInput, Operand, OutputGradients, Problem, Shape, Weights};
+use crate::tensor::GradientName::{A, B, C, D, Delta, DeltaBias, U, Z};
+use crate::tensor::{Coefficients, GradientName, Gradients, Tensor, TensorName, Tensors};
 
 /// The names of the kernels' inputs, in the order of a job's.
 const SCAN_INPUTS: [&str; 8] = ["u", "delta", "A", "B", "C", "D", "z", "delta_bias"];
 const DISCRETIZE_INPUTS: [&str; 3] = ["delta", "A", "B"];
+const BACKWARD_INPUTS: [&str; 10] =
+    ["u", "delta", "A", "B", "C", "D", "z", "delta_bias", "dout", "dlast_state"];
+const DIFFERENTIATE_INPUTS: [&str; 2] = ["delta", "A"];
+
+/// What a backward scan computes, in the order of its outputs and of [`Problem::inputs`].
+const GRADIENTS: [GradientName; 8] = [U, Delta, A, B, C, D, Z, DeltaBias];
+const DERIVATIVES: [&str; 5] = ["a_bar", "slope", "h", "h_by_delta", "h_by_a"];
 
 /// Tensors' bytes, of which some may be missing.
 pub type Bytes = Vec<Option<Vec<u8>>>;
 
-/// One launch: a kernel, its inputs and what it returns.
+/// One launch: a kernel, its inputs and what it returns. Where another kernel comes after it ([`Kernel::then`]), that one has the
+/// same argument.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
     pub kernel: Kernel,
     /// The compiled kernel, where the device needs one.
     pub image: Option<Image>,
+    /// That of the kernel which comes after it.
+    pub image_then: Option<Image>,
     /// batch, dim, dstate, seqlen, groups; for coefficients: n, then zeros.
     pub sizes: [usize; 5],
     pub delta_softplus: bool,
@@ -71,6 +87,21 @@ impl Returned {
         scanned(problem, self.narrowed())
     }
 
+    /// Of a backward scan: the gradients of what the problem has.
+    pub fn gradients(self, problem: &Problem) -> Gradients<f32> {
+        let inputs = problem.inputs();
+        let named = GRADIENTS.into_iter().zip(self.narrowed()).zip(inputs);
+        let there = named.filter(|(_, (_, values, _))| values.is_some());
+        there.map(|((name, values), _)| (name, problem.gradient(name, values))).collect()
+    }
+
+    /// Of element-wise derivatives.
+    pub fn derivatives(self) -> Derivatives {
+        let mut values = self.narrowed();
+        let mut next = || values.next().unwrap_or_default();
+        Derivatives { a_bar: next(), slope: next(), h: next(), h_by_delta: next(), h_by_a: next() }
+    }
+
     /// Of element-wise coefficients.
     pub fn coefficients<T: Copy + 'static>(self) -> Coefficients<T>
     where
@@ -94,16 +125,53 @@ impl Returned {
     }
 }
 
+/// The bytes of a scan's inputs, its sequences stored as `storage`.
+fn scan_inputs(problem: &Problem, storage: Element) -> Bytes {
+    // Constant operands are weights: f32 whatever the input type.
+    let operand = |which, values: &[f32]| {
+        if which == Operand::Constant { Element::F32 } else { storage }.encode(values)
+    };
+    let weights = |values: &Vec<f32>| Element::F32.encode(values);
+    vec![
+        Some(storage.encode(&problem.u)),
+        Some(storage.encode(&problem.delta)),
+        Some(weights(&problem.a)),
+        Some(operand(problem.b_operand, &problem.b)),
+        Some(operand(problem.c_operand, &problem.c)),
+        problem.d.as_ref().map(weights),
+        problem.z.as_ref().map(|z| storage.encode(z)),
+        problem.delta_bias.as_ref().map(weights),
+    ]
+}
+
+/// What the workspace of a backward scan depends on, in f32.
+fn backward_shape(which: Instantiation, sizes: [usize; 5]) -> BackwardShape {
+    let [batch, dim, dstate, seqlen, groups] = sizes.map(|size| size as i64);
+    BackwardShape {
+        batch,
+        dim,
+        dstate,
+        seqlen,
+        groups,
+        width: which.weights.width() as i32,
+        directions: if which.method.is_bidirectional() { 2 } else { 1 },
+        variable_b: (which.b == Operand::Variable).into(),
+        variable_c: (which.c == Operand::Variable).into(),
+        element: Element::F32.size() as i32,
+    }
+}
+
+fn workspace_of(shape: &BackwardShape) -> BackwardWorkspace {
+    let mut workspace = BackwardWorkspace::default();
+    ffi::holdfast_backward_workspace(shape, &mut workspace);
+    workspace
+}
+
 impl Job {
     /// A scan whose sizes have been checked, with its sequences stored as `storage`: the problem's own type, or double for
     /// a lifted kernel. `kernel` is the one that the problem needs, or one that misbehaves in its place.
     pub fn scan(kernel: Kernel, problem: &Problem, storage: Element) -> Self {
         let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
-        // Constant operands are weights: f32 whatever the input type.
-        let operand = |which, values: &[f32]| {
-            if which == Operand::Constant { Element::F32 } else { storage }.encode(values)
-        };
-        let weights = |values: &Vec<f32>| Element::F32.encode(values);
         let output = |name: TensorName| {
             let Tensor { shape, width, element, .. } = problem.tensor::<f32>(name, Vec::new());
             let element = if storage == Element::F64 { storage } else { element.into() };
@@ -115,6 +183,7 @@ impl Job {
         Job {
             kernel,
             image: None,
+            image_then: None,
             sizes: [batch, dim, dstate, seqlen, groups],
             delta_softplus: problem.delta_softplus,
             complete: true,
@@ -124,16 +193,54 @@ impl Job {
                 if storage == Element::F64 { storage } else { Element::F32 },
                 workspace,
             ),
-            inputs: vec![
-                Some(storage.encode(&problem.u)),
-                Some(storage.encode(&problem.delta)),
-                Some(weights(&problem.a)),
-                Some(operand(problem.b_operand, &problem.b)),
-                Some(operand(problem.c_operand, &problem.c)),
-                problem.d.as_ref().map(weights),
-                problem.z.as_ref().map(|z| storage.encode(z)),
-                problem.delta_bias.as_ref().map(weights),
-            ],
+            inputs: scan_inputs(problem, storage),
+        }
+    }
+
+    /// The gradients of a scan whose sizes have been checked.
+    pub fn backward(method: Method, problem: &Problem, given: &OutputGradients) -> Self {
+        let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
+        let sizes = [batch, dim, dstate, seqlen, groups];
+        let which = Instantiation::for_problem(method, problem);
+        let storage = Element::from(problem.input);
+        let output = |(name, (_, values, len)): (GradientName, NamedInput)| Output {
+            name: name.to_string(),
+            element: problem.gradient::<f32>(name, Vec::new()).element.into(),
+            // A gradient of what the problem lacks is no output.
+            len: if values.is_some() { len } else { 0 },
+        };
+        let mut inputs = scan_inputs(problem, storage);
+        inputs.push(Some(storage.encode(&given.dout)));
+        inputs.push(given.dlast_state.as_ref().map(|values| Element::F32.encode(values)));
+        let bytes = workspace_of(&backward_shape(which, sizes)).bytes as usize;
+        Job {
+            kernel: Kernel::Backward(which),
+            image: None,
+            image_then: None,
+            sizes,
+            delta_softplus: problem.delta_softplus,
+            complete: true,
+            outputs: GRADIENTS.into_iter().zip(problem.inputs()).map(output).collect(),
+            workspace: Output::workspace(Element::F32, bytes.div_ceil(Element::F32.size())),
+            inputs,
+        }
+    }
+
+    /// Element-wise derivatives whose sizes have been checked.
+    pub fn derivatives(method: Method, problem: &CoefficientProblem) -> Self {
+        let n = problem.delta.len();
+        let len = n * problem.weights.width();
+        let output = |name: &str| Output { name: name.to_owned(), element: Element::F32, len };
+        Job {
+            kernel: Kernel::Differentiate { method, weights: problem.weights },
+            image: None,
+            image_then: None,
+            sizes: [n, 0, 0, 0, 0],
+            delta_softplus: false,
+            complete: true,
+            outputs: DERIVATIVES.map(output).to_vec(),
+            workspace: Output::workspace(Element::F32, 0),
+            inputs: [&problem.delta, &problem.a].map(|values| Some(Element::F32.encode(values))).to_vec(),
         }
     }
 
@@ -146,6 +253,7 @@ impl Job {
         Job {
             kernel: Kernel::Discretize { method, weights: problem.weights },
             image: None,
+            image_then: None,
             sizes: [n, 0, 0, 0, 0],
             delta_softplus: false,
             complete: true,
@@ -190,8 +298,12 @@ impl Job {
         let (names, outputs): (&[&str], usize) = match self.kernel {
             Kernel::Discretize { .. } => (&DISCRETIZE_INPUTS, 2),
             Kernel::Scan(_) | Kernel::Misbehave(_) => (&SCAN_INPUTS, 2),
-            // Its rows stay on the device from one launch to the next: it is launched without a job.
-            Kernel::Judge(_) => return Err(DeviceError::Fault("the judge takes no job".to_owned())),
+            Kernel::Backward(_) => (&BACKWARD_INPUTS, GRADIENTS.len()),
+            Kernel::Differentiate { .. } => (&DIFFERENTIATE_INPUTS, DERIVATIVES.len()),
+            // The judge's rows stay on the device from one launch to the next; sums come after a scan.
+            Kernel::Judge(_) | Kernel::Sums(_) => {
+                return Err(DeviceError::Fault("the kernel takes no job of its own".to_owned()));
+            }
         };
         if self.inputs.len() != names.len() || self.outputs.len() != outputs {
             return Err(DeviceError::Fault("the job's tensors do not fit its kernel".to_owned()));
@@ -207,14 +319,14 @@ impl Job {
         }
         let workspace = Buffer::output(device, guarding, &self.workspace.name, self.workspace.bytes())?;
         let buffers = Buffers { inputs, outputs, workspace };
-        Ok(Loaded { job: self, launch: self.launch(&buffers), buffers })
+        Ok(Loaded { job: self, launches: self.launches(&buffers), buffers })
     }
 
     /// Loads, runs and collects: the outputs' bytes. No memory of the device stays in use.
     pub fn execute(&self, device: &mut dyn Device, guarding: Guarding) -> Result<Bytes, DeviceError> {
         let run = |device: &mut dyn Device| {
             let loaded = self.load(device, guarding)?;
-            device.run(&loaded.launch)?;
+            loaded.launches.iter().try_for_each(|launch| device.run(launch))?;
             loaded.collect(device)
         };
         let outputs = run(device);
@@ -222,63 +334,125 @@ impl Job {
         outputs
     }
 
-    /// The kernel's argument and its launch, by the table of kernels/launch.cuh.
-    fn launch(&self, buffers: &Buffers) -> Launch<'_> {
+    /// The kernel's argument and its launch, by the tables of kernels/launch.cuh and kernels/launch_backward.cuh, and the launch
+    /// after it.
+    fn launches(&self, buffers: &Buffers) -> Vec<Launch<'_>> {
         let input = |i: usize| buffers.inputs[i].as_ref().map_or(0, Buffer::address) as usize as *const _;
         let output = |i: usize| buffers.outputs[i].address() as usize as *mut _;
         let [first, second, dstate, seqlen, groups] = self.sizes.map(|size| size as i64);
         let (kernel, image) = (self.kernel, self.image.as_ref());
+        // No grid is empty; an element-wise kernel itself stops at n.
+        let element_wise = |params| Launch {
+            kernel,
+            image,
+            blocks: self.sizes[0].div_ceil(CpuBackend::discretize_threads()).max(1) as u32,
+            threads: CpuBackend::discretize_threads() as u32,
+            shared: 0,
+            params,
+        };
+        let scan = |shared: usize, params| Launch {
+            kernel,
+            image,
+            blocks: ffi::holdfast_scan_blocks(first, second, groups) as u32,
+            threads: CpuBackend::block_threads() as u32,
+            shared: shared as u32,
+            params,
+        };
         match kernel {
-            Kernel::Discretize { .. } => {
-                let threads = CpuBackend::discretize_threads();
-                Launch {
-                    kernel,
-                    image,
-                    // No grid is empty; the kernel itself stops at n.
-                    blocks: (first as usize).div_ceil(threads).max(1) as u32,
-                    threads: threads as u32,
+            Kernel::Discretize { .. } => vec![element_wise(Params::Discretize(RawDiscretize {
+                delta: input(0),
+                a: input(1),
+                b: input(2),
+                a_bar: output(0),
+                b_bar: output(1),
+                n: first,
+            }))],
+            Kernel::Differentiate { .. } => vec![element_wise(Params::Differentiate(RawDerivatives {
+                delta: input(0),
+                a: input(1),
+                a_bar: output(0),
+                slope: output(1),
+                h: output(2),
+                h_by_delta: output(3),
+                h_by_a: output(4),
+                n: first,
+            }))],
+            Kernel::Backward(which) => {
+                let shape = backward_shape(which, self.sizes);
+                let at = workspace_of(&shape);
+                let part = |offset: i64| (buffers.workspace.address() as usize + offset as usize) as *mut _;
+                // What the problem lacks has no gradient.
+                let optional = |i: usize| if self.inputs[i].is_some() { output(i) } else { null_mut() };
+                let params = Params::Backward(RawBackward {
+                    u: input(0),
+                    delta: input(1),
+                    a: input(2),
+                    b: input(3),
+                    c: input(4),
+                    d: input(5),
+                    z: input(6),
+                    delta_bias: input(7),
+                    dout: input(8),
+                    dlast_state: input(9),
+                    grad_u: output(0),
+                    grad_delta: output(1),
+                    grad_a: output(2),
+                    grad_b: output(3),
+                    grad_c: output(4),
+                    grad_d: optional(5),
+                    grad_z: optional(6),
+                    grad_delta_bias: optional(7),
+                    states: part(at.states),
+                    a_sums: part(at.a_sums),
+                    b_sums: part(at.b_sums),
+                    c_sums: part(at.c_sums),
+                    d_sums: part(at.d_sums),
+                    delta_bias_sums: part(at.delta_bias_sums),
+                    batch: first,
+                    dim: second,
+                    dstate,
+                    seqlen,
+                    groups,
+                    delta_softplus: self.delta_softplus.into(),
+                    width: shape.width,
+                    variable_b: shape.variable_b,
+                    variable_c: shape.variable_c,
+                });
+                let sums = Launch {
+                    kernel: Kernel::Sums(which.input),
+                    image: self.image_then.as_ref(),
+                    blocks: ffi::holdfast_sum_blocks(&shape) as u32,
+                    threads: ffi::holdfast_sum_threads(),
                     shared: 0,
-                    params: Params::Discretize(RawDiscretize {
-                        delta: input(0),
-                        a: input(1),
-                        b: input(2),
-                        a_bar: output(0),
-                        b_bar: output(1),
-                        n: first,
-                    }),
-                }
+                    params,
+                };
+                vec![scan(0, params), sums]
             }
-            Kernel::Scan(_) | Kernel::Misbehave(_) | Kernel::Judge(_) => {
+            Kernel::Scan(_) | Kernel::Misbehave(_) | Kernel::Judge(_) | Kernel::Sums(_) => {
                 let weights = match kernel {
                     Kernel::Scan(Instantiation { weights, .. }) => weights,
                     _ => Weights::Real,
                 };
-                Launch {
-                    kernel,
-                    image,
-                    blocks: ffi::holdfast_scan_blocks(first, second, groups) as u32,
-                    threads: CpuBackend::block_threads() as u32,
-                    shared: CpuBackend::shared_bytes(dstate as usize, weights) as u32,
-                    params: Params::Scan(RawScan {
-                        u: input(0),
-                        delta: input(1),
-                        a: input(2),
-                        b: input(3),
-                        c: input(4),
-                        d: input(5),
-                        z: input(6),
-                        delta_bias: input(7),
-                        out: output(0),
-                        last_state: output(1),
-                        workspace: buffers.workspace.address() as usize as *mut _,
-                        batch: first,
-                        dim: second,
-                        dstate,
-                        seqlen,
-                        groups,
-                        delta_softplus: self.delta_softplus.into(),
-                    }),
-                }
+                let params = Params::Scan(RawScan {
+                    u: input(0),
+                    delta: input(1),
+                    a: input(2),
+                    b: input(3),
+                    c: input(4),
+                    d: input(5),
+                    z: input(6),
+                    delta_bias: input(7),
+                    out: output(0),
+                    last_state: output(1),
+                    workspace: buffers.workspace.address() as usize as *mut _,
+                    batch: first,
+                    dim: second,
+                    dstate,
+                    seqlen,
+                    groups,
+                    delta_softplus: self.delta_softplus.into(),
+                });
+                vec![scan(CpuBackend::shared_bytes(dstate as usize, weights), params)]
             }
         }
     }
@@ -288,7 +462,8 @@ impl Job {
 pub struct Loaded<'a> {
     job: &'a Job,
     buffers: Buffers<'a>,
-    pub launch: Launch<'a>,
+    /// One after the other.
+    pub launches: Vec<Launch<'a>>,
 }
 
 struct Buffers<'a> {

@@ -1,0 +1,638 @@
+// Backward selective scan: the gradients of spec.md §6 by the adjoint recurrence, eight lanes for each channel.
+//
+// Formula: with e_l = ω ∂L/∂s_l the cotangent of a state is p_l = C_l e_l + Ā_{l+1} p_{l+1}; u_l, Δ_l, A, B_l and C_l collect
+// from p_l, x_{l−1} and x_l. `poly` also has the reversed scan's states x^b and cotangents p^b: every gradient is a sum of
+// terms of one direction each.
+// How: blocks, tiles and lanes are the forward scan's. Forwards through the sequence a block saves what is carried into each
+// packet of neighbouring positions: x, and for `poly` Ā p^b, which goes the same way. Then it goes backwards, tile by tile and
+// packet by packet, carrying Ā p (and x^b): it computes the coefficients with their derivatives once, takes the packet's states
+// forward from what was saved, and steps back. Sums over a channel's states are trees of shuffles; those over a block's
+// channels, which B and C that vary take, trees of shuffles and then the warps in turn, one number for each block in the
+// workspace. What A, D, Δ's bias and constant B and C take is summed up position by position within a tile, and over tiles in
+// double. A second kernel (selective_scan_backward.cu) adds up what blocks and the batch's channels leave, in order.
+// No sum depends on time, on the launch or on the position in the batch: results are the same to the last bit.
+// Deviations: none. Cotangents are carried as conjugates of gradients, so that no product needs one (spec.md §6).
+// Expected cost per (batch, channel, n, l): the coefficients twice, once with derivatives; 15 (zoh) to 20 flops of recurrences
+// and products; 10 instructions of sums over channels and states. Memory traffic: u and Δ twice, dout, z once; grad.u,
+// grad.delta, grad.z once; what is saved, an eighth of dstate numbers (complex: a quarter) for each position of a channel,
+// written and read; one B and C of each block likewise.
+#pragma once
+
+#include "derivatives.cuh"
+#include "launch_backward.cuh"
+#include "selective_scan.cuh"
+
+namespace HOLDFAST_NAMESPACE {
+
+using holdfast_launch::BackwardParams;
+
+constexpr int kWarps = holdfast_launch::kThreads / 32;
+
+// v scaled by s, plus w
+HOLDFAST_DEVICE float scaled_add(float v, float s, float w) { return fused(v, s, w); }
+HOLDFAST_DEVICE double scaled_add(double v, double s, double w) { return fused(v, s, w); }
+template <class T>
+HOLDFAST_DEVICE Complex<T> scaled_add(Complex<T> v, T s, Complex<T> w) {
+  return {fused(v.re, s, w.re), fused(v.im, s, w.im)};
+}
+
+// By a weight, or by the real number that h is where it is Δ.
+HOLDFAST_DEVICE float times(float a, float h) { return a * h; }
+HOLDFAST_DEVICE double times(double a, double h) { return a * h; }
+template <class T>
+HOLDFAST_DEVICE Complex<T> times(Complex<T> a, T h) {
+  return scaled(a, h);
+}
+template <class T>
+HOLDFAST_DEVICE Complex<T> times(Complex<T> a, Complex<T> h) {
+  return a * h;
+}
+
+HOLDFAST_DEVICE float real_part(float a) { return a; }
+HOLDFAST_DEVICE double real_part(double a) { return a; }
+template <class T>
+HOLDFAST_DEVICE T real_part(Complex<T> a) {
+  return a.re;
+}
+
+// Gradients are the conjugates of cotangents.
+HOLDFAST_DEVICE float conjugated(float a) { return a; }
+HOLDFAST_DEVICE double conjugated(double a) { return a; }
+template <class T>
+HOLDFAST_DEVICE Complex<T> conjugated(Complex<T> a) {
+  return {a.re, -a.im};
+}
+
+HOLDFAST_DEVICE float shuffled_xor(float v, int distance) { return __shfl_xor_sync(0xffffffffu, v, distance); }
+HOLDFAST_DEVICE double shuffled_xor(double v, int distance) { return __shfl_xor_sync(0xffffffffu, v, distance); }
+template <class T>
+HOLDFAST_DEVICE Complex<T> shuffled_xor(Complex<T> v, int distance) {
+  return {shuffled_xor(v.re, distance), shuffled_xor(v.im, distance)};
+}
+
+// Sums of kItems values over the lanes of a warp that differ in the bits kFrom … kTo of their number: a tree, of which each of
+// them keeps its share of the values. With more values than lanes the first ones of `v` are what is left, else the first one
+// alone, which several lanes then have.
+template <int kFrom, int kTo, class V, int kItems>
+HOLDFAST_DEVICE void sum_over_lanes(V (&v)[kItems], int lane_of_warp) {
+  int count = kItems;
+  HOLDFAST_UNROLL
+  for (int distance = kFrom; distance >= kTo; distance /= 2) {
+    const bool upper = (lane_of_warp & distance) != 0;
+    if (count > 1) {
+      count /= 2;
+      HOLDFAST_UNROLL
+      for (int i = 0; i < count; ++i) {
+        const V given = upper ? v[i] : v[i + count];
+        v[i] = (upper ? v[i + count] : v[i]) + shuffled_xor(given, distance);
+      }
+    } else {
+      v[0] = v[0] + shuffled_xor(v[0], distance);
+    }
+  }
+}
+
+// The gate's derivative: σ(z)(1 + z σ(−z)).
+HOLDFAST_DEVICE float gate_slope(float z) {
+  const float sigmoid = 1.0f / (1.0f + expf(-z));
+  return sigmoid * fused(z, 1.0f / (1.0f + expf(z)), 1.0f);
+}
+HOLDFAST_DEVICE double gate_slope(double z) {
+  const double sigmoid = 1.0 / (1.0 + exp(-z));
+  return sigmoid * fused(z, 1.0 / (1.0 + exp(z)), 1.0);
+}
+// softplus' derivative by its value: σ = 1 − e^−Δ.
+HOLDFAST_DEVICE float softplus_slope(float delta) { return -expm1f(-delta); }
+HOLDFAST_DEVICE double softplus_slope(double delta) { return -expm1(-delta); }
+
+template <class Stored, int kCount, class T>
+HOLDFAST_DEVICE void store_items(Stored* p, int valid, bool wide, const T (&from)[kCount]) {
+  Packet<Stored, kCount> packet;
+  HOLDFAST_UNROLL
+  for (int i = 0; i < kCount; ++i) rounded_store(from[i], packet.item[i]);
+  if (wide && valid == kCount) {
+    *reinterpret_cast<Packet<Stored, kCount>*>(p) = packet;
+  } else {
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kCount; ++i) {
+      if (i < valid) p[i] = packet.item[i];
+    }
+  }
+}
+
+// What a block shares of one tile, as the forward scan's.
+template <class W, class T, int kItems>
+struct BackwardTile {
+  // e is what C and the states meet: the gradient of y.
+  Row<T, kItems> delta[kChannels], u[kChannels], e[kChannels];
+  // Sums over the states: what u and Δ collect, and y itself.
+  Row<T, kItems> by_input[kChannels], by_step[kChannels], y[kChannels];
+  Row<W, kItems> b[kStates], c[kStates];
+  // What each warp adds to B and C of the states and positions of a packet; two packets in turn.
+  W parts[2][2][kWarps][kStates * kItems];
+};
+
+template <Method kMethod, class Input, bool kComplex, class Layout, class T>
+struct BackwardScan {
+  using Weight = WeightOf<kComplex, T>;
+  using W = typename Weight::type;
+  static constexpr int kWidth = Weight::kWidth;
+  static constexpr int kItems = holdfast_launch::items_for(kWidth);
+  static constexpr int kTile = kLanes * kItems;
+  static constexpr bool kBidirectional = kMethod == Method::kPoly;
+  using SharedTile = BackwardTile<W, T, kItems>;
+  using H = typename Derivatives<kMethod, W>::H;
+
+  const BackwardParams& p;
+  SharedTile& tile;
+  int lane, slot;  // of the channel's lanes; of the block's channels
+  long long batch;
+  int channel;
+  int part;           // of the group's blocks
+  int active_warps;   // those with a channel
+  bool active;        // whether there is such a channel
+  bool warp_is_idle;  // whether the whole warp has none
+  long long group;    // of (batch, group)
+  long long packets;
+
+  HOLDFAST_DEVICE BackwardScan(const BackwardParams& params, SharedTile& tile_) : p(params), tile(tile_) {
+    lane = threadIdx.x % kLanes;
+    slot = threadIdx.x / kLanes;
+    // Channel d reads group d / (dim / groups) (spec.md §3).
+    const int members = static_cast<int>(p.dim / p.groups);
+    const int parts = (members - 1) / kChannels + 1;
+    part = static_cast<int>(blockIdx.x % parts);
+    group = blockIdx.x / parts;
+    const int member = part * kChannels + slot, left = members - part * kChannels;
+    batch = group / p.groups;
+    active = member < members;
+    warp_is_idle = member - slot % kWarpChannels >= members;
+    active_warps = ((left < kChannels ? left : kChannels) - 1) / kWarpChannels + 1;
+    channel = static_cast<int>(group % p.groups) * members + (active ? member : 0);
+    packets = (p.seqlen - 1) / kItems + 1;
+  }
+
+  // Index of (batch, channel).
+  HOLDFAST_DEVICE long long row() const { return batch * p.dim + channel; }
+  template <class Stored>
+  HOLDFAST_DEVICE Stored* sequence(void* to, const Positions& at) const {
+    return static_cast<Stored*>(to) + row() * p.seqlen + at.first;
+  }
+  HOLDFAST_DEVICE const Input* input(const void* from, const Positions& at) const {
+    return static_cast<const Input*>(from) + row() * p.seqlen + at.first;
+  }
+  // What is carried into a packet: by the scan, and by poly's reversed cotangents.
+  HOLDFAST_DEVICE W* saved(long long packet, int n, int direction) const {
+    const long long rows = direction * p.batch * p.dim + row();
+    return static_cast<W*>(p.states) + (rows * packets + packet) * p.dstate + n;
+  }
+  HOLDFAST_DEVICE W weight(const void* from, int n) const {
+    return Weight::load(static_cast<const float*>(from) + (static_cast<long long>(channel) * p.dstate + n) * kWidth);
+  }
+
+  // ω: 2 for complex weights (spec.md §3), ½ for each of poly's directions.
+  static constexpr HOLDFAST_DEVICE T factor() { return T(kComplex ? 2 : 1) * T(kBidirectional ? 0.5 : 1); }
+
+  HOLDFAST_DEVICE void load_sequence(const Positions& at, T bias, bool with_gradient) const {
+    if (!active) return;
+    Items<T, kItems> u, delta, e;
+    load_items(input(p.u, at), at.valid, at.wide, u.item);
+    load_items(input(p.delta, at), at.valid, at.wide, delta.item);
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kItems; ++i) {
+      delta.item[i] += bias;
+      if (p.delta_softplus) delta.item[i] = softplus(delta.item[i]);
+      if (i >= at.valid) delta.item[i] = T(0);
+    }
+    tile.u[slot].packet[lane] = u;
+    tile.delta[slot].packet[lane] = delta;
+    if (!with_gradient) return;
+    load_items(input(p.dout, at), at.valid, at.wide, e.item);
+    if (Layout::has_gate()) {
+      T z[kItems];
+      load_items(input(p.z, at), at.valid, at.wide, z);
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kItems; ++i) e.item[i] *= gate(z[i]);
+    }
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kItems; ++i) e.item[i] *= factor();
+    tile.e[slot].packet[lane] = e;
+  }
+
+  // Rows of kStates states from `first` on.
+  HOLDFAST_DEVICE void load_operand(const void* from, int first, const Positions& at,
+                                    Row<W, kItems> (&to)[kStates]) const {
+    HOLDFAST_UNROLL
+    for (int r = slot; r < kStates; r += kChannels) {
+      const int n = first + r;
+      Items<W, kItems> items;
+      load_row<kWidth>(static_cast<const Input*>(from) + (group * p.dstate + n) * p.seqlen * kWidth, at.first,
+                       n < p.dstate ? at.valid : 0, at.wide, items.item);
+      to[r].packet[lane] = items;
+    }
+  }
+
+  // B or C of one state at the positions of a packet.
+  HOLDFAST_DEVICE Items<W, kItems> operand(bool variable, const Row<W, kItems> (&rows)[kStates], int row, int packet,
+                                           W constant) const {
+    Items<W, kItems> items;
+    if (variable) return rows[row].packet[packet];
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kItems; ++i) items.item[i] = constant;
+    return items;
+  }
+
+  // What a lane knows of one of its states on the way forwards.
+  struct Forward {
+    int n;
+    bool exists;
+    W a, b, c, x, returned;  // b and c where they are constants; Ā p^b of the position before
+    Inverses<W> of_a;
+  };
+
+  HOLDFAST_DEVICE Forward forward(int n, long long packet) const {
+    const W none = real_as<W>(T(0));
+    Forward own = {n, active && n < p.dstate, none, none, none, none, none, {}};
+    if (!own.exists) return own;
+    own.a = weight(p.a, n);
+    own.of_a = inverses(own.a);
+    if (!Layout::variable_b()) own.b = weight(p.b, n);
+    if (kBidirectional && !Layout::variable_c()) own.c = weight(p.c, n);
+    if (packet > 0) {
+      own.x = *saved(packet, n, 0);
+      if (kBidirectional) own.returned = *saved(packet, n, 1);
+    }
+    return own;
+  }
+
+  HOLDFAST_DEVICE void save(const Forward& own, long long packet) const {
+    *saved(packet, own.n, 0) = own.x;
+    if (kBidirectional) *saved(packet, own.n, 1) = own.returned;
+  }
+
+  HOLDFAST_DEVICE void step_forward(Forward& own, int packet, int row) const {
+    const Items<T, kItems> delta = tile.delta[slot].packet[packet];
+    const Items<W, kItems> b = operand(Layout::variable_b(), tile.b, row, packet, own.b);
+    Coefficients<W> both[kItems];
+    discretize<kMethod>(delta.item, own.a, own.of_a, b.item, both);
+    const Items<T, kItems> u = tile.u[slot].packet[packet];
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kItems; ++i) own.x = multiply_add(both[i].a_bar, own.x, scaled(both[i].b_bar, u.item[i]));
+    if constexpr (kBidirectional) {
+      const Items<T, kItems> e = tile.e[slot].packet[packet];
+      const Items<W, kItems> c = operand(Layout::variable_c(), tile.c, row, packet, own.c);
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kItems; ++i) own.returned = both[i].a_bar * scaled_add(c.item[i], e.item[i], own.returned);
+    }
+  }
+
+  // Saves what is carried into every packet. Positions past the end come after the last of them.
+  HOLDFAST_DEVICE void go_forward(T bias) const {
+    HOLDFAST_NO_UNROLL
+    for (long long start = 0; start < p.seqlen; start += kTile) {
+      const Positions at(start + lane * kItems, kItems, p.seqlen);
+      load_sequence(at, bias, kBidirectional);
+      const long long before = start / kItems;
+      const int count = packets - before < kLanes ? static_cast<int>(packets - before) : kLanes;
+      HOLDFAST_NO_UNROLL
+      for (int first = 0; first < p.dstate; first += kStates) {
+        if (Layout::variable_b()) load_operand(p.b, first, at, tile.b);
+        if (kBidirectional && Layout::variable_c()) load_operand(p.c, first, at, tile.c);
+        __syncthreads();
+        Forward own[kOwn];
+        HOLDFAST_UNROLL
+        for (int j = 0; j < kOwn; ++j) own[j] = forward(first + j * kLanes + lane, before);
+        HOLDFAST_NO_UNROLL
+        for (int packet = 0; packet < count; ++packet) {
+          HOLDFAST_UNROLL
+          for (int j = 0; j < kOwn; ++j) {
+            if (!own[j].exists) continue;
+            save(own[j], before + packet);
+            step_forward(own[j], packet, j * kLanes + lane);
+          }
+        }
+        if (before + kLanes < packets) {
+          HOLDFAST_UNROLL
+          for (int j = 0; j < kOwn; ++j) {
+            if (own[j].exists) save(own[j], before + kLanes);
+          }
+        }
+        __syncthreads();
+      }
+    }
+  }
+
+  // What a lane knows of one of its states on the way back.
+  struct Backward {
+    int n;
+    bool exists;
+    W a, b, c;
+    W returned, x;     // Ā p of the position after, and poly's reversed state there
+    W da, db, dc;      // what this tile adds to A, and to constant B and C
+    Powers<W> of_a;
+  };
+
+  HOLDFAST_DEVICE Backward backward(int n, long long next) const {
+    const W none = real_as<W>(T(0));
+    Backward own = {n, active && n < p.dstate, none, none, none, none, none, none, none, none, {}};
+    if (!own.exists) return own;
+    own.a = weight(p.a, n);
+    own.of_a = powers(own.a);
+    if (!Layout::variable_b()) own.b = weight(p.b, n);
+    if (!Layout::variable_c()) own.c = weight(p.c, n);
+    if (next < packets) {
+      own.returned = *saved(next, n, 0);
+      if (kBidirectional) own.x = *saved(next, n, 1);
+    } else if (p.dlast_state) {
+      own.returned = conjugated(Weight::load(p.dlast_state + (row() * p.dstate + n) * kWidth));
+    }
+    return own;
+  }
+
+  // What one state's packet adds to the sums of its positions, and to B and C.
+  struct Shares {
+    T by_input[kItems], by_step[kItems], y[kItems];
+  };
+
+  // Coefficients, states and cotangents of one state at a few positions.
+  HOLDFAST_DEVICE void step_back(Backward& own, const Positions& at, int packet, int row, Shares& sums,
+                                 W (&db)[kItems], W (&dc)[kItems]) const {
+    const Items<T, kItems> delta = tile.delta[slot].packet[packet];
+    Derivatives<kMethod, W> d[kItems];
+    differentiate<kMethod>(delta.item, own.a, own.of_a, d);
+    const Items<T, kItems> u = tile.u[slot].packet[packet], e = tile.e[slot].packet[packet];
+    const Items<W, kItems> b = operand(Layout::variable_b(), tile.b, row, packet, own.b);
+    const Items<W, kItems> c = operand(Layout::variable_c(), tile.c, row, packet, own.c);
+    const long long number = at.first / kItems;
+    // Before each position: x, and Ā p^b.
+    W x[kItems + 1], other[kItems + 1];
+    x[0] = *saved(number, own.n, 0);
+    if (kBidirectional) other[0] = *saved(number, own.n, 1);
+    H h_u[kItems];
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kItems; ++i) {
+      h_u[i] = scaled(d[i].h, u.item[i]);
+      x[i + 1] = multiply_add(d[i].a_bar, x[i], times(b.item[i], h_u[i]));
+      if (kBidirectional) other[i + 1] = d[i].a_bar * scaled_add(c.item[i], e.item[i], other[i]);
+    }
+    const auto retreat = [&](int valid) {
+      HOLDFAST_UNROLL
+      for (int m = 0; m < kItems; ++m) {
+        const int i = kItems - 1 - m;
+        if (i >= valid) continue;
+        W cotangent = scaled_add(c.item[i], e.item[i], own.returned), seen = x[i + 1];
+        // By the slope: what Ā's derivatives multiply.
+        W by_slope;
+        if constexpr (kMethod == Method::kBilinear) {
+          by_slope = d[i].slope * (cotangent * x[i]);
+          own.returned = d[i].a_bar * cotangent;
+        } else {
+          own.returned = d[i].a_bar * cotangent;
+          by_slope = own.returned * x[i];
+        }
+        if constexpr (kBidirectional) {
+          by_slope = multiply_add(other[i + 1], own.x, by_slope);
+          cotangent = cotangent + scaled_add(c.item[i], e.item[i], other[i]);
+          own.x = multiply_add(d[i].a_bar, own.x, times(b.item[i], h_u[i]));
+          seen = seen + own.x;
+        }
+        const W q = cotangent * b.item[i];
+        own.da = scaled_add(by_slope, delta.item[i], own.da);
+        sums.by_step[i] = readout(own.a, by_slope, sums.by_step[i]);
+        if constexpr (kHeld<kMethod>) {
+          sums.by_input[i] += real_part(q);
+        } else {
+          const W q_u = scaled(q, u.item[i]);
+          sums.by_input[i] = readout(d[i].h, q, sums.by_input[i]);
+          sums.by_step[i] = readout(d[i].h_by_delta, q_u, sums.by_step[i]);
+          own.da = multiply_add(d[i].h_by_a, q_u, own.da);
+        }
+        if (Layout::has_gate()) sums.y[i] = readout(c.item[i], seen, sums.y[i]);
+        db[i] = times(cotangent, h_u[i]);
+        dc[i] = scaled(seen, e.item[i]);
+        if (!Layout::variable_b()) own.db = own.db + db[i];
+        if (!Layout::variable_c()) own.dc = own.dc + dc[i];
+      }
+    };
+    // A constant leaves no comparison in all packets but the last.
+    if (at.valid == kItems) {
+      retreat(kItems);
+    } else {
+      retreat(at.valid);
+    }
+  }
+
+  // The share of B or C that the warp's channels have in one state, of the positions that are left with this lane.
+  HOLDFAST_DEVICE void store_share(W (&share)[kItems], W (&parts)[kWarps][kStates * kItems], int row) const {
+    sum_over_lanes<16, kLanes>(share, threadIdx.x);
+    constexpr int kLeft = kItems / kWarpChannels;
+    W* to = parts[slot / kWarpChannels] + row * kItems + slot % kWarpChannels * kLeft;
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kLeft; ++i) to[i] = conjugated(share[i]);
+  }
+
+  // What the block's channels add to B or C of a packet, one number a thread.
+  HOLDFAST_DEVICE void store_parts(void* sums, const W (&parts)[kWarps][kStates * kItems], int first,
+                                   const Positions& at) const {
+    constexpr int kNumbers = kItems * kWidth;
+    const int n = first + static_cast<int>(threadIdx.x) / kNumbers, number = threadIdx.x % kNumbers;
+    if (n >= p.dstate || number >= at.valid * kWidth) return;
+    T sum = reinterpret_cast<const T*>(parts[0])[threadIdx.x];
+    for (int warp = 1; warp < active_warps; ++warp) sum += reinterpret_cast<const T*>(parts[warp])[threadIdx.x];
+    const long long rows = (part * p.batch * p.groups + group) * p.dstate + n;
+    static_cast<T*>(sums)[(rows * p.seqlen + at.first) * kWidth + number] = sum;
+  }
+
+  // Adds a tile's share to a sum over tiles, of which the last one is the first to be done.
+  HOLDFAST_DEVICE static void add(double* sum, double share, bool is_first) { *sum = is_first ? share : *sum + share; }
+  HOLDFAST_DEVICE void add_weight(void* sums, int n, W share, bool is_first) const {
+    double* sum = static_cast<double*>(sums) + (row() * p.dstate + n) * kWidth;
+    const Complex<double> parts = to_complex_double(conjugated(share));
+    add(sum, parts.re, is_first);
+    if (kWidth == 2) add(sum + 1, parts.im, is_first);
+  }
+
+  // Of one tile, from what is carried into its end.
+  HOLDFAST_DEVICE void adjoin_tile(long long start, const Positions& at) const {
+    const long long before = start / kItems;
+    const bool is_last = start + kTile >= p.seqlen;
+    int turn = 0;
+    HOLDFAST_NO_UNROLL
+    for (int first = 0; first < p.dstate; first += kStates) {
+      if (Layout::variable_b()) load_operand(p.b, first, at, tile.b);
+      if (Layout::variable_c()) load_operand(p.c, first, at, tile.c);
+      __syncthreads();
+      Backward own[kOwn];
+      HOLDFAST_UNROLL
+      for (int j = 0; j < kOwn; ++j) own[j] = backward(first + j * kLanes + lane, before + kLanes);
+      HOLDFAST_NO_UNROLL
+      for (int packet = kLanes - 1; packet >= 0; --packet) {
+        const Positions here(start + packet * kItems, kItems, p.seqlen);
+        if (here.valid == 0) continue;
+        // The lanes of a warp sum together, those without a channel too.
+        if (!warp_is_idle) {
+          Shares sums;
+          HOLDFAST_UNROLL
+          for (int i = 0; i < kItems; ++i) sums.by_input[i] = sums.by_step[i] = sums.y[i] = T(0);
+          HOLDFAST_UNROLL
+          for (int j = 0; j < kOwn; ++j) {
+            const int row = j * kLanes + lane;
+            W db[kItems], dc[kItems];
+            HOLDFAST_UNROLL
+            for (int i = 0; i < kItems; ++i) db[i] = dc[i] = real_as<W>(T(0));
+            if (own[j].exists) step_back(own[j], here, packet, row, sums, db, dc);
+            if (Layout::variable_b()) store_share(db, tile.parts[turn][0], row);
+            if (Layout::variable_c()) store_share(dc, tile.parts[turn][1], row);
+          }
+          sum_over_lanes<kLanes / 2, 1>(sums.by_input, lane);
+          sum_over_lanes<kLanes / 2, 1>(sums.by_step, lane);
+          if (Layout::has_gate()) sum_over_lanes<kLanes / 2, 1>(sums.y, lane);
+          if (lane % (kLanes / kItems) == 0) {
+            const int i = lane / (kLanes / kItems);
+            add_to(tile.by_input[slot].packet[packet].item[i], sums.by_input[0], first);
+            add_to(tile.by_step[slot].packet[packet].item[i], sums.by_step[0], first);
+            if (Layout::has_gate()) add_to(tile.y[slot].packet[packet].item[i], sums.y[0], first);
+          }
+        }
+        if (Layout::variable_b() || Layout::variable_c()) {
+          __syncthreads();
+          if (Layout::variable_b()) store_parts(p.b_sums, tile.parts[turn][0], first, here);
+          if (Layout::variable_c()) store_parts(p.c_sums, tile.parts[turn][1], first, here);
+          turn ^= 1;
+        }
+      }
+      HOLDFAST_UNROLL
+      for (int j = 0; j < kOwn; ++j) {
+        if (!own[j].exists) continue;
+        const int n = own[j].n;
+        *saved(before, n, 0) = own[j].returned;
+        if (kBidirectional) *saved(before, n, 1) = own[j].x;
+        add_weight(p.a_sums, n, own[j].da, is_last);
+        if (!Layout::variable_b()) add_weight(p.b_sums, n, own[j].db, is_last);
+        if (!Layout::variable_c()) add_weight(p.c_sums, n, own[j].dc, is_last);
+      }
+      __syncthreads();
+    }
+  }
+
+  HOLDFAST_DEVICE static void add_to(T& total, T sum, int first) { total = first == 0 ? sum : total + sum; }
+
+  // The gradients of a lane's own positions of a tile, from the sums over states.
+  HOLDFAST_DEVICE void store(const Positions& at, T skip) const {
+    if (!active || at.valid == 0) return;
+    const Items<T, kItems> u = tile.u[slot].packet[lane], delta = tile.delta[slot].packet[lane];
+    const Items<T, kItems> by_input = tile.by_input[slot].packet[lane], by_step = tile.by_step[slot].packet[lane];
+    const Items<T, kItems> e = tile.e[slot].packet[lane];
+    T du[kItems], ddelta[kItems], skipped = T(0), biased = T(0);
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kItems; ++i) {
+      // Undone exactly: a power of two.
+      const T ds = e.item[i] * (T(1) / factor());
+      du[i] = by_input.item[i];
+      ddelta[i] = by_step.item[i];
+      if constexpr (kHeld<kMethod>) {
+        ddelta[i] = fused(u.item[i], du[i], ddelta[i]);
+        du[i] *= delta.item[i];
+      }
+      if (p.d) du[i] = fused(skip, ds, du[i]);
+      if (p.delta_softplus) ddelta[i] *= softplus_slope(delta.item[i]);
+      if (i >= at.valid) continue;
+      skipped = fused(u.item[i], ds, skipped);
+      biased += ddelta[i];
+    }
+    store_items(sequence<Input>(p.grad_u, at), at.valid, at.wide, du);
+    store_items(sequence<Input>(p.grad_delta, at), at.valid, at.wide, ddelta);
+    if (Layout::has_gate()) {
+      const Items<T, kItems> y = tile.y[slot].packet[lane];
+      T z[kItems], dz[kItems];
+      load_items(input(p.z, at), at.valid, at.wide, z);
+      load_items(input(p.dout, at), at.valid, at.wide, dz);
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kItems; ++i) {
+        T s = y.item[i] * factor();
+        if (p.d) s = fused(skip, u.item[i], s);
+        dz[i] *= s * gate_slope(z[i]);
+      }
+      store_items(sequence<Input>(p.grad_z, at), at.valid, at.wide, dz);
+    }
+    // The packet that is this lane's first to be done is its last one.
+    const bool is_first = at.first + kTile >= p.seqlen;
+    if (p.d) add(p.d_sums + row() * kLanes + lane, skipped, is_first);
+    if (p.delta_bias) add(p.delta_bias_sums + row() * kLanes + lane, biased, is_first);
+  }
+
+  HOLDFAST_DEVICE void run() const {
+    const T bias = p.delta_bias ? static_cast<T>(p.delta_bias[channel]) : T(0);
+    const T skip = p.d ? static_cast<T>(p.d[channel]) : T(0);
+    go_forward(bias);
+    HOLDFAST_NO_UNROLL
+    for (long long start = (p.seqlen - 1) / kTile * kTile; start >= 0; start -= kTile) {
+      const Positions at(start + lane * kItems, kItems, p.seqlen);
+      load_sequence(at, bias, true);
+      adjoin_tile(start, at);
+      store(at, skip);
+    }
+    // Lanes that never had a position.
+    if (active && lane * kItems >= p.seqlen) {
+      if (p.d) p.d_sums[row() * kLanes + lane] = 0.0;
+      if (p.delta_bias) p.delta_bias_sums[row() * kLanes + lane] = 0.0;
+    }
+  }
+};
+
+// `count` numbers that lie `stride` apart, in order.
+template <class Number>
+HOLDFAST_DEVICE double sum_of(const Number* first, long long stride, long long count) {
+  double sum = 0.0;
+  for (long long i = 0; i < count; ++i) sum += static_cast<double>(first[i * stride]);
+  return sum;
+}
+
+// What blocks and the channels of a batch leave of A, B, C, D and delta_bias, one number a thread.
+template <class Input, class T>
+struct GradientSums {
+  const BackwardParams& p;
+  long long i;  // of the numbers that are left
+
+  // Whether the number is one of these; else it is one of what follows.
+  HOLDFAST_DEVICE bool is_of(long long count) {
+    if (i < count) return true;
+    i -= count;
+    return false;
+  }
+  HOLDFAST_DEVICE void over_batch(const double* sums, void* to, long long count) const {
+    rounded_store(sum_of(sums + i, count, p.batch), static_cast<T*>(to)[i]);
+  }
+  HOLDFAST_DEVICE void over_batch_and_lanes(const double* sums, void* to) const {
+    if (to == nullptr) return;
+    double sum = 0.0;
+    for (long long batch = 0; batch < p.batch; ++batch) sum += sum_of(sums + (batch * p.dim + i) * kLanes, 1, kLanes);
+    rounded_store(sum, static_cast<T*>(to)[i]);
+  }
+  HOLDFAST_DEVICE void over_blocks(const void* sums, void* to, long long count) const {
+    const long long parts = (p.dim / p.groups - 1) / kChannels + 1;
+    const T sum = static_cast<T>(sum_of(static_cast<const T*>(sums) + i, count, parts));
+    rounded_store(sum, static_cast<Input*>(to)[i]);
+  }
+  // Whether it was one of B, or of C.
+  HOLDFAST_DEVICE bool operand(int variable, const void* sums, void* to) {
+    const long long constant = p.dim * p.dstate * p.width;
+    const long long count = variable ? p.batch * p.groups * p.dstate * p.seqlen * p.width : constant;
+    if (!is_of(count)) return false;
+    if (variable) {
+      over_blocks(sums, to, count);
+    } else {
+      over_batch(static_cast<const double*>(sums), to, count);
+    }
+    return true;
+  }
+  HOLDFAST_DEVICE void run() {
+    const long long weights = p.dim * p.dstate * p.width;
+    if (is_of(weights)) return over_batch(p.a_sums, p.grad_a, weights);
+    if (operand(p.variable_b, p.b_sums, p.grad_b) || operand(p.variable_c, p.c_sums, p.grad_c)) return;
+    if (is_of(p.dim)) return over_batch_and_lanes(p.d_sums, p.grad_d);
+    if (is_of(p.dim)) return over_batch_and_lanes(p.delta_bias_sums, p.grad_delta_bias);
+  }
+};
+
+}  // namespace HOLDFAST_NAMESPACE
