@@ -3,20 +3,13 @@
 use std::io::{Read, Seek};
 
 use super::{Reason, TooLarge};
-use crate::judge::budget::gradient::{self, Pass};
-use crate::judge::gradient as judge;
+use crate::case;
+use crate::judge::budget::gradient::Pass;
 use crate::judge::scan::{self, Place};
 use crate::problem::recorded::{RecordedBackward, Recording};
 use crate::problem::{Shape, Stages};
 use crate::promise::Promise;
-use crate::results::{CaseResult, Verdict};
-use crate::truth;
-
-/// What an id of a backward pass ends with.
-pub const BACKWARD: &str = "/backward";
-
-/// Positions × states × channels up to which a certified truth is asked for what the quick route leaves open: some 100 µs each.
-const CERTIFIED: usize = 100_000;
+use crate::results::{BACKWARD, CaseResult, Verdict};
 
 /// Bytes for each position of a channel and eight of its states, in each direction: measured, and rounded up.
 const EACH: usize = 6_000;
@@ -46,23 +39,7 @@ pub fn check<R: Read + Seek + Send>(
             continue;
         }
         let pass = Pass { form, problem: &problem, given: &given, contract: &contract };
-        let quick = judge::quick(pass, got, advance);
-        let mut tensors = judge::by_quick(&quick, got);
-        let shape = problem.shape;
-        let steps = shape.sequence_len().saturating_mul(shape.dstate);
-        if let (true, Some(method)) = (quick.is_open() && steps <= CERTIFIED, form.method()) {
-            match truth::gradient::solve(&problem, &given, &[method]) {
-                Ok(truths) => {
-                    let budget = gradient::bounds(pass);
-                    tensors = judge::by_truth(got, &truths[0].tensors, &budget);
-                }
-                Err(error) => {
-                    for (_, tensor) in tensors.iter_mut().filter(|(_, t)| t.verdict == Verdict::Unmeasured) {
-                        tensor.reason = error.to_string();
-                    }
-                }
-            }
-        }
+        let tensors = case::gradients(pass, got, advance);
         cases.push(scan::case(form, &problem, place, tensors));
     }
     Ok(cases)

@@ -1,5 +1,6 @@
 //! What a backward pass starts from, and the shapes of what it computes (spec.md §6).
 
+use super::inputs::Draw;
 use super::{InputType, Operand, Problem, Shape};
 use crate::tensor::{GradientName, Tensor};
 
@@ -10,6 +11,54 @@ pub struct OutputGradients {
     pub dout: Vec<f32>,
     /// (batch, dim, dstate)·w; none where the loss does not see the last state.
     pub dlast_state: Option<Vec<f32>>,
+}
+
+named! {
+    /// What a planned problem's loss is of its outputs.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Loss {
+        /// Each `dout` is normal.
+        Random => "random",
+        /// One position of each channel.
+        OneHot => "one-hot",
+        /// The sum of all outputs.
+        Sum => "sum",
+        /// The last position of each channel alone.
+        Last => "last",
+        /// Each position takes back what the one before gave.
+        Cancelling => "cancelling",
+    }
+}
+
+impl Loss {
+    /// The gradients of the loss by the outputs of a problem, as they are stored; the last state is seen where `sees_state`.
+    pub fn draw(self, problem: &Problem, sees_state: bool, draw: &mut Draw) -> OutputGradients {
+        let Shape { batch, dim, dstate, seqlen, .. } = problem.shape;
+        let mut dout = Vec::with_capacity(problem.shape.sequence_len());
+        for _ in 0..batch * dim {
+            let chosen = ((draw.unit() * seqlen as f64) as usize).min(seqlen - 1);
+            let first = draw.normal();
+            dout.extend((0..seqlen).map(|l| match self {
+                Loss::Random => draw.normal(),
+                Loss::OneHot => f64::from(u8::from(l == chosen)),
+                Loss::Sum => 1.0,
+                Loss::Last => f64::from(u8::from(l + 1 == seqlen)),
+                Loss::Cancelling => {
+                    if l % 2 == 0 {
+                        first
+                    } else {
+                        -first
+                    }
+                }
+            }));
+        }
+        let stored = |value: f64| problem.input.round(value as f32);
+        let states = batch * dim * dstate * problem.weights.width();
+        OutputGradients {
+            dout: dout.into_iter().map(stored).collect(),
+            dlast_state: sees_state.then(|| (0..states).map(|_| draw.normal() as f32).collect()),
+        }
+    }
 }
 
 impl Problem {

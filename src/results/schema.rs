@@ -16,6 +16,9 @@ use crate::tensor::{ComputedName, Named};
 
 /// The version of the machine output's layout.
 pub const SCHEMA: u32 = 2;
+/// What an id of a backward pass ends with.
+pub const BACKWARD: &str = "/backward";
+
 /// The oldest layout that can still be read: its cases say nothing of single tensors.
 pub const OLDEST_SCHEMA: u32 = 1;
 
