@@ -314,6 +314,7 @@ impl Channel<'_> {
         };
         let half = if variant.bidirectional { 0.5 } else { 1.0 };
         let factor = problem.output_factor() * half;
+        let read_factor = problem.output_factor().powi(i32::from(variant.output_factors)) * half;
         let slope = |raw: f64| {
             let biased = raw + bias;
             match variant.softplus_slope {
@@ -330,7 +331,7 @@ impl Channel<'_> {
         let row = Row {
             step: raw.iter().map(|&raw| step(raw)).collect(),
             slope: raw.iter().map(|&raw| slope(raw)).collect(),
-            read: (0..len).map(|l| gated(0, l) * factor * variant.output).collect(),
+            read: (0..len).map(|l| gated(0, l) * read_factor).collect(),
             is_dropped: (0..len).map(|l| variant.drops_masked && u[l] == 0.0 && raw[l] == 0.0).collect(),
             u,
         };
@@ -446,7 +447,7 @@ impl Channel<'_> {
         let (pick, chunk) = variant.positions;
         for l in 0..len {
             let [mut p, mut by_a_bar, mut seen, mut y] = [Complex64::ZERO; 4];
-            for (pass, direction) in passes.iter().zip(variant.directions) {
+            for (pass, direction) in passes.iter().zip(self.directions()) {
                 let multiplied = if variant.a_bar_reads_after { pass.after[l] } else { pass.before[l] };
                 by_a_bar += pass.p[l] * by(Factor::State, multiplied);
                 p += pass.p[l];
@@ -525,13 +526,13 @@ impl Channel<'_> {
         let last = if variant.unconjugated == Some(Factor::LastState) { last } else { last.conj() };
         let last = match variant.last_state {
             LastState::Ignored => Complex64::ZERO,
-            LastState::Doubled => last * problem.output_factor(),
             LastState::InBothScans => last,
             _ if reversed => Complex64::ZERO,
-            _ => last,
+            LastState::Doubled => last * problem.output_factor(),
+            LastState::Right | LastState::Everywhere => last,
         };
-        let everywhere = variant.last_state == LastState::Everywhere;
-        let direction = variant.directions[usize::from(reversed)];
+        let everywhere = variant.last_state == LastState::Everywhere && !reversed;
+        let direction = self.directions()[usize::from(reversed)];
         let early = problem.reads_before();
         let mut arriving = last;
         for i in (0..len).rev() {
@@ -559,6 +560,10 @@ impl Channel<'_> {
         }
         pass.initial = arriving;
         pass
+    }
+
+    fn directions(&self) -> [f64; 2] {
+        if self.variant.bidirectional { self.variant.directions } else { [1.0; 2] }
     }
 
     /// What stands for a factor: its conjugate where the backward pass has forgotten to conjugate it.

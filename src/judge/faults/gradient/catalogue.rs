@@ -7,7 +7,9 @@ use super::variant::{
     Carry, Complex, Edge, Factor, GateSlope, Input, LastState, Length, Narrow, Pick, Scale, SoftplusSlope,
     Store, Variant,
 };
+use crate::formula::Form;
 use crate::method::Method;
+use crate::problem::{Problem, Weights};
 use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
 use crate::tensor::InputType;
 
@@ -31,6 +33,19 @@ impl Fault {
         (self.change)(variant, self.number);
     }
 
+    /// Whether the problem has what the fault is about. It may still have no effect.
+    pub fn applies(&self, form: Form, problem: &Problem) -> bool {
+        let specified = Variant::specified(form);
+        let mut variant = specified;
+        self.change(&mut variant);
+        let is_of_both = variant.directions != specified.directions || variant.carry[0] != variant.carry[1];
+        let is_of_complex = variant.unconjugated.is_some() || variant.complex != specified.complex;
+        variant != specified
+            && variant.edge.is_none_or(|(length, _)| length < problem.shape.seqlen)
+            && (form.is_bidirectional() || !is_of_both)
+            && (problem.weights == Weights::Complex || !is_of_complex)
+    }
+
     /// Whether something is kept in a narrow type: a value beside a rounding boundary may go the other way than the model's.
     pub fn rounds(&self) -> bool {
         let mut variant = Variant::specified(Method::Zoh.into());
@@ -46,6 +61,8 @@ pub fn find(name: &str) -> Option<&'static Fault> {
 
 /// Whatever an adjoint enters.
 const ADJOINT: &[GradientName] = &[U, Delta, A, B, DeltaBias, InitialState];
+/// Whatever the outputs' gradients enter.
+const ADJOINT_AND_C: &[GradientName] = &[U, Delta, A, B, C, DeltaBias, InitialState];
 /// Whatever a step's derivative enters.
 const SLOPES: &[GradientName] = &[Delta, A, DeltaBias];
 const STEP: &[GradientName] = &[Delta, DeltaBias];
@@ -79,7 +96,7 @@ fn each(numbers: &[usize], shown: fn(usize) -> String, of: Fault) -> impl Iterat
 
 /// Lengths of chunks, and of tiles.
 const CHUNKS: [usize; 8] = [16, 32, 64, 128, 256, 512, 1024, 2048];
-const TILES: [usize; 8] = [2, 4, 8, 16, 32, 64, 128, 256];
+const TILES: [usize; 11] = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048];
 
 /// Every fault model.
 pub static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
@@ -170,7 +187,7 @@ const SPECIFIC: &[Fault] = &[
     // The gate and the skip.
     fault("gate-missing-in-skip", "D·dout in grad.u has not been multiplied by the gate", &[U],
         |v, _| v.gates[1] = 0),
-    fault("gate-missing-in-scan", "the scan's share of grad.u has not been multiplied by the gate", ADJOINT,
+    fault("gate-missing-in-scan", "the scan's share of grad.u has not been multiplied by the gate", ADJOINT_AND_C,
         |v, _| v.gates[0] = 0),
     fault("gate-missing-in-backward", "dout is not multiplied by the gate", ALL_OF_THEM,
         |v, _| v.gates = [0; 3]),
@@ -191,7 +208,7 @@ const SPECIFIC: &[Fault] = &[
     fault("z-without-skip", "grad.z lacks D·u", &[Z], |v, _| v.gated = [1.0, 0.0]),
     fault("z-of-skip-alone", "grad.z has D·u alone, without y", &[Z], |v, _| v.gated = [0.0, 1.0]),
     fault("z-skip-doubled", "grad.z has D·u twice", &[Z], |v, _| v.gated = [1.0, 2.0]),
-    fault("z-output-halved", "grad.z has half of y, which lacks the factor 2 of complex outputs", &[Z], |v, _| v.gated = [0.5, 1.0]),
+    fault("z-output-halved", "grad.z has half of y", &[Z], |v, _| v.gated = [0.5, 1.0]),
     fault("z-output-doubled", "grad.z has y twice", &[Z], |v, _| v.gated = [2.0, 1.0]),
     fault("d-without-u", "grad.D lacks the factor u", &[D], |v, _| v.d_has_u = false),
     fault("u-without-skip", "grad.u lacks D·dout", &[U], |v, _| v.skip = 0.0),
@@ -230,8 +247,8 @@ const SPECIFIC: &[Fault] = &[
     fault("reversed-missing-and-half", "the reversed scan has no backward pass, and the forward one no ½", SCAN,
         |v, _| v.directions = [2.0, 0.0]),
     // Complex numbers.
-    fault("output-factor-missing", "dout enters the scan without the factor 2 of complex outputs", ADJOINT_AND_C, |v, _| v.output = 0.5),
-    fault("output-factor-twice", "dout enters the scan with a factor 2 too much", ADJOINT_AND_C, |v, _| v.output = 2.0),
+    fault("output-factor-missing", "dout enters the scan without the factor 2 of complex outputs", ADJOINT_AND_C, |v, _| v.output_factors = 0),
+    fault("output-factor-twice", "dout enters the scan with a factor 2 too much", ADJOINT_AND_C, |v, _| v.output_factors = 2),
     fault("a-bar-unconjugated", "Ā is not conjugated in the adjoint recurrence", ADJOINT, |v, _| v.unconjugated = Some(Factor::ABar)),
     fault("c-unconjugated", "C is not conjugated where dout enters the adjoint", ADJOINT, |v, _| v.unconjugated = Some(Factor::C)),
     fault("state-unconjugated", "the state is not conjugated in Ā's share", SLOPES, |v, _| v.unconjugated = Some(Factor::State)),
@@ -240,9 +257,6 @@ const SPECIFIC: &[Fault] = &[
     fault("slopes-unconjugated", "the derivatives of Ā and h are not conjugated", SLOPES, |v, _| v.unconjugated = Some(Factor::Slopes)),
     fault("dlast-state-unconjugated", "dlast_state is taken for its conjugate", ADJOINT, |v, _| v.unconjugated = Some(Factor::LastState)),
 ];
-
-/// Whatever the outputs' gradients enter.
-const ADJOINT_AND_C: &[GradientName] = &[U, Delta, A, B, C, DeltaBias, InitialState];
 
 /// Of whole gradients, and of sums.
 #[rustfmt::skip]

@@ -4,7 +4,8 @@
 //! grows with the gradient where the model's is larger than what was to be computed; its **residual** is
 //! ‖got − model‖ / ‖got − want‖ in the same units. A model explains a gradient whose share is at most 1 and whose residual at
 //! most [`NEEDED`], and a pair that leaves so little of what each of its two leaves. Failing those, a model is named that leaves
-//! [`NEARLY`] nothing, or where something is kept in a narrow type [`NEARLY_ROUNDED`].
+//! [`NEARLY`] nothing and has a share of at most [`NEARLY_WITHIN`]; where something is kept in a narrow type, one that leaves
+//! [`NEARLY_ROUNDED`].
 //!
 //! A model is first looked at where the error is largest: one channel, one weight's batch, or one state of one group. What that
 //! does not refute is computed in whole.
@@ -23,8 +24,12 @@ use crate::results::Diagnosis;
 use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
 use crate::tensor::{Gradients, Named};
 
-/// Residuals closer than this are equal: the models are the same but for the order of f64 operations.
-const SAME: f64 = 1e-6;
+/// Residuals that differ by less than this part are equal: what distinguishes the models is below the roundings.
+const SAME: f64 = 0.25;
+/// The same of models of what is not explained: they are one but for the order of f64 operations.
+const ALIKE: f64 = 1e-6;
+/// The share of a model that nearly explains a gradient: a few bits more than the bound, and no other formula.
+const NEARLY_WITHIN: f64 = 16.0;
 /// How many models a diagnosis names.
 const NAMED: usize = 5;
 /// How long to look for pairs in one gradient: in positions times states that may be computed.
@@ -77,7 +82,10 @@ struct Model {
 impl Model {
     /// Whether it leaves little, and more than rounding.
     fn nearly_explains(&self) -> bool {
-        self.fit.residual <= if self.faults[0].rounds() { NEARLY_ROUNDED } else { NEARLY }
+        match self.faults[0].rounds() {
+            true => self.fit.residual <= NEARLY_ROUNDED,
+            false => self.fit.residual <= NEARLY && self.fit.share <= NEARLY_WITHIN,
+        }
     }
 
     fn named(&self) -> Diagnosis {
@@ -228,7 +236,9 @@ impl<'a> Look<'a> {
 
     /// How well each single model fits what is looked at.
     fn singles(&self) -> Vec<Model> {
-        let touching = catalogue::ALL.iter().filter(|fault| fault.touches.contains(&self.name));
+        let touching = catalogue::ALL.iter().filter(|fault| {
+            fault.touches.contains(&self.name) && fault.applies(self.case.form, self.case.problem)
+        });
         let some: Vec<&'static Fault> = touching.take(SINGLES / self.cost()).collect();
         some.into_par_iter().map(|fault| self.looked_at(vec![fault])).collect()
     }
@@ -253,8 +263,8 @@ impl<'a> Look<'a> {
         let mut ranked: Vec<&Model> = singles.iter().collect();
         ranked.sort_by(|a, b| a.fit.residual.total_cmp(&b.fit.residual));
         // What leaves the error as it is has no effect here, and what leaves as much as another is the same.
-        ranked.retain(|model| (model.fit.residual - 1.0).abs() > SAME);
-        ranked.dedup_by(|b, a| b.fit.residual <= a.fit.residual * (1.0 + SAME));
+        ranked.retain(|model| (model.fit.residual - 1.0).abs() > ALIKE);
+        ranked.dedup_by(|b, a| b.fit.residual <= a.fit.residual * (1.0 + ALIKE));
         let pairs = (0..ranked.len()).flat_map(|second| (0..second).map(move |first| (first, second)));
         let pairs: Vec<(usize, usize)> = pairs.take(PAIRS / self.cost()).collect();
         let explains = |&(first, second): &(usize, usize)| {

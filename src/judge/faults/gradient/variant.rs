@@ -186,7 +186,7 @@ pub struct Variant {
     /// Of their derivatives.
     pub slopes_of: Form,
     pub bidirectional: bool,
-    /// Factors on the forward and on the reversed scan's output.
+    /// Factors on the forward and on the reversed scan's output, where there are both.
     pub directions: [f64; 2],
     /// Of the forward and of the reversed scan.
     pub carry: [Carry; 2],
@@ -235,8 +235,8 @@ pub struct Variant {
     /// In grad.B.
     pub b_input: Input,
     pub b_has_u: bool,
-    /// A factor on the outputs' gradients as they enter the scan.
-    pub output: f64,
+    /// How often the outputs' gradients have the factor 2 of complex outputs as they enter the scan.
+    pub output_factors: u8,
     /// Which states are summed in grad.u and grad.delta.
     pub states: Pick,
     /// Which chunks of positions are summed, of this length.
@@ -286,7 +286,7 @@ impl Variant {
             u_has_b: true,
             b_input: Input::Right,
             b_has_u: true,
-            output: 1.0,
+            output_factors: 1,
             states: Pick::All,
             positions: (Pick::All, 1),
             batch: Pick::All,
