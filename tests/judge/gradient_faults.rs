@@ -404,30 +404,26 @@ const SPOILED: [(&str, fn(usize, f64, f64) -> f64); 4] = [
 fn what_nothing_models_gets_no_name() {
     for (i, method) in Method::ALL.into_iter().enumerate() {
         let weights = Weights::ALL[i % 2];
-        {
-            {
-                let drawn = &problems(weights, false)[i / 3];
-                let known = Known::new(method, drawn);
-                let nameless = |what: &str, got: &Gradients<f64>| {
-                    let diagnoses = known.judged(&noisy(got, &mut generator(what)));
-                    assert!(!diagnoses.is_empty(), "{what} shows nowhere");
-                    let is_nameless = diagnoses.values().all(Vec::is_empty);
-                    assert!(is_nameless, "{method} {weights}, {what}: {:?}", firsts(&diagnoses));
-                };
-                for (what, change) in UNPLANNED {
-                    let (mut problem, mut given) = drawn.clone();
-                    change(&mut problem, &mut given);
-                    nameless(what, &faultless(method, &problem, &given));
-                }
-                for (what, spoil) in SPOILED {
-                    let spoiled = known.want.map(|_, tensor| {
-                        let largest = largest(&tensor.values);
-                        let values = tensor.values.iter().enumerate();
-                        tensor.with(values.map(|(i, &value)| spoil(i, value, largest)).collect())
-                    });
-                    nameless(what, &spoiled);
-                }
-            }
+        let drawn = &problems(weights, false)[i / 3];
+        let known = Known::new(method, drawn);
+        let nameless = |what: &str, got: &Gradients<f64>| {
+            let diagnoses = known.judged(&noisy(got, &mut generator(what)));
+            assert!(!diagnoses.is_empty(), "{what} shows nowhere");
+            let is_nameless = diagnoses.values().all(Vec::is_empty);
+            assert!(is_nameless, "{method} {weights}, {what}: {:?}", firsts(&diagnoses));
+        };
+        for (what, change) in UNPLANNED {
+            let (mut problem, mut given) = drawn.clone();
+            change(&mut problem, &mut given);
+            nameless(what, &faultless(method, &problem, &given));
+        }
+        for (what, spoil) in SPOILED {
+            let spoiled = known.want.map(|_, tensor| {
+                let largest = largest(&tensor.values);
+                let values = tensor.values.iter().enumerate();
+                tensor.with(values.map(|(i, &value)| spoil(i, value, largest)).collect())
+            });
+            nameless(what, &spoiled);
         }
     }
 }

@@ -50,7 +50,7 @@ pub fn sums(variant: &Variant, problem: &Problem, given: &OutputGradients, scope
     // So many at a time bound the memory without idling a thread.
     for some in scope.channels.chunks(64) {
         let channel = |&at| Channel { variant, problem, given, at }.shares(scope.state);
-        let shares: Vec<Vec<Share>> = some.par_iter().map(channel).collect();
+        let shares: Vec<Vec<Share>> = some.par_iter().with_min_len(8).map(channel).collect();
         for (name, start, values) in shares.into_iter().flatten() {
             let Some(sum) = sums.get_mut(name) else { continue };
             sum[start..].iter_mut().zip(values).for_each(|(sum, value)| *sum += value);

@@ -38,10 +38,19 @@ impl Fault {
         let specified = Variant::specified(form);
         let mut variant = specified;
         self.change(&mut variant);
+        let seqlen = problem.shape.seqlen;
         let is_of_both = variant.directions != specified.directions || variant.carry[0] != variant.carry[1];
         let is_of_complex = variant.unconjugated.is_some() || variant.complex != specified.complex;
+        let is_long_enough = match variant.length {
+            Length::PaddedTo(tile) => !seqlen.is_multiple_of(tile),
+            Length::CutTo(tile) => seqlen > tile && !seqlen.is_multiple_of(tile),
+            Length::WithoutLast => seqlen > 1,
+            Length::Right => true,
+        };
         variant != specified
-            && variant.edge.is_none_or(|(length, _)| length < problem.shape.seqlen)
+            && is_long_enough
+            && variant.edge.is_none_or(|(length, _)| length < seqlen)
+            && (variant.positions.0 == Pick::All || variant.positions.1 < seqlen)
             && (form.is_bidirectional() || !is_of_both)
             && (problem.weights == Weights::Complex || !is_of_complex)
     }
@@ -104,7 +113,7 @@ pub static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
     let method = |id: usize| Method::ALL[id].to_string();
     let of_methods = |of| each(&methods, method, of).collect::<Vec<_>>();
     let of_chunks = |of| each(&CHUNKS, |chunk| chunk.to_string(), of);
-    let of_tiles = |of| each(&TILES, |tile| tile.to_string(), of);
+    let of_tiles = |tiles: &'static [usize], of| each(tiles, |tile| tile.to_string(), of);
     let mut all = SPECIFIC.to_vec();
     all.extend(of_methods(fault("backward-of-{}", "it is the backward pass of {}", SCAN, |v, id| {
         v.form = Method::ALL[id].into();
@@ -129,9 +138,9 @@ pub static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
     for window in WINDOWS {
         all.extend(of_chunks(*window));
     }
-    for tile in LENGTHS {
-        all.extend(of_tiles(*tile));
-    }
+    all.extend(of_tiles(&TILES, PADDED));
+    // Below 4 it is the last position alone.
+    all.extend(of_tiles(&TILES[1..], CUT));
     all
 });
 
@@ -273,6 +282,7 @@ const GENERAL: &[Fault] = &[
     fault("position-first-alone", "the sum over positions has the first alone", SUMMED, |v, _| v.positions = (Pick::First, 1)),
     fault("position-last-alone", "the sum over positions has the last alone", SUMMED, |v, _| v.positions = (Pick::Last, 1)),
     fault("positions-averaged", "the sum over positions is an average", SUMMED, |v, _| v.scale = Scale::PerPosition),
+    fault("last-position-without-gradient", "the last position is left out", ALL_OF_THEM, |v, _| v.length = Length::WithoutLast),
     fault("gradient-doubled", "the gradient is twice what it is to be", ALL_OF_THEM, |v, _| v.scale = Scale::By(2.0)),
     fault("gradient-halved", "the gradient is half of what it is to be", ALL_OF_THEM, |v, _| v.scale = Scale::By(0.5)),
     fault("gradient-negated", "the gradient has the wrong sign", ALL_OF_THEM, |v, _| v.scale = Scale::By(-1.0)),
@@ -305,8 +315,15 @@ const WINDOWS: &[Fault] = &[
 ];
 
 /// For each length of tiles.
-#[rustfmt::skip]
-const LENGTHS: &[Fault] = &[
-    fault("padded-to-{}", "the sequence is padded to a multiple of {} with delta = 0 and u = 0, and what is beyond the end adds to the gradients", ADJOINT, |v, n| v.length = Length::PaddedTo(n)),
-    fault("tail-{}-without-gradient", "the positions beyond the last multiple of {} are left out", ALL_OF_THEM, |v, n| v.length = Length::CutTo(n)),
-];
+const PADDED: Fault = fault(
+    "padded-to-{}",
+    "the sequence is padded to a multiple of {} with delta = 0 and u = 0, and what is beyond the end adds to the gradients",
+    ADJOINT,
+    |v, n| v.length = Length::PaddedTo(n),
+);
+const CUT: Fault = fault(
+    "tail-{}-without-gradient",
+    "the positions beyond the last multiple of {} are left out",
+    ALL_OF_THEM,
+    |v, n| v.length = Length::CutTo(n),
+);

@@ -25,7 +25,7 @@ use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialSta
 use crate::tensor::{Gradients, Named};
 
 /// Residuals that differ by less than this part are equal: what distinguishes the models is below the roundings.
-const SAME: f64 = 0.25;
+const SAME: f64 = 0.1;
 /// The same of models of what is not explained: they are one but for the order of f64 operations.
 const ALIKE: f64 = 1e-6;
 /// The share of a model that nearly explains a gradient: a few bits more than the bound, and no other formula.
