@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use crate::formula::Form;
-use crate::judge::budget::gradient::Pass;
+use crate::judge::budget::gradient::{GradientBudget, Pass};
 use crate::judge::budget::{self, Budget};
+use crate::judge::faults;
 use crate::judge::gradient;
 use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::relative;
@@ -57,9 +58,37 @@ pub fn judge<'a, M: Copy + Into<Form>>(
 /// 100 µs each.
 const CERTIFIED: usize = 100_000;
 
-/// The verdicts on a backward pass's gradients: by the quick route, and where that leaves something open and the problem is
-/// small by a certified truth. `advance` is told of each channel.
+/// Elements of all gradients up to which a failure is diagnosed: each model computes as many.
+const DIAGNOSED: usize = 4_000_000;
+
+/// The verdicts on a backward pass's gradients, with what explains those that fail. `advance` is told of each channel.
 pub fn gradients(
+    pass: Pass,
+    got: &Gradients<f32>,
+    advance: &(dyn Fn() + Sync),
+) -> Named<TensorResult, GradientName> {
+    let mut tensors = judged_gradients(pass, got, advance);
+    let fails = |tensor: &TensorResult| tensor.verdict == Verdict::Fail;
+    let failing: Vec<GradientName> =
+        tensors.iter().filter(|(_, tensor)| fails(tensor)).map(|(name, _)| name).collect();
+    let elements: usize = got.values().map(|tensor| tensor.values.len()).sum();
+    if failing.is_empty() || elements > DIAGNOSED {
+        return tensors;
+    }
+    let Pass { form, problem, given, .. } = pass;
+    let GradientBudget { tensors: bounds, .. } = budget::gradient::bounds(pass);
+    let want = got.map(|name, tensor| tensor.with(bounds[name].value.clone()));
+    let got = got.map(|_, tensor| tensor.with(tensor.values.iter().map(|&x| f64::from(x)).collect()));
+    let bounds = bounds.map(|_, bounds| bounds.bound.clone());
+    let case = faults::gradient::Case { form, problem, given, got: &got, want: &want, bounds: &bounds };
+    for (name, diagnosis) in faults::gradient::diagnose(&case, &failing) {
+        tensors[name].diagnosis = diagnosis;
+    }
+    tensors
+}
+
+/// By the quick route, and where that leaves something open and the problem is small by a certified truth.
+fn judged_gradients(
     pass: Pass,
     got: &Gradients<f32>,
     advance: &(dyn Fn() + Sync),
