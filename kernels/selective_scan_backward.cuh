@@ -25,8 +25,9 @@
 namespace HOLDFAST_NAMESPACE {
 
 using holdfast_launch::BackwardParams;
+using holdfast_launch::kThreads;
 
-constexpr int kWarps = holdfast_launch::kThreads / 32;
+constexpr int kWarps = kThreads / 32;
 
 // v scaled by s, plus w
 HOLDFAST_DEVICE float scaled_add(float v, float s, float w) { return fused(v, s, w); }
@@ -105,6 +106,13 @@ HOLDFAST_DEVICE double gate_slope(double z) {
 HOLDFAST_DEVICE float softplus_slope(float delta) { return -expm1f(-delta); }
 HOLDFAST_DEVICE double softplus_slope(double delta) { return -expm1(-delta); }
 
+// No load from shared memory moves ahead of it.
+#if defined(__CUDACC__)
+HOLDFAST_DEVICE void keep_order() { __syncwarp(); }
+#else
+HOLDFAST_DEVICE void keep_order() {}
+#endif
+
 template <class Stored, int kCount, class T>
 HOLDFAST_DEVICE void store_items(Stored* p, int valid, bool wide, const T (&from)[kCount]) {
   Packet<Stored, kCount> packet;
@@ -137,80 +145,78 @@ struct BackwardScan {
   using Weight = WeightOf<kComplex, T>;
   using W = typename Weight::type;
   static constexpr int kWidth = Weight::kWidth;
-  static constexpr int kItems = holdfast_launch::items_for(kWidth);
+  static constexpr int kItems = holdfast_launch::kBackwardItems;
   static constexpr int kTile = kLanes * kItems;
   static constexpr bool kBidirectional = kMethod == Method::kPoly;
   using SharedTile = BackwardTile<W, T, kItems>;
-  using H = typename Derivatives<kMethod, W>::H;
 
   const BackwardParams& p;
   SharedTile& tile;
   int lane, slot;  // of the channel's lanes; of the block's channels
-  long long batch;
+  int group;       // of (batch, group)
+  int part;        // of the group's blocks
   int channel;
-  int part;           // of the group's blocks
-  int active_warps;   // those with a channel
+  int row;            // of (batch, channel)
+  int dstate, packets;
   bool active;        // whether there is such a channel
   bool warp_is_idle;  // whether the whole warp has none
-  long long group;    // of (batch, group)
-  long long packets;
 
   HOLDFAST_DEVICE BackwardScan(const BackwardParams& params, SharedTile& tile_) : p(params), tile(tile_) {
     lane = threadIdx.x % kLanes;
     slot = threadIdx.x / kLanes;
     // Channel d reads group d / (dim / groups) (spec.md §3).
-    const int members = static_cast<int>(p.dim / p.groups);
+    const int groups = static_cast<int>(p.groups), members = static_cast<int>(p.dim) / groups;
     const int parts = (members - 1) / kChannels + 1;
-    part = static_cast<int>(blockIdx.x % parts);
-    group = blockIdx.x / parts;
-    const int member = part * kChannels + slot, left = members - part * kChannels;
-    batch = group / p.groups;
+    part = static_cast<int>(blockIdx.x) % parts;
+    group = static_cast<int>(blockIdx.x) / parts;
+    const int member = part * kChannels + slot;
     active = member < members;
     warp_is_idle = member - slot % kWarpChannels >= members;
-    active_warps = ((left < kChannels ? left : kChannels) - 1) / kWarpChannels + 1;
-    channel = static_cast<int>(group % p.groups) * members + (active ? member : 0);
-    packets = (p.seqlen - 1) / kItems + 1;
+    channel = group % groups * members + (active ? member : 0);
+    row = group / groups * static_cast<int>(p.dim) + channel;
+    dstate = static_cast<int>(p.dstate);
+    packets = static_cast<int>((p.seqlen - 1) / kItems + 1);
   }
 
-  // Index of (batch, channel).
-  HOLDFAST_DEVICE long long row() const { return batch * p.dim + channel; }
   template <class Stored>
   HOLDFAST_DEVICE Stored* sequence(void* to, const Positions& at) const {
-    return static_cast<Stored*>(to) + row() * p.seqlen + at.first;
+    return static_cast<Stored*>(to) + row * p.seqlen + at.first;
   }
   HOLDFAST_DEVICE const Input* input(const void* from, const Positions& at) const {
-    return static_cast<const Input*>(from) + row() * p.seqlen + at.first;
+    return static_cast<const Input*>(from) + row * p.seqlen + at.first;
   }
-  // What is carried into a packet: by the scan, and by poly's reversed cotangents.
-  HOLDFAST_DEVICE W* saved(long long packet, int n, int direction) const {
-    const long long rows = direction * p.batch * p.dim + row();
-    return static_cast<W*>(p.states) + (rows * packets + packet) * p.dstate + n;
+  // What is carried into a packet of state n: by the scan. By poly's reversed cotangents: so much behind it.
+  HOLDFAST_DEVICE W* saved(int packet, int n) const {
+    return static_cast<W*>(p.states) + (static_cast<long long>(row) * packets + packet) * dstate + n;
   }
+  HOLDFAST_DEVICE long long other_direction() const { return p.batch * p.dim * packets * dstate; }
+  // Index of state n of the channel in A and constant B and C, and of the channel of the batch in the last state.
   HOLDFAST_DEVICE W weight(const void* from, int n) const {
-    return Weight::load(static_cast<const float*>(from) + (static_cast<long long>(channel) * p.dstate + n) * kWidth);
+    return Weight::load(static_cast<const float*>(from) + (static_cast<long long>(channel) * dstate + n) * kWidth);
   }
 
   // ω: 2 for complex weights (spec.md §3), ½ for each of poly's directions.
   static constexpr HOLDFAST_DEVICE T factor() { return T(kComplex ? 2 : 1) * T(kBidirectional ? 0.5 : 1); }
 
+  // Without a channel there is nothing but zeros, which add nothing to the sums of its warp.
   HOLDFAST_DEVICE void load_sequence(const Positions& at, T bias, bool with_gradient) const {
-    if (!active) return;
+    const int valid = active ? at.valid : 0;
     Items<T, kItems> u, delta, e;
-    load_items(input(p.u, at), at.valid, at.wide, u.item);
-    load_items(input(p.delta, at), at.valid, at.wide, delta.item);
+    load_items(input(p.u, at), valid, at.wide, u.item);
+    load_items(input(p.delta, at), valid, at.wide, delta.item);
     HOLDFAST_UNROLL
     for (int i = 0; i < kItems; ++i) {
       delta.item[i] += bias;
       if (p.delta_softplus) delta.item[i] = softplus(delta.item[i]);
-      if (i >= at.valid) delta.item[i] = T(0);
+      if (i >= valid) delta.item[i] = T(0);
     }
     tile.u[slot].packet[lane] = u;
     tile.delta[slot].packet[lane] = delta;
     if (!with_gradient) return;
-    load_items(input(p.dout, at), at.valid, at.wide, e.item);
+    load_items(input(p.dout, at), valid, at.wide, e.item);
     if (Layout::has_gate()) {
       T z[kItems];
-      load_items(input(p.z, at), at.valid, at.wide, z);
+      load_items(input(p.z, at), valid, at.wide, z);
       HOLDFAST_UNROLL
       for (int i = 0; i < kItems; ++i) e.item[i] *= gate(z[i]);
     }
@@ -227,52 +233,56 @@ struct BackwardScan {
       const int n = first + r;
       Items<W, kItems> items;
       load_row<kWidth>(static_cast<const Input*>(from) + (group * p.dstate + n) * p.seqlen * kWidth, at.first,
-                       n < p.dstate ? at.valid : 0, at.wide, items.item);
+                       n < dstate ? at.valid : 0, at.wide, items.item);
       to[r].packet[lane] = items;
     }
   }
 
-  // B or C of one state at the positions of a packet.
-  HOLDFAST_DEVICE Items<W, kItems> operand(bool variable, const Row<W, kItems> (&rows)[kStates], int row, int packet,
-                                           W constant) const {
-    Items<W, kItems> items;
-    if (variable) return rows[row].packet[packet];
+  // kCount neighbours of a row in shared memory, from a multiple of so many on.
+  template <int kCount, class V>
+  static HOLDFAST_DEVICE Packet<V, kCount> neighbours(const Row<V, kItems>& from, int packet, int part_of_it) {
+    return reinterpret_cast<const Packet<V, kCount>*>(&from.packet[packet])[part_of_it];
+  }
+  // The same of a B or C, which may be a constant.
+  template <int kCount>
+  static HOLDFAST_DEVICE Packet<W, kCount> neighbours(bool variable, const Row<W, kItems>& from, int packet,
+                                                      int part_of_it, W constant) {
+    if (variable) return neighbours<kCount>(from, packet, part_of_it);
+    Packet<W, kCount> items;
     HOLDFAST_UNROLL
-    for (int i = 0; i < kItems; ++i) items.item[i] = constant;
+    for (int i = 0; i < kCount; ++i) items.item[i] = constant;
     return items;
   }
 
   // What a lane knows of one of its states on the way forwards.
   struct Forward {
-    int n;
-    bool exists;
     W a, b, c, x, returned;  // b and c where they are constants; Ā p^b of the position before
     Inverses<W> of_a;
   };
 
-  HOLDFAST_DEVICE Forward forward(int n, long long packet) const {
+  HOLDFAST_DEVICE Forward forward(int n, int packet) const {
     const W none = real_as<W>(T(0));
-    Forward own = {n, active && n < p.dstate, none, none, none, none, none, {}};
-    if (!own.exists) return own;
+    Forward own = {none, none, none, none, none, {}};
+    if (!active || n >= dstate) return own;
     own.a = weight(p.a, n);
     own.of_a = inverses(own.a);
     if (!Layout::variable_b()) own.b = weight(p.b, n);
     if (kBidirectional && !Layout::variable_c()) own.c = weight(p.c, n);
     if (packet > 0) {
-      own.x = *saved(packet, n, 0);
-      if (kBidirectional) own.returned = *saved(packet, n, 1);
+      own.x = *saved(packet, n);
+      if (kBidirectional) own.returned = saved(packet, n)[other_direction()];
     }
     return own;
   }
 
-  HOLDFAST_DEVICE void save(const Forward& own, long long packet) const {
-    *saved(packet, own.n, 0) = own.x;
-    if (kBidirectional) *saved(packet, own.n, 1) = own.returned;
+  HOLDFAST_DEVICE void save(const Forward& own, W* to) const {
+    *to = own.x;
+    if (kBidirectional) to[other_direction()] = own.returned;
   }
 
-  HOLDFAST_DEVICE void step_forward(Forward& own, int packet, int row) const {
+  HOLDFAST_DEVICE void step_forward(Forward& own, int packet, int r) const {
     const Items<T, kItems> delta = tile.delta[slot].packet[packet];
-    const Items<W, kItems> b = operand(Layout::variable_b(), tile.b, row, packet, own.b);
+    const Packet<W, kItems> b = neighbours<kItems>(Layout::variable_b(), tile.b[r], packet, 0, own.b);
     Coefficients<W> both[kItems];
     discretize<kMethod>(delta.item, own.a, own.of_a, b.item, both);
     const Items<T, kItems> u = tile.u[slot].packet[packet];
@@ -280,7 +290,7 @@ struct BackwardScan {
     for (int i = 0; i < kItems; ++i) own.x = multiply_add(both[i].a_bar, own.x, scaled(both[i].b_bar, u.item[i]));
     if constexpr (kBidirectional) {
       const Items<T, kItems> e = tile.e[slot].packet[packet];
-      const Items<W, kItems> c = operand(Layout::variable_c(), tile.c, row, packet, own.c);
+      const Packet<W, kItems> c = neighbours<kItems>(Layout::variable_c(), tile.c[r], packet, 0, own.c);
       HOLDFAST_UNROLL
       for (int i = 0; i < kItems; ++i) own.returned = both[i].a_bar * scaled_add(c.item[i], e.item[i], own.returned);
     }
@@ -289,33 +299,34 @@ struct BackwardScan {
   // Saves what is carried into every packet. Positions past the end come after the last of them.
   HOLDFAST_DEVICE void go_forward(T bias) const {
     HOLDFAST_NO_UNROLL
-    for (long long start = 0; start < p.seqlen; start += kTile) {
-      const Positions at(start + lane * kItems, kItems, p.seqlen);
+    for (int before = 0; before < packets; before += kLanes) {
+      const Positions at(static_cast<long long>(before + lane) * kItems, kItems, p.seqlen);
       load_sequence(at, bias, kBidirectional);
-      const long long before = start / kItems;
-      const int count = packets - before < kLanes ? static_cast<int>(packets - before) : kLanes;
+      const int count = packets - before < kLanes ? packets - before : kLanes;
       HOLDFAST_NO_UNROLL
-      for (int first = 0; first < p.dstate; first += kStates) {
+      for (int first = 0; first < dstate; first += kStates) {
         if (Layout::variable_b()) load_operand(p.b, first, at, tile.b);
         if (kBidirectional && Layout::variable_c()) load_operand(p.c, first, at, tile.c);
         __syncthreads();
         Forward own[kOwn];
         HOLDFAST_UNROLL
-        for (int j = 0; j < kOwn; ++j) own[j] = forward(first + j * kLanes + lane, before);
+        for (int j = 0; j < kOwn; ++j) own[j] = forward(first + lane + j * kLanes, before);
+        // A lane's states lie kLanes apart.
+        const int there = active ? (dstate - first - lane + kLanes - 1) / kLanes : 0;
+        W* to = saved(before, first + lane);
         HOLDFAST_NO_UNROLL
         for (int packet = 0; packet < count; ++packet) {
           HOLDFAST_UNROLL
           for (int j = 0; j < kOwn; ++j) {
-            if (!own[j].exists) continue;
-            save(own[j], before + packet);
+            if (j >= there) continue;
+            save(own[j], to + j * kLanes);
             step_forward(own[j], packet, j * kLanes + lane);
           }
+          to += dstate;
         }
-        if (before + kLanes < packets) {
-          HOLDFAST_UNROLL
-          for (int j = 0; j < kOwn; ++j) {
-            if (own[j].exists) save(own[j], before + kLanes);
-          }
+        HOLDFAST_UNROLL
+        for (int j = 0; j < kOwn; ++j) {
+          if (j < there && before + kLanes < packets) save(own[j], to + j * kLanes);
         }
         __syncthreads();
       }
@@ -324,189 +335,225 @@ struct BackwardScan {
 
   // What a lane knows of one of its states on the way back.
   struct Backward {
-    int n;
-    bool exists;
     W a, b, c;
-    W returned, x;     // Ā p of the position after, and poly's reversed state there
-    W da, db, dc;      // what this tile adds to A, and to constant B and C
+    W returned, x;  // Ā p of the position after, and poly's reversed state there
+    W da, db, dc;   // what this tile adds to A, and to constant B and C
     Powers<W> of_a;
   };
 
-  HOLDFAST_DEVICE Backward backward(int n, long long next) const {
+  HOLDFAST_DEVICE Backward backward(int n, int next) const {
     const W none = real_as<W>(T(0));
-    Backward own = {n, active && n < p.dstate, none, none, none, none, none, none, none, none, {}};
-    if (!own.exists) return own;
+    Backward own = {none, none, none, none, none, none, none, none, powers(none)};
+    if (!active || n >= dstate) return own;
     own.a = weight(p.a, n);
     own.of_a = powers(own.a);
     if (!Layout::variable_b()) own.b = weight(p.b, n);
     if (!Layout::variable_c()) own.c = weight(p.c, n);
     if (next < packets) {
-      own.returned = *saved(next, n, 0);
-      if (kBidirectional) own.x = *saved(next, n, 1);
+      own.returned = *saved(next, n);
+      if (kBidirectional) own.x = saved(next, n)[other_direction()];
     } else if (p.dlast_state) {
-      own.returned = conjugated(Weight::load(p.dlast_state + (row() * p.dstate + n) * kWidth));
+      own.returned = conjugated(Weight::load(p.dlast_state + (static_cast<long long>(row) * dstate + n) * kWidth));
     }
     return own;
   }
 
-  // What one state's packet adds to the sums of its positions, and to B and C.
-  struct Shares {
+  // Sums over a lane's states: what u and Δ collect, and y.
+  struct Sums {
     T by_input[kItems], by_step[kItems], y[kItems];
   };
 
-  // Coefficients, states and cotangents of one state at a few positions.
-  HOLDFAST_DEVICE void step_back(Backward& own, const Positions& at, int packet, int row, Shares& sums,
+  // Coefficients, states and cotangents of one state at a few positions, from what was saved ahead of them. All lanes of a warp
+  // come here: those without such a state have zeros for A, B and C.
+  HOLDFAST_DEVICE void step_back(Backward& own, W before, W other_before, int packet, int valid, int r, Sums& sums,
                                  W (&db)[kItems], W (&dc)[kItems]) const {
-    const Items<T, kItems> delta = tile.delta[slot].packet[packet];
+    const Items<T, kItems> deltas = tile.delta[slot].packet[packet];
     Derivatives<kMethod, W> d[kItems];
-    differentiate<kMethod>(delta.item, own.a, own.of_a, d);
-    const Items<T, kItems> u = tile.u[slot].packet[packet], e = tile.e[slot].packet[packet];
-    const Items<W, kItems> b = operand(Layout::variable_b(), tile.b, row, packet, own.b);
-    const Items<W, kItems> c = operand(Layout::variable_c(), tile.c, row, packet, own.c);
-    const long long number = at.first / kItems;
+    differentiate<kMethod>(deltas.item, own.a, own.of_a, d);
     // Before each position: x, and Ā p^b.
     W x[kItems + 1], other[kItems + 1];
-    x[0] = *saved(number, own.n, 0);
-    if (kBidirectional) other[0] = *saved(number, own.n, 1);
-    H h_u[kItems];
-    HOLDFAST_UNROLL
-    for (int i = 0; i < kItems; ++i) {
-      h_u[i] = scaled(d[i].h, u.item[i]);
-      x[i + 1] = multiply_add(d[i].a_bar, x[i], times(b.item[i], h_u[i]));
-      if (kBidirectional) other[i + 1] = d[i].a_bar * scaled_add(c.item[i], e.item[i], other[i]);
-    }
-    const auto retreat = [&](int valid) {
+    x[0] = before;
+    other[0] = other_before;
+    {
+      const Items<T, kItems> u = tile.u[slot].packet[packet], e = tile.e[slot].packet[packet];
+      const Packet<W, kItems> b = neighbours<kItems>(Layout::variable_b(), tile.b[r], packet, 0, own.b);
+      const Packet<W, kItems> c = neighbours<kItems>(Layout::variable_c(), tile.c[r], packet, 0, own.c);
       HOLDFAST_UNROLL
-      for (int m = 0; m < kItems; ++m) {
-        const int i = kItems - 1 - m;
-        if (i >= valid) continue;
-        W cotangent = scaled_add(c.item[i], e.item[i], own.returned), seen = x[i + 1];
-        // By the slope: what Ā's derivatives multiply.
-        W by_slope;
-        if constexpr (kMethod == Method::kBilinear) {
-          by_slope = d[i].slope * (cotangent * x[i]);
+      for (int i = 0; i < kItems; ++i) {
+        x[i + 1] = multiply_add(d[i].a_bar, x[i], times(b.item[i], scaled(d[i].h, u.item[i])));
+        if (kBidirectional) other[i + 1] = d[i].a_bar * scaled_add(c.item[i], e.item[i], other[i]);
+      }
+    }
+    const auto retreat = [&](int end) {
+      constexpr int kHalf = kItems / 2;
+      HOLDFAST_UNROLL
+      for (int half = 1; half >= 0; --half) {
+        // Read once more, half a packet at a time: it would take registers from the beginning on.
+        keep_order();
+        const Packet<T, kHalf> u = neighbours<kHalf>(tile.u[slot], packet, half);
+        const Packet<T, kHalf> e = neighbours<kHalf>(tile.e[slot], packet, half);
+        const Packet<T, kHalf> delta = neighbours<kHalf>(tile.delta[slot], packet, half);
+        const Packet<W, kHalf> b = neighbours<kHalf>(Layout::variable_b(), tile.b[r], packet, half, own.b);
+        const Packet<W, kHalf> c = neighbours<kHalf>(Layout::variable_c(), tile.c[r], packet, half, own.c);
+        HOLDFAST_UNROLL
+        for (int k = kHalf - 1; k >= 0; --k) {
+          const int i = half * kHalf + k;
+          if (i >= end) continue;
+          W cotangent = scaled_add(c.item[k], e.item[k], own.returned), seen = x[i + 1];
           own.returned = d[i].a_bar * cotangent;
-        } else {
-          own.returned = d[i].a_bar * cotangent;
-          by_slope = own.returned * x[i];
+          // What Ā's derivatives multiply, by the slope.
+          W by_slope;
+          if constexpr (kMethod == Method::kBilinear) {
+            by_slope = d[i].slope * (cotangent * x[i]);
+          } else {
+            by_slope = own.returned * x[i];
+          }
+          const auto h_u = scaled(d[i].h, u.item[k]);
+          if constexpr (kBidirectional) {
+            by_slope = multiply_add(other[i + 1], own.x, by_slope);
+            cotangent = cotangent + scaled_add(c.item[k], e.item[k], other[i]);
+            own.x = multiply_add(d[i].a_bar, own.x, times(b.item[k], h_u));
+            seen = seen + own.x;
+          }
+          const W q = cotangent * b.item[k];
+          own.da = scaled_add(by_slope, delta.item[k], own.da);
+          sums.by_step[i] = readout(own.a, by_slope, sums.by_step[i]);
+          if constexpr (kHeld<kMethod>) {
+            sums.by_input[i] += real_part(q);
+          } else {
+            const W q_u = scaled(q, u.item[k]);
+            sums.by_input[i] = readout(d[i].h, q, sums.by_input[i]);
+            sums.by_step[i] = readout(d[i].h_by_delta, q_u, sums.by_step[i]);
+            own.da = multiply_add(d[i].h_by_a, q_u, own.da);
+          }
+          if (Layout::has_gate()) sums.y[i] = readout(c.item[k], seen, sums.y[i]);
+          db[i] = times(cotangent, h_u);
+          dc[i] = scaled(seen, e.item[k]);
+          if (!Layout::variable_b()) own.db = own.db + db[i];
+          if (!Layout::variable_c()) own.dc = own.dc + dc[i];
         }
-        if constexpr (kBidirectional) {
-          by_slope = multiply_add(other[i + 1], own.x, by_slope);
-          cotangent = cotangent + scaled_add(c.item[i], e.item[i], other[i]);
-          own.x = multiply_add(d[i].a_bar, own.x, times(b.item[i], h_u[i]));
-          seen = seen + own.x;
-        }
-        const W q = cotangent * b.item[i];
-        own.da = scaled_add(by_slope, delta.item[i], own.da);
-        sums.by_step[i] = readout(own.a, by_slope, sums.by_step[i]);
-        if constexpr (kHeld<kMethod>) {
-          sums.by_input[i] += real_part(q);
-        } else {
-          const W q_u = scaled(q, u.item[i]);
-          sums.by_input[i] = readout(d[i].h, q, sums.by_input[i]);
-          sums.by_step[i] = readout(d[i].h_by_delta, q_u, sums.by_step[i]);
-          own.da = multiply_add(d[i].h_by_a, q_u, own.da);
-        }
-        if (Layout::has_gate()) sums.y[i] = readout(c.item[i], seen, sums.y[i]);
-        db[i] = times(cotangent, h_u[i]);
-        dc[i] = scaled(seen, e.item[i]);
-        if (!Layout::variable_b()) own.db = own.db + db[i];
-        if (!Layout::variable_c()) own.dc = own.dc + dc[i];
       }
     };
     // A constant leaves no comparison in all packets but the last.
-    if (at.valid == kItems) {
+    if (valid == kItems) {
       retreat(kItems);
     } else {
-      retreat(at.valid);
+      retreat(valid);
     }
   }
 
   // The share of B or C that the warp's channels have in one state, of the positions that are left with this lane.
-  HOLDFAST_DEVICE void store_share(W (&share)[kItems], W (&parts)[kWarps][kStates * kItems], int row) const {
+  HOLDFAST_DEVICE void store_share(W (&share)[kItems], W (&parts)[kWarps][kStates * kItems], int r) const {
     sum_over_lanes<16, kLanes>(share, threadIdx.x);
     constexpr int kLeft = kItems / kWarpChannels;
-    W* to = parts[slot / kWarpChannels] + row * kItems + slot % kWarpChannels * kLeft;
+    W* to = parts[slot / kWarpChannels] + r * kItems + slot % kWarpChannels * kLeft;
     HOLDFAST_UNROLL
     for (int i = 0; i < kLeft; ++i) to[i] = conjugated(share[i]);
   }
 
-  // What the block's channels add to B or C of a packet, one number a thread.
-  HOLDFAST_DEVICE void store_parts(void* sums, const W (&parts)[kWarps][kStates * kItems], int first,
-                                   const Positions& at) const {
-    constexpr int kNumbers = kItems * kWidth;
-    const int n = first + static_cast<int>(threadIdx.x) / kNumbers, number = threadIdx.x % kNumbers;
-    if (n >= p.dstate || number >= at.valid * kWidth) return;
-    T sum = reinterpret_cast<const T*>(parts[0])[threadIdx.x];
-    for (int warp = 1; warp < active_warps; ++warp) sum += reinterpret_cast<const T*>(parts[warp])[threadIdx.x];
-    const long long rows = (part * p.batch * p.groups + group) * p.dstate + n;
-    static_cast<T*>(sums)[(rows * p.seqlen + at.first) * kWidth + number] = sum;
+  // One number of what the block's channels add to B or C of a packet.
+  static HOLDFAST_DEVICE T sum_over_warps(const W (&parts)[kWarps][kStates * kItems], int number, int active_warps) {
+    T sum = reinterpret_cast<const T*>(parts[0])[number];
+    HOLDFAST_UNROLL
+    for (int warp = 1; warp < kWarps; ++warp) {
+      if (warp < active_warps) sum += reinterpret_cast<const T*>(parts[warp])[number];
+    }
+    return sum;
   }
 
   // Adds a tile's share to a sum over tiles, of which the last one is the first to be done.
   HOLDFAST_DEVICE static void add(double* sum, double share, bool is_first) { *sum = is_first ? share : *sum + share; }
   HOLDFAST_DEVICE void add_weight(void* sums, int n, W share, bool is_first) const {
-    double* sum = static_cast<double*>(sums) + (row() * p.dstate + n) * kWidth;
+    double* sum = static_cast<double*>(sums) + (static_cast<long long>(row) * dstate + n) * kWidth;
     const Complex<double> parts = to_complex_double(conjugated(share));
     add(sum, parts.re, is_first);
     if (kWidth == 2) add(sum + 1, parts.im, is_first);
   }
+  HOLDFAST_DEVICE static void add_round(T& total, T sum, int first) { total = first == 0 ? sum : total + sum; }
 
-  // Of one tile, from what is carried into its end.
-  HOLDFAST_DEVICE void adjoin_tile(long long start, const Positions& at) const {
-    const long long before = start / kItems;
-    const bool is_last = start + kTile >= p.seqlen;
+  // Of one tile, whose first packet is `before`, from what is carried into its end.
+  HOLDFAST_DEVICE void adjoin_tile(int before, const Positions& at) const {
+    const int count = packets - before < kLanes ? packets - before : kLanes;
+    const bool is_last = before + kLanes >= packets;
+    const long long start = static_cast<long long>(before) * kItems;
+    const int left = is_last ? static_cast<int>(p.seqlen - start) : kTile;
+    // Which of the block's sums over channels, of B and C of a packet, are this thread's: all of them come in one round or two.
+    constexpr int kNumbers = kItems * kWidth, kSums = kStates * kNumbers;
+    const int sum = static_cast<int>(threadIdx.x) % kSums, sum_state = sum / kNumbers, sum_number = sum % kNumbers;
+    const bool sums_b = static_cast<int>(threadIdx.x) < kSums, sums_c = static_cast<int>(threadIdx.x) >= kThreads - kSums;
+    const int members = static_cast<int>(p.dim / p.groups) - part * kChannels;
+    const int active_warps = ((members < kChannels ? members : kChannels) - 1) / kWarpChannels + 1;
     int turn = 0;
     HOLDFAST_NO_UNROLL
-    for (int first = 0; first < p.dstate; first += kStates) {
+    for (int first = 0; first < dstate; first += kStates) {
       if (Layout::variable_b()) load_operand(p.b, first, at, tile.b);
       if (Layout::variable_c()) load_operand(p.c, first, at, tile.c);
       __syncthreads();
       Backward own[kOwn];
       HOLDFAST_UNROLL
-      for (int j = 0; j < kOwn; ++j) own[j] = backward(first + j * kLanes + lane, before + kLanes);
+      for (int j = 0; j < kOwn; ++j) own[j] = backward(first + lane + j * kLanes, before + kLanes);
+      // A lane's states lie kLanes apart.
+      const int there = active ? (dstate - first - lane + kLanes - 1) / kLanes : 0;
+      W* from = saved(before + count - 1, first + lane);
+      const long long sum_row = (part * p.batch * p.groups + group) * dstate + first + sum_state;
+      long long to = (sum_row * p.seqlen + start + (count - 1) * kItems) * kWidth + sum_number;
       HOLDFAST_NO_UNROLL
-      for (int packet = kLanes - 1; packet >= 0; --packet) {
-        const Positions here(start + packet * kItems, kItems, p.seqlen);
-        if (here.valid == 0) continue;
-        // The lanes of a warp sum together, those without a channel too.
+      for (int packet = count - 1; packet >= 0; --packet) {
+        const int valid = left - packet * kItems < kItems ? left - packet * kItems : kItems;
         if (!warp_is_idle) {
-          Shares sums;
+          W carried[kOwn], other[kOwn];
+          HOLDFAST_UNROLL
+          for (int j = 0; j < kOwn; ++j) {
+            carried[j] = other[j] = real_as<W>(T(0));
+            if (j >= there) continue;
+            carried[j] = from[j * kLanes];
+            if (kBidirectional) other[j] = from[j * kLanes + other_direction()];
+          }
+          Sums sums;
           HOLDFAST_UNROLL
           for (int i = 0; i < kItems; ++i) sums.by_input[i] = sums.by_step[i] = sums.y[i] = T(0);
           HOLDFAST_UNROLL
           for (int j = 0; j < kOwn; ++j) {
-            const int row = j * kLanes + lane;
+            const int r = j * kLanes + lane;
             W db[kItems], dc[kItems];
             HOLDFAST_UNROLL
             for (int i = 0; i < kItems; ++i) db[i] = dc[i] = real_as<W>(T(0));
-            if (own[j].exists) step_back(own[j], here, packet, row, sums, db, dc);
-            if (Layout::variable_b()) store_share(db, tile.parts[turn][0], row);
-            if (Layout::variable_c()) store_share(dc, tile.parts[turn][1], row);
+            step_back(own[j], carried[j], other[j], packet, valid, r, sums, db, dc);
+            if (Layout::variable_b()) store_share(db, tile.parts[turn][0], r);
+            if (Layout::variable_c()) store_share(dc, tile.parts[turn][1], r);
           }
           sum_over_lanes<kLanes / 2, 1>(sums.by_input, lane);
           sum_over_lanes<kLanes / 2, 1>(sums.by_step, lane);
           if (Layout::has_gate()) sum_over_lanes<kLanes / 2, 1>(sums.y, lane);
           if (lane % (kLanes / kItems) == 0) {
             const int i = lane / (kLanes / kItems);
-            add_to(tile.by_input[slot].packet[packet].item[i], sums.by_input[0], first);
-            add_to(tile.by_step[slot].packet[packet].item[i], sums.by_step[0], first);
-            if (Layout::has_gate()) add_to(tile.y[slot].packet[packet].item[i], sums.y[0], first);
+            add_round(tile.by_input[slot].packet[packet].item[i], sums.by_input[0], first);
+            add_round(tile.by_step[slot].packet[packet].item[i], sums.by_step[0], first);
+            if (Layout::has_gate()) add_round(tile.y[slot].packet[packet].item[i], sums.y[0], first);
           }
         }
         if (Layout::variable_b() || Layout::variable_c()) {
           __syncthreads();
-          if (Layout::variable_b()) store_parts(p.b_sums, tile.parts[turn][0], first, here);
-          if (Layout::variable_c()) store_parts(p.c_sums, tile.parts[turn][1], first, here);
+          if (first + sum_state < dstate && sum_number < valid * kWidth) {
+            if (Layout::variable_b() && sums_b) {
+              static_cast<T*>(p.b_sums)[to] = sum_over_warps(tile.parts[turn][0], sum, active_warps);
+            }
+            if (Layout::variable_c() && sums_c) {
+              static_cast<T*>(p.c_sums)[to] = sum_over_warps(tile.parts[turn][1], sum, active_warps);
+            }
+          }
           turn ^= 1;
         }
+        from -= dstate;
+        to -= kNumbers;
       }
       HOLDFAST_UNROLL
       for (int j = 0; j < kOwn; ++j) {
-        if (!own[j].exists) continue;
-        const int n = own[j].n;
-        *saved(before, n, 0) = own[j].returned;
-        if (kBidirectional) *saved(before, n, 1) = own[j].x;
+        if (j >= there) continue;
+        const int n = first + lane + j * kLanes;
+        W* carry = saved(before, n);
+        *carry = own[j].returned;
+        if (kBidirectional) carry[other_direction()] = own[j].x;
         add_weight(p.a_sums, n, own[j].da, is_last);
         if (!Layout::variable_b()) add_weight(p.b_sums, n, own[j].db, is_last);
         if (!Layout::variable_c()) add_weight(p.c_sums, n, own[j].dc, is_last);
@@ -514,8 +561,6 @@ struct BackwardScan {
       __syncthreads();
     }
   }
-
-  HOLDFAST_DEVICE static void add_to(T& total, T sum, int first) { total = first == 0 ? sum : total + sum; }
 
   // The gradients of a lane's own positions of a tile, from the sums over states.
   HOLDFAST_DEVICE void store(const Positions& at, T skip) const {
@@ -555,10 +600,11 @@ struct BackwardScan {
       }
       store_items(sequence<Input>(p.grad_z, at), at.valid, at.wide, dz);
     }
-    // The packet that is this lane's first to be done is its last one.
+    // The last packet that is a lane's is the first of them to be done.
     const bool is_first = at.first + kTile >= p.seqlen;
-    if (p.d) add(p.d_sums + row() * kLanes + lane, skipped, is_first);
-    if (p.delta_bias) add(p.delta_bias_sums + row() * kLanes + lane, biased, is_first);
+    const long long number = static_cast<long long>(row) * kLanes + lane;
+    if (p.d) add(p.d_sums + number, skipped, is_first);
+    if (p.delta_bias) add(p.delta_bias_sums + number, biased, is_first);
   }
 
   HOLDFAST_DEVICE void run() const {
@@ -566,16 +612,17 @@ struct BackwardScan {
     const T skip = p.d ? static_cast<T>(p.d[channel]) : T(0);
     go_forward(bias);
     HOLDFAST_NO_UNROLL
-    for (long long start = (p.seqlen - 1) / kTile * kTile; start >= 0; start -= kTile) {
-      const Positions at(start + lane * kItems, kItems, p.seqlen);
+    for (int before = (packets - 1) / kLanes * kLanes; before >= 0; before -= kLanes) {
+      const Positions at(static_cast<long long>(before + lane) * kItems, kItems, p.seqlen);
       load_sequence(at, bias, true);
-      adjoin_tile(start, at);
+      adjoin_tile(before, at);
       store(at, skip);
     }
     // Lanes that never had a position.
-    if (active && lane * kItems >= p.seqlen) {
-      if (p.d) p.d_sums[row() * kLanes + lane] = 0.0;
-      if (p.delta_bias) p.delta_bias_sums[row() * kLanes + lane] = 0.0;
+    if (active && lane >= packets) {
+      const long long number = static_cast<long long>(row) * kLanes + lane;
+      if (p.d) p.d_sums[number] = 0.0;
+      if (p.delta_bias) p.delta_bias_sums[number] = 0.0;
     }
   }
 };

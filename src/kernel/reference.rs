@@ -3,6 +3,8 @@
 //! It is what a careful framework implementation would compute without a kernel: the baseline that a kernel's error
 //! is measured against. It is not the truth, and does not meet the kernels' accuracy contract: z = ΔA is rounded.
 
+mod backward;
+
 use std::ops::{Add, Mul};
 
 use num_complex::Complex32;
@@ -11,9 +13,9 @@ use rayon::prelude::*;
 
 use super::{Backend, Coefficients, KernelError, scanned, shapes};
 use crate::method::Method;
-use crate::problem::{CoefficientProblem, Problem, Weights};
+use crate::problem::{CoefficientProblem, OutputGradients, Problem, Weights};
 use crate::promise::Promise;
-use crate::tensor::{TensorName, Tensors};
+use crate::tensor::{Gradients, TensorName, Tensors};
 
 /// The sequential f32 path.
 #[derive(Clone, Copy, Debug, Default)]
@@ -236,6 +238,15 @@ impl Backend for ReferenceBackend {
         let channels = rows.map(|row| scan_channel(method, problem, (row / dim, row % dim)));
         let (out, last_state): (Vec<_>, Vec<_>) = channels.unzip();
         Ok(scanned(problem, [out.concat(), last_state.concat()]))
+    }
+
+    fn gradients(
+        &self,
+        method: Method,
+        problem: &Problem,
+        given: &OutputGradients,
+    ) -> Option<Result<Gradients<f32>, KernelError>> {
+        Some(backward::gradients(method, problem, given))
     }
 
     fn coefficients(

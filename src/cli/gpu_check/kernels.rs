@@ -4,19 +4,21 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::{Args, CliError, Finding, MAMBA_1_4B, STAND_IN, device_finding, mamba, no_cuda};
+use super::{
+    Args, CliError, Finding, MAMBA_1_4B, STAND_IN, device_finding, mamba, no_cuda, output_gradients,
+};
 use crate::kernel::cpu::device::CpuDevice;
 use crate::kernel::cuda::arch::{self, Arch};
 use crate::kernel::cuda::cache::Cache;
 use crate::kernel::cuda::gpu::Gpu;
 use crate::kernel::cuda::images::Images;
 use crate::kernel::cuda::{CudaBackend, CudaError};
-use crate::kernel::launch::{Device, DeviceError, Element, Guarding, Job};
+use crate::kernel::launch::{Device, DeviceError, Element, Guarding, Job, Returned};
 use crate::kernel::registry::{Instantiation, Kernel};
-use crate::kernel::{Backend, CpuBackend, KernelError};
+use crate::kernel::{Backend, Coefficients, CpuBackend, Derivatives, KernelError};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
-use crate::tensor::TensorName;
+use crate::tensor::{Named, Tensor};
 
 /// Compiles or loads every kernel, on all cores. Cold or cached: that depends on the cache directory.
 pub fn compile(backend: &CudaBackend) -> Vec<Finding> {
@@ -57,21 +59,31 @@ fn images(gpu: &Gpu) -> Result<Images, CudaError> {
     Images::new(Arch::selected(variable.as_deref(), own)?, Cache::from_environment())
 }
 
+/// The kernels that are launched each: backward ones with 16-bit storage for one layout, which is all in which they differ.
+fn launched() -> impl Iterator<Item = Kernel> {
+    Kernel::production().filter(|kernel| match kernel {
+        Kernel::Backward(which) => which.input == InputType::F32 || varies(which),
+        _ => true,
+    })
+}
+
+/// Variable B and C, and a gate.
+fn varies(which: &Instantiation) -> bool {
+    (which.b, which.c) == (Operand::Variable, Operand::Variable) && which.gate
+}
+
 /// Every kernel once, in this process: under a sanitizer, which cannot follow the harness into its worker.
 pub fn launch_each(args: &Args) -> Result<Vec<Finding>, CliError> {
     let (mut device, images) = device(args)?;
     let guarding = if args.sanitizer { Guarding::Off } else { Guarding::On };
     // One warp with a tail; two warps, vector loads; and for one layout of each method and weight type, chunks.
-    let mut cases: Vec<(Kernel, usize)> = Kernel::production().map(|kernel| (kernel, 21)).collect();
-    cases.extend(Kernel::production().map(|kernel| (kernel, 132)));
+    let mut cases: Vec<(Kernel, usize)> = launched().map(|kernel| (kernel, 21)).collect();
+    cases.extend(launched().map(|kernel| (kernel, 132)));
     let everything = |kernel: &Kernel| match kernel {
-        Kernel::Scan(which) => {
-            let variable = (which.b, which.c) == (Operand::Variable, Operand::Variable);
-            which.input == InputType::F32 && variable && which.gate
-        }
+        Kernel::Scan(which) => which.input == InputType::F32 && varies(which),
         _ => false,
     };
-    cases.extend(Kernel::production().filter(everything).map(|kernel| (kernel, 2051)));
+    cases.extend(launched().filter(everything).map(|kernel| (kernel, 2051)));
     let mut failures = Vec::new();
     let mut runs = 0;
     for (kernel, seqlen) in cases {
@@ -99,44 +111,81 @@ fn one(
     guarding: Guarding,
 ) -> Result<(), (String, bool)> {
     let of_kernel = |error: KernelError| (error.to_string(), false);
-    let (mut job, want) = match kernel {
+    let cpu = CpuBackend::new();
+    let missing = || (format!("the CPU has no {}", kernel.name_expression()), false);
+    // What comes back, tensor by tensor, is compared with the CPU's.
+    type Values = Vec<Vec<f32>>;
+    let (mut job, values, want): (Job, Box<dyn Fn(Returned) -> Values>, Values) = match kernel {
         Kernel::Scan(which) => {
             let problem = scan_problem(which, seqlen);
-            let want = CpuBackend::new().scan(which.method, &problem).map_err(of_kernel)?;
-            (Job::scan(kernel, &problem, which.input.into()), want[TensorName::Out].values.clone())
+            let want = cpu.scan(which.method, &problem).map_err(of_kernel)?;
+            let job = Job::scan(kernel, &problem, which.input.into());
+            (job, Box::new(move |returned| values(returned.scan(&problem))), values(want))
         }
         Kernel::Discretize { method, weights } => {
             let problem = coefficient_problem(weights, seqlen);
-            let want = CpuBackend::new().coefficients(method, &problem).map_err(of_kernel)?;
-            (Job::coefficients(method, &problem, Element::F32), want.a_bar)
+            let want = cpu.coefficients(method, &problem).map_err(of_kernel)?;
+            let values = |both: Coefficients| vec![both.a_bar, both.b_bar];
+            let job = Job::coefficients(method, &problem, Element::F32);
+            (job, Box::new(move |returned| values(returned.coefficients())), values(want))
         }
-        _ => return Ok(()),
+        Kernel::Backward(which) => {
+            let problem = scan_problem(which, seqlen);
+            let given = output_gradients(&problem);
+            let want =
+                cpu.gradients(which.method, &problem, &given).ok_or_else(missing)?.map_err(of_kernel)?;
+            let job = Job::backward(which.method, &problem, &given);
+            (job, Box::new(move |returned| values(returned.gradients(&problem))), values(want))
+        }
+        Kernel::Differentiate { method, weights } => {
+            let problem = coefficient_problem(weights, seqlen);
+            let want = cpu.derivatives(method, &problem).ok_or_else(missing)?.map_err(of_kernel)?;
+            let values = |d: Derivatives| vec![d.a_bar, d.slope, d.h, d.h_by_delta, d.h_by_a];
+            let job = Job::derivatives(method, &problem);
+            (job, Box::new(move |returned| values(returned.derivatives())), values(want))
+        }
+        // Sums come after backward scans.
+        Kernel::Sums(_) | Kernel::Misbehave(_) | Kernel::Judge(_) => return Ok(()),
     };
-    if let Some(images) = images {
-        let image = images.get(kernel).map_err(|error| (error.to_string(), false))?;
-        job.image = Some((*image).clone());
-    }
+    let image = |kernel| match images {
+        Some(images) => match images.get(kernel) {
+            Ok(image) => Ok(Some((*image).clone())),
+            Err(error) => Err((error.to_string(), false)),
+        },
+        None => Ok(None),
+    };
+    (job.image, job.image_then) = (image(kernel)?, kernel.then().map_or(Ok(None), image)?);
     let outputs = job
         .execute(device, guarding)
         .map_err(|error| (error.to_string(), matches!(error, DeviceError::Broken(_))))?;
-    let returned = job.returned(&outputs).map_err(of_kernel)?;
-    let got = returned.first();
+    let got = values(job.returned(&outputs).map_err(of_kernel)?);
     // This finds wrong layouts; roundings are what verify judges.
     let unit = match job.outputs[0].element {
         Element::F64 | Element::F32 => 1e-4,
         Element::F16 => 2e-3,
         Element::Bf16 => 2e-2,
     };
-    let size = want.iter().fold(0.0, |size: f64, &value| size.max(f64::from(value).abs()));
-    let off = got.iter().zip(&want).position(|(got, &want)| {
-        let apart = (got - f64::from(want)).abs();
-        apart.is_nan() || apart > unit * size
-    });
-    match off {
-        _ if got.len() != want.len() => Err((format!("{} outputs for {}", got.len(), want.len()), false)),
-        Some(i) => Err((format!("output {i} is {:e}, the CPU's {:e}", got[i], want[i]), false)),
-        None => Ok(()),
+    for (tensor, (got, want)) in got.iter().zip(&want).enumerate() {
+        let size = want.iter().fold(0.0f32, |size, value| size.max(value.abs()));
+        let off = got.iter().zip(want).position(|(got, want)| {
+            let apart = (got - want).abs();
+            apart.is_nan() || apart > unit * size
+        });
+        if let Some(i) = off {
+            let reason = format!("output {i} of tensor {tensor} is {:e}, the CPU's {:e}", got[i], want[i]);
+            return Err((reason, false));
+        }
     }
+    let lengths = |all: &Values| all.iter().map(Vec::len).collect::<Vec<_>>();
+    match (lengths(&got), lengths(&want)) {
+        (got, want) if got != want => Err((format!("{got:?} outputs for {want:?}"), false)),
+        _ => Ok(()),
+    }
+}
+
+/// The tensors' values, in the order of their names.
+fn values<N: Ord>(tensors: Named<Tensor<f32>, N>) -> Vec<Vec<f32>> {
+    tensors.into_iter().map(|(_, tensor)| tensor.values).collect()
 }
 
 fn scan_problem(which: Instantiation, seqlen: usize) -> Problem {
@@ -154,8 +203,15 @@ fn coefficient_problem(weights: Weights, n: usize) -> CoefficientProblem {
 const WARMUPS: usize = 5;
 const REPEATS: usize = 51;
 
-/// How long a forward scan takes at the shape of Mamba-1 1.4B: CUDA events around one launch, warm, the median.
-pub fn times(args: &Args) -> Result<Vec<Finding>, CliError> {
+/// Which pass is timed.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Pass {
+    Forward,
+    Backward,
+}
+
+/// How long a pass takes at the shape of Mamba-1 1.4B: CUDA events around its launches, warm, the median.
+pub fn times(args: &Args, pass: Pass) -> Result<Vec<Finding>, CliError> {
     let mut gpu = Gpu::open().map_err(no_cuda)?;
     let images = images(&gpu).map_err(no_cuda)?;
     let mut rows = Vec::new();
@@ -167,7 +223,7 @@ pub fn times(args: &Args) -> Result<Vec<Finding>, CliError> {
             let layout = (Operand::Variable, Operand::Variable);
             let problem = mamba("gpu-check/time", MAMBA_1_4B, weights, input, layout, false);
             for method in Method::ALL {
-                let timed = median_time(&mut gpu, &images, method, &problem);
+                let timed = median_time(&mut gpu, &images, (method, pass), &problem);
                 rows.push(Finding::new(format!("{method} {weights} {input}"), timed));
             }
         }
@@ -175,11 +231,24 @@ pub fn times(args: &Args) -> Result<Vec<Finding>, CliError> {
     Ok(rows)
 }
 
-fn median_time(gpu: &mut Gpu, images: &Images, method: Method, problem: &Problem) -> Result<String, String> {
-    let kernel = Kernel::Scan(Instantiation::for_problem(method, problem));
-    let mut job = Job::scan(kernel, problem, problem.input.into());
-    let image = images.get(kernel).map_err(|error| error.to_string())?;
+fn median_time(
+    gpu: &mut Gpu,
+    images: &Images,
+    (method, pass): (Method, Pass),
+    problem: &Problem,
+) -> Result<String, String> {
+    let mut job = match pass {
+        Pass::Forward => {
+            let kernel = Kernel::Scan(Instantiation::for_problem(method, problem));
+            Job::scan(kernel, problem, problem.input.into())
+        }
+        Pass::Backward => Job::backward(method, problem, &output_gradients(problem)),
+    };
+    let image = images.get(job.kernel).map_err(|error| error.to_string())?;
     job.image = Some((*image).clone());
+    if let Some(then) = job.kernel.then() {
+        job.image_then = Some((*images.get(then).map_err(|error| error.to_string())?).clone());
+    }
     let loaded = job.load(gpu, Guarding::Off);
     let times = loaded.and_then(|loaded| gpu.time(&loaded.launches, WARMUPS, REPEATS));
     gpu.free_all();
@@ -190,9 +259,10 @@ fn median_time(gpu: &mut Gpu, images: &Images, method: Method, problem: &Problem
     let elements = problem.shape.sequence_len() as f64;
     Ok(format!(
         "median {median:.3} ms of {REPEATS} (fastest {:.3}, slowest {:.3}): {:.2} billion elements/s (batch·dim·seqlen); \
-         {registers} registers, {local} bytes local",
+         {registers} registers, {local} bytes local, {:.0} MB workspace",
         times[0],
         times[times.len() - 1],
-        elements / median / 1e6
+        elements / median / 1e6,
+        (job.workspace.bytes() as f64) / 1e6,
     ))
 }

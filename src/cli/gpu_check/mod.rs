@@ -1,6 +1,7 @@
 //! `holdfast gpu-check STEP`: what must hold on a real GPU beyond `verify`. `.ci/gpu` runs every step. Hidden from
 //! users, whose question `verify` answers.
 
+mod backward;
 mod kernels;
 mod record;
 mod repeat;
@@ -17,7 +18,7 @@ use crate::kernel::select::SelectError;
 use crate::method::Method;
 use crate::problem::inputs::{self, Draw};
 use crate::problem::regime::{EVERYTHING, Recipe, StateMatrix};
-use crate::problem::{InputType, Operand, Problem, Shape, Weights};
+use crate::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
 
 /// What is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -38,6 +39,10 @@ pub enum Check {
     FullSize,
     /// Forward times at that shape
     Time,
+    /// Gradients on the GPU against the truth and the CPU's, on small problems, ten times the same
+    Backward,
+    /// Backward times at that shape
+    TimeBackward,
     /// A recorded run of that shape, for `check`
     Record,
 }
@@ -87,7 +92,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         Check::Independence => repeat::independence(&backend(args)?),
         Check::Faults => scans::faults(&backend(args)?),
         Check::FullSize => scans::full_size(&backend(args)?, args),
-        Check::Time => kernels::times(args)?,
+        Check::Time => kernels::times(args, kernels::Pass::Forward)?,
+        Check::Backward => backward::gradients(&backend(args)?, args.input),
+        Check::TimeBackward => kernels::times(args, kernels::Pass::Backward)?,
         Check::Record => record::record(&backend(args)?, args, args.method, &args.out),
     };
     let mut text = String::new();
@@ -147,6 +154,17 @@ fn mamba(
         ..EVERYTHING
     };
     inputs::draw(&recipe, weights, input, layout, &mut Draw::new(1, name))
+}
+
+/// Gradients of a problem's outputs, between −1 and 1 and in the order of nothing.
+fn output_gradients(problem: &Problem) -> OutputGradients {
+    // Multiples of 1/128, which every storage type holds.
+    let value = |i: usize| ((i * 89 + i / 7 * 31) % 257) as f32 / 128.0 - 1.0;
+    let states = problem.shape.batch * problem.a.len();
+    OutputGradients {
+        dout: (0..problem.u.len()).map(|i| problem.input.round(value(i))).collect(),
+        dlast_state: Some((0..states).map(|i| value(i + 5)).collect()),
+    }
 }
 
 /// Whether two outputs have the same bits: −0 is not 0, and a NaN equals itself.

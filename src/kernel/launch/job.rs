@@ -69,7 +69,8 @@ impl Output {
         Output { name: "workspace".to_owned(), element, len }
     }
 
-    fn bytes(&self) -> usize {
+    /// What it takes.
+    pub fn bytes(&self) -> usize {
         self.len * self.element.size()
     }
 }
@@ -117,11 +118,6 @@ impl Returned {
         f64: AsPrimitive<T>,
     {
         self.0.into_iter().map(|values| values.into_iter().map(AsPrimitive::as_).collect())
-    }
-
-    /// The first output's values.
-    pub fn first(&self) -> &[f64] {
-        self.0.first().map_or(&[], Vec::as_slice)
     }
 }
 

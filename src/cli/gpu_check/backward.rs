@@ -1,0 +1,173 @@
+//! Gradients on a GPU: against the truth, against the CPU's, and against themselves.
+
+use rayon::prelude::*;
+
+use super::{Finding, device_finding, mamba, output_gradients, same_bits};
+use crate::kernel::cuda::CudaBackend;
+use crate::kernel::{Backend, CpuBackend, ReferenceBackend};
+use crate::method::Method;
+use crate::problem::sweep;
+use crate::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
+use crate::tensor::Gradients;
+use crate::truth::gradient;
+
+/// The largest error of a tensor over the root of its mean square, in units of 2⁻²⁴, that passes; and by how much a storage type
+/// may round besides, relative to the largest value.
+const MOST: f64 = 64.0;
+
+/// Every layout and storage type, a block that is not full, and a tile with a tail.
+fn problems(input: Option<InputType>) -> Vec<(String, Problem)> {
+    let mut problems = Vec::new();
+    for weights in Weights::ALL {
+        for input in InputType::ALL.into_iter().filter(|other| input.is_none_or(|input| input == *other)) {
+            for b in Operand::ALL {
+                for c in Operand::ALL {
+                    for gate in [false, true] {
+                        let shape = Shape { batch: 2, dim: 6, dstate: 5, seqlen: 37, groups: 2 };
+                        let name = format!("{weights} {input} {b} B, {c} C, gate {gate}");
+                        let problem =
+                            mamba(&format!("gpu-check/backward/{name}"), shape, weights, input, (b, c), gate);
+                        problems.push((name, problem));
+                    }
+                }
+            }
+        }
+        let shape = Shape { batch: 2, dim: 17, dstate: 17, seqlen: 135, groups: 1 };
+        let layout = (Operand::Variable, Operand::Variable);
+        let name = format!("{weights} {shape}");
+        let problem =
+            mamba(&format!("gpu-check/backward/{name}"), shape, weights, InputType::F32, layout, true);
+        problems.push((name, problem));
+    }
+    problems
+}
+
+/// The largest difference of a tensor from another over the root of the other's mean square, beyond what storage rounds.
+fn apart(got: &Gradients<f32>, want: &Gradients<f64>) -> f64 {
+    let mut most = 0.0f64;
+    for (name, got, want) in got.zip(want) {
+        let square: f64 = want.values.iter().map(|x| x * x).sum();
+        let size = (square / want.values.len() as f64).sqrt();
+        let rounded = match want.element {
+            InputType::F32 => 0.0,
+            InputType::F16 => 2f64.powi(-11),
+            InputType::Bf16 => 2f64.powi(-8),
+        };
+        for (&got, &want) in got.values.iter().zip(&want.values) {
+            // Both may be rounded, and not to the same value.
+            let error = (f64::from(got) - want).abs() - 2.0 * rounded * want.abs() - 2f64.powi(-24) * rounded;
+            most = if error.is_nan() { f64::INFINITY } else { most.max(error / size * 2f64.powi(24)) };
+            if error / size * 2f64.powi(24) > 64.0 {
+                eprintln!("DEBUG {name} {} {got:e} {want:e} size {size:e}", error / size * 2f64.powi(24));
+            }
+        }
+    }
+    if got.iter().count() == want.iter().count() { most } else { f64::INFINITY }
+}
+
+fn widened(gradients: &Gradients<f32>) -> Gradients<f64> {
+    gradients.map(|_, tensor| tensor.with(tensor.values.iter().map(|&value| value.into()).collect()))
+}
+
+/// What a method's gradients of a problem are off the truth, and off the CPU's.
+fn errors(
+    backend: &CudaBackend,
+    method: Method,
+    problem: &Problem,
+    given: &OutputGradients,
+) -> Result<[f64; 2], String> {
+    let run = |backend: &dyn Backend| match backend.gradients(method, problem, given) {
+        Some(result) => result.map_err(|error| error.to_string()),
+        None => Err(format!("{} has no backward pass", backend.name())),
+    };
+    let (got, on_cpu) = (run(backend)?, run(&CpuBackend::new())?);
+    let truth = gradient::solve(problem, given, &[method]).map_err(|error| error.to_string())?.remove(0);
+    eprintln!(
+        "DEBUG reference {method} {:?}: {}",
+        problem.weights,
+        apart(&run(&ReferenceBackend)?, &truth.tensors)
+    );
+    for _ in 0..9 {
+        let again = run(backend)?;
+        if !got.zip(&again).all(|(_, first, again)| same_bits(&first.values, &again.values)) {
+            return Err("another run has other bits".to_owned());
+        }
+    }
+    Ok([apart(&got, &truth.tensors), apart(&got, &widened(&on_cpu))])
+}
+
+/// Gradients of small problems, and derivatives of coefficients.
+pub fn gradients(backend: &CudaBackend, input: Option<InputType>) -> Vec<Finding> {
+    let problems = problems(input);
+    let mut rows = vec![device_finding(backend)];
+    for method in Method::ALL {
+        let found: Vec<(&str, Result<[f64; 2], String>)> = problems
+            .par_iter()
+            .map(|(name, problem)| {
+                (name.as_str(), errors(backend, method, problem, &output_gradients(problem)))
+            })
+            .collect();
+        let mut most = [0.0f64; 2];
+        let mut trouble = Vec::new();
+        for (name, outcome) in found {
+            match outcome {
+                Ok(errors) => {
+                    most = [most[0].max(errors[0]), most[1].max(errors[1])];
+                    if errors.iter().any(|&error| error > MOST) {
+                        trouble.push(format!("{name}: {errors:.1?}"));
+                    }
+                }
+                Err(error) => trouble.push(format!("{name}: {error}")),
+            }
+        }
+        let outcome = match trouble.first() {
+            None => Ok(format!(
+                "{} problems: at most {:.1} units of 2^-24 off the truth, {:.1} off the CPU's; ten runs alike",
+                problems.len(),
+                most[0],
+                most[1]
+            )),
+            Some(first) => Err(format!("{} of {} problems; {first}", trouble.len(), problems.len())),
+        };
+        rows.push(Finding::new(method.to_string(), outcome));
+        rows.push(Finding::new(format!("{method}: derivatives"), derivatives(backend, method)));
+    }
+    rows
+}
+
+/// Those of every sweep on the GPU and on the CPU: they differ where their libraries' exponentials do, in double.
+fn derivatives(backend: &CudaBackend, method: Method) -> Result<String, String> {
+    let (mut values, mut equal, mut most) = (0, 0, 0.0f64);
+    for sweep in sweep::all() {
+        let problem = sweep.draw(1);
+        let run = |backend: &dyn Backend| match backend.derivatives(method, &problem) {
+            Some(result) => result.map_err(|error| error.to_string()),
+            None => Err(format!("{} has no such kernel", backend.name())),
+        };
+        let (got, want) = (run(backend)?, run(&CpuBackend::new())?);
+        let width = problem.weights.width();
+        let pairs = [
+            (got.a_bar, want.a_bar),
+            (got.slope, want.slope),
+            (got.h, want.h),
+            (got.h_by_delta, want.h_by_delta),
+            (got.h_by_a, want.h_by_a),
+        ];
+        for (got, want) in pairs {
+            for (got, want) in got.chunks(width).zip(want.chunks(width)) {
+                values += 1;
+                if same_bits(got, want) {
+                    equal += 1;
+                    continue;
+                }
+                let norm = |x: &[f32]| x.iter().map(|&part| f64::from(part).powi(2)).sum::<f64>().sqrt();
+                let apart: Vec<f32> = got.iter().zip(want).map(|(got, want)| got - want).collect();
+                let units = norm(&apart) / norm(want) * 2f64.powi(24);
+                most = if units.is_nan() { f64::INFINITY } else { most.max(units) };
+            }
+        }
+    }
+    let figure =
+        format!("{equal} of {values} values equal in all bits, the others at most {most:.1} units apart");
+    if most <= 4.0 && values > 0 { Ok(figure) } else { Err(figure) }
+}
