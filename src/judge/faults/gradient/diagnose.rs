@@ -29,7 +29,7 @@ const SAME: f64 = 0.1;
 /// The same of models of what is not explained: they are one but for the order of f64 operations.
 const ALIKE: f64 = 1e-6;
 /// The share of a model that nearly explains a gradient: a few bits more than the bound, and no other formula.
-const NEARLY_WITHIN: f64 = 16.0;
+pub const NEARLY_WITHIN: f64 = 16.0;
 /// How many models a diagnosis names.
 const NAMED: usize = 5;
 /// How long to look for pairs in one gradient: in positions times states that may be computed.

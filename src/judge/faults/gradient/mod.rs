@@ -1,8 +1,8 @@
 //! What goes wrong in backward passes: fault models of gradients (spec.md §6), computed in f64, and which of them explain
 //! gradients that were recorded.
 //!
-//! A model changes one choice of a [`Variant`](variant::Variant), and [`adjoint`] computes with it. [`catalogue`] lists the
-//! models, [`diagnose`](mod@diagnose) fits them to each gradient on its own: what is wrong with grad.B hides nothing of what is
+//! A model changes one choice of a [`Variant`], and [`adjoint`] computes with it. [`catalogue`] lists the
+//! models, [`mod@diagnose`] fits them to each gradient on its own: what is wrong with grad.B hides nothing of what is
 //! wrong with grad.A, and one model that explains both is named for both.
 
 pub mod adjoint;
