@@ -6,13 +6,18 @@
 
 namespace HOLDFAST_NAMESPACE {
 
-// Blocks that registers must leave room for on a multiprocessor: the most that spill none.
-HOLDFAST_DEVICE constexpr int backward_blocks(Method method, bool is_complex, bool has_gate) {
-  return is_complex || method == Method::kPoly || (has_gate && method != Method::kZoh) ? 3 : 4;
+// Blocks that registers must leave room for on a multiprocessor: the most that spill none. 4 leave 128 registers a thread, 3
+// leave 168, and 2 as many as there are. A gate's sum takes some, and so do B and C of which one is a constant.
+HOLDFAST_DEVICE constexpr int backward_blocks(Method method, bool is_complex, bool variable_b, bool variable_c,
+                                              bool has_gate) {
+  if (is_complex) return method == Method::kRk4 ? 2 : 3;
+  if (method == Method::kZoh) return 4;
+  return method == Method::kPoly || has_gate || variable_b != variable_c ? 3 : 4;
 }
 
 template <int kMethod, class Input, bool kComplex, bool kVariableB, bool kVariableC, bool kHasGate, class T = float>
-__global__ void HOLDFAST_LAUNCH_BOUNDS(holdfast_launch::kThreads, backward_blocks(static_cast<Method>(kMethod), kComplex, kHasGate))
+__global__ void HOLDFAST_LAUNCH_BOUNDS(holdfast_launch::kThreads, backward_blocks(static_cast<Method>(kMethod), kComplex, kVariableB,
+                                                                                 kVariableC, kHasGate))
 selective_scan_backward(const BackwardParams params) {
   using Scan = BackwardScan<static_cast<Method>(kMethod), Input, kComplex, Layout<kVariableB, kVariableC, kHasGate>, T>;
   HOLDFAST_SHARED(typename Scan::SharedTile, tile);
