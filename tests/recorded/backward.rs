@@ -232,3 +232,25 @@ fn the_command_shows_each_gradient_s_verdict() {
         assert!(console.contains(says), "{says} in\n{console}");
     }
 }
+
+/// Made by golden/recorded/make_backward.py.
+#[rstest]
+#[case("backward-torch-real", 6)]
+#[case("backward-torch-complex", 6)]
+fn gradients_of_pytorch_s_autograd_pass(#[case] name: &str, #[case] cases: usize) {
+    let output =
+        holdfast(&["check", &format!("{}/golden/recorded/{name}.safetensors", env!("CARGO_MANIFEST_DIR"))]);
+    let console = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{console}{}", text(&output.stderr));
+    assert!(console.contains(&format!("{cases} cases: {cases} pass")), "{console}");
+}
+
+#[test]
+fn the_backward_pass_of_another_method_is_named() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/recorded/backward-of-zoh-for-foh.safetensors");
+    let output = holdfast(&["check", path]);
+    let console = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{console}{}", text(&output.stderr));
+    assert!(console.contains("looks like backward-of-zoh: it is the backward pass of zoh"), "{console}");
+    assert!(console.contains("grad.D passes"), "{console}");
+}
