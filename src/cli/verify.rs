@@ -72,7 +72,7 @@ pub struct Args {
     pub a_times_log2e: Vec<Selection<Method>>,
     /// Only what did not pass in these results of an earlier run, drawn with their seed
     #[arg(long, value_name = "RESULTS.json", value_hint = clap::ValueHint::FilePath,
-          conflicts_with_all = ["methods", "regimes", "input", "b", "c", "weights", "invariants_only", "seed"])]
+          conflicts_with_all = ["methods", "regimes", "input", "b", "c", "weights", "invariants_only", "seed", "pass"])]
     pub rerun_failed: Option<PathBuf>,
     /// Begin nothing more once something fails
     #[arg(long)]
@@ -111,7 +111,7 @@ impl Args {
         };
         let filter = failed.map_or_else(|| self.filter(), |failed| failed.filter.clone());
         Request {
-            passes: self.pass,
+            passes: failed.map_or(self.pass, rerun::Failed::passes),
             filter,
             methods,
             seed: failed.map_or(self.output.seed, |failed| failed.seed),

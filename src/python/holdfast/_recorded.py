@@ -309,7 +309,7 @@ def prepared(
     initial_state: Any = None,
     dout: Any = None,
     dlast_state: Any = None,
-    grads: Mapping[str, Any] | None = None,
+    grads: Any = None,
     layout: str,
     **metadata: str,
 ) -> tuple[list[Tensor], dict[str, str]]:
