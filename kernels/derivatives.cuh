@@ -180,7 +180,8 @@ HOLDFAST_DEVICE bool differentiate_rk4_commonly(float delta, Pair<float> z, Deri
   const float from_root = add_rn(add_rn(z.hi, 0x1.989826p+0f), add_rn(z.lo, 0x1.3e6c4cp-25f));
   const float rest = fused(z.lo, fused(0x1.555556p-2f, z.hi, 0x1.df3522p-3f),
                            fused(z.hi, fused(0x1.555556p-3f, z.hi, 0x1.df3522p-3f), 0x1.40c9ap-1f));
-  out.h_by_delta = from_root * rest;
+  // The last coefficient in two floats: the product is 1 at z = 0.
+  out.h_by_delta = fused(from_root, rest, from_root * 0x1.1d28b2p-26f);
   const float vertex = add_rn(add_rn(z.hi, 0x1.555556p+0f), z.lo);
   out.h_by_a = delta * delta * fused(0.125f * vertex, vertex, 0x1.1c71c8p-2f);
   return common && fabsf(from_root) > 0x1p-16f;

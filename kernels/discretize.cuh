@@ -6,7 +6,7 @@
 // is not.
 // How: z = ΔA as an exact pair. Common elements take plain floats from there on, a lane's neighbours side by side; complex
 // ones with zoh and bilinear alone. The others take pairs of floats, φ by phi.cuh, and a monitor sends the few on which
-// these lose too much to double (precise.cuh). The weight type W is float, Complex<float>, double or Complex<double>; the
+// these lose too much to double (precise.cuh); bilinear's go there at once, those beside its pole, too. The weight type W is float, Complex<float>, double or Complex<double>; the
 // double ones always take the double path (precision lifting).
 // Expected cost of a common element, flops: zoh 20 real / 55 complex, bilinear 15 / 40, rk4 30, the others 45; in pairs rk4
 // takes 60 / 140, the others 110 / 400.
@@ -268,7 +268,7 @@ HOLDFAST_OUTLINE static void discretize_each(unsigned which, const T (&delta)[kC
   for (int i = 0; i < kCount; ++i) {
     if ((which >> i & 1) == 0) continue;
     bool done = false;
-    // What is not common for bilinear is at the ends of f32's range, where pairs do no better.
+    // Bilinear has no form in pairs: beside its pole and at the ends of f32's range these would do no better.
     if constexpr (sizeof(T) == sizeof(float) && kMethod != Method::kBilinear) {
       done = discretize_in_pairs<kMethod>(delta[i], a, b[i], out[i]);
     }

@@ -6,8 +6,9 @@
 // How: a block has up to 16 channels of one group. It goes along the sequence in tiles of kTile positions. For each tile:
 // load (u and Δ of every channel, a few neighbouring positions a thread; B and C of 16 states at a time, which the channels
 // share), coefficients, recurrence, readout (a lane has every eighth state, and carries it in order through the tile), the sum
-// over a channel's lanes, store. Positions past the end have Δ = 0, which is a common element, and are left out. `poly` runs the reversed scan
-// first and keeps its sums in `workspace`, in the arithmetic type, never in the rounded output.
+// over a channel's lanes, store. Positions past the end have Δ = 0, which is common where a method has common elements, and
+// are left out. `poly` runs the reversed scan first and keeps its sums in `workspace`, in the arithmetic type, never in the
+// rounded output.
 // Deviations: none. The recurrence is the specification's, operation by operation; the sum over states is a tree.
 // Expected cost per (batch, channel, n, l): discretize.cuh's, one B̄u product, 3 flops of recurrence and output each, and
 // half an instruction of loads; memory traffic is u, Δ, z, out once, variable B and C once for 16 channels.

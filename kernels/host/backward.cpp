@@ -45,7 +45,7 @@ int holdfast_sum_gradients(int input, const BackwardParams* params, unsigned fir
 
 int holdfast_differentiate(int method, int complex, const holdfast_launch::DerivativeParams* params, unsigned first,
                            unsigned count, char* message, std::size_t capacity) {
-  return run(backward(method, complex, Methods()).differentiate, params, first, count, holdfast_discretize_block(),
+  return run(backward(method, complex, Methods()).differentiate, params, first, count, kDiscretizeThreads,
              message, capacity);
 }
 

@@ -14,8 +14,6 @@ using namespace holdfast_host;
 
 using Methods = std::make_integer_sequence<int, kMethods>;
 
-constexpr unsigned kDiscretizeThreads = 64;
-
 #define HOLDFAST_FAULT_TEXT(member, name) name,
 const char* const kFaultNames[] = {HOLDFAST_FAULTS(HOLDFAST_FAULT_TEXT)};
 

@@ -69,6 +69,48 @@ bool scan(int method, int complex, int input, int vb, int vc, int gate, Shape sh
   return true;
 }
 
+// The gradients of the same, whose workspace has exactly the size that launch_backward.cuh gives it.
+bool backward(int method, int complex, int input, int vb, int vc, int gate, Shape shape, std::size_t seqlen) {
+  const HoldfastInstantiation which = {method, input, complex, vb, vc, gate, 0, {0.0, 0.0}};
+  const std::size_t batch = 2, dim = shape.dim, dstate = shape.dstate, groups = 2, width = 1 + complex;
+  const std::size_t sequence = batch * dim * seqlen, constant = dim * dstate * width, variable = batch * groups * dstate * seqlen * width;
+  const auto u = filled(sequence, input, -1.0f, 1.0f), delta = filled(sequence, input, -6.0f, 2.0f);
+  const auto z = filled(sequence, input, -2.0f, 2.0f), a = filled(constant, 0, -4.0f, -0.5f);
+  const auto b = filled(vb ? variable : constant, vb ? input : 0, -1.0f, 1.0f);
+  const auto c = filled(vc ? variable : constant, vc ? input : 0, -1.0f, 1.0f);
+  const auto d = filled(dim, 0, -1.0f, 1.0f), bias = filled(dim, 0, -0.5f, 0.5f);
+  const auto dout = filled(sequence, input, -1.0f, 1.0f), dlast_state = filled(batch * constant, 0, -1.0f, 1.0f);
+  const std::size_t stored = input == 0 ? 4 : 2;
+  std::vector<unsigned char> du(sequence * stored), ddelta(sequence * stored), dz(sequence * stored);
+  std::vector<unsigned char> db(vb ? variable * stored : constant * 4), dc(vc ? variable * stored : constant * 4);
+  std::vector<float> da(constant), dd(dim), dbias(dim);
+  const holdfast_launch::BackwardShape sizes = {
+      static_cast<long long>(batch), static_cast<long long>(dim), static_cast<long long>(dstate),
+      static_cast<long long>(seqlen), static_cast<long long>(groups), 1 + complex,
+      method == static_cast<int>(holdfast::Method::kPoly) ? 2 : 1, vb, vc, sizeof(float)};
+  const holdfast_launch::BackwardWorkspace at = holdfast_launch::backward_workspace(sizes);
+  std::vector<unsigned char> workspace(static_cast<std::size_t>(at.bytes));
+  const auto part = [&](long long offset) { return static_cast<void*>(workspace.data() + offset); };
+  const auto sums = [&](long long offset) { return static_cast<double*>(part(offset)); };
+  const holdfast_launch::BackwardParams params = {
+      u.data(), delta.data(), floats(a), b.data(), c.data(), floats(d), z.data(), floats(bias), dout.data(),
+      floats(dlast_state), du.data(), ddelta.data(), da.data(), db.data(), dc.data(), dd.data(), dz.data(), dbias.data(),
+      part(at.states), sums(at.a_sums), part(at.b_sums), part(at.c_sums), sums(at.d_sums), sums(at.delta_bias_sums),
+      sizes.batch, sizes.dim, sizes.dstate, sizes.seqlen, sizes.groups, 1, sizes.width, vb, vc};
+  const auto blocks = static_cast<unsigned>(holdfast_launch::blocks_for(sizes.batch, sizes.dim, sizes.groups));
+  const auto sum_blocks = static_cast<unsigned>(holdfast_launch::sum_blocks(sizes));
+  bool sound = holdfast_backward(&which, &params, 0, blocks, message, sizeof message) == 0 &&
+               holdfast_sum_gradients(input, &params, 0, sum_blocks, message, sizeof message) == 0;
+  if (!sound) std::printf("gradients of method %d, complex %d, seqlen %zu: %s\n", method, complex, seqlen, message);
+  for (float x : da) {
+    if (sound && !std::isfinite(x)) {
+      std::printf("gradients of method %d, complex %d, seqlen %zu: not finite\n", method, complex, seqlen);
+      sound = false;
+    }
+  }
+  return sound;
+}
+
 // Every magnitude of z, Δ and B, the double path included.
 bool discretize(int method, int complex) {
   const float sizes[] = {0.0f, 1e-40f, 1e-30f, 1e-9f, 0.3f, 1.0f, 2.5f, 6.2831855f, 79.0f, 100.0f, 1e6f, 1e30f};
@@ -93,7 +135,11 @@ bool discretize(int method, int complex) {
     const holdfast_host::Entry kernel = holdfast_host::production(method, complex, Methods()).discretize;
     if (!holdfast_host::run_block(kernel, &params, block, 64, 0, message, sizeof message)) return false;
   }
-  return true;
+  std::vector<float> slope(a.size()), h(a.size()), h_by_delta(a.size()), h_by_a(a.size());
+  const holdfast_launch::DerivativeParams all = {delta.data(), a.data(), a_bar.data(), slope.data(),
+                                                 h.data(), h_by_delta.data(), h_by_a.data(), params.n};
+  const unsigned blocks = (static_cast<unsigned>(delta.size()) + 63) / 64;
+  return holdfast_differentiate(method, complex, &all, 0, blocks, message, sizeof message) == 0;
 }
 
 }  // namespace
@@ -105,11 +151,17 @@ int main() {
       sound = discretize(method, complex) && sound;
       for (int input = 0; input < 3; ++input) {
         for (int flags = 0; flags < 8; ++flags) {
-          for (std::size_t seqlen : {1, 7, 33, 130}) sound = scan(method, complex, input, flags & 1, flags >> 1 & 1, flags >> 2, kNarrow, seqlen) && sound;
+          for (std::size_t seqlen : {1, 7, 33, 130}) {
+            sound = scan(method, complex, input, flags & 1, flags >> 1 & 1, flags >> 2, kNarrow, seqlen) && sound;
+            sound = backward(method, complex, input, flags & 1, flags >> 1 & 1, flags >> 2, kNarrow, seqlen) && sound;
+          }
         }
       }
       // The edges of a tile of 64 positions, and of one of 32.
-      for (std::size_t seqlen : {31, 64, 65, 130}) sound = scan(method, complex, 0, 1, 1, 1, kWide, seqlen) && sound;
+      for (std::size_t seqlen : {31, 64, 65, 130}) {
+        sound = scan(method, complex, 0, 1, 1, 1, kWide, seqlen) && sound;
+        sound = backward(method, complex, 0, 1, 1, 1, kWide, seqlen) && sound;
+      }
     }
   }
   // Abandoned fibres must not leak, nor upset the sanitizer.

@@ -11,6 +11,9 @@
 
 namespace holdfast_host {
 
+// Threads of a block of the element-wise kernels.
+constexpr unsigned kDiscretizeThreads = 64;
+
 template <class Params, void (*kKernel)(const Params)>
 void enter(const void* params) {
   Params copy;

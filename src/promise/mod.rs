@@ -4,6 +4,7 @@
 
 pub mod allowance;
 pub mod contract;
+pub mod derivatives;
 
 pub use contract::Contract;
 
