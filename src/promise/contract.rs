@@ -148,6 +148,8 @@ impl Contract {
         // B is part of B̄, and u is real.
         input: [1.0; 2],
         sums: Sums::Compensated,
+        // The most of what `super::derivatives::production` counts, and a product with Δ or A.
+        derivatives: [14.5 + 1.0, 12.125 + SQRT_5],
         ..Contract::uniform(0.0, 0.0)
     };
 

@@ -3,8 +3,9 @@
 use holdfast::formula::{Form, Fraction};
 use holdfast::judge::budget::gradient::{GradientBudget, Pass, bounds};
 use holdfast::method::Method;
-use holdfast::problem::{InputType, OutputGradients, Problem, Shape};
+use holdfast::problem::{InputType, OutputGradients, Problem, Shape, Weights};
 use holdfast::promise::Contract;
+use holdfast::promise::derivatives::{Units, production};
 use holdfast::tensor::{GradientName, Gradients};
 use holdfast::truth::gradient::adjoint::Scan;
 use holdfast::truth::gradient::number::Number;
@@ -182,6 +183,20 @@ fn shares(
             (name, most.0, most.1)
         })
         .collect()
+}
+
+/// What the kernels' authors count of each derivative, with a product behind it, is no more than the judge allows.
+#[test]
+fn the_kernels_count_is_what_is_allowed() {
+    for method in Method::ALL {
+        for weights in Weights::ALL {
+            let Units { slope, h, h_by_delta, h_by_a } = production(method, weights);
+            let product = if weights == Weights::Real { 1.0 } else { 5f64.sqrt() };
+            let most = [slope, h, h_by_delta, h_by_a].into_iter().fold(0.0, f64::max) + product;
+            let allowed = Contract::PRODUCTION.derivatives[weights.width() - 1];
+            assert!(most <= allowed, "{method} {weights}: {most} of {allowed}");
+        }
+    }
 }
 
 /// The theorem of the quick route needs q within 2⁻²⁷ of the worst case.
