@@ -263,24 +263,24 @@ fn confusion_matrix(outcomes: &[Outcome]) -> String {
     text
 }
 
-/// One before and one after a multiple of every length.
-fn long(method: Method, weights: Weights) -> Option<usize> {
+/// One before and one after a multiple of every length below `longest`.
+fn long(method: Method, weights: Weights, longest: usize) -> Option<usize> {
     match (method, weights) {
-        (Method::Zoh, Weights::Real) => Some(4095),
-        (Method::Poly, Weights::Complex) => Some(4097),
+        (Method::Zoh, Weights::Real) => Some(longest - 1),
+        (Method::Poly, Weights::Complex) => Some(longest + 1),
         _ => None,
     }
 }
 
 /// Says what is planted and has another name.
-fn check_names(outcomes: &[Outcome], matrix: &str) {
+fn check_names(outcomes: &[Outcome], matrix: &str, planted: &[&'static Fault]) {
     let wrong: Vec<String> = outcomes
         .iter()
         .filter(|o| !o.wrong.is_empty())
         .map(|o| format!("{} in {} {}: {}", o.fault.name, o.method, o.weights, o.wrong.join(", ")))
         .collect();
     assert!(wrong.is_empty(), "{matrix}\n{}", wrong.join("\n"));
-    let unnamed: Vec<&str> = catalogue::ALL
+    let unnamed: Vec<&str> = planted
         .iter()
         .filter(|fault| !outcomes.iter().any(|o| o.fault.name == fault.name && o.mark == '='))
         .map(|fault| fault.name)
@@ -288,13 +288,14 @@ fn check_names(outcomes: &[Outcome], matrix: &str) {
     assert!(unnamed.is_empty(), "{matrix}\nnowhere named in every gradient: {unnamed:?}");
 }
 
-/// Each in the first method that shows it: a different one for each fault, to see them all.
+/// Each in the first method that shows it: a different one for each fault, to see them all. Of chunks and tiles, these are
+/// the lengths up to 64; longer ones differ in nothing else.
 #[test]
 fn every_gradient_fault_is_named_somewhere() {
     let drawn: Vec<_> = Method::ALL
         .into_iter()
         .flat_map(|method| Weights::ALL.map(|weights| (method, weights)))
-        .map(|(method, weights)| (method, weights, problems(weights, long(method, weights))))
+        .map(|(method, weights)| (method, weights, problems(weights, long(method, weights, 128))))
         .collect();
     let known: Vec<(Weights, Vec<Known>)> = drawn
         .iter()
@@ -302,7 +303,11 @@ fn every_gradient_fault_is_named_somewhere() {
             (*weights, problems.iter().map(|drawn| Known::new(*method, drawn)).collect())
         })
         .collect();
-    let outcomes = catalogue::ALL.par_iter().enumerate().map(|(i, fault)| {
+    let is_short = |fault: &&Fault| {
+        fault.name.split('-').filter_map(|part| part.parse().ok()).all(|length: usize| length <= 64)
+    };
+    let planted: Vec<&'static Fault> = catalogue::ALL.iter().filter(is_short).collect();
+    let outcomes = planted.par_iter().enumerate().map(|(i, fault)| {
         let mut last = None;
         for at in 0..known.len() {
             let (weights, known) = &known[(i + at) % known.len()];
@@ -315,7 +320,7 @@ fn every_gradient_fault_is_named_somewhere() {
         }
         last.expect("a method")
     });
-    check_names(&outcomes.collect::<Vec<_>>(), "");
+    check_names(&outcomes.collect::<Vec<_>>(), "", &planted);
 }
 
 /// Minutes of computing, for which `HOLDFAST_ALL_PLANTED` asks: every fault in every method.
@@ -327,7 +332,7 @@ fn every_planted_gradient_fault_is_named_first() {
     let mut outcomes: Vec<Outcome> = Vec::new();
     for method in Method::ALL {
         for weights in Weights::ALL {
-            let problems = problems(weights, long(method, weights));
+            let problems = problems(weights, long(method, weights, 4096));
             let known: Vec<Known> = problems.iter().map(|drawn| Known::new(method, drawn)).collect();
             for known in &known {
                 let sound = noisy(&known.want, &mut generator("sound"));
@@ -337,7 +342,7 @@ fn every_planted_gradient_fault_is_named_first() {
         }
     }
     let matrix = confusion_matrix(&outcomes);
-    check_names(&outcomes, &matrix);
+    check_names(&outcomes, &matrix, &catalogue::ALL.iter().collect::<Vec<_>>());
     insta::with_settings!({
         snapshot_path => "../../golden",
         prepend_module_to_snapshot => false,

@@ -344,11 +344,9 @@ impl<'a> Look<'a> {
         let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name]);
         let bounds = &self.case.bounds[self.name];
         let is_wrong = |i: usize| {
-            (0..want.width).any(|part| {
-                let at = i * want.width + part;
-                // As a number that is not one is.
-                !((got[at] - want.values[at]).abs() <= bounds[i])
-            })
+            let of = |values: &[f64]| values[i * want.width..][..want.width].to_vec();
+            let errors = of(got).into_iter().zip(of(&want.values)).map(|(got, want)| (got - want).abs());
+            errors.into_iter().any(|error| error.is_nan() || error > bounds[i])
         };
         let is_zero = |i: usize| got[i * want.width..][..want.width].iter().all(|&value| value == 0.0);
         let wrong: Vec<usize> = (0..bounds.len()).filter(|&i| is_wrong(i)).collect();
