@@ -7,8 +7,8 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use super::variant::{
-    Carry, Complex, Edge, Factor, GateSlope, Input, LastState, Length, Narrow, Scale, SoftplusSlope, Store,
-    Variant,
+    Accumulator, Carry, Complex, Edge, Factor, GateSlope, Input, LastState, Length, Misread, Narrow,
+    ReversedState, Scale, SlopePart, SoftplusSlope, Store, Variant,
 };
 use crate::formula::{Form, Formula, Function, Transition};
 use crate::judge::lanes::INVERSE_FACTORIALS;
@@ -38,7 +38,7 @@ impl Scope {
 /// Every gradient that a problem has.
 pub fn gradients(variant: &Variant, problem: &Problem, given: &OutputGradients) -> Gradients<f64> {
     let values = sums(variant, problem, given, &Scope::whole(problem));
-    values.map(|name, values| outline(problem, name).with(values.clone()))
+    values.map(|name, values| problem.gradient(name, values.clone()))
 }
 
 /// The sums over a scope, 0 where it does not reach.
@@ -53,30 +53,17 @@ pub fn sums(variant: &Variant, problem: &Problem, given: &OutputGradients, scope
         let shares: Vec<Vec<Share>> = some.par_iter().with_min_len(8).map(channel).collect();
         for (name, start, values) in shares.into_iter().flatten() {
             let Some(sum) = sums.get_mut(name) else { continue };
-            sum[start..].iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            match variant.accumulator {
+                Some(accumulator) if is_summed(problem, name) => {
+                    let width = problem.gradient::<f64>(name, Vec::new()).width;
+                    accumulate(accumulator, &mut sum[start..][..width], &values);
+                }
+                _ => sum[start..].iter_mut().zip(values).for_each(|(sum, value)| *sum += value),
+            }
         }
     }
     store(variant, problem, &mut sums);
     sums
-}
-
-/// The shape of an input's gradient, without values.
-fn outline(problem: &Problem, name: GradientName) -> Tensor<f64> {
-    let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
-    let (input, weight) = (problem.input, problem.weights.width());
-    let operand = |operand: Operand| match operand {
-        Operand::Constant => (vec![dim, dstate], weight, InputType::F32),
-        Operand::Variable => (vec![batch, groups, dstate, seqlen], weight, input),
-    };
-    let (shape, width, element) = match name {
-        U | Delta | Z => (vec![batch, dim, seqlen], 1, input),
-        A => operand(Operand::Constant),
-        B => operand(problem.b_operand),
-        C => operand(problem.c_operand),
-        D | DeltaBias => (vec![dim], 1, InputType::F32),
-        InitialState => (vec![batch, dim, dstate], weight, InputType::F32),
-    };
-    Tensor { shape, width, element, values: Vec::new() }
 }
 
 /// What is summed over the batch and the positions.
@@ -89,6 +76,25 @@ pub fn is_summed(problem: &Problem, name: GradientName) -> bool {
     }
 }
 
+/// Adds what each position adds to a sum.
+fn accumulate(of: Accumulator, sum: &mut [f64], added: &[f64]) {
+    let mut kept = if of.batch { sum.to_vec() } else { vec![0.0; sum.len()] };
+    let mut add = |values: &[f64]| {
+        for (kept, value) in kept.iter_mut().zip(values) {
+            *kept = f64::from(of.kept.round((*kept + value) as f32));
+        }
+    };
+    let positions = added.chunks(sum.len());
+    if of.backwards {
+        positions.rev().for_each(&mut add)
+    } else {
+        positions.for_each(&mut add)
+    }
+    for (sum, kept) in sum.iter_mut().zip(kept) {
+        *sum = if of.batch { kept } else { *sum + kept };
+    }
+}
+
 /// What is wrong with whole tensors.
 fn store(variant: &Variant, problem: &Problem, sums: &mut Sums) {
     let Shape { batch, dim, seqlen, groups, .. } = problem.shape;
@@ -97,7 +103,7 @@ fn store(variant: &Variant, problem: &Problem, sums: &mut Sums) {
         (sums[B], sums[C]) = (c, b);
     }
     for (name, values) in sums.iter_mut() {
-        let Tensor { width, .. } = outline(problem, name);
+        let Tensor { width, .. } = problem.gradient::<f64>(name, Vec::new());
         let is_summed = is_summed(problem, name);
         let factor = match variant.scale {
             Scale::By(factor) => factor,
@@ -205,6 +211,7 @@ impl Step {
         let z = a * delta;
         let phis = if formula.is_rational() { [z; 5] } else { phis(z, highest_phi(&formula)) };
         let (a_bar, slope) = match formula.a_bar {
+            Transition::Exponential if variant.exponent != 1.0 => [(z * variant.exponent).exp(); 2].into(),
             Transition::Exponential => (phis[0], phis[0]),
             Transition::Quotient(alpha) => {
                 let below = (1.0 - z * alpha.value()).inv();
@@ -223,11 +230,21 @@ impl Step {
         let by_delta = if variant.chain[0] { by_delta } else { Complex64::ONE };
         let by_a = if variant.chain[1] { by_a } else { Complex64::ONE };
         let (mut h, mut h_by) = (Complex64::ZERO, [Complex64::ZERO; 2]);
-        for term in formula.now() {
-            let (f, slope) = function(term.of, z, &phis);
+        for (i, term) in formula.now().iter().enumerate() {
+            let (f, mut slope) = function(term.of, z, &phis);
+            let without = variant.h_slope_without.filter(|&(at, _)| at == i).map(|(_, part)| part);
+            let lacks = |part: SlopePart| without == Some(SlopePart::Whole) || without == Some(part);
+            if let (Some(SlopePart::Taylor(degree)), Function::Phi(k), true) =
+                (without, term.of, z.norm() < 1.0)
+            {
+                let coefficient = (degree + 1) as f64 * INVERSE_FACTORIALS[degree + 1 + k];
+                slope -= z.powu(degree as u32) * coefficient;
+            }
+            slope *= f64::from(u8::from(!lacks(SlopePart::Argument)));
             let power = delta.powi(term.delta - 1) * term.factor.value();
             h += f * (power * delta);
-            let through_power = f * (f64::from(term.delta) * power * variant.h_slope[0]);
+            let kept = f64::from(u8::from(!lacks(SlopePart::Power))) * variant.h_slope[0];
+            let through_power = f * (f64::from(term.delta) * power * kept);
             h_by[0] += through_power + slope * by_delta * (power * delta * variant.h_slope[1]);
             h_by[1] += slope * by_a * (power * delta);
         }
@@ -270,7 +287,8 @@ struct Node {
     y: Vec<f64>,
     u: Vec<f64>,
     delta: Vec<f64>,
-    a: Complex64,
+    /// One for each position, where their order matters.
+    a: Vec<Complex64>,
     b: Vec<Complex64>,
     c: Vec<Complex64>,
     initial: Complex64,
@@ -299,14 +317,17 @@ impl Channel<'_> {
             Length::WithoutLast => seqlen - 1,
         };
         let start = problem.sequence_index(batch, d, 0);
-        let row = |values: &[f32]| -> Vec<f64> {
+        let row = |name: GradientName, values: &[f32]| -> Vec<f64> {
+            let start = problem.sequence_index(self.read_at(name).0, d, 0);
             let there = values[start..start + seqlen].iter().map(|&x| f64::from(x));
             there.chain(std::iter::repeat(0.0)).take(len).collect()
         };
         let optional = |values: &Option<Vec<f32>>| values.as_ref().map_or(0.0, |values| f64::from(values[d]));
-        let (u, dout, raw) = (row(&problem.u), row(&given.dout), row(&problem.delta));
+        let (u, raw) = (row(U, &problem.u), row(Delta, &problem.delta));
+        let dout: Vec<f64> =
+            (0..len).map(|l| if l < seqlen { given.dout[start + l].into() } else { 0.0 }).collect();
         let (bias, skip) = (optional(&problem.delta_bias), optional(&problem.d));
-        let z = problem.z.as_ref().map(|z| row(z));
+        let z = problem.z.as_ref().map(|z| row(Z, z));
         let gated = |consumer: usize, l: usize| {
             let gate = z.as_ref().map_or(1.0, |z| z[l] * sigmoid(z[l]));
             let ds = dout[l] * gate.powi(i32::from(variant.gates[consumer]));
@@ -357,9 +378,14 @@ impl Channel<'_> {
         }
         let of_d = |l: usize| gated(2, l) * if variant.d_has_u { row.u[l] } else { 1.0 };
         let mut shares = vec![];
+        // What each position adds, where their order matters.
+        let summed = |values: Vec<f64>| -> Vec<f64> {
+            let kept = values.iter().enumerate().filter(|(l, _)| is_summed(l)).map(|(_, value)| *value);
+            if variant.accumulator.is_some() { kept.collect() } else { vec![kept.sum()] }
+        };
         if variant.batch.has(batch, batches, 1) {
-            shares.push((DeltaBias, d, vec![(0..len).filter(is_summed).map(|l| ddelta[l]).sum()]));
-            shares.push((D, d, vec![(0..len).filter(is_summed).map(of_d).sum()]));
+            shares.push((DeltaBias, d, summed(ddelta.clone())));
+            shares.push((D, d, summed((0..len).map(of_d).collect())));
         }
         if let Some(z) = &z {
             let y = sum(|node| &node.y, false);
@@ -372,6 +398,10 @@ impl Channel<'_> {
                     GateSlope::Silu => silu,
                     GateSlope::OfSigmoid => sigmoid(z) * sigmoid(-z),
                     GateSlope::SignSlip => sigmoid(z) * (1.0 - z * sigmoid(-z)),
+                    GateSlope::Parenthesis => sigmoid(z) * (1.0 + z) * sigmoid(-z),
+                    GateSlope::WithoutComplement => sigmoid(z) * (1.0 + z),
+                    GateSlope::Sum => sigmoid(z) + z * sigmoid(-z),
+                    GateSlope::WithoutSigmoid => 1.0 + z * sigmoid(-z),
                     GateSlope::Missing => 1.0,
                 };
                 dout[l] * s * silu.powi(i32::from(variant.gated_output)) * slope
@@ -385,15 +415,20 @@ impl Channel<'_> {
         let parts = |p: &Complex64| [p.re, -p.im].into_iter().take(width);
         for (&n, node) in states.iter().zip(&nodes) {
             if variant.batch.has(batch, batches, 1) {
-                shares.push((A, problem.weight_index(d, n), parts(&node.a).collect()));
+                shares.push((A, problem.weight_index(d, n), node.a.iter().flat_map(parts).collect()));
             }
             for (name, operand, by) in [(B, problem.b_operand, &node.b), (C, problem.c_operand, &node.c)] {
-                let start = problem.operand_index(operand, self.at, n, 0);
+                let at = self.place(name, Misread::SumInModuloGroup);
+                let start = problem.operand_index(operand, at, n, 0);
                 let per_group = dim / groups;
                 match operand {
                     Operand::Constant if variant.batch.has(batch, batches, 1) => {
-                        let sum: Complex64 = (0..len).filter(is_summed).map(|l| by[l]).sum();
-                        shares.push((name, start, parts(&sum).collect()));
+                        let kept = (0..len).filter(is_summed).map(|l| by[l]);
+                        let kept: Vec<Complex64> = match variant.accumulator {
+                            Some(_) => kept.collect(),
+                            None => vec![kept.sum()],
+                        };
+                        shares.push((name, start, kept.iter().flat_map(parts).collect()));
                     }
                     Operand::Variable if variant.group.has(d % per_group, per_group, 1) => {
                         shares.push((name, start, by[..there].iter().flat_map(parts).collect()));
@@ -411,12 +446,16 @@ impl Channel<'_> {
         let (seqlen, len) = (problem.shape.seqlen, row.u.len());
         let width = problem.weights.width();
         let a = complex(&problem.a[problem.weight_index(self.at.1, n)..][..width]);
-        let operand = |values: &[f32], operand: Operand, l: usize| match l < seqlen {
-            true => complex(&values[problem.operand_index(operand, self.at, n, l)..][..width]),
-            false => Complex64::ZERO,
+        let operand = |name: GradientName, values: &[f32], operand: Operand| -> Vec<Complex64> {
+            let at = match operand {
+                Operand::Constant => self.at,
+                Operand::Variable => self.read_at(name),
+            };
+            let of = |l: usize| complex(&values[problem.operand_index(operand, at, n, l)..][..width]);
+            (0..len).map(|l| if l < seqlen { of(l) } else { Complex64::ZERO }).collect()
         };
-        let b: Vec<Complex64> = (0..len).map(|l| operand(&problem.b, problem.b_operand, l)).collect();
-        let c: Vec<Complex64> = (0..len).map(|l| operand(&problem.c, problem.c_operand, l)).collect();
+        let b = operand(B, &problem.b, problem.b_operand);
+        let c = operand(C, &problem.c, problem.c_operand);
         let steps: Vec<Step> = row.step.iter().map(|&delta| Step::new(variant, delta, a)).collect();
         let with_b = problem.reads_with_b();
         // What multiplies h u, and what multiplies the states that are read.
@@ -439,16 +478,28 @@ impl Channel<'_> {
             y: vec![0.0; len],
             u: vec![0.0; len],
             delta: vec![0.0; len],
-            a: Complex64::ZERO,
+            a: vec![],
             b: vec![Complex64::ZERO; len],
             c: vec![Complex64::ZERO; len],
             initial: passes[0].initial,
         };
         let (pick, chunk) = variant.positions;
+        let one = variant.accumulator.is_none();
+        node.a.extend(one.then_some(Complex64::ZERO));
         for l in 0..len {
             let [mut p, mut by_a_bar, mut seen, mut y] = [Complex64::ZERO; 4];
-            for (pass, direction) in passes.iter().zip(self.directions()) {
-                let multiplied = if variant.a_bar_reads_after { pass.after[l] } else { pass.before[l] };
+            for (i, (pass, direction)) in passes.iter().zip(self.directions()).enumerate() {
+                let side = if i == 0 { ReversedState::Right } else { variant.reversed_state };
+                let multiplied = match side {
+                    ReversedState::Right if self.edge(len, l, i == 1) == Some(Edge::Unread) => {
+                        Complex64::ZERO
+                    }
+                    ReversedState::Right if variant.a_bar_reads_after => pass.after[l],
+                    ReversedState::Right => pass.before[l],
+                    ReversedState::OtherSide if l == 0 => Complex64::ZERO,
+                    ReversedState::OtherSide => pass.after[l - 1],
+                    ReversedState::Forward => passes[0].before[l],
+                };
                 by_a_bar += pass.p[l] * by(Factor::State, multiplied);
                 p += pass.p[l];
                 let read = |before: bool| if before { pass.before[l] } else { pass.after[l] };
@@ -472,13 +523,19 @@ impl Channel<'_> {
             }
             let step = &steps[l];
             let shares = |i: usize| {
-                let slopes = [step.a_bar_by[i], step.h_by[i]].map(|slope| by(Factor::Slopes, slope));
+                let mut slopes = [step.a_bar_by[i], step.h_by[i]].map(|slope| by(Factor::Slopes, slope));
+                slopes[0] = by(Factor::ABarSlopes, slopes[0]);
+                slopes[1] = by(Factor::InputSlopes, slopes[1]);
+                if i == 0 && variant.unconjugated == Some(Factor::A) && a != Complex64::ZERO {
+                    slopes[0] *= a.conj() / a;
+                }
                 [by_a_bar * slopes[0], by_h * slopes[1]]
             };
             let of = |[a_bar, h]: [Complex64; 2], factors: [f64; 2]| a_bar * factors[0] + h * factors[1];
             node.delta[l] = of(shares(0), variant.delta_shares).re;
             if pick.has(l, seqlen, chunk) {
-                node.a += of(shares(1), variant.a_shares);
+                let of_a = of(shares(1), variant.a_shares);
+                if one { node.a[0] += of_a } else { node.a.push(of_a) }
             }
         }
         node
@@ -500,12 +557,7 @@ impl Channel<'_> {
             values.as_ref().map_or(Complex64::ZERO, |values| complex(&values[state..state + width]))
         };
         let order = |i: usize| if reversed { len - 1 - i } else { i };
-        // Whether a chunk begins between a position and the one before it in the scan.
-        let edge = |l: usize| {
-            let (length, edge) = variant.edge?;
-            let later = if reversed { l + 1 } else { l };
-            (later > 0 && later < len && later.is_multiple_of(length)).then_some(edge)
-        };
+        let edge = |l: usize| self.edge(len, l, reversed);
         let mut pass = Pass {
             before: vec![Complex64::ZERO; len],
             after: vec![Complex64::ZERO; len],
@@ -514,12 +566,18 @@ impl Channel<'_> {
         };
         let is_initial = variant.has_initial && !reversed;
         let mut x = if is_initial { of_state(&problem.initial_state) } else { Complex64::ZERO };
+        // What the forward pass has, which keeps the states that chunks start from.
+        let mut kept = x;
         for l in (0..len).map(order) {
-            if let Some(Edge::State(factor)) = edge(l) {
-                x *= factor;
+            match edge(l) {
+                Some(Edge::State(factor)) => x *= factor,
+                Some(Edge::Stored(to)) => x = rounded(to, kept),
+                _ => {}
             }
             pass.before[l] = x;
-            x = self.narrowed(Narrow::State, steps[l].a_bar * x + steps[l].h * forces[l] * row.u[l]);
+            let input = steps[l].h * forces[l] * row.u[l];
+            x = self.narrowed(Narrow::State, steps[l].a_bar * x + input);
+            kept = steps[l].a_bar * kept + input;
             pass.after[l] = x;
         }
         let last = of_state(&given.dlast_state);
@@ -529,6 +587,7 @@ impl Channel<'_> {
             LastState::InBothScans => last,
             _ if reversed => Complex64::ZERO,
             LastState::Doubled => last * problem.output_factor(),
+            LastState::Halved => last * 0.5,
             LastState::Right | LastState::Everywhere => last,
         };
         let everywhere = variant.last_state == LastState::Everywhere && !reversed;
@@ -574,11 +633,36 @@ impl Channel<'_> {
     /// A number as it is kept.
     fn narrowed(&self, what: Narrow, value: Complex64) -> Complex64 {
         match self.variant.narrow {
-            Some((of, to)) if of == what => {
-                let round = |part: f64| f64::from(to.round(part as f32));
-                Complex64::new(round(value.re), round(value.im))
-            }
+            Some((of, to)) if of == what => rounded(to, value),
             _ => value,
         }
     }
+
+    /// What goes wrong between a position and the one before it in the scan, where a chunk begins.
+    fn edge(&self, len: usize, l: usize, reversed: bool) -> Option<Edge> {
+        let (length, edge) = self.variant.edge.filter(|_| self.variant.edge_in[usize::from(reversed)])?;
+        let later = if reversed { l + 1 } else { l };
+        (later > 0 && later < len && later.is_multiple_of(length)).then_some(edge)
+    }
+
+    /// The item of the batch and the channel that an input is read at.
+    fn read_at(&self, name: GradientName) -> (usize, usize) {
+        match self.variant.misread {
+            Some((of, Misread::FirstBatch)) if of == name => (0, self.at.1),
+            _ => self.place(name, Misread::ModuloGroup),
+        }
+    }
+
+    /// The same, or a channel of group d % groups.
+    fn place(&self, name: GradientName, modulo: Misread) -> (usize, usize) {
+        let (batch, d) = self.at;
+        let Shape { dim, groups, .. } = self.problem.shape;
+        let is_elsewhere = self.variant.misread == Some((name, modulo));
+        (batch, if is_elsewhere { d % groups * (dim / groups) } else { d })
+    }
+}
+
+fn rounded(to: InputType, value: Complex64) -> Complex64 {
+    let round = |part: f64| f64::from(to.round(part as f32));
+    Complex64::new(round(value.re), round(value.im))
 }

@@ -4,10 +4,10 @@
 use std::sync::LazyLock;
 
 use super::variant::{
-    Carry, Complex, Edge, Factor, GateSlope, Input, LastState, Length, Narrow, Pick, Scale, SoftplusSlope,
-    Store, Variant,
+    Accumulator, Carry, Complex, Edge, Factor, GateSlope, Input, LastState, Length, Misread, Narrow, Pick,
+    ReversedState, Scale, SlopePart, SoftplusSlope, Store, Variant,
 };
-use crate::formula::Form;
+use crate::formula::{Form, Function};
 use crate::method::Method;
 use crate::problem::{Problem, Weights};
 use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
@@ -39,7 +39,18 @@ impl Fault {
         let mut variant = specified;
         self.change(&mut variant);
         let seqlen = problem.shape.seqlen;
-        let is_of_both = variant.directions != specified.directions || variant.carry[0] != variant.carry[1];
+        let is_of_both = variant.directions != specified.directions
+            || variant.carry[0] != variant.carry[1]
+            || variant.edge_in != specified.edge_in
+            || variant.reversed_state != specified.reversed_state
+            || variant.last_state == LastState::Halved;
+        let formula = form.formula();
+        let has_term = |(i, part): (usize, SlopePart)| match (formula.now().get(i).map(|term| term.of), part)
+        {
+            (None, _) => false,
+            (Some(of), SlopePart::Taylor(_)) => matches!(of, Function::Phi(1..)),
+            (Some(of), _) => part == SlopePart::Whole || of != Function::Power(0),
+        };
         let is_of_complex = variant.unconjugated.is_some() || variant.complex != specified.complex;
         let is_long_enough = match variant.length {
             Length::PaddedTo(tile) => !seqlen.is_multiple_of(tile),
@@ -48,6 +59,7 @@ impl Fault {
             Length::Right => true,
         };
         variant != specified
+            && variant.h_slope_without.is_none_or(has_term)
             && is_long_enough
             && variant.edge.is_none_or(|(length, _)| length < seqlen)
             && (variant.positions.0 == Pick::All || variant.positions.1 < seqlen)
@@ -59,7 +71,19 @@ impl Fault {
     pub fn rounds(&self) -> bool {
         let mut variant = Variant::specified(Method::Zoh.into());
         self.change(&mut variant);
-        variant.narrow.is_some()
+        let is_stored = matches!(variant.edge, Some((_, Edge::Stored(_))));
+        variant.narrow.is_some() || variant.accumulator.is_some() || is_stored
+    }
+
+    /// Whether it does no more than multiply whole gradients by a number, or almost all of them.
+    pub fn is_factor(&self) -> bool {
+        let specified = Variant::specified(Method::Poly.into());
+        let mut variant = specified;
+        self.change(&mut variant);
+        let is_even = variant.directions[0] == variant.directions[1];
+        let directions = if is_even { specified.directions } else { variant.directions };
+        let (scale, output_factors) = (specified.scale, specified.output_factors);
+        Variant { directions, scale, output_factors, ..variant } == specified
     }
 }
 
@@ -77,7 +101,11 @@ const SLOPES: &[GradientName] = &[Delta, A, DeltaBias];
 const STEP: &[GradientName] = &[Delta, DeltaBias];
 /// Whatever a state enters.
 const STATES: &[GradientName] = &[Delta, A, C, Z, DeltaBias];
-const SCAN: &[GradientName] = &[U, Delta, A, B, C, Z, DeltaBias, InitialState];
+/// Whatever B enters.
+const STATES_AND_U: &[GradientName] = &[U, Delta, A, C, Z, DeltaBias];
+/// Whatever u enters.
+const READS_U: &[GradientName] = &[Delta, A, B, C, D, Z, DeltaBias];
+pub const SCAN: &[GradientName] = &[U, Delta, A, B, C, Z, DeltaBias, InitialState];
 const WEIGHTS: &[GradientName] = &[A, B, C, InitialState];
 const SUMMED: &[GradientName] = &[A, B, C, D, DeltaBias];
 const OPERANDS: &[GradientName] = &[B, C];
@@ -139,6 +167,7 @@ pub static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
         all.extend(of_chunks(*window));
     }
     all.extend(of_tiles(&TILES, PADDED));
+    all.extend(of_tiles(&TILES, DECAYED));
     // Below 4 it is the last position alone.
     all.extend(of_tiles(&TILES[1..], CUT));
     all
@@ -194,8 +223,8 @@ const SPECIFIC: &[Fault] = &[
     fault("softplus-for-its-slope", "softplus stands in place of its derivative", STEP,
         |v, _| v.softplus_slope = SoftplusSlope::Softplus),
     // The gate and the skip.
-    fault("gate-missing-in-skip", "D·dout in grad.u has not been multiplied by the gate", &[U],
-        |v, _| v.gates[1] = 0),
+    fault("gate-missing-in-skip", "dout on the path of D, in grad.u and grad.D, has not been multiplied by the gate", &[U, D],
+        |v, _| v.gates[1..].fill(0)),
     fault("gate-missing-in-scan", "the scan's share of grad.u has not been multiplied by the gate", ADJOINT_AND_C,
         |v, _| v.gates[0] = 0),
     fault("gate-missing-in-backward", "dout is not multiplied by the gate", ALL_OF_THEM,
@@ -210,6 +239,14 @@ const SPECIFIC: &[Fault] = &[
         |v, _| v.gate_slope = GateSlope::Silu),
     fault("gate-slope-sign", "the gate's derivative has a sign slip: σ(z)(1 − zσ(−z))", &[Z],
         |v, _| v.gate_slope = GateSlope::SignSlip),
+    fault("gate-slope-parenthesis", "the gate's derivative has a misplaced parenthesis: σ(z)(1 + z)σ(−z)", &[Z],
+        |v, _| v.gate_slope = GateSlope::Parenthesis),
+    fault("gate-slope-without-complement", "the gate's derivative lacks the factor σ(−z): σ(z)(1 + z)", &[Z],
+        |v, _| v.gate_slope = GateSlope::WithoutComplement),
+    fault("gate-slope-sum", "the gate's derivative lacks a factor σ(z): σ(z) + zσ(−z)", &[Z],
+        |v, _| v.gate_slope = GateSlope::Sum),
+    fault("gate-slope-without-sigmoid", "the gate's derivative lacks the factor σ(z): 1 + zσ(−z)", &[Z],
+        |v, _| v.gate_slope = GateSlope::WithoutSigmoid),
     fault("gate-slope-missing", "the gate's derivative is missing: grad.z is dout times the output before the gate", &[Z],
         |v, _| v.gate_slope = GateSlope::Missing),
     fault("z-of-gated-output", "grad.z is made of the gated output in place of the one before the gate", &[Z],
@@ -249,7 +286,22 @@ const SPECIFIC: &[Fault] = &[
         |v, _| v.has_initial = false),
     fault("initial-state-undecayed", "grad.initial_state lacks Ā of the first position", &[InitialState],
         |v, _| v.decays_initial = false),
+    // What is read.
+    fault("b-of-first-batch", "the backward pass reads B of the batch's first item for all", STATES_AND_U, |v, _| v.misread = Some((B, Misread::FirstBatch))),
+    fault("c-of-first-batch", "the backward pass reads C of the batch's first item for all", ADJOINT, |v, _| v.misread = Some((C, Misread::FirstBatch))),
+    fault("u-of-first-batch", "the backward pass reads u of the batch's first item for all", READS_U, |v, _| v.misread = Some((U, Misread::FirstBatch))),
+    fault("delta-of-first-batch", "the backward pass reads delta of the batch's first item for all", SCAN, |v, _| v.misread = Some((Delta, Misread::FirstBatch))),
+    fault("b-of-modulo-group", "channel d reads B of group d mod groups", STATES_AND_U, |v, _| v.misread = Some((B, Misread::ModuloGroup))),
+    fault("c-of-modulo-group", "channel d reads C of group d mod groups", ADJOINT, |v, _| v.misread = Some((C, Misread::ModuloGroup))),
+    fault("b-sum-in-modulo-group", "grad.B of channel d is added to group d mod groups", &[B], |v, _| v.misread = Some((B, Misread::SumInModuloGroup))),
+    fault("c-sum-in-modulo-group", "grad.C of channel d is added to group d mod groups", &[C], |v, _| v.misread = Some((C, Misread::SumInModuloGroup))),
     // Both directions.
+    fault("dlast-state-halved", "dlast_state has the ½ of both directions", ADJOINT, |v, _| v.last_state = LastState::Halved),
+    fault("reversed-state-of-other-side", "the reversed scan's Ā is multiplied by its state at l − 1 in place of l + 1", SLOPES,
+        |v, _| v.reversed_state = ReversedState::OtherSide),
+    fault("reversed-state-of-forward", "the reversed scan's Ā is multiplied by the forward scan's state", SLOPES,
+        |v, _| v.reversed_state = ReversedState::Forward),
+    fault("reversed-carry-without-a-bar", "the reversed scan's adjoint is carried without Ā", ADJOINT, |v, _| v.carry[1] = Carry::Undecayed),
     fault("reversed-missing", "the reversed scan has no backward pass", SCAN, |v, _| v.directions[1] = 0.0),
     fault("forward-missing", "the forward scan's outputs have no backward pass", SCAN, |v, _| v.directions[0] = 0.0),
     fault("half-missing", "the gradients of both directions are summed, without ½", SCAN, |v, _| v.directions = [2.0; 2]),
@@ -264,6 +316,9 @@ const SPECIFIC: &[Fault] = &[
     fault("b-unconjugated", "B is not conjugated in the gradients of what it multiplies", &[U, Delta, A, DeltaBias], |v, _| v.unconjugated = Some(Factor::B)),
     fault("h-unconjugated", "h, B̄ for B = 1, is not conjugated in grad.u and grad.B", &[U, B], |v, _| v.unconjugated = Some(Factor::Input)),
     fault("slopes-unconjugated", "the derivatives of Ā and h are not conjugated", SLOPES, |v, _| v.unconjugated = Some(Factor::Slopes)),
+    fault("a-bar-slopes-unconjugated", "the derivatives of Ā are not conjugated", SLOPES, |v, _| v.unconjugated = Some(Factor::ABarSlopes)),
+    fault("h-slopes-unconjugated", "the derivatives of h are not conjugated", SLOPES, |v, _| v.unconjugated = Some(Factor::InputSlopes)),
+    fault("a-unconjugated", "A is not conjugated in Ā's share of grad.delta", STEP, |v, _| v.unconjugated = Some(Factor::A)),
     fault("dlast-state-unconjugated", "dlast_state is taken for its conjugate", ADJOINT, |v, _| v.unconjugated = Some(Factor::LastState)),
 ];
 
@@ -282,6 +337,8 @@ const GENERAL: &[Fault] = &[
     fault("position-first-alone", "the sum over positions has the first alone", SUMMED, |v, _| v.positions = (Pick::First, 1)),
     fault("position-last-alone", "the sum over positions has the last alone", SUMMED, |v, _| v.positions = (Pick::Last, 1)),
     fault("positions-averaged", "the sum over positions is an average", SUMMED, |v, _| v.scale = Scale::PerPosition),
+    fault("sum-without-first", "the sum over positions lacks the first", SUMMED, |v, _| v.positions = (Pick::ButFirst, 1)),
+    fault("sum-without-last", "the sum over positions lacks the last", SUMMED, |v, _| v.positions = (Pick::ButLast, 1)),
     fault("last-position-without-gradient", "the last position is left out", ALL_OF_THEM, |v, _| v.length = Length::WithoutLast),
     fault("gradient-doubled", "the gradient is twice what it is to be", ALL_OF_THEM, |v, _| v.scale = Scale::By(2.0)),
     fault("gradient-halved", "the gradient is half of what it is to be", ALL_OF_THEM, |v, _| v.scale = Scale::By(0.5)),
@@ -294,9 +351,19 @@ const GENERAL: &[Fault] = &[
     fault("adjoint-f16", "the adjoint is kept in f16", ADJOINT, |v, _| v.narrow = Some((Narrow::Adjoint, InputType::F16))),
     fault("state-in-backward-bf16", "the backward pass keeps its states in bf16", STATES, |v, _| v.narrow = Some((Narrow::State, InputType::Bf16))),
     fault("state-in-backward-f16", "the backward pass keeps its states in f16", STATES, |v, _| v.narrow = Some((Narrow::State, InputType::F16))),
+    fault("sum-in-bf16", "the sum over positions is kept in bf16", SUMMED, |v, _| v.accumulator = sum(InputType::Bf16, false, false)),
+    fault("sum-in-f16", "the sum over positions is kept in f16", SUMMED, |v, _| v.accumulator = sum(InputType::F16, false, false)),
+    fault("sum-from-last-in-bf16", "the sum over positions, from the last one on, is kept in bf16", SUMMED, |v, _| v.accumulator = sum(InputType::Bf16, false, true)),
+    fault("sum-from-last-in-f16", "the sum over positions, from the last one on, is kept in f16", SUMMED, |v, _| v.accumulator = sum(InputType::F16, false, true)),
+    fault("sum-over-batch-in-bf16", "the sum over batch and positions is kept in bf16", SUMMED, |v, _| v.accumulator = sum(InputType::Bf16, true, false)),
+    fault("sum-over-batch-in-f16", "the sum over batch and positions is kept in f16", SUMMED, |v, _| v.accumulator = sum(InputType::F16, true, false)),
     fault("gradient-overflows-f16", "what is beyond 65504, the range of f16, is infinite", ALL_OF_THEM, |v, _| v.store = Store::Overflows),
     fault("gradient-saturates-f16", "what is beyond 65504, the range of f16, is cut to it", ALL_OF_THEM, |v, _| v.store = Store::Saturates),
 ];
+
+fn sum(kept: InputType, batch: bool, backwards: bool) -> Option<Accumulator> {
+    Some(Accumulator { kept, batch, backwards })
+}
 
 /// For each length of chunks.
 #[rustfmt::skip]
@@ -305,6 +372,15 @@ const EDGES: &[Fault] = &[
     fault("adjoint-doubled-at-{}", "the adjoint counts twice at multiples of {}", ADJOINT, |v, n| v.edge = Some((n, Edge::Adjoint(2.0)))),
     fault("adjoint-undecayed-at-{}", "the adjoint passes multiples of {} without Ā", ADJOINT, |v, n| v.edge = Some((n, Edge::Undecayed))),
     fault("state-in-backward-lost-at-{}", "the backward pass loses the state at multiples of {}", STATES, |v, n| v.edge = Some((n, Edge::State(0.0)))),
+    fault("state-unread-at-{}", "Ā's share has 0 for the state before multiples of {}", SLOPES, |v, n| v.edge = Some((n, Edge::Unread))),
+    fault("state-bf16-at-{}", "the states that the backward pass starts from at multiples of {} are kept in bf16", STATES, |v, n| v.edge = Some((n, Edge::Stored(InputType::Bf16)))),
+    fault("state-f16-at-{}", "the states that the backward pass starts from at multiples of {} are kept in f16", STATES, |v, n| v.edge = Some((n, Edge::Stored(InputType::F16)))),
+    fault("reversed-adjoint-lost-at-{}", "the reversed scan's adjoint is lost at multiples of {}", ADJOINT,
+        |v, n| (v.edge, v.edge_in) = (Some((n, Edge::Adjoint(0.0))), [false, true])),
+    fault("reversed-adjoint-undecayed-at-{}", "the reversed scan's adjoint passes multiples of {} without Ā", ADJOINT,
+        |v, n| (v.edge, v.edge_in) = (Some((n, Edge::Undecayed)), [false, true])),
+    fault("forward-adjoint-lost-at-{}", "the forward scan's adjoint alone is lost at multiples of {}", ADJOINT,
+        |v, n| (v.edge, v.edge_in) = (Some((n, Edge::Adjoint(0.0))), [true, false])),
 ];
 
 /// The same.
@@ -312,6 +388,47 @@ const EDGES: &[Fault] = &[
 const WINDOWS: &[Fault] = &[
     fault("sum-of-first-{}", "the sum over positions has the first chunk of {} alone", SUMMED, |v, n| v.positions = (Pick::First, n)),
     fault("sum-of-last-{}", "the sum over positions has the last chunk of {} alone", SUMMED, |v, n| v.positions = (Pick::Last, n)),
+    fault("sum-of-whole-{}", "the sum over positions has whole chunks of {} alone", SUMMED, |v, n| v.positions = (Pick::Whole, n)),
+];
+
+/// Parts that a gradient is linear in, each as its absence: what has another factor there is found by a fit of one number.
+/// The sentence says what has the factor.
+#[rustfmt::skip]
+pub static PARTS: LazyLock<Vec<Fault>> = LazyLock::new(|| {
+    let mut all = vec![
+        fault("a-bar-share-scaled", "Ā's share", SLOPES, |v, _| (v.delta_shares[0], v.a_shares[0]) = (0.0, 0.0)),
+        fault("h-share-scaled", "h's share", SLOPES, |v, _| (v.delta_shares[1], v.a_shares[1]) = (0.0, 0.0)),
+        fault("skip-scaled", "D·dout", &[U], |v, _| v.skip = 0.0),
+        fault("z-output-scaled", "y", &[Z], |v, _| v.gated[0] = 0.0),
+        fault("z-skip-scaled", "D·u", &[Z], |v, _| v.gated[1] = 0.0),
+        fault("dlast-state-scaled", "dlast_state", ADJOINT, |v, _| v.last_state = LastState::Ignored),
+        fault("reversed-scaled", "the reversed scan", SCAN, |v, _| v.directions[1] = 0.0),
+        fault("forward-scaled", "the forward scan", SCAN, |v, _| v.directions[0] = 0.0),
+    ];
+    let terms: Vec<usize> = (0..4 * SLOPE_PARTS.len()).collect();
+    let text = |at: usize| format!("{}", at / SLOPE_PARTS.len() + 1);
+    let mut of_terms: Vec<Fault> = each(&terms, text, fault("h-slope-term-{}-scaled", "", SLOPES, |v, at| {
+        v.h_slope_without = Some((at / SLOPE_PARTS.len(), SLOPE_PARTS[at % SLOPE_PARTS.len()].0));
+    })).collect();
+    for part in &mut of_terms {
+        let (term, what) = (part.number / SLOPE_PARTS.len() + 1, SLOPE_PARTS[part.number % SLOPE_PARTS.len()].1);
+        part.what = format!("{what} of term {term} of h").leak();
+    }
+    all.extend(of_terms);
+    all
+});
+
+/// What a derivative of one of h's terms consists of.
+#[rustfmt::skip]
+const SLOPE_PARTS: [(SlopePart, &str); 8] = [
+    (SlopePart::Whole, "the derivative"),
+    (SlopePart::Power, "the derivative through the power of Δ"),
+    (SlopePart::Argument, "the derivative through z"),
+    (SlopePart::Taylor(0), "the constant in the Taylor series of φ′"),
+    (SlopePart::Taylor(1), "the linear term in the Taylor series of φ′"),
+    (SlopePart::Taylor(2), "the quadratic term in the Taylor series of φ′"),
+    (SlopePart::Taylor(3), "the cubic term in the Taylor series of φ′"),
+    (SlopePart::Taylor(4), "the quartic term in the Taylor series of φ′"),
 ];
 
 /// For each length of tiles.
@@ -320,6 +437,12 @@ const PADDED: Fault = fault(
     "the sequence is padded to a multiple of {} with delta = 0 and u = 0, and what is beyond the end adds to the gradients",
     ADJOINT,
     |v, n| v.length = Length::PaddedTo(n),
+);
+const DECAYED: Fault = fault(
+    "decayed-to-{}",
+    "dlast_state decays through a padding to a multiple of {}, with delta = 0 and u = 0",
+    ADJOINT,
+    |v, n| (v.length, v.positions) = (Length::PaddedTo(n), (Pick::Inside, 1)),
 );
 const CUT: Fault = fault(
     "tail-{}-without-gradient",

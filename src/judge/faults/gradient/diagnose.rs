@@ -15,14 +15,14 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::adjoint::{self, Scope, Sums, is_summed};
-use super::catalogue::{self, Fault};
+use super::catalogue::{self, Fault, SCAN};
 use super::variant::Variant;
-use crate::formula::Form;
+use crate::formula::{Form, Transition};
 use crate::judge::diagnose::{NEARLY, NEARLY_ROUNDED, NEEDED};
 use crate::problem::{OutputGradients, Problem, Shape};
 use crate::results::Diagnosis;
 use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
-use crate::tensor::{Gradients, Named};
+use crate::tensor::{Gradients, InputType, Named};
 
 /// Residuals that differ by less than this part are equal: what distinguishes the models is below the roundings.
 const SAME: f64 = 0.1;
@@ -41,8 +41,25 @@ const OF_NOTHING: f64 = 1.0 / (1u64 << 18) as f64;
 /// How many wrong elements a pair, or a factor that was fitted, has to explain: fewer agree with one of thousands by chance.
 const TELLING: usize = 4;
 
+/// The least that a number fitted to a part is off what it is to be, and the most that one is off a simple fraction.
+const NOTICED: f64 = 1e-3;
+/// Steps of the search for a factor on z.
+const STEPS: usize = 5;
+
 /// What is said of a gradient that is to be multiplied by one number.
 pub const SCALED: (&str, &str) = ("gradient-scaled", "the whole gradient has a constant factor");
+/// Of one that is right where it is not 0.
+pub const PARTLY_ZERO: (&str, &str) =
+    ("gradient-partly-zero", "the gradient is 0 in a part, and right elsewhere");
+/// Of one that is right but for where its values stand.
+pub const LATER: (&str, &str) = ("gradient-one-later", "each position has the gradient of the one before it");
+pub const EARLIER: (&str, &str) =
+    ("gradient-one-earlier", "each position has the gradient of the one after it");
+pub const TRANSPOSED: (&str, &str) = ("gradient-transposed", "the last two axes are exchanged");
+/// Of what a factor on z in Ā explains.
+pub const EXPONENT: (&str, &str) = ("exponent-scaled", "Ā is exp(cz) with a factor c beside 1");
+/// What is found without a model of the catalogue.
+pub const FITTED: [(&str, &str); 6] = [SCALED, PARTLY_ZERO, LATER, EARLIER, TRANSPOSED, EXPONENT];
 
 /// A backward pass that failed.
 #[derive(Clone, Copy, Debug)]
@@ -129,12 +146,14 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
     };
     let explained: Vec<usize> = catalogue::ALL.iter().map(explains).collect();
     for ((look, first), models) in looks.iter().zip(&first).zip(&mut found) {
-        if !models.iter().any(|model| model.fit.explains()) {
+        let is_explained = models.iter().any(|model| model.fit.explains());
+        let fitted = if is_explained { Vec::new() } else { look.fits() };
+        if !is_explained && fitted.is_empty() {
             models.extend(look.pairs(first));
         }
         best_first(models, &explained);
-        let named = models.iter().take(NAMED).map(Model::named);
-        diagnoses[look.name] = named.chain(look.scaled().filter(|_| models.is_empty())).collect();
+        let named = models.iter().map(Model::named);
+        diagnoses[look.name] = fitted.into_iter().chain(named).take(NAMED).collect();
     }
     diagnoses
 }
@@ -216,8 +235,10 @@ impl<'a> Look<'a> {
             A | B | C => {
                 let len = seqlen * want.width;
                 let (group, state) = (worst / len / dstate, worst / len % dstate);
-                let (batch, first) = (group / groups, group % groups * (dim / groups));
-                (row(len), (first..first + dim / groups).map(|d| (batch, d)).collect(), Some(state))
+                let (batch, group) = (group / groups, group % groups);
+                // What a fault may add to the group, too.
+                let is_in = |d: &usize| d / (dim / groups) == group || d % groups == group;
+                (row(len), (0..dim).filter(is_in).map(|d| (batch, d)).collect(), Some(state))
             }
         };
         let names = if matches!(name, B | C) { vec![B, C] } else { vec![name] };
@@ -273,6 +294,10 @@ impl<'a> Look<'a> {
                 fit.explains() && fit.residual <= NEEDED * a.residual.min(b.residual)
             };
             let faults = vec![a.faults[0], b.faults[0]];
+            // Their product is one factor, which fits by chance.
+            if faults.iter().all(|fault| fault.is_factor()) {
+                return None;
+            }
             if !is_needed(self.looked_at(faults.clone()).fit, a.fit, b.fit) {
                 return None;
             }
@@ -284,21 +309,174 @@ impl<'a> Look<'a> {
         pairs.par_iter().filter_map(explains).collect()
     }
 
+    /// What explains the gradient with numbers or places that are found: the first kind that does.
+    fn fits(&self) -> Vec<Diagnosis> {
+        if self.wrong == 0 {
+            return Vec::new();
+        }
+        if let Some(zero) = self.partly_zero() {
+            return vec![zero];
+        }
+        if self.wrong < TELLING {
+            return Vec::new();
+        }
+        let simple: Vec<Diagnosis> = self.scaled().into_iter().chain(self.elsewhere()).collect();
+        let parts = if simple.is_empty() { self.parts() } else { simple };
+        if parts.is_empty() { self.exponent().into_iter().collect() } else { parts }
+    }
+
+    fn explained(&self, name: &str, what: &str, model: &[f64]) -> Option<Diagnosis> {
+        let fit = self.fit(model, 0..model.len());
+        let (name, what) = (name.to_owned(), what.to_owned());
+        fit.explains().then_some(Diagnosis { name, what, residual: fit.residual })
+    }
+
     /// The factor that the gradient has, if that is all that is wrong with it.
     fn scaled(&self) -> Option<Diagnosis> {
         let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name].values);
-        let square: f64 = want.iter().map(|want| want * want).sum();
-        let factor = got.iter().zip(want).map(|(got, want)| got * want).sum::<f64>() / square;
+        let factor = along(got, want)?;
         let model: Vec<f64> = want.iter().map(|want| want * factor).collect();
-        let fit = self.fit(&model, 0..model.len());
-        let what = || format!("the whole gradient has the factor {factor:.6}");
-        let is_it = self.wrong >= TELLING && fit.explains();
-        is_it.then(|| Diagnosis { name: SCALED.0.to_owned(), what: what(), residual: fit.residual })
+        self.explained(SCALED.0, &format!("the whole gradient has the factor {factor:.6}"), &model)
+    }
+
+    /// Where the gradient is 0, if it is right elsewhere and that is one range of an axis.
+    fn partly_zero(&self) -> Option<Diagnosis> {
+        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name]);
+        let bounds = &self.case.bounds[self.name];
+        let is_wrong = |i: usize| {
+            let of = |values: &[f64]| values[i * want.width..][..want.width].to_vec();
+            let errors = of(got).into_iter().zip(of(&want.values)).map(|(got, want)| (got - want).abs());
+            errors.into_iter().any(|error| error.is_nan() || error > bounds[i])
+        };
+        let is_zero = |i: usize| got[i * want.width..][..want.width].iter().all(|&value| value == 0.0);
+        let wrong: Vec<usize> = (0..bounds.len()).filter(|&i| is_wrong(i)).collect();
+        if !wrong.iter().all(|&i| is_zero(i)) {
+            return None;
+        }
+        let axes = want.shape.len();
+        (0..axes).rev().find_map(|axis| {
+            let (len, stride) = (want.shape[axis], want.shape[axis + 1..].iter().product::<usize>());
+            let at = |i: usize| i / stride % len;
+            let (from, to) = (wrong.iter().map(|&i| at(i)).min()?, wrong.iter().map(|&i| at(i)).max()?);
+            let mut within = (0..bounds.len()).filter(|&i| (from..=to).contains(&at(i)));
+            // A range that is all of the axis says nothing, nor does one element.
+            let is_it = to - from + 1 < len && bounds.len() > len && within.all(is_zero);
+            let of = match (self.name, axis + 1 == axes, axis) {
+                (U | Delta | Z, true, _) => "position",
+                (B | C, true, _) if axes == 4 => "position",
+                (_, true, _) => "state",
+                (B | C, _, 2) => "state",
+                (B | C, _, 1) if axes == 4 => "group",
+                (A | B | C, _, 0) if axes == 2 => "channel",
+                (_, _, 0) => "item of the batch",
+                _ => "channel",
+            };
+            let range = if from == to { from.to_string() } else { format!("{from} to {to}") };
+            let what = format!("the gradient is 0 at {of} {range} of 0 to {}, and right elsewhere", len - 1);
+            let (name, residual) = (PARTLY_ZERO.0.to_owned(), 0.0);
+            is_it.then_some(Diagnosis { name, what, residual })
+        })
+    }
+
+    /// The order in which the right values stand.
+    fn elsewhere(&self) -> Option<Diagnosis> {
+        let want = &self.case.want[self.name];
+        let axes = want.shape.len();
+        // What stands elsewhere is as far off as it was there.
+        let moved = |(name, what): (&str, &str), from: &dyn Fn(usize) -> Option<usize>| {
+            let (width, old) = (want.width, &self.case.bounds[self.name]);
+            let value = |i: usize| from(i / width).map_or(0.0, |at| want.values[at * width + i % width]);
+            let bound = |i: usize| from(i).map_or(old[i], |at| old[at].max(old[i]));
+            let bounds: Vec<f64> = (0..old.len()).map(bound).collect();
+            let model: Vec<f64> = (0..want.values.len()).map(value).collect();
+            let fit = self.fit_within(&bounds, &model, 0..model.len());
+            let (name, what) = (name.to_owned(), what.to_owned());
+            fit.explains().then_some(Diagnosis { name, what, residual: fit.residual })
+        };
+        if self.case.problem.varies(self.name) {
+            let len = want.shape[axes - 1];
+            let before = |i: usize| (i % len > 0).then(|| i - 1);
+            let after = |i: usize| (i % len + 1 < len).then_some(i + 1);
+            let shifted = moved(LATER, &before).or_else(|| moved(EARLIER, &after));
+            if shifted.is_some() {
+                return shifted;
+            }
+        }
+        let [.., rows, columns] = want.shape[..] else { return None };
+        let transposed = |i: usize| {
+            let (start, at) = (i / (rows * columns) * (rows * columns), i % (rows * columns));
+            Some(start + at % rows * columns + at / rows)
+        };
+        moved(TRANSPOSED, &transposed)
+    }
+
+    /// Parts that have another factor than 1.
+    fn parts(&self) -> Vec<Diagnosis> {
+        let Case { form, problem, .. } = *self.case;
+        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name].values);
+        let touching = catalogue::PARTS.iter();
+        let touching =
+            touching.filter(|part| part.touches.contains(&self.name) && part.applies(form, problem));
+        let touching: Vec<&Fault> = touching.take(PAIRS / self.whole_cost()).collect();
+        let factor_of = |part: &Fault| {
+            let without = &self.case.compute_in(&[part], &self.whole_scope())[self.name];
+            let share: Vec<f64> = want.iter().zip(without).map(|(want, without)| want - without).collect();
+            let error: Vec<f64> = got.iter().zip(want).map(|(got, want)| got - want).collect();
+            let off = along(&error, &share).filter(|off| off.abs() > NOTICED)?;
+            let model: Vec<f64> = want.iter().zip(&share).map(|(want, share)| want + share * off).collect();
+            self.explained(part.name, &format!("{} has the factor {}", part.what, number(1.0 + off)), &model)
+        };
+        let mut found: Vec<Diagnosis> = touching.into_par_iter().filter_map(factor_of).collect();
+        found.sort_by(|a, b| a.residual.total_cmp(&b.residual));
+        found
+    }
+
+    /// A factor on z in Ā = exp(z), as a truncated log₂e makes it.
+    fn exponent(&self) -> Option<Diagnosis> {
+        let is_exponential = self.case.form.formula().a_bar == Transition::Exponential;
+        if !is_exponential || self.whole_cost() * 2 * STEPS > PAIRS || !SCAN.contains(&self.name) {
+            return None;
+        }
+        let got = &self.case.got[self.name].values;
+        let compute = |exponent: f64| {
+            let variant = Variant { exponent, ..Variant::specified(self.case.form) };
+            adjoint::sums(&variant, self.case.problem, self.case.given, &self.whole_scope())[self.name]
+                .clone()
+        };
+        let less = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>();
+        let (mut factor, mut model) = (1.0, self.case.want[self.name].values.clone());
+        for _ in 0..STEPS {
+            let slope = less(&compute(factor + NOTICED), &model);
+            factor += along(&less(got, &model), &slope).filter(|off| off.is_finite())? * NOTICED;
+            model = compute(factor);
+        }
+        let log2e = std::f64::consts::LOG2_E * factor;
+        let what = format!("Ā is exp(cz) with c = {factor:.6}, as with {log2e:.5} for log₂e");
+        self.explained(EXPONENT.0, &what, &model).filter(|_| (0.5..2.0).contains(&factor))
+    }
+
+    fn whole_scope(&self) -> Scope {
+        Scope { names: self.scope.names.clone(), ..Scope::whole(self.case.problem) }
+    }
+
+    fn whole_cost(&self) -> usize {
+        let shape = self.case.problem.shape;
+        shape.sequence_len() * shape.dstate * (1 + usize::from(self.case.form.is_bidirectional()))
     }
 
     /// How well a model's values fit a part of the gradient.
     fn fit(&self, model: &[f64], range: Range<usize>) -> Fit {
+        self.fit_within(&self.case.bounds[self.name], model, range)
+    }
+
+    fn fit_within(&self, bounds: &[f64], model: &[f64], range: Range<usize>) -> Fit {
         let Look { case, name, .. } = self;
+        // A larger value than was to be computed is stored with a larger rounding.
+        let stored = match case.got[*name].element {
+            InputType::F32 => f64::from(f32::EPSILON),
+            InputType::F16 => half::f16::EPSILON.to_f64(),
+            InputType::Bf16 => half::bf16::EPSILON.to_f64(),
+        } / 2.0;
         let want = &case.want[*name];
         let (got, exact) = (&case.got[*name].values[range.clone()], &want.values[range.clone()]);
         let largest = |values: &[f64]| {
@@ -308,7 +486,8 @@ impl<'a> Look<'a> {
         let (of_model, of_want) = (largest(model), largest(exact));
         let (mut share, mut left, mut all) = (0.0f64, 0.0, 0.0);
         for (i, ((&got, &model), &exact)) in range.zip(got.iter().zip(model).zip(exact)) {
-            let bound = case.bounds[*name][i / want.width];
+            let larger = (model.abs() - exact.abs()).clamp(0.0, f64::MAX);
+            let bound = bounds[i / want.width] + stored * larger;
             // Where nothing was to be computed, no bound says how well something is.
             let unit = match of_want > 0.0 {
                 true => bound * (of_model / of_want).max(1.0),
@@ -327,5 +506,23 @@ impl<'a> Look<'a> {
         }
         let residual = (left / all).sqrt();
         Fit { share, residual: if residual.is_nan() { f64::INFINITY } else { residual } }
+    }
+}
+
+/// How often `direction` is in `values`.
+fn along(values: &[f64], direction: &[f64]) -> Option<f64> {
+    let square: f64 = direction.iter().map(|x| x * x).sum();
+    let product: f64 = values.iter().zip(direction).map(|(value, x)| value * x).sum();
+    Some(product / square).filter(|_| square > 0.0)
+}
+
+/// A number, as a simple fraction where it is close to one.
+fn number(value: f64) -> String {
+    let close = (1..=24).map(|below| ((value * f64::from(below)).round(), f64::from(below)));
+    let mut close = close.filter(|(above, below)| (value - above / below).abs() < NOTICED / below);
+    match close.next() {
+        Some((above, 1.0)) => format!("{above}"),
+        Some((above, below)) => format!("{above}/{below}, fitted {value:.6}"),
+        None => format!("{value:.6}"),
     }
 }

@@ -1,7 +1,7 @@
 //! What is wrong with a backward pass, as numbers and choices that [`super::adjoint`] computes with.
 
 use crate::formula::Form;
-use crate::tensor::InputType;
+use crate::tensor::{GradientName, InputType};
 
 /// What a cotangent has been multiplied by when it arrives at the position before in the scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,44 @@ pub enum Edge {
     Adjoint(f64),
     /// The cotangent that is carried out has not been multiplied by Ā.
     Undecayed,
+    /// Ā's share has 0 for the state that is carried in, which the recurrence has.
+    Unread,
+    /// The states of the chunk start from one that was kept in this type.
+    Stored(InputType),
+}
+
+/// What the backward pass reads in place of an input, or where it adds what belongs to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misread {
+    /// The batch's first item, for all.
+    FirstBatch,
+    /// Group d % groups, for channel d.
+    ModuloGroup,
+    /// What is summed over a group is added there.
+    SumInModuloGroup,
+}
+
+/// The state that multiplies Ā's derivative in the reversed scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReversedState {
+    /// Its own at l + 1.
+    Right,
+    /// Its own at l − 1.
+    OtherSide,
+    /// The forward scan's at l − 1.
+    Forward,
+}
+
+/// A part of the derivative of one of h's terms, factor·Δᵖ·f(z).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlopePart {
+    Whole,
+    /// Through Δᵖ.
+    Power,
+    /// Through z.
+    Argument,
+    /// The term of this degree in the Taylor series of f′, where |z| < 1.
+    Taylor(usize),
 }
 
 /// How many positions the pass runs over.
@@ -50,6 +88,8 @@ pub enum LastState {
     InBothScans,
     /// With the factor 2 of complex outputs.
     Doubled,
+    /// With the ½ of both directions.
+    Halved,
 }
 
 /// A factor of the adjoint that is to be conjugated, where gradients themselves are carried.
@@ -67,6 +107,12 @@ pub enum Factor {
     Input,
     /// The derivatives of Ā and h by Δ and by A.
     Slopes,
+    /// The derivatives of Ā alone.
+    ABarSlopes,
+    /// Those of h alone.
+    InputSlopes,
+    /// A, in Ā's derivative by Δ.
+    A,
     LastState,
 }
 
@@ -97,6 +143,14 @@ pub enum GateSlope {
     OfSigmoid,
     /// σ(z)(1 − zσ(−z))
     SignSlip,
+    /// σ(z)(1 + z)σ(−z)
+    Parenthesis,
+    /// σ(z)(1 + z)
+    WithoutComplement,
+    /// σ(z) + zσ(−z)
+    Sum,
+    /// 1 + zσ(−z)
+    WithoutSigmoid,
     /// 1
     Missing,
 }
@@ -118,6 +172,12 @@ pub enum Pick {
     All,
     First,
     Last,
+    ButFirst,
+    ButLast,
+    /// Whole chunks.
+    Whole,
+    /// What is not beyond the end.
+    Inside,
 }
 
 impl Pick {
@@ -127,6 +187,10 @@ impl Pick {
             Pick::All => true,
             Pick::First => i < chunk,
             Pick::Last => i >= (len - 1) / chunk * chunk,
+            Pick::ButFirst => i >= chunk,
+            Pick::ButLast => i < (len - 1) / chunk * chunk,
+            Pick::Inside => i < len,
+            Pick::Whole => i < len / chunk * chunk,
         }
     }
 }
@@ -162,6 +226,16 @@ pub enum Narrow {
     State,
 }
 
+/// A sum over positions that is kept in a narrow type after each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accumulator {
+    pub kept: InputType,
+    /// Whether the batch is summed in it as well.
+    pub batch: bool,
+    /// Whether it starts from the last position.
+    pub backwards: bool,
+}
+
 /// What is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Store {
@@ -192,6 +266,8 @@ pub struct Variant {
     pub carry: [Carry; 2],
     /// At multiples of this length.
     pub edge: Option<(usize, Edge)>,
+    /// Whether that is so in the forward and in the reversed scan.
+    pub edge_in: [bool; 2],
     pub length: Length,
     /// Whether positions whose delta and u are 0 are left out.
     pub drops_masked: bool,
@@ -202,6 +278,8 @@ pub struct Variant {
     pub decays_initial: bool,
     /// Whether Ā's share has the state after its step, in place of the one before.
     pub a_bar_reads_after: bool,
+    pub reversed_state: ReversedState,
+    pub misread: Option<(GradientName, Misread)>,
     /// Whether C's gradient has the state before the step, in place of the one after.
     pub c_reads_before: bool,
     pub unconjugated: Option<Factor>,
@@ -211,6 +289,10 @@ pub struct Variant {
     pub a_shares: [f64; 2],
     /// Factors on ∂h/∂Δ through Δᵖ and through z.
     pub h_slope: [f64; 2],
+    /// What is missing in the derivative of one of h's terms.
+    pub h_slope_without: Option<(usize, SlopePart)>,
+    /// A factor on z in an exponential Ā.
+    pub exponent: f64,
     /// Whether derivatives by Δ have the factor A, and those by A the factor Δ, of z = ΔA.
     pub chain: [bool; 2],
     /// Whether Ā is differentiated as an exponential.
@@ -246,6 +328,7 @@ pub struct Variant {
     /// Which channels of a group.
     pub group: Pick,
     pub narrow: Option<(Narrow, InputType)>,
+    pub accumulator: Option<Accumulator>,
     pub scale: Scale,
     pub complex: Complex,
     pub store: Store,
@@ -261,17 +344,22 @@ impl Variant {
             directions: [1.0; 2],
             carry: [Carry::Right; 2],
             edge: None,
+            edge_in: [true; 2],
             length: Length::Right,
             drops_masked: false,
             last_state: LastState::Right,
             has_initial: true,
             decays_initial: true,
             a_bar_reads_after: false,
+            reversed_state: ReversedState::Right,
+            misread: None,
             c_reads_before: false,
             unconjugated: None,
             delta_shares: [1.0; 2],
             a_shares: [1.0; 2],
             h_slope: [1.0; 2],
+            h_slope_without: None,
+            exponent: 1.0,
             chain: [true; 2],
             a_bar_as_exponential: false,
             softplus_slope: SoftplusSlope::Right,
@@ -292,6 +380,7 @@ impl Variant {
             batch: Pick::All,
             group: Pick::All,
             narrow: None,
+            accumulator: None,
             scale: Scale::By(1.0),
             complex: Complex::Right,
             store: Store::Right,
