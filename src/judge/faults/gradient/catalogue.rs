@@ -288,11 +288,11 @@ const SPECIFIC: &[Fault] = &[
         |v, _| v.decays_initial = false),
     // What is read.
     fault("b-of-first-batch", "the backward pass reads B of the batch's first item for all", STATES_AND_U, |v, _| v.misread = Some((B, Misread::FirstBatch))),
-    fault("c-of-first-batch", "the backward pass reads C of the batch's first item for all", ADJOINT, |v, _| v.misread = Some((C, Misread::FirstBatch))),
+    fault("c-of-first-batch", "the backward pass reads C of the batch's first item for all", SCAN, |v, _| v.misread = Some((C, Misread::FirstBatch))),
     fault("u-of-first-batch", "the backward pass reads u of the batch's first item for all", READS_U, |v, _| v.misread = Some((U, Misread::FirstBatch))),
     fault("delta-of-first-batch", "the backward pass reads delta of the batch's first item for all", SCAN, |v, _| v.misread = Some((Delta, Misread::FirstBatch))),
     fault("b-of-modulo-group", "channel d reads B of group d mod groups", STATES_AND_U, |v, _| v.misread = Some((B, Misread::ModuloGroup))),
-    fault("c-of-modulo-group", "channel d reads C of group d mod groups", ADJOINT, |v, _| v.misread = Some((C, Misread::ModuloGroup))),
+    fault("c-of-modulo-group", "channel d reads C of group d mod groups", SCAN, |v, _| v.misread = Some((C, Misread::ModuloGroup))),
     fault("b-sum-in-modulo-group", "grad.B of channel d is added to group d mod groups", &[B], |v, _| v.misread = Some((B, Misread::SumInModuloGroup))),
     fault("c-sum-in-modulo-group", "grad.C of channel d is added to group d mod groups", &[C], |v, _| v.misread = Some((C, Misread::SumInModuloGroup))),
     // Both directions.

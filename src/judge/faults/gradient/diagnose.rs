@@ -395,7 +395,7 @@ impl<'a> Look<'a> {
         };
         if self.case.problem.varies(self.name) {
             let len = want.shape[axes - 1];
-            let before = |i: usize| (i % len > 0).then(|| i - 1);
+            let before = |i: usize| (!i.is_multiple_of(len)).then(|| i - 1);
             let after = |i: usize| (i % len + 1 < len).then_some(i + 1);
             let shifted = moved(LATER, &before).or_else(|| moved(EARLIER, &after));
             if shifted.is_some() {
