@@ -38,17 +38,17 @@ const OPTIONAL: [&str; 6] = ["D", "z", "delta_bias", INITIAL_STATE, DOUT, DLAST_
 pub(super) const DOUT: &str = "dout";
 pub(super) const DLAST_STATE: &str = "dlast_state";
 
+/// What a gradient's name starts with.
+const GRADIENT: &str = "grad.";
+
 /// Which computed tensor it is, and whose; none for an input.
 fn computed(name: &str) -> Result<Option<(ComputedName, OutputName)>, RecordError> {
     if REQUIRED.contains(&name) || OPTIONAL.contains(&name) {
         return Ok(None);
     }
     // The name of a gradient has a dot of its own.
-    let end = if name.starts_with("grad.") {
-        name["grad.".len()..].find('.').map(|at| at + "grad.".len())
-    } else {
-        name.find('.')
-    };
+    let own = if name.starts_with(GRADIENT) { GRADIENT.len() } else { 0 };
+    let end = name[own..].find('.').map(|at| own + at);
     let parts = end.and_then(|end| Some((name[..end].parse().ok()?, &name[end + 1..])));
     let (tensor, rest) = parts.ok_or_else(|| RecordError::Unknown { name: shown(name) })?;
     Ok(Some((tensor, output_name(name, rest)?)))
@@ -338,7 +338,7 @@ impl Layout {
                 return Err(RecordError::GradientOfForm { name: shown(name) });
             }
             for (gradient, name) in tensors.iter() {
-                let input = &gradient.name()["grad.".len()..];
+                let input = &gradient.name()[GRADIENT.len()..];
                 let (info, like) = (required(file, name)?, file.info(input));
                 let Some(like) = like else {
                     return Err(missing(file, input, "a gradient belongs to an input of the file"));

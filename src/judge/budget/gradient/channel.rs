@@ -301,10 +301,8 @@ impl Channel<'_> {
                         by_a[way][1][k] = by_weight.reach().times(p.reach());
                         by_bias[way][1][k] = by_delta.reach().times(p.reach()) * step.slope.0;
                     }
-                    if reads_before {
-                        if let Some(k) = earlier {
-                            by_c[k] = by_c[k] + e.reach();
-                        }
+                    if let (true, Some(k)) = (reads_before, earlier) {
+                        by_c[k] = by_c[k] + e.reach();
                     }
                 }
                 let [seen, cotangent, t_delta, t_bias, t_a] =
