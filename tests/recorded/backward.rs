@@ -160,6 +160,8 @@ fn a_scan_from_the_end_has_its_gradients_in_the_file_s_order() {
     assert_eq!(case.verdict, Verdict::Pass, "{:?}", case.tensors);
 }
 
+type Change<'a> = &'a dyn Fn(&mut File);
+
 #[test]
 fn what_is_no_backward_pass_is_refused_by_name() {
     let (problem, given) = plain();
@@ -172,7 +174,7 @@ fn what_is_no_backward_pass_is_refused_by_name() {
     };
     let s = problem.shape;
     let sequence = vec![0.0; problem.u.len()];
-    let cases: [(&dyn Fn(&mut File), &str); 8] = [
+    let cases: [(Change, &str); 8] = [
         (&|f| f.remove("dout"), "tensor `dout` is missing"),
         (&|f| f.remove("z"), "tensor `z` is missing"),
         (&|f| f.set("grad.q.zoh", tensor(Dtype::F32, &[1], &[0.0])), "`grad.q.zoh`"),
