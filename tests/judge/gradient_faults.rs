@@ -159,6 +159,16 @@ impl<'a> Known<'a> {
         diagnose(&case, &failing)
     }
 
+    /// The largest error over its bound.
+    fn beyond(&self, name: GradientName, got: &Gradients<f64>) -> f64 {
+        let (got, want) = (&got[name].values, &self.want[name]);
+        let share = |i: usize| {
+            let error = (got[i] - want.values[i]).abs() / self.bounds[name][i / want.width];
+            if error.is_nan() { f64::INFINITY } else { error }
+        };
+        (0..got.len()).map(share).fold(0.0, f64::max)
+    }
+
     fn compute(&self, fault: &Fault) -> Gradients<f64> {
         compute(self.method.into(), self.problem, self.given, fault)
     }
@@ -200,7 +210,9 @@ fn outcome(fault: &'static Fault, weights: Weights, known: &[Known]) -> Outcome 
             let changes = !known.same(&known.want[name].values, &planted.values);
             assert!(!changes || fault.touches.contains(&name), "{} touches {name}", fault.name);
         }
-        let diagnoses = known.judged(&noisy(&planted, &mut generator(fault.name)));
+        let mut diagnoses = known.judged(&noisy(&planted, &mut generator(fault.name)));
+        // What is hardly beyond its bounds is mostly noise, and shows nothing of its cause.
+        diagnoses = diagnoses.into_iter().filter(|(name, _)| known.beyond(*name, &planted) > 2.0).collect();
         let (mut mark, mut same) = (if diagnoses.is_empty() { '.' } else { '=' }, BTreeSet::new());
         for (name, diagnosis) in diagnoses.iter() {
             let first = diagnosis.first().map_or("(nothing)", |first| &first.name);

@@ -486,7 +486,8 @@ impl<'a> Look<'a> {
         let (of_model, of_want) = (largest(model), largest(exact));
         let (mut share, mut left, mut all) = (0.0f64, 0.0, 0.0);
         for (i, ((&got, &model), &exact)) in range.zip(got.iter().zip(model).zip(exact)) {
-            let larger = (model.abs() - exact.abs()).clamp(0.0, f64::MAX);
+            // What is infinite has no rounding.
+            let larger = if model.is_finite() { (model.abs() - exact.abs()).max(0.0) } else { 0.0 };
             let bound = bounds[i / want.width] + stored * larger;
             // Where nothing was to be computed, no bound says how well something is.
             let unit = match of_want > 0.0 {
