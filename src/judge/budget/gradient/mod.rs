@@ -10,10 +10,10 @@
 //! # Products
 //!
 //! A gradient's terms are products of a cotangent p, of x or of an input, and of a derivative of Ā or h, known to
-//! [`derivatives`]' allowance. For p̂ = p + δ and x̂ = x + ε, p̂x̂ − px = δx̂ + pε. In the worst case |δ| ≤ E_p and |ε| ≤ E_x. Of what is
+//! `derivatives.rs`' allowance. For p̂ = p + δ and x̂ = x + ε, p̂x̂ − px = δx̂ + pε. In the worst case |δ| ≤ E_p and |ε| ≤ E_x. Of what is
 //! systematic D stands in place of E. What is random is a martingale in the roundings of the states first and then of the
 //! cotangents, which come later, with differences that are those of δ times |x̂| ≤ |x| + E_x, and those of ε times |p|:
-//! V_p(|x| + E_x)² + |p|²V_x. A product rounds by μ, a sum by u, likewise ([`estimate`]).
+//! V_p(|x| + E_x)² + |p|²V_x. A product rounds by μ, a sum by u, likewise (`estimate.rs`).
 //!
 //! # Sums over states
 //!
