@@ -42,10 +42,10 @@ named! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Passes: "pass" {
         /// Outputs and last states, coefficients, and the laws of the scan.
-        #[default]
         Forward => "forward",
         /// Gradients.
         Backward => "backward",
+        #[default]
         Both => "both",
     }
 }
@@ -79,7 +79,7 @@ impl Request {
     pub fn everything(seed: u64) -> Self {
         let command = format!("holdfast verify --seed {seed}");
         Request {
-            passes: Passes::Forward,
+            passes: Passes::Both,
             filter: Filter::default(),
             methods: Method::ALL.to_vec(),
             seed,
@@ -95,7 +95,9 @@ impl Request {
 
     /// How many times [`verify`] reports progress, on a backend that promises this.
     pub fn units_of_work(&self, promise: Promise) -> usize {
-        self.own(self.specs()).len() + self.own(self.sweeps(promise)).len() + self.own(self.probed()).len()
+        self.own(self.specs(promise)).len()
+            + self.own(self.sweeps(promise)).len()
+            + self.own(self.probed()).len()
     }
 
     /// The units of work that this run's part does: they are dealt out in turn.
@@ -107,7 +109,7 @@ impl Request {
     /// The ids of everything that the undivided run has a verdict on, in its order.
     pub fn plan(&self, promise: Promise) -> Vec<String> {
         let methods = || self.methods.iter();
-        let cases = self.specs().into_iter().flat_map(|spec| self.ids_of(&spec));
+        let cases = self.specs(promise).into_iter().flat_map(|spec| self.ids_of(&spec, promise));
         let sweeps = self
             .sweeps(promise)
             .into_iter()
@@ -123,19 +125,19 @@ impl Request {
         all.filter(|id| self.only.as_ref().is_none_or(|only| only.contains(id))).collect()
     }
 
-    fn specs(&self) -> Vec<Spec> {
+    fn specs(&self, promise: Promise) -> Vec<Spec> {
         if self.invariants_only {
             return Vec::new();
         }
         let mut specs = plan::plan(&self.filter);
-        specs.retain(|spec| self.asks_for_any(self.ids_of(spec).into_iter()));
+        specs.retain(|spec| self.asks_for_any(self.ids_of(spec, promise).into_iter()));
         specs
     }
 
     /// The cases of a problem, in their order.
-    fn ids_of(&self, spec: &Spec) -> Vec<String> {
+    fn ids_of(&self, spec: &Spec, promise: Promise) -> Vec<String> {
         let forward = self.methods.iter().filter(|_| self.judges_forward());
-        let backward = self.methods.iter().filter(|_| self.judges_backward());
+        let backward = self.methods.iter().filter(|_| self.judges_backward(promise));
         let forward = forward.map(|method| format!("{}/{method}", spec.id()));
         forward.chain(backward.map(|&method| backward::id(spec, method))).collect()
     }
@@ -144,13 +146,13 @@ impl Request {
         self.passes != Passes::Backward
     }
 
-    fn judges_backward(&self) -> bool {
-        self.passes != Passes::Forward
+    fn judges_backward(&self, promise: Promise) -> bool {
+        promise.backward && self.passes != Passes::Forward
     }
 
     /// Whether one of the ids is among those that alone are wanted.
     fn asks_for_any(&self, mut ids: impl Iterator<Item = String>) -> bool {
-        self.only.as_ref().is_none_or(|only| ids.any(|id| only.contains(&id)))
+        ids.any(|id| self.only.as_ref().is_none_or(|only| only.contains(&id)))
     }
 
     fn sweeps(&self, promise: Promise) -> Vec<Sweep> {
@@ -208,7 +210,7 @@ pub fn verify_knowing(
     progress: &(dyn Fn() + Sync),
 ) -> Results {
     let promise = backend.promise();
-    let mut specs = request.own(request.specs());
+    let mut specs = request.own(request.specs(promise));
     // The largest first, so that no core idles at the end; results go back into the plan's order.
     specs.sort_by_key(|spec| std::cmp::Reverse(cost(spec)));
     let stop = Stop { wanted: request.fail_fast, failed: AtomicBool::new(false) };
@@ -220,7 +222,7 @@ pub fn verify_knowing(
                     true => solve(request, known, backend, spec),
                     false => Solved::nothing(spec),
                 };
-                if request.judges_backward() {
+                if request.judges_backward(promise) {
                     solved.cases.extend(backward::solve(request, backend, spec));
                 }
                 solved
@@ -230,7 +232,7 @@ pub fn verify_knowing(
             Some(solved)
         })
         .collect();
-    let plan = request.specs();
+    let plan = request.specs(promise);
     solved.sort_by_key(|s| plan.iter().position(|spec| spec.key() == s.spec.key()));
     let mut coefficients: Vec<CoefficientResult> = request
         .own(request.sweeps(promise))
@@ -308,8 +310,10 @@ impl Stop {
 /// Why each regime and sweep of the request is hard.
 fn notes(request: &Request, promise: Promise) -> Vec<RegimeNote> {
     let mut notes: Vec<RegimeNote> = Vec::new();
-    let regimes =
-        request.specs().into_iter().map(|s| (s.regime.name.clone(), s.regime.why, s.regime.is_ordinary()));
+    let regimes = request
+        .specs(promise)
+        .into_iter()
+        .map(|s| (s.regime.name.clone(), s.regime.why, s.regime.is_ordinary()));
     let sweeps = request.sweeps(promise).into_iter().map(|s| (s.name.to_owned(), s.why, false));
     for (name, why, ordinary) in regimes.chain(sweeps) {
         if notes.iter().all(|note| note.name != name) {
@@ -376,7 +380,10 @@ fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec) -
             cases.push(judged.case);
             continue;
         };
-        if request.sensitivity && solved.promise.perturbable && is_measured_for_sensitivity(request, spec) {
+        if request.sensitivity
+            && solved.promise.perturbable
+            && is_measured_for_sensitivity(request, backend, spec)
+        {
             sensitivity.push(precision::sensitivity(spec, &solved, reference.as_ref()));
         }
         if let Some(got) = &got {
@@ -430,11 +437,11 @@ pub fn judge_scan<'a>(
 }
 
 /// Sensitivity is measured on the first f32 problem of each regime and weight type.
-fn is_measured_for_sensitivity(request: &Request, spec: &Spec) -> bool {
+fn is_measured_for_sensitivity(request: &Request, backend: &dyn Backend, spec: &Spec) -> bool {
     let same = |s: &Spec| {
         s.input == InputType::F32 && s.regime.name == spec.regime.name && s.weights == spec.weights
     };
-    request.specs().into_iter().find(same).is_some_and(|first| first.key() == spec.key())
+    request.specs(backend.promise()).into_iter().find(same).is_some_and(|first| first.key() == spec.key())
 }
 
 fn place(request: &Request, backend: &dyn Backend, spec: &Spec, method: Method) -> Place {

@@ -60,9 +60,9 @@ pub struct Args {
     /// Only the invariants: no case, no sweep, no truth
     #[arg(long, conflicts_with_all = ["regimes", "input", "b", "c"])]
     pub invariants_only: bool,
-    /// Judge outputs, gradients, or both
-    #[arg(long, default_value = "forward", value_parser = names::passes(), conflicts_with_all = ["header", "invariants_only"])]
-    pub pass: Passes,
+    /// Judge outputs, gradients, or both; of a header and for --invariants-only, outputs [default: both]
+    #[arg(long, value_parser = names::passes(), conflicts_with_all = ["header", "invariants_only"])]
+    pub pass: Option<Passes>,
     /// Judge this header of coefficients in place of the production kernels
     #[arg(long, value_name = "FILE.cuh", value_hint = clap::ValueHint::FilePath)]
     pub header: Option<PathBuf>,
@@ -111,7 +111,7 @@ impl Args {
         };
         let filter = failed.map_or_else(|| self.filter(), |failed| failed.filter.clone());
         Request {
-            passes: failed.map_or(self.pass, rerun::Failed::passes),
+            passes: failed.map_or(self.pass.unwrap_or_default(), rerun::Failed::passes),
             filter,
             methods,
             seed: failed.map_or(self.output.seed, |failed| failed.seed),
@@ -136,7 +136,7 @@ impl Args {
         words.extend(self.c.map(|c| format!("--c {c}")));
         words.extend(Selection::all(&self.regimes).iter().map(|r| format!("--regime {}", r.name)));
         words.extend(self.invariants_only.then(|| "--invariants-only".to_owned()));
-        words.extend((self.pass != Passes::Forward).then(|| format!("--pass {}", self.pass)));
+        words.extend(self.pass.map(|pass| format!("--pass {pass}")));
         words.extend(self.header_option());
         words.extend(self.rerun_failed.as_ref().map(|path| format!("--rerun-failed {}", quoted(path))));
         words.extend(self.fail_fast.then(|| "--fail-fast".to_owned()));
@@ -203,7 +203,7 @@ impl Args {
             || self.invariants_only
             || self.rerun_failed.is_some()
             || self.fail_fast
-            || self.pass == Passes::Backward
+            || self.pass.is_some_and(|pass| pass != Passes::Both)
             || !(self.methods.is_empty()
                 && self.regimes.is_empty()
                 && (self.weights, self.input, self.b, self.c) == (None, None, None, None))

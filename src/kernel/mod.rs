@@ -112,7 +112,7 @@ pub trait Backend: Sync {
 
     /// What it promises, and what can be done with it.
     fn promise(&self) -> Promise {
-        Promise::PRODUCTION
+        Promise { backward: false, ..Promise::PRODUCTION }
     }
 
     /// Runs the forward selective scan over every channel of the problem: `out` and `last_state`, widened to f32.
@@ -123,7 +123,7 @@ pub trait Backend: Sync {
     -> Result<Coefficients, KernelError>;
 
     /// The gradients of a loss by every input that the problem has (spec.md §6), each in its input's layout, widened to f32; of
-    /// all channels. None where there is no backward pass.
+    /// all channels. None where there is no backward pass ([`Promise::backward`]).
     fn gradients(
         &self,
         _method: Method,

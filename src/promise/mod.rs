@@ -29,6 +29,8 @@ pub struct Promise {
     pub whole_range: bool,
     /// Whether the scan around its coefficients is its own. That of a header is the harness's, whose laws say nothing of it.
     pub scans: bool,
+    /// Whether it has a backward pass, and can be asked for gradients.
+    pub backward: bool,
 }
 
 impl Promise {
@@ -39,10 +41,12 @@ impl Promise {
         perturbable: true,
         whole_range: true,
         scans: true,
+        backward: true,
     };
 
     /// The same-precision reference path: a careful framework's arithmetic.
-    pub const REFERENCE: Promise = Promise { contract: Contract::FRAMEWORK, ..Promise::RECORDED };
+    pub const REFERENCE: Promise =
+        Promise { contract: Contract::FRAMEWORK, backward: true, ..Promise::RECORDED };
 
     /// A header of somebody else's. Its constants may be f32 in its build in double as well.
     pub const HEADER: Promise = Promise { contract: Contract::FOREIGN, scans: false, ..Promise::RECORDED };
@@ -60,5 +64,6 @@ impl Promise {
         perturbable: false,
         whole_range: false,
         scans: true,
+        backward: false,
     };
 }

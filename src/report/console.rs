@@ -113,8 +113,10 @@ pub fn render_view(results: &Results, view: View) -> String {
 /// `12/12 cases, 2/2 sweeps and 30/30 pairs pass`: of everything that was run, and of nothing else.
 fn counts(results: &Results) -> String {
     let sweeps = &results.coefficients;
+    let [forward, backward] = summary::cases(results);
     let counts = [
-        ("cases", summary::totals(results.cases.iter().map(|c| c.verdict))),
+        ("cases", forward),
+        ("backward cases", backward),
         ("sweeps", summary::totals(sweeps.iter().map(|s| s.verdict))),
         ("lifted runs", summary::totals(results.lifted().map(|l| l.verdict))),
         ("invariants", summary::totals(results.invariants.iter().map(|i| i.verdict))),
@@ -243,7 +245,7 @@ fn verdict_tables(results: &Results) -> Vec<String> {
             _ => blocks.push(vec![i]),
         }
     }
-    let legend = "worst share of the allowance used over the row's inputs and operands (1 is the bound)";
+    let legend = "worst share of the allowance used over the row's cases (1 is the bound)";
     let block = |columns: Vec<usize>| {
         let all = columns.iter().map(|&i| taken(i)).sum::<usize>();
         let first = width() - 12 - all.min(width() - BESIDE_COLUMNS);
@@ -301,7 +303,7 @@ fn closing(results: &Results, detail: Detail) -> String {
     if !results.invariants.is_empty() {
         lines.push(summary::totals(results.invariants.iter().map(|i| i.verdict)).text("invariant"));
     }
-    lines.push(summary::totals(results.cases.iter().map(|c| c.verdict)).text("case"));
+    lines.extend(summary::case_lines(results));
     lines.extend(precision::lifting(results).iter().map(|line| text::wrap("", line, width())));
     for line in precision::sensitivity(results) {
         lines.push(text::wrap("sensitivity, ", &line, width()));

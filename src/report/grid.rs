@@ -1,37 +1,73 @@
-//! The verdict matrix: one row per regime and weight type, one column per method.
+//! The verdict matrix: one row per regime or gradient and weight type, one column per method.
 
 use super::{groups, text};
 use crate::formula::Form;
 use crate::problem::Weights;
 use crate::results::{CaseResult, Results, Verdict};
+use crate::tensor::GradientName;
 
-/// One regime with one weight type, over all forms in their order.
+/// One regime, or one gradient in all of them, with one weight type, over all forms in their order.
 #[derive(Clone, Debug)]
-pub struct RegimeRow<'a> {
-    pub regime: &'a str,
+pub struct Row<'a> {
+    pub name: &'a str,
     pub weights: Weights,
     pub cells: [Cell<'a>; Form::COUNT],
 }
 
-/// The cases of one method in one row: every input type and operand combination that ran.
+/// What is judged of one method in one row: of every input type and operand combination that ran.
 #[derive(Clone, Debug, Default)]
 pub struct Cell<'a> {
-    pub cases: Vec<&'a CaseResult>,
+    pub judged: Vec<Judged<'a>>,
 }
 
-/// The rows in the order in which the regimes first appear, real before complex.
-pub fn rows(results: &Results) -> Vec<RegimeRow<'_>> {
+/// A case, or one tensor of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Judged<'a> {
+    pub case: &'a CaseResult,
+    pub verdict: Verdict,
+    /// The share of its allowance that it used; none when nothing was compared.
+    pub share: Option<f64>,
+}
+
+/// The regimes in the order in which they first appear, real before complex: of cases, whatever they judge.
+pub fn rows(results: &Results) -> Vec<Row<'_>> {
     let mut rows = Vec::new();
     for (regime, cases) in groups::by_key(&results.cases, |case| &*case.regime) {
         let mut of_weights = groups::by_key(cases, |case| case.weights);
         of_weights.sort_by_key(|(weights, _)| *weights);
         for (weights, cases) in of_weights {
-            let mut row = RegimeRow { regime, weights, cells: Default::default() };
-            cases.into_iter().for_each(|case| row.cells[case.method.index()].cases.push(case));
-            rows.push(row);
+            let all =
+                cases.into_iter().map(|case| Judged { case, verdict: case.verdict, share: share(case) });
+            rows.push(Row::new(regime, weights, all));
         }
     }
     rows
+}
+
+/// The gradients that any case has, in their order, real before complex.
+pub fn gradients(results: &Results) -> Vec<Row<'_>> {
+    let mut rows = Vec::new();
+    for name in GradientName::ALL {
+        for weights in Weights::ALL {
+            let cases = results.cases.iter().filter(|case| case.weights == weights);
+            let mut all = cases.filter_map(|case| {
+                let tensor = case.tensors.get(name)?;
+                let share = tensor.worst.as_ref().map(|worst| worst.share);
+                Some(Judged { case, verdict: tensor.verdict, share })
+            });
+            let Some(first) = all.next() else { continue };
+            rows.push(Row::new(name.name(), weights, std::iter::once(first).chain(all)));
+        }
+    }
+    rows
+}
+
+impl<'a> Row<'a> {
+    fn new(name: &'a str, weights: Weights, all: impl Iterator<Item = Judged<'a>>) -> Row<'a> {
+        let mut cells: [Cell; Form::COUNT] = Default::default();
+        all.for_each(|judged| cells[judged.case.method.index()].judged.push(judged));
+        Row { name, weights, cells }
+    }
 }
 
 /// The methods, and the textbook forms, that any case of the run used, in their order.
@@ -70,19 +106,20 @@ pub fn worse(a: &CaseResult, b: &CaseResult) -> std::cmp::Ordering {
 }
 
 impl<'a> Cell<'a> {
-    /// The case that the cell shows: the worst failure, or the measured one with the largest ratio.
-    pub fn worst(&self) -> Option<&'a CaseResult> {
-        self.cases.iter().copied().min_by(|a, b| worse(a, b))
+    /// What the cell shows: the worst failure, or the measured one with the largest share.
+    pub fn worst(&self) -> Option<Judged<'a>> {
+        let key = |judged: &Judged| (judged.verdict.max(Verdict::Unmeasured), judged.share);
+        self.judged.iter().copied().min_by(|a, b| by_severity(key(a), key(b)))
     }
 
-    /// Of all its cases; none when no case was asked for.
+    /// Of all in it; none when nothing was asked for.
     pub fn verdict(&self) -> Option<Verdict> {
-        (!self.cases.is_empty()).then(|| Verdict::of_all(self.cases.iter().map(|case| case.verdict)))
+        (!self.judged.is_empty()).then(|| Verdict::of_all(self.judged.iter().map(|judged| judged.verdict)))
     }
 
     /// `0.41`, `FAIL 3e5`, `–` (unmeasured), `0.41 –` (some of the cases are), or nothing (not asked for).
     pub fn text(&self) -> String {
-        let share = self.worst().and_then(share);
+        let share = self.worst().and_then(|worst| worst.share);
         match (self.verdict(), share) {
             (None, _) => String::new(),
             (Some(Verdict::Unmeasured), Some(share)) => {

@@ -5,6 +5,22 @@ use crate::formula::Form;
 use crate::problem::Weights;
 use crate::results::{CaseResult, CoefficientResult, Results, Verdict};
 
+/// The run's cases that judge outputs, and those that judge gradients.
+pub fn cases(results: &Results) -> [Totals; 2] {
+    [false, true].map(|backward| {
+        let of_pass = results.cases.iter().filter(|case| case.is_backward() == backward);
+        totals(of_pass.map(|case| case.verdict))
+    })
+}
+
+/// The totals of [`cases`], a line for each that there are any of, or one that says that there are none.
+pub fn case_lines(results: &Results) -> Vec<String> {
+    let lines = cases(results).into_iter().zip(["case", "backward case"]);
+    let lines: Vec<_> =
+        lines.filter(|(totals, _)| totals.all() > 0).map(|(totals, noun)| totals.text(noun)).collect();
+    if lines.is_empty() { vec![Totals::default().text("case")] } else { lines }
+}
+
 /// How many of something passed, failed or were not measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {

@@ -21,13 +21,14 @@ impl TableRow {
     }
 }
 
-/// The verdict matrix and, below it, the coefficient sweeps: both are read by method ([`grid::methods`]).
+/// The verdict matrix and, below it, the gradients over all regimes and the coefficient sweeps: all are read by method
+/// ([`grid::methods`]).
 pub fn verdicts(results: &Results) -> Vec<TableRow> {
     let methods = grid::methods(results);
     let mut rows = Vec::new();
-    for row in grid::rows(results) {
+    for row in grid::rows(results).into_iter().chain(grid::gradients(results)) {
         let cells = methods.iter().map(|m| row.cells[m.index()].text()).collect();
-        rows.push(TableRow { name: row.regime.to_owned(), about: row.weights.to_string(), cells });
+        rows.push(TableRow { name: row.name.to_owned(), about: row.weights.to_string(), cells });
     }
     for row in sweeps::rows(results) {
         for coefficient in Coefficient::ALL {

@@ -49,7 +49,7 @@ pub fn run(results: &Results) -> Value {
         command => text::line(&results.command),
         schema => results.schema,
         header => value(&results.header),
-        case_total => total(results.cases.iter().map(|c| c.verdict).collect(), "case"),
+        case_total => summary::case_lines(results).join("; "),
         sweep_total => total(results.coefficients.iter().map(|c| c.verdict).collect(), "coefficient sweep"),
         invariant_total => total(results.invariants.iter().map(|i| i.verdict).collect(), "invariant"),
         reasons => value(summary::unmeasured_reasons(results).into_iter().take(REASONS).collect::<Vec<_>>()),

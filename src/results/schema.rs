@@ -19,6 +19,13 @@ pub const SCHEMA: u32 = 2;
 /// What an id of a backward pass ends with.
 pub const BACKWARD: &str = "/backward";
 
+impl CaseResult {
+    /// Whether it is a backward pass, whose tensors are gradients.
+    pub fn is_backward(&self) -> bool {
+        self.id.ends_with(BACKWARD)
+    }
+}
+
 /// The oldest layout that can still be read: its cases say nothing of single tensors.
 pub const OLDEST_SCHEMA: u32 = 1;
 

@@ -11,7 +11,7 @@ use holdfast::promise::Contract;
 use holdfast::results::{Beyond, Verdict};
 use holdfast::tensor::{TensorName, Tensors};
 use holdfast::truth;
-use holdfast::verify::{Known, Request, judge_scan};
+use holdfast::verify::{Known, Passes, Request, judge_scan};
 use rstest::rstest;
 
 use crate::support::run::verify;
@@ -90,6 +90,7 @@ fn repeated_operations_get_the_worst_case() {
 fn the_relative_gate_catches_a_loss_that_the_absolute_one_lets_pass() {
     let request = Request {
         filter: one_f32("seqlen-2047", Weights::Complex),
+        passes: Passes::Forward,
         sensitivity: false,
         ..Request::everything(1)
     };

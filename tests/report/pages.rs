@@ -413,7 +413,7 @@ fn one_unmeasured_case_keeps_its_method_its_cell_and_the_run_from_passing() {
         assert_eq!(line.verdict, expected, "{}", line.method);
     }
     let rows = grid::rows(&results);
-    let row = rows.iter().find(|row| row.regime == regime && row.weights == weights).unwrap();
+    let row = rows.iter().find(|row| row.name == regime && row.weights == weights).unwrap();
     assert_eq!(row.cells[0].verdict(), Some(Verdict::Unmeasured));
     assert!(row.cells[0].text().ends_with('–'), "{}", row.cells[0].text());
     assert_eq!(row.cells[1].verdict(), Some(Verdict::Pass));

@@ -54,7 +54,8 @@ fn coarse(share: f64) -> String {
     }
 }
 
-/// The worst share of each method, weight type and regime or sweep. The lengths around launches count as one regime.
+/// The worst share of each method, weight type and regime, gradient or sweep. The lengths around launches count as one regime;
+/// gradients of all regimes are together.
 fn error_table(results: &Results) -> String {
     let mut order: Vec<String> = Vec::new();
     let mut worst: BTreeMap<(Method, Weights, usize), f64> = BTreeMap::new();
@@ -66,12 +67,18 @@ fn error_table(results: &Results) -> String {
         let worst = worst.entry((method, weights, place)).or_insert(0.0);
         *worst = if share.is_nan() || share > *worst { share } else { *worst };
     };
-    for case in &results.cases {
+    for case in results.cases.iter().filter(|case| !case.is_backward()) {
         let of_lengths = |family: &str| case.regime.strip_prefix(family)?.parse::<usize>().ok();
         let family = ["seqlen-", "everything-"].into_iter().find(|family| of_lengths(family).is_some());
         let name = family.map_or_else(|| case.regime.clone(), |family| format!("{family}*"));
         let share = case.worst.as_ref().map_or(f64::INFINITY, |worst| worst.share);
         add(method_of(case), case.weights, name, share);
+    }
+    for case in results.cases.iter().filter(|case| case.is_backward()) {
+        for (name, tensor) in case.tensors.iter() {
+            let share = tensor.worst.as_ref().map_or(f64::INFINITY, |worst| worst.share);
+            add(method_of(case), case.weights, name.to_string(), share);
+        }
     }
     for sweep in &results.coefficients {
         for (symbol, worst) in [("Ā", &sweep.worst_a_bar), ("B̄", &sweep.worst_b_bar)] {

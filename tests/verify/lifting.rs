@@ -9,7 +9,7 @@ use holdfast::report::console;
 use holdfast::results::Conclusion;
 use holdfast::results::{Results, Verdict};
 use holdfast::tensor::{TensorName, Tensors};
-use holdfast::verify::Request;
+use holdfast::verify::{Passes, Request};
 
 use crate::support::planted::{FAULTS, affects, planted};
 use crate::support::run::{method_of, verify};
@@ -22,7 +22,10 @@ fn run(backend: &dyn Backend, regimes: &[&str]) -> Results {
         c: vec![Operand::Constant],
         ..Filter::default()
     };
-    verify(&Request { filter, sensitivity: false, ..Request::everything(1) }, backend)
+    verify(
+        &Request { filter, passes: Passes::Forward, sensitivity: false, ..Request::everything(1) },
+        backend,
+    )
 }
 
 #[test]

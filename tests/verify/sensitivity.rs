@@ -5,13 +5,13 @@ use holdfast::problem::plan::Filter;
 use holdfast::problem::{InputType, regime};
 use holdfast::report::precision;
 use holdfast::results::{Results, Verdict};
-use holdfast::verify::Request;
+use holdfast::verify::{Passes, Request};
 
 use crate::support::run::verify;
 
 fn request(regimes: Vec<&'static regime::Regime>) -> Request {
     let filter = Filter { regimes, inputs: vec![InputType::F32], ..Filter::default() };
-    Request { filter, ..Request::everything(1) }
+    Request { filter, passes: Passes::Forward, ..Request::everything(1) }
 }
 
 fn run(request: &Request, backend: &CpuBackend) -> Results {

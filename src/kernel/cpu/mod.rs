@@ -25,6 +25,7 @@ use super::worker::limit::{self, Hangs};
 use super::{Backend, Coefficients, Derivatives, KernelError, shapes};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, OutputGradients, Problem, Shape, Weights};
+use crate::promise::Promise;
 use crate::tensor::{Gradients, Tensors};
 
 /// The compiler that built the kernels for the CPU, as it names itself.
@@ -264,6 +265,11 @@ impl Backend for CpuBackend {
         format!("{} CPU, kernels built by {COMPILER}", std::env::consts::ARCH)
     }
 
+    /// The copies with faults have no backward pass.
+    fn promise(&self) -> Promise {
+        Promise { backward: self.build.fault.is_none(), ..Promise::PRODUCTION }
+    }
+
     fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
         Ok(self.run_scan(method, problem, Rows::All)?.scan(problem))
     }
@@ -276,14 +282,13 @@ impl Backend for CpuBackend {
         Ok(self.discretize(method, problem)?.coefficients())
     }
 
-    /// None in the copies with faults, which have no backward pass.
     fn gradients(
         &self,
         method: Method,
         problem: &Problem,
         given: &OutputGradients,
     ) -> Option<Result<Gradients<f32>, KernelError>> {
-        self.build.fault.is_none().then(|| self.backward(method, problem, given))
+        self.promise().backward.then(|| self.backward(method, problem, given))
     }
 
     fn derivatives(
@@ -291,7 +296,7 @@ impl Backend for CpuBackend {
         method: Method,
         problem: &CoefficientProblem,
     ) -> Option<Result<Derivatives, KernelError>> {
-        self.build.fault.is_none().then(|| self.differentiate(method, problem))
+        self.promise().backward.then(|| self.differentiate(method, problem))
     }
 
     fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<Tensors<f64>, KernelError>> {

@@ -30,6 +30,7 @@ use super::worker::{Program, limit};
 use super::{Backend, Coefficients, Derivatives, KernelError, shapes};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, OutputGradients, Problem};
+use crate::promise::Promise;
 use crate::tensor::{Gradients, Tensors};
 
 /// Why CUDA cannot run here, or why a kernel did not come to be.
@@ -169,6 +170,10 @@ impl Backend for CudaBackend {
                 format!("{}, kernels for {} by NVRTC {major}.{minor}", self.info, images.arch())
             }
         }
+    }
+
+    fn promise(&self) -> Promise {
+        Promise::PRODUCTION
     }
 
     fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {

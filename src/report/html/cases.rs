@@ -10,7 +10,7 @@ use crate::problem::Weights;
 use crate::report::failures::Failure;
 use crate::report::text::{self, slug};
 use crate::report::{grid, groups};
-use crate::results::{CaseResult, Results, Verdict};
+use crate::results::{BACKWARD, CaseResult, Results, Verdict};
 
 /// The anchors of the run's cases, and of the failures that the page explains.
 pub struct Anchors {
@@ -76,11 +76,14 @@ pub fn sweep_anchor(name: &str, weights: Weights) -> String {
 /// The problems, those with a failure first, as many as fit into about so many bytes of the page; and the anchors
 /// of the cases in them.
 pub fn problems(results: &Results, anchors: &Anchors, bytes: usize) -> (Vec<Value>, HashSet<String>) {
-    let mut problems = groups::by_key(&results.cases, |case| split(case).0);
+    let mut problems = groups::by_key(&results.cases, |case| {
+        let (problem, _, is_backward) = split(case);
+        (problem, is_backward)
+    });
     problems.sort_by_key(|(_, cases)| !cases.iter().any(|case| case.verdict == Verdict::Fail));
     let methods = grid::methods(results);
     let (mut left, mut views, mut shown) = (bytes, Vec::new(), HashSet::new());
-    for (name, cases) in problems {
+    for ((name, is_backward), cases) in problems {
         let mut size = 140 + escaped_size(name) + escaped_size(&cases[0].regime);
         let mut anchored = Vec::new();
         let mut view = |case: &&CaseResult| {
@@ -110,14 +113,19 @@ pub fn problems(results: &Results, anchors: &Anchors, bytes: usize) -> (Vec<Valu
         left = rest;
         shown.extend(anchored);
         let (regime, shape) = (text::line(&cases[0].regime), cases[0].shape.to_string());
-        views.push(context! { problem => text::line(name), regime, shape, cells });
+        let pass = if is_backward { BACKWARD } else { "" };
+        views.push(context! { problem => text::line(name) + pass, regime, shape, cells });
     }
     (views, shown)
 }
 
-/// `regime/weights/input/b-OPERAND/c-OPERAND` (or a recorded run's file) and `METHOD[.LABEL]`: at the id's last slash.
-fn split(case: &CaseResult) -> (&str, &str) {
-    case.id.rsplit_once('/').unwrap_or((&case.id, ""))
+/// `regime/weights/input/b-OPERAND/c-OPERAND` (or a recorded run's file), `METHOD[.LABEL]`, and whether it is a backward pass:
+/// what stands behind the last slash of the rest says the method.
+fn split(case: &CaseResult) -> (&str, &str, bool) {
+    let forward = case.id.strip_suffix(BACKWARD);
+    let id = forward.unwrap_or(&case.id);
+    let (problem, method) = id.rsplit_once('/').unwrap_or((id, ""));
+    (problem, method, forward.is_some())
 }
 
 /// Bytes of the text on a page.

@@ -14,7 +14,7 @@ use minijinja::{Value, context};
 
 use super::plots::{self, About, Plot};
 use super::template::{self, value};
-use super::{ReportError, failures, pairs, text};
+use super::{ReportError, failures, grid, pairs, text};
 use crate::method::Method;
 use crate::results::Results;
 use cases::Anchors;
@@ -65,7 +65,8 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
         failures => view::failures(&explained, &anchors),
         suspects => view::suspects(results, &explained),
         failing_pairs => problems::failing(problems),
-        matrix => view::matrix(results, &anchors),
+        matrix => view::matrix(grid::rows(results), results, &anchors),
+        gradients => view::matrix(grid::gradients(results), results, &anchors),
         sweeps => view::sweeps(results, &anchors),
         more_problems => paired.len() - problems.len(),
         problems => problems.iter().map(|p| problems::problem(p, results)).collect::<Vec<_>>(),

@@ -137,30 +137,25 @@ fn class(verdict: Verdict, share: Option<f64>) -> String {
     }
 }
 
-/// The verdict matrix; each cell leads to its worst case.
-pub fn matrix(results: &Results, anchors: &Anchors) -> Vec<Value> {
+/// Rows of the verdict matrix; each cell leads to its worst case.
+pub fn matrix(rows: Vec<grid::Row>, results: &Results, anchors: &Anchors) -> Vec<Value> {
     let cell = |cell: &grid::Cell| {
         let (Some(worst), Some(verdict)) = (cell.worst(), cell.verdict()) else { return Tag::default() };
-        let title =
-            format!("{}; worst: {}", text::count(cell.cases.len(), "case"), text::fit(&worst.id, 120));
-        Tag {
-            text: cell.text(),
-            class: class(verdict, grid::share(worst)),
-            title,
-            ..case_tag(worst, anchors)
-        }
+        let cases = text::count(cell.judged.len(), "case");
+        let title = format!("{cases}; worst: {}", text::fit(&worst.case.id, 120));
+        Tag { text: cell.text(), class: class(verdict, worst.share), title, ..case_tag(worst.case, anchors) }
     };
-    let view = |row: grid::RegimeRow| {
-        let note = results.regimes.iter().find(|note| note.name == row.regime);
+    let view = |row: grid::Row| {
+        let note = results.regimes.iter().find(|note| note.name == row.name);
         let cells = grid::methods(results).into_iter().map(|m| cell(&row.cells[m.index()]));
         context! {
-            regime => row.regime,
+            name => row.name,
             why => note.map_or("", |note| &note.why),
             weights => row.weights.name(),
             cells => cells.collect::<Vec<_>>(),
         }
     };
-    grid::rows(results).into_iter().map(view).collect()
+    rows.into_iter().map(view).collect()
 }
 
 /// So many failures are open from the start, and half as many invariants wherever they are.

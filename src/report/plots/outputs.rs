@@ -6,7 +6,7 @@ use super::palette::{self, Marker};
 use super::{Sheet, lines};
 use crate::formula::Form;
 use crate::problem::Weights;
-use crate::report::grid::{self, RegimeRow};
+use crate::report::grid::{self, Row};
 use crate::report::text;
 use crate::results::profile::{DECADES, ErrorHistogram, STEPS};
 use crate::results::{ErrorSequence, Results, Verdict};
@@ -20,26 +20,39 @@ const ROWS: f64 = 80.0;
 
 /// The share of the allowed error that each method used in each regime that was measured.
 pub fn shares(results: &Results, weights: Weights) -> Option<Sheet<'_>> {
-    let mut rows = grid::rows(results);
-    rows.retain(|row| {
-        row.weights == weights && row.cells.iter().any(|cell| cell.worst().and_then(grid::share).is_some())
-    });
-    rows.first()?;
     let title = format!("Share of the allowed error used, {weights} weights");
-    let used = |m: &Form| rows.iter().any(|row| !row.cells[m.index()].cases.is_empty());
+    share_of_each("shares", title, grid::rows(results), weights)
+}
+
+/// The same of each gradient, over all regimes.
+pub fn gradients(results: &Results, weights: Weights) -> Option<Sheet<'_>> {
+    let title = format!("Share of the allowed error used by each gradient, {weights} weights");
+    share_of_each("gradients", title, grid::gradients(results), weights)
+}
+
+fn share_of_each<'a>(
+    stem: &'static str,
+    title: String,
+    mut rows: Vec<Row<'a>>,
+    weights: Weights,
+) -> Option<Sheet<'a>> {
+    let measured = |cell: &grid::Cell| cell.worst().is_some_and(|worst| worst.share.is_some());
+    rows.retain(|row| row.weights == weights && row.cells.iter().any(measured));
+    rows.first()?;
+    let used = |m: &Form| rows.iter().any(|row| !row.cells[m.index()].judged.is_empty());
     let forms: Vec<Form> = Form::all().filter(used).collect();
     let legend = lines::legend(&forms);
     let top = TOP + (legend.len() - 1) as f64 * lines::LINE;
     let row = ROW.max(ROWS / rows.len() as f64);
     let height = top + rows.len() as f64 * row + 52.0;
     let draw = move |canvas: &Canvas| draw_shares(canvas, &rows, &legend, (top, row));
-    Some(Sheet::new("shares", weights, title, height, draw))
+    Some(Sheet::new(stem, weights, title, height, draw))
 }
 
-fn draw_shares(canvas: &Canvas, rows: &[RegimeRow], legend: &[Vec<Form>], (top, height): (f64, f64)) {
+fn draw_shares(canvas: &Canvas, rows: &[Row], legend: &[Vec<Form>], (top, height): (f64, f64)) {
     let forms: Vec<Form> = legend.concat();
     let bottom = top + rows.len() as f64 * height;
-    let ratios = rows.iter().flat_map(|r| &r.cells).filter_map(|c| c.worst().and_then(grid::share));
+    let ratios = rows.iter().flat_map(|r| &r.cells).filter_map(|c| c.worst()?.share);
     let x = Axis::decades(ratios.chain([0.1, 9.9]), (LEFT, RIGHT)).within(1e-4, 1e4);
     let panel = Panel { x, y: Axis::linear(rows.len() as f64, (bottom, top)) };
     lines::draw_legend(canvas, legend, (LEFT - 12.0, 42.0));
@@ -53,15 +66,15 @@ fn draw_shares(canvas: &Canvas, rows: &[RegimeRow], legend: &[Vec<Form>], (top, 
         canvas.line(&[(LEFT, row_top), (RIGHT, row_top)], palette::GRID, 0.75);
         let middle = row_top + height / 2.0;
         // In a wide font as well: what is longer would leave the sheet.
-        canvas.text(&text::fit(row.regime, 22), (LEFT - 10.0, middle), 11.5, palette::INK, Anchor::End);
+        canvas.text(&text::fit(row.name, 22), (LEFT - 10.0, middle), 11.5, palette::INK, Anchor::End);
         for (place, form) in forms.iter().enumerate() {
-            let measured = row.cells[form.index()].worst().filter(|c| c.verdict != Verdict::Unmeasured);
-            let Some(share) = measured.and_then(grid::share) else { continue };
+            let measured = row.cells[form.index()].worst().filter(|w| w.verdict != Verdict::Unmeasured);
+            let Some(share) = measured.and_then(|worst| worst.share) else { continue };
             let look = palette::form_look(*form);
             // Spread within the row, so that equal shares do not cover each other.
             let y = row_top + height * (0.2 + 0.72 * place as f64 / forms.len() as f64);
             canvas.marker(look.marker, (x.place(share), y), 3.6, look.colour);
-            let said = format!("{form}, {}: error/bound {}", row.regime, text::share(share));
+            let said = format!("{form}, {}: error/bound {}", row.name, text::share(share));
             canvas.note((x.place(share), y), said);
         }
     }
