@@ -50,19 +50,20 @@ struct Derivatives {
   H h, h_by_delta, h_by_a;
 };
 
-// What the closed forms need of A alone: of real ones 1/A, 1/A², ½/A², …
+// What the closed forms need of A alone: of real ones 1/A, 1/A², …
 template <class W>
 struct Powers {};
 template <>
-struct Powers<float> {
+struct alignas(16) Powers<float> {
   float first, second, third, fourth;
-  bool common;
 };
+// Where these are far from the ends of the range.
+HOLDFAST_DEVICE bool has_powers(float a) { return fabsf(a) > 1e-9f && fabsf(a) < 1e9f; }
 
 HOLDFAST_DEVICE Powers<float> powers(float a) {
   const double inverse = 1.0 / a, square = inverse * inverse;
   return {static_cast<float>(inverse), static_cast<float>(square), static_cast<float>(square * inverse),
-          static_cast<float>(square * square), fabsf(a) > 1e-9f && fabsf(a) < 1e9f};
+          static_cast<float>(square * square)};
 }
 HOLDFAST_DEVICE Powers<double> powers(double) { return {}; }
 template <class T>
@@ -118,7 +119,7 @@ HOLDFAST_DEVICE float series_psi3(float z) {
 
 // Of a real sum of φ-functions with Δ >= 0 and z <= 1. Series and closed forms are both computed, for lanes differ.
 template <Method kMethod>
-HOLDFAST_DEVICE bool differentiate_phi_commonly(float delta, Pair<float> pair, const Powers<float>& of_a,
+HOLDFAST_DEVICE bool differentiate_phi_commonly(float delta, Pair<float> pair, float a, const Powers<float>& of_a,
                                                 Derivatives<kMethod, float>& out) {
   const float z = pair.hi, e = out.a_bar;
   const bool near = z >= -2.0f;
@@ -170,7 +171,7 @@ HOLDFAST_DEVICE bool differentiate_phi_commonly(float delta, Pair<float> pair, c
   out.h_by_delta = near ? by_delta : closed_by_delta;
   out.h_by_a = near ? by_a : closed_by_a;
   const float most = kMethod == Method::kHighOrder ? 1.0f : 1e6f;
-  return z <= 1.0f && (near || of_a.common) && delta <= most && (delta > 1e-12f || delta == 0.0f);
+  return z <= 1.0f && (near || has_powers(a)) && delta <= most && (delta > 1e-12f || delta == 0.0f);
 }
 
 // rk4's polynomials: the quartic of B̄ as in discretize.cuh; its derivative, a cubic over 6, by its real root r,
@@ -244,7 +245,7 @@ HOLDFAST_DEVICE bool differentiate_commonly(float delta, W a, const Powers<W>& o
     } else if constexpr (kMethod == Method::kRk4) {
       common = differentiate_rk4_commonly(delta, z, out) && common;
     } else {
-      common = differentiate_phi_commonly(delta, z, of_a, out) && common;
+      common = differentiate_phi_commonly(delta, z, a, of_a, out) && common;
     }
     return common;
   }
@@ -326,6 +327,11 @@ HOLDFAST_OUTLINE static void differentiate_precisely(Derivatives<kMethod, Comple
   }
 }
 
+// Whether common elements take powers of A.
+template <Method kMethod, class W>
+constexpr bool kTakesPowers = sizeof(W) == sizeof(float) && kMethod != Method::kZoh && kMethod != Method::kBilinear &&
+                              kMethod != Method::kRk4;
+
 // Whether a method has a common path.
 template <Method kMethod, class W>
 constexpr bool kHasCommonSlopes =
@@ -342,14 +348,16 @@ HOLDFAST_DEVICE V narrowed(double x) {
   return static_cast<V>(x);
 }
 
-// Of neighbours with one A, those whose bit is set in `which`. Never inlined: the others keep their registers.
+// Of neighbours with one A, those that are not common. Never inlined: the others keep their registers.
 template <Method kMethod, int kCount, class W, class T>
-HOLDFAST_OUTLINE static void differentiate_each(unsigned which, const T (&delta)[kCount], W a,
+HOLDFAST_OUTLINE static void differentiate_rare(const T (&delta)[kCount], W a, const Powers<W>& of_a,
                                                 Derivatives<kMethod, W> (&out)[kCount]) {
   using H = typename Derivatives<kMethod, W>::H;
   HOLDFAST_NO_UNROLL
   for (int i = 0; i < kCount; ++i) {
-    if ((which >> i & 1) == 0) continue;
+    if constexpr (kHasCommonSlopes<kMethod, W>) {
+      if (differentiate_commonly<kMethod>(delta[i], a, of_a, out[i])) continue;
+    }
     Derivatives<kMethod, Complex<double>> precise;
     differentiate_precisely<kMethod>(precise, to_double(delta[i]), to_complex_double(a));
     out[i] = {narrowed<W>(precise.a_bar), narrowed<W>(precise.slope), narrowed<H>(precise.h),
@@ -357,28 +365,23 @@ HOLDFAST_OUTLINE static void differentiate_each(unsigned which, const T (&delta)
   }
 }
 
-// Of neighbours with one A: the common ones side by side, and then the others.
+// Of neighbours with one A: side by side, and once more one after the other where one of them is not common.
 template <Method kMethod, int kCount, class W, class T>
 HOLDFAST_ONCE static void differentiate(const T (&delta)[kCount], W a, const Powers<W>& of_a,
                                         Derivatives<kMethod, W> (&out)[kCount]) {
-  unsigned rare = (1u << kCount) - 1;
   if constexpr (kHasCommonSlopes<kMethod, W>) {
-    rare = 0;
+    bool common = true;
     HOLDFAST_UNROLL
-    for (int i = 0; i < kCount; ++i) {
-      if (!differentiate_commonly<kMethod>(delta[i], a, of_a, out[i])) rare |= 1u << i;
-    }
-    if (rare == 0) return;
+    for (int i = 0; i < kCount; ++i) common = differentiate_commonly<kMethod>(delta[i], a, of_a, out[i]) && common;
+    if (common) return;
   }
   // Copies: what a function is given by reference leaves the registers.
   T deltas[kCount];
+  const Powers<W> powers_of_a = of_a;
   Derivatives<kMethod, W> outs[kCount];
   HOLDFAST_UNROLL
-  for (int i = 0; i < kCount; ++i) {
-    deltas[i] = delta[i];
-    if constexpr (kHasCommonSlopes<kMethod, W>) outs[i] = out[i];
-  }
-  differentiate_each<kMethod>(rare, deltas, a, outs);
+  for (int i = 0; i < kCount; ++i) deltas[i] = delta[i];
+  differentiate_rare<kMethod>(deltas, a, powers_of_a, outs);
   HOLDFAST_UNROLL
   for (int i = 0; i < kCount; ++i) out[i] = outs[i];
 }
