@@ -13,7 +13,8 @@ HOLDFAST_DEVICE constexpr int backward_blocks(Method method, bool is_complex, bo
                                               bool has_gate) {
   if (is_complex) return method == Method::kZoh || method == Method::kBilinear ? 3 : 2;
   if (method == Method::kPoly) return 3;
-  if (method == Method::kHighOrder) return variable_b || variable_c ? 4 : 3;
+  if (method == Method::kFoh) return has_gate ? 3 : 4;
+  if (method == Method::kHighOrder) return has_gate || variable_b != variable_c ? 3 : 4;
   return method == Method::kZoh && has_gate && variable_b != variable_c ? 3 : 4;
 }
 

@@ -11,11 +11,12 @@
 // workspace. What A, D, Δ's bias and constant B and C take is summed up position by position within a tile, and over tiles in
 // double. A second kernel (selective_scan_backward.cu) adds up what blocks and the batch's channels leave, in order.
 // No sum depends on time, on the launch or on the position in the batch: results are the same to the last bit.
+// Positions past the end have Δ = 0, u = 0 and e = 0, and add nothing.
 // Deviations: none. Cotangents are carried as conjugates of gradients, so that no product needs one (spec.md §6).
-// Expected cost per (batch, channel, n, l): the coefficients twice, once with derivatives; 15 (zoh) to 20 flops of recurrences
-// and products; 10 instructions of sums over channels and states. Memory traffic: u and Δ twice, dout, z once; grad.u,
-// grad.delta, grad.z once; what is saved, an eighth of dstate numbers (complex: a quarter) for each position of a channel,
-// written and read; one B and C of each block likewise.
+// Expected cost per (batch, channel, n, l): derivatives.cuh's coefficients twice, once of them Ā and h alone; 12 (zoh) to 18 flops
+// of recurrences and products; 10 instructions of sums over channels and states. Memory traffic: u and Δ twice, dout, z once;
+// grad.u, grad.delta, grad.z once; what is saved, an eighth of dstate weights (complex: a quarter) for each position of a
+// channel, written and read; one B and C of each block likewise.
 #pragma once
 
 #include "derivatives.cuh"
