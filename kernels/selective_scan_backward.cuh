@@ -95,18 +95,18 @@ HOLDFAST_DEVICE void sum_over_lanes(V (&v)[kItems], int lane_of_warp) {
   }
 }
 
-// The gate's derivative: σ(z)(1 + z σ(−z)).
-HOLDFAST_DEVICE float gate_slope(float z) {
-  const float sigmoid = 1.0f / (1.0f + expf(-z));
-  return sigmoid * fused(z, 1.0f / (1.0f + expf(z)), 1.0f);
+// The sigmoid, softplus' derivative: e^−|x| does not overflow.
+HOLDFAST_DEVICE float sigmoid(float x) {
+  const float e = expf(-fabsf(x));
+  return (x > 0.0f ? 1.0f : e) / (1.0f + e);
 }
-HOLDFAST_DEVICE double gate_slope(double z) {
-  const double sigmoid = 1.0 / (1.0 + exp(-z));
-  return sigmoid * fused(z, 1.0 / (1.0 + exp(z)), 1.0);
+HOLDFAST_DEVICE double sigmoid(double x) {
+  const double e = exp(-fabs(x));
+  return (x > 0.0 ? 1.0 : e) / (1.0 + e);
 }
-// softplus' derivative by its value: σ = 1 − e^−Δ.
-HOLDFAST_DEVICE float softplus_slope(float delta) { return -expm1f(-delta); }
-HOLDFAST_DEVICE double softplus_slope(double delta) { return -expm1(-delta); }
+// The gate's.
+HOLDFAST_DEVICE float gate_slope(float z) { return sigmoid(z) * fused(z, sigmoid(-z), 1.0f); }
+HOLDFAST_DEVICE double gate_slope(double z) { return sigmoid(z) * fused(z, sigmoid(-z), 1.0); }
 
 // No load from shared memory moves ahead of it.
 #if defined(__CUDACC__)
@@ -593,14 +593,15 @@ struct BackwardScan {
   }
 
   // The gradients of a lane's own positions of a tile, from the sums over states.
-  HOLDFAST_DEVICE void store(const Positions& at, T skip) const {
+  HOLDFAST_DEVICE void store(const Positions& at, T bias, T skip) const {
     if (!active || at.valid == 0) return;
     Items<T, kItems> u = tile.input[slot].packet[lane];
     if (kHeld<kMethod>) load_items(input(p.u, at), at.valid, at.wide, u.item);
     const Items<T, kItems> delta = tile.delta[slot].packet[lane];
     const Items<T, kItems> by_input = tile.by_input[slot].packet[lane], by_step = tile.by_step[slot].packet[lane];
     const Items<T, kItems> e = tile.e[slot].packet[lane];
-    T du[kItems], ddelta[kItems], skipped = T(0), biased = T(0);
+    T raw[kItems], du[kItems], ddelta[kItems], skipped = T(0), biased = T(0);
+    if (p.delta_softplus) load_items(input(p.delta, at), at.valid, at.wide, raw);
     HOLDFAST_UNROLL
     for (int i = 0; i < kItems; ++i) {
       // Undone exactly: a power of two.
@@ -612,7 +613,7 @@ struct BackwardScan {
         du[i] *= delta.item[i];
       }
       if (p.d) du[i] = fused(skip, ds, du[i]);
-      if (p.delta_softplus) ddelta[i] *= softplus_slope(delta.item[i]);
+      if (p.delta_softplus) ddelta[i] *= sigmoid(raw[i] + bias);
       if (i >= at.valid) continue;
       skipped = fused(u.item[i], ds, skipped);
       biased += ddelta[i];
@@ -649,7 +650,7 @@ struct BackwardScan {
       const Positions at(static_cast<long long>(before + lane) * kItems, kItems, p.seqlen);
       load_sequence(at, bias, true);
       adjoin_tile(before, at);
-      store(at, skip);
+      store(at, bias, skip);
     }
     // Lanes that never had a position.
     if (active && lane >= packets) {
