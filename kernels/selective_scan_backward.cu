@@ -12,10 +12,14 @@ namespace HOLDFAST_NAMESPACE {
 HOLDFAST_DEVICE constexpr int backward_blocks(Method method, bool is_complex, bool variable_b, bool variable_c,
                                               bool has_gate) {
   if (is_complex) return method == Method::kZoh || method == Method::kBilinear ? 3 : 2;
-  if (method == Method::kPoly) return 3;
-  if (method == Method::kFoh) return has_gate ? 3 : 4;
-  if (method == Method::kHighOrder) return has_gate || variable_b != variable_c ? 3 : 4;
-  return method == Method::kZoh && has_gate && variable_b != variable_c ? 3 : 4;
+  const bool mixed = variable_b != variable_c;
+  switch (method) {
+    case Method::kPoly: return 3;
+    case Method::kRk4: return 4;
+    case Method::kZoh: return has_gate && mixed ? 3 : 4;
+    case Method::kBilinear: return has_gate ? 3 : 4;
+    default: return has_gate || mixed ? 3 : 4;
+  }
 }
 
 template <int kMethod, class Input, bool kComplex, bool kVariableB, bool kVariableC, bool kHasGate, class T = float>

@@ -97,16 +97,19 @@ HOLDFAST_DEVICE void sum_over_lanes(V (&v)[kItems], int lane_of_warp) {
 
 // The sigmoid, softplus' derivative: e^−|x| does not overflow.
 HOLDFAST_DEVICE float sigmoid(float x) {
-  const float e = expf(-fabsf(x));
-  return (x > 0.0f ? 1.0f : e) / (1.0f + e);
+  const float e = expf(-fabsf(x)), below = 1.0f + e;
+  return common_quotient(x > 0.0f ? 1.0f : e, below, common_reciprocal(below));
 }
 HOLDFAST_DEVICE double sigmoid(double x) {
   const double e = exp(-fabs(x));
   return (x > 0.0 ? 1.0 : e) / (1.0 + e);
 }
-// The gate's.
-HOLDFAST_DEVICE float gate_slope(float z) { return sigmoid(z) * fused(z, sigmoid(-z), 1.0f); }
-HOLDFAST_DEVICE double gate_slope(double z) { return sigmoid(z) * fused(z, sigmoid(-z), 1.0); }
+// The gate's, σ(z)(1 + z σ(−z)).
+template <class T>
+HOLDFAST_DEVICE T gate_slope(T z) {
+  const T s = sigmoid(z);
+  return s * fused(z, T(1) - s, T(1));
+}
 
 // No load from shared memory moves ahead of it.
 #if defined(__CUDACC__)
@@ -595,31 +598,45 @@ struct BackwardScan {
   // The gradients of a lane's own positions of a tile, from the sums over states.
   HOLDFAST_DEVICE void store(const Positions& at, T bias, T skip) const {
     if (!active || at.valid == 0) return;
+    // The last packet that is a lane's is the first of them to be done.
+    const bool is_first = at.first + kTile >= p.seqlen;
+    const long long number = static_cast<long long>(row) * kLanes + lane;
+    const Items<T, kItems> by_input = tile.by_input[slot].packet[lane];
     Items<T, kItems> u = tile.input[slot].packet[lane];
     if (kHeld<kMethod>) load_items(input(p.u, at), at.valid, at.wide, u.item);
-    const Items<T, kItems> delta = tile.delta[slot].packet[lane];
-    const Items<T, kItems> by_input = tile.by_input[slot].packet[lane], by_step = tile.by_step[slot].packet[lane];
-    const Items<T, kItems> e = tile.e[slot].packet[lane];
-    T raw[kItems], du[kItems], ddelta[kItems], skipped = T(0), biased = T(0);
-    if (p.delta_softplus) load_items(input(p.delta, at), at.valid, at.wide, raw);
-    HOLDFAST_UNROLL
-    for (int i = 0; i < kItems; ++i) {
-      // Undone exactly: a power of two.
-      const T ds = e.item[i] * (T(1) / factor());
-      du[i] = by_input.item[i];
-      ddelta[i] = by_step.item[i];
+    {
+      Items<T, kItems> ddelta = tile.by_step[slot].packet[lane];
+      T total = T(0);
       if constexpr (kHeld<kMethod>) {
-        ddelta[i] = fused(u.item[i], du[i], ddelta[i]);
-        du[i] *= delta.item[i];
+        HOLDFAST_UNROLL
+        for (int i = 0; i < kItems; ++i) ddelta.item[i] = fused(u.item[i], by_input.item[i], ddelta.item[i]);
       }
-      if (p.d) du[i] = fused(skip, ds, du[i]);
-      if (p.delta_softplus) ddelta[i] *= sigmoid(raw[i] + bias);
-      if (i >= at.valid) continue;
-      skipped = fused(u.item[i], ds, skipped);
-      biased += ddelta[i];
+      if (p.delta_softplus) {
+        T raw[kItems];
+        load_items(input(p.delta, at), at.valid, at.wide, raw);
+        HOLDFAST_UNROLL
+        for (int i = 0; i < kItems; ++i) ddelta.item[i] *= sigmoid(raw[i] + bias);
+      }
+      store_items(sequence<Input>(p.grad_delta, at), at.valid, at.wide, ddelta.item);
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kItems; ++i) total += chosen(i < at.valid, ddelta.item[i]);
+      if (p.delta_bias) add(p.delta_bias_sums + number, total, is_first);
     }
-    store_items(sequence<Input>(p.grad_u, at), at.valid, at.wide, du);
-    store_items(sequence<Input>(p.grad_delta, at), at.valid, at.wide, ddelta);
+    {
+      const Items<T, kItems> delta = tile.delta[slot].packet[lane], e = tile.e[slot].packet[lane];
+      T du[kItems], total = T(0);
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kItems; ++i) {
+        // Undone exactly: a power of two.
+        const T ds = e.item[i] * (T(1) / factor());
+        du[i] = by_input.item[i];
+        if (kHeld<kMethod>) du[i] *= delta.item[i];
+        if (p.d) du[i] = fused(skip, ds, du[i]);
+        total = fused(u.item[i], ds, total);
+      }
+      store_items(sequence<Input>(p.grad_u, at), at.valid, at.wide, du);
+      if (p.d) add(p.d_sums + number, total, is_first);
+    }
     if (Layout::has_gate()) {
       const Items<T, kItems> y = tile.y[slot].packet[lane];
       T z[kItems], dz[kItems];
@@ -633,11 +650,6 @@ struct BackwardScan {
       }
       store_items(sequence<Input>(p.grad_z, at), at.valid, at.wide, dz);
     }
-    // The last packet that is a lane's is the first of them to be done.
-    const bool is_first = at.first + kTile >= p.seqlen;
-    const long long number = static_cast<long long>(row) * kLanes + lane;
-    if (p.d) add(p.d_sums + number, skipped, is_first);
-    if (p.delta_bias) add(p.delta_bias_sums + number, biased, is_first);
   }
 
   HOLDFAST_DEVICE void run() const {
