@@ -12,14 +12,11 @@ namespace HOLDFAST_NAMESPACE {
 HOLDFAST_DEVICE constexpr int backward_blocks(Method method, bool is_complex, bool variable_b, bool variable_c,
                                               bool has_gate) {
   if (is_complex) return method == Method::kZoh || method == Method::kBilinear ? 3 : 2;
+  if (method == Method::kPoly) return 3;
+  if (method == Method::kRk4) return 4;
   const bool mixed = variable_b != variable_c;
-  switch (method) {
-    case Method::kPoly: return 3;
-    case Method::kRk4: return 4;
-    case Method::kZoh: return has_gate && mixed ? 3 : 4;
-    case Method::kBilinear: return has_gate ? 3 : 4;
-    default: return has_gate || mixed ? 3 : 4;
-  }
+  if (method == Method::kZoh) return has_gate && mixed ? 3 : 4;
+  return has_gate || (mixed && method != Method::kBilinear) ? 3 : 4;
 }
 
 template <int kMethod, class Input, bool kComplex, bool kVariableB, bool kVariableC, bool kHasGate, class T = float>
