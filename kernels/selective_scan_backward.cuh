@@ -313,19 +313,34 @@ struct BackwardScan {
 
   HOLDFAST_DEVICE void step_forward(Forward& own, int packet, int r) const {
     const Items<T, kItems> delta = tile.delta[slot].packet[packet];
-    Derivatives<kMethod, W> d[kItems];
-    differentiate<kMethod>(delta.item, own.a, powers_of(r), d);
-    const Items<T, kItems> input = tile.input[slot].packet[packet];
-    const Packet<W, kItems> b = neighbours<kItems>(Layout::variable_b(), tile.b[r], packet, 0, own.b);
-    HOLDFAST_UNROLL
-    for (int i = 0; i < kItems; ++i) {
-      own.x = multiply_add(d[i].a_bar, own.x, times(b.item[i], h_times_u(d[i], input.item[i])));
+    W a_bar[kItems];
+    if constexpr (kHasCommonSlopes<kMethod, W> || kHeld<kMethod>) {
+      Derivatives<kMethod, W> d[kItems];
+      differentiate<kMethod>(delta.item, own.a, powers_of(r), d);
+      const Items<T, kItems> input = tile.input[slot].packet[packet];
+      const Packet<W, kItems> b = neighbours<kItems>(Layout::variable_b(), tile.b[r], packet, 0, own.b);
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kItems; ++i) {
+        a_bar[i] = d[i].a_bar;
+        own.x = multiply_add(a_bar[i], own.x, times(b.item[i], h_times_u(d[i], input.item[i])));
+      }
+    } else {
+      // Derivatives cost as much again in double, and none is needed here.
+      const Packet<W, kItems> b = neighbours<kItems>(Layout::variable_b(), tile.b[r], packet, 0, own.b);
+      Coefficients<W> both[kItems];
+      discretize<kMethod>(delta.item, own.a, inverses(own.a), b.item, both);
+      const Items<T, kItems> u = tile.input[slot].packet[packet];
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kItems; ++i) {
+        a_bar[i] = both[i].a_bar;
+        own.x = multiply_add(a_bar[i], own.x, scaled(both[i].b_bar, u.item[i]));
+      }
     }
     if constexpr (kBidirectional) {
       const Items<T, kItems> e = tile.e[slot].packet[packet];
       const Packet<W, kItems> c = neighbours<kItems>(Layout::variable_c(), tile.c[r], packet, 0, own.c);
       HOLDFAST_UNROLL
-      for (int i = 0; i < kItems; ++i) own.returned = d[i].a_bar * scaled_add(c.item[i], e.item[i], own.returned);
+      for (int i = 0; i < kItems; ++i) own.returned = a_bar[i] * scaled_add(c.item[i], e.item[i], own.returned);
     }
   }
 

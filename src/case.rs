@@ -4,7 +4,10 @@
 use std::sync::Arc;
 
 use crate::formula::Form;
-use crate::judge::budget::Budget;
+use crate::judge::budget::gradient::{GradientBudget, Pass};
+use crate::judge::budget::{self, Budget};
+use crate::judge::faults;
+use crate::judge::gradient;
 use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::relative;
 use crate::judge::scan::{self, Place};
@@ -14,9 +17,9 @@ use crate::method::Method;
 use crate::problem::Problem;
 use crate::problem::stretch::Inputs;
 use crate::promise::Promise;
-use crate::results::{CaseResult, PairwiseMatrix, Relative, Verdict};
-use crate::tensor::{TensorName, Tensors};
-use crate::truth::TruthError;
+use crate::results::{CaseResult, PairwiseMatrix, Relative, TensorResult, Verdict};
+use crate::tensor::{GradientName, Gradients, Named, TensorName, Tensors};
+use crate::truth::{self, TruthError};
 
 /// A case whose truth is known, with all that a judgement of it needs.
 pub struct SolvedCase<'a, M = Method> {
@@ -49,6 +52,61 @@ pub fn judge<'a, M: Copy + Into<Form>>(
         Err(error) => without_output(method, problem, place, error),
     };
     (case, Some(SolvedCase { method, problem, want, budget, promise }))
+}
+
+/// Positions × states × channels up to which a certified truth is asked for what the quick route leaves open of gradients: some
+/// 100 µs each.
+const CERTIFIED: usize = 100_000;
+
+/// Elements of all gradients up to which a failure is diagnosed: each model computes as many.
+const DIAGNOSED: usize = 4_000_000;
+
+/// The verdicts on a backward pass's gradients, with what explains those that fail. `advance` is told of each channel.
+pub fn gradients(
+    pass: Pass,
+    got: &Gradients<f32>,
+    advance: &(dyn Fn() + Sync),
+) -> Named<TensorResult, GradientName> {
+    let mut tensors = judged_gradients(pass, got, advance);
+    let fails = |tensor: &TensorResult| tensor.verdict == Verdict::Fail;
+    let failing: Vec<GradientName> =
+        tensors.iter().filter(|(_, tensor)| fails(tensor)).map(|(name, _)| name).collect();
+    let elements: usize = got.values().map(|tensor| tensor.values.len()).sum();
+    if failing.is_empty() || elements > DIAGNOSED {
+        return tensors;
+    }
+    let Pass { form, problem, given, .. } = pass;
+    let GradientBudget { tensors: bounds, .. } = budget::gradient::bounds(pass);
+    let want = got.map(|name, tensor| tensor.with(bounds[name].value.clone()));
+    let got = got.map(|_, tensor| tensor.with(tensor.values.iter().map(|&x| f64::from(x)).collect()));
+    let bounds = bounds.map(|_, bounds| bounds.bound.clone());
+    let case = faults::gradient::Case { form, problem, given, got: &got, want: &want, bounds: &bounds };
+    for (name, diagnosis) in faults::gradient::diagnose(&case, &failing) {
+        tensors[name].diagnosis = diagnosis;
+    }
+    tensors
+}
+
+/// By the quick route, and where that leaves something open and the problem is small by a certified truth.
+fn judged_gradients(
+    pass: Pass,
+    got: &Gradients<f32>,
+    advance: &(dyn Fn() + Sync),
+) -> Named<TensorResult, GradientName> {
+    let quick = gradient::quick(pass, got, advance);
+    let mut tensors = gradient::by_quick(&quick, got);
+    let shape = pass.problem.shape;
+    let is_small = shape.sequence_len().saturating_mul(shape.dstate) <= CERTIFIED;
+    let (true, Some(method)) = (quick.is_open() && is_small, pass.form.method()) else { return tensors };
+    match truth::gradient::solve(pass.problem, pass.given, &[method]) {
+        Ok(truths) => gradient::by_truth(got, &truths[0].tensors, &budget::gradient::bounds(pass)),
+        Err(error) => {
+            for (_, tensor) in tensors.iter_mut().filter(|(_, t)| t.verdict == Verdict::Unmeasured) {
+                tensor.reason = error.to_string();
+            }
+            tensors
+        }
+    }
 }
 
 /// A case whose kernel returned nothing, for this reason.

@@ -3,6 +3,7 @@
 
 mod diagnosis;
 mod every;
+pub mod gradients;
 mod hints;
 mod initial_state;
 mod meant;
@@ -115,6 +116,45 @@ pub fn check<R: Read + Seek + Send>(
 /// # Errors
 /// Those of [`check`], and [`Reason::Device`].
 pub fn check_with<R: Read + Seek + Send>(
+    judge: Option<&mut DeviceJudge>,
+    (name, argument): (&str, &str),
+    recording: &Recording<R>,
+    options: &Options,
+    advance: &(dyn Fn() + Sync),
+) -> Result<Checked, Reason> {
+    let layout = recording.layout();
+    let mut checked = match layout.outputs.is_empty() {
+        false => check_outputs(judge, (name, argument), recording, options, advance)?,
+        true => Checked {
+            note: RegimeNote { name: name.to_owned(), why: described(layout), ordinary: true },
+            sampled: false,
+            device: device(&recording.provenance()),
+            cases: Vec::new(),
+            pairwise: Vec::new(),
+        },
+    };
+    if !layout.gradients.is_empty() {
+        let stated = options.stages.map_or(String::new(), |stages| format!(" --arithmetic '{stages}'"));
+        let place = Place {
+            id: String::new(),
+            regime: name.to_owned(),
+            inputs: recording.overview()?.fingerprint,
+            backend: BACKEND.to_owned(),
+            rerun: format!("holdfast check {argument}{stated} --seed {}", options.seed),
+        };
+        let stages = options.stages.unwrap_or(layout.stages);
+        checked.cases.extend(gradients::check(recording, stages, &place, advance)?);
+        checked.note.why.push_str("; every element of its gradients judged");
+    }
+    Ok(checked)
+}
+
+/// What a run is, in a few words.
+fn described(layout: &Layout) -> String {
+    format!("recorded run, {}, {}", layout.shape, layout.input)
+}
+
+fn check_outputs<R: Read + Seek + Send>(
     judge: Option<&mut DeviceJudge>,
     (name, argument): (&str, &str),
     recording: &Recording<R>,
@@ -237,8 +277,7 @@ pub fn check_with<R: Read + Seek + Send>(
             format!("sampled: {judged} of {all} channels judged, drawn by seed {}", options.seed)
         }
     };
-    let recorded = format!("recorded run, {}, {}", layout.shape, layout.input);
-    let mut why = format!("{recorded}; {chosen}");
+    let mut why = format!("{}; {chosen}", described(layout));
     why.extend(not_on_device.map(|reason| format!("; {reason}, and the CPU alone has judged it")));
     why.extend(shares.map(|shares| format!("; {shares}")));
     if stages != Stages::NONE {

@@ -42,6 +42,7 @@
 //! | what a gradient is | [`truth::gradient`] |
 //! | which inputs are hard | [`problem::regime`] |
 //! | what a failure can look like | [`judge::faults::catalogue`], [`judge::diagnose`] |
+//! | what a failure of gradients can look like | [`judge::faults::gradient`] |
 //! | what a word means | [`guide::glossary`] |
 //! | what `results.json` holds | [`guide::results`], [`results`] |
 //! | how two runs are compared | [`results::compare`] |

@@ -4,8 +4,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::{Index, IndexMut};
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+use crate::named::UnknownName;
 
 named! {
     /// Storage type of u, delta, z, out and of variable B and C.
@@ -66,6 +69,79 @@ named! {
     }
 }
 
+/// What a verdict can be on: something that a scan computes, or a gradient of it. Written and read by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum ComputedName {
+    Output(TensorName),
+    Gradient(GradientName),
+}
+
+impl ComputedName {
+    /// What it is called wherever it is written or read.
+    pub fn name(self) -> &'static str {
+        match self {
+            ComputedName::Output(name) => name.name(),
+            ComputedName::Gradient(name) => name.name(),
+        }
+    }
+
+    /// Which output; none for a gradient.
+    pub fn output(self) -> Option<TensorName> {
+        if let ComputedName::Output(name) = self { Some(name) } else { None }
+    }
+
+    /// Which gradient; none for an output.
+    pub fn gradient(self) -> Option<GradientName> {
+        if let ComputedName::Gradient(name) = self { Some(name) } else { None }
+    }
+}
+
+impl Display for ComputedName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for ComputedName {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        let gradient = || text.parse().map(ComputedName::Gradient);
+        let known = |other: UnknownName| {
+            let outputs = TensorName::ALL.map(TensorName::name).join(", ");
+            UnknownName { noun: "tensor", known: format!("{outputs}, {}", other.known), ..other }
+        };
+        text.parse().map(ComputedName::Output).or_else(|_: UnknownName| gradient()).map_err(known)
+    }
+}
+
+impl TryFrom<String> for ComputedName {
+    type Error = UnknownName;
+
+    fn try_from(text: String) -> Result<Self, UnknownName> {
+        text.parse()
+    }
+}
+
+impl From<ComputedName> for String {
+    fn from(name: ComputedName) -> String {
+        name.name().to_owned()
+    }
+}
+
+impl From<TensorName> for ComputedName {
+    fn from(name: TensorName) -> Self {
+        ComputedName::Output(name)
+    }
+}
+
+impl From<GradientName> for ComputedName {
+    fn from(name: GradientName) -> Self {
+        ComputedName::Gradient(name)
+    }
+}
+
 /// Something for each of some tensors, in the order of their names: of a scan, or of its gradients.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent, bound(deserialize = "V: Deserialize<'de>, N: Deserialize<'de> + Ord"))]
@@ -78,12 +154,12 @@ pub type Tensors<T> = Named<Tensor<T>>;
 pub type Gradients<T> = Named<Tensor<T>, GradientName>;
 
 impl<V, N: Ord + Copy> Named<V, N> {
-    pub fn get(&self, name: N) -> Option<&V> {
-        self.0.get(&name)
+    pub fn get(&self, name: impl Into<N>) -> Option<&V> {
+        self.0.get(&name.into())
     }
 
-    pub fn get_mut(&mut self, name: N) -> Option<&mut V> {
-        self.0.get_mut(&name)
+    pub fn get_mut(&mut self, name: impl Into<N>) -> Option<&mut V> {
+        self.0.get_mut(&name.into())
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (N, &V)> {
@@ -110,6 +186,14 @@ impl<V, N: Ord + Copy> Named<V, N> {
     /// The same names with what `f` makes of each value.
     pub fn map<W>(&self, mut f: impl FnMut(N, &V) -> W) -> Named<W, N> {
         Named(self.iter().map(|(name, value)| (name, f(name, value))).collect())
+    }
+
+    /// The same under names of another kind.
+    pub fn under<M: Ord>(self) -> Named<V, M>
+    where
+        N: Into<M>,
+    {
+        Named(self.0.into_iter().map(|(name, value)| (name.into(), value)).collect())
     }
 
     /// The names that both have, each with both values.
@@ -141,18 +225,20 @@ impl<V, N> IntoIterator for Named<V, N> {
 
 /// # Panics
 /// When nothing has the name.
-impl<V, N: Ord + Copy + Display> Index<N> for Named<V, N> {
+impl<V, N: Ord + Copy + Display, K: Into<N>> Index<K> for Named<V, N> {
     type Output = V;
 
-    fn index(&self, name: N) -> &V {
+    fn index(&self, name: K) -> &V {
+        let name = name.into();
         self.get(name).unwrap_or_else(|| panic!("no tensor `{name}`"))
     }
 }
 
 /// # Panics
 /// When nothing has the name.
-impl<V, N: Ord + Copy + Display> IndexMut<N> for Named<V, N> {
-    fn index_mut(&mut self, name: N) -> &mut V {
+impl<V, N: Ord + Copy + Display, K: Into<N>> IndexMut<K> for Named<V, N> {
+    fn index_mut(&mut self, name: K) -> &mut V {
+        let name = name.into();
         self.get_mut(name).unwrap_or_else(|| panic!("no tensor `{name}`"))
     }
 }

@@ -1,6 +1,7 @@
 //! A whole run: every planned problem through truth, kernel and judge. The one place where the rooms meet;
 //! silent, and free of verdict logic of its own.
 
+mod backward;
 mod diagnosis;
 pub mod invariants;
 mod known;
@@ -36,9 +37,23 @@ use crate::truth::TruthError;
 use crate::truth::coefficient::CoefficientTruth;
 use crate::truth::scan::ScanTruth;
 
+named! {
+    /// Which way through a scan is judged.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Passes: "pass" {
+        /// Outputs and last states, coefficients, and the laws of the scan.
+        #[default]
+        Forward => "forward",
+        /// Gradients.
+        Backward => "backward",
+        Both => "both",
+    }
+}
+
 /// What a run is to cover.
 #[derive(Clone, Debug)]
 pub struct Request {
+    pub passes: Passes,
     pub filter: Filter,
     /// In the order of ids.
     pub methods: Vec<Method>,
@@ -64,6 +79,7 @@ impl Request {
     pub fn everything(seed: u64) -> Self {
         let command = format!("holdfast verify --seed {seed}");
         Request {
+            passes: Passes::Forward,
             filter: Filter::default(),
             methods: Method::ALL.to_vec(),
             seed,
@@ -91,8 +107,7 @@ impl Request {
     /// The ids of everything that the undivided run has a verdict on, in its order.
     pub fn plan(&self, promise: Promise) -> Vec<String> {
         let methods = || self.methods.iter();
-        let cases =
-            self.specs().into_iter().flat_map(|spec| methods().map(move |m| format!("{}/{m}", spec.id())));
+        let cases = self.specs().into_iter().flat_map(|spec| self.ids_of(&spec));
         let sweeps = self
             .sweeps(promise)
             .into_iter()
@@ -113,11 +128,24 @@ impl Request {
             return Vec::new();
         }
         let mut specs = plan::plan(&self.filter);
-        specs.retain(|spec| {
-            let id = spec.id();
-            self.asks_for_any(self.methods.iter().map(|method| format!("{id}/{method}")))
-        });
+        specs.retain(|spec| self.asks_for_any(self.ids_of(spec).into_iter()));
         specs
+    }
+
+    /// The cases of a problem, in their order.
+    fn ids_of(&self, spec: &Spec) -> Vec<String> {
+        let forward = self.methods.iter().filter(|_| self.judges_forward());
+        let backward = self.methods.iter().filter(|_| self.judges_backward());
+        let forward = forward.map(|method| format!("{}/{method}", spec.id()));
+        forward.chain(backward.map(|&method| backward::id(spec, method))).collect()
+    }
+
+    fn judges_forward(&self) -> bool {
+        self.passes != Passes::Backward
+    }
+
+    fn judges_backward(&self) -> bool {
+        self.passes != Passes::Forward
     }
 
     /// Whether one of the ids is among those that alone are wanted.
@@ -153,7 +181,9 @@ impl Request {
     /// type of their own.
     fn judges_f32_beyond_regimes(&self) -> bool {
         let f = &self.filter;
-        f.regimes.is_empty() && (f.inputs.is_empty() || f.inputs.contains(&InputType::F32))
+        self.judges_forward()
+            && f.regimes.is_empty()
+            && (f.inputs.is_empty() || f.inputs.contains(&InputType::F32))
     }
 }
 
@@ -185,7 +215,16 @@ pub fn verify_knowing(
     let mut solved: Vec<Solved> = specs
         .par_iter()
         .filter_map(|spec| {
-            let solved = stop.unless(|| solve(request, known, backend, spec))?;
+            let solved = stop.unless(|| {
+                let mut solved = match request.judges_forward() {
+                    true => solve(request, known, backend, spec),
+                    false => Solved::nothing(spec),
+                };
+                if request.judges_backward() {
+                    solved.cases.extend(backward::solve(request, backend, spec));
+                }
+                solved
+            })?;
             stop.look_at(solved.cases.iter().flat_map(|case| with_lifted(case.verdict, &case.lifted)));
             progress();
             Some(solved)
@@ -205,8 +244,9 @@ pub fn verify_knowing(
         .flatten()
         .collect();
     let invariants = stop.unless(|| invariants::run(request, backend, progress)).unwrap_or_default();
-    let pairs = PairTotals::count(solved.iter().map(|s| &s.matrices[1]));
-    let matrices: Vec<_> = solved.iter().map(|s| s.matrices.clone()).collect();
+    let pairs =
+        PairTotals::count(solved.iter().filter_map(|s| s.matrices.as_ref()).map(|matrices| &matrices[1]));
+    let matrices: Vec<_> = solved.iter().filter_map(|s| s.matrices.clone()).collect();
     let pairwise = pairs::shown(&matrices);
     let errors = error_profile(&solved);
     let sensitivity = solved.iter_mut().flat_map(|s| std::mem::take(&mut s.sensitivity)).collect();
@@ -291,8 +331,20 @@ struct Solved {
     cases: Vec<CaseResult>,
     profiles: Vec<(ErrorHistogram, ErrorSequence)>,
     sensitivity: Vec<Sensitivity>,
-    /// The truth's, and the kernel's.
-    matrices: [PairwiseMatrix; 2],
+    /// The truth's, and the kernel's; none where nothing was run forwards.
+    matrices: Option<[PairwiseMatrix; 2]>,
+}
+
+impl Solved {
+    fn nothing(spec: &Spec) -> Self {
+        Solved {
+            spec: spec.clone(),
+            cases: Vec::new(),
+            profiles: Vec::new(),
+            sensitivity: Vec::new(),
+            matrices: None,
+        }
+    }
 }
 
 fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec) -> Solved {
@@ -336,7 +388,7 @@ fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec) -
         cases.push(case);
     }
     let (regime, id) = (&spec.regime.name, spec.id());
-    let matrices = case::matrices(&problem, &outputs, backend.name(), regime, &id);
+    let matrices = Some(case::matrices(&problem, &outputs, backend.name(), regime, &id));
     Solved { spec: spec.clone(), cases, profiles, sensitivity, matrices }
 }
 

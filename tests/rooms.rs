@@ -7,9 +7,8 @@ use std::path::Path;
 /// Rooms, and those that they may import.
 const ROOMS: &[(&str, &str)] = &[
     ("guide hexfloat leftovers named tensor_file", ""),
-    ("method", "named"),
+    ("method tensor", "named"),
     ("formula", "method named"),
-    ("tensor", ""),
     ("problem", "formula hexfloat method named tensor tensor_file"),
     ("truth", "formula method problem tensor"),
     ("promise", "formula method problem"),
@@ -18,14 +17,14 @@ const ROOMS: &[(&str, &str)] = &[
     ("analysis", "formula method problem results tensor truth"),
     ("judge", "formula hexfloat method problem promise results tensor"),
     ("case diff", "formula judge kernel method problem promise results tensor truth"),
-    ("verify", "analysis case judge kernel method problem promise results tensor truth"),
+    ("verify", "analysis case formula judge kernel method problem promise results tensor truth"),
     ("check", "case formula judge kernel method problem promise results tensor tensor_file truth"),
     ("report", "analysis formula judge leftovers method problem results tensor truth"),
     (
         "cli",
         "check diff formula hexfloat judge kernel leftovers method problem promise report results tensor tensor_file",
     ),
-    ("cli", "truth verify"),
+    ("cli", "case truth verify"),
 ];
 
 /// The code of a file, or of all files in a folder, line by line and without comments.

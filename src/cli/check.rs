@@ -49,6 +49,8 @@ impl JudgeOn {
     [D], [delta_bias]      (dim)                 F32\n  \
     out.METHOD[.LABEL]     (batch, dim, seqlen)  as u; each one is a case\n  \
     last_state.METHOD[.LABEL] (batch, dim, dstate) as A, optional\n  \
+    grad.INPUT.METHOD[.LABEL] as its input; each METHOD[.LABEL] is a case\n  \
+    [dout], [dlast_state]  as out and last_state   what gradients start from\n  \
     [initial_state]        (batch, dim, dstate)  as A\n\
     and metadata delta_softplus (true or false), input_type (f16 or bf16, when these are stored widened to F32), \
     arithmetic (as --arithmetic), scan (log-space or log-space-64), reads (after-update or before-update), complex_output (twice-real-part or real-part), \
@@ -106,7 +108,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     for path in &runs {
         let opened = Recording::open(path).map_err(Reason::from).and_then(|recording| {
             let layout = recording.layout();
-            units += layout.shape.batch * layout.shape.dim * layout.outputs.len();
+            units += layout.shape.batch * layout.shape.dim * (layout.outputs.len() + layout.gradients.len());
             // Before the work on its numbers.
             memory::fitting(layout.shape, layout.outputs.len(), options.channels, 1).map_err(Reason::from)
         });

@@ -15,6 +15,7 @@ use crate::problem::regime::{self, Regime};
 use crate::problem::{InputType, Operand, Weights};
 use crate::tensor_file::shown;
 use crate::truth::Form;
+use crate::verify::Passes;
 
 /// One of a list of names, some of them with another name (a method's id). Capitals or not is all the same.
 #[derive(Clone)]
@@ -74,6 +75,10 @@ pub fn backend() -> Names<Choice> {
 /// There is no reference path to a header.
 pub fn header_backend() -> Names<Choice> {
     Names::plain("backend", [Choice::Auto, Choice::Cpu, Choice::Cuda].map(|choice| (choice.name(), choice)))
+}
+
+pub fn passes() -> Names<Passes> {
+    Names::plain("pass", Passes::ALL.map(|passes| (passes.name(), passes)))
 }
 
 pub fn weights() -> Names<Weights> {

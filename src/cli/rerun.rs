@@ -7,7 +7,8 @@ use crate::method::Method;
 use crate::problem::InputType;
 use crate::problem::plan::Filter;
 use crate::report::json::{self, ReadError};
-use crate::results::{Results, Verdict};
+use crate::results::{BACKWARD, Results, Verdict};
+use crate::verify::Passes;
 
 /// The backend of recorded runs.
 const RECORDED: &str = "recorded";
@@ -47,6 +48,15 @@ pub struct Failed {
 }
 
 impl Failed {
+    /// What their run has to judge.
+    pub fn passes(&self) -> Passes {
+        match self.ids.iter().filter(|id| id.ends_with(BACKWARD)).count() {
+            0 => Passes::Forward,
+            count if count == self.ids.len() => Passes::Backward,
+            _ => Passes::Both,
+        }
+    }
+
     /// Whether all of them are planned: what is not would be missed silently.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use crate::problem::regime::Regime;
 use crate::problem::{InputType, Operand, Weights};
 use crate::report;
 use crate::results::{HeaderInstantiation, HeaderNote};
-use crate::verify::{Request, verify};
+use crate::verify::{Passes, Request, verify};
 
 /// What takes the place of the lifted runs' line where a header is judged.
 const NOT_LIFTED: &str =
@@ -60,6 +60,9 @@ pub struct Args {
     /// Only the invariants: no case, no sweep, no truth
     #[arg(long, conflicts_with_all = ["regimes", "input", "b", "c"])]
     pub invariants_only: bool,
+    /// Judge outputs, gradients, or both
+    #[arg(long, default_value = "forward", value_parser = names::passes(), conflicts_with_all = ["header", "invariants_only"])]
+    pub pass: Passes,
     /// Judge this header of coefficients in place of the production kernels
     #[arg(long, value_name = "FILE.cuh", value_hint = clap::ValueHint::FilePath)]
     pub header: Option<PathBuf>,
@@ -69,7 +72,7 @@ pub struct Args {
     pub a_times_log2e: Vec<Selection<Method>>,
     /// Only what did not pass in these results of an earlier run, drawn with their seed
     #[arg(long, value_name = "RESULTS.json", value_hint = clap::ValueHint::FilePath,
-          conflicts_with_all = ["methods", "regimes", "input", "b", "c", "weights", "invariants_only", "seed"])]
+          conflicts_with_all = ["methods", "regimes", "input", "b", "c", "weights", "invariants_only", "seed", "pass"])]
     pub rerun_failed: Option<PathBuf>,
     /// Begin nothing more once something fails
     #[arg(long)]
@@ -108,6 +111,7 @@ impl Args {
         };
         let filter = failed.map_or_else(|| self.filter(), |failed| failed.filter.clone());
         Request {
+            passes: failed.map_or(self.pass, rerun::Failed::passes),
             filter,
             methods,
             seed: failed.map_or(self.output.seed, |failed| failed.seed),
@@ -132,6 +136,7 @@ impl Args {
         words.extend(self.c.map(|c| format!("--c {c}")));
         words.extend(Selection::all(&self.regimes).iter().map(|r| format!("--regime {}", r.name)));
         words.extend(self.invariants_only.then(|| "--invariants-only".to_owned()));
+        words.extend((self.pass != Passes::Forward).then(|| format!("--pass {}", self.pass)));
         words.extend(self.header_option());
         words.extend(self.rerun_failed.as_ref().map(|path| format!("--rerun-failed {}", quoted(path))));
         words.extend(self.fail_fast.then(|| "--fail-fast".to_owned()));
@@ -198,6 +203,7 @@ impl Args {
             || self.invariants_only
             || self.rerun_failed.is_some()
             || self.fail_fast
+            || self.pass == Passes::Backward
             || !(self.methods.is_empty()
                 && self.regimes.is_empty()
                 && (self.weights, self.input, self.b, self.c) == (None, None, None, None))

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | run it | [`getting_started`], [`commands`], [`gpu`] |
 //! | know what the kernels should compute | [`methods`], and [`spec`](crate::spec) |
-//! | judge something of yours | [`own_kernels`], [`recordings`], [`python`], [`headers`], [`revisions`] |
+//! | judge something of yours | [`own_kernels`], [`recordings`], [`python`], [`backward`], [`headers`], [`revisions`] |
 //! | understand an answer | [`reading_a_report`], [`verdicts`], [`regimes`], [`invariants`], [`diagnosis`] |
 //! | keep track | [`comparing`], [`snapshots`], [`results`] |
 //! | judge holdfast itself | [`why_believe_it`], [`mutants`], [`limits`] |
@@ -29,6 +29,7 @@ pages! {
     own_kernels
     recordings
     python
+    backward
     headers
     revisions
     reading_a_report

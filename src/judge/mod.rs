@@ -30,6 +30,7 @@ pub mod budget;
 pub mod coefficient;
 pub mod diagnose;
 pub mod faults;
+pub mod gradient;
 pub mod invariants;
 pub mod lanes;
 pub mod lifting;

@@ -139,7 +139,7 @@ impl QuickTally {
     }
 
     /// Adds an element with the least and the largest bound that it may be judged by.
-    fn add(
+    pub fn add(
         &mut self,
         (row, i): (usize, usize),
         [least, most]: [Element; 2],

@@ -10,7 +10,7 @@ use crate::problem::{Problem, Weights};
 use crate::promise::Contract;
 use crate::promise::allowance::Arithmetic;
 use crate::results::{Beyond, CaseResult, Diagnosis, TensorResult, Verdict, Worst};
-use crate::tensor::{Named, Tensor, TensorName, Tensors};
+use crate::tensor::{ComputedName, Named, Tensor, TensorName, Tensors};
 
 /// Judges each tensor that the kernel returned for every channel against the truth of the judged ones.
 pub fn judge(
@@ -188,14 +188,14 @@ pub fn without_output(
 }
 
 /// A case of these tensors, not yet diagnosed.
-pub fn case(
+pub fn case<N: Ord + Copy + Into<ComputedName>>(
     form: impl Into<Form>,
     problem: &Problem,
     place: Place,
-    tensors: Named<TensorResult>,
+    tensors: Named<TensorResult, N>,
 ) -> CaseResult {
     let mut case = without_output(form, problem, place, Verdict::Unmeasured, String::new());
-    case.tensors = tensors;
+    case.tensors = tensors.under();
     summarize(&mut case);
     case
 }
@@ -242,6 +242,7 @@ pub fn add_quick<I: Inputs>(
     }
     let form = case.method;
     for (name, tensor) in case.tensors.iter_mut() {
+        let Some(name) = name.output() else { continue };
         let [known, others] =
             [certified, others].map(|tallies| tallies.get(name).copied().unwrap_or_default());
         let worse = |tensor: &mut TensorResult, verdict: Verdict, reason: String| {
@@ -298,10 +299,10 @@ pub fn add_quick<I: Inputs>(
 }
 
 /// Why an element without a bound is not measured.
-const UNBOUNDED: &str = "the derived bound is infinite: nothing can be judged there";
+pub const UNBOUNDED: &str = "the derived bound is infinite: nothing can be judged there";
 
 /// Which bounds are exceeded, for this verdict and the largest error over its worst-case bound.
-fn beyond(verdict: Verdict, worst_case_ratio: f64) -> Beyond {
+pub fn beyond(verdict: Verdict, worst_case_ratio: f64) -> Beyond {
     match verdict {
         Verdict::Fail if worst_case_ratio <= 1.0 => Beyond::Probabilistic,
         Verdict::Fail => Beyond::WorstCase,
@@ -309,15 +310,22 @@ fn beyond(verdict: Verdict, worst_case_ratio: f64) -> Beyond {
     }
 }
 
-/// The tensors of a failed case that are to be explained: those that fail, or all where only all of them together do.
+/// The outputs of a failed case that are to be explained: those that fail, or all where only all of them together do.
 pub fn failing(case: &CaseResult) -> Vec<TensorName> {
     let fails = |tensor: &TensorResult| tensor.verdict == Verdict::Fail;
     let any = case.tensors.values().any(fails);
-    case.tensors.iter().filter(|(_, tensor)| !any || fails(tensor)).map(|(name, _)| name).collect()
+    case.tensors
+        .iter()
+        .filter(|(_, tensor)| !any || fails(tensor))
+        .filter_map(|(name, _)| name.output())
+        .collect()
 }
 
 /// Adds what explains some of a case's tensors.
-pub fn diagnosed(case: &mut CaseResult, diagnoses: Named<Vec<Diagnosis>>) {
+pub fn diagnosed<N: Ord + Copy + Into<ComputedName>>(
+    case: &mut CaseResult,
+    diagnoses: Named<Vec<Diagnosis>, N>,
+) {
     for (name, diagnosis) in diagnoses {
         if let Some(tensor) = case.tensors.get_mut(name) {
             tensor.diagnosis = diagnosis;

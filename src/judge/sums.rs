@@ -28,12 +28,7 @@ pub fn error<const W: usize, V: Value<W>>(
     z: Lanes<W>,
     phis: &[V; 4],
 ) -> Lanes<W> {
-    let weights = match sums {
-        Sums::Compensated => return Lanes::ZERO,
-        Sums::Plain => V::WEIGHTS,
-        Sums::PlainComplex => Weights::Complex,
-    };
-    let plain = Plain { weights, u: arithmetic.unit, mu: arithmetic.product(weights) };
+    let Some(plain) = Plain::new(sums, arithmetic, V::WEIGHTS) else { return Lanes::ZERO };
     let of_phi = |term: &Term| matches!(term.of, Function::Phi(1..));
     let phi_errors = if terms.iter().any(of_phi) { plain.of_phis(z, phis) } else { [Lanes::ZERO; 4] };
     // One term is no sum.
@@ -51,6 +46,20 @@ pub fn error<const W: usize, V: Value<W>>(
     total
 }
 
+/// What φ₁…φ₄ lose, at their indices: where derivatives are made of them. φ₄ has a series of its own.
+#[inline(always)]
+pub fn phi_errors<const W: usize, V: Value<W>>(
+    (sums, arithmetic): (Sums, Arithmetic),
+    z: Lanes<W>,
+    &[phi0, phi1, phi2, phi3, _]: &[V; 5],
+) -> [Lanes<W>; 5] {
+    let Some(plain) = Plain::new(sums, arithmetic, V::WEIGHTS) else { return [Lanes::ZERO; 5] };
+    let [e0, e1, e2, e3] = plain.of_phis(z, &[phi0, phi1, phi2, phi3]);
+    let series = plain.of_series(z, 4);
+    let closed = (e3 + (phi3 - INVERSE_FACTORIALS[3]).norm() * (plain.u + plain.quotient())) / z;
+    [e0, e1, e2, e3, Lanes::if_less(z, Lanes::ONE, series, closed)]
+}
+
 /// What each term of φ₃'s series may add, in the order of powers.
 pub fn series(arithmetic: Arithmetic, weights: Weights) -> [f64; 16] {
     let plain = Plain { weights, u: arithmetic.unit, mu: arithmetic.product(weights) };
@@ -64,6 +73,34 @@ struct Plain {
 }
 
 impl Plain {
+    /// None where nothing is lost.
+    fn new(sums: Sums, arithmetic: Arithmetic, weights: Weights) -> Option<Plain> {
+        let weights = match sums {
+            Sums::Compensated => return None,
+            Sums::Plain => weights,
+            Sums::PlainComplex => Weights::Complex,
+        };
+        Some(Plain { weights, u: arithmetic.unit, mu: arithmetic.product(weights) })
+    }
+
+    /// ρ
+    fn quotient(&self) -> f64 {
+        match self.weights {
+            Weights::Real => self.u,
+            Weights::Complex => 5.0 * self.u,
+        }
+    }
+
+    /// Of Σ zⁱ/(i+k)!
+    #[inline(always)]
+    fn of_series<const W: usize>(&self, z: Lanes<W>, k: usize) -> Lanes<W> {
+        let mut error = Lanes::ZERO;
+        for i in (0..16).rev() {
+            error = error * z + self.of_power(i) * INVERSE_FACTORIALS[i as usize + k];
+        }
+        error
+    }
+
     /// Of the term of zⁱ, relative.
     #[inline(always)]
     fn of_power(&self, i: u32) -> f64 {
@@ -92,11 +129,7 @@ impl Plain {
         [_, phi1, phi2, phi3]: &[V; 4],
     ) -> [Lanes<W>; 4] {
         let up = |error: Lanes<W>, from: &V, to: &V| z * (error + from.norm() * self.mu) + to.norm() * self.u;
-        // Of Σ zⁱ/(i+3)!
-        let mut e3 = Lanes::ZERO;
-        for i in (0..16).rev() {
-            e3 = e3 * z + self.of_power(i) * INVERSE_FACTORIALS[i as usize + 3];
-        }
+        let e3 = self.of_series(z, 3);
         let e2 = up(e3, phi3, phi2);
         [Lanes::ZERO, up(e2, phi2, phi1), e2, e3]
     }
@@ -109,10 +142,11 @@ impl Plain {
     ) -> [Lanes<W>; 4] {
         let (u, size) = (self.u, exp_z.norm());
         let less_one = (*exp_z - 1.0).norm();
-        let (e0, quotient) = match self.weights {
-            Weights::Real => (size * (4.0 * u) + less_one * (2.0 * u), u),
-            Weights::Complex => (size.max(Lanes::ONE) * (25.0 * u), 5.0 * u),
+        let e0 = match self.weights {
+            Weights::Real => size * (4.0 * u) + less_one * (2.0 * u),
+            Weights::Complex => size.max(Lanes::ONE) * (25.0 * u),
         };
+        let quotient = self.quotient();
         let e1 = (e0 + less_one * quotient) / z;
         let e2 = (e1 + (*phi1 - 1.0).norm() * (u + quotient)) / z;
         [Lanes::ZERO, e1, e2, (e2 + (*phi2 - 0.5).norm() * (u + quotient)) / z]

@@ -21,7 +21,7 @@ pub mod conventions;
 pub mod elements;
 mod fingerprint;
 pub mod inputs;
-mod output_gradients;
+pub mod output_gradients;
 pub mod plan;
 pub mod probe;
 pub mod recorded;

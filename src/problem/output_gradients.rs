@@ -1,7 +1,8 @@
-//! What a backward pass starts from, and the shapes of what it returns.
+//! What a backward pass starts from, and the shapes of what it computes (spec.md §6).
 
-use super::{Operand, Problem, Shape};
-use crate::tensor::{GradientName, InputType, Tensor};
+use super::inputs::Draw;
+use super::{InputType, Operand, Problem, Shape};
+use crate::tensor::{GradientName, Tensor};
 
 /// The gradients of a loss by what a scan computes. Complex ones are ∂L/∂Re + i ∂L/∂Im, as PyTorch has them.
 #[derive(Clone, Debug)]
@@ -12,18 +13,66 @@ pub struct OutputGradients {
     pub dlast_state: Option<Vec<f32>>,
 }
 
+named! {
+    /// What a planned problem's loss is of its outputs.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Loss {
+        /// Each `dout` is normal.
+        Random => "random",
+        /// One position of each channel.
+        OneHot => "one-hot",
+        /// The sum of all outputs.
+        Sum => "sum",
+        /// The last position of each channel alone.
+        Last => "last",
+        /// Each position takes back what the one before gave.
+        Cancelling => "cancelling",
+    }
+}
+
+impl Loss {
+    /// The gradients of the loss by the outputs of a problem, as they are stored; the last state is seen where `sees_state`.
+    pub fn draw(self, problem: &Problem, sees_state: bool, draw: &mut Draw) -> OutputGradients {
+        let Shape { batch, dim, dstate, seqlen, .. } = problem.shape;
+        let mut dout = Vec::with_capacity(problem.shape.sequence_len());
+        for _ in 0..batch * dim {
+            let chosen = ((draw.unit() * seqlen as f64) as usize).min(seqlen - 1);
+            let first = draw.normal();
+            dout.extend((0..seqlen).map(|l| match self {
+                Loss::Random => draw.normal(),
+                Loss::OneHot => f64::from(u8::from(l == chosen)),
+                Loss::Sum => 1.0,
+                Loss::Last => f64::from(u8::from(l + 1 == seqlen)),
+                Loss::Cancelling => {
+                    if l % 2 == 0 {
+                        first
+                    } else {
+                        -first
+                    }
+                }
+            }));
+        }
+        let stored = |value: f64| problem.input.round(value as f32);
+        let states = batch * dim * dstate * problem.weights.width();
+        OutputGradients {
+            dout: dout.into_iter().map(stored).collect(),
+            dlast_state: sees_state.then(|| (0..states).map(|_| draw.normal() as f32).collect()),
+        }
+    }
+}
+
 impl Problem {
-    /// A gradient of all channels, with the shape of its input, and stored like it.
+    /// A gradient with the shape of its input, and stored like it.
     pub fn gradient<T>(&self, name: GradientName, values: Vec<T>) -> Tensor<T> {
         use GradientName::{A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
         let Shape { batch, dim, dstate, seqlen, groups } = self.shape;
-        let (input, weight) = (self.input, self.weights.width());
+        let weight = self.weights.width();
         let operand = |operand: Operand| match operand {
             Operand::Constant => (vec![dim, dstate], weight, InputType::F32),
-            Operand::Variable => (vec![batch, groups, dstate, seqlen], weight, input),
+            Operand::Variable => (vec![batch, groups, dstate, seqlen], weight, self.input),
         };
         let (shape, width, element) = match name {
-            U | Delta | Z => (vec![batch, dim, seqlen], 1, input),
+            U | Delta | Z => (vec![batch, dim, seqlen], 1, self.input),
             A => operand(Operand::Constant),
             B => operand(self.b_operand),
             C => operand(self.c_operand),
@@ -31,5 +80,20 @@ impl Problem {
             InitialState => (vec![batch, dim, dstate], weight, InputType::F32),
         };
         Tensor { shape, width, element, values }
+    }
+
+    /// Whether an input, and so its gradient, has a value for each position.
+    pub fn varies(&self, name: GradientName) -> bool {
+        varies(name, self.b_operand, self.c_operand)
+    }
+}
+
+/// The same where B and C are such operands.
+pub fn varies(name: GradientName, b: Operand, c: Operand) -> bool {
+    match name {
+        GradientName::U | GradientName::Delta | GradientName::Z => true,
+        GradientName::B => b == Operand::Variable,
+        GradientName::C => c == Operand::Variable,
+        GradientName::A | GradientName::D | GradientName::DeltaBias | GradientName::InitialState => false,
     }
 }

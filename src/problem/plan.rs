@@ -1,8 +1,9 @@
 //! Which problems a run solves: each regime's own variants, or the ones that were asked for.
 
 use super::inputs::{self, Draw};
+use super::output_gradients::Loss;
 use super::regime::{self, Regime, Variants};
-use super::{InputType, Operand, Problem, Weights};
+use super::{InputType, Operand, OutputGradients, Problem, Weights};
 
 /// One problem that a run solves, before its tensors are drawn.
 #[derive(Clone, Debug)]
@@ -23,6 +24,16 @@ impl Spec {
     /// `regime/weights/input/b-OPERAND/c-OPERAND`, unique in a plan.
     pub fn id(&self) -> String {
         format!("{}/{}/{}/b-{}/c-{}", self.regime.name, self.weights, self.input, self.b, self.c)
+    }
+
+    /// What a backward pass of the problem starts from: the same for the same seed. One kind of loss for each problem, so that all
+    /// occur, and every other one sees the last state.
+    pub fn draw_given(&self, problem: &Problem, seed: u64) -> OutputGradients {
+        let mut draw = Draw::new(seed, &format!("{}/dout", self.id()));
+        let kinds = Loss::ALL;
+        let kind = kinds[((draw.unit() * kinds.len() as f64) as usize).min(kinds.len() - 1)];
+        let sees_state = draw.unit() < 0.5;
+        kind.draw(problem, sees_state, &mut draw)
     }
 
     /// Draws the problem's tensors: the same for the same seed, whatever else the plan holds.

@@ -21,6 +21,9 @@ pub struct Contract {
     pub input: [f64; 2],
     /// How sums of powers of z, of which h = B̄/B is made, are computed.
     pub sums: Sums,
+    /// What the derivatives of Ā and h by Δ and A may be off, in u of what they are sums of
+    /// ([`crate::judge::budget::gradient`]), for real and for complex weights.
+    pub derivatives: [f64; 2],
 }
 
 /// Roundings in u, for real and for complex weights, of what a formula has in it.
@@ -92,6 +95,10 @@ pub enum Sums {
     PlainComplex,
 }
 
+/// A framework's derivatives of a formula: those of its exponential (2u, or 5u with sine and cosine) and of up to eight
+/// products and sums of them with Δ and A, each of which automatic differentiation rounds apart.
+const DERIVATIVES: f64 = 12.0;
+
 /// A rounded complex product, in u ([`super::allowance::product`]).
 const SQRT_5: f64 = 2.236_067_977_499_79;
 
@@ -141,6 +148,8 @@ impl Contract {
         // B is part of B̄, and u is real.
         input: [1.0; 2],
         sums: Sums::Compensated,
+        // The most of what `super::derivatives::production` counts, and a product with Δ or A.
+        derivatives: [14.5 + 1.0, 12.125 + SQRT_5],
         ..Contract::uniform(0.0, 0.0)
     };
 
@@ -171,6 +180,7 @@ impl Contract {
         z_roundings: 0.0,
         input: [1.0; 2],
         sums: Sums::PlainComplex,
+        derivatives: [16.0; 2],
     };
 
     /// The lifted kernels on a problem. Δ itself is a double that rounds with A where it is not the given f32.
@@ -192,6 +202,7 @@ impl Contract {
             z_roundings,
             input: [2.0, 2.0 * SQRT_5],
             sums: Sums::Plain,
+            derivatives: [DERIVATIVES, DERIVATIVES + 2.0 * SQRT_5],
         }
     }
 

@@ -7,7 +7,7 @@ use crate::problem::Weights;
 use crate::results::{
     CaseResult, CoefficientResult, Diagnosis, InvariantResult, Lifting, Results, TensorResult, Verdict, Worst,
 };
-use crate::tensor::TensorName;
+use crate::tensor::ComputedName;
 
 /// A failed scan, coefficient sweep or invariant. A scan or sweep whose run in double alone fails is one, too.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +81,7 @@ pub fn tensors(case: &CaseResult) -> Option<String> {
     if case.tensors.values().all(|tensor| alike(tensor, first)) {
         return None;
     }
-    let said = |(name, tensor): (TensorName, &TensorResult)| match (tensor.verdict, likeliest(tensor)) {
+    let said = |(name, tensor): (ComputedName, &TensorResult)| match (tensor.verdict, likeliest(tensor)) {
         (Verdict::Pass, _) => format!("{name} passes"),
         (Verdict::Unmeasured, _) => format!("{name} is unmeasured"),
         (Verdict::Fail, Some(model)) => format!("{name} fails: {model}"),

@@ -23,7 +23,7 @@ pub use pairs::{Pair, PairStatus, PairTotals, PairwiseMatrix};
 pub use precision::{Conclusion, ErrorPart, Lifting, Relative, Sensitivity};
 pub use profile::{ErrorHistogram, ErrorProfile, ErrorSequence};
 pub use schema::{
-    CaseResult, CoefficientPoint, CoefficientResult, Diagnosis, HeaderInstantiation, HeaderNote,
+    BACKWARD, CaseResult, CoefficientPoint, CoefficientResult, Diagnosis, HeaderInstantiation, HeaderNote,
     InvariantResult, MethodCurve, OLDEST_SCHEMA, RegimeNote, Results, SCHEMA, TensorResult, Worst,
 };
 pub use verdict::{Beyond, Verdict};

@@ -12,10 +12,13 @@ use super::verdict::{Beyond, Verdict};
 use crate::formula::Form;
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Shape, Weights};
-use crate::tensor::Named;
+use crate::tensor::{ComputedName, Named};
 
 /// The version of the machine output's layout.
 pub const SCHEMA: u32 = 2;
+/// What an id of a backward pass ends with.
+pub const BACKWARD: &str = "/backward";
+
 /// The oldest layout that can still be read: its cases say nothing of single tensors.
 pub const OLDEST_SCHEMA: u32 = 1;
 
@@ -144,7 +147,7 @@ pub struct CaseResult {
     pub diagnosis: Vec<Diagnosis>,
     /// Each judged tensor on its own; none in files of schema 1.
     #[serde(default)]
-    pub tensors: Named<TensorResult>,
+    pub tensors: Named<TensorResult, ComputedName>,
     /// The command that reruns just this case.
     pub rerun: String,
 }

@@ -15,6 +15,7 @@ use crate::problem::plan::Spec;
 use crate::problem::sweep::Sweep;
 use crate::problem::{CoefficientProblem, Operand, Problem, Weights};
 use crate::results::{CaseResult, CoefficientResult, Diagnosis, Verdict, explained};
+use crate::tensor::TensorName;
 
 /// Positions of a channel, and channels, whose elements a cause is held against: enough to meet a place that matters.
 const POSITIONS: usize = 48;
@@ -78,7 +79,7 @@ pub fn fill(
         let (Some(method), Some(spec)) = (case.method.method(), spec) else { continue };
         let key = (method, case.weights, case.b == Operand::Constant);
         let Some(found) = explains(key, &of_problem(&spec.draw(seed))) else { continue };
-        let said = |name| {
+        let said = |name: TensorName| {
             // What is lost in single alone is no less true for what else there is.
             let rounding = case.tensors[name].diagnosis.iter().find(|one| one.name == lost_digits::NAME);
             rounding.map_or_else(

@@ -10,6 +10,8 @@ mod catalogue;
 mod coefficient;
 mod comparison;
 mod diagnosis;
+mod gradient_faults;
+mod gradients;
 mod lanes;
 mod model;
 mod pairwise;

@@ -4,6 +4,7 @@
 mod support;
 
 mod arithmetic;
+mod backward;
 mod begins;
 mod blind;
 mod conventions;

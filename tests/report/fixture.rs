@@ -138,8 +138,8 @@ pub fn case(
         rel_l2: ratio * 1e-7,
         diagnosis: Vec::new(),
         tensors: [
-            (TensorName::Out, tensor("out", ratio)),
-            (TensorName::LastState, tensor("last_state", ratio / 2.0)),
+            (TensorName::Out.into(), tensor("out", ratio)),
+            (TensorName::LastState.into(), tensor("last_state", ratio / 2.0)),
         ]
         .into_iter()
         .collect(),

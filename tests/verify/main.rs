@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod backward;
 mod crashed_kernels;
 mod default_run;
 mod invariants;

@@ -82,6 +82,7 @@
 //! bound fails its case, and says whether it is beyond the worst case too, which no assumption underlies. `cargo test`
 //! measures on every regime that no correct path is beyond either.
 
+pub mod gradient;
 mod numbers;
 mod readout;
 mod repeats;

@@ -67,6 +67,15 @@ pub struct StepInput<V> {
     pub product: Lanes,
 }
 
+impl<V: Value<WIDTH>> StepInput<V> {
+    /// Where nothing is added.
+    #[inline(always)]
+    pub fn none() -> Self {
+        let zero = Lanes::ZERO;
+        StepInput { b_u: V::all(0.0), size: zero, coefficient: zero, product: zero }
+    }
+}
+
 /// What is known of eight states after one position.
 #[derive(Clone, Copy)]
 pub struct State<V> {
@@ -100,7 +109,53 @@ pub struct StepRoundings {
     pub in_log_space: bool,
 }
 
+impl StepRoundings {
+    /// What a step's product and sums multiply an error by.
+    #[inline(always)]
+    fn growth(&self) -> f64 {
+        let u = self.arithmetic.unit;
+        (1.0 + self.mu) * (1.0 + u * (1.0 + self.further_sums * (1.0 + u)))
+    }
+
+    /// At most what a kernel's step multiplies a state by.
+    #[inline(always)]
+    pub fn carried<V: Value<WIDTH>>(&self, step: &Step<V, Lanes>) -> Lanes {
+        (step.a_bar.norm() + step.a_bar_error) * self.growth()
+    }
+}
+
+/// A state as it is read, for what is made of states.
+#[derive(Clone, Copy)]
+pub struct Seen<V> {
+    pub x: V,
+    pub magnitude: Lanes,
+    pub worst: Lanes,
+    pub linear: Lanes,
+    pub variance: Lanes,
+    /// The share of V that this step's own roundings have.
+    pub injected: Lanes,
+    /// √J u M̂, where it is random.
+    pub joined: Lanes,
+}
+
 impl<V: Value<WIDTH>> State<V> {
+    /// After a step that carried what was before times `carried`, of which a tree joins so many later.
+    #[inline(always)]
+    pub fn read(&self, before: &Self, carried: Lanes, u: f64, joins: f64) -> Seen<V> {
+        let [linear, variance] = self.seen(u, joins);
+        let kept = (carried * carried).times(before.variance);
+        Seen {
+            x: self.x,
+            magnitude: self.magnitude,
+            worst: self.worst,
+            linear,
+            variance,
+            // Rounding may leave a little less than nothing.
+            injected: (self.variance - kept).max(Lanes::ZERO),
+            joined: (variance - self.variance).max(Lanes::ZERO).sqrt(),
+        }
+    }
+
     #[inline(always)]
     pub fn new(x: V, rounding: Rounding) -> Self {
         let (zero, size) = (Lanes::ZERO, x.norm());
@@ -143,10 +198,10 @@ impl<V: Value<WIDTH>> State<V> {
         input: &StepInput<V>,
         z: Lanes,
         joins: f64,
-        StepRoundings { arithmetic, mu, further_sums, in_log_space }: StepRoundings,
+        roundings: StepRoundings,
     ) {
-        let u = arithmetic.unit;
-        let growth = (1.0 + mu) * (1.0 + u * (1.0 + further_sums * (1.0 + u)));
+        let StepRoundings { arithmetic, mu, further_sums, in_log_space } = roundings;
+        let (u, growth) = (arithmetic.unit, roundings.growth());
         let (a_abs, b_abs) = (step.a_bar.norm(), input.b_u.norm());
         let mut a_computed = (a_abs + step.a_bar_error) * growth;
         let mut a_excess = step.a_bar_error * growth + a_abs * (growth - 1.0);

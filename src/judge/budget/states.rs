@@ -166,7 +166,7 @@ fn count_complex(channel: Channel, positions: Range<usize>, repeats: &mut Repeat
 }
 
 /// B or C of one channel, eight states at a time.
-struct Weight<'a, V> {
+pub struct Weight<'a, V> {
     problem: &'a Problem,
     values: &'a [f32],
     /// Where each state's begin.
@@ -178,8 +178,13 @@ struct Weight<'a, V> {
 impl<'a, V: Value<WIDTH>> Weight<'a, V> {
     #[inline(always)]
     fn new(channel: &Channel<'a>, values: &'a [f32], operand: Operand) -> Self {
-        let problem = channel.problem;
-        let start = |n| problem.operand_index(operand, channel.at, n, 0);
+        Weight::of(channel.problem, channel.at, values, operand)
+    }
+
+    /// Of a channel's A, B or C.
+    #[inline(always)]
+    pub fn of(problem: &'a Problem, at: (usize, usize), values: &'a [f32], operand: Operand) -> Self {
+        let start = |n| problem.operand_index(operand, at, n, 0);
         let starts = (0..problem.shape.dstate).map(start).collect();
         let mut weight = Weight { problem, values, starts, constant: None };
         if operand == Operand::Constant {
@@ -192,14 +197,18 @@ impl<'a, V: Value<WIDTH>> Weight<'a, V> {
     /// x_{−1}; none where it is 0.
     #[inline(always)]
     fn initial(channel: &Channel<'a>) -> Option<Self> {
-        let problem = channel.problem;
-        let values = problem.initial_state.as_ref()?;
-        let starts = (0..problem.shape.dstate).map(|n| problem.state_index(channel.at, n)).collect();
-        Some(Weight { problem, values, starts, constant: None })
+        Weight::of_states(channel.problem, channel.at, channel.problem.initial_state.as_ref())
+    }
+
+    /// Of a channel's states, where they are given.
+    #[inline(always)]
+    pub fn of_states(problem: &'a Problem, at: (usize, usize), values: Option<&'a Vec<f32>>) -> Option<Self> {
+        let starts = (0..problem.shape.dstate).map(|n| problem.state_index(at, n)).collect();
+        Some(Weight { problem, values: values?, starts, constant: None })
     }
 
     #[inline(always)]
-    fn at(&self, l: usize, chunk: usize) -> V {
+    pub fn at(&self, l: usize, chunk: usize) -> V {
         match &self.constant {
             Some(values) => values[chunk],
             None => self.load(l, chunk),
@@ -208,7 +217,7 @@ impl<'a, V: Value<WIDTH>> Weight<'a, V> {
 
     /// Past the last state there are zeros.
     #[inline(always)]
-    fn load(&self, l: usize, chunk: usize) -> V {
+    pub fn load(&self, l: usize, chunk: usize) -> V {
         let starts = &self.starts[chunk * WIDTH..];
         let width = self.problem.weights.width();
         let (mut re, mut im) = ([0.0; WIDTH], [0.0; WIDTH]);
@@ -385,8 +394,7 @@ impl Channel<'_> {
             false => Lanes::all(2.0 * underflow),
         };
         let [before, after] = step.neighbours;
-        let zero = Lanes::ZERO;
-        let mut input = StepInput { b_u: V::all(0.0), size: zero, coefficient: zero, product: zero };
+        let mut input = StepInput::<V>::none();
         for (b_bar, offset) in [Some((step.b_bar, step.b_bar_error)), before, after].into_iter().zip(OFFSETS)
         {
             let Some((b_bar, error)) = b_bar else { continue };

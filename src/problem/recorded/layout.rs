@@ -10,9 +10,10 @@ use crate::named::UnknownName;
 use crate::problem::conventions::{
     ComplexOutput, DIRECTION, INITIAL_STATE, OUTPUT, READS, STATE, StateHolds,
 };
+use crate::problem::output_gradients::varies;
 use crate::problem::stages::SCAN;
 use crate::problem::{Conventions, Operand, Shape, Stages, Weights};
-use crate::tensor::{Named, TensorName};
+use crate::tensor::{ComputedName, GradientName, Named, TensorName};
 use crate::tensor_file::{Stored, TensorFile, TensorInfo, shape_text, shown};
 
 /// `METHOD[.LABEL]`: what it is an output of, a method or a textbook form. The label tells runs of the same one apart.
@@ -32,14 +33,23 @@ impl std::fmt::Display for OutputName {
 
 /// Inputs that every run has.
 const REQUIRED: [&str; 5] = ["u", "delta", "A", "B", "C"];
-const OPTIONAL: [&str; 4] = ["D", "z", "delta_bias", INITIAL_STATE];
+const OPTIONAL: [&str; 6] = ["D", "z", "delta_bias", INITIAL_STATE, DOUT, DLAST_STATE];
+/// What a backward pass starts from.
+pub(super) const DOUT: &str = "dout";
+pub(super) const DLAST_STATE: &str = "dlast_state";
+
+/// What a gradient's name starts with.
+const GRADIENT: &str = "grad.";
 
 /// Which computed tensor it is, and whose; none for an input.
-fn computed(name: &str) -> Result<Option<(TensorName, OutputName)>, RecordError> {
+fn computed(name: &str) -> Result<Option<(ComputedName, OutputName)>, RecordError> {
     if REQUIRED.contains(&name) || OPTIONAL.contains(&name) {
         return Ok(None);
     }
-    let parts = name.split_once('.').and_then(|(tensor, rest)| Some((tensor.parse().ok()?, rest)));
+    // The name of a gradient has a dot of its own.
+    let own = if name.starts_with(GRADIENT) { GRADIENT.len() } else { 0 };
+    let end = name[own..].find('.').map(|at| own + at);
+    let parts = end.and_then(|end| Some((name[..end].parse().ok()?, &name[end + 1..])));
     let (tensor, rest) = parts.ok_or_else(|| RecordError::Unknown { name: shown(name) })?;
     Ok(Some((tensor, output_name(name, rest)?)))
 }
@@ -70,6 +80,8 @@ pub struct Layout {
     pub conventions: Conventions,
     /// Of each output the tensors that were recorded, by their names in the file.
     pub outputs: BTreeMap<OutputName, Named<String>>,
+    /// The same of each backward pass.
+    pub gradients: BTreeMap<OutputName, Named<String, GradientName>>,
 }
 
 const ARITHMETIC: &str = "arithmetic";
@@ -91,7 +103,7 @@ impl Layout {
     /// # Errors
     /// [`RecordError`], naming the tensor that does not fit.
     pub fn read<R>(file: &TensorFile<R>) -> Result<Layout, RecordError> {
-        let outputs = outputs(file)?;
+        let Computed { outputs, gradients } = computed_tensors(file)?;
         let (u, a) = (required(file, "u")?, required(file, "A")?);
         let (input, stored) = input_type(file, u)?;
         let [batch, dim, seqlen] = u.shape[..] else {
@@ -140,6 +152,7 @@ impl Layout {
                 direction: stated(file, DIRECTION)?,
             },
             outputs,
+            gradients,
         };
         let mut groups = None;
         layout.b_operand = layout.operand("B", required(file, "B")?, stored, &mut groups)?;
@@ -148,6 +161,7 @@ impl Layout {
         layout.check_sequences(file, stored)?;
         layout.check_conventions(file)?;
         layout.check_outputs(file, stored)?;
+        layout.check_gradients(file, stored)?;
         Ok(layout)
     }
 
@@ -279,18 +293,74 @@ impl Layout {
 
     fn check_outputs<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<(), RecordError> {
         let Shape { batch, dim, seqlen, .. } = self.shape;
-        let own = stored_as(self.input);
-        let widened = file.metadata().contains_key(INPUT_TYPE);
         for tensors in self.outputs.values() {
             let Some(name) = tensors.get(TensorName::Out) else { continue };
             let info = required(file, name)?;
-            if !(info.stored == own || info.stored == stored || (widened && info.stored == Stored::F32)) {
-                let hint = "outputs are rounded on store; a widened copy needs the metadata `input_type`";
-                return Err(mistyped(name, info, format!("{own}, the run's input type"), hint));
-            }
+            self.check_stored(file, name, stored)?;
             self.check_shape(name, info, &[batch, dim, seqlen])?;
             let Some(name) = tensors.get(TensorName::LastState) else { continue };
             self.check_state(name, required(file, name)?)?;
+        }
+        Ok(())
+    }
+
+    /// That what a kernel stores in the input type is of it.
+    fn check_stored<R>(&self, file: &TensorFile<R>, name: &str, stored: Stored) -> Result<(), RecordError> {
+        let own = stored_as(self.input);
+        let widened = file.metadata().contains_key(INPUT_TYPE);
+        let info = required(file, name)?;
+        if info.stored == own || info.stored == stored || (widened && info.stored == Stored::F32) {
+            return Ok(());
+        }
+        let hint = "outputs are rounded on store; a widened copy needs the metadata `input_type`";
+        Err(mistyped(name, info, format!("{own}, the run's input type"), hint))
+    }
+
+    /// The gradients, each of the shape and type of its input, and what they are gradients by.
+    fn check_gradients<R>(&self, file: &TensorFile<R>, stored: Stored) -> Result<(), RecordError> {
+        let Shape { batch, dim, seqlen, .. } = self.shape;
+        if let Some(info) = file.info(DLAST_STATE) {
+            self.check_state(DLAST_STATE, info)?;
+        }
+        if let Some(info) = file.info(DOUT) {
+            self.check_stored(file, DOUT, stored)?;
+            self.check_shape(DOUT, info, &[batch, dim, seqlen])?;
+        } else if !self.gradients.is_empty() {
+            return Err(missing(
+                file,
+                DOUT,
+                "a gradient needs what it starts from: the loss's by the output",
+            ));
+        }
+        for (output, tensors) in &self.gradients {
+            if output.form.method().is_none() {
+                let (_, name) = tensors.iter().next().expect("a backward pass has a gradient");
+                return Err(RecordError::GradientOfForm { name: shown(name) });
+            }
+            for (gradient, name) in tensors.iter() {
+                let input = &gradient.name()[GRADIENT.len()..];
+                let (info, like) = (required(file, name)?, file.info(input));
+                let Some(like) = like else {
+                    return Err(missing(file, input, "a gradient belongs to an input of the file"));
+                };
+                let complex = info.stored == Stored::C64 || like.stored == Stored::C64;
+                if !complex && varies(gradient, self.b_operand, self.c_operand) {
+                    self.check_stored(file, name, stored)?;
+                } else if ![Stored::F32, Stored::C64].contains(&info.stored) {
+                    let hint = "a gradient is of the type of its input";
+                    return Err(mistyped(name, info, format!("{} as {input}", like.stored), hint));
+                }
+                let floats = |info: &TensorInfo| info.len * if info.stored == Stored::C64 { 2 } else { 1 };
+                let same = info.shape == like.shape || info.stored != like.stored;
+                if !same || floats(info) != floats(like) {
+                    return Err(misshapen(
+                        name,
+                        info,
+                        shape_text(&like.shape),
+                        "a gradient has the shape of its input",
+                    ));
+                }
+            }
         }
         Ok(())
     }
@@ -305,23 +375,36 @@ impl Layout {
     }
 }
 
-/// The tensors of each output. Any other tensor is an error: a misspelt one would change the verdict.
-fn outputs<R>(file: &TensorFile<R>) -> Result<BTreeMap<OutputName, Named<String>>, RecordError> {
-    let mut outputs: BTreeMap<OutputName, Named<String>> = BTreeMap::new();
+/// What was computed, by the names in the file.
+#[derive(Default)]
+struct Computed {
+    outputs: BTreeMap<OutputName, Named<String>>,
+    gradients: BTreeMap<OutputName, Named<String, GradientName>>,
+}
+
+/// The tensors of each output and of each backward pass. Any other tensor is an error: a misspelt one would change the verdict.
+fn computed_tensors<R>(file: &TensorFile<R>) -> Result<Computed, RecordError> {
+    let mut all = Computed::default();
     for name in file.names() {
-        if let Some((tensor, output)) = computed(name)? {
-            outputs.entry(output).or_default().insert(tensor, name.to_owned());
+        match computed(name)? {
+            Some((ComputedName::Output(tensor), output)) => {
+                all.outputs.entry(output).or_default().insert(tensor, name.to_owned());
+            }
+            Some((ComputedName::Gradient(tensor), output)) => {
+                all.gradients.entry(output).or_default().insert(tensor, name.to_owned());
+            }
+            None => {}
         }
     }
-    if outputs.is_empty() {
+    if all.outputs.is_empty() && all.gradients.is_empty() {
         return Err(RecordError::NoOutput);
     }
-    for (output, tensors) in &outputs {
+    for (output, tensors) in &all.outputs {
         if tensors.get(TensorName::Out).is_none() {
             return Err(missing(file, &format!("out.{output}"), "a last state needs its output"));
         }
     }
-    Ok(outputs)
+    Ok(all)
 }
 
 /// The input type, and what its tensors are stored as.

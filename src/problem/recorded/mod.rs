@@ -3,7 +3,9 @@
 //! # The format
 //!
 //! Tensors `u`, `delta`, `A`, `B`, `C` and optionally `D`, `z`, `delta_bias`, `initial_state`, shaped as in spec.md §3;
-//! outputs `out.<form>[.<label>]` and optionally `last_state.<form>[.<label>]`, a form being a method or a textbook form.
+//! outputs `out.<form>[.<label>]` and optionally `last_state.<form>[.<label>]`, a form being a method or a textbook form; and
+//! of backward passes `dout`, optionally `dlast_state`, and `grad.<input>.<method>[.<label>]`, each shaped and typed as its
+//! input (spec.md §6). Either may be left out.
 //! Metadata `delta_softplus` (`true` or `false`, the default), `input_type` (below), `reads`, `complex_output` and `state`
 //! ([`crate::problem::conventions`]), and any provenance.
 //!
@@ -29,11 +31,11 @@ use std::io::{Read, Seek};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Conventions, InputType, Problem};
+use super::{Conventions, InputType, OutputGradients, Problem};
 use crate::formula::Form;
 use crate::problem::conventions::INITIAL_STATE;
 use crate::problem::stages::StagesError;
-use crate::tensor::Tensors;
+use crate::tensor::{Gradients, Tensors};
 use crate::tensor_file::{TensorFile, TensorFileError};
 
 use layout::STATEMENTS;
@@ -57,6 +59,16 @@ pub struct RecordedOutput {
     pub tensors: Tensors<f32>,
 }
 
+/// A run's backward passes, and all that they were computed of.
+#[derive(Clone, Debug)]
+pub struct RecordedBackward {
+    /// Whole: weights collect from all channels.
+    pub problem: Problem,
+    pub given: OutputGradients,
+    /// In the order of label and method.
+    pub passes: Vec<(OutputName, Gradients<f32>)>,
+}
+
 /// Why a file is no recorded run.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
@@ -65,13 +77,18 @@ pub enum RecordError {
     #[error("tensor `{name}` is missing, expected u, delta, A, B and C; found {found} (hint: {hint})")]
     Missing { name: String, found: String, hint: &'static str },
     #[error(
-        "found no output, expected at least one tensor `out.METHOD` (hint: METHOD is one of {})",
+        "tensor `{name}` is of a textbook form, expected one of the methods (hint: gradients are judged of these)"
+    )]
+    GradientOfForm { name: String },
+    #[error(
+        "found no output, expected at least one tensor `out.METHOD` or `grad.INPUT.METHOD` (hint: METHOD is one of {})",
         Form::names()
     )]
     NoOutput,
     #[error(
         "tensor `{name}` is none of a recorded run's, expected u, delta, A, B, C, D, z, delta_bias, \
-         initial_state, out.METHOD[.LABEL] or last_state.METHOD[.LABEL] (hint: put notes into the metadata)"
+         initial_state, dout, dlast_state, out.METHOD[.LABEL], last_state.METHOD[.LABEL] or grad.INPUT.METHOD[.LABEL] \
+         (hint: put notes into the metadata)"
     )]
     Unknown { name: String },
     #[error(

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::io::{Read, Seek};
 use std::ops::Range;
 
-use super::{RecordError, RecordedOutput, RecordedRun, Recording};
+use super::layout::{DLAST_STATE, DOUT};
+use super::{RecordError, RecordedBackward, RecordedOutput, RecordedRun, Recording};
 use crate::problem::conventions::{Direction, INITIAL_STATE};
 use crate::problem::stretch::{Inputs, Outline, Stretch};
-use crate::problem::{Held, InputType, Operand, Problem, Shape};
-use crate::tensor::{Named, TensorName};
+use crate::problem::{Held, InputType, Operand, OutputGradients, Problem, Shape};
+use crate::tensor::{Gradients, Named, TensorName};
 use crate::tensor_file::{Stored, shape_text, shown};
 
 impl<R: Read + Seek + Send> Recording<R> {
@@ -63,6 +64,37 @@ impl<R: Read + Seek + Send> Recording<R> {
             outputs.push(RecordedOutput { name: name.clone(), tensors: values });
         }
         Ok(RecordedRun { problem: Problem { held: Some(held), ..problem }, outputs })
+    }
+
+    /// The backward passes, with all of the inputs; none where the file has none.
+    ///
+    /// # Errors
+    /// As [`Recording::read`]'s.
+    pub fn read_backward(&self) -> Result<Option<RecordedBackward>, RecordError> {
+        if self.layout.gradients.is_empty() {
+            return Ok(None);
+        }
+        let Shape { batch, dim, seqlen, .. } = self.layout.shape;
+        let rows: Vec<usize> = (0..batch * dim).collect();
+        let problem = Problem { held: None, ..self.read(&rows)?.problem };
+        let dout = self.in_scan_order(self.whole(DOUT)?, seqlen, 1);
+        let dlast_state = self.optional(DLAST_STATE, |name| self.whole(name))?;
+        let mut passes = Vec::new();
+        for (output, tensors) in &self.layout.gradients {
+            let mut gradients = Gradients::default();
+            for (name, stored_as) in tensors.iter() {
+                let blank = problem.gradient(name, Vec::<f32>::new());
+                let values = self.floats(stored_as, 0..self.len(stored_as))?;
+                self.check_rounded(stored_as, 0, &values, blank.element)?;
+                let values = match problem.varies(name) {
+                    true => self.in_scan_order(values, seqlen, blank.width),
+                    false => values,
+                };
+                gradients.insert(name, blank.with(values));
+            }
+            passes.push((output.clone(), gradients));
+        }
+        Ok(Some(RecordedBackward { problem, given: OutputGradients { dout, dlast_state }, passes }))
     }
 
     /// Elements of a channel's row of an output, both parts of complex ones; none where it was not recorded.
@@ -224,7 +256,7 @@ impl<R: Read + Seek + Send> Recording<R> {
         let is_weight = match name {
             "B" => self.layout.b_operand == Operand::Constant,
             "C" => self.layout.c_operand == Operand::Constant,
-            name => ["A", "D", "delta_bias", INITIAL_STATE].contains(&name),
+            name => ["A", "D", "delta_bias", INITIAL_STATE, DLAST_STATE].contains(&name),
         };
         self.check_rounded(name, start, &values, if is_weight { InputType::F32 } else { self.layout.input })?;
         Ok(values)

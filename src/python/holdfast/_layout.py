@@ -99,6 +99,14 @@ def _known_operand(name: str, host: Host, u: Host, a: Host) -> None:
     raise _expected(name, host, f"{(batch, dstate, seqlen)}", "bdl", hint)
 
 
+def _role(name: str) -> str:
+    """Which of a layout's rows a tensor belongs to, by its name in a run: a gradient is laid out as its input."""
+    kind, _, rest = name.partition(".")
+    if kind == "grad":
+        return rest.partition(".")[0]
+    return {"dout": "out", "dlast_state": "last_state"}.get(kind, kind)
+
+
 def _heads(name: str, host: Host, sizes: tuple[int, int, int]) -> Host:
     """A, D and delta_bias of heads, for every channel of them."""
     import numpy
@@ -140,19 +148,23 @@ def tensors(layout: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) 
         p = u.array.shape[3]
         sizes = (u.array.shape[2], p, hosts["B"].array.shape[-1] if hosts["B"].array.ndim else 0)
     made = []
+    if layout == "blhp" and any(name.startswith("grad.") for name in hosts):
+        raise ValueError(
+            'layout is "blhp" and there are gradients, expected bdl or bld (hint: a head\'s A has the sum of its channels\' gradients)'
+        )
     for name, host in hosts.items():
-        kind = name.partition(".")[0]
+        role = _role(name)
         merged = None
-        if name in _SEQUENCES or kind == "out":
+        if role in _SEQUENCES or role == "out":
             host, merged = _sequence(name, host, layout, p, u.array.shape if u is not None else None), 1
-        elif name in ("B", "C") and a is not None:
+        elif role in ("B", "C") and a is not None:
             is_single = u is not None and u.array.ndim == 3 and u.array.shape[2] == 1
             if layout == "bdl" and u is not None and (u.array.ndim, a.array.ndim, host.array.ndim) == (3, 2, 3):
                 _known_operand(name, host, u, a)
             host = _operand(name, host, layout, layout != "blhp" and _is_complex(a), is_single)
-        elif layout == "blhp" and name in ("A", "D", "delta_bias"):
+        elif layout == "blhp" and role in ("A", "D", "delta_bias"):
             host, merged = _heads(name, host, sizes), 0
-        elif layout == "blhp" and (name == "initial_state" or kind == "last_state"):
+        elif layout == "blhp" and role in ("initial_state", "last_state"):
             if host.array.ndim != 4:
                 raise _expected(name, host, "(batch, heads, p, dstate)", layout)
             merged = 1

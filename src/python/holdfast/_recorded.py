@@ -92,6 +92,38 @@ def outputs_of(method: str, out: Any, last_state: Any) -> dict[str, Any]:
     return {**named, **{f"last_state.{name}": array for name, array in states.items() if array is not None}}
 
 
+def computed_of(method: str, out: Any, last_state: Any, gradients: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run has beside its inputs: outputs, gradients or both."""
+    outputs = {} if out is None and gradients else outputs_of(method, out, last_state)
+    return {**outputs, **gradients}
+
+
+#: Inputs that have a gradient.
+_DIFFERENTIABLE = ("u", "delta", "A", "B", "C", "D", "z", "delta_bias", "initial_state")
+
+
+def gradients_of(method: str, dout: Any, dlast_state: Any, grads: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A backward pass by its names in a run; nothing where there is none."""
+    if grads is None:
+        if dout is not None or dlast_state is not None:
+            raise ValueError("dout is given and grads is not, expected both or none (hint: grads={\"u\": u.grad, …})")
+        return {}
+    if not isinstance(grads, Mapping):
+        raise ValueError(f"grads is a {type(grads).__name__}, expected a mapping of arrays (hint: grads={{\"u\": u.grad, …}})")
+    of_kernels(method.partition(".")[0] if isinstance(method, str) else method)
+    unknown = [name for name in grads if name not in _DIFFERENTIABLE]
+    if unknown:
+        raise ValueError(
+            f"grads has `{unknown[0]}`, expected some of {', '.join(_DIFFERENTIABLE)} (hint: each is named as its input)"
+        )
+    named = {f"grad.{name}.{method}": array for name, array in grads.items() if array is not None}
+    if not named:
+        raise ValueError("grads has no array in it, expected at least one (hint: grads={\"u\": u.grad, …})")
+    if dout is None:
+        raise ValueError("tensor `dout` is None, expected an array as out (hint: ∂L/∂out; ones for the gradient of the sum)")
+    return {"dout": dout, "dlast_state": dlast_state, **named}
+
+
 def metadata_of(delta_softplus: bool, statements: Mapping[str, str | None]) -> dict[str, str]:
     usual = {"arithmetic": "f32"}
     stated = {key: str(text) for key, text in statements.items() if text is not None and usual.get(key) != text}
@@ -126,9 +158,12 @@ def check(
     delta_softplus: bool = False,
     *,
     method: str = "zoh",
-    out: Any,
+    out: Any = None,
     last_state: Any = None,
     initial_state: Any = None,
+    dout: Any = None,
+    dlast_state: Any = None,
+    grads: Mapping[str, Any] | None = None,
     layout: str = "bdl",
     arithmetic: str = "f32",
     scan: str | None = None,
@@ -159,6 +194,9 @@ def check(
 
     method: one of `methods()` or a textbook form, perhaps with a label: "foh", "zoh-exact", "foh.mine"
     out: what the scan returned, or that and its last state as a tuple, or a mapping of several methods' outputs
+    dout, dlast_state: what a backward pass starts from, ∂L/∂out as out and ∂L/∂last_state as last_state
+    grads: what it returned, by the names of the inputs, each as its input: {"u": …, "A": …}; some or all of them. Complex ones are
+        PyTorch's, ∂L/∂Re + i ∂L/∂Im. `out` may then be left out
     delta: the step before bias and softplus, dimensionless as A is: only z = ΔA matters
     arithmetic, scan, input_type, reads, complex_output, state, direction: what a recording's metadata state; the guide's page on
         recorded runs lists them
@@ -182,10 +220,11 @@ def check(
         raise ValueError(f'backend is `{backend}`, expected one of {", ".join(_BACKENDS)} (hint: "cpu" needs no GPU)')
     inputs = inputs_of(u, delta, A, B, C, D, z, delta_bias, initial_state)
     asked = "" if channels is None else f", channels={channels}"
+    computed = computed_of(method, out, last_state, gradients_of(method, dout, dlast_state, grads))
     return judge(
         inputs,
-        outputs_of(method, out, last_state),
-        {**metadata_of(delta_softplus, statements), **origin(out)},
+        computed,
+        {**metadata_of(delta_softplus, statements), **origin(dout if out is None else out)},
         layout=layout,
         name=name,
         rerun=f'holdfast.check(…, method="{method}"{asked}, seed={seed})',
@@ -232,9 +271,12 @@ def record(
     delta_softplus: bool = False,
     *,
     method: str = "zoh",
-    out: Any,
+    out: Any = None,
     last_state: Any = None,
     initial_state: Any = None,
+    dout: Any = None,
+    dlast_state: Any = None,
+    grads: Mapping[str, Any] | None = None,
     layout: str = "bdl",
     **metadata: str,
 ) -> None:
@@ -245,6 +287,7 @@ def record(
     """
     run = {"u": u, "delta": delta, "A": A, "B": B, "C": C, "D": D, "z": z, "delta_bias": delta_bias}
     more = {"initial_state": initial_state, "out": out, "last_state": last_state}
+    more |= {"dout": dout, "dlast_state": dlast_state, "grads": grads}
     made, stated = prepared(**run, **more, delta_softplus=delta_softplus, method=method, layout=layout, **metadata)
     write(path, made, stated, layout)
 
@@ -264,13 +307,17 @@ def prepared(
     out: Any,
     last_state: Any,
     initial_state: Any = None,
+    dout: Any = None,
+    dlast_state: Any = None,
+    grads: Any = None,
     layout: str,
     **metadata: str,
 ) -> tuple[list[Tensor], dict[str, str]]:
     """The tensors and metadata of the file that `record` writes."""
     inputs = inputs_of(u, delta, A, B, C, D, z, delta_bias, initial_state)
-    made = tensors(layout, inputs, outputs_of(method, out, last_state))
-    return made, {**origin(out), **metadata_of(delta_softplus, metadata)}
+    computed = computed_of(method, out, last_state, gradients_of(method, dout, dlast_state, grads))
+    made = tensors(layout, inputs, computed)
+    return made, {**origin(dout if out is None else out), **metadata_of(delta_softplus, metadata)}
 
 
 def size_of(made: list[Tensor], stated: Mapping[str, str]) -> int:
@@ -318,7 +365,7 @@ def write(path: str | os.PathLike[str], made: list[Tensor], stated: dict[str, st
         raise FileNotFoundError(errno.ENOENT, "the recording's folder is not there (hint: os.makedirs)", os.fspath(path))
     try:
         for tensor in made:
-            if not tensor.name.startswith(("out.", "last_state.")):
+            if not tensor.name.startswith(("out.", "last_state.", "grad.")):
                 _known_finite(tensor)
         _holdfast.record(os.fspath(path), run_of(made), stated)
     except ValueError as error:

@@ -1,0 +1,470 @@
+//! One channel's shares of every gradient: walked forwards for its states, backwards for their cotangents, and eight states
+//! at a time.
+
+use super::derivatives::{DerivativeModel, Derivatives};
+use super::estimate::{Estimate, Roundings};
+use super::readout::Readout;
+use super::total::Total;
+use crate::formula::Form;
+use crate::judge::budget::GENERIC;
+use crate::judge::budget::repeats::{Repeats, Share};
+use crate::judge::budget::state::{Lanes, Seen, State, StepInput, StepRoundings, WIDTH};
+use crate::judge::budget::states::Weight;
+use crate::judge::lanes::{ComplexLanes, Value};
+use crate::judge::model::{Model, Step};
+use crate::problem::stages::Rounding;
+use crate::problem::{Operand, OutputGradients, Problem, Weights};
+use crate::promise::Contract;
+use crate::promise::allowance;
+
+/// Where and how a channel is walked.
+#[derive(Clone, Copy)]
+pub struct Channel<'a> {
+    pub form: Form,
+    pub problem: &'a Problem,
+    pub given: &'a OutputGradients,
+    /// Batch and channel.
+    pub at: (usize, usize),
+    pub contract: &'a Contract,
+}
+
+/// What a channel adds to each gradient. A weight's values are cotangents: conjugated, they are gradients.
+pub struct Shares {
+    /// Of each position.
+    pub u: Vec<Total>,
+    pub delta: Vec<Total>,
+    pub z: Option<Vec<Total>>,
+    /// Of each state; a variable operand's of each position of the first state, then of the next.
+    pub a: Vec<Total>,
+    pub b: Vec<Total>,
+    pub c: Vec<Total>,
+    pub initial: Vec<Total>,
+    pub d: Total,
+    pub bias: Total,
+    /// How often one nonzero z or b occurs, in all directions.
+    pub repeats: f64,
+    /// The largest |ΔA|.
+    pub largest_z: f64,
+}
+
+impl Shares {
+    pub fn new(channel: Channel) -> Shares {
+        match channel.problem.weights {
+            Weights::Real => channel.shares::<Lanes>(),
+            Weights::Complex => channel.shares::<ComplexLanes<WIDTH>>(),
+        }
+    }
+}
+
+/// One direction's states, or their cotangents, at every position.
+struct Track<V> {
+    seen: Vec<Seen<V>>,
+    /// What carried each from the one before, at most.
+    carried: Vec<Lanes>,
+    /// Whether the last position came first.
+    backwards: bool,
+}
+
+impl<V: Value<WIDTH>> Track<V> {
+    /// Σc² of what the roundings of these states add to Σ wₗ xₗ. A rounding at one position reaches all that come after.
+    #[inline(never)]
+    fn gathered(&self, weights: &[Lanes]) -> Lanes {
+        let len = weights.len();
+        let (mut reach, mut variance, mut joined) = (Lanes::ZERO, Lanes::ZERO, Lanes::ZERO);
+        for step in 0..len {
+            let l = if self.backwards { step } else { len - 1 - step };
+            let reached = weights[l] + reach;
+            variance = variance + self.seen[l].injected.times(reached * reached);
+            joined = joined + weights[l].times(self.seen[l].joined);
+            reach = self.carried[l].times(reached);
+        }
+        variance + joined * joined
+    }
+}
+
+impl<V: Value<WIDTH>> Seen<V> {
+    fn estimate(&self) -> Estimate<V> {
+        Estimate {
+            value: self.x,
+            worst: self.worst,
+            linear: self.linear,
+            variance: self.variance,
+            size: self.magnitude,
+        }
+    }
+}
+
+/// A sum over positions, state by state.
+struct Reduction<V> {
+    terms: Vec<Estimate<V>>,
+}
+
+impl<V: Value<WIDTH>> Reduction<V> {
+    fn new(len: usize) -> Self {
+        Reduction { terms: Vec::with_capacity(len) }
+    }
+
+    /// Its totals, where the states and cotangents in its terms add this variance. `u` is that of a sum.
+    #[inline(never)]
+    fn totals(&self, carried: Lanes, u: f64) -> [Total; WIDTH] {
+        let zero = Lanes::ZERO;
+        let (mut worst, mut linear, mut variance) = (zero, zero, carried);
+        let (mut size, mut weight, mut value) = (zero, zero, V::all(0.0));
+        for term in &self.terms {
+            value = value + term.value;
+            worst = worst + term.worst;
+            linear = linear + term.linear;
+            variance = variance + term.variance;
+            size = size + term.size;
+            weight = weight + term.reach();
+        }
+        // Beside what they are added to these round in the direction that they give it.
+        let small = weight * (GENERIC * u);
+        let mut stagnating = zero;
+        for term in &self.terms {
+            let reach = term.reach();
+            let below = Lanes::if_less(reach, small, Lanes::ONE, zero);
+            stagnating = stagnating + below.unless_zero(reach);
+        }
+        std::array::from_fn(|lane| {
+            let at = value.at(lane);
+            Total {
+                value: [at.re, at.im],
+                worst: worst.0[lane],
+                linear: linear.0[lane],
+                variance: variance.0[lane],
+                size: size.0[lane],
+                weight: weight.0[lane],
+                stagnating: stagnating.0[lane],
+            }
+        })
+    }
+}
+
+impl Channel<'_> {
+    fn directions(&self) -> f64 {
+        if self.form.is_bidirectional() { 2.0 } else { 1.0 }
+    }
+
+    fn shares<V: Value<WIDTH>>(self) -> Shares {
+        let Channel { form, problem, given, at, contract } = self;
+        let arithmetic = contract.arithmetic;
+        let shape = problem.shape;
+        let (len, chunks) = (shape.seqlen, shape.dstate.div_ceil(WIDTH));
+        let u = arithmetic.unit;
+        let readout = Readout::new(&self);
+        let model = Model::new(form, problem.weights, contract);
+        let derivative_model = DerivativeModel::new(form, problem.weights, contract);
+        let weight = |values, operand| Weight::<V>::of(problem, at, values, operand);
+        let a_weight = weight(&problem.a, Operand::Constant);
+        let b_weight = weight(&problem.b, problem.b_operand);
+        let c_weight = weight(&problem.c, problem.c_operand);
+        let initial_weight = Weight::<V>::of_states(problem, at, problem.initial_state.as_ref());
+        let last_weight = Weight::<V>::of_states(problem, at, given.dlast_state.as_ref());
+        let mu = arithmetic.product(problem.weights);
+        // A product with a real number rounds part by part.
+        let (r, by_real) = (Roundings::new(arithmetic, mu), Roundings::new(arithmetic, u));
+        let roundings = StepRoundings { arithmetic, mu, further_sums: 0.0, in_log_space: false };
+        let all_joins = allowance::scan_joins(len);
+        let joins = |before: usize| all_joins.min((before + 1) as f64);
+        let (reads_before, reads_with_b) = (problem.reads_before(), problem.reads_with_b());
+        let bidirectional = form.is_bidirectional();
+        let underflow = 2.0 * arithmetic.underflow;
+        let mut repeats = Repeats::new(Share::WHOLE, usize::MAX);
+        let mut largest_z = Lanes::ZERO;
+
+        let positions = || vec![Total::default(); len];
+        let (mut du, mut ddelta, mut y) = (positions(), positions(), positions());
+        let (mut da, mut db, mut dc, mut initial) = (vec![], vec![], vec![], vec![]);
+        let mut bias = Total::default();
+        for chunk in 0..chunks {
+            let states = WIDTH.min(shape.dstate - chunk * WIDTH);
+            let a = a_weight.at(0, chunk);
+            let x_initial = initial_weight.as_ref().map_or(V::all(0.0), |x| x.load(0, chunk));
+            let p_last = last_weight.as_ref().map_or(V::all(0.0), |p| conjugate(p.load(0, chunk)));
+            let one = V::all(1.0);
+            let mut steps: Vec<Step<V, Lanes>> = Vec::with_capacity(len);
+            let mut slopes: Vec<Derivatives<V>> = Vec::with_capacity(len);
+            // What multiplies h u, and what multiplies the states that are read.
+            let (mut forces, mut reads) = (Vec::with_capacity(len), Vec::with_capacity(len));
+            for l in 0..len {
+                let delta = readout.steps[l].delta;
+                steps.push(coefficients(&model, delta, a));
+                slopes.push(derivative_model.at(delta, a));
+                let (b, c) = (b_weight.at(l, chunk), c_weight.at(l, chunk));
+                let (force, read) = match reads_with_b {
+                    true => (one, Estimate::exact(c).times(Estimate::exact(b), r)),
+                    false => (b, Estimate::exact(c)),
+                };
+                forces.push(force);
+                reads.push(read);
+                let z = a * delta.0;
+                largest_z = largest_z.max(z.norm());
+                let b_u = steps[l].b_bar * force * readout.steps[l].u;
+                for lane in 0..states {
+                    repeats.count(z.at(lane), b_u.at(lane));
+                }
+            }
+            let z_size = |l: usize| (a * readout.steps[l].delta.0).norm();
+            let input = |l: usize| {
+                let u = readout.steps[l].u;
+                forcing_input(&steps[l], forces[l], u, (contract.input_error(problem.weights), underflow))
+            };
+            let scan = |backwards: bool, first: V| {
+                let mut state = State::new(first, Rounding::NONE);
+                let mut track = Track::new(len, backwards);
+                for before in 0..len {
+                    let l = if backwards { len - 1 - before } else { before };
+                    track.step(&mut state, (&steps[l], &input(l), z_size(l)), joins(before), roundings);
+                }
+                track.in_order()
+            };
+            // What arrives at the state that is read at l.
+            let arriving = |l: Option<usize>| {
+                let Some(l) = l else { return StepInput::none() };
+                read_input(&reads[l], readout.steps[l].read, (u, underflow))
+            };
+            let identity = Step { a_bar: one, a_bar_error: Lanes::ZERO, ..steps[0] };
+            // The cotangents of the scan that went the other way.
+            let adjoint = |backwards: bool, first: V| {
+                let mut state = State::new(first, Rounding::NONE);
+                let mut track = Track::new(len, backwards);
+                for before in 0..len {
+                    let l = if backwards { len - 1 - before } else { before };
+                    let later = if backwards { (l + 1 < len).then_some(l + 1) } else { l.checked_sub(1) };
+                    let (step, z) = later.map_or((&identity, Lanes::ZERO), |k| (&steps[k], z_size(k)));
+                    let from = if reads_before { later } else { Some(l) };
+                    track.step(&mut state, (step, &arriving(from), z), joins(before), roundings);
+                }
+                (track.in_order(), state)
+            };
+            let forwards = scan(false, x_initial);
+            let (cotangents, at_first) = adjoint(true, p_last);
+            {
+                // x₋₁ has Ā₀p₀, and what is read before the first update.
+                let (mut state, mut track) = (at_first, Track::new(1, true));
+                let from = if reads_before { arriving(Some(0)) } else { StepInput::none() };
+                track.step(&mut state, (&steps[0], &from, z_size(0)), joins(len), roundings);
+                let seen = track.seen[0].estimate();
+                initial.extend((0..states).map(|lane| Total::of(&seen, lane)));
+            }
+            let mut ways = vec![(forwards, cotangents)];
+            if bidirectional {
+                ways.push((scan(true, V::all(0.0)), adjoint(false, V::all(0.0)).0));
+            }
+            let nothing = Estimate::exact(V::all(0.0));
+            let given_first = Estimate::exact(x_initial);
+
+            let (mut of_a, mut of_bias) = (Reduction::new(len), Reduction::new(len));
+            let (mut of_b, mut of_c) = (Reduction::new(len), Reduction::new(len));
+            let blank = || vec![Lanes::ZERO; len];
+            // What each reduction multiplies cotangents by, and states.
+            let each = |count: usize| (0..count).map(|_| [blank(), blank()]).collect::<Vec<_>>();
+            let (mut by_a, mut by_bias) = (each(ways.len()), each(ways.len()));
+            let (mut by_b, mut by_c) = (blank(), blank());
+            for l in 0..len {
+                let step = &readout.steps[l];
+                let [by_delta, by_weight] = slopes[l].a_bar_by;
+                let [h_by_delta, h_by_weight] = slopes[l].b_bar_by;
+                let force = Estimate::exact(forces[l]);
+                let u_l = Estimate::exact(V::all(step.u));
+                let input = force.times(u_l, by_real);
+                let h = Estimate::known(steps[l].b_bar, steps[l].b_bar_error);
+                let e = Estimate::known(V::all(step.read.0), Lanes::all(step.read.1));
+                let (forcing, forcing_by_a) = (h_by_delta.times(input, r), h_by_weight.times(input, r));
+                let add = |sum: Option<Estimate<V>>, term: Estimate<V>| {
+                    Some(sum.map_or(term, |sum| sum.plus(term, r)))
+                };
+                let (mut seen, mut cotangent) = (None, None);
+                let (mut t_delta, mut t_bias, mut t_a) = (None, None, None);
+                for (way, (x, p)) in ways.iter().enumerate() {
+                    let earlier = if x.backwards { (l + 1 < len).then_some(l + 1) } else { l.checked_sub(1) };
+                    let before = match earlier {
+                        Some(k) => x.seen[k].estimate(),
+                        None if x.backwards => nothing,
+                        None => given_first,
+                    };
+                    let p = p.seen[l].estimate();
+                    let by_input = |by: Estimate<V>, x: Estimate<V>, forcing| by.times(x, r).plus(forcing, r);
+                    let g_delta = by_input(by_delta, before, forcing);
+                    let g_a = by_input(by_weight, before, forcing_by_a);
+                    t_delta = add(t_delta, p.times(g_delta, r));
+                    // Of sums over positions the states' and cotangents' own roundings are gathered apart.
+                    let (p_sure, x_sure) = (p.without_variance(), before.without_variance());
+                    t_bias = add(t_bias, p_sure.times(by_input(by_delta, x_sure, forcing), r));
+                    t_a = add(t_a, p_sure.times(by_input(by_weight, x_sure, forcing_by_a), r));
+                    cotangent = add(cotangent, p);
+                    seen = add(seen, if reads_before { before } else { x.seen[l].estimate() });
+                    by_a[way][0][l] = g_a.reach();
+                    by_bias[way][0][l] = g_delta.reach() * step.slope.0;
+                    if let Some(k) = earlier {
+                        by_a[way][1][k] = by_weight.reach().times(p.reach());
+                        by_bias[way][1][k] = by_delta.reach().times(p.reach()) * step.slope.0;
+                    }
+                    if let (true, Some(k)) = (reads_before, earlier) {
+                        by_c[k] = by_c[k] + e.reach();
+                    }
+                }
+                let [seen, cotangent, t_delta, t_bias, t_a] =
+                    [seen, cotangent, t_delta, t_bias, t_a].map(|sum| sum.unwrap_or(nothing));
+                if !reads_before {
+                    by_c[l] = e.reach();
+                }
+                let h_u = h.times(u_l, by_real);
+                by_b[l] = h_u.reach();
+                let (read, b, c) = (reads[l], b_weight.at(l, chunk), c_weight.at(l, chunk));
+                let within = |operand, estimate: Estimate<V>| match operand {
+                    Operand::Variable => estimate,
+                    Operand::Constant => estimate.without_variance(),
+                };
+                let read_by = |operand| e.times(within(operand, seen), by_real);
+                let (t_b, t_c) = match reads_with_b {
+                    true => (
+                        read_by(problem.b_operand).times(Estimate::exact(c), r),
+                        read_by(problem.c_operand).times(Estimate::exact(b), r),
+                    ),
+                    false => (within(problem.b_operand, cotangent).times(h_u, r), read_by(problem.c_operand)),
+                };
+                y[l].add_real_lanes(&read.times(seen, r));
+                du[l].add_real_lanes(&cotangent.times(h.times(force, r), r));
+                ddelta[l].add_real_lanes(&t_delta);
+                of_a.terms.push(t_a);
+                let slope = Estimate::known(V::all(step.slope.0), Lanes::all(step.slope.1));
+                of_bias.terms.push(real_part(t_bias.times(slope, by_real)));
+                of_b.terms.push(t_b);
+                of_c.terms.push(t_c);
+            }
+            let over_ways = |weights: &[[Vec<Lanes>; 2]]| {
+                ways.iter().zip(weights).fold(Lanes::ZERO, |sum, ((x, p), [by_p, by_x])| {
+                    sum + p.gathered(by_p) + x.gathered(by_x)
+                })
+            };
+            da.extend(of_a.totals(over_ways(&by_a), u).into_iter().take(states));
+            for total in of_bias.totals(over_ways(&by_bias), u).into_iter().take(states) {
+                bias.add(&total);
+            }
+            let operand = |operand, of: Reduction<V>, carried: Lanes, into: &mut Vec<Total>| match operand {
+                Operand::Variable => {
+                    (0..states).for_each(|lane| into.extend(of.terms.iter().map(|t| Total::of(t, lane))));
+                }
+                Operand::Constant => into.extend(of.totals(carried, u).into_iter().take(states)),
+            };
+            let through_states =
+                |weights: &[Lanes]| ways.iter().fold(Lanes::ZERO, |sum, (x, _)| sum + x.gathered(weights));
+            let through_cotangents =
+                |weights: &[Lanes]| ways.iter().fold(Lanes::ZERO, |sum, (_, p)| sum + p.gathered(weights));
+            let scaled = |weights: &[Lanes], by: &dyn Fn(usize) -> Lanes| {
+                weights.iter().enumerate().map(|(l, w)| w.times(by(l))).collect::<Vec<_>>()
+            };
+            let (carried_b, carried_c) = match reads_with_b {
+                true => (
+                    through_states(&scaled(&by_c, &|l| c_weight.at(l, chunk).norm())),
+                    through_states(&scaled(&by_c, &|l| b_weight.at(l, chunk).norm())),
+                ),
+                false => (through_cotangents(&by_b), through_states(&by_c)),
+            };
+            operand(problem.b_operand, of_b, carried_b, &mut db);
+            operand(problem.c_operand, of_c, carried_c, &mut dc);
+        }
+        readout.finish(&mut du, &mut ddelta, &mut y, (shape.dstate, problem.weights.width()));
+        let (z, d) = (readout.gate_gradients(&y), readout.skip_gradient());
+        Shares {
+            u: du,
+            delta: ddelta,
+            z,
+            a: da,
+            b: db,
+            c: dc,
+            initial,
+            d,
+            bias,
+            repeats: self.directions() * repeats.most() as f64,
+            largest_z: largest_z.0.into_iter().fold(0.0, f64::max),
+        }
+    }
+}
+
+impl<V: Value<WIDTH>> Track<V> {
+    fn new(len: usize, backwards: bool) -> Self {
+        Track { seen: Vec::with_capacity(len), carried: Vec::with_capacity(len), backwards }
+    }
+
+    /// Takes a state on, of which a tree joins so many later, and keeps it.
+    #[inline(never)]
+    fn step(
+        &mut self,
+        state: &mut State<V>,
+        (step, input, z): (&Step<V, Lanes>, &StepInput<V>, Lanes),
+        joins: f64,
+        roundings: StepRoundings,
+    ) {
+        let (old, carried) = (*state, roundings.carried(step));
+        state.advance(step, input, z, joins, roundings);
+        self.seen.push(state.read(&old, carried, roundings.arithmetic.unit, joins));
+        self.carried.push(carried);
+    }
+
+    /// By position.
+    fn in_order(mut self) -> Self {
+        if self.backwards {
+            self.seen.reverse();
+            self.carried.reverse();
+        }
+        self
+    }
+}
+
+/// h F u of a position, and what its products round: relative, and where they underflow.
+#[inline(never)]
+fn forcing_input<V: Value<WIDTH>>(
+    step: &Step<V, Lanes>,
+    force: V,
+    u: f64,
+    (input_error, underflow): (f64, f64),
+) -> StepInput<V> {
+    let b_u = step.b_bar * force * u;
+    let (size, force) = (b_u.norm(), force.norm() * u.abs());
+    let error = step.b_bar_error.times(force) * (1.0 + input_error);
+    let vanished = (force + u.abs() + 1.0) * underflow;
+    StepInput {
+        b_u,
+        size: size + error,
+        coefficient: (error + vanished).unless_zero(force),
+        product: size * input_error,
+    }
+}
+
+/// C e, for e and its error. It may be the same at every position, and rounds the same way then.
+#[inline(never)]
+fn read_input<V: Value<WIDTH>>(
+    read: &Estimate<V>,
+    (e, e_error): (f64, f64),
+    (u, underflow): (f64, f64),
+) -> StepInput<V> {
+    let c_e = read.value * e;
+    let size = c_e.norm();
+    let error = read.reach() * e_error + read.worst * e.abs();
+    let rounded = size * u + Lanes::all(underflow);
+    StepInput {
+        b_u: c_e,
+        size: size + error,
+        coefficient: (error + rounded).unless_zero(read.reach()),
+        product: Lanes::ZERO,
+    }
+}
+
+/// The step of B = 1.
+#[inline(never)]
+fn coefficients<V: Value<WIDTH>>(model: &Model, delta: (f64, f64), a: V) -> Step<V, Lanes> {
+    model.step(delta, a, V::all(1.0))
+}
+
+fn conjugate<V: Value<WIDTH>>(value: V) -> V {
+    V::from_parts(value.re().0, std::array::from_fn(|lane| -value.at(lane).im))
+}
+
+/// Of what is then a real sum.
+fn real_part<V: Value<WIDTH>>(estimate: Estimate<V>) -> Estimate<V> {
+    let value = V::from_parts(estimate.value.re().0, [0.0; WIDTH]);
+    Estimate { value, ..estimate }
+}

@@ -1,0 +1,89 @@
+//! Values of eight states with what they may be off, and the products and sums that carry both along.
+
+use crate::judge::budget::state::Lanes;
+use crate::judge::budget::state::WIDTH;
+use crate::judge::lanes::Value;
+use crate::promise::allowance::Arithmetic;
+
+/// A value, and bounds on the error that a kernel's may have, split as [`super`] splits it.
+#[derive(Clone, Copy)]
+pub struct Estimate<V> {
+    pub value: V,
+    /// No rounding explains more.
+    pub worst: Lanes,
+    /// What is never assumed to cancel.
+    pub linear: Lanes,
+    /// Σc² of the roundings that are taken as random.
+    pub variance: Lanes,
+    /// What the terms that the value is a sum of come to, without their signs.
+    pub size: Lanes,
+}
+
+/// What one operation may be off.
+#[derive(Clone, Copy)]
+pub struct Roundings {
+    /// A sum.
+    pub u: f64,
+    /// A product of two weights.
+    pub mu: f64,
+    /// A product that underflows.
+    pub underflow: f64,
+}
+
+impl Roundings {
+    pub fn new(arithmetic: Arithmetic, mu: f64) -> Self {
+        Roundings { u: arithmetic.unit, mu, underflow: 2.0 * arithmetic.underflow }
+    }
+}
+
+impl<V: Value<WIDTH>> Estimate<V> {
+    /// A value whose error is systematic.
+    pub fn known(value: V, error: Lanes) -> Self {
+        Estimate { value, worst: error, linear: error, variance: Lanes::ZERO, size: value.norm() }
+    }
+
+    /// A value without an error.
+    pub fn exact(value: V) -> Self {
+        Estimate::known(value, Lanes::ZERO)
+    }
+
+    /// The largest that a kernel's may be.
+    #[inline(never)]
+    pub fn reach(&self) -> Lanes {
+        self.value.norm() + self.worst
+    }
+
+    /// The same without what random roundings add, where they are counted apart.
+    pub fn without_variance(self) -> Self {
+        Estimate { variance: Lanes::ZERO, ..self }
+    }
+
+    /// A rounded product of two whose roundings are independent.
+    #[inline(never)]
+    pub fn times(self, other: Self, r: Roundings) -> Self {
+        let (one, two) = (self.value.norm(), other.reach());
+        let product = (self.reach().times(two)) * r.mu;
+        // Whatever is multiplied first may underflow, and the rest then multiplies that.
+        let lost = (self.reach() + two + 1.0) * r.underflow;
+        Estimate {
+            value: self.value * other.value,
+            worst: self.worst.times(two) + one.times(other.worst) + product + lost,
+            linear: self.linear.times(two) + one.times(other.linear) + lost,
+            variance: self.variance.times(two * two) + (one * one).times(other.variance) + product * product,
+            size: self.size.times(other.size),
+        }
+    }
+
+    /// A rounded sum of two whose roundings are independent.
+    #[inline(never)]
+    pub fn plus(self, other: Self, r: Roundings) -> Self {
+        let sum = (self.reach() + other.reach()) * r.u;
+        Estimate {
+            value: self.value + other.value,
+            worst: self.worst + other.worst + sum,
+            linear: self.linear + other.linear,
+            variance: self.variance + other.variance + sum * sum,
+            size: self.size + other.size,
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The derived bounds on every element of every gradient (spec.md §6), for any order in which a backward pass adds things up.
+//!
+//! # States and cotangents
+//!
+//! A backward pass recomputes the states, or keeps them: they are off by what [`super`] derives. The cotangents
+//! p_l = C_l e_l + Ā_{l+1} p_{l+1} are a scan, backwards, of the same Ā and of inputs C_l e_l, and so bounded by the same
+//! recurrences: E, D, V and M of [`super`], with e known to what the gate's arithmetic is off. Nothing there is assumed of the
+//! order of the operations, so that it holds for serial scans, trees and chunks.
+//!
+//! # Products
+//!
+//! A gradient's terms are products of a cotangent p, of x or of an input, and of a derivative of Ā or h, known to
+//! `derivatives.rs`' allowance. For p̂ = p + δ and x̂ = x + ε, p̂x̂ − px = δx̂ + pε. In the worst case |δ| ≤ E_p and |ε| ≤ E_x. Of what is
+//! systematic D stands in place of E. What is random is a martingale in the roundings of the states first and then of the
+//! cotangents, which come later, with differences that are those of δ times |x̂| ≤ |x| + E_x, and those of ε times |p|:
+//! V_p(|x| + E_x)² + |p|²V_x. A product rounds by μ, a sum by u, likewise (`estimate.rs`).
+//!
+//! # Sums over states
+//!
+//! N terms in any order: N·u Σ|terms|, never taken as random, since N is small.
+//!
+//! # Sums over positions
+//!
+//! In Σ_l p_l g_l one rounding of p_m reaches every p_l that comes after it, l ≤ m, and so the sum by at most
+//! S_m = |g_m| + |Â_m| S_{m−1}. The roundings of the states and cotangents therefore add Σ_m v_m S_m² to the sum's variance, v_m what
+//! step m itself adds to V; those of joins, J u M̂ at each position, whatever they share, (Σ_l |g_l| √J u M̂_l)². The same with the
+//! states, in the other order. D, E and what the products round are added position by position. n terms in any order add
+//! n·u Σ|terms|, or as random roundings n u² (Σ|terms|)²; those that are below 16u of all together round in the direction
+//! that they are given, and count with u Σ|terms| each.
+//!
+//! # Sums over channels and batch
+//!
+//! Two channels share no rounding, unless they have the same Δ: repeats count as often as a row of Δ occurs. Totals are added.
+//!
+//! # The bound that is judged by
+//!
+//! D + λ√V, or the worst case where that is smaller, as in [`super`]; then the rounding to the storage type.
+
+mod channel;
+mod derivatives;
+mod estimate;
+mod readout;
+mod total;
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+
+use self::channel::{Channel, Shares};
+use self::total::{Finish, Total};
+use super::Bounds;
+use crate::formula::Form;
+use crate::problem::{InputType, Operand, OutputGradients, Problem, Shape};
+use crate::promise::Contract;
+use crate::tensor::{GradientName, Named};
+
+/// Channels that are walked at a time: bounds the memory without idling a thread.
+const CHANNELS_AT_ONCE: usize = 16;
+
+/// The bounds of a backward pass's tensors.
+#[derive(Clone, Debug, Default)]
+pub struct GradientBudget {
+    /// Of each element, in the layout of the gradient.
+    pub tensors: Named<Bounds, GradientName>,
+    pub walked: Walked,
+}
+
+/// What a walk has met.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Walked {
+    /// How often one nonzero z or b occurs in the channel that has most repeats.
+    pub repeats: f64,
+    /// The largest |ΔA|.
+    pub largest_z: f64,
+}
+
+/// A backward pass's inputs, and what is expected of it.
+#[derive(Clone, Copy)]
+pub struct Pass<'a> {
+    /// Reads u_l alone, as every method does.
+    pub form: Form,
+    /// Whole: weights collect from all channels.
+    pub problem: &'a Problem,
+    /// Of the problem's shapes.
+    pub given: &'a OutputGradients,
+    pub contract: &'a Contract,
+}
+
+/// Gives `each` the bounds of some elements of a gradient, with the place of the first one: rows of a channel as they are
+/// done, sums over channels at the end. `advance` is told of each channel.
+pub fn walk(
+    pass: Pass,
+    advance: &(dyn Fn() + Sync),
+    each: &mut dyn FnMut(GradientName, usize, Bounds),
+) -> Walked {
+    let Pass { form, problem, given, contract } = pass;
+    let mut sums = Sums::new(problem);
+    let mut walked = Walked::default();
+    let channels: Vec<(usize, usize)> = problem.channels().collect();
+    for some in channels.chunks(CHANNELS_AT_ONCE) {
+        let shares_of = |&at: &(usize, usize)| {
+            let shares = Shares::new(Channel { form, problem, given, at, contract });
+            advance();
+            shares
+        };
+        let shares: Vec<Shares> = some.par_iter().map(shares_of).collect();
+        for (&at, shares) in some.iter().zip(&shares) {
+            walked.repeats = walked.repeats.max(shares.repeats);
+            walked.largest_z = walked.largest_z.max(shares.largest_z);
+            rows((problem, at, contract), shares, each);
+            sums.add(problem, at, shares);
+        }
+    }
+    sums.finish((problem, contract), walked.repeats * sharing(problem), form.is_bidirectional(), each);
+    walked
+}
+
+/// The bounds of all elements.
+pub fn bounds(pass: Pass) -> GradientBudget {
+    let mut tensors: Named<Bounds, GradientName> = Named::default();
+    let walked = walk(pass, &|| {}, &mut |name, _, bounds| match tensors.get_mut(name) {
+        Some(known) => known.extend(bounds),
+        None => tensors.insert(name, bounds),
+    });
+    GradientBudget { tensors, walked }
+}
+
+/// How many channels have the same Δ at most.
+fn sharing(problem: &Problem) -> f64 {
+    let mut rows: HashMap<Vec<u32>, usize> = HashMap::new();
+    for row in problem.delta.chunks(problem.shape.seqlen.max(1)) {
+        *rows.entry(row.iter().map(|delta| delta.to_bits()).collect()).or_default() += 1;
+    }
+    rows.into_values().max().unwrap_or(1) as f64
+}
+
+/// The totals of what is summed over channels.
+struct Sums {
+    totals: Named<Vec<Total>, GradientName>,
+}
+
+impl Sums {
+    fn new(problem: &Problem) -> Self {
+        use GradientName::{A, B, C, D, DeltaBias};
+        let Shape { dim, dstate, .. } = problem.shape;
+        let width = problem.weights.width();
+        let operand = |operand| problem.shape.operand_len(operand, problem.weights) / width;
+        let mut lengths = vec![
+            (A, dim * dstate),
+            (B, operand(problem.b_operand)),
+            (C, operand(problem.c_operand)),
+            (DeltaBias, dim),
+        ];
+        if problem.d.is_some() {
+            lengths.push((D, dim));
+        }
+        if problem.delta_bias.is_none() {
+            lengths.retain(|(name, _)| *name != DeltaBias);
+        }
+        let blank = |(name, len)| (name, vec![Total::default(); len]);
+        Sums { totals: lengths.into_iter().map(blank).collect() }
+    }
+
+    fn add(&mut self, problem: &Problem, at: (usize, usize), shares: &Shares) {
+        use GradientName::{A, B, C, D, DeltaBias};
+        let width = problem.weights.width();
+        let start = |operand| problem.operand_index(operand, at, 0, 0) / width;
+        let each: [(GradientName, usize, &[Total]); 5] = [
+            (A, start(Operand::Constant), &shares.a),
+            (B, start(problem.b_operand), &shares.b),
+            (C, start(problem.c_operand), &shares.c),
+            (D, at.1, std::slice::from_ref(&shares.d)),
+            (DeltaBias, at.1, std::slice::from_ref(&shares.bias)),
+        ];
+        for (name, start, shares) in each {
+            let Some(totals) = self.totals.get_mut(name) else { continue };
+            totals[start..].iter_mut().zip(shares).for_each(|(total, share)| total.add(share));
+        }
+    }
+
+    fn finish(
+        self,
+        (problem, contract): (&Problem, &Contract),
+        repeats: f64,
+        bidirectional: bool,
+        each: &mut dyn FnMut(GradientName, usize, Bounds),
+    ) {
+        use GradientName::{A, B, C, D, DeltaBias};
+        let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
+        let weight = problem.weights.width();
+        let directions = if bidirectional { 2.0 } else { 1.0 };
+        let positions = (batch * seqlen) as f64;
+        for (name, totals) in self.totals {
+            let operand = |operand| match operand {
+                Operand::Constant => (positions * directions, InputType::F32, weight),
+                Operand::Variable => ((dim / groups) as f64 * directions, problem.input, weight),
+            };
+            let (additions, element, width) = match name {
+                A => operand(Operand::Constant),
+                B => operand(problem.b_operand),
+                C => operand(problem.c_operand),
+                // A position's states are summed first.
+                DeltaBias => (positions + (dstate * weight) as f64 * directions, InputType::F32, 1),
+                D | GradientName::U | GradientName::Delta | GradientName::Z | GradientName::InitialState => {
+                    (positions, InputType::F32, 1)
+                }
+            };
+            let finish = Finish { arithmetic: contract.arithmetic, additions, repeats, element, width };
+            each(name, 0, bounds_of(&totals, &finish));
+        }
+    }
+}
+
+/// What belongs to one channel alone.
+fn rows(
+    (problem, at, contract): (&Problem, (usize, usize), &Contract),
+    shares: &Shares,
+    each: &mut dyn FnMut(GradientName, usize, Bounds),
+) {
+    use GradientName::{Delta, InitialState, U, Z};
+    let weight = problem.weights.width();
+    let finish = |element, width| Finish {
+        arithmetic: contract.arithmetic,
+        additions: 0.0,
+        repeats: shares.repeats,
+        element,
+        width,
+    };
+    let (start, stored) = (problem.sequence_index(at.0, at.1, 0), finish(problem.input, 1));
+    each(U, start, bounds_of(&shares.u, &stored));
+    each(Delta, start, bounds_of(&shares.delta, &stored));
+    if let Some(z) = &shares.z {
+        each(Z, start, bounds_of(z, &stored));
+    }
+    if problem.initial_state.is_some() {
+        let start = problem.state_index(at, 0) / weight;
+        each(InitialState, start, bounds_of(&shares.initial, &finish(InputType::F32, weight)));
+    }
+}
+
+/// The bounds of these totals; weights' cotangents become gradients.
+fn bounds_of(totals: &[Total], finish: &Finish) -> Bounds {
+    let mut bounds = Bounds::default();
+    for total in totals {
+        let gradient = Total { value: [total.value[0], -total.value[1]], ..*total };
+        gradient.push_to(&mut bounds, finish);
+    }
+    bounds
+}

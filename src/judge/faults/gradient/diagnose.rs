@@ -1,0 +1,529 @@
+//! Which fault models explain recorded gradients, each gradient on its own.
+//!
+//! The rule is [`crate::judge::diagnose`]'s. A model's **share** is the largest |got − model| in units of the judged bound, which
+//! grows with the gradient where the model's is larger than what was to be computed; its **residual** is
+//! ‖got − model‖ / ‖got − want‖ in the same units. A model explains a gradient whose share is at most 1 and whose residual at
+//! most [`NEEDED`], and a pair that leaves so little of what each of its two leaves. Failing those, a model is named that leaves
+//! [`NEARLY`] nothing and has a share of at most [`NEARLY_WITHIN`]; where something is kept in a narrow type, one that leaves
+//! [`NEARLY_ROUNDED`].
+//!
+//! A model is first looked at where the error is largest: one channel, one weight's batch, or one state of one group. What that
+//! does not refute is computed in whole.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::adjoint::{self, Scope, Sums, is_summed};
+use super::catalogue::{self, Fault, SCAN};
+use super::variant::Variant;
+use crate::formula::{Form, Transition};
+use crate::judge::diagnose::{NEARLY, NEARLY_ROUNDED, NEEDED};
+use crate::problem::{OutputGradients, Problem, Shape};
+use crate::results::Diagnosis;
+use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
+use crate::tensor::{Gradients, InputType, Named};
+
+/// Residuals that differ by less than this part are equal: what distinguishes the models is below the roundings.
+const SAME: f64 = 0.1;
+/// The same of models of what is not explained: they are one but for the order of f64 operations.
+const ALIKE: f64 = 1e-6;
+/// The share of a model that nearly explains a gradient: a few bits more than the bound, and no other formula.
+pub const NEARLY_WITHIN: f64 = 16.0;
+/// How many models a diagnosis names.
+const NAMED: usize = 5;
+/// How long to look for pairs in one gradient: in positions times states that may be computed.
+const PAIRS: usize = 20_000_000;
+/// The same of single models, in all: a problem that is too large for them is looked at with the first of the catalogue.
+const SINGLES: usize = 400_000_000;
+/// What a gradient that is 0 may be off a model's, of the model's largest: 64 roundings to f32.
+const OF_NOTHING: f64 = 1.0 / (1u64 << 18) as f64;
+/// How many wrong elements a pair, or a factor that was fitted, has to explain: fewer agree with one of thousands by chance.
+const TELLING: usize = 4;
+
+/// The least that a number fitted to a part is off what it is to be, and the most that one is off a simple fraction.
+const NOTICED: f64 = 1e-3;
+/// Steps of the search for a factor on z.
+const STEPS: usize = 5;
+
+/// What is said of a gradient that is to be multiplied by one number.
+pub const SCALED: (&str, &str) = ("gradient-scaled", "the whole gradient has a constant factor");
+/// Of one that is right where it is not 0.
+pub const PARTLY_ZERO: (&str, &str) =
+    ("gradient-partly-zero", "the gradient is 0 in a part, and right elsewhere");
+/// Of one that is right but for where its values stand.
+pub const LATER: (&str, &str) = ("gradient-one-later", "each position has the gradient of the one before it");
+pub const EARLIER: (&str, &str) =
+    ("gradient-one-earlier", "each position has the gradient of the one after it");
+pub const TRANSPOSED: (&str, &str) = ("gradient-transposed", "the last two axes are exchanged");
+/// Of what a factor on z in Ā explains.
+pub const EXPONENT: (&str, &str) = ("exponent-scaled", "Ā is exp(cz) with a factor c beside 1");
+/// What is found without a model of the catalogue.
+pub const FITTED: [(&str, &str); 6] = [SCALED, PARTLY_ZERO, LATER, EARLIER, TRANSPOSED, EXPONENT];
+
+/// A backward pass that failed.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    /// A method; textbook forms get no diagnosis.
+    pub form: Form,
+    pub problem: &'a Problem,
+    pub given: &'a OutputGradients,
+    /// What was recorded, the gradients that there are.
+    pub got: &'a Gradients<f64>,
+    /// The truth of each of them.
+    pub want: &'a Gradients<f64>,
+    /// The judged bound of every element: one for each complex one.
+    pub bounds: &'a Named<Vec<f64>, GradientName>,
+}
+
+/// How well a model fits.
+#[derive(Clone, Copy, Debug)]
+struct Fit {
+    share: f64,
+    residual: f64,
+}
+
+impl Fit {
+    fn explains(self) -> bool {
+        self.share <= 1.0 && self.residual <= NEEDED
+    }
+}
+
+/// One or two faults, and how well they fit one gradient.
+#[derive(Clone, Debug)]
+struct Model {
+    faults: Vec<&'static Fault>,
+    fit: Fit,
+}
+
+impl Model {
+    /// Whether it leaves little, and more than rounding.
+    fn nearly_explains(&self) -> bool {
+        match self.faults[0].rounds() {
+            true => self.fit.residual <= NEARLY_ROUNDED,
+            false => self.fit.residual <= NEARLY && self.fit.share <= NEARLY_WITHIN,
+        }
+    }
+
+    fn named(&self) -> Diagnosis {
+        let join = |text: fn(&Fault) -> &'static str, with: &str| {
+            self.faults.iter().map(|fault| text(fault)).collect::<Vec<_>>().join(with)
+        };
+        let (name, what) = (join(|fault| fault.name, " + "), join(|fault| fault.what, "; "));
+        Diagnosis { name, what, residual: self.fit.residual }
+    }
+}
+
+/// What explains each of the failing gradients, best first; nothing where nothing does. Of models that are the same there, the
+/// one that explains the most gradients is named first.
+pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, GradientName> {
+    let mut diagnoses: Named<Vec<Diagnosis>, GradientName> =
+        failing.iter().map(|&name| (name, Vec::new())).collect();
+    if case.form.method().is_none() {
+        return diagnoses;
+    }
+    let there = failing.iter().filter(|&&name| case.got.get(name).is_some());
+    let looks: Vec<Look> = there.map(|&name| Look::new(case, name)).collect();
+    let first: Vec<Vec<Model>> = looks.iter().map(Look::singles).collect();
+    // What a look does not refute is computed in whole: once, for all gradients.
+    let survives = |fault: &&'static Fault| {
+        let mut survivors = first.iter().flat_map(|models| survivors(models));
+        survivors.any(|model| model.faults[0].name == fault.name)
+    };
+    let computed = catalogue::ALL.iter().filter(survives).map(|fault| (fault, case.compute(&[fault])));
+    let computed: Vec<(&'static Fault, Sums)> = computed.collect();
+    let mut found: Vec<Vec<Model>> = looks
+        .iter()
+        .map(|look| {
+            let touching = computed.iter().filter(|(fault, _)| fault.touches.contains(&look.name));
+            let fitted = touching.map(|(fault, values)| look.fitted(vec![fault], values));
+            fitted.filter(|model| model.fit.explains() || model.nearly_explains()).collect()
+        })
+        .collect();
+    let explains = |fault: &Fault| {
+        let by = |model: &Model| model.fit.explains() && model.faults[0].name == fault.name;
+        found.iter().filter(|models| models.iter().any(by)).count()
+    };
+    let explained: Vec<usize> = catalogue::ALL.iter().map(explains).collect();
+    for ((look, first), models) in looks.iter().zip(&first).zip(&mut found) {
+        let is_explained = models.iter().any(|model| model.fit.explains());
+        let fitted = if is_explained { Vec::new() } else { look.fits() };
+        if !is_explained && fitted.is_empty() {
+            models.extend(look.pairs(first));
+        }
+        best_first(models, &explained);
+        let named = models.iter().map(Model::named);
+        diagnoses[look.name] = fitted.into_iter().chain(named).take(NAMED).collect();
+    }
+    diagnoses
+}
+
+/// What is to be computed in whole: the best of what was not refuted.
+fn survivors(models: &[Model]) -> Vec<&Model> {
+    let may_explain = |model: &&Model| model.fit.share <= 1.0 || model.fit.residual <= NEEDED;
+    let mut models: Vec<&Model> = models.iter().filter(may_explain).collect();
+    models.sort_by(|a, b| a.fit.residual.total_cmp(&b.fit.residual));
+    models.truncate(2 * NAMED);
+    models
+}
+
+/// Those that explain before those that nearly do, and those that leave less first. Equal ones are in the order of how many
+/// gradients they explain, then in the catalogue's.
+fn best_first(models: &mut [Model], explained: &[usize]) {
+    let rank = |model: &Model| {
+        let of = |fault: &&Fault| catalogue::ALL.iter().position(|other| other.name == fault.name);
+        let places: Vec<usize> = model.faults.iter().filter_map(of).collect();
+        (std::cmp::Reverse(places.iter().map(|&at| explained[at]).sum::<usize>()), places)
+    };
+    models.sort_by(|a, b| {
+        b.fit.explains().cmp(&a.fit.explains()).then(a.fit.residual.total_cmp(&b.fit.residual))
+    });
+    let mut start = 0;
+    while start < models.len() {
+        let first = models[start].fit;
+        let same =
+            |fit: Fit| fit.explains() == first.explains() && fit.residual <= first.residual * (1.0 + SAME);
+        let len = models[start..].iter().take_while(|model| same(model.fit)).count();
+        models[start..start + len].sort_by_key(rank);
+        start += len;
+    }
+}
+
+impl Case<'_> {
+    /// What a backward pass with these faults returns.
+    fn compute(&self, faults: &[&Fault]) -> Sums {
+        self.compute_in(faults, &Scope::whole(self.problem))
+    }
+
+    fn compute_in(&self, faults: &[&Fault], scope: &Scope) -> Sums {
+        let mut variant = Variant::specified(self.form);
+        faults.iter().for_each(|fault| fault.change(&mut variant));
+        adjoint::sums(&variant, self.problem, self.given, scope)
+    }
+}
+
+/// One failing gradient, looked at where its error is largest.
+struct Look<'a> {
+    case: &'a Case<'a>,
+    name: GradientName,
+    scope: Scope,
+    /// The values that depend on nothing else.
+    range: Range<usize>,
+    /// How many elements are beyond their bounds.
+    wrong: usize,
+}
+
+impl<'a> Look<'a> {
+    fn new(case: &'a Case, name: GradientName) -> Self {
+        let (got, want, bounds) = (&case.got[name].values, &case.want[name], &case.bounds[name]);
+        let error = |i: usize| match (got[i] - want.values[i]).abs() / bounds[i / want.width] {
+            _ if got[i] == want.values[i] => 0.0,
+            error if error.is_nan() => f64::INFINITY,
+            error => error,
+        };
+        let worst = (0..got.len()).max_by(|&a, &b| error(a).total_cmp(&error(b))).unwrap_or(0);
+        let problem = case.problem;
+        let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
+        let states = dstate * want.width;
+        let of_channel = |d: usize| (0..batch).map(|batch| (batch, d)).collect::<Vec<_>>();
+        let row = |len: usize| worst / len * len..(worst / len + 1) * len;
+        let (range, channels, state) = match name {
+            U | Delta | Z => (row(seqlen), vec![(worst / seqlen / dim, worst / seqlen % dim)], None),
+            InitialState => (row(states), vec![(worst / states / dim, worst / states % dim)], None),
+            D | DeltaBias => (row(1), of_channel(worst), None),
+            A | B | C if is_summed(problem, name) => (row(states), of_channel(worst / states), None),
+            A | B | C => {
+                let len = seqlen * want.width;
+                let (group, state) = (worst / len / dstate, worst / len % dstate);
+                let (batch, group) = (group / groups, group % groups);
+                // What a fault may add to the group, too.
+                let is_in = |d: &usize| d / (dim / groups) == group || d % groups == group;
+                (row(len), (0..dim).filter(is_in).map(|d| (batch, d)).collect(), Some(state))
+            }
+        };
+        let names = if matches!(name, B | C) { vec![B, C] } else { vec![name] };
+        let scope = Scope { names, channels, state };
+        let wrong = (0..got.len()).filter(|&i| error(i) > 1.0).count();
+        Look { case, name, scope, range, wrong }
+    }
+
+    /// Positions times states of a look at one model.
+    fn cost(&self) -> usize {
+        let Shape { dstate, seqlen, .. } = self.case.problem.shape;
+        let states = if self.scope.state.is_some() { 1 } else { dstate };
+        let directions = 1 + usize::from(self.case.form.is_bidirectional());
+        self.scope.channels.len() * seqlen * states * directions
+    }
+
+    /// How well each single model fits what is looked at.
+    fn singles(&self) -> Vec<Model> {
+        let touching = catalogue::ALL.iter().filter(|fault| {
+            fault.touches.contains(&self.name) && fault.applies(self.case.form, self.case.problem)
+        });
+        let some: Vec<&'static Fault> = touching.take(SINGLES / self.cost()).collect();
+        some.into_par_iter().map(|fault| self.looked_at(vec![fault])).collect()
+    }
+
+    fn looked_at(&self, faults: Vec<&'static Fault>) -> Model {
+        let values = self.case.compute_in(&faults, &self.scope);
+        let fit = self.fit(&values[self.name][self.range.clone()], self.range.clone());
+        Model { faults, fit }
+    }
+
+    /// The fit to the whole gradient.
+    fn fitted(&self, faults: Vec<&'static Fault>, values: &Sums) -> Model {
+        let values = &values[self.name];
+        Model { faults, fit: self.fit(values, 0..values.len()) }
+    }
+
+    /// Pairs that explain the gradient. Those whose members remove most of the error come first, as far as the effort goes.
+    fn pairs(&self, singles: &[Model]) -> Vec<Model> {
+        if self.wrong < TELLING {
+            return Vec::new();
+        }
+        let mut ranked: Vec<&Model> = singles.iter().collect();
+        ranked.sort_by(|a, b| a.fit.residual.total_cmp(&b.fit.residual));
+        // What leaves the error as it is has no effect here, and what leaves as much as another is the same.
+        ranked.retain(|model| (model.fit.residual - 1.0).abs() > ALIKE);
+        ranked.dedup_by(|b, a| b.fit.residual <= a.fit.residual * (1.0 + ALIKE));
+        let pairs = (0..ranked.len()).flat_map(|second| (0..second).map(move |first| (first, second)));
+        let pairs: Vec<(usize, usize)> = pairs.take(PAIRS / self.cost()).collect();
+        let explains = |&(first, second): &(usize, usize)| {
+            let (a, b) = (ranked[first], ranked[second]);
+            let is_needed = |fit: Fit, a: Fit, b: Fit| {
+                fit.explains() && fit.residual <= NEEDED * a.residual.min(b.residual)
+            };
+            let faults = vec![a.faults[0], b.faults[0]];
+            // Their product is one factor, which fits by chance.
+            if faults.iter().all(|fault| fault.is_factor()) {
+                return None;
+            }
+            if !is_needed(self.looked_at(faults.clone()).fit, a.fit, b.fit) {
+                return None;
+            }
+            let whole =
+                |faults: Vec<&'static Fault>| self.fitted(faults.clone(), &self.case.compute(&faults));
+            let [both, a, b] = [faults.clone(), vec![faults[0]], vec![faults[1]]].map(whole);
+            is_needed(both.fit, a.fit, b.fit).then_some(both)
+        };
+        pairs.par_iter().filter_map(explains).collect()
+    }
+
+    /// What explains the gradient with numbers or places that are found: the first kind that does.
+    fn fits(&self) -> Vec<Diagnosis> {
+        if self.wrong == 0 {
+            return Vec::new();
+        }
+        if let Some(zero) = self.partly_zero() {
+            return vec![zero];
+        }
+        if self.wrong < TELLING {
+            return Vec::new();
+        }
+        let simple: Vec<Diagnosis> = self.scaled().into_iter().chain(self.elsewhere()).collect();
+        let parts = if simple.is_empty() { self.parts() } else { simple };
+        if parts.is_empty() { self.exponent().into_iter().collect() } else { parts }
+    }
+
+    fn explained(&self, name: &str, what: &str, model: &[f64]) -> Option<Diagnosis> {
+        let fit = self.fit(model, 0..model.len());
+        let (name, what) = (name.to_owned(), what.to_owned());
+        fit.explains().then_some(Diagnosis { name, what, residual: fit.residual })
+    }
+
+    /// The factor that the gradient has, if that is all that is wrong with it.
+    fn scaled(&self) -> Option<Diagnosis> {
+        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name].values);
+        let factor = along(got, want)?;
+        let model: Vec<f64> = want.iter().map(|want| want * factor).collect();
+        self.explained(SCALED.0, &format!("the whole gradient has the factor {factor:.6}"), &model)
+    }
+
+    /// Where the gradient is 0, if it is right elsewhere and that is one range of an axis.
+    fn partly_zero(&self) -> Option<Diagnosis> {
+        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name]);
+        let bounds = &self.case.bounds[self.name];
+        let is_wrong = |i: usize| {
+            let of = |values: &[f64]| values[i * want.width..][..want.width].to_vec();
+            let errors = of(got).into_iter().zip(of(&want.values)).map(|(got, want)| (got - want).abs());
+            errors.into_iter().any(|error| error.is_nan() || error > bounds[i])
+        };
+        let is_zero = |i: usize| got[i * want.width..][..want.width].iter().all(|&value| value == 0.0);
+        let wrong: Vec<usize> = (0..bounds.len()).filter(|&i| is_wrong(i)).collect();
+        if !wrong.iter().all(|&i| is_zero(i)) {
+            return None;
+        }
+        let axes = want.shape.len();
+        (0..axes).rev().find_map(|axis| {
+            let (len, stride) = (want.shape[axis], want.shape[axis + 1..].iter().product::<usize>());
+            let at = |i: usize| i / stride % len;
+            let (from, to) = (wrong.iter().map(|&i| at(i)).min()?, wrong.iter().map(|&i| at(i)).max()?);
+            let mut within = (0..bounds.len()).filter(|&i| (from..=to).contains(&at(i)));
+            // A range that is all of the axis says nothing, nor does one element.
+            let is_it = to - from + 1 < len && bounds.len() > len && within.all(is_zero);
+            let of = match (self.name, axis + 1 == axes, axis) {
+                (U | Delta | Z, true, _) => "position",
+                (B | C, true, _) if axes == 4 => "position",
+                (_, true, _) => "state",
+                (B | C, _, 2) => "state",
+                (B | C, _, 1) if axes == 4 => "group",
+                (A | B | C, _, 0) if axes == 2 => "channel",
+                (_, _, 0) => "item of the batch",
+                _ => "channel",
+            };
+            let range = if from == to { from.to_string() } else { format!("{from} to {to}") };
+            let what = format!("the gradient is 0 at {of} {range} of 0 to {}, and right elsewhere", len - 1);
+            let (name, residual) = (PARTLY_ZERO.0.to_owned(), 0.0);
+            is_it.then_some(Diagnosis { name, what, residual })
+        })
+    }
+
+    /// The order in which the right values stand.
+    fn elsewhere(&self) -> Option<Diagnosis> {
+        let want = &self.case.want[self.name];
+        let axes = want.shape.len();
+        // What stands elsewhere is as far off as it was there.
+        let moved = |(name, what): (&str, &str), from: &dyn Fn(usize) -> Option<usize>| {
+            let (width, old) = (want.width, &self.case.bounds[self.name]);
+            let value = |i: usize| from(i / width).map_or(0.0, |at| want.values[at * width + i % width]);
+            let bound = |i: usize| from(i).map_or(old[i], |at| old[at].max(old[i]));
+            let bounds: Vec<f64> = (0..old.len()).map(bound).collect();
+            let model: Vec<f64> = (0..want.values.len()).map(value).collect();
+            let fit = self.fit_within(&bounds, &model, 0..model.len());
+            let (name, what) = (name.to_owned(), what.to_owned());
+            fit.explains().then_some(Diagnosis { name, what, residual: fit.residual })
+        };
+        if self.case.problem.varies(self.name) {
+            let len = want.shape[axes - 1];
+            let before = |i: usize| (!i.is_multiple_of(len)).then(|| i - 1);
+            let after = |i: usize| (i % len + 1 < len).then_some(i + 1);
+            let shifted = moved(LATER, &before).or_else(|| moved(EARLIER, &after));
+            if shifted.is_some() {
+                return shifted;
+            }
+        }
+        let [.., rows, columns] = want.shape[..] else { return None };
+        let transposed = |i: usize| {
+            let (start, at) = (i / (rows * columns) * (rows * columns), i % (rows * columns));
+            Some(start + at % rows * columns + at / rows)
+        };
+        moved(TRANSPOSED, &transposed)
+    }
+
+    /// Parts that have another factor than 1.
+    fn parts(&self) -> Vec<Diagnosis> {
+        let Case { form, problem, .. } = *self.case;
+        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name].values);
+        let touching = catalogue::PARTS.iter();
+        let touching =
+            touching.filter(|part| part.touches.contains(&self.name) && part.applies(form, problem));
+        let touching: Vec<&Fault> = touching.take(PAIRS / self.whole_cost()).collect();
+        let factor_of = |part: &Fault| {
+            let without = &self.case.compute_in(&[part], &self.whole_scope())[self.name];
+            let share: Vec<f64> = want.iter().zip(without).map(|(want, without)| want - without).collect();
+            let error: Vec<f64> = got.iter().zip(want).map(|(got, want)| got - want).collect();
+            let off = along(&error, &share).filter(|off| off.abs() > NOTICED)?;
+            let model: Vec<f64> = want.iter().zip(&share).map(|(want, share)| want + share * off).collect();
+            self.explained(part.name, &format!("{} has the factor {}", part.what, number(1.0 + off)), &model)
+        };
+        let mut found: Vec<Diagnosis> = touching.into_par_iter().filter_map(factor_of).collect();
+        found.sort_by(|a, b| a.residual.total_cmp(&b.residual));
+        found
+    }
+
+    /// A factor on z in Ā = exp(z), as a truncated log₂e makes it.
+    fn exponent(&self) -> Option<Diagnosis> {
+        let is_exponential = self.case.form.formula().a_bar == Transition::Exponential;
+        if !is_exponential || self.whole_cost() * 2 * STEPS > PAIRS || !SCAN.contains(&self.name) {
+            return None;
+        }
+        let got = &self.case.got[self.name].values;
+        let compute = |exponent: f64| {
+            let variant = Variant { exponent, ..Variant::specified(self.case.form) };
+            adjoint::sums(&variant, self.case.problem, self.case.given, &self.whole_scope())[self.name]
+                .clone()
+        };
+        let less = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>();
+        let (mut factor, mut model) = (1.0, self.case.want[self.name].values.clone());
+        for _ in 0..STEPS {
+            let slope = less(&compute(factor + NOTICED), &model);
+            factor += along(&less(got, &model), &slope).filter(|off| off.is_finite())? * NOTICED;
+            model = compute(factor);
+        }
+        let log2e = std::f64::consts::LOG2_E * factor;
+        let what = format!("Ā is exp(cz) with c = {factor:.6}, as with {log2e:.5} for log₂e");
+        self.explained(EXPONENT.0, &what, &model).filter(|_| (0.5..2.0).contains(&factor))
+    }
+
+    fn whole_scope(&self) -> Scope {
+        Scope { names: self.scope.names.clone(), ..Scope::whole(self.case.problem) }
+    }
+
+    fn whole_cost(&self) -> usize {
+        let shape = self.case.problem.shape;
+        shape.sequence_len() * shape.dstate * (1 + usize::from(self.case.form.is_bidirectional()))
+    }
+
+    /// How well a model's values fit a part of the gradient.
+    fn fit(&self, model: &[f64], range: Range<usize>) -> Fit {
+        self.fit_within(&self.case.bounds[self.name], model, range)
+    }
+
+    fn fit_within(&self, bounds: &[f64], model: &[f64], range: Range<usize>) -> Fit {
+        let Look { case, name, .. } = self;
+        // A larger value than was to be computed is stored with a larger rounding.
+        let stored = match case.got[*name].element {
+            InputType::F32 => f64::from(f32::EPSILON),
+            InputType::F16 => half::f16::EPSILON.to_f64(),
+            InputType::Bf16 => half::bf16::EPSILON.to_f64(),
+        } / 2.0;
+        let want = &case.want[*name];
+        let (got, exact) = (&case.got[*name].values[range.clone()], &want.values[range.clone()]);
+        let largest = |values: &[f64]| {
+            let sizes = values.iter().map(|value| value.abs()).filter(|size| size.is_finite());
+            sizes.fold(0.0, f64::max)
+        };
+        let (of_model, of_want) = (largest(model), largest(exact));
+        let (mut share, mut left, mut all) = (0.0f64, 0.0, 0.0);
+        for (i, ((&got, &model), &exact)) in range.zip(got.iter().zip(model).zip(exact)) {
+            // What is infinite has no rounding.
+            let larger = if model.is_finite() { (model.abs() - exact.abs()).max(0.0) } else { 0.0 };
+            let bound = bounds[i / want.width] + stored * larger;
+            // Where nothing was to be computed, no bound says how well something is.
+            let unit = match of_want > 0.0 {
+                true => bound * (of_model / of_want).max(1.0),
+                false => bound.max(of_model * OF_NOTHING),
+            };
+            let (error, specified) = match (got.is_finite(), model.is_finite()) {
+                (true, true) => (got - model, got - exact),
+                // As the model has it. Beside the truth, all of the value is lost.
+                (false, false) => (0.0, exact),
+                _ => (f64::INFINITY, f64::INFINITY),
+            };
+            let of_unit = |error: f64| if error == 0.0 { 0.0 } else { error.abs() / unit };
+            share = share.max(of_unit(error));
+            left += of_unit(error).powi(2);
+            all += of_unit(specified).powi(2);
+        }
+        let residual = (left / all).sqrt();
+        Fit { share, residual: if residual.is_nan() { f64::INFINITY } else { residual } }
+    }
+}
+
+/// How often `direction` is in `values`.
+fn along(values: &[f64], direction: &[f64]) -> Option<f64> {
+    let square: f64 = direction.iter().map(|x| x * x).sum();
+    let product: f64 = values.iter().zip(direction).map(|(value, x)| value * x).sum();
+    Some(product / square).filter(|_| square > 0.0)
+}
+
+/// A number, as a simple fraction where it is close to one.
+fn number(value: f64) -> String {
+    let close = (1..=24).map(|below| ((value * f64::from(below)).round(), f64::from(below)));
+    let mut close = close.filter(|(above, below)| (value - above / below).abs() < NOTICED / below);
+    match close.next() {
+        Some((above, 1.0)) => format!("{above}"),
+        Some((above, below)) => format!("{above}/{below}, fitted {value:.6}"),
+        None => format!("{value:.6}"),
+    }
+}

@@ -1,0 +1,32 @@
+//! What goes wrong in backward passes: fault models of gradients (spec.md §6), computed in f64, and which of them explain
+//! gradients that were recorded.
+//!
+//! A model changes one choice of a [`Variant`], and [`adjoint`] computes with it. [`catalogue`] lists the
+//! models, [`mod@diagnose`] fits them to each gradient on its own: what is wrong with grad.B hides nothing of what is
+//! wrong with grad.A, and one model that explains both is named for both.
+
+pub mod adjoint;
+pub mod catalogue;
+pub mod diagnose;
+pub mod variant;
+
+use self::catalogue::Fault;
+use self::variant::Variant;
+use crate::formula::Form;
+use crate::problem::{OutputGradients, Problem};
+use crate::tensor::Gradients;
+
+pub use self::diagnose::{Case, diagnose};
+
+/// Every model's name, and what it says is wrong.
+pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let parts = catalogue::PARTS.iter().map(|part| (part.name, part.what));
+    catalogue::ALL.iter().map(|fault| (fault.name, fault.what)).chain(diagnose::FITTED).chain(parts)
+}
+
+/// What a backward pass with this fault returns, in the layout of the problem's inputs.
+pub fn compute(form: Form, problem: &Problem, given: &OutputGradients, fault: &Fault) -> Gradients<f64> {
+    let mut variant = Variant::specified(form);
+    fault.change(&mut variant);
+    adjoint::gradients(&variant, problem, given)
+}

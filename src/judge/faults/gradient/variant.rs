@@ -1,0 +1,389 @@
+//! What is wrong with a backward pass, as numbers and choices that [`super::adjoint`] computes with.
+
+use crate::formula::Form;
+use crate::tensor::{GradientName, InputType};
+
+/// What a cotangent has been multiplied by when it arrives at the position before in the scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carry {
+    /// Ā of the position that it comes from.
+    Right,
+    /// Nothing arrives.
+    Lost,
+    /// Ā of the position that it arrives at.
+    Own,
+    /// 1
+    Undecayed,
+}
+
+/// What goes wrong where a chunk begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Edge {
+    /// The state that is carried in has this factor.
+    State(f64),
+    /// The cotangent that is carried out has this factor.
+    Adjoint(f64),
+    /// The cotangent that is carried out has not been multiplied by Ā.
+    Undecayed,
+    /// Ā's share has 0 for the state that is carried in, which the recurrence has.
+    Unread,
+    /// The states of the chunk start from one that was kept in this type.
+    Stored(InputType),
+}
+
+/// What the backward pass reads in place of an input, or where it adds what belongs to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misread {
+    /// The batch's first item, for all.
+    FirstBatch,
+    /// Group d % groups, for channel d.
+    ModuloGroup,
+    /// What is summed over a group is added there.
+    SumInModuloGroup,
+}
+
+/// The state that multiplies Ā's derivative in the reversed scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReversedState {
+    /// Its own at l + 1.
+    Right,
+    /// Its own at l − 1.
+    OtherSide,
+    /// The forward scan's at l − 1.
+    Forward,
+}
+
+/// A part of the derivative of one of h's terms, factor·Δᵖ·f(z).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlopePart {
+    Whole,
+    /// Through Δᵖ.
+    Power,
+    /// Through z.
+    Argument,
+    /// The term of this degree in the Taylor series of f′, where |z| < 1.
+    Taylor(usize),
+}
+
+/// How many positions the pass runs over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    Right,
+    /// Up to the next multiple, with delta, u and dout 0 there.
+    PaddedTo(usize),
+    /// Down to the last multiple.
+    CutTo(usize),
+    /// All but the last.
+    WithoutLast,
+}
+
+/// How dlast_state enters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastState {
+    Right,
+    Ignored,
+    /// At every position.
+    Everywhere,
+    /// Into the reversed scan as well.
+    InBothScans,
+    /// With the factor 2 of complex outputs.
+    Doubled,
+    /// With the ½ of both directions.
+    Halved,
+}
+
+/// A factor of the adjoint that is to be conjugated, where gradients themselves are carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Factor {
+    /// Ā in the recurrence.
+    ABar,
+    /// C, through which the outputs' gradients arrive.
+    C,
+    /// The state that multiplies Ā.
+    State,
+    /// B, in whatever is made of the input term.
+    B,
+    /// h
+    Input,
+    /// The derivatives of Ā and h by Δ and by A.
+    Slopes,
+    /// The derivatives of Ā alone.
+    ABarSlopes,
+    /// Those of h alone.
+    InputSlopes,
+    /// A, in Ā's derivative by Δ.
+    A,
+    LastState,
+}
+
+/// What stands for the derivative of softplus, σ(delta + delta_bias).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SoftplusSlope {
+    Right,
+    /// 1
+    Missing,
+    /// σ(delta)
+    WithoutBias,
+    /// σ(Δ)
+    OfDelta,
+    Squared,
+    /// Softplus itself.
+    Softplus,
+}
+
+/// What stands for the derivative of the gate, σ(z)(1 + zσ(−z)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GateSlope {
+    Right,
+    /// σ(z)
+    Sigmoid,
+    /// zσ(z)
+    Silu,
+    /// σ(z)σ(−z), the derivative of the sigmoid.
+    OfSigmoid,
+    /// σ(z)(1 − zσ(−z))
+    SignSlip,
+    /// σ(z)(1 + z)σ(−z)
+    Parenthesis,
+    /// σ(z)(1 + z)
+    WithoutComplement,
+    /// σ(z) + zσ(−z)
+    Sum,
+    /// 1 + zσ(−z)
+    WithoutSigmoid,
+    /// 1
+    Missing,
+}
+
+/// A weight of the input term in a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// h
+    Right,
+    /// h/Δ
+    WithoutDelta,
+    /// 1
+    Missing,
+}
+
+/// The part of a sum that is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    All,
+    First,
+    Last,
+    ButFirst,
+    ButLast,
+    /// Whole chunks.
+    Whole,
+    /// What is not beyond the end.
+    Inside,
+}
+
+impl Pick {
+    /// Whether item `i` of `len` is kept, where items come in chunks.
+    pub fn has(self, i: usize, len: usize, chunk: usize) -> bool {
+        match self {
+            Pick::All => true,
+            Pick::First => i < chunk,
+            Pick::Last => i >= (len - 1) / chunk * chunk,
+            Pick::ButFirst => i >= chunk,
+            Pick::ButLast => i < (len - 1) / chunk * chunk,
+            Pick::Inside => i < len,
+            Pick::Whole => i < len / chunk * chunk,
+        }
+    }
+}
+
+/// A factor on whole gradients.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scale {
+    By(f64),
+    /// One part in the batch, of what is summed over it.
+    PerBatch,
+    /// One part in the positions, of what is summed over them.
+    PerPosition,
+    /// One part in the channels of a group, of what is summed over them.
+    PerChannel,
+}
+
+/// What becomes of complex gradients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Complex {
+    Right,
+    Conjugated,
+    RealPart,
+    /// Re and im in each other's place.
+    PartsExchanged,
+}
+
+/// What is kept in a narrow type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Narrow {
+    /// The gradient of y + D·u.
+    Gated,
+    Adjoint,
+    State,
+}
+
+/// A sum over positions that is kept in a narrow type after each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accumulator {
+    pub kept: InputType,
+    /// Whether the batch is summed in it as well.
+    pub batch: bool,
+    /// Whether it starts from the last position.
+    pub backwards: bool,
+}
+
+/// What is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Store {
+    Right,
+    /// In f16's range: infinite beyond it.
+    Overflows,
+    /// Its largest number beyond it.
+    Saturates,
+    /// Variable tensors from the last position to the first.
+    Reversed,
+    /// grad.B and grad.C in each other's place.
+    Exchanged,
+    /// grad.A times A: the gradient of log(−A).
+    OfLogA,
+}
+
+/// A backward pass. Pairs of Ā's share and h's are in this order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Variant {
+    /// Of Ā and h.
+    pub form: Form,
+    /// Of their derivatives.
+    pub slopes_of: Form,
+    pub bidirectional: bool,
+    /// Factors on the forward and on the reversed scan's output, where there are both.
+    pub directions: [f64; 2],
+    /// Of the forward and of the reversed scan.
+    pub carry: [Carry; 2],
+    /// At multiples of this length.
+    pub edge: Option<(usize, Edge)>,
+    /// Whether that is so in the forward and in the reversed scan.
+    pub edge_in: [bool; 2],
+    pub length: Length,
+    /// Whether positions whose delta and u are 0 are left out.
+    pub drops_masked: bool,
+    pub last_state: LastState,
+    /// Whether states start from the initial state.
+    pub has_initial: bool,
+    /// Whether the initial state's gradient has Ā₀.
+    pub decays_initial: bool,
+    /// Whether Ā's share has the state after its step, in place of the one before.
+    pub a_bar_reads_after: bool,
+    pub reversed_state: ReversedState,
+    pub misread: Option<(GradientName, Misread)>,
+    /// Whether C's gradient has the state before the step, in place of the one after.
+    pub c_reads_before: bool,
+    pub unconjugated: Option<Factor>,
+    /// Factors on Ā's and h's shares of grad.delta.
+    pub delta_shares: [f64; 2],
+    /// And of grad.A.
+    pub a_shares: [f64; 2],
+    /// Factors on ∂h/∂Δ through Δᵖ and through z.
+    pub h_slope: [f64; 2],
+    /// What is missing in the derivative of one of h's terms.
+    pub h_slope_without: Option<(usize, SlopePart)>,
+    /// A factor on z in an exponential Ā.
+    pub exponent: f64,
+    /// Whether derivatives by Δ have the factor A, and those by A the factor Δ, of z = ΔA.
+    pub chain: [bool; 2],
+    /// Whether Ā is differentiated as an exponential.
+    pub a_bar_as_exponential: bool,
+    pub softplus_slope: SoftplusSlope,
+    /// How often dout is multiplied by the gate: for the scan, in D·dout of grad.u, for grad.D.
+    pub gates: [u8; 3],
+    pub gate_slope: GateSlope,
+    /// Factors on y and on D·u in grad.z.
+    pub gated: [f64; 2],
+    /// How often the output in grad.z is multiplied by the gate.
+    pub gated_output: u8,
+    /// A factor on D·dout in grad.u.
+    pub skip: f64,
+    /// Whether grad.D has the factor u.
+    pub d_has_u: bool,
+    /// In grad.u.
+    pub u_input: Input,
+    /// Where grad.u reads B.
+    pub u_b_offset: isize,
+    pub u_has_b: bool,
+    /// In grad.B.
+    pub b_input: Input,
+    pub b_has_u: bool,
+    /// How often the outputs' gradients have the factor 2 of complex outputs as they enter the scan.
+    pub output_factors: u8,
+    /// Which states are summed in grad.u and grad.delta.
+    pub states: Pick,
+    /// Which chunks of positions are summed, of this length.
+    pub positions: (Pick, usize),
+    /// Which items of the batch.
+    pub batch: Pick,
+    /// Which channels of a group.
+    pub group: Pick,
+    pub narrow: Option<(Narrow, InputType)>,
+    pub accumulator: Option<Accumulator>,
+    pub scale: Scale,
+    pub complex: Complex,
+    pub store: Store,
+}
+
+impl Variant {
+    /// Nothing wrong.
+    pub fn specified(form: Form) -> Self {
+        Variant {
+            form,
+            slopes_of: form,
+            bidirectional: form.is_bidirectional(),
+            directions: [1.0; 2],
+            carry: [Carry::Right; 2],
+            edge: None,
+            edge_in: [true; 2],
+            length: Length::Right,
+            drops_masked: false,
+            last_state: LastState::Right,
+            has_initial: true,
+            decays_initial: true,
+            a_bar_reads_after: false,
+            reversed_state: ReversedState::Right,
+            misread: None,
+            c_reads_before: false,
+            unconjugated: None,
+            delta_shares: [1.0; 2],
+            a_shares: [1.0; 2],
+            h_slope: [1.0; 2],
+            h_slope_without: None,
+            exponent: 1.0,
+            chain: [true; 2],
+            a_bar_as_exponential: false,
+            softplus_slope: SoftplusSlope::Right,
+            gates: [1; 3],
+            gate_slope: GateSlope::Right,
+            gated: [1.0; 2],
+            gated_output: 0,
+            skip: 1.0,
+            d_has_u: true,
+            u_input: Input::Right,
+            u_b_offset: 0,
+            u_has_b: true,
+            b_input: Input::Right,
+            b_has_u: true,
+            output_factors: 1,
+            states: Pick::All,
+            positions: (Pick::All, 1),
+            batch: Pick::All,
+            group: Pick::All,
+            narrow: None,
+            accumulator: None,
+            scale: Scale::By(1.0),
+            complex: Complex::Right,
+            store: Store::Right,
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The verdict on a backward pass: every element of every gradient against its derived bound
+//! ([`super::budget::gradient`]), by the quick route where that decides ([`super::quick`]), else by a certified truth.
+
+use super::budget::gradient::{GradientBudget, Pass, Walked, walk};
+use super::quick::{LARGEST_Z, QuickTally};
+use super::scan::{UNBOUNDED, beyond};
+use super::ulp::Format;
+use super::verdict::{Element, Tally, worst};
+use crate::results::{TensorResult, Verdict};
+use crate::tensor::{GradientName, Gradients, Named, Tensor};
+
+/// What the quick route says of a backward pass.
+#[derive(Clone, Debug, Default)]
+pub struct QuickGradients {
+    pub tallies: Named<QuickTally, GradientName>,
+    pub walked: Walked,
+}
+
+impl QuickGradients {
+    /// Whether a certified truth would decide more.
+    pub fn is_open(&self) -> bool {
+        self.tallies.values().any(|tally| tally.open > 0)
+    }
+}
+
+/// Every element, by its quick value. `advance` is told of each channel.
+pub fn quick(pass: Pass, got: &Gradients<f32>, advance: &(dyn Fn() + Sync)) -> QuickGradients {
+    let mut tallies: Named<QuickTally, GradientName> = got.map(|_, _| QuickTally::default());
+    let walked = walk(pass, advance, &mut |name, first, bounds| {
+        let (Some(tensor), Some(tally)) = (got.get(name), tallies.get_mut(name)) else { return };
+        let format = Format::for_input(tensor.element);
+        for (i, &want) in bounds.value.iter().enumerate() {
+            let (at, place) = (i / tensor.width, first * tensor.width + i);
+            let got = f64::from(tensor.values[place]);
+            let element = Element { got, want, bound: bounds.bound[at], store: bounds.store[at] };
+            tally.add((0, place), [element; 2], bounds.worst_case[at], format);
+        }
+    });
+    if walked.largest_z >= LARGEST_Z {
+        for (_, tally) in tallies.iter_mut() {
+            *tally = QuickTally { passed: 0, open: tally.passed + tally.open, ..*tally };
+        }
+    }
+    QuickGradients { tallies, walked }
+}
+
+/// What that comes to, tensor by tensor. What it leaves open is not measured.
+pub fn by_quick(quick: &QuickGradients, got: &Gradients<f32>) -> Named<TensorResult, GradientName> {
+    let of = |(name, tally, tensor): (GradientName, &QuickTally, &Tensor<f32>)| {
+        let format = Format::for_input(tensor.element);
+        let (verdict, reason) = match tally {
+            _ if tally.failed > 0 => (Verdict::Fail, String::new()),
+            _ if tally.open > 0 => {
+                let open = tally.open;
+                (
+                    Verdict::Unmeasured,
+                    format!("{open} elements are left open by the quick route, and have no truth"),
+                )
+            }
+            _ if tally.unbounded > 0 => (Verdict::Unmeasured, UNBOUNDED.to_owned()),
+            _ => (Verdict::Pass, String::new()),
+        };
+        let shown = tally.worst.map(|(_, place, element)| {
+            worst(
+                &named(name, tensor, place),
+                tensor.index(place),
+                element,
+                element.distance(format),
+                Vec::new(),
+            )
+        });
+        let result = TensorResult {
+            verdict,
+            reason,
+            beyond: beyond(verdict, tally.worst_case_ratio),
+            worst_case_ratio: tally.worst_case_ratio,
+            judged: tally.elements(),
+            quick: tally.passed + tally.failed,
+            worst: shown,
+            max_ulp: tally.max_ulp,
+            rel_l2: tally.rel_l2(),
+            diagnosis: Vec::new(),
+        };
+        (name, result)
+    };
+    quick.tallies.zip(got).map(of).collect()
+}
+
+/// Every element against its certified truth.
+pub fn by_truth(
+    got: &Gradients<f32>,
+    want: &Gradients<f64>,
+    budget: &GradientBudget,
+) -> Named<TensorResult, GradientName> {
+    let of = |(name, got, want): (GradientName, &Tensor<f32>, &Tensor<f64>)| {
+        let (format, bounds) = (Format::for_input(want.element), &budget.tensors[name]);
+        let (mut tally, mut worst_case) = (Tally::default(), 0.0f64);
+        for (i, (&got, &exact)) in got.values.iter().zip(&want.values).enumerate() {
+            let at = i / want.width;
+            let (bound, store) = (bounds.bound[at], bounds.store[at]);
+            let element = Element { got: f64::from(got), want: exact, bound, store };
+            tally.add(element, format);
+            let farthest = Element { bound: bounds.worst_case[at], ..element };
+            worst_case = worst_case.max(farthest.distance(format).ratio);
+        }
+        let (verdict, reason) = match () {
+            () if tally.fails() => (Verdict::Fail, String::new()),
+            () if tally.unbounded.is_some() => (Verdict::Unmeasured, UNBOUNDED.to_owned()),
+            () if tally.passes() => (Verdict::Pass, String::new()),
+            () => (Verdict::Fail, String::new()),
+        };
+        let result = TensorResult {
+            verdict,
+            reason,
+            beyond: beyond(verdict, worst_case),
+            worst_case_ratio: worst_case,
+            judged: tally.judged,
+            quick: 0,
+            worst: tally.worst.map(|(place, element, distance)| {
+                worst(&named(name, want, place), want.index(place), element, distance, Vec::new())
+            }),
+            max_ulp: tally.max_ulp,
+            rel_l2: tally.rel_l2(),
+            diagnosis: Vec::new(),
+        };
+        (name, result)
+    };
+    got.zip(want).map(of).collect()
+}
+
+/// The tensor, and which part of a complex element.
+fn named<T>(name: GradientName, tensor: &Tensor<T>, place: usize) -> String {
+    match (tensor.width, place % tensor.width) {
+        (1, _) => name.to_string(),
+        (_, 0) => format!("{name}.re"),
+        (_, _) => format!("{name}.im"),
+    }
+}

@@ -1,0 +1,586 @@
+//! Promise: what is wrong with a backward pass is named, gradient by gradient, and what is wrong in no known way is not.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use holdfast::formula::{Form, Textbook};
+use holdfast::judge::faults::gradient::catalogue::{self, Fault};
+use holdfast::judge::faults::gradient::variant::Variant;
+use holdfast::judge::faults::gradient::{Case, adjoint, all, compute, diagnose};
+use holdfast::method::Method;
+use holdfast::problem::conventions::{ComplexOutput, Conventions, Reads, StateHolds};
+use holdfast::problem::{Operand, OutputGradients, Problem, Shape, Weights};
+use holdfast::results::Diagnosis;
+use holdfast::tensor::GradientName::{self, A, B, C, D, Delta, InitialState, U, Z};
+use holdfast::tensor::{Gradients, Named};
+use holdfast::truth::gradient::solve;
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use crate::support::problems::{Layout, generator, layouts};
+
+fn drawn(len: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
+    (0..len).map(|_| rng.random_range(-1.0f32..1.0)).collect()
+}
+
+/// A problem of a layout, with an initial state where it has a gate, and a loss that sees all outputs.
+fn random(layout: &Layout, rng: &mut ChaCha8Rng) -> (Problem, OutputGradients) {
+    let mut problem = layout.random(rng);
+    let states = problem.shape.batch * problem.a.len();
+    problem.initial_state = layout.gate.then(|| drawn(states, rng));
+    let dlast_state = (layout.gate || layout.b == Operand::Variable).then(|| drawn(states, rng));
+    let dout = drawn(problem.u.len(), rng);
+    (problem, OutputGradients { dout, dlast_state })
+}
+
+fn faultless(method: Method, problem: &Problem, given: &OutputGradients) -> Gradients<f64> {
+    adjoint::gradients(&Variant::specified(method.into()), problem, given)
+}
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().map(|value| value.abs()).filter(|size| size.is_finite()).fold(0.0, f64::max)
+}
+
+#[test]
+fn without_a_fault_it_is_the_truth() {
+    let mut rng = generator("without_a_fault_it_is_the_truth");
+    let usual = Conventions::default();
+    let stated = Conventions {
+        reads: Reads::BeforeUpdate,
+        output: ComplexOutput::RealPart,
+        state: StateHolds::InputAlone,
+        ..usual
+    };
+    for (dstate, seqlen, conventions) in [(3, 7, usual), (2, 5, stated)] {
+        for layout in layouts(Shape { batch: 2, dim: 4, dstate, seqlen, groups: 2 }) {
+            let (mut problem, given) = random(&layout, &mut rng);
+            problem.conventions = conventions;
+            if layout.b == Operand::Variable {
+                problem.conventions.state = usual.state;
+            }
+            for truth in solve(&problem, &given, &Method::ALL).expect("certified") {
+                let found = faultless(truth.method, &problem, &given);
+                assert_eq!(found.iter().count(), truth.tensors.iter().count());
+                for (name, found, want) in found.zip(&truth.tensors) {
+                    assert_eq!((&found.shape, found.width), (&want.shape, want.width));
+                    let allowed = 1e-12 * largest(&want.values);
+                    for (found, want) in found.values.iter().zip(&want.values) {
+                        let error = (found - want).abs();
+                        assert!(error <= allowed, "{}, {name}, {layout:?}: {found} {want}", truth.method);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What faults are planted in: what shows on one problem may not on another. A long sequence, for what only
+/// it shows, is for some alone.
+fn problems(weights: Weights, long: Option<usize>) -> Vec<(Problem, OutputGradients)> {
+    let mut rng = generator("every_planted_gradient_fault_is_named_first");
+    let mut draw = |(batch, dim, dstate, seqlen, groups), operand, loud: f32| {
+        let shape = Shape { batch, dim, dstate, seqlen, groups };
+        let plain = Layout::plain(batch, dim, dstate, seqlen);
+        let layout = Layout { shape, weights, b: operand, c: operand, gate: true, extras: true, ..plain };
+        let (mut problem, mut given) = random(&layout, &mut rng);
+        let states = given.dlast_state.iter_mut().flatten();
+        given.dout.iter_mut().chain(states).for_each(|value| *value *= loud);
+        // A mask.
+        for l in (5..problem.u.len()).step_by(9) {
+            (problem.u[l], problem.delta[l]) = (0.0, 0.0);
+        }
+        (problem, given)
+    };
+    let mut problems = vec![
+        draw((3, 6, 2, 33, 2), Operand::Variable, 1.0),
+        draw((3, 3, 2, 31, 1), Operand::Constant, 1.0),
+        // What f16 cannot hold.
+        draw((2, 4, 2, 31, 2), Operand::Variable, 1e5),
+    ];
+    if let Some(seqlen) = long {
+        let (mut problem, given) = draw((1, 1, 1, seqlen, 1), Operand::Variable, 1.0);
+        // Steps beyond the end are so small that a padding of any length shows.
+        problem.delta.iter_mut().filter(|delta| **delta != 0.0).for_each(|delta| *delta += 7.0);
+        problem.delta_bias.iter_mut().flatten().for_each(|bias| *bias -= 7.0);
+        problems.push((problem, given));
+    }
+    problems
+}
+
+/// What a kernel with these gradients in mind returns: they are off by a few roundings, and stored in f32.
+fn noisy(gradients: &Gradients<f64>, rng: &mut ChaCha8Rng) -> Gradients<f64> {
+    let ulp = f64::from(f32::EPSILON);
+    gradients.map(|_, tensor| {
+        let size = largest(&tensor.values);
+        let values = tensor.values.iter().map(|&value| {
+            let mut noise = || f64::from(rng.random_range(-1.0f32..1.0)) * ulp;
+            let off = value + if value.is_finite() { noise() * 4.0 * value + noise() * size } else { 0.0 };
+            f64::from(off as f32)
+        });
+        tensor.with(values.collect())
+    })
+}
+
+/// 64 roundings to f32 of the largest value.
+fn bounds(want: &Gradients<f64>) -> Named<Vec<f64>, GradientName> {
+    want.map(|_, tensor| {
+        let bound = 64.0 * f64::from(f32::EPSILON / 2.0) * largest(&tensor.values);
+        vec![bound; tensor.values.len() / tensor.width]
+    })
+}
+
+/// The truth of one method on one problem.
+struct Known<'a> {
+    method: Method,
+    problem: &'a Problem,
+    given: &'a OutputGradients,
+    want: Gradients<f64>,
+    bounds: Named<Vec<f64>, GradientName>,
+}
+
+impl<'a> Known<'a> {
+    fn new(method: Method, (problem, given): &'a (Problem, OutputGradients)) -> Self {
+        let want = faultless(method, problem, given);
+        Known { method, problem, given, bounds: bounds(&want), want }
+    }
+
+    /// What is said of the gradients that are beyond their bounds.
+    fn judged(&self, got: &Gradients<f64>) -> Named<Vec<Diagnosis>, GradientName> {
+        let Known { problem, given, want, bounds, .. } = self;
+        let case = Case { form: self.method.into(), problem, given, got, want, bounds };
+        let fails = |name: GradientName| {
+            let (got, want) = (&got[name].values, &want[name]);
+            let within = |i: usize| (got[i] - want.values[i]).abs() <= bounds[name][i / want.width];
+            !(0..got.len()).all(within)
+        };
+        let failing: Vec<GradientName> =
+            got.iter().map(|(name, _)| name).filter(|&name| fails(name)).collect();
+        diagnose(&case, &failing)
+    }
+
+    /// The largest error over its bound.
+    fn beyond(&self, name: GradientName, got: &Gradients<f64>) -> f64 {
+        let (got, want) = (&got[name].values, &self.want[name]);
+        let share = |i: usize| {
+            let error = (got[i] - want.values[i]).abs() / self.bounds[name][i / want.width];
+            if error.is_nan() { f64::INFINITY } else { error }
+        };
+        (0..got.len()).map(share).fold(0.0, f64::max)
+    }
+
+    fn compute(&self, fault: &Fault) -> Gradients<f64> {
+        compute(self.method.into(), self.problem, self.given, fault)
+    }
+
+    /// Whether nothing tells two gradients apart once they are noisy.
+    fn same(&self, a: &[f64], b: &[f64]) -> bool {
+        let allowed = 2.0 * f64::from(f32::EPSILON) * largest(a);
+        a.iter().zip(b).all(|(a, b)| a == b || (a - b).abs() <= allowed)
+    }
+}
+
+/// What became of a planted fault, on the first problem on which all gradients that fail get its name, or else on the first on
+/// which some fail.
+struct Outcome {
+    fault: &'static Fault,
+    method: Method,
+    weights: Weights,
+    /// The worst mark of its gradients: `=` named first, `~` named first is what is the same there, `?` no name, `x` another
+    /// name, `.` no gradient fails.
+    mark: char,
+    /// What is the same.
+    same: BTreeSet<String>,
+    /// Other names, or none.
+    wrong: Vec<String>,
+}
+
+fn outcome(fault: &'static Fault, weights: Weights, known: &[Known]) -> Outcome {
+    let mut outcome = Outcome {
+        fault,
+        method: known[0].method,
+        weights,
+        mark: '.',
+        same: BTreeSet::new(),
+        wrong: Vec::new(),
+    };
+    for known in known.iter().filter(|known| fault.applies(known.method.into(), known.problem)) {
+        let planted = known.compute(fault);
+        for (name, planted) in planted.iter() {
+            let changes = !known.same(&known.want[name].values, &planted.values);
+            assert!(!changes || fault.touches.contains(&name), "{} touches {name}", fault.name);
+        }
+        let mut diagnoses = known.judged(&noisy(&planted, &mut generator(fault.name)));
+        // What is hardly beyond its bounds is mostly noise, and shows nothing of its cause.
+        diagnoses = diagnoses.into_iter().filter(|(name, _)| known.beyond(*name, &planted) > 2.0).collect();
+        let (mut mark, mut same) = (if diagnoses.is_empty() { '.' } else { '=' }, BTreeSet::new());
+        for (name, diagnosis) in diagnoses.iter() {
+            let first = diagnosis.first().map_or("(nothing)", |first| &first.name);
+            let equal = |first: &Fault| known.same(&planted[name].values, &known.compute(first)[name].values);
+            match catalogue::find(first) {
+                _ if first == fault.name => {}
+                Some(first) if equal(first) => {
+                    same.insert(first.name.to_owned());
+                    mark = if mark == '=' { '~' } else { mark };
+                }
+                _ => {
+                    outcome.wrong.push(format!("{name}: {first}"));
+                    mark = if first == "(nothing)" { '?' } else { 'x' };
+                }
+            }
+        }
+        if mark == '=' || outcome.mark == '.' {
+            (outcome.mark, outcome.same) = (mark, same);
+        }
+        if mark == '=' {
+            break;
+        }
+    }
+    outcome
+}
+
+/// One line for each fault, one column for each method with a mark for real and one for complex weights.
+fn confusion_matrix(outcomes: &[Outcome]) -> String {
+    let mut text = format!("{:34}", "planted");
+    Method::ALL.iter().for_each(|method| write!(text, "{method:>10}").unwrap());
+    text.push_str("  the same\n");
+    for fault in catalogue::ALL.iter() {
+        write!(text, "{:34}", fault.name).unwrap();
+        let of = |o: &&Outcome| o.fault.name == fault.name;
+        for method in Method::ALL {
+            let of_method = outcomes.iter().filter(of).filter(|o| o.method == method);
+            let marks: String = of_method.map(|o| o.mark).collect();
+            write!(text, "{marks:>10}").unwrap();
+        }
+        let same: BTreeSet<&str> =
+            outcomes.iter().filter(of).flat_map(|o| o.same.iter().map(String::as_str)).collect();
+        let same: Vec<&str> = same.into_iter().collect();
+        let line = format!("  {}", same.join(", "));
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    let count = |mark| outcomes.iter().filter(|o| o.mark == mark).count();
+    writeln!(
+        text,
+        "\n{} faults, {} planted: {} named first in every gradient (=), {} with what is the same in some of them (~), \
+         {} under another name (x), {} unnamed (?); a dot where nothing fails",
+        catalogue::ALL.len(),
+        outcomes.len() - count('.'),
+        count('='),
+        count('~'),
+        count('x'),
+        count('?'),
+    )
+    .unwrap();
+    text
+}
+
+/// One before and one after a multiple of every length below `longest`.
+fn long(method: Method, weights: Weights, longest: usize) -> Option<usize> {
+    match (method, weights) {
+        (Method::Zoh, Weights::Real) => Some(longest - 1),
+        (Method::Poly, Weights::Complex) => Some(longest + 1),
+        _ => None,
+    }
+}
+
+/// Says what is planted and has another name; each has one of these marks somewhere.
+fn check_names(outcomes: &[Outcome], matrix: &str, planted: &[&'static Fault], marks: &str) {
+    let wrong: Vec<String> = outcomes
+        .iter()
+        .filter(|o| !o.wrong.is_empty())
+        .map(|o| format!("{} in {} {}: {}", o.fault.name, o.method, o.weights, o.wrong.join(", ")))
+        .collect();
+    assert!(wrong.is_empty(), "{matrix}\n{}", wrong.join("\n"));
+    let unnamed: Vec<&str> = planted
+        .iter()
+        .filter(|fault| !outcomes.iter().any(|o| o.fault.name == fault.name && marks.contains(o.mark)))
+        .map(|fault| fault.name)
+        .collect();
+    assert!(unnamed.is_empty(), "{matrix}\nnowhere named in every gradient: {unnamed:?}");
+}
+
+/// Each in the first method that shows it: a different one for each fault, to see them all. Of chunks and tiles, these are
+/// the lengths up to 64; longer ones differ in nothing else.
+#[test]
+fn every_gradient_fault_is_named_somewhere() {
+    let drawn: Vec<_> = Method::ALL
+        .into_iter()
+        .flat_map(|method| Weights::ALL.map(|weights| (method, weights)))
+        .map(|(method, weights)| (method, weights, problems(weights, long(method, weights, 128))))
+        .collect();
+    let known: Vec<(Weights, Vec<Known>)> = drawn
+        .iter()
+        .map(|(method, weights, problems)| {
+            (*weights, problems.iter().map(|drawn| Known::new(*method, drawn)).collect())
+        })
+        .collect();
+    let is_short = |fault: &&Fault| {
+        fault.name.split('-').filter_map(|part| part.parse().ok()).all(|length: usize| length <= 64)
+    };
+    let planted: Vec<&'static Fault> = catalogue::ALL.iter().filter(is_short).collect();
+    let outcomes = planted.par_iter().enumerate().map(|(i, fault)| {
+        let mut last: Option<Outcome> = None;
+        for at in 0..known.len() {
+            let (weights, known) = &known[(i + at) % known.len()];
+            let outcome = outcome(fault, *weights, known);
+            let is_done = outcome.mark == '=' || !outcome.wrong.is_empty();
+            if outcome.mark != '.' || last.is_none() {
+                last = Some(outcome);
+            }
+            if is_done {
+                break;
+            }
+        }
+        last.expect("a method")
+    });
+    // With so few positions some lengths are the same as others.
+    check_names(&outcomes.collect::<Vec<_>>(), "", &planted, "=~");
+}
+
+/// Minutes of computing, for which `HOLDFAST_ALL_PLANTED` asks: every fault in every method.
+#[test]
+fn every_planted_gradient_fault_is_named_first() {
+    if std::env::var_os("HOLDFAST_ALL_PLANTED").is_none() {
+        return;
+    }
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    for method in Method::ALL {
+        for weights in Weights::ALL {
+            let problems = problems(weights, long(method, weights, 4096));
+            let known: Vec<Known> = problems.iter().map(|drawn| Known::new(method, drawn)).collect();
+            for known in &known {
+                let sound = noisy(&known.want, &mut generator("sound"));
+                assert!(known.judged(&sound).is_empty(), "{method} {weights}: sound gradients fail");
+            }
+            outcomes.par_extend(catalogue::ALL.par_iter().map(|fault| outcome(fault, weights, &known)));
+        }
+    }
+    let matrix = confusion_matrix(&outcomes);
+    check_names(&outcomes, &matrix, &catalogue::ALL.iter().collect::<Vec<_>>(), "=");
+    insta::with_settings!({
+        snapshot_path => "../../golden",
+        prepend_module_to_snapshot => false,
+        description => "Faults planted in gradients, one method and weight type at a time.",
+        omit_expression => true,
+    }, { insta::assert_snapshot!("gradient-confusion-matrix", matrix) });
+}
+
+/// The first name of each gradient that fails.
+fn firsts(diagnoses: &Named<Vec<Diagnosis>, GradientName>) -> Vec<(GradientName, &str)> {
+    let named = diagnoses.iter();
+    named.map(|(name, list)| (name, list.first().map_or("(nothing)", |first| &first.name))).collect()
+}
+
+#[test]
+fn what_is_wrong_with_one_gradient_hides_nothing_of_another() {
+    let cases = [
+        (Method::Zoh, "b-without-delta", B, "a-without-a-bar", A),
+        (Method::Foh, "c-reads-before", C, "softplus-slope-missing", Delta),
+        (Method::Poly, "gate-slope-sigmoid", Z, "reversed-missing", U),
+        (Method::Bilinear, "d-without-u", D, "initial-state-undecayed", InitialState),
+    ];
+    for weights in Weights::ALL {
+        let problems = problems(weights, None);
+        for (method, first, of_first, second, of_second) in cases {
+            let known = Known::new(method, &problems[0]);
+            let mut got = known.want.clone();
+            for (fault, name) in [(first, of_first), (second, of_second)] {
+                let fault = catalogue::find(fault).expect("in the catalogue");
+                got[name] = known.compute(fault)[name].clone();
+            }
+            let got = noisy(&got, &mut generator("what_is_wrong_with_one_gradient"));
+            let mut expected = vec![(of_first, first), (of_second, second)];
+            expected.sort();
+            assert_eq!(firsts(&known.judged(&got)), expected, "{method} {weights}");
+        }
+    }
+}
+
+#[test]
+fn two_faults_in_one_gradient_are_named_together() {
+    let pairs = [
+        (Method::Zoh, Delta, "delta-without-h", "softplus-slope-without-bias"),
+        (Method::Zoh, B, "no-recurrence", "group-first-alone"),
+        (Method::Foh, U, "u-without-skip", "gate-missing-in-scan"),
+        (Method::Bilinear, A, "a-bar-reads-after", "batch-last-alone"),
+        (Method::Poly, Delta, "reversed-missing", "softplus-slope-squared"),
+        (Method::HighOrder, B, "dlast-state-ignored", "b-without-u"),
+        (Method::Rk4, Z, "z-without-skip", "gate-slope-sigmoid"),
+    ];
+    for weights in Weights::ALL {
+        let problems = problems(weights, None);
+        for (method, name, first, second) in pairs {
+            let known = Known::new(method, &problems[0]);
+            let mut variant = Variant::specified(method.into());
+            for name in [first, second] {
+                catalogue::find(name).expect("in the catalogue").change(&mut variant);
+            }
+            let mut got = known.want.clone();
+            got[name] = adjoint::gradients(&variant, known.problem, known.given)[name].clone();
+            let diagnoses = known.judged(&noisy(&got, &mut generator("two_faults_in_one_gradient")));
+            let found: BTreeSet<&str> = firsts(&diagnoses)[0].1.split(" + ").collect();
+            assert_eq!(found, BTreeSet::from([first, second]), "{method} {weights}: {diagnoses:?}");
+        }
+    }
+}
+
+#[test]
+fn a_factor_is_found() {
+    let problems = problems(Weights::Complex, None);
+    let known = Known::new(Method::Rk4, &problems[0]);
+    let mut got = known.want.clone();
+    got[A].values.iter_mut().for_each(|value| *value *= 0.3);
+    let diagnoses = known.judged(&noisy(&got, &mut generator("a_factor_is_found")));
+    assert_eq!(firsts(&diagnoses), [(A, "gradient-scaled")]);
+    assert!(diagnoses[A][0].what.starts_with("the whole gradient has the factor 0.300000"), "{diagnoses:?}");
+    assert!(all().any(|(name, _)| name == diagnoses[A][0].name));
+}
+
+/// A gradient that is wrong in a way with a number or a place that is found.
+#[test]
+fn what_is_fitted_is_named_with_its_numbers() {
+    let problems = problems(Weights::Real, None);
+    let without = |part: &str| {
+        let part = catalogue::PARTS.iter().find(|fault| fault.name == part).expect("a part");
+        move |variant: &mut Variant| part.change(variant)
+    };
+    let judged = |known: &Known, name: GradientName, values: Vec<f64>| {
+        let mut got = known.want.clone();
+        got[name].values = values.clone();
+        let mut got = noisy(&got, &mut generator("what_is_fitted"));
+        // What is not written has no noise.
+        let unwritten = got[name].values.iter_mut().zip(values).filter(|(_, value)| *value == 0.0);
+        unwritten.for_each(|(got, _)| *got = 0.0);
+        let diagnoses = known.judged(&got);
+        diagnoses.get(name).and_then(|list| list.first().cloned()).map(|first| (first.name, first.what))
+    };
+    let parts = [
+        (
+            Method::Rk4,
+            Delta,
+            "h-slope-term-4-scaled",
+            0.25,
+            "the derivative of term 4 of h has the factor 1/4",
+        ),
+        (
+            Method::HighOrder,
+            A,
+            "h-slope-term-2-scaled",
+            0.5,
+            "the derivative of term 2 of h has the factor 1/2",
+        ),
+        (Method::Zoh, Z, "z-output-scaled", 0.3, "y has the factor 3/10"),
+        (Method::Foh, U, "dlast-state-scaled", 1.5, "dlast_state has the factor 3/2"),
+    ];
+    for (method, name, part, factor, what) in parts {
+        let known = Known::new(method, &problems[0]);
+        let mut variant = Variant::specified(method.into());
+        without(part)(&mut variant);
+        let absent = adjoint::gradients(&variant, known.problem, known.given)[name].values.clone();
+        let want = &known.want[name].values;
+        let values = want.iter().zip(absent).map(|(want, absent)| absent + (want - absent) * factor);
+        let (found, text) = judged(&known, name, values.collect()).unwrap_or_default();
+        assert_eq!(found, part, "{text}");
+        assert!(text.starts_with(what), "{text}");
+    }
+    let known = Known::new(Method::Zoh, &problems[0]);
+    let Shape { seqlen, .. } = known.problem.shape;
+    let exponent =
+        Variant { exponent: 1.44 / std::f64::consts::LOG2_E, ..Variant::specified(Method::Zoh.into()) };
+    let spoilt = adjoint::gradients(&exponent, known.problem, known.given);
+    for name in [U, Delta, A, B] {
+        let (found, what) = judged(&known, name, spoilt[name].values.clone()).unwrap_or_default();
+        assert_eq!((found.as_str(), what.contains("1.44000")), ("exponent-scaled", true), "{name}: {what}");
+    }
+    let moved = |name: GradientName, from: &dyn Fn(usize) -> Option<usize>| -> Vec<f64> {
+        let want = &known.want[name].values;
+        (0..want.len()).map(|i| from(i).map_or(0.0, |at| want[at])).collect()
+    };
+    let cases = [
+        (U, moved(U, &|i| (!i.is_multiple_of(seqlen)).then(|| i - 1)), "gradient-one-later"),
+        (B, moved(B, &|i| (i % seqlen + 1 < seqlen).then_some(i + 1)), "gradient-one-earlier"),
+        (A, moved(A, &|i| Some(i % 6 * 2 + i / 6)), "gradient-transposed"),
+        (Delta, moved(Delta, &|i| (!i.is_multiple_of(seqlen)).then_some(i)), "gradient-partly-zero"),
+        (C, moved(C, &|i| (i / seqlen % 2 == 0).then_some(i)), "gradient-partly-zero"),
+        (A, moved(A, &|i| (i / 2 < 4).then_some(i)), "gradient-partly-zero"),
+    ];
+    for (name, values, expected) in cases {
+        let (found, what) = judged(&known, name, values).unwrap_or_default();
+        assert_eq!(found, expected, "{name}: {what}");
+    }
+}
+
+#[test]
+fn two_factors_are_no_pair() {
+    let factors = ["gradient-halved", "batch-averaged", "half-missing", "output-factor-missing"];
+    for name in factors {
+        assert!(catalogue::find(name).expect("in the catalogue").is_factor(), "{name}");
+    }
+    for name in ["reversed-missing", "delta-without-h", "gradient-reversed"] {
+        assert!(!catalogue::find(name).expect("in the catalogue").is_factor(), "{name}");
+    }
+}
+
+#[test]
+fn textbook_forms_get_no_diagnosis() {
+    let problems = problems(Weights::Real, None);
+    let Known { problem, given, want, bounds, .. } = Known::new(Method::Zoh, &problems[0]);
+    let got = want.map(|_, tensor| tensor.with(vec![1.0; tensor.values.len()]));
+    let form = Form::Textbook(Textbook::ZohExact);
+    let case = Case { form, problem, given, got: &got, want: &want, bounds: &bounds };
+    assert_eq!(diagnose(&case, &[A, U]), [(A, vec![]), (U, vec![])].into_iter().collect());
+}
+
+/// Changes to the problem that a backward pass computes, or to what it returns, in no way that is modelled.
+type Change = fn(&mut Problem, &mut OutputGradients);
+const UNPLANNED: [(&str, Change); 10] = [
+    ("A is too large by 0.02", |p, _| p.a.iter_mut().for_each(|a| *a += 0.02)),
+    ("B is read one number further", |p, _| p.b.rotate_left(1)),
+    ("u is that of the position after", |p, _| p.u.rotate_left(1)),
+    ("Δ is that of the position after", |p, _| p.delta.rotate_left(1)),
+    ("dout is that of the position before", |_, given| given.dout.rotate_right(1)),
+    ("the gate is that of the next channel", |p, _| {
+        p.z.iter_mut().for_each(|z| z.rotate_left(p.shape.seqlen))
+    }),
+    ("the bias is twice what it is", |p, _| p.delta_bias.iter_mut().flatten().for_each(|bias| *bias *= 2.0)),
+    ("the initial state is halved", |p, _| p.initial_state.iter_mut().flatten().for_each(|x| *x *= 0.5)),
+    ("C is read one number further", |p, _| p.c.rotate_left(1)),
+    ("u is squared", |p, _| p.u.iter_mut().for_each(|u| *u *= *u)),
+];
+/// Of a value's place, itself and the largest one.
+type Spoil = fn(usize, f64, f64) -> f64;
+const SPOILED: [(&str, Spoil); 4] = [
+    ("every seventh is 0", |i, value, _| if i % 7 == 0 { 0.0 } else { value }),
+    ("clipped at half of the largest", |_, value, largest| value.clamp(-0.5 * largest, 0.5 * largest)),
+    ("cubed", |_, value, largest| value.powi(3) / largest.powi(2)),
+    ("every third has the wrong sign", |i, value, _| if i % 3 > 0 { value } else { -value }),
+];
+
+#[test]
+fn what_nothing_models_gets_no_name() {
+    for (i, method) in Method::ALL.into_iter().enumerate() {
+        let weights = Weights::ALL[i % 2];
+        let drawn = &problems(weights, None)[i / 3];
+        let known = Known::new(method, drawn);
+        let nameless = |what: &str, got: &Gradients<f64>| {
+            let diagnoses = known.judged(&noisy(got, &mut generator(what)));
+            assert!(!diagnoses.is_empty(), "{what} shows nowhere");
+            let is_nameless = diagnoses.values().all(Vec::is_empty);
+            assert!(is_nameless, "{method} {weights}, {what}: {:?}", firsts(&diagnoses));
+        };
+        for (what, change) in UNPLANNED {
+            let (mut problem, mut given) = drawn.clone();
+            change(&mut problem, &mut given);
+            nameless(what, &faultless(method, &problem, &given));
+        }
+        for (what, spoil) in SPOILED {
+            let spoiled = known.want.map(|_, tensor| {
+                let largest = largest(&tensor.values);
+                let values = tensor.values.iter().enumerate();
+                tensor.with(values.map(|(i, &value)| spoil(i, value, largest)).collect())
+            });
+            nameless(what, &spoiled);
+        }
+    }
+}

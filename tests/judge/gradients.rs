@@ -1,0 +1,248 @@
+//! The bounds on gradients: their values are the truth's, and what a plain f32 backward pass returns is within them.
+
+use holdfast::formula::{Form, Fraction};
+use holdfast::judge::budget::gradient::{GradientBudget, Pass, bounds};
+use holdfast::method::Method;
+use holdfast::problem::{InputType, OutputGradients, Problem, Shape, Weights};
+use holdfast::promise::Contract;
+use holdfast::promise::derivatives::{Units, production};
+use holdfast::tensor::{GradientName, Gradients};
+use holdfast::truth::gradient::adjoint::Scan;
+use holdfast::truth::gradient::number::Number;
+use holdfast::truth::gradient::rules::Rules;
+use holdfast::truth::gradient::solve;
+use holdfast::truth::gradient::step::{Functions, Step};
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use rstest::rstest;
+
+use crate::support::problems::{Layout, generator, layouts};
+
+/// A number in f32, real ones with an imaginary part of 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Single {
+    re: f32,
+    im: f32,
+}
+
+impl Number for Single {
+    type Real = Single;
+
+    fn zero() -> Self {
+        Single { re: 0.0, im: 0.0 }
+    }
+
+    fn one() -> Self {
+        Single { re: 1.0, im: 0.0 }
+    }
+
+    fn given(parts: &[f32]) -> Self {
+        Single { re: parts[0], im: parts.get(1).copied().unwrap_or(0.0) }
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        Single { re: self.re + other.re, im: self.im + other.im }
+    }
+
+    fn times(&self, other: &Self) -> Self {
+        Single { re: self.re * other.re - self.im * other.im, im: self.re * other.im + self.im * other.re }
+    }
+
+    fn scaled(&self, factor: &Self) -> Self {
+        Single { re: self.re * factor.re, im: self.im * factor.re }
+    }
+
+    fn ratio(&self, factor: Fraction) -> Self {
+        let factor = factor.value() as f32;
+        Single { re: self.re * factor, im: self.im * factor }
+    }
+
+    fn shifted(&self, n: i64) -> Self {
+        let factor = 2f32.powi(n as i32);
+        Single { re: self.re * factor, im: self.im * factor }
+    }
+
+    fn part(&self, index: usize) -> Self {
+        Single { re: if index == 0 { self.re } else { self.im }, im: 0.0 }
+    }
+}
+
+impl Single {
+    fn size(self) -> f32 {
+        self.re.hypot(self.im)
+    }
+
+    fn over(self, below: Self) -> Self {
+        let square = below.re * below.re + below.im * below.im;
+        Single {
+            re: (self.re * below.re + self.im * below.im) / square,
+            im: (self.im * below.re - self.re * below.im) / square,
+        }
+    }
+
+    fn exp(self) -> Self {
+        let size = self.re.exp();
+        match self.im {
+            0.0 => Single { re: size, im: 0.0 },
+            im => Single { re: size * im.cos(), im: size * im.sin() },
+        }
+    }
+}
+
+fn step(form: Form, delta: &Single, a: &Single) -> Option<Step<Single>> {
+    let one = Single::one();
+    let z = a.scaled(delta);
+    let exp = z.exp();
+    let mut phis = [exp, one, one, one, one];
+    if z.size() < 1.0 {
+        let mut four = Single::zero();
+        for k in (0..12).rev() {
+            let factorial = (1..=k + 4).map(|i| i as f32).product::<f32>();
+            four = four.times(&z).plus(&Single { re: 1.0 / factorial, im: 0.0 });
+        }
+        phis[4] = four;
+        for (k, inverse) in [(3, 1.0 / 6.0), (2, 0.5), (1, 1.0)] {
+            phis[k] = z.times(&phis[k + 1]).plus(&Single { re: inverse, im: 0.0 });
+        }
+    } else {
+        for (k, inverse) in [(1, 1.0), (2, 1.0), (3, 0.5), (4, 1.0 / 6.0)] {
+            phis[k] = phis[k - 1].minus(&Single { re: inverse, im: 0.0 }).over(z);
+        }
+    }
+    let formula = form.formula();
+    let resolvent = formula.pole().map_or(one, |alpha| one.over(one.minus(&z.ratio(alpha))));
+    Some(Functions { delta: *delta, a: *a, z, phis, resolvent }.step(&formula))
+}
+
+/// A plain backward pass in f32.
+fn plain() -> Rules<Single> {
+    Rules {
+        softplus: |raw| {
+            let x = raw.re;
+            let softplus = if x > 20.0 { x } else { x.exp().ln_1p() };
+            [softplus, 1.0 / (1.0 + (-x).exp())].map(|re| Single { re, im: 0.0 })
+        },
+        gate: |z| {
+            let z = z.re;
+            let sigmoid = 1.0 / (1.0 + (-z).exp());
+            [z * sigmoid, sigmoid * (1.0 + z * (1.0 - sigmoid))].map(|re| Single { re, im: 0.0 })
+        },
+        step,
+    }
+}
+
+fn drawn(len: usize, input: InputType, rng: &mut ChaCha8Rng) -> Vec<f32> {
+    (0..len).map(|_| input.round(rng.random_range(-1.0f32..1.0))).collect()
+}
+
+fn random(layout: &Layout, rng: &mut ChaCha8Rng) -> (Problem, OutputGradients) {
+    let mut problem = layout.random(rng);
+    let states = problem.shape.batch * problem.a.len();
+    problem.initial_state = layout.gate.then(|| drawn(states, InputType::F32, rng));
+    let dout = drawn(problem.u.len(), layout.input, rng);
+    let dlast_state = layout.gate.then(|| drawn(states, InputType::F32, rng));
+    (problem, OutputGradients { dout, dlast_state })
+}
+
+fn of_framework(method: Method, problem: &Problem, given: &OutputGradients) -> GradientBudget {
+    bounds(Pass { form: method.into(), problem, given, contract: &Contract::FRAMEWORK })
+}
+
+/// What the plain pass returns, rounded to what it is stored in.
+fn computed(
+    method: Method,
+    problem: &Problem,
+    given: &OutputGradients,
+    like: &Gradients<f64>,
+) -> Gradients<f64> {
+    let scan = Scan { problem, form: Form::Method(method), given };
+    let channels: Vec<_> = problem.channels().collect();
+    let sums = scan.sums(&plain(), &channels).expect("every step is finite");
+    like.map(|name, tensor| {
+        tensor.with(sums[name].iter().map(|x| f64::from(tensor.element.round(x.re))).collect())
+    })
+}
+
+/// The largest share of each tensor's bounds that `got` takes, and of its worst case.
+fn shares(
+    got: &Gradients<f64>,
+    want: &Gradients<f64>,
+    budget: &GradientBudget,
+) -> Vec<(GradientName, f64, f64)> {
+    got.zip(want)
+        .map(|(name, got, want)| {
+            let bounds = &budget.tensors[name];
+            assert_eq!(bounds.bound.len() * want.width, want.values.len(), "{name}");
+            let mut most = (0.0f64, 0.0f64);
+            for (i, (got, want_value)) in got.values.iter().zip(&want.values).enumerate() {
+                let error = (got - want_value).abs();
+                let at = i / want.width;
+                most.0 = most.0.max(error / bounds.bound[at]);
+                most.1 = most.1.max(error / bounds.worst_case[at]);
+            }
+            (name, most.0, most.1)
+        })
+        .collect()
+}
+
+/// What the kernels' authors count of each derivative, with a product behind it, is no more than the judge allows.
+#[test]
+fn the_kernels_count_is_what_is_allowed() {
+    for method in Method::ALL {
+        for weights in Weights::ALL {
+            let Units { slope, h, h_by_delta, h_by_a } = production(method, weights);
+            let product = if weights == Weights::Real { 1.0 } else { 5f64.sqrt() };
+            let most = [slope, h, h_by_delta, h_by_a].into_iter().fold(0.0, f64::max) + product;
+            let allowed = Contract::PRODUCTION.derivatives[weights.width() - 1];
+            assert!(most <= allowed, "{method} {weights}: {most} of {allowed}");
+        }
+    }
+}
+
+/// The theorem of the quick route needs q within 2⁻²⁷ of the worst case.
+#[rstest]
+fn values_are_the_truth(#[values(0, 1, 2, 3, 4, 5)] method: usize) {
+    let method = Method::ALL[method];
+    let mut rng = generator("values_are_the_truth");
+    let mut largest = 0.0f64;
+    for layout in layouts(Shape { batch: 2, dim: 4, dstate: 3, seqlen: 7, groups: 2 }) {
+        let (problem, given) = random(&layout, &mut rng);
+        let truth = solve(&problem, &given, &[method]).expect("certified").remove(0);
+        let budget = of_framework(method, &problem, &given);
+        for (name, want) in truth.tensors.iter() {
+            let bounds = &budget.tensors[name];
+            assert_eq!(bounds.value.len(), want.values.len(), "{name}");
+            for (i, (&q, &want_value)) in bounds.value.iter().zip(&want.values).enumerate() {
+                let radius = bounds.worst_case[i / want.width] / f64::from(1 << 27);
+                largest = largest.max((q - want_value).abs() / radius);
+                assert!(
+                    (q - want_value).abs() <= radius,
+                    "{method} {name}[{i}] of {layout:?}: {q:e}, {want_value:e}"
+                );
+            }
+        }
+    }
+    println!("{method}: |q − w|/r {largest:.3}");
+}
+
+#[rstest]
+fn a_plain_backward_pass_is_within(#[values(0, 1, 2, 3, 4, 5)] method: usize) {
+    let method = Method::ALL[method];
+    let mut rng = generator("a_plain_backward_pass_is_within");
+    for (batch, dim, dstate, seqlen, groups) in [(2, 4, 3, 7, 2), (2, 2, 9, 60, 1)] {
+        for layout in layouts(Shape { batch, dim, dstate, seqlen, groups }) {
+            let (problem, given) = random(&layout, &mut rng);
+            let truth = solve(&problem, &given, &[method]).expect("certified").remove(0);
+            let budget = of_framework(method, &problem, &given);
+            let got = computed(method, &problem, &given, &truth.tensors);
+            let shares = shares(&got, &truth.tensors, &budget);
+            let shown: Vec<String> = shares.iter().map(|(n, s, w)| format!("{n} {s:.2} {w:.3}")).collect();
+            if layout.input == InputType::F32 {
+                println!("{method} {layout:?}: {}", shown.join(", "));
+            }
+            for (name, share, _) in shares {
+                assert!(share <= 1.0, "{method} {name} of {layout:?}: {share}");
+            }
+        }
+    }
+}

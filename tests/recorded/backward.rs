@@ -1,0 +1,258 @@
+//! Recorded backward passes: read whole or refused, and every element of every gradient judged.
+
+use holdfast::check::{Options, check};
+use holdfast::method::Method;
+use holdfast::problem::recorded::RecordError;
+use holdfast::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
+use holdfast::results::{CaseResult, Verdict};
+use holdfast::tensor::{GradientName, Gradients};
+use holdfast::truth::gradient::solve;
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use rstest::rstest;
+use safetensors::Dtype;
+
+use crate::support::binary::{holdfast, text};
+use crate::support::problems::{Layout, generator, layouts};
+use crate::written::{ComplexAs, File, dtype, tensor};
+
+const SHAPE: Shape = Shape { batch: 2, dim: 4, dstate: 3, seqlen: 9, groups: 2 };
+
+fn drawn(len: usize, input: InputType, rng: &mut ChaCha8Rng) -> Vec<f32> {
+    (0..len).map(|_| input.round(rng.random_range(-1.0f32..1.0))).collect()
+}
+
+fn random(layout: &Layout) -> (Problem, OutputGradients) {
+    let mut rng = generator("recorded backward");
+    let mut problem = layout.random(&mut rng);
+    let states = problem.shape.batch * problem.a.len();
+    problem.initial_state = layout.gate.then(|| drawn(states, InputType::F32, &mut rng));
+    let dout = drawn(problem.u.len(), layout.input, &mut rng);
+    let dlast_state = layout.gate.then(|| drawn(states, InputType::F32, &mut rng));
+    (problem, OutputGradients { dout, dlast_state })
+}
+
+/// The truth, rounded to what each gradient is stored in.
+fn rounded(problem: &Problem, given: &OutputGradients, method: Method) -> Gradients<f32> {
+    let truth = solve(problem, given, &[method]).expect("certified").remove(0);
+    truth
+        .tensors
+        .map(|_, tensor| tensor.with(tensor.values.iter().map(|&x| tensor.element.round(x as f32)).collect()))
+}
+
+/// A file of a backward pass alone.
+fn recorded(
+    (problem, given): (&Problem, &OutputGradients),
+    name: &str,
+    gradients: &Gradients<f32>,
+    complex: ComplexAs,
+) -> File {
+    let mut file = File::of(problem, complex);
+    let s = problem.shape;
+    file.set("dout", tensor(dtype(problem.input), &[s.batch, s.dim, s.seqlen], &given.dout));
+    if let Some(values) = &given.dlast_state {
+        let like = file
+            .tensors
+            .iter()
+            .find(|(name, _)| name == "initial_state")
+            .expect("it starts from one")
+            .1
+            .clone();
+        file.set("dlast_state", tensor(like.dtype, &like.shape, values));
+    }
+    for (gradient, values) in gradients.iter() {
+        let input = gradient.name().strip_prefix("grad.").expect("it is one");
+        let like =
+            file.tensors.iter().find(|(name, _)| name == input).expect("it belongs to an input").1.clone();
+        file.set(&format!("{gradient}.{name}"), tensor(like.dtype, &like.shape, &values.values));
+    }
+    file
+}
+
+fn checked(file: &File) -> Vec<CaseResult> {
+    let options = Options { channels: None, seed: 1, stages: None };
+    check("run", "run", &file.recording(), &options, &|| {}).expect("a run").cases
+}
+
+fn plain() -> (Problem, OutputGradients) {
+    let variable = (Operand::Variable, Operand::Variable);
+    let layout = layouts(SHAPE).find(|l| {
+        (l.weights, l.input, l.gate, (l.b, l.c)) == (Weights::Real, InputType::F32, true, variable)
+    });
+    random(&layout.expect("there is one"))
+}
+
+/// Every layout, complex ones in each way that they can be stored.
+#[rstest]
+fn the_truth_passes_in_every_layout(#[values(0, 1, 2, 3, 4, 5)] method: usize) {
+    let method = Method::ALL[method];
+    for layout in layouts(SHAPE) {
+        let (problem, given) = random(&layout);
+        let gradients = rounded(&problem, &given, method);
+        for complex in ComplexAs::all(layout.weights, layout.input) {
+            let file = recorded((&problem, &given), method.name(), &gradients, complex);
+            let cases = checked(&file);
+            assert_eq!(cases.len(), 1);
+            assert_eq!(cases[0].id, format!("run/{method}/backward"));
+            for (name, gradient) in gradients.iter() {
+                let tensor = &cases[0].tensors[name];
+                assert_eq!(tensor.verdict, Verdict::Pass, "{method} {name} of {layout:?}: {tensor:?}");
+                assert_eq!(tensor.judged, gradient.values.len(), "{method} {name} of {layout:?}");
+            }
+        }
+    }
+}
+
+/// By one element, in each gradient alone: the others pass.
+#[rstest]
+fn one_wrong_element_fails_its_gradient_alone(#[values(0, 1, 2, 3, 4, 5)] method: usize) {
+    let method = Method::ALL[method];
+    let (problem, given) = plain();
+    let right = rounded(&problem, &given, method);
+    for (wrong, _) in right.iter() {
+        for spoil in [|x: f32| x * 1.001 + 1e-4, |_| f32::NAN, |_| f32::INFINITY] {
+            let mut gradients = right.clone();
+            let values = &mut gradients[wrong].values;
+            let last = values.len() - 1;
+            values[last] = spoil(values[last]);
+            let case = checked(&recorded((&problem, &given), method.name(), &gradients, ComplexAs::Trailing))
+                .remove(0);
+            assert_eq!(case.verdict, Verdict::Fail, "{method} {wrong}");
+            for (name, _) in right.iter() {
+                let want = if name == wrong { Verdict::Fail } else { Verdict::Pass };
+                assert_eq!(case.tensors[name].verdict, want, "{method}: {name} where {wrong} is wrong");
+            }
+            let worst = case.worst.expect("it is shown");
+            assert_eq!((worst.tensor.as_str(), worst.index), (wrong.name(), right[wrong].index(last)));
+        }
+    }
+}
+
+#[test]
+fn outputs_and_gradients_of_one_file_are_cases_of_their_own() {
+    let (problem, given) = plain();
+    let gradients = rounded(&problem, &given, Method::Foh);
+    let mut file = recorded((&problem, &given), "foh.mine", &gradients, ComplexAs::Trailing);
+    file.add_output(&problem, "zoh", &vec![0.0; problem.u.len()], None, ComplexAs::Trailing);
+    let cases = checked(&file);
+    let found: Vec<_> = cases.iter().map(|case| (case.id.as_str(), case.verdict)).collect();
+    assert_eq!(found, [("run/zoh", Verdict::Fail), ("run/foh.mine/backward", Verdict::Pass)]);
+}
+
+/// Other positions than those of the file.
+#[test]
+fn a_scan_from_the_end_has_its_gradients_in_the_file_s_order() {
+    let (mut problem, given) = plain();
+    let gradients = rounded(&problem, &given, Method::Bilinear);
+    problem.conventions.direction = holdfast::problem::conventions::Direction::Reverse;
+    let mut file = recorded((&problem, &given), "bilinear", &gradients, ComplexAs::Trailing);
+    for (name, stored) in &mut file.tensors {
+        let role = name.split('.').find(|part| !["grad", "bilinear"].contains(part)).unwrap_or(name);
+        if ["u", "delta", "z", "B", "C", "dout"].contains(&role) {
+            let row = problem.shape.seqlen * 4;
+            stored.bytes.chunks_mut(row).for_each(|row| {
+                row.reverse();
+                row.chunks_mut(4).for_each(<[u8]>::reverse);
+            });
+        }
+    }
+    let case = checked(&file).remove(0);
+    assert_eq!(case.verdict, Verdict::Pass, "{:?}", case.tensors);
+}
+
+type Change<'a> = &'a dyn Fn(&mut File);
+
+#[test]
+fn what_is_no_backward_pass_is_refused_by_name() {
+    let (problem, given) = plain();
+    let gradients = rounded(&problem, &given, Method::Zoh);
+    let file = recorded((&problem, &given), "zoh", &gradients, ComplexAs::Trailing);
+    let refused = |change: &dyn Fn(&mut File)| {
+        let mut file = file.clone();
+        change(&mut file);
+        file.try_recording().expect_err("no run").to_string()
+    };
+    let s = problem.shape;
+    let sequence = vec![0.0; problem.u.len()];
+    let cases: [(Change, &str); 8] = [
+        (&|f| f.remove("dout"), "tensor `dout` is missing"),
+        (&|f| f.remove("z"), "tensor `z` is missing"),
+        (&|f| f.set("grad.q.zoh", tensor(Dtype::F32, &[1], &[0.0])), "`grad.q.zoh`"),
+        (&|f| f.set("grad.u", tensor(Dtype::F32, &[1], &[0.0])), "`grad.u`"),
+        (&|f| f.set("grad.u.nosuch", tensor(Dtype::F32, &[1], &[0.0])), "is of no known method"),
+        (
+            &|f| f.set("grad.u.zoh", tensor(Dtype::F32, &[s.batch, s.seqlen, s.dim], &sequence)),
+            "tensor `grad.u.zoh` has shape (2, 9, 4), expected (2, 4, 9)",
+        ),
+        (
+            &|f| f.set("grad.A.zoh", tensor(Dtype::F16, &[s.dim, s.dstate], &[0.0; 12])),
+            "tensor `grad.A.zoh` is of type F16, expected F32 as A",
+        ),
+        (
+            &|f| f.set("grad.u.zoh-exact", tensor(Dtype::F32, &[s.batch, s.dim, s.seqlen], &sequence)),
+            "is of a textbook form",
+        ),
+    ];
+    for (change, says) in cases {
+        let said = refused(change);
+        assert!(said.contains(says), "{says} in {said}");
+    }
+    let mut broken = given.clone();
+    broken.dout[3] = f32::NAN;
+    let file = recorded((&problem, &broken), "zoh", &gradients, ComplexAs::Trailing);
+    let options = Options { channels: None, seed: 1, stages: None };
+    let error = check("run", "run", &file.recording(), &options, &|| {}).expect_err("no number");
+    assert!(error.to_string().contains("tensor `dout` is NaN"), "{error}");
+    let error = file.recording().read_backward().expect_err("no number");
+    assert!(matches!(error, RecordError::NotFinite { .. }), "{error}");
+}
+
+#[test]
+fn another_arithmetic_leaves_gradients_unmeasured() {
+    let (problem, given) = plain();
+    let gradients = rounded(&problem, &given, Method::Zoh);
+    let mut file = recorded((&problem, &given), "zoh", &gradients, ComplexAs::Trailing);
+    file.metadata.insert("arithmetic".to_owned(), "gate=bf16".to_owned());
+    let case = checked(&file).remove(0);
+    assert_eq!(case.verdict, Verdict::Unmeasured);
+    assert!(case.reason.contains("f32 alone"), "{}", case.reason);
+}
+
+#[test]
+fn the_command_shows_each_gradient_s_verdict() {
+    let (problem, given) = plain();
+    let mut gradients = rounded(&problem, &given, Method::Poly);
+    gradients[GradientName::A].values[2] *= 1.5;
+    let file = recorded((&problem, &given), "poly", &gradients, ComplexAs::Trailing);
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("back.safetensors");
+    std::fs::write(&path, file.bytes()).expect("written");
+    let output = holdfast(&["check", path.to_str().expect("UTF-8")]);
+    let console = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{console}{}", text(&output.stderr));
+    for says in ["grad.u passes", "grad.A fails", "grad.A[0, 2]", "back.safetensors/poly/backward"] {
+        assert!(console.contains(says), "{says} in\n{console}");
+    }
+}
+
+/// Made by golden/recorded/make_backward.py.
+#[rstest]
+#[case("backward-torch-real", 6)]
+#[case("backward-torch-complex", 6)]
+fn gradients_of_pytorch_s_autograd_pass(#[case] name: &str, #[case] cases: usize) {
+    let output =
+        holdfast(&["check", &format!("{}/golden/recorded/{name}.safetensors", env!("CARGO_MANIFEST_DIR"))]);
+    let console = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{console}{}", text(&output.stderr));
+    assert!(console.contains(&format!("{cases} cases: {cases} pass")), "{console}");
+}
+
+#[test]
+fn the_backward_pass_of_another_method_is_named() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/recorded/backward-of-zoh-for-foh.safetensors");
+    let output = holdfast(&["check", path]);
+    let console = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{console}{}", text(&output.stderr));
+    assert!(console.contains("looks like backward-of-zoh: it is the backward pass of zoh"), "{console}");
+    assert!(console.contains("grad.D passes"), "{console}");
+}
