@@ -15,15 +15,15 @@
 // z²ψ₁ = (z − 1)e^z + 1, z³ψ₂ = (z − 2)e^z + (z + 2), z⁴ψ₃ = (z − 3)e^z + 1 + ½(z + 2)². On the real line every φ_k and
 // ψ_k is positive, so that with Δ >= 0 no sum here cancels. Common real elements: polynomials of the last φ and ψ for
 // −2 <= z <= 1 and φ_k = 1/k! + z φ_{k+1}, ψ_k = φ_{k+1} + z ψ_{k+1} from there; the closed forms to the left of it, over
-// powers of A that are known before the sequence begins. rk4's cubic, which has a real root, by its factors; its quadratic,
+// powers of A that are known before the sequence begins, where one of a packet's elements is there. rk4's cubic, which has a real root, by its factors; its quadratic,
 // which has none, as a sum of squares.
 // Everything else goes through double, where z is exact: real elements out of the ordinary (|z| > 86, z > 1 and Δ < 0 with
 // φ-functions, a root, the ends of f32's range) and all complex ones with φ-functions. Complex rk4 takes its polynomials in
 // double and e^z in floats.
 // Accuracy, relative (normwise for complex weights) in units of 2^-24, each rounding counted once: see kernels/README.md.
 // Where a complex derivative, or a real one with Δ < 0, cancels, double leaves 2^-44 of the terms besides.
-// Expected cost of a common element, flops: zoh 16 real / 55 complex, bilinear 16 / 45, rk4 35, foh 50, poly 55, highorder 60;
-// complex rk4 100, in double; complex φ-functions some 300, in double.
+// Expected cost of a common element, flops: zoh 16 real / 55 complex, bilinear 16 / 45, rk4 40, foh 40, poly 42, highorder 45,
+// and 15 to 25 for the closed forms; complex rk4 100, in double; complex φ-functions some 300, in double.
 #pragma once
 
 #include "discretize.cuh"
@@ -50,19 +50,20 @@ struct Derivatives {
   H h, h_by_delta, h_by_a;
 };
 
-// What the closed forms need of A alone: of real ones 1/A, 1/A², ½/A², …
+// What the closed forms need of A alone: of real ones 1/A, 1/A², …
 template <class W>
 struct Powers {};
 template <>
-struct Powers<float> {
+struct alignas(16) Powers<float> {
   float first, second, third, fourth;
-  bool common;
 };
+// Where these are far from the ends of the range.
+HOLDFAST_DEVICE bool has_powers(float a) { return fabsf(a) > 1e-9f && fabsf(a) < 1e9f; }
 
 HOLDFAST_DEVICE Powers<float> powers(float a) {
   const double inverse = 1.0 / a, square = inverse * inverse;
   return {static_cast<float>(inverse), static_cast<float>(square), static_cast<float>(square * inverse),
-          static_cast<float>(square * square), fabsf(a) > 1e-9f && fabsf(a) < 1e9f};
+          static_cast<float>(square * square)};
 }
 HOLDFAST_DEVICE Powers<double> powers(double) { return {}; }
 template <class T>
@@ -116,61 +117,74 @@ HOLDFAST_DEVICE float series_psi3(float z) {
   return fused(p, z, 0x1.555556p-5f);
 }
 
-// Of a real sum of φ-functions with Δ >= 0 and z <= 1. Series and closed forms are both computed, for lanes differ.
+// Of a real sum of φ-functions with Δ >= 0, by series: for −2 <= z <= 1. Further left of_the_far_left takes its place.
+constexpr float kFarLeft = -2.0f;
 template <Method kMethod>
-HOLDFAST_DEVICE bool differentiate_phi_commonly(float delta, Pair<float> pair, const Powers<float>& of_a,
-                                                Derivatives<kMethod, float>& out) {
+HOLDFAST_DEVICE bool differentiate_phi_commonly(float delta, float z, Derivatives<kMethod, float>& out) {
+  const float half = 0.5f * delta;
+  if constexpr (kMethod == Method::kFoh) {
+    const float phi2 = wide_series_phi2(z), psi2 = series_psi2(z);
+    out.h = delta * delta * phi2;
+    out.h_by_delta = delta * fused(z, phi2, 1.0f);
+    out.h_by_a = delta * delta * delta * psi2;
+  } else if constexpr (kMethod == Method::kPoly) {
+    const float phi2 = wide_series_phi2(z), psi2 = series_psi2(z);
+    const float phi1 = fused(z, phi2, 1.0f), psi1 = fused(z, psi2, phi2);
+    out.h = delta * fused(half, phi2, phi1);
+    out.h_by_delta = fused(half, phi1, out.a_bar);
+    out.h_by_a = delta * delta * fused(half, psi2, psi1);
+  } else {
+    static_assert(kMethod == Method::kHighOrder, "a method without a branch of its own");
+    const float phi3 = wide_series_phi3(z), psi3 = series_psi3(z);
+    const float phi2 = fused(z, phi3, 0.5f), psi2 = fused(z, psi3, phi3);
+    const float phi1 = fused(z, phi2, 1.0f), psi1 = fused(z, psi2, phi2);
+    out.h = delta * fused(delta, fused(half, phi3, phi2), phi1);
+    out.h_by_delta = fused(delta, fused(half, phi2, phi1), out.a_bar);
+    out.h_by_a = delta * delta * fused(delta, fused(half, psi3, psi2), psi1);
+  }
+  // Bitwise: no branch.
+  const float most = kMethod == Method::kHighOrder ? 1.0f : 1e6f;
+  return (z <= 1.0f) & (delta >= 0.0f) & (delta <= most);
+}
+
+// The closed forms, where z is left of −2. Returns false where they would not do.
+template <Method kMethod>
+HOLDFAST_DEVICE bool of_the_far_left(float delta, float a, const Powers<float>& of_a, Derivatives<kMethod, float>& out) {
+  const Pair<float> pair = exact_product(delta, a);
   const float z = pair.hi, e = out.a_bar;
-  const bool near = z >= -2.0f;
   // e^z − 1 and e^z − 1 − z; z + 2 and z³ψ₂.
   const float first = add_rn(e, -1.0f);
   const float second = add_rn(add_rn(-1.0f, -z), add_rn(e, -pair.lo));
   const float beyond = add_rn(add_rn(z, 2.0f), pair.lo);
   const float third_slope = fused(add_rn(z, -2.0f), e, beyond);
-  float h, by_delta, by_a, closed, closed_by_delta, closed_by_a;
+  const float once = first * of_a.first;
+  float h, by_delta, by_a;
   if constexpr (kMethod == Method::kFoh) {
-    const float phi2 = wide_series_phi2(z), psi2 = series_psi2(z);
-    h = delta * delta * phi2;
-    by_delta = delta * fused(z, phi2, 1.0f);
-    by_a = delta * delta * delta * psi2;
-    closed = second * of_a.second;
-    closed_by_delta = first * of_a.first;
-    closed_by_a = third_slope * of_a.third;
+    h = second * of_a.second;
+    by_delta = once;
+    by_a = third_slope * of_a.third;
   } else {
     const float second_slope = fused(add_rn(z, -1.0f), e, 1.0f);
-    const float once = first * of_a.first, half = 0.5f * delta;
     if constexpr (kMethod == Method::kPoly) {
-      const float phi2 = wide_series_phi2(z), psi2 = series_psi2(z);
-      const float phi1 = fused(z, phi2, 1.0f), psi1 = fused(z, psi2, phi2);
-      h = delta * fused(half, phi2, phi1);
-      by_delta = fused(half, phi1, e);
-      by_a = delta * delta * fused(half, psi2, psi1);
-      closed = fused(0.5f * second, of_a.second, once);
-      closed_by_delta = fused(0.5f, once, e);
-      closed_by_a = fused(second_slope, of_a.second, 0.5f * third_slope * of_a.third);
+      h = fused(0.5f * second, of_a.second, once);
+      by_delta = fused(0.5f, once, e);
+      by_a = fused(second_slope, of_a.second, 0.5f * third_slope * of_a.third);
     } else {
       static_assert(kMethod == Method::kHighOrder, "a method without a branch of its own");
-      const float phi3 = wide_series_phi3(z), psi3 = series_psi3(z);
-      const float phi2 = fused(z, phi3, 0.5f), psi2 = fused(z, psi3, phi3);
-      const float phi1 = fused(z, phi2, 1.0f), psi1 = fused(z, psi2, phi2);
-      h = delta * fused(delta, fused(half, phi3, phi2), phi1);
-      by_delta = fused(delta, fused(half, phi2, phi1), e);
-      by_a = delta * delta * fused(delta, fused(half, psi3, psi2), psi1);
       // e^z − 1 − z − z²/2 and z⁴ψ₃
       const float third = fused(-0.5f * z, z, fused(-z, pair.lo, second));
       const float fourth_slope = fused(add_rn(z, -3.0f), e, fused(0.5f * beyond, beyond, 1.0f));
       const float twice = second * of_a.second;
-      closed = fused(0.5f * third, of_a.third, add_rn(twice, once));
-      closed_by_delta = add_rn(fused(0.5f, twice, once), e);
-      closed_by_a =
-          fused(second_slope, of_a.second, fused(third_slope, of_a.third, 0.5f * fourth_slope * of_a.fourth));
+      h = fused(0.5f * third, of_a.third, add_rn(twice, once));
+      by_delta = add_rn(fused(0.5f, twice, once), e);
+      by_a = fused(second_slope, of_a.second, fused(third_slope, of_a.third, 0.5f * fourth_slope * of_a.fourth));
     }
   }
-  out.h = near ? h : closed;
-  out.h_by_delta = near ? by_delta : closed_by_delta;
-  out.h_by_a = near ? by_a : closed_by_a;
-  const float most = kMethod == Method::kHighOrder ? 1.0f : 1e6f;
-  return z <= 1.0f && (near || of_a.common) && delta <= most && (delta > 1e-12f || delta == 0.0f);
+  const bool far = z < kFarLeft;
+  out.h = far ? h : out.h;
+  out.h_by_delta = far ? by_delta : out.h_by_delta;
+  out.h_by_a = far ? by_a : out.h_by_a;
+  return !far | has_powers(a);
 }
 
 // rk4's polynomials: the quartic of B̄ as in discretize.cuh; its derivative, a cubic over 6, by its real root r,
@@ -184,7 +198,7 @@ HOLDFAST_DEVICE bool differentiate_rk4_commonly(float delta, Pair<float> z, Deri
   out.h_by_delta = fused(from_root, rest, from_root * 0x1.1d28b2p-26f);
   const float vertex = add_rn(add_rn(z.hi, 0x1.555556p+0f), z.lo);
   out.h_by_a = delta * delta * fused(0.125f * vertex, vertex, 0x1.1c71c8p-2f);
-  return common && fabsf(from_root) > 0x1p-16f;
+  return common & (fabsf(from_root) > 0x1p-16f);
 }
 
 // 1/(1 − z/2) and its square beside Ā, as bilinear_commonly has them.
@@ -196,7 +210,9 @@ HOLDFAST_DEVICE bool differentiate_bilinear_commonly(float delta, float a,
   out.a_bar = common_quotient(above, below, inverse);
   out.h = common_quotient(delta, below, inverse);
   out.slope = resolvent * resolvent;
-  return size > 1e-12f && size < 1e12f && ((comfortable(delta) && comfortable(out.h)) || delta == 0.0f);
+  // Bitwise: no branch. What comes of these is far from the ends of the range.
+  const float step = fabsf(delta);
+  return (size > 1e-6f) & (size < 1e6f) & (step < 1e28f) & ((step > 1e-28f) | (step == 0.0f));
 }
 HOLDFAST_DEVICE bool differentiate_bilinear_commonly(float delta, Complex<float> a,
                                                      Derivatives<Method::kBilinear, Complex<float>>& out) {
@@ -209,8 +225,8 @@ HOLDFAST_DEVICE bool differentiate_bilinear_commonly(float delta, Complex<float>
                                     common_quotient(-below.im, square, inverse)};
   out.h = scaled(resolvent, delta);
   out.slope = resolvent * resolvent;
-  return square > 1e-16f && square < 1e24f && norm1(above) < 1e12f && (comfortable(delta) || delta == 0.0f) &&
-         (comfortable(out.h) || delta == 0.0f);
+  const float step = fabsf(delta);
+  return (square > 1e-12f) & (square < 1e12f) & (step < 1e28f) & ((step > 1e-28f) | (step == 0.0f));
 }
 
 // c₀ + c₁z + c₂z² + c₃z³
@@ -218,9 +234,10 @@ HOLDFAST_DEVICE Complex<double> cubic(Complex<double> z, double c0, double c1, d
   return shifted(shifted(shifted(scaled(z, c3), c2) * z, c1) * z, c0);
 }
 
-// Where nothing is out of the ordinary, without a branch. Returns false elsewhere; `out` is then worthless.
+// Where nothing is out of the ordinary, without a branch; of_the_far_left is yet to come. Returns false elsewhere; `out` is then
+// worthless.
 template <Method kMethod, class W>
-HOLDFAST_DEVICE bool differentiate_commonly(float delta, W a, const Powers<W>& of_a, Derivatives<kMethod, W>& out) {
+HOLDFAST_DEVICE bool differentiate_commonly(float delta, W a, Derivatives<kMethod, W>& out) {
   if constexpr (kMethod == Method::kBilinear) {
     const bool common = differentiate_bilinear_commonly(delta, a, out);
     out.h_by_delta = out.slope;
@@ -242,9 +259,9 @@ HOLDFAST_DEVICE bool differentiate_commonly(float delta, W a, const Powers<W>& o
       out.h_by_delta = FromDouble<W>::of(cubic(wide, 1.0, 1.0, 1.0 / 2, 1.0 / 6));
       out.h_by_a = FromDouble<W>::of(scaled(cubic(wide, 1.0 / 2, 1.0 / 3, 1.0 / 8, 0.0), step * step));
     } else if constexpr (kMethod == Method::kRk4) {
-      common = differentiate_rk4_commonly(delta, z, out) && common;
+      common = differentiate_rk4_commonly(delta, z, out) & common;
     } else {
-      common = differentiate_phi_commonly(delta, z, of_a, out) && common;
+      common = differentiate_phi_commonly(delta, z.hi, out) & common;
     }
     return common;
   }
@@ -326,6 +343,11 @@ HOLDFAST_OUTLINE static void differentiate_precisely(Derivatives<kMethod, Comple
   }
 }
 
+// Whether common elements take powers of A.
+template <Method kMethod, class W>
+constexpr bool kTakesPowers = sizeof(W) == sizeof(float) && kMethod != Method::kZoh && kMethod != Method::kBilinear &&
+                              kMethod != Method::kRk4;
+
 // Whether a method has a common path.
 template <Method kMethod, class W>
 constexpr bool kHasCommonSlopes =
@@ -342,14 +364,18 @@ HOLDFAST_DEVICE V narrowed(double x) {
   return static_cast<V>(x);
 }
 
-// Of neighbours with one A, those whose bit is set in `which`. Never inlined: the others keep their registers.
+// Of neighbours with one A, those that are not common. Never inlined: the others keep their registers.
 template <Method kMethod, int kCount, class W, class T>
-HOLDFAST_OUTLINE static void differentiate_each(unsigned which, const T (&delta)[kCount], W a,
+HOLDFAST_OUTLINE static void differentiate_rare(const T (&delta)[kCount], W a, const Powers<W>& of_a,
                                                 Derivatives<kMethod, W> (&out)[kCount]) {
   using H = typename Derivatives<kMethod, W>::H;
   HOLDFAST_NO_UNROLL
   for (int i = 0; i < kCount; ++i) {
-    if ((which >> i & 1) == 0) continue;
+    if constexpr (kHasCommonSlopes<kMethod, W>) {
+      bool common = differentiate_commonly<kMethod>(delta[i], a, out[i]);
+      if constexpr (kTakesPowers<kMethod, W>) common = of_the_far_left(delta[i], a, of_a, out[i]) && common;
+      if (common) continue;
+    }
     Derivatives<kMethod, Complex<double>> precise;
     differentiate_precisely<kMethod>(precise, to_double(delta[i]), to_complex_double(a));
     out[i] = {narrowed<W>(precise.a_bar), narrowed<W>(precise.slope), narrowed<H>(precise.h),
@@ -357,28 +383,33 @@ HOLDFAST_OUTLINE static void differentiate_each(unsigned which, const T (&delta)
   }
 }
 
-// Of neighbours with one A: the common ones side by side, and then the others.
+// Of neighbours with one A: side by side; the closed forms if one of them is far to the left; and once more one after the other
+// where one of them is not common.
 template <Method kMethod, int kCount, class W, class T>
 HOLDFAST_ONCE static void differentiate(const T (&delta)[kCount], W a, const Powers<W>& of_a,
                                         Derivatives<kMethod, W> (&out)[kCount]) {
-  unsigned rare = (1u << kCount) - 1;
   if constexpr (kHasCommonSlopes<kMethod, W>) {
-    rare = 0;
+    bool common = true;
     HOLDFAST_UNROLL
-    for (int i = 0; i < kCount; ++i) {
-      if (!differentiate_commonly<kMethod>(delta[i], a, of_a, out[i])) rare |= 1u << i;
+    for (int i = 0; i < kCount; ++i) common = differentiate_commonly<kMethod>(delta[i], a, out[i]) & common;
+    if constexpr (kTakesPowers<kMethod, W>) {
+      bool far = false;
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kCount; ++i) far = far | (delta[i] * a < kFarLeft);
+      if (far) {
+        HOLDFAST_UNROLL
+        for (int i = 0; i < kCount; ++i) common = of_the_far_left(delta[i], a, of_a, out[i]) & common;
+      }
     }
-    if (rare == 0) return;
+    if (common) return;
   }
   // Copies: what a function is given by reference leaves the registers.
   T deltas[kCount];
+  const Powers<W> powers_of_a = of_a;
   Derivatives<kMethod, W> outs[kCount];
   HOLDFAST_UNROLL
-  for (int i = 0; i < kCount; ++i) {
-    deltas[i] = delta[i];
-    if constexpr (kHasCommonSlopes<kMethod, W>) outs[i] = out[i];
-  }
-  differentiate_each<kMethod>(rare, deltas, a, outs);
+  for (int i = 0; i < kCount; ++i) deltas[i] = delta[i];
+  differentiate_rare<kMethod>(deltas, a, powers_of_a, outs);
   HOLDFAST_UNROLL
   for (int i = 0; i < kCount; ++i) out[i] = outs[i];
 }

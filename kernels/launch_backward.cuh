@@ -56,10 +56,6 @@ struct DerivativeParams {
   long long n;
 };
 
-// Neighbouring positions that a thread takes at once. A tile is kLanes times as long. More of them would leave room
-// for fewer blocks' registers on a multiprocessor.
-constexpr int kBackwardItems = 4;
-
 // Threads of a block of the kernel that sums, one for each number.
 constexpr int kSumThreads = 256;
 
@@ -85,7 +81,7 @@ struct BackwardShape {
 };
 
 constexpr BackwardWorkspace backward_workspace(const BackwardShape& s) {
-  const long long packets = (s.seqlen - 1) / kBackwardItems + 1, channels = s.batch * s.dim;
+  const long long packets = (s.seqlen - 1) / items_for(s.width) + 1, channels = s.batch * s.dim;
   const long long totals = channels * s.dstate * s.width * 8, lanes = channels * kLanes * 8;
   const long long parts = blocks_for(s.batch, s.dim, s.groups) * s.dstate * s.seqlen * s.width * s.element;
   BackwardWorkspace at = {};

@@ -11,11 +11,12 @@
 // workspace. What A, D, Δ's bias and constant B and C take is summed up position by position within a tile, and over tiles in
 // double. A second kernel (selective_scan_backward.cu) adds up what blocks and the batch's channels leave, in order.
 // No sum depends on time, on the launch or on the position in the batch: results are the same to the last bit.
+// Positions past the end have Δ = 0, u = 0 and e = 0, and add nothing.
 // Deviations: none. Cotangents are carried as conjugates of gradients, so that no product needs one (spec.md §6).
-// Expected cost per (batch, channel, n, l): the coefficients twice, once with derivatives; 15 (zoh) to 20 flops of recurrences
-// and products; 10 instructions of sums over channels and states. Memory traffic: u and Δ twice, dout, z once; grad.u,
-// grad.delta, grad.z once; what is saved, an eighth of dstate numbers (complex: a quarter) for each position of a channel,
-// written and read; one B and C of each block likewise.
+// Expected cost per (batch, channel, n, l): derivatives.cuh's coefficients twice, once of them Ā and h alone; 12 (zoh) to 18 flops
+// of recurrences and products; 10 instructions of sums over channels and states. Memory traffic: u and Δ twice, dout, z once;
+// grad.u, grad.delta, grad.z once; what is saved, an eighth of dstate weights (complex: a quarter) for each position of a
+// channel, written and read; one B and C of each block likewise.
 #pragma once
 
 #include "derivatives.cuh"
@@ -49,11 +50,12 @@ HOLDFAST_DEVICE Complex<T> times(Complex<T> a, Complex<T> h) {
   return a * h;
 }
 
-HOLDFAST_DEVICE float real_part(float a) { return a; }
-HOLDFAST_DEVICE double real_part(double a) { return a; }
+// v where a condition holds, else 0.
+HOLDFAST_DEVICE float chosen(bool condition, float v) { return condition ? v : 0.0f; }
+HOLDFAST_DEVICE double chosen(bool condition, double v) { return condition ? v : 0.0; }
 template <class T>
-HOLDFAST_DEVICE T real_part(Complex<T> a) {
-  return a.re;
+HOLDFAST_DEVICE Complex<T> chosen(bool condition, Complex<T> v) {
+  return {chosen(condition, v.re), chosen(condition, v.im)};
 }
 
 // Gradients are the conjugates of cotangents.
@@ -93,18 +95,21 @@ HOLDFAST_DEVICE void sum_over_lanes(V (&v)[kItems], int lane_of_warp) {
   }
 }
 
-// The gate's derivative: σ(z)(1 + z σ(−z)).
-HOLDFAST_DEVICE float gate_slope(float z) {
-  const float sigmoid = 1.0f / (1.0f + expf(-z));
-  return sigmoid * fused(z, 1.0f / (1.0f + expf(z)), 1.0f);
+// The sigmoid, softplus' derivative: e^−|x| does not overflow.
+HOLDFAST_DEVICE float sigmoid(float x) {
+  const float e = expf(-fabsf(x)), below = 1.0f + e;
+  return common_quotient(x > 0.0f ? 1.0f : e, below, common_reciprocal(below));
 }
-HOLDFAST_DEVICE double gate_slope(double z) {
-  const double sigmoid = 1.0 / (1.0 + exp(-z));
-  return sigmoid * fused(z, 1.0 / (1.0 + exp(z)), 1.0);
+HOLDFAST_DEVICE double sigmoid(double x) {
+  const double e = exp(-fabs(x));
+  return (x > 0.0 ? 1.0 : e) / (1.0 + e);
 }
-// softplus' derivative by its value: σ = 1 − e^−Δ.
-HOLDFAST_DEVICE float softplus_slope(float delta) { return -expm1f(-delta); }
-HOLDFAST_DEVICE double softplus_slope(double delta) { return -expm1(-delta); }
+// The gate's, σ(z)(1 + z σ(−z)).
+template <class T>
+HOLDFAST_DEVICE T gate_slope(T z) {
+  const T s = sigmoid(z);
+  return s * fused(z, T(1) - s, T(1));
+}
 
 // No load from shared memory moves ahead of it.
 #if defined(__CUDACC__)
@@ -129,15 +134,17 @@ HOLDFAST_DEVICE void store_items(Stored* p, int valid, bool wide, const T (&from
 }
 
 // What a block shares of one tile, as the forward scan's.
-template <class W, class T, int kItems>
+template <class W, class T, int kItems, bool kPowers>
 struct BackwardTile {
-  // e is what C and the states meet: the gradient of y.
-  Row<T, kItems> delta[kChannels], u[kChannels], e[kChannels];
+  // What B meets: u, or Δu where h is Δ. e is what C and the states meet: the gradient of y.
+  Row<T, kItems> delta[kChannels], input[kChannels], e[kChannels];
   // Sums over the states: what u and Δ collect, and y itself.
   Row<T, kItems> by_input[kChannels], by_step[kChannels], y[kChannels];
   Row<W, kItems> b[kStates], c[kStates];
   // What each warp adds to B and C of the states and positions of a packet; two packets in turn.
   W parts[2][2][kWarps][kStates * kItems];
+  // Of every lane's own states: they would take registers throughout.
+  Powers<W> powers[kPowers ? kChannels : 1][kStates];
 };
 
 template <Method kMethod, class Input, bool kComplex, class Layout, class T>
@@ -145,10 +152,13 @@ struct BackwardScan {
   using Weight = WeightOf<kComplex, T>;
   using W = typename Weight::type;
   static constexpr int kWidth = Weight::kWidth;
-  static constexpr int kItems = holdfast_launch::kBackwardItems;
+  static constexpr int kItems = holdfast_launch::items_for(kWidth);
   static constexpr int kTile = kLanes * kItems;
   static constexpr bool kBidirectional = kMethod == Method::kPoly;
-  using SharedTile = BackwardTile<W, T, kItems>;
+  // Positions that are read again together on the way back: as many as registers allow.
+  static constexpr int kAgain = !kComplex && kMethod == Method::kZoh ? 4 : 2;
+  static constexpr bool kPowers = kTakesPowers<kMethod, W>;
+  using SharedTile = BackwardTile<W, T, kItems, kPowers>;
 
   const BackwardParams& p;
   SharedTile& tile;
@@ -209,8 +219,9 @@ struct BackwardScan {
       delta.item[i] += bias;
       if (p.delta_softplus) delta.item[i] = softplus(delta.item[i]);
       if (i >= valid) delta.item[i] = T(0);
+      if (kHeld<kMethod>) u.item[i] *= delta.item[i];
     }
-    tile.u[slot].packet[lane] = u;
+    tile.input[slot].packet[lane] = u;
     tile.delta[slot].packet[lane] = delta;
     if (!with_gradient) return;
     load_items(input(p.dout, at), valid, at.wide, e.item);
@@ -238,6 +249,18 @@ struct BackwardScan {
     }
   }
 
+  // The powers of A of a state of this lane.
+  HOLDFAST_DEVICE void store_powers(W a, int r) const {
+    if constexpr (kPowers) tile.powers[slot][r] = powers(a);
+  }
+  HOLDFAST_DEVICE Powers<W> powers_of(int r) const {
+    if constexpr (kPowers) {
+      return tile.powers[slot][r];
+    } else {
+      return {};
+    }
+  }
+
   // kCount neighbours of a row in shared memory, from a multiple of so many on.
   template <int kCount, class V>
   static HOLDFAST_DEVICE Packet<V, kCount> neighbours(const Row<V, kItems>& from, int packet, int part_of_it) {
@@ -257,15 +280,13 @@ struct BackwardScan {
   // What a lane knows of one of its states on the way forwards.
   struct Forward {
     W a, b, c, x, returned;  // b and c where they are constants; Ā p^b of the position before
-    Inverses<W> of_a;
   };
 
   HOLDFAST_DEVICE Forward forward(int n, int packet) const {
     const W none = real_as<W>(T(0));
-    Forward own = {none, none, none, none, none, {}};
+    Forward own = {none, none, none, none, none};
     if (!active || n >= dstate) return own;
     own.a = weight(p.a, n);
-    own.of_a = inverses(own.a);
     if (!Layout::variable_b()) own.b = weight(p.b, n);
     if (kBidirectional && !Layout::variable_c()) own.c = weight(p.c, n);
     if (packet > 0) {
@@ -280,19 +301,46 @@ struct BackwardScan {
     if (kBidirectional) to[other_direction()] = own.returned;
   }
 
+  // What B̄u is made of: h u.
+  template <class D>
+  static HOLDFAST_DEVICE auto h_times_u(const D& d, T input) {
+    if constexpr (kHeld<kMethod>) {
+      return input;
+    } else {
+      return scaled(d.h, input);
+    }
+  }
+
   HOLDFAST_DEVICE void step_forward(Forward& own, int packet, int r) const {
     const Items<T, kItems> delta = tile.delta[slot].packet[packet];
-    const Packet<W, kItems> b = neighbours<kItems>(Layout::variable_b(), tile.b[r], packet, 0, own.b);
-    Coefficients<W> both[kItems];
-    discretize<kMethod>(delta.item, own.a, own.of_a, b.item, both);
-    const Items<T, kItems> u = tile.u[slot].packet[packet];
-    HOLDFAST_UNROLL
-    for (int i = 0; i < kItems; ++i) own.x = multiply_add(both[i].a_bar, own.x, scaled(both[i].b_bar, u.item[i]));
+    W a_bar[kItems];
+    if constexpr (kHasCommonSlopes<kMethod, W> || kHeld<kMethod>) {
+      Derivatives<kMethod, W> d[kItems];
+      differentiate<kMethod>(delta.item, own.a, powers_of(r), d);
+      const Items<T, kItems> input = tile.input[slot].packet[packet];
+      const Packet<W, kItems> b = neighbours<kItems>(Layout::variable_b(), tile.b[r], packet, 0, own.b);
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kItems; ++i) {
+        a_bar[i] = d[i].a_bar;
+        own.x = multiply_add(a_bar[i], own.x, times(b.item[i], h_times_u(d[i], input.item[i])));
+      }
+    } else {
+      // Derivatives cost as much again in double, and none is needed here.
+      const Packet<W, kItems> b = neighbours<kItems>(Layout::variable_b(), tile.b[r], packet, 0, own.b);
+      Coefficients<W> both[kItems];
+      discretize<kMethod>(delta.item, own.a, inverses(own.a), b.item, both);
+      const Items<T, kItems> u = tile.input[slot].packet[packet];
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kItems; ++i) {
+        a_bar[i] = both[i].a_bar;
+        own.x = multiply_add(a_bar[i], own.x, scaled(both[i].b_bar, u.item[i]));
+      }
+    }
     if constexpr (kBidirectional) {
       const Items<T, kItems> e = tile.e[slot].packet[packet];
       const Packet<W, kItems> c = neighbours<kItems>(Layout::variable_c(), tile.c[r], packet, 0, own.c);
       HOLDFAST_UNROLL
-      for (int i = 0; i < kItems; ++i) own.returned = both[i].a_bar * scaled_add(c.item[i], e.item[i], own.returned);
+      for (int i = 0; i < kItems; ++i) own.returned = a_bar[i] * scaled_add(c.item[i], e.item[i], own.returned);
     }
   }
 
@@ -310,7 +358,10 @@ struct BackwardScan {
         __syncthreads();
         Forward own[kOwn];
         HOLDFAST_UNROLL
-        for (int j = 0; j < kOwn; ++j) own[j] = forward(first + lane + j * kLanes, before);
+        for (int j = 0; j < kOwn; ++j) {
+          own[j] = forward(first + lane + j * kLanes, before);
+          store_powers(own[j].a, j * kLanes + lane);
+        }
         // A lane's states lie kLanes apart.
         const int there = active ? (dstate - first - lane + kLanes - 1) / kLanes : 0;
         W* to = saved(before, first + lane);
@@ -338,15 +389,13 @@ struct BackwardScan {
     W a, b, c;
     W returned, x;  // Ā p of the position after, and poly's reversed state there
     W da, db, dc;   // what this tile adds to A, and to constant B and C
-    Powers<W> of_a;
   };
 
   HOLDFAST_DEVICE Backward backward(int n, int next) const {
     const W none = real_as<W>(T(0));
-    Backward own = {none, none, none, none, none, none, none, none, powers(none)};
+    Backward own = {none, none, none, none, none, none, none, none};
     if (!active || n >= dstate) return own;
     own.a = weight(p.a, n);
-    own.of_a = powers(own.a);
     if (!Layout::variable_b()) own.b = weight(p.b, n);
     if (!Layout::variable_c()) own.c = weight(p.c, n);
     if (next < packets) {
@@ -364,81 +413,73 @@ struct BackwardScan {
   };
 
   // Coefficients, states and cotangents of one state at a few positions, from what was saved ahead of them. All lanes of a warp
-  // come here: those without such a state have zeros for A, B and C.
-  HOLDFAST_DEVICE void step_back(Backward& own, W before, W other_before, int packet, int valid, int r, Sums& sums,
+  // come here: those without such a state have zeros for A, B and C. Positions past the end, from `valid` on, have zeros for Δ,
+  // u and e: cotangents pass through them, and they add nothing.
+  HOLDFAST_DEVICE void step_back(Backward& own, W carried, W other_carried, int packet, int valid, int r, Sums& sums,
                                  W (&db)[kItems], W (&dc)[kItems]) const {
     const Items<T, kItems> deltas = tile.delta[slot].packet[packet];
     Derivatives<kMethod, W> d[kItems];
-    differentiate<kMethod>(deltas.item, own.a, own.of_a, d);
-    // Before each position: x, and Ā p^b.
-    W x[kItems + 1], other[kItems + 1];
-    x[0] = before;
-    other[0] = other_before;
+    differentiate<kMethod>(deltas.item, own.a, powers_of(r), d);
+    // Behind each position x, and before it Ā p^b.
+    W x[kItems], other[kItems + 1];
+    other[0] = other_carried;
     {
-      const Items<T, kItems> u = tile.u[slot].packet[packet], e = tile.e[slot].packet[packet];
+      const Items<T, kItems> input = tile.input[slot].packet[packet], e = tile.e[slot].packet[packet];
       const Packet<W, kItems> b = neighbours<kItems>(Layout::variable_b(), tile.b[r], packet, 0, own.b);
       const Packet<W, kItems> c = neighbours<kItems>(Layout::variable_c(), tile.c[r], packet, 0, own.c);
+      W last = carried;
       HOLDFAST_UNROLL
       for (int i = 0; i < kItems; ++i) {
-        x[i + 1] = multiply_add(d[i].a_bar, x[i], times(b.item[i], scaled(d[i].h, u.item[i])));
+        last = x[i] = multiply_add(d[i].a_bar, last, times(b.item[i], h_times_u(d[i], input.item[i])));
         if (kBidirectional) other[i + 1] = d[i].a_bar * scaled_add(c.item[i], e.item[i], other[i]);
       }
     }
-    const auto retreat = [&](int end) {
-      constexpr int kHalf = kItems / 2;
+    HOLDFAST_UNROLL
+    for (int some = kItems / kAgain - 1; some >= 0; --some) {
+      // Read once more, a few at a time: they would take registers from the beginning on.
+      keep_order();
+      const Packet<T, kAgain> input = neighbours<kAgain>(tile.input[slot], packet, some);
+      const Packet<T, kAgain> e = neighbours<kAgain>(tile.e[slot], packet, some);
+      const Packet<T, kAgain> delta = neighbours<kAgain>(tile.delta[slot], packet, some);
+      const Packet<W, kAgain> b = neighbours<kAgain>(Layout::variable_b(), tile.b[r], packet, some, own.b);
+      const Packet<W, kAgain> c = neighbours<kAgain>(Layout::variable_c(), tile.c[r], packet, some, own.c);
       HOLDFAST_UNROLL
-      for (int half = 1; half >= 0; --half) {
-        // Read once more, half a packet at a time: it would take registers from the beginning on.
-        keep_order();
-        const Packet<T, kHalf> u = neighbours<kHalf>(tile.u[slot], packet, half);
-        const Packet<T, kHalf> e = neighbours<kHalf>(tile.e[slot], packet, half);
-        const Packet<T, kHalf> delta = neighbours<kHalf>(tile.delta[slot], packet, half);
-        const Packet<W, kHalf> b = neighbours<kHalf>(Layout::variable_b(), tile.b[r], packet, half, own.b);
-        const Packet<W, kHalf> c = neighbours<kHalf>(Layout::variable_c(), tile.c[r], packet, half, own.c);
-        HOLDFAST_UNROLL
-        for (int k = kHalf - 1; k >= 0; --k) {
-          const int i = half * kHalf + k;
-          if (i >= end) continue;
-          W cotangent = scaled_add(c.item[k], e.item[k], own.returned), seen = x[i + 1];
-          own.returned = d[i].a_bar * cotangent;
-          // What Ā's derivatives multiply, by the slope.
-          W by_slope;
-          if constexpr (kMethod == Method::kBilinear) {
-            by_slope = d[i].slope * (cotangent * x[i]);
-          } else {
-            by_slope = own.returned * x[i];
-          }
-          const auto h_u = scaled(d[i].h, u.item[k]);
-          if constexpr (kBidirectional) {
-            by_slope = multiply_add(other[i + 1], own.x, by_slope);
-            cotangent = cotangent + scaled_add(c.item[k], e.item[k], other[i]);
-            own.x = multiply_add(d[i].a_bar, own.x, times(b.item[k], h_u));
-            seen = seen + own.x;
-          }
-          const W q = cotangent * b.item[k];
-          own.da = scaled_add(by_slope, delta.item[k], own.da);
-          sums.by_step[i] = readout(own.a, by_slope, sums.by_step[i]);
-          if constexpr (kHeld<kMethod>) {
-            sums.by_input[i] += real_part(q);
-          } else {
-            const W q_u = scaled(q, u.item[k]);
-            sums.by_input[i] = readout(d[i].h, q, sums.by_input[i]);
-            sums.by_step[i] = readout(d[i].h_by_delta, q_u, sums.by_step[i]);
-            own.da = multiply_add(d[i].h_by_a, q_u, own.da);
-          }
-          if (Layout::has_gate()) sums.y[i] = readout(c.item[k], seen, sums.y[i]);
-          db[i] = times(cotangent, h_u);
-          dc[i] = scaled(seen, e.item[k]);
-          if (!Layout::variable_b()) own.db = own.db + db[i];
-          if (!Layout::variable_c()) own.dc = own.dc + dc[i];
+      for (int k = kAgain - 1; k >= 0; --k) {
+        const int i = some * kAgain + k;
+        // A NaN of the last state has no part in what lies past the end.
+        const W before = i == 0 ? carried : chosen(i < valid, x[i - 1]);
+        W cotangent = scaled_add(c.item[k], e.item[k], own.returned), seen = x[i];
+        own.returned = d[i].a_bar * cotangent;
+        // What Ā's derivatives multiply, by the slope.
+        W by_slope;
+        if constexpr (kMethod == Method::kBilinear) {
+          by_slope = d[i].slope * (cotangent * before);
+        } else {
+          by_slope = own.returned * before;
         }
+        const auto h_u = h_times_u(d[i], input.item[k]);
+        if constexpr (kBidirectional) {
+          by_slope = multiply_add(other[i + 1], own.x, by_slope);
+          cotangent = cotangent + scaled_add(c.item[k], e.item[k], other[i]);
+          own.x = multiply_add(d[i].a_bar, own.x, times(b.item[k], h_u));
+          seen = seen + own.x;
+        }
+        own.da = scaled_add(by_slope, delta.item[k], own.da);
+        sums.by_step[i] = readout(own.a, by_slope, sums.by_step[i]);
+        if constexpr (kHeld<kMethod>) {
+          sums.by_input[i] = readout(cotangent, b.item[k], sums.by_input[i]);
+        } else {
+          const W q = cotangent * b.item[k], q_u = scaled(q, input.item[k]);
+          sums.by_input[i] = readout(d[i].h, q, sums.by_input[i]);
+          sums.by_step[i] = readout(d[i].h_by_delta, q_u, sums.by_step[i]);
+          own.da = multiply_add(d[i].h_by_a, q_u, own.da);
+        }
+        if (Layout::has_gate()) sums.y[i] = readout(c.item[k], seen, sums.y[i]);
+        db[i] = times(cotangent, h_u);
+        dc[i] = scaled(seen, e.item[k]);
+        if (!Layout::variable_b()) own.db = own.db + db[i];
+        if (!Layout::variable_c()) own.dc = own.dc + dc[i];
       }
-    };
-    // A constant leaves no comparison in all packets but the last.
-    if (valid == kItems) {
-      retreat(kItems);
-    } else {
-      retreat(valid);
     }
   }
 
@@ -452,13 +493,21 @@ struct BackwardScan {
   }
 
   // One number of what the block's channels add to B or C of a packet.
-  static HOLDFAST_DEVICE T sum_over_warps(const W (&parts)[kWarps][kStates * kItems], int number, int active_warps) {
+  static HOLDFAST_DEVICE T sum_over_warps(const W (&parts)[kWarps][kStates * kItems], int number) {
     T sum = reinterpret_cast<const T*>(parts[0])[number];
     HOLDFAST_UNROLL
-    for (int warp = 1; warp < kWarps; ++warp) {
-      if (warp < active_warps) sum += reinterpret_cast<const T*>(parts[warp])[number];
-    }
+    for (int warp = 1; warp < kWarps; ++warp) sum += reinterpret_cast<const T*>(parts[warp])[number];
     return sum;
+  }
+
+  // Warps without a channel add nothing.
+  HOLDFAST_DEVICE void clear_parts() const {
+    if (!warp_is_idle) return;
+    for (int turn = 0; turn < 2; ++turn) {
+      for (int i = threadIdx.x % 32; i < kStates * kItems; i += 32) {
+        tile.parts[turn][0][slot / kWarpChannels][i] = tile.parts[turn][1][slot / kWarpChannels][i] = real_as<W>(T(0));
+      }
+    }
   }
 
   // Adds a tile's share to a sum over tiles, of which the last one is the first to be done.
@@ -477,12 +526,10 @@ struct BackwardScan {
     const bool is_last = before + kLanes >= packets;
     const long long start = static_cast<long long>(before) * kItems;
     const int left = is_last ? static_cast<int>(p.seqlen - start) : kTile;
-    // Which of the block's sums over channels, of B and C of a packet, are this thread's: all of them come in one round or two.
-    constexpr int kNumbers = kItems * kWidth, kSums = kStates * kNumbers;
-    const int sum = static_cast<int>(threadIdx.x) % kSums, sum_state = sum / kNumbers, sum_number = sum % kNumbers;
-    const bool sums_b = static_cast<int>(threadIdx.x) < kSums, sums_c = static_cast<int>(threadIdx.x) >= kThreads - kSums;
-    const int members = static_cast<int>(p.dim / p.groups) - part * kChannels;
-    const int active_warps = ((members < kChannels ? members : kChannels) - 1) / kWarpChannels + 1;
+    // Which of the block's sums over channels is this thread's, of B and of C of a packet.
+    constexpr int kNumbers = kItems * kWidth;
+    static_assert(kStates * kNumbers == kThreads, "one number a thread");
+    const int sum = threadIdx.x, sum_state = sum / kNumbers, sum_number = sum % kNumbers;
     int turn = 0;
     HOLDFAST_NO_UNROLL
     for (int first = 0; first < dstate; first += kStates) {
@@ -491,7 +538,10 @@ struct BackwardScan {
       __syncthreads();
       Backward own[kOwn];
       HOLDFAST_UNROLL
-      for (int j = 0; j < kOwn; ++j) own[j] = backward(first + lane + j * kLanes, before + kLanes);
+      for (int j = 0; j < kOwn; ++j) {
+        own[j] = backward(first + lane + j * kLanes, before + kLanes);
+        store_powers(own[j].a, j * kLanes + lane);
+      }
       // A lane's states lie kLanes apart.
       const int there = active ? (dstate - first - lane + kLanes - 1) / kLanes : 0;
       W* from = saved(before + count - 1, first + lane);
@@ -516,8 +566,6 @@ struct BackwardScan {
           for (int j = 0; j < kOwn; ++j) {
             const int r = j * kLanes + lane;
             W db[kItems], dc[kItems];
-            HOLDFAST_UNROLL
-            for (int i = 0; i < kItems; ++i) db[i] = dc[i] = real_as<W>(T(0));
             step_back(own[j], carried[j], other[j], packet, valid, r, sums, db, dc);
             if (Layout::variable_b()) store_share(db, tile.parts[turn][0], r);
             if (Layout::variable_c()) store_share(dc, tile.parts[turn][1], r);
@@ -535,11 +583,11 @@ struct BackwardScan {
         if (Layout::variable_b() || Layout::variable_c()) {
           __syncthreads();
           if (first + sum_state < dstate && sum_number < valid * kWidth) {
-            if (Layout::variable_b() && sums_b) {
-              static_cast<T*>(p.b_sums)[to] = sum_over_warps(tile.parts[turn][0], sum, active_warps);
+            if (Layout::variable_b()) {
+              static_cast<T*>(p.b_sums)[to] = sum_over_warps(tile.parts[turn][0], sum);
             }
-            if (Layout::variable_c() && sums_c) {
-              static_cast<T*>(p.c_sums)[to] = sum_over_warps(tile.parts[turn][1], sum, active_warps);
+            if (Layout::variable_c()) {
+              static_cast<T*>(p.c_sums)[to] = sum_over_warps(tile.parts[turn][1], sum);
             }
           }
           turn ^= 1;
@@ -563,30 +611,47 @@ struct BackwardScan {
   }
 
   // The gradients of a lane's own positions of a tile, from the sums over states.
-  HOLDFAST_DEVICE void store(const Positions& at, T skip) const {
+  HOLDFAST_DEVICE void store(const Positions& at, T bias, T skip) const {
     if (!active || at.valid == 0) return;
-    const Items<T, kItems> u = tile.u[slot].packet[lane], delta = tile.delta[slot].packet[lane];
-    const Items<T, kItems> by_input = tile.by_input[slot].packet[lane], by_step = tile.by_step[slot].packet[lane];
-    const Items<T, kItems> e = tile.e[slot].packet[lane];
-    T du[kItems], ddelta[kItems], skipped = T(0), biased = T(0);
-    HOLDFAST_UNROLL
-    for (int i = 0; i < kItems; ++i) {
-      // Undone exactly: a power of two.
-      const T ds = e.item[i] * (T(1) / factor());
-      du[i] = by_input.item[i];
-      ddelta[i] = by_step.item[i];
+    // The last packet that is a lane's is the first of them to be done.
+    const bool is_first = at.first + kTile >= p.seqlen;
+    const long long number = static_cast<long long>(row) * kLanes + lane;
+    const Items<T, kItems> by_input = tile.by_input[slot].packet[lane];
+    Items<T, kItems> u = tile.input[slot].packet[lane];
+    if (kHeld<kMethod>) load_items(input(p.u, at), at.valid, at.wide, u.item);
+    {
+      Items<T, kItems> ddelta = tile.by_step[slot].packet[lane];
+      T total = T(0);
       if constexpr (kHeld<kMethod>) {
-        ddelta[i] = fused(u.item[i], du[i], ddelta[i]);
-        du[i] *= delta.item[i];
+        HOLDFAST_UNROLL
+        for (int i = 0; i < kItems; ++i) ddelta.item[i] = fused(u.item[i], by_input.item[i], ddelta.item[i]);
       }
-      if (p.d) du[i] = fused(skip, ds, du[i]);
-      if (p.delta_softplus) ddelta[i] *= softplus_slope(delta.item[i]);
-      if (i >= at.valid) continue;
-      skipped = fused(u.item[i], ds, skipped);
-      biased += ddelta[i];
+      if (p.delta_softplus) {
+        T raw[kItems];
+        load_items(input(p.delta, at), at.valid, at.wide, raw);
+        HOLDFAST_UNROLL
+        for (int i = 0; i < kItems; ++i) ddelta.item[i] *= sigmoid(raw[i] + bias);
+      }
+      store_items(sequence<Input>(p.grad_delta, at), at.valid, at.wide, ddelta.item);
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kItems; ++i) total += chosen(i < at.valid, ddelta.item[i]);
+      if (p.delta_bias) add(p.delta_bias_sums + number, total, is_first);
     }
-    store_items(sequence<Input>(p.grad_u, at), at.valid, at.wide, du);
-    store_items(sequence<Input>(p.grad_delta, at), at.valid, at.wide, ddelta);
+    {
+      const Items<T, kItems> delta = tile.delta[slot].packet[lane], e = tile.e[slot].packet[lane];
+      T du[kItems], total = T(0);
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kItems; ++i) {
+        // Undone exactly: a power of two.
+        const T ds = e.item[i] * (T(1) / factor());
+        du[i] = by_input.item[i];
+        if (kHeld<kMethod>) du[i] *= delta.item[i];
+        if (p.d) du[i] = fused(skip, ds, du[i]);
+        total = fused(u.item[i], ds, total);
+      }
+      store_items(sequence<Input>(p.grad_u, at), at.valid, at.wide, du);
+      if (p.d) add(p.d_sums + number, total, is_first);
+    }
     if (Layout::has_gate()) {
       const Items<T, kItems> y = tile.y[slot].packet[lane];
       T z[kItems], dz[kItems];
@@ -600,23 +665,19 @@ struct BackwardScan {
       }
       store_items(sequence<Input>(p.grad_z, at), at.valid, at.wide, dz);
     }
-    // The last packet that is a lane's is the first of them to be done.
-    const bool is_first = at.first + kTile >= p.seqlen;
-    const long long number = static_cast<long long>(row) * kLanes + lane;
-    if (p.d) add(p.d_sums + number, skipped, is_first);
-    if (p.delta_bias) add(p.delta_bias_sums + number, biased, is_first);
   }
 
   HOLDFAST_DEVICE void run() const {
     const T bias = p.delta_bias ? static_cast<T>(p.delta_bias[channel]) : T(0);
     const T skip = p.d ? static_cast<T>(p.d[channel]) : T(0);
+    clear_parts();
     go_forward(bias);
     HOLDFAST_NO_UNROLL
     for (int before = (packets - 1) / kLanes * kLanes; before >= 0; before -= kLanes) {
       const Positions at(static_cast<long long>(before + lane) * kItems, kItems, p.seqlen);
       load_sequence(at, bias, true);
       adjoin_tile(before, at);
-      store(at, skip);
+      store(at, bias, skip);
     }
     // Lanes that never had a position.
     if (active && lane >= packets) {
