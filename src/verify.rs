@@ -28,8 +28,8 @@ use crate::problem::sweep::{self, Sweep};
 use crate::problem::{CoefficientProblem, InputType, Problem, Weights};
 use crate::promise::Promise;
 use crate::results::{
-    CaseResult, CoefficientResult, ErrorHistogram, ErrorProfile, ErrorSequence, Lifting, MethodCurve,
-    PairTotals, PairwiseMatrix, PlanPart, RegimeNote, Results, Sensitivity, Verdict, pairs,
+    BACKWARD, CaseResult, CoefficientResult, ErrorHistogram, ErrorProfile, ErrorSequence, Lifting,
+    MethodCurve, PairTotals, PairwiseMatrix, PlanPart, RegimeNote, Results, Sensitivity, Verdict, pairs,
 };
 use crate::tensor::{TensorName, Tensors};
 use crate::truth;
@@ -138,8 +138,8 @@ impl Request {
     fn ids_of(&self, spec: &Spec, promise: Promise) -> Vec<String> {
         let forward = self.methods.iter().filter(|_| self.judges_forward());
         let backward = self.methods.iter().filter(|_| self.judges_backward(promise));
-        let forward = forward.map(|method| format!("{}/{method}", spec.id()));
-        forward.chain(backward.map(|&method| backward::id(spec, method))).collect()
+        let forward = forward.map(|&method| case_id(spec, method, Passes::Forward));
+        forward.chain(backward.map(|&method| case_id(spec, method, Passes::Backward))).collect()
     }
 
     fn judges_forward(&self) -> bool {
@@ -361,7 +361,8 @@ fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec) -
         false => known.truths(&request.methods),
     };
     let inputs = problem.fingerprint();
-    let place = |method| Place { inputs: inputs.clone(), ..place(request, backend, spec, method) };
+    let place =
+        |method| Place { inputs: inputs.clone(), ..place(request, backend, spec, method, Passes::Forward) };
     let mut cases = Vec::new();
     let mut outputs = Vec::new();
     let mut profiles = Vec::new();
@@ -444,16 +445,23 @@ fn is_measured_for_sensitivity(request: &Request, backend: &dyn Backend, spec: &
     request.specs(backend.promise()).into_iter().find(same).is_some_and(|first| first.key() == spec.key())
 }
 
-fn place(request: &Request, backend: &dyn Backend, spec: &Spec, method: Method) -> Place {
+/// The id of one pass of a method over a problem.
+fn case_id(spec: &Spec, method: Method, pass: Passes) -> String {
+    let suffix = if pass == Passes::Backward { BACKWARD } else { "" };
+    format!("{}/{method}{suffix}", spec.id())
+}
+
+fn place(request: &Request, backend: &dyn Backend, spec: &Spec, method: Method, pass: Passes) -> Place {
     let Spec { regime, weights, input, b, c } = spec;
+    let one_of_both = if backend.promise().backward { format!(" --pass {pass}") } else { String::new() };
     Place {
-        id: format!("{}/{method}", spec.id()),
+        id: case_id(spec, method, pass),
         regime: regime.name.clone(),
         inputs: String::new(),
         backend: backend.name().to_owned(),
         rerun: format!(
             "holdfast verify --method {method} --regime {} --weights {weights} --input {input} --b {b} --c {c} \
-             --backend {} --seed {}{}",
+             --backend {} --seed {}{one_of_both}{}",
             regime.name,
             backend.name(),
             request.seed,

@@ -60,7 +60,7 @@ fn same_seed_gives_the_same_results_and_another_seed_other_inputs() {
 #[case::by_id(&["--method", "3", "--method", "zoh"], &["zoh", "poly"])]
 fn method_filter_takes_names_and_ids(#[case] args: &[&str], #[case] expected: &[&str]) {
     let mut all = vec!["--regime", "l1", "--weights", "complex", "--input", "f32", "--b", "variable"];
-    all.extend(["--c", "variable"]);
+    all.extend(["--c", "variable", "--pass", "forward"]);
     all.extend(args);
     let (_, json) = verified(&all);
     let methods: Vec<&str> =
@@ -132,7 +132,7 @@ const BASE_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/headers/base-2.
 #[case::invariants(&["verify", "--invariants-only", "--method", "zoh", "--weights", "real", "--backend", "cpu"], "PASS; 23/23 invariants pass")]
 #[case::cases(
     &["verify", "--regime", "l1", "--method", "zoh", "--weights", "real", "--input", "f32", "--backend", "cpu"],
-    "PASS; 4/4 cases and 4/4 lifted runs pass"
+    "PASS; 4/4 cases, 4/4 backward cases and 4/4 lifted runs pass"
 )]
 #[case::revisions(
     &["diff", BASE_2, BASE_2, "--method", "zoh", "--weights", "real", "--b", "variable", "--backend", "cpu"],
