@@ -46,10 +46,11 @@
 //! | what a word means | [`guide::glossary`] |
 //! | what `results.json` holds | [`guide::results`], [`results`] |
 //! | how two runs are compared | [`results::compare`] |
+//! | how one run is done in parts, on many machines | [`parts`], [`results::whole`], [`verify::Plan`] |
 //!
 //! [`verify`] walks a problem through all of them, [`check`](mod@check) a recorded run through all but the
 //! kernel, [`diff`](mod@diff) two revisions of a foreign header through all; [`case`] is what the first two do to each
-//! case, [`cli`] is the command line around them.
+//! case, [`parts`] are the files of a run that is divided, [`cli`] is the command line around them.
 //! `src/python/`, a crate of its own, is the Python package.
 //! [`method`] names the methods, [`formula`] says what they compute, [`tensor`] gives tensors their names, [`hexfloat`]
 //! writes numbers exactly, [`tensor_file`] reads safetensors files without trusting them, and [`leftovers`] is what an
@@ -71,6 +72,7 @@ pub mod judge;
 pub mod kernel;
 pub mod leftovers;
 pub mod method;
+pub mod parts;
 pub mod problem;
 pub mod promise;
 pub mod report;

@@ -5,16 +5,17 @@ mod backward;
 mod diagnosis;
 pub mod invariants;
 mod known;
+pub mod part;
 mod precision;
 mod reconstruction;
+mod units;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use rayon::prelude::*;
+use std::convert::Infallible;
+use std::sync::{Mutex, PoisonError};
 
 pub use self::known::{Known, KnownProblem};
-use crate::analysis;
+pub use self::units::{Plan, Work};
 use crate::case::{self, SolvedCase};
 use crate::judge::coefficient::{self, Judgement};
 use crate::judge::diagnose;
@@ -27,9 +28,9 @@ use crate::problem::plan::{self, Filter, Spec};
 use crate::problem::sweep::{self, Sweep};
 use crate::problem::{CoefficientProblem, InputType, Problem, Weights};
 use crate::promise::Promise;
+use crate::results::whole::{Found, Whole};
 use crate::results::{
-    BACKWARD, CaseResult, CoefficientResult, ErrorHistogram, ErrorProfile, ErrorSequence, Lifting,
-    MethodCurve, PairTotals, PairwiseMatrix, PlanPart, RegimeNote, Results, Sensitivity, Verdict, pairs,
+    BACKWARD, CaseResult, CoefficientResult, Lifting, MethodCurve, RegimeNote, Results, Verdict,
 };
 use crate::tensor::{TensorName, Tensors};
 use crate::truth;
@@ -58,6 +59,8 @@ pub struct Request {
     /// In the order of ids.
     pub methods: Vec<Method>,
     pub seed: u64,
+    /// All of the work is done with each of these as well.
+    pub more_seeds: Vec<u64>,
     /// Neither cases nor sweeps.
     pub invariants_only: bool,
     /// Options of the command that a rerun of one case needs: a foreign header's.
@@ -66,8 +69,6 @@ pub struct Request {
     pub command: String,
     /// Whether to measure how small an error of a coefficient is caught, on the CPU build of the kernels.
     pub sensitivity: bool,
-    /// Which share of the work to do, as (index, number of parts); none for all of it.
-    pub part: Option<(usize, usize)>,
     /// Only what has one of these ids; none for everything.
     pub only: Option<BTreeSet<String>>,
     /// Begin nothing more once something fails.
@@ -83,9 +84,9 @@ impl Request {
             filter: Filter::default(),
             methods: Method::ALL.to_vec(),
             seed,
+            more_seeds: Vec::new(),
             invariants_only: false,
             sensitivity: true,
-            part: None,
             only: None,
             fail_fast: false,
             rerun: String::new(),
@@ -93,20 +94,13 @@ impl Request {
         }
     }
 
-    /// How many times [`verify`] reports progress, on a backend that promises this.
-    pub fn units_of_work(&self, promise: Promise) -> usize {
-        self.own(self.specs(promise)).len()
-            + self.own(self.sweeps(promise)).len()
-            + self.own(self.probed()).len()
+    /// Every seed, ascending.
+    pub fn seeds(&self) -> Vec<u64> {
+        let all: BTreeSet<u64> = self.more_seeds.iter().copied().chain([self.seed]).collect();
+        all.into_iter().collect()
     }
 
-    /// The units of work that this run's part does: they are dealt out in turn.
-    fn own<T>(&self, units: Vec<T>) -> Vec<T> {
-        let (index, of) = self.part.unwrap_or((0, 1));
-        units.into_iter().skip(index).step_by(of.max(1)).collect()
-    }
-
-    /// The ids of everything that the undivided run has a verdict on, in its order.
+    /// The ids of everything that the run has a verdict on, in its order.
     pub fn plan(&self, promise: Promise) -> Vec<String> {
         let methods = || self.methods.iter();
         let cases = self.specs(promise).into_iter().flat_map(|spec| self.ids_of(&spec, promise));
@@ -209,102 +203,19 @@ pub fn verify_knowing(
     backend: &dyn Backend,
     progress: &(dyn Fn() + Sync),
 ) -> Results {
-    let promise = backend.promise();
-    let mut specs = request.own(request.specs(promise));
-    // The largest first, so that no core idles at the end; results go back into the plan's order.
-    specs.sort_by_key(|spec| std::cmp::Reverse(cost(spec)));
-    let stop = Stop { wanted: request.fail_fast, failed: AtomicBool::new(false) };
-    let mut solved: Vec<Solved> = specs
-        .par_iter()
-        .filter_map(|spec| {
-            let solved = stop.unless(|| {
-                let mut solved = match request.judges_forward() {
-                    true => solve(request, known, backend, spec),
-                    false => Solved::nothing(spec),
-                };
-                if request.judges_backward(promise) {
-                    solved.cases.extend(backward::solve(request, backend, spec));
-                }
-                solved
-            })?;
-            stop.look_at(solved.cases.iter().flat_map(|case| with_lifted(case.verdict, &case.lifted)));
-            progress();
-            Some(solved)
-        })
-        .collect();
-    let plan = request.specs(promise);
-    solved.sort_by_key(|s| plan.iter().position(|spec| spec.key() == s.spec.key()));
-    let mut coefficients: Vec<CoefficientResult> = request
-        .own(request.sweeps(promise))
-        .par_iter()
-        .flat_map(|sweep| {
-            let results = stop.unless(|| solve_sweep(request, backend, sweep))?;
-            stop.look_at(results.iter().flat_map(|sweep| with_lifted(sweep.verdict, &sweep.lifted)));
-            progress();
-            Some(results)
-        })
-        .flatten()
-        .collect();
-    let invariants = stop.unless(|| invariants::run(request, backend, progress)).unwrap_or_default();
-    let pairs =
-        PairTotals::count(solved.iter().filter_map(|s| s.matrices.as_ref()).map(|matrices| &matrices[1]));
-    let matrices: Vec<_> = solved.iter().filter_map(|s| s.matrices.clone()).collect();
-    let pairwise = pairs::shown(&matrices);
-    let errors = error_profile(&solved);
-    let sensitivity = solved.iter_mut().flat_map(|s| std::mem::take(&mut s.sensitivity)).collect();
-    let mut cases: Vec<CaseResult> = solved.into_iter().flat_map(|s| s.cases).collect();
-    diagnosis::fill(request, known, backend, &specs, &mut cases);
-    let sweeps = request.own(request.sweeps(promise));
-    reconstruction::fill(backend, request.seed, &specs, &sweeps, &mut cases, &mut coefficients);
-    let mut results = Results::empty(request.seed, backend.name(), backend.device(), request.command.clone());
-    if !request.invariants_only {
-        (results.curves, results.analysis) = (curves(request), analysis::methods().clone());
-    }
-    let planned = request.plan(promise);
-    let part = request.part.map(|(index, of)| PlanPart { index, of, plan: planned.clone() });
-    let (mut cases, mut coefficients, mut invariants) = (cases, coefficients, invariants);
-    if let Some(only) = &request.only {
-        // All methods of a problem run together.
-        cases.retain(|case| only.contains(&case.id));
-        coefficients.retain(|sweep| only.contains(&sweep.id()));
-        invariants.retain(|law| only.contains(&law.id()));
-    }
-    Results {
-        kernel_source: backend.source(),
-        regimes: notes(request, promise),
-        cases,
-        coefficients,
-        invariants,
-        pairwise,
-        pairs,
-        errors,
-        sensitivity,
-        planned: Some(planned),
-        part,
-        ..results
-    }
-}
-
-fn with_lifted(verdict: Verdict, lifted: &Option<Lifting>) -> impl Iterator<Item = Verdict> {
-    [Some(verdict), lifted.as_ref().map(|lifted| lifted.verdict)].into_iter().flatten()
-}
-
-/// Whether the run is to begin nothing more.
-struct Stop {
-    wanted: bool,
-    failed: AtomicBool,
-}
-
-impl Stop {
-    fn look_at(&self, mut verdicts: impl Iterator<Item = Verdict>) {
-        if self.wanted && verdicts.any(|verdict| verdict == Verdict::Fail) {
-            self.failed.store(true, Ordering::Relaxed);
-        }
-    }
-
-    fn unless<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
-        (!self.failed.load(Ordering::Relaxed)).then(work)
-    }
+    let plan = Plan::new(request, backend);
+    let whole = Mutex::new(Whole::new(!request.more_seeds.is_empty()));
+    let units: Vec<usize> = (0..plan.len()).collect();
+    let Ok(()) = plan.solve(known, &units, &|unit, found| {
+        let (place, seed) = plan.at(unit);
+        whole.lock().unwrap_or_else(PoisonError::into_inner).add(place, seed, found);
+        progress();
+        Ok::<(), Infallible>(())
+    });
+    let whole = whole.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut results = whole.results(plan.head());
+    plan.explain(known, &results).apply(&mut results);
+    results
 }
 
 /// Why each regime and sweep of the request is hard.
@@ -323,35 +234,7 @@ fn notes(request: &Request, promise: Promise) -> Vec<RegimeNote> {
     notes
 }
 
-fn cost(spec: &Spec) -> usize {
-    let recipe = &spec.regime.recipe;
-    let channels = recipe.judged_channels.min(recipe.shape.batch * recipe.shape.dim);
-    channels * recipe.shape.dstate * recipe.shape.seqlen * spec.weights.width().pow(2)
-}
-
-/// One problem's cases and pairwise matrices.
-struct Solved {
-    spec: Spec,
-    cases: Vec<CaseResult>,
-    profiles: Vec<(ErrorHistogram, ErrorSequence)>,
-    sensitivity: Vec<Sensitivity>,
-    /// The truth's, and the kernel's; none where nothing was run forwards.
-    matrices: Option<[PairwiseMatrix; 2]>,
-}
-
-impl Solved {
-    fn nothing(spec: &Spec) -> Self {
-        Solved {
-            spec: spec.clone(),
-            cases: Vec::new(),
-            profiles: Vec::new(),
-            sensitivity: Vec::new(),
-            matrices: None,
-        }
-    }
-}
-
-fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec) -> Solved {
+fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec) -> Found {
     let problem = spec.draw(request.seed);
     let known = known.of(&problem);
     let runs: Vec<_> = request.methods.iter().map(|&method| backend.scan(method, &problem)).collect();
@@ -365,7 +248,7 @@ fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec) -
         |method| Place { inputs: inputs.clone(), ..place(request, backend, spec, method, Passes::Forward) };
     let mut cases = Vec::new();
     let mut outputs = Vec::new();
-    let mut profiles = Vec::new();
+    let (mut histograms, mut sequences) = (Vec::new(), Vec::new());
     let mut sensitivity = Vec::new();
     for (i, (&method, run)) in request.methods.iter().zip(runs).enumerate() {
         let truth = match (&truths, &run) {
@@ -390,14 +273,17 @@ fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec) -
         if let Some(got) = &got {
             let [out, want] = [got, solved.want].map(|tensors| &tensors[TensorName::Out]);
             let bounds = &solved.budget.tensors[TensorName::Out];
-            profiles.push(profile::of_case((method, case.id.as_str()), &problem, out, want, bounds));
+            let (histogram, sequence) =
+                profile::of_case((method, case.id.as_str()), &problem, out, want, bounds);
+            histograms.push(histogram);
+            sequences.push(sequence);
         }
         outputs.push(solved.outputs(got.as_ref()));
         cases.push(case);
     }
     let (regime, id) = (&spec.regime.name, spec.id());
     let matrices = Some(case::matrices(&problem, &outputs, backend.name(), regime, &id));
-    Solved { spec: spec.clone(), cases, profiles, sensitivity, matrices }
+    Found { cases, histograms, sequences, sensitivity, matrices, ..Found::default() }
 }
 
 /// One method on one problem, judged: against its bounds, against the same-precision reference, and in double.
@@ -506,6 +392,7 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                 points: Vec::new(),
                 diagnosis: Vec::new(),
                 lifted: None,
+                seeds: None,
                 rerun: format!(
                     "holdfast verify --method {method} --weights {} --backend {} --seed {}{}",
                     sweep.weights,
@@ -544,20 +431,6 @@ pub fn judge_sweep(
     let wide = [widened(&got.a_bar), widened(&got.b_bar)];
     let lifted = precision::lifted_sweep(backend, method, problem, judged.verdict, &wide, want);
     Ok((got, judged, lifted))
-}
-
-/// The f32 outputs' errors against their bounds (rounding on store hides most of the 16-bit ones'), and along the
-/// longest problem of each weight type.
-fn error_profile(solved: &[Solved]) -> ErrorProfile {
-    let mut sequences = Vec::new();
-    for weights in Weights::ALL {
-        let f32_ones = solved.iter().filter(|s| s.spec.weights == weights && s.spec.input == InputType::F32);
-        // The first one of that length: `max_by_key` would take the last.
-        let longest = f32_ones.rev().max_by_key(|s| s.spec.regime.recipe.shape.seqlen);
-        sequences.extend(longest.into_iter().flat_map(|s| &s.profiles).map(|(_, sequence)| sequence.clone()));
-    }
-    let f32_ones = solved.iter().filter(|s| s.spec.input == InputType::F32);
-    ErrorProfile::collect(f32_ones.flat_map(|s| &s.profiles).map(|(histogram, _)| histogram), sequences)
 }
 
 /// |Ā| and |B̄/Δ| against |z| for the report, straight from the truth. A curve that cannot be certified (at a

@@ -15,16 +15,17 @@ const ROOMS: &[(&str, &str)] = &[
     ("kernel", "hexfloat leftovers method problem promise tensor tensor_file"),
     ("results", "formula method problem tensor"),
     ("analysis", "formula method problem results tensor truth"),
+    ("parts", "leftovers results"),
     ("judge", "formula hexfloat method problem promise results tensor"),
     ("case diff", "formula judge kernel method problem promise results tensor truth"),
-    ("verify", "analysis case formula judge kernel method problem promise results tensor truth"),
+    ("verify", "analysis case formula judge kernel method parts problem promise results tensor truth"),
     ("check", "case formula judge kernel method problem promise results tensor tensor_file truth"),
     ("report", "analysis formula judge leftovers method problem results tensor truth"),
     (
         "cli",
         "check diff formula hexfloat judge kernel leftovers method problem promise report results tensor tensor_file",
     ),
-    ("cli", "case truth verify"),
+    ("cli", "case parts truth verify"),
 ];
 
 /// The code of a file, or of all files in a folder, line by line and without comments.

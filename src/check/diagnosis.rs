@@ -3,12 +3,12 @@
 
 use super::Truths;
 use crate::formula::Form;
+use crate::judge::budget;
 use crate::judge::diagnose::{Case, Effort, Models, by_tensor};
-use crate::judge::{budget, scan};
 use crate::problem::Problem;
 use crate::problem::recorded::RecordedOutput;
 use crate::promise::Contract;
-use crate::results::{CaseResult, Diagnosis, Verdict};
+use crate::results::{CaseResult, Diagnosis, Verdict, explained};
 use crate::tensor::{Named, TensorName};
 use crate::truth::scan::ScanTruth;
 
@@ -49,7 +49,7 @@ pub fn fill(
         let Some(Ok(truth)) = truths.get(&case.method) else { continue };
         let count = (CASE / channel.max(1)).clamp(1, judged.len());
         let work = channel.saturating_mul(count);
-        let mut failing = scan::failing(case);
+        let mut failing = explained::failing_outputs(case);
         failing.retain(|name| case.tensors[*name].diagnosis.is_empty());
         if case.verdict != Verdict::Fail || !case.reason.is_empty() || failing.is_empty() || work > left {
             continue;
@@ -61,7 +61,7 @@ pub fn fill(
         left -= work;
         problem.judged_channels = rows.iter().map(|&row| judged[row]).collect();
         let diagnoses = of_rows((problem, contract), output, truth, &rows, &failing, explains);
-        scan::diagnosed(case, diagnoses);
+        explained::diagnosed(case, diagnoses);
         problem.judged_channels.clone_from(&judged);
     }
 }

@@ -11,14 +11,13 @@ use crate::formula::{Form, Transition};
 use crate::judge::budget::ChannelBudget;
 use crate::judge::faults::Fault;
 use crate::judge::faults::catalogue::{self, Entry};
-use crate::judge::scan;
 use crate::problem::conventions::{ComplexOutput, Direction, Reads, StateHolds};
 use crate::problem::recorded::{Layout, OutputName, RecordError, Recording};
 use crate::problem::stages::{LogSpace, StageType};
 use crate::problem::stretch::{Changed, Inputs};
 use crate::problem::{Conventions, InputType, Operand, Problem, Stage, Stages, Weights};
 use crate::promise::{Contract, Promise};
-use crate::results::{CaseResult, Diagnosis, Verdict};
+use crate::results::{CaseResult, Diagnosis, Verdict, explained};
 use crate::tensor::{Named, TensorName};
 
 /// Positions of a block that chunked scans usually have.
@@ -163,8 +162,10 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
     (name, tensors): (&OutputName, &Named<String>),
     case: &mut CaseResult,
 ) -> Result<(), RecordError> {
-    let unexplained: Vec<TensorName> =
-        scan::failing(case).into_iter().filter(|name| case.tensors[*name].diagnosis.is_empty()).collect();
+    let unexplained: Vec<TensorName> = explained::failing_outputs(case)
+        .into_iter()
+        .filter(|name| case.tensors[*name].diagnosis.is_empty())
+        .collect();
     if case.verdict != Verdict::Fail || unexplained.is_empty() {
         return Ok(());
     }
@@ -274,7 +275,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
         known.sort_by(|one, other| one.rank.total_cmp(&other.rank));
         (tensor, known.into_iter().map(|found| found.diagnosis).collect())
     };
-    scan::diagnosed(case, found.into_iter().map(ranked).collect());
+    explained::diagnosed(case, found.into_iter().map(ranked).collect());
     Ok(())
 }
 

@@ -77,6 +77,9 @@ pub struct Args {
     /// What computes the quick route: cuda for the first visible GPU, auto for a GPU where there is one. Verdicts are the same
     #[arg(long, default_value = "cpu", value_parser = names::judge_on())]
     pub backend: JudgeOn,
+    /// Seed of what is drawn: the channels judged of a large run
+    #[arg(long, value_name = "N", default_value_t = output::DEFAULT_SEED)]
+    pub seed: u64,
     #[command(flatten)]
     pub output: output::Args,
 }
@@ -99,11 +102,8 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let mut device = args.backend.open()?;
     let runs = distinct(&args.runs);
     // Every header before any truth: a mistake in the last file should not cost the time of the others.
-    let options = Options {
-        channels: args.channels.map(NonZeroUsize::get),
-        seed: args.output.seed,
-        stages: args.arithmetic,
-    };
+    let options =
+        Options { channels: args.channels.map(NonZeroUsize::get), seed: args.seed, stages: args.arithmetic };
     let mut units = 0;
     for path in &runs {
         let opened = Recording::open(path).map_err(Reason::from).and_then(|recording| {
@@ -126,7 +126,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         checked.push(judged.map_err(|source| Error { path: path.to_path_buf(), source })?);
     }
     let took = bar.finish();
-    let results = check::results(checked, args.output.seed, command(args, &runs));
+    let results = check::results(checked, args.seed, command(args, &runs));
     output::finish(&results, &args.output, out, &judged(&results), took, show)
 }
 
@@ -166,7 +166,7 @@ fn command(args: &Args, runs: &[&Path]) -> String {
     words.extend(args.channels.map(|n| format!("--channels {n}")));
     words.extend(args.arithmetic.map(|stages| format!("--arithmetic '{stages}'")));
     words.extend((args.backend != JudgeOn::Cpu).then(|| format!("--backend {}", args.backend)));
-    words.push(format!("--seed {}", args.output.seed));
+    words.push(format!("--seed {}", args.seed));
     words.join(" ")
 }
 

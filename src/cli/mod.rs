@@ -13,11 +13,15 @@ pub mod golden;
 pub mod gpu_check;
 pub mod interrupt;
 pub mod list;
+pub mod merge;
 pub mod names;
 pub mod output;
+mod partition;
+pub mod plan;
 mod planted;
 mod program;
 mod rerun;
+mod seeds;
 pub mod show;
 pub mod truth;
 mod truth_files;
@@ -67,6 +71,10 @@ pub enum Command {
     Diff(diff::Args),
     /// What changed in verdicts and errors between two runs
     Compare(compare::Args),
+    /// Put the parts of a divided run together: the report of the undivided one
+    Merge(merge::Args),
+    /// Write a script that runs `verify` in parts on many machines, or show how far it is
+    Plan(plan::Args),
     /// Print one certified value, or discretize a dense system from a file
     Truth(truth::Args),
     /// How fast recordings are judged on this machine
@@ -150,6 +158,10 @@ pub enum CliError {
     #[error(transparent)]
     Planted(#[from] planted::Error),
     #[error(transparent)]
+    TooMany(#[from] plan::TooMany),
+    #[error(transparent)]
+    Part(#[from] crate::parts::PartError),
+    #[error(transparent)]
     Rerun(#[from] rerun::Error),
     #[error(transparent)]
     Report(#[from] crate::report::ReportError),
@@ -185,6 +197,8 @@ pub fn run(cli: Cli) -> Result<Outcome, CliError> {
         Some(Command::Check(args)) => check::run(&args, show),
         Some(Command::Diff(args)) => diff::run(&args, show),
         Some(Command::Compare(args)) => compare::run(&args, show),
+        Some(Command::Merge(args)) => merge::run(&args, show),
+        Some(Command::Plan(args)) => plan::run(&args, show),
         Some(Command::List(args)) => Ok(list::run(&args)),
         Some(Command::Bench(args)) => Ok(bench::run(&args)),
         Some(Command::Completions(args)) => Ok(completions::run(&args)),

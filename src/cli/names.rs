@@ -9,6 +9,7 @@ use clap::{Arg, Command};
 use wildmatch::WildMatch;
 
 use super::check::JudgeOn;
+use super::plan::Format;
 use crate::kernel::select::Choice;
 use crate::method::Method;
 use crate::problem::regime::{self, Regime};
@@ -79,6 +80,10 @@ pub fn header_backend() -> Names<Choice> {
 
 pub fn passes() -> Names<Passes> {
     Names::plain("pass", Passes::ALL.map(|passes| (passes.name(), passes)))
+}
+
+pub fn plan_format() -> Names<Format> {
+    Names::plain("format", Format::ALL.map(|format| (format.name(), format)))
 }
 
 pub fn weights() -> Names<Weights> {

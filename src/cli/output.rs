@@ -1,4 +1,4 @@
-//! What commands that judge have in common: where the seed, the report and the machine output go, the progress bar,
+//! What commands that judge have in common: where the report and the machine output go, the progress bar,
 //! and the way from results to text and exit status.
 
 use std::io::IsTerminal;
@@ -21,12 +21,9 @@ use crate::tensor_file::shown;
 pub const DEFAULT_SEED: u64 = 1;
 
 // Not a group: commands that take these options have one of this name.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 #[group(skip)]
 pub struct Args {
-    /// Seed of everything that is drawn: random inputs, and the channels judged of a large recorded run
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
     /// Directory for the report [default: reports/latest for an unfiltered run, otherwise none]
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub out: Option<PathBuf>,
@@ -36,12 +33,6 @@ pub struct Args {
     /// File for the verdicts as JUnit's XML, which services that run tests show
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub junit: Option<PathBuf>,
-}
-
-impl Default for Args {
-    fn default() -> Self {
-        Args { seed: DEFAULT_SEED, out: None, json: None, junit: None }
-    }
 }
 
 /// Standard output, as a file's name.
@@ -73,6 +64,26 @@ fn is_standard_output(file: &Path) -> bool {
     file == Path::new(STANDARD_OUTPUT)
 }
 
+/// Whether files can be put into a folder, which need not be there yet, but the one that it is in.
+///
+/// # Errors
+/// Nothing can be written there, or the folder above it is not there.
+pub fn prepare_folder(folder: Option<&Path>) -> Result<(), CliError> {
+    let Some(folder) = folder else { return Ok(()) };
+    in_a_folder("--out", folder)?;
+    Ok(report::may_hold_files(folder)?)
+}
+
+fn in_a_folder(option: &'static str, place: &Path) -> Result<(), NoFolder> {
+    match place.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+        Some(folder) => {
+            let text = |path: &Path| path.to_string_lossy().into_owned();
+            Err(NoFolder { option, place: text(place), folder: text(folder) })
+        }
+        None => Ok(()),
+    }
+}
+
 /// Whether all that is to be written can be, asked before a run of minutes and not after it. `files` are named by their
 /// options.
 ///
@@ -82,11 +93,7 @@ pub fn prepare(directory: Option<&Path>, files: &[(&'static str, Option<&Path>)]
     let out = directory.filter(|directory| *directory != Path::new(DEFAULT_REPORT));
     for (option, place) in [("--out", out)].iter().chain(files) {
         let Some(place) = place.filter(|place| !is_standard_output(place)) else { continue };
-        let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
-        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            let text = |path: &Path| path.to_string_lossy().into_owned();
-            return Err(NoFolder { option, place: text(place), folder: text(folder) }.into());
-        }
+        in_a_folder(option, place)?;
     }
     directory.map_or(Ok(()), report::may_be_written)?;
     let mut written = files.iter().filter_map(|(_, file)| file.filter(|file| !is_standard_output(file)));
@@ -198,6 +205,11 @@ impl Progress {
         let next_line = (!std::io::stderr().is_terminal()).then(|| Mutex::new(LINES_AFTER));
         let quiet = show.detail == Detail::Quiet;
         Progress { bar, noun, started: Instant::now(), shown: Once::new(), next_line, quiet }
+    }
+
+    /// Where some of the work turns out to be done.
+    pub fn set_all(&self, units: usize) {
+        self.bar.set_length(units as u64);
     }
 
     pub fn advance(&self) {

@@ -37,14 +37,15 @@ pub enum Error {
     Unplanned { path: PathBuf, count: usize, first: String },
 }
 
-/// What did not pass, by the ids of results, and the seed that it was drawn with.
+/// What did not pass, by the ids of results, and the seeds that it was drawn with.
 #[derive(Clone, Debug)]
 pub struct Failed {
     pub ids: BTreeSet<String>,
     pub methods: Vec<Method>,
     /// Covers the problems of all of them, and others.
     pub filter: Filter,
-    pub seed: u64,
+    /// Ascending, at least one.
+    pub seeds: Vec<u64>,
 }
 
 impl Failed {
@@ -97,8 +98,18 @@ pub fn read(path: &Path, header: Option<&Path>) -> Result<Failed, Error> {
         methods: Method::ALL.into_iter().filter(has).collect(),
         filter,
         ids: failed.into_iter().map(|(id, _)| id).collect(),
-        seed: results.seed,
+        seeds: seeds(&results),
     })
+}
+
+/// The seeds with which something did not pass.
+fn seeds(results: &Results) -> Vec<u64> {
+    let cases = results.cases.iter().map(|case| &case.seeds);
+    let sweeps = results.coefficients.iter().map(|sweep| &sweep.seeds);
+    let of_items = cases.chain(sweeps).chain(results.invariants.iter().map(|law| &law.seeds)).flatten();
+    let seeds: BTreeSet<u64> =
+        of_items.flat_map(|seeds| seeds.failed.iter().chain(&seeds.unmeasured)).copied().collect();
+    if seeds.is_empty() { vec![results.seed] } else { seeds.into_iter().collect() }
 }
 
 /// Input types and layouts that a run was asked for beyond its regimes' own stand in no other plan: they are named.

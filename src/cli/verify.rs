@@ -5,18 +5,20 @@ use std::path::{Path, PathBuf};
 use super::check::quoted;
 use super::names::Selection;
 use super::output::{self, Progress};
+use super::seeds::Seeds;
 use super::show::Show;
-use super::{CliError, Outcome, PASSED, names, planted, rerun};
+use super::{CliError, Outcome, PASSED, names, partition, planted, rerun};
 use crate::kernel::Backend;
 use crate::kernel::foreign::Header;
 use crate::kernel::select::{self, Choice};
 use crate::method::Method;
+use crate::parts::Part;
 use crate::problem::plan::Filter;
 use crate::problem::regime::Regime;
 use crate::problem::{InputType, Operand, Weights};
 use crate::report;
-use crate::results::{HeaderInstantiation, HeaderNote};
-use crate::verify::{Passes, Request, verify};
+use crate::results::{HeaderInstantiation, HeaderNote, seeds_text};
+use crate::verify::{Passes, Plan, Request, verify};
 
 /// What takes the place of the lifted runs' line where a header is judged.
 const NOT_LIFTED: &str =
@@ -34,7 +36,8 @@ pub const DEFAULT_REPORT: &str = "reports/latest";
     holdfast verify                                       everything, report into reports/latest/\n  \
     holdfast verify --method foh --weights complex        one method's complex kernels\n  \
     holdfast verify --regime stiff --seed 7 --out /tmp/r  other random inputs, report elsewhere\n  \
-    holdfast verify --header discretization_kernels.cuh   somebody else's coefficients, in f32\n\n\
+    holdfast verify --header discretization_kernels.cuh   somebody else's coefficients, in f32\n  \
+    holdfast verify --seed 1..200 --partition 3/8 --out d the third of eight shares of a large run\n\n\
     A filtered run writes a report only where --out names a directory. `holdfast list` shows every name.\n\n\
     Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; 2 bad input or usage; \
     3 the requested backend cannot run here; 130 interrupted.")]
@@ -72,8 +75,15 @@ pub struct Args {
     pub a_times_log2e: Vec<Selection<Method>>,
     /// Only what did not pass in these results of an earlier run, drawn with their seed
     #[arg(long, value_name = "RESULTS.json", value_hint = clap::ValueHint::FilePath,
-          conflicts_with_all = ["methods", "regimes", "input", "b", "c", "weights", "invariants_only", "seed", "pass"])]
+          conflicts_with_all = ["methods", "regimes", "input", "b", "c", "weights", "invariants_only", "seeds", "pass"])]
     pub rerun_failed: Option<PathBuf>,
+    /// Seeds of everything that is drawn; of several (7, 1,5,9 or 1..200, both ends included) each result is the worst one's
+    #[arg(long = "seed", value_name = "N", default_value = "1")]
+    pub seeds: Seeds,
+    /// Only this share of the work, as 3/8: what it finds goes into a file in --out, for `holdfast merge`; finished units of
+    /// that part are not repeated
+    #[arg(long, value_name = "K/M", requires = "out", conflicts_with_all = ["fail_fast", "json", "junit"])]
+    pub partition: Option<Part>,
     /// Begin nothing more once something fails
     #[arg(long)]
     pub fail_fast: bool,
@@ -109,18 +119,19 @@ impl Args {
             Some(failed) => failed.methods.clone(),
             None => names::methods_or_all(&Selection::all(&self.methods)),
         };
+        let seeds = failed.map_or(self.seeds.all(), |failed| &failed.seeds);
         let filter = failed.map_or_else(|| self.filter(), |failed| failed.filter.clone());
         Request {
             passes: failed.map_or(self.pass.unwrap_or_default(), rerun::Failed::passes),
             filter,
             methods,
-            seed: failed.map_or(self.output.seed, |failed| failed.seed),
+            seed: seeds[0],
+            more_seeds: seeds[1..].to_vec(),
             only: failed.map(|failed| failed.ids.clone()),
             fail_fast: self.fail_fast,
             invariants_only: self.invariants_only,
             rerun: self.header_option().map(|option| format!(" {option}")).unwrap_or_default(),
             command: self.command(),
-            part: None,
             // Measured on the production kernels' own build.
             sensitivity: self.header.is_none(),
         }
@@ -141,7 +152,7 @@ impl Args {
         words.extend(self.rerun_failed.as_ref().map(|path| format!("--rerun-failed {}", quoted(path))));
         words.extend(self.fail_fast.then(|| "--fail-fast".to_owned()));
         words.push(format!("--backend {}", self.backend.name()));
-        words.extend(self.rerun_failed.is_none().then(|| format!("--seed {}", self.output.seed)));
+        words.extend(self.rerun_failed.is_none().then(|| format!("--seed {}", seeds_text(self.seeds.all()))));
         words.join(" ")
     }
 
@@ -224,7 +235,10 @@ impl Args {
 /// A backend that cannot run here, a header that cannot be read, nothing to run, results that cannot be read or written.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     planted::check()?;
-    args.output.prepare(args.report_directory())?;
+    match args.partition {
+        Some(_) => output::prepare_folder(args.output.out.as_deref())?,
+        None => args.output.prepare(args.report_directory())?,
+    }
     let header = args.header.as_deref();
     let failed = args.rerun_failed.as_deref().map(|path| rerun::read(path, header)).transpose()?;
     if let (Some(failed), Some(path)) = (&failed, &args.rerun_failed)
@@ -239,11 +253,14 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     if let (Some(failed), Some(path)) = (&failed, &args.rerun_failed) {
         failed.are_in(&request.plan(backend.promise()), path)?;
     }
-    let units = request.units_of_work(backend.promise());
-    if units == 0 {
+    let plan = Plan::new(&request, backend.as_ref());
+    if plan.is_empty() {
         return Err(CliError::NothingToRun(request.command));
     }
-    let bar = Progress::new(units, "problems", show);
+    if let (Some(part), Some(folder)) = (args.partition, args.output.out.as_deref()) {
+        return partition::run((&plan, header), (part, folder), &why, show);
+    }
+    let bar = Progress::new(plan.len(), "problems", show);
     let mut results = verify(&request, backend.as_ref(), &|| bar.advance());
     let (done, all) = (bar.done(), bar.all());
     let took = bar.finish();

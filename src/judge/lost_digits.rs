@@ -10,14 +10,14 @@
 //!   single ones keep an error of their own in double.
 
 use super::diagnose::{Case, NEEDED};
-use crate::results::Diagnosis;
+use crate::results::{Diagnosis, explained};
 use crate::tensor::{TensorName, Tensors};
 
 /// What may be left of an error that is all rounding.
 pub const LEFT_IN_DOUBLE: f64 = 1.0 / (1 << 20) as f64;
 
 /// The name of the finding, beside those of the fault models.
-pub const NAME: &str = "lost-digits";
+pub const NAME: &str = explained::LOST_DIGITS;
 
 /// A finding, where rounding is to blame for what is wrong with a tensor: `lifted` is the double run's, the judged
 /// channels only.

@@ -9,7 +9,8 @@ use crate::problem::stretch::{Inputs, Outline};
 use crate::problem::{Problem, Weights};
 use crate::promise::Contract;
 use crate::promise::allowance::Arithmetic;
-use crate::results::{Beyond, CaseResult, Diagnosis, TensorResult, Verdict, Worst};
+use crate::results::explained::worst_tensor;
+use crate::results::{Beyond, CaseResult, TensorResult, Verdict, Worst};
 use crate::tensor::{ComputedName, Named, Tensor, TensorName, Tensors};
 
 /// Judges each tensor that the kernel returned for every channel against the truth of the judged ones.
@@ -183,6 +184,7 @@ pub fn without_output(
         rel_l2: f64::NAN,
         diagnosis: Vec::new(),
         tensors: Named::default(),
+        seeds: None,
         rerun: place.rerun,
     }
 }
@@ -308,40 +310,6 @@ pub fn beyond(verdict: Verdict, worst_case_ratio: f64) -> Beyond {
         Verdict::Fail => Beyond::WorstCase,
         _ => Beyond::None,
     }
-}
-
-/// The outputs of a failed case that are to be explained: those that fail, or all where only all of them together do.
-pub fn failing(case: &CaseResult) -> Vec<TensorName> {
-    let fails = |tensor: &TensorResult| tensor.verdict == Verdict::Fail;
-    let any = case.tensors.values().any(fails);
-    case.tensors
-        .iter()
-        .filter(|(_, tensor)| !any || fails(tensor))
-        .filter_map(|(name, _)| name.output())
-        .collect()
-}
-
-/// Adds what explains some of a case's tensors.
-pub fn diagnosed<N: Ord + Copy + Into<ComputedName>>(
-    case: &mut CaseResult,
-    diagnoses: Named<Vec<Diagnosis>, N>,
-) {
-    for (name, diagnosis) in diagnoses {
-        if let Some(tensor) = case.tensors.get_mut(name) {
-            tensor.diagnosis = diagnosis;
-        }
-    }
-    case.diagnosis = worst_tensor(case).map(|tensor| tensor.diagnosis.clone()).unwrap_or_default();
-}
-
-/// The tensor with the worst verdict, and among those the one with the largest share of its allowance used. Of two that are
-/// as bad the first one, which the others may follow from.
-fn worst_tensor(case: &CaseResult) -> Option<&TensorResult> {
-    let share = |tensor: &TensorResult| tensor.worst.as_ref().map_or(f64::NEG_INFINITY, |worst| worst.share);
-    let worse = |a: &TensorResult, b: &TensorResult| {
-        a.verdict > b.verdict || a.verdict == b.verdict && share(a) > share(b)
-    };
-    case.tensors.values().reduce(|known, other| if worse(other, known) { other } else { known })
 }
 
 /// Fills in what a case says of its tensors together.

@@ -57,7 +57,10 @@ fn origin(which: &str, name: &str, results: &Results) -> String {
     };
     let about = format!(
         "{name}: holdfast {}, backend {}, seed {}{kernels}, on {}",
-        results.version, results.backend, results.seed, results.device
+        results.version,
+        results.backend,
+        results.all_seeds(),
+        results.device
     );
     text::wrap(&format!("  {which}  "), &about, width())
 }

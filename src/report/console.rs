@@ -139,7 +139,7 @@ fn header(results: &Results) -> String {
     let mut lines = vec![
         format!("holdfast {}", text::fit(&results.version, 40)),
         field("backend", &format!("{}, on {}", results.backend, results.device)),
-        field("seed", &results.seed.to_string()),
+        field("seed", &results.all_seeds()),
     ];
     if !results.kernel_source.is_empty() {
         lines.push(field("kernels", &format!("sha256 {}", results.kernel_source)));

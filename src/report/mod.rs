@@ -55,7 +55,7 @@ mod write;
 
 use std::path::PathBuf;
 
-pub use write::{WrittenReport, may_be_written, replace, write};
+pub use write::{WrittenReport, may_be_written, may_hold_files, replace, write};
 
 #[allow(unused_imports)] // for the documentation above
 use crate::results::Results;

@@ -44,7 +44,7 @@ pub fn run(results: &Results) -> Value {
         version => &results.version,
         backend => &results.backend,
         device => &results.device,
-        seed => results.seed.to_string(),
+        seed => results.all_seeds(),
         kernel_source => &results.kernel_source,
         command => text::line(&results.command),
         schema => results.schema,

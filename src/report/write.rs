@@ -67,6 +67,14 @@ pub fn may_be_written(dir: &Path) -> Result<(), ReportError> {
     scratch::probe(dir.parent().unwrap_or(Path::new("/"))).map_err(ReportError::io("create", &dir))
 }
 
+/// Whether files can be put into `folder`, or into the nearest folder above it that there is.
+///
+/// # Errors
+/// [`ReportError::Io`] where they cannot, or where it is no folder.
+pub fn may_hold_files(folder: &Path) -> Result<(), ReportError> {
+    scratch::probe(folder).map_err(ReportError::io("create a file in", folder))
+}
+
 /// Lets `fill` write into a new directory and moves that to `dir` when it succeeded.
 ///
 /// # Errors

@@ -9,7 +9,6 @@ pub mod analysis;
 pub mod causes;
 pub mod compare;
 pub mod explained;
-pub mod merge;
 mod nullable;
 pub mod pairs;
 pub mod precision;
@@ -17,13 +16,14 @@ pub mod profile;
 pub mod revisions;
 pub mod schema;
 pub mod verdict;
+pub mod whole;
 
-pub use merge::PlanPart;
 pub use pairs::{Pair, PairStatus, PairTotals, PairwiseMatrix};
 pub use precision::{Conclusion, ErrorPart, Lifting, Relative, Sensitivity};
 pub use profile::{ErrorHistogram, ErrorProfile, ErrorSequence};
 pub use schema::{
     BACKWARD, CaseResult, CoefficientPoint, CoefficientResult, Diagnosis, HeaderInstantiation, HeaderNote,
-    InvariantResult, MethodCurve, OLDEST_SCHEMA, RegimeNote, Results, SCHEMA, TensorResult, Worst,
+    InvariantResult, MethodCurve, OLDEST_SCHEMA, OfSeeds, RegimeNote, Results, SCHEMA, TensorResult, Worst,
+    seeds_text,
 };
 pub use verdict::{Beyond, Verdict};

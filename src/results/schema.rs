@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::analysis::MethodAnalysis;
-use super::merge::PlanPart;
 use super::nullable;
 use super::pairs::{PairTotals, PairwiseMatrix};
 use super::precision::{Lifting, Relative, Sensitivity};
@@ -35,7 +34,12 @@ pub struct Results {
     pub schema: u32,
     /// The harness's own version.
     pub version: String,
+    /// The first one, where there are several.
     pub seed: u64,
+    /// Every seed that was drawn with, ascending, where there are several: what is shown of a case, a sweep or an invariant is
+    /// then its worst seed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seeds: Vec<u64>,
     pub backend: String,
     /// What the backend ran on, in words.
     pub device: String,
@@ -70,9 +74,6 @@ pub struct Results {
     /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<Vec<String>>,
-    /// Which part of a plan was run; none of a whole run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub part: Option<PlanPart>,
     /// The header that was judged in place of the production kernels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<HeaderNote>,
@@ -96,6 +97,19 @@ pub struct HeaderInstantiation {
     pub compiles: bool,
     /// The compiler's own lines, where it does not.
     pub lines: Vec<String>,
+}
+
+/// What several seeds came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfSeeds {
+    /// The one whose numbers are shown: the worst.
+    pub shown: u64,
+    /// With how many it was judged.
+    pub judged: usize,
+    /// Those with which it, or its lifted run, failed.
+    pub failed: Vec<u64>,
+    /// Those with which it, or its lifted run, could not be measured.
+    pub unmeasured: Vec<u64>,
 }
 
 /// Why a regime or a sweep is hard.
@@ -155,6 +169,9 @@ pub struct CaseResult {
     /// Each judged tensor on its own; none in files of schema 1.
     #[serde(default)]
     pub tensors: Named<TensorResult, ComputedName>,
+    /// What all its seeds came to, in a run over several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seeds: Option<OfSeeds>,
     /// The command that reruns just this case.
     pub rerun: String,
 }
@@ -257,6 +274,9 @@ pub struct CoefficientResult {
     /// The same source in double; none where there is no such build.
     #[serde(default)]
     pub lifted: Option<Lifting>,
+    /// What all its seeds came to, in a run over several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seeds: Option<OfSeeds>,
     /// The command that reruns this sweep.
     pub rerun: String,
 }
@@ -295,6 +315,11 @@ pub struct MethodCurve {
 }
 
 impl CaseResult {
+    /// The seed that it was drawn with, in a run with this seed or with several.
+    pub fn shown_seed(&self, seed: u64) -> u64 {
+        self.seeds.as_ref().map_or(seed, |seeds| seeds.shown)
+    }
+
     /// The id of the problem that it is about: that of a planned case without its method.
     pub fn problem(&self) -> String {
         format!("{}/{}/{}/b-{}/c-{}", self.regime, self.weights, self.input, self.b, self.c)
@@ -302,6 +327,11 @@ impl CaseResult {
 }
 
 impl CoefficientResult {
+    /// The seed that it was drawn with, in a run with this seed or with several.
+    pub fn shown_seed(&self, seed: u64) -> u64 {
+        self.seeds.as_ref().map_or(seed, |seeds| seeds.shown)
+    }
+
     /// Unique in a run.
     pub fn id(&self) -> String {
         format!("coefficients/{}/{}/{}", self.sweep, self.weights, self.method)
@@ -313,6 +343,16 @@ impl InvariantResult {
     pub fn id(&self) -> String {
         format!("invariant/{}/{}/{}", self.name, self.weights, self.method)
     }
+}
+
+/// Ascending seeds as `--seed` takes them: `1..200,300`.
+pub fn seeds_text(seeds: &[u64]) -> String {
+    let runs = seeds.chunk_by(|one, next| one.checked_add(1) == Some(*next));
+    let text = |run: &[u64]| match run {
+        [first, .., last] => format!("{first}..{last}"),
+        one => one.iter().map(u64::to_string).collect(),
+    };
+    runs.map(text).collect::<Vec<_>>().join(",")
 }
 
 impl Results {
@@ -327,6 +367,11 @@ impl Results {
             command,
             ..Results::default()
         }
+    }
+
+    /// Every seed that was drawn with, as `--seed` takes them.
+    pub fn all_seeds(&self) -> String {
+        if self.seeds.is_empty() { self.seed.to_string() } else { seeds_text(&self.seeds) }
     }
 
     /// The lifted runs of cases and coefficient sweeps.
@@ -383,6 +428,9 @@ pub struct InvariantResult {
     /// The element with the largest share of its budget used: `want` is what the invariant asks for, made of the
     /// kernel's own numbers, and a `bound` of 0 asks for it exactly.
     pub worst: Option<Worst>,
+    /// What all its seeds came to, in a run over several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seeds: Option<OfSeeds>,
     /// The command that reruns it.
     pub rerun: String,
 }

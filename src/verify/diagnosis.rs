@@ -3,42 +3,40 @@
 
 use rayon::prelude::*;
 
-use super::{Known, Request};
+use super::{Known, Plan};
 use crate::judge::diagnose::{Case, Effort, by_tensor};
-use crate::judge::{lost_digits, scan};
+use crate::judge::lost_digits;
 use crate::kernel::Backend;
 use crate::problem::plan::Spec;
-use crate::results::{CaseResult, Diagnosis, explained};
-use crate::tensor::Named;
+use crate::results::explained::{self, Judged};
+use crate::results::{CaseResult, Diagnosis, Results};
+use crate::tensor::{ComputedName, Named};
 
-/// Fills in the diagnosis of a few failed cases of each method and weight type.
-pub fn fill(
-    request: &Request,
+/// What a few failed cases of each method and weight type look like.
+pub fn explain(
+    plan: &Plan,
     known: &Known,
-    backend: &dyn Backend,
-    specs: &[Spec],
-    cases: &mut [CaseResult],
-) {
-    let spec_of = |case: &CaseResult| {
-        specs.iter().find(|spec| spec.key() == (&case.regime, case.weights, case.input, case.b, case.c))
-    };
-    let diagnoses: Vec<(usize, Named<Vec<Diagnosis>>)> = explained::chosen(cases)
+    results: &Results,
+) -> Vec<(Judged, Named<Vec<Diagnosis>, ComputedName>)> {
+    explained::chosen(&results.cases)
         .into_par_iter()
-        .filter_map(|at| Some((at, of_case(request, known, backend, spec_of(&cases[at])?, &cases[at]))))
-        .collect();
-    for (at, diagnoses) in diagnoses {
-        scan::diagnosed(&mut cases[at], diagnoses);
-    }
+        .filter_map(|at| {
+            let case = &results.cases[at];
+            let seed = case.shown_seed(results.seed);
+            let diagnoses = of_case(plan.backend(), known, plan.spec_of(case)?, seed, case);
+            Some(((case.id.clone(), seed), diagnoses.under()))
+        })
+        .collect()
 }
 
 fn of_case(
-    request: &Request,
-    known: &Known,
     backend: &dyn Backend,
+    known: &Known,
     spec: &Spec,
+    seed: u64,
     failed: &CaseResult,
 ) -> Named<Vec<Diagnosis>> {
-    let (problem, Some(method)) = (spec.draw(request.seed), failed.method.method()) else {
+    let (problem, Some(method)) = (spec.draw(seed), failed.method.method()) else {
         return Named::default();
     };
     let known = known.of(&problem);
@@ -53,7 +51,7 @@ fn of_case(
         want: &truths[0].tensors,
         budget: &known.budget(method, &promise.contract),
     };
-    let failing = scan::failing(failed);
+    let failing = explained::failing_outputs(failed);
     // A lifted run that is judged has a verdict of its own.
     if !promise.lifted_is_judged
         && let Some(Ok(lifted)) = backend.lifted(method, &problem)

@@ -6,115 +6,56 @@ use std::collections::BTreeMap;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
+use super::Plan;
 use crate::judge::reconstruct::expansion::Point;
 use crate::judge::reconstruct::{self, Reconstruction};
-use crate::judge::{lost_digits, scan};
-use crate::kernel::Backend;
-use crate::method::Method;
-use crate::problem::plan::Spec;
-use crate::problem::sweep::Sweep;
-use crate::problem::{CoefficientProblem, Operand, Problem, Weights};
-use crate::results::{CaseResult, CoefficientResult, Diagnosis, Verdict, explained};
-use crate::tensor::TensorName;
+use crate::problem::{CoefficientProblem, Problem, Weights};
+use crate::results::explained::{self, Explanations, FormulaKey};
+use crate::results::{Results, Verdict};
 
 /// Positions of a channel, and channels, whose elements a cause is held against: enough to meet a place that matters.
 const POSITIONS: usize = 48;
 const CHANNELS: usize = 4;
 
-/// What was found, by method, weights and layout of B.
-type Found = BTreeMap<(Method, Weights, bool), Reconstruction>;
-
-/// Puts what a backend's source is found to compute in the place of what the explained cases look like, where it explains the
-/// errors at their own elements, and beside it where they lose digits. Nothing changes where the backend cannot be asked, or
-/// where its formulas are right.
-pub fn fill(
-    backend: &dyn Backend,
-    seed: u64,
-    specs: &[Spec],
-    sweeps: &[Sweep],
-    cases: &mut [CaseResult],
-    judged: &mut [CoefficientResult],
-) {
-    let chosen = of_either_layout(cases, explained::chosen(cases));
-    let mut failing: Vec<(Method, Weights, bool)> = chosen
-        .iter()
-        .filter_map(|&at| {
-            let case = &cases[at];
-            Some((case.method.method()?, case.weights, case.b == Operand::Constant))
-        })
-        .chain(
-            judged
-                .iter()
-                .filter(|sweep| sweep.verdict == Verdict::Fail)
-                .map(|one| (one.method, one.weights, false)),
-        )
-        .collect();
-    failing.sort_unstable();
-    failing.dedup();
-    let identify = |(method, weights, constant)| {
-        let evaluate = |elements: &_| backend.probed(method, operand(constant), elements)?.ok();
-        Some(((method, weights, constant), reconstruct::identify(method, weights, &evaluate)?))
-    };
-    let found: Found = failing.par_iter().copied().filter_map(identify).collect();
-    if found.is_empty() {
-        return;
-    }
-    let explains = |key: (Method, Weights, bool), points: &[Point]| {
-        let evaluate = |elements: &_| backend.probed(key.0, operand(key.2), elements)?.ok();
-        let explained = found.get(&key)?.explains(points, &evaluate)?;
-        // Where the other layout fails for another reason, this is said of one alone.
-        let (method, weights, constant) = key;
-        let other = (method, weights, !constant);
-        let scope = match (failing.contains(&other) && !found.contains_key(&other), constant) {
-            (false, _) => "",
-            (true, true) => "where B is constant, ",
-            (true, false) => "where B varies, ",
-        };
-        Some(Diagnosis { what: format!("{scope}{}", explained.what), ..explained })
-    };
-    for at in chosen {
-        let case = &mut cases[at];
-        let spec =
-            specs.iter().find(|spec| spec.key() == (&case.regime, case.weights, case.input, case.b, case.c));
-        let (Some(method), Some(spec)) = (case.method.method(), spec) else { continue };
-        let key = (method, case.weights, case.b == Operand::Constant);
-        let Some(found) = explains(key, &of_problem(&spec.draw(seed))) else { continue };
-        let said = |name: TensorName| {
-            // What is lost in single alone is no less true for what else there is.
-            let rounding = case.tensors[name].diagnosis.iter().find(|one| one.name == lost_digits::NAME);
-            rounding.map_or_else(
-                || found.clone(),
-                |lost| Diagnosis { what: format!("{}; {}", lost.what, found.what), ..lost.clone() },
-            )
-        };
-        let diagnoses = scan::failing(case).into_iter().map(|name| (name, vec![said(name)])).collect();
-        scan::diagnosed(case, diagnoses);
-    }
-    for result in judged.iter_mut().filter(|one| one.verdict == Verdict::Fail) {
-        let drawn = sweeps.iter().find(|sweep| sweep.name == result.sweep && sweep.weights == result.weights);
-        let points = drawn.map(|sweep| of_sweep(&sweep.draw(seed)));
-        let found = points.and_then(|points| explains((result.method, result.weights, false), &points));
-        result.diagnosis = found.map_or_else(|| std::mem::take(&mut result.diagnosis), |found| vec![found]);
-    }
-}
-
-/// With them the smallest failing case of each layout of B that none of them has: its cause may be another.
-fn of_either_layout(cases: &[CaseResult], mut chosen: Vec<usize>) -> Vec<usize> {
-    let key = |case: &CaseResult| (case.method, case.weights, case.b);
-    let mut failing: Vec<usize> = (0..cases.len())
-        .filter(|&at| cases[at].verdict == Verdict::Fail && cases[at].worst.is_some())
-        .collect();
-    failing.sort_by_key(|&at| cases[at].judged * cases[at].shape.dstate);
-    for at in failing {
-        if chosen.iter().all(|&other| key(&cases[other]) != key(&cases[at])) {
-            chosen.push(at);
+/// What the source of a backend that can be asked is found to compute: its formulas that fail, and which of the cases that may
+/// be shown, and which sweeps, each of them explains. Nothing where the formulas are right.
+pub fn explain(plan: &Plan, results: &Results, explanations: &mut Explanations) {
+    let (backend, cases) = (plan.backend(), &results.cases);
+    // One for each formula, whatever else is shown of it: another part of the run may show no more.
+    let mut shown = explained::chosen(cases);
+    for at in explained::smallest_of_formulas(cases) {
+        if !shown.contains(&at) {
+            shown.push(at);
         }
     }
-    chosen
-}
-
-fn operand(constant: bool) -> Operand {
-    if constant { Operand::Constant } else { Operand::Variable }
+    let failing = explained::failing_formulas(cases, &shown, &results.coefficients);
+    let found: BTreeMap<FormulaKey, Reconstruction> = failing
+        .into_par_iter()
+        .filter_map(|key| {
+            let method = key.0.method()?;
+            let evaluate = |elements: &_| backend.probed(method, key.2, elements)?.ok();
+            Some((key, reconstruct::identify(method, key.1, &evaluate)?))
+        })
+        .collect();
+    let explains = |key: FormulaKey, points: &[Point]| {
+        let evaluate = |elements: &_| backend.probed(key.0.method()?, key.2, elements)?.ok();
+        found.get(&key)?.explains(points, &evaluate)
+    };
+    for case in shown.into_iter().map(|at| &cases[at]) {
+        let (key, seed) = ((case.method, case.weights, case.b), case.shown_seed(results.seed));
+        let points = || plan.spec_of(case).map(|spec| of_problem(&spec.draw(seed)));
+        if let Some(diagnosis) = found.get(&key).and_then(|_| explains(key, &points()?)) {
+            explanations.by_formula.push(((case.id.clone(), seed), diagnosis));
+        }
+    }
+    for sweep in results.coefficients.iter().filter(|one| one.verdict == Verdict::Fail) {
+        let (key, seed) = (explained::formula_of_sweep(sweep), sweep.shown_seed(results.seed));
+        let points = || plan.sweep_of(sweep).map(|drawn| of_sweep(&drawn.draw(seed)));
+        if let Some(diagnosis) = found.get(&key).and_then(|_| explains(key, &points()?)) {
+            explanations.by_formula.push(((sweep.id(), seed), diagnosis));
+        }
+    }
+    explanations.formulas = found.into_keys().collect();
 }
 
 fn weight(weights: Weights, values: &[f32], at: usize) -> Complex64 {

@@ -8,7 +8,7 @@ use rstest::rstest;
 
 use crate::support::binary::{command, holdfast, output, text};
 
-fn golden(name: &str, text: &str) {
+pub fn golden(name: &str, text: &str) {
     insta::with_settings!({
         snapshot_path => "../../golden/help",
         prepend_module_to_snapshot => false,
@@ -22,8 +22,19 @@ fn narrow(text: &str) {
     }
 }
 
-const COMMANDS: [&str; 9] =
-    ["verify", "check", "diff", "compare", "truth", "list", "doctor", "completions", "bench"];
+const COMMANDS: [&str; 11] = [
+    "verify",
+    "check",
+    "diff",
+    "compare",
+    "merge",
+    "plan",
+    "truth",
+    "list",
+    "doctor",
+    "completions",
+    "bench",
+];
 
 #[test]
 fn the_help_of_every_command_has_examples() {
@@ -57,7 +68,7 @@ fn every_command_that_help_lists_is_tested() {
 #[test]
 fn errors_in_usage_say_what_was_meant() {
     let results = "Cargo.toml"; // no JSON
-    let commands: [&[&str]; 37] = [
+    let commands: [&[&str]; 49] = [
         &["verfy"],
         &["qqq"],
         &["help", "verfy"],
@@ -76,6 +87,18 @@ fn errors_in_usage_say_what_was_meant() {
         &["verify", "--invariants-only", "--regime", "short"],
         &["verify", "--quiet=3"],
         &["verify", "--color", "sometimes"],
+        &["verify", "--seed", "1..two"],
+        &["verify", "--seed", "5..1"],
+        &["verify", "--seed", "1..9999999"],
+        &["verify", "--partition", "1/8"],
+        &["verify", "--partition", "9/8", "--out", "parts"],
+        &["verify", "--partition", "1/2", "--out", "parts", "--json", "r.json"],
+        &["merge"],
+        &["merge", "no-such-folder"],
+        &["merge", results],
+        &["plan"],
+        &["plan", "--slurm", "--", "--sed", "3"],
+        &["plan", "--format", "github-matrix", "--parts", "257"],
         &["check"],
         &["check", "--channels", "0", "run.safetensors"],
         &["truth", "foh"],

@@ -9,3 +9,4 @@ mod guide;
 mod help_texts;
 mod interrupt;
 mod names;
+mod parts;

@@ -11,14 +11,16 @@ use holdfast::kernel::cuda::cache::Cache;
 use holdfast::kernel::foreign::compiler::Compiler;
 use holdfast::kernel::foreign::{ForeignBackend, Header, HeaderError};
 use holdfast::method::Method::{self, Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
+use holdfast::parts::{Part, merge};
 use holdfast::problem::plan::Filter;
 use holdfast::problem::regime;
 use holdfast::problem::sweep::Sweep;
 use holdfast::problem::{CoefficientProblem, InputType, Operand, Weights};
 use holdfast::promise::Contract;
+use holdfast::report::json;
 use holdfast::results::{CaseResult, Results, Verdict};
 use holdfast::truth::coefficient::CoefficientTruth;
-use holdfast::verify::Request;
+use holdfast::verify::{Known, Plan, Request, part};
 use rstest::rstest;
 
 use crate::fixtures::{compiled, compiler, header, path};
@@ -444,4 +446,31 @@ fn a_machine_without_a_compiler_says_so_with_status_3() {
     let output = output(command.env("CXX", "no-such-compiler"));
     assert_eq!(output.status.code(), Some(3));
     assert!(text(&output.stderr).contains("no C++ compiler runs here"), "{}", text(&output.stderr));
+}
+
+/// What a header computes is found out where it fails: the parts of a run say what the whole run says.
+#[test]
+fn the_merged_parts_of_a_header_s_run_are_explained_as_the_whole_run() {
+    for name in ["early-formulas", "b-twice"] {
+        let backend = header(name);
+        let regimes = ["short", "tiny-z", "n1"].map(|name| regime::find(name).expect("a regime"));
+        let filter = Filter { regimes: regimes.into(), inputs: vec![InputType::F32], ..Filter::default() };
+        for filter in [filter, Filter { weights: vec![Weights::Real], ..Filter::default() }] {
+            let inputs = vec![InputType::F32];
+            let filter = Filter { inputs, b: Operand::ALL.to_vec(), c: vec![Operand::Variable], ..filter };
+            let methods = vec![Zoh, Foh, Rk4];
+            let request = Request { filter, methods, sensitivity: false, ..Request::everything(1) };
+            let whole = verify(&request, backend.as_ref());
+            assert!(whole.cases.iter().any(|case| !case.diagnosis.is_empty()));
+            let (folder, plan) =
+                (tempfile::tempdir().expect("a folder"), Plan::new(&request, backend.as_ref()));
+            for number in 1..=5 {
+                let head = part::head(&plan, Part { number, of: 5 }, None);
+                part::run(&plan, &Known::default(), &head, folder.path(), &|_| {}).expect("run");
+            }
+            let merged = merge(&[folder.path().to_owned()]).expect("complete");
+            let text = |results: &Results| json::to_string(results).expect("JSON");
+            assert!(text(&merged) == text(&whole), "{name}");
+        }
+    }
 }

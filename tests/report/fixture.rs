@@ -143,6 +143,7 @@ pub fn case(
         ]
         .into_iter()
         .collect(),
+        seeds: None,
         rerun: format!(
             "holdfast verify --regime {regime} --weights {weights} --input {input} --method {method} --seed 20260101"
         ),
@@ -259,6 +260,7 @@ fn sweep(weights: Weights, method: Method) -> CoefficientResult {
         points: (0..300).map(point).collect(),
         diagnosis: Vec::new(),
         lifted: None,
+        seeds: None,
         rerun: format!("holdfast verify --method {method} --weights {weights} --seed 20260101"),
     }
 }
@@ -281,6 +283,7 @@ fn invariants(weights: Weights, method: Method) -> Vec<InvariantResult> {
             Invariant::UAdditive => worst("out", 0.02 + 0.01 * method as usize as f64),
             _ => Worst { error: 0.0, bound: 0.0, ratio: 0.0, share: 0.0, ulp: 0.0, ..worst("out", 0.0) },
         }),
+        seeds: None,
         rerun: format!(
             "holdfast verify --invariants-only --method {method} --weights {weights} --seed 20260101"
         ),

@@ -5,8 +5,6 @@ mod laws;
 mod nan;
 mod stored;
 
-use rayon::prelude::*;
-
 use self::laws::Bench;
 use super::Request;
 use crate::judge::invariants::{Comparison, Invariant};
@@ -17,31 +15,30 @@ use crate::problem::{InputType, Weights};
 use crate::promise::Contract;
 use crate::results::{InvariantResult, Verdict, Worst};
 
-/// Every invariant that applies to the request's methods and weight types, in the order of [`Invariant::ALL`]; without those
-/// of the scan where that is the harness's own, which would count in favour of a header that has no part in them.
-/// `progress` is called after each method of each weight type.
-pub fn run(request: &Request, backend: &dyn Backend, progress: &(dyn Fn() + Sync)) -> Vec<InvariantResult> {
+/// Every invariant that applies to a method and a weight type, in the order of [`Invariant::ALL`]; without those of the scan
+/// where that is the harness's own, which would count in favour of a header that has no part in them.
+pub fn run(
+    request: &Request,
+    backend: &dyn Backend,
+    method: Method,
+    weights: Weights,
+) -> Vec<InvariantResult> {
     let inputs = match &request.filter.inputs[..] {
         [] => &InputType::ALL[..],
         asked => asked,
     };
     let promise = backend.promise();
     let subject = Subject { backend, contract: promise.contract, seed: request.seed, inputs };
-    let results = request.own(request.probed()).into_par_iter().map(|(method, weights)| {
-        let results: Vec<_> = Invariant::ALL
-            .into_iter()
-            .filter(|invariant| invariant.applies(method, weights))
-            .filter(|invariant| promise.scans || !invariant.is_of_the_scan())
-            .map(|invariant| (invariant, check(subject, invariant, method, weights)))
-            .collect();
-        progress();
-        results
+    let applying = Invariant::ALL
+        .into_iter()
+        .filter(|invariant| invariant.applies(method, weights))
+        .filter(|invariant| promise.scans || !invariant.is_of_the_scan());
+    let judged = applying.map(|invariant| {
+        let mut result = check(subject, invariant, method, weights);
+        result.rerun.push_str(&request.rerun);
+        result
     });
-    let mut results: Vec<(Invariant, InvariantResult)> = results.flatten().collect();
-    results.sort_by_key(|(invariant, _)| *invariant);
-    let mut results: Vec<InvariantResult> = results.into_iter().map(|(_, result)| result).collect();
-    results.iter_mut().for_each(|result| result.rerun.push_str(&request.rerun));
-    results
+    judged.collect()
 }
 
 /// What is probed, what it promises of its coefficients, and with which inputs.
@@ -68,6 +65,7 @@ pub fn check(subject: Subject, invariant: Invariant, method: Method, weights: We
         reason: "it was probed on nothing".to_owned(),
         judged: 0,
         worst: None,
+        seeds: None,
         rerun: format!(
             "holdfast verify --invariants-only --method {method} --weights {weights} --backend {} --seed {seed}",
             backend.name()

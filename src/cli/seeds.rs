@@ -1,0 +1,50 @@
+//! `--seed` of commands that can draw with several: `7`, `1,5,9`, `1..200`.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+
+/// The most seeds of one plan.
+const MOST: u64 = 1_000_000;
+
+/// Seeds, ascending, at least one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seeds(Vec<u64>);
+
+impl Seeds {
+    pub fn all(&self) -> &[u64] {
+        &self.0
+    }
+
+    pub fn first(&self) -> u64 {
+        self.0.first().copied().unwrap_or(super::output::DEFAULT_SEED)
+    }
+}
+
+impl Default for Seeds {
+    fn default() -> Self {
+        Seeds(vec![super::output::DEFAULT_SEED])
+    }
+}
+
+impl std::str::FromStr for Seeds {
+    type Err = Box<dyn Error + Send + Sync>;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut seeds = BTreeSet::new();
+        for word in text.split(',').map(str::trim) {
+            let (first, last) = word.split_once("..").unwrap_or((word, word));
+            let (first, last): (u64, u64) = (first.parse()?, last.parse()?);
+            if first > last {
+                return Err("seeds from the smaller one to the larger one, as 1..200".into());
+            }
+            if last - first >= MOST {
+                return Err(format!("at most {MOST} seeds").into());
+            }
+            seeds.extend(first..=last);
+        }
+        if seeds.len() as u64 > MOST {
+            return Err(format!("at most {MOST} seeds").into());
+        }
+        Ok(Seeds(seeds.into_iter().collect()))
+    }
+}

@@ -1,0 +1,219 @@
+//! A whole run, made of what its units of work found: one after another, in whatever order they come, on one machine or on
+//! many. What depends on all of them is settled at the end, so that it does not matter how they were divided.
+//!
+//! A unit is run once for each seed of the plan. What is kept of an item (a case, a sweep, an invariant) is its worst seed, with
+//! the names of the other ones that did not pass: a run over a thousand seeds is as large as a run over one.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::{Deserialize, Serialize};
+
+use super::pairs::{PairTotals, PairwiseMatrix, shown};
+use super::precision::{Lifting, Sensitivity};
+use super::profile::{ErrorHistogram, ErrorProfile, ErrorSequence};
+use super::schema::{CaseResult, CoefficientResult, InvariantResult, OfSeeds, Results, Worst};
+use super::verdict::Verdict;
+
+/// What one unit of work found with one seed.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Found {
+    pub cases: Vec<CaseResult>,
+    pub coefficients: Vec<CoefficientResult>,
+    pub invariants: Vec<InvariantResult>,
+    /// The truth's, and the kernel's; none where nothing was run forwards.
+    pub matrices: Option<[PairwiseMatrix; 2]>,
+    /// Of f32 outputs.
+    pub histograms: Vec<ErrorHistogram>,
+    /// Of the problems that are to show them.
+    pub sequences: Vec<ErrorSequence>,
+    pub sensitivity: Vec<Sensitivity>,
+}
+
+impl Found {
+    /// The verdicts of everything but pairs.
+    pub fn verdicts(&self) -> impl Iterator<Item = Verdict> {
+        let cases = self.cases.iter().map(Item::worst_verdict);
+        let sweeps = self.coefficients.iter().map(Item::worst_verdict);
+        cases.chain(sweeps).chain(self.invariants.iter().map(Item::worst_verdict))
+    }
+}
+
+/// What a run judges once for each seed.
+trait Item {
+    fn id(&self) -> String;
+    fn verdict(&self) -> Verdict;
+    /// With that of its lifted run.
+    fn worst_verdict(&self) -> Verdict;
+    /// The largest error over its bound.
+    fn ratio(&self) -> f64;
+    fn of_seeds(&mut self) -> &mut Option<OfSeeds>;
+}
+
+fn ratio(worst: &Option<Worst>) -> f64 {
+    worst.as_ref().map_or(f64::NEG_INFINITY, |worst| worst.ratio)
+}
+
+macro_rules! item {
+    ($item:ty, $id:expr, $lifted:expr, $ratio:expr) => {
+        impl Item for $item {
+            fn id(&self) -> String {
+                let id: fn(&Self) -> String = $id;
+                id(self)
+            }
+            fn verdict(&self) -> Verdict {
+                self.verdict
+            }
+            fn worst_verdict(&self) -> Verdict {
+                let lifted: fn(&Self) -> Option<&Lifting> = $lifted;
+                self.verdict.max(lifted(self).map_or(Verdict::Pass, |lifted| lifted.verdict))
+            }
+            fn ratio(&self) -> f64 {
+                let ratio: fn(&Self) -> f64 = $ratio;
+                ratio(self)
+            }
+            fn of_seeds(&mut self) -> &mut Option<OfSeeds> {
+                &mut self.seeds
+            }
+        }
+    };
+}
+
+item!(CaseResult, |case| case.id.clone(), |case| case.lifted.as_ref(), |case| ratio(&case.worst));
+item!(CoefficientResult, CoefficientResult::id, |sweep| sweep.lifted.as_ref(), |sweep| ratio(
+    &sweep.worst_a_bar
+)
+.max(ratio(&sweep.worst_b_bar)));
+item!(InvariantResult, InvariantResult::id, |_| None, |law| ratio(&law.worst));
+
+/// Each item by its id, as its worst seed has it.
+struct Kept<T>(HashMap<String, T>);
+
+impl<T: Item> Kept<T> {
+    fn add(&mut self, seed: Option<u64>, mut new: T) {
+        if let Some(seed) = seed {
+            let verdict = new.worst_verdict();
+            let if_it = |is: Verdict| if verdict == is { vec![seed] } else { Vec::new() };
+            let (failed, unmeasured) = (if_it(Verdict::Fail), if_it(Verdict::Unmeasured));
+            *new.of_seeds() = Some(OfSeeds { shown: seed, judged: 1, failed, unmeasured });
+        }
+        let id = new.id();
+        let Some(mut known) = self.0.remove(&id) else {
+            self.0.insert(id, new);
+            return;
+        };
+        if worse(&mut new, &mut known) {
+            std::mem::swap(&mut new, &mut known);
+        }
+        if let (Some(all), Some(more)) = (known.of_seeds().as_mut(), new.of_seeds().take()) {
+            all.judged += more.judged;
+            all.failed.extend(more.failed);
+            all.unmeasured.extend(more.unmeasured);
+        }
+        self.0.insert(id, known);
+    }
+
+    /// In the order of the plan.
+    fn in_order(self, order: &HashMap<&str, usize>) -> Vec<T> {
+        let mut items: Vec<(String, T)> = self.0.into_iter().collect();
+        items.sort_by_cached_key(|(id, _)| {
+            (order.get(id.as_str()).copied().unwrap_or(usize::MAX), id.clone())
+        });
+        let mut items: Vec<T> = items.into_iter().map(|(_, item)| item).collect();
+        for seeds in items.iter_mut().filter_map(|item| item.of_seeds().as_mut()) {
+            seeds.failed.sort_unstable();
+            seeds.unmeasured.sort_unstable();
+        }
+        items
+    }
+}
+
+/// Whether this is the one to show; of equals the smaller seed.
+fn worse<T: Item>(new: &mut T, known: &mut T) -> bool {
+    let seed = |item: &mut T| item.of_seeds().as_ref().map_or(0, |seeds| seeds.shown);
+    let ordered = new
+        .worst_verdict()
+        .cmp(&known.worst_verdict())
+        .then(new.verdict().cmp(&known.verdict()))
+        .then(new.ratio().total_cmp(&known.ratio()))
+        .then(seed(known).cmp(&seed(new)));
+    ordered.is_gt()
+}
+
+/// The matrices of one problem, of the first seed with which a pair fails, or else of the first one.
+struct KeptMatrices {
+    fails: bool,
+    seed: u64,
+    matrices: [PairwiseMatrix; 2],
+}
+
+/// What was found so far.
+pub struct Whole {
+    /// Whether the plan has several seeds.
+    several: bool,
+    cases: Kept<CaseResult>,
+    coefficients: Kept<CoefficientResult>,
+    invariants: Kept<InvariantResult>,
+    matrices: BTreeMap<usize, KeptMatrices>,
+    pairs: PairTotals,
+    histograms: Vec<ErrorHistogram>,
+    sequences: BTreeMap<usize, Vec<ErrorSequence>>,
+    sensitivity: BTreeMap<usize, Vec<Sensitivity>>,
+}
+
+impl Whole {
+    /// Of a plan with one seed, or with several.
+    pub fn new(several: bool) -> Self {
+        Whole {
+            several,
+            cases: Kept(HashMap::new()),
+            coefficients: Kept(HashMap::new()),
+            invariants: Kept(HashMap::new()),
+            matrices: BTreeMap::new(),
+            pairs: PairTotals::default(),
+            histograms: Vec::new(),
+            sequences: BTreeMap::new(),
+            sensitivity: BTreeMap::new(),
+        }
+    }
+
+    /// Adds what the unit at this place of the plan found with this seed: once.
+    pub fn add(&mut self, place: usize, seed: u64, found: Found) {
+        let of_several = self.several.then_some(seed);
+        found.cases.into_iter().for_each(|case| self.cases.add(of_several, case));
+        found.coefficients.into_iter().for_each(|sweep| self.coefficients.add(of_several, sweep));
+        found.invariants.into_iter().for_each(|law| self.invariants.add(of_several, law));
+        if let Some(matrices) = found.matrices {
+            self.pairs = PairTotals::sum([self.pairs, PairTotals::count([&matrices[1]].into_iter())]);
+            let fails = matrices[1].pairs.iter().any(|pair| pair.status.is_failure());
+            let known = self.matrices.get(&place);
+            if known.is_none_or(|known| (!fails, seed) < (!known.fails, known.seed)) {
+                self.matrices.insert(place, KeptMatrices { fails, seed, matrices });
+            }
+        }
+        let histograms = self.histograms.iter().chain(&found.histograms);
+        self.histograms = ErrorProfile::collect(histograms, Vec::new()).histograms;
+        self.sequences.entry(place).or_default().extend(found.sequences);
+        self.sensitivity.entry(place).or_default().extend(found.sensitivity);
+    }
+
+    /// The results, of which `head` has all that no unit finds; not explained yet.
+    pub fn results(self, head: Results) -> Results {
+        let planned = head.planned.as_deref().unwrap_or_default();
+        let order: HashMap<&str, usize> =
+            planned.iter().enumerate().map(|(place, id)| (id.as_str(), place)).collect();
+        let matrices: Vec<[PairwiseMatrix; 2]> =
+            self.matrices.into_values().map(|kept| kept.matrices).collect();
+        let mut sequences: Vec<ErrorSequence> = self.sequences.into_values().flatten().collect();
+        sequences.sort_by_key(|sequence| sequence.weights);
+        Results {
+            cases: self.cases.in_order(&order),
+            coefficients: self.coefficients.in_order(&order),
+            invariants: self.invariants.in_order(&order),
+            pairwise: shown(&matrices),
+            pairs: self.pairs,
+            errors: ErrorProfile::collect(self.histograms.iter(), sequences),
+            sensitivity: self.sensitivity.into_values().flatten().collect(),
+            ..head
+        }
+    }
+}

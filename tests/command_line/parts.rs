@@ -1,0 +1,243 @@
+//! Promise: a run in parts, on however many machines, is the run in one; whatever ends a part in the middle, nothing is lost,
+//! and nothing counts twice.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rstest::rstest;
+use tempfile::TempDir;
+
+use super::help_texts::golden;
+use crate::support::binary::{command, holdfast_in, output, text};
+
+/// A plan of a second or two.
+const SMALL: [&str; 7] = ["verify", "--regime", "short,n1", "--method", "zoh,foh", "--backend", "cpu"];
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+fn run(home: &Path, more: &[&str]) -> Output {
+    holdfast_in(home, &[&SMALL[..], more].concat())
+}
+
+fn started(home: &Path, arguments: &[&str]) -> Child {
+    let mut command = command();
+    command.current_dir(home).args(arguments).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.spawn().expect("the binary that cargo built runs")
+}
+
+/// Every file of a report, by its name.
+fn report(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("a report") {
+        let path = entry.expect("readable").path();
+        if path.is_dir() {
+            files.extend(report(&path));
+        } else {
+            let name = path.strip_prefix(folder.parent().expect("a parent")).expect("inside");
+            let parts: PathBuf = name.components().skip(1).collect();
+            files.insert(parts, fs::read(&path).expect("readable"));
+        }
+    }
+    files
+}
+
+/// Merges what lies in `parts`, and holds the report against that of the undivided run.
+fn hold(home: &Path, undivided: &[&str]) {
+    let whole = output(command().current_dir(home).args(undivided).args(["--out", "whole"]));
+    assert_eq!(whole.status.code(), Some(0), "{}", text(&whole.stderr));
+    let merged = holdfast_in(home, &["merge", "parts", "--out", "merged"]);
+    assert_eq!(merged.status.code(), Some(0), "{}", text(&merged.stderr));
+    let (whole, merged) = (report(&home.join("whole")), report(&home.join("merged")));
+    assert!(whole.len() > 4 && whole.keys().eq(merged.keys()), "{:?}", merged.keys());
+    for (name, bytes) in &whole {
+        assert!(&merged[name] == bytes, "{}", name.display());
+    }
+}
+
+#[rstest]
+#[case("1")]
+#[case("1..3,7")]
+fn the_merged_report_is_that_of_the_undivided_run_to_the_last_byte(#[case] seeds: &str) {
+    let home = folder();
+    for part in ["2/3", "3/3", "1/3"] {
+        let done = run(home.path(), &["--seed", seeds, "--partition", part, "--out", "parts"]);
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        let said = text(&done.stdout);
+        assert!(
+            said.contains(&format!("part {part}: ")) && said.contains("0 of which were finished"),
+            "{said}"
+        );
+    }
+    hold(home.path(), &[&SMALL[..], &["--seed", seeds]].concat());
+}
+
+/// The size of all that was written so far.
+fn written(parts: &Path) -> u64 {
+    let entries = fs::read_dir(parts).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum()
+}
+
+#[test]
+fn a_part_that_is_killed_at_any_moment_goes_on_where_it_stopped() {
+    let home = folder();
+    let parts = home.path().join("parts");
+    let whole = ["verify", "--regime", "short,n1,l1", "--backend", "cpu", "--seed", "1,2"];
+    let arguments = [&whole[..], &["--partition", "1/1", "--out", "parts"]].concat();
+    let (mut kills, mut sizes) = (0, Vec::new());
+    loop {
+        let mut child = started(home.path(), &arguments);
+        let (before, start) = (written(&parts), Instant::now());
+        // Later each time, so that something is done, and at other moments.
+        let enough = 20_000 * (kills + 1) + 7_919 * (kills % 3);
+        let ended = loop {
+            if let Some(status) = child.try_wait().expect("a child") {
+                break Some(status);
+            }
+            if written(&parts) > before + enough || start.elapsed() > Duration::from_secs(120) {
+                break None;
+            }
+            sleep(Duration::from_micros(300));
+        };
+        if let Some(status) = ended {
+            assert!(status.success(), "{status}");
+            break;
+        }
+        child.kill().expect("it is a child of ours");
+        child.wait().expect("it ends");
+        kills += 1;
+        sizes.push(written(&parts));
+    }
+    assert!(kills >= 3 && sizes.is_sorted(), "{kills} kills, {sizes:?}");
+    hold(home.path(), &whole);
+}
+
+/// A limit on a file's size is a full disk to whoever writes it: part of a record, then an error.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_an_error_and_what_was_finished_is_kept() {
+    let home = folder();
+    let binary = env!("CARGO_BIN_EXE_holdfast");
+    let arguments = [&SMALL[..], &["--partition", "1/1", "--out", "parts"]].concat().join(" ");
+    // Room for all but the last few records.
+    let whole = run(home.path(), &["--partition", "1/1", "--out", "elsewhere"]);
+    assert!(whole.status.success());
+    let blocks = (written(&home.path().join("elsewhere")) - 30_000) / 512;
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec {binary} {arguments}");
+    let full =
+        output(Command::new("sh").args(["-c", &script]).current_dir(home.path()).env("COLUMNS", "100"));
+    let said = text(&full.stderr);
+    assert_eq!(full.status.code(), Some(2), "{said}");
+    assert!(said.contains("/parts/part-1-of-1-") && said.contains("(hint: "), "{said}");
+    let missing = holdfast_in(home.path(), &["merge", "parts"]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(text(&missing.stderr).contains("--partition 1/1 --out parts"), "{}", text(&missing.stderr));
+    let done = run(home.path(), &["--partition", "1/1", "--out", "parts"]);
+    let said = text(&done.stdout);
+    assert!(done.status.success() && !said.contains(", 0 of which were finished"), "{said}");
+    hold(home.path(), &SMALL);
+}
+
+/// Nothing asks what time it is.
+#[test]
+fn a_clock_that_jumps_changes_nothing() {
+    let home = folder();
+    run(home.path(), &["--partition", "1/2", "--out", "parts"]);
+    for date in ["1971-01-01", "2099-01-01"] {
+        let files = fs::read_dir(home.path().join("parts"))
+            .expect("there")
+            .map(|file| file.expect("readable").path());
+        let touched = Command::new("touch").args(["-d", date]).args(files).status();
+        assert!(touched.expect("touch is there").success());
+        let again = run(home.path(), &["--partition", "1/2", "--out", "parts"]);
+        let said = text(&again.stdout);
+        let counts = said.lines().find(|line| line.starts_with("part 1/2: ")).expect("a line");
+        let numbers: Vec<&str> =
+            counts.split(|c: char| !c.is_ascii_digit()).filter(|word| !word.is_empty()).collect();
+        assert!(numbers[2] == numbers[4], "nothing is left: {counts}");
+    }
+    run(home.path(), &["--partition", "2/2", "--out", "parts"]);
+    hold(home.path(), &SMALL);
+}
+
+/// Two machines with the same part: one of them waits, and says so; or both do it, and it counts once.
+#[test]
+fn two_processes_with_the_same_part_do_no_harm() {
+    let home = folder();
+    let arguments = [&SMALL[..], &["--partition", "1/1", "--out", "parts"]].concat();
+    let both = [started(home.path(), &arguments), started(home.path(), &arguments)];
+    for child in both {
+        let done = child.wait_with_output().expect("it ends");
+        let said = text(&done.stderr);
+        assert!(done.status.success() || said.contains("is being run by another process"), "{said}");
+    }
+    hold(home.path(), &SMALL);
+}
+
+#[test]
+fn a_part_that_is_being_run_is_left_to_the_one_who_runs_it() {
+    let home = folder();
+    let long = ["verify", "--backend", "cpu", "--seed", "1..100", "--partition", "1/2", "--out", "parts"];
+    let mut first = started(home.path(), &long);
+    let start = Instant::now();
+    while written(&home.path().join("parts")) < 1_000_000 {
+        assert!(start.elapsed() < Duration::from_secs(60), "it never began to write");
+        sleep(Duration::from_millis(5));
+    }
+    let status = holdfast_in(home.path(), &["plan", "--status", "parts"]);
+    let said = text(&status.stdout);
+    assert_eq!(status.status.code(), Some(1));
+    assert!(
+        said.contains("running") && said.contains("0/2 parts done, 1 running, 0 failed, 1 waiting"),
+        "{said}"
+    );
+    assert!(said.contains("left for those that are running"), "{said}");
+    let second = holdfast_in(home.path(), &long);
+    first.kill().expect("it is a child of ours");
+    first.wait().expect("it ends");
+    let said = text(&second.stderr);
+    assert_eq!(second.status.code(), Some(2));
+    assert!(said.contains("part 1/2 is being run by another process"), "{said}");
+    // Its kernels' processes end by themselves when they notice.
+    let start = Instant::now();
+    loop {
+        let said = text(&holdfast_in(home.path(), &["plan", "--status", "parts"]).stdout);
+        if said.contains("1 failed") {
+            assert!(
+                said.contains("continue: holdfast verify --backend cpu --seed 1..100 --partition 1/2"),
+                "{said}"
+            );
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_secs(10), "{said}");
+        sleep(Duration::from_millis(100));
+    }
+}
+
+#[rstest]
+#[case("slurm")]
+#[case("github-matrix")]
+#[case("k8s-job")]
+#[case("gnu-parallel")]
+fn a_script_is_written_for_what_schedules_elsewhere(#[case] format: &str) {
+    let home = folder();
+    let arguments = ["plan", "--format", format, "--parts", "4", "--", "--seed", "1..9", "--method", "*o?"];
+    let script = holdfast_in(home.path(), &arguments);
+    assert_eq!(script.status.code(), Some(0), "{}", text(&script.stderr));
+    let script = text(&script.stdout);
+    for left in ["@PARTS@", "@LIST@", "@OPTIONS@", "@OUT@", "@REPORT@", "@RETRIES@"] {
+        assert!(!script.contains(left), "{left}: {script}");
+    }
+    golden(&format!("plan-{format}"), &script);
+    if script.starts_with("#!") && Path::new("/bin/bash").exists() {
+        fs::write(home.path().join("job.sh"), &script).expect("written");
+        let check =
+            Command::new("/bin/bash").arg("-n").arg(home.path().join("job.sh")).status().expect("runs");
+        assert!(check.success());
+    }
+}
