@@ -96,3 +96,15 @@ def run():
     """Inputs, and what `zoh` makes of them."""
     inputs = drawn()
     return inputs, reference(**inputs)[0]
+
+
+def needed(name, of=None):
+    """A package that is looked at where it is there; .github/CONTRIBUTING.md says how to install it."""
+    return pytest.importorskip(name, reason=f"unmeasured: no {of or name}")
+
+
+@pytest.fixture
+def torch():
+    found = needed("torch", "PyTorch")
+    found.manual_seed(0)
+    return found

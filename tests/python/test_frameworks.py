@@ -12,26 +12,15 @@ from unittest.mock import MagicMock
 
 import numpy
 import pytest
-from conftest import drawn, scan_of_torch
+from conftest import drawn, needed, scan_of_torch
 
 import holdfast
-
-
-def needed(name, of=None):
-    return pytest.importorskip(name, reason=f"unmeasured: no {of or name}")
 
 
 def judged(*paths):
     return subprocess.run(
         [sys.executable, "-m", "holdfast", "check", *map(str, paths)], capture_output=True, text=True, encoding="utf-8"
     )
-
-
-@pytest.fixture
-def torch():
-    found = needed("torch", "PyTorch")
-    found.manual_seed(0)
-    return found
 
 
 def test_a_right_scan_of_torch_passes(torch):
