@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy
 import pytest
 
@@ -89,6 +91,21 @@ def drawn(batch=2, dim=4, dstate=4, seqlen=32, groups=None, seed=0):
         "B": normal(*variable),
         "C": normal(*variable),
     }
+
+
+def tensors_of(path):
+    """Those of a recording, by their names; bfloat16 as its bits."""
+    data = path.read_bytes()
+    start = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:start])
+    header.pop("__metadata__", None)
+    kinds = {"F32": "f4", "F16": "f2", "BF16": "u2", "C64": "c8"}
+
+    def array(one):
+        first, end = one["data_offsets"]
+        return numpy.frombuffer(data[start + first : start + end], kinds[one["dtype"]]).reshape(one["shape"])
+
+    return {name: array(one) for name, one in header.items()}
 
 
 @pytest.fixture

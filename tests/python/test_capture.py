@@ -9,7 +9,7 @@ import types
 
 import numpy
 import pytest
-from conftest import drawn, needed, reference, scan_of_torch
+from conftest import drawn, reference, scan_of_torch, tensors_of
 
 import holdfast
 
@@ -96,16 +96,20 @@ def test_scans_of_transformers_and_of_mamba_2_have_arguments_of_their_own(monkey
         out, _ = reference(flat, spread, weights, *turned, channels[1], None, channels[2], dt_softplus)
         return out.reshape(batch, heads, p, seqlen).transpose(0, 3, 1, 2)
 
-    layer = module("transformers.models.mamba.modeling_mamba", mamba_selective_scan=mamba_selective_scan)
+    # Each model has its own.
+    copy_of = lambda fn: types.FunctionType(fn.__code__, fn.__globals__, argdefs=fn.__defaults__)
+    models = [f"transformers.models.{name}.modeling_{name}" for name in ("mamba", "falcon_mamba", "jamba", "zamba")]
+    layers = [module(name, mamba_selective_scan=copy_of(mamba_selective_scan)) for name in models]
     ssd = module("mamba_ssm.ops.triton.ssd_combined", mamba_chunk_scan_combined=mamba_chunk_scan_combined)
     normal = lambda *shape: numpy.random.default_rng(5).normal(size=shape).astype("f4")
     heads = (normal(2, 16, 4, 3), normal(2, 16, 4), -abs(normal(4)), normal(2, 16, 2, 5), normal(2, 16, 2, 5))
     with holdfast.capture(tmp_path / "run.safetensors") as recorded:
-        layer.mamba_selective_scan(*drawn().values(), D=normal(4), delta_softplus=True, use_mambapy=False)
+        for layer in layers:
+            layer.mamba_selective_scan(*drawn().values(), D=normal(4), delta_softplus=True, use_mambapy=False)
         ssd.mamba_chunk_scan_combined(*heads, chunk_size=8, D=normal(4), dt_bias=normal(4), dt_softplus=True)
-    assert recorded.reasons == [] and len(recorded.paths) == 2
+    assert recorded.reasons == [] and len(recorded.paths) == 5
     said = command("check", *recorded.paths)
-    assert said.returncode == 0 and "2 cases: 2 pass" in said.stdout
+    assert said.returncode == 0 and "5 cases: 5 pass" in said.stdout
 
 
 def test_any_other_function_is_watched_by_its_own_names(tmp_path):
@@ -268,10 +272,6 @@ def leaves(torch, **more):
     return {name: torch.tensor(array, requires_grad=True) for name, array in given.items()}
 
 
-def tensors(path):
-    return needed("safetensors.numpy", "safetensors").load_file(path)
-
-
 def watched(wrong=None):
     return holdfast.watch(scan_of_torch(wrong))
 
@@ -290,7 +290,7 @@ def test_each_call_of_shared_weights_gets_its_own_gradients(torch, tmp_path):
         ((second * second).sum() + state.sum()).backward()
     assert (recorded.calls, recorded.backward, recorded.skipped, recorded.reasons) == (2, 2, 0, [])
     assert told(*recorded.paths)[0] == "4"
-    one, other = map(tensors, recorded.paths)
+    one, other = map(tensors_of, recorded.paths)
     assert "dlast_state" in other and "dlast_state" not in one
     for name in ("A", "D", "B"):
         # Only together are they what the weights have.
@@ -337,13 +337,13 @@ def test_gradients_come_when_the_backward_pass_does(torch, tmp_path):
         assert recorded.paths == [path] and told(path)[0] == "1"
         # What becomes of the output is the caller's: its gradient is that of what the scan returned.
         out *= 2
-    assert recorded.backward == 0 and "dout" not in tensors(path)
+    assert recorded.backward == 0 and "dout" not in tensors_of(path)
     out.sum().backward(retain_graph=True)
     assert recorded.backward == 1 and told(path)[0] == "2"
-    assert set(tensors(path)["dout"].ravel()) == {2.0}
+    assert set(tensors_of(path)["dout"].ravel()) == {2.0}
     # The first one it is.
     (out * 3).sum().backward()
-    assert set(tensors(path)["dout"].ravel()) == {2.0} and recorded.reasons == []
+    assert set(tensors_of(path)["dout"].ravel()) == {2.0} and recorded.reasons == []
 
 
 def test_a_file_that_was_replaced_meanwhile_stays_as_it_is(torch, tmp_path):
@@ -369,7 +369,7 @@ def test_what_autograd_was_not_asked_for_is_not_there_and_what_is_not_used_is_ze
         other, state = watched()(**given)
         # Nothing of the output, but of the state.
         state.sum().backward()
-    one, second = map(tensors, recorded.paths)
+    one, second = map(tensors_of, recorded.paths)
     assert {name for name in one if name.startswith("grad.")} == {f"grad.{name}.zoh" for name in "ABCD"}
     assert not one["grad.B.zoh"].any() and not one["grad.D.zoh"].any() and one["grad.A.zoh"].any()
     assert not second["dout"].any() and second["dlast_state"].all() and "grad.C.zoh" not in second
@@ -406,7 +406,7 @@ def test_a_checkpoint_s_call_is_one_call(torch, tmp_path, is_reentrant):
         out.sum().backward()
     assert (recorded.calls, recorded.backward, recorded.reasons) == (1, 1, [])
     assert len(recorded.paths) == 1 + is_reentrant and told(*recorded.paths)[0] == str(2 + is_reentrant)
-    assert "dout" in tensors(recorded.paths[-1])
+    assert "dout" in tensors_of(recorded.paths[-1])
 
 
 def test_inputs_that_a_call_changes_have_the_gradients_of_what_they_were(torch, tmp_path):
@@ -501,4 +501,4 @@ def test_other_layouts_and_types_have_their_gradients(torch, tmp_path):
     passing, said = told(*recorded.paths)
     assert passing == "6", said
     # A head's is the sum of its channels'.
-    assert {name for name in tensors(recorded.paths[0]) if name.startswith("grad")} == {f"grad.{name}.zoh" for name in "uBC"}
+    assert {name for name in tensors_of(recorded.paths[0]) if name.startswith("grad")} == {f"grad.{name}.zoh" for name in "uBC"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+import types
 from unittest.mock import MagicMock
 
 import numpy
@@ -162,6 +163,48 @@ def test_a_forward_pass_of_transformers_is_judged_layer_by_layer(torch, tmp_path
     said = judged(*recorded.paths)
     assert said.returncode == 1 and "3 cases: 2 pass, 1 fail" in said.stdout
     assert "\nFAIL wrong-2.safetensors/zoh" in said.stdout and "looks like runs-as-zoh-exact" in said.stdout
+
+
+@pytest.mark.parametrize("is_checkpointed", [False, True])
+def test_a_training_step_of_transformers_is_judged_layer_by_layer(torch, tmp_path, is_checkpointed):
+    transformers = needed("transformers")
+    from transformers.models.mamba import modeling_mamba
+
+    if not hasattr(modeling_mamba, "mamba_selective_scan"):
+        pytest.skip("unmeasured: transformers is older than 5, whose scan is no function of its own")
+    config = transformers.MambaConfig(
+        vocab_size=50, hidden_size=16, state_size=4, num_hidden_layers=3, intermediate_size=32, use_cache=False
+    )
+    model = transformers.MambaForCausalLM(config).train()
+    if is_checkpointed:
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    tokens = torch.arange(48).reshape(2, 24) % 50
+
+    def step():
+        model.zero_grad()
+        loss = model(tokens, labels=tokens).loss
+        loss.backward()
+        return [loss.detach(), *(parameter.grad.clone() for parameter in model.parameters())]
+
+    expected = step()
+    with holdfast.capture(tmp_path / "run.safetensors", model=model) as recorded:
+        assert all(map(torch.equal, step(), expected))
+    assert (recorded.reasons, recorded.calls, recorded.backward) == ([], 3, 3)
+    said = judged(*recorded.paths)
+    assert said.returncode == 0 and "6 cases: 6 pass" in said.stdout
+
+
+@pytest.mark.parametrize("scan", ["selective_scan", "selective_scan_seq"])
+def test_the_gradients_of_mambapy(torch, scan):
+    block = needed("mambapy.mamba", "mambapy").MambaBlock
+
+    def turned(u, delta, A, B, C):
+        config = types.SimpleNamespace(d_inner=u.shape[1], d_state=A.shape[1])
+        given = (u.mT, delta.mT, A, B[:, 0].mT, C[:, 0].mT, torch.zeros(u.shape[1]))
+        return getattr(block, scan)(types.SimpleNamespace(config=config), *given).mT
+
+    asked = {"regimes": ["short", "tiny-z", "delta-zero"], "b": "variable", "c": "variable", "gradients": "all"}
+    assert holdfast.assert_correct(turned, xp=torch, **asked).passed
 
 
 @pytest.mark.parametrize("is_parallel", [False, True])

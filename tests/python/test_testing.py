@@ -305,7 +305,7 @@ def test_what_a_function_does_in_place_is_as_ever(torch):
         kept += 1
         return spoilt + kept.log() * 0, state
 
-    with pytest.raises(RuntimeError, match=r"short/real/.*modified by an inplace operation.*expected gradients .hint: torch"):
+    with pytest.raises(RuntimeError, match=r"(?s)short/real/.*modified by an inplace operation.*expected gradients .hint: torch"):
         holdfast.assert_correct(spoils, regimes="short", xp=torch, gradients=True)
 
 

@@ -24,7 +24,7 @@ def differentiated(
     are no gradients where an output has not the shape that it should have: that is for the judge to say.
 
     Raises ValueError for a framework without autograd, and for outputs that it knows no way to; RuntimeError where the
-    backward pass raises one.
+    backward pass raises anything.
     """
     if framework == "torch":
         return _by_torch(fn, inputs, given, problem)
@@ -75,9 +75,9 @@ def _by_torch(
                 [one.to(output.dtype) for output, one in asked],
                 allow_unused=True,
             )
-        except RuntimeError as error:
+        except Exception as error:
             raise RuntimeError(
-                f"{problem}: the backward pass raised {error}, expected gradients "
+                f"{problem}: the backward pass raised {type(error).__name__}: {error}; expected gradients "
                 "(hint: torch.autograd.set_detect_anomaly(True) shows where that comes from)"
             ) from error
     unused = [name for name, gradient in zip(leaves, found) if gradient is None]

@@ -36,8 +36,10 @@ _FUNCTIONS: tuple[tuple[str, str, Mapping[str, str], str], ...] = (
     ("mamba_ssm.ops.triton.ssd_combined", "mamba_chunk_scan_combined", _SSD, "blhp"),
     ("lrnnx.ops.selective_scan", "selective_scan_fn", {}, "bdl"),
     ("lrnnx.ops.selective_scan", "selective_scan_ref", {}, "bdl"),
-    ("transformers.models.mamba.modeling_mamba", "mamba_selective_scan", _TRANSFORMERS, "bdl"),
-    ("transformers.models.falcon_mamba.modeling_falcon_mamba", "mamba_selective_scan", _TRANSFORMERS, "bdl"),
+    *(
+        (f"transformers.models.{name}.modeling_{name}", "mamba_selective_scan", _TRANSFORMERS, "bdl")
+        for name in ("mamba", "falcon_mamba", "jamba", "zamba")
+    ),
 )
 
 #: Methods of classes that are scans.
