@@ -292,6 +292,8 @@ def test_each_call_of_shared_weights_gets_its_own_gradients(torch, tmp_path):
     assert told(*recorded.paths)[0] == "4"
     one, other = map(tensors_of, recorded.paths)
     assert "dlast_state" in other and "dlast_state" not in one
+    header = recorded.paths[0].read_bytes()[:4000].decode("latin1")
+    assert f'"torch":"{torch.__version__}"' in header and "numpy" not in header
     for name in ("A", "D", "B"):
         # Only together are they what the weights have.
         both = one[f"grad.{name}.zoh"] + other[f"grad.{name}.zoh"]

@@ -348,6 +348,8 @@ def test_complex_gradients_of_torch(torch):
 def test_gradients_of_jax(weights):
     jax = needed("jax", "JAX")
     asked = {"regimes": "short", "weights": weights, "gradients": "all", "xp": jax.numpy, "b": "constant", "c": "constant"}
+    # Of this seed the losses see the last state.
+    asked["seed"] = 3
 
     @jax.jit
     def scan(u, delta, A, B, C):

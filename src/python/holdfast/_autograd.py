@@ -72,7 +72,7 @@ def _by_torch(
             found = torch.autograd.grad(
                 [output for output, _ in asked],
                 list(leaves.values()),
-                [one.to(output.dtype) for output, one in asked],
+                [one for _, one in asked],
                 allow_unused=True,
             )
         except Exception as error:
