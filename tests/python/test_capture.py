@@ -9,7 +9,7 @@ import types
 
 import numpy
 import pytest
-from conftest import drawn, reference, scan_of_torch, tensors_of
+from conftest import drawn, halved, reference, scan_of_torch, tensors_of
 
 import holdfast
 
@@ -316,16 +316,7 @@ def test_recording_changes_no_gradient(torch, tmp_path):
 
 
 def test_a_wrong_backward_pass_is_found_in_its_recording(torch, tmp_path):
-    class Halved(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, array):
-            return array.view_as(array)
-
-        @staticmethod
-        def backward(ctx, gradient):
-            return gradient / 2
-
-    scan = holdfast.watch(lambda u, delta, A, B, C, D: scan_of_torch()(u, delta, Halved.apply(A), B, C, D)[0])
+    scan = holdfast.watch(lambda u, delta, A, B, C, D: scan_of_torch()(u, delta, halved(torch)(A), B, C, D)[0])
     with holdfast.capture(tmp_path / "run.safetensors") as recorded:
         scan(**leaves(torch)).sum().backward()
     passing, said = told(*recorded.paths)

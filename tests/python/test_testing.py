@@ -6,7 +6,7 @@ import functools
 
 import numpy
 import pytest
-from conftest import needed, reference, scan_of_torch
+from conftest import halved, needed, reference, scan_of_torch
 
 import holdfast
 
@@ -95,7 +95,7 @@ def written(pytester, wrong="None"):
         test_mine=f"""
         import sys; sys.path.insert(0, {str(__file__.rpartition("/")[0])!r})
         import pytest
-        from conftest import needed, reference, scan_of_torch
+        from conftest import halved, needed, reference, scan_of_torch
 
         @pytest.mark.holdfast(method="zoh", regimes=["short", "tiny-z"])
         def test_scan(holdfast_problem):
@@ -228,19 +228,6 @@ def in_f32(torch):
         return out.to(given["u"].dtype), state
 
     return scan
-
-
-def halved(torch):
-    class Halved(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, array):
-            return array.view_as(array)
-
-        @staticmethod
-        def backward(ctx, gradient):
-            return gradient / 2
-
-    return Halved.apply
 
 
 def test_a_wrong_gradient_of_torch_fails_by_its_name(torch):
