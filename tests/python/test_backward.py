@@ -140,3 +140,20 @@ def test_pytorch_s_gradients_pass():
     held = {name: leaf.detach() for name, leaf in leaves.items()}
     report = holdfast.check(**held, delta_softplus=True, method="zoh", dout=torch.tensor(dout), grads=grads)
     assert report.passed, str(report)
+
+
+def test_what_underflows_before_a_large_rate_multiplies_it_is_no_fault():
+    # As automatic differentiation has it: ∂L/∂z first, which a vanishing Ā makes subnormal, and then times A.
+    for problem in holdfast.problems("zoh", "stiff", b="variable", c="variable", gradients=["one-hot", "last"]):
+        u, delta, A, B, C = problem.inputs.values()
+        dout, decay, seqlen = problem.dout, np.exp(delta[:, :, None] * A[:, :, None]), u.shape[2]
+        x, p, found = np.zeros((*decay.shape[:3], seqlen + 1), "f4"), np.zeros(decay.shape[:3], "f4"), np.zeros_like(delta)
+        force = B * u[:, :, None]
+        for l in range(seqlen):
+            x[..., l] = decay[..., l] * x[..., l - 1] + delta[:, :, None, l] * force[..., l]
+        for l in reversed(range(seqlen)):
+            p = p + C[..., l] * dout[:, :, None, l]
+            found[:, :, l] = ((p * x[..., l - 1] * decay[..., l]) * A + p * force[..., l]).sum(-1)
+            p = decay[..., l] * p
+        report = problem.check(grads={"delta": found})
+        assert report.cases[0].worst.share < 1

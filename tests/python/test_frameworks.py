@@ -120,7 +120,8 @@ def test_the_scans_of_lrnnx(torch, monkeypatch, tmp_path, theirs, ours):
     assert not other.passed
 
 
-def test_a_forward_pass_of_transformers_is_judged_layer_by_layer(torch, tmp_path):
+def model_of_transformers(torch):
+    """Three layers, the module with their scan, and tokens."""
     transformers = needed("transformers")
     from transformers.models.mamba import modeling_mamba
 
@@ -129,8 +130,12 @@ def test_a_forward_pass_of_transformers_is_judged_layer_by_layer(torch, tmp_path
     config = transformers.MambaConfig(
         vocab_size=50, hidden_size=16, state_size=4, num_hidden_layers=3, intermediate_size=32, use_cache=False
     )
-    model = transformers.MambaForCausalLM(config).eval()
-    tokens = torch.arange(48).reshape(2, 24) % 50
+    return transformers.MambaForCausalLM(config), modeling_mamba, torch.arange(48).reshape(2, 24) % 50
+
+
+def test_a_forward_pass_of_transformers_is_judged_layer_by_layer(torch, tmp_path):
+    model, modeling_mamba, tokens = model_of_transformers(torch)
+    model.eval()
     with torch.no_grad():
         expected = model(tokens).logits
         with holdfast.capture(tmp_path / "run.safetensors", model=model) as recorded:
@@ -167,18 +172,10 @@ def test_a_forward_pass_of_transformers_is_judged_layer_by_layer(torch, tmp_path
 
 @pytest.mark.parametrize("is_checkpointed", [False, True])
 def test_a_training_step_of_transformers_is_judged_layer_by_layer(torch, tmp_path, is_checkpointed):
-    transformers = needed("transformers")
-    from transformers.models.mamba import modeling_mamba
-
-    if not hasattr(modeling_mamba, "mamba_selective_scan"):
-        pytest.skip("unmeasured: transformers is older than 5, whose scan is no function of its own")
-    config = transformers.MambaConfig(
-        vocab_size=50, hidden_size=16, state_size=4, num_hidden_layers=3, intermediate_size=32, use_cache=False
-    )
-    model = transformers.MambaForCausalLM(config).train()
+    model, _, tokens = model_of_transformers(torch)
+    model.train()
     if is_checkpointed:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
-    tokens = torch.arange(48).reshape(2, 24) % 50
 
     def step():
         model.zero_grad()
@@ -203,7 +200,7 @@ def test_the_gradients_of_mambapy(torch, scan):
         given = (u.mT, delta.mT, A, B[:, 0].mT, C[:, 0].mT, torch.zeros(u.shape[1]))
         return getattr(block, scan)(types.SimpleNamespace(config=config), *given).mT
 
-    asked = {"regimes": ["short", "tiny-z", "delta-zero"], "b": "variable", "c": "variable", "gradients": "all"}
+    asked = {"regimes": ["short", "tiny-z", "stiff", "delta-zero"], "b": "variable", "c": "variable", "gradients": "all"}
     assert holdfast.assert_correct(turned, xp=torch, **asked).passed
 
 
