@@ -16,7 +16,7 @@ pub struct OutputGradients {
 named! {
     /// What a planned problem's loss is of its outputs.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Loss {
+    pub enum Loss: "kind of loss" {
         /// Each `dout` is normal.
         Random => "random",
         /// One position of each channel.

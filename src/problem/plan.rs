@@ -29,11 +29,22 @@ impl Spec {
     /// What a backward pass of the problem starts from: the same for the same seed. One kind of loss for each problem, so that all
     /// occur, and every other one sees the last state.
     pub fn draw_given(&self, problem: &Problem, seed: u64) -> OutputGradients {
+        self.draw_given_of(problem, seed, None).1
+    }
+
+    /// The same of another kind of loss, where one is asked for; and which kind it is.
+    pub fn draw_given_of(
+        &self,
+        problem: &Problem,
+        seed: u64,
+        asked: Option<Loss>,
+    ) -> (Loss, OutputGradients) {
         let mut draw = Draw::new(seed, &format!("{}/dout", self.id()));
         let kinds = Loss::ALL;
-        let kind = kinds[((draw.unit() * kinds.len() as f64) as usize).min(kinds.len() - 1)];
+        let own = kinds[((draw.unit() * kinds.len() as f64) as usize).min(kinds.len() - 1)];
         let sees_state = draw.unit() < 0.5;
-        kind.draw(problem, sees_state, &mut draw)
+        let kind = asked.unwrap_or(own);
+        (kind, kind.draw(problem, sees_state, &mut draw))
     }
 
     /// Draws the problem's tensors: the same for the same seed, whatever else the plan holds.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy
 import pytest
 
@@ -77,6 +79,21 @@ def scan_of_torch(wrong=None):
     return scan
 
 
+def halved(torch):
+    """What returns its argument, with half of the gradient."""
+
+    class Halved(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, array):
+            return array.view_as(array)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient / 2
+
+    return Halved.apply
+
+
 def drawn(batch=2, dim=4, dstate=4, seqlen=32, groups=None, seed=0):
     """Inputs of a scan, real and in f32."""
     rng = numpy.random.default_rng(seed)
@@ -91,8 +108,35 @@ def drawn(batch=2, dim=4, dstate=4, seqlen=32, groups=None, seed=0):
     }
 
 
+def tensors_of(path):
+    """Those of a recording, by their names; bfloat16 as its bits."""
+    data = path.read_bytes()
+    start = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:start])
+    header.pop("__metadata__", None)
+    kinds = {"F32": "f4", "F16": "f2", "BF16": "u2", "C64": "c8"}
+
+    def array(one):
+        first, end = one["data_offsets"]
+        return numpy.frombuffer(data[start + first : start + end], kinds[one["dtype"]]).reshape(one["shape"])
+
+    return {name: array(one) for name, one in header.items()}
+
+
 @pytest.fixture
 def run():
     """Inputs, and what `zoh` makes of them."""
     inputs = drawn()
     return inputs, reference(**inputs)[0]
+
+
+def needed(name, of=None):
+    """A package that is looked at where it is there; .github/CONTRIBUTING.md says how to install it."""
+    return pytest.importorskip(name, reason=f"unmeasured: no {of or name}")
+
+
+@pytest.fixture
+def torch():
+    found = needed("torch", "PyTorch")
+    found.manual_seed(0)
+    return found

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import types
 
 import numpy
 import pytest
-from conftest import drawn, reference
+from conftest import drawn, halved, reference, scan_of_torch, tensors_of
 
 import holdfast
 
@@ -95,16 +96,20 @@ def test_scans_of_transformers_and_of_mamba_2_have_arguments_of_their_own(monkey
         out, _ = reference(flat, spread, weights, *turned, channels[1], None, channels[2], dt_softplus)
         return out.reshape(batch, heads, p, seqlen).transpose(0, 3, 1, 2)
 
-    layer = module("transformers.models.mamba.modeling_mamba", mamba_selective_scan=mamba_selective_scan)
+    # Each model has its own.
+    copy_of = lambda fn: types.FunctionType(fn.__code__, fn.__globals__, argdefs=fn.__defaults__)
+    models = [f"transformers.models.{name}.modeling_{name}" for name in ("mamba", "falcon_mamba", "jamba", "zamba")]
+    layers = [module(name, mamba_selective_scan=copy_of(mamba_selective_scan)) for name in models]
     ssd = module("mamba_ssm.ops.triton.ssd_combined", mamba_chunk_scan_combined=mamba_chunk_scan_combined)
     normal = lambda *shape: numpy.random.default_rng(5).normal(size=shape).astype("f4")
     heads = (normal(2, 16, 4, 3), normal(2, 16, 4), -abs(normal(4)), normal(2, 16, 2, 5), normal(2, 16, 2, 5))
     with holdfast.capture(tmp_path / "run.safetensors") as recorded:
-        layer.mamba_selective_scan(*drawn().values(), D=normal(4), delta_softplus=True, use_mambapy=False)
+        for layer in layers:
+            layer.mamba_selective_scan(*drawn().values(), D=normal(4), delta_softplus=True, use_mambapy=False)
         ssd.mamba_chunk_scan_combined(*heads, chunk_size=8, D=normal(4), dt_bias=normal(4), dt_softplus=True)
-    assert recorded.reasons == [] and len(recorded.paths) == 2
+    assert recorded.reasons == [] and len(recorded.paths) == 5
     said = command("check", *recorded.paths)
-    assert said.returncode == 0 and "2 cases: 2 pass" in said.stdout
+    assert said.returncode == 0 and "5 cases: 5 pass" in said.stdout
 
 
 def test_any_other_function_is_watched_by_its_own_names(tmp_path):
@@ -242,7 +247,7 @@ def test_what_goes_wrong_with_a_recording_is_no_error_of_the_model(mamba_ssm, tm
     def fails(*_):
         raise RuntimeError("out of memory")
 
-    monkeypatch.setattr(sys.modules["holdfast._capture"], "to_host", fails)
+    monkeypatch.setattr(sys.modules["holdfast._capture"], "copied", fails)
     with holdfast.capture(tmp_path / "run.safetensors") as recorded:
         mamba_ssm.selective_scan_fn(**inputs)
     assert recorded.reasons == ["RuntimeError: out of memory"] and recorded.paths == []
@@ -260,3 +265,233 @@ def test_max_bytes_counts_what_is_on_disk(tmp_path):
     with holdfast.capture(tmp_path / "run.safetensors", unit="é") as recorded:
         scan(**run)
     assert (1 << 30) - recorded._left == recorded.paths[0].stat().st_size
+
+
+def leaves(torch, **more):
+    given = {**drawn(groups=1), "D": numpy.ones(4, "f4"), **more}
+    return {name: torch.tensor(array, requires_grad=True) for name, array in given.items()}
+
+
+def watched(wrong=None):
+    return holdfast.watch(scan_of_torch(wrong))
+
+
+def told(*paths):
+    """How many cases of these files pass, and what is said of those that fail."""
+    said = command("check", *paths)
+    return "".join(re.findall(r"^\d+ cases?: (\d+) pass", said.stdout, re.M)), said.stdout + said.stderr
+
+
+def test_each_call_of_shared_weights_gets_its_own_gradients(torch, tmp_path):
+    given = leaves(torch)
+    with holdfast.capture(tmp_path / "run.safetensors", max_bytes=100_000) as recorded:
+        first, _ = watched()(**given)
+        second, state = watched()(**{**given, "u": first})
+        ((second * second).sum() + state.sum()).backward()
+    assert (recorded.calls, recorded.backward, recorded.skipped, recorded.reasons) == (2, 2, 0, [])
+    assert told(*recorded.paths)[0] == "4"
+    one, other = map(tensors_of, recorded.paths)
+    assert "dlast_state" in other and "dlast_state" not in one
+    header = recorded.paths[0].read_bytes()[:4000].decode("latin1")
+    assert f'"torch":"{torch.__version__}"' in header and "numpy" not in header
+    for name in ("A", "D", "B"):
+        # Only together are they what the weights have.
+        both = one[f"grad.{name}.zoh"] + other[f"grad.{name}.zoh"]
+        assert numpy.allclose(both, given[name].grad, rtol=1e-5) and not numpy.allclose(one[f"grad.{name}.zoh"], both, rtol=0.1)
+    assert numpy.array_equal(one["dout"], other["grad.u.zoh"])
+    assert sum(path.stat().st_size for path in recorded.paths) + recorded._left == 100_000
+
+
+def test_recording_changes_no_gradient(torch, tmp_path):
+    def step(run):
+        given = leaves(torch)
+        out, _ = run(**given)
+        (out.sigmoid() * torch.arange(32.0)).sum().backward()
+        return [leaf.grad for leaf in given.values()]
+
+    alone = step(watched())
+    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+        beside = step(watched())
+    assert recorded.backward == 1 and all(map(torch.equal, alone, beside))
+
+
+def test_a_wrong_backward_pass_is_found_in_its_recording(torch, tmp_path):
+    scan = holdfast.watch(lambda u, delta, A, B, C, D: scan_of_torch()(u, delta, halved(torch)(A), B, C, D)[0])
+    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+        scan(**leaves(torch)).sum().backward()
+    passing, said = told(*recorded.paths)
+    assert passing == "1" and "worst grad.A[" in said and "grad.u passes" in said and "looks like" in said
+
+
+def test_gradients_come_when_the_backward_pass_does(torch, tmp_path):
+    path = tmp_path / "run.safetensors"
+    with holdfast.capture(path) as recorded:
+        out, _ = watched()(**leaves(torch))
+        assert recorded.paths == [path] and told(path)[0] == "1"
+        # What becomes of the output is the caller's: its gradient is that of what the scan returned.
+        out *= 2
+    assert recorded.backward == 0 and "dout" not in tensors_of(path)
+    out.sum().backward(retain_graph=True)
+    assert recorded.backward == 1 and told(path)[0] == "2"
+    assert set(tensors_of(path)["dout"].ravel()) == {2.0}
+    # The first one it is.
+    (out * 3).sum().backward()
+    assert set(tensors_of(path)["dout"].ravel()) == {2.0} and recorded.reasons == []
+
+
+def test_a_file_that_was_replaced_meanwhile_stays_as_it_is(torch, tmp_path):
+    path = tmp_path / "run.safetensors"
+    with holdfast.capture(path) as recorded:
+        out, _ = watched()(**leaves(torch))
+    path.unlink()
+    path.write_bytes(b"another")
+    out.sum().backward()
+    assert path.read_bytes() == b"another" and recorded.backward == 0
+    assert "run.safetensors is not the file that was written" in recorded.reasons[0]
+
+
+def test_what_autograd_was_not_asked_for_is_not_there_and_what_is_not_used_is_zero(torch, tmp_path):
+    def forgets(u, delta, A, B, C, D):
+        return scan_of_torch()(u, delta, A, B.detach(), C)[0]
+
+    given = leaves(torch)
+    held = {**given, "delta": given["delta"].detach()}
+    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+        out = holdfast.watch(forgets)(**held)
+        torch.autograd.grad(out.sum(), [given["A"], given["C"]])
+        other, state = watched()(**given)
+        # Nothing of the output, but of the state.
+        state.sum().backward()
+    one, second = map(tensors_of, recorded.paths)
+    assert {name for name in one if name.startswith("grad.")} == {f"grad.{name}.zoh" for name in "ABCD"}
+    assert not one["grad.B.zoh"].any() and not one["grad.D.zoh"].any() and one["grad.A.zoh"].any()
+    assert not second["dout"].any() and second["dlast_state"].all() and "grad.C.zoh" not in second
+    assert told(recorded.paths[1])[0] == "2"
+    assert "grad.B fails" in told(recorded.paths[0])[1]
+
+
+def test_without_a_graph_there_are_no_gradients(torch, tmp_path):
+    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+        with torch.no_grad():
+            watched()(**leaves(torch))
+        with torch.inference_mode():
+            watched()(**leaves(torch))
+        watched()(**{name: leaf.detach() for name, leaf in leaves(torch).items()})
+        holdfast.watch(lambda **given: scan_of_torch()(**given)[0].detach())(**leaves(torch))
+    with holdfast.capture(tmp_path / "off.safetensors", gradients=False) as off:
+        watched()(**leaves(torch))[0].sum().backward()
+    with holdfast.capture(tmp_path / "form.safetensors", method="zoh-exact") as form:
+        watched("exact")(**leaves(torch))[0].sum().backward()
+    assert [(one.backward, one.reasons) for one in (recorded, off, form)] == [(0, [])] * 3
+    paths = [*recorded.paths, *off.paths, *form.paths]
+    assert len(paths) == 6 and told(*paths)[0] == "6"
+
+
+@pytest.mark.parametrize("is_reentrant", [False, True])
+def test_a_checkpoint_s_call_is_one_call(torch, tmp_path, is_reentrant):
+    given = {name: leaf * 1 for name, leaf in leaves(torch).items()}
+
+    def layer(*arrays):
+        return torch.sigmoid(watched()(*arrays)[0])
+
+    with holdfast.capture(tmp_path / "run.safetensors", model=None) as recorded:
+        out = torch.utils.checkpoint.checkpoint(layer, *given.values(), use_reentrant=is_reentrant)
+        out.sum().backward()
+    assert (recorded.calls, recorded.backward, recorded.reasons) == (1, 1, [])
+    assert len(recorded.paths) == 1 + is_reentrant and told(*recorded.paths)[0] == str(2 + is_reentrant)
+    assert "dout" in tensors_of(recorded.paths[-1])
+
+
+def test_inputs_that_a_call_changes_have_the_gradients_of_what_they_were(torch, tmp_path):
+    def in_place(u, delta, A, B, C, D):
+        out = scan_of_torch()(u.clone(), delta.clone(), A, B, C, D)[0]
+        u.zero_()
+        delta.mul_(2)
+        return out + delta.sum() * 0
+
+    given = {name: leaf * 1 for name, leaf in leaves(torch).items()}
+    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+        holdfast.watch(in_place)(**given).sum().backward()
+    assert not given["u"].any() and recorded.backward == 1 and told(*recorded.paths)[0] == "2"
+
+
+def test_gradients_that_are_too_large_leave_the_outputs(torch, tmp_path):
+    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+        watched()(**leaves(torch))
+    size = recorded.paths[0].stat().st_size
+    with holdfast.capture(tmp_path / "run.safetensors", max_bytes=size + 100) as recorded:
+        watched()(**leaves(torch))[0].sum().backward()
+    assert (recorded.backward, recorded.skipped, len(recorded.paths)) == (0, 0, 1)
+    assert "a call's gradients of" in recorded.reasons[0] and told(*recorded.paths)[0] == "1"
+
+
+def test_a_backward_pass_that_fails_is_the_caller_s_and_the_next_one_is_recorded(torch, tmp_path):
+    class Fails(torch.autograd.Function):
+        failures = 1
+
+        @staticmethod
+        def forward(ctx, array):
+            return array.view_as(array)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            Fails.failures -= 1
+            if Fails.failures == 0:
+                raise RuntimeError("out of memory")
+            return gradient
+
+    scan = holdfast.watch(lambda u, delta, A, B, C, D: scan_of_torch()(u, Fails.apply(delta), A, B, C, D)[0])
+    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+        out = scan(**leaves(torch))
+        with pytest.raises(RuntimeError, match="out of memory"):
+            (out.sum() * 7).backward(retain_graph=True)
+        assert recorded.backward == 0
+        out.sum().backward()
+    assert recorded.backward == 1 and told(*recorded.paths)[0] == "2"
+
+
+def test_what_goes_wrong_with_gradients_is_no_error_of_the_model(torch, tmp_path, monkeypatch):
+    def fails(*_):
+        raise RuntimeError("out of memory")
+
+    given = leaves(torch)
+    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+        out, _ = watched()(**given)
+        monkeypatch.setattr(sys.modules["holdfast._hooks"], "copied", fails)
+        out.sum().backward()
+    assert given["A"].grad is not None and recorded.backward == 0
+    assert recorded.reasons == ["RuntimeError: out of memory"] and recorded.skipped == 0
+
+
+def test_other_layouts_and_types_have_their_gradients(torch, tmp_path):
+    def heads(u, delta, A, B, C):
+        batch, seqlen, count, p = u.shape
+        flat = u.permute(0, 2, 3, 1).reshape(batch, count * p, seqlen)
+        spread = delta.permute(0, 2, 1).repeat_interleave(p, 1)
+        weights = A.repeat_interleave(p)[:, None].expand(-1, B.shape[-1])
+        out, _ = scan_of_torch()(flat, spread, weights, *(array.permute(0, 2, 3, 1) for array in (B, C)))
+        return out.reshape(batch, count, p, seqlen).permute(0, 3, 1, 2)
+
+    def turned(u, delta, A, B, C):
+        out, _ = scan_of_torch()(*(array.mT for array in (u, delta)), A, *(array.mT[:, None] for array in (B, C)))
+        return out.mT
+
+    def halves(u, delta, A, B, C):
+        return scan_of_torch()(u.float(), delta.float(), A, B.float(), C.float())[0].to(u.dtype)
+
+    draw = lambda *shape, kind=torch.float32: torch.randn(*shape).to(kind).requires_grad_()
+    step = lambda *shape, kind=torch.float32: (torch.rand(*shape) / 2).to(kind).requires_grad_()
+    rate = lambda *shape: (-torch.rand(*shape) - 0.1).requires_grad_()
+    half = {"kind": torch.bfloat16}
+    with holdfast.capture(tmp_path / "run.safetensors") as recorded:
+        of_heads = holdfast.watch(heads, layout="blhp")
+        of_heads(draw(2, 16, 4, 3), step(2, 16, 4), rate(4), draw(2, 16, 2, 5), draw(2, 16, 2, 5)).sum().backward()
+        of_turned = holdfast.watch(turned, layout="bld")
+        of_turned(draw(2, 16, 4), step(2, 16, 4), rate(4, 3), draw(2, 16, 3), draw(2, 16, 3)).sum().backward()
+        of_halves = draw(2, 4, 16, **half), step(2, 4, 16, **half), rate(4, 3), draw(2, 1, 3, 16, **half), draw(2, 1, 3, 16, **half)
+        holdfast.watch(halves)(*of_halves).sum().backward()
+    assert recorded.reasons == [] and recorded.backward == 3
+    passing, said = told(*recorded.paths)
+    assert passing == "6", said
+    # A head's is the sum of its channels'.
+    assert {name for name in tensors_of(recorded.paths[0]) if name.startswith("grad")} == {f"grad.{name}.zoh" for name in "uBC"}

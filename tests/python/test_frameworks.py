@@ -8,30 +8,20 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+import types
 from unittest.mock import MagicMock
 
 import numpy
 import pytest
-from conftest import drawn, scan_of_torch
+from conftest import drawn, needed, scan_of_torch
 
 import holdfast
-
-
-def needed(name, of=None):
-    return pytest.importorskip(name, reason=f"unmeasured: no {of or name}")
 
 
 def judged(*paths):
     return subprocess.run(
         [sys.executable, "-m", "holdfast", "check", *map(str, paths)], capture_output=True, text=True, encoding="utf-8"
     )
-
-
-@pytest.fixture
-def torch():
-    found = needed("torch", "PyTorch")
-    found.manual_seed(0)
-    return found
 
 
 def test_a_right_scan_of_torch_passes(torch):
@@ -130,7 +120,8 @@ def test_the_scans_of_lrnnx(torch, monkeypatch, tmp_path, theirs, ours):
     assert not other.passed
 
 
-def test_a_forward_pass_of_transformers_is_judged_layer_by_layer(torch, tmp_path):
+def model_of_transformers(torch):
+    """Three layers, the module with their scan, and tokens."""
     transformers = needed("transformers")
     from transformers.models.mamba import modeling_mamba
 
@@ -139,8 +130,12 @@ def test_a_forward_pass_of_transformers_is_judged_layer_by_layer(torch, tmp_path
     config = transformers.MambaConfig(
         vocab_size=50, hidden_size=16, state_size=4, num_hidden_layers=3, intermediate_size=32, use_cache=False
     )
-    model = transformers.MambaForCausalLM(config).eval()
-    tokens = torch.arange(48).reshape(2, 24) % 50
+    return transformers.MambaForCausalLM(config), modeling_mamba, torch.arange(48).reshape(2, 24) % 50
+
+
+def test_a_forward_pass_of_transformers_is_judged_layer_by_layer(torch, tmp_path):
+    model, modeling_mamba, tokens = model_of_transformers(torch)
+    model.eval()
     with torch.no_grad():
         expected = model(tokens).logits
         with holdfast.capture(tmp_path / "run.safetensors", model=model) as recorded:
@@ -173,6 +168,40 @@ def test_a_forward_pass_of_transformers_is_judged_layer_by_layer(torch, tmp_path
     said = judged(*recorded.paths)
     assert said.returncode == 1 and "3 cases: 2 pass, 1 fail" in said.stdout
     assert "\nFAIL wrong-2.safetensors/zoh" in said.stdout and "looks like runs-as-zoh-exact" in said.stdout
+
+
+@pytest.mark.parametrize("is_checkpointed", [False, True])
+def test_a_training_step_of_transformers_is_judged_layer_by_layer(torch, tmp_path, is_checkpointed):
+    model, _, tokens = model_of_transformers(torch)
+    model.train()
+    if is_checkpointed:
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+
+    def step():
+        model.zero_grad()
+        loss = model(tokens, labels=tokens).loss
+        loss.backward()
+        return [loss.detach(), *(parameter.grad.clone() for parameter in model.parameters())]
+
+    expected = step()
+    with holdfast.capture(tmp_path / "run.safetensors", model=model) as recorded:
+        assert all(map(torch.equal, step(), expected))
+    assert (recorded.reasons, recorded.calls, recorded.backward) == ([], 3, 3)
+    said = judged(*recorded.paths)
+    assert said.returncode == 0 and "6 cases: 6 pass" in said.stdout
+
+
+@pytest.mark.parametrize("scan", ["selective_scan", "selective_scan_seq"])
+def test_the_gradients_of_mambapy(torch, scan):
+    block = needed("mambapy.mamba", "mambapy").MambaBlock
+
+    def turned(u, delta, A, B, C):
+        config = types.SimpleNamespace(d_inner=u.shape[1], d_state=A.shape[1])
+        given = (u.mT, delta.mT, A, B[:, 0].mT, C[:, 0].mT, torch.zeros(u.shape[1]))
+        return getattr(block, scan)(types.SimpleNamespace(config=config), *given).mT
+
+    asked = {"regimes": ["short", "tiny-z", "stiff", "delta-zero"], "b": "variable", "c": "variable", "gradients": "all"}
+    assert holdfast.assert_correct(turned, xp=torch, **asked).passed
 
 
 @pytest.mark.parametrize("is_parallel", [False, True])

@@ -6,7 +6,7 @@ import functools
 
 import numpy
 import pytest
-from conftest import reference
+from conftest import halved, needed, reference, scan_of_torch
 
 import holdfast
 
@@ -79,7 +79,7 @@ def test_every_regime_is_told_why_it_is_hard():
 
 
 def test_arrays_are_of_the_framework_that_was_asked_for():
-    jax = pytest.importorskip("jax", reason="unmeasured: no JAX")
+    jax = needed("jax", "JAX")
     seen = []
 
     def scan(**inputs):
@@ -95,7 +95,7 @@ def written(pytester, wrong="None"):
         test_mine=f"""
         import sys; sys.path.insert(0, {str(__file__.rpartition("/")[0])!r})
         import pytest
-        from conftest import reference
+        from conftest import halved, needed, reference, scan_of_torch
 
         @pytest.mark.holdfast(method="zoh", regimes=["short", "tiny-z"])
         def test_scan(holdfast_problem):
@@ -150,3 +150,226 @@ def test_a_function_that_raises_is_a_failure_in_the_report(pytester):
     report = holdfast.Report.from_json((pytester.path / "report" / "results.json").read_text())
     assert [case.verdict for case in report.cases] == ["fail"] * 4
     assert all("ZeroDivisionError" in case.reason for case in report.cases)
+
+
+KINDS = ["random", "one-hot", "sum", "last", "cancelling"]
+
+
+def right_gradients(problem):
+    """The truth in f32, of a loss that sees the last state where the problem has one that does."""
+    found = holdfast.gradients(**problem.inputs, method="zoh", dout=problem.dout, dlast_state=problem.dlast_state)
+    names = set(problem.inputs) - {"delta_softplus"}
+    return {name: getattr(found, name).astype(problem.inputs[name].dtype) for name in names}
+
+
+def test_gradients_of_ones_own_are_judged_where_there_is_no_autograd():
+    with pytest.raises(ValueError, match="numpy has no automatic differentiation, expected xp=torch"):
+        holdfast.assert_correct(right, gradients=True)
+    seen = []
+    for problem in holdfast.problems("zoh", "short", gradients=True):
+        grads = right_gradients(problem)
+        seen.append(problem.dlast_state is not None)
+        report = problem.check(*right(**problem.inputs), dlast_state=problem.dlast_state, grads=grads)
+        assert [case.id for case in report.cases] == [f"{problem.id}/zoh", f"{problem.id}/zoh/backward"]
+        assert problem.check(grads=grads, dlast_state=problem.dlast_state).passed
+        with pytest.raises(AssertionError, match=r"worst grad.A\[") as raised:
+            problem.check(grads={"A": grads["A"] * 2}, dlast_state=problem.dlast_state)
+        rerun = f'rerun holdfast.assert_correct(…, method="zoh", regimes="short", gradients="{problem.loss}")'
+        assert rerun in str(raised.value)
+        if problem.dlast_state is not None:
+            assert not problem.judge(grads=grads).passed
+    assert any(seen) and not all(seen)
+    problem = holdfast.problems("zoh", "short")[0]
+    assert problem.loss is problem.dout is problem.dlast_state is None
+    with pytest.raises(ValueError, match=r"has no dout, expected a problem that has one .hint: holdfast.problems"):
+        problem.check(grads=grads)
+
+
+def test_each_kind_of_loss_is_what_it_is_called():
+    asked = {"b": "variable", "c": "variable"}
+    every = holdfast.problems("zoh", "short", gradients="all", **asked)
+    assert [problem.loss for problem in every] == KINDS
+    assert [problem.id.rpartition("/")[2] for problem in every] == KINDS
+    drawn, one, ones, last, cancelling = (problem.dout for problem in every)
+    assert len(numpy.unique(drawn)) == drawn.size
+    assert ((one == 1).sum(-1) == 1).all() and (one == 0).sum() == one.size - one[..., 0].size
+    assert (ones == 1).all()
+    assert (last[..., -1] == 1).all() and not last[..., :-1].any()
+    assert cancelling.all() and (cancelling[..., ::2] == -cancelling[..., 1::2]).all()
+    own = holdfast.problems("zoh", gradients=True)
+    assert {problem.loss for problem in own} == set(KINDS)
+    again = next(problem for problem in own if problem.regime == "short")
+    same = holdfast.problems("zoh", "short", gradients=again.loss)[0]
+    assert same.id == again.id and numpy.array_equal(same.dout, again.dout)
+    assert not numpy.array_equal(holdfast.problems("zoh", "short", gradients="random", seed=2, **asked)[0].dout, drawn)
+    for wrong, said in ((["lost"], "gradients has `lost`, expected True, or some of random"), ([], "gradients is empty")):
+        with pytest.raises(ValueError, match=said):
+            holdfast.problems("zoh", gradients=wrong)
+    with pytest.raises(ValueError, match="method is `zoh-exact`, expected one of zoh,"):
+        holdfast.problems("zoh-exact", gradients=True)
+
+
+def test_a_right_function_of_torch_passes_with_its_gradients(torch):
+    with torch.no_grad():
+        report = holdfast.assert_correct(scan_of_torch(), xp=torch, gradients=True)
+    assert report.passed and len(report.cases) == 2 * len(holdfast.problems())
+    with torch.inference_mode():
+        assert holdfast.assert_correct(scan_of_torch(), regimes="short", xp=torch, gradients="last").passed
+    for kind in ("f16", "bf16"):
+        asked = {"regimes": ["short", "everything-on"], "inputs": kind, "xp": torch, "gradients": "all"}
+        assert len(holdfast.assert_correct(in_f32(torch), **asked).cases) == 2 * 2 * 4 * 5
+
+
+def in_f32(torch):
+    """The scan with half inputs and float weights, as kernels compute it."""
+
+    def scan(delta_softplus=False, **given):
+        out, state = scan_of_torch()(**{name: a.float() for name, a in given.items()}, delta_softplus=delta_softplus)
+        return out.to(given["u"].dtype), state
+
+    return scan
+
+
+def test_a_wrong_gradient_of_torch_fails_by_its_name(torch):
+    def scan(u, delta, A, B, C):
+        return scan_of_torch()(u, delta, halved(torch)(A), B, C)
+
+    with pytest.raises(AssertionError) as raised:
+        holdfast.assert_correct(scan, regimes="short", xp=torch, gradients="random", seed=3)
+    text = str(raised.value)
+    assert text.startswith("4 of 4 problems do not pass, of these regimes:\n  short: ") and "autograd finds" not in text
+    assert "worst grad.A[" in text and "looks like" in text
+    assert 'rerun holdfast.assert_correct(…, method="zoh", regimes="short", gradients="random", seed=3)' in text
+    outputs = [case for case in holdfast.assert_correct(scan, regimes="short", xp=torch).cases if case.verdict == "pass"]
+    assert len(outputs) == 4
+
+
+def test_the_gradient_of_what_is_not_used_is_zero_and_judged(torch):
+    def scan(u, delta, A, B, C):
+        return scan_of_torch()(u, delta, A.detach(), B, C)[0]
+
+    with pytest.raises(AssertionError) as raised:
+        holdfast.assert_correct(scan, regimes="short", xp=torch, gradients=True)
+    assert "autograd finds no way to A: its gradient is zero" in str(raised.value)
+    assert "worst grad.A[" in str(raised.value)
+
+    # A loss that sees the last state asks nothing of a function that returns none.
+    def right_without(u, delta, A, B, C):
+        return scan_of_torch()(u, delta, A, B, C)[0]
+
+    assert holdfast.assert_correct(right_without, regimes="short", xp=torch, gradients="all").passed
+
+
+def test_a_last_state_is_part_of_the_loss_where_it_has_a_gradient(torch):
+    asked = {"regimes": "short", "xp": torch, "gradients": "all"}
+
+    def for_a_cache(**given):
+        out, state = scan_of_torch()(**given)
+        return out, state.detach()
+
+    assert holdfast.assert_correct(for_a_cache, **asked).passed
+
+    def half_of_it(**given):
+        out, state = scan_of_torch()(**given)
+        return out, halved(torch)(state)
+
+    with pytest.raises(AssertionError, match="grad"):
+        holdfast.assert_correct(half_of_it, **asked)
+
+
+def test_what_a_function_does_in_place_is_as_ever(torch):
+    def shifts(u, delta, A, B, C, D=None, z=None, delta_bias=None, delta_softplus=False):
+        if delta_bias is not None:
+            delta += delta_bias[:, None]
+        return scan_of_torch()(u, delta, A, B, C, D, z, None, delta_softplus)
+
+    assert holdfast.assert_correct(shifts, regimes="everything-on", xp=torch, gradients=True).passed
+
+    def spoils(u, delta, A, B, C):
+        kept = u.exp()
+        out, state = scan_of_torch()(u, delta, A, B, C)
+        spoilt = out + kept * 0
+        kept += 1
+        return spoilt + kept.log() * 0, state
+
+    with pytest.raises(RuntimeError, match=r"(?s)short/real/.*modified by an inplace operation.*expected gradients .hint: torch"):
+        holdfast.assert_correct(spoils, regimes="short", xp=torch, gradients=True)
+
+
+def test_a_function_without_a_gradient_says_so(torch):
+    def scan(**given):
+        with torch.no_grad():
+            return scan_of_torch()(**given)
+
+    with pytest.raises(ValueError, match=r"does not require grad, expected .* .hint: is there a no_grad, a detach"):
+        holdfast.assert_correct(scan, regimes="short", xp=torch, gradients=True)
+    for wrong, said in (
+        (lambda **given: None, "tensor `out` is None"),
+        (lambda **given: scan_of_torch()(**given)[0].mT, "`out.zoh` has shape"),
+        (lambda **given: (scan_of_torch()(**given)[0], given["A"]), "`last_state.zoh` has shape"),
+        (lambda **given: scan_of_torch()(**given)[0].double(), "F64"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            holdfast.assert_correct(wrong, regimes="short", xp=torch, gradients="all")
+
+
+def test_complex_gradients_of_torch(torch):
+    def scan(u, delta, A, B, C):
+        full = lambda w: w[None, :, :, None] if w.ndim == 2 else w.repeat_interleave(u.shape[1] // w.shape[1], 1)
+        at = lambda w, l: full(w)[..., l if w.ndim == 4 else 0]
+        x, y = 0, []
+        for l in range(u.shape[2]):
+            step = delta[:, :, l, None]
+            x = torch.exp(step * A) * x + step * at(B, l) * u[:, :, l, None]
+            y.append(2 * (x * at(C, l)).sum(-1).real)
+        return torch.stack(y, -1), x
+
+    asked = {"regimes": "short", "weights": "complex", "xp": torch, "gradients": "all"}
+    assert holdfast.assert_correct(scan, **asked).passed
+    with pytest.raises(AssertionError, match=r"worst grad.A.(re|im)\[") as raised:
+        holdfast.assert_correct(lambda A, **more: scan(A=halved(torch)(A), **more), **asked)
+    assert 'weights="complex"' in str(raised.value)
+
+
+@pytest.mark.parametrize("weights", ["real", "complex"])
+def test_gradients_of_jax(weights):
+    jax = needed("jax", "JAX")
+    asked = {"regimes": "short", "weights": weights, "gradients": "all", "xp": jax.numpy, "b": "constant", "c": "constant"}
+    # Of this seed the losses see the last state.
+    asked["seed"] = 3
+
+    @jax.jit
+    def scan(u, delta, A, B, C):
+        power = jax.numpy.exp(delta[..., None, :] * A[..., None])
+        entering = delta[..., None, :] * B[..., None] * u[:, :, None]
+        x, y = 0, []
+        for l in range(u.shape[2]):
+            x = power[..., l] * x + entering[..., l]
+            y.append((x * C).sum(-1).real * (2 if weights == "complex" else 1))
+        return jax.numpy.stack(y, -1), x
+
+    assert holdfast.assert_correct(scan, **asked).passed
+    with pytest.raises(AssertionError, match=r"grad.B"):
+        holdfast.assert_correct(lambda B, **more: scan(B=jax.lax.stop_gradient(B), **more), **asked)
+    with pytest.raises(ValueError, match="short/.*makes NumPy's arrays of JAX's, expected"):
+        holdfast.assert_correct(lambda u, **more: scan(u=numpy.sin(u), **more), **asked)
+    with pytest.raises(ValueError, match="tensor `out` is None"):
+        holdfast.assert_correct(lambda **given: None, **asked)
+
+
+def test_a_marker_asks_for_gradients_and_the_report_has_them(torch, pytester):
+    pytester.makepyfile(
+        test_mine=f"""
+        import sys; sys.path.insert(0, {str(__file__.rpartition("/")[0])!r})
+        import pytest, torch
+        from conftest import scan_of_torch
+
+        @pytest.mark.holdfast(method="zoh", regimes="short", xp=torch, gradients=True)
+        def test_scan(holdfast_problem):
+            holdfast_problem.check(**holdfast_problem.run(scan_of_torch()))
+        """
+    )
+    result = pytester.runpytest_subprocess("--holdfast-report=report")
+    result.assert_outcomes(passed=4)
+    report = holdfast.Report.from_json((pytester.path / "report" / "results.json").read_text())
+    assert report.passed and sum(case.id.endswith("/zoh/backward") for case in report.cases) == 4

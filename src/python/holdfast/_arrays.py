@@ -99,7 +99,9 @@ def like(array: Any) -> tuple[str, Any]:
 
 
 def origin(array: Any) -> dict[str, str]:
-    """What computed an array, as a recording's metadata say it."""
+    """What computed an array, as a recording's metadata say it; nothing of one that was copied from elsewhere."""
+    if isinstance(array, Host):
+        return {}
     if isinstance(array, (tuple, Mapping)):
         arrays = list(array.values()) if isinstance(array, Mapping) else list(array)
         return origin(arrays[0]) if arrays else {}

@@ -7,15 +7,19 @@ when the recording starts; any other function is named by `watch`.
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ._arrays import Host, to_host
-from ._layout import known_layout
+from . import _holdfast
+from ._arrays import Host, origin
+from ._autograd import pair_of
+from ._hooks import Backward, copied, is_recomputation
+from ._layout import OF_HEADS, known_layout
 from ._recorded import known_method, prepared, size_of, write
 
 #: The arguments of a scan, as `record` has them.
@@ -32,8 +36,10 @@ _FUNCTIONS: tuple[tuple[str, str, Mapping[str, str], str], ...] = (
     ("mamba_ssm.ops.triton.ssd_combined", "mamba_chunk_scan_combined", _SSD, "blhp"),
     ("lrnnx.ops.selective_scan", "selective_scan_fn", {}, "bdl"),
     ("lrnnx.ops.selective_scan", "selective_scan_ref", {}, "bdl"),
-    ("transformers.models.mamba.modeling_mamba", "mamba_selective_scan", _TRANSFORMERS, "bdl"),
-    ("transformers.models.falcon_mamba.modeling_falcon_mamba", "mamba_selective_scan", _TRANSFORMERS, "bdl"),
+    *(
+        (f"transformers.models.{name}.modeling_{name}", "mamba_selective_scan", _TRANSFORMERS, "bdl")
+        for name in ("mamba", "falcon_mamba", "jamba", "zamba")
+    ),
 )
 
 #: Methods of classes that are scans.
@@ -63,22 +69,53 @@ def _is_default(value: Any, default: Any) -> bool:
         return False
 
 
+class _Call(NamedTuple):
+    """A call that is to be recorded: its arguments as they were before it, and what will know of its backward pass."""
+
+    given: dict[str, Any]
+    backward: Backward | None
+    is_again: bool
+
+
+class _File(NamedTuple):
+    """A file as it was written."""
+
+    path: Path
+    size: int
+    stamp: tuple[int, int]
+
+    @staticmethod
+    def stamp_of(path: Path) -> tuple[int, int] | None:
+        """What another file in its place has not."""
+        try:
+            found = os.stat(path)
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns
+
+
 class Capture:
     """What is recorded, and where.
 
     paths: the files that were written: the path itself, and then `NAME-2`, `NAME-3`, …
-    calls: how many calls there were, those that raised among them
-    skipped: calls that were not recorded: the files would have been larger than `max_bytes`, they are no run, they had arguments
-        that no recording has, or a file could not be written; `reasons` says why, once each
+    calls: how many calls there were, those that raised among them, and not those of a checkpoint that computes them again
+    backward: how many of the files have gradients
+    skipped: calls that were not recorded: the files would have been larger than `max_bytes`, they are no run, they had
+        arguments that no recording has, or a file could not be written; `reasons` says why, once each, and why a file has no
+        gradients where they were lost
     """
 
-    def __init__(self, path: Path, method: str, max_bytes: int, every: int, metadata: Mapping[str, str]) -> None:
+    def __init__(
+        self, path: Path, method: str, max_bytes: int, every: int, gradients: bool, metadata: Mapping[str, str]
+    ) -> None:
         self._path, self._method, self._metadata = path, method, dict(metadata)
         self._left, self._every = max_bytes, every
+        # A textbook form has none.
+        self._differentiates = gradients and method.partition(".")[0] in [row[0] for row in _holdfast.methods()]
         self._lock = threading.RLock()
         self._busy = threading.local()
         self.paths: list[Path] = []
-        self.calls = self.skipped = 0
+        self.calls = self.skipped = self.backward = self._again = 0
         self.reasons: list[str] = []
         #: The names of the modules that run, the innermost one last.
         self._inside: list[str] = []
@@ -95,61 +132,123 @@ class Capture:
         if self._inside:
             self._inside.pop()
 
-    def _skip(self, reason: str) -> None:
-        self.skipped += 1
+    def _because(self, reason: str | Exception) -> None:
+        if isinstance(reason, Exception):
+            is_ours = isinstance(reason, (ValueError, OSError))
+            reason = str(reason) if is_ours else f"{type(reason).__name__}: {reason}"
         if reason not in self.reasons:
             self.reasons.append(reason)
 
-    def _begin(self, arguments: Callable[[], Mapping[str, Any]]) -> dict[str, Any] | None:
+    def _skip(self, reason: str | Exception) -> None:
+        self.skipped += 1
+        self._because(reason)
+
+    def _too_large(self, what: str, size: int) -> str:
+        return f"{what} of {size} bytes was left out: {self._left} of max_bytes are left"
+
+    def _begin(self, arguments: Callable[[], Mapping[str, Any]]) -> _Call | None:
         """Counts a call, and copies its arguments if it is to be recorded: it may change them."""
-        self.calls += 1
-        if (self.calls - 1) % self._every:
+        is_again = is_recomputation()
+        if is_again:
+            self._again += 1
+        else:
+            self.calls += 1
+        if ((self._again if is_again else self.calls) - 1) % self._every:
             return None
         try:
             found = arguments()
             given = {name: found[name] for name in _ARGUMENTS if found.get(name) is not None}
             held = sum(getattr(array, "nbytes", 0) for array in given.values())
             if held > self._left:
-                self._full(held)
+                self._skip(self._too_large("a call", held))
                 return None
-            return {name: self._copied(name, value) for name, value in given.items()}
+            kept = {name: value if name == "delta_softplus" else copied(name, value) for name, value in given.items()}
         except Exception as error:
             # What is recorded must not change what runs.
-            self._failed(error)
+            self._skip(error)
             return None
+        backward = None
+        if self._differentiates:
+            try:
+                backward = Backward.of(given, self._because)
+            except Exception as error:
+                self._because(error)
+        # A checkpoint's second time is a call of its own only if the backward pass is that time's, and not the first one's.
+        return None if is_again and backward is None else _Call(kept, backward, is_again)
 
-    @staticmethod
-    def _copied(name: str, value: Any) -> Any:
-        if name == "delta_softplus":
-            return value
-        host = to_host(name, value)
-        return Host(host.array.copy(order="K"), host.stored)
-
-    def _full(self, size: int) -> None:
-        self._skip(f"a call of {size} bytes was left out: {self._left} of max_bytes are left")
-
-    def _failed(self, error: Exception) -> None:
-        self._skip(str(error) if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: {error}")
-
-    def _end(self, given: dict[str, Any], returned: Any, layout: str) -> None:
-        """Records a call that has returned."""
-        out, last_state = returned if isinstance(returned, tuple) and len(returned) == 2 else (returned, None)
-        number = len(self.paths) + 1
-        path = self._path if number == 1 else self._path.with_stem(f"{self._path.stem}-{number}")
+    def _end(self, call: _Call, returned: Any, layout: str) -> Any:
+        """Records a call that has returned. Returns what its caller is to get."""
+        backward = call.backward
+        out, last_state = pair_of(returned)
+        outputs = {"out": out, "last_state": last_state}
         try:
             layer = {"layer": self._inside[-1]} if self._inside else {}
-            run: dict[str, Any] = {**given, **layer, **self._metadata, "method": self._method, "layout": layout}
-            made, stated = prepared(**run, out=out, last_state=last_state)
-            size = size_of(made, stated)
-            if size > self._left:
-                self._full(size)
-                return
-            write(path, made, stated, layout)
+            metadata = {**origin(out), **layer, **self._metadata}
+            run = {**call.given, **outputs, "method": self._method, "layout": layout}
+            if backward is not None:
+                # They are written again with the gradients; what runs may have changed them by then.
+                run |= {name: copied(name, output) for name, output in outputs.items() if output is not None}
+            file = None if call.is_again else self._save(run, metadata)
         except Exception as error:
-            self._failed(error)
-            return
-        self._left -= size
-        self.paths.append(path)
+            self._skip(error)
+            file, backward = None, None
+        if backward is None or file is None and not call.is_again:
+            return returned
+        try:
+            given = backward.follow(outputs, lambda found: self._complete(run, metadata, file, found))
+        except Exception as error:
+            backward.forget()
+            self._because(error)
+            return returned
+        if returned is out:
+            return given["out"]
+        return type(returned)(given.values()) if type(returned) is tuple else type(returned)(*given.values())
+
+    def _save(self, run: Mapping[str, Any], metadata: Mapping[str, str], before: _File | None = None) -> _File | None:
+        """Writes a run to the next file, or in the place of the one `before`; None where it would be too large."""
+        number = len(self.paths) + 1
+        path = self._path if number == 1 else self._path.with_stem(f"{self._path.stem}-{number}")
+        made, stated = prepared(run, metadata)
+        size = size_of(made, stated)
+        if before is not None:
+            path = before.path
+            if _File.stamp_of(path) != before.stamp:
+                self._because(f"{path.name} is not the file that was written: its gradients were left out")
+                return None
+        if size - (before.size if before else 0) > self._left:
+            if before is None:
+                self._skip(self._too_large("a call", size))
+            else:
+                self._because(self._too_large("a call's gradients", size - before.size))
+            return None
+        write(path, made, stated, run["layout"])
+        self._left -= size - (before.size if before else 0)
+        if before is None:
+            self.paths.append(path)
+        return _File(path, size, _File.stamp_of(path) or (0, 0))
+
+    def _complete(
+        self, run: Mapping[str, Any], metadata: Mapping[str, str], file: _File | None, found: Mapping[str, Any]
+    ) -> None:
+        """Writes a call whose backward pass has come."""
+
+        def zero(of: Host) -> Host:
+            import numpy
+
+            return of.map(numpy.zeros_like(of.array))
+
+        with self._lock:
+            try:
+                grads = {name: zero(run[name]) if one is None else one for name, one in found.items() if name in run}
+                if run["layout"] == "blhp":
+                    # A head's is the sum of its channels', and a recording has channels.
+                    grads = {name: one for name, one in grads.items() if name not in OF_HEADS}
+                dout = found.get("dout") or zero(run["out"])
+                more = {"dout": dout, "dlast_state": found.get("dlast_state"), "grads": grads}
+                if self._save({**run, **more}, metadata, file) is not None:
+                    self.backward += 1
+            except Exception as error:
+                self._because(error)
 
     def wrap(
         self, fn: Callable[..., Any], names: Mapping[str, str], layout: str, is_known: bool = False
@@ -157,6 +256,14 @@ class Capture:
         """The function with every call recorded; `names` says which of its arguments is which. Of one that `is_known`, no
         argument may say what a recording cannot."""
         import inspect
+
+        def replaced(args: tuple[Any, ...], kwargs: dict[str, Any], ours: Mapping[str, Any]) -> Any:
+            """The arguments with some that are called so in `ours`, by the names that `check` has."""
+            parameters = inspect.signature(fn).parameters.values()
+            order = [one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+            placed = [ours.get(names.get(name, name), value) for name, value in zip(order, args)]
+            named = {name: ours.get(names.get(name, name), value) for name, value in kwargs.items()}
+            return (*placed, *args[len(order) :]), named
 
         def arguments_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
             signature = inspect.signature(fn)
@@ -186,15 +293,17 @@ class Capture:
             if getattr(self._busy, "now", False):
                 return fn(*args, **kwargs)
             with self._lock:
-                given = self._begin(lambda: arguments_of(args, kwargs))
+                call = self._begin(lambda: arguments_of(args, kwargs))
+            if call is not None and call.backward is not None:
+                args, kwargs = replaced(args, kwargs, call.backward.arguments)
             self._busy.now = True
             try:
                 returned = fn(*args, **kwargs)
             finally:
                 self._busy.now = False
-            if given is not None:
+            if call is not None:
                 with self._lock:
-                    self._end(given, returned, layout)
+                    return self._end(call, returned, layout)
             return returned
 
         return recorded
@@ -210,6 +319,7 @@ def capture(
     method: str = "zoh",
     max_bytes: int = 1 << 30,
     every: int = 1,
+    gradients: bool = True,
     model: Any = None,
     **metadata: str,
 ) -> Iterator[Capture]:
@@ -217,25 +327,33 @@ def capture(
     mamba_chunk_scan_combined), of transformers (mamba_selective_scan), mambapy and lrnnx, and functions that `watch` was given.
 
         with holdfast.capture("run.safetensors", max_bytes=1 << 30) as recorded:
-            model(tokens)
+            model(tokens).loss.backward()
         print(recorded.paths)
 
     path: the first call's file; later ones get a number
     method: as what the outputs are to be judged
     max_bytes: of all files together, as they are on disk
     every: only each so many-th call is recorded
+    gradients: whether a file gets the gradients of the first backward pass through its call, once there has been one, be it
+        after the block: `dout` as it arrives, and what it makes of each input that requires grad. PyTorch only
     model: a torch.nn.Module in which they run: then each recording says as `layer` which of its modules it was
     metadata: more of what a recording states, for instance arithmetic="gate=bf16"
 
     Inputs are copied before the call, which may change them. A call that cannot be recorded runs as ever, and is counted with
     its reason: so is one of a known scan with arguments that no recording has, as seq_idx and dt_limit.
 
+    For its gradients a call is given views of its inputs, its caller gets copies of what it returns, and all of them stay in
+    memory as long as PyTorch has the graph. Where an input is used elsewhere as well, its gradients may be added up in another
+    order. A call in `torch.utils.checkpoint` has one
+    file; with use_reentrant=True, which computes it without a graph first, a second one, with the gradients. Under no_grad,
+    and for inputs that do not require grad, there are none.
+
     Raises ValueError for numbers that make no sense, and for a method that is none.
     """
     if max_bytes < 1 or every < 1:
         raise ValueError(f"max_bytes is {max_bytes} and every {every}, expected at least 1 (hint: leave them out)")
     known_method(method)
-    taken = Capture(Path(path), method, max_bytes, every, metadata)
+    taken = Capture(Path(path), method, max_bytes, every, gradients, metadata)
     hooks: list[Any] = []
     undo: list[tuple[Any, str, Any]] = []
 

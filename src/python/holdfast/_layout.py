@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 LAYOUTS = ("bdl", "bld", "blhp")
 _SEQUENCES = ("u", "delta", "z")
+#: What layout="blhp" has for each head, and not for each of its channels.
+OF_HEADS = ("A", "delta", "D", "delta_bias")
 
 
 class Tensor(NamedTuple):
@@ -148,9 +150,11 @@ def tensors(layout: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) 
         p = u.array.shape[3]
         sizes = (u.array.shape[2], p, hosts["B"].array.shape[-1] if hosts["B"].array.ndim else 0)
     made = []
-    if layout == "blhp" and any(name.startswith("grad.") for name in hosts):
+    summed = [name for name in hosts if name.startswith("grad.") and _role(name) in OF_HEADS] if layout == "blhp" else []
+    if summed:
         raise ValueError(
-            'layout is "blhp" and there are gradients, expected bdl or bld (hint: a head\'s A has the sum of its channels\' gradients)'
+            f'layout is "blhp" and there is {summed[0]}, expected gradients of u, B, C, z and initial_state '
+            "(hint: a head's is the sum of its channels', which a run has: judge those in another layout)"
         )
     for name, host in hosts.items():
         role = _role(name)

@@ -8,22 +8,26 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _holdfast
-from ._arrays import convert, like, origin
+from ._arrays import Host, convert, like, origin
 from ._layout import Tensor, tensors
 from ._report import Report
 from ._words import of_error
 
 _BACKENDS = ("auto", "cuda", "cpu")
+#: Arguments that are metadata of a recording, word for word.
+_STATEMENTS = ("arithmetic", "scan", "input_type", "reads", "complex_output", "state", "direction")
 
 
-def inputs_of(
-    u: Any, delta: Any, A: Any, B: Any, C: Any, D: Any, z: Any, delta_bias: Any, initial_state: Any
-) -> dict[str, Any]:
-    given = {"u": u, "delta": delta, "A": A, "B": B, "C": C}
-    missing = [name for name, array in given.items() if array is None]
+#: The inputs of a scan. Each has a gradient.
+_INPUTS = ("u", "delta", "A", "B", "C", "D", "z", "delta_bias", "initial_state")
+
+
+def inputs_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs among a call's arguments, by their names."""
+    missing = [name for name in _INPUTS[:5] if given.get(name) is None]
     if missing:
         raise ValueError(f"tensor `{missing[0]}` is None, expected an array (hint: u, delta, A, B and C are always needed)")
-    return {**given, "D": D, "z": z, "delta_bias": delta_bias, "initial_state": initial_state}
+    return {name: given.get(name) for name in _INPUTS}
 
 
 def known_method(method: Any) -> None:
@@ -72,17 +76,19 @@ def _known_channels(channels: Any) -> int | None:
     return found
 
 
-def outputs_of(method: str, out: Any, last_state: Any) -> dict[str, Any]:
+def _outputs_of(method: str, out: Any, last_state: Any) -> dict[str, Any]:
     """By their names in a run: of one method, or of several in mappings."""
     if out is None:
         raise ValueError("tensor `out` is None, expected what the scan returned (hint: is there a `return` in it?)")
-    is_pair = isinstance(out, tuple) and len(out) == 2
-    if isinstance(out, (tuple, list)) and any(hasattr(part, "shape") for part in out) and not is_pair:
+    # What is copied already is one array, and a tuple.
+    is_several = isinstance(out, (tuple, list)) and not isinstance(out, Host)
+    is_pair = is_several and isinstance(out, tuple) and len(out) == 2
+    if is_several and any(hasattr(part, "shape") for part in out) and not is_pair:
         raise ValueError(
             f"out is a {type(out).__name__} of {len(out)}, expected an array, or a tuple of it and the last state "
             "(hint: leave the rest out)"
         )
-    if isinstance(out, tuple) and len(out) == 2 and last_state is None:
+    if is_pair and last_state is None:
         out, last_state = out
     if not isinstance(out, Mapping):
         known_method(method)
@@ -92,17 +98,20 @@ def outputs_of(method: str, out: Any, last_state: Any) -> dict[str, Any]:
     return {**named, **{f"last_state.{name}": array for name, array in states.items() if array is not None}}
 
 
-def computed_of(method: str, out: Any, last_state: Any, gradients: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run has beside its inputs: outputs, gradients or both."""
-    outputs = {} if out is None and gradients else outputs_of(method, out, last_state)
+def computed_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run has beside its inputs, among a call's arguments: outputs, gradients or both."""
+    method, out = given["method"], given.get("out")
+    gradients = _gradients_of(method, given.get("dout"), given.get("dlast_state"), given.get("grads"))
+    outputs = {} if out is None and gradients else _outputs_of(method, out, given.get("last_state"))
     return {**outputs, **gradients}
 
 
-#: Inputs that have a gradient.
-_DIFFERENTIABLE = ("u", "delta", "A", "B", "C", "D", "z", "delta_bias", "initial_state")
+def origin_of(given: Mapping[str, Any]) -> dict[str, str]:
+    """What computed a run, as its metadata say it."""
+    return origin(given["dout"] if given.get("out") is None else given["out"])
 
 
-def gradients_of(method: str, dout: Any, dlast_state: Any, grads: Mapping[str, Any] | None) -> dict[str, Any]:
+def _gradients_of(method: str, dout: Any, dlast_state: Any, grads: Mapping[str, Any] | None) -> dict[str, Any]:
     """A backward pass by its names in a run; nothing where there is none."""
     if grads is None:
         if dout is not None or dlast_state is not None:
@@ -111,10 +120,10 @@ def gradients_of(method: str, dout: Any, dlast_state: Any, grads: Mapping[str, A
     if not isinstance(grads, Mapping):
         raise ValueError(f"grads is a {type(grads).__name__}, expected a mapping of arrays (hint: grads={{\"u\": u.grad, …}})")
     of_kernels(method.partition(".")[0] if isinstance(method, str) else method)
-    unknown = [name for name in grads if name not in _DIFFERENTIABLE]
+    unknown = [name for name in grads if name not in _INPUTS]
     if unknown:
         raise ValueError(
-            f"grads has `{unknown[0]}`, expected some of {', '.join(_DIFFERENTIABLE)} (hint: each is named as its input)"
+            f"grads has `{unknown[0]}`, expected some of {', '.join(_INPUTS)} (hint: each is named as its input)"
         )
     named = {f"grad.{name}.{method}": array for name, array in grads.items() if array is not None}
     if not named:
@@ -206,25 +215,15 @@ def check(
     Raises ValueError for shapes, types, values and names that are no run's, with what was expected, what was found and a hint;
     RuntimeError where a GPU was asked for and cannot be had.
     """
-    statements = {
-        "arithmetic": arithmetic,
-        "scan": scan,
-        "input_type": input_type,
-        "reads": reads,
-        "complex_output": complex_output,
-        "state": state,
-        "direction": direction,
-    }
+    given = dict(locals())
     channels, seed = _known_channels(channels), known_seed(seed)
     if backend not in _BACKENDS:
         raise ValueError(f'backend is `{backend}`, expected one of {", ".join(_BACKENDS)} (hint: "cpu" needs no GPU)')
-    inputs = inputs_of(u, delta, A, B, C, D, z, delta_bias, initial_state)
     asked = "" if channels is None else f", channels={channels}"
-    computed = computed_of(method, out, last_state, gradients_of(method, dout, dlast_state, grads))
     return judge(
-        inputs,
-        computed,
-        {**metadata_of(delta_softplus, statements), **origin(dout if out is None else out)},
+        inputs_of(given),
+        computed_of(given),
+        {**metadata_of(delta_softplus, {name: given[name] for name in _STATEMENTS}), **origin_of(given)},
         layout=layout,
         name=name,
         rerun=f'holdfast.check(…, method="{method}"{asked}, seed={seed})',
@@ -285,39 +284,15 @@ def record(
 
     Raises ValueError for what is no run, and OSError where it cannot be written.
     """
-    run = {"u": u, "delta": delta, "A": A, "B": B, "C": C, "D": D, "z": z, "delta_bias": delta_bias}
-    more = {"initial_state": initial_state, "out": out, "last_state": last_state}
-    more |= {"dout": dout, "dlast_state": dlast_state, "grads": grads}
-    made, stated = prepared(**run, **more, delta_softplus=delta_softplus, method=method, layout=layout, **metadata)
+    given = dict(locals())
+    made, stated = prepared(given, metadata)
     write(path, made, stated, layout)
 
 
-def prepared(
-    u: Any,
-    delta: Any,
-    A: Any,
-    B: Any,
-    C: Any,
-    D: Any = None,
-    z: Any = None,
-    delta_bias: Any = None,
-    delta_softplus: bool = False,
-    *,
-    method: str,
-    out: Any,
-    last_state: Any,
-    initial_state: Any = None,
-    dout: Any = None,
-    dlast_state: Any = None,
-    grads: Any = None,
-    layout: str,
-    **metadata: str,
-) -> tuple[list[Tensor], dict[str, str]]:
-    """The tensors and metadata of the file that `record` writes."""
-    inputs = inputs_of(u, delta, A, B, C, D, z, delta_bias, initial_state)
-    computed = computed_of(method, out, last_state, gradients_of(method, dout, dlast_state, grads))
-    made = tensors(layout, inputs, computed)
-    return made, {**origin(dout if out is None else out), **metadata_of(delta_softplus, metadata)}
+def prepared(given: Mapping[str, Any], metadata: Mapping[str, str]) -> tuple[list[Tensor], dict[str, str]]:
+    """The tensors and metadata of the file that `record` writes for these arguments."""
+    made = tensors(given["layout"], inputs_of(given), computed_of(given))
+    return made, {**origin_of(given), **metadata_of(given.get("delta_softplus", False), metadata)}
 
 
 def size_of(made: list[Tensor], stated: Mapping[str, str]) -> int:
@@ -394,10 +369,10 @@ def scan(
 
     Raises ValueError for arrays or methods that no kernel takes, RuntimeError for a kernel that failed.
     """
+    inputs = inputs_of(dict(locals()))
     import numpy
 
     of_kernels(method)
-    inputs = inputs_of(u, delta, A, B, C, D, z, delta_bias, None)
     made = tensors("bdl", inputs, {})
     first = made[0]
     # What is read as a run has an output. This one is a single number, and nobody looks at it.

@@ -202,12 +202,12 @@ def gradients(
     Raises ValueError for arrays that are no run's, numbers that are not finite, a pole of the method, and what cannot be
     certified.
     """
+    inputs = inputs_of(dict(locals()))
     import numpy
 
     of_kernels(method)
     if dout is None:
         raise ValueError("tensor `dout` is None, expected an array as u (hint: ∂L/∂out; ones for the gradient of the sum)")
-    inputs = inputs_of(u, delta, A, B, C, D, z, delta_bias, initial_state)
     hosts = {"dout": to_host("dout", dout)}
     if dlast_state is not None:
         hosts["dlast_state"] = to_host("dlast_state", dlast_state)

@@ -74,8 +74,8 @@ def holdfast_problem(request: pytest.FixtureRequest) -> Any:
     before = len(kept)
     judge = problem.judge
 
-    def keeping(out: Any, last_state: Any = None) -> Report:
-        report: Report = judge(out, last_state)
+    def keeping(*args: Any, **kwargs: Any) -> Report:
+        report: Report = judge(*args, **kwargs)
         kept.append(report.json())
         return report
 

@@ -60,6 +60,7 @@ fn _holdfast(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(recorded::scan, module)?)?;
     module.add_function(wrap_pyfunction!(problems::problems, module)?)?;
     module.add_function(wrap_pyfunction!(problems::regimes, module)?)?;
+    module.add_function(wrap_pyfunction!(problems::losses, module)?)?;
     module.add_function(wrap_pyfunction!(problems::methods, module)?)?;
     module.add_function(wrap_pyfunction!(problems::forms, module)?)?;
     module.add_function(wrap_pyfunction!(truth::discretize_dense, module)?)?;

@@ -4,9 +4,10 @@ use std::str::FromStr;
 
 use holdfast::formula::Form;
 use holdfast::method::Method;
+use holdfast::problem::output_gradients::Loss;
 use holdfast::problem::plan::{self, Filter, Spec};
 use holdfast::problem::regime;
-use holdfast::problem::{Operand, Weights};
+use holdfast::problem::{Operand, OutputGradients, Weights};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -84,6 +85,28 @@ impl Problem {
         });
         named.collect()
     }
+
+    /// What a backward pass of it starts from, by a loss of this kind or of its own one, which is named: `dout`, and
+    /// `dlast_state` where the loss sees the last state.
+    #[pyo3(signature = (kind = None))]
+    fn given<'py>(&self, py: Python<'py>, kind: Option<&str>) -> PyResult<(&'static str, Vec<Input<'py>>)> {
+        let asked = kind.map(Loss::from_str).transpose();
+        let asked = asked.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let problem = self.spec.draw(self.seed);
+        let shape = problem.shape;
+        let (kind, OutputGradients { dout, dlast_state }) =
+            self.spec.draw_given_of(&problem, self.seed, asked);
+        let mut given =
+            vec![("dout", PyArray1::from_vec(py, dout), vec![shape.batch, shape.dim, shape.seqlen])];
+        if let Some(values) = dlast_state {
+            let mut own = vec![shape.batch, shape.dim, shape.dstate];
+            if problem.weights == Weights::Complex {
+                own.push(2);
+            }
+            given.push(("dlast_state", PyArray1::from_vec(py, values), own));
+        }
+        Ok((kind.name(), given))
+    }
 }
 
 fn parsed<T: FromStr<Err: std::fmt::Display>>(texts: &[String]) -> PyResult<Vec<T>> {
@@ -130,6 +153,12 @@ pub fn regimes() -> Vec<(String, &'static str, Vec<&'static str>)> {
 pub fn methods() -> Vec<(&'static str, u8, &'static str, &'static str, &'static str)> {
     let row = |m: Method| (m.name(), m.id(), m.a_bar_formula(), m.b_bar_formula(), m.what());
     Method::ALL.into_iter().map(row).collect()
+}
+
+/// The kinds of loss that a backward pass may start from.
+#[pyfunction]
+pub fn losses() -> Vec<&'static str> {
+    Loss::ALL.into_iter().map(Loss::name).collect()
 }
 
 /// Every name that an output can be judged as: the methods, and the textbook forms.

@@ -277,6 +277,9 @@ impl Channel<'_> {
                 };
                 let (mut seen, mut cotangent) = (None, None);
                 let (mut t_delta, mut t_bias, mut t_a) = (None, None, None);
+                // ∂L/∂z, which A or Δ multiplies yet, has underflowed in each of its products.
+                let by_z = (steps[l].a_bar.norm() + 2.0) * underflow;
+                let (lost, lost_by_a) = (by_z.times(a.norm()), by_z * step.delta.0.abs());
                 for (way, (x, p)) in ways.iter().enumerate() {
                     let earlier = if x.backwards { (l + 1 < len).then_some(l + 1) } else { l.checked_sub(1) };
                     let before = match earlier {
@@ -288,11 +291,14 @@ impl Channel<'_> {
                     let by_input = |by: Estimate<V>, x: Estimate<V>, forcing| by.times(x, r).plus(forcing, r);
                     let g_delta = by_input(by_delta, before, forcing);
                     let g_a = by_input(by_weight, before, forcing_by_a);
-                    t_delta = add(t_delta, p.times(g_delta, r));
+                    t_delta = add(t_delta, p.times(g_delta, r).off_by(lost));
                     // Of sums over positions the states' and cotangents' own roundings are gathered apart.
                     let (p_sure, x_sure) = (p.without_variance(), before.without_variance());
-                    t_bias = add(t_bias, p_sure.times(by_input(by_delta, x_sure, forcing), r));
-                    t_a = add(t_a, p_sure.times(by_input(by_weight, x_sure, forcing_by_a), r));
+                    t_bias = add(t_bias, p_sure.times(by_input(by_delta, x_sure, forcing), r).off_by(lost));
+                    t_a = add(
+                        t_a,
+                        p_sure.times(by_input(by_weight, x_sure, forcing_by_a), r).off_by(lost_by_a),
+                    );
                     cotangent = add(cotangent, p);
                     seen = add(seen, if reads_before { before } else { x.seen[l].estimate() });
                     by_a[way][0][l] = g_a.reach();

@@ -58,6 +58,11 @@ impl<V: Value<WIDTH>> Estimate<V> {
         Estimate { variance: Lanes::ZERO, ..self }
     }
 
+    /// With an error more, which is systematic.
+    pub fn off_by(self, error: Lanes) -> Self {
+        Estimate { worst: self.worst + error, linear: self.linear + error, ..self }
+    }
+
     /// A rounded product of two whose roundings are independent.
     #[inline(never)]
     pub fn times(self, other: Self, r: Roundings) -> Self {

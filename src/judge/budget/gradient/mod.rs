@@ -15,6 +15,10 @@
 //! cotangents, which come later, with differences that are those of δ times |x̂| ≤ |x| + E_x, and those of ε times |p|:
 //! V_p(|x| + E_x)² + |p|²V_x. A product rounds by μ, a sum by u, likewise (`estimate.rs`).
 //!
+//! A product that underflows is off by η at most, half a subnormal. Automatic differentiation has ∂L/∂z = p x Ā (p F u h′ by B̄)
+//! first, which is small where Ā is, and then multiplies by A: where p x underflows and where its product with Ā does, ∂L/∂Δ is
+//! off by |A|(|Ā| + 1)η, and by |A|η more by B̄; ∂L/∂A by as much with Δ in the place of A.
+//!
 //! # Sums over states
 //!
 //! N terms in any order: N·u Σ|terms|, never taken as random, since N is small.
