@@ -110,7 +110,7 @@ impl Request {
             .flat_map(|sweep| methods().map(move |&m| sweep_id(&sweep, m)).collect::<Vec<_>>());
         let probed = self.probed();
         let laws = Invariant::ALL.into_iter().flat_map(|law| {
-            let own = promise.scans || !law.is_of_the_scan();
+            let own = self.judges_law(law, promise);
             let applying =
                 probed.iter().filter(move |&&(method, weights)| own && law.applies(method, weights));
             applying.map(move |&(method, weights)| law_id(law, method, weights))
@@ -144,13 +144,22 @@ impl Request {
         promise.backward && self.passes != Passes::Forward
     }
 
+    /// Whether a law is of a pass that is judged, and of what the kernel itself does: the scan of a header is the harness's, and
+    /// would count in favour of one that has no part in it.
+    fn judges_law(&self, law: Invariant, promise: Promise) -> bool {
+        match law.is_of_gradients() {
+            true => self.judges_backward(promise),
+            false => self.judges_forward() && (promise.scans || !law.is_of_the_scan()),
+        }
+    }
+
     /// Whether one of the ids is among those that alone are wanted.
     fn asks_for_any(&self, mut ids: impl Iterator<Item = String>) -> bool {
         ids.any(|id| self.only.as_ref().is_none_or(|only| only.contains(&id)))
     }
 
     fn sweeps(&self, promise: Promise) -> Vec<Sweep> {
-        if self.invariants_only || !self.judges_f32_beyond_regimes() {
+        if self.invariants_only || !self.judges_forward() || !self.judges_f32_beyond_regimes() {
             return Vec::new();
         }
         let promised = |s: &Sweep| promise.whole_range || !s.whole_range;
@@ -177,9 +186,7 @@ impl Request {
     /// type of their own.
     fn judges_f32_beyond_regimes(&self) -> bool {
         let f = &self.filter;
-        self.judges_forward()
-            && f.regimes.is_empty()
-            && (f.inputs.is_empty() || f.inputs.contains(&InputType::F32))
+        f.regimes.is_empty() && (f.inputs.is_empty() || f.inputs.contains(&InputType::F32))
     }
 }
 

@@ -4,9 +4,10 @@
 use num_complex::Complex64;
 
 use super::inputs::{self, Draw};
+use super::output_gradients::Loss;
 use super::regime::{PLAIN, Recipe, StateMatrix, Steps};
-use super::transform::quantized;
-use super::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
+use super::transform::{quantized, to_multiple};
+use super::{CoefficientProblem, InputType, Operand, OutputGradients, Problem, Shape, Weights};
 
 named! {
     /// A problem's family. All have f32 inputs, stable A of at most 4 and Δ in [0.01, 0.5], without softplus and bias.
@@ -43,6 +44,15 @@ impl Probe {
     /// Another problem of the same shape, to take changed values from.
     pub fn draw_other(self, weights: Weights, seed: u64) -> Problem {
         self.draw_named(weights, seed, "/other")
+    }
+
+    /// What a backward pass of the probe's problem begins with, for a loss that sees outputs and last states. `dout` is
+    /// [`quantized`]; each `which` is another one.
+    pub fn draw_given(self, problem: &Problem, seed: u64, which: &str) -> OutputGradients {
+        let name = format!("invariants/{}/{}/{which}", self.name(), problem.weights);
+        let mut given = Loss::Random.draw(problem, true, &mut Draw::new(seed, &name));
+        given.dout.iter_mut().chain(given.dlast_state.iter_mut().flatten()).for_each(to_multiple);
+        given
     }
 
     fn draw_named(self, weights: Weights, seed: u64, suffix: &str) -> Problem {

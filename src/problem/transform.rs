@@ -17,9 +17,14 @@ pub struct ValueIndex {
 /// u, B and C rounded to multiples of 2⁻⁸: sums of two of them are exact in f32 while they stay below 2¹⁵.
 pub fn quantized(mut problem: Problem) -> Problem {
     for values in [&mut problem.u, &mut problem.b, &mut problem.c] {
-        values.iter_mut().for_each(|value| *value = (*value * 256.0).round() / 256.0);
+        values.iter_mut().for_each(to_multiple);
     }
     problem
+}
+
+/// Rounds to a multiple of 2⁻⁸.
+pub fn to_multiple(value: &mut f32) {
+    *value = (*value * 256.0).round() / 256.0;
 }
 
 /// Every value times `factor`; exact for powers of two, barring overflow and underflow.

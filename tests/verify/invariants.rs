@@ -5,11 +5,11 @@ use holdfast::judge::invariants::Invariant;
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError, ReferenceBackend};
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
-use holdfast::problem::{CoefficientProblem, InputType, Problem, Weights, regime};
+use holdfast::problem::{CoefficientProblem, InputType, OutputGradients, Problem, Weights, regime};
 use holdfast::promise::{Contract, Promise};
 use holdfast::report::console;
 use holdfast::results::{InvariantResult, Verdict};
-use holdfast::tensor::{TensorName, Tensors};
+use holdfast::tensor::{Gradients, TensorName, Tensors};
 use holdfast::verify::Request;
 use holdfast::verify::invariants::{Subject, check};
 use rayon::prelude::*;
@@ -65,6 +65,12 @@ enum Misbehaviour {
     NanIsZero,
     /// 16-bit outputs one too large in their last place where the kernel's is odd.
     Odd,
+    /// 1e-3 is added to every gradient.
+    GradientOffset,
+    /// Every gradient is 1 % too large.
+    GradientScaled,
+    /// A thousandth of each gradient's first value is added to its last one.
+    GradientLeak,
 }
 
 struct Misbehaving(Misbehaviour);
@@ -101,8 +107,31 @@ impl Backend for Misbehaving {
                 values.for_each(|y| *y = f32::from_bits(y.to_bits() + (1 << 16)));
             }
             Misbehaviour::Faulting => return Err(KernelError::Fault("barrier".to_owned())),
+            Misbehaviour::GradientOffset | Misbehaviour::GradientScaled | Misbehaviour::GradientLeak => {}
         }
         Ok(output)
+    }
+
+    fn gradients(
+        &self,
+        method: Method,
+        problem: &Problem,
+        given: &OutputGradients,
+    ) -> Option<Result<Gradients<f32>, KernelError>> {
+        let spoil = |mut gradients: Gradients<f32>| {
+            for (_, tensor) in gradients.iter_mut() {
+                let leaked = 1e-3 * tensor.values[0];
+                let values = &mut tensor.values;
+                match self.0 {
+                    Misbehaviour::GradientOffset => values.iter_mut().for_each(|x| *x += 1e-3),
+                    Misbehaviour::GradientScaled => values.iter_mut().for_each(|x| *x *= 1.01),
+                    Misbehaviour::GradientLeak => *values.last_mut().expect("not empty") += leaked,
+                    _ => {}
+                }
+            }
+            gradients
+        };
+        CpuBackend::new().gradients(method, problem, given).map(|run| run.map(spoil))
     }
 
     fn coefficients(&self, method: Method, p: &CoefficientProblem) -> Result<Coefficients, KernelError> {
@@ -166,6 +195,16 @@ fn every_invariant_is_broken_by_a_fault() {
         (NanInput, Misbehaving(Misbehaviour::NanIsZero), Bilinear, Complex),
         (StoredRounding, Misbehaving(Misbehaviour::NanIsZero), Foh, Real),
         (StoredRounding, Misbehaving(Misbehaviour::Odd), Rk4, Real),
+        (GradientZero, Misbehaving(Misbehaviour::GradientOffset), Zoh, Real),
+        (GradientHomogeneous, Misbehaving(Misbehaviour::GradientOffset), Foh, Complex),
+        (GradientAdditive, Misbehaving(Misbehaviour::GradientOffset), Bilinear, Real),
+        (DotProduct, Misbehaving(Misbehaviour::GradientScaled), Poly, Real),
+        (DotProduct, Misbehaving(Misbehaviour::GradientScaled), HighOrder, Complex),
+        (GradientIndependence, Misbehaving(Misbehaviour::GradientLeak), HighOrder, Real),
+        (GradientCausality, Misbehaving(Misbehaviour::GradientLeak), Rk4, Real),
+        (GradientConjugation, Misbehaving(Misbehaviour::GradientOffset), Zoh, Complex),
+        (GradientReversal, Misbehaving(Misbehaviour::GradientLeak), Poly, Complex),
+        (GradientPermutation, Misbehaving(Misbehaviour::GradientLeak), Bilinear, Real),
     ];
     table.into_par_iter().for_each(|(invariant, culprit, method, weights)| {
         let verdict = verdict(culprit, invariant, method, weights);
@@ -275,8 +314,8 @@ fn laws_of_the_harness_s_own_scan_do_not_count_for_a_header() {
     };
     let (whole, header) = (names(&ReferenceBackend), names(&Header));
     assert!(whole.iter().any(|name| name == "causality") && whole.iter().any(|name| name == "single-states"));
-    let own =
-        |name: &String| Invariant::ALL.into_iter().any(|law| law.name() == name && law.is_of_the_scan());
+    let not_a_header_s = |law: Invariant| law.is_of_the_scan() || law.is_of_gradients();
+    let own = |name: &String| Invariant::ALL.into_iter().any(|law| law.name() == name && not_a_header_s(law));
     assert_eq!(header, whole.into_iter().filter(|name| !own(name)).collect::<Vec<_>>());
     for law in ["u-additive", "b-homogeneous", "time-scale", "conjugation", "stability", "nan-input"] {
         assert!(header.iter().any(|name| name == law), "{law}: {header:?}");

@@ -1,5 +1,7 @@
 //! Compares runs element by element, each against its own bound, and keeps the worst.
 
+use std::fmt::Display;
+
 use num_complex::Complex64;
 
 use super::run::ProbeRun;
@@ -40,20 +42,32 @@ impl Comparison {
         budgeted: Budgeted,
         among: impl Fn(usize, usize, usize) -> bool,
     ) {
+        self.elements(name, how, got, want, budgeted, |at| among(at[0], at[1], at[2]));
+    }
+
+    /// The same of any tensor, at the places that `among` picks by their index along each axis.
+    pub fn elements<N: Copy + Ord + Display>(
+        &mut self,
+        name: N,
+        how: &str,
+        got: &ProbeRun<N>,
+        want: &[(f64, &ProbeRun<N>)],
+        budgeted: Budgeted,
+        among: impl Fn(&[usize]) -> bool,
+    ) {
         let got = &got.tensors[name];
         let want: Vec<_> = want.iter().map(|(k, run)| (*k, &run.tensors[name])).collect();
-        let [dim, length] = [got.shape[1], got.shape[2]];
         let parts: &[&str] = if got.width == 1 { &[""] } else { &[".re", ".im"] };
         let (mut tally, mut places) = (Tally::default(), Vec::new());
         for (i, &x) in got.values.iter().enumerate() {
-            let [batch, channel, at] = [i / length / dim, i / length % dim, i % length];
-            if !among(batch, channel, at) {
+            let at = got.index(i);
+            if !among(&at) {
                 continue;
             }
             let wanted: Complex64 = want.iter().map(|(k, tensor)| tensor.values[i] * *k).sum();
             let bound = got.bound[i] + want.iter().map(|(k, tensor)| k.abs() * tensor.bound[i]).sum::<f64>();
             for (part, (x, wanted)) in parts.iter().zip([(x.re, wanted.re), (x.im, wanted.im)]) {
-                places.push((format!("{name}{part}"), vec![batch, channel, at]));
+                places.push((format!("{name}{part}"), at.clone()));
                 tally.add(element(x, wanted, bound, budgeted), got.format);
             }
         }
@@ -61,19 +75,25 @@ impl Comparison {
     }
 
     /// A tensor everywhere.
-    pub fn each(
+    pub fn each<N: Copy + Ord + Display>(
         &mut self,
-        name: TensorName,
+        name: N,
         how: &str,
-        got: &ProbeRun,
-        want: &[(f64, &ProbeRun)],
+        got: &ProbeRun<N>,
+        want: &[(f64, &ProbeRun<N>)],
         budgeted: Budgeted,
     ) {
-        self.tensor(name, how, got, want, budgeted, |_, _, _| true);
+        self.elements(name, how, got, want, budgeted, |_| true);
     }
 
     /// Every tensor everywhere.
-    pub fn all(&mut self, how: &str, got: &ProbeRun, want: &[(f64, &ProbeRun)], budgeted: Budgeted) {
+    pub fn all<N: Copy + Ord + Display>(
+        &mut self,
+        how: &str,
+        got: &ProbeRun<N>,
+        want: &[(f64, &ProbeRun<N>)],
+        budgeted: Budgeted,
+    ) {
         got.tensors.iter().for_each(|(name, _)| self.each(name, how, got, want, budgeted));
     }
 

@@ -95,6 +95,31 @@ named! {
         /// Exact: 0 + D·u of a u that is 1, or of a D that is, is no rounding in f32, so that the store is the only one.
         StoredRounding => "stored-rounding":
             "with B = 0 the outputs are D·u, rounded once to their type: to nearest, ties to even",
+        /// Exact: every term is a product with a zero.
+        GradientZero => "gradient-zero": "dout = 0 gives zero gradients",
+        /// Exact.
+        GradientHomogeneous => "gradient-homogeneous": "−2·dout gives −2 times every gradient",
+        /// Derived, three backward passes; dout is a sum that is exact in f32.
+        GradientAdditive => "gradient-additive":
+            "dout + dout' gives the sum of what dout and dout' give",
+        /// Derived, a scan and a backward pass: out is linear in each of u, B and C (without the skip), so that what a v
+        /// in its place gives, times dout, is v times the gradient. Each side is off by Σ |dout|·bound(out), and by Σ |v|·bound(gradient).
+        DotProduct => "dot-product":
+            "⟨dout, what v gives in place of u, B or C⟩ is ⟨the gradient by it, v⟩",
+        /// Exact.
+        GradientIndependence => "gradient-independence":
+            "a changed batch entry, channel or state changes no gradient that it has no part in",
+        /// Exact: what comes earlier does not enter.
+        GradientCausality => "gradient-causality":
+            "with dout = 0 from position l on, all gradients are zero from there on",
+        /// Exact.
+        GradientConjugation => "gradient-conjugation":
+            "conjugated A, B, C and dlast_state give conjugated gradients",
+        /// Derived, two backward passes: the two directions are associated differently.
+        GradientReversal => "gradient-reversal": "reversed sequences give the reversed gradients",
+        /// Derived, two backward passes, as for [`Invariant::StatePermutation`].
+        GradientPermutation => "gradient-permutation":
+            "permuted states give the permuted gradients by A, B and C, and the same others",
     }
 }
 
@@ -120,12 +145,28 @@ impl Invariant {
         )
     }
 
+    /// Whether it is about gradients, and needs a backward pass.
+    pub fn is_of_gradients(self) -> bool {
+        matches!(
+            self,
+            GradientZero
+                | GradientHomogeneous
+                | GradientAdditive
+                | DotProduct
+                | GradientIndependence
+                | GradientCausality
+                | GradientConjugation
+                | GradientReversal
+                | GradientPermutation
+        )
+    }
+
     /// Whether it says anything of this method with these weights.
     pub fn applies(self, method: Method, weights: Weights) -> bool {
         match self {
-            ComplexLinear | Conjugation => weights == Weights::Complex,
-            Causality => !method.is_bidirectional(),
-            TimeReversal => method.is_bidirectional(),
+            ComplexLinear | Conjugation | GradientConjugation => weights == Weights::Complex,
+            Causality | GradientCausality => !method.is_bidirectional(),
+            TimeReversal | GradientReversal => method.is_bidirectional(),
             _ => true,
         }
     }

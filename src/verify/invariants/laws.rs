@@ -1,6 +1,6 @@
 //! Each invariant, said with problems and runs.
 
-use super::Subject;
+use super::{Subject, gradients};
 use crate::judge::budget;
 use crate::judge::invariants::comparison::{Budgeted, largest_difference};
 use crate::judge::invariants::{Comparison, Invariant, ProbeRun, carry, steps};
@@ -22,7 +22,7 @@ pub struct Bench<'a> {
     pub(super) probe: Probe,
     pub(super) problem: Problem,
     /// Of the same shape.
-    other: Problem,
+    pub(super) other: Problem,
     run: ProbeRun,
     /// Nothing comes out of the states.
     silent: bool,
@@ -61,11 +61,11 @@ impl<'a> Bench<'a> {
         (self.method, &self.subject.contract)
     }
 
-    fn states(&self) -> Vec<usize> {
+    pub(super) fn states(&self) -> Vec<usize> {
         (0..self.problem.shape.dstate).collect()
     }
 
-    fn positions(&self) -> Vec<usize> {
+    pub(super) fn positions(&self) -> Vec<usize> {
         (0..self.problem.shape.seqlen).collect()
     }
 
@@ -130,20 +130,29 @@ pub fn compare(bench: &Bench, invariant: Invariant) -> LawResult<Comparison> {
         Invariant::TimeScaleStep => time_scale_step(bench, c),
         Invariant::SmallStep => small_step(bench, c),
         Invariant::Stability => stability(bench, c),
+        Invariant::GradientZero => gradients::zero(bench, c),
+        Invariant::GradientHomogeneous => gradients::homogeneous(bench, c),
+        Invariant::GradientAdditive => gradients::additive(bench, c),
+        Invariant::DotProduct => gradients::dot_product(bench, c),
+        Invariant::GradientIndependence => gradients::independence(bench, c),
+        Invariant::GradientCausality => gradients::causality(bench, c),
+        Invariant::GradientConjugation => gradients::conjugation(bench, c),
+        Invariant::GradientReversal => gradients::reversal(bench, c),
+        Invariant::GradientPermutation => gradients::permutation(bench, c),
     }?;
     Ok(comparison)
 }
 
 /// What the outputs are linear in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Factor {
+pub(super) enum Factor {
     U,
     B,
     C,
 }
 
 impl Factor {
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Factor::U => "u",
             Factor::B => "B",
@@ -152,11 +161,11 @@ impl Factor {
     }
 
     /// The problem in which this is the only factor of the outputs: without a skip, except for u.
-    fn problem(self, bench: &Bench) -> Problem {
+    pub fn problem(self, bench: &Bench) -> Problem {
         if self == Factor::U { bench.problem.clone() } else { bench.without_skip() }
     }
 
-    fn replaced(self, problem: &Problem, change: impl FnOnce(&[f32]) -> Vec<f32>) -> Problem {
+    pub fn replaced(self, problem: &Problem, change: impl FnOnce(&[f32]) -> Vec<f32>) -> Problem {
         let mut changed = problem.clone();
         match self {
             Factor::U => changed.u = change(&problem.u),
@@ -166,7 +175,7 @@ impl Factor {
         changed
     }
 
-    fn of(self, problem: &Problem) -> &[f32] {
+    pub fn of(self, problem: &Problem) -> &[f32] {
         match self {
             Factor::U => &problem.u,
             Factor::B => &problem.b,

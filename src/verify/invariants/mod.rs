@@ -1,6 +1,7 @@
 //! Runs a backend over the probes of every invariant. What is compared, and against what, is the judge's
 //! ([`crate::judge::invariants`]); here is which problems a kernel has to solve for it.
 
+mod gradients;
 mod laws;
 mod nan;
 mod stored;
@@ -15,8 +16,7 @@ use crate::problem::{InputType, Weights};
 use crate::promise::Contract;
 use crate::results::{InvariantResult, Verdict, Worst};
 
-/// Every invariant that applies to a method and a weight type, in the order of [`Invariant::ALL`]; without those of the scan
-/// where that is the harness's own, which would count in favour of a header that has no part in them.
+/// Every invariant that applies to a method and a weight type and that is asked for, in the order of [`Invariant::ALL`].
 pub fn run(
     request: &Request,
     backend: &dyn Backend,
@@ -32,7 +32,7 @@ pub fn run(
     let applying = Invariant::ALL
         .into_iter()
         .filter(|invariant| invariant.applies(method, weights))
-        .filter(|invariant| promise.scans || !invariant.is_of_the_scan());
+        .filter(|&invariant| request.judges_law(invariant, promise));
     let judged = applying.map(|invariant| {
         let mut result = check(subject, invariant, method, weights);
         result.rerun.push_str(&request.rerun);
@@ -117,9 +117,8 @@ fn probes(invariant: Invariant) -> &'static [Probe] {
         GroupIndependence => &[Probe::Grouped],
         Splitting => &[Probe::Carried, Probe::Long],
         ZeroStep => &[Probe::Constant],
-        UHomogeneous | UAdditive | Causality | TimeReversal => {
-            &[Probe::Grouped, Probe::Constant, Probe::Long]
-        }
+        UHomogeneous | UAdditive | Causality | TimeReversal | GradientAdditive | DotProduct
+        | GradientCausality | GradientReversal => &[Probe::Grouped, Probe::Constant, Probe::Long],
         _ => &[Probe::Grouped, Probe::Constant],
     }
 }
