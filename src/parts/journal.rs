@@ -4,6 +4,7 @@
 //! A record has its length and a checksum before it. One that is cut off was never written, nor is anything behind it: those
 //! units are done again.
 
+use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -249,25 +250,26 @@ pub fn is_written(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// What was found of a part before: by whoever ran it.
+/// What there is of a part, whoever ran it.
 #[derive(Default)]
 pub struct Begun {
-    pub units: Vec<(usize, Found)>,
+    /// The units that are finished.
+    pub units: HashSet<usize>,
     /// Of a part that is done.
     pub explanations: Option<Explanations>,
 }
 
 impl Begun {
-    /// Looks what there is of the part in a folder, which must hold nothing of another run.
+    /// Looks what there is of the part in a folder, which must hold nothing of another run, and hands on what each finished unit
+    /// found.
     ///
     /// # Errors
     /// Parts of another run, a process that is at work on the same part, files that cannot be read.
-    pub fn look(folder: &Path, head: &Head) -> Result<Self, PartError> {
+    pub fn look(folder: &Path, head: &Head, mut found: impl FnMut(usize, Found)) -> Result<Self, PartError> {
         let mut begun = Begun::default();
         if !folder.exists() {
             return Ok(begun);
         }
-        let mut known = vec![false; head.count()];
         for path in files(folder)? {
             let Some((other, mut reader)) = Reader::open(&path)? else { continue };
             head.same_run(&other, &path)?;
@@ -287,11 +289,8 @@ impl Begun {
                 let cannot = |error| PartError::read(&path)(error);
                 if record.is_end() {
                     begun.explanations = Some(record.explanations().map_err(cannot)?);
-                } else if let Some(known) =
-                    known.get_mut(record.unit).filter(|known| record.is_unit() && !**known)
-                {
-                    *known = true;
-                    begun.units.push((record.unit, record.found().map_err(cannot)?));
+                } else if record.is_unit() && record.unit < head.count() && begun.units.insert(record.unit) {
+                    found(record.unit, record.found().map_err(cannot)?);
                 }
             }
         }

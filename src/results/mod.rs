@@ -1,5 +1,5 @@
 //! What a run found, as plain values: the judge fills them, reports render them, [`compare`](mod@compare) holds two runs
-//! against each other and [`merge`](mod@merge) makes one of the parts of a plan. Nothing here computes a verdict from
+//! against each other and [`whole`] makes one of what its units found. Nothing here computes a verdict from
 //! numbers; [`Verdict::of_all`] alone says what many verdicts come to.
 //!
 //! Serialized, [`Results`] is the machine output of the command line (`--json`). JSON has no infinities and NaNs: such a

@@ -1,6 +1,5 @@
 //! A share of a request's units, from where it stopped.
 
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -38,16 +37,14 @@ pub fn run(
     folder: &Path,
     progress: &(dyn Fn(usize) + Sync),
 ) -> Result<PartRun, PartError> {
-    let begun = Begun::look(folder, head)?;
-    let mut left = head.share();
-    let units = left.len();
     let mut whole = Whole::new(head.seeds().len() > 1);
-    let finished: HashSet<usize> = begun.units.iter().map(|(unit, _)| *unit).collect();
-    left.retain(|unit| !finished.contains(unit));
-    for (unit, found) in begun.units {
+    let begun = Begun::look(folder, head, |unit, found| {
         let (place, seed) = head.at(unit);
         whole.add(place, seed, found);
-    }
+    })?;
+    let mut left = head.share();
+    let units = left.len();
+    left.retain(|unit| !begun.units.contains(unit));
     let whole = Mutex::new(whole);
     let journal = match begun.explanations {
         Some(_) => None,
