@@ -11,6 +11,7 @@ mod coefficient;
 mod comparison;
 mod diagnosis;
 mod gradient_faults;
+mod gradient_sensitivity;
 mod gradients;
 mod lanes;
 mod model;

@@ -73,10 +73,7 @@ fn each_method_leads_to_its_worst_element_passing_or_not() {
                 let faulted = card.contains("kernel fault: barrier");
                 let element = ["Worst element", "got", "want", "bound", "0x1.", "Inputs there"];
                 assert!(element.iter().all(|part| card.contains(part)) || faulted, "{anchor}: {card}");
-                assert!(
-                    card.contains("Most ulp in any case") && card.contains("holdfast verify"),
-                    "{anchor}: {card}"
-                );
+                assert!(card.contains("Most ulp: ") && card.contains("holdfast verify"), "{anchor}: {card}");
             }
         }
     }
