@@ -244,7 +244,7 @@ fn gradients_of_pytorch_s_autograd_pass(#[case] name: &str, #[case] cases: usize
         holdfast(&["check", &format!("{}/golden/recorded/{name}.safetensors", env!("CARGO_MANIFEST_DIR"))]);
     let console = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{console}{}", text(&output.stderr));
-    assert!(console.contains(&format!("{cases} cases: {cases} pass")), "{console}");
+    assert!(console.contains(&format!("{cases} backward cases: {cases} pass")), "{console}");
 }
 
 #[test]

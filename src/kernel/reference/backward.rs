@@ -4,7 +4,7 @@
 use num_complex::Complex32;
 use rayon::prelude::*;
 
-use super::Weight;
+use super::{Weight, phi};
 use crate::kernel::{KernelError, shapes};
 use crate::method::Method;
 use crate::problem::{Operand, OutputGradients, Problem, Weights};
@@ -49,26 +49,25 @@ struct Step<W> {
     h_by: [W; 2],
 }
 
-/// Σ zʲ/(j+k)!, or its derivative by z, for |z| < 2: what follows the twentieth term is below 2⁻⁴⁰.
-fn series<W: Weight>(k: usize, slope: bool, z: W) -> W {
-    (0..20).rev().fold(W::zero(), |sum, j| {
-        let (power, factor) = if slope { (j + 1, (j + 1) as f32) } else { (j, 1.0) };
-        let factorial: f32 = (1..=power + k).map(|i| i as f32).product();
-        sum * z + factor / factorial
+/// The derivative of φₖ for |z| < 2, Σ j zʲ⁻¹/(j+k)!: what follows the twentieth term is below 2⁻⁴⁰.
+fn series<W: Weight>(k: usize, z: W) -> W {
+    (1..=20).rev().fold(W::zero(), |sum, j| {
+        let factorial: f32 = (1..=j + k).map(|i| i as f32).product();
+        sum * z + j as f32 / factorial
     })
 }
 
-/// φ₁, φ₂, φ₃ and their derivatives. Those are (φₖ₋₁′ − φₖ)/z: the identity φₖ − k φₖ₊₁ cancels far to the left.
+/// φ₁, φ₂, φ₃ as the forward scan has them, and their derivatives. Those are (φₖ₋₁′ − φₖ)/z: the identity φₖ − k φₖ₊₁ cancels far
+/// to the left.
 fn functions<W: Weight>(z: W) -> ([W; 3], [W; 3]) {
+    let values = phi(z);
     if z.norm() < 2.0 {
-        return ([1, 2, 3].map(|k| series(k, false, z)), [1, 2, 3].map(|k| series(k, true, z)));
+        return (values, [1, 2, 3].map(|k| series(k, z)));
     }
-    let first = z.exp_m1() / z;
-    let second = (first + -1.0) / z;
-    let third = (second + -0.5) / z;
+    let [first, second, third] = values;
     let slope = (z.exp() - first) / z;
     let second_slope = (slope - second) / z;
-    ([first, second, third], [slope, second_slope, (second_slope - third) / z])
+    (values, [slope, second_slope, (second_slope - third) / z])
 }
 
 /// One step (spec.md §6, "Step").
@@ -197,8 +196,9 @@ fn channel<W: Cotangent>(
         by_b.iter().for_each(|x| x.conjugated().store(&mut share.b));
         by_c.iter().for_each(|x| x.conjugated().store(&mut share.c));
     }
-    let softplus_slope = |raw: f32| if problem.delta_softplus { sigmoid(raw) } else { 1.0 };
-    share.delta = by_step.iter().zip(&raw).map(|(by, &raw)| by * softplus_slope(raw)).collect();
+    // From e^x, as PyTorch has it: 1/(1 + e^−x) is 0 below −88.7, where the slope is not yet.
+    let slope = |x: f32| if problem.delta_softplus && x <= 20.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 };
+    share.delta = by_step.iter().zip(&raw).map(|(by, &raw)| by * slope(raw)).collect();
     share.delta_bias = share.delta.iter().sum();
     share.d = ungated.iter().zip(&u).map(|(ds, u)| ds * u).sum();
     if let Some(z) = &z {

@@ -280,6 +280,12 @@ impl Channel<'_> {
                 // ∂L/∂z, which A or Δ multiplies yet, has underflowed in each of its products.
                 let by_z = (steps[l].a_bar.norm() + 2.0) * underflow;
                 let (lost, lost_by_a) = (by_z.times(a.norm()), by_z * step.delta.0.abs());
+                // Whatever else is multiplied by the cotangent first has underflowed, and the rest multiplies that.
+                let forced = |h_by: Estimate<V>| {
+                    input.reach() + h_by.reach().times(force.reach()) + h_by.reach().times(u_l.reach())
+                };
+                let lost = lost + (by_delta.reach() + forced(h_by_delta)) * underflow;
+                let lost_by_a = lost_by_a + (by_weight.reach() + forced(h_by_weight)) * underflow;
                 for (way, (x, p)) in ways.iter().enumerate() {
                     let earlier = if x.backwards { (l + 1 < len).then_some(l + 1) } else { l.checked_sub(1) };
                     let before = match earlier {
@@ -291,6 +297,8 @@ impl Channel<'_> {
                     let by_input = |by: Estimate<V>, x: Estimate<V>, forcing| by.times(x, r).plus(forcing, r);
                     let g_delta = by_input(by_delta, before, forcing);
                     let g_a = by_input(by_weight, before, forcing_by_a);
+                    let read = before.reach() * underflow;
+                    let (lost, lost_by_a) = (lost + read, lost_by_a + read);
                     t_delta = add(t_delta, p.times(g_delta, r).off_by(lost));
                     // Of sums over positions the states' and cotangents' own roundings are gathered apart.
                     let (p_sure, x_sure) = (p.without_variance(), before.without_variance());
@@ -329,10 +337,15 @@ impl Channel<'_> {
                         read_by(problem.b_operand).times(Estimate::exact(c), r),
                         read_by(problem.c_operand).times(Estimate::exact(b), r),
                     ),
-                    false => (within(problem.b_operand, cotangent).times(h_u, r), read_by(problem.c_operand)),
+                    false => {
+                        let lost = (h.reach() + u_l.reach()) * underflow;
+                        let by_b = within(problem.b_operand, cotangent).times(h_u, r).off_by(lost);
+                        (by_b, read_by(problem.c_operand))
+                    }
                 };
+                let lost_by_u = (h.reach() + force.reach()) * underflow;
                 y[l].add_real_lanes(&read.times(seen, r));
-                du[l].add_real_lanes(&cotangent.times(h.times(force, r), r));
+                du[l].add_real_lanes(&cotangent.times(h.times(force, r), r).off_by(lost_by_u));
                 ddelta[l].add_real_lanes(&t_delta);
                 of_a.terms.push(t_a);
                 let slope = Estimate::known(V::all(step.slope.0), Lanes::all(step.slope.1));

@@ -17,11 +17,12 @@
 //!
 //! A product that underflows is off by η at most, half a subnormal. Automatic differentiation has ∂L/∂z = p x Ā (p F u h′ by B̄)
 //! first, which is small where Ā is, and then multiplies by A: where p x underflows and where its product with Ā does, ∂L/∂Δ is
-//! off by |A|(|Ā| + 1)η, and by |A|η more by B̄; ∂L/∂A by as much with Δ in the place of A.
+//! off by |A|(|Ā| + 1)η, and by |A|η more by B̄; ∂L/∂A by as much with Δ in the place of A. Of a product of three or four, such as
+//! p h u, any two may come first and underflow: p h by η, which u multiplies, and p u by η, which h multiplies.
 //!
 //! # Sums over states
 //!
-//! N terms in any order: N·u Σ|terms|, never taken as random, since N is small.
+//! N terms in any order: N·u Σ|terms|, never taken as random, since N is small. The skip's D·∂L/∂s is one of the terms of ∂L/∂u.
 //!
 //! # Sums over positions
 //!

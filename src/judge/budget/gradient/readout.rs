@@ -76,12 +76,13 @@ impl<'a> Readout<'a> {
         let u = arithmetic.unit;
         let additions = (states * width) as f64;
         for (l, step) in self.steps.iter().enumerate() {
-            du[l] = du[l].summed(additions, u);
+            // Many begin the sum over states with the skip: each addition then rounds it, too.
             if let Some(skip) = problem.d.as_ref().map(|d| f64::from(d[at.1])) {
                 let (ds, error) = step.ungated;
                 let rounded = u * (skip * ds).abs() + 2.0 * arithmetic.underflow;
                 du[l] = du[l].plus(skip * ds, skip.abs() * error * (1.0 + u) + rounded, u);
             }
+            du[l] = du[l].summed(additions, u);
             ddelta[l] = ddelta[l].summed(additions, u);
             if problem.delta_softplus {
                 ddelta[l] = ddelta[l].times(step.slope.0, step.slope.1, 1.0, arithmetic);
