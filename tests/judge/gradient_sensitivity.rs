@@ -11,8 +11,10 @@ use holdfast::promise::Contract;
 use holdfast::tensor::{GradientName, Tensor};
 use rayon::prelude::*;
 
-/// What makes an error of each derivative, relative to it.
-const DERIVATIVES: [(&str, fn(&mut Variant, f64)); 4] = [
+/// Multiplies what a derivative is.
+type Plant = fn(&mut Variant, f64);
+
+const DERIVATIVES: [(&str, Plant); 4] = [
     ("∂Ā/∂Δ", |variant, factor| variant.delta_shares[0] *= factor),
     ("∂h/∂Δ", |variant, factor| variant.delta_shares[1] *= factor),
     ("∂Ā/∂A", |variant, factor| variant.a_shares[0] *= factor),
