@@ -277,9 +277,10 @@ def watched(wrong=None):
 
 
 def told(*paths):
-    """How many cases of these files pass, and what is said of those that fail."""
+    """How many cases of these files pass, of outputs and of gradients, and what is said of those that fail."""
     said = command("check", *paths)
-    return "".join(re.findall(r"^\d+ cases?: (\d+) pass", said.stdout, re.M)), said.stdout + said.stderr
+    passing = re.findall(r"^\d+ (?:backward )?cases?: (\d+) pass", said.stdout, re.M)
+    return str(sum(map(int, passing))), said.stdout + said.stderr
 
 
 def test_each_call_of_shared_weights_gets_its_own_gradients(torch, tmp_path):
