@@ -204,13 +204,17 @@ async function look(browser, folder) {
         check(luminance(f.sheet) < 0.2 === dark, `${name}: ${f.id} is drawn on ${f.sheet}`);
         check(contrast(f.sheet, f.ink) >= 7, `${name}: ${f.id} is written in ${f.ink} on ${f.sheet}`);
       }
-      // The page itself, in pieces that can be looked at: a full one is taller than pictures may be.
-      const height = await page.evaluate(() => document.documentElement.scrollHeight);
+      // The page itself, a window at a time: a full one is taller than pictures may be. Not as pieces of a
+      // full page: for that the window is made tall, the bar for scrolling goes, and the page gets shorter.
       const piece = 2400;
+      await page.setViewportSize({ width, height: piece });
+      const height = await page.evaluate(() => document.documentElement.scrollHeight);
       for (let i = 0; i * piece < height; i++) {
-        const clip = { x: 0, y: i * piece, width, height: Math.min(piece, height - i * piece) };
-        await page.screenshot({ path: join(shots, `${colorScheme}-${width}-${i + 1}.png`), fullPage: true, clip });
+        await page.evaluate((y) => window.scrollTo({ top: y, behavior: "instant" }), i * piece);
+        await page.screenshot({ path: join(shots, `${colorScheme}-${width}-${i + 1}.png`) });
       }
+      await page.setViewportSize({ width, height: 1000 });
+      await page.evaluate(() => window.scrollTo({ top: 0, behavior: "instant" }));
       await follow(page, name, "nav a[href='#formulas']");
       await follow(page, name, "#method-foh a[href='#worst-foh-complex']");
       await follow(page, name, "#matrix td a");
