@@ -191,7 +191,7 @@ class Capture:
             file = None if call.is_again else self._save(run, metadata)
         except Exception as error:
             self._skip(error)
-            file, backward = None, None
+            return returned
         if backward is None or file is None and not call.is_again:
             return returned
         try:
