@@ -28,6 +28,9 @@ impl Element {
 
     /// Judges non-finite values first: a NaN never passes, and an infinity passes only where the truth lies
     /// beyond the format's overflow threshold (or may, within the bound) with the same sign.
+    // Never inlined: beside `quick::decide`, at full optimization without overflow checks, LLVM 22 (rustc 1.95) makes two numbers
+    // of an element one vector and loses `want`, so that errors were shown as the values themselves.
+    #[inline(never)]
     pub fn distance(self, format: Format) -> Distance {
         let Element { got, want, bound, store } = self;
         if got.is_nan() || want.is_nan() || bound.is_nan() {
