@@ -1,32 +1,30 @@
-//! `holdfast verify --partition`: one share of a plan, from where it stopped.
+//! `--partition`: one share of a plan, from where it stopped.
 
 use std::path::Path;
 
 use super::output::{self, Progress};
 use super::show::Show;
 use super::{CliError, Outcome};
-use crate::parts::Part;
-use crate::results::HeaderNote;
-use crate::verify::{Known, Plan, part};
+use crate::parts::{self, Divisible, Part};
 
 /// Runs what is left of a part, and shows what all of it found.
 ///
 /// # Errors
 /// A folder with parts of another run, or one that cannot be written to.
 pub fn run(
-    (plan, header): (&Plan, Option<HeaderNote>),
+    plan: &dyn Divisible,
     (number, folder): (Part, &Path),
-    why: &str,
+    (nouns, notes): (&'static str, String),
     show: Show,
 ) -> Result<Outcome, CliError> {
-    let head = part::head(plan, number, header);
-    let bar = Progress::new(head.share().len(), "problems", show);
-    let done = part::run(plan, &Known::default(), &head, folder, &|left| {
+    let head = plan.part(number);
+    let bar = Progress::new(head.share().len(), nouns, show);
+    let done = parts::run(plan, &head, folder, &|left| {
         bar.set_all(left);
         bar.advance();
     })?;
     let took = bar.finish();
-    let mut notes = output::backend_line(&done.results.backend, why);
+    let mut notes = notes;
     let (own, all, before) = (done.units, head.count(), done.before);
     notes += &format!("part {number}: {own} of {all} units, {before} of which were finished before\n");
     notes += &format!("the report is `holdfast merge {}`'s, once all parts are done\n", folder.display());

@@ -18,7 +18,8 @@ use crate::problem::regime::Regime;
 use crate::problem::{InputType, Operand, Weights};
 use crate::report;
 use crate::results::{HeaderInstantiation, HeaderNote, seeds_text};
-use crate::verify::{Passes, Plan, Request, verify};
+use crate::verify::part::Divided;
+use crate::verify::{Known, Passes, Plan, Request, verify};
 
 /// What takes the place of the lifted runs' line where a header is judged.
 const NOT_LIFTED: &str =
@@ -258,7 +259,9 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         return Err(CliError::NothingToRun(request.command));
     }
     if let (Some(part), Some(folder)) = (args.partition, args.output.out.as_deref()) {
-        return partition::run((&plan, header), (part, folder), &why, show);
+        let divided = Divided { plan: &plan, known: &Known::default(), header };
+        let notes = output::backend_line(backend.name(), &why);
+        return partition::run(&divided, (part, folder), ("problems", notes), show);
     }
     let bar = Progress::new(plan.len(), "problems", show);
     let mut results = verify(&request, backend.as_ref(), &|| bar.advance());

@@ -6,6 +6,7 @@
 
 pub mod journal;
 mod merge;
+mod run;
 mod status;
 
 use std::cmp::Reverse;
@@ -17,6 +18,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub use self::merge::merge;
+pub use self::run::{Divisible, PartRun, run};
 pub use self::status::{PartStatus, State, status};
 use crate::results::Results;
 
@@ -179,7 +181,7 @@ pub enum PartError {
     )]
     Other { path: PathBuf, what: &'static str, found: String, expected: String, hint: &'static str },
     #[error(
-        "`{}` is no part of a run, expected one of this version (hint: `holdfast verify --partition` writes them)",
+        "`{}` is no part of a run, expected one of this version (hint: `holdfast verify --partition` and `holdfast sweep --partition` write them)",
         path.display()
     )]
     NoPart { path: PathBuf },

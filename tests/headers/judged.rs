@@ -11,7 +11,7 @@ use holdfast::kernel::cuda::cache::Cache;
 use holdfast::kernel::foreign::compiler::Compiler;
 use holdfast::kernel::foreign::{ForeignBackend, Header, HeaderError};
 use holdfast::method::Method::{self, Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
-use holdfast::parts::{Part, merge};
+use holdfast::parts::{self, Divisible, Part, merge};
 use holdfast::problem::plan::Filter;
 use holdfast::problem::regime;
 use holdfast::problem::sweep::Sweep;
@@ -20,7 +20,8 @@ use holdfast::promise::Contract;
 use holdfast::report::json;
 use holdfast::results::{CaseResult, Results, Verdict};
 use holdfast::truth::coefficient::CoefficientTruth;
-use holdfast::verify::{Known, Plan, Request, part};
+use holdfast::verify::part::Divided;
+use holdfast::verify::{Known, Plan, Request};
 use rstest::rstest;
 
 use crate::fixtures::{compiled, compiler, header, path};
@@ -465,8 +466,9 @@ fn the_merged_parts_of_a_header_s_run_are_explained_as_the_whole_run() {
             let (folder, plan) =
                 (tempfile::tempdir().expect("a folder"), Plan::new(&request, backend.as_ref()));
             for number in 1..=5 {
-                let head = part::head(&plan, Part { number, of: 5 }, None);
-                part::run(&plan, &Known::default(), &head, folder.path(), &|_| {}).expect("run");
+                let divided = Divided { plan: &plan, known: &Known::default(), header: None };
+                let head = divided.part(Part { number, of: 5 });
+                parts::run(&divided, &head, folder.path(), &|_| {}).expect("run");
             }
             let merged = merge(&[folder.path().to_owned()]).expect("complete");
             let text = |results: &Results| json::to_string(results).expect("JSON");

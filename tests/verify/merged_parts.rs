@@ -5,14 +5,14 @@ use std::path::Path;
 
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError, ReferenceBackend};
 use holdfast::method::Method;
-use holdfast::parts::{Part, PartError, State, merge, status};
+use holdfast::parts::{self, Divisible, Part, PartError, PartRun, State, merge, status};
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{CoefficientProblem, InputType, Problem, Weights};
 use holdfast::promise::Promise;
 use holdfast::report::{console, json};
 use holdfast::results::{Results, Verdict};
 use holdfast::tensor::Tensors;
-use holdfast::verify::part::{self, PartRun};
+use holdfast::verify::part::Divided;
 use holdfast::verify::{Known, Plan, Request};
 use rstest::rstest;
 
@@ -42,7 +42,8 @@ fn run(
     folder: &Path,
 ) -> Result<PartRun, PartError> {
     let plan = Plan::new(request, backend);
-    part::run(&plan, &Known::default(), &part::head(&plan, Part { number, of }, None), folder, &|_| {})
+    let divided = Divided { plan: &plan, known: &Known::default(), header: None };
+    parts::run(&divided, &divided.part(Part { number, of }), folder, &|_| {})
 }
 
 fn same(merged: &Results, whole: &Results) {
@@ -189,7 +190,8 @@ fn what_is_missing_is_named_and_other_runs_are_refused() {
 fn parts_cost_about_the_same() {
     let backend = CpuBackend::new();
     let plan = Plan::new(&Request::everything(1), &backend);
-    let head = part::head(&plan, Part { number: 1, of: 8 }, None);
+    let divided = Divided { plan: &plan, known: &Known::default(), header: None };
+    let head = divided.part(Part { number: 1, of: 8 });
     let shares = head.shares();
     let loads: Vec<u64> =
         shares.iter().map(|units| units.iter().map(|&unit| head.cost(unit)).sum()).collect();
