@@ -13,6 +13,7 @@ use std::process::{Command, ExitCode};
 
 use self::formula::{Form, Formula, Function, OFFSETS, Transition};
 use self::method::Method;
+use self::scalar_function::ScalarFunction;
 
 #[macro_use]
 #[path = "src/named.rs"]
@@ -30,6 +31,9 @@ mod method;
 #[path = "src/kernel/cpu/params.rs"]
 #[allow(dead_code, reason = "only the layouts are asked for")]
 mod params;
+#[path = "src/scalar_function.rs"]
+#[allow(dead_code, reason = "only names are asked for")]
+mod scalar_function;
 
 const KERNELS: &str = "kernels";
 /// The folder in it that is no part of this build.
@@ -59,6 +63,7 @@ fn build() -> Result<(), String> {
     fs::create_dir_all(out.join("faults")).map_err(|error| format!("cannot create a folder: {error}"))?;
     written(&out, "faults/forms.cuh", &forms())?;
     written(&out, "selective_scan.h", &foreign_methods())?;
+    written(&out, "scalar_functions.h", &scalar_functions())?;
     let mut build = cc::Build::new();
     build
         .cpp(true)
@@ -85,6 +90,7 @@ fn build() -> Result<(), String> {
     println!("cargo::rustc-check-cfg=cfg(holdfast_fma)");
     println!("cargo::rustc-env=HOLDFAST_CXX_VERSION={}", compiler_version(&build)?);
 
+    build.file(Path::new(KERNELS).join("functions").join("host.cpp"));
     for source in [
         "backward.cpp",
         "block.cpp",
@@ -224,6 +230,17 @@ fn forms() -> String {
     line(format!("#define HOLDFAST_A_BARS(X){a_bars}"));
     line(format!("#define HOLDFAST_TERMS(X){terms}"));
     text
+}
+
+/// The functions of one float by number, for the kernels and for the judge.
+fn scalar_functions() -> String {
+    let members = ScalarFunction::ALL.map(|function| format!("k{function:?}")).join(", ");
+    format!(
+        "// Made by build.rs of src/scalar_function.rs.\n#pragma once\n\nnamespace holdfast_functions {{\n\n\
+         enum class ScalarFunction : int {{ {members} }};\nconstexpr int kScalarFunctions = {};\n\n\
+         }}  // namespace holdfast_functions\n",
+        ScalarFunction::ALL.len()
+    )
 }
 
 /// Where 1 − αz vanishes.

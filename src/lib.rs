@@ -46,12 +46,14 @@
 //! | what a word means | [`guide::glossary`] |
 //! | what `results.json` holds | [`guide::results`], [`results`] |
 //! | how two runs are compared | [`results::compare`] |
+//! | how the functions inside a kernel are tried at every f32 | [`functions`], [`scalar_function`] |
 //! | how one run is done in parts, on many machines | [`parts`], [`results::whole`], [`verify::Plan`] |
 //!
 //! [`verify`] walks a problem through all of them, [`check`](mod@check) a recorded run through all but the
 //! kernel, [`diff`](mod@diff) two revisions of a foreign header through all; [`case`] is what the first two do to each
 //! case, [`parts`] are the files of a run that is divided, [`cli`] is the command line around them.
 //! `src/python/`, a crate of its own, is the Python package.
+//! [`functions`] walks single functions over all of f32, which [`scalar_function`] names.
 //! [`method`] names the methods, [`formula`] says what they compute, [`tensor`] gives tensors their names, [`hexfloat`]
 //! writes numbers exactly, [`tensor_file`] reads safetensors files without trusting them, and [`leftovers`] is what an
 //! interrupt must not leave behind.
@@ -65,6 +67,7 @@ pub mod check;
 pub mod cli;
 pub mod diff;
 pub mod formula;
+pub mod functions;
 #[cfg(doc)]
 pub mod guide;
 pub mod hexfloat;
@@ -77,6 +80,7 @@ pub mod problem;
 pub mod promise;
 pub mod report;
 pub mod results;
+pub mod scalar_function;
 #[doc = include_str!("spec.md")]
 pub mod spec {}
 pub mod tensor;

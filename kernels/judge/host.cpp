@@ -1,6 +1,7 @@
 // The judge's own source for the CPU, where a channel's lanes are a loop: for tests on a machine without a GPU.
 #include "judge/host.h"
 
+#include "judge/functions.cuh"
 #include "judge/judge.cuh"
 
 namespace {
@@ -24,7 +25,22 @@ void judge_row(int chunks, const JudgeParams& params, long long row) {
   }
 }
 
+using JudgeFunction = void (*)(unsigned, unsigned, unsigned, const float*, const FunctionRules&, FunctionTally&, unsigned*,
+                               unsigned*);
+
+template <int... kFunction>
+JudgeFunction judge_of(int function, std::integer_sequence<int, kFunction...>) {
+  static const JudgeFunction all[] = {judge_values<static_cast<ScalarFunction>(kFunction)>...};
+  return all[function];
+}
+
 }  // namespace
+
+extern "C" void holdfast_judge_function(int function, unsigned first, unsigned stride, unsigned count, const float* values,
+                                        const FunctionRules* rules, FunctionTally* tally, unsigned* open, unsigned* near_ties) {
+  const auto functions = std::make_integer_sequence<int, holdfast_functions::kScalarFunctions>();
+  judge_of(function, functions)(first, stride, count, values, *rules, *tally, open, near_ties);
+}
 
 extern "C" void holdfast_judge_row(int complex, int chunks, const holdfast_judge::JudgeParams* params, long long row) {
   if (complex != 0) {

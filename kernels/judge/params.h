@@ -116,4 +116,23 @@ struct JudgeResult {
   double largest_z;
 };
 
+// How a function's values are judged: what the kernel may be off, in 2⁻²⁴; the arguments that are in the domain; whether it is a part of
+// e^ix, and whether the exact values increase.
+struct FunctionRules {
+  double units;
+  float from, to;
+  int on_unit_circle, is_increasing;
+};
+
+// Quarters of an ulp, and what is beyond.
+constexpr int kHistogram = 33;
+
+// What became of a function's values at many arguments, which are said by their bits.
+struct FunctionTally {
+  unsigned long long judged, outside, failing, open, near_ties, misrounded, falls, wrong_signs, nans, lost_nans;
+  double worst_share, worst_ulp;
+  unsigned worst_share_at, worst_ulp_at, first_failing, first_fall, first_wrong_sign, unused;
+  unsigned long long histogram[kHistogram];
+};
+
 }  // namespace holdfast_judge

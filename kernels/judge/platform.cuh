@@ -36,6 +36,7 @@ using Bits = unsigned long long;
 #if defined(__CUDACC__)
 JUDGE_DEVICE Bits bits_of(double x) { return static_cast<Bits>(__double_as_longlong(x)); }
 JUDGE_DEVICE double from_bits(Bits bits) { return __longlong_as_double(static_cast<long long>(bits)); }
+JUDGE_DEVICE float float_from_bits(unsigned bits) { return __uint_as_float(bits); }
 JUDGE_DEVICE double root(double x) { return sqrt(x); }
 JUDGE_DEVICE double infinity() { return __longlong_as_double(0x7ff0000000000000ll); }
 #else
@@ -46,6 +47,11 @@ JUDGE_DEVICE Bits bits_of(double x) {
 }
 JUDGE_DEVICE double from_bits(Bits bits) {
   double x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+JUDGE_DEVICE float float_from_bits(unsigned bits) {
+  float x;
   std::memcpy(&x, &bits, sizeof x);
   return x;
 }

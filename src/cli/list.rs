@@ -13,6 +13,7 @@ use crate::problem::regime::{self, Regime};
 use crate::problem::sweep;
 use crate::report::console;
 use crate::report::text::{count, wrap};
+use crate::scalar_function::ScalarFunction;
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
@@ -30,6 +31,8 @@ pub enum What {
     Methods,
     /// The named regimes and sweeps of hard inputs
     Regimes,
+    /// The functions of one float that `holdfast sweep` judges
+    Functions,
     /// What can run the kernels, here and elsewhere
     Backends,
     /// The fault models that failures are compared with
@@ -48,6 +51,7 @@ impl What {
         match self {
             What::Methods => methods(),
             What::Regimes => regimes(),
+            What::Functions => functions(),
             What::Backends => backends(),
             What::Faults => faults(),
         }
@@ -79,6 +83,17 @@ fn regimes() -> String {
     text += &format!("\n{} of coefficients, run whenever no regime is named\n", count(sweeps.len(), "sweep"));
     for sweep in sweeps {
         text += &row(sweep.name, 19, &format!("{} ({} weights)", sweep.why, sweep.weights));
+    }
+    text
+}
+
+fn functions() -> String {
+    let mut text = format!(
+        "{} of one float that the kernels are made of\n",
+        count(ScalarFunction::ALL.len(), "function")
+    );
+    for function in ScalarFunction::ALL {
+        text += &row(function.name(), 20, function.what());
     }
     text
 }

@@ -23,6 +23,7 @@ mod program;
 mod rerun;
 mod seeds;
 pub mod show;
+pub mod sweep;
 pub mod truth;
 mod truth_files;
 mod usage;
@@ -71,9 +72,11 @@ pub enum Command {
     Diff(diff::Args),
     /// What changed in verdicts and errors between two runs
     Compare(compare::Args),
+    /// Judge the functions of one float that the kernels are made of, over all of f32
+    Sweep(sweep::Args),
     /// Put the parts of a divided run together: the report of the undivided one
     Merge(merge::Args),
-    /// Write a script that runs `verify` in parts on many machines, or show how far it is
+    /// Write a script that runs `verify` or `sweep` in parts, or show how far it is
     Plan(plan::Args),
     /// Print one certified value, or discretize a dense system from a file
     Truth(truth::Args),
@@ -197,6 +200,7 @@ pub fn run(cli: Cli) -> Result<Outcome, CliError> {
         Some(Command::Check(args)) => check::run(&args, show),
         Some(Command::Diff(args)) => diff::run(&args, show),
         Some(Command::Compare(args)) => compare::run(&args, show),
+        Some(Command::Sweep(args)) => sweep::run(&args, show),
         Some(Command::Merge(args)) => merge::run(&args, show),
         Some(Command::Plan(args)) => plan::run(&args, show),
         Some(Command::List(args)) => Ok(list::run(&args)),

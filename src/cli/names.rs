@@ -14,6 +14,7 @@ use crate::kernel::select::Choice;
 use crate::method::Method;
 use crate::problem::regime::{self, Regime};
 use crate::problem::{InputType, Operand, Weights};
+use crate::scalar_function::ScalarFunction;
 use crate::tensor_file::shown;
 use crate::truth::Form;
 use crate::verify::Passes;
@@ -63,6 +64,11 @@ pub fn form() -> Names<Form> {
 pub fn regime() -> Names<&'static Regime> {
     let names = regime::all().iter().map(|r| (r.name.as_str(), None, r));
     Names { noun: "regime", listed_by: Some("holdfast list regimes"), names: names.collect() }
+}
+
+pub fn function() -> Names<ScalarFunction> {
+    let names = ScalarFunction::ALL.map(|f| (f.name(), None, f));
+    Names { noun: "function", listed_by: Some("holdfast list functions"), names: names.into() }
 }
 
 pub fn judge_on() -> Names<JudgeOn> {

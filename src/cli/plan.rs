@@ -1,4 +1,4 @@
-//! `holdfast plan`: scripts that run a plan in parts, for what schedules work elsewhere, and how far such a run is.
+//! `holdfast plan`: scripts that run `verify` or `sweep` in parts, for what schedules work elsewhere, and how far such a run is.
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -42,6 +42,7 @@ const GITHUB_JOBS: usize = 256;
 #[command(after_help = "Examples:\n  \
     holdfast plan --slurm --parts 8 -- --seed 1..200 > job.sh   then, on the cluster: bash job.sh\n  \
     holdfast plan --format gnu-parallel --parts 4 > run.sh      everything, on a few machines\n  \
+    holdfast plan --slurm -- sweep --exhaustive > job.sh        `sweep` in place of `verify`\n  \
     holdfast plan --status parts                                how far it is\n\n\
     What clusters differ in (queues, modules, paths, architecture) the scripts take from the environment; \
     each says at its beginning what it reads.\n\n\
@@ -68,8 +69,8 @@ pub struct Args {
     /// Show how far the parts in this folder are
     #[arg(long, value_name = "DIR", conflicts_with_all = ["format", "slurm", "parts", "out", "report", "retries", "options"])]
     pub status: Option<PathBuf>,
-    /// Options of `holdfast verify`
-    #[arg(last = true, value_name = "VERIFY-OPTIONS")]
+    /// Options of `holdfast verify`, or `sweep` and its options
+    #[arg(last = true, value_name = "OPTIONS")]
     pub options: Vec<OsString>,
 }
 
@@ -85,7 +86,7 @@ pub struct TooMany {
 /// Runs the command.
 ///
 /// # Errors
-/// Options that `holdfast verify` does not take; a folder without parts.
+/// Options that the command does not take; a folder without parts.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     if let Some(folder) = &args.status {
         return status(folder, show);
@@ -97,10 +98,14 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         return Err(TooMany { found: count, most, format }.into());
     }
     // A mistake shows now, and not in every element of a queue.
-    let whole = ["holdfast".into(), "verify".into()].into_iter().chain(args.options.iter().cloned());
+    let (command, options) = match args.options.split_first() {
+        Some((first, rest)) if first == "sweep" => ("sweep", rest),
+        _ => ("verify", &args.options[..]),
+    };
+    let whole = ["holdfast".into(), command.into()].into_iter().chain(options.iter().cloned());
     let part = ["--partition".into(), format!("1/{count}").into(), "--out".into(), args.out.clone().into()];
     parse(&whole.chain(part).collect::<Vec<OsString>>())?;
-    let words = args.options.iter().map(|word| match format {
+    let words = options.iter().map(|word| match format {
         // An action takes words and patterns as they are.
         Format::GithubMatrix => word.to_string_lossy().into_owned(),
         _ => quoted_word(word),
@@ -109,6 +114,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let list: Vec<String> = (1..=count).map(|number| number.to_string()).collect();
     let text = format
         .template()
+        .replace("@COMMAND@", command)
         .replace("@PARTS@", &count.to_string())
         .replace("@LIST@", &list.join(", "))
         .replace("@RETRIES@", &args.retries.to_string())

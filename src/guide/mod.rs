@@ -7,6 +7,7 @@
 //! | know what the kernels should compute | [`methods`], and [`spec`](crate::spec) |
 //! | judge something of yours | [`own_kernels`], [`recordings`], [`python`], [`backward`], [`headers`], [`revisions`] |
 //! | understand an answer | [`reading_a_report`], [`verdicts`], [`regimes`], [`invariants`], [`diagnosis`] |
+//! | try every f32 | [`functions`] |
 //! | run more than one machine can | [`many_machines`] |
 //! | keep track | [`comparing`], [`snapshots`], [`results`] |
 //! | judge holdfast itself | [`why_believe_it`], [`mutants`], [`limits`] |
@@ -38,6 +39,7 @@ pages! {
     regimes
     invariants
     diagnosis
+    functions
     many_machines
     comparing
     snapshots

@@ -22,6 +22,7 @@
 pub mod cpu;
 pub mod cuda;
 pub mod foreign;
+pub mod functions;
 pub mod golden;
 pub mod launch;
 pub mod reference;

@@ -5,6 +5,7 @@
 pub mod allowance;
 pub mod contract;
 pub mod derivatives;
+pub mod functions;
 
 pub use contract::Contract;
 

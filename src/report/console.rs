@@ -11,7 +11,7 @@ use comfy_table::{CellAlignment, Table};
 
 use super::failures::{self, Failure};
 use super::summary;
-use super::{causes, grid, invariants, pairs, precision, tables, template, text};
+use super::{causes, functions, grid, invariants, pairs, precision, tables, template, text};
 use crate::formula::Form;
 use crate::results::explained::chosen;
 use crate::results::{HeaderInstantiation, Results, Verdict, Worst};
@@ -89,6 +89,7 @@ pub fn render_view(results: &Results, view: View) -> String {
         parts.extend(explained(results, detail));
         parts.extend(verdict_tables(results));
         parts.extend(invariant_table(results));
+        parts.extend(function_table(results));
         parts.push(closing(results, detail));
         let mut notes = view.notes.to_owned();
         if let Some(path) = view.report {
@@ -120,6 +121,7 @@ fn counts(results: &Results) -> String {
         ("sweeps", summary::totals(sweeps.iter().map(|s| s.verdict))),
         ("lifted runs", summary::totals(results.lifted().map(|l| l.verdict))),
         ("invariants", summary::totals(results.invariants.iter().map(|i| i.verdict))),
+        ("functions", functions::totals(results)),
     ];
     let counts = counts.map(|(nouns, totals)| (nouns, totals.pass, totals.all()));
     let pairs = &results.pairs;
@@ -272,6 +274,21 @@ fn invariant_table(results: &Results) -> Option<String> {
     Some(lined(&header, rows, 1, legend))
 }
 
+/// The functions that were swept, and what is wrong with them; none where none was.
+fn function_table(results: &Results) -> Option<String> {
+    let all = functions::all(results);
+    all.first()?;
+    let failures = all.iter().flat_map(|one| {
+        functions::failures(one)
+            .into_iter()
+            .map(|what| text::wrap("FAIL ", &format!("{}: {what}", one.function), width()))
+    });
+    let failures: String = failures.map(|line| line + "\n").collect();
+    let table =
+        lined(&functions::COLUMNS, all.iter().map(|one| functions::row(one).to_vec()), 1, functions::LEGEND);
+    Some(failures + &table)
+}
+
 /// A table with lines around its head, its columns from `numbers` on flush right, and a legend below it.
 pub(super) fn lined(
     header: &[&str],
@@ -298,12 +315,19 @@ pub(super) fn rejection(which: &str, weights: &str, lines: &[String]) -> Vec<Str
 
 /// Pairs and totals.
 fn closing(results: &Results, detail: Detail) -> String {
-    let mut lines = vec![pair_lines(results, detail)];
-    lines.push(summary::totals(results.coefficients.iter().map(|c| c.verdict)).text("coefficient sweep"));
+    let mut lines = Vec::new();
+    if results.functions.is_empty() {
+        lines.push(pair_lines(results, detail));
+        lines.push(summary::totals(results.coefficients.iter().map(|c| c.verdict)).text("coefficient sweep"));
+    } else {
+        lines.push(functions::totals(results).text("function"));
+    }
     if !results.invariants.is_empty() {
         lines.push(summary::totals(results.invariants.iter().map(|i| i.verdict)).text("invariant"));
     }
-    lines.extend(summary::case_lines(results));
+    if results.functions.is_empty() {
+        lines.extend(summary::case_lines(results));
+    }
     lines.extend(precision::lifting(results).iter().map(|line| text::wrap("", line, width())));
     for line in precision::sensitivity(results) {
         lines.push(text::wrap("sensitivity, ", &line, width()));

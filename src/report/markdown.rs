@@ -3,6 +3,7 @@
 use minijinja::{Value, context};
 
 use super::failures::{self, Failure};
+use super::functions;
 use super::tables::{self, TableRow};
 use super::template::{self, value};
 use super::{ReportError, pairs, precision, text};
@@ -62,6 +63,9 @@ fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
     };
     let page = env.get_template("report.md").map_err(fail)?.render(context! {
         compiler_lines => COMPILER_LINES,
+        function_rows => functions::rows(results),
+        function_columns => functions::COLUMNS,
+        function_legend => functions::LEGEND,
         invariant_rows => value(failing_first(tables::invariants(results)).iter().take(limits.rows).collect::<Vec<_>>()),
         sensitivity => sensitivity(results),
         rows => value(rows.iter().take(limits.rows).collect::<Vec<_>>()),

@@ -33,6 +33,7 @@ mod causes;
 pub mod compare;
 pub mod console;
 pub mod failures;
+pub mod functions;
 pub mod github;
 pub mod grid;
 mod groups;

@@ -4,12 +4,15 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::{ReportError, html, json, markdown, plots};
+use super::{ReportError, functions, html, json, markdown, plots};
 use crate::leftovers::scratch;
 use crate::results::Results;
 
 /// What [`html`]'s template says of its origin; a directory whose page lacks it is not ours to replace.
 const GENERATOR: &str = "<meta name=\"generator\" content=\"holdfast";
+
+/// What a sweep over all of f32 found of each function.
+const CERTIFICATE: &str = "functions.json";
 
 /// Where the results of the run before are kept, for `holdfast compare`.
 const PREVIOUS: &str = "previous.json";
@@ -122,6 +125,9 @@ fn fill(results: &Results, dir: &Path) -> Result<Vec<String>, ReportError> {
     put("index.html", &html::page(results, &plots)?)?;
     put("report.md", &markdown::page(results)?)?;
     put("results.json", &json::to_string(results)?)?;
+    if let Some(certificate) = functions::certificate(results)? {
+        put(CERTIFICATE, &certificate)?;
+    }
     let folder = dir.join("plots");
     fs::create_dir(&folder).map_err(ReportError::io("create", &folder))?;
     for plot in &plots {
@@ -143,7 +149,16 @@ fn may_be_replaced(dir: &Path) -> Result<bool, ReportError> {
     if names.is_empty() {
         return Ok(true);
     }
-    let known = ["index.html", "report.md", "results.json", PREVIOUS, "plots", "screenshots", ".DS_Store"];
+    let known = [
+        "index.html",
+        "report.md",
+        "results.json",
+        CERTIFICATE,
+        PREVIOUS,
+        "plots",
+        "screenshots",
+        ".DS_Store",
+    ];
     if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
         return refuse(format!("`{name}`"));
     }

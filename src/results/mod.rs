@@ -9,6 +9,7 @@ pub mod analysis;
 pub mod causes;
 pub mod compare;
 pub mod explained;
+pub mod functions;
 mod nullable;
 pub mod pairs;
 pub mod precision;

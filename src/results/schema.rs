@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::analysis::MethodAnalysis;
+use super::functions::FunctionRange;
 use super::nullable;
 use super::pairs::{PairTotals, PairwiseMatrix};
 use super::precision::{Lifting, Relative, Sensitivity};
@@ -67,6 +68,9 @@ pub struct Results {
     /// How small an error of a coefficient is caught, by method, weight type and regime; empty where it was not measured.
     #[serde(default)]
     pub sensitivity: Vec<Sensitivity>,
+    /// Of sweeps over all of f32, in order ([`FunctionRange::order`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<FunctionRange>,
     /// Whether only some of the channels were judged, as was asked for.
     #[serde(default)]
     pub sampled: bool,
@@ -388,7 +392,8 @@ impl Results {
         let invariants = self.invariants.iter().map(|i| (i.verdict, &i.reason));
         let lifted = self.lifted().map(|lifting| (lifting.verdict, &lifting.reason));
         let all = cases.chain(sweeps).chain(invariants).chain(lifted);
-        all.map(|(verdict, reason)| (verdict, reason.as_str()))
+        let functions = self.functions.iter().map(|range| (range.verdict, ""));
+        all.map(|(verdict, reason)| (verdict, reason.as_str())).chain(functions)
     }
 
     /// Whether anything in the run fails.

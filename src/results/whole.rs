@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
+use super::functions::FunctionRange;
 use super::pairs::{PairTotals, PairwiseMatrix, shown};
 use super::precision::{Lifting, Sensitivity};
 use super::profile::{ErrorHistogram, ErrorProfile, ErrorSequence};
@@ -27,6 +28,8 @@ pub struct Found {
     /// Of the problems that are to show them.
     pub sequences: Vec<ErrorSequence>,
     pub sensitivity: Vec<Sensitivity>,
+    #[serde(default)]
+    pub functions: Vec<FunctionRange>,
 }
 
 impl Found {
@@ -34,7 +37,8 @@ impl Found {
     pub fn verdicts(&self) -> impl Iterator<Item = Verdict> {
         let cases = self.cases.iter().map(Item::worst_verdict);
         let sweeps = self.coefficients.iter().map(Item::worst_verdict);
-        cases.chain(sweeps).chain(self.invariants.iter().map(Item::worst_verdict))
+        let functions = self.functions.iter().map(|range| range.verdict);
+        cases.chain(sweeps).chain(self.invariants.iter().map(Item::worst_verdict)).chain(functions)
     }
 }
 
@@ -158,6 +162,7 @@ pub struct Whole {
     histograms: Vec<ErrorHistogram>,
     sequences: BTreeMap<usize, Vec<ErrorSequence>>,
     sensitivity: BTreeMap<usize, Vec<Sensitivity>>,
+    functions: Vec<FunctionRange>,
 }
 
 impl Whole {
@@ -173,6 +178,7 @@ impl Whole {
             histograms: Vec::new(),
             sequences: BTreeMap::new(),
             sensitivity: BTreeMap::new(),
+            functions: Vec::new(),
         }
     }
 
@@ -194,6 +200,7 @@ impl Whole {
         self.histograms = ErrorProfile::collect(histograms, Vec::new()).histograms;
         self.sequences.entry(place).or_default().extend(found.sequences);
         self.sensitivity.entry(place).or_default().extend(found.sensitivity);
+        self.functions.extend(found.functions);
     }
 
     /// The results, of which `head` has all that no unit finds; not explained yet.
@@ -205,6 +212,8 @@ impl Whole {
             self.matrices.into_values().map(|kept| kept.matrices).collect();
         let mut sequences: Vec<ErrorSequence> = self.sequences.into_values().flatten().collect();
         sequences.sort_by_key(|sequence| sequence.weights);
+        let mut functions = self.functions;
+        functions.sort_by_key(FunctionRange::order);
         Results {
             cases: self.cases.in_order(&order),
             coefficients: self.coefficients.in_order(&order),
@@ -213,6 +222,7 @@ impl Whole {
             pairs: self.pairs,
             errors: ErrorProfile::collect(self.histograms.iter(), sequences),
             sensitivity: self.sensitivity.into_values().flatten().collect(),
+            functions,
             ..head
         }
     }

@@ -30,6 +30,7 @@ pub mod gradient;
 pub mod inverse_free;
 pub mod literal;
 pub mod number;
+pub mod scalar;
 
 pub use crate::formula::{Form, Textbook};
 pub use certify::Certificate;

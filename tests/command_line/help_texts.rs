@@ -22,8 +22,9 @@ fn narrow(text: &str) {
     }
 }
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "verify",
+    "sweep",
     "check",
     "diff",
     "compare",

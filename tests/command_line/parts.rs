@@ -77,6 +77,42 @@ fn the_merged_report_is_that_of_the_undivided_run_to_the_last_byte(#[case] seeds
     hold(home.path(), &[&SMALL[..], &["--seed", seeds]].concat());
 }
 
+#[test]
+fn sweeps_are_merged_as_runs_are() {
+    let home = folder();
+    let sweep = ["sweep", "bf16", "rk4-*"];
+    for part in ["1/2", "2/2"] {
+        let done = holdfast_in(home.path(), &[&sweep[..], &["--partition", part, "--out", "parts"]].concat());
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    }
+    hold(home.path(), &sweep);
+    let certificate = fs::read_to_string(home.path().join("merged/functions.json")).expect("a certificate");
+    assert!(
+        certificate.contains("\"function\": \"rk4-h-by-a\"")
+            && !certificate.contains("\"function\": \"exp\"")
+    );
+    let of_verify = run(home.path(), &["--partition", "2/2", "--out", "parts"]);
+    assert_eq!(of_verify.status.code(), Some(2));
+}
+
+#[test]
+fn a_script_runs_sweeps_where_they_are_asked_for() {
+    let home = folder();
+    for format in ["slurm", "gnu-parallel", "k8s-job", "github-matrix"] {
+        let of = |options: &[&str]| {
+            let plan = ["plan", "--format", format, "--"];
+            let said = holdfast_in(home.path(), &[&plan[..], options].concat());
+            assert_eq!(said.status.code(), Some(0), "{}", text(&said.stderr));
+            text(&said.stdout)
+        };
+        let (sweep, verify) = (of(&["sweep", "exp", "--exhaustive"]), of(&["--method", "zoh"]));
+        assert!(sweep.contains("exp --exhaustive --partition") && !sweep.contains("verify "), "{sweep}");
+        assert!(verify.contains("--method zoh --partition") && !verify.contains("sweep"), "{verify}");
+    }
+    let wrong = holdfast_in(home.path(), &["plan", "--slurm", "--", "sweep", "--method", "zoh"]);
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
 /// The size of all that was written so far.
 fn written(parts: &Path) -> u64 {
     let entries = fs::read_dir(parts).into_iter().flatten().flatten();

@@ -10,6 +10,7 @@ mod catalogue;
 mod coefficient;
 mod comparison;
 mod diagnosis;
+mod functions;
 mod gradient_faults;
 mod gradient_sensitivity;
 mod gradients;

@@ -130,4 +130,4 @@ def test_it_is_built_where_the_release_has_no_program(runs, program, tmp_path_fa
 
 def test_a_command_that_is_none_is_refused(tmp_path, program):
     status, said, _, told = run_action(tmp_path, program=program, command="bench; ls", arguments="x")
-    assert (status, told) == (2, None) and "expected check, verify or merge" in said
+    assert (status, told) == (2, None) and "expected check, verify, sweep or merge" in said

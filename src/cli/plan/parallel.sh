@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `holdfast verify` in @PARTS@ parts by GNU parallel, and the report that is merged from them.
+# `holdfast @COMMAND@` in @PARTS@ parts by GNU parallel, and the report that is merged from them.
 #
 # A part that ends without a verdict is tried again, @RETRIES@ times at most, and goes on where it stopped. From the environment:
 #
@@ -15,7 +15,7 @@ out=${HOLDFAST_OUT:-@OUT@}
 
 # 1 is a verdict. The words are quoted for the shell of each machine.
 command=$(cat <<'END'
-verify @OPTIONS@--partition {}/@PARTS@ --out
+@COMMAND@ @OPTIONS@--partition {}/@PARTS@ --out
 END
 )
 # Several words.

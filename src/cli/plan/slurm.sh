@@ -4,7 +4,7 @@
 #SBATCH --requeue
 #SBATCH --open-mode=append
 #SBATCH --output=holdfast-%A_%a.log
-# `holdfast verify` in @PARTS@ parts, an element of the array each, and a job after them that merges what they found:
+# `holdfast @COMMAND@` in @PARTS@ parts, an element of the array each, and a job after them that merges what they found:
 #
 #   bash job.sh      submits both; `sbatch job.sh` submits the parts alone
 #   holdfast plan --status @OUT@
@@ -51,7 +51,7 @@ if [ "$SLURM_ARRAY_TASK_ID" = 0 ]; then
 fi
 
 status=0
-"$holdfast" verify @OPTIONS@--partition "$SLURM_ARRAY_TASK_ID/@PARTS@" --out "$out" || status=$?
+"$holdfast" @COMMAND@ @OPTIONS@--partition "$SLURM_ARRAY_TASK_ID/@PARTS@" --out "$out" || status=$?
 # 0 and 1 are verdicts.
 [ "$status" -gt 1 ] || exit 0
 if [ "${SLURM_RESTART_COUNT:-0}" -lt @RETRIES@ ]; then

@@ -12,7 +12,7 @@ pub type Layout = (&'static str, usize, &'static [Field]);
 
 /// Those of all structs here.
 #[allow(dead_code, reason = "the build script is what reads it")]
-pub const LAYOUTS: [Layout; 15] = [
+pub const LAYOUTS: [Layout; 17] = [
     RawInstantiation::LAYOUT,
     RawScan::LAYOUT,
     RawDiscretize::LAYOUT,
@@ -28,6 +28,8 @@ pub const LAYOUTS: [Layout; 15] = [
     RawJudge::LAYOUT,
     RawTally::LAYOUT,
     RawResult::LAYOUT,
+    FunctionRules::LAYOUT,
+    FunctionTally::LAYOUT,
 ];
 
 macro_rules! c_struct {
@@ -359,6 +361,46 @@ c_struct! {
     RawResult = "holdfast_judge::JudgeResult" {
         tally: [RawTally; 2],
         largest_z: f64,
+    }
+}
+
+/// Quarters of an ulp that errors of functions are counted by, and what is beyond them.
+pub const HISTOGRAM: usize = 33;
+
+c_struct! {
+    /// How a function's values are judged.
+    FunctionRules = "holdfast_judge::FunctionRules" {
+        units: f64,
+        from: f32,
+        to: f32,
+        on_unit_circle: c_int,
+        is_increasing: c_int,
+    }
+}
+
+c_struct! {
+    /// What became of a function's values at many arguments.
+    #[derive(Debug)]
+    FunctionTally = "holdfast_judge::FunctionTally" {
+        judged: u64,
+        outside: u64,
+        failing: u64,
+        open: u64,
+        near_ties: u64,
+        misrounded: u64,
+        falls: u64,
+        wrong_signs: u64,
+        nans: u64,
+        lost_nans: u64,
+        worst_share: f64,
+        worst_ulp: f64,
+        worst_share_at: u32,
+        worst_ulp_at: u32,
+        first_failing: u32,
+        first_fall: u32,
+        first_wrong_sign: u32,
+        unused: u32,
+        histogram: [u64; HISTOGRAM],
     }
 }
 

@@ -14,17 +14,18 @@ use minijinja::{Value, context};
 
 use super::plots::{self, About, Plot};
 use super::template::{self, value};
-use super::{ReportError, failures, grid, pairs, text};
+use super::{ReportError, failures, functions, grid, pairs, text};
 use crate::method::Method;
 use crate::results::Results;
 use cases::Anchors;
 
 /// The page, and the parts that it includes.
-const PARTS: [(&str, &str); 12] = [
+const PARTS: [(&str, &str); 13] = [
     ("index.html", include_str!("../templates/index.html.jinja")),
     ("style.css", include_str!("../templates/style.css")),
     ("page.js", include_str!("../templates/page.js")),
     ("precision.html", include_str!("../templates/precision.html.jinja")),
+    ("functions.html", include_str!("../templates/functions.html.jinja")),
     ("invariants.html", include_str!("../templates/invariants.html.jinja")),
     ("worst.html", include_str!("../templates/worst.html.jinja")),
     ("formulas.html", include_str!("../templates/formulas.html.jinja")),
@@ -71,6 +72,9 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
         more_problems => paired.len() - problems.len(),
         problems => problems.iter().map(|p| problems::problem(p, results)).collect::<Vec<_>>(),
         invariants => view::invariants(results, &anchors),
+        functions => functions::rows(results),
+        function_columns => functions::COLUMNS,
+        function_legend => functions::LEGEND,
         sensitivity => precision::sensitivity(results),
         lifting => precision::lifting(results, &anchors),
         plots => pictures(About::Kernel),

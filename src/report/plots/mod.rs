@@ -10,6 +10,7 @@ pub mod axis;
 mod canvas;
 mod coefficients;
 pub mod compact;
+mod functions;
 mod lines;
 mod methods;
 pub mod night;
@@ -127,6 +128,7 @@ pub fn all(results: &Results) -> Result<Vec<Plot>, ReportError> {
         [outputs::shares, outputs::gradients, outputs::histogram, outputs::sequence, coefficients::against_z];
     let mut sheets: Vec<Sheet> = of_weights.into_iter().flat_map(both).collect();
     sheets.extend(coefficients::over_plane(results));
+    sheets.extend(functions::shares(results));
     sheets.extend(both(pairwise::sheet));
     sheets.extend(methods::convergence(results));
     sheets.extend(methods::consistency(results));

@@ -1,0 +1,208 @@
+//! Sweeps over all of f32: each function of one float that the kernels are made of ([`crate::scalar_function`]), at every argument or at
+//! one of so many, against f64 with a proven radius, and against 237 bits where that leaves something open.
+//!
+//! A range of arguments, of one sign and binary exponent, is a unit of work: any of them can be judged alone.
+
+use rayon::prelude::*;
+
+use crate::kernel::functions::{self, FunctionRules, FunctionTally, SIGN};
+use crate::parts::{Divisible, PartError};
+use crate::promise;
+use crate::promise::allowance::{HALF_SUBNORMAL, U};
+use crate::results::explained::Explanations;
+use crate::results::functions::{FunctionRange, RANGES};
+use crate::results::whole::Found;
+use crate::results::{Results, Verdict};
+use crate::scalar_function::ScalarFunction;
+use crate::truth;
+
+/// One of so many arguments, where not all are asked for: 4099 of a range, the first and the last but one among them.
+pub const SAMPLED: u32 = 2047;
+
+/// Arguments with one sign and exponent.
+const ARGUMENTS: u32 = 1 << 23;
+/// Arguments that are judged at a time: what they take stays in a processor's cache.
+const AT_A_TIME: usize = 1 << 13;
+
+/// The sweeps that were asked for.
+#[derive(Clone, Debug)]
+pub struct Sweeps {
+    pub functions: Vec<ScalarFunction>,
+    /// One of so many arguments is judged.
+    pub every: u32,
+    /// The command line that repeats the run.
+    pub command: String,
+    /// What it runs on, in words.
+    pub device: String,
+}
+
+impl Sweeps {
+    /// The function, sign and exponent of a unit: each function's ranges with growing argument.
+    fn at(&self, unit: usize) -> (ScalarFunction, bool, u8) {
+        let (function, place) = (self.functions[unit / RANGES], unit % RANGES);
+        match place {
+            0..256 => (function, true, (255 - place) as u8),
+            _ => (function, false, (place - 256) as u8),
+        }
+    }
+
+    /// Units of work.
+    pub fn len(&self) -> usize {
+        self.functions.len() * RANGES
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All of it, on all cores; `progress` is called after each unit.
+    pub fn run(&self, progress: &(dyn Fn() + Sync)) -> Results {
+        let judge = |unit: usize| {
+            let (function, negative, exponent) = self.at(unit);
+            let range = judge(function, negative, exponent, self.every);
+            progress();
+            range
+        };
+        let functions = (0..self.len()).into_par_iter().with_max_len(1).map(judge).collect();
+        Results { functions, ..self.head() }
+    }
+}
+
+impl Divisible for Sweeps {
+    fn units(&self) -> Vec<String> {
+        let id = |unit| {
+            let (function, negative, exponent) = self.at(unit);
+            format!("functions/{function}/{}{exponent}", if negative { "-" } else { "+" })
+        };
+        (0..self.len()).map(id).collect()
+    }
+
+    fn costs(&self) -> Vec<u64> {
+        // About what they take one core, in microseconds.
+        vec![u64::from(ARGUMENTS / self.every / 10); self.len()]
+    }
+
+    fn head(&self) -> Results {
+        let mut head = Results::empty(1, "cpu", self.device.clone(), self.command.clone());
+        head.kernel_source = functions::source();
+        head
+    }
+
+    fn solve(
+        &self,
+        units: &[usize],
+        found: &(dyn Fn(usize, Found) -> Result<(), PartError> + Sync),
+    ) -> Result<(), PartError> {
+        units.par_iter().with_max_len(1).try_for_each(|&unit| {
+            let (function, negative, exponent) = self.at(unit);
+            let functions = vec![judge(function, negative, exponent, self.every)];
+            found(unit, Found { functions, ..Found::default() })
+        })
+    }
+
+    fn explain(&self, _: &Results) -> Explanations {
+        Explanations::default()
+    }
+}
+
+/// What a function's values are judged by.
+pub fn rules(function: ScalarFunction) -> FunctionRules {
+    let [from, to] = function.domain();
+    FunctionRules {
+        units: promise::functions::units(function),
+        from,
+        to,
+        on_unit_circle: function.is_of_unit_circle().into(),
+        is_increasing: function.is_increasing().into(),
+    }
+}
+
+/// Judges a function at arguments with one sign and exponent.
+pub fn judge(function: ScalarFunction, negative: bool, exponent: u8, every: u32) -> FunctionRange {
+    let rules = rules(function);
+    let first = u32::from(exponent) << 23 | if negative { SIGN } else { 0 };
+    let count = ARGUMENTS.div_ceil(every) as usize;
+    let mut tally = FunctionTally::NONE;
+    let (mut undecided, mut ties) = (0, 0);
+    for begun in (0..count).step_by(AT_A_TIME) {
+        let arguments = (first + begun as u32 * every, every);
+        let values = functions::values(function, arguments, AT_A_TIME.min(count - begun));
+        let [open, near_ties] = tally.add(function, arguments, &values, &rules);
+        for bits in open {
+            match fails(function, f32::from_bits(bits), rules.units) {
+                Some(true) => {
+                    if tally.failing == 0 {
+                        tally.first_failing = bits;
+                    }
+                    tally.failing += 1;
+                }
+                Some(false) => {}
+                None => undecided += 1,
+            }
+        }
+        for bits in near_ties {
+            match is_misrounded(function, f32::from_bits(bits)) {
+                Some(misrounded) => tally.misrounded += u64::from(misrounded),
+                None => ties += 1,
+            }
+        }
+    }
+    let verdict = match (tally.failing + tally.lost_nans, undecided) {
+        (0, 0) => Verdict::Pass,
+        (0, _) => Verdict::Unmeasured,
+        _ => Verdict::Fail,
+    };
+    let at = |count: u64, bits: u32| (count > 0).then(|| f32::from_bits(bits));
+    let shown = tally.histogram.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
+    let argument = |bits: u32| if tally.judged == 0 { 0.0 } else { f32::from_bits(bits) };
+    FunctionRange {
+        function,
+        negative,
+        exponent,
+        every,
+        verdict,
+        judged: tally.judged,
+        outside: tally.outside,
+        nans: tally.nans,
+        lost_nans: tally.lost_nans,
+        failing: tally.failing,
+        undecided,
+        ties,
+        misrounded: tally.misrounded,
+        falls: tally.falls,
+        wrong_signs: tally.wrong_signs,
+        worst_share: tally.worst_share,
+        worst_share_at: argument(tally.worst_share_at),
+        worst_ulp: tally.worst_ulp,
+        worst_ulp_at: argument(tally.worst_ulp_at),
+        first_failing: at(tally.failing, tally.first_failing),
+        first_fall: at(tally.falls, tally.first_fall),
+        first_wrong_sign: at(tally.wrong_signs, tally.first_wrong_sign),
+        histogram: tally.histogram[..shown].to_vec(),
+    }
+}
+
+/// Whether a value is beyond what is promised, by 237 bits; none where they do not say it either.
+fn fails(function: ScalarFunction, x: f32, units: f64) -> Option<bool> {
+    let [high, low] = truth::scalar::value(function, x)?;
+    let error = (f64::from(functions::evaluate(function, &[x])[0]) - high - low).abs();
+    // What has another scale, the gate's derivative and the parts of e^ix, is far from its bound: it is not asked for.
+    let bound = units * U * high.abs() + 2.0 * HALF_SUBNORMAL;
+    match (error > bound * (1.0 + 1e-12), error < bound * (1.0 - 1e-12)) {
+        (false, false) => None,
+        (fails, _) => Some(fails),
+    }
+}
+
+/// Whether another f32 is nearer to the exact value, by 237 bits; none where they do not say it either: of ties, and beyond their
+/// reach.
+fn is_misrounded(function: ScalarFunction, x: f32) -> Option<bool> {
+    let got = functions::evaluate(function, &[x])[0];
+    let [high, low] = truth::scalar::value(function, x)?;
+    let above = (high - f64::from(got), low) > (0.0, 0.0);
+    let (next, side) = if above { (got.next_up(), 1.0) } else { (got.next_down(), -1.0) };
+    // Each difference is of doubles beside each other, and exact.
+    let beyond =
+        (high - f64::from(got)) * side - (f64::from(next) - f64::from(got)) * side / 2.0 + low * side;
+    (beyond != 0.0).then_some(beyond > 0.0)
+}

@@ -1,0 +1,45 @@
+//! What the kernels promise of the functions of one float that they are made of.
+
+use super::allowance::{Arithmetic, U};
+use super::contract::Contract;
+use super::derivatives;
+use crate::problem::Weights;
+use crate::scalar_function::{ScalarFunction, StepPart};
+
+/// How far a function's values may be off, in u = 2⁻²⁴ of the exact value; of a part of e^ix, of that number's modulus. Besides, two
+/// roundings that underflow.
+///
+/// - Coefficients and derivatives: what [`Contract::PRODUCTION`] and [`derivatives::production`] count.
+/// - eˣ in pairs: 0.15u before it is rounded; with its rounding 1.15u, and an eighth on top to the next one.
+/// - φ in pairs: eˣ's 0.15u times 13, which φ₃ comes to where |x| > 1, 1.95u, and a rounding.
+/// - softplus and the gate: [`super::allowance`]; the gate's own share of it, an exponential, a sum and a quotient.
+/// - The sigmoid: an exponential within 2u, a sum and a quotient, whose reciprocal may round apart. The gate's derivative: eight
+///   roundings of its terms.
+/// - What is rounded to 16 bits: nothing. It is the nearest number.
+pub fn units(function: ScalarFunction) -> f64 {
+    use ScalarFunction as F;
+    let contract = Contract::PRODUCTION;
+    if let Some((method, part)) = function.step_part() {
+        let units = derivatives::production(method, Weights::Real);
+        return match part {
+            StepPart::ABar => contract.a_bar_error(method, Weights::Real) / U,
+            StepPart::BBar => contract.b_bar_error(method, Weights::Real) / U,
+            StepPart::Slope => units.slope,
+            StepPart::H => units.h,
+            StepPart::HByDelta => units.h_by_delta,
+            StepPart::HByA => units.h_by_a,
+        };
+    }
+    match function {
+        F::Exp => contract.units.exponential[0],
+        F::Cos | F::Sin => contract.units.exponential[1],
+        F::CosInPairs | F::SinInPairs => contract.units.exponential_of_sums[1],
+        F::ExpInPairs => 1.25,
+        F::Phi1 | F::Phi2 | F::Phi3 => 3.0,
+        F::Softplus => Arithmetic::SINGLE.softplus() / U,
+        F::Sigmoid => 5.0,
+        F::Gate => 4.0,
+        F::GateSlope => 8.0,
+        _ => 0.0,
+    }
+}

@@ -1,0 +1,139 @@
+//! What sweeps over all of f32 found of the functions of one float that the kernels are made of.
+
+use serde::{Deserialize, Serialize};
+
+use super::nullable;
+use super::verdict::Verdict;
+use crate::scalar_function::ScalarFunction;
+
+/// A function at arguments of one sign and binary exponent: 2²³ of them, or every so many.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FunctionRange {
+    pub function: ScalarFunction,
+    /// Whether the arguments are below zero.
+    pub negative: bool,
+    /// The biased exponent of the arguments: x is in [2^(e − 127), 2^(e − 126)); 0 has zero and the subnormal numbers, 255 infinity
+    /// and the NaNs.
+    pub exponent: u8,
+    /// One of so many arguments was judged, the first of the range among them: 1 for all of them.
+    pub every: u32,
+    pub verdict: Verdict,
+    pub judged: u64,
+    /// Arguments that the function is not defined for, or infinite, or a pole.
+    pub outside: u64,
+    pub nans: u64,
+    /// NaNs whose value is none.
+    pub lost_nans: u64,
+    pub failing: u64,
+    /// What neither 53 nor 237 bits decide.
+    pub undecided: u64,
+    /// Values that are not the f32 nearest to the exact one; not counted of parts of e^ix.
+    pub misrounded: u64,
+    /// Exact values so near to the middle between two f32, or in the middle, that which is nearest was not decided; they are not
+    /// counted as misrounded.
+    pub ties: u64,
+    /// Values below the one before, where the exact ones increase.
+    pub falls: u64,
+    /// Values of the other sign than the exact one.
+    pub wrong_signs: u64,
+    /// The largest error over what is allowed, and the argument where it is.
+    #[serde(deserialize_with = "nullable::one")]
+    pub worst_share: f64,
+    pub worst_share_at: f32,
+    /// The largest error in f32 ulps of the exact value, for parts of e^ix in 2⁻²⁴, and the argument where it is.
+    #[serde(deserialize_with = "nullable::one")]
+    pub worst_ulp: f64,
+    pub worst_ulp_at: f32,
+    /// The first argument, from zero on, of those that there are any of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_failing: Option<f32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_fall: Option<f32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_wrong_sign: Option<f32>,
+    /// How many values are off by less than ¼, ½, … ulp; the last number is of all beyond 8. Zeros at its end are left out.
+    pub histogram: Vec<u64>,
+}
+
+impl FunctionRange {
+    /// Its place among all: by function, the negative arguments first, and with growing argument.
+    pub fn order(&self) -> (ScalarFunction, bool, i32) {
+        let exponent = i32::from(self.exponent);
+        (self.function, !self.negative, if self.negative { -exponent } else { exponent })
+    }
+}
+
+/// A function over all its ranges: a certificate, where all arguments were judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FunctionSummary {
+    pub function: ScalarFunction,
+    pub verdict: Verdict,
+    /// Whether every f32 was an argument.
+    pub exhaustive: bool,
+    /// Of all ranges, the worst of them where it is no count.
+    pub judged: u64,
+    pub outside: u64,
+    pub nans: u64,
+    pub lost_nans: u64,
+    pub failing: u64,
+    pub undecided: u64,
+    pub misrounded: u64,
+    pub ties: u64,
+    pub falls: u64,
+    pub wrong_signs: u64,
+    #[serde(deserialize_with = "nullable::one")]
+    pub worst_share: f64,
+    pub worst_share_at: f32,
+    #[serde(deserialize_with = "nullable::one")]
+    pub worst_ulp: f64,
+    pub worst_ulp_at: f32,
+    pub first_failing: Option<f32>,
+    pub first_fall: Option<f32>,
+    pub first_wrong_sign: Option<f32>,
+    pub histogram: Vec<u64>,
+}
+
+/// Signs times exponents.
+pub const RANGES: usize = 512;
+
+/// One summary for each function, in order. The ranges are expected in theirs ([`FunctionRange::order`]).
+pub fn summaries(ranges: &[FunctionRange]) -> Vec<FunctionSummary> {
+    ranges.chunk_by(|a, b| a.function == b.function).map(summary).collect()
+}
+
+fn summary(ranges: &[FunctionRange]) -> FunctionSummary {
+    let sum = |count: fn(&FunctionRange) -> u64| ranges.iter().map(count).sum();
+    let worst = |of: fn(&FunctionRange) -> (f64, f32)| {
+        let larger = |a: (f64, f32), b: (f64, f32)| if b.0 > a.0 { b } else { a };
+        ranges.iter().filter(|range| range.judged > 0).map(of).reduce(larger).unwrap_or((f64::NAN, f32::NAN))
+    };
+    let (worst_share, worst_share_at) = worst(|range| (range.worst_share, range.worst_share_at));
+    let (worst_ulp, worst_ulp_at) = worst(|range| (range.worst_ulp, range.worst_ulp_at));
+    let mut histogram = vec![0; ranges.iter().map(|range| range.histogram.len()).max().unwrap_or(0)];
+    for range in ranges {
+        histogram.iter_mut().zip(&range.histogram).for_each(|(sum, count)| *sum += count);
+    }
+    FunctionSummary {
+        function: ranges[0].function,
+        verdict: Verdict::of_all(ranges.iter().map(|range| range.verdict)),
+        exhaustive: ranges.len() == RANGES && ranges.iter().all(|range| range.every == 1),
+        judged: sum(|range| range.judged),
+        outside: sum(|range| range.outside),
+        nans: sum(|range| range.nans),
+        lost_nans: sum(|range| range.lost_nans),
+        failing: sum(|range| range.failing),
+        undecided: sum(|range| range.undecided),
+        misrounded: sum(|range| range.misrounded),
+        ties: sum(|range| range.ties),
+        falls: sum(|range| range.falls),
+        wrong_signs: sum(|range| range.wrong_signs),
+        worst_share,
+        worst_share_at,
+        worst_ulp,
+        worst_ulp_at,
+        first_failing: ranges.iter().find_map(|range| range.first_failing),
+        first_fall: ranges.iter().find_map(|range| range.first_fall),
+        first_wrong_sign: ranges.iter().find_map(|range| range.first_wrong_sign),
+        histogram,
+    }
+}

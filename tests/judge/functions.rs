@@ -1,0 +1,171 @@
+//! Promises of sweeps over all of f32: what f64 says of a function is what 237 bits say; a wrong value fails, at its argument; every
+//! function of the kernels keeps its promise; parts make the whole.
+
+use holdfast::functions::{Sweeps, judge, rules};
+use holdfast::kernel::functions::{FunctionTally, evaluate};
+use holdfast::parts::{self, Divisible, Part, merge};
+use holdfast::report::json;
+use holdfast::results::functions::summaries;
+use holdfast::results::{Results, Verdict};
+use holdfast::scalar_function::ScalarFunction;
+use holdfast::truth;
+
+/// Arguments all over f32, of both signs; a prime apart, so that no pattern of bits repeats.
+fn arguments() -> impl Iterator<Item = f32> {
+    (0..u32::MAX).step_by(524_287).map(f32::from_bits).filter(|x| x.is_finite())
+}
+
+fn is_rounded(function: ScalarFunction) -> bool {
+    matches!(function, ScalarFunction::Bf16 | ScalarFunction::F16)
+}
+
+/// The f32 nearest to the exact value, by 237 bits; none beyond their reach, nor where it is infinite.
+fn nearest(function: ScalarFunction, x: f32) -> Option<f32> {
+    let [high, low] = truth::scalar::value(function, x)?;
+    let near = high as f32;
+    if near.is_infinite() {
+        return None;
+    }
+    let off = |y: f32| ((f64::from(y) - high) - low).abs();
+    let all = [near, near.next_down(), near.next_up()].into_iter().filter(|y| y.is_finite());
+    all.min_by(|a, b| off(*a).total_cmp(&off(*b)))
+}
+
+/// What is said of one value at one argument.
+fn judged(function: ScalarFunction, x: f32, value: f32) -> FunctionTally {
+    let mut tally = FunctionTally::NONE;
+    let [open, _] = tally.add(function, (x.to_bits(), 1), &[f32::NAN, value], &rules(function));
+    assert!(open.is_empty(), "{function} at {x:e}");
+    tally
+}
+
+#[test]
+fn the_nearest_number_is_right_and_the_one_beside_it_is_not_nearest() {
+    for function in ScalarFunction::ALL.into_iter().filter(|function| !is_rounded(*function)) {
+        let mut tried = 0;
+        for x in arguments().filter(|&x| function.domain()[0] <= x && x <= function.domain()[1]) {
+            let Some(value) = nearest(function, x) else { continue };
+            let of_nearest = judged(function, x, value);
+            let said = format!("{function}({x:e}) = {value:e}: {of_nearest:?}");
+            assert_eq!((of_nearest.judged, of_nearest.failing, of_nearest.misrounded), (1, 0, 0), "{said}");
+            assert!(of_nearest.worst_ulp <= 0.5 + 1e-6, "{said}");
+            tried += 1;
+            if function.is_of_unit_circle() || value.abs() < f32::MIN_POSITIVE {
+                continue;
+            }
+            let beside =
+                judged(function, x, if x.to_bits() % 2 == 0 { value.next_up() } else { value.next_down() });
+            let is_tie = beside.near_ties > 0;
+            assert!(beside.misrounded == 1 || is_tie, "{function}({x:e}) beside {value:e}: {beside:?}");
+        }
+        assert!(tried > 2000, "{function}: {tried}");
+    }
+}
+
+#[test]
+fn what_is_beyond_the_promise_fails() {
+    for function in ScalarFunction::ALL {
+        let (units, mut tried) = (rules(function).units, 0);
+        for x in [-20.75f32, -3.0, -1.0, -0.3, 1e-3, 0.5, 1.0, 1.25, 3.0, 20.5] {
+            let right = f64::from(evaluate(function, &[x])[0]);
+            // What a unit is relative to; the gate's derivative has sums of terms there.
+            let scale = if function.is_of_unit_circle() {
+                1.0
+            } else {
+                right.abs() + if function == ScalarFunction::GateSlope { 8.0 } else { 0.0 }
+            };
+            let wrong = (right + (2.0 * units + 4.0) * scale / f64::from(1 << 24)) as f32;
+            let tally = judged(function, x, wrong);
+            assert_eq!((tally.failing, tally.first_failing), (1, x.to_bits()), "{function}({x}): {tally:?}");
+            assert!(tally.worst_share > 1.0, "{tally:?}");
+            tried += 1;
+        }
+        assert_eq!(tried, 10);
+        let said = |value: f32| judged(function, 1.0, value);
+        assert_eq!((said(f32::NAN).failing, said(f32::INFINITY).failing), (1, 1), "{function}");
+        assert_eq!(said(-evaluate(function, &[1.0])[0]).wrong_signs, 1, "{function}");
+        assert_eq!(judged(function, f32::NAN, 1.0).lost_nans, 1, "{function}");
+    }
+}
+
+/// f64 loses what 237 bits keep, and the ends of the range are no exceptions.
+#[test]
+fn overflow_and_underflow_are_values() {
+    let exp = ScalarFunction::Exp;
+    assert_eq!(judged(exp, 89.0, f32::INFINITY).failing, 0);
+    assert_eq!(judged(exp, 89.0, f32::MAX).failing, 1);
+    assert_eq!(judged(exp, 88.0, f32::INFINITY).failing, 1);
+    assert_eq!(judged(exp, -1e30, 0.0).failing, 0);
+    assert_eq!(judged(exp, -1e30, f32::MIN_POSITIVE).failing, 1);
+    // 65519.996 and 65520: the last f32 that is a number in f16, and the first one that is not.
+    let f16 = ScalarFunction::F16;
+    assert_eq!(judged(f16, 65520f32.next_down(), 65504.0).failing, 0);
+    assert_eq!((judged(f16, 65520.0, f32::INFINITY).failing, judged(f16, 65520.0, 65504.0).failing), (0, 1));
+    // A tie goes to the even neighbour.
+    let [low, high] = [1.0f32, 1.0 + 1.0 / 128.0];
+    let tie = (low + high) / 2.0;
+    assert_eq!([low, high].map(|value| judged(ScalarFunction::Bf16, tie, value).failing), [0, 1]);
+}
+
+#[test]
+fn a_fall_is_counted_where_the_exact_values_rise_but_not_over_a_pole() {
+    let falls = |function, first: f32, values: &[f32]| {
+        let mut tally = FunctionTally::NONE;
+        tally.add(function, (first.to_bits(), 1), values, &rules(function));
+        (tally.falls, tally.first_fall)
+    };
+    let exp = evaluate(ScalarFunction::Exp, &[1.0, 1f32.next_up(), 1f32.next_up().next_up()]);
+    assert_eq!(falls(ScalarFunction::Exp, 1f32.next_up(), &exp).0, 0);
+    let second = 1f32.next_up().next_up().to_bits();
+    assert_eq!(falls(ScalarFunction::Exp, 1f32.next_up(), &[exp[0], exp[1], exp[0]]), (1, second));
+    // Away from zero the arguments below it fall.
+    let below = (-1f32).next_down();
+    let exp = evaluate(ScalarFunction::Exp, &[-1.0, below]);
+    assert_eq!(
+        (falls(ScalarFunction::Exp, below, &exp).0, falls(ScalarFunction::Exp, below, &[exp[1], exp[0]]).0),
+        (0, 1)
+    );
+    let around: Vec<f32> = [2f32.next_down(), 2.0, 2f32.next_up()].into();
+    let bilinear = evaluate(ScalarFunction::BilinearABar, &around);
+    assert!(bilinear[0] > 1e6 && bilinear[2] < -1e6);
+    assert_eq!(falls(ScalarFunction::BilinearABar, 2.0, &bilinear).0, 0);
+}
+
+#[test]
+fn every_function_keeps_its_promise_over_all_of_f32() {
+    let sweeps = Sweeps {
+        functions: ScalarFunction::ALL.into(),
+        every: 65_521,
+        command: "holdfast sweep".to_owned(),
+        device: "this machine".to_owned(),
+    };
+    let results = sweeps.run(&|| {});
+    let all = summaries(&results.functions);
+    assert_eq!(all.len(), ScalarFunction::ALL.len());
+    for one in &all {
+        assert_eq!(
+            (one.verdict, one.undecided, one.lost_nans, one.wrong_signs),
+            (Verdict::Pass, 0, 0, 0),
+            "{one:?}"
+        );
+        assert!(one.judged > 30_000 && one.worst_share <= 1.0, "{one:?}");
+    }
+    assert_eq!(results.verdict(), Verdict::Pass);
+    // In parts, and put together.
+    let folder = tempfile::tempdir().expect("a folder");
+    for number in 1..=3 {
+        let done =
+            parts::run(&sweeps, &sweeps.part(Part { number, of: 3 }), folder.path(), &|_| {}).expect("run");
+        assert_eq!((done.units, done.before), (sweeps.len() / 3, 0));
+    }
+    let text = |results: &Results| json::to_string(results).expect("JSON");
+    assert!(text(&merge(&[folder.path().to_owned()]).expect("complete")) == text(&results));
+}
+
+/// All of a binade, at which sampling sees one in two thousand.
+#[test]
+fn every_argument_of_a_binade_is_judged_where_all_are_asked_for() {
+    let range = judge(ScalarFunction::Bf16, false, 127, 1);
+    assert_eq!((range.judged, range.failing, range.falls), (1 << 23, 0, 0));
+    assert_eq!(range.histogram, [1 << 23]);
+}
