@@ -74,12 +74,12 @@ fn state(item: &Item) -> String {
     }
 }
 
-/// How many of each method: `zoh 3, rk4 40`.
+/// How many of each method, and of functions: `zoh 3, rk4 40`.
 fn by_method<'a>(items: impl Iterator<Item = &'a Item> + Clone) -> String {
-    let count = |method: Form| items.clone().filter(|item| item.method == method).count();
-    let counts = Form::all().map(|method| (method, count(method)));
-    let counts: Vec<_> =
-        counts.filter(|(_, count)| *count > 0).map(|(method, count)| format!("{method} {count}")).collect();
+    let count = |method: Option<Form>| items.clone().filter(|item| item.method == method).count();
+    let methods = Form::all().map(|method| (method.name(), count(Some(method))));
+    let counts = methods.chain([("functions", count(None))]).filter(|(_, count)| *count > 0);
+    let counts: Vec<_> = counts.map(|(name, count)| format!("{name} {count}")).collect();
     counts.join(", ")
 }
 

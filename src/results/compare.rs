@@ -1,7 +1,7 @@
 //! What changed between two runs: verdicts first, then errors, then what is gone or new.
 //!
-//! Scans are matched by their case ids, sweeps and invariants by name, weights and method, and the lifted runs of scans
-//! and sweeps by what they lift: everything that has a verdict is compared, pairs by number. Runs of another seed, and
+//! Scans are matched by their case ids, sweeps and invariants by name, weights and method, functions by name, and the lifted runs of
+//! scans and sweeps by what they lift: everything that has a verdict is compared, pairs by number. Runs of another seed, and
 //! recorded runs from files that merely have the same name, have other inputs under the same ids: they must not be
 //! compared ([`Incomparable`]).
 //!
@@ -25,6 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::functions::{FunctionSummary, summaries};
 use super::pairs::PairTotals;
 use super::precision::Lifting;
 use super::schema::{CaseResult, CoefficientResult, Results, TensorResult, Worst};
@@ -36,11 +37,12 @@ pub const FACTOR: f64 = 2.0;
 /// Both shares below this are nothing to look at: four bits are left to the bound.
 pub const NOTABLE: f64 = 1.0 / 16.0;
 
-/// One case, sweep, invariant or lifted run as one of the two runs has it.
+/// One case, sweep, invariant, lifted run or function as one of the two runs has it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Item {
     pub id: String,
-    pub method: Form,
+    /// None of a function, which is not one method's.
+    pub method: Option<Form>,
     pub verdict: Verdict,
     /// The worst share of the allowance used; none when nothing was measured.
     pub share: Option<f64>,
@@ -200,7 +202,8 @@ impl Item {
         worst: &Option<Worst>,
         judged: Option<usize>,
     ) -> Self {
-        Item { id, method: method.into(), verdict, share: worst.as_ref().map(|worst| worst.share), judged }
+        let method = Some(method.into());
+        Item { id, method, verdict, share: worst.as_ref().map(|worst| worst.share), judged }
     }
 }
 
@@ -268,7 +271,7 @@ fn same_problems(old: &Results, new: &Results) -> Result<(), Incomparable> {
     Ok(())
 }
 
-/// Everything that has a verdict of its own: cases, sweeps, invariants, then the lifted runs if `lifted`.
+/// Everything that has a verdict of its own: cases, sweeps, invariants, then the lifted runs if `lifted`, and functions.
 fn items(results: &Results, lifted: bool) -> Vec<Item> {
     let of_case = |case: &CaseResult| {
         Item::new(case.id.clone(), case.method, case.verdict, &case.worst, Some(case.judged))
@@ -285,7 +288,14 @@ fn items(results: &Results, lifted: bool) -> Vec<Item> {
     let laws = results.invariants.iter();
     items.extend(laws.map(|law| Item::new(law.id(), law.method, law.verdict, &law.worst, Some(law.judged))));
     items.extend(lifts);
+    items.extend(summaries(&results.functions).into_iter().map(of_function));
     items
+}
+
+/// A function over all that was swept of it.
+fn of_function(of: FunctionSummary) -> Item {
+    let (id, judged) = (format!("functions/{}", of.function), Some(of.judged as usize));
+    Item { id, method: None, verdict: of.verdict, share: Some(of.worst_share), judged }
 }
 
 /// The lifted run of a case or sweep; its share is that of the truncation, which its verdict is about.

@@ -10,6 +10,7 @@ use holdfast::report::json;
 use holdfast::results::compare::{Incomparable, RunComparison, compare};
 use holdfast::results::{ErrorPart, Lifting};
 use holdfast::results::{Results, Verdict};
+use holdfast::scalar_function::ScalarFunction;
 use rstest::rstest;
 
 use holdfast::tensor::TensorName;
@@ -414,4 +415,24 @@ fn a_broken_kernel_is_a_regression_of_its_method() {
     assert_eq!((&json["schema"], &json["regressed"]), (&2.into(), &true.into()));
     assert_eq!(json["verdicts"][0]["new"]["method"], "rk4");
     assert_eq!(holdfast(&["compare", path(&bad), path(&good)]).status.code(), Some(0));
+}
+
+/// A sweep over all of f32 has functions alone.
+#[test]
+fn functions_are_compared_by_name() {
+    let of = |functions: [ScalarFunction; 2]| {
+        let judged = functions.into_iter().flat_map(|function| {
+            [126, 127].map(|exponent| holdfast::functions::judge(function, false, exponent, 65_521))
+        });
+        Results { functions: judged.collect(), ..Results::empty(1, "cpu", String::new(), String::new()) }
+    };
+    let old = of([ScalarFunction::Exp, ScalarFunction::FohBBar]);
+    let same = compare(&old, &old).expect("comparable");
+    assert_eq!((same.regressed(), same.unchanged), (false, 2));
+    let mut worse = old.clone();
+    worse.functions[3].verdict = Verdict::Fail;
+    let change = compare(&old, &worse).expect("comparable");
+    assert!(change.regressed() && change.verdicts[0].new.id == "functions/foh-b-bar", "{change:?}");
+    let other = compare(&old, &of([ScalarFunction::Exp, ScalarFunction::Sin])).expect("comparable");
+    assert!(other.regressed() && other.gone[0].id == "functions/foh-b-bar", "{other:?}");
 }
