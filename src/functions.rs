@@ -131,10 +131,8 @@ pub fn judge(function: ScalarFunction, negative: bool, exponent: u8, every: u32)
         for bits in open {
             match fails(function, f32::from_bits(bits), rules.units) {
                 Some(true) => {
-                    if tally.failing == 0 {
-                        tally.first_failing = bits;
-                    }
-                    tally.failing += 1;
+                    let first = if tally.failing == 0 { bits } else { tally.first_failing.min(bits) };
+                    (tally.failing, tally.first_failing) = (tally.failing + 1, first);
                 }
                 Some(false) => {}
                 None => undecided += 1,
@@ -182,11 +180,16 @@ pub fn judge(function: ScalarFunction, negative: bool, exponent: u8, every: u32)
     }
 }
 
-/// Whether a value is beyond what is promised, by 237 bits; none where they do not say it either.
+/// Whether a value is beyond what is promised, by 237 bits; none where they do not say it either, nor of an infinity or a function
+/// whose promise is not relative to its value alone.
 fn fails(function: ScalarFunction, x: f32, units: f64) -> Option<bool> {
+    let got = functions::evaluate(function, &[x])[0];
+    let other_scale = matches!(function, ScalarFunction::Gate | ScalarFunction::GateSlope);
+    if other_scale || function.is_of_unit_circle() || got.is_infinite() {
+        return None;
+    }
     let [high, low] = truth::scalar::value(function, x)?;
-    let error = (f64::from(functions::evaluate(function, &[x])[0]) - high - low).abs();
-    // What has another scale, the gate's derivative and the parts of e^ix, is far from its bound: it is not asked for.
+    let error = (f64::from(got) - high - low).abs();
     let bound = units * U * high.abs() + 2.0 * HALF_SUBNORMAL;
     match (error > bound * (1.0 + 1e-12), error < bound * (1.0 - 1e-12)) {
         (false, false) => None,
@@ -197,7 +200,7 @@ fn fails(function: ScalarFunction, x: f32, units: f64) -> Option<bool> {
 /// Whether another f32 is nearer to the exact value, by 237 bits; none where they do not say it either: of ties, and beyond their
 /// reach.
 fn is_misrounded(function: ScalarFunction, x: f32) -> Option<bool> {
-    let got = functions::evaluate(function, &[x])[0];
+    let got = Some(functions::evaluate(function, &[x])[0]).filter(|got| got.is_finite())?;
     let [high, low] = truth::scalar::value(function, x)?;
     let above = (high - f64::from(got), low) > (0.0, 0.0);
     let (next, side) = if above { (got.next_up(), 1.0) } else { (got.next_down(), -1.0) };

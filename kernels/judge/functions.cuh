@@ -1,18 +1,19 @@
 // What the functions of one float (src/scalar_function.rs) are, in f64 with a proven radius, and the judgement of a kernel's values
 // at many arguments. Shares nothing with the kernels but the functions' numbers.
 //
-// Radius, with v = 2⁻⁵³ and numbers.cuh's eˣ within 4v and sine and cosine within 2v of 1; every operation rounds by v:
+// Radius, with v = 2⁻⁵³ and numbers.cuh's eˣ within 4v (5v are allowed) and sine and cosine within 2v of 1; every operation rounds by v:
 // - φ_k and their derivatives ψ_k = φ_k − k φ_{k+1}, for |x| < 2 by the series of φ₃ and ψ₃ (27 terms, the remainder below 2⁻⁶⁴ of the
 //   sum), whose terms are of one sign for x > 0 and fall from the first on for x < 0, so that Horner's sums lose less than 8v, and
-//   φ_k = 1/k! + x φ_{k+1}, ψ_k = φ_{k+1} + x ψ_{k+1}, which at x = −2 cancel least: φ₁ = 0.43 of a sum of terms below 2.14, twice
-//   over. That is below 2⁶ v. Elsewhere φ_{k+1} = (φ_k − 1/k!)/x, x²ψ₁ = (x − 1)eˣ + 1, x³ψ₂ = (x − 2)eˣ + (x + 2) and
+//   φ_k = 1/k! + x φ_{k+1}, ψ_k = φ_{k+1} + x ψ_{k+1}, which at x = −2 cancel most: ψ₁ = 0.15 of terms that come to 1.01, a factor of 7.
+//   That is below 2⁶ v. Elsewhere φ_{k+1} = (φ_k − 1/k!)/x, x²ψ₁ = (x − 1)eˣ + 1, x³ψ₂ = (x − 2)eˣ + (x + 2) and
 //   x⁴ψ₃ = (x − 3)eˣ + 1 + ½(x + 2)², the worst of which is the last at x = 2: terms of 16.4 for a sum of 1.6, each good to 6v. All
 //   are positive on the real line, and so are the sums that the methods make of them: 2⁷ v = 2⁻⁴⁶ of the value bounds them all.
-// - rk4's polynomials cancel: 8v of the sum of their terms' sizes.
+// - rk4's polynomials cancel: 8v of the sum of their terms' sizes, 12v of that of four terms.
 // - bilinear: 1 ± x/2 by one rounding each, and a quotient: 4v, twice that where it is squared, and more.
-// - softplus = max(x, 0) + 2 artanh(t/(2 + t)), t = e^−|x|: positive terms, 2⁵ v. The sigmoid and the gate: 8v. The gate's derivative is a
+// - softplus = max(x, 0) + 2 artanh(t/(2 + t)), t = e^−|x|: positive terms, 2⁵ v. The sigmoid 8v, the gate 10v. The gate's derivative is a
 //   sum that cancels: 2⁵ v of its terms' sizes.
-// - sine and cosine beyond 2²⁰: the angle as a fraction of a turn, exactly to 2⁻⁷⁰, then as numbers.cuh: 4v of 1.
+// - sine and cosine beyond 2²⁰: the angle as a fraction of a turn, good to 2⁻⁶³, then as numbers.cuh: 4v of 1.
+// Where eˣ is subnormal in f64 these are no longer relative; what is lost there is nothing beside a half of f32's least number.
 #pragma once
 
 #include "judge/numbers.cuh"
@@ -24,7 +25,7 @@ namespace holdfast_judge {
 using holdfast_functions::ScalarFunction;
 
 // A value that is not known better than its radius; the size that a kernel's error is promised relative to, and what is allowed beside
-// that.
+// that. Where nothing is promised but the nearest number (no units), neither matters.
 struct Known {
   double value, radius, scale, spare;
 };
@@ -116,10 +117,15 @@ JUDGE_DEVICE void sine_and_cosine_of_any(double x, double& sine, double& cosine)
 JUDGE_DEVICE double nearest_multiple(double x, int exponent_of_last, int least) {
   const int e = static_cast<int>(bits_of(x) >> 52 & 0x7ff) - 1023 - exponent_of_last;
   const double unit = from_bits(static_cast<Bits>((e < least ? least : e) + 1023) << 52);
-  return ((x / unit + kRounder) - kRounder) * unit;
+  // With the sign of x where that is 0.
+  const double nearest = ((x / unit + kRounder) - kRounder) * unit;
+  return from_bits((bits_of(nearest) & ~(1ull << 63)) | (bits_of(x) & (1ull << 63)));
 }
 
-JUDGE_DEVICE double beyond_f16(double x) { return size_of_real(x) < 65536.0 ? x : x > 0.0 ? infinity() : -infinity(); }
+// 2¹²⁸ and 2¹⁶ are no numbers of bf16 and of f16 any more.
+JUDGE_DEVICE double infinite_from(double x, double end) {
+  return size_of_real(x) < end ? x : x > 0.0 ? infinity() : -infinity();
+}
 
 // −87: below it a gate may vanish.
 constexpr double kGateUnderflow = -87.0;
@@ -162,8 +168,8 @@ JUDGE_DEVICE Known truth(double x) {
     return slope;
   }
   // What is rounded once and for all has no allowance.
-  if constexpr (kFunction == F::kBf16) return {nearest_multiple(x, 7, -133), 0.0, 0.0, 0.0};
-  if constexpr (kFunction == F::kF16) return {beyond_f16(nearest_multiple(x, 10, -24)), 0.0, 0.0, 0.0};
+  if constexpr (kFunction == F::kBf16) return {infinite_from(nearest_multiple(x, 7, -133), 340282366920938463463374607431768211456.0), 0.0, 0.0, 0.0};
+  if constexpr (kFunction == F::kF16) return {infinite_from(nearest_multiple(x, 10, -24), 65536.0), 0.0, 0.0, 0.0};
   if constexpr (kFunction == F::kBilinearABar) return known((1.0 + 0.5 * x) / (1.0 - 0.5 * x), 4.0);
   if constexpr (kFunction == F::kBilinearBBar || kFunction == F::kBilinearH) return known(1.0 / (1.0 - 0.5 * x), 4.0);
   if constexpr (kFunction == F::kBilinearSlope || kFunction == F::kBilinearHByA) {
@@ -221,34 +227,36 @@ JUDGE_DEVICE Judged judge_value(double got, Known want, const FunctionRules& rul
   const double size = size_of_real(want.value);
   // One rounding more than f64's own, of what is subtracted below; and two roundings that underflow in f32.
   const double radius = want.radius + size * kUnit;
-  const double bound = want.scale == 0.0 ? 0.0 : rules.units / 16777216.0 * want.scale + want.spare + 2.0 * kHalfSubnormal;
+  const bool is_exact = rules.units == 0.0;
+  const double bound = is_exact ? 0.0 : rules.units / 16777216.0 * want.scale + want.spare + 2.0 * kHalfSubnormal;
   Judged judged = {0.0, 0.0, false, false, false, false};
   if (!(got == got)) return {infinity(), infinity(), true, false, false, true};
-  if (size_of_real(got) == infinity()) {
-    // Right where the exact value, or one within the bound of it, rounds to infinity.
-    const bool same_sign = (got > 0.0) == (want.value > 0.0);
-    judged.fails = !same_sign || size + bound + radius < kOverflow;
-    judged.misrounded = size + radius < kOverflow;
+  if (is_exact) {
+    judged.fails = judged.misrounded = bits_of(got) != bits_of(want.value);
     if (judged.fails) judged.share = judged.ulp = infinity();
     return judged;
   }
-  if (size - bound - radius >= kOverflow) return {infinity(), infinity(), true, false, false, true};
-  const double error = size_of_real(got - want.value);
-  judged.ulp = error / (rules.on_unit_circle != 0 ? 1.0 / 16777216.0 : spacing(want.value));
-  if (bound == 0.0) {
-    judged.ulp = error > 0.0 ? judged.ulp : 0.0;
-    judged.fails = judged.misrounded = error > 0.0;
-    judged.share = judged.fails ? infinity() : 0.0;
+  // Beyond f64's own range every comparison below has an infinity in it: they are written so that nothing passes by that.
+  if (size_of_real(got) == infinity()) {
+    // Right where the exact value, or one within the bound of it, rounds to infinity.
+    judged.fails = (got > 0.0) != (want.value > 0.0) || size + bound + radius < kOverflow;
+    judged.open = !judged.fails && size + bound - radius < kOverflow;
+    judged.misrounded = size + radius < kOverflow;
+    judged.near_tie = !judged.misrounded && size - radius < kOverflow;
+    if (judged.fails) judged.share = judged.ulp = infinity();
     return judged;
   }
+  if (!(size - bound - radius < kOverflow)) return {infinity(), infinity(), true, false, false, true};
+  const double error = size_of_real(got - want.value);
+  judged.ulp = error / (rules.on_unit_circle != 0 ? 1.0 / 16777216.0 : spacing(want.value));
   judged.share = error / bound;
   // One part in 2⁴⁰ is more than what these few operations round.
   judged.fails = error - radius > bound * (1.0 + 1.0 / 1099511627776.0);
-  const bool passes = error + radius <= bound * (1.0 - 1.0 / 1099511627776.0);
+  const bool passes = error + radius <= bound * (1.0 - 1.0 / 1099511627776.0) && size - bound + radius < kOverflow;
   judged.open = !judged.fails && !passes;
   if (rules.on_unit_circle == 0) {
-    const float low = static_cast<float>(want.value - radius), high = static_cast<float>(want.value + radius);
-    judged.misrounded = got != static_cast<double>(low) && got != static_cast<double>(high);
+    const double low = static_cast<float>(want.value - radius), high = static_cast<float>(want.value + radius);
+    judged.misrounded = got < low || got > high;
     judged.near_tie = low != high && !judged.misrounded;
   }
   return judged;

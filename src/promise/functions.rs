@@ -10,11 +10,13 @@ use crate::scalar_function::{ScalarFunction, StepPart};
 /// roundings that underflow.
 ///
 /// - Coefficients and derivatives: what [`Contract::PRODUCTION`] and [`derivatives::production`] count.
-/// - eˣ in pairs: 0.15u before it is rounded; with its rounding 1.15u, and an eighth on top to the next one.
+/// - eˣ in pairs: 0.15u before it is rounded; with its rounding 1.15u, rounded up to the next eighth.
 /// - φ in pairs: eˣ's 0.15u times 13, which φ₃ comes to where |x| > 1, 1.95u, and a rounding.
-/// - softplus and the gate: [`super::allowance`]; the gate's own share of it, an exponential, a sum and a quotient.
-/// - The sigmoid: an exponential within 2u, a sum and a quotient, whose reciprocal may round apart. The gate's derivative: eight
-///   roundings of its terms.
+/// - softplus and the gate: [`super::allowance`]; the gate's own share of it, an exponential, a sum and a quotient. Below −87 the gate
+///   may vanish, and so may its derivative: all of the value, or of its terms, is allowed there.
+/// - The sigmoid: an exponential within 2u, a sum and a quotient, whose reciprocal may round apart. The gate's derivative
+///   σ(x)(1 + xσ(−x)): eight roundings of its terms' sizes, for the sigmoid in it errs by all of its 5u only for x < 0, where xσ(−x) is
+///   damped by σ; for x > 0, where the exponential is damped, two more of xσ(x), which 1 − σ(x) loses; and an underflow times |x|.
 /// - What is rounded to 16 bits: nothing. It is the nearest number.
 pub fn units(function: ScalarFunction) -> f64 {
     use ScalarFunction as F;

@@ -278,15 +278,11 @@ fn invariant_table(results: &Results) -> Option<String> {
 fn function_table(results: &Results) -> Option<String> {
     let all = functions::all(results);
     all.first()?;
-    let failures = all.iter().flat_map(|one| {
-        functions::failures(one)
-            .into_iter()
-            .map(|what| text::wrap("FAIL ", &format!("{}: {what}", one.function), width()))
-    });
-    let failures: String = failures.map(|line| line + "\n").collect();
+    let problems: String =
+        functions::problem_lines(results).iter().map(|line| text::wrap("", line, width()) + "\n").collect();
     let table =
         lined(&functions::COLUMNS, all.iter().map(|one| functions::row(one).to_vec()), 1, functions::LEGEND);
-    Some(failures + &table)
+    Some(problems + &table)
 }
 
 /// A table with lines around its head, its columns from `numbers` on flush right, and a legend below it.

@@ -39,7 +39,8 @@ pub struct FunctionRow {
     pub cells: Vec<String>,
     /// How its share is shown.
     pub class: &'static str,
-    pub wrong: Vec<String>,
+    /// What keeps it from passing, by verdict and in words.
+    pub wrong: Vec<(&'static str, String)>,
 }
 
 /// Every function, for a page.
@@ -49,7 +50,7 @@ pub fn rows(results: &Results) -> Value {
         what: one.function.what(),
         cells: row(one)[1..].to_vec(),
         class: one.verdict.name(),
-        wrong: failures(one),
+        wrong: problems(one).into_iter().map(|(verdict, what)| (verdict.name(), what)).collect(),
     };
     value(all(results).iter().map(row).collect::<Vec<_>>())
 }
@@ -107,18 +108,29 @@ pub fn certificate(results: &Results) -> Result<Option<String>, ReportError> {
     json::to_string(&certificate).map(Some)
 }
 
-/// What is wrong with a function, in words; nothing where it passes.
-pub fn failures(of: &FunctionSummary) -> Vec<String> {
-    let first = |count: u64, what: &str, at: Option<f32>| {
+/// What keeps a function from passing, in words after its verdict; nothing where it passes.
+pub fn problems(of: &FunctionSummary) -> Vec<(Verdict, String)> {
+    let some = |verdict, count: u64, what: &str, at: Option<f32>| {
         let at = at.map_or(String::new(), |x| format!(", the first from zero at x = {x:e}"));
-        (count > 0).then(|| format!("{}: {what}{at}", text::count(count as usize, "value")))
+        (count > 0).then(|| (verdict, format!("{}: {what}{at}", text::count(count as usize, "value"))))
     };
     [
-        first(of.failing, "beyond what is promised", of.first_failing),
-        first(of.lost_nans, "no NaN for a NaN", None),
-        first(of.undecided, "not decided", None),
+        some(Verdict::Fail, of.failing, "beyond what is promised", of.first_failing),
+        some(Verdict::Fail, of.lost_nans, "no NaN for a NaN", None),
+        some(Verdict::Unmeasured, of.undecided, "not decided", None),
     ]
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// The same in a line for each, the verdict first.
+pub fn problem_lines(results: &Results) -> Vec<String> {
+    let all = all(results);
+    let lines = all.iter().flat_map(|one| {
+        problems(one)
+            .into_iter()
+            .map(|(verdict, what)| format!("{} {}: {what}", text::verdict(verdict), one.function))
+    });
+    lines.collect()
 }

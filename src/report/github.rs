@@ -2,7 +2,7 @@
 
 use super::failures::{self, Failure};
 use super::markdown::{code, escape};
-use super::{causes, summary, text};
+use super::{causes, functions, summary, text};
 use crate::results::Results;
 
 /// Annotations for a run; the service shows ten of a step.
@@ -30,6 +30,15 @@ pub fn summary(results: &Results) -> String {
         });
         lines.extend(rows);
     }
+    let swept = functions::problem_lines(results);
+    if !swept.is_empty() {
+        lines.push(String::new());
+        lines.extend(swept.iter().map(|line| format!("- {}", escape(line))));
+    }
+    if !results.functions.is_empty() {
+        lines.extend([String::new(), functions::totals(results).text("function")]);
+        return lines.join("\n") + "\n\n";
+    }
     lines.extend([String::new(), "| method | verdict | cases | sweeps | invariants |".to_owned()]);
     lines.push("|---|---|---|---|---|".to_owned());
     for line in summary::methods(results) {
@@ -56,6 +65,9 @@ pub fn annotations(results: &Results) -> String {
     };
     let others = failures::all(results).into_iter().filter(|failure| !covered(failure));
     found.extend(others.map(|failure| (failure.title(), failure.in_a_line())));
+    found.extend(
+        functions::problem_lines(results).into_iter().map(|line| ("holdfast sweep".to_owned(), line)),
+    );
     let unmeasured = summary::unmeasured_reasons(results).into_iter();
     found.extend(unmeasured.map(|(reason, count)| (format!("{count} unmeasured"), reason.to_owned())));
     let lines = found.into_iter().take(ANNOTATIONS);

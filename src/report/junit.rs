@@ -1,11 +1,13 @@
-//! The verdicts as JUnit's XML, which services that run tests show: a suite each of cases, sweeps, invariants and pairs.
+//! The verdicts as JUnit's XML, which services that run tests show: a suite each of cases, sweeps, invariants, functions and
+//! pairs.
 //!
 //! What could not be measured is an error there, and never skipped: those services count a skip as a pass.
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::failures::Failure;
-use super::{ReportError, text};
+use super::{ReportError, functions, text};
+use crate::results::functions::FunctionSummary;
 use crate::results::{Results, Verdict};
 
 /// The results as XML.
@@ -27,10 +29,36 @@ pub fn to_string(results: &Results) -> Result<String, ReportError> {
         suite.add_test_cases(judged.into_iter().map(|(verdict, judged)| test_case(verdict, judged)));
         report.add_test_suite(suite);
     }
+    let functions = functions::all(results);
+    if !functions.is_empty() {
+        let mut suite = TestSuite::new("functions");
+        suite.add_test_cases(functions.iter().map(function));
+        report.add_test_suite(suite);
+    }
     if results.pairs.problems > 0 {
         report.add_test_suite(pairs(results));
     }
     Ok(report.to_string()?)
+}
+
+/// One function that was swept.
+fn function(of: &FunctionSummary) -> TestCase {
+    let said: Vec<String> = functions::problems(of).into_iter().map(|(_, what)| what).collect();
+    let status = match of.verdict {
+        Verdict::Pass => TestCaseStatus::success(),
+        other => non_success(other, said.join("; ")),
+    };
+    let mut case = TestCase::new(of.function.name(), status);
+    case.set_classname("holdfast.functions");
+    case
+}
+
+/// A verdict that is no pass, and why in a line.
+fn non_success(verdict: Verdict, message: String) -> TestCaseStatus {
+    let kind = if verdict == Verdict::Fail { NonSuccessKind::Failure } else { NonSuccessKind::Error };
+    let mut status = TestCaseStatus::non_success(kind);
+    status.set_type(verdict.name()).set_message(message);
+    status
 }
 
 /// Pairs of methods are counted, and failing ones listed.
@@ -62,12 +90,8 @@ fn test_case(verdict: Verdict, judged: Failure) -> TestCase {
     let status = match judged.verdict_with_lifted(verdict) {
         Verdict::Pass => TestCaseStatus::success(),
         other => {
-            let kind = if other == Verdict::Fail { NonSuccessKind::Failure } else { NonSuccessKind::Error };
-            let mut status = TestCaseStatus::non_success(kind);
-            status
-                .set_type(other.name())
-                .set_message(judged.in_a_line())
-                .set_description(description(judged));
+            let mut status = non_success(other, judged.in_a_line());
+            status.set_description(description(judged));
             status
         }
     };

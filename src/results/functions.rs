@@ -104,8 +104,13 @@ pub fn summaries(ranges: &[FunctionRange]) -> Vec<FunctionSummary> {
 fn summary(ranges: &[FunctionRange]) -> FunctionSummary {
     let sum = |count: fn(&FunctionRange) -> u64| ranges.iter().map(count).sum();
     let worst = |of: fn(&FunctionRange) -> (f64, f32)| {
-        let larger = |a: (f64, f32), b: (f64, f32)| if b.0 > a.0 { b } else { a };
+        // An infinity that was written and read is a NaN: nothing is worse.
+        let larger =
+            |a: (f64, f32), b: (f64, f32)| if !a.0.is_nan() && (b.0.is_nan() || b.0 > a.0) { b } else { a };
         ranges.iter().filter(|range| range.judged > 0).map(of).reduce(larger).unwrap_or((f64::NAN, f32::NAN))
+    };
+    let first = |of: fn(&FunctionRange) -> Option<f32>| {
+        ranges.iter().filter_map(of).min_by(|a, b| a.abs().total_cmp(&b.abs()))
     };
     let (worst_share, worst_share_at) = worst(|range| (range.worst_share, range.worst_share_at));
     let (worst_ulp, worst_ulp_at) = worst(|range| (range.worst_ulp, range.worst_ulp_at));
@@ -131,9 +136,9 @@ fn summary(ranges: &[FunctionRange]) -> FunctionSummary {
         worst_share_at,
         worst_ulp,
         worst_ulp_at,
-        first_failing: ranges.iter().find_map(|range| range.first_failing),
-        first_fall: ranges.iter().find_map(|range| range.first_fall),
-        first_wrong_sign: ranges.iter().find_map(|range| range.first_wrong_sign),
+        first_failing: first(|range| range.first_failing),
+        first_fall: first(|range| range.first_fall),
+        first_wrong_sign: first(|range| range.first_wrong_sign),
         histogram,
     }
 }

@@ -62,6 +62,18 @@ fn the_nearest_number_is_right_and_the_one_beside_it_is_not_nearest() {
     }
 }
 
+/// Beside a root 53 bits span several f32: the others say which is nearest.
+#[test]
+fn beside_a_root_the_nearest_number_is_not_called_misrounded() {
+    use ScalarFunction::{GateSlope, Rk4BBar, Rk4HByDelta};
+    for (function, x) in [(GateSlope, -1.2784644f32), (Rk4HByDelta, -1.5960716), (Rk4BBar, -2.7852936)] {
+        let value = nearest(function, x).expect("within reach");
+        let mut tally = FunctionTally::NONE;
+        tally.add(function, (x.to_bits(), 1), &[f32::NAN, value], &rules(function));
+        assert_eq!((tally.failing, tally.misrounded, tally.near_ties), (0, 0, 1), "{function}: {tally:?}");
+    }
+}
+
 #[test]
 fn what_is_beyond_the_promise_fails() {
     for function in ScalarFunction::ALL {
@@ -97,6 +109,21 @@ fn overflow_and_underflow_are_values() {
     assert_eq!(judged(exp, 88.0, f32::INFINITY).failing, 1);
     assert_eq!(judged(exp, -1e30, 0.0).failing, 0);
     assert_eq!(judged(exp, -1e30, f32::MIN_POSITIVE).failing, 1);
+    // Where f64 overflows as well.
+    for (function, x) in
+        [(exp, 1000.0), (exp, f32::MAX), (ScalarFunction::FohHByA, 709.5), (ScalarFunction::PolyH, 1e30)]
+    {
+        let of = |value: f32| judged(function, x, value);
+        assert_eq!(
+            [f32::INFINITY, 0.0, -1.0, f32::MAX, f32::NEG_INFINITY].map(|y| of(y).failing),
+            [0, 1, 1, 1, 1]
+        );
+    }
+    let bf16 = |x: f32| judged(ScalarFunction::Bf16, x, f32::INFINITY).failing;
+    assert_eq!([bf16(f32::MAX), bf16(3.38e38)], [0, 1]);
+    // A sign is kept where the nearest number is 0.
+    let bf16 = |value: f32| judged(ScalarFunction::Bf16, -1e-45, value).failing;
+    assert_eq!([bf16(-0.0), bf16(0.0)], [0, 1]);
     // 65519.996 and 65520: the last f32 that is a number in f16, and the first one that is not.
     let f16 = ScalarFunction::F16;
     assert_eq!(judged(f16, 65520f32.next_down(), 65504.0).failing, 0);

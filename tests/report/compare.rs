@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use holdfast::report::compare::render;
 use holdfast::report::console::Detail;
-use holdfast::report::json;
+use holdfast::report::{json, junit};
 use holdfast::results::compare::{Incomparable, RunComparison, compare};
 use holdfast::results::{ErrorPart, Lifting};
 use holdfast::results::{Results, Verdict};
@@ -433,6 +433,12 @@ fn functions_are_compared_by_name() {
     worse.functions[3].verdict = Verdict::Fail;
     let change = compare(&old, &worse).expect("comparable");
     assert!(change.regressed() && change.verdicts[0].new.id == "functions/foh-b-bar", "{change:?}");
+    // It is a test of its own where tests are shown, and an error where it is not measured.
+    let shown = |results: &Results| junit::to_string(results).expect("XML");
+    assert!(shown(&old).contains("tests=\"2\" failures=\"0\" errors=\"0\""), "{}", shown(&old));
+    assert!(shown(&worse).contains("tests=\"2\" failures=\"1\" errors=\"0\""), "{}", shown(&worse));
+    worse.functions[3].verdict = Verdict::Unmeasured;
+    assert!(shown(&worse).contains("tests=\"2\" failures=\"0\" errors=\"1\""), "{}", shown(&worse));
     let other = compare(&old, &of([ScalarFunction::Exp, ScalarFunction::Sin])).expect("comparable");
     assert!(other.regressed() && other.gone[0].id == "functions/foh-b-bar", "{other:?}");
 }
