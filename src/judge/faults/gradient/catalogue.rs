@@ -28,6 +28,17 @@ pub struct Fault {
 }
 
 impl Fault {
+    /// One of a list, with its number there.
+    pub fn numbered(
+        name: &'static str,
+        what: &'static str,
+        touches: &'static [GradientName],
+        change: fn(&mut Variant, usize),
+        number: usize,
+    ) -> Self {
+        Fault { name, what, touches, change, number }
+    }
+
     /// Puts the fault into `variant`.
     pub fn change(&self, variant: &mut Variant) {
         (self.change)(variant, self.number);
@@ -64,6 +75,7 @@ impl Fault {
             && variant.edge.is_none_or(|(length, _)| length < seqlen)
             && (variant.positions.0 == Pick::All || variant.positions.1 < seqlen)
             && (form.is_bidirectional() || !is_of_both)
+            && variant.swaps.iter().flatten().all(|swap| swap.applies(form, problem))
             && (problem.weights == Weights::Complex || !is_of_complex)
     }
 
@@ -71,8 +83,19 @@ impl Fault {
     pub fn rounds(&self) -> bool {
         let mut variant = Variant::specified(Method::Zoh.into());
         self.change(&mut variant);
-        let is_stored = matches!(variant.edge, Some((_, Edge::Stored(_))));
-        variant.narrow.is_some() || variant.accumulator.is_some() || is_stored
+        let is_stored = matches!(variant.edge, Some((_, Edge::Stored(_) | Edge::AdjointStored(_))));
+        let is_swapped = variant.swaps.iter().flatten().any(|swap| swap.rounds());
+        variant.narrow.is_some() || variant.accumulator.is_some() || is_stored || is_swapped
+    }
+
+    /// Whether each gradient may have it on its own: what it does in one says nothing of the others.
+    pub fn is_separate(&self) -> bool {
+        let specified = Variant::specified(Method::Poly.into());
+        let mut variant = specified;
+        self.change(&mut variant);
+        let Variant { states, positions, batch, group, accumulator, scale, complex, store, .. } = specified;
+        let kept = Variant { states, positions, batch, group, accumulator, scale, complex, store, ..variant };
+        kept == specified
     }
 
     /// Whether it does no more than multiply whole gradients by a number, or almost all of them.
@@ -93,14 +116,14 @@ pub fn find(name: &str) -> Option<&'static Fault> {
 }
 
 /// Whatever an adjoint enters.
-const ADJOINT: &[GradientName] = &[U, Delta, A, B, DeltaBias, InitialState];
+pub const ADJOINT: &[GradientName] = &[U, Delta, A, B, DeltaBias, InitialState];
 /// Whatever the outputs' gradients enter.
-const ADJOINT_AND_C: &[GradientName] = &[U, Delta, A, B, C, DeltaBias, InitialState];
+pub const ADJOINT_AND_C: &[GradientName] = &[U, Delta, A, B, C, DeltaBias, InitialState];
 /// Whatever a step's derivative enters.
-const SLOPES: &[GradientName] = &[Delta, A, DeltaBias];
-const STEP: &[GradientName] = &[Delta, DeltaBias];
+pub const SLOPES: &[GradientName] = &[Delta, A, DeltaBias];
+pub const STEP: &[GradientName] = &[Delta, DeltaBias];
 /// Whatever a state enters.
-const STATES: &[GradientName] = &[Delta, A, C, Z, DeltaBias];
+pub const STATES: &[GradientName] = &[Delta, A, C, Z, DeltaBias];
 /// Whatever B enters.
 const STATES_AND_U: &[GradientName] = &[U, Delta, A, C, Z, DeltaBias];
 /// Whatever u enters.

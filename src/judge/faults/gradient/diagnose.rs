@@ -16,6 +16,7 @@ use rayon::prelude::*;
 
 use super::adjoint::{self, Scope, Sums, is_summed};
 use super::catalogue::{self, Fault, SCAN};
+use super::structure;
 use super::variant::Variant;
 use crate::formula::{Form, Transition};
 use crate::judge::diagnose::{NEARLY, NEARLY_ROUNDED, NEEDED};
@@ -33,7 +34,7 @@ pub const NEARLY_WITHIN: f64 = 16.0;
 /// How many models a diagnosis names.
 const NAMED: usize = 5;
 /// How long to look for pairs in one gradient: in positions times states that may be computed.
-const PAIRS: usize = 20_000_000;
+pub(super) const PAIRS: usize = 20_000_000;
 /// The same of single models, in all: a problem that is too large for them is looked at with the first of the catalogue.
 const SINGLES: usize = 400_000_000;
 /// What a gradient that is 0 may be off a model's, of the model's largest: 64 roundings to f32.
@@ -41,8 +42,13 @@ const OF_NOTHING: f64 = 1.0 / (1u64 << 18) as f64;
 /// How many wrong elements a pair, or a factor that was fitted, has to explain: fewer agree with one of thousands by chance.
 const TELLING: usize = 4;
 
+/// The same of every place, for each gradient.
+const PLACES: usize = 60_000_000;
+/// How far beyond its bound a model puts a gradient that is right, at least, if it is not so.
+const CONTRADICTS: f64 = 4.0;
+
 /// The least that a number fitted to a part is off what it is to be, and the most that one is off a simple fraction.
-const NOTICED: f64 = 1e-3;
+pub(super) const NOTICED: f64 = 1e-3;
 /// Steps of the search for a factor on z.
 const STEPS: usize = 5;
 
@@ -78,13 +84,13 @@ pub struct Case<'a> {
 
 /// How well a model fits.
 #[derive(Clone, Copy, Debug)]
-struct Fit {
+pub(super) struct Fit {
     share: f64,
-    residual: f64,
+    pub residual: f64,
 }
 
 impl Fit {
-    fn explains(self) -> bool {
+    pub fn explains(self) -> bool {
         self.share <= 1.0 && self.residual <= NEEDED
     }
 }
@@ -94,6 +100,8 @@ impl Fit {
 struct Model {
     faults: Vec<&'static Fault>,
     fit: Fit,
+    /// Whether it would change a gradient that is right.
+    is_contradicted: bool,
 }
 
 impl Model {
@@ -130,32 +138,80 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
         let mut survivors = first.iter().flat_map(|models| survivors(models));
         survivors.any(|model| model.faults[0].name == fault.name)
     };
-    let computed = catalogue::ALL.iter().filter(survives).map(|fault| (fault, case.compute(&[fault])));
-    let computed: Vec<(&'static Fault, Sums)> = computed.collect();
-    let mut found: Vec<Vec<Model>> = looks
+    let computed: Vec<Computed> =
+        catalogue::ALL.iter().filter(survives).map(|fault| case.computed(fault, failing)).collect();
+    let fitting = |computed: &[Computed], look: &Look| -> Vec<Model> {
+        let touching = computed.iter().filter(|computed| computed.fault.touches.contains(&look.name));
+        let fitted = touching.map(|computed| Model {
+            is_contradicted: computed.is_contradicted,
+            ..look.fitted(vec![computed.fault], &computed.values)
+        });
+        fitted.filter(|model| model.fit.explains() || model.nearly_explains()).collect()
+    };
+    let mut found: Vec<Vec<Model>> = looks.iter().map(|look| fitting(&computed, look)).collect();
+    // What has no name that agrees with all gradients: first what is simple, then every place of the backward pass.
+    let is_open =
+        |models: &[Model]| !models.iter().any(|model| model.fit.explains() && !model.is_contradicted);
+    let mut fitted: Vec<Vec<Diagnosis>> = looks
         .iter()
-        .map(|look| {
-            let touching = computed.iter().filter(|(fault, _)| fault.touches.contains(&look.name));
-            let fitted = touching.map(|(fault, values)| look.fitted(vec![fault], values));
-            fitted.filter(|model| model.fit.explains() || model.nearly_explains()).collect()
-        })
+        .zip(&found)
+        .map(|(look, models)| if is_open(models) { look.simple() } else { Vec::new() })
         .collect();
+    let open: Vec<bool> =
+        found.iter().zip(&fitted).map(|(models, fitted)| is_open(models) && fitted.is_empty()).collect();
+    let of_places: Vec<Vec<Model>> = looks
+        .iter()
+        .zip(&open)
+        .map(|(look, open)| if *open { look.places() } else { Vec::new() })
+        .collect();
+    let mut names: Vec<&'static str> = of_places.iter().flat_map(|models| survivors(models)).map(|m| m.faults[0].name).collect();
+    names.sort();
+    names.dedup();
+    let survives = |fault: &&'static Fault| names.binary_search(&fault.name).is_ok();
+    let computed: Vec<Computed> =
+        structure::ALL.iter().filter(survives).map(|fault| case.computed(fault, failing)).collect();
+    for (look, models) in looks.iter().zip(&mut found) {
+        models.extend(fitting(&computed, look));
+    }
     let explains = |fault: &Fault| {
         let by = |model: &Model| model.fit.explains() && model.faults[0].name == fault.name;
         found.iter().filter(|models| models.iter().any(by)).count()
     };
-    let explained: Vec<usize> = catalogue::ALL.iter().map(explains).collect();
-    for ((look, first), models) in looks.iter().zip(&first).zip(&mut found) {
-        let is_explained = models.iter().any(|model| model.fit.explains());
-        let fitted = if is_explained { Vec::new() } else { look.fits() };
-        if !is_explained && fitted.is_empty() {
-            models.extend(look.pairs(first));
+    let explained: Vec<usize> = every().map(explains).collect();
+    let is_named = |models: &[Model], fitted: &[Diagnosis]| {
+        !fitted.is_empty() || models.iter().any(|model| model.fit.explains())
+    };
+    for ((look, models), fitted) in looks.iter().zip(&found).zip(&mut fitted) {
+        if !is_named(models, fitted) {
+            *fitted = look.fits();
+        }
+    }
+    let left = found.iter().zip(&fitted).filter(|(models, fitted)| !is_named(models, fitted)).count();
+    for (i, (look, models)) in looks.iter().zip(&mut found).enumerate() {
+        if !is_named(models, &fitted[i]) {
+            let singles: Vec<Model> = first[i].iter().chain(&of_places[i]).cloned().collect();
+            models.extend(look.pairs(&singles, PAIRS / left));
         }
         best_first(models, &explained);
         let named = models.iter().map(Model::named);
-        diagnoses[look.name] = fitted.into_iter().chain(named).take(NAMED).collect();
+        let is_agreed = models.first().is_some_and(|model| model.fit.explains() && !model.is_contradicted);
+        let fitted = std::mem::take(&mut fitted[i]);
+        let (before, after) = if is_agreed { (Vec::new(), fitted) } else { (fitted, Vec::new()) };
+        diagnoses[look.name] = before.into_iter().chain(named).chain(after).take(NAMED).collect();
     }
     diagnoses
+}
+
+/// The catalogue, then the single places.
+fn every() -> impl Iterator<Item = &'static Fault> {
+    catalogue::ALL.iter().chain(structure::ALL.iter())
+}
+
+/// A fault, and what a backward pass with it returns.
+struct Computed {
+    fault: &'static Fault,
+    values: Sums,
+    is_contradicted: bool,
 }
 
 /// What is to be computed in whole: the best of what was not refuted.
@@ -167,13 +223,14 @@ fn survivors(models: &[Model]) -> Vec<&Model> {
     models
 }
 
-/// Those that explain before those that nearly do, and those that leave less first. Equal ones are in the order of how many
-/// gradients they explain, then in the catalogue's.
+/// Those that explain before those that nearly do, and those that leave less first. Of equal ones those come first that leave
+/// what is right as it is, then those that explain more gradients, then in the catalogue's order.
 fn best_first(models: &mut [Model], explained: &[usize]) {
     let rank = |model: &Model| {
-        let of = |fault: &&Fault| catalogue::ALL.iter().position(|other| other.name == fault.name);
+        let of = |fault: &&Fault| every().position(|other| other.name == fault.name);
         let places: Vec<usize> = model.faults.iter().filter_map(of).collect();
-        (std::cmp::Reverse(places.iter().map(|&at| explained[at]).sum::<usize>()), places)
+        let count = places.iter().map(|&at| explained[at]).sum::<usize>();
+        (model.is_contradicted, std::cmp::Reverse(count), places)
     };
     models.sort_by(|a, b| {
         b.fit.explains().cmp(&a.fit.explains()).then(a.fit.residual.total_cmp(&b.fit.residual))
@@ -184,7 +241,7 @@ fn best_first(models: &mut [Model], explained: &[usize]) {
         let same =
             |fit: Fit| fit.explains() == first.explains() && fit.residual <= first.residual * (1.0 + SAME);
         let len = models[start..].iter().take_while(|model| same(model.fit)).count();
-        models[start..start + len].sort_by_key(rank);
+        models[start..start + len].sort_by_cached_key(rank);
         start += len;
     }
 }
@@ -195,6 +252,22 @@ impl Case<'_> {
         self.compute_in(faults, &Scope::whole(self.problem))
     }
 
+    /// Of one fault, beside what passes.
+    fn computed(&self, fault: &'static Fault, failing: &[GradientName]) -> Computed {
+        let values = self.compute(&[fault]);
+        let changes = |name: GradientName, values: &[f64]| {
+            let (Some(want), Some(bounds)) = (self.want.get(name), self.bounds.get(name)) else { return false };
+            let pairs = values.iter().zip(&want.values).enumerate();
+            let within = |(i, (value, want)): (usize, (&f64, &f64))| {
+                value == want || (value - want).abs() <= CONTRADICTS * bounds[i / self.want[name].width]
+            };
+            !pairs.into_iter().all(within)
+        };
+        let is_contradicted = !fault.is_separate()
+            && values.iter().any(|(name, values)| !failing.contains(&name) && changes(name, values));
+        Computed { fault, values, is_contradicted }
+    }
+
     fn compute_in(&self, faults: &[&Fault], scope: &Scope) -> Sums {
         let mut variant = Variant::specified(self.form);
         faults.iter().for_each(|fault| fault.change(&mut variant));
@@ -203,9 +276,9 @@ impl Case<'_> {
 }
 
 /// One failing gradient, looked at where its error is largest.
-struct Look<'a> {
-    case: &'a Case<'a>,
-    name: GradientName,
+pub(super) struct Look<'a> {
+    pub case: &'a Case<'a>,
+    pub name: GradientName,
     scope: Scope,
     /// The values that depend on nothing else.
     range: Range<usize>,
@@ -257,27 +330,37 @@ impl<'a> Look<'a> {
 
     /// How well each single model fits what is looked at.
     fn singles(&self) -> Vec<Model> {
-        let touching = catalogue::ALL.iter().filter(|fault| {
+        self.tried(&catalogue::ALL, SINGLES)
+    }
+
+    /// The same of every place.
+    fn places(&self) -> Vec<Model> {
+        self.tried(&structure::ALL, PLACES)
+    }
+
+    /// Of these, as many as the effort allows.
+    fn tried(&self, faults: &'static [Fault], effort: usize) -> Vec<Model> {
+        let touching = faults.iter().filter(|fault| {
             fault.touches.contains(&self.name) && fault.applies(self.case.form, self.case.problem)
         });
-        let some: Vec<&'static Fault> = touching.take(SINGLES / self.cost()).collect();
+        let some: Vec<&'static Fault> = touching.take(effort / self.cost()).collect();
         some.into_par_iter().map(|fault| self.looked_at(vec![fault])).collect()
     }
 
     fn looked_at(&self, faults: Vec<&'static Fault>) -> Model {
         let values = self.case.compute_in(&faults, &self.scope);
         let fit = self.fit(&values[self.name][self.range.clone()], self.range.clone());
-        Model { faults, fit }
+        Model { faults, fit, is_contradicted: false }
     }
 
     /// The fit to the whole gradient.
     fn fitted(&self, faults: Vec<&'static Fault>, values: &Sums) -> Model {
         let values = &values[self.name];
-        Model { faults, fit: self.fit(values, 0..values.len()) }
+        Model { faults, fit: self.fit(values, 0..values.len()), is_contradicted: false }
     }
 
     /// Pairs that explain the gradient. Those whose members remove most of the error come first, as far as the effort goes.
-    fn pairs(&self, singles: &[Model]) -> Vec<Model> {
+    fn pairs(&self, singles: &[Model], effort: usize) -> Vec<Model> {
         if self.wrong < TELLING {
             return Vec::new();
         }
@@ -287,7 +370,7 @@ impl<'a> Look<'a> {
         ranked.retain(|model| (model.fit.residual - 1.0).abs() > ALIKE);
         ranked.dedup_by(|b, a| b.fit.residual <= a.fit.residual * (1.0 + ALIKE));
         let pairs = (0..ranked.len()).flat_map(|second| (0..second).map(move |first| (first, second)));
-        let pairs: Vec<(usize, usize)> = pairs.take(PAIRS / self.cost()).collect();
+        let pairs: Vec<(usize, usize)> = pairs.take(effort / self.cost()).collect();
         let explains = |&(first, second): &(usize, usize)| {
             let (a, b) = (ranked[first], ranked[second]);
             let is_needed = |fit: Fit, a: Fit, b: Fit| {
@@ -309,8 +392,8 @@ impl<'a> Look<'a> {
         pairs.par_iter().filter_map(explains).collect()
     }
 
-    /// What explains the gradient with numbers or places that are found: the first kind that does.
-    fn fits(&self) -> Vec<Diagnosis> {
+    /// What explains the gradient as one that is right but for a factor, or for where its values stand.
+    fn simple(&self) -> Vec<Diagnosis> {
         if self.wrong == 0 {
             return Vec::new();
         }
@@ -321,11 +404,20 @@ impl<'a> Look<'a> {
             return Vec::new();
         }
         let simple: Vec<Diagnosis> = self.scaled().into_iter().chain(self.elsewhere()).collect();
-        let parts = if simple.is_empty() { self.parts() } else { simple };
+        if simple.is_empty() { super::sums::mixed(self) } else { simple }
+    }
+
+    /// What explains it with numbers that are found: the first kind that does.
+    fn fits(&self) -> Vec<Diagnosis> {
+        if self.wrong < TELLING {
+            return Vec::new();
+        }
+        let parts = self.parts();
+        let parts = if parts.is_empty() { super::sums::weighted(self) } else { parts };
         if parts.is_empty() { self.exponent().into_iter().collect() } else { parts }
     }
 
-    fn explained(&self, name: &str, what: &str, model: &[f64]) -> Option<Diagnosis> {
+    pub fn explained(&self, name: &str, what: &str, model: &[f64]) -> Option<Diagnosis> {
         let fit = self.fit(model, 0..model.len());
         let (name, what) = (name.to_owned(), what.to_owned());
         fit.explains().then_some(Diagnosis { name, what, residual: fit.residual })
@@ -455,11 +547,11 @@ impl<'a> Look<'a> {
         self.explained(EXPONENT.0, &what, &model).filter(|_| (0.5..2.0).contains(&factor))
     }
 
-    fn whole_scope(&self) -> Scope {
+    pub fn whole_scope(&self) -> Scope {
         Scope { names: self.scope.names.clone(), ..Scope::whole(self.case.problem) }
     }
 
-    fn whole_cost(&self) -> usize {
+    pub fn whole_cost(&self) -> usize {
         let shape = self.case.problem.shape;
         shape.sequence_len() * shape.dstate * (1 + usize::from(self.case.form.is_bidirectional()))
     }
@@ -469,7 +561,7 @@ impl<'a> Look<'a> {
         self.fit_within(&self.case.bounds[self.name], model, range)
     }
 
-    fn fit_within(&self, bounds: &[f64], model: &[f64], range: Range<usize>) -> Fit {
+    pub fn fit_within(&self, bounds: &[f64], model: &[f64], range: Range<usize>) -> Fit {
         let Look { case, name, .. } = self;
         // A larger value than was to be computed is stored with a larger rounding.
         let stored = match case.got[*name].element {
@@ -518,7 +610,7 @@ fn along(values: &[f64], direction: &[f64]) -> Option<f64> {
 }
 
 /// A number, as a simple fraction where it is close to one.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     let close = (1..=24).map(|below| ((value * f64::from(below)).round(), f64::from(below)));
     let mut close = close.filter(|(above, below)| (value - above / below).abs() < NOTICED / below);
     match close.next() {

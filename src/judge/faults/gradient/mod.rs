@@ -8,6 +8,8 @@
 pub mod adjoint;
 pub mod catalogue;
 pub mod diagnose;
+pub mod structure;
+mod sums;
 pub mod variant;
 
 use self::catalogue::Fault;
