@@ -4,6 +4,7 @@
 //! conjugated here. Real numbers are complex ones without an imaginary part.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -46,13 +47,26 @@ pub fn gradients(variant: &Variant, problem: &Problem, given: &OutputGradients) 
 
 /// The sums over a scope, 0 where it does not reach.
 pub fn sums(variant: &Variant, problem: &Problem, given: &OutputGradients, scope: &Scope) -> Sums {
+    sums_with(None, variant, problem, given, scope)
+}
+
+/// The same with steps that are known.
+pub fn sums_with(
+    known: Option<&Known>,
+    variant: &Variant,
+    problem: &Problem,
+    given: &OutputGradients,
+    scope: &Scope,
+) -> Sums {
+    let known = known.filter(|known| variant.has_steps_of(known.form));
     let names = [U, Delta, A, B, C, D, Z, DeltaBias, InitialState].into_iter().zip(problem.inputs());
     let names = names.filter(|(name, _)| scope.names.contains(name));
     let zeros = names.filter_map(|(name, (_, values, len))| values.map(|_| (name, vec![0.0; len])));
     let mut sums: Sums = zeros.collect();
     // So many at a time bound the memory without idling a thread.
     for some in scope.channels.chunks(64) {
-        let channel = |&at| Channel { variant, problem, given, at }.shares(scope.state);
+        let names = &scope.names;
+        let channel = |&at| Channel { variant, problem, given, at, names, known }.shares(scope.state);
         let shares: Vec<Vec<Share>> = some.par_iter().with_min_len(8).map(channel).collect();
         for (name, start, values) in shares.into_iter().flatten() {
             let Some(sum) = sums.get_mut(name) else { continue };
@@ -320,6 +334,30 @@ struct Channel<'a> {
     problem: &'a Problem,
     given: &'a OutputGradients,
     at: (usize, usize),
+    names: &'a [GradientName],
+    known: Option<&'a Known>,
+}
+
+/// The steps of a backward pass as specified, which most of the others share: for each channel and state.
+pub struct Known {
+    form: Form,
+    /// By item of the batch, channel and state.
+    steps: HashMap<(usize, usize, usize), Vec<Step>>,
+}
+
+impl Known {
+    pub fn new(form: Form, problem: &Problem, given: &OutputGradients, scope: &Scope) -> Self {
+        let variant = &Variant::specified(form);
+        let states: Vec<usize> = scope.state.map_or((0..problem.shape.dstate).collect(), |n| vec![n]);
+        let names = &scope.names;
+        let of = |&at: &(usize, usize)| {
+            let channel = Channel { variant, problem, given, at, names, known: None };
+            let row = channel.row(problem.shape.seqlen);
+            let steps = |&n: &usize| ((at.0, at.1, n), channel.steps(&row, n));
+            states.iter().map(steps).collect::<Vec<_>>()
+        };
+        Known { form, steps: scope.channels.iter().flat_map(of).collect() }
+    }
 }
 
 /// What the states of a channel share, position by position: as many as the pass runs over.
@@ -356,11 +394,11 @@ impl Row {
 }
 
 /// What one state's scans are made of, position by position.
-struct Scan {
+struct Scan<'a> {
     a: Complex64,
     b: Vec<Complex64>,
     c: Vec<Complex64>,
-    steps: Vec<Step>,
+    steps: Cow<'a, [Step]>,
     /// In the states.
     a_bar: Vec<Complex64>,
     h: Vec<Complex64>,
@@ -370,7 +408,7 @@ struct Scan {
     reads: Vec<Complex64>,
 }
 
-impl Scan {
+impl Scan<'_> {
     fn field(&self, row: &Row, field: Field, l: usize) -> Complex64 {
         match field {
             Field::A => self.a,
@@ -456,10 +494,11 @@ impl Channel<'_> {
             if variant.accumulator.is_some() { kept.collect() } else { vec![kept.sum()] }
         };
         if variant.batch.has(batch, batches, 1) {
-            shares.push((DeltaBias, d, summed(ddelta.clone())));
+            let of_bias = self.row_at(Site::DeltaInBias, Source::Computed, &row, ddelta.clone());
+            shares.push((DeltaBias, d, summed(of_bias)));
             shares.push((D, d, summed((0..len).map(of_d).collect())));
         }
-        if problem.z.is_some() {
+        if problem.z.is_some() && self.wants(&[Z]) {
             let y = sum(|node| &node.y, false);
             let z = self.inputs(Source::Z, len);
             let slope = |l: usize| {
@@ -656,10 +695,13 @@ impl Channel<'_> {
         };
         let mut slope = self.row_at(Site::SoftplusSlope, Source::Computed, &row, row.slope.clone());
         for by in self.swaps(Site::SoftplusSlope) {
-            if let By::OneAbove(from) = by {
-                let is_above = |raw: f64| raw + bias > f64::from(from);
-                slope.iter_mut().zip(&row.raw).filter(|(_, raw)| is_above(**raw)).for_each(|(s, _)| *s = 1.0);
-            }
+            let of = |slope: f64, x: f64| match by {
+                By::OneAbove(from) if x > f64::from(from) => 1.0,
+                By::Complement => sigmoid(-x),
+                By::OfSigmoid => sigmoid(x) * sigmoid(-x),
+                _ => slope,
+            };
+            slope.iter_mut().zip(&row.raw).for_each(|(slope, raw)| *slope = of(*slope, raw + bias));
         }
         row.slope = slope;
         let u_sites = [Site::UInStates, Site::UInShare, Site::UInB];
@@ -681,7 +723,15 @@ impl Channel<'_> {
         .map(gated);
         let half = if variant.bidirectional { 0.5 } else { 1.0 };
         let factor = problem.output_factor().powi(i32::from(variant.output_factors)) * half;
-        row.read = [0, 3].map(|consumer| row.gated[consumer].iter().map(|ds| ds * factor).collect());
+        row.read = [(0, Site::DoutInAdjoint), (3, Site::DoutInC)].map(|(consumer, site)| {
+            let of = |factor: f64, by: By| match by {
+                By::WithoutFactor => factor / problem.output_factor(),
+                By::WithoutHalf => factor / half,
+                _ => factor,
+            };
+            let factor = self.swaps(site).fold(factor, of);
+            row.gated[consumer].iter().map(|ds| ds * factor).collect()
+        });
         row
     }
 
@@ -759,11 +809,23 @@ impl Channel<'_> {
         steps
     }
 
-    fn scan(&self, row: &Row, n: usize) -> Scan {
-        let Channel { variant, problem, .. } = *self;
+    fn a(&self, n: usize) -> Complex64 {
+        let Channel { problem, .. } = *self;
+        complex(&problem.a[problem.weight_index(self.at.1, n)..][..problem.weights.width()])
+    }
+
+    fn steps(&self, row: &Row, n: usize) -> Vec<Step> {
+        let a = self.a(n);
+        row.step.iter().map(|&delta| Step::new(self.variant, delta, a)).collect()
+    }
+
+    fn wants(&self, names: &[GradientName]) -> bool {
+        names.iter().any(|name| self.names.contains(name))
+    }
+
+    fn scan(&self, row: &Row, n: usize) -> Scan<'_> {
+        let Channel { problem, .. } = *self;
         let len = row.u.len();
-        let width = problem.weights.width();
-        let a = complex(&problem.a[problem.weight_index(self.at.1, n)..][..width]);
         let operand = |of: Source, name: GradientName, operand: Operand| -> Vec<Complex64> {
             let at = match operand {
                 Operand::Constant => self.at,
@@ -772,10 +834,13 @@ impl Channel<'_> {
             (0..len).map(|l| self.given_at(of, at, n, l)).collect()
         };
         let mut scan = Scan {
-            a,
+            a: self.a(n),
             b: operand(Source::B, B, problem.b_operand),
             c: operand(Source::C, C, problem.c_operand),
-            steps: row.step.iter().map(|&delta| Step::new(variant, delta, a)).collect(),
+            steps: match self.known.and_then(|known| known.steps.get(&(self.at.0, self.at.1, n))) {
+                Some(known) => known[..].into(),
+                None => self.steps(row, n).into(),
+            },
             a_bar: vec![],
             h: vec![],
             forces: vec![],
@@ -802,7 +867,25 @@ impl Channel<'_> {
         let steps = self.steps_at(site, row, n, scan.a, &scan.steps);
         let values: Vec<Complex64> = steps.iter().map(of).collect();
         let field = |of: Field, l: usize| scan.field(row, of, l);
-        self.at_site(site, Source::Computed, n, values.into(), &field).into_owned()
+        let mut values = self.at_site(site, Source::Computed, n, values.into(), &field).into_owned();
+        for by in self.swaps(site) {
+            let chained = |of: Complex64| if scan.a == Complex64::ZERO { Complex64::ZERO } else { of / scan.a };
+            match by {
+                By::Chain(size) => {
+                    let other = self.resized(size, row).into_iter().zip(&row.step);
+                    let factors = other.map(|(other, step)| if *step == 0.0 { 0.0 } else { other / step });
+                    values.iter_mut().zip(factors).for_each(|(value, factor)| *value *= factor);
+                }
+                By::ChainAConjugate => values.iter_mut().for_each(|value| *value *= chained(scan.a.conj())),
+                By::ChainAOf(axis, map) => {
+                    let ((_, d), n) = self.moved(self.at, n, axis, map);
+                    let factor = chained(Channel { at: (self.at.0, d), ..*self }.a(n));
+                    values.iter_mut().for_each(|value| *value *= factor);
+                }
+                _ => {}
+            }
+        }
+        values
     }
 
     /// What multiplies h u.
@@ -833,7 +916,7 @@ impl Channel<'_> {
         field: &dyn Fn(Field, usize) -> Complex64,
     ) -> Vec<Cow<'v, [Complex64]>> {
         let mut sides: Vec<Cow<[Complex64]>> = passes.iter().map(|pass| of(pass).into()).collect();
-        for by in self.swaps(site) {
+        for by in self.swaps(site).filter(|_| !passes[0].p.is_empty()) {
             let nothing = || Cow::from(vec![Complex64::ZERO; passes[0].p.len()]);
             match by {
                 By::Own => sides = passes.iter().map(|pass| (&pass.own[..]).into()).collect(),
@@ -847,6 +930,12 @@ impl Channel<'_> {
                 By::Sides(Sides::ForwardForBoth) => sides[1] = sides[0].clone(),
                 By::Sides(Sides::ReversedForBoth) => sides[0] = sides[1].clone(),
                 By::Sides(Sides::Exchanged) => sides.swap(0, 1),
+                By::StartsWithZero => sides[0].to_mut()[0] = Complex64::ZERO,
+                By::StartsWithLast => {
+                    let last = passes[0].after.last().copied().unwrap_or_default();
+                    sides[0].to_mut()[0] = last;
+                }
+                By::StartsWithOwn => sides[0].to_mut()[0] = passes[0].after[0],
                 _ => {}
             }
         }
@@ -880,8 +969,12 @@ impl Channel<'_> {
             [Site::HInU, Site::HInB].map(|site| self.coefficients(site, row, n, &scan, |step| step.h));
         // Of Ā and h, by Δ and by A.
         let slopes = [[Site::ABarByDelta, Site::HByDelta], [Site::ABarByA, Site::HByA]];
+        let wanted = [self.wants(&[Delta, DeltaBias]), self.wants(&[A])];
         let slopes: [[Vec<Complex64>; 2]; 2] = std::array::from_fn(|i| {
             let [of_a_bar, of_h] = slopes[i];
+            if !wanted[i] {
+                return [vec![], vec![]];
+            }
             [
                 self.coefficients(of_a_bar, row, n, &scan, |step| step.a_bar_by[i]),
                 self.coefficients(of_h, row, n, &scan, |step| step.h_by[i]),
@@ -963,8 +1056,10 @@ impl Channel<'_> {
                 [by_a_bar * slopes[0], by_h * slopes[1]]
             };
             let of = |[a_bar, h]: [Complex64; 2], factors: [f64; 2]| a_bar * factors[0] + h * factors[1];
-            node.delta[l] = of(shares(0), variant.delta_shares).re;
-            if pick.has(l, seqlen, chunk) {
+            if wanted[0] {
+                node.delta[l] = of(shares(0), variant.delta_shares).re;
+            }
+            if wanted[1] && pick.has(l, seqlen, chunk) {
                 let of_a = of(shares(1), variant.a_shares);
                 if one { node.a[0] += of_a } else { node.a.push(of_a) }
             }
@@ -1022,6 +1117,7 @@ impl Channel<'_> {
             }
             value
         };
+        let length = variant.edge.map_or(1, |(length, _)| length);
         let is_initial = variant.has_initial && !reversed && len > 0;
         let initial = if is_initial {
             state_at(Site::InitialState, Source::InitialState, 0)
@@ -1031,12 +1127,15 @@ impl Channel<'_> {
         let mut x = initial + stale(Site::StatesStart);
         // What the forward pass has, which keeps the states that chunks start from.
         let mut kept = x;
+        let mut history = vec![x];
         for l in (0..len).map(order) {
             let mut a_bar = scan.a_bar[l];
             match edge(l) {
                 Some(Edge::State(factor)) => x *= factor,
                 Some(Edge::Stored(to)) => x = rounded(to, kept),
                 Some(Edge::InitialStateAgain) => x = initial,
+                Some(Edge::StateOfChunkBefore) => x = history[history.len().saturating_sub(length + 1)],
+                Some(Edge::StateOneBefore) => x = history[history.len().saturating_sub(2)],
                 Some(Edge::StateUndecayed) => a_bar = Complex64::ONE,
                 Some(Edge::StateDecayedTwice) => a_bar *= a_bar,
                 _ => {}
@@ -1045,6 +1144,7 @@ impl Channel<'_> {
             let input = scan.h[l] * scan.forces[l] * row.u_at[0][l];
             x = self.narrowed(Narrow::State, a_bar * x + input);
             kept = scan.a_bar[l] * kept + input;
+            history.push(kept);
             pass.after[l] = x;
         }
         let last = if len == 0 { Complex64::ZERO } else { state_at(Site::LastState, Source::LastState, len - 1) };
@@ -1060,7 +1160,6 @@ impl Channel<'_> {
         let everywhere = variant.last_state == LastState::Everywhere && !reversed;
         let direction = self.directions()[usize::from(reversed)];
         let early = problem.reads_before();
-        let length = variant.edge.map_or(1, |(length, _)| length);
         let mut arriving = last + stale(Site::AdjointStart);
         for i in (0..len).rev() {
             let l = order(i);
@@ -1098,6 +1197,12 @@ impl Channel<'_> {
             }
         }
         pass.initial = arriving;
+        if len > 0 && self.swaps(Site::InitialGradient).next().is_some() {
+            let arriving: Vec<Complex64> =
+                (0..len).map(|i| scan.decays[order(i)] * pass.p[order(i)]).collect();
+            let field = |of: Field, l: usize| scan.field(row, of, l);
+            pass.initial = self.at_site(Site::InitialGradient, Source::Computed, n, arriving.into(), &field)[0];
+        }
         pass
     }
 

@@ -425,6 +425,9 @@ pub static PARTS: LazyLock<Vec<Fault>> = LazyLock::new(|| {
         fault("z-output-scaled", "y", &[Z], |v, _| v.gated[0] = 0.0),
         fault("z-skip-scaled", "D·u", &[Z], |v, _| v.gated[1] = 0.0),
         fault("dlast-state-scaled", "dlast_state", ADJOINT, |v, _| v.last_state = LastState::Ignored),
+        fault("initial-state-scaled", "the initial state", STATES, |v, _| v.has_initial = false),
+        fault("first-position-scaled", "the first position's share", SUMMED, |v, _| v.positions = (Pick::ButFirst, 1)),
+        fault("last-position-scaled", "the last position's share", SUMMED, |v, _| v.positions = (Pick::ButLast, 1)),
         fault("reversed-scaled", "the reversed scan", SCAN, |v, _| v.directions[1] = 0.0),
         fault("forward-scaled", "the forward scan", SCAN, |v, _| v.directions[0] = 0.0),
     ];
@@ -438,8 +441,18 @@ pub static PARTS: LazyLock<Vec<Fault>> = LazyLock::new(|| {
         part.what = format!("{what} of term {term} of h").leak();
     }
     all.extend(of_terms);
+    for chunk in CHUNK_PARTS {
+        all.extend(each(&CHUNKS, |chunk| chunk.to_string(), *chunk));
+    }
     all
 });
+
+/// For each length of chunks.
+#[rustfmt::skip]
+const CHUNK_PARTS: &[Fault] = &[
+    fault("first-{}-scaled", "the share of the first chunk of {}", SUMMED, |v, n| v.positions = (Pick::ButFirst, n)),
+    fault("last-{}-scaled", "the share of the last chunk of {}", SUMMED, |v, n| v.positions = (Pick::ButLast, n)),
+];
 
 /// What a derivative of one of h's terms consists of.
 #[rustfmt::skip]

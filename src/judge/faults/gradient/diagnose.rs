@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::adjoint::{self, Scope, Sums, is_summed};
+use super::adjoint::{self, Known, Scope, Sums, is_summed};
 use super::catalogue::{self, Fault, SCAN};
 use super::structure;
 use super::variant::Variant;
@@ -42,6 +42,12 @@ const OF_NOTHING: f64 = 1.0 / (1u64 << 18) as f64;
 /// How many wrong elements a pair, or a factor that was fitted, has to explain: fewer agree with one of thousands by chance.
 const TELLING: usize = 4;
 
+/// Positions times states whose steps are kept.
+const KNOWN: usize = 500_000;
+/// Pairs whose effects add up or multiply to the error, and the models and elements that they are put together of.
+const LIKELY: usize = 200;
+const TOGETHER: usize = 600;
+const ELEMENTS: usize = 128;
 /// The same of every place, for each gradient.
 const PLACES: usize = 60_000_000;
 /// How far beyond its bound a model puts a gradient that is right, at least, if it is not so.
@@ -64,8 +70,22 @@ pub const EARLIER: (&str, &str) =
 pub const TRANSPOSED: (&str, &str) = ("gradient-transposed", "the last two axes are exchanged");
 /// Of what a factor on z in Ā explains.
 pub const EXPONENT: (&str, &str) = ("exponent-scaled", "Ā is exp(cz) with a factor c beside 1");
+/// Of what has too few digits, or too small a range.
+pub const STORED: (&str, &str) = ("gradient-narrow", "the gradient is stored in a narrow type");
+pub const CLIPPED: (&str, &str) = ("gradient-clipped", "the gradient is cut to a size");
 /// What is found without a model of the catalogue.
-pub const FITTED: [(&str, &str); 6] = [SCALED, PARTLY_ZERO, LATER, EARLIER, TRANSPOSED, EXPONENT];
+pub const FITTED: [(&str, &str); 10] = [
+    SCALED,
+    PARTLY_ZERO,
+    LATER,
+    EARLIER,
+    TRANSPOSED,
+    EXPONENT,
+    STORED,
+    CLIPPED,
+    super::sums::WEIGHTED,
+    super::sums::MIXED,
+];
 
 /// A backward pass that failed.
 #[derive(Clone, Copy, Debug)]
@@ -102,6 +122,8 @@ struct Model {
     fit: Fit,
     /// Whether it would change a gradient that is right.
     is_contradicted: bool,
+    /// Whether all that is wrong where the error is largest is as it has it.
+    covers: bool,
 }
 
 impl Model {
@@ -150,28 +172,39 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
     };
     let mut found: Vec<Vec<Model>> = looks.iter().map(|look| fitting(&computed, look)).collect();
     // What has no name that agrees with all gradients: first what is simple, then every place of the backward pass.
-    let is_open =
-        |models: &[Model]| !models.iter().any(|model| model.fit.explains() && !model.is_contradicted);
+    let is_open = |models: &[Model]| {
+        // One factor is as another: a place that has it says more.
+        let has_factors = case.problem.output_factor() != 1.0 || case.form.is_bidirectional();
+        let says_enough = |model: &Model| {
+            model.fit.explains()
+                && !model.is_contradicted
+                && !(has_factors && model.faults.iter().all(|fault| fault.is_factor() && fault.is_separate()))
+        };
+        !models.iter().any(says_enough)
+    };
     let mut fitted: Vec<Vec<Diagnosis>> = looks
         .iter()
         .zip(&found)
-        .map(|(look, models)| if is_open(models) { look.simple() } else { Vec::new() })
+        .map(|(look, models)| if models.iter().any(agrees) { Vec::new() } else { look.simple() })
         .collect();
     let open: Vec<bool> =
         found.iter().zip(&fitted).map(|(models, fitted)| is_open(models) && fitted.is_empty()).collect();
-    let of_places: Vec<Vec<Model>> = looks
+    let places: Vec<Vec<Model>> = looks
         .iter()
         .zip(&open)
         .map(|(look, open)| if *open { look.places() } else { Vec::new() })
         .collect();
-    let mut names: Vec<&'static str> = of_places.iter().flat_map(|models| survivors(models)).map(|m| m.faults[0].name).collect();
+    let mut names: Vec<&'static str> = places.iter().flat_map(|models| survivors(models)).map(|model| model.faults[0].name).collect();
     names.sort();
     names.dedup();
     let survives = |fault: &&'static Fault| names.binary_search(&fault.name).is_ok();
-    let computed: Vec<Computed> =
+    let of_places: Vec<Computed> =
         structure::ALL.iter().filter(survives).map(|fault| case.computed(fault, failing)).collect();
-    for (look, models) in looks.iter().zip(&mut found) {
-        models.extend(fitting(&computed, look));
+    for ((look, models), fitted) in looks.iter().zip(&mut found).zip(&mut fitted) {
+        models.extend(fitting(&of_places, look));
+        if fitted.is_empty() && !models.iter().any(|model| model.fit.explains()) {
+            *fitted = look.in_part(computed.iter().chain(&of_places));
+        }
     }
     let explains = |fault: &Fault| {
         let by = |model: &Model| model.fit.explains() && model.faults[0].name == fault.name;
@@ -189,17 +222,22 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
     let left = found.iter().zip(&fitted).filter(|(models, fitted)| !is_named(models, fitted)).count();
     for (i, (look, models)) in looks.iter().zip(&mut found).enumerate() {
         if !is_named(models, &fitted[i]) {
-            let singles: Vec<Model> = first[i].iter().chain(&of_places[i]).cloned().collect();
+            let singles: Vec<Model> = first[i].iter().chain(&places[i]).cloned().collect();
             models.extend(look.pairs(&singles, PAIRS / left));
         }
         best_first(models, &explained);
         let named = models.iter().map(Model::named);
-        let is_agreed = models.first().is_some_and(|model| model.fit.explains() && !model.is_contradicted);
+        let is_agreed = models.first().is_some_and(agrees);
         let fitted = std::mem::take(&mut fitted[i]);
         let (before, after) = if is_agreed { (Vec::new(), fitted) } else { (fitted, Vec::new()) };
         diagnoses[look.name] = before.into_iter().chain(named).chain(after).take(NAMED).collect();
     }
     diagnoses
+}
+
+/// Whether it explains a gradient and leaves what is right as it is.
+fn agrees(model: &Model) -> bool {
+    model.fit.explains() && !model.is_contradicted
 }
 
 /// The catalogue, then the single places.
@@ -215,11 +253,14 @@ struct Computed {
 }
 
 /// What is to be computed in whole: the best of what was not refuted.
-fn survivors(models: &[Model]) -> Vec<&Model> {
+fn survivors(all: &[Model]) -> Vec<&Model> {
     let may_explain = |model: &&Model| model.fit.share <= 1.0 || model.fit.residual <= NEEDED;
-    let mut models: Vec<&Model> = models.iter().filter(may_explain).collect();
+    let mut models: Vec<&Model> = all.iter().filter(may_explain).collect();
     models.sort_by(|a, b| a.fit.residual.total_cmp(&b.fit.residual));
     models.truncate(2 * NAMED);
+    let mut in_part: Vec<&Model> = all.iter().filter(|model| model.covers && !may_explain(model)).collect();
+    in_part.sort_by(|a, b| a.fit.residual.total_cmp(&b.fit.residual));
+    models.extend(in_part.into_iter().take(2 * NAMED));
     models
 }
 
@@ -230,7 +271,8 @@ fn best_first(models: &mut [Model], explained: &[usize]) {
         let of = |fault: &&Fault| every().position(|other| other.name == fault.name);
         let places: Vec<usize> = model.faults.iter().filter_map(of).collect();
         let count = places.iter().map(|&at| explained[at]).sum::<usize>();
-        (model.is_contradicted, std::cmp::Reverse(count), places)
+        let is_separate = model.faults.iter().all(|fault| fault.is_separate());
+        (model.is_contradicted, std::cmp::Reverse(count), is_separate, places)
     };
     models.sort_by(|a, b| {
         b.fit.explains().cmp(&a.fit.explains()).then(a.fit.residual.total_cmp(&b.fit.residual))
@@ -269,9 +311,13 @@ impl Case<'_> {
     }
 
     fn compute_in(&self, faults: &[&Fault], scope: &Scope) -> Sums {
+        adjoint::sums(&self.variant(faults), self.problem, self.given, scope)
+    }
+
+    fn variant(&self, faults: &[&Fault]) -> Variant {
         let mut variant = Variant::specified(self.form);
         faults.iter().for_each(|fault| fault.change(&mut variant));
-        adjoint::sums(&variant, self.problem, self.given, scope)
+        variant
     }
 }
 
@@ -284,6 +330,7 @@ pub(super) struct Look<'a> {
     range: Range<usize>,
     /// How many elements are beyond their bounds.
     wrong: usize,
+    known: Option<Known>,
 }
 
 impl<'a> Look<'a> {
@@ -317,7 +364,11 @@ impl<'a> Look<'a> {
         let names = if matches!(name, B | C) { vec![B, C] } else { vec![name] };
         let scope = Scope { names, channels, state };
         let wrong = (0..got.len()).filter(|&i| error(i) > 1.0).count();
-        Look { case, name, scope, range, wrong }
+        let mut look = Look { case, name, scope, range, wrong, known: None };
+        if look.cost() <= KNOWN {
+            look.known = Some(Known::new(case.form, problem, case.given, &look.scope));
+        }
+        look
     }
 
     /// Positions times states of a look at one model.
@@ -348,15 +399,40 @@ impl<'a> Look<'a> {
     }
 
     fn looked_at(&self, faults: Vec<&'static Fault>) -> Model {
-        let values = self.case.compute_in(&faults, &self.scope);
-        let fit = self.fit(&values[self.name][self.range.clone()], self.range.clone());
-        Model { faults, fit, is_contradicted: false }
+        let values = self.values(&faults);
+        let fit = self.fit(&values, self.range.clone());
+        Model { faults, fit, is_contradicted: false, covers: self.covers(&values) }
+    }
+
+    /// Whether what is wrong there is near these values.
+    fn covers(&self, model: &[f64]) -> bool {
+        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name]);
+        let bounds = &self.case.bounds[self.name];
+        let is_near = |values: f64, at: usize| (got[at] - values).abs() <= bounds[at / want.width];
+        let mut wrong = 0;
+        for (at, &model) in self.range.clone().zip(model) {
+            if !is_near(want.values[at], at) {
+                if !is_near(model, at) {
+                    return false;
+                }
+                wrong += 1;
+            }
+        }
+        wrong >= TELLING
+    }
+
+    /// What a backward pass with these faults has where the error is largest.
+    fn values(&self, faults: &[&Fault]) -> Vec<f64> {
+        let variant = self.case.variant(faults);
+        let Case { problem, given, .. } = self.case;
+        let values = adjoint::sums_with(self.known.as_ref(), &variant, problem, given, &self.scope);
+        values[self.name][self.range.clone()].to_vec()
     }
 
     /// The fit to the whole gradient.
     fn fitted(&self, faults: Vec<&'static Fault>, values: &Sums) -> Model {
         let values = &values[self.name];
-        Model { faults, fit: self.fit(values, 0..values.len()), is_contradicted: false }
+        Model { faults, fit: self.fit(values, 0..values.len()), is_contradicted: false, covers: false }
     }
 
     /// Pairs that explain the gradient. Those whose members remove most of the error come first, as far as the effort goes.
@@ -370,7 +446,10 @@ impl<'a> Look<'a> {
         ranked.retain(|model| (model.fit.residual - 1.0).abs() > ALIKE);
         ranked.dedup_by(|b, a| b.fit.residual <= a.fit.residual * (1.0 + ALIKE));
         let pairs = (0..ranked.len()).flat_map(|second| (0..second).map(move |first| (first, second)));
-        let pairs: Vec<(usize, usize)> = pairs.take(effort / self.cost()).collect();
+        let mut tried = self.likely(&ranked);
+        let more = pairs.take((effort / self.cost()).saturating_sub(tried.len()));
+        tried.extend(more);
+        let pairs = tried;
         let explains = |&(first, second): &(usize, usize)| {
             let (a, b) = (ranked[first], ranked[second]);
             let is_needed = |fit: Fit, a: Fit, b: Fit| {
@@ -392,6 +471,112 @@ impl<'a> Look<'a> {
         pairs.par_iter().filter_map(explains).collect()
     }
 
+    /// Pairs whose effects on their own add up or multiply to what is found, the best first: almost all do where they are in
+    /// different terms, or where one is a factor of the whole.
+    fn likely(&self, ranked: &[&Model]) -> Vec<(usize, usize)> {
+        let len = self.range.len();
+        let some: Vec<usize> = (0..len).step_by(len.div_ceil(ELEMENTS).max(1)).collect();
+        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name]);
+        let unit = |i: usize| self.case.bounds[self.name][(self.range.start + i) / want.width];
+        let at = |values: &[f64]| -> Vec<f64> { some.iter().map(|&i| values[self.range.start + i] / unit(i)).collect() };
+        let (got, want) = (at(got), at(&want.values));
+        let count = ranked.len().min(TOGETHER);
+        let of = |model: &&Model| -> Vec<f64> {
+            let values = self.values(&model.faults);
+            some.iter().map(|&i| values[i] / unit(i)).collect()
+        };
+        let all: Vec<Vec<f64>> = ranked[..count].par_iter().map(of).collect();
+        let score = |(a, b): (usize, usize)| {
+            let (mut sum, mut product) = (0.0, 0.0);
+            for (i, (&got, &want)) in got.iter().zip(&want).enumerate() {
+                let (x, y) = (all[a][i], all[b][i]);
+                let added = got - (x + y - want);
+                sum += added * added;
+                let multiplied = if want == 0.0 { added } else { got - x * y / want };
+                product += multiplied * multiplied;
+            }
+            f64::min(sum, product)
+        };
+        let pairs: Vec<(usize, usize)> =
+            (0..count).flat_map(|second| (0..second).map(move |first| (first, second))).collect();
+        let mut scored: Vec<(f64, (usize, usize))> =
+            pairs.par_iter().map(|&pair| (score(pair), pair)).filter(|(score, _)| score.is_finite()).collect();
+        scored.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        scored.truncate(LIKELY);
+        scored.into_iter().map(|(_, pair)| pair).collect()
+    }
+
+    /// What explains a range along one axis, where the gradient is right elsewhere.
+    fn in_part<'c>(&self, computed: impl Iterator<Item = &'c Computed>) -> Vec<Diagnosis> {
+        if self.wrong < TELLING {
+            return Vec::new();
+        }
+        let touching = computed.filter(|computed| computed.fault.touches.contains(&self.name));
+        let named = touching.filter_map(|computed| self.of_part(computed.fault, &computed.values[self.name]));
+        named.take(NAMED).collect()
+    }
+
+    fn of_part(&self, fault: &Fault, model: &[f64]) -> Option<Diagnosis> {
+        let (want, bounds) = (&self.case.want[self.name], &self.case.bounds[self.name]);
+        let got = &self.case.got[self.name].values;
+        let width = want.width;
+        let is_near = |values: &[f64], i: usize| {
+            (i * width..(i + 1) * width).all(|at| (got[at] - values[at]).abs() <= bounds[i])
+        };
+        let wrong: Vec<usize> = (0..bounds.len()).filter(|&i| !is_near(&want.values, i)).collect();
+        if !wrong.iter().all(|&i| is_near(model, i)) {
+            return None;
+        }
+        (0..want.shape.len()).rev().find_map(|axis| {
+            let (len, stride) = (want.shape[axis], want.shape[axis + 1..].iter().product::<usize>());
+            let at = |i: usize| i / stride % len;
+            let (from, to) = (wrong.iter().map(|&i| at(i)).min()?, wrong.iter().map(|&i| at(i)).max()?);
+            let is_in = |i: usize| (from..=to).contains(&at(i));
+            let mixed = (0..model.len()).map(|i| if is_in(i / width) { model[i] } else { want.values[i] });
+            let mixed: Vec<f64> = mixed.collect();
+            let item = super::sums::item(self, axis);
+            let range = if from == to { from.to_string() } else { format!("{from} to {to}") };
+            let what = format!("at {item} {range} of 0 to {} alone: {}", len - 1, fault.what);
+            let found = self.explained(fault.name, &what, &mixed);
+            found.filter(|_| to - from + 1 < len)
+        })
+    }
+
+    /// A narrow type that the gradient was stored in, or cut to.
+    fn stored_narrow(&self) -> Option<Diagnosis> {
+        let (got, want) = (&self.case.got[self.name], &self.case.want[self.name].values);
+        let bounds = &self.case.bounds[self.name];
+        let types = [(InputType::Bf16, "bf16", half::bf16::EPSILON.to_f64()), (InputType::F16, "f16", half::f16::EPSILON.to_f64())];
+        let is_held = |to: InputType| {
+            got.element == InputType::F32 && got.values.iter().all(|&x| f64::from(to.round(x as f32)) == x)
+        };
+        let (to, text, epsilon) = types.into_iter().find(|(to, ..)| is_held(*to))?;
+        let worst = |most: f64| {
+            let within = |(i, (got, want)): (usize, (&f64, &f64))| {
+                (got - want).abs() <= most * epsilon * want.abs() + bounds[i / got_width(self)]
+            };
+            got.values.iter().zip(want).enumerate().all(within)
+        };
+        let model: Vec<f64> = want.iter().map(|&want| f64::from(to.round(want as f32))).collect();
+        let residual = self.fit(&model, 0..model.len()).residual;
+        let (name, what) = match (worst(0.5), worst(1.0)) {
+            (true, _) => (STORED.0, format!("the gradient is rounded to {text}")),
+            (_, true) => (STORED.0, format!("the gradient is cut to {text}, not rounded to nearest")),
+            _ => return None,
+        };
+        Some(Diagnosis { name: name.to_owned(), what, residual: if residual.is_finite() { residual } else { 1.0 } })
+    }
+
+    /// The size that larger values are cut to.
+    fn clipped(&self) -> Option<Diagnosis> {
+        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name].values);
+        let largest = got.iter().map(|value| value.abs()).fold(0.0, f64::max);
+        let cut = got.iter().zip(want).filter(|(got, want)| got.abs() == largest && want.abs() > largest).count();
+        let model: Vec<f64> = want.iter().map(|want| want.clamp(-largest, largest)).collect();
+        let what = format!("what is larger than {largest:.6} in size is cut to it");
+        self.explained(CLIPPED.0, &what, &model).filter(|_| cut >= TELLING)
+    }
+
     /// What explains the gradient as one that is right but for a factor, or for where its values stand.
     fn simple(&self) -> Vec<Diagnosis> {
         if self.wrong == 0 {
@@ -403,7 +588,8 @@ impl<'a> Look<'a> {
         if self.wrong < TELLING {
             return Vec::new();
         }
-        let simple: Vec<Diagnosis> = self.scaled().into_iter().chain(self.elsewhere()).collect();
+        let simple = self.scaled().into_iter().chain(self.elsewhere());
+        let simple: Vec<Diagnosis> = simple.chain(self.stored_narrow()).chain(self.clipped()).collect();
         if simple.is_empty() { super::sums::mixed(self) } else { simple }
     }
 
@@ -600,6 +786,11 @@ impl<'a> Look<'a> {
         let residual = (left / all).sqrt();
         Fit { share, residual: if residual.is_nan() { f64::INFINITY } else { residual } }
     }
+}
+
+/// Parts of each element.
+fn got_width(look: &Look) -> usize {
+    look.case.want[look.name].width
 }
 
 /// How often `direction` is in `values`.

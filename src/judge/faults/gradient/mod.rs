@@ -23,7 +23,8 @@ pub use self::diagnose::{Case, diagnose};
 /// Every model's name, and what it says is wrong.
 pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
     let parts = catalogue::PARTS.iter().map(|part| (part.name, part.what));
-    catalogue::ALL.iter().map(|fault| (fault.name, fault.what)).chain(diagnose::FITTED).chain(parts)
+    let listed = catalogue::ALL.iter().chain(structure::ALL.iter()).map(|fault| (fault.name, fault.what));
+    listed.chain(diagnose::FITTED).chain(parts)
 }
 
 /// What a backward pass with this fault returns, in the layout of the problem's inputs.

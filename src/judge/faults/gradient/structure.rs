@@ -57,6 +57,8 @@ pub enum Site {
     SkipInZ,
     LastState,
     InitialState,
+    InitialGradient,
+    DeltaInBias,
     /// What the scans start from besides.
     AdjointStart,
     StatesStart,
@@ -152,6 +154,10 @@ pub enum By {
     AConjugate,
     ARealPart,
     AOf(Axis, Map),
+    /// The factor Δ before a function of z, and the factor A of z's derivative by Δ.
+    Chain(StepSize),
+    ChainAConjugate,
+    ChainAOf(Axis, Map),
     Form(Form),
     Sides(Sides),
     /// C·dout alone.
@@ -160,6 +166,15 @@ pub enum By {
     Carried,
     Gate(Gate),
     OneAbove(u8),
+    /// σ(−x), σ(x)σ(−x)
+    Complement,
+    OfSigmoid,
+    WithoutFactor,
+    WithoutHalf,
+    /// At the first position.
+    StartsWithZero,
+    StartsWithLast,
+    StartsWithOwn,
     /// What the batch's item before has ended with.
     Stale,
     /// Before it was multiplied by Ā.
@@ -201,11 +216,14 @@ impl Swap {
         };
         let fits = match self.by {
             By::Conjugate | By::RealPart | By::AConjugate | By::ARealPart => is_complex,
-            By::Sides(_) => form.is_bidirectional(),
-            By::Of(along, map) | By::AOf(along, map) | By::Step(StepSize::Of(along, map)) => axis(along, map),
-            By::Step(StepSize::WithoutBias) => problem.delta_bias.is_some(),
-            By::Step(StepSize::WithoutSoftplus | StepSize::PlainAbove(_)) => problem.delta_softplus,
-            By::Step(StepSize::Raw) => problem.delta_softplus && problem.delta_bias.is_some(),
+            By::ChainAConjugate | By::WithoutFactor => is_complex,
+            By::Sides(_) | By::WithoutHalf => form.is_bidirectional(),
+            By::Of(along, map) | By::AOf(along, map) | By::ChainAOf(along, map) => axis(along, map),
+            By::Step(StepSize::Of(along, map)) | By::Chain(StepSize::Of(along, map)) => axis(along, map),
+            By::Step(StepSize::WithoutBias) | By::Chain(StepSize::WithoutBias) => problem.delta_bias.is_some(),
+            By::Step(StepSize::WithoutSoftplus | StepSize::PlainAbove(_))
+            | By::Chain(StepSize::WithoutSoftplus | StepSize::PlainAbove(_)) => problem.delta_softplus,
+            By::Step(StepSize::Raw) | By::Chain(StepSize::Raw) => problem.delta_softplus && problem.delta_bias.is_some(),
             By::Form(other) => other.formula().now() != form.formula().now() || other.formula().a_bar != form.formula().a_bar,
             By::Stale | By::StaleUndecayed => shape.batch > 1,
             By::Times(Field::Gate) | By::Over(Field::Gate) => problem.z.is_some(),
@@ -232,7 +250,7 @@ impl Swap {
 
     /// Whether something is kept in a narrow type.
     pub fn rounds(&self) -> bool {
-        matches!(self.by, By::Narrow(_) | By::Step(StepSize::Narrow(_)))
+        matches!(self.by, By::Narrow(_) | By::Step(StepSize::Narrow(_)) | By::Chain(StepSize::Narrow(_)))
     }
 }
 
@@ -259,6 +277,11 @@ enum Kind {
     Strides,
     Stale,
     Share,
+    /// The factor Δ before a function of z, and the factor A of z's derivative by Δ.
+    Chain,
+    ChainA,
+    Output,
+    Start,
 }
 
 const TYPES: [InputType; 2] = [InputType::Bf16, InputType::F16];
@@ -278,28 +301,43 @@ impl Kind {
             Kind::Narrow => TYPES.map(By::Narrow).to_vec(),
             Kind::Product => FIELDS.iter().flat_map(|&(field, ..)| [By::Times(field), By::Over(field)]).collect(),
             Kind::Step => {
-                let sizes = [StepSize::WithoutBias, StepSize::WithoutSoftplus, StepSize::Raw];
-                let sizes = sizes.into_iter().chain([-1, 1].map(StepSize::At)).chain(TYPES.map(StepSize::Narrow));
-                let sizes = sizes.chain([1, 2, 5, 10].map(StepSize::PlainAbove));
-                let maps = [(Axis::Batch, Map::First), (Axis::Batch, Map::Before), (Axis::Channel, Map::First), (Axis::Channel, Map::After)];
-                let sizes = sizes.chain(maps.map(|(axis, map)| StepSize::Of(axis, map)));
                 let forms = Method::ALL.map(Form::from).into_iter().chain(FORMS.map(Form::from)).map(By::Form);
                 let channel = [Map::First, Map::After].map(|map| By::AOf(Axis::Channel, map));
                 let state = [Map::First, Map::After, Map::Before, Map::Reversed].map(|map| By::AOf(Axis::State, map));
                 let of_a = [By::AConjugate, By::ARealPart].into_iter().chain(channel).chain(state);
-                sizes.map(By::Step).chain(of_a).chain(forms).collect()
+                sizes().into_iter().map(By::Step).chain(of_a).chain(forms).collect()
             }
             Kind::Sides => [Sides::ForwardForBoth, Sides::ReversedForBoth, Sides::ForwardAlone, Sides::ReversedAlone, Sides::Exchanged]
                 .map(By::Sides)
                 .to_vec(),
             Kind::Adjoint => vec![By::Own, By::Carried],
             Kind::Gate => [Gate::Sigmoid, Gate::Argument, Gate::Slope].map(By::Gate).to_vec(),
-            Kind::Softplus => [0, 1, 2, 3, 4, 5, 6, 8, 10, 15].map(By::OneAbove).to_vec(),
+            Kind::Softplus => {
+                let above = [0, 1, 2, 3, 4, 5, 6, 8, 10, 15].map(By::OneAbove);
+                [By::Complement, By::OfSigmoid].into_iter().chain(above).collect()
+            }
             Kind::Strides => vec![By::Strides],
             Kind::Stale => vec![By::Stale, By::StaleUndecayed],
             Kind::Share => vec![By::Zero],
+            Kind::Chain => sizes().into_iter().map(By::Chain).collect(),
+            Kind::ChainA => {
+                let state = [Map::First, Map::After, Map::Before, Map::Reversed].map(|map| By::ChainAOf(Axis::State, map));
+                let channel = [Map::First, Map::After].map(|map| By::ChainAOf(Axis::Channel, map));
+                [By::ChainAConjugate].into_iter().chain(state).chain(channel).collect()
+            }
+            Kind::Output => vec![By::WithoutFactor, By::WithoutHalf],
+            Kind::Start => vec![By::StartsWithZero, By::StartsWithLast, By::StartsWithOwn],
         }
     }
+}
+
+/// What Δ may be made of.
+fn sizes() -> Vec<StepSize> {
+    let sizes = [StepSize::WithoutBias, StepSize::WithoutSoftplus, StepSize::Raw];
+    let sizes = sizes.into_iter().chain([-1, 1].map(StepSize::At)).chain(TYPES.map(StepSize::Narrow));
+    let sizes = sizes.chain([1, 2, 5, 10].map(StepSize::PlainAbove));
+    let maps = [(Axis::Batch, Map::First), (Axis::Batch, Map::Before), (Axis::Channel, Map::First), (Axis::Channel, Map::After)];
+    sizes.chain(maps.map(|(axis, map)| StepSize::Of(axis, map))).collect()
 }
 
 /// The forms besides the methods that Ā or B̄ may be taken from.
@@ -339,10 +377,15 @@ const fn place(
 }
 
 const READ: &[Kind] = &[Kind::Factor, Kind::Position, Kind::Channel, Kind::Batch, Kind::Narrow];
+const ENTERS: &[Kind] = &[Kind::Output, Kind::Factor, Kind::Position, Kind::Channel, Kind::Batch, Kind::Narrow];
 const OPERAND: &[Kind] = &[Kind::Factor, Kind::Complex, Kind::Position, Kind::Group, Kind::Batch, Kind::State, Kind::Narrow];
-const COEFFICIENT: &[Kind] = &[Kind::Factor, Kind::Complex, Kind::Position, Kind::Product, Kind::Step, Kind::Narrow];
-const SLOPE: &[Kind] = &[Kind::Factor, Kind::Complex, Kind::Position, Kind::Product, Kind::Step, Kind::Narrow];
+const COEFFICIENT: &[Kind] = &[Kind::Complex, Kind::Step, Kind::Factor, Kind::Position, Kind::Product, Kind::Narrow];
+const INPUT: &[Kind] = &[Kind::Complex, Kind::Step, Kind::Factor, Kind::Position, Kind::Product, Kind::Chain, Kind::Narrow];
+const BY_DELTA: &[Kind] = &[Kind::Complex, Kind::Step, Kind::Position, Kind::Product, Kind::ChainA, Kind::Narrow];
+const BY_A: &[Kind] = &[Kind::Complex, Kind::Step, Kind::Position, Kind::Product, Kind::Chain, Kind::Narrow];
+const SLOPE: &[Kind] = &[Kind::Complex, Kind::Step, Kind::Position, Kind::Product, Kind::Narrow];
 const STATE: &[Kind] = &[Kind::Complex, Kind::Position, Kind::Narrow, Kind::Sides, Kind::Product];
+const SHARED: &[Kind] = &[Kind::Start, Kind::Complex, Kind::Position, Kind::Narrow, Kind::Sides, Kind::Product];
 const COTANGENT: &[Kind] = &[Kind::Complex, Kind::Position, Kind::Narrow, Kind::Sides, Kind::Adjoint];
 const GATE: &[Kind] = &[Kind::Factor, Kind::Gate, Kind::Position, Kind::Channel, Kind::Batch, Kind::Narrow];
 const TERM: &[Kind] = &[Kind::Product, Kind::Complex];
@@ -363,22 +406,22 @@ const PLACES: &[Place] = &[
     place("c-in-adjoint", "C in the adjoint", &[Site::CInAdjoint], ADJOINT, OPERAND),
     place("c-in-z", "C in the output of grad.z", &[Site::CInOutput], &[Z], OPERAND),
     place("c", "C", &[Site::CInAdjoint, Site::CInOutput], SCAN, OPERAND),
-    place("h-in-u", "h, B̄ for B = 1, in grad.u", &[Site::HInU], &[U], COEFFICIENT),
-    place("h-in-b", "h, B̄ for B = 1, in grad.B", &[Site::HInB], &[B], COEFFICIENT),
-    place("h-in-products", "h, B̄ for B = 1, in grad.u and grad.B", &[Site::HInU, Site::HInB], &[U, B], COEFFICIENT),
+    place("h-in-u", "h, B̄ for B = 1, in grad.u", &[Site::HInU], &[U], INPUT),
+    place("h-in-b", "h, B̄ for B = 1, in grad.B", &[Site::HInB], &[B], INPUT),
+    place("h-in-products", "h, B̄ for B = 1, in grad.u and grad.B", &[Site::HInU, Site::HInB], &[U, B], INPUT),
     place("h-in-states", "h, B̄ for B = 1, in the states of the backward pass", &[Site::HInStates], STATES, COEFFICIENT),
     place("a-bar-in-adjoint", "Ā in the adjoint recurrence", &[Site::ABarInAdjoint], ADJOINT, COEFFICIENT),
     place("a-bar-in-states", "Ā in the states of the backward pass", &[Site::ABarInStates], STATES, COEFFICIENT),
     place("a-bar", "Ā in the backward pass", &[Site::ABarInStates, Site::ABarInAdjoint], SCAN, COEFFICIENT),
     place("coefficients-of-states", "Ā and h in the states of the backward pass", &[Site::ABarInStates, Site::HInStates], STATES, &[Kind::Step, Kind::Narrow]),
-    place("h-slope-by-delta", "h's derivative by Δ", &[Site::HByDelta], STEP, SLOPE),
-    place("a-bar-slope-by-delta", "Ā's derivative by Δ", &[Site::ABarByDelta], STEP, SLOPE),
-    place("h-slope-by-a", "h's derivative by A", &[Site::HByA], &[A], SLOPE),
-    place("a-bar-slope-by-a", "Ā's derivative by A", &[Site::ABarByA], &[A], SLOPE),
+    place("h-slope-by-delta", "h's derivative by Δ", &[Site::HByDelta], STEP, BY_DELTA),
+    place("a-bar-slope-by-delta", "Ā's derivative by Δ", &[Site::ABarByDelta], STEP, BY_DELTA),
+    place("h-slope-by-a", "h's derivative by A", &[Site::HByA], &[A], BY_A),
+    place("a-bar-slope-by-a", "Ā's derivative by A", &[Site::ABarByA], &[A], BY_A),
     place("a-bar-slopes", "Ā's derivative", &[Site::ABarByDelta, Site::ABarByA], SLOPES, SLOPE),
     place("h-slopes", "h's derivative", &[Site::HByDelta, Site::HByA], SLOPES, SLOPE),
-    place("slopes-by-delta", "the derivative by Δ", &[Site::ABarByDelta, Site::HByDelta], STEP, SLOPE),
-    place("slopes-by-a", "the derivative by A", &[Site::ABarByA, Site::HByA], &[A], SLOPE),
+    place("slopes-by-delta", "the derivative by Δ", &[Site::ABarByDelta, Site::HByDelta], STEP, BY_DELTA),
+    place("slopes-by-a", "the derivative by A", &[Site::ABarByA, Site::HByA], &[A], BY_A),
     place("slopes", "each derivative by Δ and A", &[Site::ABarByA, Site::HByA, Site::ABarByDelta, Site::HByDelta], SLOPES, SLOPE),
     place("h-slope-term-1-by-delta", "the derivative by Δ of term 1 of h", &[Site::TermByDelta(0)], STEP, TERM),
     place("h-slope-term-2-by-delta", "the derivative by Δ of term 2 of h", &[Site::TermByDelta(1)], STEP, TERM),
@@ -390,7 +433,7 @@ const PLACES: &[Place] = &[
     place("h-slope-term-4-by-a", "the derivative by A of term 4 of h", &[Site::TermByA(3)], &[A], TERM),
     place("state-in-c", "the state in grad.C", &[Site::StateInC], &[C], STATE),
     place("state-in-z", "the state in the output of grad.z", &[Site::StateInOutput], &[Z], STATE),
-    place("state-in-share", "the state in Ā's share", &[Site::StateInABar], SLOPES, STATE),
+    place("state-in-share", "the state in Ā's share", &[Site::StateInABar], SLOPES, SHARED),
     place("states", "the state in the backward products", &[Site::StateInABar, Site::StateInC], &[GradientName::Delta, A, C, GradientName::DeltaBias], STATE),
     place("adjoint-in-u", "the adjoint in grad.u", &[Site::AdjointInU], &[U], COTANGENT),
     place("adjoint-in-b", "the adjoint in grad.B", &[Site::AdjointInB], &[B], COTANGENT),
@@ -398,8 +441,8 @@ const PLACES: &[Place] = &[
     place("adjoint-in-h-share", "the adjoint in h's share", &[Site::AdjointInH], SLOPES, COTANGENT),
     place("adjoint-in-shares", "the adjoint in grad.delta and grad.A", &[Site::AdjointInABar, Site::AdjointInH], SLOPES, COTANGENT),
     place("adjoint-in-products", "the adjoint in every product", &[Site::AdjointInU, Site::AdjointInB, Site::AdjointInABar, Site::AdjointInH], ADJOINT, COTANGENT),
-    place("dout-in-adjoint", "dout in the adjoint", &[Site::DoutInAdjoint], ADJOINT, READ),
-    place("dout-in-c", "dout in grad.C", &[Site::DoutInC], &[C], READ),
+    place("dout-in-adjoint", "dout in the adjoint", &[Site::DoutInAdjoint], ADJOINT, ENTERS),
+    place("dout-in-c", "dout in grad.C", &[Site::DoutInC], &[C], ENTERS),
     place("dout-in-skip", "dout on the path of D in grad.u", &[Site::DoutInSkip], &[U], &[Kind::Factor, Kind::Position, Kind::Channel, Kind::Batch, Kind::Narrow, Kind::Product]),
     place("dout-in-d", "dout in grad.D", &[Site::DoutInD], &[D], READ),
     place("dout-in-z", "dout in grad.z", &[Site::DoutInZ], &[Z], &[Kind::Factor, Kind::Position, Kind::Channel, Kind::Batch, Kind::Narrow, Kind::Product]),
@@ -419,6 +462,8 @@ const PLACES: &[Place] = &[
     place("initial-state", "the initial state in the backward pass", &[Site::InitialState], STATES, &[Kind::Complex, Kind::Batch, Kind::Channel, Kind::State, Kind::Strides, Kind::Product, Kind::Narrow]),
     place("adjoint-start", "the adjoint at the last position", &[Site::AdjointStart], ADJOINT, &[Kind::Stale]),
     place("states-start", "the state at the first position of the backward pass", &[Site::StatesStart], STATES, &[Kind::Stale]),
+    place("initial-gradient", "what arrives at the initial state", &[Site::InitialGradient], &[GradientName::InitialState], &[Kind::Complex, Kind::Position, Kind::Product, Kind::Narrow]),
+    place("delta-in-bias", "the gradient of delta in the sum of grad.delta_bias", &[Site::DeltaInBias], &[GradientName::DeltaBias], &[Kind::Narrow, Kind::Position, Kind::Product]),
     place("initial-share", "the initial state's share", &[Site::InitialState], STATES, &[Kind::Share]),
 ];
 
@@ -464,7 +509,7 @@ fn worded(place: &Place, by: By) -> (String, String) {
         By::Of(axis, map) => is(of(axis, map)),
         By::Strides => plain("of-other-strides", "is read as if its channels and states were exchanged"),
         By::Narrow(to) => (narrow(to).to_owned(), format!("is kept in {}", narrow(to))),
-        By::Step(size) => {
+        By::Step(size) | By::Chain(size) => {
             let (name, what) = match size {
                 StepSize::WithoutBias => plain("without-bias", "without the bias"),
                 StepSize::WithoutSoftplus => plain("without-softplus", "without softplus"),
@@ -474,8 +519,24 @@ fn worded(place: &Place, by: By) -> (String, String) {
                 StepSize::Narrow(to) => (narrow(to).to_owned(), format!("in {}", narrow(to))),
                 StepSize::PlainAbove(from) => (format!("plain-above-{from}"), format!("without softplus above {from}")),
             };
-            (format!("of-delta-{name}"), format!("is made of Δ {}", what.replace("that of", "of")))
+            let what = what.replace("that of", "of");
+            match by {
+                By::Chain(_) => (format!("times-delta-{name}"), format!("has for its factor Δ the one {what}")),
+                _ => (format!("of-delta-{name}"), format!("is made of Δ {what}")),
+            }
         }
+        By::ChainAConjugate => plain("times-a-unconjugated", "has a factor A that is not conjugated"),
+        By::ChainAOf(axis, map) => {
+            let (name, what) = of(axis, map);
+            (format!("times-a-{name}"), format!("has for its factor A the one {}", what.replace("that of", "of")))
+        }
+        By::Complement => plain("complement", "is σ(−x) in place of σ(x)"),
+        By::OfSigmoid => plain("of-sigmoid", "is that of the sigmoid, σ(x)σ(−x)"),
+        By::WithoutFactor => plain("without-factor", "lacks the factor 2 of complex outputs"),
+        By::WithoutHalf => plain("without-half", "lacks the ½ of both directions"),
+        By::StartsWithZero => plain("starts-with-zero", "is 0 at the first position, as if there were no initial state"),
+        By::StartsWithLast => plain("starts-with-last", "is the one after the last position at the first"),
+        By::StartsWithOwn => plain("starts-with-own", "is the one after the step at the first position"),
         By::AConjugate => plain("of-a-conjugated", "is made of A's conjugate"),
         By::ARealPart => plain("of-a-real-part", "is made of A's real part"),
         By::AOf(axis, map) => {
@@ -554,6 +615,8 @@ const EDGES: &[(&str, &str, &[GradientName], Edge)] = &[
     ("state-in-backward-undecayed", "the state of the backward pass is carried on without Ā", STATES, Edge::StateUndecayed),
     ("state-in-backward-decayed-twice", "the state of the backward pass is multiplied by Ā twice", STATES, Edge::StateDecayedTwice),
     ("initial-state-again", "the backward pass starts from the initial state again", STATES, Edge::InitialStateAgain),
+    ("state-of-chunk-before", "the backward pass starts from the state that the chunk before has started from", STATES, Edge::StateOfChunkBefore),
+    ("state-one-before", "the backward pass starts from the state of one position before", STATES, Edge::StateOneBefore),
     ("state-unread", "Ā's share has 0 for the state before", SLOPES, Edge::Unread),
     ("state-after-read", "Ā's share has the state after the step in place of the one before", SLOPES, Edge::ReadsAfter),
     ("state-bf16", "the state that the backward pass starts from is kept in bf16", STATES, Edge::Stored(InputType::Bf16)),

@@ -133,7 +133,7 @@ fn along_axis(look: &Look, axis: usize) -> Option<Diagnosis> {
 }
 
 /// What stands along an axis.
-fn item(look: &Look, axis: usize) -> String {
+pub fn item(look: &Look, axis: usize) -> String {
     let of_four = look.case.want[look.name].shape.len() == 4;
     match (look.name, axis) {
         (A | D | DeltaBias, 0) => "channel",
