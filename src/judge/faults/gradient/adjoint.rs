@@ -259,7 +259,7 @@ impl Step {
             }
             slope *= f64::from(u8::from(!lacks(SlopePart::Argument)));
             let power = delta.powi(term.delta - 1) * term.factor.value();
-            h += f * (power * delta);
+            let value = f * (power * delta);
             let kept = f64::from(u8::from(!lacks(SlopePart::Power))) * variant.h_slope[0];
             let through_power = f * (f64::from(term.delta) * power * kept);
             let by_terms = [
@@ -267,9 +267,19 @@ impl Step {
                 slope * by_a * (power * delta),
             ];
             let sites = [Site::TermByDelta(i as u8), Site::TermByA(i as u8)];
-            for ((h_by, site), value) in h_by.iter_mut().zip(sites).zip(by_terms) {
+            let is_swapped = variant.swaps[0].is_some();
+            if !is_swapped {
+                h += value;
+                h_by.iter_mut().zip(by_terms).for_each(|(h_by, value)| *h_by += value);
+                continue;
+            }
+            let [h_by_delta, h_by_a] = &mut h_by;
+            let terms = [(&mut h, Site::TermOfH(i as u8), value), (h_by_delta, sites[0], by_terms[0]), (h_by_a, sites[1], by_terms[1])];
+            for (sum, site, value) in terms {
                 let field = |field: Field| match field {
                     Field::Delta => delta.into(),
+                    Field::DeltaSquared => (delta * delta).into(),
+                    Field::DeltaCubed => (delta * delta * delta).into(),
                     Field::A => a,
                     Field::Argument => z,
                     Field::Denominator => 1.0 - z / 2.0,
@@ -277,7 +287,7 @@ impl Step {
                     _ => Complex64::ONE,
                 };
                 let swaps = variant.swaps.iter().flatten().filter(|swap| swap.has(site));
-                *h_by += swaps.fold(value, |value, swap| changed(swap.by, value, field));
+                *sum += swaps.fold(value, |value, swap| changed(swap.by, value, field));
             }
         }
         Step { a_bar, h, a_bar_by: [slope * by_delta, slope * by_a], h_by }
@@ -302,6 +312,8 @@ fn changed(by: By, value: Complex64, field: impl Fn(Field) -> Complex64) -> Comp
         By::Magnitude => value.norm().into(),
         By::Squared => value * value,
         By::Times(of) => value * field(of),
+        By::Is(of) => field(of),
+        By::Factor(above, below) => value * (f64::from(above) / f64::from(below)),
         By::Over(of) => match field(of) {
             below if below == Complex64::ZERO => Complex64::ZERO,
             below => value / below,
@@ -384,6 +396,8 @@ impl Row {
     fn field(&self, field: Field, l: usize) -> Complex64 {
         match field {
             Field::Delta => self.step[l],
+            Field::DeltaSquared => self.step[l].powi(2),
+            Field::DeltaCubed => self.step[l].powi(3),
             Field::U => self.u[l],
             Field::SoftplusSlope => self.slope[l],
             Field::Gate => self.gate[l],
@@ -416,6 +430,7 @@ impl Scan<'_> {
             Field::ABar => self.steps[l].a_bar,
             Field::Denominator => 1.0 - self.a * (row.step[l] / 2.0),
             Field::H => self.steps[l].h,
+            Field::HByDelta => self.steps[l].h_by[0],
             Field::B => self.b[l],
             Field::C => self.c[l],
             of => row.field(of, l),
@@ -608,6 +623,7 @@ impl Channel<'_> {
             Map::After => (i + 1) % count,
             Map::Reversed => count - 1 - i,
             Map::Modulo => i % groups * (dim / groups),
+            Map::Within(_) => i,
         };
         match axis {
             Axis::Batch => ((index(at.0, batch), at.1), n),
@@ -638,6 +654,7 @@ impl Channel<'_> {
                     let at = |l: usize| l.checked_add_signed(offset).and_then(|l| values.get(l).copied());
                     (0..len).map(|l| at(l).unwrap_or_default()).collect()
                 }
+                By::Of(Axis::Position, Map::Within(length)) => (0..len).map(|l| values[l % usize::from(length)]).collect(),
                 By::Of(Axis::Position, _) => values.iter().rev().copied().collect(),
                 By::Of(axis, map) if of != Source::Computed => {
                     let (at, n) = self.moved(self.at, n, axis, map);
@@ -661,8 +678,25 @@ impl Channel<'_> {
 
     fn row(&self, len: usize) -> Row {
         let Channel { variant, problem, .. } = *self;
-        let bias = problem.delta_bias.as_ref().map_or(0.0, |values| f64::from(values[self.at.1]));
-        let raw = self.deltas(self.read_at(Delta), len);
+        let mut bias = problem.delta_bias.as_ref().map_or(0.0, |values| f64::from(values[self.at.1]));
+        let mut raw = self.deltas(self.read_at(Delta), len);
+        for by in self.swaps(Site::Deltas) {
+            raw = match by {
+                By::At(offset) => {
+                    let at = |l: usize| l.checked_add_signed(offset).and_then(|l| raw.get(l).copied());
+                    (0..len).map(|l| at(l).unwrap_or_default()).collect()
+                }
+                By::Of(Axis::Position, Map::Within(length)) => {
+                    (0..len).map(|l| raw[l % usize::from(length)]).collect()
+                }
+                By::Of(Axis::Position, _) => raw.into_iter().rev().collect(),
+                By::Of(axis, map) => self.deltas(self.moved(self.at, 0, axis, map).0, len),
+                By::Narrow(to) => raw.into_iter().map(|raw| f64::from(to.round(raw as f32))).collect(),
+                _ => raw,
+            };
+            bias = if by == By::Step(StepSize::WithoutBias) { 0.0 } else { bias };
+        }
+        let (raw, bias) = (raw, bias);
         let slope = |raw: f64| {
             let biased = raw + bias;
             match variant.softplus_slope {
@@ -730,7 +764,9 @@ impl Channel<'_> {
                 _ => factor,
             };
             let factor = self.swaps(site).fold(factor, of);
-            row.gated[consumer].iter().map(|ds| ds * factor).collect()
+            let site = if consumer == 0 { Site::OutputInAdjoint } else { Site::OutputInC };
+            let gated = self.row_at(site, Source::Computed, &row, row.gated[consumer].clone());
+            gated.into_iter().map(|ds| ds * factor).collect()
         });
         row
     }

@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use super::structure::{By, Site, Swap};
 use super::variant::{
     Accumulator, Carry, Complex, Edge, Factor, GateSlope, Input, LastState, Length, Misread, Narrow, Pick,
     ReversedState, Scale, SlopePart, SoftplusSlope, Store, Variant,
@@ -88,6 +89,16 @@ impl Fault {
         variant.narrow.is_some() || variant.accumulator.is_some() || is_stored || is_swapped
     }
 
+    /// The same with 0 where something else stands at a place; nothing for what is of no place.
+    pub fn without(&self, form: Form) -> Option<Variant> {
+        let mut variant = Variant::specified(form);
+        self.change(&mut variant);
+        let swap = variant.swaps[0]?;
+        let mut without = Variant::specified(form);
+        without.swap(Swap { by: By::Zero, ..swap });
+        Some(without)
+    }
+
     /// Whether each gradient may have it on its own: what it does in one says nothing of the others.
     pub fn is_separate(&self) -> bool {
         let specified = Variant::specified(Method::Poly.into());
@@ -125,9 +136,9 @@ pub const STEP: &[GradientName] = &[Delta, DeltaBias];
 /// Whatever a state enters.
 pub const STATES: &[GradientName] = &[Delta, A, C, Z, DeltaBias];
 /// Whatever B enters.
-const STATES_AND_U: &[GradientName] = &[U, Delta, A, C, Z, DeltaBias];
+pub const STATES_AND_U: &[GradientName] = &[U, Delta, A, C, Z, DeltaBias];
 /// Whatever u enters.
-const READS_U: &[GradientName] = &[Delta, A, B, C, D, Z, DeltaBias];
+pub const READS_U: &[GradientName] = &[Delta, A, B, C, D, Z, DeltaBias];
 pub const SCAN: &[GradientName] = &[U, Delta, A, B, C, Z, DeltaBias, InitialState];
 const WEIGHTS: &[GradientName] = &[A, B, C, InitialState];
 const SUMMED: &[GradientName] = &[A, B, C, D, DeltaBias];
@@ -426,6 +437,8 @@ pub static PARTS: LazyLock<Vec<Fault>> = LazyLock::new(|| {
         fault("z-skip-scaled", "D·u", &[Z], |v, _| v.gated[1] = 0.0),
         fault("dlast-state-scaled", "dlast_state", ADJOINT, |v, _| v.last_state = LastState::Ignored),
         fault("initial-state-scaled", "the initial state", STATES, |v, _| v.has_initial = false),
+        fault("dout-in-adjoint-scaled", "dout in the adjoint", ADJOINT,
+            |v, _| v.swap(Swap { sites: &[Site::DoutInAdjoint], by: By::Zero })),
         fault("first-position-scaled", "the first position's share", SUMMED, |v, _| v.positions = (Pick::ButFirst, 1)),
         fault("last-position-scaled", "the last position's share", SUMMED, |v, _| v.positions = (Pick::ButLast, 1)),
         fault("reversed-scaled", "the reversed scan", SCAN, |v, _| v.directions[1] = 0.0),

@@ -11,6 +11,7 @@
 //! does not refute is computed in whole.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -34,7 +35,7 @@ pub const NEARLY_WITHIN: f64 = 16.0;
 /// How many models a diagnosis names.
 const NAMED: usize = 5;
 /// How long to look for pairs in one gradient: in positions times states that may be computed.
-pub(super) const PAIRS: usize = 20_000_000;
+pub(super) const PAIRS: usize = 6_000_000;
 /// The same of single models, in all: a problem that is too large for them is looked at with the first of the catalogue.
 const SINGLES: usize = 400_000_000;
 /// What a gradient that is 0 may be off a model's, of the model's largest: 64 roundings to f32.
@@ -73,18 +74,23 @@ pub const EXPONENT: (&str, &str) = ("exponent-scaled", "Ā is exp(cz) with a fac
 /// Of what has too few digits, or too small a range.
 pub const STORED: (&str, &str) = ("gradient-narrow", "the gradient is stored in a narrow type");
 pub const CLIPPED: (&str, &str) = ("gradient-clipped", "the gradient is cut to a size");
+/// Of what stands at a place, and has a factor that is found.
+pub const PLACE_SCALED: (&str, &str) =
+    ("place-scaled", "something else stands at a place, and has a factor besides");
 /// What is found without a model of the catalogue.
-pub const FITTED: [(&str, &str); 10] = [
+pub const FITTED: [(&str, &str); 12] = [
     SCALED,
     PARTLY_ZERO,
     LATER,
     EARLIER,
     TRANSPOSED,
     EXPONENT,
+    PLACE_SCALED,
     STORED,
     CLIPPED,
     super::sums::WEIGHTED,
     super::sums::MIXED,
+    super::sums::SLOPE,
 ];
 
 /// A backward pass that failed.
@@ -124,6 +130,8 @@ struct Model {
     is_contradicted: bool,
     /// Whether all that is wrong where the error is largest is as it has it.
     covers: bool,
+    /// What it has there.
+    values: Arc<[f64]>,
 }
 
 impl Model {
@@ -214,9 +222,9 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
     let is_named = |models: &[Model], fitted: &[Diagnosis]| {
         !fitted.is_empty() || models.iter().any(|model| model.fit.explains())
     };
-    for ((look, models), fitted) in looks.iter().zip(&found).zip(&mut fitted) {
+    for (((look, models), fitted), places) in looks.iter().zip(&found).zip(&mut fitted).zip(&places) {
         if !is_named(models, fitted) {
-            *fitted = look.fits();
+            *fitted = look.fits(places);
         }
     }
     let left = found.iter().zip(&fitted).filter(|(models, fitted)| !is_named(models, fitted)).count();
@@ -401,7 +409,7 @@ impl<'a> Look<'a> {
     fn looked_at(&self, faults: Vec<&'static Fault>) -> Model {
         let values = self.values(&faults);
         let fit = self.fit(&values, self.range.clone());
-        Model { faults, fit, is_contradicted: false, covers: self.covers(&values) }
+        Model { faults, fit, is_contradicted: false, covers: self.covers(&values), values: values.into() }
     }
 
     /// Whether what is wrong there is near these values.
@@ -432,7 +440,7 @@ impl<'a> Look<'a> {
     /// The fit to the whole gradient.
     fn fitted(&self, faults: Vec<&'static Fault>, values: &Sums) -> Model {
         let values = &values[self.name];
-        Model { faults, fit: self.fit(values, 0..values.len()), is_contradicted: false, covers: false }
+        Model { faults, fit: self.fit(values, 0..values.len()), is_contradicted: false, covers: false, values: Arc::new([]) }
     }
 
     /// Pairs that explain the gradient. Those whose members remove most of the error come first, as far as the effort goes.
@@ -482,8 +490,7 @@ impl<'a> Look<'a> {
         let (got, want) = (at(got), at(&want.values));
         let count = ranked.len().min(TOGETHER);
         let of = |model: &&Model| -> Vec<f64> {
-            let values = self.values(&model.faults);
-            some.iter().map(|&i| values[i] / unit(i)).collect()
+            some.iter().map(|&i| model.values[i] / unit(i)).collect()
         };
         let all: Vec<Vec<f64>> = ranked[..count].par_iter().map(of).collect();
         let score = |(a, b): (usize, usize)| {
@@ -594,12 +601,14 @@ impl<'a> Look<'a> {
     }
 
     /// What explains it with numbers that are found: the first kind that does.
-    fn fits(&self) -> Vec<Diagnosis> {
+    fn fits(&self, places: &[Model]) -> Vec<Diagnosis> {
         if self.wrong < TELLING {
             return Vec::new();
         }
         let parts = self.parts();
         let parts = if parts.is_empty() { super::sums::weighted(self) } else { parts };
+        let parts = if parts.is_empty() { super::sums::slopes(self).into_iter().collect() } else { parts };
+        let parts = if parts.is_empty() { self.numbered(places) } else { parts };
         if parts.is_empty() { self.exponent().into_iter().collect() } else { parts }
     }
 
@@ -705,6 +714,48 @@ impl<'a> Look<'a> {
             self.explained(part.name, &format!("{} has the factor {}", part.what, number(1.0 + off)), &model)
         };
         let mut found: Vec<Diagnosis> = touching.into_par_iter().filter_map(factor_of).collect();
+        found.sort_by(|a, b| a.residual.total_cmp(&b.residual));
+        found
+    }
+
+    /// What stands at a place, with a factor besides.
+    fn numbered(&self, places: &[Model]) -> Vec<Diagnosis> {
+        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name].values);
+        let Case { problem, given, .. } = *self.case;
+        let mut withouts: Vec<(Variant, Arc<[f64]>)> = Vec::new();
+        let mut proposed: Vec<(f64, &Fault, Variant)> = Vec::new();
+        for model in places {
+            let fault = model.faults[0];
+            let Some(without) = fault.without(self.case.form) else { continue };
+            let known = withouts.iter().find(|(variant, _)| *variant == without).map(|(_, values)| values.clone());
+            let zero = known.unwrap_or_else(|| {
+                let values = adjoint::sums_with(self.known.as_ref(), &without, problem, given, &self.scope);
+                let values: Arc<[f64]> = values[self.name][self.range.clone()].into();
+                withouts.push((without, values.clone()));
+                values
+            });
+            let less = |a: &[f64]| a.iter().zip(&zero[..]).map(|(a, b)| a - b).collect::<Vec<f64>>();
+            let Some(factor) = along(&less(&got[self.range.clone()]), &less(&model.values)) else { continue };
+            let with = zero.iter().zip(&model.values[..]).map(|(zero, value)| zero + factor * (value - zero));
+            let fit = self.fit(&with.collect::<Vec<f64>>(), self.range.clone());
+            if factor.abs() > NOTICED && (fit.explains() || fit.residual <= NEEDED) {
+                proposed.push((fit.residual, fault, without));
+            }
+        }
+        proposed.sort_by(|a, b| a.0.total_cmp(&b.0));
+        proposed.truncate(NAMED);
+        let whole = |(_, fault, without): (f64, &Fault, Variant)| {
+            let scope = self.whole_scope();
+            let zero = &adjoint::sums(&without, problem, given, &scope)[self.name];
+            let with = &self.case.compute_in(&[fault], &scope)[self.name];
+            let less = |a: &[f64]| a.iter().zip(zero).map(|(a, b)| a - b).collect::<Vec<f64>>();
+            let factor = along(&less(got), &less(with))?;
+            let model: Vec<f64> = zero.iter().zip(with).map(|(zero, with)| zero + factor * (with - zero)).collect();
+            // Fewer elements than that agree with one of so many by chance.
+            let what = format!("{}, and it has the factor {}", fault.what, number(factor));
+            self.explained(PLACE_SCALED.0, &what, &model).filter(|_| want.len() >= 2 * TELLING)
+        };
+        let mut found: Vec<Diagnosis> = proposed.into_iter().filter_map(whole).collect();
         found.sort_by(|a, b| a.residual.total_cmp(&b.residual));
         found
     }

@@ -5,7 +5,9 @@
 
 use std::sync::LazyLock;
 
-use super::catalogue::{self, ADJOINT, ADJOINT_AND_C, Fault, SCAN, SLOPES, STATES, STEP};
+use super::catalogue::{
+    self, ADJOINT, ADJOINT_AND_C, Fault, READS_U, SCAN, SLOPES, STATES, STATES_AND_U, STEP,
+};
 use super::variant::{Edge, Variant};
 use crate::formula::{Form, Textbook};
 use crate::method::Method;
@@ -59,10 +61,16 @@ pub enum Site {
     InitialState,
     InitialGradient,
     DeltaInBias,
+    /// dout times the gate, and ω.
+    OutputInAdjoint,
+    OutputInC,
+    /// delta with its bias, wherever it is used.
+    Deltas,
     /// What the scans start from besides.
     AdjointStart,
     StatesStart,
-    /// The derivative of the term of h with this number, by Δ and by A.
+    /// The term of h with this number, and its derivatives by Δ and by A.
+    TermOfH(u8),
     TermByDelta(u8),
     TermByA(u8),
 }
@@ -71,9 +79,12 @@ pub enum Site {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     Delta,
+    DeltaSquared,
+    DeltaCubed,
     A,
     Argument,
     ABar,
+    HByDelta,
     /// 1 − z/2
     Denominator,
     H,
@@ -101,6 +112,8 @@ pub enum Map {
     Reversed,
     /// A channel of group d % groups.
     Modulo,
+    /// That of its number in a chunk of this length.
+    Within(u16),
 }
 
 /// Δ as it is put into a formula.
@@ -145,6 +158,9 @@ pub enum By {
     Squared,
     Times(Field),
     Over(Field),
+    Is(Field),
+    /// The number a/b as a factor.
+    Factor(i8, i8),
     At(isize),
     Of(Axis, Map),
     /// Read as if the last two axes had been exchanged.
@@ -204,10 +220,11 @@ impl Swap {
                 !problem.reads_with_b()
             }
             Site::InitialState => problem.initial_state.is_some(),
-            Site::TermByDelta(at) | Site::TermByA(at) => usize::from(*at) < form.formula().now().len(),
+            Site::TermOfH(at) | Site::TermByDelta(at) | Site::TermByA(at) => usize::from(*at) < form.formula().now().len(),
             _ => true,
         };
         let axis = |axis: Axis, map: Map| match (axis, map) {
+            (_, Map::Within(length)) => shape.seqlen > usize::from(length),
             (_, Map::Modulo) => shape.groups > 1 && shape.groups < shape.dim,
             (Axis::Batch, _) => shape.batch > 1,
             (Axis::Channel, _) => shape.dim > 1,
@@ -248,6 +265,14 @@ impl Swap {
         self.sites.contains(&site)
     }
 
+    /// Whether it changes what Δ and A are put into.
+    pub fn is_of_steps(&self) -> bool {
+        let is = |site: &Site| {
+            matches!(site, Site::Deltas | Site::TermOfH(_) | Site::TermByDelta(_) | Site::TermByA(_))
+        };
+        self.sites.iter().any(is)
+    }
+
     /// Whether something is kept in a narrow type.
     pub fn rounds(&self) -> bool {
         matches!(self.by, By::Narrow(_) | By::Step(StepSize::Narrow(_)) | By::Chain(StepSize::Narrow(_)))
@@ -282,6 +307,12 @@ enum Kind {
     ChainA,
     Output,
     Start,
+    Unit,
+    Square,
+    Instead,
+    Chunk,
+    Number,
+    Deltas,
 }
 
 const TYPES: [InputType; 2] = [InputType::Bf16, InputType::F16];
@@ -326,6 +357,17 @@ impl Kind {
                 [By::ChainAConjugate].into_iter().chain(state).chain(channel).collect()
             }
             Kind::Output => vec![By::WithoutFactor, By::WithoutHalf],
+            Kind::Unit => vec![By::One],
+            Kind::Square => vec![By::Squared],
+            Kind::Instead => [Field::Delta, Field::H, Field::HByDelta, Field::ABar].map(By::Is).to_vec(),
+            Kind::Chunk => of(Axis::Position, &[16, 32, 64, 128].map(Map::Within)),
+            Kind::Number => NUMBERS.map(|(above, below)| By::Factor(above, below)).to_vec(),
+            Kind::Deltas => {
+                let maps = [(Axis::Batch, Map::First), (Axis::Batch, Map::Before), (Axis::Batch, Map::After), (Axis::Channel, Map::First), (Axis::Channel, Map::After), (Axis::Channel, Map::Before), (Axis::Position, Map::Reversed)];
+                let maps = maps.into_iter().chain([16, 32, 64, 128].map(|length| (Axis::Position, Map::Within(length))));
+                let maps = maps.map(|(axis, map)| By::Of(axis, map)).chain([-1, 1].map(By::At));
+                [By::Step(StepSize::WithoutBias)].into_iter().chain(maps).chain(TYPES.map(By::Narrow)).collect()
+            }
             Kind::Start => vec![By::StartsWithZero, By::StartsWithLast, By::StartsWithOwn],
         }
     }
@@ -340,13 +382,19 @@ fn sizes() -> Vec<StepSize> {
     sizes.chain(maps.map(|(axis, map)| StepSize::Of(axis, map))).collect()
 }
 
+/// What a coefficient is mistaken for being multiplied by.
+const NUMBERS: [(i8, i8); 14] = [(0, 1), (2, 1), (1, 2), (-1, 1), (3, 1), (1, 3), (4, 1), (1, 4), (3, 2), (2, 3), (6, 1), (1, 6), (-1, 2), (-2, 1)];
+
 /// The forms besides the methods that Ā or B̄ may be taken from.
 const FORMS: [Textbook; 4] = [Textbook::ZohExact, Textbook::Rk4Classical, Textbook::Euler, Textbook::BackwardEuler];
 
 #[rustfmt::skip]
-const FIELDS: [(Field, &str, &str); 11] = [
+const FIELDS: [(Field, &str, &str); 14] = [
     (Field::Delta, "delta", "Δ"),
+    (Field::DeltaSquared, "delta-squared", "Δ²"),
+    (Field::DeltaCubed, "delta-cubed", "Δ³"),
     (Field::A, "a", "A"),
+    (Field::HByDelta, "h-slope", "h's derivative by Δ"),
     (Field::Argument, "z", "z = ΔA"),
     (Field::ABar, "a-bar", "Ā"),
     (Field::Denominator, "denominator", "1 − z/2"),
@@ -376,19 +424,21 @@ const fn place(
     Place { name, what, sites, touches, kinds }
 }
 
-const READ: &[Kind] = &[Kind::Factor, Kind::Position, Kind::Channel, Kind::Batch, Kind::Narrow];
-const ENTERS: &[Kind] = &[Kind::Output, Kind::Factor, Kind::Position, Kind::Channel, Kind::Batch, Kind::Narrow];
-const OPERAND: &[Kind] = &[Kind::Factor, Kind::Complex, Kind::Position, Kind::Group, Kind::Batch, Kind::State, Kind::Narrow];
+const READ: &[Kind] = &[Kind::Factor, Kind::Position, Kind::Chunk, Kind::Channel, Kind::Batch, Kind::Narrow];
+const ENTERS: &[Kind] = &[Kind::Output, Kind::Factor, Kind::Position, Kind::Chunk, Kind::Channel, Kind::Batch, Kind::Narrow];
+const OPERAND: &[Kind] = &[Kind::Factor, Kind::Complex, Kind::Position, Kind::Chunk, Kind::Group, Kind::Batch, Kind::State, Kind::Narrow];
 const COEFFICIENT: &[Kind] = &[Kind::Complex, Kind::Step, Kind::Factor, Kind::Position, Kind::Product, Kind::Narrow];
-const INPUT: &[Kind] = &[Kind::Complex, Kind::Step, Kind::Factor, Kind::Position, Kind::Product, Kind::Chain, Kind::Narrow];
-const BY_DELTA: &[Kind] = &[Kind::Complex, Kind::Step, Kind::Position, Kind::Product, Kind::ChainA, Kind::Narrow];
-const BY_A: &[Kind] = &[Kind::Complex, Kind::Step, Kind::Position, Kind::Product, Kind::Chain, Kind::Narrow];
+const INPUT: &[Kind] = &[Kind::Complex, Kind::Step, Kind::Factor, Kind::Instead, Kind::Position, Kind::Product, Kind::Chain, Kind::Narrow];
+const BY_DELTA: &[Kind] = &[Kind::Complex, Kind::Step, Kind::Square, Kind::Instead, Kind::Position, Kind::Product, Kind::ChainA, Kind::Narrow];
+const BY_A: &[Kind] = &[Kind::Complex, Kind::Step, Kind::Unit, Kind::Square, Kind::Instead, Kind::Position, Kind::Product, Kind::Chain, Kind::Narrow];
 const SLOPE: &[Kind] = &[Kind::Complex, Kind::Step, Kind::Position, Kind::Product, Kind::Narrow];
-const STATE: &[Kind] = &[Kind::Complex, Kind::Position, Kind::Narrow, Kind::Sides, Kind::Product];
-const SHARED: &[Kind] = &[Kind::Start, Kind::Complex, Kind::Position, Kind::Narrow, Kind::Sides, Kind::Product];
-const COTANGENT: &[Kind] = &[Kind::Complex, Kind::Position, Kind::Narrow, Kind::Sides, Kind::Adjoint];
+const STATE: &[Kind] = &[Kind::Unit, Kind::Complex, Kind::Position, Kind::Narrow, Kind::Sides, Kind::Product];
+const SHARED: &[Kind] = &[Kind::Unit, Kind::Start, Kind::Complex, Kind::Position, Kind::Narrow, Kind::Sides, Kind::Product];
+const COTANGENT: &[Kind] = &[Kind::Unit, Kind::Complex, Kind::Position, Kind::Narrow, Kind::Sides, Kind::Adjoint];
 const GATE: &[Kind] = &[Kind::Factor, Kind::Gate, Kind::Position, Kind::Channel, Kind::Batch, Kind::Narrow];
-const TERM: &[Kind] = &[Kind::Product, Kind::Complex];
+const TERM: &[Kind] = &[Kind::Product, Kind::Complex, Kind::Unit];
+const OF_H: &[Kind] = &[Kind::Number, Kind::Product];
+const READS_H: &[GradientName] = &[U, GradientName::Delta, A, B, C, Z, GradientName::DeltaBias];
 
 /// One place each, then places that share a cause.
 #[rustfmt::skip]
@@ -423,6 +473,14 @@ const PLACES: &[Place] = &[
     place("slopes-by-delta", "the derivative by Δ", &[Site::ABarByDelta, Site::HByDelta], STEP, BY_DELTA),
     place("slopes-by-a", "the derivative by A", &[Site::ABarByA, Site::HByA], &[A], BY_A),
     place("slopes", "each derivative by Δ and A", &[Site::ABarByA, Site::HByA, Site::ABarByDelta, Site::HByDelta], SLOPES, SLOPE),
+    place("h-term-1", "term 1 of h", &[Site::TermOfH(0)], READS_H, OF_H),
+    place("h-term-2", "term 2 of h", &[Site::TermOfH(1)], READS_H, OF_H),
+    place("h-term-3", "term 3 of h", &[Site::TermOfH(2)], READS_H, OF_H),
+    place("h-term-4", "term 4 of h", &[Site::TermOfH(3)], READS_H, OF_H),
+    place("h-term-1-with-slopes", "term 1 of h with its derivatives", &[Site::TermOfH(0), Site::TermByDelta(0), Site::TermByA(0)], READS_H, &[Kind::Number]),
+    place("h-term-2-with-slopes", "term 2 of h with its derivatives", &[Site::TermOfH(1), Site::TermByDelta(1), Site::TermByA(1)], READS_H, &[Kind::Number]),
+    place("h-term-3-with-slopes", "term 3 of h with its derivatives", &[Site::TermOfH(2), Site::TermByDelta(2), Site::TermByA(2)], READS_H, &[Kind::Number]),
+    place("h-term-4-with-slopes", "term 4 of h with its derivatives", &[Site::TermOfH(3), Site::TermByDelta(3), Site::TermByA(3)], READS_H, &[Kind::Number]),
     place("h-slope-term-1-by-delta", "the derivative by Δ of term 1 of h", &[Site::TermByDelta(0)], STEP, TERM),
     place("h-slope-term-2-by-delta", "the derivative by Δ of term 2 of h", &[Site::TermByDelta(1)], STEP, TERM),
     place("h-slope-term-3-by-delta", "the derivative by Δ of term 3 of h", &[Site::TermByDelta(2)], STEP, TERM),
@@ -463,6 +521,12 @@ const PLACES: &[Place] = &[
     place("adjoint-start", "the adjoint at the last position", &[Site::AdjointStart], ADJOINT, &[Kind::Stale]),
     place("states-start", "the state at the first position of the backward pass", &[Site::StatesStart], STATES, &[Kind::Stale]),
     place("initial-gradient", "what arrives at the initial state", &[Site::InitialGradient], &[GradientName::InitialState], &[Kind::Complex, Kind::Position, Kind::Product, Kind::Narrow]),
+    place("output-in-adjoint", "dout with its gate in the adjoint", &[Site::OutputInAdjoint], ADJOINT, &[Kind::Factor]),
+    place("output-in-c", "dout with its gate in grad.C", &[Site::OutputInC], &[C], &[Kind::Factor]),
+    place("deltas", "delta in the backward pass", &[Site::Deltas], SCAN, &[Kind::Deltas]),
+    place("u", "u in the backward pass", &[Site::UInStates, Site::UInShare, Site::UInB, Site::UInD, Site::UInSkip], READS_U, READ),
+    place("b", "B in the backward pass", &[Site::BInStates, Site::BInShare, Site::BInU], STATES_AND_U, OPERAND),
+    place("steps", "each coefficient of the backward pass", &[Site::ABarInStates, Site::HInStates, Site::ABarInAdjoint, Site::HInU, Site::HInB, Site::ABarByA, Site::HByA, Site::ABarByDelta, Site::HByDelta], SCAN, &[Kind::Step]),
     place("delta-in-bias", "the gradient of delta in the sum of grad.delta_bias", &[Site::DeltaInBias], &[GradientName::DeltaBias], &[Kind::Narrow, Kind::Position, Kind::Product]),
     place("initial-share", "the initial state's share", &[Site::InitialState], STATES, &[Kind::Share]),
 ];
@@ -484,6 +548,7 @@ fn worded(place: &Place, by: By) -> (String, String) {
             Map::Before => (format!("of-{short}-before"), format!("that of the {long} before")),
             Map::After => (format!("of-{short}-after"), format!("that of the {long} after")),
             Map::Reversed => (format!("{short}-reversed"), format!("read from the last {long} to the first")),
+            Map::Within(length) => (format!("within-{length}"), format!("that of its {long} within a chunk of {length}, counted from the first chunk")),
             Map::Modulo => ("of-modulo-group".to_owned(), "that of group d mod groups".to_owned()),
         }
     };
@@ -504,6 +569,11 @@ fn worded(place: &Place, by: By) -> (String, String) {
         By::Magnitude => plain("magnitude", "has its absolute value in its place"),
         By::Squared => plain("squared", "is squared"),
         By::Times(of) => (format!("times-{}", field(of).0), format!("has a factor {} too much", field(of).1)),
+        By::Is(of) => (format!("is-{}", field(of).0), format!("has {} in its place", field(of).1)),
+        By::Factor(above, below) => {
+            let value = if below == 1 { format!("{above}") } else { format!("{above}/{below}") };
+            (format!("times-{}", value.replace('-', "minus-").replace('/', "-over-")), format!("has the factor {value}"))
+        }
         By::Over(of) => (format!("over-{}", field(of).0), format!("lacks a factor {}: it is divided by it", field(of).1)),
         By::At(by) => is(near(by)),
         By::Of(axis, map) => is(of(axis, map)),

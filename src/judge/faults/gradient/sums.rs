@@ -3,7 +3,7 @@
 
 use super::adjoint::{self, Scope, is_summed};
 use super::diagnose::{Look, NOTICED, PAIRS, number};
-use super::variant::{Pick, Variant};
+use super::variant::{GateSlope, Pick, SoftplusSlope, Variant};
 use crate::problem::{Operand, Shape};
 use crate::results::Diagnosis;
 use crate::tensor::GradientName::{A, B, C, D, Delta, DeltaBias, U, Z};
@@ -17,6 +17,8 @@ const CHUNKS: [usize; 8] = [1, 8, 16, 32, 64, 128, 256, 512];
 
 /// What is said of sums, and of slices.
 pub const WEIGHTED: (&str, &str) = ("sum-weighted", "members of a sum count more or less often than once");
+pub const SLOPE: (&str, &str) =
+    ("slope-of-other-terms", "the derivative of the gate or of softplus is made of other terms");
 pub const MIXED: (&str, &str) =
     ("slices-mixed", "items along an axis stand elsewhere, or are sums of several");
 
@@ -89,6 +91,60 @@ fn of_members(look: &Look, what: &str, members: &[Vec<f64>]) -> Option<Diagnosis
     let factors: Vec<f64> = off.iter().map(|off| 1.0 + off).collect();
     let text = format!("in the sum, {}", listed(what, &factors));
     look.explained(WEIGHTED.0, &text, &model)
+}
+
+/// The derivative of the gate, or of softplus, as a sum of simple functions with other factors than it is to have.
+pub fn slopes(look: &Look) -> Option<Diagnosis> {
+    let problem = look.case.problem;
+    let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+    let specified = Variant::specified(look.case.form);
+    type Function = (&'static str, fn(f64, f64) -> f64);
+    const GATE: [Function; 6] = [
+        ("1", |_, _| 1.0),
+        ("σ", |_, s| s),
+        ("σ²", |_, s| s * s),
+        ("z", |z, _| z),
+        ("zσ", |z, s| z * s),
+        ("zσ²", |z, s| z * s * s),
+    ];
+    const SOFTPLUS: [Function; 4] =
+        [("1", |_, _| 1.0), ("σ", |_, s| s), ("σ²", |_, s| s * s), ("x", |x, _| x)];
+    let (variant, functions, whose): (Variant, &[Function], &str) = match look.name {
+        Z => (Variant { gate_slope: GateSlope::Missing, ..specified }, &GATE, "the gate's derivative"),
+        Delta if problem.delta_softplus => {
+            let variant = Variant { softplus_slope: SoftplusSlope::Missing, ..specified };
+            (variant, &SOFTPLUS, "the derivative of softplus")
+        }
+        _ => return None,
+    };
+    let Shape { dim, seqlen, .. } = problem.shape;
+    let x = |i: usize| {
+        let d = i / seqlen % dim;
+        let at = problem.sequence_index(i / seqlen / dim, d, i % seqlen);
+        match (&problem.z, look.name) {
+            (Some(z), Z) => f64::from(z[at]),
+            _ => f64::from(problem.delta[at]) + problem.delta_bias.as_ref().map_or(0.0, |bias| f64::from(bias[d])),
+        }
+    };
+    let got = &look.case.got[look.name].values;
+    let base = &adjoint::sums(&variant, problem, look.case.given, &look.whole_scope())[look.name];
+    let member = |(_, of): &Function| (0..got.len()).map(|i| base[i] * of(x(i), sigmoid(x(i)))).collect::<Vec<f64>>();
+    let members: Vec<Vec<f64>> = functions.iter().map(member).collect();
+    let weights: Vec<f64> = look.case.bounds[look.name].iter().map(|bound| 1.0 / bound).collect();
+    if got.len() < EQUATIONS * 4 * members.len() {
+        return None;
+    }
+    let found = least_squares(&members, &weights, std::slice::from_ref(got))?;
+    let factors: Vec<f64> = found[0].iter().map(|&of| simple(of)).collect::<Option<_>>()?;
+    let model: Vec<f64> = (0..got.len())
+        .map(|i| members.iter().zip(&factors).map(|(member, factor)| member[i] * factor).sum())
+        .collect();
+    let terms = functions.iter().zip(&factors).filter(|(_, factor)| **factor != 0.0);
+    let terms: Vec<String> = terms
+        .map(|((name, _), factor)| if *factor == 1.0 { (*name).to_owned() } else { format!("{}·{name}", number(*factor)) })
+        .collect();
+    let sum = terms.join(" + ").replace("+ -1·", "− ").replace("+ -", "− ");
+    look.explained(SLOPE.0, &format!("{whose} is {sum}"), &model).filter(|_| !terms.is_empty())
 }
 
 /// Slices along an axis that are sums of the right ones.

@@ -1,6 +1,6 @@
 //! What is wrong with a backward pass, as numbers and choices that [`super::adjoint`] computes with.
 
-use super::structure::{Site, Swap};
+use super::structure::Swap;
 use crate::formula::Form;
 use crate::tensor::{GradientName, InputType};
 
@@ -416,13 +416,10 @@ impl Variant {
     /// Whether Ā, h and their derivatives are those of this form with nothing wrong.
     pub fn has_steps_of(&self, form: Form) -> bool {
         let Variant { form, slopes_of, h_slope, h_slope_without, exponent, chain, .. } = Variant::specified(form);
-        let is_of_term = |swap: &Swap| {
-            swap.sites.iter().any(|site| matches!(site, Site::TermByDelta(_) | Site::TermByA(_)))
-        };
         (self.form, self.slopes_of, self.h_slope, self.h_slope_without) == (form, slopes_of, h_slope, h_slope_without)
             && (self.exponent, self.chain, self.a_bar_as_exponential) == (exponent, chain, false)
             && (self.length, self.misread) == (Length::Right, None)
-            && !self.swaps.iter().flatten().any(is_of_term)
+            && !self.swaps.iter().flatten().any(Swap::is_of_steps)
     }
 
     /// Puts another change beside those that there are.
