@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use super::structure::{Axis, By, Field, Gate, Map, Sides, Site, StepSize};
+use super::structure::{Axis, By, Field, Gate, Map, Sides, Site, StepSize, Swap};
 use super::variant::{
     Accumulator, Carry, Complex, Edge, Factor, GateSlope, Input, LastState, Length, Misread, Narrow,
     ReversedState, Scale, SlopePart, SoftplusSlope, Store, Variant,
@@ -978,6 +978,14 @@ impl Channel<'_> {
         sides.into_iter().map(|side| self.at_site(site, Source::Computed, 0, side, field)).collect()
     }
 
+    /// Without the changes of one direction, for the other one.
+    fn in_other_direction(&self, reversed: bool) -> Option<Variant> {
+        let is_other = |swap: &Swap| swap.side.is_some_and(|side| side != reversed);
+        let swaps = self.variant.swaps;
+        let kept = swaps.map(|swap| swap.filter(|swap| !is_other(swap)));
+        (kept != swaps).then_some(Variant { swaps: kept, ..*self.variant })
+    }
+
     fn node(&self, row: &Row, n: usize) -> Node {
         let Channel { variant, problem, .. } = *self;
         let (seqlen, len) = (problem.shape.seqlen, row.u.len());
@@ -986,7 +994,15 @@ impl Channel<'_> {
         let a = scan.a;
         let passes: Vec<Pass> = [false, true][..1 + usize::from(variant.bidirectional)]
             .iter()
-            .map(|&reversed| self.pass(row, n, &scan, reversed))
+            .map(|&reversed| match self.in_other_direction(reversed) {
+                // A change of one direction leaves the other as it is.
+                Some(variant) => {
+                    let plain = Channel { variant: &variant, ..*self };
+                    let row = plain.row(len);
+                    plain.pass(&row, n, &plain.scan(&row, n), reversed)
+                }
+                None => self.pass(row, n, &scan, reversed),
+            })
             .collect();
         let field = |of: Field, l: usize| scan.field(row, of, l);
         let [p_in_u, p_in_b, p_in_a_bar, p_in_h] =

@@ -202,6 +202,8 @@ pub enum By {
 pub struct Swap {
     pub sites: &'static [Site],
     pub by: By,
+    /// In the reversed scan alone, or in the forward one; in both otherwise.
+    pub side: Option<bool>,
 }
 
 impl Swap {
@@ -256,7 +258,8 @@ impl Swap {
             }
             _ => true,
         };
-        fits && self.sites.iter().any(|site| has(site) && reads(site))
+        let has_side = self.side.is_none() || form.is_bidirectional();
+        fits && has_side && self.sites.iter().any(|site| has(site) && reads(site))
     }
 }
 
@@ -632,17 +635,41 @@ fn worded(place: &Place, by: By) -> (String, String) {
 }
 
 /// Every single change, with its number.
-static SWAPS: LazyLock<Vec<Swap>> = LazyLock::new(|| each().map(|(place, by)| Swap { sites: place.sites, by }).collect());
+static SWAPS: LazyLock<Vec<Swap>> = LazyLock::new(|| each().map(|(place, by, side)| Swap { sites: place.sites, by, side }).collect());
 
-fn each() -> impl Iterator<Item = (&'static Place, By)> {
-    let of = |place: &'static Place| place.kinds.iter().flat_map(|kind| kind.alternatives()).map(move |by| (place, by));
-    PLACES.iter().flat_map(of)
+fn each() -> impl Iterator<Item = (&'static Place, By, Option<bool>)> {
+    let of = |place: &'static Place, side: Option<bool>| {
+        let all = place.kinds.iter().flat_map(|kind| kind.alternatives());
+        all.map(move |by| (place, by, side))
+    };
+    let is_of_scan = |place: &&Place| place.sites.iter().all(|site| OF_SCANS.contains(site));
+    let of_sides = [false, true].into_iter().flat_map(move |side| {
+        PLACES.iter().filter(is_of_scan).flat_map(move |place| of(place, Some(side)))
+    });
+    PLACES.iter().flat_map(move |place| of(place, None)).chain(of_sides)
 }
+
+/// What each direction has of its own.
+const OF_SCANS: [Site; 8] = [
+    Site::UInStates,
+    Site::BInStates,
+    Site::CInAdjoint,
+    Site::ABarInStates,
+    Site::HInStates,
+    Site::ABarInAdjoint,
+    Site::DoutInAdjoint,
+    Site::OutputInAdjoint,
+];
 
 /// Every single change of a place, and what goes wrong at the edges of chunks, as fault models.
 pub static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
-    let swaps = each().enumerate().map(|(number, (place, by))| {
+    let swaps = each().enumerate().map(|(number, (place, by, side))| {
         let (name, what) = worded(place, by);
+        let (name, what) = match side {
+            None => (name, what),
+            Some(false) => (format!("forward-{name}"), format!("in the forward scan alone, {what}")),
+            Some(true) => (format!("reversed-{name}"), format!("in the reversed scan alone, {what}")),
+        };
         Fault::numbered(name.leak(), what.leak(), place.touches, |variant, number| variant.swap(SWAPS[number]), number)
     });
     let edges = LENGTHS.iter().enumerate().flat_map(|(at, length)| {
