@@ -226,7 +226,9 @@ impl Step {
     fn of(form: Form, variant: &Variant, delta: f64, a: Complex64) -> Self {
         let formula = form.formula();
         let z = a * delta;
-        let phis = if formula.is_rational() { [z; 5] } else { phis(z, highest_phi(&formula)) };
+        let is_phi = |swap: &Swap| matches!(swap.by, By::IsPhi(_));
+        let highest = if variant.swaps.iter().flatten().any(is_phi) { 4 } else { highest_phi(&formula) };
+        let phis = if formula.is_rational() { [z; 5] } else { phis(z, highest) };
         let (a_bar, slope) = match formula.a_bar {
             Transition::Exponential if variant.exponent != 1.0 => [(z * variant.exponent).exp(); 2].into(),
             Transition::Exponential => (phis[0], phis[0]),
@@ -274,7 +276,11 @@ impl Step {
                 continue;
             }
             let [h_by_delta, h_by_a] = &mut h_by;
-            let terms = [(&mut h, Site::TermOfH(i as u8), value), (h_by_delta, sites[0], by_terms[0]), (h_by_a, sites[1], by_terms[1])];
+            let terms = [
+                (&mut h, Site::TermOfH(i as u8), value),
+                (h_by_delta, sites[0], by_terms[0]),
+                (h_by_a, sites[1], by_terms[1]),
+            ];
             for (sum, site, value) in terms {
                 let field = |field: Field| match field {
                     Field::Delta => delta.into(),
@@ -287,7 +293,13 @@ impl Step {
                     _ => Complex64::ONE,
                 };
                 let swaps = variant.swaps.iter().flatten().filter(|swap| swap.has(site));
-                *sum += swaps.fold(value, |value, swap| changed(swap.by, value, field));
+                let plain = |with: i32| delta.powi(term.delta + with) * term.factor.value();
+                *sum += swaps.fold(value, |value, swap| match (swap.by, site) {
+                    (By::IsPhi(k), Site::TermOfH(_)) => phis[usize::from(k)] * plain(0),
+                    (By::IsPhi(k), Site::TermByDelta(_)) => phis[usize::from(k)] * plain(-1),
+                    (By::IsPhi(k), _) => phis[usize::from(k)] * plain(1),
+                    (by, _) => changed(by, value, field),
+                });
             }
         }
         Step { a_bar, h, a_bar_by: [slope * by_delta, slope * by_a], h_by }
@@ -531,8 +543,7 @@ impl Channel<'_> {
                     GateSlope::Missing => 1.0,
                 }
             };
-            let slopes =
-                self.row_at(Site::GateSlope, Source::Computed, &row, (0..len).map(slope).collect());
+            let slopes = self.row_at(Site::GateSlope, Source::Computed, &row, (0..len).map(slope).collect());
             let dout = self.row_at(Site::DoutInZ, Source::Dout, &row, self.inputs(Source::Dout, len));
             let skip = skip_at(Site::SkipInZ);
             let u = self.row_at(Site::UInSkip, Source::U, &row, row.u.clone());
@@ -654,7 +665,9 @@ impl Channel<'_> {
                     let at = |l: usize| l.checked_add_signed(offset).and_then(|l| values.get(l).copied());
                     (0..len).map(|l| at(l).unwrap_or_default()).collect()
                 }
-                By::Of(Axis::Position, Map::Within(length)) => (0..len).map(|l| values[l % usize::from(length)]).collect(),
+                By::Of(Axis::Position, Map::Within(length)) => {
+                    (0..len).map(|l| values[l % usize::from(length)]).collect()
+                }
                 By::Of(Axis::Position, _) => values.iter().rev().copied().collect(),
                 By::Of(axis, map) if of != Source::Computed => {
                     let (at, n) = self.moved(self.at, n, axis, map);
@@ -807,9 +820,9 @@ impl Channel<'_> {
             StepSize::WithoutBias => of_raw(&step),
             StepSize::WithoutSoftplus => of_raw(&|raw| raw + row.bias),
             StepSize::Raw => of_raw(&|raw| raw),
-            StepSize::PlainAbove(from) => {
-                of_raw(&|raw| if raw + row.bias > f64::from(from) { raw + row.bias } else { step(raw + row.bias) })
-            }
+            StepSize::PlainAbove(from) => of_raw(&|raw| {
+                if raw + row.bias > f64::from(from) { raw + row.bias } else { step(raw + row.bias) }
+            }),
             StepSize::At(offset) => {
                 let at = |l: usize| l.checked_add_signed(offset).and_then(|l| row.step.get(l).copied());
                 (0..len).map(|l| at(l).unwrap_or_default()).collect()
@@ -823,7 +836,14 @@ impl Channel<'_> {
     }
 
     /// The steps as a place has them, where something else is put into a formula, or into another one.
-    fn steps_at<'v>(&self, site: Site, row: &Row, n: usize, a: Complex64, steps: &'v [Step]) -> Cow<'v, [Step]> {
+    fn steps_at<'v>(
+        &self,
+        site: Site,
+        row: &Row,
+        n: usize,
+        a: Complex64,
+        steps: &'v [Step],
+    ) -> Cow<'v, [Step]> {
         let Channel { variant, problem, .. } = *self;
         let mut steps = Cow::Borrowed(steps);
         for by in self.swaps(site) {
@@ -905,8 +925,14 @@ impl Channel<'_> {
         let field = |of: Field, l: usize| scan.field(row, of, l);
         let mut values = self.at_site(site, Source::Computed, n, values.into(), &field).into_owned();
         for by in self.swaps(site) {
-            let chained = |of: Complex64| if scan.a == Complex64::ZERO { Complex64::ZERO } else { of / scan.a };
+            let chained =
+                |of: Complex64| if scan.a == Complex64::ZERO { Complex64::ZERO } else { of / scan.a };
             match by {
+                By::IsPhi(k) => {
+                    let by = |step: f64| if site == Site::ABarByDelta { scan.a } else { step.into() };
+                    let phi = |step: f64| phis(scan.a * step, 4)[usize::from(k)];
+                    values.iter_mut().zip(&row.step).for_each(|(value, &step)| *value = phi(step) * by(step));
+                }
                 By::Chain(size) => {
                     let other = self.resized(size, row).into_iter().zip(&row.step);
                     let factors = other.map(|(other, step)| if *step == 0.0 { 0.0 } else { other / step });
@@ -957,7 +983,8 @@ impl Channel<'_> {
             match by {
                 By::Own => sides = passes.iter().map(|pass| (&pass.own[..]).into()).collect(),
                 By::Carried => {
-                    let carried = |pass: &Pass| pass.p.iter().zip(&pass.own).map(|(p, own)| p - own).collect();
+                    let carried =
+                        |pass: &Pass| pass.p.iter().zip(&pass.own).map(|(p, own)| p - own).collect();
                     sides = passes.iter().map(carried).collect();
                 }
                 By::Sides(_) if sides.len() < 2 => {}
@@ -1171,11 +1198,8 @@ impl Channel<'_> {
         };
         let length = variant.edge.map_or(1, |(length, _)| length);
         let is_initial = variant.has_initial && !reversed && len > 0;
-        let initial = if is_initial {
-            state_at(Site::InitialState, Source::InitialState, 0)
-        } else {
-            Complex64::ZERO
-        };
+        let initial =
+            if is_initial { state_at(Site::InitialState, Source::InitialState, 0) } else { Complex64::ZERO };
         let mut x = initial + stale(Site::StatesStart);
         // What the forward pass has, which keeps the states that chunks start from.
         let mut kept = x;
@@ -1199,7 +1223,8 @@ impl Channel<'_> {
             history.push(kept);
             pass.after[l] = x;
         }
-        let last = if len == 0 { Complex64::ZERO } else { state_at(Site::LastState, Source::LastState, len - 1) };
+        let last =
+            if len == 0 { Complex64::ZERO } else { state_at(Site::LastState, Source::LastState, len - 1) };
         let last = if variant.unconjugated == Some(Factor::LastState) { last } else { last.conj() };
         let last = match variant.last_state {
             LastState::Ignored => Complex64::ZERO,
@@ -1253,7 +1278,8 @@ impl Channel<'_> {
             let arriving: Vec<Complex64> =
                 (0..len).map(|i| scan.decays[order(i)] * pass.p[order(i)]).collect();
             let field = |of: Field, l: usize| scan.field(row, of, l);
-            pass.initial = self.at_site(Site::InitialGradient, Source::Computed, n, arriving.into(), &field)[0];
+            pass.initial =
+                self.at_site(Site::InitialGradient, Source::Computed, n, arriving.into(), &field)[0];
         }
         pass
     }

@@ -69,6 +69,8 @@ pub const LATER: (&str, &str) = ("gradient-one-later", "each position has the gr
 pub const EARLIER: (&str, &str) =
     ("gradient-one-earlier", "each position has the gradient of the one after it");
 pub const TRANSPOSED: (&str, &str) = ("gradient-transposed", "the last two axes are exchanged");
+pub const PLANAR: (&str, &str) =
+    ("gradient-planar", "all real parts of the last axis stand before all imaginary ones");
 /// Of what a factor on z in Ā explains.
 pub const EXPONENT: (&str, &str) = ("exponent-scaled", "Ā is exp(cz) with a factor c beside 1");
 /// Of what has too few digits, or too small a range.
@@ -78,12 +80,13 @@ pub const CLIPPED: (&str, &str) = ("gradient-clipped", "the gradient is cut to a
 pub const PLACE_SCALED: (&str, &str) =
     ("place-scaled", "something else stands at a place, and has a factor besides");
 /// What is found without a model of the catalogue.
-pub const FITTED: [(&str, &str); 12] = [
+pub const FITTED: [(&str, &str); 13] = [
     SCALED,
     PARTLY_ZERO,
     LATER,
     EARLIER,
     TRANSPOSED,
+    PLANAR,
     EXPONENT,
     PLACE_SCALED,
     STORED,
@@ -197,12 +200,10 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
         .collect();
     let open: Vec<bool> =
         found.iter().zip(&fitted).map(|(models, fitted)| is_open(models) && fitted.is_empty()).collect();
-    let places: Vec<Vec<Model>> = looks
-        .iter()
-        .zip(&open)
-        .map(|(look, open)| if *open { look.places() } else { Vec::new() })
-        .collect();
-    let mut names: Vec<&'static str> = places.iter().flat_map(|models| survivors(models)).map(|model| model.faults[0].name).collect();
+    let places: Vec<Vec<Model>> =
+        looks.iter().zip(&open).map(|(look, open)| if *open { look.places() } else { Vec::new() }).collect();
+    let mut names: Vec<&'static str> =
+        places.iter().flat_map(|models| survivors(models)).map(|model| model.faults[0].name).collect();
     names.sort();
     names.dedup();
     let survives = |fault: &&'static Fault| names.binary_search(&fault.name).is_ok();
@@ -306,7 +307,9 @@ impl Case<'_> {
     fn computed(&self, fault: &'static Fault, failing: &[GradientName]) -> Computed {
         let values = self.compute(&[fault]);
         let changes = |name: GradientName, values: &[f64]| {
-            let (Some(want), Some(bounds)) = (self.want.get(name), self.bounds.get(name)) else { return false };
+            let (Some(want), Some(bounds)) = (self.want.get(name), self.bounds.get(name)) else {
+                return false;
+            };
             let pairs = values.iter().zip(&want.values).enumerate();
             let within = |(i, (value, want)): (usize, (&f64, &f64))| {
                 value == want || (value - want).abs() <= CONTRADICTS * bounds[i / self.want[name].width]
@@ -440,7 +443,13 @@ impl<'a> Look<'a> {
     /// The fit to the whole gradient.
     fn fitted(&self, faults: Vec<&'static Fault>, values: &Sums) -> Model {
         let values = &values[self.name];
-        Model { faults, fit: self.fit(values, 0..values.len()), is_contradicted: false, covers: false, values: Arc::new([]) }
+        Model {
+            faults,
+            fit: self.fit(values, 0..values.len()),
+            is_contradicted: false,
+            covers: false,
+            values: Arc::new([]),
+        }
     }
 
     /// Pairs that explain the gradient. Those whose members remove most of the error come first, as far as the effort goes.
@@ -486,12 +495,12 @@ impl<'a> Look<'a> {
         let some: Vec<usize> = (0..len).step_by(len.div_ceil(ELEMENTS).max(1)).collect();
         let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name]);
         let unit = |i: usize| self.case.bounds[self.name][(self.range.start + i) / want.width];
-        let at = |values: &[f64]| -> Vec<f64> { some.iter().map(|&i| values[self.range.start + i] / unit(i)).collect() };
+        let at = |values: &[f64]| -> Vec<f64> {
+            some.iter().map(|&i| values[self.range.start + i] / unit(i)).collect()
+        };
         let (got, want) = (at(got), at(&want.values));
         let count = ranked.len().min(TOGETHER);
-        let of = |model: &&Model| -> Vec<f64> {
-            some.iter().map(|&i| model.values[i] / unit(i)).collect()
-        };
+        let of = |model: &&Model| -> Vec<f64> { some.iter().map(|&i| model.values[i] / unit(i)).collect() };
         let all: Vec<Vec<f64>> = ranked[..count].par_iter().map(of).collect();
         let score = |(a, b): (usize, usize)| {
             let (mut sum, mut product) = (0.0, 0.0);
@@ -506,8 +515,11 @@ impl<'a> Look<'a> {
         };
         let pairs: Vec<(usize, usize)> =
             (0..count).flat_map(|second| (0..second).map(move |first| (first, second))).collect();
-        let mut scored: Vec<(f64, (usize, usize))> =
-            pairs.par_iter().map(|&pair| (score(pair), pair)).filter(|(score, _)| score.is_finite()).collect();
+        let mut scored: Vec<(f64, (usize, usize))> = pairs
+            .par_iter()
+            .map(|&pair| (score(pair), pair))
+            .filter(|(score, _)| score.is_finite())
+            .collect();
         scored.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         scored.truncate(LIKELY);
         scored.into_iter().map(|(_, pair)| pair).collect()
@@ -553,7 +565,10 @@ impl<'a> Look<'a> {
     fn stored_narrow(&self) -> Option<Diagnosis> {
         let (got, want) = (&self.case.got[self.name], &self.case.want[self.name].values);
         let bounds = &self.case.bounds[self.name];
-        let types = [(InputType::Bf16, "bf16", half::bf16::EPSILON.to_f64()), (InputType::F16, "f16", half::f16::EPSILON.to_f64())];
+        let types = [
+            (InputType::Bf16, "bf16", half::bf16::EPSILON.to_f64()),
+            (InputType::F16, "f16", half::f16::EPSILON.to_f64()),
+        ];
         let is_held = |to: InputType| {
             got.element == InputType::F32 && got.values.iter().all(|&x| f64::from(to.round(x as f32)) == x)
         };
@@ -571,14 +586,19 @@ impl<'a> Look<'a> {
             (_, true) => (STORED.0, format!("the gradient is cut to {text}, not rounded to nearest")),
             _ => return None,
         };
-        Some(Diagnosis { name: name.to_owned(), what, residual: if residual.is_finite() { residual } else { 1.0 } })
+        Some(Diagnosis {
+            name: name.to_owned(),
+            what,
+            residual: if residual.is_finite() { residual } else { 1.0 },
+        })
     }
 
     /// The size that larger values are cut to.
     fn clipped(&self) -> Option<Diagnosis> {
         let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name].values);
         let largest = got.iter().map(|value| value.abs()).fold(0.0, f64::max);
-        let cut = got.iter().zip(want).filter(|(got, want)| got.abs() == largest && want.abs() > largest).count();
+        let cut =
+            got.iter().zip(want).filter(|(got, want)| got.abs() == largest && want.abs() > largest).count();
         let model: Vec<f64> = want.iter().map(|want| want.clamp(-largest, largest)).collect();
         let what = format!("what is larger than {largest:.6} in size is cut to it");
         self.explained(CLIPPED.0, &what, &model).filter(|_| cut >= TELLING)
@@ -665,36 +685,60 @@ impl<'a> Look<'a> {
         })
     }
 
+    /// Whether each value is the right one of another place: it is as far off as it was there.
+    fn moved(&self, (name, what): (&str, &str), from: &dyn Fn(usize) -> Option<usize>) -> Option<Diagnosis> {
+        let (want, old) = (&self.case.want[self.name], &self.case.bounds[self.name]);
+        let width = want.width;
+        let value = |i: usize| from(i / width).map_or(0.0, |at| want.values[at * width + i % width]);
+        let bound = |i: usize| from(i).map_or(old[i], |at| old[at].max(old[i]));
+        let bounds: Vec<f64> = (0..old.len()).map(bound).collect();
+        let model: Vec<f64> = (0..want.values.len()).map(value).collect();
+        let fit = self.fit_within(&bounds, &model, 0..model.len());
+        let (name, what) = (name.to_owned(), what.to_owned());
+        fit.explains().then_some(Diagnosis { name, what, residual: fit.residual })
+    }
+
     /// The order in which the right values stand.
     fn elsewhere(&self) -> Option<Diagnosis> {
         let want = &self.case.want[self.name];
         let axes = want.shape.len();
-        // What stands elsewhere is as far off as it was there.
-        let moved = |(name, what): (&str, &str), from: &dyn Fn(usize) -> Option<usize>| {
-            let (width, old) = (want.width, &self.case.bounds[self.name]);
-            let value = |i: usize| from(i / width).map_or(0.0, |at| want.values[at * width + i % width]);
-            let bound = |i: usize| from(i).map_or(old[i], |at| old[at].max(old[i]));
-            let bounds: Vec<f64> = (0..old.len()).map(bound).collect();
-            let model: Vec<f64> = (0..want.values.len()).map(value).collect();
-            let fit = self.fit_within(&bounds, &model, 0..model.len());
-            let (name, what) = (name.to_owned(), what.to_owned());
-            fit.explains().then_some(Diagnosis { name, what, residual: fit.residual })
-        };
         if self.case.problem.varies(self.name) {
             let len = want.shape[axes - 1];
             let before = |i: usize| (!i.is_multiple_of(len)).then(|| i - 1);
             let after = |i: usize| (i % len + 1 < len).then_some(i + 1);
-            let shifted = moved(LATER, &before).or_else(|| moved(EARLIER, &after));
+            let shifted = self.moved(LATER, &before).or_else(|| self.moved(EARLIER, &after));
             if shifted.is_some() {
                 return shifted;
             }
         }
+        let (Some(&len), 2) = (want.shape.last(), want.width) else { return self.transposed() };
+        // All real parts of the last axis before all imaginary ones.
+        let place = |i: usize| {
+            let (start, at) = (i / (2 * len) * (2 * len), i % (2 * len));
+            start + at % len * 2 + at / len
+        };
+        let model: Vec<f64> = (0..want.values.len()).map(|i| want.values[place(i)]).collect();
+        let largest = |i: usize| [2 * i, 2 * i + 1].map(|at| self.case.bounds[self.name][place(at) / 2]);
+        let bounds: Vec<f64> = (0..model.len() / 2)
+            .map(|i| largest(i).into_iter().fold(self.case.bounds[self.name][i], f64::max))
+            .collect();
+        let fit = self.fit_within(&bounds, &model, 0..model.len());
+        let (name, what) = (PLANAR.0.to_owned(), PLANAR.1.to_owned());
+        if fit.explains() {
+            Some(Diagnosis { name, what, residual: fit.residual })
+        } else {
+            self.transposed()
+        }
+    }
+
+    fn transposed(&self) -> Option<Diagnosis> {
+        let want = &self.case.want[self.name];
         let [.., rows, columns] = want.shape[..] else { return None };
         let transposed = |i: usize| {
             let (start, at) = (i / (rows * columns) * (rows * columns), i % (rows * columns));
             Some(start + at % rows * columns + at / rows)
         };
-        moved(TRANSPOSED, &transposed)
+        self.moved(TRANSPOSED, &transposed)
     }
 
     /// Parts that have another factor than 1.
@@ -727,7 +771,8 @@ impl<'a> Look<'a> {
         for model in places {
             let fault = model.faults[0];
             let Some(without) = fault.without(self.case.form) else { continue };
-            let known = withouts.iter().find(|(variant, _)| *variant == without).map(|(_, values)| values.clone());
+            let known =
+                withouts.iter().find(|(variant, _)| *variant == without).map(|(_, values)| values.clone());
             let zero = known.unwrap_or_else(|| {
                 let values = adjoint::sums_with(self.known.as_ref(), &without, problem, given, &self.scope);
                 let values: Arc<[f64]> = values[self.name][self.range.clone()].into();
@@ -750,7 +795,8 @@ impl<'a> Look<'a> {
             let with = &self.case.compute_in(&[fault], &scope)[self.name];
             let less = |a: &[f64]| a.iter().zip(zero).map(|(a, b)| a - b).collect::<Vec<f64>>();
             let factor = along(&less(got), &less(with))?;
-            let model: Vec<f64> = zero.iter().zip(with).map(|(zero, with)| zero + factor * (with - zero)).collect();
+            let model: Vec<f64> =
+                zero.iter().zip(with).map(|(zero, with)| zero + factor * (with - zero)).collect();
             // Fewer elements than that agree with one of so many by chance.
             let what = format!("{}, and it has the factor {}", fault.what, number(factor));
             self.explained(PLACE_SCALED.0, &what, &model).filter(|_| want.len() >= 2 * TELLING)

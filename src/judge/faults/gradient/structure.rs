@@ -159,6 +159,8 @@ pub enum By {
     Times(Field),
     Over(Field),
     Is(Field),
+    /// φ with this index in place of the function of a term.
+    IsPhi(u8),
     /// The number a/b as a factor.
     Factor(i8, i8),
     At(isize),
@@ -222,7 +224,9 @@ impl Swap {
                 !problem.reads_with_b()
             }
             Site::InitialState => problem.initial_state.is_some(),
-            Site::TermOfH(at) | Site::TermByDelta(at) | Site::TermByA(at) => usize::from(*at) < form.formula().now().len(),
+            Site::TermOfH(at) | Site::TermByDelta(at) | Site::TermByA(at) => {
+                usize::from(*at) < form.formula().now().len()
+            }
             _ => true,
         };
         let axis = |axis: Axis, map: Map| match (axis, map) {
@@ -239,20 +243,28 @@ impl Swap {
             By::Sides(_) | By::WithoutHalf => form.is_bidirectional(),
             By::Of(along, map) | By::AOf(along, map) | By::ChainAOf(along, map) => axis(along, map),
             By::Step(StepSize::Of(along, map)) | By::Chain(StepSize::Of(along, map)) => axis(along, map),
-            By::Step(StepSize::WithoutBias) | By::Chain(StepSize::WithoutBias) => problem.delta_bias.is_some(),
+            By::Step(StepSize::WithoutBias) | By::Chain(StepSize::WithoutBias) => {
+                problem.delta_bias.is_some()
+            }
             By::Step(StepSize::WithoutSoftplus | StepSize::PlainAbove(_))
             | By::Chain(StepSize::WithoutSoftplus | StepSize::PlainAbove(_)) => problem.delta_softplus,
-            By::Step(StepSize::Raw) | By::Chain(StepSize::Raw) => problem.delta_softplus && problem.delta_bias.is_some(),
-            By::Form(other) => other.formula().now() != form.formula().now() || other.formula().a_bar != form.formula().a_bar,
+            By::Step(StepSize::Raw) | By::Chain(StepSize::Raw) => {
+                problem.delta_softplus && problem.delta_bias.is_some()
+            }
+            By::Form(other) => {
+                other.formula().now() != form.formula().now() || other.formula().a_bar != form.formula().a_bar
+            }
+            By::IsPhi(_) => !form.formula().is_rational(),
             By::Stale | By::StaleUndecayed => shape.batch > 1,
             By::Times(Field::Gate) | By::Over(Field::Gate) => problem.z.is_some(),
             By::Times(Field::SoftplusSlope) | By::Over(Field::SoftplusSlope) => problem.delta_softplus,
             _ => true,
         };
         let reads = |site: &Site| match (site, self.by) {
-            (Site::BInStates | Site::BInShare | Site::BInU, By::At(_) | By::Of(Axis::Batch | Axis::Position, _)) => {
-                problem.b_operand == Operand::Variable
-            }
+            (
+                Site::BInStates | Site::BInShare | Site::BInU,
+                By::At(_) | By::Of(Axis::Batch | Axis::Position, _),
+            ) => problem.b_operand == Operand::Variable,
             (Site::CInAdjoint | Site::CInOutput, By::At(_) | By::Of(Axis::Batch | Axis::Position, _)) => {
                 problem.c_operand == Operand::Variable
             }
@@ -315,6 +327,7 @@ enum Kind {
     Instead,
     Chunk,
     Number,
+    Phi,
     Deltas,
 }
 
@@ -327,23 +340,35 @@ impl Kind {
         match self {
             Kind::Factor => vec![By::One, By::Squared],
             Kind::Complex => vec![By::Conjugate, By::RealPart, By::Magnitude],
-            Kind::Position => vec![By::At(-1), By::At(1), By::At(-2), By::At(2), By::Of(Axis::Position, Map::Reversed)],
+            Kind::Position => {
+                vec![By::At(-1), By::At(1), By::At(-2), By::At(2), By::Of(Axis::Position, Map::Reversed)]
+            }
             Kind::Channel => of(Axis::Channel, &around),
             Kind::State => of(Axis::State, &around),
             Kind::Group => of(Axis::Channel, &[Map::Modulo, Map::First]),
             Kind::Batch => of(Axis::Batch, &around),
             Kind::Narrow => TYPES.map(By::Narrow).to_vec(),
-            Kind::Product => FIELDS.iter().flat_map(|&(field, ..)| [By::Times(field), By::Over(field)]).collect(),
+            Kind::Product => {
+                FIELDS.iter().flat_map(|&(field, ..)| [By::Times(field), By::Over(field)]).collect()
+            }
             Kind::Step => {
-                let forms = Method::ALL.map(Form::from).into_iter().chain(FORMS.map(Form::from)).map(By::Form);
+                let forms =
+                    Method::ALL.map(Form::from).into_iter().chain(FORMS.map(Form::from)).map(By::Form);
                 let channel = [Map::First, Map::After].map(|map| By::AOf(Axis::Channel, map));
-                let state = [Map::First, Map::After, Map::Before, Map::Reversed].map(|map| By::AOf(Axis::State, map));
+                let state =
+                    [Map::First, Map::After, Map::Before, Map::Reversed].map(|map| By::AOf(Axis::State, map));
                 let of_a = [By::AConjugate, By::ARealPart].into_iter().chain(channel).chain(state);
                 sizes().into_iter().map(By::Step).chain(of_a).chain(forms).collect()
             }
-            Kind::Sides => [Sides::ForwardForBoth, Sides::ReversedForBoth, Sides::ForwardAlone, Sides::ReversedAlone, Sides::Exchanged]
-                .map(By::Sides)
-                .to_vec(),
+            Kind::Sides => [
+                Sides::ForwardForBoth,
+                Sides::ReversedForBoth,
+                Sides::ForwardAlone,
+                Sides::ReversedAlone,
+                Sides::Exchanged,
+            ]
+            .map(By::Sides)
+            .to_vec(),
             Kind::Adjoint => vec![By::Own, By::Carried],
             Kind::Gate => [Gate::Sigmoid, Gate::Argument, Gate::Slope].map(By::Gate).to_vec(),
             Kind::Softplus => {
@@ -355,7 +380,8 @@ impl Kind {
             Kind::Share => vec![By::Zero],
             Kind::Chain => sizes().into_iter().map(By::Chain).collect(),
             Kind::ChainA => {
-                let state = [Map::First, Map::After, Map::Before, Map::Reversed].map(|map| By::ChainAOf(Axis::State, map));
+                let state = [Map::First, Map::After, Map::Before, Map::Reversed]
+                    .map(|map| By::ChainAOf(Axis::State, map));
                 let channel = [Map::First, Map::After].map(|map| By::ChainAOf(Axis::Channel, map));
                 [By::ChainAConjugate].into_iter().chain(state).chain(channel).collect()
             }
@@ -364,12 +390,27 @@ impl Kind {
             Kind::Square => vec![By::Squared],
             Kind::Instead => [Field::Delta, Field::H, Field::HByDelta, Field::ABar].map(By::Is).to_vec(),
             Kind::Chunk => of(Axis::Position, &[16, 32, 64, 128].map(Map::Within)),
+            Kind::Phi => [0, 1, 2, 3, 4].map(By::IsPhi).to_vec(),
             Kind::Number => NUMBERS.map(|(above, below)| By::Factor(above, below)).to_vec(),
             Kind::Deltas => {
-                let maps = [(Axis::Batch, Map::First), (Axis::Batch, Map::Before), (Axis::Batch, Map::After), (Axis::Channel, Map::First), (Axis::Channel, Map::After), (Axis::Channel, Map::Before), (Axis::Position, Map::Reversed)];
-                let maps = maps.into_iter().chain([16, 32, 64, 128].map(|length| (Axis::Position, Map::Within(length))));
+                let maps = [
+                    (Axis::Batch, Map::First),
+                    (Axis::Batch, Map::Before),
+                    (Axis::Batch, Map::After),
+                    (Axis::Channel, Map::First),
+                    (Axis::Channel, Map::After),
+                    (Axis::Channel, Map::Before),
+                    (Axis::Position, Map::Reversed),
+                ];
+                let maps = maps
+                    .into_iter()
+                    .chain([16, 32, 64, 128].map(|length| (Axis::Position, Map::Within(length))));
                 let maps = maps.map(|(axis, map)| By::Of(axis, map)).chain([-1, 1].map(By::At));
-                [By::Step(StepSize::WithoutBias)].into_iter().chain(maps).chain(TYPES.map(By::Narrow)).collect()
+                [By::Step(StepSize::WithoutBias)]
+                    .into_iter()
+                    .chain(maps)
+                    .chain(TYPES.map(By::Narrow))
+                    .collect()
             }
             Kind::Start => vec![By::StartsWithZero, By::StartsWithLast, By::StartsWithOwn],
         }
@@ -381,15 +422,36 @@ fn sizes() -> Vec<StepSize> {
     let sizes = [StepSize::WithoutBias, StepSize::WithoutSoftplus, StepSize::Raw];
     let sizes = sizes.into_iter().chain([-1, 1].map(StepSize::At)).chain(TYPES.map(StepSize::Narrow));
     let sizes = sizes.chain([1, 2, 5, 10].map(StepSize::PlainAbove));
-    let maps = [(Axis::Batch, Map::First), (Axis::Batch, Map::Before), (Axis::Channel, Map::First), (Axis::Channel, Map::After)];
+    let maps = [
+        (Axis::Batch, Map::First),
+        (Axis::Batch, Map::Before),
+        (Axis::Channel, Map::First),
+        (Axis::Channel, Map::After),
+    ];
     sizes.chain(maps.map(|(axis, map)| StepSize::Of(axis, map))).collect()
 }
 
 /// What a coefficient is mistaken for being multiplied by.
-const NUMBERS: [(i8, i8); 14] = [(0, 1), (2, 1), (1, 2), (-1, 1), (3, 1), (1, 3), (4, 1), (1, 4), (3, 2), (2, 3), (6, 1), (1, 6), (-1, 2), (-2, 1)];
+const NUMBERS: [(i8, i8); 14] = [
+    (0, 1),
+    (2, 1),
+    (1, 2),
+    (-1, 1),
+    (3, 1),
+    (1, 3),
+    (4, 1),
+    (1, 4),
+    (3, 2),
+    (2, 3),
+    (6, 1),
+    (1, 6),
+    (-1, 2),
+    (-2, 1),
+];
 
 /// The forms besides the methods that Ā or B̄ may be taken from.
-const FORMS: [Textbook; 4] = [Textbook::ZohExact, Textbook::Rk4Classical, Textbook::Euler, Textbook::BackwardEuler];
+const FORMS: [Textbook; 4] =
+    [Textbook::ZohExact, Textbook::Rk4Classical, Textbook::Euler, Textbook::BackwardEuler];
 
 #[rustfmt::skip]
 const FIELDS: [(Field, &str, &str); 14] = [
@@ -428,19 +490,87 @@ const fn place(
 }
 
 const READ: &[Kind] = &[Kind::Factor, Kind::Position, Kind::Chunk, Kind::Channel, Kind::Batch, Kind::Narrow];
-const ENTERS: &[Kind] = &[Kind::Output, Kind::Factor, Kind::Position, Kind::Chunk, Kind::Channel, Kind::Batch, Kind::Narrow];
-const OPERAND: &[Kind] = &[Kind::Factor, Kind::Complex, Kind::Position, Kind::Chunk, Kind::Group, Kind::Batch, Kind::State, Kind::Narrow];
-const COEFFICIENT: &[Kind] = &[Kind::Complex, Kind::Step, Kind::Factor, Kind::Position, Kind::Product, Kind::Narrow];
-const INPUT: &[Kind] = &[Kind::Complex, Kind::Step, Kind::Factor, Kind::Instead, Kind::Position, Kind::Product, Kind::Chain, Kind::Narrow];
-const BY_DELTA: &[Kind] = &[Kind::Complex, Kind::Step, Kind::Square, Kind::Instead, Kind::Position, Kind::Product, Kind::ChainA, Kind::Narrow];
-const BY_A: &[Kind] = &[Kind::Complex, Kind::Step, Kind::Unit, Kind::Square, Kind::Instead, Kind::Position, Kind::Product, Kind::Chain, Kind::Narrow];
+const ENTERS: &[Kind] =
+    &[Kind::Output, Kind::Factor, Kind::Position, Kind::Chunk, Kind::Channel, Kind::Batch, Kind::Narrow];
+const OPERAND: &[Kind] = &[
+    Kind::Factor,
+    Kind::Complex,
+    Kind::Position,
+    Kind::Chunk,
+    Kind::Group,
+    Kind::Batch,
+    Kind::State,
+    Kind::Narrow,
+];
+const COEFFICIENT: &[Kind] =
+    &[Kind::Complex, Kind::Step, Kind::Factor, Kind::Position, Kind::Product, Kind::Narrow];
+const INPUT: &[Kind] = &[
+    Kind::Complex,
+    Kind::Step,
+    Kind::Factor,
+    Kind::Instead,
+    Kind::Position,
+    Kind::Product,
+    Kind::Chain,
+    Kind::Narrow,
+];
+const BY_DELTA: &[Kind] = &[
+    Kind::Complex,
+    Kind::Step,
+    Kind::Square,
+    Kind::Instead,
+    Kind::Position,
+    Kind::Product,
+    Kind::ChainA,
+    Kind::Narrow,
+];
+const BY_A: &[Kind] = &[
+    Kind::Complex,
+    Kind::Step,
+    Kind::Unit,
+    Kind::Square,
+    Kind::Instead,
+    Kind::Position,
+    Kind::Product,
+    Kind::Chain,
+    Kind::Narrow,
+];
+const OF_A_BAR: &[Kind] = &[
+    Kind::Complex,
+    Kind::Step,
+    Kind::Square,
+    Kind::Instead,
+    Kind::Phi,
+    Kind::Position,
+    Kind::Product,
+    Kind::ChainA,
+    Kind::Narrow,
+];
+const A_BAR_BY_A: &[Kind] = &[
+    Kind::Complex,
+    Kind::Step,
+    Kind::Unit,
+    Kind::Square,
+    Kind::Instead,
+    Kind::Phi,
+    Kind::Position,
+    Kind::Product,
+    Kind::Chain,
+    Kind::Narrow,
+];
+const A_BAR_SLOPE: &[Kind] =
+    &[Kind::Complex, Kind::Step, Kind::Phi, Kind::Position, Kind::Product, Kind::Narrow];
 const SLOPE: &[Kind] = &[Kind::Complex, Kind::Step, Kind::Position, Kind::Product, Kind::Narrow];
 const STATE: &[Kind] = &[Kind::Unit, Kind::Complex, Kind::Position, Kind::Narrow, Kind::Sides, Kind::Product];
-const SHARED: &[Kind] = &[Kind::Unit, Kind::Start, Kind::Complex, Kind::Position, Kind::Narrow, Kind::Sides, Kind::Product];
-const COTANGENT: &[Kind] = &[Kind::Unit, Kind::Complex, Kind::Position, Kind::Narrow, Kind::Sides, Kind::Adjoint];
+const SHARED: &[Kind] =
+    &[Kind::Unit, Kind::Start, Kind::Complex, Kind::Position, Kind::Narrow, Kind::Sides, Kind::Product];
+const CARRIED: &[Kind] =
+    &[Kind::Complex, Kind::Position, Kind::Narrow, Kind::Sides, Kind::Adjoint, Kind::Product];
+const COTANGENT: &[Kind] =
+    &[Kind::Unit, Kind::Complex, Kind::Position, Kind::Narrow, Kind::Sides, Kind::Adjoint];
 const GATE: &[Kind] = &[Kind::Factor, Kind::Gate, Kind::Position, Kind::Channel, Kind::Batch, Kind::Narrow];
-const TERM: &[Kind] = &[Kind::Product, Kind::Complex, Kind::Unit];
-const OF_H: &[Kind] = &[Kind::Number, Kind::Product];
+const TERM: &[Kind] = &[Kind::Phi, Kind::Product, Kind::Complex, Kind::Unit];
+const OF_H: &[Kind] = &[Kind::Number, Kind::Phi, Kind::Product];
 const READS_H: &[GradientName] = &[U, GradientName::Delta, A, B, C, Z, GradientName::DeltaBias];
 
 /// One place each, then places that share a cause.
@@ -462,16 +592,19 @@ const PLACES: &[Place] = &[
     place("h-in-u", "h, B̄ for B = 1, in grad.u", &[Site::HInU], &[U], INPUT),
     place("h-in-b", "h, B̄ for B = 1, in grad.B", &[Site::HInB], &[B], INPUT),
     place("h-in-products", "h, B̄ for B = 1, in grad.u and grad.B", &[Site::HInU, Site::HInB], &[U, B], INPUT),
+    place("h-and-b-in-u", "h·B, the factor of the adjoint in grad.u,", &[Site::HInU, Site::BInU], &[U], &[Kind::Unit, Kind::Complex]),
+    place("h-and-u-in-b", "h·u, the factor of the adjoint in grad.B,", &[Site::HInB, Site::UInB], &[B], &[Kind::Unit]),
+    place("b-and-u-in-share", "B·u in h's share", &[Site::BInShare, Site::UInShare], SLOPES, &[Kind::Unit]),
     place("h-in-states", "h, B̄ for B = 1, in the states of the backward pass", &[Site::HInStates], STATES, COEFFICIENT),
     place("a-bar-in-adjoint", "Ā in the adjoint recurrence", &[Site::ABarInAdjoint], ADJOINT, COEFFICIENT),
     place("a-bar-in-states", "Ā in the states of the backward pass", &[Site::ABarInStates], STATES, COEFFICIENT),
     place("a-bar", "Ā in the backward pass", &[Site::ABarInStates, Site::ABarInAdjoint], SCAN, COEFFICIENT),
     place("coefficients-of-states", "Ā and h in the states of the backward pass", &[Site::ABarInStates, Site::HInStates], STATES, &[Kind::Step, Kind::Narrow]),
     place("h-slope-by-delta", "h's derivative by Δ", &[Site::HByDelta], STEP, BY_DELTA),
-    place("a-bar-slope-by-delta", "Ā's derivative by Δ", &[Site::ABarByDelta], STEP, BY_DELTA),
+    place("a-bar-slope-by-delta", "Ā's derivative by Δ", &[Site::ABarByDelta], STEP, OF_A_BAR),
     place("h-slope-by-a", "h's derivative by A", &[Site::HByA], &[A], BY_A),
-    place("a-bar-slope-by-a", "Ā's derivative by A", &[Site::ABarByA], &[A], BY_A),
-    place("a-bar-slopes", "Ā's derivative", &[Site::ABarByDelta, Site::ABarByA], SLOPES, SLOPE),
+    place("a-bar-slope-by-a", "Ā's derivative by A", &[Site::ABarByA], &[A], A_BAR_BY_A),
+    place("a-bar-slopes", "Ā's derivative", &[Site::ABarByDelta, Site::ABarByA], SLOPES, A_BAR_SLOPE),
     place("h-slopes", "h's derivative", &[Site::HByDelta, Site::HByA], SLOPES, SLOPE),
     place("slopes-by-delta", "the derivative by Δ", &[Site::ABarByDelta, Site::HByDelta], STEP, BY_DELTA),
     place("slopes-by-a", "the derivative by A", &[Site::ABarByA, Site::HByA], &[A], BY_A),
@@ -501,7 +634,7 @@ const PLACES: &[Place] = &[
     place("adjoint-in-a-bar-share", "the adjoint in Ā's share", &[Site::AdjointInABar], SLOPES, COTANGENT),
     place("adjoint-in-h-share", "the adjoint in h's share", &[Site::AdjointInH], SLOPES, COTANGENT),
     place("adjoint-in-shares", "the adjoint in grad.delta and grad.A", &[Site::AdjointInABar, Site::AdjointInH], SLOPES, COTANGENT),
-    place("adjoint-in-products", "the adjoint in every product", &[Site::AdjointInU, Site::AdjointInB, Site::AdjointInABar, Site::AdjointInH], ADJOINT, COTANGENT),
+    place("adjoint-in-products", "the adjoint in every product", &[Site::AdjointInU, Site::AdjointInB, Site::AdjointInABar, Site::AdjointInH], ADJOINT, CARRIED),
     place("dout-in-adjoint", "dout in the adjoint", &[Site::DoutInAdjoint], ADJOINT, ENTERS),
     place("dout-in-c", "dout in grad.C", &[Site::DoutInC], &[C], ENTERS),
     place("dout-in-skip", "dout on the path of D in grad.u", &[Site::DoutInSkip], &[U], &[Kind::Factor, Kind::Position, Kind::Channel, Kind::Batch, Kind::Narrow, Kind::Product]),
@@ -551,7 +684,10 @@ fn worded(place: &Place, by: By) -> (String, String) {
             Map::Before => (format!("of-{short}-before"), format!("that of the {long} before")),
             Map::After => (format!("of-{short}-after"), format!("that of the {long} after")),
             Map::Reversed => (format!("{short}-reversed"), format!("read from the last {long} to the first")),
-            Map::Within(length) => (format!("within-{length}"), format!("that of its {long} within a chunk of {length}, counted from the first chunk")),
+            Map::Within(length) => (
+                format!("within-{length}"),
+                format!("that of its {long} within a chunk of {length}, counted from the first chunk"),
+            ),
             Map::Modulo => ("of-modulo-group".to_owned(), "that of group d mod groups".to_owned()),
         }
     };
@@ -573,11 +709,17 @@ fn worded(place: &Place, by: By) -> (String, String) {
         By::Squared => plain("squared", "is squared"),
         By::Times(of) => (format!("times-{}", field(of).0), format!("has a factor {} too much", field(of).1)),
         By::Is(of) => (format!("is-{}", field(of).0), format!("has {} in its place", field(of).1)),
+        By::IsPhi(k) => (format!("of-phi-{k}"), format!("has φ{k} for its function of z")),
         By::Factor(above, below) => {
             let value = if below == 1 { format!("{above}") } else { format!("{above}/{below}") };
-            (format!("times-{}", value.replace('-', "minus-").replace('/', "-over-")), format!("has the factor {value}"))
+            (
+                format!("times-{}", value.replace('-', "minus-").replace('/', "-over-")),
+                format!("has the factor {value}"),
+            )
         }
-        By::Over(of) => (format!("over-{}", field(of).0), format!("lacks a factor {}: it is divided by it", field(of).1)),
+        By::Over(of) => {
+            (format!("over-{}", field(of).0), format!("lacks a factor {}: it is divided by it", field(of).1))
+        }
         By::At(by) => is(near(by)),
         By::Of(axis, map) => is(of(axis, map)),
         By::Strides => plain("of-other-strides", "is read as if its channels and states were exchanged"),
@@ -590,24 +732,33 @@ fn worded(place: &Place, by: By) -> (String, String) {
                 StepSize::At(by) => near(by),
                 StepSize::Of(axis, map) => of(axis, map),
                 StepSize::Narrow(to) => (narrow(to).to_owned(), format!("in {}", narrow(to))),
-                StepSize::PlainAbove(from) => (format!("plain-above-{from}"), format!("without softplus above {from}")),
+                StepSize::PlainAbove(from) => {
+                    (format!("plain-above-{from}"), format!("without softplus above {from}"))
+                }
             };
             let what = what.replace("that of", "of");
             match by {
-                By::Chain(_) => (format!("times-delta-{name}"), format!("has for its factor Δ the one {what}")),
+                By::Chain(_) => {
+                    (format!("times-delta-{name}"), format!("has for its factor Δ the one {what}"))
+                }
                 _ => (format!("of-delta-{name}"), format!("is made of Δ {what}")),
             }
         }
         By::ChainAConjugate => plain("times-a-unconjugated", "has a factor A that is not conjugated"),
         By::ChainAOf(axis, map) => {
             let (name, what) = of(axis, map);
-            (format!("times-a-{name}"), format!("has for its factor A the one {}", what.replace("that of", "of")))
+            (
+                format!("times-a-{name}"),
+                format!("has for its factor A the one {}", what.replace("that of", "of")),
+            )
         }
         By::Complement => plain("complement", "is σ(−x) in place of σ(x)"),
         By::OfSigmoid => plain("of-sigmoid", "is that of the sigmoid, σ(x)σ(−x)"),
         By::WithoutFactor => plain("without-factor", "lacks the factor 2 of complex outputs"),
         By::WithoutHalf => plain("without-half", "lacks the ½ of both directions"),
-        By::StartsWithZero => plain("starts-with-zero", "is 0 at the first position, as if there were no initial state"),
+        By::StartsWithZero => {
+            plain("starts-with-zero", "is 0 at the first position, as if there were no initial state")
+        }
         By::StartsWithLast => plain("starts-with-last", "is the one after the last position at the first"),
         By::StartsWithOwn => plain("starts-with-own", "is the one after the step at the first position"),
         By::AConjugate => plain("of-a-conjugated", "is made of A's conjugate"),
@@ -617,10 +768,18 @@ fn worded(place: &Place, by: By) -> (String, String) {
             (format!("of-a-{name}"), format!("is made of A {}", what.replace("that of", "of")))
         }
         By::Form(form) => (format!("of-{form}"), format!("is that of {form}")),
-        By::Sides(Sides::ForwardForBoth) => plain("forward-for-both", "is the forward scan's in both directions"),
-        By::Sides(Sides::ReversedForBoth) => plain("reversed-for-both", "is the reversed scan's in both directions"),
-        By::Sides(Sides::ForwardAlone) => plain("forward-alone", "is the forward scan's alone: the reversed one's is missing"),
-        By::Sides(Sides::ReversedAlone) => plain("reversed-alone", "is the reversed scan's alone: the forward one's is missing"),
+        By::Sides(Sides::ForwardForBoth) => {
+            plain("forward-for-both", "is the forward scan's in both directions")
+        }
+        By::Sides(Sides::ReversedForBoth) => {
+            plain("reversed-for-both", "is the reversed scan's in both directions")
+        }
+        By::Sides(Sides::ForwardAlone) => {
+            plain("forward-alone", "is the forward scan's alone: the reversed one's is missing")
+        }
+        By::Sides(Sides::ReversedAlone) => {
+            plain("reversed-alone", "is the reversed scan's alone: the forward one's is missing")
+        }
         By::Sides(Sides::Exchanged) => plain("sides-exchanged", "is that of the other direction"),
         By::Own => plain("of-own-position", "is C·dout of its own position alone, without what is carried"),
         By::Carried => plain("carried-alone", "is what is carried alone, without C·dout of its own position"),
@@ -629,13 +788,16 @@ fn worded(place: &Place, by: By) -> (String, String) {
         By::Gate(Gate::Slope) => plain("slope", "is the gate's derivative"),
         By::OneAbove(from) => (format!("one-above-{from}"), format!("is 1 above {from}")),
         By::Stale => plain("stale", "starts from what the batch's item before has ended with"),
-        By::StaleUndecayed => plain("stale-undecayed", "starts from what the batch's item before had at its last step"),
+        By::StaleUndecayed => {
+            plain("stale-undecayed", "starts from what the batch's item before had at its last step")
+        }
     };
     (format!("{}-{name}", place.name), format!("{} {what}", place.what))
 }
 
 /// Every single change, with its number.
-static SWAPS: LazyLock<Vec<Swap>> = LazyLock::new(|| each().map(|(place, by, side)| Swap { sites: place.sites, by, side }).collect());
+static SWAPS: LazyLock<Vec<Swap>> =
+    LazyLock::new(|| each().map(|(place, by, side)| Swap { sites: place.sites, by, side }).collect());
 
 fn each() -> impl Iterator<Item = (&'static Place, By, Option<bool>)> {
     let of = |place: &'static Place, side: Option<bool>| {
@@ -643,9 +805,9 @@ fn each() -> impl Iterator<Item = (&'static Place, By, Option<bool>)> {
         all.map(move |by| (place, by, side))
     };
     let is_of_scan = |place: &&Place| place.sites.iter().all(|site| OF_SCANS.contains(site));
-    let of_sides = [false, true].into_iter().flat_map(move |side| {
-        PLACES.iter().filter(is_of_scan).flat_map(move |place| of(place, Some(side)))
-    });
+    let of_sides = [false, true]
+        .into_iter()
+        .flat_map(move |side| PLACES.iter().filter(is_of_scan).flat_map(move |place| of(place, Some(side))));
     PLACES.iter().flat_map(move |place| of(place, None)).chain(of_sides)
 }
 
@@ -670,7 +832,13 @@ pub static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
             Some(false) => (format!("forward-{name}"), format!("in the forward scan alone, {what}")),
             Some(true) => (format!("reversed-{name}"), format!("in the reversed scan alone, {what}")),
         };
-        Fault::numbered(name.leak(), what.leak(), place.touches, |variant, number| variant.swap(SWAPS[number]), number)
+        Fault::numbered(
+            name.leak(),
+            what.leak(),
+            place.touches,
+            |variant, number| variant.swap(SWAPS[number]),
+            number,
+        )
     });
     let edges = LENGTHS.iter().enumerate().flat_map(|(at, length)| {
         EDGES.iter().enumerate().flat_map(move |(kind, (name, what, touches, _))| {
@@ -683,11 +851,12 @@ pub static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
         })
     });
     let is_new = |fault: &Fault| catalogue::find(fault.name).is_none();
-    swaps.chain(edges.filter(is_new)).collect()
+    swaps.chain(edges).filter(is_new).collect()
 });
 
 /// Lengths of chunks; the catalogue has powers of two from 16 on for what is likeliest.
-const LENGTHS: [usize; 20] = [4, 8, 10, 12, 16, 20, 24, 25, 32, 40, 48, 50, 64, 96, 100, 128, 256, 512, 1024, 2048];
+const LENGTHS: [usize; 20] =
+    [4, 8, 10, 12, 16, 20, 24, 25, 32, 40, 48, 50, 64, 96, 100, 128, 256, 512, 1024, 2048];
 
 #[rustfmt::skip]
 const SIDES: [(&str, &str, [bool; 2]); 3] = [

@@ -15,6 +15,9 @@ const EQUATIONS: usize = 2;
 /// Lengths of chunks that are tried as members.
 const CHUNKS: [usize; 8] = [1, 8, 16, 32, 64, 128, 256, 512];
 
+/// And how many lanes take positions in turn.
+const LANES: [usize; 5] = [2, 4, 8, 16, 32];
+
 /// What is said of sums, and of slices.
 pub const WEIGHTED: (&str, &str) = ("sum-weighted", "members of a sum count more or less often than once");
 pub const SLOPE: (&str, &str) =
@@ -42,15 +45,22 @@ pub fn weighted(look: &Look) -> Vec<Diagnosis> {
     let per_group = dim / groups;
     if is_summed(problem, look.name) {
         sums.push(("item of the batch".to_owned(), (0..batch).map(|b| channels(&|at| at.0 == b)).collect()));
-        let chunks = CHUNKS.into_iter().filter(|&length| seqlen > length && seqlen.div_ceil(length) <= MEMBERS);
+        let chunks =
+            CHUNKS.into_iter().filter(|&length| seqlen > length && seqlen.div_ceil(length) <= MEMBERS);
         for length in chunks {
             let count = seqlen.div_ceil(length);
             if look.whole_cost() * count > PAIRS {
                 continue;
             }
             let only = |at: usize| Variant { positions: (Pick::Only(at), length), ..specified };
-            let what = if length == 1 { "position".to_owned() } else { format!("chunk of {length} positions") };
+            let what =
+                if length == 1 { "position".to_owned() } else { format!("chunk of {length} positions") };
             sums.push((what, (0..count).map(|at| compute(&only(at), &whole)).collect()));
+        }
+        for lanes in LANES.into_iter().filter(|lanes| *lanes < seqlen && look.whole_cost() * lanes <= PAIRS) {
+            let lane = |at: usize| Variant { positions: (Pick::Lane(at), lanes), ..specified };
+            let what = format!("remainder of a position divided by {lanes}");
+            sums.push((what, (0..lanes).map(|at| compute(&lane(at), &whole)).collect()));
         }
     }
     let is_of_group = match look.name {
@@ -99,16 +109,18 @@ pub fn slopes(look: &Look) -> Option<Diagnosis> {
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
     let specified = Variant::specified(look.case.form);
     type Function = (&'static str, fn(f64, f64) -> f64);
-    const GATE: [Function; 6] = [
+    const GATE: [Function; 8] = [
         ("1", |_, _| 1.0),
         ("σ", |_, s| s),
         ("σ²", |_, s| s * s),
         ("z", |z, _| z),
         ("zσ", |z, s| z * s),
         ("zσ²", |z, s| z * s * s),
+        ("σ³", |_, s| s.powi(3)),
+        ("zσ³", |z, s| z * s.powi(3)),
     ];
-    const SOFTPLUS: [Function; 4] =
-        [("1", |_, _| 1.0), ("σ", |_, s| s), ("σ²", |_, s| s * s), ("x", |x, _| x)];
+    const SOFTPLUS: [Function; 5] =
+        [("1", |_, _| 1.0), ("σ", |_, s| s), ("σ²", |_, s| s * s), ("x", |x, _| x), ("eˣ", |x, _| x.exp())];
     let (variant, functions, whose): (Variant, &[Function], &str) = match look.name {
         Z => (Variant { gate_slope: GateSlope::Missing, ..specified }, &GATE, "the gate's derivative"),
         Delta if problem.delta_softplus => {
@@ -123,12 +135,16 @@ pub fn slopes(look: &Look) -> Option<Diagnosis> {
         let at = problem.sequence_index(i / seqlen / dim, d, i % seqlen);
         match (&problem.z, look.name) {
             (Some(z), Z) => f64::from(z[at]),
-            _ => f64::from(problem.delta[at]) + problem.delta_bias.as_ref().map_or(0.0, |bias| f64::from(bias[d])),
+            _ => {
+                f64::from(problem.delta[at])
+                    + problem.delta_bias.as_ref().map_or(0.0, |bias| f64::from(bias[d]))
+            }
         }
     };
     let got = &look.case.got[look.name].values;
     let base = &adjoint::sums(&variant, problem, look.case.given, &look.whole_scope())[look.name];
-    let member = |(_, of): &Function| (0..got.len()).map(|i| base[i] * of(x(i), sigmoid(x(i)))).collect::<Vec<f64>>();
+    let member =
+        |(_, of): &Function| (0..got.len()).map(|i| base[i] * of(x(i), sigmoid(x(i)))).collect::<Vec<f64>>();
     let members: Vec<Vec<f64>> = functions.iter().map(member).collect();
     let weights: Vec<f64> = look.case.bounds[look.name].iter().map(|bound| 1.0 / bound).collect();
     if got.len() < EQUATIONS * 4 * members.len() {
@@ -141,7 +157,11 @@ pub fn slopes(look: &Look) -> Option<Diagnosis> {
         .collect();
     let terms = functions.iter().zip(&factors).filter(|(_, factor)| **factor != 0.0);
     let terms: Vec<String> = terms
-        .map(|((name, _), factor)| if *factor == 1.0 { (*name).to_owned() } else { format!("{}·{name}", number(*factor)) })
+        .map(
+            |((name, _), factor)| {
+                if *factor == 1.0 { (*name).to_owned() } else { format!("{}·{name}", number(*factor)) }
+            },
+        )
         .collect();
     let sum = terms.join(" + ").replace("+ -1·", "− ").replace("+ -", "− ");
     look.explained(SLOPE.0, &format!("{whose} is {sum}"), &model).filter(|_| !terms.is_empty())
@@ -251,11 +271,15 @@ fn mixture(item: &str, rows: &[Vec<f64>]) -> Option<String> {
                     factor => format!("{factor} times {j}"),
                 };
                 let from: Vec<String> = (0..count).filter(|&j| rows[i][j] != 0.0).map(of).collect();
-                format!("{item} {i} has the sum of those of {}", if from.is_empty() { "none".to_owned() } else { from.join(", ") })
+                format!(
+                    "{item} {i} has the sum of those of {}",
+                    if from.is_empty() { "none".to_owned() } else { from.join(", ") }
+                )
             }
         };
         let off: Vec<String> = off.map(text).collect();
-        let more = if off.len() > 3 { format!(", and {} more like these", off.len() - 3) } else { String::new() };
+        let more =
+            if off.len() > 3 { format!(", and {} more like these", off.len() - 3) } else { String::new() };
         format!("{}{more}", off[..off.len().min(3)].join(", "))
     })
 }

@@ -200,6 +200,8 @@ pub enum Pick {
     Inside,
     /// The chunk of this number.
     Only(usize),
+    /// What stands at this place within its chunk.
+    Lane(usize),
 }
 
 impl Pick {
@@ -213,6 +215,7 @@ impl Pick {
             Pick::ButLast => i < (len - 1) / chunk * chunk,
             Pick::Inside => i < len,
             Pick::Only(at) => i / chunk == at,
+            Pick::Lane(at) => i % chunk == at,
             Pick::Whole => i < len / chunk * chunk,
         }
     }
@@ -415,8 +418,10 @@ impl Variant {
 
     /// Whether Ā, h and their derivatives are those of this form with nothing wrong.
     pub fn has_steps_of(&self, form: Form) -> bool {
-        let Variant { form, slopes_of, h_slope, h_slope_without, exponent, chain, .. } = Variant::specified(form);
-        (self.form, self.slopes_of, self.h_slope, self.h_slope_without) == (form, slopes_of, h_slope, h_slope_without)
+        let Variant { form, slopes_of, h_slope, h_slope_without, exponent, chain, .. } =
+            Variant::specified(form);
+        (self.form, self.slopes_of, self.h_slope, self.h_slope_without)
+            == (form, slopes_of, h_slope, h_slope_without)
             && (self.exponent, self.chain, self.a_bar_as_exponential) == (exponent, chain, false)
             && (self.length, self.misread) == (Length::Right, None)
             && !self.swaps.iter().flatten().any(Swap::is_of_steps)
