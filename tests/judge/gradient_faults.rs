@@ -706,9 +706,9 @@ const UNPLANNED: [(&str, Change); 10] = [
     ("dout has no sign", |_, given| given.dout.iter_mut().for_each(|dout| *dout = dout.abs())),
     ("the gate is too large by 0.1", |p, _| p.z.iter_mut().flatten().for_each(|z| *z += 0.1)),
     ("the bias is twice what it is", |p, _| p.delta_bias.iter_mut().flatten().for_each(|bias| *bias *= 2.0)),
-    ("the initial state is cubed", |p, _| p.initial_state.iter_mut().flatten().for_each(|x| *x *= *x * *x)),
+    ("the initial state is cubed", |p, _| p.initial_state.iter_mut().flatten().for_each(|x| *x = x.powi(3))),
     ("C is read three numbers further", |p, _| p.c.rotate_left(3)),
-    ("u is cubed", |p, _| p.u.iter_mut().for_each(|u| *u *= *u * *u)),
+    ("u is cubed", |p, _| p.u.iter_mut().for_each(|u| *u = u.powi(3))),
 ];
 /// Of a value's place, itself and the largest one.
 type Spoil = fn(usize, f64, f64) -> f64;
