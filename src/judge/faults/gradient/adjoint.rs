@@ -3,9 +3,13 @@
 //! Cotangents are the conjugates of gradients, as there: a factor that a backward pass forgets to conjugate is one that is
 //! conjugated here. Real numbers are complex ones without an imaginary part.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
 use num_complex::Complex64;
 use rayon::prelude::*;
 
+use super::structure::{Axis, By, Field, Gate, Map, Sides, Site, StepSize, Swap};
 use super::variant::{
     Accumulator, Carry, Complex, Edge, Factor, GateSlope, Input, LastState, Length, Misread, Narrow,
     ReversedState, Scale, SlopePart, SoftplusSlope, Store, Variant,
@@ -43,13 +47,26 @@ pub fn gradients(variant: &Variant, problem: &Problem, given: &OutputGradients) 
 
 /// The sums over a scope, 0 where it does not reach.
 pub fn sums(variant: &Variant, problem: &Problem, given: &OutputGradients, scope: &Scope) -> Sums {
+    sums_with(None, variant, problem, given, scope)
+}
+
+/// The same with steps that are known.
+pub fn sums_with(
+    known: Option<&Known>,
+    variant: &Variant,
+    problem: &Problem,
+    given: &OutputGradients,
+    scope: &Scope,
+) -> Sums {
+    let known = known.filter(|known| variant.has_steps_of(known.form));
     let names = [U, Delta, A, B, C, D, Z, DeltaBias, InitialState].into_iter().zip(problem.inputs());
     let names = names.filter(|(name, _)| scope.names.contains(name));
     let zeros = names.filter_map(|(name, (_, values, len))| values.map(|_| (name, vec![0.0; len])));
     let mut sums: Sums = zeros.collect();
     // So many at a time bound the memory without idling a thread.
     for some in scope.channels.chunks(64) {
-        let channel = |&at| Channel { variant, problem, given, at }.shares(scope.state);
+        let names = &scope.names;
+        let channel = |&at| Channel { variant, problem, given, at, names, known }.shares(scope.state);
         let shares: Vec<Vec<Share>> = some.par_iter().with_min_len(8).map(channel).collect();
         for (name, start, values) in shares.into_iter().flatten() {
             let Some(sum) = sums.get_mut(name) else { continue };
@@ -209,7 +226,9 @@ impl Step {
     fn of(form: Form, variant: &Variant, delta: f64, a: Complex64) -> Self {
         let formula = form.formula();
         let z = a * delta;
-        let phis = if formula.is_rational() { [z; 5] } else { phis(z, highest_phi(&formula)) };
+        let is_phi = |swap: &Swap| matches!(swap.by, By::IsPhi(_));
+        let highest = if variant.swaps.iter().flatten().any(is_phi) { 4 } else { highest_phi(&formula) };
+        let phis = if formula.is_rational() { [z; 5] } else { phis(z, highest) };
         let (a_bar, slope) = match formula.a_bar {
             Transition::Exponential if variant.exponent != 1.0 => [(z * variant.exponent).exp(); 2].into(),
             Transition::Exponential => (phis[0], phis[0]),
@@ -242,11 +261,46 @@ impl Step {
             }
             slope *= f64::from(u8::from(!lacks(SlopePart::Argument)));
             let power = delta.powi(term.delta - 1) * term.factor.value();
-            h += f * (power * delta);
+            let value = f * (power * delta);
             let kept = f64::from(u8::from(!lacks(SlopePart::Power))) * variant.h_slope[0];
             let through_power = f * (f64::from(term.delta) * power * kept);
-            h_by[0] += through_power + slope * by_delta * (power * delta * variant.h_slope[1]);
-            h_by[1] += slope * by_a * (power * delta);
+            let by_terms = [
+                through_power + slope * by_delta * (power * delta * variant.h_slope[1]),
+                slope * by_a * (power * delta),
+            ];
+            let sites = [Site::TermByDelta(i as u8), Site::TermByA(i as u8)];
+            let is_swapped = variant.swaps[0].is_some();
+            if !is_swapped {
+                h += value;
+                h_by.iter_mut().zip(by_terms).for_each(|(h_by, value)| *h_by += value);
+                continue;
+            }
+            let [h_by_delta, h_by_a] = &mut h_by;
+            let terms = [
+                (&mut h, Site::TermOfH(i as u8), value),
+                (h_by_delta, sites[0], by_terms[0]),
+                (h_by_a, sites[1], by_terms[1]),
+            ];
+            for (sum, site, value) in terms {
+                let field = |field: Field| match field {
+                    Field::Delta => delta.into(),
+                    Field::DeltaSquared => (delta * delta).into(),
+                    Field::DeltaCubed => (delta * delta * delta).into(),
+                    Field::A => a,
+                    Field::Argument => z,
+                    Field::Denominator => 1.0 - z / 2.0,
+                    Field::ABar => a_bar,
+                    _ => Complex64::ONE,
+                };
+                let swaps = variant.swaps.iter().flatten().filter(|swap| swap.has(site));
+                let plain = |with: i32| delta.powi(term.delta + with) * term.factor.value();
+                *sum += swaps.fold(value, |value, swap| match (swap.by, site) {
+                    (By::IsPhi(k), Site::TermOfH(_)) => phis[usize::from(k)] * plain(0),
+                    (By::IsPhi(k), Site::TermByDelta(_)) => phis[usize::from(k)] * plain(-1),
+                    (By::IsPhi(k), _) => phis[usize::from(k)] * plain(1),
+                    (by, _) => changed(by, value, field),
+                });
+            }
         }
         Step { a_bar, h, a_bar_by: [slope * by_delta, slope * by_a], h_by }
     }
@@ -260,6 +314,42 @@ fn softplus(x: f64) -> f64 {
     x.max(0.0) + (-x.abs()).exp().ln_1p()
 }
 
+/// A number at a place where something else stands, where that is made of the number and of factors beside it.
+fn changed(by: By, value: Complex64, field: impl Fn(Field) -> Complex64) -> Complex64 {
+    match by {
+        By::One => Complex64::ONE,
+        By::Zero => Complex64::ZERO,
+        By::Conjugate => value.conj(),
+        By::RealPart => value.re.into(),
+        By::Magnitude => value.norm().into(),
+        By::Squared => value * value,
+        By::Times(of) => value * field(of),
+        By::Is(of) => field(of),
+        By::Factor(above, below) => value * (f64::from(above) / f64::from(below)),
+        By::Over(of) => match field(of) {
+            below if below == Complex64::ZERO => Complex64::ZERO,
+            below => value / below,
+        },
+        By::Narrow(to) => rounded(to, value),
+        _ => value,
+    }
+}
+
+/// What may be read elsewhere than where it belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    U,
+    Dout,
+    Z,
+    B,
+    C,
+    D,
+    LastState,
+    InitialState,
+    /// Nothing that is given.
+    Computed,
+}
+
 /// A gradient's values from a place on.
 type Share = (GradientName, usize, Vec<f64>);
 
@@ -268,18 +358,96 @@ struct Channel<'a> {
     problem: &'a Problem,
     given: &'a OutputGradients,
     at: (usize, usize),
+    names: &'a [GradientName],
+    known: Option<&'a Known>,
+}
+
+/// The steps of a backward pass as specified, which most of the others share: for each channel and state.
+pub struct Known {
+    form: Form,
+    /// By item of the batch, channel and state.
+    steps: HashMap<(usize, usize, usize), Vec<Step>>,
+}
+
+impl Known {
+    pub fn new(form: Form, problem: &Problem, given: &OutputGradients, scope: &Scope) -> Self {
+        let variant = &Variant::specified(form);
+        let states: Vec<usize> = scope.state.map_or((0..problem.shape.dstate).collect(), |n| vec![n]);
+        let names = &scope.names;
+        let of = |&at: &(usize, usize)| {
+            let channel = Channel { variant, problem, given, at, names, known: None };
+            let row = channel.row(problem.shape.seqlen);
+            let steps = |&n: &usize| ((at.0, at.1, n), channel.steps(&row, n));
+            states.iter().map(steps).collect::<Vec<_>>()
+        };
+        Known { form, steps: scope.channels.iter().flat_map(of).collect() }
+    }
 }
 
 /// What the states of a channel share, position by position: as many as the pass runs over.
 struct Row {
     u: Vec<f64>,
+    /// u in the states, in h's share and in grad.B.
+    u_at: [Vec<f64>; 3],
+    /// delta, and its bias.
+    raw: Vec<f64>,
+    bias: f64,
     /// Δ
     step: Vec<f64>,
     /// Its derivative by delta.
     slope: Vec<f64>,
-    /// The gradient of Re Σ C x of a scan.
-    read: Vec<f64>,
+    gate: Vec<f64>,
+    /// ∂L/∂s where it enters the adjoint, the skip in grad.u, grad.D and grad.C.
+    gated: [Vec<f64>; 4],
+    /// The gradient of Re Σ C x of a scan, for the adjoint and for grad.C.
+    read: [Vec<f64>; 2],
     is_dropped: Vec<bool>,
+}
+
+impl Row {
+    fn field(&self, field: Field, l: usize) -> Complex64 {
+        match field {
+            Field::Delta => self.step[l],
+            Field::DeltaSquared => self.step[l].powi(2),
+            Field::DeltaCubed => self.step[l].powi(3),
+            Field::U => self.u[l],
+            Field::SoftplusSlope => self.slope[l],
+            Field::Gate => self.gate[l],
+            _ => 1.0,
+        }
+        .into()
+    }
+}
+
+/// What one state's scans are made of, position by position.
+struct Scan<'a> {
+    a: Complex64,
+    b: Vec<Complex64>,
+    c: Vec<Complex64>,
+    steps: Cow<'a, [Step]>,
+    /// In the states.
+    a_bar: Vec<Complex64>,
+    h: Vec<Complex64>,
+    forces: Vec<Complex64>,
+    /// In the adjoint.
+    decays: Vec<Complex64>,
+    reads: Vec<Complex64>,
+}
+
+impl Scan<'_> {
+    fn field(&self, row: &Row, field: Field, l: usize) -> Complex64 {
+        match field {
+            Field::A => self.a,
+            Field::Argument => self.a * row.step[l],
+            Field::ABar => self.steps[l].a_bar,
+            Field::Denominator => 1.0 - self.a * (row.step[l] / 2.0),
+            Field::H => self.steps[l].h,
+            Field::HByDelta => self.steps[l].h_by[0],
+            Field::B => self.b[l],
+            Field::C => self.c[l],
+            of => row.field(of, l),
+        }
+    }
 }
 
 /// What one state adds.
@@ -299,8 +467,9 @@ struct Pass {
     /// The states before and after each step.
     before: Vec<Complex64>,
     after: Vec<Complex64>,
-    /// Their cotangents.
+    /// Their cotangents, and what of these is each position's own.
     p: Vec<Complex64>,
+    own: Vec<Complex64>,
     /// What arrives at the state before the first step.
     initial: Complex64,
 }
@@ -308,7 +477,7 @@ struct Pass {
 impl Channel<'_> {
     /// Of all states, or of one.
     fn shares(&self, only: Option<usize>) -> Vec<Share> {
-        let Channel { variant, problem, given, at: (batch, d) } = *self;
+        let Channel { variant, problem, at: (batch, d), .. } = *self;
         let Shape { batch: batches, dim, dstate, seqlen, groups } = problem.shape;
         let len = match variant.length {
             Length::Right => seqlen,
@@ -317,45 +486,11 @@ impl Channel<'_> {
             Length::WithoutLast => seqlen - 1,
         };
         let start = problem.sequence_index(batch, d, 0);
-        let row = |name: GradientName, values: &[f32]| -> Vec<f64> {
-            let start = problem.sequence_index(self.read_at(name).0, d, 0);
-            let there = values[start..start + seqlen].iter().map(|&x| f64::from(x));
-            there.chain(std::iter::repeat(0.0)).take(len).collect()
-        };
-        let optional = |values: &Option<Vec<f32>>| values.as_ref().map_or(0.0, |values| f64::from(values[d]));
-        let (u, raw) = (row(U, &problem.u), row(Delta, &problem.delta));
-        let dout: Vec<f64> =
-            (0..len).map(|l| if l < seqlen { given.dout[start + l].into() } else { 0.0 }).collect();
-        let (bias, skip) = (optional(&problem.delta_bias), optional(&problem.d));
-        let z = problem.z.as_ref().map(|z| row(Z, z));
-        let gated = |consumer: usize, l: usize| {
-            let gate = z.as_ref().map_or(1.0, |z| z[l] * sigmoid(z[l]));
-            let ds = dout[l] * gate.powi(i32::from(variant.gates[consumer]));
-            self.narrowed(Narrow::Gated, ds.into()).re
-        };
+        let row = self.row(len);
         let half = if variant.bidirectional { 0.5 } else { 1.0 };
         let factor = problem.output_factor() * half;
-        let read_factor = problem.output_factor().powi(i32::from(variant.output_factors)) * half;
-        let slope = |raw: f64| {
-            let biased = raw + bias;
-            match variant.softplus_slope {
-                SoftplusSlope::Missing => 1.0,
-                _ if !problem.delta_softplus => 1.0,
-                SoftplusSlope::Right => sigmoid(biased),
-                SoftplusSlope::WithoutBias => sigmoid(raw),
-                SoftplusSlope::OfDelta => sigmoid(softplus(biased)),
-                SoftplusSlope::Squared => sigmoid(biased).powi(2),
-                SoftplusSlope::Softplus => softplus(biased),
-            }
-        };
-        let step = |raw: f64| if problem.delta_softplus { softplus(raw + bias) } else { raw + bias };
-        let row = Row {
-            step: raw.iter().map(|&raw| step(raw)).collect(),
-            slope: raw.iter().map(|&raw| slope(raw)).collect(),
-            read: (0..len).map(|l| gated(0, l) * read_factor).collect(),
-            is_dropped: (0..len).map(|l| variant.drops_masked && u[l] == 0.0 && raw[l] == 0.0).collect(),
-            u,
-        };
+        let skip = problem.d.as_ref().map_or(0.0, |values| f64::from(values[d]));
+        let skip_at = |site: Site| self.row_at(site, Source::D, &row, vec![skip; len]);
         let states: Vec<usize> = only.map_or((0..dstate).collect(), |n| vec![n]);
         let nodes: Vec<Node> = states.iter().map(|&n| self.node(&row, n)).collect();
 
@@ -372,11 +507,13 @@ impl Channel<'_> {
         let is_summed = |l: &usize| pick.has(*l, seqlen, chunk);
         let mut du = sum(|node| &node.u, true);
         let mut ddelta = sum(|node| &node.delta, true);
+        let skip_in_u = skip_at(Site::SkipInU);
         for l in 0..len {
-            du[l] += variant.skip * skip * gated(1, l);
+            du[l] += variant.skip * skip_in_u[l] * row.gated[1][l];
             ddelta[l] *= row.slope[l];
         }
-        let of_d = |l: usize| gated(2, l) * if variant.d_has_u { row.u[l] } else { 1.0 };
+        let u_in_d = self.row_at(Site::UInD, Source::U, &row, row.u.clone());
+        let of_d = |l: usize| row.gated[2][l] * if variant.d_has_u { u_in_d[l] } else { 1.0 };
         let mut shares = vec![];
         // What each position adds, where their order matters.
         let summed = |values: Vec<f64>| -> Vec<f64> {
@@ -384,15 +521,16 @@ impl Channel<'_> {
             if variant.accumulator.is_some() { kept.collect() } else { vec![kept.sum()] }
         };
         if variant.batch.has(batch, batches, 1) {
-            shares.push((DeltaBias, d, summed(ddelta.clone())));
+            let of_bias = self.row_at(Site::DeltaInBias, Source::Computed, &row, ddelta.clone());
+            shares.push((DeltaBias, d, summed(of_bias)));
             shares.push((D, d, summed((0..len).map(of_d).collect())));
         }
-        if let Some(z) = &z {
+        if problem.z.is_some() && self.wants(&[Z]) {
             let y = sum(|node| &node.y, false);
-            let of_z = |l: usize| {
-                let s = variant.gated[0] * factor * y[l] + variant.gated[1] * skip * row.u[l];
-                let (z, silu) = (z[l], z[l] * sigmoid(z[l]));
-                let slope = match variant.gate_slope {
+            let z = self.inputs(Source::Z, len);
+            let slope = |l: usize| {
+                let (z, silu) = (z[l], row.gate[l]);
+                match variant.gate_slope {
                     GateSlope::Right => sigmoid(z) * (1.0 + z * sigmoid(-z)),
                     GateSlope::Sigmoid => sigmoid(z),
                     GateSlope::Silu => silu,
@@ -403,8 +541,15 @@ impl Channel<'_> {
                     GateSlope::Sum => sigmoid(z) + z * sigmoid(-z),
                     GateSlope::WithoutSigmoid => 1.0 + z * sigmoid(-z),
                     GateSlope::Missing => 1.0,
-                };
-                dout[l] * s * silu.powi(i32::from(variant.gated_output)) * slope
+                }
+            };
+            let slopes = self.row_at(Site::GateSlope, Source::Computed, &row, (0..len).map(slope).collect());
+            let dout = self.row_at(Site::DoutInZ, Source::Dout, &row, self.inputs(Source::Dout, len));
+            let skip = skip_at(Site::SkipInZ);
+            let u = self.row_at(Site::UInSkip, Source::U, &row, row.u.clone());
+            let of_z = |l: usize| {
+                let s = variant.gated[0] * factor * y[l] + variant.gated[1] * skip[l] * u[l];
+                dout[l] * s * row.gate[l].powi(i32::from(variant.gated_output)) * slopes[l]
             };
             shares.push((Z, start, (0..there).map(of_z).collect()));
         }
@@ -441,37 +586,485 @@ impl Channel<'_> {
         shares
     }
 
-    fn node(&self, row: &Row, n: usize) -> Node {
-        let Channel { variant, problem, .. } = *self;
-        let (seqlen, len) = (problem.shape.seqlen, row.u.len());
+    /// What is given, as the backward pass reads it, from its first position on.
+    fn inputs(&self, of: Source, len: usize) -> Vec<f64> {
+        let name = match of {
+            Source::U => Some(U),
+            Source::Z => Some(Z),
+            _ => None,
+        };
+        let at = name.map_or(self.at, |name| self.read_at(name));
+        (0..len).map(|l| self.given_at(of, at, 0, l).re).collect()
+    }
+
+    /// Nothing stands beyond the end.
+    fn given_at(&self, of: Source, at: (usize, usize), n: usize, l: usize) -> Complex64 {
+        let Channel { problem, given, .. } = *self;
         let width = problem.weights.width();
-        let a = complex(&problem.a[problem.weight_index(self.at.1, n)..][..width]);
-        let operand = |name: GradientName, values: &[f32], operand: Operand| -> Vec<Complex64> {
+        if l >= problem.shape.seqlen {
+            return Complex64::ZERO;
+        }
+        let along = |values: &[f32]| f64::from(values[problem.sequence_index(at.0, at.1, l)]).into();
+        let operand = |values: &[f32], operand: Operand| {
+            complex(&values[problem.operand_index(operand, at, n, l)..][..width])
+        };
+        let state = |values: &Option<Vec<f32>>| {
+            let start = problem.state_index(at, n);
+            values.as_ref().map_or(Complex64::ZERO, |values| complex(&values[start..][..width]))
+        };
+        match of {
+            Source::U => along(&problem.u),
+            Source::Dout => along(&given.dout),
+            Source::Z => problem.z.as_ref().map_or(Complex64::ONE, |z| along(z)),
+            Source::B => operand(&problem.b, problem.b_operand),
+            Source::C => operand(&problem.c, problem.c_operand),
+            Source::D => problem.d.as_ref().map_or(0.0, |values| f64::from(values[at.1])).into(),
+            Source::LastState => state(&given.dlast_state),
+            Source::InitialState => state(&problem.initial_state),
+            Source::Computed => Complex64::ZERO,
+        }
+    }
+
+    /// Where something is read in place of `at` and `n`.
+    fn moved(&self, at: (usize, usize), n: usize, axis: Axis, map: Map) -> ((usize, usize), usize) {
+        let Shape { batch, dim, dstate, groups, .. } = self.problem.shape;
+        let index = |i: usize, count: usize| match map {
+            Map::First => 0,
+            Map::Before => (i + count - 1) % count,
+            Map::After => (i + 1) % count,
+            Map::Reversed => count - 1 - i,
+            Map::Modulo => i % groups * (dim / groups),
+            Map::Within(_) => i,
+        };
+        match axis {
+            Axis::Batch => ((index(at.0, batch), at.1), n),
+            Axis::Channel => ((at.0, index(at.1, dim)), n),
+            Axis::State => (at, index(n, dstate)),
+            Axis::Position => (at, n),
+        }
+    }
+
+    /// What stands at a place, one change after the other.
+    fn swaps(&self, site: Site) -> impl Iterator<Item = By> {
+        self.variant.swaps.iter().flatten().filter(move |swap| swap.has(site)).map(|swap| swap.by)
+    }
+
+    /// Numbers along the positions as a place has them.
+    fn at_site<'v>(
+        &self,
+        site: Site,
+        of: Source,
+        n: usize,
+        mut values: Cow<'v, [Complex64]>,
+        field: &dyn Fn(Field, usize) -> Complex64,
+    ) -> Cow<'v, [Complex64]> {
+        let len = values.len();
+        for by in self.swaps(site) {
+            values = match by {
+                By::At(offset) => {
+                    let at = |l: usize| l.checked_add_signed(offset).and_then(|l| values.get(l).copied());
+                    (0..len).map(|l| at(l).unwrap_or_default()).collect()
+                }
+                By::Of(Axis::Position, Map::Within(length)) => {
+                    (0..len).map(|l| values[l % usize::from(length)]).collect()
+                }
+                By::Of(Axis::Position, _) => values.iter().rev().copied().collect(),
+                By::Of(axis, map) if of != Source::Computed => {
+                    let (at, n) = self.moved(self.at, n, axis, map);
+                    (0..len).map(|l| self.given_at(of, at, n, l)).collect()
+                }
+                by => (0..len).map(|l| changed(by, values[l], |of| field(of, l))).collect(),
+            };
+        }
+        values
+    }
+
+    /// The same of what has no states.
+    fn row_at(&self, site: Site, of: Source, row: &Row, values: Vec<f64>) -> Vec<f64> {
+        if self.swaps(site).next().is_none() {
+            return values;
+        }
+        let complex: Vec<Complex64> = values.into_iter().map(Complex64::from).collect();
+        let changed = self.at_site(site, of, 0, complex.into(), &|of, l| row.field(of, l));
+        changed.iter().map(|value| value.re).collect()
+    }
+
+    fn row(&self, len: usize) -> Row {
+        let Channel { variant, problem, .. } = *self;
+        let mut bias = problem.delta_bias.as_ref().map_or(0.0, |values| f64::from(values[self.at.1]));
+        let mut raw = self.deltas(self.read_at(Delta), len);
+        for by in self.swaps(Site::Deltas) {
+            raw = match by {
+                By::At(offset) => {
+                    let at = |l: usize| l.checked_add_signed(offset).and_then(|l| raw.get(l).copied());
+                    (0..len).map(|l| at(l).unwrap_or_default()).collect()
+                }
+                By::Of(Axis::Position, Map::Within(length)) => {
+                    (0..len).map(|l| raw[l % usize::from(length)]).collect()
+                }
+                By::Of(Axis::Position, _) => raw.into_iter().rev().collect(),
+                By::Of(axis, map) => self.deltas(self.moved(self.at, 0, axis, map).0, len),
+                By::Narrow(to) => raw.into_iter().map(|raw| f64::from(to.round(raw as f32))).collect(),
+                _ => raw,
+            };
+            bias = if by == By::Step(StepSize::WithoutBias) { 0.0 } else { bias };
+        }
+        let (raw, bias) = (raw, bias);
+        let slope = |raw: f64| {
+            let biased = raw + bias;
+            match variant.softplus_slope {
+                SoftplusSlope::Missing => 1.0,
+                _ if !problem.delta_softplus => 1.0,
+                SoftplusSlope::Right => sigmoid(biased),
+                SoftplusSlope::WithoutBias => sigmoid(raw),
+                SoftplusSlope::OfDelta => sigmoid(softplus(biased)),
+                SoftplusSlope::Squared => sigmoid(biased).powi(2),
+                SoftplusSlope::Softplus => softplus(biased),
+            }
+        };
+        let step = |raw: f64| if problem.delta_softplus { softplus(raw + bias) } else { raw + bias };
+        let u = self.inputs(Source::U, len);
+        let z = self.inputs(Source::Z, len);
+        let has_gate = problem.z.is_some();
+        let gate = z.iter().map(|&z| if has_gate { z * sigmoid(z) } else { 1.0 }).collect();
+        let is_dropped = (0..len).map(|l| variant.drops_masked && u[l] == 0.0 && raw[l] == 0.0).collect();
+        let mut row = Row {
+            step: raw.iter().map(|&raw| step(raw)).collect(),
+            slope: raw.iter().map(|&raw| slope(raw)).collect(),
+            u_at: Default::default(),
+            gated: Default::default(),
+            read: Default::default(),
+            raw,
+            bias,
+            gate,
+            is_dropped,
+            u,
+        };
+        let mut slope = self.row_at(Site::SoftplusSlope, Source::Computed, &row, row.slope.clone());
+        for by in self.swaps(Site::SoftplusSlope) {
+            let of = |slope: f64, x: f64| match by {
+                By::OneAbove(from) if x > f64::from(from) => 1.0,
+                By::Complement => sigmoid(-x),
+                By::OfSigmoid => sigmoid(x) * sigmoid(-x),
+                _ => slope,
+            };
+            slope.iter_mut().zip(&row.raw).for_each(|(slope, raw)| *slope = of(*slope, raw + bias));
+        }
+        row.slope = slope;
+        let u_sites = [Site::UInStates, Site::UInShare, Site::UInB];
+        row.u_at = u_sites.map(|site| self.row_at(site, Source::U, &row, row.u.clone()));
+        let dout = self.inputs(Source::Dout, len);
+        let gated = |(gate, of_dout, times): (Site, Site, u8)| -> Vec<f64> {
+            let gates = self.gates(gate, &row, &z);
+            let dout = self.row_at(of_dout, Source::Dout, &row, dout.clone());
+            let ds = dout.iter().zip(gates).map(|(dout, gate)| dout * gate.powi(i32::from(times)));
+            ds.map(|ds| self.narrowed(Narrow::Gated, ds.into()).re).collect()
+        };
+        let [scan, skip, of_d] = variant.gates;
+        row.gated = [
+            (Site::GateInAdjoint, Site::DoutInAdjoint, scan),
+            (Site::GateInSkip, Site::DoutInSkip, skip),
+            (Site::GateInD, Site::DoutInD, of_d),
+            (Site::GateInC, Site::DoutInC, scan),
+        ]
+        .map(gated);
+        let half = if variant.bidirectional { 0.5 } else { 1.0 };
+        let factor = problem.output_factor().powi(i32::from(variant.output_factors)) * half;
+        row.read = [(0, Site::DoutInAdjoint), (3, Site::DoutInC)].map(|(consumer, site)| {
+            let of = |factor: f64, by: By| match by {
+                By::WithoutFactor => factor / problem.output_factor(),
+                By::WithoutHalf => factor / half,
+                _ => factor,
+            };
+            let factor = self.swaps(site).fold(factor, of);
+            let site = if consumer == 0 { Site::OutputInAdjoint } else { Site::OutputInC };
+            let gated = self.row_at(site, Source::Computed, &row, row.gated[consumer].clone());
+            gated.into_iter().map(|ds| ds * factor).collect()
+        });
+        row
+    }
+
+    fn deltas(&self, at: (usize, usize), len: usize) -> Vec<f64> {
+        let Channel { problem, .. } = *self;
+        let there = |l: usize| f64::from(problem.delta[problem.sequence_index(at.0, at.1, l)]);
+        (0..len).map(|l| if l < problem.shape.seqlen { there(l) } else { 0.0 }).collect()
+    }
+
+    /// The gate as a place has it.
+    fn gates(&self, site: Site, row: &Row, z: &[f64]) -> Vec<f64> {
+        let mut gates = row.gate.clone();
+        for by in self.swaps(site) {
+            let of = |of: &dyn Fn(f64) -> f64| z.iter().map(|&z| of(z)).collect::<Vec<f64>>();
+            gates = match by {
+                By::Gate(Gate::Sigmoid) => of(&sigmoid),
+                By::Gate(Gate::Argument) => of(&|z| z),
+                By::Gate(Gate::Slope) => of(&|z| sigmoid(z) * (1.0 + z * sigmoid(-z))),
+                By::Of(axis @ (Axis::Batch | Axis::Channel), map) => {
+                    let (at, _) = self.moved(self.at, 0, axis, map);
+                    let z = |l: usize| self.given_at(Source::Z, at, 0, l).re;
+                    (0..gates.len()).map(|l| z(l) * sigmoid(z(l))).collect()
+                }
+                _ => gates,
+            };
+        }
+        self.row_at(site, Source::Computed, row, gates)
+    }
+
+    /// Δ as another step size has it.
+    fn resized(&self, size: StepSize, row: &Row) -> Vec<f64> {
+        let has_softplus = self.problem.delta_softplus;
+        let step = |x: f64| if has_softplus { softplus(x) } else { x };
+        let len = row.raw.len();
+        let of_raw = |of: &dyn Fn(f64) -> f64| row.raw.iter().map(|&raw| of(raw)).collect();
+        match size {
+            StepSize::WithoutBias => of_raw(&step),
+            StepSize::WithoutSoftplus => of_raw(&|raw| raw + row.bias),
+            StepSize::Raw => of_raw(&|raw| raw),
+            StepSize::PlainAbove(from) => of_raw(&|raw| {
+                if raw + row.bias > f64::from(from) { raw + row.bias } else { step(raw + row.bias) }
+            }),
+            StepSize::At(offset) => {
+                let at = |l: usize| l.checked_add_signed(offset).and_then(|l| row.step.get(l).copied());
+                (0..len).map(|l| at(l).unwrap_or_default()).collect()
+            }
+            StepSize::Of(axis, map) => {
+                let (at, _) = self.moved(self.at, 0, axis, map);
+                self.deltas(at, len).into_iter().map(|raw| step(raw + row.bias)).collect()
+            }
+            StepSize::Narrow(to) => row.step.iter().map(|&step| f64::from(to.round(step as f32))).collect(),
+        }
+    }
+
+    /// The steps as a place has them, where something else is put into a formula, or into another one.
+    fn steps_at<'v>(
+        &self,
+        site: Site,
+        row: &Row,
+        n: usize,
+        a: Complex64,
+        steps: &'v [Step],
+    ) -> Cow<'v, [Step]> {
+        let Channel { variant, problem, .. } = *self;
+        let mut steps = Cow::Borrowed(steps);
+        for by in self.swaps(site) {
+            let of_a = |a: Complex64| row.step.iter().map(|&delta| Step::new(variant, delta, a)).collect();
+            steps = match by {
+                By::Step(size) => {
+                    self.resized(size, row).into_iter().map(|delta| Step::new(variant, delta, a)).collect()
+                }
+                By::AConjugate => of_a(a.conj()),
+                By::ARealPart => of_a(a.re.into()),
+                By::AOf(axis, map) => {
+                    let ((_, d), n) = self.moved(self.at, n, axis, map);
+                    of_a(complex(&problem.a[problem.weight_index(d, n)..][..problem.weights.width()]))
+                }
+                By::Form(form) => row.step.iter().map(|&delta| Step::of(form, variant, delta, a)).collect(),
+                _ => steps,
+            };
+        }
+        steps
+    }
+
+    fn a(&self, n: usize) -> Complex64 {
+        let Channel { problem, .. } = *self;
+        complex(&problem.a[problem.weight_index(self.at.1, n)..][..problem.weights.width()])
+    }
+
+    fn steps(&self, row: &Row, n: usize) -> Vec<Step> {
+        let a = self.a(n);
+        row.step.iter().map(|&delta| Step::new(self.variant, delta, a)).collect()
+    }
+
+    fn wants(&self, names: &[GradientName]) -> bool {
+        names.iter().any(|name| self.names.contains(name))
+    }
+
+    fn scan(&self, row: &Row, n: usize) -> Scan<'_> {
+        let Channel { problem, .. } = *self;
+        let len = row.u.len();
+        let operand = |of: Source, name: GradientName, operand: Operand| -> Vec<Complex64> {
             let at = match operand {
                 Operand::Constant => self.at,
                 Operand::Variable => self.read_at(name),
             };
-            let of = |l: usize| complex(&values[problem.operand_index(operand, at, n, l)..][..width]);
-            (0..len).map(|l| if l < seqlen { of(l) } else { Complex64::ZERO }).collect()
+            (0..len).map(|l| self.given_at(of, at, n, l)).collect()
         };
-        let b = operand(B, &problem.b, problem.b_operand);
-        let c = operand(C, &problem.c, problem.c_operand);
-        let steps: Vec<Step> = row.step.iter().map(|&delta| Step::new(variant, delta, a)).collect();
+        let mut scan = Scan {
+            a: self.a(n),
+            b: operand(Source::B, B, problem.b_operand),
+            c: operand(Source::C, C, problem.c_operand),
+            steps: match self.known.and_then(|known| known.steps.get(&(self.at.0, self.at.1, n))) {
+                Some(known) => known[..].into(),
+                None => self.steps(row, n).into(),
+            },
+            a_bar: vec![],
+            h: vec![],
+            forces: vec![],
+            decays: vec![],
+            reads: vec![],
+        };
+        scan.a_bar = self.coefficients(Site::ABarInStates, row, n, &scan, |step| step.a_bar);
+        scan.decays = self.coefficients(Site::ABarInAdjoint, row, n, &scan, |step| step.a_bar);
+        scan.h = self.coefficients(Site::HInStates, row, n, &scan, |step| step.h);
+        scan.forces = self.forces(Site::BInStates, row, n, &scan);
+        scan.reads = self.reads(Site::CInAdjoint, row, n, &scan);
+        scan
+    }
+
+    /// What a place has of the steps.
+    fn coefficients(
+        &self,
+        site: Site,
+        row: &Row,
+        n: usize,
+        scan: &Scan,
+        of: impl Fn(&Step) -> Complex64,
+    ) -> Vec<Complex64> {
+        let steps = self.steps_at(site, row, n, scan.a, &scan.steps);
+        let values: Vec<Complex64> = steps.iter().map(of).collect();
+        let field = |of: Field, l: usize| scan.field(row, of, l);
+        let mut values = self.at_site(site, Source::Computed, n, values.into(), &field).into_owned();
+        for by in self.swaps(site) {
+            let chained =
+                |of: Complex64| if scan.a == Complex64::ZERO { Complex64::ZERO } else { of / scan.a };
+            match by {
+                By::IsPhi(k) => {
+                    let by = |step: f64| if site == Site::ABarByDelta { scan.a } else { step.into() };
+                    let phi = |step: f64| phis(scan.a * step, 4)[usize::from(k)];
+                    values.iter_mut().zip(&row.step).for_each(|(value, &step)| *value = phi(step) * by(step));
+                }
+                By::Chain(size) => {
+                    let other = self.resized(size, row).into_iter().zip(&row.step);
+                    let factors = other.map(|(other, step)| if *step == 0.0 { 0.0 } else { other / step });
+                    values.iter_mut().zip(factors).for_each(|(value, factor)| *value *= factor);
+                }
+                By::ChainAConjugate => values.iter_mut().for_each(|value| *value *= chained(scan.a.conj())),
+                By::ChainAOf(axis, map) => {
+                    let ((_, d), n) = self.moved(self.at, n, axis, map);
+                    let factor = chained(Channel { at: (self.at.0, d), ..*self }.a(n));
+                    values.iter_mut().for_each(|value| *value *= factor);
+                }
+                _ => {}
+            }
+        }
+        values
+    }
+
+    /// What multiplies h u.
+    fn forces(&self, site: Site, row: &Row, n: usize, scan: &Scan) -> Vec<Complex64> {
+        if self.problem.reads_with_b() {
+            return vec![Complex64::ONE; row.u.len()];
+        }
+        let field = |of: Field, l: usize| scan.field(row, of, l);
+        self.at_site(site, Source::B, n, (&scan.b[..]).into(), &field).into_owned()
+    }
+
+    /// What multiplies the states that are read.
+    fn reads(&self, site: Site, row: &Row, n: usize, scan: &Scan) -> Vec<Complex64> {
+        let field = |of: Field, l: usize| scan.field(row, of, l);
+        let mut reads = self.at_site(site, Source::C, n, (&scan.c[..]).into(), &field).into_owned();
+        if self.problem.reads_with_b() {
+            reads.iter_mut().zip(&scan.b).for_each(|(c, b)| *c *= b);
+        }
+        reads
+    }
+
+    /// States or cotangents of each direction as a place has them.
+    fn sides<'v>(
+        &self,
+        site: Site,
+        passes: &'v [Pass],
+        of: impl Fn(&'v Pass) -> &'v [Complex64],
+        field: &dyn Fn(Field, usize) -> Complex64,
+    ) -> Vec<Cow<'v, [Complex64]>> {
+        let mut sides: Vec<Cow<[Complex64]>> = passes.iter().map(|pass| of(pass).into()).collect();
+        for by in self.swaps(site).filter(|_| !passes[0].p.is_empty()) {
+            let nothing = || Cow::from(vec![Complex64::ZERO; passes[0].p.len()]);
+            match by {
+                By::Own => sides = passes.iter().map(|pass| (&pass.own[..]).into()).collect(),
+                By::Carried => {
+                    let carried =
+                        |pass: &Pass| pass.p.iter().zip(&pass.own).map(|(p, own)| p - own).collect();
+                    sides = passes.iter().map(carried).collect();
+                }
+                By::Sides(_) if sides.len() < 2 => {}
+                By::Sides(Sides::ForwardAlone) => sides[1] = nothing(),
+                By::Sides(Sides::ReversedAlone) => sides[0] = nothing(),
+                By::Sides(Sides::ForwardForBoth) => sides[1] = sides[0].clone(),
+                By::Sides(Sides::ReversedForBoth) => sides[0] = sides[1].clone(),
+                By::Sides(Sides::Exchanged) => sides.swap(0, 1),
+                By::StartsWithZero => sides[0].to_mut()[0] = Complex64::ZERO,
+                By::StartsWithLast => {
+                    let last = passes[0].after.last().copied().unwrap_or_default();
+                    sides[0].to_mut()[0] = last;
+                }
+                By::StartsWithOwn => sides[0].to_mut()[0] = passes[0].after[0],
+                _ => {}
+            }
+        }
+        sides.into_iter().map(|side| self.at_site(site, Source::Computed, 0, side, field)).collect()
+    }
+
+    /// Without the changes of one direction, for the other one.
+    fn in_other_direction(&self, reversed: bool) -> Option<Variant> {
+        let is_other = |swap: &Swap| swap.side.is_some_and(|side| side != reversed);
+        let swaps = self.variant.swaps;
+        let kept = swaps.map(|swap| swap.filter(|swap| !is_other(swap)));
+        (kept != swaps).then_some(Variant { swaps: kept, ..*self.variant })
+    }
+
+    fn node(&self, row: &Row, n: usize) -> Node {
+        let Channel { variant, problem, .. } = *self;
+        let (seqlen, len) = (problem.shape.seqlen, row.u.len());
         let with_b = problem.reads_with_b();
-        // What multiplies h u, and what multiplies the states that are read.
-        let force = |l: usize| if with_b { Complex64::ONE } else { b[l] };
-        let reads: Vec<Complex64> = (0..len).map(|l| if with_b { c[l] * b[l] } else { c[l] }).collect();
-        let forces: Vec<Complex64> = (0..len).map(force).collect();
+        let scan = self.scan(row, n);
+        let a = scan.a;
         let passes: Vec<Pass> = [false, true][..1 + usize::from(variant.bidirectional)]
             .iter()
-            .map(|&reversed| self.pass(row, n, &steps, (&forces, &reads), reversed))
+            .map(|&reversed| match self.in_other_direction(reversed) {
+                // A change of one direction leaves the other as it is.
+                Some(variant) => {
+                    let plain = Channel { variant: &variant, ..*self };
+                    let row = plain.row(len);
+                    plain.pass(&row, n, &plain.scan(&row, n), reversed)
+                }
+                None => self.pass(row, n, &scan, reversed),
+            })
             .collect();
+        let field = |of: Field, l: usize| scan.field(row, of, l);
+        let [p_in_u, p_in_b, p_in_a_bar, p_in_h] =
+            [Site::AdjointInU, Site::AdjointInB, Site::AdjointInABar, Site::AdjointInH]
+                .map(|site| self.sides(site, &passes, |pass| &pass.p, &field));
+        let states = self.sides(Site::StateInABar, &passes, |pass| &pass.before, &field);
+        let read = |site: Site, before: bool| {
+            self.sides(site, &passes, move |pass| if before { &pass.before } else { &pass.after }, &field)
+        };
+        let states_in_y = read(Site::StateInOutput, problem.reads_before());
+        let states_in_c = read(Site::StateInC, problem.reads_before() != variant.c_reads_before);
+        let reads_in_y = self.reads(Site::CInOutput, row, n, &scan);
+        let [forces_in_h, forces_in_u] =
+            [Site::BInShare, Site::BInU].map(|site| self.forces(site, row, n, &scan));
+        let [h_in_u, h_in_b] =
+            [Site::HInU, Site::HInB].map(|site| self.coefficients(site, row, n, &scan, |step| step.h));
+        // Of Ā and h, by Δ and by A.
+        let slopes = [[Site::ABarByDelta, Site::HByDelta], [Site::ABarByA, Site::HByA]];
+        let wanted = [self.wants(&[Delta, DeltaBias]), self.wants(&[A])];
+        let slopes: [[Vec<Complex64>; 2]; 2] = std::array::from_fn(|i| {
+            let [of_a_bar, of_h] = slopes[i];
+            if !wanted[i] {
+                return [vec![], vec![]];
+            }
+            [
+                self.coefficients(of_a_bar, row, n, &scan, |step| step.a_bar_by[i]),
+                self.coefficients(of_h, row, n, &scan, |step| step.h_by[i]),
+            ]
+        });
 
         let by = |factor: Factor, value: Complex64| self.as_conjugated(factor, value);
-        let weight = |input: Input, l: usize| match input {
-            Input::Right => steps[l].h,
+        let weight = |input: Input, h: &[Complex64], l: usize| match input {
+            Input::Right => h[l],
             Input::WithoutDelta if row.step[l] == 0.0 => Complex64::ZERO,
-            Input::WithoutDelta => steps[l].h / row.step[l],
+            Input::WithoutDelta => h[l] / row.step[l],
             Input::Missing => Complex64::ONE,
         };
         let mut node = Node {
@@ -487,43 +1080,53 @@ impl Channel<'_> {
         let one = variant.accumulator.is_none();
         node.a.extend(one.then_some(Complex64::ZERO));
         for l in 0..len {
-            let [mut p, mut by_a_bar, mut seen, mut y] = [Complex64::ZERO; 4];
+            let [mut by_a_bar, mut seen, mut y] = [Complex64::ZERO; 3];
             for (i, (pass, direction)) in passes.iter().zip(self.directions()).enumerate() {
                 let side = if i == 0 { ReversedState::Right } else { variant.reversed_state };
                 let multiplied = match side {
                     ReversedState::Right if self.edge(len, l, i == 1) == Some(Edge::Unread) => {
                         Complex64::ZERO
                     }
-                    ReversedState::Right if variant.a_bar_reads_after => pass.after[l],
-                    ReversedState::Right => pass.before[l],
+                    ReversedState::Right
+                        if variant.a_bar_reads_after
+                            || self.edge(len, l, i == 1) == Some(Edge::ReadsAfter) =>
+                    {
+                        pass.after[l]
+                    }
+                    ReversedState::Right => states[i][l],
                     ReversedState::OtherSide if l == 0 => Complex64::ZERO,
                     ReversedState::OtherSide => pass.after[l - 1],
                     ReversedState::Forward => passes[0].before[l],
                 };
-                by_a_bar += pass.p[l] * by(Factor::State, multiplied);
-                p += pass.p[l];
-                let read = |before: bool| if before { pass.before[l] } else { pass.after[l] };
-                y += read(problem.reads_before()) * direction;
-                seen += read(problem.reads_before() != variant.c_reads_before) * direction;
+                by_a_bar += p_in_a_bar[i][l] * by(Factor::State, multiplied);
+                y += states_in_y[i][l] * direction;
+                seen += states_in_c[i][l] * direction;
             }
-            node.y[l] = (reads[l] * y).re;
-            let by_h = p * by(Factor::B, forces[l]) * row.u[l];
+            let summed = |of: &[Cow<[Complex64]>]| of.iter().map(|values| values[l]).sum::<Complex64>();
+            node.y[l] = (reads_in_y[l] * y).re;
+            let by_h = summed(&p_in_h) * by(Factor::B, forces_in_h[l]) * row.u_at[1][l];
             let at = l.checked_add_signed(variant.u_b_offset).filter(|&at| at < len);
-            let force =
-                if variant.u_has_b { at.map_or(Complex64::ZERO, |at| forces[at]) } else { Complex64::ONE };
-            node.u[l] = (p * by(Factor::Input, weight(variant.u_input, l)) * by(Factor::B, force)).re;
-            let by_reads = seen * row.read[l];
-            let u = if variant.b_has_u { row.u[l] } else { 1.0 };
+            let force = if variant.u_has_b {
+                at.map_or(Complex64::ZERO, |at| forces_in_u[at])
+            } else {
+                Complex64::ONE
+            };
+            let weighted = by(Factor::Input, weight(variant.u_input, &h_in_u, l)) * by(Factor::B, force);
+            node.u[l] = (summed(&p_in_u) * weighted).re;
+            let by_reads = seen * row.read[1][l];
+            let u = if variant.b_has_u { row.u_at[2][l] } else { 1.0 };
             (node.b[l], node.c[l]) = match with_b {
-                true => (by_reads * c[l], by_reads * b[l]),
-                false => (p * by(Factor::Input, weight(variant.b_input, l)) * u, by_reads),
+                true => (by_reads * scan.c[l], by_reads * scan.b[l]),
+                false => {
+                    let weight = by(Factor::Input, weight(variant.b_input, &h_in_b, l));
+                    (summed(&p_in_b) * weight * u, by_reads)
+                }
             };
             if row.is_dropped[l] {
                 continue;
             }
-            let step = &steps[l];
             let shares = |i: usize| {
-                let mut slopes = [step.a_bar_by[i], step.h_by[i]].map(|slope| by(Factor::Slopes, slope));
+                let mut slopes = [&slopes[i][0], &slopes[i][1]].map(|slopes| by(Factor::Slopes, slopes[l]));
                 slopes[0] = by(Factor::ABarSlopes, slopes[0]);
                 slopes[1] = by(Factor::InputSlopes, slopes[1]);
                 if i == 0 && variant.unconjugated == Some(Factor::A) && a != Complex64::ZERO {
@@ -532,8 +1135,10 @@ impl Channel<'_> {
                 [by_a_bar * slopes[0], by_h * slopes[1]]
             };
             let of = |[a_bar, h]: [Complex64; 2], factors: [f64; 2]| a_bar * factors[0] + h * factors[1];
-            node.delta[l] = of(shares(0), variant.delta_shares).re;
-            if pick.has(l, seqlen, chunk) {
+            if wanted[0] {
+                node.delta[l] = of(shares(0), variant.delta_shares).re;
+            }
+            if wanted[1] && pick.has(l, seqlen, chunk) {
                 let of_a = of(shares(1), variant.a_shares);
                 if one { node.a[0] += of_a } else { node.a.push(of_a) }
             }
@@ -542,45 +1147,84 @@ impl Channel<'_> {
     }
 
     /// One direction: its states, and their cotangents.
-    fn pass(
-        &self,
-        row: &Row,
-        n: usize,
-        steps: &[Step],
-        (forces, reads): (&[Complex64], &[Complex64]),
-        reversed: bool,
-    ) -> Pass {
-        let Channel { variant, problem, given, .. } = *self;
-        let (len, width) = (row.u.len(), problem.weights.width());
-        let state = problem.state_index(self.at, n);
-        let of_state = |values: &Option<Vec<f32>>| {
-            values.as_ref().map_or(Complex64::ZERO, |values| complex(&values[state..state + width]))
-        };
+    fn pass(&self, row: &Row, n: usize, scan: &Scan, reversed: bool) -> Pass {
+        let Channel { variant, problem, .. } = *self;
+        let len = row.u.len();
         let order = |i: usize| if reversed { len - 1 - i } else { i };
         let edge = |l: usize| self.edge(len, l, reversed);
         let mut pass = Pass {
             before: vec![Complex64::ZERO; len],
             after: vec![Complex64::ZERO; len],
             p: vec![Complex64::ZERO; len],
+            own: vec![Complex64::ZERO; len],
             initial: Complex64::ZERO,
         };
-        let is_initial = variant.has_initial && !reversed;
-        let mut x = if is_initial { of_state(&problem.initial_state) } else { Complex64::ZERO };
+        // What the batch's item before has left.
+        let stale = |site: Site| -> Complex64 {
+            let Some(by) = self.swaps(site).next().filter(|_| self.at.0 > 0) else { return Complex64::ZERO };
+            let before = Channel { at: (self.at.0 - 1, self.at.1), ..*self };
+            let row = before.row(len);
+            let pass = before.pass(&row, n, &before.scan(&row, n), reversed);
+            match (site, by) {
+                (Site::AdjointStart, By::Stale) => pass.initial,
+                (Site::AdjointStart, _) => pass.p[order(0)],
+                (_, By::Stale) => pass.after[order(len - 1)],
+                _ => pass.before[order(len - 1)],
+            }
+        };
+        // Gradients themselves are multiplied by conjugates.
+        let field = |site: Site, of: Field, l: usize| match scan.field(row, of, l) {
+            value if site == Site::LastState => value.conj(),
+            value => value,
+        };
+        let state_at = |site: Site, of: Source, l: usize| {
+            let mut value = self.given_at(of, self.at, n, 0);
+            for by in self.swaps(site) {
+                let Shape { dim, dstate, .. } = problem.shape;
+                let elsewhere = match by {
+                    By::Of(axis, map) => Some(self.moved(self.at, n, axis, map)),
+                    By::Strides => {
+                        let flat = n * dim + self.at.1;
+                        Some(((self.at.0, flat / dstate), flat % dstate))
+                    }
+                    _ => None,
+                };
+                value = match elsewhere {
+                    Some((at, n)) => self.given_at(of, at, n, 0),
+                    None => changed(by, value, |of| field(site, of, l)),
+                };
+            }
+            value
+        };
+        let length = variant.edge.map_or(1, |(length, _)| length);
+        let is_initial = variant.has_initial && !reversed && len > 0;
+        let initial =
+            if is_initial { state_at(Site::InitialState, Source::InitialState, 0) } else { Complex64::ZERO };
+        let mut x = initial + stale(Site::StatesStart);
         // What the forward pass has, which keeps the states that chunks start from.
         let mut kept = x;
+        let mut history = vec![x];
         for l in (0..len).map(order) {
+            let mut a_bar = scan.a_bar[l];
             match edge(l) {
                 Some(Edge::State(factor)) => x *= factor,
                 Some(Edge::Stored(to)) => x = rounded(to, kept),
+                Some(Edge::InitialStateAgain) => x = initial,
+                Some(Edge::StateOfChunkBefore) => x = history[history.len().saturating_sub(length + 1)],
+                Some(Edge::StateOneBefore) => x = history[history.len().saturating_sub(2)],
+                Some(Edge::StateUndecayed) => a_bar = Complex64::ONE,
+                Some(Edge::StateDecayedTwice) => a_bar *= a_bar,
                 _ => {}
             }
             pass.before[l] = x;
-            let input = steps[l].h * forces[l] * row.u[l];
-            x = self.narrowed(Narrow::State, steps[l].a_bar * x + input);
-            kept = steps[l].a_bar * kept + input;
+            let input = scan.h[l] * scan.forces[l] * row.u_at[0][l];
+            x = self.narrowed(Narrow::State, a_bar * x + input);
+            kept = scan.a_bar[l] * kept + input;
+            history.push(kept);
             pass.after[l] = x;
         }
-        let last = of_state(&given.dlast_state);
+        let last =
+            if len == 0 { Complex64::ZERO } else { state_at(Site::LastState, Source::LastState, len - 1) };
         let last = if variant.unconjugated == Some(Factor::LastState) { last } else { last.conj() };
         let last = match variant.last_state {
             LastState::Ignored => Complex64::ZERO,
@@ -593,31 +1237,50 @@ impl Channel<'_> {
         let everywhere = variant.last_state == LastState::Everywhere && !reversed;
         let direction = self.directions()[usize::from(reversed)];
         let early = problem.reads_before();
-        let mut arriving = last;
+        let mut arriving = last + stale(Site::AdjointStart);
         for i in (0..len).rev() {
             let l = order(i);
-            let read = self.as_conjugated(Factor::C, reads[l]) * (row.read[l] * direction);
+            let read = self.as_conjugated(Factor::C, scan.reads[l]) * (row.read[0][l] * direction);
             let here = if early { Complex64::ZERO } else { read };
             let again = if everywhere && i + 1 < len { last } else { Complex64::ZERO };
             let p = self.narrowed(Narrow::Adjoint, arriving + here + again);
-            pass.p[l] = p;
-            let (is_first, from) = (i == 0, steps[l].a_bar);
+            (pass.p[l], pass.own[l]) = (p, here);
+            let (is_first, from) = (i == 0, scan.decays[l]);
             let decay = match (variant.carry[usize::from(reversed)], edge(l)) {
                 _ if is_first && !variant.decays_initial => Complex64::ONE,
                 _ if is_first => from,
                 (Carry::Lost, _) => Complex64::ZERO,
                 (Carry::Undecayed, _) | (_, Some(Edge::Undecayed)) => Complex64::ONE,
                 (carry, edge) => {
-                    let a_bar = if carry == Carry::Own { steps[order(i - 1)].a_bar } else { from };
-                    if let Some(Edge::Adjoint(factor)) = edge { a_bar * factor } else { a_bar }
+                    let own = scan.decays[order(i - 1)];
+                    let a_bar = if carry == Carry::Own { own } else { from };
+                    match edge {
+                        Some(Edge::Adjoint(factor)) => a_bar * factor,
+                        Some(Edge::DecayedTwice) => a_bar * a_bar,
+                        Some(Edge::DecayedByOwn) => own,
+                        Some(Edge::DecayedByEnd) => scan.decays[order((i + length).min(len) - 1)],
+                        _ => a_bar,
+                    }
                 }
             };
             arriving = self.as_conjugated(Factor::ABar, decay) * p;
+            match edge(l) {
+                Some(Edge::LastStateAgain) => arriving += last,
+                Some(Edge::AdjointStored(to)) => arriving = rounded(to, arriving),
+                _ => {}
+            }
             if early {
                 arriving += read;
             }
         }
         pass.initial = arriving;
+        if len > 0 && self.swaps(Site::InitialGradient).next().is_some() {
+            let arriving: Vec<Complex64> =
+                (0..len).map(|i| scan.decays[order(i)] * pass.p[order(i)]).collect();
+            let field = |of: Field, l: usize| scan.field(row, of, l);
+            pass.initial =
+                self.at_site(Site::InitialGradient, Source::Computed, n, arriving.into(), &field)[0];
+        }
         pass
     }
 

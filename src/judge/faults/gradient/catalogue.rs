@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use super::structure::{By, Site, Swap};
 use super::variant::{
     Accumulator, Carry, Complex, Edge, Factor, GateSlope, Input, LastState, Length, Misread, Narrow, Pick,
     ReversedState, Scale, SlopePart, SoftplusSlope, Store, Variant,
@@ -28,6 +29,17 @@ pub struct Fault {
 }
 
 impl Fault {
+    /// One of a list, with its number there.
+    pub fn numbered(
+        name: &'static str,
+        what: &'static str,
+        touches: &'static [GradientName],
+        change: fn(&mut Variant, usize),
+        number: usize,
+    ) -> Self {
+        Fault { name, what, touches, change, number }
+    }
+
     /// Puts the fault into `variant`.
     pub fn change(&self, variant: &mut Variant) {
         (self.change)(variant, self.number);
@@ -64,6 +76,7 @@ impl Fault {
             && variant.edge.is_none_or(|(length, _)| length < seqlen)
             && (variant.positions.0 == Pick::All || variant.positions.1 < seqlen)
             && (form.is_bidirectional() || !is_of_both)
+            && variant.swaps.iter().flatten().all(|swap| swap.applies(form, problem))
             && (problem.weights == Weights::Complex || !is_of_complex)
     }
 
@@ -71,8 +84,29 @@ impl Fault {
     pub fn rounds(&self) -> bool {
         let mut variant = Variant::specified(Method::Zoh.into());
         self.change(&mut variant);
-        let is_stored = matches!(variant.edge, Some((_, Edge::Stored(_))));
-        variant.narrow.is_some() || variant.accumulator.is_some() || is_stored
+        let is_stored = matches!(variant.edge, Some((_, Edge::Stored(_) | Edge::AdjointStored(_))));
+        let is_swapped = variant.swaps.iter().flatten().any(|swap| swap.rounds());
+        variant.narrow.is_some() || variant.accumulator.is_some() || is_stored || is_swapped
+    }
+
+    /// The same with 0 where something else stands at a place; nothing for what is of no place.
+    pub fn without(&self, form: Form) -> Option<Variant> {
+        let mut variant = Variant::specified(form);
+        self.change(&mut variant);
+        let swap = variant.swaps[0]?;
+        let mut without = Variant::specified(form);
+        without.swap(Swap { by: By::Zero, ..swap });
+        Some(without)
+    }
+
+    /// Whether each gradient may have it on its own: what it does in one says nothing of the others.
+    pub fn is_separate(&self) -> bool {
+        let specified = Variant::specified(Method::Poly.into());
+        let mut variant = specified;
+        self.change(&mut variant);
+        let Variant { states, positions, batch, group, accumulator, scale, complex, store, .. } = specified;
+        let kept = Variant { states, positions, batch, group, accumulator, scale, complex, store, ..variant };
+        kept == specified
     }
 
     /// Whether it does no more than multiply whole gradients by a number, or almost all of them.
@@ -93,18 +127,18 @@ pub fn find(name: &str) -> Option<&'static Fault> {
 }
 
 /// Whatever an adjoint enters.
-const ADJOINT: &[GradientName] = &[U, Delta, A, B, DeltaBias, InitialState];
+pub const ADJOINT: &[GradientName] = &[U, Delta, A, B, DeltaBias, InitialState];
 /// Whatever the outputs' gradients enter.
-const ADJOINT_AND_C: &[GradientName] = &[U, Delta, A, B, C, DeltaBias, InitialState];
+pub const ADJOINT_AND_C: &[GradientName] = &[U, Delta, A, B, C, DeltaBias, InitialState];
 /// Whatever a step's derivative enters.
-const SLOPES: &[GradientName] = &[Delta, A, DeltaBias];
-const STEP: &[GradientName] = &[Delta, DeltaBias];
+pub const SLOPES: &[GradientName] = &[Delta, A, DeltaBias];
+pub const STEP: &[GradientName] = &[Delta, DeltaBias];
 /// Whatever a state enters.
-const STATES: &[GradientName] = &[Delta, A, C, Z, DeltaBias];
+pub const STATES: &[GradientName] = &[Delta, A, C, Z, DeltaBias];
 /// Whatever B enters.
-const STATES_AND_U: &[GradientName] = &[U, Delta, A, C, Z, DeltaBias];
+pub const STATES_AND_U: &[GradientName] = &[U, Delta, A, C, Z, DeltaBias];
 /// Whatever u enters.
-const READS_U: &[GradientName] = &[Delta, A, B, C, D, Z, DeltaBias];
+pub const READS_U: &[GradientName] = &[Delta, A, B, C, D, Z, DeltaBias];
 pub const SCAN: &[GradientName] = &[U, Delta, A, B, C, Z, DeltaBias, InitialState];
 const WEIGHTS: &[GradientName] = &[A, B, C, InitialState];
 const SUMMED: &[GradientName] = &[A, B, C, D, DeltaBias];
@@ -402,6 +436,11 @@ pub static PARTS: LazyLock<Vec<Fault>> = LazyLock::new(|| {
         fault("z-output-scaled", "y", &[Z], |v, _| v.gated[0] = 0.0),
         fault("z-skip-scaled", "D·u", &[Z], |v, _| v.gated[1] = 0.0),
         fault("dlast-state-scaled", "dlast_state", ADJOINT, |v, _| v.last_state = LastState::Ignored),
+        fault("initial-state-scaled", "the initial state", STATES, |v, _| v.has_initial = false),
+        fault("dout-in-adjoint-scaled", "dout in the adjoint", ADJOINT,
+            |v, _| v.swap(Swap { sites: &[Site::DoutInAdjoint], by: By::Zero, side: None })),
+        fault("first-position-scaled", "the first position's share", SUMMED, |v, _| v.positions = (Pick::ButFirst, 1)),
+        fault("last-position-scaled", "the last position's share", SUMMED, |v, _| v.positions = (Pick::ButLast, 1)),
         fault("reversed-scaled", "the reversed scan", SCAN, |v, _| v.directions[1] = 0.0),
         fault("forward-scaled", "the forward scan", SCAN, |v, _| v.directions[0] = 0.0),
     ];
@@ -415,8 +454,18 @@ pub static PARTS: LazyLock<Vec<Fault>> = LazyLock::new(|| {
         part.what = format!("{what} of term {term} of h").leak();
     }
     all.extend(of_terms);
+    for chunk in CHUNK_PARTS {
+        all.extend(each(&CHUNKS, |chunk| chunk.to_string(), *chunk));
+    }
     all
 });
+
+/// For each length of chunks.
+#[rustfmt::skip]
+const CHUNK_PARTS: &[Fault] = &[
+    fault("first-{}-scaled", "the share of the first chunk of {}", SUMMED, |v, n| v.positions = (Pick::ButFirst, n)),
+    fault("last-{}-scaled", "the share of the last chunk of {}", SUMMED, |v, n| v.positions = (Pick::ButLast, n)),
+];
 
 /// What a derivative of one of h's terms consists of.
 #[rustfmt::skip]

@@ -11,11 +11,13 @@
 //! does not refute is computed in whole.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::adjoint::{self, Scope, Sums, is_summed};
+use super::adjoint::{self, Known, Scope, Sums, is_summed};
 use super::catalogue::{self, Fault, SCAN};
+use super::structure;
 use super::variant::Variant;
 use crate::formula::{Form, Transition};
 use crate::judge::diagnose::{NEARLY, NEARLY_ROUNDED, NEEDED};
@@ -33,7 +35,7 @@ pub const NEARLY_WITHIN: f64 = 16.0;
 /// How many models a diagnosis names.
 const NAMED: usize = 5;
 /// How long to look for pairs in one gradient: in positions times states that may be computed.
-const PAIRS: usize = 20_000_000;
+pub(super) const PAIRS: usize = 6_000_000;
 /// The same of single models, in all: a problem that is too large for them is looked at with the first of the catalogue.
 const SINGLES: usize = 400_000_000;
 /// What a gradient that is 0 may be off a model's, of the model's largest: 64 roundings to f32.
@@ -41,8 +43,19 @@ const OF_NOTHING: f64 = 1.0 / (1u64 << 18) as f64;
 /// How many wrong elements a pair, or a factor that was fitted, has to explain: fewer agree with one of thousands by chance.
 const TELLING: usize = 4;
 
+/// Positions times states whose steps are kept.
+const KNOWN: usize = 500_000;
+/// Pairs whose effects add up or multiply to the error, and the models and elements that they are put together of.
+const LIKELY: usize = 200;
+const TOGETHER: usize = 600;
+const ELEMENTS: usize = 128;
+/// The same of every place, for each gradient.
+const PLACES: usize = 60_000_000;
+/// How far beyond its bound a model puts a gradient that is right, at least, if it is not so.
+const CONTRADICTS: f64 = 4.0;
+
 /// The least that a number fitted to a part is off what it is to be, and the most that one is off a simple fraction.
-const NOTICED: f64 = 1e-3;
+pub(super) const NOTICED: f64 = 1e-3;
 /// Steps of the search for a factor on z.
 const STEPS: usize = 5;
 
@@ -56,10 +69,32 @@ pub const LATER: (&str, &str) = ("gradient-one-later", "each position has the gr
 pub const EARLIER: (&str, &str) =
     ("gradient-one-earlier", "each position has the gradient of the one after it");
 pub const TRANSPOSED: (&str, &str) = ("gradient-transposed", "the last two axes are exchanged");
+pub const PLANAR: (&str, &str) =
+    ("gradient-planar", "all real parts of the last axis stand before all imaginary ones");
 /// Of what a factor on z in Ā explains.
 pub const EXPONENT: (&str, &str) = ("exponent-scaled", "Ā is exp(cz) with a factor c beside 1");
+/// Of what has too few digits, or too small a range.
+pub const STORED: (&str, &str) = ("gradient-narrow", "the gradient is stored in a narrow type");
+pub const CLIPPED: (&str, &str) = ("gradient-clipped", "the gradient is cut to a size");
+/// Of what stands at a place, and has a factor that is found.
+pub const PLACE_SCALED: (&str, &str) =
+    ("place-scaled", "something else stands at a place, and has a factor besides");
 /// What is found without a model of the catalogue.
-pub const FITTED: [(&str, &str); 6] = [SCALED, PARTLY_ZERO, LATER, EARLIER, TRANSPOSED, EXPONENT];
+pub const FITTED: [(&str, &str); 13] = [
+    SCALED,
+    PARTLY_ZERO,
+    LATER,
+    EARLIER,
+    TRANSPOSED,
+    PLANAR,
+    EXPONENT,
+    PLACE_SCALED,
+    STORED,
+    CLIPPED,
+    super::sums::WEIGHTED,
+    super::sums::MIXED,
+    super::sums::SLOPE,
+];
 
 /// A backward pass that failed.
 #[derive(Clone, Copy, Debug)]
@@ -78,13 +113,13 @@ pub struct Case<'a> {
 
 /// How well a model fits.
 #[derive(Clone, Copy, Debug)]
-struct Fit {
+pub(super) struct Fit {
     share: f64,
-    residual: f64,
+    pub residual: f64,
 }
 
 impl Fit {
-    fn explains(self) -> bool {
+    pub fn explains(self) -> bool {
         self.share <= 1.0 && self.residual <= NEEDED
     }
 }
@@ -94,6 +129,12 @@ impl Fit {
 struct Model {
     faults: Vec<&'static Fault>,
     fit: Fit,
+    /// Whether it would change a gradient that is right.
+    is_contradicted: bool,
+    /// Whether all that is wrong where the error is largest is as it has it.
+    covers: bool,
+    /// What it has there.
+    values: Arc<[f64]>,
 }
 
 impl Model {
@@ -130,50 +171,117 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
         let mut survivors = first.iter().flat_map(|models| survivors(models));
         survivors.any(|model| model.faults[0].name == fault.name)
     };
-    let computed = catalogue::ALL.iter().filter(survives).map(|fault| (fault, case.compute(&[fault])));
-    let computed: Vec<(&'static Fault, Sums)> = computed.collect();
-    let mut found: Vec<Vec<Model>> = looks
+    let computed: Vec<Computed> =
+        catalogue::ALL.iter().filter(survives).map(|fault| case.computed(fault, failing)).collect();
+    let fitting = |computed: &[Computed], look: &Look| -> Vec<Model> {
+        let touching = computed.iter().filter(|computed| computed.fault.touches.contains(&look.name));
+        let fitted = touching.map(|computed| Model {
+            is_contradicted: computed.is_contradicted,
+            ..look.fitted(vec![computed.fault], &computed.values)
+        });
+        fitted.filter(|model| model.fit.explains() || model.nearly_explains()).collect()
+    };
+    let mut found: Vec<Vec<Model>> = looks.iter().map(|look| fitting(&computed, look)).collect();
+    // What has no name that agrees with all gradients: first what is simple, then every place of the backward pass.
+    let is_open = |models: &[Model]| {
+        // One factor is as another: a place that has it says more.
+        let has_factors = case.problem.output_factor() != 1.0 || case.form.is_bidirectional();
+        let says_enough = |model: &Model| {
+            model.fit.explains()
+                && !model.is_contradicted
+                && !(has_factors && model.faults.iter().all(|fault| fault.is_factor() && fault.is_separate()))
+        };
+        !models.iter().any(says_enough)
+    };
+    let mut fitted: Vec<Vec<Diagnosis>> = looks
         .iter()
-        .map(|look| {
-            let touching = computed.iter().filter(|(fault, _)| fault.touches.contains(&look.name));
-            let fitted = touching.map(|(fault, values)| look.fitted(vec![fault], values));
-            fitted.filter(|model| model.fit.explains() || model.nearly_explains()).collect()
-        })
+        .zip(&found)
+        .map(|(look, models)| if models.iter().any(agrees) { Vec::new() } else { look.simple() })
         .collect();
+    let open: Vec<bool> =
+        found.iter().zip(&fitted).map(|(models, fitted)| is_open(models) && fitted.is_empty()).collect();
+    let places: Vec<Vec<Model>> =
+        looks.iter().zip(&open).map(|(look, open)| if *open { look.places() } else { Vec::new() }).collect();
+    let mut names: Vec<&'static str> =
+        places.iter().flat_map(|models| survivors(models)).map(|model| model.faults[0].name).collect();
+    names.sort();
+    names.dedup();
+    let survives = |fault: &&'static Fault| names.binary_search(&fault.name).is_ok();
+    let of_places: Vec<Computed> =
+        structure::ALL.iter().filter(survives).map(|fault| case.computed(fault, failing)).collect();
+    for ((look, models), fitted) in looks.iter().zip(&mut found).zip(&mut fitted) {
+        models.extend(fitting(&of_places, look));
+        if fitted.is_empty() && !models.iter().any(|model| model.fit.explains()) {
+            *fitted = look.in_part(computed.iter().chain(&of_places));
+        }
+    }
     let explains = |fault: &Fault| {
         let by = |model: &Model| model.fit.explains() && model.faults[0].name == fault.name;
         found.iter().filter(|models| models.iter().any(by)).count()
     };
-    let explained: Vec<usize> = catalogue::ALL.iter().map(explains).collect();
-    for ((look, first), models) in looks.iter().zip(&first).zip(&mut found) {
-        let is_explained = models.iter().any(|model| model.fit.explains());
-        let fitted = if is_explained { Vec::new() } else { look.fits() };
-        if !is_explained && fitted.is_empty() {
-            models.extend(look.pairs(first));
+    let explained: Vec<usize> = every().map(explains).collect();
+    let is_named = |models: &[Model], fitted: &[Diagnosis]| {
+        !fitted.is_empty() || models.iter().any(|model| model.fit.explains())
+    };
+    for (((look, models), fitted), places) in looks.iter().zip(&found).zip(&mut fitted).zip(&places) {
+        if !is_named(models, fitted) {
+            *fitted = look.fits(places);
+        }
+    }
+    let left = found.iter().zip(&fitted).filter(|(models, fitted)| !is_named(models, fitted)).count();
+    for (i, (look, models)) in looks.iter().zip(&mut found).enumerate() {
+        if !is_named(models, &fitted[i]) {
+            let singles: Vec<Model> = first[i].iter().chain(&places[i]).cloned().collect();
+            models.extend(look.pairs(&singles, PAIRS / left));
         }
         best_first(models, &explained);
         let named = models.iter().map(Model::named);
-        diagnoses[look.name] = fitted.into_iter().chain(named).take(NAMED).collect();
+        let is_agreed = models.first().is_some_and(agrees);
+        let fitted = std::mem::take(&mut fitted[i]);
+        let (before, after) = if is_agreed { (Vec::new(), fitted) } else { (fitted, Vec::new()) };
+        diagnoses[look.name] = before.into_iter().chain(named).chain(after).take(NAMED).collect();
     }
     diagnoses
 }
 
+/// Whether it explains a gradient and leaves what is right as it is.
+fn agrees(model: &Model) -> bool {
+    model.fit.explains() && !model.is_contradicted
+}
+
+/// The catalogue, then the single places.
+fn every() -> impl Iterator<Item = &'static Fault> {
+    catalogue::ALL.iter().chain(structure::ALL.iter())
+}
+
+/// A fault, and what a backward pass with it returns.
+struct Computed {
+    fault: &'static Fault,
+    values: Sums,
+    is_contradicted: bool,
+}
+
 /// What is to be computed in whole: the best of what was not refuted.
-fn survivors(models: &[Model]) -> Vec<&Model> {
+fn survivors(all: &[Model]) -> Vec<&Model> {
     let may_explain = |model: &&Model| model.fit.share <= 1.0 || model.fit.residual <= NEEDED;
-    let mut models: Vec<&Model> = models.iter().filter(may_explain).collect();
+    let mut models: Vec<&Model> = all.iter().filter(may_explain).collect();
     models.sort_by(|a, b| a.fit.residual.total_cmp(&b.fit.residual));
     models.truncate(2 * NAMED);
+    let mut in_part: Vec<&Model> = all.iter().filter(|model| model.covers && !may_explain(model)).collect();
+    in_part.sort_by(|a, b| a.fit.residual.total_cmp(&b.fit.residual));
+    models.extend(in_part.into_iter().take(2 * NAMED));
     models
 }
 
-/// Those that explain before those that nearly do, and those that leave less first. Equal ones are in the order of how many
-/// gradients they explain, then in the catalogue's.
+/// Those that explain before those that nearly do, and those that leave less first. Of equal ones those come first that leave
+/// what is right as it is, then those that explain more gradients, then in the catalogue's order.
 fn best_first(models: &mut [Model], explained: &[usize]) {
     let rank = |model: &Model| {
-        let of = |fault: &&Fault| catalogue::ALL.iter().position(|other| other.name == fault.name);
+        let of = |fault: &&Fault| every().position(|other| other.name == fault.name);
         let places: Vec<usize> = model.faults.iter().filter_map(of).collect();
-        (std::cmp::Reverse(places.iter().map(|&at| explained[at]).sum::<usize>()), places)
+        let count = places.iter().map(|&at| explained[at]).sum::<usize>();
+        let is_separate = model.faults.iter().all(|fault| fault.is_separate());
+        (model.is_contradicted, std::cmp::Reverse(count), is_separate, places)
     };
     models.sort_by(|a, b| {
         b.fit.explains().cmp(&a.fit.explains()).then(a.fit.residual.total_cmp(&b.fit.residual))
@@ -184,7 +292,7 @@ fn best_first(models: &mut [Model], explained: &[usize]) {
         let same =
             |fit: Fit| fit.explains() == first.explains() && fit.residual <= first.residual * (1.0 + SAME);
         let len = models[start..].iter().take_while(|model| same(model.fit)).count();
-        models[start..start + len].sort_by_key(rank);
+        models[start..start + len].sort_by_cached_key(rank);
         start += len;
     }
 }
@@ -195,22 +303,45 @@ impl Case<'_> {
         self.compute_in(faults, &Scope::whole(self.problem))
     }
 
+    /// Of one fault, beside what passes.
+    fn computed(&self, fault: &'static Fault, failing: &[GradientName]) -> Computed {
+        let values = self.compute(&[fault]);
+        let changes = |name: GradientName, values: &[f64]| {
+            let (Some(want), Some(bounds)) = (self.want.get(name), self.bounds.get(name)) else {
+                return false;
+            };
+            let pairs = values.iter().zip(&want.values).enumerate();
+            let within = |(i, (value, want)): (usize, (&f64, &f64))| {
+                value == want || (value - want).abs() <= CONTRADICTS * bounds[i / self.want[name].width]
+            };
+            !pairs.into_iter().all(within)
+        };
+        let is_contradicted = !fault.is_separate()
+            && values.iter().any(|(name, values)| !failing.contains(&name) && changes(name, values));
+        Computed { fault, values, is_contradicted }
+    }
+
     fn compute_in(&self, faults: &[&Fault], scope: &Scope) -> Sums {
+        adjoint::sums(&self.variant(faults), self.problem, self.given, scope)
+    }
+
+    fn variant(&self, faults: &[&Fault]) -> Variant {
         let mut variant = Variant::specified(self.form);
         faults.iter().for_each(|fault| fault.change(&mut variant));
-        adjoint::sums(&variant, self.problem, self.given, scope)
+        variant
     }
 }
 
 /// One failing gradient, looked at where its error is largest.
-struct Look<'a> {
-    case: &'a Case<'a>,
-    name: GradientName,
+pub(super) struct Look<'a> {
+    pub case: &'a Case<'a>,
+    pub name: GradientName,
     scope: Scope,
     /// The values that depend on nothing else.
     range: Range<usize>,
     /// How many elements are beyond their bounds.
     wrong: usize,
+    known: Option<Known>,
 }
 
 impl<'a> Look<'a> {
@@ -244,7 +375,11 @@ impl<'a> Look<'a> {
         let names = if matches!(name, B | C) { vec![B, C] } else { vec![name] };
         let scope = Scope { names, channels, state };
         let wrong = (0..got.len()).filter(|&i| error(i) > 1.0).count();
-        Look { case, name, scope, range, wrong }
+        let mut look = Look { case, name, scope, range, wrong, known: None };
+        if look.cost() <= KNOWN {
+            look.known = Some(Known::new(case.form, problem, case.given, &look.scope));
+        }
+        look
     }
 
     /// Positions times states of a look at one model.
@@ -257,27 +392,68 @@ impl<'a> Look<'a> {
 
     /// How well each single model fits what is looked at.
     fn singles(&self) -> Vec<Model> {
-        let touching = catalogue::ALL.iter().filter(|fault| {
+        self.tried(&catalogue::ALL, SINGLES)
+    }
+
+    /// The same of every place.
+    fn places(&self) -> Vec<Model> {
+        self.tried(&structure::ALL, PLACES)
+    }
+
+    /// Of these, as many as the effort allows.
+    fn tried(&self, faults: &'static [Fault], effort: usize) -> Vec<Model> {
+        let touching = faults.iter().filter(|fault| {
             fault.touches.contains(&self.name) && fault.applies(self.case.form, self.case.problem)
         });
-        let some: Vec<&'static Fault> = touching.take(SINGLES / self.cost()).collect();
+        let some: Vec<&'static Fault> = touching.take(effort / self.cost()).collect();
         some.into_par_iter().map(|fault| self.looked_at(vec![fault])).collect()
     }
 
     fn looked_at(&self, faults: Vec<&'static Fault>) -> Model {
-        let values = self.case.compute_in(&faults, &self.scope);
-        let fit = self.fit(&values[self.name][self.range.clone()], self.range.clone());
-        Model { faults, fit }
+        let values = self.values(&faults);
+        let fit = self.fit(&values, self.range.clone());
+        Model { faults, fit, is_contradicted: false, covers: self.covers(&values), values: values.into() }
+    }
+
+    /// Whether what is wrong there is near these values.
+    fn covers(&self, model: &[f64]) -> bool {
+        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name]);
+        let bounds = &self.case.bounds[self.name];
+        let is_near = |values: f64, at: usize| (got[at] - values).abs() <= bounds[at / want.width];
+        let mut wrong = 0;
+        for (at, &model) in self.range.clone().zip(model) {
+            if !is_near(want.values[at], at) {
+                if !is_near(model, at) {
+                    return false;
+                }
+                wrong += 1;
+            }
+        }
+        wrong >= TELLING
+    }
+
+    /// What a backward pass with these faults has where the error is largest.
+    fn values(&self, faults: &[&Fault]) -> Vec<f64> {
+        let variant = self.case.variant(faults);
+        let Case { problem, given, .. } = self.case;
+        let values = adjoint::sums_with(self.known.as_ref(), &variant, problem, given, &self.scope);
+        values[self.name][self.range.clone()].to_vec()
     }
 
     /// The fit to the whole gradient.
     fn fitted(&self, faults: Vec<&'static Fault>, values: &Sums) -> Model {
         let values = &values[self.name];
-        Model { faults, fit: self.fit(values, 0..values.len()) }
+        Model {
+            faults,
+            fit: self.fit(values, 0..values.len()),
+            is_contradicted: false,
+            covers: false,
+            values: Arc::new([]),
+        }
     }
 
     /// Pairs that explain the gradient. Those whose members remove most of the error come first, as far as the effort goes.
-    fn pairs(&self, singles: &[Model]) -> Vec<Model> {
+    fn pairs(&self, singles: &[Model], effort: usize) -> Vec<Model> {
         if self.wrong < TELLING {
             return Vec::new();
         }
@@ -287,7 +463,10 @@ impl<'a> Look<'a> {
         ranked.retain(|model| (model.fit.residual - 1.0).abs() > ALIKE);
         ranked.dedup_by(|b, a| b.fit.residual <= a.fit.residual * (1.0 + ALIKE));
         let pairs = (0..ranked.len()).flat_map(|second| (0..second).map(move |first| (first, second)));
-        let pairs: Vec<(usize, usize)> = pairs.take(PAIRS / self.cost()).collect();
+        let mut tried = self.likely(&ranked);
+        let more = pairs.take((effort / self.cost()).saturating_sub(tried.len()));
+        tried.extend(more);
+        let pairs = tried;
         let explains = |&(first, second): &(usize, usize)| {
             let (a, b) = (ranked[first], ranked[second]);
             let is_needed = |fit: Fit, a: Fit, b: Fit| {
@@ -309,8 +488,124 @@ impl<'a> Look<'a> {
         pairs.par_iter().filter_map(explains).collect()
     }
 
-    /// What explains the gradient with numbers or places that are found: the first kind that does.
-    fn fits(&self) -> Vec<Diagnosis> {
+    /// Pairs whose effects on their own add up or multiply to what is found, the best first: almost all do where they are in
+    /// different terms, or where one is a factor of the whole.
+    fn likely(&self, ranked: &[&Model]) -> Vec<(usize, usize)> {
+        let len = self.range.len();
+        let some: Vec<usize> = (0..len).step_by(len.div_ceil(ELEMENTS).max(1)).collect();
+        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name]);
+        let unit = |i: usize| self.case.bounds[self.name][(self.range.start + i) / want.width];
+        let at = |values: &[f64]| -> Vec<f64> {
+            some.iter().map(|&i| values[self.range.start + i] / unit(i)).collect()
+        };
+        let (got, want) = (at(got), at(&want.values));
+        let count = ranked.len().min(TOGETHER);
+        let of = |model: &&Model| -> Vec<f64> { some.iter().map(|&i| model.values[i] / unit(i)).collect() };
+        let all: Vec<Vec<f64>> = ranked[..count].par_iter().map(of).collect();
+        let score = |(a, b): (usize, usize)| {
+            let (mut sum, mut product) = (0.0, 0.0);
+            for (i, (&got, &want)) in got.iter().zip(&want).enumerate() {
+                let (x, y) = (all[a][i], all[b][i]);
+                let added = got - (x + y - want);
+                sum += added * added;
+                let multiplied = if want == 0.0 { added } else { got - x * y / want };
+                product += multiplied * multiplied;
+            }
+            f64::min(sum, product)
+        };
+        let pairs: Vec<(usize, usize)> =
+            (0..count).flat_map(|second| (0..second).map(move |first| (first, second))).collect();
+        let mut scored: Vec<(f64, (usize, usize))> = pairs
+            .par_iter()
+            .map(|&pair| (score(pair), pair))
+            .filter(|(score, _)| score.is_finite())
+            .collect();
+        scored.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        scored.truncate(LIKELY);
+        scored.into_iter().map(|(_, pair)| pair).collect()
+    }
+
+    /// What explains a range along one axis, where the gradient is right elsewhere.
+    fn in_part<'c>(&self, computed: impl Iterator<Item = &'c Computed>) -> Vec<Diagnosis> {
+        if self.wrong < TELLING {
+            return Vec::new();
+        }
+        let touching = computed.filter(|computed| computed.fault.touches.contains(&self.name));
+        let named = touching.filter_map(|computed| self.of_part(computed.fault, &computed.values[self.name]));
+        named.take(NAMED).collect()
+    }
+
+    fn of_part(&self, fault: &Fault, model: &[f64]) -> Option<Diagnosis> {
+        let (want, bounds) = (&self.case.want[self.name], &self.case.bounds[self.name]);
+        let got = &self.case.got[self.name].values;
+        let width = want.width;
+        let is_near = |values: &[f64], i: usize| {
+            (i * width..(i + 1) * width).all(|at| (got[at] - values[at]).abs() <= bounds[i])
+        };
+        let wrong: Vec<usize> = (0..bounds.len()).filter(|&i| !is_near(&want.values, i)).collect();
+        if !wrong.iter().all(|&i| is_near(model, i)) {
+            return None;
+        }
+        (0..want.shape.len()).rev().find_map(|axis| {
+            let (len, stride) = (want.shape[axis], want.shape[axis + 1..].iter().product::<usize>());
+            let at = |i: usize| i / stride % len;
+            let (from, to) = (wrong.iter().map(|&i| at(i)).min()?, wrong.iter().map(|&i| at(i)).max()?);
+            let is_in = |i: usize| (from..=to).contains(&at(i));
+            let mixed = (0..model.len()).map(|i| if is_in(i / width) { model[i] } else { want.values[i] });
+            let mixed: Vec<f64> = mixed.collect();
+            let item = super::sums::item(self, axis);
+            let range = if from == to { from.to_string() } else { format!("{from} to {to}") };
+            let what = format!("at {item} {range} of 0 to {} alone: {}", len - 1, fault.what);
+            let found = self.explained(fault.name, &what, &mixed);
+            found.filter(|_| to - from + 1 < len)
+        })
+    }
+
+    /// A narrow type that the gradient was stored in, or cut to.
+    fn stored_narrow(&self) -> Option<Diagnosis> {
+        let (got, want) = (&self.case.got[self.name], &self.case.want[self.name].values);
+        let bounds = &self.case.bounds[self.name];
+        let types = [
+            (InputType::Bf16, "bf16", half::bf16::EPSILON.to_f64()),
+            (InputType::F16, "f16", half::f16::EPSILON.to_f64()),
+        ];
+        let is_held = |to: InputType| {
+            got.element == InputType::F32 && got.values.iter().all(|&x| f64::from(to.round(x as f32)) == x)
+        };
+        let (to, text, epsilon) = types.into_iter().find(|(to, ..)| is_held(*to))?;
+        let worst = |most: f64| {
+            let within = |(i, (got, want)): (usize, (&f64, &f64))| {
+                (got - want).abs() <= most * epsilon * want.abs() + bounds[i / got_width(self)]
+            };
+            got.values.iter().zip(want).enumerate().all(within)
+        };
+        let model: Vec<f64> = want.iter().map(|&want| f64::from(to.round(want as f32))).collect();
+        let residual = self.fit(&model, 0..model.len()).residual;
+        let (name, what) = match (worst(0.5), worst(1.0)) {
+            (true, _) => (STORED.0, format!("the gradient is rounded to {text}")),
+            (_, true) => (STORED.0, format!("the gradient is cut to {text}, not rounded to nearest")),
+            _ => return None,
+        };
+        Some(Diagnosis {
+            name: name.to_owned(),
+            what,
+            residual: if residual.is_finite() { residual } else { 1.0 },
+        })
+    }
+
+    /// The size that larger values are cut to.
+    fn clipped(&self) -> Option<Diagnosis> {
+        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name].values);
+        let largest = got.iter().map(|value| value.abs()).fold(0.0, f64::max);
+        let cut =
+            got.iter().zip(want).filter(|(got, want)| got.abs() == largest && want.abs() > largest).count();
+        let model: Vec<f64> = want.iter().map(|want| want.clamp(-largest, largest)).collect();
+        let what = format!("what is larger than {largest:.6} in size is cut to it");
+        self.explained(CLIPPED.0, &what, &model).filter(|_| cut >= TELLING)
+    }
+
+    /// What explains the gradient as one that is right but for a factor, or for where its values stand.
+    fn simple(&self) -> Vec<Diagnosis> {
         if self.wrong == 0 {
             return Vec::new();
         }
@@ -320,12 +615,24 @@ impl<'a> Look<'a> {
         if self.wrong < TELLING {
             return Vec::new();
         }
-        let simple: Vec<Diagnosis> = self.scaled().into_iter().chain(self.elsewhere()).collect();
-        let parts = if simple.is_empty() { self.parts() } else { simple };
+        let simple = self.scaled().into_iter().chain(self.elsewhere());
+        let simple: Vec<Diagnosis> = simple.chain(self.stored_narrow()).chain(self.clipped()).collect();
+        if simple.is_empty() { super::sums::mixed(self) } else { simple }
+    }
+
+    /// What explains it with numbers that are found: the first kind that does.
+    fn fits(&self, places: &[Model]) -> Vec<Diagnosis> {
+        if self.wrong < TELLING {
+            return Vec::new();
+        }
+        let parts = self.parts();
+        let parts = if parts.is_empty() { super::sums::weighted(self) } else { parts };
+        let parts = if parts.is_empty() { super::sums::slopes(self).into_iter().collect() } else { parts };
+        let parts = if parts.is_empty() { self.numbered(places) } else { parts };
         if parts.is_empty() { self.exponent().into_iter().collect() } else { parts }
     }
 
-    fn explained(&self, name: &str, what: &str, model: &[f64]) -> Option<Diagnosis> {
+    pub fn explained(&self, name: &str, what: &str, model: &[f64]) -> Option<Diagnosis> {
         let fit = self.fit(model, 0..model.len());
         let (name, what) = (name.to_owned(), what.to_owned());
         fit.explains().then_some(Diagnosis { name, what, residual: fit.residual })
@@ -378,36 +685,60 @@ impl<'a> Look<'a> {
         })
     }
 
+    /// Whether each value is the right one of another place: it is as far off as it was there.
+    fn moved(&self, (name, what): (&str, &str), from: &dyn Fn(usize) -> Option<usize>) -> Option<Diagnosis> {
+        let (want, old) = (&self.case.want[self.name], &self.case.bounds[self.name]);
+        let width = want.width;
+        let value = |i: usize| from(i / width).map_or(0.0, |at| want.values[at * width + i % width]);
+        let bound = |i: usize| from(i).map_or(old[i], |at| old[at].max(old[i]));
+        let bounds: Vec<f64> = (0..old.len()).map(bound).collect();
+        let model: Vec<f64> = (0..want.values.len()).map(value).collect();
+        let fit = self.fit_within(&bounds, &model, 0..model.len());
+        let (name, what) = (name.to_owned(), what.to_owned());
+        fit.explains().then_some(Diagnosis { name, what, residual: fit.residual })
+    }
+
     /// The order in which the right values stand.
     fn elsewhere(&self) -> Option<Diagnosis> {
         let want = &self.case.want[self.name];
         let axes = want.shape.len();
-        // What stands elsewhere is as far off as it was there.
-        let moved = |(name, what): (&str, &str), from: &dyn Fn(usize) -> Option<usize>| {
-            let (width, old) = (want.width, &self.case.bounds[self.name]);
-            let value = |i: usize| from(i / width).map_or(0.0, |at| want.values[at * width + i % width]);
-            let bound = |i: usize| from(i).map_or(old[i], |at| old[at].max(old[i]));
-            let bounds: Vec<f64> = (0..old.len()).map(bound).collect();
-            let model: Vec<f64> = (0..want.values.len()).map(value).collect();
-            let fit = self.fit_within(&bounds, &model, 0..model.len());
-            let (name, what) = (name.to_owned(), what.to_owned());
-            fit.explains().then_some(Diagnosis { name, what, residual: fit.residual })
-        };
         if self.case.problem.varies(self.name) {
             let len = want.shape[axes - 1];
             let before = |i: usize| (!i.is_multiple_of(len)).then(|| i - 1);
             let after = |i: usize| (i % len + 1 < len).then_some(i + 1);
-            let shifted = moved(LATER, &before).or_else(|| moved(EARLIER, &after));
+            let shifted = self.moved(LATER, &before).or_else(|| self.moved(EARLIER, &after));
             if shifted.is_some() {
                 return shifted;
             }
         }
+        let (Some(&len), 2) = (want.shape.last(), want.width) else { return self.transposed() };
+        // All real parts of the last axis before all imaginary ones.
+        let place = |i: usize| {
+            let (start, at) = (i / (2 * len) * (2 * len), i % (2 * len));
+            start + at % len * 2 + at / len
+        };
+        let model: Vec<f64> = (0..want.values.len()).map(|i| want.values[place(i)]).collect();
+        let largest = |i: usize| [2 * i, 2 * i + 1].map(|at| self.case.bounds[self.name][place(at) / 2]);
+        let bounds: Vec<f64> = (0..model.len() / 2)
+            .map(|i| largest(i).into_iter().fold(self.case.bounds[self.name][i], f64::max))
+            .collect();
+        let fit = self.fit_within(&bounds, &model, 0..model.len());
+        let (name, what) = (PLANAR.0.to_owned(), PLANAR.1.to_owned());
+        if fit.explains() {
+            Some(Diagnosis { name, what, residual: fit.residual })
+        } else {
+            self.transposed()
+        }
+    }
+
+    fn transposed(&self) -> Option<Diagnosis> {
+        let want = &self.case.want[self.name];
         let [.., rows, columns] = want.shape[..] else { return None };
         let transposed = |i: usize| {
             let (start, at) = (i / (rows * columns) * (rows * columns), i % (rows * columns));
             Some(start + at % rows * columns + at / rows)
         };
-        moved(TRANSPOSED, &transposed)
+        self.moved(TRANSPOSED, &transposed)
     }
 
     /// Parts that have another factor than 1.
@@ -427,6 +758,50 @@ impl<'a> Look<'a> {
             self.explained(part.name, &format!("{} has the factor {}", part.what, number(1.0 + off)), &model)
         };
         let mut found: Vec<Diagnosis> = touching.into_par_iter().filter_map(factor_of).collect();
+        found.sort_by(|a, b| a.residual.total_cmp(&b.residual));
+        found
+    }
+
+    /// What stands at a place, with a factor besides.
+    fn numbered(&self, places: &[Model]) -> Vec<Diagnosis> {
+        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name].values);
+        let Case { problem, given, .. } = *self.case;
+        let mut withouts: Vec<(Variant, Arc<[f64]>)> = Vec::new();
+        let mut proposed: Vec<(f64, &Fault, Variant)> = Vec::new();
+        for model in places {
+            let fault = model.faults[0];
+            let Some(without) = fault.without(self.case.form) else { continue };
+            let known =
+                withouts.iter().find(|(variant, _)| *variant == without).map(|(_, values)| values.clone());
+            let zero = known.unwrap_or_else(|| {
+                let values = adjoint::sums_with(self.known.as_ref(), &without, problem, given, &self.scope);
+                let values: Arc<[f64]> = values[self.name][self.range.clone()].into();
+                withouts.push((without, values.clone()));
+                values
+            });
+            let less = |a: &[f64]| a.iter().zip(&zero[..]).map(|(a, b)| a - b).collect::<Vec<f64>>();
+            let Some(factor) = along(&less(&got[self.range.clone()]), &less(&model.values)) else { continue };
+            let with = zero.iter().zip(&model.values[..]).map(|(zero, value)| zero + factor * (value - zero));
+            let fit = self.fit(&with.collect::<Vec<f64>>(), self.range.clone());
+            if factor.abs() > NOTICED && (fit.explains() || fit.residual <= NEEDED) {
+                proposed.push((fit.residual, fault, without));
+            }
+        }
+        proposed.sort_by(|a, b| a.0.total_cmp(&b.0));
+        proposed.truncate(NAMED);
+        let whole = |(_, fault, without): (f64, &Fault, Variant)| {
+            let scope = self.whole_scope();
+            let zero = &adjoint::sums(&without, problem, given, &scope)[self.name];
+            let with = &self.case.compute_in(&[fault], &scope)[self.name];
+            let less = |a: &[f64]| a.iter().zip(zero).map(|(a, b)| a - b).collect::<Vec<f64>>();
+            let factor = along(&less(got), &less(with))?;
+            let model: Vec<f64> =
+                zero.iter().zip(with).map(|(zero, with)| zero + factor * (with - zero)).collect();
+            // Fewer elements than that agree with one of so many by chance.
+            let what = format!("{}, and it has the factor {}", fault.what, number(factor));
+            self.explained(PLACE_SCALED.0, &what, &model).filter(|_| want.len() >= 2 * TELLING)
+        };
+        let mut found: Vec<Diagnosis> = proposed.into_iter().filter_map(whole).collect();
         found.sort_by(|a, b| a.residual.total_cmp(&b.residual));
         found
     }
@@ -455,11 +830,11 @@ impl<'a> Look<'a> {
         self.explained(EXPONENT.0, &what, &model).filter(|_| (0.5..2.0).contains(&factor))
     }
 
-    fn whole_scope(&self) -> Scope {
+    pub fn whole_scope(&self) -> Scope {
         Scope { names: self.scope.names.clone(), ..Scope::whole(self.case.problem) }
     }
 
-    fn whole_cost(&self) -> usize {
+    pub fn whole_cost(&self) -> usize {
         let shape = self.case.problem.shape;
         shape.sequence_len() * shape.dstate * (1 + usize::from(self.case.form.is_bidirectional()))
     }
@@ -469,7 +844,7 @@ impl<'a> Look<'a> {
         self.fit_within(&self.case.bounds[self.name], model, range)
     }
 
-    fn fit_within(&self, bounds: &[f64], model: &[f64], range: Range<usize>) -> Fit {
+    pub fn fit_within(&self, bounds: &[f64], model: &[f64], range: Range<usize>) -> Fit {
         let Look { case, name, .. } = self;
         // A larger value than was to be computed is stored with a larger rounding.
         let stored = match case.got[*name].element {
@@ -510,6 +885,11 @@ impl<'a> Look<'a> {
     }
 }
 
+/// Parts of each element.
+fn got_width(look: &Look) -> usize {
+    look.case.want[look.name].width
+}
+
 /// How often `direction` is in `values`.
 fn along(values: &[f64], direction: &[f64]) -> Option<f64> {
     let square: f64 = direction.iter().map(|x| x * x).sum();
@@ -518,7 +898,7 @@ fn along(values: &[f64], direction: &[f64]) -> Option<f64> {
 }
 
 /// A number, as a simple fraction where it is close to one.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     let close = (1..=24).map(|below| ((value * f64::from(below)).round(), f64::from(below)));
     let mut close = close.filter(|(above, below)| (value - above / below).abs() < NOTICED / below);
     match close.next() {

@@ -1,13 +1,16 @@
 //! What goes wrong in backward passes: fault models of gradients (spec.md §6), computed in f64, and which of them explain
 //! gradients that were recorded.
 //!
-//! A model changes one choice of a [`Variant`], and [`adjoint`] computes with it. [`catalogue`] lists the
-//! models, [`mod@diagnose`] fits them to each gradient on its own: what is wrong with grad.B hides nothing of what is
-//! wrong with grad.A, and one model that explains both is named for both.
+//! A model changes one choice of a [`Variant`], and [`adjoint`] computes with it. [`catalogue`] lists the models that somebody
+//! thought of; [`structure`] has every place of the adjoint with every alternative that makes sense there. [`mod@diagnose`]
+//! fits them to each gradient on its own: what is wrong with grad.B hides nothing of what is wrong with grad.A, and one model
+//! that explains both is named for both. `sums` finds numbers: what counts how often in a sum, and what stands where.
 
 pub mod adjoint;
 pub mod catalogue;
 pub mod diagnose;
+pub mod structure;
+mod sums;
 pub mod variant;
 
 use self::catalogue::Fault;
@@ -21,7 +24,13 @@ pub use self::diagnose::{Case, diagnose};
 /// Every model's name, and what it says is wrong.
 pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
     let parts = catalogue::PARTS.iter().map(|part| (part.name, part.what));
-    catalogue::ALL.iter().map(|fault| (fault.name, fault.what)).chain(diagnose::FITTED).chain(parts)
+    let listed = catalogue::ALL.iter().chain(structure::ALL.iter()).map(|fault| (fault.name, fault.what));
+    listed.chain(diagnose::FITTED).chain(parts)
+}
+
+/// The fault of this name, of the catalogue or of a single place.
+pub fn find(name: &str) -> Option<&'static Fault> {
+    catalogue::find(name).or_else(|| structure::ALL.iter().find(|fault| fault.name == name))
 }
 
 /// What a backward pass with this fault returns, in the layout of the problem's inputs.

@@ -1,5 +1,6 @@
 //! What is wrong with a backward pass, as numbers and choices that [`super::adjoint`] computes with.
 
+use super::structure::Swap;
 use crate::formula::Form;
 use crate::tensor::{GradientName, InputType};
 
@@ -29,6 +30,25 @@ pub enum Edge {
     Unread,
     /// The states of the chunk start from one that was kept in this type.
     Stored(InputType),
+    /// The cotangent that is carried out has been multiplied by Ā twice, by Ā of where it arrives, or by that of the last
+    /// position of the chunk that it leaves.
+    DecayedTwice,
+    DecayedByOwn,
+    DecayedByEnd,
+    /// It has dlast_state added to it.
+    LastStateAgain,
+    /// It is kept in this type.
+    AdjointStored(InputType),
+    /// The state that is carried in has not been multiplied by Ā, or twice.
+    StateUndecayed,
+    StateDecayedTwice,
+    /// The state that the chunk before has started from is carried in, or the one of one position before.
+    StateOfChunkBefore,
+    StateOneBefore,
+    /// The initial state is carried in.
+    InitialStateAgain,
+    /// Ā's share has the state after its step.
+    ReadsAfter,
 }
 
 /// What the backward pass reads in place of an input, or where it adds what belongs to one.
@@ -178,6 +198,10 @@ pub enum Pick {
     Whole,
     /// What is not beyond the end.
     Inside,
+    /// The chunk of this number.
+    Only(usize),
+    /// What stands at this place within its chunk.
+    Lane(usize),
 }
 
 impl Pick {
@@ -190,6 +214,8 @@ impl Pick {
             Pick::ButFirst => i >= chunk,
             Pick::ButLast => i < (len - 1) / chunk * chunk,
             Pick::Inside => i < len,
+            Pick::Only(at) => i / chunk == at,
+            Pick::Lane(at) => i % chunk == at,
             Pick::Whole => i < len / chunk * chunk,
         }
     }
@@ -332,6 +358,8 @@ pub struct Variant {
     pub scale: Scale,
     pub complex: Complex,
     pub store: Store,
+    /// What stands at a place instead of what belongs there: one change, or two.
+    pub swaps: [Option<Swap>; 2],
 }
 
 impl Variant {
@@ -384,6 +412,25 @@ impl Variant {
             scale: Scale::By(1.0),
             complex: Complex::Right,
             store: Store::Right,
+            swaps: [None; 2],
+        }
+    }
+
+    /// Whether Ā, h and their derivatives are those of this form with nothing wrong.
+    pub fn has_steps_of(&self, form: Form) -> bool {
+        let Variant { form, slopes_of, h_slope, h_slope_without, exponent, chain, .. } =
+            Variant::specified(form);
+        (self.form, self.slopes_of, self.h_slope, self.h_slope_without)
+            == (form, slopes_of, h_slope, h_slope_without)
+            && (self.exponent, self.chain, self.a_bar_as_exponential) == (exponent, chain, false)
+            && (self.length, self.misread) == (Length::Right, None)
+            && !self.swaps.iter().flatten().any(Swap::is_of_steps)
+    }
+
+    /// Puts another change beside those that there are.
+    pub fn swap(&mut self, swap: Swap) {
+        if let Some(free) = self.swaps.iter_mut().find(|kept| kept.is_none()) {
+            *free = Some(swap);
         }
     }
 }
