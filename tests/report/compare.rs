@@ -436,9 +436,17 @@ fn functions_are_compared_by_name() {
     // It is a test of its own where tests are shown, and an error where it is not measured.
     let shown = |results: &Results| junit::to_string(results).expect("XML");
     assert!(shown(&old).contains("tests=\"2\" skipped=\"0\" failures=\"0\" errors=\"0\""), "{}", shown(&old));
-    assert!(shown(&worse).contains("tests=\"2\" skipped=\"0\" failures=\"1\" errors=\"0\""), "{}", shown(&worse));
+    assert!(
+        shown(&worse).contains("tests=\"2\" skipped=\"0\" failures=\"1\" errors=\"0\""),
+        "{}",
+        shown(&worse)
+    );
     worse.functions[3].verdict = Verdict::Unmeasured;
-    assert!(shown(&worse).contains("tests=\"2\" skipped=\"0\" failures=\"0\" errors=\"1\""), "{}", shown(&worse));
+    assert!(
+        shown(&worse).contains("tests=\"2\" skipped=\"0\" failures=\"0\" errors=\"1\""),
+        "{}",
+        shown(&worse)
+    );
     let other = compare(&old, &of([ScalarFunction::Exp, ScalarFunction::Sin])).expect("comparable");
     assert!(other.regressed() && other.gone[0].id == "functions/foh-b-bar", "{other:?}");
 }
