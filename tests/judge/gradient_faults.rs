@@ -584,6 +584,12 @@ fn what_counts_otherwise_is_found() {
             "gradient-narrow",
             "the gradient is rounded to bf16",
         ),
+        (
+            Delta,
+            delta.iter().map(|&d| cut_to_bf16(d)).collect(),
+            "gradient-narrow",
+            "the gradient is cut to bf16",
+        ),
     ];
     for (name, values, expected, what) in cases {
         let mut got = known.want.clone();
@@ -594,6 +600,55 @@ fn what_counts_otherwise_is_found() {
         assert!(first.what.starts_with(what), "{}", first.what);
         assert!(all().any(|(name, _)| name == first.name), "{expected}");
     }
+}
+
+fn cut_to_bf16(x: f64) -> f64 {
+    f64::from(f32::from_bits((x as f32).to_bits() & 0xffff_0000))
+}
+
+/// Values of a narrow type that rounding or cutting does not lead to are not called so.
+#[test]
+fn what_is_narrow_by_other_means_is_not_called_rounded() {
+    let problems = problems(Weights::Real, None);
+    let known = Known::new(Method::Zoh, &problems[0]);
+    let away = |d: f64| {
+        let cut = cut_to_bf16(d);
+        if cut == d { d } else { f64::from(f32::from_bits((cut as f32).to_bits() + 0x1_0000)) }
+    };
+    let larger = |d: f64| half::bf16::from_f64(d * 1.0025).to_f64();
+    for spoil in [&away as &dyn Fn(f64) -> f64, &larger] {
+        let mut got = known.want.clone();
+        got[Delta].values.iter_mut().for_each(|d| *d = spoil(*d));
+        let diagnoses = known.judged(&got);
+        assert!(diagnoses[Delta].iter().all(|found| found.name != "gradient-narrow"), "{diagnoses:?}");
+    }
+}
+
+/// A bias that is doubled is there: what stands in its place is not a multiple of nothing.
+#[test]
+fn a_small_bias_that_counts_twice_is_not_called_missing() {
+    let problems = problems(Weights::Real, None);
+    let (mut problem, given) = problems[0].clone();
+    problem.delta_bias.iter_mut().flatten().for_each(|bias| *bias *= 1e-3);
+    let drawn = (problem.clone(), given);
+    let known = Known::new(Method::Zoh, &drawn);
+    problem.delta_bias.iter_mut().flatten().for_each(|bias| *bias *= 2.0);
+    let got = faultless(Method::Zoh, &problem, &drawn.1);
+    for (name, diagnosis) in known.judged(&got).iter() {
+        let has_none = |text: &str| text.contains("without the bias");
+        assert!(!diagnosis.iter().any(|found| has_none(&found.what)), "{name}: {diagnosis:?}");
+    }
+}
+
+/// Many items of a batch cost no more than as many channels, whatever one could have left for the next.
+#[test]
+fn a_large_batch_is_no_deep_recursion() {
+    let layout = Layout::plain(3000, 1, 1, 3);
+    let drawn = random(&layout, &mut generator("a_large_batch_is_no_deep_recursion"));
+    let known = Known::new(Method::Zoh, &drawn);
+    let mut got = known.want.clone();
+    got[Delta].values.iter_mut().enumerate().for_each(|(i, d)| *d *= if i % 7 == 3 { 1.3 } else { 1.0 });
+    assert!(!known.judged(&got).is_empty());
 }
 
 #[test]
@@ -738,7 +793,7 @@ fn what_nothing_models_gets_no_name() {
             let is_nameless = diagnoses.values().all(Vec::is_empty);
             assert!(is_nameless, "{method} {weights}, {what}: {:?}", firsts(&diagnoses));
         };
-        // Every third one: each is tried in two methods.
+        // Every third one, in two methods each: all of them in all would take minutes.
         for (what, change) in UNPLANNED.into_iter().skip(i % 3).step_by(3) {
             let (mut problem, mut given) = drawn.clone();
             change(&mut problem, &mut given);

@@ -1148,6 +1148,42 @@ impl Channel<'_> {
 
     /// One direction: its states, and their cotangents.
     fn pass(&self, row: &Row, n: usize, scan: &Scan, reversed: bool) -> Pass {
+        self.pass_from(self.left_behind(n, row.u.len(), reversed), (row, scan), n, reversed)
+    }
+
+    /// What the batch's items before have left for the states and for their cotangents to start from: nothing, as a rule.
+    fn left_behind(&self, n: usize, len: usize, reversed: bool) -> [Complex64; 2] {
+        let [states, adjoint] = [Site::StatesStart, Site::AdjointStart].map(|site| self.swaps(site).next());
+        let mut left = [Complex64::ZERO; 2];
+        if states.is_none() && adjoint.is_none() {
+            return left;
+        }
+        let order = |i: usize| if reversed { len - 1 - i } else { i };
+        for item in 0..self.at.0 {
+            let before = Channel { at: (item, self.at.1), ..*self };
+            let row = before.row(len);
+            let pass = before.pass_from(left, (&row, &before.scan(&row, n)), n, reversed);
+            left = [
+                states.map_or(Complex64::ZERO, |by| match by {
+                    By::Stale => pass.after[order(len - 1)],
+                    _ => pass.before[order(len - 1)],
+                }),
+                adjoint.map_or(Complex64::ZERO, |by| match by {
+                    By::Stale => pass.initial,
+                    _ => pass.p[order(0)],
+                }),
+            ];
+        }
+        left
+    }
+
+    fn pass_from(
+        &self,
+        [states_start, adjoint_start]: [Complex64; 2],
+        (row, scan): (&Row, &Scan),
+        n: usize,
+        reversed: bool,
+    ) -> Pass {
         let Channel { variant, problem, .. } = *self;
         let len = row.u.len();
         let order = |i: usize| if reversed { len - 1 - i } else { i };
@@ -1158,19 +1194,6 @@ impl Channel<'_> {
             p: vec![Complex64::ZERO; len],
             own: vec![Complex64::ZERO; len],
             initial: Complex64::ZERO,
-        };
-        // What the batch's item before has left.
-        let stale = |site: Site| -> Complex64 {
-            let Some(by) = self.swaps(site).next().filter(|_| self.at.0 > 0) else { return Complex64::ZERO };
-            let before = Channel { at: (self.at.0 - 1, self.at.1), ..*self };
-            let row = before.row(len);
-            let pass = before.pass(&row, n, &before.scan(&row, n), reversed);
-            match (site, by) {
-                (Site::AdjointStart, By::Stale) => pass.initial,
-                (Site::AdjointStart, _) => pass.p[order(0)],
-                (_, By::Stale) => pass.after[order(len - 1)],
-                _ => pass.before[order(len - 1)],
-            }
         };
         // Gradients themselves are multiplied by conjugates.
         let field = |site: Site, of: Field, l: usize| match scan.field(row, of, l) {
@@ -1200,7 +1223,7 @@ impl Channel<'_> {
         let is_initial = variant.has_initial && !reversed && len > 0;
         let initial =
             if is_initial { state_at(Site::InitialState, Source::InitialState, 0) } else { Complex64::ZERO };
-        let mut x = initial + stale(Site::StatesStart);
+        let mut x = initial + states_start;
         // What the forward pass has, which keeps the states that chunks start from.
         let mut kept = x;
         let mut history = vec![x];
@@ -1237,7 +1260,7 @@ impl Channel<'_> {
         let everywhere = variant.last_state == LastState::Everywhere && !reversed;
         let direction = self.directions()[usize::from(reversed)];
         let early = problem.reads_before();
-        let mut arriving = last + stale(Site::AdjointStart);
+        let mut arriving = last + adjoint_start;
         for i in (0..len).rev() {
             let l = order(i);
             let read = self.as_conjugated(Factor::C, scan.reads[l]) * (row.read[0][l] * direction);

@@ -89,11 +89,12 @@ impl Fault {
         variant.narrow.is_some() || variant.accumulator.is_some() || is_stored || is_swapped
     }
 
-    /// The same with 0 where something else stands at a place; nothing for what is of no place.
+    /// The same with 0 where something else stands at a place; nothing for what is of no place, nor for places that have no 0.
     pub fn without(&self, form: Form) -> Option<Variant> {
         let mut variant = Variant::specified(form);
         self.change(&mut variant);
-        let swap = variant.swaps[0]?;
+        let has_zero = |site: &Site| !matches!(site, Site::Deltas | Site::AdjointStart | Site::StatesStart);
+        let swap = variant.swaps[0].filter(|swap| swap.sites.iter().all(has_zero))?;
         let mut without = Variant::specified(form);
         without.swap(Swap { by: By::Zero, ..swap });
         Some(without)

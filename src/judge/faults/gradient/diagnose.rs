@@ -565,32 +565,38 @@ impl<'a> Look<'a> {
     fn stored_narrow(&self) -> Option<Diagnosis> {
         let (got, want) = (&self.case.got[self.name], &self.case.want[self.name].values);
         let bounds = &self.case.bounds[self.name];
-        let types = [
-            (InputType::Bf16, "bf16", half::bf16::EPSILON.to_f64()),
-            (InputType::F16, "f16", half::f16::EPSILON.to_f64()),
-        ];
         let is_held = |to: InputType| {
             got.element == InputType::F32 && got.values.iter().all(|&x| f64::from(to.round(x as f32)) == x)
         };
-        let (to, text, epsilon) = types.into_iter().find(|(to, ..)| is_held(*to))?;
-        let worst = |most: f64| {
-            let within = |(i, (got, want)): (usize, (&f64, &f64))| {
-                (got - want).abs() <= most * epsilon * want.abs() + bounds[i / got_width(self)]
+        let (to, text) =
+            [(InputType::Bf16, "bf16"), (InputType::F16, "f16")].into_iter().find(|(to, _)| is_held(*to))?;
+        let nearest = |x: f64| f64::from(to.round(x as f32));
+        // Towards zero: the neighbour below, where the nearest is above.
+        let cut = |x: f64| {
+            let near = nearest(x);
+            let below = match to {
+                InputType::Bf16 => {
+                    half::bf16::from_bits(half::bf16::from_f64(near).to_bits().wrapping_sub(1)).to_f64()
+                }
+                _ => half::f16::from_bits(half::f16::from_f64(near).to_bits().wrapping_sub(1)).to_f64(),
             };
-            got.values.iter().zip(want).enumerate().all(within)
+            if near.abs() > x.abs() { below } else { near }
         };
-        let model: Vec<f64> = want.iter().map(|&want| f64::from(to.round(want as f32))).collect();
-        let residual = self.fit(&model, 0..model.len()).residual;
-        let (name, what) = match (worst(0.5), worst(1.0)) {
-            (true, _) => (STORED.0, format!("the gradient is rounded to {text}")),
-            (_, true) => (STORED.0, format!("the gradient is cut to {text}, not rounded to nearest")),
-            _ => return None,
+        let said = |model: &dyn Fn(f64) -> f64, what: String| {
+            // Both are monotone: what any value within the bound becomes is between what its ends become.
+            let is_near = |(i, (&got, &want)): (usize, (&f64, &f64))| {
+                let bound = bounds[i / got_width(self)];
+                (model(want - bound)..=model(want + bound)).contains(&got)
+            };
+            if !got.values.iter().zip(want).enumerate().all(is_near) {
+                return None;
+            }
+            let values: Vec<f64> = want.iter().map(|&want| model(want)).collect();
+            let residual = self.fit(&values, 0..values.len()).residual;
+            (residual <= NEEDED).then(|| Diagnosis { name: STORED.0.to_owned(), what, residual })
         };
-        Some(Diagnosis {
-            name: name.to_owned(),
-            what,
-            residual: if residual.is_finite() { residual } else { 1.0 },
-        })
+        said(&nearest, format!("the gradient is rounded to {text}"))
+            .or_else(|| said(&cut, format!("the gradient is cut to {text}, not rounded to nearest")))
     }
 
     /// The size that larger values are cut to.

@@ -15,6 +15,9 @@ use crate::problem::{Operand, Problem, Weights};
 use crate::tensor::GradientName::{self, A, B, C, D, U, Z};
 use crate::tensor::InputType;
 
+/// Items of a batch up to which it is asked what one has left for the next: each of them is computed again for all after it.
+const STALE: usize = 16;
+
 /// Where a quantity is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Site {
@@ -255,7 +258,7 @@ impl Swap {
                 other.formula().now() != form.formula().now() || other.formula().a_bar != form.formula().a_bar
             }
             By::IsPhi(_) => !form.formula().is_rational(),
-            By::Stale | By::StaleUndecayed => shape.batch > 1,
+            By::Stale | By::StaleUndecayed => (2..=STALE).contains(&shape.batch),
             By::Times(Field::Gate) | By::Over(Field::Gate) => problem.z.is_some(),
             By::Times(Field::SoftplusSlope) | By::Over(Field::SoftplusSlope) => problem.delta_softplus,
             _ => true,
