@@ -105,7 +105,7 @@ fn build() -> Result<(), String> {
 
     let plant = planted.map_or(String::new(), |number| format!("#define HOLDFAST_FAULT {number}\n"));
     let dispatch = format!(
-        "{plant}#include \"host/dispatch.cpp\"\n#include \"judge/params.h\"\n{}",
+        "{plant}#include \"host/dispatch.cpp\"\n#include \"functions/params.h\"\n#include \"judge/params.h\"\n{}",
         layout_assertions()
     );
     build.file(written(&out, "dispatch.cpp", &dispatch)?);

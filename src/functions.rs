@@ -3,9 +3,15 @@
 //!
 //! A range of arguments, of one sign and binary exponent, is a unit of work: any of them can be judged alone.
 
+pub mod on_device;
+
+use std::sync::{Mutex, PoisonError};
+
 use rayon::prelude::*;
 
-use crate::kernel::functions::{self, FunctionRules, FunctionTally, SIGN};
+use self::on_device::DeviceSweep;
+use crate::kernel::functions::{self, Arguments, FunctionRules, FunctionTally, FunctionValue, SIGN, Tried};
+use crate::kernel::local::LocalError;
 use crate::parts::{Divisible, PartError};
 use crate::promise;
 use crate::promise::allowance::{HALF_SUBNORMAL, U};
@@ -22,18 +28,44 @@ pub const SAMPLED: u32 = 2047;
 /// Arguments with one sign and exponent.
 const ARGUMENTS: u32 = 1 << 23;
 /// Arguments that are judged at a time: what they take stays in a processor's cache.
-const AT_A_TIME: usize = 1 << 13;
+const AT_A_TIME: u32 = 1 << 13;
+
+/// One range in so many is judged on the CPU as well, at [`SAMPLED`] arguments, where a device judges.
+const CROSS_CHECKED: usize = 8;
 
 /// The sweeps that were asked for.
-#[derive(Clone, Debug)]
 pub struct Sweeps {
     pub functions: Vec<ScalarFunction>,
     /// One of so many arguments is judged.
     pub every: u32,
     /// The command line that repeats the run.
     pub command: String,
-    /// What it runs on, in words.
-    pub device: String,
+    pub place: Place,
+}
+
+/// Where functions are evaluated, and judged at first.
+pub enum Place {
+    /// On all cores of this machine, which is said in words.
+    Cpu(String),
+    /// Used by the thread that opened it.
+    Device(Mutex<DeviceSweep>),
+}
+
+/// Why a sweep does not end.
+#[derive(Debug, thiserror::Error)]
+pub enum SweepError {
+    #[error(transparent)]
+    Local(#[from] LocalError),
+    #[error(
+        "{function} from {from:e} on: the device's judge found {found:?}, expected {expected:?}, as the CPU's says of the same values"
+    )]
+    Differs { function: ScalarFunction, from: f32, found: Box<FunctionTally>, expected: Box<FunctionTally> },
+}
+
+impl From<SweepError> for PartError {
+    fn from(error: SweepError) -> Self {
+        PartError::Work(Box::new(error))
+    }
 }
 
 impl Sweeps {
@@ -55,16 +87,63 @@ impl Sweeps {
         self.len() == 0
     }
 
-    /// All of it, on all cores; `progress` is called after each unit.
-    pub fn run(&self, progress: &(dyn Fn() + Sync)) -> Results {
-        let judge = |unit: usize| {
-            let (function, negative, exponent) = self.at(unit);
-            let range = judge(function, negative, exponent, self.every);
+    /// The arguments of a unit, one in so many.
+    fn arguments(&self, unit: usize, every: u32) -> Arguments {
+        let (_, negative, exponent) = self.at(unit);
+        arguments(negative, exponent, every)
+    }
+
+    /// All of it; `progress` is called after each unit.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn run(&self, progress: &(dyn Fn() + Sync)) -> Result<Results, SweepError> {
+        let units: Vec<usize> = (0..self.len()).collect();
+        let mut ranges = vec![None; units.len()];
+        let found = Mutex::new(&mut ranges);
+        self.judge(&units, &|unit, range| {
+            found.lock().unwrap_or_else(PoisonError::into_inner)[unit] = Some(range);
             progress();
-            range
+            Ok::<(), SweepError>(())
+        })?;
+        Ok(Results { functions: ranges.into_iter().flatten().collect(), ..self.head() })
+    }
+
+    /// Judges these units and hands on what comes of each.
+    fn judge<E: From<SweepError> + Send>(
+        &self,
+        units: &[usize],
+        found: &(impl Fn(usize, FunctionRange) -> Result<(), E> + Sync),
+    ) -> Result<(), E> {
+        let device = match &self.place {
+            Place::Cpu(_) => {
+                return units.par_iter().with_max_len(1).try_for_each(|&unit| {
+                    let (function, negative, exponent) = self.at(unit);
+                    found(unit, judge(function, negative, exponent, self.every))
+                });
+            }
+            Place::Device(device) => device,
         };
-        let functions = (0..self.len()).into_par_iter().with_max_len(1).map(judge).collect();
-        Results { functions, ..self.head() }
+        let mut device = device.lock().unwrap_or_else(PoisonError::into_inner);
+        device.prepare(&self.functions).map_err(SweepError::from)?;
+        // A function at a time: what the device leaves open is decided on all cores.
+        for units in units.chunks(RANGES) {
+            let mut tried = Vec::with_capacity(units.len());
+            for &unit in units {
+                let (function, ..) = self.at(unit);
+                let rules = rules(function);
+                if unit % CROSS_CHECKED == 0 {
+                    device.cross_check(function, self.arguments(unit, SAMPLED), &rules)?;
+                }
+                let arguments = self.arguments(unit, self.every);
+                tried.push((unit, device.judge(function, arguments, &rules).map_err(SweepError::from)?));
+            }
+            tried.into_par_iter().try_for_each(|(unit, tried)| {
+                let (function, negative, exponent) = self.at(unit);
+                found(unit, settled(function, (negative, exponent), self.every, tried))
+            })?;
+        }
+        Ok(())
     }
 }
 
@@ -83,7 +162,11 @@ impl Divisible for Sweeps {
     }
 
     fn head(&self) -> Results {
-        let mut head = Results::empty(1, "cpu", self.device.clone(), self.command.clone());
+        let (backend, device) = match &self.place {
+            Place::Cpu(device) => ("cpu", device.clone()),
+            Place::Device(device) => ("cuda", device.lock().unwrap_or_else(PoisonError::into_inner).name()),
+        };
+        let mut head = Results::empty(1, backend, device, self.command.clone());
         head.kernel_source = functions::source();
         head
     }
@@ -93,11 +176,7 @@ impl Divisible for Sweeps {
         units: &[usize],
         found: &(dyn Fn(usize, Found) -> Result<(), PartError> + Sync),
     ) -> Result<(), PartError> {
-        units.par_iter().with_max_len(1).try_for_each(|&unit| {
-            let (function, negative, exponent) = self.at(unit);
-            let functions = vec![judge(function, negative, exponent, self.every)];
-            found(unit, Found { functions, ..Found::default() })
-        })
+        self.judge(units, &|unit, range| found(unit, Found { functions: vec![range], ..Found::default() }))
     }
 
     fn explain(&self, _: &Results) -> Explanations {
@@ -117,32 +196,49 @@ pub fn rules(function: ScalarFunction) -> FunctionRules {
     }
 }
 
-/// Judges a function at arguments with one sign and exponent.
+/// Arguments with one sign and exponent, one in so many.
+fn arguments(negative: bool, exponent: u8, every: u32) -> Arguments {
+    let first = u32::from(exponent) << 23 | if negative { SIGN } else { 0 };
+    Arguments { first, stride: every, count: ARGUMENTS.div_ceil(every) }
+}
+
+/// Judges a function at arguments with one sign and exponent, on the CPU.
 pub fn judge(function: ScalarFunction, negative: bool, exponent: u8, every: u32) -> FunctionRange {
     let rules = rules(function);
-    let first = u32::from(exponent) << 23 | if negative { SIGN } else { 0 };
-    let count = ARGUMENTS.div_ceil(every) as usize;
-    let mut tally = FunctionTally::NONE;
+    let Arguments { first, stride, count } = arguments(negative, exponent, every);
+    let mut tried = Tried::NONE;
+    for begun in (0..count).step_by(AT_A_TIME as usize) {
+        let arguments =
+            Arguments { first: first + begun * stride, stride, count: AT_A_TIME.min(count - begun) };
+        let values = functions::values(function, arguments);
+        tried.merge(functions::judge(function, arguments, &values, &rules));
+    }
+    settled(function, (negative, exponent), every, tried)
+}
+
+/// What comes of values that the judge has tried: the wide truth decides what that leaves open.
+fn settled(
+    function: ScalarFunction,
+    (negative, exponent): (bool, u8),
+    every: u32,
+    Tried { tally: FunctionTally { found: mut tally, histogram }, open, near_ties }: Tried,
+) -> FunctionRange {
+    let units = rules(function).units;
     let (mut undecided, mut ties) = (0, 0);
-    for begun in (0..count).step_by(AT_A_TIME) {
-        let arguments = (first + begun as u32 * every, every);
-        let values = functions::values(function, arguments, AT_A_TIME.min(count - begun));
-        let [open, near_ties] = tally.add(function, arguments, &values, &rules);
-        for bits in open {
-            match fails(function, f32::from_bits(bits), rules.units) {
-                Some(true) => {
-                    let first = if tally.failing == 0 { bits } else { tally.first_failing.min(bits) };
-                    (tally.failing, tally.first_failing) = (tally.failing + 1, first);
-                }
-                Some(false) => {}
-                None => undecided += 1,
+    for value in open {
+        match fails(function, value, units) {
+            Some(true) => {
+                let first = if tally.failing == 0 { value.bits } else { tally.first_failing.min(value.bits) };
+                (tally.failing, tally.first_failing) = (tally.failing + 1, first);
             }
+            Some(false) => {}
+            None => undecided += 1,
         }
-        for bits in near_ties {
-            match is_misrounded(function, f32::from_bits(bits)) {
-                Some(misrounded) => tally.misrounded += u64::from(misrounded),
-                None => ties += 1,
-            }
+    }
+    for value in near_ties {
+        match is_misrounded(function, value) {
+            Some(misrounded) => tally.misrounded += u64::from(misrounded),
+            None => ties += 1,
         }
     }
     let verdict = match (tally.failing + tally.lost_nans, undecided) {
@@ -151,7 +247,7 @@ pub fn judge(function: ScalarFunction, negative: bool, exponent: u8, every: u32)
         _ => Verdict::Fail,
     };
     let at = |count: u64, bits: u32| (count > 0).then(|| f32::from_bits(bits));
-    let shown = tally.histogram.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
+    let shown = histogram.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
     let argument = |bits: u32| if tally.judged == 0 { 0.0 } else { f32::from_bits(bits) };
     FunctionRange {
         function,
@@ -176,14 +272,14 @@ pub fn judge(function: ScalarFunction, negative: bool, exponent: u8, every: u32)
         first_failing: at(tally.failing, tally.first_failing),
         first_fall: at(tally.falls, tally.first_fall),
         first_wrong_sign: at(tally.wrong_signs, tally.first_wrong_sign),
-        histogram: tally.histogram[..shown].to_vec(),
+        histogram: histogram[..shown].to_vec(),
     }
 }
 
 /// Whether a value is beyond what is promised, by 237 bits; none where they do not say it either, nor of an infinity or a function
 /// whose promise is not relative to its value alone.
-fn fails(function: ScalarFunction, x: f32, units: f64) -> Option<bool> {
-    let got = functions::evaluate(function, &[x])[0];
+fn fails(function: ScalarFunction, FunctionValue { bits, got }: FunctionValue, units: f64) -> Option<bool> {
+    let x = f32::from_bits(bits);
     let other_scale = matches!(function, ScalarFunction::Gate | ScalarFunction::GateSlope);
     if other_scale || function.is_of_unit_circle() || got.is_infinite() {
         return None;
@@ -199,9 +295,8 @@ fn fails(function: ScalarFunction, x: f32, units: f64) -> Option<bool> {
 
 /// Whether another f32 is nearer to the exact value, by 237 bits; none where they do not say it either: of ties, and beyond their
 /// reach.
-fn is_misrounded(function: ScalarFunction, x: f32) -> Option<bool> {
-    let got = Some(functions::evaluate(function, &[x])[0]).filter(|got| got.is_finite())?;
-    let [high, low] = truth::scalar::value(function, x)?;
+fn is_misrounded(function: ScalarFunction, FunctionValue { bits, got }: FunctionValue) -> Option<bool> {
+    let [high, low] = truth::scalar::value(function, f32::from_bits(bits)).filter(|_| got.is_finite())?;
     let above = (high - f64::from(got), low) > (0.0, 0.0);
     let (next, side) = if above { (got.next_up(), 1.0) } else { (got.next_down(), -1.0) };
     // Each difference is of doubles beside each other, and exact.

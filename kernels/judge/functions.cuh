@@ -262,49 +262,89 @@ JUDGE_DEVICE Judged judge_value(double got, Known want, const FunctionRules& rul
   return judged;
 }
 
-// Adds the values at `count` arguments, whose bits are first, first + stride, …: of one sign, from 0 towards infinity. `values[0]` is that
-// at the argument before the first, or a NaN, and the others follow. Arguments whose verdict 53 bits leave open go to `open`, those of which
-// they do not say which f32 is nearest to `near_ties`, each with room for all.
+// Puts a value into a list.
+JUDGE_DEVICE void list(FunctionValue* values, unsigned* listed, FunctionValue value) { values[fetch_add(listed, 1u)] = value; }
+
+// Judges what a thread of a launch has to: every so many arguments from its own on.
 template <ScalarFunction kFunction>
-JUDGE_DEVICE void judge_values(unsigned first, unsigned stride, unsigned count, const float* values, const FunctionRules& rules,
-                               FunctionTally& tally, unsigned* open, unsigned* near_ties) {
-  for (unsigned i = 0; i < count; ++i) {
-    const unsigned bits = first + i * stride;
-    const float x = float_from_bits(bits), got = values[i + 1], before = values[i];
+JUDGE_DEVICE void judge_share(const FunctionParams& params, unsigned thread, unsigned threads, FunctionFindings& found,
+                              unsigned long long* histogram) {
+  const FunctionRules& rules = params.rules;
+  found = FunctionFindings{};
+  JUDGE_NO_UNROLL
+  for (unsigned i = thread; i < params.count; i += threads) {
+    const unsigned bits = params.first + i * params.stride;
+    const float x = float_from_bits(bits), got = params.values[i + 1], before = params.values[i];
     if (x != x) {
-      tally.nans += 1;
-      if (got == got) tally.lost_nans += 1;
+      found.nans += 1;
+      if (got == got) found.lost_nans += 1;
       continue;
     }
     if (x < rules.from || x > rules.to || meets_pole<kFunction>(x, x)) {
-      tally.outside += 1;
+      found.outside += 1;
       continue;
     }
     const Known want = truth<kFunction>(static_cast<double>(x));
     const Judged judged = judge_value(static_cast<double>(got), want, rules);
-    tally.judged += 1;
-    if (judged.open) open[tally.open++] = bits;
-    if (judged.near_tie) near_ties[tally.near_ties++] = bits;
-    if (judged.fails && tally.failing++ == 0) tally.first_failing = bits;
-    if (judged.misrounded) tally.misrounded += 1;
-    if (judged.share > tally.worst_share || tally.judged == 1) {
-      tally.worst_share = judged.share;
-      tally.worst_share_at = bits;
+    found.judged += 1;
+    if (judged.open) list(params.open, params.listed, {bits, got});
+    if (judged.near_tie) list(params.near_ties, params.listed + 1, {bits, got});
+    if (judged.fails && found.failing++ == 0) found.first_failing = bits;
+    if (judged.misrounded) found.misrounded += 1;
+    if (judged.share > found.worst_share || found.judged == 1) {
+      found.worst_share = judged.share;
+      found.worst_share_at = bits;
     }
-    if (judged.ulp > tally.worst_ulp || tally.judged == 1) {
-      tally.worst_ulp = judged.ulp;
-      tally.worst_ulp_at = bits;
+    if (judged.ulp > found.worst_ulp || found.judged == 1) {
+      found.worst_ulp = judged.ulp;
+      found.worst_ulp_at = bits;
     }
     const double bin = judged.ulp * 4.0;
-    tally.histogram[bin < kHistogram - 1 ? static_cast<int>(bin) : kHistogram - 1] += 1;
+    fetch_add(&histogram[bin < kHistogram - 1 ? static_cast<int>(bin) : kHistogram - 1], 1ull);
     if (static_cast<double>(got) * want.value < 0.0 && size_of_real(want.value) > want.radius) {
-      if (tally.wrong_signs++ == 0) tally.first_wrong_sign = bits;
+      if (found.wrong_signs++ == 0) found.first_wrong_sign = bits;
     }
     const bool falls = (bits >> 31) == 0 ? got < before : got > before;
-    if (rules.is_increasing != 0 && falls && !meets_pole<kFunction>(float_from_bits(bits - stride), x)) {
-      if (tally.falls++ == 0) tally.first_fall = bits;
+    if (rules.is_increasing != 0 && falls && !meets_pole<kFunction>(float_from_bits(bits - params.stride), x)) {
+      if (found.falls++ == 0) found.first_fall = bits;
     }
   }
+}
+
+// The first of two counts' arguments, where there are any.
+JUDGE_DEVICE unsigned first_of(unsigned long long count, unsigned at, unsigned long long other_count, unsigned other_at) {
+  if (count == 0) return other_at;
+  return other_count == 0 || at < other_at ? at : other_at;
+}
+
+JUDGE_DEVICE void take_worse(double& worst, unsigned& worst_at, double other, unsigned other_at) {
+  if (!(other > worst || (other == worst && other_at < worst_at))) return;
+  worst = other;
+  worst_at = other_at;
+}
+
+// Adds what was found at other arguments of the same sign.
+JUDGE_DEVICE void merge(FunctionFindings& found, const FunctionFindings& other) {
+  if (found.judged == 0) {
+    found.worst_share = other.worst_share;
+    found.worst_share_at = other.worst_share_at;
+    found.worst_ulp = other.worst_ulp;
+    found.worst_ulp_at = other.worst_ulp_at;
+  } else if (other.judged != 0) {
+    take_worse(found.worst_share, found.worst_share_at, other.worst_share, other.worst_share_at);
+    take_worse(found.worst_ulp, found.worst_ulp_at, other.worst_ulp, other.worst_ulp_at);
+  }
+  found.first_failing = first_of(found.failing, found.first_failing, other.failing, other.first_failing);
+  found.first_fall = first_of(found.falls, found.first_fall, other.falls, other.first_fall);
+  found.first_wrong_sign = first_of(found.wrong_signs, found.first_wrong_sign, other.wrong_signs, other.first_wrong_sign);
+  found.judged += other.judged;
+  found.outside += other.outside;
+  found.failing += other.failing;
+  found.misrounded += other.misrounded;
+  found.falls += other.falls;
+  found.wrong_signs += other.wrong_signs;
+  found.nans += other.nans;
+  found.lost_nans += other.lost_nans;
 }
 
 }  // namespace holdfast_judge

@@ -25,21 +25,36 @@ void judge_row(int chunks, const JudgeParams& params, long long row) {
   }
 }
 
-using JudgeFunction = void (*)(unsigned, unsigned, unsigned, const float*, const FunctionRules&, FunctionTally&, unsigned*,
-                               unsigned*);
+// A block, its threads one after the other.
+template <ScalarFunction kFunction>
+void judge_function(const FunctionParams& params, unsigned block, unsigned blocks, unsigned threads) {
+  FunctionTally& tally = params.tallies[block];
+  tally = FunctionTally{};
+  for (unsigned thread = 0; thread < threads; ++thread) {
+    FunctionFindings found;
+    judge_share<kFunction>(params, block * threads + thread, blocks * threads, found, tally.histogram);
+    merge(tally.found, found);
+  }
+}
+
+using JudgeFunction = void (*)(const FunctionParams&, unsigned, unsigned, unsigned);
 
 template <int... kFunction>
 JudgeFunction judge_of(int function, std::integer_sequence<int, kFunction...>) {
-  static const JudgeFunction all[] = {judge_values<static_cast<ScalarFunction>(kFunction)>...};
+  static const JudgeFunction all[] = {judge_function<static_cast<ScalarFunction>(kFunction)>...};
   return all[function];
 }
 
 }  // namespace
 
-extern "C" void holdfast_judge_function(int function, unsigned first, unsigned stride, unsigned count, const float* values,
-                                        const FunctionRules* rules, FunctionTally* tally, unsigned* open, unsigned* near_ties) {
+extern "C" void holdfast_judge_function(int function, const holdfast_judge::FunctionParams* params, unsigned block, unsigned blocks,
+                                        unsigned threads) {
   const auto functions = std::make_integer_sequence<int, holdfast_functions::kScalarFunctions>();
-  judge_of(function, functions)(first, stride, count, values, *rules, *tally, open, near_ties);
+  judge_of(function, functions)(*params, block, blocks, threads);
+}
+
+extern "C" void holdfast_merge_findings(holdfast_judge::FunctionFindings* found, const holdfast_judge::FunctionFindings* other) {
+  merge(*found, *other);
 }
 
 extern "C" void holdfast_judge_row(int complex, int chunks, const holdfast_judge::JudgeParams* params, long long row) {

@@ -127,12 +127,39 @@ struct FunctionRules {
 // Quarters of an ulp, and what is beyond.
 constexpr int kHistogram = 33;
 
-// What became of a function's values at many arguments, which are said by their bits.
-struct FunctionTally {
-  unsigned long long judged, outside, failing, open, near_ties, misrounded, falls, wrong_signs, nans, lost_nans;
+// What became of a function's values at some arguments, which are said by their bits: counts, the worst and the first of what there is.
+// Of arguments that are alike the one nearest to zero.
+struct FunctionFindings {
+  unsigned long long judged, outside, failing, misrounded, falls, wrong_signs, nans, lost_nans;
   double worst_share, worst_ulp;
   unsigned worst_share_at, worst_ulp_at, first_failing, first_fall, first_wrong_sign, unused;
+};
+
+// The same with how many values are off by how many quarters of an ulp.
+struct FunctionTally {
+  FunctionFindings found;
   unsigned long long histogram[kHistogram];
+};
+
+// An argument's bits, and the function's value there.
+struct FunctionValue {
+  unsigned bits;
+  float got;
+};
+
+// A launch that judges a function's values at arguments of one sign whose bits are first, first + stride, …: from zero towards infinity.
+struct FunctionParams {
+  FunctionRules rules;
+  unsigned first, stride, count, unused;
+  // The value at the argument before the first one, or a NaN, and then at each.
+  const float* values;
+  // One for each block.
+  FunctionTally* tallies;
+  // Values whose verdict 53 bits leave open, and those of which they do not say which f32 is nearest: in no order, room for `count` of each,
+  // and how many there are, from 0 on.
+  FunctionValue* open;
+  FunctionValue* near_ties;
+  unsigned* listed;
 };
 
 }  // namespace holdfast_judge

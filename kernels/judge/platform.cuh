@@ -39,6 +39,10 @@ JUDGE_DEVICE double from_bits(Bits bits) { return __longlong_as_double(static_ca
 JUDGE_DEVICE float float_from_bits(unsigned bits) { return __uint_as_float(bits); }
 JUDGE_DEVICE double root(double x) { return sqrt(x); }
 JUDGE_DEVICE double infinity() { return __longlong_as_double(0x7ff0000000000000ll); }
+template <typename Count>
+JUDGE_DEVICE Count fetch_add(Count* count, Count more) {
+  return atomicAdd(count, more);
+}
 #else
 JUDGE_DEVICE Bits bits_of(double x) {
   Bits bits;
@@ -57,6 +61,13 @@ JUDGE_DEVICE float float_from_bits(unsigned bits) {
 }
 JUDGE_DEVICE double root(double x) { return std::sqrt(x); }
 JUDGE_DEVICE double infinity() { return HUGE_VAL; }
+// A launch's threads come one after the other.
+template <typename Count>
+JUDGE_DEVICE Count fetch_add(Count* count, Count more) {
+  const Count before = *count;
+  *count = before + more;
+  return before;
+}
 #endif
 
 // One value for each lane: a thread holds its own.

@@ -17,13 +17,9 @@ use self::launch::Launcher;
 use self::pieces::{Piece, Plan};
 use super::every::{self, Survey};
 use crate::judge::quick::{self, QuickTally};
-use crate::kernel::cpu::device::CpuDevice;
-use crate::kernel::cuda::arch::{self, Arch};
-use crate::kernel::cuda::cache::Cache;
-use crate::kernel::cuda::gpu::{self, Gpu};
-use crate::kernel::cuda::images::Images;
-use crate::kernel::cuda::{CudaError, nvrtc};
+use crate::kernel::cuda::CudaError;
 use crate::kernel::launch::{Device, DeviceError};
+use crate::kernel::local::LocalDevice;
 use crate::problem::inputs::Draw;
 use crate::problem::recorded::{OutputName, RecordError, Recording};
 use crate::problem::stretch::Inputs;
@@ -38,9 +34,7 @@ const FEWEST: usize = 8;
 
 /// A device that judges.
 pub struct DeviceJudge {
-    device: Box<dyn Device>,
-    /// None where its kernels are built in.
-    images: Option<Images>,
+    local: LocalDevice,
     /// What a piece of a recording may take of this machine's memory.
     piece: usize,
 }
@@ -93,25 +87,17 @@ impl DeviceJudge {
     /// # Errors
     /// What CUDA lacks here.
     pub fn open() -> Result<Self, CudaError> {
-        // Both libraries before a context: what is missing is said at once.
-        gpu::driver_present()?;
-        nvrtc::version()?;
-        let gpu = Gpu::open()?;
-        let info = gpu.info();
-        let own = Arch::of_device(info.major, info.minor);
-        let arch = Arch::selected(std::env::var(arch::VARIABLE).ok().as_deref(), own)?;
-        let images = Images::new(arch, Cache::from_environment())?;
-        Ok(DeviceJudge { device: Box::new(gpu), images: Some(images), piece: pieces::PIECE })
+        Ok(DeviceJudge { local: LocalDevice::open()?, piece: pieces::PIECE })
     }
 
     /// This machine's CPU in the place of a GPU, by the same source.
     pub fn stand_in() -> Self {
-        DeviceJudge::on(Box::new(CpuDevice::default()))
+        DeviceJudge { local: LocalDevice::stand_in(), piece: pieces::PIECE }
     }
 
     /// On a device that has the judge built in.
     pub fn on(device: Box<dyn Device>) -> Self {
-        DeviceJudge { device, images: None, piece: pieces::PIECE }
+        DeviceJudge { local: LocalDevice::on(device), piece: pieces::PIECE }
     }
 
     /// The same with so many bytes for a piece of a recording: it changes no result.
@@ -121,7 +107,7 @@ impl DeviceJudge {
 
     /// The device, in words.
     pub fn name(&self) -> String {
-        self.device.info().name
+        self.local.device.info().name
     }
 
     /// Why it cannot judge such a run, if so. A long channel is walked by eight of its threads: the CPU is as fast.
@@ -151,11 +137,11 @@ impl DeviceJudge {
     ) -> Result<(Vec<Survey>, Shares), DeviceJudgeError> {
         let device = self.name();
         let tries = self.first_tries(recording, contract);
-        self.device.free_all();
+        self.local.device.free_all();
         let tries = tries?;
         let all = recording.layout().shape.batch * recording.layout().shape.dim;
         // Where pieces begin and end, and others by lot.
-        let plan = Plan::new(recording, self.piece, self.device.info().memory_bytes)?;
+        let plan = Plan::new(recording, self.piece, self.local.device.info().memory_bytes)?;
         let edges: Vec<usize> = plan.pieces().flat_map(|rows| [rows.start, rows.end - 1]).collect();
         let count = edges.len() + (all / ONE_OF).max(FEWEST);
         let sample = every::chosen(all, count.min(all), edges.into_iter(), draw);
@@ -195,9 +181,14 @@ impl DeviceJudge {
         contract: &Contract,
     ) -> Result<Vec<Vec<FirstTry>>, DeviceJudgeError> {
         let mut tries: Vec<Vec<FirstTry>> = recording.layout().outputs.iter().map(|_| Vec::new()).collect();
-        let plan = Plan::new(recording, self.piece, self.device.info().memory_bytes)?;
-        let mut launcher =
-            Launcher::new(self.device.as_mut(), self.images.as_ref(), recording, contract, &plan)?;
+        let plan = Plan::new(recording, self.piece, self.local.device.info().memory_bytes)?;
+        let mut launcher = Launcher::new(
+            self.local.device.as_mut(),
+            self.local.images.as_ref(),
+            recording,
+            contract,
+            &plan,
+        )?;
         std::thread::scope(|scope| {
             // Without room for any: one piece is read while one is judged.
             let (send, receive) = mpsc::sync_channel::<Result<Piece, RecordError>>(0);

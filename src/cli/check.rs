@@ -10,6 +10,7 @@ use super::{CliError, Outcome};
 use crate::check::on_device::DeviceJudge;
 use crate::check::{self, Options, Reason, memory};
 use crate::formula::Form;
+use crate::kernel::cuda::CudaError;
 use crate::kernel::select::SelectError;
 use crate::problem::Stages;
 use crate::problem::recorded::Recording;
@@ -30,13 +31,14 @@ named! {
 
 impl JudgeOn {
     /// The device; none for the CPU.
-    fn open(self) -> Result<Option<DeviceJudge>, SelectError> {
+    ///
+    /// # Errors
+    /// It was asked for by name and cannot be opened.
+    pub fn open<T>(self, open: impl FnOnce() -> Result<T, CudaError>) -> Result<Option<T>, CudaError> {
         match self {
             JudgeOn::Cpu => Ok(None),
-            JudgeOn::Auto => Ok(DeviceJudge::open().ok()),
-            JudgeOn::Cuda => {
-                DeviceJudge::open().map(Some).map_err(|error| SelectError::NoCudaForJudge(error.to_string()))
-            }
+            JudgeOn::Auto => Ok(open().ok()),
+            JudgeOn::Cuda => open().map(Some),
         }
     }
 }
@@ -99,7 +101,8 @@ pub struct Error {
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let out = args.output.out.as_deref();
     args.output.prepare(out)?;
-    let mut device = args.backend.open()?;
+    let no_cuda = |error: CudaError| SelectError::NoCudaForJudge(error.to_string());
+    let mut device = args.backend.open(DeviceJudge::open).map_err(no_cuda)?;
     let runs = distinct(&args.runs);
     // Every header before any truth: a mistake in the last file should not cost the time of the others.
     let options =

@@ -165,6 +165,8 @@ pub enum CliError {
     #[error(transparent)]
     Part(#[from] crate::parts::PartError),
     #[error(transparent)]
+    Sweep(#[from] crate::functions::SweepError),
+    #[error(transparent)]
     Rerun(#[from] rerun::Error),
     #[error(transparent)]
     Report(#[from] crate::report::ReportError),
@@ -176,6 +178,7 @@ impl CliError {
         match self {
             CliError::Backend(error) if error.is_missing() => 3,
             CliError::Check(error) if error.source.is_missing() => 3,
+            CliError::Sweep(_) => 3,
             _ => 2,
         }
     }

@@ -1,26 +1,30 @@
 //! `holdfast sweep`: the functions of one float that the kernels are made of, at every f32 or at some of each binade.
 
+use std::sync::Mutex;
+
+use super::check::JudgeOn;
 use super::names::{self, Selection};
 use super::output::{self, Progress};
 use super::show::Show;
 use super::{CliError, Outcome, partition, planted};
-use crate::functions::{SAMPLED, Sweeps};
+use crate::functions::on_device::DeviceSweep;
+use crate::functions::{Place, SAMPLED, Sweeps};
+use crate::kernel::cuda::CudaError;
+use crate::kernel::select::SelectError;
 use crate::kernel::{Backend, CpuBackend};
 use crate::parts::Part;
 use crate::scalar_function::ScalarFunction;
-
-/// What runs it, and why.
-const WHY: &str = "the functions run in this process";
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     holdfast sweep                                        every function, at some of each binade's floats\n  \
     holdfast sweep exp --exhaustive --out report          one function at all 2³² of them\n  \
+    holdfast sweep --exhaustive --backend cuda --out d    all functions at all of them, on a GPU\n  \
     holdfast sweep --exhaustive --partition 3/8 --out d   the third of eight shares of all functions\n\n\
     Each value is judged against f64 with a proven error, and against 237 bits where that leaves something open. \
     `holdfast list functions` shows every name. A report's functions.json is the certificate.\n\n\
     Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; 2 bad input or usage; \
-    130 interrupted.")]
+    3 the requested backend cannot run here; 130 interrupted.")]
 pub struct Args {
     /// Functions, by name; several with commas or patterns, `'*-b-bar'` say [default: all]
     #[arg(value_name = "FUNCTION", value_parser = names::function().several(), hide_possible_values = true)]
@@ -32,6 +36,9 @@ pub struct Args {
     /// that part are not repeated
     #[arg(long, value_name = "K/M", requires = "out", conflicts_with_all = ["json", "junit"])]
     pub partition: Option<Part>,
+    /// What evaluates and judges them: cuda for the first visible GPU, auto for a GPU where there is one
+    #[arg(long, default_value = "cpu", value_parser = names::judge_on())]
+    pub backend: JudgeOn,
     #[command(flatten)]
     pub output: output::Args,
 }
@@ -43,10 +50,11 @@ impl Args {
     }
 
     /// The command line that repeats this run.
-    fn command(&self) -> String {
+    fn command(&self, backend: &str) -> String {
         let asked = if self.functions.is_empty() { Vec::new() } else { self.functions() };
         let words = std::iter::once("holdfast sweep").chain(asked.iter().map(|function| function.name()));
-        words.chain(self.exhaustive.then_some("--exhaustive")).collect::<Vec<_>>().join(" ")
+        let words = words.chain(self.exhaustive.then_some("--exhaustive")).collect::<Vec<_>>().join(" ");
+        if backend == "cpu" { words } else { format!("{words} --backend {backend}") }
     }
 }
 
@@ -61,18 +69,24 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         Some(_) => output::prepare_folder(out)?,
         None => args.output.prepare(out)?,
     }
+    let no_cuda = |error: CudaError| SelectError::NoCuda(error.to_string());
+    let device = args.backend.open(DeviceSweep::open).map_err(no_cuda)?;
+    let (backend, why, place) = match device {
+        None => ("cpu", "the functions run in this process", Place::Cpu(CpuBackend::new().device())),
+        Some(device) => ("cuda", "the functions run on the GPU", Place::Device(Mutex::new(device))),
+    };
     let sweeps = Sweeps {
         functions: args.functions(),
         every: if args.exhaustive { 1 } else { SAMPLED },
-        command: args.command(),
-        device: CpuBackend::new().device(),
+        command: args.command(backend),
+        place,
     };
-    let notes = output::backend_line("cpu", WHY);
+    let notes = output::backend_line(backend, why);
     if let (Some(part), Some(folder)) = (args.partition, out) {
         return partition::run(&sweeps, (part, folder), ("ranges", notes), show);
     }
     let bar = Progress::new(sweeps.len(), "ranges", show);
-    let results = sweeps.run(&|| bar.advance());
+    let results = sweeps.run(&|| bar.advance())?;
     let took = bar.finish();
     output::finish(&results, &args.output, out, &notes, took, show)
 }

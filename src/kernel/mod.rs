@@ -25,6 +25,7 @@ pub mod foreign;
 pub mod functions;
 pub mod golden;
 pub mod launch;
+pub mod local;
 pub mod reference;
 pub mod registry;
 pub mod select;

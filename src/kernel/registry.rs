@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::cpu::params::JUDGE_LANES;
 use crate::method::Method;
 use crate::problem::{InputType, Operand, Problem, Weights};
+use crate::scalar_function::ScalarFunction;
 
 /// One instantiation of the selective scan, forward or backward: every compile-time choice of `kernels/selective_scan.cu` and of
 /// `kernels/selective_scan_backward.cu`.
@@ -95,6 +96,10 @@ pub enum Kernel {
     Misbehave(Misbehaviour),
     /// No kernel that is judged, but the judge itself.
     Judge(Judge),
+    /// A function of one float that the kernels are made of, at many arguments.
+    Evaluate(ScalarFunction),
+    /// The judge of what that returned.
+    JudgeFunction(ScalarFunction),
 }
 
 /// One instantiation of the judge of `kernels/judge/`.
@@ -177,7 +182,9 @@ impl Kernel {
             | Kernel::Backward(Instantiation { method, weights, .. })
             | Kernel::Discretize { method, weights }
             | Kernel::Differentiate { method, weights } => (method, weights),
-            Kernel::Sums(_) | Kernel::Misbehave(_) => (Method::Zoh, Weights::Real),
+            Kernel::Sums(_) | Kernel::Misbehave(_) | Kernel::Evaluate(_) | Kernel::JudgeFunction(_) => {
+                (Method::Zoh, Weights::Real)
+            }
             Kernel::Judge(judge) => (Method::Zoh, judge.weights),
         }
     }
@@ -191,6 +198,8 @@ impl Kernel {
             Kernel::Differentiate { .. } => "derivatives.cu",
             Kernel::Misbehave(_) => "faults/misbehave.cu",
             Kernel::Judge(_) => "judge/judge.cu",
+            Kernel::Evaluate(_) => "functions/evaluate.cu",
+            Kernel::JudgeFunction(_) => "judge/functions.cu",
         }
     }
 
@@ -207,6 +216,10 @@ impl Kernel {
             Kernel::Misbehave(which) => format!("holdfast::misbehave<{}>", *which as i32),
             Kernel::Judge(Judge { weights, chunks }) => {
                 format!("holdfast_judge::judge<{}, {chunks}>", *weights == Weights::Complex)
+            }
+            Kernel::Evaluate(function) => format!("holdfast::evaluate_function<{}>", *function as i32),
+            Kernel::JudgeFunction(function) => {
+                format!("holdfast_judge::judge_function<{}>", *function as i32)
             }
         }
     }

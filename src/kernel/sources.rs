@@ -75,9 +75,16 @@ const JUDGE_HEADERS: &[Source] = sources![
     "judge/walk.cuh",
 ];
 
+/// What asks the production sources for the functions that they are made of, and what judges those.
+const FUNCTIONS: &[Source] = sources!["../../kernels/": "functions/evaluate.cu", "judge/functions.cu"];
+const FUNCTION_HEADERS: &[Source] = sources![
+    "../../kernels/": "functions/evaluate.cuh", "functions/params.h", "judge/functions.cuh";
+    "scalar_functions.h"
+];
+
 /// The program of that name.
 pub fn program(name: &str) -> Option<&'static Source> {
-    PROGRAMS.iter().chain(TEST_PROGRAMS).chain(JUDGE).find(|source| source.name == name)
+    PROGRAMS.iter().chain(TEST_PROGRAMS).chain(JUDGE).chain(FUNCTIONS).find(|source| source.name == name)
 }
 
 /// The production programs and what they include: every source that results are recorded with.
@@ -88,9 +95,11 @@ pub fn production() -> impl Iterator<Item = &'static Source> {
 /// Every file that a program of this build includes.
 pub fn headers(program: &Source) -> impl Iterator<Item = &'static Source> {
     let planted = CpuBackend::planted_fault().map_or(&[] as &[Source], |_| FAULT_HEADERS);
-    let of_judge = JUDGE.iter().any(|judge| judge.name == program.name);
+    let is_one_of = |programs: &[Source]| programs.iter().any(|one| one.name == program.name);
+    let of_functions = if is_one_of(FUNCTIONS) { FUNCTION_HEADERS } else { &[] };
+    let of_judge = program.name.starts_with("judge/");
     let (headers, planted) = if of_judge { (JUDGE_HEADERS, &[] as &[Source]) } else { (HEADERS, planted) };
-    headers.iter().chain(planted)
+    headers.iter().chain(planted).chain(of_functions)
 }
 
 /// SHA-256 over a program and every header: names, lengths and texts.
@@ -102,6 +111,13 @@ pub fn hash(program: &'static Source) -> [u8; 32] {
 pub fn production_hash() -> &'static str {
     static HASH: OnceLock<String> = OnceLock::new();
     HASH.get_or_init(|| hexfloat::bytes(&hash_of(production())))
+}
+
+/// SHA-256, in hex, over the production sources and what asks them for their functions.
+pub fn functions_hash() -> String {
+    let asking =
+        FUNCTIONS.iter().chain(FUNCTION_HEADERS).filter(|source| source.name.starts_with("functions/"));
+    hexfloat::bytes(&hash_of(production().chain(asking)))
 }
 
 /// SHA-256 over sources, by name, length and text, in the order given.

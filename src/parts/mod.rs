@@ -208,6 +208,9 @@ pub enum PartError {
         "{parts} not finished, expected all; every unit is there, but not what explains failures (hint: `{command}`)"
     )]
     Unexplained { parts: String, command: String },
+    /// What is to be done in parts cannot be done here.
+    #[error(transparent)]
+    Work(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl PartError {

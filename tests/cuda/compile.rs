@@ -13,6 +13,7 @@ use holdfast::kernel::cuda::nvrtc::{self, Resources};
 use holdfast::kernel::registry::{Instantiation, Judge, Kernel, Misbehaviour};
 use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, Shape};
+use holdfast::scalar_function::ScalarFunction;
 use rayon::prelude::*;
 use rstest::rstest;
 
@@ -28,7 +29,11 @@ fn programs(types: Types) -> Vec<Vec<Kernel>> {
     let mut groups: BTreeMap<String, Vec<Kernel>> = BTreeMap::new();
     let kernels = Kernel::production().filter(|kernel| types.hold(kernel));
     let judges = Judge::all().filter(|judge| types.hold_judge(judge)).map(Kernel::Judge);
-    for kernel in kernels.chain(Misbehaviour::ALL.map(Kernel::Misbehave)).chain(judges) {
+    let functions = ScalarFunction::ALL
+        .into_iter()
+        .flat_map(|function| [Kernel::Evaluate(function), Kernel::JudgeFunction(function)]);
+    let others = Misbehaviour::ALL.map(Kernel::Misbehave).into_iter().chain(judges).chain(functions);
+    for kernel in kernels.chain(others) {
         let group = match kernel {
             Kernel::Scan(Instantiation { method, weights, input, .. }) => {
                 format!("{method} {weights} {input}")
@@ -41,6 +46,9 @@ fn programs(types: Types) -> Vec<Vec<Kernel>> {
             Kernel::Differentiate { .. } => "differentiate".to_owned(),
             Kernel::Misbehave(_) => "misbehave".to_owned(),
             Kernel::Judge(Judge { weights, .. }) => format!("judge {weights}"),
+            // Four programs each.
+            Kernel::Evaluate(function) => format!("evaluate {}", function as u8 % 4),
+            Kernel::JudgeFunction(function) => format!("judge functions {}", function as u8 % 4),
         };
         groups.entry(group).or_default().push(kernel);
     }

@@ -83,6 +83,7 @@ fn without_a_device(args: &[&str], variable: Option<&str>) -> Output {
 #[rstest]
 #[case::by_argument(&["verify", "--regime", "l1", "--backend", "cuda"], None)]
 #[case::by_variable(&["verify", "--regime", "l1"], Some("1"))]
+#[case::of_a_sweep(&["sweep", "exp", "--backend", "cuda"], None)]
 fn without_a_device_the_binary_exits_with_3_and_says_why(
     #[case] args: &[&str],
     #[case] variable: Option<&str>,

@@ -1,8 +1,12 @@
 //! Promises of sweeps over all of f32: what f64 says of a function is what 237 bits say; a wrong value fails, at its argument; every
 //! function of the kernels keeps its promise; parts make the whole.
 
-use holdfast::functions::{Sweeps, judge, rules};
-use holdfast::kernel::functions::{FunctionTally, evaluate};
+use std::sync::Mutex;
+
+use holdfast::functions::on_device::DeviceSweep;
+use holdfast::functions::{Place, Sweeps, judge, rules};
+use holdfast::kernel::functions::{self, Arguments, FunctionFindings, Tried, evaluate};
+use holdfast::kernel::local::LocalDevice;
 use holdfast::parts::{self, Divisible, Part, merge};
 use holdfast::report::json;
 use holdfast::results::functions::summaries;
@@ -31,12 +35,17 @@ fn nearest(function: ScalarFunction, x: f32) -> Option<f32> {
     all.min_by(|a, b| off(*a).total_cmp(&off(*b)))
 }
 
+/// What is said of values at neighbours, of which the first one is that before the first argument.
+fn tried(function: ScalarFunction, first: f32, values: &[f32]) -> Tried {
+    let arguments = Arguments { first: first.to_bits(), stride: 1, count: values.len() as u32 - 1 };
+    functions::judge(function, arguments, values, &rules(function))
+}
+
 /// What is said of one value at one argument.
-fn judged(function: ScalarFunction, x: f32, value: f32) -> FunctionTally {
-    let mut tally = FunctionTally::NONE;
-    let [open, _] = tally.add(function, (x.to_bits(), 1), &[f32::NAN, value], &rules(function));
+fn judged(function: ScalarFunction, x: f32, value: f32) -> FunctionFindings {
+    let Tried { tally, open, .. } = tried(function, x, &[f32::NAN, value]);
     assert!(open.is_empty(), "{function} at {x:e}");
-    tally
+    tally.found
 }
 
 #[test]
@@ -53,10 +62,11 @@ fn the_nearest_number_is_right_and_the_one_beside_it_is_not_nearest() {
             if function.is_of_unit_circle() || value.abs() < f32::MIN_POSITIVE {
                 continue;
             }
-            let beside =
-                judged(function, x, if x.to_bits() % 2 == 0 { value.next_up() } else { value.next_down() });
-            let is_tie = beside.near_ties > 0;
-            assert!(beside.misrounded == 1 || is_tie, "{function}({x:e}) beside {value:e}: {beside:?}");
+            let neighbour = if x.to_bits() % 2 == 0 { value.next_up() } else { value.next_down() };
+            let beside = self::tried(function, x, &[f32::NAN, neighbour]);
+            let is_tie = !beside.near_ties.is_empty();
+            let misrounded = beside.tally.found.misrounded;
+            assert!(misrounded == 1 || is_tie, "{function}({x:e}) beside {value:e}: {beside:?}");
         }
         assert!(tried > 2000, "{function}: {tried}");
     }
@@ -68,9 +78,9 @@ fn beside_a_root_the_nearest_number_is_not_called_misrounded() {
     use ScalarFunction::{GateSlope, Rk4BBar, Rk4HByDelta};
     for (function, x) in [(GateSlope, -1.2784644f32), (Rk4HByDelta, -1.5960716), (Rk4BBar, -2.7852936)] {
         let value = nearest(function, x).expect("within reach");
-        let mut tally = FunctionTally::NONE;
-        tally.add(function, (x.to_bits(), 1), &[f32::NAN, value], &rules(function));
-        assert_eq!((tally.failing, tally.misrounded, tally.near_ties), (0, 0, 1), "{function}: {tally:?}");
+        let tried = tried(function, x, &[f32::NAN, value]);
+        let FunctionFindings { failing, misrounded, .. } = tried.tally.found;
+        assert_eq!((failing, misrounded, tried.near_ties.len()), (0, 0, 1), "{function}: {tried:?}");
     }
 }
 
@@ -137,9 +147,8 @@ fn overflow_and_underflow_are_values() {
 #[test]
 fn a_fall_is_counted_where_the_exact_values_rise_but_not_over_a_pole() {
     let falls = |function, first: f32, values: &[f32]| {
-        let mut tally = FunctionTally::NONE;
-        tally.add(function, (first.to_bits(), 1), values, &rules(function));
-        (tally.falls, tally.first_fall)
+        let found = tried(function, first, values).tally.found;
+        (found.falls, found.first_fall)
     };
     let exp = evaluate(ScalarFunction::Exp, &[1.0, 1f32.next_up(), 1f32.next_up().next_up()]);
     assert_eq!(falls(ScalarFunction::Exp, 1f32.next_up(), &exp).0, 0);
@@ -164,9 +173,9 @@ fn every_function_keeps_its_promise_over_all_of_f32() {
         functions: ScalarFunction::ALL.into(),
         every: 65_521,
         command: "holdfast sweep".to_owned(),
-        device: "this machine".to_owned(),
+        place: Place::Cpu("this machine".to_owned()),
     };
-    let results = sweeps.run(&|| {});
+    let results = sweeps.run(&|| {}).expect("no device");
     let all = summaries(&results.functions);
     assert_eq!(all.len(), ScalarFunction::ALL.len());
     for one in &all {
@@ -195,4 +204,30 @@ fn every_argument_of_a_binade_is_judged_where_all_are_asked_for() {
     let range = judge(ScalarFunction::Bf16, false, 127, 1);
     assert_eq!((range.judged, range.failing, range.falls), (1 << 23, 0, 0));
     assert_eq!(range.histogram, [1 << 23]);
+}
+
+/// The launches for a GPU, on this machine: several blocks, each with many threads.
+#[test]
+fn a_device_says_what_the_cpu_says() {
+    let sweeps = |place| Sweeps {
+        functions: ScalarFunction::ALL.into(),
+        every: 32_749,
+        command: "holdfast sweep".to_owned(),
+        place,
+    };
+    let device = DeviceSweep::on(LocalDevice::stand_in());
+    let on_device = sweeps(Place::Device(Mutex::new(device))).run(&|| {}).expect("a device");
+    let on_cpu = sweeps(Place::Cpu("this machine".to_owned())).run(&|| {}).expect("no device");
+    assert_eq!(on_device.functions.len(), on_cpu.functions.len());
+    for (found, expected) in on_device.functions.iter().zip(&on_cpu.functions) {
+        assert_eq!(found, expected);
+    }
+    // What takes all blocks and gives each thread several arguments; beside a root, for lists that are not empty.
+    let function = ScalarFunction::Rk4HByDelta;
+    let range = Arguments { first: (-1.59f32).to_bits(), stride: 1, count: 1 << 18 };
+    let mut device = DeviceSweep::on(LocalDevice::stand_in());
+    let found = device.judge(function, range, &rules(function)).expect("a device");
+    let expected = functions::judge(function, range, &functions::values(function, range), &rules(function));
+    assert!(!expected.near_ties.is_empty());
+    assert_eq!(found, expected);
 }

@@ -16,7 +16,7 @@ use crate::kernel::cpu::params::{
 };
 use crate::kernel::cuda::cache::Image;
 use crate::kernel::cuda::images::Images;
-use crate::kernel::launch::{Device, DeviceError, Launch, Params};
+use crate::kernel::launch::{Device, DeviceError, Launch, Params, plain};
 use crate::kernel::registry::{Judge, Kernel};
 use crate::problem::conventions::{Reads, StateHolds};
 use crate::problem::recorded::{Layout, Recording};
@@ -104,7 +104,7 @@ impl<'a> Launcher<'a> {
             }
             let Some(values) = recording.input_rows(name, rows, 0..rows)? else { return Ok(0) };
             let address = device.allocate(size_of_val(&values[..]))?;
-            device.write(address, bytes_of_f32(&values))?;
+            device.write(address, plain::bytes(&values))?;
             Ok(address)
         };
         let a = weight("A", dim, true)?;
@@ -159,7 +159,7 @@ impl<'a> Launcher<'a> {
         let buffers = &self.buffers;
         for (address, values) in [(buffers.b, &piece.b), (buffers.c, &piece.c)] {
             if let Some(values) = values {
-                self.device.write(address, bytes_of_f32(values))?;
+                self.device.write(address, plain::bytes(values))?;
             }
         }
         let Shape { seqlen, dstate, .. } = self.layout.shape;
@@ -168,15 +168,15 @@ impl<'a> Launcher<'a> {
             let Block { rows, delta, delta_error, u, gate, silu, initial, .. } = block;
             let at = (rows.start - piece.rows.start) as u64;
             let [position, state] = [seqlen, state].map(|each| at * each as u64);
-            self.device.write(buffers.delta + 8 * position, bytes_of_f64(delta))?;
-            self.device.write(buffers.delta_error + 8 * position, bytes_of_f64(delta_error))?;
-            self.device.write(buffers.u + 4 * position, bytes_of_f32(u))?;
+            self.device.write(buffers.delta + 8 * position, plain::bytes(delta))?;
+            self.device.write(buffers.delta_error + 8 * position, plain::bytes(delta_error))?;
+            self.device.write(buffers.u + 4 * position, plain::bytes(u))?;
             if let (Some(gate), Some(silu)) = (gate, silu) {
-                self.device.write(buffers.gate + 4 * position, bytes_of_f32(gate))?;
-                self.device.write(buffers.silu + 8 * position, bytes_of_f64(silu))?;
+                self.device.write(buffers.gate + 4 * position, plain::bytes(gate))?;
+                self.device.write(buffers.silu + 8 * position, plain::bytes(silu))?;
             }
             if let Some(initial) = initial {
-                self.device.write(buffers.initial + 4 * state, bytes_of_f32(initial))?;
+                self.device.write(buffers.initial + 4 * state, plain::bytes(initial))?;
             }
         }
         Ok(())
@@ -202,7 +202,7 @@ impl<'a> Launcher<'a> {
                     TensorName::Out => (self.buffers.out, seqlen),
                     TensorName::LastState => (self.buffers.last_state, dstate * self.layout.weights.width()),
                 };
-                self.device.write(address + (4 * at * each) as u64, bytes_of_f32(values))?;
+                self.device.write(address + (4 * at * each) as u64, plain::bytes(values))?;
                 match name {
                     TensorName::Out => params.out = pointer(address),
                     TensorName::LastState => params.last_state = pointer(address),
@@ -211,7 +211,7 @@ impl<'a> Launcher<'a> {
         }
         let mut results = vec![RawResult::POISON; rows];
         // What is not written is no verdict.
-        self.device.write(self.buffers.results, RawResult::bytes_of(&mut results))?;
+        self.device.write(self.buffers.results, plain::bytes(&results))?;
         self.device.run(&Launch {
             kernel: self.kernel,
             image: self.image.as_deref(),
@@ -220,7 +220,7 @@ impl<'a> Launcher<'a> {
             shared: 0,
             params: Params::Judge(&params),
         })?;
-        self.device.read(self.buffers.results, RawResult::bytes_of(&mut results))?;
+        self.device.read(self.buffers.results, plain::bytes_mut(&mut results))?;
         let first_try = |(row, result): (usize, RawResult)| {
             let names = piece.blocks[0].got[output].iter();
             let tallies = names.map(|(name, _)| (name, tally(row, &result.tally[name as usize])));
@@ -260,16 +260,6 @@ fn pointer<T>(address: u64) -> *const T {
         0 => null_mut::<T>(),
         address => address as usize as *mut T,
     }
-}
-
-fn bytes_of_f32(values: &[f32]) -> &[u8] {
-    // SAFETY: numbers without padding, as bytes.
-    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
-}
-
-fn bytes_of_f64(values: &[f64]) -> &[u8] {
-    // SAFETY: numbers without padding, as bytes.
-    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
 fn format(input: InputType) -> RawFormat {

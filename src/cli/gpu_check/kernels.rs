@@ -145,7 +145,11 @@ fn one(
             (job, Box::new(move |returned| values(returned.derivatives())), values(want))
         }
         // Sums come after backward scans.
-        Kernel::Sums(_) | Kernel::Misbehave(_) | Kernel::Judge(_) => return Ok(()),
+        Kernel::Sums(_)
+        | Kernel::Misbehave(_)
+        | Kernel::Judge(_)
+        | Kernel::Evaluate(_)
+        | Kernel::JudgeFunction(_) => return Ok(()),
     };
     let image = |kernel| match images {
         Some(images) => match images.get(kernel) {

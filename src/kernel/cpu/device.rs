@@ -2,16 +2,19 @@
 //! machine without a GPU tests everything of the CUDA path but CUDA itself, faults included.
 
 use std::collections::BTreeMap;
-use std::ffi::c_uint;
+use std::ffi::{c_int, c_uint};
 use std::time::Duration;
 
 use rayon::prelude::*;
 
 use super::call::{Build, Call};
 use super::ffi;
-use crate::kernel::launch::{Device, DeviceError, DeviceInfo, Launch, Params};
+use super::params::{RawEvaluate, RawFunction};
+use crate::kernel::functions::{self, Arguments};
+use crate::kernel::launch::{Device, DeviceError, DeviceInfo, Launch, Params, plain};
 use crate::kernel::registry::{Judge, Kernel, Misbehaviour};
 use crate::problem::Weights;
+use crate::scalar_function::ScalarFunction;
 
 /// What the kernels' widest load takes: four doubles, when lifted.
 #[derive(Clone, Copy)]
@@ -96,6 +99,16 @@ fn judge_rows(judge: Judge, params: &ffi::RawJudge) {
     });
 }
 
+/// Judges a function's values, block by block: their lists are no place for several at once.
+fn judge_function(function: ScalarFunction, launch: &Launch, params: &RawFunction) {
+    for block in 0..launch.blocks {
+        // SAFETY: the addresses are this device's buffers, as large as the count and the launch say.
+        unsafe {
+            ffi::holdfast_judge_function(function as c_int, params, block, launch.blocks, launch.threads);
+        }
+    }
+}
+
 /// What this machine's memory says of itself in the place of a GPU.
 pub(super) fn stand_in(memory: usize) -> DeviceInfo {
     DeviceInfo {
@@ -151,6 +164,15 @@ impl Device for CpuDevice {
             (Kernel::Misbehave(which), Params::Scan(params)) => self.misbehave(which, params),
             (Kernel::Judge(judge), Params::Judge(params)) => {
                 judge_rows(judge, params);
+                Ok(())
+            }
+            (Kernel::Evaluate(function), Params::Evaluate(params)) => {
+                let RawEvaluate { first, stride, count, values, .. } = *params;
+                let found = functions::values(function, Arguments { first, stride, count });
+                self.write(values as u64, plain::bytes(&found))
+            }
+            (Kernel::JudgeFunction(function), Params::Function(params)) => {
+                judge_function(function, launch, params);
                 Ok(())
             }
             _ => run_blocks(&Call::new(Build::default(), launch)?, launch.blocks),

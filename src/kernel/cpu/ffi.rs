@@ -3,8 +3,8 @@
 use std::ffi::{CStr, c_char, c_int, c_longlong, c_uint, c_void};
 
 pub use super::params::{
-    BackwardShape, BackwardWorkspace, Elementary, FunctionRules, FunctionTally, RawBackward, RawDerivatives,
-    RawDiscretize, RawInstantiation, RawJudge, RawScan,
+    BackwardShape, BackwardWorkspace, Elementary, FunctionFindings, RawBackward, RawDerivatives,
+    RawDiscretize, RawFunction, RawInstantiation, RawJudge, RawScan,
 };
 use crate::kernel::registry::Instantiation;
 use crate::problem::{InputType, Operand, Weights};
@@ -120,15 +120,12 @@ unsafe extern "C" {
     pub fn holdfast_evaluate(function: c_int, x: *const f32, values: *mut f32, count: usize);
     pub fn holdfast_judge_function(
         function: c_int,
-        first: c_uint,
-        stride: c_uint,
-        count: c_uint,
-        values: *const f32,
-        rules: *const FunctionRules,
-        tally: *mut FunctionTally,
-        open: *mut c_uint,
-        near_ties: *mut c_uint,
+        params: *const RawFunction,
+        block: c_uint,
+        blocks: c_uint,
+        threads: c_uint,
     );
+    pub safe fn holdfast_merge_findings(found: &mut FunctionFindings, other: &FunctionFindings);
     pub fn holdfast_elementary(hi: *const f32, lo: *const f32, count: usize, results: *mut Elementary);
 }
 

@@ -12,7 +12,7 @@ pub type Layout = (&'static str, usize, &'static [Field]);
 
 /// Those of all structs here.
 #[allow(dead_code, reason = "the build script is what reads it")]
-pub const LAYOUTS: [Layout; 17] = [
+pub const LAYOUTS: [Layout; 21] = [
     RawInstantiation::LAYOUT,
     RawScan::LAYOUT,
     RawDiscretize::LAYOUT,
@@ -29,7 +29,11 @@ pub const LAYOUTS: [Layout; 17] = [
     RawTally::LAYOUT,
     RawResult::LAYOUT,
     FunctionRules::LAYOUT,
+    FunctionFindings::LAYOUT,
     FunctionTally::LAYOUT,
+    FunctionValue::LAYOUT,
+    RawFunction::LAYOUT,
+    RawEvaluate::LAYOUT,
 ];
 
 macro_rules! c_struct {
@@ -379,14 +383,12 @@ c_struct! {
 }
 
 c_struct! {
-    /// What became of a function's values at many arguments.
-    #[derive(Debug)]
-    FunctionTally = "holdfast_judge::FunctionTally" {
+    /// What became of a function's values at some arguments of one sign: counts, the worst and the first of what there is.
+    #[derive(Debug, PartialEq)]
+    FunctionFindings = "holdfast_judge::FunctionFindings" {
         judged: u64,
         outside: u64,
         failing: u64,
-        open: u64,
-        near_ties: u64,
         misrounded: u64,
         falls: u64,
         wrong_signs: u64,
@@ -400,7 +402,51 @@ c_struct! {
         first_fall: u32,
         first_wrong_sign: u32,
         unused: u32,
+    }
+}
+
+c_struct! {
+    /// The same with how many values are off by how many quarters of an ulp.
+    #[derive(Debug, PartialEq)]
+    FunctionTally = "holdfast_judge::FunctionTally" {
+        found: FunctionFindings,
         histogram: [u64; HISTOGRAM],
+    }
+}
+
+c_struct! {
+    /// An argument's bits, and the function's value there.
+    #[derive(Debug, PartialEq)]
+    FunctionValue = "holdfast_judge::FunctionValue" {
+        bits: u32,
+        got: f32,
+    }
+}
+
+c_struct! {
+    /// A launch that judges a function's values.
+    RawFunction = "holdfast_judge::FunctionParams" {
+        rules: FunctionRules,
+        first: u32,
+        stride: u32,
+        count: u32,
+        unused: u32,
+        values: *const f32,
+        tallies: *mut FunctionTally,
+        open: *mut FunctionValue,
+        near_ties: *mut FunctionValue,
+        listed: *mut u32,
+    }
+}
+
+c_struct! {
+    /// A launch that evaluates a function.
+    RawEvaluate = "holdfast_functions::EvaluateParams" {
+        first: u32,
+        stride: u32,
+        count: u32,
+        unused: u32,
+        values: *mut f32,
     }
 }
 
@@ -430,10 +476,4 @@ impl RawTally {
 impl RawResult {
     /// What nothing has been written to: no verdict, so that the CPU judges.
     pub const POISON: RawResult = RawResult { tally: [RawTally::POISON; 2], largest_z: f64::NAN };
-
-    /// As many bytes, of any value: every field is a number.
-    pub fn bytes_of(results: &mut [RawResult]) -> &mut [u8] {
-        // SAFETY: plain numbers without padding (`LAYOUT` lists 8-byte fields only), of which all bytes are valid.
-        unsafe { std::slice::from_raw_parts_mut(results.as_mut_ptr().cast(), std::mem::size_of_val(results)) }
-    }
 }

@@ -28,6 +28,9 @@ pub struct Gpu {
     allocations: Vec<u64>,
 }
 
+// SAFETY: the driver's handles are valid in every thread; one in which the context is not current is told so by every call.
+unsafe impl Send for Gpu {}
+
 /// Whether the driver's library can be loaded.
 pub fn driver_present() -> Result<(), CudaError> {
     // SAFETY: loads and unloads a library, whose constructors are trusted.
@@ -173,6 +176,8 @@ impl Gpu {
             Params::Discretize(params) => (params as *const _ as *const c_void).cast(),
             Params::Backward(params) => (params as *const _ as *const c_void).cast(),
             Params::Differentiate(params) => (params as *const _ as *const c_void).cast(),
+            Params::Evaluate(params) => (params as *const _ as *const c_void).cast(),
+            Params::Function(params) => (params as *const _ as *const c_void).cast(),
             Params::Judge(params) => (*params as *const RawJudge).cast(),
         };
         let mut arguments = [params.cast_mut()];

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::KernelError;
-use crate::kernel::cpu::ffi::{RawBackward, RawDerivatives, RawDiscretize, RawJudge, RawScan};
+use crate::kernel::cpu::params::{
+    RawBackward, RawDerivatives, RawDiscretize, RawEvaluate, RawFunction, RawJudge, RawScan,
+};
 use crate::kernel::cuda::cache::Image;
 use crate::kernel::registry::Kernel;
 
@@ -70,6 +72,8 @@ pub enum Params<'a> {
     Backward(RawBackward),
     Differentiate(RawDerivatives),
     Judge(&'a RawJudge),
+    Evaluate(RawEvaluate),
+    Function(RawFunction),
 }
 
 /// A kernel, its argument and its launch.
@@ -84,7 +88,7 @@ pub struct Launch<'a> {
 }
 
 /// Memory and launches. Addresses are the device's own.
-pub trait Device {
+pub trait Device: Send {
     fn info(&self) -> DeviceInfo;
 
     fn allocate(&mut self, bytes: usize) -> Result<u64, DeviceError>;

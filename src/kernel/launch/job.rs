@@ -297,7 +297,7 @@ impl Job {
             Kernel::Backward(_) => (&BACKWARD_INPUTS, GRADIENTS.len()),
             Kernel::Differentiate { .. } => (&DIFFERENTIATE_INPUTS, DERIVATIVES.len()),
             // The judge's rows stay on the device from one launch to the next; sums come after a scan.
-            Kernel::Judge(_) | Kernel::Sums(_) => {
+            Kernel::Judge(_) | Kernel::Evaluate(_) | Kernel::JudgeFunction(_) | Kernel::Sums(_) => {
                 return Err(DeviceError::Fault("the kernel takes no job of its own".to_owned()));
             }
         };
@@ -424,7 +424,12 @@ impl Job {
                 };
                 vec![scan(0, params), sums]
             }
-            Kernel::Scan(_) | Kernel::Misbehave(_) | Kernel::Judge(_) | Kernel::Sums(_) => {
+            Kernel::Scan(_)
+            | Kernel::Misbehave(_)
+            | Kernel::Judge(_)
+            | Kernel::Evaluate(_)
+            | Kernel::JudgeFunction(_)
+            | Kernel::Sums(_) => {
                 let weights = match kernel {
                     Kernel::Scan(Instantiation { weights, .. }) => weights,
                     _ => Weights::Real,

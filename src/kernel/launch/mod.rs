@@ -6,6 +6,7 @@ pub mod buffer;
 pub mod device;
 pub mod element;
 pub mod job;
+pub mod plain;
 
 pub use buffer::{Guarding, POISON};
 pub use device::{Device, DeviceError, DeviceInfo, Launch, Params};
