@@ -21,6 +21,12 @@ named! {
         Phi1 => "phi1": "φ₁(x) in pairs of floats, from −10⁶ to 80.5",
         Phi2 => "phi2": "φ₂(x) in pairs of floats, from −10⁶ to 80.5",
         Phi3 => "phi3": "φ₃(x) in pairs of floats, from −10⁶ to 80.5",
+        LibraryExp => "library-exp": "eˣ of the compiler's library, which softplus, the sigmoid and the gate take",
+        LibraryLog1p => "library-log1p": "log(1 + x) of the compiler's library for x ≥ 0, which softplus takes",
+        HardwareExp2 => "hardware-exp2": "2ˣ by a GPU's instruction ex2.approx.ftz, from −126 to 128; on a CPU the library's",
+        HardwareReciprocal => "hardware-reciprocal": "1/x by rcp.approx.ftz, from 2⁻¹²⁶ to 2¹²⁶; on a CPU a division",
+        HardwareCos => "hardware-cos": "cos x by cos.approx.ftz, from −π to π; on a CPU the library's",
+        HardwareSin => "hardware-sin": "sin x by sin.approx.ftz, from −π to π; on a CPU the library's",
         Softplus => "softplus": "log(1 + eˣ)",
         Sigmoid => "sigmoid": "softplus′(x) = 1/(1 + e⁻ˣ)",
         Gate => "gate": "x/(1 + e⁻ˣ)",
@@ -97,20 +103,34 @@ impl ScalarFunction {
 
     /// Whether it is a part of e^ix: its error is judged, and said, relative to that number's modulus, 1.
     pub fn is_of_unit_circle(self) -> bool {
-        use ScalarFunction::{Cos, CosInPairs, Sin, SinInPairs};
-        matches!(self, Cos | Sin | CosInPairs | SinInPairs)
+        use ScalarFunction::{Cos, CosInPairs, HardwareCos, HardwareSin, Sin, SinInPairs};
+        matches!(self, Cos | Sin | CosInPairs | SinInPairs | HardwareCos | HardwareSin)
     }
 
     /// Whether its exact values never fall as x grows; beside a pole, on either side of it.
     pub fn is_increasing(self) -> bool {
         use ScalarFunction as F;
         !self.is_of_unit_circle()
-            && !matches!(self, F::Gate | F::GateSlope | F::BilinearSlope | F::BilinearHByA | F::Rk4HByA)
+            && !matches!(
+                self,
+                F::HardwareReciprocal
+                    | F::Gate
+                    | F::GateSlope
+                    | F::BilinearSlope
+                    | F::BilinearHByA
+                    | F::Rk4HByA
+            )
     }
 
     /// The arguments that it is defined for.
     pub fn domain(self) -> [f32; 2] {
         match self {
+            ScalarFunction::LibraryLog1p => [0.0, f32::MAX],
+            ScalarFunction::HardwareExp2 => [-126.0, 128.0],
+            ScalarFunction::HardwareReciprocal => [f32::MIN_POSITIVE, 1.0 / f32::MIN_POSITIVE],
+            ScalarFunction::HardwareCos | ScalarFunction::HardwareSin => {
+                [-std::f32::consts::PI, std::f32::consts::PI]
+            }
             ScalarFunction::Phi1 | ScalarFunction::Phi2 | ScalarFunction::Phi3 => [-1e6, 80.5],
             _ => [f32::MIN, f32::MAX],
         }

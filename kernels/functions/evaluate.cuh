@@ -43,6 +43,24 @@ HOLDFAST_DEVICE Phi<Pair<float>> phi_of(float x) {
   return {none, none, none, {}};
 }
 
+// A GPU's own approximations; none of them is in a CPU.
+#if defined(__CUDACC__)
+#define HOLDFAST_HARDWARE(name, instruction, library)      \
+  HOLDFAST_DEVICE float hardware_##name(float x) {         \
+    float y;                                               \
+    asm(instruction ".f32 %0, %1;" : "=f"(y) : "f"(x));    \
+    return y;                                              \
+  }
+#else
+#define HOLDFAST_HARDWARE(name, instruction, library) \
+  HOLDFAST_DEVICE float hardware_##name(float x) { return library; }
+#endif
+HOLDFAST_HARDWARE(exp2, "ex2.approx.ftz", exp2f(x))
+HOLDFAST_HARDWARE(reciprocal, "rcp.approx.ftz", 1.0f / x)
+HOLDFAST_HARDWARE(cos, "cos.approx.ftz", cosf(x))
+HOLDFAST_HARDWARE(sin, "sin.approx.ftz", sinf(x))
+#undef HOLDFAST_HARDWARE
+
 template <ScalarFunction kFunction>
 HOLDFAST_DEVICE float evaluate(float x) {
   using F = ScalarFunction;
@@ -56,6 +74,12 @@ HOLDFAST_DEVICE float evaluate(float x) {
   if constexpr (kFunction == F::kPhi1) return rounded(phi_of(x).phi1);
   if constexpr (kFunction == F::kPhi2) return rounded(phi_of(x).phi2);
   if constexpr (kFunction == F::kPhi3) return rounded(phi_of(x).phi3);
+  if constexpr (kFunction == F::kLibraryExp) return expf(x);
+  if constexpr (kFunction == F::kLibraryLog1p) return log1pf(x);
+  if constexpr (kFunction == F::kHardwareExp2) return hardware_exp2(x);
+  if constexpr (kFunction == F::kHardwareReciprocal) return hardware_reciprocal(x);
+  if constexpr (kFunction == F::kHardwareCos) return hardware_cos(x);
+  if constexpr (kFunction == F::kHardwareSin) return hardware_sin(x);
   if constexpr (kFunction == F::kSoftplus) return softplus(x);
   if constexpr (kFunction == F::kSigmoid) return sigmoid(x);
   if constexpr (kFunction == F::kGate) return gate(x);

@@ -10,8 +10,10 @@
 //   are positive on the real line, and so are the sums that the methods make of them: 2⁷ v = 2⁻⁴⁶ of the value bounds them all.
 // - rk4's polynomials cancel: 8v of the sum of their terms' sizes, 12v of that of four terms.
 // - bilinear: 1 ± x/2 by one rounding each, and a quotient: 4v, twice that where it is squared, and more.
-// - softplus = max(x, 0) + 2 artanh(t/(2 + t)), t = e^−|x|: positive terms, 2⁵ v. The sigmoid 8v, the gate 10v. The gate's derivative is a
+// - softplus = max(x, 0) + log(1 + t), t = e^−|x|, and log(1 + t) = 2 artanh(t/(2 + t)): positive terms, 2⁵ v. So is log(1 + x) for x > 1,
+//   where 1 + x rounds by v, which is below 2v of a logarithm beyond ln 2. The sigmoid 8v, the gate 10v. The gate's derivative is a
 //   sum that cancels: 2⁵ v of its terms' sizes.
+// - 2ˣ: the product with log 2 is off by less than ½ v. 1/x: one rounding.
 // - sine and cosine beyond 2²⁰: the angle as a fraction of a turn, good to 2⁻⁶³, then as numbers.cuh: 4v of 1.
 // Where eˣ is subnormal in f64 these are no longer relative; what is lost there is nothing beside a half of f32's least number.
 #pragma once
@@ -69,6 +71,15 @@ JUDGE_DEVICE Integrals integrals(double x) {
   at.psi2 = ((x - 2.0) * e + (x + 2.0)) / (x * x * x);
   at.psi3 = ((x - 3.0) * e + (1.0 + 0.5 * (x + 2.0) * (x + 2.0))) / ((x * x) * (x * x));
   return at;
+}
+
+// log(1 + t) = 2 artanh(t/(2 + t)), for 0 ≤ t ≤ 1.
+JUDGE_DEVICE double log_of_one_plus(double t) {
+  const double ratio = t / (2.0 + t), square = ratio * ratio;
+  double sum = 1.0 / 41.0;
+  JUDGE_NO_UNROLL
+  for (int k = 39; k >= 1; k -= 2) sum = sum * square + 1.0 / k;
+  return 2.0 * ratio * sum;
 }
 
 JUDGE_DEVICE Known polynomial(double x, double c0, double c1, double c2, double c3) {
@@ -135,19 +146,32 @@ constexpr double kHalfSubnormal = 7.006492321624085e-46;
 template <ScalarFunction kFunction>
 JUDGE_DEVICE Known truth(double x) {
   using F = ScalarFunction;
-  if constexpr (kFunction == F::kExp || kFunction == F::kExpInPairs) return known(exponential(x), 5.0);
-  if constexpr (kFunction == F::kCos || kFunction == F::kCosInPairs || kFunction == F::kSin || kFunction == F::kSinInPairs) {
+  if constexpr (kFunction == F::kExp || kFunction == F::kExpInPairs || kFunction == F::kLibraryExp) {
+    return known(exponential(x), 5.0);
+  }
+  if constexpr (kFunction == F::kHardwareExp2) {
+    // 2ⁿ 2ᶠ with a whole n, |n| ≤ 128, and |f| ≤ ½: both exact.
+    const double n = (x + kRounder) - kRounder;
+    return known(exponential((x - n) * 0.6931471805599453) * from_bits(static_cast<Bits>(static_cast<int>(n) + 1023) << 52), 6.0);
+  }
+  if constexpr (kFunction == F::kHardwareReciprocal) return known(1.0 / x, 1.0);
+  constexpr bool kIsCosine = kFunction == F::kCos || kFunction == F::kCosInPairs || kFunction == F::kHardwareCos;
+  constexpr bool kIsSine = kFunction == F::kSin || kFunction == F::kSinInPairs || kFunction == F::kHardwareSin;
+  if constexpr (kIsCosine || kIsSine) {
     double sine, cosine;
     sine_and_cosine_of_any(x, sine, cosine);
-    constexpr bool kIsCosine = kFunction == F::kCos || kFunction == F::kCosInPairs;
     return {kIsCosine ? cosine : sine, 4.0 * kUnit, 1.0, 0.0};
   }
   if constexpr (kFunction == F::kSoftplus) {
-    const double t = exponential(-size_of_real(x)), ratio = t / (2.0 + t), square = ratio * ratio;
-    double sum = 1.0 / 41.0;
-    JUDGE_NO_UNROLL
-    for (int k = 39; k >= 1; k -= 2) sum = sum * square + 1.0 / k;
-    return known((x > 0.0 ? x : 0.0) + 2.0 * ratio * sum, 32.0);
+    return known((x > 0.0 ? x : 0.0) + log_of_one_plus(exponential(-size_of_real(x))), 32.0);
+  }
+  if constexpr (kFunction == F::kLibraryLog1p) {
+    if (x <= 1.0) return known(log_of_one_plus(x), 32.0);
+    // 1 + x = 2ᵏ(1 + t).
+    const Bits bits = bits_of(1.0 + x);
+    const double k = static_cast<double>(static_cast<int>(bits >> 52) - 1023);
+    const double t = from_bits((bits & 0xfffffffffffffull) | 1023ull << 52) - 1.0;
+    return known(k * 0.6931471805599453 + log_of_one_plus(t), 32.0);
   }
   if constexpr (kFunction == F::kSigmoid || kFunction == F::kGate || kFunction == F::kGateSlope) {
     // σ(x) and σ(−x), each without cancellation.
@@ -160,7 +184,7 @@ JUDGE_DEVICE Known truth(double x) {
       if (x < kGateUnderflow) gate.spare = gate.scale;
       return gate;
     }
-    // A kernel may take σ(−x) as 1 − σ(x), which loses two roundings of xσ(x), where x > 0: a quarter of the eight of the terms.
+    // A kernel may take σ(−x) as 1 − σ(x), which loses two roundings of xσ(x), where x > 0: a quarter of what the terms have, which is more than eight.
     const double terms = rising * (1.0 + size_of_real(x) * falling);
     Known slope = known_of_terms(rising * (1.0 + x * falling), 32.0, terms);
     slope.scale = terms + (x > 0.0 ? 0.25 * x * rising : 0.0);

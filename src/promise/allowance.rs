@@ -12,8 +12,15 @@ pub const U: f64 = 1.0 / (1 << 24) as f64;
 /// Half the smallest subnormal f32, 2⁻¹⁵⁰: the error of one rounding that underflows.
 pub const HALF_SUBNORMAL: f64 = 7.006492321624085e-46;
 
+/// exp of a compiler's library in f32, relative. CUDA's comes to 2.56u at x = −78.66, of all arguments on an H200
+/// (`library-exp` of golden/h200/functions.json); those of CPUs are nearer.
+pub const EXPONENTIAL: f64 = 2.625 * U;
+
+/// log1p of a compiler's library in f32 for x ≥ 0, relative: CUDA's comes to 1.38u (`library-log1p` there).
+pub const LOG_OF_ONE_PLUS: f64 = 1.5 * U;
+
 /// What the coefficients of a faulty kernel may be off the fault's own formula, relative: room for one exponential
-/// (libm's is within 1 ulp = 2u on CPUs and GPUs), the φ-functions made of it, and three products with Δ and B.
+/// ([`EXPONENTIAL`]), the φ-functions made of it, and three products with Δ and B.
 pub const COEFFICIENT: f64 = 8.0 * U;
 
 /// The arithmetic that a kernel computes in: f32 (spec.md §3), or double when it is lifted.
@@ -35,7 +42,7 @@ impl Arithmetic {
     pub const SINGLE: Arithmetic = Arithmetic {
         unit: U,
         underflow: HALF_SUBNORMAL,
-        softplus_threshold: SOFTPLUS - 4.0 * U,
+        softplus_threshold: SOFTPLUS_THRESHOLD,
         gate_underflow: GATE_UNDERFLOW,
         stages: Stages::NONE,
     };
@@ -64,7 +71,17 @@ impl Arithmetic {
 
     /// softplus, relative ([`SOFTPLUS`]).
     pub fn softplus(self) -> f64 {
-        4.0 * self.unit + self.softplus_threshold
+        (EXPONENTIAL + LOG_OF_ONE_PLUS) / U * self.unit + self.softplus_threshold
+    }
+
+    /// The sigmoid, relative ([`SIGMOID`]).
+    pub fn sigmoid(self) -> f64 {
+        SIGMOID / U * self.unit
+    }
+
+    /// The gate's derivative, relative to its terms ([`GATE_SLOPE`]).
+    pub fn gate_slope(self) -> f64 {
+        GATE_SLOPE / U * self.unit
     }
 
     /// The gate, relative ([`GATE`]).
@@ -85,14 +102,23 @@ pub fn product(weights: Weights) -> f64 {
 /// One rounded sum: componentwise rounding is also at most u normwise.
 pub const SUM: f64 = U;
 
-/// softplus(x) = log1p(exp(x)), relative, for the x that the kernel works with: exp within 2u is damped by
-/// t/((1+t)·log1p(t)) ≤ 1 for t = eˣ, log1p itself is within 2u, and returning x itself above 20 costs at most
-/// log1p(e⁻²⁰)/20 < 2⁻³³.
-pub const SOFTPLUS: f64 = 4.0 * U + 1.0 / (1u64 << 33) as f64;
+/// softplus(x) = log1p(exp(x)), relative, for the x that the kernel works with: the exponential's error is damped by
+/// t/((1+t)·log1p(t)) ≤ 1 for t = eˣ, log1p has its own, and there is the threshold.
+pub const SOFTPLUS: f64 = EXPONENTIAL + LOG_OF_ONE_PLUS + SOFTPLUS_THRESHOLD;
 
-/// z·sigmoid(z) = z/(1 + exp(−z)) times a value, relative: exp within 2u, damped by e⁻ᶻ/(1+e⁻ᶻ) < 1; a sum, a
+/// Returning x itself above 20 costs at most log1p(e⁻²⁰)/20 < 2⁻³³.
+const SOFTPLUS_THRESHOLD: f64 = 1.0 / (1u64 << 33) as f64;
+
+/// The sigmoid, relative: an exponential, a sum and a quotient, whose reciprocal may round apart.
+const SIGMOID: f64 = EXPONENTIAL + 3.0 * U;
+
+/// The gate's derivative σ(z)(1 + zσ(−z)), relative to its terms' sizes: the exponential and six roundings. The sigmoid in it errs by
+/// all of its own only for z < 0, where zσ(−z) is damped by σ.
+const GATE_SLOPE: f64 = EXPONENTIAL + 6.0 * U;
+
+/// z·sigmoid(z) = z/(1 + exp(−z)) times a value, relative: the exponential, damped by e⁻ᶻ/(1+e⁻ᶻ) < 1; a sum, a
 /// quotient and two products, u each (a reciprocal in place of the quotient costs one more).
-pub const GATE: f64 = 7.0 * U;
+pub const GATE: f64 = EXPONENTIAL + 5.0 * U;
 
 /// Below this gate value exp(−z) may overflow in f32 and the gate become zero: the allowance there is the
 /// whole of |z·eᶻ|.

@@ -95,7 +95,7 @@ pub enum Sums {
     PlainComplex,
 }
 
-/// A framework's derivatives of a formula: those of its exponential (2u, or 5u with sine and cosine) and of up to eight
+/// A framework's derivatives of a formula: those of its exponential (3u, or 5u with sine and cosine) and of up to eight
 /// products and sums of them with Δ and A, each of which automatic differentiation rounds apart.
 const DERIVATIVES: f64 = 12.0;
 

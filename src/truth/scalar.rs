@@ -1,11 +1,11 @@
 //! The functions of one float that kernels are made of, with a proven error: for what 53 bits leave open.
 
 use num_complex::Complex;
-use num_traits::Zero;
+use num_traits::{One, Zero};
 
 use super::gradient::rules::Rules;
-use super::number::ball::Ball;
-use super::number::elementary::{exp_by_doubling, phi_by_doubling};
+use super::number::ball::{Ball, Enclosure};
+use super::number::elementary::{exp_by_doubling, log_of_one_plus, phi_by_doubling};
 use super::number::scalar::Real;
 use super::number::wide::Wide;
 use crate::formula::Form;
@@ -14,12 +14,21 @@ use crate::scalar_function::{ScalarFunction, StepPart};
 /// The largest argument for which 237 bits leave enough of an exponential.
 const REACH: f32 = 65536.0;
 
+/// Where gate(x) = x/2 + x²/4 − x⁴/48 + … is its first two terms to 2⁻²⁰⁰.
+const SMALL: f32 = 1.0 / (1u128 << 100) as f32;
+
 /// A function's value as a sum of two doubles, good to 2⁻¹⁰⁰ of it; none where it cannot be said, beyond ±2¹⁶ and at a pole, nor of what is
 /// rounded to 16 bits, which is exact.
 pub fn value(function: ScalarFunction, x: f32) -> Option<[f64; 2]> {
     use ScalarFunction as F;
-    if x.is_nan() || x.abs() > REACH {
+    let reaches_all = matches!(function, F::LibraryLog1p | F::HardwareReciprocal);
+    if x.is_nan() || x.abs() > REACH && !reaches_all {
         return None;
+    }
+    if function == F::Gate && x.abs() < SMALL {
+        // Half of a subnormal number is a tie but for what comes after it.
+        let x = f64::from(x);
+        return Some([0.5 * x, 0.25 * x * x]);
     }
     let z = Ball::exact(Wide::from(x));
     let turn = || exp_by_doubling(&Ball::exact(Complex::new(Wide::zero(), Wide::from(x))));
@@ -37,18 +46,35 @@ pub fn value(function: ScalarFunction, x: f32) -> Option<[f64; 2]> {
         });
     }
     parts(match function {
-        F::Exp | F::ExpInPairs => exp_by_doubling(&z),
-        F::Cos | F::CosInPairs => turn().part(0),
-        F::Sin | F::SinInPairs => turn().part(1),
+        F::Exp | F::ExpInPairs | F::LibraryExp => exp_by_doubling(&z),
+        F::HardwareExp2 => exp_by_doubling(&log_of_one_plus(&Ball::one()).times(&z)),
+        F::HardwareReciprocal if x != 0.0 => Ball::one().over(&z),
+        F::Cos | F::CosInPairs | F::HardwareCos => turn().part(0),
+        F::Sin | F::SinInPairs | F::HardwareSin => turn().part(1),
         F::Phi1 => phi_by_doubling(&z)[1],
         F::Phi2 => phi_by_doubling(&z)[2],
         F::Phi3 => phi_by_doubling(&z)[3],
+        F::LibraryLog1p => log1p(x)?,
         F::Softplus => (rules.softplus)(&z)[0],
         F::Sigmoid => (rules.softplus)(&z)[1],
         F::Gate => (rules.gate)(&z)[0],
         F::GateSlope => (rules.gate)(&z)[1],
         _ => return None,
     })
+}
+
+/// log(1 + x) for 0 ≤ x < ∞: with 1 + x = 2ᵏ(1 + t) it is k log 2 + log(1 + t).
+fn log1p(x: f32) -> Option<Ball<Wide>> {
+    if !(0.0..=f32::MAX).contains(&x) {
+        return None;
+    }
+    // Exact: 152 bits at most.
+    let beyond = Wide::from(x) + Wide::one();
+    let k = beyond.exponent()?;
+    let t = beyond.times_pow2(-k) - Wide::one();
+    let t = if k == 0 { Wide::from(x) } else { t };
+    let turns = Ball::exact(Wide::from(k as f32)).times(&log_of_one_plus(&Ball::one()));
+    Some(turns.plus(&log_of_one_plus(&Ball::exact(t))))
 }
 
 /// The two doubles, where the ball says them.

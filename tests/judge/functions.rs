@@ -4,9 +4,12 @@
 use std::sync::Mutex;
 
 use holdfast::functions::on_device::DeviceSweep;
-use holdfast::functions::{Place, Sweeps, judge, rules};
-use holdfast::kernel::functions::{self, Arguments, FunctionFindings, Tried, evaluate};
+use holdfast::functions::{Place, SweepError, Sweeps, judge, rules};
+use holdfast::kernel::cpu::device::CpuDevice;
+use holdfast::kernel::functions::{self, Arguments, FunctionFindings, FunctionTally, Tried, evaluate};
+use holdfast::kernel::launch::{Device, DeviceError, DeviceInfo, Launch};
 use holdfast::kernel::local::LocalDevice;
+use holdfast::kernel::registry::Kernel;
 use holdfast::parts::{self, Divisible, Part, merge};
 use holdfast::report::json;
 use holdfast::results::functions::summaries;
@@ -90,6 +93,9 @@ fn what_is_beyond_the_promise_fails() {
         let (units, mut tried) = (rules(function).units, 0);
         for x in [-20.75f32, -3.0, -1.0, -0.3, 1e-3, 0.5, 1.0, 1.25, 3.0, 20.5] {
             let right = f64::from(evaluate(function, &[x])[0]);
+            if x < function.domain()[0] || x > function.domain()[1] {
+                continue;
+            }
             // What a unit is relative to; the gate's derivative has sums of terms there.
             let scale = if function.is_of_unit_circle() {
                 1.0
@@ -102,7 +108,7 @@ fn what_is_beyond_the_promise_fails() {
             assert!(tally.worst_share > 1.0, "{tally:?}");
             tried += 1;
         }
-        assert_eq!(tried, 10);
+        assert!(tried >= 6, "{function}: {tried}");
         let said = |value: f32| judged(function, 1.0, value);
         assert_eq!((said(f32::NAN).failing, said(f32::INFINITY).failing), (1, 1), "{function}");
         assert_eq!(said(-evaluate(function, &[1.0])[0]).wrong_signs, 1, "{function}");
@@ -189,11 +195,14 @@ fn every_function_keeps_its_promise_over_all_of_f32() {
     assert_eq!(results.verdict(), Verdict::Pass);
     // In parts, and put together.
     let folder = tempfile::tempdir().expect("a folder");
+    let mut units = 0;
     for number in 1..=3 {
         let done =
             parts::run(&sweeps, &sweeps.part(Part { number, of: 3 }), folder.path(), &|_| {}).expect("run");
-        assert_eq!((done.units, done.before), (sweeps.len() / 3, 0));
+        assert_eq!(done.before, 0);
+        units += done.units;
     }
+    assert_eq!(units, sweeps.len());
     let text = |results: &Results| json::to_string(results).expect("JSON");
     assert!(text(&merge(&[folder.path().to_owned()]).expect("complete")) == text(&results));
 }
@@ -230,4 +239,67 @@ fn a_device_says_what_the_cpu_says() {
     let expected = functions::judge(function, range, &functions::values(function, range), &rules(function));
     assert!(!expected.near_ties.is_empty());
     assert_eq!(found, expected);
+}
+
+/// A device with a fault.
+struct Faulty {
+    device: CpuDevice,
+    /// It changes what it says of the worst value.
+    lies: bool,
+    /// It does not run the judge.
+    idles: bool,
+}
+
+impl Device for Faulty {
+    fn info(&self) -> DeviceInfo {
+        self.device.info()
+    }
+
+    fn allocate(&mut self, bytes: usize) -> Result<u64, DeviceError> {
+        self.device.allocate(bytes)
+    }
+
+    fn free_all(&mut self) {
+        self.device.free_all();
+    }
+
+    fn fill(&mut self, address: u64, byte: u8, len: usize) -> Result<(), DeviceError> {
+        self.device.fill(address, byte, len)
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.device.write(address, bytes)
+    }
+
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        self.device.read(address, bytes)?;
+        if self.lies && !bytes.is_empty() && bytes.len() % size_of::<FunctionTally>() == 0 {
+            bytes[std::mem::offset_of!(FunctionFindings, worst_ulp)] ^= 1;
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, launch: &Launch) -> Result<(), DeviceError> {
+        let is_idle = self.idles && matches!(launch.kernel, Kernel::JudgeFunction(_));
+        if is_idle { Ok(()) } else { self.device.run(launch) }
+    }
+}
+
+#[test]
+fn a_device_that_says_something_else_or_nothing_ends_the_run() {
+    let run = |lies, idles| {
+        let device = Box::new(Faulty { device: CpuDevice::default(), lies, idles });
+        let device = DeviceSweep::on(LocalDevice::on(device));
+        let sweeps = Sweeps {
+            functions: vec![ScalarFunction::Exp],
+            every: 65_521,
+            command: "holdfast sweep exp".to_owned(),
+            place: Place::Device(Mutex::new(device)),
+        };
+        sweeps.run(&|| {})
+    };
+    assert!(run(false, false).is_ok());
+    assert!(matches!(run(true, false), Err(SweepError::Differs { function: ScalarFunction::Exp, .. })));
+    let error = run(false, true).expect_err("nothing was judged").to_string();
+    assert!(error.contains("the judge of exp has not seen every argument"), "{error}");
 }

@@ -7,6 +7,7 @@ mod support;
 mod agreement;
 mod budgets;
 mod catalogue;
+mod certificates;
 mod coefficient;
 mod comparison;
 mod diagnosis;

@@ -244,10 +244,15 @@ pub fn exp_by_doubling<T: Exponent>(z: &Ball<T>) -> Ball<T> {
 
 /// log(1 + eᵈ) = max(d, 0) + 2 artanh(t/(2 + t)) with t = e^−|d|; the sign of d is taken to be certain.
 pub fn softplus_by_artanh<R: Scalar>(d: &Ball<R>) -> Ball<R> {
-    let two = Ball::exact(R::exact(2.0));
     let falling = Ball { mid: -d.mid.norm1(), radius: d.radius };
-    let t = exp_by_doubling(&falling);
-    let ratio = t.over(&two.plus(&t));
+    let log = log_of_one_plus(&exp_by_doubling(&falling));
+    if d.mid > R::zero() { d.plus(&log) } else { log }
+}
+
+/// log(1 + t) = 2 artanh(t/(2 + t)) for 0 ≤ t ≤ 1.
+pub fn log_of_one_plus<R: Scalar>(t: &Ball<R>) -> Ball<R> {
+    let two = Ball::exact(R::exact(2.0));
+    let ratio = t.over(&two.plus(t));
     // The ratio is at most 1/3, so the k-th term is below 9⁻ᵏ of the first.
     let per_term = -2.0 * ratio.mid.exponent().map_or(1000.0, |e| (e + 1) as f64).min(-1.58);
     let inverse_odd = &R::tables().inverse_odd;
@@ -256,8 +261,7 @@ pub fn softplus_by_artanh<R: Scalar>(d: &Ball<R>) -> Ball<R> {
     let mid = square.mid.polynomial(&inverse_odd[..terms]);
     // Horner with positive terms (below 6 units), a tail below 2^(1 − TARGET), and a slope below 0.7 at 1/9.
     let tail = Ball { mid, radius: taylor_error::<R>(-5) + square.radius };
-    let log = ratio.times(&tail).shifted(1);
-    if d.mid > R::zero() { d.plus(&log) } else { log }
+    ratio.times(&tail).shifted(1)
 }
 
 /// log(1 + eᵈ), as the root y of eʸ − 1 = eᵈ by Halley's iteration.

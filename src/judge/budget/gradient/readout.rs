@@ -134,8 +134,7 @@ impl<'a> Readout<'a> {
     }
 }
 
-/// softplus′(delta + bias) = σ, and its error: an exponential within 2u, a sum and a quotient, and the rounding of the sum,
-/// which moves σ by σ(−x)|x| of itself. A kernel that returns Δ itself above 20 may have 1 there.
+/// softplus′(delta + bias) = σ, and its error: the sigmoid's own, and the rounding of the sum, which moves σ by σ(−x)|x| of itself. A kernel that returns Δ itself above 20 may have 1 there.
 fn slope(delta: f64, bias: Option<f64>, arithmetic: Arithmetic) -> (f64, f64) {
     let (x, rounded) = match bias {
         Some(bias) => (delta + bias, arithmetic.unit),
@@ -143,12 +142,12 @@ fn slope(delta: f64, bias: Option<f64>, arithmetic: Arithmetic) -> (f64, f64) {
     };
     let (rising, falling) = (sigmoid(x), sigmoid(-x));
     let threshold = if x > 20.0 { 2.0 * falling } else { 0.0 };
-    let error = rising * (5.0 * arithmetic.unit + falling * x.abs() * rounded) + threshold;
+    let error = rising * (arithmetic.sigmoid() + falling * x.abs() * rounded) + threshold;
     // eˣ may be subnormal.
     (rising, error + 2.0 * arithmetic.underflow)
 }
 
-/// (z σ(z))′ = σ(z)(1 + z σ(−z)), and its error: eight roundings of its terms, and where σ(−z) is taken as 1 − σ(z) what that
+/// (z σ(z))′ = σ(z)(1 + z σ(−z)), and its error: that of its terms, and where σ(−z) is taken as 1 − σ(z) what that
 /// loses.
 fn gate_slope(z: f64, arithmetic: Arithmetic) -> (f64, f64) {
     let (rising, falling) = (sigmoid(z), sigmoid(-z));
@@ -156,7 +155,7 @@ fn gate_slope(z: f64, arithmetic: Arithmetic) -> (f64, f64) {
     let terms = rising * (1.0 + z.abs() * falling);
     let lost = if z > 0.0 { 2.0 * z * rising } else { 0.0 };
     let vanished = if z < arithmetic.gate_underflow { terms } else { 0.0 };
-    let error = arithmetic.unit * (8.0 * terms + lost) + vanished;
+    let error = arithmetic.gate_slope() * terms + arithmetic.unit * lost + vanished;
     (slope, error + 2.0 * arithmetic.underflow * (1.0 + z.abs()))
 }
 
