@@ -75,6 +75,7 @@ pub mod judge;
 pub mod kernel;
 pub mod leftovers;
 pub mod method;
+pub mod operation;
 pub mod parts;
 pub mod problem;
 pub mod promise;

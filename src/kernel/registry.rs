@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::cpu::params::JUDGE_LANES;
 use crate::method::Method;
+use crate::operation::Operation;
 use crate::problem::{InputType, Operand, Problem, Weights};
 
 /// One instantiation of the selective scan, forward or backward: every compile-time choice of `kernels/selective_scan.cu` and of
@@ -95,6 +96,8 @@ pub enum Kernel {
     Misbehave(Misbehaviour),
     /// No kernel that is judged, but the judge itself.
     Judge(Judge),
+    /// A single operation, to be timed.
+    Measure(Operation),
 }
 
 /// One instantiation of the judge of `kernels/judge/`.
@@ -177,7 +180,7 @@ impl Kernel {
             | Kernel::Backward(Instantiation { method, weights, .. })
             | Kernel::Discretize { method, weights }
             | Kernel::Differentiate { method, weights } => (method, weights),
-            Kernel::Sums(_) | Kernel::Misbehave(_) => (Method::Zoh, Weights::Real),
+            Kernel::Sums(_) | Kernel::Misbehave(_) | Kernel::Measure(_) => (Method::Zoh, Weights::Real),
             Kernel::Judge(judge) => (Method::Zoh, judge.weights),
         }
     }
@@ -191,6 +194,7 @@ impl Kernel {
             Kernel::Differentiate { .. } => "derivatives.cu",
             Kernel::Misbehave(_) => "faults/misbehave.cu",
             Kernel::Judge(_) => "judge/judge.cu",
+            Kernel::Measure(_) => "bench/bench.cu",
         }
     }
 
@@ -205,6 +209,7 @@ impl Kernel {
                 element_wise("differentiate_elements", *method, *weights)
             }
             Kernel::Misbehave(which) => format!("holdfast::misbehave<{}>", *which as i32),
+            Kernel::Measure(operation) => format!("holdfast_bench::measure<{}>", *operation as u8),
             Kernel::Judge(Judge { weights, chunks }) => {
                 format!("holdfast_judge::judge<{}, {chunks}>", *weights == Weights::Complex)
             }

@@ -75,9 +75,13 @@ const JUDGE_HEADERS: &[Source] = sources![
     "judge/walk.cuh",
 ];
 
+/// Single operations and what a device can do at most, for benchmarks.
+const BENCH: &[Source] = sources!["../../kernels/": "bench/bench.cu"];
+const BENCH_HEADERS: &[Source] = sources!["../../kernels/": "bench/operations.cuh", "bench/params.h", "functions/evaluate.cuh"; "scalar_functions.h"];
+
 /// The program of that name.
 pub fn program(name: &str) -> Option<&'static Source> {
-    PROGRAMS.iter().chain(TEST_PROGRAMS).chain(JUDGE).find(|source| source.name == name)
+    PROGRAMS.iter().chain(TEST_PROGRAMS).chain(JUDGE).chain(BENCH).find(|source| source.name == name)
 }
 
 /// The production programs and what they include: every source that results are recorded with.
@@ -88,9 +92,11 @@ pub fn production() -> impl Iterator<Item = &'static Source> {
 /// Every file that a program of this build includes.
 pub fn headers(program: &Source) -> impl Iterator<Item = &'static Source> {
     let planted = CpuBackend::planted_fault().map_or(&[] as &[Source], |_| FAULT_HEADERS);
-    let of_judge = JUDGE.iter().any(|judge| judge.name == program.name);
-    let (headers, planted) = if of_judge { (JUDGE_HEADERS, &[] as &[Source]) } else { (HEADERS, planted) };
-    headers.iter().chain(planted)
+    let is_of = |programs: &[Source]| programs.iter().any(|other| other.name == program.name);
+    let (headers, planted) =
+        if is_of(JUDGE) { (JUDGE_HEADERS, &[] as &[Source]) } else { (HEADERS, planted) };
+    let more = if is_of(BENCH) { BENCH_HEADERS } else { &[] };
+    headers.iter().chain(planted).chain(more)
 }
 
 /// SHA-256 over a program and every header: names, lengths and texts.

@@ -12,6 +12,7 @@ use holdfast::kernel::cuda::images::{Images, Statistics};
 use holdfast::kernel::cuda::nvrtc::{self, Resources};
 use holdfast::kernel::registry::{Instantiation, Judge, Kernel, Misbehaviour};
 use holdfast::method::Method;
+use holdfast::operation::Operation;
 use holdfast::problem::{InputType, Operand, Shape};
 use rayon::prelude::*;
 use rstest::rstest;
@@ -28,7 +29,8 @@ fn programs(types: Types) -> Vec<Vec<Kernel>> {
     let mut groups: BTreeMap<String, Vec<Kernel>> = BTreeMap::new();
     let kernels = Kernel::production().filter(|kernel| types.hold(kernel));
     let judges = Judge::all().filter(|judge| types.hold_judge(judge)).map(Kernel::Judge);
-    for kernel in kernels.chain(Misbehaviour::ALL.map(Kernel::Misbehave)).chain(judges) {
+    let operations = Operation::ALL.map(Kernel::Measure);
+    for kernel in kernels.chain(Misbehaviour::ALL.map(Kernel::Misbehave)).chain(judges).chain(operations) {
         let group = match kernel {
             Kernel::Scan(Instantiation { method, weights, input, .. }) => {
                 format!("{method} {weights} {input}")
@@ -41,6 +43,7 @@ fn programs(types: Types) -> Vec<Vec<Kernel>> {
             Kernel::Differentiate { .. } => "differentiate".to_owned(),
             Kernel::Misbehave(_) => "misbehave".to_owned(),
             Kernel::Judge(Judge { weights, .. }) => format!("judge {weights}"),
+            Kernel::Measure(_) => "operations".to_owned(),
         };
         groups.entry(group).or_default().push(kernel);
     }
@@ -176,7 +179,7 @@ fn every_kernel_compiles_without_a_warning(#[case] name: &str) {
     let _ = std::io::stdout().write_all(table.as_bytes());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let judges = if types == Types::One { 2 } else { 6 };
-    assert_eq!(count, types.scans() + 12 + 12 + 3 + Misbehaviour::ALL.len() + judges);
+    assert_eq!(count, types.scans() + 12 + 12 + 3 + Misbehaviour::ALL.len() + Operation::ALL.len() + judges);
 }
 
 #[test]
