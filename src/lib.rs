@@ -62,6 +62,7 @@
 pub mod named;
 
 pub mod analysis;
+pub mod bench;
 pub mod case;
 pub mod check;
 pub mod cli;
