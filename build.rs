@@ -90,7 +90,9 @@ fn build() -> Result<(), String> {
     println!("cargo::rustc-check-cfg=cfg(holdfast_fma)");
     println!("cargo::rustc-env=HOLDFAST_CXX_VERSION={}", compiler_version(&build)?);
 
-    build.file(Path::new(KERNELS).join("functions").join("host.cpp"));
+    for folder in ["functions", "bench"] {
+        build.file(Path::new(KERNELS).join(folder).join("host.cpp"));
+    }
     for source in [
         "backward.cpp",
         "block.cpp",
@@ -105,7 +107,7 @@ fn build() -> Result<(), String> {
 
     let plant = planted.map_or(String::new(), |number| format!("#define HOLDFAST_FAULT {number}\n"));
     let dispatch = format!(
-        "{plant}#include \"host/dispatch.cpp\"\n#include \"functions/params.h\"\n#include \"judge/params.h\"\n{}",
+        "{plant}#include \"host/dispatch.cpp\"\n#include \"functions/params.h\"\n#include \"judge/params.h\"\n#include \"bench/params.h\"\n{}",
         layout_assertions()
     );
     build.file(written(&out, "dispatch.cpp", &dispatch)?);

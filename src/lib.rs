@@ -62,6 +62,7 @@
 pub mod named;
 
 pub mod analysis;
+pub mod bench;
 pub mod case;
 pub mod check;
 pub mod cli;
@@ -75,6 +76,7 @@ pub mod judge;
 pub mod kernel;
 pub mod leftovers;
 pub mod method;
+pub mod operation;
 pub mod parts;
 pub mod problem;
 pub mod promise;

@@ -8,26 +8,28 @@ use std::path::Path;
 const ROOMS: &[(&str, &str)] = &[
     ("guide hexfloat leftovers named tensor_file", ""),
     ("method tensor", "named"),
+    ("operation", "named"),
     ("scalar_function", "method named"),
     ("formula", "method named"),
     ("problem", "formula hexfloat method named tensor tensor_file"),
     ("truth", "formula method problem scalar_function tensor"),
     ("promise", "formula method problem scalar_function"),
-    ("kernel", "hexfloat leftovers method problem promise scalar_function tensor tensor_file"),
-    ("results", "formula method problem scalar_function tensor"),
+    ("kernel", "hexfloat leftovers method operation problem promise scalar_function tensor tensor_file"),
+    ("results", "formula method operation problem scalar_function tensor"),
     ("analysis", "formula method problem results tensor truth"),
     ("parts", "leftovers results"),
     ("judge", "formula hexfloat method problem promise results tensor"),
     ("case diff", "formula judge kernel method problem promise results tensor truth"),
     ("verify", "analysis case formula judge kernel method parts problem promise results tensor truth"),
     ("check", "case formula judge kernel method problem promise results tensor tensor_file truth"),
+    ("bench", "kernel method operation parts problem results"),
     ("functions", "kernel parts promise results scalar_function truth"),
     ("report", "analysis formula judge leftovers method problem results tensor truth"),
     (
         "cli",
         "check diff formula hexfloat judge kernel leftovers method problem promise report results tensor tensor_file",
     ),
-    ("cli", "case functions parts scalar_function truth verify"),
+    ("cli", "bench case functions operation parts scalar_function truth verify"),
 ];
 
 /// The code of a file, or of all files in a folder, line by line and without comments.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::compare_outputs::{self, Address};
 use super::show::Show;
-use super::{CliError, FAILED, Outcome, PASSED, output};
+use super::{CliError, FAILED, Outcome, PASSED, bench, output};
 use crate::check::outputs::NotAlike;
 use crate::problem::recorded::RecordError;
 use crate::report::console::Detail;
@@ -88,6 +88,9 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     }
     let read = |path: &Path| json::read(path).map_err(Error::from);
     let (old, new) = (read(&args.old)?, read(&args.new)?);
+    if !old.bench.is_empty() && !new.bench.is_empty() {
+        return bench::compare::results([&old, &new], bench::SLOWER, false, args.json.as_deref(), show);
+    }
     let comparison = compare::compare(&old, &new).map_err(|source| Error::Incomparable {
         old: args.old.clone(),
         new: args.new.clone(),

@@ -13,6 +13,7 @@ use crate::problem::regime::{self, Regime};
 use crate::problem::sweep;
 use crate::report::console;
 use crate::report::text::{count, wrap};
+use crate::results::bench::Check;
 use crate::scalar_function::ScalarFunction;
 
 #[derive(Clone, Debug, clap::Args)]
@@ -37,6 +38,8 @@ pub enum What {
     Backends,
     /// The fault models that failures are compared with
     Faults,
+    /// The mistakes of benchmarks that `holdfast bench --checks` tries
+    Checks,
 }
 
 /// Runs the command.
@@ -54,6 +57,7 @@ impl What {
             What::Functions => functions(),
             What::Backends => backends(),
             What::Faults => faults(),
+            What::Checks => checks(),
         }
     }
 }
@@ -94,6 +98,14 @@ fn functions() -> String {
     );
     for function in ScalarFunction::ALL {
         text += &row(function.name(), 20, function.what());
+    }
+    text
+}
+
+fn checks() -> String {
+    let mut text = format!("{} of timings (holdfast bench --checks)\n", count(Check::ALL.len(), "check"));
+    for check in Check::ALL {
+        text += &row(check.name(), 14, check.what());
     }
     text
 }

@@ -80,7 +80,7 @@ pub enum Command {
     Plan(plan::Args),
     /// Print one certified value, or discretize a dense system from a file
     Truth(truth::Args),
-    /// How fast recordings are judged on this machine
+    /// How fast kernels are, against what the device can do and against each other
     Bench(bench::Args),
     /// The methods, regimes, backends and fault models that there are
     List(list::Args),
@@ -145,6 +145,8 @@ pub enum CliError {
     #[error(transparent)]
     Check(#[from] check::Error),
     #[error(transparent)]
+    Bench(#[from] bench::Error),
+    #[error(transparent)]
     Compare(#[from] compare::Error),
     #[error(transparent)]
     Truth(#[from] truth::Error),
@@ -179,6 +181,7 @@ impl CliError {
             CliError::Backend(error) if error.is_missing() => 3,
             CliError::Check(error) if error.source.is_missing() => 3,
             CliError::Sweep(_) => 3,
+            CliError::Bench(bench::Error::NoWorker(_)) => 3,
             _ => 2,
         }
     }
@@ -207,7 +210,7 @@ pub fn run(cli: Cli) -> Result<Outcome, CliError> {
         Some(Command::Merge(args)) => merge::run(&args, show),
         Some(Command::Plan(args)) => plan::run(&args, show),
         Some(Command::List(args)) => Ok(list::run(&args)),
-        Some(Command::Bench(args)) => Ok(bench::run(&args)),
+        Some(Command::Bench(args)) => bench::run(&args, show),
         Some(Command::Completions(args)) => Ok(completions::run(&args)),
         Some(Command::Truth(args)) => {
             let mut text = Vec::new();

@@ -10,10 +10,12 @@ use wildmatch::WildMatch;
 
 use super::check::JudgeOn;
 use super::plan::Format;
+use crate::bench::Preset;
 use crate::kernel::select::Choice;
 use crate::method::Method;
 use crate::problem::regime::{self, Regime};
 use crate::problem::{InputType, Operand, Weights};
+use crate::results::bench::Check;
 use crate::scalar_function::ScalarFunction;
 use crate::tensor_file::shown;
 use crate::truth::Form;
@@ -86,6 +88,15 @@ pub fn header_backend() -> Names<Choice> {
 
 pub fn passes() -> Names<Passes> {
     Names::plain("pass", Passes::ALL.map(|passes| (passes.name(), passes)))
+}
+
+pub fn preset() -> Names<Preset> {
+    Names::plain("preset", Preset::ALL.map(|preset| (preset.name(), preset)))
+}
+
+pub fn check() -> Names<Check> {
+    let names = Check::ALL.map(|check| (check.name(), None, check));
+    Names { noun: "check", listed_by: Some("holdfast list checks"), names: names.into() }
 }
 
 pub fn plan_format() -> Names<Format> {

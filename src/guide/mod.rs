@@ -9,6 +9,7 @@
 //! | understand an answer | [`reading_a_report`], [`verdicts`], [`regimes`], [`invariants`], [`diagnosis`] |
 //! | try every f32 | [`functions`] |
 //! | run more than one machine can | [`many_machines`] |
+//! | know how fast the kernels are | [`benchmarks`] |
 //! | keep track | [`comparing`], [`snapshots`], [`results`] |
 //! | judge holdfast itself | [`why_believe_it`], [`mutants`], [`limits`] |
 //!
@@ -41,6 +42,7 @@ pages! {
     diagnosis
     functions
     many_machines
+    benchmarks
     comparing
     snapshots
     results

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::cpu::params::JUDGE_LANES;
 use crate::method::Method;
+use crate::operation::Operation;
 use crate::problem::{InputType, Operand, Problem, Weights};
 use crate::scalar_function::ScalarFunction;
 
@@ -100,6 +101,8 @@ pub enum Kernel {
     Evaluate(ScalarFunction),
     /// The judge of what that returned.
     JudgeFunction(ScalarFunction),
+    /// A single operation, to be timed.
+    Measure(Operation),
 }
 
 /// One instantiation of the judge of `kernels/judge/`.
@@ -182,9 +185,11 @@ impl Kernel {
             | Kernel::Backward(Instantiation { method, weights, .. })
             | Kernel::Discretize { method, weights }
             | Kernel::Differentiate { method, weights } => (method, weights),
-            Kernel::Sums(_) | Kernel::Misbehave(_) | Kernel::Evaluate(_) | Kernel::JudgeFunction(_) => {
-                (Method::Zoh, Weights::Real)
-            }
+            Kernel::Sums(_)
+            | Kernel::Misbehave(_)
+            | Kernel::Evaluate(_)
+            | Kernel::JudgeFunction(_)
+            | Kernel::Measure(_) => (Method::Zoh, Weights::Real),
             Kernel::Judge(judge) => (Method::Zoh, judge.weights),
         }
     }
@@ -200,6 +205,7 @@ impl Kernel {
             Kernel::Judge(_) => "judge/judge.cu",
             Kernel::Evaluate(_) => "functions/evaluate.cu",
             Kernel::JudgeFunction(_) => "judge/functions.cu",
+            Kernel::Measure(_) => "bench/bench.cu",
         }
     }
 
@@ -214,6 +220,7 @@ impl Kernel {
                 element_wise("differentiate_elements", *method, *weights)
             }
             Kernel::Misbehave(which) => format!("holdfast::misbehave<{}>", *which as i32),
+            Kernel::Measure(operation) => format!("holdfast_bench::measure<{}>", *operation as u8),
             Kernel::Judge(Judge { weights, chunks }) => {
                 format!("holdfast_judge::judge<{}, {chunks}>", *weights == Weights::Complex)
             }

@@ -82,9 +82,19 @@ const FUNCTION_HEADERS: &[Source] = sources![
     "scalar_functions.h"
 ];
 
+/// Single operations and what a device can do at most, for benchmarks.
+const BENCH: &[Source] = sources!["../../kernels/": "bench/bench.cu"];
+const BENCH_HEADERS: &[Source] = sources!["../../kernels/": "bench/operations.cuh", "bench/params.h", "functions/evaluate.cuh"; "scalar_functions.h"];
+
 /// The program of that name.
 pub fn program(name: &str) -> Option<&'static Source> {
-    PROGRAMS.iter().chain(TEST_PROGRAMS).chain(JUDGE).chain(FUNCTIONS).find(|source| source.name == name)
+    PROGRAMS
+        .iter()
+        .chain(TEST_PROGRAMS)
+        .chain(JUDGE)
+        .chain(FUNCTIONS)
+        .chain(BENCH)
+        .find(|source| source.name == name)
 }
 
 /// The production programs and what they include: every source that results are recorded with.
@@ -96,10 +106,14 @@ pub fn production() -> impl Iterator<Item = &'static Source> {
 pub fn headers(program: &Source) -> impl Iterator<Item = &'static Source> {
     let planted = CpuBackend::planted_fault().map_or(&[] as &[Source], |_| FAULT_HEADERS);
     let is_one_of = |programs: &[Source]| programs.iter().any(|one| one.name == program.name);
-    let of_functions = if is_one_of(FUNCTIONS) { FUNCTION_HEADERS } else { &[] };
+    let more = match () {
+        () if is_one_of(FUNCTIONS) => FUNCTION_HEADERS,
+        () if is_one_of(BENCH) => BENCH_HEADERS,
+        () => &[],
+    };
     let of_judge = program.name.starts_with("judge/");
     let (headers, planted) = if of_judge { (JUDGE_HEADERS, &[] as &[Source]) } else { (HEADERS, planted) };
-    headers.iter().chain(planted).chain(of_functions)
+    headers.iter().chain(planted).chain(more)
 }
 
 /// SHA-256 over a program and every header: names, lengths and texts.

@@ -11,7 +11,7 @@ use comfy_table::{CellAlignment, Table};
 
 use super::failures::{self, Failure};
 use super::summary;
-use super::{causes, functions, grid, invariants, pairs, precision, tables, template, text};
+use super::{bench, causes, functions, grid, invariants, pairs, precision, tables, template, text};
 use crate::formula::Form;
 use crate::results::explained::chosen;
 use crate::results::{HeaderInstantiation, Results, Verdict, Worst};
@@ -90,7 +90,8 @@ pub fn render_view(results: &Results, view: View) -> String {
         parts.extend(verdict_tables(results));
         parts.extend(invariant_table(results));
         parts.extend(function_table(results));
-        parts.push(closing(results, detail));
+        parts.extend(bench_tables(results));
+        parts.extend(Some(closing(results, detail)).filter(|text| !text.is_empty()));
         let mut notes = view.notes.to_owned();
         if let Some(path) = view.report {
             notes += &format!("report: {}\n", path.display());
@@ -111,10 +112,36 @@ pub fn render_view(results: &Results, view: View) -> String {
     if view.colour { coloured(&text) } else { text }
 }
 
+/// What was timed, table by table, and what it comes to; nothing where nothing was.
+fn bench_tables(results: &Results) -> Vec<String> {
+    let groups = bench::groups(results);
+    let lines =
+        |lines: Vec<String>| lines.iter().map(|line| text::wrap("  ", line, width())).collect::<Vec<_>>();
+    let paragraph = |text: Vec<String>| (!text.is_empty()).then(|| lines(text).join("\n"));
+    let mut parts = Vec::from_iter(paragraph(bench::machines(results)));
+    let last = groups.len();
+    for (place, group) in groups.into_iter().enumerate() {
+        let legend = if place + 1 == last { bench::LEGEND } else { "" };
+        let rows = group.rows.into_iter().map(|row| row.cells);
+        parts.push(format!("{}\n{}", group.title, lined(&group.columns, rows, 1, legend).trim_end()));
+    }
+    parts.extend(paragraph(bench::unmeasured(results)));
+    parts.extend(paragraph(bench::against(results)));
+    parts.extend(paragraph(bench::scaling(results)));
+    let check = |row: bench::CheckRow| {
+        let name = format!("{:10} {:14} ", row.verdict.to_uppercase(), row.name);
+        text::wrap(&name, &format!("{}: {}", row.backend, row.reason), width())
+    };
+    let checks: Vec<String> = bench::checks(results).into_iter().map(check).collect();
+    parts.extend((!checks.is_empty()).then(|| checks.join("\n")));
+    parts
+}
+
 /// `12/12 cases, 2/2 sweeps and 30/30 pairs pass`: of everything that was run, and of nothing else.
 fn counts(results: &Results) -> String {
     let sweeps = &results.coefficients;
     let [forward, backward] = summary::cases(results);
+    let [timings, checks] = bench::totals(results);
     let counts = [
         ("cases", forward),
         ("backward cases", backward),
@@ -122,6 +149,8 @@ fn counts(results: &Results) -> String {
         ("lifted runs", summary::totals(results.lifted().map(|l| l.verdict))),
         ("invariants", summary::totals(results.invariants.iter().map(|i| i.verdict))),
         ("functions", functions::totals(results)),
+        ("timings", timings),
+        ("checks", checks),
     ];
     let counts = counts.map(|(nouns, totals)| (nouns, totals.pass, totals.all()));
     let pairs = &results.pairs;
@@ -312,6 +341,10 @@ pub(super) fn rejection(which: &str, weights: &str, lines: &[String]) -> Vec<Str
 /// Pairs and totals.
 fn closing(results: &Results, detail: Detail) -> String {
     let mut lines = Vec::new();
+    if bench::is_of(results) {
+        // The last line says how many.
+        return String::new();
+    }
     if results.functions.is_empty() {
         lines.push(pair_lines(results, detail));
         lines.push(summary::totals(results.coefficients.iter().map(|c| c.verdict)).text("coefficient sweep"));

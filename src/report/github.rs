@@ -2,7 +2,7 @@
 
 use super::failures::{self, Failure};
 use super::markdown::{code, escape};
-use super::{causes, functions, summary, text};
+use super::{bench, causes, functions, summary, text};
 use crate::results::Results;
 
 /// Annotations for a run; the service shows ten of a step.
@@ -34,6 +34,12 @@ pub fn summary(results: &Results) -> String {
     if !swept.is_empty() {
         lines.push(String::new());
         lines.extend(swept.iter().map(|line| format!("- {}", escape(line))));
+    }
+    if bench::is_of(results) {
+        let [timings, checks] = bench::totals(results);
+        lines.extend([String::new(), timings.text("timing")]);
+        lines.extend((checks.all() > 0).then(|| checks.text("check")));
+        return lines.join("\n") + "\n\n";
     }
     if !results.functions.is_empty() {
         lines.extend([String::new(), functions::totals(results).text("function")]);

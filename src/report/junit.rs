@@ -6,7 +6,7 @@
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::failures::Failure;
-use super::{ReportError, functions, text};
+use super::{ReportError, bench, functions, text};
 use crate::results::functions::FunctionSummary;
 use crate::results::{Results, Verdict};
 
@@ -33,6 +33,22 @@ pub fn to_string(results: &Results) -> Result<String, ReportError> {
     if !functions.is_empty() {
         let mut suite = TestSuite::new("functions");
         suite.add_test_cases(functions.iter().map(function));
+        report.add_test_suite(suite);
+    }
+    if bench::is_of(results) {
+        let mut suite = TestSuite::new("bench");
+        let timings = results.bench.iter().map(|timed| (timed.id.clone(), timed.verdict, &timed.reason));
+        let run = results.checks.iter().filter(|checked| !checked.skipped);
+        let checks = run.map(|c| (format!("{}/{}", c.check, c.backend), c.verdict, &c.reason));
+        suite.add_test_cases(timings.chain(checks).map(|(name, verdict, reason)| {
+            let status = match verdict {
+                Verdict::Pass => TestCaseStatus::success(),
+                other => non_success(other, reason.clone()),
+            };
+            let mut case = TestCase::new(name, status);
+            case.set_classname("holdfast.bench");
+            case
+        }));
         report.add_test_suite(suite);
     }
     if results.pairs.problems > 0 {

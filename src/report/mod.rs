@@ -29,6 +29,8 @@
 //! - [`plots`]: the pictures, by plotters
 //! - [`grid`], [`failures`], [`pairs`], [`sweeps`], [`summary`]: what the renderers share, as plain values
 
+pub mod bench;
+pub mod bench_compare;
 mod causes;
 pub mod compare;
 pub mod console;

@@ -4,7 +4,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, Value, context};
 use serde::Serialize;
 
-use super::{causes, functions, grid, invariants, precision, summary, text};
+use super::{bench, causes, functions, grid, invariants, precision, summary, text};
 use crate::formula::Form;
 use crate::results::{Results, Verdict};
 
@@ -51,6 +51,7 @@ pub fn run(results: &Results) -> Value {
         header => value(&results.header),
         case_total => summary::case_lines(results).join("; "),
         sweep_total => total(results.coefficients.iter().map(|c| c.verdict).collect(), "coefficient sweep"),
+        bench => bench::page(results),
         function_total => functions::totals(results).text("function"),
         invariant_total => total(results.invariants.iter().map(|i| i.verdict).collect(), "invariant"),
         reasons => value(summary::unmeasured_reasons(results).into_iter().take(REASONS).collect::<Vec<_>>()),

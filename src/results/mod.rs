@@ -6,6 +6,8 @@
 //! number becomes `null` there, and the hex texts beside it still tell it; read back, `null` is NaN.
 
 pub mod analysis;
+pub mod bench;
+pub mod bench_compare;
 pub mod causes;
 pub mod compare;
 pub mod explained;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::analysis::MethodAnalysis;
+use super::bench::{Checked, Machine, Timed};
 use super::functions::FunctionRange;
 use super::nullable;
 use super::pairs::{PairTotals, PairwiseMatrix};
@@ -71,6 +72,18 @@ pub struct Results {
     /// Of sweeps over all of f32, in order ([`FunctionRange::order`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<FunctionRange>,
+    /// Of a benchmark: what was timed, in the order of its plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bench: Vec<Timed>,
+    /// What it was timed on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<Machine>,
+    /// Whether its timings can be believed, where that was asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Checked>,
+    /// When it began, as 2026-11-23T16:40:00Z; of benchmarks alone, since nothing else depends on it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub created: String,
     /// Whether only some of the channels were judged, as was asked for.
     #[serde(default)]
     pub sampled: bool,
@@ -393,7 +406,10 @@ impl Results {
         let lifted = self.lifted().map(|lifting| (lifting.verdict, &lifting.reason));
         let all = cases.chain(sweeps).chain(invariants).chain(lifted);
         let functions = self.functions.iter().map(|range| (range.verdict, ""));
-        all.map(|(verdict, reason)| (verdict, reason.as_str())).chain(functions)
+        let bench = self.bench.iter().map(|timed| (timed.verdict, timed.reason.as_str()));
+        let run = self.checks.iter().filter(|checked| !checked.skipped);
+        let checks = run.map(|checked| (checked.verdict, checked.reason.as_str()));
+        all.map(|(verdict, reason)| (verdict, reason.as_str())).chain(functions).chain(bench).chain(checks)
     }
 
     /// Whether anything in the run fails.

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
+use super::bench::Timed;
 use super::functions::FunctionRange;
 use super::pairs::{PairTotals, PairwiseMatrix, shown};
 use super::precision::{Lifting, Sensitivity};
@@ -30,6 +31,8 @@ pub struct Found {
     pub sensitivity: Vec<Sensitivity>,
     #[serde(default)]
     pub functions: Vec<FunctionRange>,
+    #[serde(default)]
+    pub bench: Vec<Timed>,
 }
 
 impl Found {
@@ -38,7 +41,12 @@ impl Found {
         let cases = self.cases.iter().map(Item::worst_verdict);
         let sweeps = self.coefficients.iter().map(Item::worst_verdict);
         let functions = self.functions.iter().map(|range| range.verdict);
-        cases.chain(sweeps).chain(self.invariants.iter().map(Item::worst_verdict)).chain(functions)
+        let bench = self.bench.iter().map(|timed| timed.verdict);
+        cases
+            .chain(sweeps)
+            .chain(self.invariants.iter().map(Item::worst_verdict))
+            .chain(functions)
+            .chain(bench)
     }
 }
 
@@ -163,6 +171,7 @@ pub struct Whole {
     sequences: BTreeMap<usize, Vec<ErrorSequence>>,
     sensitivity: BTreeMap<usize, Vec<Sensitivity>>,
     functions: Vec<FunctionRange>,
+    bench: BTreeMap<usize, Vec<Timed>>,
 }
 
 impl Whole {
@@ -179,6 +188,7 @@ impl Whole {
             sequences: BTreeMap::new(),
             sensitivity: BTreeMap::new(),
             functions: Vec::new(),
+            bench: BTreeMap::new(),
         }
     }
 
@@ -201,6 +211,7 @@ impl Whole {
         self.sequences.entry(place).or_default().extend(found.sequences);
         self.sensitivity.entry(place).or_default().extend(found.sensitivity);
         self.functions.extend(found.functions);
+        self.bench.entry(place).or_default().extend(found.bench);
     }
 
     /// The results, of which `head` has all that no unit finds; not explained yet.
@@ -223,6 +234,7 @@ impl Whole {
             errors: ErrorProfile::collect(self.histograms.iter(), sequences),
             sensitivity: self.sensitivity.into_values().flatten().collect(),
             functions,
+            bench: self.bench.into_values().flatten().collect(),
             ..head
         }
     }

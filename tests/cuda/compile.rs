@@ -12,6 +12,7 @@ use holdfast::kernel::cuda::images::{Images, Statistics};
 use holdfast::kernel::cuda::nvrtc::{self, Resources};
 use holdfast::kernel::registry::{Instantiation, Judge, Kernel, Misbehaviour};
 use holdfast::method::Method;
+use holdfast::operation::Operation;
 use holdfast::problem::{InputType, Operand, Shape};
 use holdfast::scalar_function::ScalarFunction;
 use rayon::prelude::*;
@@ -33,6 +34,7 @@ fn programs(types: Types) -> Vec<Vec<Kernel>> {
         .into_iter()
         .flat_map(|function| [Kernel::Evaluate(function), Kernel::JudgeFunction(function)]);
     let others = Misbehaviour::ALL.map(Kernel::Misbehave).into_iter().chain(judges).chain(functions);
+    let others = others.chain(Operation::ALL.map(Kernel::Measure));
     for kernel in kernels.chain(others) {
         let group = match kernel {
             Kernel::Scan(Instantiation { method, weights, input, .. }) => {
@@ -49,6 +51,7 @@ fn programs(types: Types) -> Vec<Vec<Kernel>> {
             // Four programs each.
             Kernel::Evaluate(function) => format!("evaluate {}", function as u8 % 4),
             Kernel::JudgeFunction(function) => format!("judge functions {}", function as u8 % 4),
+            Kernel::Measure(_) => "operations".to_owned(),
         };
         groups.entry(group).or_default().push(kernel);
     }
@@ -184,7 +187,7 @@ fn every_kernel_compiles_without_a_warning(#[case] name: &str) {
     let _ = std::io::stdout().write_all(table.as_bytes());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let judges = if types == Types::One { 2 } else { 6 };
-    assert_eq!(count, types.scans() + 12 + 12 + 3 + Misbehaviour::ALL.len() + judges);
+    assert_eq!(count, types.scans() + 12 + 12 + 3 + Misbehaviour::ALL.len() + Operation::ALL.len() + judges);
 }
 
 #[test]

@@ -1,12 +1,10 @@
-//! Every kernel: compiled, launched once, and timed.
+//! Every kernel: compiled, and launched once.
 
 use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::{
-    Args, CliError, Finding, MAMBA_1_4B, STAND_IN, device_finding, mamba, no_cuda, output_gradients,
-};
+use super::{Args, CliError, Finding, STAND_IN, device_finding, mamba, no_cuda, output_gradients};
 use crate::kernel::cpu::device::CpuDevice;
 use crate::kernel::cuda::arch::{self, Arch};
 use crate::kernel::cuda::cache::Cache;
@@ -16,7 +14,6 @@ use crate::kernel::cuda::{CudaBackend, CudaError};
 use crate::kernel::launch::{Device, DeviceError, Element, Guarding, Job, Returned};
 use crate::kernel::registry::{Instantiation, Kernel};
 use crate::kernel::{Backend, Coefficients, CpuBackend, Derivatives, KernelError};
-use crate::method::Method;
 use crate::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
 use crate::tensor::{Named, Tensor};
 
@@ -149,7 +146,8 @@ fn one(
         | Kernel::Misbehave(_)
         | Kernel::Judge(_)
         | Kernel::Evaluate(_)
-        | Kernel::JudgeFunction(_) => return Ok(()),
+        | Kernel::JudgeFunction(_)
+        | Kernel::Measure(_) => return Ok(()),
     };
     let image = |kernel| match images {
         Some(images) => match images.get(kernel) {
@@ -202,71 +200,4 @@ fn coefficient_problem(weights: Weights, n: usize) -> CoefficientProblem {
     let width = weights.width();
     let ramp = |len: usize, scale: f32| (0..len).map(|i| scale * (i as f32 + 0.5)).collect::<Vec<_>>();
     CoefficientProblem { weights, delta: ramp(n, 1e-3), a: ramp(n * width, -0.1), b: ramp(n * width, 0.1) }
-}
-
-const WARMUPS: usize = 5;
-const REPEATS: usize = 51;
-
-/// Which pass is timed.
-#[derive(Clone, Copy, PartialEq)]
-pub enum Pass {
-    Forward,
-    Backward,
-}
-
-/// How long a pass takes at the shape of Mamba-1 1.4B: CUDA events around its launches, warm, the median.
-pub fn times(args: &Args, pass: Pass) -> Result<Vec<Finding>, CliError> {
-    let mut gpu = Gpu::open().map_err(no_cuda)?;
-    let images = images(&gpu).map_err(no_cuda)?;
-    let mut rows = Vec::new();
-    for weights in Weights::ALL {
-        for input in [InputType::F32, InputType::Bf16] {
-            if args.input.is_some_and(|only| only != input) {
-                continue;
-            }
-            let layout = (Operand::Variable, Operand::Variable);
-            let problem = mamba("gpu-check/time", MAMBA_1_4B, weights, input, layout, false);
-            for method in Method::ALL {
-                let timed = median_time(&mut gpu, &images, (method, pass), &problem);
-                rows.push(Finding::new(format!("{method} {weights} {input}"), timed));
-            }
-        }
-    }
-    Ok(rows)
-}
-
-fn median_time(
-    gpu: &mut Gpu,
-    images: &Images,
-    (method, pass): (Method, Pass),
-    problem: &Problem,
-) -> Result<String, String> {
-    let mut job = match pass {
-        Pass::Forward => {
-            let kernel = Kernel::Scan(Instantiation::for_problem(method, problem));
-            Job::scan(kernel, problem, problem.input.into())
-        }
-        Pass::Backward => Job::backward(method, problem, &output_gradients(problem)),
-    };
-    let image = images.get(job.kernel).map_err(|error| error.to_string())?;
-    job.image = Some((*image).clone());
-    if let Some(then) = job.kernel.then() {
-        job.image_then = Some((*images.get(then).map_err(|error| error.to_string())?).clone());
-    }
-    let loaded = job.load(gpu, Guarding::Off);
-    let times = loaded.and_then(|loaded| gpu.time(&loaded.launches, WARMUPS, REPEATS));
-    gpu.free_all();
-    let mut times = times.map_err(|error| error.to_string())?;
-    times.sort_by(f32::total_cmp);
-    let median = f64::from(times[times.len() / 2]);
-    let (registers, local) = gpu.registers_and_local(&image).map_err(|error| error.to_string())?;
-    let elements = problem.shape.sequence_len() as f64;
-    Ok(format!(
-        "median {median:.3} ms of {REPEATS} (fastest {:.3}, slowest {:.3}): {:.2} billion elements/s (batch·dim·seqlen); \
-         {registers} registers, {local} bytes local, {:.0} MB workspace",
-        times[0],
-        times[times.len() - 1],
-        elements / median / 1e6,
-        (job.workspace.bytes() as f64) / 1e6,
-    ))
 }

@@ -37,12 +37,8 @@ pub enum Check {
     Faults,
     /// The shape of Mamba-1 1.4B, sampled channels judged
     FullSize,
-    /// Forward times at that shape
-    Time,
     /// Gradients on the GPU against the truth and the CPU's, on small problems, ten times the same
     Backward,
-    /// Backward times at that shape
-    TimeBackward,
     /// A recorded run of that shape, for `check`
     Record,
 }
@@ -92,9 +88,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         Check::Independence => repeat::independence(&backend(args)?),
         Check::Faults => scans::faults(&backend(args)?),
         Check::FullSize => scans::full_size(&backend(args)?, args),
-        Check::Time => kernels::times(args, kernels::Pass::Forward)?,
         Check::Backward => backward::gradients(&backend(args)?, args.input),
-        Check::TimeBackward => kernels::times(args, kernels::Pass::Backward)?,
         Check::Record => record::record(&backend(args)?, args, args.method, &args.out),
     };
     let mut text = String::new();

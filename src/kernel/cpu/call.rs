@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_uint};
 
 use super::crash::Crash;
-use super::ffi::{self, RawBackward, RawDerivatives, RawDiscretize, RawInstantiation, RawScan};
+use super::ffi::{self, RawBackward, RawDerivatives, RawDiscretize, RawInstantiation, RawMeasure, RawScan};
 use crate::kernel::launch::{DeviceError, Launch, Params};
 use crate::kernel::registry::Kernel;
 use crate::problem::Weights;
@@ -29,6 +29,7 @@ pub enum Call {
     Backward { which: RawInstantiation, params: RawBackward },
     Sums { input: c_int, params: RawBackward },
     Differentiate { method: c_int, complex: c_int, params: RawDerivatives },
+    Measure { operation: c_int, params: RawMeasure },
     Crash(Crash),
 }
 
@@ -61,6 +62,9 @@ impl Call {
                 let complex = (weights == Weights::Complex).into();
                 Call::Differentiate { method: method.id().into(), complex, params }
             }
+            (None, Kernel::Measure(operation), Params::Measure(params)) => {
+                Call::Measure { operation: operation as c_int, params }
+            }
             _ => return Err(DeviceError::Fault("the kernel takes other parameters".to_owned())),
         })
     }
@@ -88,6 +92,10 @@ impl Call {
                 }
                 Call::Differentiate { method, complex, params } => {
                     ffi::holdfast_differentiate(*method, *complex, params, block, 1, text, size)
+                }
+                Call::Measure { operation, params } => {
+                    ffi::holdfast_measure(*operation, params, block);
+                    0
                 }
                 Call::Crash(crash) => ffi::holdfast_crash(*crash as c_int, block, text, size),
             }

@@ -120,7 +120,20 @@ pub(super) fn stand_in(memory: usize) -> DeviceInfo {
         cuda: 0,
         devices: 1,
         needs_images: false,
+        multiprocessors: rayon::current_num_threads() as u32,
+        cache_bytes: last_cache().unwrap_or(0),
+        clock_khz: 0,
     }
+}
+
+/// Bytes of this processor's largest cache, where the system says.
+fn last_cache() -> Option<u64> {
+    let sizes = (0..8).filter_map(|index| {
+        let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size");
+        let text = std::fs::read_to_string(path).ok()?;
+        text.trim().strip_suffix('K')?.parse::<u64>().ok()
+    });
+    sizes.max().map(|kib| kib << 10)
 }
 
 impl Device for CpuDevice {

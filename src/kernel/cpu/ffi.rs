@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_longlong, c_uint, c_void};
 
 pub use super::params::{
     BackwardShape, BackwardWorkspace, Elementary, FunctionFindings, RawBackward, RawDerivatives,
-    RawDiscretize, RawFunction, RawInstantiation, RawJudge, RawScan,
+    RawDiscretize, RawFunction, RawInstantiation, RawJudge, RawMeasure, RawScan,
 };
 use crate::kernel::registry::Instantiation;
 use crate::problem::{InputType, Operand, Weights};
@@ -118,6 +118,7 @@ unsafe extern "C" {
     ) -> c_int;
     pub fn holdfast_judge_row(complex: c_int, chunks: c_int, params: *const RawJudge, row: c_longlong);
     pub fn holdfast_evaluate(function: c_int, x: *const f32, values: *mut f32, count: usize);
+    pub fn holdfast_measure(operation: c_int, params: *const RawMeasure, block: c_uint);
     pub fn holdfast_judge_function(
         function: c_int,
         params: *const RawFunction,

@@ -12,7 +12,7 @@ pub type Layout = (&'static str, usize, &'static [Field]);
 
 /// Those of all structs here.
 #[allow(dead_code, reason = "the build script is what reads it")]
-pub const LAYOUTS: [Layout; 21] = [
+pub const LAYOUTS: [Layout; 22] = [
     RawInstantiation::LAYOUT,
     RawScan::LAYOUT,
     RawDiscretize::LAYOUT,
@@ -34,6 +34,7 @@ pub const LAYOUTS: [Layout; 21] = [
     FunctionValue::LAYOUT,
     RawFunction::LAYOUT,
     RawEvaluate::LAYOUT,
+    RawMeasure::LAYOUT,
 ];
 
 macro_rules! c_struct {
@@ -110,6 +111,20 @@ c_struct! {
 
 // SAFETY: as for RawScan; each thread writes its own element.
 unsafe impl Sync for RawDiscretize {}
+
+c_struct! {
+    /// The arrays of a single operation.
+    RawMeasure = "holdfast_bench::Params" {
+        from: *const c_void,
+        to: *mut c_void,
+        n: c_longlong,
+        repeat: c_longlong,
+        zero: f32,
+    }
+}
+
+// SAFETY: as for RawScan; each thread writes its own elements.
+unsafe impl Sync for RawMeasure {}
 
 c_struct! {
     /// A backward scan's tensors and sizes.

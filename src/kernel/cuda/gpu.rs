@@ -12,7 +12,7 @@ use cudarc::driver::sys::{self, CUdevice_attribute, CUfunction_attribute, CUresu
 use super::CudaError;
 use super::cache::Image;
 use crate::kernel::cpu::ffi::RawJudge;
-use crate::kernel::launch::{Device, DeviceError, DeviceInfo, Launch, Params};
+use crate::kernel::launch::{Device, DeviceError, DeviceInfo, Footprint, Launch, Params};
 
 /// The oldest driver that serves what is used here.
 const OLDEST: c_int = 12000;
@@ -26,6 +26,9 @@ pub struct Gpu {
     /// Loaded kernels by image key.
     functions: HashMap<String, sys::CUfunction>,
     allocations: Vec<u64>,
+    /// Where a stretch of launches that is timed begins and ends.
+    watch: Option<[Event; 2]>,
+    threads_of_multiprocessor: u32,
 }
 
 // SAFETY: the driver's handles are valid in every thread; one in which the context is not current is told so by every call.
@@ -87,6 +90,8 @@ impl Gpu {
             check("cuDeviceGetAttribute", unsafe { sys::cuDeviceGetAttribute(&mut value, which, device) })
                 .map(|()| value)
         };
+        // Of what no kernel depends on.
+        let count = |which| attribute(which).ok().and_then(|value| u32::try_from(value).ok()).unwrap_or(0);
         let info = DeviceInfo {
             name: CStr::from_bytes_until_nul(&name).unwrap_or_default().to_string_lossy().into_owned(),
             major: attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
@@ -96,50 +101,14 @@ impl Gpu {
             cuda,
             devices,
             needs_images: true,
+            multiprocessors: count(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+            cache_bytes: count(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE).into(),
+            clock_khz: count(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
         };
-        Ok(Gpu { info, functions: HashMap::new(), allocations: Vec::new() })
-    }
-
-    /// Milliseconds that the launches take together, one after the other, for each of `repeats` times, by CUDA events, after
-    /// `warmups` that are not timed.
-    pub fn time(
-        &mut self,
-        launches: &[Launch],
-        warmups: usize,
-        repeats: usize,
-    ) -> Result<Vec<f32>, DeviceError> {
-        // The newer of the two functions that tell the time between events is the only one bound here.
-        if self.info.cuda < 12080 {
-            let found = format!("CUDA {}.{}", self.info.cuda / 1000, self.info.cuda % 1000 / 10);
-            return Err(DeviceError::Fault(format!("the driver serves {found}, timing needs 12.8 or newer")));
-        }
-        for _ in 0..warmups {
-            launches.iter().try_for_each(|launch| self.run(launch))?;
-        }
-        let (start, end) = (Event::new()?, Event::new()?);
-        let mut times = Vec::with_capacity(repeats);
-        for _ in 0..repeats {
-            start.record()?;
-            launches.iter().try_for_each(|launch| self.enqueue(launch))?;
-            end.record()?;
-            times.push(end.since(&start)?);
-        }
-        Ok(times)
-    }
-
-    /// Registers and bytes of local memory per thread of a kernel, as the driver counts them.
-    pub fn registers_and_local(&mut self, image: &Image) -> Result<(i32, i32), DeviceError> {
-        let function = self.function(image)?;
-        let attribute = |which| {
-            let mut value = 0;
-            // SAFETY: a loaded function, a valid pointer.
-            on_device("cuFuncGetAttribute", unsafe { sys::cuFuncGetAttribute(&mut value, which, function) })
-                .map(|()| value)
-        };
-        Ok((
-            attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
-            attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
-        ))
+        let threads_of_multiprocessor =
+            count(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+        let (functions, allocations) = (HashMap::new(), Vec::new());
+        Ok(Gpu { info, functions, allocations, watch: None, threads_of_multiprocessor })
     }
 
     fn function(&mut self, image: &Image) -> Result<sys::CUfunction, DeviceError> {
@@ -160,17 +129,28 @@ impl Gpu {
         Ok(function)
     }
 
-    fn enqueue(&mut self, launch: &Launch) -> Result<(), DeviceError> {
+    /// Asks for the dynamic shared memory of a launch, where it is more than every kernel may have.
+    fn allow_shared(
+        &self,
+        function: sys::CUfunction,
+        launch: &Launch,
+        image: &Image,
+    ) -> Result<(), DeviceError> {
+        if launch.shared + image.resources.shared <= FREE_SHARED {
+            return Ok(());
+        }
+        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: a loaded function.
+        on_device("cuFuncSetAttribute", unsafe {
+            sys::cuFuncSetAttribute(function, attribute, launch.shared as c_int)
+        })
+    }
+
+    fn launch(&mut self, launch: &Launch) -> Result<(), DeviceError> {
         let no_image = || DeviceError::Fault("no compiled image came with the kernel".to_owned());
         let image = launch.image.ok_or_else(no_image)?;
         let function = self.function(image)?;
-        if launch.shared + image.resources.shared > FREE_SHARED {
-            let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            // SAFETY: a loaded function.
-            on_device("cuFuncSetAttribute", unsafe {
-                sys::cuFuncSetAttribute(function, attribute, launch.shared as c_int)
-            })?;
-        }
+        self.allow_shared(function, launch, image)?;
         let params: *const c_void = match &launch.params {
             Params::Scan(params) => (params as *const _ as *const c_void).cast(),
             Params::Discretize(params) => (params as *const _ as *const c_void).cast(),
@@ -179,6 +159,7 @@ impl Gpu {
             Params::Evaluate(params) => (params as *const _ as *const c_void).cast(),
             Params::Function(params) => (params as *const _ as *const c_void).cast(),
             Params::Judge(params) => (*params as *const RawJudge).cast(),
+            Params::Measure(params) => (params as *const _ as *const c_void).cast(),
         };
         let mut arguments = [params.cast_mut()];
         // SAFETY: the kernel takes one struct by value, whose layout table.inc asserts; the driver copies it.
@@ -257,10 +238,67 @@ impl Device for Gpu {
     }
 
     fn run(&mut self, launch: &Launch) -> Result<(), DeviceError> {
-        self.enqueue(launch)?;
-        // A kernel's faults show here, not at its launch.
+        self.launch(launch)?;
+        self.wait()
+    }
+
+    fn enqueue(&mut self, launch: &Launch) -> Result<(), DeviceError> {
+        self.launch(launch)
+    }
+
+    /// A kernel's faults show here, not at its launch.
+    fn wait(&mut self) -> Result<(), DeviceError> {
         // SAFETY: no arguments to get wrong.
         on_device("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() })
+    }
+
+    fn start(&mut self) -> Result<(), DeviceError> {
+        // The newer of the two functions that tell the time between events is the only one bound here.
+        if self.info.cuda < 12080 {
+            let found = format!("CUDA {}.{}", self.info.cuda / 1000, self.info.cuda % 1000 / 10);
+            return Err(DeviceError::Fault(format!("the driver serves {found}, timing needs 12.8 or newer")));
+        }
+        if self.watch.is_none() {
+            self.watch = Some([Event::new()?, Event::new()?]);
+        }
+        self.watch.as_ref().map_or(Ok(()), |[start, _]| start.record())
+    }
+
+    fn stop(&mut self) -> Result<Option<f64>, DeviceError> {
+        let Some([start, end]) = &self.watch else { return Ok(None) };
+        end.record()?;
+        end.since(start).map(|milliseconds| Some(f64::from(milliseconds) * 1e-3))
+    }
+
+    fn footprint(&mut self, launch: &Launch) -> Result<Footprint, DeviceError> {
+        let Some(image) = launch.image else { return Ok(Footprint::default()) };
+        let function = self.function(image)?;
+        let attribute = |which| {
+            let mut value = 0;
+            // SAFETY: a loaded function, a valid pointer.
+            on_device("cuFuncGetAttribute", unsafe { sys::cuFuncGetAttribute(&mut value, which, function) })
+                .map(|()| u32::try_from(value).unwrap_or(0))
+        };
+        self.allow_shared(function, launch, image)?;
+        let mut blocks = 0;
+        // SAFETY: a loaded function, a valid pointer.
+        on_device("cuOccupancyMaxActiveBlocksPerMultiprocessor", unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                function,
+                launch.threads as c_int,
+                launch.shared as usize,
+            )
+        })?;
+        Ok(Footprint {
+            blocks: launch.blocks,
+            threads: launch.threads,
+            registers: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+            local_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
+            shared_bytes: launch.shared + image.resources.shared,
+            occupancy: f64::from(blocks) * f64::from(launch.threads)
+                / f64::from(self.threads_of_multiprocessor.max(1)),
+        })
     }
 }
 

@@ -24,7 +24,7 @@ use self::cache::Cache;
 use self::images::{Images, Statistics};
 use self::worker::GpuWorker;
 use super::cpu::CpuBackend;
-use super::launch::{DeviceInfo, Element, Job, Returned};
+use super::launch::{DeviceInfo, Element, Job, Returned, Series, Timing};
 use super::registry::{Instantiation, Kernel, Misbehaviour};
 use super::worker::{Program, limit};
 use super::{Backend, Coefficients, Derivatives, KernelError, shapes};
@@ -143,14 +143,43 @@ impl CudaBackend {
         Ok(self.run(kernel, || Job::scan(kernel, problem, problem.input.into()))?.scan(problem))
     }
 
-    fn run(&self, kernel: Kernel, job: impl FnOnce() -> Job) -> Result<Returned, KernelError> {
+    /// What the device says of itself.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// Runs a job again and again; how long each run took, and what the last one returned, where that is asked for.
+    ///
+    /// # Errors
+    /// As of any case.
+    pub fn time(
+        &self,
+        kernel: Kernel,
+        job: impl FnOnce() -> Job,
+        timing: &Timing,
+    ) -> Result<(Series, Option<Returned>), KernelError> {
+        let mut timing = timing.clone();
+        if let Some(flush) = &mut timing.flush {
+            flush.image = self.image(flush.kernel)?;
+        }
+        self.worker.time(self.both_images(kernel)?, job, &timing)
+    }
+
+    fn image(&self, kernel: Kernel) -> Result<Option<cache::Image>, KernelError> {
         let unavailable = |error: CudaError| KernelError::Unavailable(error.to_string());
-        let image = |kernel| match &self.images {
+        match &self.images {
             Some(images) => images.get(kernel).map(|image| Some((*image).clone())).map_err(unavailable),
             None => Ok(None),
-        };
-        let images = [image(kernel)?, kernel.then().map_or(Ok(None), image)?];
-        self.worker.run(images, job).map_err(|error| match error {
+        }
+    }
+
+    /// Those of a kernel and of the one that is launched after it.
+    fn both_images(&self, kernel: Kernel) -> Result<[Option<cache::Image>; 2], KernelError> {
+        Ok([self.image(kernel)?, kernel.then().map_or(Ok(None), |then| self.image(then))?])
+    }
+
+    fn run(&self, kernel: Kernel, job: impl FnOnce() -> Job) -> Result<Returned, KernelError> {
+        self.worker.run(self.both_images(kernel)?, job).map_err(|error| match error {
             KernelError::TimedOut(reason) => KernelError::Fault(reason),
             error => error,
         })

@@ -1,7 +1,7 @@
 //! The worker of a CUDA run: one process that loads the driver and runs one job after the other, so that a fault ends with
 //! it. The harness's side ([`GpuWorker`]) replaces it when it dies; the process's side ([`serve`]) is `holdfast worker`.
 //!
-//! A request's header is a [`Job`], or nothing: a question for the device. A reply's header is a `Reply`.
+//! A request's header is an [`Ask`], a reply's a `Reply`.
 
 use std::fmt::Display;
 use std::io::{self, Read, Write};
@@ -15,11 +15,24 @@ use super::cache::Image;
 use super::gpu::Gpu;
 use crate::kernel::KernelError;
 use crate::kernel::cpu::device::CpuDevice;
-use crate::kernel::launch::{Device, DeviceError, DeviceInfo, Guarding, Job, Returned};
+use crate::kernel::launch::job::Bytes;
+use crate::kernel::launch::timing;
+use crate::kernel::launch::{Device, DeviceError, DeviceInfo, Guarding, Job, Returned, Series, Timing};
 use crate::kernel::worker::{Message, NoReply, Program, Worker};
 
 /// Starting means loading the driver and creating a context: seconds on a machine with many GPUs.
 const START_LIMIT: Duration = Duration::from_secs(120);
+
+/// What a worker is asked.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Ask {
+    /// For its device.
+    Device,
+    /// To run a job, whose inputs follow.
+    Run(Job),
+    /// To run it again and again.
+    Time(Job, Timing),
+}
 
 /// What a worker answers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -29,6 +42,8 @@ enum Reply {
     NoDevice(String),
     /// The outputs follow.
     Done,
+    /// They follow where they were asked for.
+    Timed(Series),
     Failed(DeviceError),
 }
 
@@ -70,15 +85,29 @@ pub fn serve(stand_in: Option<usize>, mut input: impl Read, mut output: impl Wri
             received => received?,
         };
         let mut outputs = Vec::new();
-        let reply = match (&mut device, request.header::<Option<Job>>()?) {
+        let reply = match (&mut device, request.header::<Ask>()?) {
             (Err(error), _) => Reply::NoDevice(error.to_string()),
-            (Ok(device), None) => Reply::Device(device.info()),
-            (Ok(device), Some(job)) => {
+            (Ok(device), Ask::Device) => Reply::Device(device.info()),
+            (Ok(device), Ask::Run(job)) => {
                 let job = Job { inputs: request.tensors, ..job };
                 match job.execute(device.as_mut(), Guarding::On) {
                     Ok(fetched) => {
                         outputs = fetched;
                         Reply::Done
+                    }
+                    Err(error) => Reply::Failed(error),
+                }
+            }
+            (Ok(device), Ask::Time(job, mut plan)) => {
+                let job = Job { inputs: request.tensors, ..job };
+                if let Some(flush) = &mut plan.flush {
+                    // Inputs travel beside a job, and what flushes a cache has none.
+                    flush.inputs = vec![None];
+                }
+                match timing::time(device.as_mut(), &job, &plan) {
+                    Ok((series, fetched)) => {
+                        outputs = fetched;
+                        Reply::Timed(series)
                     }
                     Err(error) => Reply::Failed(error),
                 }
@@ -112,9 +141,36 @@ impl GpuWorker {
     /// Runs a job, which is encoded when the process is free, with the images of its kernels; what they returned.
     pub fn run(
         &self,
-        [image, image_then]: [Option<Image>; 2],
+        images: [Option<Image>; 2],
         job: impl FnOnce() -> Job,
     ) -> Result<Returned, KernelError> {
+        let (job, reply, outputs) = self.ask(images, job, |job| Ask::Run(job.clone()))?;
+        match reply {
+            Reply::Done => job.returned(&outputs),
+            _ => Err(strange()),
+        }
+    }
+
+    /// Runs a job again and again; how long each run took, and what the last one returned, where that is asked for.
+    pub fn time(
+        &self,
+        images: [Option<Image>; 2],
+        job: impl FnOnce() -> Job,
+        timing: &Timing,
+    ) -> Result<(Series, Option<Returned>), KernelError> {
+        let (job, reply, outputs) = self.ask(images, job, |job| Ask::Time(job.clone(), timing.clone()))?;
+        let Reply::Timed(series) = reply else { return Err(strange()) };
+        let returned = timing.collect.then(|| job.returned(&outputs)).transpose()?;
+        Ok((series, returned))
+    }
+
+    /// The job without its inputs, and the answer.
+    fn ask(
+        &self,
+        [image, image_then]: [Option<Image>; 2],
+        job: impl FnOnce() -> Job,
+        ask: impl FnOnce(&Job) -> Ask,
+    ) -> Result<(Job, Reply, Bytes), KernelError> {
         let unavailable = |reason: &dyn Display| KernelError::Unavailable(reason.to_string());
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let mut worker = match running.take() {
@@ -124,21 +180,24 @@ impl GpuWorker {
         // Encoded with the worker in hand: many threads wait here, and their tensors would fill the memory.
         let mut job = Job { image, image_then, ..job() };
         let inputs = std::mem::take(&mut job.inputs);
-        let request = Message::new(&Some(&job), inputs).map_err(|error| unavailable(&error))?;
+        let request = Message::new(&ask(&job), inputs).map_err(|error| unavailable(&error))?;
         let reply = worker.ask(request, self.limit)?;
-        let outputs = match reply.header() {
-            Ok(Reply::Done) => Ok(reply.tensors),
+        let answer: Result<Reply, KernelError> = match reply.header() {
             // That process has ended.
             Ok(Reply::Failed(error @ DeviceError::Broken(_))) => return Err(error.into()),
-            Ok(Reply::Failed(error)) => Err(error),
-            Ok(Reply::Device(_) | Reply::NoDevice(_)) | Err(_) => {
-                return Err(unavailable(&"the worker process speaks another language"));
-            }
+            Ok(Reply::Failed(error)) => Err(error.into()),
+            Ok(Reply::Device(_) | Reply::NoDevice(_)) | Err(_) => return Err(strange()),
+            Ok(answer) => Ok(answer),
         };
         *running = Some(worker);
         drop(running);
-        job.returned(&outputs?)
+        Ok((job, answer?, reply.tensors))
     }
+}
+
+/// What answers is no worker of this version.
+fn strange() -> KernelError {
+    KernelError::Unavailable("the worker process speaks another language".to_owned())
 }
 
 /// Starts a process and waits until it has its device.
@@ -146,12 +205,12 @@ pub fn start(program: &Program) -> Result<(Worker, DeviceInfo), CudaError> {
     let unusable = |reason: String| CudaError::Worker(reason);
     let mut worker =
         Worker::start(program).map_err(|error| unusable(format!("cannot be started: {error}")))?;
-    let question = Message::new(&None::<Job>, Vec::new()).map_err(|error| unusable(error.to_string()))?;
+    let question = Message::new(&Ask::Device, Vec::new()).map_err(|error| unusable(error.to_string()))?;
     match worker.ask(question, START_LIMIT) {
         Ok(reply) => match reply.header() {
             Ok(Reply::Device(info)) => Ok((worker, info)),
             Ok(Reply::NoDevice(reason)) => Err(CudaError::Reported(reason)),
-            Ok(Reply::Done | Reply::Failed(_)) | Err(_) => {
+            Ok(Reply::Done | Reply::Timed(_) | Reply::Failed(_)) | Err(_) => {
                 Err(unusable("speaks another language".to_owned()))
             }
         },

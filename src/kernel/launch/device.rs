@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::KernelError;
 use crate::kernel::cpu::params::{
-    RawBackward, RawDerivatives, RawDiscretize, RawEvaluate, RawFunction, RawJudge, RawScan,
+    RawBackward, RawDerivatives, RawDiscretize, RawEvaluate, RawFunction, RawJudge, RawMeasure, RawScan,
 };
 use crate::kernel::cuda::cache::Image;
 use crate::kernel::registry::Kernel;
@@ -25,6 +25,12 @@ pub struct DeviceInfo {
     pub devices: i32,
     /// Whether kernels must be compiled for it: not for a CPU, for which they are built in.
     pub needs_images: bool,
+    /// Multiprocessors, or threads of a CPU.
+    pub multiprocessors: u32,
+    /// Bytes of its last cache; 0 where it is not known.
+    pub cache_bytes: u64,
+    /// The highest clock of its multiprocessors, in kHz; 0 where it is not known.
+    pub clock_khz: u32,
 }
 
 impl std::fmt::Display for DeviceInfo {
@@ -74,6 +80,7 @@ pub enum Params<'a> {
     Judge(&'a RawJudge),
     Evaluate(RawEvaluate),
     Function(RawFunction),
+    Measure(RawMeasure),
 }
 
 /// A kernel, its argument and its launch.
@@ -85,6 +92,22 @@ pub struct Launch<'a> {
     /// Bytes of dynamic shared memory.
     pub shared: u32,
     pub params: Params<'a>,
+}
+
+/// What a launch takes of its device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Footprint {
+    pub blocks: u32,
+    /// Of a block.
+    pub threads: u32,
+    /// Of a thread; 0 where there is nothing to count, as are the next ones.
+    pub registers: u32,
+    /// Bytes of a thread in memory of its own.
+    pub local_bytes: u32,
+    /// Bytes of shared memory of a block.
+    pub shared_bytes: u32,
+    /// The share of a multiprocessor's threads that its blocks can fill.
+    pub occupancy: f64,
 }
 
 /// Memory and launches. Addresses are the device's own.
@@ -104,4 +127,29 @@ pub trait Device: Send {
 
     /// Launches and waits until it is done.
     fn run(&mut self, launch: &Launch) -> Result<(), DeviceError>;
+
+    /// Launches, without waiting where the device need not be waited for.
+    fn enqueue(&mut self, launch: &Launch) -> Result<(), DeviceError> {
+        self.run(launch)
+    }
+
+    /// Waits until all that was launched is done.
+    fn wait(&mut self) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
+    /// Marks the place among the launches after which time counts; none where the host's clock does as well.
+    fn start(&mut self) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
+    /// Waits; seconds of the device's own clock since [`Device::start`], none where it has none.
+    fn stop(&mut self) -> Result<Option<f64>, DeviceError> {
+        Ok(None)
+    }
+
+    /// What a launch takes of the device, as far as it says.
+    fn footprint(&mut self, launch: &Launch) -> Result<Footprint, DeviceError> {
+        Ok(Footprint { blocks: launch.blocks, threads: launch.threads, ..Footprint::default() })
+    }
 }

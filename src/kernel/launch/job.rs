@@ -10,12 +10,13 @@ use super::buffer::{self, Buffer, Guarding};
 use super::device::{Device, DeviceError, Launch, Params};
 use super::element::Element;
 use crate::kernel::cpu::ffi::{
-    self, BackwardShape, BackwardWorkspace, RawBackward, RawDerivatives, RawDiscretize, RawScan,
+    self, BackwardShape, BackwardWorkspace, RawBackward, RawDerivatives, RawDiscretize, RawMeasure, RawScan,
 };
 use crate::kernel::cuda::cache::Image;
 use crate::kernel::registry::{Instantiation, Kernel};
 use crate::kernel::{CpuBackend, Derivatives, KernelError, SCANNED, scanned};
 use crate::method::Method;
+use crate::operation::Operation;
 use crate::problem::{CoefficientProblem, NamedInput, Operand, OutputGradients, Problem, Shape, Weights};
 use crate::tensor::GradientName::{A, B, C, D, Delta, DeltaBias, U, Z};
 use crate::tensor::{Coefficients, GradientName, Gradients, Tensor, TensorName, Tensors};
@@ -26,9 +27,12 @@ const DISCRETIZE_INPUTS: [&str; 3] = ["delta", "A", "B"];
 const BACKWARD_INPUTS: [&str; 10] =
     ["u", "delta", "A", "B", "C", "D", "z", "delta_bias", "dout", "dlast_state"];
 const DIFFERENTIATE_INPUTS: [&str; 2] = ["delta", "A"];
+const MEASURE_INPUTS: [&str; 1] = ["z"];
 
 /// What a backward scan computes, in the order of its outputs and of [`Problem::inputs`].
 const GRADIENTS: [GradientName; 8] = [U, Delta, A, B, C, D, Z, DeltaBias];
+/// Threads of a block of `kernels/bench/`.
+const MEASURE_THREADS: usize = 256;
 const DERIVATIVES: [&str; 5] = ["a_bar", "slope", "h", "h_by_delta", "h_by_a"];
 
 /// Tensors' bytes, of which some may be missing.
@@ -101,6 +105,11 @@ impl Returned {
         let mut values = self.narrowed();
         let mut next = || values.next().unwrap_or_default();
         Derivatives { a_bar: next(), slope: next(), h: next(), h_by_delta: next(), h_by_a: next() }
+    }
+
+    /// As they are.
+    pub fn values(self) -> Vec<Vec<f64>> {
+        self.0
     }
 
     /// Of element-wise coefficients.
@@ -259,6 +268,38 @@ impl Job {
         }
     }
 
+    /// A single operation on each of these values.
+    pub fn operation(operation: Operation, values: &[f32]) -> Self {
+        let inputs = vec![Some(Element::F32.encode(values))];
+        Job { inputs, ..Job::measure(operation, values.len(), 0, 0) }
+    }
+
+    /// An operation on `n` floats that nobody has written, or, where it touches no memory, done so often by each of `n` threads.
+    pub fn machine(operation: Operation, n: usize, repeat: usize) -> Self {
+        let read = if operation.tells_clock() { 0 } else { n };
+        Job::measure(operation, n, repeat, read)
+    }
+
+    fn measure(operation: Operation, n: usize, repeat: usize, read: usize) -> Self {
+        let written = match operation {
+            Operation::Read => 1,
+            _ if operation.tells_clock() => n + 2,
+            _ => n,
+        };
+        Job {
+            kernel: Kernel::Measure(operation),
+            image: None,
+            image_then: None,
+            sizes: [n, repeat, 0, 0, 0],
+            delta_softplus: false,
+            complete: true,
+            outputs: vec![Output { name: "values".to_owned(), element: Element::F32, len: written }],
+            // What is read where nobody gives values.
+            workspace: Output::workspace(Element::F32, read),
+            inputs: vec![None],
+        }
+    }
+
     /// Room for poly's workspace, whatever the kernel.
     pub fn with_workspace(mut self) -> Self {
         self.workspace.len = self.sizes[0] * self.sizes[1] * self.sizes[3];
@@ -296,6 +337,7 @@ impl Job {
             Kernel::Scan(_) | Kernel::Misbehave(_) => (&SCAN_INPUTS, 2),
             Kernel::Backward(_) => (&BACKWARD_INPUTS, GRADIENTS.len()),
             Kernel::Differentiate { .. } => (&DIFFERENTIATE_INPUTS, DERIVATIVES.len()),
+            Kernel::Measure(_) => (&MEASURE_INPUTS, 1),
             // The judge's rows stay on the device from one launch to the next; sums come after a scan.
             Kernel::Judge(_) | Kernel::Evaluate(_) | Kernel::JudgeFunction(_) | Kernel::Sums(_) => {
                 return Err(DeviceError::Fault("the kernel takes no job of its own".to_owned()));
@@ -373,6 +415,28 @@ impl Job {
                 h_by_a: output(4),
                 n: first,
             }))],
+            Kernel::Measure(operation) => {
+                let [n, repeat] = [self.sizes[0], self.sizes[1]];
+                let from = match &buffers.inputs[0] {
+                    Some(values) => values.address(),
+                    None => buffers.workspace.address(),
+                };
+                let params = RawMeasure {
+                    from: from as usize as *const _,
+                    to: output(0),
+                    n: n as i64,
+                    repeat: repeat as i64,
+                    zero: 0.0,
+                };
+                vec![Launch {
+                    kernel,
+                    image,
+                    blocks: n.div_ceil(operation.per_thread() * MEASURE_THREADS).max(1) as u32,
+                    threads: MEASURE_THREADS as u32,
+                    shared: 0,
+                    params: Params::Measure(params),
+                }]
+            }
             Kernel::Backward(which) => {
                 let shape = backward_shape(which, self.sizes);
                 let at = workspace_of(&shape);
@@ -475,7 +539,7 @@ struct Buffers<'a> {
 
 impl Loaded<'_> {
     /// Checks every guard zone and input, and fetches the outputs' bytes.
-    fn collect(self, device: &mut dyn Device) -> Result<Bytes, DeviceError> {
+    pub(super) fn collect(self, device: &mut dyn Device) -> Result<Bytes, DeviceError> {
         let Loaded { job, buffers, .. } = self;
         for (buffer, bytes) in buffers.inputs.iter().zip(&job.inputs) {
             if let (Some(buffer), Some(bytes)) = (buffer, bytes) {

@@ -7,8 +7,10 @@ pub mod device;
 pub mod element;
 pub mod job;
 pub mod plain;
+pub mod timing;
 
 pub use buffer::{Guarding, POISON};
-pub use device::{Device, DeviceError, DeviceInfo, Launch, Params};
+pub use device::{Device, DeviceError, DeviceInfo, Footprint, Launch, Params};
 pub use element::Element;
 pub use job::{Job, Returned};
+pub use timing::{Clock, Repeats, Series, Timing};

@@ -20,11 +20,12 @@ use crate::results::Results;
 use cases::Anchors;
 
 /// The page, and the parts that it includes.
-const PARTS: [(&str, &str); 13] = [
+const PARTS: [(&str, &str); 14] = [
     ("index.html", include_str!("../templates/index.html.jinja")),
     ("style.css", include_str!("../templates/style.css")),
     ("page.js", include_str!("../templates/page.js")),
     ("precision.html", include_str!("../templates/precision.html.jinja")),
+    ("bench.html", include_str!("../templates/bench.html.jinja")),
     ("functions.html", include_str!("../templates/functions.html.jinja")),
     ("invariants.html", include_str!("../templates/invariants.html.jinja")),
     ("worst.html", include_str!("../templates/worst.html.jinja")),

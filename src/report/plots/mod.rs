@@ -7,6 +7,7 @@
 //! formulas end there.
 
 pub mod axis;
+mod bench;
 mod canvas;
 mod coefficients;
 pub mod compact;
@@ -129,6 +130,9 @@ pub fn all(results: &Results) -> Result<Vec<Plot>, ReportError> {
     let mut sheets: Vec<Sheet> = of_weights.into_iter().flat_map(both).collect();
     sheets.extend(coefficients::over_plane(results));
     sheets.extend(functions::shares(results));
+    sheets.extend(bench::roofline(results));
+    sheets.extend(bench::times(results));
+    sheets.extend(bench::scaling(results));
     sheets.extend(both(pairwise::sheet));
     sheets.extend(methods::convergence(results));
     sheets.extend(methods::consistency(results));

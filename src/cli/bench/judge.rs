@@ -1,11 +1,10 @@
-//! `holdfast bench`: how fast recordings are judged here. A measurement, not a test: it has no verdict.
+//! `holdfast bench --judge`: how fast recordings are judged here. A measurement, not a test: it has no verdict.
 
-use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::{Outcome, PASSED};
+use crate::cli::{Outcome, PASSED};
 use crate::judge::quick::{self, QuickTally};
 use crate::method::Method;
 use crate::problem::inputs::{self, Draw};
@@ -15,36 +14,21 @@ use crate::promise::Contract;
 use crate::tensor::{Named, TensorName, Tensors};
 use crate::truth;
 
-#[derive(Clone, Debug, clap::Args)]
-#[command(after_help = "Examples:\n  \
-    holdfast bench                          how fast `check` is here, by method and weights\n  \
-    holdfast bench --dim 1536 --method zoh  one method, on a layer of a model")]
-pub struct Args {
-    /// Only this method [default: all]
-    #[arg(long)]
-    pub method: Option<Method>,
-    /// Channels
-    #[arg(long, value_name = "N", default_value = "64")]
-    pub dim: NonZeroUsize,
-    /// Positions
-    #[arg(long, value_name = "N", default_value = "2048")]
-    pub seqlen: NonZeroUsize,
-    /// States of a channel
-    #[arg(long, value_name = "N", default_value = "16")]
-    pub dstate: NonZeroUsize,
-}
+/// Channels and positions of a layer, and states of a channel, where no shape is asked for.
+const LAYER: Shape = Shape { batch: 1, dim: 64, dstate: 16, seqlen: 2048, groups: 1 };
 
-/// Runs the command.
-pub fn run(args: &Args) -> Outcome {
+/// Times these methods, on a layer of this shape.
+pub fn run(methods: &[Method], shape: Option<Shape>) -> Outcome {
+    let shape = shape.unwrap_or(LAYER);
     let threads = rayon::current_num_threads();
     let mut text = format!(
         "element-states (batch × dim × seqlen × dstate) a second, on {threads} threads\n\n\
          {:10} {:8} {:>12} {:>12}\n",
         "method", "weights", "quick", "certified"
     );
-    for method in Method::ALL.into_iter().filter(|method| args.method.is_none_or(|asked| asked == *method)) {
+    for &method in methods {
         for weights in Weights::ALL {
-            let problem = problem(args, weights);
+            let problem = problem(shape, weights);
             let outputs = outputs(method, &problem);
             let judge =
                 |at: &(usize, usize)| quick::judge((method, &Contract::FRAMEWORK), &problem, *at, &outputs);
@@ -78,9 +62,8 @@ fn rate(problem: &Problem, mut work: impl FnMut()) -> f64 {
 }
 
 /// A layer as models have them: variable B and C, softplus with a bias, skip and gate.
-fn problem(args: &Args, weights: Weights) -> Problem {
-    let [dim, seqlen, dstate] = [args.dim, args.seqlen, args.dstate].map(NonZeroUsize::get);
-    let recipe = Recipe { shape: Shape { batch: 1, dim, dstate, seqlen, groups: 1 }, ..EVERYTHING };
+fn problem(shape: Shape, weights: Weights) -> Problem {
+    let recipe = Recipe { shape, ..EVERYTHING };
     let operands = (Operand::Variable, Operand::Variable);
     inputs::draw(&recipe, weights, InputType::F32, operands, &mut Draw::new(1, "bench"))
 }

@@ -1,0 +1,136 @@
+//! What a scan or an operation asks for at least, by its formula: the numerator of every rate, and of the share of the roofline.
+//!
+//! What a kernel does beyond it, for accuracy or for want of registers, is not counted: half of the roofline may be the other half
+//! spent on digits. An addition, a multiplication or a quotient is one flop, of complex
+//! numbers 2, 6 and 6. Divisors that are known before the sequence begins
+//! (powers of A) are none.
+
+use crate::kernel::launch::Element;
+use crate::method::Method;
+use crate::operation::Operation;
+use crate::problem::{Operand, Problem, Weights};
+use crate::results::bench::{Cost, Work};
+
+/// Multiplications and additions.
+#[derive(Clone, Copy)]
+struct Count {
+    mul: f64,
+    add: f64,
+}
+
+const fn count(mul: u32, add: u32) -> Count {
+    Count { mul: mul as f64, add: add as f64 }
+}
+
+impl std::ops::Add for Count {
+    type Output = Count;
+    fn add(self, other: Count) -> Count {
+        Count { mul: self.mul + other.mul, add: self.add + other.add }
+    }
+}
+
+impl Count {
+    fn flops(self, weights: Weights) -> f64 {
+        match weights {
+            Weights::Real => self.mul + self.add,
+            Weights::Complex => 6.0 * self.mul + 2.0 * self.add,
+        }
+    }
+}
+
+/// Ā and h = B̄/B of one state at one position (spec.md §2), beside the exponential.
+fn coefficients(method: Method) -> Count {
+    // z = ΔA.
+    let z = count(1, 0);
+    z + match method {
+        Method::Zoh => count(0, 0),
+        // (eᶻ − 1 − z)/A².
+        Method::Foh => count(1, 2),
+        // 1 ± z/2, a reciprocal, the quotient by it and Δ times it.
+        Method::Bilinear => count(5, 2),
+        // (eᶻ − 1)/A + ½(eᶻ − 1 − z)/A².
+        Method::Poly => count(2, 3),
+        // The same and ½(eᶻ − 1 − z − z²/2)/A³, with its own factors.
+        Method::HighOrder => count(5, 5),
+        // Δ(1 + z/2 + z²/6 + z³/24) by Horner's scheme.
+        Method::Rk4 => count(4, 3),
+    }
+}
+
+/// hB, (hB)u, x → Āx + (hB)u and y + C x; poly takes all but the second in both directions.
+fn recurrence(method: Method) -> Count {
+    let step = count(2, 1) + count(1, 1);
+    let inputs = count(1, 0);
+    if method.is_bidirectional() { step + step + inputs } else { step + inputs }
+}
+
+/// What the gradients of one state at one position add: p = C e + Ā p; of u, Δ, A, B and C their terms and sums; and the derivatives of Ā
+/// and h, which take about as much as the coefficients themselves, twice. The last is a choice.
+fn adjoint(method: Method) -> Count {
+    let terms = count(15, 8);
+    let terms = if method.is_bidirectional() { terms + count(5, 4) } else { terms };
+    terms + coefficients(method) + coefficients(method)
+}
+
+/// Exponentials of one state: a complex eᶻ is one with a sine and a cosine.
+fn specials(method: Method, weights: Weights) -> f64 {
+    match weights {
+        _ if method == Method::Bilinear => 0.0,
+        Weights::Real => 1.0,
+        Weights::Complex => 3.0,
+    }
+}
+
+/// The bytes of a scan's inputs and outputs: what moves at least. Gradients are as large as what they are of.
+fn bytes(work: Work, problem: &Problem) -> usize {
+    let (stored, single) = (Element::from(problem.input).size(), Element::F32.size());
+    let operand = |which| if which == Operand::Variable { stored } else { single };
+    let size = |name: &str| match name {
+        "u" | "delta" | "z" => stored,
+        "B" => operand(problem.b_operand),
+        "C" => operand(problem.c_operand),
+        _ => single,
+    };
+    let there = problem.inputs().into_iter().filter(|(_, values, _)| values.is_some());
+    let inputs: usize = there.map(|(name, _, len)| len * size(name)).sum();
+    let states = problem.shape.batch * problem.a.len();
+    // Outputs, or their gradients.
+    let outputs = problem.shape.sequence_len() * stored + states * single;
+    if work == Work::Backward { 2 * inputs + outputs } else { inputs + outputs }
+}
+
+/// A scan, or its gradients.
+pub fn scan(method: Method, work: Work, problem: &Problem) -> Cost {
+    let elements = problem.shape.sequence_len() as f64;
+    let states = elements * problem.shape.dstate as f64;
+    let forward = coefficients(method) + recurrence(method);
+    let all = if work == Work::Backward { forward + adjoint(method) } else { forward };
+    // softplus takes an exponential and a logarithm, its derivative and the gate an exponential and a quotient.
+    let softplus = if problem.delta_softplus { 2.0 } else { 0.0 };
+    let slope = if problem.delta_softplus && work == Work::Backward { 1.0 } else { 0.0 };
+    let of_position = softplus + slope + if problem.z.is_some() { 1.0 } else { 0.0 };
+    Cost {
+        elements,
+        bytes: bytes(work, problem) as f64,
+        flops: states * all.flops(problem.weights),
+        specials: states * specials(method, problem.weights) + elements * of_position,
+    }
+}
+
+/// An operation on so many values.
+pub fn operation(operation: Operation, n: usize) -> Cost {
+    let matrix = operation.per_thread() as f64;
+    let (flops, specials) = match operation {
+        Operation::Exp | Operation::ExpLibrary | Operation::Special => (0.0, 1.0),
+        // (eᶻ − 1)/z.
+        Operation::Phi1 => (2.0, 1.0),
+        Operation::Inverse => (3.0, 0.0),
+        // Elimination in an N × 2N matrix: 4N³ for N values.
+        Operation::InverseMatrix => (4.0 * matrix * matrix, 0.0),
+        Operation::Phi1Solve => (4.0 * matrix * matrix, 1.0),
+        Operation::Copy | Operation::Read => (0.0, 0.0),
+        Operation::Fused => (2.0, 0.0),
+    };
+    let n = n as f64;
+    Cost { elements: n, bytes: 8.0 * n, flops: n * flops, specials: n * specials }
+}

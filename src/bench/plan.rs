@@ -1,0 +1,253 @@
+//! What is timed, in which order, and what is kept of each timing.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::runner::{Runner, Scan};
+use super::{cost, machine, problems};
+use crate::kernel::launch::{Clock, Footprint, Job, Repeats, Series, Timing};
+use crate::kernel::registry::Kernel;
+use crate::kernel::{self, KernelError};
+use crate::method::Method;
+use crate::operation::Operation;
+use crate::parts::{Divisible, PartError};
+use crate::problem::{InputType, OutputGradients, Problem, Shape, Weights};
+use crate::results::bench::{Cost, KernelUse, Machine, Spread, Timed, TimedScan, Work};
+use crate::results::explained::Explanations;
+use crate::results::whole::{Found, Whole};
+use crate::results::{Results, Verdict};
+
+/// What a person asks for.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    pub methods: Vec<Method>,
+    pub shapes: Vec<Shape>,
+    pub weights: Vec<Weights>,
+    pub inputs: Vec<InputType>,
+    /// [`Work::Forward`], [`Work::Backward`] or both.
+    pub passes: Vec<Work>,
+    /// None: scans alone.
+    pub operations: Vec<Operation>,
+    pub repeats: Repeats,
+    /// The command line that repeats the run.
+    pub command: String,
+}
+
+/// One timing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Unit {
+    Operation { operation: Operation, runner: usize },
+    Scan { work: Work, scan: TimedScan, runner: usize },
+}
+
+/// Everything that is timed.
+pub struct Plan {
+    runners: Vec<Runner>,
+    units: Vec<Unit>,
+    repeats: Repeats,
+    head: Results,
+    /// The problem that was drawn last: units that stand beside each other share it.
+    drawn: Mutex<Option<Arc<Drawn>>>,
+}
+
+/// A problem, and the gradients that its backward pass is given.
+pub struct Drawn {
+    of: (Shape, Weights, InputType),
+    pub problem: Problem,
+    pub given: OutputGradients,
+}
+
+impl Drawn {
+    pub fn new(shape: Shape, weights: Weights, input: InputType) -> Self {
+        let problem = problems::draw(shape, weights, input);
+        let given = problems::output_gradients(&problem);
+        Drawn { of: (shape, weights, input), problem, given }
+    }
+
+    /// One of its scans.
+    pub fn scan(&self, work: Work, method: Method) -> Scan<'_> {
+        let given = (work == Work::Backward).then_some(&self.given);
+        Scan { work, method, problem: &self.problem, given }
+    }
+}
+
+impl Plan {
+    /// Measures what the devices of the runners can do, and lists what is to be timed on each: operations, then scans, problem by
+    /// problem, so that what is compared is timed in turn.
+    pub fn new(wanted: &Wanted, runners: Vec<Runner>) -> Self {
+        let mut units = Vec::new();
+        for &operation in &wanted.operations {
+            let with_kernels = |(_, runner): &(usize, &Runner)| runner.worker().is_some();
+            let of_all = runners.iter().enumerate().filter(with_kernels);
+            units.extend(of_all.map(|(runner, _)| Unit::Operation { operation, runner }));
+        }
+        for &shape in &wanted.shapes {
+            for &weights in &wanted.weights {
+                for &input in &wanted.inputs {
+                    for &work in &wanted.passes {
+                        for runner in 0..runners.len() {
+                            let scan = |method| TimedScan { method, weights, input, shape };
+                            let of = |&method| Unit::Scan { work, scan: scan(method), runner };
+                            units.extend(wanted.methods.iter().map(of));
+                        }
+                    }
+                }
+            }
+        }
+        let names: Vec<&str> = runners.iter().map(Runner::name).collect();
+        let machines: Vec<Machine> =
+            runners.iter().map(|runner| machine::measure(runner, wanted.repeats.seconds)).collect();
+        let devices: Vec<&str> = machines.iter().map(|machine| machine.device.as_str()).collect();
+        let mut head = Results::empty(1, &names.join(","), devices.join("; "), wanted.command.clone());
+        head.kernel_source = kernel::production_hash().to_owned();
+        head.created = super::now();
+        head.machines = machines;
+        Plan { runners, units, repeats: wanted.repeats, head, drawn: Mutex::default() }
+    }
+
+    /// Times everything; `progress` is called after each.
+    pub fn run(&self, progress: &(dyn Fn() + Sync)) -> Results {
+        let whole = Mutex::new(Whole::new(false));
+        let lock = || whole.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: Vec<usize> = (0..self.units.len()).collect();
+        // What is found is only kept: nothing can fail.
+        let _ = self.solve(&all, &|unit, found| {
+            lock().add(unit, 1, found);
+            progress();
+            Ok(())
+        });
+        let whole = whole.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut results = whole.results(self.head.clone());
+        for (runner, machine) in self.runners.iter().zip(&mut results.machines) {
+            machine.clocks.extend(machine::clock(runner));
+        }
+        results
+    }
+
+    /// What is timed on.
+    pub fn runners(&self) -> &[Runner] {
+        &self.runners
+    }
+
+    fn drawn(&self, shape: Shape, weights: Weights, input: InputType) -> Arc<Drawn> {
+        let mut last = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some(drawn) if drawn.of == (shape, weights, input) => drawn.clone(),
+            _ => {
+                // Not both at once: they may be large.
+                *last = None;
+                let drawn = Arc::new(Drawn::new(shape, weights, input));
+                *last = Some(drawn.clone());
+                drawn
+            }
+        }
+    }
+
+    fn time(&self, unit: usize) -> Timed {
+        let id = self.id(unit);
+        match self.units[unit] {
+            Unit::Operation { operation, runner } => {
+                let runner = &self.runners[runner];
+                let n = if runner.is_gpu() { 1 << 24 } else { 1 << 15 };
+                let job = Job::operation(operation, &problems::arguments(n));
+                let timing =
+                    Timing { repeats: self.repeats, clock: Clock::Device, flush: None, collect: false };
+                let series = runner.time(Kernel::Measure(operation), || job, &timing);
+                let cost = cost::operation(operation, n);
+                let timed = timed((id, runner), Work::Operation, cost, series.map(|(series, _)| (series, 0)));
+                Timed { operation: Some(operation), ..timed }
+            }
+            Unit::Scan { work, scan, runner } => {
+                let runner = &self.runners[runner];
+                let drawn = self.drawn(scan.shape, scan.weights, scan.input);
+                let what = drawn.scan(work, scan.method);
+                let series = runner.scan(what, self.repeats);
+                let timed = timed((id, runner), work, cost::scan(scan.method, work, &drawn.problem), series);
+                Timed { scan: Some(scan), ..timed }
+            }
+        }
+    }
+
+    fn id(&self, unit: usize) -> String {
+        match self.units[unit] {
+            Unit::Operation { operation, runner } => {
+                format!("operation/{operation}/{}", self.runners[runner].name())
+            }
+            Unit::Scan { work, scan: TimedScan { method, weights, input, shape }, runner } => {
+                let Shape { batch, dim, dstate, seqlen, .. } = shape;
+                let shape = format!("b{batch}-d{dim}-n{dstate}-l{seqlen}");
+                format!("{work}/{weights}/{input}/{shape}/{method}/{}", self.runners[runner].name())
+            }
+        }
+    }
+}
+
+/// What is kept of a series.
+fn timed(
+    (id, runner): (String, &Runner),
+    work: Work,
+    cost: Cost,
+    series: Result<(Series, usize), KernelError>,
+) -> Timed {
+    let ((series, workspace), reason) = match series {
+        Ok(series) => (series, String::new()),
+        Err(error) => (Default::default(), error.to_string()),
+    };
+    let warm = Spread::of(&series.warm);
+    let verdict = if warm.is_some() { Verdict::Pass } else { Verdict::Unmeasured };
+    let kernel = series.footprints.first().filter(|_| runner.worker().is_some());
+    Timed {
+        id,
+        work,
+        scan: None,
+        operation: None,
+        backend: runner.name().to_owned(),
+        verdict,
+        reason: if warm.is_none() && reason.is_empty() { "no run was asked for".to_owned() } else { reason },
+        cost,
+        warm,
+        cold: Spread::of(&series.cold),
+        first: warm.map(|_| series.first),
+        kernel: kernel.map(|kernel| kernel_use(kernel, workspace)),
+        share: None,
+    }
+}
+
+fn kernel_use(footprint: &Footprint, workspace: usize) -> KernelUse {
+    let &Footprint { blocks, threads, registers, local_bytes, shared_bytes, occupancy } = footprint;
+    let workspace_bytes = workspace as f64;
+    KernelUse { blocks, threads, registers, local_bytes, shared_bytes, occupancy, workspace_bytes }
+}
+
+impl Divisible for Plan {
+    fn units(&self) -> Vec<String> {
+        (0..self.units.len()).map(|unit| self.id(unit)).collect()
+    }
+
+    fn costs(&self) -> Vec<u64> {
+        // A timing takes its seconds, whatever it is of; drawing the problem comes to that.
+        let cost = |unit: &Unit| match unit {
+            Unit::Operation { .. } => 1,
+            Unit::Scan { scan, .. } => 1 + (scan.shape.sequence_len() >> 24) as u64,
+        };
+        self.units.iter().map(cost).collect()
+    }
+
+    fn head(&self) -> Results {
+        self.head.clone()
+    }
+
+    /// One after the other: what is timed runs alone.
+    fn solve(
+        &self,
+        units: &[usize],
+        found: &(dyn Fn(usize, Found) -> Result<(), PartError> + Sync),
+    ) -> Result<(), PartError> {
+        units
+            .iter()
+            .try_for_each(|&unit| found(unit, Found { bench: vec![self.time(unit)], ..Found::default() }))
+    }
+
+    fn explain(&self, _: &Results) -> Explanations {
+        Explanations::default()
+    }
+}

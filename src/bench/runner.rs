@@ -1,0 +1,184 @@
+//! What times a kernel: a worker process, on a GPU or with the CPU in its place; the reference path is timed in this one.
+
+use std::cell::Cell;
+use std::time::Instant;
+
+use crate::kernel::cuda::{CudaBackend, CudaError, Setup, worker};
+use crate::kernel::launch::{Clock, Job, Repeats, Returned, Series, Timing};
+use crate::kernel::registry::{Instantiation, Kernel};
+use crate::kernel::select::Choice;
+use crate::kernel::{Backend, CpuBackend, KernelError, ReferenceBackend};
+use crate::method::Method;
+use crate::operation::Operation;
+use crate::problem::{OutputGradients, Problem};
+use crate::results::bench::Work;
+
+/// What is flushed where a cache's size is not known.
+const SOME_CACHE: u64 = 32 << 20;
+/// The most that is read to flush a cache.
+const MOST_FLUSHED: u64 = 1 << 30;
+
+/// What times kernels.
+pub enum Runner {
+    /// The production kernels, under the name of their backend.
+    Kernels { name: &'static str, worker: Box<CudaBackend> },
+    /// The sequential f32 path.
+    Reference,
+}
+
+/// A scan that is timed.
+#[derive(Clone, Copy)]
+pub struct Scan<'a> {
+    pub work: Work,
+    pub method: Method,
+    pub problem: &'a Problem,
+    /// Of a backward one.
+    pub given: Option<&'a OutputGradients>,
+}
+
+impl Scan<'_> {
+    /// The job that computes it.
+    pub fn job(&self) -> Job {
+        match self.given {
+            Some(given) => Job::backward(self.method, self.problem, given),
+            None => Job::scan(self.kernel(), self.problem, self.problem.input.into()),
+        }
+    }
+
+    /// The kernel that computes it.
+    pub fn kernel(&self) -> Kernel {
+        let which = Instantiation::for_problem(self.method, self.problem);
+        if self.given.is_some() { Kernel::Backward(which) } else { Kernel::Scan(which) }
+    }
+}
+
+impl Runner {
+    /// The runner of a backend; of `auto` a GPU's where there is one.
+    ///
+    /// # Errors
+    /// It cannot run here.
+    pub fn open(choice: Choice) -> Result<Runner, CudaError> {
+        match choice {
+            Choice::Reference => Ok(Runner::Reference),
+            Choice::Cpu => Runner::on_cpu(Setup::from_environment(worker::this_program()?)),
+            Choice::Cuda => {
+                Ok(Runner::Kernels { name: Choice::Cuda.name(), worker: Box::new(CudaBackend::new()?) })
+            }
+            Choice::Auto => Runner::open(Choice::Cuda).or_else(|_| Runner::open(Choice::Cpu)),
+        }
+    }
+
+    /// The kernels built for this CPU, in a worker that is set up so.
+    ///
+    /// # Errors
+    /// The worker cannot be started.
+    pub fn on_cpu(mut setup: Setup) -> Result<Runner, CudaError> {
+        setup.program.arguments.extend(["--stand-in".to_owned(), usize::MAX.to_string()]);
+        Ok(Runner::Kernels { name: Choice::Cpu.name(), worker: Box::new(CudaBackend::with_setup(setup)?) })
+    }
+
+    /// As `--backend` has it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Runner::Kernels { name, .. } => name,
+            Runner::Reference => Choice::Reference.name(),
+        }
+    }
+
+    /// Whether it is a GPU.
+    pub fn is_gpu(&self) -> bool {
+        self.name() == Choice::Cuda.name()
+    }
+
+    /// What it runs on, in words.
+    pub fn device(&self) -> String {
+        match self {
+            Runner::Kernels { worker, .. } if self.is_gpu() => worker.device(),
+            Runner::Kernels { .. } => CpuBackend::new().device(),
+            Runner::Reference => ReferenceBackend.device(),
+        }
+    }
+
+    /// The worker, where there is one.
+    pub fn worker(&self) -> Option<&CudaBackend> {
+        match self {
+            Runner::Kernels { worker, .. } => Some(worker),
+            Runner::Reference => None,
+        }
+    }
+
+    /// Reads more than the device's cache holds.
+    fn flush(&self) -> Option<Job> {
+        let cache = match self.worker()?.info().cache_bytes {
+            0 => SOME_CACHE,
+            known => known,
+        };
+        let floats = (2 * cache).min(MOST_FLUSHED) / 16 * 4;
+        Some(Job::machine(Operation::Read, floats as usize, 0))
+    }
+
+    /// Times a scan, warm and cold; with the bytes that its kernel takes beside inputs and outputs.
+    ///
+    /// # Errors
+    /// It cannot run.
+    pub fn scan(&self, scan: Scan, repeats: Repeats) -> Result<(Series, usize), KernelError> {
+        match self {
+            Runner::Kernels { .. } => {
+                let timing = Timing { repeats, clock: Clock::Device, flush: self.flush(), collect: false };
+                let workspace = Cell::new(0);
+                let job = || {
+                    let job = scan.job();
+                    workspace.set(job.workspace.bytes());
+                    job
+                };
+                let (series, _) = self.time(scan.kernel(), job, &timing)?;
+                Ok((series, workspace.get()))
+            }
+            Runner::Reference => here(repeats, || match scan.given {
+                None => ReferenceBackend.scan(scan.method, scan.problem).map(drop),
+                Some(given) => match ReferenceBackend.gradients(scan.method, scan.problem, given) {
+                    Some(result) => result.map(drop),
+                    None => Err(KernelError::Unavailable("it has no backward pass".to_owned())),
+                },
+            })
+            .map(|series| (series, 0)),
+        }
+    }
+
+    /// Times a job in the worker.
+    ///
+    /// # Errors
+    /// It cannot run; there is no worker.
+    pub fn time(
+        &self,
+        kernel: Kernel,
+        job: impl FnOnce() -> Job,
+        timing: &Timing,
+    ) -> Result<(Series, Option<Returned>), KernelError> {
+        match self.worker() {
+            Some(worker) => worker.time(kernel, job, timing),
+            None => Err(KernelError::Unavailable("the reference path has no kernels".to_owned())),
+        }
+    }
+}
+
+/// Times work of this process. Its caches cannot be flushed: what it reads is the allocator's matter.
+fn here(repeats: Repeats, work: impl Fn() -> Result<(), KernelError>) -> Result<Series, KernelError> {
+    let Repeats { warmups, samples, seconds } = repeats;
+    let begun = Instant::now();
+    let once = || {
+        let begun = Instant::now();
+        work().map(|()| begun.elapsed().as_secs_f64())
+    };
+    let mut series = Series { first: once()?, ..Series::default() };
+    for _ in 1..warmups {
+        if begun.elapsed().as_secs_f64() > seconds / 8.0 {
+            break;
+        }
+        once()?;
+    }
+    while series.warm.len() < samples && (series.warm.is_empty() || begun.elapsed().as_secs_f64() < seconds) {
+        series.warm.push(once()?);
+    }
+    Ok(series)
+}

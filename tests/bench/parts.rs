@@ -1,0 +1,76 @@
+//! Promise: what is timed in parts is, put together, what one run times.
+
+use holdfast::bench::runner::Runner;
+use holdfast::bench::{Plan, Preset, Wanted};
+use holdfast::kernel::launch::Repeats;
+use holdfast::method::Method;
+use holdfast::operation::Operation;
+use holdfast::parts::{self, Divisible, Part};
+use holdfast::problem::{InputType, Shape, Weights};
+use holdfast::report;
+use holdfast::results::bench::Work;
+use holdfast::results::{Results, Verdict};
+
+use crate::timed::on_cpu;
+
+pub fn plan() -> Plan {
+    let small = Shape { batch: 1, dim: 3, seqlen: 9, dstate: 2, groups: 1 };
+    let wanted = Wanted {
+        methods: vec![Method::Zoh, Method::Poly],
+        shapes: vec![small, Shape { seqlen: 18, ..small }, Shape { seqlen: 36, ..small }],
+        weights: Weights::ALL.to_vec(),
+        inputs: vec![InputType::F32],
+        passes: vec![Work::Forward, Work::Backward],
+        operations: vec![Operation::Exp],
+        repeats: Repeats { warmups: 1, samples: 2, seconds: 0.01 },
+        command: "holdfast bench".to_owned(),
+    };
+    Plan::new(&wanted, vec![on_cpu(), Runner::Reference])
+}
+
+fn ids(results: &Results) -> Vec<String> {
+    results.bench.iter().map(|timed| timed.id.clone()).collect()
+}
+
+#[test]
+fn parts_make_the_whole() {
+    let plan = plan();
+    let whole = plan.run(&|| {});
+    assert_eq!(ids(&whole), plan.units());
+    assert_eq!(whole.bench.len(), 1 + 3 * 2 * 2 * 2 * 2);
+    assert_eq!(whole.verdict(), Verdict::Pass);
+    assert!(whole.bench.iter().all(|timed| timed.warm.is_some()));
+    let with_cold = |timed: &&holdfast::results::bench::Timed| timed.cold.is_some();
+    assert_eq!(whole.bench.iter().filter(with_cold).count(), 3 * 2 * 2 * 2, "scans of kernels");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for number in [1, 2] {
+        let head = plan.part(Part { number, of: 2 });
+        parts::run(&plan, &head, folder.path(), &|_| {}).expect("it runs");
+    }
+    let merged = parts::merge(&[folder.path().to_owned()]).expect("all parts are there");
+    assert_eq!(ids(&merged), ids(&whole));
+    assert_eq!(merged.machines, whole.machines, "a CPU tells no clock");
+    // What is written is read again, as it was.
+    let file = folder.path().join("bench.json");
+    report::json::write(&whole, &file).expect("written");
+    let read = report::json::read(&file).expect("read");
+    assert_eq!((read.bench, read.machines, read.created), (whole.bench, whole.machines, whole.created));
+}
+
+#[test]
+fn a_sweep_differs_in_one_size_at_a_time() {
+    for gpu in [false, true] {
+        let shapes = Preset::Sweep.shapes(gpu);
+        let base = shapes[0];
+        let others = |shape: &Shape| {
+            [
+                shape.batch != base.batch,
+                shape.dim != base.dim,
+                shape.seqlen != base.seqlen,
+                shape.dstate != base.dstate,
+            ]
+        };
+        assert!(shapes[1..].iter().all(|shape| others(shape).iter().filter(|&&other| other).count() == 1));
+        assert!(shapes.iter().all(|shape| shape.dstate <= Shape::MAX_DSTATE));
+    }
+}

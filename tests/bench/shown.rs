@@ -1,0 +1,99 @@
+//! Promise: a benchmark is shown on a terminal of 100 columns, on a page with its pictures, and in Markdown; also where nothing was timed.
+
+use holdfast::report::{bench, console, html, junit, markdown, plots};
+use holdfast::results::bench::{Check, Checked, Machine, Peaks};
+use holdfast::results::{Results, Verdict};
+
+use crate::parts::plan;
+
+/// A run on this machine, as if on a GPU that became slower.
+fn results() -> Results {
+    let mut results = plan().run(&|| {});
+    results.machines[0].clocks = vec![1.98e9, 1.7e9];
+    results.machines[0].clock = 1.98e9;
+    results.checks = vec![
+        Checked {
+            check: Check::WarmUp,
+            backend: "cpu".to_owned(),
+            verdict: Verdict::Pass,
+            skipped: false,
+            reason: "1 ms in the first half, 1 ms in the second".to_owned(),
+        },
+        Checked {
+            check: Check::Threads,
+            backend: "cpu".to_owned(),
+            verdict: Verdict::Unmeasured,
+            skipped: true,
+            reason: "skipped, as was asked for".to_owned(),
+        },
+    ];
+    results
+}
+
+#[test]
+fn a_benchmark_is_shown_wherever_results_are() {
+    let results = results();
+    let text = console::render(&results, None, false);
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    for said in [
+        "forward, real, f32, b1 d3 n2 l9, on cpu",
+        "THROTTLED",
+        "49/49 timings and 1/1 checks pass",
+        "time ~ seqlen^",
+        "SKIPPED",
+    ] {
+        assert!(text.contains(said), "{said} in {text}");
+    }
+    let pictures = plots::all(&results).expect("drawn");
+    let names: Vec<&str> = pictures.iter().map(|plot| plot.name.as_str()).collect();
+    assert_eq!(names, ["roofline", "times", "scaling"]);
+    assert!(pictures.iter().all(|plot| !plot.how_to_read.is_empty() && !plot.svg.contains("NaN")));
+    let page = html::page(&results, &pictures).expect("rendered");
+    assert!(page.contains("id=\"bench\"") && page.contains("plot-roofline") && page.contains("warm-up"));
+    assert!(!page.contains("id=\"cases\""), "a benchmark judges no case");
+    assert!(markdown::page(&results).expect("rendered").contains("timings"));
+    assert!(junit::to_string(&results).expect("rendered").contains("warm-up/cpu"));
+}
+
+#[test]
+fn what_could_not_be_timed_is_shown_with_its_reason() {
+    let mut results = results();
+    for timed in &mut results.bench {
+        (timed.warm, timed.cold, timed.first) = (None, None, None);
+        (timed.verdict, timed.reason) = (Verdict::Unmeasured, "out of memory".to_owned());
+    }
+    assert_eq!(results.verdict(), Verdict::Unmeasured);
+    let text = console::render(&results, None, false);
+    assert!(text.contains("UNMEASURED operation/exp/cpu: out of memory"), "{text}");
+    let pictures = plots::all(&results).expect("drawn");
+    assert!(pictures.is_empty());
+    html::page(&results, &pictures).expect("rendered");
+}
+
+#[test]
+fn numbers_of_any_size_are_drawn() {
+    for time in [0.0, 1e-300, 1e300] {
+        let mut results = results();
+        for spread in results.bench.iter_mut().flat_map(|timed| [&mut timed.warm, &mut timed.cold]).flatten()
+        {
+            (spread.median, spread.fastest, spread.slowest) = (time, time, time);
+            spread.interval = None;
+        }
+        plots::all(&results).expect("drawn");
+        console::render(&results, None, false);
+    }
+    let mut results = results();
+    results.machines = vec![Machine {
+        backend: "cpu".to_owned(),
+        peaks: Some(Peaks { copy: 0.0, fused: f64::INFINITY, special: f64::NAN }),
+        ..Machine::default()
+    }];
+    plots::all(&results).expect("drawn");
+    console::render(&results, None, false);
+}
+
+#[test]
+fn times_are_read_in_units_of_their_size() {
+    let shown = [2.0, 0.0123, 4.56e-5, 7e-9, 0.9999].map(bench::seconds);
+    assert_eq!(shown, ["2.00 s", "12.3 ms", "45.6 µs", "7.00 ns", "1.00 s"]);
+}
