@@ -30,7 +30,7 @@ pub struct Args {
     pub exhaustive: bool,
     /// Only this share of the work, as 3/8: what it finds goes into a file in --out, for `holdfast merge`; finished units of
     /// that part are not repeated
-    #[arg(long, value_name = "K/M", requires = "out", conflicts_with_all = ["json", "junit"])]
+    #[arg(long, value_name = "K/M", requires = "out", conflicts_with_all = ["json", "junit", "parquet"])]
     pub partition: Option<Part>,
     #[command(flatten)]
     pub output: output::Args,

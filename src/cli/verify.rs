@@ -83,7 +83,7 @@ pub struct Args {
     pub seeds: Seeds,
     /// Only this share of the work, as 3/8: what it finds goes into a file in --out, for `holdfast merge`; finished units of
     /// that part are not repeated
-    #[arg(long, value_name = "K/M", requires = "out", conflicts_with_all = ["fail_fast", "json", "junit"])]
+    #[arg(long, value_name = "K/M", requires = "out", conflicts_with_all = ["fail_fast", "json", "junit", "parquet"])]
     pub partition: Option<Part>,
     /// Begin nothing more once something fails
     #[arg(long)]

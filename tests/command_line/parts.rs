@@ -55,6 +55,7 @@ fn hold(home: &Path, undivided: &[&str]) {
     assert_eq!(merged.status.code(), Some(0), "{}", text(&merged.stderr));
     let (whole, merged) = (report(&home.join("whole")), report(&home.join("merged")));
     assert!(whole.len() > 4 && whole.keys().eq(merged.keys()), "{:?}", merged.keys());
+    assert!(whole.keys().any(|name| name.extension().is_some_and(|kind| kind == "parquet")));
     for (name, bytes) in &whole {
         assert!(&merged[name] == bytes, "{}", name.display());
     }
