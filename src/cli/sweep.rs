@@ -7,6 +7,7 @@ use super::{CliError, Outcome, partition, planted};
 use crate::functions::{SAMPLED, Sweeps};
 use crate::kernel::{Backend, CpuBackend};
 use crate::parts::Part;
+use crate::results::Results;
 use crate::scalar_function::ScalarFunction;
 
 /// What runs it, and why.
@@ -69,7 +70,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     };
     let notes = output::backend_line("cpu", WHY);
     if let (Some(part), Some(folder)) = (args.partition, out) {
-        return partition::run(&sweeps, (part, folder), ("ranges", notes), show);
+        return partition::run(&sweeps, (part, folder), ("ranges", |_: &Results| notes), show);
     }
     let bar = Progress::new(sweeps.len(), "ranges", show);
     let results = sweeps.run(&|| bar.advance());

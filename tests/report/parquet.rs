@@ -94,8 +94,12 @@ fn a_complex_tensor_has_its_part_in_a_column() {
     let mut results = fixture::small();
     let case = &mut results.cases[0];
     case.tensors[TensorName::LastState].worst = Some(fixture::worst("last_state.im", 0.5));
+    results.invariants.last_mut().expect("some").worst = Some(fixture::worst("last_state.re", 0.5));
     let rows = rows(&results);
-    assert_eq!((text(&rows[1]["tensor"]), text(&rows[1]["worst_part"])), (Some("last_state"), Some("im")));
+    let last = rows.last().expect("the invariant's");
+    for (row, part) in [(&rows[1], "im"), (last, "re")] {
+        assert_eq!((text(&row["tensor"]), text(&row["worst_part"])), (Some("last_state"), Some(part)));
+    }
     assert_eq!(rows[0]["worst_part"], Field::Null);
 }
 
