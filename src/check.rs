@@ -3,6 +3,7 @@
 
 mod diagnosis;
 mod every;
+pub mod files;
 pub mod gradients;
 mod hints;
 mod initial_state;
@@ -11,7 +12,7 @@ pub mod memory;
 pub mod on_device;
 pub mod outputs;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{Read, Seek};
 use std::sync::Arc;
 
@@ -29,7 +30,8 @@ use crate::problem::recorded::{Layout, Overview, RecordError, RecordedRun, Recor
 use crate::problem::stretch::Inputs;
 use crate::problem::{Problem, Stages};
 use crate::promise::{Contract, Promise};
-use crate::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, Verdict};
+use crate::results::whole::{Found, Whole};
+use crate::results::{CaseResult, PairwiseMatrix, RegimeNote, Results, Verdict};
 use crate::truth::scan::ScanTruth;
 use crate::truth::{self, TruthError};
 
@@ -64,6 +66,14 @@ pub struct Checked {
     pub device: String,
     pub cases: Vec<CaseResult>,
     pub pairwise: Vec<PairwiseMatrix>,
+}
+
+impl Checked {
+    /// As what a unit of work finds.
+    fn found(self) -> Found {
+        let Checked { note, sampled, device: _, cases, pairwise } = self;
+        Found { cases, regimes: vec![note], sampled, pairwise, ..Found::default() }
+    }
 }
 
 /// Why a run cannot be judged.
@@ -341,22 +351,19 @@ fn certify(
 
 /// The files' verdicts as one run's.
 pub fn results(checked: Vec<Checked>, seed: u64, command: String) -> Results {
-    let mut devices: Vec<&str> = Vec::new();
-    for file in &checked {
-        if !devices.contains(&file.device.as_str()) {
-            devices.push(&file.device);
-        }
+    let head = head(checked.iter().map(|file| file.device.as_str()), seed, command);
+    let mut whole = Whole::new(false);
+    for (place, file) in checked.into_iter().enumerate() {
+        whole.add(place, seed, file.found());
     }
-    let device = devices.join(" | ");
-    let mut results = Results::empty(seed, BACKEND, device, command);
-    for file in checked {
-        results.regimes.push(file.note);
-        results.sampled |= file.sampled;
-        results.cases.extend(file.cases);
-        results.pairwise.extend(file.pairwise);
-    }
-    results.pairs = PairTotals::count(results.pairwise.iter());
-    results
+    whole.results(head)
+}
+
+/// What of the results no file says but of itself: `devices` are those of the files, in order.
+fn head<'a>(devices: impl Iterator<Item = &'a str>, seed: u64, command: String) -> Results {
+    let mut seen = HashSet::new();
+    let distinct: Vec<&str> = devices.filter(|device| seen.insert(*device)).collect();
+    Results::empty(seed, BACKEND, distinct.join(" | "), command)
 }
 
 /// The methods that were recorded, in the order of ids.

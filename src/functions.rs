@@ -64,7 +64,7 @@ pub enum SweepError {
 
 impl From<SweepError> for PartError {
     fn from(error: SweepError) -> Self {
-        PartError::Work(Box::new(error))
+        PartError::Unit(Box::new(error))
     }
 }
 

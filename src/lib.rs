@@ -47,7 +47,8 @@
 //! | what `results.json` holds | [`guide::results`], [`results`] |
 //! | how two runs are compared | [`results::compare`] |
 //! | how the functions inside a kernel are tried at every f32 | [`functions`], [`scalar_function`] |
-//! | how one run is done in parts, on many machines | [`parts`], [`results::whole`], [`verify::Plan`] |
+//! | how one run is done in parts, on many machines | [`parts`], [`results::whole`], [`verify::Plan`], [`check::files`] |
+//! | what a table of results holds | [`report::parquet`] |
 //!
 //! [`verify`] walks a problem through all of them, [`check`](mod@check) a recorded run through all but the
 //! kernel, [`diff`](mod@diff) two revisions of a foreign header through all; [`case`] is what the first two do to each

@@ -1,19 +1,22 @@
 //! `holdfast check`: judges recorded runs.
 
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use super::names;
 use super::output::{self, Progress};
 use super::show::Show;
-use super::{CliError, Outcome};
+use super::{CliError, Outcome, partition};
+use crate::check::Options;
+use crate::check::files::{FileError, Files, Run};
 use crate::check::on_device::DeviceJudge;
-use crate::check::{self, Options, Reason, memory};
 use crate::formula::Form;
 use crate::kernel::cuda::CudaError;
 use crate::kernel::select::SelectError;
+use crate::parts::{Part, PartError};
 use crate::problem::Stages;
-use crate::problem::recorded::Recording;
 use crate::report;
 use crate::results::{RegimeNote, Results};
 use crate::tensor_file::shown;
@@ -61,7 +64,8 @@ impl JudgeOn {
     holdfast check run.safetensors                          judge one run\n  \
     holdfast check runs/*.safetensors --out report          several, with a written report\n  \
     holdfast check run.safetensors --channels 64 --seed 7   a quick look at 64 channels of a large run\n  \
-    holdfast check layer.safetensors --backend cuda         a whole layer, judged by a GPU\n\n\
+    holdfast check layer.safetensors --backend cuda         a whole layer, judged by a GPU\n  \
+    holdfast check runs/*.safetensors --partition 3/8 --out d  the third of eight shares of many\n\n\
     Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; 2 bad input or usage; 3 the requested \
     backend cannot run here.", methods = Form::names()))]
 pub struct Args {
@@ -82,55 +86,50 @@ pub struct Args {
     /// Seed of what is drawn: the channels judged of a large run
     #[arg(long, value_name = "N", default_value_t = output::DEFAULT_SEED)]
     pub seed: u64,
+    /// Only this share of the files, as 3/8: what it finds goes into a file in --out, for `holdfast merge`; finished files of that
+    /// part are not judged again
+    #[arg(long, value_name = "K/M", requires = "out", conflicts_with_all = ["json", "junit", "parquet"])]
+    pub partition: Option<Part>,
     #[command(flatten)]
     pub output: output::Args,
-}
-
-/// What is wrong with a recorded run: bad input, exit status 2.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {source}", shown(&path.to_string_lossy()))]
-pub struct Error {
-    pub path: PathBuf,
-    pub source: Reason,
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// [`Error`] for a file that is no recorded run; reports that cannot be written.
+/// [`FileError`] for a file that is no recorded run; reports that cannot be written; parts of another run in their folder.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let out = args.output.out.as_deref();
-    args.output.prepare(out)?;
+    match args.partition {
+        Some(_) => output::prepare_folder(out)?,
+        None => args.output.prepare(out)?,
+    }
     let no_cuda = |error: CudaError| SelectError::NoCudaForJudge(error.to_string());
-    let mut device = args.backend.open(DeviceJudge::open).map_err(no_cuda)?;
-    let runs = distinct(&args.runs);
-    // Every header before any truth: a mistake in the last file should not cost the time of the others.
+    let device = args.backend.open(DeviceJudge::open).map_err(no_cuda)?;
+    let paths = distinct(&args.runs);
+    let run = |(path, name): (&&Path, String)| Run { path: path.to_path_buf(), name, argument: quoted(path) };
+    let runs = paths.iter().zip(names(&paths)).map(run).collect();
     let options =
         Options { channels: args.channels.map(NonZeroUsize::get), seed: args.seed, stages: args.arithmetic };
-    let mut units = 0;
-    for path in &runs {
-        let opened = Recording::open(path).map_err(Reason::from).and_then(|recording| {
-            let layout = recording.layout();
-            units += layout.shape.batch * layout.shape.dim * (layout.outputs.len() + layout.gradients.len());
-            // Before the work on its numbers.
-            memory::fitting(layout.shape, layout.outputs.len(), options.channels, 1).map_err(Reason::from)
-        });
-        opened.map_err(|source| Error { path: path.to_path_buf(), source })?;
+    let files = Files::open(runs, options, command(args, &paths), device)?;
+    if let (Some(part), Some(folder)) = (args.partition, out) {
+        return partition::run(&files.divided()?, (part, folder), ("files", judged), show).map_err(of_a_file);
     }
-    let names = names(&runs);
-    let bar = Progress::new(units, "channels", show);
-    let mut checked = Vec::new();
-    for (path, name) in runs.iter().zip(&names) {
-        let recording = Recording::open(path).map_err(Reason::from);
-        let judged = recording.and_then(|recording| {
-            let (name, argument) = (name.as_str(), quoted(path));
-            check::check_with(device.as_mut(), (name, &argument), &recording, &options, &|| bar.advance())
-        });
-        checked.push(judged.map_err(|source| Error { path: path.to_path_buf(), source })?);
-    }
+    let bar = Progress::new(files.channels(), "channels", show);
+    let results = files.check(&|| bar.advance())?;
     let took = bar.finish();
-    let results = check::results(checked, args.seed, command(args, &runs));
     output::finish(&results, &args.output, out, &judged(&results), took, show)
+}
+
+/// What is wrong with a file of a part is what it is without parts.
+fn of_a_file(error: CliError) -> CliError {
+    match error {
+        CliError::Part(PartError::Unit(error)) => match error.downcast::<FileError>() {
+            Ok(error) => CliError::Check(*error),
+            Err(error) => CliError::Part(PartError::Unit(error)),
+        },
+        error => error,
+    }
 }
 
 /// Which part of each run was judged: what the console says at its end.
@@ -143,23 +142,18 @@ pub fn judged(results: &Results) -> String {
 
 /// The files, each once.
 fn distinct(runs: &[PathBuf]) -> Vec<&Path> {
-    let mut distinct: Vec<&Path> = Vec::new();
-    for path in runs {
-        if !distinct.contains(&path.as_path()) {
-            distinct.push(path);
-        }
-    }
-    distinct
+    let mut seen = HashSet::new();
+    runs.iter().map(PathBuf::as_path).filter(|path| seen.insert(*path)).collect()
 }
 
 /// What identifies each run: its file's name, or the whole path where two have the same name.
 fn names(runs: &[&Path]) -> Vec<String> {
-    let short = |path: &Path| path.file_name().map(|name| shown(&name.to_string_lossy()));
-    let name = |path: &&Path| match short(path) {
-        Some(name) if runs.iter().filter(|other| short(other).as_ref() == Some(&name)).count() == 1 => name,
-        _ => shown(&path.to_string_lossy()),
-    };
-    runs.iter().map(name).collect()
+    let text = |path: &OsStr| shown(&path.to_string_lossy());
+    let short = |path: &Path| path.file_name().map_or_else(|| text(path.as_os_str()), text);
+    let mut count: HashMap<String, usize> = HashMap::new();
+    runs.iter().for_each(|path| *count.entry(short(path)).or_default() += 1);
+    let name = |path: &&Path| Some(short(path)).filter(|name| count[name] == 1);
+    runs.iter().map(|path| name(path).unwrap_or_else(|| text(path.as_os_str()))).collect()
 }
 
 /// The command line that repeats this run.

@@ -16,7 +16,7 @@ use crate::parts;
     Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; 2 parts that are missing or do not belong \
     together.")]
 pub struct Args {
-    /// What `holdfast verify --partition` wrote: its folders, or files of them
+    /// What `--partition` wrote: its folders, or files of them
     #[arg(required = true, value_name = "PARTS", value_hint = clap::ValueHint::AnyPath)]
     pub parts: Vec<PathBuf>,
     #[command(flatten)]

@@ -76,7 +76,7 @@ pub enum Command {
     Sweep(sweep::Args),
     /// Put the parts of a divided run together: the report of the undivided one
     Merge(merge::Args),
-    /// Write a script that runs `verify` or `sweep` in parts, or show how far it is
+    /// Write a script that runs `verify`, `check` or `sweep` in parts, or show how far it is
     Plan(plan::Args),
     /// Print one certified value, or discretize a dense system from a file
     Truth(truth::Args),
@@ -143,7 +143,7 @@ pub enum CliError {
     #[error("a header is judged in f32, found --input {0} (hint: leave --input out)")]
     HeaderInput(crate::problem::InputType),
     #[error(transparent)]
-    Check(#[from] check::Error),
+    Check(#[from] crate::check::files::FileError),
     #[error(transparent)]
     Bench(#[from] bench::Error),
     #[error(transparent)]

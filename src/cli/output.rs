@@ -33,6 +33,9 @@ pub struct Args {
     /// File for the verdicts as JUnit's XML, which services that run tests show
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub junit: Option<PathBuf>,
+    /// File for the results as a table in Parquet, a row for each judged tensor, which DuckDB, Polars and Spark read
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub parquet: Option<PathBuf>,
 }
 
 /// Standard output, as a file's name.
@@ -110,14 +113,18 @@ impl Args {
         let bad = |option, place: &Path, expected| {
             Err(BadPlace { option, place: place.to_string_lossy().into_owned(), expected }.into())
         };
-        let (json, junit) = (self.json.as_deref(), self.junit.as_deref());
-        if let Some(junit) = junit.filter(|junit| is_standard_output(junit) || json == Some(*junit)) {
-            return bad("--junit", junit, "a file of its own");
-        }
-        for (option, file) in [("--json", json), ("--junit", junit)] {
-            if let (Some(file), Some(directory)) = (file, directory)
-                && file.starts_with(directory)
-            {
+        let files = [
+            ("--json", self.json.as_deref()),
+            ("--junit", self.junit.as_deref()),
+            ("--parquet", self.parquet.as_deref()),
+        ];
+        for (at, (option, file)) in files.into_iter().enumerate() {
+            let Some(file) = file else { continue };
+            let taken = files[..at].iter().any(|(_, other)| *other == Some(file));
+            if taken || (option != "--json" && is_standard_output(file)) {
+                return bad(option, file, "a file of its own");
+            }
+            if directory.is_some_and(|directory| file.starts_with(directory)) {
                 return bad(
                     option,
                     file,
@@ -125,7 +132,7 @@ impl Args {
                 );
             }
         }
-        prepare(directory, &[("--json", self.json.as_deref()), ("--junit", self.junit.as_deref())])
+        prepare(directory, &files)
     }
 }
 
@@ -165,6 +172,9 @@ pub fn finish(
     let (json, written) = put_json(args.json.as_deref(), || report::json::to_string(results))?;
     if let Some(file) = &args.junit {
         report::json::put(file, report::junit::to_string(results)?)?;
+    }
+    if let Some(file) = &args.parquet {
+        report::json::put(file, report::parquet::to_bytes(results)?)?;
     }
     let notes = notes.to_owned() + &written;
     let Show { colour, detail } = show;

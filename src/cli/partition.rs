@@ -6,15 +6,16 @@ use super::output::{self, Progress};
 use super::show::Show;
 use super::{CliError, Outcome};
 use crate::parts::{self, Divisible, Part};
+use crate::results::Results;
 
-/// Runs what is left of a part, and shows what all of it found.
+/// Runs what is left of a part, and shows what all of it found; `nouns` are its units, and `notes` are made of the results.
 ///
 /// # Errors
 /// A folder with parts of another run, or one that cannot be written to.
 pub fn run(
     plan: &dyn Divisible,
     (number, folder): (Part, &Path),
-    (nouns, notes): (&'static str, String),
+    (nouns, notes): (&'static str, impl FnOnce(&Results) -> String),
     show: Show,
 ) -> Result<Outcome, CliError> {
     let head = plan.part(number);
@@ -24,7 +25,7 @@ pub fn run(
         bar.advance();
     })?;
     let took = bar.finish();
-    let mut notes = notes;
+    let mut notes = notes(&done.results);
     let (own, all, before) = (done.units, head.count(), done.before);
     notes += &format!("part {number}: {own} of {all} units, {before} of which were finished before\n");
     notes += &format!("the report is `holdfast merge {}`'s, once all parts are done\n", folder.display());

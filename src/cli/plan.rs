@@ -1,4 +1,4 @@
-//! `holdfast plan`: scripts that run `verify` or `sweep` in parts, for what schedules work elsewhere, and how far such a run is.
+//! `holdfast plan`: scripts that run `verify`, `check` or `sweep` in parts, for what schedules work elsewhere, and how far such a run is.
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -43,6 +43,7 @@ const GITHUB_JOBS: usize = 256;
     holdfast plan --slurm --parts 8 -- --seed 1..200 > job.sh   then, on the cluster: bash job.sh\n  \
     holdfast plan --format gnu-parallel --parts 4 > run.sh      everything, on a few machines\n  \
     holdfast plan --slurm -- sweep --exhaustive > job.sh        `sweep` in place of `verify`\n  \
+    holdfast plan --slurm -- check runs/*.safetensors > job.sh  many recorded runs\n  \
     holdfast plan --status parts                                how far it is\n\n\
     What clusters differ in (queues, modules, paths, architecture) the scripts take from the environment; \
     each says at its beginning what it reads.\n\n\
@@ -69,7 +70,7 @@ pub struct Args {
     /// Show how far the parts in this folder are
     #[arg(long, value_name = "DIR", conflicts_with_all = ["format", "slurm", "parts", "out", "report", "retries", "options"])]
     pub status: Option<PathBuf>,
-    /// Options of `holdfast verify`, or `sweep` and its options
+    /// Options of `holdfast verify`; or `check` with its files and options, or `sweep` with its
     #[arg(last = true, value_name = "OPTIONS")]
     pub options: Vec<OsString>,
 }
@@ -100,6 +101,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     // A mistake shows now, and not in every element of a queue.
     let (command, options) = match args.options.split_first() {
         Some((first, rest)) if first == "sweep" => ("sweep", rest),
+        Some((first, rest)) if first == "check" => ("check", rest),
         _ => ("verify", &args.options[..]),
     };
     let whole = ["holdfast".into(), command.into()].into_iter().chain(options.iter().cloned());

@@ -13,6 +13,7 @@ use crate::kernel::cuda::CudaError;
 use crate::kernel::select::SelectError;
 use crate::kernel::{Backend, CpuBackend};
 use crate::parts::Part;
+use crate::results::Results;
 use crate::scalar_function::ScalarFunction;
 
 #[derive(Clone, Debug, clap::Args)]
@@ -34,7 +35,7 @@ pub struct Args {
     pub exhaustive: bool,
     /// Only this share of the work, as 3/8: what it finds goes into a file in --out, for `holdfast merge`; finished units of
     /// that part are not repeated
-    #[arg(long, value_name = "K/M", requires = "out", conflicts_with_all = ["json", "junit"])]
+    #[arg(long, value_name = "K/M", requires = "out", conflicts_with_all = ["json", "junit", "parquet"])]
     pub partition: Option<Part>,
     /// What evaluates and judges them: cuda for the first visible GPU, auto for a GPU where there is one
     #[arg(long, default_value = "cpu", value_parser = names::judge_on())]
@@ -83,7 +84,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     };
     let notes = output::backend_line(backend, why);
     if let (Some(part), Some(folder)) = (args.partition, out) {
-        return partition::run(&sweeps, (part, folder), ("ranges", notes), show);
+        return partition::run(&sweeps, (part, folder), ("ranges", |_: &Results| notes), show);
     }
     let bar = Progress::new(sweeps.len(), "ranges", show);
     let results = sweeps.run(&|| bar.advance())?;

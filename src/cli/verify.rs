@@ -17,7 +17,7 @@ use crate::problem::plan::Filter;
 use crate::problem::regime::Regime;
 use crate::problem::{InputType, Operand, Weights};
 use crate::report;
-use crate::results::{HeaderInstantiation, HeaderNote, seeds_text};
+use crate::results::{HeaderInstantiation, HeaderNote, Results, seeds_text};
 use crate::verify::part::Divided;
 use crate::verify::{Known, Passes, Plan, Request, verify};
 
@@ -83,7 +83,7 @@ pub struct Args {
     pub seeds: Seeds,
     /// Only this share of the work, as 3/8: what it finds goes into a file in --out, for `holdfast merge`; finished units of
     /// that part are not repeated
-    #[arg(long, value_name = "K/M", requires = "out", conflicts_with_all = ["fail_fast", "json", "junit"])]
+    #[arg(long, value_name = "K/M", requires = "out", conflicts_with_all = ["fail_fast", "json", "junit", "parquet"])]
     pub partition: Option<Part>,
     /// Begin nothing more once something fails
     #[arg(long)]
@@ -261,7 +261,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     if let (Some(part), Some(folder)) = (args.partition, args.output.out.as_deref()) {
         let divided = Divided { plan: &plan, known: &Known::default(), header };
         let notes = output::backend_line(backend.name(), &why);
-        return partition::run(&divided, (part, folder), ("problems", notes), show);
+        return partition::run(&divided, (part, folder), ("problems", |_: &Results| notes), show);
     }
     let bar = Progress::new(plan.len(), "problems", show);
     let mut results = verify(&request, backend.as_ref(), &|| bar.advance());

@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
@@ -32,6 +33,9 @@ const END: u8 = 2;
 /// Of a record: its kind, its unit, the time since the process began in microseconds, its length, its checksum.
 const PREFIX: usize = 1 + 8 + 8 + 8 + CHECKSUM;
 const CHECKSUM: usize = 16;
+
+/// Bytes of records that are held at a time.
+const AT_A_TIME: usize = 8 << 20;
 
 /// How long a part that seems to be run by another process is waited for: workers of one that was killed take a moment to end,
 /// and hold its lock until then.
@@ -141,6 +145,11 @@ impl Record {
         self.value()
     }
 
+    /// Whether its body is what was written.
+    fn is_sound(&self) -> bool {
+        checksum(&self.body) == self.checksum
+    }
+
     fn value<T: DeserializeOwned>(&self) -> io::Result<T> {
         rmp_serde::from_slice(&self.body).map_err(io::Error::other)
     }
@@ -152,6 +161,8 @@ pub struct Reader {
     file: BufReader<File>,
     length: u64,
     at: u64,
+    /// Whether there is no further record, whatever the file goes on with.
+    ended: bool,
 }
 
 impl Reader {
@@ -163,7 +174,8 @@ impl Reader {
         let cannot = |error| PartError::read(path)(error);
         let file = File::open(path).map_err(cannot)?;
         let length = file.metadata().map_err(cannot)?.len();
-        let mut reader = Reader { path: path.to_owned(), file: BufReader::new(file), length, at: 0 };
+        let mut reader =
+            Reader { path: path.to_owned(), file: BufReader::new(file), length, at: 0, ended: false };
         let mut magic = [0; MAGIC.len()];
         match reader.take(&mut magic) {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
@@ -188,11 +200,40 @@ impl Reader {
         Ok(())
     }
 
+    /// The next whole records, as many as are to be held at a time; none at the end, or where the file goes on with something
+    /// else.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn several(&mut self) -> Result<Vec<Record>, PartError> {
+        let (mut records, mut bytes) = (Vec::new(), 0);
+        while bytes < AT_A_TIME && !self.ended {
+            match self.next_unchecked(true)? {
+                Some(record) => {
+                    bytes += record.body.len();
+                    records.push(record);
+                }
+                None => self.ended = true,
+            }
+        }
+        // On all cores, as a file is read faster than its checksums are computed.
+        if let Some(first) = records.par_iter().position_first(|record| !record.is_sound()) {
+            records.truncate(first);
+            self.ended = true;
+        }
+        Ok(records)
+    }
+
     /// The next whole record; none at the end, or where the file goes on with something else.
     ///
     /// # Errors
     /// It cannot be read.
     pub fn next(&mut self, with_body: bool) -> Result<Option<Record>, PartError> {
+        let record = self.next_unchecked(with_body)?;
+        Ok(record.filter(|record| !with_body || record.is_sound()))
+    }
+
+    fn next_unchecked(&mut self, with_body: bool) -> Result<Option<Record>, PartError> {
         match self.read(with_body) {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
             read => read.map_err(PartError::read(&self.path)),
@@ -211,9 +252,6 @@ impl Reader {
         if with_body {
             body.resize(length as usize, 0);
             self.take(&mut body)?;
-            if checksum(&body) != stated {
-                return Ok(None);
-            }
         } else {
             self.file.seek_relative(length as i64)?;
             self.at = end;

@@ -145,14 +145,20 @@ impl Head {
         };
         for ((what, expected, hint), (_, found, _)) in texts(self).into_iter().zip(texts(found)) {
             if expected != found {
+                let [expected, found] = excerpts(&expected, &found);
                 return Err(PartError::Other { path: path.to_owned(), what, found, expected, hint });
             }
         }
         if (&self.units, &self.costs, &self.results.planned)
             != (&found.units, &found.costs, &found.results.planned)
         {
+            // The first unit that differs tells files apart; else there are more or fewer, or other costs.
+            let differing = self.units.iter().zip(&found.units).find(|(expected, found)| expected != found);
             let said = |head: &Head| format!("of {} units", head.count());
-            let (found, expected) = (said(found), said(self));
+            let (expected, found) = match differing {
+                Some((expected, found)) => (format!("with `{expected}`"), format!("with `{found}`")),
+                None => (said(self), said(found)),
+            };
             return Err(PartError::Other {
                 path: path.to_owned(),
                 what: "plan",
@@ -163,6 +169,24 @@ impl Head {
         }
         Ok(())
     }
+}
+
+/// Two texts that differ, as an error shows them: of a long one what is around the first difference. A command may name thousands
+/// of files.
+fn excerpts(one: &str, other: &str) -> [String; 2] {
+    const LONG: usize = 200;
+    const BEFORE: usize = 40;
+    let same = one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    [one, other].map(|text| {
+        if text.chars().count() <= LONG {
+            return text.to_owned();
+        }
+        let skipped = same.saturating_sub(BEFORE);
+        let mut rest = text.chars().skip(skipped);
+        let shown: String = rest.by_ref().take(LONG).collect();
+        let [before, after] = [skipped > 0, rest.next().is_some()].map(|cut| if cut { "…" } else { "" });
+        format!("{before}{shown}{after}")
+    })
 }
 
 /// Why a part was not run, or parts not merged.
@@ -181,7 +205,7 @@ pub enum PartError {
     )]
     Other { path: PathBuf, what: &'static str, found: String, expected: String, hint: &'static str },
     #[error(
-        "`{}` is no part of a run, expected one of this version (hint: `holdfast verify --partition` and `holdfast sweep --partition` write them)",
+        "`{}` is no part of a run, expected one of this version (hint: `holdfast verify`, `check` and `sweep` write them with `--partition`)",
         path.display()
     )]
     NoPart { path: PathBuf },
@@ -208,9 +232,9 @@ pub enum PartError {
         "{parts} not finished, expected all; every unit is there, but not what explains failures (hint: `{command}`)"
     )]
     Unexplained { parts: String, command: String },
-    /// What is to be done in parts cannot be done here.
-    #[error(transparent)]
-    Work(Box<dyn std::error::Error + Send + Sync>),
+    /// A unit's input is wrong or cannot be read, or what it runs on fails.
+    #[error("{0}")]
+    Unit(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl PartError {

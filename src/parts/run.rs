@@ -10,7 +10,7 @@ use crate::results::explained::Explanations;
 use crate::results::whole::{Found, Whole};
 
 /// What can be done in parts: units of work that know nothing of each other.
-pub trait Divisible: Sync {
+pub trait Divisible {
     /// The ids of the work that is done with each seed.
     fn units(&self) -> Vec<String>;
     /// What each of them costs.

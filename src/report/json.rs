@@ -111,10 +111,10 @@ pub fn may_be_written(file: &Path) -> Result<(), ReportError> {
     }
 }
 
-/// Writes a text to `file`, as [`write()`] does results.
-pub fn put(file: &Path, text: String) -> Result<(), ReportError> {
+/// Writes what a file is to hold, as [`write()`] does results.
+pub fn put(file: &Path, content: impl AsRef<[u8]>) -> Result<(), ReportError> {
     if fs::metadata(file).is_ok_and(|m| !m.is_file()) {
-        return fs::write(file, text).map_err(ReportError::io("write", file));
+        return fs::write(file, content).map_err(ReportError::io("write", file));
     }
     // A link keeps pointing to the file that it points to.
     let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
@@ -122,7 +122,7 @@ pub fn put(file: &Path, text: String) -> Result<(), ReportError> {
     fs::create_dir_all(parent).map_err(ReportError::io("create", parent))?;
     let temporary = scratch::file(parent, ".holdfast-json-");
     let mut temporary = temporary.map_err(ReportError::io("create a file in", parent))?;
-    temporary.write_all(text.as_bytes()).map_err(ReportError::io("write", file))?;
+    temporary.write_all(content.as_ref()).map_err(ReportError::io("write", file))?;
     let moved = temporary.publish(|file| file.persist(&target));
     moved.transpose().map_err(|e| ReportError::io("write", file)(e.error))?;
     Ok(())

@@ -25,6 +25,7 @@
 //! - [`compare`]: what changed between two runs
 //! - [`json`]: the machine output, also behind `--json FILE`
 //! - [`junit`], [`github`]: for services that run tests
+//! - [`parquet`]: tables for query engines
 //! - [`html`], [`markdown`]: the pages, from the templates beside this code
 //! - [`plots`]: the pictures, by plotters
 //! - [`grid`], [`failures`], [`pairs`], [`sweeps`], [`summary`]: what the renderers share, as plain values
@@ -46,6 +47,7 @@ pub mod junit;
 pub mod markdown;
 pub mod methods;
 pub mod pairs;
+pub mod parquet;
 pub mod plots;
 pub mod precision;
 pub mod revisions;
@@ -85,6 +87,8 @@ pub enum ReportError {
     Json(#[from] serde_json::Error),
     #[error("cannot serialize the results as JUnit's XML: {0}")]
     Junit(#[from] quick_junit::SerializeError),
+    #[error("cannot write the results as Parquet: {0}")]
+    Parquet(#[from] ::parquet::errors::ParquetError),
 }
 
 impl ReportError {

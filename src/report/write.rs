@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::{ReportError, functions, html, json, markdown, plots};
+use super::{ReportError, functions, html, json, markdown, parquet, plots};
 use crate::leftovers::scratch;
 use crate::results::Results;
 
@@ -27,7 +27,7 @@ pub struct WrittenReport {
     pub plots: Vec<PathBuf>,
 }
 
-/// Writes `index.html`, `report.md`, `results.json` and `plots/*.svg` into `dir`; the results of a report that was there
+/// Writes `index.html`, `report.md`, `results.json`, its table ([`parquet`]) and `plots/*.svg` into `dir`; the results of a report that was there
 /// stay as `previous.json`.
 ///
 /// Everything is rendered and written into a hidden sibling of `dir` first, and only the complete report is
@@ -118,20 +118,21 @@ pub fn replace<T>(dir: &Path, fill: impl FnOnce(&Path) -> Result<T, ReportError>
 /// Renders and writes every part into `dir`; the plots' file names.
 fn fill(results: &Results, dir: &Path) -> Result<Vec<String>, ReportError> {
     let plots = plots::all(results)?;
-    let put = |name: &str, text: &str| {
+    let put = |name: &str, content: &[u8]| {
         let path = dir.join(name);
-        fs::write(&path, text).map_err(ReportError::io("write", path))
+        fs::write(&path, content).map_err(ReportError::io("write", path))
     };
-    put("index.html", &html::page(results, &plots)?)?;
-    put("report.md", &markdown::page(results)?)?;
-    put("results.json", &json::to_string(results)?)?;
+    put("index.html", html::page(results, &plots)?.as_bytes())?;
+    put("report.md", markdown::page(results)?.as_bytes())?;
+    put("results.json", json::to_string(results)?.as_bytes())?;
+    put(parquet::file_name(results), &parquet::to_bytes(results)?)?;
     if let Some(certificate) = functions::certificate(results)? {
-        put(CERTIFICATE, &certificate)?;
+        put(CERTIFICATE, certificate.as_bytes())?;
     }
     let folder = dir.join("plots");
     fs::create_dir(&folder).map_err(ReportError::io("create", &folder))?;
     for plot in &plots {
-        put(&format!("plots/{}", plot.file_name()), &plot.svg)?;
+        put(&format!("plots/{}", plot.file_name()), plot.svg.as_bytes())?;
     }
     Ok(plots.iter().map(plots::Plot::file_name).collect())
 }
@@ -153,6 +154,9 @@ fn may_be_replaced(dir: &Path) -> Result<bool, ReportError> {
         "index.html",
         "report.md",
         "results.json",
+        parquet::TENSORS,
+        parquet::FUNCTIONS,
+        parquet::TIMINGS,
         CERTIFICATE,
         PREVIOUS,
         "plots",

@@ -22,15 +22,17 @@ impl Verdict {
     }
 }
 
-/// Which derived bounds an error is beyond ([`crate::judge::budget`]).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Beyond {
-    #[default]
-    None,
-    /// Beyond the judged bound, within the worst case: rounding could do it, at odds of 1 in 10¹³ for an element if
-    /// roundings are independent. It fails.
-    Probabilistic,
-    /// No rounding does that.
-    WorstCase,
+named! {
+    /// Which derived bounds an error is beyond ([`crate::judge::budget`]).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Beyond {
+        #[default]
+        None => "none",
+        /// Beyond the judged bound, within the worst case: rounding could do it, at odds of 1 in 10¹³ for an element if
+        /// roundings are independent. It fails.
+        Probabilistic => "probabilistic",
+        /// No rounding does that.
+        WorstCase => "worst-case",
+    }
 }

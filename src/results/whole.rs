@@ -13,7 +13,7 @@ use super::functions::FunctionRange;
 use super::pairs::{PairTotals, PairwiseMatrix, shown};
 use super::precision::{Lifting, Sensitivity};
 use super::profile::{ErrorHistogram, ErrorProfile, ErrorSequence};
-use super::schema::{CaseResult, CoefficientResult, InvariantResult, OfSeeds, Results, Worst};
+use super::schema::{CaseResult, CoefficientResult, InvariantResult, OfSeeds, RegimeNote, Results, Worst};
 use super::verdict::Verdict;
 
 /// What one unit of work found with one seed.
@@ -33,6 +33,15 @@ pub struct Found {
     pub functions: Vec<FunctionRange>,
     #[serde(default)]
     pub bench: Vec<Timed>,
+    /// Of a recorded run: what it is, and how it was judged.
+    #[serde(default)]
+    pub regimes: Vec<RegimeNote>,
+    /// Whether only some of its channels were judged.
+    #[serde(default)]
+    pub sampled: bool,
+    /// Its matrices, all of which are shown.
+    #[serde(default)]
+    pub pairwise: Vec<PairwiseMatrix>,
 }
 
 impl Found {
@@ -97,11 +106,15 @@ item!(CoefficientResult, CoefficientResult::id, |sweep| sweep.lifted.as_ref(), |
 .max(ratio(&sweep.worst_b_bar)));
 item!(InvariantResult, InvariantResult::id, |_| None, |law| ratio(&law.worst));
 
-/// Each item by its id, as its worst seed has it.
-struct Kept<T>(HashMap<String, T>);
+/// Each item by its id, as its worst seed has it, with the place of its unit and its own in what that found.
+struct Kept<T>(HashMap<String, ((usize, usize), T)>);
 
 impl<T: Item> Kept<T> {
-    fn add(&mut self, seed: Option<u64>, mut new: T) {
+    fn add_all(&mut self, place: usize, seed: Option<u64>, items: Vec<T>) {
+        items.into_iter().enumerate().for_each(|(at, item)| self.add((place, at), seed, item));
+    }
+
+    fn add(&mut self, place: (usize, usize), seed: Option<u64>, mut new: T) {
         if let Some(seed) = seed {
             let verdict = new.worst_verdict();
             let if_it = |is: Verdict| if verdict == is { vec![seed] } else { Vec::new() };
@@ -109,8 +122,8 @@ impl<T: Item> Kept<T> {
             *new.of_seeds() = Some(OfSeeds { shown: seed, judged: 1, failed, unmeasured });
         }
         let id = new.id();
-        let Some(mut known) = self.0.remove(&id) else {
-            self.0.insert(id, new);
+        let Some((place, mut known)) = self.0.remove(&id) else {
+            self.0.insert(id, (place, new));
             return;
         };
         if worse(&mut new, &mut known) {
@@ -121,15 +134,16 @@ impl<T: Item> Kept<T> {
             all.failed.extend(more.failed);
             all.unmeasured.extend(more.unmeasured);
         }
-        self.0.insert(id, known);
+        self.0.insert(id, (place, known));
     }
 
-    /// In the order of the plan.
+    /// In the order of the plan; where that names none, in the order of its units.
     fn in_order(self, order: &HashMap<&str, usize>) -> Vec<T> {
-        let mut items: Vec<(String, T)> = self.0.into_iter().collect();
-        items.sort_by_cached_key(|(id, _)| {
-            (order.get(id.as_str()).copied().unwrap_or(usize::MAX), id.clone())
-        });
+        let placed = |(id, (place, item)): (String, (_, T))| {
+            ((order.get(id.as_str()).copied().unwrap_or(usize::MAX), place), item)
+        };
+        let mut items: Vec<_> = self.0.into_iter().map(placed).collect();
+        items.sort_unstable_by_key(|(key, _)| *key);
         let mut items: Vec<T> = items.into_iter().map(|(_, item)| item).collect();
         for seeds in items.iter_mut().filter_map(|item| item.of_seeds().as_mut()) {
             seeds.failed.sort_unstable();
@@ -172,6 +186,9 @@ pub struct Whole {
     sensitivity: BTreeMap<usize, Vec<Sensitivity>>,
     functions: Vec<FunctionRange>,
     bench: BTreeMap<usize, Vec<Timed>>,
+    regimes: BTreeMap<usize, Vec<RegimeNote>>,
+    sampled: bool,
+    pairwise: BTreeMap<usize, Vec<PairwiseMatrix>>,
 }
 
 impl Whole {
@@ -189,15 +206,18 @@ impl Whole {
             sensitivity: BTreeMap::new(),
             functions: Vec::new(),
             bench: BTreeMap::new(),
+            regimes: BTreeMap::new(),
+            sampled: false,
+            pairwise: BTreeMap::new(),
         }
     }
 
     /// Adds what the unit at this place of the plan found with this seed: once.
     pub fn add(&mut self, place: usize, seed: u64, found: Found) {
         let of_several = self.several.then_some(seed);
-        found.cases.into_iter().for_each(|case| self.cases.add(of_several, case));
-        found.coefficients.into_iter().for_each(|sweep| self.coefficients.add(of_several, sweep));
-        found.invariants.into_iter().for_each(|law| self.invariants.add(of_several, law));
+        self.cases.add_all(place, of_several, found.cases);
+        self.coefficients.add_all(place, of_several, found.coefficients);
+        self.invariants.add_all(place, of_several, found.invariants);
         if let Some(matrices) = found.matrices {
             self.pairs = PairTotals::sum([self.pairs, PairTotals::count([&matrices[1]].into_iter())]);
             let fails = matrices[1].pairs.iter().any(|pair| pair.status.is_failure());
@@ -212,6 +232,10 @@ impl Whole {
         self.sensitivity.entry(place).or_default().extend(found.sensitivity);
         self.functions.extend(found.functions);
         self.bench.entry(place).or_default().extend(found.bench);
+        self.regimes.entry(place).or_default().extend(found.regimes);
+        self.sampled |= found.sampled;
+        self.pairs = PairTotals::sum([self.pairs, PairTotals::count(found.pairwise.iter())]);
+        self.pairwise.entry(place).or_default().extend(found.pairwise);
     }
 
     /// The results, of which `head` has all that no unit finds; not explained yet.
@@ -225,11 +249,14 @@ impl Whole {
         sequences.sort_by_key(|sequence| sequence.weights);
         let mut functions = self.functions;
         functions.sort_by_key(FunctionRange::order);
+        let of_recordings = self.pairwise.into_values().flatten();
         Results {
+            regimes: head.regimes.into_iter().chain(self.regimes.into_values().flatten()).collect(),
+            sampled: head.sampled || self.sampled,
             cases: self.cases.in_order(&order),
             coefficients: self.coefficients.in_order(&order),
             invariants: self.invariants.in_order(&order),
-            pairwise: shown(&matrices),
+            pairwise: shown(&matrices).into_iter().chain(of_recordings).collect(),
             pairs: self.pairs,
             errors: ErrorProfile::collect(self.histograms.iter(), sequences),
             sensitivity: self.sensitivity.into_values().flatten().collect(),

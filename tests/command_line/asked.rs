@@ -87,6 +87,16 @@ fn junit_tells_failures_and_never_a_skip() {
     assert!(xml.contains(r#"<error message="no GPU here" type="unmeasured">"#), "{xml}");
 }
 
+/// It is the report's own table.
+#[test]
+fn a_table_is_written_where_it_is_asked_for() {
+    let home = tempfile::tempdir().expect("a folder");
+    let output = holdfast_in(home.path(), &["check", FAILING, "--parquet", "table", "--out", "report"]);
+    assert_eq!(output.status.code(), Some(1));
+    let read = |name: &str| std::fs::read(home.path().join(name)).expect("written");
+    assert!(read("table") == read("report/results.parquet") && read("table").starts_with(b"PAR1"));
+}
+
 #[test]
 fn a_step_of_a_workflow_gets_its_summary_and_annotations() {
     let home = tempfile::tempdir().expect("a folder");
@@ -130,9 +140,12 @@ fn lines_fit_into_a_narrow_terminal() {
 #[test]
 fn a_mistyped_folder_is_not_made() {
     let home = tempfile::tempdir().expect("a folder");
-    for args in
-        [&["--out", "reprots/run"][..], &["--json", "reprots/run.json"], &["--junit", "reprots/run.xml"]]
-    {
+    for args in [
+        &["--out", "reprots/run"][..],
+        &["--json", "reprots/run.json"],
+        &["--junit", "reprots/run.xml"],
+        &["--parquet", "reprots/run.parquet"],
+    ] {
         let output = verify(home.path(), args);
         assert_eq!(output.status.code(), Some(2));
         let said = text(&output.stderr);
@@ -297,6 +310,9 @@ fn a_fault_that_is_asked_for_too_late_is_refused() {
 #[rstest]
 #[case::one_file_for_both(&["--json", "x", "--junit", "x"], "--junit")]
 #[case::no_xml_on_standard_output(&["--junit", "-"], "--junit")]
+#[case::one_file_for_two(&["--junit", "x", "--parquet", "x"], "--parquet")]
+#[case::no_table_on_standard_output(&["--parquet", "-"], "--parquet")]
+#[case::table_within_the_report(&["--out", "r", "--parquet", "r/x"], "--parquet")]
 #[case::within_the_report(&["--out", "r", "--json", "r/x.json"], "--json")]
 fn outputs_that_would_overwrite_each_other_are_refused(#[case] places: &[&str], #[case] option: &str) {
     let home = tempfile::tempdir().expect("a folder");

@@ -47,14 +47,19 @@ fn report(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-/// Merges what lies in `parts`, and holds the report against that of the undivided run.
+/// Merges what lies in `parts`, and holds the report against that of the undivided run, which passes.
 fn hold(home: &Path, undivided: &[&str]) {
+    hold_with_status(0, home, undivided);
+}
+
+fn hold_with_status(status: i32, home: &Path, undivided: &[&str]) {
     let whole = output(command().current_dir(home).args(undivided).args(["--out", "whole"]));
-    assert_eq!(whole.status.code(), Some(0), "{}", text(&whole.stderr));
+    assert_eq!(whole.status.code(), Some(status), "{}", text(&whole.stderr));
     let merged = holdfast_in(home, &["merge", "parts", "--out", "merged"]);
-    assert_eq!(merged.status.code(), Some(0), "{}", text(&merged.stderr));
+    assert_eq!(merged.status.code(), Some(status), "{}", text(&merged.stderr));
     let (whole, merged) = (report(&home.join("whole")), report(&home.join("merged")));
     assert!(whole.len() > 4 && whole.keys().eq(merged.keys()), "{:?}", merged.keys());
+    assert!(whole.keys().any(|name| name.extension().is_some_and(|kind| kind == "parquet")));
     for (name, bytes) in &whole {
         assert!(&merged[name] == bytes, "{}", name.display());
     }
@@ -95,8 +100,130 @@ fn sweeps_are_merged_as_runs_are() {
     assert_eq!(of_verify.status.code(), Some(2));
 }
 
+/// Recordings of this repository: two of them fail, one has gradients and one has outputs of several methods.
+const RUNS: [&str; 4] =
+    ["backward-of-zoh-for-foh", "foh-as-exact-zoh", "scipy-real-before-update", "torch-bf16-real"];
+
+/// A folder with the recordings, and the command that judges them.
+fn recordings() -> (TempDir, Vec<&'static str>) {
+    let home = folder();
+    for name in RUNS {
+        let file =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/recorded").join(name).with_extension(KIND);
+        fs::copy(file, home.path().join(name)).expect("copied");
+    }
+    (home, [&["check"][..], &RUNS].concat())
+}
+
+const KIND: &str = "safetensors";
+
+fn part_of<'a>(whole: &[&'a str], part: &'a str, out: &'a str) -> Vec<&'a str> {
+    [whole, &["--partition", part, "--out", out]].concat()
+}
+
+/// What a part says that is done, whatever its verdict.
+fn judged(home: &Path, arguments: &[&str]) -> String {
+    let done = holdfast_in(home, arguments);
+    assert!(matches!(done.status.code(), Some(0 | 1)), "{}", text(&done.stderr));
+    text(&done.stdout)
+}
+
 #[test]
-fn a_script_runs_sweeps_where_they_are_asked_for() {
+fn recordings_are_merged_as_runs_are() {
+    let (home, check) = recordings();
+    for part in ["3/3", "1/3", "2/3"] {
+        let said = judged(home.path(), &part_of(&check, part, "parts"));
+        assert!(said.contains(&format!("part {part}: ")) && said.contains("recorded run, b"), "{said}");
+    }
+    hold_with_status(1, home.path(), &check);
+}
+
+#[test]
+fn a_part_of_recordings_goes_on_where_it_ended() {
+    let (home, check) = recordings();
+    let run = || judged(home.path(), &part_of(&check, "1/1", "parts"));
+    run();
+    let file = fs::read_dir(home.path().join("parts"))
+        .expect("there")
+        .next()
+        .expect("one")
+        .expect("readable")
+        .path();
+    let bytes = fs::read(&file).expect("readable");
+    fs::write(&file, &bytes[..bytes.len() * 2 / 3]).expect("written");
+    let said = run();
+    let before =
+        (1..RUNS.len()).any(|n| said.contains(&format!("4 of 4 units, {n} of which were finished before")));
+    assert!(before, "{said}");
+    hold_with_status(1, home.path(), &check);
+}
+
+/// Changes the number at a place of a recording's tensor.
+fn change(file: &Path, tensor: &str, change: impl FnOnce(&mut [u8])) {
+    let mut bytes = fs::read(file).expect("readable");
+    let length = u64::from_le_bytes(bytes[..8].try_into().expect("eight")) as usize;
+    let header: serde_json::Value = serde_json::from_slice(&bytes[8..8 + length]).expect("a header");
+    let start = 8 + length + header[tensor]["data_offsets"][0].as_u64().expect("an offset") as usize;
+    change(&mut bytes[start..start + 4]);
+    fs::write(file, bytes).expect("written");
+}
+
+#[test]
+fn parts_of_other_recordings_are_refused() {
+    let (home, check) = recordings();
+    judged(home.path(), &part_of(&check, "1/2", "parts"));
+    // The last bit of a number of an input: the header, the name and the length are what they were.
+    change(&home.path().join(RUNS[1]), "u", |number| number[0] ^= 1);
+    let refused = |arguments: &[&str]| {
+        let said = holdfast_in(home.path(), arguments);
+        assert_eq!(said.status.code(), Some(2));
+        let said = text(&said.stderr);
+        assert!(said.contains("with plan with `foh-as-exact-zoh of ") && said.contains("(hint: "), "{said}");
+    };
+    refused(&part_of(&check, "2/2", "parts"));
+    judged(home.path(), &part_of(&check, "2/2", "others"));
+    refused(&["merge", "parts", "others"]);
+}
+
+/// What differs is shown, and not thousands of names.
+#[test]
+fn an_error_about_many_recordings_is_short() {
+    let home = folder();
+    let name = |number: usize| format!("run-{number}");
+    let source =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/recorded/scipy-real-before-update.safetensors");
+    for number in 0..60 {
+        fs::copy(&source, home.path().join(name(number))).expect("copied");
+    }
+    let names: Vec<String> = (0..60).map(name).collect();
+    let run = |names: &[String]| {
+        let names = names.iter().map(String::as_str);
+        let words = ["check"].into_iter().chain(names).chain(["--partition", "1/1", "--out", "parts"]);
+        holdfast_in(home.path(), &words.collect::<Vec<_>>())
+    };
+    assert_eq!(run(&names).status.code(), Some(0));
+    let without = [&names[..50], &names[51..]].concat();
+    let refused = run(&without);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = text(&refused.stderr);
+    assert!(said.contains("run with command …") && said.contains("run-49 run-50 run-51"), "{said}");
+    assert!(said.len() < 1000, "{said}");
+}
+
+/// What is wrong with a file is said as it is without parts.
+#[test]
+fn a_recording_that_is_none_ends_its_part() {
+    let (home, check) = recordings();
+    change(&home.path().join(RUNS[1]), "u", |number| number.copy_from_slice(&f32::NAN.to_le_bytes()));
+    let [whole, part] =
+        [check.clone(), part_of(&check, "1/1", "parts")].map(|of| holdfast_in(home.path(), &of));
+    assert_eq!((whole.status.code(), part.status.code()), (Some(2), Some(2)));
+    assert_eq!(text(&part.stderr), text(&whole.stderr));
+    assert!(text(&part.stderr).contains("foh-as-exact-zoh: tensor `u` is NaN"), "{}", text(&part.stderr));
+}
+
+#[test]
+fn a_script_runs_another_command_where_it_is_asked_for() {
     let home = folder();
     for format in ["slurm", "gnu-parallel", "k8s-job", "github-matrix"] {
         let of = |options: &[&str]| {
@@ -106,6 +233,9 @@ fn a_script_runs_sweeps_where_they_are_asked_for() {
             text(&said.stdout)
         };
         let (sweep, verify) = (of(&["sweep", "exp", "--exhaustive"]), of(&["--method", "zoh"]));
+        let check = of(&["check", "a.safetensors", "b.safetensors"]);
+        assert!(check.contains("a.safetensors b.safetensors --partition"), "{check}");
+        assert!(check.contains("check") && !check.contains("verify "), "{check}");
         assert!(sweep.contains("exp --exhaustive --partition") && !sweep.contains("verify "), "{sweep}");
         assert!(verify.contains("--method zoh --partition") && !verify.contains("sweep"), "{verify}");
     }

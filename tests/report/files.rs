@@ -45,8 +45,8 @@ fn a_newer_report_replaces_the_older_one_whole() {
     report::write(&fixture::small(), &dir).unwrap();
     let first = fs::read(dir.join("results.json")).unwrap();
     report::write(&fixture::empty(), &dir).unwrap();
-    let parts = ["latest/index.html", "latest/previous.json", "latest/report.md", "latest/results.json"];
-    assert_eq!(names(home.path()), parts);
+    let parts = ["index.html", "previous.json", "report.md", "results.json", "results.parquet"];
+    assert_eq!(names(&dir), parts);
     assert_eq!(fs::read(dir.join("previous.json")).unwrap(), first);
     fs::create_dir(home.path().join("void")).unwrap();
     report::write(&fixture::small(), &home.path().join("void")).unwrap();

@@ -10,6 +10,7 @@ mod files;
 mod fixture;
 mod histogram;
 mod pages;
+mod parquet;
 mod plots;
 mod replaced;
 mod texts;
