@@ -8,6 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use holdfast::report::json;
 use rstest::rstest;
 use tempfile::TempDir;
 
@@ -136,6 +137,12 @@ fn recordings_are_merged_as_runs_are() {
         assert!(said.contains(&format!("part {part}: ")) && said.contains("recorded run, b"), "{said}");
     }
     hold_with_status(1, home.path(), &check);
+    // In the order in which they were named, whichever was judged first.
+    let results = json::read(&home.path().join("merged/results.json")).expect("results");
+    let mut of_cases: Vec<&str> = results.cases.iter().map(|case| &*case.regime).collect();
+    of_cases.dedup();
+    let notes: Vec<&str> = results.regimes.iter().map(|note| &*note.name).collect();
+    assert_eq!((&of_cases[..], &notes[..]), (&RUNS[..], &RUNS[..]));
 }
 
 #[test]
