@@ -92,6 +92,27 @@ fn numbers_of_any_size_are_drawn() {
     console::render(&results, None, false);
 }
 
+/// The README's table is that of the benchmark that was recorded on the GPU, where there is one.
+#[test]
+fn the_table_is_made_of_medians_and_the_readme_has_the_recorded_one() {
+    let results = results();
+    let table = bench::table(&results);
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines.len(), 4, "a head and two methods: {table}");
+    assert!(lines[0].starts_with("| method | forward, real, f32, b1 d3 n2 l9 | backward, real,"), "{table}");
+    assert!(lines.iter().all(|line| line.matches('|').count() == 14), "{table}");
+    let warm = results.bench.iter().find(|timed| timed.id == "forward/real/f32/b1-d3-n2-l9/zoh/cpu");
+    let median = bench::seconds(warm.and_then(|timed| timed.warm).expect("timed").median);
+    assert!(lines[2].starts_with(&format!("| `zoh` | {median} |")), "{table}");
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let recorded = root.join("reports/h200/bench.json");
+    if recorded.exists() {
+        let table = bench::table(&holdfast::report::json::read(&recorded).expect("a benchmark"));
+        let readme = std::fs::read_to_string(root.join("README.md")).expect("the README");
+        assert!(readme.contains(&table), "README.md lacks what `holdfast bench --table` says:\n{table}");
+    }
+}
+
 #[test]
 fn times_are_read_in_units_of_their_size() {
     let shown = [2.0, 0.0123, 4.56e-5, 7e-9, 0.9999].map(bench::seconds);
