@@ -11,13 +11,12 @@ use crate::results::bench::{Check, Machine, Scaling, Spread, Timed, scalings};
 use crate::results::{Results, Verdict};
 
 /// What the columns of a table are, of [`Row`]; the first one of operations is another.
-pub const COLUMNS: [&str; 11] = [
-    "method", "median", "± 95 %", "cold", "elem/s", "GB/s", "Gflop/s", "roofline", "regs", "occup.", "error",
-];
+pub const COLUMNS: [&str; 11] =
+    ["method", "median", "± 95 %", "cold", "elem/s", "GB/s", "Gflop/s", "roof", "regs", "occ.", "error"];
 
 /// What the columns say.
 pub const LEGEND: &str = "median of warm runs, and by how much it may be off; cold: after the caches were flushed; \
-    GB/s, Gflop/s: what the formula asks for at least, a second; roofline: the time that the device needs at least for it, \
+    GB/s, Gflop/s: what the formula asks for at least, a second; roof: the time that the device needs at least for it, \
     over that which it took; registers of a thread; threads that a multiprocessor holds, of those it could; \
     error: the largest, over its bound, where outputs were judged";
 

@@ -1,7 +1,7 @@
 //! Promise: a benchmark is shown on a terminal of 100 columns, on a page with its pictures, and in Markdown; also where nothing was timed.
 
 use holdfast::report::{bench, console, html, junit, markdown, plots};
-use holdfast::results::bench::{Check, Checked, Machine, Peaks};
+use holdfast::results::bench::{Check, Checked, KernelUse, Machine, Peaks};
 use holdfast::results::{Results, Verdict};
 
 use crate::parts::plan;
@@ -33,6 +33,16 @@ fn results() -> Results {
 #[test]
 fn a_benchmark_is_shown_wherever_results_are() {
     let results = results();
+    // A table with every column there is.
+    let mut wide = results.clone();
+    for timed in &mut wide.bench {
+        timed.share = Some(0.0123);
+        let kernel = KernelUse { registers: 128, occupancy: 0.625, ..KernelUse::default() };
+        (timed.kernel, timed.cold) = (Some(kernel), timed.warm);
+    }
+    let widest = console::render(&wide, None, false);
+    assert!(widest.contains("occ.") && widest.contains("error"), "{widest}");
+    assert!(widest.lines().all(|line| line.chars().count() <= 100), "{widest}");
     let text = console::render(&results, None, false);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     for said in [

@@ -31,7 +31,7 @@ enum Ask {
     /// To run a job, whose inputs follow.
     Run(Job),
     /// To run it again and again.
-    Time(Job, Timing),
+    Time(Job, Box<Timing>),
 }
 
 /// What a worker answers.
@@ -162,7 +162,8 @@ impl GpuWorker {
         job: impl FnOnce() -> Job,
         timing: &Timing,
     ) -> Result<Vec<Raced>, KernelError> {
-        let (job, reply, outputs) = self.ask(images, job, |job| Ask::Time(job.clone(), timing.clone()))?;
+        let (job, reply, outputs) =
+            self.ask(images, job, |job| Ask::Time(job.clone(), Box::new(timing.clone())))?;
         let Reply::Timed(all) = reply else { return Err(strange()) };
         let mut outputs = outputs.into_iter();
         let raced = |series: Result<Series, DeviceError>| {
