@@ -1,7 +1,7 @@
 //! The worker of a CUDA run: one process that loads the driver and runs one job after the other, so that a fault ends with
 //! it. The harness's side ([`GpuWorker`]) replaces it when it dies; the process's side ([`serve`]) is `holdfast worker`.
 //!
-//! A request's header is an [`Ask`], a reply's a `Reply`.
+//! A request's header is an `Ask`, a reply's a `Reply`.
 
 use std::fmt::Display;
 use std::io::{self, Read, Write};
