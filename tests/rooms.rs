@@ -22,7 +22,7 @@ const ROOMS: &[(&str, &str)] = &[
     ("case diff", "formula judge kernel method problem promise results tensor truth"),
     ("verify", "analysis case formula judge kernel method parts problem promise results tensor truth"),
     ("check", "case formula judge kernel method parts problem promise results tensor tensor_file truth"),
-    ("bench", "kernel method operation parts problem results"),
+    ("bench", "judge kernel method operation parts problem promise results tensor truth"),
     ("functions", "kernel parts promise results scalar_function truth"),
     ("report", "analysis formula judge leftovers method problem results tensor truth"),
     (

@@ -69,8 +69,8 @@ fn in_registers(
         false => (units * 4096, if slow { 1 } else { 64 }, CHAINS[1]),
     };
     let (fastest, told) = fastest(runner, Job::machine(operation, n, repeat), seconds)?;
-    let clock = match told[n..] {
-        [cycles, nanoseconds] if nanoseconds > 0.0 => Some(1e9 * cycles / nanoseconds),
+    let clock = match told.get(n..) {
+        Some(&[cycles, nanoseconds]) if nanoseconds > 0.0 => Some(1e9 * cycles / nanoseconds),
         _ => None,
     };
     Ok(((n * repeat * chains) as f64 / fastest, clock))
@@ -82,7 +82,13 @@ fn fastest(runner: &Runner, job: Job, seconds: f64) -> Result<(f64, Vec<f64>), K
     let Kernel::Measure(operation) = job.kernel else {
         return Err(KernelError::Unavailable("no operation".to_owned()));
     };
-    let timing = Timing { repeats, clock: Clock::Device, flush: None, collect: operation.tells_clock() };
+    let timing = Timing {
+        repeats,
+        clock: Clock::Device,
+        flush: None,
+        collect: operation.tells_clock(),
+        peers: Vec::new(),
+    };
     let (series, returned) = runner.time(job.kernel, || job, &timing)?;
     let fastest = series.warm.iter().copied().fold(f64::INFINITY, f64::min);
     let values = returned.map(|returned| returned.values().concat()).unwrap_or_default();

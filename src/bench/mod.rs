@@ -1,4 +1,4 @@
-//! `holdfast bench`: how fast kernels are, and whether the timing can be believed. No truth and no verdict on values is involved.
+//! `holdfast bench`: how fast kernels are, and whether the timing can be believed. Values are judged of peers alone.
 //!
 //! A [`Plan`] lists what is timed ([`plan`]), on the problems of [`problems`]; a [`Runner`] times it ([`runner`]), in a worker process
 //! that a fault may kill; [`machine`] measures what the device can do at most, [`cost`] counts what a scan asks for at least, and
@@ -10,6 +10,7 @@ pub mod checks;
 pub mod cost;
 pub mod date;
 pub mod machine;
+pub mod peers;
 pub mod plan;
 pub mod problems;
 pub mod runner;
@@ -17,6 +18,7 @@ pub mod sizes;
 
 pub use checks::Checks;
 pub use date::now;
+pub use peers::Peer;
 pub use plan::{Plan, Wanted};
 pub use runner::Runner;
 pub use sizes::Preset;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::runner::{Runner, Scan};
-use super::{cost, machine, problems};
+use super::{Peer, cost, machine, peers, problems};
 use crate::kernel::launch::{Clock, Footprint, Job, Repeats, Series, Timing};
 use crate::kernel::registry::Kernel;
 use crate::kernel::{self, KernelError};
@@ -15,6 +15,7 @@ use crate::results::bench::{Cost, KernelUse, Machine, Spread, Timed, TimedScan, 
 use crate::results::explained::Explanations;
 use crate::results::whole::{Found, Whole};
 use crate::results::{Results, Verdict};
+use crate::truth;
 
 /// What a person asks for.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct Wanted {
     /// None: scans alone.
     pub operations: Vec<Operation>,
     pub repeats: Repeats,
+    /// Who computes forward scans beside the kernels.
+    pub peers: Vec<Peer>,
     /// The command line that repeats the run.
     pub command: String,
 }
@@ -44,6 +47,7 @@ pub struct Plan {
     runners: Vec<Runner>,
     units: Vec<Unit>,
     repeats: Repeats,
+    peers: Vec<Peer>,
     head: Results,
     /// The problem that was drawn last: units that stand beside each other share it.
     drawn: Mutex<Option<Arc<Drawn>>>,
@@ -101,7 +105,14 @@ impl Plan {
         head.kernel_source = kernel::production_hash().to_owned();
         head.created = super::now();
         head.machines = machines;
-        Plan { runners, units, repeats: wanted.repeats, head, drawn: Mutex::default() }
+        Plan {
+            runners,
+            units,
+            repeats: wanted.repeats,
+            peers: wanted.peers.clone(),
+            head,
+            drawn: Mutex::default(),
+        }
     }
 
     /// Times everything; `progress` is called after each.
@@ -142,15 +153,73 @@ impl Plan {
         }
     }
 
-    fn time(&self, unit: usize) -> Timed {
+    /// The timings of a unit: of several, where peers compute the same.
+    fn time(&self, unit: usize) -> Vec<Timed> {
+        match self.units[unit] {
+            Unit::Scan { work: Work::Forward, scan, runner }
+                if !self.peers.is_empty() && self.runners[runner].worker().is_some() =>
+            {
+                self.race(&self.id(unit), scan, &self.runners[runner])
+            }
+            _ => vec![self.alone(unit)],
+        }
+    }
+
+    /// A forward scan by the kernels and by every peer.
+    fn race(&self, id: &str, scan: TimedScan, runner: &Runner) -> Vec<Timed> {
+        let drawn = self.drawn(scan.shape, scan.weights, scan.input);
+        let what = drawn.scan(Work::Forward, scan.method);
+        let solved = truth::scan::solve(&drawn.problem, &[scan.method]);
+        let solved = solved.map_err(|error| KernelError::Unavailable(error.to_string()));
+        let raced = solved.and_then(|truths| match truths.first() {
+            Some(truth) => peers::race(runner, what, truth, &self.peers, self.repeats),
+            None => Err(KernelError::Unavailable("it has no truth".to_owned())),
+        });
+        let names = std::iter::once(None).chain(self.peers.iter().map(|peer| Some(&peer.name)));
+        let mut all = raced.map(|all| all.into_iter());
+        let timed = |name: Option<&String>| {
+            let one = match &mut all {
+                Ok(all) => {
+                    all.next().unwrap_or_else(|| Err(KernelError::Unavailable("it was not run".to_owned())))
+                }
+                Err(error) => Err(error.clone()),
+            };
+            let (one, found) = match one {
+                Ok(raced) => (Ok((raced.series, 0)), Some((raced.verdict, raced.share, raced.reason))),
+                Err(error) => (Err(error), None),
+            };
+            let cost = cost::scan(scan.method, Work::Forward, &drawn.problem);
+            let mut timed = timed((id.to_owned(), runner), Work::Forward, cost, one);
+            timed.scan = Some(scan);
+            if let Some((verdict, share, reason)) = found {
+                timed.verdict = timed.verdict.max(verdict);
+                timed.share = share;
+                timed.reason += &reason;
+            }
+            if let Some(name) = name {
+                timed.id = format!("{}/{name}", id.trim_end_matches(&format!("/{}", runner.name())));
+                timed.backend = name.clone();
+                timed.kernel = None;
+            }
+            timed
+        };
+        names.map(timed).collect()
+    }
+
+    fn alone(&self, unit: usize) -> Timed {
         let id = self.id(unit);
         match self.units[unit] {
             Unit::Operation { operation, runner } => {
                 let runner = &self.runners[runner];
                 let n = if runner.is_gpu() { 1 << 24 } else { 1 << 15 };
                 let job = Job::operation(operation, &problems::arguments(n));
-                let timing =
-                    Timing { repeats: self.repeats, clock: Clock::Device, flush: None, collect: false };
+                let timing = Timing {
+                    repeats: self.repeats,
+                    clock: Clock::Device,
+                    flush: None,
+                    collect: false,
+                    peers: Vec::new(),
+                };
                 let series = runner.time(Kernel::Measure(operation), || job, &timing);
                 let cost = cost::operation(operation, n);
                 let timed = timed((id, runner), Work::Operation, cost, series.map(|(series, _)| (series, 0)));
@@ -242,9 +311,7 @@ impl Divisible for Plan {
         units: &[usize],
         found: &(dyn Fn(usize, Found) -> Result<(), PartError> + Sync),
     ) -> Result<(), PartError> {
-        units
-            .iter()
-            .try_for_each(|&unit| found(unit, Found { bench: vec![self.time(unit)], ..Found::default() }))
+        units.iter().try_for_each(|&unit| found(unit, Found { bench: self.time(unit), ..Found::default() }))
     }
 
     fn explain(&self, _: &Results) -> Explanations {

@@ -108,7 +108,7 @@ impl Runner {
     }
 
     /// Reads more than the device's cache holds.
-    fn flush(&self) -> Option<Job> {
+    pub fn flush(&self) -> Option<Job> {
         let cache = match self.worker()?.info().cache_bytes {
             0 => SOME_CACHE,
             known => known,
@@ -124,7 +124,13 @@ impl Runner {
     pub fn scan(&self, scan: Scan, repeats: Repeats) -> Result<(Series, usize), KernelError> {
         match self {
             Runner::Kernels { .. } => {
-                let timing = Timing { repeats, clock: Clock::Device, flush: self.flush(), collect: false };
+                let timing = Timing {
+                    repeats,
+                    clock: Clock::Device,
+                    flush: self.flush(),
+                    collect: false,
+                    peers: Vec::new(),
+                };
                 let workspace = Cell::new(0);
                 let job = || {
                     let job = scan.job();

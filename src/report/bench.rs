@@ -11,13 +11,14 @@ use crate::results::bench::{Check, Machine, Scaling, Spread, Timed, scalings};
 use crate::results::{Results, Verdict};
 
 /// What the columns of a table are, of [`Row`]; the first one of operations is another.
-pub const COLUMNS: [&str; 10] =
-    ["method", "median", "± 95 %", "cold", "elem/s", "GB/s", "Gflop/s", "roofline", "regs", "occup."];
+pub const COLUMNS: [&str; 11] =
+    ["method", "median", "± 95 %", "cold", "elem/s", "GB/s", "Gflop/s", "roof", "regs", "occ.", "error"];
 
 /// What the columns say.
 pub const LEGEND: &str = "median of warm runs, and by how much it may be off; cold: after the caches were flushed; \
-    GB/s, Gflop/s: what the formula asks for at least, a second; roofline: the time that the device needs at least for it, \
-    over that which it took; registers of a thread; threads that a multiprocessor holds, of those it could";
+    GB/s, Gflop/s: what the formula asks for at least, a second; roof: the time that the device needs at least for it, \
+    over that which it took; registers of a thread; threads that a multiprocessor holds, of those it could; \
+    error: the largest, over its bound, where outputs were judged";
 
 /// Timings that stand in one table.
 #[derive(Serialize)]
@@ -87,6 +88,7 @@ fn row(timed: &Timed, machines: &[Machine]) -> Row {
         rate(&|rates| rates.roofline.map_or_else(none, percent)),
         kernel.map_or_else(none, |kernel| kernel.registers.to_string()),
         kernel.map_or_else(none, |kernel| percent(kernel.occupancy)),
+        timed.share.map_or_else(none, |share| text::outcome(timed.verdict, Some(share))),
     ];
     Row { cells, verdict: timed.verdict.name(), reason: timed.reason.clone() }
 }

@@ -5,6 +5,7 @@ mod checked;
 mod compared;
 mod counted;
 mod parts;
+mod peers;
 mod shown;
 mod statistics;
 mod timed;

@@ -23,6 +23,7 @@ pub fn plan() -> Plan {
         passes: vec![Work::Forward, Work::Backward],
         operations: vec![Operation::Exp],
         repeats: Repeats { warmups: 1, samples: 2, seconds: 0.01 },
+        peers: Vec::new(),
         command: "holdfast bench".to_owned(),
     };
     Plan::new(&wanted, vec![on_cpu(), Runner::Reference])

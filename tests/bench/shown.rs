@@ -1,7 +1,7 @@
 //! Promise: a benchmark is shown on a terminal of 100 columns, on a page with its pictures, and in Markdown; also where nothing was timed.
 
 use holdfast::report::{bench, console, html, junit, markdown, plots};
-use holdfast::results::bench::{Check, Checked, Machine, Peaks};
+use holdfast::results::bench::{Check, Checked, KernelUse, Machine, Peaks};
 use holdfast::results::{Results, Verdict};
 
 use crate::parts::plan;
@@ -33,6 +33,16 @@ fn results() -> Results {
 #[test]
 fn a_benchmark_is_shown_wherever_results_are() {
     let results = results();
+    // A table with every column there is.
+    let mut wide = results.clone();
+    for timed in &mut wide.bench {
+        timed.share = Some(0.0123);
+        let kernel = KernelUse { registers: 128, occupancy: 0.625, ..KernelUse::default() };
+        (timed.kernel, timed.cold) = (Some(kernel), timed.warm);
+    }
+    let widest = console::render(&wide, None, false);
+    assert!(widest.contains("occ.") && widest.contains("error"), "{widest}");
+    assert!(widest.lines().all(|line| line.chars().count() <= 100), "{widest}");
     let text = console::render(&results, None, false);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     for said in [
@@ -90,6 +100,31 @@ fn numbers_of_any_size_are_drawn() {
     }];
     plots::all(&results).expect("drawn");
     console::render(&results, None, false);
+}
+
+/// The README's table is that of the benchmark that was recorded on the GPU, where there is one.
+#[test]
+fn the_table_is_made_of_medians_and_the_readme_has_the_recorded_one() {
+    let results = results();
+    let table = bench::table(&results);
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines.len(), 4, "a head and two methods: {table}");
+    assert!(lines[0].starts_with("| method | forward, real, f32, b1 d3 n2 l9 | backward, real,"), "{table}");
+    assert!(lines.iter().all(|line| line.matches('|').count() == 14), "{table}");
+    let warm = results.bench.iter().find(|timed| timed.id == "forward/real/f32/b1-d3-n2-l9/zoh/cpu");
+    let median = bench::seconds(warm.and_then(|timed| timed.warm).expect("timed").median);
+    assert!(lines[2].starts_with(&format!("| `zoh` | {median} |")), "{table}");
+    // What the first backend did not time is not another one's time.
+    let mut without = results.clone();
+    without.bench.retain(|timed| timed.id != "forward/real/f32/b1-d3-n2-l9/zoh/cpu");
+    assert!(bench::table(&without).contains("| `zoh` | – |"));
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let recorded = root.join("reports/h200/bench.json");
+    if recorded.exists() {
+        let table = bench::table(&holdfast::report::json::read(&recorded).expect("a benchmark"));
+        let readme = std::fs::read_to_string(root.join("README.md")).expect("the README");
+        assert!(readme.contains(&table), "README.md lacks what `holdfast bench --table` says:\n{table}");
+    }
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub fn on_cpu() -> Runner {
 
 fn timing(samples: usize) -> Timing {
     let repeats = Repeats { warmups: 2, samples, seconds: 60.0 };
-    Timing { repeats, clock: Clock::Device, flush: None, collect: true }
+    Timing { repeats, clock: Clock::Device, flush: None, collect: true, peers: Vec::new() }
 }
 
 fn values(operation: Operation, z: &[f32]) -> Vec<f64> {

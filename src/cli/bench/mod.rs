@@ -5,11 +5,12 @@ mod judge;
 
 use std::path::PathBuf;
 
+use super::check::quoted;
 use super::names::{self, Selection};
 use super::output::{self, Progress};
 use super::show::Show;
 use super::{CliError, Outcome, PASSED, partition, planted};
-use crate::bench::{Checks, Plan, Preset, Runner, Wanted, sizes};
+use crate::bench::{Checks, Peer, Plan, Preset, Runner, Wanted, sizes};
 use crate::kernel::cuda::CudaError;
 use crate::kernel::launch::Repeats;
 use crate::kernel::select::{self, Choice, SelectError};
@@ -63,6 +64,10 @@ pub struct Args {
     /// No single operations
     #[arg(long)]
     pub scans_only: bool,
+    /// A library that computes forward scans in turn with the kernels, on the same tensors, and whose outputs are judged; may be
+    /// given more than once. kernels/bench/holdfast_peer.h says what it has to have
+    #[arg(long = "peer", value_name = "NAME=LIB.so")]
+    pub peers: Vec<Peer>,
     /// Runs that count, at most
     #[arg(long, value_name = "N", default_value = "51")]
     pub samples: usize,
@@ -90,7 +95,7 @@ pub struct Args {
           conflicts_with_all = ["methods", "shapes", "presets", "weights", "input", "backends", "checks", "judge", "compare", "out", "json", "partition"])]
     pub table: Option<PathBuf>,
     /// How fast recordings are judged here, in the place of kernels: one shape, by default of 64 channels and 2048 positions
-    #[arg(long, conflicts_with_all = ["presets", "weights", "input", "backends", "checks", "json", "out", "partition"])]
+    #[arg(long, conflicts_with_all = ["presets", "weights", "input", "backends", "checks", "peers", "json", "out", "partition"])]
     pub judge: bool,
     /// Only this share of the work, as 3/8: what it finds goes into a file in --out, for `holdfast merge`
     #[arg(long, value_name = "K/M", requires = "out", conflicts_with = "json")]
@@ -215,6 +220,9 @@ impl Args {
         if self.pass != Passes::Both {
             words += &format!(" --pass {}", self.pass);
         }
+        for Peer { name, library } in &self.peers {
+            words += &format!(" --peer {name}={}", quoted(library));
+        }
         if self.scans_only {
             words += " --scans-only";
         }
@@ -226,6 +234,7 @@ impl Args {
             inputs: vec![self.input.unwrap_or(InputType::F32)],
             passes,
             operations: if self.scans_only { Vec::new() } else { Operation::OF_NUMBERS.to_vec() },
+            peers: self.peers.clone(),
             repeats: Repeats { warmups: 5, samples: self.samples, seconds: self.seconds },
             command: format!("holdfast bench{words}"),
         }

@@ -22,7 +22,7 @@ use std::time::Duration;
 use self::arch::Arch;
 use self::cache::Cache;
 use self::images::{Images, Statistics};
-use self::worker::GpuWorker;
+use self::worker::{GpuWorker, Raced};
 use super::cpu::CpuBackend;
 use super::launch::{DeviceInfo, Element, Job, Returned, Series, Timing};
 use super::registry::{Instantiation, Kernel, Misbehaviour};
@@ -158,6 +158,20 @@ impl CudaBackend {
         job: impl FnOnce() -> Job,
         timing: &Timing,
     ) -> Result<(Series, Option<Returned>), KernelError> {
+        let mut all = self.race(kernel, job, timing)?.into_iter();
+        all.next().unwrap_or_else(|| Err(KernelError::Unavailable("nothing was timed".to_owned())))
+    }
+
+    /// The same by the kernel and then by each peer, in turn.
+    ///
+    /// # Errors
+    /// As of any case.
+    pub fn race(
+        &self,
+        kernel: Kernel,
+        job: impl FnOnce() -> Job,
+        timing: &Timing,
+    ) -> Result<Vec<Raced>, KernelError> {
         let mut timing = timing.clone();
         if let Some(flush) = &mut timing.flush {
             flush.image = self.image(flush.kernel)?;

@@ -1,7 +1,7 @@
 //! The worker of a CUDA run: one process that loads the driver and runs one job after the other, so that a fault ends with
 //! it. The harness's side ([`GpuWorker`]) replaces it when it dies; the process's side ([`serve`]) is `holdfast worker`.
 //!
-//! A request's header is an [`Ask`], a reply's a `Reply`.
+//! A request's header is an `Ask`, a reply's a `Reply`.
 
 use std::fmt::Display;
 use std::io::{self, Read, Write};
@@ -31,7 +31,7 @@ enum Ask {
     /// To run a job, whose inputs follow.
     Run(Job),
     /// To run it again and again.
-    Time(Job, Timing),
+    Time(Job, Box<Timing>),
 }
 
 /// What a worker answers.
@@ -42,8 +42,8 @@ enum Reply {
     NoDevice(String),
     /// The outputs follow.
     Done,
-    /// They follow where they were asked for.
-    Timed(Series),
+    /// Of the kernels and of each peer; their outputs follow, one after the other, where they were asked for.
+    Timed(Vec<Result<Series, DeviceError>>),
     Failed(DeviceError),
 }
 
@@ -105,9 +105,9 @@ pub fn serve(stand_in: Option<usize>, mut input: impl Read, mut output: impl Wri
                     flush.inputs = vec![None];
                 }
                 match timing::time(device.as_mut(), &job, &plan) {
-                    Ok((series, fetched)) => {
-                        outputs = fetched;
-                        Reply::Timed(series)
+                    Ok(runs) => {
+                        outputs = runs.iter().flat_map(|run| run.outputs.clone()).collect();
+                        Reply::Timed(runs.into_iter().map(|run| run.series).collect())
                     }
                     Err(error) => Reply::Failed(error),
                 }
@@ -119,6 +119,9 @@ pub fn serve(stand_in: Option<usize>, mut input: impl Read, mut output: impl Wri
         }
     }
 }
+
+/// How long runs took, and what the last one returned, where that was asked for.
+pub type Raced = Result<(Series, Option<Returned>), KernelError>;
 
 /// One worker process at a time, and how to start the next one. GPU work is serial.
 pub struct GpuWorker {
@@ -151,17 +154,25 @@ impl GpuWorker {
         }
     }
 
-    /// Runs a job again and again; how long each run took, and what the last one returned, where that is asked for.
+    /// Runs a job again and again, by the kernels and then by each peer; how long each run took, and what the last one returned, where
+    /// that is asked for.
     pub fn time(
         &self,
         images: [Option<Image>; 2],
         job: impl FnOnce() -> Job,
         timing: &Timing,
-    ) -> Result<(Series, Option<Returned>), KernelError> {
-        let (job, reply, outputs) = self.ask(images, job, |job| Ask::Time(job.clone(), timing.clone()))?;
-        let Reply::Timed(series) = reply else { return Err(strange()) };
-        let returned = timing.collect.then(|| job.returned(&outputs)).transpose()?;
-        Ok((series, returned))
+    ) -> Result<Vec<Raced>, KernelError> {
+        let (job, reply, outputs) =
+            self.ask(images, job, |job| Ask::Time(job.clone(), Box::new(timing.clone())))?;
+        let Reply::Timed(all) = reply else { return Err(strange()) };
+        let mut outputs = outputs.into_iter();
+        let raced = |series: Result<Series, DeviceError>| {
+            let series = series.map_err(KernelError::from)?;
+            let fetched: Bytes = outputs.by_ref().take(job.outputs.len()).collect();
+            let returned = timing.collect.then(|| job.returned(&fetched)).transpose()?;
+            Ok((series, returned))
+        };
+        Ok(all.into_iter().map(raced).collect())
     }
 
     /// The job without its inputs, and the answer.

@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 use num_traits::AsPrimitive;
 use serde::{Deserialize, Serialize};
 
-use super::buffer::{self, Buffer, Guarding};
+use super::buffer::{self, Buffer, Guarding, POISON};
 use super::device::{Device, DeviceError, Launch, Params};
 use super::element::Element;
 use crate::kernel::cpu::ffi::{
@@ -538,8 +538,14 @@ struct Buffers<'a> {
 }
 
 impl Loaded<'_> {
+    /// Makes every output a NaN again, so that what is left unwritten is not what another run wrote.
+    pub(super) fn poison(&self, device: &mut dyn Device) -> Result<(), DeviceError> {
+        let mut outputs = self.buffers.outputs.iter().zip(&self.job.outputs);
+        outputs.try_for_each(|(buffer, output)| device.fill(buffer.address(), POISON, output.bytes()))
+    }
+
     /// Checks every guard zone and input, and fetches the outputs' bytes.
-    pub(super) fn collect(self, device: &mut dyn Device) -> Result<Bytes, DeviceError> {
+    pub(super) fn collect(&self, device: &mut dyn Device) -> Result<Bytes, DeviceError> {
         let Loaded { job, buffers, .. } = self;
         for (buffer, bytes) in buffers.inputs.iter().zip(&job.inputs) {
             if let (Some(buffer), Some(bytes)) = (buffer, bytes) {

@@ -1,5 +1,6 @@
 //! How long a job takes on a device, again and again, its tensors loaded once.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -7,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::buffer::Guarding;
 use super::device::{Device, DeviceError, Footprint, Launch};
 use super::job::{Bytes, Job};
+use super::peer::Peer;
 
 /// What tells the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +42,8 @@ pub struct Timing {
     pub flush: Option<Job>,
     /// Whether the outputs come back.
     pub collect: bool,
+    /// Libraries of other people, which are timed in turn with the kernels.
+    pub peers: Vec<PathBuf>,
 }
 
 /// What was measured of a job.
@@ -55,75 +59,174 @@ pub struct Series {
     pub footprints: Vec<Footprint>,
 }
 
-/// Loads a job, runs it as often as is asked for, and frees everything.
+/// One of those who compute a job in turn.
+enum Contestant<'a> {
+    /// The kernels.
+    Ours,
+    Peer(&'a Peer),
+}
+
+/// Loads a job, runs it as often as is asked for, and frees everything: the kernels first, then each peer, all in turn. What a peer
+/// cannot do is its own error.
 ///
 /// # Errors
 /// Those of the device.
-pub fn time(device: &mut dyn Device, job: &Job, timing: &Timing) -> Result<(Series, Bytes), DeviceError> {
+pub fn time(device: &mut dyn Device, job: &Job, timing: &Timing) -> Result<Vec<Run>, DeviceError> {
+    let peers: Vec<Result<Peer, DeviceError>> = timing.peers.iter().map(|path| Peer::load(path)).collect();
     let run = |device: &mut dyn Device| {
         let loaded = job.load(device, Guarding::Off)?;
         let flush = timing.flush.as_ref().map(|flush| flush.load(device, Guarding::Off)).transpose()?;
-        let flush: Option<&[Launch]> = flush.as_ref().map(|flush| &flush.launches[..]);
-        let series = series(device, &loaded.launches, flush, timing)?;
-        let outputs = if timing.collect { loaded.collect(device)? } else { Vec::new() };
-        Ok((series, outputs))
+        let mut race = Race {
+            gpu: device.info().needs_images,
+            launches: &loaded.launches,
+            flush: flush.as_ref().map(|flush| &flush.launches[..]),
+            timing,
+        };
+        let mut runs = vec![Ok(Contestant::Ours)];
+        runs.extend(peers.iter().map(|peer| peer.as_ref().map(Contestant::Peer).map_err(Clone::clone)));
+        let all = race.series(device, runs)?;
+        let mut runs = Vec::new();
+        for one in all {
+            runs.push(match one {
+                Ok((series, contestant)) if timing.collect => {
+                    loaded.poison(device)?;
+                    race.compute(device, &contestant)?;
+                    device.wait()?;
+                    Run { series: Ok(series), outputs: loaded.collect(device)? }
+                }
+                Ok((series, _)) => Run { series: Ok(series), outputs: Vec::new() },
+                Err(error) => Run { series: Err(error), outputs: Vec::new() },
+            });
+        }
+        Ok(runs)
     };
     let timed = run(device);
     device.free_all();
     timed
 }
 
-fn series(
-    device: &mut dyn Device,
-    launches: &[Launch],
-    flush: Option<&[Launch]>,
-    timing: &Timing,
-) -> Result<Series, DeviceError> {
-    let Repeats { warmups, samples, seconds } = timing.repeats;
-    let begun = Instant::now();
-    let footprints = launches.iter().map(|launch| device.footprint(launch)).collect::<Result<_, _>>()?;
-    let mut series = Series { footprints, ..Series::default() };
-    if samples == 0 {
-        return Ok(series);
-    }
-    series.first = once(device, launches, timing.clock)?;
-    // The first run is a warm-up, too.
-    for _ in 1..warmups {
-        if begun.elapsed().as_secs_f64() > seconds / 8.0 {
-            break;
-        }
-        once(device, launches, timing.clock)?;
-    }
-    // Half of the time for each kind.
-    let half = if flush.is_some() { seconds / 2.0 } else { seconds };
-    while series.warm.len() < samples && (series.warm.is_empty() || begun.elapsed().as_secs_f64() < half) {
-        series.warm.push(once(device, launches, timing.clock)?);
-    }
-    let Some(flush) = flush else { return Ok(series) };
-    while series.cold.len() < samples && (series.cold.is_empty() || begun.elapsed().as_secs_f64() < seconds) {
-        flush.iter().try_for_each(|launch| device.enqueue(launch))?;
-        device.wait()?;
-        series.cold.push(once(device, launches, timing.clock)?);
-    }
-    Ok(series)
+/// What came of one of those who computed a job.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub series: Result<Series, DeviceError>,
+    /// Where they were asked for.
+    pub outputs: Bytes,
 }
 
-/// Seconds that the launches take together, one after the other.
-fn once(device: &mut dyn Device, launches: &[Launch], clock: Clock) -> Result<f64, DeviceError> {
-    let begun = Instant::now();
-    if clock == Clock::Device {
-        device.start()?;
-    }
-    launches.iter().try_for_each(|launch| device.enqueue(launch))?;
-    match clock {
-        Clock::Device => {
-            let told = device.stop()?;
-            Ok(told.unwrap_or_else(|| begun.elapsed().as_secs_f64()))
+struct Race<'a> {
+    gpu: bool,
+    launches: &'a [Launch<'a>],
+    flush: Option<&'a [Launch<'a>]>,
+    timing: &'a Timing,
+}
+
+type Running<'a> = Result<(Series, Contestant<'a>), DeviceError>;
+
+impl Race<'_> {
+    fn series<'p>(
+        &mut self,
+        device: &mut dyn Device,
+        contestants: Vec<Result<Contestant<'p>, DeviceError>>,
+    ) -> Result<Vec<Running<'p>>, DeviceError> {
+        let Repeats { warmups, samples, seconds } = self.timing.repeats;
+        let begun = Instant::now();
+        let elapsed = || begun.elapsed().as_secs_f64();
+        let start = |one: Result<Contestant<'p>, DeviceError>| one.map(|one| (Series::default(), one));
+        let mut all: Vec<Running> = contestants.into_iter().map(start).collect();
+        if let Some(Ok((ours, _))) = all.first_mut() {
+            let footprints = self.launches.iter().map(|launch| device.footprint(launch));
+            ours.footprints = footprints.collect::<Result<_, _>>()?;
         }
-        Clock::Host => device.wait().map(|()| begun.elapsed().as_secs_f64()),
-        Clock::Launch => {
-            let left = begun.elapsed().as_secs_f64();
-            device.wait().map(|()| left)
+        if samples == 0 {
+            return Ok(all);
+        }
+        self.each(device, &mut all, |series, time| series.first = time)?;
+        // The first run is a warm-up, too.
+        for _ in 1..warmups {
+            if elapsed() > seconds / 8.0 {
+                break;
+            }
+            self.each(device, &mut all, |_, _| {})?;
+        }
+        // Half of the time for each kind.
+        let half = if self.flush.is_some() { seconds / 2.0 } else { seconds };
+        for round in 0..samples {
+            if round > 0 && elapsed() >= half {
+                break;
+            }
+            self.each(device, &mut all, |series, time| series.warm.push(time))?;
+        }
+        let Some(flush) = self.flush else { return Ok(all) };
+        for round in 0..samples {
+            if round > 0 && elapsed() >= seconds {
+                break;
+            }
+            self.each_after(device, &mut all, flush, |series, time| series.cold.push(time))?;
+        }
+        Ok(all)
+    }
+
+    fn each(
+        &self,
+        device: &mut dyn Device,
+        all: &mut [Running],
+        keep: impl Fn(&mut Series, f64),
+    ) -> Result<(), DeviceError> {
+        self.each_after(device, all, &[], keep)
+    }
+
+    /// One run of each, after these launches. Whoever fails runs no more; that the device or a kernel of ours does is everybody's end.
+    fn each_after(
+        &self,
+        device: &mut dyn Device,
+        all: &mut [Running],
+        before: &[Launch],
+        keep: impl Fn(&mut Series, f64),
+    ) -> Result<(), DeviceError> {
+        for running in all {
+            let Ok((series, contestant)) = running else { continue };
+            before.iter().try_for_each(|launch| device.enqueue(launch))?;
+            device.wait()?;
+            match self.once(device, contestant) {
+                Ok(time) => keep(series, time),
+                Err(error @ DeviceError::Fault(_)) if matches!(contestant, Contestant::Peer(_)) => {
+                    *running = Err(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Seconds of one run.
+    fn once(&self, device: &mut dyn Device, contestant: &Contestant) -> Result<f64, DeviceError> {
+        let begun = Instant::now();
+        let clock = self.timing.clock;
+        if clock == Clock::Device {
+            device.start()?;
+        }
+        self.compute(device, contestant)?;
+        match clock {
+            Clock::Device => {
+                let told = device.stop()?;
+                Ok(told.unwrap_or_else(|| begun.elapsed().as_secs_f64()))
+            }
+            Clock::Host => device.wait().map(|()| begun.elapsed().as_secs_f64()),
+            Clock::Launch => {
+                let left = begun.elapsed().as_secs_f64();
+                device.wait().map(|()| left)
+            }
+        }
+    }
+
+    /// Computes the job, without waiting.
+    fn compute(&self, device: &mut dyn Device, contestant: &Contestant) -> Result<(), DeviceError> {
+        match contestant {
+            Contestant::Ours => self.launches.iter().try_for_each(|launch| device.enqueue(launch)),
+            Contestant::Peer(peer) => match self.launches.first() {
+                Some(launch) => peer.call(launch, self.gpu),
+                None => Ok(()),
+            },
         }
     }
 }

@@ -72,6 +72,53 @@ fn roof(canvas: &Canvas, results: &Results, machine: &Machine, peaks: Peaks, (le
     panel.name_axes(canvas, ("flops for each byte that must move", 30.0), ("flop/s", 52.0));
 }
 
+/// Whose outputs were judged: error over bound against time, a panel for each method. Who is below and to the left of everybody else
+/// is on the front.
+pub fn front(results: &Results) -> Option<Sheet<'_>> {
+    let judged: Vec<&Timed> =
+        results.bench.iter().filter(|timed| timed.share.is_some() && timed.warm.is_some()).collect();
+    let timed = methods(results);
+    let with = |method: &&Method| judged.iter().any(|t| t.scan.is_some_and(|s| s.method == **method));
+    let timed: Vec<Method> = timed.iter().filter(with).copied().collect();
+    timed.first()?;
+    let height = 46.0 + timed.len().div_ceil(3) as f64 * 210.0;
+    let draw = move |canvas: &Canvas| {
+        for (i, method) in timed.iter().enumerate() {
+            let of: Vec<&Timed> =
+                judged.iter().filter(|t| t.scan.is_some_and(|s| s.method == *method)).copied().collect();
+            compared(canvas, *method, &of, (62.0 + (i % 3) as f64 * 252.0, 60.0 + (i / 3) as f64 * 210.0));
+        }
+    };
+    Some(Sheet::new("front", "", "Error against time, of all who computed the same", height, draw))
+}
+
+fn compared(canvas: &Canvas, method: Method, all: &[&Timed], (left, top): Point) {
+    let (right, bottom) = (left + 190.0, top + 130.0);
+    let place = |timed: &Timed| {
+        (timed.warm.map_or(f64::NAN, |warm| warm.median * 1e3), timed.share.unwrap_or(f64::NAN))
+    };
+    let panel = Panel {
+        x: Axis::decades(all.iter().map(|timed| place(timed).0), (left, right)),
+        y: Axis::decades(all.iter().map(|timed| place(timed).1).chain([1.0]), (bottom, top)),
+    };
+    panel.draw(canvas, (4, 4));
+    canvas.bold(method.name(), (left, top - 9.0), 11.5, palette::INK, Anchor::Start);
+    let bound = [panel.place((panel.x.low, 1.0)), panel.place((panel.x.high, 1.0))];
+    canvas.dashed(&bound, palette::LIMIT, 1.5, palette::DASHES);
+    let look = palette::look(method);
+    for timed in all {
+        let at = panel.place(place(timed));
+        canvas.marker(look.marker, at, 4.0, look.colour);
+        // Names lie towards the middle.
+        let (anchor, off) =
+            if at.0 > (left + right) / 2.0 { (Anchor::End, -8.0) } else { (Anchor::Start, 8.0) };
+        canvas.text(&timed.backend, (at.0 + off, at.1), 10.5, palette::INK, anchor);
+        let said = format!("{}: error/bound {}", timed.id, text::share(place(timed).1));
+        canvas.note(at, said);
+    }
+    panel.name_axes(canvas, ("ms", 26.0), ("error / bound", 42.0));
+}
+
 /// Bars of one table of timings.
 const BAR: f64 = 16.0;
 

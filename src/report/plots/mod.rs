@@ -133,6 +133,7 @@ pub fn all(results: &Results) -> Result<Vec<Plot>, ReportError> {
     sheets.extend(bench::roofline(results));
     sheets.extend(bench::times(results));
     sheets.extend(bench::scaling(results));
+    sheets.extend(bench::front(results));
     sheets.extend(both(pairwise::sheet));
     sheets.extend(methods::convergence(results));
     sheets.extend(methods::consistency(results));
