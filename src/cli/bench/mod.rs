@@ -293,7 +293,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         }
         return Ok(Outcome::new(report::bench::table(&results), PASSED));
     }
-    let output = output::Args { out: args.out.clone(), json: args.json.clone(), junit: None };
+    let output = output::Args { out: args.out.clone(), json: args.json.clone(), junit: None, parquet: None };
     match args.partition {
         Some(_) => output::prepare_folder(args.out.as_deref())?,
         None => output.prepare(args.out.as_deref())?,
@@ -307,7 +307,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     }
     let plan = Plan::new(&wanted, runners);
     if let (Some(part), Some(folder)) = (args.partition, &args.out) {
-        return partition::run(&plan, (part, folder), ("timings", String::new()), show);
+        return partition::run(&plan, (part, folder), ("timings", |_: &Results| String::new()), show);
     }
     let bar = Progress::new(plan.units().len(), "timings", show);
     let results = plan.run(&|| bar.advance());
