@@ -32,6 +32,7 @@ fn programs(types: Types) -> Vec<Vec<Kernel>> {
     let judges = Judge::all().filter(|judge| types.hold_judge(judge)).map(Kernel::Judge);
     let functions = ScalarFunction::ALL
         .into_iter()
+        .filter(|_| types != Types::One)
         .flat_map(|function| [Kernel::Evaluate(function), Kernel::JudgeFunction(function)]);
     let others = Misbehaviour::ALL.map(Kernel::Misbehave).into_iter().chain(judges).chain(functions);
     let others = others.chain(Operation::ALL.map(Kernel::Measure));
