@@ -110,11 +110,11 @@ pub const SOFTPLUS: f64 = EXPONENTIAL + LOG_OF_ONE_PLUS + SOFTPLUS_THRESHOLD;
 const SOFTPLUS_THRESHOLD: f64 = 1.0 / (1u64 << 33) as f64;
 
 /// The sigmoid, relative: an exponential, a sum and a quotient, whose reciprocal may round apart.
-const SIGMOID: f64 = EXPONENTIAL + 3.0 * U;
+pub const SIGMOID: f64 = EXPONENTIAL + 3.0 * U;
 
 /// The gate's derivative σ(z)(1 + zσ(−z)), relative to its terms' sizes: the exponential and six roundings. The sigmoid in it errs by
 /// all of its own only for z < 0, where zσ(−z) is damped by σ.
-const GATE_SLOPE: f64 = EXPONENTIAL + 6.0 * U;
+pub const GATE_SLOPE: f64 = EXPONENTIAL + 6.0 * U;
 
 /// z·sigmoid(z) = z/(1 + exp(−z)) times a value, relative: the exponential, damped by e⁻ᶻ/(1+e⁻ᶻ) < 1; a sum, a
 /// quotient and two products, u each (a reciprocal in place of the quotient costs one more).

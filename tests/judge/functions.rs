@@ -273,7 +273,7 @@ impl Device for Faulty {
 
     fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
         self.device.read(address, bytes)?;
-        if self.lies && !bytes.is_empty() && bytes.len() % size_of::<FunctionTally>() == 0 {
+        if self.lies && !bytes.is_empty() && bytes.len().is_multiple_of(size_of::<FunctionTally>()) {
             bytes[std::mem::offset_of!(FunctionFindings, worst_ulp)] ^= 1;
         }
         Ok(())
