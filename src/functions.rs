@@ -33,6 +33,9 @@ const AT_A_TIME: u32 = 1 << 13;
 /// One range in so many is judged on the CPU as well, at [`SAMPLED`] arguments, where a device judges.
 const CROSS_CHECKED: usize = 8;
 
+/// And one of each function, x from 2 to 4, at one argument of so many: more than a launch has threads, so that each takes several.
+const CLOSELY: (usize, u32) = (256 + 128, 31);
+
 /// The sweeps that were asked for.
 pub struct Sweeps {
     pub functions: Vec<ScalarFunction>,
@@ -133,7 +136,8 @@ impl Sweeps {
                 let (function, ..) = self.at(unit);
                 let rules = rules(function);
                 if unit % CROSS_CHECKED == 0 {
-                    device.cross_check(function, self.arguments(unit, SAMPLED), &rules)?;
+                    let every = if unit % RANGES == CLOSELY.0 { CLOSELY.1 } else { SAMPLED };
+                    device.cross_check(function, self.arguments(unit, every), &rules)?;
                 }
                 let arguments = self.arguments(unit, self.every);
                 tried.push((unit, device.judge(function, arguments, &rules).map_err(SweepError::from)?));

@@ -230,7 +230,7 @@ pub fn threads(variable: impl Fn(&str) -> Option<String>) -> (bool, String) {
         THREAD_VARIABLES.into_iter().filter_map(|name| Some((name, variable(name)?))).collect();
     // Each says the same as the others, and no more than there is.
     let fits = |(_, text): &(&str, String)| {
-        text.is_empty() || text.trim().parse::<usize>().is_ok_and(|number| number == used || number == 1)
+        text.is_empty() || text.trim().parse::<usize>().is_ok_and(|number| number == used)
     };
     let said: Vec<String> = set.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let said = if said.is_empty() { "no variable says otherwise".to_owned() } else { said.join(", ") };

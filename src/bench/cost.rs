@@ -2,8 +2,8 @@
 //!
 //! What a kernel does beyond it, for accuracy or for want of registers, is not counted: half of the roofline may be the other half
 //! spent on digits. An addition, a multiplication or a quotient is one flop, of complex
-//! numbers 2, 6 and 6. Divisors that are known before the sequence begins
-//! (powers of A) are none.
+//! numbers 2, 6 and 6; a product of a complex number with a real one is 2, and Re(C x), added to y, 4. Divisors that are known
+//! before the sequence begins (powers of A) are none.
 
 use crate::kernel::launch::Element;
 use crate::method::Method;
@@ -11,29 +11,43 @@ use crate::operation::Operation;
 use crate::problem::{Operand, Problem, Weights};
 use crate::results::bench::{Cost, Work};
 
-/// Multiplications and additions.
+/// Multiplications, additions, products with a real number (of Δ or u), and real parts of products that are added up.
 #[derive(Clone, Copy)]
 struct Count {
     mul: f64,
     add: f64,
+    scale: f64,
+    readout: f64,
 }
 
 const fn count(mul: u32, add: u32) -> Count {
-    Count { mul: mul as f64, add: add as f64 }
+    Count { mul: mul as f64, add: add as f64, scale: 0.0, readout: 0.0 }
 }
+
+const fn scales(scale: u32) -> Count {
+    Count { scale: scale as f64, ..count(0, 0) }
+}
+
+/// y + C x
+const READOUT: Count = Count { readout: 1.0, ..count(0, 0) };
 
 impl std::ops::Add for Count {
     type Output = Count;
     fn add(self, other: Count) -> Count {
-        Count { mul: self.mul + other.mul, add: self.add + other.add }
+        Count {
+            mul: self.mul + other.mul,
+            add: self.add + other.add,
+            scale: self.scale + other.scale,
+            readout: self.readout + other.readout,
+        }
     }
 }
 
 impl Count {
     fn flops(self, weights: Weights) -> f64 {
         match weights {
-            Weights::Real => self.mul + self.add,
-            Weights::Complex => 6.0 * self.mul + 2.0 * self.add,
+            Weights::Real => self.mul + self.add + self.scale + 2.0 * self.readout,
+            Weights::Complex => 6.0 * self.mul + 2.0 * self.add + 2.0 * self.scale + 4.0 * self.readout,
         }
     }
 }
@@ -41,13 +55,13 @@ impl Count {
 /// Ā and h = B̄/B of one state at one position (spec.md §2), beside the exponential.
 fn coefficients(method: Method) -> Count {
     // z = ΔA.
-    let z = count(1, 0);
+    let z = scales(1);
     z + match method {
         Method::Zoh => count(0, 0),
         // (eᶻ − 1 − z)/A².
         Method::Foh => count(1, 2),
         // 1 ± z/2, a reciprocal, the quotient by it and Δ times it.
-        Method::Bilinear => count(5, 2),
+        Method::Bilinear => count(4, 2),
         // (eᶻ − 1)/A + ½(eᶻ − 1 − z)/A².
         Method::Poly => count(2, 3),
         // The same and ½(eᶻ − 1 − z − z²/2)/A³, with its own factors.
@@ -57,10 +71,10 @@ fn coefficients(method: Method) -> Count {
     }
 }
 
-/// hB, (hB)u, x → Āx + (hB)u and y + C x; poly takes all but the second in both directions.
+/// hB, (hB)u, x → Āx + (hB)u and y + C x; poly takes the last two in both directions. zoh's h is Δ.
 fn recurrence(method: Method) -> Count {
-    let step = count(2, 1) + count(1, 1);
-    let inputs = count(1, 0);
+    let step = count(1, 1) + READOUT;
+    let inputs = scales(1) + if method == Method::Zoh { scales(1) } else { count(1, 0) };
     if method.is_bidirectional() { step + step + inputs } else { step + inputs }
 }
 

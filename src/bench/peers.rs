@@ -1,5 +1,6 @@
 //! Other people's scans beside the kernels: on the same tensors, in turn with them, and judged as recorded runs are.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -24,7 +25,9 @@ impl FromStr for Peer {
 
     /// `NAME=LIB.so`; the library must be there.
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || "NAME=LIB.so, a name of letters, digits and hyphens, and a file".to_owned();
+        let expected = || {
+            "NAME=LIB.so, a name of at most 24 letters, digits, hyphens, dots and underscores, and a file that is there".to_owned()
+        };
         let (name, library) = text.split_once('=').ok_or_else(expected)?;
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         let library = std::fs::canonicalize(library).ok().filter(|library| library.is_file());
@@ -40,6 +43,8 @@ impl FromStr for Peer {
 /// How one of them did: its times, and what its outputs are worth.
 pub struct Raced {
     pub series: Series,
+    /// Bytes that the kernels need beside inputs and outputs.
+    pub workspace: usize,
     pub verdict: Verdict,
     /// The largest share of a bound.
     pub share: Option<f64>,
@@ -69,14 +74,20 @@ pub fn race(
         collect: true,
         peers: peers.iter().map(|peer| peer.library.clone()).collect(),
     };
-    let all = worker.race(scan.kernel(), || scan.job(), &timing)?;
+    let workspace = Cell::new(0);
+    let job = || {
+        let job = scan.job();
+        workspace.set(job.workspace.bytes());
+        job
+    };
+    let all = worker.race(scan.kernel(), job, &timing)?;
     let judged = |(series, returned): (Series, Option<Returned>)| {
         let outputs = returned.map(|returned| returned.scan(scan.problem));
         let (verdict, share, reason) = match outputs {
             Some(outputs) => judge(scan, &outputs, truth),
             None => (Verdict::Unmeasured, None, "nothing came back".to_owned()),
         };
-        Raced { series, verdict, share, reason }
+        Raced { series, workspace: workspace.get(), verdict, share, reason }
     };
     Ok(all.into_iter().map(|one| one.map(judged)).collect())
 }

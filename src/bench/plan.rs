@@ -185,7 +185,9 @@ impl Plan {
                 Err(error) => Err(error.clone()),
             };
             let (one, found) = match one {
-                Ok(raced) => (Ok((raced.series, 0)), Some((raced.verdict, raced.share, raced.reason))),
+                Ok(raced) => {
+                    (Ok((raced.series, raced.workspace)), Some((raced.verdict, raced.share, raced.reason)))
+                }
                 Err(error) => (Err(error), None),
             };
             let cost = cost::scan(scan.method, Work::Forward, &drawn.problem);
@@ -194,7 +196,9 @@ impl Plan {
             if let Some((verdict, share, reason)) = found {
                 timed.verdict = timed.verdict.max(verdict);
                 timed.share = share;
-                timed.reason += &reason;
+                let both = [timed.reason, reason];
+                timed.reason =
+                    both.into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join("; ");
             }
             if let Some(name) = name {
                 timed.id = format!("{}/{name}", id.trim_end_matches(&format!("/{}", runner.name())));

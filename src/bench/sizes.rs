@@ -45,7 +45,7 @@ fn sweep(base: Shape) -> Vec<Shape> {
     shapes
 }
 
-/// The most elements of a sequence tensor: as many as the kernels' launches count.
+/// The most elements of a tensor: as many as the kernels' launches count.
 const MOST: usize = 1 << 31;
 
 /// A shape as `batch,dim,seqlen,dstate`.
@@ -56,7 +56,7 @@ pub fn parse(text: &str) -> Result<Shape, String> {
     let expected = || {
         let most = Shape::MAX_DSTATE;
         format!(
-            "batch,dim,seqlen,dstate, each at least 1, dstate at most {most}, the product of the others below 2³¹"
+            "batch,dim,seqlen,dstate, each at least 1, dstate at most {most}, batch·dim·seqlen and batch·seqlen·dstate below 2³¹"
         )
     };
     let numbers: Option<Vec<usize>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
@@ -64,10 +64,10 @@ pub fn parse(text: &str) -> Result<Shape, String> {
         Some(&[batch, dim, seqlen, dstate])
             if [batch, dim, seqlen, dstate].iter().all(|&size| size > 0)
                 && dstate <= Shape::MAX_DSTATE
-                && batch
-                    .checked_mul(dim)
-                    .and_then(|rows| rows.checked_mul(seqlen))
-                    .is_some_and(|n| n < MOST) =>
+                && [dim, dstate].into_iter().all(|rows| {
+                    let elements = batch.checked_mul(seqlen).and_then(|n| n.checked_mul(rows));
+                    elements.is_some_and(|n| n < MOST)
+                }) =>
         {
             Ok(shape(batch, dim, seqlen, dstate))
         }

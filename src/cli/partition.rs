@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::output::{self, Progress};
 use super::show::Show;
-use super::{CliError, Outcome};
+use super::{CliError, Outcome, PASSED};
 use crate::parts::{self, Divisible, Part};
 use crate::results::Results;
 
@@ -25,6 +25,11 @@ pub fn run(
         bar.advance();
     })?;
     let took = bar.finish();
+    if done.units == 0 {
+        let (parts, units) = (head.part, head.count());
+        let text = format!("part {parts} has none of the {units} units: there are more parts than units\n");
+        return Ok(Outcome::new(text, PASSED));
+    }
     let mut notes = notes(&done.results);
     let (own, all, before) = (done.units, head.count(), done.before);
     notes += &format!("part {number}: {own} of {all} units, {before} of which were finished before\n");

@@ -1,6 +1,7 @@
 //! Functions evaluated and judged on a GPU, by the sources that the CPU has: `kernels/functions/` and `kernels/judge/`.
 //!
-//! In every run some values are read back and judged on the CPU as well, and what it says must be the same, number by number.
+//! In every run launches at fewer arguments are repeated on the CPU: the values are read back, and what the CPU's judge says of them must
+//! be the same, number by number.
 
 use rayon::prelude::*;
 
@@ -79,7 +80,7 @@ impl DeviceSweep {
         let Arguments { first, stride, count } = arguments;
         let Buffers { values, tallies, open, near_ties, listed, .. } = self.buffers(count)?;
         let device = self.local.device.as_mut();
-        // What is not written is a NaN, and no verdict.
+        // What is not written is a NaN, and fails.
         device.fill(values, 0xff, (count as usize + 1) * size_of::<f32>())?;
         device.fill(tallies, 0, BLOCKS as usize * size_of::<FunctionTally>())?;
         device.fill(listed, 0, 2 * size_of::<u32>())?;
@@ -116,7 +117,7 @@ impl DeviceSweep {
         Ok(tried)
     }
 
-    /// The same at few arguments, on the CPU as well.
+    /// The same of few arguments, and what the CPU says of these values.
     ///
     /// # Errors
     /// A device that fails, or says something else than the CPU says of the same values.

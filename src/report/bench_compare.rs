@@ -27,7 +27,10 @@ pub fn render(comparison: &BenchComparison, colour: bool, detail: Detail) -> Str
         changes.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
         let most = if detail == Detail::Verbose { usize::MAX } else { LISTED };
         let rows = changes.iter().take(most).map(|change| {
-            let [low, high] = change.interval.map(|ratio| text::number(ratio, 3));
+            let interval = change.interval.map_or(text::UNMEASURED.to_owned(), |interval| {
+                let [low, high] = interval.map(|ratio| text::number(ratio, 3));
+                format!("{low}…{high}")
+            });
             let said = if change.slower { "SLOWER" } else { "" };
             let times = [change.old, change.new].map(seconds);
             let [old, new] = times;
@@ -36,7 +39,7 @@ pub fn render(comparison: &BenchComparison, colour: bool, detail: Detail) -> Str
                 old,
                 new,
                 text::number(change.ratio, 3),
-                format!("{low}…{high}"),
+                interval,
                 said.to_owned(),
             ]
         });
@@ -46,7 +49,7 @@ pub fn render(comparison: &BenchComparison, colour: bool, detail: Detail) -> Str
                 &head,
                 rows,
                 1,
-                "what was slower first; the interval holds the ratio where each median is in its own",
+                "what was slower first; the interval holds the ratio where each median is in its own; –: fewer than six runs, which decide nothing",
             ));
         }
         let more = changes.len().saturating_sub(most);

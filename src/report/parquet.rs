@@ -160,7 +160,7 @@ fn of_sweep<'a>(run: &'a Results, sweep: &'a CoefficientResult) -> [TensorRow<'a
         tensor: Some(tensor),
         // A coefficient within its bound is not what fails.
         verdict: match worst {
-            Some(worst) if worst.ratio <= 1.0 => Verdict::Pass,
+            Some(worst) if worst.ratio <= 1.0 && sweep.verdict == Verdict::Fail => Verdict::Pass,
             _ => sweep.verdict,
         },
         reason: &sweep.reason,

@@ -125,7 +125,10 @@ fn fill(results: &Results, dir: &Path) -> Result<Vec<String>, ReportError> {
     put("index.html", html::page(results, &plots)?.as_bytes())?;
     put("report.md", markdown::page(results)?.as_bytes())?;
     put("results.json", json::to_string(results)?.as_bytes())?;
-    put(parquet::file_name(results), &parquet::to_bytes(results)?)?;
+    // Checks alone are no rows of any table.
+    if results.checks.is_empty() || !results.bench.is_empty() {
+        put(parquet::file_name(results), &parquet::to_bytes(results)?)?;
+    }
     if let Some(certificate) = functions::certificate(results)? {
         put(CERTIFICATE, certificate.as_bytes())?;
     }

@@ -14,8 +14,8 @@ pub struct Change {
     pub new: f64,
     /// New over old: above 1 it is slower.
     pub ratio: f64,
-    /// What the ratio is in, where both medians are in their intervals.
-    pub interval: [f64; 2],
+    /// What the ratio is in, where both medians are in their intervals; none where one of them has none.
+    pub interval: Option<[f64; 2]>,
     /// Whether it is slower by more than is allowed, whatever the intervals leave open.
     pub slower: bool,
 }
@@ -82,15 +82,17 @@ pub fn compare(
         |list: &[(String, Spread)], id: &str| list.iter().find(|(known, _)| known == id).map(|one| one.1);
     let change = |(id, old): &(String, Spread)| {
         let new = of(&new, id)?;
-        let ([old_low, old_high], [new_low, new_high]) = (old.range(), new.range());
-        let interval = [new_low / old_high, new_high / old_low];
+        // Fewer than six runs say nothing of where the median is.
+        let interval = old.interval.zip(new.interval);
+        let interval = interval
+            .map(|([old_low, old_high], [new_low, new_high])| [new_low / old_high, new_high / old_low]);
         Some(Change {
             id: id.clone(),
             old: old.median,
             new: new.median,
             ratio: new.median / old.median,
             interval,
-            slower: interval[0] > 1.0 + allowed,
+            slower: interval.is_some_and(|[low, _]| low > 1.0 + allowed),
         })
     };
     let missing = |from: &[(String, Spread)], other: &[(String, Spread)]| -> Vec<String> {

@@ -1,5 +1,5 @@
 /* A peer for tests: zoh, f32, real weights, variable B and C, one position after the other. WRONG_BY scales what it returns; CRASH makes it
- * end its process. */
+ * end its process, CHANGES write to an input. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -34,5 +34,8 @@ int holdfast_peer_scan(const HoldfastPeerScan* s) {
         out[row + l] = WRONG_BY * y;
       }
     }
+#ifdef CHANGES
+  ((float*)s->u)[0] = 3.0f;
+#endif
   return 0;
 }

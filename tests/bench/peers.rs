@@ -89,6 +89,19 @@ fn a_sound_peer_passes_and_a_wrong_one_fails_beside_it() {
 }
 
 #[test]
+fn a_peer_that_writes_to_an_input_is_wrong_alone() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let Some(changes) = library(folder.path(), "changes", &["-DCHANGES"]) else { return };
+    let Some(sound) = library(folder.path(), "sound", &[]) else { return };
+    let results = run(vec![peer("changes", changes), peer("sound", sound)], &[Method::Zoh]);
+    let said: Vec<(Verdict, &str)> =
+        results.bench.iter().map(|timed| (timed.verdict, timed.reason.as_str())).collect();
+    let [ours, changes, sound] = said[..] else { panic!("{said:?}") };
+    assert_eq!([ours, sound], [(Verdict::Pass, ""); 2]);
+    assert!(changes.0 != Verdict::Pass && changes.1.contains("changes its inputs"), "{changes:?}");
+}
+
+#[test]
 fn a_peer_that_crashes_takes_nothing_with_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let Some(crash) = library(folder.path(), "crash", &["-DCRASH"]) else { return };

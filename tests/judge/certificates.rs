@@ -54,6 +54,29 @@ fn is_another_here(function: F) -> bool {
     of_library || of_gpu || matches!(function, F::Gate | F::GateSlope)
 }
 
+/// What these were promised when they were certified: their worst shares are of it, and cannot be found anew on another device.
+#[test]
+fn what_runs_otherwise_here_is_promised_what_was_certified() {
+    let mut promised = 0;
+    for function in F::ALL.into_iter().filter(|function| is_another_here(*function)) {
+        let units = match function {
+            F::LibraryExp => 2.625,
+            F::LibraryLog1p => 1.5,
+            F::HardwareExp2 => 2.875,
+            F::HardwareReciprocal => 2.0,
+            F::HardwareCos | F::HardwareSin => 11.375,
+            F::Softplus => 4.125 + 1.0 / f64::from(1 << 9),
+            F::Sigmoid => 5.625,
+            F::Gate => 4.625,
+            F::GateSlope => 8.625,
+            other => panic!("{other}"),
+        };
+        assert_eq!(rules(function).units, units, "{function} (hint: `.ci/gpu` records a certificate)");
+        promised += 1;
+    }
+    assert_eq!(promised, 10);
+}
+
 /// The promises are those that the certificates were made with, and the values those of this source.
 #[test]
 fn the_worst_argument_is_as_bad_here_as_there() {

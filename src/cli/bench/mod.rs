@@ -75,7 +75,7 @@ pub struct Args {
     #[arg(long, value_name = "S", default_value = "1", value_parser = positive)]
     pub seconds: f64,
     /// The usual mistakes of benchmarks, tried on this machine, in the place of timings; `holdfast list checks` has them
-    #[arg(long, conflicts_with = "partition")]
+    #[arg(long, conflicts_with_all = ["partition", "peers"])]
     pub checks: bool,
     /// Checks that are left out, by name; several with commas
     #[arg(long, value_name = "NAME", requires = "checks", value_parser = names::check().several())]
@@ -117,8 +117,16 @@ pub enum Error {
     Read(#[from] json::ReadError),
     #[error(transparent)]
     NotComparable(#[from] NotComparable),
-    #[error("--judge takes one --shape, found {0}")]
+    #[error("--judge takes one --shape, found {0} (hint: run it once for each)")]
     OneShape(usize),
+    #[error(
+        "--peer {0} is a name that is taken, expected each once and none of a backend (hint: give it another one)"
+    )]
+    PeerName(String),
+    #[error(
+        "--peer has nothing to be timed beside, expected kernels that compute the forward pass (hint: leave out --backend reference and --pass backward)"
+    )]
+    NoPeers,
 }
 
 /// A time that is one.
@@ -179,6 +187,17 @@ impl Args {
             }
         }
         Ok(runners)
+    }
+
+    /// Whether every peer has a name of its own, by which its timings are told apart.
+    fn check_peers(&self) -> Result<(), Error> {
+        for (at, Peer { name, .. }) in self.peers.iter().enumerate() {
+            let is_taken = self.peers[..at].iter().any(|other| other.name == *name);
+            if is_taken || Choice::ALL.iter().any(|choice| choice.name() == name) {
+                return Err(Error::PeerName(name.clone()));
+            }
+        }
+        Ok(())
     }
 
     /// The shapes, and the options that ask for them.
@@ -298,7 +317,13 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         Some(_) => output::prepare_folder(args.out.as_deref())?,
         None => output.prepare(args.out.as_deref())?,
     }
+    args.check_peers()?;
     let runners = args.runners()?;
+    if !args.peers.is_empty()
+        && (args.pass == Passes::Backward || runners.iter().all(|runner| runner.worker().is_none()))
+    {
+        return Err(Error::NoPeers.into());
+    }
     let wanted = args.wanted(&runners);
     if args.checks {
         let begun = std::time::Instant::now();

@@ -544,6 +544,27 @@ impl Loaded<'_> {
         outputs.try_for_each(|(buffer, output)| device.fill(buffer.address(), POISON, output.bytes()))
     }
 
+    /// Writes every input once more, whatever has become of it.
+    pub(super) fn restore(&self, device: &mut dyn Device) -> Result<(), DeviceError> {
+        let inputs = self.buffers.inputs.iter().zip(&self.job.inputs);
+        inputs
+            .filter_map(|(buffer, bytes)| buffer.as_ref().zip(bytes.as_ref()))
+            .try_for_each(|(buffer, bytes)| device.write(buffer.address(), bytes))
+    }
+
+    /// Whether every input is what was loaded.
+    pub(super) fn is_unchanged(&self, device: &mut dyn Device) -> Result<bool, DeviceError> {
+        for (buffer, bytes) in self.buffers.inputs.iter().zip(&self.job.inputs) {
+            let (Some(buffer), Some(bytes)) = (buffer, bytes) else { continue };
+            let mut found = vec![0; bytes.len()];
+            device.read(buffer.address(), &mut found)?;
+            if found != *bytes {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Checks every guard zone and input, and fetches the outputs' bytes.
     pub(super) fn collect(&self, device: &mut dyn Device) -> Result<Bytes, DeviceError> {
         let Loaded { job, buffers, .. } = self;

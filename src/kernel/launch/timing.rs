@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::buffer::Guarding;
 use super::device::{Device, DeviceError, Footprint, Launch};
+use super::job::Loaded;
 use super::job::{Bytes, Job};
 use super::peer::Peer;
 
@@ -89,10 +90,14 @@ pub fn time(device: &mut dyn Device, job: &Job, timing: &Timing) -> Result<Vec<R
         for one in all {
             runs.push(match one {
                 Ok((series, contestant)) if timing.collect => {
-                    loaded.poison(device)?;
-                    race.compute(device, &contestant)?;
-                    device.wait()?;
-                    Run { series: Ok(series), outputs: loaded.collect(device)? }
+                    let outputs = collect(device, &loaded, &race, &contestant);
+                    match (outputs, contestant) {
+                        (Ok(outputs), _) => Run { series: Ok(series), outputs },
+                        (Err(error @ DeviceError::Fault(_)), Contestant::Peer(_)) => {
+                            Run { series: Err(error), outputs: Vec::new() }
+                        }
+                        (Err(error), _) => return Err(error),
+                    }
                 }
                 Ok((series, _)) => Run { series: Ok(series), outputs: Vec::new() },
                 Err(error) => Run { series: Err(error), outputs: Vec::new() },
@@ -103,6 +108,27 @@ pub fn time(device: &mut dyn Device, job: &Job, timing: &Timing) -> Result<Vec<R
     let timed = run(device);
     device.free_all();
     timed
+}
+
+/// The outputs of one more run, of inputs that no peer has changed: one that writes to them is wrong alone.
+fn collect(
+    device: &mut dyn Device,
+    loaded: &Loaded,
+    race: &Race,
+    contestant: &Contestant,
+) -> Result<Bytes, DeviceError> {
+    if !race.timing.peers.is_empty() {
+        loaded.restore(device)?;
+    }
+    loaded.poison(device)?;
+    race.compute(device, contestant)?;
+    device.wait()?;
+    if matches!(contestant, Contestant::Peer(_)) && !loaded.is_unchanged(device)? {
+        return Err(DeviceError::Fault(
+            "the peer changes its inputs, expected to read them alone".to_owned(),
+        ));
+    }
+    loaded.collect(device)
 }
 
 /// What came of one of those who computed a job.
