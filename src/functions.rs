@@ -60,7 +60,7 @@ pub enum SweepError {
     #[error(transparent)]
     Local(#[from] LocalError),
     #[error(
-        "{function} from {from:e} on: the device's judge found {found:?}, expected {expected:?}, as the CPU's says of the same values"
+        "{function} from {from:e} on: the device's judge found {found:?}, expected {expected:?}, as the CPU's says of the same values (hint: --backend cpu runs without the device)"
     )]
     Differs { function: ScalarFunction, from: f32, found: Box<FunctionTally>, expected: Box<FunctionTally> },
 }

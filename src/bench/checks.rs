@@ -83,7 +83,7 @@ impl Checks<'_> {
     }
 
     fn series(&self, runner: &Runner, scan: Scan, clock: Clock) -> Result<Series, KernelError> {
-        let timing = Timing { repeats: self.repeats, clock, flush: None, collect: false, peers: Vec::new() };
+        let timing = Timing { clock, ..Timing::warm(self.repeats) };
         runner.time(scan.kernel(), || scan.job(), &timing).map(|(series, _)| series)
     }
 
@@ -189,13 +189,7 @@ impl Checks<'_> {
         }
         let z = problems::arguments(if runner.is_gpu() { 1 << 20 } else { 1 << 13 });
         let run = |operation| {
-            let timing = Timing {
-                repeats: self.repeats,
-                clock: Clock::Device,
-                flush: None,
-                collect: true,
-                peers: Vec::new(),
-            };
+            let timing = Timing { collect: true, ..Timing::warm(self.repeats) };
             let timed = runner.time(Kernel::Measure(operation), || Job::operation(operation, &z), &timing);
             timed.map(|(series, returned)| {
                 (

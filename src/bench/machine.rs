@@ -3,7 +3,7 @@
 
 use crate::bench::runner::Runner;
 use crate::kernel::KernelError;
-use crate::kernel::launch::{Clock, Job, Repeats, Timing};
+use crate::kernel::launch::{Job, Repeats, Timing};
 use crate::kernel::registry::Kernel;
 use crate::operation::Operation;
 use crate::results::bench::{Machine, Peaks};
@@ -82,13 +82,7 @@ fn fastest(runner: &Runner, job: Job, seconds: f64) -> Result<(f64, Vec<f64>), K
     let Kernel::Measure(operation) = job.kernel else {
         return Err(KernelError::Unavailable("no operation".to_owned()));
     };
-    let timing = Timing {
-        repeats,
-        clock: Clock::Device,
-        flush: None,
-        collect: operation.tells_clock(),
-        peers: Vec::new(),
-    };
+    let timing = Timing { collect: operation.tells_clock(), ..Timing::warm(repeats) };
     let (series, returned) = runner.time(job.kernel, || job, &timing)?;
     let fastest = series.warm.iter().copied().fold(f64::INFINITY, f64::min);
     let values = returned.map(|returned| returned.values().concat()).unwrap_or_default();

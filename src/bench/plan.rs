@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::runner::{Runner, Scan};
 use super::{Peer, cost, machine, peers, problems};
-use crate::kernel::launch::{Clock, Footprint, Job, Repeats, Series, Timing};
+use crate::kernel::launch::{Footprint, Job, Repeats, Series, Timing};
 use crate::kernel::registry::Kernel;
 use crate::kernel::{self, KernelError};
 use crate::method::Method;
@@ -217,14 +217,7 @@ impl Plan {
                 let runner = &self.runners[runner];
                 let n = if runner.is_gpu() { 1 << 24 } else { 1 << 15 };
                 let job = Job::operation(operation, &problems::arguments(n));
-                let timing = Timing {
-                    repeats: self.repeats,
-                    clock: Clock::Device,
-                    flush: None,
-                    collect: false,
-                    peers: Vec::new(),
-                };
-                let series = runner.time(Kernel::Measure(operation), || job, &timing);
+                let series = runner.time(Kernel::Measure(operation), || job, &Timing::warm(self.repeats));
                 let cost = cost::operation(operation, n);
                 let timed = timed((id, runner), Work::Operation, cost, series.map(|(series, _)| (series, 0)));
                 Timed { operation: Some(operation), ..timed }

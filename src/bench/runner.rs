@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use crate::kernel::cuda::{CudaBackend, CudaError, Setup, worker};
-use crate::kernel::launch::{Clock, Job, Repeats, Returned, Series, Timing};
+use crate::kernel::launch::{Job, Repeats, Returned, Series, Timing};
 use crate::kernel::registry::{Instantiation, Kernel};
 use crate::kernel::select::Choice;
 use crate::kernel::{Backend, CpuBackend, KernelError, ReferenceBackend};
@@ -124,13 +124,7 @@ impl Runner {
     pub fn scan(&self, scan: Scan, repeats: Repeats) -> Result<(Series, usize), KernelError> {
         match self {
             Runner::Kernels { .. } => {
-                let timing = Timing {
-                    repeats,
-                    clock: Clock::Device,
-                    flush: self.flush(),
-                    collect: false,
-                    peers: Vec::new(),
-                };
+                let timing = Timing { flush: self.flush(), ..Timing::warm(repeats) };
                 let workspace = Cell::new(0);
                 let job = || {
                     let job = scan.job();

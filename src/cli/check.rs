@@ -10,12 +10,12 @@ use super::output::{self, Progress};
 use super::show::Show;
 use super::{CliError, Outcome, partition};
 use crate::check::Options;
-use crate::check::files::{FileError, Files, Run};
+use crate::check::files::{Files, Run};
 use crate::check::on_device::DeviceJudge;
 use crate::formula::Form;
 use crate::kernel::cuda::CudaError;
 use crate::kernel::select::SelectError;
-use crate::parts::{Part, PartError};
+use crate::parts::Part;
 use crate::problem::Stages;
 use crate::report;
 use crate::results::{RegimeNote, Results};
@@ -97,7 +97,7 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// [`FileError`] for a file that is no recorded run; reports that cannot be written; parts of another run in their folder.
+/// [`CliError::Check`] for a file that is no recorded run; reports that cannot be written; parts of another run in their folder.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let out = args.output.out.as_deref();
     match args.partition {
@@ -113,23 +113,12 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         Options { channels: args.channels.map(NonZeroUsize::get), seed: args.seed, stages: args.arithmetic };
     let files = Files::open(runs, options, command(args, &paths), device)?;
     if let (Some(part), Some(folder)) = (args.partition, out) {
-        return partition::run(&files.divided()?, (part, folder), ("files", judged), show).map_err(of_a_file);
+        return partition::run(&files.divided()?, (part, folder), ("files", judged), show);
     }
     let bar = Progress::new(files.channels(), "channels", show);
     let results = files.check(&|| bar.advance())?;
     let took = bar.finish();
     output::finish(&results, &args.output, out, &judged(&results), took, show)
-}
-
-/// What is wrong with a file of a part is what it is without parts.
-fn of_a_file(error: CliError) -> CliError {
-    match error {
-        CliError::Part(PartError::Unit(error)) => match error.downcast::<FileError>() {
-            Ok(error) => CliError::Check(*error),
-            Err(error) => CliError::Part(PartError::Unit(error)),
-        },
-        error => error,
-    }
 }
 
 /// Which part of each run was judged: what the console says at its end.

@@ -57,13 +57,7 @@ impl LocalDevice {
     /// The device in words, and what compiles for it.
     pub fn described(&self) -> String {
         let info = self.device.info();
-        match &self.images {
-            None => info.to_string(),
-            Some(images) => {
-                let (major, minor) = images.version();
-                format!("{info}, kernels for {} by NVRTC {major}.{minor}", images.arch())
-            }
-        }
+        self.images.as_ref().map_or_else(|| info.to_string(), |images| images.described(&info))
     }
 
     /// The compiled kernel, where the device needs one.

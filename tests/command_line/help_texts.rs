@@ -69,7 +69,7 @@ fn every_command_that_help_lists_is_tested() {
 #[test]
 fn errors_in_usage_say_what_was_meant() {
     let results = "Cargo.toml"; // no JSON
-    let commands: [&[&str]; 49] = [
+    let commands: [&[&str]; 57] = [
         &["verfy"],
         &["qqq"],
         &["help", "verfy"],
@@ -102,6 +102,14 @@ fn errors_in_usage_say_what_was_meant() {
         &["plan", "--format", "github-matrix", "--parts", "257"],
         &["check"],
         &["check", "--channels", "0", "run.safetensors"],
+        &["bench", "--shape", "1,1,2000000000,256"],
+        &["bench", "--shape", "1,1,1"],
+        &["bench", "--peer", "cpu=Cargo.toml"],
+        &["bench", "--peer", "a=Cargo.toml", "--peer", "a=Cargo.toml"],
+        &["bench", "--peer", "a=no-such-file.so"],
+        &["bench", "--peer", "a=Cargo.toml", "--pass", "backward", "--backend", "cpu"],
+        &["bench", "--peer", "a=Cargo.toml", "--checks"],
+        &["bench", "--judge", "--shape", "1,1,1,1", "--shape", "1,1,2,1"],
         &["truth", "foh"],
         &["completions", "tcsh"],
         &["verify", "--method", "zho"],

@@ -146,6 +146,18 @@ fn recordings_are_merged_as_runs_are() {
 }
 
 #[test]
+fn a_part_without_units_is_no_failure() {
+    let (home, arguments) = recordings();
+    let of = |part: String| holdfast_in(home.path(), &part_of(&arguments, &part, "parts"));
+    let parts = arguments.len() + 1;
+    let statuses: Vec<Option<i32>> =
+        (1..=parts).map(|part| of(format!("{part}/{parts}")).status.code()).collect();
+    assert!(statuses.contains(&Some(0)), "{statuses:?}");
+    let said = text(&of(format!("{parts}/{parts}")).stdout);
+    assert!(said.contains("none of the"), "{said}");
+}
+
+#[test]
 fn a_part_of_recordings_goes_on_where_it_ended() {
     let (home, check) = recordings();
     let run = || judged(home.path(), &part_of(&check, "1/1", "parts"));

@@ -8,8 +8,7 @@ use holdfast::check::{self, Options};
 use holdfast::formula::Form;
 use holdfast::judge::budget::{self, Bounds};
 use holdfast::judge::quick;
-use holdfast::kernel::cpu::device::CpuDevice;
-use holdfast::kernel::launch::{Device, DeviceError, DeviceInfo, Launch};
+use holdfast::kernel::launch::DeviceError;
 use holdfast::problem::conventions::{ComplexOutput, Direction, Reads, StateHolds};
 use holdfast::problem::inputs::{self, Draw};
 use holdfast::problem::plan::{self, Filter};
@@ -19,6 +18,7 @@ use holdfast::problem::{Conventions, InputType, Operand, Problem, Shape, Stages,
 use holdfast::promise::{Contract, Promise};
 use holdfast::tensor::{TensorName, Tensors};
 
+use crate::support::faulty_device::FaultyDevice;
 use crate::written::{ComplexAs, File};
 
 fn drawn(shape: Shape, weights: Weights, input: InputType, operands: (Operand, Operand)) -> Problem {
@@ -229,51 +229,8 @@ fn a_run_without_last_states_has_equal_numbers() {
     assert_eq!((elements, passed), (3 * (12 + 5) + 3 * 12, elements));
 }
 
-/// The CPU's memory in the place of a GPU's, with a fault.
-struct Faulty {
-    device: CpuDevice,
-    /// Changes what is read back.
-    lie: fn(&mut [u8]),
-    /// How many launches it lives through.
-    launches: usize,
-}
-
-impl Device for Faulty {
-    fn info(&self) -> DeviceInfo {
-        self.device.info()
-    }
-
-    fn allocate(&mut self, bytes: usize) -> Result<u64, DeviceError> {
-        self.device.allocate(bytes)
-    }
-
-    fn free_all(&mut self) {
-        self.device.free_all();
-    }
-
-    fn fill(&mut self, address: u64, byte: u8, len: usize) -> Result<(), DeviceError> {
-        self.device.fill(address, byte, len)
-    }
-
-    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.device.write(address, bytes)
-    }
-
-    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
-        self.device.read(address, bytes)?;
-        (self.lie)(bytes);
-        Ok(())
-    }
-
-    fn run(&mut self, launch: &Launch) -> Result<(), DeviceError> {
-        let broken = || DeviceError::Broken("cuCtxSynchronize failed".to_owned());
-        self.launches = self.launches.checked_sub(1).ok_or_else(broken)?;
-        self.device.run(launch)
-    }
-}
-
 fn faulty(lie: fn(&mut [u8]), launches: usize) -> DeviceJudge {
-    DeviceJudge::on(Box::new(Faulty { device: CpuDevice::default(), lie, launches })).by_pieces_of(4_000)
+    DeviceJudge::on(Box::new(FaultyDevice { lie, launches, ..FaultyDevice::default() })).by_pieces_of(4_000)
 }
 
 fn small() -> Recording<Cursor<Vec<u8>>> {
@@ -309,44 +266,11 @@ thread_local! {
 #[test]
 fn a_device_that_writes_nothing_gives_no_verdict() {
     let recording = small();
-    let tries = DeviceJudge::on(Box::new(Idle(CpuDevice::default())))
+    let tries = DeviceJudge::on(Box::new(FaultyDevice { idles: |_| true, ..FaultyDevice::default() }))
         .first_tries(&recording, &Contract::FRAMEWORK)
         .expect("it reads back what was there");
     for (tallies, largest_z) in &tries[0] {
         assert!(!quick::is_settled(tallies.values(), *largest_z));
-    }
-}
-
-/// A device whose kernels do nothing.
-struct Idle(CpuDevice);
-
-impl Device for Idle {
-    fn info(&self) -> DeviceInfo {
-        self.0.info()
-    }
-
-    fn allocate(&mut self, bytes: usize) -> Result<u64, DeviceError> {
-        self.0.allocate(bytes)
-    }
-
-    fn free_all(&mut self) {
-        self.0.free_all();
-    }
-
-    fn fill(&mut self, address: u64, byte: u8, len: usize) -> Result<(), DeviceError> {
-        self.0.fill(address, byte, len)
-    }
-
-    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.0.write(address, bytes)
-    }
-
-    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
-        self.0.read(address, bytes)
-    }
-
-    fn run(&mut self, _: &Launch) -> Result<(), DeviceError> {
-        Ok(())
     }
 }
 

@@ -4,8 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use holdfast::report::{self, ReportError, json};
+use holdfast::results::bench::{Check, Checked};
+use holdfast::results::{Results, Verdict};
 
 use crate::fixture;
+use crate::parquet::timed;
 
 /// Every file below `dir` with its content, hidden ones too.
 fn tree(dir: &Path) -> Vec<(String, Vec<u8>)> {
@@ -50,6 +53,27 @@ fn a_newer_report_replaces_the_older_one_whole() {
     assert_eq!(fs::read(dir.join("previous.json")).unwrap(), first);
     fs::create_dir(home.path().join("void")).unwrap();
     report::write(&fixture::small(), &home.path().join("void")).unwrap();
+}
+
+#[test]
+fn checks_alone_make_no_table() {
+    let checked = Checked {
+        check: Check::WarmUp,
+        backend: "cpu".to_owned(),
+        verdict: Verdict::Pass,
+        skipped: false,
+        reason: String::new(),
+    };
+    let checks = Results { checks: vec![checked], ..fixture::empty() };
+    let timed = Results { bench: vec![timed("one", &[1e-3])], ..checks.clone() };
+    let tables = |results: &Results| {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("bench");
+        report::write(results, &dir).unwrap();
+        names(&dir).into_iter().filter(|name| name.ends_with(".parquet")).collect::<Vec<_>>()
+    };
+    assert_eq!(tables(&checks), [""; 0]);
+    assert_eq!(tables(&timed), ["timings.parquet"]);
 }
 
 #[test]

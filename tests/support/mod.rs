@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod binary;
+pub mod faulty_device;
 pub mod planted;
 pub mod problems;
 pub mod run;

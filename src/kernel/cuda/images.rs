@@ -10,6 +10,7 @@ use super::CudaError;
 use super::arch::Arch;
 use super::cache::{self, Cache, Image};
 use super::nvrtc;
+use crate::kernel::launch::DeviceInfo;
 use crate::kernel::registry::Kernel;
 
 /// Values that are made once, by whichever thread asks first; meanwhile others may make other ones.
@@ -60,6 +61,12 @@ impl Images {
     /// What images are compiled for.
     pub fn arch(&self) -> &Arch {
         &self.arch
+    }
+
+    /// The device that they are for, in words, with what compiles them.
+    pub fn described(&self, device: &DeviceInfo) -> String {
+        let (major, minor) = self.version;
+        format!("{device}, kernels for {} by NVRTC {major}.{minor}", self.arch)
     }
 
     /// NVRTC's version.

@@ -206,13 +206,7 @@ impl Backend for CudaBackend {
     }
 
     fn device(&self) -> String {
-        match &self.images {
-            None => self.info.to_string(),
-            Some(images) => {
-                let (major, minor) = images.version();
-                format!("{}, kernels for {} by NVRTC {major}.{minor}", self.info, images.arch())
-            }
-        }
+        self.images.as_ref().map_or_else(|| self.info.to_string(), |images| images.described(&self.info))
     }
 
     fn promise(&self) -> Promise {

@@ -47,6 +47,13 @@ pub struct Timing {
     pub peers: Vec<PathBuf>,
 }
 
+impl Timing {
+    /// Of one job by itself: warm runs by the device's clock, and nothing comes back.
+    pub fn warm(repeats: Repeats) -> Self {
+        Timing { repeats, clock: Clock::Device, flush: None, collect: false, peers: Vec::new() }
+    }
+}
+
 /// What was measured of a job.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Series {
