@@ -7,10 +7,10 @@
 
 namespace HOLDFAST_NAMESPACE {
 
-// Blocks that registers must leave room for on a multiprocessor, as measured to be fastest. 6 leave 80 registers a thread, 4
+// Blocks that registers must leave room for on a multiprocessor: the most that spill none. 5 leave 96 registers a thread, 4
 // leave 128.
 HOLDFAST_DEVICE constexpr int resident_blocks(Method method, bool is_complex) {
-  return method == Method::kZoh || method == Method::kBilinear || (method == Method::kRk4 && !is_complex) ? 6 : 4;
+  return method == Method::kZoh || method == Method::kBilinear || (method == Method::kRk4 && !is_complex) ? 5 : 4;
 }
 
 template <int kMethod, class Input, bool kComplex, bool kVariableB, bool kVariableC, bool kHasGate, class T = float>

@@ -13,7 +13,11 @@ using holdfast_functions::ScalarFunction;
 
 template <Method kMethod, class W>
 HOLDFAST_DEVICE Coefficients<W> coefficients_of(W z) {
-  return discretize_one<kMethod>(1.0f, z, real_as<W>(1.0f));
+  const float delta[1] = {1.0f};
+  const W b[1] = {real_as<W>(1.0f)};
+  Coefficients<W> out[1];
+  discretize<kMethod>(delta, z, inverses(z), b, out);
+  return out[0];
 }
 
 template <Method kMethod>
