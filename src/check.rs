@@ -271,7 +271,14 @@ fn check_outputs<R: Read + Seek + Send>(
     }
     for (i, (output, case)) in layout.outputs.iter().zip(&mut cases).enumerate() {
         let survey = surveys.as_ref().map(|surveys| &surveys[i]);
-        meant::name_what_was_meant(recording, stages, (&named, survey), output, case)?;
+        let is_off_everywhere = match truths.get(&case.method) {
+            Some(Ok(truth)) => {
+                diagnosis::is_off_everywhere((&problem, &promise.contract), &outputs[i], truth)
+            }
+            _ => true,
+        };
+        let shown = (&named[..], survey, is_off_everywhere);
+        meant::name_what_was_meant(recording, stages, shown, output, case)?;
     }
     diagnosis::fill(&mut problem, recorded_outputs, &promise.contract, (identify, true), &mut cases);
     let chosen = match (certified.len(), &surveys) {

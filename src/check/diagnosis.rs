@@ -66,6 +66,24 @@ pub fn fill(
     }
 }
 
+/// Whether an output looks rounded to fewer bits: half of its elements are beyond their bounds, and so is the first one of half
+/// of the channels. Of a fault in what is carried the first position shows nothing.
+pub fn is_off_everywhere(
+    (problem, contract): (&Problem, &Contract),
+    output: &RecordedOutput,
+    truth: &ScanTruth<Form>,
+) -> bool {
+    let budget = budget::scan(truth.method, problem, contract);
+    let got = problem.judged(&output.tensors);
+    let Some(want) = truth.tensors.get(TensorName::Out) else { return false };
+    let bounds = &budget.tensors[TensorName::Out].bound;
+    let elements = got[TensorName::Out].values.iter().zip(&want.values).zip(bounds);
+    let is_off: Vec<bool> = elements.map(|((got, want), bound)| (got - want).abs() > *bound).collect();
+    let most = |some: &[bool]| 2 * some.iter().filter(|is_off| **is_off).count() >= some.len();
+    let first: Vec<bool> = is_off.iter().copied().step_by(problem.shape.seqlen).collect();
+    most(&is_off) && most(&first)
+}
+
 /// The judged channels with the largest errors in units of their bounds, in their own order; and how many have any beyond its
 /// bound.
 fn worst_rows(

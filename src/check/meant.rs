@@ -151,14 +151,15 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
 }
 
 /// Names what explains a failure that nothing else does: with it stated, every element of these rows is within its bound.
-/// A survey of all rows, if there is one, says which of them fail.
+/// A survey of all rows, if there is one, says which of them fail. What rounds the output everywhere is named only if that is
+/// off everywhere.
 ///
 /// # Errors
 /// What cannot be read.
 pub fn name_what_was_meant<R: Read + Seek + Send>(
     recording: &Recording<R>,
     stages: Stages,
-    (rows, survey): (&[usize], Option<&Survey>),
+    (rows, survey, is_off_everywhere): (&[usize], Option<&Survey>, bool),
     (name, tensors): (&OutputName, &Named<String>),
     case: &mut CaseResult,
 ) -> Result<(), RecordError> {
@@ -183,7 +184,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
     };
     let Some(&failing) = failing_rows.first() else { return Ok(()) };
     let recorded_direction = recording.layout().conventions.direction;
-    let fails_everywhere = 2 * failing_rows.len() >= rows.len();
+    let fails_everywhere = is_off_everywhere && 2 * failing_rows.len() >= rows.len();
     let mut found: Named<Vec<Found>> = Named::default();
     // The tensors that the last hypothesis explains, or one that is tighter.
     let mut explained: Vec<TensorName> = Vec::new();

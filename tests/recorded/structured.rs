@@ -98,6 +98,18 @@ fn reversed(a_bar: &[C], input: &[C], c: &[C]) -> Vec<C> {
     states.iter().zip(c).map(|(x, c)| c * x).collect()
 }
 
+/// The same, which begins anew every so many positions from an end.
+fn reversed_in_chunks(a_bar: &[C], input: &[C], c: &[C], length: usize, end: usize) -> Vec<C> {
+    let mut x = C::ZERO;
+    let mut read = vec![C::ZERO; a_bar.len()];
+    for l in (0..a_bar.len()).rev() {
+        let is_first = (end - 1 - l).is_multiple_of(length);
+        x = input[l] + if is_first { C::ZERO } else { a_bar[l] * x };
+        read[l] = c[l] * x;
+    }
+    read
+}
+
 /// By its series, of as many terms as double takes.
 fn phi(k: u32, z: C) -> C {
     let mut term = C::from(1.0 / (1..=k).map(f64::from).product::<f64>());
@@ -259,6 +271,11 @@ fn the_plain_scan_is_sound(
 #[case::late_step("delta-late", "l − 3, around the end", Kernel { alter: |c| c.steps.rotate_right(3), ..ZOH })]
 #[case::states("states-left-out", "states from 3 on", Kernel { alter: |c| c.b[3..].iter_mut().for_each(|row| row.fill(C::ZERO)), ..ZOH })]
 #[case::states_read("states-not-read", "state 2 is left out of the output", Kernel { alter: |c| c.c[2].fill(C::ZERO), ..ZOH })]
+#[case::states_of_a_tree("states-not-read", "counts states 0, 3 not at all, and the others once", Kernel { alter: |c| [0, 3].iter().for_each(|n| c.c[*n].fill(C::ZERO)), ..ZOH })]
+#[case::states_twice("states-counted-otherwise", "counts state 4 half, state 1 twice, and the others once", Kernel { alter: |c| for (n, factor) in [(1, 2.0), (4, 0.5)] { c.c[n].iter_mut().for_each(|c| *c *= factor) }, ..ZOH })]
+#[case::other_near_0("b-bar-other-near-0", "lacks a factor Δ where |ΔA| is below 0.3", Kernel { b_bar: |delta, a| phi_2(delta * a) * delta * if (delta * a).norm() < 0.3 { 1.0 } else { delta }, ..FOH })]
+#[case::reversed_chunks("chunk-state-forgotten", "chunks of 13 start from 0; in the reversed scan alone, whose chunks are counted from the end", Kernel { reversed: Some(|a, b, c| reversed_in_chunks(a, b, c, 13, LEN)), ..POLY })]
+#[case::reversed_chunks_of_positions("chunk-state-forgotten", "chunks of 16 start from 0; in the reversed scan alone, whose chunks are counted from the first position", Kernel { reversed: Some(|a, b, c| reversed_in_chunks(a, b, c, 16, LEN.next_multiple_of(16))), ..POLY })]
 #[case::near_0("phi-taylor-1-near-0", "its first term where |ΔA| is below 0.3", Kernel { b_bar: |delta, a| delta * delta * if (delta * a).norm() < 0.3 { C::from(0.5) } else { phi_2(delta * a) }, ..FOH })]
 #[case::padded("last-state-after-padding", "3 padded positions more, to a multiple of 16, with u = 0 and delta = 0", Kernel { last: |c, n, x| (c.a[0][n] * c.of_0 * 3.0).exp() * x, ..ZOH })]
 #[case::padded_more("last-state-after-padding", "19 padded positions more, to a multiple of 64, with u = 0 and the last", Kernel { last: |c, n, x| (c.a[0][n] * c.steps[LEN - 1] * 19.0).exp() * x, ..ZOH })]
@@ -300,6 +317,35 @@ fn one_of_complex_numbers_is_identified(#[case] name: &str, #[case] says: &str, 
     let problem = problem(3, Weights::Complex);
     let found = first(&kernel, &problem, &problem);
     assert!(found.0 == name && found.1.contains(says), "{found:?}");
+}
+
+/// The second item of the batch goes on where the first has ended: as one sequence of both.
+#[test]
+fn a_state_that_is_not_reset_is_identified() {
+    let given = problem(5, Weights::Real);
+    let Shape { dim, dstate, .. } = given.shape;
+    let joined = |values: &[f32], rows: usize| -> Vec<f32> {
+        let row = |batch: usize, i: usize| &values[(batch * rows + i) * LEN..][..LEN];
+        (0..rows).flat_map(|i| [row(0, i), row(1, i)].concat()).collect()
+    };
+    let mut one = given.clone();
+    one.shape = Shape { batch: 1, seqlen: 2 * LEN, ..given.shape };
+    for values in [Some(&mut one.u), Some(&mut one.delta), one.z.as_mut()].into_iter().flatten() {
+        *values = joined(values, dim);
+    }
+    for values in [&mut one.b, &mut one.c] {
+        *values = joined(values, dstate);
+    }
+    let (out, last) = run(&ZOH, &one);
+    let parted = |batch: usize| (0..dim).flat_map(move |d| (0..LEN).map(move |l| (2 * d + batch) * LEN + l));
+    let out: Vec<f32> = [0, 1].into_iter().flat_map(parted).map(|at| out[at]).collect();
+    let of_first = run(&ZOH, &given).1[..dim * dstate].to_vec();
+    let mut file = File::of(&given, ComplexAs::Trailing);
+    file.add_output(&given, "zoh", &out, Some(&[of_first, last].concat()), ComplexAs::Trailing);
+    let case = checked(&file.recording()).cases.remove(0);
+    let found = case.diagnosis.first().map(|found| (found.name.as_str(), found.what.as_str()));
+    let says = "each item of the batch starts from what the item before has ended with";
+    assert!(found.is_some_and(|(name, what)| name == "state-not-reset" && what.contains(says)), "{found:?}");
 }
 
 /// The imaginary part of Āx is made of the real part of the new state.

@@ -423,6 +423,27 @@ pub enum Steps {
 pub struct Chunks {
     pub length: usize,
     pub carry: Carry,
+    /// Of the forward and of the reversed scan.
+    pub of: [bool; 2],
+    /// Whether those of the reversed scan begin at the end.
+    pub from_end: bool,
+}
+
+impl Chunks {
+    /// Of both scans, counted from the first position.
+    pub fn new(length: usize, carry: Carry) -> Self {
+        Chunks { length, carry, of: [true; 2], from_end: false }
+    }
+
+    /// Whether a chunk begins at step `k` of a scan, which is at position `l`, and is not its first.
+    pub fn begins(&self, (k, l): (usize, usize), seqlen: usize, reverse: bool) -> bool {
+        let edge = match (reverse, self.from_end) {
+            (false, _) => l,
+            (true, true) => k,
+            (true, false) => l + 1,
+        };
+        self.of[usize::from(reverse)] && edge % self.length == 0 && edge > 0 && edge < seqlen
+    }
 }
 
 /// What padded positions hold behind the end.
@@ -446,6 +467,18 @@ pub enum Initial {
     /// As if it were the first position's input: without the first Ā.
     WithoutFirstDecay,
     Conjugated,
+    /// What another scan has ended with, as nobody has set the state to 0 in between.
+    EndOf(Before),
+}
+
+/// Which scan runs before another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    Batch,
+    Channel,
+    /// Channel by channel, and batch by batch.
+    BatchOrChannel,
+    State,
 }
 
 /// A term of B̄u that was found in the data: factor·Δᵖ f(z) Bᵇ uʷ.
@@ -459,6 +492,12 @@ pub struct FoundTerm {
     /// Of u, as [`crate::formula::OFFSETS`].
     pub offset: isize,
 }
+
+/// As many states as may count otherwise.
+pub const STATES: usize = 64;
+
+/// How often each state counts in what is read, in halves.
+pub type Counts = [i8; STATES];
 
 /// As many terms as a fit may find.
 pub const TERMS: usize = 6;

@@ -222,7 +222,7 @@ impl Fault {
             Fault::B(b_use) => variant.b_use = b_use,
             Fault::Readout(readout) => variant.readout = readout,
             Fault::Edge(length, factor) => {
-                variant.chunks = Some(Chunks { length, carry: Carry::Times(factor) });
+                variant.chunks = Some(Chunks::new(length, Carry::Times(factor)));
             }
             Fault::Tail(tail) => variant.tail = tail,
             Fault::GroupModulo => variant.groups = [Group::Modulo; 2],

@@ -7,7 +7,7 @@
 
 use num_complex::Complex64;
 
-use super::around::{Delay, Flips, Initial, Pad};
+use super::around::{Before, Delay, Flips, Initial, Pad, STATES};
 use super::carried::{Carried, State};
 use super::complex::{Product, Way};
 use super::inputs::Read;
@@ -312,12 +312,13 @@ impl<'a> VariantScan<'a> {
         // Two products more, with u and with B.
         let mu = allowance::product(self.problem.weights);
         let delta_error = delta_error + self.read.a_error;
+        let is_found = step::is_other(self.variant, delta, a);
         let (value, size, relative) = match &self.variant.found {
-            Some(found) => {
+            Some(found) if is_found => {
                 let near = |offset: isize| u_at(l as isize + offset);
                 step::found(self.variant, found, (delta, delta_error), (a, b), near)
             }
-            None => {
+            _ => {
                 let t = step::terms(self.variant, delta, delta_error, a);
                 let u_of_higher = if self.variant.u_in_higher_terms { u } else { 1.0 };
                 let neighbour =
@@ -399,17 +400,51 @@ impl<'a> VariantScan<'a> {
         state
     }
 
-    fn initial(&self, n: usize, reverse: bool) -> Complex64 {
+    /// What the scan of state n starts from, and the sum of the moduli that this is made of.
+    fn initial(&self, n: usize, reverse: bool) -> State {
         let problem = self.problem;
         let given = problem.initial_state.as_ref().filter(|_| !reverse);
         let given = given.map_or(Complex64::ZERO, |x| {
             complex_at(problem.weights, x, problem.state_index(self.channel, n))
         });
-        match self.variant.initial {
+        let value = match self.variant.initial {
             Initial::Ignored => Complex64::ZERO,
             Initial::Conjugated => given.conj(),
             Initial::Given | Initial::WithoutFirstDecay => given,
+            Initial::EndOf(before) => match self.run_before(before, n) {
+                Some((channel, n)) => return self.end_of(channel, n, reverse),
+                None => given,
+            },
+        };
+        State { at: Bounded { value, error: 0.0 }, size: modulus(value) }
+    }
+
+    /// The scan that ran before that of state n, its channel and its state.
+    fn run_before(&self, before: Before, n: usize) -> Option<((usize, usize), usize)> {
+        let (batch, d) = self.channel;
+        let of_batch = batch.checked_sub(1);
+        match before {
+            Before::Batch => Some(((of_batch?, d), n)),
+            Before::Channel => Some(((batch, d.checked_sub(1)?), n)),
+            Before::BatchOrChannel => match d.checked_sub(1) {
+                Some(d) => Some(((batch, d), n)),
+                None => Some(((of_batch?, self.problem.shape.dim - 1), n)),
+            },
+            Before::State => Some((self.channel, n.checked_sub(1)?)),
         }
+    }
+
+    /// What the scan of a channel's state ends with; one that the problem does not hold is not known.
+    fn end_of(&self, channel: (usize, usize), n: usize, reverse: bool) -> State {
+        let seqlen = self.problem.shape.seqlen;
+        if self.problem.row_if_held(channel.0, channel.1).is_none() {
+            let unknown = Complex64::new(f64::NAN, f64::NAN);
+            return State { at: Bounded { value: unknown, error: 0.0 }, size: 0.0 };
+        }
+        let run = VariantScan::new(self.variant, self.problem, channel, seqlen);
+        let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l)).collect();
+        let last = run.add_states(n, &maps, reverse, &mut vec![Sums::default(); seqlen]);
+        State { at: last.state, size: modulus(last.state.value) + last.state.error }
     }
 
     /// Adds what state n contributes to y in one direction, as far as there are maps; its last state.
@@ -419,8 +454,7 @@ impl<'a> VariantScan<'a> {
         let joins = allowance::scan_joins(seqlen) * SUM;
         let growth = (1.0 + mu) * (1.0 + SUM);
         let problem = self.problem;
-        let start = self.initial(n, reverse);
-        let mut x = State { at: Bounded { value: start, error: 0.0 }, size: modulus(start) };
+        let mut x = self.initial(n, reverse);
         // What products of Ā that have underflowed on their own may multiply.
         let mut largest = x.size.max(1.0);
         let mut overflows = false;
@@ -447,11 +481,8 @@ impl<'a> VariantScan<'a> {
             if behind > 0 {
                 late.push(before);
             }
-            let edge = if reverse { l + 1 } else { l };
             if let Some(chunks) = variant.chunks
-                && edge % chunks.length == 0
-                && edge > 0
-                && edge < seqlen
+                && chunks.begins((k, l), seqlen, reverse)
                 && !self.ignored(l)
             {
                 carried.enter(chunks, &mut x, &mut a);
@@ -512,6 +543,9 @@ impl<'a> VariantScan<'a> {
             }
             if variant.readout == Readout::ImaginaryPart {
                 c *= -Complex64::I;
+            }
+            if let Some(counts) = &variant.counts {
+                c *= f64::from(counts[n.min(STATES - 1)]) / 2.0;
             }
             let y = if reverse { &mut sums[l].backward } else { &mut sums[l].forward };
             y.value += (c * of_read.of(read.at.value)).re;

@@ -125,16 +125,24 @@ impl Sum {
     }
 }
 
-/// The terms of B̄/B for the step `delta`, known to `delta_error`.
-pub fn terms(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> Terms {
-    let z = a * delta;
+/// Whether B̄ is the one that a guard selects.
+pub fn is_other(variant: &Variant, delta: f64, a: Complex64) -> bool {
     let guarded = match variant.guarded {
-        Guarded::Z => modulus(z),
+        _ if variant.other_below == f64::INFINITY => return true,
+        Guarded::Z => modulus(a * delta),
         Guarded::A => modulus(a),
         Guarded::Delta => delta.abs(),
     };
-    let (form, taylor) =
-        if guarded < variant.other_below { (variant.b_bar, variant.taylor) } else { (variant.a_bar, None) };
+    guarded < variant.other_below
+}
+
+/// The terms of B̄/B for the step `delta`, known to `delta_error`.
+pub fn terms(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> Terms {
+    let z = a * delta;
+    let (form, taylor) = match is_other(variant, delta, a) {
+        true => (variant.b_bar, variant.taylor),
+        false => (variant.a_bar, None),
+    };
     let formula = form.formula();
     let mut phis = phis_of(formula.b_bar.into_iter().flatten(), z);
     if let Some(count) = taylor {

@@ -2,8 +2,8 @@
 //! different parts can be made together.
 
 use super::around::{
-    AUse, Chunks, Delay, Flips, FoundTerm, GateFunction, Gated, Guarded, Initial, Map, Pad, Place, Places,
-    StepSize, TERMS, UUse,
+    AUse, Chunks, Counts, Delay, Flips, FoundTerm, GateFunction, Gated, Guarded, Initial, Map, Pad, Place,
+    Places, StepSize, TERMS, UUse,
 };
 use super::complex::{Divisions, OfComplex, Product, Ways};
 use crate::formula::{Form, Fraction, Transition};
@@ -254,6 +254,8 @@ pub struct Variant {
     pub skip_has_d: bool,
     /// A factor on what is read of the states.
     pub readout_factor: f64,
+    /// How often each state counts there, where that is not once.
+    pub counts: Option<Counts>,
     pub gate: GateFunction,
     pub gated: Gated,
     /// How Δ is made, of Ā and of B̄.
@@ -315,6 +317,7 @@ impl Variant {
             skip: 1.0,
             skip_has_d: true,
             readout_factor: 1.0,
+            counts: None,
             gate: GateFunction::Silu,
             gated: Gated::All,
             step_sizes: [StepSize::RIGHT; 2],

@@ -23,6 +23,8 @@ const PROPOSED: usize = 12;
 const TOO_MUCH: f64 = 64.0;
 /// Denominators that a coefficient may have.
 const DENOMINATORS: [u32; 15] = [1, 2, 3, 4, 6, 8, 12, 24, 5, 10, 16, 30, 60, 120, 720];
+/// The same below 1: products of factorials, as nested forms have them by mistake.
+const OF_ONE: [u32; 12] = [9, 18, 20, 27, 32, 36, 48, 64, 72, 96, 144, 288];
 
 /// Terms that B̄u may have, those of the input before among them or not: where Δ and B are constant, a scan that reads its
 /// states late is one of these, and the likelier of the two.
@@ -178,7 +180,8 @@ fn recognized(coefficient: f64) -> Option<Fraction> {
         let fits = off <= 2e-3 * coefficient.abs() || off <= 1e-4 && numerator == 0.0 && *denominator == 1;
         (fits && numerator.abs() <= 64.0).then_some(Fraction(numerator as i32, *denominator))
     };
-    DENOMINATORS.iter().find_map(close)
+    let of_one = |denominator: &u32| close(denominator).filter(|fraction| fraction.0.abs() == 1);
+    DENOMINATORS.iter().find_map(close).or_else(|| OF_ONE.iter().find_map(of_one))
 }
 
 /// Columns of unit length, and what they are to add up to.
@@ -337,7 +340,7 @@ fn power(of: &str, exponent: usize) -> String {
 }
 
 /// A term as it is written: Δ²A/2, ½Δ²φ₂, …
-fn written(found: &FoundTerm) -> String {
+pub fn written(found: &FoundTerm) -> String {
     let Term { factor: Fraction(numerator, denominator), delta, of } = found.term;
     let (deltas, rest) = match of {
         Function::Power(k) => (delta + k as i32, power("A", k)),

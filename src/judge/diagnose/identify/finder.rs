@@ -238,7 +238,7 @@ pub fn families(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Family> {
         Part::Carry,
         |x| format!("the carried state is multiplied by {x} at every position"),
         |v, x| {
-            v.chunks = Some(Chunks { length: 1, carry: Carry::Times(x) });
+            v.chunks = Some(Chunks::new(1, Carry::Times(x)));
         },
         scale,
     ));

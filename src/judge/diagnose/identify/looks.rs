@@ -62,6 +62,11 @@ impl Look {
         self.got(case).iter().zip(values.iter().zip(&bound)).position(|element| !within(element))
     }
 
+    /// The last one.
+    pub fn last_failure(&self, case: &Case, variant: &Variant) -> Option<usize> {
+        self.errors(case, variant).iter().rposition(|error| error.is_nan() || error.abs() > 1.0)
+    }
+
     /// How many elements are.
     pub fn failures(&self, case: &Case, variant: &Variant) -> usize {
         self.errors(case, variant).iter().filter(|error| error.abs() > 1.0).count()

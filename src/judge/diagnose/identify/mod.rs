@@ -17,6 +17,7 @@
 mod b_bar;
 mod changes;
 mod complex;
+mod counts;
 mod epilogue;
 mod finder;
 mod last_state;
@@ -322,6 +323,7 @@ impl<'a> Search<'a> {
             &|| self.epilogues(&base, false),
             &|| self.late(&base),
             &|| self.structures(),
+            &|| counts::find(self, &base).into_iter().collect(),
             &|| self.numbers(&base),
             &beside_one,
             &|| self.b_bars(&base, false),
@@ -407,8 +409,9 @@ impl<'a> Search<'a> {
 
     /// A hypothesis that holds up to some position, with what may go wrong from there on.
     fn late(&self, start: &Candidate) -> Vec<Candidate> {
+        let from_end = self.late_from_end(start);
         let Some((first, row)) = self.first_failure(&start.variant).filter(|(first, _)| *first > 1) else {
-            return Vec::new();
+            return from_end;
         };
         let (seqlen, dstate) = (self.case.problem.shape.seqlen, self.case.problem.shape.dstate);
         let mut lengths = vec![first, first / 2, first / 3, first - 1, first + 1];
@@ -436,8 +439,31 @@ impl<'a> Search<'a> {
                 v.tail = Tail::Ignored(width)
             })
         }));
+        let form = self.case.form;
+        changes.extend(lengths.iter().flat_map(|length| scans::chunked_in_one_direction(form, *length)));
         let look = Look { len: (2 * first + BEYOND).min(seqlen), ..self.whole(row) };
         let joined = changes.into_par_iter().map(|change| self.joined(start, change));
+        let held = joined.filter(|candidate| !look.refutes(self.case, &candidate.variant));
+        held.chain(from_end).collect()
+    }
+
+    /// The same of a reversed scan, which holds from some position on.
+    fn late_from_end(&self, start: &Candidate) -> Vec<Candidate> {
+        let seqlen = self.case.problem.shape.seqlen;
+        if !start.variant.bidirectional || seqlen * self.case.problem.shape.dstate > FAR {
+            return Vec::new();
+        }
+        let last =
+            |row: &usize| self.whole(*row).last_failure(self.case, &start.variant).map(|last| (last, *row));
+        let Some((last, row)) = self.order.iter().take(4).filter_map(last).max() else { return Vec::new() };
+        let length = seqlen - 1 - last;
+        let mut lengths = vec![length, length / 2, length / 3];
+        lengths.retain(|length| *length > 1 && *length < seqlen);
+        lengths.dedup();
+        let form = self.case.form;
+        let changes = lengths.into_iter().flat_map(|length| scans::chunked_in_one_direction(form, length));
+        let look = self.whole(row);
+        let joined = changes.map(|change| self.joined(start, change));
         joined.filter(|candidate| !look.refutes(self.case, &candidate.variant)).collect()
     }
 

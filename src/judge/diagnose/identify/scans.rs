@@ -2,7 +2,7 @@
 //! carried from chunk to chunk.
 
 use super::changes::{Change, Part};
-use crate::formula::{Fraction, Transition};
+use crate::formula::{Form, Fraction, Transition};
 use crate::judge::faults::around::{Carry, Chunks, Delay, Initial};
 use crate::judge::faults::variant::{LastState, Variant};
 use crate::problem::{Problem, Weights};
@@ -62,7 +62,7 @@ pub fn all(problem: &Problem) -> Vec<Change> {
         |v| v.reverse = true,
     );
     all.push(Change { is_statement: true, ..reverse });
-    let none = |v: &mut Variant| v.chunks = Some(Chunks { length: 1, carry: Carry::Times(0.0) });
+    let none = |v: &mut Variant| v.chunks = Some(Chunks::new(1, Carry::Times(0.0)));
     all.push(Change::new(
         Part::Carry,
         "state-not-carried",
@@ -223,8 +223,38 @@ pub fn chunked(length: usize) -> Vec<Change> {
         .into_iter()
         .map(|(name, what, carry)| {
             Change::new(Part::Carry, name, what, move |v: &mut Variant| {
-                v.chunks = Some(Chunks { length, carry })
+                v.chunks = Some(Chunks::new(length, carry))
             })
         })
         .collect()
+}
+
+/// The same where both scans have chunks, and something is wrong with those of one of them: the reversed scan may count them
+/// from the first position or from the last.
+pub fn chunked_in_one_direction(form: Form, length: usize) -> Vec<Change> {
+    if !form.is_bidirectional() {
+        return Vec::new();
+    }
+    let sides = [
+        ([true, false], false, "in the forward scan alone"),
+        ([false, true], true, "in the reversed scan alone, whose chunks are counted from the end"),
+        (
+            [false, true],
+            false,
+            "in the reversed scan alone, whose chunks are counted from the first position",
+        ),
+        ([true, true], true, "in both scans, the reversed one's chunks counted from the end"),
+    ];
+    let mut all = Vec::new();
+    for change in chunked(length) {
+        for (of, from_end, text) in sides {
+            let both = change.change.clone();
+            let what = format!("{}; {text}", change.what);
+            all.push(Change::new(Part::Carry, change.name.clone(), what, move |v: &mut Variant| {
+                both(v);
+                v.chunks = v.chunks.map(|chunks| Chunks { of, from_end, ..chunks });
+            }));
+        }
+    }
+    all
 }

@@ -1,12 +1,13 @@
 //! Mistakes of structure that have a number of their own: how long a chunk is, by how much something lags, from where on it is
 //! left out. Each is proposed for every number that it may have; the looks refute nearly all of them at once.
 
+use super::b_bar::written;
 use super::changes::{Change, Part};
-use super::complex;
-use crate::formula::{Form, Function};
+use super::{complex, scans};
+use crate::formula::{Form, Fraction, Function, Term};
 use crate::judge::faults::around::{
-    AUse, AtChunks, Carry, Chunks, Decay, Flips, Guarded, InBlock, Input, LastBlock, Map, Order, Pairs,
-    Place, Steps, UUse,
+    AUse, AtChunks, Before, Carry, Chunks, Decay, Flips, FoundTerm, Guarded, InBlock, Initial, Input,
+    LastBlock, Map, Order, Pairs, Place, Steps, TERMS, UUse,
 };
 use crate::judge::faults::variant::{Reversed, Variant};
 use crate::method::Method;
@@ -21,6 +22,8 @@ const LENGTHS: [usize; 6] = [64, 32, 16, 128, 8, 4];
 /// Where a series may take over from a closed form: digits, and what they are multiplied with.
 const DIGITS: [f64; 15] = [1.0, 5.0, 2.0, 3.0, 2.5, 7.5, 4.0, 6.0, 7.0, 8.0, 9.0, 1.5, 3.5, 4.5, 1.2];
 const UNITS: [f64; 4] = [1.0, 0.1, 0.01, 0.001];
+/// Scans in a row up to which it is asked what one has left for the next: each of them is computed again for all after it.
+const IN_A_ROW: usize = 64;
 
 /// What may be read in another place: a name, how it is written, its inputs, and whether it is u of the scan alone.
 struct Read {
@@ -79,7 +82,10 @@ pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
     all.extend(left_out(problem));
     all.extend(lags(problem, LAG));
     all.extend(near_0(form, &GUARDED));
+    all.extend(found_near_0(form, &GUARDED));
+    all.extend(starts(problem));
     all.extend(LENGTHS.iter().flat_map(|length| in_last_block(problem, *length)));
+    all.extend(LENGTHS.iter().flat_map(|length| scans::chunked_in_one_direction(form, *length)));
     all
 }
 
@@ -446,11 +452,80 @@ fn lags(problem: &Problem, most: usize) -> Vec<Change> {
 /// What may be asked whether it is small.
 const GUARDED: [(Guarded, &str); 3] = [(Guarded::Z, "|ΔA|"), (Guarded::A, "|A|"), (Guarded::Delta, "Δ")];
 
+/// Below which a quantity may be called small.
+fn limits() -> Vec<f64> {
+    let all = DIGITS.iter().flat_map(|digit| UNITS.map(|unit| (digit * unit * 1e4).round() / 1e4));
+    all.filter(|limit| *limit <= 4.0).collect()
+}
+
+/// A scan that starts from what another one has ended with. Beside something else it fits by chance.
+fn starts(problem: &Problem) -> Vec<Change> {
+    let shape = problem.shape;
+    let in_a_row = shape.batch * shape.dim;
+    let all = [
+        (Before::Batch, shape.batch, "each item of the batch", "the item before"),
+        (
+            Before::BatchOrChannel,
+            in_a_row,
+            "each channel",
+            "the channel before, of the item before for the first",
+        ),
+        (Before::Channel, shape.dim, "each channel", "the channel before"),
+        (Before::State, shape.dstate, "each state", "the state before"),
+    ];
+    let shows = all.into_iter().filter(|(_, count, ..)| (2..=IN_A_ROW).contains(count));
+    let change = |(before, _, of, from): (Before, usize, &str, &str)| {
+        let what = format!("the state is not set to 0: {of} starts from what {from} has ended with");
+        Change::new(Part::Other, "state-not-reset", what, move |v: &mut Variant| {
+            v.initial = Initial::EndOf(before);
+        })
+    };
+    shows.map(change).collect()
+}
+
+/// B̄ that has a term of its own where |z| is small: a power of Δ, or its terms with a Δ too many or too few.
+fn found_near_0(form: Form, guarded: &[(Guarded, &str)]) -> Vec<Change> {
+    let of = |term: Term| FoundTerm { term, b: 1, u: 1, offset: 0 };
+    let own = form.formula().now();
+    let mut others: Vec<(String, Vec<FoundTerm>)> = Vec::new();
+    for (by, text) in [(-1, "lacks a factor Δ"), (1, "has a factor Δ too much")] {
+        let moved = own.iter().map(|term| of(Term { delta: term.delta + by, ..*term }));
+        others.push((text.to_owned(), moved.collect()));
+    }
+    for (at, _) in own.iter().enumerate().filter(|_| own.len() > 1) {
+        let kept = own.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, term)| of(*term));
+        others.push((format!("lacks its term {}", written(&of(own[at]))), kept.collect()));
+    }
+    others.push(("is 0".to_owned(), Vec::new()));
+    for delta in [1, 2, 3] {
+        for factor in [Fraction::ONE, Fraction::HALF, Fraction(1, 6)] {
+            // That of zoh is another change.
+            if (delta, factor) != (1, Fraction::ONE) {
+                let term = Term { factor, delta, of: Function::Power(0) };
+                others.push((format!("is {}", written(&of(term))), vec![of(term)]));
+            }
+        }
+    }
+    let mut all = Vec::new();
+    for (is, terms) in others.into_iter().filter(|(_, terms)| terms.len() <= TERMS) {
+        let mut found = [None; TERMS];
+        found.iter_mut().zip(&terms).for_each(|(slot, term)| *slot = Some(*term));
+        for limit in limits() {
+            for &(guarded, of) in guarded {
+                let what = format!("B̄ {is} where {of} is below {limit}, and is right elsewhere");
+                all.push(Change::new(Part::BBar, "b-bar-other-near-0", what, move |v: &mut Variant| {
+                    (v.found, v.other_below, v.guarded) = (Some(found), limit, guarded);
+                }));
+            }
+        }
+    }
+    all
+}
+
 /// B̄ that is another one where |z| is small.
 fn near_0(form: Form, guarded: &[(Guarded, &str)]) -> Vec<Change> {
     let mut all = Vec::new();
-    let limits = DIGITS.iter().flat_map(|digit| UNITS.map(|unit| (digit * unit * 1e4).round() / 1e4));
-    let limits: Vec<f64> = limits.filter(|limit| *limit <= 4.0).collect();
+    let limits = limits();
     let has_phi = form.formula().now().iter().any(|term| matches!(term.of, Function::Phi(1..)));
     for count in 1..=4u32 {
         for &limit in limits.iter().filter(|_| has_phi) {
@@ -532,7 +607,7 @@ fn decayed(length: usize) -> Vec<Change> {
                 Part::Carry,
                 format!("chunk-carry-decayed-{name}"),
                 format!("the state carried into a chunk of {length} has decayed {what}; {passed}"),
-                move |v: &mut Variant| v.chunks = Some(Chunks { length, carry }),
+                move |v: &mut Variant| v.chunks = Some(Chunks::new(length, carry)),
             ));
         }
     }
