@@ -271,13 +271,10 @@ fn check_outputs<R: Read + Seek + Send>(
     }
     for (i, (output, case)) in layout.outputs.iter().zip(&mut cases).enumerate() {
         let survey = surveys.as_ref().map(|surveys| &surveys[i]);
-        let is_off_everywhere = match truths.get(&case.method) {
-            Some(Ok(truth)) => {
-                diagnosis::is_off_everywhere((&problem, &promise.contract), &outputs[i], truth)
-            }
-            _ => true,
-        };
-        let shown = (&named[..], survey, is_off_everywhere);
+        let truth = truths.get(&case.method).and_then(|truth| truth.as_ref().ok());
+        let is_off = |truth| diagnosis::is_off_everywhere((&problem, &promise.contract), &outputs[i], truth);
+        let is_off_everywhere = || truth.is_none_or(is_off);
+        let shown = (&named[..], survey, &is_off_everywhere as &dyn Fn() -> bool);
         meant::name_what_was_meant(recording, stages, shown, output, case)?;
     }
     diagnosis::fill(&mut problem, recorded_outputs, &promise.contract, (identify, true), &mut cases);

@@ -159,7 +159,7 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
 pub fn name_what_was_meant<R: Read + Seek + Send>(
     recording: &Recording<R>,
     stages: Stages,
-    (rows, survey, is_off_everywhere): (&[usize], Option<&Survey>, bool),
+    (rows, survey, is_off_everywhere): (&[usize], Option<&Survey>, &dyn Fn() -> bool),
     (name, tensors): (&OutputName, &Named<String>),
     case: &mut CaseResult,
 ) -> Result<(), RecordError> {
@@ -184,7 +184,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
     };
     let Some(&failing) = failing_rows.first() else { return Ok(()) };
     let recorded_direction = recording.layout().conventions.direction;
-    let fails_everywhere = is_off_everywhere && 2 * failing_rows.len() >= rows.len();
+    let fails_everywhere = 2 * failing_rows.len() >= rows.len() && is_off_everywhere();
     let mut found: Named<Vec<Found>> = Named::default();
     // The tensors that the last hypothesis explains, or one that is tighter.
     let mut explained: Vec<TensorName> = Vec::new();
