@@ -20,6 +20,7 @@ mod complex;
 mod counts;
 mod epilogue;
 mod finder;
+mod guards;
 mod last_state;
 mod looks;
 mod numbers;

@@ -1,16 +1,14 @@
 //! Mistakes of structure that have a number of their own: how long a chunk is, by how much something lags, from where on it is
 //! left out. Each is proposed for every number that it may have; the looks refute nearly all of them at once.
 
-use super::b_bar::written;
 use super::changes::{Change, Part};
-use super::{complex, scans};
-use crate::formula::{Form, Fraction, Function, Term};
+use super::{complex, guards, scans};
+use crate::formula::Form;
 use crate::judge::faults::around::{
-    AUse, AtChunks, Before, Carry, Chunks, Decay, Flips, FoundTerm, Guarded, InBlock, Initial, Input,
-    LastBlock, Map, Order, Pairs, Place, Steps, TERMS, UUse,
+    AUse, AtChunks, Before, Carry, Chunks, Decay, Flips, InBlock, Initial, Input, LastBlock, Map, Order,
+    Pairs, Place, Steps, UUse,
 };
 use crate::judge::faults::variant::{Reversed, Variant};
-use crate::method::Method;
 use crate::problem::{Operand, Problem, Weights};
 
 /// The longest lag, and the most indices that may be left out.
@@ -19,9 +17,6 @@ const LAG: usize = 64;
 const FEW: usize = 2;
 /// Lengths of blocks that are tried whatever fails first.
 const LENGTHS: [usize; 6] = [64, 32, 16, 128, 8, 4];
-/// Where a series may take over from a closed form: digits, and what they are multiplied with.
-const DIGITS: [f64; 15] = [1.0, 5.0, 2.0, 3.0, 2.5, 7.5, 4.0, 6.0, 7.0, 8.0, 9.0, 1.5, 3.5, 4.5, 1.2];
-const UNITS: [f64; 4] = [1.0, 0.1, 0.01, 0.001];
 /// Scans in a row up to which it is asked what one has left for the next: each of them is computed again for all after it.
 const IN_A_ROW: usize = 64;
 
@@ -81,8 +76,7 @@ pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
     all.extend(flipped_in_part(problem));
     all.extend(left_out(problem));
     all.extend(lags(problem, LAG));
-    all.extend(near_0(form, &GUARDED));
-    all.extend(found_near_0(form, &GUARDED));
+    all.extend(guards::all(form));
     all.extend(starts(problem));
     all.extend(LENGTHS.iter().flat_map(|length| in_last_block(problem, *length)));
     all.extend(LENGTHS.iter().flat_map(|length| scans::chunked_in_one_direction(form, *length)));
@@ -106,7 +100,7 @@ pub fn few(problem: &Problem, form: Form) -> Vec<Change> {
     all.extend(flipped_in_part(problem));
     all.extend(left_out(problem));
     all.extend(lags(problem, FEW));
-    all.extend(near_0(form, &GUARDED[..1]));
+    all.extend(guards::few(form));
     all
 }
 
@@ -449,15 +443,6 @@ fn lags(problem: &Problem, most: usize) -> Vec<Change> {
     all
 }
 
-/// What may be asked whether it is small.
-const GUARDED: [(Guarded, &str); 3] = [(Guarded::Z, "|ΔA|"), (Guarded::A, "|A|"), (Guarded::Delta, "Δ")];
-
-/// Below which a quantity may be called small.
-fn limits() -> Vec<f64> {
-    let all = DIGITS.iter().flat_map(|digit| UNITS.map(|unit| (digit * unit * 1e4).round() / 1e4));
-    all.filter(|limit| *limit <= 4.0).collect()
-}
-
 /// A scan that starts from what another one has ended with. Beside something else it fits by chance.
 fn starts(problem: &Problem) -> Vec<Change> {
     let shape = problem.shape;
@@ -481,79 +466,6 @@ fn starts(problem: &Problem) -> Vec<Change> {
         })
     };
     shows.map(change).collect()
-}
-
-/// B̄ that has a term of its own where |z| is small: a power of Δ, or its terms with a Δ too many or too few.
-fn found_near_0(form: Form, guarded: &[(Guarded, &str)]) -> Vec<Change> {
-    let of = |term: Term| FoundTerm { term, b: 1, u: 1, offset: 0 };
-    let own = form.formula().now();
-    let mut others: Vec<(String, Vec<FoundTerm>)> = Vec::new();
-    for (by, text) in [(-1, "lacks a factor Δ"), (1, "has a factor Δ too much")] {
-        let moved = own.iter().map(|term| of(Term { delta: term.delta + by, ..*term }));
-        others.push((text.to_owned(), moved.collect()));
-    }
-    for (at, _) in own.iter().enumerate().filter(|_| own.len() > 1) {
-        let kept = own.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, term)| of(*term));
-        others.push((format!("lacks its term {}", written(&of(own[at]))), kept.collect()));
-    }
-    others.push(("is 0".to_owned(), Vec::new()));
-    for delta in [1, 2, 3] {
-        for factor in [Fraction::ONE, Fraction::HALF, Fraction(1, 6)] {
-            // That of zoh is another change.
-            if (delta, factor) != (1, Fraction::ONE) {
-                let term = Term { factor, delta, of: Function::Power(0) };
-                others.push((format!("is {}", written(&of(term))), vec![of(term)]));
-            }
-        }
-    }
-    let mut all = Vec::new();
-    for (is, terms) in others.into_iter().filter(|(_, terms)| terms.len() <= TERMS) {
-        let mut found = [None; TERMS];
-        found.iter_mut().zip(&terms).for_each(|(slot, term)| *slot = Some(*term));
-        for limit in limits() {
-            for &(guarded, of) in guarded {
-                let what = format!("B̄ {is} where {of} is below {limit}, and is right elsewhere");
-                all.push(Change::new(Part::BBar, "b-bar-other-near-0", what, move |v: &mut Variant| {
-                    (v.found, v.other_below, v.guarded) = (Some(found), limit, guarded);
-                }));
-            }
-        }
-    }
-    all
-}
-
-/// B̄ that is another one where |z| is small.
-fn near_0(form: Form, guarded: &[(Guarded, &str)]) -> Vec<Change> {
-    let mut all = Vec::new();
-    let limits = limits();
-    let has_phi = form.formula().now().iter().any(|term| matches!(term.of, Function::Phi(1..)));
-    for count in 1..=4u32 {
-        for &limit in limits.iter().filter(|_| has_phi) {
-            let terms = if count == 1 { "its first term".to_owned() } else { format!("{count} terms") };
-            for &(guarded, of) in guarded {
-                let what = format!(
-                    "the series of each φ is cut after {terms} where {of} is below {limit}, and right elsewhere"
-                );
-                all.push(Change::new(
-                    Part::BBar,
-                    format!("phi-taylor-{count}-near-0"),
-                    what,
-                    move |v: &mut Variant| {
-                        (v.taylor, v.other_below, v.guarded) = (Some(count), limit, guarded);
-                    },
-                ));
-            }
-        }
-    }
-    for &limit in limits.iter().filter(|_| form != Form::Method(Method::Zoh)) {
-        for &(guarded, of) in guarded {
-            let what = format!("B̄ is that of zoh, Δ, where {of} is below {limit}, and right elsewhere");
-            all.push(Change::new(Part::BBar, "b-bar-of-zoh-near-0", what, move |v: &mut Variant| {
-                (v.b_bar, v.other_below, v.guarded) = (Method::Zoh.into(), limit, guarded);
-            }));
-        }
-    }
-    all
 }
 
 /// What may happen at the chunks of this length, beside [`super::scans::chunked`].
