@@ -244,9 +244,8 @@ HOLDFAST_DEVICE bool differentiate_commonly(float delta, W a, Derivatives<kMetho
     out.h_by_a = scaled(out.slope, 0.5f * delta * delta);
     return common;
   } else {
-    const auto z = exact_product(delta, a);
-    out.a_bar = out.slope = common_exponential(z);
-    bool common = is_common(z);
+    out.a_bar = out.slope = common_exponential(delta, a);
+    bool common = has_common_exponent(delta, a);
     if constexpr (kHeld<kMethod>) {
       out.h = delta;
       out.h_by_delta = 1.0f;
@@ -259,9 +258,9 @@ HOLDFAST_DEVICE bool differentiate_commonly(float delta, W a, Derivatives<kMetho
       out.h_by_delta = FromDouble<W>::of(cubic(wide, 1.0, 1.0, 1.0 / 2, 1.0 / 6));
       out.h_by_a = FromDouble<W>::of(scaled(cubic(wide, 1.0 / 2, 1.0 / 3, 1.0 / 8, 0.0), step * step));
     } else if constexpr (kMethod == Method::kRk4) {
-      common = differentiate_rk4_commonly(delta, z, out) & common;
+      common = differentiate_rk4_commonly(delta, exact_product(delta, a), out) & common;
     } else {
-      common = differentiate_phi_commonly(delta, z.hi, out) & common;
+      common = differentiate_phi_commonly(delta, mul_rn(delta, a), out) & common;
     }
     return common;
   }

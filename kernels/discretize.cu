@@ -23,14 +23,12 @@ __global__ void discretize_elements(const DiscretizeParams params) {
   using Weight = WeightOf<kComplex, T>;
   const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= params.n) return;
-  const T delta[1] = {static_cast<T>(params.delta[i])};
-  const auto a = Weight::load(params.a + i * Weight::kWidth);
-  const typename Weight::type b[1] = {Weight::load(params.b + i * Weight::kWidth)};
-  Coefficients<typename Weight::type> both[1];
-  discretize<static_cast<Method>(kMethod)>(delta, a, inverses(a), b, both);
-  Hooks::coefficients<static_cast<Method>(kMethod)>(delta[0], a, b[0], both[0]);
-  store_weight(both[0].a_bar, static_cast<T*>(params.a_bar) + i * Weight::kWidth);
-  store_weight(both[0].b_bar, static_cast<T*>(params.b_bar) + i * Weight::kWidth);
+  const T delta = static_cast<T>(params.delta[i]);
+  const auto a = Weight::load(params.a + i * Weight::kWidth), b = Weight::load(params.b + i * Weight::kWidth);
+  auto both = discretize_one<static_cast<Method>(kMethod)>(delta, a, b);
+  Hooks::coefficients<static_cast<Method>(kMethod)>(delta, a, b, both);
+  store_weight(both.a_bar, static_cast<T*>(params.a_bar) + i * Weight::kWidth);
+  store_weight(both.b_bar, static_cast<T*>(params.b_bar) + i * Weight::kWidth);
 }
 
 }  // namespace HOLDFAST_NAMESPACE

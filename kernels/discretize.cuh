@@ -194,7 +194,7 @@ HOLDFAST_DEVICE Inverses<Complex<T>> inverses(Complex<T>) {
 // Of a real B̄ by φ-functions with Δ >= 0 and z <= 1, where no term is negative: the closed forms from z < −1 on, else the
 // series. Both are computed, for lanes differ.
 template <Method kMethod>
-HOLDFAST_DEVICE bool b_bar_by_phi_commonly(float delta, Pair<float> z, float e, float b, const Inverses<float>& of_a,
+HOLDFAST_DEVICE void b_bar_by_phi_commonly(float delta, Pair<float> z, float e, float b, const Inverses<float>& of_a,
                                            float& out) {
   const bool near = fabsf(z.hi) <= 1.0f;
   // e^z − 1 and e^z − 1 − z
@@ -215,8 +215,6 @@ HOLDFAST_DEVICE bool b_bar_by_phi_commonly(float delta, Pair<float> z, float e, 
     closed = fused(third, of_a.half_third, fused(second, of_a.second, first * of_a.first));
   }
   out = (near ? by_series : closed) * b;
-  const float most = kMethod == Method::kHighOrder ? 1.0f : 1e6f;
-  return z.hi <= 1.0f && (near || of_a.common) && delta <= most && (delta > 1e-12f || delta == 0.0f);
 }
 
 // rk4's polynomial over 24, by its real root: (z − r)(z² + (4 + r)z − 24/r)/24.
@@ -226,31 +224,41 @@ HOLDFAST_DEVICE bool b_bar_of_rk4_commonly(float delta, Pair<float> z, float b, 
                            fused(z.hi, fused(0x1.555556p-5f, z.hi, 0x1.9e9eacp-5f), 0x1.6fa53p-2f));
   out = delta * (from_root * rest) * b;
   // The root is known to 2^-50, which shows nearer to it than this.
-  return fabsf(from_root) > 0x1p-16f && fabsf(delta) < 1e6f && (fabsf(delta) > 1e-20f || delta == 0.0f);
+  return fabsf(from_root) > 0x1p-16f;
 }
 
+// Limits on Δ of common elements that are not 0: products with it stay in range, and highorder's count holds.
+template <Method kMethod>
+constexpr float kLeastStep = kMethod == Method::kRk4 || kMethod == Method::kBilinear ? 1e-20f : 1e-12f;
+template <Method kMethod>
+constexpr float kLargestStep = kMethod == Method::kHighOrder ? 1.0f : 1e6f;
+
 // Where nothing is out of the ordinary, in few operations and without a branch. Returns false elsewhere; `out` is then
-// worthless.
-template <Method kMethod, class W>
+// worthless. `kKnown`: all_are_common() holds, and nothing is left to ask but what it does not know.
+template <Method kMethod, bool kKnown, class W>
 HOLDFAST_DEVICE bool discretize_commonly(float delta, W a, W b, const Inverses<W>& of_a, Coefficients<W>& out) {
   [[maybe_unused]] constexpr bool kReal = sizeof(W) == sizeof(float);
-  if constexpr (kMethod == Method::kZoh) {
-    const auto z = exact_product(delta, a);
-    out = {common_exponential(z), scaled(b, delta)};
-    return is_common(z);
-  } else if constexpr (kMethod == Method::kBilinear) {
-    return bilinear_commonly(delta, a, b, out);
+  if constexpr (kMethod == Method::kBilinear) {
+    return bilinear_commonly(delta, a, b, out) || kKnown;
   } else {
-    static_assert(kReal, "a method without a branch of its own");
-    const auto z = exact_product(delta, a);
-    out.a_bar = common_exponential(z);
-    bool common;
-    if constexpr (kMethod == Method::kRk4) {
-      common = b_bar_of_rk4_commonly(delta, z, b, out.b_bar);
+    const bool common = kKnown || has_common_exponent(delta, a);
+    out.a_bar = common_exponential(delta, a);
+    if constexpr (kMethod == Method::kZoh) {
+      out.b_bar = scaled(b, delta);
+      return common;
     } else {
-      common = b_bar_by_phi_commonly<kMethod>(delta, z, out.a_bar, b, of_a, out.b_bar);
+      static_assert(kReal, "a method without a branch of its own");
+      const Pair<float> z = exact_product(delta, a);
+      if constexpr (kMethod == Method::kRk4) {
+        const float size = fabsf(delta);
+        const bool in_range = (size > kLeastStep<kMethod> && size <= kLargestStep<kMethod>) || delta == 0.0f;
+        return b_bar_of_rk4_commonly(delta, z, b, out.b_bar) && common && (kKnown || in_range);
+      } else {
+        const bool in_range = (delta > kLeastStep<kMethod> && delta <= kLargestStep<kMethod>) || delta == 0.0f;
+        b_bar_by_phi_commonly<kMethod>(delta, z, out.a_bar, b, of_a, out.b_bar);
+        return common && (kKnown || (in_range && z.hi <= 1.0f && (of_a.common || z.hi >= -1.0f)));
+      }
     }
-    return common && is_common(z);
   }
 }
 
@@ -260,34 +268,75 @@ constexpr bool kHasCommonPath =
     sizeof(typename ArithmeticOf<W>::type) == sizeof(float) &&
     (sizeof(W) == sizeof(float) || kMethod == Method::kZoh || kMethod == Method::kBilinear);
 
-// Of neighbours with one A, those whose bit is set in `which`. Never inlined: the others keep their registers.
+// The least of a few step sizes that are not 0, 3e38 if all are, and the largest of all; NaN where one is.
+template <class T>
+struct StepRange {
+  T least, largest;
+};
+
+template <int kCount, class T>
+HOLDFAST_DEVICE StepRange<T> range_of(const T (&delta)[kCount]) {
+  const auto unless_zero = [](T x) { return x == T(0) ? T(3e38f) : x; };
+  StepRange<T> range = {unless_zero(delta[0]), delta[0]};
+  HOLDFAST_UNROLL
+  for (int i = 1; i < kCount; ++i) {
+    range.least = least_of(range.least, unless_zero(delta[i]));
+    range.largest = largest_of(range.largest, delta[i]);
+  }
+  return range;
+}
+
+// Whether A and the range of Δ may say of elements that they are common, which is cheaper than to ask each. Complex ones of
+// bilinear have a pole at any |z|.
+template <Method kMethod, class W>
+constexpr bool kKnownByRange =
+    kHasCommonPath<kMethod, W> && (kMethod != Method::kBilinear || sizeof(W) == sizeof(float));
+
+// Whether that is known of all elements with such Δ, but for rk4's root. A limit on z that holds at two step sizes holds between
+// them.
+template <Method kMethod, class W>
+HOLDFAST_DEVICE bool all_are_common(StepRange<float> range, W a, const Inverses<W>& of_a) {
+  if constexpr (kMethod == Method::kZoh) {
+    return has_common_exponent(range.least, a) && has_common_exponent(range.largest, a);
+  } else {
+    const float z = mul_rn(range.largest, a);
+    const bool in_range = range.least > kLeastStep<kMethod> && range.largest <= kLargestStep<kMethod>;
+    // 1 − z/2 between 1/2 and 1e6, and B̄/B between 1e-26 and 1e7.
+    if constexpr (kMethod == Method::kBilinear) return in_range && z < 1.0f && z > -1e6f;
+    const bool common = in_range && has_common_exponent(range.largest, a);
+    return kMethod == Method::kRk4 ? common : common && z <= 1.0f && (of_a.common || z >= -1.0f);
+  }
+}
+
+// Of neighbours with one A, where not all are common. Never inlined: the others keep their registers.
 template <Method kMethod, int kCount, class W, class T>
-HOLDFAST_OUTLINE static void discretize_each(unsigned which, const T (&delta)[kCount], W a, const W (&b)[kCount],
+HOLDFAST_OUTLINE static void discretize_each(const T (&delta)[kCount], W a, Inverses<W> of_a, const W (&b)[kCount],
                                              Coefficients<W> (&out)[kCount]) {
   HOLDFAST_NO_UNROLL
   for (int i = 0; i < kCount; ++i) {
-    if ((which >> i & 1) == 0) continue;
     bool done = false;
+    if constexpr (kHasCommonPath<kMethod, W>) {
+      done = discretize_commonly<kMethod, false>(delta[i], a, b[i], of_a, out[i]);
+    }
     // Bilinear has no form in pairs: beside its pole and at the ends of f32's range these would do no better.
     if constexpr (sizeof(T) == sizeof(float) && kMethod != Method::kBilinear) {
-      done = discretize_in_pairs<kMethod>(delta[i], a, b[i], out[i]);
+      done = done || discretize_in_pairs<kMethod>(delta[i], a, b[i], out[i]);
     }
     if (!done) out[i] = discretize_in_double<kMethod>(delta[i], a, b[i]);
   }
 }
 
-// Of neighbours with one A: the common ones side by side, and then the others.
-template <Method kMethod, int kCount, class W, class T>
+// Of neighbours with one A: side by side where all are common. `kKnown`: all_are_common() holds.
+template <Method kMethod, bool kKnown, int kCount, class W, class T>
 HOLDFAST_ONCE static void discretize(const T (&delta)[kCount], W a, const Inverses<W>& of_a, const W (&b)[kCount],
                                      Coefficients<W> (&out)[kCount]) {
-  unsigned rare = (1u << kCount) - 1;
   if constexpr (kHasCommonPath<kMethod, W>) {
-    rare = 0;
+    bool common = true;
     HOLDFAST_UNROLL
     for (int i = 0; i < kCount; ++i) {
-      if (!discretize_commonly<kMethod>(delta[i], a, b[i], of_a, out[i])) rare |= 1u << i;
+      common = discretize_commonly<kMethod, kKnown>(delta[i], a, b[i], of_a, out[i]) && common;
     }
-    if (rare == 0) return;
+    if (common) return;
   }
   // Copies: what a function is given by reference leaves the registers.
   T deltas[kCount];
@@ -297,11 +346,27 @@ HOLDFAST_ONCE static void discretize(const T (&delta)[kCount], W a, const Invers
   for (int i = 0; i < kCount; ++i) {
     deltas[i] = delta[i];
     bs[i] = b[i];
-    if constexpr (kHasCommonPath<kMethod, W>) outs[i] = out[i];
   }
-  discretize_each<kMethod>(rare, deltas, a, bs, outs);
+  discretize_each<kMethod>(deltas, a, of_a, bs, outs);
   HOLDFAST_UNROLL
   for (int i = 0; i < kCount; ++i) out[i] = outs[i];
+}
+
+// One element, by the way that a scan takes it.
+template <Method kMethod, class W, class T>
+HOLDFAST_DEVICE Coefficients<W> discretize_one(T step, W a, W input) {
+  const T delta[1] = {step};
+  const W b[1] = {input};
+  const Inverses<W> of_a = inverses(a);
+  Coefficients<W> out[1];
+  if constexpr (kKnownByRange<kMethod, W>) {
+    if (all_are_common<kMethod>(range_of(delta), a, of_a)) {
+      discretize<kMethod, true>(delta, a, of_a, b, out);
+      return out[0];
+    }
+  }
+  discretize<kMethod, false>(delta, a, of_a, b, out);
+  return out[0];
 }
 
 }  // namespace HOLDFAST_NAMESPACE

@@ -5,13 +5,19 @@
 // z is carried as hi + lo, since rounding ΔA alone would cost |z|/2 ulp; 1 + r is kept unevaluated, so that before its
 // one rounding e^x is good to 0.15 · 2^-24 and e^iy to 0.24 · 2^-24 (tests/kernel/exponential.rs tries every reduced
 // argument), and e^z − 1 and its successors inherit that.
-// Common elements have fewer terms and fewer pairs: see common_exponential.
-// Deviations: |y| > 1000 goes to the double path (precise.cuh). Cost: real about 25 flops, complex 70.
+// Common elements take 2^{Δ (A log₂e)}, in half of the operations: see common_exponential.
+// Deviations: |y| > 1000 goes to the double path (precise.cuh). Cost: real about 25 flops, complex 70; common ones 20 and 50.
 #pragma once
 
 #include "complex.cuh"
 
 namespace HOLDFAST_NAMESPACE {
+
+// The exact product ΔA. (Inexact only where its low part underflows: there e^z rounds to 1.)
+HOLDFAST_DEVICE Pair<float> exact_product(float delta, float a) { return two_prod(delta, a); }
+HOLDFAST_DEVICE Complex<Pair<float>> exact_product(float delta, Complex<float> a) {
+  return {two_prod(delta, a.re), two_prod(delta, a.im)};
+}
 
 // 2^n, -126 <= n <= 127
 HOLDFAST_DEVICE float power_of_two(int n) { return __uint_as_float(static_cast<unsigned>(n + 127) << 23); }
@@ -60,30 +66,42 @@ HOLDFAST_DEVICE RealExponential exponential(Pair<float> z) {
 constexpr float kCommonExponent = 86.0f;
 constexpr float kMagic = 0x1.8p+23f;
 
-// e^x = (1 + slope r) 2^n, with n in the low bits of `shifted`.
+// A log₂e, which makes e^{ΔA} a power of 2: one product fewer than by z, and one argument less to reduce.
+HOLDFAST_DEVICE Pair<float> octaves(float a) {
+  const Pair<float> product = two_prod(a, 0x1.715476p+0f);
+  return {product.hi, fused(a, 0x1.4ae0cp-26f, product.lo)};
+}
+
+// e^{ΔA} = (1 + slope f) 2^n with |f| at most a little above 1/2, and n in the low bits of `shifted`.
 struct CommonExponential {
-  float slope, r, shifted;
+  float slope, f, shifted;
 };
 
-HOLDFAST_DEVICE CommonExponential common_exponential_parts(Pair<float> z) {
-  const float shifted = fused(z.hi, 0x1.715476p+0f, kMagic);
+HOLDFAST_DEVICE CommonExponential common_exponential_parts(float delta, float a) {
+  const Pair<float> per_step = octaves(a);
+  const float shifted = fused(delta, per_step.hi, kMagic);
   const float n = add_rn(shifted, -kMagic);
-  const float r = add_rn(fused(-n, 0x1.62ep-1f, z.hi), fused(-n, 0x1.0bfbe8p-15f, z.lo));
-  // (e^r − 1 − r)/r², minimax: e^r is good to 2^-28.
-  float p = 0x1.6a23ccp-10f;
-  p = fused(p, r, 0x1.123a2p-7f);
-  p = fused(p, r, 0x1.5558f2p-5f);
-  p = fused(p, r, 0x1.555492p-3f);
-  p = fused(p, r, 0x1.fffffcp-2f);
-  return {fused(p, r, 1.0f), r, shifted};
+  const float f = fused(delta, per_step.lo, fused(delta, per_step.hi, -n));
+  // (2^f − 1)/f, minimax: 2^f is good to 2^-28.
+  float p = 0x1.416b5ep-13f;
+  p = fused(p, f, 0x1.5f082ep-10f);
+  p = fused(p, f, 0x1.3b2dep-7f);
+  p = fused(p, f, 0x1.c6af7cp-5f);
+  p = fused(p, f, 0x1.ebfbdcp-3f);
+  return {fused(p, f, 0x1.62e43p-1f), f, shifted};
 }
 
-HOLDFAST_DEVICE float common_exponential(Pair<float> z) {
-  const CommonExponential e = common_exponential_parts(z);
+HOLDFAST_DEVICE float common_exponential(float delta, float a) {
+  const CommonExponential e = common_exponential_parts(delta, a);
   // Into the bits of the exponent: the sum is between 0.7 and 1.42.
-  return __uint_as_float(__float_as_uint(fused(e.slope, e.r, 1.0f)) + (__float_as_uint(e.shifted) << 23));
+  return __uint_as_float(__float_as_uint(fused(e.slope, e.f, 1.0f)) + (__float_as_uint(e.shifted) << 23));
 }
-HOLDFAST_DEVICE bool is_common(Pair<float> z) { return fabsf(z.hi) <= kCommonExponent; }
+
+// Whether A log₂e is finite, and what underflows of it is too little to show in e^{ΔA}.
+HOLDFAST_DEVICE bool has_octaves(float a) { return ((fabsf(a) >= 1e-30f) & (fabsf(a) <= 1e38f)) | (a == 0.0f); }
+HOLDFAST_DEVICE bool has_common_exponent(float delta, float a) {
+  return (fabsf(mul_rn(delta, a)) <= kCommonExponent) & has_octaves(a);
+}
 
 struct SineCosine {
   Pair<float> sine, cosine;
@@ -130,13 +148,14 @@ HOLDFAST_DEVICE ComplexExponential exponential(Complex<Pair<float>> z) {
 }
 
 // The same for |Im z| <= 1000.
-HOLDFAST_DEVICE Complex<float> common_exponential(Complex<Pair<float>> z) {
-  const CommonExponential e = common_exponential_parts(z.re);
-  const float shifted = fused(z.im.hi, 0x1.45f306p-1f, kMagic);
+HOLDFAST_DEVICE Complex<float> common_exponential(float delta, Complex<float> a) {
+  const CommonExponential e = common_exponential_parts(delta, a.re);
+  const Pair<float> angle = two_prod(delta, a.im);
+  const float shifted = fused(angle.hi, 0x1.45f306p-1f, kMagic);
   const float q = add_rn(shifted, -kMagic);
   // π/2 in 13 + 13 + 24 bits: the first two products are exact for |q| < 2^11.
-  const float rest = fused(-q, 0x1.f6ap-13f, fused(-q, 0x1.110b46p-26f, z.im.lo));
-  const float r = add_rn(fused(-q, 0x1.921p+0f, z.im.hi), rest);
+  const float rest = fused(-q, 0x1.f6ap-13f, fused(-q, 0x1.110b46p-26f, angle.lo));
+  const float r = add_rn(fused(-q, 0x1.921p+0f, angle.hi), rest);
   const float square = r * r;
   float s = 1.0f / 362880.0f;
   s = fused(s, square, -1.0f / 5040.0f);
@@ -151,17 +170,13 @@ HOLDFAST_DEVICE Complex<float> common_exponential(Complex<Pair<float>> z) {
   const unsigned quadrant = __float_as_uint(shifted);
   const bool odd = (quadrant & 1) != 0;
   const float along = odd ? sine : cosine, across = odd ? cosine : sine;
-  const float growth = e.slope * e.r;
+  const float growth = e.slope * e.f;
   const float size = __uint_as_float((__float_as_uint(e.shifted) << 23) + 0x3f800000u);
   return {fused(growth, along, along) * (((quadrant + 1) & 2) != 0 ? -size : size),
           fused(growth, across, across) * ((quadrant & 2) != 0 ? -size : size)};
 }
-HOLDFAST_DEVICE bool is_common(Complex<Pair<float>> z) { return is_common(z.re) && fabsf(z.im.hi) <= 1000.0f; }
-
-// The exact product ΔA. (Inexact only where its low part underflows: there e^z rounds to 1.)
-HOLDFAST_DEVICE Pair<float> exact_product(float delta, float a) { return two_prod(delta, a); }
-HOLDFAST_DEVICE Complex<Pair<float>> exact_product(float delta, Complex<float> a) {
-  return {two_prod(delta, a.re), two_prod(delta, a.im)};
+HOLDFAST_DEVICE bool has_common_exponent(float delta, Complex<float> a) {
+  return has_common_exponent(delta, a.re) & (fabsf(mul_rn(delta, a.im)) <= 1000.0f);
 }
 
 HOLDFAST_DEVICE float value(RealExponential e) { return times_power_of_two(e.mantissa.hi, e.exponent); }

@@ -10,7 +10,7 @@
 #define HOLDFAST_OUTLINE __device__ __noinline__
 #define HOLDFAST_UNROLL _Pragma("unroll")
 #define HOLDFAST_NO_UNROLL _Pragma("unroll 1")
-// Inlined on a GPU, one function per method in the CPU build: inlining it into each of the 24 kernels of a
+// Inlined on a GPU, a function or two per method in the CPU build: inlining it into each of the 24 kernels of a
 // method would multiply the build time by ten.
 #define HOLDFAST_ONCE __device__ __forceinline__
 #define HOLDFAST_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
@@ -61,6 +61,25 @@ HOLDFAST_DEVICE double add_rn(double a, double b) { return a + b; }
 
 HOLDFAST_DEVICE float fused(float a, float b, float c) { return fmaf(a, b, c); }
 HOLDFAST_DEVICE double fused(double a, double b, double c) { return fma(a, b, c); }
+// NaN where one of them is.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+HOLDFAST_DEVICE float least_of(float a, float b) {
+  float least;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));
+  return least;
+}
+HOLDFAST_DEVICE float largest_of(float a, float b) {
+  float largest;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(largest) : "f"(a), "f"(b));
+  return largest;
+}
+#else
+HOLDFAST_DEVICE float least_of(float a, float b) { return a < b || a != a ? a : b; }
+HOLDFAST_DEVICE float largest_of(float a, float b) { return a > b || a != a ? a : b; }
+#endif
+HOLDFAST_DEVICE double least_of(double a, double b) { return a < b || a != a ? a : b; }
+HOLDFAST_DEVICE double largest_of(double a, double b) { return a > b || a != a ? a : b; }
+
 HOLDFAST_DEVICE float magnitude(float a) { return fabsf(a); }
 HOLDFAST_DEVICE double magnitude(double a) { return fabs(a); }
 

@@ -7,14 +7,18 @@
 
 namespace HOLDFAST_NAMESPACE {
 
-// Blocks that registers must leave room for on a multiprocessor: the most that spill none. 5 leave 96 registers a thread, 4
-// leave 128.
-HOLDFAST_DEVICE constexpr int resident_blocks(Method method, bool is_complex) {
-  return method == Method::kZoh || method == Method::kBilinear || (method == Method::kRk4 && !is_complex) ? 5 : 4;
+// Blocks that registers must leave room for on a multiprocessor: the most that spill none. 6 leave 80 registers a thread, 5 leave
+// 96, 4 leave 128 and 3 leave 168. What takes more than others: constants, complex numbers, and B̄ of poly and highorder.
+HOLDFAST_DEVICE constexpr int resident_blocks(Method method, bool is_complex, bool variable_b, bool variable_c) {
+  const int without_constants = variable_b && variable_c ? 1 : 0;
+  if (method == Method::kBilinear) return 5;
+  if (method == Method::kZoh) return (is_complex ? 4 : 5) + without_constants;
+  return !is_complex && (method == Method::kPoly || method == Method::kHighOrder) ? 3 + without_constants : 4;
 }
 
 template <int kMethod, class Input, bool kComplex, bool kVariableB, bool kVariableC, bool kHasGate, class T = float>
-__global__ void HOLDFAST_LAUNCH_BOUNDS(holdfast_launch::kThreads, resident_blocks(static_cast<Method>(kMethod), kComplex))
+__global__ void HOLDFAST_LAUNCH_BOUNDS(holdfast_launch::kThreads, resident_blocks(static_cast<Method>(kMethod), kComplex, kVariableB,
+                                                                                  kVariableC))
 selective_scan(const ScanParams params) {
   using Scan = SelectiveScan<static_cast<Method>(kMethod), Input, kComplex, Layout<kVariableB, kVariableC, kHasGate>, T>;
   using W = typename Scan::W;

@@ -6,7 +6,7 @@
 // How: a block has up to 16 channels of one group. It goes along the sequence in tiles of kTile positions. For each tile:
 // load (u and Δ of every channel, a few neighbouring positions a thread; B and C of 16 states at a time, which the channels
 // share), coefficients, recurrence, readout (a lane has every eighth state, and carries it in order through the tile), the sum
-// over a channel's lanes, store. Positions past the end have Δ = 0, which is common where a method has common elements, and
+// over a channel's lanes, store. Positions past the end have Δ = 0, and
 // are left out. `poly` runs the reversed scan first and keeps its sums in `workspace`, in the arithmetic type, never in the
 // rounded output.
 // Deviations: none. The recurrence is the specification's, operation by operation; the sum over states is a tree.
@@ -16,6 +16,7 @@
 
 #include "discretize.cuh"
 #include "hooks.cuh"
+#include "lanes.cuh"
 #include "launch.cuh"
 #include "step.cuh"
 #include "storage.cuh"
@@ -95,6 +96,7 @@ struct alignas(16) Row {
 template <class W, class T, int kItems>
 struct Tile {
   Row<T, kItems> delta[kChannels], u[kChannels], y[kChannels];
+  StepRange<T> range[kChannels][kLanes];  // of a packet's Δ
   Row<W, kItems> b[kStates], c[kStates];
 };
 
@@ -108,6 +110,9 @@ struct Positions {
       : first(at),
         valid(seqlen - at < 0 ? 0 : seqlen - at < items ? static_cast<int>(seqlen - at) : items),
         wide(seqlen % items == 0) {}
+  // Of those at which so many are left.
+  HOLDFAST_DEVICE Positions(long long at, int items, int left, bool wide_)
+      : first(at), valid(left < 0 ? 0 : left < items ? left : items), wide(wide_) {}
 };
 
 template <Method kMethod, class Input, bool kComplex, class Layout, class T>
@@ -173,6 +178,13 @@ struct SelectiveScan {
     }
     tile.u[slot].packet[lane] = u;
     tile.delta[slot].packet[lane] = delta;
+    if constexpr (kKnownByRange<kMethod, W>) {
+      StepRange<T> range = range_of(delta.item);
+      // An infinite u is no common one: times the B̄ = 0 of a state that does not exist it would be a NaN.
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kItems; ++i) range.largest = fused(u.item[i], T(0), range.largest);
+      tile.range[slot][lane] = range;
+    }
   }
 
   // Rows of kStates states from `first` on.
@@ -186,29 +198,6 @@ struct SelectiveScan {
                        n < p.dstate ? at.valid : 0, at.wide, items.item);
       to[r].packet[lane] = items;
     }
-  }
-
-  // The sum over a channel's lanes of y, for the one of kItems positions that is this lane's.
-  static HOLDFAST_DEVICE T sum_over_lanes(const T (&y)[kItems], int lane) {
-    T sum[kItems];
-    HOLDFAST_UNROLL
-    for (int i = 0; i < kItems; ++i) sum[i] = y[i];
-    int count = kItems;
-    HOLDFAST_UNROLL
-    for (int distance = kLanes / 2; distance >= 1; distance /= 2) {
-      const bool upper = (lane & distance) != 0;
-      if (count > 1) {
-        count /= 2;
-        HOLDFAST_UNROLL
-        for (int i = 0; i < count; ++i) {
-          const T given = upper ? sum[i] : sum[i + count];
-          sum[i] = (upper ? sum[i + count] : sum[i]) + __shfl_xor_sync(0xffffffffu, given, distance);
-        }
-      } else {
-        sum[0] += __shfl_xor_sync(0xffffffffu, sum[0], distance);
-      }
-    }
-    return sum[0];
   }
 
   // What a lane knows of one of its states.
@@ -231,8 +220,9 @@ struct SelectiveScan {
     return own;
   }
 
-  // Coefficients, recurrence and readout of one state at a few positions: takes x on, and adds to y.
-  template <bool kReverse>
+  // Coefficients, recurrence and readout of one state at a few positions: takes x on, and adds to y. `kAllThere`: of as many as
+  // there can be, whose elements are known to be common where kKnownByRange.
+  template <bool kReverse, bool kAllThere>
   HOLDFAST_DEVICE void step_through(State& own, const Positions& at, int packet, int row, T (&y)[kItems]) const {
     const Items<T, kItems> delta = tile.delta[slot].packet[packet];
     Items<W, kItems> b, c;
@@ -242,7 +232,8 @@ struct SelectiveScan {
       if (!Layout::variable_b()) b.item[i] = own.b;
     }
     Coefficients<W> both[kItems];
-    discretize<kMethod>(delta.item, own.a, own.of_a, b.item, both);
+    constexpr bool kKnown = kAllThere && kKnownByRange<kMethod, W>;
+    discretize<kMethod, kKnown>(delta.item, own.a, own.of_a, b.item, both);
     // What the coefficients do not need comes after them: it would take registers across their call for rare elements.
     const Items<T, kItems> u = tile.u[slot].packet[packet];
     if (Layout::variable_c()) c = tile.c[row].packet[packet];
@@ -251,11 +242,11 @@ struct SelectiveScan {
     for (int m = 0; m < kItems; ++m) {
       const int i = kReverse ? kItems - 1 - m : m;
       if (!Layout::variable_c()) c.item[i] = own.c;
-      Hooks::coefficients<kMethod>(delta.item[i], own.a, b.item[i], both[i]);
+      if (own.exists) Hooks::coefficients<kMethod>(delta.item[i], own.a, b.item[i], both[i]);
       steps[i] = {both[i].a_bar, scaled(both[i].b_bar, u.item[i])};
-      if (i < at.valid) Hooks::step<kReverse>(*this, own.n, at, i, steps);
+      if (own.exists && i < at.valid) Hooks::step<kReverse>(*this, own.n, at, i, steps);
     }
-    Hooks::readout<kReverse>(*this, own.n, at, c.item);
+    if (own.exists) Hooks::readout<kReverse>(*this, own.n, at, c.item);
     // Positions past the end change no state.
     const auto advance = [&](int valid) {
       HOLDFAST_UNROLL
@@ -266,17 +257,41 @@ struct SelectiveScan {
         y[i] = readout(c.item[i], own.x, y[i]);
       }
     };
-    // A constant leaves no comparison in all packets but the last.
-    if (at.valid == kItems) {
-      advance(kItems);
-    } else {
-      advance(at.valid);
+    // A constant leaves no comparison.
+    advance(kAllThere ? kItems : at.valid);
+  }
+
+  // The same of all of a lane's states.
+  template <bool kReverse, bool kAllThere>
+  HOLDFAST_DEVICE void step_all(State (&own)[kOwn], const Positions& at, int packet, T (&y)[kItems]) const {
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kItems; ++i) y[i] = T(0);
+    HOLDFAST_UNROLL
+    for (int j = 0; j < kOwn; ++j) {
+      if ((kAllThere && kKnownByRange<kMethod, W>) || own[j].exists) {
+        step_through<kReverse, kAllThere>(own[j], at, packet, j * kLanes + lane, y);
+      }
     }
+  }
+
+  // Whether no position is missing from a packet, and all elements are known to be common: then there is no branch between a
+  // lane's states (but for rk4's root), and the steps of one fill the waits of another. Lanes without a state step through zeros
+  // where others of the channel have one.
+  HOLDFAST_DEVICE bool all_there(const State (&own)[kOwn], const Positions& at, int packet) const {
+    bool all = at.valid == kItems && active && own[kOwn - 1].n - lane < p.dstate;
+    HOLDFAST_UNROLL
+    for (int j = 0; j < kOwn; ++j) {
+      if constexpr (kKnownByRange<kMethod, W>) {
+        all = all && all_are_common<kMethod>(tile.range[slot][packet], own[j].a, own[j].of_a);
+      }
+    }
+    return all;
   }
 
   // y of one tile and direction, from the states before it.
   template <bool kReverse>
   HOLDFAST_DEVICE void scan_tile(long long start, const Positions& at) const {
+    const int left = p.seqlen - start < kTile ? static_cast<int>(p.seqlen - start) : kTile;
     HOLDFAST_NO_UNROLL
     for (int first = 0; first < p.dstate; first += kStates) {
       if (Layout::variable_b()) load_operand(p.b, first, at, tile.b);
@@ -289,18 +304,17 @@ struct SelectiveScan {
       HOLDFAST_NO_UNROLL
       for (int k = 0; k < (warp_is_idle ? 0 : kLanes); ++k) {
         const int packet = kReverse ? kLanes - 1 - k : k;
-        const Positions here(start + packet * kItems, kItems, p.seqlen);
+        const Positions here(start + packet * kItems, kItems, left - packet * kItems, at.wide);
         if (here.valid == 0) continue;
         T y[kItems];
-        HOLDFAST_UNROLL
-        for (int i = 0; i < kItems; ++i) y[i] = T(0);
-        HOLDFAST_UNROLL
-        for (int j = 0; j < kOwn; ++j) {
-          if (own[j].exists) step_through<kReverse>(own[j], here, packet, j * kLanes + lane, y);
+        if (all_there(own, here, packet)) {
+          step_all<kReverse, true>(own, here, packet, y);
+        } else {
+          step_all<kReverse, false>(own, here, packet, y);
         }
-        const T sum = sum_over_lanes(y, lane);
+        sum_over_lanes<kLanes / 2, 1, kItems>(y, lane);
         T& total = tile.y[slot].packet[packet].item[lane / (kLanes / kItems)];
-        if (lane % (kLanes / kItems) == 0) total = first == 0 ? sum : total + sum;
+        if (lane % (kLanes / kItems) == 0) total = first == 0 ? y[0] : total + y[0];
       }
       HOLDFAST_UNROLL
       for (int j = 0; j < kOwn; ++j) {

@@ -66,35 +66,6 @@ HOLDFAST_DEVICE Complex<T> conjugated(Complex<T> a) {
   return {a.re, -a.im};
 }
 
-HOLDFAST_DEVICE float shuffled_xor(float v, int distance) { return __shfl_xor_sync(0xffffffffu, v, distance); }
-HOLDFAST_DEVICE double shuffled_xor(double v, int distance) { return __shfl_xor_sync(0xffffffffu, v, distance); }
-template <class T>
-HOLDFAST_DEVICE Complex<T> shuffled_xor(Complex<T> v, int distance) {
-  return {shuffled_xor(v.re, distance), shuffled_xor(v.im, distance)};
-}
-
-// Sums of kItems values over the lanes of a warp that differ in the bits kFrom … kTo of their number: a tree, of which each of
-// them keeps its share of the values. With more values than lanes the first ones of `v` are what is left, else the first one
-// alone, which several lanes then have.
-template <int kFrom, int kTo, class V, int kItems>
-HOLDFAST_DEVICE void sum_over_lanes(V (&v)[kItems], int lane_of_warp) {
-  int count = kItems;
-  HOLDFAST_UNROLL
-  for (int distance = kFrom; distance >= kTo; distance /= 2) {
-    const bool upper = (lane_of_warp & distance) != 0;
-    if (count > 1) {
-      count /= 2;
-      HOLDFAST_UNROLL
-      for (int i = 0; i < count; ++i) {
-        const V given = upper ? v[i] : v[i + count];
-        v[i] = (upper ? v[i + count] : v[i]) + shuffled_xor(given, distance);
-      }
-    } else {
-      v[0] = v[0] + shuffled_xor(v[0], distance);
-    }
-  }
-}
-
 // The sigmoid, softplus' derivative: e^−|x| does not overflow.
 HOLDFAST_DEVICE float sigmoid(float x) {
   const float e = expf(-fabsf(x)), below = 1.0f + e;
@@ -156,7 +127,7 @@ struct BackwardScan {
   static constexpr int kTile = kLanes * kItems;
   static constexpr bool kBidirectional = kMethod == Method::kPoly;
   // Positions that are read again together on the way back: as many as registers allow.
-  static constexpr int kAgain = !kComplex && kMethod == Method::kZoh ? 4 : 2;
+  static constexpr int kAgain = !kComplex && kMethod == Method::kRk4 ? 1 : 2;
   static constexpr bool kPowers = kTakesPowers<kMethod, W>;
   using SharedTile = BackwardTile<W, T, kItems, kPowers>;
 
@@ -328,7 +299,7 @@ struct BackwardScan {
       // Derivatives cost as much again in double, and none is needed here.
       const Packet<W, kItems> b = neighbours<kItems>(Layout::variable_b(), tile.b[r], packet, 0, own.b);
       Coefficients<W> both[kItems];
-      discretize<kMethod>(delta.item, own.a, inverses(own.a), b.item, both);
+      discretize<kMethod, false>(delta.item, own.a, inverses(own.a), b.item, both);
       const Items<T, kItems> u = tile.input[slot].packet[packet];
       HOLDFAST_UNROLL
       for (int i = 0; i < kItems; ++i) {
@@ -485,7 +456,7 @@ struct BackwardScan {
 
   // The share of B or C that the warp's channels have in one state, of the positions that are left with this lane.
   HOLDFAST_DEVICE void store_share(W (&share)[kItems], W (&parts)[kWarps][kStates * kItems], int r) const {
-    sum_over_lanes<16, kLanes>(share, threadIdx.x);
+    sum_over_lanes<16, kLanes, kItems>(share, threadIdx.x);
     constexpr int kLeft = kItems / kWarpChannels;
     W* to = parts[slot / kWarpChannels] + r * kItems + slot % kWarpChannels * kLeft;
     HOLDFAST_UNROLL
@@ -570,9 +541,9 @@ struct BackwardScan {
             if (Layout::variable_b()) store_share(db, tile.parts[turn][0], r);
             if (Layout::variable_c()) store_share(dc, tile.parts[turn][1], r);
           }
-          sum_over_lanes<kLanes / 2, 1>(sums.by_input, lane);
-          sum_over_lanes<kLanes / 2, 1>(sums.by_step, lane);
-          if (Layout::has_gate()) sum_over_lanes<kLanes / 2, 1>(sums.y, lane);
+          sum_over_lanes<kLanes / 2, 1, kItems>(sums.by_input, lane);
+          sum_over_lanes<kLanes / 2, 1, kItems>(sums.by_step, lane);
+          if (Layout::has_gate()) sum_over_lanes<kLanes / 2, 1, kItems>(sums.y, lane);
           if (lane % (kLanes / kItems) == 0) {
             const int i = lane / (kLanes / kItems);
             add_round(tile.by_input[slot].packet[packet].item[i], sums.by_input[0], first);

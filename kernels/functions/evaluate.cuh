@@ -13,11 +13,7 @@ using holdfast_functions::ScalarFunction;
 
 template <Method kMethod, class W>
 HOLDFAST_DEVICE Coefficients<W> coefficients_of(W z) {
-  const float delta[1] = {1.0f};
-  const W b[1] = {real_as<W>(1.0f)};
-  Coefficients<W> out[1];
-  discretize<kMethod>(delta, z, inverses(z), b, out);
-  return out[0];
+  return discretize_one<kMethod>(1.0f, z, real_as<W>(1.0f));
 }
 
 template <Method kMethod>

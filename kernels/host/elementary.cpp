@@ -1,9 +1,12 @@
-// e^x, sin x and cos x of exponential.cuh on their own, in pairs and of common elements, so that a test can try every reduced
-// argument.
+// e^x, sin x and cos x of exponential.cuh on their own, in pairs and, of an x beside the given one, as common elements have them,
+// so that a test can try every reduced argument.
 #include "exponential.cuh"
 #include "host/interface.h"
 
 namespace {
+
+// What e^{ΔA} of common elements is tried at: any Δ whose product with A has a tail.
+constexpr float kStep = 0x1.19999ap+0f;
 
 double sum(holdfast::Pair<float> x) { return static_cast<double>(x.hi) + static_cast<double>(x.lo); }
 
@@ -14,15 +17,16 @@ extern "C" void holdfast_elementary(const float* hi, const float* lo, std::size_
     const holdfast::Pair<float> x = {hi[i], lo[i]};
     const holdfast::RealExponential e = holdfast::exponential(x);
     const holdfast::SineCosine t = holdfast::sine_cosine(x);
-    // e^ix: nothing but the angle's own errors.
-    const holdfast::Complex<holdfast::Pair<float>> turn = {{0.0f, 0.0f}, x};
-    const holdfast::Complex<float> common = holdfast::common_exponential(turn);
-    const holdfast::CommonExponential parts = holdfast::common_exponential_parts(x);
+    const float a = hi[i] / kStep;
+    const holdfast::CommonExponential parts = holdfast::common_exponential_parts(kStep, a);
+    // e^iy: nothing but the angle's own errors.
+    const holdfast::Complex<float> common = holdfast::common_exponential(kStep, holdfast::Complex<float>{0.0f, a});
     results[i] = {sum(e.mantissa) * static_cast<double>(holdfast::power_of_two(e.exponent)),
                   sum(t.sine),
                   sum(t.cosine),
-                  static_cast<double>(holdfast::common_exponential(x)),
-                  static_cast<double>(parts.slope * parts.r),
+                  static_cast<double>(kStep) * static_cast<double>(a),
+                  static_cast<double>(holdfast::common_exponential(kStep, a)),
+                  static_cast<double>(parts.slope * parts.f),
                   static_cast<double>(common.im),
                   static_cast<double>(common.re)};
   }

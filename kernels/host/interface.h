@@ -22,10 +22,10 @@ struct HoldfastInstantiation {
 };
 
 // The functions of exponential.cuh at one x: e^x, sin x and cos x in pairs of floats, before they are rounded; and of common
-// elements e^x, what e^x is beyond a power of two before it is rounded, sin x and cos x.
+// elements, at an x beside it that is a product, that x, e^x, what e^x is beyond a power of two before it is rounded, sin x and cos x.
 struct HoldfastElementary {
   double exponential, sine, cosine;
-  double common_exponential, common_growth, common_sine, common_cosine;
+  double common_argument, common_exponential, common_growth, common_sine, common_cosine;
 };
 
 // What kernels read that leave a choice to run time: the layout, and in the copies with faults these. Set for the OS

@@ -44,6 +44,7 @@ const HEADERS: &[Source] = sources![
     "discretize.cuh",
     "exponential.cuh",
     "hooks.cuh",
+    "lanes.cuh",
     "launch.cuh",
     "launch_backward.cuh",
     "pair.cuh",

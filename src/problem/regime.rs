@@ -373,5 +373,13 @@ fn build() -> Vec<Regime> {
             ..EVERYTHING
         }),
     );
+    all.push(
+        regime(
+            "mixed-steps",
+            "Δ from 1e-16 to 40, so that z is of any size beside common ones of the same state",
+        )
+        .vary(Grouped)
+        .with(Recipe { steps: LogUniform(1e-16, 40.0), shape: shape(1, 4, 12, 64), ..PLAIN }),
+    );
     all
 }

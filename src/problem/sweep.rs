@@ -421,6 +421,10 @@ fn extreme_scales(weights: Weights, draw: &mut Draw) -> CoefficientProblem {
         };
         problem.push(delta, z / f64::from(delta), draw.weight(weights) * power_of_ten(b));
     }
+    // A log₂e has no low part any more, and no value.
+    for (delta, a, b) in [(2e38, -1.3e-38, 1e-38), (1e-38, -2.5e38, 1e38)] {
+        problem.push(delta, Complex64::new(a, 0.0), Complex64::new(b, 0.0));
+    }
     problem
 }
 

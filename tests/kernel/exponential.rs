@@ -15,7 +15,7 @@ const EXPONENTIAL: f64 = 0.15;
 const ROTATION: f64 = 0.24;
 /// Of common elements.
 const COMMON_EXPONENTIAL: f64 = 1.65;
-const COMMON_GROWTH: f64 = 0.96;
+const COMMON_GROWTH: f64 = 1.2;
 const COMMON_ROTATION: f64 = 1.47;
 
 /// The error of one result, in u.
@@ -26,13 +26,14 @@ fn of_exponential(x: f64, got: Elementary) -> f64 {
     (got.exponential / x.exp() - 1.0).abs() / U
 }
 
-fn of_common_exponential(x: f64, got: Elementary) -> f64 {
-    (got.common_exponential / x.exp() - 1.0).abs() / U
+/// Of common elements x is a product of two floats beside the given one.
+fn of_common_exponential(_: f64, got: Elementary) -> f64 {
+    (got.common_exponential / got.common_argument.exp() - 1.0).abs() / U
 }
 
 /// e^x = 2ⁿ(1 + growth) before it is rounded, as the complex one takes it.
-fn of_common_growth(x: f64, got: Elementary) -> f64 {
-    let times_two_to_n = x.exp() / (1.0 + got.common_growth);
+fn of_common_growth(_: f64, got: Elementary) -> f64 {
+    let times_two_to_n = got.common_argument.exp() / (1.0 + got.common_growth);
     (times_two_to_n / times_two_to_n.log2().round().exp2() - 1.0).abs() / U
 }
 
@@ -42,8 +43,8 @@ fn of_rotation(x: f64, got: Elementary) -> f64 {
     (got.sine - sin).hypot(got.cosine - cos) / U
 }
 
-fn of_common_rotation(x: f64, got: Elementary) -> f64 {
-    let (sin, cos) = x.sin_cos();
+fn of_common_rotation(_: f64, got: Elementary) -> f64 {
+    let (sin, cos) = got.common_argument.sin_cos();
     (got.common_sine - sin).hypot(got.common_cosine - cos) / U
 }
 

@@ -28,7 +28,8 @@ fn run(method: Method, problem: &Problem) -> (Vec<u32>, Vec<u32>) {
 fn ten_runs_are_bitwise_identical_in_thread_pools_of_any_size() {
     let mut rng = generator("ten_runs_are_bitwise_identical_in_thread_pools_of_any_size");
     for weights in Weights::ALL {
-        let shape = Shape { batch: 2, dim: 4, dstate: 4, seqlen: 300, groups: 2 };
+        // So many states that lanes step through several together.
+        let shape = Shape { batch: 2, dim: 4, dstate: 12, seqlen: 300, groups: 2 };
         let problem = everything_on(shape, weights).random(&mut rng);
         for method in Method::ALL {
             let first = run(method, &problem);
@@ -72,7 +73,7 @@ fn alone(problem: &Problem, batch: usize, channel: usize) -> Problem {
 fn a_channel_computes_the_same_alone_as_anywhere_in_a_batch() {
     let mut rng = generator("a_channel_computes_the_same_alone_as_anywhere_in_a_batch");
     for weights in Weights::ALL {
-        let shape = Shape { batch: 3, dim: 3, dstate: 2, seqlen: 133, groups: 3 };
+        let shape = Shape { batch: 3, dim: 3, dstate: 12, seqlen: 133, groups: 3 };
         let problem = everything_on(shape, weights).random(&mut rng);
         let states = shape.dstate * weights.width();
         for method in Method::ALL {
@@ -93,7 +94,7 @@ fn a_channel_computes_the_same_alone_as_anywhere_in_a_batch() {
 #[test]
 fn a_nan_stays_in_its_channel() {
     let mut rng = generator("a_nan_stays_in_its_channel");
-    let mut problem = Layout::plain(2, 2, 2, 200).random(&mut rng);
+    let mut problem = Layout::plain(2, 2, 12, 200).random(&mut rng);
     problem.u[250] = f32::NAN;
     for method in Method::ALL {
         let output = CpuBackend::new().scan(method, &problem).expect("the kernel runs");
@@ -101,6 +102,26 @@ fn a_nan_stays_in_its_channel() {
             // poly reads the future, too.
             let reached = i / 200 == 1 && (i >= 250 || method == Method::Poly);
             assert_eq!(y.is_nan(), reached, "{method}: out[{i}] is {y}");
+        }
+    }
+}
+
+/// Twelve states are two for four of a channel's lanes, and one for the others.
+#[test]
+fn an_infinite_input_is_infinite_where_a_lane_has_fewer_states() {
+    let mut rng = generator("an_infinite_input_is_infinite_where_a_lane_has_fewer_states");
+    let mut problem = Layout::plain(1, 1, 12, 40).random(&mut rng);
+    for values in [&mut problem.b, &mut problem.c] {
+        values.iter_mut().for_each(|value| *value = value.abs());
+    }
+    problem.a.fill(-0.5);
+    problem.delta.fill(0.1);
+    problem.u[20] = f32::INFINITY;
+    for method in Method::ALL {
+        let output = CpuBackend::new().scan(method, &problem).expect("the kernel runs");
+        for (i, y) in output[TensorName::Out].values.iter().enumerate() {
+            let reached = i >= 20 || method == Method::Poly;
+            assert_eq!(*y == f32::INFINITY, reached, "{method}: out[{i}] is {y}");
         }
     }
 }

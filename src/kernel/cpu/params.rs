@@ -222,6 +222,7 @@ c_struct! {
         exponential: f64,
         sine: f64,
         cosine: f64,
+        common_argument: f64,
         common_exponential: f64,
         common_growth: f64,
         common_sine: f64,

@@ -3,7 +3,7 @@
 use holdfast::method::Method::{Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
 
 use super::Kind::{Case, Invariant, Lifted, Sweep};
-use super::{Mutant, PHI, caught, mutant};
+use super::{ALL, Mutant, PHI, caught, mutant};
 
 const PHI_FILE: &str = "phi.cuh";
 const DISCRETIZE: &str = "discretize.cuh";
@@ -285,8 +285,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "zoh-b-off",
             "zoh's B̄ too large by 2⁻²²",
-            "out.b_bar = scaled(b, delta);",
-            "out.b_bar = scaled(b, delta * 1.0000002384f);",
+            "out.b_bar = scaled(b, delta);\n    return true;",
+            "out.b_bar = scaled(b, delta * 1.0000002384f);\n    return true;",
         ),
         &[Zoh],
         caught(&[Sweep]),
@@ -296,8 +296,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "zoh-b-by-absolute-step",
             "zoh's B̄ = |Δ|B",
-            "out = {common_exponential(z), scaled(b, delta)};",
-            "out = {common_exponential(z), scaled(b, fabsf(delta))};",
+            "out.b_bar = scaled(b, delta);\n      return common;",
+            "out.b_bar = scaled(b, fabsf(delta));\n      return common;",
         ),
         &[Zoh],
         caught(&[Case]),
@@ -456,8 +456,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "common-steps-backward",
             "sums with a negative Δ as common ones",
-            "(delta > 1e-12f || delta == 0.0f);",
-            "(fabsf(delta) > 1e-12f || delta == 0.0f);",
+            "(delta > kLeastStep<kMethod> && delta <= kLargestStep<kMethod>) || delta == 0.0f",
+            "(fabsf(delta) > kLeastStep<kMethod> && delta <= kLargestStep<kMethod>) || delta == 0.0f",
         ),
         &[Poly, HighOrder],
         caught(&[Sweep]),
@@ -478,8 +478,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "common-rk4-near-root",
             "rk4's product as near to its root as may be",
-            "fabsf(from_root) > 0x1p-16f && ",
-            "",
+            "return fabsf(from_root) > 0x1p-16f;",
+            "return true;",
         ),
         &[Rk4],
         caught(&[Sweep]),
@@ -498,10 +498,43 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         DISCRETIZE,
         (
+            "range-of-first-step",
+            "a packet's range of Δ is its first one",
+            "for (int i = 1; i < kCount; ++i) {\n    range",
+            "for (int i = 1; i < 1; ++i) {\n    range",
+        ),
+        ALL,
+        caught(&[Case]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "range-without-least",
+            "a packet's least Δ is not asked for",
+            "const bool in_range = range.least > kLeastStep<kMethod> && range.largest",
+            "const bool in_range = range.largest",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
+            "range-without-exponent",
+            "a packet's z may be of any size",
+            "const bool common = in_range && has_common_exponent(range.largest, a);",
+            "const bool common = in_range;",
+        ),
+        PHI,
+        caught(&[Sweep]),
+    ),
+    mutant(
+        DISCRETIZE,
+        (
             "rare-elements-lost",
-            "of a packet's rare elements the first alone",
-            "if ((which >> i & 1) == 0) continue;",
-            "if ((which >> i & 1) == 0) continue;\n    if ((which & ((1u << i) - 1)) != 0) break;",
+            "of a packet with rare elements all but the last",
+            "for (int i = 0; i < kCount; ++i) {\n    bool done = false;",
+            "for (int i = 0; i < kCount - 1; ++i) {\n    bool done = false;",
         ),
         &[Zoh, Foh],
         caught(&[Case]),

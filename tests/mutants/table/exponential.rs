@@ -421,10 +421,10 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         EXP,
         (
-            "common-z-low-lost",
-            "Re z of common elements rounded to one float",
-            "fused(-n, 0x1.0bfbe8p-15f, z.lo));\n  // (e^r",
-            "fused(-n, 0x1.0bfbe8p-15f, 0.0f));\n  // (e^r",
+            "common-octaves-low-lost",
+            "A log₂e of common elements rounded to one float",
+            "fused(delta, per_step.lo, fused(delta, per_step.hi, -n))",
+            "fused(delta, per_step.hi, -n)",
         ),
         &[Zoh],
         caught(&[Sweep]),
@@ -432,10 +432,10 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         EXP,
         (
-            "common-ln2-low-lost",
-            "ln 2 to 14 bits for common elements",
-            "fused(-n, 0x1.0bfbe8p-15f, z.lo));\n  // (e^r",
-            "z.lo);\n  // (e^r",
+            "common-log2e-low-lost",
+            "log₂e to 24 bits for common elements",
+            "fused(a, 0x1.4ae0cp-26f, product.lo)",
+            "product.lo",
         ),
         &[Zoh],
         caught(&[Sweep]),
@@ -444,8 +444,8 @@ pub const MUTANTS: &[Mutant] = &[
         EXP,
         (
             "common-series-short",
-            "common eˣ without its term r⁶",
-            "float p = 0x1.6a23ccp-10f;",
+            "common eˣ without its term f⁶",
+            "float p = 0x1.416b5ep-13f;",
             "float p = 0.0f;",
         ),
         &[Zoh],
@@ -453,7 +453,29 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         EXP,
-        ("common-coefficient-24", "a coefficient of common eˣ off by 1%", "0x1.5558f2p-5f", "0x1.5958f2p-5f"),
+        ("common-coefficient-4", "a coefficient of common eˣ off by 1%", "0x1.3b2dep-7f", "0x1.3e5dep-7f"),
+        &[Zoh],
+        caught(&[Sweep]),
+    ),
+    mutant(
+        EXP,
+        (
+            "common-least-weight-off",
+            "common elements with any small A, where the low part of A log₂e underflows",
+            "(fabsf(a) >= 1e-30f) & ",
+            "",
+        ),
+        &[Zoh],
+        caught(&[Sweep]),
+    ),
+    mutant(
+        EXP,
+        (
+            "common-largest-weight-off",
+            "common elements with any large A, where A log₂e overflows",
+            " & (fabsf(a) <= 1e38f)",
+            "",
+        ),
         &[Zoh],
         caught(&[Sweep]),
     ),
@@ -462,7 +484,7 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "common-angle-low-lost",
             "Im z of common elements rounded to one float",
-            "fused(-q, 0x1.110b46p-26f, z.im.lo));",
+            "fused(-q, 0x1.110b46p-26f, angle.lo));",
             "fused(-q, 0x1.110b46p-26f, 0.0f));",
         ),
         &[Zoh],
@@ -495,8 +517,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "common-angle-limit-1e6",
             "common angles up to 10⁶",
-            "is_common(z.re) && fabsf(z.im.hi) <= 1000.0f",
-            "is_common(z.re) && fabsf(z.im.hi) <= 1e6f",
+            "fabsf(mul_rn(delta, a.im)) <= 1000.0f",
+            "fabsf(mul_rn(delta, a.im)) <= 1e6f",
         ),
         &[Zoh],
         caught(&[Sweep]),

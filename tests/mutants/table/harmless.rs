@@ -239,8 +239,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "zoh-step-and-b-commuted",
             "BΔ for ΔB",
-            "out.b_bar = scaled(b, delta);",
-            "out.b_bar = scaled(b, delta * 1.0f);",
+            "out.b_bar = scaled(b, delta);\n      return common;",
+            "out.b_bar = scaled(b, delta * 1.0f);\n      return common;",
         ),
         &[Zoh],
         Fate::Harmless("equivalent: a factor of 1"),
@@ -265,9 +265,26 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         SCAN,
         (
+            "packets-by-steps",
+            "no packet is known to be common",
+            "bool all = at.valid == kItems && active",
+            "bool all = false && active",
+        ),
+        SCANS,
+        Fate::Harmless("what is not known of all elements is asked of each"),
+    ),
+    mutant(
+        DISCRETIZE,
+        ("ranges-with-zeros", "a step size of 0 is the least of a packet", "x == T(0) ? T(3e38f) : x", "x"),
+        ALL,
+        Fate::Harmless("what is not known of all elements is asked of each"),
+    ),
+    mutant(
+        SCAN,
+        (
             "steps-past-the-end",
             "the positions past the end are stepped through",
-            "advance(at.valid);",
+            "advance(kAllThere ? kItems : at.valid);",
             "advance(kItems);",
         ),
         SCANS,
@@ -289,8 +306,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "common-angle-limit-100",
             "common angles up to 100",
-            "is_common(z.re) && fabsf(z.im.hi) <= 1000.0f",
-            "is_common(z.re) && fabsf(z.im.hi) <= 100.0f",
+            "fabsf(mul_rn(delta, a.im)) <= 1000.0f",
+            "fabsf(mul_rn(delta, a.im)) <= 100.0f",
         ),
         &[Zoh],
         Fate::Harmless("pairs of floats hold wherever plain floats do"),
