@@ -27,6 +27,10 @@ const BLOCKS: [usize; 3] = [64, 128, 256];
 /// in all of them is not off by all of them at once, while a fault may be off by anything.
 const WHOLE: f64 = 0.75;
 
+/// The least share of a bound that digits lost by closed forms of φ-functions take in the worst element. A choice: where z is
+/// small their bounds leave room for any other fault, while what they lose comes to some sixteenth of it.
+const OF_CLOSED_FORMS: f64 = 1.0 / 32.0;
+
 /// What a recording did not state, and may have meant: its form, its conventions, its arithmetic.
 struct Meant {
     name: String,
@@ -41,6 +45,8 @@ struct Meant {
     is_looser: bool,
     /// Whether most channels must fail without it: such roundings are nowhere small.
     shows_everywhere: bool,
+    /// The least share of a bound that has to be used.
+    least: f64,
 }
 
 /// What is less likely is not tried where something likelier fits: looser bounds and other forms fit more.
@@ -84,6 +90,7 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
         likelihood,
         is_looser: false,
         shows_everywhere: false,
+        least: 0.0,
     };
     let mut all = Vec::new();
     let before = Conventions { reads: Reads::BeforeUpdate, ..stated };
@@ -113,6 +120,15 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
         );
         let meant = same("naive-softplus".to_owned(), what, of_algorithms);
         all.push(Meant { stages: Stages::NAIVE_SOFTPLUS, ..meant });
+    }
+    if stages == Stages::NONE && form.formula().phis() > 0 {
+        let what = format!(
+            "φ-functions are differences of eᶻ and the first terms of its series, divided by powers of z, which lose the digits of a \
+             small z; --arithmetic '{}' accepts it",
+            Stages::NAIVE_PHI
+        );
+        let meant = same("naive-phi".to_owned(), what, of_algorithms);
+        all.push(Meant { stages: Stages::NAIVE_PHI, least: OF_CLOSED_FORMS, ..meant });
     }
     if stages == Stages::NONE {
         let narrow = match input {
@@ -242,7 +258,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
             _ => Named::default(),
         };
         for tensor in open {
-            let Some(residual) = shares[tensor] else { continue };
+            let Some(residual) = shares[tensor].filter(|share| *share >= meant.least) else { continue };
             let diagnosis = Diagnosis { name: name.clone(), what: what.clone(), residual };
             let rank = allowed.get(tensor).copied().unwrap_or(residual);
             let new = Found { likelihood, rank, diagnosis };

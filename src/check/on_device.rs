@@ -116,6 +116,9 @@ impl DeviceJudge {
         contract: &Contract,
     ) -> Option<&'static str> {
         let shape = recording.layout().shape;
+        if contract.sums == Sums::Closed {
+            return Some("phi=naive is not known to a device");
+        }
         if contract.sums != Sums::Plain || contract.arithmetic.stages.log_space.is_some() {
             return Some("a scan in log space is not known to a device");
         }

@@ -11,6 +11,9 @@
 //!   E₀ = 4u·eᶻ + 2u|eᶻ − 1| for real z (an exponential to base 2 and a subtraction, or expm1), and for complex ones, as
 //!   expm1(x)cos y − 2sin²(y/2) + i eˣ sin y, by at most 25u·max(1, eˣ).
 //!
+//!   They lose the more the smaller z is. Where nothing but them is stated to be used ([`Sums::Closed`]), this is allowed for any
+//!   z but 0, where they have no value: E₁ comes to 4u/|z|, E₂ to 4u/|z|², E₃ to 4u/|z|³.
+//!
 //! The terms of h then each take up to five products and sums with Δ and one another: 5u|term|.
 
 use crate::formula::{Function, Term};
@@ -57,12 +60,13 @@ pub fn phi_errors<const W: usize, V: Value<W>>(
     let [e0, e1, e2, e3] = plain.of_phis(z, &[phi0, phi1, phi2, phi3]);
     let series = plain.of_series(z, 4);
     let closed = (e3 + (phi3 - INVERSE_FACTORIALS[3]).norm() * (plain.u + plain.quotient())) / z;
-    [e0, e1, e2, e3, Lanes::if_less(z, Lanes::ONE, series, closed)]
+    [e0, e1, e2, e3, Lanes::if_less(z, Lanes::all(plain.closed_from), series, closed)]
 }
 
 /// What each term of φ₃'s series may add, in the order of powers.
 pub fn series(arithmetic: Arithmetic, weights: Weights) -> [f64; 16] {
-    let plain = Plain { weights, u: arithmetic.unit, mu: arithmetic.product(weights) };
+    let (u, mu) = (arithmetic.unit, arithmetic.product(weights));
+    let plain = Plain { weights, u, mu, closed_from: 1.0 };
     std::array::from_fn(|i| plain.of_power(i as u32) * INVERSE_FACTORIALS[i + 3])
 }
 
@@ -70,17 +74,20 @@ struct Plain {
     weights: Weights,
     u: f64,
     mu: f64,
+    /// From which |z| on closed forms are taken.
+    closed_from: f64,
 }
 
 impl Plain {
     /// None where nothing is lost.
     fn new(sums: Sums, arithmetic: Arithmetic, weights: Weights) -> Option<Plain> {
-        let weights = match sums {
+        let (weights, closed_from) = match sums {
             Sums::Compensated => return None,
-            Sums::Plain => weights,
-            Sums::PlainComplex => Weights::Complex,
+            Sums::Plain => (weights, 1.0),
+            Sums::PlainComplex => (Weights::Complex, 1.0),
+            Sums::Closed => (weights, f64::MIN_POSITIVE),
         };
-        Some(Plain { weights, u: arithmetic.unit, mu: arithmetic.product(weights) })
+        Some(Plain { weights, u: arithmetic.unit, mu: arithmetic.product(weights), closed_from })
     }
 
     /// ρ
@@ -110,14 +117,14 @@ impl Plain {
     /// Of φ₁, φ₂ and φ₃, at their indices.
     #[inline(always)]
     fn of_phis<const W: usize, V: Value<W>>(&self, z: Lanes<W>, phis: &[V; 4]) -> [Lanes<W>; 4] {
-        let series = if z.any_below(1.0) { self.by_series(z, phis) } else { [Lanes::ZERO; 4] };
-        if z.all_below(1.0) {
+        let series = if z.any_below(self.closed_from) { self.by_series(z, phis) } else { [Lanes::ZERO; 4] };
+        if z.all_below(self.closed_from) {
             return series;
         }
         let closed = self.closed(z, phis);
         let mut errors = series;
         for (error, closed) in errors.iter_mut().zip(closed) {
-            *error = Lanes::if_less(z, Lanes::ONE, *error, closed);
+            *error = Lanes::if_less(z, Lanes::all(self.closed_from), *error, closed);
         }
         errors
     }

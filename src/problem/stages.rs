@@ -1,5 +1,5 @@
 //! How an implementation computes, where it is not plain f32: which steps of a scan it rounds to fewer bits, beside its inputs
-//! and outputs, how it computes softplus, and whether it scans in log space. Stated, never guessed.
+//! and outputs, how it computes softplus and φ-functions, and whether it scans in log space. Stated, never guessed.
 //!
 //! Each stage adds roundings to those of f32, of the unit s = 2⁻⁸ of bf16, 2⁻¹¹ of f16 or 2⁻¹⁰ of tf32 (tensor cores may cut
 //! bits off where others round), and of half a smallest subnormal (a whole one of tf32) where something underflows:
@@ -12,6 +12,9 @@
 //!
 //! `softplus=naive` states log(1 + eˣ) as it stands, without log1p: the sum rounds by u of f32, and that is an error of u in Δ,
 //! which may be all of it. Where eˣ < u, Δ comes out as 0. What overflows beyond x = 88 is no rounding, and fails.
+//!
+//! `phi=naive` states that φ₁ = (eᶻ − 1)/z, φ₂ = (eᶻ − 1 − z)/z² and φ₃ are such quotients at any z but 0, without series or expm1: what
+//! cancels is lost ([`crate::judge::sums`] has the bound), the more the smaller z is.
 //!
 //! `scan=log-space` states that products of Ā = eᶻ are exponentials of running sums of z, as in chunked scans:
 //! Π Āⱼ = exp(s_l − s_k). Running sums round by what they have come to, and not by what is left of a term
@@ -58,12 +61,14 @@ impl From<InputType> for StageType {
     }
 }
 
-/// The type of each stage; how softplus is computed; and how the scan is.
+/// The type of each stage; how softplus and φ-functions are computed; and how the scan is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stages {
     types: [StageType; Stage::ALL.len()],
     /// Whether softplus is log(1 + eˣ) as it stands.
     pub naive_softplus: bool,
+    /// Whether φ-functions are their closed forms as they stand.
+    pub naive_phi: bool,
     pub log_space: Option<LogSpace>,
 }
 
@@ -105,6 +110,7 @@ impl FromStr for LogSpace {
 }
 
 const SOFTPLUS: &str = "softplus";
+const PHI: &str = "phi";
 const NAIVE: &str = "naive";
 /// The key of metadata as well.
 pub const SCAN: &str = "scan";
@@ -128,7 +134,8 @@ impl Rounding {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected f32, f16, bf16 or tf32 for all stages, or a list such as `delta=bf16, gate=bf16`, each stage once, found \
-     `{found}` (hint: stages are {}; softplus=naive, scan=log-space and scan=log-space-64 may be added to either)",
+     `{found}` (hint: stages are {}; softplus=naive, phi=naive, scan=log-space and \
+     scan=log-space-64 may be added to either)",
     Stage::ALL.map(Stage::name).join(", ")
 )]
 pub struct StagesError {
@@ -137,10 +144,16 @@ pub struct StagesError {
 
 impl Stages {
     /// All of it in f32.
-    pub const NONE: Stages =
-        Stages { types: [StageType::F32; Stage::ALL.len()], naive_softplus: false, log_space: None };
+    pub const NONE: Stages = Stages {
+        types: [StageType::F32; Stage::ALL.len()],
+        naive_softplus: false,
+        naive_phi: false,
+        log_space: None,
+    };
     /// All of it in f32, with log(1 + eˣ).
     pub const NAIVE_SOFTPLUS: Stages = Stages { naive_softplus: true, ..Stages::NONE };
+    /// All of it in f32, with φ-functions by what cancels.
+    pub const NAIVE_PHI: Stages = Stages { naive_phi: true, ..Stages::NONE };
 
     /// Every stage in the same type.
     pub fn all(type_of_all: impl Into<StageType>) -> Self {
@@ -185,6 +198,7 @@ impl fmt::Display for Stages {
         }
         let others = [
             self.naive_softplus.then(|| format!("{SOFTPLUS}={NAIVE}")),
+            self.naive_phi.then(|| format!("{PHI}={NAIVE}")),
             self.log_space.map(|log_space| format!("{SCAN}={log_space}")),
         ];
         stated.extend(others.into_iter().flatten());
@@ -214,6 +228,10 @@ impl FromStr for Stages {
                 SOFTPLUS if value.trim() == NAIVE => {
                     stages.naive_softplus = true;
                     SOFTPLUS
+                }
+                PHI if value.trim() == NAIVE => {
+                    stages.naive_phi = true;
+                    PHI
                 }
                 SCAN => {
                     stages.log_space = Some(value.parse().map_err(|_| wrong())?);

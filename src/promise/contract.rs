@@ -93,6 +93,8 @@ pub enum Sums {
     Plain,
     /// The same in complex arithmetic, whatever the weights.
     PlainComplex,
+    /// By closed forms whatever z.
+    Closed,
 }
 
 /// A framework's derivatives of a formula: those of its exponential (3u, or 5u with sine and cosine) and of up to eight

@@ -10,6 +10,7 @@ pub mod functions;
 pub use contract::Contract;
 
 use self::allowance::Arithmetic;
+use self::contract::Sums;
 use crate::problem::Stages;
 
 /// What is expected of an implementation, and what it can be used for. What faults can be planted in, and what runs on inputs
@@ -55,7 +56,8 @@ impl Promise {
     /// The same of an implementation that states its arithmetic.
     pub fn recorded(stages: Stages) -> Promise {
         let arithmetic = Arithmetic { stages, ..Arithmetic::SINGLE };
-        Promise { contract: Contract { arithmetic, ..Contract::FRAMEWORK }, ..Promise::RECORDED }
+        let sums = if stages.naive_phi { Sums::Closed } else { Contract::FRAMEWORK.sums };
+        Promise { contract: Contract { arithmetic, sums, ..Contract::FRAMEWORK }, ..Promise::RECORDED }
     }
 
     /// A run that was recorded elsewhere, by a careful f32 implementation.

@@ -140,6 +140,54 @@ fn a_naive_softplus_is_named_and_passes_where_it_is_stated() {
     assert_eq!(check(&problem, worse, stated).cases[0].verdict, Verdict::Fail);
 }
 
+/// foh by φ₂ = (eᶻ − 1 − z)/z² at every z, in f32.
+fn closed_foh(problem: &Problem, factor: f32) -> Vec<f32> {
+    let Shape { dim, dstate, seqlen, .. } = problem.shape;
+    let mut out = Vec::new();
+    for d in 0..dim {
+        let mut states = vec![0.0f32; dstate];
+        for l in 0..seqlen {
+            let at = problem.sequence_index(0, d, l);
+            let delta = problem.delta[at].exp().ln_1p();
+            let mut y = 0.0f32;
+            for (n, x) in states.iter_mut().enumerate() {
+                let of = |values: &[f32], operand| values[problem.operand_index(operand, (0, d), n, l)];
+                let (b, c) = (of(&problem.b, problem.b_operand), of(&problem.c, problem.c_operand));
+                let z = delta * problem.a[problem.weight_index(d, n)];
+                let phi = (z.exp() - 1.0 - z) / (z * z);
+                *x = z.exp() * *x + factor * (delta * delta * phi * b * problem.u[at]);
+                y += *x * c;
+            }
+            out.push(y);
+        }
+    }
+    out
+}
+
+/// Closed forms, which have lost some digits where z is about 0.01.
+#[test]
+fn naive_phi_functions_are_named_and_pass_where_they_are_stated() {
+    let mut problem = problem(InputType::F32);
+    (problem.d, problem.z, problem.delta_bias) = (None, None, None);
+    problem.delta.iter_mut().for_each(|delta| *delta = -5.0 + 0.2 * delta.clamp(-2.0, 2.0));
+    let check = |out: Vec<f32>, stages: Option<Stages>| {
+        let mut file = File::of(&problem, ComplexAs::Trailing);
+        file.add_output(&problem, "foh", &out, None, ComplexAs::Trailing);
+        file.metadata.extend(stages.map(|stages| ("arithmetic".to_owned(), stages.to_string())));
+        let options = Options { channels: None, seed: 1, stages: None };
+        check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits").cases.remove(0)
+    };
+    let case = check(closed_foh(&problem, 1.0), None);
+    assert_eq!(case.verdict, Verdict::Fail);
+    let names: Vec<&str> = case.diagnosis.iter().map(|found| found.name.as_str()).collect();
+    assert_eq!(names, ["naive-phi"], "{:?}", case.worst);
+    let stated = Some(Stages::NAIVE_PHI);
+    let case = check(closed_foh(&problem, 1.0), stated);
+    assert_eq!(case.verdict, Verdict::Pass, "{} {:?}", case.reason, case.worst);
+    let case = check(closed_foh(&problem, 1.05), stated);
+    assert_eq!(case.verdict, Verdict::Fail);
+}
+
 /// Of mamba_ssm's own code, run unchanged: its reference takes silu of a bf16 gate in bf16, its minimal SSD scans in log
 /// space, and its Triton kernels multiply on tensor cores.
 #[rstest]
@@ -391,6 +439,8 @@ fn a_stated_arithmetic_reads_as_it_is_written() {
         "softplus=naive",
         "gate=bf16, softplus=naive",
         "bf16, softplus=naive",
+        "phi=naive",
+        "softplus=naive, phi=naive",
         "tf32",
         "du=tf32, y=tf32",
         "scan=log-space",
@@ -408,6 +458,7 @@ fn a_stated_arithmetic_reads_as_it_is_written() {
         "gate=bf16;delta=bf16",
         "gate=bf16, gate=f32",
         "softplus=bf16",
+        "phi=bf16",
         "softplus=naive, softplus=naive",
         "bf16, gate=bf16",
         "scan=linear",
