@@ -116,6 +116,8 @@ pub struct Place {
     /// Of a sequence, or of a variable B or C: the axes in the order in which they are taken to lie in memory.
     pub order: Order,
     pub pairs: Pairs,
+    /// How far apart in memory rows begin, where that is not their length; what is read beyond the last one is 0.
+    pub row_stride: Option<usize>,
 }
 
 /// Batch 0, channel or group 1, state 2, position 3.
@@ -142,6 +144,7 @@ impl Place {
         transposed: false,
         order: [0, 1, 2, 3],
         pairs: Pairs::Interleaved,
+        row_stride: None,
     };
 }
 
@@ -250,6 +253,8 @@ pub enum AUse {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guarded {
     Z,
+    /// Its real part.
+    RealPartOfZ,
     A,
     Delta,
 }
@@ -387,6 +392,8 @@ pub enum Carry {
     AccumulatedWithoutDecay,
     /// It is that of one chunk earlier.
     Stale,
+    /// It is that of the last position but one of the chunk before.
+    LastButOne,
     /// It reaches the first position of the chunk only.
     FirstPositionOnly,
     /// At each position it has decayed by other steps than it should have.
@@ -416,6 +423,8 @@ pub enum Steps {
     OneBefore,
     /// s…l, and s again
     FirstTwice,
+    /// l
+    OwnAlone,
 }
 
 /// A scan in chunks.

@@ -32,6 +32,8 @@ pub struct Carried {
     earlier: State,
     /// Ā of the position before.
     before: Bounded,
+    /// The whole state before the last position that it has passed.
+    last_but_one: State,
 }
 
 #[derive(Clone, Copy)]
@@ -39,13 +41,15 @@ struct Beside {
     state: State,
     /// The same as it should have decayed.
     right: State,
+    /// As it was given.
+    given: State,
     carry: Carry,
     is_first: bool,
 }
 
 impl Beside {
     fn new(state: State, carry: Carry) -> Self {
-        Beside { state, right: state, carry, is_first: true }
+        Beside { state, right: state, given: state, carry, is_first: true }
     }
 }
 
@@ -61,6 +65,10 @@ impl Carried {
             }
             Carry::WithoutFirstDecay => {
                 *a = Bounded { value: Complex64::ONE, error: 0.0 };
+                return;
+            }
+            Carry::LastButOne => {
+                (self.beside, *x) = (None, self.last_but_one);
                 return;
             }
             Carry::WithoutDecay | Carry::FirstPositionOnly => whole,
@@ -82,8 +90,9 @@ impl Carried {
         (self.beside, *x) = (Some(Beside::new(whole, Carry::NotAccumulated)), State::default());
     }
 
-    /// One position further on, whose Ā is `a`; that of the one after it is `next`.
-    pub fn decay(&mut self, a: Bounded, next: Bounded) {
+    /// One position further on, whose Ā is `a`; that of the one after it is `next`, and the whole state was `from` before it.
+    pub fn decay(&mut self, a: Bounded, next: Bounded, from: State) {
+        self.last_but_one = from;
         let before = std::mem::replace(&mut self.before, a);
         let Some(beside) = &mut self.beside else { return };
         let state = beside.state;
@@ -97,6 +106,7 @@ impl Carried {
                 (Steps::OneMore, false) => state.times(next),
                 (Steps::OneBefore, true) => state.times(before).times(a),
                 (Steps::FirstTwice, true) => state.times(a).times(a),
+                (Steps::OwnAlone, _) => beside.given.times(a),
                 _ => state.times(a),
             },
             _ => state.times(a),

@@ -142,6 +142,14 @@ impl<'a> Read<'a> {
             let sizes = [shape.batch, shape.dim, 1, shape.seqlen];
             [batch, channel, _, l] = reordered(place.order, sizes, [batch, channel, 0, l]);
         }
+        if let Some(stride) = place.row_stride {
+            let flat = (batch * shape.dim + channel) * stride + l;
+            if flat >= shape.batch * shape.dim * shape.seqlen {
+                return 0.0;
+            }
+            let row = flat / shape.seqlen;
+            (batch, channel, l) = (row / shape.dim, row % shape.dim, flat % shape.seqlen);
+        }
         let row = self.problem.row_if_held(batch, channel);
         row.map_or(f64::NAN, |row| f64::from(values[row * shape.seqlen + l]))
     }
@@ -256,6 +264,15 @@ impl<'a> Read<'a> {
                     let sizes = [shape.batch, shape.groups, shape.dstate, shape.seqlen];
                     [batch, group, n, l] = reordered(place.order, sizes, [batch, group, n, l]);
                 }
+                if let Some(stride) = place.row_stride {
+                    let mut flat = ((batch * shape.groups + group) * shape.dstate + n) * stride + l;
+                    if flat >= shape.batch * shape.groups * shape.dstate * shape.seqlen {
+                        return Complex64::ZERO;
+                    }
+                    (l, flat) = (flat % shape.seqlen, flat / shape.seqlen);
+                    (n, flat) = (flat % shape.dstate, flat / shape.dstate);
+                    (batch, group) = (flat / shape.groups, flat % shape.groups);
+                }
                 let Some(row) = problem.group_row_if_held(batch, group) else {
                     return Complex64::new(f64::NAN, 0.0);
                 };
@@ -269,7 +286,14 @@ impl<'a> Read<'a> {
     /// A, or a constant B or C.
     fn weight(&self, values: &[f32], place: &Place, (channel, n): (usize, usize)) -> Complex64 {
         let shape = self.problem.shape;
-        let index = if place.transposed { n * shape.dim + channel } else { channel * shape.dstate + n };
+        let index = match place.row_stride {
+            Some(stride) => channel * stride + n,
+            None if place.transposed => n * shape.dim + channel,
+            None => channel * shape.dstate + n,
+        };
+        if index >= shape.dim * shape.dstate {
+            return Complex64::ZERO;
+        }
         self.number(values, place.pairs, (0, index), (shape.dstate, shape.dim * shape.dstate))
     }
 

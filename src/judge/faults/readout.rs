@@ -27,15 +27,25 @@ fn scale(read: &Read) -> f64 {
     if variant.bidirectional && variant.directions == Directions::Averaged {
         scale *= 0.5;
     }
-    scale * variant.readout_factor
+    scale *= variant.readout_factor;
+    if variant.skip_of_readout { scale * (1.0 + skip_factor(read)) } else { scale }
+}
+
+/// What the skip multiplies.
+fn skip_factor(read: &Read) -> f64 {
+    let Read { variant, problem, .. } = read;
+    problem
+        .d
+        .as_ref()
+        .filter(|_| variant.skip != 0.0)
+        .map_or(0.0, |d| variant.skip * if variant.skip_has_d { read.of_channel(Input::D, d) } else { 1.0 })
 }
 
 fn skip(read: &Read, l: usize) -> f64 {
-    let Read { variant, problem, .. } = read;
-    problem.d.as_ref().filter(|_| variant.skip != 0.0).map_or(0.0, |d| {
-        let d = if variant.skip_has_d { read.of_channel(Input::D, d) } else { 1.0 };
-        variant.skip * d * read.u_of_skip[l]
-    })
+    match (read.variant.skip_of_readout, skip_factor(read)) {
+        (true, _) | (_, 0.0) => 0.0,
+        (false, factor) => factor * read.u_of_skip[l],
+    }
 }
 
 /// The output as gain·Σ Re C x + offset; none where it is more than that.
@@ -64,7 +74,12 @@ pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64) {
     let directions = if variant.bidirectional { 2.0 } else { 1.0 };
     let budget::ReadoutRoundings { additions, vanished } =
         budget::ReadoutRoundings::count(problem, directions, Arithmetic::SINGLE);
-    let scaled = if variant.readout_factor == 1.0 { 0.0 } else { 2.0 * U };
+    let mut scaled = if variant.readout_factor == 1.0 { 0.0 } else { 2.0 * U };
+    if variant.skip_of_readout {
+        // A product and a sum, whose terms may cancel.
+        let d = skip_factor(read);
+        scaled += 2.0 * U * (1.0 + d.abs()) / (1.0 + d).abs().max(f64::MIN_POSITIVE);
+    }
     let read_out = (mu * (1.0 + U) + additions * SUM + scaled) * magnitude + vanished;
     let mut bound = scale.abs() * (forward.error + backward.error + read_out);
     let part = |sum: Complex64| scale * sum.re;

@@ -59,7 +59,7 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
         let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l)).collect();
         let mut last = run.add_states(n, &maps, false, &mut sums);
         overflows |= last.overflows;
-        let backward = variant.bidirectional.then(|| match &reversed {
+        let backward: Option<Last> = variant.bidirectional.then(|| match &reversed {
             Some(run) => {
                 let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l)).collect();
                 run.add_states(n, &maps, true, &mut of_reversed)
@@ -74,6 +74,7 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
                 let before = (seqlen - 1) / length * length;
                 last = run.state_after(n, &maps[..before]);
             }
+            LastState::OfReversed => last = backward.unwrap_or(last),
             LastState::Doubled => last.state = last.state.scaled(2.0),
             LastState::Times(factor) => last.state = last.state.scaled(factor),
             LastState::Early(by) => last = run.state_after(n, &maps[..seqlen.saturating_sub(by)]),
@@ -221,8 +222,9 @@ pub fn pieces(variant: &Variant, problem: &Problem, channel: (usize, usize), len
     (rest.u_use, rest.places, rest.groups) = (right.u_use, right.places, right.groups);
     (rest.input_factor, rest.decays_input) = (right.input_factor, right.decays_input);
     (rest.readout, rest.readout_factor) = (right.readout, right.readout_factor);
-    (rest.skip, rest.skip_has_d, rest.gate, rest.gated) =
-        (right.skip, right.skip_has_d, right.gate, right.gated);
+    (rest.skip, rest.skip_has_d, rest.skip_of_readout) =
+        (right.skip, right.skip_has_d, right.skip_of_readout);
+    (rest.gate, rest.gated) = (right.gate, right.gated);
     (rest.step_sizes, rest.clamp, rest.last_state) = (right.step_sizes, right.clamp, right.last_state);
     (rest.directions, rest.reversed, rest.without_input, rest.flips) =
         (right.directions, right.reversed, right.without_input, right.flips);
@@ -521,7 +523,7 @@ impl<'a> VariantScan<'a> {
             };
             x.at.value = kept.of(rounded(sum, variant.state));
             let next = maps.get(if reverse { l.wrapping_sub(1) } else { l + 1 }).map_or(one, |next| next.a);
-            carried.decay(decay, next);
+            carried.decay(decay, next, before);
             let dropped = match variant.directions {
                 Directions::CausalOnly => reverse,
                 Directions::BackwardOnly => !reverse,

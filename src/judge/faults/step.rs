@@ -130,6 +130,7 @@ pub fn is_other(variant: &Variant, delta: f64, a: Complex64) -> bool {
     let guarded = match variant.guarded {
         _ if variant.other_below == f64::INFINITY => return true,
         Guarded::Z => modulus(a * delta),
+        Guarded::RealPartOfZ => (a.re * delta).abs(),
         Guarded::A => modulus(a),
         Guarded::Delta => delta.abs(),
     };

@@ -83,6 +83,8 @@ pub enum LastState {
     WithoutB,
     /// That before the last chunk of so many positions.
     ChunkEarly(usize),
+    /// That of the reversed scan, at the first position.
+    OfReversed,
     Doubled,
     /// That before the last so many positions.
     Early(usize),
@@ -250,6 +252,8 @@ pub struct Variant {
     pub readout: Readout,
     /// How often the skip is added.
     pub skip: f64,
+    /// Whether the skip takes what is read of the states in place of u.
+    pub skip_of_readout: bool,
     /// Whether D multiplies the skip.
     pub skip_has_d: bool,
     /// A factor on what is read of the states.
@@ -315,6 +319,7 @@ impl Variant {
             flips: Flips::RIGHT,
             readout: Readout::Right,
             skip: 1.0,
+            skip_of_readout: false,
             skip_has_d: true,
             readout_factor: 1.0,
             counts: None,

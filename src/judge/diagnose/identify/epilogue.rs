@@ -35,6 +35,7 @@ pub const GATES: &[(GateFunction, &str, &str)] = &[
     (GateFunction::OfOutput, "gate-exchanged", "silu is taken of y and multiplied by z: silu(y)·z"),
     (GateFunction::OfU, "gate-of-u", "the gate is silu(u), of the wrong tensor"),
     (GateFunction::Negated, "gate-negated", "the gate is silu(−z)"),
+    (GateFunction::Swish(-1.0), "gate-sigmoid-negated", "the gate is z·sigmoid(−z)"),
     (GateFunction::PlusOne, "gate-plus-1", "the gate is 1 + silu(z)"),
     (GateFunction::HardSwish, "gate-hard-swish", "the gate is hardswish(z)"),
     (GateFunction::Elu, "gate-elu", "the gate is elu(z)"),

@@ -6,18 +6,22 @@ use crate::formula::{Form, Fraction, Function, Term};
 use crate::judge::faults::around::{FoundTerm, Guarded, TERMS};
 use crate::judge::faults::variant::Variant;
 use crate::method::Method;
+use crate::problem::Weights;
 
 /// Where a series may take over from a closed form: digits, and what they are multiplied with.
 const DIGITS: [f64; 15] = [1.0, 5.0, 2.0, 3.0, 2.5, 7.5, 4.0, 6.0, 7.0, 8.0, 9.0, 1.5, 3.5, 4.5, 1.2];
 const UNITS: [f64; 4] = [1.0, 0.1, 0.01, 0.001];
 
 /// What may be asked whether it is small.
-const GUARDED: [(Guarded, &str); 3] = [(Guarded::Z, "|ΔA|"), (Guarded::A, "|A|"), (Guarded::Delta, "Δ")];
+const GUARDED: [(Guarded, &str); 4] =
+    [(Guarded::Z, "|ΔA|"), (Guarded::A, "|A|"), (Guarded::Delta, "Δ"), (Guarded::RealPartOfZ, "|Re ΔA|")];
 
 /// Every guard.
-pub fn all(form: Form) -> Vec<Change> {
-    let mut all = near_0(form, &GUARDED);
-    all.extend(found_near_0(form, &GUARDED));
+pub fn all(form: Form, weights: Weights) -> Vec<Change> {
+    // Of real numbers the last one is the first.
+    let guarded = if weights == Weights::Complex { &GUARDED[..] } else { &GUARDED[..3] };
+    let mut all = near_0(form, guarded);
+    all.extend(found_near_0(form, guarded));
     all
 }
 

@@ -2,6 +2,7 @@
 
 use super::changes::{Change, Part};
 use super::{complex, structure};
+use crate::formula::Form;
 use crate::judge::faults::around::{Map, Pad};
 use crate::judge::faults::variant::{LastState, Variant};
 use crate::problem::{Problem, Weights};
@@ -101,6 +102,17 @@ fn moved(problem: &Problem) -> Vec<Change> {
     }
     if shape.dim > 1 && shape.dstate > 1 {
         add("lies in memory as (batch, dstate, dim)".to_owned(), LastState::Transposed);
+    }
+    all
+}
+
+/// The same, of an output that is wrong as well, and what would else be a convention that may be stated.
+pub fn beside(problem: &Problem, form: Form) -> Vec<Change> {
+    let mut all = all(problem);
+    if form.is_bidirectional() {
+        let what = "last_state is that of the reversed scan, at the first position: only last_state shows it";
+        let of = |v: &mut Variant| v.last_state = LastState::OfReversed;
+        all.push(Change::new(Part::LastState, "last-state-of-reversed", what, of));
     }
     all
 }

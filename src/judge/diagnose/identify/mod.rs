@@ -333,7 +333,7 @@ impl<'a> Search<'a> {
 
     /// What explains the output alone, with what may be wrong with the last state beside it.
     pub fn with_last_state(&self, of_output: &[Explanation]) -> Outcome {
-        let changes = last_state::all(self.case.problem);
+        let changes = last_state::beside(self.case.problem, self.case.form);
         let beside = |one: &Explanation| -> Vec<Candidate> {
             let variant = self.with(&one.changes.iter().collect::<Vec<_>>());
             let start = Candidate { changes: one.changes.clone(), variant };
@@ -500,6 +500,7 @@ impl<'a> Search<'a> {
             &|| by_hand(&|| self.pairs(&forms, &around, false)),
             &|| if bidirectional { by_hand(&|| self.partly()) } else { self.partly() },
             &|| self.held().par_iter().flat_map_iter(|start| self.late(start)).collect(),
+            &|| self.after_first_item(),
             &|| {
                 let readouts = Readouts::new(self, &self.base, b_bar::BEGINNING, true);
                 let begun = b_bar::find(self, &base, &readouts);
@@ -574,6 +575,36 @@ impl<'a> Search<'a> {
             scales.filter_map(|family| finder::find(self.case, &begun, &self.base, family)).collect();
         held.extend(found.into_iter().map(|change| self.joined(&base, change)));
         held
+    }
+
+    /// Hypotheses that hold for the first item of the batch, beside a state that nobody has set to 0 after it.
+    fn after_first_item(&self) -> Vec<Candidate> {
+        let channels = &self.case.problem.judged_channels;
+        let (first, others): (Vec<Look>, Vec<Look>) =
+            self.long.iter().partition(|look| channels[look.row].0 == 0);
+        let starts = structure::starts(self.case.problem);
+        let is_right = |look: &Look| !look.refutes(self.case, &self.base);
+        if first.is_empty() || others.is_empty() || starts.is_empty() || first.iter().all(is_right) {
+            return Vec::new();
+        }
+        let changes = self.catalogue.par_iter().chain(&self.around);
+        let mut held: Vec<Change> = changes
+            .filter(|change| first.iter().all(|look| !look.refutes(self.case, &self.alone(change).variant)))
+            .cloned()
+            .collect();
+        let families = finder::families(self.case, &first, &self.base);
+        let found =
+            families.par_iter().filter_map(|family| finder::find(self.case, &first, &self.base, family));
+        held.extend(found.collect::<Vec<_>>());
+        held.extend(finder::find_clamp(self.case, &first, &self.base));
+        held.extend(finder::thresholds(self.case, &first, &self.base));
+        let joined = held.iter().flat_map(|change| {
+            let start = self.alone(change);
+            starts.iter().map(move |later| self.joined(&start, later.clone()))
+        });
+        joined
+            .filter(|candidate| others.iter().all(|look| !look.refutes(self.case, &candidate.variant)))
+            .collect()
     }
 
     /// A hypothesis with the simplest other B̄ that holds for every element.

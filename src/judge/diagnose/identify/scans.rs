@@ -214,6 +214,13 @@ pub fn chunked(length: usize) -> Vec<Change> {
             Carry::Stale,
         ),
         (
+            "chunk-carry-last-but-one",
+            format!(
+                "a chunk of {length} is given the state of the last position but one of the chunk before"
+            ),
+            Carry::LastButOne,
+        ),
+        (
             "chunk-carry-in-first-position-only",
             format!("the carried state reaches the first position of each chunk of {length} only"),
             Carry::FirstPositionOnly,

@@ -76,7 +76,8 @@ pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
     all.extend(flipped_in_part(problem));
     all.extend(left_out(problem));
     all.extend(lags(problem, LAG));
-    all.extend(guards::all(form));
+    all.extend(guards::all(form, problem.weights));
+    all.extend(row_strides(problem));
     all.extend(starts(problem));
     all.extend(LENGTHS.iter().flat_map(|length| in_last_block(problem, *length)));
     all.extend(LENGTHS.iter().flat_map(|length| scans::chunked_in_one_direction(form, *length)));
@@ -90,6 +91,10 @@ pub fn near(problem: &Problem, form: Form) -> Vec<Change> {
     all.push(exchanged(None));
     all.extend(complex::all(problem, form));
     all.extend(orders(problem));
+    all.extend(problem.d.as_ref().map(|_| {
+        let what = "D multiplies what is read of the states in place of u, as where the output has been written over u";
+        Change::new(Part::UValue, "skip-of-readout", what, |v: &mut Variant| v.skip_of_readout = true)
+    }));
     all
 }
 
@@ -443,8 +448,49 @@ fn lags(problem: &Problem, most: usize) -> Vec<Change> {
     all
 }
 
+/// Inputs whose rows are taken to begin in memory at multiples of another number than their length.
+fn row_strides(problem: &Problem) -> Vec<Change> {
+    let shape = problem.shape;
+    let constant = |operand| operand == Operand::Constant;
+    let (b, c) = (constant(problem.b_operand), constant(problem.c_operand));
+    let inputs = [
+        ("a", "A", Input::A, true, shape.dstate, shape.dim > 1),
+        ("b", "B", Input::B, b, if b { shape.dstate } else { shape.seqlen }, true),
+        ("c", "C", Input::C, c, if c { shape.dstate } else { shape.seqlen }, true),
+        ("u", "u", Input::U, false, shape.seqlen, true),
+        ("delta", "delta", Input::Delta, false, shape.seqlen, true),
+        ("z", "z", Input::Z, false, shape.seqlen, problem.z.is_some()),
+    ];
+    let mut all = Vec::new();
+    for (name, written, input, is_constant, length, _) in inputs.into_iter().filter(|(.., shows)| *shows) {
+        let mut strides: Vec<usize> =
+            [8, 16, 32, 64, 128].map(|multiple| length.next_multiple_of(multiple)).into();
+        strides.extend([8, 16, 32, 64, 128].map(|multiple| length / multiple * multiple));
+        strides.extend([length.saturating_sub(1), length + 1, shape.dim, shape.seqlen, shape.dstate]);
+        if is_constant {
+            strides.extend(1..2 * length);
+        }
+        strides.retain(|stride| *stride > 0 && *stride != length);
+        strides.sort_unstable();
+        strides.dedup();
+        for stride in strides {
+            let what =
+                format!("rows of {written} are read {stride} numbers apart in memory in place of {length}");
+            all.push(Change::new(
+                Part::Place(input as usize),
+                format!("{name}-row-stride"),
+                what,
+                move |v: &mut Variant| {
+                    v.places[input as usize].row_stride = Some(stride);
+                },
+            ));
+        }
+    }
+    all
+}
+
 /// A scan that starts from what another one has ended with. Beside something else it fits by chance.
-fn starts(problem: &Problem) -> Vec<Change> {
+pub fn starts(problem: &Problem) -> Vec<Change> {
     let shape = problem.shape;
     let in_a_row = shape.batch * shape.dim;
     let all = [
@@ -502,6 +548,7 @@ fn decayed(length: usize) -> Vec<Change> {
         (Steps::OneMore, "too-much", "one step too much: at position l by that of l + 1, too"),
         (Steps::OneBefore, "too-much", "one step too much: by the last step of the chunk before, too"),
         (Steps::FirstTwice, "too-much", "one step too much: by the chunk's first step twice"),
+        (Steps::OwnAlone, "too-little", "too little: at position l by the step of l alone"),
     ];
     let mut all = Vec::new();
     for (steps, name, what) in steps {
