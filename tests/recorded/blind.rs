@@ -140,6 +140,54 @@ fn another_authors_recordings_get_these(#[case] number: usize, #[case] causes: &
     hold("blind_third", number, causes);
 }
 
+/// A fourth author's: 18 of its 30 faulty ones got the right cause before it was used to improve the diagnosis, and none a wrong
+/// one.
+#[rstest]
+#[case(1, &["A is multiplied by 2 in B̄ only"])]
+#[case(2, &[])]
+#[case(3, &["reciprocal-not-conjugated"])]
+#[case(4, &["highorder-without-factorials"])]
+#[case(5, &["zero-u-skipped"])]
+#[case(6, &[])]
+#[case(7, &[])]
+#[case(8, &[])]
+#[case(9, UNNAMED)]
+#[case(10, UNNAMED)]
+#[case(11, &["log2e-twice-imaginary + last-state-real-part"])]
+#[case(12, &[])]
+#[case(13, &["naive-phi"])]
+#[case(14, &[])]
+#[case(15, &[])]
+#[case(16, &["c-of-first-batch + chunk-carry-decayed-too-little"])]
+#[case(17, &["Δ³/12 in place of Δ³φ₃/2 where |ΔA| is below 0.5"])]
+#[case(18, &["Δ²/2 + Δ³A/3 + Δ⁴A²/24 in place of Δ²φ₂ where |ΔA| is below 0.25"])]
+#[case(19, &["a-bar-early + last-state-of-other-place"])]
+#[case(20, &["poly-input-once"])]
+#[case(21, &["direction-reverse"])]
+#[case(22, &["reads-without-input"])]
+#[case(23, &["19 padded positions more, to a multiple of 32"])]
+#[case(24, &["for the reversed scan C is not flipped"])]
+// 40/720 is 1/18.
+#[case(25, &["40Δ⁴A³/720"])]
+#[case(26, &[])]
+#[case(27, &["stops after 4 terms"])]
+#[case(28, &["b-as-halves"])]
+#[case(29, &["chunk-operands-exchanged: chunks of 16"])]
+#[case(30, &["reversed-state-not-reset"])]
+#[case(31, &["initial state is added to what is carried into each chunk of 16"])]
+#[case(32, &["a-bar-at-most-1 + c-early"])]
+#[case(33, &["poly-half-missing + skip-doubled"])]
+#[case(34, &["state-bf16 + gate-quick-gelu"])]
+#[case(35, &["above 2 already; the skip is added after the gate"])]
+#[case(36, &[])]
+#[case(37, &[])]
+#[case(38, &["u-times-delta-in-skip + bias-after-softplus"])]
+#[case(39, &["a-bar-x-product"])]
+#[case(40, &["state-not-reset + group-modulo"])]
+fn a_recording_of_the_fourth_set_gets_its_cause(#[case] number: usize, #[case] causes: &[&str]) {
+    hold("blind_fourth", number, causes);
+}
+
 /// Faults of the formula that are as small as what the bounds of tf32 leave room for.
 #[rstest]
 #[case(8)]

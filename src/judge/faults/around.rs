@@ -394,6 +394,11 @@ pub enum Carry {
     Stale,
     /// It is that of the last position but one of the chunk before.
     LastButOne,
+    /// Each chunk's own state has decayed by all chunks before it, and the state before it by none: the operands with which
+    /// chunks are joined are exchanged.
+    OperandsExchanged,
+    /// The initial state is added to it.
+    InitialAgain,
     /// It reaches the first position of the chunk only.
     FirstPositionOnly,
     /// At each position it has decayed by other steps than it should have.
@@ -425,6 +430,7 @@ pub enum Steps {
     FirstTwice,
     /// l
     OwnAlone,
+    Nothing,
 }
 
 /// A scan in chunks.
@@ -478,6 +484,8 @@ pub enum Initial {
     Conjugated,
     /// What another scan has ended with, as nobody has set the state to 0 in between.
     EndOf(Before),
+    /// The same of the reversed scan, which starts from what the forward one has ended with.
+    EndOfForward,
 }
 
 /// Which scan runs before another one.

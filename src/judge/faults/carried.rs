@@ -14,6 +14,8 @@ pub struct State {
 }
 
 impl State {
+    pub const ONE: State = State { at: Bounded { value: Complex64::ONE, error: 0.0 }, size: 1.0 };
+
     /// Multiplied with an Ā.
     pub fn times(self, a: Bounded) -> State {
         let a_abs = modulus(a.value);
@@ -24,7 +26,7 @@ impl State {
 }
 
 /// What a chunk was given, where that does not simply go on as the state.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub struct Carried {
     /// Beside the chunk's own state, at the present position.
     beside: Option<Beside>,
@@ -34,6 +36,10 @@ pub struct Carried {
     before: Bounded,
     /// The whole state before the last position that it has passed.
     last_but_one: State,
+    /// What the scan has started from.
+    initial: State,
+    /// Π Ā of all chunks before the present one, and of the present one up to here.
+    products: [State; 2],
 }
 
 #[derive(Clone, Copy)]
@@ -54,6 +60,18 @@ impl Beside {
 }
 
 impl Carried {
+    /// Of a scan that starts from this state.
+    pub fn from(initial: State) -> Self {
+        Carried {
+            beside: None,
+            earlier: State::default(),
+            before: Bounded::default(),
+            last_but_one: State::default(),
+            initial,
+            products: [State::ONE; 2],
+        }
+    }
+
     /// At the first position of a chunk that `x` is carried into; Ā there is `a`.
     pub fn enter(&mut self, chunks: Chunks, x: &mut State, a: &mut Bounded) {
         let whole = self.whole(*x);
@@ -70,6 +88,16 @@ impl Carried {
             Carry::LastButOne => {
                 (self.beside, *x) = (None, self.last_but_one);
                 return;
+            }
+            Carry::InitialAgain => {
+                (self.beside, *x) = (None, add(whole, self.initial));
+                return;
+            }
+            Carry::OperandsExchanged => {
+                let [before, here] = self.products;
+                self.earlier = add(self.earlier, own.times(before.at));
+                self.products = [before.times(here.at), State::ONE];
+                self.earlier
             }
             Carry::WithoutDecay | Carry::FirstPositionOnly => whole,
             Carry::NotAccumulated => own,
@@ -93,6 +121,7 @@ impl Carried {
     /// One position further on, whose Ā is `a`; that of the one after it is `next`, and the whole state was `from` before it.
     pub fn decay(&mut self, a: Bounded, next: Bounded, from: State) {
         self.last_but_one = from;
+        self.products[1] = self.products[1].times(a);
         let before = std::mem::replace(&mut self.before, a);
         let Some(beside) = &mut self.beside else { return };
         let state = beside.state;
@@ -107,6 +136,7 @@ impl Carried {
                 (Steps::OneBefore, true) => state.times(before).times(a),
                 (Steps::FirstTwice, true) => state.times(a).times(a),
                 (Steps::OwnAlone, _) => beside.given.times(a),
+                (Steps::Nothing, _) => state,
                 _ => state.times(a),
             },
             _ => state.times(a),

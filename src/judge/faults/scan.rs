@@ -7,7 +7,7 @@
 
 use num_complex::Complex64;
 
-use super::around::{Before, Delay, Flips, Initial, Pad, STATES};
+use super::around::{Before, Delay, Flips, Initial, Pad, STATES, UUse};
 use super::carried::{Carried, State};
 use super::complex::{Product, Way};
 use super::inputs::Read;
@@ -209,6 +209,7 @@ pub fn pieces(variant: &Variant, problem: &Problem, channel: (usize, usize), len
     let mut rest = *variant;
     rest.bidirectional = right.bidirectional;
     (rest.b_bar, rest.transition, rest.exponent) = (right.b_bar, right.transition, right.exponent);
+    (rest.grows, rest.skips_zeros) = (right.grows, right.skips_zeros);
     (rest.a_bar_inverse, rest.b_bar_inverse) = (right.a_bar_inverse, right.b_bar_inverse);
     (rest.taylor, rest.other_below, rest.guarded) = (right.taylor, right.other_below, right.guarded);
     (rest.divisions, rest.sum) = (right.divisions, right.sum);
@@ -228,7 +229,10 @@ pub fn pieces(variant: &Variant, problem: &Problem, channel: (usize, usize), len
     (rest.step_sizes, rest.clamp, rest.last_state) = (right.step_sizes, right.clamp, right.last_state);
     (rest.directions, rest.reversed, rest.without_input, rest.flips) =
         (right.directions, right.reversed, right.without_input, right.flips);
-    let is_whole = problem.initial_state.is_some() || problem.reads_before() || problem.reads_with_b();
+    // A skip that reads Δ is another one beside another Δ.
+    let reads_delta = variant.u_use[1] == UUse::TimesDelta;
+    let is_whole =
+        reads_delta || problem.initial_state.is_some() || problem.reads_before() || problem.reads_with_b();
     if rest != right || variant.sum == Sum::OuterProducts || is_whole {
         return None;
     }
@@ -298,6 +302,9 @@ impl<'a> VariantScan<'a> {
     }
 
     fn a_bar(&self, n: usize, l: usize) -> Bounded {
+        if self.variant.skips_zeros && self.read.u_at(l as isize) == 0.0 {
+            return Bounded { value: Complex64::ONE, error: 0.0 };
+        }
         let (delta, delta_error) = self.read.steps[0][l];
         step::a_bar(self.variant, delta, delta_error + self.read.a_error, self.read.a(0, n))
     }
@@ -413,6 +420,8 @@ impl<'a> VariantScan<'a> {
             Initial::Ignored => Complex64::ZERO,
             Initial::Conjugated => given.conj(),
             Initial::Given | Initial::WithoutFirstDecay => given,
+            Initial::EndOfForward if reverse => return self.end_of(self.channel, n, false),
+            Initial::EndOfForward => given,
             Initial::EndOf(before) => match self.run_before(before, n) {
                 Some((channel, n)) => return self.end_of(channel, n, reverse),
                 None => given,
@@ -461,7 +470,7 @@ impl<'a> VariantScan<'a> {
         let mut largest = x.size.max(1.0);
         let mut overflows = false;
         let mut late: Vec<State> = Vec::new();
-        let mut carried = Carried::default();
+        let mut carried = Carried::from(x);
         let one = Bounded { value: Complex64::ONE, error: 0.0 };
         // Ā up to here, where inputs are decayed by the steps before them.
         let mut product = one;

@@ -89,7 +89,8 @@ pub fn a_bar(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> B
             (value, size / modulus(value).max(f64::MIN_POSITIVE))
         }
         Transition::Exponential => {
-            let exponent = Complex64::new(z.re * variant.exponent.0, z.im * variant.exponent.1);
+            let real = if variant.grows { z.re } else { z.re.min(0.0) };
+            let exponent = Complex64::new(real * variant.exponent.0, z.im * variant.exponent.1);
             (exponent.exp(), modulus(exponent))
         }
     };

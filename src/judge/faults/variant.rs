@@ -196,6 +196,8 @@ pub struct Variant {
     pub b_bar_inverse: Inverse,
     /// The factors on the real and the imaginary part of Ā's exponent.
     pub exponent: (f64, f64),
+    /// Whether its real part may be above 0.
+    pub grows: bool,
     /// After how many terms the series of each φ stops.
     pub taylor: Option<u32>,
     /// Where |z| is below this, B̄ is that of `b_bar` and `taylor`; elsewhere it is that of the form that Ā has.
@@ -231,6 +233,8 @@ pub struct Variant {
     pub found: Option<[Option<FoundTerm>; TERMS]>,
     /// A factor on B̄u.
     pub input_factor: f64,
+    /// Whether states stay as they are where u is 0.
+    pub skips_zeros: bool,
     /// Whether Ā multiplies what its own position adds, too.
     pub decays_input: bool,
     /// Whether the scan runs from the last position to the first.
@@ -284,6 +288,8 @@ impl Variant {
             a_bar_inverse: Inverse::Right,
             b_bar_inverse: Inverse::Right,
             exponent: (1.0, 1.0),
+            grows: true,
+            skips_zeros: false,
             taylor: None,
             other_below: f64::INFINITY,
             guarded: Guarded::Z,

@@ -173,7 +173,7 @@ fn difficulty(found: &FoundTerm) -> u64 {
 }
 
 /// A coefficient as a fraction, 0 among them; none where it is none of those that formulas have.
-fn recognized(coefficient: f64) -> Option<Fraction> {
+pub fn recognized(coefficient: f64) -> Option<Fraction> {
     let close = |denominator: &u32| {
         let numerator = (coefficient * f64::from(*denominator)).round();
         let off = (numerator / f64::from(*denominator) - coefficient).abs();
@@ -185,7 +185,7 @@ fn recognized(coefficient: f64) -> Option<Fraction> {
 }
 
 /// Columns of unit length, and what they are to add up to.
-struct Fitting {
+pub struct Fitting {
     columns: Vec<DVector<f64>>,
     lengths: Vec<f64>,
     target: DVector<f64>,
@@ -194,7 +194,7 @@ struct Fitting {
 }
 
 impl Fitting {
-    fn new(columns: &[Vec<f64>], target: &[f64]) -> Self {
+    pub fn new(columns: &[Vec<f64>], target: &[f64]) -> Self {
         let finite = |x: &f64| if x.is_finite() { *x } else { 0.0 };
         let target = DVector::from_iterator(target.len(), target.iter().map(finite));
         let vectors: Vec<DVector<f64>> = columns
@@ -314,7 +314,7 @@ impl Fitting {
     }
 
     /// The coefficients of these terms, where the data tell them apart.
-    fn solve(&self, set: &[usize]) -> Option<Vec<f64>> {
+    pub fn solve(&self, set: &[usize]) -> Option<Vec<f64>> {
         let columns: Vec<DVector<f64>> = set.iter().map(|&i| self.columns[i].clone()).collect();
         if columns.is_empty() {
             return None;
@@ -373,7 +373,7 @@ pub fn written(found: &FoundTerm) -> String {
     format!("{symbols}{below}{b}{u}")
 }
 
-fn sum(terms: &[FoundTerm]) -> String {
+pub fn sum(terms: &[FoundTerm]) -> String {
     let mut text = String::new();
     for (i, term) in terms.iter().enumerate() {
         let negative = term.term.factor.0 < 0;

@@ -359,19 +359,21 @@ pub fn thresholds(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Change>
     let two_digits = (11..100).filter(|digits| digits % 10 != 0).map(|digits| f64::from(digits) / 10.0);
     let digits: Vec<f64> = one_digit.into_iter().chain(two_digits).collect();
     let values = digits.iter().flat_map(|digits| [1.0, 10.0, 0.1, 0.01].map(|unit| digits * unit));
-    let of = |above: f64| {
-        let activation = Activation::Softplus { beta: 1.0, above };
-        let what = format!("softplus returns its argument above {above} already");
-        Change::new(Part::Step, "softplus-threshold", what, move |v: &mut Variant| {
-            v.step_sizes.iter_mut().for_each(|s| s.activation = activation);
-        })
-    };
     let fits = |change: &Change| {
         let mut changed = *variant;
         (change.change)(&mut changed);
         looks.iter().all(|look| !look.refutes(case, &changed))
     };
-    values.filter(|above| *above <= 30.0).map(of).filter(fits).collect()
+    values.filter(|above| *above <= 30.0).map(threshold).filter(fits).collect()
+}
+
+/// A threshold above which softplus returns its argument.
+pub fn threshold(above: f64) -> Change {
+    let activation = Activation::Softplus { beta: 1.0, above };
+    let what = format!("softplus returns its argument above {above} already");
+    Change::new(Part::Step, "softplus-threshold", what, move |v: &mut Variant| {
+        v.step_sizes.iter_mut().for_each(|s| s.activation = activation);
+    })
 }
 
 /// Both limits of a clamp on Δ.

@@ -16,10 +16,14 @@ const UNITS: [f64; 4] = [1.0, 0.1, 0.01, 0.001];
 const GUARDED: [(Guarded, &str); 4] =
     [(Guarded::Z, "|ΔA|"), (Guarded::A, "|A|"), (Guarded::Delta, "Δ"), (Guarded::RealPartOfZ, "|Re ΔA|")];
 
+/// Of what it may be asked: of real numbers the last one is the first.
+pub fn guarded(weights: Weights) -> &'static [(Guarded, &'static str)] {
+    if weights == Weights::Complex { &GUARDED } else { &GUARDED[..3] }
+}
+
 /// Every guard.
 pub fn all(form: Form, weights: Weights) -> Vec<Change> {
-    // Of real numbers the last one is the first.
-    let guarded = if weights == Weights::Complex { &GUARDED[..] } else { &GUARDED[..3] };
+    let guarded = guarded(weights);
     let mut all = near_0(form, guarded);
     all.extend(found_near_0(form, guarded));
     all
@@ -31,7 +35,7 @@ pub fn few(form: Form) -> Vec<Change> {
 }
 
 /// Below which a quantity may be called small.
-fn limits() -> Vec<f64> {
+pub fn limits() -> Vec<f64> {
     let all = DIGITS.iter().flat_map(|digit| UNITS.map(|unit| (digit * unit * 1e4).round() / 1e4));
     all.filter(|limit| *limit <= 4.0).collect()
 }

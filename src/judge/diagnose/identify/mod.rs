@@ -15,6 +15,7 @@
 //! Of what explains a case equally well, all is named.
 
 mod b_bar;
+mod below_limit;
 mod changes;
 mod complex;
 mod counts;
@@ -501,6 +502,7 @@ impl<'a> Search<'a> {
             &|| if bidirectional { by_hand(&|| self.partly()) } else { self.partly() },
             &|| self.held().par_iter().flat_map_iter(|start| self.late(start)).collect(),
             &|| self.after_first_item(),
+            &|| below_limit::find(self).into_iter().collect(),
             &|| {
                 let readouts = Readouts::new(self, &self.base, b_bar::BEGINNING, true);
                 let begun = b_bar::find(self, &base, &readouts);

@@ -221,6 +221,19 @@ pub fn chunked(length: usize) -> Vec<Change> {
             Carry::LastButOne,
         ),
         (
+            "chunk-operands-exchanged",
+            format!(
+                "chunks of {length} are joined with operands exchanged: what a chunk adds is decayed by all chunks before it, and \
+                 what comes from before it is not"
+            ),
+            Carry::OperandsExchanged,
+        ),
+        (
+            "chunk-initial-state-again",
+            format!("the initial state is added to what is carried into each chunk of {length}"),
+            Carry::InitialAgain,
+        ),
+        (
             "chunk-carry-in-first-position-only",
             format!("the carried state reaches the first position of each chunk of {length} only"),
             Carry::FirstPositionOnly,

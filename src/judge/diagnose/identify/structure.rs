@@ -2,8 +2,8 @@
 //! left out. Each is proposed for every number that it may have; the looks refute nearly all of them at once.
 
 use super::changes::{Change, Part};
-use super::{complex, guards, scans};
-use crate::formula::Form;
+use super::{complex, finder, guards, scans};
+use crate::formula::{Form, Transition};
 use crate::judge::faults::around::{
     AUse, AtChunks, Before, Carry, Chunks, Decay, Flips, InBlock, Initial, Input, LastBlock, Map, Order,
     Pairs, Place, Steps, UUse,
@@ -15,6 +15,8 @@ use crate::problem::{Operand, Problem, Weights};
 const LAG: usize = 64;
 /// The longest lag that is tried beside something else.
 const FEW: usize = 2;
+/// Thresholds of softplus that are tried beside something else, but for those that are fault models.
+const THRESHOLDS: [f64; 7] = [2.0, 3.0, 10.0, 4.0, 0.5, 6.0, 15.0];
 /// Lengths of blocks that are tried whatever fails first.
 const LENGTHS: [usize; 6] = [64, 32, 16, 128, 8, 4];
 /// Scans in a row up to which it is asked what one has left for the next: each of them is computed again for all after it.
@@ -91,6 +93,21 @@ pub fn near(problem: &Problem, form: Form) -> Vec<Change> {
     all.push(exchanged(None));
     all.extend(complex::all(problem, form));
     all.extend(orders(problem));
+    let grows = problem.a.chunks(problem.weights.width()).any(|a| a[0] > 0.0) || !problem.delta_softplus;
+    if grows && form.formula().a_bar == Transition::Exponential {
+        let what = "Ā is exp(min(ΔA, 0)), of complex numbers of the real part: what should grow stays";
+        all.push(Change::new(Part::ABar, "a-bar-at-most-1", what, |v: &mut Variant| v.grows = false));
+    }
+    if form.is_bidirectional() {
+        let what = "the reversed scan starts from what the forward one has ended with";
+        all.push(Change::new(Part::Scan, "reversed-state-not-reset", what, |v: &mut Variant| {
+            v.initial = Initial::EndOfForward;
+        }));
+    }
+    if problem.u.contains(&0.0) {
+        let what = "states stay as they are where u is 0, as where positions are taken for padding";
+        all.push(Change::new(Part::Scan, "zero-u-skipped", what, |v: &mut Variant| v.skips_zeros = true));
+    }
     all.extend(problem.d.as_ref().map(|_| {
         let what = "D multiplies what is read of the states in place of u, as where the output has been written over u";
         Change::new(Part::UValue, "skip-of-readout", what, |v: &mut Variant| v.skip_of_readout = true)
@@ -106,6 +123,9 @@ pub fn few(problem: &Problem, form: Form) -> Vec<Change> {
     all.extend(left_out(problem));
     all.extend(lags(problem, FEW));
     all.extend(guards::few(form));
+    if problem.delta_softplus {
+        all.extend(THRESHOLDS.map(finder::threshold));
+    }
     all
 }
 
@@ -548,6 +568,7 @@ fn decayed(length: usize) -> Vec<Change> {
         (Steps::OneMore, "too-much", "one step too much: at position l by that of l + 1, too"),
         (Steps::OneBefore, "too-much", "one step too much: by the last step of the chunk before, too"),
         (Steps::FirstTwice, "too-much", "one step too much: by the chunk's first step twice"),
+        (Steps::Nothing, "too-little", "by nothing at any position"),
         (Steps::OwnAlone, "too-little", "too little: at position l by the step of l alone"),
     ];
     let mut all = Vec::new();
@@ -557,8 +578,8 @@ fn decayed(length: usize) -> Vec<Change> {
             (true, false, "what is passed from chunk to chunk is right, last_state is not"),
             (false, false, "so it is passed on"),
         ] {
-            // Passed on, this is the missing Ā of the first position.
-            if steps == Steps::WithoutFirst && !passed_right {
+            // Passed on, these are the missing Ā of the first position, and Carry::WithoutDecay.
+            if matches!(steps, Steps::WithoutFirst | Steps::Nothing) && !passed_right {
                 continue;
             }
             let carry = Carry::Decayed(Decay { steps, passed_right, last_right });

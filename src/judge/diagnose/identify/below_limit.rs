@@ -1,0 +1,99 @@
+//! B̄ that is a polynomial of its own where |ΔA|, |A| or Δ is below a limit, by least squares: for each term of the formula and
+//! each limit that somebody may have chosen, outputs are linear in the coefficients of what takes that term's place there. This
+//! finds series with wrong coefficients, and limits that are taken where they do not hold yet.
+
+use rayon::prelude::*;
+
+use super::b_bar::{Fitting, recognized, sum};
+use super::changes::{Change, Part};
+use super::guards::{guarded, limits};
+use super::looks::Look;
+use super::{Candidate, Search};
+use crate::formula::{Fraction, Function, Term};
+use crate::judge::faults::around::{FoundTerm, Guarded, TERMS};
+use crate::judge::faults::variant::Variant;
+
+/// Powers of z that take a term's place, at most.
+const POWERS: usize = 4;
+/// Channels and positions × states of each that are looked at.
+const CHANNELS: usize = 4;
+const ELEMENTS: usize = 400;
+
+/// A term of the formula, a limit, and of what it is one.
+type Place = (usize, f64, (Guarded, &'static str));
+
+/// The likeliest such B̄ that explains what is looked at.
+pub fn find(search: &Search) -> Option<Candidate> {
+    let case = search.case;
+    let shape = case.problem.shape;
+    let len = shape.seqlen.min((ELEMENTS / shape.dstate.max(1)).max(super::BEYOND));
+    let looks: Vec<Look> =
+        search.order.iter().take(CHANNELS).map(|&row| Look { len, ..search.whole(row) }).collect();
+    let got: Vec<f64> = looks.iter().flat_map(|look| look.got(case)).copied().collect();
+    let own = case.form.formula();
+    let is_series = |term: &Term| matches!(term.of, Function::Phi(1..) | Function::Resolvent(_));
+    let terms: Vec<Term> = own.now().to_vec();
+    // Those of a neighbouring position have no place in what is found.
+    if got.iter().any(|got| !got.is_finite()) || own.b_bar.iter().skip(1).any(|terms| !terms.is_empty()) {
+        return None;
+    }
+    let outputs = |variant: &Variant| -> Vec<(f64, f64)> {
+        let rows = looks.iter().map(|look| look.outputs(case, variant));
+        rows.flat_map(|row| row.values.into_iter().zip(row.bound)).collect()
+    };
+    let bounds: Vec<f64> = outputs(&search.base).into_iter().map(|(_, bound)| bound).collect();
+    let fitted = |&(at, limit, guarded): &Place| -> Option<Candidate> {
+        let others: Vec<FoundTerm> =
+            terms.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, term)| found(*term)).collect();
+        let variant = |more: &[FoundTerm]| {
+            let mut all = [None; TERMS];
+            all.iter_mut().zip(others.iter().chain(more)).for_each(|(slot, term)| *slot = Some(*term));
+            Variant { found: Some(all), other_below: limit, guarded: guarded.0, ..search.base }
+        };
+        let power = |k: usize, factor: Fraction| {
+            found(Term { factor, delta: terms[at].delta, of: Function::Power(k) })
+        };
+        let without = outputs(&variant(&[]));
+        let scaled = |values: Vec<(f64, f64)>| -> Vec<f64> {
+            let elements = values.iter().zip(&without).zip(&bounds);
+            elements.map(|((value, without), bound)| (value.0 - without.0) / bound).collect()
+        };
+        let most = POWERS.min(TERMS - others.len());
+        let columns: Vec<Vec<f64>> =
+            (0..most).map(|k| scaled(outputs(&variant(&[power(k, Fraction::ONE)])))).collect();
+        let target = scaled(got.iter().map(|got| (*got, 0.0)).collect());
+        let fitting = Fitting::new(&columns, &target);
+        (1..=most).find_map(|count| {
+            let coefficients = fitting.solve(&(0..count).collect::<Vec<_>>())?;
+            let known: Option<Vec<Fraction>> = coefficients.iter().map(|c| recognized(*c)).collect();
+            let of_powers: Vec<FoundTerm> = (0..).zip(known?).map(|(k, factor)| power(k, factor)).collect();
+            let variant = variant(&of_powers);
+            if looks.iter().any(|look| look.refutes(case, &variant)) {
+                return None;
+            }
+            let what = format!(
+                "B̄ has {} in place of {} where {} is below {limit}, and is right elsewhere",
+                sum(&of_powers),
+                sum(&[found(terms[at])]),
+                guarded.1
+            );
+            let (all, guarded) = (variant.found, guarded.0);
+            let change = Change::new(Part::BBar, "b-bar-other-near-0", what, move |v: &mut Variant| {
+                (v.found, v.other_below, v.guarded) = (all, limit, guarded);
+            });
+            Some(search.alone(&change))
+        })
+    };
+    let of_limit = |limit: f64| {
+        guarded(case.problem.weights).iter().map(move |&guarded| (limit, guarded)).collect::<Vec<_>>()
+    };
+    let series = terms.iter().enumerate().filter(|(_, term)| is_series(term)).map(|(at, _)| at);
+    let places: Vec<Place> = series
+        .flat_map(|at| limits().into_iter().flat_map(of_limit).map(move |(limit, of)| (at, limit, of)))
+        .collect();
+    places.par_iter().find_map_first(fitted)
+}
+
+fn found(term: Term) -> FoundTerm {
+    FoundTerm { term, b: 1, u: 1, offset: 0 }
+}
