@@ -258,7 +258,10 @@ impl Samples<'_> {
         };
         let re = slope(|z| z.re)?;
         let im = slope(|z| z.im).unwrap_or(re);
-        plausible(&[factor, re, im])
+        // What scales both parts is one number.
+        let numbers = [factor, re, im];
+        let count = if (re - im).abs() <= TOLERANCE * re.abs() { 2 } else { 3 };
+        plausible(&numbers[..count])
             .then(|| Found::plain(Shape::Exponential(factor, re, im)))
             .and_then(|f| self.accepted(f))
     }

@@ -1,7 +1,7 @@
 //! Formulas as people write them: `½Δ²φ₂`, `Δ²A/2`, `exp(z)`.
 
 use super::expansion::{Expansion, Monomial, OfB, Term, Which};
-use super::fit::recognized;
+use super::fit::{TOLERANCE, recognized};
 use super::function::{Argument, Found, Part, Shape};
 use crate::formula::{Fraction, Function};
 
@@ -199,8 +199,18 @@ pub fn number(value: f64) -> String {
     match recognized(value) {
         Some((above, 1)) => above.to_string().replace('-', "−"),
         Some((above, below)) => format!("{above}/{below}").replace('-', "−"),
-        None => digits(value).replace('-', "−"),
+        None => of_logarithm(value).unwrap_or_else(|| digits(value)).replace('-', "−"),
     }
+}
+
+/// A number of up to three decimals times a constant of exponentials to base 2, as where log₂e is typed with few digits.
+fn of_logarithm(value: f64) -> Option<String> {
+    let constants = [(std::f64::consts::LN_2, "ln 2"), (std::f64::consts::LOG2_E, "log₂e")];
+    constants.into_iter().find_map(|(constant, name)| {
+        let short = (value / constant * 1e3).round() / 1e3;
+        let near = (short * constant - value).abs() <= TOLERANCE * value.abs();
+        near.then(|| format!("{short}·{name}"))
+    })
 }
 
 /// Six digits.
