@@ -269,15 +269,20 @@ fn check_outputs<R: Read + Seek + Send>(
             scan::add_quick(case, recording, &known, &others)?;
         }
     }
-    for (i, (output, case)) in layout.outputs.iter().zip(&mut cases).enumerate() {
-        let survey = surveys.as_ref().map(|surveys| &surveys[i]);
-        let truth = truths.get(&case.method).and_then(|truth| truth.as_ref().ok());
-        let is_off = |truth| diagnosis::is_off_everywhere((&problem, &promise.contract), &outputs[i], truth);
-        let is_off_everywhere = || truth.is_none_or(is_off);
-        let shown = (&named[..], survey, &is_off_everywhere as &dyn Fn() -> bool);
-        meant::name_what_was_meant(recording, stages, shown, output, case)?;
+    for turn in [meant::Turn::First, meant::Turn::Last] {
+        for (i, (output, case)) in layout.outputs.iter().zip(&mut cases).enumerate() {
+            let survey = surveys.as_ref().map(|surveys| &surveys[i]);
+            let truth = truths.get(&case.method).and_then(|truth| truth.as_ref().ok());
+            let is_off =
+                |truth| diagnosis::is_off_everywhere((&problem, &promise.contract), &outputs[i], truth);
+            let is_off_everywhere = || truth.is_none_or(is_off);
+            let shown = (&named[..], survey, &is_off_everywhere as &dyn Fn() -> bool);
+            meant::name_what_was_meant(recording, (stages, turn), shown, output, case)?;
+        }
+        if turn == meant::Turn::First {
+            diagnosis::fill(&mut problem, recorded_outputs, &promise.contract, (identify, true), &mut cases);
+        }
     }
-    diagnosis::fill(&mut problem, recorded_outputs, &promise.contract, (identify, true), &mut cases);
     let chosen = match (certified.len(), &surveys) {
         (judged, _) if judged == all => format!("all {all} channels judged"),
         (0, Some(_)) => format!(

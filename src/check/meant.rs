@@ -47,6 +47,16 @@ struct Meant {
     shows_everywhere: bool,
     /// The least share of a bound that has to be used.
     least: f64,
+    turn: Turn,
+}
+
+/// When something is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Before other formulas and mistakes are looked for.
+    First,
+    /// After them, as its bounds leave room for them.
+    Last,
 }
 
 /// What is less likely is not tried where something likelier fits: looser bounds and other forms fit more.
@@ -91,6 +101,7 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
         is_looser: false,
         shows_everywhere: false,
         least: 0.0,
+        turn: Turn::First,
     };
     let mut all = Vec::new();
     let before = Conventions { reads: Reads::BeforeUpdate, ..stated };
@@ -128,7 +139,7 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
             Stages::NAIVE_PHI
         );
         let meant = same("naive-phi".to_owned(), what, of_algorithms);
-        all.push(Meant { stages: Stages::NAIVE_PHI, least: OF_CLOSED_FORMS, ..meant });
+        all.push(Meant { stages: Stages::NAIVE_PHI, least: OF_CLOSED_FORMS, turn: Turn::Last, ..meant });
     }
     if stages == Stages::NONE {
         let narrow = match input {
@@ -174,7 +185,7 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
 /// What cannot be read.
 pub fn name_what_was_meant<R: Read + Seek + Send>(
     recording: &Recording<R>,
-    stages: Stages,
+    (stages, turn): (Stages, Turn),
     (rows, survey, is_off_everywhere): (&[usize], Option<&Survey>, &dyn Fn() -> bool),
     (name, tensors): (&OutputName, &Named<String>),
     case: &mut CaseResult,
@@ -204,7 +215,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
     let mut found: Named<Vec<Found>> = Named::default();
     // The tensors that the last hypothesis explains, or one that is tighter.
     let mut explained: Vec<TensorName> = Vec::new();
-    for meant in meant(name.form, recording.layout(), stages) {
+    for meant in meant(name.form, recording.layout(), stages).into_iter().filter(|meant| meant.turn == turn) {
         let Meant { name, what, form, conventions, stages, exchanged, likelihood, .. } = meant;
         let unlikely =
             |tensor: &TensorName| found.get(*tensor).is_some_and(|known| known[0].likelihood < likelihood);
@@ -270,7 +281,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
             }
         }
     }
-    if unexplained.iter().all(|tensor| found.get(*tensor).is_none()) {
+    if turn == Turn::First && unexplained.iter().all(|tensor| found.get(*tensor).is_none()) {
         let fitted = initial_states(recording, (name.form, tensors), &contract, &failing_rows)?;
         if let Some((channels, shares)) = fitted {
             let what = format!(

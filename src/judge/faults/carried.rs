@@ -38,8 +38,8 @@ pub struct Carried {
     last_but_one: State,
     /// What the scan has started from.
     initial: State,
-    /// Π Ā of all chunks before the present one, and of the present one up to here.
-    products: [State; 2],
+    /// Where it is asked for, Π Ā of all chunks before the present one, and of the present one up to here.
+    products: Option<[State; 2]>,
 }
 
 #[derive(Clone, Copy)]
@@ -61,14 +61,15 @@ impl Beside {
 
 impl Carried {
     /// Of a scan that starts from this state.
-    pub fn from(initial: State) -> Self {
+    pub fn new(initial: State, chunks: Option<Chunks>) -> Self {
+        let multiplies = chunks.is_some_and(|chunks| chunks.carry == Carry::OperandsExchanged);
         Carried {
             beside: None,
             earlier: State::default(),
             before: Bounded::default(),
             last_but_one: State::default(),
             initial,
-            products: [State::ONE; 2],
+            products: multiplies.then_some([State::ONE; 2]),
         }
     }
 
@@ -94,9 +95,9 @@ impl Carried {
                 return;
             }
             Carry::OperandsExchanged => {
-                let [before, here] = self.products;
+                let [before, here] = self.products.unwrap_or([State::ONE; 2]);
                 self.earlier = add(self.earlier, own.times(before.at));
-                self.products = [before.times(here.at), State::ONE];
+                self.products = Some([before.times(here.at), State::ONE]);
                 self.earlier
             }
             Carry::WithoutDecay | Carry::FirstPositionOnly => whole,
@@ -121,7 +122,9 @@ impl Carried {
     /// One position further on, whose Ā is `a`; that of the one after it is `next`, and the whole state was `from` before it.
     pub fn decay(&mut self, a: Bounded, next: Bounded, from: State) {
         self.last_but_one = from;
-        self.products[1] = self.products[1].times(a);
+        if let Some([_, here]) = &mut self.products {
+            *here = here.times(a);
+        }
         let before = std::mem::replace(&mut self.before, a);
         let Some(beside) = &mut self.beside else { return };
         let state = beside.state;

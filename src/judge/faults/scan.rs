@@ -301,8 +301,12 @@ impl<'a> VariantScan<'a> {
         }
     }
 
+    fn is_skipped(&self, l: usize) -> bool {
+        self.variant.skips_zeros && self.read.u_at(l as isize) == 0.0
+    }
+
     fn a_bar(&self, n: usize, l: usize) -> Bounded {
-        if self.variant.skips_zeros && self.read.u_at(l as isize) == 0.0 {
+        if self.is_skipped(l) {
             return Bounded { value: Complex64::ONE, error: 0.0 };
         }
         let (delta, delta_error) = self.read.steps[0][l];
@@ -310,7 +314,7 @@ impl<'a> VariantScan<'a> {
     }
 
     fn map(&self, n: usize, l: usize) -> Map {
-        if self.ignored(l) {
+        if self.ignored(l) || self.is_skipped(l) {
             let one = Bounded { value: Complex64::ONE, error: 0.0 };
             return Map { a: one, b: Bounded::default() };
         }
@@ -470,7 +474,7 @@ impl<'a> VariantScan<'a> {
         let mut largest = x.size.max(1.0);
         let mut overflows = false;
         let mut late: Vec<State> = Vec::new();
-        let mut carried = Carried::from(x);
+        let mut carried = Carried::new(x, variant.chunks);
         let one = Bounded { value: Complex64::ONE, error: 0.0 };
         // Ā up to here, where inputs are decayed by the steps before them.
         let mut product = one;

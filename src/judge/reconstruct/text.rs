@@ -208,7 +208,8 @@ fn of_logarithm(value: f64) -> Option<String> {
     let constants = [(std::f64::consts::LN_2, "ln 2"), (std::f64::consts::LOG2_E, "log₂e")];
     constants.into_iter().find_map(|(constant, name)| {
         let short = (value / constant * 1e3).round() / 1e3;
-        let near = (short * constant - value).abs() <= TOLERANCE * value.abs();
+        let is_small = short != 0.0 && short.abs() < 4.0;
+        let near = is_small && (short * constant - value).abs() <= TOLERANCE * value.abs();
         near.then(|| format!("{short}·{name}"))
     })
 }

@@ -178,10 +178,19 @@ pub fn recognized(coefficient: f64) -> Option<Fraction> {
         let numerator = (coefficient * f64::from(*denominator)).round();
         let off = (numerator / f64::from(*denominator) - coefficient).abs();
         let fits = off <= 2e-3 * coefficient.abs() || off <= 1e-4 && numerator == 0.0 && *denominator == 1;
-        (fits && numerator.abs() <= 64.0).then_some(Fraction(numerator as i32, *denominator))
+        (fits && numerator.abs() <= 64.0).then(|| reduced(numerator as i32, *denominator))
     };
     let of_one = |denominator: &u32| close(denominator).filter(|fraction| fraction.0.abs() == 1);
     DENOMINATORS.iter().find_map(close).or_else(|| OF_ONE.iter().find_map(of_one))
+}
+
+/// In lowest terms.
+fn reduced(numerator: i32, denominator: u32) -> Fraction {
+    let (mut divisor, mut rest) = (denominator, numerator.unsigned_abs());
+    while rest != 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    Fraction(numerator / divisor as i32, denominator / divisor)
 }
 
 /// Columns of unit length, and what they are to add up to.

@@ -18,6 +18,8 @@ const POWERS: usize = 4;
 /// Channels and positions × states of each that are looked at.
 const CHANNELS: usize = 4;
 const ELEMENTS: usize = 400;
+/// Positions × states of a channel of a scan in both directions, at most.
+const LONGEST: usize = 4096;
 
 /// A term of the formula, a limit, and of what it is one.
 type Place = (usize, f64, (Guarded, &'static str));
@@ -26,6 +28,10 @@ type Place = (usize, f64, (Guarded, &'static str));
 pub fn find(search: &Search) -> Option<Candidate> {
     let case = search.case;
     let shape = case.problem.shape;
+    // A scan in both directions is computed as a whole for each of them.
+    if search.base.bidirectional && shape.seqlen * shape.dstate > LONGEST {
+        return None;
+    }
     let len = shape.seqlen.min((ELEMENTS / shape.dstate.max(1)).max(super::BEYOND));
     let looks: Vec<Look> =
         search.order.iter().take(CHANNELS).map(|&row| Look { len, ..search.whole(row) }).collect();
@@ -66,7 +72,14 @@ pub fn find(search: &Search) -> Option<Candidate> {
         (1..=most).find_map(|count| {
             let coefficients = fitting.solve(&(0..count).collect::<Vec<_>>())?;
             let known: Option<Vec<Fraction>> = coefficients.iter().map(|c| recognized(*c)).collect();
-            let of_powers: Vec<FoundTerm> = (0..).zip(known?).map(|(k, factor)| power(k, factor)).collect();
+            let of_powers: Vec<FoundTerm> = (0..)
+                .zip(known?)
+                .filter(|(_, factor)| factor.0 != 0)
+                .map(|(k, factor)| power(k, factor))
+                .collect();
+            if of_powers.is_empty() {
+                return None;
+            }
             let variant = variant(&of_powers);
             if looks.iter().any(|look| look.refutes(case, &variant)) {
                 return None;

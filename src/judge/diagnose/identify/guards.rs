@@ -16,7 +16,7 @@ const UNITS: [f64; 4] = [1.0, 0.1, 0.01, 0.001];
 const GUARDED: [(Guarded, &str); 4] =
     [(Guarded::Z, "|ΔA|"), (Guarded::A, "|A|"), (Guarded::Delta, "Δ"), (Guarded::RealPartOfZ, "|Re ΔA|")];
 
-/// Of what it may be asked: of real numbers the last one is the first.
+/// Of what it may be asked: for real weights |Re ΔA| is |ΔA|.
 pub fn guarded(weights: Weights) -> &'static [(Guarded, &'static str)] {
     if weights == Weights::Complex { &GUARDED } else { &GUARDED[..3] }
 }

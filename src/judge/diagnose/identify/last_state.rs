@@ -106,11 +106,11 @@ fn moved(problem: &Problem) -> Vec<Change> {
     all
 }
 
-/// The same, of an output that is wrong as well, and what would else be a convention that may be stated.
+/// The same beside an output that is wrong. Beside a right one, what is more here is the convention direction = reverse.
 pub fn beside(problem: &Problem, form: Form) -> Vec<Change> {
     let mut all = all(problem);
     if form.is_bidirectional() {
-        let what = "last_state is that of the reversed scan, at the first position: only last_state shows it";
+        let what = "last_state is that of the reversed scan, at the first position";
         let of = |v: &mut Variant| v.last_state = LastState::OfReversed;
         all.push(Change::new(Part::LastState, "last-state-of-reversed", what, of));
     }

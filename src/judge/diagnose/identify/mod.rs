@@ -424,7 +424,7 @@ impl<'a> Search<'a> {
             lengths.truncate(1);
         }
         let at_chunks = lengths.iter().flat_map(|length| structure::at_chunks(self.case.problem, *length));
-        let mut changes: Vec<Change> = lengths.iter().copied().flat_map(scans::chunked).collect();
+        let mut changes: Vec<Change> = lengths.iter().flat_map(|length| scans::chunked(*length)).collect();
         changes.extend(at_chunks);
         let starts_at_failure = |length: &usize| seqlen - seqlen % length == first;
         // Any divisor of `first` may be one.
@@ -444,6 +444,9 @@ impl<'a> Search<'a> {
         let form = self.case.form;
         changes.extend(lengths.iter().flat_map(|length| scans::chunked_in_one_direction(form, *length)));
         let look = Look { len: (2 * first + BEYOND).min(seqlen), ..self.whole(row) };
+        changes.retain(|change| {
+            !scans::needs_initial_state(change) || self.case.problem.initial_state.is_some()
+        });
         let joined = changes.into_par_iter().map(|change| self.joined(start, change));
         let held = joined.filter(|candidate| !look.refutes(self.case, &candidate.variant));
         held.chain(from_end).collect()
@@ -584,9 +587,9 @@ impl<'a> Search<'a> {
         let channels = &self.case.problem.judged_channels;
         let (first, others): (Vec<Look>, Vec<Look>) =
             self.long.iter().partition(|look| channels[look.row].0 == 0);
-        let starts = structure::starts(self.case.problem);
+        let Some(later) = structure::starts_of_batch(self.case.problem) else { return Vec::new() };
         let is_right = |look: &Look| !look.refutes(self.case, &self.base);
-        if first.is_empty() || others.is_empty() || starts.is_empty() || first.iter().all(is_right) {
+        if first.is_empty() || others.is_empty() || first.iter().all(is_right) {
             return Vec::new();
         }
         let changes = self.catalogue.par_iter().chain(&self.around);
@@ -600,13 +603,12 @@ impl<'a> Search<'a> {
         held.extend(found.collect::<Vec<_>>());
         held.extend(finder::find_clamp(self.case, &first, &self.base));
         held.extend(finder::thresholds(self.case, &first, &self.base));
-        let joined = held.iter().flat_map(|change| {
-            let start = self.alone(change);
-            starts.iter().map(move |later| self.joined(&start, later.clone()))
-        });
-        joined
-            .filter(|candidate| others.iter().all(|look| !look.refutes(self.case, &candidate.variant)))
-            .collect()
+        let joined = held.par_iter().map(|change| self.joined(&self.alone(change), later.clone()));
+        let holds = |candidate: &Candidate| {
+            others.iter().all(|look| !look.refutes(self.case, &candidate.variant))
+                && self.is_needed(candidate)
+        };
+        joined.filter(holds).collect()
     }
 
     /// A hypothesis with the simplest other B̄ that holds for every element.

@@ -160,6 +160,13 @@ fn ordinal(n: usize) -> String {
     format!("{n}{ending}")
 }
 
+const INITIAL_AGAIN: &str = "chunk-initial-state-again";
+
+/// Whether a change does nothing where the scan starts from 0.
+pub fn needs_initial_state(change: &Change) -> bool {
+    change.name == INITIAL_AGAIN
+}
+
 /// What may happen to the state between chunks of this length.
 pub fn chunked(length: usize) -> Vec<Change> {
     let nth = ordinal(length);
@@ -229,7 +236,7 @@ pub fn chunked(length: usize) -> Vec<Change> {
             Carry::OperandsExchanged,
         ),
         (
-            "chunk-initial-state-again",
+            INITIAL_AGAIN,
             format!("the initial state is added to what is carried into each chunk of {length}"),
             Carry::InitialAgain,
         ),

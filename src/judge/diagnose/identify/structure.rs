@@ -473,16 +473,21 @@ fn row_strides(problem: &Problem) -> Vec<Change> {
     let shape = problem.shape;
     let constant = |operand| operand == Operand::Constant;
     let (b, c) = (constant(problem.b_operand), constant(problem.c_operand));
+    let sequences = shape.batch * shape.dim;
+    let of_operand = |is_constant: bool| match is_constant {
+        true => (true, shape.dstate, shape.dim),
+        false => (false, shape.seqlen, shape.batch * shape.groups * shape.dstate),
+    };
     let inputs = [
-        ("a", "A", Input::A, true, shape.dstate, shape.dim > 1),
-        ("b", "B", Input::B, b, if b { shape.dstate } else { shape.seqlen }, true),
-        ("c", "C", Input::C, c, if c { shape.dstate } else { shape.seqlen }, true),
-        ("u", "u", Input::U, false, shape.seqlen, true),
-        ("delta", "delta", Input::Delta, false, shape.seqlen, true),
-        ("z", "z", Input::Z, false, shape.seqlen, problem.z.is_some()),
+        ("a", "A", Input::A, (true, shape.dstate, shape.dim)),
+        ("b", "B", Input::B, of_operand(b)),
+        ("c", "C", Input::C, of_operand(c)),
+        ("u", "u", Input::U, (false, shape.seqlen, sequences)),
+        ("delta", "delta", Input::Delta, (false, shape.seqlen, sequences)),
+        ("z", "z", Input::Z, (false, shape.seqlen, if problem.z.is_some() { sequences } else { 0 })),
     ];
     let mut all = Vec::new();
-    for (name, written, input, is_constant, length, _) in inputs.into_iter().filter(|(.., shows)| *shows) {
+    for (name, written, input, (is_constant, length, rows)) in inputs {
         let mut strides: Vec<usize> =
             [8, 16, 32, 64, 128].map(|multiple| length.next_multiple_of(multiple)).into();
         strides.extend([8, 16, 32, 64, 128].map(|multiple| length / multiple * multiple));
@@ -490,7 +495,8 @@ fn row_strides(problem: &Problem) -> Vec<Change> {
         if is_constant {
             strides.extend(1..2 * length);
         }
-        strides.retain(|stride| *stride > 0 && *stride != length);
+        // Further apart all rows but the first would be beyond the end.
+        strides.retain(|stride| (1..rows * length).contains(stride) && *stride != length && rows > 1);
         strides.sort_unstable();
         strides.dedup();
         for stride in strides {
@@ -509,8 +515,13 @@ fn row_strides(problem: &Problem) -> Vec<Change> {
     all
 }
 
+/// A scan that starts from what that of the item of the batch before has ended with.
+pub fn starts_of_batch(problem: &Problem) -> Option<Change> {
+    starts(problem).into_iter().next().filter(|_| problem.shape.batch > 1)
+}
+
 /// A scan that starts from what another one has ended with. Beside something else it fits by chance.
-pub fn starts(problem: &Problem) -> Vec<Change> {
+fn starts(problem: &Problem) -> Vec<Change> {
     let shape = problem.shape;
     let in_a_row = shape.batch * shape.dim;
     let all = [
