@@ -215,7 +215,9 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
     let mut found: Named<Vec<Found>> = Named::default();
     // The tensors that the last hypothesis explains, or one that is tighter.
     let mut explained: Vec<TensorName> = Vec::new();
-    for meant in meant(name.form, recording.layout(), stages).into_iter().filter(|meant| meant.turn == turn) {
+    // What comes last keeps what is less likely from being named first.
+    let tried = meant(name.form, recording.layout(), stages).into_iter();
+    for meant in tried.filter(|meant| turn == Turn::First || meant.turn == turn) {
         let Meant { name, what, form, conventions, stages, exchanged, likelihood, .. } = meant;
         let unlikely =
             |tensor: &TensorName| found.get(*tensor).is_some_and(|known| known[0].likelihood < likelihood);
@@ -272,7 +274,7 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
             let Some(residual) = shares[tensor].filter(|share| *share >= meant.least) else { continue };
             let diagnosis = Diagnosis { name: name.clone(), what: what.clone(), residual };
             let rank = allowed.get(tensor).copied().unwrap_or(residual);
-            let new = Found { likelihood, rank, diagnosis };
+            let new = Found { likelihood, turn: meant.turn, rank, diagnosis };
             explained.push(tensor);
             match found.get_mut(tensor) {
                 Some(known) if known[0].likelihood < likelihood => {}
@@ -294,16 +296,18 @@ pub fn name_what_was_meant<R: Read + Seek + Send>(
                 let diagnosis = Diagnosis { name: name.clone(), what: what.clone(), residual };
                 found.insert(
                     tensor,
-                    vec![Found { likelihood: Likelihood::OtherForm, rank: residual, diagnosis }],
+                    vec![Found { likelihood: Likelihood::OtherForm, turn, rank: residual, diagnosis }],
                 );
             }
         }
     }
     let ranked = |(tensor, mut known): (TensorName, Vec<Found>)| {
         known.sort_by(|one, other| one.rank.total_cmp(&other.rank));
-        (tensor, known.into_iter().map(|found| found.diagnosis).collect())
+        let of_turn = known.into_iter().filter(|found| found.turn == turn);
+        (tensor, of_turn.map(|found| found.diagnosis).collect())
     };
-    explained::diagnosed(case, found.into_iter().map(ranked).collect());
+    let ranked = found.into_iter().map(ranked).filter(|(_, found): &(_, Vec<_>)| !found.is_empty());
+    explained::diagnosed(case, ranked.collect());
     Ok(())
 }
 
@@ -336,6 +340,7 @@ fn initial_states<R: Read + Seek + Send>(
 /// A hypothesis that fits.
 struct Found {
     likelihood: Likelihood,
+    turn: Turn,
     /// The least comes first: of other bounds the tightest, else the smallest residual.
     rank: f64,
     diagnosis: Diagnosis,
