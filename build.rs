@@ -116,6 +116,8 @@ fn build() -> Result<(), String> {
         let method_is = format!("#define HOLDFAST_TABLE_METHOD {method}\n");
         let production = format!("{plant}{method_is}#include \"host/production.inc\"\n");
         build.file(written(&out, &format!("production_{method}.cpp"), &production)?);
+        let fast = format!("{method_is}#include \"host/fast.inc\"\n");
+        build.file(written(&out, &format!("fast_{method}.cpp"), &fast)?);
         let backward = format!("{plant}{method_is}#include \"host/backward.inc\"\n");
         build.file(written(&out, &format!("backward_{method}.cpp"), &backward)?);
         let copies = format!("{method_is}#include \"faults/copies.inc\"\n");

@@ -12,6 +12,7 @@
 // takes 60 / 140, the others 110 / 400.
 #pragma once
 
+#include "fast.cuh"
 #include "phi.cuh"
 #include "precise.cuh"
 
@@ -61,9 +62,20 @@ HOLDFAST_DEVICE float common_reciprocal(float) { return 0.0f; }
 HOLDFAST_DEVICE float common_quotient(float n, float d, float) { return n / d; }
 #endif
 
+// Whether the parts of a product with B that came to this B̄ have not overflowed or lost digits on the way.
+template <class W>
+HOLDFAST_DEVICE bool stays_in_range(float delta, W b, W b_bar) {
+  return comfortable(b_bar) || delta == 0.0f || norm1(b) == 0.0f;
+}
+
 // (above)(below)⁻¹ and ΔB (below)⁻¹, without a branch. Returns false where f32 would not do.
 HOLDFAST_DEVICE bool bilinear_commonly(float delta, float a, float b, Coefficients<float>& out) {
   const float above = one_plus_half(delta, a), below = one_plus_half(-delta, a);
+  if constexpr (kFast) {
+    const float inverse = hardware_reciprocal(below), size = fabsf(below), per_b = delta * inverse;
+    out = {above * inverse, per_b * b};
+    return size > 1e-12f && size < 1e12f && ((comfortable(delta) && comfortable(per_b)) || delta == 0.0f);
+  }
   const float inverse = common_reciprocal(below), size = fabsf(below), per_b = common_quotient(delta, below, inverse);
   out = {common_quotient(above, below, inverse), per_b * b};
   return size > 1e-12f && size < 1e12f && ((comfortable(delta) && comfortable(per_b)) || delta == 0.0f);
@@ -72,8 +84,12 @@ HOLDFAST_DEVICE bool bilinear_commonly(float delta, Complex<float> a, Complex<fl
                                        Coefficients<Complex<float>>& out) {
   const Complex<float> above = one_plus_half(delta, a), below = one_plus_half(-delta, a), step = scaled(b, delta);
   const float square = sum_of_products(below.re, below.re, below.im, below.im);
-  const float inverse = common_reciprocal(square);
+  const float inverse = kFast ? hardware_reciprocal(square) : common_reciprocal(square);
   const auto over = [&](Complex<float> n) {
+    if constexpr (kFast) {
+      return Complex<float>{sum_of_products(n.re, below.re, n.im, below.im) * inverse,
+                            difference_of_products(n.im, below.re, n.re, below.im) * inverse};
+    }
     return Complex<float>{common_quotient(sum_of_products(n.re, below.re, n.im, below.im), square, inverse),
                           common_quotient(difference_of_products(n.im, below.re, n.re, below.im), square, inverse)};
   };
@@ -170,25 +186,60 @@ HOLDFAST_DEVICE float series_phi3(float z) {
   return fused(p, z, 0x1.555556p-3f);
 }
 
-// What common elements need of A alone: of real ones the factors of Δφ₁ = (e^z − 1)/A, Δ²φ₂ = (e^z − 1 − z)/A² and
-// ½Δ³φ₃ = (e^z − 1 − z − z²/2)/(2A³).
-template <class W>
+// What common elements need of A alone: the factors of Δφ₁ = (e^z − 1)/A, Δ²φ₂ = (e^z − 1 − z)/A² and
+// ½Δ³φ₃ = (e^z − 1 − z − z²/2)/(2A³), of complex A in the fast tier only; and there A in octaves and turns.
+template <class W, bool kOfFast = kFast>
 struct Inverses {};
 template <>
-struct Inverses<float> {
+struct Inverses<float, false> {
   float first, second, half_third;
   bool common;
 };
+template <>
+struct Inverses<float, true> {
+  float first, second, half_third;
+  bool common;
+  float octaves;
+};
+template <>
+struct Inverses<Complex<float>, true> {
+  Complex<float> first, second, half_third;
+  bool common;
+  float octaves, turns;
+};
 
-HOLDFAST_DEVICE Inverses<float> inverses(float a) {
-  const double inverse = 1.0 / a;
-  return {static_cast<float>(inverse), static_cast<float>(inverse * inverse),
-          static_cast<float>(0.5 * inverse * inverse * inverse), fabsf(a) > 1e-9f && fabsf(a) < 1e9f};
+template <class W>
+HOLDFAST_DEVICE Inverses<W> inverses(W a) {
+  Inverses<W> of_a = {};
+  if constexpr (sizeof(W) == sizeof(float)) {
+    const double inverse = 1.0 / a;
+    of_a.first = static_cast<float>(inverse);
+    of_a.second = static_cast<float>(inverse * inverse);
+    of_a.half_third = static_cast<float>(0.5 * inverse * inverse * inverse);
+    of_a.common = fabsf(a) > 1e-9f && fabsf(a) < 1e9f;
+    if constexpr (kFast) of_a.octaves = octaves_rounded(a);
+  } else if constexpr (kFast && sizeof(typename ArithmeticOf<W>::type) == sizeof(float)) {
+    const Complex<double> inverse = quotient(Complex<double>{1.0, 0.0}, to_complex_double(a)), second = inverse * inverse;
+    of_a.first = FromDouble<W>::of(inverse);
+    of_a.second = FromDouble<W>::of(second);
+    of_a.half_third = FromDouble<W>::of(scaled(second * inverse, 0.5));
+    of_a.common = norm1(a) > 1e-9f && norm1(a) < 1e9f;
+    of_a.octaves = octaves_rounded(a.re);
+    of_a.turns = turns_rounded(a.im);
+  }
+  return of_a;
 }
-HOLDFAST_DEVICE Inverses<double> inverses(double) { return {}; }
-template <class T>
-HOLDFAST_DEVICE Inverses<Complex<T>> inverses(Complex<T>) {
-  return {};
+
+// e^{ΔA} of a common element.
+template <class W>
+HOLDFAST_DEVICE W common_exponential(float delta, W a, const Inverses<W>& of_a) {
+  if constexpr (!kFast) {
+    return common_exponential(delta, a);
+  } else if constexpr (sizeof(W) == sizeof(float)) {
+    return fast_exponential(delta, of_a.octaves);
+  } else {
+    return fast_exponential(delta, of_a.octaves, of_a.turns);
+  }
 }
 
 // Of a real B̄ by φ-functions with Δ >= 0 and z <= 1, where no term is negative: the closed forms from z < −1 on, else the
@@ -217,6 +268,30 @@ HOLDFAST_DEVICE void b_bar_by_phi_commonly(float delta, Pair<float> z, float e, 
   out = (near ? by_series : closed) * b;
 }
 
+// Complex ones in the fast tier, as published: the closed forms from |z| = 1 on, else the series. Returns false where 1/A is out of
+// range.
+template <Method kMethod, class OfA>
+HOLDFAST_DEVICE bool b_bar_by_phi_fast(float delta, Complex<float> z, Complex<float> e, Complex<float> b, const OfA& of_a,
+                                       Complex<float>& out) {
+  const bool near = sum_of_products(z.re, z.re, z.im, z.im) <= 1.0f;
+  const Complex<float> phi3 = fast_series_phi3(z), phi2 = shifted(z * phi3, 0.5f), phi1 = shifted(z * phi2, 1.0f);
+  const Complex<float> first = shifted(e, -1.0f), second = first - z;
+  const auto by = [](Complex<float> x, float s) { return scaled(x, s); };
+  Complex<float> by_series, closed;
+  if constexpr (kMethod == Method::kFoh) {
+    by_series = by(phi2, delta * delta);
+    closed = second * of_a.second;
+  } else if constexpr (kMethod == Method::kPoly) {
+    by_series = by(phi1 + by(phi2, 0.5f * delta), delta);
+    closed = first * of_a.first + by(second * of_a.second, 0.5f);
+  } else {
+    by_series = by(phi1 + by(phi2 + by(phi3, 0.5f * delta), delta), delta);
+    closed = first * of_a.first + second * of_a.second + (second - by(z * z, 0.5f)) * of_a.half_third;
+  }
+  out = (near ? by_series : closed) * b;
+  return near || of_a.common;
+}
+
 // rk4's polynomial over 24, by its real root: (z − r)(z² + (4 + r)z − 24/r)/24.
 HOLDFAST_DEVICE bool b_bar_of_rk4_commonly(float delta, Pair<float> z, float b, float& out) {
   const float from_root = add_rn(add_rn(z.hi, 0x1.64848p+1f), add_rn(z.lo, -0x1.0da8fap-26f));
@@ -242,31 +317,36 @@ HOLDFAST_DEVICE bool discretize_commonly(float delta, W a, W b, const Inverses<W
     return bilinear_commonly(delta, a, b, out) || kKnown;
   } else {
     const bool common = kKnown || has_common_exponent(delta, a);
-    out.a_bar = common_exponential(delta, a);
+    out.a_bar = common_exponential(delta, a, of_a);
+    const bool in_range = (fabsf(delta) > kLeastStep<kMethod> && fabsf(delta) <= kLargestStep<kMethod>) || delta == 0.0f;
     if constexpr (kMethod == Method::kZoh) {
       out.b_bar = scaled(b, delta);
       return common;
+    } else if constexpr (kFast && kMethod == Method::kRk4) {
+      out.b_bar = scaled(fast_rk4_polynomial(scaled(a, delta)), delta) * b;
+      return common && (kKnown || in_range) && (kReal || stays_in_range(delta, b, out.b_bar));
+    } else if constexpr (kMethod == Method::kRk4) {
+      return b_bar_of_rk4_commonly(delta, exact_product(delta, a), b, out.b_bar) && common && (kKnown || in_range);
+    } else if constexpr (kReal) {
+      // The fast tier rounds z.
+      const Pair<float> z = kFast ? Pair<float>{mul_rn(delta, a), 0.0f} : exact_product(delta, a);
+      b_bar_by_phi_commonly<kMethod>(delta, z, out.a_bar, b, of_a, out.b_bar);
+      const bool forwards = in_range && delta >= 0.0f;
+      return common && (kKnown || (forwards && z.hi <= 1.0f && (of_a.common || z.hi >= -1.0f)));
     } else {
-      static_assert(kReal, "a method without a branch of its own");
-      const Pair<float> z = exact_product(delta, a);
-      if constexpr (kMethod == Method::kRk4) {
-        const float size = fabsf(delta);
-        const bool in_range = (size > kLeastStep<kMethod> && size <= kLargestStep<kMethod>) || delta == 0.0f;
-        return b_bar_of_rk4_commonly(delta, z, b, out.b_bar) && common && (kKnown || in_range);
-      } else {
-        const bool in_range = (delta > kLeastStep<kMethod> && delta <= kLargestStep<kMethod>) || delta == 0.0f;
-        b_bar_by_phi_commonly<kMethod>(delta, z, out.a_bar, b, of_a, out.b_bar);
-        return common && (kKnown || (in_range && z.hi <= 1.0f && (of_a.common || z.hi >= -1.0f)));
-      }
+      // By the better exponential, of which a φ-function is made.
+      out.a_bar = common_exponential(delta, a);
+      return b_bar_by_phi_fast<kMethod>(delta, scaled(a, delta), out.a_bar, b, of_a, out.b_bar) && common && in_range &&
+             stays_in_range(delta, b, out.b_bar);
     }
   }
 }
 
-// Whether a method has a common path. Complex sums of φ's and rk4 are pairs of floats, whatever the element.
+// Whether a method has a common path. In the accurate tier complex sums of φ's and rk4 are pairs of floats, whatever the element.
 template <Method kMethod, class W>
 constexpr bool kHasCommonPath =
     sizeof(typename ArithmeticOf<W>::type) == sizeof(float) &&
-    (sizeof(W) == sizeof(float) || kMethod == Method::kZoh || kMethod == Method::kBilinear);
+    (kFast || sizeof(W) == sizeof(float) || kMethod == Method::kZoh || kMethod == Method::kBilinear);
 
 // The least of a few step sizes that are not 0, 3e38 if all are, and the largest of all; NaN where one is.
 template <class T>
@@ -286,25 +366,50 @@ HOLDFAST_DEVICE StepRange<T> range_of(const T (&delta)[kCount]) {
   return range;
 }
 
-// Whether A and the range of Δ may say of elements that they are common, which is cheaper than to ask each. Complex ones of
-// bilinear have a pole at any |z|.
+// Whether A and the range of Δ may say of elements that they are common, which is cheaper than to ask each: of real ones, and of
+// complex ones with zoh.
 template <Method kMethod, class W>
-constexpr bool kKnownByRange =
-    kHasCommonPath<kMethod, W> && (kMethod != Method::kBilinear || sizeof(W) == sizeof(float));
+constexpr bool kKnownByRange = kHasCommonPath<kMethod, W> && (kMethod == Method::kZoh || sizeof(W) == sizeof(float));
 
-// Whether that is known of all elements with such Δ, but for rk4's root. A limit on z that holds at two step sizes holds between
-// them.
+// The range of a few states' A: of real parts, the largest modulus of real and of imaginary ones, and whether all have octaves and
+// inverses. NaN or false where one of them is.
+template <class W>
+struct RateRange {
+  float least, largest, steepest, fastest;
+  bool have_octaves, have_inverses;
+  HOLDFAST_DEVICE RateRange() : least(3e38f), largest(-3e38f), steepest(0.0f), fastest(0.0f), have_octaves(true), have_inverses(true) {}
+  HOLDFAST_DEVICE void add(float a, const Inverses<float>& of_a) {
+    least = least_of(least, a);
+    largest = largest_of(largest, a);
+    steepest = largest_of(steepest, fabsf(a));
+    have_octaves = have_octaves && has_octaves(a);
+    have_inverses = have_inverses && of_a.common;
+  }
+  HOLDFAST_DEVICE void add(Complex<float> a, const Inverses<Complex<float>>&) {
+    steepest = largest_of(steepest, fabsf(a.re));
+    fastest = largest_of(fastest, fabsf(a.im));
+    have_octaves = have_octaves && has_octaves(a.re);
+  }
+};
+
+// Whether that is known of all elements with such Δ and A, but for rk4's root. A limit on z that holds at two step sizes holds
+// between them, and so with A.
 template <Method kMethod, class W>
-HOLDFAST_DEVICE bool all_are_common(StepRange<float> range, W a, const Inverses<W>& of_a) {
+HOLDFAST_DEVICE bool all_are_common(StepRange<float> steps, const RateRange<W>& rates) {
+  const auto within = [](float step, float rate, float limit) { return fabsf(mul_rn(step, rate)) <= limit; };
+  const bool exponents = rates.have_octaves && within(steps.largest, rates.steepest, kCommonExponent);
   if constexpr (kMethod == Method::kZoh) {
-    return has_common_exponent(range.least, a) && has_common_exponent(range.largest, a);
+    const bool turns = sizeof(W) == sizeof(float) ||
+                       (within(steps.least, rates.fastest, kCommonAngle) && within(steps.largest, rates.fastest, kCommonAngle));
+    return exponents && within(steps.least, rates.steepest, kCommonExponent) && turns;
   } else {
-    const float z = mul_rn(range.largest, a);
-    const bool in_range = range.least > kLeastStep<kMethod> && range.largest <= kLargestStep<kMethod>;
+    // With steps that are all positive.
+    const float least = mul_rn(steps.largest, rates.least), largest = mul_rn(steps.largest, rates.largest);
+    const bool in_range = steps.least > kLeastStep<kMethod> && steps.largest <= kLargestStep<kMethod>;
     // 1 − z/2 between 1/2 and 1e6, and B̄/B between 1e-26 and 1e7.
-    if constexpr (kMethod == Method::kBilinear) return in_range && z < 1.0f && z > -1e6f;
-    const bool common = in_range && has_common_exponent(range.largest, a);
-    return kMethod == Method::kRk4 ? common : common && z <= 1.0f && (of_a.common || z >= -1.0f);
+    if constexpr (kMethod == Method::kBilinear) return in_range && largest < 1.0f && least > -1e6f;
+    const bool common = in_range && exponents;
+    return kMethod == Method::kRk4 ? common : common && largest <= 1.0f && (rates.have_inverses || least >= -1.0f);
   }
 }
 
@@ -360,7 +465,9 @@ HOLDFAST_DEVICE Coefficients<W> discretize_one(T step, W a, W input) {
   const Inverses<W> of_a = inverses(a);
   Coefficients<W> out[1];
   if constexpr (kKnownByRange<kMethod, W>) {
-    if (all_are_common<kMethod>(range_of(delta), a, of_a)) {
+    RateRange<W> rates;
+    rates.add(a, of_a);
+    if (all_are_common<kMethod>(range_of(delta), rates)) {
       discretize<kMethod, true>(delta, a, of_a, b, out);
       return out[0];
     }

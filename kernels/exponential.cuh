@@ -148,6 +148,7 @@ HOLDFAST_DEVICE ComplexExponential exponential(Complex<Pair<float>> z) {
 }
 
 // The same for |Im z| <= 1000.
+constexpr float kCommonAngle = 1000.0f;
 HOLDFAST_DEVICE Complex<float> common_exponential(float delta, Complex<float> a) {
   const CommonExponential e = common_exponential_parts(delta, a.re);
   const Pair<float> angle = two_prod(delta, a.im);
@@ -176,7 +177,7 @@ HOLDFAST_DEVICE Complex<float> common_exponential(float delta, Complex<float> a)
           fused(growth, across, across) * ((quadrant & 2) != 0 ? -size : size)};
 }
 HOLDFAST_DEVICE bool has_common_exponent(float delta, Complex<float> a) {
-  return has_common_exponent(delta, a.re) & (fabsf(mul_rn(delta, a.im)) <= 1000.0f);
+  return has_common_exponent(delta, a.re) & (fabsf(mul_rn(delta, a.im)) <= kCommonAngle);
 }
 
 HOLDFAST_DEVICE float value(RealExponential e) { return times_power_of_two(e.mantissa.hi, e.exponent); }

@@ -41,7 +41,15 @@
 #define HOLDFAST_NAMESPACE holdfast
 #endif
 
+// Which of the two tiers the forward kernels are compiled for; each has a promise of its own (src/promise/contract.rs). The fast one
+// takes a GPU's own approximations (hardware.cuh) for common elements.
+#ifndef HOLDFAST_FAST
+#define HOLDFAST_FAST 0
+#endif
+
 namespace HOLDFAST_NAMESPACE {
+
+constexpr bool kFast = HOLDFAST_FAST != 0;
 
 // The ids of spec.md §2.
 enum class Method : int { kZoh = 0, kFoh = 1, kBilinear = 2, kPoly = 3, kHighOrder = 4, kRk4 = 5, kCount };

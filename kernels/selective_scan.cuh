@@ -45,6 +45,16 @@ HOLDFAST_DEVICE double softplus(double x) { return x > 40.0 ? x : log1p(exp(x));
 HOLDFAST_DEVICE float gate(float z) { return z / (1.0f + expf(-z)); }
 HOLDFAST_DEVICE double gate(double z) { return z / (1.0 + exp(-z)); }
 
+// The step of a state, from its coefficients. Where the fast tier has ΔB in it, Δu serves all states.
+template <Method kMethod, class T, class W>
+HOLDFAST_DEVICE Step<W> step_of(const Coefficients<W>& both, T delta, W b, T u) {
+  if constexpr (kFast && kMethod == Method::kZoh) {
+    return {both.a_bar, scaled(b, delta * u)};
+  } else {
+    return {both.a_bar, scaled(both.b_bar, u)};
+  }
+}
+
 // C x, real part
 HOLDFAST_DEVICE float readout(float c, float x, float y) { return fused(c, x, y); }
 HOLDFAST_DEVICE double readout(double c, double x, double y) { return fused(c, x, y); }
@@ -243,7 +253,7 @@ struct SelectiveScan {
       const int i = kReverse ? kItems - 1 - m : m;
       if (!Layout::variable_c()) c.item[i] = own.c;
       if (own.exists) Hooks::coefficients<kMethod>(delta.item[i], own.a, b.item[i], both[i]);
-      steps[i] = {both[i].a_bar, scaled(both[i].b_bar, u.item[i])};
+      steps[i] = step_of<kMethod>(both[i], delta.item[i], b.item[i], u.item[i]);
       if (own.exists && i < at.valid) Hooks::step<kReverse>(*this, own.n, at, i, steps);
     }
     if (own.exists) Hooks::readout<kReverse>(*this, own.n, at, c.item);
@@ -277,14 +287,9 @@ struct SelectiveScan {
   // Whether no position is missing from a packet, and all elements are known to be common: then there is no branch between a
   // lane's states (but for rk4's root), and the steps of one fill the waits of another. Lanes without a state step through zeros
   // where others of the channel have one.
-  HOLDFAST_DEVICE bool all_there(const State (&own)[kOwn], const Positions& at, int packet) const {
-    bool all = at.valid == kItems && active && own[kOwn - 1].n - lane < p.dstate;
-    HOLDFAST_UNROLL
-    for (int j = 0; j < kOwn; ++j) {
-      if constexpr (kKnownByRange<kMethod, W>) {
-        all = all && all_are_common<kMethod>(tile.range[slot][packet], own[j].a, own[j].of_a);
-      }
-    }
+  HOLDFAST_DEVICE bool all_there(bool all_states, const RateRange<W>& rates, const Positions& at, int packet) const {
+    bool all = at.valid == kItems && all_states;
+    if constexpr (kKnownByRange<kMethod, W>) all = all && all_are_common<kMethod>(tile.range[slot][packet], rates);
     return all;
   }
 
@@ -300,6 +305,14 @@ struct SelectiveScan {
       State own[kOwn];
       HOLDFAST_UNROLL
       for (int j = 0; j < kOwn; ++j) own[j] = state(first + j * kLanes + lane);
+      const bool all_states = active && first + (kOwn - 1) * kLanes < p.dstate;
+      RateRange<W> rates;
+      if constexpr (kKnownByRange<kMethod, W>) {
+        HOLDFAST_UNROLL
+        for (int j = 0; j < kOwn; ++j) {
+          if (own[j].exists) rates.add(own[j].a, own[j].of_a);
+        }
+      }
       // The lanes of a warp sum together, those without a channel too.
       HOLDFAST_NO_UNROLL
       for (int k = 0; k < (warp_is_idle ? 0 : kLanes); ++k) {
@@ -307,7 +320,7 @@ struct SelectiveScan {
         const Positions here(start + packet * kItems, kItems, left - packet * kItems, at.wide);
         if (here.valid == 0) continue;
         T y[kItems];
-        if (all_there(own, here, packet)) {
+        if (all_there(all_states, rates, here, packet)) {
           step_all<kReverse, true>(own, here, packet, y);
         } else {
           step_all<kReverse, false>(own, here, packet, y);

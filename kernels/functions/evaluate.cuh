@@ -3,6 +3,7 @@
 #pragma once
 
 #include "derivatives.cuh"
+#include "hardware.cuh"
 #include "scalar_functions.h"
 #include "selective_scan_backward.cuh"
 #include "storage.cuh"
@@ -38,24 +39,6 @@ HOLDFAST_DEVICE Phi<Pair<float>> phi_of(float x) {
   const Pair<float> none = {x - x, 0.0f};
   return {none, none, none, {}};
 }
-
-// A GPU's own approximations; none of them is in a CPU.
-#if defined(__CUDACC__)
-#define HOLDFAST_HARDWARE(name, instruction, library)      \
-  HOLDFAST_DEVICE float hardware_##name(float x) {         \
-    float y;                                               \
-    asm(instruction ".f32 %0, %1;" : "=f"(y) : "f"(x));    \
-    return y;                                              \
-  }
-#else
-#define HOLDFAST_HARDWARE(name, instruction, library) \
-  HOLDFAST_DEVICE float hardware_##name(float x) { return library; }
-#endif
-HOLDFAST_HARDWARE(exp2, "ex2.approx.ftz", exp2f(x))
-HOLDFAST_HARDWARE(reciprocal, "rcp.approx.ftz", 1.0f / x)
-HOLDFAST_HARDWARE(cos, "cos.approx.ftz", cosf(x))
-HOLDFAST_HARDWARE(sin, "sin.approx.ftz", sinf(x))
-#undef HOLDFAST_HARDWARE
 
 template <ScalarFunction kFunction>
 HOLDFAST_DEVICE float evaluate(float x) {

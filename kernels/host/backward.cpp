@@ -30,10 +30,7 @@ extern "C" {
 
 int holdfast_backward(const HoldfastInstantiation* which, const BackwardParams* params, unsigned first, unsigned count,
                       char* message, std::size_t capacity) {
-  HoldfastChoices& choices = *holdfast_choices();
-  choices.variable_b = which->variable_b;
-  choices.variable_c = which->variable_c;
-  choices.has_gate = which->gate;
+  set_layout(*which);
   const Entry kernel = backward(which->method, which->complex, Methods()).scan[which->input];
   return run(kernel, params, first, count, holdfast_launch::kThreads, message, capacity);
 }

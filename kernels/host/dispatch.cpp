@@ -35,32 +35,35 @@ int method_of(int method, int fault) {
 }
 
 // A kernel of the production tables, or of the copies, and what the calling thread's kernels read at run time.
-// `which` may be null for the element-wise kernel. Null where there is no such kernel.
-Entry kernel_of(int method, int complex, int lifted, int fault, const HoldfastInstantiation* which) {
-  if (method < 0 || method >= kMethods || !is_flag(complex) || !is_flag(lifted)) return nullptr;
-  if (which != nullptr && (which->input < 0 || which->input > 2 || !is_flag(which->variable_b) ||
-                           !is_flag(which->variable_c) || !is_flag(which->gate))) {
-    return nullptr;
+// Null where there is no such kernel.
+Entry kernel_of(const HoldfastInstantiation& which, int fault, bool scans) {
+  int method = which.method;
+  const int complex = which.complex, lifted = which.lifted;
+  if (method < 0 || method >= kMethods || which.input < 0 || which.input > 2) return nullptr;
+  for (const int flag : {complex, lifted, which.fast, which.variable_b, which.variable_c, which.gate}) {
+    if (!is_flag(flag)) return nullptr;
   }
   // Lifted kernels exist once, with the fault as a variable.
   const int planted = fault < 0 ? kPlanted : fault;
   method = method_of(method, planted);
   if (fault < 0 && !lifted) {
+    if (which.fast) {
+      const FastTable& table = fast(method, complex, Methods());
+      return scans ? scan_of(table, which) : table.discretize;
+    }
     const Table& table = production(method, complex, Methods());
-    return which == nullptr ? table.discretize : scan_of(table, *which);
+    return scans ? scan_of(table, which) : table.discretize;
   }
   HoldfastChoices& choices = *holdfast_choices();
   choices = {};
   choices.fault = planted;
   const CopyTable& table =
       lifted ? copies<double>(method, complex, Methods()) : copies<float>(method, complex, Methods());
-  if (which == nullptr) return table.discretize;
-  if (which->input != 0) return nullptr;
-  choices.variable_b = which->variable_b;
-  choices.variable_c = which->variable_c;
-  choices.has_gate = which->gate;
-  choices.perturbation[0] = which->perturbation[0];
-  choices.perturbation[1] = which->perturbation[1];
+  if (!scans) return table.discretize;
+  if (which.input != 0) return nullptr;
+  set_layout(which);
+  choices.perturbation[0] = which.perturbation[0];
+  choices.perturbation[1] = which.perturbation[1];
   return table.scan;
 }
 
@@ -82,15 +85,15 @@ extern "C" {
 
 int holdfast_scan(const HoldfastInstantiation* which, int fault, const holdfast_launch::ScanParams* params,
                   unsigned first, unsigned count, char* message, std::size_t capacity) {
-  const Entry kernel = kernel_of(which->method, which->complex, which->lifted, fault, which);
+  const Entry kernel = kernel_of(*which, fault, true);
   const int element = which->lifted ? sizeof(double) : sizeof(float);
   return run(kernel, params, first, count, holdfast_launch::kThreads,
              holdfast_launch::shared_bytes(params->dstate, 1 + which->complex, element), message, capacity);
 }
 
-int holdfast_discretize(int method, int complex, int lifted, int fault, const holdfast_launch::DiscretizeParams* params,
+int holdfast_discretize(const HoldfastInstantiation* which, int fault, const holdfast_launch::DiscretizeParams* params,
                         unsigned first, unsigned count, char* message, std::size_t capacity) {
-  const Entry kernel = kernel_of(method, complex, lifted, fault, nullptr);
+  const Entry kernel = kernel_of(*which, fault, false);
   return run(kernel, params, first, count, kDiscretizeThreads, 0, message, capacity);
 }
 

@@ -17,6 +17,8 @@ struct HoldfastInstantiation {
   // 1 for the arithmetic in double (`input` must be 0; u, delta, z, out, last_state, workspace and variable B and C
   // are then arrays of double).
   int lifted;
+  // 1 for the fast tier; of production kernels alone.
+  int fast;
   // Relative, of Ā and of B̄; for kernels with run-time faults.
   double perturbation[2];
 };
@@ -44,7 +46,7 @@ extern "C" {
 int holdfast_scan(const HoldfastInstantiation* which, int fault, const holdfast_launch::ScanParams* params, unsigned first,
                   unsigned count, char* message, std::size_t capacity);
 // The number of blocks is ceil(n / holdfast_discretize_block()).
-int holdfast_discretize(int method, int complex, int lifted, int fault, const holdfast_launch::DiscretizeParams* params,
+int holdfast_discretize(const HoldfastInstantiation* which, int fault, const holdfast_launch::DiscretizeParams* params,
                         unsigned first, unsigned count, char* message, std::size_t capacity);
 unsigned holdfast_discretize_block();
 // The backward scan (launch_backward.cuh), and the sums of what its blocks leave, as above.

@@ -40,7 +40,7 @@ struct Shape {
 constexpr Shape kNarrow = {2, 3}, kWide = {34, 17};
 
 bool scan(int method, int complex, int input, int vb, int vc, int gate, Shape shape, std::size_t seqlen) {
-  const HoldfastInstantiation which = {method, input, complex, vb, vc, gate, 0, {0.0, 0.0}};
+  const HoldfastInstantiation which = {method, input, complex, vb, vc, gate, 0, 0, {0.0, 0.0}};
   const holdfast_host::Entry kernel = scan_of(holdfast_host::production(method, complex, Methods()), which);
   const std::size_t batch = 2, dim = shape.dim, dstate = shape.dstate, groups = 2, width = 1 + complex;
   const std::size_t sequence = batch * dim * seqlen, constant = dim * dstate * width, variable = batch * groups * dstate * seqlen * width;
@@ -71,7 +71,7 @@ bool scan(int method, int complex, int input, int vb, int vc, int gate, Shape sh
 
 // The gradients of the same, whose workspace has exactly the size that launch_backward.cuh gives it.
 bool backward(int method, int complex, int input, int vb, int vc, int gate, Shape shape, std::size_t seqlen) {
-  const HoldfastInstantiation which = {method, input, complex, vb, vc, gate, 0, {0.0, 0.0}};
+  const HoldfastInstantiation which = {method, input, complex, vb, vc, gate, 0, 0, {0.0, 0.0}};
   const std::size_t batch = 2, dim = shape.dim, dstate = shape.dstate, groups = 2, width = 1 + complex;
   const std::size_t sequence = batch * dim * seqlen, constant = dim * dstate * width, variable = batch * groups * dstate * seqlen * width;
   const auto u = filled(sequence, input, -1.0f, 1.0f), delta = filled(sequence, input, -6.0f, 2.0f);

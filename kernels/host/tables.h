@@ -1,5 +1,5 @@
 // The kernels of the CPU build, by what they were compiled for. Each method's are instantiated in a file of their own
-// (production.inc, backward.inc, faults/copies.inc), so that several cores share the work.
+// (production.inc, fast.inc, backward.inc, faults/copies.inc), so that several cores share the work.
 #pragma once
 
 #include <cstddef>
@@ -32,12 +32,31 @@ struct Production {
   static const Table table;
 };
 
-// The scan that an instantiation of the C interface names; sets the layout for a kernel that leaves it to run time.
-inline Entry scan_of(const Table& table, const HoldfastInstantiation& which) {
+// The same of the fast tier; the layout is chosen at run time.
+struct FastTable {
+  Entry scan[3];  // f32, f16, bf16
+  Entry discretize;
+};
+template <int kMethod, bool kComplex>
+struct Fast {
+  static const FastTable table;
+};
+
+// The layout for a kernel that leaves it to run time.
+inline void set_layout(const HoldfastInstantiation& which) {
   HoldfastChoices& choices = *holdfast_choices();
   choices.variable_b = which.variable_b;
   choices.variable_c = which.variable_c;
   choices.has_gate = which.gate;
+}
+
+// The scan that an instantiation of the C interface names.
+inline Entry scan_of(const FastTable& table, const HoldfastInstantiation& which) {
+  set_layout(which);
+  return table.scan[which.input];
+}
+inline Entry scan_of(const Table& table, const HoldfastInstantiation& which) {
+  set_layout(which);
   return which.input == 0 ? table.scan_f32[which.variable_b][which.variable_c][which.gate]
                           : table.scan_16_bit[which.input - 1];
 }
@@ -65,6 +84,11 @@ struct Copies {
 template <int... kMethod>
 const Table& production(int method, int complex, std::integer_sequence<int, kMethod...>) {
   static const Table* const tables[][2] = {{&Production<kMethod, false>::table, &Production<kMethod, true>::table}...};
+  return *tables[method][complex];
+}
+template <int... kMethod>
+const FastTable& fast(int method, int complex, std::integer_sequence<int, kMethod...>) {
+  static const FastTable* const tables[][2] = {{&Fast<kMethod, false>::table, &Fast<kMethod, true>::table}...};
   return *tables[method][complex];
 }
 template <int... kMethod>

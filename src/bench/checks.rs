@@ -78,8 +78,8 @@ impl Checks<'_> {
     }
 
     /// The first method that was asked for.
-    fn scan<'d>(&self, drawn: &'d Drawn) -> Scan<'d> {
-        drawn.scan(Work::Forward, self.methods.first().copied().unwrap_or(Method::Zoh))
+    fn scan<'d>(&self, runner: &Runner, drawn: &'d Drawn) -> Scan<'d> {
+        drawn.scan(Work::Forward, self.methods.first().copied().unwrap_or(Method::Zoh), runner)
     }
 
     fn series(&self, runner: &Runner, scan: Scan, clock: Clock) -> Result<Series, KernelError> {
@@ -95,7 +95,7 @@ impl Checks<'_> {
         let once = Repeats { warmups: 1, samples: 1, ..self.repeats };
         let (mut launches, mut sources) = (BTreeSet::new(), BTreeSet::new());
         for &method in self.methods {
-            let scan = drawn.scan(Work::Forward, method);
+            let scan = drawn.scan(Work::Forward, method, runner);
             let (series, _) = runner.scan(scan, once)?;
             sources.insert(scan.kernel().source());
             launches.extend(series.footprints.iter().map(|f| (f.blocks, f.threads, f.shared_bytes)));
@@ -116,7 +116,8 @@ impl Checks<'_> {
         if runner.worker().is_none() {
             return Ok((true, "it runs on the host: a call returns when it is done".to_owned()));
         }
-        let median = |clock| self.series(runner, self.scan(drawn), clock).map(|series| middle(&series.warm));
+        let median =
+            |clock| self.series(runner, self.scan(runner, drawn), clock).map(|series| middle(&series.warm));
         let [device, host, launch] = [median(Clock::Device)?, median(Clock::Host)?, median(Clock::Launch)?];
         let apart = (host - device).abs();
         let reason = format!(
@@ -129,7 +130,7 @@ impl Checks<'_> {
     }
 
     fn warm_up(&self, runner: &Runner, drawn: &Drawn) -> Outcome {
-        let (series, _) = runner.scan(self.scan(drawn), self.repeats)?;
+        let (series, _) = runner.scan(self.scan(runner, drawn), self.repeats)?;
         let (first, second) = series.warm.split_at(series.warm.len() / 2);
         let (Some(early), Some(late)) = (Spread::of(first), Spread::of(second)) else {
             return Err(KernelError::Unavailable(format!("{} runs are too few", series.warm.len())));
@@ -151,7 +152,7 @@ impl Checks<'_> {
         let Some(worker) = runner.worker() else {
             return Ok((true, "its tensors are the host's".to_owned()));
         };
-        let scan = self.scan(drawn);
+        let scan = self.scan(runner, drawn);
         let alone = middle(&self.series(runner, scan, Clock::Device)?.warm);
         let begun = std::time::Instant::now();
         worker.scan(scan.method, scan.problem)?;
@@ -168,7 +169,7 @@ impl Checks<'_> {
         let Some(worker) = runner.worker() else {
             return Ok((true, "it was compiled with this program".to_owned()));
         };
-        let scan = self.scan(drawn);
+        let scan = self.scan(runner, drawn);
         worker.prepare(scan.kernel()).map_err(|error| KernelError::Unavailable(error.to_string()))?;
         let before = worker.statistics();
         let series = self.series(runner, scan, Clock::Device)?;

@@ -8,7 +8,7 @@ use super::runner::{Runner, Scan};
 use crate::judge::{budget, scan};
 use crate::kernel::KernelError;
 use crate::kernel::launch::{Clock, Repeats, Returned, Series, Timing};
-use crate::promise::Contract;
+use crate::promise::{Contract, Tier};
 use crate::results::Verdict;
 use crate::tensor::Tensors;
 use crate::truth::scan::ScanTruth;
@@ -81,20 +81,31 @@ pub fn race(
         job
     };
     let all = worker.race(scan.kernel(), job, &timing)?;
-    let judged = |(series, returned): (Series, Option<Returned>)| {
+    // The fast tier by its own promise, all else by that of a careful framework.
+    let contracts = match runner.tier() {
+        Tier::Accurate => [Contract::FRAMEWORK; 2],
+        Tier::Fast => [Contract::FAST, Contract::FRAMEWORK],
+    };
+    let judged = |contract: &Contract, (series, returned): (Series, Option<Returned>)| {
         let outputs = returned.map(|returned| returned.scan(scan.problem));
         let (verdict, share, reason) = match outputs {
-            Some(outputs) => judge(scan, &outputs, truth),
+            Some(outputs) => judge(scan, &outputs, truth, contract),
             None => (Verdict::Unmeasured, None, "nothing came back".to_owned()),
         };
         Raced { series, workspace: workspace.get(), verdict, share, reason }
     };
-    Ok(all.into_iter().map(|one| one.map(judged)).collect())
+    let contract_of = |at: usize| &contracts[at.min(1)];
+    Ok(all.into_iter().enumerate().map(|(at, one)| one.map(|one| judged(contract_of(at), one))).collect())
 }
 
 /// The verdict on outputs, and the largest share of a bound.
-fn judge(of: Scan, outputs: &Tensors<f32>, truth: &ScanTruth) -> (Verdict, Option<f64>, String) {
-    let budget = budget::scan(of.method, of.problem, &Contract::FRAMEWORK);
+fn judge(
+    of: Scan,
+    outputs: &Tensors<f32>,
+    truth: &ScanTruth,
+    contract: &Contract,
+) -> (Verdict, Option<f64>, String) {
+    let budget = budget::scan(of.method, of.problem, contract);
     let tensors = scan::judge(of.method, of.problem, outputs, &truth.tensors, &budget);
     let verdict = scan::verdict(&tensors);
     let shares = tensors.values().filter_map(|tensor| Some(tensor.worst.as_ref()?.ratio));

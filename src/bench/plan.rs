@@ -11,6 +11,7 @@ use crate::method::Method;
 use crate::operation::Operation;
 use crate::parts::{Divisible, PartError};
 use crate::problem::{InputType, OutputGradients, Problem, Shape, Weights};
+use crate::promise::Tier;
 use crate::results::bench::{Cost, KernelUse, Machine, Spread, Timed, TimedScan, Work};
 use crate::results::explained::Explanations;
 use crate::results::whole::{Found, Whole};
@@ -67,10 +68,10 @@ impl Drawn {
         Drawn { of: (shape, weights, input), problem, given }
     }
 
-    /// One of its scans.
-    pub fn scan(&self, work: Work, method: Method) -> Scan<'_> {
+    /// One of its scans, by the kernels of a runner.
+    pub fn scan(&self, work: Work, method: Method, runner: &Runner) -> Scan<'_> {
         let given = (work == Work::Backward).then_some(&self.given);
-        Scan { work, method, problem: &self.problem, given }
+        Scan { work, method, problem: &self.problem, given, tier: runner.tier() }
     }
 }
 
@@ -80,7 +81,8 @@ impl Plan {
     pub fn new(wanted: &Wanted, runners: Vec<Runner>) -> Self {
         let mut units = Vec::new();
         for &operation in &wanted.operations {
-            let with_kernels = |(_, runner): &(usize, &Runner)| runner.worker().is_some();
+            let with_kernels =
+                |(_, runner): &(usize, &Runner)| runner.worker().is_some() && runner.tier() == Tier::Accurate;
             let of_all = runners.iter().enumerate().filter(with_kernels);
             units.extend(of_all.map(|(runner, _)| Unit::Operation { operation, runner }));
         }
@@ -89,6 +91,10 @@ impl Plan {
                 for &input in &wanted.inputs {
                     for &work in &wanted.passes {
                         for runner in 0..runners.len() {
+                            // What has no tier is timed once.
+                            if work == Work::Backward && runners[runner].tier() != Tier::Accurate {
+                                continue;
+                            }
                             let scan = |method| TimedScan { method, weights, input, shape };
                             let of = |&method| Unit::Scan { work, scan: scan(method), runner };
                             units.extend(wanted.methods.iter().map(of));
@@ -168,7 +174,7 @@ impl Plan {
     /// A forward scan by the kernels and by every peer.
     fn race(&self, id: &str, scan: TimedScan, runner: &Runner) -> Vec<Timed> {
         let drawn = self.drawn(scan.shape, scan.weights, scan.input);
-        let what = drawn.scan(Work::Forward, scan.method);
+        let what = drawn.scan(Work::Forward, scan.method, runner);
         let solved = truth::scan::solve(&drawn.problem, &[scan.method]);
         let solved = solved.map_err(|error| KernelError::Unavailable(error.to_string()));
         let raced = solved.and_then(|truths| match truths.first() {
@@ -225,7 +231,7 @@ impl Plan {
             Unit::Scan { work, scan, runner } => {
                 let runner = &self.runners[runner];
                 let drawn = self.drawn(scan.shape, scan.weights, scan.input);
-                let what = drawn.scan(work, scan.method);
+                let what = drawn.scan(work, scan.method, runner);
                 let series = runner.scan(what, self.repeats);
                 let timed = timed((id, runner), work, cost::scan(scan.method, work, &drawn.problem), series);
                 Timed { scan: Some(scan), ..timed }

@@ -11,6 +11,7 @@ use crate::kernel::{Backend, CpuBackend, KernelError, ReferenceBackend};
 use crate::method::Method;
 use crate::operation::Operation;
 use crate::problem::{OutputGradients, Problem};
+use crate::promise::Tier;
 use crate::results::bench::Work;
 
 /// What is flushed where a cache's size is not known.
@@ -21,7 +22,7 @@ const MOST_FLUSHED: u64 = 1 << 30;
 /// What times kernels.
 pub enum Runner {
     /// The production kernels, under the name of their backend.
-    Kernels { name: &'static str, worker: Box<CudaBackend> },
+    Kernels { choice: Choice, worker: Box<CudaBackend> },
     /// The sequential f32 path.
     Reference,
 }
@@ -34,6 +35,8 @@ pub struct Scan<'a> {
     pub problem: &'a Problem,
     /// Of a backward one.
     pub given: Option<&'a OutputGradients>,
+    /// Of a forward one.
+    pub tier: Tier,
 }
 
 impl Scan<'_> {
@@ -48,23 +51,24 @@ impl Scan<'_> {
     /// The kernel that computes it.
     pub fn kernel(&self) -> Kernel {
         let which = Instantiation::for_problem(self.method, self.problem);
-        if self.given.is_some() { Kernel::Backward(which) } else { Kernel::Scan(which) }
+        if self.given.is_some() { Kernel::Backward(which) } else { Kernel::Scan(which.in_tier(self.tier)) }
     }
 }
 
 impl Runner {
-    /// The runner of a backend; of `auto` a GPU's where there is one.
+    /// The runner of a backend and tier; of `auto` a GPU's where there is one.
     ///
     /// # Errors
     /// It cannot run here.
-    pub fn open(choice: Choice) -> Result<Runner, CudaError> {
+    pub fn open(choice: Choice, tier: Tier) -> Result<Runner, CudaError> {
         match choice {
             Choice::Reference => Ok(Runner::Reference),
-            Choice::Cpu => Runner::on_cpu(Setup::from_environment(worker::this_program()?)),
+            Choice::Cpu => Runner::on_cpu(Setup::from_environment(worker::this_program()?), tier),
             Choice::Cuda => {
-                Ok(Runner::Kernels { name: Choice::Cuda.name(), worker: Box::new(CudaBackend::new()?) })
+                let worker = Box::new(CudaBackend::new()?.in_tier(tier));
+                Ok(Runner::Kernels { choice, worker })
             }
-            Choice::Auto => Runner::open(Choice::Cuda).or_else(|_| Runner::open(Choice::Cpu)),
+            Choice::Auto => Runner::open(Choice::Cuda, tier).or_else(|_| Runner::open(Choice::Cpu, tier)),
         }
     }
 
@@ -72,29 +76,44 @@ impl Runner {
     ///
     /// # Errors
     /// The worker cannot be started.
-    pub fn on_cpu(mut setup: Setup) -> Result<Runner, CudaError> {
+    pub fn on_cpu(mut setup: Setup, tier: Tier) -> Result<Runner, CudaError> {
         setup.program.arguments.extend(["--stand-in".to_owned(), usize::MAX.to_string()]);
-        Ok(Runner::Kernels { name: Choice::Cpu.name(), worker: Box::new(CudaBackend::with_setup(setup)?) })
+        let worker = Box::new(CudaBackend::with_setup(setup)?.in_tier(tier));
+        Ok(Runner::Kernels { choice: Choice::Cpu, worker })
     }
 
-    /// As `--backend` has it.
+    /// As `--backend` has it, with the tier where that is not the accurate one.
     pub fn name(&self) -> &'static str {
-        match self {
-            Runner::Kernels { name, .. } => name,
-            Runner::Reference => Choice::Reference.name(),
+        match (self.choice(), self.tier()) {
+            (Choice::Cuda, Tier::Fast) => "cuda-fast",
+            (Choice::Cpu, Tier::Fast) => "cpu-fast",
+            (choice, _) => choice.name(),
         }
+    }
+
+    /// The backend.
+    pub fn choice(&self) -> Choice {
+        match self {
+            Runner::Kernels { choice, .. } => *choice,
+            Runner::Reference => Choice::Reference,
+        }
+    }
+
+    /// The tier of its forward kernels.
+    pub fn tier(&self) -> Tier {
+        self.worker().map_or(Tier::Accurate, |worker| worker.tier())
     }
 
     /// Whether it is a GPU.
     pub fn is_gpu(&self) -> bool {
-        self.name() == Choice::Cuda.name()
+        self.choice() == Choice::Cuda
     }
 
     /// What it runs on, in words.
     pub fn device(&self) -> String {
         match self {
             Runner::Kernels { worker, .. } if self.is_gpu() => worker.device(),
-            Runner::Kernels { .. } => CpuBackend::new().device(),
+            Runner::Kernels { .. } => CpuBackend::in_tier(self.tier()).device(),
             Runner::Reference => ReferenceBackend.device(),
         }
     }

@@ -7,6 +7,7 @@ use crate::kernel::Backend;
 use crate::kernel::cuda::{CudaBackend, nvrtc};
 use crate::kernel::golden::{self, FILE};
 use crate::kernel::select::SelectError;
+use crate::promise::Tier;
 use crate::report::json;
 
 #[derive(Clone, Debug, clap::Args)]
@@ -24,7 +25,7 @@ pub struct Error(#[from] crate::kernel::KernelError);
 /// Runs the command. Only a GPU's outputs are worth recording.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let backend = CudaBackend::new().map_err(|error| SelectError::NoCuda(error.to_string()))?;
-    let recorded = golden::record(&backend, nvrtc::flags().join(" ")).map_err(Error::from)?;
+    let recorded = golden::record(&backend, nvrtc::flags(Tier::Accurate).join(" ")).map_err(Error::from)?;
     let path = args.out.join(FILE);
     json::write(&recorded, &path)?;
     let text = format!("{} cases of {}: {}\n", recorded.cases.len(), backend.device(), path.display());

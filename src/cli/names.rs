@@ -15,6 +15,7 @@ use crate::kernel::select::Choice;
 use crate::method::Method;
 use crate::problem::regime::{self, Regime};
 use crate::problem::{InputType, Operand, Weights};
+use crate::promise::Tier;
 use crate::results::bench::Check;
 use crate::scalar_function::ScalarFunction;
 use crate::tensor_file::shown;
@@ -88,6 +89,10 @@ pub fn header_backend() -> Names<Choice> {
 
 pub fn passes() -> Names<Passes> {
     Names::plain("pass", Passes::ALL.map(|passes| (passes.name(), passes)))
+}
+
+pub fn tier() -> Names<Tier> {
+    Names::plain("tier", Tier::ALL.map(|tier| (tier.name(), tier)))
 }
 
 pub fn preset() -> Names<Preset> {

@@ -16,6 +16,7 @@ use crate::parts::Part;
 use crate::problem::plan::Filter;
 use crate::problem::regime::Regime;
 use crate::problem::{InputType, Operand, Weights};
+use crate::promise::Tier;
 use crate::report;
 use crate::results::{HeaderInstantiation, HeaderNote, Results, seeds_text};
 use crate::verify::part::Divided;
@@ -67,6 +68,9 @@ pub struct Args {
     /// Judge outputs, gradients, or both; of a header and for --invariants-only, outputs [default: both]
     #[arg(long, value_parser = names::passes(), conflicts_with_all = ["header", "invariants_only"])]
     pub pass: Option<Passes>,
+    /// The forward kernels of this tier, by its own promise; gradients have one tier [default: accurate]
+    #[arg(long, value_parser = names::tier(), conflicts_with = "header")]
+    pub tier: Option<Tier>,
     /// Judge this header of coefficients in place of the production kernels
     #[arg(long, value_name = "FILE.cuh", value_hint = clap::ValueHint::FilePath)]
     pub header: Option<PathBuf>,
@@ -131,7 +135,10 @@ impl Args {
             only: failed.map(|failed| failed.ids.clone()),
             fail_fast: self.fail_fast,
             invariants_only: self.invariants_only,
-            rerun: self.header_option().map(|option| format!(" {option}")).unwrap_or_default(),
+            rerun: self
+                .header_option()
+                .or(self.tier_option())
+                .map_or(String::new(), |option| format!(" {option}")),
             command: self.command(),
             // Measured on the production kernels' own build.
             sensitivity: self.header.is_none(),
@@ -149,12 +156,17 @@ impl Args {
         words.extend(Selection::all(&self.regimes).iter().map(|r| format!("--regime {}", r.name)));
         words.extend(self.invariants_only.then(|| "--invariants-only".to_owned()));
         words.extend(self.pass.map(|pass| format!("--pass {pass}")));
+        words.extend(self.tier_option());
         words.extend(self.header_option());
         words.extend(self.rerun_failed.as_ref().map(|path| format!("--rerun-failed {}", quoted(path))));
         words.extend(self.fail_fast.then(|| "--fail-fast".to_owned()));
         words.push(format!("--backend {}", self.backend.name()));
         words.extend(self.rerun_failed.is_none().then(|| format!("--seed {}", seeds_text(self.seeds.all()))));
         words.join(" ")
+    }
+
+    fn tier_option(&self) -> Option<String> {
+        self.tier.map(|tier| format!("--tier {tier}"))
     }
 
     fn header_option(&self) -> Option<String> {
@@ -184,7 +196,7 @@ impl Args {
     fn backend(&self) -> Result<RunSetup, CliError> {
         let variable = std::env::var(select::VARIABLE).ok();
         let Some(path) = &self.header else {
-            let selection = select::select(self.backend, variable.as_deref())?;
+            let selection = select::select(self.backend, self.tier.unwrap_or_default(), variable.as_deref())?;
             let (backend, why) = (selection.backend, selection.why);
             return Ok(RunSetup { backend, why, header: None, calls_exp2: false });
         };
@@ -216,6 +228,7 @@ impl Args {
             || self.rerun_failed.is_some()
             || self.fail_fast
             || self.pass.is_some_and(|pass| pass != Passes::Both)
+            || self.tier.is_some_and(|tier| tier != Tier::default())
             || !(self.methods.is_empty()
                 && self.regimes.is_empty()
                 && (self.weights, self.input, self.b, self.c) == (None, None, None, None))

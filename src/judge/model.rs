@@ -185,7 +185,7 @@ impl<'c> Model<'c> {
         let size = z.norm();
         let arithmetic = contract.arithmetic;
         let (underflow, state) = (arithmetic.underflow, arithmetic.stages.rounding(Stage::State));
-        let zeta = contract.z_error() + state.unit;
+        let zeta = contract.z_error(formula) + state.unit;
         let theta = zeta + delta_error;
         let phis = if self.is_rational { [z; 4] } else { phis(z, self.highest_phi) };
         let alpha = self.pole.unwrap_or(0.0);

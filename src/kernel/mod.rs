@@ -41,7 +41,7 @@ pub use sources::production_hash;
 use crate::method::Method;
 use crate::problem::elements::Elements;
 use crate::problem::{CoefficientProblem, Operand, OutputGradients, Problem};
-use crate::promise::Promise;
+use crate::promise::{Promise, Tier};
 pub use crate::tensor::Coefficients;
 use crate::tensor::{Gradients, TensorName, Tensors};
 
@@ -110,6 +110,11 @@ pub trait Backend: Sync {
     /// SHA-256, in hex, of the kernel source that it runs; empty where it is none.
     fn source(&self) -> String {
         sources::production_hash().to_owned()
+    }
+
+    /// The tier of its forward kernels, where it has more than one.
+    fn tier(&self) -> Tier {
+        Tier::Accurate
     }
 
     /// What it promises, and what can be done with it.

@@ -6,6 +6,7 @@ use crate::kernel::cpu::params::JUDGE_LANES;
 use crate::method::Method;
 use crate::operation::Operation;
 use crate::problem::{InputType, Operand, Problem, Weights};
+use crate::promise::Tier;
 use crate::scalar_function::ScalarFunction;
 
 /// One instantiation of the selective scan, forward or backward: every compile-time choice of `kernels/selective_scan.cu` and of
@@ -18,10 +19,12 @@ pub struct Instantiation {
     pub b: Operand,
     pub c: Operand,
     pub gate: bool,
+    /// Of a forward scan; a backward one is [`Tier::Accurate`].
+    pub tier: Tier,
 }
 
 impl Instantiation {
-    /// The kernel that a problem needs.
+    /// The kernel that a problem needs, in the accurate tier.
     pub fn for_problem(method: Method, problem: &Problem) -> Self {
         Instantiation {
             method,
@@ -30,10 +33,16 @@ impl Instantiation {
             b: problem.b_operand,
             c: problem.c_operand,
             gate: problem.z.is_some(),
+            tier: Tier::Accurate,
         }
     }
 
-    /// Every instantiation: every method × 2 weight types × 3 storage types × B × C × gate.
+    /// The same in another tier.
+    pub fn in_tier(self, tier: Tier) -> Self {
+        Instantiation { tier, ..self }
+    }
+
+    /// Every instantiation of the accurate tier: every method × 2 weight types × 3 storage types × B × C × gate.
     pub fn all() -> impl Iterator<Item = Instantiation> {
         let mut list = Vec::new();
         for method in Method::ALL {
@@ -42,7 +51,8 @@ impl Instantiation {
                     for b in Operand::ALL {
                         for c in Operand::ALL {
                             for gate in [false, true] {
-                                list.push(Instantiation { method, weights, input, b, c, gate });
+                                let tier = Tier::Accurate;
+                                list.push(Instantiation { method, weights, input, b, c, gate, tier });
                             }
                         }
                     }
@@ -83,6 +93,7 @@ pub enum Kernel {
     Discretize {
         method: Method,
         weights: Weights,
+        tier: Tier,
     },
     /// The gradients of a scan, up to sums over its blocks.
     Backward(Instantiation),
@@ -150,15 +161,23 @@ fn element_wise(template: &str, method: Method, weights: Weights) -> String {
 }
 
 impl Kernel {
-    /// Every kernel that users run: those of the forward pass, then those of the backward one.
+    /// Every kernel that users run, of the accurate tier: those of the forward pass, then those of the backward one.
     pub fn production() -> impl Iterator<Item = Kernel> {
-        Kernel::forward().chain(Kernel::backward())
+        Kernel::forward(Tier::Accurate).chain(Kernel::backward())
     }
 
-    /// All scans, then all element-wise kernels.
-    pub fn forward() -> impl Iterator<Item = Kernel> {
-        let elements = elements().map(|(method, weights)| Kernel::Discretize { method, weights });
-        Instantiation::all().map(Kernel::Scan).chain(elements)
+    /// All scans of a tier, then all element-wise kernels.
+    pub fn forward(tier: Tier) -> impl Iterator<Item = Kernel> {
+        let elements = elements().map(move |(method, weights)| Kernel::Discretize { method, weights, tier });
+        Instantiation::all().map(move |which| Kernel::Scan(which.in_tier(tier))).chain(elements)
+    }
+
+    /// The tier that it is compiled for.
+    pub fn tier(&self) -> Tier {
+        match *self {
+            Kernel::Scan(Instantiation { tier, .. }) | Kernel::Discretize { tier, .. } => tier,
+            _ => Tier::Accurate,
+        }
     }
 
     /// All backward scans, the sums, then all element-wise kernels.
@@ -183,7 +202,7 @@ impl Kernel {
         match *self {
             Kernel::Scan(Instantiation { method, weights, .. })
             | Kernel::Backward(Instantiation { method, weights, .. })
-            | Kernel::Discretize { method, weights }
+            | Kernel::Discretize { method, weights, .. }
             | Kernel::Differentiate { method, weights } => (method, weights),
             Kernel::Sums(_)
             | Kernel::Misbehave(_)
@@ -209,13 +228,15 @@ impl Kernel {
         }
     }
 
-    /// The C++ expression that names it, as a CUDA compiler's name expression.
+    /// The C++ expression that names it, as a CUDA compiler's name expression; the same in every tier.
     pub fn name_expression(&self) -> String {
         match self {
             Kernel::Scan(which) => which.name_expression("selective_scan"),
             Kernel::Backward(which) => which.name_expression("selective_scan_backward"),
             Kernel::Sums(input) => format!("holdfast::sum_gradients<{}>", storage(*input)),
-            Kernel::Discretize { method, weights } => element_wise("discretize_elements", *method, *weights),
+            Kernel::Discretize { method, weights, .. } => {
+                element_wise("discretize_elements", *method, *weights)
+            }
             Kernel::Differentiate { method, weights } => {
                 element_wise("differentiate_elements", *method, *weights)
             }

@@ -6,6 +6,7 @@ use super::cpu::CpuBackend;
 use super::cuda::CudaBackend;
 use super::foreign::{ForeignBackend, ForeignError, Header};
 use super::reference::ReferenceBackend;
+use crate::promise::Tier;
 
 /// The variable that the production API reads: `1` forces the CUDA kernels, `0` the reference path.
 pub const VARIABLE: &str = "VIM_USE_CUDA_KERNEL";
@@ -43,6 +44,8 @@ pub enum SelectError {
     NoCpuForHeader(ForeignError),
     #[error("backend `reference` runs no header, expected cpu or cuda (hint: leave --backend out)")]
     NoReferenceForHeader,
+    #[error("the reference path has no fast tier, expected cuda or cpu (hint: leave --tier out)")]
+    NoTierOfReference,
     #[error("{VARIABLE} is `{0}`, expected 0 or 1 (hint: unset it to select automatically)")]
     Variable(String),
 }
@@ -55,18 +58,24 @@ impl SelectError {
             | SelectError::NoCudaForHeader(_)
             | SelectError::NoCudaForJudge(_)
             | SelectError::NoCpuForHeader(_) => true,
-            SelectError::NoReferenceForHeader | SelectError::Variable(_) => false,
+            SelectError::NoReferenceForHeader | SelectError::NoTierOfReference | SelectError::Variable(_) => {
+                false
+            }
         }
     }
 }
 
-/// Selects a backend for the production kernels. `variable` is the value of [`VARIABLE`], if it is set.
+/// Selects a backend for the production kernels, the forward ones of a tier. `variable` is the value of [`VARIABLE`], if it is set.
 ///
 /// # Errors
 /// The backend that was asked for cannot run here.
-pub fn select(choice: Choice, variable: Option<&str>) -> Result<Selection<Box<dyn Backend>>, SelectError> {
-    select_with(choice, variable, || match CudaBackend::new() {
-        Ok(backend) => Ok(Box::new(backend)),
+pub fn select(
+    choice: Choice,
+    tier: Tier,
+    variable: Option<&str>,
+) -> Result<Selection<Box<dyn Backend>>, SelectError> {
+    select_with(choice, tier, variable, || match CudaBackend::new() {
+        Ok(backend) => Ok(Box::new(backend.in_tier(tier))),
         Err(error) => Err(error.to_string()),
     })
 }
@@ -77,13 +86,15 @@ pub fn select(choice: Choice, variable: Option<&str>) -> Result<Selection<Box<dy
 /// As above.
 pub fn select_with(
     choice: Choice,
+    tier: Tier,
     variable: Option<&str>,
     cuda: impl FnOnce() -> Result<Box<dyn Backend>, String>,
 ) -> Result<Selection<Box<dyn Backend>>, SelectError> {
     let (chosen, why) = choose(choice, variable, cuda, SelectError::NoCuda)?;
     let backend = match chosen {
         Chosen::Cuda(backend) => backend,
-        Chosen::Cpu => Box::new(CpuBackend::new()),
+        Chosen::Cpu => Box::new(CpuBackend::in_tier(tier)),
+        Chosen::Reference if tier == Tier::Fast => return Err(SelectError::NoTierOfReference),
         Chosen::Reference => Box::new(ReferenceBackend),
     };
     Ok(Selection { backend, why })

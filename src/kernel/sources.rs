@@ -43,6 +43,8 @@ const HEADERS: &[Source] = sources![
     "derivatives.cuh",
     "discretize.cuh",
     "exponential.cuh",
+    "fast.cuh",
+    "hardware.cuh",
     "hooks.cuh",
     "lanes.cuh",
     "launch.cuh",

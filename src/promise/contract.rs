@@ -17,6 +17,8 @@ pub struct Contract {
     /// How often z is rounded, by u each, before anything is computed of it: 0 where it is kept exact, 1 for a
     /// plain product ΔA, one more for each further factor (log₂e ahead of a base-2 exponential, say).
     pub z_roundings: f64,
+    /// Whether these roundings come before a quotient by 1 − αz, too. They do not where 1 ± αz are fused operations.
+    pub quotients_round_z: bool,
     /// What forming b = B̄u from B̄ and u rounds, in u, for real and for complex weights.
     pub input: [f64; 2],
     /// How sums of powers of z, of which h = B̄/B is made, are computed.
@@ -156,6 +158,35 @@ impl Contract {
         ..Contract::uniform(0.0, 0.0)
     };
 
+    /// The fast tier of the kernels of `kernels/` (`fast.cuh`): for common elements plain f32, as [`Sums::Plain`], and a GPU's own
+    /// approximations, whose errors are those of [`super::functions::units`]; the rest is the accurate tier's. z is rounded twice:
+    /// A log₂e or A/2π to an f32, and its product with Δ; where it is ΔA it is rounded once. Counts as for [`Contract::PRODUCTION`]:
+    ///
+    /// - eᶻ, real: 2ˣ by the instruction, 2.875u. Complex: that, cos and sin to 11.375u each, √2·11.375u normwise; their argument's
+    ///   product with 2π, of up to π, two roundings, 6.3u; and one product, 1u: 26.3u;
+    /// - bilinear, real: 1 ± z/2 by one fused rounding each, a reciprocal of 2u and a product, 5u; B̄ likewise with Δ and B. Complex:
+    ///   2u for the numerator, 2u for |d|², a reciprocal of 2u, a product and the roundings of 1 ± z/2;
+    /// - φ and rk4's sum: what [`Sums::Plain`] has, and two products more: with 1/A or its powers, and with B (√5·u each, if
+    ///   complex). rk4's with Δ and B;
+    /// - zoh's B̄u is B(Δu).
+    ///
+    /// On a CPU the library's functions take the place of the instructions, and are nearer.
+    pub const FAST: Contract = Contract {
+        units: Units {
+            exponential: [3.0, 27.0],
+            exponential_of_sums: [3.0, 27.0],
+            quotient: [5.125, 9.125],
+            held: [1.0; 2],
+            polynomial: [2.125, 1.0 + SQRT_5],
+            phi: [2.125, 2.0 * SQRT_5],
+        },
+        z_roundings: 2.0,
+        quotients_round_z: false,
+        sums: Sums::Plain,
+        input: [2.0; 2],
+        ..Contract::PRODUCTION
+    };
+
     /// A careful f32 implementation without error terms, such as a framework's: z rounded once, one exponential
     /// (libm's is within 1 ulp = 2u; with sine and cosine and their product 5u), the φ-functions as [`Sums::Plain`], and
     /// at most 8u for three products with Δ and B (√5u each, if complex) or for bilinear's quotient (5u of parts that
@@ -181,6 +212,7 @@ impl Contract {
             ..Units::uniform(8.0)
         },
         z_roundings: 0.0,
+        quotients_round_z: true,
         input: [1.0; 2],
         sums: Sums::PlainComplex,
         derivatives: [16.0; 2],
@@ -203,6 +235,7 @@ impl Contract {
             arithmetic: Arithmetic::SINGLE,
             units: Units::uniform(units),
             z_roundings,
+            quotients_round_z: true,
             input: [2.0, 2.0 * SQRT_5],
             sums: Sums::Plain,
             derivatives: [DERIVATIVES, DERIVATIVES + 2.0 * SQRT_5],
@@ -230,7 +263,8 @@ impl Contract {
     }
 
     /// The relative error of z that the kernel's own roundings of it cost.
-    pub fn z_error(&self) -> f64 {
-        self.z_roundings * self.arithmetic.unit
+    pub fn z_error(&self, formula: &Formula) -> f64 {
+        let is_quotient = matches!(formula.a_bar, Transition::Quotient(_));
+        if is_quotient && !self.quotients_round_z { 0.0 } else { self.z_roundings * self.arithmetic.unit }
     }
 }

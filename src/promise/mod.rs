@@ -9,9 +9,34 @@ pub mod functions;
 
 pub use contract::Contract;
 
+use serde::{Deserialize, Serialize};
+
 use self::allowance::Arithmetic;
 use self::contract::Sums;
 use crate::problem::Stages;
+
+named! {
+    /// What the production kernels' forward pass is compiled for: the same source, with a promise each. Gradients have one tier.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Tier: "tier" {
+        /// Coefficients to a few roundings, whatever they are made of.
+        #[default]
+        Accurate => "accurate": "coefficients to a few roundings, even where their terms cancel",
+        /// A GPU's own approximations, and nothing that compensates for a rounding.
+        Fast => "fast": "plain f32 and a GPU's own approximations of 2^x, 1/x, sine and cosine",
+    }
+}
+
+impl Tier {
+    /// What a device's words say of it: nothing of the accurate tier.
+    pub fn note(self) -> &'static str {
+        match self {
+            Tier::Accurate => "",
+            Tier::Fast => ", forward kernels of the fast tier",
+        }
+    }
+}
 
 /// What is expected of an implementation, and what it can be used for. What faults can be planted in, and what runs on inputs
 /// of the harness's choice, its type says: only [`CpuBackend`](crate::kernel::CpuBackend) takes faults, and a recording is no
@@ -45,6 +70,16 @@ impl Promise {
         scans: true,
         backward: true,
     };
+
+    /// The same, of either tier.
+    pub fn of_tier(tier: Tier) -> Promise {
+        let contract = match tier {
+            Tier::Accurate => Contract::PRODUCTION,
+            Tier::Fast => Contract::FAST,
+        };
+        // Gradients have one tier.
+        Promise { contract, backward: tier == Tier::Accurate, ..Promise::PRODUCTION }
+    }
 
     /// The same-precision reference path: a careful framework's arithmetic.
     pub const REFERENCE: Promise =

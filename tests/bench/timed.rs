@@ -11,6 +11,7 @@ use holdfast::kernel::launch::{Clock, Job, Repeats, Timing};
 use holdfast::kernel::registry::Kernel;
 use holdfast::kernel::worker::Program;
 use holdfast::operation::Operation;
+use holdfast::promise::Tier;
 
 pub fn setup() -> Setup {
     Setup {
@@ -25,7 +26,7 @@ pub fn setup() -> Setup {
 }
 
 pub fn on_cpu() -> Runner {
-    Runner::on_cpu(setup()).expect("the worker starts")
+    Runner::on_cpu(setup(), Tier::Accurate).expect("the worker starts")
 }
 
 fn timing(samples: usize) -> Timing {

@@ -14,6 +14,7 @@ use holdfast::kernel::registry::{Instantiation, Judge, Kernel, Misbehaviour};
 use holdfast::method::Method;
 use holdfast::operation::Operation;
 use holdfast::problem::{InputType, Operand, Shape};
+use holdfast::promise::Tier;
 use holdfast::scalar_function::ScalarFunction;
 use rayon::prelude::*;
 use rstest::rstest;
@@ -28,7 +29,8 @@ fn arch(text: &str) -> Arch {
 /// eight kernels, and several programs keep several cores busy.
 fn programs(types: Types) -> Vec<Vec<Kernel>> {
     let mut groups: BTreeMap<String, Vec<Kernel>> = BTreeMap::new();
-    let kernels = Kernel::production().filter(|kernel| types.hold(kernel));
+    let fast = Kernel::forward(Tier::Fast).filter(|kernel| types.hold_fast(kernel));
+    let kernels = Kernel::production().filter(|kernel| types.hold(kernel)).chain(fast);
     let judges = Judge::all().filter(|judge| types.hold_judge(judge)).map(Kernel::Judge);
     let functions = ScalarFunction::ALL
         .into_iter()
@@ -38,10 +40,10 @@ fn programs(types: Types) -> Vec<Vec<Kernel>> {
     let others = others.chain(Operation::ALL.map(Kernel::Measure));
     for kernel in kernels.chain(others) {
         let group = match kernel {
-            Kernel::Scan(Instantiation { method, weights, input, .. }) => {
-                format!("{method} {weights} {input}")
+            Kernel::Scan(Instantiation { method, weights, input, tier, .. }) => {
+                format!("{method} {weights} {input} {tier}")
             }
-            Kernel::Discretize { .. } => "discretize".to_owned(),
+            Kernel::Discretize { tier, .. } => format!("discretize {tier}"),
             Kernel::Backward(Instantiation { method, weights, input, .. }) => {
                 format!("backward {method} {weights} {input}")
             }
@@ -95,6 +97,15 @@ impl Types {
         }
     }
 
+    /// Of the fast tier, which differs in the coefficients alone.
+    fn hold_fast(self, kernel: &Kernel) -> bool {
+        match (self, kernel) {
+            (Types::All, _) | (Types::OnePerMethod, Kernel::Discretize { .. }) => true,
+            (Types::OnePerMethod, Kernel::Scan(which)) => which.input == InputType::F32,
+            _ => false,
+        }
+    }
+
     /// For the goldens' architecture those with f32 storage, whose registers are counted; for the others where B and C vary alone.
     fn hold_backward(self, which: &Instantiation) -> bool {
         let f32 = which.input == InputType::F32;
@@ -113,8 +124,8 @@ impl Types {
     /// How many scans that makes, forward and backward.
     fn scans(self) -> usize {
         match self {
-            Types::All => 2 * 3 * 96,
-            Types::OnePerMethod => 96 + 96 + 96,
+            Types::All => 3 * 3 * 96,
+            Types::OnePerMethod => 96 + 96 + 96 + 96,
             Types::One => 96 + 16 + 24,
         }
     }
@@ -190,7 +201,8 @@ fn every_kernel_compiles_without_a_warning(#[case] name: &str) {
     let judges = if types == Types::One { 2 } else { 6 };
     let functions = if types == Types::One { 0 } else { 2 * ScalarFunction::ALL.len() };
     let others = Misbehaviour::ALL.len() + Operation::ALL.len() + judges + functions;
-    assert_eq!(count, types.scans() + 12 + 12 + 3 + others);
+    let elements = if types == Types::One { 2 * 12 } else { 3 * 12 };
+    assert_eq!(count, types.scans() + elements + 3 + others);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::process::Output;
 use holdfast::kernel::ReferenceBackend;
 use holdfast::kernel::cuda::{gpu, nvrtc};
 use holdfast::kernel::select::{Choice, SelectError, select_with};
+use holdfast::promise::Tier;
 use rstest::rstest;
 
 use crate::support::binary::{command, output};
@@ -15,7 +16,7 @@ const MISSING: bool = false;
 /// `Ok` with the backend's name, or the error. The reference stands for CUDA where it is there.
 fn selected(choice: Choice, variable: Option<&str>, cuda: bool) -> Result<(String, String), SelectError> {
     let mut asked = false;
-    let selection = select_with(choice, variable, || {
+    let selection = select_with(choice, Tier::Accurate, variable, || {
         asked = true;
         if cuda {
             Ok(Box::new(ReferenceBackend))

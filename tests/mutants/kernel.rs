@@ -15,6 +15,7 @@ use holdfast::kernel::worker::{Message, Program, Worker};
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, Instantiation, KernelError};
 use holdfast::method::Method;
 use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, Weights};
+use holdfast::promise::Tier;
 use holdfast::tensor::Tensors;
 use libloading::{Library, Symbol};
 
@@ -69,6 +70,10 @@ impl MutantBackend {
     }
 }
 
+fn elements(method: Method, problem: &CoefficientProblem) -> Kernel {
+    Kernel::Discretize { method, weights: problem.weights, tier: Tier::Accurate }
+}
+
 impl Backend for MutantBackend {
     fn name(&self) -> &'static str {
         "mutant"
@@ -87,7 +92,7 @@ impl Backend for MutantBackend {
         method: Method,
         problem: &CoefficientProblem,
     ) -> std::result::Result<Coefficients, KernelError> {
-        Ok(self.run(Job::coefficients(method, problem, Element::F32))?.coefficients())
+        Ok(self.run(Job::coefficients(elements(method, problem), problem, Element::F32))?.coefficients())
     }
 
     fn lifted(
@@ -106,7 +111,9 @@ impl Backend for MutantBackend {
         method: Method,
         problem: &CoefficientProblem,
     ) -> Option<std::result::Result<Coefficients<f64>, KernelError>> {
-        self.lifts.then(|| Ok(self.run(Job::coefficients(method, problem, Element::F64))?.coefficients()))
+        self.lifts.then(|| {
+            Ok(self.run(Job::coefficients(elements(method, problem), problem, Element::F64))?.coefficients())
+        })
     }
 }
 
@@ -149,6 +156,7 @@ struct Wanted {
     variable_c: c_int,
     gate: c_int,
     lifted: c_int,
+    fast: c_int,
     perturbation: [f64; 2],
 }
 
@@ -197,6 +205,7 @@ impl Device for MutantDevice {
             variable_c: 0,
             gate: 0,
             lifted: self.lifted.into(),
+            fast: 0,
             perturbation: [0.0; 2],
         };
         let mut message = [0u8; 512];
@@ -217,7 +226,7 @@ impl Device for MutantDevice {
                 // SAFETY: the job's buffers are as large as its shape says; what a mutant does beyond them ends this process.
                 unsafe { scan(&wanted, (&raw const *params).cast(), launch.blocks, text, size) }
             }
-            (Kernel::Discretize { method, weights }, Params::Discretize(params)) => {
+            (Kernel::Discretize { method, weights, .. }, Params::Discretize(params)) => {
                 wanted.method = method.id().into();
                 wanted.complex = (weights == Weights::Complex).into();
                 let discretize: Symbol<Discretize> = self.symbol("mutant_discretize")?;

@@ -18,6 +18,7 @@ use crate::method::Method;
 use crate::operation::Operation;
 use crate::parts::{Divisible as _, Part};
 use crate::problem::{InputType, Shape, Weights};
+use crate::promise::Tier;
 use crate::report::{self, json};
 use crate::results::Results;
 use crate::results::bench::{Check, Work};
@@ -58,6 +59,9 @@ pub struct Args {
     /// Scans, their gradients, or both
     #[arg(long, value_parser = names::passes(), default_value = "both")]
     pub pass: Passes,
+    /// The tiers of the forward kernels that are timed; several with commas [default: accurate]
+    #[arg(long = "tier", value_name = "T", value_parser = names::tier().several())]
+    pub tiers: Vec<Selection<Tier>>,
     /// What runs them; several with commas, timed in turn [default: cuda where it can run, else cpu; and reference]
     #[arg(long = "backend", value_name = "B", value_parser = names::backend().several())]
     pub backends: Vec<Selection<Choice>>,
@@ -82,7 +86,7 @@ pub struct Args {
     pub skip: Vec<Selection<Check>>,
     /// Two files that --json wrote: what of the first is slower in the second
     #[arg(long, num_args = 2, value_names = ["OLD.json", "NEW.json"], value_hint = clap::ValueHint::FilePath,
-          conflicts_with_all = ["methods", "shapes", "presets", "weights", "input", "backends", "checks", "judge", "out", "partition"])]
+          conflicts_with_all = ["methods", "shapes", "presets", "weights", "input", "backends", "tiers", "checks", "judge", "out", "partition"])]
     pub compare: Vec<PathBuf>,
     /// By how many percent a timing may be slower in the second file
     #[arg(long, value_name = "PERCENT", default_value_t = SLOWER, value_parser = percent, requires = "compare")]
@@ -92,10 +96,10 @@ pub struct Args {
     pub other_device: bool,
     /// A file that --json wrote, as a table in Markdown
     #[arg(long, value_name = "FILE.json", value_hint = clap::ValueHint::FilePath,
-          conflicts_with_all = ["methods", "shapes", "presets", "weights", "input", "backends", "checks", "judge", "compare", "out", "json", "partition"])]
+          conflicts_with_all = ["methods", "shapes", "presets", "weights", "input", "backends", "tiers", "checks", "judge", "compare", "out", "json", "partition"])]
     pub table: Option<PathBuf>,
     /// How fast recordings are judged here, in the place of kernels: one shape, by default of 64 channels and 2048 positions
-    #[arg(long, conflicts_with_all = ["presets", "weights", "input", "backends", "checks", "peers", "json", "out", "partition"])]
+    #[arg(long, conflicts_with_all = ["presets", "weights", "input", "backends", "tiers", "checks", "peers", "json", "out", "partition"])]
     pub judge: bool,
     /// Only this share of the work, as 3/8: what it finds goes into a file in --out, for `holdfast merge`
     #[arg(long, value_name = "K/M", requires = "out", conflicts_with = "json")]
@@ -172,18 +176,25 @@ impl Args {
         Ok(choices)
     }
 
+    fn tiers(&self) -> Vec<Tier> {
+        let tiers = Selection::all(&self.tiers);
+        if tiers.is_empty() { vec![Tier::Accurate] } else { tiers }
+    }
+
     fn runners(&self) -> Result<Vec<Runner>, CliError> {
-        let open = |choice| {
-            Runner::open(choice).map_err(|error| match choice {
+        let open = |choice, tier| {
+            Runner::open(choice, tier).map_err(|error| match choice {
                 Choice::Cuda => CliError::from(SelectError::NoCuda(error.to_string())),
                 _ => Error::NoWorker(error).into(),
             })
         };
         let mut runners: Vec<Runner> = Vec::new();
         for choice in self.choices()? {
-            let runner = open(choice)?;
-            if runners.iter().all(|known| known.name() != runner.name()) {
-                runners.push(runner);
+            for tier in self.tiers() {
+                let runner = open(choice, tier)?;
+                if runners.iter().all(|known| known.name() != runner.name()) {
+                    runners.push(runner);
+                }
             }
         }
         Ok(runners)
@@ -222,8 +233,13 @@ impl Args {
     fn wanted(&self, runners: &[Runner]) -> Wanted {
         let gpu = runners.iter().any(Runner::is_gpu);
         let (shapes, mut words) = self.shapes(gpu);
-        let names: Vec<&str> = runners.iter().map(Runner::name).collect();
+        let mut names: Vec<&str> = runners.iter().map(|runner| runner.choice().name()).collect();
+        names.dedup();
         words += &format!(" --backend {}", names.join(","));
+        if !self.tiers.is_empty() {
+            let tiers: Vec<&str> = self.tiers().into_iter().map(Tier::name).collect();
+            words += &format!(" --tier {}", tiers.join(","));
+        }
         words += &names::option("--method", &Selection::all(&self.methods));
         if let Some(weights) = self.weights {
             words += &format!(" --weights {weights}");

@@ -15,6 +15,7 @@ use crate::kernel::launch::{Device, DeviceError, Element, Guarding, Job, Returne
 use crate::kernel::registry::{Instantiation, Kernel};
 use crate::kernel::{Backend, Coefficients, CpuBackend, Derivatives, KernelError};
 use crate::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
+use crate::promise::Tier;
 use crate::tensor::{Named, Tensor};
 
 /// Compiles or loads every kernel, on all cores. Cold or cached: that depends on the cache directory.
@@ -56,10 +57,12 @@ fn images(gpu: &Gpu) -> Result<Images, CudaError> {
     Images::new(Arch::selected(variable.as_deref(), own)?, Cache::from_environment())
 }
 
-/// The kernels that are launched each: backward ones with 16-bit storage for one layout, which is all in which they differ.
+/// The kernels that are launched each: backward ones with 16-bit storage, and those of the fast tier, for one layout, which is all in
+/// which they differ.
 fn launched() -> impl Iterator<Item = Kernel> {
-    Kernel::production().filter(|kernel| match kernel {
+    Kernel::production().chain(Kernel::forward(Tier::Fast)).filter(|kernel| match kernel {
         Kernel::Backward(which) => which.input == InputType::F32 || varies(which),
+        Kernel::Scan(which) => which.tier == Tier::Accurate || varies(which),
         _ => true,
     })
 }
@@ -108,7 +111,7 @@ fn one(
     guarding: Guarding,
 ) -> Result<(), (String, bool)> {
     let of_kernel = |error: KernelError| (error.to_string(), false);
-    let cpu = CpuBackend::new();
+    let cpu = CpuBackend::in_tier(kernel.tier());
     let missing = || (format!("the CPU has no {}", kernel.name_expression()), false);
     // What comes back, tensor by tensor, is compared with the CPU's.
     type Values = Vec<Vec<f32>>;
@@ -119,11 +122,11 @@ fn one(
             let job = Job::scan(kernel, &problem, which.input.into());
             (job, Box::new(move |returned| values(returned.scan(&problem))), values(want))
         }
-        Kernel::Discretize { method, weights } => {
+        Kernel::Discretize { method, weights, .. } => {
             let problem = coefficient_problem(weights, seqlen);
             let want = cpu.coefficients(method, &problem).map_err(of_kernel)?;
             let values = |both: Coefficients| vec![both.a_bar, both.b_bar];
-            let job = Job::coefficients(method, &problem, Element::F32);
+            let job = Job::coefficients(kernel, &problem, Element::F32);
             (job, Box::new(move |returned| values(returned.coefficients())), values(want))
         }
         Kernel::Backward(which) => {
@@ -191,7 +194,7 @@ fn values<N: Ord>(tensors: Named<Tensor<f32>, N>) -> Vec<Vec<f32>> {
 }
 
 fn scan_problem(which: Instantiation, seqlen: usize) -> Problem {
-    let Instantiation { weights, input, b, c, gate, method } = which;
+    let Instantiation { weights, input, b, c, gate, method, tier: _ } = which;
     let shape = Shape { batch: 2, dim: 2, dstate: 3, seqlen, groups: 2 };
     mamba(&format!("gpu-check/tiny/{method}"), shape, weights, input, (b, c), gate)
 }

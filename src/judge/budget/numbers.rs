@@ -62,7 +62,7 @@ impl Numbers {
             state_product: mu,
             further_sums,
             growth: (1.0 + mu) * (1.0 + u * (1.0 + further_sums * (1.0 + u))),
-            z_error: contract.z_error(),
+            z_error: contract.z_error(&form.formula()),
             a_units: contract.a_bar_error(form, weights),
             b_units: contract.b_bar_error(form, weights),
             input_error: contract.input_error(weights) + 2.0 * du.unit + state.unit,

@@ -7,6 +7,7 @@ use super::ffi::{self, RawBackward, RawDerivatives, RawDiscretize, RawInstantiat
 use crate::kernel::launch::{DeviceError, Launch, Params};
 use crate::kernel::registry::Kernel;
 use crate::problem::Weights;
+use crate::promise::Tier;
 
 /// Which copy of the kernels runs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,6 +18,8 @@ pub struct Build {
     pub perturbation: [f64; 2],
     /// The copy whose arithmetic is double.
     pub lifted: bool,
+    /// The tier of the production kernels. Copies have the accurate one.
+    pub tier: Tier,
     /// What runs in the place of all of them.
     pub crash: Option<Crash>,
 }
@@ -25,7 +28,7 @@ pub struct Build {
 #[derive(Clone, Copy)]
 pub enum Call {
     Scan { which: RawInstantiation, fault: c_int, params: RawScan },
-    Discretize { method: c_int, complex: c_int, lifted: c_int, fault: c_int, params: RawDiscretize },
+    Discretize { which: RawInstantiation, fault: c_int, params: RawDiscretize },
     Backward { which: RawInstantiation, params: RawBackward },
     Sums { input: c_int, params: RawBackward },
     Differentiate { method: c_int, complex: c_int, params: RawDerivatives },
@@ -37,7 +40,7 @@ impl Call {
     /// # Errors
     /// The kernel takes other parameters, or is none of this build.
     pub fn new(build: Build, launch: &Launch) -> Result<Self, DeviceError> {
-        let Build { fault, perturbation, lifted, crash } = build;
+        let Build { fault, perturbation, lifted, crash, tier: _ } = build;
         let fault = fault.unwrap_or(-1);
         Ok(match (crash, launch.kernel, launch.params) {
             (Some(crash), ..) => Call::Crash(crash),
@@ -45,13 +48,10 @@ impl Call {
                 let which = RawInstantiation::from(which).perturbed(perturbation);
                 Call::Scan { which: if lifted { which.lifted() } else { which }, fault, params }
             }
-            (None, Kernel::Discretize { method, weights }, Params::Discretize(params)) => Call::Discretize {
-                method: method.id().into(),
-                complex: (weights == Weights::Complex).into(),
-                lifted: lifted.into(),
-                fault,
-                params,
-            },
+            (None, Kernel::Discretize { method, weights, tier }, Params::Discretize(params)) => {
+                let which = RawInstantiation::of_elements(method, weights, tier);
+                Call::Discretize { which: if lifted { which.lifted() } else { which }, fault, params }
+            }
             (None, Kernel::Backward(which), Params::Backward(params)) => {
                 Call::Backward { which: which.into(), params }
             }
@@ -81,8 +81,8 @@ impl Call {
                 Call::Scan { which, fault, params } => {
                     ffi::holdfast_scan(which, *fault, params, block, 1, text, size)
                 }
-                Call::Discretize { method, complex, lifted, fault, params } => {
-                    ffi::holdfast_discretize(*method, *complex, *lifted, *fault, params, block, 1, text, size)
+                Call::Discretize { which, fault, params } => {
+                    ffi::holdfast_discretize(which, *fault, params, block, 1, text, size)
                 }
                 Call::Backward { which, params } => {
                     ffi::holdfast_backward(which, params, block, 1, text, size)

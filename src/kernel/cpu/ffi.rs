@@ -7,12 +7,29 @@ pub use super::params::{
     RawDiscretize, RawFunction, RawInstantiation, RawJudge, RawMeasure, RawScan,
 };
 use crate::kernel::registry::Instantiation;
+use crate::method::Method;
 use crate::problem::{InputType, Operand, Weights};
+use crate::promise::Tier;
 
 impl RawInstantiation {
     /// The copy whose arithmetic is double: it has one storage type, double, which holds every other's values.
     pub fn lifted(self) -> Self {
         RawInstantiation { input: 0, lifted: 1, ..self }
+    }
+
+    /// That of an element-wise kernel, which has no layout.
+    pub fn of_elements(method: Method, weights: Weights, tier: Tier) -> Self {
+        RawInstantiation {
+            method: method.id().into(),
+            input: 0,
+            complex: (weights == Weights::Complex).into(),
+            variable_b: 0,
+            variable_c: 0,
+            gate: 0,
+            lifted: 0,
+            fast: (tier == Tier::Fast).into(),
+            perturbation: [0.0; 2],
+        }
     }
 
     /// Ā and B̄ off by these relative amounts, in the kernels with run-time faults.
@@ -24,14 +41,11 @@ impl RawInstantiation {
 impl From<Instantiation> for RawInstantiation {
     fn from(which: Instantiation) -> Self {
         RawInstantiation {
-            method: which.method.id().into(),
             input: number(which.input),
-            complex: (which.weights == Weights::Complex).into(),
             variable_b: (which.b == Operand::Variable).into(),
             variable_c: (which.c == Operand::Variable).into(),
             gate: which.gate.into(),
-            lifted: 0,
-            perturbation: [0.0; 2],
+            ..RawInstantiation::of_elements(which.method, which.weights, which.tier)
         }
     }
 }
@@ -56,9 +70,7 @@ unsafe extern "C" {
         capacity: usize,
     ) -> c_int;
     pub fn holdfast_discretize(
-        method: c_int,
-        complex: c_int,
-        lifted: c_int,
+        which: *const RawInstantiation,
         fault: c_int,
         params: *const RawDiscretize,
         first: c_uint,

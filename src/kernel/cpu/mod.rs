@@ -25,7 +25,7 @@ use super::worker::limit::{self, Hangs};
 use super::{Backend, Coefficients, Derivatives, KernelError, shapes};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, OutputGradients, Problem, Shape, Weights};
-use crate::promise::Promise;
+use crate::promise::{Promise, Tier};
 use crate::tensor::{Gradients, Tensors};
 
 /// The compiler that built the kernels for the CPU, as it names itself.
@@ -62,6 +62,11 @@ impl CpuBackend {
     /// The production kernels.
     pub fn new() -> Self {
         CpuBackend::default()
+    }
+
+    /// The production kernels, the forward ones of this tier.
+    pub fn in_tier(tier: Tier) -> Self {
+        CpuBackend::default().with_build(Build { tier, ..Build::default() })
     }
 
     /// A copy of the kernels with a fault in it, by its name in `kernels/faults/list.cuh`, and perhaps a second one:
@@ -196,7 +201,8 @@ impl CpuBackend {
             shapes::check_f32(problem.input, "the kernels with planted faults are built for f32 only")?;
         }
         let storage = if lifted { Element::F64 } else { problem.input.into() };
-        let mut job = Job::scan(Kernel::Scan(Instantiation::for_problem(method, problem)), problem, storage);
+        let which = Instantiation::for_problem(method, problem).in_tier(self.build.tier);
+        let mut job = Job::scan(Kernel::Scan(which), problem, storage);
         if fault.is_some() {
             // A fault may run another method as poly.
             job = job.with_workspace();
@@ -217,7 +223,8 @@ impl CpuBackend {
         check_processor()?;
         shapes::check_coefficients(problem)?;
         let returned = if self.build.lifted { Element::F64 } else { Element::F32 };
-        self.run(&Job::coefficients(method, problem, returned), None)
+        let kernel = Kernel::Discretize { method, weights: problem.weights, tier: self.build.tier };
+        self.run(&Job::coefficients(kernel, problem, returned), None)
     }
 
     /// The production kernels' alone: there are no copies with faults of these.
@@ -262,12 +269,17 @@ impl Backend for CpuBackend {
     }
 
     fn device(&self) -> String {
-        format!("{} CPU, kernels built by {COMPILER}", std::env::consts::ARCH)
+        format!("{} CPU, kernels built by {COMPILER}{}", std::env::consts::ARCH, self.tier().note())
+    }
+
+    fn tier(&self) -> Tier {
+        self.build.tier
     }
 
     /// The copies with faults have no backward pass.
     fn promise(&self) -> Promise {
-        Promise { backward: self.build.fault.is_none(), ..Promise::PRODUCTION }
+        let promise = Promise::of_tier(self.build.tier);
+        Promise { backward: promise.backward && self.build.fault.is_none(), ..promise }
     }
 
     fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {

@@ -67,6 +67,7 @@ c_struct! {
         variable_c: c_int,
         gate: c_int,
         lifted: c_int,
+        fast: c_int,
         perturbation: [f64; 2],
     }
 }

@@ -43,7 +43,7 @@ pub fn key(kernel: Kernel, arch: &Arch, version: (i32, i32)) -> String {
     };
     add(&sources::program(kernel.source()).map_or([0; 32], sources::hash));
     add(arch.to_string().as_bytes());
-    add(nvrtc::flags().join(" ").as_bytes());
+    add(nvrtc::flags(kernel.tier()).join(" ").as_bytes());
     add(format!("{}.{}", version.0, version.1).as_bytes());
     add(kernel.name_expression().as_bytes());
     hexfloat::bytes(&hash.finalize())

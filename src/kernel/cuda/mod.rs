@@ -30,7 +30,7 @@ use super::worker::{Program, limit};
 use super::{Backend, Coefficients, Derivatives, KernelError, shapes};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, OutputGradients, Problem};
-use crate::promise::Promise;
+use crate::promise::{Promise, Tier};
 use crate::tensor::{Gradients, Tensors};
 
 /// Why CUDA cannot run here, or why a kernel did not come to be.
@@ -98,6 +98,7 @@ pub struct CudaBackend {
     worker: GpuWorker,
     /// The lifted source is the same, and so is IEEE 754's double.
     lifted: CpuBackend,
+    tier: Tier,
 }
 
 impl CudaBackend {
@@ -119,7 +120,12 @@ impl CudaBackend {
                 Some(Images::new(Arch::selected(setup.arch.as_deref(), own)?, setup.cache.clone())?)
             }
         };
-        Ok(CudaBackend { info, images, worker, lifted: CpuBackend::new() })
+        Ok(CudaBackend { info, images, worker, lifted: CpuBackend::new(), tier: Tier::Accurate })
+    }
+
+    /// With the forward kernels of this tier.
+    pub fn in_tier(self, tier: Tier) -> Self {
+        CudaBackend { tier, ..self }
     }
 
     /// How many kernels have been compiled or loaded so far, and how long that took.
@@ -206,15 +212,20 @@ impl Backend for CudaBackend {
     }
 
     fn device(&self) -> String {
-        self.images.as_ref().map_or_else(|| self.info.to_string(), |images| images.described(&self.info))
+        let device = self.images.as_ref().map_or_else(|| self.info.to_string(), |i| i.described(&self.info));
+        device + self.tier.note()
+    }
+
+    fn tier(&self) -> Tier {
+        self.tier
     }
 
     fn promise(&self) -> Promise {
-        Promise::PRODUCTION
+        Promise::of_tier(self.tier)
     }
 
     fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
-        self.scan_with(Kernel::Scan(Instantiation::for_problem(method, problem)), problem)
+        self.scan_with(Kernel::Scan(Instantiation::for_problem(method, problem).in_tier(self.tier)), problem)
     }
 
     fn coefficients(
@@ -223,8 +234,8 @@ impl Backend for CudaBackend {
         problem: &CoefficientProblem,
     ) -> Result<Coefficients, KernelError> {
         shapes::check_coefficients(problem)?;
-        let kernel = Kernel::Discretize { method, weights: problem.weights };
-        Ok(self.run(kernel, || Job::coefficients(method, problem, Element::F32))?.coefficients())
+        let kernel = Kernel::Discretize { method, weights: problem.weights, tier: self.tier };
+        Ok(self.run(kernel, || Job::coefficients(kernel, problem, Element::F32))?.coefficients())
     }
 
     fn gradients(

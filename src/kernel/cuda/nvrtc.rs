@@ -13,6 +13,7 @@ use super::arch::Arch;
 use crate::kernel::CpuBackend;
 use crate::kernel::registry::Kernel;
 use crate::kernel::sources;
+use crate::promise::Tier;
 
 /// The oldest NVRTC that is known to have every function used here and C++17.
 const OLDEST: (i32, i32) = (12, 0);
@@ -34,11 +35,12 @@ pub const FLAGS: [&str; 6] = [
     "--ptxas-options=-v",
 ];
 
-/// The flags that every kernel is compiled with, and the fault that this build was asked to plant in its kernels, if
+/// The flags that the kernels of a tier are compiled with, and the fault that this build was asked to plant in its kernels, if
 /// any.
-pub fn flags() -> Vec<String> {
+pub fn flags(tier: Tier) -> Vec<String> {
     let planted = CpuBackend::planted_fault().map(|number| format!("--define-macro=HOLDFAST_FAULT={number}"));
-    FLAGS.iter().map(|&flag| flag.to_owned()).chain(planted).collect()
+    let fast = (tier == Tier::Fast).then(|| "--define-macro=HOLDFAST_FAST=1".to_owned());
+    FLAGS.iter().map(|&flag| flag.to_owned()).chain(planted).chain(fast).collect()
 }
 
 /// What one kernel takes of a multiprocessor.
@@ -122,9 +124,10 @@ pub struct Unit {
     pub headers: Vec<(String, String)>,
 }
 
-/// Compiles kernels that share one source file. May be called from several threads at once.
+/// Compiles kernels that share one source file and tier. May be called from several threads at once.
 pub fn compile(kernels: &[Kernel], arch: &Arch) -> Result<Program, CudaError> {
     let name = kernels.first().map_or("", Kernel::source);
+    let tier = kernels.first().map_or(Tier::Accurate, Kernel::tier);
     let fail = |reason: &str, log: String| CudaError::Compilation {
         program: name.to_owned(),
         arch: arch.to_string(),
@@ -132,14 +135,14 @@ pub fn compile(kernels: &[Kernel], arch: &Arch) -> Result<Program, CudaError> {
         log,
     };
     let source = sources::program(name)
-        .filter(|_| kernels.iter().all(|kernel| kernel.source() == name))
-        .ok_or_else(|| fail("the kernels share no source file", String::new()))?;
+        .filter(|_| kernels.iter().all(|kernel| kernel.source() == name && kernel.tier() == tier))
+        .ok_or_else(|| fail("the kernels share no source file and tier", String::new()))?;
     let text = |source: &sources::Source| (source.name.to_owned(), source.text.to_owned());
     let headers = sources::headers(source).map(text).collect();
     let (name, source) = text(source);
     let unit = Unit { name, text: source, headers };
     let expressions: Vec<String> = kernels.iter().map(Kernel::name_expression).collect();
-    compile_unit(&unit, &expressions, &flags(), arch)?.map_err(|(reason, log)| fail(&reason, log))
+    compile_unit(&unit, &expressions, &flags(tier), arch)?.map_err(|(reason, log)| fail(&reason, log))
 }
 
 /// Compiles the kernels that the expressions name. The inner error is NVRTC's reason and log: the source's own fault.

@@ -29,7 +29,7 @@ use super::{Backend, Coefficients, KernelError, shapes};
 use crate::method::Method;
 use crate::problem::elements::Elements;
 use crate::problem::{CoefficientProblem, Operand, Problem, Weights};
-use crate::promise::Promise;
+use crate::promise::{Promise, Tier};
 use crate::tensor::Tensors;
 
 /// Why no header can be run here at all.
@@ -209,8 +209,9 @@ fn scan_entry(method: Method, problem: &Problem) -> (HeaderEntry, impl Fn() -> J
 fn elements_entry(method: Method, b: Operand, elements: &Elements) -> (HeaderEntry, impl Fn() -> Job) {
     let problem = &elements.coefficients;
     let entry = HeaderEntry { method, weights: problem.weights, b, c: None };
+    let kernel = Kernel::Discretize { method, weights: problem.weights, tier: Tier::Accurate };
     let job = move || {
-        let mut job = Job::coefficients(method, problem, Element::F32);
+        let mut job = Job::coefficients(kernel, problem, Element::F32);
         // u comes behind B.
         if let Some(Some(b)) = job.inputs.get_mut(2) {
             b.extend(Element::F32.encode(&elements.u));

@@ -250,13 +250,13 @@ impl Job {
     }
 
     /// Element-wise coefficients whose sizes have been checked, returned as `returned`: f32, or double by a lifted kernel.
-    pub fn coefficients(method: Method, problem: &CoefficientProblem, returned: Element) -> Self {
+    pub fn coefficients(kernel: Kernel, problem: &CoefficientProblem, returned: Element) -> Self {
         let n = problem.delta.len();
         let inputs = [&problem.delta, &problem.a, &problem.b];
         let len = n * problem.weights.width();
         let output = |name: &str| Output { name: name.to_owned(), element: returned, len };
         Job {
-            kernel: Kernel::Discretize { method, weights: problem.weights },
+            kernel,
             image: None,
             image_then: None,
             sizes: [n, 0, 0, 0, 0],

@@ -245,7 +245,7 @@ impl<'c> DerivativeModel<'c> {
     #[inline(never)]
     pub fn at<V: Value<WIDTH>>(&self, (delta, delta_error): (f64, f64), a: V) -> Derivatives<V> {
         let DerivativeModel { formula, contract, units } = self;
-        let zeta = contract.z_error();
+        let zeta = contract.z_error(formula);
         let at = At::new(formula, contract, a * delta);
         // A function's own poles are where its argument moves it most.
         let moved = match formula.pole() {
