@@ -187,7 +187,7 @@ HOLDFAST_DEVICE float series_phi3(float z) {
 }
 
 // What common elements need of A alone: the factors of Δφ₁ = (e^z − 1)/A, Δ²φ₂ = (e^z − 1 − z)/A² and
-// ½Δ³φ₃ = (e^z − 1 − z − z²/2)/(2A³), of complex A in the fast tier only; and there A in octaves and turns.
+// ½Δ³φ₃ = (e^z − 1 − z − z²/2)/(2A³), of complex A in the fast tier only; and there A in octaves and quarter turns.
 template <class W, bool kOfFast = kFast>
 struct Inverses {};
 template <>
@@ -205,7 +205,7 @@ template <>
 struct Inverses<Complex<float>, true> {
   Complex<float> first, second, half_third;
   bool common;
-  float octaves, turns;
+  float octaves, quarter_turns;
 };
 
 template <class W>
@@ -225,7 +225,7 @@ HOLDFAST_DEVICE Inverses<W> inverses(W a) {
     of_a.half_third = FromDouble<W>::of(scaled(second * inverse, 0.5));
     of_a.common = norm1(a) > 1e-9f && norm1(a) < 1e9f;
     of_a.octaves = octaves_rounded(a.re);
-    of_a.turns = turns_rounded(a.im);
+    of_a.quarter_turns = quarter_turns_rounded(a.im);
   }
   return of_a;
 }
@@ -238,7 +238,7 @@ HOLDFAST_DEVICE W common_exponential(float delta, W a, const Inverses<W>& of_a) 
   } else if constexpr (sizeof(W) == sizeof(float)) {
     return fast_exponential(delta, of_a.octaves);
   } else {
-    return fast_exponential(delta, of_a.octaves, of_a.turns);
+    return fast_exponential(delta, of_a.octaves, of_a.quarter_turns);
   }
 }
 
@@ -371,45 +371,36 @@ HOLDFAST_DEVICE StepRange<T> range_of(const T (&delta)[kCount]) {
 template <Method kMethod, class W>
 constexpr bool kKnownByRange = kHasCommonPath<kMethod, W> && (kMethod == Method::kZoh || sizeof(W) == sizeof(float));
 
-// The range of a few states' A: of real parts, the largest modulus of real and of imaginary ones, and whether all have octaves and
-// inverses. NaN or false where one of them is.
-template <class W>
+// What is asked of a few states' A together: the largest modulus of real and of imaginary parts, a NaN where one is; and whether all
+// are plain: have octaves, and but for zoh do not grow, nor decay so fast that their inverses leave the range.
+template <Method kMethod, class W>
 struct RateRange {
-  float least, largest, steepest, fastest;
-  bool have_octaves, have_inverses;
-  HOLDFAST_DEVICE RateRange() : least(3e38f), largest(-3e38f), steepest(0.0f), fastest(0.0f), have_octaves(true), have_inverses(true) {}
-  HOLDFAST_DEVICE void add(float a, const Inverses<float>& of_a) {
-    least = least_of(least, a);
-    largest = largest_of(largest, a);
+  float steepest = 0.0f, fastest = 0.0f;
+  bool plain = true;
+  HOLDFAST_DEVICE void add(float a) {
     steepest = largest_of(steepest, fabsf(a));
-    have_octaves = have_octaves && has_octaves(a);
-    have_inverses = have_inverses && of_a.common;
+    plain = plain && has_octaves(a) && (kMethod == Method::kZoh || (a <= 0.0f && a > -1e9f));
   }
-  HOLDFAST_DEVICE void add(Complex<float> a, const Inverses<Complex<float>>&) {
-    steepest = largest_of(steepest, fabsf(a.re));
+  HOLDFAST_DEVICE void add(Complex<float> a) {
+    add(a.re);
     fastest = largest_of(fastest, fabsf(a.im));
-    have_octaves = have_octaves && has_octaves(a.re);
   }
 };
 
-// Whether that is known of all elements with such Δ and A, but for rk4's root. A limit on z that holds at two step sizes holds
-// between them, and so with A.
+// Whether that is known of all elements with such Δ and A, but for rk4's root. A limit on |z| that holds at two step sizes holds
+// between them, and so with A. Steps backwards and states that grow may be common all the same, but with zoh alone are they known to be.
 template <Method kMethod, class W>
-HOLDFAST_DEVICE bool all_are_common(StepRange<float> steps, const RateRange<W>& rates) {
+HOLDFAST_DEVICE bool all_are_common(StepRange<float> steps, const RateRange<kMethod, W>& rates) {
   const auto within = [](float step, float rate, float limit) { return fabsf(mul_rn(step, rate)) <= limit; };
-  const bool exponents = rates.have_octaves && within(steps.largest, rates.steepest, kCommonExponent);
+  // 1 − z/2 of bilinear between 1 and 1e6, and B̄/B between 1e-26 and 1e6.
+  constexpr float most = kMethod == Method::kBilinear ? 1e6f : kCommonExponent;
+  const bool known = rates.plain && within(steps.largest, rates.steepest, most);
   if constexpr (kMethod == Method::kZoh) {
     const bool turns = sizeof(W) == sizeof(float) ||
                        (within(steps.least, rates.fastest, kCommonAngle) && within(steps.largest, rates.fastest, kCommonAngle));
-    return exponents && within(steps.least, rates.steepest, kCommonExponent) && turns;
+    return known && within(steps.least, rates.steepest, most) && turns;
   } else {
-    // With steps that are all positive.
-    const float least = mul_rn(steps.largest, rates.least), largest = mul_rn(steps.largest, rates.largest);
-    const bool in_range = steps.least > kLeastStep<kMethod> && steps.largest <= kLargestStep<kMethod>;
-    // 1 − z/2 between 1/2 and 1e6, and B̄/B between 1e-26 and 1e7.
-    if constexpr (kMethod == Method::kBilinear) return in_range && largest < 1.0f && least > -1e6f;
-    const bool common = in_range && exponents;
-    return kMethod == Method::kRk4 ? common : common && largest <= 1.0f && (rates.have_inverses || least >= -1.0f);
+    return known && steps.least > kLeastStep<kMethod> && steps.largest <= kLargestStep<kMethod>;
   }
 }
 
@@ -465,8 +456,8 @@ HOLDFAST_DEVICE Coefficients<W> discretize_one(T step, W a, W input) {
   const Inverses<W> of_a = inverses(a);
   Coefficients<W> out[1];
   if constexpr (kKnownByRange<kMethod, W>) {
-    RateRange<W> rates;
-    rates.add(a, of_a);
+    RateRange<kMethod, W> rates;
+    rates.add(a);
     if (all_are_common<kMethod>(range_of(delta), rates)) {
       discretize<kMethod, true>(delta, a, of_a, b, out);
       return out[0];

@@ -1,4 +1,4 @@
-// A GPU's own approximations of functions, one instruction or two each: what the fast tier is made of.
+// A GPU's own approximations of functions, one instruction or two each. The fast tier has those of 2^x and 1/x.
 //
 // What they are off, relative to 2^x and 1/x and absolute for cos and sin within a turn, the PTX ISA says; golden/h200/functions.json
 // has been measured at every f32. On a CPU, which has none of them, the library's functions take their place, which are nearer.

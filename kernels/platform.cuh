@@ -42,7 +42,7 @@
 #endif
 
 // Which of the two tiers the forward kernels are compiled for; each has a promise of its own (src/promise/contract.rs). The fast one
-// takes a GPU's own approximations (hardware.cuh) for common elements.
+// takes plain f32 and a GPU's own approximations (hardware.cuh) for common elements.
 #ifndef HOLDFAST_FAST
 #define HOLDFAST_FAST 0
 #endif

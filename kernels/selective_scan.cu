@@ -9,11 +9,19 @@ namespace HOLDFAST_NAMESPACE {
 
 // Blocks that registers must leave room for on a multiprocessor: the most that spill none. 6 leave 80 registers a thread, 5 leave
 // 96, 4 leave 128 and 3 leave 168. What takes more than others: constants, complex numbers, and B̄ of poly and highorder.
+// Of sm_100 the sums of poly and highorder take a few registers more.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+constexpr bool kTakesMore = true;
+#else
+constexpr bool kTakesMore = false;
+#endif
 HOLDFAST_DEVICE constexpr int resident_blocks(Method method, bool is_complex, bool variable_b, bool variable_c) {
-  const int without_constants = variable_b && variable_c ? 1 : 0;
+  const bool no_constants = variable_b && variable_c;
   if (method == Method::kBilinear) return 5;
-  if (method == Method::kZoh) return (is_complex ? 4 : 5) + without_constants;
-  return !is_complex && (method == Method::kPoly || method == Method::kHighOrder) ? 3 + without_constants : 4;
+  if (method == Method::kZoh) return (is_complex ? 4 : 5) + (no_constants && !kFast ? 1 : 0);
+  if (method == Method::kRk4) return 4;
+  if (kFast) return 3;
+  return is_complex || method == Method::kFoh || (no_constants && !kTakesMore) ? 4 : 3;
 }
 
 template <int kMethod, class Input, bool kComplex, bool kVariableB, bool kVariableC, bool kHasGate, class T = float>

@@ -287,7 +287,7 @@ struct SelectiveScan {
   // Whether no position is missing from a packet, and all elements are known to be common: then there is no branch between a
   // lane's states (but for rk4's root), and the steps of one fill the waits of another. Lanes without a state step through zeros
   // where others of the channel have one.
-  HOLDFAST_DEVICE bool all_there(bool all_states, const RateRange<W>& rates, const Positions& at, int packet) const {
+  HOLDFAST_DEVICE bool all_there(bool all_states, const RateRange<kMethod, W>& rates, const Positions& at, int packet) const {
     bool all = at.valid == kItems && all_states;
     if constexpr (kKnownByRange<kMethod, W>) all = all && all_are_common<kMethod>(tile.range[slot][packet], rates);
     return all;
@@ -306,11 +306,11 @@ struct SelectiveScan {
       HOLDFAST_UNROLL
       for (int j = 0; j < kOwn; ++j) own[j] = state(first + j * kLanes + lane);
       const bool all_states = active && first + (kOwn - 1) * kLanes < p.dstate;
-      RateRange<W> rates;
+      RateRange<kMethod, W> rates;
       if constexpr (kKnownByRange<kMethod, W>) {
         HOLDFAST_UNROLL
         for (int j = 0; j < kOwn; ++j) {
-          if (own[j].exists) rates.add(own[j].a, own[j].of_a);
+          if (own[j].exists) rates.add(own[j].a);
         }
       }
       // The lanes of a warp sum together, those without a channel too.

@@ -159,11 +159,12 @@ impl Contract {
     };
 
     /// The fast tier of the kernels of `kernels/` (`fast.cuh`): for common elements plain f32, as [`Sums::Plain`], and a GPU's own
-    /// approximations, whose errors are those of [`super::functions::units`]; the rest is the accurate tier's. z is rounded twice:
-    /// A log₂e or A/2π to an f32, and its product with Δ; where it is ΔA it is rounded once. Counts as for [`Contract::PRODUCTION`]:
+    /// approximations of 2ˣ and 1/x, whose errors are those of [`super::functions::units`]; the rest is the accurate tier's. z is
+    /// rounded twice: A log₂e or A·2/π to an f32, and its product with Δ; where it is ΔA it is rounded once. Counts as for
+    /// [`Contract::PRODUCTION`]:
     ///
-    /// - eᶻ, real: 2ˣ by the instruction, 2.875u. Complex: that, cos and sin to 11.375u each, √2·11.375u normwise; their argument's
-    ///   product with 2π, of up to π, two roundings, 6.3u; and one product, 1u: 26.3u;
+    /// - eᶻ, real: 2ˣ by the instruction, 2.875u. Complex: that; the angle, of up to π/4, by a constant and a product, 1.2u; sine 0.7u
+    ///   and cosine 1u, of which the last rounding is half, 1.2u normwise; and the parts of their product with 2ˣ, 1u: 6.3u;
     /// - bilinear, real: 1 ± z/2 by one fused rounding each, a reciprocal of 2u and a product, 5u; B̄ likewise with Δ and B. Complex:
     ///   2u for the numerator, 2u for |d|², a reciprocal of 2u, a product and the roundings of 1 ± z/2;
     /// - φ and rk4's sum: what [`Sums::Plain`] has, and two products more: with 1/A or its powers, and with B (√5·u each, if
@@ -173,8 +174,8 @@ impl Contract {
     /// On a CPU the library's functions take the place of the instructions, and are nearer.
     pub const FAST: Contract = Contract {
         units: Units {
-            exponential: [3.0, 27.0],
-            exponential_of_sums: [3.0, 27.0],
+            exponential: [3.0, 6.5],
+            exponential_of_sums: [3.0, 6.5],
             quotient: [5.125, 9.125],
             held: [1.0; 2],
             polynomial: [2.125, 1.0 + SQRT_5],

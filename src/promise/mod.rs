@@ -24,7 +24,7 @@ named! {
         #[default]
         Accurate => "accurate": "coefficients to a few roundings, even where their terms cancel",
         /// A GPU's own approximations, and nothing that compensates for a rounding.
-        Fast => "fast": "plain f32 and a GPU's own approximations of 2^x, 1/x, sine and cosine",
+        Fast => "fast": "plain f32 and a GPU's own approximations of 2^x and 1/x",
     }
 }
 

@@ -11,4 +11,5 @@ mod lifting;
 mod merged_parts;
 mod planted_faults;
 mod sensitivity;
+mod tiers;
 mod unmeasured_kernels;

@@ -1,0 +1,98 @@
+//! Promise: the fast tier of the forward kernels keeps its own promise on everything that the accurate one is judged by, and only its
+//! own; gradients have one tier.
+
+use holdfast::formula::Form;
+use holdfast::judge::coefficient;
+use holdfast::kernel::{Backend, CpuBackend};
+use holdfast::method::Method;
+use holdfast::problem::plan::Filter;
+use holdfast::problem::{InputType, Weights, regime, sweep};
+use holdfast::promise::functions::units;
+use holdfast::promise::{Contract, Promise, Tier};
+use holdfast::results::Verdict;
+use holdfast::scalar_function::ScalarFunction;
+use holdfast::truth;
+use holdfast::verify::{Passes, Request};
+
+use crate::support::run::verify;
+
+fn fast() -> CpuBackend {
+    CpuBackend::in_tier(Tier::Fast)
+}
+
+#[test]
+fn the_fast_tier_passes_every_case_and_sweep_by_its_own_promise() {
+    let request = Request { passes: Passes::Forward, ..Request::everything(1) };
+    let results = verify(&request, &fast());
+    let wrong: Vec<&str> = results
+        .cases
+        .iter()
+        .map(|case| (case.verdict, case.id.as_str()))
+        .chain(results.coefficients.iter().map(|sweep| (sweep.verdict, sweep.sweep.as_str())))
+        .chain(results.invariants.iter().map(|law| (law.verdict, law.name.as_str())))
+        .filter(|(verdict, _)| *verdict != Verdict::Pass)
+        .map(|(_, name)| name)
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(results.cases.len() > 3000 && results.coefficients.len() > 70, "nothing is left out");
+    assert!(results.device.ends_with("of the fast tier"), "{}", results.device);
+}
+
+/// Beside the root of rk4's polynomial the fast tier loses what the accurate one has, so that it is one tier that a run judges, and one
+/// promise by which.
+#[test]
+fn each_tier_is_judged_by_its_own_promise() {
+    let roots = sweep::all().into_iter().find(|sweep| sweep.name == "real roots").expect("a sweep of roots");
+    let problem = roots.draw(1);
+    let truth = truth::coefficient::solve(Method::Rk4, &problem).expect("certified");
+    let verdict = |tier, contract: &Contract| {
+        let got = CpuBackend::in_tier(tier).coefficients(Method::Rk4, &problem).expect("it runs");
+        let (got, want) = ((&got.a_bar[..], &got.b_bar[..]), (&truth.a_bar[..], &truth.b_bar[..]));
+        coefficient::judge(Method::Rk4, &problem, got, want, contract).verdict
+    };
+    assert_eq!(verdict(Tier::Accurate, &Contract::PRODUCTION), Verdict::Pass);
+    assert_eq!(verdict(Tier::Fast, &Contract::FAST), Verdict::Pass);
+    assert_eq!(verdict(Tier::Fast, &Contract::PRODUCTION), Verdict::Fail);
+}
+
+#[test]
+fn an_error_of_two_to_the_minus_18_is_caught_in_the_fast_tier_too() {
+    let filter = Filter {
+        regimes: vec![regime::find("short").expect("in the table")],
+        inputs: vec![InputType::F32],
+        ..Filter::default()
+    };
+    let request = Request { filter, passes: Passes::Forward, ..Request::everything(1) };
+    let results = verify(&request, &fast());
+    assert_eq!(results.sensitivity.len(), 12);
+    for one in &results.sensitivity {
+        let most = -18;
+        assert!(one.a_bar.is_some_and(|a_bar| a_bar <= most), "{one:?}");
+        assert!(one.b_bar.is_some_and(|b_bar| b_bar <= most), "{one:?}");
+    }
+}
+
+/// What is promised of eᶻ and of quotients is not less than what the instructions are certified to.
+#[test]
+fn the_promise_has_room_for_the_instructions_that_it_is_made_of() {
+    let Contract { units: promised, .. } = Contract::FAST;
+    let [exp2, reciprocal] = [ScalarFunction::HardwareExp2, ScalarFunction::HardwareReciprocal].map(units);
+    assert!(promised.exponential[0] >= exp2);
+    // The angle, sine and cosine, and their product.
+    assert!(promised.exponential[1] >= exp2 + 1.2 + 1.2 + 1.0);
+    // 1 ± z/2, the reciprocal and a product; for complex ones |d|², and a numerator.
+    assert!(promised.quotient[0] >= 1.0 + 1.0 + reciprocal + 1.0);
+    assert!(promised.quotient[1] >= 2.0 + 2.0 + reciprocal + 1.0 + 2.0);
+    let of_bilinear = |contract: Contract| contract.z_error(&Form::from(Method::Bilinear).formula());
+    assert_eq!(of_bilinear(Contract::FAST), 0.0);
+    assert!(Contract::FAST.z_error(&Form::from(Method::Zoh).formula()) > 0.0);
+    assert!(of_bilinear(Contract::FOREIGN) > 0.0);
+}
+
+#[test]
+fn gradients_have_one_tier() {
+    assert!(!fast().promise().backward);
+    assert!(Promise::of_tier(Tier::Accurate).backward);
+    let request = Request { passes: Passes::Backward, ..Request::everything(1) };
+    assert!(request.plan(fast().promise()).iter().all(|id| !id.ends_with("/backward")));
+}
