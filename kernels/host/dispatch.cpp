@@ -43,14 +43,14 @@ Entry kernel_of(const HoldfastInstantiation& which, int fault, bool scans) {
   for (const int flag : {complex, lifted, which.fast, which.variable_b, which.variable_c, which.gate}) {
     if (!is_flag(flag)) return nullptr;
   }
+  if (which.fast && fault < 0 && !lifted) {
+    const FastTable& table = fast(method, complex, Methods());
+    return scans ? scan_of(table, which) : table.discretize;
+  }
   // Lifted kernels exist once, with the fault as a variable.
   const int planted = fault < 0 ? kPlanted : fault;
   method = method_of(method, planted);
   if (fault < 0 && !lifted) {
-    if (which.fast) {
-      const FastTable& table = fast(method, complex, Methods());
-      return scans ? scan_of(table, which) : table.discretize;
-    }
     const Table& table = production(method, complex, Methods());
     return scans ? scan_of(table, which) : table.discretize;
   }

@@ -39,9 +39,10 @@ struct Shape {
 // whose 17 states come in two rounds.
 constexpr Shape kNarrow = {2, 3}, kWide = {34, 17};
 
-bool scan(int method, int complex, int input, int vb, int vc, int gate, Shape shape, std::size_t seqlen) {
-  const HoldfastInstantiation which = {method, input, complex, vb, vc, gate, 0, 0, {0.0, 0.0}};
-  const holdfast_host::Entry kernel = scan_of(holdfast_host::production(method, complex, Methods()), which);
+bool scan(int method, int complex, int input, int vb, int vc, int gate, Shape shape, std::size_t seqlen, int fast = 0) {
+  const HoldfastInstantiation which = {method, input, complex, vb, vc, gate, 0, fast, {0.0, 0.0}};
+  const holdfast_host::Entry kernel = fast ? scan_of(holdfast_host::fast(method, complex, Methods()), which)
+                                           : scan_of(holdfast_host::production(method, complex, Methods()), which);
   const std::size_t batch = 2, dim = shape.dim, dstate = shape.dstate, groups = 2, width = 1 + complex;
   const std::size_t sequence = batch * dim * seqlen, constant = dim * dstate * width, variable = batch * groups * dstate * seqlen * width;
   const auto u = filled(sequence, input, -1.0f, 1.0f), delta = filled(sequence, input, -6.0f, 2.0f);
@@ -132,8 +133,10 @@ bool discretize(int method, int complex) {
   const holdfast_launch::DiscretizeParams params = {delta.data(), a.data(),     b.data(),
                                                     a_bar.data(), b_bar.data(), static_cast<long long>(delta.size())};
   for (unsigned block = 0; block * 64 < delta.size(); ++block) {
-    const holdfast_host::Entry kernel = holdfast_host::production(method, complex, Methods()).discretize;
-    if (!holdfast_host::run_block(kernel, &params, block, 64, 0, message, sizeof message)) return false;
+    for (const holdfast_host::Entry kernel : {holdfast_host::production(method, complex, Methods()).discretize,
+                                              holdfast_host::fast(method, complex, Methods()).discretize}) {
+      if (!holdfast_host::run_block(kernel, &params, block, 64, 0, message, sizeof message)) return false;
+    }
   }
   std::vector<float> slope(a.size()), h(a.size()), h_by_delta(a.size()), h_by_a(a.size());
   const holdfast_launch::DerivativeParams all = {delta.data(), a.data(), a_bar.data(), slope.data(),
@@ -157,6 +160,11 @@ int main() {
           }
         }
       }
+      // The fast tier differs in the coefficients alone.
+      for (int flags = 0; flags < 8; ++flags) {
+        sound = scan(method, complex, flags % 3, flags & 1, flags >> 1 & 1, flags >> 2, kNarrow, 33, 1) && sound;
+      }
+      sound = scan(method, complex, 0, 1, 1, 1, kWide, 130, 1) && sound;
       // The edges of a tile of 64 positions, and of one of 32.
       for (std::size_t seqlen : {31, 64, 65, 130}) {
         sound = scan(method, complex, 0, 1, 1, 1, kWide, seqlen) && sound;

@@ -82,7 +82,7 @@ impl Plan {
         let mut units = Vec::new();
         for &operation in &wanted.operations {
             let with_kernels =
-                |(_, runner): &(usize, &Runner)| runner.worker().is_some() && runner.tier() == Tier::Accurate;
+                |(_, runner): &(usize, &Runner)| runner.worker().is_some() && !repeats(runner, &runners);
             let of_all = runners.iter().enumerate().filter(with_kernels);
             units.extend(of_all.map(|(runner, _)| Unit::Operation { operation, runner }));
         }
@@ -91,8 +91,7 @@ impl Plan {
                 for &input in &wanted.inputs {
                     for &work in &wanted.passes {
                         for runner in 0..runners.len() {
-                            // What has no tier is timed once.
-                            if work == Work::Backward && runners[runner].tier() != Tier::Accurate {
+                            if work == Work::Backward && repeats(&runners[runner], &runners) {
                                 continue;
                             }
                             let scan = |method| TimedScan { method, weights, input, shape };
@@ -106,7 +105,9 @@ impl Plan {
         let names: Vec<&str> = runners.iter().map(Runner::name).collect();
         let machines: Vec<Machine> =
             runners.iter().map(|runner| machine::measure(runner, wanted.repeats.seconds)).collect();
-        let devices: Vec<&str> = machines.iter().map(|machine| machine.device.as_str()).collect();
+        let mut devices: Vec<&str> = machines.iter().map(|machine| machine.device.as_str()).collect();
+        // Of two tiers.
+        devices.dedup();
         let mut head = Results::empty(1, &names.join(","), devices.join("; "), wanted.command.clone());
         head.kernel_source = kernel::production_hash().to_owned();
         head.created = super::now();
@@ -163,7 +164,9 @@ impl Plan {
     fn time(&self, unit: usize) -> Vec<Timed> {
         match self.units[unit] {
             Unit::Scan { work: Work::Forward, scan, runner }
-                if !self.peers.is_empty() && self.runners[runner].worker().is_some() =>
+                if !self.peers.is_empty()
+                    && self.runners[runner].worker().is_some()
+                    && !repeats(&self.runners[runner], &self.runners) =>
             {
                 self.race(&self.id(unit), scan, &self.runners[runner])
             }
@@ -251,6 +254,12 @@ impl Plan {
             }
         }
     }
+}
+
+/// Whether a runner is of another tier than one on the same device: what has no tier, and what peers do, is then timed once.
+fn repeats(runner: &Runner, all: &[Runner]) -> bool {
+    let is_accurate = |other: &Runner| other.choice() == runner.choice() && other.tier() == Tier::Accurate;
+    runner.tier() != Tier::Accurate && all.iter().any(is_accurate)
 }
 
 /// What is kept of a series.

@@ -113,7 +113,7 @@ impl Runner {
     pub fn device(&self) -> String {
         match self {
             Runner::Kernels { worker, .. } if self.is_gpu() => worker.device(),
-            Runner::Kernels { .. } => CpuBackend::in_tier(self.tier()).device(),
+            Runner::Kernels { .. } => CpuBackend::new().device(),
             Runner::Reference => ReferenceBackend.device(),
         }
     }

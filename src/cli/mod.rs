@@ -156,6 +156,10 @@ pub enum CliError {
     Worker(#[from] worker::Error),
     #[error("no case fits {0} (hint: some regimes have real or complex weights only)")]
     NothingToRun(String),
+    #[error(
+        "--tier fast has no gradients, expected --pass forward (hint: gradients have one tier; leave --tier out for them)"
+    )]
+    NoTierOfGradients,
     #[error(transparent)]
     BadPlace(#[from] output::BadPlace),
     #[error(transparent)]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::method::Method;
 use crate::problem::InputType;
 use crate::problem::plan::Filter;
+use crate::promise::Tier;
 use crate::report::json::{self, ReadError};
 use crate::results::{BACKWARD, Results, Verdict};
 use crate::verify::Passes;
@@ -71,19 +72,24 @@ impl Failed {
     }
 }
 
-/// Reads results of `holdfast verify` on the same header, or on none.
+/// Reads results of `holdfast verify` on the same header, or on none and kernels of the same tier.
 ///
 /// # Errors
 /// [`Error`] for what is no such file.
-pub fn read(path: &Path, header: Option<&Path>) -> Result<Failed, Error> {
+pub fn read(path: &Path, header: Option<&Path>, tier: Tier) -> Result<Failed, Error> {
     let results = json::read(path)?;
-    let subject =
-        |header: Option<String>| header.map_or("the kernels".to_owned(), |path| format!("the header {path}"));
+    let subject = |header: Option<String>, tier: &str| match header {
+        Some(path) => format!("the header {path}"),
+        None => format!("the kernels of the {tier} tier"),
+    };
     let found = match results.backend == RECORDED {
         true => "recorded runs".to_owned(),
-        false => subject(results.header.as_ref().map(|header| header.path.clone())),
+        false => subject(
+            results.header.as_ref().map(|header| header.path.clone()),
+            results.tier.as_deref().unwrap_or(Tier::default().name()),
+        ),
     };
-    let expected = subject(header.map(|path| path.display().to_string()));
+    let expected = subject(header.map(|path| path.display().to_string()), tier.name());
     if found != expected {
         let command = results.command.clone();
         return Err(Error::OtherSubject { path: path.to_owned(), found, expected, command });

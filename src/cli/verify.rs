@@ -249,12 +249,19 @@ impl Args {
 /// A backend that cannot run here, a header that cannot be read, nothing to run, results that cannot be read or written.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     planted::check()?;
+    if args.tier == Some(Tier::Fast) && args.pass.is_some_and(|pass| pass != Passes::Forward) {
+        return Err(CliError::NoTierOfGradients);
+    }
     match args.partition {
         Some(_) => output::prepare_folder(args.output.out.as_deref())?,
         None => args.output.prepare(args.report_directory())?,
     }
     let header = args.header.as_deref();
-    let failed = args.rerun_failed.as_deref().map(|path| rerun::read(path, header)).transpose()?;
+    let failed = args
+        .rerun_failed
+        .as_deref()
+        .map(|path| rerun::read(path, header, args.tier.unwrap_or_default()))
+        .transpose()?;
     if let (Some(failed), Some(path)) = (&failed, &args.rerun_failed)
         && failed.ids.is_empty()
     {

@@ -137,6 +137,7 @@ impl Head {
                     results.device.clone(),
                     "ask for machines of one kind, or judge each kind on its own",
                 ),
+                ("tier", results.tier.clone().unwrap_or_else(|| "accurate".to_owned()), REPEAT),
                 ("header", header, REPEAT),
                 ("kernel source", results.kernel_source.clone(), REPEAT),
                 ("number of parts", head.part.of.to_string(), "a plan keeps its number of parts"),

@@ -28,16 +28,6 @@ named! {
     }
 }
 
-impl Tier {
-    /// What a device's words say of it: nothing of the accurate tier.
-    pub fn note(self) -> &'static str {
-        match self {
-            Tier::Accurate => "",
-            Tier::Fast => ", forward kernels of the fast tier",
-        }
-    }
-}
-
 /// What is expected of an implementation, and what it can be used for. What faults can be planted in, and what runs on inputs
 /// of the harness's choice, its type says: only [`CpuBackend`](crate::kernel::CpuBackend) takes faults, and a recording is no
 /// [`Backend`](crate::kernel::Backend).

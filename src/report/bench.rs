@@ -290,32 +290,41 @@ pub fn page(results: &Results) -> Value {
     })
 }
 
-/// The scans of the first backend as a table in Markdown: a row for each method, a column for each pass, weight type, input type and shape.
+/// The scans of the first backend as a table in Markdown: a row for each method, a column for each pass, weight type, input type,
+/// shape, and tier of the kernels.
 pub fn table(results: &Results) -> String {
     let first = results.machines.first().map_or("", |machine| &machine.backend);
+    let first = first.strip_suffix("-fast").unwrap_or(first);
+    // By what a backend's name has behind it in the fast tier.
+    let tier = |timed: &Timed| {
+        let behind = timed.backend.strip_prefix(first)?;
+        ["", "-fast"].into_iter().find(|known| *known == behind)
+    };
     let scans: Vec<&Timed> =
-        results.bench.iter().filter(|timed| timed.scan.is_some() && timed.backend == first).collect();
+        results.bench.iter().filter(|timed| timed.scan.is_some() && tier(timed).is_some()).collect();
     let mut columns = Vec::new();
     for timed in &scans {
-        if !columns.contains(&timed.group()) {
-            columns.push(timed.group());
+        let column = (timed.group(), tier(timed));
+        if !columns.contains(&column) {
+            columns.push(column);
         }
     }
-    let heads = columns.iter().filter_map(|(work, of)| {
-        of.map(|(weights, input, shape)| format!("{work}, {weights}, {input}, {shape}"))
+    let heads = columns.iter().filter_map(|&((work, of), tier)| {
+        let tier = if tier == Some("") { "" } else { ", fast tier" };
+        of.map(|(weights, input, shape)| format!("{work}, {weights}, {input}, {shape}{tier}"))
     });
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let mut text = line(std::iter::once("method".to_owned()).chain(heads).collect());
     text += &format!("|---|{}\n", "--:|".repeat(columns.len()));
     for method in Method::ALL {
-        let of = |group| {
+        let of = |column| {
             let this = |timed: &&&Timed| {
-                timed.group() == group && timed.scan.is_some_and(|scan| scan.method == method)
+                (timed.group(), tier(timed)) == column && timed.scan.is_some_and(|scan| scan.method == method)
             };
             let warm = scans.iter().find(this).and_then(|timed| timed.warm);
             warm.map_or(text::UNMEASURED.to_owned(), |warm| seconds(warm.median))
         };
-        let cells: Vec<String> = columns.iter().map(|&group| of(group)).collect();
+        let cells: Vec<String> = columns.iter().map(|&column| of(column)).collect();
         if cells.iter().any(|cell| cell != text::UNMEASURED) {
             text += &line([vec![format!("`{method}`")], cells].concat());
         }

@@ -60,7 +60,7 @@ fn origin(which: &str, name: &str, results: &Results) -> String {
         results.version,
         results.backend,
         results.all_seeds(),
-        results.device
+        text::device(results)
     );
     text::wrap(&format!("  {which}  "), &about, width())
 }

@@ -169,7 +169,7 @@ pub(super) fn field(name: &str, value: &str) -> String {
 fn header(results: &Results) -> String {
     let mut lines = vec![
         format!("holdfast {}", text::fit(&results.version, 40)),
-        field("backend", &format!("{}, on {}", results.backend, results.device)),
+        field("backend", &format!("{}, on {}", results.backend, text::device(results))),
         field("seed", &results.all_seeds()),
     ];
     if !results.kernel_source.is_empty() {

@@ -15,7 +15,7 @@ pub fn summary(results: &Results) -> String {
         "{} on {}, {}",
         code(&results.command),
         escape(&results.backend),
-        escape(&results.device)
+        escape(&text::device(results))
     ));
     let wrong = causes::lines(results);
     if !wrong.is_empty() {

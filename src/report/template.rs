@@ -43,7 +43,7 @@ pub fn run(results: &Results) -> Value {
         verdict => text::run_verdict(results),
         version => &results.version,
         backend => &results.backend,
-        device => &results.device,
+        device => text::device(results),
         seed => results.all_seeds(),
         kernel_source => &results.kernel_source,
         command => text::line(&results.command),

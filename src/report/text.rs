@@ -247,3 +247,11 @@ fn arguments(command: &str) -> Vec<String> {
     }
     arguments
 }
+
+/// What a run was on, in words: its device, and the tier of the kernels where that is not the accurate one.
+pub fn device(results: &Results) -> String {
+    match &results.tier {
+        Some(tier) => format!("{}, forward kernels of the {tier} tier", results.device),
+        None => results.device.clone(),
+    }
+}

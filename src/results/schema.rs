@@ -45,6 +45,9 @@ pub struct Results {
     pub backend: String,
     /// What the backend ran on, in words.
     pub device: String,
+    /// The tier of its forward kernels, where that is not the accurate one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<String>,
     /// SHA-256 of the kernel sources, in hex; empty for recorded runs, whose kernels are unknown.
     pub kernel_source: String,
     /// The command line that repeats the run.

@@ -14,7 +14,7 @@ use crate::method::Method;
 use crate::problem::plan::Spec;
 use crate::problem::sweep::Sweep;
 use crate::problem::{InputType, Weights};
-use crate::promise::Promise;
+use crate::promise::{Promise, Tier};
 use crate::results::explained::Explanations;
 use crate::results::whole::Found;
 use crate::results::{CaseResult, CoefficientResult, Results, Verdict};
@@ -228,6 +228,7 @@ impl<'a> Plan<'a> {
         if !request.invariants_only {
             (head.curves, head.analysis) = (curves(request), analysis::methods().clone());
         }
+        head.tier = (backend.tier() != Tier::default()).then(|| backend.tier().name().to_owned());
         head.kernel_source = backend.source();
         head.regimes = notes(request, self.promise);
         head.planned = Some(request.plan(self.promise));

@@ -1,7 +1,7 @@
 //! Promise: a benchmark is shown on a terminal of 100 columns, on a page with its pictures, and in Markdown; also where nothing was timed.
 
 use holdfast::report::{bench, console, html, junit, markdown, plots};
-use holdfast::results::bench::{Check, Checked, KernelUse, Machine, Peaks};
+use holdfast::results::bench::{Check, Checked, KernelUse, Machine, Peaks, Timed};
 use holdfast::results::{Results, Verdict};
 
 use crate::parts::plan;
@@ -118,12 +118,22 @@ fn the_table_is_made_of_medians_and_the_readme_has_the_recorded_one() {
     let mut without = results.clone();
     without.bench.retain(|timed| timed.id != "forward/real/f32/b1-d3-n2-l9/zoh/cpu");
     assert!(bench::table(&without).contains("| `zoh` | – |"));
+    // The fast tier has columns of its own.
+    let mut both = results.clone();
+    let fast = both.bench.iter().filter(|timed| timed.scan.is_some() && timed.backend == "cpu").cloned();
+    let fast: Vec<_> = fast.map(|timed| Timed { backend: "cpu-fast".to_owned(), ..timed }).collect();
+    both.bench.extend(fast);
+    let table = bench::table(&both);
+    assert!(table.contains("forward, real, f32, b1 d3 n2 l9, fast tier |"), "{table}");
+    assert!(table.lines().all(|line| line.matches('|').count() == 26), "{table}");
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let recorded = root.join("reports/h200/bench.json");
-    if recorded.exists() {
-        let table = bench::table(&holdfast::report::json::read(&recorded).expect("a benchmark"));
-        let readme = std::fs::read_to_string(root.join("README.md")).expect("the README");
-        assert!(readme.contains(&table), "README.md lacks what `holdfast bench --table` says:\n{table}");
+    for (file, page) in [("bench.json", "README.md"), ("bench-tiers.json", "reports/h200/README.md")] {
+        let recorded = root.join("reports/h200").join(file);
+        if recorded.exists() {
+            let table = bench::table(&holdfast::report::json::read(&recorded).expect("a benchmark"));
+            let text = std::fs::read_to_string(root.join(page)).expect("a page");
+            assert!(text.contains(&table), "{page} lacks what `holdfast bench --table` says:\n{table}");
+        }
     }
 }
 

@@ -234,7 +234,7 @@ fn what_failed_is_run_again_and_nothing_else() {
     let other = verify(home.path(), &["--rerun-failed", "first.json"]);
     assert_eq!(other.status.code(), Some(2));
     assert!(
-        text(&other.stderr).contains("expected the kernels as on this command line"),
+        text(&other.stderr).contains("expected the kernels of the accurate tier as on this command line"),
         "{}",
         text(&other.stderr)
     );
@@ -243,6 +243,11 @@ fn what_failed_is_run_again_and_nothing_else() {
     let nothing = verify(home.path(), &["--rerun-failed", "passed.json"]);
     assert_eq!(nothing.status.code(), Some(0));
     assert!(text(&nothing.stdout).contains("nothing is to be run again"));
+    // And so has another tier of them.
+    let fast = verify(home.path(), &["--rerun-failed", "passed.json", "--tier", "fast"]);
+    assert_eq!(fast.status.code(), Some(2));
+    let said = "is of the kernels of the accurate tier, expected the kernels of the fast tier";
+    assert!(text(&fast.stderr).contains(said), "{}", text(&fast.stderr));
 }
 
 #[test]
@@ -336,4 +341,52 @@ fn what_cannot_be_told_beside_the_answer_changes_nothing() {
     let told = output(command.args(["check", FAILING]).env("GITHUB_STEP_SUMMARY", "/nowhere/summary"));
     assert_eq!(told.status.code(), Some(1));
     assert!(text(&told.stderr).contains("warning: cannot write"), "{}", text(&told.stderr));
+}
+
+#[test]
+fn a_run_of_the_fast_tier_says_so_everywhere() {
+    let home = tempfile::tempdir().expect("a directory");
+    let run = verify(
+        home.path(),
+        &["--regime", "short", "--method", "zoh", "--tier", "fast", "--json", "fast.json"],
+    );
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+    let said = text(&run.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("forward kernels of the fast tier"), "{said}");
+    let results = holdfast::report::json::read(&home.path().join("fast.json")).expect("results");
+    assert_eq!(results.tier.as_deref(), Some("fast"));
+    assert!(results.command.contains(" --tier fast "), "{}", results.command);
+    assert!(results.cases.iter().all(|case| !case.is_backward()));
+    let reference = ["verify", "--backend", "reference", "--tier", "fast"];
+    let gradients = ["verify", "--backend", "cpu", "--tier", "fast", "--pass", "backward"];
+    let header = ["verify", "--tier", "fast", "--header", "some.cuh"];
+    let peer = ["bench", "--backend", "cpu", "--peer", "cpu-fast=some.so"];
+    for (args, said) in [
+        (&reference[..], "the reference path has no fast tier"),
+        (&gradients, "--tier fast has no gradients"),
+        (&header, "--tier together with --header"),
+        (&["verify", "--tier", "quick"], "accurate or fast"),
+        (&peer, "a name that is taken"),
+    ] {
+        let run = holdfast_in(home.path(), args);
+        assert_eq!(run.status.code(), Some(2), "{args:?}");
+        assert!(text(&run.stderr).contains(said), "{args:?}: {}", text(&run.stderr));
+    }
+    // Both tiers forwards, and what has none once.
+    let args =
+        ["bench", "--shape", "1,3,9,2", "--method", "zoh", "--backend", "cpu", "--tier", "accurate,fast"];
+    let more = ["--samples", "2", "--seconds", "0.1", "--json", "bench.json", "--quiet"];
+    let run = holdfast_in(home.path(), &[&args[..], &more].concat());
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+    let results = holdfast::report::json::read(&home.path().join("bench.json")).expect("results");
+    let scans: Vec<&str> =
+        results.bench.iter().filter(|timed| timed.scan.is_some()).map(|timed| timed.id.as_str()).collect();
+    assert_eq!(
+        scans,
+        [
+            "forward/real/f32/b1-d3-n2-l9/zoh/cpu",
+            "forward/real/f32/b1-d3-n2-l9/zoh/cpu-fast",
+            "backward/real/f32/b1-d3-n2-l9/zoh/cpu",
+        ]
+    );
 }

@@ -6,7 +6,7 @@ use holdfast::judge::coefficient;
 use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
-use holdfast::problem::{InputType, Weights, regime, sweep};
+use holdfast::problem::{InputType, regime, sweep};
 use holdfast::promise::functions::units;
 use holdfast::promise::{Contract, Promise, Tier};
 use holdfast::results::Verdict;
@@ -35,7 +35,7 @@ fn the_fast_tier_passes_every_case_and_sweep_by_its_own_promise() {
         .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(results.cases.len() > 3000 && results.coefficients.len() > 70, "nothing is left out");
-    assert!(results.device.ends_with("of the fast tier"), "{}", results.device);
+    assert_eq!(results.tier.as_deref(), Some("fast"));
 }
 
 /// Beside the root of rk4's polynomial the fast tier loses what the accurate one has, so that it is one tier that a run judges, and one
@@ -55,8 +55,9 @@ fn each_tier_is_judged_by_its_own_promise() {
     assert_eq!(verdict(Tier::Fast, &Contract::PRODUCTION), Verdict::Fail);
 }
 
+/// Measured, as ever, on the perturbed copies of the accurate kernels: how tight the fast tier's bounds are.
 #[test]
-fn an_error_of_two_to_the_minus_18_is_caught_in_the_fast_tier_too() {
+fn the_bounds_of_the_fast_tier_catch_an_error_of_two_to_the_minus_18() {
     let filter = Filter {
         regimes: vec![regime::find("short").expect("in the table")],
         inputs: vec![InputType::F32],
@@ -79,7 +80,7 @@ fn the_promise_has_room_for_the_instructions_that_it_is_made_of() {
     let [exp2, reciprocal] = [ScalarFunction::HardwareExp2, ScalarFunction::HardwareReciprocal].map(units);
     assert!(promised.exponential[0] >= exp2);
     // The angle, sine and cosine, and their product.
-    assert!(promised.exponential[1] >= exp2 + 1.2 + 1.2 + 1.0);
+    assert!(promised.exponential[1] >= exp2 + 1.3 + 1.2 + 1.0);
     // 1 ± z/2, the reciprocal and a product; for complex ones |d|², and a numerator.
     assert!(promised.quotient[0] >= 1.0 + 1.0 + reciprocal + 1.0);
     assert!(promised.quotient[1] >= 2.0 + 2.0 + reciprocal + 1.0 + 2.0);

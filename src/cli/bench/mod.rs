@@ -204,7 +204,8 @@ impl Args {
     fn check_peers(&self) -> Result<(), Error> {
         for (at, Peer { name, .. }) in self.peers.iter().enumerate() {
             let is_taken = self.peers[..at].iter().any(|other| other.name == *name);
-            if is_taken || Choice::ALL.iter().any(|choice| choice.name() == name) {
+            let of_either_tier = name.strip_suffix("-fast").unwrap_or(name);
+            if is_taken || Choice::ALL.iter().any(|choice| choice.name() == of_either_tier) {
                 return Err(Error::PeerName(name.clone()));
             }
         }

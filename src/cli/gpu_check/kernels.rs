@@ -21,7 +21,7 @@ use crate::tensor::{Named, Tensor};
 /// Compiles or loads every kernel, on all cores. Cold or cached: that depends on the cache directory.
 pub fn compile(backend: &CudaBackend) -> Vec<Finding> {
     let start = Instant::now();
-    let kernels: Vec<Kernel> = Kernel::production().collect();
+    let kernels: Vec<Kernel> = Kernel::production().chain(Kernel::forward(Tier::Fast)).collect();
     let errors: Vec<String> = kernels
         .par_iter()
         .filter_map(|&kernel| backend.prepare(kernel).err())
@@ -89,7 +89,8 @@ pub fn launch_each(args: &Args) -> Result<Vec<Finding>, CliError> {
     for (kernel, seqlen) in cases {
         runs += 1;
         if let Err((reason, gone)) = one(device.as_mut(), images.as_ref(), kernel, seqlen, guarding) {
-            failures.push(format!("{} at seqlen {seqlen}: {reason}", kernel.name_expression()));
+            let name = kernel.name_expression();
+            failures.push(format!("{name}, {}, at seqlen {seqlen}: {reason}", kernel.tier()));
             if gone {
                 break;
             }

@@ -269,7 +269,7 @@ impl Backend for CpuBackend {
     }
 
     fn device(&self) -> String {
-        format!("{} CPU, kernels built by {COMPILER}{}", std::env::consts::ARCH, self.tier().note())
+        format!("{} CPU, kernels built by {COMPILER}", std::env::consts::ARCH)
     }
 
     fn tier(&self) -> Tier {

@@ -212,8 +212,7 @@ impl Backend for CudaBackend {
     }
 
     fn device(&self) -> String {
-        let device = self.images.as_ref().map_or_else(|| self.info.to_string(), |i| i.described(&self.info));
-        device + self.tier.note()
+        self.images.as_ref().map_or_else(|| self.info.to_string(), |images| images.described(&self.info))
     }
 
     fn tier(&self) -> Tier {

@@ -456,8 +456,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "common-steps-backward",
             "sums with a negative Δ as common ones",
-            "(delta > kLeastStep<kMethod> && delta <= kLargestStep<kMethod>) || delta == 0.0f",
-            "(fabsf(delta) > kLeastStep<kMethod> && delta <= kLargestStep<kMethod>) || delta == 0.0f",
+            "const bool forwards = in_range && delta >= 0.0f;",
+            "const bool forwards = in_range;",
         ),
         &[Poly, HighOrder],
         caught(&[Sweep]),
@@ -511,8 +511,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "range-without-least",
             "a packet's least Δ is not asked for",
-            "const bool in_range = range.least > kLeastStep<kMethod> && range.largest",
-            "const bool in_range = range.largest",
+            "known && steps.least > kLeastStep<kMethod> && steps.largest",
+            "known && steps.largest",
         ),
         PHI,
         caught(&[Sweep]),
@@ -522,8 +522,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "range-without-exponent",
             "a packet's z may be of any size",
-            "const bool common = in_range && has_common_exponent(range.largest, a);",
-            "const bool common = in_range;",
+            "const bool known = rates.plain && within(steps.largest, rates.steepest, most);",
+            "const bool known = rates.plain;",
         ),
         PHI,
         caught(&[Sweep]),
@@ -552,7 +552,12 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         DISCRETIZE,
-        ("common-bilinear-b-not-divided", "common B̄ = ΔB", "per_b * b}", "delta * b}"),
+        (
+            "common-bilinear-b-not-divided",
+            "common B̄ = ΔB",
+            "common_quotient(above, below, inverse), per_b * b}",
+            "common_quotient(above, below, inverse), delta * b}",
+        ),
         &[Bilinear],
         caught(&[Sweep, Case]),
     ),

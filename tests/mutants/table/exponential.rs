@@ -517,8 +517,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "common-angle-limit-1e6",
             "common angles up to 10⁶",
-            "fabsf(mul_rn(delta, a.im)) <= 1000.0f",
-            "fabsf(mul_rn(delta, a.im)) <= 1e6f",
+            "constexpr float kCommonAngle = 1000.0f;",
+            "constexpr float kCommonAngle = 1e6f;",
         ),
         &[Zoh],
         caught(&[Sweep]),

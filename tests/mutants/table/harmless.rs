@@ -267,8 +267,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "packets-by-steps",
             "no packet is known to be common",
-            "bool all = at.valid == kItems && active",
-            "bool all = false && active",
+            "bool all = at.valid == kItems && all_states",
+            "bool all = false && all_states",
         ),
         SCANS,
         Fate::Harmless("what is not known of all elements is asked of each"),
@@ -306,8 +306,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "common-angle-limit-100",
             "common angles up to 100",
-            "fabsf(mul_rn(delta, a.im)) <= 1000.0f",
-            "fabsf(mul_rn(delta, a.im)) <= 100.0f",
+            "constexpr float kCommonAngle = 1000.0f;",
+            "constexpr float kCommonAngle = 100.0f;",
         ),
         &[Zoh],
         Fate::Harmless("pairs of floats hold wherever plain floats do"),

@@ -434,8 +434,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "u-of-first-item",
             "B̄ times the u of the packet's first position",
-            "scaled(both[i].b_bar, u.item[i])",
-            "scaled(both[i].b_bar, u.item[0])",
+            "both[i], delta.item[i], b.item[i], u.item[i]",
+            "both[i], delta.item[i], b.item[i], u.item[0]",
         ),
         SCANS,
         caught_in(&[Case, Invariant, Lifted], &["short"]),
