@@ -357,6 +357,8 @@ fn a_run_of_the_fast_tier_says_so_everywhere() {
     assert_eq!(results.tier.as_deref(), Some("fast"));
     assert!(results.command.contains(" --tier fast "), "{}", results.command);
     assert!(results.cases.iter().all(|case| !case.is_backward()));
+    // A peer's library is a file that is there.
+    std::fs::write(home.path().join("some.so"), "").expect("writable");
     let reference = ["verify", "--backend", "reference", "--tier", "fast"];
     let gradients = ["verify", "--backend", "cpu", "--tier", "fast", "--pass", "backward"];
     let header = ["verify", "--tier", "fast", "--header", "some.cuh"];
@@ -365,7 +367,7 @@ fn a_run_of_the_fast_tier_says_so_everywhere() {
         (&reference[..], "the reference path has no fast tier"),
         (&gradients, "--tier fast has no gradients"),
         (&header, "--tier together with --header"),
-        (&["verify", "--tier", "quick"], "accurate or fast"),
+        (&["verify", "--tier", "quick"], "one of accurate, fast"),
         (&peer, "a name that is taken"),
     ] {
         let run = holdfast_in(home.path(), args);
