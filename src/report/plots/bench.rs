@@ -52,7 +52,8 @@ fn roof(canvas: &Canvas, results: &Results, machine: &Machine, peaks: Peaks, (le
     let y = points.iter().map(|(_, at)| at.1).chain([peaks.fused]);
     let panel = Panel { x: Axis::decades(x, (left, 780.0)), y: Axis::decades(y, (top + 250.0, top)) };
     panel.draw(canvas, (6, 6));
-    canvas.heading(&text::fit(&machine.device, 90), (left, top - 12.0));
+    let title = format!("{}: {}", machine.backend, machine.device);
+    canvas.heading(&text::fit(&title, 90), (left, top - 12.0));
     let at = |x: f64| panel.place((x, (x * peaks.copy).min(peaks.fused)));
     // Where memory's roof enters the panel from below.
     let from = panel.x.low.max(panel.y.low / peaks.copy);
