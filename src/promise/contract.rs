@@ -172,7 +172,7 @@ impl Contract {
     /// - zoh's B̄u is B(Δu), two roundings; the others', one, is granted as much. Where Δu leaves f32's range, so does Bu·Δ, whatever B.
     ///
     /// The kernel chooses between series and closed form by a rounded |z|². Within 2⁻²⁴ below |z| = 1 it may take the closed form, for
-    /// which 7u more of a complex sum are counted than [`Sums::Plain`] has for the series: 13.5u in the place of 2√5·u. Ā of complex
+    /// which 9u more of a complex sum are counted than [`Sums::Plain`] has for the series: 13.5u in the place of 2√5·u. Ā of complex
     /// φ-methods is better than eᶻ of zoh and rk4. Imaginary parts of A below 10⁻³⁶ lose digits of A·2/π.
     ///
     /// On a CPU the library's functions take the place of the instructions, and are nearer.
