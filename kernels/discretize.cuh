@@ -187,13 +187,14 @@ HOLDFAST_DEVICE float series_phi3(float z) {
 }
 
 // What common elements need of A alone: the factors of Δφ₁ = (e^z − 1)/A, Δ²φ₂ = (e^z − 1 − z)/A² and
-// ½Δ³φ₃ = (e^z − 1 − z − z²/2)/(2A³), of complex A in the fast tier only; and there A in octaves and quarter turns.
+// ½Δ³φ₃ = (e^z − 1 − z − z²/2)/(2A³), and A in octaves; of complex A, which has quarter turns beside them, in the fast tier only.
 template <class W, bool kOfFast = kFast>
 struct Inverses {};
 template <>
 struct Inverses<float, false> {
   float first, second, half_third;
   bool common;
+  Pair<float> octaves;
 };
 template <>
 struct Inverses<float, true> {
@@ -217,7 +218,11 @@ HOLDFAST_DEVICE Inverses<W> inverses(W a) {
     of_a.second = static_cast<float>(inverse * inverse);
     of_a.half_third = static_cast<float>(0.5 * inverse * inverse * inverse);
     of_a.common = fabsf(a) > 1e-9f && fabsf(a) < 1e9f;
-    if constexpr (kFast) of_a.octaves = octaves_rounded(a);
+    if constexpr (kFast) {
+      of_a.octaves = octaves_rounded(a);
+    } else {
+      of_a.octaves = octaves(a);
+    }
   } else if constexpr (kFast && sizeof(typename ArithmeticOf<W>::type) == sizeof(float)) {
     const Complex<double> inverse = quotient(Complex<double>{1.0, 0.0}, to_complex_double(a)), second = inverse * inverse;
     of_a.first = FromDouble<W>::of(inverse);
@@ -233,7 +238,9 @@ HOLDFAST_DEVICE Inverses<W> inverses(W a) {
 // e^{ΔA} of a common element.
 template <class W>
 HOLDFAST_DEVICE W common_exponential(float delta, W a, const Inverses<W>& of_a) {
-  if constexpr (!kFast) {
+  if constexpr (!kFast && sizeof(W) == sizeof(float)) {
+    return common_exponential(delta, of_a.octaves);
+  } else if constexpr (!kFast) {
     return common_exponential(delta, a);
   } else if constexpr (sizeof(W) == sizeof(float)) {
     return fast_exponential(delta, of_a.octaves);
@@ -273,7 +280,8 @@ HOLDFAST_DEVICE void b_bar_by_phi_commonly(float delta, Pair<float> z, float e, 
 template <Method kMethod, class OfA>
 HOLDFAST_DEVICE bool b_bar_by_phi_fast(float delta, Complex<float> z, Complex<float> e, Complex<float> b, const OfA& of_a,
                                        Complex<float>& out) {
-  const bool near = sum_of_products(z.re, z.re, z.im, z.im) <= 1.0f;
+  // A little beyond 1, where the series holds as well: |z|² is rounded, and the closed forms' count begins at 1.
+  const bool near = sum_of_products(z.re, z.re, z.im, z.im) <= 1.00001f;
   const Complex<float> phi3 = fast_series_phi3(z), phi2 = shifted(z * phi3, 0.5f), phi1 = shifted(z * phi2, 1.0f);
   const Complex<float> first = shifted(e, -1.0f), second = first - z;
   const auto by = [](Complex<float> x, float s) { return scaled(x, s); };
@@ -285,6 +293,7 @@ HOLDFAST_DEVICE bool b_bar_by_phi_fast(float delta, Complex<float> z, Complex<fl
     by_series = by(phi1 + by(phi2, 0.5f * delta), delta);
     closed = first * of_a.first + by(second * of_a.second, 0.5f);
   } else {
+    static_assert(kMethod == Method::kHighOrder, "a sum of φ-functions without a form here");
     by_series = by(phi1 + by(phi2 + by(phi3, 0.5f * delta), delta), delta);
     closed = first * of_a.first + second * of_a.second + (second - by(z * z, 0.5f)) * of_a.half_third;
   }
@@ -348,21 +357,37 @@ constexpr bool kHasCommonPath =
     sizeof(typename ArithmeticOf<W>::type) == sizeof(float) &&
     (kFast || sizeof(W) == sizeof(float) || kMethod == Method::kZoh || kMethod == Method::kBilinear);
 
-// The least of a few step sizes that are not 0, 3e38 if all are, and the largest of all; NaN where one is.
+// Whether Δu, which serves all states of zoh, is as good as (ΔB)u: neither overflows nor loses digits on the way to BΔu.
+template <class T>
+HOLDFAST_DEVICE bool is_plain_input(T delta, T u) {
+  const T size = magnitude(delta * u);
+  return ((size >= T(1e-30f)) & (size <= T(1e30f))) | (delta == T(0)) | (u == T(0));
+}
+
+// What a few neighbours share: the least of the step sizes that are not 0, 3e38 if all are, and the largest of all; of zoh the
+// largest modulus alone. NaN where one is, where u is none or infinite (times the B̄ = 0 of a state that does not exist it would be a
+// NaN), and with zoh where Δu is not plain.
 template <class T>
 struct StepRange {
   T least, largest;
 };
 
-template <int kCount, class T>
-HOLDFAST_DEVICE StepRange<T> range_of(const T (&delta)[kCount]) {
-  const auto unless_zero = [](T x) { return x == T(0) ? T(3e38f) : x; };
-  StepRange<T> range = {unless_zero(delta[0]), delta[0]};
+template <Method kMethod, int kCount, class T>
+HOLDFAST_DEVICE StepRange<T> range_of(const T (&delta)[kCount], const T (&u)[kCount]) {
+  StepRange<T> range = {T(3e38f), T(0)};
+  bool plain = true;
   HOLDFAST_UNROLL
-  for (int i = 1; i < kCount; ++i) {
-    range.least = least_of(range.least, unless_zero(delta[i]));
-    range.largest = largest_of(range.largest, delta[i]);
+  for (int i = 0; i < kCount; ++i) {
+    if constexpr (kMethod == Method::kZoh) {
+      range.largest = largest_of(range.largest, magnitude(delta[i]));
+      plain = plain & is_plain_input(delta[i], u[i]) & (magnitude(u[i]) <= T(3e38f));
+    } else {
+      range.least = least_of(range.least, delta[i] == T(0) ? T(3e38f) : delta[i]);
+      range.largest = largest_of(range.largest, delta[i]);
+      range.largest = fused(u[i], T(0), range.largest);
+    }
   }
+  if (!plain) range.largest = static_cast<T>(__uint_as_float(0x7fc00000u));
   return range;
 }
 
@@ -383,6 +408,7 @@ struct RateRange {
   }
   HOLDFAST_DEVICE void add(Complex<float> a) {
     add(a.re);
+    plain = plain && has_quarter_turns(a.im);
     fastest = largest_of(fastest, fabsf(a.im));
   }
 };
@@ -396,9 +422,7 @@ HOLDFAST_DEVICE bool all_are_common(StepRange<float> steps, const RateRange<kMet
   constexpr float most = kMethod == Method::kBilinear ? 1e6f : kCommonExponent;
   const bool known = rates.plain && within(steps.largest, rates.steepest, most);
   if constexpr (kMethod == Method::kZoh) {
-    const bool turns = sizeof(W) == sizeof(float) ||
-                       (within(steps.least, rates.fastest, kCommonAngle) && within(steps.largest, rates.fastest, kCommonAngle));
-    return known && within(steps.least, rates.steepest, most) && turns;
+    return known && (sizeof(W) == sizeof(float) || within(steps.largest, rates.fastest, kCommonAngle));
   } else {
     return known && steps.least > kLeastStep<kMethod> && steps.largest <= kLargestStep<kMethod>;
   }
@@ -458,7 +482,8 @@ HOLDFAST_DEVICE Coefficients<W> discretize_one(T step, W a, W input) {
   if constexpr (kKnownByRange<kMethod, W>) {
     RateRange<kMethod, W> rates;
     rates.add(a);
-    if (all_are_common<kMethod>(range_of(delta), rates)) {
+    const T u[1] = {T(1)};
+    if (all_are_common<kMethod>(range_of<kMethod>(delta, u), rates)) {
       discretize<kMethod, true>(delta, a, of_a, b, out);
       return out[0];
     }

@@ -77,10 +77,9 @@ struct CommonExponential {
   float slope, f, shifted;
 };
 
-HOLDFAST_DEVICE CommonExponential common_exponential_parts(float delta, float a) {
-  const Pair<float> per_step = octaves(a);
-  const float shifted = fused(delta, per_step.hi, kMagic);
-  const float n = add_rn(shifted, -kMagic);
+HOLDFAST_DEVICE CommonExponential common_exponential_parts(float delta, Pair<float> per_step, float magic = kMagic) {
+  const float shifted = fused(delta, per_step.hi, magic);
+  const float n = add_rn(shifted, -magic);
   const float f = fused(delta, per_step.lo, fused(delta, per_step.hi, -n));
   // (2^f − 1)/f, minimax: 2^f is good to 2^-28.
   float p = 0x1.416b5ep-13f;
@@ -91,14 +90,19 @@ HOLDFAST_DEVICE CommonExponential common_exponential_parts(float delta, float a)
   return {fused(p, f, 0x1.62e43p-1f), f, shifted};
 }
 
-HOLDFAST_DEVICE float common_exponential(float delta, float a) {
-  const CommonExponential e = common_exponential_parts(delta, a);
-  // Into the bits of the exponent: the sum is between 0.7 and 1.42.
+// Into the bits of the exponent: the sum is between 0.7 and 1.42.
+HOLDFAST_DEVICE float value(CommonExponential e) {
   return __uint_as_float(__float_as_uint(fused(e.slope, e.f, 1.0f)) + (__float_as_uint(e.shifted) << 23));
 }
+HOLDFAST_DEVICE float common_exponential(float delta, Pair<float> per_step) {
+  return value(common_exponential_parts(delta, per_step));
+}
+HOLDFAST_DEVICE float common_exponential(float delta, float a) { return common_exponential(delta, octaves(a)); }
 
 // Whether A log₂e is finite, and what underflows of it is too little to show in e^{ΔA}.
 HOLDFAST_DEVICE bool has_octaves(float a) { return ((fabsf(a) >= 1e-30f) & (fabsf(a) <= 1e38f)) | (a == 0.0f); }
+// The same of A·2/π, which the fast tier takes.
+HOLDFAST_DEVICE bool has_quarter_turns(float a) { return !kFast || has_octaves(a); }
 HOLDFAST_DEVICE bool has_common_exponent(float delta, float a) {
   return (fabsf(mul_rn(delta, a)) <= kCommonExponent) & has_octaves(a);
 }
@@ -150,7 +154,7 @@ HOLDFAST_DEVICE ComplexExponential exponential(Complex<Pair<float>> z) {
 // The same for |Im z| <= 1000.
 constexpr float kCommonAngle = 1000.0f;
 HOLDFAST_DEVICE Complex<float> common_exponential(float delta, Complex<float> a) {
-  const CommonExponential e = common_exponential_parts(delta, a.re);
+  const CommonExponential e = common_exponential_parts(delta, octaves(a.re));
   const Pair<float> angle = two_prod(delta, a.im);
   const float shifted = fused(angle.hi, 0x1.45f306p-1f, kMagic);
   const float q = add_rn(shifted, -kMagic);
@@ -177,7 +181,7 @@ HOLDFAST_DEVICE Complex<float> common_exponential(float delta, Complex<float> a)
           fused(growth, across, across) * ((quadrant & 2) != 0 ? -size : size)};
 }
 HOLDFAST_DEVICE bool has_common_exponent(float delta, Complex<float> a) {
-  return has_common_exponent(delta, a.re) & (fabsf(mul_rn(delta, a.im)) <= kCommonAngle);
+  return has_common_exponent(delta, a.re) & (fabsf(mul_rn(delta, a.im)) <= kCommonAngle) & has_quarter_turns(a.im);
 }
 
 HOLDFAST_DEVICE float value(RealExponential e) { return times_power_of_two(e.mantissa.hi, e.exponent); }

@@ -11,6 +11,8 @@
 namespace HOLDFAST_NAMESPACE {
 
 struct Hooks {
+  // Whether B̄ may be another than discretize() made: then it has to be what u is multiplied by.
+  static constexpr bool kChangeCoefficients = false;
   // Ā and B̄ of one element, as discretize() has made them.
   template <Method kMethod, class T, class W>
   static HOLDFAST_DEVICE void coefficients(T, W, W, Coefficients<W>&) {}

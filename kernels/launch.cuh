@@ -35,43 +35,61 @@ struct DiscretizeParams {
   long long n;
 };
 
-// A block's threads: kLanes for each of kChannels channels of one group. B and C come for kStates states at a time, of which
-// a lane has kOwn.
+// A block's threads: `lanes` for each of its channels, which are of one group. B and C come for kStates states at a time, which the
+// lanes of a channel share. A backward scan, and a forward one where lanes_for() says nothing else, has kLanes for each of
+// kChannels channels.
+constexpr int kThreads = 128;
 constexpr int kLanes = 8;
-constexpr int kChannels = 16;
-constexpr int kThreads = kLanes * kChannels;
+constexpr int kChannels = kThreads / kLanes;
 constexpr int kStates = 16;
 constexpr int kOwn = kStates / kLanes;
 
-// Neighbouring positions that a thread loads, steps through and stores at once; `width` is 1 for real weights, 2 for complex.
-// A tile is kLanes times as long.
 #if defined(__CUDACC__)
-__host__ __device__
+#define HOLDFAST_EVERYWHERE __host__ __device__
+#else
+#define HOLDFAST_EVERYWHERE
 #endif
-constexpr int items_for(int width) { return 8 / width; }
+HOLDFAST_EVERYWHERE constexpr int channels_for(int lanes) { return kThreads / lanes; }
+
+// Neighbouring positions that a thread loads, steps through and stores at once; `width` is 1 for real weights, 2 for complex.
+// A tile is kPackets times as long.
+constexpr int kPackets = 8;
+HOLDFAST_EVERYWHERE constexpr int items_for(int width, int lanes = kLanes) { return (lanes == kLanes ? 8 : 4) / width; }
 
 // Carried states of a channel, and as many unused that four channels' lanes meet in no bank.
-#if defined(__CUDACC__)
-__host__ __device__
-#endif
-constexpr long long state_row(long long dstate) { return (dstate + 15) / 16 * 16 + 8; }
+HOLDFAST_EVERYWHERE constexpr long long state_row(long long dstate) { return (dstate + 15) / 16 * 16 + 8; }
+
+// Lanes of a channel in a forward scan that has channels enough without kLanes for each, and the blocks of it that a multiprocessor
+// has room for. Such kernels there are for the methods that gain by them, zoh and bilinear, real weights, variable B and C, and up to
+// kStates states.
+constexpr int kFewLanes = 2;
+constexpr int kResidentOfFewLanes = 4;
 
 #if !defined(__CUDACC_RTC__)
+// Lanes for so many channels, where there is a kernel for either: few if they fill nearly all of what the multiprocessors have room for,
+// be it several times over. The results are the same bits.
+constexpr int lanes_for(long long channels, long long multiprocessors) {
+  const long long room = multiprocessors * kResidentOfFewLanes * channels_for(kFewLanes), rounds = (channels - 1) / room + 1;
+  return channels * 10 >= rounds * room * 9 ? kFewLanes : kLanes;
+}
+
 // Blocks that a group's channels take, and all that a selective scan takes. Groups are a divisor of dim.
-constexpr long long blocks_of_group(long long dim, long long groups) { return (dim / groups + kChannels - 1) / kChannels; }
-constexpr long long blocks_for(long long batch, long long dim, long long groups) {
-  return batch * groups * blocks_of_group(dim, groups);
+constexpr long long blocks_of_group(long long dim, long long groups, int lanes) {
+  return (dim / groups + channels_for(lanes) - 1) / channels_for(lanes);
+}
+constexpr long long blocks_for(long long batch, long long dim, long long groups, int lanes = kLanes) {
+  return batch * groups * blocks_of_group(dim, groups, lanes);
 }
 
 // The block that has a channel.
-constexpr long long block_of(long long batch, long long channel, long long dim, long long groups) {
+constexpr long long block_of(long long batch, long long channel, long long dim, long long groups, int lanes = kLanes) {
   const long long members = dim / groups;
-  return (batch * groups + channel / members) * blocks_of_group(dim, groups) + channel % members / kChannels;
+  return (batch * groups + channel / members) * blocks_of_group(dim, groups, lanes) + channel % members / channels_for(lanes);
 }
 
-// Dynamic shared memory: the carried states. `element` is the size of the arithmetic type.
-constexpr long long shared_bytes(long long dstate, int width, int element) {
-  return kChannels * state_row(dstate) * width * element;
+// Dynamic shared memory: the carried states, where lanes do not keep them. `element` is the size of the arithmetic type.
+constexpr long long shared_bytes(long long dstate, int width, int element, int lanes = kLanes) {
+  return dstate <= kStates ? 0 : channels_for(lanes) * state_row(dstate) * width * element;
 }
 #endif
 

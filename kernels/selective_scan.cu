@@ -15,20 +15,22 @@ constexpr bool kTakesMore = true;
 #else
 constexpr bool kTakesMore = false;
 #endif
-HOLDFAST_DEVICE constexpr int resident_blocks(Method method, bool is_complex, bool variable_b, bool variable_c) {
+HOLDFAST_DEVICE constexpr int resident_blocks(Method method, bool is_complex, bool variable_b, bool variable_c, int lanes) {
+  if (lanes != holdfast_launch::kLanes) return holdfast_launch::kResidentOfFewLanes;
   const bool no_constants = variable_b && variable_c;
-  if (method == Method::kBilinear) return 5;
-  if (method == Method::kZoh) return (is_complex ? 4 : 5) + (no_constants && !kFast ? 1 : 0);
+  if (method == Method::kZoh || method == Method::kBilinear) return is_complex ? 4 : 5;
   if (method == Method::kRk4) return 4;
-  if (kFast) return 3;
+  if (kFast || method == Method::kPoly) return 3;
   return is_complex || method == Method::kFoh || (no_constants && !kTakesMore) ? 4 : 3;
 }
 
-template <int kMethod, class Input, bool kComplex, bool kVariableB, bool kVariableC, bool kHasGate, class T = float>
+template <int kMethod, class Input, bool kComplex, bool kVariableB, bool kVariableC, bool kHasGate, class T = float,
+          int kLanes = holdfast_launch::kLanes>
 __global__ void HOLDFAST_LAUNCH_BOUNDS(holdfast_launch::kThreads, resident_blocks(static_cast<Method>(kMethod), kComplex, kVariableB,
-                                                                                  kVariableC))
+                                                                                  kVariableC, kLanes))
 selective_scan(const ScanParams params) {
-  using Scan = SelectiveScan<static_cast<Method>(kMethod), Input, kComplex, Layout<kVariableB, kVariableC, kHasGate>, T>;
+  using Scan =
+      SelectiveScan<static_cast<Method>(kMethod), Input, kComplex, Layout<kVariableB, kVariableC, kHasGate>, T, kLanes>;
   using W = typename Scan::W;
   HOLDFAST_SHARED(typename Scan::SharedTile, tile);
   HOLDFAST_DYNAMIC_SHARED(W, states);

@@ -1,17 +1,17 @@
-// Forward selective scan: x_l = Ā_l x_{l−1} + B̄_l u_l, y_l = C_l x_l (spec.md §2, §3), eight lanes for each channel.
+// Forward selective scan: x_l = Ā_l x_{l−1} + B̄_l u_l, y_l = C_l x_l (spec.md §2, §3), eight lanes for each channel, or two.
 //
 // Formula: Δ = softplus?(delta + delta_bias); (Ā, B̄) by discretize.cuh; y = Σₙ C x, twice the real part for complex
 // weights; out = (y + D u), times z·sigmoid(z) with a gate. `poly` scans in both directions with the same Ā_l, B̄_l,
 // C_l at position l and averages before skip and gate; its last state is the forward one.
-// How: a block has up to 16 channels of one group. It goes along the sequence in tiles of kTile positions. For each tile:
-// load (u and Δ of every channel, a few neighbouring positions a thread; B and C of 16 states at a time, which the channels
-// share), coefficients, recurrence, readout (a lane has every eighth state, and carries it in order through the tile), the sum
-// over a channel's lanes, store. Positions past the end have Δ = 0, and
-// are left out. `poly` runs the reversed scan first and keeps its sums in `workspace`, in the arithmetic type, never in the
-// rounded output.
-// Deviations: none. The recurrence is the specification's, operation by operation; the sum over states is a tree.
-// Expected cost per (batch, channel, n, l): discretize.cuh's, one B̄u product, 3 flops of recurrence and output each, and
-// half an instruction of loads; memory traffic is u, Δ, z, out once, variable B and C once for 16 channels.
+// How: a block has up to 16 channels of one group, or 64. It goes along the sequence in tiles of kTile positions. For each tile:
+// load (u and Δ of every channel, B and C of 16 states at a time, which the channels share: packets of a few neighbouring positions
+// a thread), coefficients, recurrence, readout (a lane has every eighth state, or every other one, and carries it in order through
+// the tile), the sum over a channel's lanes, store. Positions past the end are left out. Up to 16 states stay in registers from tile
+// to tile. `poly` runs the reversed scan first and keeps its sums in `workspace`, in the arithmetic type, never in the rounded output.
+// Deviations: none. The recurrence is the specification's, operation by operation; the sum over states is a tree, the same one for
+// any number of lanes, and so are all bits.
+// Expected cost per (batch, channel, n, l): discretize.cuh's, one B̄u product, 3 flops of recurrence and output each, and half an
+// instruction of loads; memory traffic is u, Δ, z, out once, variable B and C once for a block's channels.
 #pragma once
 
 #include "discretize.cuh"
@@ -26,7 +26,9 @@ namespace HOLDFAST_NAMESPACE {
 using holdfast_launch::kChannels;
 using holdfast_launch::kLanes;
 using holdfast_launch::kOwn;
+using holdfast_launch::kPackets;
 using holdfast_launch::kStates;
+using holdfast_launch::kThreads;
 using holdfast_launch::ScanParams;
 
 // Channels of a warp.
@@ -40,19 +42,39 @@ struct Layout {
   static HOLDFAST_DEVICE constexpr bool has_gate() { return kHasGate; }
 };
 
-HOLDFAST_DEVICE float softplus(float x) { return x > 20.0f ? x : log1pf(expf(x)); }
+// log(1 + t)/t for 0 <= t <= 1: minimax, good to 2^-26.
+HOLDFAST_DEVICE float log_of_one_plus_over(float t) {
+  float p = -0x1.af49cep-9f;
+  p = fused(p, t, 0x1.4917cep-6f);
+  p = fused(p, t, -0x1.d6b08cp-5f);
+  p = fused(p, t, 0x1.b4ae08p-4f);
+  p = fused(p, t, -0x1.3a435ep-3f);
+  p = fused(p, t, 0x1.934b54p-3f);
+  p = fused(p, t, -0x1.ff23e6p-3f);
+  p = fused(p, t, 0x1.554ddp-2f);
+  p = fused(p, t, -0x1.ffffd2p-2f);
+  return fused(p, t, 1.0f);
+}
+
+// max(x, 0) + log(1 + e^−|x|). The exponential vanishes at −105; it comes 2^64 times too large, which its exponent's bits hold, so that
+// one product rounds it where it is subnormal. A NaN is the larger one.
+HOLDFAST_DEVICE float softplus(float x) {
+  const CommonExponential e = common_exponential_parts(-least_of(fabsf(x), 105.0f), octaves(1.0f), kMagic + 64.0f);
+  const float t = value(e) * 0x1p-64f;
+  return largest_of(x, 0.0f) + t * log_of_one_plus_over(t);
+}
 HOLDFAST_DEVICE double softplus(double x) { return x > 40.0 ? x : log1p(exp(x)); }
 HOLDFAST_DEVICE float gate(float z) { return z / (1.0f + expf(-z)); }
 HOLDFAST_DEVICE double gate(double z) { return z / (1.0 + exp(-z)); }
 
-// The step of a state, from its coefficients. Where the fast tier has ΔB in it, Δu serves all states.
-template <Method kMethod, class T, class W>
+// The step of a state, from its coefficients. With zoh Δu serves all states. `kKnown`: it is plain.
+template <Method kMethod, bool kKnown, class T, class W>
 HOLDFAST_DEVICE Step<W> step_of(const Coefficients<W>& both, T delta, W b, T u) {
-  if constexpr (kFast && kMethod == Method::kZoh) {
-    return {both.a_bar, scaled(b, delta * u)};
-  } else {
-    return {both.a_bar, scaled(both.b_bar, u)};
+  if constexpr (kMethod == Method::kZoh) {
+    const bool is_as_made = !Hooks::kChangeCoefficients || norm1(both.b_bar - scaled(b, delta)) == T(0);
+    if (is_as_made && (kKnown || is_plain_input(delta, u))) return {both.a_bar, scaled(b, delta * u)};
   }
+  return {both.a_bar, scaled(both.b_bar, u)};
 }
 
 // C x, real part
@@ -98,116 +120,182 @@ struct alignas(16) Items {
 // A row of a tile. The padding keeps lanes of neighbouring rows out of one another's banks.
 template <class T, int kItems>
 struct alignas(16) Row {
-  Items<T, kItems> packet[kLanes];
+  Items<T, kItems> packet[kPackets];
   Items<float, 4> padding;
 };
 
+// Where a block is: its channels, of a batch and one group, and the first items of theirs and of variable B and C's rows. It lies in
+// shared memory, and is read again for each tile: in registers it would take some from the steps.
+struct Place {
+  int batch, first_channel, channels;
+  long long first_item, group_row;
+};
+
 // What a block shares of one tile. A thread loads and stores packets of its own, and the others see them between barriers.
-template <class W, class T, int kItems>
+template <class W, class T, int kItems, int kOfChannels>
 struct Tile {
-  Row<T, kItems> delta[kChannels], u[kChannels], y[kChannels];
-  StepRange<T> range[kChannels][kLanes];  // of a packet's Δ
+  Place place;
+  T bias[kOfChannels], skip[kOfChannels];  // of Δ, and D; 0 where there is none
+  Row<T, kItems> delta[kOfChannels], u[kOfChannels], y[kOfChannels];
+  StepRange<T> range[kOfChannels][kPackets + 1];  // of a packet's Δ; one for padding
   Row<W, kItems> b[kStates], c[kStates];
 };
 
+// Whether real scans of a method have kernels with few lanes, too (launch.cuh): where a state takes few operations.
+template <Method kMethod>
+constexpr bool kHasFewLanes = kMethod == Method::kZoh || kMethod == Method::kBilinear;
+
 // Neighbouring positions: first … first + valid − 1, of at most `items`.
 struct Positions {
-  long long first;
+  int first;
   int valid;
   // Rows start at multiples of seqlen; the host aligns the buffers themselves to 16 bytes.
   bool wide;
   HOLDFAST_DEVICE Positions(long long at, int items, long long seqlen)
-      : first(at),
+      : first(static_cast<int>(at)),
         valid(seqlen - at < 0 ? 0 : seqlen - at < items ? static_cast<int>(seqlen - at) : items),
         wide(seqlen % items == 0) {}
   // Of those at which so many are left.
-  HOLDFAST_DEVICE Positions(long long at, int items, int left, bool wide_)
+  HOLDFAST_DEVICE Positions(int at, int items, int left, bool wide_)
       : first(at), valid(left < 0 ? 0 : left < items ? left : items), wide(wide_) {}
 };
 
-template <Method kMethod, class Input, bool kComplex, class Layout, class T>
+template <Method kMethod, class Input, bool kComplex, class Layout, class T, int kLanes>
 struct SelectiveScan {
   using Weight = WeightOf<kComplex, T>;
   using W = typename Weight::type;
   static constexpr int kWidth = Weight::kWidth;
-  static constexpr int kItems = holdfast_launch::items_for(kWidth);
-  static constexpr int kTile = kLanes * kItems;
-  using SharedTile = Tile<W, T, kItems>;
+  static constexpr int kChannels = holdfast_launch::channels_for(kLanes);
+  static constexpr int kWarpChannels = 32 / kLanes;
+  static constexpr int kOwn = kStates / kLanes;
+  static constexpr int kItems = holdfast_launch::items_for(kWidth, kLanes);
+  static constexpr int kTile = kPackets * kItems;
+  // A thread's share of a tile's packets: of channels, and of states.
+  static constexpr int kShare = kChannels * kPackets / kThreads;
+  static_assert(kShare >= 1 && kStates * kPackets == kThreads, "a packet of a state for each thread");
+  // Sums over a lane's states, one for each of eight lanes that it stands for: so that either number of lanes adds up in one order.
+  static constexpr int kSums = holdfast_launch::kLanes / kLanes;
+  using SharedTile = Tile<W, T, kItems, kChannels>;
   static constexpr bool kBidirectional = kMethod == Method::kPoly;
+  // Few lanes there are for up to kStates states alone.
+  static constexpr bool kOnePass = kLanes != holdfast_launch::kLanes;
 
   const ScanParams& p;
   SharedTile& tile;
   W* states;  // [kChannels][state_row(dstate)] in shared memory
-  int lane, slot;  // of the channel's lanes; of the block's channels
-  long long batch;
-  int channel;
-  bool active;        // whether there is such a channel
-  bool warp_is_idle;  // whether the whole warp has none
-  long long group_row;
 
   HOLDFAST_DEVICE SelectiveScan(const ScanParams& params, SharedTile& tile_, W* states_)
       : p(params), tile(tile_), states(states_) {
-    lane = threadIdx.x % kLanes;
-    slot = threadIdx.x / kLanes;
-    // Channel d reads group d / (dim / groups) (spec.md §3).
-    const int members = static_cast<int>(p.dim / p.groups);
-    const int parts = (members - 1) / kChannels + 1;
-    const unsigned part = blockIdx.x % parts;
-    const long long row = blockIdx.x / parts;  // of (batch, group)
-    const int member = static_cast<int>(part) * kChannels + slot;
-    batch = row / p.groups;
-    active = member < members;
-    warp_is_idle = member - slot % kWarpChannels >= members;
-    channel = static_cast<int>(row % p.groups) * members + (active ? member : 0);
-    group_row = row * p.dstate;
+    if (threadIdx.x == 0) tile.place = place();
+    __syncthreads();
+    if (static_cast<int>(threadIdx.x) < kChannels) {
+      const bool exists = static_cast<int>(threadIdx.x) < tile.place.channels;
+      const int of = tile.place.first_channel + static_cast<int>(threadIdx.x);
+      tile.bias[threadIdx.x] = exists && p.delta_bias ? static_cast<T>(p.delta_bias[of]) : T(0);
+      tile.skip[threadIdx.x] = exists && p.d ? static_cast<T>(p.d[of]) : T(0);
+    }
+    __syncthreads();
   }
 
-  // Index of (batch, channel, 0) in u, delta, z, out.
-  HOLDFAST_DEVICE long long row() const { return (batch * p.dim + channel) * p.seqlen; }
-  HOLDFAST_DEVICE const Input* input(const void* from, const Positions& at) const {
-    return static_cast<const Input*>(from) + row() + at.first;
+  // Of the channel's lanes; of the block's channels.
+  static HOLDFAST_DEVICE int lane() { return static_cast<int>(threadIdx.x) % kLanes; }
+  static HOLDFAST_DEVICE int slot() { return static_cast<int>(threadIdx.x) / kLanes; }
+
+  HOLDFAST_DEVICE Place place() const {
+    // Channel d reads group d / (dim / groups) (spec.md §3).
+    const int groups = static_cast<int>(p.groups), members = static_cast<int>(p.dim) / groups;
+    const int parts = (members - 1) / kChannels + 1;
+    const int row = static_cast<int>(blockIdx.x) / parts;  // of (batch, group)
+    const int first = static_cast<int>(blockIdx.x) % parts * kChannels;
+    Place here;
+    here.batch = row / groups;
+    here.first_channel = row % groups * members + first;
+    here.channels = members - first < kChannels ? members - first : kChannels;
+    here.first_item = (here.batch * p.dim + here.first_channel) * p.seqlen;
+    here.group_row = row * p.dstate;
+    return here;
   }
-  // y of the reversed scan, as (batch, dim, seqlen): every thread reads what it wrote itself.
-  HOLDFAST_DEVICE T* workspace(const Positions& at) const { return static_cast<T*>(p.workspace) + row() + at.first; }
-  HOLDFAST_DEVICE W* carried(int n) const { return states + slot * holdfast_launch::state_row(p.dstate) + n; }
+
+  // Whether the lane's channel exists, and whether any of its warp does; the channel, or the first one in its stead.
+  HOLDFAST_DEVICE bool is_active() const { return slot() < tile.place.channels; }
+  HOLDFAST_DEVICE bool warp_is_idle() const { return slot() - slot() % kWarpChannels >= tile.place.channels; }
+  HOLDFAST_DEVICE int channel() const { return tile.place.first_channel + (is_active() ? slot() : 0); }
+  // Up to kStates a lane keeps its states from tile to tile.
+  HOLDFAST_DEVICE bool are_kept() const { return kOnePass || p.dstate <= kStates; }
+  HOLDFAST_DEVICE W* carried(int n) const { return states + slot() * holdfast_launch::state_row(p.dstate) + n; }
 
   HOLDFAST_DEVICE W weight(const void* from, int n) const {
-    return Weight::load(static_cast<const float*>(from) + (static_cast<long long>(channel) * p.dstate + n) * kWidth);
+    return Weight::load(static_cast<const float*>(from) + (static_cast<long long>(channel()) * p.dstate + n) * kWidth);
   }
 
-  HOLDFAST_DEVICE void load_sequence(const Positions& at, T bias) const {
-    if (!active) return;
-    Items<T, kItems> u, delta;
-    load_items(input(p.u, at), at.valid, at.wide, u.item);
-    load_items(input(p.delta, at), at.valid, at.wide, delta.item);
+  // The packets that a thread loads and stores: one of each kShareStride-th channel. Neighbours have those of one channel.
+  static constexpr int kShareStride = kThreads / kPackets;
+  struct Share {
+    int slot, packet;
+    Positions at;    // of these none where there is no such channel
+    long long item;  // index of (batch, channel, first position)
+  };
+  HOLDFAST_DEVICE Share share(const Positions& at, int r) const {
+    const int of = static_cast<int>(threadIdx.x) / kPackets + r * kShareStride;
+    Share own = {of, static_cast<int>(threadIdx.x) % kPackets, at, 0};
+    own.item = tile.place.first_item + of * p.seqlen + at.first;
+    if (of >= tile.place.channels) own.at.valid = 0;
+    return own;
+  }
+  HOLDFAST_DEVICE Positions positions(int start) const {
+    return Positions(start + static_cast<int>(threadIdx.x) % kPackets * kItems, kItems, p.seqlen);
+  }
+  HOLDFAST_DEVICE const Input* input(const void* from, const Share& own) const { return static_cast<const Input*>(from) + own.item; }
+  // y of the reversed scan, as (batch, dim, seqlen): every thread reads what it wrote itself.
+  HOLDFAST_DEVICE T* workspace(const Share& own) const { return static_cast<T*>(p.workspace) + own.item; }
+
+  // u, and Δ after bias and softplus: all of a thread's at once, so that one's loads fill another's waits.
+  HOLDFAST_DEVICE void load_sequence(const Positions& at) const {
+    Items<T, kItems> u[kShare], delta[kShare];
     HOLDFAST_UNROLL
-    for (int i = 0; i < kItems; ++i) {
-      delta.item[i] += bias;
-      if (p.delta_softplus) delta.item[i] = softplus(delta.item[i]);
-      if (i >= at.valid) delta.item[i] = T(0);
+    for (int r = 0; r < kShare; ++r) {
+      const Share own = share(at, r);
+      load_items(input(p.u, own), own.at.valid, at.wide, u[r].item);
+      load_items(input(p.delta, own), own.at.valid, at.wide, delta[r].item);
     }
-    tile.u[slot].packet[lane] = u;
-    tile.delta[slot].packet[lane] = delta;
-    if constexpr (kKnownByRange<kMethod, W>) {
-      StepRange<T> range = range_of(delta.item);
-      // An infinite u is no common one: times the B̄ = 0 of a state that does not exist it would be a NaN.
+    HOLDFAST_UNROLL
+    for (int r = 0; r < kShare; ++r) finish_sequence(share(at, r), u[r], delta[r]);
+  }
+  HOLDFAST_DEVICE void finish_sequence(const Share& own, const Items<T, kItems>& u, Items<T, kItems>& delta) const {
+    const T bias = tile.bias[own.slot];
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kItems; ++i) delta.item[i] += bias;
+    if (p.delta_softplus) {
       HOLDFAST_UNROLL
-      for (int i = 0; i < kItems; ++i) range.largest = fused(u.item[i], T(0), range.largest);
-      tile.range[slot][lane] = range;
+      for (int i = 0; i < kItems; ++i) delta.item[i] = softplus(delta.item[i]);
     }
+    if (own.at.valid < kItems) {
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kItems; ++i) {
+        if (i >= own.at.valid) delta.item[i] = T(0);
+      }
+    }
+    tile.u[own.slot].packet[own.packet] = u;
+    tile.delta[own.slot].packet[own.packet] = delta;
+    if constexpr (kKnownByRange<kMethod, W>) tile.range[own.slot][own.packet] = range_of<kMethod>(delta.item, u.item);
   }
 
-  // Rows of kStates states from `first` on.
-  HOLDFAST_DEVICE void load_operand(const void* from, int first, const Positions& at,
-                                    Row<W, kItems> (&to)[kStates]) const {
-    HOLDFAST_UNROLL
-    for (int r = slot; r < kStates; r += kChannels) {
-      const int n = first + r;
-      Items<W, kItems> items;
-      load_row<kWidth>(static_cast<const Input*>(from) + (group_row + n) * p.seqlen * kWidth, at.first,
-                       n < p.dstate ? at.valid : 0, at.wide, items.item);
-      to[r].packet[lane] = items;
-    }
+  // Variable B and C of kStates states from `first` on: a packet of each for a thread.
+  struct Operands {
+    Items<W, kItems> b, c;
+  };
+  HOLDFAST_DEVICE Operands load_operands(int first, const Positions& at) const {
+    Operands own;
+    const int n = first + static_cast<int>(threadIdx.x) / kPackets, valid = n < p.dstate ? at.valid : 0;
+    const long long row = (tile.place.group_row + n) * p.seqlen * kWidth;
+    if (Layout::variable_b()) load_row<kWidth>(static_cast<const Input*>(p.b) + row, at.first, valid, at.wide, own.b.item);
+    if (Layout::variable_c()) load_row<kWidth>(static_cast<const Input*>(p.c) + row, at.first, valid, at.wide, own.c.item);
+    return own;
+  }
+  HOLDFAST_DEVICE void keep_operands(const Operands& own) const {
+    const int r = threadIdx.x / kPackets, packet = threadIdx.x % kPackets;
+    if (Layout::variable_b()) tile.b[r].packet[packet] = own.b;
+    if (Layout::variable_c()) tile.c[r].packet[packet] = own.c;
   }
 
   // What a lane knows of one of its states.
@@ -220,21 +308,38 @@ struct SelectiveScan {
 
   HOLDFAST_DEVICE State state(int n) const {
     const W none = real_as<W>(T(0));
-    State own = {n, active && n < p.dstate, none, none, none, none, {}};
-    if (!own.exists) return own;
-    own.a = weight(p.a, n);
-    own.x = *carried(n);
-    if (!Layout::variable_b()) own.b = weight(p.b, n);
-    if (!Layout::variable_c()) own.c = weight(p.c, n);
+    State own = {n, is_active() && n < p.dstate, none, none, none, none, {}};
+    if (own.exists) {
+      own.a = weight(p.a, n);
+      if (!Layout::variable_b()) own.b = weight(p.b, n);
+      if (!Layout::variable_c()) own.c = weight(p.c, n);
+    }
     own.of_a = inverses(own.a);
     return own;
+  }
+
+  // A lane's states of kStates from one on, and what is asked of their A together.
+  struct States {
+    State own[kOwn];
+    RateRange<kMethod, W> rates;
+  };
+  HOLDFAST_DEVICE void find_states(int first, States& states_) const {
+    states_.rates = RateRange<kMethod, W>();
+    HOLDFAST_UNROLL
+    for (int j = 0; j < kOwn; ++j) {
+      State& own = states_.own[j];
+      own = state(first + j * kLanes + lane());
+      if constexpr (kKnownByRange<kMethod, W>) {
+        if (own.exists) states_.rates.add(own.a);
+      }
+    }
   }
 
   // Coefficients, recurrence and readout of one state at a few positions: takes x on, and adds to y. `kAllThere`: of as many as
   // there can be, whose elements are known to be common where kKnownByRange.
   template <bool kReverse, bool kAllThere>
   HOLDFAST_DEVICE void step_through(State& own, const Positions& at, int packet, int row, T (&y)[kItems]) const {
-    const Items<T, kItems> delta = tile.delta[slot].packet[packet];
+    const Items<T, kItems> delta = tile.delta[slot()].packet[packet];
     Items<W, kItems> b, c;
     if (Layout::variable_b()) b = tile.b[row].packet[packet];
     HOLDFAST_UNROLL
@@ -245,7 +350,7 @@ struct SelectiveScan {
     constexpr bool kKnown = kAllThere && kKnownByRange<kMethod, W>;
     discretize<kMethod, kKnown>(delta.item, own.a, own.of_a, b.item, both);
     // What the coefficients do not need comes after them: it would take registers across their call for rare elements.
-    const Items<T, kItems> u = tile.u[slot].packet[packet];
+    const Items<T, kItems> u = tile.u[slot()].packet[packet];
     if (Layout::variable_c()) c = tile.c[row].packet[packet];
     Step<W> steps[kItems];
     HOLDFAST_UNROLL
@@ -253,7 +358,7 @@ struct SelectiveScan {
       const int i = kReverse ? kItems - 1 - m : m;
       if (!Layout::variable_c()) c.item[i] = own.c;
       if (own.exists) Hooks::coefficients<kMethod>(delta.item[i], own.a, b.item[i], both[i]);
-      steps[i] = step_of<kMethod>(both[i], delta.item[i], b.item[i], u.item[i]);
+      steps[i] = step_of<kMethod, kKnown>(both[i], delta.item[i], b.item[i], u.item[i]);
       if (own.exists && i < at.valid) Hooks::step<kReverse>(*this, own.n, at, i, steps);
     }
     if (own.exists) Hooks::readout<kReverse>(*this, own.n, at, c.item);
@@ -271,137 +376,214 @@ struct SelectiveScan {
     advance(kAllThere ? kItems : at.valid);
   }
 
-  // The same of all of a lane's states.
-  template <bool kReverse, bool kAllThere>
+  // y of the sums from kFirst on, every kStride-th: added up in the order of sum_over_lanes(), each pair as soon as it is known, so that
+  // few are under way at once. All of a lane's states side by side, where all is there; lanes without a state step through zeros where
+  // that is known by range.
+  template <bool kReverse, int kFirst = 0, int kStride = 1>
   HOLDFAST_DEVICE void step_all(State (&own)[kOwn], const Positions& at, int packet, T (&y)[kItems]) const {
-    HOLDFAST_UNROLL
-    for (int i = 0; i < kItems; ++i) y[i] = T(0);
-    HOLDFAST_UNROLL
-    for (int j = 0; j < kOwn; ++j) {
-      if ((kAllThere && kKnownByRange<kMethod, W>) || own[j].exists) {
-        step_through<kReverse, kAllThere>(own[j], at, packet, j * kLanes + lane, y);
+    if constexpr (kStride < kSums) {
+      T other[kItems];
+      step_all<kReverse, kFirst, 2 * kStride>(own, at, packet, y);
+      step_all<kReverse, kFirst + kStride, 2 * kStride>(own, at, packet, other);
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kItems; ++i) y[i] = y[i] + other[i];
+    } else {
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kItems; ++i) y[i] = T(0);
+      HOLDFAST_UNROLL
+      for (int j = kFirst; j < kOwn; j += kSums) {
+        if (kKnownByRange<kMethod, W> || own[j].exists) {
+          step_through<kReverse, true>(own[j], at, packet, j * kLanes + lane(), y);
+        }
       }
     }
   }
 
-  // Whether no position is missing from a packet, and all elements are known to be common: then there is no branch between a
-  // lane's states (but for rk4's root), and the steps of one fill the waits of another. Lanes without a state step through zeros
-  // where others of the channel have one.
-  HOLDFAST_DEVICE bool all_there(bool all_states, const RateRange<kMethod, W>& rates, const Positions& at, int packet) const {
-    bool all = at.valid == kItems && all_states;
-    if constexpr (kKnownByRange<kMethod, W>) all = all && all_are_common<kMethod>(tile.range[slot][packet], rates);
+  // One after another, where not all is there. What is known of a state is found again, so that it takes no registers elsewhere, and
+  // x is copied, since what has an index leaves them.
+  template <bool kReverse>
+  HOLDFAST_DEVICE void step_each(int first, State (&own)[kOwn], const Positions& at, int packet, T (&y)[kItems]) const {
+    W x[kOwn];
+    T sums[kSums][kItems] = {};
+    HOLDFAST_UNROLL
+    for (int j = 0; j < kOwn; ++j) x[j] = own[j].x;
+    HOLDFAST_NO_UNROLL
+    for (int j = 0; j < kOwn; ++j) {
+      State one = state(first + j * kLanes + lane());
+      if (!one.exists) continue;
+      one.x = x[j];
+      step_through<kReverse, false>(one, at, packet, j * kLanes + lane(), sums[j % kSums]);
+      x[j] = one.x;
+    }
+    HOLDFAST_UNROLL
+    for (int j = 0; j < kOwn; ++j) own[j].x = x[j];
+    HOLDFAST_UNROLL
+    for (int count = kSums / 2; count >= 1; count /= 2) {
+      for (int m = 0; m < count; ++m) {
+        for (int i = 0; i < kItems; ++i) sums[m][i] = sums[m][i] + sums[m + count][i];
+      }
+    }
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kItems; ++i) y[i] = sums[0][i];
+  }
+
+  // Of which packets no position is missing, and all elements are known to be common, a bit each: then there is no branch between a
+  // lane's states (but for rk4's root), and the steps of one fill the waits of another.
+  HOLDFAST_DEVICE unsigned packets_all_there(const States& own, int left) const {
+    unsigned all = 0;
+    HOLDFAST_UNROLL
+    for (int packet = 0; packet < kPackets; ++packet) {
+      bool there = left >= (packet + 1) * kItems;
+      if constexpr (kKnownByRange<kMethod, W>) there = there & all_are_common<kMethod>(tile.range[slot()][packet], own.rates);
+      all |= (there ? 1u : 0u) << packet;
+    }
     return all;
+  }
+
+  // y of one tile and direction, of kStates states.
+  template <bool kReverse>
+  HOLDFAST_DEVICE void scan_states(int first, int start, States& own) const {
+    // The lanes of a warp sum together, those without a channel too.
+    if (warp_is_idle()) return;
+    const int rest = static_cast<int>(p.seqlen) - start, left = rest < kTile ? rest : kTile, packets = (left - 1) / kItems + 1;
+    const unsigned all_there = packets_all_there(own, left);
+    HOLDFAST_NO_UNROLL
+    for (int k = 0; k < packets; ++k) {
+      const int packet = kReverse ? packets - 1 - k : k;
+      const Positions here(start + packet * kItems, kItems, left - packet * kItems, false);
+      T y[kItems];
+      if ((all_there >> packet & 1) != 0) {
+        step_all<kReverse>(own.own, here, packet, y);
+      } else {
+        step_each<kReverse>(first, own.own, here, packet, y);
+      }
+      sum_over_lanes<kLanes / 2, 1, kItems>(y, lane());
+      // What a lane has now: a few of the items, or one that others have, too.
+      constexpr int kHeld = kItems > kLanes ? kItems / kLanes : 1;
+      T* total = tile.y[slot()].packet[packet].item + lane() * kItems / kLanes;
+      if (kItems >= kLanes || lane() % (kLanes / kItems) == 0) {
+        HOLDFAST_UNROLL
+        for (int i = 0; i < kHeld; ++i) total[i] = first == 0 ? y[i] : total[i] + y[i];
+      }
+    }
   }
 
   // y of one tile and direction, from the states before it.
   template <bool kReverse>
-  HOLDFAST_DEVICE void scan_tile(long long start, const Positions& at) const {
-    const int left = p.seqlen - start < kTile ? static_cast<int>(p.seqlen - start) : kTile;
+  HOLDFAST_DEVICE void scan_tile(int start, States& own) const {
+    const Positions at = positions(start);
+    const bool kept = are_kept();
+    Operands operands = load_operands(0, at);
+    load_sequence(at);
     HOLDFAST_NO_UNROLL
-    for (int first = 0; first < p.dstate; first += kStates) {
-      if (Layout::variable_b()) load_operand(p.b, first, at, tile.b);
-      if (Layout::variable_c()) load_operand(p.c, first, at, tile.c);
+    for (int first = 0; first < (kOnePass ? 1 : p.dstate); first += kStates) {
+      if (first != 0) operands = load_operands(first, at);
+      keep_operands(operands);
       __syncthreads();
-      State own[kOwn];
-      HOLDFAST_UNROLL
-      for (int j = 0; j < kOwn; ++j) own[j] = state(first + j * kLanes + lane);
-      const bool all_states = active && first + (kOwn - 1) * kLanes < p.dstate;
-      RateRange<kMethod, W> rates;
-      if constexpr (kKnownByRange<kMethod, W>) {
+      if (!kept) {
+        find_states(first, own);
         HOLDFAST_UNROLL
         for (int j = 0; j < kOwn; ++j) {
-          if (own[j].exists) rates.add(own[j].a);
+          if (own.own[j].exists) own.own[j].x = *carried(own.own[j].n);
         }
       }
-      // The lanes of a warp sum together, those without a channel too.
-      HOLDFAST_NO_UNROLL
-      for (int k = 0; k < (warp_is_idle ? 0 : kLanes); ++k) {
-        const int packet = kReverse ? kLanes - 1 - k : k;
-        const Positions here(start + packet * kItems, kItems, left - packet * kItems, at.wide);
-        if (here.valid == 0) continue;
-        T y[kItems];
-        if (all_there(all_states, rates, here, packet)) {
-          step_all<kReverse, true>(own, here, packet, y);
-        } else {
-          step_all<kReverse, false>(own, here, packet, y);
+      scan_states<kReverse>(first, start, own);
+      if (!kept) {
+        HOLDFAST_UNROLL
+        for (int j = 0; j < kOwn; ++j) {
+          if (own.own[j].exists) *carried(own.own[j].n) = own.own[j].x;
         }
-        sum_over_lanes<kLanes / 2, 1, kItems>(y, lane);
-        T& total = tile.y[slot].packet[packet].item[lane / (kLanes / kItems)];
-        if (lane % (kLanes / kItems) == 0) total = first == 0 ? y[0] : total + y[0];
-      }
-      HOLDFAST_UNROLL
-      for (int j = 0; j < kOwn; ++j) {
-        if (own[j].exists) *carried(own[j].n) = own[j].x;
       }
       __syncthreads();
     }
   }
 
-  HOLDFAST_DEVICE void store(const Positions& at, T skip, T factor) const {
-    if (!active || at.valid == 0) return;
-    const Items<T, kItems> u = tile.u[slot].packet[lane];
-    Items<T, kItems> y = tile.y[slot].packet[lane];
-    T z[kItems];
-    if (Layout::has_gate()) load_items(input(p.z, at), at.valid, at.wide, z);
-    Packet<Input, kItems> packet;
+  // y of the reversed scan, until store().
+  HOLDFAST_DEVICE void keep_reversed(const Positions& every) const {
     HOLDFAST_UNROLL
-    for (int i = 0; i < kItems; ++i) {
-      if (kBidirectional && i < at.valid) y.item[i] += workspace(at)[i];
-      y.item[i] *= factor;
-      T result = p.d ? fused(skip, u.item[i], y.item[i]) : y.item[i];
-      if (Layout::has_gate()) result *= gate(z[i]);
-      Hooks::output(*this, at, i, y.item[i], z, result);
-      rounded_store(result, packet.item[i]);
-    }
-    Input* out = static_cast<Input*>(p.out) + row() + at.first;
-    if (at.wide && at.valid == kItems) {
-      *reinterpret_cast<Packet<Input, kItems>*>(out) = packet;
-    } else {
+    for (int r = 0; r < kShare; ++r) {
+      const Share own = share(every, r);
       HOLDFAST_UNROLL
       for (int i = 0; i < kItems; ++i) {
-        if (i < at.valid) out[i] = packet.item[i];
+        if (i < own.at.valid) workspace(own)[i] = tile.y[own.slot].packet[own.packet].item[i];
       }
     }
   }
 
-  HOLDFAST_DEVICE void clear_states() const {
-    for (int n = lane; n < p.dstate; n += kLanes) *carried(n) = real_as<W>(T(0));
+  HOLDFAST_DEVICE void store(const Positions& every) const {
+    // 2 Re(Σ C x) for complex weights (spec.md §3), ½ of both directions for poly.
+    const T factor = T(kComplex ? 2 : 1) * T(kBidirectional ? 0.5 : 1);
+    HOLDFAST_NO_UNROLL
+    for (int r = 0; r < kShare; ++r) {
+      const Share own = share(every, r);
+      const Positions& at = own.at;
+      if (at.valid == 0) continue;
+      const T skip = tile.skip[own.slot];
+      const Items<T, kItems> u = tile.u[own.slot].packet[own.packet];
+      Items<T, kItems> y = tile.y[own.slot].packet[own.packet];
+      T z[kItems];
+      if (Layout::has_gate()) load_items(input(p.z, own), at.valid, every.wide, z);
+      Packet<Input, kItems> packet;
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kItems; ++i) {
+        if (kBidirectional && i < at.valid) y.item[i] += workspace(own)[i];
+        y.item[i] *= factor;
+        T result = p.d ? fused(skip, u.item[i], y.item[i]) : y.item[i];
+        if (Layout::has_gate()) result *= gate(z[i]);
+        Hooks::output(*this, own, i, y.item[i], z, result);
+        rounded_store(result, packet.item[i]);
+      }
+      Input* out = static_cast<Input*>(p.out) + own.item;
+      if (every.wide && at.valid == kItems) {
+        *reinterpret_cast<Packet<Input, kItems>*>(out) = packet;
+      } else {
+        HOLDFAST_UNROLL
+        for (int i = 0; i < kItems; ++i) {
+          if (i < at.valid) out[i] = packet.item[i];
+        }
+      }
+    }
+  }
+
+  HOLDFAST_DEVICE void clear_states(States& own) const {
+    HOLDFAST_UNROLL
+    for (int j = 0; j < kOwn; ++j) own.own[j].x = real_as<W>(T(0));
+    if (are_kept()) return;
+    for (int n = lane(); n < p.dstate; n += kLanes) *carried(n) = real_as<W>(T(0));
   }
 
   HOLDFAST_DEVICE void run() const {
-    const long long tiles = (p.seqlen + kTile - 1) / kTile;
-    // 2 Re(Σ C x) for complex weights (spec.md §3), ½ of both directions for poly.
-    const T factor = T(kComplex ? 2 : 1) * T(kBidirectional ? 0.5 : 1);
-    const T bias = p.delta_bias ? static_cast<T>(p.delta_bias[channel]) : T(0);
-    const T skip = p.d ? static_cast<T>(p.d[channel]) : T(0);
+    States own;
+    find_states(0, own);
     if constexpr (kBidirectional) {
-      clear_states();
-      for (long long i = tiles - 1; i >= 0; --i) {
-        const Positions own(i * kTile + lane * kItems, kItems, p.seqlen);
-        load_sequence(own, bias);
-        scan_tile<true>(i * kTile, own);
-        if (active) {
-          HOLDFAST_UNROLL
-          for (int m = 0; m < kItems; ++m) {
-            if (m < own.valid) workspace(own)[m] = tile.y[slot].packet[lane].item[m];
-          }
-        }
+      clear_states(own);
+      for (int start = (static_cast<int>(p.seqlen) - 1) / kTile * kTile; start >= 0; start -= kTile) {
+        scan_tile<true>(start, own);
+        keep_reversed(positions(start));
       }
     }
-    clear_states();
-    for (long long i = 0; i < tiles; ++i) {
-      const Positions own(i * kTile + lane * kItems, kItems, p.seqlen);
-      load_sequence(own, bias);
-      scan_tile<false>(i * kTile, own);
-      store(own, skip, factor);
+    clear_states(own);
+    for (int start = 0; start < static_cast<int>(p.seqlen); start += kTile) {
+      scan_tile<false>(start, own);
+      store(positions(start));
     }
-    if (!active) return;
-    T* last_state = static_cast<T*>(p.last_state) + (batch * p.dim + channel) * p.dstate * kWidth;
-    const T* final_states = reinterpret_cast<const T*>(carried(0));
-    for (long long i = lane; i < p.dstate * kWidth; i += kLanes) {
-      T value = final_states[i];
-      Hooks::last_state(*this, i, value);
-      last_state[i] = value;
+    T* last_state = static_cast<T*>(p.last_state) + (tile.place.batch * p.dim + channel()) * p.dstate * kWidth;
+    const auto keep = [&](int n, W x) {
+      const T* parts = reinterpret_cast<const T*>(&x);
+      HOLDFAST_UNROLL
+      for (int i = 0; i < kWidth; ++i) {
+        T value = parts[i];
+        Hooks::last_state(*this, n * kWidth + i, value);
+        last_state[n * kWidth + i] = value;
+      }
+    };
+    if (are_kept()) {
+      HOLDFAST_UNROLL
+      for (int j = 0; j < kOwn; ++j) {
+        if (own.own[j].exists) keep(own.own[j].n, own.own[j].x);
+      }
+    } else if (is_active()) {
+      for (int n = lane(); n < p.dstate; n += kLanes) keep(n, *carried(n));
     }
   }
 };

@@ -209,12 +209,12 @@ HOLDFAST_DEVICE Complex<T> narrowed(Complex<T> x) {
   return {narrowed(x.re), narrowed(x.im)};
 }
 
-template <Method kMethod, class Input, bool kComplex, class Layout, class T>
+template <Method kMethod, class Input, bool kComplex, class Layout, class T, int kLanes>
 struct SelectiveScan;
 template <class Scan>
 struct ParametersOf;
-template <Method kItsMethod, class Stored, bool kItsComplex, class ItsLayout, class Arithmetic>
-struct ParametersOf<SelectiveScan<kItsMethod, Stored, kItsComplex, ItsLayout, Arithmetic>> {
+template <Method kItsMethod, class Stored, bool kItsComplex, class ItsLayout, class Arithmetic, int kItsLanes>
+struct ParametersOf<SelectiveScan<kItsMethod, Stored, kItsComplex, ItsLayout, Arithmetic, kItsLanes>> {
   using Input = Stored;
   using Layout = ItsLayout;
   using T = Arithmetic;
@@ -232,12 +232,18 @@ struct PlantedScan {
   using T = typename Parameters::T;
   static constexpr int kWidth = Scan::kWidth;
   const Scan& scan;
+  const int channel;
   const int faults;  // 0 for what the specification says
   // Whether u is scanned in place of B u.
   const bool without_b;
 
-  HOLDFAST_DEVICE PlantedScan(const Scan& of, int number, bool without = false)
-      : scan(of), faults(number), without_b(without) {}
+  HOLDFAST_DEVICE PlantedScan(const Scan& of, int its_channel, int number, bool without = false)
+      : scan(of), channel(its_channel), faults(number), without_b(without) {}
+
+  // Index of (batch, channel, l) in u, delta.
+  HOLDFAST_DEVICE long long item(long long l) const {
+    return (scan.tile.place.batch * scan.p.dim + channel) * scan.p.seqlen + l;
+  }
 
   // A fault of the two directions touches no other scan.
   HOLDFAST_DEVICE bool of_poly(Fault fault) const { return Scan::kBidirectional && holds(faults, fault); }
@@ -251,13 +257,13 @@ struct PlantedScan {
   HOLDFAST_DEVICE double u(long long l) const {
     if (l < 0) return 0.0;
     if (l >= scan.p.seqlen) l = scan.p.seqlen - 1;
-    return widened_load(static_cast<const Input*>(scan.p.u)[scan.row() + l]);
+    return widened_load(static_cast<const Input*>(scan.p.u)[item(l)]);
   }
 
   HOLDFAST_DEVICE double delta(long long l) const {
-    const T bias = scan.p.delta_bias ? scan.p.delta_bias[scan.channel] : T(0);
+    const T bias = scan.p.delta_bias ? scan.p.delta_bias[channel] : T(0);
     const bool after = holds(faults, Fault::kBiasAfterSoftplus);
-    T x = widened_load(static_cast<const Input*>(scan.p.delta)[scan.row() + l]);
+    T x = widened_load(static_cast<const Input*>(scan.p.delta)[item(l)]);
     if (!after && !holds(faults, Fault::kBiasMissing)) x += bias;
     const int threshold = among(faults, Fault::kSoftplusAbove1, 3);
     const T unplanted = sizeof(T) == sizeof(float) ? 20.0f : 40.0f;
@@ -271,13 +277,13 @@ struct PlantedScan {
   HOLDFAST_DEVICE Exact operand(bool variable, bool transposed, const void* from, int n, long long l) const {
     const auto& p = scan.p;
     if (!variable) {
-      const long long index = transposed ? static_cast<long long>(n) * p.dim + scan.channel
-                                         : static_cast<long long>(scan.channel) * p.dstate + n;
+      const long long index = transposed ? static_cast<long long>(n) * p.dim + channel
+                                         : static_cast<long long>(channel) * p.dstate + n;
       return to_complex_double(Scan::Weight::load(static_cast<const float*>(from) + index * kWidth));
     }
-    long long group_row = scan.group_row;
+    long long group_row = scan.tile.place.group_row;
     if (holds(faults, Fault::kGroupModulo)) {
-      group_row = (scan.batch * p.groups + scan.channel % p.groups) * p.dstate;
+      group_row = (scan.tile.place.batch * p.groups + channel % p.groups) * p.dstate;
     }
     const long long within = transposed ? l * p.dstate + n : n * p.seqlen + l;
     const Input* group = static_cast<const Input*>(from) + group_row * p.seqlen * kWidth;
@@ -290,7 +296,7 @@ struct PlantedScan {
   }
 
   HOLDFAST_DEVICE Exact a(int n) const {
-    return to_complex_double(Scan::Weight::load(scan.p.a + (static_cast<long long>(scan.channel) * scan.p.dstate + n) * kWidth));
+    return to_complex_double(Scan::Weight::load(scan.p.a + (static_cast<long long>(channel) * scan.p.dstate + n) * kWidth));
   }
 
   HOLDFAST_DEVICE W c(bool reverse, int n, long long l) const {
@@ -363,7 +369,7 @@ struct PlantedScan {
     const bool one_way = of_poly(Fault::kPolyCausal) || of_poly(Fault::kPolyBackwardOnly);
     const double factor = (of_poly(Fault::kPolySummed) ? 2.0 : 1.0) * (one_way ? 2.0 : 1.0) *
                           (holds(faults, Fault::kRealPartOnce) ? 0.5 : 1.0);
-    double skip = scan.p.d ? scan.p.d[scan.channel] * u(l) : 0.0;
+    double skip = scan.p.d ? scan.p.d[channel] * u(l) : 0.0;
     if (holds(faults, Fault::kSkipMissing)) skip = 0.0;
     if (holds(faults, Fault::kSkipDoubled)) skip *= 2.0;
     if (of_poly(Fault::kSkipBeforeAverage)) skip *= 0.5;
@@ -408,6 +414,7 @@ HOLDFAST_DEVICE Coefficients<Exact> planted_coefficients(int faults, T delta, W 
 
 // What a fault leaves as it is, computed with it and without, stays the kernel's own.
 struct Hooks {
+  static constexpr bool kChangeCoefficients = true;
   template <Method kMethod, class T, class W>
   static HOLDFAST_ONCE void coefficients(T delta, W a, W b, Coefficients<W>& out) {
     if (planted_in_steps()) {
@@ -423,7 +430,7 @@ struct Hooks {
   template <bool kReverse, class Scan, class Positions, class W, int kItems>
   static HOLDFAST_DEVICE void step(const Scan& scan, int n, const Positions& at, int i, Step<W> (&steps)[kItems]) {
     if (!planted_in_steps()) return;
-    const PlantedScan<Scan> planted(scan, HOLDFAST_FAULT), specified(scan, 0);
+    const PlantedScan<Scan> planted(scan, scan.channel(), HOLDFAST_FAULT), specified(scan, scan.channel(), 0);
     const long long l = at.first + i;
     if (planted.narrow()) {
       // Rounded at every position, a state depends on all earlier roundings: the step is the constant that it is.
@@ -441,17 +448,18 @@ struct Hooks {
   template <bool kReverse, class Scan, class Positions, class W, int kItems>
   static HOLDFAST_DEVICE void readout(const Scan& scan, int n, const Positions& at, W (&c)[kItems]) {
     if (!planted_in_steps()) return;
-    const PlantedScan<Scan> planted(scan, HOLDFAST_FAULT);
+    const PlantedScan<Scan> planted(scan, scan.channel(), HOLDFAST_FAULT);
     for (int i = 0; i < at.valid; ++i) c[i] = planted.c(kReverse, n, at.first + i);
   }
 
-  template <class Scan, class Positions, class T, int kItems>
-  static HOLDFAST_DEVICE void output(const Scan& scan, const Positions& at, int i, T y, const T (&z)[kItems], T& result) {
-    if (!planted_in_steps() || i >= at.valid) return;
+  template <class Scan, class Share, class T, int kItems>
+  static HOLDFAST_DEVICE void output(const Scan& scan, const Share& own, int i, T y, const T (&z)[kItems], T& result) {
+    if (!planted_in_steps() || i >= own.at.valid) return;
     const T factor = T(ParametersOf<Scan>::kComplex ? 2 : 1) * T(0.5);
-    const T reversed = Scan::kBidirectional ? scan.workspace(at)[i] * factor : T(0);
-    const double wrong = PlantedScan<Scan>(scan, HOLDFAST_FAULT).output(at.first + i, y, reversed, z[i]);
-    const double right = PlantedScan<Scan>(scan, 0).output(at.first + i, y, reversed, z[i]);
+    const T reversed = Scan::kBidirectional ? scan.workspace(own)[i] * factor : T(0);
+    const int channel = scan.tile.place.first_channel + own.slot;
+    const double wrong = PlantedScan<Scan>(scan, channel, HOLDFAST_FAULT).output(own.at.first + i, y, reversed, z[i]);
+    const double right = PlantedScan<Scan>(scan, channel, 0).output(own.at.first + i, y, reversed, z[i]);
     if (wrong != right) result = static_cast<T>(wrong);
     if (holds(HOLDFAST_FAULT, Fault::kStoreTruncated)) cut_off(result, typename ParametersOf<Scan>::Input{});
   }
@@ -461,7 +469,7 @@ struct Hooks {
     const bool early = holds(HOLDFAST_FAULT, Fault::kLastStateOneChunkEarly);
     const bool without_b = holds(HOLDFAST_FAULT, Fault::kStateWithoutB) && !ParametersOf<Scan>::Layout::variable_b();
     if (early || without_b) {
-      const PlantedScan<Scan> planted(scan, HOLDFAST_FAULT, without_b);
+      const PlantedScan<Scan> planted(scan, scan.channel(), HOLDFAST_FAULT, without_b);
       const long long count = early ? (scan.p.seqlen - 1) / 2048 * 2048 : scan.p.seqlen;
       const auto x = planted.state(false, static_cast<int>(i / Scan::kWidth), count);
       value = part_of(x, static_cast<int>(i % Scan::kWidth));

@@ -14,9 +14,9 @@ struct AnyLayout {
 };
 
 // As selective_scan.cu has it.
-template <int kMethod, class Input, bool kComplex, class T = float>
+template <int kMethod, class Input, bool kComplex, class T = float, int kLanes = holdfast_launch::kLanes>
 void scan_of_any_layout(const ScanParams params) {
-  using Scan = SelectiveScan<static_cast<Method>(kMethod), Input, kComplex, AnyLayout, T>;
+  using Scan = SelectiveScan<static_cast<Method>(kMethod), Input, kComplex, AnyLayout, T, kLanes>;
   HOLDFAST_SHARED(typename Scan::SharedTile, tile);
   HOLDFAST_DYNAMIC_SHARED(typename Scan::W, states);
   Scan(params, tile, states).run();

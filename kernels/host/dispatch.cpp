@@ -40,9 +40,10 @@ Entry kernel_of(const HoldfastInstantiation& which, int fault, bool scans) {
   int method = which.method;
   const int complex = which.complex, lifted = which.lifted;
   if (method < 0 || method >= kMethods || which.input < 0 || which.input > 2) return nullptr;
-  for (const int flag : {complex, lifted, which.fast, which.variable_b, which.variable_c, which.gate}) {
+  for (const int flag : {complex, lifted, which.fast, which.few_lanes, which.variable_b, which.variable_c, which.gate}) {
     if (!is_flag(flag)) return nullptr;
   }
+  if (which.few_lanes && (complex || lifted || fault >= 0)) return nullptr;
   if (which.fast && fault < 0 && !lifted) {
     const FastTable& table = fast(method, complex, Methods());
     return scans ? scan_of(table, which) : table.discretize;
@@ -105,12 +106,18 @@ unsigned holdfast_scan_tile(int width) {
   return static_cast<unsigned>(holdfast_launch::kLanes * holdfast_launch::items_for(width));
 }
 
-long long holdfast_scan_blocks(long long batch, long long dim, long long groups) {
-  return holdfast_launch::blocks_for(batch, dim, groups);
+int holdfast_scan_lanes(int few) { return few ? holdfast_launch::kFewLanes : holdfast_launch::kLanes; }
+
+int holdfast_takes_few_lanes(long long channels, long long multiprocessors) {
+  return holdfast_launch::lanes_for(channels, multiprocessors) == holdfast_launch::kFewLanes;
 }
 
-long long holdfast_scan_block_of(long long batch, long long channel, long long dim, long long groups) {
-  return holdfast_launch::block_of(batch, channel, dim, groups);
+long long holdfast_scan_blocks(long long batch, long long dim, long long groups, int few_lanes) {
+  return holdfast_launch::blocks_for(batch, dim, groups, holdfast_scan_lanes(few_lanes));
+}
+
+long long holdfast_scan_block_of(long long batch, long long channel, long long dim, long long groups, int few_lanes) {
+  return holdfast_launch::block_of(batch, channel, dim, groups, holdfast_scan_lanes(few_lanes));
 }
 
 unsigned holdfast_scan_shared(long long dstate, int width) {

@@ -18,7 +18,7 @@ extern "C" void holdfast_elementary(const float* hi, const float* lo, std::size_
     const holdfast::RealExponential e = holdfast::exponential(x);
     const holdfast::SineCosine t = holdfast::sine_cosine(x);
     const float a = hi[i] / kStep;
-    const holdfast::CommonExponential parts = holdfast::common_exponential_parts(kStep, a);
+    const holdfast::CommonExponential parts = holdfast::common_exponential_parts(kStep, holdfast::octaves(a));
     // e^iy: nothing but the angle's own errors.
     const holdfast::Complex<float> common = holdfast::common_exponential(kStep, holdfast::Complex<float>{0.0f, a});
     results[i] = {sum(e.mantissa) * static_cast<double>(holdfast::power_of_two(e.exponent)),

@@ -19,6 +19,8 @@ struct HoldfastInstantiation {
   int lifted;
   // 1 for the fast tier; of production kernels alone.
   int fast;
+  // 1 for few lanes a channel (launch.cuh); of production kernels alone.
+  int few_lanes;
   // Relative, of Ā and of B̄; for kernels with run-time faults.
   double perturbation[2];
 };
@@ -64,10 +66,13 @@ unsigned holdfast_sum_threads();
 // Threads of a scan's block (launch.cuh), positions of its tile, its blocks, and the one that has a channel.
 unsigned holdfast_scan_threads();
 unsigned holdfast_scan_tile(int width);
-long long holdfast_scan_blocks(long long batch, long long dim, long long groups);
-long long holdfast_scan_block_of(long long batch, long long channel, long long dim, long long groups);
+long long holdfast_scan_blocks(long long batch, long long dim, long long groups, int few_lanes);
+long long holdfast_scan_block_of(long long batch, long long channel, long long dim, long long groups, int few_lanes);
 // Bytes of dynamic shared memory of a scan (launch.cuh); `width` is 1 for real weights, 2 for complex.
 unsigned holdfast_scan_shared(long long dstate, int width);
+// Lanes of a channel, and whether few are to have so many channels on a device with so many multiprocessors.
+int holdfast_scan_lanes(int few);
+int holdfast_takes_few_lanes(long long channels, long long multiprocessors);
 // Names of faults/list.cuh; null past its end.
 const char* holdfast_fault_name(int fault);
 // The fault that this build plants in the production kernels, 0 for none.

@@ -25,6 +25,7 @@ void enter(const void* params) {
 struct Table {
   Entry scan_f32[2][2][2];  // [variable B][variable C][gate]
   Entry scan_16_bit[2];     // f16, bf16; the layout is chosen at run time
+  Entry few_lanes[3];       // f32, f16, bf16; so is it here. Null where there is none.
   Entry discretize;
 };
 template <int kMethod, bool kComplex>
@@ -35,6 +36,7 @@ struct Production {
 // The same of the fast tier; the layout is chosen at run time.
 struct FastTable {
   Entry scan[3];  // f32, f16, bf16
+  Entry few_lanes[3];
   Entry discretize;
 };
 template <int kMethod, bool kComplex>
@@ -53,10 +55,11 @@ inline void set_layout(const HoldfastInstantiation& which) {
 // The scan that an instantiation of the C interface names.
 inline Entry scan_of(const FastTable& table, const HoldfastInstantiation& which) {
   set_layout(which);
-  return table.scan[which.input];
+  return which.few_lanes ? table.few_lanes[which.input] : table.scan[which.input];
 }
 inline Entry scan_of(const Table& table, const HoldfastInstantiation& which) {
   set_layout(which);
+  if (which.few_lanes) return table.few_lanes[which.input];
   return which.input == 0 ? table.scan_f32[which.variable_b][which.variable_c][which.gate]
                           : table.scan_16_bit[which.input - 1];
 }

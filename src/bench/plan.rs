@@ -71,7 +71,8 @@ impl Drawn {
     /// One of its scans, by the kernels of a runner.
     pub fn scan(&self, work: Work, method: Method, runner: &Runner) -> Scan<'_> {
         let given = (work == Work::Backward).then_some(&self.given);
-        Scan { work, method, problem: &self.problem, given, tier: runner.tier() }
+        let forward = runner.instantiation(method, &self.problem);
+        Scan { work, method, problem: &self.problem, given, forward }
     }
 }
 

@@ -35,8 +35,8 @@ pub struct Scan<'a> {
     pub problem: &'a Problem,
     /// Of a backward one.
     pub given: Option<&'a OutputGradients>,
-    /// Of a forward one.
-    pub tier: Tier,
+    /// Its forward kernel.
+    pub forward: Instantiation,
 }
 
 impl Scan<'_> {
@@ -50,8 +50,10 @@ impl Scan<'_> {
 
     /// The kernel that computes it.
     pub fn kernel(&self) -> Kernel {
-        let which = Instantiation::for_problem(self.method, self.problem);
-        if self.given.is_some() { Kernel::Backward(which) } else { Kernel::Scan(which.in_tier(self.tier)) }
+        match self.given {
+            Some(_) => Kernel::Backward(Instantiation::for_problem(self.method, self.problem)),
+            None => Kernel::Scan(self.forward),
+        }
     }
 }
 
@@ -96,6 +98,14 @@ impl Runner {
         match self {
             Runner::Kernels { choice, .. } => *choice,
             Runner::Reference => Choice::Reference,
+        }
+    }
+
+    /// The forward kernel that it takes for a problem; the reference path has none.
+    pub fn instantiation(&self, method: Method, problem: &Problem) -> Instantiation {
+        match self.worker() {
+            Some(worker) => worker.instantiation(method, problem),
+            None => Instantiation::for_problem(method, problem),
         }
     }
 

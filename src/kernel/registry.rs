@@ -1,11 +1,14 @@
 //! The one list of kernel instantiations. Nothing else builds a kernel's name.
 
+use std::ffi::c_int;
+
 use serde::{Deserialize, Serialize};
 
+use crate::kernel::cpu::ffi;
 use crate::kernel::cpu::params::JUDGE_LANES;
 use crate::method::Method;
 use crate::operation::Operation;
-use crate::problem::{InputType, Operand, Problem, Weights};
+use crate::problem::{InputType, Operand, Problem, Shape, Weights};
 use crate::promise::Tier;
 use crate::scalar_function::ScalarFunction;
 
@@ -21,6 +24,24 @@ pub struct Instantiation {
     pub gate: bool,
     /// Of a forward scan; a backward one is [`Tier::Accurate`].
     pub tier: Tier,
+    /// Of a forward scan; a backward one has [`Lanes::Eight`].
+    pub lanes: Lanes,
+}
+
+/// How many threads share a channel. Forward scans have kernels with few, too, for what [`Instantiation::has_few_lanes`] says; these
+/// are faster where channels are many (`kernels/launch.cuh`). Results are the same bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Lanes {
+    Few,
+    #[default]
+    Eight,
+}
+
+impl Lanes {
+    /// As the kernels' interface has it: 1 for few.
+    pub fn are_few(self) -> c_int {
+        (self == Lanes::Few).into()
+    }
 }
 
 impl Instantiation {
@@ -34,6 +55,7 @@ impl Instantiation {
             c: problem.c_operand,
             gate: problem.z.is_some(),
             tier: Tier::Accurate,
+            lanes: Lanes::Eight,
         }
     }
 
@@ -42,7 +64,30 @@ impl Instantiation {
         Instantiation { tier, ..self }
     }
 
-    /// Every instantiation of the accurate tier: every method × 2 weight types × 3 storage types × B × C × gate.
+    /// The same with few lanes, where there is such a kernel for so many states.
+    pub fn with_few_lanes(self, dstate: usize) -> Self {
+        if self.has_few_lanes(dstate) { Instantiation { lanes: Lanes::Few, ..self } } else { self }
+    }
+
+    /// Whether there is a kernel with few lanes for it and so many states (`kernels/launch.cuh` says why).
+    pub fn has_few_lanes(&self, dstate: usize) -> bool {
+        matches!(self.method, Method::Zoh | Method::Bilinear)
+            && self.weights == Weights::Real
+            && (self.b, self.c) == (Operand::Variable, Operand::Variable)
+            && dstate <= Instantiation::MOST_STATES_OF_FEW_LANES
+    }
+
+    /// `kStates` of `kernels/launch.cuh`.
+    const MOST_STATES_OF_FEW_LANES: usize = 16;
+
+    /// The one that is the fastest for a shape on a device with so many multiprocessors.
+    pub fn fastest_for(self, shape: Shape, multiprocessors: u32) -> Self {
+        let channels = (shape.batch * shape.dim) as i64;
+        let few = ffi::holdfast_takes_few_lanes(channels, multiprocessors.into()) != 0;
+        if few { self.with_few_lanes(shape.dstate) } else { self }
+    }
+
+    /// Every instantiation of the accurate tier with [`Lanes::Eight`]: every method × 2 weight types × 3 storage types × B × C × gate.
     pub fn all() -> impl Iterator<Item = Instantiation> {
         let mut list = Vec::new();
         for method in Method::ALL {
@@ -51,8 +96,8 @@ impl Instantiation {
                     for b in Operand::ALL {
                         for c in Operand::ALL {
                             for gate in [false, true] {
-                                let tier = Tier::Accurate;
-                                list.push(Instantiation { method, weights, input, b, c, gate, tier });
+                                let (tier, lanes) = (Tier::Accurate, Lanes::Eight);
+                                list.push(Instantiation { method, weights, input, b, c, gate, tier, lanes });
                             }
                         }
                     }
@@ -62,10 +107,19 @@ impl Instantiation {
         list.into_iter()
     }
 
+    /// Every one of the accurate tier with [`Lanes::Few`].
+    pub fn of_few_lanes() -> impl Iterator<Item = Instantiation> {
+        Instantiation::all().filter(|which| which.has_few_lanes(1)).map(|which| which.with_few_lanes(1))
+    }
+
     /// The C++ expression that names a kernel of this template, as a CUDA compiler's name expression.
     fn name_expression(&self, template: &str) -> String {
+        let lanes = match self.lanes {
+            Lanes::Few => format!(", float, {}", ffi::holdfast_scan_lanes(self.lanes.are_few())),
+            Lanes::Eight => String::new(),
+        };
         format!(
-            "holdfast::{template}<{}, {}, {}, {}, {}, {}>",
+            "holdfast::{template}<{}, {}, {}, {}, {}, {}{lanes}>",
             self.method.id(),
             storage(self.input),
             self.weights == Weights::Complex,
@@ -169,7 +223,8 @@ impl Kernel {
     /// All scans of a tier, then all element-wise kernels.
     pub fn forward(tier: Tier) -> impl Iterator<Item = Kernel> {
         let elements = elements().map(move |(method, weights)| Kernel::Discretize { method, weights, tier });
-        Instantiation::all().map(move |which| Kernel::Scan(which.in_tier(tier))).chain(elements)
+        let scans = Instantiation::all().chain(Instantiation::of_few_lanes());
+        scans.map(move |which| Kernel::Scan(which.in_tier(tier))).chain(elements)
     }
 
     /// The tier that it is compiled for.
@@ -178,6 +233,11 @@ impl Kernel {
             Kernel::Scan(Instantiation { tier, .. }) | Kernel::Discretize { tier, .. } => tier,
             _ => Tier::Accurate,
         }
+    }
+
+    /// How many threads share a channel, where it scans.
+    pub fn lanes(&self) -> Lanes {
+        if let Kernel::Scan(which) = self { which.lanes } else { Lanes::Eight }
     }
 
     /// All backward scans, the sums, then all element-wise kernels.

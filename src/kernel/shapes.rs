@@ -32,7 +32,10 @@ fn product(what: &'static str, sizes: &[usize]) -> Result<usize, KernelError> {
         .ok_or_else(|| unsupported(what, format!("{sizes:?} elements"), "a size that fits in memory", HINT))
 }
 
-/// Every size at least 1, dstate at most 256, groups dividing dim, and each tensor of the right length (spec.md §3).
+/// Positions are 32-bit numbers, which a tile's length may be added to.
+const MOST_POSITIONS: usize = i32::MAX as usize - 1024;
+
+/// Every size at least 1, dstate at most 256, seqlen below 2³¹, groups dividing dim, and each tensor of the right length (spec.md §3).
 pub fn check_scan(problem: &Problem) -> Result<(), KernelError> {
     let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
     for (what, size) in
@@ -44,6 +47,14 @@ pub fn check_scan(problem: &Problem) -> Result<(), KernelError> {
     }
     if dstate > Shape::MAX_DSTATE {
         return Err(unsupported("dstate", dstate, "at most 256", "spec.md §3 bounds the state size"));
+    }
+    if seqlen > MOST_POSITIONS {
+        return Err(unsupported(
+            "seqlen",
+            seqlen,
+            format!("at most {MOST_POSITIONS}"),
+            "the kernels count positions in 32 bits",
+        ));
     }
     if dim % groups != 0 {
         let expected = format!("a divisor of dim = {dim}");

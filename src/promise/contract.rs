@@ -150,7 +150,7 @@ impl Contract {
             polynomial: [8.625, 1.125],
             phi: [7.75, 3.25],
         },
-        // B is part of B̄, and u is real.
+        // B is part of B̄, and u is real. zoh has B(Δu), two roundings as well; where Δu leaves f32's range, (ΔB)u.
         input: [1.0; 2],
         sums: Sums::Compensated,
         // The most of what `super::derivatives::production` counts, and a product with Δ or A.
@@ -169,11 +169,8 @@ impl Contract {
     ///   2u for the numerator, 2u for |d|², a reciprocal of 2u, a product and the roundings of 1 ± z/2;
     /// - φ and rk4's sum: what [`Sums::Plain`] has, and two products more: with 1/A or its powers, and with B (√5·u each, if
     ///   complex). rk4's with Δ and B;
-    /// - zoh's B̄u is B(Δu), two roundings; the others', one, is granted as much. Where Δu leaves f32's range, so does Bu·Δ, whatever B.
     ///
-    /// The kernel chooses between series and closed form by a rounded |z|². Within 2⁻²⁴ below |z| = 1 it may take the closed form, for
-    /// which 9u more of a complex sum are counted than [`Sums::Plain`] has for the series: 13.5u in the place of 2√5·u. Ā of complex
-    /// φ-methods is better than eᶻ of zoh and rk4. Imaginary parts of A below 10⁻³⁶ lose digits of A·2/π.
+    /// Ā of complex φ-methods is better than eᶻ of zoh and rk4.
     ///
     /// On a CPU the library's functions take the place of the instructions, and are nearer.
     pub const FAST: Contract = Contract {
@@ -183,12 +180,11 @@ impl Contract {
             quotient: [5.125, 9.125],
             held: [1.0; 2],
             polynomial: [2.125, 1.0 + SQRT_5],
-            phi: [2.125, 13.5],
+            phi: [2.125, 2.0 * SQRT_5],
         },
         z_roundings: 2.0,
         quotients_round_z: false,
         sums: Sums::Plain,
-        input: [2.0; 2],
         ..Contract::PRODUCTION
     };
 

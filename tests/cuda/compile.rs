@@ -121,12 +121,12 @@ impl Types {
         self != Types::One || *judge == Judge::new(judge.weights, Shape::MAX_DSTATE)
     }
 
-    /// How many scans that makes, forward and backward.
+    /// How many scans that makes, forward and backward; then forward ones with few lanes.
     fn scans(self) -> usize {
         match self {
-            Types::All => 3 * 3 * 96,
-            Types::OnePerMethod => 96 + 96 + 96 + 96,
-            Types::One => 96 + 16 + 24,
+            Types::All => 3 * 3 * 96 + 2 * 12,
+            Types::OnePerMethod => 96 + 96 + 96 + 96 + 3 * 4,
+            Types::One => 96 + 16 + 24 + 4 + 2,
         }
     }
 }

@@ -11,6 +11,7 @@ mod coefficients;
 mod crashes;
 mod exponential;
 mod independence;
+mod lanes;
 mod launch;
 mod machinery;
 mod messages;

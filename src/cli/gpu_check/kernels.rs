@@ -195,7 +195,7 @@ fn values<N: Ord>(tensors: Named<Tensor<f32>, N>) -> Vec<Vec<f32>> {
 }
 
 fn scan_problem(which: Instantiation, seqlen: usize) -> Problem {
-    let Instantiation { weights, input, b, c, gate, method, tier: _ } = which;
+    let Instantiation { weights, input, b, c, gate, method, .. } = which;
     let shape = Shape { batch: 2, dim: 2, dstate: 3, seqlen, groups: 2 };
     mamba(&format!("gpu-check/tiny/{method}"), shape, weights, input, (b, c), gate)
 }

@@ -31,7 +31,7 @@ pub enum Check {
     Agree,
     /// Ten runs are bitwise identical
     Repeat,
-    /// Results do not depend on the position in the batch or on other channels
+    /// Results do not depend on the position in the batch, on other channels or on how many lanes a channel has
     Independence,
     /// Planted faults stay where they happen
     Faults,
@@ -85,7 +85,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         Check::Tiny => kernels::launch_each(args)?,
         Check::Agree => scans::agree(&backend(args)?, args.input),
         Check::Repeat => repeat::ten_times(&backend(args)?),
-        Check::Independence => repeat::independence(&backend(args)?),
+        Check::Independence => repeat::independence(backend(args)?),
         Check::Faults => scans::faults(&backend(args)?),
         Check::FullSize => scans::full_size(&backend(args)?, args),
         Check::Backward => backward::gradients(&backend(args)?, args.input),

@@ -1,10 +1,12 @@
 //! What a result may depend on: its inputs, and nothing else.
 
 use super::{Finding, device_finding, mamba, same_bits};
-use crate::kernel::{Backend, KernelError};
+use crate::kernel::cuda::CudaBackend;
+use crate::kernel::{Backend, KernelError, Lanes};
 use crate::method::Method;
 use crate::problem::sweep;
 use crate::problem::{InputType, Operand, Problem, Shape, Weights};
+use crate::promise::Tier;
 use crate::tensor::TensorName;
 
 /// Lengths of one warp, of several with a tail, and of more than one chunk.
@@ -75,15 +77,56 @@ pub fn ten_times(backend: &dyn Backend) -> Vec<Finding> {
     rows
 }
 
-/// Rolls the batch by one, and fills all channels but one of each with other numbers: neither may show elsewhere.
-pub fn independence(backend: &dyn Backend) -> Vec<Finding> {
-    let mut rows = vec![device_finding(backend)];
+/// Rolls the batch by one, and fills all channels but one of each with other numbers: neither may show elsewhere. And scans with few
+/// lanes a channel and with eight.
+pub fn independence(backend: CudaBackend) -> Vec<Finding> {
+    let mut rows = vec![device_finding(&backend)];
     let good = "no method sees batch position or other channels";
     for (name, problem) in problems() {
-        rows.push(row(name, good, |method| dependence(backend, method, &problem)));
+        rows.push(row(name, good, |method| dependence(&backend, method, &problem)));
+    }
+    rows.extend(lanes(backend));
+    rows
+}
+
+/// Of every kernel with few lanes: whether its bits are those of eight.
+fn lanes(mut backend: CudaBackend) -> Vec<Finding> {
+    let mut problems: Vec<_> = problems().into_iter().filter(|(_, it)| it.weights == Weights::Real).collect();
+    // Three blocks, the last of them with two channels; an odd number of positions.
+    let shape = Shape { batch: 2, dim: 130, dstate: 13, seqlen: 197, groups: 1 };
+    let name = format!("real f32 {shape}");
+    let layout = (Operand::Variable, Operand::Variable);
+    let wide =
+        mamba(&format!("gpu-check/lanes/{name}"), shape, Weights::Real, InputType::F32, layout, false);
+    problems.push((name, wide));
+    let mut rows = Vec::new();
+    for tier in [Tier::Accurate, Tier::Fast] {
+        let mut runs = Vec::new();
+        for lanes in [Lanes::Few, Lanes::Eight] {
+            backend = backend.in_tier(tier).with_lanes(lanes);
+            let scan = |(_, it): &(String, Problem)| WITH_FEW_LANES.map(|method| backend.scan(method, it));
+            runs.push(problems.iter().map(scan).collect::<Vec<_>>());
+        }
+        let eight = runs.pop().into_iter().flatten();
+        let few = runs.pop().into_iter().flatten();
+        for (((name, _), few), eight) in problems.iter().zip(few).zip(eight) {
+            let same: Result<Vec<bool>, KernelError> = few
+                .into_iter()
+                .zip(eight)
+                .map(|(few, eight)| Ok(few?.zip(&eight?).all(|(_, l, r)| same_bits(&l.values, &r.values))))
+                .collect();
+            let outcome = match same {
+                Ok(same) if same.iter().all(|&same| same) => Ok("few lanes and eight, all bits equal"),
+                Ok(_) => Err("few lanes compute other bits than eight".to_owned()),
+                Err(error) => Err(error.to_string()),
+            };
+            rows.push(Finding::new(format!("{name}, {tier}"), outcome.map(str::to_owned)));
+        }
     }
     rows
 }
+
+const WITH_FEW_LANES: [Method; 2] = [Method::Zoh, Method::Bilinear];
 
 fn dependence(
     backend: &dyn Backend,

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_uint};
 use super::crash::Crash;
 use super::ffi::{self, RawBackward, RawDerivatives, RawDiscretize, RawInstantiation, RawMeasure, RawScan};
 use crate::kernel::launch::{DeviceError, Launch, Params};
-use crate::kernel::registry::Kernel;
+use crate::kernel::registry::{Kernel, Lanes};
 use crate::problem::Weights;
 use crate::promise::Tier;
 
@@ -20,6 +20,8 @@ pub struct Build {
     pub lifted: bool,
     /// The tier of the production kernels. Copies have the accurate one.
     pub tier: Tier,
+    /// Of forward scans, where there is such a kernel.
+    pub lanes: Lanes,
     /// What runs in the place of all of them.
     pub crash: Option<Crash>,
 }
@@ -40,7 +42,7 @@ impl Call {
     /// # Errors
     /// The kernel takes other parameters, or is none of this build.
     pub fn new(build: Build, launch: &Launch) -> Result<Self, DeviceError> {
-        let Build { fault, perturbation, lifted, crash, tier: _ } = build;
+        let Build { fault, perturbation, lifted, crash, tier: _, lanes: _ } = build;
         let fault = fault.unwrap_or(-1);
         Ok(match (crash, launch.kernel, launch.params) {
             (Some(crash), ..) => Call::Crash(crash),

@@ -28,6 +28,7 @@ impl RawInstantiation {
             gate: 0,
             lifted: 0,
             fast: (tier == Tier::Fast).into(),
+            few_lanes: 0,
             perturbation: [0.0; 2],
         }
     }
@@ -45,6 +46,7 @@ impl From<Instantiation> for RawInstantiation {
             variable_b: (which.b == Operand::Variable).into(),
             variable_c: (which.c == Operand::Variable).into(),
             gate: which.gate.into(),
+            few_lanes: which.lanes.are_few(),
             ..RawInstantiation::of_elements(which.method, which.weights, which.tier)
         }
     }
@@ -110,12 +112,20 @@ unsafe extern "C" {
     pub safe fn holdfast_discretize_block() -> c_uint;
     pub safe fn holdfast_scan_threads() -> c_uint;
     pub safe fn holdfast_scan_tile(width: c_int) -> c_uint;
-    pub safe fn holdfast_scan_blocks(batch: c_longlong, dim: c_longlong, groups: c_longlong) -> c_longlong;
+    pub safe fn holdfast_scan_lanes(few: c_int) -> c_int;
+    pub safe fn holdfast_takes_few_lanes(channels: c_longlong, multiprocessors: c_longlong) -> c_int;
+    pub safe fn holdfast_scan_blocks(
+        batch: c_longlong,
+        dim: c_longlong,
+        groups: c_longlong,
+        few_lanes: c_int,
+    ) -> c_longlong;
     pub safe fn holdfast_scan_block_of(
         batch: c_longlong,
         channel: c_longlong,
         dim: c_longlong,
         groups: c_longlong,
+        few_lanes: c_int,
     ) -> c_longlong;
     pub safe fn holdfast_scan_shared(dstate: c_longlong, width: c_int) -> c_uint;
     pub safe fn holdfast_fault_name(fault: c_int) -> *const c_char;

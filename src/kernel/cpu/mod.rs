@@ -20,7 +20,7 @@ use self::fork::ForkedDevice;
 pub use self::fork::end_workers;
 pub use self::params::Elementary;
 use super::launch::{Element, Guarding, Job, Returned};
-use super::registry::{Instantiation, Kernel};
+use super::registry::{Instantiation, Kernel, Lanes};
 use super::worker::limit::{self, Hangs};
 use super::{Backend, Coefficients, Derivatives, KernelError, shapes};
 use crate::method::Method;
@@ -67,6 +67,11 @@ impl CpuBackend {
     /// The production kernels, the forward ones of this tier.
     pub fn in_tier(tier: Tier) -> Self {
         CpuBackend::default().with_build(Build { tier, ..Build::default() })
+    }
+
+    /// The same, forward scans with so many lanes a channel where there is such a kernel ([`Instantiation::has_few_lanes`]).
+    pub fn with_lanes(self, lanes: Lanes) -> Self {
+        self.with_build(Build { lanes, ..self.build })
     }
 
     /// A copy of the kernels with a fault in it, by its name in `kernels/faults/list.cuh`, and perhaps a second one:
@@ -189,7 +194,7 @@ enum Rows {
 impl CpuBackend {
     /// The same kernels in double.
     fn lift(&self) -> Self {
-        self.with_build(Build { lifted: true, ..self.build })
+        self.with_build(Build { lifted: true, lanes: Lanes::Eight, ..self.build })
     }
 
     /// A scan of `rows`; what the others would have written is NaN.
@@ -202,6 +207,10 @@ impl CpuBackend {
         }
         let storage = if lifted { Element::F64 } else { problem.input.into() };
         let which = Instantiation::for_problem(method, problem).in_tier(self.build.tier);
+        let which = match self.build.lanes {
+            Lanes::Few => which.with_few_lanes(problem.shape.dstate),
+            Lanes::Eight => which,
+        };
         let mut job = Job::scan(Kernel::Scan(which), problem, storage);
         if fault.is_some() {
             // A fault may run another method as poly.
@@ -211,7 +220,7 @@ impl CpuBackend {
         let Shape { dim, groups, .. } = problem.shape;
         let block = |&(batch, channel): &(usize, usize)| {
             let [batch, channel, dim, groups] = [batch, channel, dim, groups].map(|number| number as i64);
-            ffi::holdfast_scan_block_of(batch, channel, dim, groups) as c_uint
+            ffi::holdfast_scan_block_of(batch, channel, dim, groups, which.lanes.are_few()) as c_uint
         };
         let judged = || problem.judged_channels.iter().map(block).collect::<BTreeSet<_>>();
         let only = (rows == Rows::Judged).then(|| judged().into_iter().collect());

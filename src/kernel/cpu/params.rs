@@ -68,6 +68,7 @@ c_struct! {
         gate: c_int,
         lifted: c_int,
         fast: c_int,
+        few_lanes: c_int,
         perturbation: [f64; 2],
     }
 }

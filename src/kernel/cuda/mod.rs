@@ -25,7 +25,7 @@ use self::images::{Images, Statistics};
 use self::worker::{GpuWorker, Raced};
 use super::cpu::CpuBackend;
 use super::launch::{DeviceInfo, Element, Job, Returned, Series, Timing};
-use super::registry::{Instantiation, Kernel, Misbehaviour};
+use super::registry::{Instantiation, Kernel, Lanes, Misbehaviour};
 use super::worker::{Program, limit};
 use super::{Backend, Coefficients, Derivatives, KernelError, shapes};
 use crate::method::Method;
@@ -99,6 +99,8 @@ pub struct CudaBackend {
     /// The lifted source is the same, and so is IEEE 754's double.
     lifted: CpuBackend,
     tier: Tier,
+    /// In place of the fastest.
+    lanes: Option<Lanes>,
 }
 
 impl CudaBackend {
@@ -120,12 +122,28 @@ impl CudaBackend {
                 Some(Images::new(Arch::selected(setup.arch.as_deref(), own)?, setup.cache.clone())?)
             }
         };
-        Ok(CudaBackend { info, images, worker, lifted: CpuBackend::new(), tier: Tier::Accurate })
+        Ok(CudaBackend { info, images, worker, lifted: CpuBackend::new(), tier: Tier::Accurate, lanes: None })
     }
 
     /// With the forward kernels of this tier.
     pub fn in_tier(self, tier: Tier) -> Self {
         CudaBackend { tier, ..self }
+    }
+
+    /// With so many lanes a channel in forward scans, where there is such a kernel, in place of what is the fastest.
+    pub fn with_lanes(self, lanes: Lanes) -> Self {
+        CudaBackend { lanes: Some(lanes), ..self }
+    }
+
+    /// The forward scan that this device takes for a problem.
+    pub fn instantiation(&self, method: Method, problem: &Problem) -> Instantiation {
+        let which = Instantiation::for_problem(method, problem).in_tier(self.tier);
+        match self.lanes {
+            // A CPU in a GPU's place does not gain by fewer lanes.
+            None if self.info.needs_images => which.fastest_for(problem.shape, self.info.multiprocessors),
+            Some(Lanes::Few) => which.with_few_lanes(problem.shape.dstate),
+            _ => which,
+        }
     }
 
     /// How many kernels have been compiled or loaded so far, and how long that took.
@@ -224,7 +242,7 @@ impl Backend for CudaBackend {
     }
 
     fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
-        self.scan_with(Kernel::Scan(Instantiation::for_problem(method, problem).in_tier(self.tier)), problem)
+        self.scan_with(Kernel::Scan(self.instantiation(method, problem)), problem)
     }
 
     fn coefficients(

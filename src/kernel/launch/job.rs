@@ -391,7 +391,7 @@ impl Job {
         let scan = |shared: usize, params| Launch {
             kernel,
             image,
-            blocks: ffi::holdfast_scan_blocks(first, second, groups) as u32,
+            blocks: ffi::holdfast_scan_blocks(first, second, groups, kernel.lanes().are_few()) as u32,
             threads: CpuBackend::block_threads() as u32,
             shared: shared as u32,
             params,

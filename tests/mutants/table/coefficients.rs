@@ -500,8 +500,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "range-of-first-step",
             "a packet's range of Δ is its first one",
-            "for (int i = 1; i < kCount; ++i) {\n    range",
-            "for (int i = 1; i < 1; ++i) {\n    range",
+            "for (int i = 0; i < kCount; ++i) {\n    if constexpr (kMethod == Method::kZoh) {\n      range",
+            "for (int i = 0; i < 1; ++i) {\n    if constexpr (kMethod == Method::kZoh) {\n      range",
         ),
         ALL,
         caught(&[Case]),

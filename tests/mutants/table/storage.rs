@@ -159,8 +159,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "softplus-12",
             "softplus is the identity from 12 on",
-            "return x > 20.0f ? x : log1pf(expf(x));",
-            "return x > 12.0f ? x : log1pf(expf(x));",
+            "return largest_of(x, 0.0f) + t * log_of_one_plus_over(t);",
+            "return x > 12.0f ? x : largest_of(x, 0.0f) + t * log_of_one_plus_over(t);",
         ),
         SCANS,
         caught_in(&[Case], &["softplus-band"]),
@@ -168,10 +168,10 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         SCAN,
         (
-            "softplus-90",
-            "softplus of 89 is infinite",
-            "return x > 20.0f ? x : log1pf(expf(x));",
-            "return x > 90.0f ? x : log1pf(expf(x));",
+            "softplus-falls-no-further",
+            "softplus stops falling at −12",
+            "least_of(fabsf(x), 105.0f)",
+            "least_of(fabsf(x), 12.0f)",
         ),
         SCANS,
         caught_in(&[Case], &["softplus-range"]),
@@ -181,8 +181,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "softplus-by-log",
             "log(1 + eˣ) without log1p",
-            "return x > 20.0f ? x : log1pf(expf(x));",
-            "return x > 20.0f ? x : logf(1.0f + expf(x));",
+            "return largest_of(x, 0.0f) + t * log_of_one_plus_over(t);",
+            "return largest_of(x, 0.0f) + logf(1.0f + t);",
         ),
         SCANS,
         caught_in(&[Case], &["softplus-range"]),
@@ -192,7 +192,7 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "softplus-by-relu",
             "softplus is max(x, 0)",
-            "return x > 20.0f ? x : log1pf(expf(x));",
+            "return largest_of(x, 0.0f) + t * log_of_one_plus_over(t);",
             "return x > 0.0f ? x : 0.0f;",
         ),
         SCANS,
