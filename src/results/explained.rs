@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::schema::{CaseResult, CoefficientResult, Diagnosis, Results, TensorResult};
 use super::verdict::Verdict;
 use crate::formula::Form;
+use crate::judge::reconstruct::OFF_SOMEWHERE;
 use crate::problem::{Operand, Weights};
 use crate::tensor::{ComputedName, Named, TensorName};
 
@@ -92,14 +93,22 @@ impl Explanations {
                     |lost| Diagnosis { what: format!("{}; {}", lost.what, found.what), ..lost.clone() },
                 )
             };
-            let diagnoses: Named<Vec<Diagnosis>> =
-                failing_outputs(case).into_iter().map(|name| (name, vec![said(name)])).collect();
+            // A cause is worth more than a region.
+            let has_cause = |name: &TensorName| !case.tensors[*name].diagnosis.is_empty();
+            let is_kept = |name: &TensorName| found.name != OFF_SOMEWHERE || !has_cause(name);
+            let diagnoses: Named<Vec<Diagnosis>> = failing_outputs(case)
+                .into_iter()
+                .filter(is_kept)
+                .map(|name| (name, vec![said(name)]))
+                .collect();
             diagnosed(case, diagnoses);
         }
         for sweep in results.coefficients.iter_mut().filter(|one| one.verdict == Verdict::Fail) {
             let judged = (sweep.id(), sweep.shown_seed(seed));
             if let Some(found) = explains(formula_of_sweep(sweep), judged) {
-                sweep.diagnosis = vec![found];
+                if found.name != OFF_SOMEWHERE || sweep.diagnosis.is_empty() {
+                    sweep.diagnosis = vec![found];
+                }
             }
         }
     }

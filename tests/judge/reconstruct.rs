@@ -159,6 +159,60 @@ fn rounding_is_no_formula() {
     let f = phi(a * delta)[2] * delta * delta;
     [(a * delta).exp(), C::new(f.re * b.re + f.im * b.im, f.re * b.im + f.im * b.re) * u]
 }, "b-bar-formula", &["Re(Δ²φ₂) + (i Im(Δ²φ₂))·u conj(B)"])]
+#[case::divided_once_more(Method::Foh, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    let z = a * delta;
+    [z.exp(), phi(z)[2] / a * delta * b * u]
+}, "b-bar-formula", &["B̄ computes Δφ₂/A; specified Δ²φ₂"])]
+#[case::expm1_of_parts(Method::Poly, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    let z = a * delta;
+    // Without what cos loses to 1.
+    let above = C::new(z.re.exp_m1() * z.im.cos(), z.re.exp() * z.im.sin());
+    let phi1 = if z == C::ZERO { C::ONE } else { above / z };
+    [z.exp(), (phi1 * delta + phi(z)[2] * (0.5 * delta * delta)) * b * u]
+}, "b-bar-formula", &["B̄ computes (exp(z) − cos(Im z))/A + ½Δ²φ₂"])]
+#[case::scaled_in_one_part(Method::Foh, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    let z = a * delta;
+    let scaled = C::new(z.re * std::f64::consts::LOG2_E, z.im);
+    [z.exp(), phi(scaled)[2] * delta * delta * b * u]
+}, "b-bar-formula", &["B̄ computes Δ²φ₂(log₂e·Re z + i Im z)"])]
+#[case::exponent_held(Method::Zoh, Weights::Real, |delta: f64, a: C, b: C, u: f64| {
+    [(a * delta).re.max(-5.0).exp().into(), b * u * delta]
+}, "a-bar-formula", &["Ā is taken with Re z held at -5 where Re z < -5"])]
+#[case::step_held_in_one(Method::HighOrder, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    let [_, b_bar] = right(Method::HighOrder, delta.max(0.01), a, b, u);
+    [(a * delta).exp(), b_bar]
+}, "b-bar-formula", &["B̄ is taken with Δ held at 0.01 where Δ < 0.01"])]
+#[case::one_of_three_cut(Method::HighOrder, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    let z = a * delta;
+    let p = phi(z);
+    let p3 = if z.re.abs().max(z.im.abs()) < 0.5 { 1.0 / 6.0 + z / 24.0 } else { p[3] };
+    [p[0], (p[1] * delta + p[2] * delta.powi(2) + p3 * (0.5 * delta.powi(3))) * b * u]
+}, "b-bar-formula", &["B̄ is Δφ₁ + Δ²φ₂ + Δ³/12 + Δ⁴A/48 where max(|Re z|, |Im z|) < 0.5"])]
+#[case::asymptote(Method::Foh, Weights::Real, |delta: f64, a: C, b: C, u: f64| {
+    let z = a * delta;
+    let phi2 = if z.re < -6.0 { 1.0 / z } else { phi(z)[2] };
+    [z.exp(), phi2 * delta * delta * b * u]
+}, "b-bar-formula", &["B̄ is Δ/A where Re z < -6"])]
+#[case::divided_by_the_modulus(Method::Foh, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    let z = a * delta;
+    let square = z * z;
+    // |z²| in place of |z²|².
+    let phi2 = if z.norm() < 1e-3 { C::ZERO } else { phi(z)[2] * square * square.conj() / square.norm() };
+    [z.exp(), phi2 * delta * delta * b * u]
+}, "b-bar-formula", &["[conj(w)/(|w|) with w = z²]"])]
+#[case::step_twice(Method::Bilinear, Weights::Real, |delta: f64, a: C, b: C, u: f64| {
+    let z = a * delta;
+    [(1.0 + z / 2.0) / (1.0 - z / 2.0), b * u * delta / (1.0 - z * delta / 2.0)]
+}, "b-bar-formula", &["B̄ is the specified one with Δ²A in the place of z"])]
+#[case::modulus(Method::Poly, Weights::Real, |delta: f64, a: C, b: C, u: f64| right(Method::Poly, delta, -a.re.abs() * C::ONE, b, u),
+    "a-bar-formula + b-bar-formula", &[
+    "Ā is taken with −A in the place of A where Re A > 0", "B̄ is taken with −A in the place of A where Re A > 0"
+])]
+#[case::unknown(Method::Foh, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    let z = a * delta;
+    let factor = if z.norm() < 0.5 { 1.0 + 0.01 * (9.0 * z.norm()).cos() } else { 1.0 };
+    [z.exp(), phi(z)[2] * factor * delta * delta * b * u]
+}, "off-in-a-region", &["B̄ is another function than elsewhere where |z| < 0.5"])]
 fn what_is_computed_is_said(
     #[case] method: Method,
     #[case] weights: Weights,
@@ -171,4 +225,14 @@ fn what_is_computed_is_said(
     for part in said {
         assert!(found.what.contains(part), "{part}: {}", found.what);
     }
+}
+
+/// What differs more and more with z has no border, and nothing is said of where it is.
+#[rstest]
+fn what_is_off_by_degrees_has_no_region(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
+    let said = found(Method::Foh, weights, |delta: f64, a: C, b: C, u: f64| {
+        let z = a * delta;
+        [z.exp(), phi(z)[2] * (1.0 + 1e-5 * z.norm_sqr().sqrt().sin()) * delta * delta * b * u]
+    });
+    assert!(said.is_none(), "{said:?}");
 }

@@ -48,13 +48,13 @@ pub fn residual(model: &[Complex64], values: &[Complex64], scales: &[f64]) -> f6
 
 /// A fraction that `value` is to within what a fit leaves: denominators up to 64, and products of small ones.
 pub fn recognized(value: f64) -> Option<(i64, i64)> {
-    (1..=64).chain([72, 90, 96, 100, 120, 144, 180, 240, 360, 384, 480, 720, 840, 5040, 40320]).find_map(
-        |denominator| {
+    (1..=64)
+        .chain([72, 90, 96, 100, 120, 144, 180, 240, 360, 384, 480, 720, 840, 1440, 5040, 40320])
+        .find_map(|denominator| {
             let numerator = (value * denominator as f64).round();
             let near = (numerator / denominator as f64 - value).abs() <= TOLERANCE * value.abs();
             (near && numerator != 0.0 && numerator.abs() <= 1000.0).then_some((numerator as i64, denominator))
-        },
-    )
+        })
 }
 
 /// Whether numbers look chosen and not fitted: fractions, but for one in three.

@@ -3,7 +3,7 @@
 
 use num_complex::Complex64;
 
-use super::fit::{TOLERANCE, factors, plausible, residual, snapped};
+use super::fit::{TOLERANCE, factors, plausible, recognized, residual, snapped};
 use crate::formula::{Fraction, Function};
 use crate::judge::model;
 
@@ -15,6 +15,8 @@ pub enum Argument {
     RealPart,
     /// Of z, a real factor.
     Scaled(f64),
+    /// A factor of the real part, and one of the imaginary part.
+    Parts(f64, f64),
 }
 
 impl Argument {
@@ -24,6 +26,7 @@ impl Argument {
             Argument::Conjugate => z.conj(),
             Argument::RealPart => z.re.into(),
             Argument::Scaled(factor) => z * factor,
+            Argument::Parts(re, im) => Complex64::new(z.re * re, z.im * im),
         }
     }
 }
@@ -47,6 +50,90 @@ impl Part {
     }
 }
 
+/// What sums over powers of z and results of wrong divisions are made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Piece {
+    Of(Function),
+    /// exp(Re z)
+    ExpOfReal,
+    /// exp(i Im z)
+    Turn,
+    /// exp(conj(z))
+    ExpOfConjugate,
+    /// cos(Im z)
+    CosOfImaginary,
+}
+
+impl Piece {
+    fn value(self, z: Complex64) -> Complex64 {
+        match self {
+            Piece::Of(of) => function(of, z),
+            Piece::ExpOfReal => z.re.exp().into(),
+            Piece::Turn => Complex64::new(0.0, z.im).exp(),
+            Piece::ExpOfConjugate => z.conj().exp(),
+            Piece::CosOfImaginary => z.im.cos().into(),
+        }
+    }
+}
+
+/// By what a complex division divides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Divisor {
+    Z,
+    /// z²
+    Square,
+    /// 1 − αz
+    Pole(Fraction),
+}
+
+impl Divisor {
+    fn of(self, z: Complex64) -> Complex64 {
+        match self {
+            Divisor::Z => z,
+            Divisor::Square => z * z,
+            Divisor::Pole(alpha) => 1.0 - z * alpha.value(),
+        }
+    }
+}
+
+/// How 1/w is formed of the parts of w: something above, where conj(w) belongs, and something below, where |w|² belongs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slip {
+    pub above: usize,
+    pub below: usize,
+}
+
+/// A text in w, and its value.
+type OfW<T> = (&'static str, fn(Complex64) -> T);
+
+/// What may stand where conj(w) belongs, which is the first.
+pub const ABOVE: [OfW<Complex64>; 4] =
+    [("conj(w)", |w| w.conj()), ("w", |w| w), ("Re w", |w| w.re.into()), ("1", |_| Complex64::ONE)];
+
+/// What may stand where |w|² belongs, which is the first.
+pub const BELOW: [OfW<f64>; 8] = [
+    ("|w|²", |w| w.norm_sqr()),
+    ("Re(w)² − Im(w)²", |w| w.re * w.re - w.im * w.im),
+    ("|w|", |w| w.norm()),
+    ("Re(w)²", |w| w.re * w.re),
+    ("Im(w)²", |w| w.im * w.im),
+    ("(Re w + Im w)²", |w| (w.re + w.im) * (w.re + w.im)),
+    ("Re w + Im w", |w| w.re + w.im),
+    ("1", |_| 1.0),
+];
+
+impl Slip {
+    fn of(self, w: Complex64) -> Complex64 {
+        (ABOVE[self.above].1)(w) / (BELOW[self.below].1)(w)
+    }
+
+    /// All but the right one.
+    fn all() -> impl Iterator<Item = Slip> {
+        let all = (0..BELOW.len()).flat_map(|below| (0..ABOVE.len()).map(move |above| Slip { above, below }));
+        all.skip(1)
+    }
+}
+
 /// A function of one argument, with its numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
@@ -58,6 +145,10 @@ pub enum Shape {
     ConjugateBelow(Vec<f64>, Vec<f64>),
     /// c·exp(s Re z + i t Im z): c, s, t.
     Exponential(f64, f64, f64),
+    /// Σ c f / zᵏ
+    Over(Vec<(f64, Piece)>, usize),
+    /// Σ c f times a reciprocal that is formed wrongly.
+    Divided(Vec<(f64, Piece)>, Divisor, Slip),
 }
 
 /// A function as it was found.
@@ -97,6 +188,8 @@ impl Shape {
             Shape::Quotient(above, below) => polynomial(above, z) / polynomial(below, z),
             Shape::ConjugateBelow(above, below) => polynomial(above, z) / polynomial(below, z.conj()),
             Shape::Exponential(factor, re, im) => Complex64::new(z.re * re, z.im * im).exp() * factor,
+            Shape::Over(pieces, k) => sum(pieces, z) / z.powu(*k as u32),
+            Shape::Divided(pieces, divisor, slip) => sum(pieces, z) * slip.of(divisor.of(z)),
         }
     }
 
@@ -144,6 +237,49 @@ const BASIS: [Function; 11] = [
     Function::Phi(4),
 ];
 
+/// What a sum over a power of z is made of, the plainest first; those of complex numbers alone come last.
+const PIECES: [Piece; 9] = [
+    Piece::Of(Function::Phi(0)),
+    Piece::Of(Function::Power(0)),
+    Piece::Of(Function::Power(1)),
+    Piece::Of(Function::Phi(1)),
+    Piece::Of(Function::Phi(2)),
+    Piece::Turn,
+    Piece::ExpOfReal,
+    Piece::ExpOfConjugate,
+    Piece::CosOfImaginary,
+];
+
+/// How many of them real numbers have, too.
+const REAL_PIECES: usize = 5;
+
+/// What a wrong division may divide.
+const DIVIDENDS: [Piece; 3] =
+    [Piece::Of(Function::Power(0)), Piece::Of(Function::Power(1)), Piece::Of(Function::Phi(0))];
+
+/// What a wrong division may be by.
+const DIVISORS: [Divisor; 5] = [
+    Divisor::Pole(Fraction(1, 2)),
+    Divisor::Z,
+    Divisor::Square,
+    Divisor::Pole(Fraction(1, 1)),
+    Divisor::Pole(Fraction(-1, 2)),
+];
+
+fn sum(pieces: &[(f64, Piece)], z: Complex64) -> Complex64 {
+    pieces.iter().map(|&(factor, piece)| piece.value(z) * factor).sum()
+}
+
+/// Subsets of one to so many, the smallest first.
+fn subsets(count: usize, most: usize) -> Vec<Vec<usize>> {
+    let mut all: Vec<Vec<usize>> = (1..1usize << count)
+        .map(|set| (0..count).filter(|i| set >> i & 1 == 1).collect())
+        .filter(|chosen: &Vec<usize>| chosen.len() <= most)
+        .collect();
+    all.sort_by_key(Vec::len);
+    all
+}
+
 /// The values of a function at some points, and what an error of each is measured in.
 struct Samples<'a> {
     z: &'a [Complex64],
@@ -163,7 +299,11 @@ pub fn find(z: &[Complex64], values: &[Complex64]) -> Option<Found> {
     let complex = z.iter().any(|z| z.im != 0.0);
     let plain = samples.single(Argument::Z, Part::Whole).or_else(|| samples.exponential());
     let plain = plain.or_else(|| samples.quotient(Argument::Z, Part::Whole)).or_else(|| samples.sum());
-    plain.or_else(|| samples.changed(complex))
+    plain
+        .or_else(|| samples.over_powers(complex, 1))
+        .or_else(|| samples.changed(complex))
+        .or_else(|| samples.over_powers(complex, 3))
+        .or_else(|| if complex { samples.scaled_parts().or_else(|| samples.divided_wrongly()) } else { None })
 }
 
 impl Samples<'_> {
@@ -281,4 +421,83 @@ impl Samples<'_> {
                 .or_else(|| self.quotient(argument, part).filter(|_| argument != Z || part != Part::Whole))
         })
     }
+
+    /// Factors of these columns, if they look chosen and leave no more than a fit may.
+    fn sum_of(
+        &self,
+        columns: &[Vec<Complex64>],
+        chosen: &[usize],
+        shape: impl Fn(Vec<(f64, usize)>) -> Shape,
+    ) -> Option<Found> {
+        let picked: Vec<_> = chosen.iter().map(|&i| columns[i].clone()).collect();
+        let found: Vec<f64> = factors(&picked, self.values, &self.scales)?.into_iter().map(snapped).collect();
+        // What a step function is made of by hand has simple factors, all of them.
+        if found.iter().any(|&factor| recognized(factor).is_none()) {
+            return None;
+        }
+        self.accepted(Found::plain(shape(found.into_iter().zip(chosen.iter().copied()).collect())))
+    }
+
+    /// Up to so many exponentials and powers, of complex numbers also exponentials of one part alone, over a power of z: what is divided by
+    /// z once more than it should, or a closed form of which a part has been formed wrongly.
+    fn over_powers(&self, complex: bool, most: usize) -> Option<Found> {
+        let count = if complex { PIECES.len() } else { REAL_PIECES };
+        let chosen = subsets(count, most);
+        // Over nothing only what the other shapes lack.
+        (0..=3).filter(|&k| k > 0 || complex).find_map(|k| {
+            let column = |piece: &Piece| self.column(|z| piece.value(z) / z.powu(k as u32));
+            let columns: Vec<_> = PIECES[..count].iter().map(column).collect();
+            let shape = |found: Vec<(f64, usize)>| {
+                Shape::Over(found.into_iter().map(|(factor, i)| (factor, PIECES[i])).collect(), k)
+            };
+            chosen.iter().find_map(|chosen| self.sum_of(&columns, chosen, shape))
+        })
+    }
+
+    /// A reciprocal whose parts are put together wrongly, times what is divided.
+    fn divided_wrongly(&self) -> Option<Found> {
+        let chosen = subsets(DIVIDENDS.len(), 3);
+        DIVISORS.iter().find_map(|&divisor| {
+            Slip::all().find_map(|slip| {
+                let column = |piece: &Piece| self.column(|z| piece.value(z) * slip.of(divisor.of(z)));
+                let columns: Vec<_> = DIVIDENDS.iter().map(column).collect();
+                let shape = |found: Vec<(f64, usize)>| {
+                    let pieces = found.into_iter().map(|(factor, i)| (factor, DIVIDENDS[i])).collect();
+                    Shape::Divided(pieces, divisor, slip)
+                };
+                chosen.iter().find_map(|chosen| self.sum_of(&columns, chosen, shape))
+            })
+        })
+    }
+
+    /// A function whose argument has another factor on its real part than on its imaginary part, as where A·log₂e is used as
+    /// it is: how far both factors are apart is read off small arguments.
+    fn scaled_parts(&self) -> Option<Found> {
+        let named = [1.0, std::f64::consts::LN_2, std::f64::consts::LOG2_E, -1.0, 2.0, 0.5];
+        let pairs = named.iter().flat_map(|&re| named.map(|im| (re, im)));
+        let arguments = pairs.filter(|(re, im)| re != im).map(|(re, im)| Argument::Parts(re, im));
+        let mut arguments = arguments.filter(|argument| self.has_slopes_of(*argument));
+        arguments.find_map(|argument| {
+            self.single(argument, Part::Whole).or_else(|| self.quotient(argument, Part::Whole))
+        })
+    }
+
+    /// Whether the slopes at 0 along both axes are in the ratio of this argument's factors, as far as differences of small
+    /// arguments say.
+    fn has_slopes_of(&self, argument: Argument) -> bool {
+        let value = |z: Complex64| self.z.iter().position(|&other| other == z).map(|i| self.values[i]);
+        let smallest =
+            self.z.iter().filter(|z| z.im == 0.0).map(|z| z.re.abs()).fold(f64::INFINITY, f64::min);
+        let slope = |direction: Complex64| {
+            let step = direction * smallest;
+            Some((value(step)? - value(-step)?) / direction / argument_slope(argument, direction))
+        };
+        let (Some(re), Some(im)) = (slope(Complex64::ONE), slope(Complex64::I)) else { return false };
+        (re - im).norm() <= 0.05 * re.norm().max(im.norm())
+    }
+}
+
+/// By how much the argument moves along a direction, for one of z.
+fn argument_slope(argument: Argument, direction: Complex64) -> f64 {
+    (argument.of(direction) / direction).re
 }

@@ -9,13 +9,18 @@
 //!    leave no more than [`fit::TOLERANCE`].
 //! 3. What multiplies a power of Δ is a function of z. [`function::find`] tries, the plainest first: the functions that
 //!    methods are made of, with any factor; exponentials of a scaled argument; polynomials and quotients of polynomials, with
-//!    any coefficients; sums of two or three of these functions; other arguments (z̄, Re z, z/2) and parts.
+//!    any coefficients; sums of two or three of these functions; other arguments (z̄, Re z, z/2, another factor on each part) and
+//!    parts; exponentials of z and of its parts, powers and φ-functions over a power of z; complex reciprocals whose parts are
+//!    put together wrongly.
 //! 4. The formula is compared with the specified one, term by term ([`difference`]).
-//!    Where no such formula is found, the specified one is tried with something else in the place of A or Δ ([`replaced`]).
-//! 5. Where the function is another one than in general is asked on a grid of steps from 2⁻³⁴ on ([`places`]).
+//!    Where no such formula is found, the specified one is tried with something else in the place of A, Δ or z ([`replaced`]).
+//! 5. Where the function is another one than in general is asked on a grid of steps from 2⁻³⁴ on ([`places`]). What it is there
+//!    is a sum of a few terms; or what it is elsewhere, with what the place is about held at its border, or of another A; or
+//!    what steps 1 to 3 find at points of that place. Failing these only the place is said, if the value jumps at its border and
+//!    nearly all that lies in it is off: [`OFF_SOMEWHERE`], which any other cause replaces.
 //!
 //! Each step is a fit with far fewer unknowns than values, accepted if every value is met to 2⁻²⁰ (places, and what stands in
-//! the place of something else, to 2⁻¹⁸): an error in a formula is larger, and constants typed as single ones are as coarse.
+//! the place of something else, to 2⁻¹⁸; what is held at a border, which is known to few digits, to 2⁻¹⁶): an error in a formula is larger, and constants typed as single ones are as coarse.
 //! Factors that are no fractions are taken for fitted noise, but for one. Where no such formula is found nothing is said of
 //! it. Places are those of the double build, and near z = 0 none is seen where double itself may lose digits.
 //!
@@ -36,7 +41,7 @@ use num_complex::Complex64;
 
 use self::expansion::{Evaluate, Expansion, Point, Probe, Which};
 use self::fit::TOLERANCE;
-use self::places::Place;
+use self::places::{Content, Place};
 use self::replaced::Replaced;
 use super::diagnose::{NEEDED, variant};
 use super::faults::catalogue::{self, Entry};
@@ -78,6 +83,9 @@ pub struct Reconstruction {
     statements: Vec<Statement>,
 }
 
+/// What a diagnosis is named that says where a coefficient is off, and not what it is there.
+pub const OFF_SOMEWHERE: &str = "off-in-a-region";
+
 /// Ā and B̄ as they are written.
 const NAMES: [(Which, &str); 2] = [(Which::ABar, "Ā"), (Which::BBar, "B̄")];
 
@@ -110,13 +118,12 @@ impl Reconstruction {
                         match &self.statements[at].says {
                             Says::Is(expansion) => off(expansion.value(point).0),
                             Says::At(place) => match &place.content {
-                                Some(content) => off(content.value(point).0),
-                                None => f64::from(u8::from(step[which as usize].is_finite())),
+                                Content::NotFinite => f64::from(u8::from(step[which as usize].is_finite())),
+                                // That it is off there is all that is said.
+                                Content::Unknown => 0.0,
+                                content => off(content.value(point).0),
                             },
-                            Says::Of(replaced) => {
-                                let (delta, a) = ((replaced.delta)(point.delta), (replaced.a)(point.a));
-                                off(right.value(&Point { delta, a, ..*point }).0)
-                            }
+                            Says::Of(replaced) => off(right.value(&(replaced.moved)(point)).0),
                             Says::Permuted => 0.0,
                         }
                     }
@@ -149,11 +156,14 @@ impl Reconstruction {
         let said: Vec<&Statement> =
             self.statements.iter().zip(needed).filter(|(_, needed)| **needed).map(|(one, _)| one).collect();
         let wrong = |which| said.iter().any(|one| one.which == which || matches!(one.says, Says::Permuted));
+        let is_known = |one: &&Statement| !matches!(&one.says, Says::At(place) if matches!(place.content, Content::Unknown));
         let formula = match (wrong(Which::ABar), wrong(Which::BBar)) {
             (true, true) => "a-bar-formula + b-bar-formula",
             (true, false) => "a-bar-formula",
             _ => "b-bar-formula",
         };
+        // Where it is off is no cause yet: anything else that is known comes first.
+        let formula = if said.iter().any(is_known) { formula } else { OFF_SOMEWHERE };
         let what = said.iter().map(|one| &*one.text).collect::<Vec<_>>().join("; ");
         let (name, what) = match self.model {
             Some(model) => (model.name, format!("{}: {what}", model.what)),
@@ -172,11 +182,19 @@ pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option
         let right = difference::specified(form, which);
         let arguments = expansion::arguments(weights);
         let Some((computed, side)) = in_general(&probe, which, &arguments, &right) else {
-            let replaced = replaced::find(&probe, which, name, &right);
-            statements.extend(replaced.map(|one| Statement {
+            let replaced = replaced::find(&probe, which, &right);
+            if let Some(one) = replaced {
+                let text = format!("{name} is the specified one with {}", one.text);
+                statements.push(Statement { which, text, says: Says::Of(one) });
+                continue;
+            }
+            // What is asked at ordinary steps may be all in one place.
+            let places = places::find(&probe, which, name, &right).into_iter();
+            let known = places.filter(|place| !matches!(place.content, Content::Unknown));
+            statements.extend(known.map(|one| Statement {
                 which,
                 text: one.text.clone(),
-                says: Says::Of(one),
+                says: Says::At(one),
             }));
             continue;
         };

@@ -1,11 +1,15 @@
 //! Where a step function is another one than in general: guards against small steps, branches of a series that end too
-//! early, NaN at A = 0. The places are described by one of a few conditions, whose threshold is found by bisection.
+//! early, limits that hold z or Δ, NaN at A = 0. The places are described by one of a few conditions, whose threshold is found by
+//! bisection.
+
+use std::collections::BTreeMap;
 
 use num_complex::Complex64;
 
-use super::expansion::{Expansion, Monomial, Point, Probe, Term, Which};
+use super::expansion::{self, Expansion, Monomial, Point, Probe, Term, Which};
 use super::fit::{TOLERANCE, factors, plausible, residual, snapped};
 use super::function::{Found, Shape};
+use super::replaced::{self, Replaced};
 use super::text;
 use crate::formula::Function;
 use crate::problem::Weights;
@@ -26,9 +30,16 @@ const BISECTIONS: usize = 24;
 pub fn grid(weights: Weights) -> Vec<Point> {
     let directions: &[(f64, f64)] = match weights {
         Weights::Real => &[(-1.0, 0.0), (1.0, 0.0)],
-        Weights::Complex => {
-            &[(-1.0, 0.0), (-0.75, 1.0), (0.0, 1.0), (0.5, -0.75), (0.75, 0.0), (-0.25, -1.5)]
-        }
+        Weights::Complex => &[
+            (-1.0, 0.0),
+            (-0.75, 1.0),
+            (0.0, 1.0),
+            (0.5, -0.75),
+            (0.75, 0.0),
+            (-0.25, -1.5),
+            (-0.03125, 1.0),
+            (0.0625, -1.0),
+        ],
     };
     let sizes = (-18..=18).step_by(2).map(|k| f64::from(k).exp2());
     let a = directions.iter().flat_map(|&(x, y)| sizes.clone().map(move |r| Complex64::new(r * x, r * y)));
@@ -48,7 +59,11 @@ enum Class {
 }
 
 fn class(model: &Expansion, point: &Point, got: Complex64) -> Class {
-    let (want, size) = model.value(point);
+    class_of(model.value(point), point, got)
+}
+
+/// Beside a value and what its terms' moduli sum up to.
+fn class_of((want, size): (Complex64, f64), point: &Point, got: Complex64) -> Class {
     if !(want.is_finite() && size < 1e30) {
         return Class::Unclear;
     }
@@ -72,6 +87,8 @@ pub enum Measure {
     Z,
     RealZ,
     ImaginaryZ,
+    /// |Re z|
+    SizeOfRealZ,
     /// |Re z| + |Im z|, a size that costs no root.
     SumZ,
     /// max(|Re z|, |Im z|), likewise.
@@ -79,7 +96,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    const ALL: [Measure; 7] = [
+    const ALL: [Measure; 8] = [
         Measure::Z,
         Measure::Delta,
         Measure::A,
@@ -87,6 +104,7 @@ impl Measure {
         Measure::LargestZ,
         Measure::RealZ,
         Measure::ImaginaryZ,
+        Measure::SizeOfRealZ,
     ];
 
     fn of(self, point: &Point) -> f64 {
@@ -96,6 +114,7 @@ impl Measure {
             Measure::Z => point.z().norm(),
             Measure::RealZ => point.z().re,
             Measure::ImaginaryZ => point.z().im.abs(),
+            Measure::SizeOfRealZ => point.z().re.abs(),
             Measure::SumZ => point.z().l1_norm(),
             Measure::LargestZ => point.z().re.abs().max(point.z().im.abs()),
         }
@@ -108,9 +127,39 @@ impl Measure {
             Measure::Z => "|z|",
             Measure::RealZ => "Re z",
             Measure::ImaginaryZ => "|Im z|",
+            Measure::SizeOfRealZ => "|Re z|",
             Measure::SumZ => "|Re z| + |Im z|",
             Measure::LargestZ => "max(|Re z|, |Im z|)",
         }
+    }
+
+    /// What is taken in the place of a point where the measure may not be beyond `end`.
+    fn held_at(self, end: f64) -> Option<Replaced> {
+        let text = |of: &str| format!("{of} held at {}", rounded(end));
+        let part = move |x: f64| if x == 0.0 { x } else { end.abs().copysign(x) };
+        Some(match self {
+            Measure::Delta => Replaced::new(text("Δ"), move |point| Point { delta: end, ..*point }),
+            Measure::A => Replaced::new(text("|A|"), move |point| Point {
+                a: point.a * (end / point.a.norm()),
+                ..*point
+            }),
+            Measure::Z => Replaced::of_z(text("|z|"), move |delta, a| a * delta * (end / (a * delta).norm())),
+            Measure::RealZ => {
+                Replaced::of_z(text("Re z"), move |delta, a| Complex64::new(end, (a * delta).im))
+            }
+            Measure::SizeOfRealZ => {
+                Replaced::of_z(text("|Re z|"), move |delta, a| Complex64::new(part(a.re), (a * delta).im))
+            }
+            Measure::ImaginaryZ => {
+                Replaced::of_z(text("|Im z|"), move |delta, a| Complex64::new((a * delta).re, part(a.im)))
+            }
+            Measure::SumZ | Measure::LargestZ => return None,
+        })
+    }
+
+    /// Whether it depends on z alone.
+    fn is_of_z(self) -> bool {
+        !matches!(self, Measure::Delta | Measure::A)
     }
 
     /// A point at which the measure is so many times that of this one: a step of another length where it is of Δ, another A
@@ -153,12 +202,42 @@ impl Condition {
     }
 }
 
+/// What Ā or B̄u is in a place.
+#[derive(Clone, Debug)]
+pub enum Content {
+    NotFinite,
+    Formula(Expansion),
+    /// What it is elsewhere, of something else.
+    Of(Replaced, Expansion),
+    /// Another one than elsewhere.
+    Unknown,
+}
+
+impl Content {
+    /// Its value, and the sum of its terms' moduli; NaN where it is no number.
+    pub fn value(&self, point: &Point) -> (Complex64, f64) {
+        match self {
+            Content::Formula(formula) => formula.value(point),
+            Content::Of(replaced, formula) => formula.value(&(replaced.moved)(point)),
+            Content::NotFinite | Content::Unknown => (f64::NAN.into(), f64::NAN),
+        }
+    }
+
+    fn text(&self, which: Which, name: &str) -> String {
+        match self {
+            Content::Formula(formula) => format!("{name} is {}", text::expansion(which, formula)),
+            Content::Of(replaced, _) => format!("{name} is taken with {}", replaced.text),
+            Content::NotFinite => format!("{name} is not finite"),
+            Content::Unknown => format!("{name} is another function than elsewhere"),
+        }
+    }
+}
+
 /// A place where Ā or B̄u is another function than elsewhere.
 #[derive(Clone, Debug)]
 pub struct Place {
     pub condition: Condition,
-    /// What it is there; none where it is no number.
-    pub content: Option<Expansion>,
+    pub content: Content,
     /// As a sentence without a full stop.
     pub text: String,
 }
@@ -167,62 +246,307 @@ pub struct Place {
 pub fn find(probe: &Probe, which: Which, name: &str, model: &Expansion) -> Vec<Place> {
     let points = grid(probe.weights);
     let Some(steps) = probe.ask(&points) else { return Vec::new() };
-    let classed: Vec<(Point, Complex64, Class)> = points
+    let values: Vec<Value> = points
         .iter()
         .zip(&steps)
-        .map(|(point, step)| (*point, step[which as usize], class(model, point, step[which as usize])))
+        .map(|(point, step)| {
+            let got = step[which as usize];
+            Value { point: *point, got, class: class(model, point, got) }
+        })
         .collect();
-    let of_kind = |kind| {
-        let values: Vec<(Point, Complex64)> =
-            classed.iter().filter(|one| one.2 == kind).map(|one| (one.0, one.1)).collect();
-        let content = if kind == Class::Other { Some(content(&values, model)?) } else { None };
-        // Where both functions agree to what can be seen, a point may lie on either side.
-        let elsewhere = |point: &Point, got: Complex64| {
-            class(model, point, got) == Class::Agrees
-                && content.as_ref().is_none_or(|content| class(content, point, got) == Class::Other)
-        };
-        let outside: Vec<Point> =
-            classed.iter().filter(|one| elsewhere(&one.0, one.1)).map(|one| one.0).collect();
-        let inside: Vec<Point> = values.iter().map(|one| one.0).collect();
-        let class_at = |point: &Point| {
-            let step = probe.ask(&[*point]).map(|steps| steps[0][which as usize]);
-            step.map_or(Class::Unclear, |got| class(model, point, got))
-        };
-        let is_elsewhere = |point: &Point| {
-            let step = probe.ask(&[*point]).map(|steps| steps[0][which as usize]);
-            step.is_some_and(|got| elsewhere(point, got))
-        };
-        let condition = condition((&inside, &outside), kind, &class_at, &is_elsewhere)?;
-        let what = match &content {
-            Some(content) => text::expansion(which, content),
-            None if values.iter().all(|(_, got)| got.re.is_nan() || got.im.is_nan()) => "NaN".to_owned(),
-            None => "not finite".to_owned(),
-        };
+    let asked = Asked { probe, which, model, values };
+    let mut all = Vec::new();
+    all.extend(asked.not_finite(name));
+    all.extend(asked.other(name));
+    all
+}
+
+/// What is returned at a point.
+#[derive(Clone, Copy)]
+struct Value {
+    point: Point,
+    got: Complex64,
+    class: Class,
+}
+
+/// A step function that has been asked on the grid.
+struct Asked<'a> {
+    probe: &'a Probe<'a>,
+    which: Which,
+    /// What it is elsewhere.
+    model: &'a Expansion,
+    values: Vec<Value>,
+}
+
+/// What is asked of a hypothesis beyond what the numbers of the grid say: thresholds are known to six digits.
+const FOUND: f64 = 16.0 * TOLERANCE;
+
+/// Steps at which every power of Δ counts.
+const ORDINARY: [f64; 3] = [0.25, 1.0, 4.0];
+
+/// How near the ends on several lines are to each other where they are one threshold.
+const SAME_END: f64 = 2e-3;
+
+/// By what a value is off at once at the border of a place, in units of what is taken for equal.
+const JUMP: f64 = 8.0;
+
+/// The fewest of them that make one.
+const FEWEST_ENDS: usize = 3;
+
+/// The value that at least three in four of these have.
+fn common(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut all: Vec<f64> = values.collect();
+    all.sort_by(f64::total_cmp);
+    let middle = *all.get(all.len() / 2)?;
+    let same = all.iter().filter(|x| (*x - middle).abs() <= SAME_END * middle.abs()).count();
+    (same >= FEWEST_ENDS && 4 * same >= 3 * all.len() && middle != 0.0).then_some(middle)
+}
+
+impl Asked<'_> {
+    fn of_class(&self, class: Class) -> Vec<(Point, Complex64)> {
+        self.values.iter().filter(|one| one.class == class).map(|one| (one.point, one.got)).collect()
+    }
+
+    fn got_at(&self, point: &Point) -> Option<Complex64> {
+        self.probe.ask(&[*point]).map(|steps| steps[0][self.which as usize])
+    }
+
+    fn class_at(&self, point: &Point) -> Class {
+        self.got_at(point).map_or(Class::Unclear, |got| class(self.model, point, got))
+    }
+
+    fn not_finite(&self, name: &str) -> Option<Place> {
+        let values = self.of_class(Class::NotFinite);
+        if values.is_empty() {
+            return None;
+        }
+        let condition = self.condition(&values, Class::NotFinite, &|_, _| false)?;
+        let is_nan = values.iter().all(|(_, got)| got.re.is_nan() || got.im.is_nan());
+        let what = if is_nan { "NaN" } else { "not finite" };
         let text = format!("{name} is {what} where {}", condition.text());
-        let place = Place { condition, content, text };
-        // What was found at u = B = 1 must hold for others.
-        let b = if probe.weights == Weights::Complex {
+        self.stays(Place { condition, content: Content::NotFinite, text }, &values)
+    }
+
+    /// The place where it is another function: what that is comes first, as what is like it elsewhere says nothing.
+    fn other(&self, name: &str) -> Option<Place> {
+        let values = self.of_class(Class::Other);
+        if values.is_empty() {
+            return None;
+        }
+        let place = |condition: Condition, content: Content| {
+            let text = format!("{} where {}", content.text(self.which, name), condition.text());
+            self.stays(Place { condition, content, text }, &values)
+        };
+        let of_a = || Some(Content::Of(replaced::of_a_at(self.model, &values, FOUND)?, self.model.clone()));
+        let known = content(&values, self.model).map(Content::Formula).or_else(of_a);
+        let known = known.and_then(|content| {
+            let condition = self.condition(&values, Class::Other, &|point, got| {
+                class_of(content.value(point), point, got) != Class::Other
+            })?;
+            // A limit says more than the function that it makes.
+            let content = self.held(&condition, &values).unwrap_or(content);
+            Some((condition, content))
+        });
+        if let Some((condition, content)) = known {
+            return place(condition, content);
+        }
+        // By what is surely off alone: beyond that both functions may be alike, far from the border of the place.
+        let (sharp, all) = (self.around(&values, true), self.around(&values, false));
+        let mut known = sharp.iter().chain(&all).filter_map(|condition| {
+            let content = self.held(condition, &values).or_else(|| self.in_region(condition, &values))?;
+            self.is_consistent(condition, &content).then(|| (*condition, content))
+        });
+        // Where the difference begins to be seen is no border of anything.
+        let mut regions = sharp.iter().filter(|condition| self.is_region(condition));
+        let (condition, content) = known.next().or_else(|| Some((*regions.next()?, Content::Unknown)))?;
+        place(condition, content)
+    }
+
+    /// What was found at u = B = 1 must hold for others.
+    fn stays(&self, place: Place, values: &[(Point, Complex64)]) -> Option<Place> {
+        let b = if self.probe.weights == Weights::Complex {
             Complex64::new(0.5, -1.5)
         } else {
             Complex64::from(-0.75)
         };
-        let others: Vec<Point> =
-            inside.iter().step_by(inside.len().div_ceil(8)).map(|p| Point { b, u: 2e3, ..*p }).collect();
-        let steps = probe.ask(&others)?;
+        let some = values.iter().step_by(values.len().div_ceil(8));
+        let others: Vec<Point> = some.map(|(point, _)| Point { b, u: 2e3, ..*point }).collect();
+        let steps = self.probe.ask(&others)?;
         let stays = others.iter().zip(steps).all(|(point, step)| {
-            let class_of = |model| class(model, point, step[which as usize]);
-            place
-                .content
-                .as_ref()
-                .map_or(class_of(model) == Class::NotFinite, |content| class_of(content) != Class::Other)
+            let got = step[self.which as usize];
+            match &place.content {
+                Content::NotFinite => class(self.model, point, got) == Class::NotFinite,
+                Content::Unknown => class(self.model, point, got) != Class::Agrees,
+                content => class_of(content.value(point), point, got) != Class::Other,
+            }
         });
         stays.then_some(place)
-    };
-    [Class::NotFinite, Class::Other]
-        .into_iter()
-        .filter(|kind| classed.iter().any(|one| one.2 == *kind))
-        .filter_map(of_kind)
-        .collect()
+    }
+
+    /// The condition that all of these values fulfil and none of the others that are clear; where `alike` is true of a point, it
+    /// may lie on either side.
+    fn condition(
+        &self,
+        values: &[(Point, Complex64)],
+        kind: Class,
+        alike: &dyn Fn(&Point, Complex64) -> bool,
+    ) -> Option<Condition> {
+        let agrees = |one: &&Value| one.class == Class::Agrees && !alike(&one.point, one.got);
+        let outside: Vec<Point> = self.values.iter().filter(agrees).map(|one| one.point).collect();
+        let inside: Vec<Point> = values.iter().map(|one| one.0).collect();
+        let is_elsewhere = |point: &Point| {
+            let got = self.got_at(point);
+            got.is_some_and(|got| class(self.model, point, got) == Class::Agrees && !alike(point, got))
+        };
+        condition((&inside, &outside), kind, &|point| self.class_at(point), &is_elsewhere)
+    }
+
+    /// Thresholds that all that is off lies beyond, found without knowing what it is there. On lines on which A or Δ alone grows,
+    /// what is off ends somewhere; the ends that are a threshold have one measure on all lines. With `sharp` only those ends
+    /// count at which the value jumps.
+    fn around(&self, values: &[(Point, Complex64)], sharp: bool) -> Vec<Condition> {
+        let condition = |measure: Measure, end: f64| {
+            let slack = SAME_END * end.abs();
+            let of = |(point, _): &(Point, Complex64)| measure.of(point);
+            match () {
+                () if values.iter().map(of).all(|x| x < end + slack) => Some(Condition::Below(measure, end)),
+                () if values.iter().map(of).all(|x| x > end - slack) => Some(Condition::Above(measure, end)),
+                () => None,
+            }
+        };
+        let mut all = Vec::new();
+        for of_delta in [false, true] {
+            let (first, last) = self.ends(of_delta, sharp);
+            let measures = Measure::ALL.into_iter().filter(|one| (*one == Measure::Delta) == of_delta);
+            let with_ends = measures.flat_map(|measure| [(measure, &last), (measure, &first)]);
+            all.extend(with_ends.filter_map(|(measure, ends)| {
+                condition(measure, common(ends.iter().map(|end| measure.of(end)))?)
+            }));
+        }
+        all
+    }
+
+    /// Where what is off begins, and where it ends, on each line on which A grows at an ordinary step, or Δ at any A.
+    fn ends(&self, of_delta: bool, sharp: bool) -> (Vec<Point>, Vec<Point>) {
+        type Key = [i64; 3];
+        let key = |point: &Point| -> Key {
+            let round = |x: f64| (x * 1e6).round() as i64;
+            match of_delta {
+                true => [round(point.a.re), round(point.a.im), 0],
+                false => {
+                    let direction = point.a / point.a.norm();
+                    [round(direction.re), round(direction.im), round(point.delta)]
+                }
+            }
+        };
+        let is_on = |one: &&Value| {
+            let ordinary = of_delta || ORDINARY.contains(&one.point.delta);
+            ordinary && blurred(one.point.z()) <= FOUND && one.class != Class::Unclear
+        };
+        let mut lines: BTreeMap<Key, Vec<&Value>> = BTreeMap::new();
+        self.values.iter().filter(is_on).for_each(|one| lines.entry(key(&one.point)).or_default().push(one));
+        let (mut first, mut last) = (Vec::new(), Vec::new());
+        for line in lines.values_mut() {
+            line.sort_by(|x, y| x.point.z().norm().total_cmp(&y.point.z().norm()));
+            let is_off = |one: &&Value| one.class == Class::Other;
+            let (Some(from), Some(to)) = (line.iter().position(is_off), line.iter().rposition(is_off)) else {
+                continue;
+            };
+            let border = |off: usize, right: usize| {
+                let right = line.get(right)?;
+                self.border(&line[off].point, &right.point, sharp)
+            };
+            first.extend(from.checked_sub(1).and_then(|before| border(from, before)));
+            last.extend(border(to, to + 1));
+        }
+        (first, last)
+    }
+
+    /// The point between one that is off and one that is not, at which that changes; with `sharp` only if much is off at once.
+    fn border(&self, off: &Point, right: &Point, sharp: bool) -> Option<Point> {
+        let at = |share: f64| {
+            let ratio = |from: f64, to: f64| if from == to { from } else { from * (to / from).powf(share) };
+            let single = |x: f64| f64::from(x as f32);
+            let size = ratio(off.a.norm(), right.a.norm()) / off.a.norm();
+            let a = Complex64::new(single(off.a.re * size), single(off.a.im * size));
+            Point::unit(single(ratio(off.delta, right.delta)), a)
+        };
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..BISECTIONS {
+            let middle = 0.5 * (low + high);
+            *if self.class_at(&at(middle)) == Class::Other { &mut low } else { &mut high } = middle;
+        }
+        let jumps = || {
+            let inside = at(low);
+            let (want, size) = self.model.value(&inside);
+            let off = (self.got_at(&inside)? - want).norm();
+            Some(off > JUMP * blurred(inside.z()) * size)
+        };
+        (!sharp || jumps() == Some(true)).then(|| at(0.5 * (low + high)))
+    }
+
+    /// What it is elsewhere, with what the condition asks for held at its end.
+    fn held(&self, condition: &Condition, values: &[(Point, Complex64)]) -> Option<Content> {
+        let (Condition::Below(measure, end) | Condition::Above(measure, end)) = *condition else {
+            return None;
+        };
+        // A threshold is a round number more often than not.
+        [rounded_value(end), end].into_iter().find_map(|end| {
+            let held = measure.held_at(end)?;
+            replaced::agrees(&held, self.model, values, FOUND).then(|| Content::Of(held, self.model.clone()))
+        })
+    }
+
+    /// The formula in a region of z, found there as it is elsewhere.
+    fn in_region(&self, condition: &Condition, values: &[(Point, Complex64)]) -> Option<Content> {
+        let (Condition::Below(measure, end) | Condition::Above(measure, end)) = *condition else {
+            return None;
+        };
+        if !measure.is_of_z() {
+            return None;
+        }
+        let below = matches!(condition, Condition::Below(..));
+        let z: Vec<Complex64> = expansion::arguments(self.probe.weights)
+            .into_iter()
+            .flat_map(|z| [z, z * end.abs() / 6.0, z * end.abs() / 2.0, z * end.abs()])
+            .filter(
+                |z| if below { end.abs() >= 6.0 || z.norm() >= end.abs() / 64.0 } else { z.norm() < 30.0 },
+            )
+            .map(|z| Complex64::new(f64::from(z.re as f32), f64::from(z.im as f32)))
+            .filter(|z| condition.holds(&Point::unit(1.0, *z)))
+            .collect();
+        let mut chosen: Vec<Complex64> = Vec::new();
+        for z in z {
+            if !chosen.contains(&z) {
+                chosen.push(z);
+            }
+        }
+        let found =
+            (chosen.len() >= EVIDENCE).then(|| expansion::find(self.probe, self.which, &chosen))??;
+        let content = Content::Formula(found);
+        let meets =
+            |(point, got): &(Point, Complex64)| class_of(content.value(point), point, *got) != Class::Other;
+        values.iter().all(meets).then_some(content)
+    }
+
+    /// Whether most of what is clear in a region is off, as far as ordinary steps and arguments show.
+    fn is_region(&self, condition: &Condition) -> bool {
+        let is_inside = |one: &&Value| {
+            let ordinary = ORDINARY.contains(&one.point.delta) && blurred(one.point.z()) <= FOUND;
+            ordinary && condition.holds(&one.point)
+        };
+        let count =
+            |class: Class| self.values.iter().filter(is_inside).filter(|one| one.class == class).count();
+        count(Class::Other) > 3 * count(Class::Agrees)
+    }
+
+    /// Whether all that lies in the region agrees with what was found for it.
+    fn is_consistent(&self, condition: &Condition, content: &Content) -> bool {
+        let inside = self.values.iter().filter(|one| condition.holds(&one.point));
+        inside
+            .filter(|one| matches!(one.class, Class::Agrees | Class::Other))
+            .all(|one| class_of(content.value(&one.point), &one.point, one.got) != Class::Other)
+    }
 }
 
 /// The condition that all of `inside` fulfil and none of `outside`, nor what lies beyond the grid.
@@ -334,10 +658,15 @@ fn end_of_way(measure: Measure, inside: &Point, end: f64, holds: &dyn Fn(&Point)
     (!holds(&way(1.0))).then(|| measure.of(&way(0.5 * (low + high))))
 }
 
-/// A round number where the value is one, else three digits.
-fn rounded(value: f64) -> String {
+/// A round number where the value is one, else that of three digits.
+fn rounded_value(value: f64) -> f64 {
     let digits = |digits: usize| format!("{value:.digits$e}").parse::<f64>().unwrap_or(value);
-    let rounded = (0..3).map(digits).find(|round| (round / value - 1.0).abs() < 1e-3).unwrap_or(digits(2));
+    (0..3).map(digits).find(|round| (round / value - 1.0).abs() < 1e-3).unwrap_or(digits(2))
+}
+
+/// The same as a text.
+fn rounded(value: f64) -> String {
+    let rounded = rounded_value(value);
     if (1e-3..1e4).contains(&rounded.abs()) { format!("{rounded}") } else { format!("{rounded:e}") }
 }
 
@@ -381,24 +710,29 @@ fn content(values: &[(Point, Complex64)], elsewhere: &Expansion) -> Option<Expan
     let alone = singles.clone().chain(pairs.clone()).chain(triples).map(|chosen| (chosen, false));
     let more =
         singles.chain(pairs).filter(|chosen| chosen.iter().all(|&i| i < 12)).map(|chosen| (chosen, true));
-    alone.chain(more).filter(|(chosen, _)| got.len() >= EVIDENCE * chosen.len()).find_map(
-        |(chosen, beside)| {
-            let got = if beside { &rest } else { &got };
-            let picked: Vec<Vec<Complex64>> = chosen.iter().map(|&i| columns[i].clone()).collect();
-            let found: Vec<f64> = factors(&picked, got, &scales)?.into_iter().map(snapped).collect();
-            if !plausible(&found) {
-                return None;
-            }
-            let sum =
-                |row: usize| picked.iter().zip(&found).map(|(column, factor)| column[row] * factor).sum();
-            let model: Vec<Complex64> = (0..got.len()).map(sum).collect();
-            let scaled = |(&i, &factor): (&usize, &f64)| {
-                let (power, of) = terms[i];
-                term(power, Found::plain(Shape::Sum(vec![(factor, of)])))
-            };
-            let terms = if beside { elsewhere.0.clone() } else { Vec::new() };
-            let terms = || terms.into_iter().chain(chosen.iter().zip(&found).map(scaled)).collect();
-            (residual(&model, got, &scales) <= 4.0 * TOLERANCE).then(|| Expansion(terms()))
-        },
-    )
+    // At few arguments powers of Δ alone fit what is a function of z.
+    let mut arguments: Vec<Complex64> = Vec::new();
+    for z in points.iter().map(Point::z) {
+        if arguments.len() < EVIDENCE * 2 && !arguments.contains(&z) {
+            arguments.push(z);
+        }
+    }
+    let enough = |chosen: &Vec<usize>| got.len() >= EVIDENCE * chosen.len() && arguments.len() > chosen.len();
+    alone.chain(more).filter(|(chosen, _)| enough(chosen)).find_map(|(chosen, beside)| {
+        let got = if beside { &rest } else { &got };
+        let picked: Vec<Vec<Complex64>> = chosen.iter().map(|&i| columns[i].clone()).collect();
+        let found: Vec<f64> = factors(&picked, got, &scales)?.into_iter().map(snapped).collect();
+        if !plausible(&found) {
+            return None;
+        }
+        let sum = |row: usize| picked.iter().zip(&found).map(|(column, factor)| column[row] * factor).sum();
+        let model: Vec<Complex64> = (0..got.len()).map(sum).collect();
+        let scaled = |(&i, &factor): (&usize, &f64)| {
+            let (power, of) = terms[i];
+            term(power, Found::plain(Shape::Sum(vec![(factor, of)])))
+        };
+        let terms = if beside { elsewhere.0.clone() } else { Vec::new() };
+        let terms = || terms.into_iter().chain(chosen.iter().zip(&found).map(scaled)).collect();
+        (residual(&model, got, &scales) <= 4.0 * TOLERANCE).then(|| Expansion(terms()))
+    })
 }

@@ -1,11 +1,15 @@
-//! What has no expansion: the specified formula with something else in the place of A or Δ, which is no function of z, and
+//! What has no expansion: the specified formula with something else in the place of A, Δ or z, which is no function of z, and
 //! results in each other's places.
+
+use std::fmt;
+use std::sync::Arc;
 
 use num_complex::Complex64;
 
 use super::difference;
 use super::expansion::{Expansion, Point, Probe, Which};
 use super::fit::TOLERANCE;
+use super::places;
 use crate::formula::Form;
 use crate::problem::Weights;
 
@@ -47,35 +51,104 @@ fn values_of_a(weights: Weights) -> Vec<Complex64> {
     sizes.iter().flat_map(|&r| directions.iter().map(move |&(x, y)| Complex64::new(r * x, r * y))).collect()
 }
 
-/// What stands in the place of Δ and of A, and a sentence without a full stop.
-#[derive(Clone, Debug)]
+/// At which point the formula is taken in the place of a given one.
+pub type Moved = Arc<dyn Fn(&Point) -> Point + Send + Sync>;
+
+/// Something else in the place of Δ, A or z.
+#[derive(Clone)]
 pub struct Replaced {
-    pub delta: fn(f64) -> f64,
-    pub a: fn(Complex64) -> Complex64,
+    pub moved: Moved,
+    /// `1/A in the place of A`
     pub text: String,
 }
 
-/// Where one of them makes the formula agree everywhere; `name` is the coefficient's.
-pub fn find(probe: &Probe, which: Which, name: &str, specified: &Expansion) -> Option<Replaced> {
+impl Replaced {
+    pub fn new(text: String, moved: impl Fn(&Point) -> Point + Send + Sync + 'static) -> Self {
+        Replaced { moved: Arc::new(moved), text }
+    }
+
+    /// Another z alone, beside Δ as it is.
+    pub fn of_z(text: String, z: impl Fn(f64, Complex64) -> Complex64 + Send + Sync + 'static) -> Self {
+        Replaced::new(text, move |point| Point { a: z(point.delta, point.a) / point.delta, ..*point })
+    }
+}
+
+impl fmt::Debug for Replaced {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// What may stand in the place of Δ and A.
+fn of_both() -> impl Iterator<Item = Replaced> {
+    let all = OF_DELTA.iter().flat_map(|delta| OF_A.iter().map(move |a| (delta, a)));
+    all.skip(1).map(|(of_delta, of_a)| {
+        let replaced = [(of_delta.0, "Δ"), (of_a.0, "A")].into_iter().filter(|(text, usual)| text != usual);
+        let replaced: Vec<String> =
+            replaced.map(|(text, usual)| format!("{text} in the place of {usual}")).collect();
+        let (delta, a) = (of_delta.1, of_a.1);
+        Replaced::new(replaced.join(" and "), move |point| Point {
+            delta: delta(point.delta),
+            a: a(point.a),
+            ..*point
+        })
+    })
+}
+
+/// What may stand in the place of z where Δ stays what it is: products with other powers of Δ, for each part of A its own, and
+/// a sum.
+fn of_z(weights: Weights) -> Vec<Replaced> {
+    let power = |power: i32, a: &str| format!("{}{a}", super::text::raised("Δ", power));
+    let powers = [1, 2, 0, 3];
+    let mut all = Vec::new();
+    for re in powers {
+        for im in powers {
+            let is_usual = (re, im) == (1, 1);
+            if is_usual || weights == Weights::Real && re != im {
+                continue;
+            }
+            let text = if re == im {
+                power(re, "A")
+            } else {
+                format!("{} + i {}", power(re, " Re A"), power(im, " Im A")).replace("  ", " ")
+            };
+            let z =
+                move |delta: f64, a: Complex64| Complex64::new(delta.powi(re) * a.re, delta.powi(im) * a.im);
+            all.push(Replaced::of_z(format!("{} in the place of z", text.trim()), z));
+        }
+    }
+    all.push(Replaced::of_z("Δ + A in the place of z".to_owned(), |delta, a| a + delta));
+    all
+}
+
+/// Where one of them makes the formula agree everywhere.
+pub fn find(probe: &Probe, which: Which, specified: &Expansion) -> Option<Replaced> {
     let points: Vec<Point> = [0.125, 0.5, 0.75, 1.25]
         .iter()
         .flat_map(|&delta| values_of_a(probe.weights).into_iter().map(move |a| Point::unit(delta, a)))
         .collect();
     let got: Vec<Complex64> = probe.ask(&points)?.into_iter().map(|step| step[which as usize]).collect();
-    let all = OF_DELTA.iter().flat_map(|delta| OF_A.iter().map(move |a| (delta, a)));
-    let agrees = |(of_delta, of_a): &(&Change<f64>, &Change<Complex64>)| {
-        points.iter().zip(&got).all(|(point, got)| {
-            let changed = Point { delta: of_delta.1(point.delta), a: of_a.1(point.a), ..*point };
-            let (want, size) = specified.value(&changed);
-            (got - want).norm() <= 4.0 * TOLERANCE * size
-        })
-    };
-    let (of_delta, of_a) = all.skip(1).find(agrees)?;
-    let replaced = [(of_delta.0, "Δ"), (of_a.0, "A")].into_iter().filter(|(text, usual)| text != usual);
-    let replaced: Vec<String> =
-        replaced.map(|(text, usual)| format!("{text} in the place of {usual}")).collect();
-    let text = format!("{name} is the specified one with {}", replaced.join(" and "));
-    Some(Replaced { delta: of_delta.1, a: of_a.1, text })
+    let values: Vec<(Point, Complex64)> = points.into_iter().zip(got).collect();
+    let mut all = of_both().chain(of_z(probe.weights));
+    all.find(|replaced| agrees(replaced, specified, &values, 4.0 * TOLERANCE))
+}
+
+/// Whether values are those of a formula with something replaced, as far as double is sure of them.
+pub fn agrees(replaced: &Replaced, formula: &Expansion, values: &[(Point, Complex64)], allowed: f64) -> bool {
+    values.iter().all(|(point, got)| {
+        let (want, size) = formula.value(&(replaced.moved)(point));
+        (got - want).norm() <= (allowed + places::blurred(point.z())) * size
+    })
+}
+
+/// Another A alone that makes a formula agree with these values: what may stand in its place where it is of one kind.
+pub fn of_a_at(formula: &Expansion, values: &[(Point, Complex64)], allowed: f64) -> Option<Replaced> {
+    let negated = Replaced::new("−A in the place of A".to_owned(), |point| Point { a: -point.a, ..*point });
+    let others = OF_A.iter().skip(1).map(|&(text, a)| {
+        Replaced::new(format!("{text} in the place of A"), move |point| Point { a: a(point.a), ..*point })
+    });
+    let mut all = std::iter::once(negated).chain(others);
+    all.find(|replaced| agrees(replaced, formula, values, allowed))
 }
 
 /// The four numbers that a complex step returns, or the two of a real one.

@@ -2,7 +2,7 @@
 
 use super::expansion::{Expansion, Monomial, OfB, Term, Which};
 use super::fit::{TOLERANCE, recognized};
-use super::function::{Argument, Found, Part, Shape};
+use super::function::{ABOVE, Argument, BELOW, Divisor, Found, Part, Piece, Shape};
 use crate::formula::{Fraction, Function};
 
 /// A whole coefficient; 0 where it has no terms.
@@ -62,6 +62,7 @@ pub fn function(power: i32, found: &Found) -> String {
         Argument::Conjugate => Some("conj(z)".to_owned()),
         Argument::RealPart => Some("Re z".to_owned()),
         Argument::Scaled(factor) => Some(scaled("z", factor)),
+        Argument::Parts(re, im) => Some(joined(&[scaled("Re z", re), scaled("i Im z", im)])),
     };
     let text = match &found.shape {
         Shape::Sum(terms) => {
@@ -89,12 +90,57 @@ pub fn function(power: i32, found: &Found) -> String {
             };
             format!("{}{}exp({exponent})", leading(factor), step(power))
         }
+        // Δᵖ/zᵏ is Δᵖ⁻ᵏ/Aᵏ.
+        Shape::Over(of, k) => {
+            let power = power - *k as i32;
+            let sum = match of[..] {
+                [(factor, Piece::Of(one))] => basis(power, factor, one, None),
+                [_] => format!("{}{}", step(power), pieces(of)),
+                _ => format!("{}({})", step(power), pieces(of)),
+            };
+            if *k > 0 { format!("{sum}/{}", raised("A", *k as i32)) } else { sum }
+        }
+        Shape::Divided(of, divisor, slip) => {
+            let (sum, w) = (pieces(of), divided_by(*divisor));
+            let sum = match sum.as_str() {
+                "1" => String::new(),
+                _ => format!("({sum})·"),
+            };
+            let (above, below) = (ABOVE[slip.above].0, BELOW[slip.below].0);
+            format!("{}{sum}[{above}/({below}) with w = {w}]", step(power))
+        }
     };
     match found.part {
         Part::Whole => text,
         Part::Real => format!("Re({text})"),
         Part::Imaginary => format!("i Im({text})"),
     }
+}
+
+/// By what a division divides.
+fn divided_by(divisor: Divisor) -> String {
+    match divisor {
+        Divisor::Z => "z".to_owned(),
+        Divisor::Square => "z²".to_owned(),
+        Divisor::Pole(alpha) => {
+            let sign = if alpha.value() < 0.0 { '+' } else { '−' };
+            format!("1 {sign} {}", fraction("z", alpha.value().abs(), false))
+        }
+    }
+}
+
+/// A sum of pieces in z.
+fn pieces(of: &[(f64, Piece)]) -> String {
+    let named = |factor: f64, name: &str| format!("{}{name}", leading(factor));
+    let text = |&(factor, piece): &(f64, Piece)| match piece {
+        Piece::Of(Function::Power(k)) => fraction(&raised("z", k as i32), factor, k == 0),
+        Piece::Of(of) => basis(0, factor, of, None),
+        Piece::ExpOfReal => named(factor, "exp(Re z)"),
+        Piece::Turn => named(factor, "exp(i Im z)"),
+        Piece::ExpOfConjugate => named(factor, "exp(conj(z))"),
+        Piece::CosOfImaginary => named(factor, "cos(Im z)"),
+    };
+    joined(&of.iter().map(text).collect::<Vec<_>>())
 }
 
 /// c Δᵖ f
@@ -153,11 +199,8 @@ pub fn raised(base: &str, power: i32) -> String {
 
 /// A polynomial in `argument`.
 fn series(coefficients: &[f64], argument: &str) -> String {
-    let argument = if argument.contains(' ') || argument.contains('/') {
-        format!("({argument})")
-    } else {
-        argument.to_owned()
-    };
+    let argument =
+        if argument.contains([' ', '/', '·']) { format!("({argument})") } else { argument.to_owned() };
     let terms = coefficients.iter().enumerate().filter(|(_, c)| **c != 0.0);
     joined(&terms.map(|(k, &c)| fraction(&raised(&argument, k as i32), c, k == 0)).collect::<Vec<_>>())
 }
