@@ -52,6 +52,8 @@ pub const NEARLY_ROUNDED: f64 = 1.0 / 8.0;
 const SAME: f64 = 1e-6;
 /// Positions of the first look at a pair.
 const FIRST: usize = 4;
+/// Elements that a model with free numbers has to say something of.
+const FEWEST_TOLD: usize = 8;
 /// How many models a diagnosis names.
 const NAMED: usize = 5;
 
@@ -94,6 +96,9 @@ impl Effort {
 struct Fit {
     share: f64,
     residual: f64,
+    /// Whether the model's bounds are narrower than the error in a few at least of the elements that are beyond the specified
+    /// method's: a model whose states explode at once allows anything.
+    tells: bool,
 }
 
 impl Fit {
@@ -431,6 +436,9 @@ struct FitSums {
     share: f64,
     model: f64,
     specified: f64,
+    /// Elements that are beyond the specified method's bound, and those of them of which the model's says something.
+    wrong: usize,
+    told: usize,
 }
 
 impl FitSums {
@@ -453,6 +461,10 @@ impl FitSums {
     /// Adds the distances from the model and from the specified method, each with its bound.
     fn add_errors(&mut self, error: f64, model_bound: f64, specified: f64, want_bound: f64) {
         let unit = model_bound.max(want_bound);
+        if specified > want_bound {
+            self.wrong += 1;
+            self.told += usize::from(model_bound < specified);
+        }
         let share = if error == 0.0 { 0.0 } else { error / model_bound };
         self.share = if share.is_nan() { f64::INFINITY } else { self.share.max(share) };
         self.model += (error / unit).powi(2);
@@ -461,7 +473,8 @@ impl FitSums {
 
     fn fit(&self) -> Fit {
         let residual = (self.model / self.specified).sqrt();
-        Fit { share: self.share, residual: if residual.is_nan() { f64::INFINITY } else { residual } }
+        let residual = if residual.is_nan() { f64::INFINITY } else { residual };
+        Fit { share: self.share, residual, tells: self.told >= FEWEST_TOLD.min(self.wrong) }
     }
 }
 

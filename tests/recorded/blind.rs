@@ -151,7 +151,7 @@ fn another_authors_recordings_get_these(#[case] number: usize, #[case] causes: &
 #[case(6, &[])]
 #[case(7, &[])]
 #[case(8, &[])]
-#[case(9, UNNAMED)]
+#[case(9, &["P Σ B̄u/(P + 1e−12)"])]
 #[case(10, UNNAMED)]
 #[case(11, &["log2e-twice-imaginary + last-state-real-part"])]
 #[case(12, &[])]

@@ -171,6 +171,31 @@ fn exchanged(a_bar: &[C], input: &[C], length: usize) -> (Vec<C>, C) {
     (states, given)
 }
 
+/// P Σ b/P, with P the product of all Ā so far, or what stands in its place below.
+fn log_space(a_bar: &[C], input: &[C], below: fn(C) -> C) -> (Vec<C>, C) {
+    let (mut product, mut sum, mut states) = (C::ONE, C::ZERO, Vec::new());
+    for (a, b) in a_bar.iter().zip(input) {
+        product *= a;
+        sum += b / below(product);
+        states.push(product * sum);
+    }
+    let last = states[states.len() - 1];
+    (states, last)
+}
+
+fn from(mut x: C, a_bar: &[C], input: &[C]) -> (Vec<C>, C) {
+    let step = |(a_bar, input): (&C, &C)| {
+        x = a_bar * x + input;
+        x
+    };
+    let states: Vec<C> = a_bar.iter().zip(input).map(step).collect();
+    (states, x)
+}
+
+fn rolled(values: &[C]) -> Vec<C> {
+    [&values[values.len() - 1..], &values[..values.len() - 1]].concat()
+}
+
 fn problem(seed: u64, weights: Weights) -> Problem {
     let shape = Shape { batch: 2, dim: 6, dstate: 5, seqlen: LEN, groups: 1 };
     let recipe = Recipe { shape, a: StateMatrix::Stable(0.3, 3.0), ..regime::EVERYTHING };
@@ -309,6 +334,12 @@ fn the_plain_scan_is_sound(
 #[case::last_moved("last-state-of-other-place", "from the last state to the first", Kernel { last: |c, n, _| { let a = c.a[0][4 - n]; c.steps.iter().enumerate().fold(C::ZERO, |x, (l, delta)| (a * delta).exp() * x + c.b[4 - n][l] * c.u[l] * delta) }, ..ZOH })]
 #[case::last_without_input("last-state-without-input", "lacks the input of the last position", Kernel { last: |c, n, x| x - c.b[n][LEN - 1] * c.u[LEN - 1] * c.steps[LEN - 1], ..ZOH })]
 #[case::in_part("last-state-in-part", "states from 3 on", Kernel { last: |_, n, x| if n < 3 { x } else { C::ZERO }, ..ZOH })]
+#[case::not_advancing("delta-not-advancing", "Δ of position l is that of l % 16", Kernel { alter: |c| for l in 16..LEN { c.steps[l] = c.steps[l % 16]; }, ..ZOH })]
+#[case::raised("log-space-scan-raised", "P Σ B̄u/max(P, 0.002)", Kernel { walk: |a, b| log_space(a, b, |p| p.re.max(0.002).into()), ..ZOH })]
+#[case::run_before("state-not-reset", "a run before, of the same inputs", Kernel { walk: |a, b| from(plain(a, b).1, a, b), ..BILINEAR })]
+#[case::circular("state-not-reset", "a run before, of the same inputs", Kernel { walk: |a, b| { let end = plain(a, b).1; (from(end, a, b).0, end) }, ..FOH })]
+#[case::read_late_in_reversed("reversed-scan-c-position-off-by-1", "in the reversed scan alone", Kernel { reversed: Some(|a, b, c| reversed(a, b, &rolled(c))), ..POLY })]
+#[case::exchanged_in_forward("forward-scan-scan-operands-exchanged", "in the forward scan alone", Kernel { walk: |a, b| (exchanged(a, b, usize::MAX).0, exchanged(a, b, usize::MAX).1), ..POLY })]
 fn a_mistake_of_structure_is_identified(#[case] name: &str, #[case] says: &str, #[case] kernel: Kernel) {
     let problem = problem(2, Weights::Real);
     let found = first(&kernel, &problem, &problem);
@@ -332,6 +363,7 @@ fn a_mistake_of_structure_is_identified(#[case] name: &str, #[case] says: &str, 
 #[case("phi-taylor-2-near-0", "after 2 terms where |Re ΔA| is below 0.1", Kernel { b_bar: |delta, a| { let z = delta * a; delta * delta * if z.re.abs() < 0.1 { 0.5 + z / 6.0 } else { phi_2(z) } }, ..FOH })]
 #[case("a-imaginary-part-scaled", "by 1/2", Kernel { alter: |c| c.a.iter_mut().flatten().for_each(|a| a.im *= 0.5), ..FOH })]
 #[case("a-real-part-scaled", "by 1.7", Kernel { alter: |c| c.a.iter_mut().flatten().for_each(|a| a.re *= 1.7), ..FOH })]
+#[case("reversed-scan-c-conjugated", "in the reversed scan alone", Kernel { reversed: Some(|a, b, c| reversed(a, b, &c.iter().map(|c| c.conj()).collect::<Vec<C>>())), ..POLY })]
 fn one_of_complex_numbers_is_identified(#[case] name: &str, #[case] says: &str, #[case] kernel: Kernel) {
     let problem = problem(3, Weights::Complex);
     let found = first(&kernel, &problem, &problem);
@@ -440,6 +472,28 @@ fn another_order_in_memory_is_identified(
     // u of the skip is that of the scan.
     let found = first(&ZOH, &given, &computed);
     assert!(found.0 == name && found.1.contains(says), "{found:?}");
+}
+
+/// A weight of each channel that is taken by the index of the batch.
+#[rstest]
+#[case("a-channel-by-batch", |p: &mut Problem, batch: usize| { let row = p.a[batch * 5..][..5].to_vec(); p.a = row.repeat(6); })]
+#[case("bias-channel-by-batch", |p: &mut Problem, batch: usize| { let bias = p.delta_bias.as_mut().unwrap(); let of = bias[batch]; bias.fill(of); })]
+#[case("d-channel-by-batch", |p: &mut Problem, batch: usize| { let d = p.d.as_mut().unwrap(); let of = d[batch]; d.fill(of); })]
+fn an_index_of_another_axis_is_identified(#[case] name: &str, #[case] misread: fn(&mut Problem, usize)) {
+    let given = problem(10, Weights::Real);
+    let (mut out, mut last) = (Vec::new(), Vec::new());
+    for batch in 0..2 {
+        let mut computed = given.clone();
+        misread(&mut computed, batch);
+        let (of_out, of_last) = run(&FOH, &computed);
+        out.extend_from_slice(&of_out[batch * of_out.len() / 2..][..of_out.len() / 2]);
+        last.extend_from_slice(&of_last[batch * of_last.len() / 2..][..of_last.len() / 2]);
+    }
+    let mut file = File::of(&given, ComplexAs::Trailing);
+    file.add_output(&given, "foh", &out, Some(&last), ComplexAs::Trailing);
+    let case = checked(&file.recording()).cases.remove(0);
+    let found: Vec<&str> = case.diagnosis.iter().map(|found| found.name.as_str()).collect();
+    assert_eq!(found.first(), Some(&name), "{found:?}");
 }
 
 fn softplus(z: f64) -> f64 {

@@ -23,6 +23,10 @@ pub enum Map {
     Modulo(usize),
     /// i / k
     Divided(usize),
+    /// The index of the batch, around the end.
+    OfBatch,
+    /// That of the channel.
+    OfChannel,
     Reversed,
     /// From one index up to another; nothing is read outside.
     Within(usize, usize),
@@ -65,7 +69,8 @@ impl Map {
     pub fn of(self, i: usize, n: usize) -> Option<usize> {
         let size = n as isize;
         Some(match self {
-            Map::Same => i,
+            // What takes another axis's index is read by [`super::inputs::Read`].
+            Map::Same | Map::OfBatch | Map::OfChannel => i,
             Map::At(index) => index.min(n - 1),
             Map::Shifted(by) => usize::try_from(i as isize + by).ok().filter(|&shifted| shifted < n)?,
             Map::Held(by) => (i as isize + by).clamp(0, size - 1) as usize,
@@ -488,9 +493,21 @@ pub enum Initial {
     EndOfForward,
 }
 
+/// By what a log-space scan, P Σ b/P with P the product of all Ā so far, keeps P away from 0 where it divides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Raised {
+    Not,
+    /// b/(P + ε)
+    Added(f64),
+    /// b/max(P, ε)
+    AtLeast(f64),
+}
+
 /// Which scan runs before another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
+    /// A run of the same on the same inputs, which started from 0.
+    Itself,
     Batch,
     Channel,
     /// Channel by channel, and batch by batch.

@@ -3,7 +3,7 @@
 
 use num_complex::Complex64;
 
-use super::around::{AUse, Activation, Flips, Input, Order, Pad, Pairs, Place, StepSize, UUse};
+use super::around::{AUse, Activation, Flips, Input, Map, Order, Pad, Pairs, Place, StepSize, UUse};
 use super::complex::Way;
 use super::step;
 use super::variant::{BUse, Group, Variant};
@@ -127,8 +127,10 @@ impl<'a> Read<'a> {
     /// A number of u, delta or z; one that the problem does not hold is none.
     fn sequence(&self, input: Input, values: &[f32], l: usize) -> f64 {
         let (place, shape) = (self.place(input), self.problem.shape);
-        let (batch, channel) =
-            (place.batch.of(self.channel.0, shape.batch), place.channel.of(self.channel.1, shape.dim));
+        let (batch, channel) = (
+            place.batch.of(self.channel.0, shape.batch),
+            self.index(place.channel, self.channel.1, shape.dim),
+        );
         let (Some(batch), Some(channel), Some(l)) = (batch, channel, place.l.of(l, shape.seqlen)) else {
             return 0.0;
         };
@@ -154,9 +156,18 @@ impl<'a> Read<'a> {
         row.map_or(f64::NAN, |row| f64::from(values[row * shape.seqlen + l]))
     }
 
+    /// The index that is read for `i` of `n`, also where it is that of another axis.
+    fn index(&self, map: Map, i: usize, n: usize) -> Option<usize> {
+        match map {
+            Map::OfBatch => Some(self.channel.0 % n),
+            Map::OfChannel => Some(self.channel.1 % n),
+            map => map.of(i, n),
+        }
+    }
+
     /// A number for each channel.
     pub fn of_channel(&self, input: Input, values: &[f32]) -> f64 {
-        let channel = self.place(input).channel.of(self.channel.1, self.problem.shape.dim);
+        let channel = self.index(self.place(input).channel, self.channel.1, self.problem.shape.dim);
         channel.map_or(0.0, |channel| f64::from(values[channel]))
     }
 
@@ -244,10 +255,12 @@ impl<'a> Read<'a> {
         };
         let (shape, width) = (problem.shape, problem.weights.width());
         let (batch, channel) = self.channel;
-        let Some(n) = place.state.of(n, shape.dstate) else { return Complex64::ZERO };
+        let Some(n) = self.index(place.state, n, shape.dstate) else { return Complex64::ZERO };
         match operand {
             Operand::Constant => {
-                let Some(channel) = place.channel.of(channel, shape.dim) else { return Complex64::ZERO };
+                let Some(channel) = self.index(place.channel, channel, shape.dim) else {
+                    return Complex64::ZERO;
+                };
                 self.weight(values, place, (channel, n))
             }
             Operand::Variable => {
@@ -357,7 +370,8 @@ impl<'a> Read<'a> {
     fn given_a(&self, n: usize) -> Complex64 {
         let (problem, place) = (self.problem, self.place(Input::A));
         let shape = problem.shape;
-        let (channel, n) = (place.channel.of(self.channel.1, shape.dim), place.state.of(n, shape.dstate));
+        let channel = self.index(place.channel, self.channel.1, shape.dim);
+        let n = self.index(place.state, n, shape.dstate);
         let (Some(channel), Some(n)) = (channel, n) else { return Complex64::ZERO };
         self.weight(&problem.a, place, (channel, n))
     }

@@ -7,7 +7,7 @@
 
 use num_complex::Complex64;
 
-use super::around::{Before, Delay, Flips, Initial, Pad, STATES, UUse};
+use super::around::{Before, Delay, Flips, Initial, Pad, Raised, STATES, UUse};
 use super::carried::{Carried, State};
 use super::complex::{Product, Way};
 use super::inputs::Read;
@@ -49,11 +49,23 @@ struct Map {
 /// Runs `variant` over one channel of the problem.
 pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) -> Channel {
     let seqlen = problem.shape.seqlen;
-    let run = VariantScan::new(variant, problem, channel, seqlen);
+    let in_one_scan = variant.in_one_scan.filter(|_| variant.bidirectional);
+    // What is right in one scan is what poly specifies, the only method that has two.
+    let other = variant.of_other_scan(Method::Poly);
+    let [of_forward, of_backward] = match in_one_scan {
+        None => [variant; 2],
+        Some(false) => [variant, &other],
+        Some(true) => [&other, variant],
+    };
+    let run = VariantScan::new(of_forward, problem, channel, seqlen);
     let mut sums = vec![Sums::default(); seqlen];
     let (mut last_state, mut overflows) = (Row::default(), false);
     let flips = variant.bidirectional && variant.flips != Flips::RIGHT;
-    let reversed = flips.then(|| VariantScan::of_reversed(variant, problem, channel));
+    let reversed = match (flips, in_one_scan) {
+        (true, _) => Some(VariantScan::of_reversed(variant, problem, channel)),
+        (false, Some(_)) => Some(VariantScan::new(of_backward, problem, channel, seqlen)),
+        (false, None) => None,
+    };
     let mut of_reversed = vec![Sums::default(); if reversed.is_some() { seqlen } else { 0 }];
     for n in 0..problem.shape.dstate {
         let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l)).collect();
@@ -102,9 +114,11 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
         sums[at].magnitude += of_reversed.magnitude;
     }
     let mut out = Row { values: vec![0.0; seqlen], bound: vec![0.0; seqlen] };
+    // Skip and gate come after both scans.
+    let around = reversed.as_ref().filter(|_| in_one_scan == Some(false)).unwrap_or(&run);
     for l in 0..seqlen {
-        let at = run.read.in_memory(l);
-        (out.values[at], out.bound[at]) = run.output(l, &sums);
+        let at = around.read.in_memory(l);
+        (out.values[at], out.bound[at]) = around.output(l, &sums);
     }
     let tensors = [(TensorName::Out, out), (TensorName::LastState, last_state)].into_iter().collect();
     Channel { tensors, overflows }
@@ -439,6 +453,7 @@ impl<'a> VariantScan<'a> {
         let (batch, d) = self.channel;
         let of_batch = batch.checked_sub(1);
         match before {
+            Before::Itself => Some((self.channel, n)),
             Before::Batch => Some(((of_batch?, d), n)),
             Before::Channel => Some(((batch, d.checked_sub(1)?), n)),
             Before::BatchOrChannel => match d.checked_sub(1) {
@@ -456,7 +471,11 @@ impl<'a> VariantScan<'a> {
             let unknown = Complex64::new(f64::NAN, f64::NAN);
             return State { at: Bounded { value: unknown, error: 0.0 }, size: 0.0 };
         }
-        let run = VariantScan::new(self.variant, self.problem, channel, seqlen);
+        // What ran before on the same inputs has started from 0.
+        let from_0 = Variant { initial: Initial::Given, ..*self.variant };
+        let is_first = self.variant.initial == Initial::EndOf(Before::Itself);
+        let run =
+            VariantScan::new(if is_first { &from_0 } else { self.variant }, self.problem, channel, seqlen);
         let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l)).collect();
         let last = run.add_states(n, &maps, reverse, &mut vec![Sums::default(); seqlen]);
         State { at: last.state, size: modulus(last.state.value) + last.state.error }
@@ -515,6 +534,21 @@ impl<'a> VariantScan<'a> {
                     + (a.error + mu * modulus(a.value)) * size;
                 product.value *= a.value;
                 a = one;
+            }
+            if variant.raised != Raised::Not {
+                // P/(P + ε) of what a sound scan adds; P has the errors of all its factors.
+                let size = modulus(product.value) * modulus(a.value);
+                product.error = (modulus(a.value) + a.error) * growth * product.error
+                    + (a.error + mu * modulus(a.value)) * modulus(product.value);
+                product.value *= a.value;
+                let (below, relative) = match variant.raised {
+                    Raised::AtLeast(least) => (size.max(least), product.error / size.max(least)),
+                    Raised::Added(more) => (size + more, product.error / (size + more)),
+                    Raised::Not => (size, 0.0),
+                };
+                let factor = if size > 0.0 { size / below } else { 0.0 };
+                b.error = factor * (b.error + (2.0 * relative + 4.0 * mu) * modulus(b.value));
+                b.value *= factor;
             }
             let multiplied = variant.products[0];
             let longer = multiplied.longer(modulus(a.value));

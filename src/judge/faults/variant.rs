@@ -3,7 +3,7 @@
 
 use super::around::{
     AUse, Chunks, Counts, Delay, Flips, FoundTerm, GateFunction, Gated, Guarded, Initial, Map, Pad, Place,
-    Places, StepSize, TERMS, UUse,
+    Places, Raised, StepSize, TERMS, UUse,
 };
 use super::complex::{Divisions, OfComplex, Product, Ways};
 use crate::formula::{Form, Fraction, Transition};
@@ -275,9 +275,31 @@ pub struct Variant {
     pub last_state: LastState,
     /// Whether 16-bit outputs are cut off in place of rounded.
     pub store_truncated: bool,
+    /// Of two scans the one that all changes before skip and gate are about, whether it is the reversed one; none for both.
+    pub in_one_scan: Option<bool>,
+    /// What the products of Ā that inputs are divided by in a log-space scan have been raised by; 0 for any other scan.
+    pub raised: Raised,
 }
 
 impl Variant {
+    /// The other of two scans where one alone is changed: as specified, but for what happens to both together.
+    pub fn of_other_scan(&self, form: impl Into<Form>) -> Variant {
+        Variant {
+            directions: self.directions,
+            readout: self.readout,
+            readout_factor: self.readout_factor,
+            skip: self.skip,
+            skip_of_readout: self.skip_of_readout,
+            skip_has_d: self.skip_has_d,
+            gate: self.gate,
+            gated: self.gated,
+            state: self.state,
+            last_state: self.last_state,
+            store_truncated: self.store_truncated,
+            ..Variant::specified(form)
+        }
+    }
+
     /// Nothing wrong.
     pub fn specified(form: impl Into<Form>) -> Self {
         let form = form.into();
@@ -336,6 +358,8 @@ impl Variant {
             state: InputType::F32,
             last_state: LastState::Right,
             store_truncated: false,
+            in_one_scan: None,
+            raised: Raised::Not,
         }
     }
 }

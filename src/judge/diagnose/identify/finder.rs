@@ -6,8 +6,8 @@ use super::Case;
 use super::changes::{Change, Part};
 use super::looks::Look;
 use super::numbers;
-use crate::formula::{Form, Function};
-use crate::judge::faults::around::{Activation, Carry, Chunks, GateFunction};
+use crate::formula::{Form, Function, Transition};
+use crate::judge::faults::around::{Activation, Carry, Chunks, GateFunction, Raised};
 use crate::judge::faults::complex::Division;
 use crate::judge::faults::inputs::Read;
 use crate::judge::faults::variant::{Clamp, Variant};
@@ -65,6 +65,9 @@ impl Family {
 
 /// Where a number that is added to another is looked for.
 const SMALL: (f64, f64) = (1e-6, 1.0);
+
+/// How many ranges of six decades a number is looked for in that keeps a product away from 0: as far as f32 goes.
+const RAISED: i32 = 7;
 
 /// Points of the first grid, and steps of each refinement.
 const GRID: usize = 32;
@@ -232,6 +235,26 @@ pub fn families(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Family> {
             |v, x| v.gate = GateFunction::Swish(x),
             scale,
         ));
+    }
+    if case.form.formula().a_bar == Transition::Exponential {
+        // Each over few decades: a grid is fine enough there.
+        for k in 0..RAISED {
+            let range = (10f64.powi(-6 * (k + 1)), 10f64.powi(-6 * k));
+            all.push(family(
+                "log-space-scan-raised",
+                Part::Scan,
+                |x| format!("the scan is P Σ B̄u/(P + {x}), with P the product of all Ā so far"),
+                |v, x| v.raised = Raised::Added(x),
+                range,
+            ));
+            all.push(family(
+                "log-space-scan-raised",
+                Part::Scan,
+                |x| format!("the scan is P Σ B̄u/max(P, {x}), with P the product of all Ā so far"),
+                |v, x| v.raised = Raised::AtLeast(x),
+                range,
+            ));
+        }
     }
     all.push(family(
         "state-scaled",

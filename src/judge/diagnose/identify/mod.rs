@@ -246,7 +246,7 @@ impl<'a> Search<'a> {
 
     fn confirmed(&self, candidate: &Candidate) -> Option<Explanation> {
         let fit = self.fit(&candidate.variant, true);
-        fit.explains().then(|| Explanation { changes: candidate.changes.clone(), fit })
+        (fit.explains() && fit.tells).then(|| Explanation { changes: candidate.changes.clone(), fit })
     }
 
     /// Those that explain, in the order in which they were tried; what fits much worse than the best is left out.
@@ -345,6 +345,15 @@ impl<'a> Search<'a> {
 
     fn out_is_right(&self) -> bool {
         self.order.iter().all(|&row| self.whole(row).first_failure(self.case, &self.base).is_none())
+    }
+
+    /// What is wrong in one of two scans alone.
+    fn in_one_scan(&self) -> Vec<Candidate> {
+        let structure = structure::all(self.case.problem, self.case.form);
+        let changes = self.catalogue.iter().chain(&self.around).chain(&structure);
+        let all = structure::in_one_scan(self.case.problem, self.case.form, changes);
+        let alone = all.par_iter().map(|change| self.alone(change));
+        alone.filter(|candidate| !self.is_refuted(&candidate.variant)).collect()
     }
 
     /// Mistakes of structure on their own.
@@ -500,6 +509,7 @@ impl<'a> Search<'a> {
         let by_hand =
             |propose: &dyn Fn() -> Vec<Candidate>| if together.is_some() { Vec::new() } else { propose() };
         self.first(&[
+            &|| self.in_one_scan(),
             &|| of_together(|together| together.pairs()),
             &|| by_hand(&|| self.pairs(&forms, &around, false)),
             &|| if bidirectional { by_hand(&|| self.partly()) } else { self.partly() },

@@ -129,6 +129,18 @@ pub fn all(problem: &Problem) -> Vec<Change> {
                     ));
                 }
             }
+            for (of, other, map) in
+                [("batch", shape.batch, Map::OfBatch), ("channel", shape.dim, Map::OfChannel)]
+            {
+                let is_new = matches!((axis, of), ("channel", "batch") | ("state", "channel"));
+                if is_new && other > 1 {
+                    maps.push((
+                        format!("{name}-{axis}-by-{of}"),
+                        format!("is taken by the index of the {of} in place of that of the {axis}"),
+                        map,
+                    ));
+                }
+            }
             if axis == "channel" {
                 maps.push((
                     format!("{name}-of-last-{axis}"),

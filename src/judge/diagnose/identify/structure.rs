@@ -19,6 +19,8 @@ const FEW: usize = 2;
 const THRESHOLDS: [f64; 7] = [2.0, 3.0, 10.0, 4.0, 0.5, 6.0, 15.0];
 /// Lengths of blocks that are tried whatever fails first.
 const LENGTHS: [usize; 6] = [64, 32, 16, 128, 8, 4];
+/// Positions × states of a channel up to which it is asked what one of two scans does otherwise than the other.
+const ONE_OF_TWO: usize = 4096;
 /// Scans in a row up to which it is asked what one has left for the next: each of them is computed again for all after it.
 const IN_A_ROW: usize = 64;
 
@@ -125,6 +127,36 @@ pub fn few(problem: &Problem, form: Form) -> Vec<Change> {
     all.extend(guards::few(form));
     if problem.delta_softplus {
         all.extend(THRESHOLDS.map(finder::threshold));
+    }
+    all
+}
+
+/// Changes to one of two scans, where the other one is right.
+pub fn in_one_scan<'a>(
+    problem: &Problem,
+    form: Form,
+    changes: impl Iterator<Item = &'a Change>,
+) -> Vec<Change> {
+    let shape = problem.shape;
+    if !form.is_bidirectional() || shape.seqlen * shape.dstate > ONE_OF_TWO {
+        return Vec::new();
+    }
+    // Skip and gate come after both.
+    let is_of_scan = |change: &&Change| {
+        let after = matches!(change.part, Part::Epilogue | Part::LastState | Part::Formula);
+        !after && !change.is_statement
+    };
+    let mut all = Vec::new();
+    for change in changes.filter(is_of_scan) {
+        for (reversed, name, written) in [(true, "reversed", "reversed"), (false, "forward", "forward")] {
+            let of_both = change.change.clone();
+            let what = format!("{}; in the {written} scan alone", change.what);
+            let name = format!("{name}-scan-{}", change.name);
+            all.push(Change::new(change.part, name, what, move |v: &mut Variant| {
+                of_both(v);
+                v.in_one_scan = Some(reversed);
+            }));
+        }
     }
     all
 }
@@ -517,7 +549,7 @@ fn row_strides(problem: &Problem) -> Vec<Change> {
 
 /// A scan that starts from what that of the item of the batch before has ended with.
 pub fn starts_of_batch(problem: &Problem) -> Option<Change> {
-    starts(problem).into_iter().next().filter(|_| problem.shape.batch > 1)
+    starts(problem).into_iter().nth(1).filter(|_| problem.shape.batch > 1)
 }
 
 /// A scan that starts from what another one has ended with. Beside something else it fits by chance.
@@ -525,6 +557,7 @@ fn starts(problem: &Problem) -> Vec<Change> {
     let shape = problem.shape;
     let in_a_row = shape.batch * shape.dim;
     let all = [
+        (Before::Itself, 2, "each scan", "a run before, of the same inputs,"),
         (Before::Batch, shape.batch, "each item of the batch", "the item before"),
         (
             Before::BatchOrChannel,
@@ -558,6 +591,10 @@ pub fn at_chunks(problem: &Problem, length: usize) -> Vec<Change> {
             (length - 1, Some(-1), "last", "is that of the position before"),
             (length - 1, None, "last", "is missing"),
         ];
+        let what = format!(
+            "of position l is that of l % {length}: where it is read from does not advance from chunk to chunk"
+        );
+        all.push(read.at("not-advancing", &what, Map::Modulo(length)));
         for (at, by, place, is) in ways {
             let name = if by.is_some() { "stale-at-chunks" } else { "missing-at-chunks" };
             let what = format!("{is} at the {place} position of each chunk of {length}");
