@@ -105,10 +105,10 @@ impl Explanations {
         }
         for sweep in results.coefficients.iter_mut().filter(|one| one.verdict == Verdict::Fail) {
             let judged = (sweep.id(), sweep.shown_seed(seed));
-            if let Some(found) = explains(formula_of_sweep(sweep), judged) {
-                if found.name != OFF_SOMEWHERE || sweep.diagnosis.is_empty() {
-                    sweep.diagnosis = vec![found];
-                }
+            if let Some(found) = explains(formula_of_sweep(sweep), judged)
+                && (found.name != OFF_SOMEWHERE || sweep.diagnosis.is_empty())
+            {
+                sweep.diagnosis = vec![found];
             }
         }
     }

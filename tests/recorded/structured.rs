@@ -335,6 +335,11 @@ fn the_plain_scan_is_sound(
 #[case::last_without_input("last-state-without-input", "lacks the input of the last position", Kernel { last: |c, n, x| x - c.b[n][LEN - 1] * c.u[LEN - 1] * c.steps[LEN - 1], ..ZOH })]
 #[case::in_part("last-state-in-part", "states from 3 on", Kernel { last: |_, n, x| if n < 3 { x } else { C::ZERO }, ..ZOH })]
 #[case::not_advancing("delta-not-advancing", "Δ of position l is that of l % 16", Kernel { alter: |c| for l in 16..LEN { c.steps[l] = c.steps[l % 16]; }, ..ZOH })]
+#[case::masked("b-missing-at-first", "B is missing at the first 9 positions", Kernel { alter: |c| c.b.iter_mut().for_each(|row| row[..9].fill(C::ZERO)), ..ZOH })]
+#[case::output("output-silu", "the output goes through silu", Kernel { output: |y, skip, z| { let out = (y + skip) * z / (1.0 + (-z).exp()); out / (1.0 + (-out).exp()) }, ..ZOH })]
+#[case::clipped("output-clipped", "[−0.25, 0.25]", Kernel { output: |y, skip, z| ((y + skip) * z / (1.0 + (-z).exp())).clamp(-0.25, 0.25), ..BILINEAR })]
+#[case::limited("a-bar-at-most", "Ā is clamped to at most 0.9", Kernel { a_bar: |z| z.exp().re.min(0.9).into(), ..FOH })]
+#[case::activated("u-tanh", "u goes through tanh", Kernel { alter: |c| c.u.iter_mut().for_each(|u| *u = u.tanh()), ..BILINEAR })]
 #[case::raised("log-space-scan-raised", "P Σ B̄u/max(P, 0.002)", Kernel { walk: |a, b| log_space(a, b, |p| p.re.max(0.002).into()), ..ZOH })]
 #[case::run_before("state-not-reset", "a run before, of the same inputs", Kernel { walk: |a, b| from(plain(a, b).1, a, b), ..BILINEAR })]
 #[case::circular("state-not-reset", "a run before, of the same inputs", Kernel { walk: |a, b| { let end = plain(a, b).1; (from(end, a, b).0, end) }, ..FOH })]
@@ -472,6 +477,32 @@ fn another_order_in_memory_is_identified(
     // u of the skip is that of the scan.
     let found = first(&ZOH, &given, &computed);
     assert!(found.0 == name && found.1.contains(says), "{found:?}");
+}
+
+/// What is wrong in some channels alone, beside others that are right.
+#[rstest]
+#[case("a-negated", "in even channels alone", |_, d| d % 2 == 0, Kernel { alter: |c| c.a.iter_mut().flatten().for_each(|a| *a = -*a), ..FOH })]
+#[case("c-position-off-by-1", "in channels from 2 on of batch 1 alone", |batch, d| batch == 1 && d >= 2, Kernel { alter: |c| c.c.iter_mut().for_each(|row| row.rotate_right(1)), ..FOH })]
+#[case("chunk-carry-decayed-too-little", "in 5 of 12 channels alone", |batch, d| batch + d >= 4, Kernel { walk: |a, b| chunked((a, b), 14, |a, s, l| a[s..l].iter().product()), ..FOH })]
+fn what_is_wrong_in_some_channels_is_identified(
+    #[case] name: &str,
+    #[case] says: &str,
+    #[case] is_wrong: fn(usize, usize) -> bool,
+    #[case] kernel: Kernel,
+) {
+    let problem = problem(11, Weights::Real);
+    let (mut out, mut last) = run(&FOH, &problem);
+    let (of_wrong, last_of_wrong) = run(&kernel, &problem);
+    for (row, (batch, d)) in problem.channels().enumerate().filter(|(_, (batch, d))| is_wrong(*batch, *d)) {
+        assert_eq!(row, batch * 6 + d);
+        out[row * LEN..][..LEN].copy_from_slice(&of_wrong[row * LEN..][..LEN]);
+        last[row * 5..][..5].copy_from_slice(&last_of_wrong[row * 5..][..5]);
+    }
+    let mut file = File::of(&problem, ComplexAs::Trailing);
+    file.add_output(&problem, "foh", &out, Some(&last), ComplexAs::Trailing);
+    let case = checked(&file.recording()).cases.remove(0);
+    let found = case.diagnosis.first().map(|found| (found.name.as_str(), found.what.as_str()));
+    assert!(found.is_some_and(|found| found.0 == name && found.1.contains(says)), "{found:?}");
 }
 
 /// A weight of each channel that is taken by the index of the batch.

@@ -286,6 +286,8 @@ pub enum UUse {
     /// u·silu(z)
     Gated,
     One,
+    Relu,
+    Tanh,
     TimesDelta,
     Squared,
     /// That of so many positions further on.
@@ -294,6 +296,33 @@ pub enum UUse {
     Reversed,
     /// That of another position.
     In(Map),
+}
+
+/// What becomes of an output at last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Finish {
+    Given,
+    Tanh,
+    Relu,
+    Silu,
+    Sigmoid,
+    /// It is clipped to [−c, c].
+    Clipped(f64),
+}
+
+impl Finish {
+    /// Its value. No slope is above 1.1.
+    pub fn of(self, x: f64) -> f64 {
+        let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+        match self {
+            Finish::Given => x,
+            Finish::Tanh => x.tanh(),
+            Finish::Relu => x.max(0.0),
+            Finish::Silu => x * sigmoid(x),
+            Finish::Sigmoid => sigmoid(x),
+            Finish::Clipped(c) => x.clamp(-c, c),
+        }
+    }
 }
 
 /// What multiplies y in place of silu(z).

@@ -100,6 +100,8 @@ impl<'a> Read<'a> {
                 UUse::Gated => self.z.get(l).map_or(u, |z| u * silu(*z)),
                 UUse::One => 1.0,
                 UUse::Squared => u * u,
+                UUse::Relu => u.max(0.0),
+                UUse::Tanh => u.tanh(),
                 UUse::At(by) => {
                     let at = usize::try_from(l as isize + by).ok();
                     at.and_then(|at| self.u_given.get(at)).copied().unwrap_or(0.0)

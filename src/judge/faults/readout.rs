@@ -2,7 +2,7 @@
 
 use num_complex::Complex64;
 
-use super::around::{GateFunction, Gated, Input};
+use super::around::{Finish, GateFunction, Gated, Input};
 use super::inputs::Read;
 use super::step::Bounded;
 use super::variant::{Directions, Readout};
@@ -115,6 +115,10 @@ pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64) {
         }
     }
     bound += HALF_SUBNORMAL;
+    if variant.finish != Finish::Given {
+        value = variant.finish.of(value);
+        bound = 1.1 * bound + 2.0 * allowance::GATE * value.abs();
+    }
     stored(read, value, bound)
 }
 

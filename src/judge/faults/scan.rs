@@ -324,7 +324,13 @@ impl<'a> VariantScan<'a> {
             return Bounded { value: Complex64::ONE, error: 0.0 };
         }
         let (delta, delta_error) = self.read.steps[0][l];
-        step::a_bar(self.variant, delta, delta_error + self.read.a_error, self.read.a(0, n))
+        let mut a_bar = step::a_bar(self.variant, delta, delta_error + self.read.a_error, self.read.a(0, n));
+        let (least, most) = self.variant.a_bar_limits;
+        // Numbers that are no limits at all are left as they are, NaN too.
+        if a_bar.value.re < least || a_bar.value.re > most {
+            a_bar.value.re = a_bar.value.re.clamp(least, most);
+        }
+        a_bar
     }
 
     fn map(&self, n: usize, l: usize) -> Map {

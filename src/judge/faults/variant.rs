@@ -2,8 +2,8 @@
 //! different parts can be made together.
 
 use super::around::{
-    AUse, Chunks, Counts, Delay, Flips, FoundTerm, GateFunction, Gated, Guarded, Initial, Map, Pad, Place,
-    Places, Raised, StepSize, TERMS, UUse,
+    AUse, Chunks, Counts, Delay, Finish, Flips, FoundTerm, GateFunction, Gated, Guarded, Initial, Map, Pad,
+    Place, Places, Raised, StepSize, TERMS, UUse,
 };
 use super::complex::{Divisions, OfComplex, Product, Ways};
 use crate::formula::{Form, Fraction, Transition};
@@ -275,6 +275,9 @@ pub struct Variant {
     pub last_state: LastState,
     /// Whether 16-bit outputs are cut off in place of rounded.
     pub store_truncated: bool,
+    pub finish: Finish,
+    /// Least and largest real Ā.
+    pub a_bar_limits: (f64, f64),
     /// Of two scans the one that all changes before skip and gate are about, whether it is the reversed one; none for both.
     pub in_one_scan: Option<bool>,
     /// What the products of Ā that inputs are divided by in a log-space scan have been raised by; 0 for any other scan.
@@ -295,6 +298,7 @@ impl Variant {
             gated: self.gated,
             state: self.state,
             last_state: self.last_state,
+            finish: self.finish,
             store_truncated: self.store_truncated,
             ..Variant::specified(form)
         }
@@ -358,6 +362,8 @@ impl Variant {
             state: InputType::F32,
             last_state: LastState::Right,
             store_truncated: false,
+            finish: Finish::Given,
+            a_bar_limits: (f64::NEG_INFINITY, f64::INFINITY),
             in_one_scan: None,
             raised: Raised::Not,
         }

@@ -354,7 +354,7 @@ impl Asked<'_> {
         let (sharp, all) = (self.around(&values, true), self.around(&values, false));
         let mut known = sharp.iter().chain(&all).filter_map(|condition| {
             let content = self.held(condition, &values).or_else(|| self.in_region(condition, &values))?;
-            self.is_consistent(condition, &content).then(|| (*condition, content))
+            self.is_consistent(condition, &content).then_some((*condition, content))
         });
         // Where the difference begins to be seen is no border of anything.
         let mut regions = sharp.iter().filter(|condition| self.is_region(condition));

@@ -97,6 +97,47 @@ pub fn all(problem: &Problem) -> Vec<Change> {
     all
 }
 
+/// Which channels these rows are, in words.
+pub fn some_channels(problem: &Problem, rows: &[usize]) -> String {
+    let all: Vec<(usize, usize)> = rows.iter().map(|&row| problem.judged_channels[row]).collect();
+    let of = |axis: fn(&(usize, usize)) -> usize, of: &[(usize, usize)]| -> Vec<usize> {
+        let mut chosen: Vec<usize> = of.iter().map(axis).collect();
+        chosen.sort_unstable();
+        chosen.dedup();
+        chosen
+    };
+    let judged = &problem.judged_channels;
+    let (batches, channels) = (of(|c| c.0, &all), of(|c| c.1, &all));
+    let (of_batches, of_channels) = (of(|c| c.0, judged), of(|c| c.1, judged));
+    let within = |one: &(usize, usize)| batches.contains(&one.0) && channels.contains(&one.1);
+    if judged.iter().filter(|one| within(one)).count() > all.len() {
+        return format!("{} of {} channels", all.len(), judged.len());
+    }
+    let list = |name: &str, plural: &str, chosen: &[usize], of: &[usize]| {
+        let is_all = |test: &dyn Fn(usize) -> bool| of.iter().all(|i| test(*i) == chosen.contains(i));
+        let (first, last) = (chosen[0], chosen[chosen.len() - 1]);
+        match () {
+            () if chosen.len() == 1 => format!("{name} {first}"),
+            () if is_all(&|i| i % 2 == 1) => format!("odd {plural}"),
+            () if is_all(&|i| i % 2 == 0) => format!("even {plural}"),
+            () if is_all(&|i| i >= first) => format!("{plural} from {first} on"),
+            () if is_all(&|i| i <= last) => format!("{plural} up to {last}"),
+            () => {
+                let numbers: Vec<String> = chosen.iter().map(usize::to_string).collect();
+                format!("{plural} {}", numbers.join(", "))
+            }
+        }
+    };
+    let mut said = Vec::new();
+    if channels.len() < of_channels.len() {
+        said.push(list("channel", "channels", &channels, &of_channels));
+    }
+    if batches.len() < of_batches.len() {
+        said.push(list("batch", "batches", &batches, &of_batches));
+    }
+    said.join(" of ")
+}
+
 fn steps(problem: &Problem) -> Vec<Change> {
     let mut all = Vec::new();
     let mut add = |part, name: &str, what: &str, change: fn(&mut StepSize), which: &'static [usize]| {

@@ -119,6 +119,22 @@ pub fn families(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Family> {
             range,
         ));
     }
+    if problem.weights == Weights::Real {
+        all.push(family(
+            "a-bar-at-least",
+            Part::Clamp,
+            |x| format!("Ā is clamped to at least {x}"),
+            |v, x| v.a_bar_limits.0 = x,
+            (1e-6, 0.5),
+        ));
+        all.push(family(
+            "a-bar-at-most",
+            Part::Clamp,
+            |x| format!("Ā is clamped to at most {x}"),
+            |v, x| v.a_bar_limits.1 = x,
+            (0.25, 1.5),
+        ));
+    }
     all.push(family(
         "delta-scaled",
         Part::Step,

@@ -251,11 +251,16 @@ impl<'a> Search<'a> {
 
     /// Those that explain, in the order in which they were tried; what fits much worse than the best is left out.
     fn outcome(&self, candidates: &[Candidate]) -> Outcome {
-        let mut found: Vec<Explanation> = candidates
+        let found: Vec<Explanation> = candidates
             .par_iter()
             .take(self.tried())
             .filter_map(|candidate| self.confirmed(candidate))
             .collect();
+        self.ranked(found)
+    }
+
+    /// The fewest changes, and of those what fits about as well as the best.
+    fn ranked(&self, mut found: Vec<Explanation>) -> Outcome {
         let Some(fewest) = found.iter().map(|one| one.changes.len()).min() else { return Outcome::Nothing };
         found.retain(|one| one.changes.len() == fewest);
         let best = found.iter().map(|one| one.fit.residual).fold(f64::INFINITY, f64::min);
@@ -347,6 +352,54 @@ impl<'a> Search<'a> {
         self.order.iter().all(|&row| self.whole(row).first_failure(self.case, &self.base).is_none())
     }
 
+    /// What is wrong in some channels alone, where all others are right: one change that explains each of them.
+    fn in_some_channels(&self) -> Outcome {
+        let is_right = |row: usize| self.fit_of_rows(&[row], self.tensors, &self.base).share <= 1.0;
+        let (right, wrong): (Vec<usize>, Vec<usize>) = self.order.iter().partition(|row| is_right(**row));
+        if right.is_empty() || wrong.is_empty() {
+            return Outcome::Nothing;
+        }
+        let seqlen = self.case.problem.shape.seqlen;
+        let looks: Vec<Look> = wrong
+            .iter()
+            .take(FIRSTS)
+            .map(|&row| {
+                let whole = self.whole(row);
+                let first = whole.first_failure(self.case, &self.base).unwrap_or(seqlen);
+                Look { len: (first + BEYOND).min(seqlen), ..whole }
+            })
+            .collect();
+        let structure = structure::all(self.case.problem, self.case.form);
+        let first = looks.iter().filter_map(|look| look.first_failure(self.case, &self.base)).min();
+        let at_chunks = first.filter(|first| *first > 1).map_or(Vec::new(), |length| {
+            [scans::chunked(length), structure::at_chunks(self.case.problem, length)].concat()
+        });
+        let changes = self.catalogue.iter().chain(&self.around).chain(&structure).chain(&at_chunks);
+        let changes: Vec<&Change> = changes.collect();
+        let place = changes::some_channels(self.case.problem, &wrong);
+        let explains = |change: &&Change| {
+            let variant = self.alone(change).variant;
+            if looks.iter().any(|look| look.refutes(self.case, &variant)) {
+                return None;
+            }
+            let fit = self.fit_of_rows(&wrong, self.tensors, &variant);
+            let alone = Change {
+                what: format!("{}; in {place} alone", change.what),
+                is_statement: false,
+                ..(*change).clone()
+            };
+            (fit.explains() && fit.tells).then(|| Explanation { changes: vec![alone], fit })
+        };
+        let found: Vec<Explanation> = changes.par_iter().filter_map(explains).collect();
+        self.ranked(found)
+    }
+
+    fn fit_of_rows(&self, rows: &[usize], tensors: &[TensorName], variant: &Variant) -> Fit {
+        let problem = self.case.problem;
+        let channel = |row: usize| Cow::Owned(scan::channel(variant, problem, problem.judged_channels[row]));
+        fit(self.case, tensors, rows, channel, true)
+    }
+
     /// What is wrong in one of two scans alone.
     fn in_one_scan(&self) -> Vec<Candidate> {
         let structure = structure::all(self.case.problem, self.case.form);
@@ -358,7 +411,9 @@ impl<'a> Search<'a> {
 
     /// Mistakes of structure on their own.
     fn structures(&self) -> Vec<Candidate> {
-        let all = structure::all(self.case.problem, self.case.form);
+        let mut all = structure::all(self.case.problem, self.case.form);
+        let got = &self.case.got[TensorName::Out].values;
+        all.extend(structure::finishes(got.iter().fold(0.0, |most: f64, got| most.max(got.abs()))));
         let alone = all.par_iter().map(|change| self.alone(change));
         let mut held: Vec<Candidate> =
             alone.filter(|candidate| !self.is_refuted(&candidate.variant)).collect();
@@ -488,6 +543,10 @@ impl<'a> Search<'a> {
             self.looks.first().map_or(0, |look| self.whole(look.row).failures(self.case, &self.base));
         if failing < FEW {
             return Outcome::Nothing;
+        }
+        let of_some = self.in_some_channels();
+        if !matches!(of_some, Outcome::Nothing) {
+            return of_some;
         }
         let base = Candidate { changes: Vec::new(), variant: self.base };
         let is_of_formula =

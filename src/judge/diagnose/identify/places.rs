@@ -19,6 +19,8 @@ pub fn inputs_as_used(problem: &Problem) -> Vec<Change> {
         ("gated", "is gated", UUse::Gated),
         ("missing", "is missing", UUse::One),
         ("squared", "is squared", UUse::Squared),
+        ("relu", "goes through relu", UUse::Relu),
+        ("tanh", "goes through tanh", UUse::Tanh),
         ("times-delta", "is multiplied by Δ once more", UUse::TimesDelta),
         ("late", "is that of l − 1", UUse::At(-1)),
         ("early", "is that of l + 1", UUse::At(1)),

@@ -5,8 +5,8 @@ use super::changes::{Change, Part};
 use super::{complex, finder, guards, scans};
 use crate::formula::{Form, Transition};
 use crate::judge::faults::around::{
-    AUse, AtChunks, Before, Carry, Chunks, Decay, Flips, InBlock, Initial, Input, LastBlock, Map, Order,
-    Pairs, Place, Steps, UUse,
+    AUse, AtChunks, Before, Carry, Chunks, Decay, Finish, Flips, InBlock, Initial, Input, LastBlock, Map,
+    Order, Pairs, Place, Steps, UUse,
 };
 use crate::judge::faults::variant::{Reversed, Variant};
 use crate::problem::{Operand, Problem, Weights};
@@ -80,11 +80,40 @@ pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
     all.extend(flipped_in_part(problem));
     all.extend(left_out(problem));
     all.extend(lags(problem, LAG));
+    all.extend(masked(problem));
     all.extend(guards::all(form, problem.weights));
     all.extend(row_strides(problem));
     all.extend(starts(problem));
     all.extend(LENGTHS.iter().flat_map(|length| in_last_block(problem, *length)));
     all.extend(LENGTHS.iter().flat_map(|length| scans::chunked_in_one_direction(form, *length)));
+    all
+}
+
+/// What the whole output goes through at last; `most` is the largest modulus that was recorded.
+pub fn finishes(most: f64) -> Vec<Change> {
+    let functions = [
+        ("clipped", format!("the output is clipped to [−{most}, {most}]"), Finish::Clipped(most)),
+        ("tanh", "the output goes through tanh".to_owned(), Finish::Tanh),
+        ("relu", "the output goes through relu".to_owned(), Finish::Relu),
+        ("silu", "the output goes through silu".to_owned(), Finish::Silu),
+        ("sigmoid", "the output goes through a sigmoid".to_owned(), Finish::Sigmoid),
+    ];
+    let change = |(name, what, finish): (&str, String, Finish)| {
+        Change::new(Part::Other, format!("output-{name}"), what, move |v: &mut Variant| v.finish = finish)
+    };
+    functions.map(change).into()
+}
+
+/// Sequences that are missing at the first positions, as behind a mask.
+fn masked(problem: &Problem) -> Vec<Change> {
+    let seqlen = problem.shape.seqlen;
+    let mut all = Vec::new();
+    for read in sequences(problem) {
+        all.extend((1..seqlen.min(LAG + 1)).map(|k| {
+            let what = format!("is missing at the first {k} positions");
+            read.at("missing-at-first", &what, Map::Within(k, seqlen))
+        }));
+    }
     all
 }
 
