@@ -8,12 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::schema::{CaseResult, CoefficientResult, Diagnosis, Results, TensorResult};
 use super::verdict::Verdict;
 use crate::formula::Form;
-use crate::judge::reconstruct::OFF_SOMEWHERE;
 use crate::problem::{Operand, Weights};
 use crate::tensor::{ComputedName, Named, TensorName};
 
 /// What a diagnosis is named whose cause is lost digits: true whatever else there is.
 pub const LOST_DIGITS: &str = "lost-digits";
+
+/// What one is named that says where a coefficient is off, and not what it is there: any cause is worth more.
+pub const OFF_SOMEWHERE: &str = "off-in-a-region";
 
 /// Cases explained for each method and weight type: those that a report shows first, and the smallest ones of
 /// different regimes, which tell most faults apart. A run in which everything fails thus pays for 72.

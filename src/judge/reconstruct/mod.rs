@@ -50,6 +50,7 @@ use crate::formula::Form;
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::results::Diagnosis;
+use crate::results::explained::OFF_SOMEWHERE;
 
 /// What a statement says of a coefficient.
 #[derive(Clone, Debug)]
@@ -82,9 +83,6 @@ pub struct Reconstruction {
     model: Option<&'static Entry>,
     statements: Vec<Statement>,
 }
-
-/// What a diagnosis is named that says where a coefficient is off, and not what it is there.
-pub const OFF_SOMEWHERE: &str = "off-in-a-region";
 
 /// Ā and B̄ as they are written.
 const NAMES: [(Which, &str); 2] = [(Which::ABar, "Ā"), (Which::BBar, "B̄")];
