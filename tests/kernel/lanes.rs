@@ -63,12 +63,8 @@ const MULTIPROCESSORS: u32 = 132;
 #[test]
 fn few_lanes_are_for_channels_that_fill_the_device() {
     let lanes = |method, weights, (batch, dim, dstate)| {
-        let layout = Layout {
-            weights,
-            b: Operand::Variable,
-            c: Operand::Variable,
-            ..Layout::plain(1, 1, 1, 1)
-        };
+        let layout =
+            Layout { weights, b: Operand::Variable, c: Operand::Variable, ..Layout::plain(1, 1, 1, 1) };
         let mut rng = generator("few_lanes_are_for_channels_that_fill_the_device");
         let which = Instantiation::for_problem(method, &layout.random(&mut rng));
         let shape = Shape { batch, dim, dstate, seqlen: 2048, groups: 1 };

@@ -96,8 +96,7 @@ fn lanes(mut backend: CudaBackend) -> Vec<Finding> {
     let shape = Shape { batch: 2, dim: 130, dstate: 13, seqlen: 197, groups: 1 };
     let name = format!("real f32 {shape}");
     let layout = (Operand::Variable, Operand::Variable);
-    let wide =
-        mamba(&format!("gpu-check/lanes/{name}"), shape, Weights::Real, InputType::F32, layout, false);
+    let wide = mamba(&format!("gpu-check/lanes/{name}"), shape, Weights::Real, InputType::F32, layout, false);
     problems.push((name, wide));
     let mut rows = Vec::new();
     for tier in [Tier::Accurate, Tier::Fast] {
