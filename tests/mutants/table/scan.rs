@@ -310,7 +310,7 @@ pub const MUTANTS: &[Mutant] = &[
             "return states + n;",
         ),
         SCANS,
-        caught_in(&[Case, Invariant], &["short"]),
+        caught_in(&[Case], &["block-edges"]),
     ),
     mutant(
         SCAN,
@@ -321,7 +321,7 @@ pub const MUTANTS: &[Mutant] = &[
             "for (int n = lane(); n < 1; n += kLanes) *carried(n)",
         ),
         SCANS,
-        caught_in(&[Case, Invariant], &["short"]),
+        caught_in(&[Case], &["block-edges"]),
     ),
     mutant(
         SCAN,
