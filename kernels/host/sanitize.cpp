@@ -38,11 +38,16 @@ struct Shape {
 // A block has one channel and a few of its lanes a state; and a block of a group's 17 channels is full, the other has one,
 // whose 17 states come in two rounds.
 constexpr Shape kNarrow = {2, 3}, kWide = {34, 17};
+// With few lanes a full block and one of a single channel, and states that some lanes lack.
+constexpr Shape kOfFewLanes = {130, 13};
 
-bool scan(int method, int complex, int input, int vb, int vc, int gate, Shape shape, std::size_t seqlen, int fast = 0) {
-  const HoldfastInstantiation which = {method, input, complex, vb, vc, gate, 0, fast, {0.0, 0.0}};
+bool scan(int method, int complex, int input, int vb, int vc, int gate, Shape shape, std::size_t seqlen, int fast = 0, int few = 0) {
+  const HoldfastInstantiation which = {method, input, complex, vb, vc, gate, 0, fast, few, {0.0, 0.0}};
   const holdfast_host::Entry kernel = fast ? scan_of(holdfast_host::fast(method, complex, Methods()), which)
                                            : scan_of(holdfast_host::production(method, complex, Methods()), which);
+  // No kernel with few lanes.
+  if (kernel == nullptr) return few != 0;
+  const int lanes = few ? holdfast_launch::kFewLanes : holdfast_launch::kLanes;
   const std::size_t batch = 2, dim = shape.dim, dstate = shape.dstate, groups = 2, width = 1 + complex;
   const std::size_t sequence = batch * dim * seqlen, constant = dim * dstate * width, variable = batch * groups * dstate * seqlen * width;
   const auto u = filled(sequence, input, -1.0f, 1.0f), delta = filled(sequence, input, -6.0f, 2.0f);
@@ -57,8 +62,9 @@ bool scan(int method, int complex, int input, int vb, int vc, int gate, Shape sh
       last_state.data(), workspace.data(), static_cast<long long>(batch), static_cast<long long>(dim),
       static_cast<long long>(dstate), static_cast<long long>(seqlen), static_cast<long long>(groups), 1};
   const auto threads = static_cast<unsigned>(holdfast_launch::kThreads);
-  const auto shared = static_cast<std::size_t>(holdfast_launch::shared_bytes(params.dstate, 1 + complex, sizeof(float)));
-  for (unsigned block = 0; block < static_cast<unsigned>(holdfast_launch::blocks_for(params.batch, params.dim, params.groups)); ++block) {
+  const auto shared = static_cast<std::size_t>(holdfast_launch::shared_bytes(params.dstate, 1 + complex, sizeof(float), lanes));
+  const auto blocks = static_cast<unsigned>(holdfast_launch::blocks_for(params.batch, params.dim, params.groups, lanes));
+  for (unsigned block = 0; block < blocks; ++block) {
     if (!holdfast_host::run_block(kernel, &params, block, threads, shared, message, sizeof message)) {
       std::printf("method %d, complex %d, seqlen %zu: %s\n", method, complex, seqlen, message);
       return false;
@@ -72,7 +78,7 @@ bool scan(int method, int complex, int input, int vb, int vc, int gate, Shape sh
 
 // The gradients of the same, whose workspace has exactly the size that launch_backward.cuh gives it.
 bool backward(int method, int complex, int input, int vb, int vc, int gate, Shape shape, std::size_t seqlen) {
-  const HoldfastInstantiation which = {method, input, complex, vb, vc, gate, 0, 0, {0.0, 0.0}};
+  const HoldfastInstantiation which = {method, input, complex, vb, vc, gate, 0, 0, 0, {0.0, 0.0}};
   const std::size_t batch = 2, dim = shape.dim, dstate = shape.dstate, groups = 2, width = 1 + complex;
   const std::size_t sequence = batch * dim * seqlen, constant = dim * dstate * width, variable = batch * groups * dstate * seqlen * width;
   const auto u = filled(sequence, input, -1.0f, 1.0f), delta = filled(sequence, input, -6.0f, 2.0f);
@@ -165,6 +171,9 @@ int main() {
         sound = scan(method, complex, flags % 3, flags & 1, flags >> 1 & 1, flags >> 2, kNarrow, 33, 1) && sound;
       }
       sound = scan(method, complex, 0, 1, 1, 1, kWide, 130, 1) && sound;
+      for (int input = 0; input < 3; ++input) {
+        for (int fast = 0; fast < 2; ++fast) sound = scan(method, complex, input, 1, 1, fast, kOfFewLanes, 37, fast, 1) && sound;
+      }
       // The edges of a tile of 64 positions, and of one of 32.
       for (std::size_t seqlen : {31, 64, 65, 130}) {
         sound = scan(method, complex, 0, 1, 1, 1, kWide, seqlen) && sound;

@@ -157,6 +157,7 @@ struct Wanted {
     gate: c_int,
     lifted: c_int,
     fast: c_int,
+    few_lanes: c_int,
     perturbation: [f64; 2],
 }
 
@@ -206,6 +207,7 @@ impl Device for MutantDevice {
             gate: 0,
             lifted: self.lifted.into(),
             fast: 0,
+            few_lanes: 0,
             perturbation: [0.0; 2],
         };
         let mut message = [0u8; 512];
