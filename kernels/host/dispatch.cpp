@@ -86,7 +86,9 @@ extern "C" {
 
 int holdfast_scan(const HoldfastInstantiation* which, int fault, const holdfast_launch::ScanParams* params,
                   unsigned first, unsigned count, char* message, std::size_t capacity) {
-  const Entry kernel = kernel_of(*which, fault, true);
+  // Few lanes have no more than this in their registers.
+  const bool too_many = which->few_lanes && params->dstate > holdfast_launch::kStates;
+  const Entry kernel = too_many ? nullptr : kernel_of(*which, fault, true);
   const int element = which->lifted ? sizeof(double) : sizeof(float);
   return run(kernel, params, first, count, holdfast_launch::kThreads,
              holdfast_launch::shared_bytes(params->dstate, 1 + which->complex, element), message, capacity);

@@ -45,8 +45,9 @@ bool scan(int method, int complex, int input, int vb, int vc, int gate, Shape sh
   const HoldfastInstantiation which = {method, input, complex, vb, vc, gate, 0, fast, few, {0.0, 0.0}};
   const holdfast_host::Entry kernel = fast ? scan_of(holdfast_host::fast(method, complex, Methods()), which)
                                            : scan_of(holdfast_host::production(method, complex, Methods()), which);
-  // No kernel with few lanes.
-  if (kernel == nullptr) return few != 0;
+  const bool has_few = !complex && (method == static_cast<int>(holdfast::Method::kZoh) ||
+                                    method == static_cast<int>(holdfast::Method::kBilinear));
+  if (kernel == nullptr) return few && !has_few;
   const int lanes = few ? holdfast_launch::kFewLanes : holdfast_launch::kLanes;
   const std::size_t batch = 2, dim = shape.dim, dstate = shape.dstate, groups = 2, width = 1 + complex;
   const std::size_t sequence = batch * dim * seqlen, constant = dim * dstate * width, variable = batch * groups * dstate * seqlen * width;

@@ -35,7 +35,7 @@ fn product(what: &'static str, sizes: &[usize]) -> Result<usize, KernelError> {
 /// Positions are 32-bit numbers, which a tile's length may be added to.
 const MOST_POSITIONS: usize = i32::MAX as usize - 1024;
 
-/// Every size at least 1, dstate at most 256, seqlen below 2³¹, groups dividing dim, and each tensor of the right length (spec.md §3).
+/// Every size at least 1, dstate at most 256, seqlen at most 2³¹ − 1025, groups dividing dim, and each tensor of the right length (spec.md §3).
 pub fn check_scan(problem: &Problem) -> Result<(), KernelError> {
     let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
     for (what, size) in

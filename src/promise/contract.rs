@@ -150,7 +150,8 @@ impl Contract {
             polynomial: [8.625, 1.125],
             phi: [7.75, 3.25],
         },
-        // B is part of B̄, and u is real. zoh has B(Δu), two roundings as well; where Δu leaves f32's range, (ΔB)u.
+        // B is part of B̄, and u is real. zoh has B(Δu), two roundings as well; where |Δu| is not between 10⁻³⁰ and
+        // 10³⁰, and not 0, (ΔB)u.
         input: [1.0; 2],
         sums: Sums::Compensated,
         // The most of what `super::derivatives::production` counts, and a product with Δ or A.

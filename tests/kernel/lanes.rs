@@ -62,12 +62,12 @@ const MULTIPROCESSORS: u32 = 132;
 
 #[test]
 fn few_lanes_are_for_channels_that_fill_the_device() {
-    let lanes = |method, weights, (batch, dim, dstate)| {
+    let lanes = |method, weights, (batch, dim, dstate), groups| {
         let layout =
             Layout { weights, b: Operand::Variable, c: Operand::Variable, ..Layout::plain(1, 1, 1, 1) };
         let mut rng = generator("few_lanes_are_for_channels_that_fill_the_device");
         let which = Instantiation::for_problem(method, &layout.random(&mut rng));
-        let shape = Shape { batch, dim, dstate, seqlen: 2048, groups: 1 };
+        let shape = Shape { batch, dim, dstate, seqlen: 2048, groups };
         which.fastest_for(shape, MULTIPROCESSORS).lanes
     };
     // All of them hold 33792 channels with few lanes at once.
@@ -77,13 +77,19 @@ fn few_lanes_are_for_channels_that_fill_the_device() {
         ((8, 2048, 16), Lanes::Eight),
         ((128, 384, 16), Lanes::Eight),
         ((8, 4096, 17), Lanes::Eight),
+        // Blocks of 64 and 32 channels.
+        ((352, 96, 16), Lanes::Eight),
     ] {
         for method in WITH_FEW {
-            assert_eq!(lanes(method, Weights::Real, shape), expected, "{method}, {shape:?}");
+            assert_eq!(lanes(method, Weights::Real, shape, 1), expected, "{method}, {shape:?}");
         }
     }
-    assert_eq!(lanes(Method::Foh, Weights::Real, (8, 4096, 16)), Lanes::Eight);
-    assert_eq!(lanes(Method::Zoh, Weights::Complex, (8, 4096, 16)), Lanes::Eight);
+    let layer = (8, 4096, 16);
+    assert_eq!(lanes(Method::Zoh, Weights::Real, layer, 64), Lanes::Few);
+    assert_eq!(lanes(Method::Zoh, Weights::Real, layer, 2048), Lanes::Eight);
+    assert_eq!(lanes(Method::Zoh, Weights::Real, layer, 0), Lanes::Eight);
+    assert_eq!(lanes(Method::Foh, Weights::Real, layer, 1), Lanes::Eight);
+    assert_eq!(lanes(Method::Zoh, Weights::Complex, layer, 1), Lanes::Eight);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::kernel::cuda::images::Images;
 use crate::kernel::cuda::{CudaBackend, CudaError};
 use crate::kernel::launch::{Device, DeviceError, Element, Guarding, Job, Returned};
 use crate::kernel::registry::{Instantiation, Kernel};
-use crate::kernel::{Backend, Coefficients, CpuBackend, Derivatives, KernelError};
+use crate::kernel::{Backend, Coefficients, CpuBackend, Derivatives, KernelError, Lanes};
 use crate::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
 use crate::promise::Tier;
 use crate::tensor::{Named, Tensor};
@@ -196,7 +196,9 @@ fn values<N: Ord>(tensors: Named<Tensor<f32>, N>) -> Vec<Vec<f32>> {
 
 fn scan_problem(which: Instantiation, seqlen: usize) -> Problem {
     let Instantiation { weights, input, b, c, gate, method, .. } = which;
-    let shape = Shape { batch: 2, dim: 2, dstate: 3, seqlen, groups: 2 };
+    // With few lanes a full block of each group and one with a single channel.
+    let (dim, dstate) = if which.lanes == Lanes::Few { (130, 13) } else { (2, 3) };
+    let shape = Shape { batch: 2, dim, dstate, seqlen, groups: 2 };
     mamba(&format!("gpu-check/tiny/{method}"), shape, weights, input, (b, c), gate)
 }
 

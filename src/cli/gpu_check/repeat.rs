@@ -2,7 +2,7 @@
 
 use super::{Finding, device_finding, mamba, same_bits};
 use crate::kernel::cuda::CudaBackend;
-use crate::kernel::{Backend, KernelError, Lanes};
+use crate::kernel::{Backend, Instantiation, KernelError, Lanes};
 use crate::method::Method;
 use crate::problem::sweep;
 use crate::problem::{InputType, Operand, Problem, Shape, Weights};
@@ -89,7 +89,7 @@ pub fn independence(backend: CudaBackend) -> Vec<Finding> {
     rows
 }
 
-/// Of every kernel with few lanes: whether its bits are those of eight.
+/// Of kernels with few lanes, every storage type and tier: whether their bits are those of eight.
 fn lanes(mut backend: CudaBackend) -> Vec<Finding> {
     let mut problems: Vec<_> = problems().into_iter().filter(|(_, it)| it.weights == Weights::Real).collect();
     // Three blocks, the last of them with two channels; an odd number of positions.
@@ -98,6 +98,11 @@ fn lanes(mut backend: CudaBackend) -> Vec<Finding> {
     let layout = (Operand::Variable, Operand::Variable);
     let wide = mamba(&format!("gpu-check/lanes/{name}"), shape, Weights::Real, InputType::F32, layout, false);
     problems.push((name, wide));
+    let compared =
+        |method, it: &Problem| Instantiation::for_problem(method, it).has_few_lanes(it.shape.dstate);
+    if !problems.iter().all(|(_, it)| WITH_FEW_LANES.iter().all(|&method| compared(method, it))) {
+        return vec![Finding::new("few lanes", Err::<String, _>("there is no such kernel"))];
+    }
     let mut rows = Vec::new();
     for tier in [Tier::Accurate, Tier::Fast] {
         let mut runs = Vec::new();

@@ -138,9 +138,12 @@ impl CudaBackend {
     /// The forward scan that this device takes for a problem.
     pub fn instantiation(&self, method: Method, problem: &Problem) -> Instantiation {
         let which = Instantiation::for_problem(method, problem).in_tier(self.tier);
+        // A multiprocessor of these has shared memory for the blocks that few lanes count on. A CPU in a GPU's place does not gain.
+        let has_room = matches!((self.info.major, self.info.minor), (8, 0) | (9 | 10, _));
         match self.lanes {
-            // A CPU in a GPU's place does not gain by fewer lanes.
-            None if self.info.needs_images => which.fastest_for(problem.shape, self.info.multiprocessors),
+            None if self.info.needs_images && has_room => {
+                which.fastest_for(problem.shape, self.info.multiprocessors)
+            }
             Some(Lanes::Few) => which.with_few_lanes(problem.shape.dstate),
             _ => which,
         }
@@ -242,6 +245,7 @@ impl Backend for CudaBackend {
     }
 
     fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
+        shapes::check_scan(problem)?;
         self.scan_with(Kernel::Scan(self.instantiation(method, problem)), problem)
     }
 
