@@ -7,6 +7,12 @@ use num_complex::Complex64;
 /// own rounding is far below it.
 pub const TOLERANCE: f64 = 1.0 / (1 << 20) as f64;
 
+/// What a double may have lost where it sums what cancels, as φ₃'s closed form does: its roundoff over |z|³, with room
+/// for the operations that it has.
+pub fn blurred(z: Complex64) -> f64 {
+    4.0 * TOLERANCE + 64.0 * f64::EPSILON * z.norm().powi(-3)
+}
+
 /// Singular values below this share of the largest one count as 0: columns that the samples cannot tell apart.
 const RANK: f64 = 1e-13;
 

@@ -29,6 +29,7 @@
 //!
 //! The name of a [fault model](super::faults) comes first where it agrees with the function at every point that was asked.
 
+pub mod conditions;
 pub mod difference;
 pub mod expansion;
 pub mod fit;
@@ -40,7 +41,7 @@ pub mod text;
 use num_complex::Complex64;
 
 use self::expansion::{Evaluate, Expansion, Point, Probe, Which};
-use self::fit::TOLERANCE;
+use self::fit::{TOLERANCE, blurred};
 use self::places::{Content, Place};
 use self::replaced::Replaced;
 use super::diagnose::{NEEDED, variant};
@@ -105,8 +106,8 @@ impl Reconstruction {
                 };
                 let error = off(want);
                 // No rounding makes a NaN.
-                let blurred = step[which as usize].is_finite() && error <= places::blurred(point.z());
-                if !want.is_finite() || blurred {
+                let is_lost = step[which as usize].is_finite() && error <= blurred(point.z());
+                if !want.is_finite() || is_lost {
                     continue;
                 }
                 all += error * error;
@@ -284,7 +285,7 @@ fn model(probe: &Probe, method: Method) -> Option<&'static Entry> {
 fn matches(entry: &Entry, form: Form, point: &Point, step: [Complex64; 2]) -> bool {
     let z = point.z();
     // Where double itself loses digits, or a model has no value, nothing is decided.
-    let allowed = places::blurred(z);
+    let allowed = blurred(z);
     if allowed > 1e-3 || z.re.abs() > 20.0 {
         return true;
     }

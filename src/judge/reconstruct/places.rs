@@ -1,30 +1,21 @@
 //! Where a step function is another one than in general: guards against small steps, branches of a series that end too
-//! early, limits that hold z or Δ, NaN at A = 0. The places are described by one of a few conditions, whose threshold is found by
-//! bisection.
+//! early, limits that hold z or Δ, NaN at A = 0. Where they are, [`conditions`] say.
 
 use std::collections::BTreeMap;
 
 use num_complex::Complex64;
 
+use super::conditions::{self, BISECTIONS, Condition, Measure, rounded_value};
 use super::expansion::{self, Expansion, Monomial, Point, Probe, Term, Which};
-use super::fit::{TOLERANCE, factors, plausible, residual, snapped};
+use super::fit::{TOLERANCE, blurred, factors, plausible, residual, snapped};
 use super::function::{Found, Shape};
 use super::replaced::{self, Replaced};
 use super::text;
 use crate::formula::Function;
 use crate::problem::Weights;
 
-/// What a double may have lost where it sums what cancels, as φ₃'s closed form does: its roundoff over |z|³, with room
-/// for the operations that it has.
-pub fn blurred(z: Complex64) -> f64 {
-    4.0 * TOLERANCE + 64.0 * f64::EPSILON * z.norm().powi(-3)
-}
-
 /// From this on a disagreement may be all rounding.
 const UNCLEAR: f64 = 1.0 / 64.0;
-
-/// Bisections of a threshold: three digits of what lies a factor of 2⁴ apart in each of two numbers.
-const BISECTIONS: usize = 24;
 
 /// Points from tiny to large steps, with |z| of every size.
 pub fn grid(weights: Weights) -> Vec<Point> {
@@ -76,129 +67,6 @@ fn class_of((want, size): (Complex64, f64), point: &Point, got: Complex64) -> Cl
         () if off <= allowed.min(UNCLEAR) * size => Class::Agrees,
         () if allowed < UNCLEAR => Class::Other,
         () => Class::Unclear,
-    }
-}
-
-/// What a place may depend on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measure {
-    Delta,
-    A,
-    Z,
-    RealZ,
-    ImaginaryZ,
-    /// |Re z|
-    SizeOfRealZ,
-    /// |Re z| + |Im z|, a size that costs no root.
-    SumZ,
-    /// max(|Re z|, |Im z|), likewise.
-    LargestZ,
-}
-
-impl Measure {
-    const ALL: [Measure; 8] = [
-        Measure::Z,
-        Measure::Delta,
-        Measure::A,
-        Measure::SumZ,
-        Measure::LargestZ,
-        Measure::RealZ,
-        Measure::ImaginaryZ,
-        Measure::SizeOfRealZ,
-    ];
-
-    fn of(self, point: &Point) -> f64 {
-        match self {
-            Measure::Delta => point.delta,
-            Measure::A => point.a.norm(),
-            Measure::Z => point.z().norm(),
-            Measure::RealZ => point.z().re,
-            Measure::ImaginaryZ => point.z().im.abs(),
-            Measure::SizeOfRealZ => point.z().re.abs(),
-            Measure::SumZ => point.z().l1_norm(),
-            Measure::LargestZ => point.z().re.abs().max(point.z().im.abs()),
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Measure::Delta => "Δ",
-            Measure::A => "|A|",
-            Measure::Z => "|z|",
-            Measure::RealZ => "Re z",
-            Measure::ImaginaryZ => "|Im z|",
-            Measure::SizeOfRealZ => "|Re z|",
-            Measure::SumZ => "|Re z| + |Im z|",
-            Measure::LargestZ => "max(|Re z|, |Im z|)",
-        }
-    }
-
-    /// What is taken in the place of a point where the measure may not be beyond `end`.
-    fn held_at(self, end: f64) -> Option<Replaced> {
-        let text = |of: &str| format!("{of} held at {}", rounded(end));
-        let part = move |x: f64| if x == 0.0 { x } else { end.abs().copysign(x) };
-        Some(match self {
-            Measure::Delta => Replaced::new(text("Δ"), move |point| Point { delta: end, ..*point }),
-            Measure::A => Replaced::new(text("|A|"), move |point| Point {
-                a: point.a * (end / point.a.norm()),
-                ..*point
-            }),
-            Measure::Z => Replaced::of_z(text("|z|"), move |delta, a| a * delta * (end / (a * delta).norm())),
-            Measure::RealZ => {
-                Replaced::of_z(text("Re z"), move |delta, a| Complex64::new(end, (a * delta).im))
-            }
-            Measure::SizeOfRealZ => {
-                Replaced::of_z(text("|Re z|"), move |delta, a| Complex64::new(part(a.re), (a * delta).im))
-            }
-            Measure::ImaginaryZ => {
-                Replaced::of_z(text("|Im z|"), move |delta, a| Complex64::new((a * delta).re, part(a.im)))
-            }
-            Measure::SumZ | Measure::LargestZ => return None,
-        })
-    }
-
-    /// Whether it depends on z alone.
-    fn is_of_z(self) -> bool {
-        !matches!(self, Measure::Delta | Measure::A)
-    }
-
-    /// A point at which the measure is so many times that of this one: a step of another length where it is of Δ, another A
-    /// where not.
-    fn scaled(self, point: &Point, factor: f64) -> Point {
-        let single = |x: f64| f64::from(x as f32);
-        match self {
-            Measure::Delta => Point::unit(single(point.delta * factor), point.a),
-            _ => Point::unit(
-                point.delta,
-                Complex64::new(single(point.a.re * factor), single(point.a.im * factor)),
-            ),
-        }
-    }
-}
-
-/// Where a place is.
-#[derive(Clone, Copy, Debug)]
-pub enum Condition {
-    Exactly(&'static str, fn(&Point) -> bool),
-    Below(Measure, f64),
-    Above(Measure, f64),
-}
-
-impl Condition {
-    pub fn holds(&self, point: &Point) -> bool {
-        match *self {
-            Condition::Exactly(_, test) => test(point),
-            Condition::Below(measure, end) => measure.of(point) < end,
-            Condition::Above(measure, end) => measure.of(point) > end,
-        }
-    }
-
-    fn text(&self) -> String {
-        match *self {
-            Condition::Exactly(text, _) => text.to_owned(),
-            Condition::Below(measure, end) => format!("{} < {}", measure.name(), rounded(end)),
-            Condition::Above(measure, end) => format!("{} > {}", measure.name(), rounded(end)),
-        }
     }
 }
 
@@ -398,7 +266,7 @@ impl Asked<'_> {
             let got = self.got_at(point);
             got.is_some_and(|got| class(self.model, point, got) == Class::Agrees && !alike(point, got))
         };
-        condition((&inside, &outside), kind, &|point| self.class_at(point), &is_elsewhere)
+        conditions::find((&inside, &outside), &|point| self.class_at(point) == kind, &is_elsewhere)
     }
 
     /// Thresholds that all that is off lies beyond, found without knowing what it is there. On lines on which A or Δ alone grows,
@@ -547,127 +415,6 @@ impl Asked<'_> {
             .filter(|one| matches!(one.class, Class::Agrees | Class::Other))
             .all(|one| class_of(content.value(&one.point), &one.point, one.got) != Class::Other)
     }
-}
-
-/// The condition that all of `inside` fulfil and none of `outside`, nor what lies beyond the grid.
-fn condition(
-    (inside, outside): (&[Point], &[Point]),
-    kind: Class,
-    class_at: &dyn Fn(&Point) -> Class,
-    is_elsewhere: &dyn Fn(&Point) -> bool,
-) -> Option<Condition> {
-    type Test = (&'static str, fn(&Point) -> bool);
-    let exact: [Test; 6] = [
-        ("A = 0", |p| p.a == Complex64::ZERO),
-        ("Δ = 0", |p| p.delta == 0.0),
-        ("z = 0", |p| p.z() == Complex64::ZERO),
-        ("A is real", |p| p.a.im == 0.0),
-        ("Re A = 0", |p| p.a.re == 0.0),
-        ("Re A > 0", |p| p.a.re > 0.0),
-    ];
-    let exactly = |test: fn(&Point) -> bool| inside.iter().all(test) && !outside.iter().any(test);
-    if let Some(&(text, test)) = exact.iter().find(|(_, test)| exactly(*test)) {
-        // Smaller than anything on the grid, and not 0.
-        let tiny = |point: &Point, size: f64| Point {
-            delta: if point.delta == 0.0 { size } else { point.delta },
-            a: if point.a == Complex64::ZERO { size.into() } else { point.a },
-            ..*point
-        };
-        let only = [1e-7, 1e-12, 1e-30].iter().all(|&size| {
-            inside.iter().take(WAYS).map(|p| tiny(p, size)).all(|p| test(&p) || class_at(&p) != kind)
-        });
-        return only.then_some(Condition::Exactly(text, test));
-    }
-    let holds = |point: &Point| class_at(point) == kind;
-    let mut all = Measure::ALL.iter().filter_map(|&measure| {
-        let by = |a: &&Point, b: &&Point| measure.of(a).total_cmp(&measure.of(b));
-        let (lowest, highest) = (outside.iter().min_by(by)?, outside.iter().max_by(by)?);
-        let below = inside.iter().all(|point| measure.of(point) < measure.of(lowest));
-        let above = inside.iter().all(|point| measure.of(point) > measure.of(highest));
-        let end = threshold(measure, inside, measure.of(if below { lowest } else { highest }), &holds);
-        match (below, above) {
-            (true, _) => Some(Condition::Below(measure, end?)),
-            (_, true) => Some(Condition::Above(measure, end?)),
-            _ => None,
-        }
-    });
-    // It must not end again between and beyond the grid's points.
-    let lasts = |condition: &Condition| {
-        let (measure, factors) = match condition {
-            Condition::Below(measure, _) => (*measure, [0.6, 0.3, 0.02, 1e-4]),
-            Condition::Above(measure, _) => (*measure, [1.4, 1.9, 3.0, 5.0]),
-            Condition::Exactly(..) => return true,
-        };
-        let ways = inside.iter().step_by(inside.len().div_ceil(WAYS));
-        let mut moved = ways.flat_map(|point| factors.map(|factor| measure.scaled(point, factor)));
-        moved.all(|point| !condition.holds(&point) || point.z().re.abs() > 20.0 || !is_elsewhere(&point))
-    };
-    all.find(lasts)
-}
-
-/// Ways from the inside on which a threshold is looked for.
-const WAYS: usize = 12;
-
-/// How many of them must end at one value: on a way across a zero of the function, rounding may end it early.
-const MOST_WAYS: usize = 9;
-
-/// Where the condition ends on ways from inside to where the measure is `end`; none where that is not at one value, to a
-/// thousandth: then it is another condition.
-fn threshold(measure: Measure, inside: &[Point], end: f64, holds: &dyn Fn(&Point) -> bool) -> Option<f64> {
-    let mut from: Vec<&Point> = inside.iter().collect();
-    let distance = |point: &Point| (end / measure.of(point)).ln().abs();
-    from.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
-    // The nearest in each direction of A, then the next ones: what depends on the direction shows.
-    let mut taken: Vec<(Complex64, usize)> = Vec::new();
-    from.sort_by_cached_key(|point| {
-        let size = point.a.norm();
-        let direction = if size > 0.0 { point.a / size } else { point.a };
-        match taken.iter_mut().find(|(known, _)| (known - direction).norm() < 1e-6) {
-            Some((_, count)) => {
-                *count += 1;
-                *count
-            }
-            None => {
-                taken.push((direction, 0));
-                0
-            }
-        }
-    });
-    let mut ends: Vec<f64> =
-        from.iter().take(WAYS).filter_map(|point| end_of_way(measure, point, end, holds)).collect();
-    ends.sort_by(f64::total_cmp);
-    let middle = *ends.get(ends.len() / 2)?;
-    let same = ends.iter().filter(|end| (*end - middle).abs() <= 1e-3 * middle.abs()).count();
-    (same >= MOST_WAYS).then_some(middle)
-}
-
-/// Where the condition ends on one way; none where it does not end.
-fn end_of_way(measure: Measure, inside: &Point, end: f64, holds: &dyn Fn(&Point) -> bool) -> Option<f64> {
-    // On the way only what is measured changes, so that nothing else can end the place.
-    let ratio = end / measure.of(inside);
-    let moves = ratio > 0.0 && ratio.is_finite() && (ratio - 1.0).abs() > 1e-6;
-    if !moves {
-        return None;
-    }
-    let way = |share: f64| measure.scaled(inside, ratio.powf(share));
-    let (mut low, mut high) = (0.0, 1.0);
-    for _ in 0..BISECTIONS {
-        let middle = 0.5 * (low + high);
-        *if holds(&way(middle)) { &mut low } else { &mut high } = middle;
-    }
-    (!holds(&way(1.0))).then(|| measure.of(&way(0.5 * (low + high))))
-}
-
-/// A round number where the value is one, else that of three digits.
-fn rounded_value(value: f64) -> f64 {
-    let digits = |digits: usize| format!("{value:.digits$e}").parse::<f64>().unwrap_or(value);
-    (0..3).map(digits).find(|round| (round / value - 1.0).abs() < 1e-3).unwrap_or(digits(2))
-}
-
-/// The same as a text.
-fn rounded(value: f64) -> String {
-    let rounded = rounded_value(value);
-    if (1e-3..1e4).contains(&rounded.abs()) { format!("{rounded}") } else { format!("{rounded:e}") }
 }
 
 /// How many points a sum must meet for each of its factors.

@@ -8,8 +8,7 @@ use num_complex::Complex64;
 
 use super::difference;
 use super::expansion::{Expansion, Point, Probe, Which};
-use super::fit::TOLERANCE;
-use super::places;
+use super::fit::{TOLERANCE, blurred};
 use crate::formula::Form;
 use crate::problem::Weights;
 
@@ -137,7 +136,7 @@ pub fn find(probe: &Probe, which: Which, specified: &Expansion) -> Option<Replac
 pub fn agrees(replaced: &Replaced, formula: &Expansion, values: &[(Point, Complex64)], allowed: f64) -> bool {
     values.iter().all(|(point, got)| {
         let (want, size) = formula.value(&(replaced.moved)(point));
-        (got - want).norm() <= (allowed + places::blurred(point.z())) * size
+        (got - want).norm() <= (allowed + blurred(point.z())) * size
     })
 }
 
