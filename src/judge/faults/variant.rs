@@ -280,7 +280,7 @@ pub struct Variant {
     pub a_bar_limits: (f64, f64),
     /// Of two scans the one that all changes before skip and gate are about, whether it is the reversed one; none for both.
     pub in_one_scan: Option<bool>,
-    /// What the products of Ā that inputs are divided by in a log-space scan have been raised by; 0 for any other scan.
+    /// How the products of Ā that inputs are divided by in a log-space scan have been kept from 0; not in any other scan.
     pub raised: Raised,
 }
 
