@@ -286,3 +286,12 @@ pub struct Coefficients<T = f32> {
     pub a_bar: Vec<T>,
     pub b_bar: Vec<T>,
 }
+
+/// The gradients of a loss by what Ā and B̄ are made of: by Δ (n), and by A and B, each (n)·w. In f32, or in double by a
+/// lifted kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CoefficientGradients<T = f32> {
+    pub delta: Vec<T>,
+    pub a: Vec<T>,
+    pub b: Vec<T>,
+}

@@ -2,6 +2,7 @@
 //! silent, and free of verdict logic of its own.
 
 mod backward;
+mod derivatives;
 mod diagnosis;
 pub mod invariants;
 mod known;
@@ -108,6 +109,10 @@ impl Request {
             .sweeps(promise)
             .into_iter()
             .flat_map(|sweep| methods().map(move |&m| sweep_id(&sweep, m)).collect::<Vec<_>>());
+        let derivatives = self
+            .derivatives(promise)
+            .into_iter()
+            .flat_map(|sweep| methods().map(move |&m| derivatives::id(&sweep, m)).collect::<Vec<_>>());
         let probed = self.probed();
         let laws = Invariant::ALL.into_iter().flat_map(|law| {
             let own = self.judges_law(law, promise);
@@ -115,7 +120,7 @@ impl Request {
                 probed.iter().filter(move |&&(method, weights)| own && law.applies(method, weights));
             applying.map(move |&(method, weights)| law_id(law, method, weights))
         });
-        let all = cases.chain(sweeps).chain(laws);
+        let all = cases.chain(sweeps).chain(derivatives).chain(laws);
         all.filter(|id| self.only.as_ref().is_none_or(|only| only.contains(id))).collect()
     }
 
@@ -159,11 +164,23 @@ impl Request {
     }
 
     fn sweeps(&self, promise: Promise) -> Vec<Sweep> {
-        if self.invariants_only || !self.judges_forward() || !self.judges_f32_beyond_regimes() {
+        if self.judges_forward() { self.sweeps_of(promise, sweep_id) } else { Vec::new() }
+    }
+
+    /// Those on which the backward of coefficients is judged.
+    fn derivatives(&self, promise: Promise) -> Vec<Sweep> {
+        match promise.differentiates && self.passes != Passes::Forward {
+            true => self.sweeps_of(promise, derivatives::id),
+            false => Vec::new(),
+        }
+    }
+
+    fn sweeps_of(&self, promise: Promise, id: fn(&Sweep, Method) -> String) -> Vec<Sweep> {
+        if self.invariants_only || !self.judges_f32_beyond_regimes() {
             return Vec::new();
         }
         let promised = |s: &Sweep| promise.whole_range || !s.whole_range;
-        let asked = |s: &Sweep| self.asks_for_any(self.methods.iter().map(|&m| sweep_id(s, m)));
+        let asked = |s: &Sweep| self.asks_for_any(self.methods.iter().map(|&m| id(s, m)));
         sweep::all().into_iter().filter(|s| self.asks_for(s.weights) && promised(s) && asked(s)).collect()
     }
 
@@ -233,7 +250,9 @@ fn notes(request: &Request, promise: Promise) -> Vec<RegimeNote> {
         .into_iter()
         .map(|s| (s.regime.name.clone(), s.regime.why, s.regime.is_ordinary()));
     let sweeps = request.sweeps(promise).into_iter().map(|s| (s.name.to_owned(), s.why, false));
-    for (name, why, ordinary) in regimes.chain(sweeps) {
+    let derivatives = request.derivatives(promise).into_iter();
+    let derivatives = derivatives.map(|s| (derivatives::regime(&s), s.why, false));
+    for (name, why, ordinary) in regimes.chain(sweeps).chain(derivatives) {
         if notes.iter().all(|note| note.name != name) {
             notes.push(RegimeNote { name, why: why.to_owned(), ordinary });
         }
@@ -400,13 +419,7 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                 diagnosis: Vec::new(),
                 lifted: None,
                 seeds: None,
-                rerun: format!(
-                    "holdfast verify --method {method} --weights {} --backend {} --seed {}{}",
-                    sweep.weights,
-                    backend.name(),
-                    request.seed,
-                    request.rerun
-                ),
+                rerun: rerun_of_sweep(request, backend, sweep, method),
             };
             match judged {
                 Err((verdict, reason)) => CoefficientResult { verdict, reason, ..result },
@@ -422,6 +435,17 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
             }
         })
         .collect()
+}
+
+/// Every sweep of a method and weight type: there is no narrower command.
+fn rerun_of_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep, method: Method) -> String {
+    format!(
+        "holdfast verify --method {method} --weights {} --backend {} --seed {}{}",
+        sweep.weights,
+        backend.name(),
+        request.seed,
+        request.rerun
+    )
 }
 
 /// What `backend` computes for a sweep whose truth is known, the judgement of it, and that of its lifted run.

@@ -2,7 +2,8 @@
 // the input. Compiled with the header, for the one weight type that HOLDFAST_COMPLEX names.
 //
 // Messages are those of src/kernel/worker/message.rs. A job's header is the struct Job below, its tensors are those of the
-// production kernels' launch, as f32; a reply has no header and two tensors, in the precision of this program.
+// production kernels' launch, as f32; a reply has no header and two tensors, in the precision of this program. With
+// HOLDFAST_BACKWARD it calls compute_discretization_backward and nothing else of the header.
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -18,6 +19,9 @@
 #include "holdfast_header.cuh"
 
 #include "driver.cuh"
+#if defined(HOLDFAST_BACKWARD)
+#include "backward.cuh"
+#endif
 
 namespace {
 
@@ -82,6 +86,17 @@ bool reply(int file, const Tensors& tensors) {
   return true;
 }
 
+#if defined(HOLDFAST_BACKWARD)
+Tensors answer(const Job& job, const Tensors& tensors) {
+  Tensors outputs = {std::vector<float>(job.batch * kWidth), std::vector<float>(job.batch * (kWidth + 1))};
+  const holdfast_foreign::BackwardParams params = {tensors[0].data(), tensors[1].data(), tensors[2].data(),
+                                                   outputs[0].data(), outputs[1].data(), static_cast<long long>(job.batch)};
+  for (long long i = 0; i < params.n; ++i) {
+    holdfast_foreign::backward_element<kComplex>(params, static_cast<int>(job.method), i);
+  }
+  return outputs;
+}
+#else
 Tensors elements(const Job& job, const Tensors& tensors) {
   Tensors outputs(2, std::vector<float>(job.batch * kWidth));
   const holdfast_foreign::ElementParams params = {tensors[0].data(), tensors[1].data(), tensors[2].data(),
@@ -119,6 +134,11 @@ Tensors scan(const Job& job, const Tensors& tensors) {
   return outputs;
 }
 
+Tensors answer(const Job& job, const Tensors& tensors) {
+  return job.is_scan ? scan(job, tensors) : elements(job, tensors);
+}
+#endif
+
 // A header that never returns does not read that its input has ended, so that every second the worker asks whether the
 // harness is still there. (Linux would send a signal when the parent ends, but means the thread that started the worker.)
 pid_t harness = 0;
@@ -153,7 +173,7 @@ int main() {
   Tensors tensors;
   while (receive(job, tensors)) {
     if (tensors.size() != (job.is_scan ? 8 : 3)) return 2;
-    if (!reply(answers, job.is_scan ? scan(job, tensors) : elements(job, tensors))) return 2;
+    if (!reply(answers, answer(job, tensors))) return 2;
   }
   return 0;
 }

@@ -128,6 +128,23 @@ pub fn by_truth(
     got.zip(want).map(of).collect()
 }
 
+/// Of gradients without a truth, for this reason.
+pub fn without_truth(got: &Gradients<f32>, reason: &str) -> Named<TensorResult, GradientName> {
+    let unmeasured = || TensorResult {
+        verdict: Verdict::Unmeasured,
+        reason: reason.to_owned(),
+        beyond: beyond(Verdict::Unmeasured, 0.0),
+        worst_case_ratio: 0.0,
+        judged: 0,
+        quick: 0,
+        worst: None,
+        max_ulp: 0.0,
+        rel_l2: 0.0,
+        diagnosis: Vec::new(),
+    };
+    got.map(|_, _| unmeasured())
+}
+
 /// The tensor, and which part of a complex element.
 fn named<T>(name: GradientName, tensor: &Tensor<T>, place: usize) -> String {
     match (tensor.width, place % tensor.width) {

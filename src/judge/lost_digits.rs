@@ -11,7 +11,7 @@
 
 use super::diagnose::{Case, NEEDED};
 use crate::results::{Diagnosis, explained};
-use crate::tensor::{TensorName, Tensors};
+use crate::tensor::{Tensor, TensorName, Tensors};
 
 /// What may be left of an error that is all rounding.
 pub const LEFT_IN_DOUBLE: f64 = 1.0 / (1 << 20) as f64;
@@ -24,6 +24,15 @@ pub const NAME: &str = explained::LOST_DIGITS;
 pub fn diagnose(case: &Case, tensor: TensorName, lifted: &Tensors<f64>) -> Option<Diagnosis> {
     let (got, lifted) = (case.got.get(tensor)?, lifted.get(tensor)?);
     let (want, bounds) = (case.want.get(tensor)?, case.budget.tensors.get(tensor)?);
+    found((got, want), &lifted.values, &bounds.bound)
+}
+
+/// The same of any tensor, with a bound for each of its elements.
+pub fn found(
+    (got, want): (&Tensor<f64>, &Tensor<f64>),
+    lifted: &[f64],
+    bounds: &[f64],
+) -> Option<Diagnosis> {
     let (mut single, mut double, mut worst) = (0.0, 0.0, 0.0f64);
     let mut add = |got: f64, lifted: f64, want: f64, bound: f64| {
         let in_units = |value: f64| if value == want { 0.0 } else { (value - want).abs() / bound };
@@ -33,7 +42,7 @@ pub fn diagnose(case: &Case, tensor: TensorName, lifted: &Tensors<f64>) -> Optio
         worst = if lifted.is_nan() { f64::INFINITY } else { worst.max(lifted) };
     };
     for (i, (&got, &exact)) in got.values.iter().zip(&want.values).enumerate() {
-        add(got, *lifted.values.get(i)?, exact, bounds.bound[i / want.width]);
+        add(got, *lifted.get(i)?, exact, bounds[i / want.width]);
     }
     // An overflow is no cancellation.
     if !single.is_finite() {

@@ -40,9 +40,10 @@ pub use sources::production_hash;
 
 use crate::method::Method;
 use crate::problem::elements::Elements;
+use crate::problem::one_step::OneStep;
 use crate::problem::{CoefficientProblem, Operand, OutputGradients, Problem};
 use crate::promise::{Promise, Tier};
-pub use crate::tensor::Coefficients;
+pub use crate::tensor::{CoefficientGradients, Coefficients};
 use crate::tensor::{Gradients, TensorName, Tensors};
 
 /// What a forward scan computes, in the order of a kernel's outputs.
@@ -161,6 +162,25 @@ pub trait Backend: Sync {
         _method: Method,
         _problem: &CoefficientProblem,
     ) -> Option<Result<Coefficients<f64>, KernelError>> {
+        None
+    }
+
+    /// The gradients by Δ, A and B of each element, from those by Ā and B̄; none where there is no such function
+    /// ([`Promise::differentiates`]).
+    fn coefficient_gradients(
+        &self,
+        _method: Method,
+        _elements: &OneStep,
+    ) -> Option<Result<CoefficientGradients, KernelError>> {
+        None
+    }
+
+    /// The same in double arithmetic; none where there is no such build of it.
+    fn lifted_coefficient_gradients(
+        &self,
+        _method: Method,
+        _elements: &OneStep,
+    ) -> Option<Result<CoefficientGradients<f64>, KernelError>> {
         None
     }
 

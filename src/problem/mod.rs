@@ -21,6 +21,7 @@ pub mod conventions;
 pub mod elements;
 mod fingerprint;
 pub mod inputs;
+pub mod one_step;
 pub mod output_gradients;
 pub mod plan;
 pub mod probe;

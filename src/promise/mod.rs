@@ -48,6 +48,8 @@ pub struct Promise {
     pub scans: bool,
     /// Whether it has a backward pass, and can be asked for gradients.
     pub backward: bool,
+    /// Whether it has the backward of its coefficients alone, and can be asked for their gradients.
+    pub differentiates: bool,
 }
 
 impl Promise {
@@ -59,6 +61,7 @@ impl Promise {
         whole_range: true,
         scans: true,
         backward: true,
+        differentiates: false,
     };
 
     /// The same, of either tier.
@@ -75,7 +78,8 @@ impl Promise {
     pub const REFERENCE: Promise =
         Promise { contract: Contract::FRAMEWORK, backward: true, ..Promise::RECORDED };
 
-    /// A header of somebody else's. Its constants may be f32 in its build in double as well.
+    /// A header of somebody else's. Its constants may be f32 in its build in double as well. Whether it has a backward, it
+    /// says itself.
     pub const HEADER: Promise = Promise { contract: Contract::FOREIGN, scans: false, ..Promise::RECORDED };
 
     /// The same of an implementation that states its arithmetic.
@@ -93,5 +97,6 @@ impl Promise {
         whole_range: false,
         scans: true,
         backward: false,
+        differentiates: false,
     };
 }

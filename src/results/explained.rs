@@ -127,7 +127,9 @@ pub fn failing_formulas(
     chosen: &[usize],
     sweeps: &[CoefficientResult],
 ) -> BTreeSet<FormulaKey> {
-    let of_cases = chosen.iter().map(|&at| (cases[at].method, cases[at].weights, cases[at].b));
+    // A formula is not to blame for its derivatives.
+    let forward = chosen.iter().map(|&at| &cases[at]).filter(|case| !case.is_backward());
+    let of_cases = forward.map(formula);
     of_cases.chain(sweeps.iter().filter(|one| one.verdict == Verdict::Fail).map(formula_of_sweep)).collect()
 }
 
@@ -145,6 +147,7 @@ fn with_either_layout(cases: &[CaseResult], mut chosen: Vec<usize>) -> Vec<usize
 pub fn smallest_of_formulas(cases: &[CaseResult]) -> Vec<usize> {
     let mut failing: Vec<usize> = (0..cases.len())
         .filter(|&at| cases[at].verdict == Verdict::Fail && cases[at].worst.is_some())
+        .filter(|&at| !cases[at].is_backward())
         .collect();
     failing.sort_by_key(|&at| size(&cases[at]));
     let mut known = BTreeSet::new();

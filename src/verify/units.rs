@@ -1,12 +1,12 @@
-//! A request as units of work that know nothing of each other: each planned problem, each sweep, and the laws of each method
-//! and weight type, once for each seed. Any of them can be solved alone, on any machine, in any order.
+//! A request as units of work that know nothing of each other: each planned problem, each sweep of coefficients or of their
+//! derivatives, and the laws of each method and weight type, once for each seed. Any of them can be solved alone, on any machine, in any order.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
 use super::{
-    Known, Request, backward, curves, diagnosis, invariants, notes, reconstruction, solve, solve_sweep,
+    Known, Request, backward, curves, derivatives, diagnosis, invariants, notes, reconstruction, solve, solve_sweep,
 };
 use crate::analysis;
 use crate::kernel::Backend;
@@ -24,6 +24,8 @@ use crate::results::{CaseResult, CoefficientResult, Results, Verdict};
 pub enum Work {
     Problem(Spec),
     Sweep(Sweep),
+    /// The derivatives of coefficients over a sweep.
+    Derivatives(Sweep),
     Laws(Method, Weights),
 }
 
@@ -33,6 +35,7 @@ impl Work {
         match self {
             Work::Problem(spec) => spec.id(),
             Work::Sweep(sweep) => format!("coefficients/{}/{}", sweep.name, sweep.weights),
+            Work::Derivatives(sweep) => derivatives::unit(sweep),
             Work::Laws(method, weights) => format!("invariants/{weights}/{method}"),
         }
     }
@@ -46,6 +49,7 @@ impl Work {
                 3_000 + size(spec) as u64 * if spec.input == InputType::F32 { 5 } else { 2 }
             }
             Work::Sweep(_) => 5_000,
+            Work::Derivatives(_) => 50_000,
             Work::Laws(_, weights) => return 250_000 + 100_000 * weights.width() as u64,
         };
         one * methods as u64
@@ -73,6 +77,7 @@ impl<'a> Plan<'a> {
         let promise = backend.promise();
         let works = request.specs(promise).into_iter().map(Work::Problem);
         let works = works.chain(request.sweeps(promise).into_iter().map(Work::Sweep));
+        let works = works.chain(request.derivatives(promise).into_iter().map(Work::Derivatives));
         let laws = request.probed().into_iter().map(|(method, weights)| Work::Laws(method, weights));
         let of_seed = |(place, seed): (usize, u64)| Request {
             seed,
@@ -186,6 +191,9 @@ impl<'a> Plan<'a> {
             }
             Work::Sweep(sweep) => {
                 Found { coefficients: solve_sweep(request, self.backend, sweep), ..Found::default() }
+            }
+            Work::Derivatives(sweep) => {
+                Found { cases: derivatives::solve(request, self.backend, sweep), ..Found::default() }
             }
             Work::Laws(method, weights) => Found {
                 invariants: invariants::run(request, self.backend, *method, *weights),

@@ -78,6 +78,7 @@ fn a_byte_order_mark_does_not_reach_the_compiler() {
         text: text.to_vec(),
         included: Vec::new(),
         has_methods: false,
+        has_backward: false,
         base_two: Vec::new(),
     };
     assert_eq!(header(b"\xef\xbb\xbfint x;").located(), header(b"int x;").located());

@@ -13,13 +13,13 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use super::ForeignError;
-use super::header::{self, CallForm, Header};
+use super::header::{self, CallForm, Header, Piece};
 use super::runtime;
 use crate::hexfloat;
 use crate::kernel::cuda::cache::Cache;
 use crate::leftovers::process::Process;
 use crate::leftovers::scratch::{self, Scratch};
-use crate::problem::{Operand, Weights};
+use crate::problem::Weights;
 
 /// The variable that chooses the compiler, with options if need be.
 pub const VARIABLE: &str = "CXX";
@@ -88,7 +88,7 @@ impl Compiler {
         Compiler { cache, ..self }
     }
 
-    /// Compiles the worker of a header for one weight type, and one layout of B or both, into `folder`; the program's path, or the compiler's own
+    /// Compiles the worker of a piece of a header for one weight type into `folder`; the program's path, or the compiler's own
     /// lines.
     ///
     /// # Errors
@@ -96,11 +96,11 @@ impl Compiler {
     pub fn compile(
         &self,
         header: &Header,
-        (weights, b): (Weights, Option<Operand>),
+        (weights, piece): (Weights, Piece),
         precision: Precision,
         folder: &Path,
     ) -> Result<Result<PathBuf, String>, ForeignError> {
-        header::first_that_compiles(header, weights, b, |form| {
+        header::first_that_compiles(header, weights, piece, |form| {
             self.attempt(header, weights, precision, form, folder)
         })
     }
@@ -113,8 +113,7 @@ impl Compiler {
         form: CallForm,
         folder: &Path,
     ) -> Result<Result<PathBuf, String>, ForeignError> {
-        let b = form.b.map_or("any", Operand::name);
-        let program = folder.join(format!("{}-{b}-{precision:?}", weights.name()));
+        let program = folder.join(format!("{}-{}-{precision:?}", weights.name(), form.piece.name()));
         let text = program.with_extension("ii");
         let worker = folder.join("worker.cpp");
         let mut flags = vec![format!("-DHOLDFAST_COMPLEX={}", u8::from(weights == Weights::Complex))];

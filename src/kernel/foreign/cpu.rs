@@ -7,8 +7,8 @@ use std::time::Duration;
 use rayon::prelude::*;
 
 use super::compiler::{self, Compiler, Folder, Precision};
-use super::header::{self, ByLayout, Header};
-use super::{Compiled, ForeignError, HeaderEntry, rejection, side};
+use super::header::{self, ByLayout, Header, Piece};
+use super::{Call, Compiled, ForeignError, HeaderEntry, no_backward, rejection, side};
 use crate::kernel::KernelError;
 use crate::kernel::launch::{Job, Returned};
 use crate::kernel::worker::{self, Message, Worker};
@@ -21,6 +21,8 @@ pub struct CpuHeader {
     limit: Duration,
     /// By weight type.
     single: [ByLayout<Program>; 2],
+    /// By weight type, of a header that has one.
+    backward: Option<[Program; 2]>,
     /// Holds the programs; removed in the end.
     folder: Folder,
 }
@@ -28,8 +30,7 @@ pub struct CpuHeader {
 /// A worker program and its idle processes.
 struct Program {
     weights: Weights,
-    /// The only layout of B that it was compiled for.
-    b: Option<Operand>,
+    piece: Piece,
     /// The same in double. Compiled when first asked for: most headers need it for nothing.
     lifted: OnceLock<Option<Box<Program>>>,
     /// How it is started, or the compiler's own lines.
@@ -49,14 +50,18 @@ impl CpuHeader {
         parent: &Path,
     ) -> Result<Self, ForeignError> {
         let folder = compiler::folder(&header, parent)?;
-        let compile = |weights: Weights| {
-            let program =
-                |b| Program::new(&compiler, &header, (weights, b), Precision::Single, folder.path());
+        let program =
+            |weights, piece| Program::new(&compiler, &header, (weights, piece), Precision::Single, folder.path());
+        let forward = |weights: Weights| {
+            let program = |b| program(weights, Piece::Forward(b));
             header::by_layout(program, |program| program.compiled.is_ok())
         };
+        let backward = |weights| header.has_backward.then(|| program(weights, Piece::Backward)).transpose();
+        let compile = |weights| rayon::join(|| forward(weights), || backward(weights));
         let (real, complex) = rayon::join(|| compile(Weights::Real), || compile(Weights::Complex));
-        let single = [real?, complex?];
-        Ok(CpuHeader { header, compiler, limit, single, folder })
+        let backward = real.1?.zip(complex.1?).map(|(real, complex)| [real, complex]);
+        let single = [real.0?, complex.0?];
+        Ok(CpuHeader { header, compiler, limit, single, backward, folder })
     }
 }
 
@@ -64,18 +69,18 @@ impl Program {
     fn new(
         compiler: &Compiler,
         header: &Header,
-        (weights, b): (Weights, Option<Operand>),
+        (weights, piece): (Weights, Piece),
         precision: Precision,
         folder: &Path,
     ) -> Result<Self, ForeignError> {
-        let compiled = compiler.compile(header, (weights, b), precision, folder)?;
+        let compiled = compiler.compile(header, (weights, piece), precision, folder)?;
         let started = |path: PathBuf| worker::Program { path, arguments: Vec::new() };
         let compiled = compiled.map(started);
-        Ok(Program { weights, b, lifted: OnceLock::new(), compiled, idle: Mutex::default() })
+        Ok(Program { weights, piece, lifted: OnceLock::new(), compiled, idle: Mutex::default() })
     }
 
     fn run(&self, entry: HeaderEntry, mut job: Job, limit: Duration) -> Result<Returned, KernelError> {
-        let program = self.compiled.as_ref().map_err(|lines| rejection(entry, self.b, lines))?;
+        let program = self.compiled.as_ref().map_err(|lines| rejection(self.weights, self.piece, lines))?;
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut worker = match idle {
             Some(worker) => worker,
@@ -93,8 +98,11 @@ impl Program {
 /// A job as `kernels/foreign/worker.cpp` reads it: words of 64 bits.
 fn words(entry: HeaderEntry, job: &Job) -> Vec<u8> {
     let variable = |operand| u64::from(operand == Some(Operand::Variable));
-    let (b, c) = (variable(Some(entry.b)), variable(entry.c));
-    let flags = [entry.c.is_some().into(), entry.method.id().into(), b, c, job.delta_softplus.into()];
+    let (is_scan, b, c) = match entry.call {
+        Call::Forward { b, c } => (c.is_some(), variable(Some(b)), variable(c)),
+        Call::Backward => (false, 0, 0),
+    };
+    let flags = [is_scan.into(), entry.method.id().into(), b, c, job.delta_softplus.into()];
     let sizes = job.sizes.map(|size| size as u64);
     flags.into_iter().chain(sizes).flat_map(u64::to_ne_bytes).collect()
 }
@@ -114,12 +122,13 @@ impl Compiled for CpuHeader {
     }
 
     fn run(&self, entry: HeaderEntry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError> {
-        self.program(entry.weights, entry.b).run(entry, job(), self.limit)
+        let program = self.program(entry.weights, entry.call);
+        program.map_or_else(|| Err(no_backward()), |program| program.run(entry, job(), self.limit))
     }
 
     fn run_lifted(&self, entry: HeaderEntry, job: Job) -> Option<Result<Returned, KernelError>> {
-        let single = self.program(entry.weights, entry.b);
-        let which = (single.weights, single.b);
+        let single = self.program(entry.weights, entry.call)?;
+        let which = (single.weights, single.piece);
         let lifted =
             |precision| Program::new(&self.compiler, &self.header, which, precision, self.folder.path());
         let compile = || match lifted(Precision::Lifted) {
@@ -131,21 +140,26 @@ impl Compiled for CpuHeader {
         Some(program.run(entry, job, self.limit))
     }
 
-    fn rejected(&self, weights: Weights, b: Operand) -> Option<&str> {
-        self.program(weights, b).compiled.as_ref().err().map(String::as_str)
+    fn rejected(&self, weights: Weights, call: Call) -> Option<&str> {
+        self.program(weights, call)?.compiled.as_ref().err().map(String::as_str)
     }
 }
 
 impl CpuHeader {
-    fn program(&self, weights: Weights, b: Operand) -> &Program {
-        self.single[side(weights)].of(b)
+    /// None for a backward that it does not have.
+    fn program(&self, weights: Weights, call: Call) -> Option<&Program> {
+        match call {
+            Call::Forward { b, .. } => Some(self.single[side(weights)].of(b)),
+            Call::Backward => self.backward.as_ref().map(|programs| &programs[side(weights)]),
+        }
     }
 }
 
 impl Drop for CpuHeader {
     fn drop(&mut self) {
         // Killing takes a moment each.
-        let single: Vec<&Program> = self.single.iter().flat_map(ByLayout::all).collect();
+        let forward = self.single.iter().flat_map(ByLayout::all);
+        let single: Vec<&Program> = forward.chain(self.backward.iter().flatten()).collect();
         let lifted = single.iter().filter_map(|program| program.lifted.get()?.as_deref());
         let programs: Vec<&Program> = single.iter().copied().chain(lifted).collect();
         programs.par_iter().for_each(|program| {

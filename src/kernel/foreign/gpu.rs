@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::header::{self, ByLayout, CallForm, Header};
-use super::{Compiled, HeaderEntry, compiler, rejection, runtime, side};
+use super::header::{self, ByLayout, CallForm, Header, Piece};
+use super::{Call, Compiled, HeaderEntry, compiler, no_backward, rejection, runtime, side};
 use crate::kernel::KernelError;
 use crate::kernel::cuda::arch::Arch;
 use crate::kernel::cuda::cache::Image;
@@ -20,7 +20,9 @@ use crate::problem::{Operand, Weights};
 
 /// The kernels of one method and weight type, or the compiler's own lines, by layout of B.
 type Kernels = Result<ByLayout<Images>, CudaError>;
-type Images = Result<HashMap<HeaderEntry, Image>, String>;
+/// The same of gradients.
+type Backward = Result<Images, CudaError>;
+pub type Images = Result<HashMap<HeaderEntry, Image>, String>;
 
 /// A header, compiled for the first visible GPU.
 pub struct GpuHeader {
@@ -30,8 +32,9 @@ pub struct GpuHeader {
     version: (i32, i32),
     worker: GpuWorker,
     kernels: OnceMap<(Method, Weights), Arc<Kernels>>,
-    /// The compiler's own lines by weight type and layout of B.
-    rejected: [ByLayout<Option<String>>; 2],
+    backward: OnceMap<(Method, Weights), Arc<Backward>>,
+    /// The compiler's own lines by weight type and layout of B, and of the backward.
+    rejected: [(ByLayout<Option<String>>, Option<String>); 2],
 }
 
 impl GpuHeader {
@@ -48,13 +51,20 @@ impl GpuHeader {
         let own = Arch::of_device(info.major, info.minor);
         let arch = Arch::selected(setup.arch.as_deref(), own)?;
         nvrtc::check_architecture(&arch)?;
-        let nothing = || ByLayout::Both(None);
-        let (kernels, rejected) = (OnceMap::default(), [nothing(), nothing()]);
-        let mut compiled = GpuHeader { header, info, arch, version, worker, kernels, rejected };
+        let nothing = || (ByLayout::Both(None), None);
+        let (kernels, backward, rejected) =
+            (OnceMap::default(), OnceMap::default(), [nothing(), nothing()]);
+        let mut compiled = GpuHeader { header, info, arch, version, worker, kernels, backward, rejected };
         // One method instantiates the whole function, whatever the others are.
-        let lines = |weights| match &*compiled.kernels(Method::Zoh, weights) {
-            Ok(images) => Ok(images.map(|images| images.as_ref().err().cloned())),
-            Err(error) => Err(error.clone()),
+        let lines = |weights| {
+            let said = |images: &Images| images.as_ref().err().cloned();
+            let forward = compiled.kernels(Method::Zoh, weights);
+            let forward = forward.as_ref().as_ref().map_err(Clone::clone)?.map(said);
+            if !compiled.header.has_backward {
+                return Ok((forward, None));
+            }
+            let backward = compiled.backward(Method::Zoh, weights);
+            Ok((forward, said(backward.as_ref().as_ref().map_err(CudaError::clone)?)))
         };
         let (real, complex) = rayon::join(|| lines(Weights::Real), || lines(Weights::Complex));
         compiled.rejected = [real?, complex?];
@@ -65,18 +75,26 @@ impl GpuHeader {
         let compile = || Arc::new(compile(&self.header, method, weights, &self.arch));
         self.kernels.get_or_make((method, weights), compile)
     }
+
+    fn backward(&self, method: Method, weights: Weights) -> Arc<Backward> {
+        let compile = || Arc::new(compile_piece(&self.header, (method, weights), Piece::Backward, &self.arch));
+        self.backward.get_or_make((method, weights), compile)
+    }
 }
 
 impl HeaderEntry {
     /// The C++ expression that names its kernel.
     fn expression(self) -> String {
         let (method, complex) = (self.method.id(), self.weights == Weights::Complex);
-        let b = self.b == Operand::Variable;
-        match self.c {
-            Some(c) => {
-                format!("holdfast_foreign::scan<{method}, {complex}, {b}, {}>", c == Operand::Variable)
+        let varies = |operand| operand == Operand::Variable;
+        match self.call {
+            Call::Forward { b, c: Some(c) } => {
+                format!("holdfast_foreign::scan<{method}, {complex}, {}, {}>", varies(b), varies(c))
             }
-            None => format!("holdfast_foreign::elements<{method}, {complex}, {b}>"),
+            Call::Forward { b, c: None } => {
+                format!("holdfast_foreign::elements<{method}, {complex}, {}>", varies(b))
+            }
+            Call::Backward => format!("holdfast_foreign::backward<{method}, {complex}>"),
         }
     }
 }
@@ -86,10 +104,21 @@ impl HeaderEntry {
 /// # Errors
 /// NVRTC is missing, too old, or does not know the architecture.
 pub fn compile(header: &Header, method: Method, weights: Weights, arch: &Arch) -> Kernels {
-    let compile = |b| {
-        header::first_that_compiles(header, weights, b, |form| attempt(header, method, weights, form, arch))
-    };
+    let compile = |b| compile_piece(header, (method, weights), Piece::Forward(b), arch);
     header::by_layout(compile, Result::is_ok)
+}
+
+/// The kernels of one piece; the inner error is the compiler's own lines.
+///
+/// # Errors
+/// As [`compile`]'s.
+pub fn compile_piece(
+    header: &Header,
+    (method, weights): (Method, Weights),
+    piece: Piece,
+    arch: &Arch,
+) -> Result<Images, CudaError> {
+    header::first_that_compiles(header, weights, piece, |form| attempt(header, method, weights, form, arch))
 }
 
 fn attempt(
@@ -101,10 +130,16 @@ fn attempt(
 ) -> Result<Images, CudaError> {
     let of_b = |b| {
         let operands = [None, Some(Operand::Constant), Some(Operand::Variable)];
-        operands.map(|c| HeaderEntry { method, weights, b, c })
+        operands.map(|c| Call::Forward { b, c })
+    };
+    let calls: Vec<Call> = match form.piece {
+        Piece::Forward(only) => {
+            Operand::ALL.into_iter().filter(|b| only.is_none_or(|only| only == *b)).flat_map(of_b).collect()
+        }
+        Piece::Backward => vec![Call::Backward],
     };
     let entries: Vec<HeaderEntry> =
-        Operand::ALL.into_iter().filter(|b| form.b.is_none_or(|only| only == *b)).flat_map(of_b).collect();
+        calls.into_iter().map(|call| HeaderEntry { method, weights, call }).collect();
     let expressions: Vec<String> = entries.iter().map(|entry| entry.expression()).collect();
     let owned = |name: &str, text: &str| (name.to_owned(), text.to_owned());
     let sources = runtime::SOURCES.iter().filter(|source| source.name != "worker.cpp");
@@ -117,8 +152,9 @@ fn attempt(
         name: "holdfast_foreign.cu".to_owned(),
         text: format!(
             "#include \"selective_scan_common.h\"\n#include \"selective_scan.h\"\n#include \"{}\"\n\
-             #include \"driver.cuh\"\n",
-            runtime::HEADER
+             #include \"driver.cuh\"\n{}",
+            runtime::HEADER,
+            if form.piece == Piece::Backward { "#include \"backward.cuh\"\n" } else { "" },
         ),
         headers,
     };
@@ -156,17 +192,31 @@ impl Compiled for GpuHeader {
     }
 
     fn run(&self, entry: HeaderEntry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError> {
-        let image = match &*self.kernels(entry.method, entry.weights) {
-            Ok(images) => match images.of(entry.b) {
-                Ok(images) => images.get(&entry).cloned(),
-                Err(lines) => return Err(rejection(entry, images.alone(entry.b), lines)),
-            },
-            Err(error) => return Err(KernelError::Unavailable(error.to_string())),
+        let unavailable = |error: &CudaError| KernelError::Unavailable(error.to_string());
+        let image_of = |images: &Images, piece| match images {
+            Ok(images) => Ok(images.get(&entry).cloned()),
+            Err(lines) => Err(rejection(entry.weights, piece, lines)),
+        };
+        let image = match entry.call {
+            Call::Forward { b, .. } => {
+                let images = self.kernels(entry.method, entry.weights);
+                let images = images.as_ref().as_ref().map_err(unavailable)?;
+                image_of(images.of(b), Piece::Forward(images.alone(b)))?
+            }
+            Call::Backward if !self.header.has_backward => return Err(no_backward()),
+            Call::Backward => {
+                let images = self.backward(entry.method, entry.weights);
+                image_of(images.as_ref().as_ref().map_err(unavailable)?, Piece::Backward)?
+            }
         };
         self.worker.run([image, None], job)
     }
 
-    fn rejected(&self, weights: Weights, b: Operand) -> Option<&str> {
-        self.rejected[side(weights)].of(b).as_deref()
+    fn rejected(&self, weights: Weights, call: Call) -> Option<&str> {
+        let (forward, backward) = &self.rejected[side(weights)];
+        match call {
+            Call::Forward { b, .. } => forward.of(b).as_deref(),
+            Call::Backward => backward.as_deref(),
+        }
     }
 }

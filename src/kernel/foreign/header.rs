@@ -18,6 +18,9 @@ const LARGEST: u64 = 4 << 20;
 /// The function that a header must have.
 const FUNCTION: &str = "compute_discretization";
 
+/// The function that it may have beside it.
+pub const BACKWARD_FUNCTION: &str = "compute_discretization_backward";
+
 /// Why a file is no header of coefficients: bad input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
@@ -59,14 +62,32 @@ impl DeltaU {
     }
 }
 
+/// What of a header is compiled in one piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Ā and B̄u, for this layout of B alone; none for both.
+    Forward(Option<Operand>),
+    /// Gradients, whatever the layout of B. Apart from the rest, which is judged where this does not compile.
+    Backward,
+}
+
+impl Piece {
+    /// In the name of a file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Piece::Forward(b) => b.map_or("any", Operand::name),
+            Piece::Backward => "backward",
+        }
+    }
+}
+
 /// A form in which a header may want what it is called with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallForm {
     pub delta_u: DeltaU,
     /// Whether the header, or a file that it includes, declares `DiscretizationMethod` itself.
     pub has_methods: bool,
-    /// The only layout of B that it is called for; none for both.
-    pub b: Option<Operand>,
+    pub piece: Piece,
 }
 
 /// What a header compiles to for one weight type: one thing for both layouts of B, or, where that is not to be had, one for
@@ -131,13 +152,18 @@ pub fn by_layout<T, E>(
 pub fn first_that_compiles<T, E>(
     header: &Header,
     weights: Weights,
-    b: Option<Operand>,
+    piece: Piece,
     mut attempt: impl FnMut(CallForm) -> Result<Result<T, String>, E>,
 ) -> Result<Result<T, String>, E> {
     let mut usual = String::new();
+    let candidates = match piece {
+        Piece::Forward(_) => DeltaU::candidates(weights),
+        // It is told no Δu.
+        Piece::Backward => &[DeltaU::Weight],
+    };
     for has_methods in [header.has_methods, true] {
-        for &delta_u in DeltaU::candidates(weights) {
-            match attempt(CallForm { delta_u, has_methods, b })? {
+        for &delta_u in candidates {
+            match attempt(CallForm { delta_u, has_methods, piece })? {
                 Ok(compiled) => return Ok(Ok(compiled)),
                 Err(lines) if usual.is_empty() => usual = lines,
                 Err(_) => {}
@@ -163,6 +189,8 @@ pub struct Header {
     pub included: Vec<Included>,
     /// Whether its own text declares `DiscretizationMethod`.
     pub has_methods: bool,
+    /// Whether it, or a file that it includes from its own folder, has [`BACKWARD_FUNCTION`].
+    pub has_backward: bool,
     /// The methods whose callers pass A·log₂e (of a complex A, the real part alone times log₂e) where it says A.
     pub base_two: Vec<Method>,
 }
@@ -194,9 +222,6 @@ impl Header {
             return Err(HeaderError::NotText { path: name });
         }
         let code = without_comments(&String::from_utf8_lossy(&text));
-        if !code.contains(FUNCTION) {
-            return Err(HeaderError::NoFunction { path: name });
-        }
         let absolute = std::path::absolute(path).map_err(unreadable)?;
         let folder = absolute.parent().map(Path::to_owned).unwrap_or_default();
         let included = includes::find(&text, &folder).map_err(|(path, error)| HeaderError::Included {
@@ -204,9 +229,17 @@ impl Header {
             path: shown(&path.to_string_lossy()),
             reason: reason(&error),
         })?;
+        let has = |function: &str| {
+            let within = included.iter().any(|file| has_word(&without_comments(&file.text), function));
+            within || has_word(&code, function)
+        };
+        if !has(FUNCTION) {
+            return Err(HeaderError::NoFunction { path: name });
+        }
         Ok(Header {
             path: path.to_owned(),
             folder,
+            has_backward: has(BACKWARD_FUNCTION),
             included,
             has_methods: declares_methods(&code),
             base_two: Vec::new(),
@@ -227,7 +260,12 @@ impl Header {
     /// What the driver is compiled with, as macros to define.
     pub fn macros(&self, form: CallForm) -> Vec<String> {
         let mut macros = vec![format!("HOLDFAST_BASE_TWO={}", self.base_two_mask())];
-        macros.extend(form.b.map(|b| format!("HOLDFAST_ONLY_B={}", u8::from(b == Operand::Variable))));
+        match form.piece {
+            Piece::Forward(b) => {
+                macros.extend(b.map(|b| format!("HOLDFAST_ONLY_B={}", u8::from(b == Operand::Variable))));
+            }
+            Piece::Backward => macros.push("HOLDFAST_BACKWARD".to_owned()),
+        }
         macros.extend(form.has_methods.then(|| "HOLDFAST_HEADER_HAS_METHODS".to_owned()));
         macros.extend((form.delta_u == DeltaU::Real).then(|| "HOLDFAST_REAL_DELTA_U".to_owned()));
         macros
@@ -313,6 +351,11 @@ fn without_comments(text: &str) -> String {
         }
     }
     code
+}
+
+/// Whether it stands there by itself, and not as a part of a longer name.
+fn has_word(code: &str, word: &str) -> bool {
+    code.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|found| found == word)
 }
 
 /// Whether the code has `enum [class|struct] DiscretizationMethod … {`, or takes the name for another type.

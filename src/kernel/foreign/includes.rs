@@ -22,6 +22,7 @@ pub struct Included {
     /// Where it is as seen from the header's folder.
     pub name: String,
     pub sha256: [u8; 32],
+    pub text: String,
 }
 
 /// Every file that the header (its `text`, in `folder`) includes from its folder or from where such a file lies, and what
@@ -50,7 +51,9 @@ pub fn find(text: &[u8], folder: &Path) -> Result<Vec<Included>, (PathBuf, io::E
             waiting.extend((!is_ours(&inner)).then(|| normal(Path::new(&inner))));
         }
         let name = name.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>();
-        found.push(Included { name: name.join("/"), sha256: Sha256::digest(&text).into() });
+        let sha256 = Sha256::digest(&text).into();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        found.push(Included { name: name.join("/"), sha256, text });
     }
     found.sort();
     Ok(found)

@@ -1,6 +1,8 @@
 //! Headers of coefficients that other people wrote: a file with
 //! `template <typename weight_t, bool kIsComplex> compute_discretization(delta, A, delta_u, B, method)`, taken from its
-//! path as it is, compiled with the harness's own drivers (`kernels/foreign/`), and run in a worker process.
+//! path as it is, compiled with the harness's own drivers (`kernels/foreign/`), and run in a worker process. It may have
+//! `compute_discretization_backward(delta, A, B, d_A_bar, d_B_bar, method, &d_delta, &d_A, &d_B)` beside it, which is
+//! compiled and run apart.
 //!
 //! A header is a [`ForeignBackend`]. On a CPU ([`cpu`]) the system's C++ compiler makes one worker program for each weight type, so that a header whose
 //! complex case does not compile is still judged on its real one; on a GPU ([`gpu`]) NVRTC compiles the same drivers for
@@ -21,13 +23,15 @@ pub use header::{Header, HeaderError};
 use self::compiler::Compiler;
 use self::cpu::CpuHeader;
 use self::gpu::GpuHeader;
+use self::header::{BACKWARD_FUNCTION, Piece};
 use super::cuda::CudaError;
 use super::launch::{Element, Job, Returned};
 use super::registry::{Instantiation, Kernel};
 use super::worker::limit::{self, Hangs};
-use super::{Backend, Coefficients, KernelError, shapes};
+use super::{Backend, CoefficientGradients, Coefficients, KernelError, shapes};
 use crate::method::Method;
 use crate::problem::elements::Elements;
+use crate::problem::one_step::OneStep;
 use crate::problem::{CoefficientProblem, Operand, Problem, Weights};
 use crate::promise::{Promise, Tier};
 use crate::tensor::Tensors;
@@ -46,15 +50,25 @@ pub enum ForeignError {
     Folder(String),
 }
 
-/// An entry point of `kernels/foreign/driver.cuh`.
+/// An entry point of the drivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HeaderEntry {
     pub method: Method,
     pub weights: Weights,
-    /// With constant B the header is told Δu, with variable B BΔu.
-    pub b: Operand,
-    /// Of a scan; none where elements are discretized one by one.
-    pub c: Option<Operand>,
+    pub call: Call,
+}
+
+/// What of a header is called, and what for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Call {
+    /// Its coefficients. With constant B the header is told Δu, with variable B BΔu.
+    Forward {
+        b: Operand,
+        /// Of a scan; none where elements are discretized one by one.
+        c: Option<Operand>,
+    },
+    /// Its gradients, element by element.
+    Backward,
 }
 
 /// A header, compiled for one kind of device.
@@ -75,14 +89,15 @@ trait Compiled: Send + Sync {
         None
     }
 
-    /// The compiler's own lines, where the header does not compile for these weights and this layout of B.
-    fn rejected(&self, weights: Weights, b: Operand) -> Option<&str>;
+    /// The compiler's own lines, where what is called does not compile for these weights.
+    fn rejected(&self, weights: Weights, call: Call) -> Option<&str>;
 }
 
 /// A backend that runs a foreign header.
 pub struct ForeignBackend {
     compiled: Box<dyn Compiled>,
-    hangs: Hangs,
+    /// Forward, and backward.
+    hangs: [Hangs; 2],
 }
 
 impl ForeignBackend {
@@ -107,7 +122,7 @@ impl ForeignBackend {
         parent: &Path,
     ) -> Result<Self, ForeignError> {
         let compiled = Box::new(CpuHeader::new(header, compiler, limit, parent)?);
-        Ok(ForeignBackend { compiled, hangs: Hangs::default() })
+        Ok(ForeignBackend { compiled, hangs: Default::default() })
     }
 
     /// Compiles the header for the first visible GPU and both weight types; other methods follow when they are needed.
@@ -116,7 +131,7 @@ impl ForeignBackend {
     /// CUDA cannot run here. What the compiler says of the header is no error: it is the reason of failed cases.
     pub fn on_gpu(header: Header) -> Result<Self, CudaError> {
         let compiled = Box::new(GpuHeader::new(header)?);
-        Ok(ForeignBackend { compiled, hangs: Hangs::default() })
+        Ok(ForeignBackend { compiled, hangs: Default::default() })
     }
 
     /// Ā and B̄u of each element, as the header's callers get them: with constant B it is told Δu, with variable B BΔu.
@@ -136,11 +151,23 @@ impl ForeignBackend {
 
     /// The compiler's own lines, where the header does not compile for these weights and this layout of B.
     pub fn rejected(&self, weights: Weights, b: Operand) -> Option<&str> {
-        self.compiled.rejected(weights, b)
+        self.compiled.rejected(weights, Call::Forward { b, c: None })
+    }
+
+    /// The same of its backward.
+    pub fn rejected_backward(&self, weights: Weights) -> Option<&str> {
+        self.compiled.rejected(weights, Call::Backward)
+    }
+
+    /// Whether it has a backward.
+    pub fn has_backward(&self) -> bool {
+        self.compiled.header().has_backward
     }
 
     fn run(&self, entry: HeaderEntry, job: &dyn Fn() -> Job) -> Result<Returned, KernelError> {
-        self.hangs.run(entry.method, entry.weights, || self.compiled.run(entry, job))
+        let [forward, backward] = &self.hangs;
+        let hangs = if entry.call == Call::Backward { backward } else { forward };
+        hangs.run(entry.method, entry.weights, || self.compiled.run(entry, job))
     }
 }
 
@@ -158,7 +185,7 @@ impl Backend for ForeignBackend {
     }
 
     fn promise(&self) -> Promise {
-        Promise::HEADER
+        Promise { differentiates: self.has_backward(), ..Promise::HEADER }
     }
 
     fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
@@ -185,6 +212,29 @@ impl Backend for ForeignBackend {
         Some(run.map(|returned| problem.judged(&returned.scan::<f64>(problem))))
     }
 
+    fn coefficient_gradients(
+        &self,
+        method: Method,
+        elements: &OneStep,
+    ) -> Option<Result<CoefficientGradients, KernelError>> {
+        let (entry, job) = backward_entry(method, elements, Element::F32);
+        let run = || {
+            shapes::check_coefficients(&elements.coefficients)?;
+            Ok(self.run(entry, &job)?.coefficient_gradients(&elements.coefficients))
+        };
+        self.has_backward().then(run)
+    }
+
+    fn lifted_coefficient_gradients(
+        &self,
+        method: Method,
+        elements: &OneStep,
+    ) -> Option<Result<CoefficientGradients<f64>, KernelError>> {
+        let (entry, job) = backward_entry(method, elements, Element::F64);
+        let run = self.has_backward().then(|| self.compiled.run_lifted(entry, job())).flatten()?;
+        Some(run.map(|returned| returned.coefficient_gradients(&elements.coefficients)))
+    }
+
     fn probed(
         &self,
         method: Method,
@@ -201,14 +251,15 @@ impl Backend for ForeignBackend {
 /// A scan, and the production kernel's job, whose tensors the driver takes.
 fn scan_entry(method: Method, problem: &Problem) -> (HeaderEntry, impl Fn() -> Job) {
     let which = Instantiation::for_problem(method, problem);
-    let entry = HeaderEntry { method, weights: which.weights, b: which.b, c: Some(which.c) };
+    let call = Call::Forward { b: which.b, c: Some(which.c) };
+    let entry = HeaderEntry { method, weights: which.weights, call };
     (entry, move || Job::scan(Kernel::Scan(which), problem, Element::F32))
 }
 
 /// Elements likewise.
 fn elements_entry(method: Method, b: Operand, elements: &Elements) -> (HeaderEntry, impl Fn() -> Job) {
     let problem = &elements.coefficients;
-    let entry = HeaderEntry { method, weights: problem.weights, b, c: None };
+    let entry = HeaderEntry { method, weights: problem.weights, call: Call::Forward { b, c: None } };
     let kernel = Kernel::Discretize { method, weights: problem.weights, tier: Tier::Accurate };
     let job = move || {
         let mut job = Job::coefficients(kernel, problem, Element::F32);
@@ -221,17 +272,32 @@ fn elements_entry(method: Method, b: Operand, elements: &Elements) -> (HeaderEnt
     (entry, job)
 }
 
+/// The gradients of elements, by the launch of their coefficients.
+fn backward_entry(method: Method, elements: &OneStep, returned: Element) -> (HeaderEntry, impl Fn() -> Job) {
+    let weights = elements.coefficients.weights;
+    let kernel = Kernel::Discretize { method, weights, tier: Tier::Accurate };
+    let entry = HeaderEntry { method, weights, call: Call::Backward };
+    (entry, move || Job::coefficient_gradients(kernel, elements, returned))
+}
+
 /// The place of a weight type in an array of two.
 fn side(weights: Weights) -> usize {
     usize::from(weights == Weights::Complex)
 }
 
-/// The first of a compiler's lines, as the reason why there is no output; `alone` is the layout of B that was compiled apart.
-fn rejection(entry: HeaderEntry, alone: Option<Operand>, lines: &str) -> KernelError {
+/// The first of a compiler's lines, as the reason why a piece of the header has no output.
+fn rejection(weights: Weights, piece: Piece, lines: &str) -> KernelError {
     let first = lines.lines().next().unwrap_or_default();
-    let layout = alone.map(|b| format!(" and {b} B")).unwrap_or_default();
-    KernelError::Rejected(format!(
-        "the header does not compile for {} weights{layout}: {first}",
-        entry.weights
-    ))
+    let (what, layout) = match piece {
+        Piece::Forward(alone) => {
+            ("the header".to_owned(), alone.map(|b| format!(" and {b} B")).unwrap_or_default())
+        }
+        Piece::Backward => (format!("its {BACKWARD_FUNCTION}"), String::new()),
+    };
+    KernelError::Rejected(format!("{what} does not compile for {weights} weights{layout}: {first}"))
+}
+
+/// Why a header without a backward has no gradients. Nobody asks such a one for them.
+fn no_backward() -> KernelError {
+    KernelError::Unavailable(format!("the header has no {BACKWARD_FUNCTION}"))
 }

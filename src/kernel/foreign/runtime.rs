@@ -5,6 +5,7 @@ use crate::kernel::sources::{Source, sources};
 /// Every file of `kernels/foreign/`, and the methods by number.
 pub const SOURCES: &[Source] = sources![
     "../../../kernels/foreign/":
+    "backward.cuh",
     "driver.cuh",
     "math_constants.h",
     "selective_scan_common.h",

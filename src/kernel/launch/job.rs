@@ -19,7 +19,8 @@ use crate::method::Method;
 use crate::operation::Operation;
 use crate::problem::{CoefficientProblem, NamedInput, Operand, OutputGradients, Problem, Shape, Weights};
 use crate::tensor::GradientName::{A, B, C, D, Delta, DeltaBias, U, Z};
-use crate::tensor::{Coefficients, GradientName, Gradients, Tensor, TensorName, Tensors};
+use crate::problem::one_step::OneStep;
+use crate::tensor::{CoefficientGradients, Coefficients, GradientName, Gradients, Tensor, TensorName, Tensors};
 
 /// The names of the kernels' inputs, in the order of a job's.
 const SCAN_INPUTS: [&str; 8] = ["u", "delta", "A", "B", "C", "D", "z", "delta_bias"];
@@ -105,6 +106,21 @@ impl Returned {
         let mut values = self.narrowed();
         let mut next = || values.next().unwrap_or_default();
         Derivatives { a_bar: next(), slope: next(), h: next(), h_by_delta: next(), h_by_a: next() }
+    }
+
+    /// Of a header's gradients.
+    pub fn coefficient_gradients<T: Copy + 'static>(
+        self,
+        coefficients: &CoefficientProblem,
+    ) -> CoefficientGradients<T>
+    where
+        f64: AsPrimitive<T>,
+    {
+        let mut values = self.narrowed();
+        let a = values.next().unwrap_or_default();
+        let mut b = values.next().unwrap_or_default();
+        let delta = b.split_off(b.len().min(coefficients.b.len()));
+        CoefficientGradients { delta, a, b }
     }
 
     /// As they are.
@@ -265,6 +281,21 @@ impl Job {
             outputs: vec![output("a_bar"), output("b_bar")],
             workspace: Output::workspace(returned, 0),
             inputs: inputs.map(|values| Some(Element::F32.encode(values))).to_vec(),
+        }
+    }
+
+    /// The gradients of elements whose sizes have been checked, by the launch of their coefficients: behind B come those of
+    /// the loss by Ā and by B̄, and behind the gradient by B that by Δ.
+    pub fn coefficient_gradients(kernel: Kernel, elements: &OneStep, returned: Element) -> Self {
+        let OneStep { coefficients, grad_a_bar, grad_b_bar, .. } = elements;
+        let (n, width) = (coefficients.delta.len(), coefficients.weights.width());
+        let behind_b = [&coefficients.b[..], grad_a_bar, grad_b_bar].concat();
+        let inputs = [&coefficients.delta, &coefficients.a, &behind_b];
+        let output = |name: &str, len: usize| Output { name: name.to_owned(), element: returned, len };
+        Job {
+            outputs: vec![output("d_A", n * width), output("d_B and d_delta", n * (width + 1))],
+            inputs: inputs.map(|values| Some(Element::F32.encode(values))).to_vec(),
+            ..Job::coefficients(kernel, coefficients, returned)
         }
     }
 
