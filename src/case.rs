@@ -17,7 +17,7 @@ use crate::method::Method;
 use crate::problem::Problem;
 use crate::problem::stretch::Inputs;
 use crate::promise::Promise;
-use crate::results::{CaseResult, Diagnosis, PairwiseMatrix, Relative, TensorResult, Verdict};
+use crate::results::{CaseResult, PairwiseMatrix, Relative, TensorResult, Verdict};
 use crate::tensor::{GradientName, Gradients, Named, TensorName, Tensors};
 use crate::truth::{self, TruthError};
 
@@ -71,34 +71,20 @@ pub fn gradients(
     let fails = |tensor: &TensorResult| tensor.verdict == Verdict::Fail;
     let failing: Vec<GradientName> =
         tensors.iter().filter(|(_, tensor)| fails(tensor)).map(|(name, _)| name).collect();
-    if failing.is_empty() {
+    let elements: usize = got.values().map(|tensor| tensor.values.len()).sum();
+    if failing.is_empty() || elements > DIAGNOSED {
         return tensors;
     }
-    let bounds = budget::gradient::bounds(pass);
-    let want = got.map(|name, tensor| tensor.with(bounds.tensors[name].value.clone()));
-    for (name, diagnosis) in diagnosed_gradients(pass, got, &want, &bounds, &failing) {
+    let Pass { form, problem, given, .. } = pass;
+    let GradientBudget { tensors: bounds, .. } = budget::gradient::bounds(pass);
+    let want = got.map(|name, tensor| tensor.with(bounds[name].value.clone()));
+    let got = got.map(|_, tensor| tensor.with(tensor.values.iter().map(|&x| f64::from(x)).collect()));
+    let bounds = bounds.map(|_, bounds| bounds.bound.clone());
+    let case = faults::gradient::Case { form, problem, given, got: &got, want: &want, bounds: &bounds };
+    for (name, diagnosis) in faults::gradient::diagnose(&case, &failing) {
         tensors[name].diagnosis = diagnosis;
     }
     tensors
-}
-
-/// What explains the gradients that fail; nothing of a pass that is too large for it.
-pub fn diagnosed_gradients(
-    pass: Pass,
-    got: &Gradients<f32>,
-    want: &Gradients<f64>,
-    bounds: &GradientBudget,
-    failing: &[GradientName],
-) -> Named<Vec<Diagnosis>, GradientName> {
-    let elements: usize = got.values().map(|tensor| tensor.values.len()).sum();
-    if failing.is_empty() || elements > DIAGNOSED {
-        return Named::default();
-    }
-    let Pass { form, problem, given, .. } = pass;
-    let got = got.map(|_, tensor| tensor.with(tensor.values.iter().map(|&x| f64::from(x)).collect()));
-    let bounds = bounds.tensors.map(|_, bounds| bounds.bound.clone());
-    let case = faults::gradient::Case { form, problem, given, got: &got, want, bounds: &bounds };
-    faults::gradient::diagnose(&case, failing)
 }
 
 /// The verdicts on the gradients of a method, every element by a certified truth; and that truth with the bounds, where there is

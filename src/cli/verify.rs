@@ -26,8 +26,12 @@ use crate::verify::{Known, Passes, Plan, Request, verify};
 const NOT_LIFTED: &str =
     "lifted to double: not compared for a header; it only helps to diagnose what fails on a CPU\n";
 
+/// Of a header that has none.
+const NO_BACKWARD: &str =
+    "no derivatives judged: the header has no compute_discretization_backward\n";
+
 /// What a header cannot show.
-const NO_CALLER: &str = "not judged: the header's caller (its arithmetic, direction and backward pass); \
+const NO_CALLER: &str = "not judged: the header's caller (its arithmetic, direction and backward scan); \
                          `holdfast check` judges what a whole kernel wrote";
 
 /// Where the report of an unfiltered run goes.
@@ -206,19 +210,26 @@ impl Args {
         let header = Header { base_two: self.base_two(), ..Header::read(path)? };
         let calls_exp2 = header.says("exp2");
         let selection = select::select_for_header(header, self.backend, variable.as_deref())?;
-        let instantiations = Weights::ALL.into_iter().flat_map(|weights| {
-            let said = Operand::ALL.map(|b| (b, selection.backend.rejected(weights, b)));
+        let one = |weights, b, lines: Option<&str>| HeaderInstantiation {
+            weights,
+            b,
+            compiles: lines.is_none(),
+            lines: lines.unwrap_or_default().lines().map(str::to_owned).collect(),
+        };
+        let backend = selection.backend;
+        let forward = |weights| {
+            let said = Operand::ALL.map(|b| (b, backend.rejected(weights, b)));
             let alike = said[0].1 == said[1].1;
-            let one = move |(b, lines): (Operand, Option<&str>)| HeaderInstantiation {
-                weights,
-                b: (!alike).then_some(b),
-                compiles: lines.is_none(),
-                lines: lines.unwrap_or_default().lines().map(str::to_owned).collect(),
-            };
-            said.into_iter().take(if alike { 1 } else { 2 }).map(one).collect::<Vec<_>>()
-        });
-        let note = HeaderNote { path: path.display().to_string(), instantiations: instantiations.collect() };
-        let backend = Box::new(selection.backend);
+            let some = said.into_iter().take(if alike { 1 } else { 2 });
+            some.map(|(b, lines)| one(weights, (!alike).then_some(b), lines)).collect::<Vec<_>>()
+        };
+        let backward = |weights| one(weights, None, backend.rejected_backward(weights));
+        let note = HeaderNote {
+            path: path.display().to_string(),
+            instantiations: Weights::ALL.into_iter().flat_map(forward).collect(),
+            backward: backend.has_backward().then(|| Weights::ALL.map(backward).to_vec()),
+        };
+        let backend = Box::new(backend);
         Ok(RunSetup { backend, why: selection.why, header: Some(note), calls_exp2 })
     }
 
@@ -289,8 +300,11 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let took = bar.finish();
     results.header = header;
     let mut notes = output::backend_line(&results.backend, &why);
-    if args.header.is_some() {
+    if let Some(header) = &results.header {
         notes += NOT_LIFTED;
+        if header.backward.is_none() {
+            notes += NO_BACKWARD;
+        }
         if calls_exp2 {
             notes += &args.assumed_of_callers();
         }

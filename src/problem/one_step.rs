@@ -56,7 +56,8 @@ impl OneStep {
             let g: Vec<f32> = (0..width).map(|_| number(draw)).collect();
             u.push(if (ALONE..2.0 * ALONE).contains(&which) { 0.0 } else { 1.0 });
             match weights {
-                Weights::Real => grad_a_bar.push(g[0] * x[0]),
+                // Not −0.
+                Weights::Real => grad_a_bar.push(g[0] * x[0] + 0.0),
                 Weights::Complex => {
                     grad_a_bar.extend([g[0] * x[0] + g[1] * x[1], g[1] * x[0] - g[0] * x[1]]);
                 }

@@ -182,6 +182,9 @@ fn header(results: &Results) -> String {
         None => format!("{} weights", one.weights),
     };
     lines.extend(rejected.flat_map(|one| rejection("header", &weights(one), &one.lines)));
+    let backward = results.header.iter().flat_map(|h| h.backward.iter().flatten());
+    let rejected = backward.filter(|one| !one.compiles);
+    lines.extend(rejected.flat_map(|one| rejection("backward", &weights(one), &one.lines)));
     lines.join("\n")
 }
 

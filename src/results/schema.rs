@@ -105,6 +105,9 @@ pub struct HeaderNote {
     /// As it was named.
     pub path: String,
     pub instantiations: Vec<HeaderInstantiation>,
+    /// Of its `compute_discretization_backward`; none where it has no such function.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backward: Option<Vec<HeaderInstantiation>>,
 }
 
 /// A header's function for one weight type.

@@ -5,7 +5,7 @@ use super::Request;
 use crate::case;
 use crate::formula::Form;
 use crate::judge::budget::gradient::Pass;
-use crate::judge::lost_digits;
+use crate::judge::one_step::{self, Judged};
 use crate::judge::scan::{self, Place};
 use crate::kernel::{Backend, CoefficientGradients};
 use crate::method::Method;
@@ -76,23 +76,22 @@ fn judge(
             (tensor.verdict, tensor.reason) = (Verdict::Fail, reason);
         }
     }
-    let Some((want, bounds)) = known.filter(|_| tensors.values().any(fails)) else { return tensors };
+    // What is no number has no cause beside it.
     let failing: Vec<GradientName> =
-        tensors.iter().filter(|(_, tensor)| fails(tensor)).map(|(name, _)| name).collect();
-    let wide = got.map(|_, tensor| tensor.with(tensor.values.iter().map(|&x| f64::from(x)).collect()));
-    let lifted = backend.lifted_coefficient_gradients(method, elements).and_then(Result::ok);
-    let lifted = lifted.map(|lifted| named(elements, lifted));
-    for (name, tensor) in tensors.iter_mut().filter(|(name, _)| failing.contains(name)) {
-        let double = lifted.as_ref().map(|lifted| &lifted[name].values[..]);
-        let lost = double.and_then(|double| {
-            lost_digits::found((&wide[name], &want[name]), double, &bounds.tensors[name].bound)
-        });
-        tensor.diagnosis.extend(lost);
-    }
-    let rounding = |name: &GradientName| !tensors[*name].diagnosis.is_empty();
-    let (_, wrong): (Vec<_>, Vec<_>) = failing.into_iter().partition(rounding);
-    for (name, diagnosis) in case::diagnosed_gradients(pass, &got, &want, &bounds, &wrong) {
-        tensors[name].diagnosis = diagnosis;
+        tensors.iter().filter(|(_, one)| fails(one) && one.reason.is_empty()).map(|(name, _)| name).collect();
+    if let (Some((want, budget)), false) = (known, failing.is_empty()) {
+        let lifted = backend.lifted_coefficient_gradients(method, elements).and_then(Result::ok);
+        let lifted = lifted.map(|lifted| named(elements, lifted));
+        let judged = Judged {
+            pass,
+            got: &one_step::in_range(&got, &want),
+            want: &want,
+            budget: &budget,
+            lifted: lifted.as_ref(),
+        };
+        for (name, diagnosis) in one_step::diagnose(&judged, &failing) {
+            tensors[name].diagnosis = diagnosis;
+        }
     }
     tensors
 }
@@ -105,11 +104,15 @@ fn named<T>(elements: &OneStep, got: CoefficientGradients<T>) -> Gradients<T> {
 
 /// Why a gradient is none that holds NaN.
 fn no_numbers(got: &Tensor<f32>) -> Option<String> {
-    let count = got.values.iter().filter(|value| value.is_nan()).count();
-    let all = got.values.len();
-    (count > 0).then(|| {
-        format!("{count} of {all} values are NaN (hint: it has to be assigned; what is added to is NaN before)")
-    })
+    let elements = got.values.chunks(got.width);
+    let all = elements.len();
+    match elements.filter(|parts| parts.iter().any(|part| part.is_nan())).count() {
+        0 => None,
+        count if count == all => {
+            Some("every element is NaN (hint: outputs are to be assigned, not added to)".to_owned())
+        }
+        count => Some(format!("{count} of {all} elements are NaN")),
+    }
 }
 
 /// What an element is computed from.

@@ -212,7 +212,8 @@ fn the_page_of_results_json_has_every_field() {
         compiles: true,
         lines: Vec::new(),
     };
-    let header = HeaderNote { path: String::new(), instantiations: vec![instantiation] };
+    let backward = Some(vec![instantiation.clone()]);
+    let header = HeaderNote { path: String::new(), instantiations: vec![instantiation], backward };
     keys(&serde_json::to_value(header).expect("JSON"), &mut found);
     assert!(found.contains("diagnosis") && found.contains("sensitivity"));
     let missing: Vec<_> = found.iter().filter(|key| !words.contains(key.as_str())).collect();

@@ -1,34 +1,198 @@
-//! Promise: where a header has `compute_discretization_backward`, `verify --header` judges it as it judges coefficients.
+//! Promise: where a header has `compute_discretization_backward`, `verify --header` judges it as it judges coefficients: the right
+//! one passes, a wrong one fails in the gradients that are wrong, and nothing of it touches what is said of the forward function.
 
+use std::collections::BTreeSet;
+
+use holdfast::kernel::Backend;
+use holdfast::method::Method::{self, Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
+use holdfast::problem::one_step::OneStep;
 use holdfast::problem::plan::Filter;
-use holdfast::problem::InputType;
-use holdfast::results::{Results, Verdict};
+use holdfast::problem::{InputType, Weights, sweep};
+use holdfast::results::{CaseResult, Results, Verdict};
+use holdfast::tensor::GradientName::{self, A, B, Delta};
 use holdfast::verify::{Passes, Request};
+use rstest::rstest;
 
 use crate::fixtures::header;
 use crate::support::run::verify;
 
-fn judged(name: &str) -> Results {
+const NOT_ZOH: &[Method] = &[Foh, Bilinear, Poly, HighOrder, Rk4];
+const WITH_PHI: &[Method] = &[Foh, Poly, HighOrder];
+const BOTH: &[Weights] = &Weights::ALL;
+const ALL: &[GradientName] = &[Delta, A, B];
+const NOTHING: &[&str] = &[];
+
+fn request(passes: Passes) -> Request {
     let filter = Filter { inputs: vec![InputType::F32], ..Filter::default() };
-    let request =
-        Request { filter, sensitivity: false, passes: Passes::Backward, ..Request::everything(1) };
+    Request { filter, sensitivity: false, passes, ..Request::everything(1) }
+}
+
+/// Gradients alone.
+fn judged(name: &str, methods: &[Method]) -> Results {
+    let request = Request { methods: methods.to_vec(), ..request(Passes::Backward) };
     verify(&request, header(&format!("backward/{name}")).as_ref())
 }
 
+fn failing(case: &CaseResult) -> Vec<GradientName> {
+    let failing = case.tensors.iter().filter(|(_, tensor)| tensor.verdict == Verdict::Fail);
+    failing.filter_map(|(name, _)| name.gradient()).collect()
+}
+
 #[test]
-fn scratch() {
-    let names = std::env::var("NAMES").unwrap();
-    for name in names.split(',') {
-        let start = std::time::Instant::now();
-        let results = judged(name);
-        println!("== {name} {:?}", start.elapsed());
-        for case in &results.cases {
-            if case.verdict == Verdict::Pass && name != "right" { continue }
-            println!("{} {:?} {}", case.id, case.verdict, case.reason);
-            for (n, t) in case.tensors.iter() {
-                println!("   {n} {:?} share {:?} judged {} {} {:?}", t.verdict, t.worst.as_ref().map(|w| w.share), t.judged, t.reason,
-                    t.diagnosis.iter().map(|d| format!("{} {:.1e}", d.name, d.residual)).collect::<Vec<_>>());
-            }
+fn a_right_backward_passes_every_sweep_by_every_method() {
+    let results = judged("right", &Method::ALL);
+    assert_eq!(results.verdict(), Verdict::Pass);
+    // Six sweeps that headers are judged on, half of them complex.
+    assert_eq!(results.cases.len(), 6 * Method::ALL.len());
+    for case in &results.cases {
+        assert!(case.is_backward() && case.regime.starts_with("derivatives, "), "{}", case.id);
+        let width = case.weights.width();
+        for (name, tensor) in case.tensors.iter() {
+            let of_one = if name.gradient() == Some(Delta) { 1 } else { width };
+            assert_eq!(tensor.verdict, Verdict::Pass, "{}, {name}", case.id);
+            // Each element by a certified truth.
+            assert_eq!((tensor.judged, tensor.quick), (case.shape.dim * of_one, 0), "{}, {name}", case.id);
         }
+        assert_eq!(case.tensors.iter().count(), ALL.len());
+        let worst = case.worst.as_ref().expect("measured");
+        assert!(worst.ratio > 0.0 && worst.inputs.iter().any(|input| input.starts_with("d_A_bar = ")));
+    }
+    let planned: BTreeSet<&str> = results.planned.iter().flatten().map(String::as_str).collect();
+    assert_eq!(planned, results.cases.iter().map(|case| &*case.id).collect());
+}
+
+#[rstest]
+#[case("of-zoh", NOT_ZOH, BOTH, ALL, &["backward-of-zoh", "slopes-of-zoh", "a-without-h", "h-in-b-of-zoh"])]
+#[case("unconjugated", &Method::ALL, &[Weights::Complex], &[A], &["derivatives-unconjugated"])]
+#[case("input-held", NOT_ZOH, BOTH, &[A], &["a-without-h"])]
+#[case("delta-of-a-bar", &Method::ALL, BOTH, &[Delta], &["delta-without-h"])]
+#[case("b-held", NOT_ZOH, BOTH, &[B], &["h-in-b-of-zoh"])]
+#[case("unsquared", &[Bilinear], BOTH, &[Delta, A], &["a-bar-slopes-times-denominator"])]
+#[case("by-logarithm", &Method::ALL, BOTH, &[A], NOTHING)]
+#[case("adds", &Method::ALL, BOTH, &[A], NOTHING)]
+fn a_wrong_backward_fails_in_the_gradients_that_are_wrong(
+    #[case] name: &str,
+    #[case] methods: &[Method],
+    #[case] weights: &[Weights],
+    #[case] gradients: &[GradientName],
+    #[case] names: &[&str],
+) {
+    let results = judged(name, &Method::ALL);
+    assert_eq!(results.cases.len(), 6 * Method::ALL.len());
+    for case in &results.cases {
+        let method = case.method.method().expect("a method");
+        let faulty = methods.contains(&method) && weights.contains(&case.weights);
+        assert_eq!(failing(case), if faulty { gradients } else { &[] }, "{}", case.id);
+        assert_eq!(case.verdict, if faulty { Verdict::Fail } else { Verdict::Pass }, "{}", case.id);
+        // In hard places a model itself may be nothing but rounding.
+        if !faulty || names.is_empty() || case.regime.contains("hard") {
+            continue;
+        }
+        for &gradient in gradients {
+            let found = case.tensors[gradient].diagnosis.first().map(|found| &*found.name);
+            assert!(found.is_some_and(|found| names.contains(&found)), "{}, {gradient}: {found:?}", case.id);
+        }
+    }
+}
+
+#[test]
+fn the_backward_of_another_method_is_named_so_where_all_of_it_is() {
+    for case in judged("of-zoh", &[Poly]).cases.iter().filter(|case| !case.regime.contains("hard")) {
+        for &gradient in ALL {
+            assert_eq!(case.tensors[gradient].diagnosis[0].name, "backward-of-zoh", "{}", case.id);
+        }
+    }
+}
+
+#[test]
+fn what_is_added_to_is_no_number() {
+    for case in judged("adds", &[Zoh]).cases {
+        let tensor = &case.tensors[A];
+        assert!(tensor.reason.starts_with("every element is NaN (hint: "), "{}", tensor.reason);
+        assert!(tensor.diagnosis.is_empty());
+    }
+}
+
+#[test]
+fn lost_digits_are_told_from_a_wrong_derivative() {
+    let results = judged("loses-digits", WITH_PHI);
+    for case in results.cases {
+        let lost: &[GradientName] = if case.method == Foh { &[A, B] } else { &[] };
+        assert_eq!(failing(&case), lost, "{}", case.id);
+        // Beside z = 0 the quotient is no number, in double neither.
+        if lost.is_empty() || !case.regime.contains("band") {
+            continue;
+        }
+        for &name in lost {
+            assert_eq!(case.tensors[name].diagnosis[0].name, "lost-digits", "{}, {name}", case.id);
+        }
+    }
+}
+
+/// What is said of a header's forward function alone, and with its backward.
+#[rstest]
+#[case("crash", "kernel fault: the worker process died", BOTH)]
+#[case("does-not-compile", "its compute_discretization_backward does not compile for complex weights: ", &[Weights::Complex])]
+#[case("adds", "every element is NaN", BOTH)]
+fn a_broken_backward_leaves_the_forward_verdict(
+    #[case] name: &str,
+    #[case] reason: &str,
+    #[case] weights: &[Weights],
+) {
+    let request = Request { methods: vec![Foh], ..request(Passes::Both) };
+    let results = verify(&request, header(&format!("backward/{name}")).as_ref());
+    let (backward, forward): (Vec<_>, Vec<_>) = results.cases.iter().partition(|case| case.is_backward());
+    assert_eq!((backward.len(), results.coefficients.len()), (6, 6));
+    assert!(forward.len() > 100 && forward.iter().all(|case| case.verdict == Verdict::Pass));
+    assert!(results.coefficients.iter().all(|sweep| sweep.verdict == Verdict::Pass));
+    assert!(results.invariants.iter().all(|law| law.verdict == Verdict::Pass));
+    for case in backward {
+        let fails = weights.contains(&case.weights);
+        assert_eq!(case.verdict, if fails { Verdict::Fail } else { Verdict::Pass }, "{}", case.id);
+        assert_eq!(case.reason.starts_with(reason), fails, "{}: {}", case.id, case.reason);
+    }
+    let said = header(&format!("backward/{name}"));
+    let rejected = |weights| said.rejected_backward(weights).is_some();
+    let compiles = name != "does-not-compile";
+    assert_eq!(Weights::ALL.map(rejected), [false, !compiles]);
+}
+
+#[test]
+fn a_header_without_a_backward_has_no_gradients() {
+    let backend = header("accurate");
+    assert!(!backend.promise().differentiates);
+    let plan = request(Passes::Both).plan(backend.promise());
+    assert!(!plan.is_empty() && plan.iter().all(|id| !id.starts_with("derivatives/")));
+    let sweep = sweep::all().remove(0);
+    assert!(backend.coefficient_gradients(Zoh, &OneStep::of(&sweep, 1)).is_none());
+    // Regimes alone have no sweep of either kind.
+    let right = header("backward/right").promise();
+    let asked = request(Passes::Both).plan(right).len() - plan.len();
+    assert_eq!(asked, 6 * Method::ALL.len());
+    assert_eq!(request(Passes::Forward).plan(right), plan);
+}
+
+#[test]
+fn given_gradients_are_exactly_those_of_one_step() {
+    for sweep in sweep::all().into_iter().filter(|sweep| !sweep.whole_range) {
+        let OneStep { coefficients, grad_a_bar, grad_b_bar, problem, given } = OneStep::of(&sweep, 1);
+        let (g, x) = (given.dlast_state.expect("there"), problem.initial_state.expect("there"));
+        let width = sweep.weights.width();
+        let wide = |values: &[f32], i: usize| {
+            let im = if width == 2 { f64::from(values[2 * i + 1]) } else { 0.0 };
+            (f64::from(values[i * width]), im)
+        };
+        let mut alone = [0, 0];
+        for i in 0..coefficients.delta.len() {
+            let ((g_re, g_im), (x_re, x_im)) = (wide(&g, i), wide(&x, i));
+            let product = (g_re * x_re + g_im * x_im, g_im * x_re - g_re * x_im);
+            assert_eq!(wide(&grad_a_bar, i), product, "{}, {i}", sweep.name);
+            let u = f64::from(problem.u[i]);
+            assert_eq!(wide(&grad_b_bar, i), (g_re * u, g_im * u), "{}, {i}", sweep.name);
+            alone[0] += usize::from(product == (0.0, 0.0));
+            alone[1] += usize::from(u == 0.0);
+        }
+        let n = coefficients.delta.len();
+        assert!(alone.into_iter().all(|count| count > n / 10 && count < n / 3), "{alone:?} of {n}");
     }
 }

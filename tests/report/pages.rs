@@ -128,6 +128,7 @@ fn judged_header() -> HeaderNote {
     HeaderNote {
         path: "mine/kernel`s <new>.cuh".to_owned(),
         instantiations: vec![one(Weights::Real, &[]), one(Weights::Complex, &lines)],
+        backward: None,
     }
 }
 

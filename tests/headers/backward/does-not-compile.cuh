@@ -11,5 +11,5 @@ __device__ void compute_discretization_backward(float delta_val, weight_t A_val,
   d_delta = real_part(conjugate(by.a_bar_by_delta) * d_A_bar + conjugate(by.h_by_delta * B_val) * d_B_bar);
   d_A = conjugate(by.a_bar_by_a) * d_A_bar + conjugate(by.h_by_a * B_val) * d_B_bar;
   d_B = conjugate(by.h) * d_B_bar;
-  d_delta = fabsf(d_A);
+  if (fabsf(d_A) < 0.0f) d_delta = 0.0f;
 }
