@@ -96,9 +96,7 @@ pub fn certified_gradients(
     let bounds = budget::gradient::bounds(pass);
     let methods: Vec<Method> = pass.form.method().into_iter().collect();
     match truth::gradient::solve(pass.problem, pass.given, &methods).map(|mut truths| truths.pop()) {
-        Ok(Some(truth)) => {
-            (gradient::by_truth(got, &truth.tensors, &bounds), Some((truth.tensors, bounds)))
-        }
+        Ok(Some(truth)) => (gradient::by_truth(got, &truth.tensors, &bounds), Some((truth.tensors, bounds))),
         without => {
             let reason = without.err().map_or("there is no truth".to_owned(), |error| error.to_string());
             (gradient::without_truth(got, &reason), None)

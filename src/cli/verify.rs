@@ -27,8 +27,7 @@ const NOT_LIFTED: &str =
     "lifted to double: not compared for a header; it only helps to diagnose what fails on a CPU\n";
 
 /// Of a header that has none.
-const NO_BACKWARD: &str =
-    "no derivatives judged: the header has no compute_discretization_backward\n";
+const NO_BACKWARD: &str = "no derivatives judged: the header has no compute_discretization_backward\n";
 
 /// What a header cannot show.
 const NO_CALLER: &str = "not judged: the header's caller (its arithmetic, direction and backward scan); \

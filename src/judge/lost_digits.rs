@@ -28,11 +28,7 @@ pub fn diagnose(case: &Case, tensor: TensorName, lifted: &Tensors<f64>) -> Optio
 }
 
 /// The same of any tensor, with a bound for each of its elements.
-pub fn found(
-    (got, want): (&Tensor<f64>, &Tensor<f64>),
-    lifted: &[f64],
-    bounds: &[f64],
-) -> Option<Diagnosis> {
+pub fn found((got, want): (&Tensor<f64>, &Tensor<f64>), lifted: &[f64], bounds: &[f64]) -> Option<Diagnosis> {
     let (mut single, mut double, mut worst) = (0.0, 0.0, 0.0f64);
     let mut add = |got: f64, lifted: f64, want: f64, bound: f64| {
         let in_units = |value: f64| if value == want { 0.0 } else { (value - want).abs() / bound };

@@ -78,7 +78,8 @@ pub fn diagnose(judged: &Judged, failing: &[GradientName]) -> Named<Vec<Diagnosi
         // What is right has to be that method's, too.
         let fits = got.map(|name, _| fit(judged, name, &model));
         if fits.values().all(Option::is_some) {
-            let (name_of_model, what) = (format!("backward-of-{other}"), format!("it is the backward pass of {other}"));
+            let (name_of_model, what) =
+                (format!("backward-of-{other}"), format!("it is the backward pass of {other}"));
             for &name in &wrong {
                 add(name, (&name_of_model, &what), fits[name]);
             }
@@ -127,8 +128,11 @@ fn fit(judged: &Judged, name: GradientName, model: &GradientBudget) -> Option<f6
 
 fn put_common_first(found: &mut Named<Vec<Diagnosis>, GradientName>, wrong: &[GradientName]) {
     let has = |models: &[Diagnosis], name: &str| models.iter().any(|model| model.name == name);
-    let explained: Vec<Vec<Diagnosis>> =
-        wrong.iter().filter_map(|&name| found.get(name).cloned()).filter(|models| !models.is_empty()).collect();
+    let explained: Vec<Vec<Diagnosis>> = wrong
+        .iter()
+        .filter_map(|&name| found.get(name).cloned())
+        .filter(|models| !models.is_empty())
+        .collect();
     for &name in wrong {
         if let Some(models) = found.get_mut(name) {
             models.sort_by_key(|model| !explained.iter().all(|other| has(other, &model.name)));

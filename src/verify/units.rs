@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::{
-    Known, Request, backward, curves, derivatives, diagnosis, invariants, notes, reconstruction, solve, solve_sweep,
+    Known, Request, backward, curves, derivatives, diagnosis, invariants, notes, reconstruction, solve,
+    solve_sweep,
 };
 use crate::analysis;
 use crate::kernel::Backend;

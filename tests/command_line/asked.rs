@@ -171,6 +171,34 @@ fn a_second_run_into_a_folder_keeps_the_first_ones_results() {
     assert_eq!((methods("previous.json"), methods("results.json")), (vec!["zoh"], vec!["foh"]));
 }
 
+/// A header's derivatives are cases like any other; where it has none, that is said.
+#[test]
+fn a_headers_backward_is_judged_and_run_again_and_its_absence_said() {
+    const OF_ZOH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/headers/backward/of-zoh.cuh");
+    const NONE: &str = "no derivatives judged: the header has no compute_discretization_backward";
+    let home = tempfile::tempdir().expect("a folder");
+    let run = |header, more: &[&str]| {
+        let args: Vec<&str> = ["--header", header].iter().chain(more).copied().collect();
+        verify(home.path(), &args)
+    };
+    let wrong = run(OF_ZOH, &["--method", "zoh,rk4", "--weights", "real", "--json", "first.json"]);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(!text(&wrong.stdout).contains(NONE));
+    let again = run(OF_ZOH, &["--rerun-failed", "first.json", "--json", "again.json"]);
+    assert_eq!(again.status.code(), Some(1));
+    let read = |file: &str| json::read(&home.path().join(file)).expect("results");
+    let (first, again) = (read("first.json"), read("again.json"));
+    let backward = first.header.expect("a header").backward.expect("it has one");
+    assert!(backward.iter().all(|one| one.compiles) && backward.len() == 2);
+    let failed: Vec<_> = first.cases.iter().filter(|case| case.verdict.name() == "fail").collect();
+    let ids: Vec<_> = again.cases.iter().map(|case| &case.id).collect();
+    assert_eq!(ids, failed.iter().map(|case| &case.id).collect::<Vec<_>>());
+    assert!(ids.iter().all(|id| id.starts_with("derivatives/") && id.ends_with("/rk4/backward")), "{ids:?}");
+    let without = run(RK4_IS_ZOH, &["--method", "zoh", "--regime", "l1", "--json", "none.json"]);
+    assert!(text(&without.stdout).contains(NONE), "{}", text(&without.stdout));
+    assert!(read("none.json").header.expect("a header").backward.is_none());
+}
+
 #[test]
 fn what_failed_is_run_again_and_nothing_else() {
     let home = tempfile::tempdir().expect("a folder");

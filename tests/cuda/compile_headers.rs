@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use holdfast::kernel::foreign::header::Piece;
 use holdfast::kernel::foreign::{Header, gpu};
 use holdfast::method::Method;
 use holdfast::problem::Weights;
@@ -41,6 +42,25 @@ fn headers_compile_for_a_gpu_as_they_do_for_a_cpu() {
             assert_eq!(compiled(name, weights), Ok(6), "{name}, {weights}");
         }
     }
+}
+
+#[test]
+fn a_backward_compiles_for_a_gpu_apart() {
+    if !has_nvrtc("a_backward_compiles_for_a_gpu_apart") {
+        return;
+    }
+    let arch = "sm_90".parse().expect("an architecture");
+    let backward = |name: &str, weights| {
+        let which = (Method::Poly, weights);
+        let images = gpu::compile_piece(&header(name), which, Piece::Backward, &arch).expect("NVRTC works");
+        images.map(|images| images.len())
+    };
+    for weights in Weights::ALL {
+        assert_eq!(backward("backward/right.cuh", weights), Ok(1), "{weights}");
+        assert_eq!(compiled("backward/does-not-compile.cuh", weights), Ok(6), "{weights}");
+    }
+    let lines = backward("backward/does-not-compile.cuh", Weights::Complex).expect_err("it does not compile");
+    assert!(lines.contains("does-not-compile.cuh("), "{lines}");
 }
 
 #[test]

@@ -70,6 +70,8 @@ fn a_right_backward_passes_every_sweep_by_every_method() {
 #[case("unsquared", &[Bilinear], BOTH, &[Delta, A], &["a-bar-slopes-times-denominator"])]
 #[case("by-logarithm", &Method::ALL, BOTH, &[A], NOTHING)]
 #[case("adds", &Method::ALL, BOTH, &[A], NOTHING)]
+// How small an error is caught.
+#[case("slightly-off", &Method::ALL, BOTH, ALL, NOTHING)]
 fn a_wrong_backward_fails_in_the_gradients_that_are_wrong(
     #[case] name: &str,
     #[case] methods: &[Method],

@@ -40,6 +40,22 @@ fn a_judged_header_is_shown_as_it_is(#[case] name: &str, #[case] hard: &str) {
 }
 
 #[test]
+fn a_judged_backward_is_shown_as_it_is() {
+    if !samples::comparable() {
+        return;
+    }
+    let filter = Filter { weights: vec![Weights::Real], inputs: vec![InputType::F32], ..Filter::default() };
+    let name = "backward/of-zoh";
+    let option = format!(" --header {}", file(name));
+    let methods = vec![Method::Foh];
+    let request =
+        Request { filter, methods, sensitivity: false, rerun: option.clone(), ..Request::everything(1) };
+    let results = verify(&request, header(name).as_ref());
+    let command = format!("holdfast verify{option} --method foh --weights real");
+    samples::hold(&command, &console::render(&results, None, false));
+}
+
+#[test]
 fn two_compared_headers_are_shown_as_they_are() {
     if !samples::comparable() {
         return;

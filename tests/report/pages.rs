@@ -157,9 +157,25 @@ fn the_judged_header_and_what_the_compiler_said_of_it_are_shown() {
     let markdown = markdown::page(&results).unwrap();
     let parts = [
         "Header `mine/kernel's <new>.cuh`: real compiles, complex **does not compile**.",
+        "It has no `compute_discretization_backward`: no derivatives are judged.",
         "What the compiler said of complex weights: driver.cuh:70:86: error: ",
         "\n```\nin file included from <stdin>\n",
         "\n   </code> | note:  [31margument 3\n```\n",
+    ];
+    for part in parts {
+        assert!(markdown.contains(part), "{part}\n{markdown}");
+    }
+    assert!(ran.contains("no <code>compute_discretization_backward</code>: no derivatives judged"), "{ran}");
+    if let Some(header) = &mut results.header {
+        header.backward = Some(header.instantiations.clone());
+    }
+    let page = self::page(&results);
+    let ran = between(&page, "<section id=\"ran\">", "</section>");
+    assert!(ran.contains("backward, complex weights: <span class=\"fail\">does not compile</span>"), "{ran}");
+    let markdown = markdown::page(&results).unwrap();
+    let parts = [
+        "Its `compute_discretization_backward`: real compiles, complex **does not compile**.",
+        "What the compiler said of the backward of complex weights: driver.cuh:70:86: error: ",
     ];
     for part in parts {
         assert!(markdown.contains(part), "{part}\n{markdown}");

@@ -17,11 +17,12 @@ const PLACEHOLDERS: [(&str, Stands); 2] =
 const SKIPPED: &str = "...";
 
 /// Commands that take long, and that other tests have the answers of: those call [`hold`].
-pub const HELD_ELSEWHERE: [&str; 5] = [
+pub const HELD_ELSEWHERE: [&str; 6] = [
     "cargo run --release",
     "holdfast verify --header tests/headers/rk4-is-zoh.cuh --regime short --weights real",
     "holdfast verify --header tests/headers/early-formulas.cuh --regime short --weights real",
     "holdfast verify --header tests/headers/naive.cuh --regime tiny-z --weights real",
+    "holdfast verify --header tests/headers/backward/of-zoh.cuh --method foh --weights real",
     "holdfast diff tests/headers/foh-exact-zoh.cuh tests/headers/accurate.cuh --method foh --weights real",
 ];
 

@@ -50,8 +50,9 @@ impl CpuHeader {
         parent: &Path,
     ) -> Result<Self, ForeignError> {
         let folder = compiler::folder(&header, parent)?;
-        let program =
-            |weights, piece| Program::new(&compiler, &header, (weights, piece), Precision::Single, folder.path());
+        let program = |weights, piece| {
+            Program::new(&compiler, &header, (weights, piece), Precision::Single, folder.path())
+        };
         let forward = |weights: Weights| {
             let program = |b| program(weights, Piece::Forward(b));
             header::by_layout(program, |program| program.compiled.is_ok())

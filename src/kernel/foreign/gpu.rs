@@ -52,8 +52,7 @@ impl GpuHeader {
         let arch = Arch::selected(setup.arch.as_deref(), own)?;
         nvrtc::check_architecture(&arch)?;
         let nothing = || (ByLayout::Both(None), None);
-        let (kernels, backward, rejected) =
-            (OnceMap::default(), OnceMap::default(), [nothing(), nothing()]);
+        let (kernels, backward, rejected) = (OnceMap::default(), OnceMap::default(), [nothing(), nothing()]);
         let mut compiled = GpuHeader { header, info, arch, version, worker, kernels, backward, rejected };
         // One method instantiates the whole function, whatever the others are.
         let lines = |weights| {
@@ -77,7 +76,8 @@ impl GpuHeader {
     }
 
     fn backward(&self, method: Method, weights: Weights) -> Arc<Backward> {
-        let compile = || Arc::new(compile_piece(&self.header, (method, weights), Piece::Backward, &self.arch));
+        let compile =
+            || Arc::new(compile_piece(&self.header, (method, weights), Piece::Backward, &self.arch));
         self.backward.get_or_make((method, weights), compile)
     }
 }

@@ -17,10 +17,12 @@ use crate::kernel::registry::{Instantiation, Kernel};
 use crate::kernel::{CpuBackend, Derivatives, KernelError, SCANNED, scanned};
 use crate::method::Method;
 use crate::operation::Operation;
+use crate::problem::one_step::OneStep;
 use crate::problem::{CoefficientProblem, NamedInput, Operand, OutputGradients, Problem, Shape, Weights};
 use crate::tensor::GradientName::{A, B, C, D, Delta, DeltaBias, U, Z};
-use crate::problem::one_step::OneStep;
-use crate::tensor::{CoefficientGradients, Coefficients, GradientName, Gradients, Tensor, TensorName, Tensors};
+use crate::tensor::{
+    CoefficientGradients, Coefficients, GradientName, Gradients, Tensor, TensorName, Tensors,
+};
 
 /// The names of the kernels' inputs, in the order of a job's.
 const SCAN_INPUTS: [&str; 8] = ["u", "delta", "A", "B", "C", "D", "z", "delta_bias"];
