@@ -87,7 +87,8 @@ fn a_wrong_backward_fails_in_the_gradients_that_are_wrong(
         assert_eq!(failing(case), if faulty { gradients } else { &[] }, "{}", case.id);
         assert_eq!(case.verdict, if faulty { Verdict::Fail } else { Verdict::Pass }, "{}", case.id);
         // In hard places a model itself may be nothing but rounding.
-        if !faulty || names.is_empty() || case.regime.contains("hard") {
+        let is_lost = case.regime.contains("hard") && name != "delta-of-a-bar";
+        if !faulty || names.is_empty() || is_lost {
             continue;
         }
         for &gradient in gradients {
