@@ -87,12 +87,15 @@ pub fn gradients(
     tensors
 }
 
+/// A certified truth of gradients, and their bounds.
+pub type CertifiedGradients = (Gradients<f64>, GradientBudget);
+
 /// The verdicts on the gradients of a method, every element by a certified truth; and that truth with the bounds, where there is
 /// one. Nothing is explained.
 pub fn certified_gradients(
     pass: Pass,
     got: &Gradients<f32>,
-) -> (Named<TensorResult, GradientName>, Option<(Gradients<f64>, GradientBudget)>) {
+) -> (Named<TensorResult, GradientName>, Option<CertifiedGradients>) {
     let bounds = budget::gradient::bounds(pass);
     let methods: Vec<Method> = pass.form.method().into_iter().collect();
     match truth::gradient::solve(pass.problem, pass.given, &methods).map(|mut truths| truths.pop()) {

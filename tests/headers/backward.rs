@@ -100,7 +100,7 @@ fn a_wrong_backward_fails_in_the_gradients_that_are_wrong(
 
 #[test]
 fn the_backward_of_another_method_is_named_so_where_all_of_it_is() {
-    for case in judged("of-zoh", &[Poly]).cases.iter().filter(|case| !case.regime.contains("hard")) {
+    for case in judged("of-zoh", WITH_PHI).cases.iter().filter(|case| !case.regime.contains("hard")) {
         for &gradient in ALL {
             assert_eq!(case.tensors[gradient].diagnosis[0].name, "backward-of-zoh", "{}", case.id);
         }
