@@ -68,7 +68,7 @@ pub struct Args {
     /// Only the invariants: no case, no sweep, no truth
     #[arg(long, conflicts_with_all = ["regimes", "input", "b", "c"])]
     pub invariants_only: bool,
-    /// Judge outputs, gradients, or both; of a header and for --invariants-only, outputs [default: both]
+    /// Judge outputs, gradients, or both; of a header both, for --invariants-only outputs [default: both]
     #[arg(long, value_parser = names::passes(), conflicts_with_all = ["header", "invariants_only"])]
     pub pass: Option<Passes>,
     /// The forward kernels of this tier, by its own promise; gradients have one tier [default: accurate]
