@@ -7,9 +7,9 @@
 
 namespace HOLDFAST_NAMESPACE {
 
-// Blocks that registers must leave room for on a multiprocessor: the most that spill none. 6 leave 80 registers a thread, 5 leave
-// 96, 4 leave 128 and 3 leave 168. What takes more than others: constants, complex numbers, and B̄ of poly and highorder.
-// Of sm_100 the sums of poly and highorder take a few registers more.
+// Blocks that registers must leave room for on a multiprocessor: the most that spill none. 5 leave 96 registers a thread,
+// 4 leave 128 and 3 leave 168. What takes more than others: constants, complex numbers, and B̄ of poly and highorder; on sm_100 that of
+// highorder a few registers more.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
 constexpr bool kTakesMore = true;
 #else

@@ -399,6 +399,11 @@ struct SelectiveScan {
     }
   }
 
+  static HOLDFAST_DEVICE void add_zero(T (&y)[kItems]) {
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kItems; ++i) y[i] = y[i] + T(0);
+  }
+
   // One after another, where not all is there. What is known of a state is found again, so that it takes no registers elsewhere, and
   // x is copied, since what has an index leaves them.
   template <bool kReverse>
@@ -410,7 +415,11 @@ struct SelectiveScan {
     HOLDFAST_NO_UNROLL
     for (int j = 0; j < kOwn; ++j) {
       State one = state(first + j * kLanes + lane());
-      if (!one.exists) continue;
+      if (!one.exists) {
+        // step_all() adds zeros here: of a sum that is −0 they make a +0, which must not depend on the lanes.
+        if constexpr (kKnownByRange<kMethod, W>) add_zero(sums[j % kSums]);
+        continue;
+      }
       one.x = x[j];
       step_through<kReverse, false>(one, at, packet, j * kLanes + lane(), sums[j % kSums]);
       x[j] = one.x;

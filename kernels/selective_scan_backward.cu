@@ -16,6 +16,7 @@ HOLDFAST_DEVICE constexpr int backward_blocks(Method method, bool is_complex, bo
   if (method == Method::kRk4) return 4;
   const bool mixed = variable_b != variable_c;
   if (method == Method::kZoh) return has_gate && mixed ? 3 : 4;
+  if (method == Method::kFoh && variable_b && variable_c) return 3;
   return has_gate || (mixed && method != Method::kBilinear) ? 3 : 4;
 }
 

@@ -110,8 +110,8 @@ unsigned holdfast_scan_tile(int width) {
 
 int holdfast_scan_lanes(int few) { return few ? holdfast_launch::kFewLanes : holdfast_launch::kLanes; }
 
-int holdfast_takes_few_lanes(long long channels, long long multiprocessors) {
-  return holdfast_launch::lanes_for(channels, multiprocessors) == holdfast_launch::kFewLanes;
+int holdfast_takes_few_lanes(long long batch, long long dim, long long groups, long long multiprocessors) {
+  return holdfast_launch::lanes_for(batch, dim, groups, multiprocessors) == holdfast_launch::kFewLanes;
 }
 
 long long holdfast_scan_blocks(long long batch, long long dim, long long groups, int few_lanes) {

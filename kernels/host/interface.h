@@ -70,9 +70,9 @@ long long holdfast_scan_blocks(long long batch, long long dim, long long groups,
 long long holdfast_scan_block_of(long long batch, long long channel, long long dim, long long groups, int few_lanes);
 // Bytes of dynamic shared memory of a scan (launch.cuh); `width` is 1 for real weights, 2 for complex.
 unsigned holdfast_scan_shared(long long dstate, int width);
-// Lanes of a channel, and whether few are to have so many channels on a device with so many multiprocessors.
+// Lanes of a channel, and whether few are to have these channels on a device with so many multiprocessors, at least one.
 int holdfast_scan_lanes(int few);
-int holdfast_takes_few_lanes(long long channels, long long multiprocessors);
+int holdfast_takes_few_lanes(long long batch, long long dim, long long groups, long long multiprocessors);
 // Names of faults/list.cuh; null past its end.
 const char* holdfast_fault_name(int fault);
 // The fault that this build plants in the production kernels, 0 for none.

@@ -80,23 +80,18 @@ impl Instantiation {
     /// `kStates` of `kernels/launch.cuh`.
     const MOST_STATES_OF_FEW_LANES: usize = 16;
 
+    /// More than any device has room for; so many leave counts of blocks and places far from overflow.
+    const MOST_CHANNELS: usize = 1 << 40;
+
     /// The one that is the fastest for a shape on a device with so many multiprocessors; where either is nonsense, the usual one.
     pub fn fastest_for(self, shape: Shape, multiprocessors: u32) -> Self {
         let Shape { batch, dim, groups, .. } = shape;
-        let Some(channels) = batch.checked_mul(dim).and_then(|channels| i64::try_from(channels).ok()) else {
-            return self;
-        };
-        if multiprocessors == 0 || groups == 0 || channels == 0 || dim % groups != 0 {
+        let channels = batch.checked_mul(dim).filter(|&channels| channels != 0 && channels <= Self::MOST_CHANNELS);
+        if channels.is_none() || multiprocessors == 0 || groups == 0 || dim % groups != 0 {
             return self;
         }
-        // Blocks have channels of one group: small groups leave places of theirs empty.
         let [batch, dim, groups] = [batch, dim, groups].map(|size| size as i64);
-        let few = Lanes::Few.are_few();
-        let threads = i64::from(ffi::holdfast_scan_threads());
-        let a_block = threads / i64::from(ffi::holdfast_scan_lanes(few));
-        let places = ffi::holdfast_scan_blocks(batch, dim, groups, few) * a_block;
-        let full = channels * 10 >= places * 9;
-        match full && ffi::holdfast_takes_few_lanes(places, multiprocessors.into()) != 0 {
+        match ffi::holdfast_takes_few_lanes(batch, dim, groups, multiprocessors.into()) != 0 {
             true => self.with_few_lanes(shape.dstate),
             false => self,
         }

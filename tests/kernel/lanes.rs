@@ -70,12 +70,17 @@ fn few_lanes_are_for_channels_that_fill_the_device() {
         let shape = Shape { batch, dim, dstate, seqlen: 2048, groups };
         which.fastest_for(shape, MULTIPROCESSORS).lanes
     };
-    // All of them hold 33792 channels with few lanes at once.
+    // A round of blocks with few lanes, one on each multiprocessor, has 8448 channels.
     for (shape, expected) in [
         ((8, 4096, 16), Lanes::Few),
         ((16, 4096, 16), Lanes::Few),
-        ((8, 2048, 16), Lanes::Eight),
-        ((128, 384, 16), Lanes::Eight),
+        ((8, 2048, 16), Lanes::Few),
+        ((128, 384, 16), Lanes::Few),
+        ((4, 5120, 16), Lanes::Few),
+        ((16, 512, 16), Lanes::Eight),
+        ((4, 3072, 16), Lanes::Eight),
+        ((1, 64, 16), Lanes::Eight),
+        ((1 << 40, 1 << 40, 16), Lanes::Eight),
         ((8, 4096, 17), Lanes::Eight),
         // Blocks of 64 and 32 channels.
         ((352, 96, 16), Lanes::Eight),
@@ -117,6 +122,29 @@ fn few_lanes_compute_the_bits_of_eight() {
             }
         }
     }
+}
+
+/// A sum of −0 alone, where some lanes go one state after another and lanes with a state too few do not. Which ones they are depends on
+/// their number.
+#[test]
+fn few_lanes_have_the_zeros_of_eight() {
+    let layout = Layout {
+        shape: Shape { batch: 1, dim: 1, dstate: 13, seqlen: 64, groups: 1 },
+        weights: Weights::Real,
+        input: InputType::F32,
+        b: Operand::Variable,
+        c: Operand::Variable,
+        gate: false,
+        extras: false,
+    };
+    let mut problem = layout.random(&mut generator("few_lanes_have_the_zeros_of_eight"));
+    problem.delta.fill(0.01);
+    problem.u.fill(1.0);
+    problem.b.fill(1e-30);
+    problem.c.fill(-1e-30);
+    problem.a.fill(-1.0);
+    problem.a[..2].fill(-1e30);
+    assert_same(&problem, "products that underflow");
 }
 
 #[test]

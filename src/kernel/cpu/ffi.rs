@@ -113,7 +113,12 @@ unsafe extern "C" {
     pub safe fn holdfast_scan_threads() -> c_uint;
     pub safe fn holdfast_scan_tile(width: c_int) -> c_uint;
     pub safe fn holdfast_scan_lanes(few: c_int) -> c_int;
-    pub safe fn holdfast_takes_few_lanes(channels: c_longlong, multiprocessors: c_longlong) -> c_int;
+    pub safe fn holdfast_takes_few_lanes(
+        batch: c_longlong,
+        dim: c_longlong,
+        groups: c_longlong,
+        multiprocessors: c_longlong,
+    ) -> c_int;
     pub safe fn holdfast_scan_blocks(
         batch: c_longlong,
         dim: c_longlong,
