@@ -6,6 +6,7 @@ use std::f64::consts::{PI, SQRT_2};
 use super::variant::Clamp;
 use crate::formula::Term;
 use crate::judge::budget::softplus;
+use crate::problem::InputType;
 
 /// Which index takes the place of the right one along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -433,6 +434,8 @@ pub enum Carry {
     OperandsExchanged,
     /// The initial state is added to it.
     InitialAgain,
+    /// It is rounded to a type.
+    Rounded(InputType),
     /// It reaches the first position of the chunk only.
     FirstPositionOnly,
     /// At each position it has decayed by other steps than it should have.
@@ -494,6 +497,27 @@ impl Chunks {
         self.of[usize::from(reverse)] && edge % self.length == 0 && edge > 0 && edge < seqlen
     }
 }
+
+/// A number that may be rounded to a narrow type on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    U,
+    /// After bias, softplus and limits.
+    Delta,
+    A,
+    B,
+    C,
+    ABar,
+    /// With B.
+    BBar,
+    /// B̄Bu.
+    Input,
+    /// What C reads of all states, before skip and gate.
+    Sum,
+}
+
+/// The type that each [`Stage`] is rounded to.
+pub type Stages = [InputType; 9];
 
 /// What padded positions hold behind the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -90,6 +90,10 @@ impl Carried {
                 (self.beside, *x) = (None, self.last_but_one);
                 return;
             }
+            Carry::Rounded(to) => {
+                (self.beside, *x) = (None, State { at: whole.at.rounded(to), ..whole });
+                return;
+            }
             Carry::InitialAgain => {
                 (self.beside, *x) = (None, add(whole, self.initial));
                 return;

@@ -3,12 +3,12 @@
 
 use num_complex::Complex64;
 
-use super::around::{AUse, Activation, Flips, Input, Map, Order, Pad, Pairs, Place, StepSize, UUse};
+use super::around::{AUse, Activation, Flips, Input, Map, Order, Pad, Pairs, Place, Stage, StepSize, UUse};
 use super::complex::Way;
-use super::step;
+use super::step::{self, Bounded};
 use super::variant::{BUse, Group, Variant};
 use crate::judge::budget::complex_at;
-use crate::problem::{Operand, Problem, Weights};
+use crate::problem::{InputType, Operand, Problem, Weights};
 use crate::promise::allowance::{self, U};
 
 /// The inputs of one channel, as a variant reads them.
@@ -92,7 +92,7 @@ impl<'a> Read<'a> {
 
     fn used_u(&self, of: UUse, len: usize) -> Vec<f64> {
         let used = |l: usize| {
-            let u = self.u_given[l];
+            let u = self.rounded(Stage::U, self.u_given[l].into()).re;
             let silu = |x: f64| x / (1.0 + (-x).exp());
             match of {
                 UUse::Given => u,
@@ -225,7 +225,14 @@ impl<'a> Read<'a> {
         let clamped = self.variant.clamp.of(step.clamp.of(x));
         let stepped = step.factor * self.variant.step_delta.of(clamped);
         // A square doubles it, and clamps and squares round once more.
-        (stepped, 2.0 * error + U + if step.factor == 1.0 { 0.0 } else { U })
+        let error = 2.0 * error + U + if step.factor == 1.0 { 0.0 } else { U };
+        match self.variant.stages[Stage::Delta as usize] {
+            InputType::F32 => (stepped, error),
+            to => {
+                let rounded = Bounded { value: stepped.into(), error: error * stepped.abs() }.rounded(to);
+                (rounded.value.re, rounded.error / rounded.value.re.abs().max(f64::MIN_POSITIVE))
+            }
+        }
     }
 
     fn group(&self, input: Input) -> Group {
@@ -351,6 +358,11 @@ impl<'a> Read<'a> {
         }
     }
 
+    /// A number that has no error of its own, as a stage has it.
+    fn rounded(&self, stage: Stage, value: Complex64) -> Complex64 {
+        Bounded { value, error: 0.0 }.rounded(self.variant.stages[stage as usize]).value
+    }
+
     /// What is made of a number on its way.
     fn on_way(&self, way: Way, number: Complex64) -> Complex64 {
         self.variant.ways[way as usize].of(number)
@@ -362,11 +374,13 @@ impl<'a> Read<'a> {
     }
 
     pub fn given_b(&self, n: usize, l: usize) -> Complex64 {
-        self.on_way(Way::B, self.used(Input::B, self.variant.b_use, n, self.operand_at(Input::B, l)))
+        let b = self.on_way(Way::B, self.used(Input::B, self.variant.b_use, n, self.operand_at(Input::B, l)));
+        self.rounded(Stage::B, b)
     }
 
     pub fn c(&self, n: usize, l: usize) -> Complex64 {
-        self.on_way(Way::C, self.used(Input::C, self.variant.c_use, n, self.operand_at(Input::C, l)))
+        let c = self.on_way(Way::C, self.used(Input::C, self.variant.c_use, n, self.operand_at(Input::C, l)));
+        self.rounded(Stage::C, c)
     }
 
     fn given_a(&self, n: usize) -> Complex64 {
@@ -400,7 +414,7 @@ impl<'a> Read<'a> {
             }
         };
         let (re, im) = self.variant.a_factor[coefficient];
-        Complex64::new(used.re * re + self.variant.a_offset, used.im * im)
+        self.rounded(Stage::A, Complex64::new(used.re * re + self.variant.a_offset, used.im * im))
     }
 }
 

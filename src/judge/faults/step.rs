@@ -2,12 +2,13 @@
 
 use num_complex::Complex64;
 
-use super::around::{FoundTerm, Guarded};
+use super::around::FoundTerm;
 use super::complex::{Division, OfComplex, Way};
 use super::variant::{BUse, Inverse, Power, Sum, Variant};
 use crate::formula::{Form, Fraction, Function, OFFSETS, Term, Transition};
 use crate::judge::model::{self, phi};
 use crate::method::Method;
+use crate::problem::InputType;
 use crate::promise::allowance::{COEFFICIENT, U};
 
 /// A value and a bound on what a sound f32 computation of the same formula may be off.
@@ -18,6 +19,20 @@ pub struct Bounded {
 }
 
 impl Bounded {
+    /// Rounded to a type. What lies next to a tie may be rounded either way: both ways are within the error.
+    pub fn rounded(self, to: InputType) -> Self {
+        if to == InputType::F32 {
+            return self;
+        }
+        let part = |x: f64| {
+            let round = |x: f64| f64::from(to.round(x as f32));
+            let [least, value, most] = [x - self.error, x, x + self.error].map(round);
+            (value, (most - value).max(value - least))
+        };
+        let ((re, of_re), (im, of_im)) = (part(self.value.re), part(self.value.im));
+        Bounded { value: Complex64::new(re, im), error: of_re.hypot(of_im) }
+    }
+
     /// Multiplied with a number that rounds nothing.
     pub fn scaled(self, factor: f64) -> Self {
         Bounded { value: self.value * factor, error: self.error * factor.abs() }
@@ -128,14 +143,7 @@ impl Sum {
 
 /// Whether B̄ is the one that a guard selects.
 pub fn is_other(variant: &Variant, delta: f64, a: Complex64) -> bool {
-    let guarded = match variant.guarded {
-        _ if variant.other_below == f64::INFINITY => return true,
-        Guarded::Z => modulus(a * delta),
-        Guarded::RealPartOfZ => (a.re * delta).abs(),
-        Guarded::A => modulus(a),
-        Guarded::Delta => delta.abs(),
-    };
-    guarded < variant.other_below
+    variant.other_below == f64::INFINITY || variant.guarded.of(delta, a) < variant.other_below
 }
 
 /// The terms of B̄/B for the step `delta`, known to `delta_error`.

@@ -28,6 +28,7 @@ mod numbers;
 mod pairs;
 mod places;
 mod scans;
+mod somewhere;
 mod structure;
 mod together;
 
@@ -372,7 +373,9 @@ impl<'a> Search<'a> {
         let structure = structure::all(self.case.problem, self.case.form);
         let first = looks.iter().filter_map(|look| look.first_failure(self.case, &self.base)).min();
         let at_chunks = first.filter(|first| *first > 1).map_or(Vec::new(), |length| {
-            [scans::chunked(length), structure::at_chunks(self.case.problem, length)].concat()
+            let problem = self.case.problem;
+            let later = structure::from_position(problem, length);
+            [scans::chunked(length), structure::at_chunks(problem, length), later].concat()
         });
         let changes = self.catalogue.iter().chain(&self.around).chain(&structure).chain(&at_chunks);
         let changes: Vec<&Change> = changes.collect();
@@ -490,6 +493,7 @@ impl<'a> Search<'a> {
         let at_chunks = lengths.iter().flat_map(|length| structure::at_chunks(self.case.problem, *length));
         let mut changes: Vec<Change> = lengths.iter().flat_map(|length| scans::chunked(*length)).collect();
         changes.extend(at_chunks);
+        changes.extend(structure::from_position(self.case.problem, first));
         let starts_at_failure = |length: &usize| seqlen - seqlen % length == first;
         // Any divisor of `first` may be one.
         let is_tried = |length: &usize| !is_far || *length >= LEAST_BLOCK && length.is_power_of_two();
@@ -569,6 +573,9 @@ impl<'a> Search<'a> {
             |propose: &dyn Fn() -> Vec<Candidate>| if together.is_some() { Vec::new() } else { propose() };
         self.first(&[
             &|| self.in_one_scan(),
+            &|| self.beyond_limits(),
+            &|| self.in_some_states(),
+            &|| self.at_some_positions(),
             &|| of_together(|together| together.pairs()),
             &|| by_hand(&|| self.pairs(&forms, &around, false)),
             &|| if bidirectional { by_hand(&|| self.partly()) } else { self.partly() },

@@ -117,6 +117,20 @@ fn masked(problem: &Problem) -> Vec<Change> {
     all
 }
 
+/// What is missing from a position on, as where a sequence is taken for shorter than it is.
+pub fn from_position(problem: &Problem, first: usize) -> Vec<Change> {
+    let mut all: Vec<Change> = Vec::new();
+    for read in sequences(problem) {
+        let what = format!("is missing from position {first} on");
+        all.push(read.at("missing-at-last", &what, Map::Within(0, first)));
+    }
+    let what = format!("Δ is 0 from position {first} on: states stand still there");
+    all.push(Change::new(Part::Step, "delta-0-at-last", what, move |v: &mut Variant| {
+        v.step_sizes.iter_mut().for_each(|step| step.l = Map::Within(0, first));
+    }));
+    all
+}
+
 /// What has no number of its own, or few: it is tried beside others, too.
 pub fn near(problem: &Problem, form: Form) -> Vec<Change> {
     let mut all = without_input(form);
