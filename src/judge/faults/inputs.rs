@@ -3,7 +3,9 @@
 
 use num_complex::Complex64;
 
-use super::around::{AUse, Activation, Flips, Input, Map, Order, Pad, Pairs, Place, Stage, StepSize, UUse};
+use super::around::{
+    AUse, Activation, Flips, Input, Limited, Map, Order, Pad, Pairs, Place, Stage, StepSize, UUse, limited,
+};
 use super::complex::Way;
 use super::step::{self, Bounded};
 use super::variant::{BUse, Group, Variant};
@@ -53,17 +55,36 @@ impl<'a> Read<'a> {
         let ahead = (len + 1).min(problem.shape.seqlen);
         read.u_given = (0..ahead).map(|l| read.sequence(Input::U, &problem.u, l)).collect();
         if let Some(z) = &problem.z {
-            read.z = (0..ahead).map(|l| read.sequence(Input::Z, z, l)).collect();
+            let limits = read.limits(Limited::Gate);
+            read.z = (0..ahead).map(|l| limited(limits, read.sequence(Input::Z, z, l))).collect();
         }
         let [of_a_bar, of_b_bar] = &variant.step_sizes;
-        let of_a_bar: Vec<(f64, f64)> = (0..len).map(|l| read.step_size(of_a_bar, l)).collect();
+        // A mean needs the whole of its block.
+        let whole = len
+            .next_multiple_of(of_a_bar.mean_of.or(of_b_bar.mean_of).unwrap_or(1))
+            .min(problem.shape.seqlen);
+        let steps = |of: &StepSize| -> Vec<(f64, f64)> {
+            let mut steps: Vec<(f64, f64)> = (0..whole).map(|l| read.step_size(of, l)).collect();
+            for block in steps.chunks_mut(of.mean_of.unwrap_or(1)).filter(|block| block.len() > 1) {
+                let sum: f64 = block.iter().map(|(delta, _)| delta).sum();
+                let error: f64 = block.iter().map(|(delta, error)| delta.abs() * error).sum();
+                let count = block.len() as f64;
+                block.fill((sum / count, error / sum.abs() + count * U));
+            }
+            steps.truncate(len);
+            steps
+        };
+        let of_a_bar = steps(of_a_bar);
         let of_b_bar = match variant.step_sizes[0] == variant.step_sizes[1] {
             true => of_a_bar.clone(),
-            false => (0..len).map(|l| read.step_size(of_b_bar, l)).collect(),
+            false => steps(of_b_bar),
         };
         read.steps = [of_a_bar, of_b_bar];
         let [of_scan, of_skip] = variant.u_use.map(|of| read.used_u(of, ahead));
-        (read.u, read.u_of_skip) = (of_scan, of_skip);
+        // What the scan alone does with it.
+        let in_scan = |u: f64| read.rounded(Stage::U, limited(read.limits(Limited::U), u).into()).re;
+        read.u = of_scan.into_iter().map(in_scan).collect();
+        read.u_of_skip = of_skip;
         read
     }
 
@@ -92,7 +113,7 @@ impl<'a> Read<'a> {
 
     fn used_u(&self, of: UUse, len: usize) -> Vec<f64> {
         let used = |l: usize| {
-            let u = self.rounded(Stage::U, self.u_given[l].into()).re;
+            let u = self.u_given[l];
             let silu = |x: f64| x / (1.0 + (-x).exp());
             match of {
                 UUse::Given => u,
@@ -358,6 +379,10 @@ impl<'a> Read<'a> {
         }
     }
 
+    fn limits(&self, of: Limited) -> (f64, f64) {
+        self.variant.limits[of as usize]
+    }
+
     /// A number that has no error of its own, as a stage has it.
     fn rounded(&self, stage: Stage, value: Complex64) -> Complex64 {
         Bounded { value, error: 0.0 }.rounded(self.variant.stages[stage as usize]).value
@@ -375,12 +400,12 @@ impl<'a> Read<'a> {
 
     pub fn given_b(&self, n: usize, l: usize) -> Complex64 {
         let b = self.on_way(Way::B, self.used(Input::B, self.variant.b_use, n, self.operand_at(Input::B, l)));
-        self.rounded(Stage::B, b)
+        self.rounded(Stage::B, step::in_parts(b, self.limits(Limited::B)))
     }
 
     pub fn c(&self, n: usize, l: usize) -> Complex64 {
         let c = self.on_way(Way::C, self.used(Input::C, self.variant.c_use, n, self.operand_at(Input::C, l)));
-        self.rounded(Stage::C, c)
+        self.rounded(Stage::C, step::in_parts(c, self.limits(Limited::C)))
     }
 
     fn given_a(&self, n: usize) -> Complex64 {

@@ -3,7 +3,8 @@
 
 use num_complex::Complex64;
 
-use super::around::Guarded;
+use super::around::{Guarded, Input};
+use super::complex::Way;
 use super::variant::Variant;
 use crate::formula::Form;
 
@@ -16,6 +17,8 @@ pub enum Only {
     /// Where it is not.
     Above(Guarded, f64),
     Positions(Every),
+    /// The same of how states are read alone, beside whatever else is changed everywhere.
+    Reads(Every),
     States(Every),
 }
 
@@ -62,7 +65,7 @@ impl Only {
     /// Whether state n of position l is read as the variant has it.
     pub fn reads(self, n: usize, l: usize) -> bool {
         match self {
-            Only::Positions(every) => every.has(l),
+            Only::Positions(every) | Only::Reads(every) => every.has(l),
             Only::States(every) => every.has(n),
             _ => true,
         }
@@ -71,7 +74,7 @@ impl Only {
     /// Whether it is about single positions, at which skip and gate are the variant's.
     pub fn has_output(self, l: usize) -> bool {
         match self {
-            Only::Positions(every) => every.has(l),
+            Only::Positions(every) | Only::Reads(every) => every.has(l),
             _ => true,
         }
     }
@@ -87,16 +90,41 @@ impl Only {
                 let (delta, a) = step();
                 guarded.of(delta, a) >= end
             }
+            Only::Reads(_) => true,
             _ => self.reads(n, l),
         }
     }
 }
 
 impl Variant {
+    /// With all that is about reading states as specified.
+    pub fn reading_right(&self) -> Variant {
+        let right = Variant::specified(self.form);
+        let mut all = Variant {
+            only: Only::Everywhere,
+            delay: right.delay,
+            without_input: right.without_input,
+            reversed: right.reversed,
+            readout: right.readout,
+            readout_factor: right.readout_factor,
+            c_use: right.c_use,
+            groups: [self.groups[0], right.groups[1]],
+            ..*self
+        };
+        all.places[Input::C as usize] = right.places[Input::C as usize];
+        for way in [Way::C, Way::Read] {
+            all.ways[way as usize] = right.ways[way as usize];
+        }
+        all
+    }
+
     /// What holds elsewhere: of a form as specified, but for how states are carried, and but for what happens to the sum
     /// of all states where that is not a matter of positions.
     pub fn elsewhere(&self, form: Form) -> Variant {
         let right = Variant::specified(form);
+        if matches!(self.only, Only::Reads(_)) {
+            return self.reading_right();
+        }
         let all = Variant {
             bidirectional: self.bidirectional,
             reverse: self.reverse,
@@ -115,6 +143,21 @@ impl Variant {
         };
         if matches!(self.only, Only::Positions(_)) {
             return all;
+        }
+        let mut all = all;
+        all.places[Input::C as usize] = self.places[Input::C as usize];
+        for way in [Way::C, Way::Read] {
+            all.ways[way as usize] = self.ways[way as usize];
+        }
+        (all.c_use, all.groups[1]) = (self.c_use, self.groups[1]);
+        if matches!(self.only, Only::States(_)) {
+            all = Variant {
+                c_use: right.c_use,
+                groups: right.groups,
+                places: right.places,
+                ways: right.ways,
+                ..all
+            };
         }
         Variant {
             delay: self.delay,

@@ -2,7 +2,7 @@
 
 use num_complex::Complex64;
 
-use super::around::{Finish, GateFunction, Gated, Input, Stage};
+use super::around::{Finish, GateFunction, Gated, Input, Limited, Stage, limited};
 use super::inputs::Read;
 use super::step::Bounded;
 use super::variant::{Directions, Readout};
@@ -84,6 +84,10 @@ pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64) {
     let mut bound = scale.abs() * (forward.error + backward.error + read_out);
     let part = |sum: Complex64| scale * sum.re;
     let (mut forward, mut backward) = (part(forward.value), part(backward.value));
+    let limits = variant.limits[Limited::Sum as usize];
+    if limits != (f64::NEG_INFINITY, f64::INFINITY) {
+        (forward, backward) = (limited(limits, forward + backward), 0.0);
+    }
     let of_sum = variant.stages[Stage::Sum as usize];
     if of_sum != InputType::F32 {
         let sum = Bounded { value: (forward + backward).into(), error: bound }.rounded(of_sum);

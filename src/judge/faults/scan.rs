@@ -7,7 +7,7 @@
 
 use num_complex::Complex64;
 
-use super::around::{Before, Delay, Flips, Initial, Pad, Raised, STATES, Stage, UUse};
+use super::around::{Before, Delay, Flips, Initial, Limited, Pad, Raised, STATES, Stage, UUse};
 use super::carried::{Carried, State};
 use super::complex::{Product, Way};
 use super::inputs::Read;
@@ -130,7 +130,8 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
 /// The outputs at the first `len` positions, as [`channel`] has them; none where these depend on later ones.
 pub fn beginning(variant: &Variant, problem: &Problem, channel: (usize, usize), len: usize) -> Option<Row> {
     let looks_ahead = matches!(variant.delay, Delay::Readout(by) if by < 0);
-    if variant.bidirectional || variant.reverse || looks_ahead {
+    let is_circular = variant.initial == Initial::Circular;
+    if variant.bidirectional || variant.reverse || looks_ahead || is_circular {
         return None;
     }
     let right = variant.elsewhere(variant.form);
@@ -248,6 +249,12 @@ pub fn pieces(variant: &Variant, problem: &Problem, channel: (usize, usize), len
     (rest.step_sizes, rest.clamp, rest.last_state) = (right.step_sizes, right.clamp, right.last_state);
     (rest.directions, rest.reversed, rest.without_input, rest.flips) =
         (right.directions, right.reversed, right.without_input, right.flips);
+    (rest.powers, rest.asymptote) = (right.powers, right.asymptote);
+    for limited in
+        [Limited::U, Limited::Gate, Limited::B, Limited::C, Limited::BBar, Limited::OfABar, Limited::OfBBar]
+    {
+        rest.limits[limited as usize] = right.limits[limited as usize];
+    }
     for stage in [Stage::U, Stage::Delta, Stage::A, Stage::B, Stage::C, Stage::ABar] {
         rest.stages[stage as usize] = InputType::F32;
     }
@@ -492,6 +499,7 @@ impl<'a> VariantScan<'a> {
             Initial::Given | Initial::WithoutFirstDecay => given,
             Initial::EndOfForward if reverse => return self.end_of(self.channel, n, false),
             Initial::EndOfForward => given,
+            Initial::Circular => return self.end_of(self.channel, n, reverse),
             Initial::EndOf(before) => match self.run_before(before, n) {
                 Some((channel, n)) => return self.end_of(channel, n, reverse),
                 None => given,
@@ -525,7 +533,7 @@ impl<'a> VariantScan<'a> {
         }
         // What ran before on the same inputs has started from 0.
         let from_0 = Variant { initial: Initial::Given, ..*self.variant };
-        let is_first = self.variant.initial == Initial::EndOf(Before::Itself);
+        let is_first = matches!(self.variant.initial, Initial::EndOf(Before::Itself) | Initial::Circular);
         let run =
             VariantScan::new(if is_first { &from_0 } else { self.variant }, self.problem, channel, seqlen);
         let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l)).collect();
@@ -547,6 +555,11 @@ impl<'a> VariantScan<'a> {
         let mut late: Vec<State> = Vec::new();
         let mut carried = Carried::new(x, variant.chunks);
         let one = Bounded { value: Complex64::ONE, error: 0.0 };
+        // On a circle an input counts once, and what it leaves after a whole turn is cut off.
+        let turn = match variant.initial {
+            Initial::Circular => maps.iter().map(|map| map.a.value).product::<Complex64>(),
+            _ => Complex64::ZERO,
+        };
         // Ā up to here, where inputs are decayed by the steps before them.
         let mut product = one;
         let kept = variant.ways[Way::Kept as usize];
@@ -557,6 +570,7 @@ impl<'a> VariantScan<'a> {
         for k in 0..maps.len() {
             let l = if reverse { seqlen - 1 - k } else { k };
             let Map { mut a, mut b } = maps[l];
+            b.value *= 1.0 - turn;
             if reverse && variant.reversed == Reversed::ABarOffByOne && l + 1 < seqlen && !self.ignored(l) {
                 a = self.a_bar(n, l + 1);
             }
@@ -620,9 +634,10 @@ impl<'a> VariantScan<'a> {
                 Product::Right => a.value * x.at.value + b.value,
                 _ => multiplied.plus((a.value, x.at.value), b.value),
             };
-            x.at.value = kept.of(rounded(sum, variant.state));
+            let sum = kept.of(rounded(sum, variant.state));
+            x.at.value = step::in_parts(sum, variant.limits[Limited::State as usize]);
             let next = maps.get(if reverse { l.wrapping_sub(1) } else { l + 1 }).map_or(one, |next| next.a);
-            carried.decay(decay, next, before);
+            carried.decay(decay, next, before, b);
             let dropped = match variant.directions {
                 Directions::CausalOnly => reverse,
                 Directions::BackwardOnly => !reverse,

@@ -2,10 +2,10 @@
 //! different parts can be made together.
 
 use super::around::{
-    AUse, Chunks, Counts, Delay, Finish, Flips, FoundTerm, GateFunction, Gated, Guarded, Initial, Map, Pad,
-    Place, Places, Raised, Stages, StepSize, TERMS, UUse,
+    AUse, Asymptote, Chunks, Counts, Delay, Finish, Flips, FoundTerm, GateFunction, Gated, Guarded, Initial,
+    Limits, Map, Pad, Place, Places, Raised, Stages, StepSize, TERMS, UUse,
 };
-use super::complex::{Divisions, OfComplex, Product, Ways};
+use super::complex::{Divisions, OfComplex, Powers, Product, Ways};
 use super::only::Only;
 use crate::formula::{Form, Fraction, Transition};
 use crate::problem::InputType;
@@ -275,6 +275,12 @@ pub struct Variant {
     pub step_sizes: [StepSize; 2],
     /// Of both.
     pub clamp: Clamp,
+    /// Powers of z in B̄.
+    pub powers: Powers,
+    /// What φ-functions are taken for.
+    pub asymptote: Option<Asymptote>,
+    /// The least and the largest that some numbers may be.
+    pub limits: Limits,
     /// What is rounded on the way.
     pub stages: Stages,
     /// The type that every state is rounded to.
@@ -368,6 +374,9 @@ impl Variant {
             gated: Gated::All,
             step_sizes: [StepSize::RIGHT; 2],
             clamp: Clamp::None,
+            powers: Powers::RIGHT,
+            asymptote: None,
+            limits: [(f64::NEG_INFINITY, f64::INFINITY); 9],
             stages: [InputType::F32; 9],
             state: InputType::F32,
             last_state: LastState::Right,

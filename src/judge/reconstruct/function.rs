@@ -5,6 +5,7 @@ use num_complex::Complex64;
 
 use super::fit::{TOLERANCE, factors, plausible, recognized, residual, snapped};
 use crate::formula::{Fraction, Function};
+use crate::judge::faults::complex::Powers;
 use crate::judge::model;
 
 /// What stands in the place of z.
@@ -65,7 +66,7 @@ pub enum Piece {
     /// exp(s Re z + i t Im z): s, t.
     ExpOfParts(f64, f64),
     /// A power of z that is formed wrongly.
-    Wrong(WrongPower, usize),
+    Wrong(Powers, usize),
 }
 
 impl Piece {
@@ -101,63 +102,6 @@ impl Divisor {
             Divisor::Square => z * z,
             Divisor::Cube => z * z * z,
             Divisor::Pole(alpha) => 1.0 - z * alpha.value(),
-        }
-    }
-}
-
-/// How powers of a complex number are formed of its parts, where that is not how complex numbers are multiplied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WrongPower {
-    /// Re a Re b + i Im a Im b
-    PartByPart,
-    /// Re a Re b + Im a Im b + i(Re a Im b + Im a Re b)
-    PlusInReal,
-    /// Re a Re b − Im a Im b + i Re a Im b
-    OneCrossTerm,
-    /// Re a Re b − Im a Im b − i(Re a Im b + Im a Re b)
-    MinusInImaginary,
-    /// The imaginary part is made of the real part that has just been written.
-    InPlace,
-    /// |a| |b|
-    Modulus,
-}
-
-impl WrongPower {
-    pub const ALL: [WrongPower; 6] = [
-        WrongPower::PartByPart,
-        WrongPower::PlusInReal,
-        WrongPower::OneCrossTerm,
-        WrongPower::MinusInImaginary,
-        WrongPower::InPlace,
-        WrongPower::Modulus,
-    ];
-
-    fn product(self, a: Complex64, b: Complex64) -> Complex64 {
-        let (real, imaginary) = (a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
-        match self {
-            WrongPower::PartByPart => Complex64::new(a.re * b.re, a.im * b.im),
-            WrongPower::PlusInReal => Complex64::new(a.re * b.re + a.im * b.im, imaginary),
-            WrongPower::OneCrossTerm => Complex64::new(real, a.re * b.im),
-            WrongPower::MinusInImaginary => Complex64::new(real, -imaginary),
-            WrongPower::InPlace => Complex64::new(real, real * b.im + a.im * b.re),
-            WrongPower::Modulus => (a.norm() * b.norm()).into(),
-        }
-    }
-
-    /// zᵏ, one factor after the other.
-    fn power(self, z: Complex64, k: usize) -> Complex64 {
-        if k == 0 { Complex64::ONE } else { (1..k).fold(z, |power, _| self.product(power, z)) }
-    }
-
-    /// z², as a text.
-    pub fn square(self) -> &'static str {
-        match self {
-            WrongPower::PartByPart => "Re(z)² + i Im(z)²",
-            WrongPower::PlusInReal => "Re(z)² + Im(z)² + 2i Re(z) Im(z)",
-            WrongPower::OneCrossTerm => "Re(z)² − Im(z)² + i Re(z) Im(z)",
-            WrongPower::MinusInImaginary => "Re(z)² − Im(z)² − 2i Re(z) Im(z)",
-            WrongPower::InPlace => "r + i(r + Re(z)) Im(z), with r = Re(z)² − Im(z)²",
-            WrongPower::Modulus => "|z|²",
         }
     }
 }
@@ -216,7 +160,7 @@ pub enum Shape {
     /// Σ c f times a reciprocal that is formed wrongly.
     Divided(Vec<(f64, Piece)>, Divisor, Slip),
     /// Σ c f over a power of z that is formed wrongly; over nothing for 0.
-    OverWrong(Vec<(f64, Piece)>, WrongPower, usize),
+    OverWrong(Vec<(f64, Piece)>, Powers, usize),
     /// c f d/(d + ε): something is added to what f is divided by.
     Guarded(f64, Function, Divisor, f64),
     /// (P(z/m)/Q(z/m))ᵐ, by their coefficients.
@@ -618,7 +562,7 @@ impl Samples<'_> {
 
     /// Polynomials and closed forms in which powers of z are formed wrongly.
     fn of_wrong_powers(&self) -> Option<Found> {
-        WrongPower::ALL.iter().find_map(|&wrong| {
+        Powers::wrong().find_map(|wrong| {
             let of = |pieces: &[Piece], below: usize, chosen: &[Vec<usize>]| {
                 let column = |piece: &Piece| self.column(|z| piece.value(z) / wrong.power(z, below));
                 let columns: Vec<_> = pieces.iter().map(column).collect();

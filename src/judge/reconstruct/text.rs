@@ -107,12 +107,8 @@ pub fn function(power: i32, found: &Found) -> String {
         Shape::OverWrong(of, wrong, k) => {
             let sum = pieces(of);
             let sum = if sum.contains(' ') { format!("({sum})") } else { sum };
-            let below = if *k == 0 { String::new() } else { format!("/{}", raised("w", *k as i32)) };
-            let with = match k {
-                0 | 2 => format!("w² = {}", wrong.square()),
-                _ => format!("w³ = w²·z formed as w² = {}", wrong.square()),
-            };
-            format!("{}{sum}{below} with {with}", step(power))
+            let below = if *k == 0 { String::new() } else { format!("/{}", raised("z", *k as i32)) };
+            format!("{}{sum}{below}, where {}", step(power), wrong.text())
         }
         Shape::Guarded(factor, of, divisor, epsilon) => {
             let (name, below) = (basis(power, *factor, *of, None), divided_by(*divisor));
@@ -169,7 +165,7 @@ fn pieces(of: &[(f64, Piece)]) -> String {
         Piece::ExpOfConjugate => named(factor, "exp(conj(z))"),
         Piece::CosOfImaginary => named(factor, "cos(Im z)"),
         Piece::ExpOfParts(re, im) => named(factor, &format!("exp({})", of_parts(re, im))),
-        Piece::Wrong(_, k) => fraction(&raised("w", k as i32), factor, k == 0),
+        Piece::Wrong(_, k) => fraction(&raised("z", k as i32), factor, k == 0),
     };
     joined(&of.iter().map(text).collect::<Vec<_>>())
 }

@@ -259,6 +259,13 @@ fn steps(problem: &Problem) -> Vec<Change> {
         );
         add(
             Part::Step,
+            "softplus-in-log-2",
+            "softplus is log₂(1 + eˣ), without the factor ln 2",
+            |s| s.factor = std::f64::consts::LOG2_E,
+            BOTH,
+        );
+        add(
+            Part::Step,
             "softplus-base-2",
             "softplus is log₂(1 + 2ˣ)",
             |s| s.activation = Activation::Softplus { beta: std::f64::consts::LN_2, above: f64::INFINITY },

@@ -232,6 +232,13 @@ pub fn chunked(length: usize) -> Vec<Change> {
             Carry::InitialAgain,
         ),
         (
+            "chunk-inputs-decayed",
+            format!(
+                "the state handed to the next chunk of {length} has each input decayed by its own step, too; within a chunk all is right"
+            ),
+            Carry::InputsDecayed,
+        ),
+        (
             "chunk-carry-in-bf16",
             format!("the state carried into a chunk of {length} is rounded to bf16"),
             Carry::Rounded(InputType::Bf16),

@@ -117,7 +117,7 @@ fn only(change: &Change, only: Only, place: &str) -> Change {
         name: format!(
             "{}-{}",
             change.name,
-            if matches!(only, Only::Positions(_)) { "at-some-positions" } else { "in-part" }
+            if matches!(only, Only::Positions(_) | Only::Reads(_)) { "at-some-positions" } else { "in-part" }
         ),
         what: format!("{}: {place} alone", change.what),
         is_statement: false,
@@ -140,6 +140,7 @@ impl Search<'_> {
         let (problem, form) = (self.case.problem, self.case.form);
         let mut all = structure::near(problem, form);
         all.extend(guards::otherwise(form));
+        all.extend(structure::asymptotes(form));
         all.extend(self.catalogue.iter().chain(&self.around).cloned());
         all
     }
@@ -262,6 +263,28 @@ impl Search<'_> {
             alone.filter(held).collect()
         };
         changes.par_iter().flat_map_iter(of_change).collect()
+    }
+
+    /// Changes to how states are read, at the last or the first position of each chunk alone, as the first failure has it.
+    pub(super) fn read_at_chunks(&self, first: usize) -> Vec<Change> {
+        let of_reading = |change: &Change| {
+            let variant = self.alone(change).variant;
+            variant.reading_right() == self.base
+        };
+        let all = self.everything().into_iter().filter(of_reading);
+        let places = [(first + 1, first, "last"), (first, 0, "first")];
+        let places = places.into_iter().filter(|(length, ..)| *length < self.case.problem.shape.seqlen);
+        let places: Vec<(Only, String)> = places
+            .map(|(length, at, name)| {
+                let text = format!("at the {name} position of each chunk of {length}");
+                (Only::Reads(Every::Of { length, at }), text)
+            })
+            .collect();
+        all.flat_map(|change| {
+            let alone = places.iter().map(|(somewhere, text)| only(&change, *somewhere, text));
+            alone.collect::<Vec<_>>()
+        })
+        .collect()
     }
 
     /// One change at some positions only: every so many, or from one on.
