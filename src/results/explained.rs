@@ -43,6 +43,8 @@ pub struct Explanations {
     pub formulas: BTreeSet<FormulaKey>,
     /// Cases and sweeps that such a formula explains.
     pub by_formula: Vec<(Judged, Diagnosis)>,
+    /// Names that sweeps were given and the source of a header refutes.
+    pub refuted: Vec<(Judged, Vec<String>)>,
 }
 
 impl Explanations {
@@ -51,6 +53,7 @@ impl Explanations {
         self.cases.extend(other.cases);
         self.formulas.extend(other.formulas);
         self.by_formula.extend(other.by_formula);
+        self.refuted.extend(other.refuted);
     }
 
     /// Puts them into the results of the whole run: of a few failed cases what they look like; and what a header is found to
@@ -63,6 +66,12 @@ impl Explanations {
             let case = &mut results.cases[at];
             if let Some(diagnoses) = looks.remove(&(case.id.clone(), case.shown_seed(seed))) {
                 diagnosed(case, diagnoses);
+            }
+        }
+        let refuted: BTreeMap<Judged, Vec<String>> = self.refuted.into_iter().collect();
+        for sweep in &mut results.coefficients {
+            if let Some(names) = refuted.get(&(sweep.id(), sweep.shown_seed(seed))) {
+                sweep.diagnosis.retain(|one| !names.contains(&one.name));
             }
         }
         if self.formulas.is_empty() {

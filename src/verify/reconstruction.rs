@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::Plan;
 use crate::judge::reconstruct::expansion::Point;
-use crate::judge::reconstruct::{self, Reconstruction};
+use crate::judge::reconstruct::{self, Everywhere, Reconstruction};
 use crate::problem::{CoefficientProblem, Problem, Weights};
 use crate::results::explained::{self, Explanations, FormulaKey};
 use crate::results::{Results, Verdict};
@@ -56,6 +56,36 @@ pub fn explain(plan: &Plan, results: &Results, explanations: &mut Explanations) 
         }
     }
     explanations.formulas = found.into_keys().collect();
+    refute(plan, results, explanations);
+}
+
+/// Takes away what explains a case by a fault model that the source is not, as other steps show: of one regime two formulas may
+/// be alike.
+fn refute(plan: &Plan, results: &Results, explanations: &mut Explanations) {
+    let backend = plan.backend();
+    let mut known: BTreeMap<FormulaKey, Option<Everywhere>> = BTreeMap::new();
+    let mut refutes = |key: FormulaKey, name: &str| {
+        let asked = known.entry(key).or_insert_with(|| {
+            let method = key.0.method()?;
+            let evaluate = |elements: &_| backend.probed(method, key.2, elements)?.ok();
+            Everywhere::new(method, key.1, &evaluate)
+        });
+        asked.as_ref().is_some_and(|asked| asked.refutes(name))
+    };
+    let keys: BTreeMap<&str, FormulaKey> =
+        results.cases.iter().map(|case| (&*case.id, (case.method, case.weights, case.b))).collect();
+    for ((id, _), diagnoses) in &mut explanations.cases {
+        let Some(&key) = keys.get(&**id) else { continue };
+        diagnoses.iter_mut().for_each(|(_, all)| all.retain(|one| !refutes(key, &one.name)));
+    }
+    for sweep in results.coefficients.iter().filter(|one| one.verdict == Verdict::Fail) {
+        let key = explained::formula_of_sweep(sweep);
+        let names = sweep.diagnosis.iter().map(|one| &one.name).filter(|name| refutes(key, name));
+        let names: Vec<String> = names.cloned().collect();
+        if !names.is_empty() {
+            explanations.refuted.push(((sweep.id(), sweep.shown_seed(results.seed)), names));
+        }
+    }
 }
 
 fn weight(weights: Weights, values: &[f32], at: usize) -> Complex64 {

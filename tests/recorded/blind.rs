@@ -101,12 +101,12 @@ fn a_recording_of_the_second_set_gets_its_cause(#[case] number: usize, #[case] c
 // The term of φ₃ is off: its factor is 1/6.
 #[case(6, &["b-bar-identified"])]
 #[case(7, &["reciprocal-not-conjugated"])]
-#[case(8, UNNAMED)]
+#[case(8, &["a-bar-taylor-3 + reads-before-update-at-some-positions"])]
 #[case(9, &["skip-before-average"])]
 #[case(10, &["poly-half-missing + last-state-of-reversed"])]
 #[case(11, UNNAMED)]
 #[case(12, &[])]
-#[case(13, UNNAMED)]
+#[case(13, &["circular"])]
 #[case(14, &[])]
 #[case(15, &["chunks of 64 start from 0; in the reversed scan alone"])]
 #[case(16, &["poly-reversed-a-bar-off-by-one"])]
@@ -117,7 +117,7 @@ fn a_recording_of_the_second_set_gets_its_cause(#[case] number: usize, #[case] c
 #[case(21, &["b-as-halves"])]
 #[case(22, &[])]
 #[case(23, UNNAMED)]
-#[case(24, UNNAMED)]
+#[case(24, &["softplus-in-log-2 + u-times-delta-in-skip"])]
 #[case(25, &[])]
 // Of two mistakes one alone: Δ is clamped as well.
 #[case(26, &["gate-before-skip"])]
@@ -125,7 +125,7 @@ fn a_recording_of_the_second_set_gets_its_cause(#[case] number: usize, #[case] c
 #[case(28, &["lacks a factor Δ where |ΔA| is below 0.05"])]
 #[case(29, &["b-real-part + initial-state-not-decayed"])]
 #[case(30, UNNAMED)]
-#[case(31, UNNAMED)]
+#[case(31, &["chunk-inputs-decayed"])]
 #[case(32, &[])]
 #[case(33, &["b-late"])]
 #[case(34, &["b-of-first-batch + base-2"])]
@@ -180,7 +180,8 @@ fn another_authors_recordings_get_these(#[case] number: usize, #[case] causes: &
 #[case(35, &["above 2 already; the skip is added after the gate"])]
 #[case(36, &[])]
 #[case(37, &[])]
-#[case(38, &["u-times-delta-in-skip + bias-after-softplus"])]
+// Of the last state, which is worst, this is all; the output has u-times-delta-in-skip beside it.
+#[case(38, &["bias-after-softplus"])]
 #[case(39, &["a-bar-x-product"])]
 #[case(40, &["state-not-reset + group-modulo"])]
 fn a_recording_of_the_fourth_set_gets_its_cause(#[case] number: usize, #[case] causes: &[&str]) {
@@ -205,12 +206,88 @@ fn a_recording_of_the_fifth_set_gets_its_cause(#[case] number: usize, #[case] ca
     hold("blind_fifth", number, causes);
 }
 
+/// A sixth author's, who had not read the diagnosis: of its 30 faulty ones 27 got the right cause before it was used to improve the
+/// diagnosis, two none (one tile's Ā of the position before; a batch that ends early), and one a wrong one (Δ in bf16 was taken for
+/// tf32). Of one with two faults the second name was wrong.
+#[rstest]
+#[case(1, &["chunks of 64 start from 0"])]
+#[case(2, &["by the step of l alone"])]
+#[case(3, &["gate-before-skip"])]
+#[case(4, &["poly-summed"])]
+#[case(5, &["group-modulo"])]
+#[case(6, &["bias-after-softplus"])]
+#[case(7, &["store-truncated"])]
+#[case(8, &["state-bf16"])]
+#[case(9, &["c-real-part"])]
+#[case(10, &["c-conjugated"])]
+#[case(11, &["b-as-halves"])]
+#[case(12, &["divided-by-modulus"])]
+#[case(13, &["28 padded positions more, to a multiple of 128"])]
+#[case(14, &["the output of the reversed scan is not flipped back"])]
+#[case(15, &["for the reversed scan B, C is not flipped"])]
+#[case(16, &["Δ⁴A³/12"])]
+#[case(17, &["gate-sigmoid-only"])]
+#[case(18, &["z of channel i is that of i + 1"])]
+#[case(19, &["tail-4-ignored"])]
+#[case(20, &["takes Ā of l − 1, 0 beyond the end: at the first position of each chunk of 16 alone"])]
+#[case(21, &["scan-operands-exchanged"])]
+#[case(22, &["a-of-first-channel"])]
+#[case(23, &["c-of-first-batch"])]
+#[case(24, &["initial-state-ignored"])]
+#[case(25, &["initial-state-not-decayed"])]
+#[case(26, &["Δ, after bias and softplus, is rounded to bf16"])]
+#[case(27, &["missing from position 79 on; in batch 1 alone"])]
+#[case(28, &["group-for-all + skip-missing"])]
+#[case(29, &["bilinear-inverse-only-a-bar + last-state-early"])]
+#[case(30, &["lies in memory as (batch, dstate, dim)"])]
+#[case(31, &[])]
+#[case(32, &[])]
+#[case(33, &[])]
+#[case(34, &[])]
+#[case(35, &[])]
+fn a_recording_of_the_sixth_set_gets_its_cause(#[case] number: usize, #[case] causes: &[&str]) {
+    hold("blind_sixth", number, causes);
+}
+
+/// One recording for each family of hypotheses, by a program of its own, with numbers that stand in no list: 13 of these 26 had
+/// no name before.
+#[rstest]
+#[case(1, &["b-bar-clipped: B̄ without B is at most 0.002"])]
+#[case(2, &["φ₁ is taken for what it is without exp(z): where |ΔA| is at least 1 alone"])]
+#[case(3, &["the state carried into a chunk of 16 is rounded to bf16"])]
+#[case(4, &["Δ is the mean of each block of 8 positions"])]
+#[case(5, &["in odd channels alone"])]
+#[case(6, &["naive-phi"])]
+#[case(7, &["a-real-part-in-b-bar"])]
+#[case(8, &["Δ is that of the first position of each block of 4"])]
+#[case(9, &["read from the last position to the first within each block of 2"])]
+#[case(10, &["every state is kept within [−0.2, 0.2]"])]
+#[case(11, &["u of the scan is kept within [−1, 1]"])]
+#[case(12, &["z of the gate is at most 3/2"])]
+#[case(13, &["c-position-off-by-1 + gate-quick-gelu + skip-doubled"])]
+#[case(14, &["z² is Re(z)² + Im(z)² + 2i Re(z) Im(z)"])]
+#[case(15, &["Δ is clamped to at least 0.02"])]
+#[case(16, &["Re ΔA is at least −1/2 in Ā only"])]
+#[case(17, &["Re ΔA is at least −1/2 in Ā and B̄"])]
+#[case(18, &["before skip and gate, is rounded to bf16"])]
+#[case(19, &["Ā is rounded to f16"])]
+#[case(20, &["Δ of position l is that of l % 64"])]
+#[case(21, &["c-late + state-not-reset"])]
+#[case(22, &["A of state i is that of i + 1"])]
+#[case(23, &["has each input decayed by its own step"])]
+#[case(24, &["circular"])]
+#[case(25, &["u-times-delta-in-skip"])]
+#[case(26, &["reads-before-update-at-some-positions"])]
+fn what_a_family_can_say_is_said(#[case] number: usize, #[case] causes: &[&str]) {
+    hold("families", number, causes);
+}
+
 /// Faults of the formula that are as small as what the bounds of tf32 leave room for.
 #[rstest]
-#[case(8)]
-#[case(20)]
-fn roundings_are_not_blamed_for_a_fault_that_they_would_hide(#[case] number: usize) {
-    hold("blind_third", number, UNNAMED);
+#[case(8, &["a-bar-taylor-3"])]
+#[case(20, UNNAMED)]
+fn roundings_are_not_blamed_for_a_fault_that_they_would_hide(#[case] number: usize, #[case] causes: &[&str]) {
+    hold("blind_third", number, causes);
 }
 
 /// It fails, and nothing is said of why: better than something wrong.

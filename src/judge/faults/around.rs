@@ -6,6 +6,7 @@ use std::f64::consts::{PI, SQRT_2};
 use super::variant::Clamp;
 use crate::formula::Term;
 use crate::judge::budget::softplus;
+use crate::problem::InputType;
 
 /// Which index takes the place of the right one along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,12 @@ pub enum Map {
     Without(usize),
     Chunked(AtChunks),
     InLastBlock(LastBlock),
+    /// The first one of its block of so many.
+    Floor(usize),
+    /// Within its block of so many, from the other end; what is no full block stays.
+    ReversedIn(usize),
+    /// So many columns of a grid are read one after the other.
+    Columns(usize),
 }
 
 /// In the last block, which is not full, another index is read.
@@ -78,6 +85,11 @@ impl Map {
             Map::Modulo(k) => i % k,
             Map::Divided(k) => i / k,
             Map::Reversed => n - 1 - i,
+            Map::Floor(k) => i - i % k,
+            Map::ReversedIn(k) if i < n - n % k => i - i % k + (k - 1 - i % k),
+            Map::ReversedIn(_) => i,
+            Map::Columns(k) if n % k == 0 => i % k * (n / k) + i / k,
+            Map::Columns(_) => i,
             Map::Within(from, to) => Some(i).filter(|i| (from..to).contains(i))?,
             Map::Without(index) => Some(i).filter(|i| *i != index)?,
             // No chunk is before the first.
@@ -214,6 +226,8 @@ pub struct StepSize {
     pub factor: f64,
     /// Which position's it is.
     pub l: Map,
+    /// Whether it is the mean of each block of so many positions.
+    pub mean_of: Option<usize>,
 }
 
 impl StepSize {
@@ -226,6 +240,7 @@ impl StepSize {
         clamp: Clamp::None,
         factor: 1.0,
         l: Map::Same,
+        mean_of: None,
     };
 }
 
@@ -433,6 +448,10 @@ pub enum Carry {
     OperandsExchanged,
     /// The initial state is added to it.
     InitialAgain,
+    /// Within a chunk all is right, and what is handed on has each input decayed by its own step, too.
+    InputsDecayed,
+    /// It is rounded to a type.
+    Rounded(InputType),
     /// It reaches the first position of the chunk only.
     FirstPositionOnly,
     /// At each position it has decayed by other steps than it should have.
@@ -495,6 +514,77 @@ impl Chunks {
     }
 }
 
+/// A number that may be rounded to a narrow type on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    U,
+    /// After bias, softplus and limits.
+    Delta,
+    A,
+    B,
+    C,
+    ABar,
+    /// With B.
+    BBar,
+    /// B̄Bu.
+    Input,
+    /// What C reads of all states, before skip and gate.
+    Sum,
+}
+
+/// The type that each [`Stage`] is rounded to.
+pub type Stages = [InputType; 9];
+
+/// A number that may be kept within limits on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limited {
+    U,
+    Gate,
+    B,
+    C,
+    State,
+    /// What C reads of all states, before skip and gate.
+    Sum,
+    /// Without B.
+    BBar,
+    /// Re z of Ā.
+    OfABar,
+    /// The same of B̄.
+    OfBBar,
+}
+
+/// The limits of each [`Limited`], of complex numbers those of each part.
+pub type Limits = [(f64, f64); 9];
+
+/// A number within limits; NaN stays.
+pub fn limited((least, most): (f64, f64), x: f64) -> f64 {
+    if x < least {
+        least
+    } else if x > most {
+        most
+    } else {
+        x
+    }
+}
+
+/// What a φ-function is without its exponential, as far from 0 in the left half plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asymptote {
+    /// The one that it is about.
+    pub of_phi: Option<usize>,
+    /// Whether its first term alone is kept.
+    pub first: bool,
+}
+
+impl Asymptote {
+    /// φₖ, as φₖ = (φₖ₋₁ − 1/(k − 1)!)/z makes it from φ₀ = 0.
+    pub fn of(self, k: usize, z: num_complex::Complex64) -> num_complex::Complex64 {
+        let factorial = |k: usize| (1..=k).map(|i| i as f64).product::<f64>();
+        let first = -1.0 / factorial(k - 1) / z;
+        if self.first || k == 1 { first } else { first + self.of(k - 1, z) / z }
+    }
+}
+
 /// What padded positions hold behind the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pad {
@@ -518,6 +608,9 @@ pub enum Initial {
     Conjugated,
     /// What another scan has ended with, as nobody has set the state to 0 in between.
     EndOf(Before),
+    /// What the end of the sequence leaves where it is taken for a circle: each input counts for so many positions after it as
+    /// there are, around the end.
+    Circular,
     /// The same of the reversed scan, which starts from what the forward one has ended with.
     EndOfForward,
 }

@@ -38,6 +38,8 @@ pub struct Carried {
     last_but_one: State,
     /// What the scan has started from.
     initial: State,
+    /// Where it is asked for, what is to be handed on.
+    handed: Option<State>,
     /// Where it is asked for, Π Ā of all chunks before the present one, and of the present one up to here.
     products: Option<[State; 2]>,
 }
@@ -69,6 +71,7 @@ impl Carried {
             before: Bounded::default(),
             last_but_one: State::default(),
             initial,
+            handed: chunks.is_some_and(|chunks| chunks.carry == Carry::InputsDecayed).then_some(initial),
             products: multiplies.then_some([State::ONE; 2]),
         }
     }
@@ -88,6 +91,15 @@ impl Carried {
             }
             Carry::LastButOne => {
                 (self.beside, *x) = (None, self.last_but_one);
+                return;
+            }
+            Carry::InputsDecayed => {
+                (self.beside, *x) = (None, self.handed.unwrap_or(whole));
+                self.handed = Some(*x);
+                return;
+            }
+            Carry::Rounded(to) => {
+                (self.beside, *x) = (None, State { at: whole.at.rounded(to), ..whole });
                 return;
             }
             Carry::InitialAgain => {
@@ -120,8 +132,12 @@ impl Carried {
     }
 
     /// One position further on, whose Ā is `a`; that of the one after it is `next`, and the whole state was `from` before it.
-    pub fn decay(&mut self, a: Bounded, next: Bounded, from: State) {
+    /// `b` is what is added to it.
+    pub fn decay(&mut self, a: Bounded, next: Bounded, from: State, b: Bounded) {
         self.last_but_one = from;
+        if let Some(handed) = &mut self.handed {
+            *handed = add(*handed, State { at: b, size: modulus(b.value) }).times(a);
+        }
         if let Some([_, here]) = &mut self.products {
             *here = here.times(a);
         }

@@ -3,12 +3,14 @@
 
 use num_complex::Complex64;
 
-use super::around::{AUse, Activation, Flips, Input, Map, Order, Pad, Pairs, Place, StepSize, UUse};
+use super::around::{
+    AUse, Activation, Flips, Input, Limited, Map, Order, Pad, Pairs, Place, Stage, StepSize, UUse, limited,
+};
 use super::complex::Way;
-use super::step;
+use super::step::{self, Bounded};
 use super::variant::{BUse, Group, Variant};
 use crate::judge::budget::complex_at;
-use crate::problem::{Operand, Problem, Weights};
+use crate::problem::{InputType, Operand, Problem, Weights};
 use crate::promise::allowance::{self, U};
 
 /// The inputs of one channel, as a variant reads them.
@@ -53,17 +55,36 @@ impl<'a> Read<'a> {
         let ahead = (len + 1).min(problem.shape.seqlen);
         read.u_given = (0..ahead).map(|l| read.sequence(Input::U, &problem.u, l)).collect();
         if let Some(z) = &problem.z {
-            read.z = (0..ahead).map(|l| read.sequence(Input::Z, z, l)).collect();
+            let limits = read.limits(Limited::Gate);
+            read.z = (0..ahead).map(|l| limited(limits, read.sequence(Input::Z, z, l))).collect();
         }
         let [of_a_bar, of_b_bar] = &variant.step_sizes;
-        let of_a_bar: Vec<(f64, f64)> = (0..len).map(|l| read.step_size(of_a_bar, l)).collect();
+        // A mean needs the whole of its block.
+        let whole = len
+            .next_multiple_of(of_a_bar.mean_of.or(of_b_bar.mean_of).unwrap_or(1))
+            .min(problem.shape.seqlen);
+        let steps = |of: &StepSize| -> Vec<(f64, f64)> {
+            let mut steps: Vec<(f64, f64)> = (0..whole).map(|l| read.step_size(of, l)).collect();
+            for block in steps.chunks_mut(of.mean_of.unwrap_or(1)).filter(|block| block.len() > 1) {
+                let sum: f64 = block.iter().map(|(delta, _)| delta).sum();
+                let error: f64 = block.iter().map(|(delta, error)| delta.abs() * error).sum();
+                let count = block.len() as f64;
+                block.fill((sum / count, error / sum.abs() + count * U));
+            }
+            steps.truncate(len);
+            steps
+        };
+        let of_a_bar = steps(of_a_bar);
         let of_b_bar = match variant.step_sizes[0] == variant.step_sizes[1] {
             true => of_a_bar.clone(),
-            false => (0..len).map(|l| read.step_size(of_b_bar, l)).collect(),
+            false => steps(of_b_bar),
         };
         read.steps = [of_a_bar, of_b_bar];
         let [of_scan, of_skip] = variant.u_use.map(|of| read.used_u(of, ahead));
-        (read.u, read.u_of_skip) = (of_scan, of_skip);
+        // What the scan alone does with it.
+        let in_scan = |u: f64| read.rounded(Stage::U, limited(read.limits(Limited::U), u).into()).re;
+        read.u = of_scan.into_iter().map(in_scan).collect();
+        read.u_of_skip = of_skip;
         read
     }
 
@@ -225,7 +246,14 @@ impl<'a> Read<'a> {
         let clamped = self.variant.clamp.of(step.clamp.of(x));
         let stepped = step.factor * self.variant.step_delta.of(clamped);
         // A square doubles it, and clamps and squares round once more.
-        (stepped, 2.0 * error + U + if step.factor == 1.0 { 0.0 } else { U })
+        let error = 2.0 * error + U + if step.factor == 1.0 { 0.0 } else { U };
+        match self.variant.stages[Stage::Delta as usize] {
+            InputType::F32 => (stepped, error),
+            to => {
+                let rounded = Bounded { value: stepped.into(), error: error * stepped.abs() }.rounded(to);
+                (rounded.value.re, rounded.error / rounded.value.re.abs().max(f64::MIN_POSITIVE))
+            }
+        }
     }
 
     fn group(&self, input: Input) -> Group {
@@ -351,6 +379,15 @@ impl<'a> Read<'a> {
         }
     }
 
+    fn limits(&self, of: Limited) -> (f64, f64) {
+        self.variant.limits[of as usize]
+    }
+
+    /// A number that has no error of its own, as a stage has it.
+    fn rounded(&self, stage: Stage, value: Complex64) -> Complex64 {
+        Bounded { value, error: 0.0 }.rounded(self.variant.stages[stage as usize]).value
+    }
+
     /// What is made of a number on its way.
     fn on_way(&self, way: Way, number: Complex64) -> Complex64 {
         self.variant.ways[way as usize].of(number)
@@ -362,11 +399,13 @@ impl<'a> Read<'a> {
     }
 
     pub fn given_b(&self, n: usize, l: usize) -> Complex64 {
-        self.on_way(Way::B, self.used(Input::B, self.variant.b_use, n, self.operand_at(Input::B, l)))
+        let b = self.on_way(Way::B, self.used(Input::B, self.variant.b_use, n, self.operand_at(Input::B, l)));
+        self.rounded(Stage::B, step::in_parts(b, self.limits(Limited::B)))
     }
 
     pub fn c(&self, n: usize, l: usize) -> Complex64 {
-        self.on_way(Way::C, self.used(Input::C, self.variant.c_use, n, self.operand_at(Input::C, l)))
+        let c = self.on_way(Way::C, self.used(Input::C, self.variant.c_use, n, self.operand_at(Input::C, l)));
+        self.rounded(Stage::C, step::in_parts(c, self.limits(Limited::C)))
     }
 
     fn given_a(&self, n: usize) -> Complex64 {
@@ -400,7 +439,7 @@ impl<'a> Read<'a> {
             }
         };
         let (re, im) = self.variant.a_factor[coefficient];
-        Complex64::new(used.re * re + self.variant.a_offset, used.im * im)
+        self.rounded(Stage::A, Complex64::new(used.re * re + self.variant.a_offset, used.im * im))
     }
 }
 

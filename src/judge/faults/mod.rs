@@ -14,6 +14,7 @@ pub mod catalogue;
 pub mod complex;
 pub mod gradient;
 pub mod inputs;
+pub mod only;
 mod readout;
 pub mod recorded;
 pub mod scan;

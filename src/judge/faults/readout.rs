@@ -2,7 +2,7 @@
 
 use num_complex::Complex64;
 
-use super::around::{Finish, GateFunction, Gated, Input};
+use super::around::{Finish, GateFunction, Gated, Input, Limited, Stage, limited};
 use super::inputs::Read;
 use super::step::Bounded;
 use super::variant::{Directions, Readout};
@@ -83,7 +83,16 @@ pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64) {
     let read_out = (mu * (1.0 + U) + additions * SUM + scaled) * magnitude + vanished;
     let mut bound = scale.abs() * (forward.error + backward.error + read_out);
     let part = |sum: Complex64| scale * sum.re;
-    let (forward, backward) = (part(forward.value), part(backward.value));
+    let (mut forward, mut backward) = (part(forward.value), part(backward.value));
+    let limits = variant.limits[Limited::Sum as usize];
+    if limits != (f64::NEG_INFINITY, f64::INFINITY) {
+        (forward, backward) = (limited(limits, forward + backward), 0.0);
+    }
+    let of_sum = variant.stages[Stage::Sum as usize];
+    if of_sum != InputType::F32 {
+        let sum = Bounded { value: (forward + backward).into(), error: bound }.rounded(of_sum);
+        (forward, backward, bound) = (sum.value.re, 0.0, sum.error);
+    }
     let skip = skip(read, l);
     let size = forward.abs() + backward.abs() + skip.abs();
     bound += 2.0 * SUM * (size + bound);

@@ -7,10 +7,11 @@
 
 use num_complex::Complex64;
 
-use super::around::{Before, Delay, Flips, Initial, Pad, Raised, STATES, UUse};
+use super::around::{Before, Delay, Flips, Initial, Limited, Pad, Raised, STATES, Stage, UUse};
 use super::carried::{Carried, State};
 use super::complex::{Product, Way};
 use super::inputs::Read;
+use super::only::Only;
 use super::readout::{self, Sums};
 use super::step::{self, Bounded, modulus};
 use super::variant::{BUse, Directions, LastState, Readout, Reversed, Sum, Tail, Variant};
@@ -57,7 +58,9 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
         Some(false) => [variant, &other],
         Some(true) => [&other, variant],
     };
-    let run = VariantScan::new(of_forward, problem, channel, seqlen);
+    let right = variant.elsewhere(variant.form);
+    let elsewhere = VariantScan::elsewhere((of_forward, &right), problem, channel, seqlen);
+    let run = VariantScan::new(of_forward, problem, channel, seqlen).beside(elsewhere.as_ref());
     let mut sums = vec![Sums::default(); seqlen];
     let (mut last_state, mut overflows) = (Row::default(), false);
     let flips = variant.bidirectional && variant.flips != Flips::RIGHT;
@@ -127,10 +130,13 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
 /// The outputs at the first `len` positions, as [`channel`] has them; none where these depend on later ones.
 pub fn beginning(variant: &Variant, problem: &Problem, channel: (usize, usize), len: usize) -> Option<Row> {
     let looks_ahead = matches!(variant.delay, Delay::Readout(by) if by < 0);
-    if variant.bidirectional || variant.reverse || looks_ahead {
+    let is_circular = variant.initial == Initial::Circular;
+    if variant.bidirectional || variant.reverse || looks_ahead || is_circular {
         return None;
     }
-    let run = VariantScan::new(variant, problem, channel, len);
+    let right = variant.elsewhere(variant.form);
+    let elsewhere = VariantScan::elsewhere((variant, &right), problem, channel, len);
+    let run = VariantScan::new(variant, problem, channel, len).beside(elsewhere.as_ref());
     let mut sums = vec![Sums::default(); len];
     for n in 0..problem.shape.dstate {
         let maps: Vec<Map> = (0..len).map(|l| run.map(n, l)).collect();
@@ -243,6 +249,15 @@ pub fn pieces(variant: &Variant, problem: &Problem, channel: (usize, usize), len
     (rest.step_sizes, rest.clamp, rest.last_state) = (right.step_sizes, right.clamp, right.last_state);
     (rest.directions, rest.reversed, rest.without_input, rest.flips) =
         (right.directions, right.reversed, right.without_input, right.flips);
+    (rest.powers, rest.asymptote) = (right.powers, right.asymptote);
+    for limited in
+        [Limited::U, Limited::Gate, Limited::B, Limited::C, Limited::BBar, Limited::OfABar, Limited::OfBBar]
+    {
+        rest.limits[limited as usize] = right.limits[limited as usize];
+    }
+    for stage in [Stage::U, Stage::Delta, Stage::A, Stage::B, Stage::C, Stage::ABar] {
+        rest.stages[stage as usize] = InputType::F32;
+    }
     // A skip that reads Δ is another one beside another Δ.
     let reads_delta = variant.u_use[1] == UUse::TimesDelta;
     let is_whole =
@@ -292,11 +307,40 @@ struct VariantScan<'a> {
     problem: &'a Problem,
     channel: (usize, usize),
     read: Read<'a>,
+    /// What holds where the variant does not.
+    elsewhere: Option<&'a VariantScan<'a>>,
 }
 
 impl<'a> VariantScan<'a> {
     fn new(variant: &'a Variant, problem: &'a Problem, channel: (usize, usize), len: usize) -> Self {
-        VariantScan { variant, problem, channel, read: Read::new(variant, problem, channel, len) }
+        let read = Read::new(variant, problem, channel, len);
+        VariantScan { variant, problem, channel, read, elsewhere: None }
+    }
+
+    /// What holds elsewhere of a variant that holds somewhere only.
+    fn elsewhere(
+        (variant, right): (&Variant, &'a Variant),
+        problem: &'a Problem,
+        channel: (usize, usize),
+        len: usize,
+    ) -> Option<Self> {
+        (variant.only != Only::Everywhere).then(|| VariantScan::new(right, problem, channel, len))
+    }
+
+    fn beside(self, elsewhere: Option<&'a VariantScan<'a>>) -> Self {
+        VariantScan { elsewhere, ..self }
+    }
+
+    /// The scan whose Ā and B̄ state n of position l has.
+    fn moving(&self, n: usize, l: usize) -> &VariantScan<'a> {
+        let Some(elsewhere) = self.elsewhere else { return self };
+        let step = || (elsewhere.read.steps[1][l].0, elsewhere.read.a(1, n));
+        if self.variant.only.holds((n, l), step) { self } else { elsewhere }
+    }
+
+    /// The scan that decides about what is read of it there.
+    fn reading(&self, n: usize, l: usize) -> &VariantScan<'a> {
+        self.elsewhere.filter(|_| !self.variant.only.reads(n, l)).unwrap_or(self)
     }
 
     /// The reversed scan where it flips otherwise than it should.
@@ -330,10 +374,14 @@ impl<'a> VariantScan<'a> {
         if a_bar.value.re < least || a_bar.value.re > most {
             a_bar.value.re = a_bar.value.re.clamp(least, most);
         }
-        a_bar
+        a_bar.rounded(self.variant.stages[Stage::ABar as usize])
     }
 
     fn map(&self, n: usize, l: usize) -> Map {
+        self.moving(n, l).own_map(n, l)
+    }
+
+    fn own_map(&self, n: usize, l: usize) -> Map {
         if self.ignored(l) || self.is_skipped(l) {
             let one = Bounded { value: Complex64::ONE, error: 0.0 };
             return Map { a: one, b: Bounded::default() };
@@ -376,6 +424,11 @@ impl<'a> VariantScan<'a> {
             value: self.variant.ways[Way::Input as usize].of(value) * factor,
             error: size * factor.abs() * (relative + rounded) + 4.0 * HALF_SUBNORMAL * f64::from(size != 0.0),
         };
+        let of_stage = |stage: Stage| self.variant.stages[stage as usize];
+        if of_stage(Stage::BBar) != InputType::F32 && u != 0.0 {
+            b_u = b_u.scaled(1.0 / u).rounded(of_stage(Stage::BBar)).scaled(u);
+        }
+        b_u = b_u.rounded(of_stage(Stage::Input));
         let a = self.a_bar(n, l);
         if self.variant.decays_input {
             let size = modulus(a.value);
@@ -446,6 +499,7 @@ impl<'a> VariantScan<'a> {
             Initial::Given | Initial::WithoutFirstDecay => given,
             Initial::EndOfForward if reverse => return self.end_of(self.channel, n, false),
             Initial::EndOfForward => given,
+            Initial::Circular => return self.end_of(self.channel, n, reverse),
             Initial::EndOf(before) => match self.run_before(before, n) {
                 Some((channel, n)) => return self.end_of(channel, n, reverse),
                 None => given,
@@ -479,7 +533,7 @@ impl<'a> VariantScan<'a> {
         }
         // What ran before on the same inputs has started from 0.
         let from_0 = Variant { initial: Initial::Given, ..*self.variant };
-        let is_first = self.variant.initial == Initial::EndOf(Before::Itself);
+        let is_first = matches!(self.variant.initial, Initial::EndOf(Before::Itself) | Initial::Circular);
         let run =
             VariantScan::new(if is_first { &from_0 } else { self.variant }, self.problem, channel, seqlen);
         let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l)).collect();
@@ -501,9 +555,14 @@ impl<'a> VariantScan<'a> {
         let mut late: Vec<State> = Vec::new();
         let mut carried = Carried::new(x, variant.chunks);
         let one = Bounded { value: Complex64::ONE, error: 0.0 };
+        // On a circle an input counts once, and what it leaves after a whole turn is cut off.
+        let turn = match variant.initial {
+            Initial::Circular => maps.iter().map(|map| map.a.value).product::<Complex64>(),
+            _ => Complex64::ZERO,
+        };
         // Ā up to here, where inputs are decayed by the steps before them.
         let mut product = one;
-        let [kept, of_read] = [Way::Kept, Way::Read].map(|way| variant.ways[way as usize]);
+        let kept = variant.ways[Way::Kept as usize];
         let without_input =
             if reverse { variant.reversed == Reversed::WithoutInput } else { variant.without_input };
         let behind = usize::from(problem.reads_before());
@@ -511,6 +570,7 @@ impl<'a> VariantScan<'a> {
         for k in 0..maps.len() {
             let l = if reverse { seqlen - 1 - k } else { k };
             let Map { mut a, mut b } = maps[l];
+            b.value *= 1.0 - turn;
             if reverse && variant.reversed == Reversed::ABarOffByOne && l + 1 < seqlen && !self.ignored(l) {
                 a = self.a_bar(n, l + 1);
             }
@@ -574,9 +634,10 @@ impl<'a> VariantScan<'a> {
                 Product::Right => a.value * x.at.value + b.value,
                 _ => multiplied.plus((a.value, x.at.value), b.value),
             };
-            x.at.value = kept.of(rounded(sum, variant.state));
+            let sum = kept.of(rounded(sum, variant.state));
+            x.at.value = step::in_parts(sum, variant.limits[Limited::State as usize]);
             let next = maps.get(if reverse { l.wrapping_sub(1) } else { l + 1 }).map_or(one, |next| next.a);
-            carried.decay(decay, next, before);
+            carried.decay(decay, next, before, b);
             let dropped = match variant.directions {
                 Directions::CausalOnly => reverse,
                 Directions::BackwardOnly => !reverse,
@@ -585,25 +646,31 @@ impl<'a> VariantScan<'a> {
             if dropped && variant.bidirectional || self.ignored(l) {
                 continue;
             }
+            let reading = self.reading(n, l);
+            let here = reading.variant;
+            let (behind, without_input) = match std::ptr::eq(here, variant) {
+                true => (behind, without_input),
+                false => (usize::from(problem.reads_before()), here.without_input && !reverse),
+            };
             let read = match behind {
-                0 if reverse && variant.reversed == Reversed::OffByOne => before,
+                0 if reverse && here.reversed == Reversed::OffByOne => before,
                 0 if without_input => before.times(decay),
                 0 => carried.whole(x),
                 _ if late.len() >= behind => late[late.len() - behind],
                 _ => State::default(),
             };
-            let mut c = self.read.c(n, l);
+            let mut c = reading.read.c(n, l);
             if problem.reads_with_b() {
-                c *= self.read.given_b(n, l);
+                c *= reading.read.given_b(n, l);
             }
-            if variant.readout == Readout::ImaginaryPart {
+            if here.readout == Readout::ImaginaryPart {
                 c *= -Complex64::I;
             }
             if let Some(counts) = &variant.counts {
                 c *= f64::from(counts[n.min(STATES - 1)]) / 2.0;
             }
             let y = if reverse { &mut sums[l].backward } else { &mut sums[l].forward };
-            y.value += (c * of_read.of(read.at.value)).re;
+            y.value += (c * here.ways[Way::Read as usize].of(read.at.value)).re;
             y.error += modulus(c) * read.at.error;
             let products = if problem.reads_with_b() { 2.0 } else { 1.0 };
             sums[l].magnitude += products * modulus(c) * (modulus(read.at.value) + read.at.error);
@@ -612,6 +679,9 @@ impl<'a> VariantScan<'a> {
     }
 
     fn output(&self, l: usize, sums: &[Sums]) -> (f64, f64) {
+        if let Some(elsewhere) = self.elsewhere.filter(|_| !self.variant.only.has_output(l)) {
+            return elsewhere.output(l, sums);
+        }
         if self.ignored(l) {
             return (0.0, HALF_SUBNORMAL);
         }

@@ -2,12 +2,13 @@
 
 use num_complex::Complex64;
 
-use super::around::{FoundTerm, Guarded};
-use super::complex::{Division, OfComplex, Way};
+use super::around::{FoundTerm, Limited, limited};
+use super::complex::{Division, OfComplex, Powers, Way};
 use super::variant::{BUse, Inverse, Power, Sum, Variant};
 use crate::formula::{Form, Fraction, Function, OFFSETS, Term, Transition};
 use crate::judge::model::{self, phi};
 use crate::method::Method;
+use crate::problem::InputType;
 use crate::promise::allowance::{COEFFICIENT, U};
 
 /// A value and a bound on what a sound f32 computation of the same formula may be off.
@@ -18,6 +19,20 @@ pub struct Bounded {
 }
 
 impl Bounded {
+    /// Rounded to a type. What lies next to a tie may be rounded either way: both ways are within the error.
+    pub fn rounded(self, to: InputType) -> Self {
+        if to == InputType::F32 {
+            return self;
+        }
+        let part = |x: f64| {
+            let round = |x: f64| f64::from(to.round(x as f32));
+            let [least, value, most] = [x - self.error, x, x + self.error].map(round);
+            (value, (most - value).max(value - least))
+        };
+        let ((re, of_re), (im, of_im)) = (part(self.value.re), part(self.value.im));
+        Bounded { value: Complex64::new(re, im), error: of_re.hypot(of_im) }
+    }
+
     /// Multiplied with a number that rounds nothing.
     pub fn scaled(self, factor: f64) -> Self {
         Bounded { value: self.value * factor, error: self.error * factor.abs() }
@@ -69,7 +84,7 @@ fn pole(form: Form) -> Fraction {
 /// The bound is the contract on coefficients plus the conditioning of the formula for a z that is off by
 /// `delta_error` and one rounding, to first order ([`crate::judge::model::step`] has the derivation).
 pub fn a_bar(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> Bounded {
-    let z = a * variant.a_bar_delta.of(delta);
+    let z = within(a * variant.a_bar_delta.of(delta), variant.limits[Limited::OfABar as usize]);
     let theta = U + 2.0 * delta_error;
     let (value, relative) = match variant.transition.unwrap_or(variant.a_bar.formula().a_bar) {
         Transition::Quotient(alpha) => {
@@ -128,19 +143,12 @@ impl Sum {
 
 /// Whether B̄ is the one that a guard selects.
 pub fn is_other(variant: &Variant, delta: f64, a: Complex64) -> bool {
-    let guarded = match variant.guarded {
-        _ if variant.other_below == f64::INFINITY => return true,
-        Guarded::Z => modulus(a * delta),
-        Guarded::RealPartOfZ => (a.re * delta).abs(),
-        Guarded::A => modulus(a),
-        Guarded::Delta => delta.abs(),
-    };
-    guarded < variant.other_below
+    variant.other_below == f64::INFINITY || variant.guarded.of(delta, a) < variant.other_below
 }
 
 /// The terms of B̄/B for the step `delta`, known to `delta_error`.
 pub fn terms(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> Terms {
-    let z = a * delta;
+    let z = within(a * delta, variant.limits[Limited::OfBBar as usize]);
     let (form, taylor) = match is_other(variant, delta, a) {
         true => (variant.b_bar, variant.taylor),
         false => (variant.a_bar, None),
@@ -150,6 +158,10 @@ pub fn terms(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> T
     if let Some(count) = taylor {
         phis[1..].iter_mut().zip(1..).for_each(|(phi, k)| *phi = series(z, k, count));
     }
+    if let Some(asymptote) = variant.asymptote {
+        let is_it = |k: usize| asymptote.of_phi.is_none_or(|only| only == k);
+        (1..4).filter(|k| is_it(*k)).for_each(|k| phis[k] = asymptote.of(k, z));
+    }
     let cut = taylor.map_or(usize::MAX, |count| count as usize);
     let divided = variant.divisions.in_b_bar;
     let function = |of| match (of, variant.b_bar_inverse) {
@@ -158,6 +170,10 @@ pub fn terms(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> T
         (Function::Resolvent(_), Inverse::None) => Complex64::ONE,
         (Function::Resolvent(alpha), _) if divided != Division::Right => {
             model::function(of, z, &phis) * divided.ratio(1.0 - z * alpha.value(), delta)
+        }
+        (Function::Power(k @ 2..), _) if variant.powers != Powers::RIGHT => variant.powers.power(z, k),
+        (Function::Phi(k @ 2..), _) if variant.powers != Powers::RIGHT => {
+            model::function(of, z, &phis) * z.powu(k as u32) / variant.powers.power(z, k)
         }
         (Function::Phi(k @ 1..), _) if divided != Division::Right => {
             let is_it = variant.divisions.of_phi.is_none_or(|only| only == k);
@@ -194,8 +210,24 @@ pub fn terms(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> T
     for term in [&mut t.first, &mut t.higher, &mut t.neighbour] {
         *term *= factor;
     }
+    let limits = variant.limits[Limited::BBar as usize];
+    if limits != NO_LIMITS {
+        (t.first, t.higher) = (in_parts(t.first + t.higher, limits), Complex64::ZERO);
+    }
     t.error = error(variant, delta_error, z);
     t
+}
+
+const NO_LIMITS: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
+/// With its real part within limits.
+fn within(z: Complex64, limits: (f64, f64)) -> Complex64 {
+    Complex64::new(limited(limits, z.re), z.im)
+}
+
+/// With both parts within limits.
+pub fn in_parts(x: Complex64, limits: (f64, f64)) -> Complex64 {
+    Complex64::new(limited(limits, x.re), if x.im == 0.0 { 0.0 } else { limited(limits, x.im) })
 }
 
 /// The error of a sum of terms relative to the sum of their moduli: powers of Δ up to the sixth, and a φ whose logarithm moves

@@ -2,10 +2,11 @@
 //! different parts can be made together.
 
 use super::around::{
-    AUse, Chunks, Counts, Delay, Finish, Flips, FoundTerm, GateFunction, Gated, Guarded, Initial, Map, Pad,
-    Place, Places, Raised, StepSize, TERMS, UUse,
+    AUse, Asymptote, Chunks, Counts, Delay, Finish, Flips, FoundTerm, GateFunction, Gated, Guarded, Initial,
+    Limits, Map, Pad, Place, Places, Raised, Stages, StepSize, TERMS, UUse,
 };
-use super::complex::{Divisions, OfComplex, Product, Ways};
+use super::complex::{Divisions, OfComplex, Powers, Product, Ways};
+use super::only::Only;
 use crate::formula::{Form, Fraction, Transition};
 use crate::problem::InputType;
 
@@ -188,6 +189,10 @@ pub enum Sum {
 /// A selective scan with the choices that a fault model may make.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variant {
+    /// What is specified.
+    pub form: Form,
+    /// Where alone it changes what a state is multiplied with, what it is given and, at positions and in states, what is read.
+    pub only: Only,
     /// Whether the scan runs in both directions.
     pub bidirectional: bool,
     pub a_bar: Form,
@@ -270,6 +275,14 @@ pub struct Variant {
     pub step_sizes: [StepSize; 2],
     /// Of both.
     pub clamp: Clamp,
+    /// Powers of z in B̄.
+    pub powers: Powers,
+    /// What φ-functions are taken for.
+    pub asymptote: Option<Asymptote>,
+    /// The least and the largest that some numbers may be.
+    pub limits: Limits,
+    /// What is rounded on the way.
+    pub stages: Stages,
     /// The type that every state is rounded to.
     pub state: InputType,
     pub last_state: LastState,
@@ -308,6 +321,8 @@ impl Variant {
     pub fn specified(form: impl Into<Form>) -> Self {
         let form = form.into();
         Variant {
+            form,
+            only: Only::Everywhere,
             bidirectional: form.is_bidirectional(),
             a_bar: form,
             b_bar: form,
@@ -359,6 +374,10 @@ impl Variant {
             gated: Gated::All,
             step_sizes: [StepSize::RIGHT; 2],
             clamp: Clamp::None,
+            powers: Powers::RIGHT,
+            asymptote: None,
+            limits: [(f64::NEG_INFINITY, f64::INFINITY); 9],
+            stages: [InputType::F32; 9],
             state: InputType::F32,
             last_state: LastState::Right,
             store_truncated: false,

@@ -163,7 +163,7 @@ fn series(term: &Term, k: usize) -> f64 {
             let lower = if k == 0 { 0.0 } else { alpha.powi(k as i32 - 1) * above[1] };
             alpha.powi(k as i32) + lower
         }
-        Shape::ConjugateBelow(..) | Shape::Exponential(..) | Shape::Over(..) | Shape::Divided(..) => f64::NAN,
+        _ => f64::NAN,
     }
 }
 

@@ -36,6 +36,8 @@ pub type Evaluate<'a> = dyn Fn(&Elements) -> Option<Coefficients<f64>> + Sync + 
 pub struct Probe<'a> {
     pub weights: Weights,
     pub evaluate: &'a Evaluate<'a>,
+    /// The factors of Re z and Im z in the exponential that stands where exp(z) should, if one does.
+    pub exponent: Option<(f64, f64)>,
 }
 
 impl Probe<'_> {
@@ -145,6 +147,9 @@ const POWERS: std::ops::RangeInclusive<i32> = -2..=5;
 /// How many of them one sum may have: one more than any method, and fewer than there are steps.
 const MOST_POWERS: u32 = 4;
 
+/// At how many values of z a function may have no value.
+const POLES: usize = 2;
+
 /// Values of z: dyadic, of both signs, small and large. Those near ±2 are left out, where quotients have their poles.
 pub fn arguments(weights: Weights) -> Vec<Complex64> {
     let real = [0.03125, 0.125, 0.25, 0.375, 0.5, 0.75, 1.0, 1.25, 1.5, 2.75, 3.5, 5.0];
@@ -173,11 +178,16 @@ pub fn arguments(weights: Weights) -> Vec<Complex64> {
 
 /// What Ā or B̄u is, as far as it is a sum of such terms at the given z; none otherwise.
 pub fn find(probe: &Probe, which: Which, z: &[Complex64]) -> Option<Expansion> {
+    // A pole tells nothing of what is around it.
+    let values = probe.ask(&z.iter().map(|&z| Point::unit(1.0, z)).collect::<Vec<_>>())?;
+    let finite = z.iter().zip(values).filter(|(_, step)| step[which as usize].is_finite());
+    let kept: Vec<Complex64> = finite.map(|(&z, _)| z).collect();
+    let z = if z.len() <= kept.len() + POLES { &kept[..] } else { z };
     let mut terms = Vec::new();
     for (monomial, values) in monomials(probe, which, z)? {
         let powers = powers(&values)?;
         for (power, values) in powers {
-            terms.extend(split(function::find(z, &values)?).map(|function| Term {
+            terms.extend(split(function::find(z, &values, probe.exponent)?).map(|function| Term {
                 monomial,
                 power,
                 function,

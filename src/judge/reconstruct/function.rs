@@ -5,6 +5,7 @@ use num_complex::Complex64;
 
 use super::fit::{TOLERANCE, factors, plausible, recognized, residual, snapped};
 use crate::formula::{Fraction, Function};
+use crate::judge::faults::complex::Powers;
 use crate::judge::model;
 
 /// What stands in the place of z.
@@ -62,6 +63,10 @@ pub enum Piece {
     ExpOfConjugate,
     /// cos(Im z)
     CosOfImaginary,
+    /// exp(s Re z + i t Im z): s, t.
+    ExpOfParts(f64, f64),
+    /// A power of z that is formed wrongly.
+    Wrong(Powers, usize),
 }
 
 impl Piece {
@@ -72,6 +77,8 @@ impl Piece {
             Piece::Turn => Complex64::new(0.0, z.im).exp(),
             Piece::ExpOfConjugate => z.conj().exp(),
             Piece::CosOfImaginary => z.im.cos().into(),
+            Piece::ExpOfParts(re, im) => Complex64::new(z.re * re, z.im * im).exp(),
+            Piece::Wrong(wrong, k) => wrong.power(z, k),
         }
     }
 }
@@ -82,15 +89,18 @@ pub enum Divisor {
     Z,
     /// z²
     Square,
+    /// z³
+    Cube,
     /// 1 − αz
     Pole(Fraction),
 }
 
 impl Divisor {
-    fn of(self, z: Complex64) -> Complex64 {
+    pub fn of(self, z: Complex64) -> Complex64 {
         match self {
             Divisor::Z => z,
             Divisor::Square => z * z,
+            Divisor::Cube => z * z * z,
             Divisor::Pole(alpha) => 1.0 - z * alpha.value(),
         }
     }
@@ -149,6 +159,12 @@ pub enum Shape {
     Over(Vec<(f64, Piece)>, usize),
     /// Σ c f times a reciprocal that is formed wrongly.
     Divided(Vec<(f64, Piece)>, Divisor, Slip),
+    /// Σ c f over a power of z that is formed wrongly; over nothing for 0.
+    OverWrong(Vec<(f64, Piece)>, Powers, usize),
+    /// c f d/(d + ε): something is added to what f is divided by.
+    Guarded(f64, Function, Divisor, f64),
+    /// (P(z/m)/Q(z/m))ᵐ, by their coefficients.
+    Raised(Vec<f64>, Vec<f64>, i32),
 }
 
 /// A function as it was found.
@@ -190,6 +206,15 @@ impl Shape {
             Shape::Exponential(factor, re, im) => Complex64::new(z.re * re, z.im * im).exp() * factor,
             Shape::Over(pieces, k) => sum(pieces, z) / z.powu(*k as u32),
             Shape::Divided(pieces, divisor, slip) => sum(pieces, z) * slip.of(divisor.of(z)),
+            Shape::OverWrong(pieces, wrong, k) => sum(pieces, z) / wrong.power(z, *k),
+            Shape::Guarded(factor, of, divisor, epsilon) => {
+                let below = divisor.of(z);
+                function(*of, z) * *factor * below / (below + epsilon)
+            }
+            Shape::Raised(above, below, m) => {
+                let z = z / f64::from(*m);
+                (polynomial(above, z) / polynomial(below, z)).powi(*m)
+            }
         }
     }
 
@@ -253,6 +278,18 @@ const PIECES: [Piece; 9] = [
 /// How many of them real numbers have, too.
 const REAL_PIECES: usize = 5;
 
+/// Functions, and what each may be divided by where something is added to that.
+pub const GUARDED: [(Function, Divisor); 8] = [
+    (Function::Phi(1), Divisor::Z),
+    (Function::Phi(2), Divisor::Z),
+    (Function::Phi(2), Divisor::Square),
+    (Function::Phi(3), Divisor::Z),
+    (Function::Phi(3), Divisor::Cube),
+    (Function::Phi(3), Divisor::Square),
+    (Function::Resolvent(Fraction(1, 2)), Divisor::Pole(Fraction(1, 2))),
+    (Function::Resolvent(Fraction(1, 1)), Divisor::Pole(Fraction(1, 1))),
+];
+
 /// What a wrong division may divide.
 const DIVIDENDS: [Piece; 3] =
     [Piece::Of(Function::Power(0)), Piece::Of(Function::Power(1)), Piece::Of(Function::Phi(0))];
@@ -287,8 +324,9 @@ struct Samples<'a> {
     scales: Vec<f64>,
 }
 
-/// The function that has these values; none if it is none of those that are known here.
-pub fn find(z: &[Complex64], values: &[Complex64]) -> Option<Found> {
+/// The function that has these values; none if it is none of those that are known here. What stands in the place of exp(z)
+/// elsewhere in the same source, factors of Re z and Im z in its exponent, may stand in this one, too.
+pub fn find(z: &[Complex64], values: &[Complex64], exponent: Option<(f64, f64)>) -> Option<Found> {
     let largest = values.iter().fold(0.0, |most: f64, value| most.max(value.norm()));
     if !largest.is_finite() || largest == 0.0 {
         return None;
@@ -304,6 +342,16 @@ pub fn find(z: &[Complex64], values: &[Complex64]) -> Option<Found> {
         .or_else(|| samples.changed(complex))
         .or_else(|| samples.over_powers(complex, 3))
         .or_else(|| if complex { samples.scaled_parts().or_else(|| samples.divided_wrongly()) } else { None })
+        .or_else(|| samples.with_exponent(exponent?))
+        .or_else(|| samples.guarded())
+        .or_else(|| samples.raised())
+        .or_else(|| if complex { samples.of_wrong_powers() } else { None })
+}
+
+/// A number as somebody typed it: of up to three digits.
+pub fn typed(value: f64) -> Option<f64> {
+    let short: f64 = format!("{value:.2e}").parse().ok()?;
+    ((short - value).abs() <= 1e-4 * value.abs() && short != 0.0).then_some(short)
 }
 
 impl Samples<'_> {
@@ -451,6 +499,86 @@ impl Samples<'_> {
                 Shape::Over(found.into_iter().map(|(factor, i)| (factor, PIECES[i])).collect(), k)
             };
             chosen.iter().find_map(|chosen| self.sum_of(&columns, chosen, shape))
+        })
+    }
+
+    /// Closed forms with another exponential than that of z.
+    fn with_exponent(&self, (re, im): (f64, f64)) -> Option<Found> {
+        let powers = [0, 1, 2].map(|k| Piece::Of(Function::Power(k)));
+        let pieces = [&[Piece::ExpOfParts(re, im)], &powers[..]].concat();
+        (1..=3).find_map(|k| {
+            let column = |piece: &Piece| self.column(|z| piece.value(z) / z.powu(k as u32));
+            let columns: Vec<_> = pieces.iter().map(column).collect();
+            let shape = |found: Vec<(f64, usize)>| {
+                Shape::Over(found.into_iter().map(|(factor, i)| (factor, pieces[i])).collect(), k)
+            };
+            subsets(pieces.len(), 4).iter().find_map(|chosen| self.sum_of(&columns, chosen, shape))
+        })
+    }
+
+    /// One function that is divided by a little more than it should be: c f d = (d + ε) values is linear in c and ε.
+    fn guarded(&self) -> Option<Found> {
+        GUARDED.iter().find_map(|&(of, divisor)| {
+            let right = self.column(|z| function(of, z) * divisor.of(z));
+            let minus: Vec<Complex64> = self.values.iter().map(|value| -value).collect();
+            let wanted: Vec<Complex64> =
+                self.z.iter().zip(self.values).map(|(&z, value)| divisor.of(z) * value).collect();
+            let found = factors(&[right, minus], &wanted, &self.scales)?;
+            recognized(found[0])?;
+            let shape = Shape::Guarded(snapped(found[0]), of, divisor, typed(found[1])?);
+            self.accepted(Found::plain(shape))
+        })
+    }
+
+    /// (P/Q)ᵐ of z/m, as exp(z) is approximated by squarings: the root that is near exp(z/m).
+    fn raised(&self) -> Option<Found> {
+        let near: Vec<usize> = (0..self.z.len()).filter(|&i| self.z[i].norm() <= 2.0).collect();
+        let of = |m: i32, above: usize, below: usize| {
+            let size = f64::from(m);
+            let z: Vec<Complex64> = near.iter().map(|&i| self.z[i] / size).collect();
+            let root = |&i: &usize| {
+                let (z, value) = (self.z[i], self.values[i]);
+                (z / size).exp() * (value / z.exp()).powf(1.0 / size)
+            };
+            let roots: Vec<Complex64> = near.iter().map(root).collect();
+            let power = |k: usize| z.iter().map(|z| z.powu(k as u32)).collect::<Vec<_>>();
+            let mut columns: Vec<Vec<Complex64>> = (0..=above).map(power).collect();
+            let of_below = |k| power(k).into_iter().zip(&roots).map(|(z, root)| -z * root).collect();
+            columns.extend((1..=below).map(of_below));
+            let found: Vec<f64> =
+                factors(&columns, &roots, &vec![1.0; roots.len()])?.into_iter().map(snapped).collect();
+            if found.iter().any(|&factor| recognized(factor).is_none()) {
+                return None;
+            }
+            let (above, below) = found.split_at(above + 1);
+            let shape = Shape::Raised(above.to_vec(), [&[1.0], below].concat(), m);
+            self.accepted(Found::plain(shape))
+        };
+        let degrees = [(1, 0), (0, 1), (2, 0), (1, 1), (3, 0)];
+        let powers = (1..=20).map(|squarings| 1i32 << squarings).chain([3, 5, 10, 100, 1000]);
+        let mut all = degrees.into_iter().flat_map(|degree| powers.clone().map(move |m| (degree, m)));
+        all.find_map(|((above, below), m)| of(m, above, below))
+    }
+
+    /// Polynomials and closed forms in which powers of z are formed wrongly.
+    fn of_wrong_powers(&self) -> Option<Found> {
+        Powers::wrong().find_map(|wrong| {
+            let of = |pieces: &[Piece], below: usize, chosen: &[Vec<usize>]| {
+                let column = |piece: &Piece| self.column(|z| piece.value(z) / wrong.power(z, below));
+                let columns: Vec<_> = pieces.iter().map(column).collect();
+                let shape = |found: Vec<(f64, usize)>| {
+                    let above = found.into_iter().filter(|one| one.0 != 0.0);
+                    Shape::OverWrong(above.map(|(factor, i)| (factor, pieces[i])).collect(), wrong, below)
+                };
+                chosen.iter().find_map(|chosen| self.sum_of(&columns, chosen, shape))
+            };
+            let powers: Vec<Piece> = (0..=4).map(|k| Piece::Wrong(wrong, k)).collect();
+            let beginnings: Vec<Vec<usize>> = (3..=5).map(|count| (0..count).collect()).collect();
+            let closed = [Function::Phi(0), Function::Power(0), Function::Power(1), Function::Power(2)];
+            let mut pieces: Vec<Piece> = closed.into_iter().map(Piece::Of).collect();
+            pieces.push(Piece::Wrong(wrong, 2));
+            let chosen = subsets(pieces.len(), 4);
+            of(&powers, 0, &beginnings).or_else(|| (2..=3).find_map(|below| of(&pieces, below, &chosen)))
         })
     }
 

@@ -34,6 +34,7 @@ pub mod difference;
 pub mod expansion;
 pub mod fit;
 pub mod function;
+pub mod guards;
 pub mod places;
 pub mod replaced;
 pub mod text;
@@ -42,9 +43,11 @@ use num_complex::Complex64;
 
 use self::expansion::{Evaluate, Expansion, Point, Probe, Which};
 use self::fit::{TOLERANCE, blurred};
+use self::function::Shape;
 use self::places::{Content, Place};
 use self::replaced::Replaced;
-use super::diagnose::{NEEDED, variant};
+use super::diagnose::{NEARLY, NEEDED, variant};
+use super::faults::Fault;
 use super::faults::catalogue::{self, Entry};
 use super::faults::step;
 use crate::formula::Form;
@@ -93,7 +96,7 @@ impl Reconstruction {
     /// statements that are needed. None if there are no such errors, or if more than [`NEEDED`] of them is left. The residual
     /// is ‖got − said‖ / ‖got − specified‖, each value relative to the sum of its terms' moduli, and at most 1.
     pub fn explains(&self, points: &[Point], evaluate: &Evaluate) -> Option<Diagnosis> {
-        let steps = Probe { weights: self.weights, evaluate }.ask(points)?;
+        let steps = Probe { weights: self.weights, evaluate, exponent: None }.ask(points)?;
         let (mut all, mut left) = (0.0, 0.0);
         let mut needed = vec![false; self.statements.len()];
         for (which, _) in NAMES {
@@ -174,7 +177,7 @@ impl Reconstruction {
 
 /// What is wrong with a method's step, for these weights; none where nothing is, or nothing can be said.
 pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option<Reconstruction> {
-    let probe = Probe { weights, evaluate };
+    let mut probe = Probe { weights, evaluate, exponent: None };
     let form = Form::from(method);
     let mut statements = Vec::new();
     for (which, name) in NAMES {
@@ -197,7 +200,29 @@ pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option
             }));
             continue;
         };
+        // Where it is known up to which border the other formula goes, that says more than the side.
+        if !side.is_empty() {
+            let bordered = places::find(&probe, which, name, &right).into_iter();
+            let bordered: Vec<Place> =
+                bordered.filter(|place| matches!(place.content, Content::Formula(_))).collect();
+            if !bordered.is_empty() {
+                statements.extend(bordered.into_iter().map(|one| Statement {
+                    which,
+                    text: one.text.clone(),
+                    says: Says::At(one),
+                }));
+                continue;
+            }
+        }
+        // What is added to a denominator shows near 0 alone.
         let is_right = difference::same(&computed, &right, &arguments);
+        let guarded = if is_right { guards::find(&probe, which, &computed) } else { None };
+        let (computed, is_right) = guarded.map_or((computed, is_right), |guarded| (guarded, false));
+        if let (Which::ABar, [one]) = (which, &computed.0[..])
+            && let Shape::Exponential(_, re, im) = one.function.shape
+        {
+            probe.exponent = Some((re, im));
+        }
         let places = places::find(&probe, which, name, &computed);
         if !is_right {
             let (is, should) = (text::expansion(which, &computed), text::expansion(which, &right));
@@ -264,6 +289,58 @@ fn in_general(
 
 /// The fault model that agrees at every point with both coefficients, the most specific one.
 fn model(probe: &Probe, method: Method) -> Option<&'static Entry> {
+    let (points, steps) = everywhere(probe)?;
+    let agrees = |entry: &&Entry| {
+        entry.fault.applies_to(method)
+            && entry.fault.shows_in_coefficients(probe.weights)
+            && points.iter().zip(&steps).all(|(point, step)| {
+                let model = Model::new(&[entry.fault], method.into(), point);
+                model.is_unclear(point) || model.agrees(step, |_, allowed| allowed)
+            })
+    };
+    catalogue::ALL.iter().find(agrees)
+}
+
+/// What a fault model of a case says of all cases is tried on all steps.
+pub struct Everywhere {
+    method: Method,
+    weights: Weights,
+    points: Vec<Point>,
+    steps: Vec<[Complex64; 2]>,
+}
+
+/// So many points refute a fault model: one may lie next to a threshold.
+const REFUTED: usize = 3;
+
+impl Everywhere {
+    pub fn new(method: Method, weights: Weights, evaluate: &Evaluate) -> Option<Self> {
+        let (points, steps) = everywhere(&Probe { weights, evaluate, exponent: None })?;
+        Some(Everywhere { method, weights, points, steps })
+    }
+
+    /// Whether the step function is not what these fault models are together: the scan around it is right, and what they say
+    /// of Ā and B̄ may leave no more than [`NEARLY`] of what they change. Names of other findings are not refuted.
+    pub fn refutes(&self, name: &str) -> bool {
+        let Some(entries) = name.split(" + ").map(catalogue::find).collect::<Option<Vec<_>>>() else {
+            return false;
+        };
+        if entries.iter().any(|entry| !entry.fault.shows_in_coefficients(self.weights)) {
+            return true;
+        }
+        let faults: Vec<Fault> = entries.iter().map(|entry| entry.fault).collect();
+        let off = self.points.iter().zip(&self.steps).filter(|(point, step)| {
+            let model = Model::new(&faults, self.method.into(), point);
+            let right = Model::new(&[], self.method.into(), point);
+            let allowed =
+                |i: usize, allowed: f64| allowed.max(NEARLY * (model.steps[i] - right.steps[i]).norm());
+            step.iter().all(|got| got.is_finite()) && !model.is_unclear(point) && !model.agrees(step, allowed)
+        });
+        off.take(REFUTED).count() == REFUTED
+    }
+}
+
+/// Steps of every size, and what is returned for them.
+fn everywhere(probe: &Probe) -> Option<(Vec<Point>, Vec<[Complex64; 2]>)> {
     let z = expansion::arguments(probe.weights);
     let b: &[Complex64] = match probe.weights {
         Weights::Real => &[Complex64::ONE, Complex64::new(-2.0, 0.0)],
@@ -274,31 +351,39 @@ fn model(probe: &Probe, method: Method) -> Option<&'static Entry> {
     });
     let points: Vec<Point> = ordinary.chain(places::grid(probe.weights)).collect();
     let steps = probe.ask(&points)?;
-    let agrees = |entry: &&Entry| {
-        entry.fault.applies_to(method)
-            && entry.fault.shows_in_coefficients(probe.weights)
-            && points.iter().zip(&steps).all(|(point, step)| matches(entry, method.into(), point, *step))
-    };
-    catalogue::ALL.iter().find(agrees)
+    Some((points, steps))
 }
 
-fn matches(entry: &Entry, form: Form, point: &Point, step: [Complex64; 2]) -> bool {
-    let z = point.z();
-    // Where double itself loses digits, or a model has no value, nothing is decided.
-    let allowed = blurred(z);
-    if allowed > 1e-3 || z.re.abs() > 20.0 {
-        return true;
+/// Ā and B̄u as fault models have them, and the moduli that each is the sum of.
+struct Model {
+    steps: [Complex64; 2],
+    sizes: [f64; 2],
+    allowed: f64,
+}
+
+impl Model {
+    fn new(faults: &[Fault], form: Form, point: &Point) -> Self {
+        let variant = variant(form, faults);
+        let delta = variant.clamp.of(variant.step_delta.of(point.delta));
+        let a_bar = step::a_bar(&variant, delta, 0.0, point.a).value;
+        let terms = step::terms(&variant, delta, 0.0, point.a);
+        let u_higher = if variant.u_in_higher_terms { point.u } else { 1.0 };
+        let parts = [terms.first * point.u, terms.higher * u_higher, terms.neighbour * point.u];
+        let b_bar = parts.iter().sum::<Complex64>() * step::used(variant.b_use, point.b);
+        let size = parts.iter().map(|part| part.norm()).sum::<f64>() * point.b.norm().max(1.0);
+        Model { steps: [a_bar, b_bar], sizes: [a_bar.norm(), size], allowed: blurred(point.z()) }
     }
-    let variant = variant(form, &[entry.fault]);
-    let delta = variant.clamp.of(variant.step_delta.of(point.delta));
-    let a_bar = step::a_bar(&variant, delta, 0.0, point.a).value;
-    let terms = step::terms(&variant, delta, 0.0, point.a);
-    let u_higher = if variant.u_in_higher_terms { point.u } else { 1.0 };
-    let parts = [terms.first * point.u, terms.higher * u_higher, terms.neighbour * point.u];
-    let b_bar = parts.iter().sum::<Complex64>() * step::used(variant.b_use, point.b);
-    let size = parts.iter().map(|part| part.norm()).sum::<f64>() * point.b.norm().max(1.0);
-    let near = |got: Complex64, want: Complex64, size: f64| {
-        !want.is_finite() || (got - want).norm() <= allowed * size
-    };
-    near(step[0], a_bar, a_bar.norm()) && near(step[1], b_bar, size)
+
+    /// Where double itself loses digits nothing is decided.
+    fn is_unclear(&self, point: &Point) -> bool {
+        self.allowed > 1e-3 || point.z().re.abs() > 20.0
+    }
+
+    /// Whether both are near what was returned, by as much as is allowed of each; where a model has no value nothing is decided.
+    fn agrees(&self, step: &[Complex64; 2], allowed: impl Fn(usize, f64) -> f64) -> bool {
+        (0..2).all(|i| {
+            let off = (step[i] - self.steps[i]).norm();
+            !self.steps[i].is_finite() || off <= allowed(i, self.allowed * self.sizes[i])
+        })
+    }
 }

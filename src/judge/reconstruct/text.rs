@@ -83,12 +83,7 @@ pub fn function(power: i32, found: &Found) -> String {
             format!("{}({})/({})", step(power), series(above, "z"), series(below, "conj(z)"))
         }
         &Shape::Exponential(factor, re, im) => {
-            let exponent = if (re - im).abs() <= 1e-6 * re.abs() {
-                scaled("z", re)
-            } else {
-                joined(&[scaled("Re z", re), scaled("i Im z", im)])
-            };
-            format!("{}{}exp({exponent})", leading(factor), step(power))
+            format!("{}{}exp({})", leading(factor), step(power), of_parts(re, im))
         }
         // Δᵖ/zᵏ is Δᵖ⁻ᵏ/Aᵏ.
         Shape::Over(of, k) => {
@@ -109,6 +104,27 @@ pub fn function(power: i32, found: &Found) -> String {
             let (above, below) = (ABOVE[slip.above].0, BELOW[slip.below].0);
             format!("{}{sum}[{above}/({below}) with w = {w}]", step(power))
         }
+        Shape::OverWrong(of, wrong, k) => {
+            let sum = pieces(of);
+            let sum = if sum.contains(' ') { format!("({sum})") } else { sum };
+            let below = if *k == 0 { String::new() } else { format!("/{}", raised("z", *k as i32)) };
+            format!("{}{sum}{below}, where {}", step(power), wrong.text())
+        }
+        Shape::Guarded(factor, of, divisor, epsilon) => {
+            let (name, below) = (basis(power, *factor, *of, None), divided_by(*divisor));
+            let sign = if *epsilon < 0.0 { '−' } else { '+' };
+            let below = if below.contains(' ') { format!("({below})") } else { below };
+            format!("{name}·{below}/({below} {sign} {})", digits(epsilon.abs()))
+        }
+        Shape::Raised(above, below, m) => {
+            let argument = format!("z/{m}");
+            let above = series(above, &argument);
+            let text = match below.len() {
+                1 => format!("({above})"),
+                _ => format!("(({above})/({}))", series(below, &argument)),
+            };
+            format!("{}{text}{}", step(power), superscript(m.unsigned_abs()))
+        }
     };
     match found.part {
         Part::Whole => text,
@@ -117,11 +133,20 @@ pub fn function(power: i32, found: &Found) -> String {
     }
 }
 
+/// z with factors of its own on both parts.
+fn of_parts(re: f64, im: f64) -> String {
+    match (re - im).abs() <= 1e-6 * re.abs() {
+        true => scaled("z", re),
+        false => joined(&[scaled("Re z", re), scaled("i Im z", im)]),
+    }
+}
+
 /// By what a division divides.
 fn divided_by(divisor: Divisor) -> String {
     match divisor {
         Divisor::Z => "z".to_owned(),
         Divisor::Square => "z²".to_owned(),
+        Divisor::Cube => "z³".to_owned(),
         Divisor::Pole(alpha) => {
             let sign = if alpha.value() < 0.0 { '+' } else { '−' };
             format!("1 {sign} {}", fraction("z", alpha.value().abs(), false))
@@ -139,6 +164,8 @@ fn pieces(of: &[(f64, Piece)]) -> String {
         Piece::Turn => named(factor, "exp(i Im z)"),
         Piece::ExpOfConjugate => named(factor, "exp(conj(z))"),
         Piece::CosOfImaginary => named(factor, "cos(Im z)"),
+        Piece::ExpOfParts(re, im) => named(factor, &format!("exp({})", of_parts(re, im))),
+        Piece::Wrong(_, k) => fraction(&raised("z", k as i32), factor, k == 0),
     };
     joined(&of.iter().map(text).collect::<Vec<_>>())
 }
@@ -185,16 +212,18 @@ fn step(power: i32) -> String {
 
 /// `xᵏ`, `x`, or nothing.
 pub fn raised(base: &str, power: i32) -> String {
-    let digits = power.unsigned_abs().to_string();
-    let superscript =
-        |c: char| ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][c.to_digit(10).unwrap_or(0) as usize];
-    let exponent: String = digits.chars().map(superscript).collect();
+    let exponent = superscript(power.unsigned_abs());
     match power {
         0 => String::new(),
         1 => base.to_owned(),
         2.. => format!("{base}{exponent}"),
         _ => format!("{base}⁻{exponent}"),
     }
+}
+
+fn superscript(number: u32) -> String {
+    let digits = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    number.to_string().chars().map(|c| digits[c.to_digit(10).unwrap_or(0) as usize]).collect()
 }
 
 /// A polynomial in `argument`.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::{places, scans};
 use crate::judge::faults::Fault;
-use crate::judge::faults::around::{AUse, Activation, Input, Map, StepSize};
+use crate::judge::faults::around::{AUse, Activation, Input, Map, Stage, StepSize};
 use crate::judge::faults::catalogue::Entry;
 use crate::judge::faults::variant::{BUse, Variant};
-use crate::problem::{Problem, Weights};
+use crate::problem::{InputType, Problem, Weights};
 
 /// Which part of a scan a change is about: of each, a combination has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,32 @@ pub fn all(problem: &Problem) -> Vec<Change> {
     all.extend(scans::all(problem));
     all.extend(places::inputs_as_used(problem));
     all.extend(places::all(problem));
+    all.extend(roundings());
     all
+}
+
+/// What is rounded to 16 bits on its way.
+fn roundings() -> Vec<Change> {
+    let stages = [
+        (Stage::U, Part::UValue, "u", "u of the scan"),
+        (Stage::Delta, Part::Step, "delta", "Δ, after bias and softplus,"),
+        (Stage::A, Part::AValue, "a", "A"),
+        (Stage::B, Part::BValue, "b", "B"),
+        (Stage::C, Part::CValue, "c", "C"),
+        (Stage::ABar, Part::ABar, "a-bar", "Ā"),
+        (Stage::BBar, Part::BBar, "b-bar", "B̄"),
+        (Stage::Input, Part::BBar, "input", "what enters the states, B̄u,"),
+        (Stage::Sum, Part::Readout, "readout", "what is read of the states, before skip and gate,"),
+    ];
+    let types = [(InputType::Bf16, "bf16"), (InputType::F16, "f16")];
+    let all = stages.into_iter().flat_map(|stage| types.map(|to| (stage, to)));
+    all.map(|((stage, part, name, written), (to, short))| {
+        let what = format!("{written} is rounded to {short}");
+        Change::new(part, format!("{name}-in-{short}"), what, move |v: &mut Variant| {
+            v.stages[stage as usize] = to
+        })
+    })
+    .collect()
 }
 
 /// Which channels these rows are, in words.
@@ -231,6 +256,13 @@ fn steps(problem: &Problem) -> Vec<Change> {
             "Ā takes delta as it is, without bias and softplus",
             |s| (s.before, s.activation) = (0.0, Activation::None),
             &[0],
+        );
+        add(
+            Part::Step,
+            "softplus-in-log-2",
+            "softplus is log₂(1 + eˣ), without the factor ln 2",
+            |s| s.factor = std::f64::consts::LOG2_E,
+            BOTH,
         );
         add(
             Part::Step,

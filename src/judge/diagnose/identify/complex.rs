@@ -4,7 +4,7 @@
 use super::changes::{Change, Part};
 use crate::formula::{Form, Fraction, Function, Transition};
 use crate::judge::faults::around::AUse;
-use crate::judge::faults::complex::{Division, Divisions, OfComplex, Product, Way};
+use crate::judge::faults::complex::{Division, Divisions, OfComplex, Powers, Product, Way};
 use crate::judge::faults::variant::Variant;
 use crate::problem::{Problem, Weights};
 
@@ -17,6 +17,7 @@ pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
     all.extend(of_a());
     all.extend(products());
     all.extend(divisions(form));
+    all.extend(powers(form));
     all
 }
 
@@ -92,6 +93,7 @@ fn products() -> Vec<Change> {
         (Product::PlusInReal, "the products of the imaginary parts are added in place of subtracted"),
         (Product::MinusInImaginary, "the imaginary part has a minus in place of its plus"),
         (Product::PartByPart, "real parts are multiplied, and imaginary parts"),
+        (Product::OneCrossTerm, "the imaginary part has one of its two products"),
         (Product::InPlace, "the imaginary part is made of the real part that has just been written"),
         (
             Product::InPlaceAdded,
@@ -109,6 +111,19 @@ fn products() -> Vec<Change> {
         }
     }
     all
+}
+
+/// Powers of z whose products are wrong: in polynomials, and where closed forms of φ₂ and φ₃ divide by them.
+fn powers(form: Form) -> Vec<Change> {
+    let has = |term: &crate::formula::Term| matches!(term.of, Function::Power(2..) | Function::Phi(2..));
+    if !form.formula().now().iter().any(has) {
+        return Vec::new();
+    }
+    let change = |powers: Powers| {
+        let what = format!("powers of z in B̄ are formed wrongly: {}", powers.text());
+        Change::new(Part::BBar, "z-squared-product", what, move |v: &mut Variant| v.powers = powers)
+    };
+    Powers::wrong().map(change).collect()
 }
 
 /// 1/w that is not: of 1 − αz in bilinear and its like, of A in the closed forms of φₖ.

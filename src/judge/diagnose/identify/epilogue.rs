@@ -5,7 +5,7 @@ use super::Case;
 use super::changes::{Change, Part};
 use super::looks::{Around, Look};
 use super::numbers;
-use crate::judge::faults::around::{GateFunction, Gated};
+use crate::judge::faults::around::{GateFunction, Gated, UUse};
 use crate::judge::faults::variant::Variant;
 use crate::promise::allowance::U;
 use crate::tensor::TensorName;
@@ -15,9 +15,20 @@ use crate::tensor::TensorName;
 struct Epilogue {
     readout: f64,
     skip: f64,
-    has_d: bool,
+    of_skip: OfSkip,
     gate: GateFunction,
     gated: Gated,
+}
+
+/// What the skip is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OfSkip {
+    /// D u
+    Right,
+    /// u
+    WithoutD,
+    /// D Δ u
+    TimesDelta,
 }
 
 /// Gates, their names, and what they are.
@@ -100,9 +111,9 @@ pub fn fit(case: &Case, looks: &[Look], variant: &Variant, common: bool) -> Vec<
         if !has_skip && gated != Gated::All {
             continue;
         }
-        for has_d in [true, false] {
-            if has_d || has_skip && !common {
-                let start = Epilogue { readout: 1.0, skip: 1.0, has_d, gate, gated };
+        for of_skip in [OfSkip::Right, OfSkip::WithoutD, OfSkip::TimesDelta] {
+            if of_skip == OfSkip::Right || has_skip && !common {
+                let start = Epilogue { readout: 1.0, skip: 1.0, of_skip, gate, gated };
                 found.extend(factors(case, &elements, start));
             }
         }
@@ -128,8 +139,12 @@ fn elements(case: &Case, look: &Look, variant: &Variant) -> Vec<Element> {
 fn factors(case: &Case, elements: &[Element], start: Epilogue) -> Option<Epilogue> {
     // What each factor multiplies, and what may be off.
     let columns = |e: &Element, value: f64| {
-        let Around { z, u, u_of_skip, d } = e.around;
-        let skip = d.map_or(0.0, |d| if start.has_d { d * u_of_skip } else { u_of_skip });
+        let Around { z, u, u_of_skip, delta, d } = e.around;
+        let skip = d.map_or(0.0, |d| match start.of_skip {
+            OfSkip::Right => d * u_of_skip,
+            OfSkip::WithoutD => u_of_skip,
+            OfSkip::TimesDelta => d * u * delta,
+        });
         let gate = z.map_or(1.0, |z| start.gate.of(z, u, value));
         let of = |is_gated: bool| if is_gated { gate } else { 1.0 };
         let readout = e.readout * of(start.gated != Gated::Skip);
@@ -210,7 +225,7 @@ fn factors(case: &Case, elements: &[Element], start: Epilogue) -> Option<Epilogu
 /// An epilogue as changes to the specified one.
 fn changes(epilogue: &Epilogue, gateless: bool, has_skip: bool) -> Vec<Change> {
     let mut all = Vec::new();
-    let Epilogue { readout, skip, has_d, gate, gated } = *epilogue;
+    let Epilogue { readout, skip, of_skip, gate, gated } = *epilogue;
     if gate != GateFunction::Silu && !gateless {
         let known = GATES.iter().find(|(function, ..)| *function == gate);
         let (name, what) =
@@ -228,7 +243,13 @@ fn changes(epilogue: &Epilogue, gateless: bool, has_skip: bool) -> Vec<Change> {
             v.gated = gated
         }));
     }
-    if has_skip && !has_d {
+    if has_skip && of_skip == OfSkip::TimesDelta {
+        let what = "u is multiplied by Δ once more in the skip alone";
+        all.push(Change::new(Part::Epilogue, "u-times-delta-in-skip", what, |v: &mut Variant| {
+            v.u_use[1] = UUse::TimesDelta;
+        }));
+    }
+    if has_skip && of_skip == OfSkip::WithoutD {
         let what = "the skip is u, without D";
         all.push(Change::new(Part::Epilogue, "skip-without-d", what, |v: &mut Variant| v.skip_has_d = false));
     }
@@ -258,8 +279,13 @@ fn changes(epilogue: &Epilogue, gateless: bool, has_skip: bool) -> Vec<Change> {
 /// Each epilogue that differs in one thing and has no number in it.
 pub fn alone(case: &Case) -> Vec<Change> {
     let (gateless, has_skip) = (case.problem.z.is_none(), case.problem.d.is_some());
-    let right =
-        Epilogue { readout: 1.0, skip: 1.0, has_d: true, gate: GateFunction::Silu, gated: Gated::All };
+    let right = Epilogue {
+        readout: 1.0,
+        skip: 1.0,
+        of_skip: OfSkip::Right,
+        gate: GateFunction::Silu,
+        gated: Gated::All,
+    };
     let mut all = Vec::new();
     if !gateless {
         let gates = GATES.iter().filter(|(gate, ..)| *gate != GateFunction::OfOutput);
@@ -267,7 +293,7 @@ pub fn alone(case: &Case) -> Vec<Change> {
     }
     if has_skip {
         all.extend([0.0, 2.0].map(|skip| Epilogue { skip, ..right }));
-        all.push(Epilogue { has_d: false, ..right });
+        all.push(Epilogue { of_skip: OfSkip::WithoutD, ..right });
         all.extend((!gateless).then_some(Epilogue { gated: Gated::Readout, ..right }));
     }
     all.iter().flat_map(|epilogue| changes(epilogue, gateless, has_skip)).collect()
@@ -275,8 +301,13 @@ pub fn alone(case: &Case) -> Vec<Change> {
 
 /// What differs in one thing, with the likelier factors.
 pub fn beside_others(case: &Case) -> Vec<Change> {
-    let right =
-        Epilogue { readout: 1.0, skip: 1.0, has_d: true, gate: GateFunction::Silu, gated: Gated::All };
+    let right = Epilogue {
+        readout: 1.0,
+        skip: 1.0,
+        of_skip: OfSkip::Right,
+        gate: GateFunction::Silu,
+        gated: Gated::All,
+    };
     let (gateless, has_skip) = (case.problem.z.is_none(), case.problem.d.is_some());
     let factors = [2.0, 0.5, -1.0].map(|readout| Epilogue { readout, ..right });
     let of_factors = factors.iter().flat_map(|epilogue| changes(epilogue, gateless, has_skip));

@@ -7,11 +7,12 @@ use super::changes::{Change, Part};
 use super::looks::Look;
 use super::numbers;
 use crate::formula::{Form, Function, Transition};
-use crate::judge::faults::around::{Activation, Carry, Chunks, GateFunction, Raised};
+use crate::judge::faults::around::{Activation, Carry, Chunks, GateFunction, Limited, Raised};
 use crate::judge::faults::complex::Division;
 use crate::judge::faults::inputs::Read;
 use crate::judge::faults::variant::{Clamp, Variant};
 use crate::problem::Weights;
+use crate::tensor::TensorName;
 
 /// A change with a number in it.
 pub struct Family {
@@ -68,6 +69,9 @@ const SMALL: (f64, f64) = (1e-6, 1.0);
 
 /// How many ranges of six decades a number is looked for in that keeps a product away from 0: as far as f32 goes.
 const RAISED: i32 = 7;
+
+/// The least limit that is looked for, beside what is largest.
+const LEAST_LIMIT: f64 = 0.03;
 
 /// Points of the first grid, and steps of each refinement.
 const GRID: usize = 32;
@@ -135,6 +139,7 @@ pub fn families(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Family> {
             (0.25, 1.5),
         ));
     }
+    all.extend(limits(case, most));
     all.push(family(
         "delta-scaled",
         Part::Step,
@@ -284,6 +289,91 @@ pub fn families(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Family> {
     all
 }
 
+/// Numbers that are kept within limits on their way; `step` is the largest Δ.
+fn limits(case: &Case, step: f64) -> Vec<Family> {
+    let problem = case.problem;
+    let family = |name, what, apply, range| Family { name, part: Part::Clamp, what, apply, range, sign: 1.0 };
+    let largest = |values: &[f32]| values.iter().fold(0.0, |most: f64, x| most.max(f64::from(x.abs())));
+    // Somewhat below what is largest, as a limit that shows in few elements is another matter.
+    let below = |most: f64| (LEAST_LIMIT * most, most);
+    type Of = (&'static str, fn(&str) -> String, fn(&mut Variant, f64));
+    macro_rules! both {
+        ($name:literal, $of:expr, $text:literal) => {
+            (
+                $name,
+                (|x| format!("{} is kept within [−{x}, {x}]", $text)) as fn(&str) -> String,
+                (|v, x| v.limits[$of as usize] = (-x, x)) as fn(&mut Variant, f64),
+            )
+        };
+    }
+    macro_rules! most {
+        ($name:literal, $of:expr, $text:literal) => {
+            (
+                $name,
+                (|x| format!("{} is at most {x}", $text)) as fn(&str) -> String,
+                (|v, x| v.limits[$of as usize].1 = x) as fn(&mut Variant, f64),
+            )
+        };
+    }
+    let mut all = Vec::new();
+    let mut add = |(name, what, apply): Of, range: (f64, f64)| {
+        if range.0 < range.1 && range.1.is_finite() {
+            all.push(family(name, what, apply, range));
+        }
+    };
+    add(both!("u-clipped", Limited::U, "u of the scan"), below(largest(&problem.u)));
+    add(most!("u-clipped", Limited::U, "u of the scan"), below(largest(&problem.u)));
+    add(both!("b-clipped", Limited::B, "B"), below(largest(&problem.b)));
+    add(both!("c-clipped", Limited::C, "C"), below(largest(&problem.c)));
+    if let Some(z) = &problem.z {
+        add(both!("gate-clipped", Limited::Gate, "z of the gate"), below(largest(z)));
+        add(most!("gate-clipped", Limited::Gate, "z of the gate"), below(largest(z)));
+    }
+    let got = &case.got.get(TensorName::Out).map_or(&[][..], |out| &out.values[..]);
+    let out = got.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+    add(both!("readout-clipped", Limited::Sum, "what is read of the states"), below(2.0 * out));
+    for k in -3..2 {
+        let range = (10f64.powi(k), 10f64.powi(k + 1));
+        add(both!("state-clipped", Limited::State, "every state"), range);
+        add(most!("b-bar-clipped", Limited::BBar, "B̄ without B"), (range.0 / 10.0, range.1 / 10.0));
+    }
+    let exponent = below(largest(&problem.a) * step);
+    add(
+        (
+            "exponent-clipped",
+            |x| format!("Re ΔA is at least −{x} in Ā and B̄"),
+            |v, x| {
+                v.limits[Limited::OfABar as usize].0 = -x;
+                v.limits[Limited::OfBBar as usize].0 = -x;
+            },
+        ),
+        exponent,
+    );
+    if case.form.formula().now().iter().any(|term| term.of != Function::Power(0)) {
+        add(
+            (
+                "exponent-clipped-in-a-bar",
+                |x| format!("Re ΔA is at least −{x} in Ā only"),
+                |v, x| {
+                    v.limits[Limited::OfABar as usize].0 = -x;
+                },
+            ),
+            exponent,
+        );
+        add(
+            (
+                "exponent-clipped-in-b-bar",
+                |x| format!("Re ΔA is at least −{x} in B̄ only"),
+                |v, x| {
+                    v.limits[Limited::OfBBar as usize].0 = -x;
+                },
+            ),
+            exponent,
+        );
+    }
+    all
+}
+
 /// What is added to something.
 fn plus(x: &str) -> String {
     x.strip_prefix('−').map_or_else(|| format!(" + {x}"), |x| format!(" − {x}"))
@@ -417,7 +507,8 @@ pub fn threshold(above: f64) -> Change {
 
 /// Both limits of a clamp on Δ.
 pub fn find_clamp(case: &Case, looks: &[Look], variant: &Variant) -> Option<Change> {
-    let limits = families(case, looks, variant).into_iter().find(|family| family.part == Part::Clamp)?.range;
+    let limits =
+        families(case, looks, variant).into_iter().find(|family| family.name == "delta-at-most")?.range;
     let with = |low: f64, high: f64| Variant { clamp: Clamp::Between(low, high), ..*variant };
     let distance =
         |low: f64, high: f64| looks.iter().map(|l| l.distance(case, &with(low, high))).sum::<f64>();

@@ -40,8 +40,8 @@ pub fn limits() -> Vec<f64> {
     all.filter(|limit| *limit <= 4.0).collect()
 }
 
-/// B̄ that has a term of its own where |z| is small: a power of Δ, or its terms with a Δ too many or too few.
-fn found_near_0(form: Form, guarded: &[(Guarded, &str)]) -> Vec<Change> {
+/// B̄ of other terms, and what is said of it: a power of Δ, or its own terms with a Δ too many or too few.
+fn of_other_terms(form: Form) -> Vec<(String, [Option<FoundTerm>; TERMS])> {
     let of = |term: Term| FoundTerm { term, b: 1, u: 1, offset: 0 };
     let own = form.formula().now();
     let mut others: Vec<(String, Vec<FoundTerm>)> = Vec::new();
@@ -63,13 +63,30 @@ fn found_near_0(form: Form, guarded: &[(Guarded, &str)]) -> Vec<Change> {
             }
         }
     }
-    let mut all = Vec::new();
-    for (is, terms) in others.into_iter().filter(|(_, terms)| terms.len() <= TERMS) {
+    let slots = |terms: Vec<FoundTerm>| {
         let mut found = [None; TERMS];
         found.iter_mut().zip(&terms).for_each(|(slot, term)| *slot = Some(*term));
+        found
+    };
+    let fit = others.into_iter().filter(|(_, terms)| terms.len() <= TERMS);
+    fit.map(|(is, terms)| (format!("B̄ {is}"), slots(terms))).collect()
+}
+
+/// The same as changes that hold everywhere.
+pub fn otherwise(form: Form) -> Vec<Change> {
+    let change = |(is, found): (String, [Option<FoundTerm>; TERMS])| {
+        Change::new(Part::BBar, "b-bar-other", is, move |v: &mut Variant| v.found = Some(found))
+    };
+    of_other_terms(form).into_iter().map(change).collect()
+}
+
+/// B̄ that has a term of its own where |z| is small.
+fn found_near_0(form: Form, guarded: &[(Guarded, &str)]) -> Vec<Change> {
+    let mut all = Vec::new();
+    for (is, found) in of_other_terms(form) {
         for limit in limits() {
             for &(guarded, of) in guarded {
-                let what = format!("B̄ {is} where {of} is below {limit}, and is right elsewhere");
+                let what = format!("{is} where {of} is below {limit}, and is right elsewhere");
                 all.push(Change::new(Part::BBar, "b-bar-other-near-0", what, move |v: &mut Variant| {
                     (v.found, v.other_below, v.guarded) = (Some(found), limit, guarded);
                 }));

@@ -9,6 +9,8 @@ use crate::problem::{Problem, Weights};
 
 /// The most padded positions, but for multiples of a power of two.
 const PADDED: usize = 127;
+/// By how many positions a last state may be too early.
+const EARLY: usize = 8;
 /// Multiples that a sequence may be padded to, the likelier first.
 const MULTIPLES: [usize; 9] = [64, 128, 32, 256, 16, 512, 8, 1024, 4];
 
@@ -73,6 +75,15 @@ pub fn all(problem: &Problem) -> Vec<Change> {
     all
 }
 
+/// The state before the last so many positions.
+pub fn early(k: usize) -> Change {
+    let s = if k == 1 { "" } else { "s" };
+    let what = format!("the last state is that before the last {k} position{s}: only last_state shows it");
+    Change::new(Part::LastState, "last-state-early", what, move |v: &mut Variant| {
+        v.last_state = LastState::Early(k)
+    })
+}
+
 /// A last state whose numbers are in each other's place.
 fn moved(problem: &Problem) -> Vec<Change> {
     let shape = problem.shape;
@@ -109,6 +120,7 @@ fn moved(problem: &Problem) -> Vec<Change> {
 /// The same beside an output that is wrong. Beside a right one, what is more here is the convention direction = reverse.
 pub fn beside(problem: &Problem, form: Form) -> Vec<Change> {
     let mut all = all(problem);
+    all.extend((1..=EARLY.min(problem.shape.seqlen - 1)).map(early));
     if form.is_bidirectional() {
         let what = "last_state is that of the reversed scan, at the first position";
         let of = |v: &mut Variant| v.last_state = LastState::OfReversed;

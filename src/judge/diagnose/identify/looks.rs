@@ -26,6 +26,8 @@ pub struct Around {
     pub z: Option<f64>,
     pub u: f64,
     pub u_of_skip: f64,
+    /// Of B̄.
+    pub delta: f64,
     pub d: Option<f64>,
 }
 
@@ -97,6 +99,7 @@ impl Look {
                 z: read.z.get(l).copied(),
                 u: read.u_given[l],
                 u_of_skip: read.u_of_skip[l],
+                delta: read.steps[1].get(l).map_or(f64::NAN, |step| step.0),
                 d: problem.d.as_ref().map(|d| read.of_channel(crate::judge::faults::around::Input::D, d)),
             }
         };

@@ -28,6 +28,7 @@ mod numbers;
 mod pairs;
 mod places;
 mod scans;
+mod somewhere;
 mod structure;
 mod together;
 
@@ -67,6 +68,8 @@ const LONG: usize = 3072;
 const ROWS: usize = 16;
 /// Positions × states that a first look may take.
 const LOOK: usize = 2048;
+/// Changes that an epilogue may make one of: more of them fit what is simpler.
+const MOST: usize = 3;
 /// Batches that are looked at first.
 const FIRSTS: usize = 3;
 /// Hypotheses of one kind that are tried on every element.
@@ -372,7 +375,9 @@ impl<'a> Search<'a> {
         let structure = structure::all(self.case.problem, self.case.form);
         let first = looks.iter().filter_map(|look| look.first_failure(self.case, &self.base)).min();
         let at_chunks = first.filter(|first| *first > 1).map_or(Vec::new(), |length| {
-            [scans::chunked(length), structure::at_chunks(self.case.problem, length)].concat()
+            let problem = self.case.problem;
+            let later = structure::from_position(problem, length);
+            [scans::chunked(length), structure::at_chunks(problem, length), later].concat()
         });
         let changes = self.catalogue.iter().chain(&self.around).chain(&structure).chain(&at_chunks);
         let changes: Vec<&Change> = changes.collect();
@@ -434,7 +439,7 @@ impl<'a> Search<'a> {
     fn epilogues(&self, start: &Candidate, common: bool) -> Vec<Candidate> {
         let mut all = Vec::new();
         for fitted in epilogue::fit(self.case, &self.looks, &start.variant, common) {
-            if fitted.is_empty() && start.changes.len() < 2 {
+            if fitted.is_empty() && start.changes.len() < 2 || start.changes.len() + fitted.len() > MOST {
                 continue;
             }
             let whole =
@@ -490,6 +495,10 @@ impl<'a> Search<'a> {
         let at_chunks = lengths.iter().flat_map(|length| structure::at_chunks(self.case.problem, *length));
         let mut changes: Vec<Change> = lengths.iter().flat_map(|length| scans::chunked(*length)).collect();
         changes.extend(at_chunks);
+        changes.extend(structure::from_position(self.case.problem, first));
+        if !is_far {
+            changes.extend(self.read_at_chunks(first));
+        }
         let starts_at_failure = |length: &usize| seqlen - seqlen % length == first;
         // Any divisor of `first` may be one.
         let is_tried = |length: &usize| !is_far || *length >= LEAST_BLOCK && length.is_power_of_two();
@@ -569,6 +578,9 @@ impl<'a> Search<'a> {
             |propose: &dyn Fn() -> Vec<Candidate>| if together.is_some() { Vec::new() } else { propose() };
         self.first(&[
             &|| self.in_one_scan(),
+            &|| self.beyond_limits(),
+            &|| self.in_some_states(),
+            &|| self.at_some_positions(),
             &|| of_together(|together| together.pairs()),
             &|| by_hand(&|| self.pairs(&forms, &around, false)),
             &|| if bidirectional { by_hand(&|| self.partly()) } else { self.partly() },
@@ -661,7 +673,8 @@ impl<'a> Search<'a> {
         if first.is_empty() || others.is_empty() || first.iter().all(is_right) {
             return Vec::new();
         }
-        let changes = self.catalogue.par_iter().chain(&self.around);
+        let structure = structure::all(self.case.problem, self.case.form);
+        let changes = self.catalogue.par_iter().chain(&self.around).chain(&structure);
         let mut held: Vec<Change> = changes
             .filter(|change| first.iter().all(|look| !look.refutes(self.case, &self.alone(change).variant)))
             .cloned()
@@ -672,7 +685,21 @@ impl<'a> Search<'a> {
         held.extend(found.collect::<Vec<_>>());
         held.extend(finder::find_clamp(self.case, &first, &self.base));
         held.extend(finder::thresholds(self.case, &first, &self.base));
-        let joined = held.par_iter().map(|change| self.joined(&self.alone(change), later.clone()));
+        let alone = held.par_iter().map(|change| self.alone(change));
+        // With two of which one is an epilogue, where one alone does not hold.
+        let fitted = || -> Vec<Candidate> {
+            let starts = self.catalogue.par_iter().chain(&self.around).map(|change| self.alone(change));
+            let fit = |start: Candidate| -> Vec<Candidate> {
+                let epilogues = epilogue::fit(self.case, &first, &start.variant, false);
+                let join = |fitted: Vec<Change>| {
+                    fitted.into_iter().fold(start.clone(), |whole, change| self.joined(&whole, change))
+                };
+                epilogues.into_iter().map(join).collect()
+            };
+            starts.flat_map_iter(fit).collect()
+        };
+        let starts: Vec<Candidate> = alone.chain(fitted()).collect();
+        let joined = starts.par_iter().map(|start| self.joined(start, later.clone()));
         let holds = |candidate: &Candidate| {
             others.iter().all(|look| !look.refutes(self.case, &candidate.variant))
                 && self.is_needed(candidate)

@@ -2,10 +2,11 @@
 //! carried from chunk to chunk.
 
 use super::changes::{Change, Part};
+use super::last_state;
 use crate::formula::{Form, Fraction, Transition};
 use crate::judge::faults::around::{Carry, Chunks, Delay, Initial};
-use crate::judge::faults::variant::{LastState, Variant};
-use crate::problem::{Problem, Weights};
+use crate::judge::faults::variant::Variant;
+use crate::problem::{InputType, Problem, Weights};
 
 /// The scan itself.
 pub fn all(problem: &Problem) -> Vec<Change> {
@@ -101,17 +102,7 @@ pub fn all(problem: &Problem) -> Vec<Change> {
             ));
         }
     }
-    for k in 1..=2usize {
-        all.push(Change::new(
-            Part::LastState,
-            "last-state-early",
-            format!(
-                "the last state is that before the last {k} position{}: only last_state shows it",
-                if k == 1 { "" } else { "s" }
-            ),
-            move |v: &mut Variant| v.last_state = LastState::Early(k),
-        ));
-    }
+    all.extend((1..=2).map(last_state::early));
     all.extend(
         [2, 4, 8, 16, 32, 64].into_iter().filter(|length| *length < problem.shape.seqlen).flat_map(chunked),
     );
@@ -239,6 +230,23 @@ pub fn chunked(length: usize) -> Vec<Change> {
             INITIAL_AGAIN,
             format!("the initial state is added to what is carried into each chunk of {length}"),
             Carry::InitialAgain,
+        ),
+        (
+            "chunk-inputs-decayed",
+            format!(
+                "the state handed to the next chunk of {length} has each input decayed by its own step, too; within a chunk all is right"
+            ),
+            Carry::InputsDecayed,
+        ),
+        (
+            "chunk-carry-in-bf16",
+            format!("the state carried into a chunk of {length} is rounded to bf16"),
+            Carry::Rounded(InputType::Bf16),
+        ),
+        (
+            "chunk-carry-in-f16",
+            format!("the state carried into a chunk of {length} is rounded to f16"),
+            Carry::Rounded(InputType::F16),
         ),
         (
             "chunk-carry-in-first-position-only",

@@ -3,10 +3,10 @@
 
 use super::changes::{Change, Part};
 use super::{complex, finder, guards, scans};
-use crate::formula::{Form, Transition};
+use crate::formula::{Form, Function, Transition};
 use crate::judge::faults::around::{
-    AUse, AtChunks, Before, Carry, Chunks, Decay, Finish, Flips, InBlock, Initial, Input, LastBlock, Map,
-    Order, Pairs, Place, Steps, UUse,
+    AUse, Asymptote, AtChunks, Before, Carry, Chunks, Decay, Finish, Flips, InBlock, Initial, Input,
+    LastBlock, Map, Order, Pairs, Place, Steps, UUse,
 };
 use crate::judge::faults::variant::{Reversed, Variant};
 use crate::problem::{Operand, Problem, Weights};
@@ -84,6 +84,7 @@ pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
     all.extend(guards::all(form, problem.weights));
     all.extend(row_strides(problem));
     all.extend(starts(problem));
+    all.extend(in_blocks(problem));
     all.extend(LENGTHS.iter().flat_map(|length| in_last_block(problem, *length)));
     all.extend(LENGTHS.iter().flat_map(|length| scans::chunked_in_one_direction(form, *length)));
     all
@@ -114,6 +115,20 @@ fn masked(problem: &Problem) -> Vec<Change> {
             read.at("missing-at-first", &what, Map::Within(k, seqlen))
         }));
     }
+    all
+}
+
+/// What is missing from a position on, as where a sequence is taken for shorter than it is.
+pub fn from_position(problem: &Problem, first: usize) -> Vec<Change> {
+    let mut all: Vec<Change> = Vec::new();
+    for read in sequences(problem) {
+        let what = format!("is missing from position {first} on");
+        all.push(read.at("missing-at-last", &what, Map::Within(0, first)));
+    }
+    let what = format!("Δ is 0 from position {first} on: states stand still there");
+    all.push(Change::new(Part::Step, "delta-0-at-last", what, move |v: &mut Variant| {
+        v.step_sizes.iter_mut().for_each(|step| step.l = Map::Within(0, first));
+    }));
     all
 }
 
@@ -508,6 +523,53 @@ pub fn some_of(n: usize) -> Vec<(Map, String)> {
     let first = (1..most).map(|k| (Map::Within(k, n), format!("s below {k}")));
     let one = (0..if n > 2 { most } else { 0 }).map(|i| (Map::Without(i), format!(" {i}")));
     last.chain(first).chain(one).collect()
+}
+
+/// Sequences that are read in another order within blocks, or once for each block.
+fn in_blocks(problem: &Problem) -> Vec<Change> {
+    let seqlen = problem.shape.seqlen;
+    let mut all = Vec::new();
+    for read in sequences(problem) {
+        for k in LENGTHS.into_iter().chain([2]).filter(|k| *k < seqlen) {
+            let what = format!("is that of the first position of each block of {k} for all of it");
+            all.push(read.at("held-in-blocks", &what, Map::Floor(k)));
+            let what = format!("is read from the last position to the first within each block of {k}");
+            all.push(read.at("reversed-in-blocks", &what, Map::ReversedIn(k)));
+        }
+        for k in (2..seqlen).filter(|k| seqlen.is_multiple_of(*k)) {
+            let what = format!("is read as a grid of {} rows, {k} columns one after the other", seqlen / k);
+            all.push(read.at("columns-first", &what, Map::Columns(seqlen / k)));
+        }
+    }
+    for k in LENGTHS.into_iter().chain([2]).filter(|k| *k < seqlen) {
+        let what = format!("Δ is the mean of each block of {k} positions");
+        all.push(Change::new(Part::Step, "delta-mean-of-blocks", what, move |v: &mut Variant| {
+            v.step_sizes.iter_mut().for_each(|step| step.mean_of = Some(k));
+        }));
+    }
+    let what = "the sequence is taken for a circle, as by a convolution of its own length: what its end leaves is at its beginning";
+    all.push(Change::new(Part::Other, "circular", what, |v: &mut Variant| v.initial = Initial::Circular));
+    all
+}
+
+/// φ-functions that are taken for what they are far from 0.
+pub fn asymptotes(form: Form) -> Vec<Change> {
+    let phis: Vec<usize> =
+        (1..4).filter(|k| form.formula().now().iter().any(|term| term.of == Function::Phi(*k))).collect();
+    let each = phis.iter().filter(|_| phis.len() > 1).map(|k| Some(*k));
+    let of = (!phis.is_empty()).then_some(None).into_iter().chain(each);
+    let mut all = Vec::new();
+    for of_phi in of {
+        let name = of_phi.map_or("each φₖ".to_owned(), |k| format!("φ{}", ["₀", "₁", "₂", "₃"][k]));
+        for (first, text) in [(false, "what it is without exp(z)"), (true, "−1/((k − 1)! z)")] {
+            let what = format!("{name} is taken for {text}");
+            let asymptote = Some(Asymptote { of_phi, first });
+            all.push(Change::new(Part::BBar, "phi-asymptote", what, move |v: &mut Variant| {
+                v.asymptote = asymptote;
+            }));
+        }
+    }
+    all
 }
 
 /// Sequences that lag, by up to so many positions; what is out by one or two is tried with the others.

@@ -1,0 +1,177 @@
+//! Where alone something is otherwise: at some positions, in some states, or where Δ, A or ΔA is small or large. Everywhere
+//! else all is as specified.
+
+use num_complex::Complex64;
+
+use super::around::{Guarded, Input};
+use super::complex::Way;
+use super::variant::Variant;
+use crate::formula::Form;
+
+/// Where alone what a variant changes holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Only {
+    Everywhere,
+    /// Where a quantity is below a number.
+    Below(Guarded, f64),
+    /// Where it is not.
+    Above(Guarded, f64),
+    Positions(Every),
+    /// The same of how states are read alone, beside whatever else is changed everywhere.
+    Reads(Every),
+    States(Every),
+}
+
+/// Some of the indices of an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Every {
+    /// Those that are `at` modulo `length`.
+    Of {
+        length: usize,
+        at: usize,
+    },
+    From(usize),
+    Below(usize),
+}
+
+impl Every {
+    /// One index alone.
+    pub fn one(index: usize) -> Self {
+        Every::Of { length: usize::MAX, at: index }
+    }
+
+    pub fn has(self, i: usize) -> bool {
+        match self {
+            Every::Of { length, at } => i % length == at,
+            Every::From(first) => i >= first,
+            Every::Below(end) => i < end,
+        }
+    }
+}
+
+impl Guarded {
+    /// What is asked whether it is small, for a step and an A.
+    pub fn of(self, delta: f64, a: Complex64) -> f64 {
+        match self {
+            Guarded::Z => super::step::modulus(a * delta),
+            Guarded::RealPartOfZ => (a.re * delta).abs(),
+            Guarded::A => super::step::modulus(a),
+            Guarded::Delta => delta.abs(),
+        }
+    }
+}
+
+impl Only {
+    /// Whether state n of position l is read as the variant has it.
+    pub fn reads(self, n: usize, l: usize) -> bool {
+        match self {
+            Only::Positions(every) | Only::Reads(every) => every.has(l),
+            Only::States(every) => every.has(n),
+            _ => true,
+        }
+    }
+
+    /// Whether it is about single positions, at which skip and gate are the variant's.
+    pub fn has_output(self, l: usize) -> bool {
+        match self {
+            Only::Positions(every) | Only::Reads(every) => every.has(l),
+            _ => true,
+        }
+    }
+
+    /// Whether state n of position l, whose specified step and A these are, moves as the variant has it.
+    pub fn holds(self, (n, l): (usize, usize), step: impl Fn() -> (f64, Complex64)) -> bool {
+        match self {
+            Only::Below(guarded, end) => {
+                let (delta, a) = step();
+                guarded.of(delta, a) < end
+            }
+            Only::Above(guarded, end) => {
+                let (delta, a) = step();
+                guarded.of(delta, a) >= end
+            }
+            Only::Reads(_) => true,
+            _ => self.reads(n, l),
+        }
+    }
+}
+
+impl Variant {
+    /// With all that is about reading states as specified.
+    pub fn reading_right(&self) -> Variant {
+        let right = Variant::specified(self.form);
+        let mut all = Variant {
+            only: Only::Everywhere,
+            delay: right.delay,
+            without_input: right.without_input,
+            reversed: right.reversed,
+            readout: right.readout,
+            readout_factor: right.readout_factor,
+            c_use: right.c_use,
+            groups: [self.groups[0], right.groups[1]],
+            ..*self
+        };
+        all.places[Input::C as usize] = right.places[Input::C as usize];
+        for way in [Way::C, Way::Read] {
+            all.ways[way as usize] = right.ways[way as usize];
+        }
+        all
+    }
+
+    /// What holds elsewhere: of a form as specified, but for how states are carried, and but for what happens to the sum
+    /// of all states where that is not a matter of positions.
+    pub fn elsewhere(&self, form: Form) -> Variant {
+        let right = Variant::specified(form);
+        if matches!(self.only, Only::Reads(_)) {
+            return self.reading_right();
+        }
+        let all = Variant {
+            bidirectional: self.bidirectional,
+            reverse: self.reverse,
+            exchanged: self.exchanged,
+            initial: self.initial,
+            chunks: self.chunks,
+            tail: self.tail,
+            directions: self.directions,
+            flips: self.flips,
+            state: self.state,
+            last_state: self.last_state,
+            finish: self.finish,
+            store_truncated: self.store_truncated,
+            raised: self.raised,
+            ..right
+        };
+        if matches!(self.only, Only::Positions(_)) {
+            return all;
+        }
+        let mut all = all;
+        all.places[Input::C as usize] = self.places[Input::C as usize];
+        for way in [Way::C, Way::Read] {
+            all.ways[way as usize] = self.ways[way as usize];
+        }
+        (all.c_use, all.groups[1]) = (self.c_use, self.groups[1]);
+        if matches!(self.only, Only::States(_)) {
+            all = Variant {
+                c_use: right.c_use,
+                groups: right.groups,
+                places: right.places,
+                ways: right.ways,
+                ..all
+            };
+        }
+        Variant {
+            delay: self.delay,
+            without_input: self.without_input,
+            reversed: self.reversed,
+            readout: self.readout,
+            readout_factor: self.readout_factor,
+            skip: self.skip,
+            skip_of_readout: self.skip_of_readout,
+            skip_has_d: self.skip_has_d,
+            gate: self.gate,
+            gated: self.gated,
+            u_use: [right.u_use[0], self.u_use[1]],
+            ..all
+        }
+    }
+}
