@@ -86,7 +86,8 @@ impl Instantiation {
     /// The one that is the fastest for a shape on a device with so many multiprocessors; where either is nonsense, the usual one.
     pub fn fastest_for(self, shape: Shape, multiprocessors: u32) -> Self {
         let Shape { batch, dim, groups, .. } = shape;
-        let channels = batch.checked_mul(dim).filter(|&channels| channels != 0 && channels <= Self::MOST_CHANNELS);
+        let channels =
+            batch.checked_mul(dim).filter(|&channels| channels != 0 && channels <= Self::MOST_CHANNELS);
         if channels.is_none() || multiprocessors == 0 || groups == 0 || dim % groups != 0 {
             return self;
         }

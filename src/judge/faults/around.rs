@@ -88,7 +88,7 @@ impl Map {
             Map::Floor(k) => i - i % k,
             Map::ReversedIn(k) if i < n - n % k => i - i % k + (k - 1 - i % k),
             Map::ReversedIn(_) => i,
-            Map::Columns(k) if n % k == 0 => i % k * (n / k) + i / k,
+            Map::Columns(k) if n.is_multiple_of(k) => i % k * (n / k) + i / k,
             Map::Columns(_) => i,
             Map::Within(from, to) => Some(i).filter(|i| (from..to).contains(i))?,
             Map::Without(index) => Some(i).filter(|i| *i != index)?,

@@ -25,6 +25,9 @@ const INTERVALS: usize = 4;
 /// Lengths that every so many positions may be, where the first ones show it already.
 const LENGTHS: [usize; 7] = [2, 4, 8, 16, 32, 64, 128];
 
+/// [`Pieces::epilogue`] of one channel.
+type Epilogue = Vec<(f64, f64)>;
+
 /// What is put together of one channel.
 struct Row<'a> {
     got: &'a [f64],
@@ -168,7 +171,7 @@ impl Search<'_> {
             Some(Row { got, rounding, base, measures: guarded.iter().map(|(guard, _)| of(guard)).collect() })
         };
         let Some(rows) = looks.iter().map(row).collect::<Option<Vec<Row>>>() else { return Vec::new() };
-        let epilogues: Vec<(Option<Change>, Vec<Vec<(f64, f64)>>)> = std::iter::once(None)
+        let epilogues: Vec<(Option<Change>, Vec<Epilogue>)> = std::iter::once(None)
             .chain(epilogue::beside_others(case).into_iter().map(Some))
             .filter_map(|change| {
                 let variant = change.as_ref().map_or(self.base, |change| self.alone(change).variant);
