@@ -2,6 +2,7 @@
 //! is said of a right one.
 
 use holdfast::formula::Function;
+use holdfast::judge::faults::complex::{Powers, Product};
 use holdfast::judge::model::{function, phi};
 use holdfast::judge::reconstruct::{Reconstruction, identify};
 use holdfast::method::Method;
@@ -235,4 +236,27 @@ fn what_is_off_by_degrees_has_no_region(#[values(Weights::Real, Weights::Complex
         [z.exp(), phi(z)[2] * (1.0 + 1e-5 * z.norm_sqr().sqrt().sin()) * delta * delta * b * u]
     });
     assert!(said.is_none(), "{said:?}");
+}
+
+/// What is said of a wrong z² is what is computed, and nothing is said of higher powers first.
+#[test]
+fn the_text_of_a_wrong_square_is_what_it_computes() {
+    let z = C::new(0.75, -1.25);
+    let (re, im) = (z.re, z.im);
+    for product in Product::WRONG {
+        let said = match product.square() {
+            "Re(z)² + i Im(z)²" => C::new(re * re, im * im),
+            "Re(z)² + Im(z)² + 2i Re(z) Im(z)" => C::new(re * re + im * im, 2.0 * re * im),
+            "Re(z)² − Im(z)² + i Re(z) Im(z)" => C::new(re * re - im * im, re * im),
+            "Re(z)² − Im(z)²" => C::from(re * re - im * im),
+            "r + i(r + Re(z)) Im(z), with r = Re(z)² − Im(z)²" => {
+                let r = re * re - im * im;
+                C::new(r, (r + re) * im)
+            }
+            "|z|²" => C::from(z.norm_sqr()),
+            text => panic!("unknown: {text}"),
+        };
+        assert!((product.of(z, z) - said).norm() <= 1e-15, "{product:?}: {}", product.square());
+    }
+    assert!(!Powers::wrong().next().expect("there are some").text().contains("higher"));
 }

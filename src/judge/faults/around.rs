@@ -39,7 +39,7 @@ pub enum Map {
     Floor(usize),
     /// Within its block of so many, from the other end; what is no full block stays.
     ReversedIn(usize),
-    /// So many columns of a grid are read one after the other.
+    /// The columns of a grid of so many rows are read one after the other.
     Columns(usize),
 }
 

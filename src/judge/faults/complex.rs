@@ -85,7 +85,7 @@ impl Product {
             Product::PartByPart => "Re(z)² + i Im(z)²",
             Product::PlusInReal => "Re(z)² + Im(z)² + 2i Re(z) Im(z)",
             Product::OneCrossTerm => "Re(z)² − Im(z)² + i Re(z) Im(z)",
-            Product::MinusInImaginary => "Re(z)² − Im(z)² − 2i Re(z) Im(z)",
+            Product::MinusInImaginary => "Re(z)² − Im(z)²",
             Product::InPlace | Product::InPlaceAdded => "r + i(r + Re(z)) Im(z), with r = Re(z)² − Im(z)²",
             Product::Moduli => "|z|²",
         }
@@ -139,9 +139,9 @@ pub struct Powers {
 impl Powers {
     pub const RIGHT: Powers = Powers { product: Product::Right, again: true };
 
-    /// All that are not right.
+    /// All that are not right. Where nothing is above z², both of a product are the same, and the first says no more than that.
     pub fn wrong() -> impl Iterator<Item = Powers> {
-        Product::WRONG.into_iter().flat_map(|product| [true, false].map(|again| Powers { product, again }))
+        Product::WRONG.into_iter().flat_map(|product| [false, true].map(|again| Powers { product, again }))
     }
 
     /// zᵏ, one factor after the other.

@@ -69,7 +69,7 @@ impl<'a> Read<'a> {
                 let sum: f64 = block.iter().map(|(delta, _)| delta).sum();
                 let error: f64 = block.iter().map(|(delta, error)| delta.abs() * error).sum();
                 let count = block.len() as f64;
-                block.fill((sum / count, error / sum.abs() + count * U));
+                block.fill((sum / count, error / sum.abs().max(f64::MIN_POSITIVE) + count * U));
             }
             steps.truncate(len);
             steps

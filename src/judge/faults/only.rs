@@ -3,7 +3,7 @@
 
 use num_complex::Complex64;
 
-use super::around::{Guarded, Input};
+use super::around::{Guarded, Input, Limited, Stage};
 use super::complex::Way;
 use super::variant::Variant;
 use crate::formula::Form;
@@ -159,6 +159,14 @@ impl Variant {
                 ..all
             };
         }
+        // What follows the sum of all states.
+        for input in [Input::Z, Input::D] {
+            all.places[input as usize] = self.places[input as usize];
+        }
+        for limited in [Limited::Gate, Limited::Sum] {
+            all.limits[limited as usize] = self.limits[limited as usize];
+        }
+        all.stages[Stage::Sum as usize] = self.stages[Stage::Sum as usize];
         Variant {
             delay: self.delay,
             without_input: self.without_input,

@@ -20,6 +20,8 @@ const CHANNELS: usize = 12;
 const POSITIONS: usize = 12;
 /// How far an output may be off what is put together, relative to the moduli of what it is a sum of.
 const NEAR: f64 = 2e-5;
+/// States from which on fewer of these positions are put together, and that a change may be alone in, one by one.
+const STATES: usize = 16;
 /// Intervals of one limit that are kept.
 const INTERVALS: usize = 4;
 /// Lengths that every so many positions may be, where the first ones show it already.
@@ -154,7 +156,7 @@ impl Search<'_> {
         if self.base.bidirectional || !self.tensors.contains(&TensorName::Out) {
             return Vec::new();
         }
-        let len = POSITIONS.min(problem.shape.seqlen);
+        let len = (POSITIONS * STATES / problem.shape.dstate).clamp(1, POSITIONS).min(problem.shape.seqlen);
         let looks: Vec<Look> =
             self.spread().take(CHANNELS).map(|row| Look { len, ..self.whole(row) }).collect();
         let guarded = guards::guarded(problem.weights);
@@ -244,7 +246,7 @@ impl Search<'_> {
             places.push((Every::Of { length: 2, at: 1 }, "in odd states".to_owned()));
             places.push((Every::Of { length: 2, at: 0 }, "in even states".to_owned()));
         }
-        for n in 0..states {
+        for n in 0..states.min(2 * STATES) {
             places.push((Every::one(n), format!("in state {n}")));
             if n > 1 {
                 places.push((Every::From(n - 1), format!("in states from {} on", n - 1)));
@@ -257,6 +259,12 @@ impl Search<'_> {
 
     /// Changes that hold in one of these places only, as far as no look refutes them.
     fn only_in(&self, changes: &[Change], places: &[(Only, String)], looks: &[Look]) -> Vec<Candidate> {
+        // Of a scan that begins at the end no beginning is enough to refute a change: all of it would be run for each.
+        let shape = self.case.problem.shape;
+        let from_the_end = self.base.bidirectional || self.base.reverse;
+        if from_the_end && shape.seqlen * shape.dstate > structure::ONE_OF_TWO {
+            return Vec::new();
+        }
         let of_change = |change: &Change| -> Vec<Candidate> {
             let may = |somewhere: &Only| self.may_be_only(change, *somewhere);
             let tried = places.iter().filter(|(somewhere, _)| may(somewhere));

@@ -20,7 +20,7 @@ const THRESHOLDS: [f64; 7] = [2.0, 3.0, 10.0, 4.0, 0.5, 6.0, 15.0];
 /// Lengths of blocks that are tried whatever fails first.
 const LENGTHS: [usize; 6] = [64, 32, 16, 128, 8, 4];
 /// Positions × states of a channel up to which it is asked what one of two scans does otherwise than the other.
-const ONE_OF_TWO: usize = 4096;
+pub(super) const ONE_OF_TWO: usize = 4096;
 /// Scans in a row up to which it is asked what one has left for the next: each of them is computed again for all after it.
 const IN_A_ROW: usize = 64;
 
