@@ -148,50 +148,102 @@ inline int __float_as_int(holdfast_single x) { return holdfast_bits<int>(x); }
 inline unsigned __float_as_uint(holdfast_single x) { return holdfast_bits<unsigned>(x); }
 
 #if defined(HOLDFAST_LIFTED)
+// A function of a float is that of a double under a name of its own: a header's class may have a member `exp` that calls expf.
+#define HOLDFAST_LIFTED_FUNCTION(name)                                                           \
+  template <class... Arguments>                                                                  \
+  auto holdfast_lifted_##name(Arguments... arguments)->decltype(::name(arguments...)) {          \
+    return ::name(arguments...);                                                                 \
+  }                                                                                              \
+  namespace std {                                                                                \
+  using ::holdfast_lifted_##name;                                                                \
+  }
+HOLDFAST_LIFTED_FUNCTION(exp)
+HOLDFAST_LIFTED_FUNCTION(exp2)
+HOLDFAST_LIFTED_FUNCTION(expm1)
+HOLDFAST_LIFTED_FUNCTION(log)
+HOLDFAST_LIFTED_FUNCTION(log2)
+HOLDFAST_LIFTED_FUNCTION(log10)
+HOLDFAST_LIFTED_FUNCTION(log1p)
+HOLDFAST_LIFTED_FUNCTION(pow)
+HOLDFAST_LIFTED_FUNCTION(sqrt)
+HOLDFAST_LIFTED_FUNCTION(cbrt)
+HOLDFAST_LIFTED_FUNCTION(sin)
+HOLDFAST_LIFTED_FUNCTION(cos)
+HOLDFAST_LIFTED_FUNCTION(tan)
+HOLDFAST_LIFTED_FUNCTION(asin)
+HOLDFAST_LIFTED_FUNCTION(acos)
+HOLDFAST_LIFTED_FUNCTION(atan)
+HOLDFAST_LIFTED_FUNCTION(asinh)
+HOLDFAST_LIFTED_FUNCTION(acosh)
+HOLDFAST_LIFTED_FUNCTION(atanh)
+HOLDFAST_LIFTED_FUNCTION(erf)
+HOLDFAST_LIFTED_FUNCTION(erfc)
+HOLDFAST_LIFTED_FUNCTION(sinh)
+HOLDFAST_LIFTED_FUNCTION(cosh)
+HOLDFAST_LIFTED_FUNCTION(tanh)
+HOLDFAST_LIFTED_FUNCTION(atan2)
+HOLDFAST_LIFTED_FUNCTION(hypot)
+HOLDFAST_LIFTED_FUNCTION(fabs)
+HOLDFAST_LIFTED_FUNCTION(fma)
+HOLDFAST_LIFTED_FUNCTION(fmax)
+HOLDFAST_LIFTED_FUNCTION(fmin)
+HOLDFAST_LIFTED_FUNCTION(fmod)
+HOLDFAST_LIFTED_FUNCTION(ldexp)
+HOLDFAST_LIFTED_FUNCTION(copysign)
+HOLDFAST_LIFTED_FUNCTION(round)
+HOLDFAST_LIFTED_FUNCTION(rint)
+HOLDFAST_LIFTED_FUNCTION(trunc)
+HOLDFAST_LIFTED_FUNCTION(nearbyint)
+HOLDFAST_LIFTED_FUNCTION(remainder)
+HOLDFAST_LIFTED_FUNCTION(frexp)
+HOLDFAST_LIFTED_FUNCTION(scalbn)
+HOLDFAST_LIFTED_FUNCTION(fdim)
+HOLDFAST_LIFTED_FUNCTION(floor)
+HOLDFAST_LIFTED_FUNCTION(ceil)
 #define float double
-#define expf exp
-#define exp2f exp2
-#define expm1f expm1
-#define logf log
-#define log2f log2
-#define log10f log10
-#define log1pf log1p
-#define powf pow
-#define sqrtf sqrt
-#define cbrtf cbrt
-#define sinf sin
-#define cosf cos
-#define tanf tan
-#define asinf asin
-#define acosf acos
-#define atanf atan
-#define asinhf asinh
-#define acoshf acosh
-#define atanhf atanh
-#define erff erf
-#define erfcf erfc
-#define sinhf sinh
-#define coshf cosh
-#define tanhf tanh
-#define atan2f atan2
-#define hypotf hypot
-#define fabsf fabs
-#define fmaf fma
-#define fmaxf fmax
-#define fminf fmin
-#define fmodf fmod
-#define ldexpf ldexp
-#define copysignf copysign
-#define roundf round
-#define rintf rint
-#define truncf trunc
-#define nearbyintf nearbyint
-#define remainderf remainder
-#define frexpf frexp
-#define scalbnf scalbn
-#define fdimf fdim
-#define floorf floor
-#define ceilf ceil
+#define expf holdfast_lifted_exp
+#define exp2f holdfast_lifted_exp2
+#define expm1f holdfast_lifted_expm1
+#define logf holdfast_lifted_log
+#define log2f holdfast_lifted_log2
+#define log10f holdfast_lifted_log10
+#define log1pf holdfast_lifted_log1p
+#define powf holdfast_lifted_pow
+#define sqrtf holdfast_lifted_sqrt
+#define cbrtf holdfast_lifted_cbrt
+#define sinf holdfast_lifted_sin
+#define cosf holdfast_lifted_cos
+#define tanf holdfast_lifted_tan
+#define asinf holdfast_lifted_asin
+#define acosf holdfast_lifted_acos
+#define atanf holdfast_lifted_atan
+#define asinhf holdfast_lifted_asinh
+#define acoshf holdfast_lifted_acosh
+#define atanhf holdfast_lifted_atanh
+#define erff holdfast_lifted_erf
+#define erfcf holdfast_lifted_erfc
+#define sinhf holdfast_lifted_sinh
+#define coshf holdfast_lifted_cosh
+#define tanhf holdfast_lifted_tanh
+#define atan2f holdfast_lifted_atan2
+#define hypotf holdfast_lifted_hypot
+#define fabsf holdfast_lifted_fabs
+#define fmaf holdfast_lifted_fma
+#define fmaxf holdfast_lifted_fmax
+#define fminf holdfast_lifted_fmin
+#define fmodf holdfast_lifted_fmod
+#define ldexpf holdfast_lifted_ldexp
+#define copysignf holdfast_lifted_copysign
+#define roundf holdfast_lifted_round
+#define rintf holdfast_lifted_rint
+#define truncf holdfast_lifted_trunc
+#define nearbyintf holdfast_lifted_nearbyint
+#define remainderf holdfast_lifted_remainder
+#define frexpf holdfast_lifted_frexp
+#define scalbnf holdfast_lifted_scalbn
+#define fdimf holdfast_lifted_fdim
+#define floorf holdfast_lifted_floor
+#define ceilf holdfast_lifted_ceil
 #endif
 
 // Not every C library has it.

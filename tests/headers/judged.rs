@@ -151,6 +151,16 @@ fn every_early_formula_gets_its_own_name() {
     }
 }
 
+/// In double expf must not become a call of the class's own `exp`, which would never return.
+#[test]
+fn a_class_with_members_named_like_functions_is_found_out_in_double() {
+    let results = judged("own-names", &["short"]);
+    let cases = results.cases.iter().filter(|case| case.method == Foh && case.id.contains("/real/"));
+    let named: Vec<_> = cases.filter_map(|case| case.diagnosis.first()).collect();
+    assert!(!named.is_empty());
+    assert!(named.iter().all(|d| d.name == "b-bar-formula"), "{named:?}");
+}
+
 #[test]
 fn a_guard_against_small_steps_is_found_among_trained_steps() {
     let results = judged("small-delta-guard", &["trained-delta", "short"]);
