@@ -6,6 +6,7 @@ use std::path::Path;
 use holdfast::check::{self, Options};
 use holdfast::problem::recorded::Recording;
 use holdfast::results::Verdict;
+use holdfast::tensor::TensorName;
 use rstest::rstest;
 
 #[rstest]
@@ -292,7 +293,7 @@ fn a_recording_of_the_seventh_set_gets_its_cause(#[case] number: usize, #[case] 
     hold("blind_seventh", number, causes);
 }
 
-/// One recording for each family of hypotheses, by a program of its own, with numbers that stand in no list: 13 of these 26 had
+/// One recording for each family of hypotheses, by the sixth set's program with other faults, and numbers that stand in no list: 13 of these 26 had
 /// no name when the first of the families stood.
 #[rstest]
 #[case(1, &["b-bar-clipped: B̄ without B is at most 0.002"])]
@@ -323,6 +324,18 @@ fn a_recording_of_the_seventh_set_gets_its_cause(#[case] number: usize, #[case] 
 #[case(26, &["reads-before-update-at-some-positions"])]
 fn what_a_family_can_say_is_said(#[case] number: usize, #[case] causes: &[&str]) {
     hold("families", number, causes);
+}
+
+/// Where the tensors of a run have not the same faults, the run is said to have what they share, and each tensor its own.
+#[test]
+fn a_tensor_with_two_faults_has_both_names() {
+    let file = format!("{}/tests/recorded/blind_fourth/run38.safetensors", env!("CARGO_MANIFEST_DIR"));
+    let recording = Recording::open(Path::new(&file)).expect("a recording");
+    let options = Options { channels: None, seed: 1, stages: None };
+    let case = check::check(&file, &file, &recording, &options, &|| ()).expect("a run").cases.swap_remove(0);
+    let out = &case.tensors[TensorName::Out].diagnosis[0].name;
+    let last = &case.tensors[TensorName::LastState].diagnosis[0].name;
+    assert_eq!([&out[..], last], ["bias-after-softplus + u-times-delta-in-skip", "bias-after-softplus"]);
 }
 
 /// Faults of the formula that are as small as what the bounds of tf32 leave room for.

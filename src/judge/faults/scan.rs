@@ -534,8 +534,10 @@ impl<'a> VariantScan<'a> {
         // What ran before on the same inputs has started from 0.
         let from_0 = Variant { initial: Initial::Given, ..*self.variant };
         let is_first = matches!(self.variant.initial, Initial::EndOf(Before::Itself) | Initial::Circular);
-        let run =
-            VariantScan::new(if is_first { &from_0 } else { self.variant }, self.problem, channel, seqlen);
+        let variant = if is_first { &from_0 } else { self.variant };
+        let right = variant.elsewhere(variant.form);
+        let elsewhere = VariantScan::elsewhere((variant, &right), self.problem, channel, seqlen);
+        let run = VariantScan::new(variant, self.problem, channel, seqlen).beside(elsewhere.as_ref());
         let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l)).collect();
         let last = run.add_states(n, &maps, reverse, &mut vec![Sums::default(); seqlen]);
         State { at: last.state, size: modulus(last.state.value) + last.state.error }

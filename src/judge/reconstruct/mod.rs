@@ -205,7 +205,11 @@ pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option
             let bordered = places::find(&probe, which, name, &right).into_iter();
             let bordered: Vec<Place> =
                 bordered.filter(|place| matches!(place.content, Content::Formula(_))).collect();
-            if !bordered.is_empty() {
+            let says_it = |place: &Place| match &place.content {
+                Content::Formula(formula) => difference::same(formula, &computed, &arguments),
+                _ => false,
+            };
+            if bordered.iter().any(says_it) {
                 statements.extend(bordered.into_iter().map(|one| Statement {
                     which,
                     text: one.text.clone(),

@@ -20,6 +20,16 @@ struct Epilogue {
     gated: Gated,
 }
 
+impl Epilogue {
+    const RIGHT: Epilogue = Epilogue {
+        readout: 1.0,
+        skip: 1.0,
+        of_skip: OfSkip::Right,
+        gate: GateFunction::Silu,
+        gated: Gated::All,
+    };
+}
+
 /// What the skip is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OfSkip {
@@ -113,7 +123,7 @@ pub fn fit(case: &Case, looks: &[Look], variant: &Variant, common: bool) -> Vec<
         }
         for of_skip in [OfSkip::Right, OfSkip::WithoutD, OfSkip::TimesDelta] {
             if of_skip == OfSkip::Right || has_skip && !common {
-                let start = Epilogue { readout: 1.0, skip: 1.0, of_skip, gate, gated };
+                let start = Epilogue { of_skip, gate, gated, ..Epilogue::RIGHT };
                 found.extend(factors(case, &elements, start));
             }
         }
@@ -279,37 +289,23 @@ fn changes(epilogue: &Epilogue, gateless: bool, has_skip: bool) -> Vec<Change> {
 /// Each epilogue that differs in one thing and has no number in it.
 pub fn alone(case: &Case) -> Vec<Change> {
     let (gateless, has_skip) = (case.problem.z.is_none(), case.problem.d.is_some());
-    let right = Epilogue {
-        readout: 1.0,
-        skip: 1.0,
-        of_skip: OfSkip::Right,
-        gate: GateFunction::Silu,
-        gated: Gated::All,
-    };
     let mut all = Vec::new();
     if !gateless {
         let gates = GATES.iter().filter(|(gate, ..)| *gate != GateFunction::OfOutput);
-        all.extend(gates.map(|(gate, ..)| Epilogue { gate: *gate, ..right }));
+        all.extend(gates.map(|(gate, ..)| Epilogue { gate: *gate, ..Epilogue::RIGHT }));
     }
     if has_skip {
-        all.extend([0.0, 2.0].map(|skip| Epilogue { skip, ..right }));
-        all.push(Epilogue { of_skip: OfSkip::WithoutD, ..right });
-        all.extend((!gateless).then_some(Epilogue { gated: Gated::Readout, ..right }));
+        all.extend([0.0, 2.0].map(|skip| Epilogue { skip, ..Epilogue::RIGHT }));
+        all.push(Epilogue { of_skip: OfSkip::WithoutD, ..Epilogue::RIGHT });
+        all.extend((!gateless).then_some(Epilogue { gated: Gated::Readout, ..Epilogue::RIGHT }));
     }
     all.iter().flat_map(|epilogue| changes(epilogue, gateless, has_skip)).collect()
 }
 
 /// What differs in one thing, with the likelier factors.
 pub fn beside_others(case: &Case) -> Vec<Change> {
-    let right = Epilogue {
-        readout: 1.0,
-        skip: 1.0,
-        of_skip: OfSkip::Right,
-        gate: GateFunction::Silu,
-        gated: Gated::All,
-    };
     let (gateless, has_skip) = (case.problem.z.is_none(), case.problem.d.is_some());
-    let factors = [2.0, 0.5, -1.0].map(|readout| Epilogue { readout, ..right });
+    let factors = [2.0, 0.5, -1.0].map(|readout| Epilogue { readout, ..Epilogue::RIGHT });
     let of_factors = factors.iter().flat_map(|epilogue| changes(epilogue, gateless, has_skip));
     alone(case).into_iter().chain(of_factors).collect()
 }

@@ -233,9 +233,7 @@ impl Search<'_> {
             found
         };
         let proposed: Vec<Candidate> = changes.par_iter().flat_map_iter(of_change).collect();
-        let held: Vec<Candidate> =
-            proposed.into_par_iter().filter(|candidate| !self.is_refuted(&candidate.variant)).collect();
-        held
+        proposed.into_par_iter().filter(|candidate| !self.is_refuted(&candidate.variant)).collect()
     }
 
     /// One change in some states only.
@@ -246,7 +244,8 @@ impl Search<'_> {
             places.push((Every::Of { length: 2, at: 1 }, "in odd states".to_owned()));
             places.push((Every::Of { length: 2, at: 0 }, "in even states".to_owned()));
         }
-        for n in 0..states.min(2 * STATES) {
+        // The one state of a scan is all of them.
+        for n in 0..if states > 1 { states.min(2 * STATES) } else { 0 } {
             places.push((Every::one(n), format!("in state {n}")));
             if n > 1 {
                 places.push((Every::From(n - 1), format!("in states from {} on", n - 1)));
@@ -284,7 +283,9 @@ impl Search<'_> {
         };
         let all = self.everything().into_iter().filter(of_reading);
         let places = [(first + 1, first, "last"), (first, 0, "first")];
-        let places = places.into_iter().filter(|(length, ..)| *length < self.case.problem.shape.seqlen);
+        // A chunk of one position would be every position.
+        let places =
+            places.into_iter().filter(|(length, ..)| (2..self.case.problem.shape.seqlen).contains(length));
         let places: Vec<(Only, String)> = places
             .map(|(length, at, name)| {
                 let text = format!("at the {name} position of each chunk of {length}");
@@ -321,7 +322,9 @@ impl Search<'_> {
             .for_each(|length| of(length, first));
         if first > 0 {
             of(first + 1, first);
-            of(first, 0);
+            if first > 1 {
+                of(first, 0);
+            }
             places.push((Only::Positions(Every::From(first)), format!("from position {first} on")));
         }
         let look = Look { len: (2 * first + super::BEYOND).min(seqlen), ..self.whole(row) };
