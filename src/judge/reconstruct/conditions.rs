@@ -18,6 +18,7 @@ pub enum Measure {
     ImaginaryZ,
     /// |Re z|
     SizeOfRealZ,
+    RealA,
     /// |Re z| + |Im z|, a size that costs no root.
     SumZ,
     /// max(|Re z|, |Im z|), likewise.
@@ -25,7 +26,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    pub const ALL: [Measure; 8] = [
+    pub const ALL: [Measure; 9] = [
         Measure::Z,
         Measure::Delta,
         Measure::A,
@@ -34,12 +35,14 @@ impl Measure {
         Measure::RealZ,
         Measure::ImaginaryZ,
         Measure::SizeOfRealZ,
+        Measure::RealA,
     ];
 
     pub fn of(self, point: &Point) -> f64 {
         match self {
             Measure::Delta => point.delta,
             Measure::A => point.a.norm(),
+            Measure::RealA => point.a.re,
             Measure::Z => point.z().norm(),
             Measure::RealZ => point.z().re,
             Measure::ImaginaryZ => point.z().im.abs(),
@@ -53,6 +56,7 @@ impl Measure {
         match self {
             Measure::Delta => "Δ",
             Measure::A => "|A|",
+            Measure::RealA => "Re A",
             Measure::Z => "|z|",
             Measure::RealZ => "Re z",
             Measure::ImaginaryZ => "|Im z|",
@@ -62,14 +66,24 @@ impl Measure {
         }
     }
 
-    /// What is taken in the place of a point where the measure may not be beyond `end`.
-    pub fn held_at(self, end: f64) -> Option<Replaced> {
+    /// What is taken in the place of a point where the measure may not be beyond `end`: a limit of Δ may leave Δu as it is.
+    pub fn held_at(self, end: f64) -> Vec<Replaced> {
+        let all = self.held(end);
+        let beside = if self == Measure::Delta { all.as_ref().map(Replaced::beside_drive) } else { None };
+        all.into_iter().chain(beside).collect()
+    }
+
+    fn held(self, end: f64) -> Option<Replaced> {
         let text = |of: &str| format!("{of} held at {}", rounded(end));
         let part = move |x: f64| if x == 0.0 { x } else { end.abs().copysign(x) };
         Some(match self {
             Measure::Delta => Replaced::new(text("Δ"), move |point| Point { delta: end, ..*point }),
             Measure::A => Replaced::new(text("|A|"), move |point| Point {
                 a: point.a * (end / point.a.norm()),
+                ..*point
+            }),
+            Measure::RealA => Replaced::new(text("Re A"), move |point| Point {
+                a: Complex64::new(end, point.a.im),
                 ..*point
             }),
             Measure::Z => Replaced::of_z(text("|z|"), move |delta, a| a * delta * (end / (a * delta).norm())),
@@ -88,7 +102,7 @@ impl Measure {
 
     /// Whether it depends on z alone.
     pub fn is_of_z(self) -> bool {
-        !matches!(self, Measure::Delta | Measure::A)
+        !matches!(self, Measure::Delta | Measure::A | Measure::RealA)
     }
 
     /// A point at which the measure is so many times that of this one: a step of another length where it is of Δ, another A

@@ -167,6 +167,18 @@ fn series(term: &Term, k: usize) -> f64 {
     }
 }
 
+/// α of what is divided by 1 − αz.
+fn pole(shape: &Shape) -> Option<f64> {
+    match shape {
+        Shape::Quotient(_, below) if below.len() == 2 => Some(-below[1]),
+        Shape::Sum(terms) => match terms[..] {
+            [(_, Function::Resolvent(alpha))] => Some(alpha.value()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 4.0 * TOLERANCE * a.abs().max(b.abs())
 }
@@ -190,6 +202,13 @@ fn changed(which: Which, term: &Term, right: &Term, z: &[Complex64]) -> String {
             return format!("the sign of {name} is wrong");
         }
         return format!("{name} has the factor {} too much", text::number(factor));
+    }
+    if let (Shape::Mixed(mixed), Some(alpha)) = (&found.shape, pole(&right.function.shape))
+        && mixed.is_quotient()
+    {
+        let wrong = mixed.beside_modulus(alpha).join(", ");
+        let name = text::quotient_below(alpha);
+        return format!("|{name}|² has {wrong}");
     }
     if let (Shape::Exponential(_, re, im), Which::ABar) = (&found.shape, which) {
         let part = |what, factor: f64| {

@@ -36,8 +36,8 @@ pub type Evaluate<'a> = dyn Fn(&Elements) -> Option<Coefficients<f64>> + Sync + 
 pub struct Probe<'a> {
     pub weights: Weights,
     pub evaluate: &'a Evaluate<'a>,
-    /// The factors of Re z and Im z in the exponential that stands where exp(z) should, if one does.
-    pub exponent: Option<(f64, f64)>,
+    /// What stands where exp(z) should, if something does.
+    pub own: Option<Found>,
 }
 
 impl Probe<'_> {
@@ -187,7 +187,7 @@ pub fn find(probe: &Probe, which: Which, z: &[Complex64]) -> Option<Expansion> {
     for (monomial, values) in monomials(probe, which, z)? {
         let powers = powers(&values)?;
         for (power, values) in powers {
-            terms.extend(split(function::find(z, &values, probe.exponent)?).map(|function| Term {
+            terms.extend(split(function::find(z, &values, probe.own.as_ref())?).map(|function| Term {
                 monomial,
                 power,
                 function,

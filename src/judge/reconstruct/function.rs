@@ -3,7 +3,11 @@
 
 use num_complex::Complex64;
 
+use super::division::{Divisor, Slip};
 use super::fit::{TOLERANCE, factors, plausible, recognized, residual, snapped};
+use super::mixed::Mixed;
+use super::recurrence::Recurrence;
+use super::reduced::{BaseTwo, Reduced};
 use crate::formula::{Fraction, Function};
 use crate::judge::faults::complex::Powers;
 use crate::judge::model;
@@ -14,6 +18,12 @@ pub enum Argument {
     Z,
     Conjugate,
     RealPart,
+    /// −|Re z| + i Im z
+    Falling,
+    /// |Re z| + i Im z
+    Rising,
+    /// Re z + i |Im z|
+    Upper,
     /// Of z, a real factor.
     Scaled(f64),
     /// A factor of the real part, and one of the imaginary part.
@@ -26,6 +36,9 @@ impl Argument {
             Argument::Z => z,
             Argument::Conjugate => z.conj(),
             Argument::RealPart => z.re.into(),
+            Argument::Falling => Complex64::new(-z.re.abs(), z.im),
+            Argument::Rising => Complex64::new(z.re.abs(), z.im),
+            Argument::Upper => Complex64::new(z.re, z.im.abs()),
             Argument::Scaled(factor) => z * factor,
             Argument::Parts(re, im) => Complex64::new(z.re * re, z.im * im),
         }
@@ -83,67 +96,6 @@ impl Piece {
     }
 }
 
-/// By what a complex division divides.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Divisor {
-    Z,
-    /// z²
-    Square,
-    /// z³
-    Cube,
-    /// 1 − αz
-    Pole(Fraction),
-}
-
-impl Divisor {
-    pub fn of(self, z: Complex64) -> Complex64 {
-        match self {
-            Divisor::Z => z,
-            Divisor::Square => z * z,
-            Divisor::Cube => z * z * z,
-            Divisor::Pole(alpha) => 1.0 - z * alpha.value(),
-        }
-    }
-}
-
-/// How 1/w is formed of the parts of w: something above, where conj(w) belongs, and something below, where |w|² belongs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Slip {
-    pub above: usize,
-    pub below: usize,
-}
-
-/// A text in w, and its value.
-type OfW<T> = (&'static str, fn(Complex64) -> T);
-
-/// What may stand where conj(w) belongs, which is the first.
-pub const ABOVE: [OfW<Complex64>; 4] =
-    [("conj(w)", |w| w.conj()), ("w", |w| w), ("Re w", |w| w.re.into()), ("1", |_| Complex64::ONE)];
-
-/// What may stand where |w|² belongs, which is the first.
-pub const BELOW: [OfW<f64>; 8] = [
-    ("|w|²", |w| w.norm_sqr()),
-    ("Re(w)² − Im(w)²", |w| w.re * w.re - w.im * w.im),
-    ("|w|", |w| w.norm()),
-    ("Re(w)²", |w| w.re * w.re),
-    ("Im(w)²", |w| w.im * w.im),
-    ("(Re w + Im w)²", |w| (w.re + w.im) * (w.re + w.im)),
-    ("Re w + Im w", |w| w.re + w.im),
-    ("1", |_| 1.0),
-];
-
-impl Slip {
-    fn of(self, w: Complex64) -> Complex64 {
-        (ABOVE[self.above].1)(w) / (BELOW[self.below].1)(w)
-    }
-
-    /// All but the right one.
-    fn all() -> impl Iterator<Item = Slip> {
-        let all = (0..BELOW.len()).flat_map(|below| (0..ABOVE.len()).map(move |above| Slip { above, below }));
-        all.skip(1)
-    }
-}
-
 /// A function of one argument, with its numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
@@ -165,6 +117,14 @@ pub enum Shape {
     Guarded(f64, Function, Divisor, f64),
     /// (P(z/m)/Q(z/m))ᵐ, by their coefficients.
     Raised(Vec<f64>, Vec<f64>, i32),
+    /// A quotient in which the parts of z stand for themselves.
+    Mixed(Mixed),
+    /// c φₖ that is formed step by step of what is wrong: c, k.
+    Stepwise(f64, usize, Recurrence),
+    /// exp(z) of an argument that is reduced wrongly.
+    Reduced(Reduced),
+    /// A power of 2 times a polynomial of what is left.
+    BaseTwo(BaseTwo),
 }
 
 /// A function as it was found.
@@ -215,6 +175,10 @@ impl Shape {
                 let z = z / f64::from(*m);
                 (polynomial(above, z) / polynomial(below, z)).powi(*m)
             }
+            Shape::Mixed(mixed) => mixed.value(z),
+            Shape::Stepwise(factor, k, recurrence) => recurrence.phi(*k, z) * *factor,
+            Shape::Reduced(reduced) => reduced.value(z),
+            Shape::BaseTwo(base_two) => base_two.value(z),
         }
     }
 
@@ -239,6 +203,14 @@ impl Shape {
 impl Found {
     pub fn value(&self, z: Complex64) -> Complex64 {
         self.part.of(self.shape.value(self.argument.of(z)))
+    }
+
+    /// The factors of Re z and Im z in the exponent, where it is nothing but an exponential.
+    fn as_exponent(&self) -> Option<(f64, f64)> {
+        match self.shape {
+            Shape::Exponential(_, re, im) => Some((re, im)),
+            _ => None,
+        }
     }
 
     /// A function of z itself.
@@ -318,15 +290,15 @@ fn subsets(count: usize, most: usize) -> Vec<Vec<usize>> {
 }
 
 /// The values of a function at some points, and what an error of each is measured in.
-struct Samples<'a> {
-    z: &'a [Complex64],
-    values: &'a [Complex64],
-    scales: Vec<f64>,
+pub struct Samples<'a> {
+    pub z: &'a [Complex64],
+    pub values: &'a [Complex64],
+    pub scales: Vec<f64>,
 }
 
 /// The function that has these values; none if it is none of those that are known here. What stands in the place of exp(z)
-/// elsewhere in the same source, factors of Re z and Im z in its exponent, may stand in this one, too.
-pub fn find(z: &[Complex64], values: &[Complex64], exponent: Option<(f64, f64)>) -> Option<Found> {
+/// elsewhere in the same source may stand in this one, too.
+pub fn find(z: &[Complex64], values: &[Complex64], own: Option<&Found>) -> Option<Found> {
     let largest = values.iter().fold(0.0, |most: f64, value| most.max(value.norm()));
     if !largest.is_finite() || largest == 0.0 {
         return None;
@@ -342,10 +314,13 @@ pub fn find(z: &[Complex64], values: &[Complex64], exponent: Option<(f64, f64)>)
         .or_else(|| samples.changed(complex))
         .or_else(|| samples.over_powers(complex, 3))
         .or_else(|| if complex { samples.scaled_parts().or_else(|| samples.divided_wrongly()) } else { None })
-        .or_else(|| samples.with_exponent(exponent?))
+        .or_else(|| samples.with_exponent(own?.as_exponent()?))
         .or_else(|| samples.guarded())
         .or_else(|| samples.raised())
-        .or_else(|| if complex { samples.of_wrong_powers() } else { None })
+        .or_else(|| if complex { samples.of_wrong_powers().or_else(|| samples.mixed()) } else { None })
+        .or_else(|| samples.reduced())
+        .or_else(|| samples.base_two())
+        .or_else(|| samples.stepwise(own))
 }
 
 /// A number as somebody typed it: of up to three digits.
@@ -356,12 +331,12 @@ pub fn typed(value: f64) -> Option<f64> {
 
 impl Samples<'_> {
     /// The function if it leaves no more than a fit may.
-    fn accepted(&self, found: Found) -> Option<Found> {
+    pub fn accepted(&self, found: Found) -> Option<Found> {
         let model: Vec<Complex64> = self.z.iter().map(|&z| found.value(z)).collect();
         (residual(&model, self.values, &self.scales) <= TOLERANCE).then_some(found)
     }
 
-    fn column(&self, f: impl Fn(Complex64) -> Complex64) -> Vec<Complex64> {
+    pub fn column(&self, f: impl Fn(Complex64) -> Complex64) -> Vec<Complex64> {
         self.z.iter().map(|&z| f(z)).collect()
     }
 
@@ -402,7 +377,8 @@ impl Samples<'_> {
     fn of_degrees(&self, above: usize, below: usize, argument: Argument, part: Part) -> Option<Found> {
         // P − f Q = f with Q(0) = 1: linear in what is unknown.
         let below_is_conjugate = below > 0 && argument == Argument::Conjugate;
-        if below > 0 && (part != Part::Whole || !matches!(argument, Argument::Z | Argument::Conjugate)) {
+        let is_scaled = matches!(argument, Argument::RealPart | Argument::Scaled(_) | Argument::Parts(..));
+        if below > 0 && (part != Part::Whole || is_scaled) {
             return None;
         }
         let power = |k: usize| self.column(|z| part.of(argument.of(z).powu(k as u32)));
@@ -456,12 +432,13 @@ impl Samples<'_> {
 
     /// Another argument, or a part of the value alone.
     fn changed(&self, complex: bool) -> Option<Found> {
-        use Argument::{Conjugate, RealPart, Scaled, Z};
+        use Argument::{Conjugate, Falling, RealPart, Rising, Scaled, Upper, Z};
         let ln2 = std::f64::consts::LN_2;
         let scaled = [-1.0, 0.5, 2.0, ln2, 1.0 / ln2].map(Scaled);
         let parts: &[Part] =
             if complex { &[Part::Whole, Part::Real, Part::Imaginary] } else { &[Part::Whole] };
-        let arguments: &[Argument] = if complex { &[Z, Conjugate, RealPart] } else { &[Z] };
+        let arguments: &[Argument] =
+            if complex { &[Z, Conjugate, RealPart, Falling, Rising, Upper] } else { &[Z] };
         let mut all =
             arguments.iter().copied().chain(scaled).flat_map(|a| parts.iter().map(move |&p| (a, p)));
         all.find_map(|(argument, part)| {

@@ -3,9 +3,10 @@
 
 use num_complex::Complex64;
 
+use super::division::Divisor;
 use super::expansion::{Expansion, Point, Probe, Term, Which};
 use super::fit::blurred;
-use super::function::{self, Divisor, Found, GUARDED, Shape};
+use super::function::{self, Found, GUARDED, Shape};
 use super::places;
 use crate::formula::Function;
 

@@ -31,11 +31,15 @@
 
 pub mod conditions;
 pub mod difference;
+pub mod division;
 pub mod expansion;
 pub mod fit;
 pub mod function;
 pub mod guards;
+pub mod mixed;
 pub mod places;
+pub mod recurrence;
+pub mod reduced;
 pub mod replaced;
 pub mod text;
 
@@ -43,7 +47,6 @@ use num_complex::Complex64;
 
 use self::expansion::{Evaluate, Expansion, Point, Probe, Which};
 use self::fit::{TOLERANCE, blurred};
-use self::function::Shape;
 use self::places::{Content, Place};
 use self::replaced::Replaced;
 use super::diagnose::{NEARLY, NEEDED, variant};
@@ -96,7 +99,7 @@ impl Reconstruction {
     /// statements that are needed. None if there are no such errors, or if more than [`NEEDED`] of them is left. The residual
     /// is ‖got − said‖ / ‖got − specified‖, each value relative to the sum of its terms' moduli, and at most 1.
     pub fn explains(&self, points: &[Point], evaluate: &Evaluate) -> Option<Diagnosis> {
-        let steps = Probe { weights: self.weights, evaluate, exponent: None }.ask(points)?;
+        let steps = Probe { weights: self.weights, evaluate, own: None }.ask(points)?;
         let (mut all, mut left) = (0.0, 0.0);
         let mut needed = vec![false; self.statements.len()];
         for (which, _) in NAMES {
@@ -177,7 +180,7 @@ impl Reconstruction {
 
 /// What is wrong with a method's step, for these weights; none where nothing is, or nothing can be said.
 pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option<Reconstruction> {
-    let mut probe = Probe { weights, evaluate, exponent: None };
+    let mut probe = Probe { weights, evaluate, own: None };
     let form = Form::from(method);
     let mut statements = Vec::new();
     for (which, name) in NAMES {
@@ -222,10 +225,8 @@ pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option
         let is_right = difference::same(&computed, &right, &arguments);
         let guarded = if is_right { guards::find(&probe, which, &computed) } else { None };
         let (computed, is_right) = guarded.map_or((computed, is_right), |guarded| (guarded, false));
-        if let (Which::ABar, [one]) = (which, &computed.0[..])
-            && let Shape::Exponential(_, re, im) = one.function.shape
-        {
-            probe.exponent = Some((re, im));
+        if let (Which::ABar, [one], false) = (which, &computed.0[..], is_right) {
+            probe.own = Some(one.function.clone());
         }
         let places = places::find(&probe, which, name, &computed);
         if !is_right {
@@ -318,7 +319,7 @@ const REFUTED: usize = 3;
 
 impl Everywhere {
     pub fn new(method: Method, weights: Weights, evaluate: &Evaluate) -> Option<Self> {
-        let (points, steps) = everywhere(&Probe { weights, evaluate, exponent: None })?;
+        let (points, steps) = everywhere(&Probe { weights, evaluate, own: None })?;
         Some(Everywhere { method, weights, points, steps })
     }
 

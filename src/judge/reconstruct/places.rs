@@ -7,7 +7,7 @@ use num_complex::Complex64;
 
 use super::conditions::{self, BISECTIONS, Condition, Measure, rounded_value};
 use super::expansion::{self, Expansion, Monomial, Point, Probe, Term, Which};
-use super::fit::{TOLERANCE, blurred, factors, plausible, residual, snapped};
+use super::fit::{TOLERANCE, blurred, factors, plausible, recognized, residual, snapped};
 use super::function::{Found, Shape};
 use super::replaced::{self, Replaced};
 use super::text;
@@ -32,7 +32,9 @@ pub fn grid(weights: Weights) -> Vec<Point> {
             (0.0625, -1.0),
         ],
     };
-    let sizes = (-18..=18).step_by(2).map(|k| f64::from(k).exp2());
+    // Some between those of one ratio, so that z has more than the powers of 4.
+    let between = (-6..=6).step_by(4).map(|k| 1.5 * f64::from(k).exp2());
+    let sizes = (-18..=18).step_by(2).map(|k| f64::from(k).exp2()).chain(between);
     let a = directions.iter().flat_map(|&(x, y)| sizes.clone().map(move |r| Complex64::new(r * x, r * y)));
     let a: Vec<Complex64> = a.chain([Complex64::ZERO]).collect();
     let deltas = (-34..=4).step_by(2).map(|k| f64::from(k).exp2()).chain([0.0]);
@@ -91,6 +93,14 @@ impl Content {
         }
     }
 
+    /// Whether it is no number there, or nearly none.
+    fn overflows(&self, point: &Point) -> bool {
+        matches!(self, Content::Formula(_) | Content::Of(..)) && {
+            let (value, size) = self.value(point);
+            !(value.is_finite() && size < 1e300)
+        }
+    }
+
     fn text(&self, which: Which, name: &str) -> String {
         match self {
             Content::Formula(formula) => format!("{name} is {}", text::expansion(which, formula)),
@@ -123,11 +133,26 @@ pub fn find(probe: &Probe, which: Which, name: &str, model: &Expansion) -> Vec<P
         })
         .collect();
     let asked = Asked { probe, which, model, values };
-    let mut all = Vec::new();
-    all.extend(asked.not_finite(name));
-    all.extend(asked.other(name));
+    let mut all = asked.all_others(name);
+    // What overflows where it is something else is no place of its own.
+    let overflows = |one: &Value| {
+        let says = |place: &Place| place.condition.holds(&one.point) && place.content.overflows(&one.point);
+        one.class == Class::NotFinite && all.iter().any(says)
+    };
+    if !asked.values.iter().any(overflows) {
+        all.extend(asked.not_finite(name));
+    }
     all
 }
+
+/// By what values are told apart where they lie in two places.
+const APART: [fn(&Point) -> bool; 5] = [
+    |point| point.z().re < 0.0,
+    |point| point.z().norm() < 0.75,
+    |point| point.z().norm() < 3.0,
+    |point| point.delta < 0.015,
+    |point| point.a.norm() < 0.75,
+];
 
 /// What is returned at a point.
 #[derive(Clone, Copy)]
@@ -193,6 +218,31 @@ impl Asked<'_> {
         let what = if is_nan { "NaN" } else { "not finite" };
         let text = format!("{name} is {what} where {}", condition.text());
         self.stays(Place { condition, content: Content::NotFinite, text }, &values)
+    }
+
+    /// The place where it is another function, or two.
+    fn all_others(&self, name: &str) -> Vec<Place> {
+        if let Some(place) = self.other(name).filter(|place| !matches!(place.content, Content::Unknown)) {
+            return vec![place];
+        }
+        let of = |test: &dyn Fn(&Point) -> bool| {
+            let values =
+                self.values.iter().filter(|one| one.class != Class::Other || test(&one.point)).copied();
+            let part = Asked { values: values.collect(), ..*self };
+            part.other(name).filter(|place| !matches!(place.content, Content::Unknown))
+        };
+        let mut apart = APART.iter().filter(|test| {
+            let (mut some, mut others) = (false, false);
+            self.values.iter().filter(|one| one.class == Class::Other).for_each(|one| {
+                *if test(&one.point) { &mut some } else { &mut others } = true;
+            });
+            some && others
+        });
+        let parts = |test: &fn(&Point) -> bool| -> Vec<Place> {
+            of(test).into_iter().chain(of(&|point| !test(point))).collect()
+        };
+        let two = apart.by_ref().map(parts).find(|places| places.len() == 2);
+        two.unwrap_or_else(|| self.other(name).into_iter().collect())
     }
 
     /// The place where it is another function: what that is comes first, as what is like it elsewhere says nothing.
@@ -359,10 +409,9 @@ impl Asked<'_> {
             return None;
         };
         // A threshold is a round number more often than not.
-        [rounded_value(end), end].into_iter().find_map(|end| {
-            let held = measure.held_at(end)?;
-            replaced::agrees(&held, self.model, values, FOUND).then(|| Content::Of(held, self.model.clone()))
-        })
+        let mut all = [rounded_value(end), end].into_iter().flat_map(|end| measure.held_at(end));
+        let held = all.find(|held| replaced::agrees(held, self.model, values, FOUND))?;
+        Some(Content::Of(held, self.model.clone()))
     }
 
     /// The formula in a region of z, found there as it is elsewhere.
@@ -464,12 +513,17 @@ fn content(values: &[(Point, Complex64)], elsewhere: &Expansion) -> Option<Expan
             arguments.push(z);
         }
     }
+    // A factor that is no fraction fits one argument more.
+    let enough_for = |found: &[f64]| {
+        let odd = found.iter().filter(|&&factor| recognized(factor).is_none()).count();
+        odd == 0 || arguments.len() > found.len() + 2 * odd
+    };
     let enough = |chosen: &Vec<usize>| got.len() >= EVIDENCE * chosen.len() && arguments.len() > chosen.len();
     alone.chain(more).filter(|(chosen, _)| enough(chosen)).find_map(|(chosen, beside)| {
         let got = if beside { &rest } else { &got };
         let picked: Vec<Vec<Complex64>> = chosen.iter().map(|&i| columns[i].clone()).collect();
         let found: Vec<f64> = factors(&picked, got, &scales)?.into_iter().map(snapped).collect();
-        if !plausible(&found) {
+        if !plausible(&found) || !enough_for(&found) {
             return None;
         }
         let sum = |row: usize| picked.iter().zip(&found).map(|(column, factor)| column[row] * factor).sum();

@@ -9,6 +9,7 @@ use num_complex::Complex64;
 use super::difference;
 use super::expansion::{Expansion, Point, Probe, Which};
 use super::fit::{TOLERANCE, blurred};
+use super::function;
 use crate::formula::Form;
 use crate::problem::Weights;
 
@@ -16,7 +17,7 @@ use crate::problem::Weights;
 type Change<T> = (&'static str, fn(T) -> T);
 
 /// What may stand in the place of A, and how it is written.
-const OF_A: [Change<Complex64>; 8] = [
+const OF_A: [Change<Complex64>; 9] = [
     ("A", |a| a),
     ("−exp(A)", |a| -a.exp()),
     ("exp(A)", |a| a.exp()),
@@ -25,6 +26,7 @@ const OF_A: [Change<Complex64>; 8] = [
     ("|A|", |a| a.norm().into()),
     ("−|A|", |a| (-a.norm()).into()),
     ("1/A", |a| 1.0 / a),
+    ("−|Re A| + i Im A", |a| Complex64::new(-a.re.abs(), a.im)),
 ];
 
 /// The same of Δ.
@@ -64,6 +66,15 @@ pub struct Replaced {
 impl Replaced {
     pub fn new(text: String, moved: impl Fn(&Point) -> Point + Send + Sync + 'static) -> Self {
         Replaced { moved: Arc::new(moved), text }
+    }
+
+    /// The same where Δu stays what it is, in which every B̄u has one Δ.
+    pub fn beside_drive(&self) -> Self {
+        let moved = self.moved.clone();
+        Replaced::new(format!("{}, but for the Δ of Δu", self.text), move |point| {
+            let point_there = moved(point);
+            Point { u: point.u * point.delta / point_there.delta, ..point_there }
+        })
     }
 
     /// Another z alone, beside Δ as it is.
@@ -120,6 +131,41 @@ fn of_z(weights: Weights) -> Vec<Replaced> {
     all
 }
 
+/// What is added to z, Δ or A.
+fn sums(epsilon: f64) -> [Replaced; 3] {
+    let sign = if epsilon < 0.0 { '−' } else { '+' };
+    let text = |of: &str| format!("{of} {sign} {} in the place of {of}", super::text::digits(epsilon.abs()));
+    [
+        Replaced::of_z(text("z"), move |delta, a| a * delta + epsilon),
+        Replaced::new(text("Δ"), move |point| Point { delta: point.delta + epsilon, ..*point }),
+        Replaced::new(text("A"), move |point| Point { a: point.a + epsilon, ..*point }),
+    ]
+}
+
+/// Newton steps, far more than what is near enough needs.
+const NEWTON: usize = 12;
+
+/// A number that is added somewhere: what it is, one value says, and all others must agree.
+fn added(formula: &Expansion, values: &[(Point, Complex64)]) -> Option<Replaced> {
+    let kinds = (0..3).flat_map(|kind| [false, true].map(|beside| (kind, beside)));
+    kinds.filter(|&(kind, beside)| kind == 1 || !beside).find_map(|(kind, beside)| {
+        let of = |epsilon: f64| {
+            let replaced = sums(epsilon)[kind].clone();
+            if beside { replaced.beside_drive() } else { replaced }
+        };
+        let (point, got) = values.get(values.len() / 2)?;
+        let at = |epsilon: f64| formula.value(&(of(epsilon).moved)(point)).0;
+        let mut epsilon = 0.0;
+        for _ in 0..NEWTON {
+            let step = 1e-6;
+            let slope = (at(epsilon + step) - at(epsilon - step)) / (2.0 * step);
+            epsilon += ((got - at(epsilon)) / slope).re;
+        }
+        let replaced = of(function::typed(epsilon)?);
+        agrees(&replaced, formula, values, 4.0 * TOLERANCE).then_some(replaced)
+    })
+}
+
 /// Where one of them makes the formula agree everywhere.
 pub fn find(probe: &Probe, which: Which, specified: &Expansion) -> Option<Replaced> {
     let points: Vec<Point> = [0.125, 0.5, 0.75, 1.25]
@@ -128,15 +174,21 @@ pub fn find(probe: &Probe, which: Which, specified: &Expansion) -> Option<Replac
         .collect();
     let got: Vec<Complex64> = probe.ask(&points)?.into_iter().map(|step| step[which as usize]).collect();
     let values: Vec<(Point, Complex64)> = points.into_iter().zip(got).collect();
-    let mut all = of_both().chain(of_z(probe.weights));
+    let beside = of_both().filter(|one| one.text.contains("place of Δ")).map(|one| one.beside_drive());
+    let mut all = of_both().chain(of_z(probe.weights)).chain(beside);
     all.find(|replaced| agrees(replaced, specified, &values, 4.0 * TOLERANCE))
+        .or_else(|| added(specified, &values))
 }
+
+/// Beyond this a double may have overflowed on the way.
+const HUGE: f64 = 1e60;
 
 /// Whether values are those of a formula with something replaced, as far as double is sure of them.
 pub fn agrees(replaced: &Replaced, formula: &Expansion, values: &[(Point, Complex64)], allowed: f64) -> bool {
     values.iter().all(|(point, got)| {
         let (want, size) = formula.value(&(replaced.moved)(point));
-        (got - want).norm() <= (allowed + blurred(point.z())) * size
+        // What overflows agrees with what does.
+        (got - want).norm() <= (allowed + blurred(point.z())) * size || !(size < HUGE || got.norm() < HUGE)
     })
 }
 

@@ -1,8 +1,9 @@
 //! Formulas as people write them: `½Δ²φ₂`, `Δ²A/2`, `exp(z)`.
 
+use super::division::{ABOVE, BELOW, Divisor};
 use super::expansion::{Expansion, Monomial, OfB, Term, Which};
 use super::fit::{TOLERANCE, recognized};
-use super::function::{ABOVE, Argument, BELOW, Divisor, Found, Part, Piece, Shape};
+use super::function::{Argument, Found, Part, Piece, Shape};
 use crate::formula::{Fraction, Function};
 
 /// A whole coefficient; 0 where it has no terms.
@@ -61,6 +62,9 @@ pub fn function(power: i32, found: &Found) -> String {
         Argument::Z => None,
         Argument::Conjugate => Some("conj(z)".to_owned()),
         Argument::RealPart => Some("Re z".to_owned()),
+        Argument::Falling => Some("−|Re z| + i Im z".to_owned()),
+        Argument::Rising => Some("|Re z| + i Im z".to_owned()),
+        Argument::Upper => Some("Re z + i |Im z|".to_owned()),
         Argument::Scaled(factor) => Some(scaled("z", factor)),
         Argument::Parts(re, im) => Some(joined(&[scaled("Re z", re), scaled("i Im z", im)])),
     };
@@ -125,6 +129,12 @@ pub fn function(power: i32, found: &Found) -> String {
             };
             format!("{}{text}{}", step(power), superscript(m.unsigned_abs()))
         }
+        Shape::Mixed(mixed) => format!("{}{}", step(power), mixed.text()),
+        Shape::Stepwise(factor, k, recurrence) => {
+            format!("{} ({})", basis(power, *factor, Function::Phi(*k), None), recurrence.text())
+        }
+        Shape::Reduced(reduced) => format!("{}{}", step(power), reduced.text()),
+        Shape::BaseTwo(base_two) => format!("{}{}", step(power), base_two.text()),
     };
     match found.part {
         Part::Whole => text,
@@ -192,7 +202,9 @@ pub fn basis(power: i32, factor: f64, of: Function, argument: Option<&str>) -> S
         Function::Phi(k) => format!("{}{}φ{}{with}", leading(factor), step(power), SUBSCRIPTS[k]),
         Function::Resolvent(alpha) => {
             let sign = if alpha.value() < 0.0 { '+' } else { '−' };
-            let below = fraction(argument.unwrap_or("z"), alpha.value().abs(), false);
+            let argument = argument.unwrap_or("z");
+            let argument = if argument.contains(' ') { format!("({argument})") } else { argument.to_owned() };
+            let below = fraction(&argument, alpha.value().abs(), false);
             fraction_over(power, factor, &format!("(1 {sign} {below})"))
         }
     }
@@ -235,7 +247,7 @@ fn series(coefficients: &[f64], argument: &str) -> String {
 }
 
 /// `text/6`, `3text/4`, `0.1667text`; a number alone where `text` is empty.
-fn fraction(text: &str, factor: f64, alone: bool) -> String {
+pub fn fraction(text: &str, factor: f64, alone: bool) -> String {
     let minus = if factor < 0.0 { "−" } else { "" };
     match recognized(factor.abs()) {
         Some((above, below)) => {
@@ -287,7 +299,7 @@ fn of_logarithm(value: f64) -> Option<String> {
 }
 
 /// Six digits.
-fn digits(value: f64) -> String {
+pub fn digits(value: f64) -> String {
     let rounded = format!("{value:.5e}").parse::<f64>().unwrap_or(value);
     if (1e-3..1e6).contains(&rounded.abs()) { format!("{rounded}") } else { format!("{rounded:e}") }
 }
@@ -312,6 +324,11 @@ pub fn joined(terms: &[String]) -> String {
         }
     }
     text
+}
+
+/// 1 − αz
+pub fn quotient_below(alpha: f64) -> String {
+    joined(&["1".to_owned(), fraction("z", -alpha, false)])
 }
 
 /// αz of a quotient, for the specified ones.

@@ -1,0 +1,114 @@
+//! Quotients in which the parts of z stand for themselves: products of complex numbers and squares of moduli that are
+//! multiplied out wrongly.
+
+use num_complex::Complex64;
+
+use super::fit::{TOLERANCE, factors, plausible, snapped};
+use super::function::{Found, Samples, Shape};
+use super::text;
+
+/// A factor and two exponents.
+type Monomial = (f64, u32, u32);
+
+/// Σ c zʲ z̄ᵏ over 1 + Σ c Re(z)ʲ Im(z)ᵏ
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mixed {
+    above: Vec<Monomial>,
+    /// Without the 1.
+    below: Vec<Monomial>,
+}
+
+/// All pairs of exponents up to a degree, the lowest first.
+fn exponents(degree: u32) -> impl Iterator<Item = (u32, u32)> {
+    (0..=degree).flat_map(|sum| (0..=sum).map(move |k| (sum - k, k)))
+}
+
+fn above(z: Complex64, (j, k): (u32, u32)) -> Complex64 {
+    z.powu(j) * z.conj().powu(k)
+}
+
+fn below(z: Complex64, (j, k): (u32, u32)) -> f64 {
+    z.re.powi(j as i32) * z.im.powi(k as i32)
+}
+
+impl Mixed {
+    pub fn value(&self, z: Complex64) -> Complex64 {
+        let over: Complex64 = self.above.iter().map(|&(c, j, k)| above(z, (j, k)) * c).sum();
+        over / (1.0 + self.below.iter().map(|&(c, j, k)| below(z, (j, k)) * c).sum::<f64>())
+    }
+
+    /// What is wrong below, where |1 − αz|² should stand: terms with the right ones.
+    pub fn beside_modulus(&self, alpha: f64) -> Vec<String> {
+        let right = [(-2.0 * alpha, 1, 0), (alpha * alpha, 2, 0), (alpha * alpha, 0, 2)];
+        let factor =
+            |of: &[Monomial], (j, k)| of.iter().find(|one| (one.1, one.2) == (j, k)).map_or(0.0, |one| one.0);
+        let wrong = exponents(2).skip(1).filter_map(|at| {
+            let (is, should) = (factor(&self.below, at), factor(&right, at));
+            let same = (is - should).abs() <= 4.0 * TOLERANCE * is.abs().max(should.abs());
+            let text = |c: f64| if c == 0.0 { "0".to_owned() } else { of_parts((c, at.0, at.1)) };
+            (!same).then(|| format!("{} in place of {}", text(is), text(should)))
+        });
+        wrong.collect()
+    }
+
+    pub fn is_quotient(&self) -> bool {
+        !self.below.is_empty()
+    }
+
+    pub fn text(&self) -> String {
+        let of_z = |&(c, j, k): &Monomial| {
+            let same = j.min(k) as i32;
+            let modulus = text::raised("|z|", 2 * same);
+            let (z, conjugate) =
+                (text::raised("z", j as i32 - same), text::raised("conj(z)", k as i32 - same));
+            text::fraction(&format!("{z}{conjugate}{modulus}"), c, j + k == 0)
+        };
+        let over = text::joined(&self.above.iter().map(of_z).collect::<Vec<_>>());
+        let under: Vec<String> = self.below.iter().map(|&one| of_parts(one)).collect();
+        match under.is_empty() {
+            true => format!("({over})"),
+            false => format!("({over})/({})", text::joined(&[vec!["1".to_owned()], under].concat())),
+        }
+    }
+}
+
+/// c Re(z)ʲ Im(z)ᵏ
+fn of_parts((c, j, k): Monomial) -> String {
+    let part = |name: &str, power: u32| match power {
+        0 => String::new(),
+        1 => format!("{name} z"),
+        _ => text::raised(&format!("{name}(z)"), power as i32),
+    };
+    let both = [part("Re", j), part("Im", k)].into_iter().filter(|text| !text.is_empty());
+    text::fraction(&both.collect::<Vec<_>>().join("·"), c, false)
+}
+
+impl Samples<'_> {
+    /// Polynomials of z and conj(z) up to degree 4; or up to degree 2 over a real polynomial of both parts.
+    pub fn mixed(&self) -> Option<Found> {
+        [(2, 0), (3, 0), (4, 0), (1, 2), (2, 2)]
+            .into_iter()
+            .find_map(|(over, under)| self.of_parts(over, under))
+    }
+
+    fn of_parts(&self, over: u32, under: u32) -> Option<Found> {
+        let (over, under): (Vec<_>, Vec<_>) = (exponents(over).collect(), exponents(under).skip(1).collect());
+        let mut columns: Vec<Vec<Complex64>> = over.iter().map(|&at| self.column(|z| above(z, at))).collect();
+        columns.extend(under.iter().map(|&at| {
+            self.z.iter().zip(self.values).map(|(&z, value)| -value * below(z, at)).collect::<Vec<_>>()
+        }));
+        let found = factors(&columns, self.values, &self.scales)?;
+        let or_zero = |c: f64| if c.abs() < TOLERANCE * TOLERANCE.sqrt() { 0.0 } else { snapped(c) };
+        let found: Vec<f64> = found.into_iter().map(or_zero).collect();
+        if !plausible(&found) {
+            return None;
+        }
+        let with = |factors: &[f64], at: &[(u32, u32)]| -> Vec<Monomial> {
+            let all = factors.iter().zip(at).filter(|(c, _)| **c != 0.0);
+            all.map(|(&c, &(j, k))| (c, j, k)).collect()
+        };
+        let (of_over, of_under) = found.split_at(over.len());
+        let mixed = Mixed { above: with(of_over, &over), below: with(of_under, &under) };
+        self.accepted(Found::plain(Shape::Mixed(mixed)))
+    }
+}
