@@ -52,6 +52,8 @@ pub enum Part {
     Real,
     /// The imaginary part, times i.
     Imaginary,
+    /// Times i: of a conjugate number its parts in each other's places.
+    Turned,
 }
 
 impl Part {
@@ -60,6 +62,7 @@ impl Part {
             Part::Whole => value,
             Part::Real => value.re.into(),
             Part::Imaginary => Complex64::new(0.0, value.im),
+            Part::Turned => Complex64::I * value,
         }
     }
 }
@@ -117,6 +120,8 @@ pub enum Shape {
     Guarded(f64, Function, Divisor, f64),
     /// (P(z/m)/Q(z/m))ᵐ, by their coefficients.
     Raised(Vec<f64>, Vec<f64>, i32),
+    /// The beginning of the series of c φₖ: c, k and the power that it ends with.
+    Cut(f64, usize, usize),
     /// A quotient in which the parts of z stand for themselves.
     Mixed(Mixed),
     /// c φₖ that is formed step by step of what is wrong: c, k.
@@ -175,6 +180,7 @@ impl Shape {
                 let z = z / f64::from(*m);
                 (polynomial(above, z) / polynomial(below, z)).powi(*m)
             }
+            Shape::Cut(..) => polynomial(&self.as_polynomial().unwrap_or_default(), z),
             Shape::Mixed(mixed) => mixed.value(z),
             Shape::Stepwise(factor, k, recurrence) => recurrence.phi(*k, z) * *factor,
             Shape::Reduced(reduced) => reduced.value(z),
@@ -186,6 +192,9 @@ impl Shape {
     pub fn as_polynomial(&self) -> Option<Vec<f64>> {
         match self {
             Shape::Quotient(above, below) if below.len() == 1 => Some(above.clone()),
+            &Shape::Cut(factor, k, last) => {
+                Some((0..=last).map(|j| factor * Function::Phi(k).coefficient(j)).collect())
+            }
             Shape::Sum(terms) => {
                 let mut all = Vec::new();
                 for &(factor, of) in terms {
@@ -279,6 +288,12 @@ fn sum(pieces: &[(f64, Piece)], z: Complex64) -> Complex64 {
     pieces.iter().map(|&(factor, piece)| piece.value(z) * factor).sum()
 }
 
+/// The last term of a series that is looked for.
+const CUT: usize = 24;
+
+/// The last power whose coefficient alone may be wrong.
+const BESIDE: usize = 10;
+
 /// Subsets of one to so many, the smallest first.
 fn subsets(count: usize, most: usize) -> Vec<Vec<usize>> {
     let mut all: Vec<Vec<usize>> = (1..1usize << count)
@@ -310,6 +325,8 @@ pub fn find(z: &[Complex64], values: &[Complex64], own: Option<&Found>) -> Optio
     let plain = samples.single(Argument::Z, Part::Whole).or_else(|| samples.exponential());
     let plain = plain.or_else(|| samples.quotient(Argument::Z, Part::Whole)).or_else(|| samples.sum());
     plain
+        .or_else(|| samples.cut())
+        .or_else(|| samples.beside_power())
         .or_else(|| samples.over_powers(complex, 1))
         .or_else(|| samples.changed(complex))
         .or_else(|| samples.over_powers(complex, 3))
@@ -393,18 +410,48 @@ impl Samples<'_> {
         let factors = factors(&columns, self.values, &self.scales)?;
         // What rounding leaves of a coefficient that is 0.
         let or_zero = |&c: &f64| if c.abs() < TOLERANCE * TOLERANCE.sqrt() { 0.0 } else { snapped(c) };
-        let factors: Vec<f64> = factors.iter().map(or_zero).collect();
-        if !plausible(&factors) {
+        let round: Vec<f64> = factors.iter().map(or_zero).collect();
+        if !plausible(&round) {
             return None;
         }
-        let (above, below) = factors.split_at(above + 1);
-        let (above, below) = (above.to_vec(), [&[1.0], below].concat());
-        let shape = match argument {
-            Argument::Conjugate if below.len() > 1 => Shape::ConjugateBelow(above, below),
-            _ => Shape::Quotient(above, below),
+        let with = |factors: &[f64]| {
+            let (above, below) = factors.split_at(above + 1);
+            let (above, below) = (above.to_vec(), [&[1.0], below].concat());
+            let shape = match argument {
+                Argument::Conjugate if below.len() > 1 => Shape::ConjugateBelow(above, below),
+                _ => Shape::Quotient(above, below),
+            };
+            let argument = if below_is_conjugate { Argument::Z } else { argument };
+            self.accepted(Found { argument, part, shape })
         };
-        let argument = if below_is_conjugate { Argument::Z } else { argument };
-        self.accepted(Found { argument, part, shape })
+        // Near a zero of the function a constant that is typed as a single one is no fraction.
+        with(&round).or_else(|| with(&factors))
+    }
+
+    /// The beginning of a series that is too long to be fitted.
+    fn cut(&self) -> Option<Found> {
+        let all = (0..=3).flat_map(|k| (5..=CUT).map(move |last| (k, last)));
+        all.into_iter().find_map(|(k, last)| {
+            let coefficients: Vec<f64> = (0..=last).map(|j| Function::Phi(k).coefficient(j)).collect();
+            let column = self.column(|z| polynomial(&coefficients, z));
+            let factor = snapped(factors(&[column], self.values, &self.scales)?[0]);
+            recognized(factor)?;
+            self.accepted(Found::plain(Shape::Cut(factor, k, last)))
+        })
+    }
+
+    /// A φ-function in whose series one coefficient is wrong.
+    fn beside_power(&self) -> Option<Found> {
+        let all = (0..=3).flat_map(|k| (0..=BESIDE).map(move |power| (k, power)));
+        all.into_iter().find_map(|(k, power)| {
+            let functions = [Function::Phi(k), Function::Power(power)];
+            let columns = functions.map(|of| self.column(|z| function(of, z)));
+            let found = factors(&columns, self.values, &self.scales)?;
+            let factor = snapped(found[0]);
+            recognized(factor)?;
+            let terms = vec![(factor, functions[0]), (snapped(found[1]), functions[1])];
+            self.accepted(Found::plain(Shape::Sum(terms)))
+        })
     }
 
     /// An exponential whose real and imaginary parts are scaled.
@@ -436,14 +483,16 @@ impl Samples<'_> {
         let ln2 = std::f64::consts::LN_2;
         let scaled = [-1.0, 0.5, 2.0, ln2, 1.0 / ln2].map(Scaled);
         let parts: &[Part] =
-            if complex { &[Part::Whole, Part::Real, Part::Imaginary] } else { &[Part::Whole] };
-        let arguments: &[Argument] =
-            if complex { &[Z, Conjugate, RealPart, Falling, Rising, Upper] } else { &[Z] };
-        let mut all =
-            arguments.iter().copied().chain(scaled).flat_map(|a| parts.iter().map(move |&p| (a, p)));
+            if complex { &[Part::Whole, Part::Real, Part::Imaginary, Part::Turned] } else { &[Part::Whole] };
+        let arguments: &[Argument] = if complex { &[Z, Conjugate, RealPart] } else { &[Z] };
+        let others: &[Argument] = if complex { &[Falling, Rising, Upper] } else { &[] };
+        let all = arguments.iter().copied().chain(scaled).flat_map(|a| parts.iter().map(move |&p| (a, p)));
+        let mut all = all.chain(others.iter().map(|&a| (a, Part::Whole)));
         all.find_map(|(argument, part)| {
-            self.single(argument, part)
-                .or_else(|| self.quotient(argument, part).filter(|_| argument != Z || part != Part::Whole))
+            // A polynomial of what is scaled is one of z.
+            let is_other = (argument, part) != (Z, Part::Whole) && !matches!(argument, Scaled(_));
+            let quotient = || if is_other { self.quotient(argument, part) } else { None };
+            self.single(argument, part).or_else(quotient)
         })
     }
 

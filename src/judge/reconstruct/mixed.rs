@@ -3,19 +3,21 @@
 
 use num_complex::Complex64;
 
-use super::fit::{TOLERANCE, factors, plausible, snapped};
+use super::fit::{TOLERANCE, factors, plausible, recognized, snapped};
 use super::function::{Found, Samples, Shape};
 use super::text;
 
 /// A factor and two exponents.
 type Monomial = (f64, u32, u32);
 
-/// Σ c zʲ z̄ᵏ over 1 + Σ c Re(z)ʲ Im(z)ᵏ
+/// Σ c zʲ z̄ᵏ over c₀ + Σ c Re(z)ʲ Im(z)ᵏ
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mixed {
     above: Vec<Monomial>,
-    /// Without the 1.
+    /// Without what stands alone.
     below: Vec<Monomial>,
+    /// What stands alone below: 1, or 1 and what is added to it.
+    constant: f64,
 }
 
 /// All pairs of exponents up to a degree, the lowest first.
@@ -34,7 +36,7 @@ fn below(z: Complex64, (j, k): (u32, u32)) -> f64 {
 impl Mixed {
     pub fn value(&self, z: Complex64) -> Complex64 {
         let over: Complex64 = self.above.iter().map(|&(c, j, k)| above(z, (j, k)) * c).sum();
-        over / (1.0 + self.below.iter().map(|&(c, j, k)| below(z, (j, k)) * c).sum::<f64>())
+        over / (self.constant + self.below.iter().map(|&(c, j, k)| below(z, (j, k)) * c).sum::<f64>())
     }
 
     /// What is wrong below, where |1 − αz|² should stand: terms with the right ones.
@@ -48,7 +50,9 @@ impl Mixed {
             let text = |c: f64| if c == 0.0 { "0".to_owned() } else { of_parts((c, at.0, at.1)) };
             (!same).then(|| format!("{} in place of {}", text(is), text(should)))
         });
-        wrong.collect()
+        let constant =
+            (self.constant != 1.0).then(|| format!("{} in place of 1", text::number(self.constant)));
+        constant.into_iter().chain(wrong).collect()
     }
 
     pub fn is_quotient(&self) -> bool {
@@ -67,7 +71,9 @@ impl Mixed {
         let under: Vec<String> = self.below.iter().map(|&one| of_parts(one)).collect();
         match under.is_empty() {
             true => format!("({over})"),
-            false => format!("({over})/({})", text::joined(&[vec!["1".to_owned()], under].concat())),
+            false => {
+                format!("({over})/({})", text::joined(&[vec![text::number(self.constant)], under].concat()))
+            }
         }
     }
 }
@@ -98,8 +104,13 @@ impl Samples<'_> {
             self.z.iter().zip(self.values).map(|(&z, value)| -value * below(z, at)).collect::<Vec<_>>()
         }));
         let found = factors(&columns, self.values, &self.scales)?;
+        // What is added to a modulus is added to the 1 below: everything is in units of the 1 above.
+        let unit = found[0];
+        let is_added = !under.is_empty() && recognized(unit).is_none() && (unit - 1.0).abs() < 0.1;
+        let (unit, constant) = if is_added { (unit, 1.0 / unit) } else { (1.0, 1.0) };
+        let found = found.into_iter().map(|c| c / unit);
         let or_zero = |c: f64| if c.abs() < TOLERANCE * TOLERANCE.sqrt() { 0.0 } else { snapped(c) };
-        let found: Vec<f64> = found.into_iter().map(or_zero).collect();
+        let found: Vec<f64> = found.map(or_zero).collect();
         if !plausible(&found) {
             return None;
         }
@@ -108,7 +119,7 @@ impl Samples<'_> {
             all.map(|(&c, &(j, k))| (c, j, k)).collect()
         };
         let (of_over, of_under) = found.split_at(over.len());
-        let mixed = Mixed { above: with(of_over, &over), below: with(of_under, &under) };
+        let mixed = Mixed { above: with(of_over, &over), below: with(of_under, &under), constant };
         self.accepted(Found::plain(Shape::Mixed(mixed)))
     }
 }

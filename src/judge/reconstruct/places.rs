@@ -88,7 +88,11 @@ impl Content {
     pub fn value(&self, point: &Point) -> (Complex64, f64) {
         match self {
             Content::Formula(formula) => formula.value(point),
-            Content::Of(replaced, formula) => formula.value(&(replaced.moved)(point)),
+            Content::Of(replaced, formula) => {
+                let moved = (replaced.moved)(point);
+                let (value, size) = formula.value(&moved);
+                (value, if moved.z().re.abs() > replaced::FAR { f64::INFINITY } else { size })
+            }
             Content::NotFinite | Content::Unknown => (f64::NAN.into(), f64::NAN),
         }
     }
@@ -175,7 +179,7 @@ struct Asked<'a> {
 const FOUND: f64 = 16.0 * TOLERANCE;
 
 /// Steps at which every power of Δ counts.
-const ORDINARY: [f64; 3] = [0.25, 1.0, 4.0];
+const ORDINARY: [f64; 4] = [0.25, 1.0, 4.0, 16.0];
 
 /// How near the ends on several lines are to each other where they are one threshold.
 const SAME_END: f64 = 2e-3;
@@ -186,12 +190,15 @@ const JUMP: f64 = 8.0;
 /// The fewest of them that make one.
 const FEWEST_ENDS: usize = 3;
 
-/// The value that at least three in four of these have.
-fn common(values: impl Iterator<Item = f64>) -> Option<f64> {
+/// The same where the value does not jump there.
+const SOFT_END: f64 = 0.05;
+
+/// The value that at least three in four of these have, to so much of it.
+fn common(values: impl Iterator<Item = f64>, slack: f64) -> Option<f64> {
     let mut all: Vec<f64> = values.collect();
     all.sort_by(f64::total_cmp);
     let middle = *all.get(all.len() / 2)?;
-    let same = all.iter().filter(|x| (*x - middle).abs() <= SAME_END * middle.abs()).count();
+    let same = all.iter().filter(|x| (*x - middle).abs() <= slack * middle.abs()).count();
     (same >= FEWEST_ENDS && 4 * same >= 3 * all.len() && middle != 0.0).then_some(middle)
 }
 
@@ -262,8 +269,7 @@ impl Asked<'_> {
                 class_of(content.value(point), point, got) != Class::Other
             })?;
             // A limit says more than the function that it makes.
-            let content = self.held(&condition, &values).unwrap_or(content);
-            Some((condition, content))
+            Some(self.held(&condition, &values).unwrap_or((condition, content)))
         });
         if let Some((condition, content)) = known {
             return place(condition, content);
@@ -271,8 +277,9 @@ impl Asked<'_> {
         // By what is surely off alone: beyond that both functions may be alike, far from the border of the place.
         let (sharp, all) = (self.around(&values, true), self.around(&values, false));
         let mut known = sharp.iter().chain(&all).filter_map(|condition| {
-            let content = self.held(condition, &values).or_else(|| self.in_region(condition, &values))?;
-            self.is_consistent(condition, &content).then_some((*condition, content))
+            let in_region = || Some((*condition, self.in_region(condition, &values)?));
+            let (condition, content) = self.held(condition, &values).or_else(in_region)?;
+            self.is_consistent(&condition, &content).then_some((condition, content))
         });
         // Where the difference begins to be seen is no border of anything.
         let mut regions = sharp.iter().filter(|condition| self.is_region(condition));
@@ -323,8 +330,9 @@ impl Asked<'_> {
     /// what is off ends somewhere; the ends that are a threshold have one measure on all lines. With `sharp` only those ends
     /// count at which the value jumps.
     fn around(&self, values: &[(Point, Complex64)], sharp: bool) -> Vec<Condition> {
+        let same = if sharp { SAME_END } else { SOFT_END };
         let condition = |measure: Measure, end: f64| {
-            let slack = SAME_END * end.abs();
+            let slack = same * end.abs();
             let of = |(point, _): &(Point, Complex64)| measure.of(point);
             match () {
                 () if values.iter().map(of).all(|x| x < end + slack) => Some(Condition::Below(measure, end)),
@@ -338,7 +346,7 @@ impl Asked<'_> {
             let measures = Measure::ALL.into_iter().filter(|one| (*one == Measure::Delta) == of_delta);
             let with_ends = measures.flat_map(|measure| [(measure, &last), (measure, &first)]);
             all.extend(with_ends.filter_map(|(measure, ends)| {
-                condition(measure, common(ends.iter().map(|end| measure.of(end)))?)
+                condition(measure, common(ends.iter().map(|end| measure.of(end)), same)?)
             }));
         }
         all
@@ -404,14 +412,22 @@ impl Asked<'_> {
     }
 
     /// What it is elsewhere, with what the condition asks for held at its end.
-    fn held(&self, condition: &Condition, values: &[(Point, Complex64)]) -> Option<Content> {
+    fn held(&self, condition: &Condition, values: &[(Point, Complex64)]) -> Option<(Condition, Content)> {
         let (Condition::Below(measure, end) | Condition::Above(measure, end)) = *condition else {
             return None;
         };
-        // A threshold is a round number more often than not.
-        let mut all = [rounded_value(end), end].into_iter().flat_map(|end| measure.held_at(end));
-        let held = all.find(|held| replaced::agrees(held, self.model, values, FOUND))?;
-        Some(Content::Of(held, self.model.clone()))
+        // A threshold is a round number more often than not. Beyond it a function goes on without a jump, so that where it begins
+        // is known to a few hundredths.
+        let digits = |digits: usize| format!("{end:.digits$e}").parse::<f64>().unwrap_or(end);
+        let near = [digits(0), digits(1)].into_iter().filter(|round| (round / end - 1.0).abs() < SOFT_END);
+        let ends = [rounded_value(end), end].into_iter().chain(near);
+        let mut all = ends.flat_map(|end| measure.held_at(end).into_iter().map(move |held| (end, held)));
+        let (end, held) = all.find(|(_, held)| replaced::agrees(held, self.model, values, FOUND))?;
+        let condition = match condition {
+            Condition::Below(..) => Condition::Below(measure, end),
+            _ => Condition::Above(measure, end),
+        };
+        Some((condition, Content::Of(held, self.model.clone())))
     }
 
     /// The formula in a region of z, found there as it is elsewhere.

@@ -17,7 +17,7 @@ use crate::problem::Weights;
 type Change<T> = (&'static str, fn(T) -> T);
 
 /// What may stand in the place of A, and how it is written.
-const OF_A: [Change<Complex64>; 9] = [
+const OF_A: [Change<Complex64>; 10] = [
     ("A", |a| a),
     ("−exp(A)", |a| -a.exp()),
     ("exp(A)", |a| a.exp()),
@@ -26,6 +26,7 @@ const OF_A: [Change<Complex64>; 9] = [
     ("|A|", |a| a.norm().into()),
     ("−|A|", |a| (-a.norm()).into()),
     ("1/A", |a| 1.0 / a),
+    ("i Im A", |a| Complex64::new(0.0, a.im)),
     ("−|Re A| + i Im A", |a| Complex64::new(-a.re.abs(), a.im)),
 ];
 
@@ -71,7 +72,7 @@ impl Replaced {
     /// The same where Δu stays what it is, in which every B̄u has one Δ.
     pub fn beside_drive(&self) -> Self {
         let moved = self.moved.clone();
-        Replaced::new(format!("{}, but for the Δ of Δu", self.text), move |point| {
+        Replaced::new(format!("{} (not in Δu)", self.text), move |point| {
             let point_there = moved(point);
             Point { u: point.u * point.delta / point_there.delta, ..point_there }
         })
@@ -180,16 +181,24 @@ pub fn find(probe: &Probe, which: Which, specified: &Expansion) -> Option<Replac
         .or_else(|| added(specified, &values))
 }
 
-/// Beyond this a double may have overflowed on the way.
-const HUGE: f64 = 1e60;
+/// Beyond this exponent nothing is told: a constant that is typed as a single one is off by so much there.
+pub const FAR: f64 = 30.0;
+
+/// How many values must tell something where most are that far.
+const FEWEST: usize = 6;
 
 /// Whether values are those of a formula with something replaced, as far as double is sure of them.
 pub fn agrees(replaced: &Replaced, formula: &Expansion, values: &[(Point, Complex64)], allowed: f64) -> bool {
-    values.iter().all(|(point, got)| {
-        let (want, size) = formula.value(&(replaced.moved)(point));
-        // What overflows agrees with what does.
-        (got - want).norm() <= (allowed + blurred(point.z())) * size || !(size < HUGE || got.norm() < HUGE)
-    })
+    let near: Vec<(&Point, Complex64, Point)> = values
+        .iter()
+        .map(|(point, got)| (point, *got, (replaced.moved)(point)))
+        .filter(|(.., moved)| !(moved.z().re.abs() > FAR))
+        .collect();
+    near.len() >= FEWEST.min(values.len())
+        && near.into_iter().all(|(point, got, moved)| {
+            let (want, size) = formula.value(&moved);
+            (got - want).norm() <= (allowed + blurred(point.z())) * size
+        })
 }
 
 /// Another A alone that makes a formula agree with these values: what may stand in its place where it is of one kind.

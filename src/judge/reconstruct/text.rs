@@ -129,6 +129,10 @@ pub fn function(power: i32, found: &Found) -> String {
             };
             format!("{}{text}{}", step(power), superscript(m.unsigned_abs()))
         }
+        Shape::Cut(factor, k, last) => {
+            let whole = basis(power, *factor, Function::Phi(*k), None);
+            format!("{whole} (cut after its term in {})", raised("z", *last as i32))
+        }
         Shape::Mixed(mixed) => format!("{}{}", step(power), mixed.text()),
         Shape::Stepwise(factor, k, recurrence) => {
             format!("{} ({})", basis(power, *factor, Function::Phi(*k), None), recurrence.text())
@@ -140,6 +144,7 @@ pub fn function(power: i32, found: &Found) -> String {
         Part::Whole => text,
         Part::Real => format!("Re({text})"),
         Part::Imaginary => format!("i Im({text})"),
+        Part::Turned => format!("i·({text})"),
     }
 }
 
