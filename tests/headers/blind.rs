@@ -192,18 +192,18 @@ fn the_cause_of_a_fourth_authors_header_is_said(
 #[case("01-zoh-in-full", &[at(&[Zoh], BOTH)], 0, &["runs-as-zoh-exact", "B̄ computes Δφ₁"])]
 #[case("02-foh-other-end", &[at(&[Foh], BOTH)], 0, &["B̄ computes Δ²φ₁ − Δ²φ₂"])]
 #[case("03-coarse-limit", &[at(&[Foh, Poly, HighOrder], REAL)], 0, &["B̄ is Δ + Δ²/4 where |z| < 0.05"])]
-#[case("04-modulus-typo", &[at(&[Bilinear], COMPLEX)], 1, &[])]
+#[case("04-modulus-typo", &[at(&[Bilinear], COMPLEX)], 0, &["|1 − z/2|² has Re(z)²/2 in place of Re(z)²/4"])]
 #[case("05-next-factorial", &[at(&[HighOrder], BOTH)], 0, &["B̄ computes Δφ₁ + ½Δ²φ₂ + (1/6)Δ³φ₃"])]
 #[case("06-no-powers", &[at(&[HighOrder], REAL)], 0, &["B̄ computes Δφ₁ + Δφ₂ + ½Δφ₃"])]
 #[case("07-third-order", &[at(&[Rk4], BOTH)], 0, &["cut after its term Δ³A²/6"])]
-#[case("08-series-by-real-part", &[at(&[Foh, Poly, HighOrder], COMPLEX)], 3, &[])]
-#[case("09-short-pi", &[at(EXPONENTIAL, COMPLEX)], 0, &["Ā is another function than elsewhere where"])]
+#[case("08-series-by-real-part", &[at(&[Foh, Poly, HighOrder], COMPLEX)], 0, &["B̄ is Δ²φ₂ (cut after its term in z⁹) where |Re z| < 1"])]
+#[case("09-short-pi", &[at(EXPONENTIAL, COMPLEX)], 0, &["Ā computes exp(z − 6.283·ik) with k = round(Im z/6.283)"])]
 #[case("10-exp2-bare", &[at(EXPONENTIAL, REAL)], 0, &["Ā computes exp(ln 2·z)"])]
-#[case("11-delta-limited", &[at(&Method::ALL, BOTH)], 9, &["Ā is taken with Δ held at 0.5 where Δ > 0.5"])]
-#[case("12-softplus-again", &[at(&Method::ALL, REAL)], 5, &["Ā is the specified one with softplus(Δ) in the place of Δ"])]
-#[case("13-forced-stable", &[at(&Method::ALL, BOTH)], 6, &["B̄ is taken with −A in the place of A where Re A > 0"])]
+#[case("11-delta-limited", &[at(&Method::ALL, BOTH)], 0, &["Ā is taken with Δ held at 0.5 where Δ > 0.5"])]
+#[case("12-softplus-again", &[at(&Method::ALL, REAL)], 0, &["Ā is the specified one with softplus(Δ) in the place of Δ"])]
+#[case("13-forced-stable", &[at(&Method::ALL, BOTH)], 0, &["B̄ is taken with −A in the place of A where Re A > 0"])]
 #[case("14-product-sign", &[at(&[Foh, Bilinear, Poly, HighOrder, Rk4], COMPLEX)], 3, &["B̄ computes Re(Δ²φ₂)"])]
-#[case("15-modulus-not-squared", &[at(&[Foh, Poly, HighOrder], COMPLEX)], 0, &["B̄ is another function than elsewhere where"])]
+#[case("15-modulus-not-squared", &[at(&[Foh, Poly, HighOrder], COMPLEX)], 0, &["B̄ is Δ²φ₂ (formed with conj(z)/(|z|) in the place of 1/z)"])]
 #[case("16-missing-break", &[at(&[Foh], BOTH)], 0, &["runs-as-bilinear"])]
 #[case("17-two-digits", &[at(&[Rk4], REAL)], 0, &["4Δ³A²/25 in place of Δ³A²/6"])]
 #[case("18-pasted-pade", &[at(&[Poly], BOTH)], 0, &["a-bar-of-bilinear"])]
@@ -228,6 +228,45 @@ fn the_cause_of_a_fifth_authors_header_is_said(
         _ => None,
     };
     let causes = failing_of(&format!("blind_fifth/{name}"), &[], faults, weights);
+    assert_eq!(causes.iter().filter(|texts| texts.is_empty()).count(), unnamed, "{causes:?}");
+    for part in said {
+        assert!(causes.iter().flatten().any(|text| text.contains(part)), "{part}: {causes:?}");
+    }
+}
+
+/// A sixth author's, held out. Of 20 faulty ones 15 got the right cause when they were first run, three a part of it (08: complex
+/// weights alone; 19: not the series that |Re z| chooses; 20: not its backward), and two none: results packed in another order (10), and
+/// a derivative alone (14). No name was wrong. `unnamed`: methods and weights of which nothing is said.
+#[rstest]
+#[case("h01", &[at(&[Poly], BOTH)], 0, &["poly-half-missing"])]
+#[case("h02", &[at(&[Foh, Poly, HighOrder], BOTH)], 0, &["B̄ is Δ²/6 + (1/3)Δ²φ₁ where |z| < 2"])]
+#[case("h03", &[at(&[Bilinear], COMPLEX)], 0, &["B̄ computes Δ/(1 − conj(z)/2)"])]
+#[case("h04", &[at(&[HighOrder], BOTH)], 0, &["B̄ computes Δφ₁ + ½Δ²φ₂ + (1/6)Δ³φ₃"])]
+#[case("h05", &[at(&[Rk4], BOTH)], 0, &["5Δ³A²/24 in place of Δ³A²/6"])]
+#[case("h06", &[at(&[Poly, HighOrder], BOTH)], 0, &["runs-as-highorder", "runs-as-poly"])]
+#[case("h07", &[at(&[Foh, Poly, HighOrder], BOTH)], 0, &["lost-digits"])]
+#[case("h08", &[at(EXPONENTIAL, BOTH)], 5, &["B̄ is taken with Re z held at -10 where Re z < -10"])]
+#[case("h09", &[at(&[Foh], BOTH)], 0, &["b-bar-delta-squared"])]
+#[case("h11", &[at(&Method::ALL, COMPLEX)], 0, &["B̄ computes ½Δ²φ₂ + ½Δ²φ₂·u conj(B)"])]
+#[case("h12", &[at(EXPONENTIAL, COMPLEX)], 0, &["Ā computes exp(z − 6.2832·ik) with k = round(Im z/6.2832)"])]
+#[case("h13", &[at(&Method::ALL, BOTH)], 0, &["Ā is 1 where Δ < 0.001; B̄ is 0 where Δ < 0.001"])]
+#[case("h15", &[at(&[Foh, Rk4], BOTH)], 0, &["b-bar-delta-missing", "−Δ³A²/6 in place of Δ³A²/6"])]
+#[case("h16", &[at(&[HighOrder], BOTH)], 0, &["Δφ₂ in place of Δ²φ₂; ½Δ³φ₃ is missing"])]
+#[case("h18", &[at(&[Zoh, Foh], BOTH)], 0, &["base-2", "B̄ is Δ²/2 where |z| < 0.1"])]
+#[case("h20", &[at(&[Rk4], BOTH)], 0, &["runs-as-rk4-classical"])]
+#[case("c01", &[], 0, &[])]
+#[case("c02", &[], 0, &[])]
+#[case("c03", &[], 0, &[])]
+#[case("c04", &[], 0, &[])]
+#[case("c05", &[], 0, &[])]
+#[ignore = "compiles 21 headers: a minute"]
+fn the_cause_of_a_sixth_authors_header_is_said(
+    #[case] name: &str,
+    #[case] faults: &[At],
+    #[case] unnamed: usize,
+    #[case] said: &[&str],
+) {
+    let causes = failing(&format!("blind_sixth/{name}"), &[], faults);
     assert_eq!(causes.iter().filter(|texts| texts.is_empty()).count(), unnamed, "{causes:?}");
     for part in said {
         assert!(causes.iter().flatten().any(|text| text.contains(part)), "{part}: {causes:?}");
