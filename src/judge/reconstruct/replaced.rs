@@ -192,7 +192,8 @@ pub fn agrees(replaced: &Replaced, formula: &Expansion, values: &[(Point, Comple
     let near: Vec<(&Point, Complex64, Point)> = values
         .iter()
         .map(|(point, got)| (point, *got, (replaced.moved)(point)))
-        .filter(|(.., moved)| !(moved.z().re.abs() > FAR))
+        // What is no number agrees with nothing.
+        .filter(|(.., moved)| moved.z().re.is_nan() || moved.z().re.abs() <= FAR)
         .collect();
     near.len() >= FEWEST.min(values.len())
         && near.into_iter().all(|(point, got, moved)| {
