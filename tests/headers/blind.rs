@@ -235,8 +235,8 @@ fn the_cause_of_a_fifth_authors_header_is_said(
 }
 
 /// A sixth author's, held out. Of 20 faulty ones 15 got the right cause when they were first run, three a part of it (08: complex
-/// weights alone; 19: not the series that |Re z| chooses; 20: not its backward), and two none: results packed in another order (10), and
-/// a derivative alone (14). No name was wrong. `unnamed`: methods and weights of which nothing is said.
+/// weights alone; 19: not the series that |Re z| chooses; 20: not its backward), one none: results packed in another order (10); of
+/// these regimes none shows the derivative of 14, which a full run names (the 16th). No name was wrong. `unnamed`: methods and weights of which nothing is said.
 #[rstest]
 #[case("h01", &[at(&[Poly], BOTH)], 0, &["poly-half-missing"])]
 #[case("h02", &[at(&[Foh, Poly, HighOrder], BOTH)], 0, &["B̄ is Δ²/6 + (1/3)Δ²φ₁ where |z| < 2"])]
