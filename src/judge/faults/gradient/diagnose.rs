@@ -19,6 +19,7 @@ use super::adjoint::{self, Known, Scope, Sums, is_summed};
 use super::catalogue::{self, Fault, SCAN};
 use super::structure;
 use super::variant::Variant;
+use super::where_it_holds;
 use crate::formula::{Form, Transition};
 use crate::judge::diagnose::{NEARLY, NEARLY_ROUNDED, NEEDED};
 use crate::problem::{OutputGradients, Problem, Shape};
@@ -41,7 +42,7 @@ const SINGLES: usize = 400_000_000;
 /// What a gradient that is 0 may be off a model's, of the model's largest: 64 roundings to f32.
 const OF_NOTHING: f64 = 1.0 / (1u64 << 18) as f64;
 /// How many wrong elements a pair, or a factor that was fitted, has to explain: fewer agree with one of thousands by chance.
-const TELLING: usize = 4;
+pub(super) const TELLING: usize = 4;
 
 /// Positions times states whose steps are kept.
 const KNOWN: usize = 500_000;
@@ -80,7 +81,7 @@ pub const CLIPPED: (&str, &str) = ("gradient-clipped", "the gradient is cut to a
 pub const PLACE_SCALED: (&str, &str) =
     ("place-scaled", "something else stands at a place, and has a factor besides");
 /// What is found without a model of the catalogue.
-pub const FITTED: [(&str, &str); 13] = [
+pub const FITTED: [(&str, &str); 14] = [
     SCALED,
     PARTLY_ZERO,
     LATER,
@@ -94,6 +95,7 @@ pub const FITTED: [(&str, &str); 13] = [
     super::sums::WEIGHTED,
     super::sums::MIXED,
     super::sums::SLOPE,
+    super::terms::TERMS,
 ];
 
 /// A backward pass that failed.
@@ -207,8 +209,11 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
     names.sort();
     names.dedup();
     let survives = |fault: &&'static Fault| names.binary_search(&fault.name).is_ok();
-    let of_places: Vec<Computed> =
-        structure::ALL.iter().filter(survives).map(|fault| case.computed(fault, failing)).collect();
+    let of_places: Vec<Computed> = every()
+        .skip(catalogue::ALL.len())
+        .filter(survives)
+        .map(|fault| case.computed(fault, failing))
+        .collect();
     for ((look, models), fitted) in looks.iter().zip(&mut found).zip(&mut fitted) {
         models.extend(fitting(&of_places, look));
         if fitted.is_empty() && !models.iter().any(|model| model.fit.explains()) {
@@ -241,6 +246,10 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
         let (before, after) = if is_agreed { (Vec::new(), fitted) } else { (fitted, Vec::new()) };
         diagnoses[look.name] = before.into_iter().chain(named).chain(after).take(NAMED).collect();
     }
+    let is_open = diagnoses.get(DeltaBias).is_some_and(Vec::is_empty);
+    if let (true, Some(of_delta)) = (is_open && case.sums_what_it_has(), diagnoses.get(Delta)) {
+        diagnoses[DeltaBias] = of_delta.clone();
+    }
     diagnoses
 }
 
@@ -249,9 +258,9 @@ fn agrees(model: &Model) -> bool {
     model.fit.explains() && !model.is_contradicted
 }
 
-/// The catalogue, then the single places.
-fn every() -> impl Iterator<Item = &'static Fault> {
-    catalogue::ALL.iter().chain(structure::ALL.iter())
+/// The catalogue, then the single places, then what has other lengths.
+pub(super) fn every() -> impl Iterator<Item = &'static Fault> {
+    catalogue::ALL.iter().chain(structure::ALL.iter()).chain(structure::OF_ANY_LENGTH.iter())
 }
 
 /// A fault, and what a backward pass with it returns.
@@ -274,14 +283,15 @@ fn survivors(all: &[Model]) -> Vec<&Model> {
 }
 
 /// Those that explain before those that nearly do, and those that leave less first. Of equal ones those come first that leave
-/// what is right as it is, then those that explain more gradients, then in the catalogue's order.
+/// what is right as it is, then those that explain more gradients, then those that do not divide, then in the catalogue's order.
 fn best_first(models: &mut [Model], explained: &[usize]) {
     let rank = |model: &Model| {
         let of = |fault: &&Fault| every().position(|other| other.name == fault.name);
         let places: Vec<usize> = model.faults.iter().filter_map(of).collect();
         let count = places.iter().map(|&at| explained[at]).sum::<usize>();
         let is_separate = model.faults.iter().all(|fault| fault.is_separate());
-        (model.is_contradicted, std::cmp::Reverse(count), is_separate, places)
+        let divides = model.faults.iter().any(|fault| fault.divides());
+        (model.is_contradicted, std::cmp::Reverse(count), is_separate, divides, places)
     };
     models.sort_by(|a, b| {
         b.fit.explains().cmp(&a.fit.explains()).then(a.fit.residual.total_cmp(&b.fit.residual))
@@ -319,6 +329,22 @@ impl Case<'_> {
         let is_contradicted = !fault.is_separate()
             && values.iter().any(|(name, values)| !failing.contains(&name) && changes(name, values));
         Computed { fault, values, is_contradicted }
+    }
+
+    /// Whether grad.delta_bias is the sum of the grad.delta that was recorded: what is wrong with one is wrong with both.
+    fn sums_what_it_has(&self) -> bool {
+        let (Some(delta), Some(bias)) = (self.got.get(Delta), self.got.get(DeltaBias)) else {
+            return false;
+        };
+        let Shape { batch, dim, seqlen, .. } = self.problem.shape;
+        let half_ulp = half_ulp(delta.element);
+        (0..dim).all(|d| {
+            let rows = (0..batch).map(|b| &delta.values[(b * dim + d) * seqlen..][..seqlen]);
+            let (sum, off) = rows
+                .flatten()
+                .fold((0.0, 0.0), |(sum, off), &value| (sum + value, off + f64::abs(value) * half_ulp));
+            (bias.values[d] - sum).abs() <= self.bounds[DeltaBias][d] + off
+        })
     }
 
     fn compute_in(&self, faults: &[&Fault], scope: &Scope) -> Sums {
@@ -395,9 +421,13 @@ impl<'a> Look<'a> {
         self.tried(&catalogue::ALL, SINGLES)
     }
 
-    /// The same of every place.
+    /// The same of every place, and, where none fits, of chunks of any length.
     fn places(&self) -> Vec<Model> {
-        self.tried(&structure::ALL, PLACES)
+        let mut places = self.tried(&structure::ALL, PLACES);
+        if !places.iter().any(|model| model.fit.explains()) {
+            places.extend(self.tried(&structure::OF_ANY_LENGTH, PLACES));
+        }
+        places
     }
 
     /// Of these, as many as the effort allows.
@@ -457,11 +487,18 @@ impl<'a> Look<'a> {
         if self.wrong < TELLING {
             return Vec::new();
         }
-        let mut ranked: Vec<&Model> = singles.iter().collect();
-        ranked.sort_by(|a, b| a.fit.residual.total_cmp(&b.fit.residual));
-        // What leaves the error as it is has no effect here, and what leaves as much as another is the same.
-        ranked.retain(|model| (model.fit.residual - 1.0).abs() > ALIKE);
-        ranked.dedup_by(|b, a| b.fit.residual <= a.fit.residual * (1.0 + ALIKE));
+        let mut ranked: Vec<(usize, &Model)> = singles.iter().enumerate().collect();
+        ranked.sort_by(|a, b| a.1.fit.residual.total_cmp(&b.1.fit.residual));
+        // What leaves the error as it is has no effect here, and of what leaves as much the first stands for all.
+        ranked.retain(|(_, model)| (model.fit.residual - 1.0).abs() > ALIKE);
+        ranked.dedup_by(|b, a| {
+            let is_same = b.1.fit.residual <= a.1.fit.residual * (1.0 + ALIKE);
+            if is_same && b.0 < a.0 {
+                *a = *b;
+            }
+            is_same
+        });
+        let ranked: Vec<&Model> = ranked.into_iter().map(|(_, model)| model).collect();
         let pairs = (0..ranked.len()).flat_map(|second| (0..second).map(move |first| (first, second)));
         let mut tried = self.likely(&ranked);
         let more = pairs.take((effort / self.cost()).saturating_sub(tried.len()));
@@ -546,7 +583,7 @@ impl<'a> Look<'a> {
         if !wrong.iter().all(|&i| is_near(model, i)) {
             return None;
         }
-        (0..want.shape.len()).rev().find_map(|axis| {
+        let of_range = (0..want.shape.len()).rev().find_map(|axis| {
             let (len, stride) = (want.shape[axis], want.shape[axis + 1..].iter().product::<usize>());
             let at = |i: usize| i / stride % len;
             let (from, to) = (wrong.iter().map(|&i| at(i)).min()?, wrong.iter().map(|&i| at(i)).max()?);
@@ -558,6 +595,10 @@ impl<'a> Look<'a> {
             let what = format!("at {item} {range} of 0 to {} alone: {}", len - 1, fault.what);
             let found = self.explained(fault.name, &what, &mixed);
             found.filter(|_| to - from + 1 < len)
+        });
+        of_range.or_else(|| {
+            let limit = where_it_holds::limit(self, model)?;
+            self.explained(fault.name, &format!("{limit} alone: {}", fault.what), &limit.of(self, model))
         })
     }
 
@@ -635,7 +676,8 @@ impl<'a> Look<'a> {
         let parts = if parts.is_empty() { super::sums::weighted(self) } else { parts };
         let parts = if parts.is_empty() { super::sums::slopes(self).into_iter().collect() } else { parts };
         let parts = if parts.is_empty() { self.numbered(places) } else { parts };
-        if parts.is_empty() { self.exponent().into_iter().collect() } else { parts }
+        let parts = if parts.is_empty() { self.exponent().into_iter().collect() } else { parts };
+        if parts.is_empty() { super::terms::found(self).into_iter().collect() } else { parts }
     }
 
     pub fn explained(&self, name: &str, what: &str, model: &[f64]) -> Option<Diagnosis> {
@@ -667,7 +709,7 @@ impl<'a> Look<'a> {
             return None;
         }
         let axes = want.shape.len();
-        (0..axes).rev().find_map(|axis| {
+        let of_range = (0..axes).rev().find_map(|axis| {
             let (len, stride) = (want.shape[axis], want.shape[axis + 1..].iter().product::<usize>());
             let at = |i: usize| i / stride % len;
             let (from, to) = (wrong.iter().map(|&i| at(i)).min()?, wrong.iter().map(|&i| at(i)).max()?);
@@ -688,6 +730,12 @@ impl<'a> Look<'a> {
             let what = format!("the gradient is 0 at {of} {range} of 0 to {}, and right elsewhere", len - 1);
             let (name, residual) = (PARTLY_ZERO.0.to_owned(), 0.0);
             is_it.then_some(Diagnosis { name, what, residual })
+        });
+        of_range.or_else(|| {
+            let zero = vec![0.0; got.len()];
+            let limit = where_it_holds::limit(self, &zero)?;
+            let what = format!("the gradient is 0 {limit}, and right elsewhere");
+            self.explained(PARTLY_ZERO.0, &what, &limit.of(self, &zero))
         })
     }
 
@@ -853,11 +901,7 @@ impl<'a> Look<'a> {
     pub fn fit_within(&self, bounds: &[f64], model: &[f64], range: Range<usize>) -> Fit {
         let Look { case, name, .. } = self;
         // A larger value than was to be computed is stored with a larger rounding.
-        let stored = match case.got[*name].element {
-            InputType::F32 => f64::from(f32::EPSILON),
-            InputType::F16 => half::f16::EPSILON.to_f64(),
-            InputType::Bf16 => half::bf16::EPSILON.to_f64(),
-        } / 2.0;
+        let stored = half_ulp(case.got[*name].element);
         let want = &case.want[*name];
         let (got, exact) = (&case.got[*name].values[range.clone()], &want.values[range.clone()]);
         let largest = |values: &[f64]| {
@@ -888,6 +932,15 @@ impl<'a> Look<'a> {
         }
         let residual = (left / all).sqrt();
         Fit { share, residual: if residual.is_nan() { f64::INFINITY } else { residual } }
+    }
+}
+
+/// The largest relative error of rounding to a type.
+fn half_ulp(element: InputType) -> f64 {
+    match element {
+        InputType::F32 => f64::from(f32::EPSILON) / 2.0,
+        InputType::F16 => half::f16::EPSILON.to_f64() / 2.0,
+        InputType::Bf16 => half::bf16::EPSILON.to_f64() / 2.0,
     }
 }
 
