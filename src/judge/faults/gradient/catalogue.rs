@@ -517,6 +517,8 @@ pub static PARTS: LazyLock<Vec<Fault>> = LazyLock::new(|| {
         fault("initial-state-scaled", "the initial state", STATES, |v, _| v.has_initial = false),
         fault("dout-in-adjoint-scaled", "dout in the adjoint", ADJOINT,
             |v, _| v.swap(Swap { sites: &[Site::DoutInAdjoint], by: By::Zero, side: None })),
+        fault("dout-in-scan-scaled", "dout in the scan", ADJOINT_AND_C,
+            |v, _| v.swap(Swap { sites: &[Site::DoutInAdjoint, Site::DoutInC], by: By::Zero, side: None })),
         fault("first-position-scaled", "the first position's share", SUMMED, |v, _| v.positions = (Pick::ButFirst, 1)),
         fault("last-position-scaled", "the last position's share", SUMMED, |v, _| v.positions = (Pick::ButLast, 1)),
         fault("reversed-scaled", "the reversed scan", SCAN, |v, _| v.directions[1] = 0.0),

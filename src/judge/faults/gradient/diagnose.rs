@@ -10,6 +10,7 @@
 //! A model is first looked at where the error is largest: one channel, one weight's batch, or one state of one group. What that
 //! does not refute is computed in whole.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -47,8 +48,10 @@ pub(super) const TELLING: usize = 4;
 /// Positions times states whose steps are kept.
 const KNOWN: usize = 500_000;
 /// Pairs whose effects add up or multiply to the error, and the models and elements that they are put together of.
-const LIKELY: usize = 200;
-const TOGETHER: usize = 600;
+const LIKELY: usize = 400;
+const TOGETHER: usize = 1500;
+/// Causes of other gradients that pairs are made with first.
+const BASES: usize = 2;
 const ELEMENTS: usize = 128;
 /// The same of every place, for each gradient.
 const PLACES: usize = 60_000_000;
@@ -233,24 +236,67 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
             *fitted = look.fits(places);
         }
     }
+    let shared = shared_part(&looks, &fitted, failing);
     let left = found.iter().zip(&fitted).filter(|(models, fitted)| !is_named(models, fitted)).count();
+    let bases = bases(&found);
     for (i, (look, models)) in looks.iter().zip(&mut found).enumerate() {
         if !is_named(models, &fitted[i]) {
             let singles: Vec<Model> = first[i].iter().chain(&places[i]).cloned().collect();
-            models.extend(look.pairs(&singles, PAIRS / left));
+            models.extend(look.pairs(&singles, &bases, PAIRS / left));
         }
         best_first(models, &explained);
         let named = models.iter().map(Model::named);
         let is_agreed = models.first().is_some_and(agrees);
         let fitted = std::mem::take(&mut fitted[i]);
         let (before, after) = if is_agreed { (Vec::new(), fitted) } else { (fitted, Vec::new()) };
-        diagnoses[look.name] = before.into_iter().chain(named).chain(after).take(NAMED).collect();
+        let all = shared[i].iter().cloned().chain(before).chain(named).chain(after);
+        diagnoses[look.name] = all.take(NAMED).collect();
     }
     let is_open = diagnoses.get(DeltaBias).is_some_and(Vec::is_empty);
     if let (true, Some(of_delta)) = (is_open && case.sums_what_it_has(), diagnoses.get(Delta)) {
         diagnoses[DeltaBias] = of_delta.clone();
     }
     diagnoses
+}
+
+/// The part that most of the gradients have with one and the same factor, if several do: said of each of them.
+fn shared_part(
+    looks: &[Look],
+    fitted: &[Vec<Diagnosis>],
+    failing: &[GradientName],
+) -> Vec<Option<Diagnosis>> {
+    let is_said = |part: &&Fault| fitted.iter().flatten().any(|found| found.name == part.name);
+    // What it would change is not right as it is.
+    let is_open = |part: &&Fault| {
+        let passes =
+            |name: &&GradientName| !failing.contains(name) && looks[0].case.got.get(**name).is_some();
+        !part.touches.iter().any(|name| passes(&name))
+    };
+    let in_each = |part: &Fault| -> Vec<Option<Diagnosis>> {
+        let of = |look: &Look| look.part_scaled(part).filter(|_| part.touches.contains(&look.name));
+        let mut found: Vec<Option<Diagnosis>> = looks.iter().map(of).collect();
+        let said = found.iter().flatten().next().map(|first| first.what.clone());
+        found.iter_mut().for_each(|one| *one = one.take().filter(|one| Some(&one.what) == said.as_ref()));
+        found
+    };
+    let count = |found: &Vec<Option<Diagnosis>>| std::cmp::Reverse(found.iter().flatten().count());
+    let all = catalogue::PARTS.iter().filter(is_said).filter(is_open).map(in_each);
+    let best = all.min_by_key(count).filter(|found| count(found).0 > 1);
+    best.unwrap_or_else(|| vec![None; looks.len()])
+}
+
+/// What explains the most gradients: others may have it, too, and something else besides.
+fn bases(found: &[Vec<Model>]) -> Vec<&'static str> {
+    let mut counts: Vec<(&'static str, usize)> = Vec::new();
+    let single = |model: &&Model| agrees(model) && model.faults.len() == 1 && !model.faults[0].is_separate();
+    for model in found.iter().flatten().filter(single) {
+        match counts.iter_mut().find(|(name, _)| *name == model.faults[0].name) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((model.faults[0].name, 1)),
+        }
+    }
+    counts.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    counts.into_iter().take(BASES).map(|(name, _)| name).collect()
 }
 
 /// Whether it explains a gradient and leaves what is right as it is.
@@ -482,8 +528,9 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Pairs that explain the gradient. Those whose members remove most of the error come first, as far as the effort goes.
-    fn pairs(&self, singles: &[Model], effort: usize) -> Vec<Model> {
+    /// Pairs that explain the gradient. Those with what explains others come first, then those whose members remove most of the
+    /// error, as far as the effort goes.
+    fn pairs(&self, singles: &[Model], bases: &[&str], effort: usize) -> Vec<Model> {
         if self.wrong < TELLING {
             return Vec::new();
         }
@@ -500,10 +547,13 @@ impl<'a> Look<'a> {
         });
         let ranked: Vec<&Model> = ranked.into_iter().map(|(_, model)| model).collect();
         let pairs = (0..ranked.len()).flat_map(|second| (0..second).map(move |first| (first, second)));
-        let mut tried = self.likely(&ranked);
-        let more = pairs.take((effort / self.cost()).saturating_sub(tried.len()));
-        tried.extend(more);
-        let pairs = tried;
+        let is_base = |at: &usize| bases.contains(&ranked[*at].faults[0].name);
+        let with_base = (0..ranked.len()).filter(is_base).flat_map(|base| {
+            (0..ranked.len()).filter(move |&at| at != base).map(move |at| (at.min(base), at.max(base)))
+        });
+        let mut seen = HashSet::new();
+        let pairs = with_base.chain(self.likely(&ranked)).chain(pairs).filter(|&pair| seen.insert(pair));
+        let pairs: Vec<(usize, usize)> = pairs.take((effort / self.cost()).max(LIKELY)).collect();
         let explains = |&(first, second): &(usize, usize)| {
             let (a, b) = (ranked[first], ranked[second]);
             let is_needed = |fit: Fit, a: Fit, b: Fit| {
@@ -798,22 +848,25 @@ impl<'a> Look<'a> {
     /// Parts that have another factor than 1.
     fn parts(&self) -> Vec<Diagnosis> {
         let Case { form, problem, .. } = *self.case;
-        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name].values);
         let touching = catalogue::PARTS.iter();
         let touching =
             touching.filter(|part| part.touches.contains(&self.name) && part.applies(form, problem));
         let touching: Vec<&Fault> = touching.take(PAIRS / self.whole_cost()).collect();
-        let factor_of = |part: &Fault| {
-            let without = &self.case.compute_in(&[part], &self.whole_scope())[self.name];
-            let share: Vec<f64> = want.iter().zip(without).map(|(want, without)| want - without).collect();
-            let error: Vec<f64> = got.iter().zip(want).map(|(got, want)| got - want).collect();
-            let off = along(&error, &share).filter(|off| off.abs() > NOTICED)?;
-            let model: Vec<f64> = want.iter().zip(&share).map(|(want, share)| want + share * off).collect();
-            self.explained(part.name, &format!("{} has the factor {}", part.what, number(1.0 + off)), &model)
-        };
-        let mut found: Vec<Diagnosis> = touching.into_par_iter().filter_map(factor_of).collect();
+        let mut found: Vec<Diagnosis> =
+            touching.into_par_iter().filter_map(|part| self.part_scaled(part)).collect();
         found.sort_by(|a, b| a.residual.total_cmp(&b.residual));
         found
+    }
+
+    /// The factor that a part has, if that is all that is wrong.
+    fn part_scaled(&self, part: &Fault) -> Option<Diagnosis> {
+        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name].values);
+        let without = &self.case.compute_in(&[part], &self.whole_scope())[self.name];
+        let share: Vec<f64> = want.iter().zip(without).map(|(want, without)| want - without).collect();
+        let error: Vec<f64> = got.iter().zip(want).map(|(got, want)| got - want).collect();
+        let off = along(&error, &share).filter(|off| off.abs() > NOTICED)?;
+        let model: Vec<f64> = want.iter().zip(&share).map(|(want, share)| want + share * off).collect();
+        self.explained(part.name, &format!("{} has the factor {}", part.what, number(1.0 + off)), &model)
     }
 
     /// What stands at a place, with a factor besides.

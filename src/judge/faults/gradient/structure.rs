@@ -662,7 +662,7 @@ const PLACES: &[Place] = &[
     place("dout-in-skip", "dout on the path of D in grad.u", &[Site::DoutInSkip], &[U], &[Kind::Factor, Kind::Position, Kind::Channel, Kind::Batch, Kind::Narrow, Kind::Product]),
     place("dout-in-d", "dout in grad.D", &[Site::DoutInD], &[D], READ),
     place("dout-in-z", "dout in grad.z", &[Site::DoutInZ], &[Z], &[Kind::Factor, Kind::Position, Kind::Channel, Kind::Batch, Kind::Narrow, Kind::Product]),
-    place("dout-in-scan", "dout in the scan", &[Site::DoutInAdjoint, Site::DoutInC], ADJOINT_AND_C, &[Kind::Number, Kind::Output, Kind::Factor, Kind::Position, Kind::Chunk, Kind::Channel, Kind::Batch, Kind::Narrow]),
+    place("dout-in-scan", "dout in the scan", &[Site::DoutInAdjoint, Site::DoutInC], ADJOINT_AND_C, &[Kind::Output, Kind::Number, Kind::Factor, Kind::Position, Kind::Chunk, Kind::Channel, Kind::Batch, Kind::Narrow]),
     place("dout", "dout", &[Site::DoutInAdjoint, Site::DoutInC, Site::DoutInSkip, Site::DoutInD, Site::DoutInZ], &GradientName::ALL, READ),
     place("gate-in-adjoint", "the gate of dout in the adjoint", &[Site::GateInAdjoint], ADJOINT, GATE),
     place("gate-in-c", "the gate of dout in grad.C", &[Site::GateInC], &[C], GATE),
