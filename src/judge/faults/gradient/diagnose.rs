@@ -50,6 +50,7 @@ const KNOWN: usize = 500_000;
 /// Pairs whose effects add up or multiply to the error, and the models and elements that they are put together of.
 const LIKELY: usize = 400;
 const TOGETHER: usize = 1500;
+const TOGETHER_OF_FEW: usize = 600;
 /// Causes of other gradients that pairs are made with first.
 const BASES: usize = 2;
 const ELEMENTS: usize = 128;
@@ -534,13 +535,18 @@ impl<'a> Look<'a> {
         if self.wrong < TELLING {
             return Vec::new();
         }
-        let mut ranked: Vec<(usize, &Model)> = singles.iter().enumerate().collect();
+        // Two of very many agree with a few numbers by chance.
+        let is_few = self.range.len() < 4 * TELLING;
+        let any = structure::OF_ANY_LENGTH.as_ptr_range();
+        let is_tried = |model: &Model| !is_few || !any.contains(&std::ptr::from_ref(model.faults[0]));
+        let singles = singles.iter().filter(|model| is_tried(model));
+        let mut ranked: Vec<(usize, &Model)> = singles.enumerate().collect();
         ranked.sort_by(|a, b| a.1.fit.residual.total_cmp(&b.1.fit.residual));
         // What leaves the error as it is has no effect here, and of what leaves as much the first stands for all.
         ranked.retain(|(_, model)| (model.fit.residual - 1.0).abs() > ALIKE);
         ranked.dedup_by(|b, a| {
             let is_same = b.1.fit.residual <= a.1.fit.residual * (1.0 + ALIKE);
-            if is_same && b.0 < a.0 {
+            if is_same && b.0 < a.0 && !is_few {
                 *a = *b;
             }
             is_same
@@ -586,7 +592,7 @@ impl<'a> Look<'a> {
             some.iter().map(|&i| values[self.range.start + i] / unit(i)).collect()
         };
         let (got, want) = (at(got), at(&want.values));
-        let count = ranked.len().min(TOGETHER);
+        let count = ranked.len().min(if len < 4 * TELLING { TOGETHER_OF_FEW } else { TOGETHER });
         let of = |model: &&Model| -> Vec<f64> { some.iter().map(|&i| model.values[i] / unit(i)).collect() };
         let all: Vec<Vec<f64>> = ranked[..count].par_iter().map(of).collect();
         let score = |(a, b): (usize, usize)| {
