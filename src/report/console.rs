@@ -9,7 +9,7 @@ use std::time::Duration;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
 
-use super::failures::{self, Failure};
+use super::failures::{self, Failure, SHOWN};
 use super::summary;
 use super::{bench, causes, functions, grid, invariants, pairs, precision, tables, template, text};
 use crate::formula::Form;
@@ -237,10 +237,11 @@ fn explain(failure: &Failure) -> String {
     lines.extend(failure.worst().into_iter().map(worst));
     lines.extend(failure.notes().iter().map(|line| text::wrap("     ", line, width())));
     if !failure.diagnosis().is_empty() {
-        let names = failure.diagnosis().iter().take(3);
+        let names = failure.diagnosis().iter().take(SHOWN);
         let names: Vec<_> = names.map(text::diagnosis).collect();
         lines.push(text::wrap("     looks like ", &names.join(", or "), width()));
     }
+    lines.extend(failure.besides().iter().map(|line| text::wrap("     ", line, width())));
     if !failure.rerun().is_empty() {
         lines.push(text::wrap_command("     rerun ", failure.rerun(), width()));
     }

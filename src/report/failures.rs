@@ -70,6 +70,9 @@ fn lifted_failed(lifted: Option<&Lifting>) -> bool {
     lifted.is_some_and(|lifted| failed(lifted.verdict))
 }
 
+/// The most names of one failure that are shown.
+pub const SHOWN: usize = 3;
+
 /// Said of what fails in double alone: its worst element is within its bound.
 const LIFTED_ALONE: &str =
     "only its run in double fails: the formula is not the specified one, by less than f32 shows";
@@ -208,12 +211,35 @@ impl<'a> Failure<'a> {
         of_seeds.iter().map(seeds).chain(notes).collect()
     }
 
+    /// Likeliest first; [`SHOWN`] of them are shown.
     pub fn diagnosis(&self) -> &'a [Diagnosis] {
         match self {
             Failure::Case(case) => &case.diagnosis,
             Failure::Sweep(sweep) => &sweep.diagnosis,
             Failure::Invariant(_) => &[],
         }
+    }
+
+    /// What the tensors beside the worst one look like, where that is something else: `grad.A, grad.D look like …`.
+    pub fn besides(&self) -> Vec<String> {
+        let Failure::Case(case) = self else { return Vec::new() };
+        let mut said: Vec<(Vec<String>, &Diagnosis)> = Vec::new();
+        for (name, tensor) in case.tensors.iter().filter(|(_, tensor)| failed(tensor.verdict)) {
+            let Some(cause) = tensor.diagnosis.first() else { continue };
+            if case.diagnosis.iter().take(SHOWN).any(|shown| shown.name == cause.name) {
+                continue;
+            }
+            match said.iter_mut().find(|(_, other)| (&other.name, &other.what) == (&cause.name, &cause.what))
+            {
+                Some((names, _)) => names.push(name.to_string()),
+                None => said.push((vec![name.to_string()], cause)),
+            }
+        }
+        let said = said.into_iter().map(|(names, cause)| {
+            let verb = if names.len() == 1 { "looks" } else { "look" };
+            format!("{} {verb} like {}", names.join(", "), text::diagnosis(cause))
+        });
+        said.collect()
     }
 
     /// The command that reruns it; empty when the results have none.

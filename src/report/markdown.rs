@@ -2,7 +2,7 @@
 
 use minijinja::{Value, context};
 
-use super::failures::{self, Failure};
+use super::failures::{self, Failure, SHOWN};
 use super::functions;
 use super::tables::{self, TableRow};
 use super::template::{self, value};
@@ -106,7 +106,8 @@ fn explain(failure: &Failure) -> Value {
         worst.push(format!("  from  {}", element.inputs.join(", ")));
     }
     worst.extend(failure.notes());
-    let diagnosis: Vec<_> = failure.diagnosis().iter().take(3).map(text::diagnosis).collect();
+    worst.extend(failure.besides());
+    let diagnosis: Vec<_> = failure.diagnosis().iter().take(SHOWN).map(text::diagnosis).collect();
     let reason = failure.reason();
     context! {
         title => text::fit(&failure.title(), 200),

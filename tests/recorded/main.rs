@@ -7,6 +7,7 @@ mod arithmetic;
 mod backward;
 mod begins;
 mod blind;
+mod blind_backward;
 mod conventions;
 mod files;
 mod identified;

@@ -32,6 +32,8 @@ mod somewhere;
 mod structure;
 mod together;
 
+pub(crate) use self::somewhere::roundest;
+
 use std::borrow::Cow;
 
 use rayon::prelude::*;

@@ -96,7 +96,7 @@ impl Row<'_> {
 }
 
 /// The number of the fewest digits in an interval, its upper end among it.
-fn roundest(low: f64, high: f64) -> Option<f64> {
+pub(crate) fn roundest(low: f64, high: f64) -> Option<f64> {
     let high = if high.is_finite() { high } else { 10.0 * low };
     if !(high > low && high.is_normal()) {
         return None;

@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use super::structure::{Axis, By, Field, Gate, Map, Sides, Site, StepSize, Swap};
+use super::structure::{Axis, By, Field, Gate, Map, Of, Sides, Site, StepSize, Swap, Term};
 use super::variant::{
-    Accumulator, Carry, Complex, Edge, Factor, GateSlope, Input, LastState, Length, Misread, Narrow,
-    ReversedState, Scale, SlopePart, SoftplusSlope, Store, Variant,
+    Accumulator, Carry, Clip, Complex, Edge, Factor, GateSlope, Input, LastState, Length, Misread, Narrow,
+    Over, PhiSlope, ReversedState, Scale, SlopePart, SoftplusSlope, Store, Variant,
 };
 use crate::formula::{Form, Formula, Function, Transition};
 use crate::judge::lanes::INVERSE_FACTORIALS;
@@ -63,17 +63,26 @@ pub fn sums_with(
     let names = names.filter(|(name, _)| scope.names.contains(name));
     let zeros = names.filter_map(|(name, (_, values, len))| values.map(|_| (name, vec![0.0; len])));
     let mut sums: Sums = zeros.collect();
+    let of_group = variant.sum_over(Over::Group);
+    let mut channels = Cow::from(&scope.channels);
+    if of_group.is_some_and(|of| of.backwards) {
+        channels.to_mut().reverse();
+    }
     // So many at a time bound the memory without idling a thread.
-    for some in scope.channels.chunks(64) {
+    for some in channels.chunks(64) {
         let names = &scope.names;
         let channel = |&at| Channel { variant, problem, given, at, names, known }.shares(scope.state);
         let shares: Vec<Vec<Share>> = some.par_iter().with_min_len(8).map(channel).collect();
         for (name, start, values) in shares.into_iter().flatten() {
             let Some(sum) = sums.get_mut(name) else { continue };
-            match variant.accumulator {
-                Some(accumulator) if is_summed(problem, name) => {
+            let is_of_group = matches!(name, B | C) && !is_summed(problem, name);
+            match (variant.of_positions(), of_group) {
+                (Some(of), _) if is_summed(problem, name) => {
                     let width = problem.gradient::<f64>(name, Vec::new()).width;
-                    accumulate(accumulator, &mut sum[start..][..width], &values);
+                    accumulate(of, &mut sum[start..][..width], &values);
+                }
+                (_, Some(of)) if is_of_group => {
+                    sum[start..].iter_mut().zip(values).for_each(|(sum, value)| *sum = of.add(*sum, value));
                 }
                 _ => sum[start..].iter_mut().zip(values).for_each(|(sum, value)| *sum += value),
             }
@@ -95,11 +104,10 @@ pub fn is_summed(problem: &Problem, name: GradientName) -> bool {
 
 /// Adds what each position adds to a sum.
 fn accumulate(of: Accumulator, sum: &mut [f64], added: &[f64]) {
-    let mut kept = if of.batch { sum.to_vec() } else { vec![0.0; sum.len()] };
+    let with_batch = of.over == Over::BatchAndPositions;
+    let mut kept = if with_batch { sum.to_vec() } else { vec![0.0; sum.len()] };
     let mut add = |values: &[f64]| {
-        for (kept, value) in kept.iter_mut().zip(values) {
-            *kept = f64::from(of.kept.round((*kept + value) as f32));
-        }
+        kept.iter_mut().zip(values).for_each(|(kept, value)| *kept = of.add(*kept, *value));
     };
     let positions = added.chunks(sum.len());
     if of.backwards {
@@ -108,7 +116,7 @@ fn accumulate(of: Accumulator, sum: &mut [f64], added: &[f64]) {
         positions.for_each(&mut add)
     }
     for (sum, kept) in sum.iter_mut().zip(kept) {
-        *sum = if of.batch { kept } else { *sum + kept };
+        *sum = if with_batch { kept } else { *sum + kept };
     }
 }
 
@@ -186,6 +194,18 @@ fn phis(z: Complex64, highest: usize) -> [Complex64; 5] {
     phis
 }
 
+impl Term {
+    fn value(self, delta: f64, a: Complex64) -> Complex64 {
+        let z = a * delta;
+        let of = match self.of {
+            Of::One => Complex64::ONE,
+            Of::Phi(k) => phis(z, 4)[usize::from(k)],
+            Of::Resolvent(power) => (1.0 - z / 2.0).inv().powu(u32::from(power)),
+        };
+        of * delta.powi(i32::from(self.delta)) * a.powu(u32::from(self.a))
+    }
+}
+
 /// A derivative of φₖ takes φₖ₊₁.
 fn highest_phi(formula: &Formula) -> usize {
     if formula.phis() == 0 { 0 } else { formula.phis() + 1 }
@@ -251,6 +271,17 @@ impl Step {
         let (mut h, mut h_by) = (Complex64::ZERO, [Complex64::ZERO; 2]);
         for (i, term) in formula.now().iter().enumerate() {
             let (f, mut slope) = function(term.of, z, &phis);
+            if let Function::Phi(k @ 1..) = term.of {
+                slope = match (variant.phi_slope, phis[k + 1] * k as f64) {
+                    (PhiSlope::Right, _) => slope,
+                    (PhiSlope::WithoutK, _) => f - phis[k + 1],
+                    (PhiSlope::Next, _) => phis[k + 1],
+                    (PhiSlope::KNext, next) => next,
+                    (PhiSlope::Same, _) => f,
+                    (PhiSlope::Plus, next) => f + next,
+                    (PhiSlope::Before, _) => phis[k - 1],
+                };
+            }
             let without = variant.h_slope_without.filter(|&(at, _)| at == i).map(|(_, part)| part);
             let lacks = |part: SlopePart| without == Some(SlopePart::Whole) || without == Some(part);
             if let (Some(SlopePart::Taylor(degree)), Function::Phi(k), true) =
@@ -498,8 +529,10 @@ impl Channel<'_> {
         let sum = |of: fn(&Node) -> &Vec<f64>, picks: bool| -> Vec<f64> {
             let kept = states.iter().zip(&nodes);
             let kept = kept.filter(|&(&n, _)| !picks || variant.states.has(n, dstate, 1));
+            let narrow = variant.sum_over(Over::States).filter(|_| picks);
+            let add = |sum: f64, value: f64| narrow.map_or(sum + value, |of| of.add(sum, value));
             kept.fold(vec![0.0; len], |mut sums, (_, node)| {
-                sums.iter_mut().zip(of(node)).for_each(|(sum, value)| *sum += value);
+                sums.iter_mut().zip(of(node)).for_each(|(sum, value)| *sum = add(*sum, *value));
                 sums
             })
         };
@@ -518,7 +551,7 @@ impl Channel<'_> {
         // What each position adds, where their order matters.
         let summed = |values: Vec<f64>| -> Vec<f64> {
             let kept = values.iter().enumerate().filter(|(l, _)| is_summed(l)).map(|(_, value)| *value);
-            if variant.accumulator.is_some() { kept.collect() } else { vec![kept.sum()] }
+            if variant.of_positions().is_some() { kept.collect() } else { vec![kept.sum()] }
         };
         if variant.batch.has(batch, batches, 1) {
             let of_bias = self.row_at(Site::DeltaInBias, Source::Computed, &row, ddelta.clone());
@@ -569,7 +602,7 @@ impl Channel<'_> {
                 match operand {
                     Operand::Constant if variant.batch.has(batch, batches, 1) => {
                         let kept = (0..len).filter(is_summed).map(|l| by[l]);
-                        let kept: Vec<Complex64> = match variant.accumulator {
+                        let kept: Vec<Complex64> = match variant.of_positions() {
                             Some(_) => kept.collect(),
                             None => vec![kept.sum()],
                         };
@@ -614,7 +647,7 @@ impl Channel<'_> {
         };
         match of {
             Source::U => along(&problem.u),
-            Source::Dout => along(&given.dout),
+            Source::Dout => self.clipped(Clip::Dout, along(&given.dout)),
             Source::Z => problem.z.as_ref().map_or(Complex64::ONE, |z| along(z)),
             Source::B => operand(&problem.b, problem.b_operand),
             Source::C => operand(&problem.c, problem.c_operand),
@@ -938,6 +971,10 @@ impl Channel<'_> {
                     let factors = other.map(|(other, step)| if *step == 0.0 { 0.0 } else { other / step });
                     values.iter_mut().zip(factors).for_each(|(value, factor)| *value *= factor);
                 }
+                By::Term(of) => {
+                    let term = |step: f64| of.value(step, scan.a);
+                    values.iter_mut().zip(&row.step).for_each(|(value, &step)| *value = term(step));
+                }
                 By::ChainAConjugate => values.iter_mut().for_each(|value| *value *= chained(scan.a.conj())),
                 By::ChainAOf(axis, map) => {
                     let ((_, d), n) = self.moved(self.at, n, axis, map);
@@ -1077,7 +1114,7 @@ impl Channel<'_> {
             initial: passes[0].initial,
         };
         let (pick, chunk) = variant.positions;
-        let one = variant.accumulator.is_none();
+        let one = variant.of_positions().is_none();
         node.a.extend(one.then_some(Complex64::ZERO));
         for l in 0..len {
             let [mut by_a_bar, mut seen, mut y] = [Complex64::ZERO; 3];
@@ -1267,6 +1304,7 @@ impl Channel<'_> {
             let here = if early { Complex64::ZERO } else { read };
             let again = if everywhere && i + 1 < len { last } else { Complex64::ZERO };
             let p = self.narrowed(Narrow::Adjoint, arriving + here + again);
+            let p = self.clipped(Clip::Adjoint, p);
             (pass.p[l], pass.own[l]) = (p, here);
             let (is_first, from) = (i == 0, scan.decays[l]);
             let decay = match (variant.carry[usize::from(reversed)], edge(l)) {
@@ -1296,6 +1334,17 @@ impl Channel<'_> {
                 arriving += read;
             }
         }
+        if let Some((reach, Edge::Reach)) = variant.edge.filter(|_| variant.edge_in[usize::from(reversed)]) {
+            for i in 0..len {
+                let end = (i + reach).min(len);
+                let from = if end == len { last } else { Complex64::ZERO };
+                let step = |p: Complex64, j: usize| pass.own[order(j)] + p;
+                pass.p[order(i)] = (i..end).rev().fold(from, |p, j| {
+                    let here = step(p, j);
+                    if j > i { scan.decays[order(j)] * here } else { here }
+                });
+            }
+        }
         pass.initial = arriving;
         if len > 0 && self.swaps(Site::InitialGradient).next().is_some() {
             let arriving: Vec<Complex64> =
@@ -1314,6 +1363,16 @@ impl Channel<'_> {
     /// What stands for a factor: its conjugate where the backward pass has forgotten to conjugate it.
     fn as_conjugated(&self, factor: Factor, value: Complex64) -> Complex64 {
         if self.variant.unconjugated == Some(factor) { value.conj() } else { value }
+    }
+
+    /// A number within its limits.
+    fn clipped(&self, of: fn(f64) -> Clip, value: Complex64) -> Complex64 {
+        match self.variant.clip {
+            Some(clip @ (Clip::Adjoint(limit) | Clip::Dout(limit))) if clip == of(limit) => {
+                Complex64::new(value.re.clamp(-limit, limit), value.im.clamp(-limit, limit))
+            }
+            _ => value,
+        }
     }
 
     /// A number as it is kept.

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use super::structure::{By, Site, Swap};
 use super::variant::{
-    Accumulator, Carry, Complex, Edge, Factor, GateSlope, Input, LastState, Length, Misread, Narrow, Pick,
-    ReversedState, Scale, SlopePart, SoftplusSlope, Store, Variant,
+    Accumulator, Carry, Clip, Complex, Edge, Factor, GateSlope, Input, LastState, Length, Misread, Narrow,
+    Over, PhiSlope, Pick, ReversedState, Scale, SlopePart, SoftplusSlope, Store, Variant,
 };
 use crate::formula::{Form, Function};
 use crate::method::Method;
@@ -63,6 +63,7 @@ impl Fault {
             (Some(of), SlopePart::Taylor(_)) => matches!(of, Function::Phi(1..)),
             (Some(of), _) => part == SlopePart::Whole || of != Function::Power(0),
         };
+        let has_phi = formula.now().iter().any(|term| matches!(term.of, Function::Phi(1..)));
         let is_of_complex = variant.unconjugated.is_some() || variant.complex != specified.complex;
         let is_long_enough = match variant.length {
             Length::PaddedTo(tile) => !seqlen.is_multiple_of(tile),
@@ -72,6 +73,7 @@ impl Fault {
         };
         variant != specified
             && variant.h_slope_without.is_none_or(has_term)
+            && (variant.phi_slope == PhiSlope::Right || has_phi)
             && is_long_enough
             && variant.edge.is_none_or(|(length, _)| length < seqlen)
             && (variant.positions.0 == Pick::All || variant.positions.1 < seqlen)
@@ -87,6 +89,13 @@ impl Fault {
         let is_stored = matches!(variant.edge, Some((_, Edge::Stored(_) | Edge::AdjointStored(_))));
         let is_swapped = variant.swaps.iter().flatten().any(|swap| swap.rounds());
         variant.narrow.is_some() || variant.accumulator.is_some() || is_stored || is_swapped
+    }
+
+    /// Whether it divides by what another place would lack: the roundabout one of two descriptions.
+    pub fn divides(&self) -> bool {
+        let mut variant = Variant::specified(Method::Zoh.into());
+        self.change(&mut variant);
+        variant.swaps.iter().flatten().any(|swap| matches!(swap.by, By::Over(_)))
     }
 
     /// The same with 0 where something else stands at a place; nothing for what is of no place, nor for places that have no 0.
@@ -144,6 +153,8 @@ pub const SCAN: &[GradientName] = &[U, Delta, A, B, C, Z, DeltaBias, InitialStat
 const WEIGHTS: &[GradientName] = &[A, B, C, InitialState];
 const SUMMED: &[GradientName] = &[A, B, C, D, DeltaBias];
 const OPERANDS: &[GradientName] = &[B, C];
+/// Whatever is summed over the states.
+const STATES_SUMMED: &[GradientName] = &[U, Delta, DeltaBias];
 const ALL_OF_THEM: &[GradientName] = &GradientName::ALL;
 
 const fn fault(
@@ -195,12 +206,16 @@ pub static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
         |v, id| v.slopes_of = Method::ALL[id].into(),
     )));
     all.extend(GENERAL);
+    let narrow = |to: usize| if SUMS[to] == InputType::Bf16 { "bf16" } else { "f16" }.to_owned();
+    NARROW_SUMS.iter().for_each(|sum| all.extend(each(&[0, 1], narrow, *sum)));
     for edge in EDGES {
         all.extend(of_chunks(*edge));
     }
     for window in WINDOWS {
         all.extend(of_chunks(*window));
     }
+    let tenths = |number: usize| (number as f64 / 10.0).to_string();
+    CLIPPED.iter().for_each(|clip| all.extend(each(&LIMITS, tenths, *clip)));
     all.extend(of_tiles(&TILES, PADDED));
     all.extend(of_tiles(&TILES, DECAYED));
     // Below 4 it is the last position alone.
@@ -224,6 +239,18 @@ const SPECIFIC: &[Fault] = &[
         |v, _| v.h_slope = [1.0, 0.0]),
     fault("h-slope-through-z-alone", "h's derivative by Δ takes its powers of Δ for constants", STEP,
         |v, _| v.h_slope = [0.0, 1.0]),
+    fault("phi-slope-without-k", "φₖ is differentiated as φₖ − φₖ₊₁, for φₖ − kφₖ₊₁", SLOPES,
+        |v, _| v.phi_slope = PhiSlope::WithoutK),
+    fault("phi-slope-next", "φₖ is differentiated as φₖ₊₁, for φₖ − kφₖ₊₁", SLOPES,
+        |v, _| v.phi_slope = PhiSlope::Next),
+    fault("phi-slope-k-next", "φₖ is differentiated as kφₖ₊₁, for φₖ − kφₖ₊₁", SLOPES,
+        |v, _| v.phi_slope = PhiSlope::KNext),
+    fault("phi-slope-same", "φₖ is differentiated as φₖ, as if it were an exponential", SLOPES,
+        |v, _| v.phi_slope = PhiSlope::Same),
+    fault("phi-slope-plus", "φₖ is differentiated as φₖ + kφₖ₊₁, with the wrong sign", SLOPES,
+        |v, _| v.phi_slope = PhiSlope::Plus),
+    fault("phi-slope-before", "φₖ is differentiated as φₖ₋₁", SLOPES,
+        |v, _| v.phi_slope = PhiSlope::Before),
     fault("delta-slope-without-a", "derivatives by Δ lack the factor A of z = ΔA", STEP,
         |v, _| v.chain[0] = false),
     fault("a-slope-without-delta", "derivatives by A lack the factor Δ of z = ΔA", &[A],
@@ -386,19 +413,69 @@ const GENERAL: &[Fault] = &[
     fault("adjoint-f16", "the adjoint is kept in f16", ADJOINT, |v, _| v.narrow = Some((Narrow::Adjoint, InputType::F16))),
     fault("state-in-backward-bf16", "the backward pass keeps its states in bf16", STATES, |v, _| v.narrow = Some((Narrow::State, InputType::Bf16))),
     fault("state-in-backward-f16", "the backward pass keeps its states in f16", STATES, |v, _| v.narrow = Some((Narrow::State, InputType::F16))),
-    fault("sum-in-bf16", "the sum over positions is kept in bf16", SUMMED, |v, _| v.accumulator = sum(InputType::Bf16, false, false)),
-    fault("sum-in-f16", "the sum over positions is kept in f16", SUMMED, |v, _| v.accumulator = sum(InputType::F16, false, false)),
-    fault("sum-from-last-in-bf16", "the sum over positions, from the last one on, is kept in bf16", SUMMED, |v, _| v.accumulator = sum(InputType::Bf16, false, true)),
-    fault("sum-from-last-in-f16", "the sum over positions, from the last one on, is kept in f16", SUMMED, |v, _| v.accumulator = sum(InputType::F16, false, true)),
-    fault("sum-over-batch-in-bf16", "the sum over batch and positions is kept in bf16", SUMMED, |v, _| v.accumulator = sum(InputType::Bf16, true, false)),
-    fault("sum-over-batch-in-f16", "the sum over batch and positions is kept in f16", SUMMED, |v, _| v.accumulator = sum(InputType::F16, true, false)),
+    fault("sum-in-bf16", "the sum over positions is kept in bf16", SUMMED, |v, _| v.accumulator = kept(Over::Positions, InputType::Bf16)),
+    fault("sum-in-f16", "the sum over positions is kept in f16", SUMMED, |v, _| v.accumulator = kept(Over::Positions, InputType::F16)),
+    fault("sum-from-last-in-bf16", "the sum over positions, from the last one on, is kept in bf16", SUMMED, |v, _| v.accumulator = backwards(kept(Over::Positions, InputType::Bf16))),
+    fault("sum-from-last-in-f16", "the sum over positions, from the last one on, is kept in f16", SUMMED, |v, _| v.accumulator = backwards(kept(Over::Positions, InputType::F16))),
+    fault("sum-over-batch-in-bf16", "the sum over batch and positions is kept in bf16", SUMMED, |v, _| v.accumulator = kept(Over::BatchAndPositions, InputType::Bf16)),
+    fault("sum-over-batch-in-f16", "the sum over batch and positions is kept in f16", SUMMED, |v, _| v.accumulator = kept(Over::BatchAndPositions, InputType::F16)),
     fault("gradient-overflows-f16", "what is beyond 65504, the range of f16, is infinite", ALL_OF_THEM, |v, _| v.store = Store::Overflows),
     fault("gradient-saturates-f16", "what is beyond 65504, the range of f16, is cut to it", ALL_OF_THEM, |v, _| v.store = Store::Saturates),
 ];
 
-fn sum(kept: InputType, batch: bool, backwards: bool) -> Option<Accumulator> {
-    Some(Accumulator { kept, batch, backwards })
+const fn kept(over: Over, to: InputType) -> Option<Accumulator> {
+    Some(Accumulator { over, added: None, kept: Some(to), backwards: false })
 }
+
+/// From the last on.
+fn backwards(of: Option<Accumulator>) -> Option<Accumulator> {
+    of.map(|of| Accumulator { backwards: true, ..of })
+}
+
+/// With what is added rounded to the type that the sum is kept in.
+fn rounded(of: Option<Accumulator>) -> Option<Accumulator> {
+    of.map(|of| Accumulator { added: of.kept, ..of })
+}
+
+/// With what is added rounded alone.
+fn added(of: Option<Accumulator>) -> Option<Accumulator> {
+    of.map(|of| Accumulator { added: of.kept, kept: None, ..of })
+}
+
+const SUMS: [InputType; 2] = [InputType::Bf16, InputType::F16];
+
+/// For each narrow type, by its number in [`SUMS`].
+#[rustfmt::skip]
+const NARROW_SUMS: &[Fault] = &[
+    fault("sum-over-batch-from-last-in-{}", "the sum over the batch and over the positions from the last one on is kept in {}", SUMMED,
+        |v, to| v.accumulator = backwards(kept(Over::BatchAndPositions, SUMS[to]))),
+    fault("rounded-sum-in-{}", "what each position adds and the sum over them are kept in {}", SUMMED,
+        |v, to| v.accumulator = rounded(kept(Over::Positions, SUMS[to]))),
+    fault("rounded-sum-from-last-in-{}", "what each position adds and the sum over them, from the last one on, are kept in {}", SUMMED,
+        |v, to| v.accumulator = backwards(rounded(kept(Over::Positions, SUMS[to])))),
+    fault("rounded-sum-over-batch-in-{}", "what each position adds and the sum over batch and positions are kept in {}", SUMMED,
+        |v, to| v.accumulator = rounded(kept(Over::BatchAndPositions, SUMS[to]))),
+    fault("rounded-sum-over-batch-from-last-in-{}", "what each position adds and the sum over the batch and over the positions from the last one on are kept in {}", SUMMED,
+        |v, to| v.accumulator = backwards(rounded(kept(Over::BatchAndPositions, SUMS[to])))),
+    fault("added-in-{}", "what each position adds to a sum is rounded to {}", SUMMED,
+        |v, to| v.accumulator = added(kept(Over::Positions, SUMS[to]))),
+    fault("group-sum-in-{}", "the sum over the channels of a group is kept in {}", OPERANDS,
+        |v, to| v.accumulator = kept(Over::Group, SUMS[to])),
+    fault("group-sum-from-last-in-{}", "the sum over the channels of a group, from the last one on, is kept in {}", OPERANDS,
+        |v, to| v.accumulator = backwards(kept(Over::Group, SUMS[to]))),
+    fault("rounded-group-sum-in-{}", "what each channel of a group adds and the sum over them are kept in {}", OPERANDS,
+        |v, to| v.accumulator = rounded(kept(Over::Group, SUMS[to]))),
+    fault("rounded-group-sum-from-last-in-{}", "what each channel of a group adds and the sum over them, from the last one on, are kept in {}", OPERANDS,
+        |v, to| v.accumulator = backwards(rounded(kept(Over::Group, SUMS[to])))),
+    fault("added-to-group-in-{}", "what each channel of a group adds to its sum is rounded to {}", OPERANDS,
+        |v, to| v.accumulator = added(kept(Over::Group, SUMS[to]))),
+    fault("state-sum-in-{}", "the sum over the states is kept in {}", STATES_SUMMED,
+        |v, to| v.accumulator = kept(Over::States, SUMS[to])),
+    fault("rounded-state-sum-in-{}", "what each state adds and the sum over the states are kept in {}", STATES_SUMMED,
+        |v, to| v.accumulator = rounded(kept(Over::States, SUMS[to]))),
+    fault("state-share-in-{}", "what each state adds to a sum is rounded to {}", STATES_SUMMED,
+        |v, to| v.accumulator = added(kept(Over::States, SUMS[to]))),
+];
 
 /// For each length of chunks.
 #[rustfmt::skip]
@@ -440,6 +517,8 @@ pub static PARTS: LazyLock<Vec<Fault>> = LazyLock::new(|| {
         fault("initial-state-scaled", "the initial state", STATES, |v, _| v.has_initial = false),
         fault("dout-in-adjoint-scaled", "dout in the adjoint", ADJOINT,
             |v, _| v.swap(Swap { sites: &[Site::DoutInAdjoint], by: By::Zero, side: None })),
+        fault("dout-in-scan-scaled", "dout in the scan", ADJOINT_AND_C,
+            |v, _| v.swap(Swap { sites: &[Site::DoutInAdjoint, Site::DoutInC], by: By::Zero, side: None })),
         fault("first-position-scaled", "the first position's share", SUMMED, |v, _| v.positions = (Pick::ButFirst, 1)),
         fault("last-position-scaled", "the last position's share", SUMMED, |v, _| v.positions = (Pick::ButLast, 1)),
         fault("reversed-scaled", "the reversed scan", SCAN, |v, _| v.directions[1] = 0.0),
@@ -480,6 +559,23 @@ const SLOPE_PARTS: [(SlopePart, &str); 8] = [
     (SlopePart::Taylor(3), "the cubic term in the Taylor series of φ′"),
     (SlopePart::Taylor(4), "the quartic term in the Taylor series of φ′"),
 ];
+
+/// Limits, in tenths.
+const LIMITS: [usize; 8] = [1, 5, 10, 20, 30, 50, 100, 1000];
+const CLIPPED: [Fault; 2] = [
+    fault("adjoint-clipped-to-{}", "the adjoint is kept within ±{} at each position", ADJOINT, |v, n| {
+        v.clip = Some(Clip::Adjoint(n as f64 / 10.0));
+    }),
+    fault("dout-clipped-to-{}", "dout is kept within ±{}", ALL_OF_THEM, |v, n| {
+        v.clip = Some(Clip::Dout(n as f64 / 10.0));
+    }),
+];
+
+/// What goes wrong with windows and tails of these lengths.
+pub fn windows(lengths: &[usize]) -> impl Iterator<Item = Fault> + use<'_> {
+    let all = WINDOWS.iter().chain([&CUT]);
+    all.flat_map(move |window| each(lengths, |length| length.to_string(), *window))
+}
 
 /// For each length of tiles.
 const PADDED: Fault = fault(

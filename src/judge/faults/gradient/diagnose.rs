@@ -10,6 +10,7 @@
 //! A model is first looked at where the error is largest: one channel, one weight's batch, or one state of one group. What that
 //! does not refute is computed in whole.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ use super::adjoint::{self, Known, Scope, Sums, is_summed};
 use super::catalogue::{self, Fault, SCAN};
 use super::structure;
 use super::variant::Variant;
+use super::where_it_holds;
 use crate::formula::{Form, Transition};
 use crate::judge::diagnose::{NEARLY, NEARLY_ROUNDED, NEEDED};
 use crate::problem::{OutputGradients, Problem, Shape};
@@ -41,13 +43,16 @@ const SINGLES: usize = 400_000_000;
 /// What a gradient that is 0 may be off a model's, of the model's largest: 64 roundings to f32.
 const OF_NOTHING: f64 = 1.0 / (1u64 << 18) as f64;
 /// How many wrong elements a pair, or a factor that was fitted, has to explain: fewer agree with one of thousands by chance.
-const TELLING: usize = 4;
+pub(super) const TELLING: usize = 4;
 
 /// Positions times states whose steps are kept.
 const KNOWN: usize = 500_000;
 /// Pairs whose effects add up or multiply to the error, and the models and elements that they are put together of.
-const LIKELY: usize = 200;
-const TOGETHER: usize = 600;
+const LIKELY: usize = 400;
+const TOGETHER: usize = 1500;
+const TOGETHER_OF_FEW: usize = 600;
+/// Causes of other gradients that pairs are made with first.
+const BASES: usize = 2;
 const ELEMENTS: usize = 128;
 /// The same of every place, for each gradient.
 const PLACES: usize = 60_000_000;
@@ -80,7 +85,7 @@ pub const CLIPPED: (&str, &str) = ("gradient-clipped", "the gradient is cut to a
 pub const PLACE_SCALED: (&str, &str) =
     ("place-scaled", "something else stands at a place, and has a factor besides");
 /// What is found without a model of the catalogue.
-pub const FITTED: [(&str, &str); 13] = [
+pub const FITTED: [(&str, &str); 14] = [
     SCALED,
     PARTLY_ZERO,
     LATER,
@@ -94,6 +99,7 @@ pub const FITTED: [(&str, &str); 13] = [
     super::sums::WEIGHTED,
     super::sums::MIXED,
     super::sums::SLOPE,
+    super::terms::TERMS,
 ];
 
 /// A backward pass that failed.
@@ -207,8 +213,11 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
     names.sort();
     names.dedup();
     let survives = |fault: &&'static Fault| names.binary_search(&fault.name).is_ok();
-    let of_places: Vec<Computed> =
-        structure::ALL.iter().filter(survives).map(|fault| case.computed(fault, failing)).collect();
+    let of_places: Vec<Computed> = every()
+        .skip(catalogue::ALL.len())
+        .filter(survives)
+        .map(|fault| case.computed(fault, failing))
+        .collect();
     for ((look, models), fitted) in looks.iter().zip(&mut found).zip(&mut fitted) {
         models.extend(fitting(&of_places, look));
         if fitted.is_empty() && !models.iter().any(|model| model.fit.explains()) {
@@ -228,20 +237,67 @@ pub fn diagnose(case: &Case, failing: &[GradientName]) -> Named<Vec<Diagnosis>, 
             *fitted = look.fits(places);
         }
     }
+    let shared = shared_part(&looks, &fitted, failing);
     let left = found.iter().zip(&fitted).filter(|(models, fitted)| !is_named(models, fitted)).count();
+    let bases = bases(&found);
     for (i, (look, models)) in looks.iter().zip(&mut found).enumerate() {
         if !is_named(models, &fitted[i]) {
             let singles: Vec<Model> = first[i].iter().chain(&places[i]).cloned().collect();
-            models.extend(look.pairs(&singles, PAIRS / left));
+            models.extend(look.pairs(&singles, &bases, PAIRS / left));
         }
         best_first(models, &explained);
         let named = models.iter().map(Model::named);
         let is_agreed = models.first().is_some_and(agrees);
         let fitted = std::mem::take(&mut fitted[i]);
         let (before, after) = if is_agreed { (Vec::new(), fitted) } else { (fitted, Vec::new()) };
-        diagnoses[look.name] = before.into_iter().chain(named).chain(after).take(NAMED).collect();
+        let all = shared[i].iter().cloned().chain(before).chain(named).chain(after);
+        diagnoses[look.name] = all.take(NAMED).collect();
+    }
+    let is_open = diagnoses.get(DeltaBias).is_some_and(Vec::is_empty);
+    if let (true, Some(of_delta)) = (is_open && case.sums_what_it_has(), diagnoses.get(Delta)) {
+        diagnoses[DeltaBias] = of_delta.clone();
     }
     diagnoses
+}
+
+/// The part that most of the gradients have with one and the same factor, if several do: said of each of them.
+fn shared_part(
+    looks: &[Look],
+    fitted: &[Vec<Diagnosis>],
+    failing: &[GradientName],
+) -> Vec<Option<Diagnosis>> {
+    let is_said = |part: &&Fault| fitted.iter().flatten().any(|found| found.name == part.name);
+    // What it would change is not right as it is.
+    let is_open = |part: &&Fault| {
+        let passes =
+            |name: &&GradientName| !failing.contains(name) && looks[0].case.got.get(**name).is_some();
+        !part.touches.iter().any(|name| passes(&name))
+    };
+    let in_each = |part: &Fault| -> Vec<Option<Diagnosis>> {
+        let of = |look: &Look| look.part_scaled(part).filter(|_| part.touches.contains(&look.name));
+        let mut found: Vec<Option<Diagnosis>> = looks.iter().map(of).collect();
+        let said = found.iter().flatten().next().map(|first| first.what.clone());
+        found.iter_mut().for_each(|one| *one = one.take().filter(|one| Some(&one.what) == said.as_ref()));
+        found
+    };
+    let count = |found: &Vec<Option<Diagnosis>>| std::cmp::Reverse(found.iter().flatten().count());
+    let all = catalogue::PARTS.iter().filter(is_said).filter(is_open).map(in_each);
+    let best = all.min_by_key(count).filter(|found| count(found).0 > 1);
+    best.unwrap_or_else(|| vec![None; looks.len()])
+}
+
+/// What explains the most gradients: others may have it, too, and something else besides.
+fn bases(found: &[Vec<Model>]) -> Vec<&'static str> {
+    let mut counts: Vec<(&'static str, usize)> = Vec::new();
+    let single = |model: &&Model| agrees(model) && model.faults.len() == 1 && !model.faults[0].is_separate();
+    for model in found.iter().flatten().filter(single) {
+        match counts.iter_mut().find(|(name, _)| *name == model.faults[0].name) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((model.faults[0].name, 1)),
+        }
+    }
+    counts.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    counts.into_iter().take(BASES).map(|(name, _)| name).collect()
 }
 
 /// Whether it explains a gradient and leaves what is right as it is.
@@ -249,9 +305,9 @@ fn agrees(model: &Model) -> bool {
     model.fit.explains() && !model.is_contradicted
 }
 
-/// The catalogue, then the single places.
-fn every() -> impl Iterator<Item = &'static Fault> {
-    catalogue::ALL.iter().chain(structure::ALL.iter())
+/// The catalogue, then the single places, then what has other lengths.
+pub(super) fn every() -> impl Iterator<Item = &'static Fault> {
+    catalogue::ALL.iter().chain(structure::ALL.iter()).chain(structure::OF_ANY_LENGTH.iter())
 }
 
 /// A fault, and what a backward pass with it returns.
@@ -274,14 +330,15 @@ fn survivors(all: &[Model]) -> Vec<&Model> {
 }
 
 /// Those that explain before those that nearly do, and those that leave less first. Of equal ones those come first that leave
-/// what is right as it is, then those that explain more gradients, then in the catalogue's order.
+/// what is right as it is, then those that explain more gradients, then those that do not divide, then in the catalogue's order.
 fn best_first(models: &mut [Model], explained: &[usize]) {
     let rank = |model: &Model| {
         let of = |fault: &&Fault| every().position(|other| other.name == fault.name);
         let places: Vec<usize> = model.faults.iter().filter_map(of).collect();
         let count = places.iter().map(|&at| explained[at]).sum::<usize>();
         let is_separate = model.faults.iter().all(|fault| fault.is_separate());
-        (model.is_contradicted, std::cmp::Reverse(count), is_separate, places)
+        let divides = model.faults.iter().any(|fault| fault.divides());
+        (model.is_contradicted, std::cmp::Reverse(count), is_separate, divides, places)
     };
     models.sort_by(|a, b| {
         b.fit.explains().cmp(&a.fit.explains()).then(a.fit.residual.total_cmp(&b.fit.residual))
@@ -319,6 +376,22 @@ impl Case<'_> {
         let is_contradicted = !fault.is_separate()
             && values.iter().any(|(name, values)| !failing.contains(&name) && changes(name, values));
         Computed { fault, values, is_contradicted }
+    }
+
+    /// Whether grad.delta_bias is the sum of the grad.delta that was recorded: what is wrong with one is wrong with both.
+    fn sums_what_it_has(&self) -> bool {
+        let (Some(delta), Some(bias)) = (self.got.get(Delta), self.got.get(DeltaBias)) else {
+            return false;
+        };
+        let Shape { batch, dim, seqlen, .. } = self.problem.shape;
+        let half_ulp = half_ulp(delta.element);
+        (0..dim).all(|d| {
+            let rows = (0..batch).map(|b| &delta.values[(b * dim + d) * seqlen..][..seqlen]);
+            let (sum, off) = rows
+                .flatten()
+                .fold((0.0, 0.0), |(sum, off), &value| (sum + value, off + f64::abs(value) * half_ulp));
+            (bias.values[d] - sum).abs() <= self.bounds[DeltaBias][d] + off
+        })
     }
 
     fn compute_in(&self, faults: &[&Fault], scope: &Scope) -> Sums {
@@ -395,9 +468,13 @@ impl<'a> Look<'a> {
         self.tried(&catalogue::ALL, SINGLES)
     }
 
-    /// The same of every place.
+    /// The same of every place, and, where none fits, of chunks of any length.
     fn places(&self) -> Vec<Model> {
-        self.tried(&structure::ALL, PLACES)
+        let mut places = self.tried(&structure::ALL, PLACES);
+        if !places.iter().any(|model| model.fit.explains()) {
+            places.extend(self.tried(&structure::OF_ANY_LENGTH, PLACES));
+        }
+        places
     }
 
     /// Of these, as many as the effort allows.
@@ -452,21 +529,37 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Pairs that explain the gradient. Those whose members remove most of the error come first, as far as the effort goes.
-    fn pairs(&self, singles: &[Model], effort: usize) -> Vec<Model> {
+    /// Pairs that explain the gradient. Those with what explains others come first, then those whose members remove most of the
+    /// error, as far as the effort goes.
+    fn pairs(&self, singles: &[Model], bases: &[&str], effort: usize) -> Vec<Model> {
         if self.wrong < TELLING {
             return Vec::new();
         }
-        let mut ranked: Vec<&Model> = singles.iter().collect();
-        ranked.sort_by(|a, b| a.fit.residual.total_cmp(&b.fit.residual));
-        // What leaves the error as it is has no effect here, and what leaves as much as another is the same.
-        ranked.retain(|model| (model.fit.residual - 1.0).abs() > ALIKE);
-        ranked.dedup_by(|b, a| b.fit.residual <= a.fit.residual * (1.0 + ALIKE));
+        // Two of very many agree with a few numbers by chance.
+        let is_few = self.range.len() < 4 * TELLING;
+        let any = structure::OF_ANY_LENGTH.as_ptr_range();
+        let is_tried = |model: &Model| !is_few || !any.contains(&std::ptr::from_ref(model.faults[0]));
+        let singles = singles.iter().filter(|model| is_tried(model));
+        let mut ranked: Vec<(usize, &Model)> = singles.enumerate().collect();
+        ranked.sort_by(|a, b| a.1.fit.residual.total_cmp(&b.1.fit.residual));
+        // What leaves the error as it is has no effect here, and of what leaves as much the first stands for all.
+        ranked.retain(|(_, model)| (model.fit.residual - 1.0).abs() > ALIKE);
+        ranked.dedup_by(|b, a| {
+            let is_same = b.1.fit.residual <= a.1.fit.residual * (1.0 + ALIKE);
+            if is_same && b.0 < a.0 && !is_few {
+                *a = *b;
+            }
+            is_same
+        });
+        let ranked: Vec<&Model> = ranked.into_iter().map(|(_, model)| model).collect();
         let pairs = (0..ranked.len()).flat_map(|second| (0..second).map(move |first| (first, second)));
-        let mut tried = self.likely(&ranked);
-        let more = pairs.take((effort / self.cost()).saturating_sub(tried.len()));
-        tried.extend(more);
-        let pairs = tried;
+        let is_base = |at: &usize| bases.contains(&ranked[*at].faults[0].name);
+        let with_base = (0..ranked.len()).filter(is_base).flat_map(|base| {
+            (0..ranked.len()).filter(move |&at| at != base).map(move |at| (at.min(base), at.max(base)))
+        });
+        let mut seen = HashSet::new();
+        let pairs = with_base.chain(self.likely(&ranked)).chain(pairs).filter(|&pair| seen.insert(pair));
+        let pairs: Vec<(usize, usize)> = pairs.take((effort / self.cost()).max(LIKELY)).collect();
         let explains = |&(first, second): &(usize, usize)| {
             let (a, b) = (ranked[first], ranked[second]);
             let is_needed = |fit: Fit, a: Fit, b: Fit| {
@@ -499,7 +592,7 @@ impl<'a> Look<'a> {
             some.iter().map(|&i| values[self.range.start + i] / unit(i)).collect()
         };
         let (got, want) = (at(got), at(&want.values));
-        let count = ranked.len().min(TOGETHER);
+        let count = ranked.len().min(if len < 4 * TELLING { TOGETHER_OF_FEW } else { TOGETHER });
         let of = |model: &&Model| -> Vec<f64> { some.iter().map(|&i| model.values[i] / unit(i)).collect() };
         let all: Vec<Vec<f64>> = ranked[..count].par_iter().map(of).collect();
         let score = |(a, b): (usize, usize)| {
@@ -546,7 +639,7 @@ impl<'a> Look<'a> {
         if !wrong.iter().all(|&i| is_near(model, i)) {
             return None;
         }
-        (0..want.shape.len()).rev().find_map(|axis| {
+        let of_range = (0..want.shape.len()).rev().find_map(|axis| {
             let (len, stride) = (want.shape[axis], want.shape[axis + 1..].iter().product::<usize>());
             let at = |i: usize| i / stride % len;
             let (from, to) = (wrong.iter().map(|&i| at(i)).min()?, wrong.iter().map(|&i| at(i)).max()?);
@@ -558,6 +651,10 @@ impl<'a> Look<'a> {
             let what = format!("at {item} {range} of 0 to {} alone: {}", len - 1, fault.what);
             let found = self.explained(fault.name, &what, &mixed);
             found.filter(|_| to - from + 1 < len)
+        });
+        of_range.or_else(|| {
+            let limit = where_it_holds::limit(self, model)?;
+            self.explained(fault.name, &format!("{limit} alone: {}", fault.what), &limit.of(self, model))
         })
     }
 
@@ -635,7 +732,8 @@ impl<'a> Look<'a> {
         let parts = if parts.is_empty() { super::sums::weighted(self) } else { parts };
         let parts = if parts.is_empty() { super::sums::slopes(self).into_iter().collect() } else { parts };
         let parts = if parts.is_empty() { self.numbered(places) } else { parts };
-        if parts.is_empty() { self.exponent().into_iter().collect() } else { parts }
+        let parts = if parts.is_empty() { self.exponent().into_iter().collect() } else { parts };
+        if parts.is_empty() { super::terms::found(self).into_iter().collect() } else { parts }
     }
 
     pub fn explained(&self, name: &str, what: &str, model: &[f64]) -> Option<Diagnosis> {
@@ -667,7 +765,7 @@ impl<'a> Look<'a> {
             return None;
         }
         let axes = want.shape.len();
-        (0..axes).rev().find_map(|axis| {
+        let of_range = (0..axes).rev().find_map(|axis| {
             let (len, stride) = (want.shape[axis], want.shape[axis + 1..].iter().product::<usize>());
             let at = |i: usize| i / stride % len;
             let (from, to) = (wrong.iter().map(|&i| at(i)).min()?, wrong.iter().map(|&i| at(i)).max()?);
@@ -688,6 +786,12 @@ impl<'a> Look<'a> {
             let what = format!("the gradient is 0 at {of} {range} of 0 to {}, and right elsewhere", len - 1);
             let (name, residual) = (PARTLY_ZERO.0.to_owned(), 0.0);
             is_it.then_some(Diagnosis { name, what, residual })
+        });
+        of_range.or_else(|| {
+            let zero = vec![0.0; got.len()];
+            let limit = where_it_holds::limit(self, &zero)?;
+            let what = format!("the gradient is 0 {limit}, and right elsewhere");
+            self.explained(PARTLY_ZERO.0, &what, &limit.of(self, &zero))
         })
     }
 
@@ -750,22 +854,25 @@ impl<'a> Look<'a> {
     /// Parts that have another factor than 1.
     fn parts(&self) -> Vec<Diagnosis> {
         let Case { form, problem, .. } = *self.case;
-        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name].values);
         let touching = catalogue::PARTS.iter();
         let touching =
             touching.filter(|part| part.touches.contains(&self.name) && part.applies(form, problem));
         let touching: Vec<&Fault> = touching.take(PAIRS / self.whole_cost()).collect();
-        let factor_of = |part: &Fault| {
-            let without = &self.case.compute_in(&[part], &self.whole_scope())[self.name];
-            let share: Vec<f64> = want.iter().zip(without).map(|(want, without)| want - without).collect();
-            let error: Vec<f64> = got.iter().zip(want).map(|(got, want)| got - want).collect();
-            let off = along(&error, &share).filter(|off| off.abs() > NOTICED)?;
-            let model: Vec<f64> = want.iter().zip(&share).map(|(want, share)| want + share * off).collect();
-            self.explained(part.name, &format!("{} has the factor {}", part.what, number(1.0 + off)), &model)
-        };
-        let mut found: Vec<Diagnosis> = touching.into_par_iter().filter_map(factor_of).collect();
+        let mut found: Vec<Diagnosis> =
+            touching.into_par_iter().filter_map(|part| self.part_scaled(part)).collect();
         found.sort_by(|a, b| a.residual.total_cmp(&b.residual));
         found
+    }
+
+    /// The factor that a part has, if that is all that is wrong.
+    fn part_scaled(&self, part: &Fault) -> Option<Diagnosis> {
+        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name].values);
+        let without = &self.case.compute_in(&[part], &self.whole_scope())[self.name];
+        let share: Vec<f64> = want.iter().zip(without).map(|(want, without)| want - without).collect();
+        let error: Vec<f64> = got.iter().zip(want).map(|(got, want)| got - want).collect();
+        let off = along(&error, &share).filter(|off| off.abs() > NOTICED)?;
+        let model: Vec<f64> = want.iter().zip(&share).map(|(want, share)| want + share * off).collect();
+        self.explained(part.name, &format!("{} has the factor {}", part.what, number(1.0 + off)), &model)
     }
 
     /// What stands at a place, with a factor besides.
@@ -853,11 +960,7 @@ impl<'a> Look<'a> {
     pub fn fit_within(&self, bounds: &[f64], model: &[f64], range: Range<usize>) -> Fit {
         let Look { case, name, .. } = self;
         // A larger value than was to be computed is stored with a larger rounding.
-        let stored = match case.got[*name].element {
-            InputType::F32 => f64::from(f32::EPSILON),
-            InputType::F16 => half::f16::EPSILON.to_f64(),
-            InputType::Bf16 => half::bf16::EPSILON.to_f64(),
-        } / 2.0;
+        let stored = half_ulp(case.got[*name].element);
         let want = &case.want[*name];
         let (got, exact) = (&case.got[*name].values[range.clone()], &want.values[range.clone()]);
         let largest = |values: &[f64]| {
@@ -888,6 +991,15 @@ impl<'a> Look<'a> {
         }
         let residual = (left / all).sqrt();
         Fit { share, residual: if residual.is_nan() { f64::INFINITY } else { residual } }
+    }
+}
+
+/// The largest relative error of rounding to a type.
+fn half_ulp(element: InputType) -> f64 {
+    match element {
+        InputType::F32 => f64::from(f32::EPSILON) / 2.0,
+        InputType::F16 => half::f16::EPSILON.to_f64() / 2.0,
+        InputType::Bf16 => half::bf16::EPSILON.to_f64() / 2.0,
     }
 }
 

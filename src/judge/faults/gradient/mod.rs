@@ -11,7 +11,9 @@ pub mod catalogue;
 pub mod diagnose;
 pub mod structure;
 mod sums;
+mod terms;
 pub mod variant;
+mod where_it_holds;
 
 use self::catalogue::Fault;
 use self::variant::Variant;
@@ -30,7 +32,7 @@ pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// The fault of this name, of the catalogue or of a single place.
 pub fn find(name: &str) -> Option<&'static Fault> {
-    catalogue::find(name).or_else(|| structure::ALL.iter().find(|fault| fault.name == name))
+    diagnose::every().find(|fault| fault.name == name)
 }
 
 /// What a backward pass with this fault returns, in the layout of the problem's inputs.

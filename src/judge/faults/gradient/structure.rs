@@ -3,6 +3,7 @@
 //! The catalogue has mistakes that somebody thought of. Here each place of the adjoint, of the derivatives and of what is
 //! around them is combined with each alternative that makes sense for its kind, and the sentences are put together likewise.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::catalogue::{
@@ -150,6 +151,23 @@ pub enum Gate {
     Slope,
 }
 
+/// A function of z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    One,
+    Phi(u8),
+    /// A power of 1/(1 − z/2).
+    Resolvent(u8),
+}
+
+/// Δⁱ Aʲ f(z)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Term {
+    pub delta: u8,
+    pub a: u8,
+    pub of: Of,
+}
+
 /// What stands at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
@@ -164,6 +182,7 @@ pub enum By {
     Is(Field),
     /// φ with this index in place of the function of a term.
     IsPhi(u8),
+    Term(Term),
     /// The number a/b as a factor.
     Factor(i8, i8),
     At(isize),
@@ -643,7 +662,7 @@ const PLACES: &[Place] = &[
     place("dout-in-skip", "dout on the path of D in grad.u", &[Site::DoutInSkip], &[U], &[Kind::Factor, Kind::Position, Kind::Channel, Kind::Batch, Kind::Narrow, Kind::Product]),
     place("dout-in-d", "dout in grad.D", &[Site::DoutInD], &[D], READ),
     place("dout-in-z", "dout in grad.z", &[Site::DoutInZ], &[Z], &[Kind::Factor, Kind::Position, Kind::Channel, Kind::Batch, Kind::Narrow, Kind::Product]),
-    place("dout-in-scan", "dout in the scan", &[Site::DoutInAdjoint, Site::DoutInC], ADJOINT_AND_C, READ),
+    place("dout-in-scan", "dout in the scan", &[Site::DoutInAdjoint, Site::DoutInC], ADJOINT_AND_C, &[Kind::Output, Kind::Number, Kind::Factor, Kind::Position, Kind::Chunk, Kind::Channel, Kind::Batch, Kind::Narrow]),
     place("dout", "dout", &[Site::DoutInAdjoint, Site::DoutInC, Site::DoutInSkip, Site::DoutInD, Site::DoutInZ], &GradientName::ALL, READ),
     place("gate-in-adjoint", "the gate of dout in the adjoint", &[Site::GateInAdjoint], ADJOINT, GATE),
     place("gate-in-c", "the gate of dout in grad.C", &[Site::GateInC], &[C], GATE),
@@ -655,7 +674,7 @@ const PLACES: &[Place] = &[
     place("softplus-slope", "the derivative of softplus", &[Site::SoftplusSlope], STEP, &[Kind::Softplus, Kind::Position, Kind::Narrow, Kind::Product, Kind::Channel]),
     place("skip-in-u", "D in grad.u", &[Site::SkipInU], &[U], &[Kind::Factor, Kind::Channel, Kind::Narrow]),
     place("skip-in-z", "D in grad.z", &[Site::SkipInZ], &[Z], &[Kind::Factor, Kind::Channel, Kind::Narrow]),
-    place("dlast-state", "dlast_state", &[Site::LastState], ADJOINT, &[Kind::Complex, Kind::Batch, Kind::Channel, Kind::State, Kind::Strides, Kind::Product, Kind::Narrow]),
+    place("dlast-state", "dlast_state", &[Site::LastState], ADJOINT, &[Kind::Number, Kind::Complex, Kind::Batch, Kind::Channel, Kind::State, Kind::Strides, Kind::Product, Kind::Narrow]),
     place("initial-state", "the initial state in the backward pass", &[Site::InitialState], STATES, &[Kind::Complex, Kind::Batch, Kind::Channel, Kind::State, Kind::Strides, Kind::Product, Kind::Narrow]),
     place("adjoint-start", "the adjoint at the last position", &[Site::AdjointStart], ADJOINT, &[Kind::Stale]),
     place("states-start", "the state at the first position of the backward pass", &[Site::StatesStart], STATES, &[Kind::Stale]),
@@ -720,6 +739,8 @@ fn worded(place: &Place, by: By) -> (String, String) {
                 format!("has the factor {value}"),
             )
         }
+        // A search puts it together and words it itself.
+        By::Term(_) => plain("of-a-term", "is one term"),
         By::Over(of) => {
             (format!("over-{}", field(of).0), format!("lacks a factor {}: it is divided by it", field(of).1))
         }
@@ -843,19 +864,37 @@ pub static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
             number,
         )
     });
-    let edges = LENGTHS.iter().enumerate().flat_map(|(at, length)| {
-        EDGES.iter().enumerate().flat_map(move |(kind, (name, what, touches, _))| {
-            SIDES.iter().enumerate().map(move |(side, (prefix, whose, _))| {
-                let name = format!("{prefix}{name}-at-{length}").leak();
-                let what = format!("{whose}{what} at multiples of {length}").leak();
-                let number = (at * EDGES.len() + kind) * SIDES.len() + side;
-                Fault::numbered(name, what, touches, edge, number)
-            })
-        })
-    });
+    let edges = LENGTHS.iter().flat_map(|&length| edges_at(length));
     let is_new = |fault: &Fault| catalogue::find(fault.name).is_none();
     swaps.chain(edges).filter(is_new).collect()
 });
+
+/// The same of every other length that chunks, tiles and windows may have: what nothing else explains.
+pub static OF_ANY_LENGTH: LazyLock<Vec<Fault>> = LazyLock::new(|| {
+    let known: HashSet<&str> = catalogue::ALL.iter().chain(ALL.iter()).map(|fault| fault.name).collect();
+    let lengths: Vec<usize> = (2..=LONGEST).collect();
+    let edges = lengths.iter().flat_map(|&length| edges_at(length));
+    let all = edges.chain(catalogue::windows(&lengths)).filter(|fault| !known.contains(fault.name));
+    all.collect()
+});
+
+/// Of the lengths that are tried one by one.
+const LONGEST: usize = 256;
+
+/// What goes wrong at multiples of a length.
+fn edges_at(length: usize) -> impl Iterator<Item = Fault> {
+    EDGES.iter().enumerate().flat_map(move |(kind, (name, what, touches, _))| {
+        SIDES.iter().enumerate().map(move |(side, (prefix, whose, _))| {
+            let what = match what.contains("{}") {
+                true => what.replace("{}", &length.to_string()),
+                false => format!("{what} at multiples of {length}"),
+            };
+            let name = format!("{prefix}{name}-at-{length}").leak();
+            let number = (length * EDGES.len() + kind) * SIDES.len() + side;
+            Fault::numbered(name, format!("{whose}{what}").leak(), touches, edge, number)
+        })
+    })
+}
 
 /// Lengths of chunks; the catalogue has powers of two from 16 on for what is likeliest.
 const LENGTHS: [usize; 20] =
@@ -892,10 +931,11 @@ const EDGES: &[(&str, &str, &[GradientName], Edge)] = &[
     ("state-f16", "the state that the backward pass starts from is kept in f16", STATES, Edge::Stored(InputType::F16)),
     ("adjoint-bf16", "the adjoint is kept in bf16", ADJOINT, Edge::AdjointStored(InputType::Bf16)),
     ("adjoint-f16", "the adjoint is kept in f16", ADJOINT, Edge::AdjointStored(InputType::F16)),
+    ("adjoint-ends", "the adjoint has what {} positions add, its own and those after it, and nothing from further on", ADJOINT, Edge::Reach),
 ];
 
 fn edge(variant: &mut Variant, number: usize) {
     let (kind, side) = (number / SIDES.len(), number % SIDES.len());
-    variant.edge = Some((LENGTHS[kind / EDGES.len()], EDGES[kind % EDGES.len()].3));
+    variant.edge = Some((kind / EDGES.len(), EDGES[kind % EDGES.len()].3));
     variant.edge_in = SIDES[side].2;
 }

@@ -2,7 +2,7 @@
 //! of a group, the states, or chunks of positions. And a gradient whose slices along an axis are sums of the right ones.
 
 use super::adjoint::{self, Scope, is_summed};
-use super::diagnose::{Look, NOTICED, PAIRS, number};
+use super::diagnose::{Look, NOTICED, PAIRS, TELLING, number};
 use super::variant::{GateSlope, Pick, SoftplusSlope, Variant};
 use crate::problem::{Operand, Shape};
 use crate::results::Diagnosis;
@@ -170,7 +170,34 @@ pub fn slopes(look: &Look) -> Option<Diagnosis> {
 /// Slices along an axis that are sums of the right ones.
 pub fn mixed(look: &Look) -> Vec<Diagnosis> {
     let axes = look.case.want[look.name].shape.len();
-    (0..axes).filter_map(|axis| along_axis(look, axis)).take(1).collect()
+    let fitted = (0..axes).filter_map(|axis| along_axis(look, axis)).take(1);
+    let fitted: Vec<Diagnosis> = fitted.collect();
+    let found = if fitted.is_empty() { (0..axes).find_map(|axis| moved_along(look, axis)) } else { None };
+    fitted.into_iter().chain(found).collect()
+}
+
+/// What is likely along an axis that has too few elements to fit what each slice is made of.
+fn moved_along(look: &Look, axis: usize) -> Option<Diagnosis> {
+    let want = &look.case.want[look.name];
+    let count = want.shape[axis];
+    if !(2..=MEMBERS).contains(&count) || want.values.len() < 2 * TELLING {
+        return None;
+    }
+    let rows = |of: &dyn Fn(usize, usize) -> bool| -> Vec<Vec<f64>> {
+        (0..count).map(|i| (0..count).map(|j| f64::from(u8::from(of(i, j)))).collect()).collect()
+    };
+    let at_once = [
+        rows(&|_, _| true),
+        rows(&|i, j| j <= i),
+        rows(&|i, j| j >= i),
+        rows(&|i, j| i + j + 1 == count),
+        rows(&|_, j| j == 0),
+        rows(&|_, j| j + 1 == count),
+    ];
+    let by = (1..count).flat_map(|by| {
+        [rows(&|i, j| (i + by) % count == j), rows(&|i, j| j + by == i), rows(&|i, j| i + by == j)]
+    });
+    at_once.into_iter().chain(by).find_map(|rows| as_mixed(look, axis, &rows))
 }
 
 fn along_axis(look: &Look, axis: usize) -> Option<Diagnosis> {
@@ -191,11 +218,21 @@ fn along_axis(look: &Look, axis: usize) -> Option<Diagnosis> {
     let found = least_squares(&members, &weights, &targets)?;
     let found: Vec<Vec<f64>> =
         found.iter().map(|row| row.iter().map(|&of| whole(of)).collect()).collect::<Option<_>>()?;
+    as_mixed(look, axis, &found)
+}
+
+/// Whether each slice is such a sum of the right ones.
+fn as_mixed(look: &Look, axis: usize, found: &[Vec<f64>]) -> Option<Diagnosis> {
+    let want = &look.case.want[look.name];
+    let (width, old, count) = (want.width, &look.case.bounds[look.name], found.len());
+    let each = want.values.len() / count;
+    let inner: usize = want.shape[axis + 1..].iter().product::<usize>() * width;
+    let index = |slice: usize, i: usize| (i / inner * count + slice) * inner + i % inner;
     let (mut model, mut bounds) = (want.values.clone(), old.clone());
     for (at, row) in found.iter().enumerate() {
         for i in 0..each {
             let here = index(at, i);
-            model[here] = row.iter().zip(&members).map(|(of, member)| of * member[i]).sum();
+            model[here] = row.iter().enumerate().map(|(from, of)| of * want.values[index(from, i)]).sum();
             // What is put together of others is as far off as they are.
             let of_others: f64 =
                 row.iter().enumerate().map(|(from, of)| of.abs() * old[index(from, i) / width]).sum();
@@ -203,7 +240,7 @@ fn along_axis(look: &Look, axis: usize) -> Option<Diagnosis> {
         }
     }
     let fit = look.fit_within(&bounds, &model, 0..model.len());
-    let what = mixture(&item(look, axis), &found)?;
+    let what = mixture(&item(look, axis), found)?;
     let name = MIXED.0.to_owned();
     fit.explains().then_some(Diagnosis { name, what, residual: fit.residual })
 }
@@ -303,7 +340,7 @@ fn listed(item: &str, factors: &[f64]) -> String {
 }
 
 /// A simple fraction, if it is one.
-fn simple(value: f64) -> Option<f64> {
+pub fn simple(value: f64) -> Option<f64> {
     let below = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0];
     let close = |below: f64| (value * below).round() / below;
     below.into_iter().map(close).find(|close| (close - value).abs() < NOTICED)

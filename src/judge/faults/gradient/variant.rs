@@ -49,6 +49,8 @@ pub enum Edge {
     InitialStateAgain,
     /// Ā's share has the state after its step.
     ReadsAfter,
+    /// A cotangent reaches as many positions back, its own among them, and no further.
+    Reach,
 }
 
 /// What the backward pass reads in place of an input, or where it adds what belongs to one.
@@ -83,6 +85,31 @@ pub enum SlopePart {
     Argument,
     /// The term of this degree in the Taylor series of f′, where |z| < 1.
     Taylor(usize),
+}
+
+/// What φₖ′ = φₖ − kφₖ₊₁ is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PhiSlope {
+    Right,
+    /// φₖ − φₖ₊₁
+    WithoutK,
+    /// φₖ₊₁
+    Next,
+    /// kφₖ₊₁
+    KNext,
+    /// φₖ
+    Same,
+    /// φₖ + kφₖ₊₁
+    Plus,
+    /// φₖ₋₁
+    Before,
+}
+
+/// What is kept within ±c.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Clip {
+    Adjoint(f64),
+    Dout(f64),
 }
 
 /// How many positions the pass runs over.
@@ -252,14 +279,39 @@ pub enum Narrow {
     State,
 }
 
-/// A sum over positions that is kept in a narrow type after each.
+/// What is summed one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    Positions,
+    BatchAndPositions,
+    /// The channels of a group.
+    Group,
+    States,
+}
+
+/// A sum that is kept in a narrow type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accumulator {
-    pub kept: InputType,
-    /// Whether the batch is summed in it as well.
-    pub batch: bool,
-    /// Whether it starts from the last position.
+    pub over: Over,
+    /// What is added is rounded to it.
+    pub added: Option<InputType>,
+    /// The sum is, after each addition.
+    pub kept: Option<InputType>,
+    /// Whether it starts from the last.
     pub backwards: bool,
+}
+
+impl Accumulator {
+    /// The sum with one more.
+    pub fn add(&self, sum: f64, value: f64) -> f64 {
+        let round = |to: Option<InputType>, x: f64| to.map_or(x, |to| f64::from(to.round(x as f32)));
+        round(self.kept, sum + round(self.added, value))
+    }
+
+    /// Whether what each position adds is asked for.
+    pub fn is_of_positions(&self) -> bool {
+        matches!(self.over, Over::Positions | Over::BatchAndPositions)
+    }
 }
 
 /// What is stored.
@@ -317,6 +369,8 @@ pub struct Variant {
     pub h_slope: [f64; 2],
     /// What is missing in the derivative of one of h's terms.
     pub h_slope_without: Option<(usize, SlopePart)>,
+    pub phi_slope: PhiSlope,
+    pub clip: Option<Clip>,
     /// A factor on z in an exponential Ā.
     pub exponent: f64,
     /// Whether derivatives by Δ have the factor A, and those by A the factor Δ, of z = ΔA.
@@ -363,6 +417,16 @@ pub struct Variant {
 }
 
 impl Variant {
+    /// The sum over positions that is kept in a narrow type.
+    pub fn of_positions(&self) -> Option<Accumulator> {
+        self.accumulator.filter(Accumulator::is_of_positions)
+    }
+
+    /// The sum over these that is.
+    pub fn sum_over(&self, over: Over) -> Option<Accumulator> {
+        self.accumulator.filter(|of| of.over == over)
+    }
+
     /// Nothing wrong.
     pub fn specified(form: Form) -> Self {
         Variant {
@@ -387,6 +451,8 @@ impl Variant {
             a_shares: [1.0; 2],
             h_slope: [1.0; 2],
             h_slope_without: None,
+            phi_slope: PhiSlope::Right,
+            clip: None,
             exponent: 1.0,
             chain: [true; 2],
             a_bar_as_exponential: false,
@@ -423,6 +489,7 @@ impl Variant {
         (self.form, self.slopes_of, self.h_slope, self.h_slope_without)
             == (form, slopes_of, h_slope, h_slope_without)
             && (self.exponent, self.chain, self.a_bar_as_exponential) == (exponent, chain, false)
+            && self.phi_slope == PhiSlope::Right
             && (self.length, self.misread) == (Length::Right, None)
             && !self.swaps.iter().flatten().any(Swap::is_of_steps)
     }
