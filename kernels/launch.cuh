@@ -20,7 +20,10 @@ struct ScanParams {
   void* out;
   void* last_state;  // arithmetic type
   void* workspace;   // (batch, dim, seqlen) of the arithmetic type, for poly
+  void* chunk_steps;  // (directions, chunks, batch, dim, dstate) of Step (step.cuh), for more than one chunk
   long long batch, dim, dstate, seqlen, groups;
+  // The sequence is in so many chunks, of chunk_len positions but for the last one; of more than one it is a multiple of kAlignment.
+  long long chunks, chunk_len;
   int delta_softplus;
 };
 
@@ -65,6 +68,12 @@ HOLDFAST_EVERYWHERE constexpr long long state_row(long long dstate) { return (ds
 constexpr int kFewLanes = 2;
 constexpr int kResidentOfFewLanes = 4;
 
+// Chunks of a sequence begin at multiples of this; so do tiles.
+constexpr int kAlignment = kPackets * 8;
+
+// Parts of so many states that a chunk's step is made of.
+HOLDFAST_EVERYWHERE constexpr long long groups_of_states(long long dstate) { return (dstate - 1) / kStates + 1; }
+
 #if !defined(__CUDACC_RTC__)
 // Blocks that a group's channels take, and all that a selective scan takes. Groups are a divisor of dim.
 constexpr long long blocks_of_group(long long dim, long long groups, int lanes) {
@@ -75,7 +84,7 @@ constexpr long long blocks_for(long long batch, long long dim, long long groups,
 }
 
 // Lanes of a scan for which there is a kernel with either, on a device with so many multiprocessors: few where that gives each of them
-// two blocks or more, and four fifths of their places have a channel. The results are the same bits. On an H200 with 132, zoh in 10^9
+// more than one block, and four fifths of their places have a channel. The results are the same bits. On an H200 with 132, zoh in 10^9
 // elements a second, accurate and fast tier, at batch × dim channels and 1024 positions or more:
 //   channels       8192         12288        16384         20480        32768 (8 × 4096)  49152 (128 × 384)
 //   blocks each    1 of 1       1.5 of 2     1.9 of 2      2.4 of 3     3.9 of 4          5.8 of 6
@@ -85,6 +94,52 @@ constexpr int lanes_for(long long batch, long long dim, long long groups, long l
   const long long blocks = blocks_for(batch, dim, groups, kFewLanes), each = (blocks - 1) / multiprocessors + 1;
   const long long places = each * multiprocessors * channels_for(kFewLanes);
   return each >= 2 && batch * dim * 5 >= places * 4 ? kFewLanes : kLanes;
+}
+
+// How a forward scan is spread over a device: lanes of a channel, and chunks of the sequence.
+struct Spread {
+  int lanes;
+  long long chunks;
+};
+
+// Chunks, with so many lanes. With few channels most multiprocessors have nothing to do. A scan in chunks fills them, by two passes, of
+// which the first one costs about as much as the second (chunk_steps.cuh). It pays where eight lanes leave a multiprocessor one block or
+// less (less still where the chunks, too, have eight lanes), from three chunks on, which have to be long enough to pay for their joints.
+// On an H200 with 132, milliseconds without chunks, and with them, of two lanes where there is such a kernel, in the accurate tier:
+//   channels × positions  2048 × 65536 (16)  1536 × 16384 (22, foh 5)  512 × 16384 (32, others 16)  64 × 65536 (128)
+//   zoh                   4.16, 3.25         1.05, 0.70                1.04, 0.31                   4.05, 0.30
+//   foh                   5.15, 5.18 (4)     1.28, 1.07                1.28, 0.38
+//   poly                  12.0, 13.2 (4)                               2.91, 0.94                   11.5, 0.59
+constexpr long long kLeastChunk = 256;
+constexpr long long chunks_for(long long batch, long long dim, long long groups, long long seqlen, int lanes, long long multiprocessors) {
+  const long long blocks = blocks_for(batch, dim, groups, lanes), places = 4 * multiprocessors;
+  if (blocks_for(batch, dim, groups, kLanes) * (lanes == kLanes ? 5 : 4) > places) return 1;
+  const long long by_blocks = places / blocks, by_length = seqlen / kLeastChunk;
+  // Few lanes have to fill the device; eight of them come closer to it.
+  if (lanes != kLanes && by_length * blocks * 5 < places * 4) return 1;
+  const long long chunks = by_blocks < by_length ? by_blocks : by_length;
+  return chunks < 3 ? 1 : chunks;
+}
+
+// Of a scan that has kernels with few lanes, or has none, on a device with so many multiprocessors. Lanes change no bit of the results.
+// Chunks do: a state before one is rounded otherwise than without them.
+constexpr Spread spread_for(long long batch, long long dim, long long groups, long long seqlen, bool has_few_lanes,
+                            long long multiprocessors) {
+  if (has_few_lanes && lanes_for(batch, dim, groups, multiprocessors) == kFewLanes) return {kFewLanes, 1};
+  const long long few = has_few_lanes ? chunks_for(batch, dim, groups, seqlen, kFewLanes, multiprocessors) : 1;
+  if (few > 1) return {kFewLanes, few};
+  return {kLanes, chunks_for(batch, dim, groups, seqlen, kLanes, multiprocessors)};
+}
+
+// Positions of a chunk where there are to be so many; and how many there are then.
+constexpr long long chunk_len_for(long long seqlen, long long chunks) {
+  return chunks == 1 ? seqlen : ((seqlen - 1) / chunks + kAlignment) / kAlignment * kAlignment;
+}
+constexpr long long chunks_of(long long seqlen, long long chunk_len) { return seqlen <= chunk_len ? 1 : (seqlen - 1) / chunk_len + 1; }
+
+// Blocks of the first pass, where the second has so many for a chunk.
+constexpr long long chunk_step_blocks(long long blocks, long long chunks, long long dstate, int directions) {
+  return blocks * (chunks - 1) * groups_of_states(dstate) * directions;
 }
 
 // The block that has a channel.

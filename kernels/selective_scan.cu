@@ -3,6 +3,7 @@
 //
 // Template parameters: Method id (spec.md §2), storage type, complex weights, variable B, variable C, gate, arithmetic
 // type (float; double for precision lifting, with `double` storage of last_state and workspace).
+#include "chunk_steps.cuh"
 #include "selective_scan.cuh"
 
 namespace HOLDFAST_NAMESPACE {
@@ -34,7 +35,18 @@ selective_scan(const ScanParams params) {
   using W = typename Scan::W;
   HOLDFAST_SHARED(typename Scan::SharedTile, tile);
   HOLDFAST_DYNAMIC_SHARED(W, states);
-  Scan(params, tile, states).run();
+  const int chunks = static_cast<int>(params.chunks), block = static_cast<int>(blockIdx.x);
+  Scan(params, tile, states, block / chunks, block % chunks).run();
+}
+
+// The first pass of a scan in chunks: launched before selective_scan, with the same argument.
+template <int kMethod, class Input, bool kComplex, bool kVariableB, class T = float, int kLanes = holdfast_launch::kLanes>
+__global__ void HOLDFAST_LAUNCH_BOUNDS(holdfast_launch::kThreads,
+                                       resident_blocks(static_cast<Method>(kMethod), kComplex, kVariableB, false, kLanes))
+chunk_steps(const ScanParams params) {
+  using Steps = ChunkSteps<static_cast<Method>(kMethod), Input, kComplex, Layout<kVariableB, false, false>, T, kLanes>;
+  HOLDFAST_SHARED(typename Steps::SharedTile, tile);
+  Steps::run_block(params, tile, static_cast<int>(blockIdx.x));
 }
 
 }  // namespace HOLDFAST_NAMESPACE

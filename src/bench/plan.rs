@@ -71,7 +71,7 @@ impl Drawn {
     /// One of its scans, by the kernels of a runner.
     pub fn scan(&self, work: Work, method: Method, runner: &Runner) -> Scan<'_> {
         let given = (work == Work::Backward).then_some(&self.given);
-        let forward = runner.instantiation(method, &self.problem);
+        let forward = runner.spread(method, &self.problem);
         Scan { work, method, problem: &self.problem, given, forward }
     }
 }

@@ -59,7 +59,9 @@ impl Peer {
     /// # Errors
     /// It does not support the scan, or fails; the launch is of none.
     pub fn call(&self, launch: &Launch, gpu: bool) -> Result<(), DeviceError> {
-        let (Kernel::Scan(which), Params::Scan(params)) = (launch.kernel, &launch.params) else {
+        let (Kernel::Scan(which) | Kernel::ChunkSteps(which), Params::Scan(params)) =
+            (launch.kernel, &launch.params)
+        else {
             return Err(DeviceError::Fault("peers compute forward scans alone".to_owned()));
         };
         let scan = RawPeerScan {
