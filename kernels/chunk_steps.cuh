@@ -37,7 +37,7 @@ struct ChunkSteps : SelectiveScan<kMethod, Input, kComplex, Layout, T, kLanes, P
     own.template run<false>(chunk, first);
   }
 
-  // Of states from `first` on. states from `first` on.
+  // Of states from `first` on.
   template <bool kReverse>
   HOLDFAST_DEVICE void run(int chunk, int first) const {
     typename Scan::States own;

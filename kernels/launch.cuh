@@ -102,33 +102,41 @@ struct Spread {
   long long chunks;
 };
 
-// Chunks, with so many lanes. With few channels most multiprocessors have nothing to do. A scan in chunks fills them, by two passes, of
-// which the first one costs about as much as the second (chunk_steps.cuh). It pays where eight lanes leave a multiprocessor one block or
-// less (less still where the chunks, too, have eight lanes), from three chunks on, which have to be long enough to pay for their joints.
-// On an H200 with 132, milliseconds without chunks, and with them, of two lanes where there is such a kernel, in the accurate tier:
-//   channels × positions  2048 × 65536 (16)  1536 × 16384 (22, foh 5)  512 × 16384 (32, others 16)  64 × 65536 (128)
-//   zoh                   4.16, 3.25         1.05, 0.70                1.04, 0.31                   4.05, 0.30
-//   foh                   5.15, 5.18 (4)     1.28, 1.07                1.28, 0.38
-//   poly                  12.0, 13.2 (4)                               2.91, 0.94                   11.5, 0.59
-constexpr long long kLeastChunk = 256;
-constexpr long long chunks_for(long long batch, long long dim, long long groups, long long seqlen, int lanes, long long multiprocessors) {
-  const long long blocks = blocks_for(batch, dim, groups, lanes), places = 4 * multiprocessors;
-  if (blocks_for(batch, dim, groups, kLanes) * (lanes == kLanes ? 5 : 4) > places) return 1;
-  const long long by_blocks = places / blocks, by_length = seqlen / kLeastChunk;
-  // Few lanes have to fill the device; eight of them come closer to it.
-  if (lanes != kLanes && by_length * blocks * 5 < places * 4) return 1;
+// Chunks, with so many lanes, of a scan in one direction or two. With few channels most multiprocessors have nothing to do. A scan in chunks
+// fills them, by two passes, of which the first one costs about as much as the second (chunk_steps.cuh), so that it takes three chunks or
+// more to gain. Each block reads the steps of all chunks: few lanes, with more states each, are for up to kMostOfFewLanes long ones.
+// On an H200 with 132, milliseconds without chunks and with them, accurate and fast tier, at channels × positions:
+//   zoh, 2048 × 65536    4.16, 3.60    16 of two lanes     3.25, 1.95    4 of eight lanes  3.48, 2.46
+//   zoh, 1536 × 16384    1.05, 0.90    22 of two lanes     0.70, 0.46
+//   zoh, 512 × 16384     1.04, 0.90    32 of two lanes     0.31, 0.24    16 of eight lanes, fast 0.19
+//   zoh, 64 × 65536      4.05, 3.50    128 of two lanes    0.30, 0.27    128 of eight lanes, fast 0.13
+//   foh, 2048 × 65536    5.15, 4.35    4 of eight lanes    5.18, 3.93
+//   foh, 1536 × 16384    1.28, 1.09    5 of eight lanes    1.07, 0.81
+//   foh, 512 × 16384     1.28, 1.09    16 of eight lanes   0.38, 0.29
+//   poly, 2048 × 65536   12.0, 10.2    4 of eight lanes    13.2, 10.6
+//   poly, 64 × 65536     11.5, 9.69    128 of eight lanes  0.59, 0.49
+constexpr int kMostOfFewLanes = 32;
+constexpr long long least_chunk(int lanes) { return lanes == kLanes ? 128 : 768; }
+constexpr long long chunks_for(long long batch, long long dim, long long groups, long long seqlen, int lanes, int directions,
+                               long long multiprocessors) {
+  // Blocks that a multiprocessor has room for: two directions take more registers.
+  const long long places = (directions == 2 ? 3 : 4) * multiprocessors;
+  const long long by_blocks = places / blocks_for(batch, dim, groups, lanes), by_length = seqlen / least_chunk(lanes);
+  if (lanes != kLanes && (by_blocks > kMostOfFewLanes || by_blocks > by_length)) return 1;
   const long long chunks = by_blocks < by_length ? by_blocks : by_length;
   return chunks < 3 ? 1 : chunks;
 }
 
 // Of a scan that has kernels with few lanes, or has none, on a device with so many multiprocessors. Lanes change no bit of the results.
-// Chunks do: a state before one is rounded otherwise than without them.
-constexpr Spread spread_for(long long batch, long long dim, long long groups, long long seqlen, bool has_few_lanes,
+// Chunks do: a state before one is rounded otherwise than without them. They are for scans whose blocks of eight lanes leave a multiprocessor
+// little more than one, or less than one where a step takes many operations.
+constexpr Spread spread_for(long long batch, long long dim, long long groups, long long seqlen, bool has_few_lanes, int directions,
                             long long multiprocessors) {
   if (has_few_lanes && lanes_for(batch, dim, groups, multiprocessors) == kFewLanes) return {kFewLanes, 1};
-  const long long few = has_few_lanes ? chunks_for(batch, dim, groups, seqlen, kFewLanes, multiprocessors) : 1;
-  if (few > 1) return {kFewLanes, few};
-  return {kLanes, chunks_for(batch, dim, groups, seqlen, kLanes, multiprocessors)};
+  if (blocks_for(batch, dim, groups, kLanes) * 4 > multiprocessors * (has_few_lanes ? 5 : 3)) return {kLanes, 1};
+  const auto chunks = [&](int lanes) { return chunks_for(batch, dim, groups, seqlen, lanes, directions, multiprocessors); };
+  if (has_few_lanes && chunks(kFewLanes) > 1) return {kFewLanes, chunks(kFewLanes)};
+  return {kLanes, chunks(kLanes)};
 }
 
 // Positions of a chunk where there are to be so many; and how many there are then.

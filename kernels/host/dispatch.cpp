@@ -123,10 +123,10 @@ unsigned holdfast_scan_tile(int width) {
 
 int holdfast_scan_lanes(int few) { return few ? holdfast_launch::kFewLanes : holdfast_launch::kLanes; }
 
-int holdfast_spread(long long batch, long long dim, long long groups, long long seqlen, int has_few_lanes, long long multiprocessors,
-                    long long* chunks) {
+int holdfast_spread(long long batch, long long dim, long long groups, long long seqlen, int has_few_lanes, int directions,
+                    long long multiprocessors, long long* chunks) {
   const holdfast_launch::Spread spread =
-      holdfast_launch::spread_for(batch, dim, groups, seqlen, has_few_lanes != 0, multiprocessors);
+      holdfast_launch::spread_for(batch, dim, groups, seqlen, has_few_lanes != 0, directions, multiprocessors);
   *chunks = spread.chunks;
   return spread.lanes == holdfast_launch::kFewLanes;
 }

@@ -76,8 +76,8 @@ unsigned holdfast_scan_shared(long long dstate, int width);
 // Lanes of a channel. Whether few are to have these channels on a device with so many multiprocessors, at least one, where there is such
 // a kernel; and in how many chunks of the sequence.
 int holdfast_scan_lanes(int few);
-int holdfast_spread(long long batch, long long dim, long long groups, long long seqlen, int has_few_lanes, long long multiprocessors,
-                    long long* chunks);
+int holdfast_spread(long long batch, long long dim, long long groups, long long seqlen, int has_few_lanes, int directions,
+                    long long multiprocessors, long long* chunks);
 // Positions of a chunk where there are to be so many, how many there are then, and the blocks of their steps (launch.cuh).
 long long holdfast_chunk_len(long long seqlen, long long chunks);
 long long holdfast_chunks(long long seqlen, long long chunk_len);

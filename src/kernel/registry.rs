@@ -94,9 +94,11 @@ impl Instantiation {
         let [batch, dim, groups, len] = [batch, dim, groups, seqlen].map(|size| size as i64);
         let has_few = self.has_few_lanes(dstate).into();
         let mut chunks = 1;
+        let directions = if self.method.is_bidirectional() { 2 } else { 1 };
+        let multiprocessors = multiprocessors.into();
         let few =
-            ffi::holdfast_spread(batch, dim, groups, len, has_few, multiprocessors.into(), &mut chunks) != 0;
-        let which = if few { self.with_few_lanes(dstate) } else { self };
+            ffi::holdfast_spread(batch, dim, groups, len, has_few, directions, multiprocessors, &mut chunks);
+        let which = if few != 0 { self.with_few_lanes(dstate) } else { self };
         Spread::in_chunks(which, seqlen, chunks as usize)
     }
 

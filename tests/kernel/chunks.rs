@@ -154,18 +154,21 @@ fn chunks_are_for_channels_that_leave_the_device_idle() {
         ((8, 512, 16, 1024), (Lanes::Eight, 1), (Lanes::Eight, 1)),
         // A block a multiprocessor, or almost.
         ((1, 2048, 16, 65536), (Lanes::Few, 16), (Lanes::Eight, 1)),
-        ((1, 1536, 16, 16384), (Lanes::Few, 22), (Lanes::Eight, 5)),
-        // Too short for so many chunks that few lanes fill the device.
+        ((1, 1536, 16, 16896), (Lanes::Few, 22), (Lanes::Eight, 5)),
+        // Few lanes would have too many chunks, or too short ones.
         ((2, 768, 16, 2048), (Lanes::Eight, 5), (Lanes::Eight, 5)),
         ((1, 64, 16, 65536), (Lanes::Eight, 128), (Lanes::Eight, 128)),
+        ((1, 2560, 16, 2048), (Lanes::Eight, 3), (Lanes::Eight, 1)),
         // More states than few lanes have.
         ((1, 512, 64, 4096), (Lanes::Eight, 16), (Lanes::Eight, 16)),
         // Too short for three.
-        ((1, 16, 16, 767), (Lanes::Eight, 1), (Lanes::Eight, 1)),
-        ((1, 16, 16, 768), (Lanes::Eight, 3), (Lanes::Eight, 3)),
+        ((1, 16, 16, 383), (Lanes::Eight, 1), (Lanes::Eight, 1)),
+        ((1, 16, 16, 384), (Lanes::Eight, 3), (Lanes::Eight, 3)),
         ((1, 16, 16, 0), (Lanes::Eight, 1), (Lanes::Eight, 1)),
     ] {
         assert_eq!(spread(Method::Zoh, shape), zoh, "{shape:?}");
         assert_eq!(spread(Method::Foh, shape), foh, "{shape:?}");
     }
+    // A multiprocessor has room for fewer of its blocks.
+    assert_eq!(spread(Method::Poly, (1, 1536, 16, 4096)), (Lanes::Eight, 4));
 }

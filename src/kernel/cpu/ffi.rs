@@ -127,6 +127,7 @@ unsafe extern "C" {
         groups: c_longlong,
         seqlen: c_longlong,
         has_few_lanes: c_int,
+        directions: c_int,
         multiprocessors: c_longlong,
         chunks: &mut c_longlong,
     ) -> c_int;

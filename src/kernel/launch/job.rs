@@ -197,6 +197,19 @@ fn workspace_of(shape: &BackwardShape) -> BackwardWorkspace {
     workspace
 }
 
+/// The outputs' values, from their bytes.
+fn decoded(outputs: &[Output], all: &[Option<Vec<u8>>]) -> Result<Returned, KernelError> {
+    let value = |(output, bytes): (&Output, &Option<Vec<u8>>)| {
+        let bytes = bytes.as_ref().filter(|bytes| bytes.len() == output.bytes())?;
+        Some(output.element.decode(bytes))
+    };
+    let values: Option<Vec<_>> = outputs.iter().zip(all).map(value).collect();
+    values.filter(|_| all.len() == outputs.len()).map(Returned).ok_or_else(|| {
+        let reason = "what came back are other tensors than the kernel has";
+        KernelError::Unavailable(reason.to_owned())
+    })
+}
+
 impl Job {
     /// A scan whose sizes have been checked, with its sequences stored as `storage`: the problem's own type, or double for
     /// a lifted kernel. `kernel` is the one that the problem needs, or one that misbehaves in its place.
@@ -377,15 +390,16 @@ impl Job {
     /// # Errors
     /// There are not as many of them, or not of these sizes.
     pub fn returned(&self, outputs: &Bytes) -> Result<Returned, KernelError> {
-        let value = |(output, bytes): (&Output, &Option<Vec<u8>>)| {
-            let bytes = bytes.as_ref().filter(|bytes| bytes.len() == output.bytes())?;
-            Some(output.element.decode(bytes))
-        };
-        let values: Option<Vec<_>> = self.outputs.iter().zip(outputs).map(value).collect();
-        values.filter(|_| outputs.len() == self.outputs.len()).map(Returned).ok_or_else(|| {
-            let reason = "the worker returned other tensors than the kernel has";
-            KernelError::Unavailable(reason.to_owned())
-        })
+        decoded(&self.outputs, outputs)
+    }
+
+    /// The same of those outputs that are there, up to the first one that is not: of a function that returns no last state.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn returned_some(&self, outputs: &Bytes) -> Result<Returned, KernelError> {
+        let there = outputs.iter().take(self.outputs.len()).take_while(|bytes| bytes.is_some()).count();
+        decoded(&self.outputs[..there], &outputs[..there])
     }
 
     /// Copies the inputs to the device, ready to launch. What lies there stays until [`Device::free_all`].
@@ -446,11 +460,11 @@ impl Job {
             shared: 0,
             params,
         };
-        let blocks = ffi::holdfast_scan_blocks(first, second, groups, kernel.lanes().are_few());
+        let blocks = || ffi::holdfast_scan_blocks(first, second, groups, kernel.lanes().are_few());
         let scan = |shared: usize, params| Launch {
             kernel,
             image,
-            blocks: blocks as u32,
+            blocks: blocks() as u32,
             threads: CpuBackend::block_threads() as u32,
             shared: shared as u32,
             params,
@@ -585,12 +599,12 @@ impl Job {
                 let shared = CpuBackend::shared_bytes(dstate as usize, weights);
                 let Kernel::ChunkSteps(which) = kernel else { return vec![scan(shared, params)] };
                 let directions = directions(kernel) as i32;
-                let count = ffi::holdfast_chunk_step_blocks(blocks, chunks, dstate, directions);
+                let count = ffi::holdfast_chunk_step_blocks(blocks(), chunks, dstate, directions);
                 let steps = Launch { blocks: count as u32, ..scan(0, params) };
                 let scan = Launch {
                     kernel: Kernel::Scan(which),
                     image: self.image_then.as_ref(),
-                    blocks: (blocks * chunks) as u32,
+                    blocks: (blocks() * chunks) as u32,
                     ..scan(shared, params)
                 };
                 vec![steps, scan]
