@@ -9,9 +9,9 @@
 namespace HOLDFAST_NAMESPACE {
 
 // Blocks that registers must leave room for on a multiprocessor: the most that spill none. 5 leave 96 registers a thread,
-// 4 leave 128 and 3 leave 168. What takes more than others: constants, complex numbers, and B̄ of poly and highorder; on sm_100 that of
-// highorder a few registers more.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+// 4 leave 128 and 3 leave 168. What takes more than others: constants, complex numbers, and B̄ of poly and highorder, the latter's with
+// variable B and C but on sm_90.
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ >= 1000 || __CUDA_ARCH__ < 900)
 constexpr bool kTakesMore = true;
 #else
 constexpr bool kTakesMore = false;
