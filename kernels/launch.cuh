@@ -20,7 +20,10 @@ struct ScanParams {
   void* out;
   void* last_state;  // arithmetic type
   void* workspace;   // (batch, dim, seqlen) of the arithmetic type, for poly
+  void* chunk_steps;  // (directions, chunks, batch, dim, dstate) of Step (step.cuh), for more than one chunk
   long long batch, dim, dstate, seqlen, groups;
+  // The sequence is in so many chunks, of chunk_len positions but for the last one; of more than one it is a multiple of kAlignment.
+  long long chunks, chunk_len;
   int delta_softplus;
 };
 
@@ -65,6 +68,12 @@ HOLDFAST_EVERYWHERE constexpr long long state_row(long long dstate) { return (ds
 constexpr int kFewLanes = 2;
 constexpr int kResidentOfFewLanes = 4;
 
+// Chunks of a sequence begin at multiples of this; so do tiles.
+constexpr int kAlignment = kPackets * 8;
+
+// Parts of so many states that a chunk's step is made of.
+HOLDFAST_EVERYWHERE constexpr long long groups_of_states(long long dstate) { return (dstate - 1) / kStates + 1; }
+
 #if !defined(__CUDACC_RTC__)
 // Blocks that a group's channels take, and all that a selective scan takes. Groups are a divisor of dim.
 constexpr long long blocks_of_group(long long dim, long long groups, int lanes) {
@@ -75,7 +84,7 @@ constexpr long long blocks_for(long long batch, long long dim, long long groups,
 }
 
 // Lanes of a scan for which there is a kernel with either, on a device with so many multiprocessors: few where that gives each of them
-// two blocks or more, and four fifths of their places have a channel. The results are the same bits. On an H200 with 132, zoh in 10^9
+// more than one block, and four fifths of their places have a channel. The results are the same bits. On an H200 with 132, zoh in 10^9
 // elements a second, accurate and fast tier, at batch × dim channels and 1024 positions or more:
 //   channels       8192         12288        16384         20480        32768 (8 × 4096)  49152 (128 × 384)
 //   blocks each    1 of 1       1.5 of 2     1.9 of 2      2.4 of 3     3.9 of 4          5.8 of 6
@@ -85,6 +94,60 @@ constexpr int lanes_for(long long batch, long long dim, long long groups, long l
   const long long blocks = blocks_for(batch, dim, groups, kFewLanes), each = (blocks - 1) / multiprocessors + 1;
   const long long places = each * multiprocessors * channels_for(kFewLanes);
   return each >= 2 && batch * dim * 5 >= places * 4 ? kFewLanes : kLanes;
+}
+
+// How a forward scan is spread over a device: lanes of a channel, and chunks of the sequence.
+struct Spread {
+  int lanes;
+  long long chunks;
+};
+
+// Chunks, with so many lanes, of a scan in one direction or two. With few channels most multiprocessors have nothing to do. A scan in chunks
+// fills them, by two passes, of which the first one costs about as much as the second (chunk_steps.cuh), so that it takes three chunks or
+// more to gain. Each block reads the steps of all chunks: few lanes, with more states each, are for up to kMostOfFewLanes long ones.
+// On an H200 with 132, milliseconds without chunks and with them, accurate and fast tier, at channels × positions:
+//   zoh, 2048 × 65536    4.16, 3.60    16 of two lanes     3.25, 1.95    4 of eight lanes  3.48, 2.46
+//   zoh, 1536 × 16384    1.05, 0.90    22 of two lanes     0.70, 0.46
+//   zoh, 512 × 16384     1.04, 0.90    32 of two lanes     0.31, 0.24    16 of eight lanes, fast 0.19
+//   zoh, 64 × 65536      4.05, 3.50    128 of two lanes    0.30, 0.27    128 of eight lanes, fast 0.13
+//   foh, 2048 × 65536    5.15, 4.35    4 of eight lanes    5.18, 3.93
+//   foh, 1536 × 16384    1.28, 1.09    5 of eight lanes    1.07, 0.81
+//   foh, 512 × 16384     1.28, 1.09    16 of eight lanes   0.38, 0.29
+//   poly, 2048 × 65536   12.0, 10.2    4 of eight lanes    13.2, 10.6
+//   poly, 64 × 65536     11.5, 9.69    128 of eight lanes  0.59, 0.49
+constexpr int kMostOfFewLanes = 32;
+constexpr long long least_chunk(int lanes) { return lanes == kLanes ? 128 : 768; }
+constexpr long long chunks_for(long long batch, long long dim, long long groups, long long seqlen, int lanes, int directions,
+                               long long multiprocessors) {
+  // Blocks that a multiprocessor has room for: two directions take more registers.
+  const long long places = (directions == 2 ? 3 : 4) * multiprocessors;
+  const long long by_blocks = places / blocks_for(batch, dim, groups, lanes), by_length = seqlen / least_chunk(lanes);
+  if (lanes != kLanes && (by_blocks > kMostOfFewLanes || by_blocks > by_length)) return 1;
+  const long long chunks = by_blocks < by_length ? by_blocks : by_length;
+  return chunks < 3 ? 1 : chunks;
+}
+
+// Of a scan that has kernels with few lanes, or has none, on a device with so many multiprocessors. Lanes change no bit of the results.
+// Chunks do: a state before one is rounded otherwise than without them. They are for scans whose blocks of eight lanes leave a multiprocessor
+// little more than one, or less than one where a step takes many operations.
+constexpr Spread spread_for(long long batch, long long dim, long long groups, long long seqlen, bool has_few_lanes, int directions,
+                            long long multiprocessors) {
+  if (has_few_lanes && lanes_for(batch, dim, groups, multiprocessors) == kFewLanes) return {kFewLanes, 1};
+  if (blocks_for(batch, dim, groups, kLanes) * 4 > multiprocessors * (has_few_lanes ? 5 : 3)) return {kLanes, 1};
+  const auto chunks = [&](int lanes) { return chunks_for(batch, dim, groups, seqlen, lanes, directions, multiprocessors); };
+  if (has_few_lanes && chunks(kFewLanes) > 1) return {kFewLanes, chunks(kFewLanes)};
+  return {kLanes, chunks(kLanes)};
+}
+
+// Positions of a chunk where there are to be so many; and how many there are then.
+constexpr long long chunk_len_for(long long seqlen, long long chunks) {
+  return chunks == 1 ? seqlen : ((seqlen - 1) / chunks + kAlignment) / kAlignment * kAlignment;
+}
+constexpr long long chunks_of(long long seqlen, long long chunk_len) { return seqlen <= chunk_len ? 1 : (seqlen - 1) / chunk_len + 1; }
+
+// Blocks of the first pass, where the second has so many for a chunk.
+constexpr long long chunk_step_blocks(long long blocks, long long chunks, long long dstate, int directions) {
+  return blocks * (chunks - 1) * groups_of_states(dstate) * directions;
 }
 
 // The block that has a channel.

@@ -3,14 +3,15 @@
 //
 // Template parameters: Method id (spec.md §2), storage type, complex weights, variable B, variable C, gate, arithmetic
 // type (float; double for precision lifting, with `double` storage of last_state and workspace).
+#include "chunk_steps.cuh"
 #include "selective_scan.cuh"
 
 namespace HOLDFAST_NAMESPACE {
 
 // Blocks that registers must leave room for on a multiprocessor: the most that spill none. 5 leave 96 registers a thread,
-// 4 leave 128 and 3 leave 168. What takes more than others: constants, complex numbers, and B̄ of poly and highorder; on sm_100 that of
-// highorder a few registers more.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+// 4 leave 128 and 3 leave 168. What takes more than others: constants, complex numbers, and B̄ of poly and highorder, the latter's with
+// variable B and C but on sm_90.
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ >= 1000 || __CUDA_ARCH__ < 900)
 constexpr bool kTakesMore = true;
 #else
 constexpr bool kTakesMore = false;
@@ -34,7 +35,18 @@ selective_scan(const ScanParams params) {
   using W = typename Scan::W;
   HOLDFAST_SHARED(typename Scan::SharedTile, tile);
   HOLDFAST_DYNAMIC_SHARED(W, states);
-  Scan(params, tile, states).run();
+  const int chunks = static_cast<int>(params.chunks), block = static_cast<int>(blockIdx.x);
+  Scan(params, tile, states, block / chunks, block % chunks).run();
+}
+
+// The first pass of a scan in chunks: launched before selective_scan, with the same argument.
+template <int kMethod, class Input, bool kComplex, bool kVariableB, class T = float, int kLanes = holdfast_launch::kLanes>
+__global__ void HOLDFAST_LAUNCH_BOUNDS(holdfast_launch::kThreads,
+                                       resident_blocks(static_cast<Method>(kMethod), kComplex, kVariableB, false, kLanes))
+chunk_steps(const ScanParams params) {
+  using Steps = ChunkSteps<static_cast<Method>(kMethod), Input, kComplex, Layout<kVariableB, false, false>, T, kLanes>;
+  HOLDFAST_SHARED(typename Steps::SharedTile, tile);
+  Steps::run_block(params, tile, static_cast<int>(blockIdx.x));
 }
 
 }  // namespace HOLDFAST_NAMESPACE

@@ -124,10 +124,11 @@ struct alignas(16) Row {
   Items<float, 4> padding;
 };
 
-// Where a block is: its channels, of a batch and one group, and the first items of theirs and of variable B and C's rows. It lies in
-// shared memory, and is read again for each tile: in registers it would take some from the steps.
+// Where a block is: its channels, of a batch and one group, the first items of theirs and of variable B and C's rows, and its positions
+// begin … end − 1. It lies in shared memory, and is read again for each tile: in registers it would take some from the steps.
 struct Place {
   int batch, first_channel, channels;
+  int begin, end;
   long long first_item, group_row;
 };
 
@@ -160,7 +161,7 @@ struct Positions {
       : first(at), valid(left < 0 ? 0 : left < items ? left : items), wide(wide_) {}
 };
 
-template <Method kMethod, class Input, bool kComplex, class Layout, class T, int kLanes>
+template <Method kMethod, class Input, bool kComplex, class Layout, class T, int kLanes, Pass kPass = Pass::kOutputs>
 struct SelectiveScan {
   using Weight = WeightOf<kComplex, T>;
   using W = typename Weight::type;
@@ -177,6 +178,7 @@ struct SelectiveScan {
   static constexpr int kSums = holdfast_launch::kLanes / kLanes;
   using SharedTile = Tile<W, T, kItems, kChannels>;
   static constexpr bool kBidirectional = kMethod == Method::kPoly;
+  static constexpr bool kHasOutputs = kPass == Pass::kOutputs;
   // Few lanes there are for up to kStates states alone.
   static constexpr bool kOnePass = kLanes != holdfast_launch::kLanes;
 
@@ -184,9 +186,9 @@ struct SelectiveScan {
   SharedTile& tile;
   W* states;  // [kChannels][state_row(dstate)] in shared memory
 
-  HOLDFAST_DEVICE SelectiveScan(const ScanParams& params, SharedTile& tile_, W* states_)
+  HOLDFAST_DEVICE SelectiveScan(const ScanParams& params, SharedTile& tile_, W* states_, int channels, int chunk)
       : p(params), tile(tile_), states(states_) {
-    if (threadIdx.x == 0) tile.place = place();
+    if (threadIdx.x == 0) tile.place = place(channels, chunk);
     __syncthreads();
     if (static_cast<int>(threadIdx.x) < kChannels) {
       const bool exists = static_cast<int>(threadIdx.x) < tile.place.channels;
@@ -201,13 +203,16 @@ struct SelectiveScan {
   static HOLDFAST_DEVICE int lane() { return static_cast<int>(threadIdx.x) % kLanes; }
   static HOLDFAST_DEVICE int slot() { return static_cast<int>(threadIdx.x) / kLanes; }
 
-  HOLDFAST_DEVICE Place place() const {
+  // Of these channels, counted as block_of() in launch.cuh does, and this chunk.
+  HOLDFAST_DEVICE Place place(int channels, int chunk) const {
     // Channel d reads group d / (dim / groups) (spec.md §3).
     const int groups = static_cast<int>(p.groups), members = static_cast<int>(p.dim) / groups;
     const int parts = (members - 1) / kChannels + 1;
-    const int row = static_cast<int>(blockIdx.x) / parts;  // of (batch, group)
-    const int first = static_cast<int>(blockIdx.x) % parts * kChannels;
+    const int row = channels / parts;  // of (batch, group)
+    const int first = channels % parts * kChannels;
     Place here;
+    here.begin = static_cast<int>(chunk * p.chunk_len);
+    here.end = static_cast<int>(chunk + 1 < p.chunks ? (chunk + 1) * p.chunk_len : p.seqlen);
     here.batch = row / groups;
     here.first_channel = row % groups * members + first;
     here.channels = members - first < kChannels ? members - first : kChannels;
@@ -289,13 +294,20 @@ struct SelectiveScan {
     const int n = first + static_cast<int>(threadIdx.x) / kPackets, valid = n < p.dstate ? at.valid : 0;
     const long long row = (tile.place.group_row + n) * p.seqlen * kWidth;
     if (Layout::variable_b()) load_row<kWidth>(static_cast<const Input*>(p.b) + row, at.first, valid, at.wide, own.b.item);
-    if (Layout::variable_c()) load_row<kWidth>(static_cast<const Input*>(p.c) + row, at.first, valid, at.wide, own.c.item);
+    if (kHasOutputs && Layout::variable_c()) {
+      load_row<kWidth>(static_cast<const Input*>(p.c) + row, at.first, valid, at.wide, own.c.item);
+    }
     return own;
   }
   HOLDFAST_DEVICE void keep_operands(const Operands& own) const {
     const int r = threadIdx.x / kPackets, packet = threadIdx.x % kPackets;
     if (Layout::variable_b()) tile.b[r].packet[packet] = own.b;
-    if (Layout::variable_c()) tile.c[r].packet[packet] = own.c;
+    if (kHasOutputs && Layout::variable_c()) tile.c[r].packet[packet] = own.c;
+  }
+
+  // The first position of the block's last tile; before its first one where it has none.
+  HOLDFAST_DEVICE int last_tile() const {
+    return tile.place.begin + (tile.place.end - tile.place.begin + kTile - 1) / kTile * kTile - kTile;
   }
 
   // What a lane knows of one of its states.
@@ -303,16 +315,17 @@ struct SelectiveScan {
     int n;
     bool exists;
     W a, x, b, c;  // b and c where they are constants
+    W product;     // of Ā, for a chunk's step
     Inverses<W> of_a;
   };
 
   HOLDFAST_DEVICE State state(int n) const {
     const W none = real_as<W>(T(0));
-    State own = {n, is_active() && n < p.dstate, none, none, none, none, {}};
+    State own = {n, is_active() && n < p.dstate, none, none, none, none, none, {}};
     if (own.exists) {
       own.a = weight(p.a, n);
       if (!Layout::variable_b()) own.b = weight(p.b, n);
-      if (!Layout::variable_c()) own.c = weight(p.c, n);
+      if (kHasOutputs && !Layout::variable_c()) own.c = weight(p.c, n);
     }
     own.of_a = inverses(own.a);
     return own;
@@ -335,8 +348,8 @@ struct SelectiveScan {
     }
   }
 
-  // Coefficients, recurrence and readout of one state at a few positions: takes x on, and adds to y. `kAllThere`: of as many as
-  // there can be, whose elements are known to be common where kKnownByRange.
+  // Coefficients, recurrence and readout of one state at a few positions: takes x on, and adds to y (a chunk's step has the product of
+  // Ā in its place). `kAllThere`: of as many as there can be, whose elements are known to be common where kKnownByRange.
   template <bool kReverse, bool kAllThere>
   HOLDFAST_DEVICE void step_through(State& own, const Positions& at, int packet, int row, T (&y)[kItems]) const {
     const Items<T, kItems> delta = tile.delta[slot()].packet[packet];
@@ -361,7 +374,7 @@ struct SelectiveScan {
       steps[i] = step_of<kMethod, kKnown>(both[i], delta.item[i], b.item[i], u.item[i]);
       if (own.exists && i < at.valid) Hooks::step<kReverse>(*this, own.n, at, i, steps);
     }
-    if (own.exists) Hooks::readout<kReverse>(*this, own.n, at, c.item);
+    if (kHasOutputs && own.exists) Hooks::readout<kReverse>(*this, own.n, at, c.item);
     // Positions past the end change no state.
     const auto advance = [&](int valid) {
       HOLDFAST_UNROLL
@@ -369,7 +382,11 @@ struct SelectiveScan {
         const int i = kReverse ? kItems - 1 - m : m;
         if (i >= valid) continue;
         own.x = multiply_add(steps[i].a, own.x, steps[i].b);
-        y[i] = readout(c.item[i], own.x, y[i]);
+        if (kHasOutputs) {
+          y[i] = readout(c.item[i], own.x, y[i]);
+        } else {
+          own.product = steps[i].a * own.product;
+        }
       }
     };
     // A constant leaves no comparison.
@@ -408,10 +425,13 @@ struct SelectiveScan {
   // x is copied, since what has an index leaves them.
   template <bool kReverse>
   HOLDFAST_DEVICE void step_each(int first, State (&own)[kOwn], const Positions& at, int packet, T (&y)[kItems]) const {
-    W x[kOwn];
+    W x[kOwn], product[kOwn];
     T sums[kSums][kItems] = {};
     HOLDFAST_UNROLL
-    for (int j = 0; j < kOwn; ++j) x[j] = own[j].x;
+    for (int j = 0; j < kOwn; ++j) {
+      x[j] = own[j].x;
+      if (!kHasOutputs) product[j] = own[j].product;
+    }
     HOLDFAST_NO_UNROLL
     for (int j = 0; j < kOwn; ++j) {
       State one = state(first + j * kLanes + lane());
@@ -421,11 +441,16 @@ struct SelectiveScan {
         continue;
       }
       one.x = x[j];
+      if (!kHasOutputs) one.product = product[j];
       step_through<kReverse, false>(one, at, packet, j * kLanes + lane(), sums[j % kSums]);
       x[j] = one.x;
+      if (!kHasOutputs) product[j] = one.product;
     }
     HOLDFAST_UNROLL
-    for (int j = 0; j < kOwn; ++j) own[j].x = x[j];
+    for (int j = 0; j < kOwn; ++j) {
+      own[j].x = x[j];
+      if (!kHasOutputs) own[j].product = product[j];
+    }
     HOLDFAST_UNROLL
     for (int count = kSums / 2; count >= 1; count /= 2) {
       for (int m = 0; m < count; ++m) {
@@ -466,6 +491,7 @@ struct SelectiveScan {
       } else {
         step_each<kReverse>(first, own.own, here, packet, y);
       }
+      if (!kHasOutputs) continue;
       sum_over_lanes<kLanes / 2, 1, kItems>(y, lane());
       // What a lane has now: a few of the items, or one that others have, too.
       constexpr int kHeld = kItems > kLanes ? kItems / kLanes : 1;
@@ -554,28 +580,69 @@ struct SelectiveScan {
     }
   }
 
-  HOLDFAST_DEVICE void clear_states(States& own) const {
+  // The one step that all of state n's steps of a chunk are together.
+  template <bool kReverse>
+  HOLDFAST_DEVICE Step<W>& chunk_step(int chunk, int n) const {
+    const long long row = (kReverse ? p.chunks : 0) + chunk;
+    return static_cast<Step<W>*>(p.chunk_steps)[((row * p.batch + tile.place.batch) * p.dim + channel()) * p.dstate + n];
+  }
+  // State n after so many chunks, in the scan's direction.
+  template <bool kReverse>
+  HOLDFAST_DEVICE W state_after(int chunks, int n) const {
+    W x = real_as<W>(T(0));
+    for (int k = 0; k < chunks; ++k) {
+      const Step<W> step = chunk_step<kReverse>(kReverse ? static_cast<int>(p.chunks) - 1 - k : k, n);
+      x = multiply_add(step.a, x, step.b);
+    }
+    return x;
+  }
+
+  // The states before the block's positions.
+  template <bool kReverse>
+  HOLDFAST_DEVICE void enter(States& own) const {
+    const int before = kReverse ? static_cast<int>((p.seqlen - tile.place.end + p.chunk_len - 1) / p.chunk_len)
+                                : static_cast<int>(tile.place.begin / p.chunk_len);
     HOLDFAST_UNROLL
-    for (int j = 0; j < kOwn; ++j) own.own[j].x = real_as<W>(T(0));
-    if (are_kept()) return;
-    for (int n = lane(); n < p.dstate; n += kLanes) *carried(n) = real_as<W>(T(0));
+    for (int j = 0; j < kOwn; ++j) {
+      own.own[j].x = own.own[j].exists ? state_after<kReverse>(before, own.own[j].n) : real_as<W>(T(0));
+    }
+    if (are_kept() || !is_active()) return;
+    for (int n = lane(); n < p.dstate; n += kLanes) *carried(n) = state_after<kReverse>(before, n);
+  }
+
+  // Where a product of Ā overflows, chunks tell nothing: then the first chunk's block takes the whole sequence, and the others nothing.
+  // One that overflows leaves no finite state after it.
+  HOLDFAST_DEVICE void find_positions() const {
+    bool finite = true;
+    if (is_active()) {
+      for (int n = lane(); n < p.dstate; n += kLanes) {
+        T sum = norm1(state_after<false>(p.chunks - 1, n));
+        if (kBidirectional) sum += norm1(state_after<true>(p.chunks - 1, n));
+        finite = finite && sum - sum == T(0);
+      }
+    }
+    __syncthreads();
+    if (!finite) tile.place.end = tile.place.begin == 0 ? static_cast<int>(p.seqlen) : tile.place.begin;
+    __syncthreads();
   }
 
   HOLDFAST_DEVICE void run() const {
+    if (p.chunks > 1) find_positions();
     States own;
     find_states(0, own);
     if constexpr (kBidirectional) {
-      clear_states(own);
-      for (int start = (static_cast<int>(p.seqlen) - 1) / kTile * kTile; start >= 0; start -= kTile) {
+      enter<true>(own);
+      for (int start = last_tile(); start >= tile.place.begin; start -= kTile) {
         scan_tile<true>(start, own);
         keep_reversed(positions(start));
       }
     }
-    clear_states(own);
-    for (int start = 0; start < static_cast<int>(p.seqlen); start += kTile) {
+    enter<false>(own);
+    for (int start = tile.place.begin; start < tile.place.end; start += kTile) {
       scan_tile<false>(start, own);
       store(positions(start));
     }
+    if (tile.place.begin == tile.place.end || tile.place.end != p.seqlen) return;
     T* last_state = static_cast<T*>(p.last_state) + (tile.place.batch * p.dim + channel()) * p.dstate * kWidth;
     const auto keep = [&](int n, W x) {
       const T* parts = reinterpret_cast<const T*>(&x);

@@ -5,6 +5,10 @@
 
 namespace HOLDFAST_NAMESPACE {
 
+// What a kernel makes of a chunk of the sequence: the outputs, from the state before it, or the one step that all of its steps are
+// together (chunk_steps.cuh).
+enum class Pass { kOutputs, kChunkStep };
+
 // x → a x + b
 template <class W>
 struct Step {

@@ -209,12 +209,12 @@ HOLDFAST_DEVICE Complex<T> narrowed(Complex<T> x) {
   return {narrowed(x.re), narrowed(x.im)};
 }
 
-template <Method kMethod, class Input, bool kComplex, class Layout, class T, int kLanes>
+template <Method kMethod, class Input, bool kComplex, class Layout, class T, int kLanes, Pass kPass>
 struct SelectiveScan;
 template <class Scan>
 struct ParametersOf;
-template <Method kItsMethod, class Stored, bool kItsComplex, class ItsLayout, class Arithmetic, int kItsLanes>
-struct ParametersOf<SelectiveScan<kItsMethod, Stored, kItsComplex, ItsLayout, Arithmetic, kItsLanes>> {
+template <Method kItsMethod, class Stored, bool kItsComplex, class ItsLayout, class Arithmetic, int kItsLanes, Pass kItsPass>
+struct ParametersOf<SelectiveScan<kItsMethod, Stored, kItsComplex, ItsLayout, Arithmetic, kItsLanes, kItsPass>> {
   using Input = Stored;
   using Layout = ItsLayout;
   using T = Arithmetic;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "host/interface.h"
+#include "chunk_steps.cuh"
 #include "selective_scan.cuh"
 
 namespace HOLDFAST_NAMESPACE {
@@ -19,7 +20,15 @@ void scan_of_any_layout(const ScanParams params) {
   using Scan = SelectiveScan<static_cast<Method>(kMethod), Input, kComplex, AnyLayout, T, kLanes>;
   HOLDFAST_SHARED(typename Scan::SharedTile, tile);
   HOLDFAST_DYNAMIC_SHARED(typename Scan::W, states);
-  Scan(params, tile, states).run();
+  const int chunks = static_cast<int>(params.chunks), block = static_cast<int>(blockIdx.x);
+  Scan(params, tile, states, block / chunks, block % chunks).run();
+}
+
+template <int kMethod, class Input, bool kComplex, class T = float, int kLanes = holdfast_launch::kLanes>
+void chunk_steps_of_any_layout(const ScanParams params) {
+  using Steps = ChunkSteps<static_cast<Method>(kMethod), Input, kComplex, AnyLayout, T, kLanes>;
+  HOLDFAST_SHARED(typename Steps::SharedTile, tile);
+  Steps::run_block(params, tile, static_cast<int>(blockIdx.x));
 }
 
 }  // namespace HOLDFAST_NAMESPACE

@@ -68,6 +68,14 @@ Entry kernel_of(const HoldfastInstantiation& which, int fault, bool scans) {
   return table.scan;
 }
 
+// The steps of a production kernel's chunks; null where there is no such kernel.
+Entry chunk_steps_of(const HoldfastInstantiation& which) {
+  if (kernel_of(which, -1, true) == nullptr || which.lifted) return nullptr;
+  const int method = which.fast ? which.method : method_of(which.method, kPlanted);
+  return which.fast ? chunk_steps_of(fast(method, which.complex, Methods()), which)
+                    : chunk_steps_of(production(method, which.complex, Methods()), which);
+}
+
 int run(Entry kernel, const void* params, unsigned first, unsigned count, unsigned threads, long long shared,
         char* message, std::size_t capacity) {
   if (kernel == nullptr) {
@@ -94,6 +102,11 @@ int holdfast_scan(const HoldfastInstantiation* which, int fault, const holdfast_
              holdfast_launch::shared_bytes(params->dstate, 1 + which->complex, element), message, capacity);
 }
 
+int holdfast_chunk_steps(const HoldfastInstantiation* which, const holdfast_launch::ScanParams* params, unsigned first, unsigned count,
+                         char* message, std::size_t capacity) {
+  return run(chunk_steps_of(*which), params, first, count, holdfast_launch::kThreads, 0, message, capacity);
+}
+
 int holdfast_discretize(const HoldfastInstantiation* which, int fault, const holdfast_launch::DiscretizeParams* params,
                         unsigned first, unsigned count, char* message, std::size_t capacity) {
   const Entry kernel = kernel_of(*which, fault, false);
@@ -110,8 +123,20 @@ unsigned holdfast_scan_tile(int width) {
 
 int holdfast_scan_lanes(int few) { return few ? holdfast_launch::kFewLanes : holdfast_launch::kLanes; }
 
-int holdfast_takes_few_lanes(long long batch, long long dim, long long groups, long long multiprocessors) {
-  return holdfast_launch::lanes_for(batch, dim, groups, multiprocessors) == holdfast_launch::kFewLanes;
+int holdfast_spread(long long batch, long long dim, long long groups, long long seqlen, int has_few_lanes, int directions,
+                    long long multiprocessors, long long* chunks) {
+  const holdfast_launch::Spread spread =
+      holdfast_launch::spread_for(batch, dim, groups, seqlen, has_few_lanes != 0, directions, multiprocessors);
+  *chunks = spread.chunks;
+  return spread.lanes == holdfast_launch::kFewLanes;
+}
+
+long long holdfast_chunk_len(long long seqlen, long long chunks) { return holdfast_launch::chunk_len_for(seqlen, chunks); }
+
+long long holdfast_chunks(long long seqlen, long long chunk_len) { return holdfast_launch::chunks_of(seqlen, chunk_len); }
+
+long long holdfast_chunk_step_blocks(long long blocks, long long chunks, long long dstate, int directions) {
+  return holdfast_launch::chunk_step_blocks(blocks, chunks, dstate, directions);
 }
 
 long long holdfast_scan_blocks(long long batch, long long dim, long long groups, int few_lanes) {

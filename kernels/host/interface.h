@@ -47,6 +47,9 @@ extern "C" {
 // copy with faults, or negative for the production kernels (lifted: for the faults that the build plants). 0 on success, else 1 with `message` filled.
 int holdfast_scan(const HoldfastInstantiation* which, int fault, const holdfast_launch::ScanParams* params, unsigned first,
                   unsigned count, char* message, std::size_t capacity);
+// The steps of its chunks, which come before it; of the production kernels alone.
+int holdfast_chunk_steps(const HoldfastInstantiation* which, const holdfast_launch::ScanParams* params, unsigned first, unsigned count,
+                         char* message, std::size_t capacity);
 // The number of blocks is ceil(n / holdfast_discretize_block()).
 int holdfast_discretize(const HoldfastInstantiation* which, int fault, const holdfast_launch::DiscretizeParams* params,
                         unsigned first, unsigned count, char* message, std::size_t capacity);
@@ -70,9 +73,15 @@ long long holdfast_scan_blocks(long long batch, long long dim, long long groups,
 long long holdfast_scan_block_of(long long batch, long long channel, long long dim, long long groups, int few_lanes);
 // Bytes of dynamic shared memory of a scan (launch.cuh); `width` is 1 for real weights, 2 for complex.
 unsigned holdfast_scan_shared(long long dstate, int width);
-// Lanes of a channel, and whether few are to have these channels on a device with so many multiprocessors, at least one.
+// Lanes of a channel. Whether few are to have these channels on a device with so many multiprocessors, at least one, where there is such
+// a kernel; and in how many chunks of the sequence.
 int holdfast_scan_lanes(int few);
-int holdfast_takes_few_lanes(long long batch, long long dim, long long groups, long long multiprocessors);
+int holdfast_spread(long long batch, long long dim, long long groups, long long seqlen, int has_few_lanes, int directions,
+                    long long multiprocessors, long long* chunks);
+// Positions of a chunk where there are to be so many, how many there are then, and the blocks of their steps (launch.cuh).
+long long holdfast_chunk_len(long long seqlen, long long chunks);
+long long holdfast_chunks(long long seqlen, long long chunk_len);
+long long holdfast_chunk_step_blocks(long long blocks, long long chunks, long long dstate, int directions);
 // Names of faults/list.cuh; null past its end.
 const char* holdfast_fault_name(int fault);
 // The fault that this build plants in the production kernels, 0 for none.

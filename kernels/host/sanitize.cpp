@@ -41,10 +41,14 @@ constexpr Shape kNarrow = {2, 3}, kWide = {34, 17};
 // With few lanes a full block and one of a single channel, and states that some lanes lack.
 constexpr Shape kOfFewLanes = {130, 13};
 
-bool scan(int method, int complex, int input, int vb, int vc, int gate, Shape shape, std::size_t seqlen, int fast = 0, int few = 0) {
+// In chunks of so many positions, where they are fewer.
+bool scan(int method, int complex, int input, int vb, int vc, int gate, Shape shape, std::size_t seqlen, int fast = 0, int few = 0,
+          long long chunk_len = 1 << 20) {
   const HoldfastInstantiation which = {method, input, complex, vb, vc, gate, 0, fast, few, {0.0, 0.0}};
-  const holdfast_host::Entry kernel = fast ? scan_of(holdfast_host::fast(method, complex, Methods()), which)
-                                           : scan_of(holdfast_host::production(method, complex, Methods()), which);
+  const auto& accurate_table = holdfast_host::production(method, complex, Methods());
+  const auto& fast_table = holdfast_host::fast(method, complex, Methods());
+  const holdfast_host::Entry kernel = fast ? scan_of(fast_table, which) : scan_of(accurate_table, which);
+  const holdfast_host::Entry steps = fast ? chunk_steps_of(fast_table, which) : chunk_steps_of(accurate_table, which);
   const bool has_few = !complex && (method == static_cast<int>(holdfast::Method::kZoh) ||
                                     method == static_cast<int>(holdfast::Method::kBilinear));
   if (kernel == nullptr) return few && !has_few;
@@ -57,20 +61,28 @@ bool scan(int method, int complex, int input, int vb, int vc, int gate, Shape sh
   const auto c = filled(vc ? variable : constant, vc ? input : 0, -1.0f, 1.0f);
   const auto d = filled(dim, 0, -1.0f, 1.0f), bias = filled(dim, 0, -0.5f, 0.5f);
   std::vector<unsigned char> out(sequence * (input == 0 ? 4 : 2));
+  const auto chunks = static_cast<std::size_t>(holdfast_launch::chunks_of(static_cast<long long>(seqlen), chunk_len));
+  const int directions = method == static_cast<int>(holdfast::Method::kPoly) ? 2 : 1;
   std::vector<float> last_state(batch * dim * dstate * width), workspace(sequence);
+  std::vector<float> chunk_steps(chunks > 1 ? directions * chunks * last_state.size() * 2 : 0);
   const holdfast_launch::ScanParams params = {
       u.data(), delta.data(), floats(a), b.data(), c.data(), floats(d), z.data(), floats(bias), out.data(),
-      last_state.data(), workspace.data(), static_cast<long long>(batch), static_cast<long long>(dim),
-      static_cast<long long>(dstate), static_cast<long long>(seqlen), static_cast<long long>(groups), 1};
+      last_state.data(), workspace.data(), chunk_steps.data(), static_cast<long long>(batch), static_cast<long long>(dim),
+      static_cast<long long>(dstate), static_cast<long long>(seqlen), static_cast<long long>(groups), static_cast<long long>(chunks),
+      chunk_len, 1};
   const auto threads = static_cast<unsigned>(holdfast_launch::kThreads);
   const auto shared = static_cast<std::size_t>(holdfast_launch::shared_bytes(params.dstate, 1 + complex, sizeof(float), lanes));
-  const auto blocks = static_cast<unsigned>(holdfast_launch::blocks_for(params.batch, params.dim, params.groups, lanes));
-  for (unsigned block = 0; block < blocks; ++block) {
-    if (!holdfast_host::run_block(kernel, &params, block, threads, shared, message, sizeof message)) {
-      std::printf("method %d, complex %d, seqlen %zu: %s\n", method, complex, seqlen, message);
-      return false;
+  const long long blocks = holdfast_launch::blocks_for(params.batch, params.dim, params.groups, lanes);
+  const auto run = [&](holdfast_host::Entry entry, long long count, std::size_t bytes) {
+    for (unsigned block = 0; block < count; ++block) {
+      if (!holdfast_host::run_block(entry, &params, block, threads, bytes, message, sizeof message)) {
+        return std::printf("method %d, complex %d, seqlen %zu: %s\n", method, complex, seqlen, message), false;
+      }
     }
-  }
+    return true;
+  };
+  const long long step_blocks = holdfast_launch::chunk_step_blocks(blocks, params.chunks, params.dstate, directions);
+  if (!run(steps, step_blocks, 0) || !run(kernel, blocks * params.chunks, shared)) return false;
   for (float x : last_state) {
     if (!std::isfinite(x)) return std::printf("method %d, complex %d, seqlen %zu: not finite\n", method, complex, seqlen), false;
   }
@@ -173,7 +185,11 @@ int main() {
       }
       sound = scan(method, complex, 0, 1, 1, 1, kWide, 130, 1) && sound;
       for (int input = 0; input < 3; ++input) {
-        for (int fast = 0; fast < 2; ++fast) sound = scan(method, complex, input, 1, 1, fast, kOfFewLanes, 37, fast, 1) && sound;
+        for (int fast = 0; fast < 2; ++fast) {
+          sound = scan(method, complex, input, 1, 1, fast, kOfFewLanes, 37, fast, 1) && sound;
+          sound = scan(method, complex, input, 1, 1, fast, kOfFewLanes, 65, fast, 1, 64) && sound;
+          sound = scan(method, complex, input, fast, 1 - fast, fast, kWide, 130, fast, 0, 64) && sound;
+        }
       }
       // The edges of a tile of 64 positions, and of one of 32.
       for (std::size_t seqlen : {31, 64, 65, 130}) {

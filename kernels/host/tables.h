@@ -26,6 +26,7 @@ struct Table {
   Entry scan_f32[2][2][2];  // [variable B][variable C][gate]
   Entry scan_16_bit[2];     // f16, bf16; the layout is chosen at run time
   Entry few_lanes[3];       // f32, f16, bf16; so is it here. Null where there is none.
+  Entry chunk_steps[2][3];  // [few lanes][storage]
   Entry discretize;
 };
 template <int kMethod, bool kComplex>
@@ -37,6 +38,7 @@ struct Production {
 struct FastTable {
   Entry scan[3];  // f32, f16, bf16
   Entry few_lanes[3];
+  Entry chunk_steps[2][3];
   Entry discretize;
 };
 template <int kMethod, bool kComplex>
@@ -62,6 +64,13 @@ inline Entry scan_of(const Table& table, const HoldfastInstantiation& which) {
   if (which.few_lanes) return table.few_lanes[which.input];
   return which.input == 0 ? table.scan_f32[which.variable_b][which.variable_c][which.gate]
                           : table.scan_16_bit[which.input - 1];
+}
+
+// The steps of its chunks.
+template <class Table>
+Entry chunk_steps_of(const Table& table, const HoldfastInstantiation& which) {
+  set_layout(which);
+  return table.chunk_steps[which.few_lanes][which.input];
 }
 
 // The backward kernels of one method and weight type; the scan's layout is chosen at run time.

@@ -4,8 +4,11 @@
 //! that a fault may kill; [`machine`] measures what the device can do at most, [`cost`] counts what a scan asks for at least, and
 //! [`checks`] tries the usual mistakes of benchmarks. What is found is plain values, [`crate::results::bench`].
 //!
+//! [`beside`] has a function of the caller's own take turns with the kernels, in this process.
+//!
 //! Timings never run beside each other.
 
+pub mod beside;
 pub mod checks;
 pub mod cost;
 pub mod date;

@@ -81,21 +81,32 @@ pub fn race(
         job
     };
     let all = worker.race(scan.kernel(), job, &timing)?;
-    // The fast tier by its own promise, all else by that of a careful framework.
-    let contracts = match runner.tier() {
-        Tier::Accurate => [Contract::FRAMEWORK; 2],
-        Tier::Fast => [Contract::FAST, Contract::FRAMEWORK],
-    };
-    let judged = |contract: &Contract, (series, returned): (Series, Option<Returned>)| {
-        let outputs = returned.map(|returned| returned.scan(scan.problem));
+    let jury = Jury { scan, truth, tier: runner.tier(), workspace: workspace.get() };
+    Ok(all.into_iter().enumerate().map(|(at, one)| one.map(|one| jury.judged(at, one))).collect())
+}
+
+/// What the outputs of those who race are judged by.
+pub(super) struct Jury<'a> {
+    pub scan: Scan<'a>,
+    pub truth: &'a ScanTruth,
+    /// Of the kernels, which are the first.
+    pub tier: Tier,
+    pub workspace: usize,
+}
+
+impl Jury<'_> {
+    /// How number `at` of them did.
+    pub fn judged(&self, at: usize, (series, returned): (Series, Option<Returned>)) -> Raced {
+        // The fast tier by its own promise, all else by that of a careful framework.
+        let contract =
+            if at == 0 && self.tier == Tier::Fast { &Contract::FAST } else { &Contract::FRAMEWORK };
+        let outputs = returned.map(|returned| returned.scan(self.scan.problem));
         let (verdict, share, reason) = match outputs {
-            Some(outputs) => judge(scan, &outputs, truth, contract),
+            Some(outputs) => judge(self.scan, &outputs, self.truth, contract),
             None => (Verdict::Unmeasured, None, "nothing came back".to_owned()),
         };
-        Raced { series, workspace: workspace.get(), verdict, share, reason }
-    };
-    let contract_of = |at: usize| &contracts[at.min(1)];
-    Ok(all.into_iter().enumerate().map(|(at, one)| one.map(|one| judged(contract_of(at), one))).collect())
+        Raced { series, workspace: self.workspace, verdict, share, reason }
+    }
 }
 
 /// The verdict on outputs, and the largest share of a bound.

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::peers::Raced;
 use super::runner::{Runner, Scan};
 use super::{Peer, cost, machine, peers, problems};
 use crate::kernel::launch::{Footprint, Job, Repeats, Series, Timing};
@@ -71,7 +72,7 @@ impl Drawn {
     /// One of its scans, by the kernels of a runner.
     pub fn scan(&self, work: Work, method: Method, runner: &Runner) -> Scan<'_> {
         let given = (work == Work::Backward).then_some(&self.given);
-        let forward = runner.instantiation(method, &self.problem);
+        let forward = runner.spread(method, &self.problem);
         Scan { work, method, problem: &self.problem, given, forward }
     }
 }
@@ -169,14 +170,14 @@ impl Plan {
                     && self.runners[runner].worker().is_some()
                     && !repeats(&self.runners[runner], &self.runners) =>
             {
-                self.race(&self.id(unit), scan, &self.runners[runner])
+                self.race(scan, &self.runners[runner])
             }
             _ => vec![self.alone(unit)],
         }
     }
 
     /// A forward scan by the kernels and by every peer.
-    fn race(&self, id: &str, scan: TimedScan, runner: &Runner) -> Vec<Timed> {
+    fn race(&self, scan: TimedScan, runner: &Runner) -> Vec<Timed> {
         let drawn = self.drawn(scan.shape, scan.weights, scan.input);
         let what = drawn.scan(Work::Forward, scan.method, runner);
         let solved = truth::scan::solve(&drawn.problem, &[scan.method]);
@@ -194,25 +195,9 @@ impl Plan {
                 }
                 Err(error) => Err(error.clone()),
             };
-            let (one, found) = match one {
-                Ok(raced) => {
-                    (Ok((raced.series, raced.workspace)), Some((raced.verdict, raced.share, raced.reason)))
-                }
-                Err(error) => (Err(error), None),
-            };
-            let cost = cost::scan(scan.method, Work::Forward, &drawn.problem);
-            let mut timed = timed((id.to_owned(), runner), Work::Forward, cost, one);
-            timed.scan = Some(scan);
-            if let Some((verdict, share, reason)) = found {
-                timed.verdict = timed.verdict.max(verdict);
-                timed.share = share;
-                let both = [timed.reason, reason];
-                timed.reason =
-                    both.into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join("; ");
-            }
-            if let Some(name) = name {
-                timed.id = format!("{}/{name}", id.trim_end_matches(&format!("/{}", runner.name())));
-                timed.backend = name.clone();
+            let backend = name.map_or(runner.name(), String::as_str);
+            let mut timed = raced_timing(scan, &drawn.problem, backend, one);
+            if name.is_some() {
                 timed.kernel = None;
             }
             timed
@@ -229,7 +214,8 @@ impl Plan {
                 let job = Job::operation(operation, &problems::arguments(n));
                 let series = runner.time(Kernel::Measure(operation), || job, &Timing::warm(self.repeats));
                 let cost = cost::operation(operation, n);
-                let timed = timed((id, runner), Work::Operation, cost, series.map(|(series, _)| (series, 0)));
+                let series = series.map(|(series, _)| (series, 0));
+                let timed = timed((id, runner.name()), Work::Operation, cost, series);
                 Timed { operation: Some(operation), ..timed }
             }
             Unit::Scan { work, scan, runner } => {
@@ -237,7 +223,8 @@ impl Plan {
                 let drawn = self.drawn(scan.shape, scan.weights, scan.input);
                 let what = drawn.scan(work, scan.method, runner);
                 let series = runner.scan(what, self.repeats);
-                let timed = timed((id, runner), work, cost::scan(scan.method, work, &drawn.problem), series);
+                let cost = cost::scan(scan.method, work, &drawn.problem);
+                let timed = timed((id, runner.name()), work, cost, series);
                 Timed { scan: Some(scan), ..timed }
             }
         }
@@ -248,13 +235,37 @@ impl Plan {
             Unit::Operation { operation, runner } => {
                 format!("operation/{operation}/{}", self.runners[runner].name())
             }
-            Unit::Scan { work, scan: TimedScan { method, weights, input, shape }, runner } => {
-                let Shape { batch, dim, dstate, seqlen, .. } = shape;
-                let shape = format!("b{batch}-d{dim}-n{dstate}-l{seqlen}");
-                format!("{work}/{weights}/{input}/{shape}/{method}/{}", self.runners[runner].name())
-            }
+            Unit::Scan { work, scan, runner } => scan_id(work, scan, self.runners[runner].name()),
         }
     }
+}
+
+fn scan_id(work: Work, scan: TimedScan, backend: &str) -> String {
+    let TimedScan { method, weights, input, shape: Shape { batch, dim, dstate, seqlen, .. } } = scan;
+    format!("{work}/{weights}/{input}/b{batch}-d{dim}-n{dstate}-l{seqlen}/{method}/{backend}")
+}
+
+/// What is kept of one of those who raced.
+pub(super) fn raced_timing(
+    scan: TimedScan,
+    problem: &Problem,
+    backend: &str,
+    raced: Result<Raced, KernelError>,
+) -> Timed {
+    let (series, found) = match raced {
+        Ok(raced) => (Ok((raced.series, raced.workspace)), Some((raced.verdict, raced.share, raced.reason))),
+        Err(error) => (Err(error), None),
+    };
+    let cost = cost::scan(scan.method, Work::Forward, problem);
+    let id = scan_id(Work::Forward, scan, backend);
+    let mut timed = Timed { scan: Some(scan), ..timed((id, backend), Work::Forward, cost, series) };
+    if let Some((verdict, share, reason)) = found {
+        timed.verdict = timed.verdict.max(verdict);
+        timed.share = share;
+        let both = [timed.reason, reason];
+        timed.reason = both.into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join("; ");
+    }
+    timed
 }
 
 /// Whether a runner is of another tier than one on the same device: what has no tier, and what peers do, is then timed once.
@@ -265,7 +276,7 @@ fn repeats(runner: &Runner, all: &[Runner]) -> bool {
 
 /// What is kept of a series.
 fn timed(
-    (id, runner): (String, &Runner),
+    (id, backend): (String, &str),
     work: Work,
     cost: Cost,
     series: Result<(Series, usize), KernelError>,
@@ -276,13 +287,14 @@ fn timed(
     };
     let warm = Spread::of(&series.warm);
     let verdict = if warm.is_some() { Verdict::Pass } else { Verdict::Unmeasured };
-    let kernel = series.footprints.first().filter(|_| runner.worker().is_some());
+    // The launch that does the work: before a scan come the steps of its chunks, and after a backward one its sums.
+    let kernel = if work == Work::Backward { series.footprints.first() } else { series.footprints.last() };
     Timed {
         id,
         work,
         scan: None,
         operation: None,
-        backend: runner.name().to_owned(),
+        backend: backend.to_owned(),
         verdict,
         reason: if warm.is_none() && reason.is_empty() { "no run was asked for".to_owned() } else { reason },
         cost,

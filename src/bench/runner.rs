@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::kernel::cuda::{CudaBackend, CudaError, Setup, worker};
 use crate::kernel::launch::{Job, Repeats, Returned, Series, Timing};
-use crate::kernel::registry::{Instantiation, Kernel};
+use crate::kernel::registry::{Instantiation, Kernel, Spread};
 use crate::kernel::select::Choice;
 use crate::kernel::{Backend, CpuBackend, KernelError, ReferenceBackend};
 use crate::method::Method;
@@ -35,8 +35,8 @@ pub struct Scan<'a> {
     pub problem: &'a Problem,
     /// Of a backward one.
     pub given: Option<&'a OutputGradients>,
-    /// Its forward kernel.
-    pub forward: Instantiation,
+    /// How a forward one is spread over the device.
+    pub forward: Spread,
 }
 
 impl Scan<'_> {
@@ -44,7 +44,7 @@ impl Scan<'_> {
     pub fn job(&self) -> Job {
         match self.given {
             Some(given) => Job::backward(self.method, self.problem, given),
-            None => Job::scan(self.kernel(), self.problem, self.problem.input.into()),
+            None => Job::spread_scan(self.forward, self.problem, self.problem.input.into()),
         }
     }
 
@@ -52,7 +52,7 @@ impl Scan<'_> {
     pub fn kernel(&self) -> Kernel {
         match self.given {
             Some(_) => Kernel::Backward(Instantiation::for_problem(self.method, self.problem)),
-            None => Kernel::Scan(self.forward),
+            None => self.forward.kernel(),
         }
     }
 }
@@ -101,11 +101,11 @@ impl Runner {
         }
     }
 
-    /// The forward kernel that it takes for a problem; the reference path has none.
-    pub fn instantiation(&self, method: Method, problem: &Problem) -> Instantiation {
+    /// How it scans a problem forward; the reference path has one way.
+    pub fn spread(&self, method: Method, problem: &Problem) -> Spread {
         match self.worker() {
-            Some(worker) => worker.instantiation(method, problem),
-            None => Instantiation::for_problem(method, problem),
+            Some(worker) => worker.spread(method, problem),
+            None => Spread::unsplit(Instantiation::for_problem(method, problem), problem.shape.seqlen),
         }
     }
 

@@ -35,7 +35,7 @@ pub mod worker;
 
 pub use cpu::{CpuBackend, Elementary};
 pub use reference::ReferenceBackend;
-pub use registry::{Instantiation, Lanes};
+pub use registry::{Instantiation, Lanes, Spread};
 pub use sources::production_hash;
 
 use crate::method::Method;

@@ -83,19 +83,23 @@ impl Instantiation {
     /// More than any device has room for; so many leave counts of blocks and places far from overflow.
     const MOST_CHANNELS: usize = 1 << 40;
 
-    /// The one that is the fastest for a shape on a device with so many multiprocessors; where either is nonsense, the usual one.
-    pub fn fastest_for(self, shape: Shape, multiprocessors: u32) -> Self {
-        let Shape { batch, dim, groups, .. } = shape;
+    /// How a scan of a shape is the fastest on a device with so many multiprocessors; where either is nonsense, the usual one.
+    pub fn fastest_for(self, shape: Shape, multiprocessors: u32) -> Spread {
+        let Shape { batch, dim, seqlen, groups, dstate } = shape;
         let channels =
             batch.checked_mul(dim).filter(|&channels| channels != 0 && channels <= Self::MOST_CHANNELS);
-        if channels.is_none() || multiprocessors == 0 || groups == 0 || dim % groups != 0 {
-            return self;
+        if channels.is_none() || multiprocessors == 0 || groups == 0 || dim % groups != 0 || seqlen == 0 {
+            return Spread::unsplit(self, seqlen);
         }
-        let [batch, dim, groups] = [batch, dim, groups].map(|size| size as i64);
-        match ffi::holdfast_takes_few_lanes(batch, dim, groups, multiprocessors.into()) != 0 {
-            true => self.with_few_lanes(shape.dstate),
-            false => self,
-        }
+        let [batch, dim, groups, len] = [batch, dim, groups, seqlen].map(|size| size as i64);
+        let has_few = self.has_few_lanes(dstate).into();
+        let mut chunks = 1;
+        let directions = if self.method.is_bidirectional() { 2 } else { 1 };
+        let multiprocessors = multiprocessors.into();
+        let few =
+            ffi::holdfast_spread(batch, dim, groups, len, has_few, directions, multiprocessors, &mut chunks);
+        let which = if few != 0 { self.with_few_lanes(dstate) } else { self };
+        Spread::in_chunks(which, seqlen, chunks as usize)
     }
 
     /// Every instantiation of the accurate tier with [`Lanes::Eight`]: every method × 2 weight types × 3 storage types × B × C × gate.
@@ -118,26 +122,72 @@ impl Instantiation {
         list.into_iter()
     }
 
+    /// Every one of the accurate tier whose chunks' steps have a kernel of their own: C and the gate are none of their business.
+    pub fn of_chunk_steps() -> impl Iterator<Item = Instantiation> {
+        let all = Instantiation::all().chain(Instantiation::of_few_lanes());
+        all.filter(|which| which.chunk_steps() == *which)
+    }
+
+    /// The one that stands for all with the same steps of chunks.
+    fn chunk_steps(self) -> Self {
+        Instantiation { c: Operand::Variable, gate: false, ..self }
+    }
+
     /// Every one of the accurate tier with [`Lanes::Few`].
     pub fn of_few_lanes() -> impl Iterator<Item = Instantiation> {
         Instantiation::all().filter(|which| which.has_few_lanes(1)).map(|which| which.with_few_lanes(1))
     }
 
-    /// The C++ expression that names a kernel of this template, as a CUDA compiler's name expression.
-    fn name_expression(&self, template: &str) -> String {
+    /// The C++ expression that names a kernel of this template, as a CUDA compiler's name expression; `reads_out`: its layout has C
+    /// and the gate.
+    fn name_expression(&self, template: &str, reads_out: bool) -> String {
         let lanes = match self.lanes {
             Lanes::Few => format!(", float, {}", ffi::holdfast_scan_lanes(self.lanes.are_few())),
             Lanes::Eight => String::new(),
         };
+        let readout = match reads_out {
+            true => format!(", {}, {}", self.c == Operand::Variable, self.gate),
+            false => String::new(),
+        };
         format!(
-            "holdfast::{template}<{}, {}, {}, {}, {}, {}{lanes}>",
+            "holdfast::{template}<{}, {}, {}, {}{readout}{lanes}>",
             self.method.id(),
             storage(self.input),
             self.weights == Weights::Complex,
             self.b == Operand::Variable,
-            self.c == Operand::Variable,
-            self.gate
         )
+    }
+}
+
+/// A forward scan's kernel, and the chunks that its sequence is in. Chunks are scanned side by side, which is faster where channels are
+/// few (`kernels/launch.cuh`). A state before a chunk is rounded otherwise than without chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spread {
+    pub which: Instantiation,
+    /// Positions of each chunk but the last.
+    pub chunk_len: usize,
+    pub chunks: usize,
+}
+
+impl Spread {
+    /// One chunk.
+    pub fn unsplit(which: Instantiation, seqlen: usize) -> Self {
+        Spread { which, chunk_len: seqlen, chunks: 1 }
+    }
+
+    /// About so many chunks, at least one: they begin at multiples of a tile.
+    pub fn in_chunks(which: Instantiation, seqlen: usize, chunks: usize) -> Self {
+        if chunks < 2 || seqlen == 0 {
+            return Spread::unsplit(which, seqlen);
+        }
+        let [len, wanted] = [seqlen, chunks.min(seqlen)].map(|size| size as i64);
+        let chunk_len = ffi::holdfast_chunk_len(len, wanted);
+        Spread { which, chunk_len: chunk_len as usize, chunks: ffi::holdfast_chunks(len, chunk_len) as usize }
+    }
+
+    /// What is launched first: the scan, or the steps of its chunks.
+    pub fn kernel(&self) -> Kernel {
+        if self.chunks > 1 { Kernel::ChunkSteps(self.which) } else { Kernel::Scan(self.which) }
     }
 }
 
@@ -154,6 +204,8 @@ fn storage(input: InputType) -> &'static str {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Kernel {
     Scan(Instantiation),
+    /// What the steps of each of this scan's chunks are together, launched before it.
+    ChunkSteps(Instantiation),
     /// Ā and B̄ element by element.
     Discretize {
         method: Method,
@@ -231,24 +283,27 @@ impl Kernel {
         Kernel::forward(Tier::Accurate).chain(Kernel::backward())
     }
 
-    /// All scans of a tier, then all element-wise kernels.
+    /// All scans of a tier, all steps of chunks, then all element-wise kernels.
     pub fn forward(tier: Tier) -> impl Iterator<Item = Kernel> {
         let elements = elements().map(move |(method, weights)| Kernel::Discretize { method, weights, tier });
         let scans = Instantiation::all().chain(Instantiation::of_few_lanes());
-        scans.map(move |which| Kernel::Scan(which.in_tier(tier))).chain(elements)
+        let steps = Instantiation::of_chunk_steps().map(move |which| Kernel::ChunkSteps(which.in_tier(tier)));
+        scans.map(move |which| Kernel::Scan(which.in_tier(tier))).chain(steps).chain(elements)
     }
 
     /// The tier that it is compiled for.
     pub fn tier(&self) -> Tier {
         match *self {
-            Kernel::Scan(Instantiation { tier, .. }) | Kernel::Discretize { tier, .. } => tier,
+            Kernel::Scan(Instantiation { tier, .. })
+            | Kernel::ChunkSteps(Instantiation { tier, .. })
+            | Kernel::Discretize { tier, .. } => tier,
             _ => Tier::Accurate,
         }
     }
 
     /// How many threads share a channel, where it scans.
     pub fn lanes(&self) -> Lanes {
-        if let Kernel::Scan(which) = self { which.lanes } else { Lanes::Eight }
+        if let Kernel::Scan(which) | Kernel::ChunkSteps(which) = self { which.lanes } else { Lanes::Eight }
     }
 
     /// All backward scans, the sums, then all element-wise kernels.
@@ -260,18 +315,28 @@ impl Kernel {
 
     /// The kernel that is launched after it, with the same argument.
     pub fn then(&self) -> Option<Kernel> {
-        if let Kernel::Backward(which) = self { Some(Kernel::Sums(which.input)) } else { None }
+        match *self {
+            Kernel::Backward(which) => Some(Kernel::Sums(which.input)),
+            Kernel::ChunkSteps(which) => Some(Kernel::Scan(which)),
+            _ => None,
+        }
+    }
+
+    /// The kernel that is compiled for it: some differ in nothing.
+    pub fn compiled(self) -> Kernel {
+        if let Kernel::ChunkSteps(which) = self { Kernel::ChunkSteps(which.chunk_steps()) } else { self }
     }
 
     /// Whether it scans in both directions, and so needs a workspace.
     pub fn is_bidirectional(&self) -> bool {
-        matches!(self, Kernel::Scan(which) if which.method.is_bidirectional())
+        matches!(self, Kernel::Scan(which) | Kernel::ChunkSteps(which) if which.method.is_bidirectional())
     }
 
     /// The method and the weights that it is launched for.
     pub fn computes(&self) -> (Method, Weights) {
         match *self {
             Kernel::Scan(Instantiation { method, weights, .. })
+            | Kernel::ChunkSteps(Instantiation { method, weights, .. })
             | Kernel::Backward(Instantiation { method, weights, .. })
             | Kernel::Discretize { method, weights, .. }
             | Kernel::Differentiate { method, weights } => (method, weights),
@@ -287,7 +352,7 @@ impl Kernel {
     /// The file of `kernels/` that defines it.
     pub fn source(&self) -> &'static str {
         match self {
-            Kernel::Scan(_) => "selective_scan.cu",
+            Kernel::Scan(_) | Kernel::ChunkSteps(_) => "selective_scan.cu",
             Kernel::Discretize { .. } => "discretize.cu",
             Kernel::Backward(_) | Kernel::Sums(_) => "selective_scan_backward.cu",
             Kernel::Differentiate { .. } => "derivatives.cu",
@@ -302,8 +367,9 @@ impl Kernel {
     /// The C++ expression that names it, as a CUDA compiler's name expression; the same in every tier.
     pub fn name_expression(&self) -> String {
         match self {
-            Kernel::Scan(which) => which.name_expression("selective_scan"),
-            Kernel::Backward(which) => which.name_expression("selective_scan_backward"),
+            Kernel::Scan(which) => which.name_expression("selective_scan", true),
+            Kernel::ChunkSteps(which) => which.name_expression("chunk_steps", false),
+            Kernel::Backward(which) => which.name_expression("selective_scan_backward", true),
             Kernel::Sums(input) => format!("holdfast::sum_gradients<{}>", storage(*input)),
             Kernel::Discretize { method, weights, .. } => {
                 element_wise("discretize_elements", *method, *weights)

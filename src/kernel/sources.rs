@@ -39,6 +39,7 @@ const PROGRAMS: &[Source] = sources![
 /// What they include.
 const HEADERS: &[Source] = sources![
     "../../kernels/":
+    "chunk_steps.cuh",
     "complex.cuh",
     "derivatives.cuh",
     "discretize.cuh",

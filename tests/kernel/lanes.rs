@@ -68,7 +68,7 @@ fn few_lanes_are_for_channels_that_fill_the_device() {
         let mut rng = generator("few_lanes_are_for_channels_that_fill_the_device");
         let which = Instantiation::for_problem(method, &layout.random(&mut rng));
         let shape = Shape { batch, dim, dstate, seqlen: 2048, groups };
-        which.fastest_for(shape, MULTIPROCESSORS).lanes
+        which.fastest_for(shape, MULTIPROCESSORS).which.lanes
     };
     // A round of blocks with few lanes, one on each multiprocessor, has 8448 channels.
     for (shape, expected) in [

@@ -7,6 +7,7 @@ mod support;
 mod agreement;
 mod backward;
 mod carried;
+mod chunks;
 mod coefficients;
 mod crashes;
 mod exponential;

@@ -4,6 +4,7 @@
 mod support;
 
 mod backward;
+mod chunks;
 mod crashed_kernels;
 mod default_run;
 mod invariants;

@@ -12,7 +12,7 @@ use crate::kernel::cuda::gpu::Gpu;
 use crate::kernel::cuda::images::Images;
 use crate::kernel::cuda::{CudaBackend, CudaError};
 use crate::kernel::launch::{Device, DeviceError, Element, Guarding, Job, Returned};
-use crate::kernel::registry::{Instantiation, Kernel};
+use crate::kernel::registry::{Instantiation, Kernel, Spread};
 use crate::kernel::{Backend, Coefficients, CpuBackend, Derivatives, KernelError, Lanes};
 use crate::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
 use crate::promise::Tier;
@@ -63,6 +63,7 @@ fn launched() -> impl Iterator<Item = Kernel> {
     Kernel::production().chain(Kernel::forward(Tier::Fast)).filter(|kernel| match kernel {
         Kernel::Backward(which) => which.input == InputType::F32 || varies(which),
         Kernel::Scan(which) => which.tier == Tier::Accurate || varies(which),
+        Kernel::ChunkSteps(which) => which.tier == Tier::Accurate || which.b == Operand::Variable,
         _ => true,
     })
 }
@@ -81,6 +82,7 @@ pub fn launch_each(args: &Args) -> Result<Vec<Finding>, CliError> {
     cases.extend(launched().map(|kernel| (kernel, 132)));
     let everything = |kernel: &Kernel| match kernel {
         Kernel::Scan(which) => which.input == InputType::F32 && varies(which),
+        Kernel::ChunkSteps(which) => which.input == InputType::F32 && which.b == Operand::Variable,
         _ => false,
     };
     cases.extend(launched().filter(everything).map(|kernel| (kernel, 2051)));
@@ -103,6 +105,9 @@ pub fn launch_each(args: &Args) -> Result<Vec<Finding>, CliError> {
     Ok(vec![Finding::new("every instantiation", outcome)])
 }
 
+/// The least positions that have three chunks.
+const CHUNKED: usize = 129;
+
 /// Runs a kernel and compares it, coarsely, with the CPU's: `Err` with the reason, and whether the device is gone.
 fn one(
     device: &mut dyn Device,
@@ -118,9 +123,18 @@ fn one(
     type Values = Vec<Vec<f32>>;
     let (mut job, values, want): (Job, Box<dyn Fn(Returned) -> Values>, Values) = match kernel {
         Kernel::Scan(which) => {
-            let problem = scan_problem(which, seqlen);
+            let problem = scan_problem(which, 3, seqlen);
             let want = cpu.scan(which.method, &problem).map_err(of_kernel)?;
             let job = Job::scan(kernel, &problem, which.input.into());
+            (job, Box::new(move |returned| values(returned.scan(&problem))), values(want))
+        }
+        // With the scan itself, whose chunks they are.
+        Kernel::ChunkSteps(which) => {
+            // States of two blocks.
+            let problem = scan_problem(which, 19, seqlen.max(CHUNKED));
+            let want = cpu.scan(which.method, &problem).map_err(of_kernel)?;
+            let spread = Spread::in_chunks(which, problem.shape.seqlen, 3);
+            let job = Job::spread_scan(spread, &problem, which.input.into());
             (job, Box::new(move |returned| values(returned.scan(&problem))), values(want))
         }
         Kernel::Discretize { method, weights, .. } => {
@@ -131,7 +145,7 @@ fn one(
             (job, Box::new(move |returned| values(returned.coefficients())), values(want))
         }
         Kernel::Backward(which) => {
-            let problem = scan_problem(which, seqlen);
+            let problem = scan_problem(which, 3, seqlen);
             let given = output_gradients(&problem);
             let want =
                 cpu.gradients(which.method, &problem, &given).ok_or_else(missing)?.map_err(of_kernel)?;
@@ -160,7 +174,7 @@ fn one(
         },
         None => Ok(None),
     };
-    (job.image, job.image_then) = (image(kernel)?, kernel.then().map_or(Ok(None), image)?);
+    (job.image, job.image_then) = (image(kernel.compiled())?, kernel.then().map_or(Ok(None), image)?);
     let outputs = job
         .execute(device, guarding)
         .map_err(|error| (error.to_string(), matches!(error, DeviceError::Broken(_))))?;
@@ -194,10 +208,10 @@ fn values<N: Ord>(tensors: Named<Tensor<f32>, N>) -> Vec<Vec<f32>> {
     tensors.into_iter().map(|(_, tensor)| tensor.values).collect()
 }
 
-fn scan_problem(which: Instantiation, seqlen: usize) -> Problem {
+fn scan_problem(which: Instantiation, dstate: usize, seqlen: usize) -> Problem {
     let Instantiation { weights, input, b, c, gate, method, .. } = which;
     // With few lanes a full block of each group and one with a single channel.
-    let (dim, dstate) = if which.lanes == Lanes::Few { (130, 13) } else { (2, 3) };
+    let (dim, dstate) = if which.lanes == Lanes::Few { (130, 13) } else { (2, dstate) };
     let shape = Shape { batch: 2, dim, dstate, seqlen, groups: 2 };
     mamba(&format!("gpu-check/tiny/{method}"), shape, weights, input, (b, c), gate)
 }

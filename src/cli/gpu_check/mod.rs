@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{CliError, FAILED, Outcome, PASSED};
-use crate::kernel::Backend;
 use crate::kernel::cuda::{CudaBackend, CudaError, Setup, worker};
 use crate::kernel::select::SelectError;
+use crate::kernel::{Backend, Lanes};
 use crate::method::Method;
 use crate::problem::inputs::{self, Draw};
 use crate::problem::regime::{EVERYTHING, Recipe, StateMatrix};
@@ -83,7 +83,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let rows = match args.step {
         Check::Jit => kernels::compile(&backend(args)?),
         Check::Tiny => kernels::launch_each(args)?,
-        Check::Agree => scans::agree(&backend(args)?, args.input),
+        Check::Agree => scans::agree(&backend(args)?.with_spread(Lanes::Eight, 1), args.input),
         Check::Repeat => repeat::ten_times(&backend(args)?),
         Check::Independence => repeat::independence(backend(args)?),
         Check::Faults => scans::faults(&backend(args)?),

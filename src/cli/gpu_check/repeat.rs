@@ -107,7 +107,7 @@ fn lanes(mut backend: CudaBackend) -> Vec<Finding> {
     for tier in [Tier::Accurate, Tier::Fast] {
         let mut runs = Vec::new();
         for lanes in [Lanes::Few, Lanes::Eight] {
-            backend = backend.in_tier(tier).with_lanes(lanes);
+            backend = backend.in_tier(tier).with_spread(lanes, 1);
             let scan = |(_, it): &(String, Problem)| WITH_FEW_LANES.map(|method| backend.scan(method, it));
             runs.push(problems.iter().map(scan).collect::<Vec<_>>());
         }

@@ -22,6 +22,8 @@ pub struct Build {
     pub tier: Tier,
     /// Of forward scans, where there is such a kernel.
     pub lanes: Lanes,
+    /// Chunks that the production kernels' forward scans are asked for; 0 and 1 for none.
+    pub chunks: usize,
     /// What runs in the place of all of them.
     pub crash: Option<Crash>,
 }
@@ -30,6 +32,7 @@ pub struct Build {
 #[derive(Clone, Copy)]
 pub enum Call {
     Scan { which: RawInstantiation, fault: c_int, params: RawScan },
+    ChunkSteps { which: RawInstantiation, params: RawScan },
     Discretize { which: RawInstantiation, fault: c_int, params: RawDiscretize },
     Backward { which: RawInstantiation, params: RawBackward },
     Sums { input: c_int, params: RawBackward },
@@ -42,13 +45,16 @@ impl Call {
     /// # Errors
     /// The kernel takes other parameters, or is none of this build.
     pub fn new(build: Build, launch: &Launch) -> Result<Self, DeviceError> {
-        let Build { fault, perturbation, lifted, crash, tier: _, lanes: _ } = build;
+        let Build { fault, perturbation, lifted, crash, tier: _, lanes: _, chunks: _ } = build;
         let fault = fault.unwrap_or(-1);
         Ok(match (crash, launch.kernel, launch.params) {
             (Some(crash), ..) => Call::Crash(crash),
             (None, Kernel::Scan(which), Params::Scan(params)) => {
                 let which = RawInstantiation::from(which).perturbed(perturbation);
                 Call::Scan { which: if lifted { which.lifted() } else { which }, fault, params }
+            }
+            (None, Kernel::ChunkSteps(which), Params::Scan(params)) => {
+                Call::ChunkSteps { which: which.into(), params }
             }
             (None, Kernel::Discretize { method, weights, tier }, Params::Discretize(params)) => {
                 let which = RawInstantiation::of_elements(method, weights, tier);
@@ -82,6 +88,9 @@ impl Call {
             match self {
                 Call::Scan { which, fault, params } => {
                     ffi::holdfast_scan(which, *fault, params, block, 1, text, size)
+                }
+                Call::ChunkSteps { which, params } => {
+                    ffi::holdfast_chunk_steps(which, params, block, 1, text, size)
                 }
                 Call::Discretize { which, fault, params } => {
                     ffi::holdfast_discretize(which, *fault, params, block, 1, text, size)

@@ -71,6 +71,14 @@ unsafe extern "C" {
         message: *mut c_char,
         capacity: usize,
     ) -> c_int;
+    pub fn holdfast_chunk_steps(
+        which: *const RawInstantiation,
+        params: *const RawScan,
+        first: c_uint,
+        count: c_uint,
+        message: *mut c_char,
+        capacity: usize,
+    ) -> c_int;
     pub fn holdfast_discretize(
         which: *const RawInstantiation,
         fault: c_int,
@@ -113,12 +121,24 @@ unsafe extern "C" {
     pub safe fn holdfast_scan_threads() -> c_uint;
     pub safe fn holdfast_scan_tile(width: c_int) -> c_uint;
     pub safe fn holdfast_scan_lanes(few: c_int) -> c_int;
-    pub safe fn holdfast_takes_few_lanes(
+    pub safe fn holdfast_spread(
         batch: c_longlong,
         dim: c_longlong,
         groups: c_longlong,
+        seqlen: c_longlong,
+        has_few_lanes: c_int,
+        directions: c_int,
         multiprocessors: c_longlong,
+        chunks: &mut c_longlong,
     ) -> c_int;
+    pub safe fn holdfast_chunk_len(seqlen: c_longlong, chunks: c_longlong) -> c_longlong;
+    pub safe fn holdfast_chunks(seqlen: c_longlong, chunk_len: c_longlong) -> c_longlong;
+    pub safe fn holdfast_chunk_step_blocks(
+        blocks: c_longlong,
+        chunks: c_longlong,
+        dstate: c_longlong,
+        directions: c_int,
+    ) -> c_longlong;
     pub safe fn holdfast_scan_blocks(
         batch: c_longlong,
         dim: c_longlong,

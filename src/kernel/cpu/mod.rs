@@ -20,7 +20,7 @@ use self::fork::ForkedDevice;
 pub use self::fork::end_workers;
 pub use self::params::Elementary;
 use super::launch::{Element, Guarding, Job, Returned};
-use super::registry::{Instantiation, Kernel, Lanes};
+use super::registry::{Instantiation, Kernel, Lanes, Spread};
 use super::worker::limit::{self, Hangs};
 use super::{Backend, Coefficients, Derivatives, KernelError, shapes};
 use crate::method::Method;
@@ -72,6 +72,12 @@ impl CpuBackend {
     /// The same, forward scans with so many lanes a channel where there is such a kernel ([`Instantiation::has_few_lanes`]).
     pub fn with_lanes(self, lanes: Lanes) -> Self {
         self.with_build(Build { lanes, ..self.build })
+    }
+
+    /// The same, the sequences of forward scans in about so many chunks ([`Spread`]). Copies with faults, and the kernels in double, have
+    /// none.
+    pub fn with_chunks(self, chunks: usize) -> Self {
+        self.with_build(Build { chunks, ..self.build })
     }
 
     /// A copy of the kernels with a fault in it, by its name in `kernels/faults/list.cuh`, and perhaps a second one:
@@ -211,7 +217,10 @@ impl CpuBackend {
             Lanes::Few => which.with_few_lanes(problem.shape.dstate),
             Lanes::Eight => which,
         };
-        let mut job = Job::scan(Kernel::Scan(which), problem, storage);
+        let split = fault.is_none() && !lifted && rows == Rows::All;
+        let chunks = if split { self.build.chunks } else { 1 };
+        let mut job =
+            Job::spread_scan(Spread::in_chunks(which, problem.shape.seqlen, chunks), problem, storage);
         if fault.is_some() {
             // A fault may run another method as poly.
             job = job.with_workspace();

@@ -87,11 +87,14 @@ c_struct! {
         out: *mut c_void,
         last_state: *mut c_void,
         workspace: *mut c_void,
+        chunk_steps: *mut c_void,
         batch: c_longlong,
         dim: c_longlong,
         dstate: c_longlong,
         seqlen: c_longlong,
         groups: c_longlong,
+        chunks: c_longlong,
+        chunk_len: c_longlong,
         delta_softplus: c_int,
     }
 }

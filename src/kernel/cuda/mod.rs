@@ -25,11 +25,11 @@ use self::images::{Images, Statistics};
 use self::worker::{GpuWorker, Raced};
 use super::cpu::CpuBackend;
 use super::launch::{DeviceInfo, Element, Job, Returned, Series, Timing};
-use super::registry::{Instantiation, Kernel, Lanes, Misbehaviour};
+use super::registry::{Instantiation, Kernel, Lanes, Misbehaviour, Spread};
 use super::worker::{Program, limit};
 use super::{Backend, Coefficients, Derivatives, KernelError, shapes};
 use crate::method::Method;
-use crate::problem::{CoefficientProblem, OutputGradients, Problem};
+use crate::problem::{CoefficientProblem, OutputGradients, Problem, Shape};
 use crate::promise::{Promise, Tier};
 use crate::tensor::{Gradients, Tensors};
 
@@ -99,8 +99,8 @@ pub struct CudaBackend {
     /// The lifted source is the same, and so is IEEE 754's double.
     lifted: CpuBackend,
     tier: Tier,
-    /// In place of the fastest.
-    lanes: Option<Lanes>,
+    /// Lanes and chunks in place of the fastest.
+    spread: Option<(Lanes, usize)>,
 }
 
 impl CudaBackend {
@@ -122,7 +122,14 @@ impl CudaBackend {
                 Some(Images::new(Arch::selected(setup.arch.as_deref(), own)?, setup.cache.clone())?)
             }
         };
-        Ok(CudaBackend { info, images, worker, lifted: CpuBackend::new(), tier: Tier::Accurate, lanes: None })
+        Ok(CudaBackend {
+            info,
+            images,
+            worker,
+            lifted: CpuBackend::new(),
+            tier: Tier::Accurate,
+            spread: None,
+        })
     }
 
     /// With the forward kernels of this tier.
@@ -130,22 +137,25 @@ impl CudaBackend {
         CudaBackend { tier, ..self }
     }
 
-    /// With so many lanes a channel in forward scans, where there is such a kernel, in place of what is the fastest.
-    pub fn with_lanes(self, lanes: Lanes) -> Self {
-        CudaBackend { lanes: Some(lanes), ..self }
+    /// With so many lanes a channel in forward scans, where there is such a kernel, and about so many chunks of the sequence, in place of
+    /// what is the fastest.
+    pub fn with_spread(self, lanes: Lanes, chunks: usize) -> Self {
+        CudaBackend { spread: Some((lanes, chunks)), ..self }
     }
 
-    /// The forward scan that this device takes for a problem.
-    pub fn instantiation(&self, method: Method, problem: &Problem) -> Instantiation {
+    /// How this device scans a problem forward.
+    pub fn spread(&self, method: Method, problem: &Problem) -> Spread {
         let which = Instantiation::for_problem(method, problem).in_tier(self.tier);
         // A multiprocessor of these has shared memory for the blocks that few lanes count on. A CPU in a GPU's place does not gain.
         let has_room = matches!((self.info.major, self.info.minor), (8, 0) | (9 | 10, _));
-        match self.lanes {
+        let Shape { dstate, seqlen, .. } = problem.shape;
+        match self.spread {
             None if self.info.needs_images && has_room => {
                 which.fastest_for(problem.shape, self.info.multiprocessors)
             }
-            Some(Lanes::Few) => which.with_few_lanes(problem.shape.dstate),
-            _ => which,
+            None => Spread::unsplit(which, seqlen),
+            Some((Lanes::Few, chunks)) => Spread::in_chunks(which.with_few_lanes(dstate), seqlen, chunks),
+            Some((Lanes::Eight, chunks)) => Spread::in_chunks(which, seqlen, chunks),
         }
     }
 
@@ -162,11 +172,8 @@ impl CudaBackend {
     /// Launches a kernel that misbehaves in the place of a scan over `problem` (f32, real weights), to show what
     /// becomes of it.
     pub fn misbehave(&self, which: Misbehaviour, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
-        self.scan_with(Kernel::Misbehave(which), problem)
-    }
-
-    fn scan_with(&self, kernel: Kernel, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
         shapes::check_scan(problem)?;
+        let kernel = Kernel::Misbehave(which);
         Ok(self.run(kernel, || Job::scan(kernel, problem, problem.input.into()))?.scan(problem))
     }
 
@@ -209,7 +216,9 @@ impl CudaBackend {
     fn image(&self, kernel: Kernel) -> Result<Option<cache::Image>, KernelError> {
         let unavailable = |error: CudaError| KernelError::Unavailable(error.to_string());
         match &self.images {
-            Some(images) => images.get(kernel).map(|image| Some((*image).clone())).map_err(unavailable),
+            Some(images) => {
+                images.get(kernel.compiled()).map(|image| Some((*image).clone())).map_err(unavailable)
+            }
             None => Ok(None),
         }
     }
@@ -246,7 +255,9 @@ impl Backend for CudaBackend {
 
     fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
         shapes::check_scan(problem)?;
-        self.scan_with(Kernel::Scan(self.instantiation(method, problem)), problem)
+        let spread = self.spread(method, problem);
+        let job = || Job::spread_scan(spread, problem, problem.input.into());
+        Ok(self.run(spread.kernel(), job)?.scan(problem))
     }
 
     fn coefficients(

@@ -13,12 +13,12 @@ use crate::kernel::cpu::ffi::{
     self, BackwardShape, BackwardWorkspace, RawBackward, RawDerivatives, RawDiscretize, RawMeasure, RawScan,
 };
 use crate::kernel::cuda::cache::Image;
-use crate::kernel::registry::{Instantiation, Kernel};
+use crate::kernel::registry::{Instantiation, Kernel, Spread};
 use crate::kernel::{CpuBackend, Derivatives, KernelError, SCANNED, scanned};
 use crate::method::Method;
 use crate::operation::Operation;
 use crate::problem::one_step::OneStep;
-use crate::problem::{CoefficientProblem, NamedInput, Operand, OutputGradients, Problem, Shape, Weights};
+use crate::problem::{CoefficientProblem, NamedInput, Operand, OutputGradients, Problem, Shape};
 use crate::tensor::GradientName::{A, B, C, D, Delta, DeltaBias, U, Z};
 use crate::tensor::{
     CoefficientGradients, Coefficients, GradientName, Gradients, Tensor, TensorName, Tensors,
@@ -52,6 +52,8 @@ pub struct Job {
     pub image_then: Option<Image>,
     /// batch, dim, dstate, seqlen, groups; for coefficients: n, then zeros.
     pub sizes: [usize; 5],
+    /// Positions of each chunk of a forward scan; others ignore it.
+    pub chunk_len: usize,
     pub delta_softplus: bool,
     /// Whether every element of the outputs will be written; not where only some blocks run.
     pub complete: bool,
@@ -184,10 +186,28 @@ fn backward_shape(which: Instantiation, sizes: [usize; 5]) -> BackwardShape {
     }
 }
 
+/// In which a kernel scans.
+fn directions(kernel: Kernel) -> usize {
+    if kernel.is_bidirectional() { 2 } else { 1 }
+}
+
 fn workspace_of(shape: &BackwardShape) -> BackwardWorkspace {
     let mut workspace = BackwardWorkspace::default();
     ffi::holdfast_backward_workspace(shape, &mut workspace);
     workspace
+}
+
+/// The outputs' values, from their bytes.
+fn decoded(outputs: &[Output], all: &[Option<Vec<u8>>]) -> Result<Returned, KernelError> {
+    let value = |(output, bytes): (&Output, &Option<Vec<u8>>)| {
+        let bytes = bytes.as_ref().filter(|bytes| bytes.len() == output.bytes())?;
+        Some(output.element.decode(bytes))
+    };
+    let values: Option<Vec<_>> = outputs.iter().zip(all).map(value).collect();
+    values.filter(|_| all.len() == outputs.len()).map(Returned).ok_or_else(|| {
+        let reason = "what came back are other tensors than the kernel has";
+        KernelError::Unavailable(reason.to_owned())
+    })
 }
 
 impl Job {
@@ -208,6 +228,7 @@ impl Job {
             image: None,
             image_then: None,
             sizes: [batch, dim, dstate, seqlen, groups],
+            chunk_len: seqlen,
             delta_softplus: problem.delta_softplus,
             complete: true,
             outputs: SCANNED.map(output).to_vec(),
@@ -218,6 +239,19 @@ impl Job {
             ),
             inputs: scan_inputs(problem, storage),
         }
+    }
+
+    /// The same in chunks, with room for their steps behind poly's reversed scan.
+    pub fn spread_scan(spread: Spread, problem: &Problem, storage: Element) -> Self {
+        let mut job = Job::scan(spread.kernel(), problem, storage);
+        job.chunk_len = spread.chunk_len;
+        if spread.chunks > 1 {
+            let Shape { batch, dim, dstate, .. } = problem.shape;
+            let states = batch * dim * dstate * problem.weights.width();
+            // Of the product of Ā, and of the state.
+            job.workspace.len += 2 * directions(job.kernel) * spread.chunks * states;
+        }
+        job
     }
 
     /// The gradients of a scan whose sizes have been checked.
@@ -241,6 +275,7 @@ impl Job {
             image: None,
             image_then: None,
             sizes,
+            chunk_len: seqlen,
             delta_softplus: problem.delta_softplus,
             complete: true,
             outputs: GRADIENTS.into_iter().zip(problem.inputs()).map(output).collect(),
@@ -259,6 +294,7 @@ impl Job {
             image: None,
             image_then: None,
             sizes: [n, 0, 0, 0, 0],
+            chunk_len: 0,
             delta_softplus: false,
             complete: true,
             outputs: DERIVATIVES.map(output).to_vec(),
@@ -278,6 +314,7 @@ impl Job {
             image: None,
             image_then: None,
             sizes: [n, 0, 0, 0, 0],
+            chunk_len: 0,
             delta_softplus: false,
             complete: true,
             outputs: vec![output("a_bar"), output("b_bar")],
@@ -324,6 +361,7 @@ impl Job {
             image: None,
             image_then: None,
             sizes: [n, repeat, 0, 0, 0],
+            chunk_len: 0,
             delta_softplus: false,
             complete: true,
             outputs: vec![Output { name: "values".to_owned(), element: Element::F32, len: written }],
@@ -352,22 +390,23 @@ impl Job {
     /// # Errors
     /// There are not as many of them, or not of these sizes.
     pub fn returned(&self, outputs: &Bytes) -> Result<Returned, KernelError> {
-        let value = |(output, bytes): (&Output, &Option<Vec<u8>>)| {
-            let bytes = bytes.as_ref().filter(|bytes| bytes.len() == output.bytes())?;
-            Some(output.element.decode(bytes))
-        };
-        let values: Option<Vec<_>> = self.outputs.iter().zip(outputs).map(value).collect();
-        values.filter(|_| outputs.len() == self.outputs.len()).map(Returned).ok_or_else(|| {
-            let reason = "the worker returned other tensors than the kernel has";
-            KernelError::Unavailable(reason.to_owned())
-        })
+        decoded(&self.outputs, outputs)
+    }
+
+    /// The same of those outputs that are there, up to the first one that is not: of a function that returns no last state.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn returned_some(&self, outputs: &Bytes) -> Result<Returned, KernelError> {
+        let there = outputs.iter().take(self.outputs.len()).take_while(|bytes| bytes.is_some()).count();
+        decoded(&self.outputs[..there], &outputs[..there])
     }
 
     /// Copies the inputs to the device, ready to launch. What lies there stays until [`Device::free_all`].
     pub fn load(&self, device: &mut dyn Device, guarding: Guarding) -> Result<Loaded<'_>, DeviceError> {
         let (names, outputs): (&[&str], usize) = match self.kernel {
             Kernel::Discretize { .. } => (&DISCRETIZE_INPUTS, 2),
-            Kernel::Scan(_) | Kernel::Misbehave(_) => (&SCAN_INPUTS, 2),
+            Kernel::Scan(_) | Kernel::ChunkSteps(_) | Kernel::Misbehave(_) => (&SCAN_INPUTS, 2),
             Kernel::Backward(_) => (&BACKWARD_INPUTS, GRADIENTS.len()),
             Kernel::Differentiate { .. } => (&DIFFERENTIATE_INPUTS, DERIVATIVES.len()),
             Kernel::Measure(_) => (&MEASURE_INPUTS, 1),
@@ -421,10 +460,11 @@ impl Job {
             shared: 0,
             params,
         };
+        let blocks = || ffi::holdfast_scan_blocks(first, second, groups, kernel.lanes().are_few());
         let scan = |shared: usize, params| Launch {
             kernel,
             image,
-            blocks: ffi::holdfast_scan_blocks(first, second, groups, kernel.lanes().are_few()) as u32,
+            blocks: blocks() as u32,
             threads: CpuBackend::block_threads() as u32,
             shared: shared as u32,
             params,
@@ -522,15 +562,18 @@ impl Job {
                 vec![scan(0, params), sums]
             }
             Kernel::Scan(_)
+            | Kernel::ChunkSteps(_)
             | Kernel::Misbehave(_)
             | Kernel::Judge(_)
             | Kernel::Evaluate(_)
             | Kernel::JudgeFunction(_)
             | Kernel::Sums(_) => {
-                let weights = match kernel {
-                    Kernel::Scan(Instantiation { weights, .. }) => weights,
-                    _ => Weights::Real,
-                };
+                let (_, weights) = kernel.computes();
+                let chunk_len = self.chunk_len as i64;
+                let chunks = ffi::holdfast_chunks(seqlen, chunk_len);
+                let reversed =
+                    if kernel.is_bidirectional() { self.sizes[0] * self.sizes[1] * self.sizes[3] } else { 0 };
+                let steps = reversed * self.workspace.element.size();
                 let params = Params::Scan(RawScan {
                     u: input(0),
                     delta: input(1),
@@ -543,14 +586,28 @@ impl Job {
                     out: output(0),
                     last_state: output(1),
                     workspace: buffers.workspace.address() as usize as *mut _,
+                    chunk_steps: (buffers.workspace.address() as usize + steps) as *mut _,
                     batch: first,
                     dim: second,
                     dstate,
                     seqlen,
                     groups,
+                    chunks,
+                    chunk_len,
                     delta_softplus: self.delta_softplus.into(),
                 });
-                vec![scan(CpuBackend::shared_bytes(dstate as usize, weights), params)]
+                let shared = CpuBackend::shared_bytes(dstate as usize, weights);
+                let Kernel::ChunkSteps(which) = kernel else { return vec![scan(shared, params)] };
+                let directions = directions(kernel) as i32;
+                let count = ffi::holdfast_chunk_step_blocks(blocks(), chunks, dstate, directions);
+                let steps = Launch { blocks: count as u32, ..scan(0, params) };
+                let scan = Launch {
+                    kernel: Kernel::Scan(which),
+                    image: self.image_then.as_ref(),
+                    blocks: (blocks() * chunks) as u32,
+                    ..scan(shared, params)
+                };
+                vec![steps, scan]
             }
         }
     }

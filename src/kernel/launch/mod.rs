@@ -14,4 +14,4 @@ pub use buffer::{Guarding, POISON};
 pub use device::{Device, DeviceError, DeviceInfo, Footprint, Launch, Params};
 pub use element::Element;
 pub use job::{Job, Returned};
-pub use timing::{Clock, Repeats, Series, Timing};
+pub use timing::{Clock, Opponent, Repeats, Series, Timing};

@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_longlong, c_void};
 use std::path::Path;
 
 use super::device::{DeviceError, Launch, Params};
+use super::timing::Opponent;
 use crate::kernel::cpu::ffi;
 use crate::kernel::registry::Kernel;
 use crate::problem::{Operand, Weights};
@@ -53,13 +54,14 @@ impl Peer {
         unsafe { library.get::<Scan>(SYMBOL.as_bytes()) }.map_err(fail)?;
         Ok(Peer { library })
     }
+}
 
+impl Opponent for Peer {
     /// Calls the function in the place of a launch.
-    ///
-    /// # Errors
-    /// It does not support the scan, or fails; the launch is of none.
-    pub fn call(&self, launch: &Launch, gpu: bool) -> Result<(), DeviceError> {
-        let (Kernel::Scan(which), Params::Scan(params)) = (launch.kernel, &launch.params) else {
+    fn compute(&self, launch: &Launch, gpu: bool) -> Result<(), DeviceError> {
+        let (Kernel::Scan(which) | Kernel::ChunkSteps(which), Params::Scan(params)) =
+            (launch.kernel, &launch.params)
+        else {
             return Err(DeviceError::Fault("peers compute forward scans alone".to_owned()));
         };
         let scan = RawPeerScan {

@@ -67,20 +67,48 @@ pub struct Series {
     pub footprints: Vec<Footprint>,
 }
 
+/// Somebody else's scan, timed in turn with the kernels.
+pub trait Opponent {
+    /// Computes what a launch does, from the tensors that it names. On a GPU its work is on the default stream, and need not be done.
+    ///
+    /// # Errors
+    /// [`DeviceError::Fault`] where it cannot, and is timed no more; anything else ends everybody's timing.
+    fn compute(&self, launch: &Launch, gpu: bool) -> Result<(), DeviceError>;
+
+    /// What the last run returned, where it does not write to the launch's own outputs.
+    fn returned(&self) -> Option<Bytes> {
+        None
+    }
+}
+
 /// One of those who compute a job in turn.
 enum Contestant<'a> {
     /// The kernels.
     Ours,
-    Peer(&'a Peer),
+    Peer(&'a dyn Opponent),
 }
 
-/// Loads a job, runs it as often as is asked for, and frees everything: the kernels first, then each peer, all in turn. What a peer
-/// cannot do is its own error.
+/// Times a job, and the libraries of [`Timing::peers`] in turn with it.
 ///
 /// # Errors
 /// Those of the device.
 pub fn time(device: &mut dyn Device, job: &Job, timing: &Timing) -> Result<Vec<Run>, DeviceError> {
     let peers: Vec<Result<Peer, DeviceError>> = timing.peers.iter().map(|path| Peer::load(path)).collect();
+    let opponents = peers.iter().map(|peer| peer.as_ref().map(|peer| peer as &dyn Opponent));
+    race(device, job, timing, opponents.map(|peer| peer.map_err(Clone::clone)).collect())
+}
+
+/// Loads a job, runs it as often as is asked for, and frees everything: the kernels first, then each opponent, all in turn. What an
+/// opponent cannot do is its own error.
+///
+/// # Errors
+/// Those of the device.
+pub fn race(
+    device: &mut dyn Device,
+    job: &Job,
+    timing: &Timing,
+    opponents: Vec<Result<&dyn Opponent, DeviceError>>,
+) -> Result<Vec<Run>, DeviceError> {
     let run = |device: &mut dyn Device| {
         let loaded = job.load(device, Guarding::Off)?;
         let flush = timing.flush.as_ref().map(|flush| flush.load(device, Guarding::Off)).transpose()?;
@@ -89,9 +117,10 @@ pub fn time(device: &mut dyn Device, job: &Job, timing: &Timing) -> Result<Vec<R
             launches: &loaded.launches,
             flush: flush.as_ref().map(|flush| &flush.launches[..]),
             timing,
+            alone: opponents.is_empty(),
         };
         let mut runs = vec![Ok(Contestant::Ours)];
-        runs.extend(peers.iter().map(|peer| peer.as_ref().map(Contestant::Peer).map_err(Clone::clone)));
+        runs.extend(opponents.into_iter().map(|opponent| opponent.map(Contestant::Peer)));
         let all = race.series(device, runs)?;
         let mut runs = Vec::new();
         for one in all {
@@ -124,7 +153,7 @@ fn collect(
     race: &Race,
     contestant: &Contestant,
 ) -> Result<Bytes, DeviceError> {
-    if !race.timing.peers.is_empty() {
+    if !race.alone {
         loaded.restore(device)?;
     }
     loaded.poison(device)?;
@@ -135,7 +164,11 @@ fn collect(
             "the peer changes its inputs, expected to read them alone".to_owned(),
         ));
     }
-    loaded.collect(device)
+    let own = match contestant {
+        Contestant::Peer(peer) => peer.returned(),
+        Contestant::Ours => None,
+    };
+    own.map_or_else(|| loaded.collect(device), Ok)
 }
 
 /// What came of one of those who computed a job.
@@ -151,6 +184,7 @@ struct Race<'a> {
     launches: &'a [Launch<'a>],
     flush: Option<&'a [Launch<'a>]>,
     timing: &'a Timing,
+    alone: bool,
 }
 
 type Running<'a> = Result<(Series, Contestant<'a>), DeviceError>;
@@ -257,7 +291,7 @@ impl Race<'_> {
         match contestant {
             Contestant::Ours => self.launches.iter().try_for_each(|launch| device.enqueue(launch)),
             Contestant::Peer(peer) => match self.launches.first() {
-                Some(launch) => peer.call(launch, self.gpu),
+                Some(launch) => peer.compute(launch, self.gpu),
                 None => Ok(()),
             },
         }

@@ -13,7 +13,7 @@ import atexit as _atexit
 import os as _os
 import sys as _sys
 
-from . import _holdfast
+from . import _holdfast, bench
 from ._capture import Capture, capture, watch
 from ._recorded import check, record, scan
 from ._report import Case, Diagnosis, Report, Worst
@@ -33,6 +33,7 @@ __all__ = [
     "Report",
     "Worst",
     "assert_correct",
+    "bench",
     "capture",
     "check",
     "discretize",

@@ -1,6 +1,6 @@
 """The extension: what the package's own modules call."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 __version__: str
@@ -37,6 +37,22 @@ class Problem:
     def inputs(self) -> list[_Output]: ...
     def given(self, kind: str | None = ...) -> tuple[str, list[_Output]]: ...
 
+class Race:
+    def __init__(self, method: str, shape: str, weights: str, input: str) -> None: ...
+    def inputs(self) -> list[_Output]: ...
+    def run(
+        self,
+        name: str,
+        tier: str,
+        backend: str,
+        pace: tuple[int, float],
+        waits: bool,
+        command: str,
+        call: Callable[[], None],
+        returned: Callable[[], list[bytes]],
+    ) -> Findings: ...
+
+def shapes() -> list[tuple[str, tuple[int, int, int, int]]]: ...
 def program(arguments: Sequence[str]) -> int: ...
 def worker_is(path: str, arguments: Sequence[str]) -> None: ...
 def worker() -> tuple[str, list[str]]: ...

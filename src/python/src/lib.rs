@@ -1,6 +1,7 @@
 //! What the Python package `holdfast` is made of: arrays in, findings out. Its own words, checks of arguments and frameworks
 //! are in Python, beside this crate; what computes and what judges is the library's.
 
+mod bench;
 mod findings;
 mod memory;
 mod problems;
@@ -50,6 +51,7 @@ fn _holdfast(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<findings::Findings>()?;
     module.add_class::<problems::Problem>()?;
+    module.add_class::<bench::Race>()?;
     module.add_function(wrap_pyfunction!(program, module)?)?;
     module.add_function(wrap_pyfunction!(worker_is, module)?)?;
     module.add_function(wrap_pyfunction!(worker, module)?)?;
@@ -58,6 +60,7 @@ fn _holdfast(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(recorded::judge, module)?)?;
     module.add_function(wrap_pyfunction!(recorded::record, module)?)?;
     module.add_function(wrap_pyfunction!(recorded::scan, module)?)?;
+    module.add_function(wrap_pyfunction!(bench::shapes, module)?)?;
     module.add_function(wrap_pyfunction!(problems::problems, module)?)?;
     module.add_function(wrap_pyfunction!(problems::regimes, module)?)?;
     module.add_function(wrap_pyfunction!(problems::losses, module)?)?;

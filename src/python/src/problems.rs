@@ -20,7 +20,7 @@ pub struct Problem {
 }
 
 /// An input's name, its floats, and its shape, to which complex ones add a dimension of 2.
-type Input<'py> = (&'static str, Bound<'py, PyArray1<f32>>, Vec<usize>);
+pub type Input<'py> = (&'static str, Bound<'py, PyArray1<f32>>, Vec<usize>);
 
 #[pymethods]
 impl Problem {
@@ -62,28 +62,7 @@ impl Problem {
 
     /// Every input that it has.
     fn inputs<'py>(&self, py: Python<'py>) -> Vec<Input<'py>> {
-        let problem = self.spec.draw(self.seed);
-        let shape = problem.shape;
-        let (sequence, weight) = (vec![shape.batch, shape.dim, shape.seqlen], vec![shape.dim, shape.dstate]);
-        let variable = vec![shape.batch, shape.groups, shape.dstate, shape.seqlen];
-        let own_shape = |name: &str| match name {
-            "A" => (weight.clone(), true),
-            "B" if problem.b_operand == Operand::Constant => (weight.clone(), true),
-            "C" if problem.c_operand == Operand::Constant => (weight.clone(), true),
-            "B" | "C" => (variable.clone(), true),
-            "D" | "delta_bias" => (vec![shape.dim], false),
-            "initial_state" => (vec![shape.batch, shape.dim, shape.dstate], true),
-            _ => (sequence.clone(), false),
-        };
-        let given = problem.inputs().into_iter().filter_map(|(name, values, _)| Some((name, values?)));
-        let named = given.map(|(name, values)| {
-            let (mut own, by_weights) = own_shape(name);
-            if by_weights && problem.weights == Weights::Complex {
-                own.push(2);
-            }
-            (name, PyArray1::from_slice(py, values), own)
-        });
-        named.collect()
+        inputs_of(py, &self.spec.draw(self.seed))
     }
 
     /// What a backward pass of it starts from, by a loss of this kind or of its own one, which is named: `dout`, and
@@ -107,6 +86,31 @@ impl Problem {
         }
         Ok((kind.name(), given))
     }
+}
+
+/// The inputs that a problem has.
+pub fn inputs_of<'py>(py: Python<'py>, problem: &holdfast::problem::Problem) -> Vec<Input<'py>> {
+    let shape = problem.shape;
+    let (sequence, weight) = (vec![shape.batch, shape.dim, shape.seqlen], vec![shape.dim, shape.dstate]);
+    let variable = vec![shape.batch, shape.groups, shape.dstate, shape.seqlen];
+    let own_shape = |name: &str| match name {
+        "A" => (weight.clone(), true),
+        "B" if problem.b_operand == Operand::Constant => (weight.clone(), true),
+        "C" if problem.c_operand == Operand::Constant => (weight.clone(), true),
+        "B" | "C" => (variable.clone(), true),
+        "D" | "delta_bias" => (vec![shape.dim], false),
+        "initial_state" => (vec![shape.batch, shape.dim, shape.dstate], true),
+        _ => (sequence.clone(), false),
+    };
+    let given = problem.inputs().into_iter().filter_map(|(name, values, _)| Some((name, values?)));
+    let named = given.map(|(name, values)| {
+        let (mut own, by_weights) = own_shape(name);
+        if by_weights && problem.weights == Weights::Complex {
+            own.push(2);
+        }
+        (name, PyArray1::from_slice(py, values), own)
+    });
+    named.collect()
 }
 
 fn parsed<T: FromStr<Err: std::fmt::Display>>(texts: &[String]) -> PyResult<Vec<T>> {
