@@ -116,8 +116,10 @@ struct ScanParams {
   const float* delta_bias;  // or null
   float* out;
   float* last_state;
-  float* workspace;  // unused
+  float* workspace;    // unused
+  float* chunk_steps;  // unused
   long long batch, dim, dstate, seqlen, groups;
+  long long chunks, chunk_len;  // unused
   int delta_softplus;
 };
 

@@ -40,7 +40,8 @@ fn programs(types: Types) -> Vec<Vec<Kernel>> {
     let others = others.chain(Operation::ALL.map(Kernel::Measure));
     for kernel in kernels.chain(others) {
         let group = match kernel {
-            Kernel::Scan(Instantiation { method, weights, input, tier, .. }) => {
+            Kernel::Scan(Instantiation { method, weights, input, tier, .. })
+            | Kernel::ChunkSteps(Instantiation { method, weights, input, tier, .. }) => {
                 format!("{method} {weights} {input} {tier}")
             }
             Kernel::Discretize { tier, .. } => format!("discretize {tier}"),
@@ -84,7 +85,7 @@ impl Types {
 
     fn hold(self, kernel: &Kernel) -> bool {
         let (method, input) = match kernel {
-            Kernel::Scan(which) => (which.method, which.input),
+            Kernel::Scan(which) | Kernel::ChunkSteps(which) => (which.method, which.input),
             Kernel::Backward(which) => return self.hold_backward(which),
             _ => return true,
         };
@@ -101,7 +102,9 @@ impl Types {
     fn hold_fast(self, kernel: &Kernel) -> bool {
         match (self, kernel) {
             (Types::All, _) | (Types::OnePerMethod, Kernel::Discretize { .. }) => true,
-            (Types::OnePerMethod, Kernel::Scan(which)) => which.input == InputType::F32,
+            (Types::OnePerMethod, Kernel::Scan(which) | Kernel::ChunkSteps(which)) => {
+                which.input == InputType::F32
+            }
             _ => false,
         }
     }
@@ -121,12 +124,12 @@ impl Types {
         self != Types::One || *judge == Judge::new(judge.weights, Shape::MAX_DSTATE)
     }
 
-    /// How many scans that makes, forward and backward; then forward ones with few lanes.
+    /// How many scans that makes, forward and backward; then forward ones with few lanes; then steps of chunks, with either.
     fn scans(self) -> usize {
         match self {
-            Types::All => 3 * 3 * 96 + 2 * 12,
-            Types::OnePerMethod => 96 + 96 + 96 + 96 + 3 * 4,
-            Types::One => 96 + 16 + 24 + 4 + 2,
+            Types::All => 3 * 3 * 96 + 2 * 12 + 2 * 78,
+            Types::OnePerMethod => 96 + 96 + 96 + 96 + 3 * 4 + 3 * 26,
+            Types::One => 96 + 16 + 24 + 4 + 2 + 26 + 5,
         }
     }
 }
@@ -135,7 +138,7 @@ impl Types {
 /// architecture that they are laid out for.
 fn must_not_spill(kernel: &Kernel, arch: &str) -> bool {
     match kernel {
-        Kernel::Scan(which) => which.input == InputType::F32,
+        Kernel::Scan(which) | Kernel::ChunkSteps(which) => which.input == InputType::F32,
         Kernel::Backward(which) => which.input == InputType::F32 && arch == "sm_90",
         _ => false,
     }

@@ -118,6 +118,11 @@ impl<'a> Buffer<'a> {
         Err(DeviceError::Fault(what))
     }
 
+    /// Whether nothing wrote around it; what is in it is nobody's business, and some of it may never have been written.
+    pub fn check_guards(&self, device: &mut dyn Device) -> Result<(), DeviceError> {
+        if self.guard == 0 { Ok(()) } else { self.read(device).map(drop) }
+    }
+
     /// Its bytes, guard zones intact.
     fn read(&self, device: &mut dyn Device) -> Result<Vec<u8>, DeviceError> {
         let mut bytes = vec![0; self.len + 2 * self.guard];

@@ -663,7 +663,7 @@ impl Loaded<'_> {
                 buffer.check_input(device, bytes)?;
             }
         }
-        buffers.workspace.check_output(device, job.workspace.element.size(), false)?;
+        buffers.workspace.check_guards(device)?;
         let mut fetch = |(buffer, output): (&Buffer, &Output)| {
             buffer.check_output(device, output.element.size(), job.complete).map(Some)
         };
