@@ -1,0 +1,94 @@
+"""A function of the caller's own, timed in turn with the kernels."""
+
+import numpy
+import pytest
+
+import holdfast
+
+
+def softplus(x):
+    return numpy.log1p(numpy.exp(x)).astype("f4")
+
+
+def scan(u, delta, A, B, C, D, delta_bias, delta_softplus, factor=1.0, with_state=True):
+    """zoh as holdfast has it, position by position in f32."""
+    assert delta_softplus is True
+    step = softplus(delta + delta_bias[None, :, None])
+    state = numpy.zeros((*u.shape[:2], A.shape[1]), "f4")
+    out = numpy.empty_like(u)
+    for l in range(u.shape[2]):
+        entered = (step[:, :, l] * u[:, :, l] * numpy.float32(factor))[:, :, None] * B[:, 0, None, :, l]
+        state = numpy.exp(step[:, :, l, None] * A) * state + entered
+        out[:, :, l] = (state * C[:, 0, None, :, l]).sum(-1) + D * u[:, :, l]
+    return (out, state) if with_state else out
+
+
+QUICK = {"shape": (2, 6, 33, 5), "samples": 7, "seconds": 0.2}
+
+
+def test_both_are_timed_and_judged(tmp_path):
+    calls = []
+
+    def mine(**inputs):
+        calls.append(inputs["u"].shape)
+        return scan(**inputs)
+
+    result = holdfast.bench.compare(mine, "zoh", **QUICK)
+    assert result.passed and result.diagnosis is None
+    assert (result.kernels.name, result.function.name) == ("cpu", "mine")
+    for one in (result.kernels, result.function):
+        assert one.verdict == "pass" and one.runs >= 1 and 0 < one.share < 1, one
+        assert one.low is None or one.low <= one.seconds <= one.high
+        assert one.elements_per_second == pytest.approx(2 * 6 * 33 / one.seconds)
+    assert result.ratio == pytest.approx(result.function.seconds / result.kernels.seconds)
+    # The runs that count, warm and cold, those before them, and the one that is judged.
+    assert len(calls) > 2 * result.function.runs and set(calls) == {(2, 6, 33)}
+    assert "on mine" in str(result) and "time of mine over that of cpu" in str(result)
+    result.write(tmp_path / "report")
+    assert "mine" in (tmp_path / "report" / "index.html").read_text()
+
+
+def test_a_wrong_function_fails_and_is_told_why():
+    result = holdfast.bench.compare(lambda **inputs: scan(**inputs, factor=2.0), "zoh", name="doubled", **QUICK)
+    assert not result.passed and result.kernels.verdict == "pass"
+    assert result.function.verdict == "fail" and result.function.share > 1
+    assert result.diagnosis is not None and result.diagnosis.diagnosis, str(result)
+    assert str(result.diagnosis) in str(result)
+
+
+def test_the_last_state_may_be_missing():
+    result = holdfast.bench.compare(lambda **inputs: scan(**inputs, with_state=False), "zoh", **QUICK)
+    assert result.passed, str(result)
+
+
+def test_another_method_is_not_that_method():
+    result = holdfast.bench.compare(scan, "foh", **QUICK)
+    assert result.kernels.verdict == "pass" and result.function.verdict == "fail"
+
+
+def test_what_the_function_raises_is_raised():
+    with pytest.raises(ZeroDivisionError):
+        holdfast.bench.compare(lambda **_: 1 / 0, "zoh", **QUICK)
+
+
+@pytest.mark.parametrize(
+    ("fn", "arguments", "said"),
+    [
+        (lambda u, **_: u.astype("f8"), {}, "out is F64"),
+        (lambda u, **_: u[:, :, 1:], {}, "expected F32 of shape"),
+        (scan, {"shape": "tiny"}, "expected one of vim-tiny"),
+        (scan, {"shape": (1, 2, 3)}, "expected four sizes"),
+        (scan, {"shape": (1, 2, 3, 300)}, "dstate at most 256"),
+        (scan, {"name": "cpu"}, "expected none of a backend"),
+        (scan, {"tier": "slow"}, "slow"),
+        (scan, {"inputs": "f64"}, "f64"),
+    ],
+)
+def test_bad_input_is_a_value_error(fn, arguments, said):
+    with pytest.raises(ValueError, match=said):
+        holdfast.bench.compare(fn, "zoh", **{**QUICK, **arguments})
+
+
+def test_shapes_are_those_of_the_command_line():
+    assert holdfast.bench.SHAPES["mamba-1.4b"] == (8, 4096, 2048, 16)
+    assert "sweep" not in holdfast.bench.SHAPES
