@@ -167,7 +167,7 @@ def compare(
         raise TypeError(f"fn is of type {type(fn).__name__}, expected a function (hint: holdfast.check judges arrays)")
     of_kernels(method)
     sizes = _shape_of(shape)
-    called = name or getattr(fn, "__name__", "function")
+    called = str(name or getattr(fn, "__name__", "function"))
     called = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in called)[:24] or "function"
     if called in ("cuda", "cpu", "cuda-fast", "cpu-fast", "reference"):
         raise ValueError(f"name is `{called}`, expected none of a backend (hint: name=\"mine\")")
