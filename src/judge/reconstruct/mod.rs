@@ -183,6 +183,12 @@ pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option
     let mut probe = Probe { weights, evaluate, own: None };
     let form = Form::from(method);
     let mut statements = Vec::new();
+    let permuted = replaced::permuted(&probe, form);
+    let says = |text| Statement { which: Which::ABar, text, says: Says::Permuted };
+    // What has moved to another place would be a formula of both coefficients there.
+    if let Some((text, true)) = permuted {
+        return Some(Reconstruction { form, weights, model: None, statements: vec![says(text)] });
+    }
     for (which, name) in NAMES {
         let right = difference::specified(form, which);
         let arguments = expansion::arguments(weights);
@@ -243,8 +249,7 @@ pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option
         }));
     }
     if statements.is_empty() {
-        let permuted = replaced::permuted(&probe, form);
-        statements.extend(permuted.map(|text| Statement { which: Which::ABar, text, says: Says::Permuted }));
+        statements.extend(permuted.map(|(text, _)| says(text)));
     }
     let model = if statements.is_empty() { None } else { model(&probe, method) };
     (!statements.is_empty()).then_some(Reconstruction { form, weights, model, statements })

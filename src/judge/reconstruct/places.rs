@@ -534,7 +534,13 @@ fn content(values: &[(Point, Complex64)], elsewhere: &Expansion) -> Option<Expan
         let odd = found.iter().filter(|&&factor| recognized(factor).is_none()).count();
         odd == 0 || arguments.len() > found.len() + 2 * odd
     };
-    let enough = |chosen: &Vec<usize>| got.len() >= EVIDENCE * chosen.len() && arguments.len() > chosen.len();
+    // Where e^z is below what is compared, φ-functions are powers of 1/z, which say more.
+    let has_exponential = arguments.iter().any(|z| z.re > TOLERANCE.ln());
+    let enough = |chosen: &Vec<usize>| {
+        got.len() >= EVIDENCE * chosen.len()
+            && arguments.len() > chosen.len()
+            && (has_exponential || chosen.iter().all(|&i| i < 12))
+    };
     alone.chain(more).filter(|(chosen, _)| enough(chosen)).find_map(|(chosen, beside)| {
         let got = if beside { &rest } else { &got };
         let picked: Vec<Vec<Complex64>> = chosen.iter().map(|&i| columns[i].clone()).collect();

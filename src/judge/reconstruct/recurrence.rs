@@ -124,6 +124,10 @@ impl Samples<'_> {
                     if from > 1 && reciprocal == Reciprocal::Right {
                         continue;
                     }
+                    // That is −1/z, whoever forms it.
+                    if k == 1 && (exponential, reciprocal) == (&Exponential::Zero, Reciprocal::Right) {
+                        continue;
+                    }
                     let recurrence = Recurrence { exponential: exponential.clone(), reciprocal, from };
                     if let Some(found) = self.formed(k, recurrence) {
                         return Some(found);

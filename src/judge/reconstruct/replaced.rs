@@ -221,8 +221,8 @@ fn components(weights: Weights, step: [Complex64; 2]) -> Vec<f64> {
 }
 
 /// A sentence without a full stop, where every number that a step returns is one of those that it should return, perhaps with
-/// the other sign, but not all of them in their places.
-pub fn permuted(probe: &Probe, form: Form) -> Option<String> {
+/// the other sign, but not all of them in their places; and whether it is more than signs.
+pub fn permuted(probe: &Probe, form: Form) -> Option<(String, bool)> {
     let b =
         if probe.weights == Weights::Complex { Complex64::new(0.5, -1.5) } else { Complex64::new(-1.5, 0.0) };
     let points: Vec<Point> = [0.125, 0.5, 0.75]
@@ -256,5 +256,6 @@ pub fn permuted(probe: &Probe, form: Form) -> Option<String> {
             format!("{}{} in the place of {}", if sign < 0.0 { "−" } else { "" }, names[j], names[i])
         })
         .collect();
-    (!wrong.is_empty()).then(|| format!("Ā and B̄ are returned with {}", wrong.join(", ")))
+    let moves = places.iter().enumerate().any(|(i, &(j, _))| i != j);
+    (!wrong.is_empty()).then(|| (format!("Ā and B̄ are returned with {}", wrong.join(", ")), moves))
 }
