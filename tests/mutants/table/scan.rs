@@ -168,8 +168,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "second-block-of-a-group",
             "a group's blocks after the first begin one channel early",
-            "static_cast<int>(blockIdx.x) % parts * kChannels",
-            "static_cast<int>(blockIdx.x) % parts * (kChannels - 1)",
+            "channels % parts * kChannels",
+            "channels % parts * (kChannels - 1)",
         ),
         SCANS,
         caught_in(&[Case], &["block-edges"]),
@@ -394,8 +394,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "poly-first-tile-skipped",
             "poly's reversed scan ends one tile early",
-            "start >= 0; start -= kTile",
-            "start > 0; start -= kTile",
+            "start >= tile.place.begin; start -= kTile",
+            "start > tile.place.begin; start -= kTile",
         ),
         &[Poly],
         caught_in(&[Case], &["short"]),
@@ -405,8 +405,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "poly-states-go-on",
             "poly's forward scan starts from the reversed scan's states",
-            "    clear_states(own);\n    for (int start = 0;",
-            "    if (!kBidirectional) clear_states(own);\n    for (int start = 0;",
+            "    enter<false>(own);\n    for (int start =",
+            "    if (!kBidirectional) enter<false>(own);\n    for (int start =",
         ),
         &[Poly],
         caught_in(&[Case], &["short"]),
