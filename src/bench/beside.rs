@@ -51,7 +51,7 @@ pub fn compare(asked: &Asked, drawn: &Drawn, opponent: &dyn Opponent) -> Result<
     let mut flush = runner.flush();
     {
         let image = |kernel| local.image(kernel).map(|image| image.map(|image| (*image).clone()));
-        job.image = image(kernel.compiled()).map_err(|error| unavailable(&error))?;
+        job.image = image(kernel).map_err(|error| unavailable(&error))?;
         if let Some(then) = kernel.then() {
             job.image_then = image(then).map_err(|error| unavailable(&error))?;
         }

@@ -24,7 +24,7 @@
 //!
 //! What nothing explains gets no diagnosis. Models that coincide on the problem keep the catalogue's order.
 
-pub(crate) mod identify;
+mod identify;
 pub mod sweep;
 
 use std::borrow::Cow;

@@ -79,6 +79,8 @@ def test_what_the_function_raises_is_raised():
         (scan, {"shape": "tiny"}, "expected one of vim-tiny"),
         (scan, {"shape": (1, 2, 3)}, "expected four sizes"),
         (scan, {"shape": (1, 2, 3, 300)}, "dstate at most 256"),
+        (scan, {"samples": 0}, "at least 1"),
+        (scan, {"seconds": float("nan")}, "above 0"),
         (scan, {"name": "cpu"}, "expected none of a backend"),
         (scan, {"tier": "slow"}, "slow"),
         (scan, {"inputs": "f64"}, "f64"),

@@ -174,7 +174,7 @@ fn one(
         },
         None => Ok(None),
     };
-    (job.image, job.image_then) = (image(kernel.compiled())?, kernel.then().map_or(Ok(None), image)?);
+    (job.image, job.image_then) = (image(kernel)?, kernel.then().map_or(Ok(None), image)?);
     let outputs = job
         .execute(device, guarding)
         .map_err(|error| (error.to_string(), matches!(error, DeviceError::Broken(_))))?;

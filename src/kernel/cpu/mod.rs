@@ -217,7 +217,9 @@ impl CpuBackend {
             Lanes::Few => which.with_few_lanes(problem.shape.dstate),
             Lanes::Eight => which,
         };
-        let split = fault.is_none() && !lifted && rows == Rows::All;
+        // Nor have planted ones, of which one may run as another method.
+        let planted = CpuBackend::planted_fault().is_some();
+        let split = fault.is_none() && !planted && !lifted && rows == Rows::All;
         let chunks = if split { self.build.chunks } else { 1 };
         let mut job =
             Job::spread_scan(Spread::in_chunks(which, problem.shape.seqlen, chunks), problem, storage);

@@ -81,6 +81,7 @@ impl Images {
 
     /// The image of a kernel, compiled if need be.
     pub fn get(&self, kernel: Kernel) -> Result<Arc<Image>, CudaError> {
+        let kernel = kernel.compiled();
         self.images.get_or_make(kernel, || self.make(kernel).map(Arc::new))
     }
 

@@ -216,9 +216,7 @@ impl CudaBackend {
     fn image(&self, kernel: Kernel) -> Result<Option<cache::Image>, KernelError> {
         let unavailable = |error: CudaError| KernelError::Unavailable(error.to_string());
         match &self.images {
-            Some(images) => {
-                images.get(kernel.compiled()).map(|image| Some((*image).clone())).map_err(unavailable)
-            }
+            Some(images) => images.get(kernel).map(|image| Some((*image).clone())).map_err(unavailable),
             None => Ok(None),
         }
     }

@@ -6,6 +6,7 @@ pub mod buffer;
 pub mod device;
 pub mod element;
 pub mod job;
+pub mod loaded;
 pub mod peer;
 pub mod plain;
 pub mod timing;

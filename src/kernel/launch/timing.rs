@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::buffer::Guarding;
 use super::device::{Device, DeviceError, Footprint, Launch};
-use super::job::Loaded;
 use super::job::{Bytes, Job};
+use super::loaded::Loaded;
 use super::peer::Peer;
 
 /// What tells the time.

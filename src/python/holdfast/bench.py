@@ -167,6 +167,10 @@ def compare(
         raise TypeError(f"fn is of type {type(fn).__name__}, expected a function (hint: holdfast.check judges arrays)")
     of_kernels(method)
     sizes = _shape_of(shape)
+    if not isinstance(samples, int) or not 1 <= samples < 2**31:
+        raise ValueError(f"samples is {samples!r}, expected how many runs are to count, at least 1 (hint: samples=51)")
+    if not 0 < seconds < 1e6:
+        raise ValueError(f"seconds is {seconds!r}, expected a time above 0 (hint: seconds=2)")
     called = str(name or getattr(fn, "__name__", "function"))
     called = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in called)[:24] or "function"
     if called in ("cuda", "cpu", "cuda-fast", "cpu-fast", "reference"):

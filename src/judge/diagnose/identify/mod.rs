@@ -32,8 +32,6 @@ mod somewhere;
 mod structure;
 mod together;
 
-pub(crate) use self::somewhere::roundest;
-
 use std::borrow::Cow;
 
 use rayon::prelude::*;
