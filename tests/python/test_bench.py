@@ -2,6 +2,7 @@
 
 import numpy
 import pytest
+from conftest import needed, scan_of_torch
 
 import holdfast
 
@@ -59,6 +60,47 @@ def test_a_wrong_function_fails_and_is_told_why():
 def test_the_last_state_may_be_missing():
     result = holdfast.bench.compare(lambda **inputs: scan(**inputs, with_state=False), "zoh", **QUICK)
     assert result.passed, str(result)
+
+
+@pytest.mark.parametrize("wrong", [None, "twice"])
+def test_a_scan_of_torch(torch, wrong):
+    def mine(u, **inputs):
+        assert isinstance(u, torch.Tensor) and not torch.is_grad_enabled()
+        return scan_of_torch(wrong)(u, **inputs)
+
+    result = holdfast.bench.compare(mine, "zoh", xp=torch, **QUICK)
+    assert result.kernels.verdict == "pass" and result.function.runs >= 1 and result.ratio > 0
+    assert result.passed is (wrong is None), str(result)
+    assert (result.diagnosis is None) or "softplus-twice" in str(result)
+
+
+@pytest.mark.parametrize("wrong", [None, "twice"])
+def test_a_scan_of_jax(wrong):
+    jax = needed("jax", "JAX")
+
+    # The arrays come back before they are computed: what is timed is until they are there.
+    @jax.jit
+    def compiled(u, delta, A, B, C, D, delta_bias):
+        delta = jax.nn.softplus(delta + delta_bias[:, None])
+        delta = jax.nn.softplus(delta) if wrong else delta
+
+        def step(x, now):
+            delta, u, B, C = now
+            x = jax.numpy.exp(delta[..., None] * A) * x + delta[..., None] * B[:, None] * u[..., None]
+            return x, (x * C[:, None]).sum(-1)
+
+        along = (delta.transpose(2, 0, 1), u.transpose(2, 0, 1), B[:, 0].transpose(2, 0, 1), C[:, 0].transpose(2, 0, 1))
+        last, out = jax.lax.scan(step, jax.numpy.zeros((*u.shape[:2], A.shape[1])), along)
+        return out.transpose(1, 2, 0) + D[:, None] * u, last
+
+    def mine(delta_softplus, **inputs):
+        assert delta_softplus and isinstance(inputs["u"], jax.Array)
+        return compiled(**inputs)
+
+    result = holdfast.bench.compare(mine, "zoh", xp=jax.numpy, **QUICK)
+    assert result.kernels.verdict == "pass" and result.function.runs >= 1 and result.ratio > 0
+    assert result.passed is (wrong is None), str(result)
+    assert (result.diagnosis is None) or "softplus-twice" in str(result)
 
 
 def test_another_method_is_not_that_method():

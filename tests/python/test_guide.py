@@ -25,12 +25,23 @@ def test_the_samples_run(tmp_path, monkeypatch):
     space["test_scan"](problem)
 
 
-@pytest.mark.parametrize("name", holdfast.__all__)
-def test_every_public_name_says_what_it_is(name):
-    thing = getattr(holdfast, name)
+def public(module):
+    """The public names of a module, and of the modules among them."""
+    for name in module.__all__:
+        thing = getattr(module, name)
+        if inspect.ismodule(thing):
+            assert len(inspect.getdoc(thing) or "") > 20, name
+            yield from public(thing)
+        # A table says what it is in its comment.
+        elif callable(thing):
+            yield pytest.param(thing, id=f"{module.__name__}.{name}")
+
+
+@pytest.mark.parametrize("thing", list(public(holdfast)))
+def test_every_public_name_says_what_it_is(thing):
     assert len(inspect.getdoc(thing) or "") > 20
     parameters = inspect.signature(thing).parameters.values()
     assert all(p.annotation is not p.empty for p in parameters if p.name != "self")
     for member, value in vars(thing).items() if inspect.isclass(thing) else ():
         if not member.startswith("_") and (inspect.isfunction(value) or isinstance(value, property)):
-            assert inspect.getdoc(value), f"{name}.{member}"
+            assert inspect.getdoc(value), f"{thing.__name__}.{member}"

@@ -65,6 +65,7 @@ class Comparison:
 
     @property
     def ratio(self) -> float | None:
+        """How many times as long as the kernels the function takes."""
         ours, theirs = self.kernels.seconds, self.function.seconds
         return theirs / ours if ours and theirs else None
 
