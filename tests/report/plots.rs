@@ -102,6 +102,8 @@ fn gradients_along_the_sequence_have_a_row_each_and_show_what_fails() {
         assert!(how_to_read.contains(&format!("s4d-real/{weights}/f32")), "{how_to_read}");
         // Of each panel the worst stretch says what it is, and so does what is beyond its bound.
         assert_eq!(svg.matches("<title>").count(), 3 * 6);
+        // What is beyond its bound has a mark, and nothing else has.
+        assert_eq!(svg.matches("<circle").count(), usize::from(weights == "real"));
         let beyond = "<title>grad.B of foh, l = 80: error ";
         assert_eq!(svg.matches(beyond).count(), usize::from(weights == "real"), "{svg}");
     }
