@@ -18,7 +18,7 @@ use crate::problem::Problem;
 use crate::problem::stretch::Inputs;
 use crate::promise::Promise;
 use crate::results::{CaseResult, PairwiseMatrix, Relative, TensorResult, Verdict};
-use crate::tensor::{GradientName, Gradients, Named, TensorName, Tensors};
+use crate::tensor::{ComputedName, GradientName, Gradients, Named, TensorName, Tensors};
 use crate::truth::{self, TruthError};
 
 /// A case whose truth is known, with all that a judgement of it needs.
@@ -61,30 +61,46 @@ const CERTIFIED: usize = 100_000;
 /// Elements of all gradients up to which a failure is diagnosed: each model computes as many.
 const DIAGNOSED: usize = 4_000_000;
 
-/// The verdicts on a backward pass's gradients, with what explains those that fail. `advance` is told of each channel.
+/// The verdicts on a backward pass's gradients, and what they were judged by.
+#[derive(Clone, Debug, Default)]
+pub struct JudgedGradients {
+    pub tensors: Named<TensorResult, GradientName>,
+    /// What each gradient is, and what it may be off: by the quick route, or certified where that left something open. None
+    /// where it was not to be kept.
+    pub known: Option<CertifiedGradients>,
+}
+
+/// The verdicts on a backward pass's gradients, with what explains those that fail, and where `keeps` what they were judged by.
+/// `advance` is told of each channel.
 pub fn gradients(
     pass: Pass,
     got: &Gradients<f32>,
+    keeps: bool,
     advance: &(dyn Fn() + Sync),
-) -> Named<TensorResult, GradientName> {
-    let mut tensors = judged_gradients(pass, got, advance);
+) -> JudgedGradients {
+    let mut judged = judged_gradients(pass, got, keeps, advance);
     let fails = |tensor: &TensorResult| tensor.verdict == Verdict::Fail;
     let failing: Vec<GradientName> =
-        tensors.iter().filter(|(_, tensor)| fails(tensor)).map(|(name, _)| name).collect();
+        judged.tensors.iter().filter(|(_, tensor)| fails(tensor)).map(|(name, _)| name).collect();
     let elements: usize = got.values().map(|tensor| tensor.values.len()).sum();
     if failing.is_empty() || elements > DIAGNOSED {
-        return tensors;
+        return judged;
     }
     let Pass { form, problem, given, .. } = pass;
     let GradientBudget { tensors: bounds, .. } = budget::gradient::bounds(pass);
     let want = got.map(|name, tensor| tensor.with(bounds[name].value.clone()));
-    let got = got.map(|_, tensor| tensor.with(tensor.values.iter().map(|&x| f64::from(x)).collect()));
+    let got = widened(got);
     let bounds = bounds.map(|_, bounds| bounds.bound.clone());
     let case = faults::gradient::Case { form, problem, given, got: &got, want: &want, bounds: &bounds };
     for (name, diagnosis) in faults::gradient::diagnose(&case, &failing) {
-        tensors[name].diagnosis = diagnosis;
+        judged.tensors[name].diagnosis = diagnosis;
     }
-    tensors
+    judged
+}
+
+/// The same numbers in f64.
+pub fn widened(got: &Gradients<f32>) -> Gradients<f64> {
+    got.map(|_, tensor| tensor.with(tensor.values.iter().map(|&x| f64::from(x)).collect()))
 }
 
 /// A certified truth of gradients, and their bounds.
@@ -111,22 +127,53 @@ pub fn certified_gradients(
 fn judged_gradients(
     pass: Pass,
     got: &Gradients<f32>,
+    keeps: bool,
     advance: &(dyn Fn() + Sync),
-) -> Named<TensorResult, GradientName> {
-    let quick = gradient::quick(pass, got, advance);
-    let mut tensors = gradient::by_quick(&quick, got);
+) -> JudgedGradients {
+    let mut quick = gradient::quick(pass, got, keeps, advance);
+    let bounds = std::mem::take(&mut quick.bounds);
+    let known = keeps.then(|| {
+        let want = bounds.map(|name, bounds| got[name].with(bounds.value.clone()));
+        (want, GradientBudget { tensors: bounds, walked: quick.walked })
+    });
+    let mut judged = JudgedGradients { tensors: gradient::by_quick(&quick, got), known };
     let shape = pass.problem.shape;
     let is_small = shape.sequence_len().saturating_mul(shape.dstate) <= CERTIFIED;
-    let (true, Some(method)) = (quick.is_open() && is_small, pass.form.method()) else { return tensors };
+    let (true, Some(method)) = (quick.is_open() && is_small, pass.form.method()) else { return judged };
     match truth::gradient::solve(pass.problem, pass.given, &[method]) {
-        Ok(truths) => gradient::by_truth(got, &truths[0].tensors, &budget::gradient::bounds(pass)),
+        Ok(truths) => {
+            let bounds = budget::gradient::bounds(pass);
+            judged.tensors = gradient::by_truth(got, &truths[0].tensors, &bounds);
+            judged.known = keeps.then(|| (truths[0].tensors.clone(), bounds));
+        }
         Err(error) => {
-            for (_, tensor) in tensors.iter_mut().filter(|(_, t)| t.verdict == Verdict::Unmeasured) {
+            for (_, tensor) in judged.tensors.iter_mut().filter(|(_, t)| t.verdict == Verdict::Unmeasured) {
                 tensor.reason = error.to_string();
             }
-            tensors
         }
     }
+    judged
+}
+
+/// What a matrix of methods needs of each gradient of a pass. `got` is what was computed, none where nothing was; what could
+/// not be measured is none either.
+pub fn outputs_of_gradients(
+    form: Form,
+    got: Option<&Gradients<f32>>,
+    tensors: &Named<TensorResult, GradientName>,
+    (want, budget): &CertifiedGradients,
+) -> Named<MethodOutputs, GradientName> {
+    let is_measured = |name| tensors.get(name).is_some_and(|tensor| tensor.verdict != Verdict::Unmeasured);
+    want.map(|name, want| {
+        let got = got.filter(|_| is_measured(name)).and_then(|got| got.get(name));
+        let bounds = &budget.tensors[name].bound;
+        MethodOutputs {
+            form,
+            truth: want.values.clone(),
+            kernel: got.map(|got| got.values.iter().map(|&x| x.into()).collect()),
+            bound: bounds.iter().flat_map(|&bound| std::iter::repeat_n(bound, want.width)).collect(),
+        }
+    })
 }
 
 /// A case whose kernel returned nothing, for this reason.
@@ -161,24 +208,58 @@ impl<M: Copy + Into<Form>> SolvedCase<'_, M> {
     }
 }
 
-/// The truth's matrix of methods and that of `source`. `regime` and `id` are the problem's in results.
-pub fn matrices(
-    problem: &Problem,
-    outputs: &[MethodOutputs],
-    source: &str,
-    regime: &str,
-    id: &str,
-) -> [PairwiseMatrix; 2] {
-    let indexed = problem.judged_tensor(TensorName::Out, Vec::<f64>::new());
-    let outline = problem.outline();
-    let index = |position| outline.recorded_index(TensorName::Out, problem.judged_index(&indexed, position));
-    let (truth, kernel) = pairwise::matrices(outputs, Format::for_input(problem.input), index);
-    [("truth", truth), (source, kernel)].map(|(source, pairs)| PairwiseMatrix {
-        source: source.to_owned(),
-        regime: regime.to_owned(),
-        weights: problem.weights,
-        input: problem.input,
-        problem: id.to_owned(),
-        pairs,
-    })
+/// What is compared between methods: `regime` and `id` are the problem's in results, `source` is what computed it.
+#[derive(Clone, Copy)]
+pub struct Compared<'a> {
+    pub problem: &'a Problem,
+    pub source: &'a str,
+    pub regime: &'a str,
+    pub id: &'a str,
+}
+
+impl Compared<'_> {
+    /// The truth's matrix of methods and that of the source.
+    pub fn outputs(&self, outputs: &[MethodOutputs]) -> [PairwiseMatrix; 2] {
+        let problem = self.problem;
+        let indexed = problem.judged_tensor(TensorName::Out, Vec::<f64>::new());
+        let outline = problem.outline();
+        let index =
+            |position| outline.recorded_index(TensorName::Out, problem.judged_index(&indexed, position));
+        self.matrices(ComputedName::out(), Format::for_input(problem.input), outputs, index)
+    }
+
+    /// The same of each gradient, of the passes that have it.
+    pub fn gradients(&self, mut passes: Vec<Named<MethodOutputs, GradientName>>) -> Vec<[PairwiseMatrix; 2]> {
+        let mut matrices = Vec::new();
+        for name in GradientName::ALL {
+            let outputs: Vec<MethodOutputs> =
+                passes.iter_mut().filter_map(|pass| pass.remove(name)).collect();
+            if outputs.len() > 1 {
+                let indexed = self.problem.gradient(name, Vec::<f64>::new());
+                let (format, index) =
+                    (Format::for_input(indexed.element), |position| indexed.index(position));
+                matrices.push(self.matrices(name.into(), format, &outputs, index));
+            }
+        }
+        matrices
+    }
+
+    fn matrices(
+        &self,
+        tensor: ComputedName,
+        format: Format,
+        outputs: &[MethodOutputs],
+        index: impl Fn(usize) -> Vec<usize>,
+    ) -> [PairwiseMatrix; 2] {
+        let (truth, kernel) = pairwise::matrices(outputs, format, index);
+        [("truth", truth), (self.source, kernel)].map(|(source, pairs)| PairwiseMatrix {
+            source: source.to_owned(),
+            regime: self.regime.to_owned(),
+            weights: self.problem.weights,
+            input: self.problem.input,
+            problem: self.id.to_owned(),
+            tensor,
+            pairs,
+        })
+    }
 }

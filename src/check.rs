@@ -31,7 +31,7 @@ use crate::problem::stretch::Inputs;
 use crate::problem::{Problem, Stages};
 use crate::promise::{Contract, Promise};
 use crate::results::whole::{Found, Whole};
-use crate::results::{CaseResult, PairwiseMatrix, RegimeNote, Results, Verdict};
+use crate::results::{CaseResult, PairTotals, PairwiseMatrix, RegimeNote, Results, Verdict};
 use crate::truth::scan::ScanTruth;
 use crate::truth::{self, TruthError};
 
@@ -72,7 +72,8 @@ impl Checked {
     /// As what a unit of work finds.
     fn found(self) -> Found {
         let Checked { note, sampled, device: _, cases, pairwise } = self;
-        Found { cases, regimes: vec![note], sampled, pairwise, ..Found::default() }
+        let pairs = PairTotals::of_passes(&pairwise);
+        Found { cases, regimes: vec![note], sampled, pairwise, pairs, ..Found::default() }
     }
 }
 
@@ -153,8 +154,13 @@ pub fn check_with<R: Read + Seek + Send>(
             rerun: format!("holdfast check {argument}{stated} --seed {}", options.seed),
         };
         let stages = options.stages.unwrap_or(layout.stages);
-        checked.cases.extend(gradients::check(recording, stages, &place, advance)?);
+        let gradients = gradients::check(recording, stages, &place, advance)?;
+        checked.cases.extend(gradients.cases);
+        checked.pairwise.extend(gradients.pairwise);
         checked.note.why.push_str("; every element of its gradients judged");
+        if gradients.not_compared {
+            checked.note.why.push_str(", which are too many to be compared between methods");
+        }
     }
     Ok(checked)
 }
@@ -245,7 +251,7 @@ fn check_outputs<R: Read + Seek + Send>(
     );
     let matrices = |(label, outputs): (&str, Vec<_>)| {
         let id = if label.is_empty() { name.to_owned() } else { format!("{name}/{label}") };
-        case::matrices(&problem, &outputs, BACKEND, name, &id)
+        case::Compared { problem: &problem, source: BACKEND, regime: name, id: &id }.outputs(&outputs)
     };
     let pairwise = groups.into_iter().flat_map(matrices);
     let pairwise = pairwise.filter(|m| !m.pairs.is_empty()).collect();

@@ -78,6 +78,11 @@ pub enum ComputedName {
 }
 
 impl ComputedName {
+    /// What every scan computes.
+    pub fn out() -> Self {
+        TensorName::Out.into()
+    }
+
     /// What it is called wherever it is written or read.
     pub fn name(self) -> &'static str {
         match self {
@@ -181,6 +186,11 @@ impl<V, N: Ord + Copy> Named<V, N> {
     /// Puts `value` under `name`, in place of what was there.
     pub fn insert(&mut self, name: N, value: V) {
         self.0.insert(name, value);
+    }
+
+    /// Takes what is under `name`.
+    pub fn remove(&mut self, name: N) -> Option<V> {
+        self.0.remove(&name)
     }
 
     /// The same names with what `f` makes of each value.

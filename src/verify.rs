@@ -31,7 +31,7 @@ use crate::problem::{CoefficientProblem, InputType, Problem, Weights};
 use crate::promise::Promise;
 use crate::results::whole::{Found, Whole};
 use crate::results::{
-    BACKWARD, CaseResult, CoefficientResult, Lifting, MethodCurve, RegimeNote, Results, Verdict,
+    BACKWARD, CaseResult, CoefficientResult, Lifting, MethodCurve, PairTotals, RegimeNote, Results, Verdict,
 };
 use crate::tensor::{TensorName, Tensors};
 use crate::truth;
@@ -308,8 +308,10 @@ fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec) -
         cases.push(case);
     }
     let (regime, id) = (&spec.regime.name, spec.id());
-    let matrices = Some(case::matrices(&problem, &outputs, backend.name(), regime, &id));
-    Found { cases, histograms, sequences, sensitivity, matrices, ..Found::default() }
+    let compared = case::Compared { problem: &problem, source: backend.name(), regime, id: &id };
+    let matrices = vec![compared.outputs(&outputs)];
+    let pairs = PairTotals::of_passes(matrices.iter().flatten());
+    Found { cases, histograms, sequences, sensitivity, matrices, pairs, ..Found::default() }
 }
 
 /// One method on one problem, judged: against its bounds, against the same-precision reference, and in double.

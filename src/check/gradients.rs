@@ -1,20 +1,35 @@
 //! The backward passes of a recorded run through bounds, judge and, where need be, truth.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 
-use super::{Reason, TooLarge};
+use super::{BACKEND, Reason, TooLarge};
 use crate::case;
 use crate::judge::budget::gradient::Pass;
 use crate::judge::scan::{self, Place};
 use crate::problem::recorded::{RecordedBackward, Recording};
 use crate::problem::{Shape, Stages};
 use crate::promise::Promise;
-use crate::results::{BACKWARD, CaseResult, Verdict};
+use crate::results::{BACKWARD, CaseResult, PairwiseMatrix, Verdict};
+use crate::tensor::Gradients;
 
 /// Bytes for each position of a channel and eight of its states, in each direction: measured, and rounded up.
 const EACH: usize = 6_000;
 
-/// The verdict on each backward pass. `place` is where a case stands, but for its id.
+/// Values of all gradients of a pass up to which it is compared with others: truths and bounds of all are held.
+const COMPARED: usize = 4_000_000;
+
+/// What a recording's backward passes come to.
+#[derive(Clone, Debug, Default)]
+pub struct CheckedGradients {
+    pub cases: Vec<CaseResult>,
+    /// Of passes of one label.
+    pub pairwise: Vec<PairwiseMatrix>,
+    /// Whether some were too large to be compared.
+    pub not_compared: bool,
+}
+
+/// The verdict on each backward pass, and how far apart those of one label are. `place` is where a case stands, but for its id.
 ///
 /// # Errors
 /// [`TooLarge`] for channels that do not fit into memory; numbers that are not what the run claims.
@@ -23,26 +38,41 @@ pub fn check<R: Read + Seek + Send>(
     stages: Stages,
     place: &Place,
     advance: &(dyn Fn() + Sync),
-) -> Result<Vec<CaseResult>, Reason> {
+) -> Result<CheckedGradients, Reason> {
+    let mut checked = CheckedGradients::default();
     let Some(RecordedBackward { problem, given, passes }) = recording.read_backward()? else {
-        return Ok(Vec::new());
+        return Ok(checked);
     };
     fits(problem.shape)?;
     let contract = Promise::recorded(stages).contract;
-    let mut cases = Vec::new();
+    let size = |got: &Gradients<f32>| got.values().map(|tensor| tensor.values.len()).sum::<usize>();
+    let mut groups: BTreeMap<&str, Vec<_>> = BTreeMap::new();
     for (name, got) in &passes {
         let place = Place { id: format!("{}/{name}{BACKWARD}", place.regime), ..place.clone() };
         let form = name.form;
         if stages != Stages::NONE {
             let reason = "gradients are judged in f32 alone, and another arithmetic is stated".to_owned();
-            cases.push(scan::without_output(form, &problem, place, Verdict::Unmeasured, reason));
+            checked.cases.push(scan::without_output(form, &problem, place, Verdict::Unmeasured, reason));
             continue;
         }
         let pass = Pass { form, problem: &problem, given: &given, contract: &contract };
-        let tensors = case::gradients(pass, got, advance);
-        cases.push(scan::case(form, &problem, place, tensors));
+        let alike: Vec<_> = passes.iter().filter(|(other, _)| other.label == name.label).collect();
+        let fits = alike.iter().map(|(_, got)| size(got)).sum::<usize>() <= COMPARED;
+        checked.not_compared |= alike.len() > 1 && !fits;
+        let judged = case::gradients(pass, got, alike.len() > 1 && fits, advance);
+        if let Some(known) = &judged.known {
+            let outputs = case::outputs_of_gradients(form, Some(got), &judged.tensors, known);
+            groups.entry(&name.label).or_default().push(outputs);
+        }
+        checked.cases.push(scan::case(form, &problem, place, judged.tensors));
     }
-    Ok(cases)
+    for (label, passes) in groups {
+        let name = &place.regime;
+        let id = if label.is_empty() { name.clone() } else { format!("{name}/{label}") };
+        let compared = case::Compared { problem: &problem, source: BACKEND, regime: name, id: &id };
+        checked.pairwise.extend(compared.gradients(passes).into_iter().flatten());
+    }
+    Ok(checked)
 }
 
 /// Whether the threads' channels fit into memory together.

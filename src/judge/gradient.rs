@@ -1,6 +1,7 @@
 //! The verdict on a backward pass: every element of every gradient against its derived bound
 //! ([`super::budget::gradient`]), by the quick route where that decides ([`super::quick`]), else by a certified truth.
 
+use super::budget::Bounds;
 use super::budget::gradient::{GradientBudget, Pass, Walked, walk};
 use super::quick::{LARGEST_Z, QuickTally};
 use super::scan::{UNBOUNDED, beyond};
@@ -14,6 +15,8 @@ use crate::tensor::{GradientName, Gradients, Named, Tensor};
 pub struct QuickGradients {
     pub tallies: Named<QuickTally, GradientName>,
     pub walked: Walked,
+    /// What the elements are, and their bounds, where that was to be kept.
+    pub bounds: Named<Bounds, GradientName>,
 }
 
 impl QuickGradients {
@@ -23,8 +26,9 @@ impl QuickGradients {
     }
 }
 
-/// Every element, by its quick value. `advance` is told of each channel.
-pub fn quick(pass: Pass, got: &Gradients<f32>, advance: &(dyn Fn() + Sync)) -> QuickGradients {
+/// Every element, by its quick value, which is kept where `keeps`. `advance` is told of each channel.
+pub fn quick(pass: Pass, got: &Gradients<f32>, keeps: bool, advance: &(dyn Fn() + Sync)) -> QuickGradients {
+    let mut kept: Named<Bounds, GradientName> = Named::default();
     let mut tallies: Named<QuickTally, GradientName> = got.map(|_, _| QuickTally::default());
     let walked = walk(pass, advance, &mut |name, first, bounds| {
         let (Some(tensor), Some(tally)) = (got.get(name), tallies.get_mut(name)) else { return };
@@ -35,13 +39,18 @@ pub fn quick(pass: Pass, got: &Gradients<f32>, advance: &(dyn Fn() + Sync)) -> Q
             let element = Element { got, want, bound: bounds.bound[at], store: bounds.store[at] };
             tally.add((0, place), [element; 2], bounds.worst_case[at], format);
         }
+        match kept.get_mut(name) {
+            _ if !keeps => {}
+            Some(known) => known.extend(bounds),
+            None => kept.insert(name, bounds),
+        }
     });
     if walked.largest_z >= LARGEST_Z {
         for (_, tally) in tallies.iter_mut() {
             *tally = QuickTally { passed: 0, open: tally.passed + tally.open, ..*tally };
         }
     }
-    QuickGradients { tallies, walked }
+    QuickGradients { tallies, walked, bounds: kept }
 }
 
 /// What that comes to, tensor by tensor. What it leaves open is not measured.

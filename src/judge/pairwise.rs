@@ -1,4 +1,5 @@
-//! Methods × methods: how far apart their outputs are, and whether a kernel's differences are the truth's.
+//! Methods × methods: how far apart their outputs, or one of their gradients, are, and whether a kernel's differences are the
+//! truth's.
 //!
 //! The oracle is the truth's own matrix. A loose "the methods differ" test passes a kernel that runs one method
 //! under another's name as long as some constant differs; here the difference itself has to be right, within
@@ -9,11 +10,11 @@ use super::verdict::quotient;
 use crate::formula::Form;
 use crate::results::{Pair, PairStatus};
 
-/// One method's outputs on a problem's judged channels, in the truth's order.
+/// One method's values of one tensor of a problem: of outputs those of the judged channels, of a gradient all.
 #[derive(Clone, Debug)]
 pub struct MethodOutputs {
     pub form: Form,
-    /// (judged channels, seqlen)
+    /// (elements)·width
     pub truth: Vec<f64>,
     /// The kernel's, laid out alike; none when it could not be run.
     pub kernel: Option<Vec<f64>>,

@@ -165,12 +165,19 @@ fn pairs(comparison: &RunComparison, most: usize) -> Vec<String> {
         let left_out = text::count(comparison.left_out, "item");
         return vec![String::new(), text::wrap("compared ", &said.replacen("{}", &left_out, 1), width())];
     }
-    let (old, new) = (count(&comparison.old_pairs), count(&comparison.new_pairs));
-    if old == new && comparison.failing_pairs.is_empty() {
+    let both = [
+        ("pairs", &comparison.old_pairs, &comparison.new_pairs),
+        ("pairs of gradients", &comparison.old_gradient_pairs, &comparison.new_gradient_pairs),
+    ];
+    let both = both.map(|(nouns, old, new)| (nouns, count(old), count(new)));
+    let changed: Vec<_> = both.iter().filter(|(_, old, new)| old != new).collect();
+    if changed.is_empty() && comparison.failing_pairs.is_empty() {
         return Vec::new();
     }
     let word = if comparison.pairs_regressed() { "worse" } else { "changed" };
-    let mut lines = vec![String::new(), format!("pairs {word}: {old} → {new}")];
+    let shown = if changed.is_empty() { both[..1].iter().collect() } else { changed };
+    let mut lines = vec![String::new()];
+    lines.extend(shown.into_iter().map(|(nouns, old, new)| format!("{nouns} {word}: {old} → {new}")));
     let shown = comparison.failing_pairs.iter().take(most);
     lines.extend(shown.map(|pair| text::wrap("  FAIL  ", pair, width())));
     lines

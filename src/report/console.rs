@@ -153,9 +153,9 @@ fn counts(results: &Results) -> String {
         ("checks", checks),
     ];
     let counts = counts.map(|(nouns, totals)| (nouns, totals.pass, totals.all()));
-    let pairs = &results.pairs;
-    let pairs = ("pairs", pairs.agree, pairs.agree + pairs.failing() + pairs.unmeasured);
-    let run = counts.into_iter().chain([pairs]).filter(|(_, _, all)| *all > 0);
+    let pairs =
+        pairs::totals(results).into_iter().map(|totals| (totals.nouns, totals.of.agree, totals.of.all()));
+    let run = counts.into_iter().chain(pairs).filter(|(_, _, all)| *all > 0);
     let mut run: Vec<String> = run.map(|(nouns, pass, all)| format!("{pass}/{all} {nouns}")).collect();
     let last = run.pop().map_or("nothing was run".to_owned(), |last| format!("{last} pass"));
     if run.is_empty() { last } else { format!("{} and {last}", run.join(", ")) }
@@ -376,18 +376,22 @@ fn closing(results: &Results, detail: Detail) -> String {
 
 fn pair_lines(results: &Results, detail: Detail) -> String {
     let most = detail.most(LISTED_PAIRS);
-    let (totals, failing) = (&results.pairs, pairs::failing(results));
-    if totals.problems == 0 {
+    let (totals, failing) = (pairs::totals(results), pairs::failing(results));
+    if totals.iter().all(|totals| totals.of.problems == 0) {
         return "pairwise: not compared".to_owned();
     }
-    let counts = format!(
-        "{} agree with the truth's differences, {} fail, {} unmeasured",
-        totals.agree,
-        totals.failing(),
-        totals.unmeasured
-    );
-    let head = format!("pairwise, {}: ", text::count(totals.problems, "problem"));
-    let mut lines = vec![text::wrap(&head, &counts, width())];
+    let head = |totals: &pairs::Totals| {
+        let counts = format!(
+            "{} agree with the truth's differences, {} fail, {} unmeasured",
+            totals.of.agree,
+            totals.of.failing(),
+            totals.of.unmeasured
+        );
+        let of = if totals.what == "gradients" { "gradients of " } else { "" };
+        let problems = text::count(totals.of.problems, "problem");
+        text::wrap(&format!("pairwise, {of}{problems}: "), &counts, width())
+    };
+    let mut lines: Vec<String> = totals.iter().map(head).collect();
     for (matrix, pair, truth) in failing.iter().take(most) {
         let truth = truth.map_or("?".to_owned(), |t| text::number(t.rel_l2, 3));
         let line = format!(
@@ -397,13 +401,14 @@ fn pair_lines(results: &Results, detail: Detail) -> String {
             pair.status.what(),
             text::number(pair.rel_l2, 3),
             text::share(pair.ratio),
-            text::element("", &pair.worst_index),
+            text::element(matrix.tensor.name(), &pair.worst_index),
             matrix.problem,
             matrix.source,
         );
         lines.push(text::wrap("  FAIL ", &line, width()));
     }
-    let more = totals.failing().saturating_sub(failing.len().min(most));
+    let all: usize = totals.iter().map(|totals| totals.of.failing()).sum();
+    let more = all.saturating_sub(failing.len().min(most));
     if more > 0 {
         lines.push(format!("  and {}", text::count(more, "more failing pair")));
     }

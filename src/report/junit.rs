@@ -6,7 +6,7 @@
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::failures::Failure;
-use super::{ReportError, bench, functions, text};
+use super::{ReportError, bench, functions, pairs, text};
 use crate::results::functions::FunctionSummary;
 use crate::results::{Results, Verdict};
 
@@ -51,8 +51,12 @@ pub fn to_string(results: &Results) -> Result<String, ReportError> {
         }));
         report.add_test_suite(suite);
     }
-    if results.pairs.problems > 0 {
-        report.add_test_suite(pairs(results));
+    let pairs: Vec<TestCase> =
+        pairs::totals(results).iter().filter(|totals| totals.of.problems > 0).map(pairs_case).collect();
+    if !pairs.is_empty() {
+        let mut suite = TestSuite::new("pairs");
+        suite.add_test_cases(pairs);
+        report.add_test_suite(suite);
     }
     Ok(report.to_string()?)
 }
@@ -77,9 +81,9 @@ fn non_success(verdict: Verdict, message: String) -> TestCaseStatus {
     status
 }
 
-/// Pairs of methods are counted, and failing ones listed.
-fn pairs(results: &Results) -> TestSuite {
-    let totals = &results.pairs;
+/// Pairs of methods are counted.
+fn pairs_case(of: &pairs::Totals) -> TestCase {
+    let totals = of.of;
     let (kind, count) = match (totals.failing(), totals.unmeasured) {
         (0, unmeasured) => (NonSuccessKind::Error, unmeasured),
         (failing, _) => (NonSuccessKind::Failure, failing),
@@ -88,18 +92,17 @@ fn pairs(results: &Results) -> TestSuite {
         0 => TestCaseStatus::success(),
         count => {
             let mut status = TestCaseStatus::non_success(kind);
-            let all = totals.agree + totals.failing() + totals.unmeasured;
             status.set_message(format!(
-                "{count} of {all} pairs of methods do not agree with the truth's differences"
+                "{count} of {} {} of methods do not agree with the truth's differences",
+                totals.all(),
+                of.nouns
             ));
             status
         }
     };
-    let mut suite = TestSuite::new("pairs");
-    let mut case = TestCase::new("pairs", status);
+    let mut case = TestCase::new(of.nouns, status);
     case.set_classname("holdfast.pairs");
-    suite.add_test_case(case);
-    suite
+    case
 }
 
 fn test_case(verdict: Verdict, judged: Failure) -> TestCase {

@@ -53,6 +53,7 @@ fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
     let failing_pairs = pairs::failing(results);
     let pair = |(matrix, pair, truth): &(&PairwiseMatrix, &Pair, Option<&Pair>)| {
         context! {
+            tensor => matrix.tensor.name(),
             left => pair.left.name(),
             right => pair.right.name(),
             status => pair.status.name(),
@@ -72,8 +73,7 @@ fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
         more_rows => rows.len().saturating_sub(limits.rows),
         failures => failures.iter().take(limits.explained).map(explain).collect::<Vec<_>>(),
         more_failures => failures.len().saturating_sub(limits.explained),
-        pair_totals => value(results.pairs),
-        failing_pairs => results.pairs.failing(),
+        pair_totals => pairs::totals(results).iter().map(pairs::Totals::view).collect::<Vec<_>>(),
         pairs => failing_pairs.iter().take(limits.pairs).map(pair).collect::<Vec<_>>(),
         more_pairs => failing_pairs.len().saturating_sub(limits.pairs),
         ..template::run(results)

@@ -74,7 +74,10 @@ pub struct RunComparison {
     pub unchanged: usize,
     pub old_pairs: PairTotals,
     pub new_pairs: PairTotals,
-    /// Pairs that fail in the new run only: `problem: method vs method`.
+    /// Those of gradients.
+    pub old_gradient_pairs: PairTotals,
+    pub new_gradient_pairs: PairTotals,
+    /// Pairs that fail in the new run only: `problem: method vs method`, of a gradient with `in` its name behind it.
     pub failing_pairs: Vec<String>,
     /// Items of one run that the other was not asked for: neither they nor pairs are compared then.
     pub left_out: usize,
@@ -141,6 +144,8 @@ pub fn compare(old: &Results, new: &Results) -> Result<RunComparison, Incomparab
         unchanged,
         old_pairs: old.pairs,
         new_pairs: new.pairs,
+        old_gradient_pairs: old.gradient_pairs,
+        new_gradient_pairs: new.gradient_pairs,
         failing_pairs: match left_out {
             0 => failing_pairs(new).difference(&failing_pairs(old)).cloned().collect(),
             _ => Vec::new(),
@@ -186,10 +191,11 @@ impl RunComparison {
         if self.left_out > 0 {
             return false;
         }
-        let (old, new) = (&self.old_pairs, &self.new_pairs);
-        new.failing() > old.failing()
-            || new.unmeasured > old.unmeasured
-            || new.problems < old.problems
+        let worse = |old: &PairTotals, new: &PairTotals| {
+            new.failing() > old.failing() || new.unmeasured > old.unmeasured || new.problems < old.problems
+        };
+        worse(&self.old_pairs, &self.new_pairs)
+            || worse(&self.old_gradient_pairs, &self.new_gradient_pairs)
             || !self.failing_pairs.is_empty()
     }
 }
@@ -338,7 +344,8 @@ fn of_sweep(sweep: &CoefficientResult) -> Item {
 fn failing_pairs(results: &Results) -> BTreeSet<String> {
     let failing = results.pairwise.iter().flat_map(|matrix| {
         let pairs = matrix.pairs.iter().filter(|pair| pair.status.is_failure());
-        pairs.map(|pair| format!("{}: {} vs {}", matrix.problem, pair.left, pair.right))
+        let name = matrix.tensor.gradient().map_or(String::new(), |name| format!(" in {name}"));
+        pairs.map(move |pair| format!("{}: {} vs {}{name}", matrix.problem, pair.left, pair.right))
     });
     failing.collect()
 }

@@ -1,12 +1,15 @@
 //! How far apart the methods are on one problem, and whether a kernel is as far apart as the truth.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::nullable;
 use crate::formula::Form;
 use crate::problem::{InputType, Weights};
+use crate::tensor::ComputedName;
 
-/// How far apart the methods' outputs are on one problem: the strict upper triangle of methods × methods.
+/// How far apart one tensor of the methods is on one problem: the strict upper triangle of methods × methods.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PairwiseMatrix {
     /// `truth`, or the backend's name.
@@ -16,10 +19,13 @@ pub struct PairwiseMatrix {
     pub input: InputType,
     /// The problem's id: a case id without its method.
     pub problem: String,
+    /// `out`, which alone files of earlier versions have, or a gradient.
+    #[serde(default = "ComputedName::out")]
+    pub tensor: ComputedName,
     pub pairs: Vec<Pair>,
 }
 
-/// The difference between two methods' outputs.
+/// The difference between two methods' values of a tensor.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pair {
     pub left: Form,
@@ -37,7 +43,7 @@ pub struct Pair {
     #[serde(deserialize_with = "nullable::one")]
     pub max_ulp: f64,
     pub status: PairStatus,
-    /// Output index (batch, channel, l) of the largest disagreement with the truth's difference (for the
+    /// Index into the tensor of the largest disagreement with the truth's difference (for the
     /// truth itself: of `max`).
     pub worst_index: Vec<usize>,
     /// |kernel's difference − truth's difference| / (sum of the two bounds) there; 0 for the truth itself.
@@ -52,9 +58,9 @@ named! {
     pub enum PairStatus {
         Oracle => "oracle": "the truth's own difference",
         Agrees => "agrees": "differs by as much as the truth says, within both methods' bounds",
-        Coincides => "coincides": "the outputs coincide although the truth says that they differ",
-        Differs => "differs": "the outputs differ although the truth says that they agree",
-        Off => "off": "the outputs differ, but not by what the truth says",
+        Coincides => "coincides": "they coincide although the truth says that they differ",
+        Differs => "differs": "they differ although the truth says that they agree",
+        Off => "off": "they differ, but not by what the truth says",
         Unmeasured => "unmeasured": "one of the two methods could not be measured",
     }
 }
@@ -73,19 +79,42 @@ pub struct PairTotals {
 
 /// How many failing problems keep their matrices: enough to see a pattern, without drowning the report.
 const FAILING_MATRICES: usize = 6;
+/// The same of each gradient: where one is wrong, others mostly are.
+const FAILING_GRADIENTS: usize = 2;
 
-/// The matrices worth showing, each the truth's and the kernel's of one problem: one problem for each weight type, and
-/// failing ones. All problems of a run go in, in the plan's order.
+/// The place of the problem whose matrices are shown even where nothing fails: what tells it are the weights, input type and
+/// regime of all problems of a run, in the plan's order.
+pub fn showcase<'a>(
+    weights: Weights,
+    problems: impl Iterator<Item = (Weights, InputType, &'a str)>,
+) -> Option<usize> {
+    let rank = |input, regime| match input {
+        InputType::F32 if ["vim-tiny", "s4d-lin"].contains(&regime) => 0,
+        InputType::F32 => 1,
+        _ => 2,
+    };
+    let of_weights = problems.enumerate().filter(|(_, (other, ..))| *other == weights);
+    // Of equals the first.
+    of_weights.min_by_key(|&(_, (_, input, regime))| rank(input, regime)).map(|(place, _)| place)
+}
+
+/// The matrices worth showing, each the truth's and the kernel's of one tensor of one problem: of each tensor one problem for
+/// each weight type, and failing ones. All problems of a run go in, in the plan's order.
 pub fn shown(problems: &[[PairwiseMatrix; 2]]) -> Vec<PairwiseMatrix> {
-    let mut shown: Vec<&[PairwiseMatrix; 2]> = Vec::new();
-    for weights in Weights::ALL {
-        let of_weights = || problems.iter().filter(|[truth, _]| truth.weights == weights);
-        let f32_ones = || of_weights().filter(|[truth, _]| truth.input == InputType::F32);
-        let showcase = f32_ones().find(|[truth, _]| ["vim-tiny", "s4d-lin"].contains(&truth.regime.as_str()));
-        shown.extend(showcase.or(f32_ones().next()).or(of_weights().next()));
-    }
-    let fails = |[_, kernel]: &&[PairwiseMatrix; 2]| kernel.pairs.iter().any(|p| p.status.is_failure());
-    for failing in problems.iter().filter(fails).take(FAILING_MATRICES) {
+    let tensors: BTreeSet<ComputedName> = problems.iter().map(|[truth, _]| truth.tensor).collect();
+    let of = |tensor| problems.iter().filter(move |[truth, _]| truth.tensor == tensor);
+    tensors.into_iter().flat_map(|tensor| shown_of(tensor, &of(tensor).collect::<Vec<_>>())).collect()
+}
+
+fn shown_of(tensor: ComputedName, problems: &[&[PairwiseMatrix; 2]]) -> Vec<PairwiseMatrix> {
+    let keys = || problems.iter().map(|[truth, _]| (truth.weights, truth.input, &*truth.regime));
+    let mut shown: Vec<&[PairwiseMatrix; 2]> = Weights::ALL
+        .into_iter()
+        .filter_map(|weights| showcase(weights, keys()))
+        .map(|place| problems[place])
+        .collect();
+    let most = if tensor.gradient().is_some() { FAILING_GRADIENTS } else { FAILING_MATRICES };
+    for failing in problems.iter().filter(|[_, kernel]| kernel.fails()).take(most) {
         if shown.iter().all(|[truth, _]| truth.problem != failing[0].problem) {
             shown.push(failing);
         }
@@ -93,7 +122,19 @@ pub fn shown(problems: &[[PairwiseMatrix; 2]]) -> Vec<PairwiseMatrix> {
     shown.into_iter().flatten().filter(|matrix| !matrix.pairs.is_empty()).cloned().collect()
 }
 
+impl PairwiseMatrix {
+    /// Whether any of its pairs does.
+    pub fn fails(&self) -> bool {
+        self.pairs.iter().any(|pair| pair.status.is_failure())
+    }
+}
+
 impl PairTotals {
+    /// How many pairs there are.
+    pub fn all(&self) -> usize {
+        self.agree + self.failing() + self.unmeasured
+    }
+
     /// How many pairs are not as far apart as the truth says.
     pub fn failing(&self) -> usize {
         self.coincide + self.differ + self.off
@@ -111,11 +152,25 @@ impl PairTotals {
         })
     }
 
-    /// Counts the pairs of the kernels' matrices; the truth's own are no verdicts.
-    pub fn count<'a>(matrices: impl Iterator<Item = &'a PairwiseMatrix>) -> Self {
+    /// Those of outputs, and those of gradients, of two disjoint parts together.
+    pub fn sums(one: [Self; 2], other: [Self; 2]) -> [Self; 2] {
+        [0, 1].map(|pass| PairTotals::sum([one[pass], other[pass]]))
+    }
+
+    /// Counts the pairs of the kernels' matrices of outputs, and those of gradients; the truth's own are no verdicts.
+    pub fn of_passes<'a>(matrices: impl IntoIterator<Item = &'a PairwiseMatrix>) -> [Self; 2] {
+        let (gradients, outputs): (Vec<_>, Vec<_>) =
+            matrices.into_iter().partition(|matrix| matrix.tensor.gradient().is_some());
+        [outputs, gradients].map(PairTotals::count)
+    }
+
+    fn count(matrices: Vec<&PairwiseMatrix>) -> Self {
         let mut totals = PairTotals::default();
-        let kernels = matrices.filter(|m| m.pairs.iter().any(|p| p.status != PairStatus::Oracle));
-        for pair in kernels.inspect(|_| totals.problems += 1).flat_map(|m| &m.pairs) {
+        let is_kernels = |m: &&PairwiseMatrix| m.pairs.iter().any(|p| p.status != PairStatus::Oracle);
+        let kernels: Vec<_> = matrices.into_iter().filter(is_kernels).collect();
+        let problems: BTreeSet<(&str, &str)> = kernels.iter().map(|m| (&*m.source, &*m.problem)).collect();
+        totals.problems = problems.len();
+        for pair in kernels.iter().flat_map(|m| &m.pairs) {
             match pair.status {
                 PairStatus::Oracle => {}
                 PairStatus::Agrees => totals.agree += 1,

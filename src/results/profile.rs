@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::nullable;
 use crate::method::Method;
 use crate::problem::Weights;
+use crate::tensor::ComputedName;
 
 /// Steps of a decade that shares are counted in, and the decades from 1 down.
 pub const STEPS: usize = 4;
@@ -16,7 +17,7 @@ pub const DECADES: usize = 6;
 pub struct ErrorProfile {
     /// Over every judged output of every f32 case, one for each method and weight type.
     pub histograms: Vec<ErrorHistogram>,
-    /// Each method on the longest f32 problem of each weight type.
+    /// Each method on the longest f32 problem of each weight type: its outputs, and the gradients that have positions.
     pub sequences: Vec<ErrorSequence>,
 }
 
@@ -34,14 +35,17 @@ pub struct ErrorHistogram {
     pub above: usize,
 }
 
-/// The errors of one scan's outputs along the sequence, with their bounds.
+/// The errors of one tensor of a scan along the sequence, with their bounds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ErrorSequence {
     pub method: Method,
     pub weights: Weights,
     /// The case's id.
     pub case: String,
-    /// Ascending: of each stretch of the sequence, over the judged channels, where the largest share is.
+    /// `out`, which alone files of earlier versions have, or a gradient.
+    #[serde(default = "ComputedName::out")]
+    pub tensor: ComputedName,
+    /// Ascending: of each stretch of the sequence, over all that is judged there, where the largest share is.
     pub position: Vec<usize>,
     #[serde(default, deserialize_with = "nullable::many")]
     pub error: Vec<f64>,

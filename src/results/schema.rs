@@ -58,10 +58,13 @@ pub struct Results {
     pub coefficients: Vec<CoefficientResult>,
     /// Of each method and weight type; none where regimes or 16-bit inputs alone were asked for.
     pub invariants: Vec<InvariantResult>,
-    /// The matrices worth showing: one problem for each weight type, and failing ones.
+    /// The matrices worth showing, of outputs and of each gradient: one problem for each weight type, and failing ones.
     pub pairwise: Vec<PairwiseMatrix>,
-    /// What all the kernel's pairs came to, shown or not.
+    /// What all pairs of the kernel's outputs came to, shown or not.
     pub pairs: PairTotals,
+    /// The same of its gradients.
+    #[serde(default)]
+    pub gradient_pairs: PairTotals,
     pub curves: Vec<MethodCurve>,
     /// How the errors spread over their bounds and along the sequence.
     #[serde(default)]
@@ -425,12 +428,14 @@ impl Results {
 
     /// The run's verdict ([`Verdict::of_all`]).
     pub fn verdict(&self) -> Verdict {
-        let pairs = [
-            (self.pairs.agree, Verdict::Pass),
-            (self.pairs.failing(), Verdict::Fail),
-            (self.pairs.unmeasured, Verdict::Unmeasured),
-        ];
-        let pairs = pairs.into_iter().filter(|(count, _)| *count > 0).map(|(_, verdict)| verdict);
+        let pairs = [&self.pairs, &self.gradient_pairs].into_iter().flat_map(|pairs| {
+            [
+                (pairs.agree, Verdict::Pass),
+                (pairs.failing(), Verdict::Fail),
+                (pairs.unmeasured, Verdict::Unmeasured),
+            ]
+        });
+        let pairs = pairs.filter(|(count, _)| *count > 0).map(|(_, verdict)| verdict);
         Verdict::of_all(self.verdicts().map(|(verdict, _)| verdict).chain(pairs))
     }
 }

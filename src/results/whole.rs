@@ -15,6 +15,7 @@ use super::precision::{Lifting, Sensitivity};
 use super::profile::{ErrorHistogram, ErrorProfile, ErrorSequence};
 use super::schema::{CaseResult, CoefficientResult, InvariantResult, OfSeeds, RegimeNote, Results, Worst};
 use super::verdict::Verdict;
+use crate::tensor::ComputedName;
 
 /// What one unit of work found with one seed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -22,8 +23,12 @@ pub struct Found {
     pub cases: Vec<CaseResult>,
     pub coefficients: Vec<CoefficientResult>,
     pub invariants: Vec<InvariantResult>,
-    /// The truth's, and the kernel's; none where nothing was run forwards.
-    pub matrices: Option<[PairwiseMatrix; 2]>,
+    /// The truth's, and the kernel's, of outputs and of gradients; of these only such as may be shown.
+    #[serde(default)]
+    pub matrices: Vec<[PairwiseMatrix; 2]>,
+    /// What all pairs of outputs, and all of gradients, came to.
+    #[serde(default)]
+    pub pairs: [PairTotals; 2],
     /// Of f32 outputs.
     pub histograms: Vec<ErrorHistogram>,
     /// Of the problems that are to show them.
@@ -45,6 +50,22 @@ pub struct Found {
 }
 
 impl Found {
+    /// Adds the matrices of gradients of a problem that is to show them, or keeps only what fails.
+    pub fn add_gradients(&mut self, matrices: Vec<[PairwiseMatrix; 2]>, shows: bool) {
+        let totals = PairTotals::of_passes(matrices.iter().flatten());
+        self.pairs = PairTotals::sums(self.pairs, totals);
+        self.matrices.extend(matrices.into_iter().filter(|[_, kernel]| shows || kernel.fails()));
+    }
+
+    /// Adds what else was found of the same problem.
+    pub fn extend(&mut self, more: Found) {
+        let Found { cases, matrices, pairs, sequences, .. } = more;
+        self.cases.extend(cases);
+        self.matrices.extend(matrices);
+        self.pairs = PairTotals::sums(self.pairs, pairs);
+        self.sequences.extend(sequences);
+    }
+
     /// The verdicts of everything but pairs.
     pub fn verdicts(&self) -> impl Iterator<Item = Verdict> {
         let cases = self.cases.iter().map(Item::worst_verdict);
@@ -165,7 +186,7 @@ fn worse<T: Item>(new: &mut T, known: &mut T) -> bool {
     ordered.is_gt()
 }
 
-/// The matrices of one problem, of the first seed with which a pair fails, or else of the first one.
+/// The matrices of one tensor of one problem, of the first seed with which a pair fails, or else of the first one.
 struct KeptMatrices {
     fails: bool,
     seed: u64,
@@ -179,8 +200,9 @@ pub struct Whole {
     cases: Kept<CaseResult>,
     coefficients: Kept<CoefficientResult>,
     invariants: Kept<InvariantResult>,
-    matrices: BTreeMap<usize, KeptMatrices>,
-    pairs: PairTotals,
+    /// By tensor and the place of the problem.
+    matrices: BTreeMap<(usize, ComputedName), KeptMatrices>,
+    pairs: [PairTotals; 2],
     histograms: Vec<ErrorHistogram>,
     sequences: BTreeMap<usize, Vec<ErrorSequence>>,
     sensitivity: BTreeMap<usize, Vec<Sensitivity>>,
@@ -200,7 +222,7 @@ impl Whole {
             coefficients: Kept(HashMap::new()),
             invariants: Kept(HashMap::new()),
             matrices: BTreeMap::new(),
-            pairs: PairTotals::default(),
+            pairs: Default::default(),
             histograms: Vec::new(),
             sequences: BTreeMap::new(),
             sensitivity: BTreeMap::new(),
@@ -218,12 +240,12 @@ impl Whole {
         self.cases.add_all(place, of_several, found.cases);
         self.coefficients.add_all(place, of_several, found.coefficients);
         self.invariants.add_all(place, of_several, found.invariants);
-        if let Some(matrices) = found.matrices {
-            self.pairs = PairTotals::sum([self.pairs, PairTotals::count([&matrices[1]].into_iter())]);
-            let fails = matrices[1].pairs.iter().any(|pair| pair.status.is_failure());
-            let known = self.matrices.get(&place);
+        self.pairs = PairTotals::sums(self.pairs, found.pairs);
+        for matrices in found.matrices {
+            let (fails, key) = (matrices[1].fails(), (place, matrices[0].tensor));
+            let known = self.matrices.get(&key);
             if known.is_none_or(|known| (!fails, seed) < (!known.fails, known.seed)) {
-                self.matrices.insert(place, KeptMatrices { fails, seed, matrices });
+                self.matrices.insert(key, KeptMatrices { fails, seed, matrices });
             }
         }
         let histograms = self.histograms.iter().chain(&found.histograms);
@@ -234,7 +256,6 @@ impl Whole {
         self.bench.entry(place).or_default().extend(found.bench);
         self.regimes.entry(place).or_default().extend(found.regimes);
         self.sampled |= found.sampled;
-        self.pairs = PairTotals::sum([self.pairs, PairTotals::count(found.pairwise.iter())]);
         self.pairwise.entry(place).or_default().extend(found.pairwise);
     }
 
@@ -250,6 +271,7 @@ impl Whole {
         let mut functions = self.functions;
         functions.sort_by_key(FunctionRange::order);
         let of_recordings = self.pairwise.into_values().flatten();
+        let [pairs, gradient_pairs] = self.pairs;
         Results {
             regimes: head.regimes.into_iter().chain(self.regimes.into_values().flatten()).collect(),
             sampled: head.sampled || self.sampled,
@@ -257,7 +279,8 @@ impl Whole {
             coefficients: self.coefficients.in_order(&order),
             invariants: self.invariants.in_order(&order),
             pairwise: shown(&matrices).into_iter().chain(of_recordings).collect(),
-            pairs: self.pairs,
+            pairs,
+            gradient_pairs,
             errors: ErrorProfile::collect(self.histograms.iter(), sequences),
             sensitivity: self.sensitivity.into_values().flatten().collect(),
             functions,

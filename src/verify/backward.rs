@@ -3,26 +3,71 @@
 use super::{Passes, Request, place};
 use crate::case;
 use crate::formula::Form;
+use crate::judge::budget;
 use crate::judge::budget::gradient::Pass;
+use crate::judge::profile;
 use crate::judge::scan::{self, Place};
-use crate::kernel::Backend;
+use crate::kernel::{Backend, KernelError};
+use crate::method::Method;
 use crate::problem::plan::Spec;
-use crate::results::CaseResult;
+use crate::results::whole::Found;
+use crate::tensor::{Gradients, Named};
 
-/// The verdict on each method's backward pass; none of a backend that has no backward pass.
-pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec) -> Vec<CaseResult> {
+/// What of a problem's gradients is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown {
+    /// The errors along the sequence.
+    pub sequences: bool,
+    /// The matrices of methods, although nothing fails.
+    pub matrices: bool,
+}
+
+/// The verdict on each method's backward pass, and how far apart they are; none of a backend that has no backward pass.
+pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, shown: Shown) -> Found {
     let problem = spec.draw(request.seed);
     let given = spec.draw_given(&problem, request.seed);
     let (inputs, contract) = (problem.fingerprint(), backend.promise().contract);
-    let judged = |&method| {
-        let usual = place(request, backend, spec, method, Passes::Backward);
+    type Run = Result<Gradients<f32>, KernelError>;
+    let run = |&method: &Method| Some((method, backend.gradients(method, &problem, &given)?));
+    let runs: Vec<(Method, Run)> = request.methods.iter().filter_map(run).collect();
+    let compares = runs.len() > 1 && runs.iter().any(|(_, run)| run.is_ok());
+    let (mut found, mut passes) = (Found::default(), Vec::new());
+    for (method, run) in &runs {
+        let usual = place(request, backend, spec, *method, Passes::Backward);
         let place = Place { inputs: inputs.clone(), ..usual };
-        let got = match backend.gradients(method, &problem, &given)? {
+        let pass =
+            Pass { form: Form::Method(*method), problem: &problem, given: &given, contract: &contract };
+        let got = match run {
             Ok(got) => got,
-            Err(error) => return Some(case::without_output(method, &problem, place, &error)),
+            Err(error) => {
+                found.cases.push(case::without_output(*method, &problem, place, error));
+                if compares {
+                    let budget = budget::gradient::bounds(pass);
+                    let want =
+                        budget.tensors.map(|name, bounds| problem.gradient(name, bounds.value.clone()));
+                    let none = Named::default();
+                    passes.push(case::outputs_of_gradients(pass.form, None, &none, &(want, budget)));
+                }
+                continue;
+            }
         };
-        let pass = Pass { form: Form::Method(method), problem: &problem, given: &given, contract: &contract };
-        Some(scan::case(method, &problem, place, case::gradients(pass, &got, &|| {})))
-    };
-    request.methods.iter().filter_map(judged).collect()
+        let judged = case::gradients(pass, got, compares || shown.sequences, &|| {});
+        if let Some(known) = &judged.known {
+            if shown.sequences {
+                let wide = case::widened(got);
+                for (name, got, want) in wide.zip(&known.0).filter(|(name, ..)| problem.varies(*name)) {
+                    let (id, bounds) = ((*method, &*place.id, name.into()), &known.1.tensors[name]);
+                    found.sequences.push(profile::of_gradient(id, &problem, got, want, bounds));
+                }
+            }
+            if compares {
+                passes.push(case::outputs_of_gradients(pass.form, Some(got), &judged.tensors, known));
+            }
+        }
+        found.cases.push(scan::case(*method, &problem, place, judged.tensors));
+    }
+    let (regime, id) = (&*spec.regime.name, spec.id());
+    let compared = case::Compared { problem: &problem, source: backend.name(), regime, id: &id };
+    found.add_gradients(compared.gradients(passes), shown.matrices);
+    found
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
+use super::backward::Shown;
 use super::{
     Known, Request, backward, curves, derivatives, diagnosis, invariants, notes, reconstruction, solve,
     solve_sweep,
@@ -17,6 +18,7 @@ use crate::problem::sweep::Sweep;
 use crate::problem::{InputType, Weights};
 use crate::promise::{Promise, Tier};
 use crate::results::explained::Explanations;
+use crate::results::pairs::showcase;
 use crate::results::whole::Found;
 use crate::results::{CaseResult, CoefficientResult, Results, Verdict};
 
@@ -179,11 +181,13 @@ impl<'a> Plan<'a> {
                     true => solve(request, known, self.backend, spec),
                     false => Found::default(),
                 };
-                if request.judges_backward(self.promise) {
-                    found.cases.extend(backward::solve(request, self.backend, spec));
-                }
-                if !self.shows_sequences(request, spec) {
+                let sequences = self.shows_sequences(request, spec);
+                if !sequences {
                     found.sequences.clear();
+                }
+                if request.judges_backward(self.promise) {
+                    let shown = Shown { sequences, matrices: self.shows_matrices(spec) };
+                    found.extend(backward::solve(request, self.backend, spec, shown));
                 }
                 if spec.input != InputType::F32 {
                     found.histograms.clear();
@@ -215,6 +219,17 @@ impl<'a> Plan<'a> {
         let longest = alike.rev().max_by_key(|other| other.regime.recipe.shape.seqlen);
         let first = self.requests.first().map(|first| first.seed);
         first == Some(request.seed) && longest.is_some_and(|longest| longest.key() == spec.key())
+    }
+
+    /// Whether the matrices of gradients are shown even where nothing fails.
+    fn shows_matrices(&self, spec: &Spec) -> bool {
+        let specs: Vec<&Spec> = self
+            .works
+            .iter()
+            .filter_map(|work| if let Work::Problem(spec) = work { Some(spec) } else { None })
+            .collect();
+        let keys = specs.iter().map(|spec| (spec.weights, spec.input, &*spec.regime.name));
+        showcase(spec.weights, keys).is_some_and(|place| specs[place].key() == spec.key())
     }
 
     /// Of results that are not explained yet, why things in them fail.

@@ -1,10 +1,10 @@
 //! Recorded backward passes: read whole or refused, and every element of every gradient judged.
 
-use holdfast::check::{Options, check};
+use holdfast::check::{Checked, Options, check};
 use holdfast::method::Method;
 use holdfast::problem::recorded::RecordError;
 use holdfast::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
-use holdfast::results::{CaseResult, Verdict};
+use holdfast::results::{CaseResult, PairStatus, Verdict};
 use holdfast::tensor::{GradientName, Gradients};
 use holdfast::truth::gradient::solve;
 use rand::RngExt;
@@ -60,18 +60,54 @@ fn recorded(
             .clone();
         file.set("dlast_state", tensor(like.dtype, &like.shape, values));
     }
+    add(&mut file, name, gradients);
+    file
+}
+
+/// One pass more.
+fn add(file: &mut File, name: &str, gradients: &Gradients<f32>) {
     for (gradient, values) in gradients.iter() {
         let input = gradient.name().strip_prefix("grad.").expect("it is one");
         let like =
             file.tensors.iter().find(|(name, _)| name == input).expect("it belongs to an input").1.clone();
         file.set(&format!("{gradient}.{name}"), tensor(like.dtype, &like.shape, &values.values));
     }
-    file
 }
 
 fn checked(file: &File) -> Vec<CaseResult> {
+    checked_whole(file).cases
+}
+
+fn checked_whole(file: &File) -> Checked {
     let options = Options { channels: None, seed: 1, stages: None };
-    check("run", "run", &file.recording(), &options, &|| {}).expect("a run").cases
+    check("run", "run", &file.recording(), &options, &|| {}).expect("a run")
+}
+
+/// Of one label: passes of two methods differ by what their truths do, or are one under two names.
+#[test]
+fn passes_of_one_label_are_compared_gradient_by_gradient() {
+    let (problem, given) = plain();
+    let [zoh, rk4] = [Method::Zoh, Method::Rk4].map(|method| rounded(&problem, &given, method));
+    for (second, status) in [(&rk4, PairStatus::Agrees), (&zoh, PairStatus::Coincides)] {
+        let mut file = recorded((&problem, &given), "zoh", &zoh, ComplexAs::Trailing);
+        add(&mut file, "rk4", second);
+        let checked = checked_whole(&file);
+        assert_eq!(checked.pairwise.len(), 2 * zoh.iter().count());
+        let of = |name: GradientName| {
+            let of_name = checked.pairwise.iter().filter(move |m| m.tensor == name.into());
+            of_name.map(|m| (&*m.source, &*m.problem, &m.pairs[0])).collect::<Vec<_>>()
+        };
+        for name in [GradientName::U, GradientName::A] {
+            let [("truth", "run", truth), ("recorded", "run", pair)] = of(name)[..] else {
+                panic!("{name}: {:?}", of(name))
+            };
+            assert!(truth.rel_l2 > 0.0 && truth.status == PairStatus::Oracle);
+            assert_eq!(pair.status, status, "{name}");
+        }
+    }
+    let mut file = recorded((&problem, &given), "zoh", &zoh, ComplexAs::Trailing);
+    add(&mut file, "rk4.other", &rk4);
+    assert!(checked_whole(&file).pairwise.is_empty());
 }
 
 fn plain() -> (Problem, OutputGradients) {

@@ -19,7 +19,10 @@ use crate::fixture;
 use crate::support::binary::holdfast;
 
 fn compared(change: impl FnOnce(&mut Results)) -> RunComparison {
-    let old = fixture::passing();
+    compared_to(fixture::passing(), change)
+}
+
+fn compared_to(old: Results, change: impl FnOnce(&mut Results)) -> RunComparison {
     let mut new = old.clone();
     change(&mut new);
     compare(&old, &new).expect("of one seed")
@@ -94,6 +97,34 @@ fn runs_of_the_first_schema_are_still_compared() {
     assert!(change.verdicts.is_empty() && change.errors.is_empty() && change.gone.is_empty(), "{change:?}");
 }
 
+/// Files of earlier versions tell no tensors of pairs and sequences: they have those of outputs.
+#[test]
+fn runs_without_pairs_of_gradients_are_still_compared() {
+    let old = fixture::passing();
+    let mut value = serde_json::to_value(&old).expect("JSON");
+    value.as_object_mut().expect("results").remove("gradient_pairs").expect("a total");
+    for list in ["/pairwise", "/errors/sequences"] {
+        for one in value.pointer_mut(list).and_then(|list| list.as_array_mut()).expect("a list") {
+            one.as_object_mut().expect("one").remove("tensor").expect("a name");
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("old.json");
+    fs::write(&file, value.to_string()).expect("written");
+    let read = json::read(&file).expect("an earlier version's results");
+    assert!(read.pairwise.iter().all(|matrix| matrix.tensor == TensorName::Out.into()));
+    let new = fixture::with_gradients(old);
+    assert!(!compare(&read, &new).expect("of one seed").regressed());
+    let worse = fixture::spoil_gradients(new);
+    let change = compare(&read, &worse).expect("of one seed");
+    assert!(change.regressed());
+    let problem = "s4d-real/real/f32/b-variable/c-variable";
+    assert_eq!(change.failing_pairs, [format!("{problem}: zoh vs foh in grad.A")]);
+    let text = render(&change, ("old", &read), ("new", &worse), false, Detail::Normal);
+    assert!(text.contains("pairs of gradients worse: 0 agree, 0 fail"), "{text}");
+    assert!(!text.contains("\npairs worse"), "{text}");
+}
+
 #[rstest]
 #[case::gone(|r: &mut Results| drop(r.cases.pop()), true)]
 #[case::sweep_gone(|r: &mut Results| drop(r.coefficients.pop()), true)]
@@ -104,9 +135,12 @@ fn runs_of_the_first_schema_are_still_compared() {
 #[case::invariants_gone(|r: &mut Results| r.invariants.clear(), true)]
 #[case::pair_fails(|r: &mut Results| { r.pairs.off += 1; r.pairs.agree -= 1 }, true)]
 #[case::pairs_not_compared(|r: &mut Results| r.pairs.problems -= 1, true)]
+#[case::gradient_pair_fails(|r: &mut Results| { r.gradient_pairs.off += 1; r.gradient_pairs.agree -= 1 }, true)]
+#[case::gradient_pairs_not_compared(|r: &mut Results| r.gradient_pairs.problems -= 1, true)]
 #[case::larger_error(|r: &mut Results| share(r, 0, 0.9), false)]
 fn regressions(#[case] change: fn(&mut Results), #[case] regressed: bool) {
-    assert_eq!(compared(change).regressed(), regressed);
+    let old = fixture::with_gradients(fixture::passing());
+    assert_eq!(compared_to(old, change).regressed(), regressed);
 }
 
 /// Two recordings of the same name may be of other problems: that is no comparison.

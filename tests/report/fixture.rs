@@ -7,7 +7,7 @@ use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, Shape, Weights};
 use holdfast::promise::Contract;
 use holdfast::results::*;
-use holdfast::tensor::TensorName;
+use holdfast::tensor::{ComputedName, GradientName, TensorName};
 use num_complex::Complex64;
 
 /// Forty regimes, the size of a full run.
@@ -197,7 +197,7 @@ fn sized(regimes: &[&str], variants: usize) -> Results {
             }
         }
     }
-    results.pairs = PairTotals::count(results.pairwise.iter());
+    [results.pairs, results.gradient_pairs] = PairTotals::of_passes(&results.pairwise);
     results.errors = errors(regimes[0]);
     results.analysis = holdfast::analysis::methods().clone();
     let note = |name: &&str| RegimeNote {
@@ -206,6 +206,51 @@ fn sized(regimes: &[&str], variants: usize) -> Results {
         ordinary: false,
     };
     results.regimes = regimes.iter().map(note).collect();
+    results
+}
+
+/// With the backward passes of a problem of each weight type, their errors along the sequence, and how far apart they are.
+pub fn with_gradients(mut results: Results) -> Results {
+    use GradientName::{A, B, Delta, U};
+    let regime = results.cases[0].regime.clone();
+    for weights in Weights::ALL {
+        for method in Method::ALL {
+            let ratio = 0.05 + 0.1 * noise(method as usize, weights as usize, 8);
+            let forward = case(&regime, weights, InputType::F32, Operand::Variable, method, ratio);
+            let id = format!("{}{BACKWARD}", forward.id);
+            let tensors = [U, Delta, A, B].map(|name| (name.into(), tensor(name.name(), ratio)));
+            for (name, _) in tensors.iter().filter(|(name, _)| *name != A.into()) {
+                let like = |s: &&ErrorSequence| (s.method, s.weights) == (method, weights);
+                let out = results.errors.sequences.iter().find(like).expect("one of the outputs").clone();
+                results.errors.sequences.push(ErrorSequence { case: id.clone(), tensor: *name, ..out });
+            }
+            results.cases.push(CaseResult {
+                tensors: tensors.into_iter().collect(),
+                worst: Some(worst("grad.u", ratio)),
+                rerun: format!("{} --pass backward", forward.rerun),
+                id,
+                ..forward
+            });
+        }
+        for tensor in [U, A].map(ComputedName::from) {
+            for source in ["truth", "cpu"] {
+                results.pairwise.push(PairwiseMatrix { tensor, ..matrix(source, &regime, weights) });
+            }
+        }
+    }
+    [results.pairs, results.gradient_pairs] = PairTotals::of_passes(&results.pairwise);
+    results
+}
+
+/// The first two methods' grad.A of the first problem that has it differs by something else than the truth says.
+pub fn spoil_gradients(mut results: Results) -> Results {
+    let is_of_a = |m: &&mut PairwiseMatrix| m.source != "truth" && m.tensor == GradientName::A.into();
+    let matrix = results.pairwise.iter_mut().find(is_of_a).expect("one of grad.A");
+    (matrix.pairs[0].status, matrix.pairs[0].ratio) = (PairStatus::Off, 4.4e4);
+    let broken = |s: &&mut ErrorSequence| s.tensor == GradientName::B.into() && s.method == Method::Foh;
+    let sequence = results.errors.sequences.iter_mut().find(broken).expect("one of grad.B");
+    sequence.error[5] = 3.0 * sequence.bound[5];
+    [results.pairs, results.gradient_pairs] = PairTotals::of_passes(&results.pairwise);
     results
 }
 
@@ -225,6 +270,7 @@ fn errors(regime: &str) -> ErrorProfile {
                 method,
                 weights,
                 case: format!("{regime}/{weights}/f32/b-variable/c-variable/{method}"),
+                tensor: ComputedName::out(),
                 error: position.iter().map(|&l| bound(l) * noise(l, method as usize, 6).powi(3)).collect(),
                 bound: position.iter().map(|&l| bound(l)).collect(),
                 position,
@@ -332,6 +378,7 @@ pub fn matrix(source: &str, regime: &str, weights: Weights) -> PairwiseMatrix {
         weights,
         input: InputType::F32,
         problem: format!("{regime}/{weights}/f32/b-variable/c-variable"),
+        tensor: ComputedName::out(),
         pairs,
     }
 }
@@ -394,7 +441,7 @@ pub fn spoil(mut results: Results) -> Results {
         matrix.pairs[6].rel_l2 = 0.0;
         matrix.pairs[3].status = PairStatus::Unmeasured;
     }
-    results.pairs = PairTotals::count(results.pairwise.iter());
+    [results.pairs, results.gradient_pairs] = PairTotals::of_passes(&results.pairwise);
     let broken = |method, weights| method == Method::Foh && weights == Weights::Complex;
     for histogram in results.errors.histograms.iter_mut().filter(|h| broken(h.method, h.weights)) {
         [3e5, f64::INFINITY, f64::NAN].into_iter().for_each(|share| histogram.count(share));

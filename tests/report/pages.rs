@@ -14,6 +14,11 @@ fn every_kind() -> Vec<(&'static str, Results)> {
         ("failing", fixture::spoil(fixture::passing())),
         ("small", fixture::small()),
         ("small failing", fixture::spoil(fixture::small())),
+        ("gradients", fixture::with_gradients(fixture::passing())),
+        (
+            "gradients failing",
+            fixture::spoil(fixture::spoil_gradients(fixture::with_gradients(fixture::small()))),
+        ),
         ("empty", fixture::empty()),
     ]
 }
@@ -285,13 +290,38 @@ fn failing_pairs_are_explained_with_the_command_that_reruns_them() {
     assert!(table.contains("<b>6 pairs of methods</b>"), "{table}");
     let problem = &results.pairwise.iter().find(|m| m.source != "truth").unwrap();
     assert!(
-        table.contains("zoh / foh</th><td>the outputs differ, but not by what the truth says</td>"),
+        table.contains(
+            "zoh / foh</th><td><code>out</code></td><td>they differ, but not by what the truth says</td>"
+        ),
         "{table}"
     );
     assert!(table.contains("href=\"#pair-1\"") && table.contains("2 problems"), "{table}");
     let shown = between(&page, "<details id=\"pair-1\"", "</details>");
     assert!(shown.contains(&problem.problem.replace('/', "&#x2f;")), "{shown}");
     assert!(shown.contains("--method zoh --method foh"), "{shown}");
+}
+
+/// As those of outputs, each under the name of its tensor.
+#[test]
+fn failing_pairs_of_gradients_are_explained_like_those_of_outputs() {
+    let results = fixture::spoil_gradients(fixture::with_gradients(fixture::small()));
+    assert_eq!((results.pairs.failing(), results.gradient_pairs.failing()), (0, 1));
+    let page = page(&results);
+    let table = between(&page, "id=\"fail-pairs\"", "</details>");
+    assert!(table.contains("<b>1 pair of methods</b> is not"), "{table}");
+    assert!(table.contains("zoh / foh</th><td><code>grad.A</code></td><td>they differ, but"), "{table}");
+    let shown = between(&page, "<details id=\"pair-1\" open>", "</details>");
+    assert!(shown.contains("<b>grad.A</b>") && shown.contains("worst at grad.A[1, 2, 99]"), "{shown}");
+    assert!(shown.contains("--method zoh --method foh") && shown.contains("--pass backward"), "{shown}");
+    let totals = between(&page, "<ul class=\"totals\">", "</ul>");
+    assert!(totals.contains("their gradients on 2 problems: 59 agree with the truth, 1 fail"), "{totals}");
+    let console = console::render(&results, None, false);
+    let line = "pairwise, gradients of 2 problems: 59 agree with the truth's differences, 1 fail";
+    assert!(console.contains(line) && console.contains("at grad.A[1, 2, 99]"), "{console}");
+    assert!(console.contains("and 59/60 pairs of"), "{console}");
+    let markdown = markdown::page(&results).unwrap();
+    assert!(markdown.contains("Gradients of 2 problems: 59 pairs of methods agree"), "{markdown}");
+    assert!(markdown.contains("| zoh / foh | grad.A | **off** |"), "{markdown}");
 }
 
 #[test]

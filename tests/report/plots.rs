@@ -90,6 +90,29 @@ fn degenerate_numbers_are_drawn_not_dropped(
 }
 
 #[test]
+fn gradients_along_the_sequence_have_a_row_each_and_show_what_fails() {
+    let results = fixture::spoil_gradients(fixture::with_gradients(fixture::small()));
+    let plots = plots::all(&results).unwrap();
+    let picture = |name: &str| plots.iter().find(|plot| plot.name == name).unwrap();
+    for weights in ["real", "complex"] {
+        let Plot { svg, how_to_read, .. } = picture(&format!("gradient-sequence-{weights}"));
+        for text in ["grad.u", "grad.delta", "grad.B", "zoh", "highorder"] {
+            assert_eq!(svg.matches(&format!("\n{text}\n</text>")).count(), 1, "{text} in {svg}");
+        }
+        assert!(how_to_read.contains(&format!("s4d-real/{weights}/f32")), "{how_to_read}");
+        // Of each panel the worst stretch says what it is, and so does what is beyond its bound.
+        assert_eq!(svg.matches("<title>").count(), 3 * 6);
+        // What is beyond its bound has a mark, and nothing else has.
+        assert_eq!(svg.matches("<circle").count(), usize::from(weights == "real"));
+        let beyond = "<title>grad.B of foh, l = 80: error ";
+        assert_eq!(svg.matches(beyond).count(), usize::from(weights == "real"), "{svg}");
+    }
+    // Pictures of outputs have none of them.
+    assert!(!picture("sequence-real").svg.contains("grad."));
+    assert!(!picture("pairwise-real").svg.contains("grad."));
+}
+
+#[test]
 fn missing_data_leaves_out_its_picture_only() {
     assert!(plots::all(&fixture::empty()).unwrap().is_empty());
     let mut results = fixture::small();

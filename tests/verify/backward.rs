@@ -1,11 +1,16 @@
 //! Promises of `--pass`: gradients are planned, judged and run again as outputs are.
 
-use holdfast::kernel::CpuBackend;
+use std::collections::BTreeSet;
+
+use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError};
 use holdfast::method::Method;
 use holdfast::problem::output_gradients::Loss;
 use holdfast::problem::plan::{Filter, plan};
-use holdfast::problem::regime;
-use holdfast::results::Verdict;
+use holdfast::problem::{CoefficientProblem, OutputGradients, Problem, Weights, regime};
+use holdfast::promise::Promise;
+use holdfast::results::{PairStatus, Results, Verdict};
+use holdfast::tensor::GradientName::{B, Delta, U};
+use holdfast::tensor::{ComputedName, Gradients, Tensors};
 use holdfast::verify::{Passes, Request, verify};
 
 fn request(passes: Passes, regime: &str) -> Request {
@@ -65,4 +70,134 @@ fn every_kind_of_loss_occurs() {
         seen[kind as usize] += 1;
     }
     assert!(seen.iter().all(|&count| count >= 10), "{seen:?}");
+}
+
+/// The production kernels, of which one method's backward pass is another's, or none.
+struct FohRunsBackAs(Option<Method>);
+
+impl Backend for FohRunsBackAs {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn device(&self) -> String {
+        String::new()
+    }
+
+    fn promise(&self) -> Promise {
+        Promise::PRODUCTION
+    }
+
+    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
+        CpuBackend::new().scan(method, problem)
+    }
+
+    fn coefficients(
+        &self,
+        method: Method,
+        problem: &CoefficientProblem,
+    ) -> Result<Coefficients, KernelError> {
+        CpuBackend::new().coefficients(method, problem)
+    }
+
+    fn gradients(
+        &self,
+        method: Method,
+        problem: &Problem,
+        given: &OutputGradients,
+    ) -> Option<Result<Gradients<f32>, KernelError>> {
+        match (method, self.0) {
+            (Method::Foh, None) => Some(Err(KernelError::Unavailable("no such pass".to_owned()))),
+            (Method::Foh, Some(other)) => CpuBackend::new().gradients(other, problem, given),
+            _ => CpuBackend::new().gradients(method, problem, given),
+        }
+    }
+}
+
+/// How the kernel's pairs of gradients are: those with foh, and those without.
+fn statuses(results: &Results) -> [BTreeSet<&'static str>; 2] {
+    [true, false].map(|with_foh| {
+        let kernels =
+            results.pairwise.iter().filter(|m| m.source != "truth" && m.tensor.gradient().is_some());
+        let pairs = kernels.flat_map(|m| &m.pairs);
+        let of = pairs.filter(|p| with_foh == [p.left, p.right].contains(&Method::Foh.into()));
+        of.map(|pair| pair.status.name()).collect()
+    })
+}
+
+/// Of every tensor, on each problem; those of one problem of each weight type are shown.
+#[test]
+fn methods_are_as_far_apart_in_their_gradients_as_the_truth_says() {
+    let request = request(Passes::Backward, "short");
+    let results = verify(&request, &CpuBackend::new(), &|| {});
+    assert_eq!(results.pairs.all(), 0);
+    let tensors: usize = results.cases.iter().map(|case| case.tensors.iter().count()).sum();
+    assert_eq!(results.gradient_pairs.problems, 24);
+    assert_eq!(results.gradient_pairs.agree, tensors / 6 * 15);
+    assert_eq!(results.gradient_pairs.all(), results.gradient_pairs.agree);
+    let shown: Vec<_> = results.pairwise.iter().map(|m| (m.tensor, m.weights, &*m.source)).collect();
+    for weights in Weights::ALL {
+        for source in ["truth", "cpu"] {
+            let is_shown =
+                |name: ComputedName| shown.iter().filter(|&&m| m == (name, weights, source)).count();
+            assert_eq!((is_shown(U.into()), is_shown(B.into())), (1, 1), "{shown:?}");
+        }
+    }
+    assert_eq!(statuses(&results), [BTreeSet::from(["agrees"]), BTreeSet::from(["agrees"])]);
+}
+
+/// Whatever the gradients are within: a pass that runs as another method's coincides with it.
+#[test]
+fn a_backward_pass_of_another_method_coincides_with_it() {
+    let request = request(Passes::Backward, "short");
+    let results = verify(&request, &FohRunsBackAs(Some(Method::Zoh)), &|| {});
+    let totals = &results.gradient_pairs;
+    assert!(totals.coincide > 100 && totals.off > 100 && totals.unmeasured == 0, "{totals:?}");
+    let [with_foh, without] = statuses(&results);
+    assert!(with_foh.contains("coincides") && with_foh.contains("off"), "{with_foh:?}");
+    assert_eq!(without, BTreeSet::from(["agrees"]));
+    let of_u = |m: &&holdfast::results::PairwiseMatrix| m.source == "cpu" && m.tensor == U.into();
+    // Beside one problem of each weight type, a failing one: one of the first two is shown already.
+    assert_eq!(results.pairwise.iter().filter(of_u).count(), 3);
+    for matrix in results.pairwise.iter().filter(of_u) {
+        let is_it =
+            |left, right| matrix.pairs.iter().find(|p| (p.left, p.right) == (left, right)).expect("a pair");
+        assert_eq!(is_it(Method::Zoh.into(), Method::Foh.into()).status, PairStatus::Coincides);
+    }
+}
+
+#[test]
+fn what_was_not_computed_is_no_pair_that_agrees() {
+    let request = request(Passes::Backward, "l1");
+    let results = verify(&request, &FohRunsBackAs(None), &|| {});
+    let totals = &results.gradient_pairs;
+    // 5 of the 15 pairs are with foh.
+    assert!(totals.agree > 0 && totals.failing() == 0, "{totals:?}");
+    assert_eq!(totals.unmeasured * 2, totals.agree);
+    assert_eq!(statuses(&results), [BTreeSet::from(["unmeasured"]), BTreeSet::from(["agrees"])]);
+}
+
+/// The stretch with the largest share has the element that the verdict shows.
+#[test]
+fn errors_of_gradients_along_the_sequence_reach_the_worst_one() {
+    let results = verify(&request(Passes::Both, "short"), &CpuBackend::new(), &|| {});
+    let of_gradients: Vec<_> =
+        results.errors.sequences.iter().filter(|s| s.tensor.gradient().is_some()).collect();
+    for weights in Weights::ALL {
+        for tensor in [U, Delta, B].map(ComputedName::from) {
+            let methods = of_gradients.iter().filter(|s| (s.weights, s.tensor) == (weights, tensor)).count();
+            assert_eq!(methods, 6, "{tensor} {weights}");
+        }
+    }
+    for sequence in of_gradients {
+        let case = results.cases.iter().find(|case| case.id == sequence.case).expect("a case");
+        let worst = case.tensors[sequence.tensor].worst.as_ref().expect("judged");
+        let shares = sequence.error.iter().zip(&sequence.bound).map(|(error, bound)| error / bound);
+        assert_eq!(shares.clone().fold(0.0, f64::max), worst.share, "{} {}", sequence.case, sequence.tensor);
+        let at =
+            shares.zip(&sequence.position).find(|(share, _)| *share == worst.share).expect("it is there").1;
+        assert_eq!(worst.index.last(), Some(at), "{} {}", sequence.case, sequence.tensor);
+        assert!(sequence.position.is_sorted_by(|a, b| a < b) && sequence.position.len() <= case.shape.seqlen);
+    }
+    assert_eq!(results.errors.sequences.iter().filter(|s| s.tensor.output().is_some()).count(), 12);
 }

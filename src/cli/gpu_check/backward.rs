@@ -63,7 +63,7 @@ fn shares(
     let pass = Pass { form: method.into(), problem, given, contract };
     let share = |gradients: &Gradients<f32>| {
         let mut most = 0.0f64;
-        for (name, tensor) in case::gradients(pass, gradients, &|| {}).iter() {
+        for (name, tensor) in case::gradients(pass, gradients, false, &|| {}).tensors.iter() {
             if tensor.verdict != Verdict::Pass {
                 return Err(format!("{name}: {} {}", tensor.verdict, tensor.reason));
             }

@@ -155,7 +155,7 @@ impl Bounds {
     }
 
     /// Those of more elements.
-    fn extend(&mut self, more: Bounds) {
+    pub fn extend(&mut self, more: Bounds) {
         self.value.extend(more.value);
         self.bound.extend(more.bound);
         self.worst_case.extend(more.worst_case);

@@ -43,8 +43,9 @@ impl Findings {
             whole.sampled |= part.sampled;
             whole.cases.extend(part.cases);
             whole.pairwise.extend(part.pairwise);
+            whole.pairs = PairTotals::sum([whole.pairs, part.pairs]);
+            whole.gradient_pairs = PairTotals::sum([whole.gradient_pairs, part.gradient_pairs]);
         }
-        whole.pairs = PairTotals::count(whole.pairwise.iter());
         Findings(whole)
     }
 

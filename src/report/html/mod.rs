@@ -60,8 +60,8 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
     let page = env.get_template("index.html").map_err(fail)?.render(context! {
         night => Value::from_safe_string(plots::night_style(plots)),
         verdict_class => results.verdict().name(),
-        pairs => value(results.pairs),
-        failing_pair_count => results.pairs.failing(),
+        pair_totals => pairs::totals(results).iter().map(pairs::Totals::view).collect::<Vec<_>>(),
+        failing_pair_count => results.pairs.failing() + results.gradient_pairs.failing(),
         method_lines => view::methods(results, &anchors),
         more_failures => failures.len().saturating_sub(EXPLAINED),
         failures => view::failures(&explained, &anchors),

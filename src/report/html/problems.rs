@@ -7,16 +7,19 @@ use crate::formula::Form;
 use crate::report::pairs::{self, PairedProblem};
 use crate::report::{groups, template, text};
 use crate::results::{Pair, PairStatus, PairwiseMatrix, Results};
+use crate::tensor::ComputedName;
 
 /// Two methods that are not as far apart as the truth says, over these problems, which are in the order of the page.
 pub fn failing(problems: &[PairedProblem]) -> Vec<Value> {
     let failing = problems.iter().enumerate().flat_map(|(i, p)| p.failing().map(move |pair| (i, pair)));
-    let found = groups::by_key(failing, |(_, pair)| (pair.left, pair.right, pair.status));
+    let key = |(i, pair): &(usize, &Pair)| (problems[*i].tensor, pair.left, pair.right, pair.status);
+    let found = groups::by_key(failing, key);
     let view = |(_, places): (_, Vec<(usize, &Pair)>)| {
         let (place, pair) = places[0];
         let first = &problems[place];
         let truth = first.truth.and_then(|truth| pairs::entry(truth, pair.left, pair.right));
         context! {
+            tensor => first.tensor.name(),
             left => pair.left.name(),
             right => pair.right.name(),
             what => pair.status.what(),
@@ -35,9 +38,11 @@ pub fn failing(problems: &[PairedProblem]) -> Vec<Value> {
 pub fn problem(problem: &PairedProblem, results: &Results) -> Value {
     let mut matrices: Vec<_> = problem.truth.iter().chain(&problem.kernels).map(|m| pair_matrix(m)).collect();
     matrices.extend(problem.kernels.iter().map(|m| difference(m)));
-    let pair = |pair| context! { text => describe(pair), rerun => rerun(problem.problem, pair, results) };
+    let describe = |pair| describe(problem.tensor, pair);
+    let pair = |pair| context! { text => describe(pair), rerun => rerun(problem, pair, results) };
     context! {
         problem => problem.problem,
+        tensor => problem.tensor.name(),
         failed => problem.failed(),
         matrices,
         failing => problem.failing().map(pair).collect::<Vec<_>>(),
@@ -45,8 +50,8 @@ pub fn problem(problem: &PairedProblem, results: &Results) -> Value {
 }
 
 /// The command that reruns both methods, the left one's with the right one besides; empty when the results have none.
-fn rerun(problem: &str, pair: &Pair, results: &Results) -> String {
-    let id = format!("{problem}/{}", pair.left);
+fn rerun(problem: &PairedProblem, pair: &Pair, results: &Results) -> String {
+    let id = problem.case(pair.left);
     let case = results.cases.iter().find(|case| case.id == id).map_or("", |case| &*case.rerun);
     let option = format!("--method {}", pair.left);
     if !case.contains(&option) {
@@ -55,13 +60,13 @@ fn rerun(problem: &str, pair: &Pair, results: &Results) -> String {
     text::line(&case.replacen(&option, &format!("{option} --method {}", pair.right), 1))
 }
 
-fn describe(pair: &Pair) -> String {
+fn describe(tensor: ComputedName, pair: &Pair) -> String {
     format!(
         "{} and {}: {}; worst at {}, {} × the sum of both bounds; mean {}, max {}, {} ulp",
         pair.left,
         pair.right,
         pair.status.what(),
-        text::element("out", &pair.worst_index),
+        text::element(tensor.name(), &pair.worst_index),
         text::share(pair.ratio),
         text::number(pair.mean, 3),
         text::number(pair.max, 3),
@@ -78,7 +83,7 @@ fn pair_matrix(matrix: &PairwiseMatrix) -> Value {
             PairStatus::Agrees => (text::share(pair.rel_l2), "pass low"),
             status => (format!("{}\n{}", text::share(pair.rel_l2), status.name()), "fail"),
         };
-        Tag { text, class: class.to_owned(), title: describe(pair), ..Tag::default() }
+        Tag { text, class: class.to_owned(), title: describe(matrix.tensor, pair), ..Tag::default() }
     })
 }
 
@@ -94,11 +99,11 @@ fn difference(matrix: &PairwiseMatrix) -> Value {
 }
 
 /// The strict upper triangle: rows but the last method, columns but the first.
-fn triangle(matrix: &PairwiseMatrix, source: String, tag: fn(&Pair) -> Tag) -> Value {
+fn triangle(matrix: &PairwiseMatrix, source: String, tag: impl Fn(&Pair) -> Tag) -> Value {
     let forms = pairs::columns(matrix);
     let (rows, columns) = (&forms[..forms.len() - 1], &forms[1..]);
     let cell = |row: Form, column: Form| {
-        pairs::entry(matrix, row, column).filter(|_| row < column).map_or_else(Tag::default, tag)
+        pairs::entry(matrix, row, column).filter(|_| row < column).map_or_else(Tag::default, &tag)
     };
     let cells = |row: &Form| columns.iter().map(|column| cell(*row, *column)).collect::<Vec<_>>();
     let rows: Vec<_> = rows.iter().map(|row| context! { name => row.name(), cells => cells(row) }).collect();

@@ -12,6 +12,7 @@ mod canvas;
 mod coefficients;
 pub mod compact;
 mod functions;
+mod gradients;
 mod lines;
 mod methods;
 pub mod night;
@@ -125,8 +126,14 @@ type OfWeights = for<'a> fn(&'a Results, Weights) -> Option<Sheet<'a>>;
 /// Every picture that the results have data for, in the order in which a reader wants them.
 pub fn all(results: &Results) -> Result<Vec<Plot>, ReportError> {
     let both = |sheet: OfWeights| Weights::ALL.into_iter().filter_map(move |weights| sheet(results, weights));
-    let of_weights: [OfWeights; 5] =
-        [outputs::shares, outputs::gradients, outputs::histogram, outputs::sequence, coefficients::against_z];
+    let of_weights: [OfWeights; 6] = [
+        outputs::shares,
+        outputs::gradients,
+        outputs::histogram,
+        outputs::sequence,
+        gradients::sequence,
+        coefficients::against_z,
+    ];
     let mut sheets: Vec<Sheet> = of_weights.into_iter().flat_map(both).collect();
     sheets.extend(coefficients::over_plane(results));
     sheets.extend(functions::shares(results));

@@ -144,7 +144,8 @@ fn histogram_panel(canvas: &Canvas, histogram: &ErrorHistogram, most: f64, (left
 
 /// Errors of the outputs along the sequence, with their bounds: one panel per method.
 pub fn sequence(results: &Results, weights: Weights) -> Option<Sheet<'_>> {
-    let of_weights = |s: &&ErrorSequence| s.weights == weights && !s.position.is_empty();
+    let of_weights =
+        |s: &&ErrorSequence| s.weights == weights && s.tensor.output().is_some() && !s.position.is_empty();
     let sequences: Vec<_> = results.errors.sequences.iter().filter(of_weights).collect();
     let first = sequences.first()?;
     let problem =

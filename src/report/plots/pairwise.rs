@@ -18,7 +18,7 @@ const FLOOR: f64 = 1e-6;
 /// The first problem that fails, or else the first one.
 pub fn sheet(results: &Results, weights: Weights) -> Option<Sheet<'_>> {
     let mut problems = pairs::by_problem(results);
-    problems.retain(|problem| problem.weights == weights);
+    problems.retain(|problem| problem.weights == weights && problem.tensor.output().is_some());
     let both = |p: &PairedProblem| p.truth.is_some() && !p.kernels.is_empty();
     let chosen = problems.iter().position(both).unwrap_or(0);
     let problem = problems.into_iter().nth(chosen)?;

@@ -1,0 +1,139 @@
+//! What explains a gradient with numbers that are found.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::super::adjoint;
+use super::super::catalogue::{self, Fault, SCAN};
+use super::super::variant::Variant;
+use super::super::{sums, terms};
+use super::{Case, EXPONENT, Look, Model, NAMED, NOTICED, PAIRS, PLACE_SCALED, STEPS, TELLING};
+use crate::formula::Transition;
+use crate::judge::diagnose::NEEDED;
+use crate::results::Diagnosis;
+
+impl Look<'_> {
+    /// What explains it with numbers that are found: the first kind that does.
+    pub(super) fn fits(&self, places: &[Model]) -> Vec<Diagnosis> {
+        if self.wrong < TELLING {
+            return Vec::new();
+        }
+        let parts = self.parts();
+        let parts = if parts.is_empty() { sums::weighted(self) } else { parts };
+        let parts = if parts.is_empty() { sums::slopes(self).into_iter().collect() } else { parts };
+        let parts = if parts.is_empty() { self.numbered(places) } else { parts };
+        let parts = if parts.is_empty() { self.exponent().into_iter().collect() } else { parts };
+        if parts.is_empty() { terms::found(self).into_iter().collect() } else { parts }
+    }
+
+    /// Parts that have another factor than 1.
+    pub(super) fn parts(&self) -> Vec<Diagnosis> {
+        let Case { form, problem, .. } = *self.case;
+        let touching = catalogue::PARTS.iter();
+        let touching =
+            touching.filter(|part| part.touches.contains(&self.name) && part.applies(form, problem));
+        let touching: Vec<&Fault> = touching.take(PAIRS / self.whole_cost()).collect();
+        let mut found: Vec<Diagnosis> =
+            touching.into_par_iter().filter_map(|part| self.part_scaled(part)).collect();
+        found.sort_by(|a, b| a.residual.total_cmp(&b.residual));
+        found
+    }
+
+    /// The factor that a part has, if that is all that is wrong.
+    pub(super) fn part_scaled(&self, part: &Fault) -> Option<Diagnosis> {
+        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name].values);
+        let without = &self.case.compute_in(&[part], &self.whole_scope())[self.name];
+        let share: Vec<f64> = want.iter().zip(without).map(|(want, without)| want - without).collect();
+        let error: Vec<f64> = got.iter().zip(want).map(|(got, want)| got - want).collect();
+        let off = along(&error, &share).filter(|off| off.abs() > NOTICED)?;
+        let model: Vec<f64> = want.iter().zip(&share).map(|(want, share)| want + share * off).collect();
+        self.explained(part.name, &format!("{} has the factor {}", part.what, number(1.0 + off)), &model)
+    }
+
+    /// What stands at a place, with a factor besides.
+    pub(super) fn numbered(&self, places: &[Model]) -> Vec<Diagnosis> {
+        let (got, want) = (&self.case.got[self.name].values, &self.case.want[self.name].values);
+        let Case { problem, given, .. } = *self.case;
+        let mut withouts: Vec<(Variant, Arc<[f64]>)> = Vec::new();
+        let mut proposed: Vec<(f64, &Fault, Variant)> = Vec::new();
+        for model in places {
+            let fault = model.faults[0];
+            let Some(without) = fault.without(self.case.form) else { continue };
+            let known =
+                withouts.iter().find(|(variant, _)| *variant == without).map(|(_, values)| values.clone());
+            let zero = known.unwrap_or_else(|| {
+                let values = adjoint::sums_with(self.known.as_ref(), &without, problem, given, &self.scope);
+                let values: Arc<[f64]> = values[self.name][self.range.clone()].into();
+                withouts.push((without, values.clone()));
+                values
+            });
+            let less = |a: &[f64]| a.iter().zip(&zero[..]).map(|(a, b)| a - b).collect::<Vec<f64>>();
+            let Some(factor) = along(&less(&got[self.range.clone()]), &less(&model.values)) else { continue };
+            let with = zero.iter().zip(&model.values[..]).map(|(zero, value)| zero + factor * (value - zero));
+            let fit = self.fit(&with.collect::<Vec<f64>>(), self.range.clone());
+            if factor.abs() > NOTICED && (fit.explains() || fit.residual <= NEEDED) {
+                proposed.push((fit.residual, fault, without));
+            }
+        }
+        proposed.sort_by(|a, b| a.0.total_cmp(&b.0));
+        proposed.truncate(NAMED);
+        let whole = |(_, fault, without): (f64, &Fault, Variant)| {
+            let scope = self.whole_scope();
+            let zero = &adjoint::sums(&without, problem, given, &scope)[self.name];
+            let with = &self.case.compute_in(&[fault], &scope)[self.name];
+            let less = |a: &[f64]| a.iter().zip(zero).map(|(a, b)| a - b).collect::<Vec<f64>>();
+            let factor = along(&less(got), &less(with))?;
+            let model: Vec<f64> =
+                zero.iter().zip(with).map(|(zero, with)| zero + factor * (with - zero)).collect();
+            // Fewer elements than that agree with one of so many by chance.
+            let what = format!("{}, and it has the factor {}", fault.what, number(factor));
+            self.explained(PLACE_SCALED.0, &what, &model).filter(|_| want.len() >= 2 * TELLING)
+        };
+        let mut found: Vec<Diagnosis> = proposed.into_iter().filter_map(whole).collect();
+        found.sort_by(|a, b| a.residual.total_cmp(&b.residual));
+        found
+    }
+
+    /// A factor on z in Ā = exp(z), as a truncated log₂e makes it.
+    pub(super) fn exponent(&self) -> Option<Diagnosis> {
+        let is_exponential = self.case.form.formula().a_bar == Transition::Exponential;
+        if !is_exponential || self.whole_cost() * 2 * STEPS > PAIRS || !SCAN.contains(&self.name) {
+            return None;
+        }
+        let got = &self.case.got[self.name].values;
+        let compute = |exponent: f64| {
+            let variant = Variant { exponent, ..Variant::specified(self.case.form) };
+            adjoint::sums(&variant, self.case.problem, self.case.given, &self.whole_scope())[self.name]
+                .clone()
+        };
+        let less = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>();
+        let (mut factor, mut model) = (1.0, self.case.want[self.name].values.clone());
+        for _ in 0..STEPS {
+            let slope = less(&compute(factor + NOTICED), &model);
+            factor += along(&less(got, &model), &slope).filter(|off| off.is_finite())? * NOTICED;
+            model = compute(factor);
+        }
+        let log2e = std::f64::consts::LOG2_E * factor;
+        let what = format!("Ā is exp(cz) with c = {factor:.6}, as with {log2e:.5} for log₂e");
+        self.explained(EXPONENT.0, &what, &model).filter(|_| (0.5..2.0).contains(&factor))
+    }
+}
+
+/// How often `direction` is in `values`.
+pub(super) fn along(values: &[f64], direction: &[f64]) -> Option<f64> {
+    let square: f64 = direction.iter().map(|x| x * x).sum();
+    let product: f64 = values.iter().zip(direction).map(|(value, x)| value * x).sum();
+    Some(product / square).filter(|_| square > 0.0)
+}
+
+/// A number, as a simple fraction where it is close to one.
+pub(in crate::judge::faults::gradient) fn number(value: f64) -> String {
+    let close = (1..=24).map(|below| ((value * f64::from(below)).round(), f64::from(below)));
+    let mut close = close.filter(|(above, below)| (value - above / below).abs() < NOTICED / below);
+    match close.next() {
+        Some((above, 1.0)) => format!("{above}"),
+        Some((above, below)) => format!("{above}/{below}, fitted {value:.6}"),
+        None => format!("{value:.6}"),
+    }
+}
