@@ -3,10 +3,9 @@
 
 use num_complex::Complex64;
 
-use super::around::{
-    AUse, Activation, Flips, Input, Limited, Map, Order, Pad, Pairs, Place, Stage, StepSize, UUse, limited,
-};
+use super::around::{AUse, Activation, Flips, Limited, Pad, Stage, StepSize, UUse, limited};
 use super::complex::Way;
+use super::place::{Input, Map, Order, Pairs, Place};
 use super::step::{self, Bounded};
 use super::variant::{BUse, Group, Variant};
 use crate::judge::budget::complex_at;

@@ -3,8 +3,9 @@
 
 use num_complex::Complex64;
 
-use super::around::{Guarded, Input, Limited, Stage};
+use super::around::{Guarded, Limited, Stage};
 use super::complex::Way;
+use super::place::Input;
 use super::variant::Variant;
 use crate::formula::Form;
 

@@ -2,8 +2,9 @@
 
 use num_complex::Complex64;
 
-use super::around::{Finish, GateFunction, Gated, Input, Limited, Stage, limited};
+use super::around::{Finish, GateFunction, Gated, Limited, Stage, limited};
 use super::inputs::Read;
+use super::place::Input;
 use super::step::Bounded;
 use super::variant::{Directions, Readout};
 use crate::judge::budget;

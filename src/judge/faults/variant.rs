@@ -3,10 +3,11 @@
 
 use super::around::{
     AUse, Asymptote, Chunks, Counts, Delay, Finish, Flips, FoundTerm, GateFunction, Gated, Guarded, Initial,
-    Limits, Map, Pad, Place, Places, Raised, Stages, StepSize, TERMS, UUse,
+    Limits, Pad, Raised, Stages, StepSize, TERMS, UUse,
 };
 use super::complex::{Divisions, OfComplex, Powers, Product, Ways};
 use super::only::Only;
+use super::place::{Map, Place, Places};
 use crate::formula::{Form, Fraction, Transition};
 use crate::problem::InputType;
 
@@ -228,7 +229,7 @@ pub struct Variant {
     pub products: [Product; 2],
     /// Of the scan, and of the skip.
     pub u_use: [UUse; 2],
-    /// In the order of [`super::around::Input`].
+    /// In the order of [`super::place::Input`].
     pub places: Places,
     /// Of B and of C.
     pub groups: [Group; 2],

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::{places, scans};
 use crate::judge::faults::Fault;
-use crate::judge::faults::around::{AUse, Activation, Input, Map, Stage, StepSize};
+use crate::judge::faults::around::{AUse, Activation, Stage, StepSize};
 use crate::judge::faults::catalogue::Entry;
+use crate::judge::faults::place::{Input, Map};
 use crate::judge::faults::variant::{BUse, Variant};
 use crate::problem::{InputType, Problem, Weights};
 

@@ -1,7 +1,8 @@
 //! Which numbers a scan reads of its inputs, and what it takes for u: each input along each of its axes.
 
 use super::changes::{Change, Part};
-use crate::judge::faults::around::{Input, Map, Place, UUse};
+use crate::judge::faults::around::UUse;
+use crate::judge::faults::place::{Input, Map, Place};
 use crate::judge::faults::variant::{Group, Variant};
 use crate::problem::{Operand, Problem};
 
