@@ -101,6 +101,10 @@ pub enum AUse {
     RealPart,
     /// Its real part is dropped.
     WithoutRealPart,
+    /// Re A is −exp(Re A), as where it is taken for a logarithm.
+    ExponentialOfRealPart,
+    /// Re A is log(−Re A), which is the logarithm itself.
+    LogarithmOfRealPart,
     Conjugated,
     Modulus,
     /// −|A|
@@ -152,6 +156,8 @@ pub enum UUse {
     Reversed,
     /// That of another position.
     In(Map),
+    /// It counts twice at the last position of each block of so many.
+    TwiceAtLast(usize),
 }
 
 /// What becomes of an output at last.
@@ -355,6 +361,30 @@ impl Chunks {
     }
 }
 
+/// Positions at which a state is set to 0 on its way.
+pub type Resets = [usize; 4];
+
+/// No such position.
+pub const NO_RESETS: Resets = [usize::MAX; 4];
+
+/// Running sums of Ā's exponent from which decays are made, kept in a narrow type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExponentSums {
+    pub to: InputType,
+    /// Whether each exponent and each sum is rounded; where not, only what is stored of each sum is.
+    pub each: bool,
+}
+
+/// Where u itself is added to what is returned, as a block around the scan does it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Residual {
+    None,
+    /// Beside the skip.
+    BeforeGate,
+    /// To the whole output.
+    AfterGate,
+}
+
 /// A number that may be rounded to a narrow type on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
@@ -365,6 +395,8 @@ pub enum Stage {
     B,
     C,
     ABar,
+    /// B u, which Δ or B̄ without B multiplies.
+    DrivenB,
     /// With B.
     BBar,
     /// B̄Bu.
@@ -374,7 +406,7 @@ pub enum Stage {
 }
 
 /// The type that each [`Stage`] is rounded to.
-pub type Stages = [InputType; 9];
+pub type Stages = [InputType; 10];
 
 /// A number that may be kept within limits on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -452,6 +484,8 @@ pub enum Initial {
     /// What the end of the sequence leaves where it is taken for a circle: each input counts for so many positions after it as
     /// there are, around the end.
     Circular,
+    /// That which is given for the forward scan, of both.
+    InBoth,
     /// The same of the reversed scan, which starts from what the forward one has ended with.
     EndOfForward,
 }

@@ -131,6 +131,7 @@ impl<'a> Read<'a> {
                     let l = map.of(l, self.problem.shape.seqlen);
                     l.map_or(0.0, |l| self.sequence(Input::U, &self.problem.u, l))
                 }
+                UUse::TwiceAtLast(length) => u * if (l + 1).is_multiple_of(length) { 2.0 } else { 1.0 },
                 UUse::TimesDelta => u * self.steps[1].get(l).map_or(f64::NAN, |step| step.0),
             }
         };
@@ -298,6 +299,7 @@ impl<'a> Read<'a> {
                     Group::Modulo => channel % shape.groups,
                     Group::At(group) => group,
                     Group::Rolled(by) => (channel / (shape.dim / shape.groups) + by) % shape.groups,
+                    Group::Divided(k) => channel / k % shape.groups,
                 };
                 let (batch, l) = (place.batch.of(batch, shape.batch), place.l.of(l, shape.seqlen));
                 let (Some(mut batch), Some(l)) = (batch, l) else { return Complex64::ZERO };
@@ -428,6 +430,8 @@ impl<'a> Read<'a> {
             AUse::NegativeLogarithm => -(-a).ln(),
             AUse::RealPart => a.re.into(),
             AUse::WithoutRealPart => Complex64::new(0.0, a.im),
+            AUse::ExponentialOfRealPart => Complex64::new(-a.re.exp(), a.im),
+            AUse::LogarithmOfRealPart => Complex64::new((-a.re).ln(), a.im),
             AUse::Conjugated => a.conj(),
             AUse::Modulus => a.norm().into(),
             AUse::NegativeModulus => (-a.norm()).into(),

@@ -12,6 +12,7 @@ pub mod around;
 mod carried;
 pub mod catalogue;
 pub mod complex;
+mod exponent_sum;
 pub mod gradient;
 pub mod inputs;
 mod moved;

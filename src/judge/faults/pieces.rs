@@ -58,6 +58,7 @@ pub fn pieces(variant: &Variant, problem: &Problem, channel: (usize, usize), len
         (right.step_delta, right.a_bar_delta, right.b_bar_delta);
     (rest.b_use, rest.c_use, rest.a_use) = (right.b_use, right.c_use, right.a_use);
     (rest.a_factor, rest.a_offset) = (right.a_factor, right.a_offset);
+    (rest.a_bar_delta_parts, rest.residual) = (right.a_bar_delta_parts, right.residual);
     for way in [Way::B, Way::C, Way::ABar, Way::BBar] {
         rest.ways[way as usize] = right.ways[way as usize];
     }

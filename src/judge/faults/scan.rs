@@ -10,6 +10,7 @@ use num_complex::Complex64;
 use super::around::{Before, Delay, Flips, Initial, Limited, Pad, Raised, STATES, Stage};
 use super::carried::{Carried, State};
 use super::complex::{Product, Way};
+use super::exponent_sum::ExponentSum;
 use super::inputs::Read;
 use super::moved;
 use super::only::Only;
@@ -275,6 +276,16 @@ impl<'a> VariantScan<'a> {
             error: size * factor.abs() * (relative + rounded) + 4.0 * HALF_SUBNORMAL * f64::from(size != 0.0),
         };
         let of_stage = |stage: Stage| self.variant.stages[stage as usize];
+        let b_given = b * u;
+        if of_stage(Stage::DrivenB) != InputType::F32 && b_given != Complex64::ZERO {
+            // What both are in a narrow type multiplies without an error.
+            let exact = self.problem.input != InputType::F32;
+            let error = if exact { 0.0 } else { mu * modulus(b_given) };
+            let rounded = Bounded { value: b_given, error }.rounded(of_stage(Stage::DrivenB));
+            let gain = modulus(b_u.value) / modulus(b_given);
+            b_u.value *= rounded.value / b_given;
+            b_u.error += gain * rounded.error;
+        }
         if of_stage(Stage::BBar) != InputType::F32 && u != 0.0 {
             b_u = b_u.scaled(1.0 / u).rounded(of_stage(Stage::BBar)).scaled(u);
         }
@@ -339,14 +350,15 @@ impl<'a> VariantScan<'a> {
     /// What the scan of state n starts from, and the sum of the moduli that this is made of.
     fn initial(&self, n: usize, reverse: bool) -> State {
         let problem = self.problem;
-        let given = problem.initial_state.as_ref().filter(|_| !reverse);
+        let in_both = self.variant.initial == Initial::InBoth;
+        let given = problem.initial_state.as_ref().filter(|_| !reverse || in_both);
         let given = given.map_or(Complex64::ZERO, |x| {
             complex_at(problem.weights, x, problem.state_index(self.channel, n))
         });
         let value = match self.variant.initial {
             Initial::Ignored => Complex64::ZERO,
             Initial::Conjugated => given.conj(),
-            Initial::Given | Initial::WithoutFirstDecay => given,
+            Initial::Given | Initial::WithoutFirstDecay | Initial::InBoth => given,
             Initial::EndOfForward if reverse => return self.end_of(self.channel, n, false),
             Initial::EndOfForward => given,
             Initial::Circular => return self.end_of(self.channel, n, reverse),
@@ -414,6 +426,7 @@ impl<'a> VariantScan<'a> {
         };
         // Ā up to here, where inputs are decayed by the steps before them.
         let mut product = one;
+        let mut exponents = ExponentSum::default();
         let kept = variant.ways[Way::Kept as usize];
         let without_input =
             if reverse { variant.reversed == Reversed::WithoutInput } else { variant.without_input };
@@ -428,6 +441,12 @@ impl<'a> VariantScan<'a> {
             }
             if k == 0 && variant.initial == Initial::WithoutFirstDecay {
                 a = one;
+            }
+            if let Some(sums) = variant.exponent_sums {
+                a = exponents.decay(sums, a);
+            }
+            if k > 0 && variant.resets.contains(&l) {
+                a = Bounded::default();
             }
             let before = carried.whole(x);
             if behind > 0 {

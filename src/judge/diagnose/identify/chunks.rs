@@ -2,7 +2,7 @@
 
 use super::changes::{Change, Part};
 use super::structure::sequences;
-use crate::judge::faults::around::{Carry, Chunks, Decay, Steps};
+use crate::judge::faults::around::{Carry, Chunks, Decay, Steps, UUse};
 use crate::judge::faults::place::{AtChunks, InBlock, LastBlock, Map};
 use crate::judge::faults::variant::Variant;
 use crate::problem::Problem;
@@ -10,6 +10,12 @@ use crate::problem::Problem;
 /// What may happen at the chunks of this length, beside [`super::scans::chunked`].
 pub fn at_chunks(problem: &Problem, length: usize) -> Vec<Change> {
     let mut all = decayed(length);
+    let what = format!(
+        "u of the scan counts twice at the last position of each chunk of {length}: chunks overlap by one"
+    );
+    all.push(Change::new(Part::UValue, "u-twice-at-chunks", what, move |v: &mut Variant| {
+        v.u_use[0] = UUse::TwiceAtLast(length);
+    }));
     for read in sequences(problem) {
         let ways = [
             (0, Some(-1), "first", "is that of the position before"),

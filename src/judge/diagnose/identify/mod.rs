@@ -155,7 +155,7 @@ impl<'a> Search<'a> {
             base,
             looks: Vec::new(),
             long: Vec::new(),
-            around: changes::all(case.problem),
+            around: changes::all(case.problem, case.form),
             catalogue: applying.filter_map(of_catalogue).collect(),
         };
         search.looks = search.first_looks(&base);

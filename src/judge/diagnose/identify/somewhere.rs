@@ -308,6 +308,7 @@ impl Search<'_> {
             places.push((Only::Positions(Every::From(first)), format!("from position {first} on")));
         }
         let look = Look { len: (2 * first + super::BEYOND).min(seqlen), ..self.whole(row) };
-        self.only_in(&self.everything(), &places, &[&self.looks[..], &[look]].concat())
+        let changes = [self.everything(), epilogue::alone(self.case)].concat();
+        self.only_in(&changes, &places, &[&self.looks[..], &[look]].concat())
     }
 }

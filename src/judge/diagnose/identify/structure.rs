@@ -5,7 +5,7 @@ use super::changes::{Change, Part};
 use super::chunks::in_last_block;
 use super::{complex, finder, guards, layout, scans};
 use crate::formula::{Form, Function, Transition};
-use crate::judge::faults::around::{AUse, Asymptote, Before, Finish, Flips, Initial, UUse};
+use crate::judge::faults::around::{AUse, Asymptote, Before, Finish, Flips, Initial, Residual, UUse};
 use crate::judge::faults::place::{Input, Map};
 use crate::judge::faults::variant::{Reversed, Variant};
 use crate::problem::{Operand, Problem, Weights};
@@ -148,6 +148,18 @@ pub fn near(problem: &Problem, form: Form) -> Vec<Change> {
         all.push(Change::new(Part::Scan, "reversed-state-not-reset", what, |v: &mut Variant| {
             v.initial = Initial::EndOfForward;
         }));
+    }
+    let places = [
+        ("residual-before-gate", "u is added beside the skip, as if D were D + 1", Residual::BeforeGate),
+        (
+            "residual-added",
+            "u is added to the output, as a block around the scan does it",
+            Residual::AfterGate,
+        ),
+    ];
+    // Without a gate both are the same.
+    for (name, what, residual) in places.into_iter().skip(usize::from(problem.z.is_none())) {
+        all.push(Change::new(Part::Epilogue, name, what, move |v: &mut Variant| v.residual = residual));
     }
     if problem.u.contains(&0.0) {
         let what = "states stay as they are where u is 0, as where positions are taken for padding";

@@ -9,6 +9,7 @@ use super::looks::Look;
 use super::together::Together;
 use super::{BEYOND, Candidate, Explanation, FEW, FIRSTS, Outcome, PAIRS, Search};
 use super::{b_bar, below_limit, changes, chunks, epilogue, finder, scans, structure};
+use crate::judge::faults::around::NO_RESETS;
 use crate::judge::faults::variant::Variant;
 
 impl Search<'_> {
@@ -44,6 +45,7 @@ impl Search<'_> {
         let by_hand =
             |propose: &dyn Fn() -> Vec<Candidate>| if together.is_some() { Vec::new() } else { propose() };
         self.first(&[
+            &|| self.resets().into_iter().collect(),
             &|| self.in_one_scan(),
             &|| self.beyond_limits(),
             &|| self.in_some_states(),
@@ -86,6 +88,25 @@ impl Search<'_> {
             },
             &|| by_hand(&|| self.pairs(&around[..count], &around[..count], true)),
         ])
+    }
+
+    /// A state that is set to 0 at a few positions, each where the one before leaves off.
+    fn resets(&self) -> Option<Candidate> {
+        let mut found = NO_RESETS;
+        for at in 0..found.len() {
+            let variant = Variant { resets: found, ..self.base };
+            let Some((first, _)) = self.first_failure(&variant) else { break };
+            // Nothing is carried to the first position, and what fails behind one fails for another reason.
+            if first == 0 || found.contains(&first) || self.base.bidirectional {
+                return None;
+            }
+            found[at] = first;
+        }
+        let at: Vec<String> = found.iter().filter(|at| **at != usize::MAX).map(usize::to_string).collect();
+        let what = format!("the state is set to 0 at {}, and nowhere else", at.join(" and "));
+        let change = Change::new(Part::Carry, "state-reset", what, move |v: &mut Variant| v.resets = found);
+        let candidate = self.alone(&change);
+        (!self.is_refuted(&candidate.variant)).then_some(candidate)
     }
 
     /// What is tried beside others, the likelier first.
