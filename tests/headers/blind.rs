@@ -234,9 +234,10 @@ fn the_cause_of_a_fifth_authors_header_is_said(
     }
 }
 
-/// A sixth author's, held out. Of 20 faulty ones 15 got the right cause when they were first run, three a part of it (08: complex
-/// weights alone; 19: not the series that |Re z| chooses; 20: not its backward), one none: results packed in another order (10); of
-/// these regimes none shows the derivative of 14, which a full run names (the 16th). No name was wrong. `unnamed`: methods and weights of which nothing is said.
+/// A sixth author's, held out at first. Of 20 faulty ones 15 got the right cause when they were first run, three a part of it (08: weights
+/// of one type alone; 19: not the series that |Re z| chooses; 20: not its backward), one none: results packed in another order (10).
+/// Since then 08, 10 and 19 have theirs. No name was wrong. Of these regimes none shows the derivatives of 14 and 20, which are judged on
+/// sweeps alone: a full run names that of 14. `unnamed`: methods and weights of which nothing is said.
 #[rstest]
 #[case("h01", &[at(&[Poly], BOTH)], 0, &["poly-half-missing"])]
 #[case("h02", &[at(&[Foh, Poly, HighOrder], BOTH)], 0, &["B̄ is Δ²/6 + (1/3)Δ²φ₁ where |z| < 2"])]
@@ -245,21 +246,24 @@ fn the_cause_of_a_fifth_authors_header_is_said(
 #[case("h05", &[at(&[Rk4], BOTH)], 0, &["5Δ³A²/24 in place of Δ³A²/6"])]
 #[case("h06", &[at(&[Poly, HighOrder], BOTH)], 0, &["runs-as-highorder", "runs-as-poly"])]
 #[case("h07", &[at(&[Foh, Poly, HighOrder], BOTH)], 0, &["lost-digits"])]
-#[case("h08", &[at(EXPONENTIAL, BOTH)], 5, &["B̄ is taken with Re z held at -10 where Re z < -10"])]
+#[case("h08", &[at(EXPONENTIAL, BOTH)], 0, &["B̄ is taken with Re z held at -10 where Re z < -10"])]
 #[case("h09", &[at(&[Foh], BOTH)], 0, &["b-bar-delta-squared"])]
+#[case("h10", &[at(&Method::ALL, COMPLEX)], 0, &["Re B̄u in the place of Im Ā, Im Ā in the place of Re B̄u"])]
 #[case("h11", &[at(&Method::ALL, COMPLEX)], 0, &["B̄ computes ½Δ²φ₂ + ½Δ²φ₂·u conj(B)"])]
 #[case("h12", &[at(EXPONENTIAL, COMPLEX)], 0, &["Ā computes exp(z − 6.2832·ik) with k = round(Im z/6.2832)"])]
 #[case("h13", &[at(&Method::ALL, BOTH)], 0, &["Ā is 1 where Δ < 0.001; B̄ is 0 where Δ < 0.001"])]
 #[case("h15", &[at(&[Foh, Rk4], BOTH)], 0, &["b-bar-delta-missing", "−Δ³A²/6 in place of Δ³A²/6"])]
 #[case("h16", &[at(&[HighOrder], BOTH)], 0, &["Δφ₂ in place of Δ²φ₂; ½Δ³φ₃ is missing"])]
+#[case("h17", &[at(&Method::ALL, COMPLEX), at(&[Bilinear], BOTH)], 0, &["Ā computes exp(−|Re z| + i Im z)", "Ā computes (1 + z)/(1 − z/2)"])]
 #[case("h18", &[at(&[Zoh, Foh], BOTH)], 0, &["base-2", "B̄ is Δ²/2 where |z| < 0.1"])]
+#[case("h19", &[at(&[Foh, Poly, HighOrder, Rk4], COMPLEX), at(&[Rk4], BOTH)], 0, &["B̄ is Δ²φ₂ (cut after its term in z¹⁷) where |Re z| < 1.75", "Δ⁴A³/12 in place of Δ⁴A³/24"])]
 #[case("h20", &[at(&[Rk4], BOTH)], 0, &["runs-as-rk4-classical"])]
 #[case("c01", &[], 0, &[])]
 #[case("c02", &[], 0, &[])]
 #[case("c03", &[], 0, &[])]
 #[case("c04", &[], 0, &[])]
 #[case("c05", &[], 0, &[])]
-#[ignore = "compiles 21 headers: a minute"]
+#[ignore = "compiles 24 headers: a minute"]
 fn the_cause_of_a_sixth_authors_header_is_said(
     #[case] name: &str,
     #[case] faults: &[At],
@@ -285,6 +289,26 @@ fn slips_are_said_with_their_numbers() {
     for part in said {
         assert!(causes.iter().flatten().any(|text| text.contains(part)), "{part}: {causes:?}");
     }
+}
+
+/// One header with a limit, two of them, a factor, and the length of a series: numbers that are found, in the specified formula.
+#[test]
+fn numbers_in_the_specified_formula_are_found() {
+    let faults = [(&[Zoh, Foh, Bilinear, HighOrder][..], BOTH), (&[Poly, Rk4][..], COMPLEX)];
+    let causes = failing("found", &[], &faults);
+    let said = [
+        "Ā is taken with Re z held at 0 where Re z > 0",
+        "Ā is taken with Δ held at 0.001 where Δ < 0.001",
+        "B̄ is taken with Δ held at 0.1 (not in Δu) where Δ > 0.1",
+        "Ā is the specified one with 0.97·z in the place of z",
+        "B̄ is Δφ₁ (cut after its term in z¹⁸) + ½Δ²φ₂ (cut after its term in z¹⁷) where |Re z| < 1.75",
+        "B̄ is taken with Re z held at -10 where Re z < -10",
+        "Ā is taken with |Im z| held at 3 where |Im z| > 3",
+    ];
+    for part in said {
+        assert!(causes.iter().flatten().any(|text| text.contains(part)), "{part}: {causes:?}");
+    }
+    assert!(causes.iter().all(|texts| !texts.is_empty()), "{causes:?}");
 }
 
 type At = (&'static [Method], &'static [Weights]);

@@ -3,10 +3,9 @@
 
 use num_complex::Complex64;
 
-use super::around::{
-    AUse, Activation, Flips, Input, Limited, Map, Order, Pad, Pairs, Place, Stage, StepSize, UUse, limited,
-};
+use super::around::{AUse, Activation, Flips, Limited, Pad, Stage, StepSize, UUse, limited};
 use super::complex::Way;
+use super::place::{Input, Map, Order, Pairs, Place};
 use super::step::{self, Bounded};
 use super::variant::{BUse, Group, Variant};
 use crate::judge::budget::complex_at;
@@ -132,6 +131,7 @@ impl<'a> Read<'a> {
                     let l = map.of(l, self.problem.shape.seqlen);
                     l.map_or(0.0, |l| self.sequence(Input::U, &self.problem.u, l))
                 }
+                UUse::TwiceAtLast(length) => u * if (l + 1).is_multiple_of(length) { 2.0 } else { 1.0 },
                 UUse::TimesDelta => u * self.steps[1].get(l).map_or(f64::NAN, |step| step.0),
             }
         };
@@ -299,6 +299,7 @@ impl<'a> Read<'a> {
                     Group::Modulo => channel % shape.groups,
                     Group::At(group) => group,
                     Group::Rolled(by) => (channel / (shape.dim / shape.groups) + by) % shape.groups,
+                    Group::Divided(k) => channel / k % shape.groups,
                 };
                 let (batch, l) = (place.batch.of(batch, shape.batch), place.l.of(l, shape.seqlen));
                 let (Some(mut batch), Some(l)) = (batch, l) else { return Complex64::ZERO };
@@ -429,6 +430,8 @@ impl<'a> Read<'a> {
             AUse::NegativeLogarithm => -(-a).ln(),
             AUse::RealPart => a.re.into(),
             AUse::WithoutRealPart => Complex64::new(0.0, a.im),
+            AUse::ExponentialOfRealPart => Complex64::new(-a.re.exp(), a.im),
+            AUse::LogarithmOfRealPart => Complex64::new((-a.re).ln(), a.im),
             AUse::Conjugated => a.conj(),
             AUse::Modulus => a.norm().into(),
             AUse::NegativeModulus => (-a.norm()).into(),

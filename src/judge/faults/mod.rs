@@ -12,9 +12,13 @@ pub mod around;
 mod carried;
 pub mod catalogue;
 pub mod complex;
+mod exponent_sum;
 pub mod gradient;
 pub mod inputs;
+mod moved;
 pub mod only;
+pub mod pieces;
+pub mod place;
 mod readout;
 pub mod recorded;
 pub mod scan;
@@ -23,7 +27,8 @@ pub mod variant;
 
 use std::mem::discriminant;
 
-use self::around::{Activation, Carry, Chunks, GateFunction, Gated, Input};
+use self::around::{Activation, Carry, Chunks, GateFunction, Gated};
+use self::place::Input;
 use self::variant::{
     BUse, Bias, Clamp, Directions, Gate, Group, Inverse, LastState, Power, Readout, Reversed, Sum, Tail,
     Variant,

@@ -3,8 +3,9 @@
 
 use num_complex::Complex64;
 
-use super::around::{Guarded, Input, Limited, Stage};
+use super::around::{Guarded, Limited, Stage};
 use super::complex::Way;
+use super::place::Input;
 use super::variant::Variant;
 use crate::formula::Form;
 
@@ -130,6 +131,7 @@ impl Variant {
             reverse: self.reverse,
             exchanged: self.exchanged,
             initial: self.initial,
+            resets: self.resets,
             chunks: self.chunks,
             tail: self.tail,
             directions: self.directions,
@@ -176,6 +178,7 @@ impl Variant {
             skip: self.skip,
             skip_of_readout: self.skip_of_readout,
             skip_has_d: self.skip_has_d,
+            residual: self.residual,
             gate: self.gate,
             gated: self.gated,
             u_use: [right.u_use[0], self.u_use[1]],

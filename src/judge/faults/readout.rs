@@ -2,8 +2,9 @@
 
 use num_complex::Complex64;
 
-use super::around::{Finish, GateFunction, Gated, Input, Limited, Stage, limited};
+use super::around::{Finish, GateFunction, Gated, Limited, Residual, Stage, limited};
 use super::inputs::Read;
+use super::place::Input;
 use super::step::Bounded;
 use super::variant::{Directions, Readout};
 use crate::judge::budget;
@@ -42,10 +43,16 @@ fn skip_factor(read: &Read) -> f64 {
 }
 
 fn skip(read: &Read, l: usize) -> f64 {
-    match (read.variant.skip_of_readout, skip_factor(read)) {
+    let skip = match (read.variant.skip_of_readout, skip_factor(read)) {
         (true, _) | (_, 0.0) => 0.0,
         (false, factor) => factor * read.u_of_skip[l],
-    }
+    };
+    if read.variant.residual == Residual::BeforeGate { skip + read.u_given[l] } else { skip }
+}
+
+/// What is added behind the gate.
+fn after_gate(read: &Read, l: usize) -> f64 {
+    if read.variant.residual == Residual::AfterGate { read.u_given[l] } else { 0.0 }
 }
 
 /// The output as gain·Σ Re C x + offset; none where it is more than that.
@@ -57,10 +64,11 @@ pub fn gain_and_offset(read: &Read, l: usize) -> Option<(f64, f64)> {
         _ if read.z.is_empty() => 1.0,
         gate => gate.of(read.z[l], read.u_given[l], 0.0),
     };
+    let added = after_gate(read, l);
     match read.variant.gated {
-        Gated::All => Some((scale * gate, skip * gate)),
-        Gated::Readout => Some((scale * gate, skip)),
-        Gated::Skip => Some((scale, skip * gate)),
+        Gated::All => Some((scale * gate, skip * gate + added)),
+        Gated::Readout => Some((scale * gate, skip + added)),
+        Gated::Skip => Some((scale, skip * gate + added)),
         Gated::ForwardAndSkip => None,
     }
 }
@@ -122,6 +130,11 @@ pub fn output(read: &Read, l: usize, sums: Sums) -> (f64, f64) {
         if z < allowance::GATE_UNDERFLOW {
             bound += factor.abs() * (size + bound);
         }
+    }
+    if variant.residual != Residual::None {
+        // One sum more.
+        value += after_gate(read, l);
+        bound += 2.0 * SUM * (value.abs() + after_gate(read, l).abs() + size);
     }
     bound += HALF_SUBNORMAL;
     if variant.finish != Finish::Given {

@@ -7,10 +7,12 @@
 
 use num_complex::Complex64;
 
-use super::around::{Before, Delay, Flips, Initial, Limited, Pad, Raised, STATES, Stage, UUse};
+use super::around::{Before, Delay, Flips, Initial, Limited, Pad, Raised, STATES, Stage};
 use super::carried::{Carried, State};
 use super::complex::{Product, Way};
+use super::exponent_sum::ExponentSum;
 use super::inputs::Read;
+use super::moved;
 use super::only::Only;
 use super::readout::{self, Sums};
 use super::step::{self, Bounded, modulus};
@@ -42,7 +44,7 @@ pub struct Channel {
 
 /// One position's map x → a x + b.
 #[derive(Clone, Copy)]
-struct Map {
+pub(super) struct Map {
     a: Bounded,
     b: Bounded,
 }
@@ -109,7 +111,7 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
         last_state.bound.push(last.error + HALF_SUBNORMAL);
     }
     if matches!(variant.last_state, LastState::Moved(_) | LastState::Transposed) {
-        last_state = moved(variant, problem, channel);
+        last_state = moved::row(variant, problem, channel);
     }
     for (l, of_reversed) in of_reversed.into_iter().enumerate() {
         let at = if variant.flips.back { l } else { seqlen - 1 - l };
@@ -146,173 +148,22 @@ pub fn beginning(variant: &Variant, problem: &Problem, channel: (usize, usize), 
     Some(Row { values, bound })
 }
 
-/// A last state whose numbers are those of other places.
-fn moved(variant: &Variant, problem: &Problem, (batch, d): (usize, usize)) -> Row {
-    let (shape, width) = (problem.shape, problem.weights.width());
-    let from = |n: usize| -> Option<(usize, usize, usize)> {
-        match variant.last_state {
-            LastState::Moved([of_batch, of_channel, of_state]) => Some((
-                of_batch.of(batch, shape.batch)?,
-                of_channel.of(d, shape.dim)?,
-                of_state.of(n, shape.dstate)?,
-            )),
-            _ => {
-                // Where its number lies in memory.
-                let at = d * shape.dstate + n;
-                Some((batch, at % shape.dim, at / shape.dim))
-            }
-        }
-    };
-    // Of each channel that one of the numbers is of, so much as these take.
-    let mut scans: Vec<VariantScan> = Vec::new();
-    let mut row = Row::default();
-    for n in 0..shape.dstate {
-        let Some((batch, d, n)) = from(n) else {
-            row.values.extend(vec![0.0; width]);
-            row.bound.push(HALF_SUBNORMAL);
-            continue;
-        };
-        // What is not held cannot be computed.
-        if problem.row_if_held(batch, d).is_none() {
-            row.values.extend(vec![f64::NAN; width]);
-            row.bound.push(0.0);
-            continue;
-        }
-        let known = scans.iter().position(|scan| scan.channel == (batch, d)).unwrap_or_else(|| {
-            scans.push(VariantScan::new(variant, problem, (batch, d), shape.seqlen));
-            scans.len() - 1
-        });
-        let maps: Vec<Map> = (0..shape.seqlen).map(|l| scans[known].map(n, l)).collect();
-        let last = scans[known].state_after(n, &maps).state;
-        row.values.extend(&[last.value.re, last.value.im][..width]);
-        row.bound.push(last.error + HALF_SUBNORMAL);
-    }
-    row
-}
-
-/// What the outputs of one channel are made of, at its first positions: gain·Σ C x + offset, where x = Āx + K B u. Numbers of
-/// states lie side by side.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Pieces {
-    pub a_bar: Vec<Complex64>,
-    /// B̄ without B.
-    pub k: Vec<Complex64>,
-    pub b: Vec<Complex64>,
-    pub c: Vec<Complex64>,
-    pub u: Vec<f64>,
-    /// Gain and offset.
-    pub epilogue: Vec<(f64, f64)>,
-    pub course: Course,
-}
-
-/// In which directions a scan runs, and what is read of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Course {
-    pub bidirectional: bool,
-    pub directions: Directions,
-    pub reversed: Reversed,
-    pub without_input: bool,
-    pub flips: Flips,
-}
-
-/// The pieces of a variant; none where it is more than its pieces.
-pub fn pieces(variant: &Variant, problem: &Problem, channel: (usize, usize), len: usize) -> Option<Pieces> {
-    let right = Variant::specified(variant.a_bar);
-    let course = Course {
-        bidirectional: variant.bidirectional,
-        directions: variant.directions,
-        reversed: variant.reversed,
-        without_input: variant.without_input,
-        flips: variant.flips,
-    };
-    // All else has to be as specified.
-    let mut rest = *variant;
-    rest.bidirectional = right.bidirectional;
-    (rest.b_bar, rest.transition, rest.exponent) = (right.b_bar, right.transition, right.exponent);
-    (rest.grows, rest.skips_zeros) = (right.grows, right.skips_zeros);
-    (rest.a_bar_inverse, rest.b_bar_inverse) = (right.a_bar_inverse, right.b_bar_inverse);
-    (rest.taylor, rest.other_below, rest.guarded) = (right.taylor, right.other_below, right.guarded);
-    (rest.divisions, rest.sum) = (right.divisions, right.sum);
-    (rest.step_delta, rest.a_bar_delta, rest.b_bar_delta) =
-        (right.step_delta, right.a_bar_delta, right.b_bar_delta);
-    (rest.b_use, rest.c_use, rest.a_use) = (right.b_use, right.c_use, right.a_use);
-    (rest.a_factor, rest.a_offset) = (right.a_factor, right.a_offset);
-    for way in [Way::B, Way::C, Way::ABar, Way::BBar] {
-        rest.ways[way as usize] = right.ways[way as usize];
-    }
-    (rest.u_use, rest.places, rest.groups) = (right.u_use, right.places, right.groups);
-    (rest.input_factor, rest.decays_input) = (right.input_factor, right.decays_input);
-    (rest.readout, rest.readout_factor) = (right.readout, right.readout_factor);
-    (rest.skip, rest.skip_has_d, rest.skip_of_readout) =
-        (right.skip, right.skip_has_d, right.skip_of_readout);
-    (rest.gate, rest.gated) = (right.gate, right.gated);
-    (rest.step_sizes, rest.clamp, rest.last_state) = (right.step_sizes, right.clamp, right.last_state);
-    (rest.directions, rest.reversed, rest.without_input, rest.flips) =
-        (right.directions, right.reversed, right.without_input, right.flips);
-    (rest.powers, rest.asymptote) = (right.powers, right.asymptote);
-    for limited in
-        [Limited::U, Limited::Gate, Limited::B, Limited::C, Limited::BBar, Limited::OfABar, Limited::OfBBar]
-    {
-        rest.limits[limited as usize] = right.limits[limited as usize];
-    }
-    for stage in [Stage::U, Stage::Delta, Stage::A, Stage::B, Stage::C, Stage::ABar] {
-        rest.stages[stage as usize] = InputType::F32;
-    }
-    // A skip that reads Δ is another one beside another Δ.
-    let reads_delta = variant.u_use[1] == UUse::TimesDelta;
-    let is_whole =
-        reads_delta || problem.initial_state.is_some() || problem.reads_before() || problem.reads_with_b();
-    if rest != right || variant.sum == Sum::OuterProducts || is_whole {
-        return None;
-    }
-    let run = VariantScan::new(variant, problem, channel, len);
-    let epilogue: Option<Vec<(f64, f64)>> =
-        (0..len).map(|l| readout::gain_and_offset(&run.read, l)).collect();
-    let (n, epilogue) = (problem.shape.dstate, epilogue?);
-    let mut pieces = Pieces {
-        a_bar: Vec::with_capacity(n * len),
-        k: Vec::with_capacity(n * len),
-        b: Vec::with_capacity(n * len),
-        c: Vec::with_capacity(n * len),
-        u: run.read.u[..len].to_vec(),
-        epilogue,
-        course,
-    };
-    let turned = if variant.readout == Readout::ImaginaryPart { -Complex64::I } else { Complex64::ONE };
-    for l in 0..len {
-        let (delta, _) = run.read.steps[1][l];
-        for n in 0..n {
-            let terms = step::terms(variant, delta, 0.0, run.read.a(1, n));
-            if terms.neighbour != Complex64::ZERO {
-                return None;
-            }
-            let a_bar = run.a_bar(n, l).value;
-            let decayed = if variant.decays_input { a_bar } else { Complex64::ONE };
-            pieces.a_bar.push(a_bar);
-            pieces.k.push((terms.first + terms.higher) * variant.input_factor * decayed);
-            pieces.b.push(run.read.b(n, l));
-            pieces.c.push(run.read.c(n, l) * turned);
-        }
-    }
-    Some(pieces)
-}
-
-struct Last {
-    state: Bounded,
+pub(super) struct Last {
+    pub state: Bounded,
     overflows: bool,
 }
 
-struct VariantScan<'a> {
+pub(super) struct VariantScan<'a> {
     variant: &'a Variant,
     problem: &'a Problem,
-    channel: (usize, usize),
-    read: Read<'a>,
+    pub channel: (usize, usize),
+    pub read: Read<'a>,
     /// What holds where the variant does not.
     elsewhere: Option<&'a VariantScan<'a>>,
 }
 
 impl<'a> VariantScan<'a> {
-    fn new(variant: &'a Variant, problem: &'a Problem, channel: (usize, usize), len: usize) -> Self {
+    pub fn new(variant: &'a Variant, problem: &'a Problem, channel: (usize, usize), len: usize) -> Self {
         let read = Read::new(variant, problem, channel, len);
         VariantScan { variant, problem, channel, read, elsewhere: None }
     }
@@ -363,7 +214,7 @@ impl<'a> VariantScan<'a> {
         self.variant.skips_zeros && self.read.u_at(l as isize) == 0.0
     }
 
-    fn a_bar(&self, n: usize, l: usize) -> Bounded {
+    pub fn a_bar(&self, n: usize, l: usize) -> Bounded {
         if self.is_skipped(l) {
             return Bounded { value: Complex64::ONE, error: 0.0 };
         }
@@ -377,7 +228,7 @@ impl<'a> VariantScan<'a> {
         a_bar.rounded(self.variant.stages[Stage::ABar as usize])
     }
 
-    fn map(&self, n: usize, l: usize) -> Map {
+    pub fn map(&self, n: usize, l: usize) -> Map {
         self.moving(n, l).own_map(n, l)
     }
 
@@ -425,6 +276,16 @@ impl<'a> VariantScan<'a> {
             error: size * factor.abs() * (relative + rounded) + 4.0 * HALF_SUBNORMAL * f64::from(size != 0.0),
         };
         let of_stage = |stage: Stage| self.variant.stages[stage as usize];
+        let b_given = b * u;
+        if of_stage(Stage::DrivenB) != InputType::F32 && b_given != Complex64::ZERO {
+            // What both are in a narrow type multiplies without an error.
+            let exact = self.problem.input != InputType::F32;
+            let error = if exact { 0.0 } else { mu * modulus(b_given) };
+            let rounded = Bounded { value: b_given, error }.rounded(of_stage(Stage::DrivenB));
+            let gain = modulus(b_u.value) / modulus(b_given);
+            b_u.value *= rounded.value / b_given;
+            b_u.error += gain * rounded.error;
+        }
         if of_stage(Stage::BBar) != InputType::F32 && u != 0.0 {
             b_u = b_u.scaled(1.0 / u).rounded(of_stage(Stage::BBar)).scaled(u);
         }
@@ -460,7 +321,7 @@ impl<'a> VariantScan<'a> {
     }
 
     /// The state after these positions.
-    fn state_after(&self, n: usize, maps: &[Map]) -> Last {
+    pub fn state_after(&self, n: usize, maps: &[Map]) -> Last {
         self.add_states(n, maps, false, &mut vec![Sums::default(); maps.len()])
     }
 
@@ -489,14 +350,15 @@ impl<'a> VariantScan<'a> {
     /// What the scan of state n starts from, and the sum of the moduli that this is made of.
     fn initial(&self, n: usize, reverse: bool) -> State {
         let problem = self.problem;
-        let given = problem.initial_state.as_ref().filter(|_| !reverse);
+        let in_both = self.variant.initial == Initial::InBoth;
+        let given = problem.initial_state.as_ref().filter(|_| !reverse || in_both);
         let given = given.map_or(Complex64::ZERO, |x| {
             complex_at(problem.weights, x, problem.state_index(self.channel, n))
         });
         let value = match self.variant.initial {
             Initial::Ignored => Complex64::ZERO,
             Initial::Conjugated => given.conj(),
-            Initial::Given | Initial::WithoutFirstDecay => given,
+            Initial::Given | Initial::WithoutFirstDecay | Initial::InBoth => given,
             Initial::EndOfForward if reverse => return self.end_of(self.channel, n, false),
             Initial::EndOfForward => given,
             Initial::Circular => return self.end_of(self.channel, n, reverse),
@@ -564,6 +426,7 @@ impl<'a> VariantScan<'a> {
         };
         // Ā up to here, where inputs are decayed by the steps before them.
         let mut product = one;
+        let mut exponents = ExponentSum::default();
         let kept = variant.ways[Way::Kept as usize];
         let without_input =
             if reverse { variant.reversed == Reversed::WithoutInput } else { variant.without_input };
@@ -578,6 +441,12 @@ impl<'a> VariantScan<'a> {
             }
             if k == 0 && variant.initial == Initial::WithoutFirstDecay {
                 a = one;
+            }
+            if let Some(sums) = variant.exponent_sums {
+                a = exponents.decay(sums, a);
+            }
+            if k > 0 && variant.resets.contains(&l) {
+                a = Bounded::default();
             }
             let before = carried.whole(x);
             if behind > 0 {

@@ -84,7 +84,11 @@ fn pole(form: Form) -> Fraction {
 /// The bound is the contract on coefficients plus the conditioning of the formula for a z that is off by
 /// `delta_error` and one rounding, to first order ([`crate::judge::model::step`] has the derivation).
 pub fn a_bar(variant: &Variant, delta: f64, delta_error: f64, a: Complex64) -> Bounded {
-    let z = within(a * variant.a_bar_delta.of(delta), variant.limits[Limited::OfABar as usize]);
+    let z = match variant.a_bar_delta_parts {
+        [Power::One, Power::One] => a * variant.a_bar_delta.of(delta),
+        [re, im] => Complex64::new(a.re * re.of(delta), a.im * im.of(delta)),
+    };
+    let z = within(z, variant.limits[Limited::OfABar as usize]);
     let theta = U + 2.0 * delta_error;
     let (value, relative) = match variant.transition.unwrap_or(variant.a_bar.formula().a_bar) {
         Transition::Quotient(alpha) => {

@@ -2,11 +2,12 @@
 //! different parts can be made together.
 
 use super::around::{
-    AUse, Asymptote, Chunks, Counts, Delay, Finish, Flips, FoundTerm, GateFunction, Gated, Guarded, Initial,
-    Limits, Map, Pad, Place, Places, Raised, Stages, StepSize, TERMS, UUse,
+    AUse, Asymptote, Chunks, Counts, Delay, ExponentSums, Finish, Flips, FoundTerm, GateFunction, Gated,
+    Guarded, Initial, Limits, NO_RESETS, Pad, Raised, Resets, Residual, Stages, StepSize, TERMS, UUse,
 };
 use super::complex::{Divisions, OfComplex, Powers, Product, Ways};
 use super::only::Only;
+use super::place::{Map, Place, Places};
 use crate::formula::{Form, Fraction, Transition};
 use crate::problem::InputType;
 
@@ -113,6 +114,8 @@ pub enum Group {
     At(usize),
     /// That of the block so many further on, around the end.
     Rolled(usize),
+    /// d / k % groups
+    Divided(usize),
 }
 
 /// What is done with the gate.
@@ -214,6 +217,8 @@ pub struct Variant {
     pub u_in_higher_terms: bool,
     pub step_delta: Power,
     pub a_bar_delta: Power,
+    /// The same of the real and of the imaginary part of Ā's exponent.
+    pub a_bar_delta_parts: [Power; 2],
     pub b_bar_delta: Power,
     pub b_use: BUse,
     pub c_use: BUse,
@@ -228,7 +233,7 @@ pub struct Variant {
     pub products: [Product; 2],
     /// Of the scan, and of the skip.
     pub u_use: [UUse; 2],
-    /// In the order of [`super::around::Input`].
+    /// In the order of [`super::place::Input`].
     pub places: Places,
     /// Of B and of C.
     pub groups: [Group; 2],
@@ -248,6 +253,10 @@ pub struct Variant {
     /// steps before it, and not by those after it.
     pub exchanged: Option<usize>,
     pub initial: Initial,
+    /// Positions at which the state is set to 0.
+    pub resets: Resets,
+    /// The type that the running sums of Ā's exponent are kept in.
+    pub exponent_sums: Option<ExponentSums>,
     /// How the state is carried from chunk to chunk.
     pub chunks: Option<Chunks>,
     pub delay: Delay,
@@ -265,6 +274,8 @@ pub struct Variant {
     pub skip_of_readout: bool,
     /// Whether D multiplies the skip.
     pub skip_has_d: bool,
+    /// Where u itself is added to what is returned.
+    pub residual: Residual,
     /// A factor on what is read of the states.
     pub readout_factor: f64,
     /// How often each state counts there, where that is not once.
@@ -307,6 +318,7 @@ impl Variant {
             skip: self.skip,
             skip_of_readout: self.skip_of_readout,
             skip_has_d: self.skip_has_d,
+            residual: self.residual,
             gate: self.gate,
             gated: self.gated,
             state: self.state,
@@ -339,6 +351,7 @@ impl Variant {
             u_in_higher_terms: true,
             step_delta: Power::One,
             a_bar_delta: Power::One,
+            a_bar_delta_parts: [Power::One; 2],
             b_bar_delta: Power::One,
             b_use: BUse::Once,
             c_use: BUse::Once,
@@ -357,6 +370,8 @@ impl Variant {
             reverse: false,
             exchanged: None,
             initial: Initial::Given,
+            resets: NO_RESETS,
+            exponent_sums: None,
             chunks: None,
             delay: Delay::None,
             without_input: false,
@@ -368,6 +383,7 @@ impl Variant {
             skip: 1.0,
             skip_of_readout: false,
             skip_has_d: true,
+            residual: Residual::None,
             readout_factor: 1.0,
             counts: None,
             gate: GateFunction::Silu,
@@ -377,7 +393,7 @@ impl Variant {
             powers: Powers::RIGHT,
             asymptote: None,
             limits: [(f64::NEG_INFINITY, f64::INFINITY); 9],
-            stages: [InputType::F32; 9],
+            stages: [InputType::F32; 10],
             state: InputType::F32,
             last_state: LastState::Right,
             store_truncated: false,

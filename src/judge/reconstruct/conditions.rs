@@ -107,7 +107,7 @@ impl Measure {
 
     /// A point at which the measure is so many times that of this one: a step of another length where it is of Δ, another A
     /// where not.
-    fn scaled(self, point: &Point, factor: f64) -> Point {
+    pub fn scaled(self, point: &Point, factor: f64) -> Point {
         let single = |x: f64| f64::from(x as f32);
         match self {
             Measure::Delta => Point::unit(single(point.delta * factor), point.a),
@@ -262,5 +262,9 @@ pub fn rounded_value(value: f64) -> f64 {
 /// The same as a text.
 fn rounded(value: f64) -> String {
     let rounded = rounded_value(value);
-    if (1e-3..1e4).contains(&rounded.abs()) { format!("{rounded}") } else { format!("{rounded:e}") }
+    if rounded == 0.0 || (1e-3..1e4).contains(&rounded.abs()) {
+        format!("{rounded}")
+    } else {
+        format!("{rounded:e}")
+    }
 }

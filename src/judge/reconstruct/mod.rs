@@ -30,12 +30,14 @@
 //! The name of a [fault model](super::faults) comes first where it agrees with the function at every point that was asked.
 
 pub mod conditions;
+pub mod cut;
 pub mod difference;
 pub mod division;
 pub mod expansion;
 pub mod fit;
 pub mod function;
 pub mod guards;
+pub mod limits;
 pub mod mixed;
 pub mod places;
 pub mod recurrence;
@@ -106,11 +108,14 @@ impl Reconstruction {
             let right = difference::specified(self.form, which);
             for (point, step) in points.iter().zip(&steps) {
                 let (want, size) = right.value(point);
-                let off = |value: Complex64| {
-                    let off = (step[which as usize] - value).norm() / size.max(f64::MIN_POSITIVE);
+                // In units of the larger of what is specified and what is said: beside a limit the specified value may be next to
+                // nothing.
+                let off = |(value, own): (Complex64, f64)| {
+                    let unit = size.max(if own.is_finite() { own } else { 0.0 }).max(f64::MIN_POSITIVE);
+                    let off = (step[which as usize] - value).norm() / unit;
                     if off.is_nan() { 1.0 } else { off.min(1.0) }
                 };
-                let error = off(want);
+                let error = off((want, size));
                 // No rounding makes a NaN.
                 let is_lost = step[which as usize].is_finite() && error <= blurred(point.z());
                 if !want.is_finite() || is_lost {
@@ -121,14 +126,14 @@ impl Reconstruction {
                     Some(at) => {
                         needed[at] = true;
                         match &self.statements[at].says {
-                            Says::Is(expansion) => off(expansion.value(point).0),
+                            Says::Is(expansion) => off(expansion.value(point)),
                             Says::At(place) => match &place.content {
                                 Content::NotFinite => f64::from(u8::from(step[which as usize].is_finite())),
                                 // That it is off there is all that is said.
                                 Content::Unknown => 0.0,
-                                content => off(content.value(point).0),
+                                content => off(content.value(point)),
                             },
-                            Says::Of(replaced) => off(right.value(&(replaced.moved)(point)).0),
+                            Says::Of(replaced) => off(right.value(&(replaced.moved)(point))),
                             Says::Permuted => 0.0,
                         }
                     }
@@ -191,6 +196,16 @@ pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option
     }
     for (which, name) in NAMES {
         let right = difference::specified(form, which);
+        // One limit or two are less than any other formula, and may hold at all ordinary steps.
+        let limits = places::within_limits(&probe, which, name, &right);
+        if !limits.is_empty() {
+            statements.extend(limits.into_iter().map(|one| Statement {
+                which,
+                text: one.text.clone(),
+                says: Says::At(one),
+            }));
+            continue;
+        }
         let arguments = expansion::arguments(weights);
         let Some((computed, side)) = in_general(&probe, which, &arguments, &right) else {
             let replaced = replaced::find(&probe, which, &right);

@@ -10,7 +10,7 @@ use super::expansion::{self, Expansion, Monomial, Point, Probe, Term, Which};
 use super::fit::{TOLERANCE, blurred, factors, plausible, recognized, residual, snapped};
 use super::function::{Found, Shape};
 use super::replaced::{self, Replaced};
-use super::text;
+use super::{cut, limits, text};
 use crate::formula::Function;
 use crate::problem::Weights;
 
@@ -91,7 +91,8 @@ impl Content {
             Content::Of(replaced, formula) => {
                 let moved = (replaced.moved)(point);
                 let (value, size) = formula.value(&moved);
-                (value, if moved.z().re.abs() > replaced::FAR { f64::INFINITY } else { size })
+                let is_far = moved.z().re.abs() > replaced::FAR || moved.z().im.abs() > replaced::WIDE;
+                (value, if is_far { f64::INFINITY } else { size })
             }
             Content::NotFinite | Content::Unknown => (f64::NAN.into(), f64::NAN),
         }
@@ -124,19 +125,28 @@ pub struct Place {
     pub text: String,
 }
 
+/// The step function on the grid, beside what `model` says.
+fn asked<'a>(probe: &'a Probe<'a>, which: Which, model: &'a Expansion) -> Option<Asked<'a>> {
+    let points = grid(probe.weights);
+    let steps = probe.ask(&points)?;
+    let value = |(point, step): (&Point, &[Complex64; 2])| {
+        let got = step[which as usize];
+        Value { point: *point, got, class: class(model, point, got) }
+    };
+    Some(Asked { probe, which, model, values: points.iter().zip(&steps).map(value).collect() })
+}
+
+/// What is beyond limits, where these explain all that is not what `model` says.
+pub fn within_limits(probe: &Probe, which: Which, name: &str, model: &Expansion) -> Vec<Place> {
+    asked(probe, which, model).and_then(|asked| asked.within_limits(name)).unwrap_or_default()
+}
+
 /// The places where Ā or B̄u is not what `model` says, as far as they can be told; `name` is the coefficient's.
 pub fn find(probe: &Probe, which: Which, name: &str, model: &Expansion) -> Vec<Place> {
-    let points = grid(probe.weights);
-    let Some(steps) = probe.ask(&points) else { return Vec::new() };
-    let values: Vec<Value> = points
-        .iter()
-        .zip(&steps)
-        .map(|(point, step)| {
-            let got = step[which as usize];
-            Value { point: *point, got, class: class(model, point, got) }
-        })
-        .collect();
-    let asked = Asked { probe, which, model, values };
+    let Some(asked) = asked(probe, which, model) else { return Vec::new() };
+    if let Some(limits) = asked.within_limits(name) {
+        return limits;
+    }
     let mut all = asked.all_others(name);
     // What overflows where it is something else is no place of its own.
     let overflows = |one: &Value| {
@@ -176,7 +186,7 @@ struct Asked<'a> {
 }
 
 /// What is asked of a hypothesis beyond what the numbers of the grid say: thresholds are known to six digits.
-const FOUND: f64 = 16.0 * TOLERANCE;
+pub const FOUND: f64 = 16.0 * TOLERANCE;
 
 /// Steps at which every power of Δ counts.
 const ORDINARY: [f64; 4] = [0.25, 1.0, 4.0, 16.0];
@@ -205,6 +215,21 @@ fn common(values: impl Iterator<Item = f64>, slack: f64) -> Option<f64> {
 impl Asked<'_> {
     fn of_class(&self, class: Class) -> Vec<(Point, Complex64)> {
         self.values.iter().filter(|one| one.class == class).map(|one| (one.point, one.got)).collect()
+    }
+
+    /// What stands beyond one limit or two, where that is all that is off.
+    fn within_limits(&self, name: &str) -> Option<Vec<Place>> {
+        let finite = self.values.iter().filter(|one| one.got.is_finite());
+        let values: Vec<(Point, Complex64)> = finite.map(|one| (one.point, one.got)).collect();
+        let place = |(condition, held): limits::Limit| {
+            let content = Content::Of(held, self.model.clone());
+            let text = format!("{} where {}", content.text(self.which, name), condition.text());
+            let beyond: Vec<_> = values.iter().filter(|(point, _)| condition.holds(point)).copied().collect();
+            self.stays(Place { condition, content, text }, &beyond)
+        };
+        let found = limits::find(self.model, &values)?;
+        let ends = limits::end_there(self.probe, self.which, self.model, (&found, &values));
+        if ends { found.into_iter().map(place).collect() } else { None }
     }
 
     fn got_at(&self, point: &Point) -> Option<Complex64> {
@@ -263,7 +288,8 @@ impl Asked<'_> {
             self.stays(Place { condition, content, text }, &values)
         };
         let of_a = || Some(Content::Of(replaced::of_a_at(self.model, &values, FOUND)?, self.model.clone()));
-        let known = content(&values, self.model).map(Content::Formula).or_else(of_a);
+        let cut = || cut::find(&values, self.model).map(Content::Formula);
+        let known = content(&values, self.model).map(Content::Formula).or_else(of_a).or_else(cut);
         let known = known.and_then(|content| {
             let condition = self.condition(&values, Class::Other, &|point, got| {
                 class_of(content.value(point), point, got) != Class::Other

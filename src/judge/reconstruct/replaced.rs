@@ -132,38 +132,77 @@ fn of_z(weights: Weights) -> Vec<Replaced> {
     all
 }
 
-/// What is added to z, Δ or A.
-fn sums(epsilon: f64) -> [Replaced; 3] {
-    let sign = if epsilon < 0.0 { '−' } else { '+' };
-    let text = |of: &str| format!("{of} {sign} {} in the place of {of}", super::text::digits(epsilon.abs()));
-    [
-        Replaced::of_z(text("z"), move |delta, a| a * delta + epsilon),
-        Replaced::new(text("Δ"), move |point| Point { delta: point.delta + epsilon, ..*point }),
-        Replaced::new(text("A"), move |point| Point { a: point.a + epsilon, ..*point }),
-    ]
+/// Something with one number in it in the place of z, Δ or A.
+struct Numbered {
+    of: &'static str,
+    /// Whether the number is a factor; it is added where not.
+    is_factor: bool,
+    moved: fn(f64, &Point) -> Point,
+}
+
+/// Another z alone.
+fn with_z(point: &Point, z: Complex64) -> Point {
+    Point { a: z / point.delta, ..*point }
+}
+
+/// What may be off by a number, the plainest first.
+const NUMBERED: [Numbered; 7] = [
+    Numbered { of: "z", is_factor: false, moved: |x, point| with_z(point, point.z() + x) },
+    Numbered { of: "Δ", is_factor: false, moved: |x, point| Point { delta: point.delta + x, ..*point } },
+    Numbered { of: "A", is_factor: false, moved: |x, point| Point { a: point.a + x, ..*point } },
+    Numbered { of: "z", is_factor: true, moved: |x, point| with_z(point, point.z() * x) },
+    Numbered { of: "Δ", is_factor: true, moved: |x, point| Point { delta: point.delta * x, ..*point } },
+    Numbered {
+        of: "Re A",
+        is_factor: true,
+        moved: |x, point| Point { a: Complex64::new(point.a.re * x, point.a.im), ..*point },
+    },
+    Numbered {
+        of: "Im A",
+        is_factor: true,
+        moved: |x, point| Point { a: Complex64::new(point.a.re, point.a.im * x), ..*point },
+    },
+];
+
+impl Numbered {
+    fn with(&self, x: f64) -> Replaced {
+        let (of, moved) = (self.of, self.moved);
+        let number = super::text::digits(x.abs());
+        let text = match (self.is_factor, x < 0.0) {
+            (true, is_negative) => format!("{}{number}·{of}", if is_negative { "−" } else { "" }),
+            (false, true) => format!("{of} − {number}"),
+            (false, false) => format!("{of} + {number}"),
+        };
+        Replaced::new(format!("{text} in the place of {of}"), move |point| moved(x, point))
+    }
+
+    /// Where the number is looked for first.
+    fn starts(&self) -> &'static [f64] {
+        if self.is_factor { &[1.0, 0.5, 2.0, -1.0] } else { &[0.0] }
+    }
 }
 
 /// Newton steps, far more than what is near enough needs.
 const NEWTON: usize = 12;
 
-/// A number that is added somewhere: what it is, one value says, and all others must agree.
-fn added(formula: &Expansion, values: &[(Point, Complex64)]) -> Option<Replaced> {
-    let kinds = (0..3).flat_map(|kind| [false, true].map(|beside| (kind, beside)));
-    kinds.filter(|&(kind, beside)| kind == 1 || !beside).find_map(|(kind, beside)| {
-        let of = |epsilon: f64| {
-            let replaced = sums(epsilon)[kind].clone();
-            if beside { replaced.beside_drive() } else { replaced }
-        };
-        let (point, got) = values.get(values.len() / 2)?;
-        let at = |epsilon: f64| formula.value(&(of(epsilon).moved)(point)).0;
-        let mut epsilon = 0.0;
-        for _ in 0..NEWTON {
-            let step = 1e-6;
-            let slope = (at(epsilon + step) - at(epsilon - step)) / (2.0 * step);
-            epsilon += ((got - at(epsilon)) / slope).re;
-        }
-        let replaced = of(function::typed(epsilon)?);
-        agrees(&replaced, formula, values, 4.0 * TOLERANCE).then_some(replaced)
+/// A number in the place of z, Δ or A: what it is, one value says, and all others must agree.
+fn numbered(formula: &Expansion, values: &[(Point, Complex64)]) -> Option<Replaced> {
+    let (point, got) = values.get(values.len() / 2)?;
+    let kinds = NUMBERED.iter().flat_map(|kind| [false, true].map(|beside| (kind, beside)));
+    let mut kinds = kinds.filter(|(kind, beside)| kind.of == "Δ" || !beside);
+    kinds.find_map(|(kind, beside)| {
+        let of = |x: f64| if beside { kind.with(x).beside_drive() } else { kind.with(x) };
+        let at = |x: f64| formula.value(&(of(x).moved)(point)).0;
+        kind.starts().iter().find_map(|&start| {
+            let mut x = start;
+            for _ in 0..NEWTON {
+                let step = 1e-6;
+                let slope = (at(x + step) - at(x - step)) / (2.0 * step);
+                x += ((got - at(x)) / slope).re;
+            }
+            let replaced = of(function::typed(x)?);
+            agrees(&replaced, formula, values, 4.0 * TOLERANCE).then_some(replaced)
+        })
     })
 }
 
@@ -178,11 +217,13 @@ pub fn find(probe: &Probe, which: Which, specified: &Expansion) -> Option<Replac
     let beside = of_both().filter(|one| one.text.contains("place of Δ")).map(|one| one.beside_drive());
     let mut all = of_both().chain(of_z(probe.weights)).chain(beside);
     all.find(|replaced| agrees(replaced, specified, &values, 4.0 * TOLERANCE))
-        .or_else(|| added(specified, &values))
+        .or_else(|| numbered(specified, &values))
 }
 
 /// Beyond this exponent nothing is told: a constant that is typed as a single one is off by so much there.
 pub const FAR: f64 = 30.0;
+/// The same of the angle.
+pub const WIDE: f64 = 40.0;
 
 /// How many values must tell something where most are that far.
 const FEWEST: usize = 6;

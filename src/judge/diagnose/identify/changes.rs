@@ -4,10 +4,12 @@
 use std::sync::Arc;
 
 use super::{places, scans};
+use crate::formula::Form;
 use crate::judge::faults::Fault;
-use crate::judge::faults::around::{AUse, Activation, Input, Map, Stage, StepSize};
+use crate::judge::faults::around::{AUse, Activation, Stage, StepSize};
 use crate::judge::faults::catalogue::Entry;
-use crate::judge::faults::variant::{BUse, Variant};
+use crate::judge::faults::place::{Input, Map};
+use crate::judge::faults::variant::{BUse, Power, Variant};
 use crate::problem::{InputType, Problem, Weights};
 
 /// Which part of a scan a change is about: of each, a combination has one.
@@ -88,10 +90,10 @@ fn part(fault: Fault) -> Part {
 }
 
 /// Every change that can show on this problem, the likelier ones first.
-pub fn all(problem: &Problem) -> Vec<Change> {
+pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
     let mut all = steps(problem);
     all.extend(weights(problem));
-    all.extend(scans::all(problem));
+    all.extend(scans::all(problem, form));
     all.extend(places::inputs_as_used(problem));
     all.extend(places::all(problem));
     all.extend(roundings());
@@ -107,6 +109,7 @@ fn roundings() -> Vec<Change> {
         (Stage::B, Part::BValue, "b", "B"),
         (Stage::C, Part::CValue, "c", "C"),
         (Stage::ABar, Part::ABar, "a-bar", "Ā"),
+        (Stage::DrivenB, Part::BBar, "b-times-u", "B u, which Δ multiplies afterwards,"),
         (Stage::BBar, Part::BBar, "b-bar", "B̄"),
         (Stage::Input, Part::BBar, "input", "what enters the states, B̄u,"),
         (Stage::Sum, Part::Readout, "readout", "what is read of the states, before skip and gate,"),
@@ -336,6 +339,25 @@ fn weights(problem: &Problem) -> Vec<Change> {
     if problem.weights == Weights::Complex {
         a("a-real-part", "the imaginary part of A is dropped", AUse::RealPart);
         a("a-conjugated", "A is conjugated", AUse::Conjugated);
+        let what = "Re A is −exp(Re A): the real part, which is given, is taken for its logarithm";
+        a("a-real-part-exponentiated", what, AUse::ExponentialOfRealPart);
+        let what = "Re A is log(−Re A): the logarithm of the real part is used as it is, without −exp";
+        a("a-log-of-real-part", what, AUse::LogarithmOfRealPart);
+        let parts = [(0, "decay", "real"), (1, "angle", "imaginary")];
+        let powers = [(Power::Missing, "missing", "lacks its Δ"), (Power::Squared, "squared", "has Δ²")];
+        for (part, name, written) in parts {
+            for (power, of, what) in powers {
+                let what = format!("the {written} part of Ā's exponent {what}; the other one is right");
+                all.push(Change::new(
+                    Part::ABar,
+                    format!("a-bar-{name}-delta-{of}"),
+                    what,
+                    move |v: &mut Variant| {
+                        v.a_bar_delta_parts[part] = power;
+                    },
+                ));
+            }
+        }
     }
     let uses: [(&str, &str, BUse); 8] = [
         ("twice", "is applied twice", BUse::Twice),

@@ -6,7 +6,8 @@ use nalgebra::{DMatrix, DVector};
 use super::changes::{Change, Part};
 use super::looks::Look;
 use super::{Candidate, Search};
-use crate::judge::faults::around::{Counts, GateFunction, Input, Map, STATES};
+use crate::judge::faults::around::{Counts, GateFunction, STATES};
+use crate::judge::faults::place::{Input, Map};
 use crate::judge::faults::variant::Variant;
 
 /// Elements for each state, at least.

@@ -116,6 +116,7 @@ pub fn fit(case: &Case, looks: &[Look], variant: &Variant, common: bool) -> Vec<
         }
     };
     let has_skip = case.problem.d.is_some();
+    let is_alone = *variant == Variant::specified(case.form);
     let mut found: Vec<Epilogue> = Vec::new();
     for (gate, gated) in kinds {
         if !has_skip && gated != Gated::All {
@@ -124,7 +125,7 @@ pub fn fit(case: &Case, looks: &[Look], variant: &Variant, common: bool) -> Vec<
         for of_skip in [OfSkip::Right, OfSkip::WithoutD, OfSkip::TimesDelta] {
             if of_skip == OfSkip::Right || has_skip && !common {
                 let start = Epilogue { of_skip, gate, gated, ..Epilogue::RIGHT };
-                found.extend(factors(case, &elements, start));
+                found.extend(factors(case, &elements, start, is_alone));
             }
         }
     }
@@ -145,8 +146,9 @@ fn elements(case: &Case, look: &Look, variant: &Variant) -> Vec<Element> {
     look.got(case).iter().zip(values).map(element).collect()
 }
 
-/// The factors of the readout and of the skip where they leave no more than rounding.
-fn factors(case: &Case, elements: &[Element], start: Epilogue) -> Option<Epilogue> {
+/// The factors of the readout and of the skip where they leave no more than rounding. Beside another change they have to be
+/// simple: a factor of many digits alone says as much with one change less.
+fn factors(case: &Case, elements: &[Element], start: Epilogue, is_alone: bool) -> Option<Epilogue> {
     // What each factor multiplies, and what may be off.
     let columns = |e: &Element, value: f64| {
         let Around { z, u, u_of_skip, delta, d } = e.around;
@@ -219,16 +221,24 @@ fn factors(case: &Case, elements: &[Element], start: Epilogue) -> Option<Epilogu
         return None;
     }
     let states = case.problem.shape.dstate;
+    let next_to_1 = |found: f64| numbers::next_to_1(found).into_iter().map(|known| known.value);
     let known = |found: f64| {
         let mut known: Vec<f64> = [0.0, 1.0].into_iter().filter(|x| (x - found).abs() < 0.02).collect();
-        known.extend(numbers::near(found, 0.01, states).iter().map(|known| known.value));
+        let near = numbers::near(found, 0.01, states).into_iter().map(|known| known.value);
+        match is_alone {
+            true => known.extend(near.chain(next_to_1(found).filter(|x| (x - found).abs() < 0.01))),
+            false => known.extend(near.filter(|value| numbers::is_simple(*value, states))),
+        }
         known
     };
     let (of_readout, of_skip) = (known(c), known(s));
     let pairs = of_readout.iter().flat_map(|c| of_skip.iter().map(move |s| (*c, *s)));
-    let (c, s) = pairs.clone().find(|&(c, s)| c != 0.0 && fits(c, s)).unwrap_or((c, s));
-    // A factor next to 1 is what lost digits look like, which are named elsewhere.
-    let is_next_to_1 = |factor: f64| factor.abs() != 1.0 && (factor.abs() - 1.0).abs() < NEXT_TO_1;
+    let typed = pairs.clone().find(|&(c, s)| c != 0.0 && fits(c, s));
+    let (c, s) = if is_alone { typed.unwrap_or((c, s)) } else { typed? };
+    // A factor next to 1 is what lost digits look like, which are named elsewhere: but for one that is 1 and a round number.
+    let is_typed = |factor: f64| next_to_1(factor).any(|typed| (typed - factor).abs() <= 1e-12);
+    let is_next_to_1 =
+        |factor: f64| factor.abs() != 1.0 && (factor.abs() - 1.0).abs() < NEXT_TO_1 && !is_typed(factor);
     (!is_next_to_1(c) && !is_next_to_1(s)).then_some(Epilogue { readout: c, skip: s, ..start })
 }
 

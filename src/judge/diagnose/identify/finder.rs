@@ -468,7 +468,11 @@ pub fn find(case: &Case, looks: &[Look], variant: &Variant, family: &Family) -> 
             }
         }
         let found = sign * if at_one < at_other { one } else { other }.exp();
-        let known = numbers::near(found, 1e-2, case.problem.shape.dstate);
+        let mut known = numbers::near(found, 1e-2, case.problem.shape.dstate);
+        // Beside another change a number that nobody has typed fits by chance.
+        if *variant != Variant::specified(case.form) {
+            known.retain(|known| known.digits < numbers::NO_CHOICE);
+        }
         let fits = |value: f64| looks.iter().all(|look| !look.refutes(case, &with(value)));
         if let Some(known) = known.into_iter().find(|known| known.value != 0.0 && fits(known.value)) {
             let (apply, value) = (family.apply, known.value);

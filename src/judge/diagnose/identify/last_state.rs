@@ -3,7 +3,8 @@
 use super::changes::{Change, Part};
 use super::{complex, structure};
 use crate::formula::Form;
-use crate::judge::faults::around::{Map, Pad};
+use crate::judge::faults::around::Pad;
+use crate::judge::faults::place::Map;
 use crate::judge::faults::variant::{LastState, Variant};
 use crate::problem::{Problem, Weights};
 

@@ -100,7 +100,7 @@ impl Look {
                 u: read.u_given[l],
                 u_of_skip: read.u_of_skip[l],
                 delta: read.steps[1].get(l).map_or(f64::NAN, |step| step.0),
-                d: problem.d.as_ref().map(|d| read.of_channel(crate::judge::faults::around::Input::D, d)),
+                d: problem.d.as_ref().map(|d| read.of_channel(crate::judge::faults::place::Input::D, d)),
             }
         };
         (0..self.len).map(at).collect()

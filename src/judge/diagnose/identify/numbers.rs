@@ -7,20 +7,26 @@ use std::f64::consts::{LN_2, LOG2_E, PI, SQRT_2};
 pub struct Known {
     pub value: f64,
     pub text: String,
+    /// How many digits it takes to say it: as many as it has, two for fractions and constants, and [`NO_CHOICE`] for what nobody
+    /// would have typed.
+    pub digits: usize,
 }
+
+/// Of a number as it was found.
+pub const NO_CHOICE: usize = usize::MAX;
 
 /// Numbers that are known, the simplest first, within this relative distance of `found`; `n` is the number of states. The
 /// number itself comes last.
 pub fn near(found: f64, distance: f64, n: usize) -> Vec<Known> {
     let close = |value: f64| (value - found).abs() <= distance * found.abs().max(1e-12);
     let mut all: Vec<Known> = Vec::new();
-    let mut add = |value: f64, text: String| {
+    let mut add = |value: f64, text: String, digits: usize| {
         if close(value) && all.iter().all(|known| known.value != value) {
-            all.push(Known { value, text });
+            all.push(Known { value, text, digits });
         }
     };
     let sign = if found < 0.0 { "−" } else { "" };
-    add(0.0, "0".to_owned());
+    add(0.0, "0".to_owned(), 1);
     for denominator in [1u32, 2, 3, 4, 6, 8, 12, 16] {
         let numerator = (found.abs() * f64::from(denominator)).round();
         if (1.0..=64.0).contains(&numerator) || denominator == 1 && numerator > 0.0 && numerator < 1e4 {
@@ -29,7 +35,8 @@ pub fn near(found: f64, distance: f64, n: usize) -> Vec<Known> {
             } else {
                 format!("{sign}{numerator}/{denominator}")
             };
-            add(found.signum() * numerator / f64::from(denominator), text);
+            let digits = if denominator == 1 { text.trim_start_matches('−').len() } else { 2 };
+            add(found.signum() * numerator / f64::from(denominator), text, digits);
         }
     }
     let size = n as f64;
@@ -46,19 +53,38 @@ pub fn near(found: f64, distance: f64, n: usize) -> Vec<Known> {
         (1.702, "1.702".to_owned()),
     ];
     for (value, text) in constants {
-        add(found.signum() * value, format!("{sign}{text}"));
+        add(found.signum() * value, format!("{sign}{text}"), 2);
     }
     // One to four digits.
     if found != 0.0 && found.is_finite() {
         for digits in 0..4usize {
             let text = format!("{found:.digits$e}");
             if let Ok(value) = text.parse::<f64>() {
-                add(value, shown(value));
+                add(value, shown(value), digits + 1);
             }
         }
     }
-    all.push(Known { value: found, text: shown((found * 1e6).round() / 1e6) });
+    all.push(Known { value: found, text: shown((found * 1e6).round() / 1e6), digits: NO_CHOICE });
     all
+}
+
+/// 1 with so much more or less, of one digit or two: a factor next to 1 that somebody has typed.
+pub fn next_to_1(found: f64) -> Vec<Known> {
+    let (size, sign) = (found.abs(), if found < 0.0 { "−" } else { "" });
+    let off = size - 1.0;
+    let typed = (0..2usize).filter_map(|digits| format!("{off:.digits$e}").parse::<f64>().ok());
+    let all = typed.filter(|off| *off != 0.0).map(|off| {
+        // As decimals are written, not as sums are.
+        let value: f64 = format!("{:.9}", 1.0 + off).parse().unwrap_or(1.0 + off);
+        Known { value: found.signum() * value, text: format!("{sign}{}", shown(value)), digits: NO_CHOICE }
+    });
+    all.collect()
+}
+
+/// Whether a number is one that is chosen beside another mistake: of two digits, a fraction or a constant. One of more digits says
+/// more than the mistake beside it, which then fits by chance.
+pub fn is_simple(value: f64, n: usize) -> bool {
+    near(value, 1e-9, n).iter().any(|known| known.digits <= 2)
 }
 
 /// A decimal without an exponent where that is short.

@@ -1,7 +1,8 @@
 //! Which numbers a scan reads of its inputs, and what it takes for u: each input along each of its axes.
 
 use super::changes::{Change, Part};
-use crate::judge::faults::around::{Input, Map, Place, UUse};
+use crate::judge::faults::around::UUse;
+use crate::judge::faults::place::{Input, Map, Place};
 use crate::judge::faults::variant::{Group, Variant};
 use crate::problem::{Operand, Problem};
 
@@ -156,6 +157,14 @@ pub fn all(problem: &Problem) -> Vec<Change> {
                         Map::Modulo(k),
                     )
                 }));
+                // The channels of a head that share what is one number for each head.
+                maps.extend((2..n.min(9)).map(|k| {
+                    (
+                        format!("{name}-{axis}-of-block"),
+                        format!("of {axis} i is that of the first one of its block of {k}"),
+                        Map::Floor(k),
+                    )
+                }));
                 maps.extend((2..n.min(9)).map(|k| {
                     (
                         format!("{name}-{axis}-divided"),
@@ -207,6 +216,11 @@ fn groups(problem: &Problem) -> Vec<Change> {
     // With a group for each channel that is right.
     if groups < problem.shape.dim {
         ways.push(("group-modulo", "channel d reads group d % groups".to_owned(), Group::Modulo));
+        let right = problem.shape.dim / groups;
+        let others = (2..problem.shape.dim.min(2 * FEW_GROUPS + 2)).filter(|k| *k != right);
+        ways.extend(others.map(|k| {
+            ("group-divided", format!("channel d reads group d / {k} % groups"), Group::Divided(k))
+        }));
     }
     let mut all = Vec::new();
     for (of, prefix, place) in [

@@ -4,12 +4,12 @@
 use super::changes::{Change, Part};
 use super::last_state;
 use crate::formula::{Form, Fraction, Transition};
-use crate::judge::faults::around::{Carry, Chunks, Delay, Initial};
+use crate::judge::faults::around::{Carry, Chunks, Delay, ExponentSums, Initial};
 use crate::judge::faults::variant::Variant;
 use crate::problem::{InputType, Problem, Weights};
 
 /// The scan itself.
-pub fn all(problem: &Problem) -> Vec<Change> {
+pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
     let mut all = Vec::new();
     if problem.reads_before() {
         // Stated as before: what reads after the update is out by one the other way.
@@ -93,6 +93,12 @@ pub fn all(problem: &Problem) -> Vec<Change> {
             "initial_state enters without the first Ā",
             |v| v.initial = Initial::WithoutFirstDecay,
         ));
+        if form.is_bidirectional() {
+            let what = "the reversed scan starts from initial_state, too";
+            all.push(Change::new(Part::Other, "initial-state-in-both", what, |v| {
+                v.initial = Initial::InBoth
+            }));
+        }
         if problem.weights == Weights::Complex {
             all.push(Change::new(
                 Part::Other,
@@ -102,11 +108,30 @@ pub fn all(problem: &Problem) -> Vec<Change> {
             ));
         }
     }
+    all.extend(exponent_sums(problem));
     all.extend((1..=2).map(last_state::early));
     all.extend(
         [2, 4, 8, 16, 32, 64].into_iter().filter(|length| *length < problem.shape.seqlen).flat_map(chunked),
     );
     all
+}
+
+/// Decays that are differences of running sums, which are kept in 16 bits.
+fn exponent_sums(problem: &Problem) -> Vec<Change> {
+    if problem.weights == Weights::Complex {
+        return Vec::new();
+    }
+    let types = [(InputType::F16, "f16"), (InputType::Bf16, "bf16")];
+    let ways = [(true, "each of them, and each exponent, is"), (false, "what is kept of each is")];
+    let all = types.into_iter().flat_map(|to| ways.map(|way| (to, way)));
+    let change = |((to, short), (each, what)): ((InputType, &str), (bool, &str))| {
+        let what = format!("decays are differences of running sums of ΔA: {what} rounded to {short}");
+        let sums = Some(ExponentSums { to, each });
+        Change::new(Part::ABar, format!("exponent-sums-in-{short}"), what, move |v: &mut Variant| {
+            v.exponent_sums = sums;
+        })
+    };
+    all.map(change).collect()
 }
 
 const CUT_2: &[Fraction] = &[Fraction::ONE, Fraction::ONE, Fraction::HALF];

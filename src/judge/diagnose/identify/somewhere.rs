@@ -11,7 +11,7 @@ use super::{Candidate, Search, epilogue, guards, structure};
 use crate::judge::faults::around::Guarded;
 use crate::judge::faults::inputs::Read;
 use crate::judge::faults::only::{Every, Only, roundest};
-use crate::judge::faults::scan::{self, Pieces};
+use crate::judge::faults::pieces::{self, Pieces};
 use crate::judge::faults::variant::Variant;
 use crate::tensor::TensorName;
 
@@ -141,7 +141,7 @@ impl Search<'_> {
             self.spread().take(CHANNELS).map(|row| Look { len, ..self.whole(row) }).collect();
         let guarded = guards::guarded(problem.weights);
         let row = |look: &Look| {
-            let base = scan::pieces(&self.base, problem, look.channel, len)?;
+            let base = pieces::pieces(&self.base, problem, look.channel, len)?;
             let read = Read::new(&self.base, problem, look.channel, len);
             let of = |guard: &Guarded| -> Vec<f64> {
                 let at = |l: usize| (0..problem.shape.dstate).map(move |n| (l, n));
@@ -157,7 +157,7 @@ impl Search<'_> {
             .chain(epilogue::beside_others(case).into_iter().map(Some))
             .filter_map(|change| {
                 let variant = change.as_ref().map_or(self.base, |change| self.alone(change).variant);
-                let of = |look: &Look| Some(scan::pieces(&variant, problem, look.channel, len)?.epilogue);
+                let of = |look: &Look| Some(pieces::pieces(&variant, problem, look.channel, len)?.epilogue);
                 Some((change, looks.iter().map(of).collect::<Option<_>>()?))
             })
             .collect();
@@ -168,7 +168,7 @@ impl Search<'_> {
             .collect();
         let of_change = |change: &Change| -> Vec<Candidate> {
             let variant = self.alone(change).variant;
-            let own = |look: &Look| scan::pieces(&variant, problem, look.channel, len);
+            let own = |look: &Look| pieces::pieces(&variant, problem, look.channel, len);
             let Some(own) = looks.iter().map(own).collect::<Option<Vec<Pieces>>>() else { return Vec::new() };
             let moves = own.iter().zip(&rows).any(|(own, row)| {
                 (&own.a_bar, &own.k, &own.b, &own.u)
@@ -308,6 +308,7 @@ impl Search<'_> {
             places.push((Only::Positions(Every::From(first)), format!("from position {first} on")));
         }
         let look = Look { len: (2 * first + super::BEYOND).min(seqlen), ..self.whole(row) };
-        self.only_in(&self.everything(), &places, &[&self.looks[..], &[look]].concat())
+        let changes = [self.everything(), epilogue::alone(self.case)].concat();
+        self.only_in(&changes, &places, &[&self.looks[..], &[look]].concat())
     }
 }

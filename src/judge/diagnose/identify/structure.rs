@@ -2,12 +2,11 @@
 //! left out. Each is proposed for every number that it may have; the looks refute nearly all of them at once.
 
 use super::changes::{Change, Part};
-use super::{complex, finder, guards, scans};
+use super::chunks::in_last_block;
+use super::{complex, finder, guards, layout, scans};
 use crate::formula::{Form, Function, Transition};
-use crate::judge::faults::around::{
-    AUse, Asymptote, AtChunks, Before, Carry, Chunks, Decay, Finish, Flips, InBlock, Initial, Input,
-    LastBlock, Map, Order, Pairs, Place, Steps, UUse,
-};
+use crate::judge::faults::around::{AUse, Asymptote, Before, Finish, Flips, Initial, Residual, UUse};
+use crate::judge::faults::place::{Input, Map};
 use crate::judge::faults::variant::{Reversed, Variant};
 use crate::problem::{Operand, Problem, Weights};
 
@@ -25,7 +24,7 @@ pub(super) const ONE_OF_TWO: usize = 4096;
 const IN_A_ROW: usize = 64;
 
 /// What may be read in another place: a name, how it is written, its inputs, and whether it is u of the scan alone.
-struct Read {
+pub struct Read {
     name: &'static str,
     written: &'static str,
     inputs: &'static [Input],
@@ -33,7 +32,7 @@ struct Read {
 }
 
 /// Sequences, each on its own.
-fn sequences(problem: &Problem) -> Vec<Read> {
+pub fn sequences(problem: &Problem) -> Vec<Read> {
     let variable = |operand| operand == Operand::Variable;
     let (b, c) = (variable(problem.b_operand), variable(problem.c_operand));
     let read = |name, written, inputs| Read { name, written, inputs, of_scan: false };
@@ -57,7 +56,7 @@ impl Read {
     }
 
     /// These inputs at other positions.
-    fn at(&self, name: &str, what: &str, map: Map) -> Change {
+    pub fn at(&self, name: &str, what: &str, map: Map) -> Change {
         let (inputs, of_scan) = (self.inputs, self.of_scan);
         let of_u = match map {
             Map::Shifted(by) if of_scan => Some(UUse::At(by)),
@@ -76,13 +75,13 @@ impl Read {
 pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
     let mut all = near(problem, form);
     all.extend(in_one_coefficient(problem));
-    all.extend(pairs(problem));
+    all.extend(layout::pairs(problem));
     all.extend(flipped_in_part(problem));
     all.extend(left_out(problem));
     all.extend(lags(problem, LAG));
     all.extend(masked(problem));
     all.extend(guards::all(form, problem.weights));
-    all.extend(row_strides(problem));
+    all.extend(layout::row_strides(problem));
     all.extend(starts(problem));
     all.extend(in_blocks(problem));
     all.extend(LENGTHS.iter().flat_map(|length| in_last_block(problem, *length)));
@@ -138,7 +137,7 @@ pub fn near(problem: &Problem, form: Form) -> Vec<Change> {
     all.extend(flips(problem, form));
     all.push(exchanged(None));
     all.extend(complex::all(problem, form));
-    all.extend(orders(problem));
+    all.extend(layout::orders(problem));
     let grows = problem.a.chunks(problem.weights.width()).any(|a| a[0] > 0.0) || !problem.delta_softplus;
     if grows && form.formula().a_bar == Transition::Exponential {
         let what = "Ā is exp(min(ΔA, 0)), of complex numbers of the real part: what should grow stays";
@@ -149,6 +148,18 @@ pub fn near(problem: &Problem, form: Form) -> Vec<Change> {
         all.push(Change::new(Part::Scan, "reversed-state-not-reset", what, |v: &mut Variant| {
             v.initial = Initial::EndOfForward;
         }));
+    }
+    let places = [
+        ("residual-before-gate", "u is added beside the skip, as if D were D + 1", Residual::BeforeGate),
+        (
+            "residual-added",
+            "u is added to the output, as a block around the scan does it",
+            Residual::AfterGate,
+        ),
+    ];
+    // Without a gate both are the same.
+    for (name, what, residual) in places.into_iter().skip(usize::from(problem.z.is_none())) {
+        all.push(Change::new(Part::Epilogue, name, what, move |v: &mut Variant| v.residual = residual));
     }
     if problem.u.contains(&0.0) {
         let what = "states stay as they are where u is 0, as where positions are taken for padding";
@@ -164,7 +175,7 @@ pub fn near(problem: &Problem, form: Form) -> Vec<Change> {
 /// What has few numbers, beside [`near`].
 pub fn few(problem: &Problem, form: Form) -> Vec<Change> {
     let mut all = in_one_coefficient(problem);
-    all.extend(pairs(problem));
+    all.extend(layout::pairs(problem));
     all.extend(flipped_in_part(problem));
     all.extend(left_out(problem));
     all.extend(lags(problem, FEW));
@@ -202,76 +213,6 @@ pub fn in_one_scan<'a>(
             }));
         }
     }
-    all
-}
-
-/// Inputs whose axes are taken to lie in memory in another order.
-fn orders(problem: &Problem) -> Vec<Change> {
-    let shape = problem.shape;
-    let variable = |operand| operand == Operand::Variable;
-    let (b, c) = (variable(problem.b_operand), variable(problem.c_operand));
-    let operand = ["batch", "groups", "dstate", "seqlen"];
-    let sequence = ["batch", "dim", "", "seqlen"];
-    let (of_operand, of_sequence) =
-        ([shape.batch, shape.groups, shape.dstate, shape.seqlen], [shape.batch, shape.dim, 1, shape.seqlen]);
-    let inputs: [(&str, &str, &'static [Input], bool, bool); 6] = [
-        ("u", "u", &[Input::U], true, false),
-        ("delta", "delta", &[Input::Delta], true, false),
-        ("z", "z", &[Input::Z], problem.z.is_some(), false),
-        ("b", "B", &[Input::B], b, true),
-        ("c", "C", &[Input::C], c, true),
-        ("b-and-c", "each of B and C", &[Input::B, Input::C], b && c, true),
-    ];
-    let mut all = Vec::new();
-    for (name, written, inputs, _, is_operand) in inputs.into_iter().filter(|(.., has, _)| *has) {
-        let (axes, sizes) = if is_operand { (operand, of_operand) } else { (sequence, of_sequence) };
-        let shows = |order: &Order| -> Vec<u8> {
-            order.iter().copied().filter(|axis| sizes[usize::from(*axis)] > 1).collect()
-        };
-        let mut known = vec![shows(&Place::RIGHT.order)];
-        // What is read along the wrong one of its last two axes is named otherwise, but for both of B and C.
-        if inputs.len() == 1 {
-            known.push(shows(if is_operand { &[0, 1, 3, 2] } else { &[0, 3, 2, 1] }));
-        }
-        for order in permutations() {
-            let shown = shows(&order);
-            if known.contains(&shown) {
-                continue;
-            }
-            known.push(shown);
-            let list = |order: &Order| {
-                let names = order.iter().map(|axis| axes[usize::from(*axis)]).filter(|name| !name.is_empty());
-                names.collect::<Vec<_>>().join(", ")
-            };
-            let what = format!(
-                "the memory of {written}, ({}), is read as ({})",
-                list(&Place::RIGHT.order),
-                list(&order)
-            );
-            let change = move |v: &mut Variant| {
-                inputs.iter().for_each(|&input| v.places[input as usize].order = order);
-            };
-            all.push(Change::new(
-                Part::Place(inputs[0] as usize),
-                format!("{name}-axes-exchanged"),
-                what,
-                change,
-            ));
-        }
-    }
-    all
-}
-
-/// Of four axes; those that exchange two come first.
-fn permutations() -> Vec<Order> {
-    let mut all: Vec<Order> = Vec::new();
-    for code in 0..256u32 {
-        let order = [0, 2, 4, 6].map(|shift| (code >> shift & 3) as u8);
-        if (0..4).all(|axis| order.contains(&axis)) {
-            all.push(order);
-        }
-    }
-    all.sort_by_key(|order| (0..4u8).filter(|&axis| order[usize::from(axis)] != axis).count());
     all
 }
 
@@ -334,28 +275,6 @@ fn flips(problem: &Problem, form: Form) -> Vec<Change> {
     all
 }
 
-/// Sequences in the last block of so many positions, where that is not full.
-pub fn in_last_block(problem: &Problem, length: usize) -> Vec<Change> {
-    let seqlen = problem.shape.seqlen;
-    if seqlen < length || seqlen.is_multiple_of(length) {
-        return Vec::new();
-    }
-    let ways = [
-        ("stale", "is that of the block before", InBlock::By(-(length as isize))),
-        ("held", "is that of the last position before", InBlock::Held),
-        ("missing", "is missing", InBlock::Nothing),
-    ];
-    let mut all = Vec::new();
-    for read in sequences(problem) {
-        for (name, is, read_there) in ways {
-            let what = format!("{is} in the last block of {length}, which is not full");
-            let map = Map::InLastBlock(LastBlock { length, read: read_there });
-            all.push(read.at(&format!("{name}-in-last-block"), &what, map));
-        }
-    }
-    all
-}
-
 /// A that is used otherwise in Ā or in B̄ only.
 fn in_one_coefficient(problem: &Problem) -> Vec<Change> {
     let complex = problem.weights == Weights::Complex;
@@ -377,43 +296,6 @@ fn in_one_coefficient(problem: &Problem) -> Vec<Change> {
                 format!("a-{name}-in-{short}"),
                 format!("{what} in {coefficient}, and not in {other}"),
                 move |v: &mut Variant| v.a_use[i] = of,
-            ));
-        }
-    }
-    all
-}
-
-/// Complex numbers whose parts lie otherwise in memory.
-fn pairs(problem: &Problem) -> Vec<Change> {
-    if problem.weights == Weights::Real {
-        return Vec::new();
-    }
-    let layouts = [
-        (
-            Pairs::Halves,
-            "halves",
-            "is read as halves: along its last axis all real parts, then all imaginary parts",
-        ),
-        (Pairs::Planes, "planes", "is read as two planes: all real parts, then all imaginary parts"),
-        (Pairs::Exchanged, "parts-exchanged", "is read with real and imaginary parts in each other's place"),
-    ];
-    let of: [(&str, &str, &'static [Input]); 5] = [
-        ("c", "C", &[Input::C]),
-        ("b", "B", &[Input::B]),
-        ("a", "A", &[Input::A]),
-        ("b-and-c", "each of B and C", &[Input::B, Input::C]),
-        ("a-b-and-c", "each of A, B and C", &[Input::A, Input::B, Input::C]),
-    ];
-    let mut all = Vec::new();
-    for (layout, short, what) in layouts {
-        for (name, written, inputs) in of {
-            all.push(Change::new(
-                Part::Place(inputs[0] as usize),
-                format!("{name}-as-{short}"),
-                format!("{written} {what}"),
-                move |v: &mut Variant| {
-                    inputs.iter().for_each(|&input| v.places[input as usize].pairs = layout);
-                },
             ));
         }
     }
@@ -591,53 +473,6 @@ fn lags(problem: &Problem, most: usize) -> Vec<Change> {
     all
 }
 
-/// Inputs whose rows are taken to begin in memory at multiples of another number than their length.
-fn row_strides(problem: &Problem) -> Vec<Change> {
-    let shape = problem.shape;
-    let constant = |operand| operand == Operand::Constant;
-    let (b, c) = (constant(problem.b_operand), constant(problem.c_operand));
-    let sequences = shape.batch * shape.dim;
-    let of_operand = |is_constant: bool| match is_constant {
-        true => (true, shape.dstate, shape.dim),
-        false => (false, shape.seqlen, shape.batch * shape.groups * shape.dstate),
-    };
-    let inputs = [
-        ("a", "A", Input::A, (true, shape.dstate, shape.dim)),
-        ("b", "B", Input::B, of_operand(b)),
-        ("c", "C", Input::C, of_operand(c)),
-        ("u", "u", Input::U, (false, shape.seqlen, sequences)),
-        ("delta", "delta", Input::Delta, (false, shape.seqlen, sequences)),
-        ("z", "z", Input::Z, (false, shape.seqlen, if problem.z.is_some() { sequences } else { 0 })),
-    ];
-    let mut all = Vec::new();
-    for (name, written, input, (is_constant, length, rows)) in inputs {
-        let mut strides: Vec<usize> =
-            [8, 16, 32, 64, 128].map(|multiple| length.next_multiple_of(multiple)).into();
-        strides.extend([8, 16, 32, 64, 128].map(|multiple| length / multiple * multiple));
-        strides.extend([length.saturating_sub(1), length + 1, shape.dim, shape.seqlen, shape.dstate]);
-        if is_constant {
-            strides.extend(1..2 * length);
-        }
-        // Further apart all rows but the first would be beyond the end.
-        strides.retain(|stride| (1..rows * length).contains(stride) && *stride != length && rows > 1);
-        strides.sort_unstable();
-        strides.dedup();
-        for stride in strides {
-            let what =
-                format!("rows of {written} are read {stride} numbers apart in memory in place of {length}");
-            all.push(Change::new(
-                Part::Place(input as usize),
-                format!("{name}-row-stride"),
-                what,
-                move |v: &mut Variant| {
-                    v.places[input as usize].row_stride = Some(stride);
-                },
-            ));
-        }
-    }
-    all
-}
-
 /// A scan that starts from what that of the item of the batch before has ended with.
 pub fn starts_of_batch(problem: &Problem) -> Option<Change> {
     starts(problem).into_iter().nth(1).filter(|_| problem.shape.batch > 1)
@@ -667,68 +502,4 @@ fn starts(problem: &Problem) -> Vec<Change> {
         })
     };
     shows.map(change).collect()
-}
-
-/// What may happen at the chunks of this length, beside [`super::scans::chunked`].
-pub fn at_chunks(problem: &Problem, length: usize) -> Vec<Change> {
-    let mut all = decayed(length);
-    for read in sequences(problem) {
-        let ways = [
-            (0, Some(-1), "first", "is that of the position before"),
-            (0, Some(1), "first", "is that of the position after"),
-            (0, Some(-(length as isize)), "first", "is that of the chunk before"),
-            (0, None, "first", "is missing"),
-            (length - 1, Some(1), "last", "is that of the position after"),
-            (length - 1, Some(-1), "last", "is that of the position before"),
-            (length - 1, None, "last", "is missing"),
-        ];
-        let what = format!(
-            "of position l is that of l % {length}: where it is read from does not advance from chunk to chunk"
-        );
-        all.push(read.at("not-advancing", &what, Map::Modulo(length)));
-        for (at, by, place, is) in ways {
-            let name = if by.is_some() { "stale-at-chunks" } else { "missing-at-chunks" };
-            let what = format!("{is} at the {place} position of each chunk of {length}");
-            all.push(read.at(name, &what, Map::Chunked(AtChunks { length, at, by })));
-        }
-    }
-    all
-}
-
-/// A carried state that has decayed by other steps than it should have.
-fn decayed(length: usize) -> Vec<Change> {
-    let steps = [
-        (
-            Steps::Exclusive,
-            "too-little",
-            "one step too little: at position l by all steps of the chunk before l",
-        ),
-        (Steps::WithoutFirst, "too-little", "one step too little: not by the chunk's first step"),
-        (Steps::OneMore, "too-much", "one step too much: at position l by that of l + 1, too"),
-        (Steps::OneBefore, "too-much", "one step too much: by the last step of the chunk before, too"),
-        (Steps::FirstTwice, "too-much", "one step too much: by the chunk's first step twice"),
-        (Steps::Nothing, "too-little", "by nothing at any position"),
-        (Steps::OwnAlone, "too-little", "too little: at position l by the step of l alone"),
-    ];
-    let mut all = Vec::new();
-    for (steps, name, what) in steps {
-        for (passed_right, last_right, passed) in [
-            (true, true, "what is passed from chunk to chunk is right"),
-            (true, false, "what is passed from chunk to chunk is right, last_state is not"),
-            (false, false, "so it is passed on"),
-        ] {
-            // Passed on, these are the missing Ā of the first position, and Carry::WithoutDecay.
-            if matches!(steps, Steps::WithoutFirst | Steps::Nothing) && !passed_right {
-                continue;
-            }
-            let carry = Carry::Decayed(Decay { steps, passed_right, last_right });
-            all.push(Change::new(
-                Part::Carry,
-                format!("chunk-carry-decayed-{name}"),
-                format!("the state carried into a chunk of {length} has decayed {what}; {passed}"),
-                move |v: &mut Variant| v.chunks = Some(Chunks::new(length, carry)),
-            ));
-        }
-    }
-    all
 }

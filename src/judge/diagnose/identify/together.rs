@@ -11,7 +11,8 @@ use super::changes::Change;
 use super::finder::{self, Family};
 use super::looks::Look;
 use super::{Candidate, Search, epilogue};
-use crate::judge::faults::scan::{self, Course, Pieces};
+use crate::judge::faults::pieces::{self, Course, Pieces};
+use crate::judge::faults::scan;
 use crate::judge::faults::variant::{Directions, Reversed, Variant};
 use crate::tensor::TensorName;
 
@@ -221,7 +222,7 @@ impl<'s> Together<'s> {
         let looks: Vec<Look> =
             search.spread().take(channels).map(|row| Look { len, ..search.whole(row) }).collect();
         let row = |look: &Look| {
-            let base = scan::pieces(&search.base, case.problem, look.channel, len)?;
+            let base = pieces::pieces(&search.base, case.problem, look.channel, len)?;
             let got = look.got(case);
             let rounding = got.iter().map(|got| Look::rounding(case, *got)).collect();
             Some(Row { got, rounding, base })
@@ -255,7 +256,7 @@ impl<'s> Together<'s> {
 
     fn own(&self, variant: &Variant) -> Option<Vec<Own>> {
         let of = |(look, row): (&Look, &Row)| {
-            let pieces = scan::pieces(variant, self.search.case.problem, look.channel, self.len)?;
+            let pieces = pieces::pieces(variant, self.search.case.problem, look.channel, self.len)?;
             Some(Own::new(pieces, &row.base))
         };
         self.looks.iter().zip(&self.rows).map(of).collect()
