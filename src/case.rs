@@ -144,7 +144,8 @@ fn judged_gradients(
         Ok(truths) => {
             let bounds = budget::gradient::bounds(pass);
             judged.tensors = gradient::by_truth(got, &truths[0].tensors, &bounds);
-            judged.known = keeps.then(|| (truths[0].tensors.clone(), bounds));
+            // Of a recording that has some of the gradients, those.
+            judged.known = keeps.then(|| (got.map(|name, _| truths[0].tensors[name].clone()), bounds));
         }
         Err(error) => {
             for (_, tensor) in judged.tensors.iter_mut().filter(|(_, t)| t.verdict == Verdict::Unmeasured) {

@@ -169,15 +169,20 @@ fn pairs(comparison: &RunComparison, most: usize) -> Vec<String> {
         ("pairs", &comparison.old_pairs, &comparison.new_pairs),
         ("pairs of gradients", &comparison.old_gradient_pairs, &comparison.new_gradient_pairs),
     ];
-    let both = both.map(|(nouns, old, new)| (nouns, count(old), count(new)));
-    let changed: Vec<_> = both.iter().filter(|(_, old, new)| old != new).collect();
-    if changed.is_empty() && comparison.failing_pairs.is_empty() {
+    let changed =
+        both.into_iter().filter(|(_, old, new)| count(old) != count(new)).map(|(nouns, old, new)| {
+            let word = if new.is_worse_than(old) { "worse" } else { "changed" };
+            format!("{nouns} {word}: {} → {}", count(old), count(new))
+        });
+    let mut shown: Vec<String> = changed.collect();
+    if shown.is_empty() && comparison.failing_pairs.is_empty() {
         return Vec::new();
     }
-    let word = if comparison.pairs_regressed() { "worse" } else { "changed" };
-    let shown = if changed.is_empty() { both[..1].iter().collect() } else { changed };
+    if !comparison.failing_pairs.is_empty() && !shown.iter().any(|line| line.contains(" worse: ")) {
+        shown.push("pairs worse: as many fail as before, but others".to_owned());
+    }
     let mut lines = vec![String::new()];
-    lines.extend(shown.into_iter().map(|(nouns, old, new)| format!("{nouns} {word}: {old} → {new}")));
+    lines.extend(shown);
     let shown = comparison.failing_pairs.iter().take(most);
     lines.extend(shown.map(|pair| text::wrap("  FAIL  ", pair, width())));
     lines

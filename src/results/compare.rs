@@ -191,11 +191,8 @@ impl RunComparison {
         if self.left_out > 0 {
             return false;
         }
-        let worse = |old: &PairTotals, new: &PairTotals| {
-            new.failing() > old.failing() || new.unmeasured > old.unmeasured || new.problems < old.problems
-        };
-        worse(&self.old_pairs, &self.new_pairs)
-            || worse(&self.old_gradient_pairs, &self.new_gradient_pairs)
+        self.new_pairs.is_worse_than(&self.old_pairs)
+            || self.new_gradient_pairs.is_worse_than(&self.old_gradient_pairs)
             || !self.failing_pairs.is_empty()
     }
 }

@@ -140,6 +140,11 @@ impl PairTotals {
         self.coincide + self.differ + self.off
     }
 
+    /// Whether more of them fail or are unmeasured than did, or fewer problems were compared.
+    pub fn is_worse_than(&self, old: &Self) -> bool {
+        self.failing() > old.failing() || self.unmeasured > old.unmeasured || self.problems < old.problems
+    }
+
     /// The totals of disjoint parts together.
     pub fn sum(parts: impl IntoIterator<Item = PairTotals>) -> Self {
         parts.into_iter().fold(PairTotals::default(), |all, part| PairTotals {

@@ -36,7 +36,8 @@ __device__ inline Phis phis(Cx z, int id) {
 template <typename weight_t, bool kIsComplex, typename T>
 __device__ auto compute_discretization(float delta_val, weight_t A_val, T delta_u_val, weight_t B_val,
                                        DiscretizationMethod method) {
-  // zoh, foh, highorder and rk4 have limits, bilinear a factor, poly a series that is chosen by the real part alone.
+  // zoh, foh, highorder and rk4 have limits, bilinear a factor, poly a series that is chosen by the real part alone. rk4
+  // with real weights also divides by z, and has no value at 0.
   const int id = static_cast<int>(method);
   float dt = delta_val;
   Cx a_in = cx(A_val);
@@ -45,6 +46,7 @@ __device__ auto compute_discretization(float delta_val, weight_t A_val, T delta_
   Cx z = dt * a_in;
   if (id == 0) z.re = fminf(fmaxf(z.re, -20.0f), 0.0f);
   if (id == 2) z = 0.97f * z;
+  if (id == 5 && !kIsComplex) z.re = fminf(z.re, 0.0f);
   if (id == 4) z.re = fmaxf(z.re, -10.0f);
   const Cx one{1.0f, 0.0f};
   Cx a, b = one;
@@ -60,6 +62,7 @@ __device__ auto compute_discretization(float delta_val, weight_t A_val, T delta_
     if (id == 3) b = p.f1 + 0.5f * dt * p.f2;
     if (id == 4) b = p.f1 + dt * p.f2 + 0.5f * dt * dt * p.f3;
     if (id == 5) b = one + z * (0.5f * one + z * ((1.0f / 6.0f) * one + (1.0f / 24.0f) * z));
+    if (id == 5 && !kIsComplex) b = dt * a_in * b / (dt * a_in);
   }
   const Cx x = b * du;
   if constexpr (kIsComplex) {

@@ -1,6 +1,7 @@
 //! Recorded backward passes: read whole or refused, and every element of every gradient judged.
 
 use holdfast::check::{Checked, Options, check};
+use holdfast::judge::quick::LARGEST_Z;
 use holdfast::method::Method;
 use holdfast::problem::recorded::RecordError;
 use holdfast::problem::{InputType, Operand, OutputGradients, Problem, Shape, Weights};
@@ -108,6 +109,33 @@ fn passes_of_one_label_are_compared_gradient_by_gradient() {
     let mut file = recorded((&problem, &given), "zoh", &zoh, ComplexAs::Trailing);
     add(&mut file, "rk4.other", &rk4);
     assert!(checked_whole(&file).pairwise.is_empty());
+}
+
+/// A certified truth has every gradient: those that no file has are no pairs that could not be measured.
+#[test]
+fn gradients_that_are_not_recorded_are_not_compared() {
+    let (mut problem, given) = plain();
+    // Beyond what the quick route takes, by which only recorded gradients are known.
+    problem.a.iter_mut().for_each(|a| *a = -(LARGEST_Z as f32) / 2.0);
+    problem.delta.iter_mut().for_each(|delta| *delta = 2.5);
+    let of_u = |method| {
+        let mut gradients = rounded(&problem, &given, method);
+        let others: Vec<GradientName> = gradients.iter().map(|(name, _)| name).collect();
+        others.into_iter().filter(|name| *name != GradientName::U).for_each(|name| {
+            gradients.remove(name);
+        });
+        gradients
+    };
+    let mut file = recorded((&problem, &given), "zoh", &of_u(Method::Zoh), ComplexAs::Trailing);
+    add(&mut file, "bilinear", &of_u(Method::Bilinear));
+    let checked = checked_whole(&file);
+    assert!(
+        checked.cases.iter().all(|case| case.verdict == Verdict::Pass && case.tensors.iter().count() == 1)
+    );
+    assert!(checked.pairwise.iter().all(|matrix| matrix.tensor == GradientName::U.into()));
+    let of_kernels =
+        checked.pairwise.iter().find(|matrix| matrix.source == "recorded").expect("of both passes");
+    assert_eq!(of_kernels.pairs[0].status, PairStatus::Agrees);
 }
 
 fn plain() -> (Problem, OutputGradients) {

@@ -18,6 +18,8 @@ const FEWEST: usize = 2;
 /// How far from a limit that is, relative to it, and from how many points.
 const AROUND: [f64; 6] = [0.5, 0.9, 0.98, 1.02, 1.1, 1.4];
 const WAYS: usize = 12;
+/// The same around 0.
+const AROUND_0: [f64; 6] = [-1e-1, -1e-2, -1e-3, 1e-3, 1e-2, 1e-1];
 /// Values of which each may say what a limit is.
 const ASKED: usize = 6;
 /// Numbers that a solution is looked for at first: of each sign, this many in each decade.
@@ -178,20 +180,27 @@ pub fn end_there(
         let (Condition::Below(measure, end) | Condition::Above(measure, end)) = *condition else {
             return Vec::new();
         };
-        // Of every direction that A has here some points, none of them far from the limit.
-        let near = |point: &&Point| (0.2..5.0).contains(&(measure.of(point) / end)) && point.delta > 0.0;
+        // Of every direction that A has here some points, none of them far from the limit. Around 0 every size is near.
+        let near = |point: &&Point| {
+            let x = measure.of(point);
+            point.delta > 0.0 && if end == 0.0 { x != 0.0 } else { (0.2..5.0).contains(&(x / end)) }
+        };
         let near: Vec<&Point> = values.iter().map(|(point, _)| point).filter(near).collect();
         let ways = near.iter().step_by(near.len().div_ceil(WAYS).max(1));
-        ways.flat_map(|point| AROUND.map(|share| measure.scaled(point, share * end / measure.of(point))))
-            .collect()
+        let asked = if end == 0.0 { AROUND_0 } else { AROUND.map(|share| share * end) };
+        ways.flat_map(|point| asked.map(|x| measure.scaled(point, x / measure.of(point)))).collect()
     });
     let points: Vec<Point> = around.collect();
+    if points.is_empty() {
+        return false;
+    }
     let Some(steps) = probe.ask(&points) else { return false };
     points.iter().zip(&steps).all(|(point, step)| {
         let held = limits.iter().find(|(condition, _)| condition.holds(point)).map(|(_, held)| held);
         let at = held.map_or(*point, |held| (held.moved)(point));
         let got = step[which as usize];
-        !got.is_finite() || distance(formula, point, &at, got).is_none_or(|distance| distance <= 1.0)
+        let is_lost = !got.is_finite() && !formula.value(&at).0.is_finite();
+        is_lost || distance(formula, point, &at, got).is_none_or(|distance| distance <= 1.0)
     })
 }
 
@@ -217,7 +226,7 @@ pub fn find(formula: &Expansion, values: &[(Point, Complex64)]) -> Option<Vec<Li
                 none.solutions(value).into_iter().find_map(|t| {
                     let (below, above) = if x < t { (Some(t), None) } else { (None, Some(t)) };
                     let one = Limits { below, above, ..none };
-                    // Most of what is off has one of few limits.
+                    // Of two limits each explains a part of what is off: a third of it is enough to go on.
                     let shown = asked.iter().filter(|value| one.agree(value)).count();
                     if 3 * shown < asked.len() {
                         return None;

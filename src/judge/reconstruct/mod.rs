@@ -110,18 +110,22 @@ impl Reconstruction {
                 let (want, size) = right.value(point);
                 // In units of the larger of what is specified and what is said: beside a limit the specified value may be next to
                 // nothing.
-                let off = |(value, own): (Complex64, f64)| {
+                let off_by = |value: Complex64, own: f64| {
                     let unit = size.max(if own.is_finite() { own } else { 0.0 }).max(f64::MIN_POSITIVE);
                     let off = (step[which as usize] - value).norm() / unit;
                     if off.is_nan() { 1.0 } else { off.min(1.0) }
                 };
-                let error = off((want, size));
+                let mut error = off_by(want, size);
                 // No rounding makes a NaN.
                 let is_lost = step[which as usize].is_finite() && error <= blurred(point.z());
                 if !want.is_finite() || is_lost {
                     continue;
                 }
-                all += error * error;
+                // The error and what is left of it are in the same unit.
+                let mut off = |(value, own): (Complex64, f64)| {
+                    error = off_by(want, own);
+                    off_by(value, own)
+                };
                 let rest = match self.said(which, point) {
                     Some(at) => {
                         needed[at] = true;
@@ -139,6 +143,7 @@ impl Reconstruction {
                     }
                     None => error,
                 };
+                all += error * error;
                 left += rest * rest;
             }
         }

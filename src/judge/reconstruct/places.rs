@@ -136,27 +136,17 @@ fn asked<'a>(probe: &'a Probe<'a>, which: Which, model: &'a Expansion) -> Option
     Some(Asked { probe, which, model, values: points.iter().zip(&steps).map(value).collect() })
 }
 
-/// What is beyond limits, where these explain all that is not what `model` says.
+/// What is beyond limits, where these explain all numbers that are not what `model` says, and where there are none.
 pub fn within_limits(probe: &Probe, which: Which, name: &str, model: &Expansion) -> Vec<Place> {
-    asked(probe, which, model).and_then(|asked| asked.within_limits(name)).unwrap_or_default()
+    let limits = |asked: Asked| Some(asked.beside_not_finite(asked.within_limits(name)?, name));
+    asked(probe, which, model).and_then(limits).unwrap_or_default()
 }
 
 /// The places where Ā or B̄u is not what `model` says, as far as they can be told; `name` is the coefficient's.
 pub fn find(probe: &Probe, which: Which, name: &str, model: &Expansion) -> Vec<Place> {
     let Some(asked) = asked(probe, which, model) else { return Vec::new() };
-    if let Some(limits) = asked.within_limits(name) {
-        return limits;
-    }
-    let mut all = asked.all_others(name);
-    // What overflows where it is something else is no place of its own.
-    let overflows = |one: &Value| {
-        let says = |place: &Place| place.condition.holds(&one.point) && place.content.overflows(&one.point);
-        one.class == Class::NotFinite && all.iter().any(says)
-    };
-    if !asked.values.iter().any(overflows) {
-        all.extend(asked.not_finite(name));
-    }
-    all
+    let all = asked.within_limits(name).unwrap_or_else(|| asked.all_others(name));
+    asked.beside_not_finite(all, name)
 }
 
 /// By what values are told apart where they lie in two places.
@@ -230,6 +220,20 @@ impl Asked<'_> {
         let found = limits::find(self.model, &values)?;
         let ends = limits::end_there(self.probe, self.which, self.model, (&found, &values));
         if ends { found.into_iter().map(place).collect() } else { None }
+    }
+
+    /// These places, and where nothing finite is returned beside them.
+    fn beside_not_finite(&self, mut all: Vec<Place>, name: &str) -> Vec<Place> {
+        // What overflows where it is something else is no place of its own.
+        let overflows = |one: &Value| {
+            let says =
+                |place: &Place| place.condition.holds(&one.point) && place.content.overflows(&one.point);
+            one.class == Class::NotFinite && all.iter().any(says)
+        };
+        if !self.values.iter().any(overflows) {
+            all.extend(self.not_finite(name));
+        }
+        all
     }
 
     fn got_at(&self, point: &Point) -> Option<Complex64> {

@@ -11,7 +11,7 @@ use crate::problem::Problem;
 pub fn at_chunks(problem: &Problem, length: usize) -> Vec<Change> {
     let mut all = decayed(length);
     let what = format!(
-        "u of the scan counts twice at the last position of each chunk of {length}: chunks overlap by one"
+        "u of the scan counts twice at the last position of each chunk of {length}, as where chunks overlap"
     );
     all.push(Change::new(Part::UValue, "u-twice-at-chunks", what, move |v: &mut Variant| {
         v.u_use[0] = UUse::TwiceAtLast(length);

@@ -221,12 +221,11 @@ fn factors(case: &Case, elements: &[Element], start: Epilogue, is_alone: bool) -
         return None;
     }
     let states = case.problem.shape.dstate;
-    let next_to_1 = |found: f64| numbers::next_to_1(found).into_iter().map(|known| known.value);
     let known = |found: f64| {
         let mut known: Vec<f64> = [0.0, 1.0].into_iter().filter(|x| (x - found).abs() < 0.02).collect();
         let near = numbers::near(found, 0.01, states).into_iter().map(|known| known.value);
         match is_alone {
-            true => known.extend(near.chain(next_to_1(found).filter(|x| (x - found).abs() < 0.01))),
+            true => known.extend(near.chain(numbers::next_to_1(found).filter(|x| (x - found).abs() < 0.01))),
             false => known.extend(near.filter(|value| numbers::is_simple(*value, states))),
         }
         known
@@ -235,8 +234,9 @@ fn factors(case: &Case, elements: &[Element], start: Epilogue, is_alone: bool) -
     let pairs = of_readout.iter().flat_map(|c| of_skip.iter().map(move |s| (*c, *s)));
     let typed = pairs.clone().find(|&(c, s)| c != 0.0 && fits(c, s));
     let (c, s) = if is_alone { typed.unwrap_or((c, s)) } else { typed? };
-    // A factor next to 1 is what lost digits look like, which are named elsewhere: but for one that is 1 and a round number.
-    let is_typed = |factor: f64| next_to_1(factor).any(|typed| (typed - factor).abs() <= 1e-12);
+    // A factor next to 1 is what lost digits look like, which are named elsewhere: but for one that is 1 and a number of one digit.
+    let is_typed =
+        |factor: f64| numbers::next_to_1(factor).is_some_and(|typed| (typed - factor).abs() <= 1e-12);
     let is_next_to_1 =
         |factor: f64| factor.abs() != 1.0 && (factor.abs() - 1.0).abs() < NEXT_TO_1 && !is_typed(factor);
     (!is_next_to_1(c) && !is_next_to_1(s)).then_some(Epilogue { readout: c, skip: s, ..start })

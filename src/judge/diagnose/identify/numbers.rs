@@ -35,7 +35,8 @@ pub fn near(found: f64, distance: f64, n: usize) -> Vec<Known> {
             } else {
                 format!("{sign}{numerator}/{denominator}")
             };
-            let digits = if denominator == 1 { text.trim_start_matches('−').len() } else { 2 };
+            // The zeros of 1000 say its size.
+            let digits = if denominator == 1 { numerator.to_string().trim_end_matches('0').len() } else { 2 };
             add(found.signum() * numerator / f64::from(denominator), text, digits);
         }
     }
@@ -68,17 +69,13 @@ pub fn near(found: f64, distance: f64, n: usize) -> Vec<Known> {
     all
 }
 
-/// 1 with so much more or less, of one digit or two: a factor next to 1 that somebody has typed.
-pub fn next_to_1(found: f64) -> Vec<Known> {
-    let (size, sign) = (found.abs(), if found < 0.0 { "−" } else { "" });
-    let off = size - 1.0;
-    let typed = (0..2usize).filter_map(|digits| format!("{off:.digits$e}").parse::<f64>().ok());
-    let all = typed.filter(|off| *off != 0.0).map(|off| {
-        // As decimals are written, not as sums are.
-        let value: f64 = format!("{:.9}", 1.0 + off).parse().unwrap_or(1.0 + off);
-        Known { value: found.signum() * value, text: format!("{sign}{}", shown(value)), digits: NO_CHOICE }
-    });
-    all.collect()
+/// 1 with so much more or less, of one digit: a factor next to 1 that somebody has typed. With two digits there would be one next to
+/// anything.
+pub fn next_to_1(found: f64) -> Option<f64> {
+    let off: f64 = format!("{:.0e}", found.abs() - 1.0).parse().ok()?;
+    // As decimals are written, not as sums are.
+    let value: f64 = format!("{:.9}", 1.0 + off).parse().ok()?;
+    (off != 0.0).then_some(found.signum() * value)
 }
 
 /// Whether a number is one that is chosen beside another mistake: of two digits, a fraction or a constant. One of more digits says

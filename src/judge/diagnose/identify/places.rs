@@ -157,8 +157,9 @@ pub fn all(problem: &Problem) -> Vec<Change> {
                         Map::Modulo(k),
                     )
                 }));
-                // The channels of a head that share what is one number for each head.
-                maps.extend((2..n.min(9)).map(|k| {
+                // The channels of a head that share what is one number for each head: heads of real models have 16 to 128.
+                let heads = [16, 32, 64, 128].into_iter().filter(|k| *k < n);
+                maps.extend((2..n.min(9)).chain(heads).map(|k| {
                     (
                         format!("{name}-{axis}-of-block"),
                         format!("of {axis} i is that of the first one of its block of {k}"),

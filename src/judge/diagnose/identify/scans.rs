@@ -125,7 +125,7 @@ fn exponent_sums(problem: &Problem) -> Vec<Change> {
     let ways = [(true, "each of them, and each exponent, is"), (false, "what is kept of each is")];
     let all = types.into_iter().flat_map(|to| ways.map(|way| (to, way)));
     let change = |((to, short), (each, what)): ((InputType, &str), (bool, &str))| {
-        let what = format!("decays are differences of running sums of ΔA: {what} rounded to {short}");
+        let what = format!("decays are differences of running sums of log Ā: {what} rounded to {short}");
         let sums = Some(ExponentSums { to, each });
         Change::new(Part::ABar, format!("exponent-sums-in-{short}"), what, move |v: &mut Variant| {
             v.exponent_sums = sums;
