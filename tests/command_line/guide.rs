@@ -241,10 +241,11 @@ fn what_the_guide_counts_is_so() {
     }
 }
 
-/// Every file below `folder` that is text of ours.
+/// Every file below `folder` that is text of ours; Python leaves its compiled files beside the sources.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("readable").path());
-    let text = |path: &PathBuf| path.extension().is_some_and(|e| e != "json" && e != "safetensors");
+    let others = ["json", "safetensors", "pyc", "so"];
+    let text = |path: &PathBuf| path.extension().is_some_and(|e| others.iter().all(|other| e != *other));
     entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).filter(text).collect()
 }
 
