@@ -188,7 +188,7 @@ fn rounding_is_no_formula() {
     let p = phi(z);
     let p3 = if z.re.abs().max(z.im.abs()) < 0.5 { 1.0 / 6.0 + z / 24.0 } else { p[3] };
     [p[0], (p[1] * delta + p[2] * delta.powi(2) + p3 * (0.5 * delta.powi(3))) * b * u]
-}, "b-bar-formula", &["B̄ is Δφ₁ + Δ²φ₂ + Δ³/12 + Δ⁴A/48 where max(|Re z|, |Im z|) < 0.5"])]
+}, "b-bar-formula", &["B̄ is Δφ₁ + Δ²φ₂ + ½Δ³φ₃ (cut after its term in z) where max(|Re z|, |Im z|) < 0.5"])]
 #[case::asymptote(Method::Foh, Weights::Real, |delta: f64, a: C, b: C, u: f64| {
     let z = a * delta;
     let phi2 = if z.re < -6.0 { 1.0 / z } else { phi(z)[2] };
