@@ -16,7 +16,7 @@ use crate::tensor::Gradients;
 /// Bytes for each position of a channel and eight of its states, in each direction: measured, and rounded up.
 const EACH: usize = 6_000;
 
-/// Values of all gradients of a pass up to which it is compared with others: truths and bounds of all are held.
+/// Values of all gradients of the passes of a label up to which these are compared: truths and bounds of all are held.
 const COMPARED: usize = 4_000_000;
 
 /// What a recording's backward passes come to.

@@ -24,10 +24,8 @@ pub struct Found {
     pub coefficients: Vec<CoefficientResult>,
     pub invariants: Vec<InvariantResult>,
     /// The truth's, and the kernel's, of outputs and of gradients; of these only such as may be shown.
-    #[serde(default)]
     pub matrices: Vec<[PairwiseMatrix; 2]>,
     /// What all pairs of outputs, and all of gradients, came to.
-    #[serde(default)]
     pub pairs: [PairTotals; 2],
     /// Of f32 outputs.
     pub histograms: Vec<ErrorHistogram>,
@@ -57,9 +55,9 @@ impl Found {
         self.matrices.extend(matrices.into_iter().filter(|[_, kernel]| shows || kernel.fails()));
     }
 
-    /// Adds what else was found of the same problem.
-    pub fn extend(&mut self, more: Found) {
-        let Found { cases, matrices, pairs, sequences, .. } = more;
+    /// Adds what a backward pass finds of the same problem: these four, and nothing else.
+    pub fn add_backward(&mut self, found: Found) {
+        let Found { cases, matrices, pairs, sequences, .. } = found;
         self.cases.extend(cases);
         self.matrices.extend(matrices);
         self.pairs = PairTotals::sums(self.pairs, pairs);

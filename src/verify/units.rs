@@ -187,7 +187,7 @@ impl<'a> Plan<'a> {
                 }
                 if request.judges_backward(self.promise) {
                     let shown = Shown { sequences, matrices: self.shows_matrices(spec) };
-                    found.extend(backward::solve(request, self.backend, spec, shown));
+                    found.add_backward(backward::solve(request, self.backend, spec, shown));
                 }
                 if spec.input != InputType::F32 {
                     found.histograms.clear();
