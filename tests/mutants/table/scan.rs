@@ -196,8 +196,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "complex-items-halved",
             "half of a tail's complex B and C are loaded",
-            "load_items(row + 2 * l, 2 * valid,",
-            "load_items(row + 2 * l, valid,",
+            "(row + kWidth * l, kWidth * valid,",
+            "(row + kWidth * l, valid,",
         ),
         SCANS,
         caught_in(&[Case], &["everything-on"]),
@@ -207,8 +207,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "complex-row-not-doubled",
             "a complex row is read from half way",
-            "load_items(row + 2 * l,",
-            "load_items(row + l,",
+            "(row + kWidth * l,",
+            "(row + l,",
         ),
         SCANS,
         caught_in(&[Case, Invariant], &["short"]),
