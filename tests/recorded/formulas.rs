@@ -154,6 +154,7 @@ fn newton(share: f64) -> f64 {
     "phi-closed-form",
     "φ₃ is (eᶻ − 1 − z/2 − z²/2)/z³"
 )]
+#[case(Kernel { last: 31, ..HIGH_ORDER }, "last-state-of-full-chunk", "the last full chunk of 32 positions")]
 #[case(Kernel { last: 20, ..HIGH_ORDER }, "last-state-early", "before the last 19 positions")]
 fn what_is_wrong_in_one_place_is_named(#[case] kernel: Kernel, #[case] name: &str, #[case] what: &str) {
     let said = said(&kernel);
