@@ -72,10 +72,10 @@ fn run(kernel: &Kernel, problem: &Problem) -> (Vec<f32>, Vec<f32>) {
             let operand =
                 |values: &[f32], l| f64::from(values[problem.operand_index(Operand::Variable, (b, d), n, l)]);
             let mut x = 0.0;
-            for l in 0..LEN {
+            for (l, y) in y.iter_mut().enumerate() {
                 let input = operand(&problem.b, l) * f64::from(problem.u[at(l)]);
                 x = (kernel.a_bar)(&steps, l, a) * x + (kernel.b_bar)(&steps, l, a) * input;
-                y[l] += operand(&problem.c, l) * x;
+                *y += operand(&problem.c, l) * x;
                 if l == kernel.last {
                     last.push(x as f32);
                 }
