@@ -14,6 +14,7 @@ use super::exponent_sum::ExponentSum;
 use super::inputs::Read;
 use super::moved;
 use super::only::Only;
+use super::quotient;
 use super::readout::{self, Sums};
 use super::step::{self, Bounded, modulus};
 use super::variant::{BUse, Directions, LastState, Readout, Reversed, Sum, Tail, Variant};
@@ -220,6 +221,7 @@ impl<'a> VariantScan<'a> {
         }
         let (delta, delta_error) = self.read.steps[0][l];
         let mut a_bar = step::a_bar(self.variant, delta, delta_error + self.read.a_error, self.read.a(0, n));
+        a_bar = quotient::a_bar(&self.read, n, l).unwrap_or(a_bar);
         let (least, most) = self.variant.a_bar_limits;
         // Numbers that are no limits at all are left as they are, NaN too.
         if a_bar.value.re < least || a_bar.value.re > most {
@@ -252,6 +254,7 @@ impl<'a> VariantScan<'a> {
             }
             _ => {
                 let t = step::terms(self.variant, delta, delta_error, a);
+                let t = quotient::b_bar(&self.read, t, n, l);
                 let u_of_higher = if self.variant.u_in_higher_terms { u } else { 1.0 };
                 let neighbour =
                     if t.neighbour == Complex64::ZERO { 0.0 } else { u_at(l as isize + t.offset) };
