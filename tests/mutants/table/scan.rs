@@ -204,12 +204,7 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         SCAN,
-        (
-            "complex-row-not-doubled",
-            "a complex row is read from half way",
-            "(row + kWidth * l,",
-            "(row + l,",
-        ),
+        ("complex-row-not-doubled", "a complex row is read from half way", "(row + kWidth * l,", "(row + l,"),
         SCANS,
         caught_in(&[Case, Invariant], &["short"]),
     ),
@@ -361,8 +356,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "poly-forward-only",
             "poly's forward part is not added",
-            "y.item[i] += workspace(own)[i];",
-            "y.item[i] = workspace(own)[i];",
+            "y.item[i] += reversed.item(i);",
+            "y.item[i] = reversed.item(i);",
         ),
         &[Poly],
         caught_in(&[Case], &["short"]),
@@ -428,8 +423,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "tail-unwritten",
             "the last element of a tail is not stored",
-            "if (i < at.valid) out[i] = packet.item[i];",
-            "if (i + 1 < at.valid) out[i] = packet.item[i];",
+            "if (i < valid) p[i] = packet.item[i];",
+            "if (i + 1 < valid) p[i] = packet.item[i];",
         ),
         SCANS,
         caught_in(&[Case, Invariant], &["everything-on"]),
