@@ -61,15 +61,13 @@ impl Horner {
 impl Samples<'_> {
     /// A polynomial with simple coefficients and one wrong product.
     pub fn nested(&self) -> Option<Found> {
+        // A modulus is no linear function of what is multiplied.
         let kinds = Product::WRONG
             .into_iter()
+            .filter(|product| *product != Product::Moduli)
             .flat_map(|product| [At::Last, At::First].map(|at| Horner { product, at }));
         let all = DEGREES.flat_map(|degree| kinds.clone().map(move |horner| (degree, horner)));
         all.into_iter().find_map(|(degree, horner)| {
-            // A modulus is no linear function of what is multiplied.
-            if horner.product == Product::Moduli {
-                return None;
-            }
             let column = |k: usize| {
                 let mut one = vec![0.0; degree + 1];
                 one[k] = 1.0;
