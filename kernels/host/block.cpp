@@ -282,10 +282,9 @@ const Parcel* meet_warp(unsigned mask, const void* value, std::size_t size, int 
 
 }  // namespace
 
-Index thread_index() { return {active->current, 0, 0}; }
-Index block_index() { return {active->block, 0, 0}; }
-Index block_size() { return {active->threads, 1, 1}; }
-unsigned lane_index() { return active->current % kLanes; }
+unsigned thread_number() { return active->current; }
+unsigned block_number() { return active->block; }
+unsigned block_threads() { return active->threads; }
 
 void barrier(int line) {
   Machine& m = *active;

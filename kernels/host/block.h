@@ -11,14 +11,21 @@
 
 namespace holdfast_host {
 
+// Of the running thread: its number in its block, and the block's; valid only inside run_block. A thread's own frames see one value for
+// as long as it lives, which the attribute says. Numbers, since a struct would come back through memory, in parts of another size than
+// it is read in, for which the processor has to wait each time.
+#define HOLDFAST_SAME_FOR_A_THREAD __attribute__((const))
+HOLDFAST_SAME_FOR_A_THREAD unsigned thread_number();
+HOLDFAST_SAME_FOR_A_THREAD unsigned block_number();
+HOLDFAST_SAME_FOR_A_THREAD unsigned block_threads();
+
+// As CUDA has them, of one dimension.
 struct Index {
   unsigned x, y, z;
 };
-
-// For the running thread; valid only inside run_block.
-Index thread_index();
-Index block_index();
-Index block_size();
+inline Index thread_index() { return {thread_number(), 0, 0}; }
+inline Index block_index() { return {block_number(), 0, 0}; }
+inline Index block_size() { return {block_threads(), 1, 1}; }
 
 // `line` tells the wait in messages, and waits at different lines apart.
 void barrier(int line);
@@ -32,7 +39,7 @@ struct alignas(8) Parcel {
 
 // Gives `size` bytes to the other lanes of the warp, waits for all, returns what they gave (kLanes of them).
 const Parcel* exchange(unsigned mask, const void* value, std::size_t size, int line);
-unsigned lane_index();
+inline unsigned lane_index() { return thread_number() % kLanes; }
 
 // 32 or 64 bits at a time, as CUDA's.
 template <class T>
