@@ -260,7 +260,14 @@ fn notes(request: &Request, promise: Promise) -> Vec<RegimeNote> {
     notes
 }
 
-fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec) -> Found {
+/// The verdict on each method's outputs. `sensitivity_is_measured`: how small an error of a coefficient is caught is measured as well.
+fn solve(
+    request: &Request,
+    known: &Known,
+    backend: &dyn Backend,
+    spec: &Spec,
+    sensitivity_is_measured: bool,
+) -> Found {
     let problem = spec.draw(request.seed);
     let known = known.of(&problem);
     let runs: Vec<_> = request.methods.iter().map(|&method| backend.scan(method, &problem)).collect();
@@ -290,10 +297,7 @@ fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec) -
             cases.push(judged.case);
             continue;
         };
-        if request.sensitivity
-            && solved.promise.perturbable
-            && is_measured_for_sensitivity(request, backend, spec)
-        {
+        if sensitivity_is_measured && solved.promise.perturbable {
             sensitivity.push(precision::sensitivity(spec, &solved, reference.as_ref()));
         }
         if let Some(got) = &got {
@@ -349,14 +353,6 @@ pub fn judge_scan<'a>(
     }
     case.lifted = precision::lifted_case(backend, &solved, known, case.verdict, got.as_ref());
     JudgedScan { case, solved: Some(solved), got, reference }
-}
-
-/// Sensitivity is measured on the first f32 problem of each regime and weight type.
-fn is_measured_for_sensitivity(request: &Request, backend: &dyn Backend, spec: &Spec) -> bool {
-    let same = |s: &Spec| {
-        s.input == InputType::F32 && s.regime.name == spec.regime.name && s.weights == spec.weights
-    };
-    request.specs(backend.promise()).into_iter().find(same).is_some_and(|first| first.key() == spec.key())
 }
 
 /// The id of one pass of a method over a problem.

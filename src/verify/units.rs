@@ -177,8 +177,9 @@ impl<'a> Plan<'a> {
     fn solve_one(&self, known: &Known, request: &Request, work: &Work) -> Found {
         match work {
             Work::Problem(spec) => {
+                let sensitivity = request.sensitivity && self.is_measured_for_sensitivity(spec);
                 let mut found = match request.judges_forward() {
-                    true => solve(request, known, self.backend, spec),
+                    true => solve(request, known, self.backend, spec, sensitivity),
                     false => Found::default(),
                 };
                 let sequences = self.shows_sequences(request, spec);
@@ -205,6 +206,16 @@ impl<'a> Plan<'a> {
                 ..Found::default()
             },
         }
+    }
+
+    /// Sensitivity is measured on the first f32 problem of each regime and weight type.
+    fn is_measured_for_sensitivity(&self, spec: &Spec) -> bool {
+        let of_f32 = |s: &Spec| s.input == InputType::F32 && s.weights == spec.weights;
+        let first = self.works.iter().find_map(|work| match work {
+            Work::Problem(s) if of_f32(s) && s.regime.name == spec.regime.name => Some(s),
+            _ => None,
+        });
+        first.is_some_and(|first| first.key() == spec.key())
     }
 
     /// Whether the errors along the sequence are shown: of the first seed's first of the longest f32 problems of a weight type.
