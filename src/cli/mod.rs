@@ -51,7 +51,8 @@ pub use program::program;
                   holdfast check run.safetensors        what another framework recorded\n  \
                   holdfast compare old.json new.json    what changed between two runs\n  \
                   holdfast list regimes                 the hard inputs, and why they are hard\n\n\
-                  With no command: verify every regime on the best backend, report into reports/latest/.\n\n\
+                  With no command: verify every regime on the best backend, report into reports/latest/;\n\
+                  and the forward kernels' fast tier, report into reports/latest-fast/.\n\n\
                   Exit status: 0 all verdicts pass; 1 some verdict fails or could not be measured; \
                   2 bad input or usage; 3 the requested backend cannot run here; 130 interrupted."
 )]
@@ -117,6 +118,16 @@ impl Outcome {
         Outcome { text, status, ..Outcome::default() }
     }
 
+    /// What this and the next run come to together: the worse status, and one text after the other.
+    pub fn and(self, next: Outcome) -> Self {
+        let gap = if self.text.is_empty() { "" } else { "\n" };
+        Outcome {
+            text: self.text + gap + &next.text,
+            aside: self.aside + &next.aside,
+            status: self.status.max(next.status),
+        }
+    }
+
     /// With machine output in the place of the text, where that is wanted.
     fn with_json(self, json: Option<String>) -> Self {
         match json {
@@ -160,6 +171,10 @@ pub enum CliError {
         "--tier fast has no gradients, expected --pass forward (hint: gradients have one tier; leave --tier out for them)"
     )]
     NoTierOfGradients,
+    #[error(
+        "{0} is for one tier, expected it without --tier or with one name (hint: a command for each tier)"
+    )]
+    OneTierAlone(&'static str),
     #[error(transparent)]
     BadPlace(#[from] output::BadPlace),
     #[error(transparent)]
@@ -205,7 +220,7 @@ pub fn parse(arguments: &[OsString]) -> Result<Cli, CliError> {
 pub fn run(cli: Cli) -> Result<Outcome, CliError> {
     let show = cli.show.show();
     match cli.command {
-        None => verify::run(&verify::Args::default(), show),
+        None => verify::run(&verify::Args::main_job(), show),
         Some(Command::Verify(args)) => verify::run(&args, show),
         Some(Command::Check(args)) => check::run(&args, show),
         Some(Command::Diff(args)) => diff::run(&args, show),

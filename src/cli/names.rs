@@ -203,6 +203,13 @@ pub struct Several<T: Clone>(Names<T>);
 #[derive(Clone, Debug)]
 pub struct Selection<T>(Vec<T>);
 
+impl<T> Selection<T> {
+    /// What is asked for elsewhere than on a command line.
+    pub fn of(one: T) -> Self {
+        Selection(vec![one])
+    }
+}
+
 impl<T: Clone> Selection<T> {
     /// Everything that was asked for, in its order.
     pub fn all(words: &[Selection<T>]) -> Vec<T> {

@@ -63,7 +63,8 @@ pub struct NoFolder {
     folder: String,
 }
 
-fn is_standard_output(file: &Path) -> bool {
+/// Whether a file's name stands for standard output.
+pub fn is_standard_output(file: &Path) -> bool {
     file == Path::new(STANDARD_OUTPUT)
 }
 
@@ -93,7 +94,9 @@ fn in_a_folder(option: &'static str, place: &Path) -> Result<(), NoFolder> {
 /// # Errors
 /// [`CliError`] for a place that cannot be written to, or whose folder is not there.
 pub fn prepare(directory: Option<&Path>, files: &[(&'static str, Option<&Path>)]) -> Result<(), CliError> {
-    let out = directory.filter(|directory| *directory != Path::new(DEFAULT_REPORT));
+    // The default one is made, with the folder that it is in.
+    let is_default = |directory: &Path| directory.parent() == Path::new(DEFAULT_REPORT).parent();
+    let out = directory.filter(|directory| !is_default(directory));
     for (option, place) in [("--out", out)].iter().chain(files) {
         let Some(place) = place.filter(|place| !is_standard_output(place)) else { continue };
         in_a_folder(option, place)?;
@@ -105,6 +108,32 @@ pub fn prepare(directory: Option<&Path>, files: &[(&'static str, Option<&Path>)]
 }
 
 impl Args {
+    /// The same places for something beside what is meant for them, by its name: `results.json` becomes `results-NAME.json`, and
+    /// the report's directory `latest` `latest-NAME`.
+    pub fn named_after(&self, name: &str, directory: Option<&Path>) -> Self {
+        let beside = |place: &Path| {
+            let mut file = place.file_stem().unwrap_or_default().to_owned();
+            file.push(format!("-{name}"));
+            if let Some(extension) = place.extension() {
+                file.push(".");
+                file.push(extension);
+            }
+            place.with_file_name(file)
+        };
+        // A directory has no extension, whatever its name.
+        let folder = |place: &Path| {
+            let mut folder = place.file_name().unwrap_or_default().to_owned();
+            folder.push(format!("-{name}"));
+            place.with_file_name(folder)
+        };
+        Args {
+            out: directory.map(folder),
+            json: self.json.as_deref().map(beside),
+            junit: self.junit.as_deref().map(beside),
+            parquet: self.parquet.as_deref().map(beside),
+        }
+    }
+
     /// [`prepare`], for these options.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use super::show::Show;
 use super::{CliError, Outcome, PASSED, names, partition, planted, rerun};
 use crate::kernel::Backend;
 use crate::kernel::foreign::Header;
-use crate::kernel::select::{self, Choice};
+use crate::kernel::select::{self, Choice, SelectError};
 use crate::method::Method;
 use crate::parts::Part;
 use crate::problem::plan::Filter;
@@ -20,7 +20,7 @@ use crate::promise::Tier;
 use crate::report;
 use crate::results::{HeaderInstantiation, HeaderNote, Results, seeds_text};
 use crate::verify::part::Divided;
-use crate::verify::{Known, Passes, Plan, Request, verify};
+use crate::verify::{Known, Passes, Plan, Request, verify_knowing};
 
 /// What takes the place of the lifted runs' line where a header is judged.
 const NOT_LIFTED: &str =
@@ -41,6 +41,7 @@ pub const DEFAULT_REPORT: &str = "reports/latest";
     holdfast verify                                       everything, report into reports/latest/\n  \
     holdfast verify --method foh --weights complex        one method's complex kernels\n  \
     holdfast verify --regime stiff --seed 7 --out /tmp/r  other random inputs, report elsewhere\n  \
+    holdfast verify --tier accurate,fast --out /tmp/r     both tiers: reports in /tmp/r and /tmp/r-fast\n  \
     holdfast verify --header discretization_kernels.cuh   somebody else's coefficients, in f32\n  \
     holdfast verify --seed 1..200 --partition 3/8 --out d the third of eight shares of a large run\n\n\
     A filtered run writes a report only where --out names a directory. `holdfast list` shows every name.\n\n\
@@ -71,9 +72,10 @@ pub struct Args {
     /// Judge outputs, gradients, or both; of a header both, for --invariants-only outputs [default: both]
     #[arg(long, value_parser = names::passes(), conflicts_with_all = ["header", "invariants_only"])]
     pub pass: Option<Passes>,
-    /// The forward kernels of this tier, by its own promise; gradients have one tier [default: accurate]
-    #[arg(long, value_parser = names::tier(), conflicts_with = "header")]
-    pub tier: Option<Tier>,
+    /// The forward kernels of this tier, by its own promise; of both with a comma, each with a report of its own. Gradients
+    /// have one tier [default: accurate]
+    #[arg(long = "tier", value_name = "T", value_parser = names::tier().several(), conflicts_with = "header")]
+    pub tiers: Vec<Selection<Tier>>,
     /// Judge this header of coefficients in place of the production kernels
     #[arg(long, value_name = "FILE.cuh", value_hint = clap::ValueHint::FilePath)]
     pub header: Option<PathBuf>,
@@ -112,6 +114,42 @@ struct RunSetup {
 }
 
 impl Args {
+    /// What the program does without a command: everything, in every tier that its backend has.
+    pub fn main_job() -> Self {
+        let tiers = if has_tiers(Choice::Auto) { Tier::ALL.map(Selection::of).to_vec() } else { Vec::new() };
+        Args { tiers, ..Args::default() }
+    }
+
+    /// Each once, in their own order.
+    fn tiers(&self) -> Vec<Tier> {
+        let named = Selection::all(&self.tiers);
+        let tiers: Vec<Tier> = Tier::ALL.into_iter().filter(|tier| named.contains(tier)).collect();
+        if tiers.is_empty() { vec![Tier::default()] } else { tiers }
+    }
+
+    /// The command for one of several tiers: of every other than the usual one, what it writes has its name.
+    ///
+    /// # Errors
+    /// An option that is for one tier alone.
+    fn of_tier(&self, tier: Tier) -> Result<Args, CliError> {
+        let for_one_alone = [
+            ("--partition", self.partition.is_some()),
+            ("--rerun-failed", self.rerun_failed.is_some()),
+            ("--pass backward", self.pass == Some(Passes::Backward)),
+            ("--json -", self.output.json.as_deref().is_some_and(output::is_standard_output)),
+        ];
+        if let Some((option, _)) = for_one_alone.into_iter().find(|(_, is_there)| *is_there) {
+            return Err(CliError::OneTierAlone(option));
+        }
+        if tier == Tier::default() {
+            return Ok(Args { tiers: Vec::new(), ..self.clone() });
+        }
+        let pass = self.pass.filter(|&pass| pass != Passes::Both);
+        let whole = Args { tiers: Vec::new(), ..self.clone() };
+        let output = self.output.named_after(tier.name(), whole.report_directory());
+        Ok(Args { tiers: vec![Selection::of(tier)], pass, output, ..self.clone() })
+    }
+
     fn filter(&self) -> Filter {
         Filter {
             regimes: Selection::all(&self.regimes),
@@ -169,7 +207,8 @@ impl Args {
     }
 
     fn tier_option(&self) -> Option<String> {
-        self.tier.map(|tier| format!("--tier {tier}"))
+        let tiers: Vec<&str> = self.tiers().into_iter().map(Tier::name).collect();
+        (!self.tiers.is_empty()).then(|| format!("--tier {}", tiers.join(",")))
     }
 
     fn header_option(&self) -> Option<String> {
@@ -196,10 +235,10 @@ impl Args {
         report::text::wrap("assumed: ", &said, report::console::width()) + "\n"
     }
 
-    fn backend(&self) -> Result<RunSetup, CliError> {
+    fn backend(&self, tier: Tier) -> Result<RunSetup, CliError> {
         let variable = std::env::var(select::VARIABLE).ok();
         let Some(path) = &self.header else {
-            let selection = select::select(self.backend, self.tier.unwrap_or_default(), variable.as_deref())?;
+            let selection = select::select(self.backend, tier, variable.as_deref())?;
             let (backend, why) = (selection.backend, selection.why);
             return Ok(RunSetup { backend, why, header: None, calls_exp2: false });
         };
@@ -238,10 +277,18 @@ impl Args {
             || self.rerun_failed.is_some()
             || self.fail_fast
             || self.pass.is_some_and(|pass| pass != Passes::Both)
-            || self.tier.is_some_and(|tier| tier != Tier::default())
+            || self.tiers() != [Tier::default()]
             || !(self.methods.is_empty()
                 && self.regimes.is_empty()
                 && (self.weights, self.input, self.b, self.c) == (None, None, None, None))
+    }
+
+    /// Whether all that is to be written can be.
+    fn prepare(&self) -> Result<(), CliError> {
+        match self.partition {
+            Some(_) => output::prepare_folder(self.output.out.as_deref()),
+            None => self.output.prepare(self.report_directory()),
+        }
     }
 
     fn report_directory(&self) -> Option<&Path> {
@@ -253,25 +300,46 @@ impl Args {
     }
 }
 
-/// Runs the command.
+/// Runs the command: for several tiers one after the other, which share what is known of their problems.
 ///
 /// # Errors
 /// A backend that cannot run here, a header that cannot be read, nothing to run, results that cannot be read or written.
 pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     planted::check()?;
-    if args.tier == Some(Tier::Fast) && args.pass.is_some_and(|pass| pass != Passes::Forward) {
+    let [tier] = args.tiers()[..] else { return run_tiers(args, show) };
+    if tier == Tier::Fast && args.pass.is_some_and(|pass| pass != Passes::Forward) {
         return Err(CliError::NoTierOfGradients);
     }
-    match args.partition {
-        Some(_) => output::prepare_folder(args.output.out.as_deref())?,
-        None => args.output.prepare(args.report_directory())?,
+    args.prepare()?;
+    run_tier(args, tier, &Known::default(), show)
+}
+
+fn has_tiers(backend: Choice) -> bool {
+    select::has_tiers(backend, std::env::var(select::VARIABLE).ok().as_deref())
+}
+
+fn run_tiers(args: &Args, show: Show) -> Result<Outcome, CliError> {
+    // Before the first of them runs.
+    if !has_tiers(args.backend) {
+        return Err(SelectError::NoTierOfReference.into());
     }
+    let commands = args.tiers().into_iter().map(|tier| Ok((tier, args.of_tier(tier)?)));
+    let commands = commands.collect::<Result<Vec<_>, CliError>>()?;
+    commands.iter().try_for_each(|(_, command)| command.prepare())?;
+    let known = Known::keeping();
+    let mut all = Outcome::default();
+    for (tier, command) in &commands {
+        all = all.and(run_tier(command, *tier, &known, show)?);
+        if args.fail_fast && all.status != PASSED {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+fn run_tier(args: &Args, tier: Tier, known: &Known, show: Show) -> Result<Outcome, CliError> {
     let header = args.header.as_deref();
-    let failed = args
-        .rerun_failed
-        .as_deref()
-        .map(|path| rerun::read(path, header, args.tier.unwrap_or_default()))
-        .transpose()?;
+    let failed = args.rerun_failed.as_deref().map(|path| rerun::read(path, header, tier)).transpose()?;
     if let (Some(failed), Some(path)) = (&failed, &args.rerun_failed)
         && failed.ids.is_empty()
     {
@@ -279,7 +347,7 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
             format!("holdfast verify: everything in {} passed, nothing is to be run again\n", path.display());
         return Ok(Outcome::new(text, PASSED));
     }
-    let RunSetup { backend, why, header, calls_exp2 } = args.backend()?;
+    let RunSetup { backend, why, header, calls_exp2 } = args.backend(tier)?;
     let request = args.request(failed.as_ref());
     if let (Some(failed), Some(path)) = (&failed, &args.rerun_failed) {
         failed.are_in(&request.plan(backend.promise()), path)?;
@@ -289,12 +357,12 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
         return Err(CliError::NothingToRun(request.command));
     }
     if let (Some(part), Some(folder)) = (args.partition, args.output.out.as_deref()) {
-        let divided = Divided { plan: &plan, known: &Known::default(), header };
+        let divided = Divided { plan: &plan, known, header };
         let notes = output::backend_line(backend.name(), &why);
         return partition::run(&divided, (part, folder), ("problems", |_: &Results| notes), show);
     }
     let bar = Progress::new(plan.len(), "problems", show);
-    let mut results = verify(&request, backend.as_ref(), &|| bar.advance());
+    let mut results = verify_knowing(known, &request, backend.as_ref(), &|| bar.advance());
     let (done, all) = (bar.done(), bar.all());
     let took = bar.finish();
     results.header = header;

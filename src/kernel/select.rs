@@ -65,6 +65,11 @@ impl SelectError {
     }
 }
 
+/// Whether there are kernels of every tier where a choice leads. The reference path has one.
+pub fn has_tiers(choice: Choice, variable: Option<&str>) -> bool {
+    !matches!((choice, variable), (Choice::Reference, _) | (Choice::Auto, Some("0")))
+}
+
 /// Selects a backend for the production kernels, the forward ones of a tier. `variable` is the value of [`VARIABLE`], if it is set.
 ///
 /// # Errors

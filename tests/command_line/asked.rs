@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
+use holdfast::cli::Outcome;
 use holdfast::report::{json, junit};
 use holdfast::results::Verdict;
 use rstest::rstest;
@@ -419,4 +420,55 @@ fn a_run_of_the_fast_tier_says_so_everywhere() {
             "backward/real/f32/b1-d3-n2-l9/zoh/cpu",
         ]
     );
+}
+
+#[test]
+fn both_tiers_are_judged_in_one_run_each_with_results_of_its_own() {
+    let home = tempfile::tempdir().expect("a directory");
+    let few = ["--regime", "short", "--method", "zoh", "--weights", "real", "--input", "f32"];
+    let both = ["--tier", "fast,accurate", "--out", "report", "--json", "all.json", "--junit", "all.v1.xml"];
+    let run = verify(home.path(), &[&few[..], &both].concat());
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+    let said = text(&run.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(said.matches(": PASS, in").count(), 2, "{said}");
+    assert_eq!(said.matches("forward kernels of the fast tier").count(), 1, "{said}");
+    for file in ["report/results.json", "report-fast/index.html", "all.v1.xml", "all.v1-fast.xml"] {
+        assert!(home.path().join(file).is_file(), "{file}");
+    }
+    // Each is what a run of that tier alone finds.
+    for (tier, file) in [("accurate", "all.json"), ("fast", "all-fast.json")] {
+        // Without its name where it is the usual one, as commands to run a case again have it.
+        let named: &[&str] = if tier == "fast" { &["--tier", tier] } else { &[] };
+        let alone = verify(home.path(), &[&few[..], named, &["--json", "alone.json"]].concat());
+        assert_eq!(alone.status.code(), Some(0), "{}", text(&alone.stderr));
+        let [together, alone] = [file, "alone.json"].map(|file| json::read(&home.path().join(file)));
+        let (together, alone) = (together.expect("results"), alone.expect("results"));
+        assert_eq!(together.tier, alone.tier, "{tier}");
+        assert!(!together.cases.is_empty(), "{tier}");
+        let are_alike = format!("{:?}", together.cases) == format!("{:?}", alone.cases);
+        assert!(are_alike, "{tier}: not the same cases");
+    }
+    let both = ["--tier", "accurate,fast"];
+    for (more, said) in [
+        (&["--json", "-"][..], "--json - is for one tier"),
+        (&["--pass", "backward"], "--pass backward is for one tier"),
+        (&["--partition", "1/2", "--out", "parts"], "--partition is for one tier"),
+        (&["--backend", "reference"], "the reference path has no fast tier"),
+    ] {
+        let run = holdfast_in(home.path(), &[&["verify"][..], &both, &few, more].concat());
+        assert_eq!(run.status.code(), Some(2), "{more:?}");
+        assert!(text(&run.stderr).contains(said), "{more:?}: {}", text(&run.stderr));
+    }
+    let failed = ["--tier", "accurate,fast", "--rerun-failed", "all.json"];
+    let run = verify(home.path(), &failed);
+    assert!(text(&run.stderr).contains("--rerun-failed is for one tier"), "{}", text(&run.stderr));
+}
+
+#[test]
+fn several_runs_of_one_command_have_the_worst_status() {
+    let one = |text: &str, status| Outcome::new(text.to_owned(), status);
+    for (first, second, both) in [(0, 0, 0), (0, 1, 1), (1, 0, 1)] {
+        let together = Outcome::default().and(one("first", first)).and(one("second", second));
+        assert_eq!((together.text.as_str(), together.status), ("first\nsecond", both));
+    }
 }
