@@ -128,8 +128,14 @@ impl Request {
         if self.invariants_only {
             return Vec::new();
         }
+        let judges_any = self.judges_forward() || self.judges_backward(promise);
+        if self.methods.is_empty() || !judges_any {
+            return Vec::new();
+        }
         let mut specs = plan::plan(&self.filter);
-        specs.retain(|spec| self.asks_for_any(self.ids_of(spec, promise).into_iter()));
+        if self.only.is_some() {
+            specs.retain(|spec| self.asks_for_any(self.ids_of(spec, promise).into_iter()));
+        }
         specs
     }
 
@@ -276,6 +282,8 @@ fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec) -
     let mut outputs = Vec::new();
     let (mut histograms, mut sequences) = (Vec::new(), Vec::new());
     let mut sensitivity = Vec::new();
+    let measures =
+        request.sensitivity && backend.promise().perturbable && is_first_of_its_kind(request, backend, spec);
     for (i, (&method, run)) in request.methods.iter().zip(runs).enumerate() {
         let truth = match (&truths, &run) {
             (Ok(truths), Err(error)) if truths.is_empty() => {
@@ -290,10 +298,7 @@ fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec) -
             cases.push(judged.case);
             continue;
         };
-        if request.sensitivity
-            && solved.promise.perturbable
-            && is_measured_for_sensitivity(request, backend, spec)
-        {
+        if measures {
             sensitivity.push(precision::sensitivity(spec, &solved, reference.as_ref()));
         }
         if let Some(got) = &got {
@@ -340,19 +345,14 @@ pub fn judge_scan<'a>(
     let got = run.ok().map(|output| problem.judged(output));
     let reference = ReferenceBackend.scan_judged(method, problem).ok();
     if let (Some(got), Some(reference)) = (&got, &reference) {
-        case.relative = solved.relative(got, reference);
-    }
-    if let (Verdict::Pass, Some(relative)) = (case.verdict, case.relative)
-        && !relative.passes()
-    {
-        (case.verdict, case.reason) = (Verdict::Fail, relative.reason());
+        case::gate(&mut case, solved.relative(got, reference));
     }
     case.lifted = precision::lifted_case(backend, &solved, known, case.verdict, got.as_ref());
     JudgedScan { case, solved: Some(solved), got, reference }
 }
 
-/// Sensitivity is measured on the first f32 problem of each regime and weight type.
-fn is_measured_for_sensitivity(request: &Request, backend: &dyn Backend, spec: &Spec) -> bool {
+/// What takes long is measured on the first f32 problem of each regime and weight type.
+fn is_first_of_its_kind(request: &Request, backend: &dyn Backend, spec: &Spec) -> bool {
     let same = |s: &Spec| {
         s.input == InputType::F32 && s.regime.name == spec.regime.name && s.weights == spec.weights
     };
