@@ -156,6 +156,16 @@ fn judged_gradients(
     judged
 }
 
+/// Lets a case that passes its bounds fail by the relative gate.
+pub fn gate(case: &mut CaseResult, relative: Option<Relative>) {
+    case.relative = relative;
+    if let (Verdict::Pass, Some(relative)) = (case.verdict, relative)
+        && !relative.passes()
+    {
+        (case.verdict, case.reason) = (Verdict::Fail, relative.reason());
+    }
+}
+
 /// What a matrix of methods needs of each gradient of a pass. `got` is what was computed, none where nothing was; what could
 /// not be measured is none either.
 pub fn outputs_of_gradients(

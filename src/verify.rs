@@ -128,8 +128,14 @@ impl Request {
         if self.invariants_only {
             return Vec::new();
         }
+        let judges_any = self.judges_forward() || self.judges_backward(promise);
+        if self.methods.is_empty() || !judges_any {
+            return Vec::new();
+        }
         let mut specs = plan::plan(&self.filter);
-        specs.retain(|spec| self.asks_for_any(self.ids_of(spec, promise).into_iter()));
+        if self.only.is_some() {
+            specs.retain(|spec| self.asks_for_any(self.ids_of(spec, promise).into_iter()));
+        }
         specs
     }
 
@@ -260,14 +266,8 @@ fn notes(request: &Request, promise: Promise) -> Vec<RegimeNote> {
     notes
 }
 
-/// The verdict on each method's outputs. `sensitivity_is_measured`: how small an error of a coefficient is caught is measured as well.
-fn solve(
-    request: &Request,
-    known: &Known,
-    backend: &dyn Backend,
-    spec: &Spec,
-    sensitivity_is_measured: bool,
-) -> Found {
+/// The verdict on each method's outputs. `is_first` of its kind: what takes long is measured as well.
+fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec, is_first: bool) -> Found {
     let problem = spec.draw(request.seed);
     let known = known.of(&problem);
     let runs: Vec<_> = request.methods.iter().map(|&method| backend.scan(method, &problem)).collect();
@@ -283,6 +283,7 @@ fn solve(
     let mut outputs = Vec::new();
     let (mut histograms, mut sequences) = (Vec::new(), Vec::new());
     let mut sensitivity = Vec::new();
+    let measures = is_first && request.sensitivity && backend.promise().perturbable;
     for (i, (&method, run)) in request.methods.iter().zip(runs).enumerate() {
         let truth = match (&truths, &run) {
             (Ok(truths), Err(error)) if truths.is_empty() => {
@@ -297,7 +298,7 @@ fn solve(
             cases.push(judged.case);
             continue;
         };
-        if sensitivity_is_measured && solved.promise.perturbable {
+        if measures {
             sensitivity.push(precision::sensitivity(spec, &solved, reference.as_ref()));
         }
         if let Some(got) = &got {
@@ -344,12 +345,7 @@ pub fn judge_scan<'a>(
     let got = run.ok().map(|output| problem.judged(output));
     let reference = ReferenceBackend.scan_judged(method, problem).ok();
     if let (Some(got), Some(reference)) = (&got, &reference) {
-        case.relative = solved.relative(got, reference);
-    }
-    if let (Verdict::Pass, Some(relative)) = (case.verdict, case.relative)
-        && !relative.passes()
-    {
-        (case.verdict, case.reason) = (Verdict::Fail, relative.reason());
+        case::gate(&mut case, solved.relative(got, reference));
     }
     case.lifted = precision::lifted_case(backend, &solved, known, case.verdict, got.as_ref());
     JudgedScan { case, solved: Some(solved), got, reference }

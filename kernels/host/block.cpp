@@ -7,6 +7,7 @@
 #include <new>
 
 #include "context.h"
+#include "interface.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define HOLDFAST_ASAN 1
@@ -30,7 +31,9 @@ constexpr std::size_t kStackBytes = 32 * 1024;
 #endif
 constexpr unsigned kMaxThreads = 1024;
 constexpr unsigned kMaxWarps = kMaxThreads / kLanes;
+// As a GPU has it; of kernels in double, which no GPU runs, twice that.
 constexpr std::size_t kStaticSharedBytes = 48 * 1024;
+constexpr std::size_t kStaticSharedRoom = 2 * kStaticSharedBytes;
 constexpr std::size_t kDynamicSharedBytes = 228 * 1024;
 constexpr int kMaxStaticObjects = 8;
 constexpr std::uint64_t kCanary = 0x5afe57ac4c0ffee5u;
@@ -219,7 +222,7 @@ void fiber_main() {
 
 bool prepare(Machine& m) {
   if (m.shared == nullptr) {
-    m.shared = static_cast<char*>(std::aligned_alloc(128, kStaticSharedBytes + kDynamicSharedBytes));
+    m.shared = static_cast<char*>(std::aligned_alloc(128, kStaticSharedRoom + kDynamicSharedBytes));
     if (m.shared == nullptr) return false;
   }
   if (m.stack_count < m.threads) {
@@ -314,14 +317,15 @@ const Parcel* exchange(unsigned mask, const void* value, std::size_t size, int l
   return meet_warp(mask, value, size, line);
 }
 
-void* dynamic_shared() { return active->shared + kStaticSharedBytes; }
+void* dynamic_shared() { return active->shared + kStaticSharedRoom; }
 
 void* static_shared(int key, std::size_t bytes) {
   Machine& m = *active;
   for (int i = 0; i < m.static_objects; ++i) {
     if (m.static_keys[i] == key) return m.shared + m.static_offsets[i];
   }
-  if (m.static_objects == kMaxStaticObjects || m.static_used + bytes > kStaticSharedBytes) {
+  const std::size_t room = holdfast_choices()->lifted ? kStaticSharedRoom : kStaticSharedBytes;
+  if (m.static_objects == kMaxStaticObjects || m.static_used + bytes > room) {
     fail(m, "static shared memory is exhausted");
   }
   m.static_keys[m.static_objects] = key;
@@ -372,7 +376,7 @@ bool run_block(Entry entry, const void* params, unsigned block, unsigned threads
   m.main_stack = nullptr;
   // All bits set is a NaN in every floating type: memory that is read before it is written shows.
   // (Static shared memory is filled where it is handed out.)
-  std::memset(m.shared + kStaticSharedBytes, 0xff, dynamic_bytes);
+  std::memset(m.shared + kStaticSharedRoom, 0xff, dynamic_bytes);
   for (unsigned w = 0; w < m.warp_count; ++w) {
     Warp& warp = m.warps[w];
     warp.lanes = threads - w * kLanes < kLanes ? threads - w * kLanes : kLanes;

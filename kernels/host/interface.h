@@ -32,10 +32,11 @@ struct HoldfastElementary {
   double common_argument, common_exponential, common_growth, common_sine, common_cosine;
 };
 
-// What kernels read that leave a choice to run time: the layout, and in the copies with faults these. Set for the OS
-// thread that runs the block.
+// What kernels read that leave a choice to run time: the layout, and in the copies with faults these. Whether the arithmetic is double,
+// the block's host reads. Set for the OS thread that runs the block.
 struct HoldfastChoices {
   bool variable_b, variable_c, has_gate;
+  bool lifted;
   int fault;
   double perturbation[2];
 };
@@ -54,7 +55,8 @@ int holdfast_chunk_steps(const HoldfastInstantiation* which, const holdfast_laun
 int holdfast_discretize(const HoldfastInstantiation* which, int fault, const holdfast_launch::DiscretizeParams* params,
                         unsigned first, unsigned count, char* message, std::size_t capacity);
 unsigned holdfast_discretize_block();
-// The backward scan (launch_backward.cuh), and the sums of what its blocks leave, as above.
+// The backward scan (launch_backward.cuh), and the sums of what its blocks leave, as above; lifted, every gradient is of doubles. The
+// sums' `input` is then 3.
 int holdfast_backward(const HoldfastInstantiation* which, const holdfast_launch::BackwardParams* params, unsigned first,
                       unsigned count, char* message, std::size_t capacity);
 int holdfast_sum_gradients(int input, const holdfast_launch::BackwardParams* params, unsigned first, unsigned count,

@@ -52,6 +52,7 @@ inline void set_layout(const HoldfastInstantiation& which) {
   choices.variable_b = which.variable_b;
   choices.variable_c = which.variable_c;
   choices.has_gate = which.gate;
+  choices.lifted = which.lifted;
 }
 
 // The scan that an instantiation of the C interface names.
@@ -86,6 +87,7 @@ struct Backward {
 // Of one method and weight type in the arithmetic T. Layout, faults and perturbation are chosen at run time.
 struct CopyTable {
   Entry scan, discretize;
+  Entry backward;  // in double alone
 };
 template <int kMethod, bool kComplex, class T>
 struct Copies {

@@ -43,7 +43,7 @@ impl Scan<'_> {
     /// The job that computes it.
     pub fn job(&self) -> Job {
         match self.given {
-            Some(given) => Job::backward(self.method, self.problem, given),
+            Some(given) => Job::backward(self.method, self.problem, given, self.problem.input.into()),
             None => Job::spread_scan(self.forward, self.problem, self.problem.input.into()),
         }
     }

@@ -10,11 +10,11 @@
 //!
 //! What it does not separate: in double the coefficients come of the double path (`kernels/precise.cuh`), not of the f32
 //! path's polynomials and pairs. A wrong constant in those is f32's alone and is called rounding here; the coefficient
-//! sweeps judge it. Everything else, from loads to store, is the same source.
+//! sweeps judge it. Everything else, from loads to store, is the same source. So it is with the derivatives of a backward pass.
 
-use super::budget::{Bounds, Budget};
+use super::budget::Bounds;
 use crate::results::{Conclusion, ErrorPart, Lifting, Verdict};
-use crate::tensor::Tensors;
+use crate::tensor::{Named, Tensor};
 
 /// Compares values, all (elements): each with its allowance, of which the second number is the rounding on store.
 fn part<'a>(elements: impl Iterator<Item = (f64, f64, f64, (f64, f64))> + 'a) -> ErrorPart {
@@ -36,18 +36,20 @@ fn truth_rounding(want: f64) -> f64 {
     want.abs() * (f64::EPSILON / 2.0) + 5e-324
 }
 
-/// The lifted run of one scan, for the judged channels; `got` is none where the kernel returned nothing.
-pub fn scan(
+/// The lifted run of one scan, for the judged channels, or of one backward pass; `got` is none where the kernel returned nothing. With
+/// the bounds on what the kernel and what its lifted run computed.
+pub fn tensors<N: Ord + Copy>(
     verdict: Verdict,
-    got: Option<&Tensors<f64>>,
-    lifted: &Tensors<f64>,
-    want: &Tensors<f64>,
-    (budget, lifted_budget): (&Budget, &Budget),
+    got: Option<&Named<Tensor<f64>, N>>,
+    lifted: &Named<Tensor<f64>, N>,
+    want: &Named<Tensor<f64>, N>,
+    (budget, lifted_budget): (&Named<Bounds, N>, &Named<Bounds, N>),
 ) -> Lifting {
-    let values =
-        |of: &Tensors<f64>| want.zip(of).flat_map(|(_, _, t)| t.values.iter().copied()).collect::<Vec<_>>();
-    let bounds = |of: &Budget, which: fn(&Bounds) -> &Vec<f64>| -> Vec<f64> {
-        let each = want.zip(&of.tensors);
+    let values = |of: &Named<Tensor<f64>, N>| {
+        want.zip(of).flat_map(|(_, _, t)| t.values.iter().copied()).collect::<Vec<_>>()
+    };
+    let bounds = |of: &Named<Bounds, N>, which: fn(&Bounds) -> &Vec<f64>| -> Vec<f64> {
+        let each = want.zip(of);
         each.flat_map(|(_, want, bounds)| which(bounds).iter().flat_map(|&b| vec![b; want.width])).collect()
     };
     parts(

@@ -165,6 +165,17 @@ pub trait Backend: Sync {
         None
     }
 
+    /// The gradients with the kernel's own source in double arithmetic, from the same inputs and without rounding on store; none
+    /// where there is no such build of it.
+    fn lifted_gradients(
+        &self,
+        _method: Method,
+        _problem: &Problem,
+        _given: &OutputGradients,
+    ) -> Option<Result<Gradients<f64>, KernelError>> {
+        None
+    }
+
     /// The gradients by Δ, A and B of each element, from those by Ā and B̄; none where there is no such function
     /// ([`Promise::differentiates`]).
     fn coefficient_gradients(

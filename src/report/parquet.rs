@@ -264,6 +264,7 @@ fn tensor_columns<'a>() -> Vec<Named<TensorRow<'a>>> {
         ("diagnosis_residual", Float(|row| Some(row.diagnosis.first()?.residual))),
         ("whole_verdict", Text(|row| Some(row.whole.name()))),
         ("relative_ratio", Float(|row| Some(row.case?.relative?.ratio))),
+        ("relative_tensor", Text(|row| Some(row.case?.relative?.tensor?.name()))),
         ("lifted_verdict", Text(|row| Some(row.lifted?.verdict.name()))),
         ("lifted_shrink", Float(|row| row.lifted?.shrink)),
         ("lifted_conclusion", Text(|row| Some(conclusion(row.lifted?.conclusion?)))),

@@ -6,6 +6,7 @@ use super::nullable;
 use super::verdict::Verdict;
 use crate::method::Method;
 use crate::problem::Weights;
+use crate::tensor::ComputedName;
 
 /// What a lifted run says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -65,6 +66,9 @@ pub struct Relative {
     /// kernel / max(1, reference); above `multiple` the case fails.
     #[serde(default, deserialize_with = "nullable::one")]
     pub ratio: f64,
+    /// The gradient that these are of; none where they are of all outputs together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tensor: Option<ComputedName>,
 }
 
 impl Relative {
@@ -74,8 +78,9 @@ impl Relative {
 
     /// Why a case fails that the derived bound lets pass.
     pub fn reason(&self) -> String {
+        let of = self.tensor.map_or(String::new(), |name| format!("{name}: "));
         format!(
-            "{:.3} times the error of the f32 reference path ({:.3} against {:.3} roundings, root mean square); at most \
+            "{of}{:.3} times the error of the f32 reference path ({:.3} against {:.3} roundings, root mean square); at most \
              {} times is sound, though each element is within its derived bound",
             self.ratio, self.kernel, self.reference, self.multiple
         )

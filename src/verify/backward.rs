@@ -1,15 +1,17 @@
 //! Backward passes of planned problems through kernel, bounds and judge.
 
-use super::{Passes, Request, place};
+use super::{Passes, Request, place, precision};
 use crate::case;
 use crate::formula::Form;
 use crate::judge::budget;
 use crate::judge::budget::gradient::Pass;
 use crate::judge::profile;
+use crate::judge::relative;
 use crate::judge::scan::{self, Place};
-use crate::kernel::{Backend, KernelError};
+use crate::kernel::{Backend, KernelError, ReferenceBackend};
 use crate::method::Method;
 use crate::problem::plan::Spec;
+use crate::results::Verdict;
 use crate::results::whole::Found;
 use crate::tensor::{Gradients, Named};
 
@@ -22,8 +24,9 @@ pub struct Shown {
     pub matrices: bool,
 }
 
-/// The verdict on each method's backward pass, and how far apart they are; none of a backend that has no backward pass.
-pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, shown: Shown) -> Found {
+/// The verdict on each method's backward pass, and how far apart they are; none of a backend that has no backward pass. `is_first` of its
+/// kind: it is lifted, whether it fails or not.
+pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, is_first: bool, shown: Shown) -> Found {
     let problem = spec.draw(request.seed);
     let given = spec.draw_given(&problem, request.seed);
     let (inputs, contract) = (problem.fingerprint(), backend.promise().contract);
@@ -31,6 +34,8 @@ pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, shown: Shown
     let run = |&method: &Method| Some((method, backend.gradients(method, &problem, &given)?));
     let runs: Vec<(Method, Run)> = request.methods.iter().filter_map(run).collect();
     let compares = runs.len() > 1 && runs.iter().any(|(_, run)| run.is_ok());
+    let lifts = backend.promise().lifted_is_judged && precision::lifts_gradients(&problem);
+    let always_lifts = lifts && is_first;
     let (mut found, mut passes) = (Found::default(), Vec::new());
     for (method, run) in &runs {
         let usual = place(request, backend, spec, *method, Passes::Backward);
@@ -51,12 +56,22 @@ pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, shown: Shown
                 continue;
             }
         };
-        let judged = case::gradients(pass, got, compares || shown.sequences, &|| {});
+        let judged = case::gradients(pass, got, true, &|| {});
+        let mut case = scan::case(*method, &problem, place, judged.tensors.clone());
         if let Some(known) = &judged.known {
+            if let Some(Ok(reference)) = ReferenceBackend.gradients(*method, &problem, &given) {
+                let (want, budget) = known;
+                let zeta = contract.z_roundings;
+                case::gate(&mut case, relative::gradients(&problem, got, &reference, want, budget, zeta));
+            }
+            if always_lifts || lifts && case.verdict == Verdict::Fail {
+                let bounds = &known.1.tensors;
+                case.lifted = precision::lifted_gradients(backend, pass, case.verdict, got, bounds);
+            }
             if shown.sequences {
                 let wide = case::widened(got);
                 for (name, got, want) in wide.zip(&known.0).filter(|(name, ..)| problem.varies(*name)) {
-                    let (id, bounds) = ((*method, &*place.id, name.into()), &known.1.tensors[name]);
+                    let (id, bounds) = ((*method, &*case.id, name.into()), &known.1.tensors[name]);
                     found.sequences.push(profile::of_gradient(id, &problem, got, want, bounds));
                 }
             }
@@ -64,7 +79,7 @@ pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, shown: Shown
                 passes.push(case::outputs_of_gradients(pass.form, Some(got), &judged.tensors, known));
             }
         }
-        found.cases.push(scan::case(*method, &problem, place, judged.tensors));
+        found.cases.push(case);
     }
     let (regime, id) = (&*spec.regime.name, spec.id());
     let compared = case::Compared { problem: &problem, source: backend.name(), regime, id: &id };

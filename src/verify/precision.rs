@@ -3,17 +3,20 @@
 
 use super::known::KnownProblem;
 use crate::case::{self, SolvedCase};
+use crate::judge::budget::gradient::Pass;
+use crate::judge::budget::{self, Bounds};
 use crate::judge::sensitivity::smallest_caught;
 use crate::judge::{coefficient, lifting, lost_digits, scan};
 use crate::kernel::{Backend, Coefficients, CpuBackend, KernelError};
 use crate::method::Method;
 use crate::problem::elements::Elements;
 use crate::problem::plan::Spec;
-use crate::problem::{CoefficientProblem, InputType, Operand};
+use crate::problem::{CoefficientProblem, InputType, Operand, Problem};
 use crate::promise::Contract;
 use crate::promise::allowance::HALF_SUBNORMAL;
 use crate::results::{Diagnosis, Lifting, Sensitivity, Verdict};
-use crate::tensor::{Tensor, Tensors};
+use crate::tensor::{GradientName, Gradients, Named, Tensor, Tensors};
+use crate::truth;
 use crate::truth::coefficient::CoefficientTruth;
 
 fn missing(error: &KernelError) -> Lifting {
@@ -37,8 +40,40 @@ pub fn lifted_case(
         Err(error) => return Some(missing(&error)),
     };
     let lifted_budget = known.budget(method, &Contract::lifted(problem));
-    let bounds = (&**budget, &*lifted_budget);
-    Some(lifting::scan(verdict, got, &lifted, want, bounds))
+    let bounds = (&budget.tensors, &lifted_budget.tensors);
+    Some(lifting::tensors(verdict, got, &lifted, want, bounds))
+}
+
+/// The largest backward pass, in positions × states × channels, that is run in double: it needs a certified truth of its own, some 10 to
+/// 20 µs each, since the quick route is good to f32 alone.
+const LIFTED_GRADIENTS: usize = 1200;
+
+/// Whether a backward pass is small enough for [`lifted_gradients`].
+pub fn lifts_gradients(problem: &Problem) -> bool {
+    problem.shape.sequence_len().saturating_mul(problem.shape.dstate) <= LIFTED_GRADIENTS
+}
+
+/// The lifted run of one backward pass, of which `got` came out and may be off by these bounds; none where the backend has none.
+pub fn lifted_gradients(
+    backend: &dyn Backend,
+    pass: Pass,
+    verdict: Verdict,
+    got: &Gradients<f32>,
+    bounds: &Named<Bounds, GradientName>,
+) -> Option<Lifting> {
+    let Pass { form, problem, given, .. } = pass;
+    let method = form.method().filter(|_| backend.promise().lifted_is_judged)?;
+    let lifted = match backend.lifted_gradients(method, problem, given)? {
+        Ok(lifted) => lifted,
+        Err(error) => return Some(missing(&error)),
+    };
+    let want = match truth::gradient::solve(problem, given, &[method]) {
+        Ok(mut truths) => truths.remove(0).tensors,
+        Err(error) => return Some(lifting::without_output(Verdict::Unmeasured, error.to_string())),
+    };
+    let contract = Contract::lifted(problem);
+    let lifted_bounds = budget::gradient::bounds(Pass { contract: &contract, ..pass }).tensors;
+    Some(lifting::tensors(verdict, Some(&case::widened(got)), &lifted, &want, (bounds, &lifted_bounds)))
 }
 
 /// The lifted run of one sweep: Ā and B̄ one after the other, normwise bounds on each part.

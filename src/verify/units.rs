@@ -177,9 +177,9 @@ impl<'a> Plan<'a> {
     fn solve_one(&self, known: &Known, request: &Request, work: &Work) -> Found {
         match work {
             Work::Problem(spec) => {
-                let sensitivity = request.sensitivity && self.is_measured_for_sensitivity(spec);
+                let is_first = self.is_first_of_its_kind(spec);
                 let mut found = match request.judges_forward() {
-                    true => solve(request, known, self.backend, spec, sensitivity),
+                    true => solve(request, known, self.backend, spec, is_first),
                     false => Found::default(),
                 };
                 let sequences = self.shows_sequences(request, spec);
@@ -188,7 +188,7 @@ impl<'a> Plan<'a> {
                 }
                 if request.judges_backward(self.promise) {
                     let shown = Shown { sequences, matrices: self.shows_matrices(spec) };
-                    found.add_backward(backward::solve(request, self.backend, spec, shown));
+                    found.add_backward(backward::solve(request, self.backend, spec, is_first, shown));
                 }
                 if spec.input != InputType::F32 {
                     found.histograms.clear();
@@ -208,8 +208,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Sensitivity is measured on the first f32 problem of each regime and weight type.
-    fn is_measured_for_sensitivity(&self, spec: &Spec) -> bool {
+    /// What takes long is measured on the first f32 problem of each regime and weight type.
+    fn is_first_of_its_kind(&self, spec: &Spec) -> bool {
         let of_f32 = |s: &Spec| s.input == InputType::F32 && s.weights == spec.weights;
         let first = self.works.iter().find_map(|work| match work {
             Work::Problem(s) if of_f32(s) && s.regime.name == spec.regime.name => Some(s),

@@ -3,10 +3,12 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod altered;
 mod backward;
 mod chunks;
 mod crashed_kernels;
 mod default_run;
+mod gradients_measured;
 mod invariants;
 mod lifting;
 mod merged_parts;

@@ -149,7 +149,7 @@ fn one(
             let given = output_gradients(&problem);
             let want =
                 cpu.gradients(which.method, &problem, &given).ok_or_else(missing)?.map_err(of_kernel)?;
-            let job = Job::backward(which.method, &problem, &given);
+            let job = Job::backward(which.method, &problem, &given, problem.input.into());
             (job, Box::new(move |returned| values(returned.gradients(&problem))), values(want))
         }
         Kernel::Differentiate { method, weights } => {

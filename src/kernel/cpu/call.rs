@@ -61,10 +61,11 @@ impl Call {
                 Call::Discretize { which: if lifted { which.lifted() } else { which }, fault, params }
             }
             (None, Kernel::Backward(which), Params::Backward(params)) => {
-                Call::Backward { which: which.into(), params }
+                let which = RawInstantiation::from(which);
+                Call::Backward { which: if lifted { which.lifted() } else { which }, params }
             }
             (None, Kernel::Sums(input), Params::Backward(params)) => {
-                Call::Sums { input: ffi::number(input), params }
+                Call::Sums { input: if lifted { ffi::LIFTED_SUMS } else { ffi::number(input) }, params }
             }
             (None, Kernel::Differentiate { method, weights }, Params::Differentiate(params)) => {
                 let complex = (weights == Weights::Complex).into();

@@ -61,6 +61,9 @@ pub fn number(input: InputType) -> c_int {
     }
 }
 
+/// The sums of gradients in double, in the place of a storage type.
+pub const LIFTED_SUMS: c_int = 3;
+
 unsafe extern "C" {
     pub fn holdfast_scan(
         which: *const RawInstantiation,

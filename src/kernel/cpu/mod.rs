@@ -253,10 +253,11 @@ impl CpuBackend {
         method: Method,
         problem: &Problem,
         given: &OutputGradients,
-    ) -> Result<Gradients<f32>, KernelError> {
+    ) -> Result<Returned, KernelError> {
         check_processor()?;
         shapes::check_backward(problem, given)?;
-        Ok(self.run(&Job::backward(method, problem, given), None)?.gradients(problem))
+        let storage = if self.build.lifted { Element::F64 } else { problem.input.into() };
+        self.run(&Job::backward(method, problem, given, storage), None)
     }
 
     fn differentiate(
@@ -320,7 +321,7 @@ impl Backend for CpuBackend {
         problem: &Problem,
         given: &OutputGradients,
     ) -> Option<Result<Gradients<f32>, KernelError>> {
-        self.promise().backward.then(|| self.backward(method, problem, given))
+        self.promise().backward.then(|| Ok(self.backward(method, problem, given)?.gradients(problem)))
     }
 
     fn derivatives(
@@ -341,5 +342,15 @@ impl Backend for CpuBackend {
         problem: &CoefficientProblem,
     ) -> Option<Result<Coefficients<f64>, KernelError>> {
         Some(self.lift().discretize(method, problem).map(Returned::coefficients))
+    }
+
+    fn lifted_gradients(
+        &self,
+        method: Method,
+        problem: &Problem,
+        given: &OutputGradients,
+    ) -> Option<Result<Gradients<f64>, KernelError>> {
+        let run = || Ok(self.lift().backward(method, problem, given)?.gradients(problem));
+        self.promise().backward.then(run)
     }
 }

@@ -275,7 +275,11 @@ impl Backend for CudaBackend {
         given: &OutputGradients,
     ) -> Option<Result<Gradients<f32>, KernelError>> {
         let kernel = Kernel::Backward(Instantiation::for_problem(method, problem));
-        let run = || Ok(self.run(kernel, || Job::backward(method, problem, given))?.gradients(problem));
+        let run = || {
+            Ok(self
+                .run(kernel, || Job::backward(method, problem, given, problem.input.into()))?
+                .gradients(problem))
+        };
         Some(shapes::check_backward(problem, given).and_then(|()| run()))
     }
 
@@ -300,5 +304,14 @@ impl Backend for CudaBackend {
         problem: &CoefficientProblem,
     ) -> Option<Result<Coefficients<f64>, KernelError>> {
         self.lifted.lifted_coefficients(method, problem)
+    }
+
+    fn lifted_gradients(
+        &self,
+        method: Method,
+        problem: &Problem,
+        given: &OutputGradients,
+    ) -> Option<Result<Gradients<f64>, KernelError>> {
+        self.lifted.lifted_gradients(method, problem, given)
     }
 }

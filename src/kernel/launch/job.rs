@@ -91,7 +91,10 @@ impl Returned {
     }
 
     /// Of a backward scan: the gradients of what the problem has.
-    pub fn gradients(self, problem: &Problem) -> Gradients<f32> {
+    pub fn gradients<T: Copy + 'static>(self, problem: &Problem) -> Gradients<T>
+    where
+        f64: AsPrimitive<T>,
+    {
         let inputs = problem.inputs();
         let named = GRADIENTS.into_iter().zip(self.narrowed()).zip(inputs);
         let there = named.filter(|(_, (_, values, _))| values.is_some());
@@ -162,8 +165,8 @@ fn scan_inputs(problem: &Problem, storage: Element) -> Bytes {
     ]
 }
 
-/// What the workspace of a backward scan depends on, in f32.
-pub(super) fn backward_shape(which: Instantiation, sizes: [usize; 5]) -> BackwardShape {
+/// What the workspace of a backward scan depends on, whose arithmetic is this.
+pub(super) fn backward_shape(which: Instantiation, sizes: [usize; 5], arithmetic: Element) -> BackwardShape {
     let [batch, dim, dstate, seqlen, groups] = sizes.map(|size| size as i64);
     BackwardShape {
         batch,
@@ -175,7 +178,7 @@ pub(super) fn backward_shape(which: Instantiation, sizes: [usize; 5]) -> Backwar
         directions: if which.method.is_bidirectional() { 2 } else { 1 },
         variable_b: (which.b == Operand::Variable).into(),
         variable_c: (which.c == Operand::Variable).into(),
-        element: Element::F32.size() as i32,
+        element: arithmetic.size() as i32,
     }
 }
 
@@ -247,22 +250,27 @@ impl Job {
         job
     }
 
-    /// The gradients of a scan whose sizes have been checked.
-    pub fn backward(method: Method, problem: &Problem, given: &OutputGradients) -> Self {
+    /// The gradients of a scan whose sizes have been checked, with its sequences stored as `storage`: the problem's own type, or
+    /// double for a lifted kernel, whose gradients are all of double then.
+    pub fn backward(method: Method, problem: &Problem, given: &OutputGradients, storage: Element) -> Self {
         let Shape { batch, dim, dstate, seqlen, groups } = problem.shape;
         let sizes = [batch, dim, dstate, seqlen, groups];
         let which = Instantiation::for_problem(method, problem);
-        let storage = Element::from(problem.input);
+        let arithmetic = if storage == Element::F64 { storage } else { Element::F32 };
+        let element = |name| match storage {
+            Element::F64 => storage,
+            _ => problem.gradient::<f32>(name, Vec::new()).element.into(),
+        };
         let output = |(name, (_, values, len)): (GradientName, NamedInput)| Output {
             name: name.to_string(),
-            element: problem.gradient::<f32>(name, Vec::new()).element.into(),
+            element: element(name),
             // A gradient of what the problem lacks is no output.
             len: if values.is_some() { len } else { 0 },
         };
         let mut inputs = scan_inputs(problem, storage);
         inputs.push(Some(storage.encode(&given.dout)));
         inputs.push(given.dlast_state.as_ref().map(|values| Element::F32.encode(values)));
-        let bytes = workspace_of(&backward_shape(which, sizes)).bytes as usize;
+        let bytes = workspace_of(&backward_shape(which, sizes, arithmetic)).bytes as usize;
         Job {
             kernel: Kernel::Backward(which),
             image: None,
@@ -272,7 +280,7 @@ impl Job {
             delta_softplus: problem.delta_softplus,
             complete: true,
             outputs: GRADIENTS.into_iter().zip(problem.inputs()).map(output).collect(),
-            workspace: Output::workspace(Element::F32, bytes.div_ceil(Element::F32.size())),
+            workspace: Output::workspace(arithmetic, bytes.div_ceil(arithmetic.size())),
             inputs,
         }
     }

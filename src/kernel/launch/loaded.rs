@@ -125,7 +125,7 @@ impl Job {
                 }]
             }
             Kernel::Backward(which) => {
-                let shape = backward_shape(which, self.sizes);
+                let shape = backward_shape(which, self.sizes, self.workspace.element);
                 let at = workspace_of(&shape);
                 let part = |offset: i64| (buffers.workspace.address() as usize + offset as usize) as *mut _;
                 // What the problem lacks has no gradient.

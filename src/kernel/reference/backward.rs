@@ -49,12 +49,26 @@ struct Step<W> {
     h_by: [W; 2],
 }
 
+/// j/(j+k)! for j = 1…20 of φₖ′, k = 1, 2, 3.
+const SERIES: [[f32; 20]; 3] = [coefficients(1), coefficients(2), coefficients(3)];
+
+const fn coefficients(k: usize) -> [f32; 20] {
+    let (mut all, mut j) = ([0.0; 20], 1);
+    while j <= 20 {
+        let (mut factorial, mut i) = (1.0, 1);
+        while i <= j + k {
+            factorial *= i as f32;
+            i += 1;
+        }
+        all[j - 1] = j as f32 / factorial;
+        j += 1;
+    }
+    all
+}
+
 /// The derivative of φₖ for |z| < 2, Σ j zʲ⁻¹/(j+k)!: what follows the twentieth term is below 2⁻⁴⁰.
 fn series<W: Weight>(k: usize, z: W) -> W {
-    (1..=20).rev().fold(W::zero(), |sum, j| {
-        let factorial: f32 = (1..=j + k).map(|i| i as f32).product();
-        sum * z + j as f32 / factorial
-    })
+    SERIES[k - 1].into_iter().rev().fold(W::zero(), |sum, coefficient| sum * z + coefficient)
 }
 
 /// φ₁, φ₂, φ₃ as the forward scan has them, and their derivatives. Those are (φₖ₋₁′ − φₖ)/z: the identity φₖ − k φₖ₊₁ cancels far

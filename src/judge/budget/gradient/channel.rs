@@ -61,11 +61,20 @@ struct Track<V> {
     seen: Vec<Seen<V>>,
     /// What carried each from the one before, at most.
     carried: Vec<Lanes>,
+    /// W of each, in u² ([`super`], "The level of rounding").
+    walked: Vec<Lanes>,
     /// Whether the last position came first.
     backwards: bool,
 }
 
 impl<V: Value<WIDTH>> Track<V> {
+    /// What is known of a position's.
+    #[inline(always)]
+    fn estimate(&self, l: usize) -> Estimate<V> {
+        let Seen { x, magnitude, worst, linear, variance, .. } = self.seen[l];
+        Estimate { value: x, worst, linear, variance, size: magnitude.max(self.walked[l].sqrt()) }
+    }
+
     /// Σc² of what the roundings of these states add to Σ wₗ xₗ. A rounding at one position reaches all that come after.
     #[inline(never)]
     fn gathered(&self, weights: &[Lanes]) -> Lanes {
@@ -79,18 +88,6 @@ impl<V: Value<WIDTH>> Track<V> {
             reach = self.carried[l].times(reached);
         }
         variance + joined * joined
-    }
-}
-
-impl<V: Value<WIDTH>> Seen<V> {
-    fn estimate(&self) -> Estimate<V> {
-        Estimate {
-            value: self.x,
-            worst: self.worst,
-            linear: self.linear,
-            variance: self.variance,
-            size: self.magnitude,
-        }
     }
 }
 
@@ -215,7 +212,14 @@ impl Channel<'_> {
                 let mut track = Track::new(len, backwards);
                 for before in 0..len {
                     let l = if backwards { len - 1 - before } else { before };
-                    track.step(&mut state, (&steps[l], &input(l), z_size(l)), joins(before), roundings);
+                    let terms = slopes[l].terms.times(forces[l].norm()) * readout.steps[l].u.abs();
+                    track.step(
+                        &mut state,
+                        (&steps[l], &input(l), z_size(l)),
+                        joins(before),
+                        roundings,
+                        terms,
+                    );
                 }
                 track.in_order()
             };
@@ -234,7 +238,7 @@ impl Channel<'_> {
                     let later = if backwards { (l + 1 < len).then_some(l + 1) } else { l.checked_sub(1) };
                     let (step, z) = later.map_or((&identity, Lanes::ZERO), |k| (&steps[k], z_size(k)));
                     let from = if reads_before { later } else { Some(l) };
-                    track.step(&mut state, (step, &arriving(from), z), joins(before), roundings);
+                    track.step(&mut state, (step, &arriving(from), z), joins(before), roundings, Lanes::ZERO);
                 }
                 (track.in_order(), state)
             };
@@ -244,8 +248,8 @@ impl Channel<'_> {
                 // x₋₁ has Ā₀p₀, and what is read before the first update.
                 let (mut state, mut track) = (at_first, Track::new(1, true));
                 let from = if reads_before { arriving(Some(0)) } else { StepInput::none() };
-                track.step(&mut state, (&steps[0], &from, z_size(0)), joins(len), roundings);
-                let seen = track.seen[0].estimate();
+                track.step(&mut state, (&steps[0], &from, z_size(0)), joins(len), roundings, Lanes::ZERO);
+                let seen = track.estimate(0);
                 initial.extend((0..states).map(|lane| Total::of(&seen, lane)));
             }
             let mut ways = vec![(forwards, cotangents)];
@@ -269,7 +273,8 @@ impl Channel<'_> {
                 let force = Estimate::exact(forces[l]);
                 let u_l = Estimate::exact(V::all(step.u));
                 let input = force.times(u_l, by_real);
-                let h = Estimate::known(steps[l].b_bar, steps[l].b_bar_error);
+                let known = Estimate::known(steps[l].b_bar, steps[l].b_bar_error);
+                let h = Estimate { size: slopes[l].terms, ..known };
                 let e = Estimate::known(V::all(step.read.0), Lanes::all(step.read.1));
                 let (forcing, forcing_by_a) = (h_by_delta.times(input, r), h_by_weight.times(input, r));
                 let add = |sum: Option<Estimate<V>>, term: Estimate<V>| {
@@ -289,26 +294,27 @@ impl Channel<'_> {
                 for (way, (x, p)) in ways.iter().enumerate() {
                     let earlier = if x.backwards { (l + 1 < len).then_some(l + 1) } else { l.checked_sub(1) };
                     let before = match earlier {
-                        Some(k) => x.seen[k].estimate(),
+                        Some(k) => x.estimate(k),
                         None if x.backwards => nothing,
                         None => given_first,
                     };
-                    let p = p.seen[l].estimate();
+                    let p = p.estimate(l);
                     let by_input = |by: Estimate<V>, x: Estimate<V>, forcing| by.times(x, r).plus(forcing, r);
                     let g_delta = by_input(by_delta, before, forcing);
                     let g_a = by_input(by_weight, before, forcing_by_a);
                     let read = before.reach() * underflow;
                     let (lost, lost_by_a) = (lost + read, lost_by_a + read);
-                    t_delta = add(t_delta, p.times(g_delta, r).off_by(lost));
+                    t_delta = add(t_delta, p.times(g_delta, r).off_by(lost, r));
                     // Of sums over positions the states' and cotangents' own roundings are gathered apart.
                     let (p_sure, x_sure) = (p.without_variance(), before.without_variance());
-                    t_bias = add(t_bias, p_sure.times(by_input(by_delta, x_sure, forcing), r).off_by(lost));
+                    t_bias =
+                        add(t_bias, p_sure.times(by_input(by_delta, x_sure, forcing), r).off_by(lost, r));
                     t_a = add(
                         t_a,
-                        p_sure.times(by_input(by_weight, x_sure, forcing_by_a), r).off_by(lost_by_a),
+                        p_sure.times(by_input(by_weight, x_sure, forcing_by_a), r).off_by(lost_by_a, r),
                     );
                     cotangent = add(cotangent, p);
-                    seen = add(seen, if reads_before { before } else { x.seen[l].estimate() });
+                    seen = add(seen, if reads_before { before } else { x.estimate(l) });
                     by_a[way][0][l] = g_a.reach();
                     by_bias[way][0][l] = g_delta.reach() * step.slope.0;
                     if let Some(k) = earlier {
@@ -339,13 +345,13 @@ impl Channel<'_> {
                     ),
                     false => {
                         let lost = (h.reach() + u_l.reach()) * underflow;
-                        let by_b = within(problem.b_operand, cotangent).times(h_u, r).off_by(lost);
+                        let by_b = within(problem.b_operand, cotangent).times(h_u, r).off_by(lost, r);
                         (by_b, read_by(problem.c_operand))
                     }
                 };
                 let lost_by_u = (h.reach() + force.reach()) * underflow;
                 y[l].add_real_lanes(&read.times(seen, r));
-                du[l].add_real_lanes(&cotangent.times(h.times(force, r), r).off_by(lost_by_u));
+                du[l].add_real_lanes(&cotangent.times(h.times(force, r), r).off_by(lost_by_u, r));
                 ddelta[l].add_real_lanes(&t_delta);
                 of_a.terms.push(t_a);
                 let slope = Estimate::known(V::all(step.slope.0), Lanes::all(step.slope.1));
@@ -405,10 +411,12 @@ impl Channel<'_> {
 
 impl<V: Value<WIDTH>> Track<V> {
     fn new(len: usize, backwards: bool) -> Self {
-        Track { seen: Vec::with_capacity(len), carried: Vec::with_capacity(len), backwards }
+        let lanes = || Vec::with_capacity(len);
+        Track { seen: Vec::with_capacity(len), carried: lanes(), walked: lanes(), backwards }
     }
 
-    /// Takes a state on, of which a tree joins so many later, and keeps it.
+    /// Takes a state on, of which a tree joins so many later, and keeps it. `terms` is what its input is a sum of, without signs, where
+    /// they may cancel.
     #[inline(never)]
     fn step(
         &mut self,
@@ -416,10 +424,19 @@ impl<V: Value<WIDTH>> Track<V> {
         (step, input, z): (&Step<V, Lanes>, &StepInput<V>, Lanes),
         joins: f64,
         roundings: StepRoundings,
+        terms: Lanes,
     ) {
         let (old, carried) = (*state, roundings.carried(step));
         state.advance(step, input, z, joins, roundings);
-        self.seen.push(state.read(&old, carried, roundings.arithmetic.unit, joins));
+        let unit = roundings.arithmetic.unit;
+        let seen = state.read(&old, carried, unit, joins);
+        // The product, its Ā and the sum; the input's terms; what underflows.
+        let (mu, size) = (roundings.mu / unit, seen.x.norm());
+        let underflow = 2.0 * roundings.arithmetic.underflow / unit;
+        let own = size * size * (mu * mu + 2.0) + terms * terms + Lanes::all(underflow * underflow);
+        let before = self.walked.last().copied().unwrap_or(Lanes::ZERO);
+        self.walked.push((carried * carried).times(before) + own);
+        self.seen.push(seen);
         self.carried.push(carried);
     }
 
@@ -428,6 +445,7 @@ impl<V: Value<WIDTH>> Track<V> {
         if self.backwards {
             self.seen.reverse();
             self.carried.reverse();
+            self.walked.reverse();
         }
         self
     }

@@ -20,6 +20,8 @@ use super::estimate::Estimate;
 pub struct Derivatives<V> {
     pub a_bar_by: [Estimate<V>; 2],
     pub b_bar_by: [Estimate<V>; 2],
+    /// What h is a sum of, without signs.
+    pub terms: Lanes,
 }
 
 /// A function of z: its value, S, and a bound on |z d/dz| of it; what its φ-functions may lose beside.
@@ -85,6 +87,16 @@ impl<V: Value<WIDTH>> At<V> {
     #[inline(never)]
     fn power(&self, k: usize) -> V {
         (0..k).fold(V::all(1.0), |power, _| power * self.z)
+    }
+
+    /// |f|
+    #[inline(never)]
+    fn norm(&self, of: Function) -> Lanes {
+        match of {
+            Function::Phi(k) => self.sizes[k],
+            Function::Power(k) => self.power(k).norm(),
+            Function::Resolvent(_) => self.resolvent.norm(),
+        }
     }
 
     /// |z φₖ′|
@@ -261,7 +273,9 @@ impl<'c> DerivativeModel<'c> {
         let (value, error) = estimate(&transition, 1);
         let a_bar_by = [by_delta, Estimate::known(value, error)];
         let mut b_bar_by = [Estimate::exact(V::all(0.0)); 2];
+        let mut terms = Lanes::ZERO;
         for term in formula.now() {
+            terms = terms + at.norm(term.of) * (term.factor.value() * delta.powi(term.delta)).abs();
             let growth = (at.growth(term.delta, term.of), term.delta - 1);
             let slope = (at.slope(term.of), term.delta + 1);
             for (total, (part, m)) in b_bar_by.iter_mut().zip([growth, slope]) {
@@ -277,6 +291,6 @@ impl<'c> DerivativeModel<'c> {
                 };
             }
         }
-        Derivatives { a_bar_by, b_bar_by }
+        Derivatives { a_bar_by, b_bar_by, terms }
     }
 }

@@ -15,7 +15,8 @@ pub struct Estimate<V> {
     pub linear: Lanes,
     /// Σc² of the roundings that are taken as random.
     pub variance: Lanes,
-    /// What the terms that the value is a sum of come to, without their signs.
+    /// What the terms that the value is a sum of come to, without their signs: with u what rounding costs at least
+    /// ([`super`], "The level of rounding").
     pub size: Lanes,
 }
 
@@ -58,9 +59,14 @@ impl<V: Value<WIDTH>> Estimate<V> {
         Estimate { variance: Lanes::ZERO, ..self }
     }
 
-    /// With an error more, which is systematic.
-    pub fn off_by(self, error: Lanes) -> Self {
-        Estimate { worst: self.worst + error, linear: self.linear + error, ..self }
+    /// With an error more, of what underflows, which is systematic.
+    pub fn off_by(self, error: Lanes, r: Roundings) -> Self {
+        Estimate {
+            worst: self.worst + error,
+            linear: self.linear + error,
+            size: self.size + error * (1.0 / r.u),
+            ..self
+        }
     }
 
     /// A rounded product of two whose roundings are independent.
@@ -75,7 +81,7 @@ impl<V: Value<WIDTH>> Estimate<V> {
             worst: self.worst.times(two) + one.times(other.worst) + product + lost,
             linear: self.linear.times(two) + one.times(other.linear) + lost,
             variance: self.variance.times(two * two) + (one * one).times(other.variance) + product * product,
-            size: self.size.times(other.size),
+            size: self.size.times(other.size) + lost * (1.0 / r.u),
         }
     }
 

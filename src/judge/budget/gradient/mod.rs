@@ -37,6 +37,28 @@
 //!
 //! Two channels share no rounding, unless they have the same Δ: repeats count as often as a row of Δ occurs. Totals are added.
 //!
+//! # The level of rounding
+//!
+//! The relative gate ([`crate::judge::relative`]) counts errors in units of what a scan in order rounds at least. Of an output that is
+//! u Σ|terms|, each term rounded once: it is a sum of many terms, whose own errors cancel in it. A cotangent may be one term
+//! alone, the product of thousands of Ā, where the loss sees few positions. Its relative error is then the sum of
+//! all of their roundings, a random walk; every element before that position has the same one, and however many there are, they are
+//! no more than one draw of it. Two sound passes make two draws, whose quotient has no mean: of 80 such chains of 3700 steps the kernels
+//! and the f32 reference are both unbiased and off by 0.76 and 0.62 u√n (root mean square), and yet one is more than three times the
+//! other in 19 of 100. So a state or cotangent x_l of magnitude M_l counts as
+//!
+//! ```text
+//! max(u M_l, √W_l),   W_l = |Â_l|² W_{l−1} + (μ² + 2u²)|x_l|² + u²t_l² + (2η)²
+//! ```
+//!
+//! with a rounding of at most μ of the product, of u each of the sum and of Ā, and of u of what h B u is a sum of without signs, t_l (near a
+//! root of rk4's h they cancel, and a rounding of Δ alone moves it by u t), as random as those of V but of the values
+//! that a scan in order has: for n equal steps √3·u√n, more than twice what was measured. Where terms are many √W is no more than M, and
+//! nothing changes. Products multiply these sizes, and sums add them: what one walk does to many terms does not cancel. What a product
+//! may lose to an underflow is added: where z is −100, p x Ā is subnormal and A has four digits, one that multiplies by A last is off by
+//! hundreds of the smallest numbers, and one that does so first by none. Near a zero of the gate's slope, or of h, its terms count, not
+//! their sum.
+//!
 //! # The bound that is judged by
 //!
 //! D + λ√V, or the worst case where that is smaller, as in [`super`]; then the rounding to the storage type.

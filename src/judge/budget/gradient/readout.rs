@@ -106,8 +106,11 @@ impl<'a> Readout<'a> {
                 let rounded = arithmetic.unit * product.abs() + 2.0 * arithmetic.underflow;
                 s = s.plus(product, rounded, arithmetic.unit);
             }
-            let (slope, error) = gate_slope(f64::from(gates[index]), arithmetic);
-            s.times(slope, error, 1.0, arithmetic).times(f64::from(given.dout[index]), 0.0, 1.0, arithmetic)
+            let (slope, terms, error) = gate_slope(f64::from(gates[index]), arithmetic);
+            // Rounding costs what the slope is a sum of: near its zero that is not the slope.
+            let mut gated = s.times(slope, error, 1.0, arithmetic);
+            gated.size += s.size * (terms - slope.abs());
+            gated.times(f64::from(given.dout[index]), 0.0, 1.0, arithmetic)
         };
         Some(y.iter().enumerate().map(of).collect())
     }
@@ -147,16 +150,16 @@ fn slope(delta: f64, bias: Option<f64>, arithmetic: Arithmetic) -> (f64, f64) {
     (rising, error + 2.0 * arithmetic.underflow)
 }
 
-/// (z σ(z))′ = σ(z)(1 + z σ(−z)), and its error: that of its terms, and where σ(−z) is taken as 1 − σ(z) what that
-/// loses.
-fn gate_slope(z: f64, arithmetic: Arithmetic) -> (f64, f64) {
+/// (z σ(z))′ = σ(z)(1 + z σ(−z)), its terms without signs, and its error: that of these, and where σ(−z) is taken as 1 − σ(z) what
+/// that loses.
+fn gate_slope(z: f64, arithmetic: Arithmetic) -> (f64, f64, f64) {
     let (rising, falling) = (sigmoid(z), sigmoid(-z));
     let slope = rising * (1.0 + z * falling);
     let terms = rising * (1.0 + z.abs() * falling);
     let lost = if z > 0.0 { 2.0 * z * rising } else { 0.0 };
     let vanished = if z < arithmetic.gate_underflow { terms } else { 0.0 };
     let error = arithmetic.gate_slope() * terms + arithmetic.unit * lost + vanished;
-    (slope, error + 2.0 * arithmetic.underflow * (1.0 + z.abs()))
+    (slope, terms, error + 2.0 * arithmetic.underflow * (1.0 + z.abs()))
 }
 
 fn sigmoid(x: f64) -> f64 {

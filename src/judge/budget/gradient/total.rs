@@ -97,7 +97,7 @@ impl Total {
             worst: self.worst * size + systematic,
             linear: self.linear * size + systematic,
             variance: self.variance * (size * size),
-            size: self.size * factor.abs(),
+            size: self.size * factor.abs() + lost / arithmetic.unit,
             weight: self.weight * size,
             stagnating: self.stagnating,
         }
