@@ -30,7 +30,7 @@ use crate::tensor::{Gradients, Tensor, Tensors};
 
 /// How many times the reference's error a kernel's may be. A choice, not a bound: over eight seeds of the default run
 /// the kernels reach 1.34 at most, where they round more often than the reference (the block scan's extra products) and
-/// it happens to be lucky, and gradients 1.90; more than that again leaves room for other seeds, and is still far below the factor of ten
+/// it happens to be lucky, and gradients 1.7; nearly twice that leaves room for other seeds, and is still far below the factor of ten
 /// and more that bounds over long sequences leave.
 pub const MULTIPLE: f64 = 3.0;
 
