@@ -7,7 +7,7 @@
 
 use num_complex::Complex64;
 
-use super::around::{Before, Delay, Flips, Initial, Limited, Pad, Raised, STATES, Stage};
+use super::around::{Before, Delay, Flips, FoundTerm, Initial, Limited, Pad, Raised, STATES, Stage};
 use super::carried::{Carried, State};
 use super::complex::{Product, Way};
 use super::exponent_sum::ExponentSum;
@@ -15,9 +15,9 @@ use super::inputs::Read;
 use super::moved;
 use super::only::Only;
 use super::readout::{self, Sums};
-use super::step::{self, Bounded, modulus};
+use super::step::{self, Bounded, Coefficients, modulus};
 use super::variant::{BUse, Directions, LastState, Readout, Reversed, Sum, Tail, Variant};
-use crate::formula::Form;
+use crate::formula::{Form, Function};
 use crate::judge::budget::complex_at;
 use crate::method::Method;
 use crate::problem::{InputType, Problem};
@@ -49,6 +49,14 @@ pub(super) struct Map {
     b: Bounded,
 }
 
+impl Map {
+    /// Of a position that leaves its state as it is.
+    const NONE: Map = Map {
+        a: Bounded { value: Complex64::ONE, error: 0.0 },
+        b: Bounded { value: Complex64::ZERO, error: 0.0 },
+    };
+}
+
 /// Runs `variant` over one channel of the problem.
 pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) -> Channel {
     let seqlen = problem.shape.seqlen;
@@ -73,12 +81,12 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
     };
     let mut of_reversed = vec![Sums::default(); if reversed.is_some() { seqlen } else { 0 }];
     for n in 0..problem.shape.dstate {
-        let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l)).collect();
+        let maps = run.maps(n, seqlen);
         let mut last = run.add_states(n, &maps, false, &mut sums);
         overflows |= last.overflows;
         let backward: Option<Last> = variant.bidirectional.then(|| match &reversed {
             Some(run) => {
-                let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l)).collect();
+                let maps = run.maps(n, seqlen);
                 run.add_states(n, &maps, true, &mut of_reversed)
             }
             None => run.add_states(n, &maps, true, &mut sums),
@@ -129,11 +137,15 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
     Channel { tensors, overflows }
 }
 
+/// Whether outputs depend on later positions.
+pub fn looks_ahead(variant: &Variant) -> bool {
+    let reads_ahead = matches!(variant.delay, Delay::Readout(by) if by < 0);
+    variant.bidirectional || variant.reverse || reads_ahead || variant.initial == Initial::Circular
+}
+
 /// The outputs at the first `len` positions, as [`channel`] has them; none where these depend on later ones.
 pub fn beginning(variant: &Variant, problem: &Problem, channel: (usize, usize), len: usize) -> Option<Row> {
-    let looks_ahead = matches!(variant.delay, Delay::Readout(by) if by < 0);
-    let is_circular = variant.initial == Initial::Circular;
-    if variant.bidirectional || variant.reverse || looks_ahead || is_circular {
+    if looks_ahead(variant) {
         return None;
     }
     let right = variant.elsewhere(variant.form);
@@ -141,11 +153,44 @@ pub fn beginning(variant: &Variant, problem: &Problem, channel: (usize, usize), 
     let run = VariantScan::new(variant, problem, channel, len).beside(elsewhere.as_ref());
     let mut sums = vec![Sums::default(); len];
     for n in 0..problem.shape.dstate {
-        let maps: Vec<Map> = (0..len).map(|l| run.map(n, l)).collect();
+        let maps = run.maps(n, len);
         run.add_states(n, &maps, false, &mut sums);
     }
     let (values, bound) = (0..len).map(|l| run.output(l, &sums)).unzip();
     Some(Row { values, bound })
+}
+
+/// The outputs at the first `len` positions of a variant whose B̄ is each of these terms alone, as [`beginning`] has them: all
+/// that the terms have in common is computed once. None where outputs depend on later positions, or on other scans.
+pub fn of_terms(
+    variant: &Variant,
+    problem: &Problem,
+    channel: (usize, usize),
+    len: usize,
+    terms: &[FoundTerm],
+) -> Option<Vec<Vec<f64>>> {
+    let is_on_its_own = variant.only == Only::Everywhere && !matches!(variant.initial, Initial::EndOf(_));
+    if !is_on_its_own || looks_ahead(variant) {
+        return None;
+    }
+    // One term stands for all: φ-functions are computed where any takes one.
+    let is_phi = |found: &&FoundTerm| matches!(found.term.of, Function::Phi(_));
+    let one = terms.iter().find(is_phi).or(terms.first()).copied();
+    let variant = variant.of_terms(one.as_slice());
+    let run = VariantScan::new(&variant, problem, channel, len);
+    let mut sums = vec![vec![Sums::default(); len]; terms.len()];
+    for n in 0..problem.shape.dstate {
+        let phis = run.phis(n, len);
+        let a_bars: Vec<Option<Bounded>> = (0..len).map(|l| run.moving_a_bar(n, l)).collect();
+        for (term, sums) in terms.iter().zip(&mut sums) {
+            let alone = [Some(*term)];
+            let input = |l: usize, a: Bounded| Map { a, b: run.input((n, l), Some(&alone), a, &phis[l]) };
+            let maps = (0..len).map(|l| a_bars[l].map_or(Map::NONE, |a| input(l, a)));
+            run.add_states(n, &maps.collect::<Vec<_>>(), false, sums);
+        }
+    }
+    let outputs = |sums: &Vec<Sums>| (0..len).map(|l| run.output(l, sums).0).collect();
+    Some(sums.iter().map(outputs).collect())
 }
 
 pub(super) struct Last {
@@ -158,6 +203,7 @@ pub(super) struct VariantScan<'a> {
     problem: &'a Problem,
     pub channel: (usize, usize),
     pub read: Read<'a>,
+    coefficients: Coefficients<'a>,
     /// What holds where the variant does not.
     elsewhere: Option<&'a VariantScan<'a>>,
 }
@@ -165,7 +211,14 @@ pub(super) struct VariantScan<'a> {
 impl<'a> VariantScan<'a> {
     pub fn new(variant: &'a Variant, problem: &'a Problem, channel: (usize, usize), len: usize) -> Self {
         let read = Read::new(variant, problem, channel, len);
-        VariantScan { variant, problem, channel, read, elsewhere: None }
+        VariantScan {
+            variant,
+            problem,
+            channel,
+            read,
+            coefficients: Coefficients::new(variant),
+            elsewhere: None,
+        }
     }
 
     /// What holds elsewhere of a variant that holds somewhere only.
@@ -219,7 +272,7 @@ impl<'a> VariantScan<'a> {
             return Bounded { value: Complex64::ONE, error: 0.0 };
         }
         let (delta, delta_error) = self.read.steps[0][l];
-        let mut a_bar = step::a_bar(self.variant, delta, delta_error + self.read.a_error, self.read.a(0, n));
+        let mut a_bar = self.coefficients.a_bar(delta, delta_error + self.read.a_error, self.read.a(0, n));
         let (least, most) = self.variant.a_bar_limits;
         // Numbers that are no limits at all are left as they are, NaN too.
         if a_bar.value.re < least || a_bar.value.re > most {
@@ -228,15 +281,45 @@ impl<'a> VariantScan<'a> {
         a_bar.rounded(self.variant.stages[Stage::ABar as usize])
     }
 
-    pub fn map(&self, n: usize, l: usize) -> Map {
-        self.moving(n, l).own_map(n, l)
+    /// The maps of state n at the first `len` positions.
+    pub fn maps(&self, n: usize, len: usize) -> Vec<Map> {
+        let phis = self.phis(n, len);
+        let Some(elsewhere) = self.elsewhere else {
+            return (0..len).map(|l| self.own_map(n, l, &phis[l])).collect();
+        };
+        let of_elsewhere = elsewhere.phis(n, len);
+        let map = |l: usize| {
+            let moving = self.moving(n, l);
+            let phis = if std::ptr::eq(moving, elsewhere) { &of_elsewhere } else { &phis };
+            moving.own_map(n, l, &phis[l])
+        };
+        (0..len).map(map).collect()
     }
 
-    fn own_map(&self, n: usize, l: usize) -> Map {
-        if self.ignored(l) || self.is_skipped(l) {
-            let one = Bounded { value: Complex64::ONE, error: 0.0 };
-            return Map { a: one, b: Bounded::default() };
-        }
+    /// φ₀…φ₃ that state n takes at the first `len` positions.
+    fn phis(&self, n: usize, len: usize) -> Vec<[Complex64; 4]> {
+        self.coefficients.phis(&self.read.steps[1][..len], self.read.a(1, n))
+    }
+
+    fn own_map(&self, n: usize, l: usize, phis: &[Complex64; 4]) -> Map {
+        let found = self.variant.found.as_ref().map(|found| &found[..]);
+        let moved = |a: Bounded| Map { a, b: self.input((n, l), found, a, phis) };
+        self.moving_a_bar(n, l).map_or(Map::NONE, moved)
+    }
+
+    /// Ā where a position moves a state at all.
+    fn moving_a_bar(&self, n: usize, l: usize) -> Option<Bounded> {
+        (!self.ignored(l) && !self.is_skipped(l)).then(|| self.a_bar(n, l))
+    }
+
+    /// What state n is given at a position whose Ā is `a_bar`, where the terms of B̄ are those of the form or have been `found`.
+    fn input(
+        &self,
+        (n, l): (usize, usize),
+        found: Option<&[Option<FoundTerm>]>,
+        a_bar: Bounded,
+        phis: &[Complex64; 4],
+    ) -> Bounded {
         let (a, b) = (self.read.a(1, n), self.read.b(n, l));
         let (delta, delta_error) = self.read.steps[1][l];
         let u_at = |l: isize| self.read.u_at(l);
@@ -245,13 +328,13 @@ impl<'a> VariantScan<'a> {
         let mu = allowance::product(self.problem.weights);
         let delta_error = delta_error + self.read.a_error;
         let is_found = step::is_other(self.variant, delta, a);
-        let (value, size, relative) = match &self.variant.found {
+        let (value, size, relative) = match found {
             Some(found) if is_found => {
                 let near = |offset: isize| u_at(l as isize + offset);
-                step::found(self.variant, found, (delta, delta_error), (a, b), near)
+                self.coefficients.found(found, (delta, delta_error), (a, b), near, phis)
             }
             _ => {
-                let t = step::terms(self.variant, delta, delta_error, a);
+                let t = self.coefficients.terms((delta, delta_error), a, *phis);
                 let u_of_higher = if self.variant.u_in_higher_terms { u } else { 1.0 };
                 let neighbour =
                     if t.neighbour == Complex64::ZERO { 0.0 } else { u_at(l as isize + t.offset) };
@@ -290,13 +373,12 @@ impl<'a> VariantScan<'a> {
             b_u = b_u.scaled(1.0 / u).rounded(of_stage(Stage::BBar)).scaled(u);
         }
         b_u = b_u.rounded(of_stage(Stage::Input));
-        let a = self.a_bar(n, l);
         if self.variant.decays_input {
-            let size = modulus(a.value);
-            b_u.error = b_u.error * size + (a.error + mu * size) * modulus(b_u.value);
-            b_u.value *= a.value;
+            let size = modulus(a_bar.value);
+            b_u.error = b_u.error * size + (a_bar.error + mu * size) * modulus(b_u.value);
+            b_u.value *= a_bar.value;
         }
-        Map { a, b: b_u }
+        b_u
     }
 
     /// A²B as a(aᵀB), A³B as a(aᵀAB): the terms of first, second, and third and fourth order in Δ.
@@ -316,7 +398,7 @@ impl<'a> VariantScan<'a> {
     fn state_of_u(&self, n: usize) -> Last {
         let (variant, len) = (Variant { b_use: BUse::Never, ..*self.variant }, self.read.steps[0].len());
         let run = VariantScan::new(&variant, self.problem, self.channel, len);
-        let maps: Vec<Map> = (0..len).map(|l| run.map(n, l)).collect();
+        let maps = run.maps(n, len);
         run.state_after(n, &maps)
     }
 
@@ -329,9 +411,9 @@ impl<'a> VariantScan<'a> {
     fn padded(&self, n: usize, last: Bounded, (by, pad): (usize, Pad)) -> Bounded {
         let mu = allowance::product(self.problem.weights);
         let (delta, delta_error) = self.read.padded_step(pad);
-        let a = step::a_bar(self.variant, delta, delta_error + self.read.a_error, self.read.a(0, n));
+        let a = self.coefficients.a_bar(delta, delta_error + self.read.a_error, self.read.a(0, n));
         let b = match pad {
-            Pad::LastPosition => self.map(n, self.problem.shape.seqlen - 1).b,
+            Pad::LastPosition => self.maps(n, self.problem.shape.seqlen)[self.problem.shape.seqlen - 1].b,
             _ => Bounded::default(),
         };
         let (a_abs, b_abs) = (modulus(a.value), modulus(b.value));
@@ -400,7 +482,7 @@ impl<'a> VariantScan<'a> {
         let right = variant.elsewhere(variant.form);
         let elsewhere = VariantScan::elsewhere((variant, &right), self.problem, channel, seqlen);
         let run = VariantScan::new(variant, self.problem, channel, seqlen).beside(elsewhere.as_ref());
-        let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l)).collect();
+        let maps = run.maps(n, seqlen);
         let last = run.add_states(n, &maps, reverse, &mut vec![Sums::default(); seqlen]);
         State { at: last.state, size: modulus(last.state.value) + last.state.error }
     }
