@@ -4,7 +4,7 @@
 use num_complex::Complex64;
 
 use super::around::{AUse, Activation, Flips, Limited, Pad, Stage, StepSize, UUse, limited};
-use super::complex::Way;
+use super::complex::{OfComplex, Way};
 use super::place::{Input, Map, Order, Pairs, Place};
 use super::step::{self, Bounded};
 use super::variant::{BUse, Group, Variant};
@@ -32,6 +32,8 @@ pub struct Read<'a> {
     rows: [Option<usize>; 3],
     /// Where variable B and C begin that are read as they should be, which nearly all are.
     begin: [Option<usize>; 2],
+    /// Whether these are used as they are read.
+    given: [bool; 2],
     /// Whether B and C are read from the other end.
     mirrored: [bool; 2],
     /// A of each state, of Ā and of B̄.
@@ -54,6 +56,7 @@ impl<'a> Read<'a> {
             steps: [Vec::new(), Vec::new()],
             rows: [None; 3],
             begin: [None; 2],
+            given: [Input::B, Input::C].map(|input| is_given(variant, input)),
             mirrored: [false; 2],
             a: [Vec::new(), Vec::new()],
             a_error: a_error(variant),
@@ -426,12 +429,18 @@ impl<'a> Read<'a> {
 
     #[inline]
     pub fn given_b(&self, n: usize, l: usize) -> Complex64 {
+        if self.given[0] {
+            return self.operand(Input::B, n, self.operand_at(Input::B, l));
+        }
         let b = self.on_way(Way::B, self.used(Input::B, self.variant.b_use, n, self.operand_at(Input::B, l)));
         self.rounded(Stage::B, step::in_parts(b, self.limits(Limited::B)))
     }
 
     #[inline]
     pub fn c(&self, n: usize, l: usize) -> Complex64 {
+        if self.given[1] {
+            return self.operand(Input::C, n, self.operand_at(Input::C, l));
+        }
         let c = self.on_way(Way::C, self.used(Input::C, self.variant.c_use, n, self.operand_at(Input::C, l)));
         self.rounded(Stage::C, step::in_parts(c, self.limits(Limited::C)))
     }
@@ -476,6 +485,18 @@ impl<'a> Read<'a> {
         let (re, im) = self.variant.a_factor[coefficient];
         self.rounded(Stage::A, Complex64::new(used.re * re + self.variant.a_offset, used.im * im))
     }
+}
+
+/// Whether nothing is made of B or C on its way.
+fn is_given(variant: &Variant, input: Input) -> bool {
+    let (of, way, limited, stage) = match input {
+        Input::C => (variant.c_use, Way::C, Limited::C, Stage::C),
+        _ => (variant.b_use, Way::B, Limited::B, Stage::B),
+    };
+    of == BUse::Once
+        && variant.ways[way as usize] == OfComplex::Given
+        && variant.limits[limited as usize] == (f64::NEG_INFINITY, f64::INFINITY)
+        && variant.stages[stage as usize] == InputType::F32
 }
 
 /// Where the number at `index` is where memory is taken to have its axes in another order.

@@ -86,6 +86,8 @@ pub struct Coefficients<'v> {
     /// Of B̄, and of B̄ where a guard does not select that.
     of_b_bar: Formula,
     of_a_bar: Formula,
+    /// The leading orders of both.
+    leading: [i32; 2],
     /// α of B̄'s pole.
     pole: Fraction,
     takes_phis: bool,
@@ -102,6 +104,7 @@ impl<'v> Coefficients<'v> {
             transition: variant.transition.unwrap_or(of_a_bar.a_bar),
             of_b_bar,
             of_a_bar,
+            leading: [of_b_bar.leading_order(), of_a_bar.leading_order()],
             pole: of_b_bar.pole().unwrap_or(Fraction::HALF),
             takes_phis: takes_phis(&of_b_bar)
                 || variant.other_below != f64::INFINITY && takes_phis(&of_a_bar)
@@ -169,9 +172,9 @@ impl<'v> Coefficients<'v> {
     pub fn terms(&self, (delta, delta_error): (f64, f64), a: Complex64, mut phis: [Complex64; 4]) -> Terms {
         let variant = self.variant;
         let z = within(a * delta, variant.limits[Limited::OfBBar as usize]);
-        let (form, formula, taylor) = match is_other(variant, delta, a) {
-            true => (variant.b_bar, &self.of_b_bar, variant.taylor),
-            false => (variant.a_bar, &self.of_a_bar, None),
+        let (form, formula, leading, taylor) = match is_other(variant, delta, a) {
+            true => (variant.b_bar, &self.of_b_bar, self.leading[0], variant.taylor),
+            false => (variant.a_bar, &self.of_a_bar, self.leading[1], None),
         };
         if let Some(count) = taylor {
             phis[1..].iter_mut().zip(1..).for_each(|(phi, k)| *phi = series(z, k, count));
@@ -202,11 +205,11 @@ impl<'v> Coefficients<'v> {
         };
         let value = |term: &Term| {
             let changed = variant.sum.change(form, *term);
-            changed.map_or(Complex64::ZERO, |t| function(t.of) * (t.factor.value() * delta.powi(t.delta)))
+            changed.map_or(Complex64::ZERO, |t| function(t.of) * (t.factor.value() * power(delta, t.delta)))
         };
         let mut t = Terms { offset: -1, ..Terms::default() };
         for term in formula.now() {
-            let higher = term.order() > formula.leading_order();
+            let higher = term.order() > leading;
             *if higher { &mut t.higher } else { &mut t.first } += value(term);
         }
         for (terms, offset) in formula.b_bar.into_iter().zip(OFFSETS).skip(1).filter(|(t, _)| !t.is_empty()) {
@@ -249,7 +252,7 @@ impl<'v> Coefficients<'v> {
         let z = a * delta;
         let (mut sum, mut size) = (Complex64::ZERO, 0.0);
         for FoundTerm { term, b: of_b, u: of_u, offset } in terms.iter().flatten() {
-            let value = model::function(term.of, z, phis) * (term.factor.value() * delta.powi(term.delta));
+            let value = model::function(term.of, z, phis) * (term.factor.value() * power(delta, term.delta));
             let part = value * b.powu(u32::from(*of_b)) * u_at(*offset).powi(i32::from(*of_u));
             sum += part;
             size += modulus(part);
@@ -286,9 +289,25 @@ fn series(z: Complex64, k: u32, terms: u32) -> Complex64 {
     sum
 }
 
+/// xᵏ, as `powi` has it: the powers that Δ has are products.
+#[inline]
+fn power(x: f64, k: i32) -> f64 {
+    match k {
+        1 => x,
+        2 => x * x,
+        3 => x * (x * x),
+        k => x.powi(k),
+    }
+}
+
 impl Sum {
     /// A term of B̄ as it is summed; none where it is left out.
+    #[inline]
     fn change(self, form: Form, term: Term) -> Option<Term> {
+        if self == Sum::Right { Some(term) } else { self.wrong(form, term) }
+    }
+
+    fn wrong(self, form: Form, term: Term) -> Option<Term> {
         let poly = form == Form::Method(Method::Poly);
         let high_order = form == Form::Method(Method::HighOrder);
         Some(match (self, term.of, term.delta) {
