@@ -85,30 +85,50 @@ HOLDFAST_DEVICE T readout(Complex<T> c, Complex<T> x, T y) {
   return fused(-c.im, x.im, fused(c.re, x.re, y));
 }
 
-// kCount items from `p`, of which the first `valid` exist; the rest become 0. `wide`: aligned accesses.
-template <class T, int kCount, class Stored>
-HOLDFAST_DEVICE void load_items(const Stored* p, int valid, bool wide, T (&to)[kCount]) {
+// kCount items from `p`, of which the first `valid` exist; the rest become 0. `wide`: aligned accesses. They stay as stored until all
+// that are needed are on their way: a conversion would wait for each load before the next one.
+template <int kCount, class Stored>
+HOLDFAST_DEVICE Loaded<Stored, kCount> load_items(const Stored* p, int valid, bool wide) {
+  Loaded<Stored, kCount> loaded;
   if (wide && valid >= kCount) {
-    const Packet<Stored, kCount> packet = *reinterpret_cast<const Packet<Stored, kCount>*>(p);
-    HOLDFAST_UNROLL
-    for (int i = 0; i < kCount; ++i) to[i] = static_cast<T>(widened_load(packet.item[i]));
+    loaded.load(p);
   } else {
     HOLDFAST_UNROLL
-    for (int i = 0; i < kCount; ++i) to[i] = i < valid ? static_cast<T>(widened_load(p[i])) : T(0);
+    for (int i = 0; i < kCount; ++i) loaded.set(i, i < valid ? p[i] : Stored{});
+  }
+  return loaded;
+}
+
+template <class Stored, int kCount>
+HOLDFAST_DEVICE void store_packet(const Packet<Stored, kCount>& packet, Stored* p, int valid, bool wide) {
+  if (wide && valid >= kCount) {
+    *reinterpret_cast<Packet<Stored, kCount>*>(p) = packet;
+  } else {
+    HOLDFAST_UNROLL
+    for (int i = 0; i < kCount; ++i) {
+      if (i < valid) p[i] = packet.item[i];
+    }
   }
 }
 
-// One state's row of a variable B or C along the sequence.
-template <int kWidth, class W, int kItems, class Stored>
-HOLDFAST_DEVICE void load_row(const Stored* row, long long l, int valid, bool wide, W (&to)[kItems]) {
-  if constexpr (kWidth == 1) {
-    load_items(row + l, valid, wide, to);
-  } else {
-    decltype(W::re) parts[2 * kItems];
-    load_items(row + 2 * l, 2 * valid, wide, parts);
-    HOLDFAST_UNROLL
-    for (int i = 0; i < kItems; ++i) to[i] = {parts[2 * i], parts[2 * i + 1]};
-  }
+template <class T, class Stored, int kCount>
+HOLDFAST_DEVICE void widen(const Loaded<Stored, kCount>& loaded, T (&to)[kCount]) {
+  HOLDFAST_UNROLL
+  for (int i = 0; i < kCount; ++i) to[i] = static_cast<T>(widened_load(loaded.item(i)));
+}
+// Of a row of numbers that are complex where there are twice as many.
+template <class T, class Stored, int kCount>
+HOLDFAST_DEVICE void widen(const Loaded<Stored, 2 * kCount>& loaded, Complex<T> (&to)[kCount]) {
+  T parts[2 * kCount];
+  widen(loaded, parts);
+  HOLDFAST_UNROLL
+  for (int i = 0; i < kCount; ++i) to[i] = {parts[2 * i], parts[2 * i + 1]};
+}
+
+// One state's row of a variable B or C along the sequence, of kWidth parts each.
+template <int kWidth, int kItems, class Stored>
+HOLDFAST_DEVICE Loaded<Stored, kWidth * kItems> load_row(const Stored* row, long long l, int valid, bool wide) {
+  return load_items<kWidth * kItems>(row + kWidth * l, kWidth * valid, wide);
 }
 
 // Neighbours in shared memory, read and written in accesses of 16 bytes.
@@ -256,17 +276,20 @@ struct SelectiveScan {
 
   // u, and Δ after bias and softplus: all of a thread's at once, so that one's loads fill another's waits.
   HOLDFAST_DEVICE void load_sequence(const Positions& at) const {
-    Items<T, kItems> u[kShare], delta[kShare];
+    Loaded<Input, kItems> u[kShare], delta[kShare];
     HOLDFAST_UNROLL
     for (int r = 0; r < kShare; ++r) {
       const Share own = share(at, r);
-      load_items(input(p.u, own), own.at.valid, at.wide, u[r].item);
-      load_items(input(p.delta, own), own.at.valid, at.wide, delta[r].item);
+      u[r] = load_items<kItems>(input(p.u, own), own.at.valid, at.wide);
+      delta[r] = load_items<kItems>(input(p.delta, own), own.at.valid, at.wide);
     }
     HOLDFAST_UNROLL
     for (int r = 0; r < kShare; ++r) finish_sequence(share(at, r), u[r], delta[r]);
   }
-  HOLDFAST_DEVICE void finish_sequence(const Share& own, const Items<T, kItems>& u, Items<T, kItems>& delta) const {
+  HOLDFAST_DEVICE void finish_sequence(const Share& own, const Loaded<Input, kItems>& stored_u, const Loaded<Input, kItems>& stored_delta) const {
+    Items<T, kItems> u, delta;
+    widen(stored_u, u.item);
+    widen(stored_delta, delta.item);
     const T bias = tile.bias[own.slot];
     HOLDFAST_UNROLL
     for (int i = 0; i < kItems; ++i) delta.item[i] += bias;
@@ -287,22 +310,28 @@ struct SelectiveScan {
 
   // Variable B and C of kStates states from `first` on: a packet of each for a thread.
   struct Operands {
-    Items<W, kItems> b, c;
+    Loaded<Input, kWidth * kItems> b, c;
   };
   HOLDFAST_DEVICE Operands load_operands(int first, const Positions& at) const {
-    Operands own;
+    Operands own = {};
     const int n = first + static_cast<int>(threadIdx.x) / kPackets, valid = n < p.dstate ? at.valid : 0;
     const long long row = (tile.place.group_row + n) * p.seqlen * kWidth;
-    if (Layout::variable_b()) load_row<kWidth>(static_cast<const Input*>(p.b) + row, at.first, valid, at.wide, own.b.item);
-    if (kHasOutputs && Layout::variable_c()) {
-      load_row<kWidth>(static_cast<const Input*>(p.c) + row, at.first, valid, at.wide, own.c.item);
-    }
+    const auto load = [&](const void* from) {
+      return load_row<kWidth, kItems>(static_cast<const Input*>(from) + row, at.first, valid, at.wide);
+    };
+    if (Layout::variable_b()) own.b = load(p.b);
+    if (kHasOutputs && Layout::variable_c()) own.c = load(p.c);
     return own;
   }
   HOLDFAST_DEVICE void keep_operands(const Operands& own) const {
     const int r = threadIdx.x / kPackets, packet = threadIdx.x % kPackets;
-    if (Layout::variable_b()) tile.b[r].packet[packet] = own.b;
-    if (kHasOutputs && Layout::variable_c()) tile.c[r].packet[packet] = own.c;
+    const auto keep = [&](const Loaded<Input, kWidth * kItems>& stored, Row<W, kItems>& to) {
+      Items<W, kItems> items;
+      widen(stored, items.item);
+      to.packet[packet] = items;
+    };
+    if (Layout::variable_b()) keep(own.b, tile.b[r]);
+    if (kHasOutputs && Layout::variable_c()) keep(own.c, tile.c[r]);
   }
 
   // The first position of the block's last tile; before its first one where it has none.
@@ -538,10 +567,10 @@ struct SelectiveScan {
     HOLDFAST_UNROLL
     for (int r = 0; r < kShare; ++r) {
       const Share own = share(every, r);
+      Packet<T, kItems> y;
       HOLDFAST_UNROLL
-      for (int i = 0; i < kItems; ++i) {
-        if (i < own.at.valid) workspace(own)[i] = tile.y[own.slot].packet[own.packet].item[i];
-      }
+      for (int i = 0; i < kItems; ++i) y.item[i] = tile.y[own.slot].packet[own.packet].item[i];
+      store_packet(y, workspace(own), own.at.valid, every.wide);
     }
   }
 
@@ -557,26 +586,20 @@ struct SelectiveScan {
       const Items<T, kItems> u = tile.u[own.slot].packet[own.packet];
       Items<T, kItems> y = tile.y[own.slot].packet[own.packet];
       T z[kItems];
-      if (Layout::has_gate()) load_items(input(p.z, own), at.valid, every.wide, z);
+      if (Layout::has_gate()) widen(load_items<kItems>(input(p.z, own), at.valid, every.wide), z);
+      Loaded<T, kItems> reversed = {};
+      if (kBidirectional) reversed = load_items<kItems>(workspace(own), at.valid, every.wide);
       Packet<Input, kItems> packet;
       HOLDFAST_UNROLL
       for (int i = 0; i < kItems; ++i) {
-        if (kBidirectional && i < at.valid) y.item[i] += workspace(own)[i];
+        if (kBidirectional) y.item[i] += reversed.item(i);
         y.item[i] *= factor;
         T result = p.d ? fused(skip, u.item[i], y.item[i]) : y.item[i];
         if (Layout::has_gate()) result *= gate(z[i]);
         Hooks::output(*this, own, i, y.item[i], z, result);
         rounded_store(result, packet.item[i]);
       }
-      Input* out = static_cast<Input*>(p.out) + own.item;
-      if (every.wide && at.valid == kItems) {
-        *reinterpret_cast<Packet<Input, kItems>*>(out) = packet;
-      } else {
-        HOLDFAST_UNROLL
-        for (int i = 0; i < kItems; ++i) {
-          if (i < at.valid) out[i] = packet.item[i];
-        }
-      }
+      store_packet(packet, static_cast<Input*>(p.out) + own.item, at.valid, every.wide);
     }
   }
 

@@ -94,14 +94,7 @@ HOLDFAST_DEVICE void store_items(Stored* p, int valid, bool wide, const T (&from
   Packet<Stored, kCount> packet;
   HOLDFAST_UNROLL
   for (int i = 0; i < kCount; ++i) rounded_store(from[i], packet.item[i]);
-  if (wide && valid == kCount) {
-    *reinterpret_cast<Packet<Stored, kCount>*>(p) = packet;
-  } else {
-    HOLDFAST_UNROLL
-    for (int i = 0; i < kCount; ++i) {
-      if (i < valid) p[i] = packet.item[i];
-    }
-  }
+  store_packet(packet, p, valid, wide);
 }
 
 // What a block shares of one tile, as the forward scan's.
@@ -182,9 +175,16 @@ struct BackwardScan {
   // Without a channel there is nothing but zeros, which add nothing to the sums of its warp.
   HOLDFAST_DEVICE void load_sequence(const Positions& at, T bias, bool with_gradient) const {
     const int valid = active ? at.valid : 0;
+    const auto load = [&](const void* from) { return load_items<kItems>(input(from, at), valid, at.wide); };
+    const auto stored_u = load(p.u), stored_delta = load(p.delta);
+    Loaded<Input, kItems> stored_dout = {}, stored_z = {};
+    if (with_gradient) {
+      stored_dout = load(p.dout);
+      if (Layout::has_gate()) stored_z = load(p.z);
+    }
     Items<T, kItems> u, delta, e;
-    load_items(input(p.u, at), valid, at.wide, u.item);
-    load_items(input(p.delta, at), valid, at.wide, delta.item);
+    widen(stored_u, u.item);
+    widen(stored_delta, delta.item);
     HOLDFAST_UNROLL
     for (int i = 0; i < kItems; ++i) {
       delta.item[i] += bias;
@@ -195,10 +195,10 @@ struct BackwardScan {
     tile.input[slot].packet[lane] = u;
     tile.delta[slot].packet[lane] = delta;
     if (!with_gradient) return;
-    load_items(input(p.dout, at), valid, at.wide, e.item);
+    widen(stored_dout, e.item);
     if (Layout::has_gate()) {
       T z[kItems];
-      load_items(input(p.z, at), valid, at.wide, z);
+      widen(stored_z, z);
       HOLDFAST_UNROLL
       for (int i = 0; i < kItems; ++i) e.item[i] *= gate(z[i]);
     }
@@ -207,17 +207,24 @@ struct BackwardScan {
     tile.e[slot].packet[lane] = e;
   }
 
-  // Rows of kStates states from `first` on.
-  HOLDFAST_DEVICE void load_operand(const void* from, int first, const Positions& at,
-                                    Row<W, kItems> (&to)[kStates]) const {
-    HOLDFAST_UNROLL
-    for (int r = slot; r < kStates; r += kChannels) {
-      const int n = first + r;
+  // Rows of variable B and C, of kStates states from `first` on: a packet of each for a thread.
+  HOLDFAST_DEVICE void load_operands(int first, const Positions& at, bool with_c) const {
+    static_assert(kStates == kChannels, "a row of each for the threads of a channel");
+    const int n = first + slot, valid = n < dstate ? at.valid : 0;
+    const auto load = [&](const void* from) {
+      const Input* row_of_n = static_cast<const Input*>(from) + (group * p.dstate + n) * p.seqlen * kWidth;
+      return load_row<kWidth, kItems>(row_of_n, at.first, valid, at.wide);
+    };
+    const auto keep = [&](const Loaded<Input, kWidth * kItems>& stored, Row<W, kItems>& to) {
       Items<W, kItems> items;
-      load_row<kWidth>(static_cast<const Input*>(from) + (group * p.dstate + n) * p.seqlen * kWidth, at.first,
-                       n < dstate ? at.valid : 0, at.wide, items.item);
-      to[r].packet[lane] = items;
-    }
+      widen(stored, items.item);
+      to.packet[lane] = items;
+    };
+    Loaded<Input, kWidth * kItems> b = {}, c = {};
+    if (Layout::variable_b()) b = load(p.b);
+    if (Layout::variable_c() && with_c) c = load(p.c);
+    if (Layout::variable_b()) keep(b, tile.b[slot]);
+    if (Layout::variable_c() && with_c) keep(c, tile.c[slot]);
   }
 
   // The powers of A of a state of this lane.
@@ -324,8 +331,7 @@ struct BackwardScan {
       const int count = packets - before < kLanes ? packets - before : kLanes;
       HOLDFAST_NO_UNROLL
       for (int first = 0; first < dstate; first += kStates) {
-        if (Layout::variable_b()) load_operand(p.b, first, at, tile.b);
-        if (kBidirectional && Layout::variable_c()) load_operand(p.c, first, at, tile.c);
+        load_operands(first, at, kBidirectional);
         __syncthreads();
         Forward own[kOwn];
         HOLDFAST_UNROLL
@@ -504,8 +510,7 @@ struct BackwardScan {
     int turn = 0;
     HOLDFAST_NO_UNROLL
     for (int first = 0; first < dstate; first += kStates) {
-      if (Layout::variable_b()) load_operand(p.b, first, at, tile.b);
-      if (Layout::variable_c()) load_operand(p.c, first, at, tile.c);
+      load_operands(first, at, true);
       __syncthreads();
       Backward own[kOwn];
       HOLDFAST_UNROLL
@@ -587,9 +592,10 @@ struct BackwardScan {
     // The last packet that is a lane's is the first of them to be done.
     const bool is_first = at.first + kTile >= p.seqlen;
     const long long number = static_cast<long long>(row) * kLanes + lane;
+    const auto load = [&](const void* from) { return load_items<kItems>(input(from, at), at.valid, at.wide); };
     const Items<T, kItems> by_input = tile.by_input[slot].packet[lane];
     Items<T, kItems> u = tile.input[slot].packet[lane];
-    if (kHeld<kMethod>) load_items(input(p.u, at), at.valid, at.wide, u.item);
+    if (kHeld<kMethod>) widen(load(p.u), u.item);
     {
       Items<T, kItems> ddelta = tile.by_step[slot].packet[lane];
       T total = T(0);
@@ -599,7 +605,7 @@ struct BackwardScan {
       }
       if (p.delta_softplus) {
         T raw[kItems];
-        load_items(input(p.delta, at), at.valid, at.wide, raw);
+        widen(load(p.delta), raw);
         HOLDFAST_UNROLL
         for (int i = 0; i < kItems; ++i) ddelta.item[i] *= sigmoid(raw[i] + bias);
       }
@@ -625,9 +631,10 @@ struct BackwardScan {
     }
     if (Layout::has_gate()) {
       const Items<T, kItems> y = tile.y[slot].packet[lane];
+      const auto stored_z = load(p.z), stored_dout = load(p.dout);
       T z[kItems], dz[kItems];
-      load_items(input(p.z, at), at.valid, at.wide, z);
-      load_items(input(p.dout, at), at.valid, at.wide, dz);
+      widen(stored_z, z);
+      widen(stored_dout, dz);
       HOLDFAST_UNROLL
       for (int i = 0; i < kItems; ++i) {
         T s = y.item[i] * factor();

@@ -91,4 +91,29 @@ struct alignas(sizeof(Stored) * kCount < 16 ? sizeof(Stored) * kCount : 16) Pack
   Stored item[kCount];
 };
 
+// kCount neighbours as they are stored, on their way into registers. Those of 16 bits stay two in a word: to be taken apart, they would
+// have to be there, and whoever loads more would wait for them first.
+template <class Stored, int kCount, int kSize = sizeof(Stored)>
+struct Loaded {
+  Packet<Stored, kCount> packet;
+  HOLDFAST_DEVICE void load(const Stored* p) { packet = *reinterpret_cast<const Packet<Stored, kCount>*>(p); }
+  HOLDFAST_DEVICE void set(int i, Stored x) { packet.item[i] = x; }
+  HOLDFAST_DEVICE Stored item(int i) const { return packet.item[i]; }
+};
+template <class Stored, int kCount>
+struct Loaded<Stored, kCount, 2> {
+  static_assert(kCount % 2 == 0, "two in a word");
+  struct alignas(sizeof(Packet<Stored, kCount>)) Words {
+    unsigned word[kCount / 2];
+  };
+  Words words;
+  HOLDFAST_DEVICE void load(const Stored* p) { words = *reinterpret_cast<const Words*>(p); }
+  // In ascending order.
+  HOLDFAST_DEVICE void set(int i, Stored x) {
+    const unsigned bits = x.bits;
+    words.word[i / 2] = i % 2 == 0 ? bits : words.word[i / 2] | bits << 16;
+  }
+  HOLDFAST_DEVICE Stored item(int i) const { return {static_cast<unsigned short>(words.word[i / 2] >> i % 2 * 16)}; }
+};
+
 }  // namespace HOLDFAST_NAMESPACE

@@ -402,7 +402,11 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                 let diagnosis = match judged.verdict {
                     Verdict::Fail => {
                         let exact = (&want.a_bar[..], &want.b_bar[..]);
-                        diagnose::sweep::diagnose(method, &problem, (&got.a_bar, &got.b_bar), exact)
+                        let lost = precision::lost_in_sweep(backend, method, &problem, &got, &want);
+                        lost.map_or_else(
+                            || diagnose::sweep::diagnose(method, &problem, (&got.a_bar, &got.b_bar), exact),
+                            |lost| vec![lost],
+                        )
                     }
                     _ => Vec::new(),
                 };

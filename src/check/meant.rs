@@ -114,7 +114,14 @@ fn meant(form: Form, layout: &Layout, stages: Stages) -> Vec<Meant> {
             conventions.statements().into_iter().find(|statement| !stated.statements().contains(statement));
         let Some((key, value)) = new else { continue };
         let name = format!("{}-{value}", key.replace('_', "-"));
-        let what = format!("it is the form, but for what the metadata {key} = {value} states");
+        let what = if conventions == reverse && form.is_bidirectional() {
+            // Its output is the same in both directions.
+            format!(
+                "last_state is what the reversed scan ends with, at the first position, as the metadata {key} = {value} states it"
+            )
+        } else {
+            format!("it is the form, but for what the metadata {key} = {value} states")
+        };
         all.push(Meant { conventions, ..same(name, what, Likelihood::Convention) });
     }
     if layout.b_operand == layout.c_operand {

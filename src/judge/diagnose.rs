@@ -141,9 +141,14 @@ pub fn by_tensor(
     let all: Vec<TensorName> = case.got.iter().map(|(name, _)| name).collect();
     let together = Explained::new(case, &all, models);
     let shared = (together.exact.is_empty() && all.len() > 1).then(|| together.with_pairs(effort));
+    let out_is_right = all.contains(&TensorName::Out) && !failing.contains(&TensorName::Out);
     let mut of_output = Vec::new();
     let mut diagnosed = |&name: &TensorName| {
         let Some(shared) = &shared else { return (name, together.with_pairs(effort).named()) };
+        // What a right output refutes explains no last state better than what explains both.
+        if out_is_right && shared.is_identified() {
+            return (name, shared.named());
+        }
         let alone = Explained::new(case, &[name], models);
         let found = match () {
             () if !alone.exact.is_empty() => alone,
@@ -261,6 +266,10 @@ impl<'a> Explained<'a> {
             identified: Some(Vec::new()),
             is_refuted: false,
         }
+    }
+
+    fn is_identified(&self) -> bool {
+        self.identified.as_ref().is_some_and(|found| !found.is_empty())
     }
 
     fn is_explained(&self) -> bool {

@@ -20,7 +20,7 @@ use crate::scalar_function::{ScalarFunction, StepPart};
 ///   ones of 2^−20.5 for cos and sin, rounded up to the next eighth.
 /// - What is rounded to 16 bits: nothing. It is the nearest number.
 ///
-/// That an H200 keeps all of it at every f32 is certified by `golden/h200/functions.json`, which `tests/judge/certificates.rs` holds to
+/// That a Hopper GPU keeps all of it at every f32 is certified by `golden/h200/functions.json`, which `tests/judge/certificates.rs` holds to
 /// these numbers and to the sources.
 pub fn units(function: ScalarFunction) -> f64 {
     use ScalarFunction as F;

@@ -4,15 +4,16 @@
 use super::known::KnownProblem;
 use crate::case::{self, SolvedCase};
 use crate::judge::sensitivity::smallest_caught;
-use crate::judge::{coefficient, lifting, scan};
-use crate::kernel::{Backend, CpuBackend, KernelError};
+use crate::judge::{coefficient, lifting, lost_digits, scan};
+use crate::kernel::{Backend, Coefficients, CpuBackend, KernelError};
 use crate::method::Method;
-use crate::problem::CoefficientProblem;
+use crate::problem::elements::Elements;
 use crate::problem::plan::Spec;
+use crate::problem::{CoefficientProblem, InputType, Operand};
 use crate::promise::Contract;
 use crate::promise::allowance::HALF_SUBNORMAL;
-use crate::results::{Lifting, Sensitivity, Verdict};
-use crate::tensor::Tensors;
+use crate::results::{Diagnosis, Lifting, Sensitivity, Verdict};
+use crate::tensor::{Tensor, Tensors};
 use crate::truth::coefficient::CoefficientTruth;
 
 fn missing(error: &KernelError) -> Lifting {
@@ -68,6 +69,35 @@ pub fn lifted_sweep(
     let want = [&want.a_bar[..], &want.b_bar[..]].concat();
     let got = got.concat();
     Some(lifting::parts(verdict, Some(&got), &lifted, &want, (&bounds, &store, &lifted_bounds)))
+}
+
+/// Whether rounding is to blame for a sweep that fails, of a source that is asked in double: where its lifted runs are judged
+/// they say so themselves.
+pub fn lost_in_sweep(
+    backend: &dyn Backend,
+    method: Method,
+    problem: &CoefficientProblem,
+    got: &Coefficients,
+    want: &CoefficientTruth,
+) -> Option<Diagnosis> {
+    let promise = backend.promise();
+    if promise.lifted_is_judged {
+        return None;
+    }
+    let elements = Elements { coefficients: problem.clone(), u: vec![1.0; problem.delta.len()] };
+    let lifted = backend.probed(method, Operand::Variable, &elements)?.ok()?;
+    let (a, b) = coefficient::bounds(method, problem, (&want.a_bar, &want.b_bar), &promise.contract);
+    // Where the bound is 0 the result is exact.
+    let bounds: Vec<f64> = a.into_iter().chain(b).map(|bound| bound.max(HALF_SUBNORMAL)).collect();
+    let whole = |a_bar: &[f64], b_bar: &[f64]| Tensor {
+        shape: vec![bounds.len()],
+        width: problem.weights.width(),
+        element: InputType::F32,
+        values: [a_bar, b_bar].concat(),
+    };
+    let wide = |values: &[f32]| values.iter().map(|&value| value.into()).collect::<Vec<f64>>();
+    let (got, want) = (whole(&wide(&got.a_bar), &wide(&got.b_bar)), whole(&want.a_bar, &want.b_bar));
+    lost_digits::found((&got, &want), &[lifted.a_bar, lifted.b_bar].concat(), &bounds)
 }
 
 /// The smallest errors of Ā and of B̄ that fail this case. Truth, bounds and the reference's error are those of the case;

@@ -102,10 +102,7 @@ fn the_cause_of_another_authors_header_is_said(
         _ => &[],
     };
     let causes = failing(&format!("blind_second/{name}"), base_two, faults);
-    assert_eq!(causes.iter().filter(|texts| texts.is_empty()).count(), unnamed, "{causes:?}");
-    for part in said {
-        assert!(causes.iter().flatten().any(|text| text.contains(part)), "{part}: {causes:?}");
-    }
+    hold(&causes, unnamed, said);
 }
 
 /// A third author's, who had not read the diagnosis but had seen a list of what it misses. Of 10 faulty ones 7 got the right cause
@@ -129,10 +126,7 @@ fn the_cause_of_a_third_authors_header_is_said(
     #[case] said: &[&str],
 ) {
     let causes = failing(&format!("blind_third/{name}"), &[], faults);
-    assert_eq!(causes.iter().filter(|texts| texts.is_empty()).count(), unnamed, "{causes:?}");
-    for part in said {
-        assert!(causes.iter().flatten().any(|text| text.contains(part)), "{part}: {causes:?}");
-    }
+    hold(&causes, unnamed, said);
 }
 
 /// A fourth author's, who had not read the diagnosis. Of 20 faulty ones 15 got the right cause at first, and two a part of it (what
@@ -228,10 +222,7 @@ fn the_cause_of_a_fifth_authors_header_is_said(
         _ => None,
     };
     let causes = failing_of(&format!("blind_fifth/{name}"), &[], faults, weights);
-    assert_eq!(causes.iter().filter(|texts| texts.is_empty()).count(), unnamed, "{causes:?}");
-    for part in said {
-        assert!(causes.iter().flatten().any(|text| text.contains(part)), "{part}: {causes:?}");
-    }
+    hold(&causes, unnamed, said);
 }
 
 /// A sixth author's, held out at first. Of 20 faulty ones 15 got the right cause when they were first run, three a part of it (08: weights
@@ -271,6 +262,102 @@ fn the_cause_of_a_sixth_authors_header_is_said(
     #[case] said: &[&str],
 ) {
     let causes = failing(&format!("blind_sixth/{name}"), &[], faults);
+    hold(&causes, unnamed, said);
+}
+
+/// A seventh author's, held out at first. Of 20 faulty ones 17 got the right cause when they were first run, one a part of it (09: not
+/// highorder's), two none (08: an exponential with a bare sine; 13: one wrong product of Horner's form). No name was wrong. Five lose
+/// digits besides (02, 06, 14, 18 and c03), in highorder's sweeps of hard complex places alone, which had no name and are no part of this.
+#[rstest]
+#[case("h01", &[at(&[Foh], BOTH)], 0, &["b-bar-delta-squared"])]
+#[case("h02", &[at(&[Poly], BOTH)], 0, &["½Δ²φ₂ has the factor 2 too much"])]
+#[case("h03", &[at(&[HighOrder], BOTH)], 0, &["B̄ computes Δφ₁ + ½Δ²φ₂ + (1/6)Δ³φ₃"])]
+#[case("h04", &[at(&[Rk4], BOTH)], 0, &["5Δ³A²/24 in place of Δ³A²/6"])]
+#[case("h05", &[at(&[Bilinear], COMPLEX)], 0, &["|1 − z/2|² has Im(z)² in place of Im(z)²/4"])]
+#[case("h06", &[at(&[Bilinear], REAL)], 0, &["Ā is 0 where |z| > 2"])]
+#[case("h07", &[at(&[HighOrder], BOTH)], 0, &["½Δ³φ₃ (cut after its term in z²) where |z| < 0.7"])]
+#[case("h08", &[at(&[Foh, Poly, HighOrder], COMPLEX)], 0, &["(Re exp(z) + i sin(Im z))"])]
+#[case("h09", &[at(&[Foh, Bilinear, Poly, HighOrder], COMPLEX)], 0, &["1 − conj(z)/2", "from φ₂ on with z/(|z|²) in the place of 1/z"])]
+#[case("h10", &[at(&[Foh, HighOrder], REAL)], 0, &["b-twice"])]
+#[case("h11", &[at(&[HighOrder], BOTH)], 0, &["Δ²(−1/4 + ½φ₁)/A where |z| > 0.7"])]
+#[case("h12", &[at(&[Foh], BOTH)], 0, &["b-bar-of-bilinear"])]
+#[case("h13", &[at(&[Rk4], COMPLEX)], 0, &["whose last product z·w is Re(z)Re(w) + i Im(z)Im(w)"])]
+#[case("h14", &[at(EXPONENTIAL, REAL)], 0, &["Re z held at -5"])]
+#[case("h15", &[at(&[Foh, Poly, HighOrder], REAL)], 0, &["B̄ is Δ² − Δ²φ₂ where |z| < 1"])]
+#[case("h16", &[at(&[Bilinear], BOTH)], 0, &["B̄ computes Δ/2 + ½Δexp(z)"])]
+#[case("h17", &[at(&[Foh, Poly, HighOrder], BOTH)], 0, &["lost-digits"])]
+#[case("h18", &[at(EXPONENTIAL, REAL)], 0, &["Ā computes exp(1.00018·z)"])]
+#[case("h19", &[at(&[Foh], REAL)], 0, &["B̄ is Δ²/2 where Δ < 0.01"])]
+#[case("h20", &[at(&[Foh, Poly, HighOrder], BOTH)], 0, &["B̄ is −Δ² + Δ²φ₁ where |z| > 0.7"])]
+#[case("c01", &[], 0, &[])]
+#[case("c02", &[], 0, &[])]
+#[case("c03", &[], 0, &[])]
+#[case("c04", &[], 0, &[])]
+#[case("c05", &[], 0, &[])]
+#[ignore = "compiles 25 headers: minutes"]
+fn the_cause_of_a_seventh_authors_header_is_said(
+    #[case] name: &str,
+    #[case] faults: &[At],
+    #[case] unnamed: usize,
+    #[case] said: &[&str],
+) {
+    let causes = failing(&format!("blind_seventh/{name}"), &[], faults);
+    hold(&causes, unnamed, said);
+}
+
+/// An eighth author's, held out at first. Of 20 faulty ones 19 got the right cause when they were first run, one a part of it (19: of
+/// highorder only the place). No name was wrong. A full run says besides that 16 makes NaN of real weights at z = 0.
+#[rstest]
+#[case("h01", &[at(&[Foh], BOTH)], 0, &["b-bar-delta-squared"])]
+#[case("h02", &[at(&[HighOrder], BOTH)], 0, &["inverse-delta-extra"])]
+#[case("h03", &[at(&[Rk4], COMPLEX)], 0, &["i Re(z) Im(z)"])]
+#[case("h04", &[at(&[Foh, Poly, HighOrder], BOTH)], 0, &["B̄ is Δ²/3 +"])]
+#[case("h05", &[at(&[Foh, Poly, HighOrder], COMPLEX)], 0, &["conj(z)/(|z|) in the place of 1/z"])]
+#[case("h06", &[at(&[Poly], BOTH)], 0, &["inverse-delta-extra"])]
+#[case("h07", &[at(&[Poly], BOTH)], 0, &["½Δ²φ₂ has the factor 1/2 too much"])]
+#[case("h08", &[at(&[Bilinear], COMPLEX)], 0, &["Ā computes (1 + z²/8 − |z|²/4 − conj(z)²/8)"])]
+#[case("h09", &[at(&[Rk4], BOTH)], 0, &["Δ⁴A³/18"])]
+#[case("h10", &[at(&[HighOrder], BOTH)], 0, &["where |z| > 2"])]
+#[case("h11", &[at(&[Zoh], REAL)], 0, &["runs-as-zoh-exact"])]
+#[case("h12", &[at(EXPONENTIAL, COMPLEX)], 0, &["exp(z − 6.28·ik)"])]
+#[case("h13", &[at(&[Foh, Poly, HighOrder], BOTH)], 0, &["where |z| < 0.5"])]
+#[case("h14", &[at(&[HighOrder], BOTH)], 0, &["½Δ²φ₃ in place of Δ²φ₂"])]
+#[case("h15", &[at(&[Foh, Rk4], BOTH)], 0, &["b-twice"])]
+#[case("h16", &[at(&[Foh], COMPLEX)], 0, &["[w/(|w|²) with w = z²]"])]
+#[case("h17", &[at(&[Bilinear, Rk4], BOTH)], 0, &["Ā computes 1/(1 − z/2)", "Δ³A²/8 in place of"])]
+#[case("h18", &[at(&Method::ALL, COMPLEX)], 0, &["u conj(B)"])]
+#[case("h19", &[at(&[Foh, Poly, HighOrder], REAL)], 0, &["(exp(z) − 2 − z)/A²", "where |z| > 2"])]
+#[case("h20", &[at(&[HighOrder], BOTH)], 0, &["B̄ computes Δφ₁ + ½Δ²φ₂ + (1/6)Δ³φ₃"])]
+#[case("c01", &[], 0, &[])]
+#[case("c02", &[], 0, &[])]
+#[case("c03", &[], 0, &[])]
+#[case("c04", &[], 0, &[])]
+#[case("c05", &[], 0, &[])]
+#[ignore = "compiles 25 headers: minutes"]
+fn the_cause_of_an_eighth_authors_header_is_said(
+    #[case] name: &str,
+    #[case] faults: &[At],
+    #[case] unnamed: usize,
+    #[case] said: &[&str],
+) {
+    let causes = failing(&format!("blind_eighth/{name}"), &[], faults);
+    hold(&causes, unnamed, said);
+}
+
+/// A right formula that cancels at hard places, where no case shows it.
+#[test]
+fn what_cancels_in_a_sweep_alone_has_lost_its_digits() {
+    let id = "coefficients/hard complex places/complex/highorder";
+    let (methods, only) = (vec![HighOrder], Some([id.to_owned()].into()));
+    let request = Request { methods, only, sensitivity: false, ..Request::everything(1) };
+    let results = verify(&request, &compiled(Header::read(&path("blind_seventh/c03")).expect("a header")));
+    let [sweep] = &results.coefficients[..] else { panic!("{:?}", results.coefficients) };
+    let names: Vec<&str> = sweep.diagnosis.iter().map(|one| &one.name[..]).collect();
+    assert_eq!((sweep.verdict, &names[..]), (Verdict::Fail, &["lost-digits"][..]));
+}
+
+/// So many failures have no name, and all of this is said of the others.
+fn hold(causes: &[Vec<String>], unnamed: usize, said: &[&str]) {
     assert_eq!(causes.iter().filter(|texts| texts.is_empty()).count(), unnamed, "{causes:?}");
     for part in said {
         assert!(causes.iter().flatten().any(|text| text.contains(part)), "{part}: {causes:?}");

@@ -56,6 +56,31 @@ fn a_backward_pass_of_the_second_set_gets_its_cause(#[case] number: usize, #[cas
     hold("blind_backward_second", number, causes);
 }
 
+/// A third author's, held out at first: 14 of its 15 faulty ones had the right cause then; one (8: powers of z differentiated without
+/// their factor k) had a roundabout one, which its gradient cannot tell from that.
+#[rstest]
+#[case(1, &[("grad.delta", "state-in-share-forward-alone"), ("grad.A", "state-in-share-forward-alone")])]
+#[case(2, &[])]
+#[case(3, &[("grad.A", "h-slope-term-1-by-a-of-phi-2")])]
+#[case(4, &[("grad.u", "adjoint-undecayed-at-16"), ("grad.delta", "adjoint-undecayed-at-16"), ("grad.A", "adjoint-undecayed-at-16"), ("grad.B", "adjoint-undecayed-at-16")])]
+#[case(5, &[("grad.delta", "softplus-slope-of-delta"), ("grad.delta_bias", "softplus-slope-of-delta")])]
+#[case(6, &[("grad.delta", "state-in-share-starts-with-zero"), ("grad.A", "state-in-share-starts-with-zero")])]
+#[case(7, &[("grad.u", "carry-of-own-position"), ("grad.delta", "carry-of-own-position"), ("grad.A", "carry-of-own-position"), ("grad.B", "carry-of-own-position")])]
+#[case(8, &[("grad.A", "power-slope-without-k")])]
+#[case(9, &[("grad.z", "gate-slope-sign")])]
+#[case(10, &[("grad.u", "dout-in-scan-without-half"), ("grad.delta", "dout-in-scan-without-half"), ("grad.A", "dout-in-scan-without-half"), ("grad.B", "dout-in-scan-without-half"), ("grad.C", "dout-in-scan-without-half")])]
+#[case(11, &[("grad.delta", "h-slope-through-z-alone")])]
+#[case(12, &[("grad.delta", "a-bar-slopes-times-denominator"), ("grad.A", "a-bar-slopes-times-denominator")])]
+#[case(13, &[])]
+#[case(14, &[])]
+#[case(15, &[("grad.u", "dlast-state-unconjugated"), ("grad.delta", "dlast-state-unconjugated"), ("grad.A", "dlast-state-unconjugated"), ("grad.B", "dlast-state-unconjugated"), ("grad.initial_state", "dlast-state-unconjugated")])]
+#[case(16, &[("grad.delta_bias", "delta-in-bias-over-softplus-slope")])]
+#[case(17, &[("grad.B", "b-sum-in-modulo-group"), ("grad.C", "c-sum-in-modulo-group")])]
+#[case(18, &[("grad.A", "gradient-conjugated")])]
+fn a_backward_pass_of_the_third_set_gets_its_cause(#[case] number: usize, #[case] causes: &[(&str, &str)]) {
+    hold("blind_backward_third", number, causes);
+}
+
 /// Each gradient that fails, with its likeliest cause.
 fn hold(folder: &str, number: usize, causes: &[(&str, &str)]) {
     let file = format!("{}/tests/recorded/{folder}/run{number:02}.safetensors", env!("CARGO_MANIFEST_DIR"));

@@ -10,6 +10,7 @@ mod blind;
 mod blind_backward;
 mod conventions;
 mod files;
+mod formulas;
 mod identified;
 mod memory;
 mod on_device;

@@ -222,6 +222,12 @@ impl<'a> Read<'a> {
         self.step_size_of(step, self.sequence(Input::Delta, &self.problem.delta, l))
     }
 
+    /// Δ and its relative error, of Ā or of B̄, at the position that a map has for l.
+    pub fn step_of(&self, which: usize, map: Map, l: usize) -> (f64, f64) {
+        let at = map.of(l, self.problem.shape.seqlen);
+        at.map_or((0.0, 0.0), |at| self.step_size(&self.variant.step_sizes[which], at))
+    }
+
     /// Δ of Ā at a position that is padded.
     pub fn padded_step(&self, pad: Pad) -> (f64, f64) {
         let step = &self.variant.step_sizes[0];

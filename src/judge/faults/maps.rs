@@ -5,6 +5,7 @@ use num_complex::Complex64;
 
 use super::around::{FoundTerm, Stage};
 use super::complex::Way;
+use super::quotient;
 use super::scan::VariantScan;
 use super::step::{self, Bounded, modulus};
 use super::variant::Sum;
@@ -35,6 +36,7 @@ impl VariantScan<'_> {
         }
         let (delta, delta_error) = self.read.steps[0][l];
         let mut a_bar = self.coefficients.a_bar(delta, delta_error + self.read.a_error, self.read.a(0, n));
+        a_bar = quotient::a_bar(&self.read, n, l).unwrap_or(a_bar);
         let (least, most) = self.variant.a_bar_limits;
         // Numbers that are no limits at all are left as they are, NaN too.
         if a_bar.value.re < least || a_bar.value.re > most {
@@ -97,6 +99,7 @@ impl VariantScan<'_> {
             }
             _ => {
                 let t = self.coefficients.terms((delta, delta_error), a, *phis);
+                let t = quotient::b_bar(&self.read, t, n, l);
                 let u_of_higher = if self.variant.u_in_higher_terms { u } else { 1.0 };
                 let neighbour =
                     if t.neighbour == Complex64::ZERO { 0.0 } else { u_at(l as isize + t.offset) };

@@ -5,6 +5,7 @@ use num_complex::Complex64;
 
 use super::around::{Flips, Limited, Stage, UUse};
 use super::complex::Way;
+use super::quotient;
 use super::readout;
 use super::scan::VariantScan;
 use super::step;
@@ -71,7 +72,8 @@ pub fn pieces(variant: &Variant, problem: &Problem, channel: (usize, usize), len
     (rest.step_sizes, rest.clamp, rest.last_state) = (right.step_sizes, right.clamp, right.last_state);
     (rest.directions, rest.reversed, rest.without_input, rest.flips) =
         (right.directions, right.reversed, right.without_input, right.flips);
-    (rest.powers, rest.asymptote) = (right.powers, right.asymptote);
+    (rest.powers, rest.asymptote, rest.partial_sums) = (right.powers, right.asymptote, right.partial_sums);
+    rest.quotient_at = right.quotient_at;
     for limited in
         [Limited::U, Limited::Gate, Limited::B, Limited::C, Limited::BBar, Limited::OfABar, Limited::OfBBar]
     {
@@ -105,6 +107,7 @@ pub fn pieces(variant: &Variant, problem: &Problem, channel: (usize, usize), len
         let (delta, _) = run.read.steps[1][l];
         for n in 0..n {
             let terms = step::terms(variant, delta, 0.0, run.read.a(1, n));
+            let terms = quotient::b_bar(&run.read, terms, n, l);
             if terms.neighbour != Complex64::ZERO {
                 return None;
             }

@@ -79,6 +79,24 @@ fn conditioning(alpha: Fraction, z: Complex64) -> f64 {
     modulus(share) * (1.0 / modulus(1.0 - share) + 1.0 / modulus(1.0 + share))
 }
 
+/// Σ_{k ≤ most} xᵏ, which (1 − x)⁻¹ is cut to, and how much a relative change of x moves it, relative.
+fn geometric(x: Complex64, most: u32) -> (Complex64, f64) {
+    let sum: Complex64 = (0..=most).map(|k| x.powu(k)).sum();
+    let moved: f64 = (0..=most).map(|k| f64::from(k + 1) * modulus(x).powi(k as i32)).sum();
+    (sum, moved / modulus(sum).max(f64::MIN_POSITIVE))
+}
+
+impl Inverse {
+    /// What stands for (1 − αz)⁻¹ where its series is cut.
+    fn cut(self, share: Complex64) -> Option<(Complex64, f64)> {
+        match self {
+            Inverse::Cut(most) => Some(geometric(share, most)),
+            Inverse::CutAlternating(most) => Some(geometric(-share, most)),
+            _ => None,
+        }
+    }
+}
+
 /// The coefficients of a variant, with all of them that no step changes.
 pub struct Coefficients<'v> {
     variant: &'v Variant,
@@ -147,8 +165,13 @@ impl<'v> Coefficients<'v> {
                     Inverse::Right => above / below,
                     Inverse::WrongFactor => below / above,
                     Inverse::None => above,
+                    cut => above * cut.cut(z * alpha.value()).map_or(Complex64::ONE, |(sum, _)| sum),
                 };
-                (value * variant.divisions.in_a_bar.ratio(below, delta), conditioning(alpha, z))
+                let relative = match variant.a_bar_inverse.cut(z * alpha.value()) {
+                    Some((_, moved)) => moved + conditioning(alpha.complement(), -z),
+                    None => conditioning(alpha, z),
+                };
+                (value * variant.divisions.in_a_bar.ratio(below, delta), relative)
             }
             Transition::Polynomial(factors) => {
                 let value: Complex64 = (0..).zip(factors).map(|(k, c)| z.powu(k) * c.value()).sum();
@@ -183,12 +206,19 @@ impl<'v> Coefficients<'v> {
             let is_it = |k: usize| asymptote.of_phi.is_none_or(|only| only == k);
             (1..4).filter(|k| is_it(*k)).for_each(|k| phis[k] = asymptote.of(k, z));
         }
+        let exponential = phis[0];
+        if let Some(sums) = variant.partial_sums {
+            (1..4).filter(|k| sums.changes(*k)).for_each(|k| phis[k] += sums.added(k, z, exponential));
+        }
         let cut = taylor.map_or(usize::MAX, |count| count as usize);
         let divided = variant.divisions.in_b_bar;
         let function = |of| match (of, variant.b_bar_inverse) {
             (Function::Power(k), _) if k >= cut => Complex64::ZERO,
             (Function::Resolvent(alpha), Inverse::WrongFactor) => 1.0 / (1.0 + z * alpha.value()),
             (Function::Resolvent(_), Inverse::None) => Complex64::ONE,
+            (Function::Resolvent(alpha), Inverse::Cut(_) | Inverse::CutAlternating(_)) => {
+                variant.b_bar_inverse.cut(z * alpha.value()).map_or(Complex64::ONE, |(sum, _)| sum)
+            }
             (Function::Resolvent(alpha), _) if divided != Division::Right => {
                 model::function(of, z, &phis) * divided.ratio(1.0 - z * alpha.value(), delta)
             }
@@ -236,6 +266,15 @@ impl<'v> Coefficients<'v> {
             (t.first, t.higher) = (in_parts(t.first + t.higher, limits), Complex64::ZERO);
         }
         t.error = self.error(delta_error, z);
+        if let Some(sums) = variant.partial_sums {
+            let lost = |term: &Term| match term.of {
+                Function::Phi(k @ 1..) if sums.changes(k) => sums.lost(term, k, delta, (z, exponential)),
+                _ => 0.0,
+            };
+            let lost: f64 = formula.b_bar.into_iter().flatten().map(lost).sum();
+            let size = [t.first, t.higher, t.neighbour].into_iter().map(modulus).sum::<f64>();
+            t.error += lost * factor.abs() / size.max(f64::MIN_POSITIVE);
+        }
         t
     }
 
@@ -263,7 +302,11 @@ impl<'v> Coefficients<'v> {
     /// The error of a sum of terms relative to the sum of their moduli: powers of Δ up to the sixth, and a φ whose logarithm
     /// moves by at most about |z| + 3 times that of z.
     fn error(&self, delta_error: f64, z: Complex64) -> f64 {
-        COEFFICIENT + (U + delta_error) * (9.0 + modulus(z) + conditioning(self.pole, z))
+        let of_inverse = match self.variant.b_bar_inverse.cut(z * self.pole.value()) {
+            Some((_, moved)) => moved,
+            None => conditioning(self.pole, z),
+        };
+        COEFFICIENT + (U + delta_error) * (9.0 + modulus(z) + of_inverse)
     }
 }
 

@@ -7,6 +7,7 @@ use super::around::{
 };
 use super::complex::{Divisions, OfComplex, Powers, Product, Ways};
 use super::only::Only;
+use super::partial_sums::PartialSums;
 use super::place::{Map, Place, Places};
 use crate::formula::{Form, Fraction, Transition};
 use crate::problem::InputType;
@@ -26,6 +27,10 @@ pub enum Inverse {
     Right,
     WrongFactor,
     None,
+    /// Its series is cut after this power of αz.
+    Cut(u32),
+    /// The same with alternating signs, as that of (1 + αz)⁻¹.
+    CutAlternating(u32),
 }
 
 /// How B is applied.
@@ -290,6 +295,10 @@ pub struct Variant {
     pub powers: Powers,
     /// What φ-functions are taken for.
     pub asymptote: Option<Asymptote>,
+    /// What is wrong with the closed forms of φ-functions.
+    pub partial_sums: Option<PartialSums>,
+    /// At which position Δ is that of each part of a quotient: of Ā's numerator, Ā's inverse, and B̄'s inverse.
+    pub quotient_at: [Map; 3],
     /// The least and the largest that some numbers may be.
     pub limits: Limits,
     /// What is rounded on the way.
@@ -399,6 +408,8 @@ impl Variant {
             clamp: Clamp::None,
             powers: Powers::RIGHT,
             asymptote: None,
+            partial_sums: None,
+            quotient_at: [Map::Same; 3],
             limits: [(f64::NEG_INFINITY, f64::INFINITY); 9],
             stages: [InputType::F32; 10],
             state: InputType::F32,

@@ -5,9 +5,11 @@ use num_complex::Complex64;
 
 use super::division::{Divisor, Slip};
 use super::fit::{TOLERANCE, factors, plausible, recognized, residual, snapped};
+use super::horner::Horner;
 use super::mixed::Mixed;
 use super::recurrence::Recurrence;
 use super::reduced::{BaseTwo, Reduced};
+use super::wrong_exponential::WrongExponential;
 use crate::formula::{Fraction, Function};
 use crate::judge::faults::complex::Powers;
 use crate::judge::model;
@@ -83,10 +85,12 @@ pub enum Piece {
     ExpOfParts(f64, f64),
     /// A power of z that is formed wrongly.
     Wrong(Powers, usize),
+    /// An exponential whose parts are made of wrong factors.
+    ExpOf(WrongExponential),
 }
 
 impl Piece {
-    fn value(self, z: Complex64) -> Complex64 {
+    pub fn value(self, z: Complex64) -> Complex64 {
         match self {
             Piece::Of(of) => function(of, z),
             Piece::ExpOfReal => z.re.exp().into(),
@@ -95,6 +99,7 @@ impl Piece {
             Piece::CosOfImaginary => z.im.cos().into(),
             Piece::ExpOfParts(re, im) => Complex64::new(z.re * re, z.im * im).exp(),
             Piece::Wrong(wrong, k) => wrong.power(z, k),
+            Piece::ExpOf(wrong) => wrong.value(z),
         }
     }
 }
@@ -122,6 +127,8 @@ pub enum Shape {
     Raised(Vec<f64>, Vec<f64>, i32),
     /// The beginning of the series of c φₖ: c, k and the power that it ends with.
     Cut(f64, usize, usize),
+    /// A polynomial by its coefficients, lowest first, in Horner's form with a wrong product.
+    Nested(Vec<f64>, Horner),
     /// A quotient in which the parts of z stand for themselves.
     Mixed(Mixed),
     /// c φₖ that is formed step by step of what is wrong: c, k.
@@ -181,6 +188,7 @@ impl Shape {
                 (polynomial(above, z) / polynomial(below, z)).powi(*m)
             }
             Shape::Cut(..) => polynomial(&self.as_polynomial().unwrap_or_default(), z),
+            Shape::Nested(coefficients, horner) => horner.value(coefficients, z),
             Shape::Mixed(mixed) => mixed.value(z),
             Shape::Stepwise(factor, k, recurrence) => recurrence.phi(*k, z) * *factor,
             Shape::Reduced(reduced) => reduced.value(z),
@@ -334,10 +342,12 @@ pub fn find(z: &[Complex64], values: &[Complex64], own: Option<&Found>) -> Optio
         .or_else(|| samples.with_exponent(own?.as_exponent()?))
         .or_else(|| samples.guarded())
         .or_else(|| samples.raised())
-        .or_else(|| if complex { samples.of_wrong_powers().or_else(|| samples.mixed()) } else { None })
+        .or_else(|| if complex { samples.of_wrong_powers().or_else(|| samples.nested()) } else { None })
+        .or_else(|| if complex { samples.mixed() } else { None })
         .or_else(|| samples.reduced())
         .or_else(|| samples.base_two())
         .or_else(|| samples.stepwise(own))
+        .or_else(|| samples.closed_forms(complex))
 }
 
 /// A number as somebody typed it: of up to three digits.
@@ -497,7 +507,7 @@ impl Samples<'_> {
     }
 
     /// Factors of these columns, if they look chosen and leave no more than a fit may.
-    fn sum_of(
+    pub fn sum_of(
         &self,
         columns: &[Vec<Complex64>],
         chosen: &[usize],

@@ -37,6 +37,7 @@ pub mod expansion;
 pub mod fit;
 pub mod function;
 pub mod guards;
+pub mod horner;
 pub mod limits;
 pub mod mixed;
 pub mod places;
@@ -44,6 +45,7 @@ pub mod recurrence;
 pub mod reduced;
 pub mod replaced;
 pub mod text;
+pub mod wrong_exponential;
 
 use num_complex::Complex64;
 

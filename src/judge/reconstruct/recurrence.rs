@@ -60,6 +60,8 @@ pub struct Recurrence {
     reciprocal: Reciprocal,
     /// The first step whose reciprocal is wrong.
     from: usize,
+    /// The φ-function that is formed at once, by the power of the reciprocal; 0 where all steps are made.
+    start: usize,
 }
 
 impl Recurrence {
@@ -71,7 +73,10 @@ impl Recurrence {
             Exponential::Own(found) => found.value(z),
             Exponential::Scaled(re, im) => Complex64::new(z.re * re, z.im * im).exp(),
         };
-        (1..=k).fold(exponential, |phi, step| {
+        let series = (0..self.start).map(|j| z.powu(j as u32) * Function::Phi(0).coefficient(j));
+        let begun = exponential - series.sum::<Complex64>();
+        let begun = begun * self.reciprocal.of(z).powu(self.start as u32);
+        (self.start + 1..=k).fold(begun, |phi, step| {
             let reciprocal = if step >= self.from { self.reciprocal } else { Reciprocal::Right };
             (phi - Function::Phi(step - 1).coefficient(0)) * reciprocal.of(z)
         })
@@ -90,7 +95,12 @@ impl Recurrence {
         let step = if self.from > 1 { format!(" in step {}", self.from) } else { String::new() };
         let reciprocal = self.reciprocal.text().map(|text| format!("{text} in the place of 1/z{step}"));
         let both: Vec<String> = exponential.into_iter().chain(reciprocal).collect();
-        format!("formed with {}", both.join(" and "))
+        let start = if self.start == 0 {
+            String::new()
+        } else {
+            format!(" from φ{} on", ["₀", "₁", "₂", "₃"][self.start])
+        };
+        format!("formed{start} with {}", both.join(" and "))
     }
 }
 
@@ -120,7 +130,9 @@ impl Samples<'_> {
                 if *exponential == Exponential::Right && reciprocal == Reciprocal::Right {
                     continue;
                 }
-                for (k, from) in (1..=3).flat_map(|k| (1..=k).map(move |from| (k, from))) {
+                // φ₃ may be made of a φ₂ that is formed at once.
+                let steps = (1..=3).flat_map(|k| (1..=k).map(move |from| (k, from, 0))).chain([(3, 1, 2)]);
+                for (k, from, start) in steps {
                     if from > 1 && reciprocal == Reciprocal::Right {
                         continue;
                     }
@@ -128,7 +140,7 @@ impl Samples<'_> {
                     if k == 1 && (exponential, reciprocal) == (&Exponential::Zero, Reciprocal::Right) {
                         continue;
                     }
-                    let recurrence = Recurrence { exponential: exponential.clone(), reciprocal, from };
+                    let recurrence = Recurrence { exponential: exponential.clone(), reciprocal, from, start };
                     if let Some(found) = self.formed(k, recurrence) {
                         return Some(found);
                     }
@@ -177,6 +189,7 @@ impl Samples<'_> {
                 exponential: Exponential::Scaled(re, im),
                 reciprocal: Reciprocal::Right,
                 from: 1,
+                start: 0,
             };
             (re.is_finite() && im.is_finite() && (re, im) != (1.0, 1.0))
                 .then(|| self.formed(k, recurrence))?

@@ -133,6 +133,9 @@ pub fn function(power: i32, found: &Found) -> String {
             let whole = basis(power, *factor, Function::Phi(*k), None);
             format!("{whole} (cut after its term in {})", raised("z", *last as i32))
         }
+        Shape::Nested(coefficients, horner) => {
+            format!("{}({}), {}", step(power), series(coefficients, "z"), horner.text())
+        }
         Shape::Mixed(mixed) => format!("{}{}", step(power), mixed.text()),
         Shape::Stepwise(factor, k, recurrence) => {
             format!("{} ({})", basis(power, *factor, Function::Phi(*k), None), recurrence.text())
@@ -180,6 +183,7 @@ fn pieces(of: &[(f64, Piece)]) -> String {
         Piece::ExpOfConjugate => named(factor, "exp(conj(z))"),
         Piece::CosOfImaginary => named(factor, "cos(Im z)"),
         Piece::ExpOfParts(re, im) => named(factor, &format!("exp({})", of_parts(re, im))),
+        Piece::ExpOf(wrong) => named(factor, &wrong.text()),
         Piece::Wrong(_, k) => fraction(&raised("z", k as i32), factor, k == 0),
     };
     joined(&of.iter().map(text).collect::<Vec<_>>())

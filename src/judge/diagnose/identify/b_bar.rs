@@ -177,7 +177,7 @@ pub fn recognized(coefficient: f64) -> Option<Fraction> {
 }
 
 /// In lowest terms.
-fn reduced(numerator: i32, denominator: u32) -> Fraction {
+pub fn reduced(numerator: i32, denominator: u32) -> Fraction {
     let (mut divisor, mut rest) = (denominator, numerator.unsigned_abs());
     while rest != 0 {
         (divisor, rest) = (rest, divisor % rest);

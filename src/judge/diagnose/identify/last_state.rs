@@ -12,6 +12,8 @@ use crate::problem::{Problem, Weights};
 const PADDED: usize = 127;
 /// By how many positions a last state may be too early.
 const EARLY: usize = 8;
+/// Positions × states of all channels that are computed to find it.
+const TOO_EARLY: usize = 2_000_000;
 /// Multiples that a sequence may be padded to, the likelier first.
 const MULTIPLES: [usize; 9] = [64, 128, 32, 256, 16, 512, 8, 1024, 4];
 
@@ -64,6 +66,7 @@ pub fn all(problem: &Problem) -> Vec<Change> {
         "last_state lacks the input of the last position".to_owned(),
         LastState::WithoutInput,
     ));
+    all.extend(full_chunks(shape.seqlen));
     all.extend(likely.iter().copied().flat_map(padded));
     all.extend(moved(problem));
     for (map, of) in structure::some_of(shape.dstate) {
@@ -73,6 +76,38 @@ pub fn all(problem: &Problem) -> Vec<Change> {
         }
     }
     all.extend((1..=PADDED).filter(|count| !likely.contains(count)).flat_map(padded));
+    let most = shape.seqlen.min(1 + TOO_EARLY / (shape.seqlen * shape.dstate).max(1));
+    let of_chunk = |k: &usize| likely_lengths(shape.seqlen).any(|length| shape.seqlen % length == *k);
+    all.extend((1..most).filter(|k| !of_chunk(k)).map(early));
+    all
+}
+
+/// Lengths that chunks are likely to have, the largest first: it is a multiple of others.
+fn likely_lengths(seqlen: usize) -> impl Iterator<Item = usize> {
+    let mut lengths = MULTIPLES;
+    lengths.sort_unstable_by_key(|length| std::cmp::Reverse(*length));
+    lengths.into_iter().filter(move |length| *length < seqlen)
+}
+
+/// The state after the last full chunk, which is not the end.
+fn full_chunks(seqlen: usize) -> Vec<Change> {
+    let mut known: Vec<usize> = Vec::new();
+    let mut all = Vec::new();
+    for length in likely_lengths(seqlen) {
+        let beyond = seqlen % length;
+        if beyond == 0 || known.contains(&beyond) {
+            continue;
+        }
+        known.push(beyond);
+        let s = if beyond == 1 { "" } else { "s" };
+        let what = format!(
+            "last_state is that after the last full chunk of {length} positions, without the {beyond} position{s} after it: only \
+             last_state shows it"
+        );
+        all.push(Change::new(Part::LastState, "last-state-of-full-chunk", what, move |v: &mut Variant| {
+            v.last_state = LastState::Early(beyond)
+        }));
+    }
     all
 }
 

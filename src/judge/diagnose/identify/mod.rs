@@ -28,7 +28,9 @@ mod layout;
 mod looks;
 mod numbers;
 mod pairs;
+mod partial_sums;
 mod places;
+mod quotients;
 mod scans;
 mod somewhere;
 mod structure;
@@ -339,6 +341,7 @@ impl<'a> Search<'a> {
             &|| self.numbers(&base),
             &beside_one,
             &|| self.b_bars(&base, false),
+            &|| partial_sums::find(self, &base).into_iter().collect(),
         ])
     }
 

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::changes::{Change, Part};
 use super::looks::Look;
-use super::{Candidate, Search, epilogue, guards, structure};
+use super::{Candidate, Search, epilogue, guards, partial_sums, structure};
 use crate::judge::faults::around::Guarded;
 use crate::judge::faults::inputs::Read;
 use crate::judge::faults::only::{Every, Only, roundest};
@@ -126,6 +126,7 @@ impl Search<'_> {
         let mut all = structure::near(problem, form);
         all.extend(guards::otherwise(form));
         all.extend(structure::asymptotes(form));
+        all.extend(partial_sums::few(form));
         all.extend(self.catalogue.iter().chain(&self.around).cloned());
         all
     }

@@ -3,7 +3,7 @@
 
 use super::changes::{Change, Part};
 use super::chunks::in_last_block;
-use super::{complex, finder, guards, layout, scans};
+use super::{complex, finder, guards, layout, partial_sums, quotients, scans};
 use crate::formula::{Form, Function, Transition};
 use crate::judge::faults::around::{AUse, Asymptote, Before, Finish, Flips, Initial, Residual, UUse};
 use crate::judge::faults::place::{Input, Map};
@@ -81,6 +81,7 @@ pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
     all.extend(lags(problem, LAG));
     all.extend(masked(problem));
     all.extend(guards::all(form, problem.weights));
+    all.extend(quotients::all(form));
     all.extend(layout::row_strides(problem));
     all.extend(starts(problem));
     all.extend(in_blocks(problem));
@@ -180,6 +181,8 @@ pub fn few(problem: &Problem, form: Form) -> Vec<Change> {
     all.extend(left_out(problem));
     all.extend(lags(problem, FEW));
     all.extend(guards::few(form));
+    all.extend(quotients::few(form));
+    all.extend(partial_sums::few(form));
     if problem.delta_softplus {
         all.extend(THRESHOLDS.map(finder::threshold));
     }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::structure::{By, Site, Swap};
 use super::variant::{
     Accumulator, Carry, Clip, Complex, Edge, Factor, GateSlope, Input, LastState, Length, Misread, Narrow,
-    Over, PhiSlope, Pick, ReversedState, Scale, SlopePart, SoftplusSlope, Store, Variant,
+    Over, PhiSlope, Pick, PowerSlope, ReversedState, Scale, SlopePart, SoftplusSlope, Store, Variant,
 };
 use crate::formula::{Form, Function};
 use crate::method::Method;
@@ -64,6 +64,7 @@ impl Fault {
             (Some(of), _) => part == SlopePart::Whole || of != Function::Power(0),
         };
         let has_phi = formula.now().iter().any(|term| matches!(term.of, Function::Phi(1..)));
+        let has_power = formula.now().iter().any(|term| matches!(term.of, Function::Power(1..)));
         let is_of_complex = variant.unconjugated.is_some() || variant.complex != specified.complex;
         let is_long_enough = match variant.length {
             Length::PaddedTo(tile) => !seqlen.is_multiple_of(tile),
@@ -74,6 +75,7 @@ impl Fault {
         variant != specified
             && variant.h_slope_without.is_none_or(has_term)
             && (variant.phi_slope == PhiSlope::Right || has_phi)
+            && (variant.power_slope == PowerSlope::Right || has_power)
             && is_long_enough
             && variant.edge.is_none_or(|(length, _)| length < seqlen)
             && (variant.positions.0 == Pick::All || variant.positions.1 < seqlen)
@@ -251,6 +253,16 @@ const SPECIFIC: &[Fault] = &[
         |v, _| v.phi_slope = PhiSlope::Plus),
     fault("phi-slope-before", "φₖ is differentiated as φₖ₋₁", SLOPES,
         |v, _| v.phi_slope = PhiSlope::Before),
+    fault("power-slope-without-k", "in h's derivative zᵏ is differentiated as zᵏ⁻¹, for kzᵏ⁻¹", SLOPES,
+        |v, _| v.power_slope = PowerSlope::WithoutK),
+    fault("power-slope-next-k", "in h's derivative zᵏ is differentiated as (k + 1)zᵏ⁻¹, for kzᵏ⁻¹", SLOPES,
+        |v, _| v.power_slope = PowerSlope::NextK),
+    fault("power-slope-k-before", "in h's derivative zᵏ is differentiated as (k − 1)zᵏ⁻¹, for kzᵏ⁻¹", SLOPES,
+        |v, _| v.power_slope = PowerSlope::KBefore),
+    fault("power-slope-not-lowered", "in h's derivative zᵏ is differentiated as kzᵏ, for kzᵏ⁻¹", SLOPES,
+        |v, _| v.power_slope = PowerSlope::NotLowered),
+    fault("power-slope-same", "in h's derivative zᵏ is differentiated as zᵏ, as if it were an exponential", SLOPES,
+        |v, _| v.power_slope = PowerSlope::Same),
     fault("delta-slope-without-a", "derivatives by Δ lack the factor A of z = ΔA", STEP,
         |v, _| v.chain[0] = false),
     fault("a-slope-without-delta", "derivatives by A lack the factor Δ of z = ΔA", &[A],

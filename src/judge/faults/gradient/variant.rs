@@ -105,6 +105,22 @@ pub enum PhiSlope {
     Before,
 }
 
+/// What (zᵏ)′ = kzᵏ⁻¹ is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PowerSlope {
+    Right,
+    /// zᵏ⁻¹
+    WithoutK,
+    /// (k + 1)zᵏ⁻¹
+    NextK,
+    /// (k − 1)zᵏ⁻¹
+    KBefore,
+    /// kzᵏ
+    NotLowered,
+    /// zᵏ
+    Same,
+}
+
 /// What is kept within ±c.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Clip {
@@ -370,6 +386,7 @@ pub struct Variant {
     /// What is missing in the derivative of one of h's terms.
     pub h_slope_without: Option<(usize, SlopePart)>,
     pub phi_slope: PhiSlope,
+    pub power_slope: PowerSlope,
     pub clip: Option<Clip>,
     /// A factor on z in an exponential Ā.
     pub exponent: f64,
@@ -452,6 +469,7 @@ impl Variant {
             h_slope: [1.0; 2],
             h_slope_without: None,
             phi_slope: PhiSlope::Right,
+            power_slope: PowerSlope::Right,
             clip: None,
             exponent: 1.0,
             chain: [true; 2],
@@ -489,7 +507,7 @@ impl Variant {
         (self.form, self.slopes_of, self.h_slope, self.h_slope_without)
             == (form, slopes_of, h_slope, h_slope_without)
             && (self.exponent, self.chain, self.a_bar_as_exponential) == (exponent, chain, false)
-            && self.phi_slope == PhiSlope::Right
+            && (self.phi_slope, self.power_slope) == (PhiSlope::Right, PowerSlope::Right)
             && (self.length, self.misread) == (Length::Right, None)
             && !self.swaps.iter().flatten().any(Swap::is_of_steps)
     }

@@ -3,7 +3,7 @@
 use num_complex::Complex64;
 
 use super::super::structure::{By, Field, Of, Site, Swap, Term};
-use super::super::variant::{PhiSlope, SlopePart, Variant};
+use super::super::variant::{PhiSlope, PowerSlope, SlopePart, Variant};
 use super::{Step, rounded};
 use crate::formula::{Form, Formula, Function, Transition};
 use crate::judge::lanes::INVERSE_FACTORIALS;
@@ -99,6 +99,17 @@ impl Step {
                     (PhiSlope::Same, _) => f,
                     (PhiSlope::Plus, next) => f + next,
                     (PhiSlope::Before, _) => phis[k - 1],
+                };
+            }
+            if let Function::Power(k @ 1..) = term.of {
+                let lower = || z.powu(k as u32 - 1);
+                slope = match variant.power_slope {
+                    PowerSlope::Right => slope,
+                    PowerSlope::WithoutK => lower(),
+                    PowerSlope::NextK => lower() * (k + 1) as f64,
+                    PowerSlope::KBefore => lower() * (k - 1) as f64,
+                    PowerSlope::NotLowered => f * k as f64,
+                    PowerSlope::Same => f,
                 };
             }
             let without = variant.h_slope_without.filter(|&(at, _)| at == i).map(|(_, part)| part);
