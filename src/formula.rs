@@ -54,11 +54,13 @@ impl Fraction {
     pub const ONE: Fraction = Fraction(1, 1);
     pub const HALF: Fraction = Fraction(1, 2);
 
+    #[inline]
     pub fn value(self) -> f64 {
         f64::from(self.0) / f64::from(self.1)
     }
 
     /// 1 − α
+    #[inline]
     pub fn complement(self) -> Self {
         Fraction(self.1 as i32 - self.0, self.1)
     }
@@ -101,6 +103,7 @@ pub struct Term {
 
 impl Term {
     /// The power of Δ that it starts with as Δ → 0.
+    #[inline]
     pub fn order(&self) -> i32 {
         match self.of {
             Phi(_) | Resolvent(_) => self.delta,
@@ -138,6 +141,7 @@ pub type Panels<V> = [Option<V>; 4];
 
 impl Formula {
     /// What multiplies u_l.
+    #[inline]
     pub fn now(&self) -> &'static [Term] {
         self.b_bar[0]
     }
@@ -167,6 +171,7 @@ impl Formula {
     }
 
     /// The power of Δ with which B̄ vanishes as Δ → 0.
+    #[inline]
     pub fn leading_order(&self) -> i32 {
         self.now().iter().map(Term::order).min().unwrap_or(0)
     }

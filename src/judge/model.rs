@@ -27,9 +27,52 @@ pub fn phi(z: Complex64) -> [Complex64; 4] {
     phis(alone(z), 3).map(|phi| phi.at(0))
 }
 
+/// z whose φ-functions are computed at a time.
+const TOGETHER: usize = 8;
+
+/// Where no φ-function leaves the range of f64.
+const FINITE: f64 = 700.0;
+
+/// [`phi`] at each z, the same to the last bit, but for the sign of a zero.
+#[multiversion::multiversion(targets("x86_64+avx2"))]
+pub fn phi_of_each(z: &[Complex64]) -> Vec<[Complex64; 4]> {
+    let mut all = Vec::with_capacity(z.len());
+    for block in z.chunks(TOGETHER) {
+        if block.len() <= TOGETHER / 4 {
+            all.extend(block.iter().map(|z| phi(*z)));
+            continue;
+        }
+        let (mut re, mut im, mut is_real) = ([0.0; TOGETHER], [0.0; TOGETHER], true);
+        for (i, z) in block.iter().enumerate() {
+            (re[i], im[i]) = (z.re, z.im);
+            is_real &= z.im == 0.0 && z.re.abs() < FINITE;
+        }
+        // Plain loops, as in [`crate::judge::lanes`].
+        if is_real {
+            // What a complex quotient makes of real numbers.
+            let [phi0, phi1, phi2, phi3] = phis_by(Lanes(re), 3, |a, b| a * b / (b * b));
+            for i in 0..block.len() {
+                all.push([phi0.at(i), phi1.at(i), phi2.at(i), phi3.at(i)]);
+            }
+        } else {
+            let [phi0, phi1, phi2, phi3] = phis(ComplexLanes { re: Lanes(re), im: Lanes(im) }, 3);
+            for i in 0..block.len() {
+                all.push([phi0.at(i), phi1.at(i), phi2.at(i), phi3.at(i)]);
+            }
+        }
+    }
+    all
+}
+
 /// φ₀…φₖ for k = `highest`; what is beyond has no meaning.
 #[inline(always)]
 fn phis<const W: usize, V: Value<W>>(z: V, highest: usize) -> [V; 4] {
+    phis_by(z, highest, |a, b| a / b)
+}
+
+/// The same with a quotient that is computed like this.
+#[inline(always)]
+fn phis_by<const W: usize, V: Value<W>>(z: V, highest: usize, over: impl Fn(V, V) -> V) -> [V; 4] {
     let phi0 = z.exp();
     if highest == 0 {
         return [phi0; 4];
@@ -46,9 +89,9 @@ fn phis<const W: usize, V: Value<W>>(z: V, highest: usize) -> [V; 4] {
         phis = [phi0, z * phi2 + 1.0, phi2, phi3];
     }
     if !size.all_below(1.0) {
-        let phi1 = (phi0 - 1.0) / z;
-        let phi2 = (phi1 - 1.0) / z;
-        let closed = [phi0, phi1, phi2, (phi2 - 0.5) / z];
+        let phi1 = over(phi0 - 1.0, z);
+        let phi2 = over(phi1 - 1.0, z);
+        let closed = [phi0, phi1, phi2, over(phi2 - 0.5, z)];
         for (phi, closed) in phis.iter_mut().zip(closed) {
             *phi = V::if_less(size, Lanes::ONE, *phi, closed);
         }
@@ -67,6 +110,7 @@ fn power<const W: usize, V: Value<W>>(z: V, k: u32) -> V {
 }
 
 /// f(z), of φ₀…φ₃ there.
+#[inline]
 pub fn function(of: Function, z: Complex64, phis: &[Complex64; 4]) -> Complex64 {
     function_and_change(of, alone(z), &phis.map(alone)).0.at(0)
 }

@@ -152,16 +152,19 @@ impl Problem {
     }
 
     /// Whether a constant B multiplies C, in place of u.
+    #[inline]
     pub fn reads_with_b(&self) -> bool {
         self.conventions.state == StateHolds::InputAlone
     }
 
     /// Whether outputs read the state before its update.
+    #[inline]
     pub fn reads_before(&self) -> bool {
         self.conventions.reads == Reads::BeforeUpdate
     }
 
     /// What y is of Re Σ C x, of one direction.
+    #[inline]
     pub fn output_factor(&self) -> f64 {
         let pairs =
             self.weights == Weights::Complex && self.conventions.output == ComplexOutput::TwiceRealPart;
@@ -179,11 +182,13 @@ impl Problem {
     }
 
     /// The row of a channel in `u`, `delta` and `z`; none where it is not held.
+    #[inline]
     pub fn row_if_held(&self, batch: usize, channel: usize) -> Option<usize> {
         if_held(self.held.as_ref().map(|held| &held.channels), batch * self.shape.dim + channel)
     }
 
     /// The same of [`Problem::group_row`].
+    #[inline]
     pub fn group_row_if_held(&self, batch: usize, group: usize) -> Option<usize> {
         if_held(self.held.as_ref().map(|held| &held.groups), batch * self.shape.groups + group)
     }

@@ -92,6 +92,7 @@ impl Arithmetic {
 
 /// One rounded product: u, or √5·u normwise for a complex one (Brent, Percival and Zimmermann 2007,
 /// theorem 1; with fused operations it is at most 2u).
+#[inline]
 pub fn product(weights: Weights) -> f64 {
     match weights {
         Weights::Real => U,
@@ -133,6 +134,7 @@ pub const GATE_UNDERFLOW: f64 = -87.0;
 /// level at which a scan by blocks joins earlier steps to it. log₂ of the length covers any balanced scan;
 /// three more cover a serial part within a thread, a join of warps and a join of chunks. The kernels here step
 /// through a sequence in order, and join nothing; a recorded one may.
+#[inline]
 pub fn scan_joins(seqlen: usize) -> f64 {
     f64::from(seqlen.next_power_of_two().trailing_zeros()) + 4.0
 }

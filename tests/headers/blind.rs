@@ -1,7 +1,7 @@
 //! Promise: of headers that somebody wrote without having seen the diagnosis, each faulty one gets its cause, where it is and
 //! only there, and each right one passes. `cases.json` of each set has the author's own words for every cause.
 //!
-//! Compiling them takes a minute, so that they are run on request: `cargo test --test headers blind -- --ignored`.
+//! Compiling them takes minutes, so that they are run on request: `.ci/long the_cause`.
 
 use holdfast::kernel::foreign::Header;
 use holdfast::method::Method::{self, Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};

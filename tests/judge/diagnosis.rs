@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Instant;
 
+use holdfast::formula::{Fraction, Function, Term};
 use holdfast::judge::diagnose::{Effort, Models, by_tensor, diagnose};
 use holdfast::judge::faults::Fault;
+use holdfast::judge::faults::around::FoundTerm;
 use holdfast::judge::faults::catalogue::{self, Entry};
 use holdfast::judge::faults::recorded::RecordedFault;
 use holdfast::judge::faults::scan;
@@ -324,6 +326,34 @@ fn the_beginning_of_a_variant_is_that_of_the_whole(
         }
     }
     assert!(compared > 100, "{compared}");
+}
+
+/// Terms of B̄ that are computed together are what each of them is alone, bit for bit.
+#[rstest]
+fn terms_together_are_what_each_is_alone(
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+    #[values(Kind::Plain, Kind::Full)] kind: Kind,
+) {
+    let problem = crate::solved::problem(kind, weights);
+    let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+    let functions = [Function::Power(0), Function::Power(2), Function::Phi(0), Function::Phi(2)];
+    let functions = functions.into_iter().chain([Function::Resolvent(Fraction::HALF)]);
+    let mut terms = Vec::new();
+    for (of, delta) in functions.flat_map(|of| (0..4).map(move |delta| (of, delta))) {
+        let term = Term { factor: Fraction(1, 3), delta, of };
+        let found = FoundTerm { term, b: 1, u: 1, offset: 0 };
+        terms.extend([found, FoundTerm { b: 2, u: 0, ..found }, FoundTerm { offset: -1, ..found }]);
+    }
+    for name in ["base-2", "bias-missing", "c-transposed", "step-delta-doubled"] {
+        let mut variant = Variant::specified(Method::Foh);
+        catalogue::find(name).expect("in the catalogue").fault.change(&mut variant);
+        let together = scan::of_terms(&variant, &problem, (0, 1), 13, &terms).expect("causal");
+        for (term, together) in terms.iter().zip(together) {
+            let alone = scan::beginning(&variant.of_terms(&[*term]), &problem, (0, 1), 13).expect("causal");
+            assert_eq!(bits(&together), bits(&alone.values), "{term:?} {name}");
+        }
+    }
+    assert!(scan::of_terms(&Variant::specified(Method::Poly), &problem, (0, 1), 4, &terms).is_none());
 }
 
 /// One fault in several methods, on more problems than the first that shows it.

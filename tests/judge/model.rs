@@ -3,7 +3,7 @@
 use holdfast::formula::Form;
 use holdfast::judge::faults::step::{a_bar, terms};
 use holdfast::judge::faults::variant::Variant;
-use holdfast::judge::model::{phi, step};
+use holdfast::judge::model::{phi, phi_of_each, step};
 use holdfast::method::Method;
 use holdfast::problem::Weights;
 use holdfast::promise::Contract;
@@ -17,6 +17,27 @@ fn phi_branches_agree_where_they_meet() {
         let (inside, outside) = (phi(z * (1.0 - 1e-9)), phi(z * (1.0 + 1e-9)));
         for k in 0..4 {
             assert!((inside[k] - outside[k]).norm() < 1e-8, "phi{k} at {z}");
+        }
+    }
+}
+
+/// Several at a time are what each is alone, to the last bit, but for the sign of a zero.
+#[test]
+fn phi_of_each_is_phi() {
+    let sizes = [0.0, 1e-200, 1e-9, 0.3, 1.0 - 1e-9, 1.0, 1.0 + 1e-9, 5.0, 60.0, 699.0, 709.9, 1e4, f64::NAN];
+    let real = sizes.iter().flat_map(|size| [-size, *size]).map(Complex64::from);
+    let complex = sizes.iter().flat_map(|size| (0..7).map(|i| Complex64::from_polar(*size, f64::from(i))));
+    let mixed: Vec<Complex64> = real.clone().chain(complex).collect();
+    let real: Vec<Complex64> = real.filter(|z| z.re.abs() < 700.0).collect();
+    let bits = |phi: &Complex64| [phi.re, phi.im].map(|part| (part + 0.0).to_bits());
+    for len in (1..=real.len()).chain([mixed.len()]) {
+        let z = if len <= real.len() { &real[real.len() - len..] } else { &mixed[..] };
+        for (z, together) in z.iter().zip(phi_of_each(z)) {
+            let alone = phi(*z);
+            let is_same = |k: &usize| {
+                bits(&together[*k]) == bits(&alone[*k]) || together[*k].is_nan() && alone[*k].is_nan()
+            };
+            assert!((0..4).all(|k| is_same(&k)), "{z}: {together:?} and {alone:?}");
         }
     }
 }

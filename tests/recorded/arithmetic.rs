@@ -303,9 +303,16 @@ fn far_sums() -> Problem {
 }
 
 #[rstest]
+#[case(600, "log-space", Summed::AsATree)]
+#[case(256, "log-space-256", Summed::Serially)]
+#[ignore = "another case expects the same: .ci/long"]
+#[case(600, "log-space", Summed::Serially)]
+#[ignore = "another case expects the same: .ci/long"]
+#[case(256, "log-space-256", Summed::AsATree)]
 fn a_scan_in_log_space_is_named_and_passes_where_it_is_stated(
-    #[values((600, "log-space"), (256, "log-space-256"))] (block, statement): (usize, &str),
-    #[values(Summed::Serially, Summed::AsATree)] summed: Summed,
+    #[case] block: usize,
+    #[case] statement: &str,
+    #[case] summed: Summed,
 ) {
     let problem = far_sums();
     let out = scan_in_log_space(&problem, block, summed);

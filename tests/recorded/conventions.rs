@@ -269,9 +269,10 @@ pub fn tensors(problem: &Problem, [out, last]: [Vec<f32>; 2]) -> Tensors<f32> {
 }
 
 #[rstest]
-fn a_sound_scan_passes_where_its_conventions_are_stated_and_is_named_where_not(
-    #[values(Operand::Constant, Operand::Variable)] c: Operand,
-) {
+#[case(Operand::Variable)]
+#[ignore = "another case expects the same: .ci/long"]
+#[case(Operand::Constant)]
+fn a_sound_scan_passes_where_its_conventions_are_stated_and_is_named_where_not(#[case] c: Operand) {
     let shape = Shape { batch: 2, dim: 3, dstate: 16, seqlen: 300, groups: 1 };
     let recipe = Recipe { shape, ..regime::PLAIN };
     let mut draw = Draw::new(5, "conventions/f32");

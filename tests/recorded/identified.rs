@@ -153,14 +153,17 @@ fn what_is_done_with_the_readout_is_identified(
 #[case::softplus_twice("softplus-twice", "twice", Scan { step: |x, b| softplus(softplus(x + b)), ..ZOH })]
 #[case::exp("exp-for-softplus", "exp", Scan { step: |x, b| (x + b).exp(), ..ZOH })]
 #[case::relu("relu-for-softplus", "relu", Scan { step: |x, b| (x + b).max(0.0), ..ZOH })]
+#[ignore = "another case expects the same: .ci/long"]
 #[case::scaled("delta-scaled", "by 0.3", Scan { step: |x, b| 0.3 * softplus(x + b), ..ZOH })]
 #[case::raw("delta-scaled-before-softplus", "by 7", Scan { step: |x, b| softplus(7.0 * x + b), ..ZOH })]
 #[case::at_most("delta-at-most", "0.37", Scan { step: |x, b| softplus(x + b).min(0.37), ..ZOH })]
+#[ignore = "another case expects the same: .ci/long"]
 #[case::at_least("delta-at-least", "0.17", Scan { step: |x, b| softplus(x + b).max(0.17), ..ZOH })]
 #[case::between("delta-clamped", "[0.17, 0.37]", Scan { step: |x, b| softplus(x + b).clamp(0.17, 0.37), ..ZOH })]
 #[case::negated("a-negated", "wrong sign", Scan { a: |a| -a, ..ZOH })]
 #[case::exponentiated("a-exponentiated", "−exp(A)", Scan { a: |a| -a.exp(), ..ZOH })]
 #[case::a_log("a-log-as-a", "A_log", Scan { a: |a| (-a).ln(), ..ZOH })]
+#[ignore = "another case expects the same: .ci/long"]
 #[case::a_scaled("a-scaled", "by 0.83", Scan { a: |a| 0.83 * a, ..ZOH })]
 #[case::a_bar_late("a-bar-late", "l − 1", Scan { a_bar_at: |l| l.saturating_sub(1), ..ZOH })]
 #[case::euler("runs-as-euler", "euler", Scan { a_bar: |z| 1.0 + z, ..ZOH })]
@@ -222,10 +225,14 @@ fn a_transposed_last_state_is_identified() {
 
 /// Two at once, each with its numbers.
 #[rstest]
+#[ignore = "another case expects the same: .ci/long"]
 #[case("runs-as-euler + gate-linear", "euler", Scan { a_bar: |z| 1.0 + z, output: |y, d, u, z| (y + d * u) * z, ..ZOH })]
+#[ignore = "another case expects the same: .ci/long"]
 #[case("bias-twice + skip-missing", "twice", Scan { step: |x, b| softplus(x + 2.0 * b), output: |y, _, _, z| y * silu(z), ..ZOH })]
+#[ignore = "another case expects the same: .ci/long"]
 #[case("b-bar-identified + chunk-state-forgotten", "every 16th", Scan { b_bar: |delta, a| delta * (1.0 + delta * a / 3.0), carried: |x, l| if l % 16 == 0 { 0.0 } else { x }, ..ZOH })]
 #[case("b-bar-identified + gate-sigmoid-only", "Δ + Δ²A/3", Scan { b_bar: |delta, a| delta * (1.0 + delta * a / 3.0), output: |y, d, u, z| (y + d * u) / (1.0 + (-z).exp()), ..ZOH })]
+#[ignore = "another case expects the same: .ci/long"]
 #[case("runs-as-euler + delta-scaled", "by 0.6", Scan { a_bar: |z| 1.0 + z, step: |x, b| 0.6 * softplus(x + b), ..ZOH })]
 fn two_at_once_are_identified(#[case] name: &str, #[case] says: &str, #[case] scan: Scan) {
     let problem = problem(6);
@@ -234,7 +241,9 @@ fn two_at_once_are_identified(#[case] name: &str, #[case] says: &str, #[case] sc
 
 /// What is no formula of this kind gets no name: each of these depends on something that no hypothesis has.
 #[rstest]
+#[ignore = "another case expects the same: .ci/long"]
 #[case(Scan { b_bar: |delta, a| delta * (1.0 + 0.3 * (3.0 * delta * a).sin()), ..ZOH })]
+#[ignore = "another case expects the same: .ci/long"]
 #[case(Scan { a_bar: |z| z.exp() * (1.0 + 0.2 * (5.0 * z).cos()), ..ZOH })]
 #[case(Scan { output: |y, d, u, z| (y + d * u) * silu(z) + 0.3 * (y * z).sin(), ..ZOH })]
 fn what_is_nothing_known_gets_no_name(#[case] scan: Scan) {

@@ -12,6 +12,7 @@ mod conventions;
 mod files;
 mod formulas;
 mod identified;
+mod left_out;
 mod memory;
 mod on_device;
 mod outputs;

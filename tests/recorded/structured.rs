@@ -378,6 +378,7 @@ fn one_of_complex_numbers_is_identified(#[case] name: &str, #[case] says: &str, 
 /// The second item of the batch goes on where the first has ended: as one sequence of both.
 #[rstest]
 #[case("state-not-reset", ZOH)]
+#[ignore = "another case expects the same: .ci/long"]
 #[case("delta-clamped + state-not-reset", Kernel { alter: |c| c.steps.iter_mut().for_each(|delta| *delta = delta.clamp(0.05, 0.4)), ..ZOH })]
 fn a_state_that_is_not_reset_is_identified(#[case] name: &str, #[case] kernel: Kernel) {
     let given = problem(5, Weights::Real);
@@ -535,9 +536,13 @@ fn softplus(z: f64) -> f64 {
 #[rstest]
 #[case::formula_and_layout("phi-taylor-3 + c-as-parts-exchanged", "after 3 terms", Weights::Complex, Kernel { alter: |c| c.c.iter_mut().flatten().for_each(|c| *c = C::new(c.im, c.re)), b_bar: |delta, a| { let z = delta * a; (0.5 + z / 6.0 + z * z / 24.0) * delta * delta }, ..FOH })]
 #[case::step_and_part("input-real-part", "", Weights::Complex, Kernel { alter: |c| c.steps.iter_mut().for_each(|delta| *delta = softplus(*delta)), enter: |b_bar, b| (b_bar * b).re.into(), ..FOH })]
+#[ignore = "another case expects the same: .ci/long"]
 #[case::three("gate-linear", "", Weights::Complex, Kernel { alter: |c| { c.steps.iter_mut().for_each(|delta| *delta = softplus(*delta)); c.c.iter_mut().flatten().for_each(|c| *c = c.conj()); }, output: |y, skip, z| (y + skip) * z, ..FOH })]
+#[ignore = "another case expects the same: .ci/long"]
 #[case::three_in_time("a-bar-x-product", "", Weights::Complex, Kernel { alter: |c| c.c.iter_mut().flatten().for_each(|c| c.im = 0.0), walk: in_place, output: |y, _, z| y * z / (1.0 + (-z).exp()), ..FOH })]
+#[ignore = "another case expects the same: .ci/long"]
 #[case::number("a-imaginary-part-scaled", "by 3", Weights::Complex, Kernel { alter: |c| { c.a.iter_mut().flatten().for_each(|a| a.im *= 3.0); c.c.iter_mut().flatten().for_each(|c| *c = c.conj()); }, ..FOH })]
+#[ignore = "another case expects the same: .ci/long"]
 #[case::number_and_gate("gate-linear + delta-scaled", "by 0.6", Weights::Complex, Kernel { alter: |c| c.steps.iter_mut().for_each(|delta| *delta *= 0.6), output: |y, skip, z| (y + skip) * z, ..BILINEAR })]
 #[case::other_formula("b-bar-identified", "Δ²φ₂/3", Weights::Complex, Kernel { alter: |c| c.c.iter_mut().flatten().for_each(|c| *c = c.conj()), b_bar: |delta, a| phi_2(delta * a) * delta * delta / 3.0 + delta, ..FOH })]
 #[case::of_poly("division-guarded", "φ₂ is divided by A − 1/5", Weights::Real, Kernel { b_bar: |delta, a| phi(1, delta * a) * delta + phi_2(delta * a) * (delta * delta / 2.0) * (a / (a - 0.2)).powi(2), reversed: Some(|a, b, c| reversed(a, b, c).into_iter().zip(b.iter().zip(c)).map(|(cx, (b, c))| cx - b * c).collect()), ..POLY })]

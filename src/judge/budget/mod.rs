@@ -380,6 +380,7 @@ fn bound(value: f64) -> f64 {
 }
 
 /// The weight at `index`, widened.
+#[inline]
 pub fn complex_at(weights: Weights, values: &[f32], index: usize) -> Complex64 {
     match weights {
         Weights::Real => Complex64::new(f64::from(values[index]), 0.0),

@@ -351,6 +351,7 @@ impl Chunks {
     }
 
     /// Whether a chunk begins at step `k` of a scan, which is at position `l`, and is not its first.
+    #[inline]
     pub fn begins(&self, (k, l): (usize, usize), seqlen: usize, reverse: bool) -> bool {
         let edge = match (reverse, self.from_end) {
             (false, _) => l,
@@ -430,6 +431,7 @@ pub enum Limited {
 pub type Limits = [(f64, f64); 9];
 
 /// A number within limits; NaN stays.
+#[inline]
 pub fn limited((least, most): (f64, f64), x: f64) -> f64 {
     if x < least {
         least

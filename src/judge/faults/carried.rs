@@ -17,6 +17,7 @@ impl State {
     pub const ONE: State = State { at: Bounded { value: Complex64::ONE, error: 0.0 }, size: 1.0 };
 
     /// Multiplied with an Ā.
+    #[inline]
     pub fn times(self, a: Bounded) -> State {
         let a_abs = modulus(a.value);
         let error =
@@ -133,6 +134,7 @@ impl Carried {
 
     /// One position further on, whose Ā is `a`; that of the one after it is `next`, and the whole state was `from` before it.
     /// `b` is what is added to it.
+    #[inline]
     pub fn decay(&mut self, a: Bounded, next: Bounded, from: State, b: Bounded) {
         self.last_but_one = from;
         if let Some(handed) = &mut self.handed {
@@ -167,6 +169,7 @@ impl Carried {
     }
 
     /// What the readout takes for the state.
+    #[inline]
     pub fn whole(&self, x: State) -> State {
         self.beside.map_or(x, |beside| add(beside.state, x))
     }
@@ -177,6 +180,7 @@ impl Carried {
     }
 
     /// What is returned as the last state.
+    #[inline]
     pub fn last(&self, x: State) -> State {
         match self.beside {
             Some(Beside { carry: Carry::Decayed(Decay { last_right: true, .. }), .. }) => self.right(x),
@@ -185,6 +189,7 @@ impl Carried {
     }
 }
 
+#[inline]
 fn add(one: State, other: State) -> State {
     let size = one.size + other.size;
     let at =

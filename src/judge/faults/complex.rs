@@ -16,6 +16,7 @@ pub enum OfComplex {
 
 impl OfComplex {
     /// No two results are further apart than what they are made of.
+    #[inline]
     pub fn of(self, x: Complex64) -> Complex64 {
         match self {
             OfComplex::Given => x,
@@ -92,6 +93,7 @@ impl Product {
     }
 
     /// The product where `x` is what is overwritten.
+    #[inline]
     pub fn of(self, a: Complex64, x: Complex64) -> Complex64 {
         let (re_re, im_im, re_im, im_re) = (a.re * x.re, a.im * x.im, a.re * x.im, a.im * x.re);
         match self {
@@ -119,6 +121,7 @@ impl Product {
     }
 
     /// How much longer it may be than the product of the moduli.
+    #[inline]
     pub fn longer(self, a: f64) -> f64 {
         match self {
             Product::Right => 1.0,

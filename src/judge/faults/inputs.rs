@@ -4,13 +4,16 @@
 use num_complex::Complex64;
 
 use super::around::{AUse, Activation, Flips, Limited, Pad, Stage, StepSize, UUse, limited};
-use super::complex::Way;
+use super::complex::{OfComplex, Way};
 use super::place::{Input, Map, Order, Pairs, Place};
 use super::step::{self, Bounded};
 use super::variant::{BUse, Group, Variant};
 use crate::judge::budget::complex_at;
 use crate::problem::{InputType, Operand, Problem, Weights};
 use crate::promise::allowance::{self, U};
+
+/// Inputs along the sequence, in the order of their numbers.
+const SEQUENCES: [Input; 3] = [Input::U, Input::Delta, Input::Z];
 
 /// The inputs of one channel, as a variant reads them.
 pub struct Read<'a> {
@@ -25,10 +28,16 @@ pub struct Read<'a> {
     pub z: Vec<f64>,
     /// Δ and its relative error, of Ā and of B̄.
     pub steps: [Vec<(f64, f64)>; 2],
+    /// Where the channel begins in u, delta and z, those of them that are read as they should be.
+    rows: [Option<usize>; 3],
     /// Where variable B and C begin that are read as they should be, which nearly all are.
     begin: [Option<usize>; 2],
+    /// Whether these are used as they are read.
+    given: [bool; 2],
     /// Whether B and C are read from the other end.
     mirrored: [bool; 2],
+    /// A of each state, of Ā and of B̄.
+    a: [Vec<Complex64>; 2],
     /// The relative error that a kernel's A may have.
     pub a_error: f64,
 }
@@ -45,10 +54,16 @@ impl<'a> Read<'a> {
             u_given: Vec::new(),
             z: Vec::new(),
             steps: [Vec::new(), Vec::new()],
+            rows: [None; 3],
             begin: [None; 2],
+            given: [Input::B, Input::C].map(|input| is_given(variant, input)),
             mirrored: [false; 2],
+            a: [Vec::new(), Vec::new()],
             a_error: a_error(variant),
         };
+        read.a = [0, 1].map(|of| (0..problem.shape.dstate).map(|n| read.used_a(of, n)).collect());
+        let row = problem.row_if_held(channel.0, channel.1).map(|row| row * problem.shape.seqlen);
+        read.rows = SEQUENCES.map(|input| row.filter(|_| *read.place(input) == Place::RIGHT));
         read.begin = [Input::B, Input::C].map(|input| read.begin(input));
         // One position more, which a step may read.
         let ahead = (len + 1).min(problem.shape.seqlen);
@@ -100,12 +115,14 @@ impl<'a> Read<'a> {
     }
 
     /// Where B or C of a position is.
+    #[inline]
     fn operand_at(&self, input: Input, l: usize) -> usize {
         let mirrored = self.mirrored[usize::from(input == Input::C)];
         if mirrored { self.problem.shape.seqlen - 1 - l } else { l }
     }
 
     /// u at a position of the scan; before the start it is 0, past the end it is held (spec.md §2, "Textbook forms").
+    #[inline]
     pub fn u_at(&self, l: isize) -> f64 {
         usize::try_from(l).map_or(0.0, |l| self.u[l.min(self.u.len() - 1)])
     }
@@ -138,17 +155,22 @@ impl<'a> Read<'a> {
         (0..len).map(used).collect()
     }
 
+    #[inline]
     fn place(&self, input: Input) -> &Place {
         &self.variant.places[input as usize]
     }
 
     /// Where a position of the scan is in memory.
+    #[inline]
     pub fn in_memory(&self, l: usize) -> usize {
         if self.variant.reverse { self.problem.shape.seqlen - 1 - l } else { l }
     }
 
     /// A number of u, delta or z; one that the problem does not hold is none.
     fn sequence(&self, input: Input, values: &[f32], l: usize) -> f64 {
+        if let Some(begin) = self.rows[input as usize] {
+            return f64::from(values[begin + self.in_memory(l)]);
+        }
         let (place, shape) = (self.place(input), self.problem.shape);
         let (batch, channel) = (
             place.batch.of(self.channel.0, shape.batch),
@@ -278,6 +300,7 @@ impl<'a> Read<'a> {
     }
 
     /// B or C at a position, as it lies in memory.
+    #[inline]
     fn operand(&self, input: Input, n: usize, l: usize) -> Complex64 {
         let (problem, place) = (self.problem, self.place(input));
         if let Some(begin) = self.begin[usize::from(input == Input::C)] {
@@ -373,6 +396,7 @@ impl<'a> Read<'a> {
     }
 
     /// An operand as it is used.
+    #[inline]
     fn used(&self, input: Input, of: BUse, n: usize, l: usize) -> Complex64 {
         let other = if input == Input::B { Input::C } else { Input::B };
         let number = self.operand(if of == BUse::Exchanged { other } else { input }, n, l);
@@ -386,31 +410,43 @@ impl<'a> Read<'a> {
         }
     }
 
+    #[inline]
     fn limits(&self, of: Limited) -> (f64, f64) {
         self.variant.limits[of as usize]
     }
 
     /// A number that has no error of its own, as a stage has it.
+    #[inline]
     fn rounded(&self, stage: Stage, value: Complex64) -> Complex64 {
         Bounded { value, error: 0.0 }.rounded(self.variant.stages[stage as usize]).value
     }
 
     /// What is made of a number on its way.
+    #[inline]
     fn on_way(&self, way: Way, number: Complex64) -> Complex64 {
         self.variant.ways[way as usize].of(number)
     }
 
     /// What B multiplies u with: 1 where it multiplies C.
+    #[inline]
     pub fn b(&self, n: usize, l: usize) -> Complex64 {
         if self.problem.reads_with_b() { Complex64::ONE } else { self.given_b(n, l) }
     }
 
+    #[inline]
     pub fn given_b(&self, n: usize, l: usize) -> Complex64 {
+        if self.given[0] {
+            return self.operand(Input::B, n, self.operand_at(Input::B, l));
+        }
         let b = self.on_way(Way::B, self.used(Input::B, self.variant.b_use, n, self.operand_at(Input::B, l)));
         self.rounded(Stage::B, step::in_parts(b, self.limits(Limited::B)))
     }
 
+    #[inline]
     pub fn c(&self, n: usize, l: usize) -> Complex64 {
+        if self.given[1] {
+            return self.operand(Input::C, n, self.operand_at(Input::C, l));
+        }
         let c = self.on_way(Way::C, self.used(Input::C, self.variant.c_use, n, self.operand_at(Input::C, l)));
         self.rounded(Stage::C, step::in_parts(c, self.limits(Limited::C)))
     }
@@ -425,7 +461,12 @@ impl<'a> Read<'a> {
     }
 
     /// Of Ā, or of B̄.
+    #[inline]
     pub fn a(&self, coefficient: usize, n: usize) -> Complex64 {
+        self.a[coefficient][n]
+    }
+
+    fn used_a(&self, coefficient: usize, n: usize) -> Complex64 {
         let a = self.given_a(n);
         let used = match self.variant.a_use[coefficient] {
             AUse::Given => a,
@@ -450,6 +491,18 @@ impl<'a> Read<'a> {
         let (re, im) = self.variant.a_factor[coefficient];
         self.rounded(Stage::A, Complex64::new(used.re * re + self.variant.a_offset, used.im * im))
     }
+}
+
+/// Whether nothing is made of B or C on its way.
+fn is_given(variant: &Variant, input: Input) -> bool {
+    let (of, way, limited, stage) = match input {
+        Input::C => (variant.c_use, Way::C, Limited::C, Stage::C),
+        _ => (variant.b_use, Way::B, Limited::B, Stage::B),
+    };
+    of == BUse::Once
+        && variant.ways[way as usize] == OfComplex::Given
+        && variant.limits[limited as usize] == (f64::NEG_INFINITY, f64::INFINITY)
+        && variant.stages[stage as usize] == InputType::F32
 }
 
 /// Where the number at `index` is where memory is taken to have its axes in another order.

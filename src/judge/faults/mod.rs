@@ -15,6 +15,7 @@ pub mod complex;
 mod exponent_sum;
 pub mod gradient;
 pub mod inputs;
+mod maps;
 mod moved;
 pub mod only;
 pub mod partial_sums;

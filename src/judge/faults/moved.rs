@@ -41,7 +41,7 @@ pub fn row(variant: &Variant, problem: &Problem, (batch, d): (usize, usize)) -> 
             scans.push(VariantScan::new(variant, problem, (batch, d), shape.seqlen));
             scans.len() - 1
         });
-        let maps: Vec<_> = (0..shape.seqlen).map(|l| scans[known].map(n, l)).collect();
+        let maps = scans[known].maps(n, shape.seqlen);
         let last = scans[known].state_after(n, &maps).state;
         row.values.extend(&[last.value.re, last.value.im][..width]);
         row.bound.push(last.error + HALF_SUBNORMAL);

@@ -64,6 +64,7 @@ impl Guarded {
 
 impl Only {
     /// Whether state n of position l is read as the variant has it.
+    #[inline]
     pub fn reads(self, n: usize, l: usize) -> bool {
         match self {
             Only::Positions(every) | Only::Reads(every) => every.has(l),
@@ -73,6 +74,7 @@ impl Only {
     }
 
     /// Whether it is about single positions, at which skip and gate are the variant's.
+    #[inline]
     pub fn has_output(self, l: usize) -> bool {
         match self {
             Only::Positions(every) | Only::Reads(every) => every.has(l),

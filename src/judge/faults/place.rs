@@ -65,6 +65,7 @@ pub struct AtChunks {
 
 impl Map {
     /// The index that is read for `i` of `n`; none where nothing is.
+    #[inline]
     pub fn of(self, i: usize, n: usize) -> Option<usize> {
         let size = n as isize;
         Some(match self {

@@ -23,10 +23,11 @@ fn step_of(read: &Read, which: usize, map: Map, l: usize) -> (f64, f64) {
 /// Ā of state n where parts of its quotient have Δ of other positions.
 pub fn a_bar(read: &Read, n: usize, l: usize) -> Option<Bounded> {
     let [above, below, _] = read.variant.quotient_at;
-    let Transition::Quotient(alpha) = read.variant.a_bar.formula().a_bar else { return None };
+    // Nearly always, and asked of every step: first of all.
     if [above, below] == [Map::Same; 2] {
         return None;
     }
+    let Transition::Quotient(alpha) = read.variant.a_bar.formula().a_bar else { return None };
     let [(of_above, error_above), (of_below, error_below)] =
         [above, below].map(|map| step_of(read, 0, map, l));
     let a = read.a(0, n);
@@ -39,7 +40,10 @@ pub fn a_bar(read: &Read, n: usize, l: usize) -> Option<Bounded> {
 /// The terms of B̄/B of state n where their inverse has Δ of another position.
 pub fn b_bar(read: &Read, t: Terms, n: usize, l: usize) -> Terms {
     let map = read.variant.quotient_at[2];
-    let Some(alpha) = read.variant.b_bar.formula().pole().filter(|_| map != Map::Same) else { return t };
+    if map == Map::Same {
+        return t;
+    }
+    let Some(alpha) = read.variant.b_bar.formula().pole() else { return t };
     let share = |map: Map| {
         let (delta, error) = step_of(read, 1, map, l);
         one_plus(-read.a(1, n) * delta * alpha.value(), error)

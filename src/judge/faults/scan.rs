@@ -7,18 +7,18 @@
 
 use num_complex::Complex64;
 
-use super::around::{Before, Delay, Flips, Initial, Limited, Pad, Raised, STATES, Stage};
+use super::around::{Before, Delay, Flips, FoundTerm, Initial, Limited, Pad, Raised, STATES};
 use super::carried::{Carried, State};
 use super::complex::{Product, Way};
 use super::exponent_sum::ExponentSum;
 use super::inputs::Read;
+use super::maps::Map;
 use super::moved;
 use super::only::Only;
-use super::quotient;
 use super::readout::{self, Sums};
-use super::step::{self, Bounded, modulus};
-use super::variant::{BUse, Directions, LastState, Readout, Reversed, Sum, Tail, Variant};
-use crate::formula::Form;
+use super::step::{self, Bounded, Coefficients, modulus};
+use super::variant::{BUse, Directions, LastState, Readout, Reversed, Tail, Variant};
+use crate::formula::Function;
 use crate::judge::budget::complex_at;
 use crate::method::Method;
 use crate::problem::{InputType, Problem};
@@ -43,13 +43,6 @@ pub struct Channel {
     pub overflows: bool,
 }
 
-/// One position's map x → a x + b.
-#[derive(Clone, Copy)]
-pub(super) struct Map {
-    a: Bounded,
-    b: Bounded,
-}
-
 /// Runs `variant` over one channel of the problem.
 pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) -> Channel {
     let seqlen = problem.shape.seqlen;
@@ -61,8 +54,8 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
         Some(false) => [variant, &other],
         Some(true) => [&other, variant],
     };
-    let right = variant.elsewhere(variant.form);
-    let elsewhere = VariantScan::elsewhere((of_forward, &right), problem, channel, seqlen);
+    let right = right_elsewhere(of_forward, variant);
+    let elsewhere = right.as_ref().map(|right| VariantScan::new(right, problem, channel, seqlen));
     let run = VariantScan::new(of_forward, problem, channel, seqlen).beside(elsewhere.as_ref());
     let mut sums = vec![Sums::default(); seqlen];
     let (mut last_state, mut overflows) = (Row::default(), false);
@@ -74,12 +67,12 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
     };
     let mut of_reversed = vec![Sums::default(); if reversed.is_some() { seqlen } else { 0 }];
     for n in 0..problem.shape.dstate {
-        let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l)).collect();
+        let maps = run.maps(n, seqlen);
         let mut last = run.add_states(n, &maps, false, &mut sums);
         overflows |= last.overflows;
         let backward: Option<Last> = variant.bidirectional.then(|| match &reversed {
             Some(run) => {
-                let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l)).collect();
+                let maps = run.maps(n, seqlen);
                 run.add_states(n, &maps, true, &mut of_reversed)
             }
             None => run.add_states(n, &maps, true, &mut sums),
@@ -130,23 +123,65 @@ pub fn channel(variant: &Variant, problem: &Problem, channel: (usize, usize)) ->
     Channel { tensors, overflows }
 }
 
+/// What holds elsewhere, of a scan that holds somewhere only.
+fn right_elsewhere(scan: &Variant, of: &Variant) -> Option<Variant> {
+    (scan.only != Only::Everywhere).then(|| of.elsewhere(of.form))
+}
+
+/// Whether outputs depend on later positions.
+pub fn looks_ahead(variant: &Variant) -> bool {
+    let reads_ahead = matches!(variant.delay, Delay::Readout(by) if by < 0);
+    variant.bidirectional || variant.reverse || reads_ahead || variant.initial == Initial::Circular
+}
+
 /// The outputs at the first `len` positions, as [`channel`] has them; none where these depend on later ones.
 pub fn beginning(variant: &Variant, problem: &Problem, channel: (usize, usize), len: usize) -> Option<Row> {
-    let looks_ahead = matches!(variant.delay, Delay::Readout(by) if by < 0);
-    let is_circular = variant.initial == Initial::Circular;
-    if variant.bidirectional || variant.reverse || looks_ahead || is_circular {
+    if looks_ahead(variant) {
         return None;
     }
-    let right = variant.elsewhere(variant.form);
-    let elsewhere = VariantScan::elsewhere((variant, &right), problem, channel, len);
+    let right = right_elsewhere(variant, variant);
+    let elsewhere = right.as_ref().map(|right| VariantScan::new(right, problem, channel, len));
     let run = VariantScan::new(variant, problem, channel, len).beside(elsewhere.as_ref());
     let mut sums = vec![Sums::default(); len];
     for n in 0..problem.shape.dstate {
-        let maps: Vec<Map> = (0..len).map(|l| run.map(n, l)).collect();
+        let maps = run.maps(n, len);
         run.add_states(n, &maps, false, &mut sums);
     }
     let (values, bound) = (0..len).map(|l| run.output(l, &sums)).unzip();
     Some(Row { values, bound })
+}
+
+/// The outputs at the first `len` positions of a variant whose B̄ is each of these terms alone, as [`beginning`] has them: all
+/// that the terms have in common is computed once. None where outputs depend on later positions, or on other scans.
+pub fn of_terms(
+    variant: &Variant,
+    problem: &Problem,
+    channel: (usize, usize),
+    len: usize,
+    terms: &[FoundTerm],
+) -> Option<Vec<Vec<f64>>> {
+    let is_on_its_own = variant.only == Only::Everywhere && !matches!(variant.initial, Initial::EndOf(_));
+    if !is_on_its_own || looks_ahead(variant) {
+        return None;
+    }
+    // One term stands for all: φ-functions are computed where any takes one.
+    let is_phi = |found: &&FoundTerm| matches!(found.term.of, Function::Phi(_));
+    let one = terms.iter().find(is_phi).or(terms.first()).copied();
+    let variant = variant.of_terms(one.as_slice());
+    let run = VariantScan::new(&variant, problem, channel, len);
+    let mut sums = vec![vec![Sums::default(); len]; terms.len()];
+    for n in 0..problem.shape.dstate {
+        let phis = run.phis(n, len);
+        let a_bars: Vec<Option<Bounded>> = (0..len).map(|l| run.moving_a_bar(n, l)).collect();
+        for (term, sums) in terms.iter().zip(&mut sums) {
+            let alone = [Some(*term)];
+            let input = |l: usize, a: Bounded| Map { a, b: run.input((n, l), Some(&alone), a, &phis[l]) };
+            let maps = (0..len).map(|l| a_bars[l].map_or(Map::NONE, |a| input(l, a)));
+            run.add_states(n, &maps.collect::<Vec<_>>(), false, sums);
+        }
+    }
+    let outputs = |sums: &Vec<Sums>| (0..len).map(|l| run.output(l, sums).0).collect();
+    Some(sums.iter().map(outputs).collect())
 }
 
 pub(super) struct Last {
@@ -155,28 +190,26 @@ pub(super) struct Last {
 }
 
 pub(super) struct VariantScan<'a> {
-    variant: &'a Variant,
-    problem: &'a Problem,
+    pub variant: &'a Variant,
+    pub problem: &'a Problem,
     pub channel: (usize, usize),
     pub read: Read<'a>,
+    pub coefficients: Coefficients<'a>,
     /// What holds where the variant does not.
-    elsewhere: Option<&'a VariantScan<'a>>,
+    pub elsewhere: Option<&'a VariantScan<'a>>,
 }
 
 impl<'a> VariantScan<'a> {
     pub fn new(variant: &'a Variant, problem: &'a Problem, channel: (usize, usize), len: usize) -> Self {
         let read = Read::new(variant, problem, channel, len);
-        VariantScan { variant, problem, channel, read, elsewhere: None }
-    }
-
-    /// What holds elsewhere of a variant that holds somewhere only.
-    fn elsewhere(
-        (variant, right): (&Variant, &'a Variant),
-        problem: &'a Problem,
-        channel: (usize, usize),
-        len: usize,
-    ) -> Option<Self> {
-        (variant.only != Only::Everywhere).then(|| VariantScan::new(right, problem, channel, len))
+        VariantScan {
+            variant,
+            problem,
+            channel,
+            read,
+            coefficients: Coefficients::new(variant),
+            elsewhere: None,
+        }
     }
 
     fn beside(self, elsewhere: Option<&'a VariantScan<'a>>) -> Self {
@@ -184,7 +217,7 @@ impl<'a> VariantScan<'a> {
     }
 
     /// The scan whose Ā and B̄ state n of position l has.
-    fn moving(&self, n: usize, l: usize) -> &VariantScan<'a> {
+    pub fn moving(&self, n: usize, l: usize) -> &VariantScan<'a> {
         let Some(elsewhere) = self.elsewhere else { return self };
         let step = || (elsewhere.read.steps[1][l].0, elsewhere.read.a(1, n));
         if self.variant.only.holds((n, l), step) { self } else { elsewhere }
@@ -202,7 +235,8 @@ impl<'a> VariantScan<'a> {
         scan
     }
 
-    fn ignored(&self, l: usize) -> bool {
+    #[inline]
+    pub fn ignored(&self, l: usize) -> bool {
         let seqlen = self.problem.shape.seqlen;
         match self.variant.tail {
             Tail::Whole => false,
@@ -211,115 +245,16 @@ impl<'a> VariantScan<'a> {
         }
     }
 
-    fn is_skipped(&self, l: usize) -> bool {
+    #[inline]
+    pub fn is_skipped(&self, l: usize) -> bool {
         self.variant.skips_zeros && self.read.u_at(l as isize) == 0.0
-    }
-
-    pub fn a_bar(&self, n: usize, l: usize) -> Bounded {
-        if self.is_skipped(l) {
-            return Bounded { value: Complex64::ONE, error: 0.0 };
-        }
-        let (delta, delta_error) = self.read.steps[0][l];
-        let mut a_bar = step::a_bar(self.variant, delta, delta_error + self.read.a_error, self.read.a(0, n));
-        a_bar = quotient::a_bar(&self.read, n, l).unwrap_or(a_bar);
-        let (least, most) = self.variant.a_bar_limits;
-        // Numbers that are no limits at all are left as they are, NaN too.
-        if a_bar.value.re < least || a_bar.value.re > most {
-            a_bar.value.re = a_bar.value.re.clamp(least, most);
-        }
-        a_bar.rounded(self.variant.stages[Stage::ABar as usize])
-    }
-
-    pub fn map(&self, n: usize, l: usize) -> Map {
-        self.moving(n, l).own_map(n, l)
-    }
-
-    fn own_map(&self, n: usize, l: usize) -> Map {
-        if self.ignored(l) || self.is_skipped(l) {
-            let one = Bounded { value: Complex64::ONE, error: 0.0 };
-            return Map { a: one, b: Bounded::default() };
-        }
-        let (a, b) = (self.read.a(1, n), self.read.b(n, l));
-        let (delta, delta_error) = self.read.steps[1][l];
-        let u_at = |l: isize| self.read.u_at(l);
-        let u = u_at(l as isize);
-        // Two products more, with u and with B.
-        let mu = allowance::product(self.problem.weights);
-        let delta_error = delta_error + self.read.a_error;
-        let is_found = step::is_other(self.variant, delta, a);
-        let (value, size, relative) = match &self.variant.found {
-            Some(found) if is_found => {
-                let near = |offset: isize| u_at(l as isize + offset);
-                step::found(self.variant, found, (delta, delta_error), (a, b), near)
-            }
-            _ => {
-                let t = step::terms(self.variant, delta, delta_error, a);
-                let t = quotient::b_bar(&self.read, t, n, l);
-                let u_of_higher = if self.variant.u_in_higher_terms { u } else { 1.0 };
-                let neighbour =
-                    if t.neighbour == Complex64::ZERO { 0.0 } else { u_at(l as isize + t.offset) };
-                let with_b = |term: Complex64| self.variant.products[1].of(term, b);
-                let mut parts =
-                    [with_b(t.first) * u, with_b(t.higher) * u_of_higher, with_b(t.neighbour) * neighbour];
-                if self.variant.sum == Sum::OuterProducts && self.variant.b_bar == Form::Method(Method::Rk4) {
-                    parts = self.outer_products(n, l, delta).map(|part| part * u);
-                }
-                (
-                    parts.iter().sum::<Complex64>(),
-                    parts.iter().map(|part| modulus(*part)).sum::<f64>(),
-                    t.error,
-                )
-            }
-        };
-        let factor = self.variant.input_factor;
-        let rounded = if factor == 1.0 { 4.0 * mu } else { 6.0 * mu };
-        let size = size * self.variant.products[1].longer(modulus(value));
-        let mut b_u = Bounded {
-            value: self.variant.ways[Way::Input as usize].of(value) * factor,
-            error: size * factor.abs() * (relative + rounded) + 4.0 * HALF_SUBNORMAL * f64::from(size != 0.0),
-        };
-        let of_stage = |stage: Stage| self.variant.stages[stage as usize];
-        let b_given = b * u;
-        if of_stage(Stage::DrivenB) != InputType::F32 && b_given != Complex64::ZERO {
-            // What both are in a narrow type multiplies without an error.
-            let exact = self.problem.input != InputType::F32;
-            let error = if exact { 0.0 } else { mu * modulus(b_given) };
-            let rounded = Bounded { value: b_given, error }.rounded(of_stage(Stage::DrivenB));
-            let gain = modulus(b_u.value) / modulus(b_given);
-            b_u.value *= rounded.value / b_given;
-            b_u.error += gain * rounded.error;
-        }
-        if of_stage(Stage::BBar) != InputType::F32 && u != 0.0 {
-            b_u = b_u.scaled(1.0 / u).rounded(of_stage(Stage::BBar)).scaled(u);
-        }
-        b_u = b_u.rounded(of_stage(Stage::Input));
-        let a = self.a_bar(n, l);
-        if self.variant.decays_input {
-            let size = modulus(a.value);
-            b_u.error = b_u.error * size + (a.error + mu * size) * modulus(b_u.value);
-            b_u.value *= a.value;
-        }
-        Map { a, b: b_u }
-    }
-
-    /// A²B as a(aᵀB), A³B as a(aᵀAB): the terms of first, second, and third and fourth order in Δ.
-    fn outer_products(&self, n: usize, l: usize, delta: f64) -> [Complex64; 3] {
-        let (mut ab, mut aab) = (Complex64::ZERO, Complex64::ZERO);
-        for m in 0..self.problem.shape.dstate {
-            let product = self.read.a(1, m) * self.read.b(m, l);
-            ab += product;
-            aab += self.read.a(1, m) * product;
-        }
-        let (a, b) = (self.read.a(1, n), self.read.b(n, l));
-        let d2 = delta * delta / 2.0;
-        [b * delta, a * b * d2, a * (ab * (d2 * delta / 3.0) + aab * (d2 * delta * delta / 12.0))]
     }
 
     /// The last state where u is scanned in place of B u.
     fn state_of_u(&self, n: usize) -> Last {
         let (variant, len) = (Variant { b_use: BUse::Never, ..*self.variant }, self.read.steps[0].len());
         let run = VariantScan::new(&variant, self.problem, self.channel, len);
-        let maps: Vec<Map> = (0..len).map(|l| run.map(n, l)).collect();
+        let maps = run.maps(n, len);
         run.state_after(n, &maps)
     }
 
@@ -332,9 +267,9 @@ impl<'a> VariantScan<'a> {
     fn padded(&self, n: usize, last: Bounded, (by, pad): (usize, Pad)) -> Bounded {
         let mu = allowance::product(self.problem.weights);
         let (delta, delta_error) = self.read.padded_step(pad);
-        let a = step::a_bar(self.variant, delta, delta_error + self.read.a_error, self.read.a(0, n));
+        let a = self.coefficients.a_bar(delta, delta_error + self.read.a_error, self.read.a(0, n));
         let b = match pad {
-            Pad::LastPosition => self.map(n, self.problem.shape.seqlen - 1).b,
+            Pad::LastPosition => self.maps(n, self.problem.shape.seqlen)[self.problem.shape.seqlen - 1].b,
             _ => Bounded::default(),
         };
         let (a_abs, b_abs) = (modulus(a.value), modulus(b.value));
@@ -400,10 +335,10 @@ impl<'a> VariantScan<'a> {
         let from_0 = Variant { initial: Initial::Given, ..*self.variant };
         let is_first = matches!(self.variant.initial, Initial::EndOf(Before::Itself) | Initial::Circular);
         let variant = if is_first { &from_0 } else { self.variant };
-        let right = variant.elsewhere(variant.form);
-        let elsewhere = VariantScan::elsewhere((variant, &right), self.problem, channel, seqlen);
+        let right = right_elsewhere(variant, variant);
+        let elsewhere = right.as_ref().map(|right| VariantScan::new(right, self.problem, channel, seqlen));
         let run = VariantScan::new(variant, self.problem, channel, seqlen).beside(elsewhere.as_ref());
-        let maps: Vec<Map> = (0..seqlen).map(|l| run.map(n, l)).collect();
+        let maps = run.maps(n, seqlen);
         let last = run.add_states(n, &maps, reverse, &mut vec![Sums::default(); seqlen]);
         State { at: last.state, size: modulus(last.state.value) + last.state.error }
     }

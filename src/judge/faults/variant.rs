@@ -338,6 +338,13 @@ impl Variant {
         }
     }
 
+    /// With these terms for B̄.
+    pub fn of_terms(&self, terms: &[FoundTerm]) -> Variant {
+        let mut found = [None; TERMS];
+        found.iter_mut().zip(terms).for_each(|(slot, term)| *slot = Some(*term));
+        Variant { found: Some(found), ..*self }
+    }
+
     /// Nothing wrong.
     pub fn specified(form: impl Into<Form>) -> Self {
         let form = form.into();

@@ -6,6 +6,7 @@ use holdfast::method::Method;
 use holdfast::problem::{OutputGradients, Problem, Weights};
 use holdfast::tensor::GradientName::{A, U};
 use holdfast::tensor::Gradients;
+use rstest::rstest;
 
 use super::{Known, faultless, firsts, largest, noisy, problems};
 use crate::support::problems::generator;
@@ -43,31 +44,38 @@ const SPOILED: [(&str, Spoil); 4] = [
     ("every third has the wrong sign", |i, value, _| if i % 3 > 0 { value } else { -value }),
 ];
 
-#[test]
-fn what_nothing_models_gets_no_name() {
-    for (i, method) in Method::ALL.into_iter().enumerate() {
-        let weights = Weights::ALL[i % 2];
-        let drawn = &problems(weights, None)[i / 3];
-        let known = Known::new(method, drawn);
-        let nameless = |what: &str, got: &Gradients<f64>| {
-            let diagnoses = known.judged(&noisy(got, &mut generator(what)));
-            assert!(!diagnoses.is_empty(), "{what} shows nowhere");
-            let is_nameless = diagnoses.values().all(Vec::is_empty);
-            assert!(is_nameless, "{method} {weights}, {what}: {:?}", firsts(&diagnoses));
-        };
-        // Every third one, in two methods each: all of them in all would take minutes.
-        for (what, change) in UNPLANNED.into_iter().skip(i % 3).step_by(3) {
-            let (mut problem, mut given) = drawn.clone();
-            change(&mut problem, &mut given);
-            nameless(what, &faultless(method, &problem, &given));
-        }
-        for (what, spoil) in SPOILED.into_iter().skip(i % 3).step_by(3) {
-            let spoiled = known.want.map(|_, tensor| {
-                let largest = largest(&tensor.values);
-                let values = tensor.values.iter().enumerate();
-                tensor.with(values.map(|(i, &value)| spoil(i, value, largest)).collect())
-            });
-            nameless(what, &spoiled);
-        }
+/// Every third one in each method: all of them in all would take minutes. Three methods have them all.
+#[rstest]
+#[case(0)]
+#[case(1)]
+#[case(2)]
+#[ignore = "another case expects the same: .ci/long"]
+#[case(3)]
+#[ignore = "another case expects the same: .ci/long"]
+#[case(4)]
+#[ignore = "another case expects the same: .ci/long"]
+#[case(5)]
+fn what_nothing_models_gets_no_name(#[case] i: usize) {
+    let (method, weights) = (Method::ALL[i], Weights::ALL[i % 2]);
+    let drawn = &problems(weights, None)[i / 3];
+    let known = Known::new(method, drawn);
+    let nameless = |what: &str, got: &Gradients<f64>| {
+        let diagnoses = known.judged(&noisy(got, &mut generator(what)));
+        assert!(!diagnoses.is_empty(), "{what} shows nowhere");
+        let is_nameless = diagnoses.values().all(Vec::is_empty);
+        assert!(is_nameless, "{method} {weights}, {what}: {:?}", firsts(&diagnoses));
+    };
+    for (what, change) in UNPLANNED.into_iter().skip(i % 3).step_by(3) {
+        let (mut problem, mut given) = drawn.clone();
+        change(&mut problem, &mut given);
+        nameless(what, &faultless(method, &problem, &given));
+    }
+    for (what, spoil) in SPOILED.into_iter().skip(i % 3).step_by(3) {
+        let spoiled = known.want.map(|_, tensor| {
+            let largest = largest(&tensor.values);
+            let values = tensor.values.iter().enumerate();
+            tensor.with(values.map(|(i, &value)| spoil(i, value, largest)).collect())
+        });
+        nameless(what, &spoiled);
     }
 }

@@ -64,13 +64,6 @@ pub struct Readouts {
     columns: Vec<Vec<f64>>,
 }
 
-/// B̄u of these terms.
-fn only(variant: &Variant, terms: &[FoundTerm]) -> Variant {
-    let mut found = [None; TERMS];
-    found.iter_mut().zip(terms).for_each(|(slot, term)| *slot = Some(*term));
-    Variant { found: Some(found), ..*variant }
-}
-
 impl Readouts {
     /// Of a variant, at as many positions and channels.
     pub fn new(
@@ -85,11 +78,10 @@ impl Readouts {
             rows.map(|&row| Look { len: seqlen.min(positions), ..search.whole(row) }).collect();
         let bare = Variant { gate: GateFunction::One, skip: 0.0, ..*variant };
         let dictionary = dictionary(neighbours);
-        let column = |term: &FoundTerm| {
-            let rows = looks.iter().map(|look| look.outputs(search.case, &only(&bare, &[*term])));
-            rows.flat_map(|row| row.values).collect()
-        };
-        let columns = dictionary.par_iter().map(column).collect();
+        let rows: Vec<Vec<Vec<f64>>> =
+            looks.par_iter().map(|look| look.outputs_of_terms(search.case, &bare, &dictionary)).collect();
+        let column = |term| rows.iter().flat_map(|row: &Vec<Vec<f64>>| &row[term]).copied().collect();
+        let columns = (0..dictionary.len()).map(column).collect();
         Readouts { looks, dictionary, columns }
     }
 }
@@ -107,7 +99,7 @@ pub fn find(search: &Search, start: &Candidate, readouts: &Readouts) -> Vec<Cand
         return Vec::new();
     }
     // With no B̄ all that is left is the skip.
-    let only = |terms: &[FoundTerm]| only(&start.variant, terms);
+    let only = |terms: &[FoundTerm]| start.variant.of_terms(terms);
     let without = outputs(&only(&[]));
     let bounds: Vec<f64> = outputs(&start.variant).iter().map(|(_, bound)| *bound).collect();
     let around = looks.iter().flat_map(|look| look.around(case, &start.variant));

@@ -1,7 +1,9 @@
 //! The few elements that a hypothesis is tried on first: nearly all are refuted there.
 
+use rayon::prelude::*;
+
 use super::Case;
-use crate::judge::faults::around::Delay;
+use crate::judge::faults::around::{Delay, FoundTerm};
 use crate::judge::faults::inputs::Read;
 use crate::judge::faults::scan::{self, Row};
 use crate::judge::faults::variant::Variant;
@@ -47,9 +49,18 @@ impl Look {
         })
     }
 
+    /// What it computes there where B̄ is each of these terms alone.
+    pub fn outputs_of_terms(&self, case: &Case, variant: &Variant, terms: &[FoundTerm]) -> Vec<Vec<f64>> {
+        scan::of_terms(variant, case.problem, self.channel, self.len, terms).unwrap_or_else(|| {
+            terms.par_iter().map(|term| self.outputs(case, &variant.of_terms(&[*term])).values).collect()
+        })
+    }
+
     /// Whether what was recorded there is beyond a variant's bounds. Nearly always the first positions say so.
     pub fn refutes(&self, case: &Case, variant: &Variant) -> bool {
-        let sooner = [1, SOON, 8 * SOON].into_iter().filter(|len| *len < self.len);
+        // Where outputs depend on all positions, all of them are computed, however few are looked at.
+        let is_short = |len: &usize| *len < self.len && !scan::looks_ahead(variant);
+        let sooner = [1, SOON, 8 * SOON].into_iter().filter(is_short);
         let mut looks = sooner.map(|len| Look { len, ..*self }).chain([*self]);
         looks.any(|look| look.first_failure(case, variant).is_some())
     }

@@ -163,26 +163,37 @@ impl Fits {
 
     /// The members and factors that leave almost nothing of the error.
     fn best(&self, together: usize) -> Vec<(Vec<usize>, Vec<f64>)> {
-        let count = self.products.len();
-        let firsts = (0..count).into_par_iter().flat_map_iter(|last| {
-            let mut sets: Vec<Vec<usize>> = vec![vec![last]];
-            for _ in 1..together {
-                let longer = |set: Vec<usize>| {
-                    let below = set.last().copied().unwrap_or(0);
-                    (0..below).map(move |next| set.iter().copied().chain([next]).collect::<Vec<_>>())
-                };
-                sets = sets.into_iter().flat_map(longer).collect();
-            }
-            sets.into_iter().filter_map(|set| self.fit(&set).map(|(left, factors)| (left, set, factors)))
+        let firsts = (0..self.products.len()).into_par_iter().flat_map_iter(|last| {
+            let mut found = Vec::new();
+            self.add_sets(&mut [last; TOGETHER], (1, together), &mut found);
+            found
         });
-        let mut found: Vec<(f64, Vec<usize>, Vec<f64>)> = firsts.filter(|(left, ..)| *left < LEFT).collect();
+        let mut found: Vec<(f64, Vec<usize>, Vec<f64>)> = firsts.collect();
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
         found.truncate(PROPOSED);
         found.into_iter().map(|(_, set, factors)| (set, factors)).collect()
     }
 
-    /// What the best factors leave of the error's square, and these.
-    fn fit(&self, set: &[usize]) -> Option<(f64, Vec<f64>)> {
+    /// Those of the sets that begin with the first `count` members of this one, each before those that follow it. There are
+    /// hundreds of thousands: none takes memory of its own that leaves something.
+    fn add_sets(
+        &self,
+        set: &mut [usize; TOGETHER],
+        (count, together): (usize, usize),
+        found: &mut Vec<(f64, Vec<usize>, Vec<f64>)>,
+    ) {
+        if count < together {
+            for next in 0..set[count - 1] {
+                set[count] = next;
+                self.add_sets(set, (count + 1, together), found);
+            }
+        } else if let Some((left, factors)) = self.fit(&set[..together]) {
+            found.push((left, set[..together].to_vec(), factors[..together].to_vec()));
+        }
+    }
+
+    /// What the best factors leave of the error's square where that is almost nothing, and these.
+    fn fit(&self, set: &[usize]) -> Option<(f64, [f64; TOGETHER])> {
         let product = |i: usize, j: usize| self.products[i.max(j)][i.min(j)];
         let count = set.len();
         let mut rows = [[0.0; TOGETHER + 1]; TOGETHER];
@@ -201,10 +212,12 @@ impl Fits {
                 row.iter_mut().zip(&pivot).for_each(|(x, pivot)| *x -= factor * pivot);
             }
         }
-        let mut factors = vec![0.0; count];
-        let mut left = 1.0;
+        let left = (0..count).rev().fold(1.0, |left, i| left - rows[i][count].powi(2) / rows[i][i]);
+        if left.is_nan() || left >= LEFT {
+            return None;
+        }
+        let mut factors = [0.0; TOGETHER];
         for i in (0..count).rev() {
-            left -= rows[i][count].powi(2) / rows[i][i];
             let known: f64 = (i + 1..count).map(|j| rows[i][j] * factors[j]).sum();
             factors[i] = (rows[i][count] - known) / rows[i][i];
         }

@@ -7,7 +7,7 @@ use num_complex::Complex64;
 use super::super::structure::{By, Field, Sides, Site, Swap};
 use super::super::variant::{Edge, Factor, Input, ReversedState, Variant};
 use super::{Channel, Node, Pass, Row, Source};
-use crate::tensor::GradientName::{A, Delta, DeltaBias};
+use crate::tensor::GradientName::{A, B, C, Delta, DeltaBias, U, Z};
 
 impl Channel<'_> {
     /// States or cotangents of each direction as a place has them.
@@ -82,14 +82,20 @@ impl Channel<'_> {
         };
         let states_in_y = read(Site::StateInOutput, problem.reads_before());
         let states_in_c = read(Site::StateInC, problem.reads_before() != variant.c_reads_before);
-        let reads_in_y = self.reads(Site::CInOutput, row, n, &scan);
-        let [forces_in_h, forces_in_u] =
-            [Site::BInShare, Site::BInU].map(|site| self.forces(site, row, n, &scan));
-        let [h_in_u, h_in_b] =
-            [Site::HInU, Site::HInB].map(|site| self.coefficients(site, row, n, &scan, |step| step.h));
         // Of Ā and h, by Δ and by A.
         let slopes = [[Site::ABarByDelta, Site::HByDelta], [Site::ABarByA, Site::HByA]];
         let wanted = [self.wants(&[Delta, DeltaBias]), self.wants(&[A])];
+        // Of all else, too, only what is wanted is computed.
+        let [of_u, of_b, of_c, of_z] = [U, B, C, Z].map(|name| self.wants(&[name]));
+        let of_steps = wanted[0] || wanted[1];
+        let reads_in_y = if of_z { self.reads(Site::CInOutput, row, n, &scan) } else { vec![] };
+        let [forces_in_h, forces_in_u] = [(Site::BInShare, of_steps), (Site::BInU, of_u)]
+            .map(|(site, wanted)| if wanted { self.forces(site, row, n, &scan) } else { vec![] });
+        let [h_in_u, h_in_b] =
+            [(Site::HInU, of_u), (Site::HInB, of_b && !with_b)].map(|(site, wanted)| match wanted {
+                true => self.coefficients(site, row, n, &scan, |step| step.h),
+                false => vec![],
+            });
         let slopes: [[Vec<Complex64>; 2]; 2] = std::array::from_fn(|i| {
             let [of_a_bar, of_h] = slopes[i];
             if !wanted[i] {
@@ -144,28 +150,35 @@ impl Channel<'_> {
                 seen += states_in_c[i][l] * direction;
             }
             let summed = |of: &[Cow<[Complex64]>]| of.iter().map(|values| values[l]).sum::<Complex64>();
-            node.y[l] = (reads_in_y[l] * y).re;
-            let by_h = summed(&p_in_h) * by(Factor::B, forces_in_h[l]) * row.u_at[1][l];
-            let at = l.checked_add_signed(variant.u_b_offset).filter(|&at| at < len);
-            let force = if variant.u_has_b {
-                at.map_or(Complex64::ZERO, |at| forces_in_u[at])
-            } else {
-                Complex64::ONE
-            };
-            let weighted = by(Factor::Input, weight(variant.u_input, &h_in_u, l)) * by(Factor::B, force);
-            node.u[l] = (summed(&p_in_u) * weighted).re;
-            let by_reads = seen * row.read[1][l];
-            let u = if variant.b_has_u { row.u_at[2][l] } else { 1.0 };
-            (node.b[l], node.c[l]) = match with_b {
-                true => (by_reads * scan.c[l], by_reads * scan.b[l]),
-                false => {
-                    let weight = by(Factor::Input, weight(variant.b_input, &h_in_b, l));
-                    (summed(&p_in_b) * weight * u, by_reads)
-                }
-            };
-            if row.is_dropped[l] {
+            if of_z {
+                node.y[l] = (reads_in_y[l] * y).re;
+            }
+            if of_u {
+                let at = l.checked_add_signed(variant.u_b_offset).filter(|&at| at < len);
+                let force = if variant.u_has_b {
+                    at.map_or(Complex64::ZERO, |at| forces_in_u[at])
+                } else {
+                    Complex64::ONE
+                };
+                let weighted = by(Factor::Input, weight(variant.u_input, &h_in_u, l)) * by(Factor::B, force);
+                node.u[l] = (summed(&p_in_u) * weighted).re;
+            }
+            if of_b || of_c {
+                let by_reads = seen * row.read[1][l];
+                let u = if variant.b_has_u { row.u_at[2][l] } else { 1.0 };
+                (node.b[l], node.c[l]) = match with_b {
+                    true => (by_reads * scan.c[l], by_reads * scan.b[l]),
+                    false if of_b => {
+                        let weight = by(Factor::Input, weight(variant.b_input, &h_in_b, l));
+                        (summed(&p_in_b) * weight * u, by_reads)
+                    }
+                    false => (Complex64::ZERO, by_reads),
+                };
+            }
+            if row.is_dropped[l] || !of_steps {
                 continue;
             }
+            let by_h = summed(&p_in_h) * by(Factor::B, forces_in_h[l]) * row.u_at[1][l];
             let shares = |i: usize| {
                 let mut slopes = [&slopes[i][0], &slopes[i][1]].map(|slopes| by(Factor::Slopes, slopes[l]));
                 slopes[0] = by(Factor::ABarSlopes, slopes[0]);
