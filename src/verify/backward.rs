@@ -15,18 +15,19 @@ use crate::results::Verdict;
 use crate::results::whole::Found;
 use crate::tensor::{Gradients, Named};
 
-/// What of a problem's gradients is shown.
+/// What of a problem's gradients is shown, although nothing fails.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown {
     /// The errors along the sequence.
     pub sequences: bool,
-    /// The matrices of methods, although nothing fails.
+    /// The matrices of methods.
     pub matrices: bool,
+    /// The lifted run.
+    pub lifted: bool,
 }
 
-/// The verdict on each method's backward pass, and how far apart they are; none of a backend that has no backward pass. `is_first` of its
-/// kind: it is lifted, whether it fails or not.
-pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, is_first: bool, shown: Shown) -> Found {
+/// The verdict on each method's backward pass, and how far apart they are; none of a backend that has no backward pass.
+pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, shown: Shown) -> Found {
     let problem = spec.draw(request.seed);
     let given = spec.draw_given(&problem, request.seed);
     let (inputs, contract) = (problem.fingerprint(), backend.promise().contract);
@@ -35,7 +36,7 @@ pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, is_first: bo
     let runs: Vec<(Method, Run)> = request.methods.iter().filter_map(run).collect();
     let compares = runs.len() > 1 && runs.iter().any(|(_, run)| run.is_ok());
     let lifts = backend.promise().lifted_is_judged && precision::lifts_gradients(&problem);
-    let always_lifts = lifts && is_first;
+    let always_lifts = lifts && shown.lifted;
     let (mut found, mut passes) = (Found::default(), Vec::new());
     for (method, run) in &runs {
         let usual = place(request, backend, spec, *method, Passes::Backward);

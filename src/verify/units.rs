@@ -13,7 +13,7 @@ use super::{
 use crate::analysis;
 use crate::kernel::Backend;
 use crate::method::Method;
-use crate::problem::plan::Spec;
+use crate::problem::plan::{self, Filter, Spec};
 use crate::problem::sweep::Sweep;
 use crate::problem::{InputType, Weights};
 use crate::promise::{Promise, Tier};
@@ -187,8 +187,12 @@ impl<'a> Plan<'a> {
                     found.sequences.clear();
                 }
                 if request.judges_backward(self.promise) {
-                    let shown = Shown { sequences, matrices: self.shows_matrices(spec) };
-                    found.add_backward(backward::solve(request, self.backend, spec, is_first, shown));
+                    let shown = Shown {
+                        sequences,
+                        matrices: self.shows_matrices(spec),
+                        lifted: is_lifted_backwards(spec),
+                    };
+                    found.add_backward(backward::solve(request, self.backend, spec, shown));
                 }
                 if spec.input != InputType::F32 {
                     found.histograms.clear();
@@ -208,7 +212,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// What takes long is measured on the first f32 problem of each regime and weight type.
+    /// Sensitivity is measured on the first f32 problem of each regime and weight type.
     fn is_first_of_its_kind(&self, spec: &Spec) -> bool {
         let of_f32 = |s: &Spec| s.input == InputType::F32 && s.weights == spec.weights;
         let first = self.works.iter().find_map(|work| match work {
@@ -269,4 +273,12 @@ impl<'a> Plan<'a> {
         head.planned = Some(request.plan(self.promise));
         head
     }
+}
+
+/// Whether a backward pass is lifted, though nothing fails: of the first f32 problem of each regime and weight type. What else a plan
+/// has does not matter, so that two of them agree on what both have.
+fn is_lifted_backwards(spec: &Spec) -> bool {
+    let alone = Filter { regimes: vec![spec.regime], weights: vec![spec.weights], ..Filter::default() };
+    let first = plan::plan(&alone).into_iter().find(|first| first.input == InputType::F32);
+    first.is_some_and(|first| first.key() == spec.key())
 }
