@@ -132,7 +132,7 @@ const BASE_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/headers/base-2.
 #[case::invariants(&["verify", "--invariants-only", "--method", "zoh", "--weights", "real", "--backend", "cpu"], "PASS; 30/30 invariants pass")]
 #[case::cases(
     &["verify", "--regime", "l1", "--method", "zoh", "--weights", "real", "--input", "f32", "--backend", "cpu"],
-    "PASS; 4/4 cases, 4/4 backward cases and 4/4 lifted runs pass"
+    "PASS; 4/4 cases, 4/4 backward cases and 5/5 lifted runs pass"
 )]
 #[case::revisions(
     &["diff", BASE_2, BASE_2, "--method", "zoh", "--weights", "real", "--b", "variable", "--backend", "cpu"],
