@@ -6,11 +6,20 @@ use holdfast::problem::{CoefficientProblem, OutputGradients, Problem};
 use holdfast::promise::Promise;
 use holdfast::tensor::{Gradients, Tensors};
 
-/// Runs a method's backward pass as that of `runs_as`, in f32 and in double, and does `to` to what came out in f32.
+/// Runs a method's backward pass as that of `runs_as`, in f32 and in double, or not at all, and does `to` to what came out in f32.
 pub struct Altered {
-    pub runs_as: fn(Method) -> Method,
+    pub runs_as: fn(Method) -> Option<Method>,
     pub to: fn(&mut Gradients<f32>),
 }
+
+/// As the kernels have it.
+pub const SOUND: Altered = Altered { runs_as: Some, to: |_| {} };
+
+pub const FOH_AS_ZOH: Altered =
+    Altered { runs_as: |method| Some(if method == Method::Foh { Method::Zoh } else { method }), ..SOUND };
+
+pub const WITHOUT_FOH: Altered =
+    Altered { runs_as: |method| Some(method).filter(|&method| method != Method::Foh), ..SOUND };
 
 impl Backend for Altered {
     fn name(&self) -> &'static str {
@@ -43,7 +52,10 @@ impl Backend for Altered {
         problem: &Problem,
         given: &OutputGradients,
     ) -> Option<Result<Gradients<f32>, KernelError>> {
-        let run = CpuBackend::new().gradients((self.runs_as)(method), problem, given)?;
+        let Some(method) = (self.runs_as)(method) else {
+            return Some(Err(KernelError::Unavailable("no such pass".to_owned())));
+        };
+        let run = CpuBackend::new().gradients(method, problem, given)?;
         Some(run.map(|mut gradients| {
             (self.to)(&mut gradients);
             gradients
@@ -56,6 +68,6 @@ impl Backend for Altered {
         problem: &Problem,
         given: &OutputGradients,
     ) -> Option<Result<Gradients<f64>, KernelError>> {
-        CpuBackend::new().lifted_gradients((self.runs_as)(method), problem, given)
+        CpuBackend::new().lifted_gradients((self.runs_as)(method)?, problem, given)
     }
 }

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError};
+use holdfast::kernel::CpuBackend;
 use holdfast::method::Method;
 use holdfast::problem::output_gradients::Loss;
 use holdfast::problem::plan::{Filter, plan};
-use holdfast::problem::{CoefficientProblem, OutputGradients, Problem, Weights, regime};
-use holdfast::promise::Promise;
+use holdfast::problem::{Weights, regime};
 use holdfast::results::{PairStatus, Results, Verdict};
+use holdfast::tensor::ComputedName;
 use holdfast::tensor::GradientName::{B, Delta, U};
-use holdfast::tensor::{ComputedName, Gradients, Tensors};
 use holdfast::verify::{Passes, Request, verify};
+
+use crate::altered::{FOH_AS_ZOH, WITHOUT_FOH};
 
 fn request(passes: Passes, regime: &str) -> Request {
     let regimes = vec![regime::find(regime).expect("in the table")];
@@ -72,48 +73,6 @@ fn every_kind_of_loss_occurs() {
     assert!(seen.iter().all(|&count| count >= 10), "{seen:?}");
 }
 
-/// The production kernels, of which one method's backward pass is another's, or none.
-struct FohRunsBackAs(Option<Method>);
-
-impl Backend for FohRunsBackAs {
-    fn name(&self) -> &'static str {
-        "cpu"
-    }
-
-    fn device(&self) -> String {
-        String::new()
-    }
-
-    fn promise(&self) -> Promise {
-        Promise::PRODUCTION
-    }
-
-    fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
-        CpuBackend::new().scan(method, problem)
-    }
-
-    fn coefficients(
-        &self,
-        method: Method,
-        problem: &CoefficientProblem,
-    ) -> Result<Coefficients, KernelError> {
-        CpuBackend::new().coefficients(method, problem)
-    }
-
-    fn gradients(
-        &self,
-        method: Method,
-        problem: &Problem,
-        given: &OutputGradients,
-    ) -> Option<Result<Gradients<f32>, KernelError>> {
-        match (method, self.0) {
-            (Method::Foh, None) => Some(Err(KernelError::Unavailable("no such pass".to_owned()))),
-            (Method::Foh, Some(other)) => CpuBackend::new().gradients(other, problem, given),
-            _ => CpuBackend::new().gradients(method, problem, given),
-        }
-    }
-}
-
 /// How the kernel's pairs of gradients are: those with foh, and those without.
 fn statuses(results: &Results) -> [BTreeSet<&'static str>; 2] {
     [true, false].map(|with_foh| {
@@ -150,7 +109,7 @@ fn methods_are_as_far_apart_in_their_gradients_as_the_truth_says() {
 #[test]
 fn a_backward_pass_of_another_method_coincides_with_it() {
     let request = request(Passes::Backward, "short");
-    let results = verify(&request, &FohRunsBackAs(Some(Method::Zoh)), &|| {});
+    let results = verify(&request, &FOH_AS_ZOH, &|| {});
     let totals = &results.gradient_pairs;
     assert!(totals.coincide > 100 && totals.off > 100 && totals.unmeasured == 0, "{totals:?}");
     let [with_foh, without] = statuses(&results);
@@ -169,7 +128,7 @@ fn a_backward_pass_of_another_method_coincides_with_it() {
 #[test]
 fn what_was_not_computed_is_no_pair_that_agrees() {
     let request = request(Passes::Backward, "l1");
-    let results = verify(&request, &FohRunsBackAs(None), &|| {});
+    let results = verify(&request, &WITHOUT_FOH, &|| {});
     let totals = &results.gradient_pairs;
     // 5 of the 15 pairs are with foh.
     assert!(totals.agree > 0 && totals.failing() == 0, "{totals:?}");

@@ -14,7 +14,8 @@ use holdfast::results::{Beyond, CaseResult, Conclusion, Results, Verdict};
 use holdfast::tensor::{GradientName, Gradients};
 use holdfast::verify::{Passes, Request, verify};
 
-use crate::altered::Altered;
+use crate::altered::{Altered, FOH_AS_ZOH, SOUND};
+use crate::lifting::{REGIMES, is_right_and_shrinks};
 
 fn filter(regimes: &[&str]) -> Filter {
     Filter {
@@ -36,9 +37,6 @@ fn run_methods(backend: &dyn Backend, regimes: &[&str], methods: &[Method]) -> R
     let request = Request { filter, methods, passes: Passes::Backward, sensitivity: false, ..everything };
     verify(&request, backend, &|| {})
 }
-
-/// As the kernels have it.
-const SOUND: Altered = Altered { runs_as: |method| method, to: |_| {} };
 
 const WORSE: f32 = 1.0 + 1.0 / 32768.0;
 
@@ -104,30 +102,19 @@ fn a_single_random_walk_is_no_average() {
 
 #[test]
 fn right_gradients_pass_in_double_and_shrink_their_error() {
-    // Both directions, groups, skip, gate, softplus, stiffness, the pole, and 129 positions: several tiles.
-    let regimes =
-        ["short", "stiff", "bilinear-pole", "groups", "everything-on", "trained-delta", "seqlen-129"];
     // Every layout, of which each regime's own first one is lifted.
-    let layouts = Filter { b: Vec::new(), c: Vec::new(), ..filter(&regimes) };
+    let layouts = Filter { b: Vec::new(), c: Vec::new(), ..filter(&REGIMES) };
     let request =
         Request { filter: layouts, passes: Passes::Backward, sensitivity: false, ..Request::everything(1) };
     let results = verify(&request, &CpuBackend::new(), &|| {});
-    let lifted = || results.cases.iter().filter_map(|case| Some((case, case.lifted.as_ref()?)));
+    let lifted = || results.cases.iter().filter(|case| case.lifted.is_some());
     assert_eq!(lifted().count(), 14 * 6);
-    for (case, lifted) in lifted() {
-        assert_eq!(lifted.verdict, Verdict::Pass, "{}: {lifted:?}", case.id);
-        assert_eq!(lifted.conclusion, None);
-        let shrink = lifted.shrink.expect("both err");
-        assert!((24.0..36.0).contains(&shrink), "{}: 2^{shrink}", case.id);
-        assert!(lifted.truncation.rel_l2 < 1e-6 * lifted.rounding.rel_l2, "{}: {lifted:?}", case.id);
-    }
+    lifted().for_each(is_right_and_shrinks);
 }
 
 #[test]
 fn a_wrong_backward_pass_stays_wrong_in_double() {
-    let as_zoh =
-        Altered { runs_as: |method| if method == Method::Foh { Method::Zoh } else { method }, ..SOUND };
-    for case in run(&as_zoh, &["short"]).cases {
+    for case in run(&FOH_AS_ZOH, &["short"]).cases {
         let lifted = case.lifted.as_ref().expect("it lifts");
         let expected = match case.method == Method::Foh {
             true => (Verdict::Fail, Some(Conclusion::WrongFormula)),

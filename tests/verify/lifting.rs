@@ -6,8 +6,7 @@ use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, regime};
 use holdfast::report::console;
-use holdfast::results::Conclusion;
-use holdfast::results::{Results, Verdict};
+use holdfast::results::{CaseResult, Conclusion, Results, Verdict};
 use holdfast::tensor::{TensorName, Tensors};
 use holdfast::verify::{Passes, Request};
 
@@ -28,22 +27,25 @@ fn run(backend: &dyn Backend, regimes: &[&str]) -> Results {
     )
 }
 
+/// Chunks, both directions, groups, skip, gate, softplus, stiffness, the pole, and 129 positions: several warps.
+pub const REGIMES: [&str; 7] =
+    ["short", "stiff", "bilinear-pole", "groups", "everything-on", "trained-delta", "seqlen-129"];
+
+pub fn is_right_and_shrinks(case: &CaseResult) {
+    let lifted = case.lifted.as_ref().expect("the CPU build lifts");
+    assert_eq!(lifted.verdict, Verdict::Pass, "{}: {lifted:?}", case.id);
+    assert_eq!(lifted.conclusion, None);
+    let shrink = lifted.shrink.expect("both err");
+    assert!((24.0..36.0).contains(&shrink), "{}: 2^{shrink}", case.id);
+    // Truncation is nothing beside rounding: the formula is the method.
+    assert!(lifted.truncation.rel_l2 < 1e-6 * lifted.rounding.rel_l2, "{}: {lifted:?}", case.id);
+}
+
 #[test]
 fn right_formulas_pass_in_double_and_shrink_their_error() {
-    // Chunks, both directions, groups, skip, gate, softplus, stiffness, the pole, and 129 positions: several warps.
-    let regimes =
-        ["short", "stiff", "bilinear-pole", "groups", "everything-on", "trained-delta", "seqlen-129"];
-    let results = run(&CpuBackend::new(), &regimes);
+    let results = run(&CpuBackend::new(), &REGIMES);
     assert_eq!(results.cases.len(), 14 * 6);
-    for case in &results.cases {
-        let lifted = case.lifted.as_ref().expect("the CPU build lifts");
-        assert_eq!(lifted.verdict, Verdict::Pass, "{}: {lifted:?}", case.id);
-        assert_eq!(lifted.conclusion, None);
-        let shrink = lifted.shrink.expect("both err");
-        assert!((24.0..36.0).contains(&shrink), "{}: 2^{shrink}", case.id);
-        // Truncation is nothing beside rounding: the formula is the method.
-        assert!(lifted.truncation.rel_l2 < 1e-6 * lifted.rounding.rel_l2, "{}: {lifted:?}", case.id);
-    }
+    results.cases.iter().for_each(is_right_and_shrinks);
 }
 
 #[test]
