@@ -17,20 +17,6 @@ constexpr Entry kSum = enter<BackwardParams, holdfast::sum_gradients<Input>>;
 const Entry kSums[] = {kSum<float>, kSum<holdfast::Half>, kSum<holdfast::Bfloat16>,
                        enter<BackwardParams, holdfast::sum_gradients<double, double>>};
 
-// Where the arithmetic is in double, the copy of the production kernel.
-Entry kernel_of(const HoldfastInstantiation& which) {
-  if (!which.lifted) {
-    set_layout(which);
-    return backward(which.method, which.complex, Methods()).scan[which.input];
-  }
-  HoldfastChoices& choices = *holdfast_choices();
-  choices = {};
-  // Of a step that it has in common with the forward scan.
-  choices.fault = holdfast_planted_fault();
-  set_layout(which);
-  return copies<double>(which.method, which.complex, Methods()).backward;
-}
-
 int run(Entry kernel, const void* params, unsigned first, unsigned count, unsigned threads, char* message,
         std::size_t capacity) {
   for (unsigned i = 0; i < count; ++i) {
@@ -45,7 +31,9 @@ extern "C" {
 
 int holdfast_backward(const HoldfastInstantiation* which, const BackwardParams* params, unsigned first, unsigned count,
                       char* message, std::size_t capacity) {
-  return run(kernel_of(*which), params, first, count, holdfast_launch::kThreads, message, capacity);
+  set_layout(*which);
+  const Entry kernel = backward(which->method, which->complex, Methods()).scan[which->input];
+  return run(kernel, params, first, count, holdfast_launch::kThreads, message, capacity);
 }
 
 int holdfast_sum_gradients(int input, const BackwardParams* params, unsigned first, unsigned count, char* message,

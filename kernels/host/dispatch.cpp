@@ -76,6 +76,13 @@ Entry chunk_steps_of(const HoldfastInstantiation& which) {
                     : chunk_steps_of(production(method, which.complex, Methods()), which);
 }
 
+// The copy of a backward kernel whose arithmetic is double, with a planted fault in the steps that it has in common with the forward
+// scan; null where there is no such kernel.
+Entry lifted_backward_of(const HoldfastInstantiation& which) {
+  if (kernel_of(which, -1, true) == nullptr || !which.lifted) return nullptr;
+  return copies<double>(which.method, which.complex, Methods()).backward;
+}
+
 int run(Entry kernel, const void* params, unsigned first, unsigned count, unsigned threads, long long shared,
         char* message, std::size_t capacity) {
   if (kernel == nullptr) {
@@ -105,6 +112,11 @@ int holdfast_scan(const HoldfastInstantiation* which, int fault, const holdfast_
 int holdfast_chunk_steps(const HoldfastInstantiation* which, const holdfast_launch::ScanParams* params, unsigned first, unsigned count,
                          char* message, std::size_t capacity) {
   return run(chunk_steps_of(*which), params, first, count, holdfast_launch::kThreads, 0, message, capacity);
+}
+
+int holdfast_lifted_backward(const HoldfastInstantiation* which, const holdfast_launch::BackwardParams* params, unsigned first,
+                             unsigned count, char* message, std::size_t capacity) {
+  return run(lifted_backward_of(*which), params, first, count, holdfast_launch::kThreads, 0, message, capacity);
 }
 
 int holdfast_discretize(const HoldfastInstantiation* which, int fault, const holdfast_launch::DiscretizeParams* params,

@@ -55,10 +55,12 @@ int holdfast_chunk_steps(const HoldfastInstantiation* which, const holdfast_laun
 int holdfast_discretize(const HoldfastInstantiation* which, int fault, const holdfast_launch::DiscretizeParams* params,
                         unsigned first, unsigned count, char* message, std::size_t capacity);
 unsigned holdfast_discretize_block();
-// The backward scan (launch_backward.cuh), and the sums of what its blocks leave, as above; lifted, every gradient is of doubles. The
-// sums' `input` is then 3.
+// The backward scan (launch_backward.cuh), its copy in double, of which every gradient is of doubles, and the sums of what the blocks of
+// either leave, as above. The sums' `input` is 3 for those of the copy.
 int holdfast_backward(const HoldfastInstantiation* which, const holdfast_launch::BackwardParams* params, unsigned first,
                       unsigned count, char* message, std::size_t capacity);
+int holdfast_lifted_backward(const HoldfastInstantiation* which, const holdfast_launch::BackwardParams* params, unsigned first,
+                             unsigned count, char* message, std::size_t capacity);
 int holdfast_sum_gradients(int input, const holdfast_launch::BackwardParams* params, unsigned first, unsigned count,
                            char* message, std::size_t capacity);
 // The number of blocks is ceil(n / holdfast_discretize_block()).

@@ -96,6 +96,9 @@ impl Call {
                 Call::Discretize { which, fault, params } => {
                     ffi::holdfast_discretize(which, *fault, params, block, 1, text, size)
                 }
+                Call::Backward { which, params } if which.lifted != 0 => {
+                    ffi::holdfast_lifted_backward(which, params, block, 1, text, size)
+                }
                 Call::Backward { which, params } => {
                     ffi::holdfast_backward(which, params, block, 1, text, size)
                 }

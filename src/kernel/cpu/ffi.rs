@@ -99,6 +99,14 @@ unsafe extern "C" {
         message: *mut c_char,
         capacity: usize,
     ) -> c_int;
+    pub fn holdfast_lifted_backward(
+        which: *const RawInstantiation,
+        params: *const RawBackward,
+        first: c_uint,
+        count: c_uint,
+        message: *mut c_char,
+        capacity: usize,
+    ) -> c_int;
     pub fn holdfast_sum_gradients(
         input: c_int,
         params: *const RawBackward,
