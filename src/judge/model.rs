@@ -112,7 +112,10 @@ fn power<const W: usize, V: Value<W>>(z: V, k: u32) -> V {
 /// f(z), of φ₀…φ₃ there.
 #[inline]
 pub fn function(of: Function, z: Complex64, phis: &[Complex64; 4]) -> Complex64 {
-    function_and_change(of, alone(z), &phis.map(alone)).0.at(0)
+    match of {
+        Function::Phi(k) => phis[k],
+        _ => function_and_change(of, alone(z), &[alone(Complex64::ZERO); 4]).0.at(0),
+    }
 }
 
 fn alone(z: Complex64) -> ComplexLanes<1> {

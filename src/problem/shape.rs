@@ -54,6 +54,7 @@ named! {
 
 impl Weights {
     /// Floats that one weight takes.
+    #[inline]
     pub fn width(self) -> usize {
         match self {
             Weights::Real => 1,

@@ -302,12 +302,18 @@ impl<'a> Read<'a> {
     /// B or C at a position, as it lies in memory.
     #[inline]
     fn operand(&self, input: Input, n: usize, l: usize) -> Complex64 {
-        let (problem, place) = (self.problem, self.place(input));
+        let problem = self.problem;
         if let Some(begin) = self.begin[usize::from(input == Input::C)] {
             let within = n * problem.shape.seqlen + self.in_memory(l);
             let values = if input == Input::C { &problem.c } else { &problem.b };
             return complex_at(problem.weights, values, begin + within * problem.weights.width());
         }
+        self.operand_elsewhere(input, n, l)
+    }
+
+    /// The same, where it is not read as it should be.
+    fn operand_elsewhere(&self, input: Input, n: usize, l: usize) -> Complex64 {
+        let (problem, place) = (self.problem, self.place(input));
         let (operand, values) = match input {
             Input::C => (problem.c_operand, &problem.c),
             _ => (problem.b_operand, &problem.b),
