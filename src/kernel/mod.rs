@@ -150,6 +150,12 @@ pub trait Backend: Sync {
         None
     }
 
+    /// What tells the builds apart that the lifted runs are of: of backends with the same answer they are the same. None where
+    /// nothing is said.
+    fn copies(&self) -> Option<String> {
+        None
+    }
+
     /// The judged channels' scan with the kernel's own source in double arithmetic, from the same inputs and without
     /// rounding on store; none where there is no such build of it.
     fn lifted(&self, _method: Method, _problem: &Problem) -> Option<Result<Tensors<f64>, KernelError>> {

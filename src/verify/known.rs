@@ -2,13 +2,16 @@
 //! model makes of it. A single run asks for most of it once and keeps nothing. Several runs in one process can share it.
 
 use std::collections::{BTreeMap, HashMap};
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::judge::budget::{self, Budget};
 use crate::judge::diagnose::Models;
+use crate::kernel::{Backend, CpuBackend, KernelError};
 use crate::method::Method;
 use crate::problem::Problem;
 use crate::promise::Contract;
+use crate::tensor::Tensors;
 use crate::truth::TruthError;
 use crate::truth::scan::{ScanTruth, solve};
 
@@ -24,6 +27,9 @@ struct Facts {
     truths: BTreeMap<Method, Arc<ScanTruth>>,
     budgets: Vec<(Method, Contract, Arc<Budget>)>,
     models: BTreeMap<Method, Arc<Models>>,
+    lifted: BTreeMap<(Method, String), Arc<Tensors<f64>>>,
+    /// By the bits of what Ā and B̄ are off by.
+    perturbed: BTreeMap<(Method, [u64; 2]), Arc<Tensors<f64>>>,
 }
 
 impl Known {
@@ -69,12 +75,53 @@ impl KnownProblem<'_> {
     }
 
     pub fn models(&self, method: Method) -> Arc<Models> {
-        let kept = self.look(|facts| facts.models.get(&method).cloned());
-        kept.flatten().unwrap_or_else(|| {
-            let models = Arc::new(Models::compute(method, self.problem));
-            self.look(|facts| facts.models.insert(method, models.clone()));
-            models
-        })
+        let compute = || Ok(Models::compute(method, self.problem));
+        let Ok::<_, Infallible>(models) = self.once(|facts| &mut facts.models, method, compute);
+        models
+    }
+
+    /// The lifted run, which all backends with the same [`Backend::copies`] share; none where the backend has none.
+    ///
+    /// # Errors
+    /// As [`Backend::lifted`].
+    pub fn lifted(
+        &self,
+        backend: &dyn Backend,
+        method: Method,
+    ) -> Option<Result<Arc<Tensors<f64>>, KernelError>> {
+        let run = || backend.lifted(method, self.problem);
+        let Some(copies) = backend.copies() else { return Some(run()?.map(Arc::new)) };
+        // None is no result that could be kept.
+        let run = || run().map_or(Err(None), |run| run.map_err(Some));
+        match self.once(|facts| &mut facts.lifted, (method, copies), run) {
+            Ok(lifted) => Some(Ok(lifted)),
+            Err(error) => error.map(Err),
+        }
+    }
+
+    /// The judged channels by kernels whose Ā and B̄ are off by these ([`CpuBackend::perturbed`]).
+    ///
+    /// # Errors
+    /// As [`CpuBackend::scan_judged`].
+    pub fn perturbed(&self, method: Method, off: [f64; 2]) -> Result<Arc<Tensors<f64>>, KernelError> {
+        let [a_bar, b_bar] = off;
+        let run = || CpuBackend::perturbed(a_bar, b_bar).scan_judged(method, self.problem);
+        self.once(|facts| &mut facts.perturbed, (method, off.map(f64::to_bits)), run)
+    }
+
+    /// What is kept of the problem under this key, or is computed now.
+    fn once<K: Ord, T, E>(
+        &self,
+        kept: fn(&mut Facts) -> &mut BTreeMap<K, Arc<T>>,
+        key: K,
+        compute: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Arc<T>, E> {
+        if let Some(known) = self.look(|facts| kept(facts).get(&key).cloned()).flatten() {
+            return Ok(known);
+        }
+        let known = Arc::new(compute()?);
+        self.look(|facts| kept(facts).insert(key, known.clone()));
+        Ok(known)
     }
 
     /// Looks at what is kept of the problem, or adds to it. Nothing is computed meanwhile: a thread that waits for other

@@ -332,6 +332,12 @@ impl Backend for CpuBackend {
         self.promise().backward.then(|| self.differentiate(method, problem))
     }
 
+    /// Copies have neither tiers nor chunks.
+    fn copies(&self) -> Option<String> {
+        let Build { tier, chunks, .. } = Build::default();
+        Some(format!("{:?}", Build { tier, chunks, ..self.lift().build }))
+    }
+
     fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<Tensors<f64>, KernelError>> {
         Some(self.lift().scan_judged(method, problem))
     }

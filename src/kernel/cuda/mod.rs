@@ -293,6 +293,10 @@ impl Backend for CudaBackend {
         Some(shapes::check_coefficients(problem).and_then(|()| run()))
     }
 
+    fn copies(&self) -> Option<String> {
+        self.lifted.copies()
+    }
+
     /// By the CPU build.
     fn lifted(&self, method: Method, problem: &Problem) -> Option<Result<Tensors<f64>, KernelError>> {
         self.lifted.lifted(method, problem)
