@@ -299,7 +299,7 @@ fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec, i
             continue;
         };
         if measures {
-            sensitivity.push(precision::sensitivity(spec, &solved, reference.as_ref()));
+            sensitivity.push(precision::sensitivity(spec, &solved, &known, reference.as_ref()));
         }
         if let Some(got) = &got {
             let [out, want] = [got, solved.want].map(|tensors| &tensors[TensorName::Out]);

@@ -1,10 +1,12 @@
 //! What lifting, the relative gate and the measured sensitivity say, as short lines for every renderer.
 
 use super::{groups, text};
-use crate::formula::Form;
+use crate::formula::{Form, Function};
+use crate::method::Method;
 use crate::problem::{InputType, Weights};
 use crate::results::{
-    Beyond, CaseResult, CoefficientResult, ErrorPart, Lifting, Results, Sensitivity, Verdict,
+    Beyond, CaseResult, CoefficientResult, ErrorPart, GradientSensitivity, Lifting, Results, Sensitivity,
+    Verdict,
 };
 
 /// What a failed case has beside its worst element: which bounds it is beyond, and truncation and rounding apart.
@@ -83,7 +85,12 @@ pub fn by_regime(results: &Results) -> Vec<((&str, Weights), Vec<&Sensitivity>)>
     groups::by_key(&results.sensitivity, |one| (&*one.regime, one.weights))
 }
 
-/// The smallest errors caught, for each weight type: in the short regimes, and over all of them.
+/// The same of gradients.
+pub fn gradients_by_regime(results: &Results) -> Vec<((&str, Weights), Vec<&GradientSensitivity>)> {
+    groups::by_key(&results.gradient_sensitivity, |one| (&*one.regime, one.weights))
+}
+
+/// The smallest errors caught, for each weight type: in the short regimes, and over all of them; and those of gradients.
 pub fn sensitivity(results: &Results) -> Vec<String> {
     let mut lines = Vec::new();
     for weights in Weights::ALL {
@@ -115,5 +122,37 @@ pub fn sensitivity(results: &Results) -> Vec<String> {
             all.len()
         ));
     }
+    lines.extend(Weights::ALL.into_iter().filter_map(|weights| of_gradients(results, weights)));
     lines
+}
+
+/// The smallest error of each derivative that some regime shows, of the method of which it is largest; and in the short regime.
+fn of_gradients(results: &Results, weights: Weights) -> Option<String> {
+    let all: Vec<&GradientSensitivity> =
+        results.gradient_sensitivity.iter().filter(|one| one.weights == weights).collect();
+    let smallest = |method: Method, at: usize, regime: Option<&str>| {
+        let of =
+            all.iter().filter(|one| one.method == method && regime.is_none_or(|name| one.regime == name));
+        of.filter_map(|one| one.derivatives()[at]).min()
+    };
+    let shown = |at: usize, regime: Option<&str>| {
+        let has = |method: &Method| at != 3 || has_h_by_a(*method);
+        let methods = Method::ALL.into_iter().filter(|method| all.iter().any(|one| one.method == *method));
+        let each: Option<Vec<i32>> = methods.filter(has).map(|method| smallest(method, at, regime)).collect();
+        let largest = each.and_then(|each| each.into_iter().max());
+        largest.map_or(text::UNMEASURED.to_owned(), |exponent| format!("2^{exponent}"))
+    };
+    let [a, b, c, d] = [0, 1, 2, 3].map(|at| shown(at, None));
+    let [e, f, g, h] = [0, 1, 2, 3].map(|at| shown(at, Some("short")));
+    (!all.is_empty()).then(|| {
+        format!(
+            "{weights} gradients: a relative error of {a} in ∂Ā/∂Δ, {b} in ∂h/∂Δ, {c} in ∂Ā/∂A and {d} in ∂h/∂A, with \
+             h = B̄/B, is caught in some regime, whatever the method; in the short one of {e}, {f}, {g} and {h}"
+        )
+    })
+}
+
+/// Whether a method's h is not Δ alone.
+fn has_h_by_a(method: Method) -> bool {
+    method.formula().now().iter().any(|term| term.of != Function::Power(0))
 }

@@ -100,3 +100,28 @@ pub struct Sensitivity {
     /// The same for B̄.
     pub b_bar: Option<i32>,
 }
+
+/// The smallest errors of derivatives caught in the gradients of one method, weight type and regime.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GradientSensitivity {
+    pub method: Method,
+    pub weights: Weights,
+    pub regime: String,
+    /// The problem it was measured on: a case id without its method.
+    pub problem: String,
+    /// ∂Ā/∂Δ: every one times 1 + 2^k fails from this k on; none where not even 2⁻¹ does.
+    pub a_bar_by_delta: Option<i32>,
+    /// The same for ∂h/∂Δ, with h = B̄/B.
+    pub h_by_delta: Option<i32>,
+    /// ∂Ā/∂A
+    pub a_bar_by_a: Option<i32>,
+    /// ∂h/∂A, which is 0 where h is Δ.
+    pub h_by_a: Option<i32>,
+}
+
+impl GradientSensitivity {
+    /// In the order of the fields.
+    pub fn derivatives(&self) -> [Option<i32>; 4] {
+        [self.a_bar_by_delta, self.h_by_delta, self.a_bar_by_a, self.h_by_a]
+    }
+}

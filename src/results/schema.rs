@@ -7,7 +7,7 @@ use super::bench::{Checked, Machine, Timed};
 use super::functions::FunctionRange;
 use super::nullable;
 use super::pairs::{PairTotals, PairwiseMatrix};
-use super::precision::{Lifting, Relative, Sensitivity};
+use super::precision::{GradientSensitivity, Lifting, Relative, Sensitivity};
 use super::profile::ErrorProfile;
 use super::verdict::{Beyond, Verdict};
 use crate::formula::Form;
@@ -75,6 +75,9 @@ pub struct Results {
     /// How small an error of a coefficient is caught, by method, weight type and regime; empty where it was not measured.
     #[serde(default)]
     pub sensitivity: Vec<Sensitivity>,
+    /// The same of the derivatives that gradients are made of.
+    #[serde(default)]
+    pub gradient_sensitivity: Vec<GradientSensitivity>,
     /// Of sweeps over all of f32, in order ([`FunctionRange::order`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<FunctionRange>,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::bench::Timed;
 use super::functions::FunctionRange;
 use super::pairs::{PairTotals, PairwiseMatrix, shown};
-use super::precision::{Lifting, Sensitivity};
+use super::precision::{GradientSensitivity, Lifting, Sensitivity};
 use super::profile::{ErrorHistogram, ErrorProfile, ErrorSequence};
 use super::schema::{CaseResult, CoefficientResult, InvariantResult, OfSeeds, RegimeNote, Results, Worst};
 use super::verdict::Verdict;
@@ -32,6 +32,8 @@ pub struct Found {
     /// Of the problems that are to show them.
     pub sequences: Vec<ErrorSequence>,
     pub sensitivity: Vec<Sensitivity>,
+    #[serde(default)]
+    pub gradient_sensitivity: Vec<GradientSensitivity>,
     #[serde(default)]
     pub functions: Vec<FunctionRange>,
     #[serde(default)]
@@ -55,13 +57,14 @@ impl Found {
         self.matrices.extend(matrices.into_iter().filter(|[_, kernel]| shows || kernel.fails()));
     }
 
-    /// Adds what a backward pass finds of the same problem: these four, and nothing else.
+    /// Adds what a backward pass finds of the same problem: these five, and nothing else.
     pub fn add_backward(&mut self, found: Found) {
-        let Found { cases, matrices, pairs, sequences, .. } = found;
+        let Found { cases, matrices, pairs, sequences, gradient_sensitivity, .. } = found;
         self.cases.extend(cases);
         self.matrices.extend(matrices);
         self.pairs = PairTotals::sums(self.pairs, pairs);
         self.sequences.extend(sequences);
+        self.gradient_sensitivity.extend(gradient_sensitivity);
     }
 
     /// The verdicts of everything but pairs.
@@ -204,6 +207,7 @@ pub struct Whole {
     histograms: Vec<ErrorHistogram>,
     sequences: BTreeMap<usize, Vec<ErrorSequence>>,
     sensitivity: BTreeMap<usize, Vec<Sensitivity>>,
+    gradient_sensitivity: BTreeMap<usize, Vec<GradientSensitivity>>,
     functions: Vec<FunctionRange>,
     bench: BTreeMap<usize, Vec<Timed>>,
     regimes: BTreeMap<usize, Vec<RegimeNote>>,
@@ -224,6 +228,7 @@ impl Whole {
             histograms: Vec::new(),
             sequences: BTreeMap::new(),
             sensitivity: BTreeMap::new(),
+            gradient_sensitivity: BTreeMap::new(),
             functions: Vec::new(),
             bench: BTreeMap::new(),
             regimes: BTreeMap::new(),
@@ -250,6 +255,7 @@ impl Whole {
         self.histograms = ErrorProfile::collect(histograms, Vec::new()).histograms;
         self.sequences.entry(place).or_default().extend(found.sequences);
         self.sensitivity.entry(place).or_default().extend(found.sensitivity);
+        self.gradient_sensitivity.entry(place).or_default().extend(found.gradient_sensitivity);
         self.functions.extend(found.functions);
         self.bench.entry(place).or_default().extend(found.bench);
         self.regimes.entry(place).or_default().extend(found.regimes);
@@ -281,6 +287,7 @@ impl Whole {
             gradient_pairs,
             errors: ErrorProfile::collect(self.histograms.iter(), sequences),
             sensitivity: self.sensitivity.into_values().flatten().collect(),
+            gradient_sensitivity: self.gradient_sensitivity.into_values().flatten().collect(),
             functions,
             bench: self.bench.into_values().flatten().collect(),
             ..head

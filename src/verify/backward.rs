@@ -24,6 +24,8 @@ pub struct Shown {
     pub matrices: bool,
     /// The lifted run.
     pub lifted: bool,
+    /// How small an error is caught.
+    pub sensitivity: bool,
 }
 
 /// The verdict on each method's backward pass, and how far apart they are; none of a backend that has no backward pass.
@@ -35,8 +37,10 @@ pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, shown: Shown
     let run = |&method: &Method| Some((method, backend.gradients(method, &problem, &given)?));
     let runs: Vec<(Method, Run)> = request.methods.iter().filter_map(run).collect();
     let compares = runs.len() > 1 && runs.iter().any(|(_, run)| run.is_ok());
-    let lifts = backend.promise().lifted_is_judged && precision::lifts_gradients(&problem);
+    let is_small = precision::measures_gradients(&problem);
+    let lifts = backend.promise().lifted_is_judged && is_small;
     let always_lifts = lifts && shown.lifted;
+    let measures = shown.sensitivity && is_small;
     let (mut found, mut passes) = (Found::default(), Vec::new());
     for (method, run) in &runs {
         let usual = place(request, backend, spec, *method, Passes::Backward);
@@ -60,10 +64,17 @@ pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, shown: Shown
         let judged = case::gradients(pass, got, true, &|| {});
         let mut case = scan::case(*method, &problem, place, judged.tensors.clone());
         if let Some(known) = &judged.known {
-            if let Some(Ok(reference)) = ReferenceBackend.gradients(*method, &problem, &given) {
+            let reference = ReferenceBackend.gradients(*method, &problem, &given).and_then(Result::ok);
+            if let Some(reference) = &reference {
                 let (want, budget) = known;
                 let zeta = contract.z_roundings;
-                case::gate(&mut case, relative::gradients(&problem, got, &reference, want, budget, zeta));
+                case::gate(&mut case, relative::gradients(&problem, got, reference, want, budget, zeta));
+            }
+            // What fails without an error does not say how large one has to be.
+            if measures && case.verdict == Verdict::Pass {
+                let measured =
+                    precision::gradient_sensitivity(spec, *method, pass, got, reference.as_ref(), known);
+                found.gradient_sensitivity.push(measured);
             }
             if always_lifts || lifts && case.verdict == Verdict::Fail {
                 let bounds = &known.1.tensors;

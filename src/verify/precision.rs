@@ -2,19 +2,21 @@
 //! coefficients the verdict catches.
 
 use super::known::KnownProblem;
-use crate::case::{self, SolvedCase};
+use crate::case::{self, CertifiedGradients, SolvedCase};
 use crate::judge::budget::gradient::Pass;
 use crate::judge::budget::{self, Bounds};
+use crate::judge::faults::gradient::adjoint;
+use crate::judge::faults::gradient::variant::Variant;
 use crate::judge::sensitivity::smallest_caught;
-use crate::judge::{coefficient, lifting, lost_digits, scan};
-use crate::kernel::{Backend, Coefficients, CpuBackend, KernelError};
+use crate::judge::{coefficient, gradient, lifting, lost_digits, relative, scan};
+use crate::kernel::{Backend, Coefficients, KernelError};
 use crate::method::Method;
 use crate::problem::elements::Elements;
 use crate::problem::plan::Spec;
 use crate::problem::{CoefficientProblem, InputType, Operand, Problem};
 use crate::promise::Contract;
 use crate::promise::allowance::HALF_SUBNORMAL;
-use crate::results::{Diagnosis, Lifting, Sensitivity, Verdict};
+use crate::results::{Diagnosis, GradientSensitivity, Lifting, Sensitivity, Verdict};
 use crate::tensor::{GradientName, Gradients, Named, Tensor, Tensors};
 use crate::truth;
 use crate::truth::coefficient::CoefficientTruth;
@@ -35,7 +37,7 @@ pub fn lifted_case(
     if !case.promise.lifted_is_judged {
         return None;
     }
-    let lifted = match backend.lifted(method, problem)? {
+    let lifted = match known.lifted(backend, method)? {
         Ok(lifted) => lifted,
         Err(error) => return Some(missing(&error)),
     };
@@ -45,12 +47,12 @@ pub fn lifted_case(
 }
 
 /// The largest backward pass, in positions × states × channels, that is run in double: it needs a certified truth of its own, some 10 to
-/// 20 µs each, since the quick route is good to f32 alone.
-const LIFTED_GRADIENTS: usize = 1200;
+/// 20 µs each, since the quick route is good to f32 alone. The sensitivity of its gradients is measured as well.
+const MEASURED_GRADIENTS: usize = 1200;
 
-/// Whether a backward pass is small enough for [`lifted_gradients`].
-pub fn lifts_gradients(problem: &Problem) -> bool {
-    problem.shape.sequence_len().saturating_mul(problem.shape.dstate) <= LIFTED_GRADIENTS
+/// Whether a backward pass is small enough for [`lifted_gradients`] and [`gradient_sensitivity`].
+pub fn measures_gradients(problem: &Problem) -> bool {
+    problem.shape.sequence_len().saturating_mul(problem.shape.dstate) <= MEASURED_GRADIENTS
 }
 
 /// The lifted run of one backward pass, of which `got` came out and may be off by these bounds; none where the backend has none.
@@ -137,9 +139,14 @@ pub fn lost_in_sweep(
 
 /// The smallest errors of Ā and of B̄ that fail this case. Truth, bounds and the reference's error are those of the case;
 /// only the kernel runs again, some six times each, over the judged channels.
-pub fn sensitivity(spec: &Spec, case: &SolvedCase, reference: Option<&Tensors<f64>>) -> Sensitivity {
-    let fails = |backend: CpuBackend| {
-        let Ok(got) = backend.scan_judged(case.method, case.problem) else { return false };
+pub fn sensitivity(
+    spec: &Spec,
+    case: &SolvedCase,
+    known: &KnownProblem,
+    reference: Option<&Tensors<f64>>,
+) -> Sensitivity {
+    let fails = |off: [f64; 2]| {
+        let Ok(got) = known.perturbed(case.method, off) else { return false };
         let relative = reference.and_then(|reference| case.relative(&got, reference));
         !scan::within(&got, case.want, &case.budget) || relative.is_some_and(|relative| !relative.passes())
     };
@@ -148,7 +155,57 @@ pub fn sensitivity(spec: &Spec, case: &SolvedCase, reference: Option<&Tensors<f6
         weights: spec.weights,
         regime: spec.regime.name.clone(),
         problem: spec.id(),
-        a_bar: smallest_caught(|size| fails(CpuBackend::perturbed(size, 0.0))),
-        b_bar: smallest_caught(|size| fails(CpuBackend::perturbed(0.0, size))),
+        a_bar: smallest_caught(|size| fails([size, 0.0])),
+        b_bar: smallest_caught(|size| fails([0.0, size])),
+    }
+}
+
+/// The smallest errors of the derivatives of Ā and of h = B̄/B that fail this backward pass, of which `got` came out, and `reference` of
+/// the f32 reference path. No kernel runs again: gradients are linear in each derivative, so that with an error of it they are what
+/// they were and as much more of its share, rounded to f32. The shares are those of the model of a backward pass in which one of the
+/// derivatives counts twice.
+pub fn gradient_sensitivity(
+    spec: &Spec,
+    method: Method,
+    pass: Pass,
+    got: &Gradients<f32>,
+    reference: Option<&Gradients<f32>>,
+    (want, budget): &CertifiedGradients,
+) -> GradientSensitivity {
+    let Pass { problem, given, contract, .. } = pass;
+    let fails = |got: &Gradients<f32>| {
+        let tensors = gradient::by_truth(got, want, budget);
+        let is_beyond = tensors.values().any(|tensor| tensor.verdict == Verdict::Fail);
+        let gate =
+            |reference| relative::gradients(problem, got, reference, want, budget, contract.z_roundings);
+        is_beyond || reference.and_then(gate).is_some_and(|relative| !relative.passes())
+    };
+    let with = |change: fn(&mut Variant)| {
+        let mut variant = Variant::specified(method.into());
+        change(&mut variant);
+        adjoint::gradients(&variant, problem, given)
+    };
+    let right = with(|_| {});
+    let smallest = |doubles: fn(&mut Variant)| {
+        let doubled = with(doubles);
+        smallest_caught(|size| {
+            fails(&got.map(|name, tensor| {
+                let shares =
+                    doubled[name].values.iter().zip(&right[name].values).map(|(more, one)| more - one);
+                let off =
+                    tensor.values.iter().zip(shares).map(|(&x, share)| (f64::from(x) + size * share) as f32);
+                tensor.with(off.collect())
+            }))
+        })
+    };
+    GradientSensitivity {
+        method,
+        weights: spec.weights,
+        regime: spec.regime.name.clone(),
+        problem: spec.id(),
+        a_bar_by_delta: smallest(|variant| variant.delta_shares[0] = 2.0),
+        h_by_delta: smallest(|variant| variant.delta_shares[1] = 2.0),
+        a_bar_by_a: smallest(|variant| variant.a_shares[0] = 2.0),
+        h_by_a: smallest(|variant| variant.a_shares[1] = 2.0),
     }
 }

@@ -187,10 +187,12 @@ impl<'a> Plan<'a> {
                     found.sequences.clear();
                 }
                 if request.judges_backward(self.promise) {
+                    let is_measured = is_measured_backwards(spec);
                     let shown = Shown {
                         sequences,
                         matrices: self.shows_matrices(spec),
-                        lifted: is_lifted_backwards(spec),
+                        lifted: is_measured,
+                        sensitivity: is_measured && request.sensitivity && self.promise.perturbable,
                     };
                     found.add_backward(backward::solve(request, self.backend, spec, shown));
                 }
@@ -275,9 +277,9 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Whether a backward pass is lifted, though nothing fails: of the first f32 problem of each regime and weight type. What else a plan
-/// has does not matter, so that two of them agree on what both have.
-fn is_lifted_backwards(spec: &Spec) -> bool {
+/// Whether a backward pass is lifted, though nothing fails, and its sensitivity measured: of the first f32 problem of each regime and
+/// weight type. What else a plan has does not matter, so that two of them agree on what both have.
+fn is_measured_backwards(spec: &Spec) -> bool {
     let alone = Filter { regimes: vec![spec.regime], weights: vec![spec.weights], ..Filter::default() };
     let first = plan::plan(&alone).into_iter().find(|first| first.input == InputType::F32);
     first.is_some_and(|first| first.key() == spec.key())

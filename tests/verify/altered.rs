@@ -1,19 +1,26 @@
 //! The production kernels with something done to their gradients.
 
+use holdfast::judge::faults::gradient::adjoint;
+use holdfast::judge::faults::gradient::variant::Variant;
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, KernelError};
 use holdfast::method::Method;
 use holdfast::problem::{CoefficientProblem, OutputGradients, Problem};
 use holdfast::promise::Promise;
 use holdfast::tensor::{Gradients, Tensors};
 
-/// Runs a method's backward pass as that of `runs_as`, in f32 and in double, or not at all, and does `to` to what came out in f32.
+/// Gives a backward pass an error of this size.
+pub type Plant = fn(&mut Variant, f64);
+
+/// Runs a method's backward pass as that of `runs_as`, in f32 and in double, or not at all, and does `to` to what came out in f32. What
+/// is `planted` adds to it what the model of such a pass has beyond one without an error.
 pub struct Altered {
     pub runs_as: fn(Method) -> Option<Method>,
     pub to: fn(&mut Gradients<f32>),
+    pub planted: Option<(Plant, f64)>,
 }
 
 /// As the kernels have it.
-pub const SOUND: Altered = Altered { runs_as: Some, to: |_| {} };
+pub const SOUND: Altered = Altered { runs_as: Some, to: |_| {}, planted: None };
 
 pub const FOH_AS_ZOH: Altered =
     Altered { runs_as: |method| Some(if method == Method::Foh { Method::Zoh } else { method }), ..SOUND };
@@ -58,6 +65,23 @@ impl Backend for Altered {
         let run = CpuBackend::new().gradients(method, problem, given)?;
         Some(run.map(|mut gradients| {
             (self.to)(&mut gradients);
+            if let Some((plant, size)) = self.planted {
+                let with = |size: f64| {
+                    let mut variant = Variant::specified(method.into());
+                    plant(&mut variant, size);
+                    adjoint::gradients(&variant, problem, given)
+                };
+                let (right, wrong) = (with(0.0), with(size));
+                for (name, tensor) in gradients.iter_mut() {
+                    let more = wrong[name]
+                        .values
+                        .iter()
+                        .zip(&right[name].values)
+                        .map(|(wrong, right)| wrong - right);
+                    let values = tensor.values.iter_mut().zip(more);
+                    values.for_each(|(value, more)| *value = (f64::from(*value) + more) as f32);
+                }
+            }
             gradients
         }))
     }

@@ -1,12 +1,15 @@
-//! Promise: how small a relative error of Ā and of B̄ is caught is measured, and at most 2⁻²⁰ in the short f32 regimes.
+//! Promise: how small a relative error of Ā and of B̄ is caught is measured, and at most 2⁻²⁰ in the short f32 regimes; the same of
+//! their derivatives, and at most 2⁻¹⁶ there.
 
 use holdfast::kernel::{CpuBackend, ReferenceBackend};
+use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
 use holdfast::problem::{InputType, regime};
 use holdfast::report::precision;
-use holdfast::results::{Results, Verdict};
+use holdfast::results::{GradientSensitivity, Results, Verdict};
 use holdfast::verify::{Passes, Request};
 
+use crate::altered::{Altered, Plant, SOUND};
 use crate::support::run::verify;
 
 fn request(regimes: Vec<&'static regime::Regime>) -> Request {
@@ -64,4 +67,62 @@ fn a_run_of_the_reference_path_claims_nothing_of_the_kernels() {
     assert_eq!(results.verdict(), Verdict::Pass);
     assert!(results.sensitivity.is_empty());
     assert_eq!(results.kernel_source, "");
+}
+
+fn of_gradients() -> Request {
+    let regimes = ["short", "u-zero"].map(|name| regime::find(name).expect("in the table")).to_vec();
+    let filter = Filter { regimes, inputs: vec![InputType::F32], ..Filter::default() };
+    Request { filter, passes: Passes::Backward, ..Request::everything(1) }
+}
+
+#[test]
+fn two_to_the_minus_16_is_caught_of_every_derivative_in_the_short_regime() {
+    let results = run(&of_gradients(), &CpuBackend::new());
+    let (short, silent): (Vec<&GradientSensitivity>, Vec<_>) =
+        results.gradient_sensitivity.iter().partition(|one| one.regime == "short");
+    assert_eq!((short.len(), silent.len()), (12, 12));
+    for one in short {
+        let [rest @ .., h_by_a] = one.derivatives();
+        assert!(rest.iter().all(|caught| caught.is_some_and(|exponent| exponent <= -16)), "{one:?}");
+        assert_eq!(h_by_a.is_none(), one.method == Method::Zoh, "h is Δ: {one:?}");
+        assert!(h_by_a.is_none_or(|exponent| exponent <= -16), "{one:?}");
+    }
+    // Without an input states are 0, and Ā has no share in anything.
+    for one in silent {
+        assert!(one.a_bar_by_delta.is_none() && one.a_bar_by_a.is_none(), "{one:?}");
+    }
+    let lines = precision::sensitivity(&results);
+    assert!(lines.len() == 2 && lines[0].starts_with("real gradients: a relative error of 2^-"), "{lines:?}");
+    let quiet = Request { sensitivity: false, ..of_gradients() };
+    assert!(run(&quiet, &CpuBackend::new()).gradient_sensitivity.is_empty());
+}
+
+/// Planted in what the kernels return, by the model of a backward pass with that very error.
+#[test]
+fn what_was_measured_of_a_derivative_is_what_a_run_of_such_a_kernel_says() {
+    type Measured = fn(&GradientSensitivity) -> Option<i32>;
+    const DERIVATIVES: [(Plant, Measured); 4] = [
+        (|variant, size| variant.delta_shares[0] += size, |one| one.a_bar_by_delta),
+        (|variant, size| variant.delta_shares[1] += size, |one| one.h_by_delta),
+        (|variant, size| variant.a_shares[0] += size, |one| one.a_bar_by_a),
+        (|variant, size| variant.a_shares[1] += size, |one| one.h_by_a),
+    ];
+    // What fails is diagnosed, which takes a second each.
+    let mut request = Request { methods: vec![Method::Foh], ..of_gradients() };
+    request.filter.regimes.truncate(1);
+    let measured = run(&request, &CpuBackend::new()).gradient_sensitivity;
+    assert_eq!(measured.len(), 2);
+    let quiet = Request { sensitivity: false, ..request };
+    for exponent in -20..=-16 {
+        for (plant, of) in DERIVATIVES {
+            let results = verify(&quiet, &Altered { planted: Some((plant, 2f64.powi(exponent))), ..SOUND });
+            for one in &measured {
+                let id = format!("{}/{}/backward", one.problem, one.method);
+                let verdict =
+                    results.cases.iter().find(|case| case.id == id).expect("the same cases").verdict;
+                let caught = of(one).is_some_and(|least| exponent >= least);
+                assert_eq!(verdict == Verdict::Fail, caught, "2^{exponent} {one:?}");
+            }
+        }
+    }
 }

@@ -77,6 +77,7 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
         function_columns => functions::COLUMNS,
         function_legend => functions::LEGEND,
         sensitivity => precision::sensitivity(results),
+        gradient_sensitivity => precision::gradient_sensitivity(results),
         lifting => precision::lifting(results, &anchors),
         plots => pictures(About::Kernel),
         method_plots => pictures(About::Methods),

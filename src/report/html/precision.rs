@@ -7,9 +7,9 @@ use super::view::Tag;
 use crate::formula::Form;
 use crate::method::Method;
 use crate::problem::Weights;
-use crate::report::precision::{by_regime, lifted, shrinks};
+use crate::report::precision::{by_regime, gradients_by_regime, lifted, shrinks};
 use crate::report::{grid, text};
-use crate::results::{CaseResult, ErrorPart, Lifting, Results, Sensitivity};
+use crate::results::{CaseResult, ErrorPart, GradientSensitivity, Lifting, Results, Sensitivity};
 
 /// One row per regime and weight type: the smallest error of Ā and of B̄ that fails.
 pub fn sensitivity(results: &Results) -> Vec<Value> {
@@ -22,6 +22,19 @@ pub fn sensitivity(results: &Results) -> Vec<Value> {
         context! { regime, weights => weights.name(), cells }
     };
     by_regime(results).into_iter().map(view).collect()
+}
+
+/// One row per regime and weight type: the smallest error of each derivative that fails.
+pub fn gradient_sensitivity(results: &Results) -> Vec<Value> {
+    let view = |((regime, weights), measured): ((&str, Weights), Vec<&GradientSensitivity>)| {
+        let cell = |method: Form| {
+            let found = measured.iter().find(|s| s.method == method);
+            found.map_or_else(String::new, |s| s.derivatives().map(power).join(" · "))
+        };
+        let cells: Vec<_> = grid::methods(results).into_iter().map(cell).collect();
+        context! { regime, weights => weights.name(), cells }
+    };
+    gradients_by_regime(results).into_iter().map(view).collect()
 }
 
 /// `2⁻¹⁴`, or `none` where no error that was tried shows.
