@@ -68,7 +68,8 @@ pub struct Request {
     pub rerun: String,
     /// The command line that asked for it, for provenance.
     pub command: String,
-    /// Whether to measure how small an error of a coefficient is caught, on the CPU build of the kernels.
+    /// Whether to measure how small an error of a coefficient is caught, on the CPU build of the kernels, and of a derivative, in what
+    /// came out of a backward pass.
     pub sensitivity: bool,
     /// Only what has one of these ids; none for everything.
     pub only: Option<BTreeSet<String>>,

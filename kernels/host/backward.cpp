@@ -31,6 +31,10 @@ extern "C" {
 
 int holdfast_backward(const HoldfastInstantiation* which, const BackwardParams* params, unsigned first, unsigned count,
                       char* message, std::size_t capacity) {
+  if (which->lifted) {
+    std::snprintf(message, capacity, "the kernels in double are holdfast_lifted_backward's");
+    return 1;
+  }
   set_layout(*which);
   const Entry kernel = backward(which->method, which->complex, Methods()).scan[which->input];
   return run(kernel, params, first, count, holdfast_launch::kThreads, message, capacity);

@@ -77,7 +77,7 @@ Entry chunk_steps_of(const HoldfastInstantiation& which) {
 }
 
 // The copy of a backward kernel whose arithmetic is double, with a planted fault in the steps that it has in common with the forward
-// scan; null where there is no such kernel.
+// scan; null where there is no such kernel. As elsewhere, `kernel_of` makes the choices that the copies ask for.
 Entry lifted_backward_of(const HoldfastInstantiation& which) {
   if (kernel_of(which, -1, true) == nullptr || !which.lifted) return nullptr;
   return copies<double>(which.method, which.complex, Methods()).backward;

@@ -1,6 +1,7 @@
-//! How small a relative error of Ā or of B̄ the verdict catches: measured, by running the kernel with one planted.
+//! How small a relative error of Ā or of B̄, or of a derivative of theirs, the verdict catches: measured, with one planted.
 
-/// The exponents that are tried: an f32 coefficient does not move by less than 2⁻²³ of itself.
+/// The exponents that are tried: an f32 coefficient does not move by less than 2⁻²³ of itself, and of derivatives errors as small are far
+/// below what rounding costs.
 pub const SMALLEST: i32 = -23;
 pub const LARGEST: i32 = -1;
 

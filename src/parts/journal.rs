@@ -23,7 +23,7 @@ use crate::results::explained::Explanations;
 use crate::results::whole::Found;
 
 /// What a file begins with; the number is that of this layout.
-const MAGIC: &[u8; 16] = b"holdfast part 2\n";
+const MAGIC: &[u8; 16] = b"holdfast part 3\n";
 const SUFFIX: &str = ".holdfast";
 
 const HEAD: u8 = 0;

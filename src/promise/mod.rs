@@ -38,7 +38,8 @@ pub struct Promise {
     /// Whether its build in double keeps [`Contract::lifted`], so that lifted runs get a verdict. Where that is not known,
     /// a lifted run only helps to explain a failure.
     pub lifted_is_judged: bool,
-    /// Whether its coefficients can be perturbed, to measure how small an error is caught.
+    /// Whether its coefficients can be perturbed, and its gradients taken for the production kernels', to measure how small an error is
+    /// caught.
     pub perturbable: bool,
     /// Whether Ā and B̄ keep the contract wherever they are in f32's range, whatever Δ, A and B: where what they are made
     /// of overflows or underflows on the way, where |Im z| is so large that z rounded to f32 is no angle any more, and so

@@ -1,12 +1,14 @@
 //! What lifting, the relative gate and the measured sensitivity say, as short lines for every renderer.
 
+use std::collections::BTreeSet;
+
 use super::{groups, text};
 use crate::formula::{Form, Function};
 use crate::method::Method;
 use crate::problem::{InputType, Weights};
 use crate::results::{
-    Beyond, CaseResult, CoefficientResult, ErrorPart, GradientSensitivity, Lifting, Results, Sensitivity,
-    Verdict,
+    Beyond, CaseResult, CoefficientResult, DERIVATIVES, ErrorPart, GradientSensitivity, Lifting, Results,
+    Sensitivity, Verdict,
 };
 
 /// What a failed case has beside its worst element: which bounds it is beyond, and truncation and rounding apart.
@@ -126,30 +128,56 @@ pub fn sensitivity(results: &Results) -> Vec<String> {
     lines
 }
 
-/// The smallest error of each derivative that some regime shows, of the method of which it is largest; and in the short regime.
+/// The smallest error of each derivative that some regime shows, and that the short one does, of the method of which it is largest.
 fn of_gradients(results: &Results, weights: Weights) -> Option<String> {
     let all: Vec<&GradientSensitivity> =
         results.gradient_sensitivity.iter().filter(|one| one.weights == weights).collect();
-    let smallest = |method: Method, at: usize, regime: Option<&str>| {
-        let of =
-            all.iter().filter(|one| one.method == method && regime.is_none_or(|name| one.regime == name));
-        of.filter_map(|one| one.derivatives()[at]).min()
+    let shown = |among: &[&GradientSensitivity], at: usize| {
+        let smallest = |method: Method| {
+            among.iter().filter(|one| one.method == method).map(|one| one.derivatives()[at]).reduce(smaller)
+        };
+        let has = |method: &Method| DERIVATIVES[at] != "∂h/∂A" || has_h_by_a(*method);
+        // Of a method that nothing was measured of, nothing is said.
+        let each: Vec<Option<i32>> = Method::ALL.into_iter().filter(has).filter_map(smallest).collect();
+        let largest =
+            each.iter().copied().collect::<Option<Vec<i32>>>().and_then(|each| each.into_iter().max());
+        match largest {
+            Some(exponent) => format!("2^{exponent}"),
+            None if each.is_empty() => text::UNMEASURED.to_owned(),
+            None => "none".to_owned(),
+        }
     };
-    let shown = |at: usize, regime: Option<&str>| {
-        let has = |method: &Method| at != 3 || has_h_by_a(*method);
-        let methods = Method::ALL.into_iter().filter(|method| all.iter().any(|one| one.method == *method));
-        let each: Option<Vec<i32>> = methods.filter(has).map(|method| smallest(method, at, regime)).collect();
-        let largest = each.and_then(|each| each.into_iter().max());
-        largest.map_or(text::UNMEASURED.to_owned(), |exponent| format!("2^{exponent}"))
+    let list = |among: &[&GradientSensitivity], names: bool| {
+        let one = |at: usize| {
+            shown(among, at) + &if names { format!(" in {}", DERIVATIVES[at]) } else { String::new() }
+        };
+        format!("{}, {}, {} and {}", one(0), one(1), one(2), one(3))
     };
-    let [a, b, c, d] = [0, 1, 2, 3].map(|at| shown(at, None));
-    let [e, f, g, h] = [0, 1, 2, 3].map(|at| shown(at, Some("short")));
+    let short: Vec<&GradientSensitivity> = all.iter().copied().filter(|one| one.regime == "short").collect();
+    let in_short = if short.is_empty() {
+        String::new()
+    } else {
+        format!(", and the short one errors of {}", list(&short, false))
+    };
+    let regimes = |of: &mut dyn Iterator<Item = &str>| of.collect::<BTreeSet<&str>>().len();
+    let measured = regimes(&mut all.iter().map(|one| &*one.regime));
+    let run = results.cases.iter().filter(|case| case.is_backward() && case.weights == weights);
+    let run = regimes(&mut run.map(|case| &*case.regime));
     (!all.is_empty()).then(|| {
         format!(
-            "{weights} gradients: a relative error of {a} in ∂Ā/∂Δ, {b} in ∂h/∂Δ, {c} in ∂Ā/∂A and {d} in ∂h/∂A, with \
-             h = B̄/B, is caught in some regime, whatever the method; in the short one of {e}, {f}, {g} and {h}"
+            "{weights} gradients: of every method some regime shows a relative error of {}, with h = B̄/B{in_short}; \
+             measured in {measured} of {run} regimes",
+            list(&all, true)
         )
     })
+}
+
+/// Of two smallest errors, where any shows.
+fn smaller(one: Option<i32>, other: Option<i32>) -> Option<i32> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
 }
 
 /// Whether a method's h is not Δ alone.

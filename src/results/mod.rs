@@ -22,7 +22,9 @@ pub mod verdict;
 pub mod whole;
 
 pub use pairs::{Pair, PairStatus, PairTotals, PairwiseMatrix};
-pub use precision::{Conclusion, ErrorPart, GradientSensitivity, Lifting, Relative, Sensitivity};
+pub use precision::{
+    Conclusion, DERIVATIVES, ErrorPart, GradientSensitivity, Lifting, Relative, Sensitivity,
+};
 pub use profile::{ErrorHistogram, ErrorProfile, ErrorSequence};
 pub use schema::{
     BACKWARD, CaseResult, CoefficientPoint, CoefficientResult, Diagnosis, HeaderInstantiation, HeaderNote,

@@ -101,6 +101,9 @@ pub struct Sensitivity {
     pub b_bar: Option<i32>,
 }
 
+/// The derivatives that gradients are made of, with h = B̄/B.
+pub const DERIVATIVES: [&str; 4] = ["∂Ā/∂Δ", "∂h/∂Δ", "∂Ā/∂A", "∂h/∂A"];
+
 /// The smallest errors of derivatives caught in the gradients of one method, weight type and regime.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GradientSensitivity {
@@ -111,16 +114,16 @@ pub struct GradientSensitivity {
     pub problem: String,
     /// ∂Ā/∂Δ: every one times 1 + 2^k fails from this k on; none where not even 2⁻¹ does.
     pub a_bar_by_delta: Option<i32>,
-    /// The same for ∂h/∂Δ, with h = B̄/B.
+    /// The same for ∂h/∂Δ.
     pub h_by_delta: Option<i32>,
     /// ∂Ā/∂A
     pub a_bar_by_a: Option<i32>,
-    /// ∂h/∂A, which is 0 where h is Δ.
+    /// ∂h/∂A; none where h is Δ, which has no such derivative.
     pub h_by_a: Option<i32>,
 }
 
 impl GradientSensitivity {
-    /// In the order of the fields.
+    /// In the order of [`DERIVATIVES`].
     pub fn derivatives(&self) -> [Option<i32>; 4] {
         [self.a_bar_by_delta, self.h_by_delta, self.a_bar_by_a, self.h_by_a]
     }

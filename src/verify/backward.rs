@@ -37,10 +37,9 @@ pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, shown: Shown
     let run = |&method: &Method| Some((method, backend.gradients(method, &problem, &given)?));
     let runs: Vec<(Method, Run)> = request.methods.iter().filter_map(run).collect();
     let compares = runs.len() > 1 && runs.iter().any(|(_, run)| run.is_ok());
-    let is_small = precision::measures_gradients(&problem);
-    let lifts = backend.promise().lifted_is_judged && is_small;
+    let lifts = backend.promise().lifted_is_judged && precision::lifts_gradients(&problem);
     let always_lifts = lifts && shown.lifted;
-    let measures = shown.sensitivity && is_small;
+    let measures = shown.sensitivity && precision::measures_gradients(&problem);
     let (mut found, mut passes) = (Found::default(), Vec::new());
     for (method, run) in &runs {
         let usual = place(request, backend, spec, *method, Passes::Backward);

@@ -1,5 +1,6 @@
-//! What is known of a problem, whichever kernel is judged on it: its truth, the bounds of a promise, and what each fault
-//! model makes of it. A single run asks for most of it once and keeps nothing. Several runs in one process can share it.
+//! What is known of a problem, whichever kernel is judged on it: its truth, the bounds of a promise, what each fault model
+//! makes of it, and what copies of the kernels return that several backends have in common. A single run asks for most of it
+//! once and keeps nothing. Several runs in one process can share it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
@@ -76,7 +77,7 @@ impl KnownProblem<'_> {
 
     pub fn models(&self, method: Method) -> Arc<Models> {
         let compute = || Ok(Models::compute(method, self.problem));
-        let Ok::<_, Infallible>(models) = self.once(|facts| &mut facts.models, method, compute);
+        let Ok::<_, Infallible>(models) = self.kept_or(|facts| &mut facts.models, method, compute);
         models
     }
 
@@ -93,7 +94,7 @@ impl KnownProblem<'_> {
         let Some(copies) = backend.copies() else { return Some(run()?.map(Arc::new)) };
         // None is no result that could be kept.
         let run = || run().map_or(Err(None), |run| run.map_err(Some));
-        match self.once(|facts| &mut facts.lifted, (method, copies), run) {
+        match self.kept_or(|facts| &mut facts.lifted, (method, copies), run) {
             Ok(lifted) => Some(Ok(lifted)),
             Err(error) => error.map(Err),
         }
@@ -106,11 +107,11 @@ impl KnownProblem<'_> {
     pub fn perturbed(&self, method: Method, off: [f64; 2]) -> Result<Arc<Tensors<f64>>, KernelError> {
         let [a_bar, b_bar] = off;
         let run = || CpuBackend::perturbed(a_bar, b_bar).scan_judged(method, self.problem);
-        self.once(|facts| &mut facts.perturbed, (method, off.map(f64::to_bits)), run)
+        self.kept_or(|facts| &mut facts.perturbed, (method, off.map(f64::to_bits)), run)
     }
 
     /// What is kept of the problem under this key, or is computed now.
-    fn once<K: Ord, T, E>(
+    fn kept_or<K: Ord, T, E>(
         &self,
         kept: fn(&mut Facts) -> &mut BTreeMap<K, Arc<T>>,
         key: K,

@@ -447,6 +447,8 @@ fn both_tiers_are_judged_in_one_run_each_with_results_of_its_own() {
         assert!(!together.cases.is_empty(), "{tier}");
         let are_alike = format!("{:?}", together.cases) == format!("{:?}", alone.cases);
         assert!(are_alike, "{tier}: not the same cases");
+        assert!(!together.sensitivity.is_empty(), "{tier}");
+        assert_eq!(together.sensitivity, alone.sensitivity, "{tier}");
     }
     let both = ["--tier", "accurate,fast"];
     for (more, said) in [

@@ -13,5 +13,6 @@ mod pages;
 mod parquet;
 mod plots;
 mod replaced;
+mod sensitivity;
 mod texts;
 mod worst;

@@ -311,7 +311,7 @@ impl<'a> Read<'a> {
         self.operand_elsewhere(input, n, l)
     }
 
-    /// The same, where it is not read as it should be.
+    /// The same, where it is constant, or not read as it should be.
     fn operand_elsewhere(&self, input: Input, n: usize, l: usize) -> Complex64 {
         let (problem, place) = (self.problem, self.place(input));
         let (operand, values) = match input {

@@ -16,7 +16,7 @@ use super::plots::{self, About, Plot};
 use super::template::{self, value};
 use super::{ReportError, failures, functions, grid, pairs, text};
 use crate::method::Method;
-use crate::results::Results;
+use crate::results::{DERIVATIVES, Results};
 use cases::Anchors;
 
 /// The page, and the parts that it includes.
@@ -78,6 +78,7 @@ pub fn page(results: &Results, plots: &[Plot]) -> Result<String, ReportError> {
         function_legend => functions::LEGEND,
         sensitivity => precision::sensitivity(results),
         gradient_sensitivity => precision::gradient_sensitivity(results),
+        derivatives => DERIVATIVES.join(" · "),
         lifting => precision::lifting(results, &anchors),
         plots => pictures(About::Kernel),
         method_plots => pictures(About::Methods),
