@@ -70,21 +70,14 @@ pub struct JudgedGradients {
     pub known: Option<CertifiedGradients>,
 }
 
-/// The verdicts on a backward pass's gradients, with what explains those that fail, and where `keeps` what they were judged by.
-/// `advance` is told of each channel.
-pub fn gradients(
-    pass: Pass,
-    got: &Gradients<f32>,
-    keeps: bool,
-    advance: &(dyn Fn() + Sync),
-) -> JudgedGradients {
-    let mut judged = judged_gradients(pass, got, keeps, advance);
+/// Adds what explains those gradients of a judged backward pass that fail.
+pub fn diagnose_gradients(pass: Pass, got: &Gradients<f32>, tensors: &mut Named<TensorResult, GradientName>) {
     let fails = |tensor: &TensorResult| tensor.verdict == Verdict::Fail;
     let failing: Vec<GradientName> =
-        judged.tensors.iter().filter(|(_, tensor)| fails(tensor)).map(|(name, _)| name).collect();
+        tensors.iter().filter(|(_, tensor)| fails(tensor)).map(|(name, _)| name).collect();
     let elements: usize = got.values().map(|tensor| tensor.values.len()).sum();
     if failing.is_empty() || elements > DIAGNOSED {
-        return judged;
+        return;
     }
     let Pass { form, problem, given, .. } = pass;
     let GradientBudget { tensors: bounds, .. } = budget::gradient::bounds(pass);
@@ -93,9 +86,8 @@ pub fn gradients(
     let bounds = bounds.map(|_, bounds| bounds.bound.clone());
     let case = faults::gradient::Case { form, problem, given, got: &got, want: &want, bounds: &bounds };
     for (name, diagnosis) in faults::gradient::diagnose(&case, &failing) {
-        judged.tensors[name].diagnosis = diagnosis;
+        tensors[name].diagnosis = diagnosis;
     }
-    judged
 }
 
 /// The same numbers in f64.
@@ -123,8 +115,9 @@ pub fn certified_gradients(
     }
 }
 
-/// By the quick route, and where that leaves something open and the problem is small by a certified truth.
-fn judged_gradients(
+/// The verdicts on a backward pass's gradients, and where `keeps` what they were judged by. Nothing is explained. By the quick
+/// route, and where that leaves something open and the problem is small by a certified truth. `advance` is told of each channel.
+pub fn gradients(
     pass: Pass,
     got: &Gradients<f32>,
     keeps: bool,

@@ -54,6 +54,13 @@ pub struct Options {
     pub seed: u64,
     /// The arithmetic, in place of what a file states.
     pub stages: Option<Stages>,
+    /// Whether to say why what fails does: most of the time where something fails.
+    pub diagnoses: bool,
+}
+
+impl Options {
+    /// Every channel, as the file states it.
+    pub const EVERYTHING: Options = Options { channels: None, seed: 1, stages: None, diagnoses: true };
 }
 
 /// One file's verdicts.
@@ -62,6 +69,8 @@ pub struct Checked {
     pub note: RegimeNote,
     /// Whether only some of its channels were judged.
     pub sampled: bool,
+    /// Whether nothing was to be said of failures but that they are ([`Options::diagnoses`]).
+    pub undiagnosed: bool,
     /// What the file says of itself.
     pub device: String,
     pub cases: Vec<CaseResult>,
@@ -71,7 +80,7 @@ pub struct Checked {
 impl Checked {
     /// As what a unit of work finds.
     fn found(self) -> Found {
-        let Checked { note, sampled, device: _, cases, pairwise } = self;
+        let Checked { note, sampled, cases, pairwise, .. } = self;
         let pairs = PairTotals::of_passes(&pairwise);
         Found { cases, regimes: vec![note], sampled, pairwise, pairs, ..Found::default() }
     }
@@ -139,6 +148,7 @@ pub fn check_with<R: Read + Seek + Send>(
         true => Checked {
             note: RegimeNote { name: name.to_owned(), why: described(layout), ordinary: true },
             sampled: false,
+            undiagnosed: !options.diagnoses,
             device: device(&recording.provenance()),
             cases: Vec::new(),
             pairwise: Vec::new(),
@@ -154,7 +164,7 @@ pub fn check_with<R: Read + Seek + Send>(
             rerun: format!("holdfast check {argument}{stated} --seed {}", options.seed),
         };
         let stages = options.stages.unwrap_or(layout.stages);
-        let gradients = gradients::check(recording, stages, &place, advance)?;
+        let gradients = gradients::check(recording, (stages, options.diagnoses), &place, advance)?;
         checked.cases.extend(gradients.cases);
         checked.pairwise.extend(gradients.pairwise);
         checked.note.why.push_str("; every element of its gradients judged");
@@ -242,13 +252,10 @@ fn check_outputs<R: Read + Seek + Send>(
         cases.push(case);
     }
     let recorded_outputs = (&outputs[..], &truths);
-    diagnosis::fill(
-        &mut problem,
-        recorded_outputs,
-        &promise.contract,
-        (diagnosis::by_models, false),
-        &mut cases,
-    );
+    if options.diagnoses {
+        let by_models = (diagnosis::by_models as diagnosis::Explains, false);
+        diagnosis::fill(&mut problem, recorded_outputs, &promise.contract, by_models, &mut cases);
+    }
     let matrices = |(label, outputs): (&str, Vec<_>)| {
         let id = if label.is_empty() { name.to_owned() } else { format!("{name}/{label}") };
         case::Compared { problem: &problem, source: BACKEND, regime: name, id: &id }.outputs(&outputs)
@@ -275,7 +282,8 @@ fn check_outputs<R: Read + Seek + Send>(
             scan::add_quick(case, recording, &known, &others)?;
         }
     }
-    for turn in [meant::Turn::First, meant::Turn::Last] {
+    let turns = [meant::Turn::First, meant::Turn::Last];
+    for turn in turns.into_iter().filter(|_| options.diagnoses) {
         for (i, (output, case)) in layout.outputs.iter().zip(&mut cases).enumerate() {
             let survey = surveys.as_ref().map(|surveys| &surveys[i]);
             let truth = truths.get(&case.method).and_then(|truth| truth.as_ref().ok());
@@ -315,7 +323,8 @@ fn check_outputs<R: Read + Seek + Send>(
     why.extend(hints::hints(layout, &overview).iter().map(|hint| format!(" (hint: {hint})")));
     let note = RegimeNote { name: name.to_owned(), why, ordinary: true };
     let sampled = certified.len() < all && surveys.is_none();
-    Ok(Checked { note, sampled, device: device(&recording.provenance()), cases, pairwise })
+    let device = device(&recording.provenance());
+    Ok(Checked { note, sampled, undiagnosed: !options.diagnoses, device, cases, pairwise })
 }
 
 /// A recording's overview, and what a device says of it: the file is read for both at a time.
@@ -366,7 +375,8 @@ fn certify(
 
 /// The files' verdicts as one run's.
 pub fn results(checked: Vec<Checked>, seed: u64, command: String) -> Results {
-    let head = head(checked.iter().map(|file| file.device.as_str()), seed, command);
+    let undiagnosed = checked.iter().any(|file| file.undiagnosed);
+    let head = head(checked.iter().map(|file| file.device.as_str()), undiagnosed, seed, command);
     let mut whole = Whole::new(false);
     for (place, file) in checked.into_iter().enumerate() {
         whole.add(place, seed, file.found());
@@ -375,10 +385,15 @@ pub fn results(checked: Vec<Checked>, seed: u64, command: String) -> Results {
 }
 
 /// What of the results no file says but of itself: `devices` are those of the files, in order.
-fn head<'a>(devices: impl Iterator<Item = &'a str>, seed: u64, command: String) -> Results {
+fn head<'a>(
+    devices: impl Iterator<Item = &'a str>,
+    undiagnosed: bool,
+    seed: u64,
+    command: String,
+) -> Results {
     let mut seen = HashSet::new();
     let distinct: Vec<&str> = devices.filter(|device| seen.insert(*device)).collect();
-    Results::empty(seed, BACKEND, distinct.join(" | "), command)
+    Results { undiagnosed, ..Results::empty(seed, BACKEND, distinct.join(" | "), command) }
 }
 
 /// The methods that were recorded, in the order of ids.

@@ -75,6 +75,8 @@ pub struct Request {
     pub only: Option<BTreeSet<String>>,
     /// Begin nothing more once something fails.
     pub fail_fast: bool,
+    /// Whether to say why what fails does: most of the time of a run that fails in many places.
+    pub diagnoses: bool,
 }
 
 impl Request {
@@ -91,6 +93,7 @@ impl Request {
             sensitivity: true,
             only: None,
             fail_fast: false,
+            diagnoses: true,
             rerun: String::new(),
             command,
         }
@@ -393,7 +396,7 @@ fn solve_sweep(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<C
                 let sweep = judge_sweep(backend, method, &problem, &want);
                 let (got, judged, lifted) = sweep.map_err(|e| (case::verdict_of(&e), e.to_string()))?;
                 let diagnosis = match judged.verdict {
-                    Verdict::Fail => {
+                    Verdict::Fail if request.diagnoses => {
                         let exact = (&want.a_bar[..], &want.b_bar[..]);
                         let lost = precision::lost_in_sweep(backend, method, &problem, &got, &want);
                         lost.map_or_else(

@@ -20,7 +20,7 @@ const WORK: usize = 2_000_000;
 const CASE: usize = 100_000;
 
 /// What explains the failing tensors of a case.
-type Explains = fn(&Case, &[TensorName]) -> Named<Vec<Diagnosis>>;
+pub type Explains = fn(&Case, &[TensorName]) -> Named<Vec<Diagnosis>>;
 
 /// By fault models and by what is identified at once.
 pub fn by_models(case: &Case, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {

@@ -107,7 +107,7 @@ impl Files {
 
     fn head(&self) -> Results {
         let devices = self.about.iter().map(|about| about.device.as_str());
-        head(devices, self.options.seed, self.command.clone())
+        head(devices, !self.options.diagnoses, self.options.seed, self.command.clone())
     }
 
     /// As what can be done in parts.

@@ -30,12 +30,13 @@ pub struct CheckedGradients {
 }
 
 /// The verdict on each backward pass, and how far apart those of one label are. `place` is where a case stands, but for its id.
+/// Failures are explained where that is asked for.
 ///
 /// # Errors
 /// [`TooLarge`] for channels that do not fit into memory; numbers that are not what the run claims.
 pub fn check<R: Read + Seek + Send>(
     recording: &Recording<R>,
-    stages: Stages,
+    (stages, diagnoses): (Stages, bool),
     place: &Place,
     advance: &(dyn Fn() + Sync),
 ) -> Result<CheckedGradients, Reason> {
@@ -59,7 +60,10 @@ pub fn check<R: Read + Seek + Send>(
         let alike: Vec<_> = passes.iter().filter(|(other, _)| other.label == name.label).collect();
         let fits = alike.iter().map(|(_, got)| size(got)).sum::<usize>() <= COMPARED;
         checked.not_compared |= alike.len() > 1 && !fits;
-        let judged = case::gradients(pass, got, alike.len() > 1 && fits, advance);
+        let mut judged = case::gradients(pass, got, alike.len() > 1 && fits, advance);
+        if diagnoses {
+            case::diagnose_gradients(pass, got, &mut judged.tensors);
+        }
         if let Some(known) = &judged.known {
             let outputs = case::outputs_of_gradients(form, Some(got), &judged.tensors, known);
             groups.entry(&name.label).or_default().push(outputs);

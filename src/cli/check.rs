@@ -83,6 +83,9 @@ pub struct Args {
     /// What computes the quick route: cuda for the first visible GPU, auto for a GPU where there is one. Verdicts are the same
     #[arg(long, default_value = "cpu", value_parser = names::judge_on())]
     pub backend: JudgeOn,
+    /// Verdicts alone: why something fails is not looked for, which takes most of the time of a run that fails
+    #[arg(long)]
+    pub no_diagnosis: bool,
     /// Seed of what is drawn: the channels judged of a large run
     #[arg(long, value_name = "N", default_value_t = output::DEFAULT_SEED)]
     pub seed: u64,
@@ -109,8 +112,12 @@ pub fn run(args: &Args, show: Show) -> Result<Outcome, CliError> {
     let paths = distinct(&args.runs);
     let run = |(path, name): (&&Path, String)| Run { path: path.to_path_buf(), name, argument: quoted(path) };
     let runs = paths.iter().zip(names(&paths)).map(run).collect();
-    let options =
-        Options { channels: args.channels.map(NonZeroUsize::get), seed: args.seed, stages: args.arithmetic };
+    let options = Options {
+        channels: args.channels.map(NonZeroUsize::get),
+        seed: args.seed,
+        stages: args.arithmetic,
+        diagnoses: !args.no_diagnosis,
+    };
     let files = Files::open(runs, options, command(args, &paths), device)?;
     if let (Some(part), Some(folder)) = (args.partition, out) {
         return partition::run(&files.divided()?, (part, folder), ("files", judged), show);
@@ -152,6 +159,7 @@ fn command(args: &Args, runs: &[&Path]) -> String {
     words.extend(args.channels.map(|n| format!("--channels {n}")));
     words.extend(args.arithmetic.map(|stages| format!("--arithmetic '{stages}'")));
     words.extend((args.backend != JudgeOn::Cpu).then(|| format!("--backend {}", args.backend)));
+    words.extend(args.no_diagnosis.then(|| "--no-diagnosis".to_owned()));
     words.push(format!("--seed {}", args.seed));
     words.join(" ")
 }

@@ -97,6 +97,9 @@ pub struct Args {
     /// Begin nothing more once something fails
     #[arg(long)]
     pub fail_fast: bool,
+    /// Verdicts alone: why something fails is not looked for, which takes most of the time of a run that fails in many places
+    #[arg(long)]
+    pub no_diagnosis: bool,
     /// What runs the kernels
     #[arg(long, default_value = "auto", value_parser = names::backend())]
     pub backend: Choice,
@@ -175,6 +178,7 @@ impl Args {
             more_seeds: seeds[1..].to_vec(),
             only: failed.map(|failed| failed.ids.clone()),
             fail_fast: self.fail_fast,
+            diagnoses: !self.no_diagnosis,
             invariants_only: self.invariants_only,
             rerun: self
                 .header_option()
@@ -201,6 +205,7 @@ impl Args {
         words.extend(self.header_option());
         words.extend(self.rerun_failed.as_ref().map(|path| format!("--rerun-failed {}", quoted(path))));
         words.extend(self.fail_fast.then(|| "--fail-fast".to_owned()));
+        words.extend(self.no_diagnosis.then(|| "--no-diagnosis".to_owned()));
         words.push(format!("--backend {}", self.backend.name()));
         words.extend(self.rerun_failed.is_none().then(|| format!("--seed {}", seeds_text(self.seeds.all()))));
         words.join(" ")
@@ -276,6 +281,7 @@ impl Args {
             || self.invariants_only
             || self.rerun_failed.is_some()
             || self.fail_fast
+            || self.no_diagnosis
             || self.pass.is_some_and(|pass| pass != Passes::Both)
             || self.tiers() != [Tier::default()]
             || !(self.methods.is_empty()

@@ -192,7 +192,7 @@ fn header(results: &Results) -> String {
 fn wrong(results: &Results) -> Option<String> {
     let lines = causes::lines(results);
     let entry = |line: causes::Line| {
-        let what = if line.looks_like.is_empty() { "no fault model explains it" } else { &line.looks_like };
+        let what = if line.looks_like.is_empty() { text::unexplained(results) } else { &line.looks_like };
         text::wrap("FAIL ", &format!("{}: {}: {what}", line.title, line.failing), width())
     };
     let entries: Vec<String> = lines.into_iter().map(entry).collect();
@@ -224,6 +224,9 @@ fn explained(results: &Results, detail: Detail) -> Option<String> {
         parts.push(format!(
             "and {more}: --verbose explains them all; or see the table below, the report, or --json"
         ));
+    }
+    if results.undiagnosed && !parts.is_empty() {
+        parts.push(text::unexplained(results).to_owned());
     }
     (!parts.is_empty()).then(|| parts.join("\n\n"))
 }

@@ -72,6 +72,7 @@ fn render(results: &Results, limits: Limits) -> Result<String, ReportError> {
         rows => value(rows.iter().take(limits.rows).collect::<Vec<_>>()),
         more_rows => rows.len().saturating_sub(limits.rows),
         failures => failures.iter().take(limits.explained).map(explain).collect::<Vec<_>>(),
+        undiagnosed => results.undiagnosed.then(|| text::unexplained(results)),
         more_failures => failures.len().saturating_sub(limits.explained),
         pair_totals => pairs::totals(results).iter().map(pairs::Totals::view).collect::<Vec<_>>(),
         pairs => failing_pairs.iter().take(limits.pairs).map(pair).collect::<Vec<_>>(),

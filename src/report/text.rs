@@ -4,6 +4,14 @@ use std::time::Duration;
 
 use crate::results::{Diagnosis, Results, Verdict, Worst};
 
+/// What is said of a failure without a diagnosis.
+pub fn unexplained(results: &Results) -> &'static str {
+    match results.undiagnosed {
+        true => "why was not looked for (--no-diagnosis)",
+        false => "no fault model explains it",
+    }
+}
+
 /// A fault model as reports name it.
 pub fn diagnosis(diagnosis: &Diagnosis) -> String {
     let colon = if diagnosis.what.is_empty() { "" } else { ": " };

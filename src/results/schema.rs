@@ -96,6 +96,9 @@ pub struct Results {
     /// Whether only some of the channels were judged, as was asked for.
     #[serde(default)]
     pub sampled: bool,
+    /// Whether nothing was to be said of failures but that they are, as was asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undiagnosed: bool,
     /// The ids of all cases, sweeps and invariants that were asked for; none of recorded runs, and in files of earlier
     /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]

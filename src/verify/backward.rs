@@ -60,7 +60,10 @@ pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, shown: Shown
                 continue;
             }
         };
-        let judged = case::gradients(pass, got, true, &|| {});
+        let mut judged = case::gradients(pass, got, true, &|| {});
+        if request.diagnoses {
+            case::diagnose_gradients(pass, got, &mut judged.tensors);
+        }
         let mut case = scan::case(*method, &problem, place, judged.tensors.clone());
         if let Some(known) = &judged.known {
             let reference = ReferenceBackend.gradients(*method, &problem, &given).and_then(Result::ok);

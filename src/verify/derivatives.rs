@@ -50,13 +50,14 @@ pub fn solve(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<Cas
             Ok(got) => got,
             Err(error) => return Some(case::without_output(method, problem, place, &error)),
         };
-        let tensors = judge(backend, method, &elements, got);
+        let tensors = judge(request, backend, method, &elements, got);
         Some(scan::case(method, problem, place, tensors))
     };
     request.methods.iter().filter_map(judged).collect()
 }
 
 fn judge(
+    request: &Request,
     backend: &dyn Backend,
     method: Method,
     elements: &OneStep,
@@ -79,7 +80,7 @@ fn judge(
     // What is no number has no cause beside it.
     let failing: Vec<GradientName> =
         tensors.iter().filter(|(_, one)| fails(one) && one.reason.is_empty()).map(|(name, _)| name).collect();
-    if let (Some((want, budget)), false) = (known, failing.is_empty()) {
+    if let (Some((want, budget)), true) = (known, request.diagnoses && !failing.is_empty()) {
         let lifted = backend.lifted_coefficient_gradients(method, elements).and_then(Result::ok);
         let lifted = lifted.map(|lifted| named(elements, lifted));
         let judged = Judged {

@@ -249,8 +249,11 @@ impl<'a> Plan<'a> {
         showcase(spec.weights, keys).is_some_and(|place| specs[place].key() == spec.key())
     }
 
-    /// Of results that are not explained yet, why things in them fail.
+    /// Of results that are not explained yet, why things in them fail; nothing where that is not asked for.
     pub fn explain(&self, known: &Known, results: &Results) -> Explanations {
+        if self.requests.iter().any(|request| !request.diagnoses) {
+            return Explanations::default();
+        }
         let cases = diagnosis::explain(self, known, results);
         let mut explanations = Explanations { cases, ..Explanations::default() };
         reconstruction::explain(self, results, &mut explanations);
@@ -271,6 +274,7 @@ impl<'a> Plan<'a> {
         }
         head.tier = (backend.tier() != Tier::default()).then(|| backend.tier().name().to_owned());
         head.kernel_source = backend.source();
+        head.undiagnosed = !request.diagnoses;
         head.regimes = notes(request, self.promise);
         head.planned = Some(request.plan(self.promise));
         head

@@ -329,6 +329,38 @@ fn the_first_failure_ends_a_run_that_is_to_fail_fast() {
     assert!(said.contains("stopped at the first failure (--fail-fast): "), "{said}");
 }
 
+/// Of a recording and of a header, whose sweeps fail as well.
+#[test]
+fn why_something_fails_is_said_unless_verdicts_alone_are_asked_for() {
+    let home = tempfile::tempdir().expect("a folder");
+
+    let of_header = ["verify", "--header", RK4_IS_ZOH, "--method", "rk4", "--weights", "real"];
+    for args in [&["check", FAILING][..], &of_header] {
+        for more in [&[][..], &["--no-diagnosis"]] {
+            let args = [args, &["--json", "results.json", "--out", "report"], more].concat();
+            let output = holdfast_in(home.path(), &args);
+            assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+            let results = json::read(&home.path().join("results.json")).expect("results");
+            let page = std::fs::read_to_string(home.path().join("report/index.html")).expect("a page");
+            let is_asked = more.is_empty();
+            assert_eq!(results.undiagnosed, !is_asked);
+            assert_eq!(results.command.contains("--no-diagnosis"), !is_asked, "{}", results.command);
+            let failing = results.cases.iter().filter(|case| case.verdict == Verdict::Fail);
+            let reruns: Vec<&String> = failing.clone().map(|case| &case.rerun).collect();
+            assert!(reruns.iter().all(|rerun| !rerun.contains("--no-diagnosis")), "{reruns:?}");
+            assert_eq!(failing.clone().any(|case| !case.diagnosis.is_empty()), is_asked);
+            let said = text(&output.stdout);
+            for said in [said, page] {
+                assert_eq!(
+                    said.to_lowercase().contains("why was not looked for (--no-diagnosis)"),
+                    !is_asked,
+                    "{said}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn a_fault_that_is_asked_for_too_late_is_refused() {
     if std::env::var("HOLDFAST_PLANT").is_ok_and(|fault| !fault.is_empty()) {

@@ -63,6 +63,37 @@ fn every_planted_fault_fails_exactly_its_methods() {
     }
 }
 
+/// Of scans, gradients and sweeps alike.
+#[test]
+fn without_a_diagnosis_the_verdicts_are_the_same() {
+    for fault in ["bilinear-swapped", "highorder-n1"] {
+        let request = |diagnoses| {
+            let filter =
+                Filter { regimes: vec![regime::find("short").expect("in the table")], ..Filter::default() };
+            Request { filter, diagnoses, sensitivity: false, ..Request::everything(1) }
+        };
+        let [mut with, without] = [true, false].map(|diagnoses| verify(&request(diagnoses), &planted(fault)));
+        let diagnosed = |results: &Results| {
+            results.cases.iter().any(|case| !case.diagnosis.is_empty())
+                || results.coefficients.iter().any(|sweep| !sweep.diagnosis.is_empty())
+        };
+        assert!(diagnosed(&with) && !diagnosed(&without), "{fault}");
+        let text = console::render(&without, None, false);
+        assert!(text.contains("why was not looked for (--no-diagnosis)"), "{text}");
+        with.undiagnosed = true;
+        for case in &mut with.cases {
+            case.diagnosis.clear();
+            case.tensors.iter_mut().for_each(|(_, tensor)| tensor.diagnosis.clear());
+        }
+        with.coefficients.iter_mut().for_each(|sweep| sweep.diagnosis.clear());
+        assert_eq!(json(&with), json(&without), "{fault}");
+    }
+}
+
+fn json(results: &Results) -> String {
+    serde_json::to_string_pretty(results).expect("JSON")
+}
+
 /// The coefficients alone show every fault that is one of coefficients. (Scanning poly one way is not.)
 #[rstest]
 fn every_coefficient_fault_fails_a_sweep(#[values(Weights::Real, Weights::Complex)] weights: Weights) {

@@ -57,7 +57,7 @@ pub fn judge(
     let views = views(tensors)?;
     let backend: JudgeOn = backend.parse().map_err(value_error)?;
     // The arithmetic is stated as a file states it.
-    let options = Options { channels, seed, stages: None };
+    let options = Options { channels, seed, ..Options::EVERYTHING };
     let command = rerun.clone();
     let checked = waiting::work(py, move |stop| -> Result<_, Reason> {
         let mut device = match backend {

@@ -165,7 +165,8 @@ pub fn matrix(rows: Vec<grid::Row>, results: &Results, anchors: &Anchors) -> Vec
 const OPEN: usize = 12;
 
 /// The failures that have an anchor, each with everything that explains it.
-pub fn failures(failures: &[Failure], anchors: &Anchors) -> Vec<Value> {
+pub fn failures(results: &Results, failures: &[Failure], anchors: &Anchors) -> Vec<Value> {
+    let unexplained = text::unexplained(results);
     let laws = failures.iter().enumerate().filter(|(_, f)| matches!(f, Failure::Invariant(_)));
     let laws: Vec<usize> = laws.map(|(i, _)| i).take(OPEN / 2).collect();
     let view = |(i, failure): (usize, &Failure)| {
@@ -189,10 +190,10 @@ pub fn failures(failures: &[Failure], anchors: &Anchors) -> Vec<Value> {
             diagnosis => failure.diagnosis().iter().map(text::diagnosis).collect::<Vec<_>>(),
             unexplained => match failure {
                 Failure::Invariant(_) => {
-                    "An invariant says that something is wrong, not what: fault models are fitted to cases and sweeps."
+                    "an invariant says that something is wrong, not what: fault models are fitted to cases and sweeps"
                 }
                 _ if failure.worst().is_empty() => "",
-                _ => "No fault model of the catalogue explains it.",
+                _ => unexplained,
             },
             rerun => failure.rerun(),
             table,
