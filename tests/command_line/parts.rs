@@ -370,7 +370,7 @@ fn a_part_that_is_being_run_is_left_to_the_one_who_runs_it() {
     let long = ["verify", "--backend", "cpu", "--seed", "1..100", "--partition", "1/2", "--out", "parts"];
     let mut first = started(home.path(), &long);
     let start = Instant::now();
-    while written(&home.path().join("parts")) < 1_000_000 {
+    while written(&home.path().join("parts")) < 20_000 {
         assert!(start.elapsed() < Duration::from_secs(60), "it never began to write");
         sleep(Duration::from_millis(5));
     }

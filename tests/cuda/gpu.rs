@@ -88,7 +88,7 @@ fn the_judge_on_the_gpu_says_what_the_one_on_the_cpu_says() {
             return;
         }
     };
-    let options = Options { channels: None, seed: 1, stages: None };
+    let options = Options::EVERYTHING;
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/recorded");
     let mut files = 0;
     for entry in std::fs::read_dir(folder).expect("in the repository") {

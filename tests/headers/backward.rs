@@ -1,8 +1,7 @@
 //! Promise: where a header has `compute_discretization_backward`, `verify --header` judges it as it judges coefficients: the right
 //! one passes, a wrong one fails in the gradients that are wrong, and nothing of it touches what is said of the forward function.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::collections::BTreeSet;
 
 use holdfast::kernel::Backend;
 use holdfast::method::Method::{self, Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
@@ -21,7 +20,6 @@ const NOT_ZOH: &[Method] = &[Foh, Bilinear, Poly, HighOrder, Rk4];
 const WITH_PHI: &[Method] = &[Foh, Poly, HighOrder];
 const BOTH: &[Weights] = &Weights::ALL;
 const ALL: &[GradientName] = &[Delta, A, B];
-const NOTHING: &[&str] = &[];
 
 fn request(passes: Passes) -> Request {
     let filter = Filter { inputs: vec![InputType::F32], ..Filter::default() };
@@ -32,14 +30,6 @@ fn request(passes: Passes) -> Request {
 fn judged(name: &str, methods: &[Method]) -> Results {
     let request = Request { methods: methods.to_vec(), ..request(Passes::Backward) };
     verify(&request, header(&format!("backward/{name}")).as_ref())
-}
-
-/// The same by every method, once for all tests.
-fn judged_by_all(name: &str) -> Arc<Results> {
-    type Slot = Arc<OnceLock<Arc<Results>>>;
-    static JUDGED: LazyLock<Mutex<HashMap<String, Slot>>> = LazyLock::new(Mutex::default);
-    let slot = JUDGED.lock().expect("no test panics here").entry(name.to_owned()).or_default().clone();
-    slot.get_or_init(|| Arc::new(judged(name, &Method::ALL))).clone()
 }
 
 fn failing(case: &CaseResult) -> Vec<GradientName> {
@@ -71,48 +61,77 @@ fn a_right_backward_passes_every_sweep_by_every_method() {
 }
 
 #[rstest]
-#[case("of-zoh", NOT_ZOH, BOTH, ALL, &["backward-of-zoh", "slopes-of-zoh", "a-without-h", "h-in-b-of-zoh"])]
-#[case("unconjugated", &Method::ALL, &[Weights::Complex], &[A], &["derivatives-unconjugated"])]
-#[case("input-held", NOT_ZOH, BOTH, &[A], &["a-without-h"])]
-#[case("delta-of-a-bar", &Method::ALL, BOTH, &[Delta], &["delta-without-h"])]
-#[case("b-held", NOT_ZOH, BOTH, &[B], &["h-in-b-of-zoh"])]
-#[case("unsquared", &[Bilinear], BOTH, &[Delta, A], &["a-bar-slopes-times-denominator"])]
-#[case("by-logarithm", &Method::ALL, BOTH, &[A], NOTHING)]
-#[case("adds", &Method::ALL, BOTH, &[A], NOTHING)]
+#[case("of-zoh", NOT_ZOH, BOTH, ALL)]
+#[case("unconjugated", &Method::ALL, &[Weights::Complex], &[A])]
+#[case("input-held", NOT_ZOH, BOTH, &[A])]
+#[case("delta-of-a-bar", &Method::ALL, BOTH, &[Delta])]
+#[case("b-held", NOT_ZOH, BOTH, &[B])]
+#[case("unsquared", &[Bilinear], BOTH, &[Delta, A])]
+#[case("by-logarithm", &Method::ALL, BOTH, &[A])]
+#[case("adds", &Method::ALL, BOTH, &[A])]
 // How small an error is caught.
-#[case("slightly-off", &Method::ALL, BOTH, ALL, NOTHING)]
+#[case("slightly-off", &Method::ALL, BOTH, ALL)]
 fn a_wrong_backward_fails_in_the_gradients_that_are_wrong(
     #[case] name: &str,
     #[case] methods: &[Method],
     #[case] weights: &[Weights],
     #[case] gradients: &[GradientName],
-    #[case] names: &[&str],
 ) {
-    let results = judged_by_all(name);
+    let request = Request { diagnoses: false, ..request(Passes::Backward) };
+    let results = verify(&request, header(&format!("backward/{name}")).as_ref());
     assert_eq!(results.cases.len(), 6 * Method::ALL.len());
     for case in &results.cases {
         let method = case.method.method().expect("a method");
         let faulty = methods.contains(&method) && weights.contains(&case.weights);
         assert_eq!(failing(case), if faulty { gradients } else { &[] }, "{}", case.id);
         assert_eq!(case.verdict, if faulty { Verdict::Fail } else { Verdict::Pass }, "{}", case.id);
+        assert!(case.tensors.values().all(|tensor| tensor.diagnosis.is_empty()), "{}", case.id);
+    }
+}
+
+/// Of these methods, where it fails.
+#[rstest]
+#[case("of-zoh", &[Foh, Rk4], &["backward-of-zoh", "slopes-of-zoh", "a-without-h", "h-in-b-of-zoh"])]
+#[case("unconjugated", &[Bilinear, HighOrder], &["derivatives-unconjugated"])]
+#[case("input-held", &[Poly], &["a-without-h"])]
+#[case("delta-of-a-bar", &[Zoh, Poly], &["delta-without-h"])]
+#[case("b-held", &[Rk4], &["h-in-b-of-zoh"])]
+#[case("unsquared", &[Bilinear], &["a-bar-slopes-times-denominator"])]
+#[ignore = "other methods have the same cause: .ci/long"]
+#[case("of-zoh", &[Bilinear, Poly, HighOrder], &["backward-of-zoh", "slopes-of-zoh", "a-without-h", "h-in-b-of-zoh"])]
+#[ignore = "other methods have the same cause: .ci/long"]
+#[case("unconjugated", &[Zoh, Foh, Poly, Rk4], &["derivatives-unconjugated"])]
+#[ignore = "another method has the same cause: .ci/long"]
+#[case("input-held", &[Foh, Bilinear, HighOrder, Rk4], &["a-without-h"])]
+#[ignore = "other methods have the same cause: .ci/long"]
+#[case("delta-of-a-bar", &[Foh, Bilinear, HighOrder, Rk4], &["delta-without-h"])]
+#[ignore = "another method has the same cause: .ci/long"]
+#[case("b-held", &[Foh, Bilinear, Poly, HighOrder], &["h-in-b-of-zoh"])]
+fn the_cause_of_a_wrong_backward_is_named(
+    #[case] name: &str,
+    #[case] methods: &[Method],
+    #[case] names: &[&str],
+) {
+    let results = judged(name, methods);
+    let mut found_in = 0;
+    for case in &results.cases {
         // In hard places a model itself may be nothing but rounding.
-        let is_lost = case.regime.contains("hard") && name != "delta-of-a-bar";
-        if !faulty || names.is_empty() || is_lost {
+        if case.regime.contains("hard") && name != "delta-of-a-bar" {
             continue;
         }
-        for &gradient in gradients {
+        for gradient in failing(case) {
             let found = case.tensors[gradient].diagnosis.first().map(|found| &*found.name);
             assert!(found.is_some_and(|found| names.contains(&found)), "{}, {gradient}: {found:?}", case.id);
+            found_in += 1;
         }
     }
+    assert!(found_in >= 2 * methods.len(), "{found_in} gradients");
 }
 
 #[test]
 fn the_backward_of_another_method_is_named_so_where_all_of_it_is() {
-    let results = judged_by_all("of-zoh");
-    let is_easy = |case: &&CaseResult| !case.regime.contains("hard");
-    let has_phi = |case: &&CaseResult| case.method.method().is_some_and(|method| WITH_PHI.contains(&method));
-    for case in results.cases.iter().filter(is_easy).filter(has_phi) {
+    let results = judged("of-zoh", &[Foh]);
+    for case in results.cases.iter().filter(|case| !case.regime.contains("hard")) {
         for &gradient in ALL {
             assert_eq!(case.tensors[gradient].diagnosis[0].name, "backward-of-zoh", "{}", case.id);
         }

@@ -70,8 +70,9 @@ fn scan_by(
 fn check(problem: &Problem, out: Vec<f32>, stages: Option<Stages>) -> Checked {
     let mut file = File::of(problem, ComplexAs::Trailing);
     file.add_output(problem, "zoh", &out, None, ComplexAs::Trailing);
+    // What is stated is asked for its verdict.
+    let options = Options { diagnoses: stages.is_none(), ..Options::EVERYTHING };
     file.metadata.extend(stages.map(|stages| ("arithmetic".to_owned(), stages.to_string())));
-    let options = Options { channels: None, seed: 1, stages: None };
     check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits")
 }
 
@@ -173,8 +174,8 @@ fn naive_phi_functions_are_named_and_pass_where_they_are_stated() {
     let check = |out: Vec<f32>, stages: Option<Stages>| {
         let mut file = File::of(&problem, ComplexAs::Trailing);
         file.add_output(&problem, "foh", &out, None, ComplexAs::Trailing);
+        let options = Options { diagnoses: stages.is_none(), ..Options::EVERYTHING };
         file.metadata.extend(stages.map(|stages| ("arithmetic".to_owned(), stages.to_string())));
-        let options = Options { channels: None, seed: 1, stages: None };
         check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits").cases.remove(0)
     };
     let case = check(closed_foh(&problem, 1.0), None);
@@ -203,7 +204,7 @@ fn code_of_others_is_named_and_passes_where_its_arithmetic_is_stated(
     let path = format!("{}/golden/recorded/{file}.safetensors", env!("CARGO_MANIFEST_DIR"));
     let recording = Recording::open(Path::new(&path)).expect("a recording");
     let judged = |stages| {
-        let options = Options { channels: None, seed: 1, stages };
+        let options = Options { stages, ..Options::EVERYTHING };
         check::check(file, file, &recording, &options, &|| ()).expect("a run").cases.swap_remove(0)
     };
     let unstated = judged(None);

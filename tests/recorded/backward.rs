@@ -80,7 +80,7 @@ fn checked(file: &File) -> Vec<CaseResult> {
 }
 
 fn checked_whole(file: &File) -> Checked {
-    let options = Options { channels: None, seed: 1, stages: None };
+    let options = Options::EVERYTHING;
     check("run", "run", &file.recording(), &options, &|| {}).expect("a run")
 }
 
@@ -264,7 +264,7 @@ fn what_is_no_backward_pass_is_refused_by_name() {
     let mut broken = given.clone();
     broken.dout[3] = f32::NAN;
     let file = recorded((&problem, &broken), "zoh", &gradients, ComplexAs::Trailing);
-    let options = Options { channels: None, seed: 1, stages: None };
+    let options = Options::EVERYTHING;
     let error = check("run", "run", &file.recording(), &options, &|| {}).expect_err("no number");
     assert!(error.to_string().contains("tensor `dout` is NaN"), "{error}");
     let error = file.recording().read_backward().expect_err("no number");

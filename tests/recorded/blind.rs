@@ -453,7 +453,7 @@ fn what_a_family_can_say_is_said(#[case] number: usize, #[case] causes: &[&str])
 fn a_tensor_with_two_faults_has_both_names() {
     let file = format!("{}/tests/recorded/blind_fourth/run38.safetensors", env!("CARGO_MANIFEST_DIR"));
     let recording = Recording::open(Path::new(&file)).expect("a recording");
-    let options = Options { channels: None, seed: 1, stages: None };
+    let options = Options::EVERYTHING;
     let case = check::check(&file, &file, &recording, &options, &|| ()).expect("a run").cases.swap_remove(0);
     let out = &case.tensors[TensorName::Out].diagnosis[0].name;
     let last = &case.tensors[TensorName::LastState].diagnosis[0].name;
@@ -475,7 +475,7 @@ const UNNAMED: &[&str] = &["no name"];
 fn hold(folder: &str, number: usize, causes: &[&str]) {
     let file = format!("{}/tests/recorded/{folder}/run{number:02}.safetensors", env!("CARGO_MANIFEST_DIR"));
     let recording = Recording::open(Path::new(&file)).expect("a recording");
-    let options = Options { channels: None, seed: 1, stages: None };
+    let options = Options::EVERYTHING;
     let case = check::check(&file, &file, &recording, &options, &|| ()).expect("a run").cases.swap_remove(0);
     assert_eq!(case.verdict == Verdict::Pass, causes.is_empty(), "{}", case.reason);
     let said: Vec<String> = case.diagnosis.iter().map(|one| format!("{}: {}", one.name, one.what)).collect();

@@ -85,7 +85,7 @@ fn a_backward_pass_of_the_third_set_gets_its_cause(#[case] number: usize, #[case
 fn hold(folder: &str, number: usize, causes: &[(&str, &str)]) {
     let file = format!("{}/tests/recorded/{folder}/run{number:02}.safetensors", env!("CARGO_MANIFEST_DIR"));
     let recording = Recording::open(Path::new(&file)).expect("a recording");
-    let options = Options { channels: None, seed: 1, stages: None };
+    let options = Options::EVERYTHING;
     let case = check::check(&file, &file, &recording, &options, &|| ()).expect("a run").cases.swap_remove(0);
     let failing = case.tensors.iter().filter(|(_, tensor)| tensor.verdict != Verdict::Pass);
     let said: Vec<(String, &str)> = failing

@@ -33,7 +33,7 @@ fn whole<R: Read + Seek + Send>(recording: &Recording<R>) -> RecordedRun {
 }
 
 pub fn checked<R: Read + Seek + Send>(recording: &Recording<R>) -> Checked {
-    let options = Options { channels: None, seed: 1, stages: None };
+    let options = Options::EVERYTHING;
     check::check("run", "run", recording, &options, &|| ()).expect("fits")
 }
 

@@ -20,7 +20,8 @@ use serde_json::Value;
 use crate::support::binary::{holdfast, text};
 use crate::written::{ComplexAs, File};
 
-const ALL: Options = Options { channels: None, seed: 1, stages: None };
+const ALL: Options = Options::EVERYTHING;
+const VERDICTS: Options = Options { diagnoses: false, ..ALL };
 
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/recorded").join(name)
@@ -179,7 +180,7 @@ fn a_failed_case_is_named_without_its_last_state(#[case] regime: &str, #[case] c
         file.add_output(&problem, method.name(), &output[TensorName::Out].values, None, ComplexAs::Trailing);
     }
     let checked =
-        check::check("run", "run", &file.recording(), &Options { channels, seed: 1, stages: None }, &|| ())
+        check::check("run", "run", &file.recording(), &Options { channels, ..Options::EVERYTHING }, &|| ())
             .expect("fits");
     let names: Vec<_> = checked.cases.iter().map(|c| c.diagnosis.first().map(|d| d.name.as_str())).collect();
     // Bilinear has no exponential.
@@ -217,7 +218,7 @@ fn an_output_of_nan_is_a_failed_case_even_where_few_channels_are_judged() {
     let mut file = File::of(&problem, ComplexAs::Trailing);
     file.add_output(&problem, "foh", &output[TensorName::Out].values, None, ComplexAs::Trailing);
     for seed in 0..3 {
-        let options = Options { channels: Some(1), seed, stages: None };
+        let options = Options { channels: Some(1), seed, ..Options::EVERYTHING };
         let case = &check::check("run", "run", &file.recording(), &options, &|| ()).expect("fits").cases[0];
         assert_eq!(case.verdict, Verdict::Fail);
         let worst = case.worst.as_ref().expect("an element");
@@ -262,7 +263,7 @@ fn every_channel_of_every_tensor_is_judged() {
     let advance = || {
         told.fetch_add(1, Ordering::Relaxed);
     };
-    let checked = check::check("run", "run", &file.recording(), &ALL, &advance).expect("fits");
+    let checked = check::check("run", "run", &file.recording(), &VERDICTS, &advance).expect("fits");
     assert!(!checked.sampled && checked.note.why.contains("all 24 channels judged"), "{}", checked.note.why);
     assert_eq!(told.into_inner(), 3 * problem.shape.dim);
     let elements = problem.shape.sequence_len() + problem.shape.dim * problem.shape.dstate;
@@ -294,7 +295,7 @@ fn a_step_beyond_the_truth_is_unmeasured_wherever_it_is() {
     let output = CpuBackend::new().scan(Method::Zoh, &problem).expect("runs");
     let mut file = File::of(&problem, ComplexAs::Trailing);
     file.add_output(&problem, "zoh", &output[TensorName::Out].values, None, ComplexAs::Trailing);
-    let checked = check::check("run", "run", &file.recording(), &ALL, &|| ()).expect("fits");
+    let checked = check::check("run", "run", &file.recording(), &VERDICTS, &|| ()).expect("fits");
     assert_eq!(checked.cases[0].verdict, Verdict::Unmeasured);
     assert!(checked.cases[0].reason.contains("size of ΔA"), "{}", checked.cases[0].reason);
 
@@ -303,7 +304,7 @@ fn a_step_beyond_the_truth_is_unmeasured_wherever_it_is() {
     output[3 * problem.shape.seqlen..4 * problem.shape.seqlen].iter_mut().for_each(|y| *y *= 1.001);
     let mut file = File::of(&problem, ComplexAs::Trailing);
     file.add_output(&problem, "zoh", &output, None, ComplexAs::Trailing);
-    let checked = check::check("run", "run", &file.recording(), &ALL, &|| ()).expect("fits");
+    let checked = check::check("run", "run", &file.recording(), &VERDICTS, &|| ()).expect("fits");
     assert_eq!(checked.cases[0].verdict, Verdict::Fail);
 }
 
@@ -315,7 +316,7 @@ fn an_infinity_in_every_channel_fails_without_a_truth_of_each() {
     output.iter_mut().step_by(problem.shape.seqlen).for_each(|y| *y = f32::INFINITY);
     let mut file = File::of(&problem, ComplexAs::Trailing);
     file.add_output(&problem, "zoh", &output, None, ComplexAs::Trailing);
-    let checked = check::check("run", "run", &file.recording(), &ALL, &|| ()).expect("fits");
+    let checked = check::check("run", "run", &file.recording(), &VERDICTS, &|| ()).expect("fits");
     let out = &checked.cases[0].tensors[TensorName::Out];
     assert_eq!(out.verdict, Verdict::Fail);
     assert!(out.quick > 0, "every channel was solved");
@@ -344,7 +345,7 @@ fn bilinear_s_pole_leaves_the_other_methods_of_a_run_measured() {
     (problem.delta_bias, problem.delta_softplus) = (None, false);
     let run = recorded(&problem, &[Method::Zoh, Method::Bilinear], ComplexAs::Trailing).recording();
     let checked =
-        check::check("run", "run", &run, &Options { channels: Some(1), seed: 1, stages: None }, &|| ())
+        check::check("run", "run", &run, &Options { channels: Some(1), ..Options::EVERYTHING }, &|| ())
             .expect("fits");
     assert_eq!(checked.cases[1].verdict, Verdict::Unmeasured);
     assert!(checked.cases[1].reason.contains("singular"), "{}", checked.cases[1].reason);
