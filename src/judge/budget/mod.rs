@@ -334,7 +334,7 @@ impl<'a, I: Inputs> ChannelBudget<'a, I> {
         let Outline { shape: Shape { seqlen, dstate, .. }, weights, .. } = self.inputs.outline();
         // B and C, as many as there may be, and u, delta, z and bounds.
         let read = 2 * dstate * weights.width() * size_of::<f32>() + 128;
-        let each = Sums::bytes(self.form, dstate) + read;
+        let each = Sums::bytes(self.form, weights, dstate) + read;
         // A scan in both directions keeps its states between stretches, too: those are fewest together where both are as large.
         let balanced = match self.form.is_bidirectional() {
             true => (seqlen as f64 * States::bytes(weights, dstate) as f64 / each as f64).sqrt() as usize,

@@ -76,6 +76,24 @@ impl<V: Value<WIDTH>> StepInput<V> {
     }
 }
 
+/// x → Ā x + b for eight states, and what a kernel's may be off.
+#[derive(Clone, Copy)]
+pub struct AffineStep<V> {
+    pub a_bar: V,
+    pub a_bar_error: Lanes,
+    pub input: StepInput<V>,
+    /// |ΔA|
+    pub z: Lanes,
+}
+
+impl<V: Value<WIDTH>> AffineStep<V> {
+    /// What leaves nothing.
+    pub fn none() -> Self {
+        let zero = Lanes::ZERO;
+        AffineStep { a_bar: V::all(0.0), a_bar_error: zero, input: StepInput::none(), z: zero }
+    }
+}
+
 /// What is known of eight states after one position.
 #[derive(Clone, Copy)]
 pub struct State<V> {
@@ -194,7 +212,7 @@ impl<V: Value<WIDTH>> State<V> {
     #[inline(always)]
     pub fn advance(
         &mut self,
-        step: &Step<V, Lanes>,
+        (a_bar, a_bar_error): (V, Lanes),
         input: &StepInput<V>,
         z: Lanes,
         joins: f64,
@@ -202,9 +220,9 @@ impl<V: Value<WIDTH>> State<V> {
     ) {
         let StepRoundings { arithmetic, mu, further_sums, in_log_space } = roundings;
         let (u, growth) = (arithmetic.unit, roundings.growth());
-        let (a_abs, b_abs) = (step.a_bar.norm(), input.b_u.norm());
-        let mut a_computed = (a_abs + step.a_bar_error) * growth;
-        let mut a_excess = step.a_bar_error * growth + a_abs * (growth - 1.0);
+        let (a_abs, b_abs) = (a_bar.norm(), input.b_u.norm());
+        let mut a_computed = (a_abs + a_bar_error) * growth;
+        let mut a_excess = a_bar_error * growth + a_abs * (growth - 1.0);
         let mut summed = Lanes::ZERO;
         if in_log_space {
             self.exponents = (self.exponents + z) * (1.0 + u);
@@ -230,7 +248,7 @@ impl<V: Value<WIDTH>> State<V> {
         let sum = sums.unless_zero(input.size);
         // Those that cannot be taken as random.
         let directed_product =
-            Lanes::if_less((step.a_bar - 1.0).norm(), Lanes::all(GENERIC * u), product, Lanes::ZERO);
+            Lanes::if_less((a_bar - 1.0).norm(), Lanes::all(GENERIC * u), product, Lanes::ZERO);
         let directed_sum = Lanes::if_less(b_abs, old * (GENERIC * u), sum, Lanes::ZERO);
         let (product, sum) = (product - directed_product, sum - directed_sum);
         let mut exponents = Lanes::ZERO;
@@ -242,7 +260,7 @@ impl<V: Value<WIDTH>> State<V> {
             exponents = exponents - directed_exponents;
         }
         self.linear = a_computed.times(self.linear)
-            + step.a_bar_error.times(self.x.norm())
+            + a_bar_error.times(self.x.norm())
             + input.coefficient
             + underflow
             + directed_product
@@ -255,7 +273,7 @@ impl<V: Value<WIDTH>> State<V> {
             + exponents * exponents;
         self.directed = self.directed + directed_product + directed_sum;
         // An infinite Ā of a state that is still 0 adds nothing.
-        let carried = V::if_less(Lanes::ZERO, self.x.norm(), step.a_bar * self.x, V::all(0.0));
+        let carried = V::if_less(Lanes::ZERO, self.x.norm(), a_bar * self.x, V::all(0.0));
         self.x = carried + input.b_u;
         self.largest = self.largest.max(magnitude + worst);
         (self.magnitude, self.worst) = (magnitude, worst);

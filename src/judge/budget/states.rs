@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use super::GENERIC;
 use super::repeats::Repeats;
-use super::state::{Lanes, LastState, Position, PositionSums, State, StepInput, StepRoundings, WIDTH};
+use super::state::{
+    AffineStep, Lanes, LastState, Position, PositionSums, State, StepInput, StepRoundings, WIDTH,
+};
 use super::step_size::step_size;
 use crate::formula::{Form, OFFSETS, Transition};
 use crate::judge::lanes::{ComplexLanes, Value};
@@ -75,8 +77,22 @@ impl States {
     /// Walks these positions of the whole, forwards or backwards, and adds what they come to.
     pub fn walk(&mut self, channel: Channel, positions: Range<usize>, backwards: bool, sums: &mut Sums) {
         match self {
-            States::Real(states) => real(channel, states, positions, backwards, sums),
-            States::Complex(states) => complex(channel, states, positions, backwards, sums),
+            States::Real(states) => {
+                let mut kept = match std::mem::take(&mut sums.kept) {
+                    Steps::Real(kept) => kept,
+                    Steps::None | Steps::Complex(_) => Vec::new(),
+                };
+                real(channel, states, positions, backwards, (&mut kept, sums));
+                sums.kept = Steps::Real(kept);
+            }
+            States::Complex(states) => {
+                let mut kept = match std::mem::take(&mut sums.kept) {
+                    Steps::Complex(kept) => kept,
+                    Steps::None | Steps::Real(_) => Vec::new(),
+                };
+                complex(channel, states, positions, backwards, (&mut kept, sums));
+                sums.kept = Steps::Complex(kept);
+            }
         }
     }
 
@@ -107,21 +123,41 @@ pub struct Sums {
     sizes: Vec<Lanes>,
     /// The largest |ΔA| so far; infinite at a pole.
     pub largest_z: f64,
+    /// Of two directions, the steps of the first one, for the other: by position and eight states.
+    kept: Steps,
+}
+
+/// Steps of all states.
+#[derive(Default)]
+enum Steps {
+    #[default]
+    None,
+    Real(Vec<AffineStep<Lanes>>),
+    Complex(Vec<AffineStep<ComplexLanes<WIDTH>>>),
 }
 
 impl Sums {
     /// Nothing yet, at so many positions.
     pub fn clear(&mut self, channel: Channel, positions: usize) {
         self.positions.clear();
+        match &mut self.kept {
+            Steps::None => {}
+            Steps::Real(kept) => kept.clear(),
+            Steps::Complex(kept) => kept.clear(),
+        }
         self.positions.resize(positions, Position::default());
         let kept = if channel.form.is_bidirectional() { 2 * positions } else { 1 };
         self.sizes.resize(kept * channel.problem.shape.dstate.div_ceil(WIDTH), Lanes::ZERO);
     }
 
     /// What a position takes, in bytes.
-    pub fn bytes(form: Form, dstate: usize) -> usize {
-        let kept = if form.is_bidirectional() { 2 * dstate.div_ceil(WIDTH) } else { 0 };
-        size_of::<Position>() + kept * size_of::<Lanes>()
+    pub fn bytes(form: Form, weights: Weights, dstate: usize) -> usize {
+        let step = match weights {
+            Weights::Real => size_of::<AffineStep<Lanes>>(),
+            Weights::Complex => size_of::<AffineStep<ComplexLanes<WIDTH>>>(),
+        };
+        let kept = if form.is_bidirectional() { 2 * size_of::<Lanes>() + step } else { 0 };
+        size_of::<Position>() + kept * dstate.div_ceil(WIDTH)
     }
 }
 
@@ -131,9 +167,12 @@ fn real(
     states: &mut [State<Lanes>],
     positions: Range<usize>,
     backwards: bool,
-    sums: &mut Sums,
+    (kept, sums): (&mut Vec<AffineStep<Lanes>>, &mut Sums),
 ) {
-    channel.walk(states, positions, backwards, sums);
+    match channel.form.is_bidirectional() {
+        true => channel.walk::<_, true>(states, positions, backwards, (kept, sums)),
+        false => channel.walk::<_, false>(states, positions, backwards, (kept, sums)),
+    }
 }
 
 #[multiversion::multiversion(targets("x86_64+avx2"))]
@@ -142,9 +181,12 @@ fn complex(
     states: &mut [State<ComplexLanes<WIDTH>>],
     positions: Range<usize>,
     backwards: bool,
-    sums: &mut Sums,
+    (kept, sums): (&mut Vec<AffineStep<ComplexLanes<WIDTH>>>, &mut Sums),
 ) {
-    channel.walk(states, positions, backwards, sums);
+    match channel.form.is_bidirectional() {
+        true => channel.walk::<_, true>(states, positions, backwards, (kept, sums)),
+        false => channel.walk::<_, false>(states, positions, backwards, (kept, sums)),
+    }
 }
 
 /// Counts what repeats at these positions of the whole.
@@ -268,13 +310,14 @@ impl Channel<'_> {
         self.form.formula().b_bar[1..].iter().filter(|terms| !terms.is_empty()).count() as f64
     }
 
+    /// Compiled apart for forms of two directions, so that the others do nothing for those.
     #[inline(always)]
-    fn walk<V: Value<WIDTH>>(
+    fn walk<V: Value<WIDTH>, const BOTH_WAYS: bool>(
         self,
         states: &mut [State<V>],
         range: Range<usize>,
         backwards: bool,
-        sums: &mut Sums,
+        (kept, sums): (&mut Vec<AffineStep<V>>, &mut Sums),
     ) {
         let Channel { form, problem, at, contract, first, seqlen } = self;
         let arithmetic = contract.arithmetic;
@@ -297,12 +340,18 @@ impl Channel<'_> {
         };
         let Sums { positions, sizes, .. } = sums;
         // Where the sizes of one position, and of one direction, are.
-        let (row, own) = match (form.is_bidirectional(), backwards) {
+        let (row, own) = match (BOTH_WAYS, backwards) {
             (true, _) => (2 * chunks, usize::from(backwards) * chunks),
             (false, _) => (0, 0),
         };
         let pole = form.formula().pole().map(|alpha| 1.0 / alpha.value());
         let mut largest_z = Lanes::ZERO;
+        // The second direction takes the steps that the first one has left.
+        let keeps = BOTH_WAYS && kept.is_empty();
+        let takes = BOTH_WAYS && !keeps;
+        if keeps {
+            kept.resize(range.len() * chunks, AffineStep::none());
+        }
         for step in 0..range.len() {
             // Of this stretch, of the problem, and how many positions come before it.
             let i = if backwards { range.len() - 1 - step } else { step };
@@ -320,18 +369,27 @@ impl Channel<'_> {
                 if reads_with_b {
                     (b, c) = (V::all(1.0), c * b);
                 }
-                let coefficients = model.step(delta, a, b);
-                let input = self.input(&coefficients, b, l);
-                let z = a * delta.0;
-                let size = z.norm();
-                let infinite = Lanes::all(f64::INFINITY);
-                let at_pole = pole.is_some_and(|pole| (z - pole).norm().any_below(f64::MIN_POSITIVE));
-                largest_z = largest_z.max(if at_pole { infinite } else { size });
                 let previous = *state;
                 if begins_block {
                     state.begin_block();
                 }
-                state.advance(&coefficients, &input, size, joins, roundings);
+                let place = i * chunks + chunk;
+                if takes {
+                    let AffineStep { a_bar, a_bar_error, input, z } = &kept[place];
+                    state.advance((*a_bar, *a_bar_error), input, *z, joins, roundings);
+                } else {
+                    let step = model.step(delta, a, b);
+                    let (a_bar, a_bar_error, input) = (step.a_bar, step.a_bar_error, self.input(&step, b, l));
+                    let z = a * delta.0;
+                    let size = z.norm();
+                    let infinite = Lanes::all(f64::INFINITY);
+                    let at_pole = pole.is_some_and(|pole| (z - pole).norm().any_below(f64::MIN_POSITIVE));
+                    largest_z = largest_z.max(if at_pole { infinite } else { size });
+                    if keeps {
+                        kept[place] = AffineStep { a_bar, a_bar_error, input, z: size };
+                    }
+                    state.advance((a_bar, a_bar_error), &input, size, joins, roundings);
+                }
                 let (read, joins) = if reads_before { (&previous, earlier_joins) } else { (&*state, joins) };
                 let summed;
                 let read = match roundings.in_log_space {

@@ -427,7 +427,7 @@ impl<V: Value<WIDTH>> Track<V> {
         terms: Lanes,
     ) {
         let (old, carried) = (*state, roundings.carried(step));
-        state.advance(step, input, z, joins, roundings);
+        state.advance((step.a_bar, step.a_bar_error), input, z, joins, roundings);
         let unit = roundings.arithmetic.unit;
         let seen = state.read(&old, carried, unit, joins);
         // The product, its Ā and the sum; the input's terms; what underflows.
