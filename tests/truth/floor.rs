@@ -7,13 +7,16 @@ use dashu_ratio::RBig;
 use holdfast::method::Method;
 use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
 use holdfast::tensor::TensorName;
+use holdfast::truth::dense::balance;
 use holdfast::truth::dense::discretize;
 use holdfast::truth::dense::floor::{self, BoundedMatrix};
 use holdfast::truth::exact::rational::{exact, round};
 use holdfast::truth::number::double_double::DoubleDouble;
+use holdfast::truth::number::elementary::exp_by_halving;
 use holdfast::truth::number::mag::Mag;
 use holdfast::truth::number::scalar::Real;
-use holdfast::truth::{Form, TruthError, coefficient, scan};
+use holdfast::truth::number::wide::Wide;
+use holdfast::truth::{Form, Textbook, TruthError, coefficient, scan};
 use nalgebra::{Complex, DMatrix};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -37,6 +40,51 @@ fn an_exactly_cancelling_entry_of_a_defective_exponential_is_zero() {
     let b = column(&[1.0; 3]).map(|x| Complex::new(x, 0.0));
     let truth = discretize(Method::Zoh, &turning, &b, 1.0).expect("certified");
     assert_eq!(truth.a_bar[(0, 2)], Complex::new(0.0, 0.0));
+}
+
+/// Factors whose product is an odd integer of 54 bits: halfway between two doubles.
+const TIE: [f64; 2] = [134_217_729.0, 67_108_865.0];
+
+/// By the exact solution of a linear system, in each of its columns: what (I − z/2)⁻¹ leaves at a tie, and of what cancels.
+#[test]
+fn zeros_and_ties_of_a_linear_system_are_settled() {
+    let a = DMatrix::from_row_slice(2, 2, &[-2.0, TIE[0], 0.0, -2.0]);
+    let b = DMatrix::from_row_slice(2, 2, &[0.0, -TIE[0], TIE[1], 4.0]);
+    let truth = discretize(Method::Bilinear, &a, &b, 1.0).expect("certified");
+    let tie = round(&(exact(TIE[0]) * exact(TIE[1]) / RBig::from(8)));
+    assert_eq!(truth.b_bar, DMatrix::from_row_slice(2, 2, &[tie, 0.0, TIE[1] / 2.0, 2.0]));
+    assert_eq!(truth.a_bar, DMatrix::from_row_slice(2, 2, &[0.0, TIE[0] / 4.0, 0.0, 0.0]));
+    assert!(truth.certificate.exact > 0);
+}
+
+/// φ₁′(1) = 1: of an entry whose shares of e¹ cancel a rational number is left.
+#[test]
+fn a_tie_that_is_left_of_an_exponential_is_settled() {
+    let a = DMatrix::from_row_slice(2, 2, &[1.0, TIE[0], 0.0, 1.0]);
+    let truth = discretize(Textbook::ZohExact, &a, &column(&[0.0, TIE[1]]), 1.0).expect("certified");
+    assert_eq!(truth.b_bar[0], round(&(exact(TIE[0]) * exact(TIE[1]))));
+    assert!(truth.certificate.exact > 0);
+}
+
+/// Exact arithmetic is asked before wider scalars are.
+#[test]
+fn what_cancels_exactly_climbs_no_higher_than_237_bits() {
+    let a = DMatrix::from_row_slice(3, 3, &[1.0, 1.0, -0.5, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
+    let truth = discretize(Method::Zoh, &a, &column(&[1.0; 3]), 1.0).expect("certified");
+    assert_eq!(truth.certificate.proved_zero, 4);
+    assert_eq!(truth.certificate.bits, 237);
+}
+
+#[test]
+fn balancing_makes_a_badly_scaled_matrix_small() {
+    let a =
+        DMatrix::from_row_slice(3, 3, &[1.0, pow2(60), 0.0, pow2(-60), 1.0, pow2(-90), 0.0, pow2(90), 1.0]);
+    let a = a.map(DoubleDouble::exact);
+    let balanced = balance::balance(&a, &balance::exponents(&a));
+    assert!(balanced.iter().all(|x| x.to_nearest_f64() <= 2.0), "{balanced:?}");
+    // Two bits are not worth it.
+    let a = DMatrix::from_row_slice(2, 2, &[0.0, 4.0, 0.25, 0.0]).map(DoubleDouble::exact);
+    assert_eq!(balance::exponents(&a), [0, 0]);
 }
 
 /// Another path from 3 to 1, of size ε and over a state of eigenvalue 0, is all that is left of the entry.
@@ -102,6 +150,18 @@ fn a_scan_that_cancels_keeps_what_is_left() {
     let t = (pow2(-116) * (1.0 + pow2(-20))) as f32;
     let problem = channel(1.0, &[pow2(120) as f32, t, -pow2(120) as f32]);
     for truth in scan::solve(&problem, &[Method::Zoh, Method::Bilinear, Method::Rk4]).expect("certified") {
+        assert_eq!(truth.tensors[TensorName::Out].values[2], f64::from(t), "{}", truth.method);
+        assert_eq!(truth.tensors[TensorName::LastState].values[0], f64::from(t), "{}", truth.method);
+    }
+}
+
+/// Of forms that read the input before, too: half of each input counts at its own position, half at the next one.
+#[test]
+fn a_scan_of_averaged_inputs_that_cancels_keeps_what_is_left() {
+    let t = (pow2(-116) * (1.0 + pow2(-20))) as f32;
+    let problem = channel(1.0, &[pow2(120) as f32, t, -pow2(121) as f32]);
+    let forms = [Textbook::FohCausal, Textbook::BilinearAveraged].map(Form::Textbook);
+    for truth in scan::solve(&problem, &forms).expect("certified") {
         assert_eq!(truth.tensors[TensorName::Out].values[2], f64::from(t), "{}", truth.method);
         assert_eq!(truth.tensors[TensorName::LastState].values[0], f64::from(t), "{}", truth.method);
     }
@@ -261,5 +321,20 @@ fn bounds_of_matrices_have_every_term() {
         let mid = product.mid[0].to_nearest_f64();
         assert!((mid - 3.0 * x * y).abs() < 1e-14 && at_least(product.radius[0], exact), "{product:?}");
         assert!(!at_least(product.radius[0], exact * (1.0 + 1e-12)), "{product:?}");
+    }
+}
+
+/// Also where only a path over other states leads: e^{h(I + N)} has e^h h²/2 there, and a series that ends earlier leaves the more.
+#[test]
+fn the_tail_of_an_exponential_is_bounded_in_every_entry() {
+    for h in [pow2(-30), pow2(-20), 0.375] {
+        let z =
+            DMatrix::from_fn(3, 3, |i, j| DoubleDouble::exact(if j == i || j == i + 1 { h } else { 0.0 }));
+        let found = floor::exponential(&BoundedMatrix::exact(z), 0);
+        let [high, low] = found.mid[(0, 2)].parts().map(Wide::exact);
+        let exact = exp_by_halving(Wide::exact(h)) * Wide::exact(h * h / 2.0);
+        let off = (high + low - exact).to_nearest_f64().abs();
+        let radius = found.radius[(0, 2)];
+        assert!(off > 0.0 && radius.max(Mag::new(off, 0)) == radius, "{h}: {off:e} {radius:?}");
     }
 }

@@ -172,6 +172,49 @@ fn an_exact_cancellation_is_proved_by_rational_arithmetic() {
     assert_eq!(values(&truth, C), [-0.5]);
 }
 
+/// Of a state that is no other channel's: C·dout + dlast_state is 0 for one of many.
+#[test]
+fn a_gradient_that_cancels_is_solved_again_for_its_own_channel() {
+    let shape = Shape { batch: 2, dim: 3, dstate: 2, seqlen: 1, groups: 1 };
+    let states = shape.batch * shape.dim * shape.dstate;
+    for cancels in 0..states {
+        let drawn = Layout { shape, ..Layout::plain(2, 3, 2, 1) }.random(&mut generator("cancels"));
+        let problem = Problem {
+            a: vec![0.0; shape.dim * shape.dstate],
+            c: vec![1.0; shape.dim * shape.dstate],
+            initial_state: Some(vec![0.5; states]),
+            ..drawn
+        };
+        let dlast_state = (0..states).map(|i| if i == cancels { -1.0 } else { 2.0 }).collect();
+        let given = OutputGradients { dout: vec![1.0; shape.sequence_len()], dlast_state: Some(dlast_state) };
+        let truth = only(&problem, &given, Method::Zoh);
+        let want: Vec<f64> = (0..states).map(|i| if i == cancels { 0.0 } else { 3.0 }).collect();
+        assert_eq!(values(&truth, InitialState), want);
+    }
+}
+
+/// The same of a weight that all items of the batch have a share in: with A = 0 a state is its input.
+#[test]
+fn a_weight_s_gradient_that_cancels_is_solved_again_for_its_own_channel() {
+    let shape = Shape { batch: 2, dim: 3, dstate: 2, seqlen: 1, groups: 1 };
+    for cancels in 0..shape.dim {
+        let drawn = Layout { shape, ..Layout::plain(2, 3, 2, 1) }.random(&mut generator("cancels"));
+        let weights = shape.dim * shape.dstate;
+        let second = |d: usize| if d == cancels { 2.0f32 } else { 3.0 };
+        let problem = Problem {
+            a: vec![0.0; weights],
+            b: vec![1.0; weights],
+            c: vec![1.0; weights],
+            delta: vec![1.0; 6],
+            u: vec![2.0, 2.0, 2.0, second(0), second(1), second(2)],
+            ..drawn
+        };
+        let truth = only(&problem, &seen(&[1.0, 1.0, 1.0, -1.0, -1.0, -1.0]), Method::Zoh);
+        let want: Vec<f64> = (0..weights).map(|i| 2.0 - f64::from(second(i / shape.dstate))).collect();
+        assert_eq!(values(&truth, C), want);
+    }
+}
+
 /// What a mask leaves: Δ = 0 with an input still has a derivative (spec.md §6, Edges).
 #[test]
 fn a_step_of_zero_has_the_derivative_of_its_limit() {

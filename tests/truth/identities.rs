@@ -14,6 +14,7 @@ use holdfast::truth::dense::matrix::{plus_identity, product, scaled, shifted};
 use holdfast::truth::dense::{Input, discretize};
 use holdfast::truth::exact::rational;
 use holdfast::truth::number::ball::Ball;
+use holdfast::truth::number::elementary::{exp_by_doubling, exp_by_halving, phi_by_doubling, phi_direct};
 use holdfast::truth::number::scalar::{Entry, Real};
 use holdfast::truth::number::wide::Wide;
 use holdfast::truth::{Form, TruthError, coefficient};
@@ -300,4 +301,30 @@ fn small_entries_beside_large_ones_are_rounded_correctly() {
     assert!(truth.a_bar[(0, 20)] > 0.0 && truth.a_bar[(0, 20)] < f64::MIN_POSITIVE);
     let scale = shifted(&wide(&jordan(2, 1.0)), 3);
     assert_eq!(scale[(0, 1)].to_nearest_f64(), 8.0);
+}
+
+/// The literal exponential, which comes without a bound, against one that has one: as many terms as its halved argument needs.
+#[test]
+fn exponentials_by_halving_have_the_bits_that_they_promise() {
+    for x in [1.999, -1.999, 0.01561, 3.99, -63.9, 0.4999, -1.0, 1e-9] {
+        let exact = Wide::exact(x);
+        let by_doubling = exp_by_doubling(&Ball::exact(exact));
+        let off = (exp_by_halving(exact) - by_doubling.mid) / by_doubling.mid;
+        // The series leaves out 2⁻²¹⁵, and each squaring doubles that; |x| is brought to 2⁻⁷.
+        let squarings = (x.abs().log2().floor() as i64 + 8).max(0);
+        assert!(off.exponent().is_none_or(|bits| bits < squarings - 215), "{x}: {:?}", off.exponent());
+    }
+}
+
+/// All four, of which a step takes those that it needs.
+#[test]
+fn phi_functions_by_their_series_are_those_by_doubling() {
+    for x in [0.49, -0.3, 0.0625, 1e-5] {
+        let z = Wide::exact(x);
+        let by_doubling = phi_by_doubling(&Ball::exact(z));
+        for (k, (direct, ball)) in phi_direct(z).into_iter().zip(by_doubling).enumerate() {
+            let off = (direct - ball.mid) / ball.mid;
+            assert!(off.exponent().is_none_or(|bits| bits < -205), "φ{k}({x}): {:?}", off.exponent());
+        }
+    }
 }

@@ -259,3 +259,13 @@ fn two_doubles_round_where_their_error_bound_is_below_the_distance_to_a_boundary
     let gone = D::exact(f64::MAX) + D::exact(f64::MAX);
     assert_eq!(certify::settle(&gone, &ball(gone, 0)), Err(Doubt::NotFinite));
 }
+
+#[test]
+fn the_inverse_of_a_rational_number_is_its_own() {
+    for parts in [[3.0, 5.0], [-0.5, 0.25], [7.0, 0.0], [0.0, -2.0]] {
+        let number = rational::Gaussian::from_parts(&parts);
+        let one = &number * &number.inverse().expect("not zero");
+        assert_eq!((one.re, one.im), (RBig::ONE, RBig::ZERO), "{parts:?}");
+    }
+    assert!(rational::Gaussian::from_parts(&[0.0, 0.0]).inverse().is_none());
+}

@@ -2,6 +2,7 @@
 
 use dashu_ratio::RBig;
 use holdfast::method::Method;
+use holdfast::problem::conventions::Reads;
 use holdfast::problem::plan::{Filter, plan};
 use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
 use holdfast::tensor::TensorName;
@@ -62,6 +63,20 @@ fn an_exact_cancellation_is_proved_by_rational_arithmetic() {
     assert_eq!(truth.certificate.proved_zero, 1);
 }
 
+/// What stands before each update cancels, of both directions together; and the last state.
+#[test]
+fn states_that_cancel_are_proved_zeros() {
+    let mut problem = channel(&[0.0], &[1.0; 3], &[1.0, 5.0, -1.0]);
+    problem.conventions.reads = Reads::BeforeUpdate;
+    // ½ Σ B̄ u of all other positions, B̄ = 1 + ¼.
+    let truth = only(&problem, Method::Poly);
+    assert_eq!(truth.tensors[TensorName::Out].values, [2.5, 0.0, 3.75]);
+    assert_eq!(truth.certificate.proved_zero, 1);
+    let truth = only(&channel(&[0.0], &[1.0; 2], &[1.0, -1.0]), Method::Zoh);
+    assert_eq!(truth.tensors[TensorName::LastState].values, [0.0]);
+    assert_eq!(truth.certificate.proved_zero, 2);
+}
+
 /// Δ, u, B, C whose product is an odd integer of 54 bits, halfway between two f64: twice its half, rounded
 /// down, and the next.
 const TIE: [u64; 4] = [3, 4_097, 1_048_577, 1_048_579];
@@ -99,6 +114,11 @@ fn a_tie_is_decided_by_a_decayed_state(#[case] before: f32, #[case] side: usize)
     // The first input is left with e⁻¹⁹² of its weight, 277 bits below.
     let truth = only(&at_the_tie(-64.0, before), Method::Zoh);
     assert_eq!(truth.tensors[TensorName::Out].values[1], beside_the_tie()[side]);
+    assert!(truth.certificate.bits > 237);
+    // Half of it where half of the input before counts, decayed, too.
+    let form = Textbook::ExpTrapezoidal;
+    let truth = scan::solve(&at_the_tie(-64.0, before), &[form]).expect("certified").remove(0);
+    assert_eq!(truth.tensors[TensorName::Out].values[1], beside_the_tie()[side] / 2.0);
     assert!(truth.certificate.bits > 237);
 }
 

@@ -2,7 +2,8 @@
 //! each: some three minutes. Here all are compiled at once, into a copy of the crate that asks at run time which of them is
 //! on, and a mutant costs as much as the tests that do not see it.
 //!
-//! `rust-mutants TREE CARGO-MUTANTS [--sample N] [--seed S] [--only WORD] [--tests NAME,…]`, in the folder to work in.
+//! `rust-mutants TREE CARGO-MUTANTS [--sample N] [--seed S] [--only WORD] [--tests NAME,…] [--survivors]`, in the folder to
+//! work in.
 
 mod instrument;
 mod list;
@@ -24,12 +25,17 @@ const TESTS: [&str; 8] =
 /// Survivors that are no loss, one to a line: the name without its place, a tab, and why.
 const ACCEPTED: &str = ".ci/rust-mutants/accepted.txt";
 
+/// What became of each, a line for a mutant.
+const FATES: &str = "fates.txt";
+
 struct Options {
     tree: PathBuf,
     cargo_mutants: PathBuf,
     sample: usize,
     seed: u64,
     only: String,
+    /// Only those that survived the last time.
+    survivors: bool,
     /// The test programs that are run, in this order.
     tests: Vec<String>,
 }
@@ -55,9 +61,14 @@ fn options() -> Result<Options, String> {
         sample: usize::MAX,
         seed: 1,
         only: String::new(),
+        survivors: false,
         tests: TESTS.map(str::to_owned).to_vec(),
     };
     while let Some(word) = words.next() {
+        if word == "--survivors" {
+            options.survivors = true;
+            continue;
+        }
         let value = words.next().ok_or(format!("{word} needs a value"))?;
         let number = || value.parse::<u64>().map_err(|e| format!("{word} {value}: {e}"));
         match word.as_str() {
@@ -65,7 +76,7 @@ fn options() -> Result<Options, String> {
             "--seed" => options.seed = number()?,
             "--only" => options.only = value,
             "--tests" => options.tests = value.split(',').map(str::to_owned).collect(),
-            _ => return Err(format!("no option {word} (hint: --sample, --seed, --only, --tests)")),
+            _ => return Err(format!("no option {word} (hint: --sample, --seed, --only, --tests, --survivors)")),
         }
     }
     Ok(options)
@@ -77,6 +88,12 @@ fn measure(options: &Options) -> Result<bool, String> {
     let mut mutants = list::all(&copy, &options.cargo_mutants, MUTATED)?;
     let of_all = mutants.len();
     mutants.retain(|m| m.name.contains(&options.only));
+    if options.survivors {
+        let fates = fs::read_to_string(FATES).map_err(|e| format!("{FATES} of an earlier run: {e}"))?;
+        let survived = format!("\t{}", run::Fate::Survived);
+        let names: BTreeSet<&str> = fates.lines().filter_map(|line| line.strip_suffix(&*survived)).collect();
+        mutants.retain(|m| names.contains(m.name.as_str()));
+    }
     let mutants = list::sample(mutants, options.sample, options.seed);
     let (tried, left_out) = compile(&copy, &mutants)?;
     println!("{of_all} mutants; {} tried, {left_out} do not compile or have no place", tried.len());
@@ -178,7 +195,7 @@ fn nearest(copy: &Path, file: &str, line: usize) -> Vec<u32> {
     lines.iter().rev().take(12).map(|line| numbers(line)).find(|found| !found.is_empty()).unwrap_or_default()
 }
 
-/// Prints the verdict, and writes every mutant's fate to `fates.txt`.
+/// Prints the verdict, and writes every mutant's fate to [`FATES`].
 fn report(copy: &Path, tried: &[Mutant], fates: &[run::Fate]) -> Result<bool, String> {
     let accepted = fs::read_to_string(copy.join(ACCEPTED)).unwrap_or_default();
     let accepted: BTreeMap<&str, &str> = accepted.lines().filter_map(|line| line.split_once('\t')).collect();
@@ -192,7 +209,7 @@ fn report(copy: &Path, tried: &[Mutant], fates: &[run::Fate]) -> Result<bool, St
             }
         }
     }
-    fs::write("fates.txt", lines.join("\n") + "\n").map_err(|e| format!("fates.txt: {e}"))?;
+    fs::write(FATES, lines.join("\n") + "\n").map_err(|e| format!("{FATES}: {e}"))?;
     for name in &survivors {
         println!("survived: {name}");
     }
