@@ -32,6 +32,17 @@ fn started(home: &Path, arguments: &[&str]) -> Child {
     command.spawn().expect("the binary that cargo built runs")
 }
 
+/// A process that ends with its test, also where that fails.
+struct Ending(Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// Every file of a report, by its name.
 fn report(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
@@ -368,7 +379,7 @@ fn two_processes_with_the_same_part_do_no_harm() {
 fn a_part_that_is_being_run_is_left_to_the_one_who_runs_it() {
     let home = folder();
     let long = ["verify", "--backend", "cpu", "--seed", "1..100", "--partition", "1/2", "--out", "parts"];
-    let mut first = started(home.path(), &long);
+    let first = Ending(started(home.path(), &long));
     let start = Instant::now();
     // Until it has done enough to say how long the rest takes.
     let (status, said) = loop {
@@ -386,8 +397,7 @@ fn a_part_that_is_being_run_is_left_to_the_one_who_runs_it() {
         "{said}"
     );
     let second = holdfast_in(home.path(), &long);
-    first.kill().expect("it is a child of ours");
-    first.wait().expect("it ends");
+    drop(first);
     let said = text(&second.stderr);
     assert_eq!(second.status.code(), Some(2));
     assert!(said.contains("part 1/2 is being run by another process"), "{said}");
