@@ -85,8 +85,16 @@ fn a_backward_pass_of_the_third_set_gets_its_cause(#[case] number: usize, #[case
 fn hold(folder: &str, number: usize, causes: &[(&str, &str)]) {
     let file = format!("{}/tests/recorded/{folder}/run{number:02}.safetensors", env!("CARGO_MANIFEST_DIR"));
     let recording = Recording::open(Path::new(&file)).expect("a recording");
-    let options = Options::EVERYTHING;
-    let case = check::check(&file, &file, &recording, &options, &|| ()).expect("a run").cases.swap_remove(0);
+    let judged = |diagnoses| {
+        let options = Options { diagnoses, ..Options::EVERYTHING };
+        check::check(&file, &file, &recording, &options, &|| ()).expect("a run").cases.swap_remove(0)
+    };
+    let case = judged(true);
+    // Without a cause, where none is asked for.
+    let mut plain = case.clone();
+    plain.diagnosis.clear();
+    plain.tensors.iter_mut().for_each(|(_, tensor)| tensor.diagnosis.clear());
+    assert_eq!(format!("{:?}", judged(false)), format!("{plain:?}"));
     let failing = case.tensors.iter().filter(|(_, tensor)| tensor.verdict != Verdict::Pass);
     let said: Vec<(String, &str)> = failing
         .map(|(name, tensor)| (name.to_string(), tensor.diagnosis.first().map_or("", |one| &one.name[..])))

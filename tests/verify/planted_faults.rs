@@ -78,6 +78,9 @@ fn without_a_diagnosis_the_verdicts_are_the_same() {
                 || results.coefficients.iter().any(|sweep| !sweep.diagnosis.is_empty())
         };
         assert!(diagnosed(&with) && !diagnosed(&without), "{fault}");
+        // Of gradients as well.
+        let mut backward = with.cases.iter().filter(|case| case.is_backward());
+        assert!(backward.any(|case| !case.diagnosis.is_empty()), "{fault}");
         let text = console::render(&without, None, false);
         assert!(text.contains("why was not looked for (--no-diagnosis)"), "{text}");
         with.undiagnosed = true;

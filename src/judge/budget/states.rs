@@ -78,20 +78,14 @@ impl States {
     pub fn walk(&mut self, channel: Channel, positions: Range<usize>, backwards: bool, sums: &mut Sums) {
         match self {
             States::Real(states) => {
-                let mut kept = match std::mem::take(&mut sums.kept) {
-                    Steps::Real(kept) => kept,
-                    Steps::None | Steps::Complex(_) => Vec::new(),
-                };
+                let mut kept = std::mem::take(&mut sums.real);
                 real(channel, states, positions, backwards, (&mut kept, sums));
-                sums.kept = Steps::Real(kept);
+                sums.real = kept;
             }
             States::Complex(states) => {
-                let mut kept = match std::mem::take(&mut sums.kept) {
-                    Steps::Complex(kept) => kept,
-                    Steps::None | Steps::Real(_) => Vec::new(),
-                };
+                let mut kept = std::mem::take(&mut sums.complex);
                 complex(channel, states, positions, backwards, (&mut kept, sums));
-                sums.kept = Steps::Complex(kept);
+                sums.complex = kept;
             }
         }
     }
@@ -124,27 +118,16 @@ pub struct Sums {
     /// The largest |ΔA| so far; infinite at a pole.
     pub largest_z: f64,
     /// Of two directions, the steps of the first one, for the other: by position and eight states.
-    kept: Steps,
-}
-
-/// Steps of all states.
-#[derive(Default)]
-enum Steps {
-    #[default]
-    None,
-    Real(Vec<AffineStep<Lanes>>),
-    Complex(Vec<AffineStep<ComplexLanes<WIDTH>>>),
+    real: Vec<AffineStep<Lanes>>,
+    complex: Vec<AffineStep<ComplexLanes<WIDTH>>>,
 }
 
 impl Sums {
     /// Nothing yet, at so many positions.
     pub fn clear(&mut self, channel: Channel, positions: usize) {
         self.positions.clear();
-        match &mut self.kept {
-            Steps::None => {}
-            Steps::Real(kept) => kept.clear(),
-            Steps::Complex(kept) => kept.clear(),
-        }
+        self.real.clear();
+        self.complex.clear();
         self.positions.resize(positions, Position::default());
         let kept = if channel.form.is_bidirectional() { 2 * positions } else { 1 };
         self.sizes.resize(kept * channel.problem.shape.dstate.div_ceil(WIDTH), Lanes::ZERO);
