@@ -10,14 +10,25 @@ use holdfast::problem::plan::Filter;
 use holdfast::problem::{CoefficientProblem, InputType, Problem, Weights, regime, sweep};
 use holdfast::promise::Contract;
 use holdfast::report::console;
-use holdfast::results::{PairStatus, Results, Verdict};
+use holdfast::results::{CaseResult, PairStatus, Results, Verdict};
 use holdfast::tensor::Tensors;
 use holdfast::truth;
 use holdfast::verify::Request;
 use rstest::rstest;
 
+use crate::altered::FOH_AS_ZOH;
 use crate::support::planted::{FAULTS, affects, planted};
 use crate::support::run::{method_of, verify};
+
+fn in_short() -> Request {
+    let filter = Filter { regimes: vec![regime::find("short").expect("in the table")], ..Filter::default() };
+    Request { filter, sensitivity: false, ..Request::everything(1) }
+}
+
+fn sweeps_alone() -> Request {
+    let id = |sweep: sweep::Sweep| format!("coefficients/{}/{}/highorder", sweep.name, sweep.weights);
+    Request { only: Some(sweep::all().into_iter().map(id).collect()), ..Request::everything(1) }
+}
 
 fn short_run(backend: &dyn Backend) -> Results {
     let request = Request {
@@ -33,7 +44,7 @@ fn short_run(backend: &dyn Backend) -> Results {
 }
 
 fn failing(results: &Results, weights: Weights) -> BTreeSet<Method> {
-    let fails = |c: &&holdfast::results::CaseResult| c.verdict == Verdict::Fail && c.weights == weights;
+    let fails = |c: &&CaseResult| c.verdict == Verdict::Fail && c.weights == weights;
     results.cases.iter().filter(fails).map(method_of).collect()
 }
 
@@ -53,7 +64,7 @@ fn every_planted_fault_fails_exactly_its_methods() {
             assert_eq!(failing(&results, weights), expected, "{fault} with {weights} weights");
             for method in expected {
                 // Not only once: every layout of B and C shows it.
-                let passes = |c: &&holdfast::results::CaseResult| {
+                let passes = |c: &&CaseResult| {
                     c.method == method && c.weights == weights && c.verdict == Verdict::Pass
                 };
                 assert_eq!(results.cases.iter().filter(passes).count(), 0, "{fault} {method}");
@@ -63,34 +74,34 @@ fn every_planted_fault_fails_exactly_its_methods() {
     }
 }
 
-/// Of scans, gradients and sweeps alike.
-#[test]
-fn without_a_diagnosis_the_verdicts_are_the_same() {
-    for fault in ["bilinear-swapped", "highorder-n1"] {
-        let request = |diagnoses| {
-            let filter =
-                Filter { regimes: vec![regime::find("short").expect("in the table")], ..Filter::default() };
-            Request { filter, diagnoses, sensitivity: false, ..Request::everything(1) }
-        };
-        let [mut with, without] = [true, false].map(|diagnoses| verify(&request(diagnoses), &planted(fault)));
-        let diagnosed = |results: &Results| {
-            results.cases.iter().any(|case| !case.diagnosis.is_empty())
-                || results.coefficients.iter().any(|sweep| !sweep.diagnosis.is_empty())
-        };
-        assert!(diagnosed(&with) && !diagnosed(&without), "{fault}");
-        // Of gradients as well.
-        let mut backward = with.cases.iter().filter(|case| case.is_backward());
-        assert!(backward.any(|case| !case.diagnosis.is_empty()), "{fault}");
-        let text = console::render(&without, None, false);
-        assert!(text.contains("why was not looked for (--no-diagnosis)"), "{text}");
-        with.undiagnosed = true;
-        for case in &mut with.cases {
-            case.diagnosis.clear();
-            case.tensors.iter_mut().for_each(|(_, tensor)| tensor.diagnosis.clear());
-        }
-        with.coefficients.iter_mut().for_each(|sweep| sweep.diagnosis.clear());
-        assert_eq!(json(&with), json(&without), "{fault}");
+fn is_diagnosed(cases: &[CaseResult], is_backward: bool) -> bool {
+    cases.iter().any(|case| case.is_backward() == is_backward && !case.diagnosis.is_empty())
+}
+
+/// Of scans, of gradients and of sweeps alike.
+#[rstest]
+#[case(&planted("bilinear-swapped"), in_short(), |results: &Results| is_diagnosed(&results.cases, false))]
+#[case(&FOH_AS_ZOH, in_short(), |results: &Results| is_diagnosed(&results.cases, true))]
+#[case(&planted("highorder-n1"), sweeps_alone(), |results: &Results| {
+    results.coefficients.iter().any(|sweep| !sweep.diagnosis.is_empty())
+})]
+fn without_a_diagnosis_the_verdicts_are_the_same(
+    #[case] backend: &dyn Backend,
+    #[case] request: Request,
+    #[case] is_diagnosed: fn(&Results) -> bool,
+) {
+    let [mut with, without] =
+        [true, false].map(|diagnoses| verify(&Request { diagnoses, ..request.clone() }, backend));
+    assert!(is_diagnosed(&with));
+    let text = console::render(&without, None, false);
+    assert!(text.contains("why was not looked for (--no-diagnosis)"), "{text}");
+    with.undiagnosed = true;
+    for case in &mut with.cases {
+        case.diagnosis.clear();
+        case.tensors.iter_mut().for_each(|(_, tensor)| tensor.diagnosis.clear());
     }
+    with.coefficients.iter_mut().for_each(|sweep| sweep.diagnosis.clear());
+    assert_eq!(json(&with), json(&without));
 }
 
 fn json(results: &Results) -> String {
