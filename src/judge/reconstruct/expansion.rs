@@ -4,7 +4,8 @@
 use num_complex::Complex64;
 
 use super::fit::{TOLERANCE, factors};
-use super::function::{self, Found, Shape};
+use super::function::{Found, Shape};
+use super::search;
 use crate::problem::elements::Elements;
 use crate::problem::{CoefficientProblem, Weights};
 use crate::tensor::Coefficients;
@@ -187,7 +188,7 @@ pub fn find(probe: &Probe, which: Which, z: &[Complex64]) -> Option<Expansion> {
     for (monomial, values) in monomials(probe, which, z)? {
         let powers = powers(&values)?;
         for (power, values) in powers {
-            terms.extend(split(function::find(z, &values, probe.own.as_ref())?).map(|function| Term {
+            terms.extend(split(search::find(z, &values, probe.own.as_ref())?).map(|function| Term {
                 monomial,
                 power,
                 function,

@@ -6,8 +6,9 @@ use num_complex::Complex64;
 use super::division::Divisor;
 use super::expansion::{Expansion, Point, Probe, Term, Which};
 use super::fit::blurred;
-use super::function::{self, Found, GUARDED, Shape};
+use super::function::{Found, Shape};
 use super::places;
+use super::search::{self, GUARDED};
 use crate::formula::Function;
 
 /// A share of a term that is surely off, and of what may be left of that.
@@ -47,7 +48,7 @@ pub fn find(probe: &Probe, which: Which, model: &Expansion) -> Option<Expansion>
         };
         let mut all: Vec<f64> = points.iter().zip(&got).filter_map(says).filter(|x| x.is_finite()).collect();
         all.sort_by(f64::total_cmp);
-        let epsilon = function::typed(*all.get(all.len() / 2).filter(|_| all.len() >= FEWEST)?)?;
+        let epsilon = search::typed(*all.get(all.len() / 2).filter(|_| all.len() >= FEWEST)?)?;
         let changed = with(epsilon);
         let holds = points.iter().zip(&got).all(|(point, got)| {
             let (want, size) = changed.value(point);

@@ -3,7 +3,8 @@
 use num_complex::Complex64;
 
 use super::fit::{factors, recognized, snapped};
-use super::function::{Found, Samples, Shape};
+use super::function::{Found, Shape};
+use super::search::Samples;
 use crate::judge::faults::complex::Product;
 
 /// The highest powers: none of those below is another polynomial with one wrong product.

@@ -4,7 +4,8 @@
 use num_complex::Complex64;
 
 use super::fit::{TOLERANCE, factors, plausible, recognized, snapped};
-use super::function::{Found, Samples, Shape};
+use super::function::{Found, Shape};
+use super::search::Samples;
 use super::text;
 
 /// A factor and two exponents.

@@ -7,7 +7,7 @@
 //!    (u, B) than there are monomials decide which are there.
 //! 2. At fixed z, what multiplies a monomial is a sum of powers of Δ: values at seven steps decide which, the fewest that
 //!    leave no more than [`fit::TOLERANCE`].
-//! 3. What multiplies a power of Δ is a function of z. [`function::find`] tries, the plainest first: the functions that
+//! 3. What multiplies a power of Δ is a function of z. [`search::find`] tries, the plainest first: the functions that
 //!    methods are made of, with any factor; exponentials of a scaled argument; polynomials and quotients of polynomials, with
 //!    any coefficients; sums of two or three of these functions; other arguments (z̄, Re z, z/2, another factor on each part) and
 //!    parts; exponentials of z and of its parts, powers and φ-functions over a power of z; complex reciprocals whose parts are
@@ -44,6 +44,7 @@ pub mod places;
 pub mod recurrence;
 pub mod reduced;
 pub mod replaced;
+pub mod search;
 pub mod text;
 pub mod wrong_exponential;
 

@@ -5,7 +5,8 @@ use num_complex::Complex64;
 
 use super::division::{ABOVE, BELOW, Slip};
 use super::fit::{factors, recognized, snapped};
-use super::function::{self, Found, Samples, Shape};
+use super::function::{Found, Shape};
+use super::search::{self, Samples};
 use super::text;
 use crate::formula::Function;
 
@@ -182,7 +183,7 @@ impl Samples<'_> {
             let named = |x: f64| {
                 let is = |value: f64| (x - value).abs() <= 1e-5;
                 let all = [1.0, std::f64::consts::LN_2, std::f64::consts::LOG2_E];
-                all.into_iter().find(|&value| is(value)).or_else(|| function::typed(x)).unwrap_or(x)
+                all.into_iter().find(|&value| is(value)).or_else(|| search::typed(x)).unwrap_or(x)
             };
             let (re, im) = (named(re), named(im));
             let recurrence = Recurrence {

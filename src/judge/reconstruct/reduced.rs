@@ -6,7 +6,8 @@ use std::f64::consts::{LN_2, PI};
 use num_complex::Complex64;
 
 use super::fit::{TOLERANCE, factors, recognized, snapped};
-use super::function::{Found, Samples, Shape};
+use super::function::{Found, Shape};
+use super::search::Samples;
 use super::text;
 
 /// How the multiple is found.

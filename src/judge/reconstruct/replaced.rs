@@ -9,7 +9,7 @@ use num_complex::Complex64;
 use super::difference;
 use super::expansion::{Expansion, Point, Probe, Which};
 use super::fit::{TOLERANCE, blurred};
-use super::function;
+use super::search;
 use crate::formula::Form;
 use crate::problem::Weights;
 
@@ -200,7 +200,7 @@ fn numbered(formula: &Expansion, values: &[(Point, Complex64)]) -> Option<Replac
                 let slope = (at(x + step) - at(x - step)) / (2.0 * step);
                 x += ((got - at(x)) / slope).re;
             }
-            let replaced = of(function::typed(x)?);
+            let replaced = of(search::typed(x)?);
             agrees(&replaced, formula, values, 4.0 * TOLERANCE).then_some(replaced)
         })
     })

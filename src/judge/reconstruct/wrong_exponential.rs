@@ -4,7 +4,8 @@
 use num_complex::Complex64;
 
 use super::fit::{TOLERANCE, factors, residual};
-use super::function::{Found, Piece, Samples, Shape};
+use super::function::{Found, Piece, Shape};
+use super::search::Samples;
 use crate::formula::Function;
 
 /// What each part of exp(z) may be: a text, and its value. The right ones are the first of each.
