@@ -41,6 +41,16 @@ def test_a_wrong_scan_in_four_lines_gets_its_cause():
     assert "looks like runs-as-zoh-exact" in str(report)
 
 
+def test_without_a_diagnosis_the_verdict_is_the_same():
+    inputs = drawn()
+    out, _ = reference(**inputs, wrong="exact")
+    why, without = (holdfast.check(**inputs, method="zoh", out=out, diagnose=diagnose) for diagnose in (True, False))
+    assert why.diagnosis and not without.diagnosis
+    assert "why was not looked for" in str(without)
+    (left,), (right,) = why.cases, without.cases
+    assert (left.verdict, left.worst.share) == (right.verdict, right.worst.share) == ("fail", why.worst.share)
+
+
 @pytest.mark.parametrize("wrong", [None, "exact", "lost", "nan"])
 @pytest.mark.parametrize("given", ["plain", "everything", "groups", "constant", "complex"])
 def test_the_verdict_is_that_of_the_command_line(tmp_path, given, wrong):

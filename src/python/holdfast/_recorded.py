@@ -185,6 +185,7 @@ def check(
     channels: int | None = None,
     seed: int = 1,
     backend: str = "cpu",
+    diagnose: bool = True,
 ) -> Report:
     """Judges what a selective scan returned against certified truth, every element by a bound of its own.
 
@@ -211,6 +212,7 @@ def check(
         recorded runs lists them
     channels: how many channels to judge, for a quick look; None for all
     backend: "cpu", "cuda" or "auto"
+    diagnose: whether it is looked for why an output fails, which can take far longer than the verdicts
 
     Raises ValueError for shapes, types, values and names that are no run's, with what was expected, what was found and a hint;
     RuntimeError where a GPU was asked for and cannot be had.
@@ -230,6 +232,7 @@ def check(
         channels=channels,
         seed=seed,
         backend=backend,
+        diagnose=diagnose,
     )
 
 
@@ -244,12 +247,15 @@ def judge(
     channels: int | None = None,
     seed: int = 1,
     backend: str = "cpu",
+    diagnose: bool = True,
 ) -> Report:
     """What `check` does with a run's tensors by their names, and metadata as a file has them; `rerun` is how it is repeated."""
     made = tensors(layout, inputs, outputs)
     try:
         return Report(
-            _holdfast.check(run_of(made), metadata, name, rerun, channels=channels, seed=seed, backend=backend)
+            _holdfast.check(
+                run_of(made), metadata, name, rerun, channels=channels, seed=seed, backend=backend, diagnose=diagnose
+            )
         )
     except ValueError as error:
         raise explained(error, layout) from None
