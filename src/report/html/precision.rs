@@ -9,32 +9,35 @@ use crate::method::Method;
 use crate::problem::Weights;
 use crate::report::precision::{by_regime, gradients_by_regime, lifted, shrinks};
 use crate::report::{grid, text};
-use crate::results::{CaseResult, ErrorPart, GradientSensitivity, Lifting, Results, Sensitivity};
+use crate::results::{CaseResult, ErrorPart, Lifting, Results};
 
 /// One row per regime and weight type: the smallest error of Ā and of B̄ that fails.
 pub fn sensitivity(results: &Results) -> Vec<Value> {
-    let view = |((regime, weights), measured): ((&str, Weights), Vec<&Sensitivity>)| {
-        let cell = |method: Form| {
-            let found = measured.iter().find(|s| s.method == method);
-            found.map_or_else(String::new, |s| format!("{} · {}", power(s.a_bar), power(s.b_bar)))
-        };
-        let cells: Vec<_> = grid::methods(results).into_iter().map(cell).collect();
-        context! { regime, weights => weights.name(), cells }
-    };
-    by_regime(results).into_iter().map(view).collect()
+    rows(results, by_regime(results), |one| one.method, |one| vec![one.a_bar, one.b_bar])
 }
 
-/// One row per regime and weight type: the smallest error of each derivative that fails.
+/// The same of each derivative.
 pub fn gradient_sensitivity(results: &Results) -> Vec<Value> {
-    let view = |((regime, weights), measured): ((&str, Weights), Vec<&GradientSensitivity>)| {
-        let cell = |method: Form| {
-            let found = measured.iter().find(|s| s.method == method);
-            found.map_or_else(String::new, |s| s.derivatives().map(power).join(" · "))
+    rows(results, gradients_by_regime(results), |one| one.method, |one| one.derivatives().to_vec())
+}
+
+fn rows<T>(
+    results: &Results,
+    by_regime: Vec<((&str, Weights), Vec<&T>)>,
+    method: fn(&T) -> Method,
+    exponents: fn(&T) -> Vec<Option<i32>>,
+) -> Vec<Value> {
+    let row = |((regime, weights), measured): ((&str, Weights), Vec<&T>)| {
+        let cell = |form: Form| {
+            let found = measured.iter().find(|one| method(one) == form);
+            found.map_or_else(String::new, |one| {
+                exponents(one).into_iter().map(power).collect::<Vec<_>>().join(" · ")
+            })
         };
         let cells: Vec<_> = grid::methods(results).into_iter().map(cell).collect();
         context! { regime, weights => weights.name(), cells }
     };
-    gradients_by_regime(results).into_iter().map(view).collect()
+    by_regime.into_iter().map(row).collect()
 }
 
 /// `2⁻¹⁴`, or `none` where no error that was tried shows.
