@@ -9,23 +9,61 @@ use syn::{BinOp, Expr, UnOp, parse_quote};
 
 use crate::list::Mutant;
 
-/// The module that the changed crate has besides: which mutant is on.
+/// The module that the changed crate has besides: which mutant is on. Where `MUTANTS_REACHED` names a file, none is, and each
+/// that is asked about leaves a byte there: a test that leaves none cannot see that mutant.
 pub const SWITCH: &str = r#"//! Which mutant is on: the one that the environment names.
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+#![allow(unsafe_code)]
+use std::os::fd::AsRawFd;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
-static ON: AtomicU32 = AtomicU32::new(u32::MAX);
+const NOT_ASKED: u32 = u32::MAX;
+const RECORDS: u32 = u32::MAX - 1;
+static ON: AtomicU32 = AtomicU32::new(NOT_ASKED);
+static REACHED: OnceLock<&'static [AtomicU8]> = OnceLock::new();
 
 #[inline]
 pub fn on(id: u32) -> bool {
     let now = ON.load(Relaxed);
-    (if now == u32::MAX { start() } else { now }) == id
+    now == id || now >= RECORDS && is_new(now, id)
 }
 
 #[cold]
-fn start() -> u32 {
-    let id = std::env::var("MUTANT").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-    ON.store(id, Relaxed);
-    id
+fn is_new(now: u32, id: u32) -> bool {
+    if now == NOT_ASKED {
+        start();
+        return on(id);
+    }
+    if let Some(byte) = REACHED.get().and_then(|all| all.get(id as usize)) {
+        byte.store(1, Relaxed);
+    }
+    false
+}
+
+fn start() {
+    if let Some(file) = std::env::var_os("MUTANTS_REACHED") {
+        REACHED.get_or_init(|| shared(&file));
+        ON.store(RECORDS, Relaxed);
+    } else {
+        let id = std::env::var("MUTANT").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+        ON.store(id, Relaxed);
+    }
+}
+
+unsafe extern "C" {
+    fn mmap(at: *mut u8, length: usize, access: i32, flags: i32, file: i32, offset: i64) -> *mut AtomicU8;
+}
+
+/// The file's bytes, as other processes see and change them.
+fn shared(file: &std::ffi::OsStr) -> &'static [AtomicU8] {
+    let file = std::fs::File::options().read(true).write(true).open(file).expect("the file of reached mutants");
+    let length = file.metadata().expect("its length").len() as usize;
+    // SAFETY: the mapping is as long as the file, and stays to the end of the process.
+    unsafe {
+        let start = mmap(std::ptr::null_mut(), length, 3, 1, file.as_raw_fd(), 0);
+        assert!(start as isize != -1, "the file of reached mutants cannot be mapped");
+        std::slice::from_raw_parts(start, length)
+    }
 }
 "#;
 

@@ -76,7 +76,11 @@ fn options() -> Result<Options, String> {
             "--seed" => options.seed = number()?,
             "--only" => options.only = value,
             "--tests" => options.tests = value.split(',').map(str::to_owned).collect(),
-            _ => return Err(format!("no option {word} (hint: --sample, --seed, --only, --tests, --survivors)")),
+            _ => {
+                return Err(format!(
+                    "no option {word} (hint: --sample, --seed, --only, --tests, --survivors)"
+                ));
+            }
         }
     }
     Ok(options)
@@ -97,15 +101,19 @@ fn measure(options: &Options) -> Result<bool, String> {
     let mutants = list::sample(mutants, options.sample, options.seed);
     let (tried, left_out) = compile(&copy, &mutants)?;
     println!("{of_all} mutants; {} tried, {left_out} do not compile or have no place", tried.len());
-    let programs = run::programs(&copy, &options.tests)?;
+    let programs = run::programs(&copy, &options.tests, of_all as u32)?;
     let fates = run::all(&copy, &programs, &tried)?;
     report(&copy, &tried, &fates)
 }
 
-/// A copy of what git tracks, to be changed.
+/// A copy of what git tracks, or would, to be changed.
 fn copy_of(tree: &Path) -> Result<PathBuf, String> {
     let copy = std::env::current_dir().map_err(|e| e.to_string())?.join("tree");
-    let files = Command::new("git").arg("-C").arg(tree).args(["ls-files", "-z"]).output();
+    let files = Command::new("git")
+        .arg("-C")
+        .arg(tree)
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .output();
     let files = files.map_err(|e| format!("git: {e}"))?.stdout;
     for name in String::from_utf8_lossy(&files).split_terminator('\0') {
         let (from, to) = (tree.join(name), copy.join(name));

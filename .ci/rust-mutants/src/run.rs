@@ -1,13 +1,16 @@
 //! Runs the tests with one mutant on at a time, until the first test that fails.
 
-use std::fmt;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use std::{fmt, fs};
 
+use memmap2::MmapMut;
 use serde_json::Value;
 
 use crate::list::Mutant;
@@ -39,17 +42,23 @@ impl fmt::Display for Fate {
 pub struct Program {
     name: String,
     path: PathBuf,
-    /// How long all of it takes on one thread.
-    takes: Duration,
-    /// Tests that are left for last: most mutants need none of them.
-    slow: Vec<String>,
+    tests: Vec<Test>,
 }
 
-/// Builds the test programs, and runs each without a mutant.
+struct Test {
+    name: String,
+    /// How long it takes on one thread, with what it is the first to ask for.
+    takes: Duration,
+    /// The mutants that it, or what it starts, comes by. A value that tests share belongs to the first that asks for it, so
+    /// that a mutant may seem to survive that another of them would see, and never the other way.
+    reaches: BTreeSet<u32>,
+}
+
+/// Builds the test programs, and runs each without a mutant. `last` is the last mutant's number.
 ///
 /// # Errors
-/// A program that cannot be built, or fails.
-pub fn programs(copy: &Path, names: &[String]) -> Result<Vec<Program>, String> {
+/// A program that cannot be built, or does not come to its end.
+pub fn programs(copy: &Path, names: &[String], last: u32) -> Result<Vec<Program>, String> {
     let mut command = Command::new("cargo");
     command.current_dir(copy).args(["test", "--quiet", "--no-run", "--message-format", "json"]);
     names.iter().for_each(|name| {
@@ -65,24 +74,62 @@ pub fn programs(copy: &Path, names: &[String]) -> Result<Vec<Program>, String> {
             (text(&m["target"]["name"]), PathBuf::from(text(&m["executable"])))
         })
         .collect();
-    names
-        .iter()
-        .map(|name| {
-            let path = built.iter().find(|(built, _)| built == name).map(|(_, path)| path.clone());
-            let path = path.ok_or(format!("the test program {name} was not built"))?;
-            let (mut last, mut slow, start) = (Instant::now(), Vec::new(), Instant::now());
-            let ended = |test: &str| {
-                if last.elapsed() > SLOW {
-                    slow.push(test.to_owned());
-                }
-                last = Instant::now();
-            };
-            match run(copy, (&path, &[]), 0, Duration::from_secs(3600), ended)? {
-                Fate::Survived => Ok(Program { name: name.clone(), path, takes: start.elapsed(), slow }),
-                fate => Err(format!("without a mutant, {name}: {fate}")),
+    on_all_cores(names, |name| {
+        let path = built.iter().find(|(built, _)| built == name).map(|(_, path)| path.clone());
+        let path = path.ok_or(format!("the test program {name} was not built"))?;
+        let tests = tests(copy, &path, last).map_err(|e| format!("without a mutant, {name}: {e}"))?;
+        Ok(Program { name: name.clone(), path, tests })
+    })
+}
+
+/// The tests of a program, and what each comes by.
+fn tests(copy: &Path, program: &Path, last: u32) -> Result<Vec<Test>, String> {
+    let record = program.with_extension("reached");
+    let error = |e: std::io::Error| format!("{}: {e}", record.display());
+    fs::write(&record, vec![0; last as usize + 1]).map_err(error)?;
+    let file = fs::File::options().read(true).write(true).open(&record).map_err(error)?;
+    // SAFETY: this run alone has the file, and a byte that the program writes meanwhile is read now or the next time.
+    let mut reached = unsafe { MmapMut::map_mut(&file) }.map_err(error)?;
+    let (mut tests, mut start) = (Vec::new(), Instant::now());
+    let ended = |test: &str, passes: bool| {
+        if !passes {
+            println!("fails without a mutant, and is left out: {test}");
+            return true;
+        }
+        let ids =
+            (0..).zip(reached.iter_mut()).filter_map(|(id, byte)| (std::mem::take(byte) != 0).then_some(id));
+        tests.push(Test { name: test.to_owned(), takes: start.elapsed(), reaches: ids.collect() });
+        start = Instant::now();
+        true
+    };
+    let recording = [("MUTANTS_REACHED", record.as_os_str())];
+    match run(copy, (program, &[]), recording, Duration::from_secs(3600), ended)? {
+        Fate::Survived => Ok(tests),
+        fate => Err(fate.to_string()),
+    }
+}
+
+/// What `work` makes of each, in their order.
+fn on_all_cores<T: Sync, R: Send>(
+    all: &[T],
+    work: impl Fn(&T) -> Result<R, String> + Sync,
+) -> Result<Vec<R>, String> {
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<Option<Result<R, String>>>> = Mutex::new(all.iter().map(|_| None).collect());
+    let work = || {
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            let Some(one) = all.get(i) else { break };
+            let result = work(one);
+            if let Ok(mut done) = done.lock() {
+                done[i] = Some(result);
             }
-        })
-        .collect()
+        }
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| (0..cores).for_each(|_| drop(scope.spawn(work))));
+    let done = done.into_inner().map_err(|e| e.to_string())?;
+    done.into_iter().map(|result| result.unwrap_or(Err("not tried".to_owned()))).collect()
 }
 
 /// What becomes of each.
@@ -90,47 +137,34 @@ pub fn programs(copy: &Path, names: &[String]) -> Result<Vec<Program>, String> {
 /// # Errors
 /// A program that cannot be started.
 pub fn all(copy: &Path, programs: &[Program], mutants: &[Mutant]) -> Result<Vec<Fate>, String> {
-    let next = AtomicUsize::new(0);
-    let fates: Mutex<Vec<Option<Result<Fate, String>>>> = Mutex::new(mutants.iter().map(|_| None).collect());
-    let work = || {
-        while let Some((i, mutant)) = mutants.get(next.load(Ordering::Relaxed)).and_then(|_| {
-            let i = next.fetch_add(1, Ordering::Relaxed);
-            mutants.get(i).map(|mutant| (i, mutant))
-        }) {
-            let fate = fate(copy, programs, mutant);
-            if let Ok(fate) = &fate {
-                println!("{}: {fate}", mutant.name);
-            }
-            if let Ok(mut fates) = fates.lock() {
-                fates[i] = Some(fate);
-            }
-        }
-    };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| (0..cores).for_each(|_| drop(scope.spawn(work))));
-    let fates = fates.into_inner().map_err(|e| e.to_string())?;
-    fates.into_iter().map(|fate| fate.unwrap_or(Err("not tried".to_owned()))).collect()
+    on_all_cores(mutants, |mutant| {
+        let fate = fate(copy, programs, mutant)?;
+        println!("{}: {fate}", mutant.name);
+        Ok(fate)
+    })
 }
 
 fn fate(copy: &Path, programs: &[Program], mutant: &Mutant) -> Result<Fate, String> {
     let mut order: Vec<&Program> = programs.iter().collect();
     // That of the mutant's own room first.
     order.sort_by_key(|program| !mutant.file.contains(&format!("/{}/", program.name)));
-    // The quick tests of all programs, then the slow ones.
+    // The quick tests of all programs, then the slow ones: most mutants need none of them.
     for slow in [false, true] {
         for program in &order {
-            let mut arguments = Vec::new();
-            for test in &program.slow {
-                arguments.extend((!slow).then(|| "--skip".to_owned()));
-                arguments.push(test.clone());
-            }
-            arguments.push("--exact".to_owned());
-            if slow && program.slow.is_empty() {
+            let chosen = |test: &&Test| test.reaches.contains(&mutant.id) && (test.takes > SLOW) == slow;
+            let chosen: Vec<&Test> = program.tests.iter().filter(chosen).collect();
+            if chosen.is_empty() {
                 continue;
             }
+            let mut arguments: Vec<&str> = chosen.iter().map(|test| &*test.name).collect();
+            arguments.push("--exact");
             // Other mutants are at work beside.
-            let limit = program.takes * PATIENCE + Duration::from_secs(20);
-            match run(copy, (&program.path, &arguments), mutant.id, limit, |_| ())? {
+            let takes: Duration = chosen.iter().map(|test| test.takes).sum();
+            let limit = takes * PATIENCE + Duration::from_secs(20);
+            let one = mutant.id.to_string();
+            match run(copy, (&program.path, &arguments), [("MUTANT", one.as_ref())], limit, |_, passes| {
+                passes
+            })? {
                 Fate::Survived => {}
                 fate => return Ok(fate),
             }
@@ -139,18 +173,19 @@ fn fate(copy: &Path, programs: &[Program], mutant: &Mutant) -> Result<Fate, Stri
     Ok(Fate::Survived)
 }
 
-/// Runs tests of one program, one after the other, until one fails. `ended` hears of each that passes.
+/// Runs tests of one program, one after the other. `ended` hears of each, and whether it passes, and says whether to go on.
 fn run(
     copy: &Path,
-    (program, arguments): (&Path, &[String]),
-    mutant: u32,
+    (program, arguments): (&Path, &[&str]),
+    environment: [(&str, &OsStr); 1],
     limit: Duration,
-    mut ended: impl FnMut(&str),
+    mut ended: impl FnMut(&str, bool) -> bool,
 ) -> Result<Fate, String> {
     let mut command = Command::new("timeout");
     command.args(["--kill-after=5", &limit.as_secs().to_string()]).arg(program).args(arguments);
-    command.env("MUTANT", mutant.to_string()).env("INSTA_UPDATE", "no").env("CARGO_MANIFEST_DIR", copy);
+    command.env("INSTA_UPDATE", "no").env("CARGO_MANIFEST_DIR", copy);
     let mut child = command
+        .envs(environment)
         .env("RAYON_NUM_THREADS", "1")
         .env("RUST_TEST_THREADS", "1")
         .current_dir(copy)
@@ -158,26 +193,27 @@ fn run(
         .stderr(Stdio::null())
         .spawn()
         .map_err(|e| format!("{}: {e}", program.display()))?;
-    let mut failed = None;
+    let (mut caught, mut failures) = (None, 0);
     for line in child.stdout.take().into_iter().flat_map(|out| BufReader::new(out).lines()) {
         let Ok(line) = line else { break };
         let Some((test, result)) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "))
         else {
             continue;
         };
-        ended(test);
-        if result == "FAILED" {
-            failed = Some(test.to_owned());
+        let passes = result != "FAILED";
+        failures += usize::from(!passes);
+        if !ended(test, passes) {
+            caught = Some(test.to_owned());
             // timeout passes it on to the program.
             let _ = Command::new("kill").arg(child.id().to_string()).status();
             break;
         }
     }
     let status = child.wait().map_err(|e| e.to_string())?;
-    Ok(match failed {
+    Ok(match caught {
         Some(test) => Fate::Caught(test),
         None if status.code() == Some(124) || status.code() == Some(137) => Fate::Hung,
-        None if status.success() => Fate::Survived,
+        None if status.success() || failures > 0 && status.code() == Some(101) => Fate::Survived,
         None => Fate::Caught(format!("an abort ({status})")),
     })
 }
