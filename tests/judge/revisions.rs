@@ -1,16 +1,21 @@
 //! Promise: where two revisions differ it is said which is closer, and only where the difference means something; what is
 //! recommended is no more than was measured.
 
+use std::collections::HashSet;
+use std::sync::Mutex;
+
 use approx::relative_eq;
 use holdfast::judge::coefficient;
 use holdfast::judge::recommendation::{is_worse, recommend};
-use holdfast::judge::revisions::{NoOutput, compare};
+use holdfast::judge::revisions::{NoOutput, cause, compare};
 use holdfast::method::Method;
-use holdfast::problem::elements::Elements;
+use holdfast::problem::elements::{self, Elements};
 use holdfast::problem::{CoefficientProblem, Operand, Weights};
 use holdfast::promise::Contract;
 use holdfast::results::revisions::{Change, MethodDiff};
+use holdfast::tensor::Coefficients;
 use num_complex::Complex64;
+use rstest::rstest;
 
 /// A step at which zoh's Ā is exactly 1. Here as below, A = 1.
 const EXACT: f32 = 0.0;
@@ -200,4 +205,47 @@ fn take_it_and_worse_on_none_are_said_only_where_everything_was_measured() {
     assert!(is_worse(&[MethodDiff { farther: 1, ..comparison(Change::BothWrong) }]));
     assert!(is_worse(&[closer(), comparison(Change::Unmeasured)]) && !is_worse(&[closer()]));
     assert!(is_worse(&[MethodDiff { unbounded: 1, ..closer() }]));
+}
+
+/// A cause is held against the elements that were compared, as they are: Δ, A, B and u of one.
+#[rstest]
+fn a_cause_is_held_against_the_compared_elements(
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+) {
+    let elements = elements::draw(weights, 1);
+    let asked: Mutex<Vec<Elements>> = Mutex::default();
+    // zoh with a step that is twice as long in B̄.
+    let evaluate = |elements: &Elements| {
+        asked.lock().expect("no test fails here").push(elements.clone());
+        let (mut a_bar, mut b_bar) = (Vec::new(), Vec::new());
+        for [delta, a_re, a_im, b_re, b_im, u] in numbers_of(elements) {
+            let a = (Complex64::new(a_re.into(), a_im.into()) * f64::from(delta)).exp();
+            let b = Complex64::new(b_re.into(), b_im.into()) * (2.0 * f64::from(delta) * f64::from(u));
+            a_bar.extend(&[a.re, a.im][..weights.width()]);
+            b_bar.extend(&[b.re, b.im][..weights.width()]);
+        }
+        Some(Coefficients { a_bar, b_bar })
+    };
+    let found = cause(Method::Zoh, &elements, &evaluate, || None, (&[], &[])).expect("a cause");
+    assert_eq!(found.name, "b-bar-delta-doubled");
+    let asked = asked.into_inner().expect("no test fails here");
+    let compared: HashSet<[u32; 6]> = numbers_of(&elements).map(|one| one.map(f32::to_bits)).collect();
+    let last = asked.last().expect("it was asked");
+    assert!(last.u.len() >= 200, "{} elements", last.u.len());
+    for one in numbers_of(last) {
+        assert!(compared.contains(&one.map(f32::to_bits)), "{one:?} was not compared");
+    }
+}
+
+/// Δ, both parts of A and of B, and u.
+fn numbers_of(elements: &Elements) -> impl Iterator<Item = [f32; 6]> {
+    let problem = &elements.coefficients;
+    let parts = |values: &[f32], i: usize| match problem.weights {
+        Weights::Real => [values[i], 0.0],
+        Weights::Complex => [values[2 * i], values[2 * i + 1]],
+    };
+    (0..elements.u.len()).map(move |i| {
+        let ([a_re, a_im], [b_re, b_im]) = (parts(&problem.a, i), parts(&problem.b, i));
+        [problem.delta[i], a_re, a_im, b_re, b_im, elements.u[i]]
+    })
 }
