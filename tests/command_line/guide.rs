@@ -34,7 +34,11 @@ fn run(line: &str, folder: &Path) -> (String, i32) {
     assert_eq!(words[0], "holdfast", "`{line}`: only holdfast is run");
     let said = output(command().args(&words[1..]).current_dir(folder).env("CUDA_VISIBLE_DEVICES", ""));
     let status = said.status.code().expect("it ended by itself");
-    (text(&said.stdout) + &text(&said.stderr), status)
+    // How far it is, which is said where that takes its time.
+    let is_progress = |line: &&str| line.contains(", about ") && line.trim_end().ends_with(" left");
+    let errors = text(&said.stderr);
+    let errors: String = errors.split_inclusive('\n').filter(|line| !is_progress(line)).collect();
+    (text(&said.stdout) + &errors, status)
 }
 
 /// Runs the commands of a block, one after another in one folder, and holds each against every block that shows the same.

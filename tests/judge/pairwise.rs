@@ -1,5 +1,6 @@
 //! Promise: two methods' outputs differ where their truths do, and nowhere else.
 
+use approx::assert_relative_eq;
 use holdfast::judge::pairwise::{MethodOutputs, matrices};
 use holdfast::judge::ulp::Format;
 use holdfast::method::Method;
@@ -56,6 +57,24 @@ fn outputs_that_differ_by_something_else_or_are_not_numbers_fail() {
     assert_eq!(status(left.clone(), right), PairStatus::Off);
     let nan = outputs(Method::Rk4, [1.0, 3.0], [f64::NAN, 3.0]);
     assert_eq!(status(left, nan), PairStatus::Off);
+}
+
+/// Differences of 1/2 and of 1/4, the truth's; the kernel's second one is off by 1/100.
+#[test]
+fn a_pair_shows_the_figures_of_its_differences() {
+    let left = outputs(Method::Zoh, [3.0, 4.0], [3.0, 4.01]);
+    let right = outputs(Method::Rk4, [3.5, 4.25], [3.5, 4.25]);
+    let (truth, kernel) = matrices(&[left, right], Format::F16, |i| vec![5, i]);
+    let (truth, kernel) = (&truth[0], &kernel[0]);
+    assert_eq!((truth.left, truth.right), (Method::Zoh.into(), Method::Rk4.into()));
+    assert_eq!((truth.mean, truth.max, &truth.worst_index[..]), (0.375, 0.5, &[5, 0][..]));
+    // Relative to the larger of both; between 2 and 4 halves are 256 units in the last of 11 places.
+    let largest = (3.5f64.powi(2) + 4.25f64.powi(2)).sqrt();
+    assert_relative_eq!(truth.rel_l2, (0.25f64 + 0.0625).sqrt() / largest, max_relative = 1e-15);
+    assert_eq!((truth.max_ulp, truth.status, truth.ratio), (256.0, PairStatus::Oracle, 0.0));
+    assert_relative_eq!(kernel.mean, 0.37, max_relative = 1e-14);
+    assert_relative_eq!(kernel.ratio, 0.5, max_relative = 1e-12);
+    assert_eq!((&kernel.worst_index[..], kernel.status), (&[5, 1][..], PairStatus::Agrees));
 }
 
 #[test]

@@ -186,6 +186,19 @@ fn zeros_and_vanishing_numbers_need_a_reason() {
     assert_eq!(settle(&small, &-small), Err(Doubt::Disagreement), "noise has no sign");
     let infinite = Wide::exact(f64::INFINITY);
     assert_eq!(settle(&infinite, &infinite), Err(Doubt::NotFinite));
+    // Half the smallest subnormal and three halves of it lie between two numbers; what is beside or below them does not.
+    let halves = |count: f64| Wide::exact(count) * Wide::pow2(-1075);
+    for (count, value) in [
+        (0.5, Some(0.0)),
+        (1.0, None),
+        (1.5, Some(5e-324)),
+        (2.0, Some(5e-324)),
+        (3.0, None),
+        (3.5, Some(1e-323)),
+    ] {
+        let settled = settle(&halves(count), &halves(count));
+        assert_eq!(settled.map(|s| s.value), value.ok_or(Doubt::Boundary), "{count} × 2^-1075");
+    }
 }
 
 #[rstest]
