@@ -39,6 +39,23 @@ impl Family {
         (0..FINE).map(at).collect()
     }
 
+    /// The logarithms of the points that are tried first, ascending. What a factor next to 1 leaves is small already, and is
+    /// only much smaller at a point that is nearer to it than 1 is: around 1 they come closer and closer.
+    fn logarithms(&self) -> Vec<f64> {
+        let (from, to) = (self.range.0.ln(), self.range.1.ln());
+        let step = (to - from) / (GRID - 1) as f64;
+        let mut all: Vec<f64> = (0..GRID).map(|i| from + step * i as f64).collect();
+        if !self.is_limit() && from < -step && step < to {
+            let mut near = step;
+            while near > NEAREST {
+                all.extend([-near, near]);
+                near *= CLOSER;
+            }
+            all.sort_by(f64::total_cmp);
+        }
+        all
+    }
+
     pub fn with(&self, variant: &Variant, number: f64) -> Variant {
         let mut changed = *variant;
         (self.apply)(&mut changed, number);
@@ -75,6 +92,9 @@ const LEAST_LIMIT: f64 = 0.03;
 
 /// Points of the first grid, and steps of each refinement.
 const GRID: usize = 32;
+/// How much closer to 1 each further point is, and how close the last one.
+const CLOSER: f64 = 0.4;
+const NEAREST: f64 = 1e-3;
 /// Points of the grid beside another change.
 const FINE: usize = 64;
 const REFINED: usize = 50;
@@ -434,11 +454,11 @@ pub fn find(case: &Case, looks: &[Look], variant: &Variant, family: &Family) -> 
     let near = if family.is_limit() { looks } else { &looks[..looks.len().min(1)] };
     let distance =
         |log: f64| near.iter().map(|look| look.distance(case, &with(sign * log.exp()))).sum::<f64>();
-    let (from, to) = (family.range.0.ln(), family.range.1.ln());
-    let at = |i: usize| from + (to - from) * i as f64 / (GRID - 1) as f64;
-    let grid: Vec<f64> = (0..GRID).map(|i| distance(at(i))).collect();
-    let mut least: Vec<usize> = (0..GRID).filter(|&i| grid[i].is_finite()).collect();
-    least.retain(|&i| (i == 0 || grid[i] <= grid[i - 1]) && (i + 1 == GRID || grid[i] <= grid[i + 1]));
+    let at = family.logarithms();
+    let grid: Vec<f64> = at.iter().map(|&log| distance(log)).collect();
+    let end = at.len() - 1;
+    let mut least: Vec<usize> = (0..=end).filter(|&i| grid[i].is_finite()).collect();
+    least.retain(|&i| (i == 0 || grid[i] <= grid[i - 1]) && (i == end || grid[i] <= grid[i + 1]));
     let without: f64 = near.iter().map(|look| look.distance(case, variant)).sum();
     least.retain(|&i| grid[i] <= LEFT * without);
     least.sort_by(|&a, &b| grid[a].total_cmp(&grid[b]));
@@ -448,7 +468,7 @@ pub fn find(case: &Case, looks: &[Look], variant: &Variant, family: &Family) -> 
             || step == REFINED / 2 && nearest > 1e-3 * of_grid
     };
     for &i in least.iter().take(2) {
-        let (mut low, mut high) = (at(i.saturating_sub(1)), at((i + 1).min(GRID - 1)));
+        let (mut low, mut high) = (at[i.saturating_sub(1)], at[(i + 1).min(end)]);
         // The golden section.
         let ratio = (5f64.sqrt() - 1.0) / 2.0;
         let (mut one, mut other) = (high - ratio * (high - low), low + ratio * (high - low));
