@@ -201,6 +201,18 @@ fn rounding_is_no_formula() {
     let phi2 = if z.norm() < 1e-3 { C::ZERO } else { phi(z)[2] * square * square.conj() / square.norm() };
     [z.exp(), phi2 * delta * delta * b * u]
 }, "b-bar-formula", &["[conj(w)/(|w|) with w = z²]"])]
+#[case::wrong_modulus(Method::Bilinear, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    let below = 1.0 - a * delta / 2.0;
+    // |1 − z/2|² with twice the square of its imaginary part.
+    let inverse = below.conj() / (below.re.powi(2) + 2.0 * below.im.powi(2));
+    [(1.0 + a * delta / 2.0) * inverse, b * u * delta * inverse]
+}, "a-bar-formula + b-bar-formula", &["Im(z)²/2 in place of Im(z)²/4"])]
+#[case::guarded_twice(Method::Foh, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    let z = a * delta;
+    let inverse = z.conj() / (z.norm_sqr() + 0.005);
+    let phi2 = if z.norm() < 0.25 { phi(z)[2] } else { ((z.exp() - 1.0) * inverse - 1.0) * inverse };
+    [z.exp(), phi2 * delta * delta * b * u]
+}, "b-bar-formula", &["|z|² + 0.005"])]
 #[case::step_twice(Method::Bilinear, Weights::Real, |delta: f64, a: C, b: C, u: f64| {
     let z = a * delta;
     [(1.0 + z / 2.0) / (1.0 - z / 2.0), b * u * delta / (1.0 - z * delta / 2.0)]
