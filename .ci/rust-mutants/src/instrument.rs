@@ -25,11 +25,11 @@ static REACHED: OnceLock<&'static [AtomicU8]> = OnceLock::new();
 #[inline]
 pub fn on(id: u32) -> bool {
     let now = ON.load(Relaxed);
-    now == id || now >= RECORDS && is_new(now, id)
+    now == id || now >= RECORDS && start_or_record(now, id)
 }
 
 #[cold]
-fn is_new(now: u32, id: u32) -> bool {
+fn start_or_record(now: u32, id: u32) -> bool {
     if now == NOT_ASKED {
         start();
         return on(id);
