@@ -32,7 +32,7 @@ impl Format {
     /// it). `value` must be finite.
     pub fn ulp(self, value: f64) -> f64 {
         let exponent = exponent(value).max(self.min_exponent);
-        2f64.powi(exponent - (self.precision - 1))
+        power_of_two(exponent - (self.precision - 1))
     }
 
     /// The largest error that rounding a number of at most this magnitude to nearest makes: half an ulp.
@@ -48,14 +48,19 @@ impl Format {
 
     /// From this magnitude on, rounding to nearest gives an infinity.
     pub fn overflow_threshold(self) -> f64 {
-        let next_binade = 2f64.powi(self.max_exponent) * 2.0;
-        next_binade - 0.5 * self.ulp(2f64.powi(self.max_exponent))
+        let largest_binade = power_of_two(self.max_exponent);
+        2.0 * largest_binade - 0.5 * self.ulp(largest_binade)
     }
 
     /// |got − want| in ulps of `want`.
     pub fn distance(self, got: f64, want: f64) -> f64 {
         if got == want { 0.0 } else { (got - want).abs() / self.ulp(want) }
     }
+}
+
+/// 2ⁿ of a normal number, by its bits: `powi` multiplies in a loop, and every element that is judged asks for one.
+fn power_of_two(n: i32) -> f64 {
+    f64::from_bits(((1023 + n) as u64) << 52)
 }
 
 /// floor(log2 |value|), and below every format's exponents for zero and f64 subnormals.
