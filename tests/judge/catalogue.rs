@@ -1,9 +1,15 @@
 //! Promise: the catalogue of faults, the kernels' list and the record have the same faults.
 
+use holdfast::formula::Fraction;
 use holdfast::judge::faults::catalogue::{ALL, NOT_NAMED, find};
+use holdfast::judge::faults::partial_sums::{PHIS, PartialSums};
 use holdfast::judge::faults::{Fault, recorded};
 use holdfast::kernel::CpuBackend;
 use holdfast::method::Method;
+use holdfast::problem::{Problem, Shape};
+use rstest::rstest;
+
+use crate::support::problems::{Layout, generator};
 
 #[test]
 fn names_are_unique_kebab_case() {
@@ -68,4 +74,38 @@ fn the_record_has_every_fault_of_the_catalogue() {
     let recorded: Vec<String> = recorded::all().into_iter().map(|row| row.fault).collect();
     let catalogue: Vec<&str> = ALL.iter().map(|entry| entry.name).collect();
     assert_eq!(recorded, catalogue);
+}
+
+/// What a problem does not have cannot be wrong with it, and is not tried.
+#[rstest]
+#[case("skip-doubled", |p: &mut Problem| p.d = None)]
+#[case("skip-missing", |p: &mut Problem| p.d = None)]
+#[case("gate-missing", |p: &mut Problem| p.z = None)]
+#[case("gate-before-skip", |p: &mut Problem| p.z = None)]
+#[case("gate-before-skip", |p: &mut Problem| p.d = None)]
+#[case("bias-missing", |p: &mut Problem| p.delta_bias = None)]
+#[case("bias-after-softplus", |p: &mut Problem| p.delta_bias = None)]
+#[case("bias-after-softplus", |p: &mut Problem| p.delta_softplus = false)]
+#[case("softplus-missing", |p: &mut Problem| p.delta_softplus = false)]
+#[case("group-modulo", |p: &mut Problem| p.shape.groups = 1)]
+#[case("last-element-ignored", |p: &mut Problem| p.shape.seqlen = 1)]
+#[case("tail-4-ignored", |p: &mut Problem| p.shape.seqlen = 16)]
+fn a_fault_applies_where_there_is_what_it_is_about(#[case] name: &str, #[case] lose: fn(&mut Problem)) {
+    let shape = Shape { groups: 2, ..Layout::plain(1, 4, 2, 17).shape };
+    let layout = Layout { shape, gate: true, extras: true, ..Layout::plain(1, 4, 2, 17) };
+    let mut problem = layout.random(&mut generator("a fault applies"));
+    let fault = find(name).expect("in the catalogue").fault;
+    assert!(fault.applies(Method::Zoh, &problem), "{name}");
+    lose(&mut problem);
+    assert!(!fault.applies(Method::Zoh, &problem), "{name}");
+}
+
+#[test]
+fn a_wrong_number_in_one_closed_form_changes_that_phi_alone() {
+    let mut sums = PartialSums::RIGHT;
+    assert!((1..=PHIS).all(|k| !sums.changes(k)));
+    sums.of_powers[1][1] = Fraction(1, 6);
+    assert!((1..=PHIS).all(|k| sums.changes(k) == (k == 2)));
+    sums.of_exponential[2] = Fraction(-1, 2);
+    assert!((1..=PHIS).all(|k| sums.changes(k) == (k >= 2)));
 }

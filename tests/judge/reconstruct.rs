@@ -1,10 +1,12 @@
 //! Promise: what a step function computes is said as a formula, with what is different from the specified one, and nothing
 //! is said of a right one.
 
+use std::f64::consts::{LN_2, LOG2_E, PI};
+
 use holdfast::formula::Function;
 use holdfast::judge::faults::complex::{Powers, Product};
 use holdfast::judge::model::{function, phi};
-use holdfast::judge::reconstruct::{Reconstruction, identify};
+use holdfast::judge::reconstruct::{Reconstruction, identify, text};
 use holdfast::method::Method;
 use holdfast::problem::Weights;
 use holdfast::problem::elements::Elements;
@@ -221,6 +223,20 @@ fn rounding_is_no_formula() {
     "a-bar-formula + b-bar-formula", &[
     "Ā is taken with −A in the place of A where Re A > 0", "B̄ is taken with −A in the place of A where Re A > 0"
 ])]
+#[case::base_two(Method::Zoh, Weights::Real, |delta: f64, a: C, b: C, u: f64| {
+    let of_two = (a * delta).re / LN_2;
+    let r = of_two - of_two.round();
+    [(of_two.round().exp2() * (1.0 + r * (0.7 + r * 0.25))).into(), delta * b * u]
+}, "a-bar-formula", &["2ᵏ(1 + 7r/10 + r²/4) with k = round(z/ln 2) and r = z/ln 2 − k"])]
+#[case::short_ln_2(Method::Zoh, Weights::Real, |delta: f64, a: C, b: C, u: f64| {
+    let z = (a * delta).re;
+    let k = (z / LN_2).floor();
+    [(k.exp2() * (z - k * 0.693).exp()).into(), delta * b * u]
+}, "a-bar-formula", &["2ᵏ·exp(z − 0.693·k) with k = floor(Re z/ln 2)"])]
+#[case::short_period(Method::Zoh, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    let z = a * delta;
+    [(z - C::I * (6.28 * (z.im / 6.28).round())).exp(), delta * b * u]
+}, "a-bar-formula", &["exp(z − 6.28·ik) with k = round(Im z/6.28)"])]
 #[case::unknown(Method::Foh, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
     let z = a * delta;
     let factor = if z.norm() < 0.5 { 1.0 + 0.01 * (9.0 * z.norm()).cos() } else { 1.0 };
@@ -271,4 +287,19 @@ fn the_text_of_a_wrong_square_is_what_it_computes() {
         assert!((product.of(z, z) - said).norm() <= 1e-15, "{product:?}: {}", product.square());
     }
     assert!(!Powers::wrong().next().expect("there are some").text().contains("higher"));
+}
+
+/// Constants by their names, fractions as such, and all else by its digits.
+#[rstest]
+#[case(LN_2, "ln 2")]
+#[case(-LOG2_E, "−log₂e")]
+#[case(PI, "π")]
+#[case(1.0 / 3.0, "1/3")]
+#[case(-4.0, "−4")]
+#[case(0.7 * LN_2, "0.7·ln 2")]
+#[case(-1.003 * LOG2_E, "−1.003·log₂e")]
+#[case(0.123456789, "0.123457")]
+#[case(1.23456789e-5, "1.23457e−5")]
+fn a_number_is_said_as_it_was_meant(#[case] value: f64, #[case] said: &str) {
+    assert_eq!(text::number(value), said);
 }

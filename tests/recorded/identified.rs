@@ -24,6 +24,8 @@ struct Scan {
     a_bar: fn(f64) -> f64,
     /// Of Δ and A.
     b_bar: fn(f64, f64) -> f64,
+    /// What enters a state, of B̄ for B = 1, B and u.
+    input: fn(f64, f64, f64) -> f64,
     /// The state that a position is given.
     carried: fn(f64, usize) -> f64,
     /// The position whose Δ Ā takes.
@@ -44,6 +46,14 @@ fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
+fn bf16(x: f64) -> f64 {
+    InputType::Bf16.round(x as f32).into()
+}
+
+fn f16(x: f64) -> f64 {
+    InputType::F16.round(x as f32).into()
+}
+
 fn silu(x: f64) -> f64 {
     x * sigmoid(x)
 }
@@ -53,6 +63,7 @@ const ZOH: Scan = Scan {
     b_bar_step: None,
     a_bar: f64::exp,
     b_bar: |delta, _| delta,
+    input: |h, b, u| h * b * u,
     carried: |x, _| x,
     a_bar_at: |l| l,
     a: |a| a,
@@ -90,9 +101,10 @@ fn run(scan: &Scan, problem: &Problem) -> (Vec<f32>, Vec<f32>) {
             let mut x = 0.0;
             for l in 0..seqlen {
                 let delta = of_b_bar(f64::from(problem.delta[at(l)]), bias);
-                let input = operand(&problem.b, l) * f64::from(problem.u[at(l)]);
+                let h = (scan.b_bar)(delta, a);
+                let input = (scan.input)(h, operand(&problem.b, l), f64::from(problem.u[at(l)]));
                 let a_bar = (scan.a_bar)(steps[(scan.a_bar_at)(l)] * a);
-                x = a_bar * (scan.carried)(x, l) + (scan.b_bar)(delta, a) * input;
+                x = a_bar * (scan.carried)(x, l) + input;
                 states.push(x);
                 y[l] += operand(&problem.c, l) * states[l];
             }
@@ -237,6 +249,31 @@ fn what_is_around_the_formula_is_identified(#[case] name: &str, #[case] says: &s
     is_first(&named(&scan, &problem, &problem, true), name, says);
 }
 
+/// What is rounded to 16 bits on its way.
+#[rstest]
+#[case("u-in-bf16", "u of the scan", Scan { input: |h, b, u| h * b * bf16(u), ..ZOH })]
+#[case("u-in-f16", "u of the scan", Scan { input: |h, b, u| h * b * f16(u), ..ZOH })]
+#[case("b-in-bf16", "B is", Scan { input: |h, b, u| h * bf16(b) * u, ..ZOH })]
+#[case("b-in-f16", "B is", Scan { input: |h, b, u| h * f16(b) * u, ..ZOH })]
+#[case("b-times-u-in-bf16", "B u, which Δ multiplies", Scan { input: |h, b, u| h * bf16(b * u), ..ZOH })]
+#[case("b-times-u-in-f16", "B u, which Δ multiplies", Scan { input: |h, b, u| h * f16(b * u), ..ZOH })]
+#[case("b-bar-in-bf16", "B̄ is", Scan { input: |h, b, u| bf16(h * b) * u, ..ZOH })]
+#[case("b-bar-in-f16", "B̄ is", Scan { input: |h, b, u| f16(h * b) * u, ..ZOH })]
+#[case("input-in-bf16", "what enters the states", Scan { input: |h, b, u| bf16(h * b * u), ..ZOH })]
+#[case("input-in-f16", "what enters the states", Scan { input: |h, b, u| f16(h * b * u), ..ZOH })]
+#[case("delta-in-bf16", "Δ", Scan { step: |x, b| bf16(softplus(x + b)), ..ZOH })]
+#[case("delta-in-f16", "Δ", Scan { step: |x, b| f16(softplus(x + b)), ..ZOH })]
+#[case("a-in-bf16", "A is", Scan { a: bf16, ..ZOH })]
+#[case("a-in-f16", "A is", Scan { a: f16, ..ZOH })]
+#[case("a-bar-in-bf16", "Ā is", Scan { a_bar: |z| bf16(z.exp()), ..ZOH })]
+#[case("a-bar-in-f16", "Ā is", Scan { a_bar: |z| f16(z.exp()), ..ZOH })]
+#[case("readout-in-bf16", "before skip and gate", Scan { output: |y, d, u, z| (bf16(y) + d * u) * silu(z), ..ZOH })]
+#[case("readout-in-f16", "before skip and gate", Scan { output: |y, d, u, z| (f16(y) + d * u) * silu(z), ..ZOH })]
+fn what_is_rounded_on_its_way_is_identified(#[case] name: &str, #[case] says: &str, #[case] scan: Scan) {
+    let problem = problem(9);
+    is_first(&named(&scan, &problem, &problem, true), name, says);
+}
+
 /// Factors next to 1, with which what is computed is nearly right: as they are found, whichever number they multiply.
 #[rstest]
 fn a_factor_next_to_1_is_identified(
@@ -303,6 +340,8 @@ fn b_bar_is_identified(#[case] says: &str, #[case] b_bar: fn(f64, f64) -> f64) {
 #[case("d-channel-off-by-1", "D of channel i is that of i − 1", |p: &mut Problem| if let Some(d) = &mut p.d { d.rotate_right(1) })]
 #[case("bias-of-first-channel", "delta_bias is that of channel 0", |p: &mut Problem| if let Some(bias) = &mut p.delta_bias { let first = bias[0]; bias.fill(first) })]
 #[case("b-of-first-batch", "B is that of batch 0", |p: &mut Problem| { let half = p.b.len() / 2; let (first, second) = p.b.split_at_mut(half); second.copy_from_slice(first) })]
+#[case("c-in-bf16", "C is rounded", |p: &mut Problem| p.c.iter_mut().for_each(|c| *c = InputType::Bf16.round(*c)))]
+#[case("c-in-f16", "C is rounded", |p: &mut Problem| p.c.iter_mut().for_each(|c| *c = InputType::F16.round(*c)))]
 #[case("group-off", "reads group g + 1", |p: &mut Problem| { for values in [&mut p.b, &mut p.c] { let rows = values.len() / 4; values.chunks_mut(2 * rows).for_each(|batch| batch.rotate_left(rows)) } })]
 #[case("u-channels-reversed", "from the last channel", |p: &mut Problem| p.u.chunks_mut(240).for_each(|batch| { let rows: Vec<f32> = batch.chunks(40).rev().flatten().copied().collect(); batch.copy_from_slice(&rows) }))]
 fn a_wrong_place_is_identified(#[case] name: &str, #[case] says: &str, #[case] misread: fn(&mut Problem)) {

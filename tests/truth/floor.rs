@@ -149,9 +149,14 @@ fn channel(delta: f32, u: &[f32]) -> Problem {
 fn a_scan_that_cancels_keeps_what_is_left() {
     let t = (pow2(-116) * (1.0 + pow2(-20))) as f32;
     let problem = channel(1.0, &[pow2(120) as f32, t, -pow2(120) as f32]);
-    for truth in scan::solve(&problem, &[Method::Zoh, Method::Bilinear, Method::Rk4]).expect("certified") {
-        assert_eq!(truth.tensors[TensorName::Out].values[2], f64::from(t), "{}", truth.method);
-        assert_eq!(truth.tensors[TensorName::LastState].values[0], f64::from(t), "{}", truth.method);
+    // The same Δ where a bias is part of it.
+    let biased = Problem { delta_bias: Some(vec![-0.75]), ..channel(1.75, &problem.u) };
+    for problem in [problem, biased] {
+        for truth in scan::solve(&problem, &[Method::Zoh, Method::Bilinear, Method::Rk4]).expect("certified")
+        {
+            assert_eq!(truth.tensors[TensorName::Out].values[2], f64::from(t), "{}", truth.method);
+            assert_eq!(truth.tensors[TensorName::LastState].values[0], f64::from(t), "{}", truth.method);
+        }
     }
 }
 
