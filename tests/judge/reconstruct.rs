@@ -235,8 +235,8 @@ fn rounding_is_no_formula() {
 }, "a-bar-formula", &["2ᵏ·exp(z − 0.693·k) with k = floor(Re z/ln 2)"])]
 #[case::short_period(Method::Zoh, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
     let z = a * delta;
-    [(z - C::I * (6.28 * (z.im / 6.28).round())).exp(), delta * b * u]
-}, "a-bar-formula", &["exp(z − 6.28·ik) with k = round(Im z/6.28)"])]
+    [(z - C::I * (6.3 * (z.im / 6.3).round())).exp(), delta * b * u]
+}, "a-bar-formula", &["exp(z − 6.3·ik) with k = round(Im z/6.3)"])]
 #[case::unknown(Method::Foh, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
     let z = a * delta;
     let factor = if z.norm() < 0.5 { 1.0 + 0.01 * (9.0 * z.norm()).cos() } else { 1.0 };
