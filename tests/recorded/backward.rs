@@ -42,7 +42,7 @@ fn rounded(problem: &Problem, given: &OutputGradients, method: Method) -> Gradie
 }
 
 /// A file of a backward pass alone.
-fn recorded(
+pub fn recorded(
     (problem, given): (&Problem, &OutputGradients),
     name: &str,
     gradients: &Gradients<f32>,
@@ -75,7 +75,7 @@ fn add(file: &mut File, name: &str, gradients: &Gradients<f32>) {
     }
 }
 
-fn checked(file: &File) -> Vec<CaseResult> {
+pub fn checked(file: &File) -> Vec<CaseResult> {
     checked_whole(file).cases
 }
 

@@ -5,6 +5,7 @@ mod support;
 
 mod arithmetic;
 mod backward;
+mod backward_identified;
 mod begins;
 mod blind;
 mod blind_backward;

@@ -138,6 +138,9 @@ pub fn find(name: &str) -> Option<&'static Fault> {
     ALL.iter().find(|fault| fault.name == name)
 }
 
+/// The name of a gradient that is 0 altogether.
+pub const ZERO: &str = "gradient-zero";
+
 /// Whatever an adjoint enters.
 pub const ADJOINT: &[GradientName] = &[U, Delta, A, B, DeltaBias, InitialState];
 /// Whatever the outputs' gradients enter.
@@ -352,6 +355,7 @@ const SPECIFIC: &[Fault] = &[
     fault("reversed-carry-of-own-position", "the reversed scan's adjoint is multiplied by Ā of the wrong position", ADJOINT,
         |v, _| v.carry[1] = Carry::Own),
     fault("reversed-no-recurrence", "the reversed scan carries no adjoint", ADJOINT, |v, _| v.carry[1] = Carry::Lost),
+    fault("forward-no-recurrence", "the forward scan carries no adjoint", ADJOINT, |v, _| v.carry[0] = Carry::Lost),
     fault("dlast-state-ignored", "dlast_state is ignored", ADJOINT, |v, _| v.last_state = LastState::Ignored),
     fault("dlast-state-everywhere", "dlast_state is added at every position", ADJOINT, |v, _| v.last_state = LastState::Everywhere),
     fault("dlast-state-in-both-scans", "dlast_state enters the reversed scan as well", ADJOINT, |v, _| v.last_state = LastState::InBothScans),
@@ -376,6 +380,7 @@ const SPECIFIC: &[Fault] = &[
     fault("reversed-state-of-forward", "the reversed scan's Ā is multiplied by the forward scan's state", SLOPES,
         |v, _| v.reversed_state = ReversedState::Forward),
     fault("reversed-carry-without-a-bar", "the reversed scan's adjoint is carried without Ā", ADJOINT, |v, _| v.carry[1] = Carry::Undecayed),
+    fault("forward-carry-without-a-bar", "the forward scan's adjoint is carried without Ā", ADJOINT, |v, _| v.carry[0] = Carry::Undecayed),
     fault("reversed-missing", "the reversed scan has no backward pass", SCAN, |v, _| v.directions[1] = 0.0),
     fault("forward-missing", "the forward scan's outputs have no backward pass", SCAN, |v, _| v.directions[0] = 0.0),
     fault("half-missing", "the gradients of both directions are summed, without ½", SCAN, |v, _| v.directions = [2.0; 2]),
@@ -417,7 +422,7 @@ const GENERAL: &[Fault] = &[
     fault("gradient-doubled", "the gradient is twice what it is to be", ALL_OF_THEM, |v, _| v.scale = Scale::By(2.0)),
     fault("gradient-halved", "the gradient is half of what it is to be", ALL_OF_THEM, |v, _| v.scale = Scale::By(0.5)),
     fault("gradient-negated", "the gradient has the wrong sign", ALL_OF_THEM, |v, _| v.scale = Scale::By(-1.0)),
-    fault("gradient-zero", "the gradient is 0", ALL_OF_THEM, |v, _| v.scale = Scale::By(0.0)),
+    fault(ZERO, "the gradient is 0", ALL_OF_THEM, |v, _| v.scale = Scale::By(0.0)),
     fault("gradient-reversed", "the gradient runs from the last position to the first", &[U, Delta, B, C, Z], |v, _| v.store = Store::Reversed),
     fault("gated-dout-bf16", "dout times the gate is kept in bf16", ALL_OF_THEM, |v, _| v.narrow = Some((Narrow::Gated, InputType::Bf16))),
     fault("gated-dout-f16", "dout times the gate is kept in f16", ALL_OF_THEM, |v, _| v.narrow = Some((Narrow::Gated, InputType::F16))),

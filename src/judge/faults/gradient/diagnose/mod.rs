@@ -28,7 +28,7 @@ use crate::formula::Form;
 use crate::judge::diagnose::{NEARLY, NEARLY_ROUNDED, NEEDED};
 use crate::problem::{OutputGradients, Problem, Shape};
 use crate::results::Diagnosis;
-use crate::tensor::GradientName::{self, Delta, DeltaBias};
+use crate::tensor::GradientName::{self, Delta, DeltaBias, Z};
 use crate::tensor::{Gradients, Named};
 
 pub(super) use self::fitted::number;
@@ -341,7 +341,9 @@ fn best_first(models: &mut [Model], explained: &[usize]) {
         let of = |fault: &&Fault| every().position(|other| other.name == fault.name);
         let places: Vec<usize> = model.faults.iter().filter_map(of).collect();
         let count = places.iter().map(|&at| explained[at]).sum::<usize>();
-        let is_separate = model.faults.iter().all(|fault| fault.is_separate());
+        // That a gradient is 0 says more than which place would make it so.
+        let is_separate =
+            model.faults.iter().all(|fault| fault.is_separate() && fault.name != catalogue::ZERO);
         let divides = model.faults.iter().any(|fault| fault.divides());
         (model.is_contradicted, std::cmp::Reverse(count), is_separate, divides, places)
     };
@@ -378,8 +380,10 @@ impl Case<'_> {
             };
             !pairs.into_iter().all(within)
         };
+        // A pass that keeps its outputs has grad.z right, whatever it reads wrongly on its way back.
+        let contradicts = |name: GradientName| name != Z && !failing.contains(&name);
         let is_contradicted = !fault.is_separate()
-            && values.iter().any(|(name, values)| !failing.contains(&name) && changes(name, values));
+            && values.iter().any(|(name, values)| contradicts(name) && changes(name, values));
         Computed { fault, values, is_contradicted }
     }
 
