@@ -351,3 +351,17 @@ fn an_initial_state_without_a_gradient_is_named(
     let pass = Pass { spoilt: Some((InitialState, spoil)), ..RIGHT };
     is_named("gradient-zero", (method, weights), &pass, &[InitialState]);
 }
+
+/// What is stored in 16 bits is rounded as much as it is large: no second fault.
+#[rstest]
+fn a_sum_that_is_stored_in_16_bits_has_one_name(
+    #[values((Zoh, Real, InputType::Bf16), (HighOrder, Real, InputType::F16), (Poly, Complex, InputType::F16))]
+    (method, weights, input): (Method, Weights, InputType),
+) {
+    let given = drawn(weights, Operand::Variable, input);
+    let case = checked(method, &given, &run(&Pass { group: |shares| shares[2], ..RIGHT }, method, &given));
+    for name in [B, GradientName::C] {
+        let found: Vec<&str> = case.tensors[name].diagnosis.iter().map(|found| &found.name[..]).collect();
+        assert_eq!(found, ["group-last-alone"], "{name}");
+    }
+}

@@ -9,6 +9,7 @@ use super::super::adjoint::{self, Known, Scope, Sums, is_summed};
 use super::super::catalogue::{self, Fault};
 use super::super::structure;
 use super::{Case, Fit, KNOWN, Look, Model, OF_NOTHING, PLACES, SINGLES, TELLING};
+use crate::judge::ulp::Format;
 use crate::problem::Shape;
 use crate::results::Diagnosis;
 use crate::tensor::GradientName::{self, A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
@@ -150,8 +151,8 @@ impl Look<'_> {
 
     pub fn fit_within(&self, bounds: &[f64], model: &[f64], range: Range<usize>) -> Fit {
         let Look { case, name, .. } = self;
-        // A larger value than was to be computed is stored with a larger rounding.
-        let stored = half_ulp(case.got[*name].element);
+        // A larger value than was to be computed is stored with a larger rounding, twice as large from a power of two on.
+        let format = Format::for_input(case.got[*name].element);
         let want = &case.want[*name];
         let (got, exact) = (&case.got[*name].values[range.clone()], &want.values[range.clone()]);
         let largest = |values: &[f64]| {
@@ -161,9 +162,10 @@ impl Look<'_> {
         let (of_model, of_want) = (largest(model), largest(exact));
         let (mut share, mut left, mut all) = (0.0f64, 0.0, 0.0);
         for (i, ((&got, &model), &exact)) in range.zip(got.iter().zip(model).zip(exact)) {
+            let judged = bounds[i / want.width];
             // What is infinite has no rounding.
-            let larger = if model.is_finite() { (model.abs() - exact.abs()).max(0.0) } else { 0.0 };
-            let bound = bounds[i / want.width] + stored * larger;
+            let rounding = |x: f64| if x.is_finite() { format.rounding_error(x) } else { 0.0 };
+            let bound = judged + (rounding(model.abs() + judged) - rounding(exact)).max(0.0);
             // Where nothing was to be computed, no bound says how well something is.
             let unit = match of_want > 0.0 {
                 true => bound * (of_model / of_want).max(1.0),
