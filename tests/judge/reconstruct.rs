@@ -140,6 +140,10 @@ fn rounding_is_no_formula() {
     let (a_bar, b_bar) = ((a * delta).exp(), b * u * delta);
     [C::new(a_bar.re, b_bar.re), C::new(a_bar.im, b_bar.im)]
 }, "a-bar-formula + b-bar-formula", &["Re B̄u in the place of Im Ā, Im Ā in the place of Re B̄u"])]
+#[case::exchanged_with_a_sign(Method::Zoh, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
+    let (a_bar, b_bar) = ((a * delta).exp(), b * u * delta);
+    [a_bar, C::new(-b_bar.im, b_bar.re)]
+}, "a-bar-formula + b-bar-formula", &["−Im B̄u in the place of Re B̄u"])]
 #[case::one_term_more(Method::HighOrder, Weights::Complex, |delta: f64, a: C, b: C, u: f64| {
     let z = a * delta;
     let p = phi(z);

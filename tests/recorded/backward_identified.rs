@@ -325,6 +325,23 @@ fn a_factor_is_named(#[case] name: &str, #[case] pass: Pass) {
     }
 }
 
+/// In some places only, which are said.
+#[rstest]
+#[case("gate-slope-sigmoid", &[GradientName::Z], "where z is below 0 alone", Pass { z: |y, skip, z| (y + skip) * if z < 0.0 { sigmoid(z) } else { silu_slope(z) }, ..RIGHT })]
+#[case("softplus-slope-missing", &[Delta, GradientName::DeltaBias], "where Δ is at least 0.9 alone", Pass { step_slope: |x, bias| if softplus(x + bias) > 0.9 { 1.0 } else { sigmoid(x + bias) }, ..RIGHT })]
+#[case("slices-mixed", &[U], "item of the batch 1 has the factor -1 (of 0 to 1)", Pass { spoilt: Some((U, |values, _| { let half = values.len() / 2; values[half..].iter_mut().for_each(|x| *x = -*x) })), ..RIGHT })]
+#[case("slices-mixed", &[Delta], "each channel from 2 to 3 has the factor 2 (of 0 to 5)", Pass { spoilt: Some((Delta, |values, seqlen| values.chunks_mut(6 * seqlen).for_each(|item| item[2 * seqlen..4 * seqlen].iter_mut().for_each(|x| *x *= 2.0)))), ..RIGHT })]
+fn what_is_wrong_in_places_is_named_with_them(
+    #[case] name: &str,
+    #[case] of: &[GradientName],
+    #[case] says: &str,
+    #[case] pass: Pass,
+) {
+    for sentence in is_named(name, (Foh, Real), &pass, of) {
+        assert!(sentence.contains(says), "{sentence}");
+    }
+}
+
 /// What becomes of one gradient in the end.
 #[rstest]
 #[case("gradient-halved", U, |values: &mut [f32], _| values.iter_mut().for_each(|x| *x /= 2.0))]
