@@ -416,7 +416,7 @@ impl<'a> Search<'a> {
         let tried = families.par_iter().filter(|family| start.changes.is_empty() || family.is_scale());
         let mut found: Vec<Change> = tried.filter_map(of).collect();
         if start.changes.is_empty() {
-            found.extend(finder::find_clamp(case, &self.long, variant));
+            found.extend(finder::clamp::find(case, &self.long, variant));
             found.extend(finder::thresholds(case, &self.long, variant));
         }
         found.into_iter().map(|change| self.joined(start, change)).collect()

@@ -171,7 +171,7 @@ impl Search<'_> {
         let found =
             families.par_iter().filter_map(|family| finder::find(self.case, &first, &self.base, family));
         held.extend(found.collect::<Vec<_>>());
-        held.extend(finder::find_clamp(self.case, &first, &self.base));
+        held.extend(finder::clamp::find(self.case, &first, &self.base));
         held.extend(finder::thresholds(self.case, &first, &self.base));
         let alone = held.par_iter().map(|change| self.alone(change));
         // With two of which one is an epilogue, where one alone does not hold.

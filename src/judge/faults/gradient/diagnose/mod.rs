@@ -140,7 +140,7 @@ impl Fit {
 struct Model {
     faults: Vec<&'static Fault>,
     fit: Fit,
-    /// Whether it would change a gradient that is right.
+    /// Whether it would change a gradient that is right, of those that no pass keeps from its forward pass.
     is_contradicted: bool,
     /// Whether all that is wrong where the error is largest is as it has it.
     covers: bool,
