@@ -196,9 +196,9 @@ pub fn verdict_of(error: &KernelError) -> Verdict {
 }
 
 impl<M: Copy + Into<Form>> SolvedCase<'_, M> {
-    /// `got` against the same-precision reference.
-    pub fn relative(&self, got: &Tensors<f64>, reference: &Tensors<f64>) -> Option<Relative> {
-        relative::judge(got, reference, self.want, &self.budget, self.promise.contract.z_roundings)
+    /// `got` against the same-precision references.
+    pub fn relative(&self, got: &Tensors<f64>, references: &[Tensors<f64>]) -> Option<Relative> {
+        relative::judge(got, references, self.want, &self.budget)
     }
 
     /// What a matrix of methods needs of this one, `got` being its judged channels.

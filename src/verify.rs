@@ -28,7 +28,7 @@ use crate::method::Method;
 use crate::problem::plan::{self, Filter, Spec};
 use crate::problem::sweep::{self, Sweep};
 use crate::problem::{CoefficientProblem, InputType, Problem, Weights};
-use crate::promise::Promise;
+use crate::promise::{Contract, Promise};
 use crate::results::whole::{Found, Whole};
 use crate::results::{
     BACKWARD, CaseResult, CoefficientResult, Lifting, MethodCurve, PairTotals, RegimeNote, Results, Verdict,
@@ -298,12 +298,12 @@ fn solve(request: &Request, known: &Known, backend: &dyn Backend, spec: &Spec, i
             (Err(error), _) => Err(error),
         };
         let judged = judge_scan(backend, &known, (method, &problem), place(method), truth, run.as_ref());
-        let JudgedScan { case, solved: Some(solved), got, reference } = judged else {
+        let JudgedScan { case, solved: Some(solved), got, references } = judged else {
             cases.push(judged.case);
             continue;
         };
         if measures {
-            sensitivity.push(precision::sensitivity(spec, &solved, &known, reference.as_ref()));
+            sensitivity.push(precision::sensitivity(spec, &solved, &known, &references));
         }
         if let Some(got) = &got {
             let [out, want] = [got, solved.want].map(|tensors| &tensors[TensorName::Out]);
@@ -330,7 +330,8 @@ pub struct JudgedScan<'a> {
     solved: Option<SolvedCase<'a>>,
     /// The judged channels.
     got: Option<Tensors<f64>>,
-    reference: Option<Tensors<f64>>,
+    /// Of the same channels.
+    references: Vec<Tensors<f64>>,
 }
 
 /// Judges what `backend` returned for a problem whose truth is known.
@@ -345,14 +346,26 @@ pub fn judge_scan<'a>(
     let promise = backend.promise();
     let truth = truth.map(|truth| (&truth.tensors, known.budget(method, &promise.contract)));
     let (mut case, solved) = case::judge((method, problem), place, promise, truth, run);
-    let Some(solved) = solved else { return JudgedScan { case, solved: None, got: None, reference: None } };
+    let Some(solved) = solved else {
+        return JudgedScan { case, solved: None, got: None, references: Vec::new() };
+    };
     let got = run.ok().map(|output| problem.judged(output));
-    let reference = ReferenceBackend.scan_judged(method, problem).ok();
-    if let (Some(got), Some(reference)) = (&got, &reference) {
-        case::gate(&mut case, solved.relative(got, reference));
+    let references = references(method, problem, &promise.contract);
+    if let Some(got) = &got {
+        case::gate(&mut case, solved.relative(got, &references));
     }
     case.lifted = precision::lifted_case(backend, &solved, known, case.verdict, got.as_ref());
-    JudgedScan { case, solved: Some(solved), got, reference }
+    JudgedScan { case, solved: Some(solved), got, references }
+}
+
+/// The same-precision paths that a kernel of this contract is measured against ([`crate::judge::relative`]).
+fn references(method: Method, problem: &Problem, contract: &Contract) -> Vec<Tensors<f64>> {
+    let plain = ReferenceBackend.scan_judged(method, problem).ok();
+    let off = (contract.z_roundings > 1.0).then(|| {
+        let a = problem.a.iter().map(|a| a.next_up()).collect();
+        ReferenceBackend.scan_judged(method, &Problem { a, ..problem.clone() }).ok()
+    });
+    plain.into_iter().chain(off.flatten()).collect()
 }
 
 /// The id of one pass of a method over a problem.

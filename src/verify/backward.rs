@@ -69,8 +69,7 @@ pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, shown: Shown
             let reference = ReferenceBackend.gradients(*method, &problem, &given).and_then(Result::ok);
             if let Some(reference) = &reference {
                 let (want, budget) = known;
-                let zeta = contract.z_roundings;
-                case::gate(&mut case, relative::gradients(&problem, got, reference, want, budget, zeta));
+                case::gate(&mut case, relative::gradients(&problem, got, reference, want, budget));
             }
             // What fails without an error does not say how large one has to be.
             if measures && case.verdict == Verdict::Pass {

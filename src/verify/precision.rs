@@ -155,11 +155,11 @@ pub fn sensitivity(
     spec: &Spec,
     case: &SolvedCase,
     known: &KnownProblem,
-    reference: Option<&Tensors<f64>>,
+    references: &[Tensors<f64>],
 ) -> Sensitivity {
     let fails = |off: [f64; 2]| {
         let Ok(got) = known.perturbed(case.method, off) else { return false };
-        let relative = reference.and_then(|reference| case.relative(&got, reference));
+        let relative = case.relative(&got, references);
         !scan::within(&got, case.want, &case.budget) || relative.is_some_and(|relative| !relative.passes())
     };
     Sensitivity {
@@ -184,12 +184,11 @@ pub fn gradient_sensitivity(
     reference: Option<&Gradients<f32>>,
     (want, budget): &CertifiedGradients,
 ) -> GradientSensitivity {
-    let Pass { problem, given, contract, .. } = pass;
+    let Pass { problem, given, .. } = pass;
     let fails = |got: &Gradients<f32>| {
         let tensors = gradient::by_truth(got, want, budget);
         let is_beyond = tensors.values().any(|tensor| tensor.verdict == Verdict::Fail);
-        let gate =
-            |reference| relative::gradients(problem, got, reference, want, budget, contract.z_roundings);
+        let gate = |reference| relative::gradients(problem, got, reference, want, budget);
         is_beyond || reference.and_then(gate).is_some_and(|relative| !relative.passes())
     };
     let with = |change: fn(&mut Variant)| {

@@ -282,6 +282,9 @@ fn overflow_and_underflow_round_like_any_value() {
     let at = |z: f64| discretize(Method::Zoh, &one, &one, z).expect("certified");
     assert_eq!(at(800.0).a_bar[0], f64::INFINITY);
     assert_eq!(at(800.0).certificate.overflowed, 1);
+    let held = discretize(Method::Zoh, &DMatrix::zeros(1, 1), &DMatrix::from_element(1, 1, 1e300), 1e100);
+    let held = held.expect("certified");
+    assert_eq!((held.b_bar[0], held.certificate.overflowed), (f64::INFINITY, 1));
     assert_eq!(at(-5000.0).a_bar[0].to_bits(), 0.0f64.to_bits());
     assert_eq!(at(-744.0).a_bar[0].to_bits(), 2, "e^−744 is 1.97·2^−1074");
     assert_eq!(at(-1e7).a_bar[0], 0.0, "beyond the 237-bit scalar's exponents");

@@ -1,5 +1,6 @@
 //! Promise: a forward scan whose sequence is in chunks keeps the bounds of one that is not.
 
+use holdfast::judge::invariants::Invariant;
 use holdfast::kernel::CpuBackend;
 use holdfast::problem::plan::Filter;
 use holdfast::problem::regime;
@@ -28,4 +29,20 @@ fn every_regime_passes_in_chunks() {
         assert!(wrong.is_empty(), "{tier}, {chunks} chunks: {wrong:#?}");
         assert!(results.cases.len() > 900, "{} cases", results.cases.len());
     }
+}
+
+/// A NaN sends its channel's block through the whole sequence at once, and what lies ahead of it is rounded as without chunks: that law
+/// asks for the same bits there.
+#[test]
+fn every_law_but_that_of_nan_holds_in_chunks() {
+    let request = Request { passes: Passes::Forward, invariants_only: true, ..Request::everything(1) };
+    let results = verify(&request, &CpuBackend::new().with_chunks(7));
+    let wrong: Vec<String> = results
+        .invariants
+        .iter()
+        .filter(|law| law.verdict != Verdict::Pass && law.name != Invariant::NanInput.name())
+        .map(|law| law.id())
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(results.invariants.len() > 200, "{} laws", results.invariants.len());
 }
