@@ -2,8 +2,8 @@
 //! each: some three minutes. Here all are compiled at once, into a copy of the crate that asks at run time which of them is
 //! on, and a mutant costs as much as the tests that do not see it.
 //!
-//! `rust-mutants TREE CARGO-MUTANTS [--sample N] [--seed S] [--only WORD] [--tests NAME,…] [--survivors]`, in the folder to
-//! work in.
+//! `rust-mutants TREE CARGO-MUTANTS [--sample N] [--seed S] [--only WORD] [--part verdicts|causes] [--tests NAME,…]
+//! [--survivors]`, in the folder to work in.
 
 mod instrument;
 mod list;
@@ -19,14 +19,44 @@ use serde_json::Value;
 
 /// What is mutated.
 const MUTATED: &[&str] = &["src/truth/**", "src/judge/**"];
+/// What says why a run fails. All else that is mutated decides whether it does: the truth, the bounds, the verdicts.
+const CAUSES: [&str; 5] = [
+    "src/judge/diagnose",
+    "src/judge/faults/",
+    "src/judge/lost_digits.rs",
+    "src/judge/recommendation.rs",
+    "src/judge/reconstruct/",
+];
 /// The test programs, the quickest to find something first.
 const TESTS: [&str; 8] =
     ["truth", "judge", "recorded", "kernel", "verify", "report", "command_line", "headers"];
-/// Survivors that are no loss, one to a line: the name without its place, a tab, and why.
+/// Survivors that are no loss, one to a line: the name without its place, a tab, the line of the source where the function has more
+/// mutants of that name, a tab, and why.
 const ACCEPTED: &str = ".ci/rust-mutants/accepted.txt";
 
 /// What became of each, a line for a mutant.
 const FATES: &str = "fates.txt";
+
+/// What a mutant is part of.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Verdicts,
+    Causes,
+}
+
+impl Part {
+    fn of(mutant: &Mutant) -> Part {
+        let cause = CAUSES.iter().any(|place| mutant.file.starts_with(place));
+        if cause { Part::Causes } else { Part::Verdicts }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Part::Verdicts => "verdicts",
+            Part::Causes => "causes",
+        }
+    }
+}
 
 struct Options {
     tree: PathBuf,
@@ -34,6 +64,7 @@ struct Options {
     sample: usize,
     seed: u64,
     only: String,
+    part: Option<Part>,
     /// Only those that survived the last time.
     survivors: bool,
     /// The test programs that are run, in this order.
@@ -61,6 +92,7 @@ fn options() -> Result<Options, String> {
         sample: usize::MAX,
         seed: 1,
         only: String::new(),
+        part: None,
         survivors: false,
         tests: TESTS.map(str::to_owned).to_vec(),
     };
@@ -75,10 +107,14 @@ fn options() -> Result<Options, String> {
             "--sample" => options.sample = number()? as usize,
             "--seed" => options.seed = number()?,
             "--only" => options.only = value,
+            "--part" => {
+                let part = [Part::Verdicts, Part::Causes].into_iter().find(|part| part.name() == value);
+                options.part = Some(part.ok_or(format!("no part {value} (hint: verdicts, causes)"))?);
+            }
             "--tests" => options.tests = value.split(',').map(str::to_owned).collect(),
             _ => {
                 return Err(format!(
-                    "no option {word} (hint: --sample, --seed, --only, --tests, --survivors)"
+                    "no option {word} (hint: --sample, --seed, --only, --part, --tests, --survivors)"
                 ));
             }
         }
@@ -92,10 +128,12 @@ fn measure(options: &Options) -> Result<bool, String> {
     let mut mutants = list::all(&copy, &options.cargo_mutants, MUTATED)?;
     let of_all = mutants.len();
     mutants.retain(|m| m.name.contains(&options.only));
+    mutants.retain(|m| options.part.is_none_or(|part| Part::of(m) == part));
     if options.survivors {
         let fates = fs::read_to_string(FATES).map_err(|e| format!("{FATES} of an earlier run: {e}"))?;
-        let survived = format!("\t{}", run::Fate::Survived);
-        let names: BTreeSet<&str> = fates.lines().filter_map(|line| line.strip_suffix(&*survived)).collect();
+        let survived = |line: &&str| line.contains(&format!("\t{}", run::SURVIVED));
+        let names: BTreeSet<&str> =
+            fates.lines().filter(survived).filter_map(|line| line.split('\t').next()).collect();
         mutants.retain(|m| names.contains(m.name.as_str()));
     }
     let mutants = list::sample(mutants, options.sample, options.seed);
@@ -103,7 +141,7 @@ fn measure(options: &Options) -> Result<bool, String> {
     println!("{of_all} mutants; {} tried, {left_out} do not compile or have no place", tried.len());
     let programs = run::programs(&copy, &options.tests, of_all as u32)?;
     let fates = run::all(&copy, &programs, &tried)?;
-    report(&copy, &tried, &fates)
+    report(&options.tree, &tried, &fates)
 }
 
 /// A copy of what git tracks, or would, to be changed.
@@ -204,26 +242,43 @@ fn nearest(copy: &Path, file: &str, line: usize) -> Vec<u32> {
 }
 
 /// Prints the verdict, and writes every mutant's fate to [`FATES`].
-fn report(copy: &Path, tried: &[Mutant], fates: &[run::Fate]) -> Result<bool, String> {
-    let accepted = fs::read_to_string(copy.join(ACCEPTED)).unwrap_or_default();
-    let accepted: BTreeMap<&str, &str> = accepted.lines().filter_map(|line| line.split_once('\t')).collect();
+fn report(tree: &Path, tried: &[Mutant], fates: &[run::Fate]) -> Result<bool, String> {
+    let accepted = fs::read_to_string(tree.join(ACCEPTED)).unwrap_or_default();
+    let accepted: BTreeSet<(&str, &str)> = accepted
+        .lines()
+        .filter_map(|line| {
+            let mut columns = line.split('\t');
+            Some((columns.next()?, columns.next()?))
+        })
+        .collect();
+    let is_accepted = |mutant: &Mutant| {
+        let name = mutant.lasting_name();
+        let text = fs::read_to_string(tree.join(&mutant.file)).unwrap_or_default();
+        let line = text.lines().nth(mutant.start.0 - 1).unwrap_or_default().trim();
+        accepted.contains(&(&*name, "")) || accepted.contains(&(&*name, line))
+    };
     let (mut lines, mut survivors, mut harmless) = (Vec::new(), Vec::new(), 0);
+    let mut parts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for (mutant, fate) in tried.iter().zip(fates) {
         lines.push(format!("{}\t{fate}", mutant.name));
-        if let run::Fate::Survived = fate {
-            match accepted.get(mutant.lasting_name().as_str()) {
-                Some(_) => harmless += 1,
-                None => survivors.push(&mutant.name),
-            }
+        let survives = matches!(fate, run::Fate::Survived { .. });
+        if survives && is_accepted(mutant) {
+            harmless += 1;
+            continue;
+        }
+        let (caught, viable) = parts.entry(Part::of(mutant).name()).or_default();
+        *viable += 1;
+        *caught += usize::from(!survives);
+        if survives {
+            survivors.push(format!("{}: {fate}", mutant.name));
         }
     }
     fs::write(FATES, lines.join("\n") + "\n").map_err(|e| format!("{FATES}: {e}"))?;
-    for name in &survivors {
-        println!("survived: {name}");
+    survivors.iter().for_each(|line| println!("{line}"));
+    for (part, (caught, viable)) in parts {
+        let share = 100.0 * caught as f64 / viable as f64;
+        println!("{part}: {caught} of {viable} caught ({share:.1} %)");
     }
-    let viable = tried.len() - harmless;
-    let caught = viable - survivors.len();
-    let share = 100.0 * caught as f64 / viable.max(1) as f64;
-    println!("{caught} of {viable} caught ({share:.1} %); {harmless} accepted survivors are not counted");
+    println!("{harmless} accepted survivors are not counted");
     Ok(survivors.is_empty())
 }

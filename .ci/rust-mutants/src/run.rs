@@ -25,15 +25,22 @@ pub enum Fate {
     /// By this test.
     Caught(String),
     Hung,
-    Survived,
+    /// All of the tests that come by it, which are this many.
+    Survived {
+        tests: usize,
+    },
 }
+
+/// What the fate of a survivor begins with.
+pub const SURVIVED: &str = "survived";
 
 impl fmt::Display for Fate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fate::Caught(test) => write!(f, "caught by {test}"),
             Fate::Hung => f.write_str("hung"),
-            Fate::Survived => f.write_str("survived"),
+            Fate::Survived { tests: 0 } => write!(f, "{SURVIVED}: no test comes by it"),
+            Fate::Survived { tests } => write!(f, "{SURVIVED} {tests} tests"),
         }
     }
 }
@@ -104,7 +111,7 @@ fn tests(copy: &Path, program: &Path, last: u32) -> Result<Vec<Test>, String> {
     };
     let recording = [("MUTANTS_REACHED", record.as_os_str())];
     match run(copy, (program, &[]), recording, Duration::from_secs(3600), ended)? {
-        Fate::Survived => Ok(tests),
+        Fate::Survived { .. } => Ok(tests),
         fate => Err(fate.to_string()),
     }
 }
@@ -148,6 +155,7 @@ fn fate(copy: &Path, programs: &[Program], mutant: &Mutant) -> Result<Fate, Stri
     let mut order: Vec<&Program> = programs.iter().collect();
     // That of the mutant's own room first.
     order.sort_by_key(|program| !mutant.file.contains(&format!("/{}/", program.name)));
+    let mut run_by = 0;
     // The quick tests of all programs, then the slow ones: most mutants need none of them.
     for slow in [false, true] {
         for program in &order {
@@ -165,12 +173,12 @@ fn fate(copy: &Path, programs: &[Program], mutant: &Mutant) -> Result<Fate, Stri
             match run(copy, (&program.path, &arguments), [("MUTANT", one.as_ref())], limit, |_, passes| {
                 passes
             })? {
-                Fate::Survived => {}
+                Fate::Survived { .. } => run_by += chosen.len(),
                 fate => return Ok(fate),
             }
         }
     }
-    Ok(Fate::Survived)
+    Ok(Fate::Survived { tests: run_by })
 }
 
 /// Runs tests of one program, one after the other. `ended` hears of each, and whether it passes, and says whether to go on.
@@ -213,7 +221,7 @@ fn run(
     Ok(match caught {
         Some(test) => Fate::Caught(test),
         None if status.code() == Some(124) || status.code() == Some(137) => Fate::Hung,
-        None if status.success() || failures > 0 && status.code() == Some(101) => Fate::Survived,
+        None if status.success() || failures > 0 && status.code() == Some(101) => Fate::Survived { tests: 0 },
         None => Fate::Caught(format!("an abort ({status})")),
     })
 }
