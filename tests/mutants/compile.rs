@@ -72,10 +72,11 @@ pub fn library(mutant: &Mutant) -> Result<PathBuf, String> {
     let own = folder.join(mutant.id);
     let path = own.join("kernels.so");
     let methods: Vec<String> = mutant.methods.iter().map(|method: &Method| method.id().to_string()).collect();
-    let kinds = mutant.fate.kinds();
-    let scans = kinds.iter().any(|kind| *kind != Kind::Sweep);
-    let switches = [("SCANS", scans), ("LIFTED", kinds.contains(&Kind::Lifted))];
-    let switches = switches.iter().filter(|(_, on)| *on).map(|(name, _)| format!("-DHOLDFAST_MUTANT_{name}"));
+    let kinds = mutant.kinds();
+    let scans = kinds.iter().any(|kind| *kind != Kind::Sweep).then_some("SCANS");
+    let lifted = kinds.contains(&Kind::Lifted).then_some("LIFTED");
+    let switches = [scans, lifted, mutant.variant.switch()];
+    let switches = switches.into_iter().flatten().map(|name| format!("-DHOLDFAST_MUTANT_{name}"));
     let mut macros = vec![format!("-DHOLDFAST_MUTANT_METHODS={}", methods.join(","))];
     macros.extend(switches);
     if !write_sources(mutant, &own, &macros).map_err(|error| error.to_string())? && path.exists() {

@@ -10,14 +10,16 @@ use holdfast::kernel::cpu::device::CpuDevice;
 use holdfast::kernel::launch::{
     Device, DeviceError, DeviceInfo, Element, Guarding, Job, Launch, Params, Returned,
 };
-use holdfast::kernel::registry::Kernel;
+use holdfast::kernel::registry::{Kernel, Spread};
 use holdfast::kernel::worker::{Message, Program, Worker};
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, Instantiation, KernelError};
 use holdfast::method::Method;
-use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, Weights};
-use holdfast::promise::Tier;
-use holdfast::tensor::Tensors;
+use holdfast::problem::{CoefficientProblem, InputType, Operand, OutputGradients, Problem, Weights};
+use holdfast::promise::{Promise, Tier};
+use holdfast::tensor::{Gradients, Tensors};
 use libloading::{Library, Symbol};
+
+use crate::table::Variant;
 
 /// For one case.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -28,19 +30,23 @@ pub const WORKER: &str = "worker";
 /// What `library.cpp` says of a kernel that it lacks.
 const NOT_COMPILED: &str = "not compiled";
 
+/// Chunks of a mutant whose sequences are in chunks, where these are long enough.
+const CHUNKS: usize = 7;
+
 /// A mutant's library, run by a worker.
 pub struct MutantBackend {
     program: Program,
     running: Mutex<Option<Worker>>,
+    variant: Variant,
     /// Whether the mutant is judged in double as well.
     lifts: bool,
 }
 
 impl MutantBackend {
-    pub fn new(library: &Path, lifts: bool) -> Self {
+    pub fn new(library: &Path, variant: Variant, lifts: bool) -> Self {
         let path = std::env::current_exe().expect("this program has a path");
         let arguments = vec![WORKER.to_owned(), library.display().to_string()];
-        MutantBackend { program: Program { path, arguments }, running: Mutex::new(None), lifts }
+        MutantBackend { program: Program { path, arguments }, running: Mutex::new(None), variant, lifts }
     }
 
     fn run(&self, mut job: Job) -> std::result::Result<Returned, KernelError> {
@@ -66,12 +72,24 @@ impl MutantBackend {
         problem: &Problem,
         storage: Element,
     ) -> std::result::Result<Returned, KernelError> {
-        self.run(Job::scan(Kernel::Scan(Instantiation::for_problem(method, problem)), problem, storage))
+        let which = Instantiation::for_problem(method, problem).in_tier(self.tier());
+        let which = match self.variant {
+            Variant::FewLanes => which.with_few_lanes(problem.shape.dstate),
+            _ => which,
+        };
+        let chunks = if self.variant == Variant::Chunks { CHUNKS } else { 1 };
+        let spread = Spread::in_chunks(which, problem.shape.seqlen, chunks);
+        self.run(Job::spread_scan(spread, problem, storage))
     }
-}
 
-fn elements(method: Method, problem: &CoefficientProblem) -> Kernel {
-    Kernel::Discretize { method, weights: problem.weights, tier: Tier::Accurate }
+    fn elements(&self, method: Method, problem: &CoefficientProblem) -> Kernel {
+        Kernel::Discretize { method, weights: problem.weights, tier: self.tier() }
+    }
+
+    /// Whether it has a backward pass, and nothing else: the scans that the laws of gradients compare with are production's.
+    fn is_backward(&self) -> bool {
+        self.variant == Variant::Backward
+    }
 }
 
 impl Backend for MutantBackend {
@@ -83,7 +101,18 @@ impl Backend for MutantBackend {
         CpuBackend::new().device()
     }
 
+    fn tier(&self) -> Tier {
+        if self.variant == Variant::Fast { Tier::Fast } else { Tier::Accurate }
+    }
+
+    fn promise(&self) -> Promise {
+        Promise { backward: self.is_backward(), ..Promise::of_tier(self.tier()) }
+    }
+
     fn scan(&self, method: Method, problem: &Problem) -> std::result::Result<Tensors<f32>, KernelError> {
+        if self.is_backward() {
+            return CpuBackend::new().scan(method, problem);
+        }
         Ok(self.run_scan(method, problem, problem.input.into())?.scan(problem))
     }
 
@@ -92,7 +121,17 @@ impl Backend for MutantBackend {
         method: Method,
         problem: &CoefficientProblem,
     ) -> std::result::Result<Coefficients, KernelError> {
-        Ok(self.run(Job::coefficients(elements(method, problem), problem, Element::F32))?.coefficients())
+        Ok(self.run(Job::coefficients(self.elements(method, problem), problem, Element::F32))?.coefficients())
+    }
+
+    fn gradients(
+        &self,
+        method: Method,
+        problem: &Problem,
+        given: &OutputGradients,
+    ) -> Option<std::result::Result<Gradients<f32>, KernelError>> {
+        let job = || Job::backward(method, problem, given, problem.input.into());
+        self.is_backward().then(|| Ok(self.run(job())?.gradients(problem)))
     }
 
     fn lifted(
@@ -111,9 +150,18 @@ impl Backend for MutantBackend {
         method: Method,
         problem: &CoefficientProblem,
     ) -> Option<std::result::Result<Coefficients<f64>, KernelError>> {
-        self.lifts.then(|| {
-            Ok(self.run(Job::coefficients(elements(method, problem), problem, Element::F64))?.coefficients())
-        })
+        let job = || Job::coefficients(self.elements(method, problem), problem, Element::F64);
+        self.lifts.then(|| Ok(self.run(job())?.coefficients()))
+    }
+
+    fn lifted_gradients(
+        &self,
+        method: Method,
+        problem: &Problem,
+        given: &OutputGradients,
+    ) -> Option<std::result::Result<Gradients<f64>, KernelError>> {
+        let job = || Job::backward(method, problem, given, Element::F64);
+        (self.lifts && self.is_backward()).then(|| Ok(self.run(job())?.gradients(problem)))
     }
 }
 
@@ -147,6 +195,7 @@ struct MutantDevice {
 }
 
 /// `HoldfastInstantiation` of `kernels/host/interface.h`.
+#[derive(Default)]
 #[repr(C)]
 struct Wanted {
     method: c_int,
@@ -161,16 +210,49 @@ struct Wanted {
     perturbation: [f64; 2],
 }
 
-type Scan = unsafe extern "C" fn(*const Wanted, *const c_void, c_uint, *mut c_char, usize) -> c_int;
-type Discretize =
-    unsafe extern "C" fn(*const Wanted, *const c_void, c_uint, c_uint, *mut c_char, usize) -> c_int;
+impl Wanted {
+    fn of_elements(method: Method, weights: Weights) -> Self {
+        Wanted {
+            method: method.id().into(),
+            complex: (weights == Weights::Complex).into(),
+            ..Wanted::default()
+        }
+    }
 
-impl MutantDevice {
-    fn symbol<T>(&self, name: &str) -> std::result::Result<Symbol<'_, T>, DeviceError> {
-        // SAFETY: tests/mutants/library.cpp declares these functions so.
-        unsafe { self.loaded.get(name) }.map_err(|error| DeviceError::Broken(error.to_string()))
+    fn of_scan(which: Instantiation) -> Self {
+        Wanted {
+            input: number(which.input),
+            variable_b: (which.b == Operand::Variable).into(),
+            variable_c: (which.c == Operand::Variable).into(),
+            gate: which.gate.into(),
+            few_lanes: which.lanes.are_few(),
+            ..Wanted::of_elements(which.method, which.weights)
+        }
     }
 }
+
+/// As the kernels number storage types.
+fn number(input: InputType) -> c_int {
+    match input {
+        InputType::F32 => 0,
+        InputType::F16 => 1,
+        InputType::Bf16 => 2,
+    }
+}
+
+/// Kernels as `library.cpp` numbers them.
+#[derive(Clone, Copy)]
+#[repr(i32)]
+enum Number {
+    Scan,
+    ChunkSteps,
+    Discretize,
+    Backward,
+    Sums,
+}
+
+type Run =
+    unsafe extern "C" fn(c_int, *const Wanted, *const c_void, c_uint, c_uint, *mut c_char, usize) -> c_int;
 
 impl Device for MutantDevice {
     fn info(&self) -> DeviceInfo {
@@ -198,46 +280,36 @@ impl Device for MutantDevice {
     }
 
     fn run(&mut self, launch: &Launch) -> std::result::Result<(), DeviceError> {
-        let mut wanted = Wanted {
-            method: 0,
-            input: 0,
-            complex: 0,
-            variable_b: 0,
-            variable_c: 0,
-            gate: 0,
-            lifted: self.lifted.into(),
-            fast: 0,
-            few_lanes: 0,
-            perturbation: [0.0; 2],
-        };
-        let mut message = [0u8; 512];
-        let (text, size) = (message.as_mut_ptr().cast::<c_char>(), message.len());
-        let status = match (launch.kernel, &launch.params) {
+        fn raw<P>(params: &P) -> *const c_void {
+            (&raw const *params).cast()
+        }
+        let (number, wanted, params) = match (launch.kernel, &launch.params) {
             (Kernel::Scan(which), Params::Scan(params)) => {
-                wanted.method = which.method.id().into();
-                wanted.input = match which.input {
-                    InputType::F32 => 0,
-                    InputType::F16 => 1,
-                    InputType::Bf16 => 2,
-                };
-                wanted.complex = (which.weights == Weights::Complex).into();
-                wanted.variable_b = (which.b == Operand::Variable).into();
-                wanted.variable_c = (which.c == Operand::Variable).into();
-                wanted.gate = which.gate.into();
-                let scan: Symbol<Scan> = self.symbol("mutant_scan")?;
-                // SAFETY: the job's buffers are as large as its shape says; what a mutant does beyond them ends this process.
-                unsafe { scan(&wanted, (&raw const *params).cast(), launch.blocks, text, size) }
+                (Number::Scan, Wanted::of_scan(which), raw(params))
+            }
+            (Kernel::ChunkSteps(which), Params::Scan(params)) => {
+                (Number::ChunkSteps, Wanted::of_scan(which), raw(params))
             }
             (Kernel::Discretize { method, weights, .. }, Params::Discretize(params)) => {
-                wanted.method = method.id().into();
-                wanted.complex = (weights == Weights::Complex).into();
-                let discretize: Symbol<Discretize> = self.symbol("mutant_discretize")?;
-                let params = (&raw const *params).cast();
-                // SAFETY: as above.
-                unsafe { discretize(&wanted, params, launch.blocks, launch.threads, text, size) }
+                (Number::Discretize, Wanted::of_elements(method, weights), raw(params))
+            }
+            (Kernel::Backward(which), Params::Backward(params)) => {
+                (Number::Backward, Wanted::of_scan(which), raw(params))
+            }
+            (Kernel::Sums(input), Params::Backward(params)) => {
+                (Number::Sums, Wanted { input: number(input), ..Wanted::default() }, raw(params))
             }
             _ => return Err(DeviceError::Fault("mutants have no such kernel".to_owned())),
         };
+        let wanted = Wanted { lifted: self.lifted.into(), ..wanted };
+        let mut message = [0u8; 512];
+        let (text, size) = (message.as_mut_ptr().cast::<c_char>(), message.len());
+        // SAFETY: tests/mutants/library.cpp declares this function so.
+        let run: Symbol<Run> = unsafe { self.loaded.get("mutant_run") }
+            .map_err(|error| DeviceError::Broken(error.to_string()))?;
+        let (blocks, threads) = (launch.blocks, launch.threads);
+        // SAFETY: the job's buffers are as large as its shape says; what a mutant does beyond them ends this process.
+        let status = unsafe { run(number as c_int, &wanted, params, blocks, threads, text, size) };
         if status == 0 {
             return Ok(());
         }

@@ -1,6 +1,11 @@
-// A mutant of the kernels as a library: Ā and B̄ of the methods HOLDFAST_MUTANT_METHODS; with HOLDFAST_MUTANT_SCANS their
-// scans of f32, f16 and bf16, too, and with HOLDFAST_MUTANT_LIFTED all in double as well. What host/dispatch.cpp looks up in
-// tables, this does in a loop over few.
+// A mutant of the kernels as a library: of the methods HOLDFAST_MUTANT_METHODS, in one variant (table.rs): HOLDFAST_MUTANT_FAST,
+// _FEW_LANES, _CHUNKS or _BACKWARD, or else the accurate forward kernels with one lane count and no chunks. It has Ā and B̄; with
+// HOLDFAST_MUTANT_SCANS scans of f32, f16 and bf16, too, and with HOLDFAST_MUTANT_LIFTED all in double as well. What
+// host/dispatch.cpp looks up in tables, this does in a loop over few.
+#if defined(HOLDFAST_MUTANT_FAST)
+#define HOLDFAST_NAMESPACE holdfast_fast
+#define HOLDFAST_FAST 1
+#endif
 #include <cstdio>
 #include <utility>
 
@@ -9,53 +14,133 @@
 #include "host/block.h"
 #include "host/interface.h"
 #include "host/tables.h"
+#if defined(HOLDFAST_MUTANT_BACKWARD)
+#include "host/any_layout_backward.cuh"
+#include "selective_scan_backward.cu"
+#endif
 
 namespace {
 
 using namespace holdfast_host;
+using holdfast_launch::BackwardParams;
 using holdfast_launch::DiscretizeParams;
 using holdfast_launch::ScanParams;
+namespace kernels = HOLDFAST_NAMESPACE;
 
-template <int kMethod, bool kComplex>
-Entry scan_of([[maybe_unused]] int input, [[maybe_unused]] bool lifted) {
+// The kernels that there are. Of the sums, the method and the weights are none of their business.
+enum class Kernel { kScan, kChunkSteps, kDiscretize, kBackward, kSums };
+
+struct Wanted {
+  Kernel kernel;
+  HoldfastInstantiation which;
+};
+
+// Calls `make` with a value of the storage type; in double, of which there is one, where the kernel is lifted.
+template <class Make>
+Entry of_storage([[maybe_unused]] const HoldfastInstantiation& which, [[maybe_unused]] Make make) {
 #if defined(HOLDFAST_MUTANT_LIFTED)
-  if (lifted) return enter<ScanParams, holdfast::scan_of_any_layout<kMethod, double, kComplex, double>>;
+  if (which.lifted) return make(double());
 #endif
 #if defined(HOLDFAST_MUTANT_SCANS)
-  switch (input) {
-    case 0: return enter<ScanParams, holdfast::scan_of_any_layout<kMethod, float, kComplex>>;
-    case 1: return enter<ScanParams, holdfast::scan_of_any_layout<kMethod, holdfast::Half, kComplex>>;
-    default: return enter<ScanParams, holdfast::scan_of_any_layout<kMethod, holdfast::Bfloat16, kComplex>>;
+  switch (which.input) {
+    case 0: return make(float());
+    case 1: return make(kernels::Half());
+    default: return make(kernels::Bfloat16());
   }
 #else
   return nullptr;
 #endif
 }
 
+// The arithmetic of a kernel with this storage type.
+template <class Input>
+struct ArithmeticOf {
+  using type = float;
+};
+template <>
+struct ArithmeticOf<double> {
+  using type = double;
+};
+template <class Input>
+using Arithmetic = typename ArithmeticOf<Input>::type;
+
 template <int kMethod, bool kComplex>
-Entry discretize_of([[maybe_unused]] bool lifted) {
-#if defined(HOLDFAST_MUTANT_LIFTED)
-  if (lifted) return enter<DiscretizeParams, holdfast::discretize_elements<kMethod, kComplex, double>>;
-#else
-  if (lifted) return nullptr;
+Entry scan_of(const HoldfastInstantiation& which) {
+#if defined(HOLDFAST_MUTANT_FEW_LANES)
+  if constexpr (!kComplex && kernels::kHasFewLanes<static_cast<kernels::Method>(kMethod)>) {
+    if (which.few_lanes) {
+      return of_storage(which, [](auto input) -> Entry {
+        return enter<ScanParams,
+                     kernels::scan_of_any_layout<kMethod, decltype(input), false, float, holdfast_launch::kFewLanes>>;
+      });
+    }
+  }
 #endif
-  return enter<DiscretizeParams, holdfast::discretize_elements<kMethod, kComplex>>;
+  return of_storage(which, [](auto input) -> Entry {
+    using Input = decltype(input);
+    return enter<ScanParams, kernels::scan_of_any_layout<kMethod, Input, kComplex, Arithmetic<Input>>>;
+  });
 }
 
-struct Wanted {
-  int method, complex, input, lifted;
-  bool scan;
-};
+template <int kMethod, bool kComplex>
+Entry chunk_steps_of([[maybe_unused]] const HoldfastInstantiation& which) {
+#if defined(HOLDFAST_MUTANT_CHUNKS)
+  return of_storage(which, [](auto input) -> Entry {
+    return enter<ScanParams, kernels::chunk_steps_of_any_layout<kMethod, decltype(input), kComplex>>;
+  });
+#else
+  return nullptr;
+#endif
+}
+
+template <int kMethod, bool kComplex>
+Entry discretize_of(const HoldfastInstantiation& which) {
+#if defined(HOLDFAST_MUTANT_LIFTED)
+  if (which.lifted) return enter<DiscretizeParams, kernels::discretize_elements<kMethod, kComplex, double>>;
+#endif
+  return which.lifted ? nullptr : enter<DiscretizeParams, kernels::discretize_elements<kMethod, kComplex>>;
+}
+
+template <int kMethod, bool kComplex>
+Entry backward_of([[maybe_unused]] const HoldfastInstantiation& which) {
+#if defined(HOLDFAST_MUTANT_BACKWARD)
+  return of_storage(which, [](auto input) -> Entry {
+    using Input = decltype(input);
+    return enter<BackwardParams, kernels::backward_of_any_layout<kMethod, Input, kComplex, Arithmetic<Input>>>;
+  });
+#else
+  return nullptr;
+#endif
+}
+
+Entry sums_of([[maybe_unused]] const HoldfastInstantiation& which) {
+#if defined(HOLDFAST_MUTANT_BACKWARD)
+  return of_storage(which, [](auto input) -> Entry {
+    using Input = decltype(input);
+    return enter<BackwardParams, kernels::sum_gradients<Input, Arithmetic<Input>>>;
+  });
+#else
+  return nullptr;
+#endif
+}
+
+template <int kMethod, bool kComplex>
+Entry kernel_of(const Wanted& wanted) {
+  switch (wanted.kernel) {
+#if !defined(HOLDFAST_MUTANT_BACKWARD)
+    case Kernel::kScan: return scan_of<kMethod, kComplex>(wanted.which);
+    case Kernel::kChunkSteps: return chunk_steps_of<kMethod, kComplex>(wanted.which);
+    case Kernel::kDiscretize: return discretize_of<kMethod, kComplex>(wanted.which);
+#endif
+    case Kernel::kBackward: return backward_of<kMethod, kComplex>(wanted.which);
+    default: return nullptr;
+  }
+}
 
 template <int kMethod>
 void look_up(const Wanted& wanted, Entry& found) {
-  if (wanted.method != kMethod) return;
-  if (wanted.scan) {
-    found = wanted.complex ? scan_of<kMethod, true>(wanted.input, wanted.lifted)
-                           : scan_of<kMethod, false>(wanted.input, wanted.lifted);
-  } else {
-    found = wanted.complex ? discretize_of<kMethod, true>(wanted.lifted) : discretize_of<kMethod, false>(wanted.lifted);
-  }
+  if (wanted.which.method != kMethod) return;
+  found = wanted.which.complex ? kernel_of<kMethod, true>(wanted) : kernel_of<kMethod, false>(wanted);
 }
 
 template <int... kMethods>
@@ -65,38 +150,32 @@ Entry kernel(const Wanted& wanted, std::integer_sequence<int, kMethods...>) {
   return found;
 }
 
-int run(const Wanted& wanted, const void* params, unsigned blocks, unsigned threads, long long shared, char* message,
-        std::size_t capacity) {
-  const Entry entry = kernel(wanted, std::integer_sequence<int, HOLDFAST_MUTANT_METHODS>());
-  if (entry == nullptr) {
-    std::snprintf(message, capacity, "not compiled");
-    return 1;
-  }
-  for (unsigned block = 0; block < blocks; ++block) {
-    if (!run_block(entry, params, block, threads, static_cast<std::size_t>(shared), message, capacity)) return 1;
-  }
-  return 0;
-}
-
 }  // namespace
 
 extern "C" {
 
-int mutant_scan(const HoldfastInstantiation* which, const ScanParams* params, unsigned blocks, char* message,
-                std::size_t capacity) {
-  HoldfastChoices& choices = *holdfast_choices();
-  choices.variable_b = which->variable_b;
-  choices.variable_c = which->variable_c;
-  choices.has_gate = which->gate;
-  const int element = which->lifted ? sizeof(double) : sizeof(float);
-  return run({which->method, which->complex, which->input, which->lifted, true}, params, blocks,
-             static_cast<unsigned>(holdfast_launch::kThreads),
-             holdfast_launch::shared_bytes(params->dstate, 1 + which->complex, element), message, capacity);
-}
-
-int mutant_discretize(const HoldfastInstantiation* which, const DiscretizeParams* params, unsigned blocks,
-                      unsigned threads, char* message, std::size_t capacity) {
-  return run({which->method, which->complex, 0, which->lifted, false}, params, blocks, threads, 0, message, capacity);
+// Runs all blocks of a kernel, by its number in Kernel. 0 on success, else 1 with `message` filled.
+int mutant_run(int number, const HoldfastInstantiation* which, const void* params, unsigned blocks, unsigned threads,
+               char* message, std::size_t capacity) {
+  set_layout(*which);
+  const Wanted wanted = {static_cast<Kernel>(number), *which};
+  const Entry entry = wanted.kernel == Kernel::kSums
+                          ? sums_of(*which)
+                          : kernel(wanted, std::integer_sequence<int, HOLDFAST_MUTANT_METHODS>());
+  if (entry == nullptr) {
+    std::snprintf(message, capacity, "not compiled");
+    return 1;
+  }
+  std::size_t shared = 0;
+  if (wanted.kernel == Kernel::kScan) {
+    const int element = which->lifted ? sizeof(double) : sizeof(float);
+    const long long dstate = static_cast<const ScanParams*>(params)->dstate;
+    shared = static_cast<std::size_t>(holdfast_launch::shared_bytes(dstate, 1 + which->complex, element));
+  }
+  for (unsigned block = 0; block < blocks; ++block) {
+    if (!run_block(entry, params, block, threads, shared, message, capacity)) return 1;
+  }
+  return 0;
 }
 
 }  // extern "C"

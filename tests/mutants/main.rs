@@ -61,9 +61,10 @@ fn every_substitution_fits_once() {
     }
     let ids: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.id).collect();
     assert_eq!(ids.len(), mutants.len());
-    let (harmless, harmful): (Vec<&Mutant>, _) =
-        mutants.iter().partition(|mutant| matches!(mutant.fate, Fate::Harmless(_)));
-    assert!(harmful.len() >= 80 && harmless.len() >= 12, "{} and {}", harmful.len(), harmless.len());
+    let count = |which: fn(&Fate) -> bool| mutants.iter().filter(|mutant| which(&mutant.fate)).count();
+    let caught = count(|fate| matches!(fate, Fate::Caught { .. }));
+    let harmless = count(|fate| matches!(fate, Fate::Harmless(_)));
+    assert!(caught >= 340 && harmless >= 55, "{caught} and {harmless}");
 }
 
 fn the_page_has_every_mutant() {
@@ -79,10 +80,18 @@ fn the_page_has_every_mutant() {
 
 /// One of each kind, and one that is harmless.
 fn some_mutants_are_caught() {
-    let few = ["common-bilinear-inverted", "zoh-b-off", "foh-negated"];
+    let few = [
+        "common-bilinear-inverted",
+        "zoh-b-off",
+        "foh-negated",
+        "fast-reciprocal-a-little-small",
+        "lanes-rows-of-the-first-eight-states",
+        "chunks-both-directions-in-one-place",
+        "back-constant-b-of-the-first-tile",
+    ];
     let mutants: Vec<Mutant> = table::all().into_iter().filter(|m| few.contains(&m.id)).collect();
     assert_eq!(mutants.len(), few.len());
-    let outcomes = run::try_all(&mutants, 1..=1, |_, _| ());
+    let outcomes = run::try_all(&mutants, 1..=1);
     for (mutant, outcome) in mutants.iter().zip(&outcomes) {
         assert!(outcome.is_as_it_must_be(mutant, 1), "{}: {outcome:?}", mutant.id);
     }

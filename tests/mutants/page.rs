@@ -1,17 +1,17 @@
 //! The guide's page of mutants.
 
+use std::fs;
 use std::path::PathBuf;
 
 use crate::compile::root;
 use crate::run::Outcome;
-use crate::table::{Fate, Mutant};
+use crate::table::{self, Fate, Mutant, Variant};
 
 /// What stands before the tables.
 const INTRODUCTION: &str = include_str!("page.md");
 
 /// Its links.
-const LINKS: &str =
-    "\n[case]: glossary.md#case\n[sweep]: glossary.md#sweep\n[verdict]: glossary.md#verdict\n";
+const LINKS: &str = "\n[backward]: backward.md\n[case]: glossary.md#case\n[sweep]: glossary.md#sweep\n[tier]: glossary.md#tier\n[verdict]: glossary.md#verdict\n";
 
 /// `src/guide/mutants.md`
 pub fn path() -> PathBuf {
@@ -23,33 +23,69 @@ pub fn row_start(mutant: &Mutant) -> String {
     format!("| `{}` | `{}` | {} |", mutant.id, mutant.file, mutant.what.replace('|', "\\|"))
 }
 
-/// The page that says what became of every mutant.
-pub fn page(mutants: &[Mutant], outcomes: &[Outcome], seeds: usize) -> String {
-    let all = || mutants.iter().zip(outcomes);
-    let harmless = |mutant: &Mutant| matches!(mutant.fate, Fate::Harmless(_));
-    let count = |which: bool| all().filter(|(mutant, _)| harmless(mutant) == which).count();
-    let surviving = all().filter(|(m, o)| !harmless(m) && !o.is_as_it_must_be(m, seeds)).count();
-    let alarms = all().filter(|(m, o)| harmless(m) && !o.is_as_it_must_be(m, seeds)).count();
+/// Says of these what became of them. The rows of all others stay as they are.
+///
+/// # Errors
+/// A page that cannot be read or written.
+pub fn renew(tried: &[(&Mutant, &Outcome)], seeds: usize) -> std::io::Result<()> {
+    let known = fs::read_to_string(path())?;
+    let known: Vec<&str> = known.lines().collect();
+    let row = |mutant: &Mutant| {
+        let start = row_start(mutant);
+        match tried.iter().find(|(one, _)| one.id == mutant.id) {
+            Some((_, outcome)) => format!("{start} {} |", said(mutant, outcome, seeds)),
+            None => {
+                let known = known.iter().find(|line| line.starts_with(&start));
+                known.map_or(format!("{start} {NOT_TRIED} |"), |line| (*line).to_owned())
+            }
+        }
+    };
+    fs::write(path(), page(&table::all(), row, seeds))
+}
+
+/// What became of a mutant, or why nothing becomes of it.
+fn said(mutant: &Mutant, outcome: &Outcome, seeds: usize) -> String {
+    let (text, otherwise) = match mutant.fate {
+        Fate::Caught { by, .. } => {
+            let count = |kind| outcome.caught.get(kind).copied().unwrap_or_default();
+            let each: Vec<_> = by.iter().map(|kind| format!("{} {}", kind.name(), count(kind))).collect();
+            (each.join(", "), SURVIVES)
+        }
+        Fate::Harmless(why) => (why.to_owned(), ALARM),
+        Fate::Survives(why) => (why.to_owned(), CAUGHT),
+    };
+    if outcome.is_as_it_must_be(mutant, seeds) { text } else { text + otherwise }
+}
+
+const NOT_TRIED: &str = "not tried yet";
+const SURVIVES: &str = "; **survives**";
+const ALARM: &str = "; **raises an alarm**";
+const CAUGHT: &str = "; **is caught**";
+
+/// The whole page, of these rows.
+fn page(mutants: &[Mutant], row: impl Fn(&Mutant) -> String, seeds: usize) -> String {
+    let of = |which: fn(&Fate) -> bool| mutants.iter().filter(|m| which(&m.fate)).collect::<Vec<&Mutant>>();
+    let caught = of(|fate| matches!(fate, Fate::Caught { .. }));
+    let harmless = of(|fate| matches!(fate, Fate::Harmless(_)));
+    let surviving = of(|fate| matches!(fate, Fate::Survives(_)));
+    let marked = |all: &[&Mutant], mark: &str| all.iter().filter(|mutant| row(mutant).contains(mark)).count();
     let mut text = INTRODUCTION.to_owned();
     text += &format!(
-        "\n{} mutants at seeds 1 to {seeds}: {surviving} survive at some seed. {} harmless rewrites: {alarms} of them \
-         raise an alarm.\n",
-        count(false),
-        count(true)
+        "\n{} mutants at seeds 1 to {seeds}: {} survive at some seed. {} harmless rewrites: {} of them raise an alarm.\n",
+        caught.len() + surviving.len(),
+        surviving.len() + marked(&caught, SURVIVES) + marked(&caught, NOT_TRIED),
+        harmless.len(),
+        marked(&harmless, ALARM),
     );
-    text += "\n## Mutants\n\n| mutant | file | what it changes | caught by, at how many seeds |\n|---|---|---|---|\n";
-    for (mutant, outcome) in all().filter(|(mutant, _)| !harmless(mutant)) {
-        let Fate::Caught { by, .. } = mutant.fate else { continue };
-        let each = by
-            .iter()
-            .map(|kind| format!("{} {}", kind.name(), outcome.caught.get(kind).copied().unwrap_or_default()));
-        text += &format!("{} {} |\n", row_start(mutant), each.collect::<Vec<_>>().join(", "));
+    let mut table = |title: &str, all: &[&Mutant], columns: &str| {
+        text += &format!("\n## {title}\n\n| {columns} |\n|---|---|---|---|\n");
+        all.iter().for_each(|mutant| text += &(row(mutant) + "\n"));
+    };
+    for variant in Variant::ALL {
+        let own: Vec<&Mutant> = caught.iter().copied().filter(|mutant| mutant.variant == variant).collect();
+        table(variant.title(), &own, "mutant | file | what it changes | caught by, at how many seeds");
     }
-    text += "\n## Harmless rewrites\n\n| rewrite | file | what it changes | why it is harmless |\n|---|---|---|---|\n";
-    for (mutant, outcome) in all() {
-        let Fate::Harmless(why) = mutant.fate else { continue };
-        let alarm = if outcome.caught.is_empty() { "" } else { "; **raises an alarm**" };
-        text += &format!("{} {why}{alarm} |\n", row_start(mutant));
-    }
+    table("Mutants that survive", &surviving, "mutant | file | what it changes | why nothing sees it");
+    table("Harmless rewrites", &harmless, "rewrite | file | what it changes | why it is harmless");
     text + LINKS
 }

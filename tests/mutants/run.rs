@@ -15,8 +15,8 @@ use crate::{compile, page};
 /// Those of the long run.
 const SEEDS: RangeInclusive<u64> = 1..=8;
 
-/// States times positions of the problems that harmless rewrites are tried on.
-const LARGEST_HARMLESS: usize = 600;
+/// States times positions of the problems on which is tried what nothing catches.
+const LARGEST_UNCAUGHT: usize = 600;
 
 /// What became of one mutant.
 #[derive(Clone, Debug, Default)]
@@ -35,23 +35,16 @@ impl Outcome {
         self.rejected.is_none()
             && match mutant.fate {
                 Fate::Caught { by, .. } => by.iter().all(|kind| self.caught.get(kind) == Some(&seeds)),
-                Fate::Harmless(_) => self.caught.is_empty(),
+                Fate::Harmless(_) | Fate::Survives(_) => self.caught.is_empty(),
             }
     }
 }
 
-/// Tries each mutant at each seed; `after` sees what has become of them, and after how many seeds.
-pub fn try_all(
-    mutants: &[Mutant],
-    seeds: RangeInclusive<u64>,
-    mut after: impl FnMut(&[Outcome], usize),
-) -> Vec<Outcome> {
+/// Tries each mutant at each seed.
+pub fn try_all(mutants: &[Mutant], seeds: RangeInclusive<u64>) -> Vec<Outcome> {
     compile::common().expect("the CPU's blocks compile");
     let outcomes: Vec<Mutex<Outcome>> = mutants.iter().map(|_| Mutex::default()).collect();
-    let so_far = || {
-        outcomes.iter().map(|outcome| outcome.lock().expect("no thread panicked").clone()).collect::<Vec<_>>()
-    };
-    for (count, seed) in (1..).zip(seeds) {
+    for seed in seeds {
         let known = Known::new(seed);
         let next = AtomicUsize::new(0);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -69,9 +62,8 @@ pub fn try_all(
                 });
             }
         });
-        after(&so_far(), count);
     }
-    so_far()
+    outcomes.into_iter().map(|outcome| outcome.into_inner().expect("no thread panicked")).collect()
 }
 
 fn try_one(mutant: &Mutant, known: &Known, outcome: &Mutex<Outcome>) {
@@ -87,12 +79,12 @@ fn try_one(mutant: &Mutant, known: &Known, outcome: &Mutex<Outcome>) {
     // What catches nothing goes through everything: there large problems are left to others.
     let (first, largest) = match mutant.fate {
         Fate::Caught { regimes, .. } => (regimes, usize::MAX),
-        Fate::Harmless(_) => (&[][..], LARGEST_HARMLESS),
+        Fate::Harmless(_) | Fate::Survives(_) => (&[][..], LARGEST_UNCAUGHT),
     };
     let mut said = Vec::new();
-    for &kind in mutant.fate.kinds() {
-        let backend = MutantBackend::new(&library, kind == Kind::Lifted);
-        let failure = first_failure(known, &backend, mutant.methods, kind, (first, largest));
+    for &kind in mutant.kinds() {
+        let backend = MutantBackend::new(&library, mutant.variant, kind == Kind::Lifted);
+        let failure = first_failure(known, &backend, mutant, kind, (first, largest));
         if let Some(id) = failure {
             said.push(format!("{} ({id})", kind.name()));
             let mut outcome = outcome.lock().expect("one thread at a time");
@@ -106,26 +98,27 @@ fn try_one(mutant: &Mutant, known: &Known, outcome: &Mutex<Outcome>) {
     println!("seed {} {:32} {seconds:5.1} s  {}", known.seed, mutant.id, said.join(", "));
 }
 
-/// The long run, of every mutant or of those whose ids have one of these words in them; the page is written by a whole one.
+/// The long run, of every mutant or of those whose ids have one of these words in them, at all seeds or, with `--seeds`, at the first
+/// ones. Of what it tries at all seeds it renews the guide's page.
 pub fn all(words: &[&str]) -> ExitCode {
+    let (words, last) = match words {
+        [rest @ .., "--seeds", last] => (rest, last.parse().expect("--seeds takes a number")),
+        _ => (words, *SEEDS.end()),
+    };
     let asked = |mutant: &Mutant| words.is_empty() || words.iter().any(|word| mutant.id.contains(word));
     let mutants: Vec<Mutant> = table::all().into_iter().filter(asked).collect();
-    let seeds = SEEDS.count();
-    // The page after each seed: a run that is ended early leaves what it found.
-    let written = |outcomes: &[Outcome], seeds: usize| {
-        if words.is_empty() {
-            std::fs::write(page::path(), page::page(&mutants, outcomes, seeds))
-                .expect("the guide can be written");
-        }
-    };
-    let outcomes = try_all(&mutants, SEEDS, written);
+    let outcomes = try_all(&mutants, *SEEDS.start()..=last);
     let mut wrong = 0;
     for (mutant, outcome) in mutants.iter().zip(&outcomes) {
-        if !outcome.is_as_it_must_be(mutant, seeds) {
+        if !outcome.is_as_it_must_be(mutant, last as usize) {
             wrong += 1;
             println!("WRONG {}: {:?} {:?}", mutant.id, outcome.caught, outcome.by);
         }
     }
-    println!("{} mutants at {seeds} seeds, {wrong} not as they must be", mutants.len());
+    println!("{} mutants at {last} seeds, {wrong} not as they must be", mutants.len());
+    if last == *SEEDS.end() {
+        let tried: Vec<(&Mutant, &Outcome)> = mutants.iter().zip(&outcomes).collect();
+        page::renew(&tried, last as usize).expect("the guide can be written");
+    }
     if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -1,21 +1,79 @@
 //! The mutants of the kernels: each an exact substitution in a file of `kernels/`, and what must become of it.
 
+mod backward;
 mod blind;
+mod chunks;
 mod coefficients;
+mod derivatives;
 mod exponential;
+mod fast;
+mod few_lanes;
 mod harmless;
 mod precise;
 mod scan;
 mod storage;
+mod uncaught;
 
 use holdfast::method::Method::{self, Foh, HighOrder, Poly, Rk4, Zoh};
+
+/// What of the kernels a mutant is compiled into, and run in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// The forward pass of the accurate tier.
+    Forward,
+    /// That of the fast tier.
+    Fast,
+    /// The forward pass with two lanes for a channel where there is such a kernel.
+    FewLanes,
+    /// The forward pass of sequences in chunks.
+    Chunks,
+    Backward,
+}
+
+impl Variant {
+    pub const ALL: [Variant; 5] =
+        [Variant::Forward, Variant::Fast, Variant::FewLanes, Variant::Chunks, Variant::Backward];
+
+    /// What the guide calls its mutants.
+    pub fn title(self) -> &'static str {
+        match self {
+            Variant::Forward => "Mutants of the forward pass",
+            Variant::Fast => "Mutants in the fast tier",
+            Variant::FewLanes => "Mutants with two lanes a channel",
+            Variant::Chunks => "Mutants in chunks",
+            Variant::Backward => "Mutants of the backward pass",
+        }
+    }
+
+    /// The variant in the library's own words; none that is not asked for by a word.
+    pub fn switch(self) -> Option<&'static str> {
+        match self {
+            Variant::Forward => None,
+            Variant::Fast => Some("FAST"),
+            Variant::FewLanes => Some("FEW_LANES"),
+            Variant::Chunks => Some("CHUNKS"),
+            Variant::Backward => Some("BACKWARD"),
+        }
+    }
+
+    /// The kinds of verdict that it gets. What is lifted has one tier, one number of lanes and no chunks; and the derivatives of
+    /// coefficients are no output of a backward pass.
+    pub fn kinds(self) -> &'static [Kind] {
+        match self {
+            Variant::Forward => &Kind::ALL,
+            Variant::Fast => &[Kind::Sweep, Kind::Case, Kind::Invariant],
+            Variant::FewLanes | Variant::Chunks => &[Kind::Case, Kind::Invariant],
+            Variant::Backward => &[Kind::Case, Kind::Invariant, Kind::Lifted],
+        }
+    }
+}
 
 /// A kind of verdict of `holdfast verify`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Ā and B̄ of a sweep.
     Sweep,
-    /// A scan of a regime, with its relative gate.
+    /// A scan of a regime, forward or backward, with its relative gate.
     Case,
     /// A law.
     Invariant,
@@ -43,16 +101,8 @@ pub enum Fate {
     Caught { by: &'static [Kind], regimes: &'static [&'static str] },
     /// It computes something else, or nothing else, within what is promised: no verdict fails. Why, in a sentence.
     Harmless(&'static str),
-}
-
-impl Fate {
-    /// The kinds of verdict that are asked for.
-    pub fn kinds(self) -> &'static [Kind] {
-        match self {
-            Fate::Caught { by, .. } => by,
-            Fate::Harmless(_) => &Kind::ALL,
-        }
-    }
+    /// It computes something else than what is promised, and no verdict fails: what is missing for it, in a sentence.
+    Survives(&'static str),
 }
 
 /// A changed line of a kernel.
@@ -69,6 +119,21 @@ pub struct Mutant {
     /// Those that it is tried in: it may change others, too.
     pub methods: &'static [Method],
     pub fate: Fate,
+    pub variant: Variant,
+}
+
+impl Mutant {
+    /// The kinds of verdict that are asked for.
+    pub fn kinds(&self) -> &'static [Kind] {
+        match self.fate {
+            Fate::Caught { by, .. } => by,
+            Fate::Harmless(_) | Fate::Survives(_) => self.variant.kinds(),
+        }
+    }
+
+    const fn of(self, variant: Variant) -> Mutant {
+        Mutant { variant, ..self }
+    }
 }
 
 const ALL: &[Method] = &Method::ALL;
@@ -83,7 +148,7 @@ type Row = (&'static str, &'static str, &'static str, &'static str);
 /// A row of a table of one file: id, what it changes, the old text, the new text.
 const fn mutant(file: &'static str, row: Row, methods: &'static [Method], fate: Fate) -> Mutant {
     let (id, what, old, new) = row;
-    Mutant { id, file, what, old, new, methods, fate }
+    Mutant { id, file, what, old, new, methods, fate, variant: Variant::Forward }
 }
 
 const fn caught(by: &'static [Kind]) -> Fate {
@@ -104,6 +169,12 @@ pub fn all() -> Vec<Mutant> {
         scan::MUTANTS,
         blind::MUTANTS,
         harmless::MUTANTS,
+        fast::MUTANTS,
+        few_lanes::MUTANTS,
+        chunks::MUTANTS,
+        backward::MUTANTS,
+        derivatives::MUTANTS,
+        uncaught::MUTANTS,
     ]
     .concat()
 }
