@@ -198,7 +198,7 @@ pub fn verdict_of(error: &KernelError) -> Verdict {
 impl<M: Copy + Into<Form>> SolvedCase<'_, M> {
     /// `got` against the same-precision references.
     pub fn relative(&self, got: &Tensors<f64>, references: &[Tensors<f64>]) -> Option<Relative> {
-        relative::judge(got, references, self.want, &self.budget)
+        relative::judge(got, references, self.want, &self.budget, self.promise.contract.z_roundings)
     }
 
     /// What a matrix of methods needs of this one, `got` being its judged channels.

@@ -8,13 +8,13 @@
 //! small, and 1 is the level of rounding itself. There neither error means anything, so that the gate is
 //!
 //! ```text
-//! rms(kernel) ≤ MULTIPLE · max(1, rms(reference))
+//! rms(kernel) ≤ MULTIPLE · max(1, ζ) · max(1, rms(reference))
 //! ```
 //!
-//! The reference rounds z = ΔA, at every position anew. A kernel that rounds z more often
-//! ([`crate::promise::Contract::z_roundings`]) does so in what A alone decides, A log₂e say: that is off in the same way at every
-//! position, and what it costs does not average out along a sequence. So such a kernel has a second reference, the same path with
-//! every part of A off by its last place, which is at least such a rounding; the worse one counts.
+//! with ζ the number of times that the kernel rounds z ([`crate::promise::Contract::z_roundings`]); the reference rounds z = ΔA once, at
+//! every position anew. A kernel that rounds it more often does so in what A alone decides, A log₂e say: that is off in the same way at
+//! every position, and what it costs does not average out along a sequence. So such a kernel has a second reference, the same path
+//! with every part of A off by its last place, which is at least such a rounding; the worse one counts.
 //!
 //! # Gradients
 //!
@@ -69,13 +69,14 @@ impl Errors {
     }
 
     /// None where they are too few, each of them having so many terms.
-    fn compared(&self, terms: usize) -> Option<Relative> {
+    fn compared(&self, terms: usize, z_roundings: f64) -> Option<Relative> {
         if self.count == 0 || self.count.saturating_mul(terms) < FEWEST {
             return None;
         }
         let [kernel, reference] = self.sums.map(|sum| f64::sqrt(sum / self.count as f64));
         let ratio = kernel / reference.max(1.0);
-        Some(Relative { kernel, reference, multiple: MULTIPLE, ratio, tensor: None })
+        let multiple = MULTIPLE * z_roundings.max(1.0);
+        Some(Relative { kernel, reference, multiple, ratio, tensor: None })
     }
 }
 
@@ -86,6 +87,7 @@ pub fn judge(
     references: &[Tensors<f64>],
     want: &Tensors<f64>,
     budget: &Budget,
+    z_roundings: f64,
 ) -> Option<Relative> {
     let compared = references.iter().filter_map(|reference| {
         let mut all = Errors::default();
@@ -94,7 +96,7 @@ pub fn judge(
                 all.add(kernel, reference, want, bounds);
             }
         }
-        all.compared(1)
+        all.compared(1, z_roundings)
     });
     let worst = compared.max_by(|a, b| a.reference.total_cmp(&b.reference));
     worst.filter(|_| budget.repeats <= MOST_REPEATS)
@@ -108,12 +110,13 @@ pub fn gradients(
     reference: &Gradients<f32>,
     want: &Gradients<f64>,
     budget: &GradientBudget,
+    z_roundings: f64,
 ) -> Option<Relative> {
     let each = want.zip(&budget.tensors).filter_map(|(name, want, bounds)| {
         let mut errors = Errors::default();
         errors.add(kernel.get(name)?, reference.get(name)?, want, bounds);
         let positions = problem.shape.batch * problem.shape.seqlen;
-        let relative = errors.compared(if problem.varies(name) { 1 } else { positions })?;
+        let relative = errors.compared(if problem.varies(name) { 1 } else { positions }, z_roundings)?;
         Some(Relative { tensor: Some(name.into()), ..relative })
     });
     let worst = each.max_by(|a, b| a.ratio.total_cmp(&b.ratio));

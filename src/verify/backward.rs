@@ -69,7 +69,8 @@ pub fn solve(request: &Request, backend: &dyn Backend, spec: &Spec, shown: Shown
             let reference = ReferenceBackend.gradients(*method, &problem, &given).and_then(Result::ok);
             if let Some(reference) = &reference {
                 let (want, budget) = known;
-                case::gate(&mut case, relative::gradients(&problem, got, reference, want, budget));
+                let zeta = contract.z_roundings;
+                case::gate(&mut case, relative::gradients(&problem, got, reference, want, budget, zeta));
             }
             // What fails without an error does not say how large one has to be.
             if measures && case.verdict == Verdict::Pass {

@@ -184,11 +184,12 @@ pub fn gradient_sensitivity(
     reference: Option<&Gradients<f32>>,
     (want, budget): &CertifiedGradients,
 ) -> GradientSensitivity {
-    let Pass { problem, given, .. } = pass;
+    let Pass { problem, given, contract, .. } = pass;
     let fails = |got: &Gradients<f32>| {
         let tensors = gradient::by_truth(got, want, budget);
         let is_beyond = tensors.values().any(|tensor| tensor.verdict == Verdict::Fail);
-        let gate = |reference| relative::gradients(problem, got, reference, want, budget);
+        let gate =
+            |reference| relative::gradients(problem, got, reference, want, budget, contract.z_roundings);
         is_beyond || reference.and_then(gate).is_some_and(|relative| !relative.passes())
     };
     let with = |change: fn(&mut Variant)| {

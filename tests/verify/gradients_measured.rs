@@ -89,7 +89,8 @@ fn a_single_random_walk_is_no_average() {
     };
     let (got, reference) = (gradients(&CpuBackend::new()), gradients(&ReferenceBackend));
     let want = budget.tensors.map(|name, bounds| problem.gradient(name, bounds.value.clone()));
-    let judged = |budget: &_| relative::gradients(&problem, &got, &reference, &want, budget).expect("long");
+    let judged =
+        |budget: &_| relative::gradients(&problem, &got, &reference, &want, budget, 0.0).expect("long");
     assert!(judged(&budget).ratio < 0.5 * relative::MULTIPLE, "{:?}", judged(&budget));
     let of_u = &mut budget.tensors[GradientName::U];
     for (unit, value) in of_u.rounding.iter_mut().zip(&of_u.value) {
