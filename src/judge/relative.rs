@@ -12,9 +12,9 @@
 //! ```
 //!
 //! with ζ the number of times that the kernel rounds z ([`crate::promise::Contract::z_roundings`]); the reference rounds z = ΔA once, at
-//! every position anew. A kernel that rounds it more often does so in what A alone decides, A log₂e say: that is off in the same way at
-//! every position, and what it costs does not average out along a sequence. So such a kernel has a second reference, the same path
-//! with every part of A off by its last place, which is at least such a rounding; the worse one counts.
+//! every position anew. A kernel that rounds it more often may do so in what A alone decides, A log₂e say: that is off in the same way
+//! at every position, and what it costs does not average out along a sequence. So such a kernel has a second reference, the same path
+//! with every part of A off by its last place, which is at least one such rounding; the worse one counts.
 //!
 //! # Gradients
 //!
@@ -31,7 +31,7 @@ use crate::results::Relative;
 use crate::tensor::{Gradients, Tensor, Tensors};
 
 /// How many times the reference's error a kernel's may be. A choice, not a bound: over eight seeds of the default run
-/// the kernels reach 1.34 at most, where they round more often than the reference (the block scan's extra products) and
+/// the kernels of the accurate tier reach 1.34 at most, where they round more often than the reference (the block scan's extra products) and
 /// it happens to be lucky, and gradients 1.7; nearly twice that leaves room for other seeds, and is still far below the factor of ten
 /// and more that bounds over long sequences leave.
 pub const MULTIPLE: f64 = 3.0;

@@ -1,5 +1,5 @@
-//! What `holdfast verify` says of a mutant, verdict by verdict until the first that fails. Truths are computed once for all
-//! mutants of a seed.
+//! What `holdfast verify` says of a mutant, verdict by verdict until the first that fails. Truths of forward passes
+//! are computed once for all mutants of a seed.
 
 use std::sync::OnceLock;
 
@@ -165,8 +165,7 @@ fn is_fault(error: &KernelError) -> bool {
 }
 
 fn sweeps(known: &Known, backend: &dyn Backend, methods: &[Method], lifted: bool) -> Option<String> {
-    let whole_range = backend.promise().whole_range;
-    known.sweeps.iter().filter(|known| whole_range || !known.sweep.whole_range).find_map(|known| {
+    known.sweeps.iter().find_map(|known| {
         methods.iter().find_map(|&method| {
             let failed = match judge_sweep(backend, method, &known.problem, known.truth(method)) {
                 Err(error) => is_fault(&error),

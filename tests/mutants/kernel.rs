@@ -74,7 +74,7 @@ impl MutantBackend {
     ) -> std::result::Result<Returned, KernelError> {
         let which = Instantiation::for_problem(method, problem).in_tier(self.tier());
         let which = match self.variant {
-            Variant::FewLanes => which.with_few_lanes(problem.shape.dstate),
+            Variant::FewLanes | Variant::Chunks => which.with_few_lanes(problem.shape.dstate),
             _ => which,
         };
         let chunks = if self.variant == Variant::Chunks { CHUNKS } else { 1 };

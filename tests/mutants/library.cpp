@@ -1,5 +1,5 @@
 // A mutant of the kernels as a library: of the methods HOLDFAST_MUTANT_METHODS, in one variant (table.rs): HOLDFAST_MUTANT_FAST,
-// _FEW_LANES, _CHUNKS or _BACKWARD, or else the accurate forward kernels with one lane count and no chunks. It has Ā and B̄; with
+// _FEW_LANES, _CHUNKS or _BACKWARD, or else the accurate forward kernels with eight lanes and no chunks. It has Ā and B̄; with
 // HOLDFAST_MUTANT_SCANS scans of f32, f16 and bf16, too, and with HOLDFAST_MUTANT_LIFTED all in double as well. What
 // host/dispatch.cpp looks up in tables, this does in a loop over few.
 #if defined(HOLDFAST_MUTANT_FAST)
@@ -66,7 +66,7 @@ using Arithmetic = typename ArithmeticOf<Input>::type;
 
 template <int kMethod, bool kComplex>
 Entry scan_of(const HoldfastInstantiation& which) {
-#if defined(HOLDFAST_MUTANT_FEW_LANES)
+#if defined(HOLDFAST_MUTANT_FEW_LANES) || defined(HOLDFAST_MUTANT_CHUNKS)
   if constexpr (!kComplex && kernels::kHasFewLanes<static_cast<kernels::Method>(kMethod)>) {
     if (which.few_lanes) {
       return of_storage(which, [](auto input) -> Entry {
@@ -85,6 +85,15 @@ Entry scan_of(const HoldfastInstantiation& which) {
 template <int kMethod, bool kComplex>
 Entry chunk_steps_of([[maybe_unused]] const HoldfastInstantiation& which) {
 #if defined(HOLDFAST_MUTANT_CHUNKS)
+  if constexpr (!kComplex && kernels::kHasFewLanes<static_cast<kernels::Method>(kMethod)>) {
+    if (which.few_lanes) {
+      return of_storage(which, [](auto input) -> Entry {
+        using Input = decltype(input);
+        return enter<ScanParams,
+                     kernels::chunk_steps_of_any_layout<kMethod, Input, false, float, holdfast_launch::kFewLanes>>;
+      });
+    }
+  }
   return of_storage(which, [](auto input) -> Entry {
     return enter<ScanParams, kernels::chunk_steps_of_any_layout<kMethod, decltype(input), kComplex>>;
   });

@@ -1,4 +1,5 @@
-//! Promise: no mutant of the kernels survives `holdfast verify`, and no harmless rewrite is called wrong.
+//! Promise: every mutant of the kernels fails `holdfast verify`, but for those that are listed with what is missing, and no harmless
+//! rewrite is called wrong.
 //!
 //! The mutants are data ([`table`]): substitutions in the kernels' sources. Each is compiled into a library by itself, run
 //! by a worker process, and judged as `holdfast verify` judges, until the first verdict that fails.
@@ -72,13 +73,13 @@ fn the_page_has_every_mutant() {
     let rows: BTreeSet<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
     let mutants = table::all();
     for mutant in &mutants {
-        let row = page::row_start(mutant);
-        assert!(rows.iter().any(|line| line.starts_with(&row)), "{row} (hint: .ci/mutants kernels)");
+        let row = page::row_as_it_must_be(mutant, run::SEEDS.count());
+        assert!(rows.contains(&*row), "{row} (hint: .ci/mutants kernels {})", mutant.id);
     }
     assert_eq!(rows.len(), mutants.len());
 }
 
-/// One of each kind, and one that is harmless.
+/// One of each variant, one that is harmless, and one that is known to survive.
 fn some_mutants_are_caught() {
     let few = [
         "common-bilinear-inverted",
@@ -88,6 +89,8 @@ fn some_mutants_are_caught() {
         "lanes-rows-of-the-first-eight-states",
         "chunks-both-directions-in-one-place",
         "back-constant-b-of-the-first-tile",
+        "lanes-packets-of-two",
+        "back-store-h-twice",
     ];
     let mutants: Vec<Mutant> = table::all().into_iter().filter(|m| few.contains(&m.id)).collect();
     assert_eq!(mutants.len(), few.len());

@@ -1,66 +1,79 @@
 //! The guide's page of mutants.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
 use crate::compile::root;
 use crate::run::Outcome;
-use crate::table::{self, Fate, Mutant, Variant};
+use crate::table::{self, Fate, Kind, Mutant, Variant};
 
 /// What stands before the tables.
 const INTRODUCTION: &str = include_str!("page.md");
 
 /// Its links.
-const LINKS: &str = "\n[backward]: backward.md\n[case]: glossary.md#case\n[sweep]: glossary.md#sweep\n[tier]: glossary.md#tier\n[verdict]: glossary.md#verdict\n";
+const LINKS: &str = "\n[backward]: backward.md\n[case]: glossary.md#case\n[limits]: limits.md\n[sweep]: glossary.md#sweep\n[tier]: glossary.md#tier\n[verdict]: glossary.md#verdict\n";
 
 /// `src/guide/mutants.md`
 pub fn path() -> PathBuf {
     root().join("src/guide/mutants.md")
 }
 
-/// What a mutant's row begins with.
-pub fn row_start(mutant: &Mutant) -> String {
-    format!("| `{}` | `{}` | {} |", mutant.id, mutant.file, mutant.what.replace('|', "\\|"))
+/// A mutant's row, of which this became.
+fn row(mutant: &Mutant, said: &str) -> String {
+    format!("| `{}` | `{}` | {} | {said} |", mutant.id, mutant.file, mutant.what.replace('|', "\\|"))
 }
 
-/// Says of these what became of them. The rows of all others stay as they are.
+/// Its row where it is as it must be.
+pub fn row_as_it_must_be(mutant: &Mutant, seeds: usize) -> String {
+    row(mutant, &said(mutant, |_| seeds))
+}
+
+/// Says of these what became of them. The rows of others stay where they are as they must be.
 ///
 /// # Errors
 /// A page that cannot be read or written.
 pub fn renew(tried: &[(&Mutant, &Outcome)], seeds: usize) -> std::io::Result<()> {
     let known = fs::read_to_string(path())?;
-    let known: Vec<&str> = known.lines().collect();
-    let row = |mutant: &Mutant| {
-        let start = row_start(mutant);
-        match tried.iter().find(|(one, _)| one.id == mutant.id) {
-            Some((_, outcome)) => format!("{start} {} |", said(mutant, outcome, seeds)),
-            None => {
-                let known = known.iter().find(|line| line.starts_with(&start));
-                known.map_or(format!("{start} {NOT_TRIED} |"), |line| (*line).to_owned())
-            }
-        }
+    let known: BTreeSet<&str> = known.lines().collect();
+    let row_of = |mutant: &Mutant| match tried.iter().find(|(one, _)| one.id == mutant.id) {
+        Some((_, outcome)) => row(mutant, &outcome_of(mutant, outcome, seeds)),
+        None => Some(row_as_it_must_be(mutant, seeds))
+            .filter(|row| known.contains(&**row))
+            .unwrap_or_else(|| row(mutant, NOT_TRIED)),
     };
-    fs::write(path(), page(&table::all(), row, seeds))
+    fs::write(path(), page(&table::all(), row_of, seeds))
 }
 
-/// What became of a mutant, or why nothing becomes of it.
-fn said(mutant: &Mutant, outcome: &Outcome, seeds: usize) -> String {
-    let (text, otherwise) = match mutant.fate {
+/// By what a mutant was caught, at how many seeds, or why by nothing.
+fn said(mutant: &Mutant, caught: impl Fn(&Kind) -> usize) -> String {
+    match mutant.fate {
         Fate::Caught { by, .. } => {
-            let count = |kind| outcome.caught.get(kind).copied().unwrap_or_default();
-            let each: Vec<_> = by.iter().map(|kind| format!("{} {}", kind.name(), count(kind))).collect();
-            (each.join(", "), SURVIVES)
+            let each: Vec<_> = by.iter().map(|kind| format!("{} {}", kind.name(), caught(kind))).collect();
+            each.join(", ")
         }
-        Fate::Harmless(why) => (why.to_owned(), ALARM),
-        Fate::Survives(why) => (why.to_owned(), CAUGHT),
+        Fate::Harmless(why) | Fate::Survives(why) => why.to_owned(),
+    }
+}
+
+/// The same, marked where it is not as it must be.
+fn outcome_of(mutant: &Mutant, outcome: &Outcome, seeds: usize) -> String {
+    let said = said(mutant, |kind| outcome.caught.get(kind).copied().unwrap_or_default());
+    let mark = match mutant.fate {
+        _ if outcome.is_as_it_must_be(mutant, seeds) => "",
+        _ if outcome.rejected.is_some() => REJECTED,
+        Fate::Caught { .. } => SURVIVES,
+        Fate::Harmless(_) => ALARM,
+        Fate::Survives(_) => CAUGHT,
     };
-    if outcome.is_as_it_must_be(mutant, seeds) { text } else { text + otherwise }
+    said + mark
 }
 
 const NOT_TRIED: &str = "not tried yet";
 const SURVIVES: &str = "; **survives**";
 const ALARM: &str = "; **raises an alarm**";
 const CAUGHT: &str = "; **is caught**";
+const REJECTED: &str = "; **does not compile**";
 
 /// The whole page, of these rows.
 fn page(mutants: &[Mutant], row: impl Fn(&Mutant) -> String, seeds: usize) -> String {

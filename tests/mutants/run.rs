@@ -13,10 +13,7 @@ use crate::table::{self, Fate, Kind, Mutant};
 use crate::{compile, page};
 
 /// Those of the long run.
-const SEEDS: RangeInclusive<u64> = 1..=8;
-
-/// States times positions of the problems on which is tried what nothing catches.
-const LARGEST_UNCAUGHT: usize = 600;
+pub const SEEDS: RangeInclusive<u64> = 1..=8;
 
 /// What became of one mutant.
 #[derive(Clone, Debug, Default)]
@@ -30,12 +27,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether it was caught by all that must catch it, at this many seeds; or by nothing.
+    /// Whether it was caught by all that must catch it, at this many seeds; if it is harmless by nothing, and if it is known to survive by
+    /// nothing at all of them.
     pub fn is_as_it_must_be(&self, mutant: &Mutant, seeds: usize) -> bool {
         self.rejected.is_none()
             && match mutant.fate {
                 Fate::Caught { by, .. } => by.iter().all(|kind| self.caught.get(kind) == Some(&seeds)),
-                Fate::Harmless(_) | Fate::Survives(_) => self.caught.is_empty(),
+                Fate::Harmless(_) => self.caught.is_empty(),
+                Fate::Survives(_) => self.caught.values().all(|count| *count < seeds),
             }
     }
 }
@@ -79,7 +78,7 @@ fn try_one(mutant: &Mutant, known: &Known, outcome: &Mutex<Outcome>) {
     // What catches nothing goes through everything: there large problems are left to others.
     let (first, largest) = match mutant.fate {
         Fate::Caught { regimes, .. } => (regimes, usize::MAX),
-        Fate::Harmless(_) | Fate::Survives(_) => (&[][..], LARGEST_UNCAUGHT),
+        Fate::Harmless(_) | Fate::Survives(_) => (&[][..], mutant.variant.largest_uncaught()),
     };
     let mut said = Vec::new();
     for &kind in mutant.kinds() {

@@ -3,16 +3,18 @@
 
 use holdfast::formula::Form;
 use holdfast::judge::coefficient;
+use holdfast::judge::scan::Place;
 use holdfast::kernel::{Backend, CpuBackend};
 use holdfast::method::Method;
 use holdfast::problem::plan::Filter;
-use holdfast::problem::{InputType, Weights, regime, sweep};
+use holdfast::problem::plan::plan;
+use holdfast::problem::{InputType, Problem, Weights, regime, sweep};
 use holdfast::promise::functions::units;
 use holdfast::promise::{Contract, Promise, Tier};
 use holdfast::results::Verdict;
 use holdfast::scalar_function::ScalarFunction;
 use holdfast::truth;
-use holdfast::verify::{Passes, Request};
+use holdfast::verify::{self as whole, Passes, Request};
 
 use crate::support::run::verify;
 
@@ -57,6 +59,37 @@ fn what_a_rounding_of_a_costs_at_every_position_is_no_failure() {
         assert_eq!(case.verdict, Verdict::Pass, "{}: {}", case.id, case.reason);
     }
     assert!(results.cases.iter().filter(|case| case.relative.is_some()).count() > 50);
+}
+
+/// And a kernel that reads A wrongly by some last places is not taken for one that rounds it.
+#[test]
+fn what_is_off_by_more_than_roundings_of_a_fails_the_gate() {
+    let stiff = regime::all().iter().filter(|regime| regime.name == "stiff").collect();
+    let filter = Filter {
+        regimes: stiff,
+        weights: vec![Weights::Complex],
+        inputs: vec![InputType::F32],
+        ..Filter::default()
+    };
+    let mut failing = 0;
+    for spec in plan(&filter) {
+        let problem = spec.draw(1);
+        let truth = truth::scan::solve(&problem, &[Method::Zoh]).expect("certified").remove(0);
+        let passes = |places: u32| {
+            let a = problem.a.iter().map(|a| (0..places).fold(*a, |a, _| a.next_up())).collect();
+            let run = fast().scan(Method::Zoh, &Problem { a, ..problem.clone() }).expect("it runs");
+            let [id, regime, inputs, backend, rerun] = Default::default();
+            let place = Place { id, regime, inputs, backend, rerun };
+            let known = whole::Known::default();
+            let known = known.of(&problem);
+            let of = (Method::Zoh, &problem);
+            let judged = whole::judge_scan(&fast(), &known, of, place, Ok(&truth), Ok(&run));
+            judged.case.relative.expect("enough steps").passes()
+        };
+        assert!(passes(0), "{}", spec.id());
+        failing += usize::from(!passes(32));
+    }
+    assert_eq!(failing, 4);
 }
 
 /// Beside the root of rk4's polynomial the fast tier loses what the accurate one has, so that it is one tier that a run judges, and one

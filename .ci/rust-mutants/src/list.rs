@@ -1,5 +1,6 @@
 //! Which mutants there are: as cargo-mutants lists them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
@@ -18,6 +19,8 @@ pub struct Mutant {
     pub genre: String,
     /// Line and column, from 1.
     pub start: (usize, usize),
+    /// The line of the source, as it is before anything is changed.
+    pub line: String,
     pub replacement: String,
 }
 
@@ -44,7 +47,15 @@ pub fn all(tree: &Path, cargo_mutants: &Path, globs: &[&str]) -> Result<Vec<Muta
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
     let list: Value = serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo-mutants: {e}"))?;
-    let mutant = |(i, entry): (usize, &Value)| {
+    let mut sources: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut line = |file: &str, number: usize| {
+        let lines = sources.entry(file.to_owned()).or_insert_with(|| {
+            let text = std::fs::read_to_string(tree.join(file)).unwrap_or_default();
+            text.lines().map(|line| line.trim().to_owned()).collect()
+        });
+        lines.get(number - 1).cloned().unwrap_or_default()
+    };
+    let mut mutant = |(i, entry): (usize, &Value)| {
         let text = |key: &str| Some(entry[key].as_str()?.to_owned());
         let number = |key: &str| Some(entry["span"]["start"][key].as_u64()? as usize);
         Some(Mutant {
@@ -53,6 +64,7 @@ pub fn all(tree: &Path, cargo_mutants: &Path, globs: &[&str]) -> Result<Vec<Muta
             file: text("file")?,
             genre: text("genre")?,
             start: (number("line")?, number("column")?),
+            line: line(entry["file"].as_str()?, number("line")?),
             replacement: text("replacement").unwrap_or_default(),
         })
     };

@@ -19,13 +19,17 @@ use serde_json::Value;
 
 /// What is mutated.
 const MUTATED: &[&str] = &["src/truth/**", "src/judge/**"];
-/// What says why a run fails. All else that is mutated decides whether it does: the truth, the bounds, the verdicts.
-const CAUSES: [&str; 5] = [
+/// What says why a run fails, or is for reports alone. All else that is mutated decides whether it does: the truth, the bounds, the
+/// verdicts.
+const CAUSES: [&str; 8] = [
     "src/judge/diagnose",
     "src/judge/faults/",
     "src/judge/lost_digits.rs",
+    "src/judge/one_step.rs",
+    "src/judge/profile.rs",
     "src/judge/recommendation.rs",
     "src/judge/reconstruct/",
+    "src/judge/revisions.rs",
 ];
 /// The test programs, the quickest to find something first.
 const TESTS: [&str; 8] =
@@ -244,18 +248,14 @@ fn nearest(copy: &Path, file: &str, line: usize) -> Vec<u32> {
 /// Prints the verdict, and writes every mutant's fate to [`FATES`].
 fn report(tree: &Path, tried: &[Mutant], fates: &[run::Fate]) -> Result<bool, String> {
     let accepted = fs::read_to_string(tree.join(ACCEPTED)).unwrap_or_default();
-    let accepted: BTreeSet<(&str, &str)> = accepted
-        .lines()
-        .filter_map(|line| {
-            let mut columns = line.split('\t');
-            Some((columns.next()?, columns.next()?))
-        })
-        .collect();
+    let columns = |line| match str::split(line, '\t').collect::<Vec<_>>()[..] {
+        [name, at, _why] => Ok((name, at)),
+        _ => Err(format!("{ACCEPTED}: expected a name, a line or nothing, and a reason, found {line:?}")),
+    };
+    let accepted = accepted.lines().map(columns).collect::<Result<BTreeSet<(&str, &str)>, String>>()?;
     let is_accepted = |mutant: &Mutant| {
         let name = mutant.lasting_name();
-        let text = fs::read_to_string(tree.join(&mutant.file)).unwrap_or_default();
-        let line = text.lines().nth(mutant.start.0 - 1).unwrap_or_default().trim();
-        accepted.contains(&(&*name, "")) || accepted.contains(&(&*name, line))
+        accepted.contains(&(&*name, "")) || accepted.contains(&(&*name, &*mutant.line))
     };
     let (mut lines, mut survivors, mut harmless) = (Vec::new(), Vec::new(), 0);
     let mut parts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();

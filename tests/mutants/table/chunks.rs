@@ -22,6 +22,18 @@ pub const MUTANTS: &[Mutant] = &[
     )
     .of(VARIANT),
     mutant(
+        "chunk_steps.cuh",
+        (
+            "chunks-product-of-two-states",
+            "products begin at 1 for as many states as a lane of eight has",
+            "for (int j = 0; j < Scan::kOwn; ++j) own.own[j].product",
+            "for (int j = 0; j < kOwn; ++j) own.own[j].product",
+        ),
+        &[Zoh, Bilinear],
+        caught(&[Case]),
+    )
+    .of(VARIANT),
+    mutant(
         "selective_scan.cuh",
         (
             "chunks-product-without-first-item",

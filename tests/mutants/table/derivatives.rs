@@ -48,18 +48,6 @@ pub const MUTANTS: &[Mutant] = &[
     mutant(
         "derivatives.cuh",
         (
-            "back-psi3-coefficient",
-            "the series of ψ₃ with its first coefficient off by 2^-16 of itself",
-            "  return fused(p, z, 0x1.555556p-5f);",
-            "  return fused(p, z, 0x1.55545p-5f);",
-        ),
-        &[HighOrder],
-        caught(&[Case]),
-    )
-    .of(VARIANT),
-    mutant(
-        "derivatives.cuh",
-        (
             "back-far-left-from-minus-two-and-a-half",
             "the closed forms begin at −2.5, where the series have left their range",
             "constexpr float kFarLeft = -2.0f;",
