@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use holdfast::kernel::cpu::device::CpuDevice;
+use holdfast::kernel::cpu::params::RawInstantiation;
 use holdfast::kernel::launch::{
     Device, DeviceError, DeviceInfo, Element, Guarding, Job, Launch, Params, Returned,
 };
@@ -14,7 +15,7 @@ use holdfast::kernel::registry::{Kernel, Spread};
 use holdfast::kernel::worker::{Message, Program, Worker};
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, Instantiation, KernelError};
 use holdfast::method::Method;
-use holdfast::problem::{CoefficientProblem, InputType, Operand, OutputGradients, Problem, Weights};
+use holdfast::problem::{CoefficientProblem, InputType, OutputGradients, Problem};
 use holdfast::promise::{Promise, Tier};
 use holdfast::tensor::{Gradients, Tensors};
 use libloading::{Library, Symbol};
@@ -194,50 +195,10 @@ struct MutantDevice {
     lifted: bool,
 }
 
-/// `HoldfastInstantiation` of `kernels/host/interface.h`.
-#[derive(Default)]
-#[repr(C)]
-struct Wanted {
-    method: c_int,
-    input: c_int,
-    complex: c_int,
-    variable_b: c_int,
-    variable_c: c_int,
-    gate: c_int,
-    lifted: c_int,
-    fast: c_int,
-    few_lanes: c_int,
-    perturbation: [f64; 2],
-}
-
-impl Wanted {
-    fn of_elements(method: Method, weights: Weights) -> Self {
-        Wanted {
-            method: method.id().into(),
-            complex: (weights == Weights::Complex).into(),
-            ..Wanted::default()
-        }
-    }
-
-    fn of_scan(which: Instantiation) -> Self {
-        Wanted {
-            input: number(which.input),
-            variable_b: (which.b == Operand::Variable).into(),
-            variable_c: (which.c == Operand::Variable).into(),
-            gate: which.gate.into(),
-            few_lanes: which.lanes.are_few(),
-            ..Wanted::of_elements(which.method, which.weights)
-        }
-    }
-}
-
-/// As the kernels number storage types.
-fn number(input: InputType) -> c_int {
-    match input {
-        InputType::F32 => 0,
-        InputType::F16 => 1,
-        InputType::Bf16 => 2,
-    }
+/// The sums of what is stored so, whose method and weights are none of their business.
+fn sums_of(input: InputType) -> RawInstantiation {
+    let alike = Instantiation::all().find(|which| which.input == input);
+    alike.expect("every storage type has kernels").into()
 }
 
 /// Kernels as `library.cpp` numbers them.
@@ -251,8 +212,15 @@ enum Number {
     Sums,
 }
 
-type Run =
-    unsafe extern "C" fn(c_int, *const Wanted, *const c_void, c_uint, c_uint, *mut c_char, usize) -> c_int;
+type Run = unsafe extern "C" fn(
+    c_int,
+    *const RawInstantiation,
+    *const c_void,
+    c_uint,
+    c_uint,
+    *mut c_char,
+    usize,
+) -> c_int;
 
 impl Device for MutantDevice {
     fn info(&self) -> DeviceInfo {
@@ -285,23 +253,21 @@ impl Device for MutantDevice {
         }
         let (number, wanted, params) = match (launch.kernel, &launch.params) {
             (Kernel::Scan(which), Params::Scan(params)) => {
-                (Number::Scan, Wanted::of_scan(which), raw(params))
+                (Number::Scan, RawInstantiation::from(which), raw(params))
             }
             (Kernel::ChunkSteps(which), Params::Scan(params)) => {
-                (Number::ChunkSteps, Wanted::of_scan(which), raw(params))
+                (Number::ChunkSteps, RawInstantiation::from(which), raw(params))
             }
-            (Kernel::Discretize { method, weights, .. }, Params::Discretize(params)) => {
-                (Number::Discretize, Wanted::of_elements(method, weights), raw(params))
+            (Kernel::Discretize { method, weights, tier }, Params::Discretize(params)) => {
+                (Number::Discretize, RawInstantiation::of_elements(method, weights, tier), raw(params))
             }
             (Kernel::Backward(which), Params::Backward(params)) => {
-                (Number::Backward, Wanted::of_scan(which), raw(params))
+                (Number::Backward, RawInstantiation::from(which), raw(params))
             }
-            (Kernel::Sums(input), Params::Backward(params)) => {
-                (Number::Sums, Wanted { input: number(input), ..Wanted::default() }, raw(params))
-            }
+            (Kernel::Sums(input), Params::Backward(params)) => (Number::Sums, sums_of(input), raw(params)),
             _ => return Err(DeviceError::Fault("mutants have no such kernel".to_owned())),
         };
-        let wanted = Wanted { lifted: self.lifted.into(), ..wanted };
+        let wanted = if self.lifted { wanted.lifted() } else { wanted };
         let mut message = [0u8; 512];
         let (text, size) = (message.as_mut_ptr().cast::<c_char>(), message.len());
         // SAFETY: tests/mutants/library.cpp declares this function so.
