@@ -21,7 +21,7 @@
 // φ-functions, a root, the ends of f32's range) and all complex ones with φ-functions. Complex rk4 takes its polynomials in
 // double and e^z in floats.
 // Accuracy, relative (normwise for complex weights) in units of 2^-24, each rounding counted once: see kernels/README.md.
-// Where a complex derivative, or a real one with Δ < 0, cancels, double leaves 2^-44 of the terms besides.
+// Where a complex derivative, a real one with Δ < 0 or one of rk4's cancels, double leaves 2^-44 of the terms besides.
 // Expected cost of a common element, flops: zoh 16 real / 55 complex, bilinear 16 / 45, rk4 40, foh 40, poly 42, highorder 45,
 // and 15 to 25 for the closed forms; complex rk4 100, in double; complex φ-functions some 300, in double.
 #pragma once
@@ -197,7 +197,8 @@ HOLDFAST_DEVICE bool differentiate_rk4_commonly(float delta, Pair<float> z, Deri
   // The last coefficient in two floats: the product is 1 at z = 0.
   out.h_by_delta = fused(from_root, rest, from_root * 0x1.1d28b2p-26f);
   const float vertex = add_rn(add_rn(z.hi, 0x1.555556p+0f), z.lo);
-  out.h_by_a = delta * delta * fused(0.125f * vertex, vertex, 0x1.1c71c8p-2f);
+  // Δ² may be out of range where this is not.
+  out.h_by_a = delta * (delta * fused(0.125f * vertex, vertex, 0x1.1c71c8p-2f));
   return common & (fabsf(from_root) > 0x1p-16f);
 }
 
@@ -241,7 +242,8 @@ HOLDFAST_DEVICE bool differentiate_commonly(float delta, W a, Derivatives<kMetho
   if constexpr (kMethod == Method::kBilinear) {
     const bool common = differentiate_bilinear_commonly(delta, a, out);
     out.h_by_delta = out.slope;
-    out.h_by_a = scaled(out.slope, 0.5f * delta * delta);
+    // Δ² may be out of range where this is not.
+    out.h_by_a = scaled(scaled(out.slope, delta), 0.5f * delta);
     return common;
   } else {
     out.a_bar = out.slope = common_exponential(delta, a);

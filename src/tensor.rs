@@ -69,12 +69,28 @@ named! {
     }
 }
 
-/// What a verdict can be on: something that a scan computes, or a gradient of it. Written and read by its name.
+named! {
+    /// What a backward pass takes of one step (spec.md §6): Ā and h = B̄/B, each a function of Δ and A, and their derivatives.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum StepName: "part of a step" {
+        ABar => "a_bar",
+        /// ∂Ā/∂z, z = ΔA: A times it is ∂Ā/∂Δ, and Δ times it ∂Ā/∂A.
+        Slope => "slope",
+        H => "h",
+        HByDelta => "h_by_delta",
+        HByA => "h_by_a",
+    }
+}
+
+/// What a verdict can be on: something that a scan computes, a gradient of it, or what a backward pass takes of a step. Written and
+/// read by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum ComputedName {
     Output(TensorName),
     Gradient(GradientName),
+    Step(StepName),
 }
 
 impl ComputedName {
@@ -88,15 +104,16 @@ impl ComputedName {
         match self {
             ComputedName::Output(name) => name.name(),
             ComputedName::Gradient(name) => name.name(),
+            ComputedName::Step(name) => name.name(),
         }
     }
 
-    /// Which output; none for a gradient.
+    /// Which output; none for what is none.
     pub fn output(self) -> Option<TensorName> {
         if let ComputedName::Output(name) = self { Some(name) } else { None }
     }
 
-    /// Which gradient; none for an output.
+    /// Which gradient; none for what is none.
     pub fn gradient(self) -> Option<GradientName> {
         if let ComputedName::Gradient(name) = self { Some(name) } else { None }
     }
@@ -112,12 +129,13 @@ impl FromStr for ComputedName {
     type Err = UnknownName;
 
     fn from_str(text: &str) -> Result<Self, UnknownName> {
-        let gradient = || text.parse().map(ComputedName::Gradient);
-        let known = |other: UnknownName| {
-            let outputs = TensorName::ALL.map(TensorName::name).join(", ");
-            UnknownName { noun: "tensor", known: format!("{outputs}, {}", other.known), ..other }
-        };
-        text.parse().map(ComputedName::Output).or_else(|_: UnknownName| gradient()).map_err(known)
+        let outputs = TensorName::ALL.into_iter().map(ComputedName::Output);
+        let gradients = GradientName::ALL.into_iter().map(ComputedName::Gradient);
+        let all = || outputs.clone().chain(gradients.clone()).chain(StepName::ALL.map(ComputedName::Step));
+        all().find(|name| name.name() == text).ok_or_else(|| {
+            let known: Vec<&str> = all().map(ComputedName::name).collect();
+            UnknownName { noun: "tensor", found: text.to_owned(), known: known.join(", ") }
+        })
     }
 }
 
@@ -144,6 +162,12 @@ impl From<TensorName> for ComputedName {
 impl From<GradientName> for ComputedName {
     fn from(name: GradientName) -> Self {
         ComputedName::Gradient(name)
+    }
+}
+
+impl From<StepName> for ComputedName {
+    fn from(name: StepName) -> Self {
+        ComputedName::Step(name)
     }
 }
 
@@ -295,6 +319,30 @@ impl<T> Tensor<T> {
 pub struct Coefficients<T = f32> {
     pub a_bar: Vec<T>,
     pub b_bar: Vec<T>,
+}
+
+/// Ā, its derivative by z = ΔA, which is its slope, and h = B̄/B with its derivatives by Δ and by A (spec.md §6), each (n)·w.
+/// ∂Ā/∂Δ is A times the slope, and ∂Ā/∂A is Δ times it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Derivatives {
+    pub a_bar: Vec<f32>,
+    pub slope: Vec<f32>,
+    pub h: Vec<f32>,
+    pub h_by_delta: Vec<f32>,
+    pub h_by_a: Vec<f32>,
+}
+
+impl Derivatives {
+    /// The values of that name.
+    pub fn of(&self, name: StepName) -> &[f32] {
+        match name {
+            StepName::ABar => &self.a_bar,
+            StepName::Slope => &self.slope,
+            StepName::H => &self.h,
+            StepName::HByDelta => &self.h_by_delta,
+            StepName::HByA => &self.h_by_a,
+        }
+    }
 }
 
 /// The gradients of a loss by what Ā and B̄ are made of: by Δ (n), and by A and B, each (n)·w. In f32, or in double by a

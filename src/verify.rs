@@ -137,6 +137,9 @@ impl Request {
             return Vec::new();
         }
         let mut specs = plan::plan(&self.filter);
+        // What was asked for by its name is run.
+        let promised = |spec: &Spec| promise.whole_range || !spec.regime.leaves_range;
+        specs.retain(|spec| promised(spec) || !self.filter.regimes.is_empty());
         if self.only.is_some() {
             specs.retain(|spec| self.asks_for_any(self.ids_of(spec, promise).into_iter()));
         }
@@ -146,7 +149,8 @@ impl Request {
     /// The cases of a problem, in their order.
     fn ids_of(&self, spec: &Spec, promise: Promise) -> Vec<String> {
         let forward = self.methods.iter().filter(|_| self.judges_forward());
-        let backward = self.methods.iter().filter(|_| self.judges_backward(promise));
+        let is_backward = self.judges_backward(promise) && !spec.regime.leaves_range;
+        let backward = self.methods.iter().filter(|_| is_backward);
         let forward = forward.map(|&method| case_id(spec, method, Passes::Forward));
         forward.chain(backward.map(|&method| case_id(spec, method, Passes::Backward))).collect()
     }
@@ -156,7 +160,7 @@ impl Request {
     }
 
     fn judges_backward(&self, promise: Promise) -> bool {
-        promise.backward && self.passes != Passes::Forward
+        promise.backward.is_some() && self.passes != Passes::Forward
     }
 
     /// Whether a law is of a pass that is judged, and of what the kernel itself does: the scan of a header is the harness's, and
@@ -177,9 +181,10 @@ impl Request {
         if self.judges_forward() { self.sweeps_of(promise, sweep_id) } else { Vec::new() }
     }
 
-    /// Those on which the backward of coefficients is judged.
+    /// Those on which derivatives, or the backward of coefficients, are judged.
     fn derivatives(&self, promise: Promise) -> Vec<Sweep> {
-        match promise.differentiates && self.passes != Passes::Forward {
+        let judges_any = promise.differentiates || promise.step_derivatives;
+        match judges_any && self.passes != Passes::Forward {
             true => self.sweeps_of(promise, derivatives::id),
             false => Vec::new(),
         }
@@ -376,7 +381,8 @@ fn case_id(spec: &Spec, method: Method, pass: Passes) -> String {
 
 fn place(request: &Request, backend: &dyn Backend, spec: &Spec, method: Method, pass: Passes) -> Place {
     let Spec { regime, weights, input, b, c } = spec;
-    let one_of_both = if backend.promise().backward { format!(" --pass {pass}") } else { String::new() };
+    let one_of_both =
+        if backend.promise().backward.is_some() { format!(" --pass {pass}") } else { String::new() };
     Place {
         id: case_id(spec, method, pass),
         regime: regime.name.clone(),

@@ -32,8 +32,9 @@ pub fn judge<T: Copy + Into<f64>>(
     contract: &Contract,
 ) -> Judgement {
     let bounds = bounds(method, problem, want, contract);
-    let (a_distances, worst_a_bar) = compare("a_bar", problem, got.0, want.0, &bounds.0);
-    let (b_distances, worst_b_bar) = compare("b_bar", problem, got.1, want.1, &bounds.1);
+    let inputs = |i: usize| inputs(problem, &["delta", "A", "B", "z"], i);
+    let (a_distances, worst_a_bar) = compare("a_bar", problem, &inputs, (got.0, want.0), &bounds.0);
+    let (b_distances, worst_b_bar) = compare("b_bar", problem, &inputs, (got.1, want.1), &bounds.1);
     let fails = |worst: &Option<Worst>| worst.as_ref().is_some_and(|w| w.ratio.is_nan() || w.ratio > 1.0);
     let bounded = bounds.0.iter().chain(&bounds.1).all(|bound| bound.is_finite());
     let verdict = match fails(&worst_a_bar) || fails(&worst_b_bar) {
@@ -103,12 +104,30 @@ fn complex_of<T: Copy + Into<f64>>(values: &[T], width: usize, i: usize) -> Comp
     Complex64::new(values[i * width].into(), if width == 2 { values[i * width + 1].into() } else { 0.0 })
 }
 
-/// The distance of each element and its bound (ulps for real, units of 2⁻²⁴ for complex weights), and the worst one.
-fn compare<T: Copy + Into<f64>>(
+/// What an element is computed from, of these.
+pub(super) fn inputs(problem: &CoefficientProblem, of: &[&str], i: usize) -> Vec<String> {
+    let weight = |values: &[f32]| match problem.weights {
+        Weights::Real => format!("{:e}", values[i]),
+        Weights::Complex => format!("{:e}{:+e}i", values[2 * i], values[2 * i + 1]),
+    };
+    let z = z_at(problem, i);
+    let all = [
+        ("delta", format!("{:e}", problem.delta[i])),
+        ("A", weight(&problem.a)),
+        ("B", weight(&problem.b)),
+        ("z", format!("{:e}{:+e}i", z.re, z.im)),
+    ];
+    let asked = all.into_iter().filter(|(name, _)| of.contains(name));
+    asked.map(|(name, value)| format!("{name} = {value}")).collect()
+}
+
+/// The distance of each element and its bound (ulps for real, units of 2⁻²⁴ for complex weights), and the worst one, with what
+/// `inputs` says of it.
+pub(super) fn compare<T: Copy + Into<f64>>(
     tensor: &str,
     problem: &CoefficientProblem,
-    got: &[T],
-    want: &[f64],
+    inputs: &dyn Fn(usize) -> Vec<String>,
+    (got, want): (&[T], &[f64]),
     bounds: &[f64],
 ) -> (Vec<(f64, f64)>, Option<Worst>) {
     let width = problem.weights.width();
@@ -134,18 +153,7 @@ fn compare<T: Copy + Into<f64>>(
         }
     }
     let worst = worst_at.map(|(i, element, distance)| {
-        let weight = |values: &[f32]| match problem.weights {
-            Weights::Real => format!("{:e}", values[i]),
-            Weights::Complex => format!("{:e}{:+e}i", values[i * width], values[i * width + 1]),
-        };
-        let z = z_at(problem, i);
-        let inputs = vec![
-            format!("delta = {:e}", problem.delta[i]),
-            format!("A = {}", weight(&problem.a)),
-            format!("B = {}", weight(&problem.b)),
-            format!("z = {:e}{:+e}i", z.re, z.im),
-        ];
-        let shown = worst(tensor, vec![i], element, distance, inputs);
+        let shown = worst(tensor, vec![i], element, distance, inputs(i));
         match problem.weights {
             Weights::Real => shown,
             Weights::Complex => {

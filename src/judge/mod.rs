@@ -46,6 +46,7 @@ pub mod relative;
 pub mod revisions;
 pub mod scan;
 pub mod sensitivity;
+pub mod step;
 pub mod sums;
 pub mod ulp;
 pub mod verdict;

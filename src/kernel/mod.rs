@@ -43,7 +43,7 @@ use crate::problem::elements::Elements;
 use crate::problem::one_step::OneStep;
 use crate::problem::{CoefficientProblem, Operand, OutputGradients, Problem};
 use crate::promise::{Promise, Tier};
-pub use crate::tensor::{CoefficientGradients, Coefficients};
+pub use crate::tensor::{CoefficientGradients, Coefficients, Derivatives};
 use crate::tensor::{Gradients, TensorName, Tensors};
 
 /// What a forward scan computes, in the order of a kernel's outputs.
@@ -52,17 +52,6 @@ const SCANNED: [TensorName; 2] = [TensorName::Out, TensorName::LastState];
 /// The same of every channel, by the values in that order.
 fn scanned<T>(problem: &Problem, values: impl IntoIterator<Item = Vec<T>>) -> Tensors<T> {
     SCANNED.into_iter().zip(values).map(|(name, values)| (name, problem.tensor(name, values))).collect()
-}
-
-/// Ā, its derivative by z = ΔA, which is its slope, and h = B̄/B with its derivatives by Δ and by A (spec.md §6), each (n)·w.
-/// ∂Ā/∂Δ is A times the slope, and ∂Ā/∂A is Δ times it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Derivatives {
-    pub a_bar: Vec<f32>,
-    pub slope: Vec<f32>,
-    pub h: Vec<f32>,
-    pub h_by_delta: Vec<f32>,
-    pub h_by_a: Vec<f32>,
 }
 
 /// Why a kernel did not produce an output.
@@ -120,7 +109,7 @@ pub trait Backend: Sync {
 
     /// What it promises, and what can be done with it.
     fn promise(&self) -> Promise {
-        Promise { backward: false, ..Promise::PRODUCTION }
+        Promise::PRODUCTION.without_backward()
     }
 
     /// Runs the forward selective scan over every channel of the problem: `out` and `last_state`, widened to f32.

@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sha2::{Digest, Sha256};
 
-use super::regime::{Recipe, Signal, StateMatrix, Steps};
+use super::regime::{Recipe, STRETCH, Signal, StateMatrix, Steps};
 use super::{CoefficientProblem, InputType, Operand, Problem, Weights};
 
 /// A source of inputs, keyed by a seed and a name.
@@ -115,6 +115,11 @@ pub fn draw(
 fn signal_values(signal: Signal, len: usize, draw: &mut Draw) -> Vec<f32> {
     match signal {
         Signal::Zero => vec![0.0; len],
+        Signal::Pulses => {
+            let middle = STRETCH / 2 - 4..STRETCH / 2 + 4;
+            let value = |l: usize, value: f64| if middle.contains(&(l % STRETCH)) { value } else { 0.0 };
+            (0..len).map(|l| value(l, draw.normal()) as f32).collect()
+        }
         Signal::Normal(scale) => (0..len).map(|_| (scale * draw.normal()) as f32).collect(),
         Signal::Ends { lo, hi } => {
             let value = |draw: &mut Draw| {
@@ -146,6 +151,13 @@ fn state_matrix(recipe: &Recipe, weights: Weights, draw: &mut Draw) -> Vec<f32> 
                 StateMatrix::Positive => {
                     let size = draw.uniform(1.5, 2.5);
                     (size, 1e-3 * size)
+                }
+                StateMatrix::TwoStandOut => {
+                    let size = match state {
+                        16 | 17 => draw.uniform(0.96, 1.0),
+                        _ => draw.log_uniform(0.3, 0.75),
+                    };
+                    (-size, size * draw.uniform(-0.2, 0.2))
                 }
                 StateMatrix::Stable(lo, hi) => half_plane(draw, weights, (lo, hi), (-1.0, 0.5 * PI)),
                 StateMatrix::Growing(lo, hi) => half_plane(draw, weights, (lo, hi), (1.0, -0.5 * PI)),
@@ -180,7 +192,7 @@ fn half_plane(
 fn steps(recipe: &Recipe, weights: Weights, a: &[f32], draw: &mut Draw) -> (Vec<f32>, Option<Vec<f32>>) {
     let shape = recipe.shape;
     let mut delta = Vec::with_capacity(shape.sequence_len());
-    for _batch in 0..shape.batch {
+    for batch in 0..shape.batch {
         for channel in 0..shape.dim {
             for l in 0..shape.seqlen {
                 let value = match recipe.steps {
@@ -194,6 +206,10 @@ fn steps(recipe: &Recipe, weights: Weights, a: &[f32], draw: &mut Draw) -> (Vec<
                     Steps::SoftplusRange if l % 3 == 0 => draw.uniform(-100.0, 100.0),
                     Steps::Uniform { lo, hi } => draw.uniform(lo, hi),
                     Steps::SoftplusRange => draw.uniform(-5.0, 25.0),
+                    Steps::BackOnce => {
+                        let step = draw.uniform(1.45, 1.55);
+                        if l / STRETCH == batch { -step } else { step }
+                    }
                     Steps::NearPole => {
                         let row = (channel * shape.dstate + l / 4 % shape.dstate) * weights.width();
                         let away = draw.log_uniform(1e-3, 1e-1) * if draw.unit() < 0.5 { -1.0 } else { 1.0 };

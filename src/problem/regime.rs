@@ -24,7 +24,12 @@ pub enum StateMatrix {
     Stable(f64, f64),
     /// The same in the right half-plane: states grow.
     Growing(f64, f64),
+    /// In the left half-plane, near the real axis: two states of modulus 0.96 to 1, the 17th and the 18th, and the others of 0.3 to 0.75.
+    TwoStandOut,
 }
+
+/// Positions of a stretch of [`Steps::BackOnce`] and [`Signal::Pulses`]: the shortest chunk that the kernels here scan by itself.
+pub const STRETCH: usize = 64;
 
 /// How delta is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +46,9 @@ pub enum Steps {
     SoftplusRange,
     /// Uniform.
     Uniform { lo: f64, hi: f64 },
+    /// Of a modulus about 1.5, forwards, but for one stretch of [`STRETCH`] positions in each batch entry, which is another one in
+    /// each and goes back in time.
+    BackOnce,
     /// Every fourth step puts one state within 10% to 0.1% of the bilinear pole z = 2; the rest are small.
     NearPole,
 }
@@ -51,6 +59,8 @@ pub enum Signal {
     Zero,
     /// Normal with this standard deviation.
     Normal(f64),
+    /// Normal at eight positions in the middle of each stretch of [`STRETCH`], and zero at all others.
+    Pulses,
     /// Of either sign, the modulus log-uniform within a factor of 30 above `lo` or below `hi`.
     Ends {
         lo: f64,
@@ -101,6 +111,10 @@ pub struct Regime {
     pub recipe: Recipe,
     /// Short enough that a relative error of 2⁻¹⁸ in Ā or B̄ cannot hide in the bound.
     pub short: bool,
+    /// Whether products of Ā leave the range of f32 where states do not. Only those meet it who promise all that is in range
+    /// ([`crate::promise::Promise::whole_range`]), or who are asked to; and adjoints, which are such products, leave it too, so that there
+    /// is no backward pass.
+    pub leaves_range: bool,
 }
 
 const REAL: &[Weights] = &[Weights::Real];
@@ -155,7 +169,7 @@ pub fn find(name: &str) -> Option<&'static Regime> {
 /// A regime of both weight types with every variant, until it says otherwise.
 fn regime(name: impl Into<String>, why: &'static str) -> Regime {
     let (weights, variants) = (&Weights::ALL, Variants::Every);
-    Regime { name: name.into(), why, weights, variants, recipe: PLAIN, short: false }
+    Regime { name: name.into(), why, weights, variants, recipe: PLAIN, short: false, leaves_range: false }
 }
 
 impl Regime {
@@ -183,7 +197,7 @@ impl Regime {
 
 fn build() -> Vec<Regime> {
     use StateMatrix::*;
-    use Steps::{LogUniform, NearPole, Normal, SoftplusRange, SometimesZero, Uniform};
+    use Steps::{BackOnce, LogUniform, NearPole, Normal, SoftplusRange, SometimesZero, Uniform};
     use Variants::{EachInput, Grouped, Narrow, WideRange};
     let short =
         regime("short", "so few steps and states that no bound can hide a wrong coefficient").with(Recipe {
@@ -381,5 +395,30 @@ fn build() -> Vec<Regime> {
         .vary(Grouped)
         .with(Recipe { steps: LogUniform(1e-16, 40.0), shape: shape(1, 4, 12, 64), ..PLAIN }),
     );
+    all.push(
+        regime(
+            "negative-delta-200",
+            "the same over four chunks of 64 and 18 states: rare elements in each of them",
+        )
+        .vary(Grouped)
+        .with(Recipe {
+            a: Stable(0.1, 1.5),
+            steps: Normal(0.3),
+            shape: shape(1, 2, 18, 200),
+            ..PLAIN
+        }),
+    );
+    let overflowing = regime(
+        "overflowing-products",
+        "Ā multiplied over 64 positions overflows where no state does: a scan in chunks has to notice",
+    );
+    let overflowing = overflowing.vary(Grouped).with(Recipe {
+        a: TwoStandOut,
+        steps: BackOnce,
+        u: Signal::Pulses,
+        shape: shape(3, 1, 34, 3 * STRETCH),
+        ..PLAIN
+    });
+    all.push(Regime { leaves_range: true, ..overflowing });
     all
 }

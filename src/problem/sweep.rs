@@ -395,6 +395,12 @@ fn far_right(weights: Weights, draw: &mut Draw) -> CoefficientProblem {
         let b = draw.weight(weights) * draw.log_uniform(1e-38, 1e-10);
         problem.push(delta, z / f64::from(delta), b);
     }
+    // Where e^Re z overflows and one part of e^z may not, and B̄ = 0 sends nothing to a path of its own.
+    for _ in 0..RANDOM_POINTS / 16 {
+        let delta = draw.log_uniform(1e-3, 8.0) as f32;
+        let z = Complex64::new(draw.uniform(86.0, 90.0), draw.uniform(-60.0, 60.0));
+        problem.push(delta, z / f64::from(delta), Complex64::ZERO);
+    }
     problem
 }
 
@@ -420,6 +426,15 @@ fn extreme_scales(weights: Weights, draw: &mut Draw) -> CoefficientProblem {
             _ => draw.uniform(-40.0, -30.0) - decades,
         };
         problem.push(delta, z / f64::from(delta), draw.weight(weights) * power_of_ten(b));
+    }
+    // h and B at some 45°, so that B̄'s real part is what two products leave of each other that are both above the largest f32.
+    for _ in 0..RANDOM_POINTS / 8 {
+        let delta = draw.uniform(2.0, 3.5) as f32;
+        let z = Complex64::new(draw.uniform(-0.3, 0.3), draw.uniform(1.2, 2.0));
+        let b = Complex64::new(draw.uniform(2.5e38, 3.3e38), draw.uniform(2.5e38, 3.3e38));
+        let is_conjugated = draw.unit() < 0.5;
+        let [z, b] = [z, b].map(|x| if is_conjugated { x.conj() } else { x });
+        problem.push(delta, z / f64::from(delta), b);
     }
     // A log₂e has no low part any more, and no value.
     for (delta, a, b) in [(2e38, -1.3e-38, 1e-38), (1e-38, -2.5e38, 1e38)] {

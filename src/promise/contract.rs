@@ -33,8 +33,10 @@ pub struct Contract {
 pub struct Units {
     /// eᶻ
     pub exponential: [f64; 2],
-    /// The same where B̄ is a sum of φ-functions or of powers of z, which is made of eᶻ or beside it.
+    /// The same where B̄ is a sum of φ-functions, which are made of eᶻ.
     pub exponential_of_sums: [f64; 2],
+    /// The same where B̄ is a sum of powers of z, beside eᶻ.
+    pub exponential_of_powers: [f64; 2],
     /// A quotient by 1 − αz.
     pub quotient: [f64; 2],
     /// ΔB
@@ -51,6 +53,7 @@ impl Units {
         Units {
             exponential: both,
             exponential_of_sums: both,
+            exponential_of_powers: both,
             quotient: both,
             held: both,
             polynomial: both,
@@ -59,17 +62,16 @@ impl Units {
     }
 
     fn a_bar(&self, formula: &Formula) -> [f64; 2] {
+        let has = |of: fn(Function) -> bool| formula.b_bar.into_iter().flatten().any(|term| of(term.of));
         match formula.a_bar {
-            Transition::Exponential if Units::sums(formula) => self.exponential_of_sums,
+            Transition::Exponential if has(|of| matches!(of, Function::Phi(1..))) => self.exponential_of_sums,
+            Transition::Exponential if has(|of| matches!(of, Function::Power(1..))) => {
+                self.exponential_of_powers
+            }
             Transition::Exponential => self.exponential,
             Transition::Quotient(_) => self.quotient,
             Transition::Polynomial(_) => self.polynomial,
         }
-    }
-
-    fn sums(formula: &Formula) -> bool {
-        let of = |function| matches!(function, Function::Phi(1..) | Function::Power(1..));
-        formula.b_bar.into_iter().flatten().any(|term| of(term.of))
     }
 
     /// Of the B̄ that has most.
@@ -145,6 +147,7 @@ impl Contract {
         units: Units {
             exponential: [1.75, 3.0],
             exponential_of_sums: [1.75, 1.5],
+            exponential_of_powers: [1.75, 1.5],
             quotient: [3.125, 7.125],
             held: [1.0; 2],
             polynomial: [8.625, 1.125],
@@ -157,6 +160,19 @@ impl Contract {
         // The most of what `super::derivatives::production` counts, and a product with Δ or A.
         derivatives: [14.5 + 1.0, 12.125 + SQRT_5],
         ..Contract::uniform(0.0, 0.0)
+    };
+
+    /// Their backward pass, which goes through the states with the steps that it has the derivatives of
+    /// ([`super::derivatives::production`]). Where complex weights have a common path there, these are not the forward scan's: rk4's
+    /// eᶻ is zoh's, and B̄ is a product of B with h, which has been rounded: √5·u beside bilinear's 5.125u and rk4's 1.125u.
+    pub const BACKWARD: Contract = Contract {
+        units: Units {
+            exponential_of_powers: Contract::PRODUCTION.units.exponential,
+            quotient: [3.125, 5.125 + SQRT_5],
+            polynomial: [8.625, 1.125 + SQRT_5],
+            ..Contract::PRODUCTION.units
+        },
+        ..Contract::PRODUCTION
     };
 
     /// The fast tier of the kernels of `kernels/` (`fast.cuh`): for common elements plain f32, as [`Sums::Plain`], and a GPU's own
@@ -178,6 +194,7 @@ impl Contract {
         units: Units {
             exponential: [3.0, 6.5],
             exponential_of_sums: [3.0, 6.5],
+            exponential_of_powers: [3.0, 6.5],
             quotient: [5.125, 9.125],
             held: [1.0; 2],
             polynomial: [2.125, 1.0 + SQRT_5],
@@ -210,6 +227,7 @@ impl Contract {
         units: Units {
             exponential: [6.0; 2],
             exponential_of_sums: [6.0; 2],
+            exponential_of_powers: [6.0; 2],
             held: [1.0; 2],
             ..Units::uniform(8.0)
         },

@@ -39,8 +39,8 @@ const fn units([slope, h, h_by_delta, h_by_a]: [f64; 4]) -> Units {
 ///   3.65u, z²ψ₁ to 2.8u, eᶻ − 1 − z to 2.2u, and each has a power of 1/A, rounded once, and a product besides.
 /// - φ-functions, complex, and complex rk4's polynomials: double, rounded once.
 ///
-/// Where Δ < 0 or weights are complex, sums of φ's and rk4's polynomials have zeros that inputs come near; there double leaves 2⁻⁴⁴
-/// of their terms besides.
+/// Where Δ < 0 or weights are complex sums of φ's have zeros that inputs come near, and rk4's polynomials have some whatever Δ; there
+/// double leaves [`CANCELLATION`] of their terms besides. Ā is as [`super::Contract::BACKWARD`] has it.
 pub const fn production(method: Method, weights: Weights) -> Units {
     const ROUNDED: f64 = 1.125;
     match (weights, method) {
@@ -56,3 +56,6 @@ pub const fn production(method: Method, weights: Weights) -> Units {
         (Weights::Complex, Method::Foh | Method::Poly | Method::HighOrder) => units([ROUNDED; 4]),
     }
 }
+
+/// What double leaves of the terms of a sum of φ-functions or of powers of z, where those cancel: 2⁻⁴⁴.
+pub const CANCELLATION: f64 = 1.0 / (1u64 << 44) as f64;

@@ -47,10 +47,13 @@ pub struct Promise {
     pub whole_range: bool,
     /// Whether the scan around its coefficients is its own. That of a header is the harness's, whose laws say nothing of it.
     pub scans: bool,
-    /// Whether it has a backward pass, and can be asked for gradients.
-    pub backward: bool,
+    /// How far Ā and B̄ of its backward pass may be from those of the specification, and their derivatives; none where it has no backward
+    /// pass and cannot be asked for gradients.
+    pub backward: Option<Contract>,
     /// Whether it has the backward of its coefficients alone, and can be asked for their gradients.
     pub differentiates: bool,
+    /// Whether what its backward pass takes of a step can be asked for element by element, and keeps [`derivatives::production`].
+    pub step_derivatives: bool,
 }
 
 impl Promise {
@@ -61,8 +64,9 @@ impl Promise {
         perturbable: true,
         whole_range: true,
         scans: true,
-        backward: true,
+        backward: Some(Contract::BACKWARD),
         differentiates: false,
+        step_derivatives: true,
     };
 
     /// The same, of either tier.
@@ -72,12 +76,17 @@ impl Promise {
             Tier::Fast => Contract::FAST,
         };
         // Gradients have one tier.
-        Promise { contract, backward: tier == Tier::Accurate, ..Promise::PRODUCTION }
+        let promise = Promise { contract, ..Promise::PRODUCTION };
+        if tier == Tier::Accurate { promise } else { promise.without_backward() }
+    }
+
+    /// The same without a backward pass.
+    pub const fn without_backward(self) -> Promise {
+        Promise { backward: None, step_derivatives: false, ..self }
     }
 
     /// The same-precision reference path: a careful framework's arithmetic.
-    pub const REFERENCE: Promise =
-        Promise { contract: Contract::FRAMEWORK, backward: true, ..Promise::RECORDED };
+    pub const REFERENCE: Promise = Promise { backward: Some(Contract::FRAMEWORK), ..Promise::RECORDED };
 
     /// A header of somebody else's. Its constants may be f32 in its build in double as well. Whether it has a backward, it
     /// says itself.
@@ -97,7 +106,8 @@ impl Promise {
         perturbable: false,
         whole_range: false,
         scans: true,
-        backward: false,
+        backward: None,
         differentiates: false,
+        step_derivatives: false,
     };
 }

@@ -161,7 +161,8 @@ fn of_gradients(results: &Results, weights: Weights) -> Option<String> {
     };
     let regimes = |of: &mut dyn Iterator<Item = &str>| of.collect::<BTreeSet<&str>>().len();
     let measured = regimes(&mut all.iter().map(|one| &*one.regime));
-    let run = results.cases.iter().filter(|case| case.is_backward() && case.weights == weights);
+    let run = results.cases.iter().filter(|case| case.is_backward() && !case.is_of_a_sweep());
+    let run = run.filter(|case| case.weights == weights);
     let run = regimes(&mut run.map(|case| &*case.regime));
     (!all.is_empty()).then(|| {
         format!(

@@ -17,13 +17,20 @@ use crate::tensor::{ComputedName, Named};
 
 /// The version of the machine output's layout.
 pub const SCHEMA: u32 = 2;
+/// What an id of derivatives over a sweep begins with.
+pub const SWEPT: &str = "derivatives/";
 /// What an id of a backward pass ends with.
 pub const BACKWARD: &str = "/backward";
 
 impl CaseResult {
-    /// Whether it is a backward pass, whose tensors are gradients.
+    /// Whether it is of a backward pass: its tensors are gradients, or what it takes of a step.
     pub fn is_backward(&self) -> bool {
         self.id.ends_with(BACKWARD)
+    }
+
+    /// Whether its elements have no scan around them: derivatives over a sweep, in the place of a regime.
+    pub fn is_of_a_sweep(&self) -> bool {
+        self.id.starts_with(SWEPT)
     }
 }
 

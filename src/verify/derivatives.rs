@@ -1,5 +1,6 @@
-//! The backward of a header's coefficients over the sweeps, element by element: the case of a backward pass of one step
-//! ([`OneStep`]), through truth, bounds and judge as any other.
+//! What a backward pass takes of one step, over the sweeps, element by element. Of the production kernels the derivatives
+//! themselves, against their promise. Of a header, whose backward of coefficients starts from gradients by Ā and B̄, the case of a
+//! backward pass of one step ([`OneStep`]), through truth, bounds and judge as any other.
 
 use super::Request;
 use crate::case;
@@ -7,21 +8,20 @@ use crate::formula::Form;
 use crate::judge::budget::gradient::Pass;
 use crate::judge::one_step::{self, Judged};
 use crate::judge::scan::{self, Place};
+use crate::judge::step;
 use crate::kernel::{Backend, CoefficientGradients};
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::problem::one_step::OneStep;
 use crate::problem::sweep::Sweep;
-use crate::results::{BACKWARD, CaseResult, TensorResult, Verdict};
+use crate::results::{BACKWARD, CaseResult, SWEPT, TensorResult, Verdict};
 use crate::tensor::GradientName::{self, A, B, Delta};
 use crate::tensor::{Gradients, Named, Tensor};
+use crate::truth::gradient::elements;
 
-/// How the name of such a sweep begins, beside that of its Ā and B̄.
-const DERIVATIVES: &str = "derivatives";
-
-/// What the cases of a sweep are in the place of a regime.
+/// What the cases of a sweep are in the place of a regime: in tables beside the rows of Ā and B̄.
 pub fn regime(sweep: &Sweep) -> String {
-    format!("{DERIVATIVES}, {}", sweep.name)
+    format!("∂ {}", sweep.name)
 }
 
 pub fn id(sweep: &Sweep, method: Method) -> String {
@@ -30,14 +30,15 @@ pub fn id(sweep: &Sweep, method: Method) -> String {
 
 /// The id of all methods' cases together.
 pub fn unit(sweep: &Sweep) -> String {
-    format!("{DERIVATIVES}/{}/{}", sweep.name, sweep.weights)
+    format!("{SWEPT}{}/{}", sweep.name, sweep.weights)
 }
 
-/// The verdict on each method's gradients; none of a backend that has none.
+/// The verdict on each method's derivatives, or gradients; none of a backend that has neither.
 pub fn solve(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<CaseResult> {
-    let elements = OneStep::of(sweep, request.seed);
-    let problem = &elements.problem;
+    let one_step = OneStep::of(sweep, request.seed);
+    let problem = &one_step.problem;
     let inputs = problem.fingerprint();
+    let (promise, coefficients) = (backend.promise(), &one_step.coefficients);
     let judged = |&method: &Method| {
         let place = Place {
             id: id(sweep, method),
@@ -46,11 +47,26 @@ pub fn solve(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<Cas
             backend: backend.name().to_owned(),
             rerun: super::rerun_of_sweep(request, backend, sweep, method),
         };
-        let got = match backend.coefficient_gradients(method, &elements)? {
+        if let (true, Some(contract)) = (promise.step_derivatives, promise.backward) {
+            let case = match backend.derivatives(method, coefficients)? {
+                Ok(got) => match elements::solve(method, coefficients) {
+                    Ok(want) => {
+                        let tensors = step::judge(method, coefficients, &got, &want.values, &contract);
+                        scan::case(method, problem, place, tensors)
+                    }
+                    Err(error) => {
+                        scan::without_output(method, problem, place, Verdict::Unmeasured, error.to_string())
+                    }
+                },
+                Err(error) => case::without_output(method, problem, place, &error),
+            };
+            return Some(case);
+        }
+        let got = match backend.coefficient_gradients(method, &one_step)? {
             Ok(got) => got,
             Err(error) => return Some(case::without_output(method, problem, place, &error)),
         };
-        let tensors = judge(request, backend, method, &elements, got);
+        let tensors = judge(request, backend, method, &one_step, got);
         Some(scan::case(method, problem, place, tensors))
     };
     request.methods.iter().filter_map(judged).collect()

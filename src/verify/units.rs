@@ -186,7 +186,7 @@ impl<'a> Plan<'a> {
                 if !sequences {
                     found.sequences.clear();
                 }
-                if request.judges_backward(self.promise) {
+                if request.judges_backward(self.promise) && !spec.regime.leaves_range {
                     let is_measured = is_measured_backwards(spec);
                     let shown = Shown {
                         sequences,

@@ -44,7 +44,7 @@ fn a_right_backward_passes_every_sweep_by_every_method() {
     // Six sweeps that headers are judged on, half of them complex.
     assert_eq!(results.cases.len(), 6 * Method::ALL.len());
     for case in &results.cases {
-        assert!(case.is_backward() && case.regime.starts_with("derivatives, "), "{}", case.id);
+        assert!(case.is_backward() && case.regime.starts_with("∂ "), "{}", case.id);
         let width = case.weights.width();
         for (name, tensor) in case.tensors.iter() {
             let of_one = if name.gradient() == Some(Delta) { 1 } else { width };

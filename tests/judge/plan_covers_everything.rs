@@ -7,7 +7,7 @@ use holdfast::judge::budget;
 use holdfast::judge::pairwise::{MethodOutputs, distinguishable};
 use holdfast::method::Method;
 use holdfast::problem::plan::{Filter, Spec, plan};
-use holdfast::problem::regime::{self, LAUNCH_EDGES};
+use holdfast::problem::regime::{self, LAUNCH_EDGES, STRETCH};
 use holdfast::problem::roots::Combination;
 use holdfast::problem::{InputType, Operand, Problem, Weights, sweep};
 use holdfast::promise::Contract;
@@ -186,6 +186,31 @@ fn everything_is_on_at_every_launch_and_over_several_chunks() {
         for problem in problems {
             assert!(problem.d.is_some() && problem.z.is_some() && problem.delta_bias.is_some());
             assert!(problem.delta_softplus && problem.shape.groups > 1 && problem.shape.seqlen == seqlen);
+        }
+    }
+}
+
+/// Two states of some 34 grow beyond f32 in one stretch of each batch entry; whatever the method, nothing that is computed does.
+#[test]
+fn products_overflow_where_no_state_does() {
+    for problem in drawn("overflowing-products") {
+        let (shape, width) = (problem.shape, problem.weights.width());
+        for batch in 0..shape.batch {
+            let grows = |n: usize, stretch: usize| -> f64 {
+                let positions = stretch * STRETCH..(stretch + 1) * STRETCH;
+                let steps = positions.map(|l| f64::from(problem.delta[problem.sequence_index(batch, 0, l)]));
+                steps.sum::<f64>() * f64::from(problem.a[n * width])
+            };
+            for stretch in 0..shape.seqlen / STRETCH {
+                let beyond = (0..shape.dstate).filter(|&n| grows(n, stretch) > f64::from(f32::MAX).ln());
+                let expected: &[usize] = if stretch == batch { &[16, 17] } else { &[] };
+                assert_eq!(beyond.collect::<Vec<_>>(), expected, "batch {batch}, stretch {stretch}");
+            }
+        }
+        for truth in truth::scan::solve(&problem, &Method::ALL).expect("certified") {
+            let largest = truth.tensors.values().flat_map(|tensor| &tensor.values);
+            let largest = largest.fold(0.0f64, |most, x| most.max(x.abs()));
+            assert!((1e15..1e37).contains(&largest), "{}: {largest:e}", truth.method);
         }
     }
 }

@@ -126,12 +126,13 @@ fn gradients(
     let mut units: Vec<(bool, usize, usize)> = Vec::new();
     for (unit, work) in plan.works().iter().enumerate() {
         match work {
-            Work::Problem(spec) if kind != Kind::Invariant => {
+            Work::Problem(spec) if matches!(kind, Kind::Case | Kind::Lifted) => {
                 let shape = spec.regime.recipe.shape;
                 if shape.dstate * shape.seqlen <= largest {
                     units.push((!first.contains(&spec.regime.name.as_str()), size(spec), unit));
                 }
             }
+            Work::Derivatives(_) if kind == Kind::Sweep => units.push((false, 0, unit)),
             Work::Laws(..) if kind == Kind::Invariant => units.push((false, 0, unit)),
             _ => {}
         }

@@ -13,7 +13,7 @@ use holdfast::kernel::launch::{
 };
 use holdfast::kernel::registry::{Kernel, Spread};
 use holdfast::kernel::worker::{Message, Program, Worker};
-use holdfast::kernel::{Backend, Coefficients, CpuBackend, Instantiation, KernelError};
+use holdfast::kernel::{Backend, Coefficients, CpuBackend, Derivatives, Instantiation, KernelError};
 use holdfast::method::Method;
 use holdfast::problem::{CoefficientProblem, InputType, OutputGradients, Problem};
 use holdfast::promise::{Promise, Tier};
@@ -107,7 +107,8 @@ impl Backend for MutantBackend {
     }
 
     fn promise(&self) -> Promise {
-        Promise { backward: self.is_backward(), ..Promise::of_tier(self.tier()) }
+        let promise = Promise::of_tier(self.tier());
+        if self.is_backward() { promise } else { promise.without_backward() }
     }
 
     fn scan(&self, method: Method, problem: &Problem) -> std::result::Result<Tensors<f32>, KernelError> {
@@ -133,6 +134,15 @@ impl Backend for MutantBackend {
     ) -> Option<std::result::Result<Gradients<f32>, KernelError>> {
         let job = || Job::backward(method, problem, given, problem.input.into());
         self.is_backward().then(|| Ok(self.run(job())?.gradients(problem)))
+    }
+
+    fn derivatives(
+        &self,
+        method: Method,
+        problem: &CoefficientProblem,
+    ) -> Option<std::result::Result<Derivatives, KernelError>> {
+        let run = || Ok(self.run(Job::derivatives(method, problem))?.derivatives());
+        self.is_backward().then(run)
     }
 
     fn lifted(
@@ -208,6 +218,7 @@ enum Number {
     Scan,
     ChunkSteps,
     Discretize,
+    Differentiate,
     Backward,
     Sums,
 }
@@ -260,6 +271,10 @@ impl Device for MutantDevice {
             }
             (Kernel::Discretize { method, weights, tier }, Params::Discretize(params)) => {
                 (Number::Discretize, RawInstantiation::of_elements(method, weights, tier), raw(params))
+            }
+            (Kernel::Differentiate { method, weights }, Params::Differentiate(params)) => {
+                let which = RawInstantiation::of_elements(method, weights, Tier::Accurate);
+                (Number::Differentiate, which, raw(params))
             }
             (Kernel::Backward(which), Params::Backward(params)) => {
                 (Number::Backward, RawInstantiation::from(which), raw(params))

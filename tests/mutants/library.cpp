@@ -1,6 +1,6 @@
 // A mutant of the kernels as a library: of the methods HOLDFAST_MUTANT_METHODS, in one variant (table.rs): HOLDFAST_MUTANT_FAST,
-// _FEW_LANES, _CHUNKS or _BACKWARD, or else the accurate forward kernels with eight lanes and no chunks. It has Ā and B̄; with
-// HOLDFAST_MUTANT_SCANS scans of f32, f16 and bf16, too, and with HOLDFAST_MUTANT_LIFTED all in double as well. What
+// _FEW_LANES, _CHUNKS or _BACKWARD, or else the accurate forward kernels with eight lanes and no chunks. It has Ā and B̄, or their
+// derivatives; with HOLDFAST_MUTANT_SCANS scans of f32, f16 and bf16, too, and with HOLDFAST_MUTANT_LIFTED all in double as well. What
 // host/dispatch.cpp looks up in tables, this does in a loop over few.
 #if defined(HOLDFAST_MUTANT_FAST)
 #define HOLDFAST_NAMESPACE holdfast_fast
@@ -15,6 +15,7 @@
 #include "host/interface.h"
 #include "host/tables.h"
 #if defined(HOLDFAST_MUTANT_BACKWARD)
+#include "derivatives.cu"
 #include "host/any_layout_backward.cuh"
 #include "selective_scan_backward.cu"
 #endif
@@ -23,12 +24,13 @@ namespace {
 
 using namespace holdfast_host;
 using holdfast_launch::BackwardParams;
+using holdfast_launch::DerivativeParams;
 using holdfast_launch::DiscretizeParams;
 using holdfast_launch::ScanParams;
 namespace kernels = HOLDFAST_NAMESPACE;
 
 // The kernels that there are. Of the sums, the method and the weights are none of their business.
-enum class Kernel { kScan, kChunkSteps, kDiscretize, kBackward, kSums };
+enum class Kernel { kScan, kChunkSteps, kDiscretize, kDifferentiate, kBackward, kSums };
 
 struct Wanted {
   Kernel kernel;
@@ -111,6 +113,15 @@ Entry discretize_of(const HoldfastInstantiation& which) {
 }
 
 template <int kMethod, bool kComplex>
+Entry differentiate_of() {
+#if defined(HOLDFAST_MUTANT_BACKWARD)
+  return enter<DerivativeParams, kernels::differentiate_elements<kMethod, kComplex>>;
+#else
+  return nullptr;
+#endif
+}
+
+template <int kMethod, bool kComplex>
 Entry backward_of([[maybe_unused]] const HoldfastInstantiation& which) {
 #if defined(HOLDFAST_MUTANT_BACKWARD)
   return of_storage(which, [](auto input) -> Entry {
@@ -141,6 +152,7 @@ Entry kernel_of(const Wanted& wanted) {
     case Kernel::kChunkSteps: return chunk_steps_of<kMethod, kComplex>(wanted.which);
     case Kernel::kDiscretize: return discretize_of<kMethod, kComplex>(wanted.which);
 #endif
+    case Kernel::kDifferentiate: return differentiate_of<kMethod, kComplex>();
     case Kernel::kBackward: return backward_of<kMethod, kComplex>(wanted.which);
     default: return nullptr;
   }

@@ -1,5 +1,4 @@
-//! Promise: every mutant of the kernels fails `holdfast verify`, but for those that are listed with what is missing, and no harmless
-//! rewrite is called wrong.
+//! Promise: every mutant of the kernels fails `holdfast verify`, and no harmless rewrite is called wrong.
 //!
 //! The mutants are data ([`table`]): substitutions in the kernels' sources. Each is compiled into a library by itself, run
 //! by a worker process, and judged as `holdfast verify` judges, until the first verdict that fails.
@@ -65,7 +64,7 @@ fn every_substitution_fits_once() {
     let count = |which: fn(&Fate) -> bool| mutants.iter().filter(|mutant| which(&mutant.fate)).count();
     let caught = count(|fate| matches!(fate, Fate::Caught { .. }));
     let harmless = count(|fate| matches!(fate, Fate::Harmless(_)));
-    assert!(caught >= 340 && harmless >= 55, "{caught} and {harmless}");
+    assert!(caught >= 370 && harmless >= 55, "{caught} and {harmless}");
 }
 
 fn the_page_has_every_mutant() {
@@ -79,7 +78,7 @@ fn the_page_has_every_mutant() {
     assert_eq!(rows.len(), mutants.len());
 }
 
-/// One of each variant, one that is harmless, and one that is known to survive.
+/// One of each variant, and one that is harmless.
 fn some_mutants_are_caught() {
     let few = [
         "common-bilinear-inverted",

@@ -45,14 +45,14 @@ pub fn renew(tried: &[(&Mutant, &Outcome)], seeds: usize) -> std::io::Result<()>
     fs::write(path(), page(&table::all(), row_of, seeds))
 }
 
-/// By what a mutant was caught, at how many seeds, or why by nothing.
+/// By what a mutant was caught, at how many seeds, or why it is harmless.
 fn said(mutant: &Mutant, caught: impl Fn(&Kind) -> usize) -> String {
     match mutant.fate {
         Fate::Caught { by, .. } => {
             let each: Vec<_> = by.iter().map(|kind| format!("{} {}", kind.name(), caught(kind))).collect();
             each.join(", ")
         }
-        Fate::Harmless(why) | Fate::Survives(why) => why.to_owned(),
+        Fate::Harmless(why) => why.to_owned(),
     }
 }
 
@@ -64,7 +64,6 @@ fn outcome_of(mutant: &Mutant, outcome: &Outcome, seeds: usize) -> String {
         _ if outcome.rejected.is_some() => REJECTED,
         Fate::Caught { .. } => SURVIVES,
         Fate::Harmless(_) => ALARM,
-        Fate::Survives(_) => CAUGHT,
     };
     said + mark
 }
@@ -72,7 +71,6 @@ fn outcome_of(mutant: &Mutant, outcome: &Outcome, seeds: usize) -> String {
 const NOT_TRIED: &str = "not tried yet";
 const SURVIVES: &str = "; **survives**";
 const ALARM: &str = "; **raises an alarm**";
-const CAUGHT: &str = "; **is caught**";
 const REJECTED: &str = "; **does not compile**";
 
 /// The whole page, of these rows.
@@ -80,13 +78,12 @@ fn page(mutants: &[Mutant], row: impl Fn(&Mutant) -> String, seeds: usize) -> St
     let of = |which: fn(&Fate) -> bool| mutants.iter().filter(|m| which(&m.fate)).collect::<Vec<&Mutant>>();
     let caught = of(|fate| matches!(fate, Fate::Caught { .. }));
     let harmless = of(|fate| matches!(fate, Fate::Harmless(_)));
-    let surviving = of(|fate| matches!(fate, Fate::Survives(_)));
     let marked = |all: &[&Mutant], mark: &str| all.iter().filter(|mutant| row(mutant).contains(mark)).count();
     let mut text = INTRODUCTION.to_owned();
     text += &format!(
         "\n{} mutants at seeds 1 to {seeds}: {} survive at some seed. {} harmless rewrites: {} of them raise an alarm.\n",
-        caught.len() + surviving.len(),
-        surviving.len() + marked(&caught, SURVIVES) + marked(&caught, NOT_TRIED),
+        caught.len(),
+        marked(&caught, SURVIVES) + marked(&caught, NOT_TRIED),
         harmless.len(),
         marked(&harmless, ALARM),
     );
@@ -98,7 +95,6 @@ fn page(mutants: &[Mutant], row: impl Fn(&Mutant) -> String, seeds: usize) -> St
         let own: Vec<&Mutant> = caught.iter().copied().filter(|mutant| mutant.variant == variant).collect();
         table(variant.title(), &own, "mutant | file | what it changes | caught by, at how many seeds");
     }
-    table("Mutants that survive", &surviving, "mutant | file | what it changes | why nothing sees it");
     table("Harmless rewrites", &harmless, "rewrite | file | what it changes | why it is harmless");
     text + LINKS
 }

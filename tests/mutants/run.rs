@@ -27,14 +27,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether it was caught by all that must catch it, at this many seeds; if it is harmless by nothing, and if it is known to survive by
-    /// nothing at all of them.
+    /// Whether it was caught by all that must catch it, at this many seeds; if it is harmless by nothing.
     pub fn is_as_it_must_be(&self, mutant: &Mutant, seeds: usize) -> bool {
         self.rejected.is_none()
             && match mutant.fate {
                 Fate::Caught { by, .. } => by.iter().all(|kind| self.caught.get(kind) == Some(&seeds)),
                 Fate::Harmless(_) => self.caught.is_empty(),
-                Fate::Survives(_) => self.caught.values().all(|count| *count < seeds),
             }
     }
 }
@@ -78,7 +76,7 @@ fn try_one(mutant: &Mutant, known: &Known, outcome: &Mutex<Outcome>) {
     // What catches nothing goes through everything: there large problems are left to others.
     let (first, largest) = match mutant.fate {
         Fate::Caught { regimes, .. } => (regimes, usize::MAX),
-        Fate::Harmless(_) | Fate::Survives(_) => (&[][..], mutant.variant.largest_uncaught()),
+        Fate::Harmless(_) => (&[][..], mutant.variant.largest_uncaught()),
     };
     let mut said = Vec::new();
     for &kind in mutant.kinds() {

@@ -61,14 +61,12 @@ impl Variant {
         if self == Variant::Chunks { 13_000 } else { 600 }
     }
 
-    /// The kinds of verdict that it gets. What is lifted has one tier, one number of lanes and no chunks; and the derivatives of
-    /// coefficients are no output of a backward pass.
+    /// The kinds of verdict that it gets. What is lifted has one tier, one number of lanes and no chunks.
     pub fn kinds(self) -> &'static [Kind] {
         match self {
-            Variant::Forward => &Kind::ALL,
+            Variant::Forward | Variant::Backward => &Kind::ALL,
             Variant::Fast => &[Kind::Sweep, Kind::Case, Kind::Invariant],
             Variant::FewLanes | Variant::Chunks => &[Kind::Case, Kind::Invariant],
-            Variant::Backward => &[Kind::Case, Kind::Invariant, Kind::Lifted],
         }
     }
 }
@@ -76,7 +74,7 @@ impl Variant {
 /// A kind of verdict of `holdfast verify`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Ā and B̄ of a sweep.
+    /// Ā and B̄ of a sweep, or the derivatives that a backward pass is made of.
     Sweep,
     /// A scan of a regime, forward or backward, with its relative gate.
     Case,
@@ -106,9 +104,6 @@ pub enum Fate {
     Caught { by: &'static [Kind], regimes: &'static [&'static str] },
     /// It computes something else, or nothing else, within what is promised: no verdict fails. Why, in a sentence.
     Harmless(&'static str),
-    /// It computes something else than what is promised, and no kind of verdict fails it at every seed: what is missing for it, in a
-    /// sentence.
-    Survives(&'static str),
 }
 
 /// A changed line of a kernel.
@@ -133,7 +128,7 @@ impl Mutant {
     pub fn kinds(&self) -> &'static [Kind] {
         match self.fate {
             Fate::Caught { by, .. } => by,
-            Fate::Harmless(_) | Fate::Survives(_) => self.variant.kinds(),
+            Fate::Harmless(_) => self.variant.kinds(),
         }
     }
 

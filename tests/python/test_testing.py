@@ -71,7 +71,9 @@ def test_every_regime_is_told_why_it_is_hard():
     assert len(holdfast.problems("zoh", "all", weights=["real", "complex"])) > 150
     every = {problem.regime for problem in holdfast.problems("zoh", "all", weights=["real", "complex"])}
     real = {problem.regime for problem in holdfast.problems("zoh", "all")}
-    assert every == set(told) and "s4d-lin" in every - real
+    # Asked for by its name alone: products of Ā leave f32 there, of which most implementations promise nothing.
+    assert every == set(told) - {"overflowing-products"} and "s4d-lin" in every - real
+    assert {p.regime for p in holdfast.problems("zoh", "overflowing-products")} == {"overflowing-products"}
     assert {problem.regime for problem in holdfast.problems("zoh", ["short", "s4d-lin"], weights=["real", "complex"])} == {
         "short",
         "s4d-lin",

@@ -17,4 +17,5 @@ mod numbers;
 mod reference;
 mod rounding;
 mod scan;
+mod steps;
 mod two_doubles;

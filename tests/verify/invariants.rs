@@ -61,7 +61,7 @@ enum Misbehaviour {
     Silent,
     /// A fault in every run.
     Faulting,
-    /// Zero for every NaN.
+    /// Zero for every NaN, of gradients too.
     NanIsZero,
     /// 16-bit outputs one too large in their last place where the kernel's is odd.
     Odd,
@@ -71,6 +71,8 @@ enum Misbehaviour {
     GradientScaled,
     /// A thousandth of each gradient's first value is added to its last one.
     GradientLeak,
+    /// A gradient with a NaN has nothing else.
+    GradientNanSpreads,
 }
 
 struct Misbehaving(Misbehaviour);
@@ -82,6 +84,10 @@ impl Backend for Misbehaving {
 
     fn device(&self) -> String {
         "a test".to_owned()
+    }
+
+    fn promise(&self) -> Promise {
+        CpuBackend::new().promise()
     }
 
     fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
@@ -107,7 +113,10 @@ impl Backend for Misbehaving {
                 values.for_each(|y| *y = f32::from_bits(y.to_bits() + (1 << 16)));
             }
             Misbehaviour::Faulting => return Err(KernelError::Fault("barrier".to_owned())),
-            Misbehaviour::GradientOffset | Misbehaviour::GradientScaled | Misbehaviour::GradientLeak => {}
+            Misbehaviour::GradientOffset
+            | Misbehaviour::GradientScaled
+            | Misbehaviour::GradientLeak
+            | Misbehaviour::GradientNanSpreads => {}
         }
         Ok(output)
     }
@@ -126,6 +135,12 @@ impl Backend for Misbehaving {
                     Misbehaviour::GradientOffset => values.iter_mut().for_each(|x| *x += 1e-3),
                     Misbehaviour::GradientScaled => values.iter_mut().for_each(|x| *x *= 1.01),
                     Misbehaviour::GradientLeak => *values.last_mut().expect("not empty") += leaked,
+                    Misbehaviour::GradientNanSpreads if values.iter().any(|x| x.is_nan()) => {
+                        values.fill(f32::NAN);
+                    }
+                    Misbehaviour::NanIsZero => {
+                        values.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = 0.0);
+                    }
                     _ => {}
                 }
             }
@@ -205,6 +220,8 @@ fn every_invariant_is_broken_by_a_fault() {
         (GradientConjugation, Misbehaving(Misbehaviour::GradientOffset), Zoh, Complex),
         (GradientReversal, Misbehaving(Misbehaviour::GradientLeak), Poly, Complex),
         (GradientPermutation, Misbehaving(Misbehaviour::GradientLeak), Bilinear, Real),
+        (GradientNan, Misbehaving(Misbehaviour::GradientNanSpreads), Zoh, Complex),
+        (GradientNan, Misbehaving(Misbehaviour::NanIsZero), Foh, Real),
     ];
     table.into_par_iter().for_each(|(invariant, culprit, method, weights)| {
         let verdict = verdict(culprit, invariant, method, weights);

@@ -8,6 +8,7 @@ mod backward;
 mod chunks;
 mod crashed_kernels;
 mod default_run;
+mod derivatives;
 mod gradients_measured;
 mod invariants;
 mod lifting;

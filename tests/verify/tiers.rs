@@ -146,8 +146,8 @@ fn the_promise_has_room_for_the_instructions_that_it_is_made_of() {
 
 #[test]
 fn gradients_have_one_tier() {
-    assert!(!fast().promise().backward);
-    assert!(Promise::of_tier(Tier::Accurate).backward);
+    assert!(fast().promise().backward.is_none());
+    assert!(Promise::of_tier(Tier::Accurate).backward.is_some());
     let request = Request { passes: Passes::Backward, ..Request::everything(1) };
     assert!(request.plan(fast().promise()).iter().all(|id| !id.ends_with("/backward")));
 }

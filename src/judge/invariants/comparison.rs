@@ -97,28 +97,25 @@ impl Comparison {
         got.tensors.iter().for_each(|(name, _)| self.each(name, how, got, want, budgeted));
     }
 
-    /// Requires a NaN wherever `enters` says that one does, at (tensor, batch, channel, l or n), and just what `want` has
-    /// everywhere else.
-    pub fn not_a_number(
+    /// Requires a NaN wherever `enters` says that one does, at a tensor's index along each axis, what `want` has wherever it
+    /// says that none does, and nothing where it says neither.
+    pub fn not_a_number<N: Copy + Ord + Display>(
         &mut self,
         how: &str,
-        got: &ProbeRun,
-        want: &ProbeRun,
-        enters: impl Fn(TensorName, usize, usize, usize) -> bool,
+        got: &ProbeRun<N>,
+        want: &ProbeRun<N>,
+        budgeted: Budgeted,
+        enters: impl Fn(N, &[usize]) -> Option<bool>,
     ) {
         for (name, tensor) in got.tensors.iter() {
-            self.tensor(name, how, got, &[(1.0, want)], Budgeted::Exactly, |b, d, at| {
-                !enters(name, b, d, at)
-            });
-            let [dim, length] = [tensor.shape[1], tensor.shape[2]];
+            let stays = |at: &[usize]| enters(name, at) == Some(false);
+            self.elements(name, how, got, &[(1.0, want)], budgeted, stays);
             for (i, x) in tensor.values.iter().enumerate() {
-                let [batch, channel, at] = [i / length / dim, i / length % dim, i % length];
-                if enters(name, batch, channel, at) {
+                let at = tensor.index(i);
+                if enters(name, &at) == Some(true) {
                     self.judged += 1;
                     if !x.re.is_nan() || (tensor.width == 2 && !x.im.is_nan()) {
-                        self.broken(&format!(
-                            "{how}: {name}[{batch}, {channel}, {at}] is {x}, and must be NaN"
-                        ));
+                        self.broken(&format!("{how}: {name}{at:?} is {x}, and must be NaN"));
                     }
                 }
             }

@@ -120,6 +120,10 @@ named! {
         /// Derived, two backward passes, as for [`Invariant::StatePermutation`].
         GradientPermutation => "gradient-permutation":
             "permuted states give the permuted gradients by A, B and C, and the same others",
+        /// Derived, two backward passes: beside a NaN a kernel may take another path, which rounds otherwise.
+        GradientNan => "gradient-nan":
+            "a NaN in any input, dout or dlast_state makes NaN of every gradient that it has a part in, and \
+             changes nothing else",
     }
 }
 
@@ -158,6 +162,7 @@ impl Invariant {
                 | GradientConjugation
                 | GradientReversal
                 | GradientPermutation
+                | GradientNan
         )
     }
 

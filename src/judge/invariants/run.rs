@@ -45,6 +45,11 @@ impl<N: Copy + Ord> ProbeRun<N> {
         ProbeRun { tensors: probed }
     }
 
+    /// From a kernel's tensors, of a problem whose every element is known exactly.
+    pub fn exact(tensors: &Named<Tensor<f32>, N>) -> Self {
+        Self::bounded(tensors, |_, elements| vec![0.0; elements])
+    }
+
     /// Whether some tensor has nothing but zeros in it: it obeys every linear law and says nothing.
     pub fn is_zero(&self) -> bool {
         self.tensors.values().any(|tensor| tensor.values.iter().all(|&x| x == Complex64::ZERO))
@@ -96,11 +101,6 @@ impl ProbeRun {
     /// From a kernel's tensors, of an f32 problem whose every channel is judged.
     pub fn new(tensors: &Tensors<f32>, budget: &Budget) -> ProbeRun {
         ProbeRun::bounded(tensors, |name, _| budget.tensors[name].bound.clone())
-    }
-
-    /// From a kernel's tensors, of a problem whose every element is known exactly.
-    pub fn exact(tensors: &Tensors<f32>) -> ProbeRun {
-        ProbeRun::bounded(tensors, |_, elements| vec![0.0; elements])
     }
 
     /// The states and positions listed, in that order, as [`crate::problem::transform::select`] does to a problem.

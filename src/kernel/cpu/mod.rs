@@ -300,7 +300,10 @@ impl Backend for CpuBackend {
     /// The copies with faults have no backward pass.
     fn promise(&self) -> Promise {
         let promise = Promise::of_tier(self.build.tier);
-        Promise { backward: promise.backward && self.build.fault.is_none(), ..promise }
+        match self.build.fault {
+            None => promise,
+            Some(_) => promise.without_backward(),
+        }
     }
 
     fn scan(&self, method: Method, problem: &Problem) -> Result<Tensors<f32>, KernelError> {
@@ -321,7 +324,7 @@ impl Backend for CpuBackend {
         problem: &Problem,
         given: &OutputGradients,
     ) -> Option<Result<Gradients<f32>, KernelError>> {
-        self.promise().backward.then(|| Ok(self.backward(method, problem, given)?.gradients(problem)))
+        self.promise().backward.map(|_| Ok(self.backward(method, problem, given)?.gradients(problem)))
     }
 
     fn derivatives(
@@ -329,7 +332,7 @@ impl Backend for CpuBackend {
         method: Method,
         problem: &CoefficientProblem,
     ) -> Option<Result<Derivatives, KernelError>> {
-        self.promise().backward.then(|| self.differentiate(method, problem))
+        self.promise().backward.map(|_| self.differentiate(method, problem))
     }
 
     /// Copies have neither tiers nor chunks.
@@ -357,6 +360,6 @@ impl Backend for CpuBackend {
         given: &OutputGradients,
     ) -> Option<Result<Gradients<f64>, KernelError>> {
         let run = || Ok(self.lift().backward(method, problem, given)?.gradients(problem));
-        self.promise().backward.then(run)
+        self.promise().backward.map(|_| run())
     }
 }

@@ -5,6 +5,9 @@ use super::device::{Device, DeviceError};
 /// All bits set: a NaN in f64, f32, f16 and bf16 that no arithmetic produces, neither a GPU's nor a CPU's.
 pub const POISON: u8 = 0xff;
 
+/// A number of usual size in f64 and f32: what an earlier launch may have left.
+const STALE: u8 = 0x40;
+
 /// Around outputs: not what a kernel computes of the poison that it reads past the end of an input.
 const FENCE: u8 = 0xa5;
 
@@ -67,6 +70,15 @@ impl<'a> Buffer<'a> {
             device.fill(buffer.address(), POISON, len)?;
         }
         Ok(buffer)
+    }
+
+    /// Leaves numbers from this byte on where poison was: a scan in chunks takes a NaN there for an overflow, which it knows how to
+    /// do without, so that what was never written would not show.
+    pub fn make_stale(&self, device: &mut dyn Device, from: usize) -> Result<(), DeviceError> {
+        if self.guard == 0 || from >= self.len {
+            return Ok(());
+        }
+        device.fill(self.address() + from as u64, STALE, self.len - from)
     }
 
     fn allocate(

@@ -16,7 +16,7 @@ use crate::problem::one_step::OneStep;
 use crate::problem::{CoefficientProblem, NamedInput, Operand, OutputGradients, Problem, Shape};
 use crate::tensor::GradientName::{A, B, C, D, Delta, DeltaBias, U, Z};
 use crate::tensor::{
-    CoefficientGradients, Coefficients, GradientName, Gradients, Tensor, TensorName, Tensors,
+    CoefficientGradients, Coefficients, GradientName, Gradients, StepName, Tensor, TensorName, Tensors,
 };
 
 /// The names of the kernels' inputs, in the order of a job's.
@@ -29,7 +29,6 @@ pub(super) const MEASURE_INPUTS: [&str; 1] = ["z"];
 
 /// What a backward scan computes, in the order of its outputs and of [`Problem::inputs`].
 pub(super) const GRADIENTS: [GradientName; 8] = [U, Delta, A, B, C, D, Z, DeltaBias];
-pub(super) const DERIVATIVES: [&str; 5] = ["a_bar", "slope", "h", "h_by_delta", "h_by_a"];
 
 /// Tensors' bytes, of which some may be missing.
 pub type Bytes = Vec<Option<Vec<u8>>>;
@@ -298,7 +297,7 @@ impl Job {
             chunk_len: 0,
             delta_softplus: false,
             complete: true,
-            outputs: DERIVATIVES.map(output).to_vec(),
+            outputs: StepName::ALL.map(|name| output(name.name())).to_vec(),
             workspace: Output::workspace(Element::F32, 0),
             inputs: [&problem.delta, &problem.a].map(|values| Some(Element::F32.encode(values))).to_vec(),
         }

@@ -5,12 +5,13 @@ use std::ptr::null_mut;
 use super::buffer::{Buffer, Guarding, POISON};
 use super::device::{Device, DeviceError, Launch, Params};
 use super::job::{
-    BACKWARD_INPUTS, Bytes, DERIVATIVES, DIFFERENTIATE_INPUTS, DISCRETIZE_INPUTS, GRADIENTS, Job,
-    MEASURE_INPUTS, Output, SCAN_INPUTS, backward_shape, directions, workspace_of,
+    BACKWARD_INPUTS, Bytes, DIFFERENTIATE_INPUTS, DISCRETIZE_INPUTS, GRADIENTS, Job, MEASURE_INPUTS, Output,
+    SCAN_INPUTS, backward_shape, directions, workspace_of,
 };
 use crate::kernel::CpuBackend;
 use crate::kernel::cpu::ffi::{self, RawBackward, RawDerivatives, RawDiscretize, RawMeasure, RawScan};
 use crate::kernel::registry::Kernel;
+use crate::tensor::StepName;
 
 /// Threads of a block of `kernels/bench/`.
 const MEASURE_THREADS: usize = 256;
@@ -22,7 +23,7 @@ impl Job {
             Kernel::Discretize { .. } => (&DISCRETIZE_INPUTS, 2),
             Kernel::Scan(_) | Kernel::ChunkSteps(_) | Kernel::Misbehave(_) => (&SCAN_INPUTS, 2),
             Kernel::Backward(_) => (&BACKWARD_INPUTS, GRADIENTS.len()),
-            Kernel::Differentiate { .. } => (&DIFFERENTIATE_INPUTS, DERIVATIVES.len()),
+            Kernel::Differentiate { .. } => (&DIFFERENTIATE_INPUTS, StepName::ALL.len()),
             Kernel::Measure(_) => (&MEASURE_INPUTS, 1),
             // The judge's rows stay on the device from one launch to the next; sums come after a scan.
             Kernel::Judge(_) | Kernel::Evaluate(_) | Kernel::JudgeFunction(_) | Kernel::Sums(_) => {
@@ -42,6 +43,9 @@ impl Job {
             outputs.push(Buffer::output(device, guarding, &output.name, output.bytes())?);
         }
         let workspace = Buffer::output(device, guarding, &self.workspace.name, self.workspace.bytes())?;
+        if let Kernel::ChunkSteps(_) = self.kernel {
+            workspace.make_stale(device, self.before_chunk_steps())?;
+        }
         let buffers = Buffers { inputs, outputs, workspace };
         Ok(Loaded { job: self, launches: self.launches(&buffers), buffers })
     }
@@ -56,6 +60,12 @@ impl Job {
         let outputs = run(device);
         device.free_all();
         outputs
+    }
+
+    /// The bytes of a forward scan's workspace ahead of its chunks' steps: poly's reversed scan.
+    fn before_chunk_steps(&self) -> usize {
+        let reversed = self.kernel.is_bidirectional().then(|| self.sizes[0] * self.sizes[1] * self.sizes[3]);
+        reversed.unwrap_or(0) * self.workspace.element.size()
     }
 
     /// The kernel's argument and its launch, by the tables of kernels/launch.cuh and kernels/launch_backward.cuh, and the launch
@@ -185,9 +195,7 @@ impl Job {
                 let (_, weights) = kernel.computes();
                 let chunk_len = self.chunk_len as i64;
                 let chunks = ffi::holdfast_chunks(seqlen, chunk_len);
-                let reversed =
-                    if kernel.is_bidirectional() { self.sizes[0] * self.sizes[1] * self.sizes[3] } else { 0 };
-                let steps = reversed * self.workspace.element.size();
+                let steps = self.before_chunk_steps();
                 let params = Params::Scan(RawScan {
                     u: input(0),
                     delta: input(1),

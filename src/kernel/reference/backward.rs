@@ -201,7 +201,11 @@ fn channel<W: Cotangent>(
                 share.u[l] += steps[l].h.real_product(by_input);
                 by_step[l] += steps[l].a_bar_by[0].real_product(by_transition);
                 by_step[l] += steps[l].h_by[0].real_product(by_input) * u[l];
-                by_a = by_a + steps[l].a_bar_by[1] * by_transition + steps[l].h_by[1] * by_input * u[l];
+                by_a = by_a + steps[l].a_bar_by[1] * by_transition;
+                // zoh's h has no A in it: 0 times a NaN of u or B would be one.
+                if method != Method::Zoh {
+                    by_a = by_a + steps[l].h_by[1] * by_input * u[l];
+                }
                 by_b[l] = by_b[l] + steps[l].h * p * u[l];
                 by_c[l] = by_c[l] + x * e;
             }

@@ -393,6 +393,8 @@ fn computed_tensors<R>(file: &TensorFile<R>) -> Result<Computed, RecordError> {
             Some((ComputedName::Gradient(tensor), output)) => {
                 all.gradients.entry(output).or_default().insert(tensor, name.to_owned());
             }
+            // No scan returns any.
+            Some((ComputedName::Step(_), _)) => return Err(RecordError::Unknown { name: shown(name) }),
             None => {}
         }
     }

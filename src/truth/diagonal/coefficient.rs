@@ -62,7 +62,8 @@ fn solve_form(form: Form, problem: &CoefficientProblem) -> Result<CoefficientTru
     Ok(CoefficientTruth { a_bar, b_bar, b_bar_prev, b_bar_next, certificate })
 }
 
-fn validate_elements(problem: &CoefficientProblem) -> Result<(), TruthError> {
+/// That there are as many numbers of each kind, and only finite ones.
+pub(in crate::truth) fn validate_elements(problem: &CoefficientProblem) -> Result<(), TruthError> {
     let width = problem.weights.width();
     let n = problem.delta.len();
     for (what, values, expected) in

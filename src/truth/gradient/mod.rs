@@ -30,6 +30,7 @@
 pub mod adjoint;
 pub mod directional;
 pub mod dual;
+pub mod elements;
 pub mod known;
 pub mod number;
 pub mod rules;

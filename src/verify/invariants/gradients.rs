@@ -2,30 +2,40 @@
 
 use super::laws::{Bench, Factor, LawResult};
 use crate::formula::Form;
-use crate::judge::budget::gradient::{Pass, bounds};
+use crate::judge::budget::gradient::{GradientBudget, Pass, bounds};
 use crate::judge::invariants::comparison::Budgeted::{self, Derived, Exactly};
 use crate::judge::invariants::run::ProbedTensor;
 use crate::judge::invariants::{Comparison, ProbeRun};
 use crate::kernel::KernelError;
 use crate::problem::transform::{ValueIndex, conjugate, conjugated, grafted, scaled, select, sum};
 use crate::problem::{Operand, OutputGradients, Problem};
-use crate::tensor::GradientName;
 use crate::tensor::TensorName::{LastState, Out};
+use crate::tensor::{GradientName, Gradients};
 
 type GradientRun = ProbeRun<GradientName>;
 
+fn no_backward_pass() -> KernelError {
+    KernelError::Unavailable("it has no backward pass".to_owned())
+}
+
 impl Bench<'_> {
-    fn given(&self) -> OutputGradients {
+    pub(super) fn given(&self) -> OutputGradients {
         self.probe.draw_given(&self.problem, self.subject.seed, "dout")
     }
 
-    /// The one place where a kernel runs a backward pass for an invariant, and where its bounds come from.
+    /// The one place where a kernel runs a backward pass for an invariant.
+    pub(super) fn backward(&self, problem: &Problem, given: &OutputGradients) -> LawResult<Gradients<f32>> {
+        self.subject.backend.gradients(self.method, problem, given).ok_or_else(no_backward_pass)?
+    }
+
+    /// The one place where the bounds of one come from.
+    pub(super) fn bounds(&self, problem: &Problem, given: &OutputGradients) -> LawResult<GradientBudget> {
+        let contract = self.subject.backend.promise().backward.ok_or_else(no_backward_pass)?;
+        Ok(bounds(Pass { form: Form::Method(self.method), problem, given, contract: &contract }))
+    }
+
     fn gradients(&self, problem: &Problem, given: &OutputGradients) -> LawResult<GradientRun> {
-        let none = || KernelError::Unavailable("it has no backward pass".to_owned());
-        let gradients = self.subject.backend.gradients(self.method, problem, given).ok_or_else(none)??;
-        let contract = &self.subject.contract;
-        let pass = Pass { form: Form::Method(self.method), problem, given, contract };
-        Ok(ProbeRun::of_gradients(&gradients, &bounds(pass)))
+        Ok(ProbeRun::of_gradients(&self.backward(problem, given)?, &self.bounds(problem, given)?))
     }
 
     /// The probe's own gradients, which must not all be zeros.
@@ -123,28 +133,46 @@ pub fn dot_product(bench: &Bench, c: &mut Comparison) -> LawResult<()> {
     Ok(())
 }
 
-/// Which axis of a gradient is the batch, the channel, the state; none where it is summed over, or lacks it.
+/// Which axis of a gradient is the batch, the channel, the group, the state; none where it is summed over, or lacks it.
+#[derive(Clone, Copy, Default)]
 struct Axes {
     batch: Option<usize>,
     channel: Option<usize>,
+    group: Option<usize>,
     state: Option<usize>,
     position: Option<usize>,
 }
 
 fn axes(problem: &Problem, name: GradientName) -> Axes {
     use GradientName::{A, B, C, D, Delta, DeltaBias, InitialState, U, Z};
-    let weight = Axes { batch: None, channel: Some(0), state: Some(1), position: None };
+    let none = Axes::default();
+    let weight = Axes { channel: Some(0), state: Some(1), ..none };
     let operand = |operand: Operand| match operand {
-        Operand::Constant => Axes { ..weight },
-        Operand::Variable => Axes { batch: Some(0), channel: None, state: Some(2), position: Some(3) },
+        Operand::Constant => weight,
+        Operand::Variable => {
+            Axes { batch: Some(0), group: Some(1), state: Some(2), position: Some(3), ..none }
+        }
     };
     match name {
-        U | Delta | Z => Axes { batch: Some(0), channel: Some(1), state: None, position: Some(2) },
+        U | Delta | Z => Axes { batch: Some(0), channel: Some(1), position: Some(2), ..none },
         A => weight,
         B => operand(problem.b_operand),
         C => operand(problem.c_operand),
-        D | DeltaBias => Axes { batch: None, channel: Some(0), state: None, position: None },
-        InitialState => Axes { batch: Some(0), channel: Some(1), state: Some(2), position: None },
+        D | DeltaBias => Axes { channel: Some(0), ..none },
+        InitialState => Axes { batch: Some(0), channel: Some(1), state: Some(2), ..none },
+    }
+}
+
+/// Where an element of a gradient belongs.
+pub(super) fn place(problem: &Problem, name: GradientName, index: &[usize]) -> ValueIndex {
+    let axes = axes(problem, name);
+    let at = |axis: Option<usize>| axis.map(|axis| index[axis]);
+    ValueIndex {
+        batch: at(axes.batch),
+        channel: at(axes.channel),
+        group: at(axes.group),
+        state: at(axes.state),
+        l: at(axes.position),
     }
 }
 

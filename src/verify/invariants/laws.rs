@@ -139,6 +139,7 @@ pub fn compare(bench: &Bench, invariant: Invariant) -> LawResult<Comparison> {
         Invariant::GradientConjugation => gradients::conjugation(bench, c),
         Invariant::GradientReversal => gradients::reversal(bench, c),
         Invariant::GradientPermutation => gradients::permutation(bench, c),
+        Invariant::GradientNan => super::nan::gradient_nan(bench, c),
     }?;
     Ok(comparison)
 }

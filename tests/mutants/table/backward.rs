@@ -537,4 +537,16 @@ pub const MUTANTS: &[Mutant] = &[
         caught(&[Case, Invariant]),
     )
     .of(VARIANT),
+    mutant(
+        "selective_scan_backward.cuh",
+        (
+            "back-nan-past-the-end",
+            "a NaN in the state at the last position meets the position after it",
+            "const W before = i == 0 ? carried : chosen(i < valid, x[i - 1]);",
+            "const W before = i == 0 ? carried : chosen(i <= valid, x[i - 1]);",
+        ),
+        &[Zoh, Foh],
+        caught(&[Invariant]),
+    )
+    .of(VARIANT),
 ];

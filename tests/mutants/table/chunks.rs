@@ -4,7 +4,7 @@
 use holdfast::method::Method::{Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
 
 use super::Kind::{Case, Invariant};
-use super::{Mutant, Variant, caught, mutant};
+use super::{Mutant, Variant, caught, caught_in, mutant};
 
 const VARIANT: Variant = Variant::Chunks;
 
@@ -259,6 +259,174 @@ pub const MUTANTS: &[Mutant] = &[
         ),
         &[Zoh, Poly],
         caught(&[Case, Invariant]),
+    )
+    .of(VARIANT),
+    mutant(
+        "selective_scan.cuh",
+        (
+            "chunks-product-lost-in-rare-packets",
+            "the product of packets where not all is common is thrown away",
+            "      if (!kHasOutputs) own[j].product = product[j];",
+            "      if (!kHasOutputs) product[j] = own[j].product;",
+        ),
+        &[Foh, Poly],
+        caught_in(&[Case], &["negative-delta-200"]),
+    )
+    .of(VARIANT),
+    mutant(
+        "chunk_steps.cuh",
+        (
+            "chunks-rare-packets-of-the-first-states",
+            "where not all is common the first pass finds A and constant B of states 0 to 15 again",
+            "      this->template scan_states<kReverse>(first, start, own);",
+            "      this->template scan_states<kReverse>(0, start, own);",
+        ),
+        &[Foh, Rk4],
+        caught_in(&[Case], &["negative-delta-200"]),
+    )
+    .of(VARIANT),
+    mutant(
+        "selective_scan.cuh",
+        (
+            "chunks-behind-by-the-block-number",
+            "how many chunks are behind a block from its first position alone",
+            "static_cast<int>((p.seqlen - tile.place.end + p.chunk_len - 1) / p.chunk_len)",
+            "static_cast<int>(p.chunks - 1 - tile.place.begin / p.chunk_len)",
+        ),
+        &[Poly],
+        caught_in(&[Case], &["overflowing-products"]),
+    )
+    .of(VARIANT),
+    mutant(
+        "selective_scan.cuh",
+        (
+            "chunks-overflow-of-the-last-state-only",
+            "whether products overflow is asked of a lane's last state",
+            "        finite = finite && sum - sum == T(0);",
+            "        finite = sum - sum == T(0);",
+        ),
+        &[Zoh, Rk4],
+        caught_in(&[Case], &["overflowing-products"]),
+    )
+    .of(VARIANT),
+    mutant(
+        "selective_scan.cuh",
+        (
+            "chunks-overflow-of-the-forward-scan-only",
+            "whether products overflow is asked of the forward scan alone",
+            "        if (kBidirectional) sum += norm1(state_after<true>(p.chunks - 1, n));",
+            "",
+        ),
+        &[Poly],
+        caught_in(&[Case], &["overflowing-products"]),
+    )
+    .of(VARIANT),
+    mutant(
+        "selective_scan.cuh",
+        (
+            "chunks-overflow-lets-nan-through",
+            "a state is finite unless it is large: NaN passes",
+            "        finite = finite && sum - sum == T(0);",
+            "        finite = finite && !(sum > T(3e38f));",
+        ),
+        &[Zoh, HighOrder],
+        caught_in(&[Case], &["overflowing-products"]),
+    )
+    .of(VARIANT),
+    mutant(
+        "selective_scan.cuh",
+        (
+            "chunks-overflow-of-sixteen-states",
+            "whether products overflow is asked of the first 16 states",
+            "        T sum = norm1(state_after<false>(p.chunks - 1, n));",
+            "        if (n >= kStates) break;\n        T sum = norm1(state_after<false>(p.chunks - 1, n));",
+        ),
+        &[Zoh, Bilinear],
+        caught_in(&[Case], &["overflowing-products"]),
+    )
+    .of(VARIANT),
+    mutant(
+        "selective_scan.cuh",
+        (
+            "chunks-overflow-asked-one-chunk-short",
+            "the last chunk that has a step is not asked for an overflow",
+            "        T sum = norm1(state_after<false>(p.chunks - 1, n));",
+            "        T sum = norm1(state_after<false>(p.chunks - 2, n));",
+        ),
+        &[Zoh, Foh],
+        caught_in(&[Case], &["overflowing-products"]),
+    )
+    .of(VARIANT),
+    mutant(
+        "selective_scan.cuh",
+        (
+            "chunks-others-go-on-after-an-overflow",
+            "the first chunk's block takes all where a product overflows, and the others go on",
+            "    if (!finite) tile.place.end = tile.place.begin == 0 ? static_cast<int>(p.seqlen) : tile.place.begin;",
+            "    if (!finite && tile.place.begin == 0) tile.place.end = static_cast<int>(p.seqlen);",
+        ),
+        &[Zoh, Poly],
+        caught_in(&[Case], &["overflowing-products"]),
+    )
+    .of(VARIANT),
+    mutant(
+        "selective_scan.cuh",
+        (
+            "chunks-last-state-by-the-number",
+            "the block of the last chunk stores the last state, whoever came to the end",
+            "    if (tile.place.begin == tile.place.end || tile.place.end != p.seqlen) return;",
+            "    if (tile.place.begin == tile.place.end || tile.place.begin / p.chunk_len + 1 != p.chunks) return;",
+        ),
+        &[Zoh, Foh],
+        caught_in(&[Case], &["overflowing-products"]),
+    )
+    .of(VARIANT),
+    mutant(
+        "chunk_steps.cuh",
+        (
+            "chunks-step-of-one-state-of-a-lane",
+            "of a lane's states the first one's step alone is written",
+            "if (own.own[j].exists) this->template chunk_step",
+            "if (own.own[j].exists && j == 0) this->template chunk_step",
+        ),
+        &[Zoh, Poly],
+        caught(&[Case]),
+    )
+    .of(VARIANT),
+    mutant(
+        "chunk_steps.cuh",
+        (
+            "chunks-steps-of-sixteen-states",
+            "steps of the first 16 states alone are written",
+            "    if constexpr (kDirections == 2) {",
+            "    if (first > 0) return;\n    if constexpr (kDirections == 2) {",
+        ),
+        &[Zoh, Foh],
+        caught(&[Case]),
+    )
+    .of(VARIANT),
+    mutant(
+        "chunk_steps.cuh",
+        (
+            "chunks-reversed-steps-not-written",
+            "no step of the reversed scan is written",
+            "      if (reverse) return own.template run<true>(chunk, first);",
+            "      if (reverse) return;",
+        ),
+        &[Poly],
+        caught(&[Case]),
+    )
+    .of(VARIANT),
+    mutant(
+        "chunk_steps.cuh",
+        (
+            "chunks-first-step-not-written",
+            "the first chunk's step is not written",
+            "    own.template run<false>(chunk, first);",
+            "    if (chunk > 0) own.template run<false>(chunk, first);",
+        ),
+        &[Zoh, Rk4],
+        caught(&[Case]),
     )
     .of(VARIANT),
 ];

@@ -3,7 +3,7 @@
 
 use holdfast::method::Method::{Bilinear, Foh, HighOrder, Poly, Rk4, Zoh};
 
-use super::Kind::{Case, Invariant, Lifted};
+use super::Kind::{Case, Invariant, Lifted, Sweep};
 use super::{Mutant, Variant, caught, mutant};
 
 const VARIANT: Variant = Variant::Backward;
@@ -170,8 +170,8 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "back-rk4-quadratic-constant",
             "the constant of rk4's ∂h/∂A off by 2^-16 of itself",
-            "vertex, 0x1.1c71c8p-2f);",
-            "vertex, 0x1.1c72c8p-2f);",
+            "vertex, 0x1.1c71c8p-2f));",
+            "vertex, 0x1.1c72c8p-2f));",
         ),
         &[Rk4],
         caught(&[Case]),
@@ -194,7 +194,7 @@ pub const MUTANTS: &[Mutant] = &[
         (
             "back-bilinear-a-slope-with-one-resolvent",
             "bilinear's ∂h/∂A as ½Δ²r",
-            "    out.h_by_a = scaled(out.slope, 0.5f * delta * delta);",
+            "    out.h_by_a = scaled(scaled(out.slope, delta), 0.5f * delta);",
             "    out.h_by_a = scaled(out.h, 0.5f * delta);",
         ),
         &[Bilinear],
@@ -355,6 +355,102 @@ pub const MUTANTS: &[Mutant] = &[
         ),
         &[Foh, Poly],
         caught(&[Case]),
+    )
+    .of(VARIANT),
+    mutant(
+        "derivatives.cuh",
+        (
+            "back-psi2-coefficient",
+            "the series of ψ₂ with its coefficient of z⁴ off by 2^-15 of itself",
+            "  p = fused(p, z, 0x1.0414fp-10f);",
+            "  p = fused(p, z, 0x1.0416fp-10f);",
+        ),
+        &[Foh, Poly],
+        caught(&[Sweep]),
+    )
+    .of(VARIANT),
+    mutant(
+        "derivatives.cuh",
+        (
+            "back-psi3-coefficient",
+            "the series of ψ₃ with its first coefficient off by 2^-16 of itself",
+            "  return fused(p, z, 0x1.555556p-5f);",
+            "  return fused(p, z, 0x1.55545p-5f);",
+        ),
+        &[HighOrder],
+        caught(&[Sweep]),
+    )
+    .of(VARIANT),
+    mutant(
+        "derivatives.cuh",
+        (
+            "back-series-for-negative-steps",
+            "the series are taken for a negative step, whose sums cancel",
+            "  return (z <= 1.0f) & (delta >= 0.0f) & (delta <= most);",
+            "  return (z <= 1.0f) & (fabsf(delta) <= most);",
+        ),
+        &[Poly],
+        caught(&[Sweep]),
+    )
+    .of(VARIANT),
+    mutant(
+        "derivatives.cuh",
+        (
+            "back-rk4-root-in-one-float",
+            "the real root of rk4's ∂h/∂Δ as one float",
+            "add_rn(z.lo, 0x1.3e6c4cp-25f));",
+            "z.lo);",
+        ),
+        &[Rk4],
+        caught(&[Sweep]),
+    )
+    .of(VARIANT),
+    mutant(
+        "derivatives.cuh",
+        (
+            "back-complex-rk4-of-rounded-z",
+            "complex rk4 takes its polynomials of a z that is rounded",
+            "      const Complex<double> wide = scaled(to_complex_double(a), static_cast<double>(delta));",
+            "      const Complex<double> wide = to_complex_double(scaled(a, delta));",
+        ),
+        &[Rk4],
+        caught(&[Sweep]),
+    )
+    .of(VARIANT),
+    mutant(
+        "derivatives.cu",
+        (
+            "back-store-h-twice",
+            "a real h stands beside complex weights in both parts",
+            "  if (kWidth == 2) to[1] = T(0);",
+            "  if (kWidth == 2) to[1] = x;",
+        ),
+        &[Zoh],
+        caught(&[Sweep]),
+    )
+    .of(VARIANT),
+    mutant(
+        "derivatives.cu",
+        (
+            "back-slope-is-a-bar",
+            "Ā is returned as its own slope",
+            "  store_parts(all[0].slope, static_cast<T*>(params.slope) + i * kWidth);",
+            "  store_parts(all[0].a_bar, static_cast<T*>(params.slope) + i * kWidth);",
+        ),
+        &[Bilinear],
+        caught(&[Sweep]),
+    )
+    .of(VARIANT),
+    mutant(
+        "derivatives.cuh",
+        (
+            "back-rk4-cubic-without-low-coefficient",
+            "rk4's ∂h/∂Δ without the low part of its last coefficient",
+            "  out.h_by_delta = fused(from_root, rest, from_root * 0x1.1d28b2p-26f);",
+            "  out.h_by_delta = from_root * rest;",
+        ),
+        &[Rk4],
+        caught(&[Sweep]),
     )
     .of(VARIANT),
 ];

@@ -345,4 +345,28 @@ pub const MUTANTS: &[Mutant] = &[
         caught(&[Sweep, Case]),
     )
     .of(VARIANT),
+    mutant(
+        "discretize.cuh",
+        (
+            "fast-range-of-the-result-not-asked-for",
+            "complex B̄ taken as common however large it is",
+            "  return comfortable(b_bar) || delta == 0.0f || norm1(b) == 0.0f;",
+            "  return norm1(b_bar) > 1e-28f || delta == 0.0f || norm1(b) == 0.0f;",
+        ),
+        &[Rk4, HighOrder],
+        caught(&[Sweep]),
+    )
+    .of(VARIANT),
+    mutant(
+        "exponential.cuh",
+        (
+            "fast-common-exponent-to-ninety",
+            "e^z common for |Re z| up to 90",
+            "constexpr float kCommonExponent = 86.0f;",
+            "constexpr float kCommonExponent = 90.0f;",
+        ),
+        &[Foh, HighOrder],
+        caught(&[Sweep]),
+    )
+    .of(VARIANT),
 ];

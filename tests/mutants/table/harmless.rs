@@ -257,17 +257,6 @@ pub const MUTANTS: &[Mutant] = &[
         Fate::Harmless("the same recurrence in shorter tiles"),
     ),
     mutant(
-        LAUNCH,
-        (
-            "half-the-states",
-            "eight states at a time",
-            "constexpr int kStates = 16;",
-            "constexpr int kStates = 8;",
-        ),
-        SCANS,
-        Fate::Harmless("another tree of the same sums"),
-    ),
-    mutant(
         SCAN,
         (
             "packets-by-steps",
