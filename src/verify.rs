@@ -139,10 +139,9 @@ impl Request {
         let mut specs = plan::plan(&self.filter);
         // What was asked for by its name is run.
         let promised = |spec: &Spec| promise.whole_range || !spec.regime.leaves_range;
-        specs.retain(|spec| promised(spec) || !self.filter.regimes.is_empty());
-        if self.only.is_some() {
-            specs.retain(|spec| self.asks_for_any(self.ids_of(spec, promise).into_iter()));
-        }
+        let is_named = !self.filter.regimes.is_empty() || self.only.is_some();
+        specs.retain(|spec| is_named || promised(spec));
+        specs.retain(|spec| self.asks_for_any(self.ids_of(spec, promise).into_iter()));
         specs
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::judge::invariants::Invariant;
 use crate::method::Method;
 use crate::problem::InputType;
 use crate::problem::plan::Filter;
@@ -52,7 +53,11 @@ pub struct Failed {
 impl Failed {
     /// What their run has to judge.
     pub fn passes(&self) -> Passes {
-        match self.ids.iter().filter(|id| id.ends_with(BACKWARD)).count() {
+        let gradient_laws = Invariant::ALL.into_iter().filter(|law| law.is_of_gradients());
+        let of_laws: Vec<String> = gradient_laws.map(|law| format!("invariant/{}/", law.name())).collect();
+        let of_gradients =
+            |id: &&String| id.ends_with(BACKWARD) || of_laws.iter().any(|law| id.starts_with(law.as_str()));
+        match self.ids.iter().filter(of_gradients).count() {
             0 => Passes::Forward,
             count if count == self.ids.len() => Passes::Backward,
             _ => Passes::Both,

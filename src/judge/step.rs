@@ -9,7 +9,6 @@ use super::scan::{UNBOUNDED, beyond};
 use crate::formula::{Form, Function, Term};
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Weights};
-use crate::promise::Contract;
 use crate::promise::allowance::{HALF_SUBNORMAL, U};
 use crate::promise::derivatives::{CANCELLATION, Units, production};
 use crate::results::{TensorResult, Verdict};
@@ -21,9 +20,8 @@ pub fn judge(
     problem: &CoefficientProblem,
     got: &Derivatives,
     want: &Named<Vec<f64>, StepName>,
-    contract: &Contract,
 ) -> Named<TensorResult, StepName> {
-    let bounds = bounds(method, problem, want, contract);
+    let bounds = bounds(method, problem, want);
     want.zip(&bounds)
         .map(|(name, want, bounds)| (name, result(name, problem, got.of(name), want, bounds)))
         .collect()
@@ -63,16 +61,14 @@ fn result(
 }
 
 /// What each may be off, (n), normwise: its units, two underflows, and where sums cancel what double leaves of their terms. At
-/// Δ = 0 all are 0 or 1, and nothing rounds; nor does it where h is Δ itself.
+/// Δ = 0 all are 0 or 1, as are Ā and its slope at A = 0, and nothing rounds; nor does it where h is Δ itself.
 pub fn bounds(
     method: Method,
     problem: &CoefficientProblem,
     want: &Named<Vec<f64>, StepName>,
-    contract: &Contract,
 ) -> Named<Vec<f64>, StepName> {
     let width = problem.weights.width();
-    let Units { slope, h, h_by_delta, h_by_a } = production(method, problem.weights);
-    let a_bar = contract.a_bar_error(method, problem.weights) / U;
+    let Units { a_bar, slope, h, h_by_delta, h_by_a } = production(method, problem.weights);
     want.map(|name, want| {
         let units = match name {
             StepName::ABar => a_bar,
@@ -83,16 +79,15 @@ pub fn bounds(
         };
         let bound = |(i, want): (usize, &[f64])| {
             let delta = f64::from(problem.delta[i]);
-            if units == 0.0 || delta == 0.0 {
+            let a = complex_at(problem.weights, &problem.a, i * width);
+            let is_one = matches!(name, StepName::ABar | StepName::Slope) && a == Complex64::ZERO;
+            if units == 0.0 || delta == 0.0 || is_one {
                 return 0.0;
             }
             let size = want.iter().fold(0.0, |norm: f64, part| norm.hypot(*part));
             let cancels = problem.weights == Weights::Complex || delta < 0.0 || method == Method::Rk4;
             let lost = match cancels {
-                true => {
-                    CANCELLATION
-                        * terms(method, name, delta, complex_at(problem.weights, &problem.a, i * width))
-                }
+                true => CANCELLATION * terms(method, name, delta, a),
                 false => 0.0,
             };
             let bound = units * U * size + lost + 2.0 * HALF_SUBNORMAL;

@@ -163,13 +163,14 @@ impl Contract {
     };
 
     /// Their backward pass, which goes through the states with the steps that it has the derivatives of
-    /// ([`super::derivatives::production`]). Where complex weights have a common path there, these are not the forward scan's: rk4's
-    /// eᶻ is zoh's, and B̄ is a product of B with h, which has been rounded: √5·u beside bilinear's 5.125u and rk4's 1.125u.
+    /// ([`super::derivatives::production`]). Of complex weights these are not the forward scan's: rk4's eᶻ is zoh's, and B̄ is a
+    /// product of B with h, which has been rounded: √5·u beside bilinear's 5.125u and the 1.125u of rk4 and of φ-functions.
     pub const BACKWARD: Contract = Contract {
         units: Units {
             exponential_of_powers: Contract::PRODUCTION.units.exponential,
             quotient: [3.125, 5.125 + SQRT_5],
             polynomial: [8.625, 1.125 + SQRT_5],
+            phi: [7.75, 1.125 + SQRT_5],
             ..Contract::PRODUCTION.units
         },
         ..Contract::PRODUCTION

@@ -7,6 +7,7 @@ use crate::problem::Weights;
 /// complex weights, in units of u = 2⁻²⁴, where they are normal numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Units {
+    pub a_bar: f64,
     /// f′ of Ā = f(ΔA).
     pub slope: f64,
     /// h = B̄/B
@@ -17,8 +18,9 @@ pub struct Units {
     pub h_by_a: f64,
 }
 
+/// Where Ā is its own slope, as eᶻ is.
 const fn units([slope, h, h_by_delta, h_by_a]: [f64; 4]) -> Units {
-    Units { slope, h, h_by_delta, h_by_a }
+    Units { a_bar: slope, slope, h, h_by_delta, h_by_a }
 }
 
 /// First-order counts of the roundings in `derivatives.cuh`, each of at most u, with an eighth of u on top where they are
@@ -40,22 +42,25 @@ const fn units([slope, h, h_by_delta, h_by_a]: [f64; 4]) -> Units {
 /// - φ-functions, complex, and complex rk4's polynomials: double, rounded once.
 ///
 /// Where Δ < 0 or weights are complex sums of φ's have zeros that inputs come near, and rk4's polynomials have some whatever Δ; there
-/// double leaves [`CANCELLATION`] of their terms besides. Ā is as [`super::Contract::BACKWARD`] has it.
+/// double leaves [`CANCELLATION`] of their terms besides. `bilinear`'s Ā is the forward scan's.
 pub const fn production(method: Method, weights: Weights) -> Units {
     const ROUNDED: f64 = 1.125;
     match (weights, method) {
         (Weights::Real, Method::Zoh) => units([1.75, 0.0, 0.0, 0.0]),
         (Weights::Real, Method::Foh) => units([1.75, 4.25, 4.75, 6.75]),
-        (Weights::Real, Method::Bilinear) => units([5.125, 2.125, 5.125, 7.125]),
+        (Weights::Real, Method::Bilinear) => Units { a_bar: 3.125, ..units([5.125, 2.125, 5.125, 7.125]) },
         (Weights::Real, Method::Poly) => units([1.75, 5.75, 4.75, 10.25]),
         (Weights::Real, Method::HighOrder) => units([1.75, 6.75, 6.75, 14.5]),
         (Weights::Real, Method::Rk4) => units([1.75, 7.625, 6.625, 7.5]),
         (Weights::Complex, Method::Zoh) => units([3.0, 0.0, 0.0, 0.0]),
-        (Weights::Complex, Method::Bilinear) => units([10.125, 5.125, 10.125, 12.125]),
+        (Weights::Complex, Method::Bilinear) => {
+            Units { a_bar: 7.125, ..units([10.125, 5.125, 10.125, 12.125]) }
+        }
         (Weights::Complex, Method::Rk4) => units([3.0, ROUNDED, ROUNDED, ROUNDED]),
         (Weights::Complex, Method::Foh | Method::Poly | Method::HighOrder) => units([ROUNDED; 4]),
     }
 }
 
-/// What double leaves of the terms of a sum of φ-functions or of powers of z, where those cancel: 2⁻⁴⁴.
+/// What double leaves of the terms of a sum of φ-functions or of powers of z, where those cancel: 2⁻⁴⁴. That is 512 roundings, far more
+/// than there are, and a twentieth of a millionth of one in f32: it decides nothing but beside a root.
 pub const CANCELLATION: f64 = 1.0 / (1u64 << 44) as f64;

@@ -212,6 +212,7 @@ fn choose(cases: &[CaseResult], method: Form, weights: Weights) -> Vec<usize> {
     let failed = |case: &CaseResult| {
         case.verdict == Verdict::Fail
             && case.worst.is_some()
+            && !case.is_of_a_sweep()
             && case.method == method
             && case.weights == weights
     };

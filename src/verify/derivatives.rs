@@ -9,7 +9,7 @@ use crate::judge::budget::gradient::Pass;
 use crate::judge::one_step::{self, Judged};
 use crate::judge::scan::{self, Place};
 use crate::judge::step;
-use crate::kernel::{Backend, CoefficientGradients};
+use crate::kernel::{Backend, CoefficientGradients, KernelError};
 use crate::method::Method;
 use crate::problem::Weights;
 use crate::problem::one_step::OneStep;
@@ -39,19 +39,21 @@ pub fn solve(request: &Request, backend: &dyn Backend, sweep: &Sweep) -> Vec<Cas
     let problem = &one_step.problem;
     let inputs = problem.fingerprint();
     let (promise, coefficients) = (backend.promise(), &one_step.coefficients);
+    let of_pass = if promise.backward.is_some() { " --pass backward" } else { "" };
     let judged = |&method: &Method| {
         let place = Place {
             id: id(sweep, method),
             regime: regime(sweep),
             inputs: inputs.clone(),
             backend: backend.name().to_owned(),
-            rerun: super::rerun_of_sweep(request, backend, sweep, method),
+            rerun: super::rerun_of_sweep(request, backend, sweep, method) + of_pass,
         };
-        if let (true, Some(contract)) = (promise.step_derivatives, promise.backward) {
-            let case = match backend.derivatives(method, coefficients)? {
+        let none = || Err(KernelError::Unavailable("it has no derivatives".to_owned()));
+        if promise.step_derivatives {
+            let case = match backend.derivatives(method, coefficients).unwrap_or_else(none) {
                 Ok(got) => match elements::solve(method, coefficients) {
                     Ok(want) => {
-                        let tensors = step::judge(method, coefficients, &got, &want.values, &contract);
+                        let tensors = step::judge(method, coefficients, &got, &want.values);
                         scan::case(method, problem, place, tensors)
                     }
                     Err(error) => {

@@ -190,11 +190,21 @@ fn shares(
 fn the_kernels_count_is_what_is_allowed() {
     for method in Method::ALL {
         for weights in Weights::ALL {
-            let Units { slope, h, h_by_delta, h_by_a } = production(method, weights);
+            let Units { a_bar, slope, h, h_by_delta, h_by_a } = production(method, weights);
             let product = if weights == Weights::Real { 1.0 } else { 5f64.sqrt() };
             let most = [slope, h, h_by_delta, h_by_a].into_iter().fold(0.0, f64::max) + product;
-            let allowed = Contract::PRODUCTION.derivatives[weights.width() - 1];
+            let backward = Contract::BACKWARD;
+            let allowed = backward.derivatives[weights.width() - 1];
             assert!(most <= allowed, "{method} {weights}: {most} of {allowed}");
+            let units = 2f64.powi(24);
+            let (of_a_bar, of_b_bar) = (
+                backward.a_bar_error(method, weights) * units,
+                backward.b_bar_error(method, weights) * units,
+            );
+            assert!(a_bar <= of_a_bar, "{method} {weights}: {a_bar} of {of_a_bar}");
+            // Of zoh's Δ the product is of two real parts with a real number.
+            let product = if method == Method::Zoh { 1.0 } else { product };
+            assert!(h + product <= of_b_bar + 1e-9, "{method} {weights}: {h} + {product} of {of_b_bar}");
         }
     }
 }

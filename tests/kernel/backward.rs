@@ -332,7 +332,8 @@ fn derivatives_of_coefficients_keep_their_contract(
     let problem = elements(&mut rng, weights, count);
     let Derivatives { slope, h, h_by_delta, h_by_a, .. } = derived(method, &problem);
     let width = weights.width();
-    let Units { slope: of_slope, h: of_h, h_by_delta: of_delta, h_by_a: of_a } = production(method, weights);
+    let Units { slope: of_slope, h: of_h, h_by_delta: of_delta, h_by_a: of_a, .. } =
+        production(method, weights);
     let most = [of_slope, of_h, of_delta, of_a];
     let mut worst = [0.0f64; 4];
     for (i, &delta) in problem.delta.iter().enumerate() {
@@ -379,7 +380,7 @@ fn the_contract_is_the_stated_one() {
                 Some((units, _)) => units.parse().expect("a number"),
                 None => 0.0,
             });
-            let Units { slope, h, h_by_delta, h_by_a } = production(method, weights);
+            let Units { slope, h, h_by_delta, h_by_a, .. } = production(method, weights);
             assert_eq!(stated.collect::<Vec<f64>>(), [slope, h, h_by_delta, h_by_a], "{method}, {weights}");
         }
     }
