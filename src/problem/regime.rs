@@ -111,9 +111,8 @@ pub struct Regime {
     pub recipe: Recipe,
     /// Short enough that a relative error of 2⁻¹⁸ in Ā or B̄ cannot hide in the bound.
     pub short: bool,
-    /// Whether products of Ā leave the range of f32 where states do not. Only those meet it who promise all that is in range
-    /// ([`crate::promise::Promise::whole_range`]), or who are asked to; and adjoints, which are such products, leave it too, so that there
-    /// is no backward pass.
+    /// Whether products of Ā leave the range of f32 where states do not. Adjoints are such products: there is no backward pass. Unless it is
+    /// named, it is for those alone who promise all that is in range ([`crate::promise::Promise::whole_range`]).
     pub leaves_range: bool,
 }
 
