@@ -4,9 +4,9 @@
 use nalgebra::Complex;
 use rayon::prelude::*;
 
+use super::climb::{Climb, WIDEST};
 use super::number::Number;
-use super::rules::{ROUTES, Rules, Slow};
-use super::{Known, Live};
+use super::rules::{ROUTES, Rules};
 use crate::formula::Form;
 use crate::method::Method;
 use crate::problem::{CoefficientProblem, Weights};
@@ -15,8 +15,6 @@ use crate::truth::TruthError;
 use crate::truth::certify::{Certificate, Doubt, settle};
 use crate::truth::diagonal::coefficient::{check_exponent, validate_elements};
 use crate::truth::number::ball::Ball;
-use crate::truth::number::big::Big;
-use crate::truth::number::double_double::DoubleDouble;
 use crate::truth::number::elementary::Exponent;
 use crate::truth::number::scalar::{Entry, Real};
 use crate::truth::number::wide::Wide;
@@ -43,21 +41,10 @@ pub fn solve(method: Method, problem: &CoefficientProblem) -> Result<StepTruth, 
         .map(|i| {
             let mut element = Element::new(form, problem, i);
             match problem.weights {
-                Weights::Real => {
-                    element.check::<Wide>()?;
-                    element.climb::<DoubleDouble, Wide, Big<512>, Big<1536>, Big<4096>>();
-                }
-                Weights::Complex => {
-                    element.check::<Complex<Wide>>()?;
-                    element.climb::<
-                        Complex<DoubleDouble>,
-                        Complex<Wide>,
-                        Complex<Big<512>>,
-                        Complex<Big<1536>>,
-                        Complex<Big<4096>>,
-                    >();
-                }
+                Weights::Real => element.check::<Wide>()?,
+                Weights::Complex => element.check::<Complex<Wide>>()?,
             }
+            element.climb(problem.weights, false);
             element.settled()
         })
         .collect::<Result<_, _>>()?;
@@ -119,20 +106,23 @@ impl<'p> Element<'p> {
         Some([step.a_bar, a_bar_by_a, step.b_bar, h_by_delta, h_by_a])
     }
 
-    /// Every arithmetic, until nothing is open.
-    fn climb<N: Exponent, W: Exponent, B: Entry, C: Entry, D: Entry>(&mut self) {
-        self.settle(&Rules::<N>::literal(), &Rules::bounded());
-        self.know(&Rules::live(), Live::rounded);
-        self.know(&Rules::known(), Known::rounded);
-        self.settle(&Rules::<W>::literal(), &Rules::bounded());
-        // What two doubles were too few for the routes to agree on.
-        self.know(&Rules::known(), Known::rounded);
-        self.settle(&Slow::literal::<B>(), &Slow::bounded());
-        self.settle(&Slow::literal::<C>(), &Slow::bounded());
-        self.settle(&Slow::literal::<D>(), &Slow::bounded());
+    /// With the slope itself: one rounding more.
+    fn settled(mut self) -> Result<Self, TruthError> {
+        if let Some(&(name, _, doubt)) = self.open.first() {
+            let place = format!("{}: {name}", self.place());
+            return Err(TruthError::Uncertified { place, reason: doubt.reason(), bits: WIDEST });
+        }
+        let slope = &mut self.values[StepName::Slope as usize];
+        match self.delta {
+            // f′(0) of every Ā = f(z).
+            0.0 => *slope = [1.0, 0.0],
+            delta => slope.iter_mut().for_each(|part| *part /= f64::from(delta)),
+        }
+        Ok(self)
     }
+}
 
-    /// Rounds what both routes justify.
+impl Climb for Element<'_> {
     fn settle<T: Entry>(&mut self, literal: &Rules<T>, bounded: &Rules<Ball<T>>) {
         if self.open.is_empty() {
             return;
@@ -155,7 +145,6 @@ impl<'p> Element<'p> {
         });
     }
 
-    /// Takes what is known without a rounding; numbers on which the routes disagree are theirs to settle.
     fn know<V: Number>(&mut self, rules: &Rules<V>, rounded: fn(&V::Real) -> Option<f64>) {
         if self.open.is_empty() {
             return;
@@ -170,20 +159,5 @@ impl<'p> Element<'p> {
             values[name as usize][part] = value;
             false
         });
-    }
-
-    /// With the slope itself: one rounding more.
-    fn settled(mut self) -> Result<Self, TruthError> {
-        if let Some(&(name, _, doubt)) = self.open.first() {
-            let place = format!("{}: {name}", self.place());
-            return Err(TruthError::Uncertified { place, reason: doubt.reason(), bits: Big::<4096>::BITS });
-        }
-        let slope = &mut self.values[StepName::Slope as usize];
-        match self.delta {
-            // f′(0) of every Ā = f(z).
-            0.0 => *slope = [1.0, 0.0],
-            delta => slope.iter_mut().for_each(|part| *part /= f64::from(delta)),
-        }
-        Ok(self)
     }
 }

@@ -28,6 +28,7 @@
 //! ```
 
 pub mod adjoint;
+mod climb;
 pub mod directional;
 pub mod dual;
 pub mod elements;
@@ -42,15 +43,13 @@ use nalgebra::Complex;
 use rayon::prelude::*;
 
 use self::adjoint::Scan;
-use self::known::{Known, Live};
+use self::climb::{Climb, WIDEST};
 use self::number::Number;
-use self::rules::{LITERAL_LOSS, ROUTES, Rules, Slow, literal_loss};
+use self::rules::{LITERAL_LOSS, ROUTES, Rules, literal_loss};
 use super::TruthError;
 use super::certify::{Certificate, Doubt, settle};
 use super::diagonal::coefficient::{check_exponent, check_tensor, validate};
 use super::number::ball::Ball;
-use super::number::big::Big;
-use super::number::double_double::DoubleDouble;
 use super::number::elementary::Exponent;
 use super::number::scalar::{Entry, Real};
 use super::number::wide::Wide;
@@ -126,43 +125,18 @@ fn solve_method(
             ..Certificate::new(ROUTES)
         },
     };
-    match problem.weights {
-        Weights::Real => ladder.climb::<DoubleDouble, Wide, Big<512>, Big<1536>, Big<4096>>(),
-        Weights::Complex => ladder.climb::<
-            Complex<DoubleDouble>,
-            Complex<Wide>,
-            Complex<Big<512>>,
-            Complex<Big<1536>>,
-            Complex<Big<4096>>,
-        >(),
-    };
+    ladder.climb(problem.weights, problem.delta_softplus);
     let tensor = |name, values: &Vec<f64>| problem.gradient(name, values.clone());
     if let Some(&((name, i), doubt)) = ladder.open.first() {
         let index = tensor(name, &ladder.values[name]).index(i);
-        let bits = if problem.delta_softplus { Wide::BITS } else { Big::<4096>::BITS };
+        let bits = if problem.delta_softplus { Wide::BITS } else { WIDEST };
         let place = format!("{method}: {name} at {index:?}");
         return Err(TruthError::Uncertified { place, reason: doubt.reason(), bits });
     }
     Ok(GradientTruth { method, tensors: ladder.values.map(tensor), certificate: ladder.certificate })
 }
 
-impl Ladder<'_> {
-    /// Every arithmetic, until nothing is open.
-    fn climb<N: Exponent, W: Exponent, B: Entry, C: Entry, D: Entry>(&mut self) {
-        self.settle(&Rules::<N>::literal(), &Rules::bounded());
-        self.know(&Rules::live(), Live::rounded);
-        self.know(&Rules::known(), Known::rounded);
-        self.settle(&Rules::<W>::literal(), &Rules::bounded());
-        // What two doubles were too few for the routes to agree on.
-        self.know(&Rules::known(), Known::rounded);
-        if !self.scan.problem.delta_softplus {
-            self.settle(&Slow::literal::<B>(), &Slow::bounded());
-            self.settle(&Slow::literal::<C>(), &Slow::bounded());
-            self.settle(&Slow::literal::<D>(), &Slow::bounded());
-        }
-    }
-
-    /// Rounds what both routes justify.
+impl Climb for Ladder<'_> {
     fn settle<T: Entry>(&mut self, literal: &Rules<T>, bounded: &Rules<Ball<T>>) {
         let channels = self.channels();
         if channels.is_empty() {
@@ -184,7 +158,6 @@ impl Ladder<'_> {
         });
     }
 
-    /// Takes what is known without a rounding; numbers on which the routes disagree are theirs to settle.
     fn know<V: Number>(&mut self, rules: &Rules<V>, rounded: fn(&V::Real) -> Option<f64>) {
         let channels = self.channels();
         if channels.is_empty() {
@@ -200,7 +173,9 @@ impl Ladder<'_> {
             false
         });
     }
+}
 
+impl Ladder<'_> {
     /// The channels on which open values depend, in order.
     fn channels(&self) -> Vec<(usize, usize)> {
         let places = self.open.iter().map(|&(place, _)| place);
