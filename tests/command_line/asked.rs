@@ -279,6 +279,28 @@ fn what_failed_is_run_again_and_nothing_else() {
     assert!(text(&fast.stderr).contains(said), "{}", text(&fast.stderr));
 }
 
+/// A law of gradients is of a backward pass, though its id does not say so.
+#[test]
+fn a_law_of_gradients_is_run_again() {
+    let home = tempfile::tempdir().expect("a folder");
+    let laws = ["--invariants-only", "--method", "zoh", "--weights", "real"];
+    let args: Vec<&str> = laws.iter().copied().chain(["--json", "laws.json"]).collect();
+    assert_eq!(verify(home.path(), &args).status.code(), Some(0));
+    let read = |file: &str| json::read(&home.path().join(file)).expect("results");
+    for failing in [&["gradient-nan"][..], &["gradient-zero", "nan-input"][..]] {
+        let mut results = read("laws.json");
+        for law in results.invariants.iter_mut().filter(|law| failing.contains(&&*law.name)) {
+            law.verdict = Verdict::Fail;
+        }
+        json::write(&results, &home.path().join("failed.json")).expect("written");
+        let again = verify(home.path(), &["--rerun-failed", "failed.json", "--json", "again.json"]);
+        assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+        let mut names: Vec<String> = read("again.json").invariants.into_iter().map(|law| law.name).collect();
+        names.sort();
+        assert_eq!(names, failing);
+    }
+}
+
 #[test]
 fn a_filtered_run_has_lost_nothing_of_a_whole_one() {
     let home = tempfile::tempdir().expect("a folder");

@@ -74,6 +74,8 @@ def test_every_regime_is_told_why_it_is_hard():
     # Asked for by its name alone: products of Ā leave f32 there, of which most implementations promise nothing.
     assert every == set(told) - {"overflowing-products"} and "s4d-lin" in every - real
     assert {p.regime for p in holdfast.problems("zoh", "overflowing-products")} == {"overflowing-products"}
+    with pytest.raises(ValueError, match="is of scans alone"):
+        holdfast.problems("zoh", "overflowing-products", gradients=True)
     assert {problem.regime for problem in holdfast.problems("zoh", ["short", "s4d-lin"], weights=["real", "complex"])} == {
         "short",
         "s4d-lin",

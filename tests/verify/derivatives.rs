@@ -3,12 +3,14 @@
 
 use holdfast::kernel::{Backend, Coefficients, CpuBackend, Derivatives, KernelError};
 use holdfast::method::Method;
-use holdfast::problem::{CoefficientProblem, Problem};
+use holdfast::problem::plan::Filter;
+use holdfast::problem::{CoefficientProblem, Problem, regime};
 use holdfast::promise::{Promise, Tier};
-use holdfast::results::{CaseResult, Results, SWEPT, Verdict};
+use holdfast::results::{BACKWARD, CaseResult, Results, SWEPT, Verdict};
 use holdfast::tensor::{ComputedName, StepName, Tensors};
-use holdfast::verify::{Passes, Request};
+use holdfast::verify::{Passes, Plan, Request};
 
+use crate::altered::SOUND;
 use crate::support::run::verify;
 
 /// The derivatives alone of a backward run.
@@ -45,6 +47,36 @@ fn they_are_judged_wherever_gradients_are() {
     assert_eq!(planned(&fast, Passes::Both), 0);
     let faulty = CpuBackend::with_faults("runs-as-zoh", None).expect("in the list");
     assert_eq!(planned(&faulty, Passes::Both), 0);
+}
+
+/// `overflowing-products` is for those who promise the whole range or who name it, and has no backward pass.
+#[test]
+fn what_leaves_the_range_is_planned_for_few_and_forward_alone() {
+    let regime = regime::find("overflowing-products").expect("in the table");
+    let named = Filter { regimes: vec![regime], ..Filter::default() };
+    let planned = |promise: Promise, passes, filter: &Filter| -> Vec<String> {
+        let request = Request { passes, filter: filter.clone(), ..Request::everything(1) };
+        request.plan(promise).into_iter().filter(|id| id.starts_with(&regime.name)).collect()
+    };
+    let (own, others) = (Promise::PRODUCTION, Promise::REFERENCE);
+    let all = planned(own, Passes::Both, &Filter::default());
+    // Real and complex weights, six methods.
+    assert_eq!(all.len(), 12);
+    assert!(all.iter().all(|id| !id.ends_with(BACKWARD)), "{all:?}");
+    assert_eq!(planned(own, Passes::Both, &named), all);
+    assert!(planned(others, Passes::Both, &Filter::default()).is_empty());
+    assert_eq!(planned(others, Passes::Both, &named), all);
+    let request = Request { passes: Passes::Backward, filter: named, ..Request::everything(1) };
+    assert!(Plan::new(&request, &CpuBackend::new()).is_empty());
+}
+
+/// What was planned is never dropped silently.
+#[test]
+fn a_backend_that_promises_derivatives_and_has_none_is_not_measured() {
+    let results = of_sweeps(&SOUND, &[Method::Zoh], 1);
+    assert_eq!(results.cases.len(), 13);
+    assert!(results.cases.iter().all(|case| case.verdict == Verdict::Unmeasured));
+    assert!(results.cases.iter().all(|case| case.reason == "it has no derivatives"));
 }
 
 /// The CPU's kernels, but for one part of each step's derivatives.

@@ -71,6 +71,13 @@ impl Problem {
     fn given<'py>(&self, py: Python<'py>, kind: Option<&str>) -> PyResult<(&'static str, Vec<Input<'py>>)> {
         let asked = kind.map(Loss::from_str).transpose();
         let asked = asked.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        if self.spec.regime.leaves_range {
+            let name = &self.spec.regime.name;
+            return Err(PyValueError::new_err(format!(
+                "regime `{name}` is of scans alone, expected one that has gradients: adjoints leave the range of f32 there (hint: \
+                 gradients=False, or other regimes)"
+            )));
+        }
         let problem = self.spec.draw(self.seed);
         let shape = problem.shape;
         let (kind, OutputGradients { dout, dlast_state }) =
