@@ -28,6 +28,7 @@ mod identify;
 pub mod sweep;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -66,6 +67,29 @@ pub struct Case<'a> {
     pub got: &'a Tensors<f64>,
     pub want: &'a Tensors<f64>,
     pub budget: &'a Budget,
+}
+
+/// A change to the specified scan that is looked for in recordings.
+pub struct Alternative {
+    pub name: String,
+    /// One sentence.
+    pub what: String,
+    /// The scan with it.
+    pub variant: Variant,
+    change: Arc<dyn Fn(&mut Variant) + Send + Sync>,
+}
+
+impl Alternative {
+    /// Changes another scan likewise.
+    pub fn change(&self, variant: &mut Variant) {
+        (self.change)(variant);
+    }
+}
+
+/// Every change that is looked for alone in a recording of this problem and has no number that is found in the data; of chunks
+/// and blocks, whose length is found, those of `length` positions.
+pub fn alternatives(form: impl Into<Form>, problem: &Problem, length: usize) -> Vec<Alternative> {
+    identify::alternatives(problem, form.into(), length)
 }
 
 /// How much to look for.

@@ -5,12 +5,14 @@
 mod support;
 
 mod agreement;
+mod alternatives;
 mod budgets;
 mod catalogue;
 mod certificates;
 mod coefficient;
 mod comparison;
 mod diagnosis;
+mod figures;
 mod functions;
 mod gradient_faults;
 mod gradient_sensitivity;

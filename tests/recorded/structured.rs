@@ -334,7 +334,7 @@ fn the_plain_scan_is_sound(
 #[case::last_moved("last-state-of-other-place", "from the last state to the first", Kernel { last: |c, n, _| { let a = c.a[0][4 - n]; c.steps.iter().enumerate().fold(C::ZERO, |x, (l, delta)| (a * delta).exp() * x + c.b[4 - n][l] * c.u[l] * delta) }, ..ZOH })]
 #[case::last_without_input("last-state-without-input", "lacks the input of the last position", Kernel { last: |c, n, x| x - c.b[n][LEN - 1] * c.u[LEN - 1] * c.steps[LEN - 1], ..ZOH })]
 #[case::in_part("last-state-in-part", "states from 3 on", Kernel { last: |_, n, x| if n < 3 { x } else { C::ZERO }, ..ZOH })]
-#[case::not_advancing("delta-not-advancing", "Δ of position l is that of l % 16", Kernel { alter: |c| for l in 16..LEN { c.steps[l] = c.steps[l % 16]; }, ..ZOH })]
+#[case::not_advancing("delta-not-advancing", "delta of position l is that of l % 16", Kernel { alter: |c| for l in 16..LEN { c.steps[l] = c.steps[l % 16]; }, ..ZOH })]
 #[case::masked("b-missing-at-first", "B is missing at the first 9 positions", Kernel { alter: |c| c.b.iter_mut().for_each(|row| row[..9].fill(C::ZERO)), ..ZOH })]
 #[case::output("output-silu", "the output goes through silu", Kernel { output: |y, skip, z| { let out = (y + skip) * z / (1.0 + (-z).exp()); out / (1.0 + (-out).exp()) }, ..ZOH })]
 #[case::clipped("output-clipped", "[−0.25, 0.25]", Kernel { output: |y, skip, z| ((y + skip) * z / (1.0 + (-z).exp())).clamp(-0.25, 0.25), ..BILINEAR })]

@@ -202,8 +202,8 @@ fn compile(copy: &Path, mutants: &[Mutant]) -> Result<(Vec<Mutant>, usize), Stri
             return Ok((tried, refused.len()));
         }
         let before = refused.len();
-        for (file, line) in errors {
-            refused.extend(nearest(copy, &file, line));
+        for error in errors {
+            refused.extend(nearest(copy, &error));
         }
         if refused.len() == before {
             return Err("the copy does not compile, and no mutant is near the errors".to_owned());
@@ -211,8 +211,16 @@ fn compile(copy: &Path, mutants: &[Mutant]) -> Result<(Vec<Mutant>, usize), Stri
     }
 }
 
-/// File and line of every error of the compiler.
-fn errors(copy: &Path) -> Result<Vec<(String, usize)>, String> {
+/// An error of the compiler.
+struct CompileError {
+    file: String,
+    /// The first and the last one that it is about.
+    lines: (usize, usize),
+    /// A match lacks an arm: what did that is below.
+    is_of_match: bool,
+}
+
+fn errors(copy: &Path) -> Result<Vec<CompileError>, String> {
     let mut command = Command::new("cargo");
     command.current_dir(copy).args(["check", "--quiet", "--message-format", "json"]);
     let output = command.output().map_err(|e| format!("cargo: {e}"))?;
@@ -224,7 +232,11 @@ fn errors(copy: &Path) -> Result<Vec<(String, usize)>, String> {
         }
         let spans = message["message"]["spans"].as_array().into_iter().flatten();
         let primary = spans.filter(|span| span["is_primary"] == true).filter_map(|span| {
-            Some((span["file_name"].as_str()?.to_owned(), span["line_start"].as_u64()? as usize))
+            Some(CompileError {
+                file: span["file_name"].as_str()?.to_owned(),
+                lines: (span["line_start"].as_u64()? as usize, span["line_end"].as_u64()? as usize),
+                is_of_match: message["message"]["code"]["code"] == "E0004",
+            })
         });
         errors.extend(primary);
     }
@@ -234,15 +246,23 @@ fn errors(copy: &Path) -> Result<Vec<(String, usize)>, String> {
     Ok(errors)
 }
 
-/// The mutants in the nearest line at or above this one that has any.
-fn nearest(copy: &Path, file: &str, line: usize) -> Vec<u32> {
-    let text = fs::read_to_string(copy.join(file)).unwrap_or_default();
+/// How far from an error a mutant is that may have made it.
+const NEAR: usize = 12;
+const NEAR_IN_MATCH: usize = 100;
+
+/// The mutants in the nearest line that has any: in what an error is about, above it, and in a match below.
+fn nearest(copy: &Path, error: &CompileError) -> Vec<u32> {
+    let text = fs::read_to_string(copy.join(&error.file)).unwrap_or_default();
     let numbers = |line: &str| {
         let parts = line.split("mutant::on(").skip(1);
         parts.filter_map(|part| part.split("u32").next()?.parse().ok()).collect::<Vec<u32>>()
     };
-    let lines: Vec<&str> = text.lines().take(line).collect();
-    lines.iter().rev().take(12).map(|line| numbers(line)).find(|found| !found.is_empty()).unwrap_or_default()
+    let (first, last) = error.lines;
+    let end = if error.is_of_match { last + NEAR_IN_MATCH } else { last };
+    let lines: Vec<&str> = text.lines().take(end).collect();
+    let (above, below) = lines.split_at(lines.len().min(first - 1));
+    let mut found = below.iter().chain(above.iter().rev().take(NEAR)).map(|line| numbers(line));
+    found.find(|found| !found.is_empty()).unwrap_or_default()
 }
 
 /// Prints the verdict, and writes every mutant's fate to [`FATES`].

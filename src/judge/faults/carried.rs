@@ -68,7 +68,11 @@ impl Carried {
         let multiplies = chunks.is_some_and(|chunks| chunks.carry == Carry::OperandsExchanged);
         Carried {
             beside: None,
-            earlier: State::default(),
+            earlier: if chunks.is_some_and(|chunks| chunks.carry == Carry::Stale) {
+                initial
+            } else {
+                State::default()
+            },
             before: Bounded::default(),
             last_but_one: State::default(),
             initial,

@@ -169,7 +169,7 @@ const REST: &[Entry] = &[
     entry(Fault::B(BUse::Never), "b-missing",
         "B is not applied", "constant B left to the output, which leaves it to the input"),
     entry(Fault::LastState(LastState::ChunkEarly(2048)), "last-state-one-chunk-early",
-        "the last state is that before the last chunk of 2048, 0 if that is the first: only last_state shows it", "the wrong one of two sets of carried states"),
+        "the last state is that before the last chunk of 2048, the initial one if that is the first: only last_state shows it", "the wrong one of two sets of carried states"),
     entry(Fault::LastState(LastState::Doubled), "last-state-doubled",
         "the last state counts twice: only last_state shows it", "the factor 2 of conjugate pairs applied to the state"),
     entry(Fault::B(BUse::Conjugated), "b-conjugated",

@@ -474,13 +474,18 @@ impl<'a> Read<'a> {
 
     fn used_a(&self, coefficient: usize, n: usize) -> Complex64 {
         let a = self.given_a(n);
+        // Of a real number that is negative there is none.
+        let log = |x: Complex64| match self.problem.weights {
+            Weights::Real => x.re.ln().into(),
+            Weights::Complex => x.ln(),
+        };
         let used = match self.variant.a_use[coefficient] {
             AUse::Given => a,
             AUse::Negated => -a,
             AUse::NegativeExponential => -a.exp(),
             AUse::Exponential => a.exp(),
-            AUse::Logarithm => (-a).ln(),
-            AUse::NegativeLogarithm => -(-a).ln(),
+            AUse::Logarithm => log(-a),
+            AUse::NegativeLogarithm => -log(-a),
             AUse::RealPart => a.re.into(),
             AUse::WithoutRealPart => Complex64::new(0.0, a.im),
             AUse::ExponentialOfRealPart => Complex64::new(-a.re.exp(), a.im),

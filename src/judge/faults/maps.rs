@@ -4,7 +4,7 @@
 use num_complex::Complex64;
 
 use super::around::{FoundTerm, Stage};
-use super::complex::Way;
+use super::complex::{Product, Way};
 use super::quotient;
 use super::scan::VariantScan;
 use super::step::{self, Bounded, modulus};
@@ -104,8 +104,15 @@ impl VariantScan<'_> {
                 let neighbour =
                     if t.neighbour == Complex64::ZERO { 0.0 } else { u_at(l as isize + t.offset) };
                 let with_b = |term: Complex64| self.variant.products[1].of(term, b);
+                // What is no linear product is one with the whole of B̄.
+                let (first, higher) = match self.variant.products[1] {
+                    Product::InPlace | Product::Moduli if self.variant.u_in_higher_terms => {
+                        (t.first + t.higher, Complex64::ZERO)
+                    }
+                    _ => (t.first, t.higher),
+                };
                 let mut parts =
-                    [with_b(t.first) * u, with_b(t.higher) * u_of_higher, with_b(t.neighbour) * neighbour];
+                    [with_b(first) * u, with_b(higher) * u_of_higher, with_b(t.neighbour) * neighbour];
                 if self.variant.sum == Sum::OuterProducts && self.variant.b_bar == Form::Method(Method::Rk4) {
                     parts = self.outer_products(n, l, delta).map(|part| part * u);
                 }

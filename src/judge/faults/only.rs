@@ -3,7 +3,7 @@
 
 use num_complex::Complex64;
 
-use super::around::{Guarded, Limited, Stage};
+use super::around::{Delay, Guarded, Limited, Stage};
 use super::complex::Way;
 use super::place::Input;
 use super::variant::Variant;
@@ -171,10 +171,19 @@ impl Variant {
             all.limits[limited as usize] = self.limits[limited as usize];
         }
         all.stages[Stage::Sum as usize] = self.stages[Stage::Sum as usize];
+        // How a state is read is its own matter.
+        let (without_input, reversed) = match self.only {
+            Only::States(_) => (right.without_input, right.reversed),
+            _ => (self.without_input, self.reversed),
+        };
+        let delay = match (self.only, self.delay) {
+            (Only::States(_), Delay::State(_)) => right.delay,
+            (_, delay) => delay,
+        };
         Variant {
-            delay: self.delay,
-            without_input: self.without_input,
-            reversed: self.reversed,
+            delay,
+            without_input,
+            reversed,
             readout: self.readout,
             readout_factor: self.readout_factor,
             skip: self.skip,

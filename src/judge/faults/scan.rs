@@ -365,7 +365,6 @@ impl<'a> VariantScan<'a> {
         // Ā up to here, where inputs are decayed by the steps before them.
         let mut product = one;
         let mut exponents = ExponentSum::default();
-        let kept = variant.ways[Way::Kept as usize];
         let without_input =
             if reverse { variant.reversed == Reversed::WithoutInput } else { variant.without_input };
         let behind = usize::from(problem.reads_before());
@@ -425,7 +424,8 @@ impl<'a> VariantScan<'a> {
                 b.error = factor * (b.error + (2.0 * relative + 4.0 * mu) * modulus(b.value));
                 b.value *= factor;
             }
-            let multiplied = variant.products[0];
+            let moving = self.moving(n, l).variant;
+            let multiplied = moving.products[0];
             let longer = multiplied.longer(modulus(a.value));
             let a_abs = modulus(a.value) * longer;
             a.error *= longer;
@@ -443,7 +443,7 @@ impl<'a> VariantScan<'a> {
                 Product::Right => a.value * x.at.value + b.value,
                 _ => multiplied.plus((a.value, x.at.value), b.value),
             };
-            let sum = kept.of(rounded(sum, variant.state));
+            let sum = moving.ways[Way::Kept as usize].of(rounded(sum, variant.state));
             x.at.value = step::in_parts(sum, variant.limits[Limited::State as usize]);
             let next = maps.get(if reverse { l.wrapping_sub(1) } else { l + 1 }).map_or(one, |next| next.a);
             carried.decay(decay, next, before, b);

@@ -1,5 +1,7 @@
 //! Promise: what is wrong with a backward pass is named, gradient by gradient, and what is wrong in no known way is not.
 
+mod combined;
+mod computed;
 mod fitted;
 mod places;
 mod planted;

@@ -8,7 +8,7 @@ use super::changes::{Change, Part};
 use super::looks::Look;
 use super::{Candidate, Search};
 use crate::formula::{Formula, Fraction, Function, Term};
-use crate::judge::faults::around::{FoundTerm, GateFunction, TERMS};
+use crate::judge::faults::around::{FoundTerm, GateFunction, Initial, TERMS};
 use crate::judge::faults::variant::Variant;
 
 /// Positions and channels that terms are fitted to, as far as there are so many.
@@ -76,7 +76,13 @@ impl Readouts {
         let rows = search.order.iter().take(channels);
         let looks: Vec<Look> =
             rows.map(|&row| Look { len: seqlen.min(positions), ..search.whole(row) }).collect();
-        let bare = Variant { gate: GateFunction::One, skip: 0.0, ..*variant };
+        // What a given initial state adds has no B̄ in it.
+        let is_given = matches!(
+            variant.initial,
+            Initial::Given | Initial::WithoutFirstDecay | Initial::Conjugated | Initial::InBoth
+        );
+        let initial = if is_given { Initial::Ignored } else { variant.initial };
+        let bare = Variant { gate: GateFunction::One, skip: 0.0, initial, ..*variant };
         let dictionary = dictionary(neighbours);
         let rows: Vec<Vec<Vec<f64>>> =
             looks.par_iter().map(|look| look.outputs_of_terms(search.case, &bare, &dictionary)).collect();

@@ -102,7 +102,8 @@ fn products() -> Vec<Change> {
     ];
     let mut all = Vec::new();
     for (i, name, of) in [(0, "a-bar-x", "Ā and the state"), (1, "b-bar-b", "B̄ and B")] {
-        for (product, what) in kinds {
+        // To B̄B nothing is added.
+        for (product, what) in kinds.into_iter().filter(|kind| i == 0 || kind.0 != Product::InPlaceAdded) {
             let what = format!("in the product of {of}, {what}");
             let part = if i == 0 { Part::Carry } else { Part::BBar };
             all.push(Change::new(part, format!("{name}-product"), what, move |v: &mut Variant| {

@@ -7,6 +7,7 @@ use super::looks::{Around, Look};
 use super::numbers;
 use crate::judge::faults::around::{GateFunction, Gated, UUse};
 use crate::judge::faults::variant::Variant;
+use crate::problem::Problem;
 use crate::promise::allowance::U;
 use crate::tensor::TensorName;
 
@@ -297,8 +298,8 @@ fn changes(epilogue: &Epilogue, gateless: bool, has_skip: bool) -> Vec<Change> {
 }
 
 /// Each epilogue that differs in one thing and has no number in it.
-pub fn alone(case: &Case) -> Vec<Change> {
-    let (gateless, has_skip) = (case.problem.z.is_none(), case.problem.d.is_some());
+pub fn alone(problem: &Problem) -> Vec<Change> {
+    let (gateless, has_skip) = (problem.z.is_none(), problem.d.is_some());
     let mut all = Vec::new();
     if !gateless {
         let gates = GATES.iter().filter(|(gate, ..)| *gate != GateFunction::OfOutput);
@@ -313,11 +314,11 @@ pub fn alone(case: &Case) -> Vec<Change> {
 }
 
 /// What differs in one thing, with the likelier factors.
-pub fn beside_others(case: &Case) -> Vec<Change> {
-    let (gateless, has_skip) = (case.problem.z.is_none(), case.problem.d.is_some());
+pub fn beside_others(problem: &Problem) -> Vec<Change> {
+    let (gateless, has_skip) = (problem.z.is_none(), problem.d.is_some());
     let factors = [2.0, 0.5, -1.0].map(|readout| Epilogue { readout, ..Epilogue::RIGHT });
     let of_factors = factors.iter().flat_map(|epilogue| changes(epilogue, gateless, has_skip));
-    alone(case).into_iter().chain(of_factors).collect()
+    alone(problem).into_iter().chain(of_factors).collect()
 }
 
 /// The same factor in B̄ in place of the readout: only last_state tells them apart.

@@ -243,13 +243,26 @@ pub fn families(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Family> {
         all.push(family(
             "softplus-beta",
             Part::Step,
-            |x| format!("softplus is log(1 + exp({x} x))/{x}"),
+            |x| format!("softplus is log(1 + exp(βx))/β with β = {x}"),
             |v, x| {
                 let activation = Activation::Softplus { beta: x, above: f64::INFINITY };
                 v.step_sizes.iter_mut().for_each(|s| s.activation = activation);
             },
             scale,
         ));
+    }
+    // Where all that is read has entered, a factor on that is one on what is read.
+    if problem.initial_state.is_some() {
+        for sign in [1.0, -1.0] {
+            let input = family(
+                "input-scaled",
+                Part::Readout,
+                |x| format!("what enters the states is multiplied by {x}: a factor on B̄, B or u"),
+                |v, x| v.input_factor *= x,
+                scale,
+            );
+            all.push(Family { sign, ..input });
+        }
     }
     if problem.delta_bias.is_some() {
         all.push(family(

@@ -44,11 +44,13 @@ use rayon::prelude::*;
 use self::b_bar::Readouts;
 use self::changes::{Change, Part};
 use self::looks::Look;
-use super::{Case, Fit, fit};
+use super::{Alternative, Case, Fit, fit};
+use crate::formula::Form;
 use crate::judge::faults::Fault;
-use crate::judge::faults::catalogue::Entry;
+use crate::judge::faults::catalogue::{self, Entry};
 use crate::judge::faults::scan;
 use crate::judge::faults::variant::{Tail, Variant};
+use crate::problem::Problem;
 use crate::results::Diagnosis;
 use crate::tensor::TensorName;
 
@@ -136,6 +138,29 @@ pub(super) struct Search<'a> {
 struct Candidate {
     changes: Vec<Change>,
     variant: Variant,
+}
+
+/// Every change that is tried alone and has no number that is found in the data, those of scans and blocks of `length` positions
+/// among them.
+pub(super) fn alternatives(problem: &Problem, form: Form, length: usize) -> Vec<Alternative> {
+    let applying = catalogue::ALL.iter().filter(|entry| entry.fault.applies(form, problem)).map(Change::of);
+    let mut all: Vec<Change> = applying.chain(changes::all(problem, form)).collect();
+    all.extend(structure::all(problem, form));
+    all.extend(structure::asymptotes(form));
+    all.extend(structure::finishes(0.25));
+    all.extend(guards::otherwise(form));
+    all.extend(last_state::beside(problem, form));
+    all.extend(epilogue::beside_others(problem));
+    let (chunked, in_one_direction) = (scans::chunked(length), scans::chunked_in_one_direction(form, length));
+    all.extend([chunked, in_one_direction, chunks::at_chunks(problem, length)].concat());
+    all.extend(structure::from_position(problem, length));
+    all.extend(structure::in_one_scan(problem, form, changes::all(problem, form).iter()));
+    let alternative = |change: Change| {
+        let mut variant = Variant::specified(form);
+        (change.change)(&mut variant);
+        Alternative { name: change.name, what: change.what, variant, change: change.change }
+    };
+    all.into_iter().map(alternative).collect()
 }
 
 impl<'a> Search<'a> {

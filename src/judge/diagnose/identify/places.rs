@@ -61,6 +61,15 @@ pub fn inputs_as_used(problem: &Problem) -> Vec<Change> {
     all
 }
 
+fn plural(axis: &str) -> &str {
+    match axis {
+        "batch" => "batches",
+        "channel" => "channels",
+        "state" => "states",
+        _ => "positions",
+    }
+}
+
 /// Each input along each of its axes.
 pub fn all(problem: &Problem) -> Vec<Change> {
     let shape = problem.shape;
@@ -92,8 +101,8 @@ pub fn all(problem: &Problem) -> Vec<Change> {
         "u" | "z" => name.to_owned(),
         "a" | "b" | "c" | "d" => name.to_uppercase(),
         "bias" => "delta_bias".to_owned(),
-        "b-and-c" => "B and C".to_owned(),
-        "a-d-and-bias" => "A, D and delta_bias".to_owned(),
+        "b-and-c" => "each of B and C".to_owned(),
+        "a-d-and-bias" => "each of A, D and delta_bias".to_owned(),
         "every-input" => "every input".to_owned(),
         other => other.to_owned(),
     };
@@ -111,7 +120,7 @@ pub fn all(problem: &Problem) -> Vec<Change> {
             let mut maps = vec![
                 (format!("{name}-of-first-{axis}"), format!("is that of {axis} 0 for all"), Map::At(0)),
                 (
-                    format!("{name}-{axis}s-reversed"),
+                    format!("{name}-{}-reversed", plural(axis)),
                     format!("is read from the last {axis} to the first"),
                     Map::Reversed,
                 ),

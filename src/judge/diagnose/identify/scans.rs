@@ -75,10 +75,14 @@ pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
         v.transition = Some(ONE)
     }));
     all.extend(transitions());
-    for (name, what, by) in
-        [("a-bar-exponent-negated", "Ā is exp(−ΔA)", -1.0), ("a-bar-halved-exponent", "Ā is exp(ΔA/2)", 0.5)]
-    {
-        all.push(Change::new(Part::ABar, name, what, move |v: &mut Variant| v.exponent = (by, by)));
+    if form.formula().a_bar == Transition::Exponential {
+        let exponents = [
+            ("a-bar-exponent-negated", "Ā is exp(−ΔA)", -1.0),
+            ("a-bar-halved-exponent", "Ā is exp(ΔA/2)", 0.5),
+        ];
+        all.extend(exponents.map(|(name, what, by)| {
+            Change::new(Part::ABar, name, what, move |v: &mut Variant| v.exponent = (by, by))
+        }));
     }
     if problem.initial_state.is_some() {
         all.push(Change::new(

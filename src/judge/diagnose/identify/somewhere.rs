@@ -155,7 +155,7 @@ impl Search<'_> {
         };
         let Some(rows) = looks.iter().map(row).collect::<Option<Vec<Row>>>() else { return Vec::new() };
         let epilogues: Vec<(Option<Change>, Vec<Epilogue>)> = std::iter::once(None)
-            .chain(epilogue::beside_others(case).into_iter().map(Some))
+            .chain(epilogue::beside_others(case.problem).into_iter().map(Some))
             .filter_map(|change| {
                 let variant = change.as_ref().map_or(self.base, |change| self.alone(change).variant);
                 let of = |look: &Look| Some(pieces::pieces(&variant, problem, look.channel, len)?.epilogue);
@@ -309,7 +309,7 @@ impl Search<'_> {
             places.push((Only::Positions(Every::From(first)), format!("from position {first} on")));
         }
         let look = Look { len: (2 * first + super::BEYOND).min(seqlen), ..self.whole(row) };
-        let changes = [self.everything(), epilogue::alone(self.case)].concat();
+        let changes = [self.everything(), epilogue::alone(self.case.problem)].concat();
         self.only_in(&changes, &places, &[&self.looks[..], &[look]].concat())
     }
 }

@@ -2,10 +2,12 @@
 //! left out. Each is proposed for every number that it may have; the looks refute nearly all of them at once.
 
 use super::changes::{Change, Part};
-use super::chunks::in_last_block;
+use super::chunks::{at_chunks, in_last_block};
 use super::{complex, finder, guards, layout, partial_sums, quotients, scans};
 use crate::formula::{Form, Function, Transition};
-use crate::judge::faults::around::{AUse, Asymptote, Before, Finish, Flips, Initial, Residual, UUse};
+use crate::judge::faults::around::{
+    AUse, Asymptote, Before, Delay, Finish, Flips, Initial, Limited, Residual, Stage, UUse,
+};
 use crate::judge::faults::place::{Input, Map};
 use crate::judge::faults::variant::{Reversed, Variant};
 use crate::problem::{Operand, Problem, Weights};
@@ -40,10 +42,10 @@ pub fn sequences(problem: &Problem) -> Vec<Read> {
     all.extend(b.then(|| read("b", "B", &[Input::B])));
     all.extend(c.then(|| read("c", "C", &[Input::C])));
     all.push(Read { of_scan: true, ..read("u", "u of the scan", &[Input::U]) });
-    all.push(read("delta", "Δ", &[Input::Delta]));
+    all.push(read("delta", "delta", &[Input::Delta]));
     all.extend(problem.z.as_ref().map(|_| read("z", "z", &[Input::Z])));
     all.extend(problem.d.as_ref().map(|_| read("u-everywhere", "u", &[Input::U])));
-    all.extend((b && c).then(|| read("b-and-c", "B and C", &[Input::B, Input::C])));
+    all.extend((b && c).then(|| read("b-and-c", "each of B and C", &[Input::B, Input::C])));
     all.extend((b || c).then(|| {
         read("every-input", "every input", &[Input::U, Input::Delta, Input::Z, Input::B, Input::C])
     }));
@@ -87,13 +89,21 @@ pub fn all(problem: &Problem, form: Form) -> Vec<Change> {
     all.extend(in_blocks(problem));
     all.extend(LENGTHS.iter().flat_map(|length| in_last_block(problem, *length)));
     all.extend(LENGTHS.iter().flat_map(|length| scans::chunked_in_one_direction(form, *length)));
+    // Of two scans no position is right that would tell how long a chunk is.
+    let lengths = LENGTHS.iter().filter(|length| form.is_bidirectional() && **length < problem.shape.seqlen);
+    all.extend(lengths.flat_map(|length| at_chunks(problem, *length)));
     all
 }
 
 /// What the whole output goes through at last; `most` is the largest modulus that was recorded.
 pub fn finishes(most: f64) -> Vec<Change> {
     let functions = [
-        ("clipped", format!("the output is clipped to [−{most}, {most}]"), Finish::Clipped(most)),
+        (
+            "clipped",
+            // As the type that was recorded has it.
+            format!("the output is clipped to [−{short}, {short}]", short = most as f32),
+            Finish::Clipped(most),
+        ),
         ("tanh", "the output goes through tanh".to_owned(), Finish::Tanh),
         ("relu", "the output goes through relu".to_owned(), Finish::Relu),
         ("silu", "the output goes through silu".to_owned(), Finish::Silu),
@@ -199,10 +209,11 @@ pub fn in_one_scan<'a>(
     if !form.is_bidirectional() || shape.seqlen * shape.dstate > ONE_OF_TWO {
         return Vec::new();
     }
-    // Skip and gate come after both.
     let is_of_scan = |change: &&Change| {
-        let after = matches!(change.part, Part::Epilogue | Part::LastState | Part::Formula);
-        !after && !change.is_statement
+        let is_after = matches!(change.part, Part::Epilogue | Part::LastState | Part::Formula);
+        let mut changed = Variant::specified(form);
+        (change.change)(&mut changed);
+        !is_after && !change.is_statement && changed != after_both(&changed, form)
     };
     let mut all = Vec::new();
     for change in changes.filter(is_of_scan) {
@@ -217,6 +228,29 @@ pub fn in_one_scan<'a>(
         }
     }
     all
+}
+
+/// What a change does to both scans alone: skip and gate come after them, and what is given in the beginning is the forward
+/// scan's.
+fn after_both(changed: &Variant, form: Form) -> Variant {
+    let mut after = changed.of_other_scan(form);
+    after.u_use[1] = changed.u_use[1];
+    for input in [Input::Z, Input::D] {
+        after.places[input as usize] = changed.places[input as usize];
+    }
+    for limited in [Limited::Gate, Limited::Sum] {
+        after.limits[limited as usize] = changed.limits[limited as usize];
+    }
+    after.stages[Stage::Sum as usize] = changed.stages[Stage::Sum as usize];
+    if let Delay::Readout(_) | Delay::Output(_) = changed.delay {
+        after.delay = changed.delay;
+    }
+    if let Initial::Ignored | Initial::WithoutFirstDecay | Initial::Conjugated | Initial::InBoth =
+        changed.initial
+    {
+        after.initial = changed.initial;
+    }
+    after
 }
 
 /// States that are read without the input of their position.

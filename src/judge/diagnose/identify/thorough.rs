@@ -64,7 +64,7 @@ impl Search<'_> {
             &|| {
                 let readouts = Readouts::new(self, &self.base, b_bar::WHOLE, true);
                 let mut starts = vec![base.clone()];
-                starts.extend(epilogue::alone(self.case).iter().map(|change| self.alone(change)));
+                starts.extend(epilogue::alone(self.case.problem).iter().map(|change| self.alone(change)));
                 starts
                     .into_par_iter()
                     .flat_map_iter(|start| b_bar::simplest(self, b_bar::find(self, &start, &readouts)))

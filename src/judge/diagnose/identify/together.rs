@@ -246,7 +246,7 @@ impl<'s> Together<'s> {
             together.looks.iter().map(|look| look.outputs(case, &search.base).values).collect();
         let changes = together.changes.par_iter().zip(&together.own);
         together.direct = changes.map(|(change, own)| together.direct(change, own, &base)).collect();
-        let epilogues = epilogue::beside_others(case).into_iter().filter_map(|change| {
+        let epilogues = epilogue::beside_others(case.problem).into_iter().filter_map(|change| {
             let own = together.own(&search.with(&[&change]))?;
             Some((change, own))
         });

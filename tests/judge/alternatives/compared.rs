@@ -1,0 +1,245 @@
+//! What a scan with a change computes is what the change says: each is compared with a plain scan ([`super::plain`]), which was
+//! written from the sentences and shares nothing with the fault models but their data.
+
+use std::collections::BTreeMap;
+
+use holdfast::formula::{Fraction, Function, Term};
+use holdfast::judge::diagnose::{Alternative, alternatives};
+use holdfast::judge::faults::around::{
+    Carry, Chunks, FoundTerm, GateFunction, Gated, Guarded, Limited, Raised, STATES,
+};
+use holdfast::judge::faults::only::{Every, Only};
+use holdfast::judge::faults::partial_sums::PartialSums;
+use holdfast::judge::faults::scan;
+use holdfast::judge::faults::variant::{Clamp, Variant};
+use holdfast::method::Method;
+use holdfast::problem::{Problem, Weights};
+use holdfast::tensor::TensorName;
+
+use super::plain::plain;
+use super::{LENGTH, problems};
+
+/// How far apart two f64 computations of the same formula may be, relative to the largest number of their row.
+const ROUNDING: f64 = 1e-11;
+
+/// By method and name, how many alternatives there are.
+type Counts = BTreeMap<(Method, String), usize>;
+
+/// What has been compared.
+#[derive(Default)]
+struct Compared {
+    /// How many scans agree or disagree.
+    all: usize,
+    /// Those that disagree.
+    disagree: Counts,
+    /// Those that are not modelled, by the field.
+    left_out: BTreeMap<&'static str, usize>,
+}
+
+/// The first of the elements that disagree, and how many there are.
+fn disagreement(want: &[f64], got: &[f64]) -> Option<(usize, usize)> {
+    let finite = want.iter().chain(got).filter(|value| value.is_finite());
+    let scale = finite.fold(0.0, |most: f64, value| most.max(value.abs()));
+    let agrees = |i: &usize| {
+        let (want, got) = (want[*i], got[*i]);
+        want == got || want.is_nan() && got.is_nan() || (want - got).abs() <= ROUNDING * scale
+    };
+    let all: Vec<usize> = (0..got.len()).filter(|i| !agrees(i)).collect();
+    Some((*all.first()?, all.len()))
+}
+
+/// In words, where the scan of a variant is not what it plainly is.
+fn disagreements(variant: &Variant, problem: &Problem) -> Result<Vec<String>, &'static str> {
+    let want = plain(variant, problem)?;
+    let states = problem.shape.dstate * problem.weights.width();
+    let mut all = Vec::new();
+    for (row, channel) in problem.channels().enumerate() {
+        let got = scan::channel(variant, problem, channel).tensors;
+        let tensors = [
+            (TensorName::Out, &want.out, problem.shape.seqlen),
+            (TensorName::LastState, &want.last_state, states),
+        ];
+        for (name, want, length) in tensors {
+            let Some(got) = got.get(name) else {
+                all.push(format!("no {}", name.name()));
+                continue;
+            };
+            let want = &want[row * length..][..length];
+            if got.values.len() != length {
+                all.push(format!("{} has {} numbers", name.name(), got.values.len()));
+            } else if let Some((i, count)) = disagreement(want, &got.values) {
+                let (name, want, got) = (name.name(), want[i], got.values[i]);
+                all.push(format!(
+                    "{name} {channel:?}[{i}], {count} of {length} | want {want:e} | got {got:e}"
+                ));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// A variant, and what is said of it.
+struct Said {
+    name: String,
+    what: String,
+    variant: Variant,
+}
+
+impl Said {
+    fn of(alternative: Alternative) -> Said {
+        Said { name: alternative.name.clone(), what: alternative.what.clone(), variant: alternative.variant }
+    }
+}
+
+/// Compares each of these, and prints where they disagree.
+fn compare(compared: &mut Compared, (method, problem): &(Method, Problem), all: &[Said]) {
+    let (before, mut disagreeing) = (compared.all, 0);
+    for Said { name, what, variant } in all {
+        match disagreements(variant, problem) {
+            Err(field) => *compared.left_out.entry(field).or_default() += 1,
+            Ok(lines) => {
+                compared.all += 1;
+                lines.iter().for_each(|line| println!("{method} | {name} | {what} | {line}"));
+                if !lines.is_empty() {
+                    disagreeing += 1;
+                    *compared.disagree.entry((*method, name.clone())).or_default() += 1;
+                }
+            }
+        }
+    }
+    println!("{method}: {} of {} compared, {disagreeing} disagree", compared.all - before, all.len());
+}
+
+#[test]
+fn alternatives_compute_what_their_sentences_say() {
+    let mut compared = Compared::default();
+    for case in problems() {
+        let all: Vec<Said> = alternatives(case.0, &case.1, LENGTH).into_iter().map(Said::of).collect();
+        compare(&mut compared, &case, &all);
+    }
+    assert_eq!(compared.left_out, BTreeMap::new(), "fields that are left out");
+    assert_eq!(compared.disagree, BTreeMap::new(), "alternatives that compute something else");
+    assert!(compared.all > 25_000, "{} have been compared", compared.all);
+}
+
+/// A change that has numbers in it, and what is said of it.
+type Numbered = (&'static str, fn(&mut Variant));
+
+/// Changes whose numbers are found in the data: one number of each.
+const NUMBERED: &[Numbered] = &[
+    ("A is multiplied by 1.3", |v| v.a_factor = [(1.3, 1.3); 2]),
+    ("the imaginary part of A is multiplied by -0.7", |v| v.a_factor = [(1.0, -0.7); 2]),
+    ("the real part of A is multiplied by 0.7", |v| v.a_factor = [(0.7, 1.0); 2]),
+    ("A is multiplied by 1.3 in B̄ only", |v| v.a_factor[1] = (1.3, 1.3)),
+    ("A is multiplied by 1.3 in Ā only", |v| v.a_factor[0] = (1.3, 1.3)),
+    ("0.3 is added to A", |v| v.a_offset = 0.3),
+    ("Δ is multiplied by 1.3", |v| v.step_sizes.iter_mut().for_each(|s| s.factor = 1.3)),
+    ("Δ is multiplied by 1.3 in B̄ only", |v| v.step_sizes[1].factor = 1.3),
+    ("Δ is multiplied by 1.3 in Ā only", |v| v.step_sizes[0].factor = 1.3),
+    ("delta is multiplied by 1.3 before softplus", |v| v.step_sizes.iter_mut().for_each(|s| s.raw = 1.3)),
+    ("delta_bias is multiplied by 1.3", |v| v.step_sizes.iter_mut().for_each(|s| s.before = 1.3)),
+    ("Δ is clamped to [0.05, 0.2]", |v| v.clamp = Clamp::Between(0.05, 0.2)),
+    ("Δ of B̄ is clamped to [0.05, 0.2]", |v| v.step_sizes[1].clamp = Clamp::Between(0.05, 0.2)),
+    ("u of the scan is kept within [-0.5, 0.5]", |v| v.limits[Limited::U as usize] = (-0.5, 0.5)),
+    ("B is kept within [-0.5, 0.5]", |v| v.limits[Limited::B as usize] = (-0.5, 0.5)),
+    ("C is kept within [-0.5, 0.5]", |v| v.limits[Limited::C as usize] = (-0.5, 0.5)),
+    ("z is at most 0.5", |v| v.limits[Limited::Gate as usize].1 = 0.5),
+    ("what is read of the states is kept within [-0.1, 0.1]", |v| {
+        v.limits[Limited::Sum as usize] = (-0.1, 0.1)
+    }),
+    ("every state is kept within [-0.05, 0.05]", |v| v.limits[Limited::State as usize] = (-0.05, 0.05)),
+    ("B̄ without B is at most 0.1", |v| v.limits[Limited::BBar as usize].1 = 0.1),
+    ("Re ΔA is at least -0.2 in Ā only", |v| v.limits[Limited::OfABar as usize].0 = -0.2),
+    ("Re ΔA is at least -0.2 in B̄ only", |v| v.limits[Limited::OfBBar as usize].0 = -0.2),
+    ("the state is set to 0 at 3 and 5", |v| (v.resets[0], v.resets[1]) = (3, 5)),
+    ("what is read counts state 0 half, and the others once", |v| {
+        let mut counts = [2; STATES];
+        counts[0] = 1;
+        v.counts = Some(counts);
+    }),
+    ("the carried state is multiplied by 0.9 at every position", |v| {
+        v.chunks = Some(Chunks::new(1, Carry::Times(0.9)));
+    }),
+    ("what is read of the states is multiplied by 1.3", |v| v.readout_factor = 1.3),
+    ("B̄u is multiplied by 1.3", |v| v.input_factor = 1.3),
+    ("the skip is multiplied by 1.3", |v| v.skip = 1.3),
+    ("the gate multiplies the skip alone", |v| v.gated = Gated::Skip),
+    ("the gate is z·sigmoid(1.3 z)", |v| v.gate = GateFunction::Swish(1.3)),
+    ("silu is taken of y and multiplied by z", |v| v.gate = GateFunction::OfOutput),
+    ("the operands are exchanged within chunks of 4", |v| v.exchanged = Some(4)),
+    ("φ₂ is (2eᶻ − 1 − z + z/3)/z², φ₁ is (eᶻ − 1/2)/z", |v| {
+        let mut sums = PartialSums::RIGHT;
+        sums.of_exponential[1] = Fraction(1, 1);
+        sums.of_powers[1][1] = Fraction(1, 3);
+        sums.of_powers[0][0] = Fraction(1, 2);
+        v.partial_sums = Some(sums);
+    }),
+    ("B̄u is Δ²φ₁ B²u(l − 1) + Δ/3 u(l + 1)²", |v| {
+        let term = |factor, delta, of| Term { factor, delta, of };
+        let terms = [
+            FoundTerm { term: term(Fraction::ONE, 2, Function::Phi(1)), b: 2, u: 1, offset: -1 },
+            FoundTerm { term: term(Fraction(1, 3), 1, Function::Power(0)), b: 0, u: 2, offset: 1 },
+        ];
+        *v = v.of_terms(&terms);
+    }),
+];
+
+/// The same of real weights and of scans without a quotient alone.
+const NUMBERED_REAL: &[Numbered] = &[
+    ("Ā is clamped to at least 0.8", |v| v.a_bar_limits.0 = 0.8),
+    ("Ā is clamped to at most 0.9", |v| v.a_bar_limits.1 = 0.9),
+    ("the scan is P Σ B̄u/(P + 0.1)", |v| v.raised = Raised::Added(0.1)),
+    ("the scan is P Σ B̄u/max(P, 0.5)", |v| v.raised = Raised::AtLeast(0.5)),
+];
+
+#[test]
+fn numbers_that_are_found_mean_what_is_said_of_them() {
+    let mut compared = Compared::default();
+    for case in problems() {
+        let real = if case.1.weights == Weights::Real { NUMBERED_REAL } else { &[] };
+        let all: Vec<Said> = NUMBERED
+            .iter()
+            .chain(real)
+            .map(|(what, change)| {
+                let mut variant = Variant::specified(case.0);
+                change(&mut variant);
+                Said { name: (*what).to_owned(), what: (*what).to_owned(), variant }
+            })
+            .collect();
+        compare(&mut compared, &case, &all);
+    }
+    assert_eq!(compared.left_out, BTreeMap::new(), "fields that are left out");
+    assert_eq!(compared.disagree, BTreeMap::new(), "numbers that mean something else");
+}
+
+#[test]
+fn changes_at_some_places_leave_the_others_as_specified() {
+    let places = [
+        (Only::Positions(Every::Of { length: 4, at: 1 }), "at positions 1 modulo 4"),
+        (Only::Positions(Every::From(5)), "from position 5 on"),
+        (Only::Reads(Every::Below(5)), "before position 5 as for reading states"),
+        (Only::States(Every::one(1)), "in state 1"),
+        (Only::Below(Guarded::Z, 0.2), "where |ΔA| is below 0.2"),
+        (Only::Above(Guarded::Delta, 0.1), "where Δ is at least 0.1"),
+    ];
+    let mut compared = Compared::default();
+    for case in problems() {
+        let mut all = Vec::new();
+        for alternative in alternatives(case.0, &case.1, LENGTH) {
+            // A guard is a place of its own, and so is one of two scans.
+            let is_everywhere = alternative.variant.other_below == f64::INFINITY;
+            if !is_everywhere || alternative.variant.in_one_scan.is_some() {
+                continue;
+            }
+            for (only, place) in places {
+                let what = format!("{}, {place}", alternative.what);
+                let variant = Variant { only, ..alternative.variant };
+                all.push(Said { name: alternative.name.clone(), what, variant });
+            }
+        }
+        compare(&mut compared, &case, &all);
+    }
+    assert_eq!(compared.left_out, BTreeMap::new(), "fields that are left out");
+    assert_eq!(compared.disagree, BTreeMap::new(), "changes that do something elsewhere");
+    assert!(compared.all > 50_000, "{} have been compared", compared.all);
+}

@@ -1,0 +1,137 @@
+//! Promise: every change to a scan that is looked for in recordings computes what its name says.
+
+mod coefficients;
+mod combined;
+mod compared;
+mod functions;
+mod plain;
+mod planted;
+mod reading;
+mod returned;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use holdfast::judge::diagnose::{Alternative, alternatives};
+use holdfast::judge::faults::scan;
+use holdfast::method::Method;
+use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
+use holdfast::tensor::TensorName;
+use rand::RngExt as _;
+
+use crate::figures::{Figure, golden};
+use crate::support::problems::{Layout, generator};
+
+/// Of chunks and blocks.
+const LENGTH: usize = 4;
+
+/// What the changes are tried on: together they have whatever a change can be about.
+fn problems() -> Vec<(Method, Problem)> {
+    use Operand::{Constant, Variable};
+    let mut rng = generator("alternatives");
+    let mut draw = |method, (batch, dim, dstate, seqlen, groups), weights, input, (b, c), gate| {
+        let shape = Shape { batch, dim, dstate, seqlen, groups };
+        let layout = Layout { shape, weights, input, b, c, gate, extras: gate };
+        let mut problem = layout.random(&mut rng);
+        problem.judged_channels = problem.channels().collect();
+        // Something to skip, and something that grows.
+        problem.u[2] = 0.0;
+        problem.a[0] = 0.25;
+        let states = problem.shape.batch * problem.a.len();
+        problem.initial_state = gate.then(|| (0..states).map(|_| rng.random_range(-1.0f32..1.0)).collect());
+        (method, problem)
+    };
+    let (real, complex) = (Weights::Real, Weights::Complex);
+    let f32 = InputType::F32;
+    vec![
+        draw(Method::Zoh, (2, 4, 3, 11, 2), real, f32, (Variable, Variable), true),
+        draw(Method::Poly, (2, 2, 2, 10, 1), complex, InputType::Bf16, (Variable, Variable), true),
+        draw(Method::Bilinear, (2, 3, 2, 9, 1), complex, f32, (Constant, Constant), false),
+        draw(Method::HighOrder, (1, 4, 2, 9, 2), real, InputType::F16, (Variable, Constant), true),
+        draw(Method::Foh, (2, 2, 3, 9, 1), complex, f32, (Variable, Variable), false),
+        draw(Method::Rk4, (1, 2, 2, 10, 1), real, f32, (Constant, Variable), false),
+    ]
+}
+
+/// A sentence with # for each number in it.
+fn without_numbers(what: &str) -> String {
+    let mut text = String::new();
+    for c in what.chars() {
+        match c {
+            '0'..='9' | '.' if text.ends_with('#') => {}
+            '0'..='9' => text.push('#'),
+            c => text.push(c),
+        }
+    }
+    text
+}
+
+/// What the changes with one sentence compute.
+#[derive(Default)]
+struct Figures {
+    count: usize,
+    /// Of outputs and of last states.
+    values: [Figure; 2],
+    bounds: [Figure; 2],
+    overflows: usize,
+}
+
+impl Figures {
+    fn add(&mut self, alternative: &Alternative, problem: &Problem) {
+        self.count += 1;
+        for &at in &problem.judged_channels {
+            let channel = scan::channel(&alternative.variant, problem, at);
+            self.overflows += usize::from(channel.overflows);
+            for (i, name) in TensorName::ALL.into_iter().enumerate() {
+                channel.tensors[name].values.iter().for_each(|value| self.values[i].add(*value));
+                channel.tensors[name].bound.iter().for_each(|bound| self.bounds[i].add_size(*bound));
+            }
+        }
+    }
+}
+
+/// A change without its numbers; of one that is in one of two scans alone which scan that is, as all changes of both are there.
+fn kind(alternative: &Alternative) -> String {
+    let what = without_numbers(&alternative.what);
+    match what.rsplit_once("; ") {
+        Some((_, scan)) if scan.ends_with(" scan alone") => scan.to_owned(),
+        _ => format!("{}: {what}", alternative.name),
+    }
+}
+
+/// One line for each kind: how many changes are of it, and what they compute.
+fn table(method: Method, problem: &Problem) -> String {
+    let mut kinds: Vec<String> = Vec::new();
+    let mut figures: BTreeMap<String, Figures> = BTreeMap::new();
+    for alternative in alternatives(method, problem, LENGTH) {
+        let kind = kind(&alternative);
+        if !figures.contains_key(&kind) {
+            kinds.push(kind.clone());
+        }
+        figures.entry(kind).or_default().add(&alternative, problem);
+    }
+    let mut text = String::new();
+    for kind in kinds {
+        let Figures { count, values, bounds, overflows } = &figures[&kind];
+        let _ = write!(text, "{kind} | {count}");
+        for (value, bound) in values.iter().zip(bounds) {
+            let _ = write!(text, " | {:.7} ± {:.5}", value.sum, bound.sum);
+        }
+        let not_finite: usize = values.iter().chain(bounds).map(|figure| figure.not_finite).sum();
+        if not_finite + overflows > 0 {
+            let _ = write!(text, " | {not_finite} not finite, {overflows} overflow");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// That it is right, the kernels' own faults and the plain scan say.
+#[test]
+fn what_changes_compute_is_as_recorded() {
+    let description = "Every change to a scan that is looked for in recordings: how many are of a kind; of outputs and of last \
+                       states Σ v/(1 + |v|) ± Σ log₁₀ bound, weighted.";
+    for (method, problem) in problems() {
+        golden(&format!("forward-{method}"), description, &table(method, &problem));
+    }
+}

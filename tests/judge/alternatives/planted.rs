@@ -1,0 +1,145 @@
+//! What is said where a change is planted: its name, or that of one that computes the same.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use holdfast::judge::budget::{self, Budget};
+use holdfast::judge::diagnose::{Alternative, Case, Effort, Models, alternatives, by_tensor};
+use holdfast::judge::faults::scan;
+use holdfast::judge::faults::variant::Variant;
+use holdfast::method::Method;
+use holdfast::problem::Problem;
+use holdfast::promise::Contract;
+use holdfast::results::Diagnosis;
+use holdfast::tensor::{Named, TensorName, Tensors};
+use holdfast::truth;
+use rayon::prelude::*;
+use rstest::rstest;
+
+use super::{LENGTH, kind, problems};
+use crate::figures::golden;
+
+/// A problem that changes are planted on, and what judges them.
+pub struct Planting {
+    pub method: Method,
+    pub problem: Problem,
+    want: Tensors<f64>,
+    budget: Budget,
+    models: Models,
+}
+
+impl Planting {
+    pub fn new(method: Method, problem: Problem) -> Self {
+        let want = truth::scan::solve(&problem, &[method]).expect("certified").remove(0).tensors;
+        let budget = budget::scan(method, &problem, &Contract::PRODUCTION);
+        let models = Models::compute(method, &problem);
+        Planting { method, problem, want, budget, models }
+    }
+
+    /// What a kernel with the change returns: rounded to the type that is stored.
+    pub fn got(&self, variant: &Variant) -> Tensors<f64> {
+        let channels = self.problem.judged_channels.iter();
+        let rows: Vec<scan::Channel> =
+            channels.map(|&at| scan::channel(variant, &self.problem, at)).collect();
+        let input = self.problem.input;
+        self.want.map(|name, want| {
+            let stored = |value: &f64| match name {
+                TensorName::Out => f64::from(input.round(*value as f32)),
+                _ => f64::from(*value as f32),
+            };
+            want.with(rows.iter().flat_map(|row| row.tensors[name].values.iter().map(stored)).collect())
+        })
+    }
+
+    /// The tensors that fail.
+    pub fn failing(&self, got: &Tensors<f64>) -> Vec<TensorName> {
+        let fails = |name: &TensorName| {
+            let (got, want, bounds) = (&got[*name], &self.want[*name], &self.budget.tensors[*name].bound);
+            let within = |i: usize| (got.values[i] - want.values[i]).abs() <= bounds[i / want.width];
+            !(0..got.values.len()).all(within)
+        };
+        TensorName::ALL.into_iter().filter(fails).collect()
+    }
+
+    pub fn case<'a>(&'a self, got: &'a Tensors<f64>) -> Case<'a> {
+        let Planting { method, problem, want, budget, .. } = self;
+        Case { form: (*method).into(), problem, got, want, budget }
+    }
+
+    /// What is said at once of the tensors that fail.
+    pub fn by_tensor(&self, got: &Tensors<f64>, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
+        by_tensor(&self.case(got), failing, &self.models, Effort::RECORDED)
+    }
+
+    /// What is said at once of the first tensor that fails; none where all pass.
+    fn said(&self, got: &Tensors<f64>) -> Option<Vec<Diagnosis>> {
+        let failing = self.failing(got);
+        let first = failing.first()?;
+        Some(self.by_tensor(got, &failing).get(*first).cloned().unwrap_or_default())
+    }
+}
+
+/// The first, the middle and the last of each kind: they differ in a number.
+fn some(all: Vec<Alternative>) -> Vec<Alternative> {
+    let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (i, alternative) in all.iter().enumerate() {
+        places.entry(kind(alternative)).or_default().push(i);
+    }
+    let mut chosen: Vec<usize> = Vec::new();
+    for of_kind in places.values() {
+        // Those of one scan alone are of all kinds.
+        let is_of_scan = of_kind.len() > 300;
+        let step = if is_of_scan { 16 } else { (of_kind.len() / 2).max(1) };
+        chosen.extend(of_kind.iter().step_by(step));
+        chosen.extend(of_kind.last());
+    }
+    chosen.sort_unstable();
+    chosen.dedup();
+    let mut of_all: Vec<Option<Alternative>> = all.into_iter().map(Some).collect();
+    chosen.into_iter().filter_map(|i| of_all[i].take()).collect()
+}
+
+#[rstest]
+fn a_planted_change_is_named_or_one_that_computes_the_same(#[values(0, 1, 2, 3, 4, 5)] method: usize) {
+    let description = "Every kind of change to a scan, planted: how many are named first (=), named (~), pass (.), are given \
+                       another name that fits as well (≈), no name (?); and the first other names.";
+    {
+        let (method, problem) = problems().swap_remove(method);
+        let planting = Planting::new(method, problem);
+        let all = some(alternatives(method, &planting.problem, LENGTH));
+        let said: Vec<Option<Vec<Diagnosis>>> =
+            all.par_iter().map(|alternative| planting.said(&planting.got(&alternative.variant))).collect();
+        let mut kinds: Vec<(String, String, Option<String>)> = Vec::new();
+        for (alternative, said) in all.iter().zip(said) {
+            let is_it = |one: &Diagnosis| one.name == alternative.name && one.what == alternative.what;
+            let mark = match &said {
+                None => '.',
+                Some(said) if said.is_empty() => '?',
+                Some(said) => match said.iter().position(is_it) {
+                    Some(0) => '=',
+                    Some(_) => '~',
+                    None => '≈',
+                },
+            };
+            let other = said.iter().flatten().next().filter(|_| mark != '=');
+            let other = other.map(|one| format!("{}: {}", one.name, one.what));
+            let kind = kind(alternative);
+            match kinds.iter_mut().find(|(known, ..)| *known == kind) {
+                Some((_, marks, first)) => {
+                    marks.push(mark);
+                    *first = first.take().or(other);
+                }
+                None => kinds.push((kind, mark.to_string(), other)),
+            }
+        }
+        let mut table = String::new();
+        for (kind, marks, other) in kinds {
+            let _ = writeln!(
+                table,
+                "{marks} {kind}{}",
+                other.map_or(String::new(), |other| format!(" → {other}"))
+            );
+        }
+        golden(&format!("named-{method}"), description, &table);
+    }
+}
