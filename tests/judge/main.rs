@@ -25,6 +25,7 @@ mod plan_covers_everything;
 mod problems;
 mod quick;
 mod reconstruct;
+mod reconstructed;
 mod revisions;
 mod sensitivity;
 mod solved;

@@ -17,8 +17,16 @@ use rstest::rstest;
 /// Ā and B̄u of one element: Δ, A, B and u.
 type Step = fn(f64, C, C, f64) -> [C; 2];
 
-/// What is found of a step function.
 fn found(method: Method, weights: Weights, step: Step) -> Option<Reconstruction> {
+    found_of(method, weights, &step)
+}
+
+/// What is found of a step function.
+pub fn found_of(
+    method: Method,
+    weights: Weights,
+    step: &(dyn Fn(f64, C, C, f64) -> [C; 2] + Sync),
+) -> Option<Reconstruction> {
     let evaluate = |elements: &Elements| {
         let problem = &elements.coefficients;
         let width = weights.width();
@@ -39,7 +47,7 @@ fn found(method: Method, weights: Weights, step: Step) -> Option<Reconstruction>
 }
 
 /// The specified step.
-fn right(method: Method, delta: f64, a: C, b: C, u: f64) -> [C; 2] {
+pub fn right(method: Method, delta: f64, a: C, b: C, u: f64) -> [C; 2] {
     let z = a * delta;
     let of = |of| function(of, z, &phi(z));
     let [p1, p2, p3] = [1, 2, 3].map(|k| of(Function::Phi(k)));

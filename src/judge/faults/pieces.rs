@@ -16,6 +16,8 @@ use crate::problem::{InputType, Problem};
 /// states lie side by side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pieces {
+    /// What the forward scan starts from, of each state.
+    pub initial: Vec<Complex64>,
     pub a_bar: Vec<Complex64>,
     /// B̄ without B.
     pub k: Vec<Complex64>,
@@ -84,8 +86,7 @@ pub fn pieces(variant: &Variant, problem: &Problem, channel: (usize, usize), len
     }
     // A skip that reads Δ is another one beside another Δ.
     let reads_delta = variant.u_use[1] == UUse::TimesDelta;
-    let is_whole =
-        reads_delta || problem.initial_state.is_some() || problem.reads_before() || problem.reads_with_b();
+    let is_whole = reads_delta || problem.reads_before() || problem.reads_with_b();
     if rest != right || variant.sum == Sum::OuterProducts || is_whole {
         return None;
     }
@@ -94,6 +95,7 @@ pub fn pieces(variant: &Variant, problem: &Problem, channel: (usize, usize), len
         (0..len).map(|l| readout::gain_and_offset(&run.read, l)).collect();
     let (n, epilogue) = (problem.shape.dstate, epilogue?);
     let mut pieces = Pieces {
+        initial: (0..n).map(|n| run.initial(n, false).at.value).collect(),
         a_bar: Vec::with_capacity(n * len),
         k: Vec::with_capacity(n * len),
         b: Vec::with_capacity(n * len),

@@ -286,7 +286,7 @@ impl<'a> VariantScan<'a> {
     }
 
     /// What the scan of state n starts from, and the sum of the moduli that this is made of.
-    fn initial(&self, n: usize, reverse: bool) -> State {
+    pub fn initial(&self, n: usize, reverse: bool) -> State {
         let problem = self.problem;
         let in_both = self.variant.initial == Initial::InBoth;
         let given = problem.initial_state.as_ref().filter(|_| !reverse || in_both);

@@ -266,10 +266,11 @@ fn components(weights: Weights, step: [Complex64; 2]) -> Vec<f64> {
 pub fn permuted(probe: &Probe, form: Form) -> Option<(String, bool)> {
     let b =
         if probe.weights == Weights::Complex { Complex64::new(0.5, -1.5) } else { Complex64::new(-1.5, 0.0) };
-    let points: Vec<Point> = [0.125, 0.5, 0.75]
-        .iter()
-        .flat_map(|&delta| {
-            values_of_a(probe.weights).into_iter().map(move |a| Point { delta, a, b, u: 0.75 })
+    // Of both signs: what is always positive would do for its modulus.
+    let points: Vec<Point> = [(0.125, b, 0.75), (0.5, -b, 0.75), (0.75, b, -0.75)]
+        .into_iter()
+        .flat_map(|(delta, b, u)| {
+            values_of_a(probe.weights).into_iter().map(move |a| Point { delta, a, b, u })
         })
         .collect();
     let got: Vec<Vec<f64>> =

@@ -66,7 +66,7 @@ pub fn function(power: i32, found: &Found) -> String {
         Argument::Rising => Some("|Re z| + i Im z".to_owned()),
         Argument::Upper => Some("Re z + i |Im z|".to_owned()),
         Argument::Scaled(factor) => Some(scaled("z", factor)),
-        Argument::Parts(re, im) => Some(joined(&[scaled("Re z", re), scaled("i Im z", im)])),
+        Argument::Parts(re, im) => Some(parts(re, im)),
     };
     let text = match &found.shape {
         Shape::Sum(terms) => {
@@ -78,6 +78,9 @@ pub fn function(power: i32, found: &Found) -> String {
         }
         Shape::Quotient(above, below) => {
             let argument = argument.as_deref().unwrap_or("z");
+            if below.len() > 1 && above[1..].iter().all(|c| *c == 0.0) {
+                return fraction_over(power, above[0], &format!("({})", series(below, argument)));
+            }
             let above = format!("({})", series(above, argument));
             let text =
                 if below.len() == 1 { above } else { format!("{above}/({})", series(below, argument)) };
@@ -155,8 +158,14 @@ pub fn function(power: i32, found: &Found) -> String {
 fn of_parts(re: f64, im: f64) -> String {
     match (re - im).abs() <= 1e-6 * re.abs() {
         true => scaled("z", re),
-        false => joined(&[scaled("Re z", re), scaled("i Im z", im)]),
+        false => parts(re, im),
     }
+}
+
+/// The same without a part whose factor is 0.
+fn parts(re: f64, im: f64) -> String {
+    let all = [("Re z", re), ("i Im z", im)].into_iter().filter(|(_, factor)| *factor != 0.0);
+    joined(&all.map(|(name, factor)| scaled(name, factor)).collect::<Vec<_>>())
 }
 
 /// By what a division divides.
@@ -310,7 +319,11 @@ fn of_logarithm(value: f64) -> Option<String> {
 /// Six digits.
 pub fn digits(value: f64) -> String {
     let rounded = format!("{value:.5e}").parse::<f64>().unwrap_or(value);
-    if (1e-3..1e6).contains(&rounded.abs()) { format!("{rounded}") } else { format!("{rounded:e}") }
+    if rounded == 0.0 || (1e-3..1e6).contains(&rounded.abs()) {
+        format!("{rounded}")
+    } else {
+        format!("{rounded:e}")
+    }
 }
 
 fn scaled(name: &str, factor: f64) -> String {

@@ -136,13 +136,15 @@ struct Planted {
     got: Tensors<f64>,
 }
 
-fn alone(planting: &Planting, changes: &[Change]) -> Vec<Planted> {
+/// Every third of them, so that each is tried on two problems.
+fn alone(planting: &Planting, changes: &[Change], of: usize) -> Vec<Planted> {
+    let changes = changes.iter().skip(of % 3).step_by(3);
     let planted = |(what, change): &Change| {
         let mut variant = Variant::specified(planting.method);
         change(&mut variant);
         Planted { what: (*what).to_owned(), got: planting.got(&variant) }
     };
-    changes.iter().map(planted).collect()
+    changes.map(planted).collect()
 }
 
 /// Alternatives by their names: what differs in a place or a number alone counts once.
@@ -228,13 +230,13 @@ fn table(planting: &Planting, all: &[Planted]) -> String {
 }
 
 #[rstest]
-fn what_is_said_of_numbers_places_and_pairs_is_as_recorded(#[values(0, 1, 2, 3, 4, 5)] method: usize) {
+fn what_is_said_of_numbers_places_and_pairs_is_as_recorded(#[values(0, 1, 2, 3, 4, 5)] at: usize) {
     let description = "Changes to a scan with a number, at some places, and in twos, planted; what is said of each tensor at \
                        once (→) or after a longer search (»).";
-    let (method, problem) = problems().swap_remove(method);
+    let (method, problem) = problems().swap_remove(at);
     let planting = Planting::new(method, problem);
-    let mut all = alone(&planting, NUMBERS);
-    all.extend(alone(&planting, PLACES));
+    let mut all = alone(&planting, NUMBERS, at);
+    all.extend(alone(&planting, PLACES, at));
     all.retain(|planted| !planting.failing(&planted.got).is_empty());
     all.extend(in_some_channels(&planting, 5));
     all.extend(pairs(&planting, 10));

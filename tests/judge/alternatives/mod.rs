@@ -6,6 +6,7 @@ mod compared;
 mod functions;
 mod plain;
 mod planted;
+mod put_together;
 mod reading;
 mod returned;
 

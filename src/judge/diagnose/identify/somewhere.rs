@@ -50,7 +50,7 @@ impl Row<'_> {
     /// Whether the outputs are what a limit makes of both sides.
     fn is_met(&self, sides: &Sides, measure: &[f64], limit: f64) -> bool {
         let states = self.base.a_bar.len() / self.got.len();
-        let mut x = vec![num_complex::Complex64::ZERO; states];
+        let mut x = self.base.initial.clone();
         for (l, got) in self.got.iter().enumerate() {
             let (mut sum, mut size) = (0.0, 0.0);
             for (n, x) in x.iter_mut().enumerate() {

@@ -79,6 +79,7 @@ impl Own {
 
 /// Pieces of two changes beside those of neither; none where both change the same one.
 struct Whole<'a> {
+    initial: &'a [Complex64],
     a_bar: &'a [Complex64],
     k: &'a [Complex64],
     b: &'a [Complex64],
@@ -105,6 +106,7 @@ impl<'a> Whole<'a> {
             (one, other) => one.or(other).unwrap_or(base.course),
         };
         Some(Whole {
+            initial: &base.initial,
             a_bar: either(&base.a_bar[..], &one.a_bar, &other.a_bar)?,
             k: either(&base.k[..], &one.k, &other.k)?,
             b: either(&base.b[..], &one.b, &other.b)?,
@@ -126,7 +128,7 @@ impl<'a> Whole<'a> {
             _ => true,
         };
         for n in 0..states {
-            let mut x = Complex64::ZERO;
+            let mut x = self.initial[n];
             for (l, sum) in sums.iter_mut().enumerate().filter(|_| kept(false)) {
                 let i = l * states + n;
                 let decayed = self.a_bar[i] * x;
