@@ -219,7 +219,7 @@ fn each_gate_is_identified(#[case] name: &str, #[case] says: &str, #[case] gate:
 #[case::raw_in_b_bar("raw-delta-in-b-bar", "B̄ takes delta as it is", Scan { b_bar_step: Some(|x, _| x), ..ZOH })]
 #[case::raw_in_a_bar("raw-delta-in-a-bar", "Ā takes delta as it is", Scan { b_bar_step: Some(ZOH.step), step: |x, _| x, ..ZOH })]
 #[case::base_2("softplus-base-2", "log₂(1 + 2ˣ)", Scan { step: |x, b| (1.0 + (x + b).exp2()).log2(), ..ZOH })]
-#[case::beta("softplus-beta", "exp(1.3 x))/1.3", Scan { step: |x, b| softplus(1.3 * (x + b)) / 1.3, ..ZOH })]
+#[case::beta("softplus-beta", "log(1 + exp(βx))/β with β = 1.3", Scan { step: |x, b| softplus(1.3 * (x + b)) / 1.3, ..ZOH })]
 #[case::log_of_square("log-of-square-for-softplus", "log(1 + x²)", Scan { step: |x, b| (x + b).powi(2).ln_1p(), ..ZOH })]
 #[case::negated("a-negated", "wrong sign", Scan { a: |a| -a, ..ZOH })]
 #[case::exponentiated("a-exponentiated", "−exp(A)", Scan { a: |a| -a.exp(), ..ZOH })]
