@@ -87,7 +87,7 @@ impl Alternative {
 }
 
 /// Every change that is looked for alone in a recording of this problem and has no number that is found in the data; of chunks
-/// and blocks, whose length is found, those of `length` positions.
+/// and blocks, whose length is found, those of `length` positions, and of clipped outputs one.
 pub fn alternatives(form: impl Into<Form>, problem: &Problem, length: usize) -> Vec<Alternative> {
     identify::alternatives(problem, form.into(), length)
 }

@@ -1,4 +1,5 @@
-//! Few figures of many numbers, which any of them would move: what a long computation makes is as recorded.
+//! Few figures of many numbers, which a change of any of them moves from the seventh digit on: what a long computation makes is
+//! as recorded.
 
 /// Σ over numbers, each with a weight that differs from place to place.
 #[derive(Clone, Copy, Default)]

@@ -202,8 +202,9 @@ fn compile(copy: &Path, mutants: &[Mutant]) -> Result<(Vec<Mutant>, usize), Stri
             return Ok((tried, refused.len()));
         }
         let before = refused.len();
+        let of_arms: BTreeSet<u32> = mutants.iter().filter(|m| m.genre == "MatchArm").map(|m| m.id).collect();
         for error in errors {
-            refused.extend(nearest(copy, &error));
+            refused.extend(nearest(copy, &error, &of_arms));
         }
         if refused.len() == before {
             return Err("the copy does not compile, and no mutant is near the errors".to_owned());
@@ -250,17 +251,19 @@ fn errors(copy: &Path) -> Result<Vec<CompileError>, String> {
 const NEAR: usize = 12;
 const NEAR_IN_MATCH: usize = 100;
 
-/// The mutants in the nearest line that has any: in what an error is about, above it, and in a match below.
-fn nearest(copy: &Path, error: &CompileError) -> Vec<u32> {
+/// The mutants in the nearest line that has any: in what an error is about, or above it; of a match that lacks an arm the nearest
+/// below, of those that take arms away.
+fn nearest(copy: &Path, error: &CompileError, of_arms: &BTreeSet<u32>) -> Vec<u32> {
     let text = fs::read_to_string(copy.join(&error.file)).unwrap_or_default();
     let numbers = |line: &str| {
         let parts = line.split("mutant::on(").skip(1);
-        parts.filter_map(|part| part.split("u32").next()?.parse().ok()).collect::<Vec<u32>>()
+        let numbers = parts.filter_map(|part| part.split("u32").next()?.parse().ok());
+        numbers.filter(|id| !error.is_of_match || of_arms.contains(id)).collect::<Vec<u32>>()
     };
     let (first, last) = error.lines;
     let end = if error.is_of_match { last + NEAR_IN_MATCH } else { last };
     let lines: Vec<&str> = text.lines().take(end).collect();
-    let (above, below) = lines.split_at(lines.len().min(first - 1));
+    let (above, below) = lines.split_at(lines.len().min(first.saturating_sub(1)));
     let mut found = below.iter().chain(above.iter().rev().take(NEAR)).map(|line| numbers(line));
     found.find(|found| !found.is_empty()).unwrap_or_default()
 }

@@ -103,24 +103,21 @@ impl VariantScan<'_> {
                 let u_of_higher = if self.variant.u_in_higher_terms { u } else { 1.0 };
                 let neighbour =
                     if t.neighbour == Complex64::ZERO { 0.0 } else { u_at(l as isize + t.offset) };
-                let with_b = |term: Complex64| self.variant.products[1].of(term, b);
-                // What is no linear product is one with the whole of B̄.
-                let (first, higher) = match self.variant.products[1] {
-                    Product::InPlace | Product::Moduli if self.variant.u_in_higher_terms => {
-                        (t.first + t.higher, Complex64::ZERO)
-                    }
-                    _ => (t.first, t.higher),
-                };
-                let mut parts =
-                    [with_b(first) * u, with_b(higher) * u_of_higher, with_b(t.neighbour) * neighbour];
+                let of_parts = [(t.first, u), (t.higher, u_of_higher), (t.neighbour, neighbour)];
+                let with_b = |(term, u): (Complex64, f64)| self.variant.products[1].of(term, b) * u;
+                let mut parts = of_parts.map(with_b);
                 if self.variant.sum == Sum::OuterProducts && self.variant.b_bar == Form::Method(Method::Rk4) {
                     parts = self.outer_products(n, l, delta).map(|part| part * u);
                 }
-                (
-                    parts.iter().sum::<Complex64>(),
-                    parts.iter().map(|part| modulus(*part)).sum::<f64>(),
-                    t.error,
-                )
+                let size = |parts: [Complex64; 3]| parts.iter().map(|part| modulus(*part)).sum::<f64>();
+                match self.variant.products[1] {
+                    // What is no linear product is one with the whole of B̄, which has cancelled before.
+                    Product::InPlace | Product::Moduli if self.variant.u_in_higher_terms => {
+                        let whole = with_b((t.first + t.higher, u)) + with_b((t.neighbour, neighbour));
+                        (whole, size(of_parts.map(|(term, u)| term * b * u)), t.error)
+                    }
+                    _ => (parts.iter().sum(), size(parts), t.error),
+                }
             }
         };
         let factor = self.variant.input_factor;

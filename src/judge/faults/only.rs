@@ -6,7 +6,7 @@ use num_complex::Complex64;
 use super::around::{Delay, Guarded, Limited, Stage};
 use super::complex::Way;
 use super::place::Input;
-use super::variant::Variant;
+use super::variant::{Reversed, Variant};
 use crate::formula::Form;
 
 /// Where alone what a variant changes holds.
@@ -107,10 +107,12 @@ impl Variant {
             only: Only::Everywhere,
             delay: right.delay,
             without_input: right.without_input,
-            reversed: right.reversed,
+            // Which Ā it takes is no matter of reading.
+            reversed: if self.reversed == Reversed::ABarOffByOne { self.reversed } else { right.reversed },
             readout: right.readout,
             readout_factor: right.readout_factor,
             c_use: right.c_use,
+            counts: right.counts,
             groups: [self.groups[0], right.groups[1]],
             ..*self
         };
@@ -143,6 +145,7 @@ impl Variant {
             finish: self.finish,
             store_truncated: self.store_truncated,
             raised: self.raised,
+            exponent_sums: self.exponent_sums,
             ..right
         };
         if matches!(self.only, Only::Positions(_)) {
@@ -186,6 +189,7 @@ impl Variant {
             reversed,
             readout: self.readout,
             readout_factor: self.readout_factor,
+            counts: if matches!(self.only, Only::States(_)) { right.counts } else { self.counts },
             skip: self.skip,
             skip_of_readout: self.skip_of_readout,
             skip_has_d: self.skip_has_d,

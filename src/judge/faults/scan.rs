@@ -373,8 +373,10 @@ impl<'a> VariantScan<'a> {
             let l = if reverse { seqlen - 1 - k } else { k };
             let Map { mut a, mut b } = maps[l];
             b.value *= 1.0 - turn;
-            if reverse && variant.reversed == Reversed::ABarOffByOne && l + 1 < seqlen && !self.ignored(l) {
-                a = self.a_bar(n, l + 1);
+            let moving = self.moving(n, l);
+            let is_off = moving.variant.reversed == Reversed::ABarOffByOne;
+            if reverse && is_off && l + 1 < seqlen && !self.ignored(l) {
+                a = moving.a_bar(n, l + 1);
             }
             if k == 0 && variant.initial == Initial::WithoutFirstDecay {
                 a = one;
@@ -424,8 +426,7 @@ impl<'a> VariantScan<'a> {
                 b.error = factor * (b.error + (2.0 * relative + 4.0 * mu) * modulus(b.value));
                 b.value *= factor;
             }
-            let moving = self.moving(n, l).variant;
-            let multiplied = moving.products[0];
+            let multiplied = moving.variant.products[0];
             let longer = multiplied.longer(modulus(a.value));
             let a_abs = modulus(a.value) * longer;
             a.error *= longer;
@@ -443,8 +444,8 @@ impl<'a> VariantScan<'a> {
                 Product::Right => a.value * x.at.value + b.value,
                 _ => multiplied.plus((a.value, x.at.value), b.value),
             };
-            let sum = moving.ways[Way::Kept as usize].of(rounded(sum, variant.state));
-            x.at.value = step::in_parts(sum, variant.limits[Limited::State as usize]);
+            let sum = moving.variant.ways[Way::Kept as usize].of(rounded(sum, variant.state));
+            x.at.value = step::in_parts(sum, moving.variant.limits[Limited::State as usize]);
             let next = maps.get(if reverse { l.wrapping_sub(1) } else { l + 1 }).map_or(one, |next| next.a);
             carried.decay(decay, next, before, b);
             let dropped = match variant.directions {
@@ -475,7 +476,7 @@ impl<'a> VariantScan<'a> {
             if here.readout == Readout::ImaginaryPart {
                 c *= -Complex64::I;
             }
-            if let Some(counts) = &variant.counts {
+            if let Some(counts) = &here.counts {
                 c *= f64::from(counts[n.min(STATES - 1)]) / 2.0;
             }
             let y = if reverse { &mut sums[l].backward } else { &mut sums[l].forward };

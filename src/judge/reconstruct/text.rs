@@ -229,8 +229,11 @@ pub fn basis(power: i32, factor: f64, of: Function, argument: Option<&str>) -> S
 }
 
 fn fraction_over(power: i32, factor: f64, below: &str) -> String {
-    let above = format!("{}{}", leading(factor), step(power));
-    format!("{}/{below}", if above.is_empty() { "1" } else { &above })
+    let above = match step(power) {
+        step if step.is_empty() => fraction("", factor, true),
+        step => format!("{}{step}", leading(factor)),
+    };
+    format!("{above}/{below}")
 }
 
 const SUBSCRIPTS: [char; 5] = ['₀', '₁', '₂', '₃', '₄'];

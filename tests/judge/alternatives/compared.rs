@@ -1,5 +1,6 @@
 //! What a scan with a change computes is what the change says: each is compared with a plain scan ([`super::plain`]), which was
-//! written from the sentences and shares nothing with the fault models but their data.
+//! written from the sentences. It shares the data of the fault models, and of their code what decides at which places a change
+//! holds and what is specified elsewhere (`Only`, `Variant::elsewhere`, `Variant::of_other_scan`).
 
 use std::collections::BTreeMap;
 

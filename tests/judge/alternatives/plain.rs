@@ -1,5 +1,5 @@
-//! An independent evaluator of variants: what the documentation of a variant's fields says, computed step by step in f64
-//! without anything of how the fault models compute it.
+//! A plain evaluator of variants: what the documentation of a variant's fields says, computed step by step in f64. Of the fault
+//! models' code it has what is specified where a change does not hold, and which places these are.
 
 use holdfast::judge::faults::around::{Before, Carry, Delay, Flips, Initial, Limited, Raised, Stage, Steps};
 use holdfast::judge::faults::complex::Way;
@@ -174,8 +174,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Where the step at a position reads its inputs.
-    pub fn at(&self, l: usize) -> At {
+    /// Where the step at a position reads its inputs, of a scan whose reversed one is read like this.
+    fn at_of(&self, l: usize, reversed: Reversed) -> At {
         let last = self.used.u.len() - 1;
         if !self.is_reversed {
             return At { u: l, delta: l, a_bar: l, b: l };
@@ -183,18 +183,22 @@ impl<'a> Scan<'a> {
         let flipped = |is_flipped: bool| if is_flipped { l } else { last - l };
         let Flips { u, delta, b, .. } = self.variant.flips;
         let delta = flipped(delta);
-        let a_bar = match self.variant.reversed {
+        let a_bar = match reversed {
             Reversed::ABarOffByOne => (delta + 1).min(last),
             _ => delta,
         };
         At { u: flipped(u), delta, a_bar, b: flipped(b) }
     }
 
+    pub fn at(&self, l: usize) -> At {
+        self.at_of(l, self.variant.reversed)
+    }
+
     fn steps(&self, n: usize) -> Result<Inputs> {
         let mut steps = Inputs { a: Vec::new(), b: Vec::new(), is_zero: Vec::new() };
         for l in self.positions.iter().copied() {
-            let at = self.at(l);
             let (variant, used) = self.moves(n, l);
+            let at = self.at_of(l, variant.reversed);
             let mixes = variant.sum == Sum::OuterProducts;
             steps.a.push(used.a_bar(n, at)?);
             steps.b.push(if mixes { used.mixed_input(n, at) } else { used.input(n, at)? });

@@ -1,4 +1,5 @@
-//! What a scan is put together of makes the scan.
+//! What a scan in one direction is put together of makes the scan; of poly's two, what is found of pairs of changes
+//! ([`super::combined`]) says so.
 
 use holdfast::judge::diagnose::alternatives;
 use holdfast::judge::faults::pieces::{Pieces, pieces};
@@ -49,10 +50,10 @@ fn is_put_together(variant: &Variant, problem: &Problem) -> bool {
 fn pieces_make_the_scan_that_they_are_of() {
     let mut count = 0;
     for (method, problem) in problems() {
-        // Skip and gate are f64's own, and no roundings beside them.
         let all = alternatives(method, &problem, LENGTH);
-        let finite = all.iter().filter(|one| !one.variant.store_truncated);
-        count += finite.filter(|one| is_put_together(&one.variant, &problem)).count();
+        // Pieces are not cut off to 16 bits.
+        let all = all.iter().filter(|one| !one.variant.store_truncated);
+        count += all.filter(|one| is_put_together(&one.variant, &problem)).count();
     }
     assert!(count > 3000, "{count}");
 }

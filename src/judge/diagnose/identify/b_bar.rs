@@ -8,7 +8,7 @@ use super::changes::{Change, Part};
 use super::looks::Look;
 use super::{Candidate, Search};
 use crate::formula::{Formula, Fraction, Function, Term};
-use crate::judge::faults::around::{FoundTerm, GateFunction, Initial, TERMS};
+use crate::judge::faults::around::{FoundTerm, GateFunction, TERMS};
 use crate::judge::faults::variant::Variant;
 
 /// Positions and channels that terms are fitted to, as far as there are so many.
@@ -76,16 +76,18 @@ impl Readouts {
         let rows = search.order.iter().take(channels);
         let looks: Vec<Look> =
             rows.map(|&row| Look { len: seqlen.min(positions), ..search.whole(row) }).collect();
-        // What a given initial state adds has no B̄ in it.
-        let is_given = matches!(
-            variant.initial,
-            Initial::Given | Initial::WithoutFirstDecay | Initial::Conjugated | Initial::InBoth
-        );
-        let initial = if is_given { Initial::Ignored } else { variant.initial };
-        let bare = Variant { gate: GateFunction::One, skip: 0.0, initial, ..*variant };
+        let bare = Variant { gate: GateFunction::One, skip: 0.0, ..*variant };
         let dictionary = dictionary(neighbours);
-        let rows: Vec<Vec<Vec<f64>>> =
-            looks.par_iter().map(|look| look.outputs_of_terms(search.case, &bare, &dictionary)).collect();
+        let of_look = |look: &Look| {
+            // What an initial state adds has no B̄ in it.
+            let without = look.outputs(search.case, &bare.of_terms(&[])).values;
+            let mut all = look.outputs_of_terms(search.case, &bare, &dictionary);
+            for column in &mut all {
+                column.iter_mut().zip(&without).for_each(|(readout, without)| *readout -= without);
+            }
+            all
+        };
+        let rows: Vec<Vec<Vec<f64>>> = looks.par_iter().map(of_look).collect();
         let column = |term| rows.iter().flat_map(|row: &Vec<Vec<f64>>| &row[term]).copied().collect();
         let columns = (0..dictionary.len()).map(column).collect();
         Readouts { looks, dictionary, columns }
@@ -104,7 +106,7 @@ pub fn find(search: &Search, start: &Candidate, readouts: &Readouts) -> Vec<Cand
     if start.variant.gate == GateFunction::OfOutput || got.iter().any(|got| !got.is_finite()) {
         return Vec::new();
     }
-    // With no B̄ all that is left is the skip.
+    // With no B̄ all that is left is the skip, and what an initial state leaves.
     let only = |terms: &[FoundTerm]| start.variant.of_terms(terms);
     let without = outputs(&only(&[]));
     let bounds: Vec<f64> = outputs(&start.variant).iter().map(|(_, bound)| *bound).collect();

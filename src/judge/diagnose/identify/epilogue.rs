@@ -321,7 +321,7 @@ pub fn beside_others(problem: &Problem) -> Vec<Change> {
     alone(problem).into_iter().chain(of_factors).collect()
 }
 
-/// The same factor in B̄ in place of the readout: only last_state tells them apart.
+/// The same factor in B̄ in place of the readout: last_state alone tells them apart, where there is no initial state.
 pub fn in_b_bar(case: &Case, changes: &[Change], variant: &Variant) -> Option<(Vec<Change>, Variant)> {
     let factor = variant.readout_factor;
     let at = changes

@@ -251,7 +251,7 @@ pub fn families(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Family> {
             scale,
         ));
     }
-    // Where all that is read has entered, a factor on that is one on what is read.
+    // Without an initial state a factor on what enters is one on what is read, which is fitted.
     if problem.initial_state.is_some() {
         for sign in [1.0, -1.0] {
             let input = family(
@@ -447,8 +447,14 @@ fn guards(form: Form) -> impl Iterator<Item = Family> {
     ALL.into_iter().chain([OF_Z]).filter(applies).map(family)
 }
 
-/// The change of a family with which no look refutes the variant, if there is one.
-pub fn find(case: &Case, looks: &[Look], variant: &Variant, family: &Family) -> Option<Change> {
+/// The change of a family with which no look refutes the variant, if there is one. The number is looked for in the first of these
+/// looks; simple ones that are near it have to do for `all` of them.
+pub fn find(
+    case: &Case,
+    (looks, all): (&[Look], &[Look]),
+    variant: &Variant,
+    family: &Family,
+) -> Option<Change> {
     let with = |x: f64| {
         let mut changed = *variant;
         (family.apply)(&mut changed, x);
@@ -498,7 +504,7 @@ pub fn find(case: &Case, looks: &[Look], variant: &Variant, family: &Family) -> 
         if *variant != Variant::specified(case.form) {
             known.retain(|known| known.digits < numbers::NO_CHOICE);
         }
-        let fits = |value: f64| looks.iter().all(|look| !look.refutes(case, &with(value)));
+        let fits = |value: f64| looks.iter().chain(all).all(|look| !look.refutes(case, &with(value)));
         if let Some(known) = known.into_iter().find(|known| known.value != 0.0 && fits(known.value)) {
             let (apply, value) = (family.apply, known.value);
             let what = (family.what)(&known.text);

@@ -140,12 +140,13 @@ struct Candidate {
     variant: Variant,
 }
 
-/// Every change that is tried alone and has no number that is found in the data, those of scans and blocks of `length` positions
-/// among them.
+/// Every change that is tried alone and has no number that is found in the data; of chunks and blocks those of `length` positions,
+/// and of clipped outputs one.
 pub(super) fn alternatives(problem: &Problem, form: Form, length: usize) -> Vec<Alternative> {
     let applying = catalogue::ALL.iter().filter(|entry| entry.fault.applies(form, problem)).map(Change::of);
     let mut all: Vec<Change> = applying.chain(changes::all(problem, form)).collect();
     all.extend(structure::all(problem, form));
+    let of_both = all.len();
     all.extend(structure::asymptotes(form));
     all.extend(structure::finishes(0.25));
     all.extend(guards::otherwise(form));
@@ -154,7 +155,8 @@ pub(super) fn alternatives(problem: &Problem, form: Form, length: usize) -> Vec<
     let (chunked, in_one_direction) = (scans::chunked(length), scans::chunked_in_one_direction(form, length));
     all.extend([chunked, in_one_direction, chunks::at_chunks(problem, length)].concat());
     all.extend(structure::from_position(problem, length));
-    all.extend(structure::in_one_scan(problem, form, changes::all(problem, form).iter()));
+    let of_one_scan = structure::in_one_scan(problem, form, all[..of_both].iter());
+    all.extend(of_one_scan);
     let alternative = |change: Change| {
         let mut variant = Variant::specified(form);
         (change.change)(&mut variant);
@@ -437,7 +439,7 @@ impl<'a> Search<'a> {
         let families = finder::families(case, &self.long, variant);
         // A limit may show in few positions.
         let looks = |family: &finder::Family| if family.is_limit() { &self.long } else { &self.looks };
-        let of = |family: &finder::Family| finder::find(case, looks(family), variant, family);
+        let of = |family: &finder::Family| finder::find(case, (looks(family), &self.long), variant, family);
         let tried = families.par_iter().filter(|family| start.changes.is_empty() || family.is_scale());
         let mut found: Vec<Change> = tried.filter_map(of).collect();
         if start.changes.is_empty() {

@@ -100,7 +100,7 @@ pub fn finishes(most: f64) -> Vec<Change> {
     let functions = [
         (
             "clipped",
-            // As the type that was recorded has it.
+            // As f32 has it: in f64 it would be one with sixteen digits.
             format!("the output is clipped to [−{short}, {short}]", short = most as f32),
             Finish::Clipped(most),
         ),
@@ -213,7 +213,10 @@ pub fn in_one_scan<'a>(
         let is_after = matches!(change.part, Part::Epilogue | Part::LastState | Part::Formula);
         let mut changed = Variant::specified(form);
         (change.change)(&mut changed);
-        !is_after && !change.is_statement && changed != after_both(&changed, form)
+        // What one of the two is by its own name, and their directions.
+        let is_named =
+            changed.reverse || changed.flips != Flips::RIGHT || changed.reversed != Reversed::Right;
+        !is_after && !is_named && !change.is_statement && changed != after_both(&changed, form)
     };
     let mut all = Vec::new();
     for change in changes.filter(is_of_scan) {
@@ -245,9 +248,7 @@ fn after_both(changed: &Variant, form: Form) -> Variant {
     if let Delay::Readout(_) | Delay::Output(_) = changed.delay {
         after.delay = changed.delay;
     }
-    if let Initial::Ignored | Initial::WithoutFirstDecay | Initial::Conjugated | Initial::InBoth =
-        changed.initial
-    {
+    if !matches!(changed.initial, Initial::EndOf(_) | Initial::Circular) {
         after.initial = changed.initial;
     }
     after

@@ -146,7 +146,7 @@ impl Search<'_> {
         let families = finder::families(self.case, &begun, &self.base);
         let scales = families.par_iter().filter(|family| !family.is_limit() && !family.is_of_carry());
         let found: Vec<Change> =
-            scales.filter_map(|family| finder::find(self.case, &begun, &self.base, family)).collect();
+            scales.filter_map(|family| finder::find(self.case, (&begun, &[]), &self.base, family)).collect();
         held.extend(found.into_iter().map(|change| self.joined(&base, change)));
         held
     }
@@ -168,8 +168,9 @@ impl Search<'_> {
             .cloned()
             .collect();
         let families = finder::families(self.case, &first, &self.base);
-        let found =
-            families.par_iter().filter_map(|family| finder::find(self.case, &first, &self.base, family));
+        let found = families
+            .par_iter()
+            .filter_map(|family| finder::find(self.case, (&first, &[]), &self.base, family));
         held.extend(found.collect::<Vec<_>>());
         held.extend(finder::clamp::find(self.case, &first, &self.base));
         held.extend(finder::thresholds(self.case, &first, &self.base));

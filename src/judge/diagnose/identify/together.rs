@@ -470,7 +470,7 @@ impl<'s> Together<'s> {
             for (family, grid, of_grid) in beside {
                 for i in self.crossings(own, of_grid) {
                     let between = family.between(grid[i], grid[i + 1]);
-                    let number = finder::find(case, &self.looks, &start.variant, &between);
+                    let number = finder::find(case, (&self.looks, &[]), &start.variant, &between);
                     found.extend(number.map(|number| self.search.joined(&start, number)));
                 }
             }
