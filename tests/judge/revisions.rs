@@ -249,3 +249,18 @@ fn numbers_of(elements: &Elements) -> impl Iterator<Item = [f32; 6]> {
         [problem.delta[i], a_re, a_im, b_re, b_im, elements.u[i]]
     })
 }
+
+/// Where nothing is bounded two numbers cannot be told apart, and a number is told from what is none; two that are none, not.
+#[test]
+fn without_a_bound_numbers_are_told_from_what_is_none() {
+    let none = f64::NAN;
+    for (old, new, change, unbounded) in [
+        (1.0, 2.0, Change::Unmeasured, 1),
+        (none, 2.0, Change::Closer, 0),
+        (1.0, none, Change::Farther, 0),
+        (none, -f64::INFINITY, Change::Unmeasured, 1),
+    ] {
+        let compared = real_compared(&[(FREE, [f64::INFINITY, old, new])]);
+        assert_eq!((compared.change, compared.unbounded), (change, unbounded), "{old} {new}");
+    }
+}

@@ -107,7 +107,7 @@ pub fn gate(function: GateFunction, z: f64, u: f64, y: f64) -> f64 {
         GateFunction::OfU => silu(u),
         GateFunction::Negated => silu(-z),
         GateFunction::PlusOne => 1.0 + silu(z),
-        GateFunction::HardSwish => z * (z + 3.0).max(0.0).min(6.0) / 6.0,
+        GateFunction::HardSwish => z * (z + 3.0).clamp(0.0, 6.0) / 6.0,
         GateFunction::Elu => {
             if z > 0.0 {
                 z

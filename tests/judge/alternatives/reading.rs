@@ -57,7 +57,7 @@ impl Reading<'_> {
                 Some(if (block + 1) * k <= n { block * k + (k - 1) - i % k } else { i })
             }
             Map::Columns(rows) => {
-                if n % rows != 0 {
+                if !n.is_multiple_of(rows) {
                     return Some(i);
                 }
                 let columns = n / rows;
