@@ -22,10 +22,10 @@ use super::{LENGTH, problems};
 use crate::figures::golden;
 use crate::support::problems::generator;
 
-type Change = (&'static str, fn(&mut Variant));
+pub type Change = (&'static str, fn(&mut Variant));
 
 /// Changes with a number that has to be found.
-const NUMBERS: &[Change] = &[
+pub const NUMBERS: &[Change] = &[
     ("Δ × 0.7", |v| v.step_sizes.iter_mut().for_each(|s| s.factor = 0.7)),
     ("Δ × 1.25 in B̄", |v| v.step_sizes[1].factor = 1.25),
     ("Δ × 1.5 in Ā", |v| v.step_sizes[0].factor = 1.5),
@@ -90,7 +90,7 @@ const NUMBERS: &[Change] = &[
 ];
 
 /// Changes that hold somewhere only.
-const PLACES: &[Change] = &[
+pub const PLACES: &[Change] = &[
     ("C negated at odd positions", |v| {
         (v.c_use, v.only) = (BUse::Negated, Only::Reads(Every::Of { length: 2, at: 1 }));
     }),

@@ -15,11 +15,13 @@ use std::fmt::Write as _;
 
 use holdfast::judge::diagnose::{Alternative, alternatives};
 use holdfast::judge::faults::scan;
+use holdfast::judge::faults::variant::Variant;
 use holdfast::method::Method;
 use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
 use holdfast::tensor::TensorName;
 use rand::RngExt as _;
 
+use self::combined::{NUMBERS, PLACES};
 use crate::figures::{Figure, golden};
 use crate::support::problems::{Layout, generator};
 
@@ -78,10 +80,10 @@ struct Figures {
 }
 
 impl Figures {
-    fn add(&mut self, alternative: &Alternative, problem: &Problem) {
+    fn add(&mut self, variant: &Variant, problem: &Problem) {
         self.count += 1;
         for &at in &problem.judged_channels {
-            let channel = scan::channel(&alternative.variant, problem, at);
+            let channel = scan::channel(variant, problem, at);
             self.overflows += usize::from(channel.overflows);
             for (i, name) in TensorName::ALL.into_iter().enumerate() {
                 channel.tensors[name].values.iter().for_each(|value| self.values[i].add(*value));
@@ -104,12 +106,17 @@ fn kind(alternative: &Alternative) -> String {
 fn table(method: Method, problem: &Problem) -> String {
     let mut kinds: Vec<String> = Vec::new();
     let mut figures: BTreeMap<String, Figures> = BTreeMap::new();
-    for alternative in alternatives(method, problem, LENGTH) {
-        let kind = kind(&alternative);
+    let mut add = |kind: String, variant: &Variant| {
         if !figures.contains_key(&kind) {
             kinds.push(kind.clone());
         }
-        figures.entry(kind).or_default().add(&alternative, problem);
+        figures.entry(kind).or_default().add(variant, problem);
+    };
+    alternatives(method, problem, LENGTH).iter().for_each(|one| add(kind(one), &one.variant));
+    for (what, change) in NUMBERS.iter().chain(PLACES) {
+        let mut variant = Variant::specified(method);
+        change(&mut variant);
+        add((*what).to_owned(), &variant);
     }
     let mut text = String::new();
     for kind in kinds {
