@@ -215,12 +215,13 @@ fn compile(copy: &Path, mutants: &[Mutant]) -> Result<(Vec<Mutant>, usize), Stri
 /// An error of the compiler.
 struct CompileError {
     file: String,
-    /// The first and the last one that it is about.
+    /// The first and the last line that it is about.
     lines: (usize, usize),
     /// A match lacks an arm: what did that is below.
     is_of_match: bool,
 }
 
+/// Every error of the compiler.
 fn errors(copy: &Path) -> Result<Vec<CompileError>, String> {
     let mut command = Command::new("cargo");
     command.current_dir(copy).args(["check", "--quiet", "--message-format", "json"]);

@@ -68,6 +68,7 @@ impl Carried {
         let multiplies = chunks.is_some_and(|chunks| chunks.carry == Carry::OperandsExchanged);
         Carried {
             beside: None,
+            // One chunk before the second is what the first was given.
             earlier: if chunks.is_some_and(|chunks| chunks.carry == Carry::Stale) {
                 initial
             } else {

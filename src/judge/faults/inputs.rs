@@ -474,7 +474,7 @@ impl<'a> Read<'a> {
 
     fn used_a(&self, coefficient: usize, n: usize) -> Complex64 {
         let a = self.given_a(n);
-        // Of a real number that is negative there is none.
+        // A kernel of real weights gets a NaN from a negative number, and no complex logarithm.
         let log = |x: Complex64| match self.problem.weights {
             Weights::Real => x.re.ln().into(),
             Weights::Complex => x.ln(),

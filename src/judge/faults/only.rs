@@ -174,7 +174,7 @@ impl Variant {
             all.limits[limited as usize] = self.limits[limited as usize];
         }
         all.stages[Stage::Sum as usize] = self.stages[Stage::Sum as usize];
-        // How a state is read is its own matter.
+        // Where some states alone are changed, the others are read as specified.
         let (without_input, reversed) = match self.only {
             Only::States(_) => (right.without_input, right.reversed),
             _ => (self.without_input, self.reversed),

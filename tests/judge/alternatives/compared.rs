@@ -4,19 +4,16 @@
 
 use std::collections::BTreeMap;
 
-use holdfast::formula::{Fraction, Function, Term};
 use holdfast::judge::diagnose::{Alternative, alternatives};
-use holdfast::judge::faults::around::{
-    Carry, Chunks, FoundTerm, GateFunction, Gated, Guarded, Limited, Raised, STATES,
-};
+use holdfast::judge::faults::around::Guarded;
 use holdfast::judge::faults::only::{Every, Only};
-use holdfast::judge::faults::partial_sums::PartialSums;
 use holdfast::judge::faults::scan;
-use holdfast::judge::faults::variant::{Clamp, Variant};
+use holdfast::judge::faults::variant::Variant;
 use holdfast::method::Method;
-use holdfast::problem::{Problem, Weights};
+use holdfast::problem::Problem;
 use holdfast::tensor::TensorName;
 
+use super::numbers::{PLACES, numbers};
 use super::plain::plain;
 use super::{LENGTH, problems};
 
@@ -123,84 +120,12 @@ fn alternatives_compute_what_their_sentences_say() {
     assert!(compared.all > 25_000, "{} have been compared", compared.all);
 }
 
-/// A change that has numbers in it, and what is said of it.
-type Numbered = (&'static str, fn(&mut Variant));
-
-/// Changes whose numbers are found in the data: one number of each.
-const NUMBERED: &[Numbered] = &[
-    ("A is multiplied by 1.3", |v| v.a_factor = [(1.3, 1.3); 2]),
-    ("the imaginary part of A is multiplied by -0.7", |v| v.a_factor = [(1.0, -0.7); 2]),
-    ("the real part of A is multiplied by 0.7", |v| v.a_factor = [(0.7, 1.0); 2]),
-    ("A is multiplied by 1.3 in B̄ only", |v| v.a_factor[1] = (1.3, 1.3)),
-    ("A is multiplied by 1.3 in Ā only", |v| v.a_factor[0] = (1.3, 1.3)),
-    ("0.3 is added to A", |v| v.a_offset = 0.3),
-    ("Δ is multiplied by 1.3", |v| v.step_sizes.iter_mut().for_each(|s| s.factor = 1.3)),
-    ("Δ is multiplied by 1.3 in B̄ only", |v| v.step_sizes[1].factor = 1.3),
-    ("Δ is multiplied by 1.3 in Ā only", |v| v.step_sizes[0].factor = 1.3),
-    ("delta is multiplied by 1.3 before softplus", |v| v.step_sizes.iter_mut().for_each(|s| s.raw = 1.3)),
-    ("delta_bias is multiplied by 1.3", |v| v.step_sizes.iter_mut().for_each(|s| s.before = 1.3)),
-    ("Δ is clamped to [0.05, 0.2]", |v| v.clamp = Clamp::Between(0.05, 0.2)),
-    ("Δ of B̄ is clamped to [0.05, 0.2]", |v| v.step_sizes[1].clamp = Clamp::Between(0.05, 0.2)),
-    ("u of the scan is kept within [-0.5, 0.5]", |v| v.limits[Limited::U as usize] = (-0.5, 0.5)),
-    ("B is kept within [-0.5, 0.5]", |v| v.limits[Limited::B as usize] = (-0.5, 0.5)),
-    ("C is kept within [-0.5, 0.5]", |v| v.limits[Limited::C as usize] = (-0.5, 0.5)),
-    ("z is at most 0.5", |v| v.limits[Limited::Gate as usize].1 = 0.5),
-    ("what is read of the states is kept within [-0.1, 0.1]", |v| {
-        v.limits[Limited::Sum as usize] = (-0.1, 0.1)
-    }),
-    ("every state is kept within [-0.05, 0.05]", |v| v.limits[Limited::State as usize] = (-0.05, 0.05)),
-    ("B̄ without B is at most 0.1", |v| v.limits[Limited::BBar as usize].1 = 0.1),
-    ("Re ΔA is at least -0.2 in Ā only", |v| v.limits[Limited::OfABar as usize].0 = -0.2),
-    ("Re ΔA is at least -0.2 in B̄ only", |v| v.limits[Limited::OfBBar as usize].0 = -0.2),
-    ("the state is set to 0 at 3 and 5", |v| (v.resets[0], v.resets[1]) = (3, 5)),
-    ("what is read counts state 0 half, and the others once", |v| {
-        let mut counts = [2; STATES];
-        counts[0] = 1;
-        v.counts = Some(counts);
-    }),
-    ("the carried state is multiplied by 0.9 at every position", |v| {
-        v.chunks = Some(Chunks::new(1, Carry::Times(0.9)));
-    }),
-    ("what is read of the states is multiplied by 1.3", |v| v.readout_factor = 1.3),
-    ("B̄u is multiplied by 1.3", |v| v.input_factor = 1.3),
-    ("the skip is multiplied by 1.3", |v| v.skip = 1.3),
-    ("the gate multiplies the skip alone", |v| v.gated = Gated::Skip),
-    ("the gate is z·sigmoid(1.3 z)", |v| v.gate = GateFunction::Swish(1.3)),
-    ("silu is taken of y and multiplied by z", |v| v.gate = GateFunction::OfOutput),
-    ("the operands are exchanged within chunks of 4", |v| v.exchanged = Some(4)),
-    ("φ₂ is (2eᶻ − 1 − z + z/3)/z², φ₁ is (eᶻ − 1/2)/z", |v| {
-        let mut sums = PartialSums::RIGHT;
-        sums.of_exponential[1] = Fraction(1, 1);
-        sums.of_powers[1][1] = Fraction(1, 3);
-        sums.of_powers[0][0] = Fraction(1, 2);
-        v.partial_sums = Some(sums);
-    }),
-    ("B̄u is Δ²φ₁ B²u(l − 1) + Δ/3 u(l + 1)²", |v| {
-        let term = |factor, delta, of| Term { factor, delta, of };
-        let terms = [
-            FoundTerm { term: term(Fraction::ONE, 2, Function::Phi(1)), b: 2, u: 1, offset: -1 },
-            FoundTerm { term: term(Fraction(1, 3), 1, Function::Power(0)), b: 0, u: 2, offset: 1 },
-        ];
-        *v = v.of_terms(&terms);
-    }),
-];
-
-/// The same of real weights and of scans without a quotient alone.
-const NUMBERED_REAL: &[Numbered] = &[
-    ("Ā is clamped to at least 0.8", |v| v.a_bar_limits.0 = 0.8),
-    ("Ā is clamped to at most 0.9", |v| v.a_bar_limits.1 = 0.9),
-    ("the scan is P Σ B̄u/(P + 0.1)", |v| v.raised = Raised::Added(0.1)),
-    ("the scan is P Σ B̄u/max(P, 0.5)", |v| v.raised = Raised::AtLeast(0.5)),
-];
-
 #[test]
 fn numbers_that_are_found_mean_what_is_said_of_them() {
     let mut compared = Compared::default();
     for case in problems() {
-        let real = if case.1.weights == Weights::Real { NUMBERED_REAL } else { &[] };
-        let all: Vec<Said> = NUMBERED
-            .iter()
-            .chain(real)
+        let all: Vec<Said> = numbers(case.1.weights)
+            .chain(PLACES)
             .map(|(what, change)| {
                 let mut variant = Variant::specified(case.0);
                 change(&mut variant);

@@ -4,6 +4,7 @@ mod coefficients;
 mod combined;
 mod compared;
 mod functions;
+mod numbers;
 mod plain;
 mod planted;
 mod put_together;
@@ -21,7 +22,7 @@ use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
 use holdfast::tensor::TensorName;
 use rand::RngExt as _;
 
-use self::combined::{NUMBERS, PLACES};
+use self::numbers::{PLACES, numbers};
 use crate::figures::{Figure, golden};
 use crate::support::problems::{Layout, generator};
 
@@ -113,7 +114,7 @@ fn table(method: Method, problem: &Problem) -> String {
         figures.entry(kind).or_default().add(variant, problem);
     };
     alternatives(method, problem, LENGTH).iter().for_each(|one| add(kind(one), &one.variant));
-    for (what, change) in NUMBERS.iter().chain(PLACES) {
+    for (what, change) in numbers(problem.weights).chain(PLACES) {
         let mut variant = Variant::specified(method);
         change(&mut variant);
         add((*what).to_owned(), &variant);

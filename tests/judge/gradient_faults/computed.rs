@@ -14,8 +14,8 @@ use crate::figures::{Figure, golden};
 /// was recorded.
 #[test]
 fn what_faults_compute_is_as_recorded() {
-    let description =
-        "Faults of backward passes: Σ v/(1 + |v|), weighted, of each gradient that one changes.";
+    let description = "Faults of backward passes: how many have a name, or are at a place; of the bytes of their sentences \
+                       Σ log₁₀ b, and of each gradient that one changes Σ v/(1 + |v|), weighted.";
     for (method, problem) in &problems() {
         let known = Known::new(*method, problem);
         let all = catalogue::ALL.iter().map(|fault| (fault, fault.name.to_owned()));
@@ -56,7 +56,7 @@ impl Row {
     /// Adds the gradients that are not what they should be.
     fn add(&mut self, fault: &Fault, known: &Known) {
         self.count += 1;
-        fault.what.bytes().for_each(|byte| self.sentences.add(byte.into()));
+        fault.what.bytes().for_each(|byte| self.sentences.add_size(byte.into()));
         for (name, computed, want) in known.compute(fault).zip(&known.want) {
             if known.same(&computed.values, &want.values) {
                 continue;
@@ -70,7 +70,7 @@ impl Row {
     }
 
     fn line(&self) -> String {
-        let mut line = format!("{} | {} ({:.3})", self.name, self.count, self.sentences.sum);
+        let mut line = format!("{} | {} ({:.6})", self.name, self.count, self.sentences.sum);
         for (name, Figure { sum, not_finite, .. }) in &self.figures {
             let _ = write!(line, " | {name} {sum:.8}");
             if *not_finite > 0 {
