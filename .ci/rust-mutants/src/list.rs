@@ -72,7 +72,7 @@ pub fn all(tree: &Path, cargo_mutants: &Path, globs: &[&str]) -> Result<Vec<Muta
     entries.iter().enumerate().map(|e| mutant(e).ok_or(format!("cargo-mutants: {}", e.1))).collect()
 }
 
-/// `count` of them, drawn by `seed`; all where there are no more.
+/// `count` of them, in the order in which `seed` draws them; all where there are no more.
 pub fn sample(mut all: Vec<Mutant>, count: usize, seed: u64) -> Vec<Mutant> {
     let mut lots = ChaCha8Rng::seed_from_u64(seed);
     for i in 0..count.min(all.len()) {
@@ -80,6 +80,5 @@ pub fn sample(mut all: Vec<Mutant>, count: usize, seed: u64) -> Vec<Mutant> {
         all.swap(i, j);
     }
     all.truncate(count);
-    all.sort_by_key(|m| m.id);
     all
 }

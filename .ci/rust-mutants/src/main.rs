@@ -2,8 +2,8 @@
 //! each: some three minutes. Here all are compiled at once, into a copy of the crate that asks at run time which of them is
 //! on, and a mutant costs as much as the tests that do not see it.
 //!
-//! `rust-mutants TREE CARGO-MUTANTS [--sample N] [--seed S] [--only WORD] [--part verdicts|causes] [--tests NAME,…]
-//! [--survivors]`, in the folder to work in.
+//! `rust-mutants TREE CARGO-MUTANTS [--sample N] [--seed S] [--minutes N] [--only WORD] [--part verdicts|causes]
+//! [--tests NAME,…] [--survivors]`, in the folder to work in.
 
 mod instrument;
 mod list;
@@ -11,8 +11,10 @@ mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 use list::Mutant;
 use serde_json::Value;
@@ -38,7 +40,7 @@ const TESTS: [&str; 8] =
 /// mutants of that name, a tab, and why.
 const ACCEPTED: &str = ".ci/rust-mutants/accepted.txt";
 
-/// What became of each, a line for a mutant.
+/// What became of each, a line for a mutant, as soon as it is known.
 const FATES: &str = "fates.txt";
 
 /// What a mutant is part of.
@@ -67,6 +69,8 @@ struct Options {
     cargo_mutants: PathBuf,
     sample: usize,
     seed: u64,
+    /// How long to try mutants for, once all is ready.
+    time: Duration,
     only: String,
     part: Option<Part>,
     /// Only those that survived the last time.
@@ -95,6 +99,7 @@ fn options() -> Result<Options, String> {
         cargo_mutants,
         sample: usize::MAX,
         seed: 1,
+        time: Duration::MAX,
         only: String::new(),
         part: None,
         survivors: false,
@@ -110,6 +115,7 @@ fn options() -> Result<Options, String> {
         match word.as_str() {
             "--sample" => options.sample = number()? as usize,
             "--seed" => options.seed = number()?,
+            "--minutes" => options.time = Duration::from_secs(60 * number()?),
             "--only" => options.only = value,
             "--part" => {
                 let part = [Part::Verdicts, Part::Causes].into_iter().find(|part| part.name() == value);
@@ -118,7 +124,7 @@ fn options() -> Result<Options, String> {
             "--tests" => options.tests = value.split(',').map(str::to_owned).collect(),
             _ => {
                 return Err(format!(
-                    "no option {word} (hint: --sample, --seed, --only, --part, --tests, --survivors)"
+                    "no option {word} (hint: --sample, --seed, --minutes, --only, --part, --tests, --survivors)"
                 ));
             }
         }
@@ -129,6 +135,7 @@ fn options() -> Result<Options, String> {
 /// Tries the mutants asked for. Whether none survived that is not accepted.
 fn measure(options: &Options) -> Result<bool, String> {
     let copy = copy_of(&options.tree)?;
+    let accepted = Accepted::read(&options.tree)?;
     let mut mutants = list::all(&copy, &options.cargo_mutants, MUTATED)?;
     let of_all = mutants.len();
     mutants.retain(|m| m.name.contains(&options.only));
@@ -140,12 +147,40 @@ fn measure(options: &Options) -> Result<bool, String> {
             fates.lines().filter(survived).filter_map(|line| line.split('\t').next()).collect();
         mutants.retain(|m| names.contains(m.name.as_str()));
     }
-    let mutants = list::sample(mutants, options.sample, options.seed);
-    let (tried, left_out) = compile(&copy, &mutants)?;
-    println!("{of_all} mutants; {} tried, {left_out} do not compile or have no place", tried.len());
+    let drawn = list::sample(mutants, options.sample, options.seed);
+    // They would run every test that comes by them, which takes minutes.
+    let (harmless, drawn): (Vec<Mutant>, Vec<Mutant>) = drawn.into_iter().partition(|m| accepted.contains(m));
+    let (ready, left_out) = compile(&copy, &drawn)?;
+    println!(
+        "{of_all} mutants; {} to try, {left_out} do not compile or have no place, {} are accepted survivors",
+        ready.len(),
+        harmless.len()
+    );
     let programs = run::programs(&copy, &options.tests, of_all as u32)?;
-    let fates = run::all(&copy, &programs, &tried)?;
-    report(&options.tree, &tried, &fates)
+    let mut fates = fs::File::create(FATES).map_err(|e| format!("{FATES}: {e}"))?;
+    let tried = run::all(&copy, &programs, &ready, options.time, |mutant, fate| {
+        writeln!(fates, "{}\t{fate}", mutant.name).map_err(|e| format!("{FATES}: {e}"))
+    })?;
+    Ok(report(&tried))
+}
+
+/// Survivors that are no loss.
+struct Accepted(BTreeSet<(String, String)>);
+
+impl Accepted {
+    fn read(tree: &Path) -> Result<Accepted, String> {
+        let text = fs::read_to_string(tree.join(ACCEPTED)).map_err(|e| format!("{ACCEPTED}: {e}"))?;
+        let columns = |line| match str::split(line, '\t').collect::<Vec<_>>()[..] {
+            [name, at, _why] => Ok((name.to_owned(), at.to_owned())),
+            _ => Err(format!("{ACCEPTED}: expected a name, a line or nothing, and a reason, found {line:?}")),
+        };
+        Ok(Accepted(text.lines().map(columns).collect::<Result<_, String>>()?))
+    }
+
+    fn contains(&self, mutant: &Mutant) -> bool {
+        let name = mutant.lasting_name();
+        [String::new(), mutant.line.clone()].into_iter().any(|at| self.0.contains(&(name.clone(), at)))
+    }
 }
 
 /// A copy of what git tracks, or would, to be changed.
@@ -269,40 +304,22 @@ fn nearest(copy: &Path, error: &CompileError, of_arms: &BTreeSet<u32>) -> Vec<u3
     found.find(|found| !found.is_empty()).unwrap_or_default()
 }
 
-/// Prints the verdict, and writes every mutant's fate to [`FATES`].
-fn report(tree: &Path, tried: &[Mutant], fates: &[run::Fate]) -> Result<bool, String> {
-    let accepted = fs::read_to_string(tree.join(ACCEPTED)).unwrap_or_default();
-    let columns = |line| match str::split(line, '\t').collect::<Vec<_>>()[..] {
-        [name, at, _why] => Ok((name, at)),
-        _ => Err(format!("{ACCEPTED}: expected a name, a line or nothing, and a reason, found {line:?}")),
-    };
-    let accepted = accepted.lines().map(columns).collect::<Result<BTreeSet<(&str, &str)>, String>>()?;
-    let is_accepted = |mutant: &Mutant| {
-        let name = mutant.lasting_name();
-        accepted.contains(&(&*name, "")) || accepted.contains(&(&*name, &*mutant.line))
-    };
-    let (mut lines, mut survivors, mut harmless) = (Vec::new(), Vec::new(), 0);
+/// Prints the verdict. Whether none survived.
+fn report(tried: &[(&Mutant, run::Fate)]) -> bool {
     let mut parts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    for (mutant, fate) in tried.iter().zip(fates) {
-        lines.push(format!("{}\t{fate}", mutant.name));
-        let survives = matches!(fate, run::Fate::Survived { .. });
-        if survives && is_accepted(mutant) {
-            harmless += 1;
-            continue;
-        }
-        let (caught, viable) = parts.entry(Part::of(mutant).name()).or_default();
-        *viable += 1;
-        *caught += usize::from(!survives);
-        if survives {
-            survivors.push(format!("{}: {fate}", mutant.name));
+    let mut none_survived = true;
+    for (mutant, fate) in tried {
+        let survived = matches!(fate, run::Fate::Survived { .. });
+        let (caught, all) = parts.entry(Part::of(mutant).name()).or_default();
+        *all += 1;
+        *caught += usize::from(!survived);
+        none_survived &= !survived;
+        if survived {
+            println!("{}: {fate}", mutant.name);
         }
     }
-    fs::write(FATES, lines.join("\n") + "\n").map_err(|e| format!("{FATES}: {e}"))?;
-    survivors.iter().for_each(|line| println!("{line}"));
-    for (part, (caught, viable)) in parts {
-        let share = 100.0 * caught as f64 / viable as f64;
-        println!("{part}: {caught} of {viable} caught ({share:.1} %)");
+    for (part, (caught, all)) in parts {
+        println!("{part}: {caught} of {all} caught ({:.1} %)", 100.0 * caught as f64 / all as f64);
     }
-    println!("{harmless} accepted survivors are not counted");
-    Ok(survivors.is_empty())
+    none_survived
 }

@@ -1,6 +1,6 @@
 //! Runs the tests with one mutant on at a time, until the first test that fails.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -15,8 +15,9 @@ use serde_json::Value;
 
 use crate::list::Mutant;
 
-/// What makes a test slow.
-const SLOW: Duration = Duration::from_secs(1);
+/// The quick tests of all programs are run first, those that take up to twice, four times as long and so on after them: most
+/// mutants need none of the slow ones.
+const QUICK: Duration = Duration::from_secs(1);
 /// A mutant that takes this many times as long as none hangs.
 const PATIENCE: u32 = 5;
 
@@ -52,6 +53,14 @@ pub struct Program {
     tests: Vec<Test>,
 }
 
+impl Program {
+    /// The tests that come by it.
+    fn reaching(&self, mutant: &Mutant) -> impl Iterator<Item = &Test> {
+        self.tests.iter().filter(|test| test.reaches.contains(&mutant.id))
+    }
+}
+
+#[derive(Clone)]
 struct Test {
     name: String,
     /// How long it takes on one thread, with what it is the first to ask for.
@@ -59,6 +68,14 @@ struct Test {
     /// The mutants that it, or what it starts, comes by. A value that tests share belongs to the first that asks for it, so
     /// that a mutant may seem to survive that another of them would see, and never the other way.
     reaches: BTreeSet<u32>,
+}
+
+impl Test {
+    /// How slow it is: 0 for a quick one, 1 for up to twice as long, 2 for up to four times.
+    fn class(&self) -> u32 {
+        let times = self.takes.as_secs_f64() / QUICK.as_secs_f64();
+        times.max(1.0).log2().ceil() as u32
+    }
 }
 
 /// Builds the test programs, and runs each without a mutant. `last` is the last mutant's number.
@@ -75,23 +92,39 @@ pub fn programs(copy: &Path, names: &[String], last: u32) -> Result<Vec<Program>
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let built = messages.filter(|m| m["target"]["kind"][0] == "test" && m["executable"].is_string());
-    let built: Vec<(String, PathBuf)> = built
+    let built: BTreeMap<String, PathBuf> = built
         .map(|m| {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             (text(&m["target"]["name"]), PathBuf::from(text(&m["executable"])))
         })
         .collect();
-    on_all_cores(names, |name| {
-        let path = built.iter().find(|(built, _)| built == name).map(|(_, path)| path.clone());
-        let path = path.ok_or(format!("the test program {name} was not built"))?;
-        let tests = tests(copy, &path, last).map_err(|e| format!("without a mutant, {name}: {e}"))?;
-        Ok(Program { name: name.clone(), path, tests })
-    })
+    let cores = cores();
+    let parts: Vec<(&String, usize)> =
+        names.iter().flat_map(|name| (0..cores).map(move |part| (name, part))).collect();
+    let tests = on_all_cores(&parts, |&(name, part)| {
+        let path = built.get(name).ok_or(format!("the test program {name} was not built"))?;
+        tests(copy, path, (part, cores), last).map_err(|e| format!("without a mutant, {name}: {e}"))
+    })?;
+    let program = |(name, tests): (&String, &[Vec<Test>])| Program {
+        name: name.clone(),
+        path: built[name].clone(),
+        tests: tests.concat(),
+    };
+    Ok(names.iter().zip(tests.chunks(cores)).map(program).collect())
 }
 
-/// The tests of a program, and what each comes by.
-fn tests(copy: &Path, program: &Path, last: u32) -> Result<Vec<Test>, String> {
-    let record = program.with_extension("reached");
+/// One of `parts` of a program's tests, every so manieth, and what each comes by.
+fn tests(copy: &Path, program: &Path, (part, parts): (usize, usize), last: u32) -> Result<Vec<Test>, String> {
+    let list = Command::new(program).args(["--list", "--format", "terse"]).current_dir(copy).output();
+    let list = list.map_err(|e| format!("{}: {e}", program.display()))?.stdout;
+    let list = String::from_utf8_lossy(&list).into_owned();
+    let names = list.lines().filter_map(|line| line.strip_suffix(": test"));
+    let mut arguments: Vec<&str> = names.skip(part).step_by(parts).collect();
+    if arguments.is_empty() {
+        return Ok(Vec::new());
+    }
+    arguments.push("--exact");
+    let record = program.with_extension(format!("reached-{part}"));
     let error = |e: std::io::Error| format!("{}: {e}", record.display());
     fs::write(&record, vec![0; last as usize + 1]).map_err(error)?;
     let file = fs::File::options().read(true).write(true).open(&record).map_err(error)?;
@@ -99,27 +132,33 @@ fn tests(copy: &Path, program: &Path, last: u32) -> Result<Vec<Test>, String> {
     let mut reached = unsafe { MmapMut::map_mut(&file) }.map_err(error)?;
     let (mut tests, mut start) = (Vec::new(), Instant::now());
     let ended = |test: &str, passes: bool| {
-        if !passes {
+        let ids: BTreeSet<u32> = (0..)
+            .zip(reached.iter_mut())
+            .filter_map(|(id, byte)| (std::mem::take(byte) != 0).then_some(id))
+            .collect();
+        if passes {
+            tests.push(Test { name: test.to_owned(), takes: start.elapsed(), reaches: ids });
+        } else {
             println!("fails without a mutant, and is left out: {test}");
-            return true;
         }
-        let ids =
-            (0..).zip(reached.iter_mut()).filter_map(|(id, byte)| (std::mem::take(byte) != 0).then_some(id));
-        tests.push(Test { name: test.to_owned(), takes: start.elapsed(), reaches: ids.collect() });
         start = Instant::now();
         true
     };
     let recording = [("MUTANTS_REACHED", record.as_os_str())];
-    match run(copy, (program, &[]), recording, Duration::from_secs(3600), ended)? {
+    match run(copy, (program, &arguments), recording, Duration::from_secs(3600), ended)? {
         Fate::Survived { .. } => Ok(tests),
         fate => Err(fate.to_string()),
     }
 }
 
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// What `work` makes of each, in their order.
-fn on_all_cores<T: Sync, R: Send>(
-    all: &[T],
-    work: impl Fn(&T) -> Result<R, String> + Sync,
+fn on_all_cores<'a, T: Sync, R: Send>(
+    all: &'a [T],
+    work: impl Fn(&'a T) -> Result<R, String> + Sync,
 ) -> Result<Vec<R>, String> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<Option<Result<R, String>>>> = Mutex::new(all.iter().map(|_| None).collect());
@@ -133,34 +172,46 @@ fn on_all_cores<T: Sync, R: Send>(
             }
         }
     };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| (0..cores).for_each(|_| drop(scope.spawn(work))));
+    std::thread::scope(|scope| (0..cores()).for_each(|_| drop(scope.spawn(work))));
     let done = done.into_inner().map_err(|e| e.to_string())?;
     done.into_iter().map(|result| result.unwrap_or(Err("not tried".to_owned()))).collect()
 }
 
-/// What becomes of each.
+/// What becomes of each that is begun in `time`, in this order. `tell` hears of it at once.
 ///
 /// # Errors
-/// A program that cannot be started.
-pub fn all(copy: &Path, programs: &[Program], mutants: &[Mutant]) -> Result<Vec<Fate>, String> {
-    on_all_cores(mutants, |mutant| {
+/// A program that cannot be started; one of `tell`.
+pub fn all<'a>(
+    copy: &Path,
+    programs: &[Program],
+    mutants: &'a [Mutant],
+    time: Duration,
+    tell: impl FnMut(&Mutant, &Fate) -> Result<(), String> + Send,
+) -> Result<Vec<(&'a Mutant, Fate)>, String> {
+    let (start, tell) = (Instant::now(), Mutex::new(tell));
+    let fates = on_all_cores(mutants, |mutant| {
+        if start.elapsed() > time {
+            return Ok(None);
+        }
         let fate = fate(copy, programs, mutant)?;
         println!("{}: {fate}", mutant.name);
-        Ok(fate)
-    })
+        let mut tell = tell.lock().map_err(|e| e.to_string())?;
+        tell(mutant, &fate)?;
+        Ok(Some((mutant, fate)))
+    })?;
+    Ok(fates.into_iter().flatten().collect())
 }
 
 fn fate(copy: &Path, programs: &[Program], mutant: &Mutant) -> Result<Fate, String> {
     let mut order: Vec<&Program> = programs.iter().collect();
     // That of the mutant's own room first.
     order.sort_by_key(|program| !mutant.file.contains(&format!("/{}/", program.name)));
+    let classes: BTreeSet<u32> =
+        programs.iter().flat_map(|program| program.reaching(mutant)).map(Test::class).collect();
     let mut run_by = 0;
-    // The quick tests of all programs, then the slow ones: most mutants need none of them.
-    for slow in [false, true] {
+    for class in classes {
         for program in &order {
-            let chosen = |test: &&Test| test.reaches.contains(&mutant.id) && (test.takes > SLOW) == slow;
-            let chosen: Vec<&Test> = program.tests.iter().filter(chosen).collect();
+            let chosen: Vec<&Test> = program.reaching(mutant).filter(|test| test.class() == class).collect();
             if chosen.is_empty() {
                 continue;
             }
