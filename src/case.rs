@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::formula::Form;
 use crate::judge::budget::gradient::{GradientBudget, Pass};
 use crate::judge::budget::{self, Budget};
+use crate::judge::diagnose::Work;
 use crate::judge::faults;
 use crate::judge::gradient;
 use crate::judge::pairwise::{self, MethodOutputs};
@@ -84,7 +85,15 @@ pub fn diagnose_gradients(pass: Pass, got: &Gradients<f32>, tensors: &mut Named<
     let want = got.map(|name, tensor| tensor.with(bounds[name].value.clone()));
     let got = widened(got);
     let bounds = bounds.map(|_, bounds| bounds.bound.clone());
-    let case = faults::gradient::Case { form, problem, given, got: &got, want: &want, bounds: &bounds };
+    let case = faults::gradient::Case {
+        form,
+        problem,
+        given,
+        got: &got,
+        want: &want,
+        bounds: &bounds,
+        work: &Work::default(),
+    };
     for (name, diagnosis) in faults::gradient::diagnose(&case, &failing) {
         tensors[name].diagnosis = diagnosis;
     }

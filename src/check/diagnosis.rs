@@ -4,7 +4,7 @@
 use super::Truths;
 use crate::formula::Form;
 use crate::judge::budget;
-use crate::judge::diagnose::{Case, Effort, Models, by_tensor};
+use crate::judge::diagnose::{Case, Effort, Models, Work, by_tensor};
 use crate::problem::Problem;
 use crate::problem::recorded::RecordedOutput;
 use crate::promise::Contract;
@@ -131,6 +131,7 @@ fn of_rows(
         got: &problem.judged(&output.tensors),
         want: &want,
         budget: &budget::scan(form, problem, contract),
+        work: &Work::default(),
     };
     explains(&case, failing)
 }

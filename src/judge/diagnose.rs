@@ -29,6 +29,7 @@ pub mod sweep;
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
@@ -36,7 +37,8 @@ use self::identify::{Explanation, Outcome, Search};
 use super::budget::Budget;
 use super::faults::Fault;
 use super::faults::catalogue::{self, Entry};
-use super::faults::scan::{self, Channel};
+use super::faults::pieces::{self, Pieces};
+use super::faults::scan::{self, Channel, Row};
 use super::faults::variant::Variant;
 use crate::formula::Form;
 use crate::problem::{InputType, Problem};
@@ -67,6 +69,44 @@ pub struct Case<'a> {
     pub got: &'a Tensors<f64>,
     pub want: &'a Tensors<f64>,
     pub budget: &'a Budget,
+    /// Where what looking for a cause takes is counted.
+    pub work: &'a Work,
+}
+
+impl Case<'_> {
+    /// A judged channel of a variant.
+    fn channel(&self, variant: &Variant, channel: (usize, usize)) -> Channel {
+        self.work.add(self.problem.shape.seqlen * self.problem.shape.dstate);
+        scan::channel(variant, self.problem, channel)
+    }
+
+    /// Its first outputs ([`scan::beginning`]).
+    fn beginning(&self, variant: &Variant, channel: (usize, usize), len: usize) -> Option<Row> {
+        self.work.add(len * self.problem.shape.dstate);
+        scan::beginning(variant, self.problem, channel, len)
+    }
+
+    /// What its first outputs are made of ([`pieces::pieces`]).
+    fn pieces(&self, variant: &Variant, channel: (usize, usize), len: usize) -> Option<Pieces> {
+        self.work.add(len * self.problem.shape.dstate);
+        pieces::pieces(variant, self.problem, channel, len)
+    }
+}
+
+/// What a diagnosis takes, in positions × states that are computed: a count, not a time, and the same whenever the same is asked.
+/// What is solved by least squares counts with its elements × terms.
+#[derive(Debug, Default)]
+pub struct Work(AtomicU64);
+
+impl Work {
+    pub(super) fn add(&self, values: usize) {
+        self.0.fetch_add(values as u64, Ordering::Relaxed);
+    }
+
+    /// All of it until now.
+    pub fn done(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// A change to the specified scan that is looked for in recordings.
@@ -418,8 +458,7 @@ fn pairs(explained: &Explained, effort: Effort) -> Vec<(Vec<&'static Entry>, Fit
         if refuted_at_once(case, tensors, order, &variant) {
             return None;
         }
-        let channel =
-            |row: usize| Cow::Owned(scan::channel(&variant, case.problem, case.problem.judged_channels[row]));
+        let channel = |row: usize| Cow::Owned(case.channel(&variant, case.problem.judged_channels[row]));
         let fit = fit(case, tensors, order, channel, true);
         let is_needed = fit.residual <= NEEDED * fit_a.residual.min(fit_b.residual);
         (fit.explains() && is_needed).then(|| (vec![a, b], fit))
@@ -435,7 +474,7 @@ fn refuted_at_once(case: &Case, tensors: &[TensorName], order: &[usize], variant
         return false;
     };
     let channel = case.problem.judged_channels[row];
-    let Some(modelled) = scan::beginning(variant, case.problem, channel, FIRST) else { return false };
+    let Some(modelled) = case.beginning(variant, channel, FIRST) else { return false };
     let got = &case.got[TensorName::Out].values[row * seqlen..];
     got.iter().zip(modelled.values.iter().zip(&modelled.bound)).any(|(&got, (&value, &bound))| {
         let mut sums = FitSums::default();

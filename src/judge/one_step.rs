@@ -3,6 +3,7 @@
 //! passes, as far as a backward of coefficients can have them.
 
 use super::budget::gradient::{self, GradientBudget, Pass};
+use super::diagnose::Work;
 use super::faults::gradient::{self as faults, Case};
 use super::lost_digits;
 use super::ulp::Format;
@@ -62,7 +63,7 @@ pub fn diagnose(judged: &Judged, failing: &[GradientName]) -> Named<Vec<Diagnosi
         return found;
     }
     let Pass { form, problem, given, .. } = *pass;
-    let case = Case { form, problem, given, got, want, bounds: &bounds };
+    let case = Case { form, problem, given, got, want, bounds: &bounds, work: &Work::default() };
     for (name, models) in faults::diagnose(&case, &wrong) {
         let of_coefficients = |model: &Diagnosis| !OF_THE_SCAN.iter().any(|part| model.name.contains(part));
         found.insert(name, models.into_iter().filter(of_coefficients).collect());

@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 
 use super::{Known, Plan};
-use crate::judge::diagnose::{Case, Effort, by_tensor};
+use crate::judge::diagnose::{Case, Effort, Work, by_tensor};
 use crate::judge::lost_digits;
 use crate::kernel::Backend;
 use crate::problem::plan::Spec;
@@ -50,6 +50,7 @@ fn of_case(
         got: &problem.judged(&output),
         want: &truths[0].tensors,
         budget: &known.budget(method, &promise.contract),
+        work: &Work::default(),
     };
     let failing = explained::failing_outputs(failed);
     // A lifted run that is judged has a verdict of its own.

@@ -36,10 +36,15 @@ impl Figure {
     }
 }
 
-/// A table of them, which does not change unseen.
+/// A table of what changes to a scan compute, or of what is said of them, which does not change unseen.
 pub fn golden(name: &str, description: &str, table: &str) {
+    golden_in("changes", name, description, table);
+}
+
+/// The same in another folder.
+pub fn golden_in(folder: &str, name: &str, description: &str, table: &str) {
     insta::with_settings!({
-        snapshot_path => "../../golden/changes",
+        snapshot_path => format!("../../golden/{folder}"),
         prepend_module_to_snapshot => false,
         description => description,
         omit_expression => true,

@@ -20,6 +20,7 @@ mod gradients;
 mod lanes;
 mod lost_digits;
 mod model;
+mod one_step;
 mod pairwise;
 mod places;
 mod plan_covers_everything;

@@ -250,6 +250,49 @@ fn numbers_of(elements: &Elements) -> impl Iterator<Item = [f32; 6]> {
     })
 }
 
+/// What a B̄u may be off: B̄'s bound times |u|, the rounding of the products with u and with B, and their underflows.
+#[rstest]
+fn the_products_with_b_and_u_round(
+    #[values(Weights::Real, Weights::Complex)] weights: Weights,
+    #[values(3.0, -0.375, 0.0)] u: f32,
+    #[values(0.0, 1e-44, 0.75, -4e6)] b_bar: f64,
+    #[values(1e-44, 1.5)] b: f32,
+) {
+    let product = f64::from(f32::EPSILON) / 2.0 * if weights == Weights::Complex { 5f64.sqrt() } else { 1.0 };
+    let smallest = f64::from(f32::from_bits(1));
+    let elements = Elements { u: vec![u], ..elements(weights, vec![0.5], b) };
+    let width = weights.width();
+    let (a_bar, b_bar) = ([1.5, 0.0], [b_bar, -0.25 * b_bar]);
+    let (want, size) = (&b_bar[..width], f64::hypot(b_bar[0], if width == 2 { b_bar[1] } else { 0.0 }));
+    let (_, bounds) =
+        coefficient::bounds(Method::Zoh, &elements.coefficients, (&a_bar[..width], want), &Contract::FOREIGN);
+    let u = f64::from(u);
+    let bound = if u == 0.0 {
+        0.0
+    } else {
+        bounds[0] * u.abs() * (1.0 + 2.0 * product) + 2.0 * product * size * u.abs() + smallest
+    };
+    // Well beyond the bound in the last part.
+    let off = 1e3 * (bound + smallest);
+    let old: Vec<f32> =
+        (0..width).map(|i| (b_bar[i] * u + if i + 1 == width { off } else { 0.0 }) as f32).collect();
+    let right: Vec<f32> = want.iter().map(|part| (part * u) as f32).collect();
+    let parts = old.iter().zip(want).map(|(&old, want)| f64::from(old) - want * u);
+    let error = parts.fold(0.0, f64::hypot) / bound;
+    let a_bar = [1.5f32, 0.0];
+    let diff = compare(
+        Method::Zoh,
+        Operand::Variable,
+        &elements,
+        Ok((&a_bar[..width], &old)),
+        Ok((&a_bar[..width], &right)),
+        Ok((&[1.5, 0.0][..width], want)),
+    );
+    let found = diff.old_worst.expect("the old revision ran");
+    assert!(found == error || (found - error).abs() <= 1e-12 * error, "{found}, not {error}");
+    assert_eq!(diff.change, Change::Closer);
+}
+
 /// Where nothing is bounded two numbers cannot be told apart, and a number is told from what is none; two that are none, not.
 #[test]
 fn without_a_bound_numbers_are_told_from_what_is_none() {

@@ -2,7 +2,7 @@
 
 use half::f16;
 use holdfast::judge::budget::{self, Budget};
-use holdfast::judge::diagnose::Case;
+use holdfast::judge::diagnose::{Case, Work};
 use holdfast::judge::faults::catalogue::Entry;
 use holdfast::judge::scan;
 use holdfast::kernel::{Backend, CpuBackend};
@@ -113,6 +113,7 @@ pub struct Solved {
     pub problem: Problem,
     pub truth: ScanTruth,
     pub budget: Budget,
+    pub work: Work,
 }
 
 /// The method on the problem of this kind.
@@ -138,7 +139,7 @@ impl Solved {
     pub fn of(kind: Kind, problem: Problem, method: Method) -> Solved {
         let mut truths = holdfast::truth::scan::solve(&problem, &[method]).expect("certified");
         let budget = budget::scan(method, &problem, &Contract::PRODUCTION);
-        Solved { kind, method, truth: truths.remove(0), budget, problem }
+        Solved { kind, method, truth: truths.remove(0), budget, work: Work::default(), problem }
     }
 
     pub fn run(&self, backend: &CpuBackend) -> Run {
@@ -182,6 +183,7 @@ impl Solved {
             got: &run.tensors,
             want: &self.truth.tensors,
             budget: &self.budget,
+            work: &self.work,
         }
     }
 }

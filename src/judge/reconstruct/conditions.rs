@@ -153,13 +153,17 @@ pub fn find(
     is_elsewhere: &dyn Fn(&Point) -> bool,
 ) -> Option<Condition> {
     type Test = (&'static str, fn(&Point) -> bool);
-    let exact: [Test; 6] = [
+    let exact: [Test; 10] = [
         ("A = 0", |p| p.a == Complex64::ZERO),
         ("Δ = 0", |p| p.delta == 0.0),
         ("z = 0", |p| p.z() == Complex64::ZERO),
         ("A is real", |p| p.a.im == 0.0),
         ("Re A = 0", |p| p.a.re == 0.0),
         ("Re A > 0", |p| p.a.re > 0.0),
+        ("Re A < 0", |p| p.a.re < 0.0),
+        ("Im A > 0", |p| p.a.im > 0.0),
+        ("Im A < 0", |p| p.a.im < 0.0),
+        ("A ≠ 0", |p| p.a != Complex64::ZERO),
     ];
     let exactly = |test: fn(&Point) -> bool| inside.iter().all(test) && !outside.iter().any(test);
     if let Some(&(text, test)) = exact.iter().find(|(_, test)| exactly(*test)) {

@@ -206,9 +206,13 @@ fn changed(which: Which, term: &Term, right: &Term, z: &[Complex64]) -> String {
     if let (Shape::Mixed(mixed), Some(alpha)) = (&found.shape, pole(&right.function.shape))
         && mixed.is_quotient()
     {
-        let wrong = mixed.beside_modulus(alpha).join(", ");
-        let name = text::quotient_below(alpha);
-        return format!("|{name}|² has {wrong}");
+        let wrong = mixed.beside_modulus(alpha);
+        let below = text::quotient_below(alpha);
+        // Where the modulus is right, what stands above it is wrong.
+        return match wrong.is_empty() {
+            true => format!("{} in place of {name}", text::term(which, term)),
+            false => format!("|{below}|² has {}", wrong.join(", ")),
+        };
     }
     if let (Shape::Exponential(_, re, im), Which::ABar) = (&found.shape, which) {
         let part = |what, factor: f64| {
@@ -245,10 +249,10 @@ fn changed(which: Which, term: &Term, right: &Term, z: &[Complex64]) -> String {
             };
             let mut parts: Vec<String> = wrong.iter().map(one).collect();
             if series(right, last + 1) != 0.0 {
-                parts.push(format!(
-                    "nothing after the term in {}",
-                    text::raised("Δ", right.power + last as i32)
-                ));
+                parts.push(match right.power + last as i32 {
+                    0 => "nothing after it".to_owned(),
+                    power => format!("nothing after the term in {}", text::raised("Δ", power)),
+                });
             }
             return parts.join(", ");
         }

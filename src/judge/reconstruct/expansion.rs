@@ -274,7 +274,8 @@ fn monomials(probe: &Probe, which: Which, z: &[Complex64]) -> Option<Vec<(Monomi
 /// Complex factors of the columns: those that leave no more than a fit may.
 fn complex_factors(columns: &[Vec<Complex64>], values: &[Complex64]) -> Option<Vec<Complex64>> {
     let size = values.iter().fold(0.0, |most: f64, value| most.max(value.norm()));
-    if size == 0.0 {
+    // What is no number is no 0.
+    if values.iter().all(|value| *value == Complex64::ZERO) {
         return Some(vec![Complex64::ZERO; columns.len()]);
     }
     if columns.is_empty() {
@@ -317,7 +318,7 @@ fn powers(table: &Table) -> Option<Vec<(i32, Vec<Complex64>)>> {
 
 fn row_factors(columns: &[Vec<Complex64>], row: &[Complex64]) -> Option<Vec<Complex64>> {
     let largest = row.iter().fold(0.0, |most: f64, value| most.max(value.norm()));
-    if largest == 0.0 {
+    if row.iter().all(|value| *value == Complex64::ZERO) {
         return Some(vec![Complex64::ZERO; columns.len()]);
     }
     // Each value in units of itself: a power of Δ must fit at the smallest step as well.

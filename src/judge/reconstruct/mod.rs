@@ -52,6 +52,7 @@ use num_complex::Complex64;
 
 use self::expansion::{Evaluate, Expansion, Point, Probe, Which};
 use self::fit::{TOLERANCE, blurred};
+use self::function::Shape;
 use self::places::{Content, Place};
 use self::replaced::Replaced;
 use super::diagnose::{NEARLY, NEEDED, variant};
@@ -250,8 +251,9 @@ pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option
                 continue;
             }
         }
-        // What is added to a denominator shows near 0 alone.
-        let is_right = difference::same(&computed, &right, &arguments);
+        // What is added to a denominator shows near 0 alone, and what was found of it is not right, however little it is elsewhere.
+        let is_guarded = computed.0.iter().any(|term| matches!(term.function.shape, Shape::Guarded(..)));
+        let is_right = !is_guarded && difference::same(&computed, &right, &arguments);
         let guarded = if is_right { guards::find(&probe, which, &computed) } else { None };
         let (computed, is_right) = guarded.map_or((computed, is_right), |guarded| (guarded, false));
         if let (Which::ABar, [one], false) = (which, &computed.0[..], is_right) {

@@ -293,7 +293,7 @@ impl Asked<'_> {
         };
         let of_a = || Some(Content::Of(replaced::of_a_at(self.model, &values, FOUND)?, self.model.clone()));
         let cut = || cut::find(&values, self.model).map(Content::Formula);
-        let known = content(&values, self.model).map(Content::Formula).or_else(of_a).or_else(cut);
+        let known = content(self.which, &values, self.model).map(Content::Formula).or_else(of_a).or_else(cut);
         let known = known.and_then(|content| {
             let condition = self.condition(&values, Class::Other, &|point, got| {
                 class_of(content.value(point), point, got) != Class::Other
@@ -516,9 +516,10 @@ impl Asked<'_> {
 const EVIDENCE: usize = 4;
 
 /// What is returned at these points, if it is a sum of up to three terms, or what is returned elsewhere and one or two more.
-fn content(values: &[(Point, Complex64)], elsewhere: &Expansion) -> Option<Expansion> {
+fn content(which: Which, values: &[(Point, Complex64)], elsewhere: &Expansion) -> Option<Expansion> {
     // At these points u and B are 1.
-    let monomial = elsewhere.0.first().map_or(Monomial::CONSTANT, |term| term.monomial);
+    let specified = if which == Which::BBar { Monomial::BU } else { Monomial::CONSTANT };
+    let monomial = elsewhere.0.first().map_or(specified, |term| term.monomial);
     let term = |power, function| Term { monomial, power, function };
     let not_zero = values.iter().filter(|(_, got)| *got != Complex64::ZERO);
     let (points, got): (Vec<Point>, Vec<Complex64>) = not_zero.copied().unzip();

@@ -83,7 +83,8 @@ impl Recurrence {
         })
     }
 
-    pub fn text(&self) -> String {
+    /// How φₖ is formed.
+    pub fn text(&self, k: usize) -> String {
         let exponential = match &self.exponential {
             Exponential::Right => None,
             Exponential::Zero => Some("0 in the place of exp(z)".to_owned()),
@@ -93,7 +94,11 @@ impl Recurrence {
                 Some(format!("{} in the place of exp(z)", text::function(0, &found)))
             }
         };
-        let step = if self.from > 1 { format!(" in step {}", self.from) } else { String::new() };
+        let step = match self.from {
+            1 => String::new(),
+            from if from == k => format!(" in step {k}"),
+            from => format!(" from step {from} on"),
+        };
         let reciprocal = self.reciprocal.text().map(|text| format!("{text} in the place of 1/z{step}"));
         let both: Vec<String> = exponential.into_iter().chain(reciprocal).collect();
         let start = if self.start == 0 {

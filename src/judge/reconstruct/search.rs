@@ -239,14 +239,19 @@ impl Samples<'_> {
         let near: Vec<usize> = (0..self.z.len()).filter(near).collect();
         let first = *near.iter().find(|&&i| self.z[i].re != 0.0)?;
         let opposite = *near.iter().find(|&&i| self.z[i] == -self.z[first])?;
-        let factor = (self.values[first] * self.values[opposite]).re;
-        let factor = if factor > 0.0 { snapped(factor.sqrt()) } else { return None };
+        let square = (self.values[first] * self.values[opposite]).re;
+        // So near 0 the exponential has a positive real part.
+        let sign = self.values[first].re.signum();
+        let factor = if square > 0.0 { snapped(sign * square.sqrt()) } else { return None };
         let slope = |part: fn(Complex64) -> f64| {
             let i = near.iter().copied().find(|&i| part(self.z[i]) != 0.0)?;
             Some(part((self.values[i] / factor).ln()) / part(self.z[i]))
         };
         let re = slope(|z| z.re)?;
         let im = slope(|z| z.im).unwrap_or(re);
+        // One that is lost beside the other is 0.
+        let beside = |one: f64, other: f64| if one.abs() <= TOLERANCE * other.abs() { 0.0 } else { one };
+        let (re, im) = (beside(re, im), beside(im, re));
         // What scales both parts is one number.
         let numbers = [factor, re, im];
         let count = if (re - im).abs() <= TOLERANCE * re.abs() { 2 } else { 3 };

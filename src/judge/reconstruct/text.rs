@@ -86,6 +86,9 @@ pub fn function(power: i32, found: &Found) -> String {
                 if below.len() == 1 { above } else { format!("{above}/({})", series(below, argument)) };
             format!("{}{text}", step(power))
         }
+        Shape::ConjugateBelow(above, below) if above[1..].iter().all(|c| *c == 0.0) => {
+            fraction_over(power, above[0], &format!("({})", series(below, "conj(z)")))
+        }
         Shape::ConjugateBelow(above, below) => {
             format!("{}({})/({})", step(power), series(above, "z"), series(below, "conj(z)"))
         }
@@ -141,7 +144,7 @@ pub fn function(power: i32, found: &Found) -> String {
         }
         Shape::Mixed(mixed) => format!("{}{}", step(power), mixed.text()),
         Shape::Stepwise(factor, k, recurrence) => {
-            format!("{} ({})", basis(power, *factor, Function::Phi(*k), None), recurrence.text())
+            format!("{} ({})", basis(power, *factor, Function::Phi(*k), None), recurrence.text(*k))
         }
         Shape::Reduced(reduced) => format!("{}{}", step(power), reduced.text()),
         Shape::BaseTwo(base_two) => format!("{}{}", step(power), base_two.text()),
@@ -319,9 +322,11 @@ fn of_logarithm(value: f64) -> Option<String> {
     })
 }
 
-/// Six digits.
+/// Six digits; nine where six say 1 of what is not 1.
 pub fn digits(value: f64) -> String {
-    let rounded = format!("{value:.5e}").parse::<f64>().unwrap_or(value);
+    let rounded = |count: usize| format!("{value:.count$e}").parse::<f64>().unwrap_or(value);
+    let is_one = rounded(5).abs() == 1.0 && (value.abs() - 1.0).abs() > TOLERANCE;
+    let rounded = rounded(if is_one { 8 } else { 5 });
     if rounded == 0.0 || (1e-3..1e6).contains(&rounded.abs()) {
         format!("{rounded}")
     } else {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use holdfast::judge::diagnose::{Alternative, alternatives, identify};
+use holdfast::judge::diagnose::{Alternative, Work, alternatives, identify};
 use holdfast::judge::faults::variant::Variant;
 use holdfast::results::Diagnosis;
 use holdfast::tensor::{Named, Tensors};
@@ -93,7 +93,7 @@ fn in_some_channels(planting: &Planting, count: usize) -> Vec<Planted> {
     planted
 }
 
-/// What is said of it: at once, or after a longer search (»).
+/// What is said of it: at once, or after a longer search (»); and what that takes.
 fn line(planting: &Planting, planted: &Planted) -> String {
     let failing = planting.failing(&planted.got);
     let sentence = |one: &Diagnosis| format!("{}: {}", one.name, one.what);
@@ -103,12 +103,13 @@ fn line(planting: &Planting, planted: &Planted) -> String {
             .filter_map(|(name, all)| all.first().map(|first| format!("{name}: {}", sentence(first))))
             .collect()
     };
-    let at_once = planting.by_tensor(&planted.got, &failing);
+    let work = Work::default();
+    let at_once = planting.by_tensor(&planted.got, &failing, &work);
     let (mark, said) = match sentences(&at_once) {
-        said if said.is_empty() => ("»", sentences(&identify(&planting.case(&planted.got), &failing))),
+        said if said.is_empty() => ("»", sentences(&identify(&planting.case(&planted.got, &work), &failing))),
         said => ("→", said),
     };
-    format!("{}\n    {mark} {}\n", planted.what, said.join("\n      "))
+    format!("{} [{}]\n    {mark} {}\n", planted.what, work.done(), said.join("\n      "))
 }
 
 fn table(planting: &Planting, all: &[Planted]) -> String {
@@ -118,7 +119,7 @@ fn table(planting: &Planting, all: &[Planted]) -> String {
 #[rstest]
 fn what_is_said_of_numbers_places_and_pairs_is_as_recorded(#[values(0, 1, 2, 3, 4, 5)] at: usize) {
     let description = "Changes to a scan with a number, at some places, and in twos, planted; what is said of each tensor at \
-                       once (→) or after a longer search (»).";
+                       once (→) or after a longer search (»). In brackets how many positions × states that takes.";
     let (method, problem) = problems().swap_remove(at);
     let planting = Planting::new(method, problem);
     let mut all = alone(&planting, numbers(planting.problem.weights), at);

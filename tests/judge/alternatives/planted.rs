@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use holdfast::judge::budget::{self, Budget};
-use holdfast::judge::diagnose::{Alternative, Case, Effort, Models, alternatives, by_tensor};
+use holdfast::judge::diagnose::{Alternative, Case, Effort, Models, Work, alternatives, by_tensor};
 use holdfast::judge::faults::scan;
 use holdfast::judge::faults::variant::Variant;
 use holdfast::method::Method;
@@ -61,21 +61,27 @@ impl Planting {
         TensorName::ALL.into_iter().filter(fails).collect()
     }
 
-    pub fn case<'a>(&'a self, got: &'a Tensors<f64>) -> Case<'a> {
+    pub fn case<'a>(&'a self, got: &'a Tensors<f64>, work: &'a Work) -> Case<'a> {
         let Planting { method, problem, want, budget, .. } = self;
-        Case { form: (*method).into(), problem, got, want, budget }
+        Case { form: (*method).into(), problem, got, want, budget, work }
     }
 
     /// What is said at once of the tensors that fail.
-    pub fn by_tensor(&self, got: &Tensors<f64>, failing: &[TensorName]) -> Named<Vec<Diagnosis>> {
-        by_tensor(&self.case(got), failing, &self.models, Effort::RECORDED)
+    pub fn by_tensor(
+        &self,
+        got: &Tensors<f64>,
+        failing: &[TensorName],
+        work: &Work,
+    ) -> Named<Vec<Diagnosis>> {
+        by_tensor(&self.case(got, work), failing, &self.models, Effort::RECORDED)
     }
 
-    /// What is said at once of the first tensor that fails; none where all pass.
-    fn said(&self, got: &Tensors<f64>) -> Option<Vec<Diagnosis>> {
-        let failing = self.failing(got);
-        let first = failing.first()?;
-        Some(self.by_tensor(got, &failing).get(*first).cloned().unwrap_or_default())
+    /// What is said at once of the first tensor that fails, none where all pass; and what that takes.
+    fn said(&self, got: &Tensors<f64>) -> (Option<Vec<Diagnosis>>, u64) {
+        let (failing, work) = (self.failing(got), Work::default());
+        let Some(first) = failing.first() else { return (None, 0) };
+        let said = self.by_tensor(got, &failing, &work).get(*first).cloned();
+        (Some(said.unwrap_or_default()), work.done())
     }
 }
 
@@ -102,15 +108,15 @@ fn some(all: Vec<Alternative>) -> Vec<Alternative> {
 #[rstest]
 fn what_is_said_of_planted_changes_is_as_recorded(#[values(0, 1, 2, 3, 4, 5)] at: usize) {
     let description = "Every kind of change to a scan, planted: how many are named first (=), named (~), pass (.), have another \
-                       name (≈), get none at once (?), as what a statement of the recording would accept; and the first other \
-                       name.";
+                       name (≈), get none at once (?), as what a statement of the recording would accept; in brackets how many \
+                       positions × states that takes; and the first other name.";
     let (method, problem) = problems().swap_remove(at);
     let planting = Planting::new(method, problem);
     let all = some(alternatives(method, &planting.problem, LENGTH));
-    let said: Vec<Option<Vec<Diagnosis>>> =
+    let said: Vec<(Option<Vec<Diagnosis>>, u64)> =
         all.par_iter().map(|alternative| planting.said(&planting.got(&alternative.variant))).collect();
-    let mut kinds: Vec<(String, String, Option<String>)> = Vec::new();
-    for (alternative, said) in all.iter().zip(said) {
+    let mut kinds: Vec<(String, String, u64, Option<String>)> = Vec::new();
+    for (alternative, (said, work)) in all.iter().zip(said) {
         let is_it = |one: &Diagnosis| one.name == alternative.name && one.what == alternative.what;
         let mark = match &said {
             None => '.',
@@ -125,17 +131,18 @@ fn what_is_said_of_planted_changes_is_as_recorded(#[values(0, 1, 2, 3, 4, 5)] at
         let other = other.map(|one| format!("{}: {}", one.name, one.what));
         let kind = kind(alternative);
         match kinds.iter_mut().find(|(known, ..)| *known == kind) {
-            Some((_, marks, first)) => {
+            Some((_, marks, of_all, first)) => {
                 marks.push(mark);
+                *of_all += work;
                 *first = first.take().or(other);
             }
-            None => kinds.push((kind, mark.to_string(), other)),
+            None => kinds.push((kind, mark.to_string(), work, other)),
         }
     }
     let mut table = String::new();
-    for (kind, marks, other) in kinds {
-        let _ =
-            writeln!(table, "{marks} {kind}{}", other.map_or(String::new(), |other| format!(" → {other}")));
+    for (kind, marks, work, other) in kinds {
+        let other = other.map_or(String::new(), |other| format!(" → {other}"));
+        let _ = writeln!(table, "{marks} [{work}] {kind}{other}");
     }
     golden(&format!("named-{method}"), description, &table);
 }

@@ -1,5 +1,6 @@
 //! What is said of gradients with a number, a place or two faults in them.
 
+use holdfast::judge::diagnose::Work;
 use holdfast::judge::faults::gradient::adjoint;
 use holdfast::judge::faults::gradient::catalogue::{self, Fault};
 use holdfast::judge::faults::gradient::structure;
@@ -137,17 +138,19 @@ fn scaled_places(known: &Known, count: usize) -> Vec<Planted> {
 
 fn line(known: &Known, (what, got): &Planted) -> String {
     let got = got.map(|_, tensor| tensor.with(tensor.values.iter().map(|v| f64::from(*v as f32)).collect()));
-    let said = known.judged(&got);
+    let work = Work::default();
+    let said = known.counted(&got, &work);
     let each = said.iter().map(|(name, all)| {
         let all: Vec<String> = all.iter().take(2).map(|one| format!("{}: {}", one.name, one.what)).collect();
         format!("    {name}: {}\n", all.join(" | "))
     });
-    format!("{what}\n{}", each.collect::<String>())
+    format!("{what} [{}]\n{}", work.done(), each.collect::<String>())
 }
 
 #[rstest]
 fn what_is_said_of_numbers_places_and_pairs_is_as_recorded(#[values(0, 1, 2, 3, 4, 5)] at: usize) {
-    let description = "Gradients that are wrong by a number, at some places, or by two faults: what is said of each that fails.";
+    let description = "Gradients that are wrong by a number, at some places, or by two faults: what is said of each that fails; in \
+                       brackets how many positions × states that takes.";
     let (method, problem) = problems().swap_remove(at);
     let known = Known::new(method, &problem);
     let mut all = spoiled(&known, at);

@@ -1,12 +1,28 @@
 //! Promise: what is wrong with a backward pass is named, gradient by gradient, and what is wrong in no known way is not.
 
+mod blank;
 mod combined;
 mod computed;
+mod factors;
 mod fitted;
+mod limits;
+mod models;
+mod numbers;
+mod orders;
+mod pairs;
 mod places;
 mod planted;
+mod ranges;
+mod skip;
+mod slices;
+mod stands;
+mod sums;
+mod terms;
+mod thresholds;
 mod unknown;
+mod zeros;
 
+use holdfast::judge::diagnose::Work;
 use holdfast::judge::faults::gradient::catalogue::Fault;
 use holdfast::judge::faults::gradient::variant::Variant;
 use holdfast::judge::faults::gradient::{Case, adjoint, compute, diagnose};
@@ -149,8 +165,13 @@ impl<'a> Known<'a> {
 
     /// What is said of the gradients that are beyond their bounds.
     fn judged(&self, got: &Gradients<f64>) -> Named<Vec<Diagnosis>, GradientName> {
+        self.counted(got, &Work::default())
+    }
+
+    /// The same, with what it takes counted.
+    fn counted(&self, got: &Gradients<f64>, work: &Work) -> Named<Vec<Diagnosis>, GradientName> {
         let Known { problem, given, want, bounds, .. } = self;
-        let case = Case { form: self.method.into(), problem, given, got, want, bounds };
+        let case = Case { form: self.method.into(), problem, given, got, want, bounds, work };
         let fails = |name: GradientName| {
             let (got, want) = (&got[name].values, &want[name]);
             let within = |i: usize| (got[i] - want.values[i]).abs() <= bounds[name][i / want.width];

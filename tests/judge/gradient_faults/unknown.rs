@@ -1,6 +1,7 @@
 //! What nothing models.
 
 use holdfast::formula::{Form, Textbook};
+use holdfast::judge::diagnose::Work;
 use holdfast::judge::faults::gradient::{Case, diagnose};
 use holdfast::method::Method;
 use holdfast::problem::{OutputGradients, Problem, Weights};
@@ -17,7 +18,7 @@ fn textbook_forms_get_no_diagnosis() {
     let Known { problem, given, want, bounds, .. } = Known::new(Method::Zoh, &problems[0]);
     let got = want.map(|_, tensor| tensor.with(vec![1.0; tensor.values.len()]));
     let form = Form::Textbook(Textbook::ZohExact);
-    let case = Case { form, problem, given, got: &got, want: &want, bounds: &bounds };
+    let case = Case { form, problem, given, got: &got, want: &want, bounds: &bounds, work: &Work::default() };
     assert_eq!(diagnose(&case, &[A, U]), [(A, vec![]), (U, vec![])].into_iter().collect());
 }
 

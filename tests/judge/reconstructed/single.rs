@@ -1,42 +1,21 @@
-//! Promise: what is said of wrong step functions does not change unseen. One thing is wrong at a time, in Ā, in B̄ or in both, of
-//! each method in turn.
-
-use std::fmt::Write as _;
+//! One thing is wrong at a time, in Ā, in B̄ or in both, of each method in turn.
 
 use holdfast::judge::model::phi;
 use holdfast::method::Method;
 use holdfast::problem::Weights;
 use num_complex::Complex64 as C;
-use rayon::prelude::*;
 use rstest::rstest;
 
-use super::figures::golden;
-use super::reconstruct::{found_of, right};
+use super::{Own, Step, Wrong, recorded};
 
-/// A step: Δ, A, B and u.
-#[derive(Clone, Copy)]
-struct Step {
-    delta: f64,
-    a: C,
-    b: C,
-    u: f64,
-}
-
-impl Step {
-    fn z(&self) -> C {
-        self.a * self.delta
-    }
-}
-
-/// What is computed in place of the specified step: the method's own Ā and B̄u of another step, changed or not.
-type Wrong = fn(&dyn Fn(Step) -> [C; 2], Step) -> [C; 2];
+type Change = fn(Own, Step) -> [C; 2];
 
 fn with(step: Step, a: C) -> Step {
     Step { a, ..step }
 }
 
 /// One coefficient of one step, the other of another.
-fn mixed(own: &dyn Fn(Step) -> [C; 2], a_bar: Step, b_bar: Step) -> [C; 2] {
+fn mixed(own: Own, a_bar: Step, b_bar: Step) -> [C; 2] {
     [own(a_bar)[0], own(b_bar)[1]]
 }
 
@@ -44,7 +23,7 @@ fn is_small(x: C, limit: f64) -> bool {
     x.norm() < limit
 }
 
-const WRONG: &[(&str, Wrong)] = &[
+const WRONG: &[(&str, Change)] = &[
     ("B̄ × 0.9", |own, s| [own(s)[0], 0.9 * own(s)[1]]),
     ("B̄ × −3", |own, s| [own(s)[0], -3.0 * own(s)[1]]),
     ("Ā × 1.01", |own, s| [1.01 * own(s)[0], own(s)[1]]),
@@ -138,21 +117,7 @@ const WRONG: &[(&str, Wrong)] = &[
 /// Every third change in a method, so that each is tried in two, with real weights in one and complex ones in the other.
 #[rstest]
 fn what_is_said_of_wrong_steps_is_as_recorded(#[values(0, 1, 2, 3, 4, 5)] at: usize) {
-    let description = "Step functions that are wrong in one thing: what is said of them.";
-    let method = Method::ALL[at];
-    let weights = Weights::ALL[at / 3];
-    let own = |s: Step| right(method, s.delta, s.a, s.b, s.u);
-    let lines = |(_, (what, wrong)): (usize, &(&str, Wrong))| {
-        let step = |delta: f64, a: C, b: C, u: f64| wrong(&own, Step { delta, a, b, u });
-        let said = found_of(method, weights, &step).map(|said| said.whole());
-        let mut text = format!("{what}\n");
-        let _ = match said {
-            Some(said) => writeln!(text, "    {}: {}", said.name, said.what),
-            None => writeln!(text, "    (nothing)"),
-        };
-        text
-    };
-    let some: Vec<_> = WRONG.iter().enumerate().filter(|(i, _)| i % 3 == at % 3).collect();
-    let table: String = some.into_par_iter().map(lines).collect();
-    golden(&format!("steps-{method}-{weights}"), description, &table);
+    let some = WRONG.iter().enumerate().filter(|(i, _)| i % 3 == at % 3);
+    let some: Vec<Wrong> = some.map(|(_, (what, step))| Wrong::new(*what, *step)).collect();
+    recorded("single", (Method::ALL[at], Weights::ALL[at / 3]), &some);
 }

@@ -124,6 +124,7 @@ pub fn find(search: &Search, start: &Candidate, readouts: &Readouts) -> Vec<Cand
     }
     let mut found: Vec<(usize, u64, Vec<FoundTerm>)> = Vec::new();
     for set in fitting.sets(dictionary) {
+        case.work.add(set.len() * got.len());
         let Some(coefficients) = fitting.solve(&set) else { continue };
         let known: Option<Vec<Fraction>> = coefficients.iter().map(|c| recognized(*c)).collect();
         let Some(known) = known else { continue };

@@ -104,7 +104,8 @@ pub fn find(search: &Search) -> Option<Candidate> {
     let places: Vec<Place> = series
         .flat_map(|at| limits().into_iter().flat_map(of_limit).map(move |(limit, of)| (at, limit, of)))
         .collect();
-    places.par_iter().find_map_first(fitted)
+    // All of them, so that what it takes is the same in every run.
+    places.par_iter().filter_map(fitted).collect::<Vec<_>>().into_iter().next()
 }
 
 fn found(term: Term) -> FoundTerm {

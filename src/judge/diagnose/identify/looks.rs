@@ -42,8 +42,8 @@ impl Look {
 
     /// What a variant computes there.
     pub fn outputs(&self, case: &Case, variant: &Variant) -> Row {
-        scan::beginning(variant, case.problem, self.channel, self.len).unwrap_or_else(|| {
-            let channel = scan::channel(variant, case.problem, self.channel);
+        case.beginning(variant, self.channel, self.len).unwrap_or_else(|| {
+            let channel = case.channel(variant, self.channel);
             let out = &channel.tensors[TensorName::Out];
             Row { values: out.values[..self.len].to_vec(), bound: out.bound[..self.len].to_vec() }
         })
@@ -51,6 +51,7 @@ impl Look {
 
     /// What it computes there where B̄ is each of these terms alone.
     pub fn outputs_of_terms(&self, case: &Case, variant: &Variant, terms: &[FoundTerm]) -> Vec<Vec<f64>> {
+        case.work.add(terms.len() * self.len * case.problem.shape.dstate);
         scan::of_terms(variant, case.problem, self.channel, self.len, terms).unwrap_or_else(|| {
             terms.par_iter().map(|term| self.outputs(case, &variant.of_terms(&[*term])).values).collect()
         })

@@ -48,7 +48,6 @@ use super::{Alternative, Case, Fit, fit};
 use crate::formula::Form;
 use crate::judge::faults::Fault;
 use crate::judge::faults::catalogue::{self, Entry};
-use crate::judge::faults::scan;
 use crate::judge::faults::variant::{Tail, Variant};
 use crate::problem::Problem;
 use crate::results::Diagnosis;
@@ -267,8 +266,8 @@ impl<'a> Search<'a> {
     }
 
     fn fit_of(&self, tensors: &[TensorName], variant: &Variant, hasty: bool) -> Fit {
-        let problem = self.case.problem;
-        let channel = |row: usize| Cow::Owned(scan::channel(variant, problem, problem.judged_channels[row]));
+        let channels = &self.case.problem.judged_channels;
+        let channel = |row: usize| Cow::Owned(self.case.channel(variant, channels[row]));
         fit(self.case, tensors, self.order, channel, hasty)
     }
 
@@ -335,7 +334,9 @@ impl<'a> Search<'a> {
         let explains =
             |candidate: &Candidate| self.fit_of(&[TensorName::Out], &candidate.variant, true).explains();
         let out = self.tensors.contains(&TensorName::Out);
-        !candidates.is_empty() && (!out || candidates.par_iter().take(self.tried()).any(explains))
+        // All of them, so that what it takes is the same in every run.
+        let explained = || candidates.par_iter().take(self.tried()).filter(|one| explains(one)).count();
+        !candidates.is_empty() && (!out || explained() > 0)
     }
 
     /// What takes a fraction of a second.
@@ -388,8 +389,8 @@ impl<'a> Search<'a> {
     }
 
     fn fit_of_rows(&self, rows: &[usize], tensors: &[TensorName], variant: &Variant) -> Fit {
-        let problem = self.case.problem;
-        let channel = |row: usize| Cow::Owned(scan::channel(variant, problem, problem.judged_channels[row]));
+        let channels = &self.case.problem.judged_channels;
+        let channel = |row: usize| Cow::Owned(self.case.channel(variant, channels[row]));
         fit(self.case, tensors, rows, channel, true)
     }
 

@@ -11,7 +11,7 @@ use super::{Candidate, Search, epilogue, guards, partial_sums, structure};
 use crate::judge::faults::around::Guarded;
 use crate::judge::faults::inputs::Read;
 use crate::judge::faults::only::{Every, Only, roundest};
-use crate::judge::faults::pieces::{self, Pieces};
+use crate::judge::faults::pieces::Pieces;
 use crate::judge::faults::variant::Variant;
 use crate::tensor::TensorName;
 
@@ -142,7 +142,7 @@ impl Search<'_> {
             self.spread().take(CHANNELS).map(|row| Look { len, ..self.whole(row) }).collect();
         let guarded = guards::guarded(problem.weights);
         let row = |look: &Look| {
-            let base = pieces::pieces(&self.base, problem, look.channel, len)?;
+            let base = case.pieces(&self.base, look.channel, len)?;
             let read = Read::new(&self.base, problem, look.channel, len);
             let of = |guard: &Guarded| -> Vec<f64> {
                 let at = |l: usize| (0..problem.shape.dstate).map(move |n| (l, n));
@@ -158,7 +158,7 @@ impl Search<'_> {
             .chain(epilogue::beside_others(case.problem).into_iter().map(Some))
             .filter_map(|change| {
                 let variant = change.as_ref().map_or(self.base, |change| self.alone(change).variant);
-                let of = |look: &Look| Some(pieces::pieces(&variant, problem, look.channel, len)?.epilogue);
+                let of = |look: &Look| Some(case.pieces(&variant, look.channel, len)?.epilogue);
                 Some((change, looks.iter().map(of).collect::<Option<_>>()?))
             })
             .collect();
@@ -169,7 +169,7 @@ impl Search<'_> {
             .collect();
         let of_change = |change: &Change| -> Vec<Candidate> {
             let variant = self.alone(change).variant;
-            let own = |look: &Look| pieces::pieces(&variant, problem, look.channel, len);
+            let own = |look: &Look| case.pieces(&variant, look.channel, len);
             let Some(own) = looks.iter().map(own).collect::<Option<Vec<Pieces>>>() else { return Vec::new() };
             let moves = own.iter().zip(&rows).any(|(own, row)| {
                 (&own.a_bar, &own.k, &own.b, &own.u)
@@ -190,6 +190,7 @@ impl Search<'_> {
                                 if is_below { (&own[i], &row.base) } else { (&row.base, &own[i]) };
                             let sides = Sides { below, above, epilogue: &epilogue[i] };
                             left = row.narrowed(&sides, &row.measures[at], &left);
+                            case.work.add(len * problem.shape.dstate);
                             if left.is_empty() {
                                 break;
                             }

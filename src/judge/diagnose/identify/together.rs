@@ -11,8 +11,7 @@ use super::changes::Change;
 use super::finder::{self, Family};
 use super::looks::Look;
 use super::{Candidate, Search, epilogue};
-use crate::judge::faults::pieces::{self, Course, Pieces};
-use crate::judge::faults::scan;
+use crate::judge::faults::pieces::{Course, Pieces};
 use crate::judge::faults::variant::{Directions, Reversed, Variant};
 use crate::tensor::TensorName;
 
@@ -188,6 +187,16 @@ enum Proposed {
     Direct([usize; 2], usize, usize),
 }
 
+/// What is used again from pair to pair.
+#[derive(Default)]
+struct Scratch {
+    sums: Vec<(f64, f64)>,
+    /// The epilogues that are left.
+    left: Vec<usize>,
+    /// Positions × states that were put together.
+    work: usize,
+}
+
 /// A family, its numbers, and what each of them changes.
 type Grid<'f> = (&'f Family, Vec<f64>, Vec<Vec<Own>>);
 
@@ -224,7 +233,7 @@ impl<'s> Together<'s> {
         let looks: Vec<Look> =
             search.spread().take(channels).map(|row| Look { len, ..search.whole(row) }).collect();
         let row = |look: &Look| {
-            let base = pieces::pieces(&search.base, case.problem, look.channel, len)?;
+            let base = case.pieces(&search.base, look.channel, len)?;
             let got = look.got(case);
             let rounding = got.iter().map(|got| Look::rounding(case, *got)).collect();
             Some(Row { got, rounding, base })
@@ -258,7 +267,7 @@ impl<'s> Together<'s> {
 
     fn own(&self, variant: &Variant) -> Option<Vec<Own>> {
         let of = |(look, row): (&Look, &Row)| {
-            let pieces = pieces::pieces(variant, self.search.case.problem, look.channel, self.len)?;
+            let pieces = self.search.case.pieces(variant, look.channel, self.len)?;
             Some(Own::new(pieces, &row.base))
         };
         self.looks.iter().zip(&self.rows).map(of).collect()
@@ -274,17 +283,17 @@ impl<'s> Together<'s> {
             }
         };
         let shape = case.problem.shape;
-        let begins = scan::beginning(&variant, case.problem, self.looks[0].channel, 1).is_some();
+        let begins = case.beginning(&variant, self.looks[0].channel, 1).is_some();
         shows.then_some(if begins { LEAST } else { 2 * shape.seqlen * shape.dstate })
     }
 
-    /// With which epilogues two changes are near what was recorded, 0 being their own; none where their pieces do not tell.
+    /// Leaves the epilogues with which two changes are near what was recorded, 0 being their own; none where their pieces do not
+    /// tell.
     fn near(
         &self,
         (one, other): (&[Own], &[Own]),
         compared: usize,
-        sums: &mut Vec<(f64, f64)>,
-        left: &mut Vec<usize>,
+        Scratch { sums, left, work }: &mut Scratch,
     ) -> Option<()> {
         left.clear();
         for (at, row) in self.rows.iter().enumerate() {
@@ -296,6 +305,7 @@ impl<'s> Together<'s> {
             }
             for compared in [1, compared] {
                 whole.readouts(self.states, compared, sums);
+                *work += compared * self.states;
                 for (l, sum) in sums.iter().enumerate() {
                     left.retain(|&epilogue| {
                         let own = if epilogue == 0 {
@@ -322,14 +332,16 @@ impl<'s> Together<'s> {
             (1..=count).take_while(|count| count * count / 2 <= TOGETHER / each.max(1)).last().unwrap_or(0);
         let nothing = vec![Own::default(); self.rows.len()];
         let of_one = |i: usize| {
-            let (mut sums, mut left, mut found) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut scratch, mut found) = (Scratch::default(), Vec::new());
             let mut wanted = [0; 3];
             let with_epilogue = |indices: &[usize], epilogue: usize| {
                 [indices, &epilogue.checked_sub(1).map_or(vec![], |at| vec![count + at])].concat()
             };
             let alone = self.own[i].as_ref();
-            if alone.is_some_and(|own| self.near((own, &nothing), compared, &mut sums, &mut left).is_some()) {
-                found.extend(left.iter().map(|epilogue| Proposed::Near(with_epilogue(&[i], *epilogue))));
+            if alone.is_some_and(|own| self.near((own, &nothing), compared, &mut scratch).is_some()) {
+                found.extend(
+                    scratch.left.iter().map(|epilogue| Proposed::Near(with_epilogue(&[i], *epilogue))),
+                );
             }
             for j in i + 1..tried {
                 let (one, other) = (&self.changes[i], &self.changes[j]);
@@ -337,10 +349,10 @@ impl<'s> Together<'s> {
                     continue;
                 }
                 let own = self.own[i].as_ref().zip(self.own[j].as_ref());
-                let near =
-                    own.and_then(|(one, other)| self.near((one, other), compared, &mut sums, &mut left));
+                let near = own.and_then(|(one, other)| self.near((one, other), compared, &mut scratch));
                 if near.is_some() {
-                    let near = left.iter().map(|epilogue| Proposed::Near(with_epilogue(&[i, j], *epilogue)));
+                    let near =
+                        scratch.left.iter().map(|epilogue| Proposed::Near(with_epilogue(&[i, j], *epilogue)));
                     found.extend(near);
                 } else if let (Some(one_takes), Some(other_takes)) = (self.direct[i], self.direct[j])
                     && let takes = one_takes.max(other_takes)
@@ -352,6 +364,7 @@ impl<'s> Together<'s> {
                     found.push(Proposed::Direct([i, j], takes, budget));
                 }
             }
+            self.search.case.work.add(scratch.work);
             found
         };
         let mut proposed: Vec<Proposed> = (0..tried).into_par_iter().flat_map_iter(of_one).collect();
@@ -509,6 +522,7 @@ impl<'s> Together<'s> {
                 let mut side = |i: usize| -> Option<Vec<i8>> {
                     let whole = Whole::new(&row.base, &own[at], &of_grid[i][at])?;
                     whole.readouts(self.states, compared, &mut sums);
+                    self.search.case.work.add(compared * self.states);
                     let of = |(l, sum): (usize, &(f64, f64))| {
                         let (gain, offset) = whole.epilogue[l];
                         let above = row.got[l] > gain * sum.0 + offset;

@@ -1,7 +1,7 @@
 //! A gradient as a sum whose members count more or less often than once, found by least squares: over the batch, the channels
 //! of a group, the states, or chunks of positions. And a gradient whose slices along an axis are sums of the right ones.
 
-use super::adjoint::{self, Scope, is_summed};
+use super::adjoint::{Scope, is_summed};
 use super::diagnose::{Look, NOTICED, PAIRS, TELLING, number};
 use super::variant::{GateSlope, Pick, SoftplusSlope, Variant};
 use crate::problem::{Operand, Shape};
@@ -34,9 +34,7 @@ pub fn weighted(look: &Look) -> Vec<Diagnosis> {
     }
     let specified = Variant::specified(look.case.form);
     let whole = look.whole_scope();
-    let compute = |variant: &Variant, scope: &Scope| {
-        adjoint::sums(variant, problem, look.case.given, scope)[look.name].clone()
-    };
+    let compute = |variant: &Variant, scope: &Scope| look.case.sums(variant, scope)[look.name].clone();
     let channels = |is_in: &dyn Fn(&(usize, usize)) -> bool| {
         let channels = whole.channels.iter().copied().filter(|at| is_in(at)).collect();
         compute(&specified, &Scope { channels, ..whole.clone() })
@@ -90,6 +88,7 @@ fn of_members(look: &Look, what: &str, members: &[Vec<f64>]) -> Option<Diagnosis
     }
     let weights: Vec<f64> = (0..want.len()).map(|i| 1.0 / bounds[i / got.width]).collect();
     let error: Vec<f64> = got.values.iter().zip(want).map(|(got, want)| got - want).collect();
+    look.case.work.add(members.len() * want.len());
     let found = least_squares(members, &weights, &[error])?;
     let off: Vec<f64> = found[0].iter().map(|&off| simple(off)).collect::<Option<_>>()?;
     let model: Vec<f64> = (0..want.len())
@@ -142,7 +141,7 @@ pub fn slopes(look: &Look) -> Option<Diagnosis> {
         }
     };
     let got = &look.case.got[look.name].values;
-    let base = &adjoint::sums(&variant, problem, look.case.given, &look.whole_scope())[look.name];
+    let base = &look.case.sums(&variant, &look.whole_scope())[look.name];
     let member =
         |(_, of): &Function| (0..got.len()).map(|i| base[i] * of(x(i), sigmoid(x(i)))).collect::<Vec<f64>>();
     let members: Vec<Vec<f64>> = functions.iter().map(member).collect();
@@ -150,6 +149,7 @@ pub fn slopes(look: &Look) -> Option<Diagnosis> {
     if got.len() < EQUATIONS * 4 * members.len() {
         return None;
     }
+    look.case.work.add(members.len() * got.len());
     let found = least_squares(&members, &weights, std::slice::from_ref(got))?;
     let factors: Vec<f64> = found[0].iter().map(|&of| simple(of)).collect::<Option<_>>()?;
     let model: Vec<f64> = (0..got.len())
@@ -164,6 +164,10 @@ pub fn slopes(look: &Look) -> Option<Diagnosis> {
         )
         .collect();
     let sum = terms.join(" + ").replace("+ -1·", "− ").replace("+ -", "− ");
+    let sum = match sum.strip_prefix('-') {
+        Some(rest) => format!("−{}", rest.strip_prefix("1·").unwrap_or(rest)),
+        None => sum,
+    };
     look.explained(SLOPE.0, &format!("{whose} is {sum}"), &model).filter(|_| !terms.is_empty())
 }
 
@@ -215,6 +219,7 @@ fn along_axis(look: &Look, axis: usize) -> Option<Diagnosis> {
     let weights: Vec<f64> = (0..each).map(|i| 1.0 / largest(i)).collect();
     let members: Vec<Vec<f64>> = (0..count).map(|at| slice(&want.values, at)).collect();
     let targets: Vec<Vec<f64>> = (0..count).map(|at| slice(got, at)).collect();
+    look.case.work.add(members.len() * targets.len() * each);
     let found = least_squares(&members, &weights, &targets)?;
     let found: Vec<Vec<f64>> =
         found.iter().map(|row| row.iter().map(|&of| whole(of)).collect()).collect::<Option<_>>()?;
@@ -234,8 +239,8 @@ fn as_mixed(look: &Look, axis: usize, found: &[Vec<f64>]) -> Option<Diagnosis> {
             let here = index(at, i);
             model[here] = row.iter().enumerate().map(|(from, of)| of * want.values[index(from, i)]).sum();
             // What is put together of others is as far off as they are.
-            let of_others: f64 =
-                row.iter().enumerate().map(|(from, of)| of.abs() * old[index(from, i) / width]).sum();
+            let others = row.iter().enumerate().filter(|(_, of)| **of != 0.0);
+            let of_others: f64 = others.map(|(from, of)| of.abs() * old[index(from, i) / width]).sum();
             bounds[here / width] = bounds[here / width].max(of_others);
         }
     }

@@ -3,7 +3,6 @@
 
 use rayon::prelude::*;
 
-use super::adjoint;
 use super::diagnose::{Look, PAIRS, TELLING, number};
 use super::structure::{By, Of, Site, Swap, Term};
 use super::sums::simple;
@@ -60,7 +59,7 @@ pub fn found(look: &Look) -> Option<Diagnosis> {
     let compute = |sites: &'static [Site], by: By| {
         let mut variant = Variant::specified(look.case.form);
         variant.swap(Swap { sites, by, side: None });
-        adjoint::sums(&variant, look.case.problem, look.case.given, &look.whole_scope())[look.name].clone()
+        look.case.sums(&variant, &look.whole_scope())[look.name].clone()
     };
     let mut members: Vec<Member> = Vec::new();
     for &(sites, place) in places {
@@ -86,6 +85,7 @@ pub fn found(look: &Look) -> Option<Diagnosis> {
     let fits = Fits::new(&weighed, &error);
     (1..=TOGETHER).find_map(|together| {
         let proposed = fits.best(together);
+        look.case.work.add(proposed.len());
         let complexity = |(at, _): &(Vec<usize>, Vec<f64>)| {
             at.iter().map(|&at| members[at].term.delta + members[at].term.a).sum::<u8>()
         };

@@ -57,7 +57,8 @@ pub fn limit(look: &Look, model: &[f64]) -> Option<Limit> {
         }
         let limit = match (below < 0.0, above > 0.0) {
             (true, true) => 0.0,
-            (true, false) => -roundest(-above, -below)?,
+            // What is at the lower end is below the limit, and what is at the upper one is not.
+            (true, false) => -roundest((-above).next_down(), (-below).next_down())?,
             _ => roundest(below, above)?,
         };
         let holds = values.iter().map(|&value| (value >= limit) == is_above).collect();

@@ -63,6 +63,7 @@ impl Look<'_> {
             let known =
                 withouts.iter().find(|(variant, _)| *variant == without).map(|(_, values)| values.clone());
             let zero = known.unwrap_or_else(|| {
+                self.case.work.add(self.cost());
                 let values = adjoint::sums_with(self.known.as_ref(), &without, problem, given, &self.scope);
                 let values: Arc<[f64]> = values[self.name][self.range.clone()].into();
                 withouts.push((without, values.clone()));
@@ -80,7 +81,7 @@ impl Look<'_> {
         proposed.truncate(NAMED);
         let whole = |(_, fault, without): (f64, &Fault, Variant)| {
             let scope = self.whole_scope();
-            let zero = &adjoint::sums(&without, problem, given, &scope)[self.name];
+            let zero = &self.case.sums(&without, &scope)[self.name];
             let with = &self.case.compute_in(&[fault], &scope)[self.name];
             let less = |a: &[f64]| a.iter().zip(zero).map(|(a, b)| a - b).collect::<Vec<f64>>();
             let factor = along(&less(got), &less(with))?;
@@ -104,8 +105,7 @@ impl Look<'_> {
         let got = &self.case.got[self.name].values;
         let compute = |exponent: f64| {
             let variant = Variant { exponent, ..Variant::specified(self.case.form) };
-            adjoint::sums(&variant, self.case.problem, self.case.given, &self.whole_scope())[self.name]
-                .clone()
+            self.case.sums(&variant, &self.whole_scope())[self.name].clone()
         };
         let less = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>();
         let (mut factor, mut model) = (1.0, self.case.want[self.name].values.clone());
@@ -120,16 +120,17 @@ impl Look<'_> {
     }
 }
 
-/// How often `direction` is in `values`.
+/// How often `direction` is in `values`; none where that is no number.
 pub(super) fn along(values: &[f64], direction: &[f64]) -> Option<f64> {
     let square: f64 = direction.iter().map(|x| x * x).sum();
     let product: f64 = values.iter().zip(direction).map(|(value, x)| value * x).sum();
-    Some(product / square).filter(|_| square > 0.0)
+    Some(product / square).filter(|often| often.is_finite())
 }
 
 /// A number, as a simple fraction where it is close to one.
 pub(in crate::judge::faults::gradient) fn number(value: f64) -> String {
-    let close = (1..=24).map(|below| ((value * f64::from(below)).round(), f64::from(below)));
+    // Of −0, too, it is 0 that is said.
+    let close = (1..=24).map(|below| ((value * f64::from(below)).round() + 0.0, f64::from(below)));
     let mut close = close.filter(|(above, below)| (value - above / below).abs() < NOTICED / below);
     match close.next() {
         Some((above, 1.0)) => format!("{above}"),

@@ -55,10 +55,7 @@ impl<'a> Look<'a> {
 
     /// Positions times states of a look at one model.
     pub(super) fn cost(&self) -> usize {
-        let Shape { dstate, seqlen, .. } = self.case.problem.shape;
-        let states = if self.scope.state.is_some() { 1 } else { dstate };
-        let directions = 1 + usize::from(self.case.form.is_bidirectional());
-        self.scope.channels.len() * seqlen * states * directions
+        self.case.cost(&self.scope)
     }
 
     /// How well each single model fits what is looked at.
@@ -111,6 +108,7 @@ impl<'a> Look<'a> {
     pub(super) fn values(&self, faults: &[&Fault]) -> Vec<f64> {
         let variant = self.case.variant(faults);
         let Case { problem, given, .. } = self.case;
+        self.case.work.add(self.cost());
         let values = adjoint::sums_with(self.known.as_ref(), &variant, problem, given, &self.scope);
         values[self.name][self.range.clone()].to_vec()
     }
@@ -151,6 +149,7 @@ impl Look<'_> {
 
     pub fn fit_within(&self, bounds: &[f64], model: &[f64], range: Range<usize>) -> Fit {
         let Look { case, name, .. } = self;
+        case.work.add(range.len());
         // A larger value than was to be computed is stored with a larger rounding, twice as large from a power of two on.
         let format = Format::for_input(case.got[*name].element);
         let want = &case.want[*name];

@@ -25,7 +25,7 @@ use super::catalogue::{self, Fault};
 use super::variant::Variant;
 use super::{structure, sums, terms};
 use crate::formula::Form;
-use crate::judge::diagnose::{NEARLY, NEARLY_ROUNDED, NEEDED};
+use crate::judge::diagnose::{NEARLY, NEARLY_ROUNDED, NEEDED, Work};
 use crate::problem::{OutputGradients, Problem, Shape};
 use crate::results::Diagnosis;
 use crate::tensor::GradientName::{self, Delta, DeltaBias, Z};
@@ -120,6 +120,8 @@ pub struct Case<'a> {
     pub want: &'a Gradients<f64>,
     /// The judged bound of every element: one for each complex one.
     pub bounds: &'a Named<Vec<f64>, GradientName>,
+    /// Where what looking for a cause takes is counted.
+    pub work: &'a Work,
 }
 
 /// How well a model fits.
@@ -404,7 +406,20 @@ impl Case<'_> {
     }
 
     fn compute_in(&self, faults: &[&Fault], scope: &Scope) -> Sums {
-        adjoint::sums(&self.variant(faults), self.problem, self.given, scope)
+        self.sums(&self.variant(faults), scope)
+    }
+
+    /// What a backward pass has in a part of the problem.
+    pub(super) fn sums(&self, variant: &Variant, scope: &Scope) -> Sums {
+        self.work.add(self.cost(scope));
+        adjoint::sums(variant, self.problem, self.given, scope)
+    }
+
+    /// Positions times states of it.
+    fn cost(&self, scope: &Scope) -> usize {
+        let Shape { dstate, seqlen, .. } = self.problem.shape;
+        let states = if scope.state.is_some() { 1 } else { dstate };
+        scope.channels.len() * seqlen * states * (1 + usize::from(self.form.is_bidirectional()))
     }
 
     fn variant(&self, faults: &[&Fault]) -> Variant {
