@@ -27,9 +27,15 @@ pub struct Mutant {
 impl Mutant {
     /// Its name without line and column, which any other change moves.
     pub fn lasting_name(&self) -> String {
-        let change = self.name.splitn(4, ':').nth(3).unwrap_or("").trim();
-        format!("{}: {change}", self.file)
+        lasting(&self.name)
     }
+}
+
+/// A mutant's name without line and column.
+pub fn lasting(name: &str) -> String {
+    let mut parts = name.splitn(4, ':');
+    let (file, change) = (parts.next().unwrap_or(""), parts.nth(2).unwrap_or("").trim());
+    format!("{file}: {change}")
 }
 
 /// All mutants of the files that match `globs`.

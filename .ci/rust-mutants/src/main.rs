@@ -143,9 +143,13 @@ fn measure(options: &Options) -> Result<bool, String> {
     if options.survivors {
         let fates = fs::read_to_string(FATES).map_err(|e| format!("{FATES} of an earlier run: {e}"))?;
         let survived = |line: &&str| line.contains(&format!("\t{}", run::SURVIVED));
-        let names: BTreeSet<&str> =
-            fates.lines().filter(survived).filter_map(|line| line.split('\t').next()).collect();
-        mutants.retain(|m| names.contains(m.name.as_str()));
+        // Lines may have moved meanwhile.
+        let names: BTreeSet<String> = fates
+            .lines()
+            .filter(survived)
+            .filter_map(|line| Some(list::lasting(line.split('\t').next()?)))
+            .collect();
+        mutants.retain(|m| names.contains(&m.lasting_name()));
     }
     let drawn = list::sample(mutants, options.sample, options.seed);
     // They would run every test that comes by them, which takes minutes.
