@@ -196,7 +196,10 @@ fn copy_of(tree: &Path) -> Result<PathBuf, String> {
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .output();
     let files = files.map_err(|e| format!("git: {e}"))?.stdout;
-    for name in String::from_utf8_lossy(&files).split_terminator('\0') {
+    let files = String::from_utf8_lossy(&files).into_owned();
+    let files: BTreeSet<&str> = files.split_terminator('\0').collect();
+    remove_others(&copy, &copy, &files)?;
+    for name in files {
         let (from, to) = (tree.join(name), copy.join(name));
         let folder = to.parent().unwrap_or(&copy);
         fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
@@ -207,6 +210,27 @@ fn copy_of(tree: &Path) -> Result<PathBuf, String> {
         }
     }
     Ok(copy)
+}
+
+/// Removes what an earlier run copied and the tree no longer has; not what was built.
+fn remove_others(folder: &Path, copy: &Path, files: &BTreeSet<&str>) -> Result<(), String> {
+    let error = |e: std::io::Error| format!("{}: {e}", folder.display());
+    if !folder.exists() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder).map_err(error)? {
+        let path = entry.map_err(error)?.path();
+        let name = path.strip_prefix(copy).map_err(|e| e.to_string())?;
+        if name == Path::new("target") {
+            continue;
+        }
+        if path.is_dir() {
+            remove_others(&path, copy, files)?;
+        } else if !files.contains(&*name.to_string_lossy()) {
+            fs::remove_file(&path).map_err(error)?;
+        }
+    }
+    Ok(())
 }
 
 /// Compiles the copy with as many of `mutants` as the compiler takes. Returns them, and how many it does not take.
