@@ -161,10 +161,21 @@ fn measure(options: &Options) -> Result<bool, String> {
         harmless.len()
     );
     let programs = run::programs(&copy, &options.tests, of_all as u32)?;
+    // What survived and is not tried again is still known to survive.
+    let kept = if options.survivors { fs::read_to_string(FATES).unwrap_or_default() } else { String::new() };
     let mut fates = fs::File::create(FATES).map_err(|e| format!("{FATES}: {e}"))?;
     let tried = run::all(&copy, &programs, &ready, options.time, |mutant, fate| {
         writeln!(fates, "{}\t{fate}", mutant.name).map_err(|e| format!("{FATES}: {e}"))
     })?;
+    let names: BTreeSet<String> = tried.iter().map(|(mutant, _)| mutant.lasting_name()).collect();
+    let is_left = |line: &&str| !names.contains(&list::lasting(line.split('\t').next().unwrap_or("")));
+    for line in kept.lines().filter(is_left) {
+        writeln!(fates, "{line}").map_err(|e| format!("{FATES}: {e}"))?;
+    }
+    let untried = ready.len() - tried.len();
+    if untried > 0 {
+        println!("{untried} were not tried for want of time");
+    }
     Ok(report(&tried))
 }
 
@@ -195,9 +206,14 @@ fn copy_of(tree: &Path) -> Result<PathBuf, String> {
         .arg(tree)
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .output();
-    let files = files.map_err(|e| format!("git: {e}"))?.stdout;
-    let files = String::from_utf8_lossy(&files).into_owned();
-    let files: BTreeSet<&str> = files.split_terminator('\0').collect();
+    let listed = files.map_err(|e| format!("git: {e}"))?;
+    if !listed.status.success() {
+        return Err(format!("git: {}", String::from_utf8_lossy(&listed.stderr)));
+    }
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    // One that is gone, and not yet in git's eyes, is not there to be copied.
+    let files: BTreeSet<&str> =
+        listed.split_terminator('\0').filter(|name| tree.join(name).exists()).collect();
     remove_others(&copy, &copy, &files)?;
     for name in files {
         let (from, to) = (tree.join(name), copy.join(name));

@@ -191,7 +191,8 @@ fn cut(right: &Term, found: &Found) -> Option<usize> {
     let coefficients = found.shape.as_polynomial()?;
     let last = coefficients.iter().rposition(|&c| c != 0.0)?;
     let agree = (0..=last).all(|k| close(coefficients[k], series(right, k)));
-    agree.then_some(last)
+    // What has all terms of the specified one is not cut.
+    (agree && series(right, last + 1) != 0.0).then_some(last)
 }
 
 /// A term of the right power that is another function.
@@ -214,18 +215,19 @@ fn changed(which: Which, term: &Term, right: &Term, z: &[Complex64]) -> String {
             false => format!("|{below}|² has {}", wrong.join(", ")),
         };
     }
-    if let (Shape::Exponential(_, re, im), Which::ABar) = (&found.shape, which) {
+    let is_exponential =
+        matches!(&right.function.shape, Shape::Sum(sum) if sum[..] == [(1.0, Function::Phi(0))]);
+    if let (Shape::Exponential(whole, re, im), Which::ABar, true) = (&found.shape, which, is_exponential) {
         let part = |what, factor: f64| {
             (!close(factor, 1.0)).then(|| format!("the {what} has the factor {}", text::number(factor)))
         };
-        let parts: Vec<String> = if close(*re, *im) {
-            part("exponent", *re).into_iter().collect()
+        let of_exponent = if close(*re, *im) {
+            vec![part("exponent", *re)]
         } else {
-            [part("exponent's real part", *re), part("exponent's imaginary part", *im)]
-                .into_iter()
-                .flatten()
-                .collect()
+            vec![part("exponent's real part", *re), part("exponent's imaginary part", *im)]
         };
+        let parts: Vec<String> =
+            of_exponent.into_iter().chain([part("exponential", *whole)]).flatten().collect();
         if !parts.is_empty() {
             return parts.join(", ");
         }
@@ -254,7 +256,9 @@ fn changed(which: Which, term: &Term, right: &Term, z: &[Complex64]) -> String {
                     power => format!("nothing after the term in {}", text::raised("Δ", power)),
                 });
             }
-            return parts.join(", ");
+            if !parts.is_empty() {
+                return parts.join(", ");
+            }
         }
     }
     format!("{} in place of {name}", text::term(which, term))

@@ -218,19 +218,28 @@ pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option
         let arguments = expansion::arguments(weights);
         let Some((computed, side)) = in_general(&probe, which, &arguments, &right) else {
             let replaced = replaced::find(&probe, which, &right);
-            if let Some(one) = replaced {
+            let everywhere =
+                replaced.as_ref().is_some_and(|one| replaced::holds_elsewhere(&probe, which, &right, one));
+            if let (Some(one), true) = (&replaced, everywhere) {
                 let text = format!("{name} is the specified one with {}", one.text);
-                statements.push(Statement { which, text, says: Says::Of(one) });
+                statements.push(Statement { which, text, says: Says::Of(one.clone()) });
                 continue;
             }
             // What is asked at ordinary steps may be all in one place.
             let places = places::find(&probe, which, name, &right).into_iter();
-            let known = places.filter(|place| !matches!(place.content, Content::Unknown));
-            statements.extend(known.map(|one| Statement {
-                which,
-                text: one.text.clone(),
-                says: Says::At(one),
-            }));
+            let known: Vec<Place> =
+                places.filter(|place| !matches!(place.content, Content::Unknown)).collect();
+            if let (Some(one), true) = (replaced, known.is_empty()) {
+                let text = format!("{name} is the specified one with {}, at ordinary steps alone", one.text);
+                statements.push(Statement { which, text, says: Says::Of(one) });
+            }
+            let is_unknown = is_wrong_beside(&probe, which, &right, &known);
+            let texts = known.into_iter().enumerate().map(|(i, one)| {
+                let beside =
+                    if i == 0 && is_unknown { ", and elsewhere it is no formula that is known" } else { "" };
+                Statement { which, text: format!("{}{beside}", one.text), says: Says::At(one) }
+            });
+            statements.extend(texts);
             continue;
         };
         // Where it is known up to which border the other formula goes, that says more than the side.
@@ -278,6 +287,21 @@ pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option
     }
     let model = if statements.is_empty() { None } else { model(&probe, method) };
     (!statements.is_empty()).then_some(Reconstruction { form, weights, model, statements })
+}
+
+/// Whether what is returned at ordinary steps is wrong outside of these places, too.
+fn is_wrong_beside(probe: &Probe, which: Which, right: &Expansion, places: &[Place]) -> bool {
+    let arguments = expansion::arguments(probe.weights);
+    let outside = |point: &Point| places.iter().all(|place| !place.condition.holds(point));
+    let points: Vec<Point> =
+        arguments.into_iter().map(|z| Point::unit(0.5, z / 0.5)).filter(outside).collect();
+    let Some(steps) = probe.ask(&points) else { return false };
+    points.iter().zip(steps).any(|(point, step)| {
+        let (want, size) = right.value(point);
+        // What is no number is not right.
+        (step[which as usize] - want).norm().partial_cmp(&(blurred(point.z()) * size))
+            != Some(std::cmp::Ordering::Less)
+    })
 }
 
 /// What Ā or B̄u is at all z, or else at those to one side of a branch, with that side in words.

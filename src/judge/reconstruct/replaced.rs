@@ -220,6 +220,20 @@ pub fn find(probe: &Probe, which: Which, specified: &Expansion) -> Option<Replac
         .or_else(|| numbered(specified, &values))
 }
 
+/// Whether it holds at other steps, too: smaller and larger ones, with another B and u.
+pub fn holds_elsewhere(probe: &Probe, which: Which, specified: &Expansion, replaced: &Replaced) -> bool {
+    let b = if probe.weights == Weights::Complex { Complex64::new(0.5, -1.5) } else { (-1.5).into() };
+    let sizes = [(0.0625, 1.0), (0.0625, 6.0), (0.5, 6.0), (3.0, 0.25), (3.0, 1.0)];
+    let points = sizes.iter().flat_map(|&(delta, size)| {
+        values_of_a(probe.weights).into_iter().map(move |a| Point { delta, a: a * size, b, u: -0.5 })
+    });
+    let points: Vec<Point> = points.collect();
+    let Some(steps) = probe.ask(&points) else { return false };
+    let values: Vec<(Point, Complex64)> =
+        points.into_iter().zip(steps).map(|(point, step)| (point, step[which as usize])).collect();
+    agrees(replaced, specified, &values, 4.0 * TOLERANCE)
+}
+
 /// Beyond this exponent nothing is told: a constant that is typed as a single one is off by so much there.
 pub const FAR: f64 = 30.0;
 /// The same of the angle.
