@@ -93,8 +93,9 @@ impl Case<'_> {
     }
 }
 
-/// What a diagnosis takes, in positions × states that are computed: a count, not a time, and the same whenever the same is asked.
-/// What is solved by least squares counts with its elements × terms.
+/// What a diagnosis takes: a count, not a time, and the same whenever the same is asked. The unit is about a position × a state of a
+/// scan that is computed; what is compared or solved by least squares counts with its elements × terms. What is begun and then computed
+/// as a whole counts for both, and both directions of a scan for one.
 #[derive(Debug, Default)]
 pub struct Work(AtomicU64);
 

@@ -202,6 +202,8 @@ fn take_it_and_worse_on_none_are_said_only_where_everything_was_measured() {
     let said = recommend(&[closer(), comparison(Change::BothWrong)]);
     assert_eq!(said, "better on some, and neither is right on others: closer on 1, both wrong on 1");
     assert_eq!(recommend(&[comparison(Change::BothWrong)]), "neither is right: both wrong on 1");
+    let said = recommend(&[comparison(Change::BothBroken), comparison(Change::Unmeasured)]);
+    assert_eq!(said, "nothing can be said: still broken on 1, unmeasured on 1");
     assert!(is_worse(&[MethodDiff { farther: 1, ..comparison(Change::BothWrong) }]));
     assert!(is_worse(&[closer(), comparison(Change::Unmeasured)]) && !is_worse(&[closer()]));
     assert!(is_worse(&[MethodDiff { unbounded: 1, ..closer() }]));
@@ -248,6 +250,32 @@ fn numbers_of(elements: &Elements) -> impl Iterator<Item = [f32; 6]> {
         let ([a_re, a_im], [b_re, b_im]) = (parts(&problem.a, i), parts(&problem.b, i));
         [problem.delta[i], a_re, a_im, b_re, b_im, elements.u[i]]
     })
+}
+
+/// Of a step of trained models: two that are the same are equal, and neither is said to be wrong, however far both are off.
+#[test]
+fn what_is_equal_is_not_called_wrong() {
+    let mut coefficients = CoefficientProblem::new(Weights::Real);
+    coefficients.push(0.0625, Complex64::from(-1.0), Complex64::ZERO);
+    let elements = Elements { u: vec![1.0], coefficients };
+    assert!(elements.is_trained(0));
+    let want = [0.9375];
+    let bounds =
+        coefficient::bounds(Method::Zoh, &elements.coefficients, (&want, &[0.0]), &Contract::FOREIGN).0;
+    for (old, new, change) in [
+        (1e5, 1e5, Change::Equal),
+        (1e5, 2e5, Change::BothWrong),
+        (2e5, 1e5, Change::BothWrong),
+        (0.5, 2e5, Change::Farther),
+        (2e5, 0.5, Change::Closer),
+        (3.0, 2e5, Change::Farther),
+    ] {
+        let off = |units: f64| [(want[0] + units * bounds[0]) as f32];
+        let (old_values, new_values) = (off(old), off(new));
+        let runs = (Ok((&old_values[..], &[0.0f32][..])), Ok((&new_values[..], &[0.0f32][..])));
+        let diff = compare(Method::Zoh, Operand::Constant, &elements, runs.0, runs.1, Ok((&want, &[0.0])));
+        assert_eq!(diff.change, change, "{old} {new}");
+    }
 }
 
 /// What a B̄u may be off: B̄'s bound times |u|, the rounding of the products with u and with B, and their underflows.

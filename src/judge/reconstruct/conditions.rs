@@ -165,10 +165,7 @@ pub fn find(
         ("Im A < 0", |p| p.a.im < 0.0),
         ("A ≠ 0", |p| p.a != Complex64::ZERO),
     ];
-    // What is so everywhere is in no place.
-    let exactly = |test: fn(&Point) -> bool| {
-        !outside.is_empty() && inside.iter().all(test) && !outside.iter().any(test)
-    };
+    let exactly = |test: fn(&Point) -> bool| inside.iter().all(test) && !outside.iter().any(test);
     if let Some(&(text, test)) = exact.iter().find(|(_, test)| exactly(*test)) {
         // Smaller than anything on the grid, and not 0.
         let tiny = |point: &Point, size: f64| Point {

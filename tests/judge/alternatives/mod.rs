@@ -144,3 +144,23 @@ fn what_changes_compute_is_as_recorded() {
         golden(&format!("forward-{method}"), description, &table(method, &problem));
     }
 }
+
+/// A change to one of two scans alone has to be computed over all positions: it is looked for where these and the states are few.
+#[test]
+fn one_of_two_scans_is_looked_at_where_it_is_short() {
+    let of_one_scan = |dstate, seqlen| {
+        let shape = Shape { batch: 1, dim: 1, dstate, seqlen, groups: 1 };
+        let (b, c) = (Operand::Variable, Operand::Variable);
+        let (weights, input) = (Weights::Real, InputType::F32);
+        let layout = Layout { shape, weights, input, b, c, gate: false, extras: false };
+        let problem = layout.random(&mut generator("one of two scans"));
+        let all = alternatives(Method::Poly, &problem, LENGTH);
+        all.iter().filter(|one| one.what.ends_with("; in the reversed scan alone")).count()
+    };
+    for (dstate, seqlen) in [(1, 4096), (64, 64), (4096, 1)] {
+        assert!(of_one_scan(dstate, seqlen) > 100, "{dstate} {seqlen}");
+    }
+    for (dstate, seqlen) in [(1, 4097), (64, 65), (65, 64)] {
+        assert_eq!(of_one_scan(dstate, seqlen), 0, "{dstate} {seqlen}");
+    }
+}
