@@ -2,7 +2,9 @@
 //! conjugated, or digits that double has.
 
 use holdfast::formula::Form;
-use holdfast::judge::budget::gradient::{self, GradientBudget, Pass};
+use holdfast::judge::budget::gradient::{self as budgets, GradientBudget, Pass};
+use holdfast::judge::diagnose::Work;
+use holdfast::judge::faults::gradient;
 use holdfast::judge::lost_digits;
 use holdfast::judge::one_step::{Judged, UNCONJUGATED, diagnose, in_range};
 use holdfast::method::Method;
@@ -30,12 +32,12 @@ fn elements(weights: Weights) -> OneStep {
     OneStep::new(elements, &mut Draw::new(3, "one step"))
 }
 
-/// Of derivatives that may be off by as much as they are: what differs by few of these bounds is known for another method's by its own bounds alone,
-/// and not by what a fault model leaves of it.
+/// Of derivatives that may be off by as much as they are. What differs by few of these bounds is known for another method's by
+/// that method's own bounds alone, and not by what a fault model leaves of it.
 const COARSE: Contract = Contract { derivatives: [1.6e7; 2], ..Contract::FOREIGN };
 
 fn budget(elements: &OneStep, method: Method) -> GradientBudget {
-    gradient::bounds(pass(elements, method))
+    budgets::bounds(pass(elements, method))
 }
 
 fn pass(elements: &OneStep, method: Method) -> Pass<'_> {
@@ -223,22 +225,30 @@ fn gradients_without_conjugates_are_called_so() {
 /// Real gradients have no conjugates, and what is of the scan around the coefficients is no cause of theirs.
 #[test]
 fn what_coefficients_cannot_have_is_not_said() {
+    const OF_THE_SCAN: [&str; 6] = ["adjoint", "batch", "channel", "group", "position", "state"];
+    let is_of_scan = |one: &Diagnosis| OF_THE_SCAN.iter().any(|part| one.name.contains(part));
+    let mut of_scan = 0;
     for weights in Weights::ALL {
         let case = Case::new(weights);
+        let OneStep { problem, given, .. } = &case.elements;
+        let bounds = &case.budget.tensors.map(|_, bounds| bounds.bound.clone());
+        let (form, want, work) = (Form::Method(ASKED), &case.want, &Work::default());
         for factor in [-1.0, 0.5, 2.0] {
             let got = case.want.map(|_, tensor| {
                 tensor.with(tensor.values.iter().map(|value| factor * value).collect::<Vec<f64>>())
             });
-            let said = case.said(&got, None);
-            for (gradient, models) in said.iter() {
-                for Diagnosis { name, .. } in models {
-                    let of_the_scan = ["adjoint", "batch", "channel", "group", "position", "state"];
-                    assert!(of_the_scan.iter().all(|part| !name.contains(part)), "{gradient}: {name}");
-                    assert!(weights == Weights::Complex || name != UNCONJUGATED.0, "{gradient}");
+            let of_pass = gradient::Case { form, problem, given, got: &got, want, bounds, work };
+            let of_pass = gradient::diagnose(&of_pass, &ALL);
+            of_scan += of_pass.values().flatten().filter(|one| is_of_scan(one)).count();
+            for (gradient, models) in case.said(&got, None).iter() {
+                for one in models {
+                    assert!(!is_of_scan(one), "{gradient}: {}", one.name);
+                    assert!(weights == Weights::Complex || one.name != UNCONJUGATED.0, "{gradient}");
                 }
             }
         }
     }
+    assert!(of_scan > 0, "of a backward pass the scan is a cause");
 }
 
 /// Digits are lost in one gradient, and another one is wrong.

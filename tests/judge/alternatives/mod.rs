@@ -164,3 +164,18 @@ fn one_of_two_scans_is_looked_at_where_it_is_short() {
         assert_eq!(of_one_scan(dstate, seqlen), 0, "{dstate} {seqlen}");
     }
 }
+
+/// silu(−120) is −10⁻⁵⁰, which f32 has as 0: the bound covers that, and next to nothing more.
+#[test]
+fn a_gate_that_underflows_may_be_0() {
+    let (method, mut problem) =
+        problems().into_iter().find(|(_, problem)| problem.z.is_some()).expect("gated");
+    problem.input = InputType::F32;
+    problem.z.iter_mut().for_each(|z| z.fill(-120.0));
+    let channel = scan::channel(&Variant::specified(method), &problem, problem.judged_channels[0]);
+    let out = &channel.tensors[TensorName::Out];
+    for (value, bound) in out.values.iter().zip(&out.bound) {
+        assert!(value.abs() <= *bound && *bound < 1e-40, "{value:e} {bound:e}");
+        assert!(value.abs() < 1e-45, "{value:e}");
+    }
+}
