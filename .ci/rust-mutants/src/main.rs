@@ -140,11 +140,12 @@ fn measure(options: &Options) -> Result<bool, String> {
     let of_all = mutants.len();
     mutants.retain(|m| m.name.contains(&options.only));
     mutants.retain(|m| options.part.is_none_or(|part| Part::of(m) == part));
+    let mut earlier = String::new();
     if options.survivors {
-        let fates = fs::read_to_string(FATES).map_err(|e| format!("{FATES} of an earlier run: {e}"))?;
+        earlier = fs::read_to_string(FATES).map_err(|e| format!("{FATES} of an earlier run: {e}"))?;
         let survived = |line: &&str| line.contains(&format!("\t{}", run::SURVIVED));
         // Lines may have moved meanwhile.
-        let names: BTreeSet<String> = fates
+        let names: BTreeSet<String> = earlier
             .lines()
             .filter(survived)
             .filter_map(|line| Some(list::lasting(line.split('\t').next()?)))
@@ -161,15 +162,14 @@ fn measure(options: &Options) -> Result<bool, String> {
         harmless.len()
     );
     let programs = run::programs(&copy, &options.tests, of_all as u32)?;
-    // What survived and is not tried again is still known to survive.
-    let kept = if options.survivors { fs::read_to_string(FATES).unwrap_or_default() } else { String::new() };
     let mut fates = fs::File::create(FATES).map_err(|e| format!("{FATES}: {e}"))?;
     let tried = run::all(&copy, &programs, &ready, options.time, |mutant, fate| {
         writeln!(fates, "{}\t{fate}", mutant.name).map_err(|e| format!("{FATES}: {e}"))
     })?;
+    // What survived and is not tried again is still known to survive.
     let names: BTreeSet<String> = tried.iter().map(|(mutant, _)| mutant.lasting_name()).collect();
     let is_left = |line: &&str| !names.contains(&list::lasting(line.split('\t').next().unwrap_or("")));
-    for line in kept.lines().filter(is_left) {
+    for line in earlier.lines().filter(is_left) {
         writeln!(fates, "{line}").map_err(|e| format!("{FATES}: {e}"))?;
     }
     let untried = ready.len() - tried.len();

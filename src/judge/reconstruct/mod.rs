@@ -233,13 +233,15 @@ pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option
                 let text = format!("{name} is the specified one with {}, at ordinary steps alone", one.text);
                 statements.push(Statement { which, text, says: Says::Of(one) });
             }
-            let is_unknown = is_wrong_beside(&probe, which, &right, &known);
-            let texts = known.into_iter().enumerate().map(|(i, one)| {
-                let beside =
-                    if i == 0 && is_unknown { ", and elsewhere it is no formula that is known" } else { "" };
-                Statement { which, text: format!("{}{beside}", one.text), says: Says::At(one) }
-            });
-            statements.extend(texts);
+            let is_unknown = !known.is_empty() && is_wrong_beside(&probe, which, &right, &known);
+            statements.extend(known.into_iter().map(|one| Statement {
+                which,
+                text: one.text.clone(),
+                says: Says::At(one),
+            }));
+            if let (Some(last), true) = (statements.last_mut(), is_unknown) {
+                last.text += ", and elsewhere it is no formula that is known";
+            }
             continue;
         };
         // Where it is known up to which border the other formula goes, that says more than the side.
@@ -298,9 +300,9 @@ fn is_wrong_beside(probe: &Probe, which: Which, right: &Expansion, places: &[Pla
     let Some(steps) = probe.ask(&points) else { return false };
     points.iter().zip(steps).any(|(point, step)| {
         let (want, size) = right.value(point);
+        let off = (step[which as usize] - want).norm();
         // What is no number is not right.
-        (step[which as usize] - want).norm().partial_cmp(&(blurred(point.z()) * size))
-            != Some(std::cmp::Ordering::Less)
+        off.is_nan() || off > blurred(point.z()) * size
     })
 }
 

@@ -179,7 +179,7 @@ impl Samples<'_> {
                 let series = (0..k).map(|j| z.powu(j as u32) * Function::Phi(0).coefficient(j));
                 z.powu(k as u32) * self.values[i] / c + series.sum::<Complex64>()
             };
-            let real = (0..self.z.len()).filter(|&i| self.z[i].im == 0.0 && self.z[i].re > 0.0);
+            let real = (0..self.z.len()).filter(|&i| self.z[i].im == 0.0);
             let at = real.max_by(|&i, &j| self.z[i].re.total_cmp(&self.z[j].re))?;
             let re = exponential(at).ln().re / self.z[at].re;
             let turned = (0..self.z.len()).filter(|&i| self.z[i].im != 0.0);

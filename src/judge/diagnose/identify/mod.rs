@@ -335,8 +335,8 @@ impl<'a> Search<'a> {
             |candidate: &Candidate| self.fit_of(&[TensorName::Out], &candidate.variant, true).explains();
         let out = self.tensors.contains(&TensorName::Out);
         // All of them, so that what it takes is the same in every run.
-        let explained = || candidates.par_iter().take(self.tried()).filter(|one| explains(one)).count();
-        !candidates.is_empty() && (!out || explained() > 0)
+        let each = || candidates.par_iter().take(self.tried()).map(explains).collect::<Vec<bool>>();
+        !candidates.is_empty() && (!out || each().contains(&true))
     }
 
     /// What takes a fraction of a second.

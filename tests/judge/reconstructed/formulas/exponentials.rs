@@ -231,3 +231,20 @@ fn of_complex_exponents() {
         &plain.into_iter().chain(parts).collect::<Vec<_>>(),
     );
 }
+
+/// To one side of 0 alone no two arguments are opposite, and there the formula is found all the same.
+#[rstest]
+fn of_closed_forms_to_one_side(#[values(Weights::Real, Weights::Complex)] weights: Weights) {
+    // No formula that is known.
+    let strange = |z: C| phi(z)[2] * (1.2 + 0.3 * (3.1 * z.re + z.im).sin());
+    let mut wrong =
+        vec![term("B̄ = Δ²φ₂ of exp(0.9z) where Re z ≤ 0 and |z| ≥ 0.9", 2, move |z| {
+            if z.re <= 0.0 && z.norm() >= 0.9 { closed(2, (0.9 * z).exp(), z) } else { strange(z) }
+        })];
+    if weights == Weights::Complex {
+        wrong.push(term("B̄ = Δ²φ₂(Re z + 2i Im z) where Re z < 0", 2, move |z| {
+            if z.re < 0.0 { phi(C::new(z.re, 2.0 * z.im))[2] } else { strange(z) }
+        }));
+    }
+    recorded("to-one-side", (Method::Foh, weights), &wrong);
+}

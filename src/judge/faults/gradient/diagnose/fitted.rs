@@ -111,7 +111,7 @@ impl Look<'_> {
         let (mut factor, mut model) = (1.0, self.case.want[self.name].values.clone());
         for _ in 0..STEPS {
             let slope = less(&compute(factor + NOTICED), &model);
-            factor += along(&less(got, &model), &slope).filter(|off| off.is_finite())? * NOTICED;
+            factor += along(&less(got, &model), &slope)? * NOTICED;
             model = compute(factor);
         }
         let log2e = std::f64::consts::LOG2_E * factor;
