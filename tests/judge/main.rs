@@ -12,6 +12,7 @@ mod certificates;
 mod coefficient;
 mod comparison;
 mod diagnosis;
+mod explains;
 mod figures;
 mod functions;
 mod gradient_faults;

@@ -26,16 +26,17 @@ pub enum Measure {
 }
 
 impl Measure {
+    /// The plainest first: on some points several of them part the same.
     pub const ALL: [Measure; 9] = [
         Measure::Z,
         Measure::Delta,
         Measure::A,
-        Measure::SumZ,
-        Measure::LargestZ,
         Measure::RealZ,
         Measure::ImaginaryZ,
         Measure::SizeOfRealZ,
         Measure::RealA,
+        Measure::SumZ,
+        Measure::LargestZ,
     ];
 
     pub fn of(self, point: &Point) -> f64 {
@@ -190,16 +191,22 @@ pub fn find(
             _ => None,
         }
     });
-    // It must not end again between and beyond the grid's points.
+    // It must not end again between and beyond the grid's points, and be the same in directions in which none is inside.
     let lasts = |condition: &Condition| {
-        let (measure, factors) = match condition {
-            Condition::Below(measure, _) => (*measure, [0.6, 0.3, 0.02, 1e-4]),
-            Condition::Above(measure, _) => (*measure, [1.4, 1.9, 3.0, 5.0]),
+        let (measure, end, factors) = match *condition {
+            Condition::Below(measure, end) => (measure, end, [0.6, 0.3, 0.02, 1e-4]),
+            Condition::Above(measure, end) => (measure, end, [1.4, 1.9, 3.0, 5.0]),
             Condition::Exactly(..) => return true,
         };
         let ways = inside.iter().step_by(inside.len().div_ceil(WAYS));
-        let mut moved = ways.flat_map(|point| factors.map(|factor| measure.scaled(point, factor)));
-        moved.all(|point| !condition.holds(&point) || point.z().re.abs() > 20.0 || !is_elsewhere(&point))
+        let moved = ways.flat_map(|point| factors.map(|factor| measure.scaled(point, factor)));
+        let nearest = nearest(measure, outside, end).into_iter().take(WAYS);
+        let beside = nearest.flat_map(|point| {
+            JUST_BEYOND.map(|share| measure.scaled(point, share * end / measure.of(point)))
+        });
+        moved
+            .chain(beside)
+            .all(|point| !condition.holds(&point) || point.z().re.abs() > 20.0 || !is_elsewhere(&point))
     };
     all.find(lasts)
 }
@@ -207,18 +214,22 @@ pub fn find(
 /// Ways from the inside on which a threshold is looked for.
 const WAYS: usize = 12;
 
+/// How far from a threshold what lies beyond it is asked about, on both sides, one of which is beyond.
+const JUST_BEYOND: [f64; 2] = [0.97, 1.03];
+
 /// How many of them must end at one value: on a way across a zero of the function, rounding may end it early.
 const MOST_WAYS: usize = 9;
 
-/// Where the condition ends on ways from inside to where the measure is `end`; none where that is not at one value, to a
-/// thousandth: then it is another condition.
-fn threshold(measure: Measure, inside: &[Point], end: f64, holds: &dyn Fn(&Point) -> bool) -> Option<f64> {
-    let mut from: Vec<&Point> = inside.iter().collect();
-    let distance = |point: &Point| (end / measure.of(point)).ln().abs();
-    from.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
-    // The nearest in each direction of A, then the next ones: what depends on the direction shows.
+/// Points from which the measure comes to `end` by its size alone: the nearest in each direction of A, then the next ones, as
+/// what depends on the direction shows.
+fn nearest(measure: Measure, points: &[Point], end: f64) -> Vec<&Point> {
+    let ratio = |point: &Point| end / measure.of(point);
+    let distance = |point: &Point| ratio(point).ln().abs();
+    let mut all: Vec<&Point> =
+        points.iter().filter(|point| ratio(point) > 0.0 && ratio(point).is_finite()).collect();
+    all.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
     let mut taken: Vec<(Complex64, usize)> = Vec::new();
-    from.sort_by_cached_key(|point| {
+    all.sort_by_cached_key(|point| {
         let size = point.a.norm();
         let direction = if size > 0.0 { point.a / size } else { point.a };
         match taken.iter_mut().find(|(known, _)| (known - direction).norm() < 1e-6) {
@@ -232,6 +243,13 @@ fn threshold(measure: Measure, inside: &[Point], end: f64, holds: &dyn Fn(&Point
             }
         }
     });
+    all
+}
+
+/// Where the condition ends on ways from inside to where the measure is `end`; none where that is not at one value, to a
+/// thousandth: then it is another condition.
+fn threshold(measure: Measure, inside: &[Point], end: f64, holds: &dyn Fn(&Point) -> bool) -> Option<f64> {
+    let from = nearest(measure, inside, end);
     let mut ends: Vec<f64> =
         from.iter().take(WAYS).filter_map(|point| end_of_way(measure, point, end, holds)).collect();
     ends.sort_by(f64::total_cmp);
@@ -244,8 +262,7 @@ fn threshold(measure: Measure, inside: &[Point], end: f64, holds: &dyn Fn(&Point
 fn end_of_way(measure: Measure, inside: &Point, end: f64, holds: &dyn Fn(&Point) -> bool) -> Option<f64> {
     // On the way only what is measured changes, so that nothing else can end the place.
     let ratio = end / measure.of(inside);
-    let moves = ratio > 0.0 && ratio.is_finite() && (ratio - 1.0).abs() > 1e-6;
-    if !moves {
+    if (ratio - 1.0).abs() <= 1e-6 {
         return None;
     }
     let way = |share: f64| measure.scaled(inside, ratio.powf(share));

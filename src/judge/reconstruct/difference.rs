@@ -7,6 +7,7 @@ use super::fit::TOLERANCE;
 use super::function::{Argument, Found, Part, Shape};
 use super::text;
 use crate::formula::{Form, Function, Transition};
+use crate::judge::notation::raised;
 
 /// What the form specifies.
 pub fn specified(form: Form, which: Which) -> Expansion {
@@ -118,7 +119,7 @@ pub fn describe(which: Which, computed: &Expansion, specified: &Expansion, z: &[
     let order = |(right, last): &(&Term, usize)| right.power + *last as i32;
     match cuts.as_slice() {
         [first, _, ..] if cuts.iter().all(|cut| order(cut) == order(first)) => {
-            said.push(format!("all terms from {} on are missing", text::raised("Δ", order(first) + 1)));
+            said.push(format!("all terms from {} on are missing", raised("Δ", order(first) + 1)));
         }
         _ => said.extend(cuts.iter().map(|(right, last)| {
             let name = text::function(right.power, &right.function);
@@ -253,7 +254,7 @@ fn changed(which: Which, term: &Term, right: &Term, z: &[Complex64]) -> String {
             if series(right, last + 1) != 0.0 {
                 parts.push(match right.power + last as i32 {
                     0 => "nothing after it".to_owned(),
-                    power => format!("nothing after the term in {}", text::raised("Δ", power)),
+                    power => format!("nothing after the term in {}", raised("Δ", power)),
                 });
             }
             if !parts.is_empty() {

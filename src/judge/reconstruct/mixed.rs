@@ -7,6 +7,7 @@ use super::fit::{TOLERANCE, factors, plausible, recognized, snapped};
 use super::function::{Found, Shape};
 use super::search::Samples;
 use super::text;
+use crate::judge::notation::{joined, raised};
 
 /// A factor and two exponents.
 type Monomial = (f64, u32, u32);
@@ -63,19 +64,16 @@ impl Mixed {
     pub fn text(&self) -> String {
         let of_z = |&(c, j, k): &Monomial| {
             let same = j.min(k) as i32;
-            let modulus = text::raised("|z|", 2 * same);
-            let (z, conjugate) =
-                (text::raised("z", j as i32 - same), text::raised("conj(z)", k as i32 - same));
-            text::fraction(&format!("{z}{conjugate}{modulus}"), c, j + k == 0)
+            let modulus = raised("|z|", 2 * same);
+            let (z, conjugate) = (raised("z", j as i32 - same), raised("conj(z)", k as i32 - same));
+            text::fraction(&format!("{z}{conjugate}{modulus}"), c)
         };
-        let over = text::joined(&self.above.iter().map(of_z).collect::<Vec<_>>());
-        let under: Vec<String> = self.below.iter().map(|&one| of_parts(one)).collect();
-        match under.is_empty() {
-            true => format!("({over})"),
-            false => {
-                format!("({over})/({})", text::joined(&[vec![text::number(self.constant)], under].concat()))
-            }
+        let over = joined(self.above.iter().map(of_z));
+        if self.below.is_empty() {
+            return format!("({over})");
         }
+        let under = self.below.iter().map(|&one| of_parts(one));
+        format!("({over})/({})", joined(std::iter::once(text::number(self.constant)).chain(under)))
     }
 }
 
@@ -84,10 +82,10 @@ fn of_parts((c, j, k): Monomial) -> String {
     let part = |name: &str, power: u32| match power {
         0 => String::new(),
         1 => format!("{name} z"),
-        _ => text::raised(&format!("{name}(z)"), power as i32),
+        _ => raised(&format!("{name}(z)"), power as i32),
     };
     let both = [part("Re", j), part("Im", k)].into_iter().filter(|text| !text.is_empty());
-    text::fraction(&both.collect::<Vec<_>>().join("·"), c, false)
+    text::fraction(&both.collect::<Vec<_>>().join("·"), c)
 }
 
 impl Samples<'_> {

@@ -18,6 +18,8 @@
 //!    is a sum of a few terms; or what it is elsewhere, with what the place is about held at its border, or of another A; or
 //!    what steps 1 to 3 find at points of that place. Failing these only the place is said, if the value jumps at its border and
 //!    nearly all that lies in it is off: [`OFF_SOMEWHERE`], which any other cause replaces.
+//! 6. All that was found is tried at steps that none of this has asked for ([`trial`]): at how many the function is something
+//!    else is said with it.
 //!
 //! Each step is a fit with far fewer unknowns than values, accepted if every value is met to 2⁻²⁰ (places, and what stands in
 //! the place of something else, to 2⁻¹⁸; what is held at a border, which is known to few digits, to 2⁻¹⁶): an error in a formula is larger, and constants typed as single ones are as coarse.
@@ -46,6 +48,7 @@ pub mod reduced;
 pub mod replaced;
 pub mod search;
 pub mod text;
+pub mod trial;
 pub mod wrong_exponential;
 
 use num_complex::Complex64;
@@ -87,6 +90,12 @@ struct Statement {
     text: String,
 }
 
+impl Statement {
+    fn at(which: Which, place: Place) -> Self {
+        Statement { which, text: place.text.clone(), says: Says::At(place) }
+    }
+}
+
 /// What a step function was found to compute.
 #[derive(Clone, Debug)]
 pub struct Reconstruction {
@@ -95,6 +104,8 @@ pub struct Reconstruction {
     /// The fault model that agrees with it wherever double is sure; often none.
     model: Option<&'static Entry>,
     statements: Vec<Statement>,
+    /// Where more is wrong than is said.
+    not_all: Vec<String>,
 }
 
 /// Ā and B̄ as they are written.
@@ -183,7 +194,8 @@ impl Reconstruction {
         };
         // Where it is off is no cause yet: anything else that is known comes first.
         let formula = if said.iter().any(is_known) { formula } else { OFF_SOMEWHERE };
-        let what = said.iter().map(|one| &*one.text).collect::<Vec<_>>().join("; ");
+        let what =
+            said.iter().map(|one| &one.text).chain(&self.not_all).cloned().collect::<Vec<_>>().join("; ");
         let (name, what) = match self.model {
             Some(model) => (model.name, format!("{}: {what}", model.what)),
             None => (formula, what),
@@ -201,18 +213,15 @@ pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option
     let says = |text| Statement { which: Which::ABar, text, says: Says::Permuted };
     // What has moved to another place would be a formula of both coefficients there.
     if let Some((text, true)) = permuted {
-        return Some(Reconstruction { form, weights, model: None, statements: vec![says(text)] });
+        let statements = vec![says(text)];
+        return Some(Reconstruction { form, weights, model: None, statements, not_all: Vec::new() });
     }
     for (which, name) in NAMES {
         let right = difference::specified(form, which);
         // One limit or two are less than any other formula, and may hold at all ordinary steps.
         let limits = places::within_limits(&probe, which, name, &right);
         if !limits.is_empty() {
-            statements.extend(limits.into_iter().map(|one| Statement {
-                which,
-                text: one.text.clone(),
-                says: Says::At(one),
-            }));
+            statements.extend(limits.into_iter().map(|one| Statement::at(which, one)));
             continue;
         }
         let arguments = expansion::arguments(weights);
@@ -233,15 +242,7 @@ pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option
                 let text = format!("{name} is the specified one with {}, at ordinary steps alone", one.text);
                 statements.push(Statement { which, text, says: Says::Of(one) });
             }
-            let is_unknown = !known.is_empty() && is_wrong_beside(&probe, which, &right, &known);
-            statements.extend(known.into_iter().map(|one| Statement {
-                which,
-                text: one.text.clone(),
-                says: Says::At(one),
-            }));
-            if let (Some(last), true) = (statements.last_mut(), is_unknown) {
-                last.text += ", and elsewhere it is no formula that is known";
-            }
+            statements.extend(known.into_iter().map(|one| Statement::at(which, one)));
             continue;
         };
         // Where it is known up to which border the other formula goes, that says more than the side.
@@ -254,11 +255,7 @@ pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option
                 _ => false,
             };
             if bordered.iter().any(says_it) {
-                statements.extend(bordered.into_iter().map(|one| Statement {
-                    which,
-                    text: one.text.clone(),
-                    says: Says::At(one),
-                }));
+                statements.extend(bordered.into_iter().map(|one| Statement::at(which, one)));
                 continue;
             }
         }
@@ -278,32 +275,21 @@ pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option
             said.extend(difference::describe(which, &computed, &right, &arguments));
             statements.push(Statement { which, text: said.join("; "), says: Says::Is(computed) });
         }
-        statements.extend(places.into_iter().map(|one| Statement {
-            which,
-            text: one.text.clone(),
-            says: Says::At(one),
-        }));
+        statements.extend(places.into_iter().map(|one| Statement::at(which, one)));
     }
     if statements.is_empty() {
         statements.extend(permuted.map(|(text, _)| says(text)));
     }
-    let model = if statements.is_empty() { None } else { model(&probe, method) };
-    (!statements.is_empty()).then_some(Reconstruction { form, weights, model, statements })
-}
-
-/// Whether what is returned at ordinary steps is wrong outside of these places, too.
-fn is_wrong_beside(probe: &Probe, which: Which, right: &Expansion, places: &[Place]) -> bool {
-    let arguments = expansion::arguments(probe.weights);
-    let outside = |point: &Point| places.iter().all(|place| !place.condition.holds(point));
-    let points: Vec<Point> =
-        arguments.into_iter().map(|z| Point::unit(0.5, z / 0.5)).filter(outside).collect();
-    let Some(steps) = probe.ask(&points) else { return false };
-    points.iter().zip(steps).any(|(point, step)| {
-        let (want, size) = right.value(point);
-        let off = (step[which as usize] - want).norm();
-        // What is no number is not right.
-        off.is_nan() || off > blurred(point.z()) * size
-    })
+    if statements.is_empty() {
+        return None;
+    }
+    let model = model(&probe, method);
+    let mut found = Reconstruction { form, weights, model, statements, not_all: Vec::new() };
+    // A fault model has been tried everywhere.
+    if model.is_none() {
+        found.not_all = trial::not_all(&found, &probe);
+    }
+    Some(found)
 }
 
 /// What Ā or B̄u is at all z, or else at those to one side of a branch, with that side in words.

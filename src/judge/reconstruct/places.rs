@@ -515,6 +515,9 @@ impl Asked<'_> {
 /// How many points a sum must meet for each of its factors.
 const EVIDENCE: usize = 4;
 
+/// Arguments that are counted: one more than three terms, and two more for a factor that is no fraction.
+const ARGUMENTS: usize = 6;
+
 /// What is returned at these points, if it is a sum of up to three terms, or what is returned elsewhere and one or two more.
 fn content(which: Which, values: &[(Point, Complex64)], elsewhere: &Expansion) -> Option<Expansion> {
     // At these points u and B are 1.
@@ -556,7 +559,7 @@ fn content(which: Which, values: &[(Point, Complex64)], elsewhere: &Expansion) -
     // At few arguments powers of Δ alone fit what is a function of z.
     let mut arguments: Vec<Complex64> = Vec::new();
     for z in points.iter().map(Point::z) {
-        if arguments.len() < EVIDENCE * 2 && !arguments.contains(&z) {
+        if arguments.len() < ARGUMENTS && !arguments.contains(&z) {
             arguments.push(z);
         }
     }
@@ -566,7 +569,7 @@ fn content(which: Which, values: &[(Point, Complex64)], elsewhere: &Expansion) -
         odd == 0 || arguments.len() > found.len() + 2 * odd
     };
     // Where e^z is below what is compared, φ-functions are powers of 1/z, which say more.
-    let has_exponential = arguments.iter().any(|z| z.re > TOLERANCE.ln());
+    let has_exponential = points.iter().any(|point| point.z().re > TOLERANCE.ln());
     let enough = |chosen: &Vec<usize>| {
         got.len() >= EVIDENCE * chosen.len()
             && arguments.len() > chosen.len()

@@ -9,6 +9,7 @@ use super::fit::{TOLERANCE, factors, recognized, snapped};
 use super::function::{Found, Shape};
 use super::search::Samples;
 use super::text;
+use crate::judge::notation::{joined, raised};
 
 /// How the multiple is found.
 type Rounding = (&'static str, fn(f64) -> f64);
@@ -75,11 +76,10 @@ impl BaseTwo {
 
     pub fn text(&self) -> String {
         let powers = self.coefficients.iter().enumerate();
-        let terms: Vec<String> =
-            powers.map(|(k, &c)| text::fraction(&text::raised("r", k as i32), c, k == 0)).collect();
+        let terms = powers.map(|(k, &c)| text::fraction(&raised("r", k as i32), c));
         let rest = if self.of_two { "z/ln 2 − k" } else { "z − k ln 2" };
         let rounding = ROUNDINGS[self.rounding].0;
-        format!("2ᵏ({}) with k = {rounding}(z/ln 2) and r = {rest}", text::joined(&terms))
+        format!("2ᵏ({}) with k = {rounding}(z/ln 2) and r = {rest}", joined(terms))
     }
 }
 

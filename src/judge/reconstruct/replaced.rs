@@ -11,6 +11,7 @@ use super::expansion::{Expansion, Point, Probe, Which};
 use super::fit::{TOLERANCE, blurred};
 use super::search;
 use crate::formula::Form;
+use crate::judge::notation::raised;
 use crate::problem::Weights;
 
 /// What stands in the place of a number, as a text and as a function.
@@ -109,7 +110,7 @@ fn of_both() -> impl Iterator<Item = Replaced> {
 /// What may stand in the place of z where Δ stays what it is: products with other powers of Δ, for each part of A its own, and
 /// a sum.
 fn of_z(weights: Weights) -> Vec<Replaced> {
-    let power = |power: i32, a: &str| format!("{}{a}", super::text::raised("Δ", power));
+    let power = |power: i32, a: &str| format!("{}{a}", raised("Δ", power));
     let powers = [1, 2, 0, 3];
     let mut all = Vec::new();
     for re in powers {

@@ -5,11 +5,12 @@ use super::expansion::{Expansion, Monomial, OfB, Term, Which};
 use super::fit::{TOLERANCE, recognized};
 use super::function::{Argument, Found, Part, Piece, Shape};
 use crate::formula::{Fraction, Function};
+use crate::judge::notation::{joined, raised, ratio, superscript};
 
 /// A whole coefficient; 0 where it has no terms.
 pub fn expansion(which: Which, expansion: &Expansion) -> String {
     let usual = usual(which);
-    let parts = |of: fn(&Term) -> String| joined(&expansion.0.iter().map(of).collect::<Vec<_>>());
+    let parts = |of: fn(&Term) -> String| joined(expansion.0.iter().map(of));
     match expansion.0.as_slice() {
         [] => "0".to_owned(),
         [first, rest @ ..]
@@ -69,12 +70,10 @@ pub fn function(power: i32, found: &Found) -> String {
         Argument::Parts(re, im) => Some(parts(re, im)),
     };
     let text = match &found.shape {
-        Shape::Sum(terms) => {
-            joined(&terms.iter().map(|&(c, of)| basis(power, c, of, argument.as_deref())).collect::<Vec<_>>())
-        }
+        Shape::Sum(terms) => joined(terms.iter().map(|&(c, of)| basis(power, c, of, argument.as_deref()))),
         Shape::Quotient(above, below) if below.len() == 1 && argument.is_none() => {
             let terms = above.iter().enumerate().filter(|(_, c)| **c != 0.0);
-            joined(&terms.map(|(k, &c)| basis(power, c, Function::Power(k), None)).collect::<Vec<_>>())
+            joined(terms.map(|(k, &c)| basis(power, c, Function::Power(k), None)))
         }
         Shape::Quotient(above, below) => {
             let argument = argument.as_deref().unwrap_or("z");
@@ -103,7 +102,7 @@ pub fn function(power: i32, found: &Found) -> String {
                 [_] => format!("{}{}", step(power), pieces(of)),
                 _ => format!("{}({})", step(power), pieces(of)),
             };
-            if *k > 0 { format!("{sum}/{}", raised("A", *k as i32)) } else { sum }
+            if *k > 0 { over(&sum, &raised("A", *k as i32)) } else { sum }
         }
         Shape::Divided(of, divisor, slip) => {
             let (sum, w) = (pieces(of), divided_by(*divisor));
@@ -168,7 +167,7 @@ fn of_parts(re: f64, im: f64) -> String {
 /// The same without a part whose factor is 0.
 fn parts(re: f64, im: f64) -> String {
     let all = [("Re z", re), ("i Im z", im)].into_iter().filter(|(_, factor)| *factor != 0.0);
-    joined(&all.map(|(name, factor)| scaled(name, factor)).collect::<Vec<_>>())
+    joined(all.map(|(name, factor)| scaled(name, factor)))
 }
 
 /// By what a division divides.
@@ -179,7 +178,7 @@ fn divided_by(divisor: Divisor) -> String {
         Divisor::Cube => "z³".to_owned(),
         Divisor::Pole(alpha) => {
             let sign = if alpha.value() < 0.0 { '+' } else { '−' };
-            format!("1 {sign} {}", fraction("z", alpha.value().abs(), false))
+            format!("1 {sign} {}", fraction("z", alpha.value().abs()))
         }
     }
 }
@@ -188,7 +187,7 @@ fn divided_by(divisor: Divisor) -> String {
 fn pieces(of: &[(f64, Piece)]) -> String {
     let named = |factor: f64, name: &str| format!("{}{name}", leading(factor));
     let text = |&(factor, piece): &(f64, Piece)| match piece {
-        Piece::Of(Function::Power(k)) => fraction(&raised("z", k as i32), factor, k == 0),
+        Piece::Of(Function::Power(k)) => fraction(&raised("z", k as i32), factor),
         Piece::Of(of) => basis(0, factor, of, None),
         Piece::ExpOfReal => named(factor, "exp(Re z)"),
         Piece::Turn => named(factor, "exp(i Im z)"),
@@ -196,9 +195,9 @@ fn pieces(of: &[(f64, Piece)]) -> String {
         Piece::CosOfImaginary => named(factor, "cos(Im z)"),
         Piece::ExpOfParts(re, im) => named(factor, &format!("exp({})", of_parts(re, im))),
         Piece::ExpOf(wrong) => named(factor, &wrong.text()),
-        Piece::Wrong(_, k) => fraction(&raised("z", k as i32), factor, k == 0),
+        Piece::Wrong(_, k) => fraction(&raised("z", k as i32), factor),
     };
-    joined(&of.iter().map(text).collect::<Vec<_>>())
+    joined(of.iter().map(text))
 }
 
 /// c Δᵖ f
@@ -209,15 +208,11 @@ pub fn basis(power: i32, factor: f64, of: Function, argument: Option<&str>) -> S
             let a = match (k, argument) {
                 (0, _) => String::new(),
                 (k, None) => {
-                    return fraction(
-                        &format!("{}{}", step(power + k as i32), raised("A", k as i32)),
-                        factor,
-                        power + k as i32 == 0 && k == 0,
-                    );
+                    return fraction(&format!("{}{}", step(power + k as i32), raised("A", k as i32)), factor);
                 }
                 (k, Some(argument)) => raised(&format!("({argument})"), k as i32),
             };
-            fraction(&format!("{}{a}", step(power)), factor, power == 0 && k == 0)
+            fraction(&format!("{}{a}", step(power)), factor)
         }
         Function::Phi(0) => format!("{}{}exp({})", leading(factor), step(power), argument.unwrap_or("z")),
         Function::Phi(k) => format!("{}{}φ{}{with}", leading(factor), step(power), SUBSCRIPTS[k]),
@@ -225,15 +220,25 @@ pub fn basis(power: i32, factor: f64, of: Function, argument: Option<&str>) -> S
             let sign = if alpha.value() < 0.0 { '+' } else { '−' };
             let argument = argument.unwrap_or("z");
             let argument = if argument.contains(' ') { format!("({argument})") } else { argument.to_owned() };
-            let below = fraction(&argument, alpha.value().abs(), false);
+            let below = fraction(&argument, alpha.value().abs());
             fraction_over(power, factor, &format!("(1 {sign} {below})"))
         }
     }
 }
 
+/// above/below, where what is above may be a fraction.
+fn over(above: &str, below: &str) -> String {
+    match above.rsplit_once('/') {
+        Some((above, number)) if number.chars().all(|c| c.is_ascii_digit()) => {
+            format!("{above}/({number}{below})")
+        }
+        _ => format!("{above}/{below}"),
+    }
+}
+
 fn fraction_over(power: i32, factor: f64, below: &str) -> String {
     let above = match step(power) {
-        step if step.is_empty() => fraction("", factor, true),
+        step if step.is_empty() => fraction("", factor),
         step => format!("{}{step}", leading(factor)),
     };
     format!("{above}/{below}")
@@ -246,41 +251,22 @@ fn step(power: i32) -> String {
     raised("Δ", power)
 }
 
-/// `xᵏ`, `x`, or nothing.
-pub fn raised(base: &str, power: i32) -> String {
-    let exponent = superscript(power.unsigned_abs());
-    match power {
-        0 => String::new(),
-        1 => base.to_owned(),
-        2.. => format!("{base}{exponent}"),
-        _ => format!("{base}⁻{exponent}"),
-    }
-}
-
-fn superscript(number: u32) -> String {
-    let digits = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-    number.to_string().chars().map(|c| digits[c.to_digit(10).unwrap_or(0) as usize]).collect()
-}
-
 /// A polynomial in `argument`.
 fn series(coefficients: &[f64], argument: &str) -> String {
     let argument =
         if argument.contains([' ', '/', '·']) { format!("({argument})") } else { argument.to_owned() };
     let terms = coefficients.iter().enumerate().filter(|(_, c)| **c != 0.0);
-    joined(&terms.map(|(k, &c)| fraction(&raised(&argument, k as i32), c, k == 0)).collect::<Vec<_>>())
+    joined(terms.map(|(k, &c)| fraction(&raised(&argument, k as i32), c)))
 }
 
-/// `text/6`, `3text/4`, `0.1667text`; a number alone where `text` is empty.
-pub fn fraction(text: &str, factor: f64, alone: bool) -> String {
-    let minus = if factor < 0.0 { "−" } else { "" };
-    match recognized(factor.abs()) {
-        Some((above, below)) => {
-            let above =
-                if above == 1 && !alone && !text.is_empty() { String::new() } else { above.to_string() };
-            let below = if below == 1 { String::new() } else { format!("/{below}") };
-            format!("{minus}{above}{text}{below}")
+/// `text/6`, `3text/4`, `0.1667·text`; a number alone where `text` is empty.
+pub fn fraction(text: &str, factor: f64) -> String {
+    match recognized(factor) {
+        Some((above, below)) => ratio(text, above, below),
+        None => {
+            let minus = if factor < 0.0 { "−" } else { "" };
+            format!("{minus}{}{}{text}", digits(factor.abs()), if text.is_empty() { "" } else { "·" })
         }
-        None => format!("{minus}{}{}{text}", digits(factor.abs()), if text.is_empty() { "" } else { "·" }),
     }
 }
 
@@ -338,27 +324,14 @@ fn scaled(name: &str, factor: f64) -> String {
     match recognized(factor) {
         Some((1, 1)) => name.to_owned(),
         Some((-1, 1)) => format!("−{name}"),
-        Some((above, below)) if below > 1 && above.abs() == 1 => fraction(name, factor, false),
+        Some((above, below)) if below > 1 && above.abs() == 1 => fraction(name, factor),
         _ => format!("{}·{name}", number(factor)),
     }
 }
 
-/// A sum of texts, of which some begin with a minus.
-pub fn joined(terms: &[String]) -> String {
-    let mut text = String::new();
-    for term in terms {
-        match (text.is_empty(), term.strip_prefix('−')) {
-            (true, _) => text.push_str(term),
-            (false, Some(rest)) => text.extend([" − ", rest]),
-            (false, None) => text.extend([" + ", term]),
-        }
-    }
-    text
-}
-
 /// 1 − αz
 pub fn quotient_below(alpha: f64) -> String {
-    joined(&["1".to_owned(), fraction("z", -alpha, false)])
+    joined(["1".to_owned(), fraction("z", -alpha)])
 }
 
 /// αz of a quotient, for the specified ones.

@@ -10,6 +10,7 @@ use super::{Candidate, Search};
 use crate::formula::{Formula, Fraction, Function, Term};
 use crate::judge::faults::around::{FoundTerm, GateFunction, TERMS};
 use crate::judge::faults::variant::Variant;
+use crate::judge::notation::{joined, raised, ratio};
 
 /// Positions and channels that terms are fitted to, as far as there are so many.
 pub const WHOLE: (usize, usize) = (20, 6);
@@ -339,21 +340,11 @@ impl Fitting {
     }
 }
 
-const SUPERSCRIPTS: [&str; 8] = ["", "", "²", "³", "⁴", "⁵", "⁶", "⁷"];
-
-fn power(of: &str, exponent: usize) -> String {
-    if exponent == 0 {
-        String::new()
-    } else {
-        format!("{of}{}", SUPERSCRIPTS.get(exponent).unwrap_or(&"…"))
-    }
-}
-
-/// A term as it is written: Δ²A/2, ½Δ²φ₂, …
+/// A term as it is written: Δ²A/2, −Δ²φ₂/3, …
 pub fn written(found: &FoundTerm) -> String {
     let Term { factor: Fraction(numerator, denominator), delta, of } = found.term;
     let (deltas, rest) = match of {
-        Function::Power(k) => (delta + k as i32, power("A", k)),
+        Function::Power(k) => (delta + k as i32, raised("A", k as i32)),
         Function::Phi(0) => (delta, "e^(ΔA)".to_owned()),
         Function::Phi(k) => (delta, format!("φ{}", ["₀", "₁", "₂", "₃"].get(k).unwrap_or(&"…"))),
         Function::Resolvent(Fraction(1, 1)) => (delta, "(1 − ΔA)⁻¹".to_owned()),
@@ -361,7 +352,6 @@ pub fn written(found: &FoundTerm) -> String {
             (delta, format!("(1 {} ΔA/{b})⁻¹", if a < 0 { "+" } else { "−" }))
         }
     };
-    let delta = usize::try_from(deltas).map_or("Δ⁻¹".to_owned(), |deltas| power("Δ", deltas));
     let b = match found.b {
         0 => " without B",
         1 => "",
@@ -373,29 +363,12 @@ pub fn written(found: &FoundTerm) -> String {
         (1, _) => " of the input before",
         _ => " with u twice",
     };
-    let size = numerator.unsigned_abs();
-    let (above, below) = (
-        if size == 1 { String::new() } else { size.to_string() },
-        if denominator == 1 { String::new() } else { format!("/{denominator}") },
-    );
-    let symbols = format!("{delta}{rest}");
-    let symbols = if symbols.is_empty() { size.to_string() } else { format!("{above}{symbols}") };
-    format!("{symbols}{below}{b}{u}")
+    let symbols = format!("{}{rest}", raised("Δ", deltas));
+    format!("{}{b}{u}", ratio(&symbols, numerator.into(), denominator.into()))
 }
 
 pub fn sum(terms: &[FoundTerm]) -> String {
-    let mut text = String::new();
-    for (i, term) in terms.iter().enumerate() {
-        let negative = term.term.factor.0 < 0;
-        text.push_str(match (i, negative) {
-            (0, false) => "",
-            (0, true) => "−",
-            (_, false) => " + ",
-            (_, true) => " − ",
-        });
-        text.push_str(&written(term));
-    }
-    text
+    joined(terms.iter().map(written))
 }
 
 /// The first orders in Δ, as far as a difference is looked for.
@@ -421,25 +394,19 @@ fn order_text(order: &[(usize, f64)]) -> String {
     if order.is_empty() {
         return "nothing".to_owned();
     }
-    let one = |(k, value): &(usize, f64)| {
-        let fraction = recognized(*value).unwrap_or(Fraction(0, 1));
-        let size = fraction.0.unsigned_abs();
-        let a = power("A", *k);
-        let below = if fraction.1 == 1 { String::new() } else { format!("/{}", fraction.1) };
-        let above = if size == 1 && !a.is_empty() { String::new() } else { size.to_string() };
-        (fraction.0 < 0, format!("{above}{a}{below}"))
-    };
-    let mut text = String::new();
-    for (i, (negative, part)) in order.iter().map(one).enumerate() {
-        text.push_str(match (i, negative) {
-            (0, false) => "",
-            (0, true) => "−",
-            (_, false) => " + ",
-            (_, true) => " − ",
-        });
-        text.push_str(&part);
+    joined(order.iter().map(|&(k, value)| factor_text(&raised("A", k as i32), value)))
+}
+
+/// A number times a power: as a fraction where it is one.
+fn factor_text(power: &str, value: f64) -> String {
+    let fraction = recognized(value).filter(|fraction| (fraction.value() - value).abs() < 1e-9);
+    match fraction {
+        Some(Fraction(above, below)) => ratio(power, above.into(), below.into()),
+        None => {
+            let dot = if power.is_empty() { "" } else { "·" };
+            format!("{value:.6}{dot}{power}").replace('-', "−")
+        }
     }
-    text
 }
 
 /// The found formula beside the specified one, and where they first differ.
@@ -462,7 +429,7 @@ fn sentence(found: &[FoundTerm], specified: &Formula) -> String {
                 || one.iter().zip(&other).any(|(a, b)| a.0 != b.0 || (a.1 - b.1).abs() > 1e-9)
         };
         if let Some(m) = (0..=ORDERS).find(differs) {
-            let delta = if m == 0 { "1".to_owned() } else { power("Δ", m as usize) };
+            let delta = ratio(&raised("Δ", m), 1, 1);
             text.push_str(&format!(
                 "; the first difference is at {delta}, where {} stands for {}",
                 order_text(&at_order(&found, m)),

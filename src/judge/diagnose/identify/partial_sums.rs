@@ -8,12 +8,12 @@ use super::{Candidate, Search};
 use crate::formula::{Form, Fraction, Function};
 use crate::judge::faults::partial_sums::PartialSums;
 use crate::judge::faults::variant::Variant;
+use crate::judge::notation::{joined, raised, ratio};
 
 /// The most numbers that are wrong at once: one in each of three φ-functions.
 const TOGETHER: usize = 3;
 const NOTHING: Fraction = Fraction(0, 1);
 const SUBSCRIPTS: [&str; 4] = ["₀", "₁", "₂", "₃"];
-const SUPERSCRIPTS: [&str; 4] = ["", "", "²", "³"];
 const FACTORIALS: [u32; 4] = [1, 1, 2, 6];
 
 /// One number of a numerator: which φₖ's, and of which power of z; none for that of eᶻ.
@@ -104,37 +104,19 @@ fn less(a: Fraction, b: Fraction) -> Fraction {
 
 /// `eᶻ − 1 − z − z²/2`
 fn numerator(sums: &PartialSums, k: usize) -> String {
-    let part = |number: Fraction, of: &str| {
-        let (above, below) = (number.0.unsigned_abs(), number.1);
-        let of_one = above == 1 && !of.is_empty();
-        let above = if of_one { String::new() } else { above.to_string() };
-        let below = if below == 1 { String::new() } else { format!("/{below}") };
-        format!("{above}{of}{below}")
-    };
     let exponential = less(sums.of_exponential[k - 1], Fraction(-1, 1));
-    let powers = (0..k).map(|i| {
-        let z = if i == 0 { String::new() } else { format!("z{}", SUPERSCRIPTS[i]) };
-        (less(sums.of_powers[k - 1][i], Fraction(1, FACTORIALS[i])), z)
-    });
-    let mut text = String::new();
-    for (number, of) in std::iter::once((exponential, "eᶻ".to_owned())).chain(powers) {
-        text.push_str(match (text.is_empty(), number.0) {
-            (_, 0) => continue,
-            (true, 1..) => "",
-            (true, _) => "−",
-            (false, 1..) => " + ",
-            (false, _) => " − ",
-        });
-        text.push_str(&part(number, &of));
-    }
-    if text.is_empty() { "0".to_owned() } else { text }
+    let powers =
+        (0..k).map(|i| (less(sums.of_powers[k - 1][i], Fraction(1, FACTORIALS[i])), raised("z", i as i32)));
+    let all = std::iter::once((exponential, "eᶻ".to_owned())).chain(powers);
+    let present = all.filter(|(Fraction(above, _), _)| *above != 0);
+    joined(present.map(|(Fraction(above, below), of)| ratio(&of, above.into(), below.into())))
 }
 
 /// (numerator)/zᵏ
 fn quotient(sums: &PartialSums, k: usize) -> String {
     let above = numerator(sums, k);
     let above = if above.contains(' ') { format!("({above})") } else { above };
-    format!("{above}/z{}", SUPERSCRIPTS[k])
+    format!("{above}/{}", raised("z", k as i32))
 }
 
 fn change(form: Form, sums: PartialSums) -> Change {

@@ -111,6 +111,19 @@ fn of_wrong_reciprocals_beside_an_axis(#[values(1, 2)] k: usize) {
     recorded("beside-an-axis", (method_of(k), Weights::Complex), &wrong);
 }
 
+/// Where a series takes over below a limit, the closed form beyond it is used as near to 0 as that.
+#[test]
+fn of_wrong_reciprocals_beyond_a_limit() {
+    let wrong = [0.24, 0.2, 0.3].map(|limit: f64| {
+        let what = format!("1/|z| for 1/z where |z| > {limit}");
+        with_phi(what, (2, 1.0), move |z| {
+            let [p0, _, p2, _] = phi(z);
+            if z.norm() > limit { ((p0 - 1.0) / z.norm() - 1.0) / z.norm() } else { p2 }
+        })
+    });
+    recorded("beyond-a-limit", (method_of(2), Weights::Real), &wrong);
+}
+
 const STEPS: [Steps; 7] = [(1, 1, 0), (2, 1, 0), (2, 2, 0), (3, 1, 0), (3, 2, 0), (3, 3, 0), (3, 1, 2)];
 
 /// Real numbers have one wrong reciprocal. An exponential of 0 is what underflows.
