@@ -55,8 +55,10 @@ pub fn recommend(comparisons: &[MethodDiff]) -> String {
     ];
     let mut parts: Vec<String> =
         parts.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what} {n}")).collect();
-    if unbounded > 0 {
-        parts.push(format!("{unbounded} values differ where there is no bound"));
+    match unbounded {
+        0 => {}
+        1 => parts.push("1 value differs where there is no bound".to_owned()),
+        _ => parts.push(format!("{unbounded} values differ where there is no bound")),
     }
     // What was broken has nothing to be worse than.
     if worse == 0 && better > 0 && mended == 0 && wrong == 0 && !unknown {
@@ -66,5 +68,6 @@ pub fn recommend(comparisons: &[MethodDiff]) -> String {
         0 => String::new(),
         n => format!("; the new one is outside the specification on {n}"),
     };
-    format!("{advice}: {}{still}", parts.join(", "))
+    let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+    format!("{advice}{parts}{still}")
 }

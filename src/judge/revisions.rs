@@ -214,13 +214,16 @@ fn each<'a>(
 /// |got − want| in units of the bound; infinite for what is not finite, unless the truth may lie beyond f32's range, and
 /// for what no number tells.
 fn error(got: Complex64, want: Complex64, bound: f64) -> f64 {
-    if !got.is_finite() {
-        let may_overflow = want.re.abs().max(want.im.abs()) + bound >= Format::F32.overflow_threshold();
-        let right = |got: f64, want: f64| !got.is_infinite() || got.signum() == want.signum();
-        let excused = may_overflow && !got.is_nan() && right(got.re, want.re) && right(got.im, want.im);
-        return if excused { 0.0 } else { f64::INFINITY };
+    let parts = [(got.re, want.re), (got.im, want.im)];
+    let is_wrong = |(got, want): &(f64, f64)| {
+        let may_overflow = want.abs() + bound >= Format::F32.overflow_threshold();
+        got.is_nan() || got.is_infinite() && !(may_overflow && got.signum() == want.signum())
+    };
+    if parts.iter().any(is_wrong) {
+        return f64::INFINITY;
     }
-    let error = (got - want).norm();
+    let [re, im] = parts.map(|(got, want)| if got.is_finite() { got - want } else { 0.0 });
+    let error = re.hypot(im);
     // Without a finite bound no finite number is known to be wrong.
     if error == 0.0 || bound == f64::INFINITY {
         return 0.0;

@@ -109,8 +109,8 @@ fn worst_first(
 
 /// Ā or B̄ of a variant, and what a sound f32 kernel with its fault may be off.
 ///
-/// Beyond the bounds of [`coefficient`]'s formulas: a changed Δ is rounded to f32 (u, or 2u where it is squared), and
-/// B̄ takes two products more, with B and with what the fault has in its place.
+/// Beyond the bounds of [`coefficient`]'s formulas: a changed Δ may be off by 2u, as where it is squared, and
+/// B̄ takes up to four products more, with B and with what the fault has in its place.
 fn model(variant: &Variant, problem: &CoefficientProblem, element: usize, is_b_bar: bool) -> Bounded {
     let at = element * problem.weights.width();
     let a = complex_at(problem.weights, &problem.a, at);
