@@ -206,12 +206,12 @@ pub fn by_tensor(
     let all: Vec<TensorName> = case.got.iter().map(|(name, _)| name).collect();
     let together = Explained::new(case, &all, models);
     let shared = (together.exact.is_empty() && all.len() > 1).then(|| together.with_pairs(effort));
-    let out_is_right = all.contains(&TensorName::Out) && !failing.contains(&TensorName::Out);
+    let one_is_right = failing.len() < all.len();
     let mut of_output = Vec::new();
     let mut diagnosed = |&name: &TensorName| {
         let Some(shared) = &shared else { return (name, together.with_pairs(effort).named()) };
-        // What a right output refutes explains no last state better than what explains both.
-        if out_is_right && shared.is_identified() {
+        // What a right tensor refutes explains no other better than what explains both.
+        if one_is_right && shared.is_identified() {
             return (name, shared.named());
         }
         let alone = Explained::new(case, &[name], models);

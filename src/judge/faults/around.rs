@@ -41,7 +41,9 @@ impl Activation {
             Activation::Softplus { above, .. } if x > above => (x, 1.0),
             Activation::Softplus { beta, .. } => {
                 let value = softplus(beta * x) / beta;
-                (value, (x * sigmoid(beta * x) / value).abs())
+                // Both vanish together as x → −∞.
+                let conditioning = if value > 0.0 { x * sigmoid(beta * x) / value } else { x };
+                (value, conditioning.abs())
             }
             Activation::Exp => (x.exp(), x.abs()),
             Activation::Relu => (x.max(0.0), 1.0),

@@ -65,8 +65,9 @@ impl<'a> Read<'a> {
         let row = problem.row_if_held(channel.0, channel.1).map(|row| row * problem.shape.seqlen);
         read.rows = SEQUENCES.map(|input| row.filter(|_| *read.place(input) == Place::RIGHT));
         read.begin = [Input::B, Input::C].map(|input| read.begin(input));
-        // One position more, which a step may read.
-        let ahead = (len + 1).min(problem.shape.seqlen);
+        // One position more, which a step may read, and where u is read early as many more as that is.
+        let early = variant.u_use.iter().map(|of| if let UUse::At(by) = *of { by.max(0) } else { 0 });
+        let ahead = (len + 1 + early.max().unwrap_or(0).unsigned_abs()).min(problem.shape.seqlen);
         read.u_given = (0..ahead).map(|l| read.sequence(Input::U, &problem.u, l)).collect();
         if let Some(z) = &problem.z {
             let limits = read.limits(Limited::Gate);

@@ -110,7 +110,9 @@ impl Fault {
             |least| formula.now().iter().any(|t| matches!(t.of, Function::Power(k) if k >= least));
         match self {
             // highorder-n0 is the same.
-            Fault::RunsAs(Form::Textbook(Textbook::ZohExact)) => form != Method::HighOrder,
+            Fault::RunsAs(exact @ Form::Textbook(Textbook::ZohExact)) => {
+                form != exact && form != Method::HighOrder
+            }
             Fault::RunsAs(other) => other != form,
             // Where B̄ is the same as well, it is runs-as.
             Fault::ABarOf(other) => {

@@ -7,7 +7,9 @@
 
 use num_complex::Complex64;
 
-use super::around::{Before, Delay, Flips, FoundTerm, Initial, Limited, Pad, Raised, STATES};
+use super::around::{
+    Before, Carry, Decay, Delay, Flips, FoundTerm, Initial, Limited, Pad, Raised, STATES, Steps,
+};
 use super::carried::{Carried, State};
 use super::complex::{Product, Way};
 use super::exponent_sum::ExponentSum;
@@ -131,7 +133,13 @@ fn right_elsewhere(scan: &Variant, of: &Variant) -> Option<Variant> {
 /// Whether outputs depend on later positions.
 pub fn looks_ahead(variant: &Variant) -> bool {
     let reads_ahead = matches!(variant.delay, Delay::Readout(by) if by < 0);
-    variant.bidirectional || variant.reverse || reads_ahead || variant.initial == Initial::Circular
+    // By Ā of the position after.
+    let one_more = |carry| matches!(carry, Carry::Decayed(Decay { steps: Steps::OneMore, .. }));
+    variant.bidirectional
+        || variant.reverse
+        || reads_ahead
+        || variant.initial == Initial::Circular
+        || variant.chunks.is_some_and(|chunks| one_more(chunks.carry))
 }
 
 /// The outputs at the first `len` positions, as [`channel`] has them; none where these depend on later ones.

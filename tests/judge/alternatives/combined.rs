@@ -17,9 +17,9 @@ use crate::figures::golden;
 use crate::support::problems::generator;
 
 /// What is planted: a sentence, and what comes of it.
-struct Planted {
-    what: String,
-    got: Tensors<f64>,
+pub struct Planted {
+    pub what: String,
+    pub got: Tensors<f64>,
 }
 
 /// Every third of them, so that each is tried on two problems.
@@ -34,7 +34,7 @@ fn alone(planting: &Planting, changes: impl Iterator<Item = &'static Change>, of
 }
 
 /// Alternatives by their names: what differs in a place or a number alone counts once.
-fn by_name(all: &[Alternative]) -> Vec<Vec<&Alternative>> {
+pub fn by_name(all: &[Alternative]) -> Vec<Vec<&Alternative>> {
     let mut names: BTreeMap<&str, Vec<&Alternative>> = BTreeMap::new();
     all.iter().for_each(|one| names.entry(&one.name).or_default().push(one));
     names.into_values().collect()
@@ -112,7 +112,7 @@ fn line(planting: &Planting, planted: &Planted) -> String {
     format!("{} [{}]\n    {mark} {}\n", planted.what, work.done(), said.join("\n      "))
 }
 
-fn table(planting: &Planting, all: &[Planted]) -> String {
+pub fn table(planting: &Planting, all: &[Planted]) -> String {
     all.par_iter().map(|planted| line(planting, planted)).collect()
 }
 

@@ -61,6 +61,17 @@ impl Planting {
         TensorName::ALL.into_iter().filter(fails).collect()
     }
 
+    /// The first position at which an output of any channel fails.
+    pub fn first_failure(&self, got: &Tensors<f64>) -> Option<usize> {
+        let (got, want) = (&got[TensorName::Out].values, &self.want[TensorName::Out].values);
+        let bounds = &self.budget.tensors[TensorName::Out].bound;
+        let fails = |i: &usize| {
+            let off = (got[*i] - want[*i]).abs();
+            off.is_nan() || off > bounds[*i]
+        };
+        (0..got.len()).filter(fails).map(|i| i % self.problem.shape.seqlen).min()
+    }
+
     pub fn case<'a>(&'a self, got: &'a Tensors<f64>, work: &'a Work) -> Case<'a> {
         let Planting { method, problem, want, budget, .. } = self;
         Case { form: (*method).into(), problem, got, want, budget, work }

@@ -96,12 +96,13 @@ fn change(counts: Counts, states: usize) -> Change {
             1 => "half".to_owned(),
             4 => "twice".to_owned(),
             -2 => "with the wrong sign".to_owned(),
-            count => format!("{} times", f64::from(*count) / 2.0),
+            count => format!("{} times", f64::from(*count) / 2.0).replace('-', "−"),
         };
         format!("{states} {} {times}", of.join(", "))
     };
     let parts: Vec<String> = kinds.iter().map(part).collect();
     let name = if kinds == [0] { "states-not-read" } else { "states-counted-otherwise" };
-    let what = format!("what is read counts {}, and the others once", parts.join(", "));
+    let others = if counts[..states].contains(&2) { ", and the others once" } else { "" };
+    let what = format!("what is read counts {}{others}", parts.join(", "));
     Change::new(Part::Readout, name, what, move |v: &mut Variant| v.counts = Some(counts))
 }

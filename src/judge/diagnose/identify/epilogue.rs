@@ -130,8 +130,7 @@ pub fn fit(case: &Case, looks: &[Look], variant: &Variant, common: bool) -> Vec<
             }
         }
     }
-    let gateless = case.problem.z.is_none();
-    let changes_of = |epilogue: &Epilogue| changes(epilogue, gateless, has_skip);
+    let changes_of = |epilogue: &Epilogue| changes(epilogue, case.problem);
     let fewest = found.iter().map(|epilogue| changes_of(epilogue).len()).min();
     let mut all: Vec<Vec<Change>> = found.iter().map(changes_of).collect();
     all.retain(|changes| Some(changes.len()) == fewest);
@@ -244,7 +243,8 @@ fn factors(case: &Case, elements: &[Element], start: Epilogue, is_alone: bool) -
 }
 
 /// An epilogue as changes to the specified one.
-fn changes(epilogue: &Epilogue, gateless: bool, has_skip: bool) -> Vec<Change> {
+fn changes(epilogue: &Epilogue, problem: &Problem) -> Vec<Change> {
+    let (gateless, has_skip) = (problem.z.is_none(), problem.d.is_some());
     let mut all = Vec::new();
     let Epilogue { readout, skip, of_skip, gate, gated } = *epilogue;
     if gate != GateFunction::Silu && !gateless {
@@ -275,7 +275,9 @@ fn changes(epilogue: &Epilogue, gateless: bool, has_skip: bool) -> Vec<Change> {
         all.push(Change::new(Part::Epilogue, "skip-without-d", what, |v: &mut Variant| v.skip_has_d = false));
     }
     let text = |value: f64| {
-        numbers::near(value, 1e-9, 0).first().map_or_else(String::new, |known| known.text.clone())
+        numbers::near(value, 1e-9, problem.shape.dstate)
+            .first()
+            .map_or_else(String::new, |known| known.text.clone())
     };
     if has_skip && skip != 1.0 {
         let (name, what) = match skip {
@@ -310,14 +312,13 @@ pub fn alone(problem: &Problem) -> Vec<Change> {
         all.push(Epilogue { of_skip: OfSkip::WithoutD, ..Epilogue::RIGHT });
         all.extend((!gateless).then_some(Epilogue { gated: Gated::Readout, ..Epilogue::RIGHT }));
     }
-    all.iter().flat_map(|epilogue| changes(epilogue, gateless, has_skip)).collect()
+    all.iter().flat_map(|epilogue| changes(epilogue, problem)).collect()
 }
 
 /// What differs in one thing, with the likelier factors.
 pub fn beside_others(problem: &Problem) -> Vec<Change> {
-    let (gateless, has_skip) = (problem.z.is_none(), problem.d.is_some());
     let factors = [2.0, 0.5, -1.0].map(|readout| Epilogue { readout, ..Epilogue::RIGHT });
-    let of_factors = factors.iter().flat_map(|epilogue| changes(epilogue, gateless, has_skip));
+    let of_factors = factors.iter().flat_map(|epilogue| changes(epilogue, problem));
     alone(problem).into_iter().chain(of_factors).collect()
 }
 
@@ -329,7 +330,7 @@ pub fn in_b_bar(case: &Case, changes: &[Change], variant: &Variant) -> Option<(V
         .position(|change| change.part == Part::Readout && change.name.starts_with("readout-"))?;
     case.got.get(TensorName::LastState)?;
     let mut changes = changes.to_vec();
-    let known = numbers::near(factor, 1e-9, 0);
+    let known = numbers::near(factor, 1e-9, case.problem.shape.dstate);
     let text = known.first().map_or("", |known| known.text.as_str());
     let what = format!("what enters the states is multiplied by {text}: a factor on B̄, B or u");
     let name = if factor == -1.0 { "input-negated" } else { "input-scaled" };

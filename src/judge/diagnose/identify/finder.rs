@@ -522,7 +522,9 @@ pub fn thresholds(case: &Case, looks: &[Look], variant: &Variant) -> Vec<Change>
     let one_digit = [1.0, 2.0, 5.0, 3.0, 4.0, 6.0, 7.0, 8.0, 9.0];
     let two_digits = (11..100).filter(|digits| digits % 10 != 0).map(|digits| f64::from(digits) / 10.0);
     let digits: Vec<f64> = one_digit.into_iter().chain(two_digits).collect();
-    let values = digits.iter().flat_map(|digits| [1.0, 10.0, 0.1, 0.01].map(|unit| digits * unit));
+    // As decimals are written, not as products are.
+    let decimal = |digits: f64, unit: f64| (digits * unit * 1e4).round() / 1e4;
+    let values = digits.iter().flat_map(|&digits| [1.0, 10.0, 0.1, 0.01].map(|unit| decimal(digits, unit)));
     let fits = |change: &Change| {
         let mut changed = *variant;
         (change.change)(&mut changed);

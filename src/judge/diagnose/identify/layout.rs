@@ -145,8 +145,9 @@ pub fn row_strides(problem: &Problem) -> Vec<Change> {
         strides.sort_unstable();
         strides.dedup();
         for stride in strides {
+            let s = if stride == 1 { "" } else { "s" };
             let what =
-                format!("rows of {written} are read {stride} numbers apart in memory in place of {length}");
+                format!("rows of {written} are read {stride} number{s} apart in memory in place of {length}");
             all.push(Change::new(
                 Part::Place(input as usize),
                 format!("{name}-row-stride"),

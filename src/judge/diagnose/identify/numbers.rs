@@ -65,7 +65,11 @@ pub fn near(found: f64, distance: f64, n: usize) -> Vec<Known> {
             }
         }
     }
-    all.push(Known { value: found, text: shown((found * 1e6).round() / 1e6), digits: NO_CHOICE });
+    // Six decimals, or six digits of what has less.
+    let is_small = found.abs() < 1e-3;
+    let rounded =
+        if is_small { format!("{found:.5e}").parse().unwrap_or(found) } else { (found * 1e6).round() / 1e6 };
+    all.push(Known { value: found, text: shown(rounded), digits: NO_CHOICE });
     all
 }
 

@@ -1,0 +1,86 @@
+//! Whether some state leaves the range of f32: in any state, in either direction, at any position.
+
+use holdfast::judge::faults::variant::{LastState, Variant};
+use holdfast::method::Method;
+use holdfast::problem::{Operand, Problem};
+use rstest::rstest;
+
+use super::{changed, channel_of, run};
+
+/// Two states with inputs of 1e20, in turn to each state: B of 1e20 at one of them leaves the range at once.
+fn problem(leaving: [&[usize]; 2]) -> Problem {
+    let seqlen = 4;
+    let mut problem = channel_of(&[-50.0, -50.0], &[1.0; 4]);
+    problem.b_operand = Operand::Variable;
+    problem.u = vec![1e20; seqlen];
+    problem.b = vec![1.0; 2 * seqlen];
+    for (n, positions) in leaving.into_iter().enumerate() {
+        positions.iter().for_each(|l| problem.b[n * seqlen + l] = 1e20);
+    }
+    problem
+}
+
+#[rstest]
+#[case::none(&[], &[], false)]
+#[case::the_first_state(&[1], &[], true)]
+#[case::the_last_state(&[], &[1], true)]
+#[case::both(&[1], &[1], true)]
+#[case::at_two_positions(&[1, 2], &[], true)]
+#[case::at_two_positions_of_the_last_state(&[], &[1, 2], true)]
+#[case::at_the_last_position(&[3], &[3], true)]
+fn a_state_that_leaves_the_range_of_f32_is_seen_wherever_it_is(
+    #[case] first: &[usize],
+    #[case] second: &[usize],
+    #[case] overflows: bool,
+    #[values(
+        LastState::Right,
+        LastState::Early(1),
+        LastState::Early(3),
+        LastState::Times(0.0),
+        LastState::WithoutInput
+    )]
+    last_state: LastState,
+) {
+    let variant = changed(Method::Zoh, |v| v.last_state = last_state);
+    assert_eq!(run(&variant, &problem([first, second])).overflows, overflows);
+}
+
+/// Within f32 there is room up to its largest number, and none beyond.
+#[test]
+fn the_range_ends_at_the_largest_number() {
+    let mut problem = channel_of(&[-50.0], &[1.0]);
+    let overflows = |problem: &Problem| run(&Variant::specified(Method::Zoh), problem).overflows;
+    problem.u = vec![f32::MAX];
+    assert!(!overflows(&problem));
+    problem.b = vec![1.0f32.next_up()];
+    assert!(overflows(&problem));
+}
+
+/// Ā is about 1e13: an input of 1e20 leaves the range one step later.
+#[rstest]
+#[case::of_the_forward_scan(0)]
+#[case::of_the_reversed_scan(1)]
+fn either_of_two_scans_may_leave_it(#[case] at: usize, #[values(1, 2)] states: usize) {
+    let mut problem = channel_of(&[30.0, 30.0][..states], &[1.0; 2]);
+    problem.u.fill(0.0);
+    assert!(!run(&Variant::specified(Method::Poly), &problem).overflows);
+    problem.u[at] = 1e20;
+    assert!(run(&Variant::specified(Method::Poly), &problem).overflows);
+    // The step itself does not.
+    let alone = Problem { u: vec![1e20], ..channel_of(&[30.0, 30.0][..states], &[1.0]) };
+    assert!(!run(&Variant::specified(Method::Poly), &alone).overflows);
+}
+
+/// What is returned without B is a state of its own.
+#[test]
+fn a_last_state_of_u_alone_counts_as_it_is() {
+    let mut problem = channel_of(&[-50.0, -50.0], &[1.0]);
+    (problem.u, problem.b) = (vec![1e30], vec![1e-30, 1e-30]);
+    let without_b = changed(Method::Zoh, |v| v.last_state = LastState::WithoutB);
+    assert!(!run(&without_b, &problem).overflows);
+    // Δ of 1e10 alone makes u too large; B keeps the state itself small.
+    problem.delta = vec![1e10];
+    problem.a = vec![-1e-9, -1e-9];
+    assert!(!run(&Variant::specified(Method::Zoh), &problem).overflows);
+    assert!(run(&without_b, &problem).overflows);
+}
