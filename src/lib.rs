@@ -56,7 +56,7 @@
 //! `src/python/`, a crate of its own, is the Python package.
 //! [`functions`] walks single functions over all of f32, which [`scalar_function`] names.
 //! [`method`] names the methods, [`formula`] says what they compute, [`tensor`] gives tensors their names, [`hexfloat`]
-//! writes numbers exactly, [`tensor_file`] reads safetensors files without trusting them, and [`leftovers`] is what an
+//! writes numbers exactly, `notation` powers and sums, [`tensor_file`] reads safetensors files without trusting them, and [`leftovers`] is what an
 //! interrupt must not leave behind.
 
 #[macro_use]
@@ -77,6 +77,7 @@ pub mod judge;
 pub mod kernel;
 pub mod leftovers;
 pub mod method;
+mod notation;
 pub mod operation;
 pub mod parts;
 pub mod problem;

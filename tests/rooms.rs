@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Rooms, and those that they may import.
 const ROOMS: &[(&str, &str)] = &[
-    ("guide hexfloat leftovers named tensor_file", ""),
+    ("guide hexfloat leftovers named notation tensor_file", ""),
     ("method tensor", "named"),
     ("operation", "named"),
     ("scalar_function", "method named"),
@@ -18,13 +18,13 @@ const ROOMS: &[(&str, &str)] = &[
     ("results", "formula method operation problem scalar_function tensor"),
     ("analysis", "formula method problem results tensor truth"),
     ("parts", "leftovers results"),
-    ("judge", "formula hexfloat method problem promise results tensor"),
+    ("judge", "formula hexfloat method notation problem promise results tensor"),
     ("case diff", "formula judge kernel method problem promise results tensor truth"),
     ("verify", "analysis case formula judge kernel method parts problem promise results tensor truth"),
     ("check", "case formula judge kernel method parts problem promise results tensor tensor_file truth"),
     ("bench", "judge kernel method operation parts problem promise results tensor truth"),
     ("functions", "kernel parts promise results scalar_function truth"),
-    ("report", "analysis formula judge leftovers method problem results tensor truth"),
+    ("report", "analysis formula judge leftovers method notation problem results tensor truth"),
     (
         "cli",
         "check diff formula hexfloat judge kernel leftovers method problem promise report results tensor tensor_file",

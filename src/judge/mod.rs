@@ -36,7 +36,6 @@ pub mod lanes;
 pub mod lifting;
 pub mod lost_digits;
 pub mod model;
-mod notation;
 pub mod one_step;
 pub mod pairwise;
 pub mod profile;

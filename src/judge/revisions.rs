@@ -211,8 +211,8 @@ fn each<'a>(
     })
 }
 
-/// |got − want| in units of the bound; infinite for what is not finite, unless the truth may lie beyond f32's range, and
-/// for what no number tells.
+/// |got − want| in units of the bound; infinite for what is not finite, unless that part of the truth may lie beyond f32's
+/// range, and for what no number tells.
 fn error(got: Complex64, want: Complex64, bound: f64) -> f64 {
     let parts = [(got.re, want.re), (got.im, want.im)];
     let is_wrong = |(got, want): &(f64, f64)| {

@@ -63,12 +63,6 @@ pub fn complex(re: f64, im: f64, digits: usize) -> String {
     format!("{} {sign} {}·i", number(re, digits), number(im.abs(), digits))
 }
 
-/// An exponent as it stands above a line: `⁻¹⁴`.
-pub fn superscript(exponent: i32) -> String {
-    let digits = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-    exponent.to_string().chars().map(|c| c.to_digit(10).map_or('⁻', |digit| digits[digit as usize])).collect()
-}
-
 /// A count with its noun: `1 case`, `12 cases`.
 pub fn count(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }

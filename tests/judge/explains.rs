@@ -95,6 +95,59 @@ fn what_is_left_is_measured() {
     assert!(explained(at_two_places, another, &[-7.0]).is_none());
 }
 
+/// Of what is wrong and no formula that is known the whole is told, and no case that is explained by the other coefficient.
+#[test]
+fn what_is_not_known_is_counted_at_other_steps() {
+    let step: Step = |delta, a, b, u| {
+        let z = delta * a;
+        [z.max(-3.0).exp(), (3.0 + (1.0 + z.abs()).ln().sin()) * delta * b * u]
+    };
+    let said = found(step).whole();
+    let of_a_bar = "Ā is taken with Re z held at -3 where Re z < -3";
+    // Near that border nothing is tried.
+    let tried: Vec<usize> = said.what.split(' ').filter_map(|word| word.parse().ok()).collect();
+    let [.., others, all] = tried[..] else { panic!("{}", said.what) };
+    assert!(others == all && (230..=240).contains(&all), "{}", said.what);
+    let expected = format!("{of_a_bar}; at {all} of {all} other steps B̄ is not the specified one");
+    assert_eq!((&*said.name, &*said.what), ("a-bar-formula", &*expected));
+    // The same Ā beside the specified B̄.
+    let of_case: Step = |delta, a, b, u| [(delta * a).max(-3.0).exp(), delta * b * u];
+    let explained = explained(step, of_case, &[-1.0, -4.0]).expect("explained");
+    assert_eq!(explained.what, of_a_bar);
+}
+
+/// What is right at ordinary steps beside what is said has no such count, and what is wrong there, too, has one.
+#[rstest]
+#[case::all_is_said(at_two_places, "B̄ is 3Δ where Re z < -6", None)]
+#[case::nowhere_right(
+    |delta: f64, a: f64, b: f64, u: f64| {
+        let z = delta * a;
+        [z.exp(), if z == 0.0 { f64::NAN } else { 3.0 + (1.0 + z.abs()).ln().sin() } * delta * b * u]
+    },
+    "B̄ is NaN where z = 0",
+    Some("; at 240 of 240 other steps B̄ is something else")
+)]
+#[case::to_one_side_alone(
+    |delta: f64, a: f64, b: f64, u: f64| {
+        let z = delta * a;
+        [z.exp(), if z < 0.0 { (z.exp_m1() / z) * delta } else { delta } * b * u]
+    },
+    "B̄ ",
+    None
+)]
+fn what_is_wrong_beside_what_is_said_is_counted(
+    #[case] step: Step,
+    #[case] says: &str,
+    #[case] and: Option<&str>,
+) {
+    let said = found(step).whole().what;
+    assert!(said.contains(says), "{said}");
+    match and {
+        Some(and) => assert!(said.ends_with(and), "{said}"),
+        None => assert!(!said.contains("other steps"), "{said}"),
+    }
+}
+
 /// Where no number is returned, one that is leaves all of its error, and what is off somewhere is off there whatever it is.
 #[test]
 fn what_is_not_finite_and_what_is_unknown_explain_what_they_say() {

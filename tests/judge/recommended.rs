@@ -150,6 +150,11 @@ fn values_that_differ_without_a_bound_are_counted_and_no_advice_hides_them() {
         recommend(&[unbounded(Unmeasured, 7)]),
         "nothing can be said: unmeasured on 1, 7 values differ where there is no bound"
     );
+    assert_eq!(
+        recommend(&[unbounded(Rounding, 1)]),
+        "no difference that matters where it could be told: equal on 1, 1 value differs where there is no bound"
+    );
+    assert_eq!(recommend(&[]), "nothing can be said");
 }
 
 #[rstest]

@@ -42,7 +42,7 @@ impl Activation {
             Activation::Softplus { beta, .. } => {
                 let value = softplus(beta * x) / beta;
                 // Both vanish together as x → −∞.
-                let conditioning = if value > 0.0 { x * sigmoid(beta * x) / value } else { x };
+                let conditioning = if value != 0.0 { x * sigmoid(beta * x) / value } else { x };
                 (value, conditioning.abs())
             }
             Activation::Exp => (x.exp(), x.abs()),

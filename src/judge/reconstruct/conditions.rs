@@ -200,9 +200,9 @@ pub fn find(
         };
         let ways = inside.iter().step_by(inside.len().div_ceil(WAYS));
         let moved = ways.flat_map(|point| factors.map(|factor| measure.scaled(point, factor)));
-        let nearest = nearest(measure, outside, end).into_iter().take(WAYS);
-        let beside = nearest.flat_map(|point| {
-            JUST_BEYOND.map(|share| measure.scaled(point, share * end / measure.of(point)))
+        let from_outside = nearest(measure, outside, end).into_iter().take(WAYS);
+        let beside = from_outside.flat_map(|point| {
+            JUST_WITHIN.map(|share| measure.scaled(point, share * end / measure.of(point)))
         });
         moved
             .chain(beside)
@@ -214,8 +214,9 @@ pub fn find(
 /// Ways from the inside on which a threshold is looked for.
 const WAYS: usize = 12;
 
-/// How far from a threshold what lies beyond it is asked about, on both sides, one of which is beyond.
-const JUST_BEYOND: [f64; 2] = [0.97, 1.03];
+/// How far within its threshold a place is asked about in directions in which none of its points lie: the side decides which of
+/// the two that is.
+const JUST_WITHIN: [f64; 2] = [0.97, 1.03];
 
 /// How many of them must end at one value: on a way across a zero of the function, rounding may end it early.
 const MOST_WAYS: usize = 9;

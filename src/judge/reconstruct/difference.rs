@@ -7,7 +7,7 @@ use super::fit::TOLERANCE;
 use super::function::{Argument, Found, Part, Shape};
 use super::text;
 use crate::formula::{Form, Function, Transition};
-use crate::judge::notation::raised;
+use crate::notation::raised;
 
 /// What the form specifies.
 pub fn specified(form: Form, which: Which) -> Expansion {

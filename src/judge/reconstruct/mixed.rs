@@ -7,7 +7,7 @@ use super::fit::{TOLERANCE, factors, plausible, recognized, snapped};
 use super::function::{Found, Shape};
 use super::search::Samples;
 use super::text;
-use crate::judge::notation::{joined, raised};
+use crate::notation::{joined, raised};
 
 /// A factor and two exponents.
 type Monomial = (f64, u32, u32);

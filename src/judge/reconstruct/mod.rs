@@ -18,7 +18,7 @@
 //!    is a sum of a few terms; or what it is elsewhere, with what the place is about held at its border, or of another A; or
 //!    what steps 1 to 3 find at points of that place. Failing these only the place is said, if the value jumps at its border and
 //!    nearly all that lies in it is off: [`OFF_SOMEWHERE`], which any other cause replaces.
-//! 6. All that was found is tried at steps that none of this has asked for ([`trial`]): at how many the function is something
+//! 6. What was found is tried at steps that none of this has asked for ([`trial`]): at how many the function is something
 //!    else is said with it.
 //!
 //! Each step is a fit with far fewer unknowns than values, accepted if every value is met to 2⁻²⁰ (places, and what stands in
@@ -68,11 +68,17 @@ use crate::problem::Weights;
 use crate::results::Diagnosis;
 use crate::results::explained::OFF_SOMEWHERE;
 
+/// To one side of what all z lie, in words, and whether a z does.
+type Side = (&'static str, fn(&Complex64) -> bool);
+
+/// No side.
+const EVERYWHERE: Side = ("", |_| true);
+
 /// What a statement says of a coefficient.
 #[derive(Clone, Debug)]
 enum Says {
-    /// It is this, but for the places.
-    Is(Expansion),
+    /// It is this to one side, but for the places.
+    Is(Expansion, Side),
     /// It is something else there.
     At(Place),
     /// It is the specified one of something else.
@@ -104,8 +110,8 @@ pub struct Reconstruction {
     /// The fault model that agrees with it wherever double is sure; often none.
     model: Option<&'static Entry>,
     statements: Vec<Statement>,
-    /// Where more is wrong than is said.
-    not_all: Vec<String>,
+    /// Of which coefficients more is wrong than is said.
+    not_all: Vec<(Which, String)>,
 }
 
 /// Ā and B̄ as they are written.
@@ -145,7 +151,7 @@ impl Reconstruction {
                     Some(at) => {
                         needed[at] = true;
                         match &self.statements[at].says {
-                            Says::Is(expansion) => off(expansion.value(point)),
+                            Says::Is(expansion, _) => off(expansion.value(point)),
                             Says::At(place) => match &place.content {
                                 Content::NotFinite => f64::from(u8::from(step[which as usize].is_finite())),
                                 // That it is off there is all that is said.
@@ -179,7 +185,13 @@ impl Reconstruction {
 
     /// All that is said, as one diagnosis: by the name of the fault model that it is, or of the coefficients that are wrong.
     pub fn whole(&self) -> Diagnosis {
-        self.diagnosis(&vec![true; self.statements.len()], TOLERANCE)
+        let mut whole = self.diagnosis(&vec![true; self.statements.len()], TOLERANCE);
+        // Of what is wrong beside, and by no formula that is known, no case is told, as no formula explains it there.
+        let unnamed = |which: Which| self.statements.iter().all(|one| one.which != which);
+        for (_, text) in self.not_all.iter().filter(|(which, _)| unnamed(*which)) {
+            whole.what += &format!("; {text}");
+        }
+        whole
     }
 
     fn diagnosis(&self, needed: &[bool], residual: f64) -> Diagnosis {
@@ -194,8 +206,9 @@ impl Reconstruction {
         };
         // Where it is off is no cause yet: anything else that is known comes first.
         let formula = if said.iter().any(is_known) { formula } else { OFF_SOMEWHERE };
-        let what =
-            said.iter().map(|one| &one.text).chain(&self.not_all).cloned().collect::<Vec<_>>().join("; ");
+        let not_all = self.not_all.iter().filter(|(which, _)| said.iter().any(|one| one.which == *which));
+        let texts = said.iter().map(|one| &*one.text).chain(not_all.map(|(_, text)| &**text));
+        let what = texts.collect::<Vec<_>>().join("; ");
         let (name, what) = match self.model {
             Some(model) => (model.name, format!("{}: {what}", model.what)),
             None => (formula, what),
@@ -246,7 +259,7 @@ pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option
             continue;
         };
         // Where it is known up to which border the other formula goes, that says more than the side.
-        if !side.is_empty() {
+        if !side.0.is_empty() {
             let bordered = places::find(&probe, which, name, &right).into_iter();
             let bordered: Vec<Place> =
                 bordered.filter(|place| matches!(place.content, Content::Formula(_))).collect();
@@ -270,10 +283,10 @@ pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option
         let places = places::find(&probe, which, name, &computed);
         if !is_right {
             let (is, should) = (text::expansion(which, &computed), text::expansion(which, &right));
-            let side = if side.is_empty() { String::new() } else { format!("where {side}, ") };
-            let mut said = vec![format!("{side}{name} computes {is}"), format!("specified {should}")];
+            let to_side = if side.0.is_empty() { String::new() } else { format!("where {}, ", side.0) };
+            let mut said = vec![format!("{to_side}{name} computes {is}"), format!("specified {should}")];
             said.extend(difference::describe(which, &computed, &right, &arguments));
-            statements.push(Statement { which, text: said.join("; "), says: Says::Is(computed) });
+            statements.push(Statement { which, text: said.join("; "), says: Says::Is(computed, side) });
         }
         statements.extend(places.into_iter().map(|one| Statement::at(which, one)));
     }
@@ -285,20 +298,15 @@ pub fn identify(method: Method, weights: Weights, evaluate: &Evaluate) -> Option
     }
     let model = model(&probe, method);
     let mut found = Reconstruction { form, weights, model, statements, not_all: Vec::new() };
-    // A fault model has been tried everywhere.
+    // A fault model has been tried on the grid, and says what its formula is.
     if model.is_none() {
         found.not_all = trial::not_all(&found, &probe);
     }
     Some(found)
 }
 
-/// What Ā or B̄u is at all z, or else at those to one side of a branch, with that side in words.
-fn in_general(
-    probe: &Probe,
-    which: Which,
-    z: &[Complex64],
-    right: &Expansion,
-) -> Option<(Expansion, &'static str)> {
+/// What Ā or B̄u is at all z, or else at those to one side of a branch.
+fn in_general(probe: &Probe, which: Which, z: &[Complex64], right: &Expansion) -> Option<(Expansion, Side)> {
     // The specified formula first: where half of all values agree, the rest is a matter of places.
     let ordinary: Vec<Point> =
         [0.25, 1.0, 2.0].iter().flat_map(|&d| z.iter().map(move |&z| Point::unit(d, z / d))).collect();
@@ -309,13 +317,12 @@ fn in_general(
     });
     let everywhere = expansion::find(probe, which, z);
     if let Some(everywhere) = everywhere {
-        return Some((everywhere, ""));
+        return Some((everywhere, EVERYWHERE));
     }
     if 2 * agree.count() > ordinary.len() {
-        return Some((right.clone(), ""));
+        return Some((right.clone(), EVERYWHERE));
     }
     // Where a branch is wrong, the formula is the one beside it; what is said of one side is said of that side.
-    type Side = (&'static str, fn(&Complex64) -> bool);
     let sides: [Side; 5] = [
         ("|z| is at least 2.75", |z| z.norm() >= 2.75),
         ("|z| is at least 1", |z| z.norm() >= 1.0),
@@ -323,11 +330,11 @@ fn in_general(
         ("Re z < 0", |z| z.re < 0.0),
         ("Re z is at most 0 and |z| at least 1", |z| z.re <= 0.0 && z.norm() >= 1.0),
     ];
-    let found: Vec<(Expansion, &str)> = sides
-        .iter()
-        .filter_map(|(name, side)| {
-            let z: Vec<Complex64> = z.iter().copied().filter(side).collect();
-            Some((expansion::find(probe, which, &z)?, *name))
+    let found: Vec<(Expansion, Side)> = sides
+        .into_iter()
+        .filter_map(|side| {
+            let z: Vec<Complex64> = z.iter().copied().filter(side.1).collect();
+            Some((expansion::find(probe, which, &z)?, side))
         })
         .collect();
     let specified = found.iter().find(|(found, _)| difference::same(found, right, z));

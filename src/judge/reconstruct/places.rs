@@ -311,9 +311,13 @@ impl Asked<'_> {
             let (condition, content) = self.held(condition, &values).or_else(in_region)?;
             self.is_consistent(&condition, &content).then_some((condition, content))
         });
-        // Where the difference begins to be seen is no border of anything.
-        let mut regions = sharp.iter().filter(|condition| self.is_region(condition));
-        let (condition, content) = known.next().or_else(|| Some((*regions.next()?, Content::Unknown)))?;
+        // Where the difference begins to be seen is no border of anything. The region that has least in it that agrees comes
+        // first: it is within others.
+        let region = || {
+            let regions = sharp.iter().filter_map(|condition| Some((self.agreeing(condition)?, *condition)));
+            Some((regions.min_by_key(|(agreeing, _)| *agreeing)?.1, Content::Unknown))
+        };
+        let (condition, content) = known.next().or_else(region)?;
         place(condition, content)
     }
 
@@ -492,15 +496,17 @@ impl Asked<'_> {
         values.iter().all(meets).then_some(content)
     }
 
-    /// Whether most of what is clear in a region is off, as far as ordinary steps and arguments show.
-    fn is_region(&self, condition: &Condition) -> bool {
+    /// How many points of a region agree, as far as ordinary steps and arguments show; none where most of what is clear does not
+    /// differ.
+    fn agreeing(&self, condition: &Condition) -> Option<usize> {
         let is_inside = |one: &&Value| {
             let ordinary = ORDINARY.contains(&one.point.delta) && blurred(one.point.z()) <= FOUND;
             ordinary && condition.holds(&one.point)
         };
         let count =
             |class: Class| self.values.iter().filter(is_inside).filter(|one| one.class == class).count();
-        count(Class::Other) > 3 * count(Class::Agrees)
+        let agreeing = count(Class::Agrees);
+        (count(Class::Other) > 3 * agreeing).then_some(agreeing)
     }
 
     /// Whether all that lies in the region agrees with what was found for it.

@@ -9,7 +9,7 @@ use super::fit::{TOLERANCE, factors, recognized, snapped};
 use super::function::{Found, Shape};
 use super::search::Samples;
 use super::text;
-use crate::judge::notation::{joined, raised};
+use crate::notation::{joined, raised};
 
 /// How the multiple is found.
 type Rounding = (&'static str, fn(f64) -> f64);

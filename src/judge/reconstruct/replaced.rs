@@ -11,7 +11,7 @@ use super::expansion::{Expansion, Point, Probe, Which};
 use super::fit::{TOLERANCE, blurred};
 use super::search;
 use crate::formula::Form;
-use crate::judge::notation::raised;
+use crate::notation::raised;
 use crate::problem::Weights;
 
 /// What stands in the place of a number, as a text and as a function.

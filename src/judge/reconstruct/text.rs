@@ -5,7 +5,7 @@ use super::expansion::{Expansion, Monomial, OfB, Term, Which};
 use super::fit::{TOLERANCE, recognized};
 use super::function::{Argument, Found, Part, Piece, Shape};
 use crate::formula::{Fraction, Function};
-use crate::judge::notation::{joined, raised, ratio, superscript};
+use crate::notation::{joined, raised, ratio, superscript};
 
 /// A whole coefficient; 0 where it has no terms.
 pub fn expansion(which: Which, expansion: &Expansion) -> String {
@@ -132,7 +132,7 @@ pub fn function(power: i32, found: &Found) -> String {
                 1 => format!("({above})"),
                 _ => format!("(({above})/({}))", series(below, &argument)),
             };
-            format!("{}{text}{}", step(power), superscript(m.unsigned_abs()))
+            format!("{}{text}{}", step(power), superscript(*m))
         }
         Shape::Cut(factor, k, last) => {
             let whole = basis(power, *factor, Function::Phi(*k), None);

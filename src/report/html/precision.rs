@@ -6,6 +6,7 @@ use super::cases::Anchors;
 use super::view::Tag;
 use crate::formula::Form;
 use crate::method::Method;
+use crate::notation;
 use crate::problem::Weights;
 use crate::report::precision::{by_regime, gradients_by_regime, lifted, shrinks};
 use crate::report::{grid, text};
@@ -42,7 +43,7 @@ fn rows<T>(
 
 /// `2⁻¹⁴`, or `none` where no error that was tried shows.
 fn power(exponent: Option<i32>) -> String {
-    exponent.map_or("none".to_owned(), |k| format!("2{}", text::superscript(k)))
+    exponent.map_or("none".to_owned(), |k| format!("2{}", notation::superscript(k)))
 }
 
 /// One row per method and weight type, of the cases that were also run in double.

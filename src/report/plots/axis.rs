@@ -2,7 +2,7 @@
 
 use super::canvas::{Anchor, Canvas, Point};
 use super::palette;
-use crate::report::text;
+use crate::notation;
 
 /// How values spread along an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,7 +108,7 @@ fn power_of_ten(exponent: i32) -> String {
     if (-2..=2).contains(&exponent) {
         return format!("{}", 10f64.powi(exponent));
     }
-    format!("10{}", text::superscript(exponent))
+    format!("10{}", notation::superscript(exponent))
 }
 
 /// A rectangle with an axis along its bottom and one along its left side.

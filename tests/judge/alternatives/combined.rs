@@ -11,9 +11,9 @@ use rayon::prelude::*;
 use rstest::rstest;
 
 use super::numbers::{Change, PLACES, numbers};
-use super::planted::Planting;
 use super::{LENGTH, problems};
 use crate::figures::golden;
+use crate::planting::Planting;
 use crate::support::problems::generator;
 
 /// What is planted: a sentence, and what comes of it.

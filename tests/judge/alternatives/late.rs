@@ -6,8 +6,8 @@ use holdfast::problem::{InputType, Operand, Shape, Weights};
 use rstest::rstest;
 
 use super::combined::{Planted, by_name, table};
-use super::planted::Planting;
 use crate::figures::golden;
+use crate::planting::Planting;
 use crate::support::problems::{Layout, generator};
 
 /// Of chunks and blocks.

@@ -3,39 +3,19 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use holdfast::judge::budget::{self, Budget};
-use holdfast::judge::diagnose::{Alternative, Case, Effort, Models, Work, alternatives, by_tensor};
+use holdfast::judge::diagnose::{Alternative, Work, alternatives};
 use holdfast::judge::faults::scan;
 use holdfast::judge::faults::variant::Variant;
-use holdfast::method::Method;
-use holdfast::problem::Problem;
-use holdfast::promise::Contract;
 use holdfast::results::Diagnosis;
-use holdfast::tensor::{Named, TensorName, Tensors};
-use holdfast::truth;
+use holdfast::tensor::{TensorName, Tensors};
 use rayon::prelude::*;
 use rstest::rstest;
 
 use super::{LENGTH, kind, problems};
 use crate::figures::golden;
-
-/// A problem that changes are planted on, and what judges them.
-pub struct Planting {
-    pub method: Method,
-    pub problem: Problem,
-    want: Tensors<f64>,
-    budget: Budget,
-    models: Models,
-}
+use crate::planting::Planting;
 
 impl Planting {
-    pub fn new(method: Method, problem: Problem) -> Self {
-        let want = truth::scan::solve(&problem, &[method]).expect("certified").remove(0).tensors;
-        let budget = budget::scan(method, &problem, &Contract::PRODUCTION);
-        let models = Models::compute(method, &problem);
-        Planting { method, problem, want, budget, models }
-    }
-
     /// What a kernel with the change returns: rounded to the type that is stored.
     pub fn got(&self, variant: &Variant) -> Tensors<f64> {
         let channels = self.problem.judged_channels.iter();
@@ -51,44 +31,8 @@ impl Planting {
         })
     }
 
-    /// The tensors that fail.
-    pub fn failing(&self, got: &Tensors<f64>) -> Vec<TensorName> {
-        let fails = |name: &TensorName| {
-            let (got, want, bounds) = (&got[*name], &self.want[*name], &self.budget.tensors[*name].bound);
-            let within = |i: usize| (got.values[i] - want.values[i]).abs() <= bounds[i / want.width];
-            !(0..got.values.len()).all(within)
-        };
-        TensorName::ALL.into_iter().filter(fails).collect()
-    }
-
-    /// The first position at which an output of any channel fails.
-    pub fn first_failure(&self, got: &Tensors<f64>) -> Option<usize> {
-        let (got, want) = (&got[TensorName::Out].values, &self.want[TensorName::Out].values);
-        let bounds = &self.budget.tensors[TensorName::Out].bound;
-        let fails = |i: &usize| {
-            let off = (got[*i] - want[*i]).abs();
-            off.is_nan() || off > bounds[*i]
-        };
-        (0..got.len()).filter(fails).map(|i| i % self.problem.shape.seqlen).min()
-    }
-
-    pub fn case<'a>(&'a self, got: &'a Tensors<f64>, work: &'a Work) -> Case<'a> {
-        let Planting { method, problem, want, budget, .. } = self;
-        Case { form: (*method).into(), problem, got, want, budget, work }
-    }
-
-    /// What is said at once of the tensors that fail.
-    pub fn by_tensor(
-        &self,
-        got: &Tensors<f64>,
-        failing: &[TensorName],
-        work: &Work,
-    ) -> Named<Vec<Diagnosis>> {
-        by_tensor(&self.case(got, work), failing, &self.models, Effort::RECORDED)
-    }
-
     /// What is said at once of the first tensor that fails, none where all pass; and what that takes.
-    fn said(&self, got: &Tensors<f64>) -> (Option<Vec<Diagnosis>>, u64) {
+    fn said_with_work(&self, got: &Tensors<f64>) -> (Option<Vec<Diagnosis>>, u64) {
         let (failing, work) = (self.failing(got), Work::default());
         let Some(first) = failing.first() else { return (None, 0) };
         let said = self.by_tensor(got, &failing, &work).get(*first).cloned();
@@ -124,8 +68,10 @@ fn what_is_said_of_planted_changes_is_as_recorded(#[values(0, 1, 2, 3, 4, 5)] at
     let (method, problem) = problems().swap_remove(at);
     let planting = Planting::new(method, problem);
     let all = some(alternatives(method, &planting.problem, LENGTH));
-    let said: Vec<(Option<Vec<Diagnosis>>, u64)> =
-        all.par_iter().map(|alternative| planting.said(&planting.got(&alternative.variant))).collect();
+    let said: Vec<(Option<Vec<Diagnosis>>, u64)> = all
+        .par_iter()
+        .map(|alternative| planting.said_with_work(&planting.got(&alternative.variant)))
+        .collect();
     let mut kinds: Vec<(String, String, u64, Option<String>)> = Vec::new();
     for (alternative, (said, work)) in all.iter().zip(said) {
         let is_it = |one: &Diagnosis| one.name == alternative.name && one.what == alternative.what;

@@ -88,11 +88,11 @@ const OF_ZOH: Inputs = &[
     // 5/16 · 1/2 = 5/32 is no fraction that formulas have.
     (
         |s| s.driven(s.delta * phi(2, s.z()) * 5.0 / 16.0),
-        "5Δφ₂/16; specified is Δ; the first difference is at Δ, where 0.156250 stands for 1",
+        "5Δφ₂/16; specified is Δ; the first difference is at Δ, where 0.15625 stands for 1",
     ),
     (
         |s| s.driven(s.delta * phi(2, s.z()) * -5.0 / 16.0),
-        "−5Δφ₂/16; specified is Δ; the first difference is at Δ, where −0.156250 stands for 1",
+        "−5Δφ₂/16; specified is Δ; the first difference is at Δ, where −0.15625 stands for 1",
     ),
     // 11/16 + 5/8 · 1/2 = 1, and 11/16 · 1/2 + 5/8 · 1/6 = 43/96.
     (

@@ -13,16 +13,13 @@ mod scaled;
 mod sentences;
 mod tensors;
 
-use holdfast::judge::budget::{self, Budget};
-use holdfast::judge::diagnose::{Case, Effort, Models, Work, by_tensor, identify};
-use holdfast::method::Method;
+use holdfast::judge::diagnose::{Work, identify};
 use holdfast::problem::{Operand, Problem, Weights};
-use holdfast::promise::Contract;
 use holdfast::results::Diagnosis;
 use holdfast::tensor::{Named, TensorName, Tensors};
-use holdfast::truth;
 use num_complex::Complex64 as C;
 
+use super::planting::Planting;
 use super::reconstruct::right;
 use crate::support::problems::{Layout, generator};
 
@@ -93,23 +90,7 @@ fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// A method on a problem, with what judges a recording of it.
-struct Planting {
-    method: Method,
-    problem: Problem,
-    want: Tensors<f64>,
-    budget: Budget,
-    models: Models,
-}
-
 impl Planting {
-    fn new(method: Method, problem: Problem) -> Self {
-        let want = truth::scan::solve(&problem, &[method]).expect("certified").remove(0).tensors;
-        let budget = budget::scan(method, &problem, &Contract::PRODUCTION);
-        let models = Models::compute(method, &problem);
-        Planting { method, problem, want, budget, models }
-    }
-
     /// Ā and what enters the state, as specified.
     fn right(&self, s: Step) -> [C; 2] {
         right(self.method, s.delta, s.a, s.b, s.u)
@@ -167,23 +148,11 @@ impl Planting {
         self.recorded(|s| self.right(s), output)
     }
 
-    /// The tensors that are beyond their bounds somewhere.
-    fn failing(&self, got: &Tensors<f64>) -> Vec<TensorName> {
-        let fails = |name: &TensorName| {
-            let (got, want, bounds) = (&got[*name], &self.want[*name], &self.budget.tensors[*name].bound);
-            let within = |i: usize| (got.values[i] - want.values[i]).abs() <= bounds[i / want.width];
-            !(0..got.values.len()).all(within)
-        };
-        TensorName::ALL.into_iter().filter(fails).collect()
-    }
-
     fn found(&self, got: &Tensors<f64>, failing: &[TensorName], at_once: bool) -> Named<Vec<Diagnosis>> {
         let work = Work::default();
-        let Planting { method, problem, want, budget, .. } = self;
-        let case = Case { form: (*method).into(), problem, got, want, budget, work: &work };
         match at_once {
-            true => by_tensor(&case, failing, &self.models, Effort::RECORDED),
-            false => identify(&case, failing),
+            true => self.by_tensor(got, failing, &work),
+            false => identify(&self.case(got, &work), failing),
         }
     }
 

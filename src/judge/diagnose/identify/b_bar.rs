@@ -6,11 +6,11 @@ use rayon::prelude::*;
 
 use super::changes::{Change, Part};
 use super::looks::Look;
-use super::{Candidate, Search};
+use super::{Candidate, Search, numbers};
 use crate::formula::{Formula, Fraction, Function, Term};
 use crate::judge::faults::around::{FoundTerm, GateFunction, TERMS};
 use crate::judge::faults::variant::Variant;
-use crate::judge::notation::{joined, raised, ratio};
+use crate::notation::{joined, raised, ratio};
 
 /// Positions and channels that terms are fitted to, as far as there are so many.
 pub const WHOLE: (usize, usize) = (20, 6);
@@ -404,7 +404,7 @@ fn factor_text(power: &str, value: f64) -> String {
         Some(Fraction(above, below)) => ratio(power, above.into(), below.into()),
         None => {
             let dot = if power.is_empty() { "" } else { "·" };
-            format!("{value:.6}{dot}{power}").replace('-', "−")
+            format!("{}{dot}{power}", numbers::decimal(value))
         }
     }
 }

@@ -65,12 +65,16 @@ pub fn near(found: f64, distance: f64, n: usize) -> Vec<Known> {
             }
         }
     }
-    // Six decimals, or six digits of what has less.
-    let is_small = found.abs() < 1e-3;
-    let rounded =
-        if is_small { format!("{found:.5e}").parse().unwrap_or(found) } else { (found * 1e6).round() / 1e6 };
-    all.push(Known { value: found, text: shown(rounded), digits: NO_CHOICE });
+    all.push(Known { value: found, text: decimal(found), digits: NO_CHOICE });
     all
+}
+
+/// Six decimals; below 0.001 six significant digits.
+pub fn decimal(value: f64) -> String {
+    let is_small = value.abs() < 1e-3;
+    let rounded =
+        if is_small { format!("{value:.5e}").parse().unwrap_or(value) } else { (value * 1e6).round() / 1e6 };
+    shown(rounded)
 }
 
 /// 1 with so much more or less, of one digit: a factor next to 1 that somebody has typed. With two digits there would be one next to

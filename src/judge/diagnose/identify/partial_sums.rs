@@ -8,7 +8,7 @@ use super::{Candidate, Search};
 use crate::formula::{Form, Fraction, Function};
 use crate::judge::faults::partial_sums::PartialSums;
 use crate::judge::faults::variant::Variant;
-use crate::judge::notation::{joined, raised, ratio};
+use crate::notation::{joined, raised, ratio};
 
 /// The most numbers that are wrong at once: one in each of three φ-functions.
 const TOGETHER: usize = 3;

@@ -125,14 +125,19 @@ pub fn all(problem: &Problem) -> Vec<Change> {
                     Map::Reversed,
                 ),
             ];
+            // What is once around the end is where it was.
+            let mut rolled = vec![0];
             for by in [1isize, -1, 2, -2] {
                 let sign = if by > 0 { "+" } else { "−" };
                 let what = format!("of {axis} i is that of i {sign} {}", by.abs());
-                maps.push((
-                    format!("{name}-{axis}-off-by-{}", by.abs()),
-                    format!("{what}, around the end"),
-                    Map::Rolled(by),
-                ));
+                if !rolled.contains(&by.rem_euclid(n as isize)) {
+                    rolled.push(by.rem_euclid(n as isize));
+                    maps.push((
+                        format!("{name}-{axis}-off-by-{}", by.abs()),
+                        format!("{what}, around the end"),
+                        Map::Rolled(by),
+                    ));
+                }
                 if axis == "position" {
                     maps.push((
                         format!("{name}-{axis}-off-by-{}", by.abs()),

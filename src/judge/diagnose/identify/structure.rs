@@ -121,7 +121,8 @@ fn masked(problem: &Problem) -> Vec<Change> {
     let mut all = Vec::new();
     for read in sequences(problem) {
         all.extend((1..seqlen.min(LAG + 1)).map(|k| {
-            let what = format!("is missing at the first {k} positions");
+            let first = if k == 1 { "position".to_owned() } else { format!("{k} positions") };
+            let what = format!("is missing at the first {first}");
             read.at("missing-at-first", &what, Map::Within(k, seqlen))
         }));
     }
@@ -214,8 +215,10 @@ pub fn in_one_scan<'a>(
         let mut changed = Variant::specified(form);
         (change.change)(&mut changed);
         // What one of the two is by its own name, and their directions.
-        let is_named =
-            changed.reverse || changed.flips != Flips::RIGHT || changed.reversed != Reversed::Right;
+        let is_named = changed.reverse
+            || changed.flips != Flips::RIGHT
+            || changed.reversed != Reversed::Right
+            || changed.chunks.is_some_and(|chunks| chunks.of != [true; 2] || chunks.from_end);
         !is_after && !is_named && !change.is_statement && changed != after_both(&changed, form)
     };
     let mut all = Vec::new();

@@ -2,19 +2,17 @@
 
 /// `xᵏ`, `x`, or nothing.
 pub fn raised(base: &str, power: i32) -> String {
-    let exponent = superscript(power.unsigned_abs());
     match power {
         0 => String::new(),
         1 => base.to_owned(),
-        2.. => format!("{base}{exponent}"),
-        _ => format!("{base}⁻{exponent}"),
+        _ => format!("{base}{}", superscript(power)),
     }
 }
 
-/// A number as an exponent.
-pub fn superscript(number: u32) -> String {
+/// An exponent: `²³`, `⁻⁶`.
+pub fn superscript(exponent: i32) -> String {
     let digits = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-    number.to_string().chars().map(|c| digits[c.to_digit(10).unwrap_or(0) as usize]).collect()
+    exponent.to_string().chars().map(|c| c.to_digit(10).map_or('⁻', |digit| digits[digit as usize])).collect()
 }
 
 /// `text/6`, `−3text/4`, and the fraction alone where `text` is empty.

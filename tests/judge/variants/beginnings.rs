@@ -1,7 +1,7 @@
 //! What is computed of first positions alone is the beginning of the whole, for whatever is looked for in recordings and for any
 //! length; and what depends on more than them has no beginning.
 
-use holdfast::formula::{Fraction, Function, Term};
+use holdfast::formula::{Fraction, Function, Term, Textbook};
 use holdfast::judge::diagnose::alternatives;
 use holdfast::judge::faults::around::{
     Before, Delay, Finish, FoundTerm, GateFunction, Gated, Guarded, Initial, Limited, Raised, Stage, UUse,
@@ -129,7 +129,7 @@ fn terms_are_computed_together_where_they_can_be(#[case] change: fn(&mut Variant
 #[case::one_gated_scan(|v: &mut Variant| v.gated = Gated::ForwardAndSkip, false)]
 #[case::a_skip_with_a_step(|v: &mut Variant| v.u_use[1] = UUse::TimesDelta, false)]
 #[case::mixed_states(|v: &mut Variant| v.sum = Sum::OuterProducts, false)]
-#[case::a_neighbour(|v: &mut Variant| v.b_bar = holdfast::formula::Textbook::FohCausal.into(), false)]
+#[case::a_neighbour(|v: &mut Variant| v.b_bar = Textbook::FohCausal.into(), false)]
 #[case::somewhere(|v: &mut Variant| v.only = Only::Below(Guarded::Z, 0.5), false)]
 #[case::a_late_state(|v: &mut Variant| v.delay = Delay::State(1), false)]
 #[case::another_start(|v: &mut Variant| v.initial = Initial::Ignored, false)]

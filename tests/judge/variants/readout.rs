@@ -4,6 +4,7 @@ use holdfast::judge::faults::around::{Finish, GateFunction, Gated, Residual};
 use holdfast::judge::faults::variant::Variant;
 use holdfast::judge::ulp::Format;
 use holdfast::method::Method;
+use holdfast::problem::conventions::Reads;
 use holdfast::problem::{InputType, Problem};
 use holdfast::promise::allowance::{GATE, HALF_SUBNORMAL, SUM, U};
 use rstest::rstest;
@@ -207,7 +208,7 @@ fn an_output_in_f32_is_stored_as_it_is() {
 fn a_skip_of_what_is_read_is_a_product_and_a_sum(#[case] d: f32, #[case] factor: f64) {
     let start = 2.0_f32;
     let mut problem = channel_of(&[-1.0], &[0.5]);
-    problem.conventions.reads = holdfast::problem::conventions::Reads::BeforeUpdate;
+    problem.conventions.reads = Reads::BeforeUpdate;
     (problem.initial_state, problem.d) = (Some(vec![start]), Some(vec![d]));
     let channel = run(&changed(Method::Zoh, |v| v.skip_of_readout = true), &problem);
     let value = 2.0 * factor;
@@ -222,7 +223,7 @@ fn a_skip_of_what_is_read_is_a_product_and_a_sum(#[case] d: f32, #[case] factor:
 #[test]
 fn a_scaled_readout_is_off_by_two_roundings_more() {
     let mut problem = channel_of(&[-1.0], &[0.5]);
-    problem.conventions.reads = holdfast::problem::conventions::Reads::BeforeUpdate;
+    problem.conventions.reads = Reads::BeforeUpdate;
     problem.initial_state = Some(vec![2.0]);
     let channel = run(&changed(Method::Zoh, |v| v.readout_factor = -0.75), &problem);
     let bound = 0.75 * ((U * (1.0 + U) + SUM + 2.0 * U) * 2.0 + 2.0 * HALF_SUBNORMAL);

@@ -1,0 +1,60 @@
+//! A problem that wrong recordings are planted on, and what judges them.
+
+use holdfast::judge::budget::{self, Budget};
+use holdfast::judge::diagnose::{Case, Effort, Models, Work, by_tensor};
+use holdfast::method::Method;
+use holdfast::problem::Problem;
+use holdfast::promise::Contract;
+use holdfast::results::Diagnosis;
+use holdfast::tensor::{Named, TensorName, Tensors};
+use holdfast::truth;
+
+pub struct Planting {
+    pub method: Method,
+    pub problem: Problem,
+    pub want: Tensors<f64>,
+    budget: Budget,
+    models: Models,
+}
+
+impl Planting {
+    pub fn new(method: Method, problem: Problem) -> Self {
+        let want = truth::scan::solve(&problem, &[method]).expect("certified").remove(0).tensors;
+        let budget = budget::scan(method, &problem, &Contract::PRODUCTION);
+        let models = Models::compute(method, &problem);
+        Planting { method, problem, want, budget, models }
+    }
+
+    /// The elements of a tensor that are beyond their bounds.
+    fn failures(&self, got: &Tensors<f64>, name: TensorName) -> impl Iterator<Item = usize> {
+        let (got, want, bounds) = (&got[name], &self.want[name], &self.budget.tensors[name].bound);
+        let within = move |i: &usize| (got.values[*i] - want.values[*i]).abs() <= bounds[i / want.width];
+        (0..got.values.len()).filter(move |i| !within(i))
+    }
+
+    /// The tensors that fail.
+    pub fn failing(&self, got: &Tensors<f64>) -> Vec<TensorName> {
+        let fails = |name: &TensorName| self.failures(got, *name).next().is_some();
+        TensorName::ALL.into_iter().filter(fails).collect()
+    }
+
+    /// The first position at which an output of any channel fails.
+    pub fn first_failure(&self, got: &Tensors<f64>) -> Option<usize> {
+        self.failures(got, TensorName::Out).map(|i| i % self.problem.shape.seqlen).min()
+    }
+
+    pub fn case<'a>(&'a self, got: &'a Tensors<f64>, work: &'a Work) -> Case<'a> {
+        let Planting { method, problem, want, budget, .. } = self;
+        Case { form: (*method).into(), problem, got, want, budget, work }
+    }
+
+    /// What is said at once of the tensors that fail.
+    pub fn by_tensor(
+        &self,
+        got: &Tensors<f64>,
+        failing: &[TensorName],
+        work: &Work,
+    ) -> Named<Vec<Diagnosis>> {
+        by_tensor(&self.case(got, work), failing, &self.models, Effort::RECORDED)
+    }
+}
