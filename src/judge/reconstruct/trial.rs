@@ -28,7 +28,7 @@ fn steps(weights: Weights) -> Vec<Point> {
     let step = |i: u32| {
         let delta = between(-10.0, 3.0, spread(i, 2f64.sqrt())).exp2();
         let size = between(-12.0, 4.0, spread(i, 3f64.sqrt())).exp2() / delta;
-        let sign = if i % 3 == 0 { 1.0 } else { -1.0 };
+        let sign = if i.is_multiple_of(3) { 1.0 } else { -1.0 };
         let part = |by: f64| single(between(-2.0, 2.0, spread(i, by)));
         let (a, b) = match weights {
             Weights::Real => (Complex64::from(sign * size), Complex64::from(part(7f64.sqrt()))),

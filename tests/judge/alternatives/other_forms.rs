@@ -36,7 +36,7 @@ fn is_as_recorded(name: &str, method: Method, problem: Problem) {
         let all = alternatives(other, &planting.problem, LENGTH);
         let names = by_name(&all);
         // Every other one with a factor on the readout: beside it, no pair alone holds.
-        let factor = if planted.len() % 2 == 0 { 1.0 } else { 1.5 };
+        let factor = if planted.len().is_multiple_of(2) { 1.0 } else { 1.5 };
         let form = Variant { readout_factor: factor, ..Variant::specified(other) };
         let (change, got) = loop {
             let of = &names[rng.random_range(0..names.len())];

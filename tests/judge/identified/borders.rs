@@ -292,7 +292,7 @@ fn changes_are_looked_for_as_far_as_they_are_likely(#[case] cases: &[Case]) {
 #[test]
 fn constant_operands_have_no_positions_and_no_groups() {
     use holdfast::problem::Operand::{Constant, Variable};
-    let shape = Shape { batch: 1, dim: 4, dstate: 2, seqlen: 8, groups: 2 };
+    let shape = Shape { batch: 2, dim: 4, dstate: 2, seqlen: 8, groups: 2 };
     for (b, c, has_b, has_c) in [
         (Variable, Variable, true, true),
         (Variable, Constant, true, false),
@@ -314,6 +314,7 @@ fn constant_operands_have_no_positions_and_no_groups() {
             has_b || has_c,
             "{b:?} {c:?}"
         );
+        assert_eq!(is_said("every input is that of batch 0 for all"), has_b || has_c, "{b:?} {c:?}");
         assert_eq!(is_said("every channel reads group 1"), has_b || has_c, "{b:?} {c:?}");
         assert_eq!(
             is_said("every channel reads group 1 of B, and its own of C"),

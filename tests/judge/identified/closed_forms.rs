@@ -6,8 +6,11 @@ use rstest::rstest;
 
 use super::{Planting, Step, assert_said, drawn, plain};
 
-/// What takes the place of φ₂ in foh, and how that is written.
-const OF_PHI_2: &[(fn(C) -> C, &str)] = &[
+/// A closed form, and how it is written.
+type ClosedForm = (fn(C) -> C, &'static str);
+
+/// What takes the place of φ₂ in foh.
+const OF_PHI_2: &[ClosedForm] = &[
     (|z| (z.exp() - 1.0 - z / 2.0) / (z * z), "(eᶻ − 1 − z/2)/z²"),
     (|z| (z.exp() - 1.0) / (z * z), "(eᶻ − 1)/z²"),
     (|z| (z.exp() - z) / (z * z), "(eᶻ − z)/z²"),

@@ -81,3 +81,15 @@ fn the_only_state_has_a_factor() {
         "readout-scaled: what the states contribute is multiplied by 3: a factor on B̄, on C or on their sum";
     assert_eq!(planting.at_once(&got), expected);
 }
+
+/// Four outputs for each state are enough, and fewer are not.
+#[test]
+fn few_outputs_are_enough_to_count_states() {
+    let said = |seqlen: usize| {
+        let planting = Planting::new(Method::Zoh, drawn(plain(1, 2, seqlen)));
+        planting.at_once(&planting.with_output(|y| y.terms[0] + 3.0 * y.terms[1]))
+    };
+    let counted = "states-counted-otherwise: what is read counts state 1 3 times, and the others once";
+    assert_eq!(said(8), counted);
+    assert_ne!(said(7), counted);
+}
