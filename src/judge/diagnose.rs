@@ -194,9 +194,10 @@ impl Models {
 
 /// The models that explain each of the `failing` tensors, best first.
 ///
-/// A model that explains all tensors of the case, those that pass among them, comes first: it is named for all that fail.
-/// Failing that, each tensor is explained on its own, by a single model; then all together by a pair; then each by a pair.
-/// A wrong last state thus hides nothing of what is wrong with the output.
+/// A model that explains all tensors of the case, those that pass among them, comes first: it is named for all that fail. So
+/// is what is identified of all of them, where one is right. Failing that, each tensor is explained on its own, by a single
+/// model; then all together by a pair; then each by a pair. A wrong last state thus hides nothing of what is wrong with the
+/// output.
 pub fn by_tensor(
     case: &Case,
     failing: &[TensorName],

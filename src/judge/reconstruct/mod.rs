@@ -36,6 +36,7 @@ pub mod cut;
 pub mod difference;
 pub mod division;
 pub mod expansion;
+pub mod few_terms;
 pub mod fit;
 pub mod function;
 pub mod guards;

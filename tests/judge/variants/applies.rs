@@ -89,6 +89,7 @@ fn most_faults_do_not_need_complex_weights(#[case] fault: Fault) {
 /// Textbook forms, which are never planted in kernels' own methods.
 #[rstest]
 #[case(Fault::RunsAs(Textbook::ZohExact.into()), Textbook::FohCausal, true)]
+#[case(Fault::RunsAs(Textbook::ZohExact.into()), Textbook::ZohExact, false)]
 #[case(Fault::RunsAs(Method::Zoh.into()), Textbook::Euler, true)]
 #[case(Fault::RunsAs(Textbook::Euler.into()), Textbook::Euler, false)]
 // With the same B̄ it is the other form altogether.
