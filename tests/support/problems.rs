@@ -1,7 +1,7 @@
 //! Small problems for the kernels' own tests. Not every test uses every helper.
 #![allow(dead_code)]
 
-use holdfast::problem::{InputType, Operand, Problem, Shape, Weights};
+use holdfast::problem::{Conventions, InputType, Operand, Problem, Shape, Weights};
 use rand::RngExt as _;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
@@ -113,4 +113,29 @@ pub fn layouts(shape: Shape) -> impl Iterator<Item = Layout> {
 /// The bits, so that equal means equal: −0 is not 0, and a NaN equals itself.
 pub fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|value| value.to_bits()).collect()
+}
+
+/// One channel with constant real weights, of as many states as there are A: B and C are 1, and nothing else is there.
+pub fn channel(a: &[f32], delta: &[f32], u: &[f32]) -> Problem {
+    let dstate = a.len();
+    Problem {
+        shape: Shape { batch: 1, dim: 1, dstate, seqlen: u.len(), groups: 1 },
+        weights: Weights::Real,
+        input: InputType::F32,
+        b_operand: Operand::Constant,
+        c_operand: Operand::Constant,
+        u: u.to_vec(),
+        delta: delta.to_vec(),
+        a: a.to_vec(),
+        b: vec![1.0; dstate],
+        c: vec![1.0; dstate],
+        d: None,
+        z: None,
+        delta_bias: None,
+        delta_softplus: false,
+        initial_state: None,
+        conventions: Conventions::default(),
+        judged_channels: vec![(0, 0)],
+        held: None,
+    }
 }

@@ -4,7 +4,7 @@ use dashu_ratio::RBig;
 use holdfast::method::Method;
 use holdfast::problem::conventions::Reads;
 use holdfast::problem::plan::{Filter, plan};
-use holdfast::problem::{CoefficientProblem, InputType, Operand, Problem, Shape, Weights};
+use holdfast::problem::{CoefficientProblem, Problem, Weights};
 use holdfast::tensor::TensorName;
 use holdfast::truth::certify::{REQUIRED_BITS, REQUIRED_OF_TWO_DOUBLES};
 use holdfast::truth::exact::rational;
@@ -16,30 +16,7 @@ use holdfast::truth::{Textbook, TruthError, coefficient, dense, scan};
 use nalgebra::DMatrix;
 use rstest::rstest;
 
-/// One channel of `seqlen` positions with constant real weights.
-fn channel(a: &[f32], delta: &[f32], u: &[f32]) -> Problem {
-    let dstate = a.len();
-    Problem {
-        shape: Shape { batch: 1, dim: 1, dstate, seqlen: u.len(), groups: 1 },
-        weights: Weights::Real,
-        input: InputType::F32,
-        b_operand: Operand::Constant,
-        c_operand: Operand::Constant,
-        u: u.to_vec(),
-        delta: delta.to_vec(),
-        a: a.to_vec(),
-        b: vec![1.0; dstate],
-        c: vec![1.0; dstate],
-        d: None,
-        z: None,
-        delta_bias: None,
-        delta_softplus: false,
-        initial_state: None,
-        conventions: Default::default(),
-        judged_channels: vec![(0, 0)],
-        held: None,
-    }
-}
+use crate::support::problems::channel;
 
 fn only(problem: &Problem, method: Method) -> scan::ScanTruth {
     scan::solve(problem, &[method]).expect("certified").remove(0)

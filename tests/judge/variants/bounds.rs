@@ -318,14 +318,19 @@ fn inputs_divided_by_raised_products_are_off_by_their_product(
     stepped.assert_last(&changed(Method::Zoh, |v| v.raised = raised), x);
 }
 
-/// B u next to a tie may be rounded either way, but where both are exact in 16 bits.
+/// B u next to a tie may be rounded either way, but where both are exact in 16 bits, which a constant B, in f32, is not.
 #[rstest]
-#[case::rounded_before(InputType::F32, 1.0)]
-#[case::exact(InputType::F16, 0.0)]
-fn a_narrow_product_next_to_a_tie_may_go_either_way(#[case] input: InputType, #[case] ways: f64) {
+#[case::rounded_before(InputType::F32, Operand::Variable, 1.0)]
+#[case::exact(InputType::F16, Operand::Variable, 0.0)]
+#[case::of_a_constant_b(InputType::F16, Operand::Constant, 1.0)]
+fn a_narrow_product_next_to_a_tie_may_go_either_way(
+    #[case] input: InputType,
+    #[case] b: Operand,
+    #[case] ways: f64,
+) {
     let last_place: f64 = 1.0 / 1024.0;
     let mut problem = channel_of(&[-0.5], &[0.5]);
-    (problem.input, problem.b_operand) = (input, Operand::Variable);
+    (problem.input, problem.b_operand) = (input, b);
     // 1.5 and one and a half of the last place, half way between two numbers.
     (problem.b, problem.u) = (vec![1.5], vec![1.0 + last_place as f32]);
     let variant = changed(Method::Zoh, |v| v.stages[Stage::DrivenB as usize] = InputType::F16);

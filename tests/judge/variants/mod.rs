@@ -18,33 +18,14 @@ mod steps;
 use holdfast::formula::Form;
 use holdfast::judge::faults::scan::{self, Channel, Row};
 use holdfast::judge::faults::variant::Variant;
-use holdfast::problem::{Conventions, InputType, Operand, Problem, Shape, Weights};
+use holdfast::problem::Problem;
 use holdfast::tensor::TensorName;
 
-/// One channel with real weights, of as many states as there are A, and of as many positions as there are steps. All else is 1 or
-/// left out.
+use crate::support::problems::channel;
+
+/// One channel, of as many positions as there are steps; u is 1.
 fn channel_of(a: &[f32], delta: &[f32]) -> Problem {
-    let (dstate, seqlen) = (a.len(), delta.len());
-    Problem {
-        shape: Shape { batch: 1, dim: 1, dstate, seqlen, groups: 1 },
-        weights: Weights::Real,
-        input: InputType::F32,
-        b_operand: Operand::Constant,
-        c_operand: Operand::Constant,
-        u: vec![1.0; seqlen],
-        delta: delta.to_vec(),
-        a: a.to_vec(),
-        b: vec![1.0; dstate],
-        c: vec![1.0; dstate],
-        d: None,
-        z: None,
-        delta_bias: None,
-        delta_softplus: false,
-        initial_state: None,
-        conventions: Conventions::default(),
-        judged_channels: vec![(0, 0)],
-        held: None,
-    }
+    channel(a, delta, &vec![1.0; delta.len()])
 }
 
 /// What is specified, with a change.

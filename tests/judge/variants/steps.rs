@@ -62,6 +62,8 @@ fn softplus_is_what_it_is_given_above_its_threshold_alone() {
     assert!((softplus(1.0, 0.0, 0.0) - LN_2).abs() < 1e-15);
     assert!((softplus(2.0, 0.0, 0.0) - LN_2 / 2.0).abs() < 1e-15);
     assert_eq!(Activation::Stated.of(-3.0), (-3.0, 1.0));
+    // e^−800 is 0 in double, and a relative error of x still becomes |x| times that of e^x.
+    assert_eq!(Activation::SOFTPLUS.of(-800.0), (0.0, 800.0));
 }
 
 #[rstest]
