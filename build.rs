@@ -11,30 +11,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use self::formula::{Form, Formula, Function, OFFSETS, Transition};
-use self::method::Method;
-use self::scalar_function::ScalarFunction;
+use holdfast_methods::formula::{self, Form, Formula, Function, OFFSETS, Transition};
+use holdfast_methods::method::Method;
+use holdfast_methods::scalar_function::ScalarFunction;
 
-#[macro_use]
-#[path = "src/named.rs"]
-mod named;
-#[path = "src/formula.rs"]
-#[allow(
-    dead_code,
-    clippy::enum_variant_names,
-    reason = "only the data is asked for, and who sees it is no matter"
-)]
-mod formula;
-#[path = "src/method.rs"]
-#[allow(dead_code, reason = "only names and ids are asked for")]
-mod method;
 #[path = "src/kernel/cpu/params.rs"]
 #[allow(dead_code, reason = "only the layouts are asked for")]
 mod params;
-#[path = "src/scalar_function.rs"]
-#[allow(dead_code, reason = "only names are asked for")]
-mod scalar_function;
-
 const KERNELS: &str = "kernels";
 /// The folder in it that is no part of this build.
 const FOREIGN: &str = "foreign";

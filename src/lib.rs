@@ -60,34 +60,30 @@
 //! interrupt must not leave behind.
 
 #[macro_use]
-pub mod named;
+extern crate holdfast_methods;
 
-pub mod analysis;
+#[doc(inline)]
+pub use holdfast_base::{
+    formula, hexfloat, leftovers, method, named, operation, problem, promise, results, scalar_function,
+    tensor, tensor_file,
+};
+#[doc(inline)]
+pub use holdfast_judge::judge;
+#[doc(inline)]
+pub use holdfast_report::report;
+#[doc(inline)]
+pub use holdfast_truth::{analysis, truth};
+
 pub mod bench;
 pub mod case;
 pub mod check;
 pub mod cli;
 pub mod diff;
-pub mod formula;
 pub mod functions;
 #[cfg(doc)]
 pub mod guide;
-pub mod hexfloat;
-pub mod judge;
 pub mod kernel;
-pub mod leftovers;
-pub mod method;
-mod notation;
-pub mod operation;
 pub mod parts;
-pub mod problem;
-pub mod promise;
-pub mod report;
-pub mod results;
-pub mod scalar_function;
 #[doc = include_str!("spec.md")]
 pub mod spec {}
-pub mod tensor;
-pub mod tensor_file;
-pub mod truth;
 pub mod verify;

@@ -12,6 +12,7 @@ pub struct UnknownName {
 
 /// Declares an enum with `ALL`, in the order of its variants, `name()` and `Display`; with `what()` where each variant has a
 /// sentence beside its name, and with `FromStr` where the type's noun is given.
+#[macro_export]
 macro_rules! named {
     (
         $(#[$of_type:meta])*

@@ -75,35 +75,6 @@ pub fn cause(
     })
 }
 
-impl MethodDiff {
-    /// Of nothing yet.
-    pub(super) fn blank(method: Method, weights: Weights, b: Operand) -> Self {
-        MethodDiff {
-            method,
-            weights,
-            b,
-            change: Change::Unmeasured,
-            compared: 0,
-            equal: 0,
-            rounding: 0,
-            closer: 0,
-            farther: 0,
-            unbounded: 0,
-            old_worst: None,
-            new_worst: None,
-            old_trained: None,
-            new_trained: None,
-            old_cause: None,
-            new_cause: None,
-            old_infinite: None,
-            new_infinite: None,
-            old_reason: String::new(),
-            new_reason: String::new(),
-            differences: Vec::new(),
-        }
-    }
-}
-
 /// Compares two revisions on the elements, whose Ā and B̄ (not B̄u) the truth knows.
 pub fn compare(
     method: Method,

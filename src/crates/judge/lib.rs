@@ -1,0 +1,10 @@
+//! The judge: bounds, verdicts and causes. A crate of its own, which never sees the truth or a kernel. `holdfast` shows its
+//! module.
+
+#[macro_use]
+extern crate holdfast_methods;
+
+pub use holdfast_base::{formula, hexfloat, method, named, notation, problem, promise, results, tensor};
+
+#[path = "../../judge/mod.rs"]
+pub mod judge;
