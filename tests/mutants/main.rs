@@ -78,11 +78,9 @@ fn the_page_has_every_mutant() {
     assert_eq!(rows.len(), mutants.len());
 }
 
-/// One of each variant, and one that is harmless.
+/// One of each variant, and one that is harmless: compiling one takes a second or two.
 fn some_mutants_are_caught() {
     let few = [
-        "common-bilinear-inverted",
-        "zoh-b-off",
         "foh-negated",
         "fast-reciprocal-a-little-small",
         "lanes-rows-of-the-first-eight-states",

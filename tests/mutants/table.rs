@@ -1,20 +1,18 @@
 //! The mutants of the kernels: each an exact substitution in a file of `kernels/`, and what must become of it.
+//!
+//! They stand in `table/*.txt`, an empty line between two:
+//!
+//! ```text
+//! # A comment, anywhere.
+//! ID: WHAT IT CHANGES
+//! FILE | VARIANT | METHODS | KINDS OF VERDICT, or KINDS in REGIMES, or harmless: WHY
+//! -each line of the old text, which stands in the file exactly once; a bare - at the end for the end of its last line
+//! +each line of the new text, or none
+//! ```
 
-mod backward;
-mod blind;
-mod chunks;
-mod coefficients;
-mod derivatives;
-mod exponential;
-mod fast;
-mod few_lanes;
-mod harmless;
-mod precise;
-mod scan;
-mod storage;
-mod uncaught;
+use std::sync::LazyLock;
 
-use holdfast::method::Method::{self, Foh, HighOrder, Poly, Rk4, Zoh};
+use holdfast::method::Method;
 
 /// What of the kernels a mutant is compiled into, and run in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +31,17 @@ pub enum Variant {
 impl Variant {
     pub const ALL: [Variant; 5] =
         [Variant::Forward, Variant::Fast, Variant::FewLanes, Variant::Chunks, Variant::Backward];
+
+    /// What the tables call it.
+    fn name(self) -> &'static str {
+        match self {
+            Variant::Forward => "forward",
+            Variant::Fast => "fast",
+            Variant::FewLanes => "few-lanes",
+            Variant::Chunks => "chunks",
+            Variant::Backward => "backward",
+        }
+    }
 
     /// What the guide calls its mutants.
     pub fn title(self) -> &'static str {
@@ -131,51 +140,71 @@ impl Mutant {
             Fate::Harmless(_) => self.variant.kinds(),
         }
     }
-
-    const fn of(self, variant: Variant) -> Mutant {
-        Mutant { variant, ..self }
-    }
 }
 
-const ALL: &[Method] = &Method::ALL;
-/// Two that take pairs of floats, with complex weights, and one where it leaves the common elements.
-const EXPONENTIAL: &[Method] = &[Zoh, Foh, Rk4];
-const PHI: &[Method] = &[Foh, Poly, HighOrder];
-/// One that scans forward, and the one that scans both ways.
-const SCANS: &[Method] = &[Zoh, Poly];
-
-type Row = (&'static str, &'static str, &'static str, &'static str);
-
-/// A row of a table of one file: id, what it changes, the old text, the new text.
-const fn mutant(file: &'static str, row: Row, methods: &'static [Method], fate: Fate) -> Mutant {
-    let (id, what, old, new) = row;
-    Mutant { id, file, what, old, new, methods, fate, variant: Variant::Forward }
-}
-
-const fn caught(by: &'static [Kind]) -> Fate {
-    Fate::Caught { by, regimes: &[] }
-}
-
-const fn caught_in(by: &'static [Kind], regimes: &'static [&'static str]) -> Fate {
-    Fate::Caught { by, regimes }
-}
+/// The tables, by the names of their files.
+const TABLES: [(&str, &str); 13] = [
+    ("exponential", include_str!("table/exponential.txt")),
+    ("coefficients", include_str!("table/coefficients.txt")),
+    ("precise", include_str!("table/precise.txt")),
+    ("storage", include_str!("table/storage.txt")),
+    ("scan", include_str!("table/scan.txt")),
+    ("blind", include_str!("table/blind.txt")),
+    ("harmless", include_str!("table/harmless.txt")),
+    ("fast", include_str!("table/fast.txt")),
+    ("few_lanes", include_str!("table/few_lanes.txt")),
+    ("chunks", include_str!("table/chunks.txt")),
+    ("backward", include_str!("table/backward.txt")),
+    ("derivatives", include_str!("table/derivatives.txt")),
+    ("uncaught", include_str!("table/uncaught.txt")),
+];
 
 /// Every mutant.
 pub fn all() -> Vec<Mutant> {
-    [
-        exponential::MUTANTS,
-        coefficients::MUTANTS,
-        precise::MUTANTS,
-        storage::MUTANTS,
-        scan::MUTANTS,
-        blind::MUTANTS,
-        harmless::MUTANTS,
-        fast::MUTANTS,
-        few_lanes::MUTANTS,
-        chunks::MUTANTS,
-        backward::MUTANTS,
-        derivatives::MUTANTS,
-        uncaught::MUTANTS,
-    ]
-    .concat()
+    static ALL: LazyLock<Vec<Mutant>> = LazyLock::new(|| {
+        let of_table = |(name, text): (&str, &'static str)| {
+            let without_comments = |block: &'static str| {
+                let lines = block.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+                lines.collect::<Vec<&str>>()
+            };
+            let blocks = text.split("\n\n").map(without_comments).filter(|lines| !lines.is_empty());
+            let parsed = blocks.map(|lines| {
+                parse(&lines).unwrap_or_else(|| panic!("table/{name}.txt: {}", lines.join("\n")))
+            });
+            parsed.collect::<Vec<Mutant>>()
+        };
+        TABLES.into_iter().flat_map(of_table).collect()
+    });
+    ALL.clone()
+}
+
+/// The mutant in these lines of a table, which live as long as the program.
+fn parse(lines: &[&'static str]) -> Option<Mutant> {
+    let [title, attributes, texts @ ..] = lines else { return None };
+    let (id, what) = title.split_once(": ")?;
+    let mut attributes = attributes.splitn(4, " | ");
+    let [file, variant, methods, fate] = std::array::from_fn(|_| attributes.next().unwrap_or_default());
+    let methods: Option<Vec<Method>> = methods.split(", ").map(|name| name.parse().ok()).collect();
+    let fate = match fate.strip_prefix("harmless: ") {
+        Some(why) => Fate::Harmless(why),
+        None => {
+            let (kinds, regimes) = fate.split_once(" in ").unwrap_or((fate, ""));
+            let by = kinds.split(", ").map(|name| Kind::ALL.into_iter().find(|kind| kind.name() == name));
+            let regimes: Vec<&str> = regimes.split(", ").filter(|name| !name.is_empty()).collect();
+            Fate::Caught { by: by.collect::<Option<Vec<Kind>>>()?.leak(), regimes: regimes.leak() }
+        }
+    };
+    // Old lines come first.
+    let old = texts.iter().map_while(|line| line.strip_prefix('-')).collect::<Vec<&str>>();
+    let new = texts[old.len()..].iter().map(|line| line.strip_prefix('+')).collect::<Option<Vec<&str>>>()?;
+    Some(Mutant {
+        id,
+        file,
+        what,
+        old: old.join("\n").leak(),
+        new: new.join("\n").leak(),
+        methods: methods?.leak(),
+        fate,
+        variant: Variant::ALL.into_iter().find(|one| one.name() == variant)?,
+    })
 }
