@@ -13,11 +13,10 @@ use crate::judge::pairwise::{self, MethodOutputs};
 use crate::judge::relative;
 use crate::judge::scan::{self, Place};
 use crate::judge::ulp::Format;
-use crate::kernel::KernelError;
 use crate::method::Method;
 use crate::problem::Problem;
 use crate::problem::stretch::Inputs;
-use crate::promise::Promise;
+use crate::promise::{KernelError, Promise};
 use crate::results::{CaseResult, PairwiseMatrix, Relative, TensorResult, Verdict};
 use crate::tensor::{ComputedName, GradientName, Gradients, Named, TensorName, Tensors};
 use crate::truth::{self, TruthError};
@@ -72,7 +71,12 @@ pub struct JudgedGradients {
 }
 
 /// Adds what explains those gradients of a judged backward pass that fail.
-pub fn diagnose_gradients(pass: Pass, got: &Gradients<f32>, tensors: &mut Named<TensorResult, GradientName>) {
+pub fn diagnose_gradients(
+    pass: Pass,
+    got: &Gradients<f32>,
+    tensors: &mut Named<TensorResult, GradientName>,
+    work: &Work,
+) {
     let fails = |tensor: &TensorResult| tensor.verdict == Verdict::Fail;
     let failing: Vec<GradientName> =
         tensors.iter().filter(|(_, tensor)| fails(tensor)).map(|(name, _)| name).collect();
@@ -85,15 +89,7 @@ pub fn diagnose_gradients(pass: Pass, got: &Gradients<f32>, tensors: &mut Named<
     let want = got.map(|name, tensor| tensor.with(bounds[name].value.clone()));
     let got = widened(got);
     let bounds = bounds.map(|_, bounds| bounds.bound.clone());
-    let case = faults::gradient::Case {
-        form,
-        problem,
-        given,
-        got: &got,
-        want: &want,
-        bounds: &bounds,
-        work: &Work::default(),
-    };
+    let case = faults::gradient::Case { form: *form, problem, given, got: &got, want: &want, bounds: &bounds, work };
     for (name, diagnosis) in faults::gradient::diagnose(&case, &failing) {
         tensors[name].diagnosis = diagnosis;
     }

@@ -9,6 +9,7 @@ mod hints;
 mod initial_state;
 mod meant;
 pub mod memory;
+#[cfg_attr(not(feature = "kernels"), path = "check/no_device.rs")]
 pub mod on_device;
 pub mod outputs;
 
@@ -22,7 +23,7 @@ use self::on_device::{DeviceJudge, DeviceJudgeError, Shares};
 use crate::case;
 use crate::formula::Form;
 use crate::judge::budget;
-use crate::judge::diagnose::identify;
+use crate::judge::diagnose::{Work, identify};
 use crate::judge::pairwise::MethodOutputs;
 use crate::judge::scan::{self, Place};
 use crate::problem::inputs::Draw;
@@ -56,11 +57,14 @@ pub struct Options {
     pub stages: Option<Stages>,
     /// Whether to say why what fails does: most of the time where something fails.
     pub diagnoses: bool,
+    /// Where there are some, failures are asked whether changes of these names explain them, and others are not looked for.
+    pub causes: Vec<String>,
 }
 
 impl Options {
     /// Every channel, as the file states it.
-    pub const EVERYTHING: Options = Options { channels: None, seed: 1, stages: None, diagnoses: true };
+    pub const EVERYTHING: Options =
+        Options { channels: None, seed: 1, stages: None, diagnoses: true, causes: Vec::new() };
 }
 
 /// One file's verdicts.
@@ -102,6 +106,7 @@ impl From<DeviceJudgeError> for Reason {
     fn from(error: DeviceJudgeError) -> Self {
         match error {
             DeviceJudgeError::Record(error) => Reason::Record(error),
+            #[cfg(feature = "kernels")]
             error => Reason::Device(Box::new(error)),
         }
     }
@@ -164,7 +169,7 @@ pub fn check_with<R: Read + Seek + Send>(
             rerun: format!("holdfast check {argument}{stated} --seed {}", options.seed),
         };
         let stages = options.stages.unwrap_or(layout.stages);
-        let gradients = gradients::check(recording, (stages, options.diagnoses), &place, advance)?;
+        let gradients = gradients::check(recording, (stages, options), &place, advance)?;
         checked.cases.extend(gradients.cases);
         checked.pairwise.extend(gradients.pairwise);
         checked.note.why.push_str("; every element of its gradients judged");
@@ -252,8 +257,9 @@ fn check_outputs<R: Read + Seek + Send>(
         cases.push(case);
     }
     let recorded_outputs = (&outputs[..], &truths);
+    let work = &Work::for_names(options.causes.iter().cloned());
     if options.diagnoses {
-        let by_models = (diagnosis::by_models as diagnosis::Explains, false);
+        let by_models = (diagnosis::by_models as diagnosis::Explains, false, work);
         diagnosis::fill(&mut problem, recorded_outputs, &promise.contract, by_models, &mut cases);
     }
     let matrices = |(label, outputs): (&str, Vec<_>)| {
@@ -294,7 +300,13 @@ fn check_outputs<R: Read + Seek + Send>(
             meant::name_what_was_meant(recording, (stages, turn), shown, output, case)?;
         }
         if turn == meant::Turn::First {
-            diagnosis::fill(&mut problem, recorded_outputs, &promise.contract, (identify, true), &mut cases);
+            diagnosis::fill(
+                &mut problem,
+                recorded_outputs,
+                &promise.contract,
+                (identify, true, work),
+                &mut cases,
+            );
         }
     }
     let chosen = match (certified.len(), &surveys) {

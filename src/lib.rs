@@ -59,6 +59,7 @@
 //! writes numbers exactly, `notation` powers and sums, [`tensor_file`] reads safetensors files without trusting them, and [`leftovers`] is what an
 //! interrupt must not leave behind.
 
+#[cfg(feature = "kernels")]
 #[macro_use]
 extern crate holdfast_methods;
 
@@ -69,21 +70,28 @@ pub use holdfast_base::{
 };
 #[doc(inline)]
 pub use holdfast_judge::judge;
+#[cfg(feature = "report")]
 #[doc(inline)]
 pub use holdfast_report::report;
 #[doc(inline)]
 pub use holdfast_truth::{analysis, truth};
 
+#[cfg(feature = "kernels")]
 pub mod bench;
 pub mod case;
 pub mod check;
+#[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "kernels")]
 pub mod diff;
+#[cfg(feature = "kernels")]
 pub mod functions;
 #[cfg(doc)]
 pub mod guide;
+#[cfg(feature = "kernels")]
 pub mod kernel;
 pub mod parts;
 #[doc = include_str!("spec.md")]
 pub mod spec {}
+#[cfg(feature = "kernels")]
 pub mod verify;

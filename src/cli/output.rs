@@ -142,6 +142,9 @@ impl Args {
         let bad = |option, place: &Path, expected| {
             Err(BadPlace { option, place: place.to_string_lossy().into_owned(), expected }.into())
         };
+        if self.parquet.is_some() && cfg!(not(feature = "parquet")) {
+            return Err(ReportError::NoParquet.into());
+        }
         let files = [
             ("--json", self.json.as_deref()),
             ("--junit", self.junit.as_deref()),
@@ -202,6 +205,7 @@ pub fn finish(
     if let Some(file) = &args.junit {
         report::json::put(file, report::junit::to_string(results)?)?;
     }
+    #[cfg(feature = "parquet")]
     if let Some(file) = &args.parquet {
         report::json::put(file, report::parquet::to_bytes(results)?)?;
     }

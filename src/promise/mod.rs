@@ -5,9 +5,11 @@
 pub mod allowance;
 pub mod contract;
 pub mod derivatives;
+mod failure;
 pub mod functions;
 
 pub use contract::Contract;
+pub use failure::KernelError;
 
 use serde::{Deserialize, Serialize};
 

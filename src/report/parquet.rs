@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use self::columns::Column::{Flag, Float, List, Text, Unsigned, Whole};
 use self::columns::{Named, table};
 use super::ReportError;
+use super::write::{FUNCTIONS, TIMINGS, file_name};
 use crate::results::bench::{Spread, Timed};
 use crate::results::functions::FunctionRange;
 use crate::results::{
@@ -19,23 +20,6 @@ use crate::results::{
     TensorResult, Verdict, Worst,
 };
 use crate::tensor::ComputedName;
-
-/// What a report calls the table of judged tensors.
-pub const TENSORS: &str = "results.parquet";
-/// What a report calls the table of swept functions.
-pub const FUNCTIONS: &str = "functions.parquet";
-
-/// What a report calls the table of timings.
-pub const TIMINGS: &str = "timings.parquet";
-
-/// What a report calls its table: a run has judged tensors, has swept functions, or has timed kernels.
-pub fn file_name(results: &Results) -> &'static str {
-    match (results.functions.is_empty(), results.bench.is_empty()) {
-        (false, _) => FUNCTIONS,
-        (true, false) => TIMINGS,
-        (true, true) => TENSORS,
-    }
-}
 
 /// The table of these results, as a file's content.
 ///

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::{ReportError, functions, html, json, markdown, parquet, plots};
+use super::{ReportError, functions, html, json, markdown, plots};
 use crate::leftovers::scratch;
 use crate::results::Results;
 
@@ -27,7 +27,24 @@ pub struct WrittenReport {
     pub plots: Vec<PathBuf>,
 }
 
-/// Writes `index.html`, `report.md`, `results.json`, its table ([`parquet`]) and `plots/*.svg` into `dir`; the results of a report that was there
+/// What a report calls the table of judged tensors.
+pub(super) const TENSORS: &str = "results.parquet";
+/// What a report calls the table of swept functions.
+pub(super) const FUNCTIONS: &str = "functions.parquet";
+/// What a report calls the table of timings.
+pub(super) const TIMINGS: &str = "timings.parquet";
+
+#[cfg(feature = "parquet")]
+/// What a report calls its table: a run has judged tensors, has swept functions, or has timed kernels.
+pub(super) fn file_name(results: &Results) -> &'static str {
+    match (results.functions.is_empty(), results.bench.is_empty()) {
+        (false, _) => FUNCTIONS,
+        (true, false) => TIMINGS,
+        (true, true) => TENSORS,
+    }
+}
+
+/// Writes `index.html`, `report.md`, `results.json`, its table ([`super::parquet`]) and `plots/*.svg` into `dir`; the results of a report that was there
 /// stay as `previous.json`.
 ///
 /// Everything is rendered and written into a hidden sibling of `dir` first, and only the complete report is
@@ -127,7 +144,8 @@ fn fill(results: &Results, dir: &Path) -> Result<Vec<String>, ReportError> {
     put("results.json", json::to_string(results)?.as_bytes())?;
     // Checks alone are no rows of any table.
     if results.checks.is_empty() || !results.bench.is_empty() {
-        put(parquet::file_name(results), &parquet::to_bytes(results)?)?;
+        #[cfg(feature = "parquet")]
+        put(file_name(results), &super::parquet::to_bytes(results)?)?;
     }
     if let Some(certificate) = functions::certificate(results)? {
         put(CERTIFICATE, certificate.as_bytes())?;
@@ -157,9 +175,9 @@ fn may_be_replaced(dir: &Path) -> Result<bool, ReportError> {
         "index.html",
         "report.md",
         "results.json",
-        parquet::TENSORS,
-        parquet::FUNCTIONS,
-        parquet::TIMINGS,
+        TENSORS,
+        FUNCTIONS,
+        TIMINGS,
         CERTIFICATE,
         PREVIOUS,
         "plots",

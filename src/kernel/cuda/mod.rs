@@ -11,6 +11,7 @@
 
 pub mod arch;
 pub mod cache;
+#[cfg_attr(not(feature = "cuda"), path = "no_gpu.rs")]
 pub mod gpu;
 pub mod images;
 pub mod nvrtc;
@@ -36,6 +37,8 @@ use crate::tensor::{Gradients, Tensors};
 /// Why CUDA cannot run here, or why a kernel did not come to be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CudaError {
+    #[error("this program was built without CUDA (hint: cargo's feature `cuda`)")]
+    NotBuilt,
     #[error("the library {library} was not found (hint: {hint})")]
     NoLibrary { library: &'static str, hint: &'static str },
     #[error("{library} is version {found}, expected {expected} or newer (hint: update {update})")]
