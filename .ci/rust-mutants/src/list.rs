@@ -38,16 +38,13 @@ pub fn lasting(name: &str) -> String {
     format!("{file}: {change}")
 }
 
-/// All mutants of the files that match `globs`.
+/// All mutants of the files in `folders`.
 ///
 /// # Errors
 /// cargo-mutants that cannot run, or answers in another form.
-pub fn all(tree: &Path, cargo_mutants: &Path, globs: &[&str]) -> Result<Vec<Mutant>, String> {
+pub fn all(tree: &Path, cargo_mutants: &Path, folders: &[&str]) -> Result<Vec<Mutant>, String> {
     let mut command = Command::new(cargo_mutants);
-    command.current_dir(tree).args(["mutants", "--list", "--json"]);
-    globs.iter().for_each(|glob| {
-        command.args(["-f", glob]);
-    });
+    command.current_dir(tree).args(["mutants", "--workspace", "--list", "--json"]);
     let output = command.output().map_err(|e| format!("{}: {e}", cargo_mutants.display()))?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
@@ -62,7 +59,8 @@ pub fn all(tree: &Path, cargo_mutants: &Path, globs: &[&str]) -> Result<Vec<Muta
         lines.get(number - 1).cloned().unwrap_or_default()
     };
     let mut mutant = |(i, entry): (usize, &Value)| {
-        let text = |key: &str| Some(entry[key].as_str()?.to_owned());
+        // The roots of inner crates name their files from where they are.
+        let text = |key: &str| Some(below_src(entry[key].as_str()?));
         let number = |key: &str| Some(entry["span"]["start"][key].as_u64()? as usize);
         Some(Mutant {
             id: i as u32 + 1,
@@ -70,12 +68,20 @@ pub fn all(tree: &Path, cargo_mutants: &Path, globs: &[&str]) -> Result<Vec<Muta
             file: text("file")?,
             genre: text("genre")?,
             start: (number("line")?, number("column")?),
-            line: line(entry["file"].as_str()?, number("line")?),
+            line: line(&text("file")?, number("line")?),
             replacement: text("replacement").unwrap_or_default(),
         })
     };
     let entries = list.as_array().ok_or("cargo-mutants: no list")?;
-    entries.iter().enumerate().map(|e| mutant(e).ok_or(format!("cargo-mutants: {}", e.1))).collect()
+    let all = entries.iter().enumerate().map(|e| mutant(e).ok_or(format!("cargo-mutants: {}", e.1)));
+    let is_asked = |m: &Mutant| folders.iter().any(|folder| m.file.starts_with(folder));
+    all.filter(|m| m.as_ref().map_or(true, is_asked)).collect()
+}
+
+/// `src/crates/judge/../../judge/ulp.rs` as `src/judge/ulp.rs`, at the start of a text.
+fn below_src(text: &str) -> String {
+    let inner = text.strip_prefix("src/crates/").and_then(|rest| rest.split_once("/../../"));
+    inner.map_or_else(|| text.to_owned(), |(_, rest)| format!("src/{rest}"))
 }
 
 /// `count` of them, in the order in which `seed` draws them; all where there are no more.

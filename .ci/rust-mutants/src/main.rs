@@ -20,7 +20,7 @@ use list::Mutant;
 use serde_json::Value;
 
 /// What is mutated.
-const MUTATED: &[&str] = &["src/truth/**", "src/judge/**"];
+const MUTATED: &[&str] = &["src/truth/", "src/judge/"];
 /// What says why a run fails, or is for reports alone. All else that is mutated decides whether it does: the truth, the bounds, the
 /// verdicts.
 const CAUSES: [&str; 8] = [
@@ -39,6 +39,14 @@ const TESTS: [&str; 8] =
 /// Survivors that are no loss, one to a line: the name without its place, a tab, the line of the source where the function has more
 /// mutants of that name, a tab, and why.
 const ACCEPTED: &str = ".ci/rust-mutants/accepted.txt";
+
+/// The crates' roots, and how each comes by the module that says which mutant is on.
+const SWITCHED: [(&str, &str); 4] = [
+    ("src/crates/methods/lib.rs", "#[path = \"../../mutant.rs\"]\npub mod mutant;"),
+    ("src/crates/base/lib.rs", "pub use holdfast_methods::mutant;"),
+    ("src/crates/truth/lib.rs", "pub use holdfast_base::mutant;"),
+    ("src/crates/judge/lib.rs", "pub use holdfast_methods::mutant;"),
+];
 
 /// What became of each, a line for a mutant, as soon as it is known.
 const FATES: &str = "fates.txt";
@@ -252,13 +260,13 @@ fn remove_others(folder: &Path, copy: &Path, files: &BTreeSet<&str>) -> Result<(
 /// Compiles the copy with as many of `mutants` as the compiler takes. Returns them, and how many it does not take.
 fn compile(copy: &Path, mutants: &[Mutant]) -> Result<(Vec<Mutant>, usize), String> {
     let mut originals = BTreeMap::new();
-    for file in mutants.iter().map(|m| &m.file).chain([&"src/lib.rs".to_owned()]) {
+    let roots = SWITCHED.map(|(root, _)| root.to_owned());
+    for file in mutants.iter().map(|m| &m.file).chain(&roots) {
         let path = copy.join(file);
         originals.insert(path.clone(), fs::read_to_string(&path).map_err(|e| format!("{file}: {e}"))?);
     }
     let write =
         |path: &Path, text: &str| fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()));
-    let library = copy.join("src/lib.rs");
     write(&copy.join("src/mutant.rs"), instrument::SWITCH)?;
     let mut refused: BTreeSet<u32> =
         mutants.iter().filter(|m| m.genre == "StructField").map(|m| m.id).collect();
@@ -266,7 +274,10 @@ fn compile(copy: &Path, mutants: &[Mutant]) -> Result<(Vec<Mutant>, usize), Stri
         for (path, text) in &originals {
             write(path, text)?;
         }
-        write(&library, &format!("{}\n#[doc(hidden)]\npub mod mutant;\n", originals[&library]))?;
+        for (root, switch) in SWITCHED {
+            let root = copy.join(root);
+            write(&root, &format!("{}\n#[doc(hidden)]\n{switch}\n", originals[&root]))?;
+        }
         let kept = || mutants.iter().filter(|m| !refused.contains(&m.id));
         let files: BTreeSet<&str> = kept().map(|m| m.file.as_str()).collect();
         let mut without_place = Vec::new();
